@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The macros of locus. Nothing else in the library looks at a compiler's macros.
+#pragma once
+
+// LOCUS_HOST_DEVICE         marks what a kernel may call; nothing outside nvcc
+// LOCUS_EXEC_CHECK_DISABLE  in front of a template that may hold a functor for the host alone
+// LOCUS_IVDEP               in front of a loop whose iterations do not depend on each other
+// LOCUS_MATH(expf)          a function of the C library that kernels may call too; <cmath> costs a
+//                           tenth of a second of every unit
+#if defined(__CUDACC__)
+#define LOCUS_HOST_DEVICE __host__ __device__
+#define LOCUS_EXEC_CHECK_DISABLE _Pragma("nv_exec_check_disable")
+#define LOCUS_MATH(function) ::function
+#else
+#define LOCUS_HOST_DEVICE
+#define LOCUS_EXEC_CHECK_DISABLE
+#define LOCUS_MATH(function) __builtin_##function
+#endif
+
+#if defined(__clang__)
+#define LOCUS_IVDEP _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define LOCUS_IVDEP _Pragma("GCC ivdep")
+#endif
+
+// What a user may set before the first include of a unit:
+// LOCUS_CHECKED         1: expressions notice tensors that died, operands are checked before a
+//                       launch; 0: they are not. Default: 1 unless NDEBUG
+// LOCUS_DEFAULT_POLICY  prefer_gpu (default), follow_data or min_copies
+// LOCUS_CUDA_KERNELS    set by <locus/cuda.cuh>: this unit makes kernels for GPUs
+#if !defined(LOCUS_CHECKED)
+#if defined(NDEBUG)
+#define LOCUS_CHECKED 0
+#else
+#define LOCUS_CHECKED 1
+#endif
+#endif
+
+#if !defined(LOCUS_DEFAULT_POLICY)
+#define LOCUS_DEFAULT_POLICY prefer_gpu
+#endif
+
+#if !defined(LOCUS_CUDA_KERNELS)
+#define LOCUS_CUDA_KERNELS 0
+#endif
+
+// Everything whose machine code depends on the above lives in the inline namespace LOCUS_MODE, so
+// that units of g++ and of nvcc, checked and not, link into one program.
+#define LOCUS_MODE_NAME_(kernels, checked, policy) mode_kernels##kernels##_checked##checked##_##policy
+#define LOCUS_MODE_NAME(kernels, checked, policy) LOCUS_MODE_NAME_(kernels, checked, policy)
+#define LOCUS_MODE LOCUS_MODE_NAME(LOCUS_CUDA_KERNELS, LOCUS_CHECKED, LOCUS_DEFAULT_POLICY)
+
+namespace locus {
+
+inline namespace LOCUS_MODE {
+/// The default template argument of members of shared classes: puts the mode into their names.
+struct mode {};
+}  // namespace LOCUS_MODE
+
+inline constexpr bool checked_build = LOCUS_CHECKED != 0;
+
+/// False, but only once a template is instantiated: the end of every closed branch.
+template <class...>
+inline constexpr bool always_false = false;
+
+}  // namespace locus

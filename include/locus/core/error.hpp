@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What locus throws. Every text begins with "locus: ", names the thing and says what to do.
+#pragma once
+#include <exception>  // exception
+
+#include <locus/core/text.hpp>  // text_buffer
+
+namespace locus {
+
+using message = text_buffer<768>;
+
+/// The base of all exceptions of locus: catch this one, or one of the kinds below.
+class error : public std::exception {
+ public:
+  explicit error(message const& text) : text_(text) {}
+  explicit error(std::string_view text) { text_ << text; }
+  char const* what() const noexcept override { return text_.c_str(); }
+
+ private:
+  message text_;
+};
+
+struct shape_error : error { using error::error; };        // extents that do not fit
+struct placement_error : error { using error::error; };    // a device list or a request that cannot be
+struct unknown_device : error { using error::error; };     // a name or an ordinal that nobody has
+struct bad_access : error { using error::error; };         // a tensor that died or was moved from
+struct out_of_memory : error { using error::error; };      // device, requested, in use, limit, step
+struct device_lost : error { using error::error; };        // a GPU that no longer answers
+struct no_kernel_in_unit : error { using error::error; };  // this unit was not compiled by nvcc
+struct bad_file : error { using error::error; };           // path, expected, found
+struct configuration_error : error { using error::error; };  // a setting, a variable: what is wrong
+
+}  // namespace locus

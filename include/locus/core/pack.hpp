@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tuple that a kernel can hold: std::tuple is not trivially copyable with libstdc++ 12, and
+// std::get may not be called in a kernel without an experimental flag.
+#pragma once
+#include <cstddef>  // size_t
+#include <utility>  // index_sequence
+
+#include <locus/core/config.hpp>  // LOCUS_HOST_DEVICE
+
+namespace locus {
+
+namespace detail {
+template <std::size_t I, class T>
+struct pack_element {
+  T value;
+};
+template <class Indices, class... Ts>
+struct pack_of;
+template <std::size_t... I, class... Ts>
+struct pack_of<std::index_sequence<I...>, Ts...> : pack_element<I, Ts>... {};
+}  // namespace detail
+
+/// means: one value of each type, reached by number: pack<int, float>{{1}, {2.f}}
+template <class... Ts>
+using pack = detail::pack_of<std::index_sequence_for<Ts...>, Ts...>;
+
+template <std::size_t I, class T>
+LOCUS_HOST_DEVICE constexpr T const& get(detail::pack_element<I, T> const& e) {
+  return e.value;
+}
+template <std::size_t I, class T>
+LOCUS_HOST_DEVICE constexpr T& get(detail::pack_element<I, T>& e) {
+  return e.value;
+}
+
+/// means: f(std::integral_constant<int, 0>{}), ..., f(... Count - 1)
+template <int Count, class F>
+constexpr void for_each_index(F&& f) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (f(std::integral_constant<int, int(I)>{}), ...);
+  }(std::make_index_sequence<std::size_t(Count)>{});
+}
+
+}  // namespace locus

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lists of types: the only place in locus that recurses over types.
+#pragma once
+#include <cstddef>      // size_t
+#include <type_traits>  // is_same
+#include <utility>      // index_sequence
+
+namespace locus {
+
+template <class... Ts>
+struct type_list {
+  static constexpr int size = static_cast<int>(sizeof...(Ts));
+};
+
+namespace detail {
+
+template <std::size_t I, class T>
+struct indexed {
+  using type = T;
+};
+template <class Indices, class... Ts>
+struct indexed_list;
+template <std::size_t... I, class... Ts>
+struct indexed_list<std::index_sequence<I...>, Ts...> : indexed<I, Ts>... {};
+template <std::size_t I, class T>
+indexed<I, T> pick(indexed<I, T> const&);  // deduction finds the one base with this number
+
+template <class List>
+struct indexed_of;
+template <class... Ts>
+struct indexed_of<type_list<Ts...>> : indexed_list<std::index_sequence_for<Ts...>, Ts...> {};
+
+template <class... Lists>
+struct concatenate_lists;
+template <>
+struct concatenate_lists<> {
+  using type = type_list<>;
+};
+template <class... A>
+struct concatenate_lists<type_list<A...>> {
+  using type = type_list<A...>;
+};
+template <class... A, class... B, class... Rest>
+struct concatenate_lists<type_list<A...>, type_list<B...>, Rest...>
+    : concatenate_lists<type_list<A..., B...>, Rest...> {};
+
+}  // namespace detail
+
+/// means: the I-th type of the list     cost: one instantiation for each list, one for each lookup
+template <int I, class List>
+using at_t = typename decltype(detail::pick<std::size_t(I)>(detail::indexed_of<List>{}))::type;
+
+template <class... Lists>
+using concatenate_t = typename detail::concatenate_lists<Lists...>::type;
+
+/// means: the first position of T in the list, its size where T is absent
+template <class T, class... Ts>
+consteval int index_in(type_list<Ts...>) {
+  bool const hit[] = {std::is_same_v<T, Ts>..., true};
+  int i = 0;
+  while (!hit[i]) ++i;
+  return i;
+}
+
+template <class T, class List>
+inline constexpr bool contains_v = index_in<T>(List{}) < List::size;
+
+namespace detail {
+
+template <class List, class... New>
+struct union_of {
+  using type = List;
+};
+template <class... Ts, class First, class... Rest>
+struct union_of<type_list<Ts...>, First, Rest...>
+    : union_of<std::conditional_t<contains_v<First, type_list<Ts...>>, type_list<Ts...>,
+                                  type_list<Ts..., First>>,
+               Rest...> {};
+
+template <class... Lists>
+struct unite {
+  using type = type_list<>;
+};
+template <class List>
+struct unite<List> {
+  using type = List;
+};
+template <class List, class... New, class... Rest>
+struct unite<List, type_list<New...>, Rest...>
+    : unite<typename union_of<List, New...>::type, Rest...> {};
+
+}  // namespace detail
+
+/// means: the types of all lists in order of first appearance, each once
+template <class... Lists>
+using union_t = typename detail::unite<Lists...>::type;
+
+}  // namespace locus

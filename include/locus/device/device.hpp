@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Devices and places as values of a few bytes: what the passes of a plan compute with.
+#pragma once
+#include <cstdint>  // uint64_t
+
+namespace locus {
+
+enum class device_kind : unsigned char { none, cpu, gpu };
+
+inline constexpr int max_devices = 8;    // in one device list; more devices: more processes
+inline constexpr int max_ordinal = 99;   // of /CPU:n and /GPU:n
+
+/// means: one logical device, /CPU:n or /GPU:n, or none (a value that needs no memory)
+class device {
+ public:
+  constexpr device() = default;
+  constexpr device(device_kind kind, int ordinal)
+      : code_(static_cast<unsigned char>(kind == device_kind::none  ? 0
+                                         : kind == device_kind::gpu ? first_gpu + ordinal
+                                                                    : first_cpu + ordinal)) {}
+  static constexpr device from_code(int code) {
+    device d;
+    d.code_ = static_cast<unsigned char>(code);
+    return d;
+  }
+  constexpr int code() const { return code_; }
+  constexpr device_kind kind() const {
+    return code_ == 0         ? device_kind::none
+           : code_ < first_cpu ? device_kind::gpu
+                               : device_kind::cpu;
+  }
+  constexpr int ordinal() const { return code_ < first_cpu ? code_ - first_gpu : code_ - first_cpu; }
+  constexpr bool is_gpu() const { return kind() == device_kind::gpu; }
+  constexpr bool is_cpu() const { return kind() == device_kind::cpu; }
+  constexpr bool is_none() const { return code_ == 0; }
+  friend constexpr bool operator==(device, device) = default;
+
+ private:
+  static constexpr int first_gpu = 1, first_cpu = 128;
+  unsigned char code_ = 0;
+};
+
+constexpr device cpu(int ordinal) { return {device_kind::cpu, ordinal}; }
+constexpr device gpu(int ordinal) { return {device_kind::gpu, ordinal}; }
+
+/// means: up to eight devices in order; a byte each, so that comparing two lists is one comparison
+class device_list {
+ public:
+  constexpr device_list() = default;
+  constexpr explicit device_list(device d) { push(d); }
+  constexpr void push(device d) {
+    codes_ |= static_cast<std::uint64_t>(d.code()) << (8 * size_);
+    ++size_;
+  }
+  constexpr int size() const { return size_; }
+  constexpr device operator[](int i) const {
+    return device::from_code(static_cast<int>(codes_ >> (8 * i) & 0xff));
+  }
+  constexpr int find(device d) const {
+    int i = 0;
+    while (i < size_ && !((*this)[i] == d)) ++i;
+    return i;  // size() where d is absent
+  }
+  constexpr bool contains(device d) const { return find(d) < size_; }
+  friend constexpr bool operator==(device_list const&, device_list const&) = default;
+
+ private:
+  std::uint64_t codes_ = 0;
+  int size_ = 0;
+};
+
+/// How a value lies over its devices: one copy; an equal copy on each; a piece on each; a term on
+/// each whose reduction is the value.
+enum class distribution : unsigned char { single, mirrored, sharded, partial };
+
+/// What a reduction combines with. `first_max`: pairs (value, index), the lowest index of the largest.
+enum class reduction : unsigned char { none, sum, max, min, any, all, first_max };
+
+/// means: where a value lies and how
+struct place {
+  device_list devices;
+  distribution how = distribution::single;
+  reduction op = reduction::none;  // of a partial value
+  signed char axis = -1;           // of a sharded value
+
+  constexpr int count() const { return devices.size(); }
+  constexpr device at(int replica) const { return devices[replica]; }
+  constexpr bool is_single() const { return how == distribution::single; }
+  constexpr bool is_distributed() const { return how != distribution::single; }
+  constexpr bool is_mirrored() const { return how == distribution::mirrored; }
+  constexpr bool is_sharded() const { return how == distribution::sharded; }
+  constexpr bool is_partial() const { return how == distribution::partial; }
+  constexpr bool is_nowhere() const { return devices.size() == 0; }
+
+  constexpr place mirrored() const { return {devices, distribution::mirrored}; }
+  constexpr place sharded(int along) const {
+    return {devices, distribution::sharded, reduction::none, static_cast<signed char>(along)};
+  }
+  constexpr place partial(reduction with) const { return {devices, distribution::partial, with}; }
+  friend constexpr bool operator==(place const&, place const&) = default;
+};
+
+constexpr place single(device d) { return {device_list(d)}; }
+
+/// means: rows of piece k of n rows over R replicas: TensorFlow's cut, ceil(n / R) until none are left
+/// after: tensorflow/core/kernels/data/experimental/rebatch_dataset_op.cc
+constexpr std::int64_t piece_begin(std::int64_t n, int replicas, int k) {
+  std::int64_t const begin = (n + replicas - 1) / replicas * k;
+  return begin < n ? begin : n;
+}
+constexpr std::int64_t piece_size(std::int64_t n, int replicas, int k) {
+  return piece_begin(n, replicas, k + 1) - piece_begin(n, replicas, k);
+}
+
+}  // namespace locus

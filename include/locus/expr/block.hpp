@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a Tensor owns: where its elements lie, counted by owners and by expressions that watch it.
+#pragma once
+#include <cstdlib>  // malloc
+#include <new>      // bad_alloc
+#include <utility>  // exchange
+
+#include <locus/core/shared.hpp>    // count_up, count_down
+#include <locus/device/device.hpp>  // place
+#include <locus/expr/builder.hpp>   // local_value
+#include <locus/shape/element.hpp>  // element
+#include <locus/shape/shape.hpp>    // shape
+
+namespace locus {
+
+/// What one replica owns.
+struct piece {
+  void* data = nullptr;
+  std::size_t bytes = 0;
+  std::int64_t extents[max_rank]{}, strides[max_rank]{};  // units: elements
+};
+
+/// The header of a tensor's storage. It outlives the elements while an expression watches it, so
+/// that a checked build can tell a tensor that died from one that lives.
+struct tensor_block {
+  int owners = 1, watchers = 1;  // the owners together are one watcher
+  void (*release)(tensor_block&) noexcept = nullptr;  // gives the elements' memory back
+  void const* tensor = nullptr;                       // the Tensor object that holds this block
+  place where{};
+  shape extents{};
+  element type = element::other;
+  int element_bytes = 0;
+  piece pieces[1];  // count() of them
+
+  static tensor_block* make(place const& where) {
+    auto const extra = sizeof(piece) * static_cast<std::size_t>(where.count() - 1);
+    void* const memory = std::malloc(sizeof(tensor_block) + extra);
+    if (!memory) throw std::bad_alloc();
+    auto* const block = new (memory) tensor_block;
+    for (int r = 1; r < where.count(); ++r) new (block->pieces + r) piece;
+    block->where = where;
+    return block;
+  }
+  local_value local(int replica) const {
+    piece const& p = pieces[replica];
+    return {p.data, p.extents, p.strides};
+  }
+};
+
+namespace detail {
+inline void stop_watching(tensor_block* b) noexcept {
+  if (count_down(b->watchers) == 0) std::free(b);
+}
+}  // namespace detail
+
+/// means: one of the owners of a block     cost: a counter
+class block_owner {
+ public:
+  block_owner() = default;
+  explicit block_owner(tensor_block* fresh) : block_(fresh) {}
+  block_owner(block_owner const& o) noexcept : block_(o.block_) {
+    if (block_) count_up(block_->owners);
+  }
+  block_owner(block_owner&& o) noexcept : block_(std::exchange(o.block_, nullptr)) {}
+  block_owner& operator=(block_owner o) noexcept {
+    std::swap(block_, o.block_);
+    return *this;
+  }
+  ~block_owner() {
+    if (!block_ || count_down(block_->owners) > 0) return;
+    if (block_->release) block_->release(*block_);
+    detail::stop_watching(block_);
+  }
+  tensor_block* get() const { return block_; }
+  tensor_block* operator->() const { return block_; }
+  explicit operator bool() const { return block_ != nullptr; }
+
+ private:
+  tensor_block* block_ = nullptr;
+};
+
+/// means: keeps the header of a block, not its elements
+class block_watcher {
+ public:
+  explicit block_watcher(tensor_block* b) : block_(b) {
+    if (block_) count_up(block_->watchers);
+  }
+  block_watcher(block_watcher const& o) noexcept : block_watcher(o.block_) {}
+  block_watcher(block_watcher&& o) noexcept : block_(std::exchange(o.block_, nullptr)) {}
+  block_watcher& operator=(block_watcher o) noexcept {
+    std::swap(block_, o.block_);
+    return *this;
+  }
+  ~block_watcher() {
+    if (block_) detail::stop_watching(block_);
+  }
+  bool elements_live() const { return block_ && __atomic_load_n(&block_->owners, __ATOMIC_ACQUIRE) > 0; }
+  tensor_block* get() const { return block_; }
+
+ private:
+  tensor_block* block_ = nullptr;
+};
+
+}  // namespace locus

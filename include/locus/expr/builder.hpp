@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flattening writes steps here, operands before their reader; binding visits them in the same order.
+#pragma once
+#include <locus/expr/step.hpp>  // step, edge
+
+namespace locus {
+
+/// What a node inherits from the on<Device> around it.
+struct request {
+  device where{};
+  bool strict = false;
+};
+
+/// means: the arrays under construction; lets[k] is the step that holds the k-th let's value
+struct builder {
+  step* steps = nullptr;
+  edge* edges = nullptr;
+  short const* lets = nullptr;
+  short steps_used = 0, edges_used = 0;
+
+  constexpr short add(step s, short const* operands, int arity) {
+    s.arity = static_cast<short>(arity);
+    s.first_edge = edges_used;
+    for (int k = 0; k < arity; ++k) edges[edges_used++].from = operands[k];
+    steps[steps_used] = s;
+    return steps_used++;
+  }
+};
+
+/// means: one entry of the type list that runs beside the steps: operation object and element type
+template <class Op, class T>
+struct entry {
+  using op = Op;
+  using type = T;
+};
+
+/// means: what one replica holds of a value; extents and strides in elements, one for each axis
+struct local_value {
+  void* data = nullptr;
+  std::int64_t const* extents = nullptr;
+  std::int64_t const* strides = nullptr;
+};
+
+/// means: what binding fills for each step: where leaves lie, whole extents, operation objects
+struct binder {
+  local_value* values = nullptr;  // [step * replicas + replica]
+  shape* extents = nullptr;       // [step]: leaves and generators; of a slice: see slice_op
+  void const** objects = nullptr; // [step]: the operation, for those that have state
+  int replicas = 1;
+  short at = 0;                   // the next step
+};
+
+}  // namespace locus

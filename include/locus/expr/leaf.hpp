@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leaves: tensors and views inside an expression, host scalars, and the index that generators read.
+#pragma once
+#include <locus/core/config.hpp>     // checked_build
+#include <locus/core/error.hpp>      // bad_access
+#include <locus/core/type_list.hpp>  // type_list
+#include <locus/device/name.hpp>     // message << place
+#include <locus/device/policy.hpp>   // device_policy
+#include <locus/expr/block.hpp>      // block_owner, block_watcher
+#include <locus/expr/builder.hpp>    // builder, binder, entry
+#include <locus/shape/extents.hpp>   // Extents
+
+namespace locus {
+
+/// What a Tensor looks like to the leaf that views it: one pointer to its block.
+struct tensor_base {
+  block_owner block;
+};
+
+// ---- the three ways in which a leaf holds its elements --------------------------------------------
+
+/// an lvalue Tensor: its address, and in checked builds the block that it had
+template <bool Checked>
+struct borrowed {
+  static constexpr bool dense = true;
+  tensor_base const* tensor;
+  explicit borrowed(tensor_base const& t) : tensor(&t) {}
+  tensor_block const* find() const { return tensor->block.get(); }
+};
+template <>
+struct borrowed<true> {
+  static constexpr bool dense = true;
+  tensor_base const* tensor;
+  block_watcher watched;
+  explicit borrowed(tensor_base const& t) : tensor(&t), watched(t.block.get()) {}
+  tensor_block const* find() const {
+    tensor_block const* const had = watched.get();
+    if (had && (!watched.elements_live() || had->tensor != tensor)) return nullptr;
+    return tensor->block.get();
+  }
+};
+
+/// an rvalue Tensor: one of its owners
+struct owned {
+  static constexpr bool dense = true;
+  block_owner block;
+  tensor_block const* find() const { return block.get(); }
+};
+
+namespace detail {
+/// fails: bad_access, saying which operand it was
+[[noreturn]] inline void refuse_dead_leaf(std::string_view type, shape const& pattern,
+                                          place const& where, int number) {
+  message text;
+  throw bad_access(text << "locus: operand #" << number << " of the expression, a Tensor of " << type
+                        << pattern << " on " << where
+                        << ", has died or was moved from; keep it alive until the expression ran, or "
+                           "move it into the expression");
+}
+}  // namespace detail
+
+/// means: the elements of a tensor: a view of an lvalue, a shared owner of an rvalue
+/// shape: E     device: where Policy says     cost: none; it is a pointer
+template <class T, class E, device_policy Policy, class Source>
+struct Leaf {
+  using value_type = T;
+  using policy = Policy;
+  using lets = type_list<>;
+  using entries = type_list<entry<Leaf, T>>;
+  static constexpr shape pattern = E::pattern;
+  static constexpr int steps = 1, edges = 0;
+  Source source;
+
+  static constexpr step describe() {
+    step s;
+    s.kind = step_kind::leaf, s.name = "leaf", s.type = element_of_v<T>;
+    s.element_bytes = sizeof(T), s.where = Policy::value, s.extents = pattern;
+    s.dense = Source::dense, s.why = reason::leaf;
+    return s;
+  }
+  template <class Lets>
+  static constexpr short flatten(builder& b, request) {
+    return b.add(describe(), nullptr, 0);
+  }
+  bool same_as(Leaf const& o) const { return source.find() == o.source.find(); }
+  void bind(binder& b) const {
+    tensor_block const* const block = source.find();
+    if (!block) detail::refuse_dead_leaf(row_of(element_of_v<T>).name, pattern, Policy::value, b.at);
+    b.extents[b.at] = block->extents;
+    for (int r = 0; r < Policy::value.count(); ++r) b.values[b.at * b.replicas + r] = block->local(r);
+    ++b.at;
+  }
+};
+
+/// means: elements that somebody else owns, at strides of their own
+template <class T, class E, device_policy Policy, bool Dense>
+struct ViewLeaf {
+  using value_type = T;
+  using policy = Policy;
+  using lets = type_list<>;
+  using entries = type_list<entry<ViewLeaf, T>>;
+  static constexpr shape pattern = E::pattern;
+  static constexpr int steps = 1, edges = 0;
+  static_assert(Policy::value.is_single(), "locus: a view lies on one device; write view<CpuDevice>(...)");
+  T* data;
+  shape extents;
+  std::int64_t strides[max_rank];
+
+  template <class Lets>
+  static constexpr short flatten(builder& b, request) {
+    step s;
+    s.kind = step_kind::leaf, s.name = "view", s.type = element_of_v<T>;
+    s.element_bytes = sizeof(T), s.where = Policy::value, s.extents = pattern;
+    s.dense = Dense, s.why = reason::leaf;
+    return b.add(s, nullptr, 0);
+  }
+  void bind(binder& b) const {
+    b.extents[b.at] = extents;
+    b.values[b.at * b.replicas] = {const_cast<std::remove_const_t<T>*>(data), extents.extent, strides};
+    ++b.at;
+  }
+};
+
+/// means: one value, everywhere     cost: it is part of the kernel's functor
+template <class T>
+struct Scalar {
+  using value_type = T;
+  using lets = type_list<>;
+  using entries = type_list<entry<Scalar, T>>;
+  static constexpr shape pattern{};
+  static constexpr int steps = 1, edges = 0;
+  T value;
+
+  template <class Lets>
+  static constexpr short flatten(builder& b, request) {
+    step s;
+    s.kind = step_kind::scalar, s.name = "scalar", s.type = element_of_v<T>;
+    s.element_bytes = sizeof(T);
+    return b.add(s, nullptr, 0);
+  }
+  void bind(binder& b) const { b.objects[b.at++] = this; }
+};
+
+/// means: each element is its own offset in row order, as int64: what generators are functions of
+template <class E>
+struct Index {
+  using value_type = std::int64_t;
+  using lets = type_list<>;
+  using entries = type_list<entry<Index, std::int64_t>>;
+  static constexpr shape pattern = E::pattern;
+  static constexpr int steps = 1, edges = 0;
+  E extents;
+
+  template <class Lets>
+  static constexpr short flatten(builder& b, request) {
+    step s;
+    s.kind = step_kind::index, s.name = "index", s.type = element::i64;
+    s.element_bytes = sizeof(std::int64_t), s.extents = pattern;
+    return b.add(s, nullptr, 0);
+  }
+  void bind(binder& b) const { b.extents[b.at++] = extents.as_shape(); }
+};
+
+}  // namespace locus

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// let and named: identity in the type. What is bound is computed once for all its readers.
+#pragma once
+#include <locus/core/error.hpp>      // placement_error
+#include <locus/core/shared.hpp>     // shared
+#include <locus/core/text.hpp>       // fixed_string, char_list
+#include <locus/core/type_list.hpp>  // index_in, union_t
+#include <locus/expr/builder.hpp>    // builder, binder
+#include <locus/expr/operand.hpp>  // as_operand, tensor_operand
+
+namespace locus {
+
+/// means: both expressions have the same value because they read the same things the same way
+template <class E>
+bool same_value(E const& a, E const& b) {
+  if constexpr (requires { a.same_as(b); }) return a.same_as(b);
+  else return &a == &b;
+}
+template <class Lets, class E>
+void find_lets_in(E const& e, void const** cells) {
+  if constexpr (E::lets::size > 0) e.template find_lets<Lets>(cells);
+}
+
+namespace detail {
+[[noreturn]] inline void refuse_second_let() {
+  throw placement_error(
+      "locus: one lambda or one name stands for two different values of one plan; give each let a "
+      "lambda of its own, each named a name of its own");
+}
+}  // namespace detail
+
+/// means: the value of expression E under the name Id, one value however often it is read
+/// cost:  E is flattened once for each plan; copies of a Bound share one E
+template <class Id, class E>
+struct [[nodiscard]] Bound {
+  using value_type = typename E::value_type;
+  using expression_type = E;
+  using lets = union_t<typename E::lets, type_list<Bound>>;
+  using entries = type_list<>;  // those of E stand in the plan's section of lets
+  static constexpr shape pattern = E::pattern;
+  static constexpr int steps = 0, edges = 0;
+  shared<E> value;
+
+  template <class Lets>
+  static constexpr short flatten(builder& b, request) {
+    return b.lets[index_in<Bound>(Lets{})];
+  }
+  void bind(binder&) const {}
+  /// remembers where the value of each let stands; cells[k] belongs to the k-th of Lets
+  template <class Lets>
+  void find_lets(void const** cells) const {
+    void const*& cell = cells[index_in<Bound>(Lets{})];
+    if (cell == value.get()) return;
+    if (cell && !same_value(*static_cast<E const*>(cell), *value)) detail::refuse_second_let();
+    cell = value.get();
+    find_lets_in<Lets>(*value, cells);
+  }
+  explicit operator bool() const {
+    static_assert(always_false<E>,
+                  "locus: an expression is no condition, its value may lie on a GPU; write if (fetch(e))");
+    return false;
+  }
+};
+
+/// means: f(h), where h stands for the value of e, computed once for all its readers in one plan
+/// cost:  one small allocation on the host
+/// fails: when the plan is bound: one lambda was used for two lets of one plan, with different values
+template <tensor_operand X, class F>
+constexpr auto let(X&& e, F&& f) {
+  auto operand = as_operand<void>(static_cast<X&&>(e));
+  using E = decltype(operand);
+  return static_cast<F&&>(f)(
+      Bound<std::remove_cvref_t<F>, E>{shared<E>::make(std::move(operand))});
+}
+
+namespace detail {
+template <fixed_string Name, std::size_t... I>
+constexpr auto char_list_of(std::index_sequence<I...>) {
+  return char_list<Name.text[I]...>{};
+}
+}  // namespace detail
+
+/// means: e under a name of its own, so that the plan knows all its occurrences as one
+template <fixed_string Name, tensor_operand X>
+constexpr auto named(X&& e) {
+  auto operand = as_operand<void>(static_cast<X&&>(e));
+  using E = decltype(operand);
+  using Id = decltype(detail::char_list_of<Name>(std::make_index_sequence<Name.view().size()>{}));
+  return Bound<Id, E>{shared<E>::make(std::move(operand))};
+}
+
+}  // namespace locus

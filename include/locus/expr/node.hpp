@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one inner node of expressions, and what an operation gives it.
+#pragma once
+#include <locus/core/pack.hpp>       // pack, get, for_each_index
+#include <locus/core/type_list.hpp>  // union_t, concatenate_t
+#include <locus/expr/builder.hpp>    // builder, binder, entry, request
+#include <locus/expr/operation.hpp>  // operation
+
+namespace locus {
+
+// An operation is a type with
+//   kind                       the kind of its step
+//   op                         its row of the table of operations
+//   result<T...>               the element type
+//   infer(shape...)            the shape, no_shape where the operands do not fit
+//   describe<T...>(step&, r)   what else the passes must know; r: the rank of the first operand (optional)
+// An operation that is no single step gives instead of kind, op and describe
+//   steps, edges, entries<T...>, emit<T...>(builder&, request, operands)
+//   inherited(request)         what its operands inherit (optional)
+
+/// An operation of several steps, or of none.
+template <class Op>
+concept composite = requires { Op::steps; };
+
+namespace detail {
+
+template <class... T>
+constexpr bool all_in(element_set set) {
+  return (set.contains(element_of_v<T>) && ... && true);
+}
+
+/// means: the step of a plain operation over operands of element types T...
+template <class Op, class... T, std::size_t... I>
+constexpr step step_of(builder const& b, request r, short const* operands, std::index_sequence<I...>) {
+  using Result = typename Op::template result<T...>;
+  step s;
+  s.kind = Op::kind;
+  s.name = Op::op.name, s.tensorflow = Op::op.tensorflow, s.heavy = Op::op.heavy;
+  s.commutes = Op::op.commutes;
+  s.on_cpu = all_in<T...>(Op::op.cpu), s.on_gpu = all_in<T...>(Op::op.gpu);
+  s.type = element_of_v<Result>, s.element_bytes = sizeof(Result);
+  s.request = r.where, s.strict = r.strict;
+  s.extents = Op::infer(b.steps[operands[I]].extents...);
+  if constexpr (requires { Op::template describe<T...>(s, 0); })
+    Op::template describe<T...>(s, b.steps[operands[0]].extents.rank);
+  return s;
+}
+template <class Op, class... T>
+constexpr short emit_step(builder& b, request r, short const* operands) {
+  return b.add(step_of<Op, T...>(b, r, operands, std::index_sequence_for<T...>{}), operands, sizeof...(T));
+}
+
+template <class Op, class... T>
+struct entries_of {
+  using type = type_list<entry<Op, typename Op::template result<T...>>>;
+};
+template <composite Op, class... T>
+struct entries_of<Op, T...> {
+  using type = typename Op::template entries<T...>;
+};
+
+}  // namespace detail
+
+/// means: r = op(operands...)     shape: Op::infer     device: the plan's     cost: the plan's
+/// fails: where it is built, when static shapes do not fit; where it is bound, when dynamic ones do not
+template <class Op, class... Operands>
+struct [[nodiscard]] Node {
+  using value_type = typename Op::template result<typename Operands::value_type...>;
+  using lets = union_t<typename Operands::lets...>;
+  using own_entries = typename detail::entries_of<Op, typename Operands::value_type...>::type;
+  using entries = concatenate_t<typename Operands::entries..., own_entries>;
+  static constexpr shape pattern = Op::infer(Operands::pattern...);
+  static constexpr int steps = (own_entries::size + ... + Operands::steps);
+  static constexpr int own_edges = [] {
+    if constexpr (composite<Op>) return Op::edges;
+    else return static_cast<int>(sizeof...(Operands));
+  }();
+  static constexpr int edges = (own_edges + ... + Operands::edges);
+
+  [[no_unique_address]] Op op;
+  pack<Operands...> operands;
+
+  template <class Lets>
+  static constexpr short flatten(builder& b, request r) {
+    request inherited = r;
+    if constexpr (requires { Op::inherited(r); }) inherited = Op::inherited(r);
+    short const at[] = {Operands::template flatten<Lets>(b, inherited)...};
+    if constexpr (composite<Op>) return Op::template emit<typename Operands::value_type...>(b, r, at);
+    else return detail::emit_step<Op, typename Operands::value_type...>(b, r, at);
+  }
+  void bind(binder& b) const {
+    for_each_index<sizeof...(Operands)>([&](auto k) { get<k>(operands).bind(b); });
+    for (int i = 0; i < own_entries::size; ++i) b.objects[b.at++] = &op;
+  }
+  template <class Lets>
+  void find_lets(void const** cells) const {
+    for_each_index<sizeof...(Operands)>([&](auto k) {
+      using Operand = std::remove_cvref_t<decltype(get<k>(operands))>;
+      if constexpr (Operand::lets::size > 0) get<k>(operands).template find_lets<Lets>(cells);
+    });
+  }
+  explicit operator bool() const {
+    static_assert(always_false<Op>,
+                  "locus: an expression is no condition, its value may lie on a GPU; write if (fetch(e))");
+    return false;
+  }
+};
+
+template <class Op, class... Operands>
+constexpr auto make_node(Op op, Operands... operands) {
+  return Node<Op, Operands...>{std::move(op), {{std::move(operands)}...}};
+}
+
+}  // namespace locus

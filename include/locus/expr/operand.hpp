@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// What may stand in an expression, and what it becomes there.
+#pragma once
+#include <limits>       // numeric_limits
+#include <type_traits>  // remove_cvref
+#include <utility>      // forward
+
+#include <locus/core/error.hpp>     // shape_error
+#include <locus/expr/leaf.hpp>      // Scalar
+#include <locus/shape/element.hpp>  // promote_t
+
+namespace locus {
+
+template <class E>
+concept expression = requires {
+  E::steps;
+  E::pattern;
+  typename E::lets;
+};
+/// a Tensor or a view: has leaf()
+template <class E>
+concept tensor = requires { typename E::is_tensor; };
+template <class E>
+concept tensor_operand =
+    expression<std::remove_cvref_t<E>> || tensor<std::remove_cvref_t<E>>;
+template <class E>
+concept number = std::is_arithmetic_v<std::remove_cvref_t<E>>;
+template <class E>
+concept operand = tensor_operand<E> || number<E>;
+
+/// means: the element type of an operand, void for a host number: it takes the others' type
+template <class E>
+struct element_of {
+  using type = void;
+};
+template <class E>
+  requires tensor_operand<E>
+struct element_of<E> {
+  using type = typename std::remove_cvref_t<E>::value_type;
+};
+template <class E>
+using element_of_t = typename element_of<E>::type;
+
+/// means: a number may take the element type T: it is of the same kind, or a whole number among floats
+template <class Number, class T>
+inline constexpr bool number_fits_v =
+    std::is_same_v<Number, bool> || std::is_same_v<T, bool>
+        ? std::is_same_v<Number, T>
+        : is_floating_v<T> || (is_integer_v<T> && std::is_integral_v<Number>);
+
+namespace detail {
+/// fails: shape_error's sibling: an integer that T cannot hold
+template <class T, class Number>
+constexpr T checked_number(Number n) {
+  if constexpr (is_integer_v<T>)
+    if (n < Number(0) ? static_cast<std::int64_t>(n) < static_cast<std::int64_t>(std::numeric_limits<T>::min())
+                      : static_cast<std::uint64_t>(n) > static_cast<std::uint64_t>(std::numeric_limits<T>::max())) {
+      message text;
+      throw shape_error(text << "locus: the number " << static_cast<std::int64_t>(n) << " does not fit into "
+                             << row_of(element_of_v<T>).name << " elements; cast the tensor to a wider type");
+    }
+  return static_cast<T>(n);
+}
+}  // namespace detail
+
+/// means: what an operand becomes inside an expression: a leaf, itself, or a Scalar of type Weak
+template <class Weak, operand X>
+constexpr auto as_operand(X&& x) {
+  using D = std::remove_cvref_t<X>;
+  if constexpr (tensor<D>) return static_cast<X&&>(x).leaf();
+  else if constexpr (expression<D>) return D(static_cast<X&&>(x));
+  else if constexpr (std::is_void_v<Weak>) return Scalar<D>{x};
+  else return Scalar<Weak>{detail::checked_number<Weak>(x)};
+}
+
+/// means: the expression type of an operand
+template <class X>
+using expression_of_t = decltype(as_operand<void>(std::declval<X>()));
+
+}  // namespace locus

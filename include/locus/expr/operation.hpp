@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the passes must know of an operation, and how a functor says it.
+#pragma once
+#include <string_view>  // string_view
+#include <type_traits>  // invoke_result
+
+#include <locus/core/config.hpp>    // LOCUS_HOST_DEVICE
+#include <locus/shape/element.hpp>  // element_set
+
+namespace locus {
+
+/// What the table of distributions must know of an operation: how it commutes with a sum of terms.
+enum class law : unsigned char {
+  none,       // f(a + b) is something else
+  linear,     // f(a + b) = f(a) + f(b): negate, a widening cast, a change of order
+  add,        // f(a, b) + f(c, d) = f(a + c, b + d): plus and minus of two values
+  scale,      // linear in one operand while the others stay: times
+  scale_left  // linear in the first operand while the second stays: divided by
+};
+
+/// One row of the table of operations.
+struct operation {
+  std::string_view name;        // in texts of locus
+  std::string_view tensorflow;  // in the placement log
+  law commutes = law::none;
+  element_set cpu = no_elements, gpu = no_elements;  // operand types with a kernel on that side
+  bool heavy = false;  // costs more than a few cycles: not computed again for a broadcast
+};
+
+enum class kernels_on : unsigned char { cpu = 1, gpu = 2, both = 3 };
+/// Said by a functor: `static constexpr auto kernels = on_both;`. Without it: on_cpu.
+inline constexpr auto on_cpu = kernels_on::cpu;
+inline constexpr auto on_gpu = kernels_on::gpu;
+inline constexpr auto on_both = kernels_on::both;
+
+namespace detail {
+template <class F>
+constexpr std::string_view functor_name() {
+  if constexpr (requires { F::name; }) return F::name;
+  else return "map";
+}
+template <class F>
+constexpr bool functor_on(kernels_on side) {
+  if constexpr (requires { F::kernels; })
+    return (static_cast<int>(F::kernels) & static_cast<int>(side)) != 0;
+  else return side == on_cpu;
+}
+}  // namespace detail
+
+/// means: the row of functor F; a functor of the user's own gets one from its `name` and `kernels`
+template <class F>
+constexpr operation operation_of() {
+  if constexpr (requires { F::op; }) return F::op;
+  else
+    return {detail::functor_name<F>(), detail::functor_name<F>(), law::none,
+            detail::functor_on<F>(on_cpu) ? any_element : no_elements,
+            detail::functor_on<F>(on_gpu) ? any_element : no_elements, true};
+}
+
+/// means: how F commutes with sums when its operands are T...
+template <class F, class... T>
+constexpr law law_of() {
+  if constexpr (requires { F::template law_for<T...>(); }) return F::template law_for<T...>();
+  else return operation_of<F>().commutes;
+}
+
+// A static_assert's text is a literal in C++20: only a macro can put an operation's name into it.
+#define LOCUS_SENTENCES(text)                                                                     \
+  template <bool Holds>                                                                           \
+  static consteval bool require_gpu_kernel() {                                                    \
+    static_assert(Holds, "locus: '" text "' has no GPU kernel and placement is strict; drop "     \
+                         "strict, or place it with on<CpuDevice>");                               \
+    return Holds;                                                                                 \
+  }                                                                                               \
+  template <bool Holds>                                                                           \
+  static consteval bool require_shapes() {                                                        \
+    static_assert(Holds, "locus: the shapes of the operands of '" text "' do not fit; they are "  \
+                         "printed below");                                                        \
+    return Holds;                                                                                 \
+  }                                                                                               \
+  template <bool Holds>                                                                           \
+  static consteval bool require_elements() {                                                      \
+    static_assert(Holds, "locus: '" text "' does not take these element types together; write "   \
+                         "cast<float>(x) or another type");                                       \
+    return Holds;                                                                                 \
+  }
+
+/// Inside a functor: its name, also in the texts of its own errors, and where it can run.
+///     struct Legacy { LOCUS_OPERATION("legacy", on_cpu) float operator()(float v) const; };
+/// (not in a class local to a function: such a class has no member templates)
+#define LOCUS_OPERATION(text, where)                          \
+  static constexpr auto name = text;                          \
+  static constexpr ::locus::kernels_on kernels = ::locus::where; \
+  LOCUS_SENTENCES(text)
+
+}  // namespace locus

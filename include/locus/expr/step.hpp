@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// A step: the one record that all passes read and write.
+#pragma once
+#include <string_view>  // string_view
+
+#include <locus/device/device.hpp>   // device, place
+#include <locus/expr/operation.hpp>  // law, operation
+#include <locus/shape/element.hpp>   // element
+#include <locus/shape/shape.hpp>     // shape, axis_set
+
+namespace locus {
+
+enum class step_kind : unsigned char {
+  leaf,         // a tensor or a view: in memory before the plan runs
+  scalar,       // one number, captured by value
+  index,        // each element is its own offset in row order: what generators read
+  map,          // one value from one value of each operand
+  reduce,       // one value from all along some axes
+  matmul,       // (m,k) x (k,n)
+  transpose,    // the same memory under other strides: no launch
+  expand,       // the same memory with one more axis of extent 1: no launch
+  reshape,      // the same memory under other extents: no launch if it is dense
+  slice,        // a part of the same memory: no launch
+  concatenate,  // one operand after the other along an axis
+};
+
+/// Why a step runs where it runs: one entry for each rule of placement.
+enum class reason : unsigned char {
+  undecided,
+  leaf,            // it lies there
+  requested,       // the innermost on<Device>
+  home,            // all its leaves live where the destination is
+  home_region,     // the element-wise region that ends in the destination
+  most_operands,   // prefer_gpu: the GPU on which most of its operands lie
+  first_gpu,       // prefer_gpu: none of its operands lies on a GPU
+  no_gpu_kernel,   // the CPU: there is no GPU kernel for its element types
+  followed_data,   // follow_data: where its operands lie
+  cheapest,        // min_copies: the cheapest place
+  with_replicas,   // a distributed operand decides
+  view,            // a view lies where its operand lies
+};
+
+struct step {
+  step_kind kind = step_kind::leaf;
+  element type = element::other;  // of the result
+  law commutes = law::none;
+  reduction combines = reduction::none;  // of a reduce
+  axis_set axes = 0;               // reduced, or cut by a slice
+  bool keep = false;               // a reduce keeps extents of 1
+  bool dense = true;               // a leaf lies in row order without gaps
+  bool on_cpu = true, on_gpu = true;  // kernels for the operands' element types
+  bool heavy = false;
+  bool builtin = true;     // a functor of locus, not of the user
+  bool strict = false;     // requested with strict
+  bool fell_back = false;  // asked for or preferred a GPU, has no kernel there
+  signed char order[max_rank]{};  // of a transpose
+  signed char axis = 0;           // of a concatenate, of an expand
+  reason why = reason::undecided;
+  device request{};               // the innermost on<Device>
+  unsigned short element_bytes = 0;
+  short arity = 0, first_edge = 0;
+  short region = -1;      // the step that ends the kernel this one belongs to
+  bool stored = false;    // its value is read from memory by a step outside its region
+  place where{};          // what distribute and place decided
+  shape extents{};
+  std::string_view name, tensorflow;
+
+  constexpr bool is_view() const {
+    return kind == step_kind::transpose || kind == step_kind::expand ||
+           kind == step_kind::reshape || kind == step_kind::slice;
+  }
+  /// in memory, or nothing to compute: has no kernel of its own and no place to decide
+  constexpr bool is_source() const {
+    return kind == step_kind::leaf || kind == step_kind::scalar || kind == step_kind::index;
+  }
+  /// units: bytes of the whole value; dyn while an extent is open
+  constexpr std::int64_t bytes() const {
+    return extents.is_static() ? extents.size() * element_bytes : dyn;
+  }
+};
+
+/// How a value travels from the step that makes it to the steps that read it.
+enum class transfer_kind : unsigned char {
+  none,
+  copy,            // single to single
+  broadcast,       // single to mirrored
+  scatter,         // single to sharded
+  all_reduce,      // partial to mirrored
+  reduce_scatter,  // partial to sharded
+  reduce,          // partial to single
+  all_gather,      // sharded to mirrored
+  gather,          // sharded to single
+  slice,           // mirrored to sharded: no traffic
+  first_replica,   // mirrored to single: no traffic, or one copy to a device that is no replica
+};
+
+constexpr std::string_view name_of(transfer_kind how) {
+  constexpr std::string_view names[] = {"none",           "copy",   "broadcast",  "scatter",
+                                        "all_reduce",     "reduce_scatter", "reduce", "all_gather",
+                                        "gather",         "slice",  "first_replica"};
+  return names[static_cast<int>(how)];
+}
+
+/// One value under way: every reader that finds it at the same place shares the transfer.
+struct transfer {
+  short from = -1;  // step
+  transfer_kind how = transfer_kind::none;
+  short bucket = -1;  // all-reduces of one bucket travel together
+  place arrives{};
+};
+
+/// An operand of a step: what is read, where the reader wants it, and by which transfer it gets there.
+struct edge {
+  short from = -1;
+  short by = -1;    // a transfer; -1: it is read where it lies
+  place arrives{};  // nowhere: wherever the reader runs
+};
+
+/// An array with an int index: std::span's size_t makes -Wsign-conversion fire on every line.
+template <class T>
+struct array_view {
+  T* first = nullptr;
+  int count = 0;
+  constexpr T& operator[](int i) const { return first[i]; }
+  constexpr T* begin() const { return first; }
+  constexpr T* end() const { return first + count; }
+};
+
+}  // namespace locus

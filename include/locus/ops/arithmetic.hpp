@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators: arithmetic, comparisons, logic.
+#pragma once
+#include <utility>  // forward
+
+#include <locus/ops/functors.hpp>  // add_fn, ...
+#include <locus/ops/map.hpp>       // elementwise
+
+namespace locus {
+
+/// Two operands of which one is a tensor: what the operators of locus take.
+template <class A, class B>
+concept tensor_pair = operand<A> && operand<B> && (tensor_operand<A> || tensor_operand<B>);
+
+// means: r[i] = a[i] symbol b[i]     shape: NumPy broadcasting     cost: one operation per element, fused
+// fails: at compile time, when kinds of element types mix or static shapes do not fit
+#define LOCUS_OPERATOR(symbol, functor)                                     \
+  template <class A, class B>                                               \
+    requires tensor_pair<A, B>                                              \
+  constexpr auto operator symbol(A&& a, B&& b) {                            \
+    return detail::elementwise(functor{}, std::forward<A>(a), std::forward<B>(b)); \
+  }
+LOCUS_OPERATOR(+, add_fn)
+LOCUS_OPERATOR(-, subtract_fn)
+LOCUS_OPERATOR(*, multiply_fn)
+LOCUS_OPERATOR(==, equal_to_fn)
+LOCUS_OPERATOR(!=, not_equal_to_fn)
+LOCUS_OPERATOR(<, less_fn)
+LOCUS_OPERATOR(<=, less_equal_fn)
+LOCUS_OPERATOR(>, greater_fn)
+LOCUS_OPERATOR(>=, greater_equal_fn)
+LOCUS_OPERATOR(&&, logical_and_fn)
+LOCUS_OPERATOR(||, logical_or_fn)
+#undef LOCUS_OPERATOR
+
+namespace detail {
+template <class A, class B>
+consteval bool division_is_floating() {
+  using Weak = typename weak_of<tensor_elements_t<A, B>>::type;
+  constexpr bool floating = !is_integer_v<Weak>;
+  static_assert(floating,
+                "locus: / of integers is ambiguous; write floor_div(a, b), trunc_div(a, b) or true_div(a, b)");
+  return floating;
+}
+}  // namespace detail
+
+/// means: r[i] = a[i] / b[i]     fails: at compile time for integers: three divisions are meant by it
+template <class A, class B>
+  requires tensor_pair<A, B>
+constexpr auto operator/(A&& a, B&& b) {
+  if constexpr (detail::division_is_floating<A, B>())
+    return detail::elementwise(divide_fn{}, std::forward<A>(a), std::forward<B>(b));
+}
+
+template <tensor_operand A>
+constexpr auto operator-(A&& a) { return detail::elementwise(negate_fn{}, std::forward<A>(a)); }
+template <tensor_operand A>
+constexpr auto operator!(A&& a) { return detail::elementwise(logical_not_fn{}, std::forward<A>(a)); }
+
+}  // namespace locus

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functors of element-wise operations: what runs for each element, on either side.
+#pragma once
+#include <cstdint>      // int64_t
+#include <limits>       // numeric_limits
+#include <type_traits>  // make_unsigned
+
+#include <locus/core/config.hpp>     // LOCUS_HOST_DEVICE, LOCUS_MATH
+#include <locus/ops/operations.hpp>  // LOCUS_BUILTIN
+#include <locus/shape/element.hpp>   // promote_t
+
+namespace locus {
+
+namespace detail {
+// Integers wrap, as in NumPy: computed without sign, since signed overflow is undefined.
+template <class T>
+struct wrapping {
+  using type = T;
+};
+template <class T>
+  requires is_integer_v<T>
+struct wrapping<T> {
+  using type = std::conditional_t<sizeof(T) < sizeof(unsigned), unsigned, std::make_unsigned_t<T>>;
+};
+template <class T>
+using wrapping_t = typename wrapping<T>::type;
+}  // namespace detail
+
+struct identity_fn {
+  LOCUS_BUILTIN("identity")
+  template <class A>
+  LOCUS_HOST_DEVICE constexpr A operator()(A a) const { return a; }
+};
+
+#define LOCUS_WRAPPING_FUNCTOR(functor, name, symbol)                                \
+  struct functor {                                                                   \
+    LOCUS_BUILTIN(name)                                                              \
+    template <class A, class B>                                                      \
+    LOCUS_HOST_DEVICE constexpr promote_t<A, B> operator()(A a, B b) const {         \
+      using T = promote_t<A, B>;                                                     \
+      using W = detail::wrapping_t<T>;                                               \
+      return static_cast<T>(static_cast<W>(a) symbol static_cast<W>(b));             \
+    }                                                                                \
+  };
+LOCUS_WRAPPING_FUNCTOR(add_fn, "add", +)
+LOCUS_WRAPPING_FUNCTOR(subtract_fn, "subtract", -)
+LOCUS_WRAPPING_FUNCTOR(multiply_fn, "multiply", *)
+#undef LOCUS_WRAPPING_FUNCTOR
+
+struct divide_fn {
+  LOCUS_BUILTIN("divide")
+  template <class A, class B>
+  LOCUS_HOST_DEVICE constexpr promote_t<A, B> operator()(A a, B b) const {
+    using T = promote_t<A, B>;
+    return static_cast<T>(a) / static_cast<T>(b);
+  }
+};
+
+/// means: the largest integer not above a / b; 0 where b is 0     after: Python's //
+struct floor_div_fn {
+  LOCUS_BUILTIN("floor_div")
+  template <class A, class B>
+  LOCUS_HOST_DEVICE constexpr promote_t<A, B> operator()(A a, B b) const {
+    using T = promote_t<A, B>;
+    T const x = static_cast<T>(a), y = static_cast<T>(b);
+    if constexpr (std::is_same_v<T, float>) return LOCUS_MATH(floorf)(x / y);
+    else if constexpr (is_floating_v<T>) return LOCUS_MATH(floor)(x / y);
+    else {
+      if (y == T(0)) return T(0);
+      if (y == static_cast<T>(-1)) return static_cast<T>(detail::wrapping_t<T>(0) - static_cast<detail::wrapping_t<T>>(x));
+      T const q = static_cast<T>(x / y);
+      return q * y != x && ((x < T(0)) != (y < T(0))) ? static_cast<T>(q - 1) : q;
+    }
+  }
+};
+
+/// means: a / b without its fraction; 0 where b is 0     after: C's integer division
+struct trunc_div_fn {
+  LOCUS_BUILTIN("trunc_div")
+  template <class A, class B>
+  LOCUS_HOST_DEVICE constexpr promote_t<A, B> operator()(A a, B b) const {
+    using T = promote_t<A, B>;
+    T const x = static_cast<T>(a), y = static_cast<T>(b);
+    if constexpr (std::is_same_v<T, float>) return LOCUS_MATH(truncf)(x / y);
+    else if constexpr (is_floating_v<T>) return LOCUS_MATH(trunc)(x / y);
+    else {
+      if (y == T(0)) return T(0);
+      if (y == static_cast<T>(-1)) return static_cast<T>(detail::wrapping_t<T>(0) - static_cast<detail::wrapping_t<T>>(x));
+      return static_cast<T>(x / y);
+    }
+  }
+};
+
+/// means: a / b in double for integers, in their own type for floats; 0 where an integer b is 0
+struct true_div_fn {
+  LOCUS_BUILTIN("true_div")
+  template <class A, class B>
+  LOCUS_HOST_DEVICE constexpr auto operator()(A a, B b) const {
+    using T = promote_t<A, B>;
+    if constexpr (is_floating_v<T>) return static_cast<T>(static_cast<T>(a) / static_cast<T>(b));
+    else return b == B(0) ? 0.0 : static_cast<double>(a) / static_cast<double>(b);
+  }
+};
+
+struct negate_fn {
+  LOCUS_BUILTIN("negate")
+  template <class A>
+  LOCUS_HOST_DEVICE constexpr A operator()(A a) const {
+    if constexpr (is_integer_v<A>) return static_cast<A>(detail::wrapping_t<A>(0) - static_cast<detail::wrapping_t<A>>(a));
+    else return -a;
+  }
+};
+struct abs_fn {
+  LOCUS_BUILTIN("abs")
+  template <class A>
+  LOCUS_HOST_DEVICE constexpr A operator()(A a) const {
+    if constexpr (std::is_same_v<A, float>) return LOCUS_MATH(fabsf)(a);
+    else if constexpr (is_floating_v<A>) return LOCUS_MATH(fabs)(a);
+    else return a < A(0) ? negate_fn{}(a) : a;
+  }
+};
+struct square_fn {
+  LOCUS_BUILTIN("square")
+  template <class A>
+  LOCUS_HOST_DEVICE constexpr A operator()(A a) const { return multiply_fn{}(a, a); }
+};
+
+#define LOCUS_MATH_FUNCTOR(functor, name, in_float, in_double)                        \
+  struct functor {                                                                    \
+    LOCUS_BUILTIN(name)                                                               \
+    LOCUS_HOST_DEVICE float operator()(float a) const { return LOCUS_MATH(in_float)(a); } \
+    LOCUS_HOST_DEVICE double operator()(double a) const { return LOCUS_MATH(in_double)(a); } \
+  };
+LOCUS_MATH_FUNCTOR(sqrt_fn, "sqrt", sqrtf, sqrt)
+LOCUS_MATH_FUNCTOR(exp_fn, "exp", expf, exp)
+LOCUS_MATH_FUNCTOR(log_fn, "log", logf, log)
+LOCUS_MATH_FUNCTOR(tanh_fn, "tanh", tanhf, tanh)
+#undef LOCUS_MATH_FUNCTOR
+
+/// means: max(a, 0); NaN stays NaN
+struct relu_fn {
+  LOCUS_BUILTIN("relu")
+  template <class A>
+  LOCUS_HOST_DEVICE constexpr A operator()(A a) const { return a < A(0) ? A(0) : a; }
+};
+/// means: the larger one; NaN if either is
+struct maximum_fn {
+  LOCUS_BUILTIN("maximum")
+  template <class A, class B>
+  LOCUS_HOST_DEVICE constexpr promote_t<A, B> operator()(A a, B b) const {
+    using T = promote_t<A, B>;
+    T const x = static_cast<T>(a), y = static_cast<T>(b);
+    return x > y || x != x ? x : y;
+  }
+};
+/// means: the smaller one; NaN if either is
+struct minimum_fn {
+  LOCUS_BUILTIN("minimum")
+  template <class A, class B>
+  LOCUS_HOST_DEVICE constexpr promote_t<A, B> operator()(A a, B b) const {
+    using T = promote_t<A, B>;
+    T const x = static_cast<T>(a), y = static_cast<T>(b);
+    return x < y || x != x ? x : y;
+  }
+};
+/// means: min(max(x, low), high)
+struct clamp_fn {
+  LOCUS_BUILTIN("clamp")
+  template <class X, class Low, class High>
+  LOCUS_HOST_DEVICE constexpr auto operator()(X x, Low low, High high) const {
+    return minimum_fn{}(maximum_fn{}(x, low), high);
+  }
+};
+struct where_fn {
+  LOCUS_BUILTIN("where")
+  template <class A, class B>
+  LOCUS_HOST_DEVICE constexpr promote_t<A, B> operator()(bool c, A a, B b) const {
+    using T = promote_t<A, B>;
+    return c ? static_cast<T>(a) : static_cast<T>(b);
+  }
+};
+
+#define LOCUS_COMPARISON(functor, name, symbol)                              \
+  struct functor {                                                           \
+    LOCUS_BUILTIN(name)                                                      \
+    template <class A, class B>                                              \
+    LOCUS_HOST_DEVICE constexpr bool operator()(A a, B b) const {            \
+      using T = promote_t<A, B>;                                             \
+      return static_cast<T>(a) symbol static_cast<T>(b);                     \
+    }                                                                        \
+  };
+LOCUS_COMPARISON(equal_to_fn, "equal_to", ==)
+LOCUS_COMPARISON(not_equal_to_fn, "not_equal_to", !=)
+LOCUS_COMPARISON(less_fn, "less", <)
+LOCUS_COMPARISON(less_equal_fn, "less_equal", <=)
+LOCUS_COMPARISON(greater_fn, "greater", >)
+LOCUS_COMPARISON(greater_equal_fn, "greater_equal", >=)
+#undef LOCUS_COMPARISON
+
+struct logical_and_fn {
+  LOCUS_BUILTIN("logical_and")
+  LOCUS_HOST_DEVICE constexpr bool operator()(bool a, bool b) const { return a && b; }
+};
+struct logical_or_fn {
+  LOCUS_BUILTIN("logical_or")
+  LOCUS_HOST_DEVICE constexpr bool operator()(bool a, bool b) const { return a || b; }
+};
+struct logical_not_fn {
+  LOCUS_BUILTIN("logical_not")
+  LOCUS_HOST_DEVICE constexpr bool operator()(bool a) const { return !a; }
+};
+
+/// means: a as To; from floating to integer the nearest value towards zero, held at the ends of To,
+///        and 0 for NaN (what CUDA does and the C++ standard leaves open)
+template <class To>
+struct cast_fn {
+  LOCUS_BUILTIN("cast")
+  template <class From>
+  static constexpr law law_for() {
+    bool const widens = is_floating_v<From> && is_floating_v<To> && sizeof(To) >= sizeof(From);
+    return widens ? law::linear : law::none;
+  }
+  template <class From>
+  LOCUS_HOST_DEVICE constexpr To operator()(From a) const {
+    if constexpr (std::is_same_v<To, bool>) return a != From(0);
+    else if constexpr (is_floating_v<From> && is_integer_v<To>) {
+      constexpr To low = std::numeric_limits<To>::min(), high = std::numeric_limits<To>::max();
+      return a != a                            ? To(0)
+             : a <= static_cast<From>(low)     ? low
+             : a >= static_cast<From>(high)    ? high
+                                               : static_cast<To>(a);
+    } else
+      return static_cast<To>(a);
+  }
+};
+
+/// means: a + b + c + ..., from the left
+struct add_n_fn {
+  LOCUS_BUILTIN("add_n")
+  template <class A>
+  LOCUS_HOST_DEVICE constexpr A operator()(A a) const { return a; }
+  template <class A, class B, class... More>
+  LOCUS_HOST_DEVICE constexpr auto operator()(A a, B b, More... more) const {
+    return (*this)(add_fn{}(a, b), more...);
+  }
+};
+
+}  // namespace locus

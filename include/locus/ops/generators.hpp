@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Generators: values that are a function of the element's number alone. They are placed with their
+// reader, fused into its kernel, and the same on every device and for every number of threads.
+#pragma once
+#include <locus/ops/map.hpp>     // map_op
+#include <locus/ops/normal.hpp>  // inverse_normal
+#include <locus/ops/philox.hpp>  // random_bits
+
+namespace locus {
+
+template <class T>
+struct full_fn {
+  LOCUS_BUILTIN("full")
+  T value;
+  LOCUS_HOST_DEVICE constexpr T operator()(std::int64_t) const { return value; }
+};
+template <class T>
+struct iota_fn {
+  LOCUS_BUILTIN("iota")
+  T first, by;
+  LOCUS_HOST_DEVICE T operator()(std::int64_t i) const {
+    if constexpr (is_floating_v<T>)
+      return static_cast<T>(detail::fused(static_cast<double>(i), static_cast<double>(by), static_cast<double>(first)));
+    else return add_fn{}(first, multiply_fn{}(static_cast<T>(i), by));
+  }
+};
+/// means: a uniform number in [0, 1): 24 random bits for float, 53 for double
+template <class T>
+LOCUS_HOST_DEVICE constexpr T unit_uniform(std::uint64_t bits) {
+  if constexpr (sizeof(T) == 4) return static_cast<T>(bits >> 40) * static_cast<T>(0x1p-24);
+  else return static_cast<T>(bits >> 11) * static_cast<T>(0x1p-53);
+}
+template <class T>
+struct uniform_fn {
+  LOCUS_BUILTIN("uniform")
+  std::uint64_t seed;
+  T low, width;
+  LOCUS_HOST_DEVICE T operator()(std::int64_t i) const {
+    T const u = unit_uniform<T>(random_bits(seed, i));
+    // two floats have an exact product in double: contracted or not, the sum is the same
+    if constexpr (sizeof(T) == 4) return static_cast<T>(double(u) * double(width) + double(low));
+    else return detail::fused(u, width, low);
+  }
+};
+template <class T>
+struct normal_fn {
+  LOCUS_BUILTIN("normal")
+  std::uint64_t seed;
+  T mean, deviation;
+  LOCUS_HOST_DEVICE T operator()(std::int64_t i) const {
+    double const z = inverse_normal(random_bits(seed, i));
+    return static_cast<T>(detail::fused(z, static_cast<double>(deviation), static_cast<double>(mean)));
+  }
+};
+
+namespace detail {
+template <class F, class E>
+constexpr auto generator(F f, E extents) {
+  return make_node(map_op<F>{f}, Index<E>{extents});
+}
+}  // namespace detail
+
+/// means: r[i] = value     shape: the extents given     cost: nothing is stored
+template <class T, std::int64_t... N>
+constexpr auto full(Extents<N...> extents, std::type_identity_t<T> value) {
+  return detail::generator(full_fn<T>{value}, extents);
+}
+/// means: r[i] = 0
+template <class T, std::int64_t... N>
+constexpr auto zeros(Extents<N...> extents) { return full<T>(extents, T(0)); }
+/// means: r[i] = 1
+template <class T, std::int64_t... N>
+constexpr auto ones(Extents<N...> extents) { return full<T>(extents, T(1)); }
+/// means: r[i] = first + i * by, i in row order
+template <class T, std::int64_t... N>
+constexpr auto iota(Extents<N...> extents, std::type_identity_t<T> first = 0, std::type_identity_t<T> by = 1) {
+  return detail::generator(iota_fn<T>{first, by}, extents);
+}
+/// means: r[i] uniform in [low, high), a pure function of seed and i
+/// after: Philox-4x32-10
+template <class T, std::int64_t... N>
+constexpr auto uniform(Extents<N...> extents, std::uint64_t seed, std::type_identity_t<T> low = 0,
+                       std::type_identity_t<T> high = 1) {
+  static_assert(is_floating_v<T>, "locus: uniform makes floats; write uniform<float>(...) and cast it");
+  return detail::generator(uniform_fn<T>{seed, low, high - low}, extents);
+}
+/// means: r[i] normal with that mean and standard deviation, a pure function of seed and i
+/// after: Philox-4x32-10 through the inverse of the distribution function, Wichura, AS 241 (1988)
+template <class T, std::int64_t... N>
+constexpr auto normal(Extents<N...> extents, std::uint64_t seed, std::type_identity_t<T> mean = 0,
+                      std::type_identity_t<T> deviation = 1) {
+  static_assert(is_floating_v<T>, "locus: normal makes floats; write normal<float>(...) and cast it");
+  return detail::generator(normal_fn<T>{seed, mean, deviation}, extents);
+}
+
+}  // namespace locus

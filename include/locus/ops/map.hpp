@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// map: a functor as an element-wise operation, and how the built-in ones are built and checked.
+#pragma once
+#include <type_traits>  // invoke_result
+#include <utility>      // forward
+
+#include <locus/expr/node.hpp>      // Node, make_node
+#include <locus/expr/operand.hpp>   // as_operand, element_of_t
+#include <locus/ops/functors.hpp>   // identity_fn
+#include <locus/shape/shape.hpp>    // broadcast
+
+namespace locus {
+
+/// means: r[i] = f(operands[i]...)     shape: NumPy broadcasting
+template <class F>
+struct map_op {
+  using functor = F;
+  static constexpr step_kind kind = step_kind::map;
+  static constexpr operation op = operation_of<F>();
+  [[no_unique_address]] F f;
+  constexpr explicit map_op(F functor_object = {}) : f(std::move(functor_object)) {}
+
+  template <class... T>
+  using result = std::remove_cvref_t<std::invoke_result_t<F const&, T...>>;
+  static constexpr shape infer(shape a) { return a; }
+  static constexpr shape infer(shape a, auto... more) { return broadcast(a, infer(more...)); }
+  template <class... T>
+  static constexpr void describe(step& s, int) {
+    s.commutes = law_of<F, T...>();
+    s.builtin = requires { F::op; };
+  }
+};
+
+// ---- errors: one sentence, then the types ----------------------------------------------------------
+template <class Operation, class... OperandExtents>
+struct shapes_do_not_fit;  // the second error prints its arguments
+template <class Operation, class... ElementTypes>
+struct element_types_do_not_fit;  // void: a host number
+
+namespace detail {
+
+template <class E>
+struct pattern_of {
+  static constexpr shape value = E::pattern;
+};
+template <class E>
+using extents_of = extents_of_shape_t<pattern_of<E>>;
+
+template <class Named, bool Fits>
+consteval bool shapes_fit() {
+  if constexpr (requires { Named::template require_shapes<true>(); })
+    return Named::template require_shapes<Fits>();
+  else {
+    static_assert(Fits, "locus: the shapes of the operands of a functor do not fit; they are printed below");
+    return Fits;
+  }
+}
+template <class Named, bool Fits>
+consteval bool elements_fit() {
+  if constexpr (requires { Named::template require_elements<true>(); })
+    return Named::template require_elements<Fits>();
+  else {
+    static_assert(Fits, "locus: a functor does not take these element types; write cast<float>(x) or "
+                        "another overload");
+    return Fits;
+  }
+}
+
+/// means: the node of op over operands, once their shapes are known to fit
+/// (asked in a constant expression: g++ would print a plain call's sentence last)
+template <class Named, class Op, class... Es>
+constexpr auto checked_node(Op op, Es... es) {
+  if constexpr (shapes_fit<Named, fits(Op::infer(Es::pattern...))>())
+    return make_node(std::move(op), std::move(es)...);
+  else return sizeof(shapes_do_not_fit<Named, detail::extents_of<Es>...>);
+}
+
+template <class F, class... T>
+consteval bool has_kernel() {
+  if constexpr (!(true && ... && !std::is_void_v<T>) || !std::is_invocable_v<F const&, T...>) return false;
+  else if constexpr (std::is_void_v<std::invoke_result_t<F const&, T...>>) return false;
+  else {
+    operation const row = operation_of<F>();
+    return (row.cpu.contains(element_of_v<T>) && ...) || (row.gpu.contains(element_of_v<T>) && ...);
+  }
+}
+
+// What a number takes: the common type of those tensors it may follow; void where there is none.
+template <class Number, class... Ts>
+struct weak {
+  using type = void;
+};
+template <class Number, class T>
+struct weak<Number, T> {
+  using type = T;
+};
+template <class Number, class T, class U, class... Ts>
+struct weak<Number, T, U, Ts...> : weak<Number, promote_t<T, U>, Ts...> {};
+template <class List>
+struct weak_of;
+template <class... Ts>
+struct weak_of<type_list<Ts...>> : weak<void, Ts...> {};
+
+/// the element types of the tensors among operands
+template <class... Xs>
+using tensor_elements_t =
+    concatenate_t<std::conditional_t<tensor_operand<Xs>, type_list<element_of_t<Xs>>, type_list<>>...>;
+
+template <class Weak, class X>
+using seen_as_t = typename std::conditional_t<
+    tensor_operand<X>, element_of<X>,
+    std::conditional_t<!std::is_void_v<Weak> && number_fits_v<std::remove_cvref_t<X>, Weak>,
+                       std::type_identity<Weak>, std::type_identity<void>>>::type;
+
+/// means: functor F over operands; numbers take the tensors' common element type
+template <class F, class... Xs>
+constexpr auto elementwise(F f, Xs&&... xs) {
+  using Weak = typename weak_of<tensor_elements_t<Xs...>>::type;
+  if constexpr (elements_fit<F, has_kernel<F, seen_as_t<Weak, Xs>...>()>())
+    return checked_node<F>(map_op<F>{std::move(f)}, as_operand<Weak>(std::forward<Xs>(xs))...);
+  else return sizeof(element_types_do_not_fit<F, element_of_t<Xs>...>);
+}
+
+}  // namespace detail
+
+/// means: r[i] = f(x[i]...); a host number is captured as it is
+/// shape: NumPy broadcasting     device: where f has a kernel (its `kernels`, the CPU without one)
+/// cost:  fused with its element-wise neighbours
+/// fails: at compile time, when f does not take these element types or the shapes do not fit
+template <class F, operand... Xs>
+  requires(sizeof...(Xs) > 0 && (tensor_operand<Xs> || ...))
+constexpr auto map(F f, Xs&&... xs) {
+  if constexpr (detail::elements_fit<F, std::is_invocable_v<F const&, typename expression_of_t<Xs>::value_type...>>())
+    return detail::checked_node<F>(map_op<F>{std::move(f)}, as_operand<void>(std::forward<Xs>(xs))...);
+  else return sizeof(element_types_do_not_fit<F, element_of_t<Xs>...>);
+}
+
+/// means: f, said to run on both sides: a lambda marked LOCUS_HOST_DEVICE, which says nothing itself
+template <class F>
+struct HostDevice {
+  static constexpr auto kernels = on_both;
+  [[no_unique_address]] F f;
+  LOCUS_EXEC_CHECK_DISABLE
+  template <class... T>
+  LOCUS_HOST_DEVICE constexpr auto operator()(T... v) const -> decltype(f(v...)) { return f(v...); }
+};
+template <class F>
+constexpr HostDevice<F> host_device(F f) { return {static_cast<F&&>(f)}; }
+
+}  // namespace locus

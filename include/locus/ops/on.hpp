@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// on<Device>(e): the step runs there. A device is named by its type or by TensorFlow's text.
+#pragma once
+#include <utility>  // forward
+
+#include <locus/device/name.hpp>    // require_device_name, parse_device
+#include <locus/device/policy.hpp>  // single_device
+#include <locus/expr/node.hpp>      // make_node
+#include <locus/expr/operand.hpp>   // as_operand
+#include <locus/ops/map.hpp>        // map_op
+
+namespace locus {
+
+enum class placement : unsigned char { soft, strict };
+/// A request that may be answered elsewhere, visibly, and one that may not.
+inline constexpr auto soft = placement::soft;
+inline constexpr auto strict = placement::strict;
+
+/// means: the operand itself, with a request for all its steps but those with one of their own
+/// (the device is an integer: nvcc 13 misspells class-type arguments of class templates)
+template <int DeviceCode, bool Strict>
+struct on_op {
+  static constexpr int steps = 0, edges = 0;
+  template <class T>
+  using result = T;
+  template <class T>
+  using entries = type_list<>;
+  static constexpr shape infer(shape a) { return a; }
+  static constexpr request inherited(request) { return {device::from_code(DeviceCode), Strict}; }
+  template <class T>
+  static constexpr short emit(builder&, request, short const* operands) { return operands[0]; }
+};
+
+namespace detail {
+template <int DeviceCode, placement P, class X>
+constexpr auto on_device(X&& x) {
+  auto operand = as_operand<void>(std::forward<X>(x));
+  using E = decltype(operand);
+  using Op = on_op<DeviceCode, P == strict>;
+  if constexpr (E::edges == 0)  // a leaf or a let's value stays where it is: this is its copy there
+    return make_node(Op{}, make_node(map_op<identity_fn>{}, std::move(operand)));
+  else return make_node(Op{}, std::move(operand));
+}
+}  // namespace detail
+
+/// means: e, computed on Device; the innermost on<> wins
+/// cost:  the copies that the plan shows
+/// fails: with `strict`, at compile time, when an operation has no kernel there
+/// after: tf.device
+template <single_device Device, placement P = soft, tensor_operand X>
+constexpr auto on(X&& x) {
+  return detail::on_device<Device::value.at(0).code(), P>(std::forward<X>(x));
+}
+template <replicas Devices, placement P = soft, tensor_operand X>
+constexpr auto on(X&&) {
+  static_assert(always_false<Devices>,
+                "locus: on<> names a single device; write to<Mirrored<...>>(x) to distribute a value");
+}
+template <fixed_string Name, placement P = soft, tensor_operand X>
+constexpr auto on(X&& x) {
+  if constexpr (require_device_name<Name>())
+    return detail::on_device<parse_device(Name.view()).value.code(), P>(std::forward<X>(x));
+}
+
+}  // namespace locus

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations that only look at memory another way: transpose, reshape, slice.
+#pragma once
+#include <utility>  // forward
+
+#include <locus/ops/map.hpp>         // checked_node
+#include <locus/ops/operations.hpp>  // LOCUS_BUILTIN
+
+namespace locus {
+
+// ---- transpose -------------------------------------------------------------------------------------
+/// means: r[i...] = x[i permuted]; without Order all axes are reversed
+template <int... Order>
+struct transpose_op {
+  LOCUS_BUILTIN("transpose")
+  static constexpr step_kind kind = step_kind::transpose;
+  template <class T>
+  using result = T;
+  static constexpr bool order_of(int rank, signed char* out) {
+    signed char const given[] = {static_cast<signed char>(Order)..., 0};
+    unsigned seen = 0;
+    for (int i = 0; i < rank; ++i) {
+      out[i] = sizeof...(Order) == 0 ? static_cast<signed char>(rank - 1 - i) : given[i];
+      if (out[i] < 0 || out[i] >= rank) return false;
+      seen |= 1u << out[i];
+    }
+    return (sizeof...(Order) == 0 || int(sizeof...(Order)) == rank) && seen == (1u << rank) - 1;
+  }
+  static constexpr shape infer(shape a) {
+    signed char order[max_rank]{};
+    return fits(a) && order_of(a.rank, order) ? permuted(a, order) : no_shape;
+  }
+  template <class T>
+  static constexpr void describe(step& s, int rank) {
+    s.dense = false;
+    order_of(rank, s.order);
+  }
+};
+
+/// means: r[i, j, ...] = x[..., j, i], or axes in the order given: transpose<0, 2, 1>(x)
+/// cost:  none: the same memory under other strides
+template <int... Order, tensor_operand X>
+constexpr auto transpose(X&& x) {
+  return detail::checked_node<transpose_op<Order...>>(transpose_op<Order...>{}, as_operand<void>(std::forward<X>(x)));
+}
+
+// ---- expand_dims -----------------------------------------------------------------------------------
+template <int Axis>
+struct expand_op {
+  LOCUS_BUILTIN("expand_dims")
+  static constexpr step_kind kind = step_kind::expand;
+  template <class T>
+  using result = T;
+  static constexpr int axis_of(int rank) { return Axis < 0 ? Axis + rank + 1 : Axis; }
+  static constexpr shape infer(shape a) { return expanded(a, axis_of(a.rank)); }
+  template <class T>
+  static constexpr void describe(step& s, int rank) {
+    s.axis = static_cast<signed char>(axis_of(rank));
+  }
+};
+
+/// means: x with one more axis of extent 1 at position Axis; -1: behind the last
+/// cost:  none: the same memory
+template <int Axis, tensor_operand X>
+constexpr auto expand_dims(X&& x) {
+  return detail::checked_node<expand_op<Axis>>(expand_op<Axis>{}, as_operand<void>(std::forward<X>(x)));
+}
+
+// ---- reshape ---------------------------------------------------------------------------------------
+/// means: the same elements in row order under other extents
+template <class E>
+struct reshape_op {
+  LOCUS_BUILTIN("reshape")
+  static constexpr step_kind kind = step_kind::reshape;
+  shape to = E::pattern;  // dyn: the one extent that follows from the others
+  template <class T>
+  using result = T;
+  static constexpr shape infer(shape a) { return reshaped(a, E::pattern); }
+};
+
+/// means: r = x's elements in row order under extents N...; one -1 stands for what is left
+/// cost:  none if x is dense, one copying kernel otherwise
+/// fails: at compile time, when static sizes differ; when bound, dynamic ones
+template <std::int64_t... N, tensor_operand X>
+constexpr auto reshape(X&& x) {
+  using E = Extents<N...>;
+  static_assert((int(N == dyn) + ... + 0) <= 1, "locus: reshape leaves two extents open; name all but one");
+  return detail::checked_node<reshape_op<E>>(reshape_op<E>{}, as_operand<void>(std::forward<X>(x)));
+}
+/// the same with extents known when the program runs: reshape(x, dextents<2>{rows, columns})
+template <tensor_operand X, std::int64_t... N>
+constexpr auto reshape(X&& x, Extents<N...> const& to) {
+  using E = Extents<N...>;
+  reshape_op<E> op;
+  op.to = to.as_shape();
+  return detail::checked_node<reshape_op<E>>(op, as_operand<void>(std::forward<X>(x)));
+}
+// ---- slice -----------------------------------------------------------------------------------------
+/// means: [begin, end) of one axis; negative numbers count from the end, `to_end` is the end itself
+struct range {
+  std::int64_t begin = 0, end = to_end;
+  static constexpr std::int64_t to_end = INT64_MAX;
+  static constexpr std::int64_t absolute(std::int64_t i, std::int64_t n) {
+    return i == to_end ? n : i < 0 ? i + n : i;
+  }
+  constexpr bool whole() const { return begin == 0 && end == to_end; }
+  /// units: elements; negative where the range does not lie in [0, n]
+  constexpr std::int64_t length(std::int64_t n) const {
+    std::int64_t const b = absolute(begin, n), e = absolute(end, n);
+    return b < 0 || e > n || b > e ? -1 : e - b;
+  }
+};
+inline constexpr range all_of{};
+
+/// means: the part of x inside a range of each axis     shape: Cut axes become dynamic unless known
+/// Static holds begin and end of each axis where they are known at compile time.
+template <axis_set Cut, std::int64_t... Static>
+struct slice_op {
+  LOCUS_BUILTIN("slice")
+  static constexpr step_kind kind = step_kind::slice;
+  static constexpr std::int64_t known[sizeof...(Static) + 1] = {Static..., 0};
+  range ranges[max_rank]{};
+  template <class T>
+  using result = T;
+  static constexpr shape infer(shape a) {
+    if (!fits(a) || Cut > all_axes(a.rank)) return no_shape;
+    for (int i = 0, k = 0; i < a.rank; ++i) {
+      if (!has_axis(Cut, i)) continue;
+      std::int64_t const n = a.extent[i];
+      if constexpr (sizeof...(Static) > 0) {
+        range const r{known[k], known[k + 1]};
+        k += 2;
+        if (n != dyn && r.length(n) < 0) return no_shape;
+        a.extent[i] = n != dyn ? r.length(n) : dyn;
+      } else
+        a.extent[i] = dyn;
+    }
+    return a;
+  }
+  template <class T>
+  static constexpr void describe(step& s, int) {
+    s.axes = Cut, s.dense = false;
+  }
+};
+
+namespace detail {
+template <class X, class... Ranges>
+constexpr auto sliced(X&& x, Ranges... ranges) {
+  using Op = slice_op<all_axes(sizeof...(Ranges))>;
+  Op op;
+  int i = 0;
+  ((op.ranges[i++] = ranges), ...);
+  return checked_node<Op>(op, as_operand<void>(std::forward<X>(x)));
+}
+}  // namespace detail
+
+/// means: r[i...] = x[begin + i...]: slice(x, {1, -1}, all_of) or slice(x, {0, 5})
+/// shape: that of the ranges; axes that are not named stay whole
+/// cost:  none: a part of the same memory
+/// fails: when bound, for a range outside its axis
+template <tensor_operand X>
+constexpr auto slice(X&& x, range a) { return detail::sliced(std::forward<X>(x), a); }
+template <tensor_operand X>
+constexpr auto slice(X&& x, range a, range b) { return detail::sliced(std::forward<X>(x), a, b); }
+template <tensor_operand X>
+constexpr auto slice(X&& x, range a, range b, range c) {
+  return detail::sliced(std::forward<X>(x), a, b, c);
+}
+template <tensor_operand X>
+constexpr auto slice(X&& x, range a, range b, range c, range d) {
+  return detail::sliced(std::forward<X>(x), a, b, c, d);
+}
+template <tensor_operand X>
+constexpr auto slice(X&& x, range a, range b, range c, range d, range e) {
+  return detail::sliced(std::forward<X>(x), a, b, c, d, e);
+}
+template <tensor_operand X>
+constexpr auto slice(X&& x, range a, range b, range c, range d, range e, range f) {
+  return detail::sliced(std::forward<X>(x), a, b, c, d, e, f);
+}
+
+/// means: [Begin, End) of one axis, known at compile time: the extents stay static
+template <int Axis, std::int64_t Begin, std::int64_t End, tensor_operand X>
+constexpr auto slice(X&& x) {
+  using Op = slice_op<axis_set(1u << Axis), Begin, End>;
+  Op op;
+  op.ranges[Axis] = {Begin, End};
+  return detail::checked_node<Op>(op, as_operand<void>(std::forward<X>(x)));
+}
+
+}  // namespace locus

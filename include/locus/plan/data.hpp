@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plan as data: arrays that the passes fill, at compile time and when a plan is bound.
+#pragma once
+#include <locus/expr/step.hpp>  // step, edge, transfer, array_view
+
+namespace locus {
+
+/// How undecided steps are placed.
+enum class placement_rule : unsigned char { prefer_gpu, follow_data, min_copies };
+/// prefer_gpu: the GPU on which most operands lie, GPU:0 if none does, the CPU without a GPU kernel
+struct prefer_gpu { static constexpr auto rule = placement_rule::prefer_gpu; };
+/// follow_data: where the operands lie
+struct follow_data { static constexpr auto rule = placement_rule::follow_data; };
+/// min_copies: where the fewest bytes cross devices (the fewest copies while an extent is open)
+struct min_copies { static constexpr auto rule = placement_rule::min_copies; };
+
+template <class Policy>
+concept placement_policy = std::is_same_v<decltype(Policy::rule), placement_rule const>;
+
+enum class plan_error : unsigned char {
+  none,
+  device_lists_differ,     // operands over different device lists
+  cuts_do_not_meet,        // pieces along different axes
+  matmul_cuts,             // a combination of pieces without a row in the table
+  view_across_cut,         // a reshape or a slice that would mix pieces
+  request_on_distributed,  // on<Device> around replicas
+  no_all_reduce_of_mirrored,  // a value that is equal everywhere is summed over replicas
+  strict_placement,        // no kernel where it must run
+  no_kernel,               // no kernel on any side
+  too_many_steps,          // above max_steps
+};
+
+inline constexpr int max_steps = 128;
+
+/// What a plan is asked for: one value, and where it shall be (nowhere: where the plan puts it).
+struct root {
+  short from = -1;
+  short by = -1;
+  place destination{};
+  place result{};
+};
+
+enum class action_kind : unsigned char { launch, transfer, bucket };
+/// One thing the executor does. launch: the kernel that ends in step `what`; transfer: that one;
+/// bucket: all all-reduces with that number.
+struct action {
+  action_kind kind = action_kind::launch;
+  short what = -1;
+};
+
+/// What each step is within its region.
+enum class level : unsigned char {
+  element,  // one value for each element of the region's space
+  fold,     // a reduction over the region's axes
+  row,      // one value for each row that a fold leaves
+};
+
+/// means: the arrays of one plan
+struct plan_view {
+  array_view<step> steps;
+  array_view<edge> edges;
+  array_view<transfer> transfers;  // count grows in `move`
+  array_view<root> roots;
+  array_view<action> actions;  // count grows in `schedule`
+  array_view<level> levels;    // [step]
+
+  constexpr array_view<edge> operands(step const& s) const { return {edges.first + s.first_edge, s.arity}; }
+};
+
+/// Where a pass failed.
+struct verdict {
+  plan_error error = plan_error::none;
+  short culprit = -1;  // step
+};
+
+/// means: the step in whose memory a view of a view looks
+constexpr short memory_of(plan_view const& p, short i) {
+  while (p.steps[i].is_view() && p.steps[i].region < 0) i = p.operands(p.steps[i])[0].from;
+  return i;
+}
+
+}  // namespace locus

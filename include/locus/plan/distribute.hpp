@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pass 2: how does each value lie over devices? The tables below are DESIGN section 3.
+#pragma once
+#include <locus/plan/data.hpp>  // plan_view, verdict
+
+namespace locus {
+
+// ---- the tables ------------------------------------------------------------------------------------
+
+/// element-wise: two operands meet
+struct elementwise_row {
+  distribution lhs, rhs, result;
+};
+inline constexpr elementwise_row elementwise_rows[] = {
+    {distribution::single, distribution::single, distribution::single},
+    {distribution::mirrored, distribution::mirrored, distribution::mirrored},
+    {distribution::sharded, distribution::sharded, distribution::sharded},  // along one axis; others have no row
+    {distribution::sharded, distribution::mirrored, distribution::sharded},
+    {distribution::mirrored, distribution::sharded, distribution::sharded},
+    {distribution::single, distribution::mirrored, distribution::mirrored},  // a broadcast first
+    {distribution::mirrored, distribution::single, distribution::mirrored},
+    {distribution::single, distribution::sharded, distribution::sharded},  // a scatter first
+    {distribution::sharded, distribution::single, distribution::sharded},
+};
+
+/// linear operations keep a partial sum partial: the reduction is delayed
+enum class partial_operands : unsigned char { the_only_one, every_one, exactly_one, the_first };
+struct linear_row {
+  law commutes;
+  partial_operands which;
+};
+inline constexpr linear_row linear_rows[] = {
+    {law::linear, partial_operands::the_only_one},  // negate, widening cast, transpose, reshape, sum
+    {law::add, partial_operands::every_one},        // + and - of partials
+    {law::scale, partial_operands::exactly_one},    // times a mirrored value or a scalar, matmul with mirrored
+    {law::scale_left, partial_operands::the_first},  // divided by a mirrored value or a scalar
+};
+
+struct matmul_row {
+  distribution lhs;
+  int lhs_axis;
+  distribution rhs;
+  int rhs_axis;
+  distribution result;
+  int axis;
+};
+inline constexpr matmul_row matmul_rows[] = {
+    {distribution::mirrored, -1, distribution::mirrored, -1, distribution::mirrored, -1},
+    {distribution::sharded, 0, distribution::mirrored, -1, distribution::sharded, 0},
+    {distribution::mirrored, -1, distribution::sharded, 1, distribution::sharded, 1},
+    {distribution::sharded, 1, distribution::sharded, 0, distribution::partial, -1},
+};
+
+/// reductions over elements; along: over the axis of the cut
+struct reduce_row {
+  distribution operand;
+  bool along;
+  distribution result;
+};
+inline constexpr reduce_row reduce_rows[] = {
+    {distribution::mirrored, false, distribution::mirrored},
+    {distribution::sharded, true, distribution::partial},
+    {distribution::sharded, false, distribution::sharded},
+};
+
+/// assign, eval, fetch, print: from, to, by what
+struct assign_row {
+  distribution from, to;
+  transfer_kind how;
+};
+inline constexpr assign_row assign_rows[] = {
+    {distribution::single, distribution::single, transfer_kind::copy},
+    {distribution::single, distribution::mirrored, transfer_kind::broadcast},
+    {distribution::single, distribution::sharded, transfer_kind::scatter},
+    {distribution::mirrored, distribution::single, transfer_kind::first_replica},
+    {distribution::mirrored, distribution::mirrored, transfer_kind::none},
+    {distribution::mirrored, distribution::sharded, transfer_kind::slice},
+    {distribution::sharded, distribution::single, transfer_kind::gather},
+    {distribution::sharded, distribution::mirrored, transfer_kind::all_gather},
+    {distribution::sharded, distribution::sharded, transfer_kind::none},  // along one axis; others have no row
+    {distribution::partial, distribution::single, transfer_kind::reduce},
+    {distribution::partial, distribution::mirrored, transfer_kind::all_reduce},
+    {distribution::partial, distribution::sharded, transfer_kind::reduce_scatter},
+};
+
+// ---- the pass --------------------------------------------------------------------------------------
+
+namespace detail {
+
+/// the operands of one step as the tables see them
+struct distributor {
+  plan_view& p;
+  step& me;
+  place devices{};  // the device list on which distributed operands meet
+
+  constexpr place const& lies(int k) const { return p.steps[p.operands(me)[k].from].where; }
+  constexpr bool is_neutral(int k) const {
+    step_kind const kind = p.steps[p.operands(me)[k].from].kind;
+    return kind == step_kind::scalar || kind == step_kind::index;
+  }
+
+  /// the axis of operand k counted from the right: axes meet right aligned, as shapes do
+  constexpr int cut_from_right(int k, place const& at) const {
+    return p.steps[p.operands(me)[k].from].extents.rank - 1 - at.axis;
+  }
+
+  constexpr plan_error find_devices() {
+    for (int k = 0; k < me.arity; ++k) {
+      if (!lies(k).is_distributed()) continue;
+      if (!devices.is_nowhere() && !(devices.devices == lies(k).devices)) return plan_error::device_lists_differ;
+      devices = lies(k);
+    }
+    return plan_error::none;
+  }
+
+  constexpr bool keeps_partial() const {
+    int partials = 0, others = 0;
+    for (int k = 0; k < me.arity; ++k) {
+      if (!lies(k).is_partial()) {
+        others += !lies(k).is_sharded() ? 0 : 100;  // a sharded neighbour: the sum must be complete
+        continue;
+      }
+      if (lies(k).op != reduction::sum) return false;
+      ++partials;
+    }
+    if (partials == 0 || others > 0) return false;
+    if (me.kind == step_kind::reduce && me.combines != reduction::sum) return false;
+    for (linear_row const& row : linear_rows) {
+      if (row.commutes != me.commutes) continue;
+      switch (row.which) {
+        case partial_operands::the_only_one: return me.arity == 1;
+        case partial_operands::every_one: return partials == me.arity;
+        case partial_operands::exactly_one: return partials == 1;
+        case partial_operands::the_first: return partials == 1 && lies(0).is_partial();
+      }
+    }
+    return false;
+  }
+
+  /// where the step will find operand k, once partial sums are complete: partial becomes mirrored
+  constexpr place complete(int k) {
+    edge& e = p.operands(me)[k];
+    if (!lies(k).is_partial()) return lies(k);
+    return e.arrives = devices.mirrored();
+  }
+  /// a single operand goes to every device
+  constexpr place on_every_device(int k) {
+    edge& e = p.operands(me)[k];
+    if (lies(k).is_single() && !is_neutral(k)) return e.arrives = devices.mirrored();
+    return complete(k);
+  }
+
+  constexpr plan_error elementwise() {
+    int cut = -1;  // from the right
+    distribution result = distribution::mirrored;
+    for (int k = 0; k < me.arity; ++k) {
+      if (is_neutral(k)) continue;
+      place const at = complete(k);
+      distribution const rhs = at.how;
+      bool found = false;
+      for (elementwise_row const& row : elementwise_rows)
+        if (row.lhs == result && row.rhs == rhs) result = row.result, found = true;
+      if (!found) return plan_error::cuts_do_not_meet;
+      if (!at.is_sharded()) continue;
+      int const here = cut_from_right(k, at);
+      if (cut >= 0 && cut != here) return plan_error::cuts_do_not_meet;
+      cut = here;
+    }
+    me.where = cut < 0 ? devices.mirrored() : devices.sharded(me.extents.rank - 1 - cut);
+    for (int k = 0; k < me.arity; ++k) {  // single operands: scattered if they have the axis, else broadcast
+      if (!lies(k).is_single() || is_neutral(k)) continue;
+      shape const& s = p.steps[p.operands(me)[k].from].extents;
+      bool const has_cut = cut >= 0 && cut < s.rank && s.from_right(cut) != 1;
+      p.operands(me)[k].arrives = has_cut ? devices.sharded(s.rank - 1 - cut) : devices.mirrored();
+    }
+    return plan_error::none;
+  }
+
+  constexpr plan_error matmul() {
+    place const l = on_every_device(0), r = on_every_device(1);
+    for (matmul_row const& row : matmul_rows)
+      if (row.lhs == l.how && row.lhs_axis == l.axis && row.rhs == r.how && row.rhs_axis == r.axis) {
+        me.where = row.result == distribution::partial   ? devices.partial(reduction::sum)
+                   : row.result == distribution::sharded ? devices.sharded(row.axis)
+                                                         : devices.mirrored();
+        return plan_error::none;
+      }
+    return plan_error::matmul_cuts;
+  }
+
+  constexpr plan_error reduce() {
+    place const at = complete(0);
+    bool const along = at.is_sharded() && has_axis(me.axes, at.axis);
+    for (reduce_row const& row : reduce_rows)
+      if (row.operand == at.how && row.along == along) {
+        if (row.result == distribution::partial) me.where = devices.partial(me.combines);
+        else if (row.result == distribution::mirrored) me.where = devices.mirrored();
+        else {
+          int axis = at.axis;
+          for (int a = 0; a < at.axis && !me.keep; ++a) axis -= has_axis(me.axes, a);
+          me.where = devices.sharded(axis);
+        }
+        return plan_error::none;
+      }
+    return plan_error::cuts_do_not_meet;
+  }
+
+  constexpr plan_error view() {
+    place const at = complete(0);
+    me.where = at;
+    if (!at.is_sharded()) return plan_error::none;
+    shape const& from = p.steps[p.operands(me)[0].from].extents;
+    int axis = at.axis;
+    if (me.kind == step_kind::transpose) {
+      axis = 0;
+      while (me.order[axis] != at.axis) ++axis;
+    } else if (me.kind == step_kind::expand) {
+      axis += me.axis <= at.axis;
+    } else if (me.kind == step_kind::slice) {
+      if (has_axis(me.axes, axis)) return plan_error::view_across_cut;
+    } else {
+      for (int a = 0; a <= axis; ++a)  // the axes up to the cut stay as they are
+        if (a >= me.extents.rank || from.extent[a] != me.extents.extent[a]) return plan_error::view_across_cut;
+    }
+    me.where = devices.sharded(axis);
+    return plan_error::none;
+  }
+
+  constexpr plan_error concatenate() {
+    if (plan_error const e = elementwise(); e != plan_error::none) return e;
+    return me.where.is_sharded() && me.where.axis == me.axis ? plan_error::view_across_cut : plan_error::none;
+  }
+
+  constexpr plan_error run() {
+    if (plan_error const e = find_devices(); e != plan_error::none) return e;
+    if (devices.is_nowhere()) return plan_error::none;  // single: pass 3 decides
+    if (!me.request.is_none()) return plan_error::request_on_distributed;
+    me.why = reason::with_replicas;
+    if (keeps_partial()) {
+      for (int k = 0; k < me.arity; ++k)
+        if (lies(k).is_single() && !is_neutral(k)) p.operands(me)[k].arrives = devices.mirrored();
+      me.where = devices.partial(reduction::sum);
+      return plan_error::none;
+    }
+    switch (me.kind) {
+      case step_kind::map: return elementwise();
+      case step_kind::concatenate: return concatenate();
+      case step_kind::matmul: return matmul();
+      case step_kind::reduce: return reduce();
+      default: return view();
+    }
+  }
+};
+
+}  // namespace detail
+
+/// means: steps[i].where and edges' `arrives` for every step that reads a distributed value
+constexpr verdict distribute(plan_view& p) {
+  for (short i = 0; i < p.steps.count; ++i) {
+    if (p.steps[i].is_source()) continue;
+    plan_error const e = detail::distributor{p, p.steps[i]}.run();
+    if (e != plan_error::none) return {e, i};
+  }
+  return {};
+}
+
+}  // namespace locus

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pass 5: which steps share a kernel? A region is a maximal set of element-wise steps on one device with
+// the reductions they feed. It ends in one step (its number is the region's), or in several of one shape.
+//
+//   element:  y = exp(x) * 2 + b                       one value for each element of the space
+//   fold:     sum over an axis set of such values      the space is that of the fold's operand
+//   row:      sqrt(sum(square(x))) * 2                 element-wise steps behind a fold, one value per row
+//   element behind folds: exp(x - m) / s               rows of the last axis, m and s its folds (softmax)
+#pragma once
+#include <locus/plan/data.hpp>  // plan_view, level
+
+namespace locus {
+
+namespace detail {
+
+struct fuser {
+  plan_view& p;
+  struct region {
+    shape space{};        // of elements
+    axis_set axes = 0;    // of its folds
+    bool has_fold = false;
+    bool rows_end = false;  // it ends in row values: a fold with what follows it
+  };
+  region regions[max_steps]{};  // [step that ends it]
+  bool is_root[max_steps]{};
+
+  static constexpr bool joins(step const& s) { return s.kind == step_kind::map || s.kind == step_kind::reduce; }
+  /// equal for certain: open extents may differ when the program runs
+  static constexpr bool same(shape const& a, shape const& b) { return a == b && a.is_static(); }
+  static constexpr bool last_axis_only(step const& reduce, shape const& operand) {
+    return operand.rank >= 2 && reduce.axes == axis_set(1u << (operand.rank - 1));
+  }
+  constexpr shape const& operand_shape(step const& s) const { return p.steps[p.operands(s)[0].from].extents; }
+
+  constexpr void open(short i) {
+    step& me = p.steps[i];
+    me.region = i, me.stored = true;
+    region& g = regions[i];
+    if (me.kind == step_kind::reduce)
+      g = {operand_shape(me), me.axes, true, true}, p.levels[i] = level::fold;
+    else g = {me.extents, 0, false, false}, p.levels[i] = level::element;
+  }
+
+  /// the one region and level of all readers; false where there is none
+  constexpr bool find_readers(short i, short& at, level& reader_level) const {
+    at = -1;
+    for (short k = static_cast<short>(i + 1); k < p.steps.count; ++k)
+      for (edge const& e : p.operands(p.steps[k])) {
+        if (e.from != i) continue;
+        step const& s = p.steps[k];
+        if (e.by >= 0 || !joins(s) || s.region < 0 || (at >= 0 && at != s.region)) return false;
+        level const here = p.levels[k] == level::fold ? level::element : p.levels[k];
+        if (at >= 0 && here != reader_level) return false;
+        at = s.region, reader_level = here;
+      }
+    return at >= 0;
+  }
+  /// steps of the region that read i from different folds or from behind them
+  constexpr int stages(short i) const {
+    int n = 0;
+    bool behind = false;
+    for (short k = static_cast<short>(i + 1); k < p.steps.count; ++k)
+      for (edge const& e : p.operands(p.steps[k]))
+        if (e.from == i) {
+          if (p.levels[k] == level::fold) ++n;
+          else behind = true;
+        }
+    return n + behind;
+  }
+
+  constexpr bool map_joins(short i, short at, level reader_level) {
+    step const& me = p.steps[i];
+    region const& g = regions[at];
+    shape const& space = reader_level == level::row ? p.steps[at].extents : g.space;
+    bool const stretched = !(me.extents == space);
+    if (stretched && me.heavy) return false;  // not computed again for each element it is stretched to
+    if (g.has_fold && !me.builtin && stages(i) > 1) return false;
+    p.levels[i] = reader_level;
+    return true;
+  }
+  constexpr bool reduce_joins(short i, short at, level reader_level) {
+    step const& me = p.steps[i];
+    region& g = regions[at];
+    shape const& from = operand_shape(me);
+    if (me.type == element::other && reader_level == level::element && g.has_fold) return false;
+    if (reader_level == level::element && !g.has_fold && (all_rows(at, me) || reads_only(at, i))) {
+      g = {from, me.axes, true, true};  // what was there becomes what follows the fold
+      for (short k = 0; k < p.steps.count; ++k)
+        if (p.steps[k].region == at) p.levels[k] = level::row;
+      p.levels[i] = level::fold;
+      return true;
+    }
+    bool const rows = me.keep && last_axis_only(me, from) && from == g.space;
+    if (reader_level != level::element || !rows) return false;
+    if (g.has_fold && g.axes != me.axes) return false;
+    g.has_fold = true, g.axes = me.axes;
+    p.levels[i] = level::fold;
+    return true;
+  }
+  /// every step of the region has one value for each value of the fold: it can follow the fold
+  constexpr bool all_rows(short at, step const& fold) const {
+    for (step const& s : p.steps)
+      if (s.region == at && s.extents.rank > 0 && !same(s.extents, fold.extents)) return false;
+    return same(p.steps[at].extents, fold.extents);
+  }
+  /// the region reads nothing but the fold and scalars: its extents are the fold's
+  constexpr bool reads_only(short at, short fold) const {
+    for (step const& s : p.steps)
+      if (s.region == at)
+        for (edge const& e : p.operands(s)) {
+          step const& o = p.steps[e.from];
+          if (e.from != fold && o.kind != step_kind::scalar && o.region != at) return false;
+        }
+    return true;
+  }
+
+  /// a transpose or a slice has gaps; a reshape of what has gaps must copy
+  constexpr void find_dense() {
+    for (step& s : p.steps) {
+      if (s.kind == step_kind::transpose || s.kind == step_kind::slice) s.dense = false;
+      if (s.kind == step_kind::expand) s.dense = p.steps[p.operands(s)[0].from].dense;
+    }
+  }
+  constexpr bool looks_only(step const& s) const {
+    return s.is_view() && (s.kind != step_kind::reshape || p.steps[p.operands(s)[0].from].dense);
+  }
+
+  constexpr void run() {
+    find_dense();
+    for (root const& r : p.roots) is_root[r.from] = true;
+    for (short i = static_cast<short>(p.steps.count); i-- > 0;) {
+      step& me = p.steps[i];
+      if (me.is_source() || looks_only(me)) continue;
+      if (!joins(me)) {
+        me.region = i, me.stored = true;
+        continue;
+      }
+      short at = -1;
+      level reader_level = level::element;
+      bool const together = !is_root[i] && find_readers(i, at, reader_level) && p.steps[at].where == me.where;
+      bool const joined = together && (me.kind == step_kind::map ? map_joins(i, at, reader_level)
+                                                                 : reduce_joins(i, at, reader_level));
+      if (joined) me.region = at;
+      else open(i);
+    }
+  }
+};
+
+}  // namespace detail
+
+/// means: steps[i].region, stored and levels[i]
+constexpr void fuse(plan_view& p) { detail::fuser{p}.run(); }
+
+}  // namespace locus

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// A graph: the roots of one plan as a type, flattened once into arrays.
+#pragma once
+#include <locus/core/type_list.hpp>   // union_t, concatenate_t
+#include <locus/expr/let.hpp>         // Bound
+#include <locus/expr/operand.hpp>     // expression_of_t
+#include <locus/plan/data.hpp>        // plan_view, root, slot
+#include <locus/plan/distribute.hpp>  // distribute
+#include <locus/plan/fuse.hpp>        // fuse
+#include <locus/plan/memory.hpp>      // lay_out
+#include <locus/plan/move.hpp>        // move_values
+#include <locus/plan/place.hpp>       // place_steps
+#include <locus/plan/schedule.hpp>    // schedule
+
+namespace locus {
+
+/// The destination of an eval: the plan says where the value lies.
+struct nowhere {
+  static constexpr place value{};
+};
+
+/// means: one root: expression E, and the policy (or nowhere) of what it is assigned to
+template <class E, class Destination>
+struct root_of {
+  using expression = E;
+  using destination = Destination;
+};
+
+/// means: the roots of one plan under one policy: all that the passes need, as a type
+template <placement_policy Policy, class... Roots>
+struct graph {
+  using policy = Policy;
+  using roots = type_list<Roots...>;
+  using lets = union_t<typename Roots::expression::lets...>;
+};
+
+namespace detail {
+
+// The steps of all lets come first, in the order in which they need each other; then those of the roots.
+template <class Graph>
+struct flattened;
+template <class List>
+struct sum_steps;
+template <class... Es>
+struct sum_steps<type_list<Es...>> {
+  static constexpr int steps = (Es::steps + ... + 0), edges = (Es::edges + ... + 0);
+  using entries = concatenate_t<typename Es::entries...>;
+};
+template <class List>
+struct let_values;
+template <class... Lets>
+struct let_values<type_list<Lets...>> {
+  using type = type_list<typename Lets::expression_type...>;
+};
+
+template <class Policy, class... Roots>
+struct flattened<graph<Policy, Roots...>> {
+  using lets = typename graph<Policy, Roots...>::lets;
+  using let_list = typename let_values<lets>::type;
+  using all = concatenate_t<let_list, type_list<typename Roots::expression...>>;
+  static constexpr int steps = sum_steps<all>::steps, edges = sum_steps<all>::edges;
+  static constexpr int roots = sizeof...(Roots);
+  using entries = typename sum_steps<all>::entries;
+
+  template <class... Values>
+  static constexpr void flatten_lets(builder& b, short* at, type_list<Values...>) {
+    ((*at++ = Values::template flatten<lets>(b, request{})), ...);
+  }
+  static constexpr void flatten(builder& b, short* let_steps, root* to) {
+    b.lets = let_steps;
+    flatten_lets(b, let_steps, let_list{});
+    ((to->from = Roots::expression::template flatten<lets>(b, request{}),
+      to->destination = Roots::destination::value, ++to),
+     ...);
+  }
+};
+
+}  // namespace detail
+
+/// means: the arrays of one plan, and what the passes found
+template <int Steps, int Edges, int Roots>
+struct plan_arrays {
+  static constexpr int max_transfers = Edges + Roots;
+  step steps[Steps]{};
+  edge edges[Edges + 1]{};
+  transfer transfers[max_transfers]{};
+  root roots[Roots]{};
+  action actions[Steps + max_transfers]{};
+  level levels[Steps]{};
+  slot slots[Steps + max_transfers]{};
+  int transfer_count = 0, action_count = 0;
+  verdict found{};
+
+  constexpr plan_view view() {
+    return {{steps, Steps}, {edges, Edges}, {transfers, transfer_count}, {roots, Roots},
+            {actions, action_count}, {levels, Steps}};
+  }
+  /// for readers: the passes are over, nothing writes through the view
+  constexpr plan_view view() const { return const_cast<plan_arrays*>(this)->view(); }
+  constexpr array_view<slot> all_slots() { return {slots, Steps + transfer_count}; }
+};
+
+namespace detail {
+
+/// means: the five passes; the first, infer, ran where each node was built, so that its error points there
+template <class Graph>
+constexpr auto make_plan() {
+  using Flat = flattened<Graph>;
+  plan_arrays<Flat::steps, Flat::edges, Flat::roots> p;
+  if constexpr (Flat::steps > max_steps) {
+    p.found = {plan_error::too_many_steps, -1};
+  } else {
+    builder b{p.steps, p.edges};
+    short lets[Flat::lets::size + 1]{};
+    Flat::flatten(b, lets, p.roots);
+    plan_view v = p.view();
+    p.found = distribute(v);
+    if (p.found.error == plan_error::none) p.found = place_steps(v, Graph::policy::rule);
+    if (p.found.error == plan_error::none) p.found = move_values(v);
+    if (p.found.error == plan_error::none) {
+      fuse(v);
+      schedule(v);
+      p.transfer_count = v.transfers.count, p.action_count = v.actions.count;
+      shape extents[Flat::steps]{};
+      bool all_static = true;
+      for (int i = 0; i < Flat::steps; ++i) {
+        extents[i] = p.steps[i].extents;
+        all_static = all_static && extents[i].is_static();
+      }
+      lay_out(v, p.all_slots(), extents);
+    }
+  }
+  return p;
+}
+
+/// The plan of a graph, whether it holds or not.
+template <class Graph>
+inline constexpr auto unchecked_plan = make_plan<Graph>();
+
+}  // namespace detail
+
+}  // namespace locus

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the temporaries of a plan lie: one arena per device, obtained before the first step.
+#pragma once
+#include <locus/plan/data.hpp>  // plan_view
+
+namespace locus {
+
+inline constexpr std::int64_t allocation_unit = 256;  // bytes
+constexpr std::int64_t round_up(std::int64_t bytes) {
+  return (bytes + allocation_unit - 1) / allocation_unit * allocation_unit;
+}
+
+/// A value of the plan: step i is value i, what transfer t brings is value steps + t.
+struct slot {
+  std::int64_t bytes = 0;   // of the largest piece; 0: not a temporary
+  std::int64_t offset = 0;  // in the arena of each device it lies on
+  short made = -1, last_read = -1;  // actions
+  short in_place_of = -1;   // shares the memory of that value
+  bool is_result = false;   // lies in a destination
+};
+
+/// means: bytes of the largest piece of a value at a place; dyn while an extent is open
+constexpr std::int64_t local_bytes(shape const& extents, int element_bytes, place const& where) {
+  if (!extents.is_static()) return dyn;
+  if (!where.is_sharded()) return extents.size() * element_bytes;
+  std::int64_t n = element_bytes;
+  for (int a = 0; a < extents.rank; ++a)
+    n *= a == where.axis ? piece_size(extents.extent[a], where.count(), 0) : extents.extent[a];
+  return n;
+}
+
+namespace detail {
+
+struct memory_planner {
+  plan_view const& p;
+  array_view<slot> slots;             // [steps + transfers]
+  shape const* extents;        // [step]: the extents at run time, or those of the steps
+
+  constexpr bool is_temporary_step(short i) const { return p.steps[i].region >= 0 && p.steps[i].stored; }
+  constexpr short value_of(edge const& e) const {
+    return e.by >= 0 ? static_cast<short>(p.steps.count + e.by) : memory_of(p, e.from);
+  }
+  constexpr void read(short value, short at) {
+    slot& s = slots[value];
+    if (at > s.last_read) s.last_read = at;
+  }
+  /// how many edges, roots and transfers read step i's memory
+  constexpr int readers_of(short i) const {
+    int n = 0;
+    for (edge const& e : p.edges) n += e.by < 0 && memory_of(p, e.from) == i;
+    for (transfer const& t : p.transfers) n += t.how != transfer_kind::none && memory_of(p, t.from) == i;
+    for (root const& r : p.roots) n += r.by < 0 && memory_of(p, r.from) == i;
+    return n;
+  }
+
+  constexpr void find_sizes() {
+    for (short i = 0; i < p.steps.count; ++i) {
+      step const& s = p.steps[i];
+      if (is_temporary_step(i)) slots[i].bytes = local_bytes(extents[i], s.element_bytes, s.where);
+    }
+    for (short t = 0; t < p.transfers.count; ++t) {
+      transfer const& me = p.transfers[t];
+      step const& s = p.steps[me.from];
+      slot& to = slots[p.steps.count + t];
+      bool const no_traffic = me.how == transfer_kind::slice ||
+                              (me.how == transfer_kind::first_replica && s.where.devices.contains(me.arrives.at(0)));
+      if (!no_traffic) to.bytes = local_bytes(extents[me.from], s.element_bytes, me.arrives);
+      else to.in_place_of = memory_of(p, me.from);
+      // an all-reduce that is the only reader of its terms writes over them
+      if (me.how == transfer_kind::all_reduce && is_temporary_step(me.from) && readers_of(me.from) == 1)
+        to.in_place_of = me.from, to.bytes = 0;
+    }
+    for (root const& r : p.roots) {
+      short const v = r.by >= 0 ? static_cast<short>(p.steps.count + r.by) : r.from;
+      if (r.by < 0 && !is_temporary_step(r.from)) continue;  // a leaf or a view: copied into the destination
+      slots[v].is_result = true;
+      if (slots[v].in_place_of >= 0 && is_temporary_step(slots[v].in_place_of)) slots[slots[v].in_place_of].is_result = true;
+    }
+  }
+  constexpr void find_lifetimes() {
+    for (short a = 0; a < p.actions.count; ++a) {
+      action const& act = p.actions[a];
+      if (act.kind == action_kind::launch) {
+        for (short i = 0; i < p.steps.count; ++i) {
+          if (p.steps[i].region != act.what) continue;
+          if (p.steps[i].stored) slots[i].made = a, read(i, a);
+          for (edge const& e : p.operands(p.steps[i]))
+            if (p.steps[e.from].region != act.what || p.steps[e.from].stored) read(value_of(e), a);
+        }
+        continue;
+      }
+      for (short t = 0; t < p.transfers.count; ++t) {
+        transfer const& me = p.transfers[t];
+        bool const mine = act.kind == action_kind::transfer ? t == act.what : me.bucket == act.what;
+        if (!mine) continue;
+        short const v = static_cast<short>(p.steps.count + t);
+        slots[v].made = a, read(v, a), read(memory_of(p, me.from), a);
+      }
+    }
+    for (root const& r : p.roots)
+      if (r.by < 0) read(memory_of(p, r.from), p.actions.count ? static_cast<short>(p.actions.count - 1) : short(0));
+    for (short v = 0; v < slots.count; ++v)
+      if (slots[v].in_place_of >= 0) read(slots[v].in_place_of, slots[v].last_read);
+  }
+  constexpr place const& place_of(short v) const {
+    return v < p.steps.count ? p.steps[v].where : p.transfers[v - p.steps.count].arrives;
+  }
+  constexpr bool meet(short a, short b) const {
+    bool shared = false;
+    for (int i = 0; i < place_of(a).count(); ++i) shared = shared || place_of(b).devices.contains(place_of(a).at(i));
+    return shared && slots[a].made <= slots[b].last_read && slots[b].made <= slots[a].last_read;
+  }
+  constexpr bool in_arena(short v) const { return slots[v].bytes > 0 && !slots[v].is_result; }
+  /// first fit: above every value that lives at the same time on the same device and is in the way
+  constexpr void find_offsets() {
+    for (short v = 0; v < slots.count; ++v) {
+      if (!in_arena(v)) continue;
+      std::int64_t at = 0;
+      for (bool moved = true; moved;) {
+        moved = false;
+        for (short o = 0; o < v; ++o) {
+          if (!in_arena(o) || !meet(o, v)) continue;
+          bool const apart = at + round_up(slots[v].bytes) <= slots[o].offset ||
+                             slots[o].offset + round_up(slots[o].bytes) <= at;
+          if (!apart) at = slots[o].offset + round_up(slots[o].bytes), moved = true;
+        }
+      }
+      slots[v].offset = at;
+    }
+  }
+};
+
+}  // namespace detail
+
+/// means: size, lifetime and offset of every temporary, given the extents of every step
+constexpr void lay_out(plan_view const& p, array_view<slot> slots, shape const* extents) {
+  detail::memory_planner m{p, slots, extents};
+  m.find_sizes();
+  m.find_lifetimes();
+  m.find_offsets();
+}
+
+/// means: bytes of the arena that the plan needs on a device
+constexpr std::int64_t arena_bytes(plan_view const& p, array_view<slot> slots, device d) {
+  detail::memory_planner const m{p, slots, nullptr};
+  std::int64_t peak = 0;
+  for (short v = 0; v < slots.count; ++v)
+    if (m.in_arena(v) && m.place_of(v).devices.contains(d)) {
+      std::int64_t const end = slots[v].offset + round_up(slots[v].bytes);
+      if (end > peak) peak = end;
+    }
+  return peak;
+}
+
+}  // namespace locus

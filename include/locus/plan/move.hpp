@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pass 4: which copies and collectives? A transfer belongs to a value and a place, so that all readers
+// of a value at one place share it.
+#pragma once
+#include <locus/plan/data.hpp>        // plan_view, transfer
+#include <locus/plan/distribute.hpp>  // assign_rows
+
+namespace locus {
+
+namespace detail {
+
+/// means: the row of assign_rows; `found` is false where there is none
+constexpr transfer_kind transfer_between(place const& from, place const& to, bool& found) {
+  found = true;
+  if (from == to) return transfer_kind::none;
+  for (assign_row const& row : assign_rows) {
+    if (row.from != from.how || row.to != to.how) continue;
+    bool const both_cut = from.is_sharded() && to.is_sharded();
+    bool const lists_differ = from.is_distributed() && to.is_distributed() && !(from.devices == to.devices);
+    if (both_cut || lists_differ) break;
+    return row.how;
+  }
+  found = false;
+  return transfer_kind::none;
+}
+
+struct mover {
+  plan_view& p;
+
+  constexpr short transfer_to(short from, place const& to, plan_error& error) {
+    place const& here = p.steps[from].where;
+    bool found = true;
+    transfer_kind const how = transfer_between(here, to, found);
+    if (!found)
+      error = here.is_distributed() && to.is_distributed() && !(here.devices == to.devices)
+                  ? plan_error::device_lists_differ
+                  : plan_error::cuts_do_not_meet;
+    if (how == transfer_kind::none) return -1;
+    // a copy of a mirrored value to a device that holds a replica is that replica
+    for (short t = 0; t < p.transfers.count; ++t)
+      if (p.transfers[t].from == from && p.transfers[t].arrives == to) return t;
+    p.transfers[p.transfers.count] = {from, how, -1, to};
+    return static_cast<short>(p.transfers.count++);
+  }
+
+  /// An all-reduce moves towards the reader's operands through steps that only scale one partial value,
+  /// so that the scaling fuses with its reader. Never through partial + partial: that would double it.
+  constexpr void delay_scaling() {
+    for (short i = static_cast<short>(p.steps.count); i-- > 0;) {
+      step& me = p.steps[i];
+      bool const scales = me.commutes == law::scale || me.commutes == law::scale_left || me.commutes == law::linear;
+      if (me.kind != step_kind::map || !me.where.is_partial() || !scales || !read_complete(i)) continue;
+      for (edge& e : p.operands(me)) {
+        step const& o = p.steps[e.from];
+        if (!o.where.is_partial() || o.bytes() > me.bytes() || o.type != me.type) continue;
+        e.arrives = o.where.mirrored();
+        me.where = o.where.mirrored();
+        complete_readers(i);
+      }
+    }
+  }
+  /// every reader wants the complete value, mirrored
+  constexpr bool read_complete(short i) const {
+    bool any = false;
+    for (step const& s : p.steps)
+      for (edge const& e : p.operands(s))
+        if (e.from == i) {
+          any = true;
+          if (!e.arrives.is_mirrored()) return false;
+        }
+    for (root const& r : p.roots)
+      if (r.from == i) {
+        any = true;
+        if (!r.destination.is_nowhere() && !r.destination.is_mirrored()) return false;
+      }
+    return any;
+  }
+  constexpr void complete_readers(short i) {
+    for (edge& e : array_view<edge>{p.edges})
+      if (e.from == i) e.arrives = {};
+  }
+
+  constexpr verdict run() {
+    delay_scaling();
+    plan_error error = plan_error::none;
+    for (short i = 0; i < p.steps.count; ++i) {
+      step const& me = p.steps[i];
+      for (edge& e : p.operands(me)) {
+        step const& o = p.steps[e.from];
+        if (o.kind == step_kind::scalar || o.kind == step_kind::index) continue;
+        if (!e.arrives.is_nowhere()) e.by = transfer_to(e.from, e.arrives, error);
+        else if (me.where.is_single() && o.where.is_single()) e.by = transfer_to(e.from, me.where, error);
+        if (error != plan_error::none) return {error, i};
+      }
+    }
+    for (root& r : p.roots) {
+      place const& here = p.steps[r.from].where;
+      r.result = !r.destination.is_nowhere() ? r.destination : here.is_partial() ? here.mirrored() : here;
+      if (r.result.is_nowhere()) r.result = single(gpu(0));
+      if (here.is_nowhere()) continue;
+      r.by = transfer_to(r.from, r.result, error);
+      if (error != plan_error::none) return {error, r.from};
+    }
+    assign_buckets();
+    return {};
+  }
+
+  /// All-reduces that do not wait for one another share a bucket: same devices, operation and type.
+  constexpr void assign_buckets() {
+    short depth[max_steps]{};  // all-reduces on the longest way to a step
+    short buckets = 0;
+    for (short i = 0; i < p.steps.count; ++i)
+      for (edge const& e : p.operands(p.steps[i])) {
+        bool const reduces = e.by >= 0 && p.transfers[e.by].how == transfer_kind::all_reduce;
+        short const d = static_cast<short>(depth[e.from] + reduces);
+        if (d > depth[i]) depth[i] = d;
+      }
+    for (short t = 0; t < p.transfers.count; ++t) {
+      transfer& me = p.transfers[t];
+      if (me.how != transfer_kind::all_reduce) continue;
+      step const& s = p.steps[me.from];
+      for (short k = 0; k < t && me.bucket < 0; ++k) {
+        transfer const& other = p.transfers[k];
+        step const& o = p.steps[other.from];
+        bool const together = other.how == transfer_kind::all_reduce && depth[other.from] == depth[me.from] &&
+                              o.where == s.where && o.type == s.type && s.type != element::other;
+        if (together) me.bucket = other.bucket;
+      }
+      if (me.bucket < 0) me.bucket = buckets++;
+    }
+  }
+};
+
+}  // namespace detail
+
+/// means: transfers, edges' and roots' `by`, roots' `result`, buckets
+constexpr verdict move_values(plan_view& p) { return detail::mover{p}.run(); }
+
+}  // namespace locus

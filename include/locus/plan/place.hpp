@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pass 3: where does each step run? DESIGN section 4.
+//   (1) the innermost on<Device>
+//   (2) a destination keeps at home what is at home
+//   (3) the policy
+#pragma once
+#include <locus/plan/data.hpp>  // plan_view, placement_rule
+
+namespace locus {
+
+namespace detail {
+
+struct placer {
+  plan_view& p;
+  placement_rule rule;
+  device home[max_steps]{};        // the destination that a step's value ends in, none if several
+  bool at_home[max_steps]{};       // all its leaves live there
+  bool ends_home[max_steps]{};     // it belongs to the element-wise region that ends there
+
+  static constexpr bool undecided(step const& s) { return !s.is_source() && !s.where.is_distributed(); }
+  static constexpr bool has_kernel(step const& s, device d) { return d.is_gpu() ? s.on_gpu : s.on_cpu; }
+
+  // ---- rule 2 --------------------------------------------------------------------------------------
+  constexpr void find_homes() {
+    bool reached[max_steps]{};
+    auto reach = [&](short i, device d, bool region) {
+      home[i] = reached[i] && !(home[i] == d) ? device{} : d;
+      ends_home[i] = region && (!reached[i] || ends_home[i]);
+      reached[i] = true;
+    };
+    for (root const& r : p.roots) {
+      bool const one_place = r.destination.is_single() && !r.destination.is_nowhere();
+      device const d = one_place ? r.destination.at(0) : device{};
+      reach(r.from, d, one_place && p.steps[r.from].kind == step_kind::map);
+    }
+    for (short i = static_cast<short>(p.steps.count); i-- > 0;)
+      for (edge const& e : p.operands(p.steps[i])) {
+        if (!reached[i]) continue;
+        bool const region = ends_home[i] && p.steps[e.from].kind == step_kind::map;
+        reach(e.from, home[i], region);
+      }
+    for (short i = 0; i < p.steps.count; ++i) {
+      step const& s = p.steps[i];
+      if (s.kind == step_kind::leaf) at_home[i] = s.where == single(home[i]);
+      else {
+        at_home[i] = true;
+        for (edge const& e : p.operands(s)) at_home[i] = at_home[i] && at_home[e.from];
+      }
+      if (home[i].is_none()) at_home[i] = ends_home[i] = false;
+    }
+  }
+
+  // ---- rule 3 --------------------------------------------------------------------------------------
+  /// means: the GPU on which most operands lie (ties: the first of them), none if no operand does
+  constexpr device gpu_of_operands(step const& s) const {
+    device best{};
+    int most = 0;
+    for (edge const& e : p.operands(s)) {
+      place const& at = p.steps[e.from].where;
+      if (!at.is_single() || at.is_nowhere() || !at.at(0).is_gpu()) continue;
+      int count = 0;
+      for (edge const& other : p.operands(s)) count += p.steps[other.from].where == at;
+      if (count > most) most = count, best = at.at(0);
+    }
+    return best;
+  }
+  constexpr device first_operand(step const& s) const {
+    for (edge const& e : p.operands(s))
+      if (place const& at = p.steps[e.from].where; at.is_single() && !at.is_nowhere()) return at.at(0);
+    return {};
+  }
+
+  /// means: what the rules ask for, kernels not yet considered
+  constexpr device wanted(short i, reason& why) const {
+    step const& s = p.steps[i];
+    if (!s.request.is_none()) return why = reason::requested, s.request;
+    if (at_home[i]) return why = reason::home, home[i];
+    if (ends_home[i]) return why = reason::home_region, home[i];
+    if (rule == placement_rule::follow_data)
+      if (device const d = first_operand(s); !d.is_none()) return why = reason::followed_data, d;
+    if (device const d = gpu_of_operands(s); !d.is_none()) return why = reason::most_operands, d;
+    return why = reason::first_gpu, gpu(0);
+  }
+
+  constexpr verdict settle(short i, device d, reason why) {
+    step& s = p.steps[i];
+    s.why = why;
+    if (!has_kernel(s, d)) {
+      device const other = d.is_gpu() ? cpu(0) : gpu(0);
+      if (!has_kernel(s, other)) return {plan_error::no_kernel, i};
+      s.fell_back = true;
+      s.why = reason::no_gpu_kernel;
+      if (s.strict) return {plan_error::strict_placement, i};
+      d = other;
+    }
+    s.where = single(d);
+    return {};
+  }
+  constexpr void settle_view(step& s) {
+    s.where = p.steps[p.operands(s)[0].from].where;
+    if (s.where.is_nowhere()) s.where = single(s.request.is_none() ? gpu(0) : s.request);
+    s.why = reason::view;
+  }
+
+  constexpr verdict in_order() {
+    for (short i = 0; i < p.steps.count; ++i) {
+      step& s = p.steps[i];
+      if (!undecided(s)) continue;
+      if (s.is_view()) {
+        settle_view(s);
+        continue;
+      }
+      reason why = reason::undecided;
+      device const d = wanted(i, why);
+      if (verdict const v = settle(i, d, why); v.error != plan_error::none) return v;
+    }
+    return {};
+  }
+
+  // ---- min_copies: exact dynamic programming ---------------------------------------------------------
+  // cost[i][c] = least traffic if step i runs on choice c, operands at their best places. Steps with
+  // several readers are placed first and stay.
+  static constexpr int max_choices = 10;
+  static constexpr std::int64_t never = std::int64_t(1) << 56;
+
+  struct program {
+    device choice[max_choices]{cpu(0), gpu(0)};
+    int choices = 2;
+    std::int64_t cost[max_steps][max_choices]{};
+    bool by_bytes = true;
+    constexpr void offer(device d) {
+      for (int c = 0; c < choices; ++c)
+        if (choice[c] == d) return;
+      if (!d.is_none() && choices < max_choices) choice[choices++] = d;
+    }
+    constexpr std::int64_t edge_cost(step const& s, int from, int to) const {
+      bool const free = from == to || s.kind == step_kind::scalar || s.kind == step_kind::index;
+      return free ? 0 : by_bytes ? s.bytes() : 1;
+    }
+    /// the place from which choice `to` (any if negative) gets step i for the least; ties to the GPU
+    constexpr int best(step const& s, int i, int to) const {
+      int pick = 0;
+      std::int64_t least = 0;
+      for (int c = 0; c < choices; ++c) {
+        std::int64_t const v = cost[i][c] + (to < 0 ? 0 : edge_cost(s, c, to));
+        bool const better = c == 0 || v < least || (v == least && choice[c].is_gpu() && !choice[pick].is_gpu());
+        if (better) least = v, pick = c;
+      }
+      return pick;
+    }
+  };
+
+  constexpr verdict by_cost() {
+    program g;
+    int readers[max_steps]{};
+    for (step const& s : p.steps) {
+      g.offer(s.request);
+      if (s.kind == step_kind::leaf && s.where.is_single()) g.offer(s.where.at(0));
+      if (!s.is_source() && s.bytes() == dyn) g.by_bytes = false;
+      if (s.kind == step_kind::leaf && s.bytes() == dyn) g.by_bytes = false;
+      for (edge const& e : p.operands(s)) ++readers[e.from];
+    }
+    for (root const& r : p.roots) {
+      if (r.destination.is_single() && !r.destination.is_nowhere()) g.offer(r.destination.at(0));
+      readers[r.from] += 2;  // settled on its own
+    }
+    int chosen[max_steps]{};
+    for (short i = 0; i < p.steps.count; ++i) {
+      step const& s = p.steps[i];
+      for (int c = 0; c < g.choices; ++c) {
+        std::int64_t& v = g.cost[i][c];
+        if (s.kind == step_kind::scalar || s.kind == step_kind::index || s.where.is_distributed()) continue;
+        if (s.kind == step_kind::leaf) {
+          v = s.where.at(0) == g.choice[c] ? 0 : never;
+          continue;
+        }
+        device const asked = s.request;
+        bool const elsewhere = !asked.is_none() && has_kernel(s, asked) && !(asked == g.choice[c]);
+        if (!has_kernel(s, g.choice[c]) || (elsewhere && !s.is_view())) {
+          v = never;
+          continue;
+        }
+        for (edge const& e : p.operands(s)) {
+          int const from = g.best(p.steps[e.from], e.from, c);
+          v += g.cost[e.from][from] + g.edge_cost(p.steps[e.from], from, c);
+          if (s.is_view() && from != c) v = never;
+          if (v > never) v = never;
+        }
+      }
+      if (readers[i] <= 1 || !undecided(s)) continue;
+      int const to = goal_of(g, i);
+      chosen[i] = g.best(s, i, to);
+      trace(g, chosen, readers, i);
+      for (int c = 0; c < g.choices; ++c) g.cost[i][c] = c == chosen[i] ? 0 : never;
+    }
+    for (short i = 0; i < p.steps.count; ++i) {
+      step& s = p.steps[i];
+      if (!undecided(s)) continue;
+      device const d = g.choice[chosen[i]];
+      s.where = single(d);
+      s.why = !s.request.is_none() ? reason::requested : reason::cheapest;
+      if (s.is_view()) settle_view(s);
+      bool const refused = !s.request.is_none() && !(s.request == d) && !s.is_view();
+      if (!has_kernel(s, d)) return {plan_error::no_kernel, i};
+      if (refused) {
+        s.fell_back = true, s.why = reason::no_gpu_kernel;
+        if (s.strict) return {plan_error::strict_placement, i};
+      }
+    }
+    return {};
+  }
+  /// the destination of a root, as a choice; -1: nobody asks
+  constexpr int goal_of(program const& g, short i) const {
+    for (root const& r : p.roots)
+      if (r.from == i && r.destination.is_single() && !r.destination.is_nowhere())
+        for (int c = 0; c < g.choices; ++c)
+          if (g.choice[c] == r.destination.at(0)) return c;
+    return -1;
+  }
+  constexpr void trace(program const& g, int* chosen, int const* readers, short top) const {
+    bool below[max_steps]{};
+    below[top] = true;
+    for (short i = top; i >= 0; --i) {
+      if (!below[i]) continue;
+      for (edge const& e : p.operands(p.steps[i])) {
+        if (readers[e.from] > 1 || !undecided(p.steps[e.from])) continue;
+        chosen[e.from] = g.best(p.steps[e.from], e.from, chosen[i]);
+        below[e.from] = true;
+      }
+    }
+  }
+};
+
+}  // namespace detail
+
+/// means: steps[i].where for every step that distribute left open
+constexpr verdict place_steps(plan_view& p, placement_rule rule) {
+  detail::placer placer{p, rule};
+  if (rule == placement_rule::min_copies) return placer.by_cost();
+  placer.find_homes();
+  return placer.in_order();
+}
+
+}  // namespace locus

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// plan_of<E>: the plan as a constant that can be asserted, printed and tested.
+#pragma once
+#include <locus/core/config.hpp>   // LOCUS_DEFAULT_POLICY
+#include <locus/plan/explain.hpp>  // write_plan
+#include <locus/plan/facts.hpp>    // tally
+#include <locus/plan/graph.hpp>    // graph, unchecked_plan
+#include <locus/plan/why.hpp>      // write_why
+
+namespace locus {
+
+inline namespace LOCUS_MODE {
+using default_policy = LOCUS_DEFAULT_POLICY;
+}  // namespace LOCUS_MODE
+
+namespace detail {
+
+// ---- errors: the sentence that belongs to what a pass found ---------------------------------------------
+template <class Op>
+struct sentences_of {
+  using type = Op;
+};
+template <class F>
+struct sentences_of<map_op<F>> {
+  using type = F;
+};
+template <class Fn, reduction R, bool Keep, int... Axes>
+struct sentences_of<reduce_op<Fn, R, Keep, Axes...>> {
+  using type = Fn;
+};
+
+template <class Graph, int Culprit>
+consteval bool require_gpu_kernel() {
+  using Op = typename sentences_of<typename at_t<Culprit, typename flattened<Graph>::entries>::op>::type;
+  if constexpr (requires { Op::template require_gpu_kernel<true>(); })
+    return Op::template require_gpu_kernel<false>();
+  else {
+    static_assert(always_false<Op>, "locus: an operation has no GPU kernel and placement is strict; drop strict, "
+                                    "or give its functor kernels = on_both");
+    return false;
+  }
+}
+
+/// fails: at compile time, one sentence for each plan_error
+template <class Graph>
+consteval bool require_plan() {
+  constexpr verdict found = unchecked_plan<Graph>.found;
+  static_assert(found.error != plan_error::too_many_steps,
+                "locus: an expression has more than 128 steps; evaluate a part of it with eval(e)");
+  static_assert(found.error != plan_error::device_lists_differ,
+                "locus: operands are distributed over different device lists; bring one to the other with to<...>(x)");
+  static_assert(found.error != plan_error::cuts_do_not_meet,
+                "locus: operands are cut along axes that do not meet; bring one to the other with to<...>(x)");
+  static_assert(found.error != plan_error::matmul_cuts,
+                "locus: matmul of these cuts would gather an operand; say so with to<Mirrored<...>>(x)");
+  static_assert(found.error != plan_error::view_across_cut,
+                "locus: a slice, a reshape or a concatenate goes across the cut; gather first with to<Device>(x)");
+  static_assert(found.error != plan_error::request_on_distributed,
+                "locus: on<Device> around a value that is distributed; gather it first with to<Device>(x)");
+  static_assert(found.error != plan_error::no_kernel,
+                "locus: an operation has no kernel on any device; say kernels = on_cpu or on_both in its functor");
+  if constexpr (found.error == plan_error::strict_placement) return require_gpu_kernel<Graph, found.culprit>();
+  return found.error == plan_error::none;
+}
+
+template <class Graph>
+consteval bool all_static() {
+  for (step const& s : unchecked_plan<Graph>.steps)
+    if (!s.extents.is_static()) return false;
+  return true;
+}
+
+template <class Policy>
+consteval std::string_view policy_name() {
+  return Policy::rule == placement_rule::prefer_gpu    ? "prefer_gpu"
+         : Policy::rule == placement_rule::follow_data ? "follow_data"
+                                                       : "min_copies";
+}
+
+template <class Graph>
+consteval auto extents_of_steps() {
+  struct {
+    shape of[flattened<Graph>::steps];
+  } all{};
+  for (int i = 0; i < flattened<Graph>::steps; ++i) all.of[i] = unchecked_plan<Graph>.steps[i].extents;
+  return all;
+}
+
+}  // namespace detail
+
+/// means: what the plan of a graph is, as static members: plan_of<E>.copies(), or step.copies() of an
+///        object made by plan(...)
+/// fails: bytes are refused as constants while an extent is open: bytes_moved(e) gives them at run time
+template <class Graph>
+struct plan_facts {
+  static constexpr auto const& arrays = detail::unchecked_plan<Graph>;
+  static constexpr bool is_static = detail::all_static<Graph>();
+  static constexpr plan_view view() { return arrays.view(); }
+
+  /// units: kernels handed to one device's queue
+  static consteval int launches() { return int(counts().launches); }
+  /// units: values or pieces that cross from one device to another; a broadcast to R devices counts R times
+  static consteval int copies() { return int(counts().copies); }
+  /// units: all-reduces; several values in one bucket count once
+  static consteval int all_reduces() { return int(counts().all_reduces); }
+  /// units: steps that wanted a GPU and have no kernel there
+  static consteval int fallbacks() { return int(counts().fallbacks); }
+  /// units: bytes of payload that cross devices by copies
+  static consteval std::int64_t bytes_moved() { return counts_of_static().bytes_moved; }
+  /// units: bytes that each replica contributes to reductions over replicas
+  static consteval std::int64_t bytes_reduced() { return counts_of_static().bytes_reduced; }
+  /// units: bytes that kernels read and write, arithmetic operations, over all devices
+  static consteval std::int64_t bytes_read() { return work_of_static().bytes_read; }
+  static consteval std::int64_t bytes_written() { return work_of_static().bytes_written; }
+  static consteval std::int64_t flops() { return work_of_static().flops; }
+  /// units: bytes of results and temporaries on d, in blocks of 256, without operands and workspaces
+  static consteval std::int64_t peak_bytes(device d) {
+    require_static();
+    auto p = arrays;
+    std::int64_t bytes = arena_bytes(p.view(), p.all_slots(), d);
+    for (root const& r : p.view().roots)
+      if (r.destination.is_nowhere() && r.result.devices.contains(d))
+        bytes += round_up(local_bytes(p.steps[r.from].extents, p.steps[r.from].element_bytes, r.result));
+    return bytes;
+  }
+  template <class Policy>
+  static consteval std::int64_t peak_bytes() { return peak_bytes(Policy::value.at(0)); }
+
+  /// means: where the first root's value lies
+  static consteval place result() { return arrays.roots[0].result; }
+  /// means: where a step runs: by number, or the first of that name
+  static consteval place device_of(int i) { return arrays.steps[i].where; }
+  static consteval place device_of(std::string_view name) {
+    for (step const& s : arrays.steps)
+      if (s.name == name) return s.where;
+    throw "locus: no step of this plan has that name; print plan_of<E>.explain()";
+  }
+  /// means: every kernel runs on that device
+  template <class Policy>
+  static consteval bool all_on() {
+    for (step const& s : arrays.steps)
+      if (s.region >= 0 && !(s.where.devices == Policy::value.devices)) return false;
+    return true;
+  }
+  /// means: binding must look whether a destination overlaps with what is read
+  static consteval bool may_alias() { return locus::may_alias(arrays.view()); }
+
+  /// means: the plan as text
+  static consteval auto explain() {
+    text_buffer<detail::flattened<Graph>::steps * 200 + plan_size * 120 + 400> out;
+    constexpr auto extents = detail::extents_of_steps<Graph>();
+    detail::write_plan(out, arrays.view(), extents.of, is_static, detail::policy_name<typename Graph::policy>());
+    return out;
+  }
+  /// means: why the steps of that name run where they do
+  static constexpr auto why(std::string_view name) {
+    text_buffer<1000> out;
+    detail::write_why(out, arrays.view(), name);
+    return out;
+  }
+
+ private:
+  static constexpr int plan_size = decltype(detail::make_plan<Graph>())::max_transfers;
+  static consteval tally counts() {
+    constexpr auto extents = detail::extents_of_steps<Graph>();
+    return count_plan(arrays.view(), extents.of, is_static);
+  }
+  static consteval void require_static() {
+    static_assert(is_static, "locus: an extent is open, so bytes are no constant; call bytes_moved(e), or assert "
+                             "counts such as copies()");
+  }
+  static consteval tally counts_of_static() {
+    require_static();
+    return counts();
+  }
+  static consteval work work_of_static() {
+    require_static();
+    constexpr auto extents = detail::extents_of_steps<Graph>();
+    return count_work(arrays.view(), extents.of);
+  }
+};
+
+/// means: the graph of one expression, evaluated (Destination = nowhere) or assigned
+template <class E, class Destination = nowhere, placement_policy Policy = default_policy>
+using graph_of = graph<Policy, root_of<expression_of_t<E>, Destination>>;
+
+/// means: the plan of expression (or tensor) type E     fails: at compile time, when there is none
+template <class E, class Destination = nowhere, placement_policy Policy = default_policy>
+  requires(detail::require_plan<graph_of<E, Destination, Policy>>())
+inline constexpr plan_facts<graph_of<E, Destination, Policy>> plan_of{};
+
+/// means: where the value of E lies when it is evaluated
+template <class E, class Destination = nowhere, placement_policy Policy = default_policy>
+inline constexpr place device_of = plan_of<E, Destination, Policy>.result();
+
+}  // namespace locus

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plan in order: launches, transfers and buckets, each after what it needs. Whatever writes a
+// destination comes last, so that every right side is computed before a left side is written.
+#pragma once
+#include <locus/plan/data.hpp>  // plan_view, action
+
+namespace locus {
+
+namespace detail {
+
+struct scheduler {
+  plan_view& p;
+  bool launched[max_steps]{};
+  bool moved[2 * max_steps]{};
+  bool writes_root[max_steps]{};
+
+  constexpr bool is_launch(short i) const { return p.steps[i].region == i; }
+  /// the value of step i, as made by its kernel, is in memory
+  constexpr bool made(short i) const {
+    short const m = memory_of(p, i);
+    return p.steps[m].is_source() || launched[m];
+  }
+  constexpr bool operands_ready(short i) const {
+    for (short k = 0; k <= i; ++k) {
+      if (p.steps[k].region != i) continue;
+      for (edge const& e : p.operands(p.steps[k])) {
+        if (p.steps[e.from].region == i && e.from != i && !p.steps[e.from].stored) continue;
+        if (e.by >= 0 ? !moved[e.by] : !made(e.from)) return false;
+      }
+    }
+    return true;
+  }
+  constexpr bool bucket_ready(short b) const {
+    for (transfer const& t : p.transfers)
+      if (t.bucket == b && !made(t.from)) return false;
+    return true;
+  }
+  constexpr void add(action_kind kind, short what) { p.actions[p.actions.count++] = {kind, what}; }
+
+  constexpr bool one_transfer(bool writing) {
+    for (short t = 0; t < p.transfers.count; ++t) {
+      transfer const& me = p.transfers[t];
+      if (moved[t] || !made(me.from) || arrives_at_root(me) != writing) continue;
+      if (me.bucket < 0) {
+        moved[t] = true;
+        return add(action_kind::transfer, t), true;
+      }
+      if (!bucket_ready(me.bucket)) continue;
+      for (short k = t; k < p.transfers.count; ++k)
+        if (p.transfers[k].bucket == me.bucket) moved[k] = true;
+      return add(action_kind::bucket, me.bucket), true;
+    }
+    return false;
+  }
+  /// it writes a destination, or travels with one that does
+  constexpr bool arrives_at_root(transfer const& t) const {
+    for (root const& r : p.roots)
+      if (r.by >= 0)
+        if (transfer const& o = p.transfers[r.by]; &o == &t || (t.bucket >= 0 && o.bucket == t.bucket)) return true;
+    return false;
+  }
+  constexpr bool one_launch(bool writing) {
+    for (short i = 0; i < p.steps.count; ++i)
+      if (is_launch(i) && !launched[i] && writes_root[i] == writing && operands_ready(i)) {
+        launched[i] = true;
+        return add(action_kind::launch, i), true;
+      }
+    return false;
+  }
+  constexpr void run() {
+    for (root const& r : p.roots)
+      if (r.by < 0) writes_root[r.from] = true;
+    while (one_transfer(false) || one_launch(false) || one_transfer(true) || one_launch(true)) {
+    }
+  }
+};
+
+}  // namespace detail
+
+/// means: the actions of the plan in an order that respects what each reads
+constexpr void schedule(plan_view& p) { detail::scheduler{p}.run(); }
+
+}  // namespace locus

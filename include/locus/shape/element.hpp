@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Element types: one row for each, and the one promotion table. A further type is a further row.
+#pragma once
+#include <cstdint>      // int32_t
+#include <string_view>  // string_view
+#include <type_traits>  // is_same
+
+#include <locus/core/config.hpp>     // always_false
+#include <locus/core/type_list.hpp>  // type_list, index_in
+
+namespace locus {
+
+enum class element : unsigned char { f32, f64, i32, i64, u8, b8, other };
+enum class element_kind : unsigned char { boolean, integer, floating, other };
+
+using element_types = type_list<float, double, std::int32_t, std::int64_t, std::uint8_t, bool>;
+
+struct element_row {
+  element type;
+  element_kind kind;
+  std::string_view name;
+  int bytes;
+};
+inline constexpr element_row elements[] = {
+    {element::f32, element_kind::floating, "float", 4},
+    {element::f64, element_kind::floating, "double", 8},
+    {element::i32, element_kind::integer, "int32", 4},
+    {element::i64, element_kind::integer, "int64", 8},
+    {element::u8, element_kind::integer, "uint8", 1},
+    {element::b8, element_kind::boolean, "bool", 1},
+    {element::other, element_kind::other, "other", 0},
+};
+constexpr element_row const& row_of(element e) { return elements[static_cast<int>(e)]; }
+
+/// means: the row of T; `other` for a type of the user's own
+template <class T>
+inline constexpr element element_of_v = static_cast<element>(index_in<T>(element_types{}));
+template <class T>
+inline constexpr element_kind kind_of_v = row_of(element_of_v<T>).kind;
+
+template <class T>
+inline constexpr bool is_floating_v = kind_of_v<T> == element_kind::floating;
+template <class T>
+inline constexpr bool is_integer_v = kind_of_v<T> == element_kind::integer;
+
+/// A set of element types: what a kernel exists for.
+struct element_set {
+  unsigned bits = 0;
+  constexpr bool contains(element e) const { return (bits >> static_cast<int>(e) & 1) != 0; }
+  friend constexpr element_set operator|(element_set a, element_set b) { return {a.bits | b.bits}; }
+  friend constexpr element_set operator&(element_set a, element_set b) { return {a.bits & b.bits}; }
+  friend constexpr bool operator==(element_set, element_set) = default;
+};
+constexpr element_set set_of(element e) { return {1u << static_cast<int>(e)}; }
+inline constexpr element_set no_elements{};
+inline constexpr element_set floats = set_of(element::f32) | set_of(element::f64);
+inline constexpr element_set integers =
+    set_of(element::i32) | set_of(element::i64) | set_of(element::u8);
+inline constexpr element_set booleans = set_of(element::b8);
+inline constexpr element_set numbers = floats | integers;
+inline constexpr element_set named_elements = numbers | booleans;
+inline constexpr element_set any_element = named_elements | set_of(element::other);
+
+// The promotion table: kinds never mix (cast is the remedy); within a kind the wider type wins.
+//            float   double            int32  int64  uint8            bool
+//   float    float   double   int32    int32  int64  int32    bool    bool
+//   double   double  double   int64    int64  int64  int64
+//                             uint8    int32  int64  uint8
+namespace detail {
+template <class A, class B>
+consteval auto promote() {
+  if constexpr (std::is_same_v<A, B>) return std::type_identity<A>{};
+  else if constexpr (kind_of_v<A> != kind_of_v<B> || kind_of_v<A> == element_kind::other)
+    return std::type_identity<void>{};
+  else if constexpr (sizeof(A) >= sizeof(B)) return std::type_identity<A>{};
+  else return std::type_identity<B>{};
+}
+}  // namespace detail
+
+/// means: the element type of an operation on A and B, void where the table has no entry
+template <class A, class B>
+using promote_t = typename decltype(detail::promote<A, B>())::type;
+
+/// means: what a sum of T is: int64 for integers and booleans, T itself otherwise
+template <class T>
+using sum_t = std::conditional_t<is_integer_v<T> || std::is_same_v<T, bool>, std::int64_t, T>;
+
+}  // namespace locus

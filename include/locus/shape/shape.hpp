@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shapes as values, and the rules by which an operation's shape follows from its operands'.
+#pragma once
+#include <cstdint>  // int64_t
+
+#include <locus/core/text.hpp>  // text_buffer
+
+namespace locus {
+
+/// An extent that is known when the program runs.
+inline constexpr std::int64_t dyn = -1;
+inline constexpr int max_rank = 6;
+
+struct shape {
+  int rank = 0;
+  std::int64_t extent[max_rank]{};
+
+  /// means: the i-th extent from the right, 1 beyond the rank
+  constexpr std::int64_t from_right(int i) const { return i < rank ? extent[rank - 1 - i] : 1; }
+  constexpr bool is_static() const {
+    for (int i = 0; i < rank; ++i)
+      if (extent[i] == dyn) return false;
+    return true;
+  }
+  /// units: elements
+  constexpr std::int64_t size() const {
+    std::int64_t n = 1;
+    for (int i = 0; i < rank; ++i) n *= extent[i];
+    return n;
+  }
+  friend constexpr bool operator==(shape const& a, shape const& b) {
+    if (a.rank != b.rank) return false;
+    for (int i = 0; i < a.rank; ++i)
+      if (a.extent[i] != b.extent[i]) return false;
+    return true;
+  }
+};
+
+/// What a rule returns for operands that do not fit.
+inline constexpr shape no_shape{-1, {}};
+constexpr bool fits(shape const& s) { return s.rank >= 0; }
+
+/// means: [2,3], with ? for an extent that is not known yet
+template <std::size_t N>
+constexpr text_buffer<N>& operator<<(text_buffer<N>& out, shape const& s) {
+  out << "[";
+  for (int i = 0; i < s.rank; ++i) {
+    out << (i ? "," : "");
+    if (s.extent[i] == dyn) out << "?";
+    else out << s.extent[i];
+  }
+  return out << "]";
+}
+
+/// A set of axes, bit a for axis a.
+using axis_set = unsigned char;
+constexpr bool has_axis(axis_set axes, int a) { return (axes >> a & 1) != 0; }
+constexpr axis_set all_axes(int rank) { return static_cast<axis_set>((1u << rank) - 1); }
+
+// ---- the rules; a dynamic extent meets anything and is looked at again when the plan is bound -----
+
+/// after: NumPy broadcasting: right aligned, an extent of 1 stretches
+constexpr shape broadcast(shape const& a, shape const& b) {
+  if (!fits(a) || !fits(b)) return no_shape;
+  shape r{a.rank > b.rank ? a.rank : b.rank, {}};
+  for (int i = 0; i < r.rank; ++i) {
+    auto const x = a.from_right(i), y = b.from_right(i);
+    if (x != y && x != 1 && y != 1 && x != dyn && y != dyn) return no_shape;
+    r.extent[r.rank - 1 - i] = x == 1 ? y : y == 1 ? x : x == dyn ? y : x;
+  }
+  return r;
+}
+
+/// means: (m,k) x (k,n) -> (m,n)
+constexpr shape contract(shape const& a, shape const& b) {
+  if (a.rank != 2 || b.rank != 2) return no_shape;
+  if (a.extent[1] != b.extent[0] && a.extent[1] != dyn && b.extent[0] != dyn) return no_shape;
+  return {2, {a.extent[0], b.extent[1]}};
+}
+
+/// means: the extents without those axes, or with 1 in their place
+constexpr shape reduced(shape const& a, axis_set axes, bool keep) {
+  if (!fits(a)) return no_shape;
+  shape r;
+  for (int i = 0; i < a.rank; ++i)
+    if (!has_axis(axes, i)) r.extent[r.rank++] = a.extent[i];
+    else if (keep) r.extent[r.rank++] = 1;
+  return r;
+}
+
+/// means: r.extent[i] = a.extent[order[i]]
+constexpr shape permuted(shape const& a, signed char const* order) {
+  shape r{a.rank, {}};
+  for (int i = 0; i < a.rank; ++i) r.extent[i] = a.extent[order[i]];
+  return r;
+}
+
+/// means: a with one more axis of extent 1 at that position
+constexpr shape expanded(shape const& a, int axis) {
+  if (!fits(a) || a.rank == max_rank || axis < 0 || axis > a.rank) return no_shape;
+  shape r{a.rank + 1, {}};
+  for (int i = 0; i < r.rank; ++i) r.extent[i] = i == axis ? 1 : a.extent[i < axis ? i : i - 1];
+  return r;
+}
+
+/// means: the same elements in row order under other extents; one of them may be left open (dyn)
+constexpr shape reshaped(shape const& a, shape const& to) {
+  if (!fits(a)) return no_shape;
+  shape r = to;
+  int open = -1;
+  std::int64_t known = 1;
+  for (int i = 0; i < to.rank; ++i) {
+    if (to.extent[i] != dyn) known *= to.extent[i];
+    else if (open >= 0) return a.is_static() ? no_shape : to;
+    else open = i;
+  }
+  if (!a.is_static()) return r;
+  if (open < 0) return known == a.size() ? r : no_shape;
+  if (known == 0 || a.size() % known != 0) return no_shape;
+  r.extent[open] = a.size() / known;
+  return r;
+}
+
+/// means: one shape after the other along an axis
+constexpr shape joined(shape const& a, shape const& b, int axis) {
+  if (!fits(a) || a.rank != b.rank || axis < 0 || axis >= a.rank) return no_shape;
+  shape r = a;
+  for (int i = 0; i < a.rank; ++i) {
+    auto const x = a.extent[i], y = b.extent[i];
+    if (i == axis) r.extent[i] = x == dyn || y == dyn ? dyn : x + y;
+    else if (x != y && x != dyn && y != dyn) return no_shape;
+    else r.extent[i] = x == dyn ? y : x;
+  }
+  return r;
+}
+
+/// means: element offsets of neighbours in row order
+constexpr void row_major(shape const& s, std::int64_t* strides) {
+  std::int64_t step = 1;
+  for (int i = s.rank; i-- > 0;) {
+    strides[i] = step;
+    step *= s.extent[i];
+  }
+}
+
+}  // namespace locus
