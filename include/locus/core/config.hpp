@@ -23,6 +23,17 @@
 #define LOCUS_IVDEP _Pragma("GCC ivdep")
 #endif
 
+#if defined(__SANITIZE_ADDRESS__)
+#define LOCUS_ADDRESS_SANITIZER true
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define LOCUS_ADDRESS_SANITIZER true
+#endif
+#endif
+#if !defined(LOCUS_ADDRESS_SANITIZER)
+#define LOCUS_ADDRESS_SANITIZER false
+#endif
+
 // What a user may set before the first include of a unit:
 // LOCUS_CHECKED         1: expressions notice tensors that died, operands are checked before a
 //                       launch; 0: they are not. Default: 1 unless NDEBUG
@@ -44,11 +55,21 @@
 #define LOCUS_CUDA_KERNELS 0
 #endif
 
+// LOCUS_OPENMP          1: loops run on OpenMP's threads, 0: on a pool of ours. Default: what -fopenmp says
+#if !defined(LOCUS_OPENMP)
+#if defined(_OPENMP)
+#define LOCUS_OPENMP 1
+#else
+#define LOCUS_OPENMP 0
+#endif
+#endif
+
 // Everything whose machine code depends on the above lives in the inline namespace LOCUS_MODE, so
 // that units of g++ and of nvcc, checked and not, link into one program.
-#define LOCUS_MODE_NAME_(kernels, checked, policy) mode_kernels##kernels##_checked##checked##_##policy
-#define LOCUS_MODE_NAME(kernels, checked, policy) LOCUS_MODE_NAME_(kernels, checked, policy)
-#define LOCUS_MODE LOCUS_MODE_NAME(LOCUS_CUDA_KERNELS, LOCUS_CHECKED, LOCUS_DEFAULT_POLICY)
+#define LOCUS_MODE_NAME_(kernels, checked, openmp, policy) \
+  mode_kernels##kernels##_checked##checked##_openmp##openmp##_##policy
+#define LOCUS_MODE_NAME(kernels, checked, openmp, policy) LOCUS_MODE_NAME_(kernels, checked, openmp, policy)
+#define LOCUS_MODE LOCUS_MODE_NAME(LOCUS_CUDA_KERNELS, LOCUS_CHECKED, LOCUS_OPENMP, LOCUS_DEFAULT_POLICY)
 
 namespace locus {
 

@@ -33,6 +33,11 @@ LOCUS_HOST_DEVICE constexpr T& get(detail::pack_element<I, T>& e) {
   return e.value;
 }
 
+template <class... Ts>
+constexpr pack<Ts...> make_pack(Ts... values) {
+  return {{values}...};
+}
+
 /// means: f(std::integral_constant<int, 0>{}), ..., f(... Count - 1)
 template <int Count, class F>
 constexpr void for_each_index(F&& f) {

@@ -44,7 +44,7 @@ constexpr bool contains_text(std::string_view text, std::string_view part) {
 template <std::size_t Capacity>
 class text_buffer {
  public:
-  constexpr text_buffer& operator<<(std::string_view s) {
+  [[gnu::cold]] constexpr text_buffer& operator<<(std::string_view s) {
     for (char c : s)
       if (size_ + 1 < Capacity) data_[size_++] = c;
     return *this;
@@ -63,7 +63,7 @@ class text_buffer {
   friend constexpr bool operator==(text_buffer const& a, std::string_view b) { return a.view() == b; }
 
  private:
-  constexpr text_buffer& write_digits(std::uint64_t u) {
+  [[gnu::cold]] constexpr text_buffer& write_digits(std::uint64_t u) {
     char digits[20]{};
     int n = 0;
     do digits[n++] = static_cast<char>('0' + u % 10);

@@ -14,6 +14,7 @@ namespace locus {
 //   result<T...>               the element type
 //   infer(shape...)            the shape, no_shape where the operands do not fit
 //   describe<T...>(step&, r)   what else the passes must know; r: the rank of the first operand (optional)
+//   bind(binder&)              extents or ranges that are known when the program runs (optional)
 // An operation that is no single step gives instead of kind, op and describe
 //   steps, edges, entries<T...>, emit<T...>(builder&, request, operands)
 //   inherited(request)         what its operands inherit (optional)
@@ -90,7 +91,11 @@ struct [[nodiscard]] Node {
   }
   void bind(binder& b) const {
     for_each_index<sizeof...(Operands)>([&](auto k) { get<k>(operands).bind(b); });
-    for (int i = 0; i < own_entries::size; ++i) b.objects[b.at++] = &op;
+    for (int i = 0; i < own_entries::size; ++i) {
+      b.objects[b.at] = &op;
+      if constexpr (requires { op.bind(b); }) op.bind(b);
+      ++b.at;
+    }
   }
   template <class Lets>
   void find_lets(void const** cells) const {

@@ -5,6 +5,7 @@
 
 #include <locus/ops/map.hpp>         // checked_node
 #include <locus/ops/operations.hpp>  // LOCUS_BUILTIN
+#include <locus/shape/range.hpp>     // range
 
 namespace locus {
 
@@ -76,6 +77,7 @@ struct reshape_op {
   template <class T>
   using result = T;
   static constexpr shape infer(shape a) { return reshaped(a, E::pattern); }
+  void bind(binder& b) const { b.extents[b.at] = to; }
 };
 
 /// means: r = x's elements in row order under extents N...; one -1 stands for what is left
@@ -96,22 +98,6 @@ constexpr auto reshape(X&& x, Extents<N...> const& to) {
   return detail::checked_node<reshape_op<E>>(op, as_operand<void>(std::forward<X>(x)));
 }
 // ---- slice -----------------------------------------------------------------------------------------
-/// means: [begin, end) of one axis; negative numbers count from the end, `to_end` is the end itself
-struct range {
-  std::int64_t begin = 0, end = to_end;
-  static constexpr std::int64_t to_end = INT64_MAX;
-  static constexpr std::int64_t absolute(std::int64_t i, std::int64_t n) {
-    return i == to_end ? n : i < 0 ? i + n : i;
-  }
-  constexpr bool whole() const { return begin == 0 && end == to_end; }
-  /// units: elements; negative where the range does not lie in [0, n]
-  constexpr std::int64_t length(std::int64_t n) const {
-    std::int64_t const b = absolute(begin, n), e = absolute(end, n);
-    return b < 0 || e > n || b > e ? -1 : e - b;
-  }
-};
-inline constexpr range all_of{};
-
 /// means: the part of x inside a range of each axis     shape: Cut axes become dynamic unless known
 /// Static holds begin and end of each axis where they are known at compile time.
 template <axis_set Cut, std::int64_t... Static>
@@ -141,6 +127,7 @@ struct slice_op {
   static constexpr void describe(step& s, int) {
     s.axes = Cut, s.dense = false;
   }
+  void bind(binder& b) const { b.objects[b.at] = ranges; }
 };
 
 namespace detail {

@@ -16,6 +16,11 @@ struct tally {
   std::int64_t bytes_reduced = 0;   // payload of one replica
   std::int64_t fallbacks = 0;       // steps that wanted a GPU and have no kernel there
   friend constexpr bool operator==(tally const&, tally const&) = default;
+  constexpr tally& operator+=(tally const& o) {
+    launches += o.launches, copies += o.copies, bytes_moved += o.bytes_moved, all_reduces += o.all_reduces;
+    other_reductions += o.other_reductions, bytes_reduced += o.bytes_reduced, fallbacks += o.fallbacks;
+    return *this;
+  }
 };
 
 namespace detail {

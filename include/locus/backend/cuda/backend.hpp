@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Real GPUs as a backend: streams, events and pooled memory through the table of CUDA's functions.
+#pragma once
+#include <locus/backend/cuda/streams.hpp>  // cuda_queue
+#include <locus/backend/seam.hpp>          // backend
+#include <locus/core/error.hpp>            // no_kernel_in_unit
+
+namespace locus {
+
+inline namespace LOCUS_MODE {
+/// How a kernel is launched on a GPU. Units with LOCUS_CUDA_KERNELS specialise it for each work.
+template <class Work>
+struct cuda_kernel;
+}  // namespace LOCUS_MODE
+
+template <>
+struct backend<backing::cuda> {
+  static void* allocate(logical_device& d, std::size_t bytes) { return runtime::cuda_allocate(d, bytes); }
+  static void release(logical_device& d, void* p, std::size_t) { runtime::cuda_release(d, p); }
+  static void trim(logical_device& d) { runtime::cuda_trim(d); }
+  static stamp mark(logical_device& d, queue_kind kind) { return runtime::cuda_mark(d, kind); }
+  static void wait(logical_device& d, queue_kind kind, stamp s) { runtime::cuda_wait(d, kind, s); }
+  static void synchronize(stamp s) { runtime::cuda_synchronize(s); }
+
+  static stamp copy(copy_job const& job) {
+    runtime::current_card const scope(job.carrier->card);
+    void* const stream = runtime::cuda_queue_of(*job.carrier, job.queue).stream;
+    bool const both = job.to->how == backing::cuda && job.from->how == backing::cuda;
+    auto const& api = *runtime::gpu_api;
+    int const code = both && job.to->card != job.from->card
+                         ? api.memcpy_peer_async(job.target, job.to->card, job.source, job.from->card, job.bytes, stream)
+                         : api.memcpy_async(job.target, job.source, job.bytes, stream);
+    runtime::check_cuda(code, "a copy", job.carrier->name);
+    return runtime::cuda_mark(*job.carrier, job.queue);
+  }
+  template <class Work, class Mode = mode>
+  static void run(launch_site const& site, Work const& work) {
+    if constexpr (LOCUS_CUDA_KERNELS && Work::has_cuda_kernel) cuda_kernel<Work>::launch(site, work);
+    else {
+      message text;
+      throw no_kernel_in_unit(text << "locus: step " << int(site.record.number) << " (" << site.record.name << ") on "
+                                   << site.on->name << " has no kernel in this translation unit; compile the unit with "
+                                      "nvcc and include <locus/cuda.cuh> first");
+    }
+  }
+};
+
+}  // namespace locus

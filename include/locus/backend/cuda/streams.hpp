@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory, copies and queues of real GPUs, through the table of CUDA's functions.
+#pragma once
+#include <utility>  // exchange
+
+#include <locus/core/error.hpp>        // device_lost
+#include <locus/device/name.hpp>       // message << device
+#include <locus/runtime/cuda_api.hpp>  // gpu_api
+#include <locus/runtime/table.hpp>     // logical_device
+
+namespace locus::runtime {
+
+enum : int { cuda_success = 0, cuda_out_of_memory = 2, cuda_old_driver = 35, cuda_no_device = 100 };
+
+/// fails: device_lost, with CUDA's words and the step that ran
+inline void check_cuda(int code, std::string_view what, device on) {
+  if (code == cuda_success) return;
+  message text;
+  text << "locus: CUDA failed on " << on << " in " << what << ": " << std::string_view(gpu_api->describe(code)) << " (code "
+       << code << ")";
+  if (running && running->number >= 0) text << ", step " << int(running->number) << " (" << running->name << ")";
+  gpu_api->last_error();
+  throw device_lost(text << "; the values of this plan are lost");
+}
+
+/// means: `card` is CUDA's current device inside the scope, and the program's own again behind it
+class current_card {
+ public:
+  explicit current_card(int card) {
+    gpu_api->get_device(&before_);
+    if (before_ != card) gpu_api->set_device(card);
+    else before_ = -1;
+  }
+  current_card(current_card const&) = delete;
+  ~current_card() {
+    if (before_ >= 0) gpu_api->set_device(before_);
+  }
+
+ private:
+  int before_ = -1;
+};
+
+/// A stream and the events that mark points on it. Ticket t is marked by event t % kept; who waits for
+/// an older ticket waits for a later point of the same stream, which is safe.
+struct cuda_queue {
+  static constexpr unsigned kept = 32;
+  void* stream = nullptr;
+  std::uint64_t issued = 0;
+  void* events[kept]{};
+};
+inline cuda_queue& cuda_queue_of(logical_device& d, queue_kind kind) {
+  return *static_cast<cuda_queue*>(d.queues[static_cast<int>(kind)]);
+}
+
+inline void open_streams(logical_device& d) {
+  current_card scope(d.card);
+  for (int k = 0; k < 2; ++k) {
+    if (d.queues[k]) continue;
+    auto* const q = new cuda_queue;
+    d.queues[k] = q;
+    check_cuda(gpu_api->stream_create(&q->stream), "making a stream", d.name);
+    for (void*& e : q->events) check_cuda(gpu_api->event_create(&e), "making an event", d.name);
+  }
+}
+inline void close_streams(logical_device& d) noexcept {
+  if (!gpu_api) return;
+  for (void*& queue : d.queues) {
+    auto* const q = static_cast<cuda_queue*>(std::exchange(queue, nullptr));
+    if (!q) continue;
+    for (void* e : q->events)
+      if (e) gpu_api->event_destroy(e);
+    if (q->stream) gpu_api->stream_destroy(q->stream);
+    delete q;
+  }
+}
+
+/// means: the GPUs that CUDA shows, or why there are none; never an error
+inline void start_cuda() {
+  int driver = 0, toolkit = 0, count = 0;
+  table.why_no_gpu = absence::no_driver;
+  if (gpu_api->driver_version(&driver) != cuda_success || driver == 0) return;
+  if (gpu_api->runtime_version(&toolkit) == cuda_success && driver / 1000 < toolkit / 1000) {
+    table.why_no_gpu = absence::old_driver;
+    return;
+  }
+  int const code = gpu_api->device_count(&count);
+  gpu_api->last_error();
+  table.why_no_gpu = code == cuda_old_driver ? absence::old_driver : absence::no_gpu_visible;
+  if (code != cuda_success || count <= 0) return;
+  int usable = 0;
+  for (int card = 0; card < count && usable < max_logical; ++card) {
+    bool runs = false;
+    cuda_device_facts facts;
+    if (gpu_api->kernel_runs(card, &runs) != cuda_success || !runs || gpu_api->device_facts(card, &facts) != cuda_success) {
+      gpu_api->last_error();
+      table.why_no_gpu = absence::wrong_architecture;
+      continue;
+    }
+    logical_device& d = table.gpu_devices[usable++];
+    d.how = backing::cuda, d.card = static_cast<short>(card);
+    d.memory.limit = static_cast<std::int64_t>(facts.total_bytes);
+    open_streams(d);
+  }
+  table.gpus = usable;
+  if (usable > 0) table.gpu_backing = backing::cuda, table.why_no_gpu = absence::none;
+}
+
+/// null where the card has no more
+inline void* cuda_allocate(logical_device& d, std::size_t bytes) {
+  current_card scope(d.card);
+  void* p = nullptr;
+  int const code = gpu_api->malloc_async(&p, bytes, cuda_queue_of(d, queue_kind::compute).stream);
+  if (code == cuda_out_of_memory) {
+    gpu_api->last_error();
+    return nullptr;
+  }
+  check_cuda(code, "allocating memory", d.name);
+  return p;
+}
+inline void cuda_release(logical_device& d, void* p) noexcept {
+  if (!gpu_api || !d.queues[0]) return;  // the program is ending
+  current_card scope(d.card);
+  if (gpu_api->free_async(p, cuda_queue_of(d, queue_kind::compute).stream) != cuda_success) gpu_api->last_error();
+}
+inline void cuda_trim(logical_device& d) {
+  current_card scope(d.card);
+  for (int k = 0; k < 2; ++k)
+    check_cuda(gpu_api->stream_synchronize(cuda_queue_of(d, static_cast<queue_kind>(k)).stream), "waiting for memory", d.name);
+  gpu_api->trim_pool(d.card);
+}
+
+inline stamp cuda_mark(logical_device& d, queue_kind kind) {
+  cuda_queue& q = cuda_queue_of(d, kind);
+  current_card scope(d.card);
+  std::uint64_t const ticket = ++q.issued;
+  check_cuda(gpu_api->event_record(q.events[ticket % cuda_queue::kept], q.stream), "recording an event", d.name);
+  return {d.queue(kind), ticket};
+}
+inline void* cuda_event_of(stamp s) {
+  logical_device& d = table.gpu_of_queue(s.queue);
+  return cuda_queue_of(d, static_cast<queue_kind>(s.queue % 2)).events[s.ticket % cuda_queue::kept];
+}
+inline void cuda_wait(logical_device& d, queue_kind kind, stamp s) {
+  if (!s.is_set() || s.queue == d.queue(kind)) return;
+  check_cuda(gpu_api->stream_wait_event(cuda_queue_of(d, kind).stream, cuda_event_of(s)), "waiting for an event", d.name);
+}
+inline void cuda_synchronize(stamp s) {
+  if (!s.is_set()) return;
+  check_cuda(gpu_api->event_synchronize(cuda_event_of(s)), "waiting for a GPU", table.gpu_of_queue(s.queue).name);
+}
+
+}  // namespace locus::runtime

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// devices(): the device table, made at its first use from what is there; and the memory, copies and
+// queues of a device, whatever stands behind it.
+#pragma once
+#include <cstdlib>  // getenv, atoi
+
+#include <locus/backend/cuda/backend.hpp>       // backend<backing::cuda>, start_cuda
+#include <locus/backend/host/backend.hpp>       // backend<backing::host>
+#include <locus/backend/simulated/backend.hpp>  // backend<backing::simulated>
+#include <locus/core/error.hpp>                 // out_of_memory, unknown_device
+#include <locus/device/name.hpp>                // message << device
+#include <locus/plan/memory.hpp>                // round_up
+#include <locus/runtime/log.hpp>                // warn
+#include <locus/runtime/table.hpp>              // table
+
+namespace locus {
+
+/// means: f(backend<Side>{}) for the side that stands behind a device: the only switch over sides
+template <class F>
+decltype(auto) on_side(backing side, F&& f) {
+  if (side == backing::host) return f(backend<backing::host>{});
+  if (side == backing::simulated) return f(backend<backing::simulated>{});
+  return f(backend<backing::cuda>{});
+}
+
+namespace runtime {
+
+// ---- the table --------------------------------------------------------------------------------------
+
+/// What simulated GPUs are asked to be.
+struct simulated_options {
+  std::int64_t memory_limit = INT64_MAX;  // bytes of each
+  std::uint64_t seed = 1;
+  int cards = 0;  // 0: as many as GPUs; fewer: several logical GPUs share a card
+};
+
+inline void name_devices() {
+  auto name = [](logical_device& d, device what, int index) {
+    d = logical_device{};
+    d.name = what, d.index = static_cast<short>(index), d.memory.limit = physical_memory();
+  };
+  for (int i = 0; i < max_logical; ++i) {
+    name(table.gpu_devices[i], gpu(i), i);
+    name(table.cpu_devices[i], cpu(i), max_logical + i);
+    table.told[i] = false;
+  }
+  table.gpus = 0, table.gpu_backing = backing::host, table.why_no_gpu = absence::built_without_cuda;
+}
+inline void start_simulated(int count, simulated_options const& options) {
+  if (count < 1 || count > simulated::max_gpus)
+    throw configuration_error("locus: simulated GPUs are 1 to 16; write testing::simulated_gpus{4}");
+  simulated::machine& m = simulated::gpus();
+  m.reset(options.seed);
+  int const cards = options.cards > 0 && options.cards < count ? options.cards : count;
+  for (int i = 0; i < count; ++i) {
+    logical_device& d = table.gpu_devices[i];
+    d.how = backing::simulated, d.card = static_cast<short>(i % cards), d.memory.limit = options.memory_limit;
+    m.open(d);
+  }
+  simulated::install_fault_handler();
+  table.gpus = count, table.gpu_backing = backing::simulated, table.why_no_gpu = absence::none;
+}
+inline int simulated_by_environment() {
+  char const* const v = std::getenv("LOCUS_SIMULATED_GPUS");
+  if (!v || !*v) return 0;
+  int const n = std::atoi(v);
+  if (n < 0 || n > simulated::max_gpus || (n == 0 && std::string_view(v) != "0")) {
+    message text;
+    throw configuration_error(text << "locus: LOCUS_SIMULATED_GPUS is \"" << v << "\"; write a number from 0 to 16");
+  }
+  return n;
+}
+inline void start_table() {
+  lock_guard hold(table.lock);
+  if (table.started) return;
+  name_devices();
+  if (int const n = simulated_by_environment(); n > 0) start_simulated(n, {});
+  else if (gpu_api) start_cuda();
+  __atomic_store_n(&table.started, true, __ATOMIC_RELEASE);
+}
+
+/// means: the devices of this process; made when first used
+inline device_table& devices() {
+  if (!__atomic_load_n(&table.started, __ATOMIC_ACQUIRE)) start_table();
+  return table;
+}
+
+namespace detail {
+/// means: a GPU that is not there: said once, and from then on another one or the host
+inline logical_device& missing_device(logical_device& d) {
+  device_table& t = table;
+  lock_guard hold(t.lock);
+  if (t.told[d.name.ordinal()]) return d;
+  if (!t.soft_placement) {
+    message text;
+    text << "locus: there is no " << d.name << ": ";
+    text << (t.gpus == 0 ? sentence(t.why_no_gpu) : std::string_view("name one that is there")) << " (present: /CPU:0";
+    for (int i = 0; i < t.gpus; ++i) text << ", " << gpu(i);
+    throw unknown_device(text << ")");
+  }
+  log_line line;
+  line << "locus: " << d.name << " is not there, its steps run on ";
+  if (t.gpus == 0) line << "the host: " << sentence(t.why_no_gpu);
+  else {
+    logical_device const& other = t.gpu_devices[d.name.ordinal() % t.gpus];
+    d.how = other.how, d.card = other.card, d.memory.limit = other.memory.limit;
+    if (other.how == backing::cuda) open_streams(d);
+    line << other.name << "'s card";
+  }
+  t.told[d.name.ordinal()] = true;
+  warn(line);
+  return d;
+}
+}  // namespace detail
+
+/// means: the logical device of that name, with what stands behind it
+/// cost:  an index and a test
+/// fails: unknown_device without soft placement
+inline logical_device& find_device(device d) {
+  device_table& t = devices();
+  logical_device& found = t.slot(d);
+  if (!d.is_gpu() || d.ordinal() < t.gpus || t.told[d.ordinal()]) return found;
+  return detail::missing_device(found);
+}
+
+// ---- memory -----------------------------------------------------------------------------------------
+
+namespace detail {
+inline bool reserve(memory_account& m, std::int64_t size) {
+  std::int64_t const now = __atomic_add_fetch(&m.in_use, size, __ATOMIC_RELAXED);
+  if (now > m.limit) {
+    __atomic_sub_fetch(&m.in_use, size, __ATOMIC_RELAXED);
+    return false;
+  }
+  std::int64_t peak = __atomic_load_n(&m.peak, __ATOMIC_RELAXED);
+  while (now > peak &&
+         !__atomic_compare_exchange_n(&m.peak, &peak, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
+  return true;
+}
+}  // namespace detail
+
+/// means: memory on a device, in the order of its compute queue; the bytes are rounded up to 256
+/// fails: out_of_memory naming device, purpose, requested, in use, limit; nothing has changed then
+inline void* allocate(logical_device& d, std::int64_t bytes, std::string_view purpose) {
+  std::int64_t const size = round_up(bytes > 0 ? bytes : 1);
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    if (size > 0 && size <= d.memory.limit && detail::reserve(d.memory, size)) {
+      void* const p = on_side(d.how, [&](auto side) { return side.allocate(d, static_cast<std::size_t>(size)); });
+      if (p) {
+        __atomic_add_fetch(&d.memory.allocations, 1, __ATOMIC_RELAXED);
+        return p;
+      }
+      __atomic_sub_fetch(&d.memory.in_use, size, __ATOMIC_RELAXED);
+    }
+    // wait for what is in flight, give back what is only kept, and try once more
+    if (attempt == 0) on_side(d.how, [&](auto side) { side.trim(d); });
+  }
+  message text;
+  text << "locus: no memory on " << d.name << " for " << purpose << ": requested " << size << " bytes, in use "
+       << __atomic_load_n(&d.memory.in_use, __ATOMIC_RELAXED) << ", limit " << d.memory.limit;
+  throw out_of_memory(text << "; free tensors, or cut the problem into smaller parts");
+}
+
+/// means: gives memory back when the device's compute queue has used it
+inline void release(logical_device& d, void* p, std::int64_t bytes) noexcept {
+  if (!p) return;
+  std::int64_t const size = round_up(bytes > 0 ? bytes : 1);
+  __atomic_sub_fetch(&d.memory.in_use, size, __ATOMIC_RELAXED);
+  try {
+    on_side(d.how, [&](auto side) { side.release(d, p, static_cast<std::size_t>(size)); });
+  } catch (std::exception const& e) {  // a destructor may be under way
+    log_line line;
+    write_line(line << e.what());
+  }
+}
+
+// ---- queues -----------------------------------------------------------------------------------------
+
+inline stamp mark(logical_device& d, queue_kind kind) {
+  return on_side(d.how, [&](auto side) { return side.mark(d, kind); });
+}
+/// means: the host goes on when s has run
+inline void synchronize(stamp s) {
+  if (s.is_set()) on_side(table.gpu_backing, [&](auto side) { side.synchronize(s); });
+}
+/// means: the next work of that queue (of the host, on the host) comes after s
+inline void wait(logical_device& d, queue_kind kind, stamp s) {
+  if (!s.is_set()) return;
+  if (d.how == backing::host) return synchronize(s);
+  on_side(d.how, [&](auto side) { side.wait(d, kind, s); });
+}
+/// means: waits until a device has finished everything
+inline void synchronize(logical_device& d) {
+  synchronize(mark(d, queue_kind::compute));
+  synchronize(mark(d, queue_kind::copy));
+}
+/// means: bytes from one device to another; returns the point at which they have arrived (unset: now)
+/// The receiving GPU's queue carries it, else the sending one's; host memory that is read is free at return.
+inline stamp copy(logical_device& to, void* target, logical_device& from, void const* source, std::int64_t bytes,
+                  queue_kind kind, step_record const& record) {
+  if (bytes == 0) return {};
+  logical_device& carrier = to.how != backing::host ? to : from;
+  copy_job const job{&carrier, kind, &to, target, &from, source, static_cast<std::size_t>(bytes), record};
+  return on_side(carrier.how, [&](auto side) { return side.copy(job); });
+}
+/// means: the host is about to touch these bytes     fails: bad_access, when a queue has not finished with them
+inline void check_host_access(void const* p, std::int64_t bytes, bool writes, step_record const& record) {
+  if (table.gpu_backing == backing::simulated && bytes > 0)
+    simulated::gpus().check_host(p, static_cast<std::size_t>(bytes), writes, record);
+}
+
+}  // namespace runtime
+}  // namespace locus

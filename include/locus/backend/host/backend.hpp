@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host: memory and threads of this process. Everything is done when a call returns.
+#pragma once
+#include <cstring>  // memcpy
+
+#include <locus/backend/seam.hpp>         // backend
+#include <locus/runtime/host_memory.hpp>  // host_memory
+
+namespace locus {
+
+template <>
+struct backend<backing::host> {
+  static void* allocate(logical_device&, std::size_t bytes) { return runtime::host_memory.allocate(bytes); }
+  static void release(logical_device&, void* p, std::size_t bytes) { runtime::host_memory.release(p, bytes); }
+  static void trim(logical_device&) { runtime::host_memory.trim(); }
+  static stamp mark(logical_device&, queue_kind) { return {}; }
+  static void wait(logical_device&, queue_kind, stamp) {}
+  static void synchronize(stamp) {}
+  static stamp copy(copy_job const& job) {
+    std::memcpy(job.target, job.source, job.bytes);
+    return {};
+  }
+  template <class Work>
+  static void run(launch_site const&, Work const& work) {
+    work.on_host();
+  }
+};
+
+}  // namespace locus

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CBLAS that this machine has, found when the first matrices are multiplied: the one the program is
+// linked with, else one that dlopen finds. A program needs none to start.
+#pragma once
+#include <cstdlib>  // getenv
+#include <dlfcn.h>  // dlopen
+
+#include <locus/runtime/log.hpp>      // warn
+#include <locus/runtime/threads.hpp>  // thread_limit
+
+namespace locus::host {
+
+enum : int { cblas_row_major = 101, cblas_no_trans = 111, cblas_trans = 112 };
+
+/// means: the entry points of the CBLAS in use, null where there is none
+struct cblas_table {
+  using sgemm_t = void (*)(int, int, int, int, int, int, float, float const*, int, float const*, int, float, float*, int);
+  using dgemm_t = void (*)(int, int, int, int, int, int, double, double const*, int, double const*, int, double, double*,
+                           int);
+  sgemm_t sgemm = nullptr;
+  dgemm_t dgemm = nullptr;
+  void (*set_threads)(int) = nullptr;
+  char const* (*configuration)() = nullptr;
+  char const* library = "none";
+};
+
+/// means: looks for a CBLAS: LOCUS_CBLAS (a path, or "none"), the program itself, then the usual names
+inline cblas_table find_cblas() {
+  cblas_table t;
+  char const* const wanted = std::getenv("LOCUS_CBLAS");
+  auto take = [&t](void* handle, char const* name) {
+    t.sgemm = reinterpret_cast<cblas_table::sgemm_t>(dlsym(handle, "cblas_sgemm"));
+    t.dgemm = reinterpret_cast<cblas_table::dgemm_t>(dlsym(handle, "cblas_dgemm"));
+    t.set_threads = reinterpret_cast<void (*)(int)>(dlsym(handle, "openblas_set_num_threads"));
+    t.configuration = reinterpret_cast<char const* (*)()>(dlsym(handle, "openblas_get_config"));
+    t.library = name;
+    return t.sgemm != nullptr && t.dgemm != nullptr;
+  };
+  if (wanted && std::string_view(wanted) == "none") return {};
+  if (!wanted && take(RTLD_DEFAULT, "linked into the program")) return t;
+  constexpr char const* names[] = {"libopenblas.so.0", "libmkl_rt.so.2", "libblis.so.4", "libcblas.so.3", "libblas.so.3"};
+  for (char const* name : names) {
+    if (wanted) name = wanted;
+    if (void* const handle = dlopen(name, RTLD_NOW | RTLD_LOCAL); handle && take(handle, name)) return t;
+    if (wanted) break;
+  }
+  log_line line;
+  if (wanted) runtime::warn(line << "locus: LOCUS_CBLAS names " << wanted << ", which is no CBLAS; matmul uses plain loops");
+  else
+    runtime::warn(line << "locus: no CBLAS found, matmul uses plain loops; install OpenBLAS (libopenblas0-openmp) or set "
+                          "LOCUS_CBLAS to a library");
+  return {};
+}
+
+inline cblas_table const& cblas() {
+  static cblas_table const table = find_cblas();
+  return table;
+}
+
+/// The BLAS gets the number of threads that the program asked locus for, and is left alone otherwise.
+inline void set_blas_threads() {
+  static int told = 0;
+  if (runtime::thread_limit == told || !cblas().set_threads) return;
+  told = runtime::thread_limit;
+  if (told > 0) cblas().set_threads(told);
+}
+
+}  // namespace locus::host

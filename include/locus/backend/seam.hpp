@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one seam between plans and devices: backend<Side>. A new kind of device is one specialisation that
+// passes test/laws/backend_laws.hpp.
+#pragma once
+#include <locus/core/config.hpp>    // always_false
+#include <locus/runtime/table.hpp>  // logical_device, stamp, step_record
+
+namespace locus {
+
+using runtime::backing;
+using runtime::logical_device;
+using runtime::queue_kind;
+using runtime::stamp;
+using runtime::step_record;
+
+/// What one piece of work reads or writes: the bytes from the first to behind the last element.
+struct touched {
+  void const* first = nullptr;
+  std::size_t bytes = 0;
+  bool writes = false;
+};
+
+/// Where and as what a kernel runs.
+struct launch_site {
+  logical_device* on = nullptr;
+  step_record record{};
+  touched const* operands = nullptr;
+  int operand_count = 0;
+};
+
+/// One copy, carried by the queue of one of the two devices.
+struct copy_job {
+  logical_device* carrier = nullptr;
+  queue_kind queue = queue_kind::copy;
+  logical_device* to = nullptr;
+  void* target = nullptr;
+  logical_device* from = nullptr;
+  void const* source = nullptr;
+  std::size_t bytes = 0;
+  step_record record{};
+};
+
+// A backend has, as static functions:
+//   void* allocate(logical_device&, size_t)         memory in the order of the compute queue; null: full
+//   void release(logical_device&, void*, size_t)    in the same order
+//   void trim(logical_device&)                      waits, and gives back what is only kept
+//   stamp mark(logical_device&, queue_kind)         the point that the queue has reached
+//   void wait(logical_device&, queue_kind, stamp)   the queue's next work comes after that point
+//   void synchronize(stamp)                         the host goes on behind that point
+//   stamp copy(copy_job const&)                     host memory that is read is free again at return
+//   void run(launch_site const&, Work const&)       a kernel, in the order of the compute queue
+template <backing Side>
+struct backend {
+  static_assert(always_false<std::integral_constant<backing, Side>>,
+                "locus: there is no backend for this side; specialise backend<Side>");
+};
+
+}  // namespace locus

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Simulated GPUs as a backend: the host's kernels, behind queues and protected memory.
+#pragma once
+#include <cstring>  // memcpy
+
+#include <locus/backend/seam.hpp>               // backend
+#include <locus/backend/simulated/machine.hpp>  // machine, gpus
+#include <locus/core/error.hpp>                 // out_of_memory
+#include <locus/runtime/host_memory.hpp>        // host_memory
+
+namespace locus {
+
+template <>
+struct backend<backing::simulated> {
+  static simulated::machine& m() { return simulated::gpus(); }
+
+  static void* allocate(logical_device& d, std::size_t bytes) { return m().allocate(d, bytes); }
+  static void release(logical_device& d, void* p, std::size_t bytes) { m().release(d, p, bytes); }
+  static void trim(logical_device&) { m().run_everything(); }
+  static stamp mark(logical_device& d, queue_kind kind) { return m().last(simulated::queue_of(d, kind)); }
+  static void wait(logical_device& d, queue_kind kind, stamp s) { m().wait(simulated::queue_of(d, kind), s); }
+  static void synchronize(stamp s) { m().synchronize(s); }
+
+  static stamp copy(copy_job const& job) {
+    short const q = simulated::queue_of(*job.carrier, job.queue);
+    touched const operands[] = {{job.target, job.bytes, true}, {job.source, job.bytes, false}};
+    void* const target = job.target;
+    auto* const source = const_cast<void*>(job.source);
+    std::size_t const bytes = job.bytes;
+    if (job.from->how == backing::host) {  // staged: the source may change when we return
+      m().check_host(source, bytes, false, job.record);
+      void* const staged = runtime::host_memory.allocate(bytes);
+      if (!staged) throw out_of_memory("locus: no memory on the host to stage a copy");
+      std::memcpy(staged, source, bytes);
+      m().issue(q, job.record, operands, 1, [target, staged, bytes] {
+        std::memcpy(m().behind(target), staged, bytes);
+        runtime::host_memory.release(staged, bytes);
+      });
+    } else {
+      m().issue(q, job.record, operands, 2,
+                [target, source, bytes] { std::memcpy(m().behind(target), m().behind(source), bytes); });
+    }
+    return m().last(q);
+  }
+  /// the kernel gets the addresses that the device itself may use, and runs when somebody waits for it
+  template <class Work>
+  static void run(launch_site const& site, Work const& work) {
+    Work mine = work;
+    mine.for_each_pointer([&](void*& p) { p = m().behind_on(*site.on, p); });
+    m().issue(simulated::queue_of(*site.on, queue_kind::compute), site.record, site.operands, site.operand_count,
+              [mine] { mine.on_host(); });
+  }
+};
+
+}  // namespace locus

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+// Simulated GPUs: queues that run as late as possible, in a seeded order among what events permit, and a
+// record of who reads and writes what, so that a missing event is found when the work is issued.
+#pragma once
+#include <csignal>    // sigaction
+#include <exception>  // exception_ptr
+#include <utility>    // move
+
+#include <locus/backend/seam.hpp>             // touched, stamp, logical_device
+#include <locus/backend/simulated/arena.hpp>  // arena
+#include <locus/core/array.hpp>               // dynamic_array
+#include <locus/core/error.hpp>               // bad_access
+#include <locus/device/name.hpp>              // message << device
+#include <locus/runtime/table.hpp>            // running_scope, planted
+
+namespace locus::simulated {
+
+inline constexpr int max_gpus = 16;
+inline constexpr int queues = 2 * max_gpus;
+inline constexpr int host_clock = queues;
+
+/// means: for each queue, the last of its tasks that is known to come before
+struct clock {
+  std::uint64_t of[queues + 1]{};
+  void join(clock const& o) {
+    for (int q = 0; q <= queues; ++q)
+      if (o.of[q] > of[q]) of[q] = o.of[q];
+  }
+};
+
+/// One piece of work in a queue.
+struct task {
+  void (*run)(void*) = nullptr;
+  void (*drop)(void*) = nullptr;
+  void* work = nullptr;
+  std::uint64_t ticket = 0;
+  step_record record{};
+  dynamic_array<stamp> waits;
+};
+
+struct queue {
+  dynamic_array<task> tasks;  // [0, done) have run
+  std::size_t done = 0;
+  std::uint64_t issued = 0, executed = 0;
+  clock known;                    // what comes before the next task
+  dynamic_array<clock> snapshots; // [ticket - first_snapshot]: what was known at that task
+  std::uint64_t first_snapshot = 1;
+  dynamic_array<stamp> waits;     // for the next task
+};
+
+/// Who touched which bytes last, as far as it matters for what comes next.
+struct access_record {
+  std::byte const *first = nullptr, *last = nullptr;
+  bool writes = false;
+  stamp by;
+  short step = -1;
+  std::string_view name;
+  device where{};
+};
+
+/// means: the queue of a logical device
+inline short queue_of(logical_device const& d, queue_kind kind) {
+  return static_cast<short>(2 * (d.index % max_gpus) + static_cast<int>(kind));
+}
+
+class machine {
+ public:
+  // ---- memory: an arena for each logical GPU; kernels reach those of their own card ------------------
+  void open(logical_device const& d) { memory_of(d).open(), card_[d.index % max_gpus] = d.card; }
+  void* allocate(logical_device& d, std::size_t bytes) {
+    lock_guard hold(lock_);
+    memory_of(d).open();
+    card_[d.index % max_gpus] = d.card;
+    return memory_of(d).allocate(bytes);
+  }
+  /// memory that is given back: poisoned in its turn, so that who reads it too late or too early sees it
+  [[gnu::cold]] void release(logical_device& d, void* p, std::size_t bytes) {
+    arena& a = memory_of(d);
+    step_record const record{-1, "a free", d.name};
+    if (runtime::planted.free_at_once) {  // the mistake that this machine exists to find
+      check_free(p, bytes, record);
+      a.poison_range(p, bytes);
+    } else {
+      touched const whole{p, bytes, true};
+      issue(queue_of(d, queue_kind::compute), record, &whole, 1, [&a, p, bytes] { a.poison_range(p, bytes); });
+    }
+    lock_guard hold(lock_);
+    a.release(p, bytes);
+  }
+  /// /CPU:0 for host memory
+  device device_of(void const* p) const {
+    int const i = arena_of(p);
+    return i < 0 ? cpu(0) : gpu(i);
+  }
+  bool same_card(device owner, logical_device const& d) const {
+    if (!owner.is_gpu() || d.how != backing::simulated) return !owner.is_gpu() && d.how != backing::simulated;
+    return card_[owner.ordinal()] == d.card;
+  }
+  /// the address under which kernels reach what lies at p
+  void* behind(void* p) const {
+    int const i = arena_of(p);
+    return i < 0 ? p : arenas_[i].behind(p);
+  }
+  /// for a kernel of that device: addresses on other cards stay as they are, and stay closed
+  void* behind_on(logical_device const& d, void* p) const {
+    int const i = arena_of(p);
+    return i >= 0 && card_[i] == d.card ? arenas_[i].behind(p) : p;
+  }
+
+  // ---- queues --------------------------------------------------------------------------------------
+  /// adds work to a queue; fails: bad_access, when it races with other work
+  template <class Work>
+  [[gnu::cold]] void issue(short q, step_record const& record, touched const* operands, int count, Work work) {
+    lock_guard hold(lock_);
+    queue& to = queues_[q];
+    step_record const named = record;
+    to.known.join(host_);
+    for (int i = 0; i < count; ++i) check_order(q, operands[i], named);
+    std::uint64_t const ticket = ++to.issued;
+    to.known.of[q] = ticket;
+    task t;
+    t.run = [](void* w) { (*static_cast<Work*>(w))(); };
+    t.drop = [](void* w) { delete static_cast<Work*>(w); };
+    t.work = new Work(std::move(work));
+    t.ticket = ticket, t.record = named, t.waits = std::move(to.waits);
+    to.tasks.push(std::move(t));
+    to.snapshots.push(to.known);
+    for (int i = 0; i < count; ++i) remember(q, ticket, operands[i], named);
+    if (to.tasks.size() - to.done > 4096) run_all();
+  }
+  stamp last(short q) {
+    lock_guard hold(lock_);
+    return {q, queues_[q].issued};
+  }
+  /// the next work of q comes after s
+  void wait(short q, stamp s) {
+    if (!s.is_set() || s.queue == q || runtime::planted.no_waits) return;
+    lock_guard hold(lock_);
+    queue& to = queues_[q];
+    to.known.join(known_at(s));
+    to.waits.push(s);
+  }
+  /// the host goes on when s has run     fails: with what a functor threw
+  [[gnu::cold]] void synchronize(stamp s) {
+    if (!s.is_set() || runtime::planted.host_does_not_wait) return;
+    lock_guard hold(lock_);
+    complete(s);
+    host_.join(known_at(s));
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  }
+  /// fails: bad_access, when the host touches bytes that a queue still writes or reads
+  void check_host(void const* p, std::size_t bytes, bool writes, step_record const& record) {
+    lock_guard hold(lock_);
+    auto const* const first = static_cast<std::byte const*>(p);
+    for (access_record const& a : host_accesses_) {
+      bool const apart = first + bytes <= a.first || a.last <= first;
+      if (apart || (!a.writes && !writes) || a.by.ticket <= host_.of[a.by.queue]) continue;
+      message text;
+      describe(text << "locus: ", record) << (writes ? " writes" : " reads") << " host memory that ";
+      describe(text, a) << (a.writes ? " has not written" : " has not read") << " yet; the host must wait first";
+      throw bad_access(text);
+    }
+  }
+
+  void run_everything() {
+    lock_guard hold(lock_);
+    run_all();
+  }
+  /// forgets what happened; only without live tensors
+  void reset(std::uint64_t seed) {
+    run_everything();
+    lock_guard hold(lock_);
+    for (queue& q : queues_) q = queue{};
+    accesses_.clear(), host_accesses_.clear();
+    host_ = {}, random_ = seed * 2 + 1, failure_ = nullptr;
+  }
+
+ private:
+  static message& describe(message& out, step_record const& r) {
+    if (r.number < 0) return r.name.empty() ? out << "host code outside any step" : out << r.name;
+    return out << "step " << int(r.number) << " (" << r.name << ") on " << r.where;
+  }
+  static message& describe(message& out, access_record const& a) {
+    return describe(out, step_record{a.step, a.name, a.where});
+  }
+
+  clock const& known_at(stamp s) {
+    queue const& q = queues_[s.queue];
+    if (s.ticket == 0 || q.snapshots.empty()) return q.known;
+    std::uint64_t const at = s.ticket < q.first_snapshot ? 0 : s.ticket - q.first_snapshot;
+    return q.snapshots[at < q.snapshots.size() ? at : q.snapshots.size() - 1];
+  }
+  bool before(access_record const& a, short q) const {
+    return a.by.queue == q || a.by.ticket <= queues_[q].known.of[a.by.queue];
+  }
+  dynamic_array<access_record>& records_of(void const* p) { return arena_of(p) < 0 ? host_accesses_ : accesses_; }
+
+  void check_order(short q, touched const& t, step_record const& record) {
+    auto const* const first = static_cast<std::byte const*>(t.first);
+    for (access_record const& a : records_of(t.first)) {
+      bool const apart = first + t.bytes <= a.first || a.last <= first;
+      if (apart || (!a.writes && !t.writes) || before(a, q)) continue;
+      message text;
+      describe(text << "locus: ", record) << (t.writes ? " writes" : " reads") << " what ";
+      describe(text, a) << (a.writes ? " writes" : " reads") << ", and no event orders them";
+      throw bad_access(text);
+    }
+  }
+  void check_free(void* p, std::size_t bytes, step_record const& record) {
+    lock_guard hold(lock_);
+    auto const* const first = static_cast<std::byte const*>(p);
+    for (access_record const& a : accesses_) {
+      bool const apart = first + bytes <= a.first || a.last <= first;
+      if (apart || a.by.ticket <= queues_[a.by.queue].executed) continue;
+      message text;
+      describe(text << "locus: ", record) << " gives memory back that ";
+      describe(text, a) << " has not " << (a.writes ? "written" : "read") << " yet; free it in the order of its queue";
+      throw bad_access(text);
+    }
+  }
+  [[gnu::cold]] void remember(short q, std::uint64_t ticket, touched const& t, step_record const& record) {
+    auto const* const first = static_cast<std::byte const*>(t.first);
+    dynamic_array<access_record>& records = records_of(t.first);
+    for (std::size_t i = 0; i < records.size();) {  // what is covered comes before, and is no longer needed
+      access_record const& a = records[i];
+      bool const covered = first <= a.first && a.last <= first + t.bytes;
+      bool const same_reader = !t.writes && !a.writes && a.by.queue == q;
+      if (covered && (t.writes || same_reader)) records.remove(i);
+      else ++i;
+    }
+    records.push({first, first + t.bytes, t.writes, {q, ticket}, record.number, record.name, record.where});
+  }
+
+  std::uint64_t next_random() {
+    random_ ^= random_ << 13, random_ ^= random_ >> 7, random_ ^= random_ << 17;
+    return random_;
+  }
+  /// runs what s needs, and no more
+  [[gnu::cold]] void complete(stamp s) {
+    queue& q = queues_[s.queue];
+    while (q.executed < s.ticket) {
+      task& t = q.tasks[q.done];
+      for (std::size_t left = t.waits.size(); left > 0; --left) {  // in any order
+        std::size_t const pick = next_random() % left;
+        stamp const w = t.waits[pick];
+        t.waits[pick] = t.waits[left - 1];
+        complete(w);
+      }
+      run_task(q);
+    }
+  }
+  void run_task(queue& q) {
+    task t = std::move(q.tasks[q.done]);
+    ++q.done;
+    q.executed = t.ticket;
+    {
+      runtime::running_scope scope(&t.record);
+      try {
+        if (!failure_) t.run(t.work);
+      } catch (...) {
+        failure_ = std::current_exception();
+      }
+    }
+    t.drop(t.work);
+    if (q.done == q.tasks.size()) q.tasks.clear(), q.done = 0;
+    if (q.snapshots.size() > 2048) {
+      clock const newest = q.snapshots.back();
+      q.first_snapshot = q.issued;
+      q.snapshots.clear();
+      q.snapshots.push(newest);
+    }
+  }
+  void run_all() {
+    for (int q = 0; q < queues; ++q)
+      if (queues_[q].issued > queues_[q].executed) complete({static_cast<short>(q), queues_[q].issued});
+  }
+
+  arena& memory_of(logical_device const& d) { return arenas_[d.index % max_gpus]; }
+  int arena_of(void const* p) const {
+    for (int i = 0; i < max_gpus; ++i)
+      if (arenas_[i].holds(p)) return i;
+    return -1;
+  }
+
+  arena arenas_[max_gpus];
+  short card_[max_gpus]{};  // [arena]
+  std::uint64_t random_ = 1;
+  mutex lock_;
+  queue queues_[queues];
+  clock host_;
+  dynamic_array<access_record> accesses_, host_accesses_;
+  std::exception_ptr failure_;
+};
+
+/// One for each process. Never destroyed: tensors may outlive every static object.
+inline machine& gpus() {
+  static machine* const m = new machine;
+  return *m;
+}
+
+// ---- the message of a forbidden access ------------------------------------------------------------------
+inline struct sigaction handler_before {};
+
+inline void on_fault(int signal, siginfo_t* info, void* context) {
+  if (device const owner = gpus().device_of(info->si_addr); owner.is_gpu()) {
+    message text;
+    text << "locus: ";
+    if (step_record const* const r = runtime::running)
+      text << "step " << int(r->number) << " (" << r->name << ") on " << r->where;
+    else text << "host code outside any step";
+    text << " touched memory of " << owner << "; a copy is missing in the plan, or a pointer was taken out of a "
+         << "GPU tensor\n";
+    auto const ignored = ::write(2, text.c_str(), text.view().size());
+    static_cast<void>(ignored);
+  }
+  if (handler_before.sa_flags & SA_SIGINFO) handler_before.sa_sigaction(signal, info, context);
+  else if (handler_before.sa_handler != SIG_DFL && handler_before.sa_handler != SIG_IGN) handler_before.sa_handler(signal);
+  else ::signal(SIGSEGV, SIG_DFL);  // back to the instruction: it faults again and ends the process
+}
+inline void install_fault_handler() {
+  static bool const once = [] {
+    struct sigaction ours {};
+    ours.sa_sigaction = on_fault;
+    ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    return sigaction(SIGSEGV, &ours, &handler_before) == 0;
+  }();
+  static_cast<void>(once);
+}
+
+}  // namespace locus::simulated

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// A progress bar for long work: redrawn on a terminal, one line at the end elsewhere.
+#pragma once
+#include <cstdio>    // fprintf
+#include <ctime>     // clock_gettime
+#include <unistd.h>  // isatty
+
+#include <locus/core/text.hpp>  // text_buffer
+
+namespace locus::data {
+
+/// units: seconds since some moment
+inline double seconds_now() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+/// means: " 120/938 [====>.............] 12.3 s  note" on stderr
+/// cost:  drawn at most ten times a second
+class progress_bar {
+ public:
+  explicit progress_bar(std::int64_t total) : total_(total > 0 ? total : 1), start_(seconds_now()), redraw_(isatty(2) != 0) {}
+
+  void show(std::int64_t done, std::string_view note = {}) {
+    double const now = seconds_now();
+    if (!redraw_ || (done < total_ && now - drawn_ < 0.1)) return;
+    drawn_ = now;
+    constexpr int width = 30;
+    int const filled = static_cast<int>(done * width / total_);
+    text_buffer<256> line;
+    line << "\r" << done << "/" << total_ << " [";
+    for (int i = 0; i < width; ++i) line << (i < filled ? "=" : i == filled ? ">" : ".");
+    std::fprintf(stderr, "%s] %.1f s  %.*s\033[K%s", line.c_str(), now - start_, static_cast<int>(note.size()), note.data(),
+                 done == total_ ? "\n" : "");
+    std::fflush(stderr);
+  }
+  double seconds() const { return seconds_now() - start_; }
+
+ private:
+  std::int64_t total_;
+  double start_, drawn_ = 0;
+  bool redraw_;
+};
+
+}  // namespace locus::data

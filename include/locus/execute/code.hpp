@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// The code of a graph: its constant program, and the arrays of one run on the stack.
+#pragma once
+#include <locus/execute/region.hpp>  // region_code
+#include <locus/execute/runner.hpp>  // runner
+#include <locus/plan/plan.hpp>       // plan_facts, require_plan
+
+namespace locus {
+inline namespace LOCUS_MODE {
+namespace lowering {
+
+using namespace locus::detail;
+
+template <class Graph>
+struct graph_code {
+  static constexpr auto const& arrays = unchecked_plan<Graph>;
+  static constexpr int steps = flattened<Graph>::steps, transfers = arrays.transfer_count;
+  static constexpr int values = steps + transfers;
+  using entries = typename flattened<Graph>::entries;
+  using lets = typename Graph::lets;
+
+  static constexpr int find_replicas() {
+    int n = 1;
+    for (step const& s : arrays.steps) n = s.where.count() > n ? s.where.count() : n;
+    for (int t = 0; t < transfers; ++t) n = arrays.transfers[t].arrives.count() > n ? arrays.transfers[t].arrives.count() : n;
+    return n;
+  }
+  static constexpr int replicas = find_replicas();
+  static constexpr bool is_static = all_static<Graph>();
+
+  struct tables {
+    void (*launches[steps])(launch const&){};
+    void (*folds[transfers + 1])(launch_site const&, replica_terms const&){};
+    slot slots[values + 1]{};
+    shape extents[steps]{};
+  };
+  template <int I>
+  static constexpr void add_launch(tables& t) {
+    constexpr step const& s = arrays.steps[I];
+    if constexpr (s.region == I && s.kind != step_kind::concatenate && s.kind != step_kind::reshape)
+      t.launches[I] = &region_code<Graph, I>::run;
+  }
+  template <int T>
+  static constexpr void add_fold(tables& t) {
+    constexpr transfer_kind how = arrays.transfers[T].how;
+    constexpr int from = arrays.transfers[T].from;
+    if constexpr (how == transfer_kind::all_reduce || how == transfer_kind::reduce || how == transfer_kind::reduce_scatter)
+      t.folds[T] = &fold_replicas<arrays.steps[from].where.op, typename at_t<from, entries>::type>;
+  }
+  static constexpr tables make_tables() {
+    tables t;
+    [&]<std::size_t... I>(std::index_sequence<I...>) { (add_launch<int(I)>(t), ...); }(std::make_index_sequence<steps>{});
+    [&]<std::size_t... T>(std::index_sequence<T...>) {
+      (add_fold<int(T)>(t), ...);
+    }(std::make_index_sequence<transfers>{});
+    for (int v = 0; v < values; ++v) t.slots[v] = arrays.slots[v];
+    for (int i = 0; i < steps; ++i) t.extents[i] = arrays.steps[i].extents;
+    return t;
+  }
+  static constexpr tables all = make_tables();
+  static constexpr tally planned = count_plan(arrays.view(), all.extents, is_static);
+
+  static program make_program() {
+    program p;
+    p.plan = arrays.view();
+    p.slots = {const_cast<slot*>(all.slots), values};
+    p.extents = is_static ? all.extents : nullptr;
+    p.replicas = replicas;
+    p.launches = all.launches;
+    p.folds = all.folds;
+    p.may_alias = locus::may_alias(arrays.view());
+    p.planned = planned;
+    return p;
+  }
+
+  /// the expressions of the lets, found in the roots
+  template <class... Lets, class... Es>
+  static void bind_all(binder& b, type_list<Lets...>, Es const&... es) {
+    if constexpr (sizeof...(Lets) > 0) {
+      void const* cells[sizeof...(Lets)]{};
+      (find_lets_in<lets>(es, cells), ...);
+      int k = 0;
+      (static_cast<typename Lets::expression_type const*>(cells[k++])->bind(b), ...);
+    }
+    (es.bind(b), ...);
+  }
+
+  /// means: what the plan will do with the extents that its leaves have now
+  template <class... Es>
+  static tally count(Es const&... es) {
+    local_value values_of[values * replicas];
+    shape extents[steps];
+    void const* objects[steps];
+    binder b{values_of, extents, objects, replicas};
+    bind_all(b, lets{}, es...);
+    plan_view const plan = arrays.view();
+    infer_extents(plan, extents, objects);
+    return count_plan(plan, extents, true);
+  }
+
+  /// means: runs the plan: binds leaves and operations, asks for each root's destination, walks the actions
+  /// find_target(k, extents): the destination of root k, a target
+  template <class FindTarget, class... Es>
+  static void run(FindTarget&& find_target, Es const&... es) {
+    static_assert(require_plan<Graph>());
+    static program const p = make_program();
+    static bool said = false;
+    local_value values_of[values * replicas];
+    local_layout layouts[values * replicas];
+    stamp ready[values * replicas];
+    shape extents[steps];
+    slot slots[is_static ? 1 : values];
+    void const* objects[steps];
+    binder b{values_of, extents, objects, replicas};
+    bind_all(b, lets{}, es...);
+    if constexpr (!is_static) infer_extents(p.plan, extents, objects);
+    shape const* const known = is_static ? p.extents : extents;
+    target targets[sizeof...(Es)];
+    for (int k = 0; k < int(sizeof...(Es)); ++k) targets[k] = find_target(k, known[p.plan.roots[k].from]);
+    run_arrays const run_in{values_of, layouts, ready, known, slots, objects};
+    bool const log = runtime::placement_log == log_frequency::every ||
+                     (runtime::placement_log == log_frequency::once && !said);
+    said = said || log;
+    detail::runner(p, run_in, targets, log).run();
+  }
+};
+
+}  // namespace lowering
+}  // namespace LOCUS_MODE
+}  // namespace locus

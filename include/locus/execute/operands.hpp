@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a region reads and over which space it runs, as a table; and where its operands lie in a run.
+#pragma once
+#include <locus/execute/program.hpp>  // frame
+#include <locus/execute/values.hpp>   // local_extents
+#include <locus/kernel/call.hpp>      // space, access
+
+namespace locus {
+
+/// An operand that a region reads from memory (or an index), at one level.
+struct region_input {
+  short value = -1;  // step, or steps + transfer
+  short from = -1;   // step
+  level at = level::element;
+  bool is_index = false;
+  place where{};
+};
+
+/// means: the operands of one region in the order in which its kernel takes them
+struct region_facts {
+  static constexpr int max_inputs = 24;
+  region_input inputs[max_inputs]{};
+  int input_count = 0;
+  short folds[max_inputs]{};  // its reductions, in order
+  int fold_count = 0;
+  short root = -1;
+  bool elementwise_end = true;  // it ends in one value per element, not per row of a fold
+  bool ranks = false;           // its fold is a first_max: elements carry their number
+  bool all_on_gpu = true;       // every step has a GPU kernel
+  short space_step = -1;        // the step whose extents the element space has
+  place space_place{};
+  // of the first fold
+  axis_set axes = 0;
+  bool keeps = false;
+  place rows_place{};
+
+  constexpr int count(level at) const {
+    int n = 0;
+    for (int k = 0; k < input_count; ++k) n += inputs[k].at == at;
+    return n;
+  }
+  /// the number of an input among those of its level, -1: absent
+  constexpr int number_of(short value, level at) const {
+    int n = 0;
+    for (int k = 0; k < input_count; ++k) {
+      if (inputs[k].at != at) continue;
+      if (inputs[k].value == value) return n;
+      ++n;
+    }
+    return -1;
+  }
+  constexpr region_input nth(int number, level at) const {
+    for (int k = 0; k < input_count; ++k)
+      if (inputs[k].at == at && number-- == 0) return inputs[k];
+    return {};
+  }
+  constexpr int fold_number(short step) const {
+    for (int k = 0; k < fold_count; ++k)
+      if (folds[k] == step) return k;
+    return -1;
+  }
+};
+
+namespace detail {
+
+/// means: what the region that ends in step `root` reads, at which level
+constexpr region_facts facts_of_region(plan_view const& p, short root) {
+  region_facts f;
+  f.root = root;
+  auto place_of = [&](edge const& e) { return e.by >= 0 ? p.transfers[e.by].arrives : p.steps[e.from].where; };
+  for (short i = 0; i <= root; ++i) {
+    step const& s = p.steps[i];
+    if (s.region != root) continue;
+    f.all_on_gpu = f.all_on_gpu && s.on_gpu;
+    if (p.levels[i] == level::fold) f.folds[f.fold_count++] = i;
+    level const at = p.levels[i] == level::row ? level::row : level::element;
+    for (edge const& e : p.operands(s)) {
+      step const& o = p.steps[e.from];
+      short const value = e.by >= 0 ? static_cast<short>(p.steps.count + e.by) : e.from;
+      if (o.kind == step_kind::scalar || (o.region == root && e.by < 0) || f.number_of(value, at) >= 0) continue;
+      f.inputs[f.input_count++] = {value, e.from, at, o.kind == step_kind::index, place_of(e)};
+    }
+  }
+  f.elementwise_end = p.levels[root] == level::element;
+  f.space_step = root, f.space_place = p.steps[root].where;
+  if (f.fold_count == 0) return f;
+  step const& fold = p.steps[f.folds[0]];
+  f.axes = fold.axes, f.keeps = fold.keep, f.rows_place = fold.where, f.ranks = fold.combines == reduction::first_max;
+  if (!f.elementwise_end) {
+    edge const& e = p.operands(fold)[0];
+    f.space_step = e.from, f.space_place = place_of(e);
+  }
+  return f;
+}
+
+/// means: where the operands of a region lie on one replica, in terms of the region's space
+class operand_placer {
+ public:
+  operand_placer(frame const& f, region_facts const& facts, int replica) : f_(f), g_(facts), replica_(replica) {
+    shape const& whole = f.extents[g_.space_step];
+    over.rank = whole.rank, over.axes = g_.axes;
+    local_extents(whole, g_.space_place, replica, over.extent);
+  }
+  /// element inputs, (the elements' numbers,) row inputs, the output
+  void place_all(kernel::access* to) const {
+    for (int k = 0; k < g_.input_count; ++k)
+      if (g_.inputs[k].at == level::element) *to++ = input(g_.inputs[k], over.rank, over.extent, g_.space_place);
+    if (g_.ranks) *to++ = number_in_fold();
+    if (g_.fold_count > 0) {
+      shape const& rows = f_.extents[g_.folds[0]];
+      std::int64_t extents[max_rank];
+      local_extents(rows, g_.rows_place, replica_, extents);
+      for (int k = 0; k < g_.input_count; ++k)
+        if (g_.inputs[k].at == level::row) *to++ = spread(input(g_.inputs[k], rows.rank, extents, g_.rows_place));
+    }
+    *to = g_.fold_count > 0 && !g_.elementwise_end ? spread(output()) : output();
+  }
+  kernel::space over;
+
+ private:
+  /// an operand right aligned to a space of `rank` axes and those extents, at `where`
+  kernel::access input(region_input const& in, int rank, std::int64_t const* extents, place const& where) const {
+    kernel::access a;
+    shape const& whole = f_.extents[in.from];
+    int const element_bytes = f_.of->plan.steps[in.from].element_bytes;
+    std::int64_t index_strides[max_rank];
+    std::int64_t const *own = whole.extent, *strides = index_strides;
+    if (in.is_index) row_major(whole, index_strides);
+    else {
+      local_value const& v = f_.value(in.value, replica_);
+      a.data = v.data, own = v.extents, strides = v.strides;
+    }
+    int const shift = rank - whole.rank;
+    for (int d = 0; d < whole.rank; ++d) {
+      bool const stretched = own[d] == 1 && extents[shift + d] != 1;
+      a.stride[shift + d] = stretched ? 0 : strides[d];
+      // a whole operand beside pieces: this replica reads its piece
+      bool const cut = where.is_sharded() && where.axis == shift + d && !in.where.is_sharded() && whole.extent[d] != 1;
+      if (!cut) continue;
+      std::int64_t const begin = piece_begin(whole.extent[d], where.count(), replica_) * strides[d];
+      if (in.is_index) a.base += begin;
+      else if (a.data) a.data = static_cast<char*>(a.data) + begin * element_bytes;
+    }
+    return a;
+  }
+  /// an operand of the rows that a fold leaves, in terms of the axes of the element space
+  kernel::access spread(kernel::access const& row) const {
+    kernel::access a = row;
+    for (int d = 0, k = 0; d < over.rank; ++d) {
+      bool const folded = has_axis(g_.axes, d);
+      a.stride[d] = folded ? 0 : row.stride[k];
+      k += !folded || g_.keeps;
+    }
+    return a;
+  }
+  kernel::access output() const {
+    local_value const& v = f_.value(g_.root, replica_);
+    kernel::access a;
+    a.data = v.data;
+    for (int d = 0; d < f_.extents[g_.root].rank; ++d) a.stride[d] = v.strides[d];
+    return a;
+  }
+  /// the number of an element within its fold, over all replicas, in row order
+  kernel::access number_in_fold() const {
+    shape const& whole = f_.extents[g_.space_step];
+    kernel::access a;
+    std::int64_t step_size = 1;
+    for (int d = whole.rank; d-- > 0;) {
+      if (!has_axis(g_.axes, d)) continue;
+      a.stride[d] = step_size;
+      if (g_.space_place.is_sharded() && g_.space_place.axis == d)
+        a.base += piece_begin(whole.extent[d], g_.space_place.count(), replica_) * step_size;
+      step_size *= whole.extent[d];
+    }
+    return a;
+  }
+
+  frame const& f_;
+  region_facts const& g_;
+  int replica_;
+};
+
+}  // namespace detail
+}  // namespace locus

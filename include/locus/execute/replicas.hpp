@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions over replicas inside a run, by device list: one fold where all terms are within one
+// device's reach (host memory, one card), otherwise copies to the host, a fold there, and copies back.
+#pragma once
+#include <utility>  // exchange, swap
+
+#include <locus/collective/fold.hpp>    // replica_terms
+#include <locus/execute/log.hpp>        // log_collective
+#include <locus/execute/transport.hpp>  // transport
+
+namespace locus::detail {
+
+class replica_reduction : protected transport {
+ protected:
+  replica_reduction(program const& p, run_arrays const& arrays, target const* targets, bool log)
+      : transport(p, arrays, targets), log_(log) {}
+
+  /// all-reduces of one bucket: their terms travel together
+  [[gnu::cold]] void reduce_bucket(short bucket) {
+    ++done_.all_reduces;
+    place over{};
+    std::int64_t bytes = 0;
+    for (transfer const& t : plan_.transfers)
+      if (t.bucket == bucket) over = plan_.steps[t.from].where, bytes += bytes_of_terms(t);
+    done_.bytes_reduced += bytes;
+    bool const in_reach = all_on_host(over) || share_card(over);
+    if (log_) {
+      auto const how = over.count() == 1 ? "nothing to do" : all_on_host(over) ? "a fold on the host" : in_reach ? "a fold in the card" : "copies and a fold on the host";
+      log_collective(transfer_kind::all_reduce, plan_, bucket, over, how, bytes);
+    }
+    for (transfer const& t : plan_.transfers) {
+      if (t.bucket != bucket || bytes_of_terms(t) == 0) continue;
+      if (in_reach) fold_in_place(t);
+      else {
+        host_block sum(bytes_of_terms(t));
+        fold_staged(t, sum);
+        send_back(t, sum);
+      }
+    }
+  }
+  /// partial to single or to pieces: the sum on the host, and from there to where it belongs
+  [[gnu::cold]] void reduce_apart(transfer const& me) {
+    step const& s = plan_.steps[me.from];
+    std::int64_t const bytes = bytes_of_terms(me);
+    ++done_.other_reductions;
+    done_.bytes_reduced += bytes;
+    if (log_) log_collective(me.how, plan_, -1, s.where, "copies and a fold on the host", bytes);
+    if (bytes == 0) return;
+    host_block sum(bytes);
+    fold_staged(me, sum);
+    logical_device& host = runtime::find_device(cpu(0));
+    local_layout layout, part_layout;
+    int const v = value_of(me), rank = rank_of(v);
+    local_value const whole = dense_value(sum.data, whole_of(v), single(host.name), 0, layout);
+    for (int r = 0; r < me.arrives.count(); ++r) {
+      bool const cut = me.arrives.is_sharded();
+      local_value const part = cut ? piece_of(whole, rank, me.arrives, r, whole_of(v), s.element_bytes, part_layout) : whole;
+      carry({&runtime::find_device(me.arrives.at(r)), &value(v, r), v, r}, {&host, &part}, rank, s.element_bytes,
+            {me.from, name_of(me.how), host.name});
+    }
+    settle();
+  }
+
+  tally done_{};
+  bool log_;
+
+ private:
+  /// memory of the host for terms that come from GPUs
+  struct host_block {
+    char* data = nullptr;
+    std::int64_t bytes = 0;
+    host_block() = default;
+    explicit host_block(std::int64_t n) { get(n); }
+    host_block(host_block const&) = delete;
+    ~host_block() { runtime::release(runtime::find_device(cpu(0)), data, bytes); }
+    void get(std::int64_t n) {
+      data = static_cast<char*>(runtime::allocate(runtime::find_device(cpu(0)), n, "staging a reduction over replicas"));
+      bytes = n;
+    }
+  };
+  std::int64_t bytes_of_terms(transfer const& t) const { return extents_[t.from].size() * plan_.steps[t.from].element_bytes; }
+  static bool share_card(place const& p) {
+    logical_device const& first = runtime::find_device(p.at(0));
+    for (int r = 1; r < p.count(); ++r) {
+      logical_device const& d = runtime::find_device(p.at(r));
+      if (d.how != first.how || d.card != first.card) return false;
+    }
+    return true;
+  }
+
+  /// the terms of a transfer in replica order, each on its device
+  replica_terms find_terms(transfer const& me) {
+    place const& from = plan_.steps[me.from].where;
+    replica_terms terms;
+    terms.term_count = from.count();
+    terms.count = extents_[me.from].size();
+    for (int r = 0; r < from.count(); ++r) terms.terms[r] = value(me.from, r).data;
+    if (runtime::planted.swap_replicas && from.count() > 1) std::swap(terms.terms[0], terms.terms[1]);
+    if constexpr (checked_build)
+      for (int r = 0; r < from.count(); ++r)
+        check_owner(runtime::find_device(from.at(r)), terms.terms[r], {me.from, name_of(me.how), from.at(r)});
+    return terms;
+  }
+  /// one kernel reads all terms and writes every replica
+  [[gnu::cold]] void fold_in_place(transfer const& me) {
+    place const& over = plan_.steps[me.from].where;
+    int const v = value_of(me);
+    auto const bytes = static_cast<std::size_t>(bytes_of_terms(me));
+    replica_terms terms = find_terms(me);
+    terms.out_count = over.count();
+    logical_device& first = runtime::find_device(over.at(0));
+    step_record const record{me.from, name_of(me.how), first.name};
+    touched operands[2 * max_devices];
+    for (int r = 0; r < over.count(); ++r) {
+      logical_device& d = runtime::find_device(over.at(r));
+      terms.outs[r] = value(v, r).data;
+      wait_for(me.from, r, d);
+      if (&d != &first) runtime::wait(first, queue_kind::compute, runtime::mark(d, queue_kind::compute));
+      operands[2 * r] = {terms.terms[r], bytes, false}, operands[2 * r + 1] = {terms.outs[r], bytes, true};
+    }
+    runtime::running_scope const scope(&record);
+    p_.folds[&me - plan_.transfers.first]({&first, record, operands, 2 * over.count()}, terms);
+    stamp const done = runtime::mark(first, queue_kind::compute);
+    for (int r = 1; r < over.count(); ++r) runtime::wait(runtime::find_device(over.at(r)), queue_kind::compute, done);
+  }
+  /// terms come to the host and are folded there, in replica order
+  [[gnu::cold]] void fold_staged(transfer const& me, host_block& sum) {
+    place const& over = plan_.steps[me.from].where;
+    logical_device& host = runtime::find_device(cpu(0));
+    step_record const record{me.from, name_of(me.how), host.name};
+    runtime::running_scope const scope(&record);
+    replica_terms terms = find_terms(me);
+    host_block stages[max_devices];
+    stamp arrived[max_devices];
+    for (int r = 0; r < over.count(); ++r) {
+      logical_device& d = runtime::find_device(over.at(r));
+      if (d.how == backing::host) continue;
+      stages[r].get(sum.bytes);
+      runtime::wait(d, queue_kind::copy, runtime::mark(d, queue_kind::compute));
+      runtime::wait(d, queue_kind::copy, a_.ready[index(me.from, r)]);
+      arrived[r] = runtime::copy(host, stages[r].data, d, terms.terms[r], sum.bytes, queue_kind::copy, record);
+      terms.terms[r] = stages[r].data;
+    }
+    for (stamp const& a : arrived) runtime::synchronize(a);
+    for (int r = 0; r < over.count(); ++r) runtime::check_host_access(terms.terms[r], sum.bytes, false, record);
+    terms.outs[0] = sum.data, terms.out_count = 1;
+    p_.folds[&me - plan_.transfers.first]({&host, record, nullptr, 0}, terms);
+  }
+  [[gnu::cold]] void send_back(transfer const& me, host_block const& sum) {
+    place const& over = plan_.steps[me.from].where;
+    logical_device& host = runtime::find_device(cpu(0));
+    for (int r = 0; r < over.count(); ++r) {
+      logical_device& d = runtime::find_device(over.at(r));
+      if (d.how != backing::host) runtime::wait(d, queue_kind::copy, runtime::mark(d, queue_kind::compute));
+      stamp const back = runtime::copy(d, value(value_of(me), r).data, host, sum.data, sum.bytes, queue_kind::copy,
+                                       {me.from, name_of(me.how), d.name});
+      runtime::wait(d, queue_kind::compute, back);
+    }
+  }
+};
+
+}  // namespace locus::detail

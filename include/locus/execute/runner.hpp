@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// The run-time loop over a constant plan: memory first, then its actions in order. It is compiled once
+// and looks the same to every compiler; what depends on expressions is behind two function pointers.
+#pragma once
+#include <locus/execute/replicas.hpp>  // replica_reduction
+
+namespace locus {
+
+namespace runtime {
+/// What this thread's plans did since it started: testing::count reads the difference.
+inline thread_local constinit tally executed{};
+}  // namespace runtime
+
+namespace detail {
+
+class runner : replica_reduction {
+ public:
+  runner(program const& p, run_arrays const& arrays, target const* targets, bool log)
+      : replica_reduction(p, arrays, targets, log) {}
+
+  void run() {
+    check_extents();
+    obtain_memory();
+    place_values();
+    for (action const& act : plan_.actions) {
+      if (act.kind == action_kind::launch) launch_region(act.what);
+      else if (act.kind == action_kind::transfer) move(plan_.transfers[act.what]);
+      else reduce_bucket(act.what);
+    }
+    write_targets();
+    settle();
+    if constexpr (checked_build) hold_to_plan();
+    runtime::executed += done_;
+  }
+
+ private:
+  // ---- launches ------------------------------------------------------------------------------------
+  void launch_region(short i) {
+    step const& ends = plan_.steps[i];
+    ++done_.launches;
+    for (short k = 0; k <= i; ++k) done_.fallbacks += plan_.steps[k].region == i && plan_.steps[k].fell_back;
+    bool const look = runtime::devices().gpu_backing != backing::host;
+    for (int r = 0; r < ends.where.count(); ++r) {
+      logical_device& d = runtime::find_device(ends.where.at(r));
+      step_record const record = record_of(i, d.name);
+      runtime::running_scope const scope(&record);
+      touched operands[max_operands];
+      int count = 0;
+      if (look) count = gather_operands(i, r, d, record, operands);
+      if (log_) log_steps(i, d);
+      frame const f{&p_, a_.values, extents_, a_.objects};
+      launch const what{&f, i, r, {&d, record, operands, count}};
+      if (ends.kind == step_kind::concatenate || ends.kind == step_kind::reshape) copy_operands(what);
+      else p_.launches[i](what);
+    }
+  }
+  [[gnu::cold]] void log_steps(short region, logical_device const& d) const {
+    for (step const& s : plan_.steps)
+      if (s.region == region) log_step(s, d);
+  }
+  /// waits for what the kernel reads, and checks where it lies
+  [[gnu::cold]] int gather_operands(short i, int r, logical_device& d, step_record const& record, touched* operands) {
+    int count = 0;
+    auto add = [&](int v, bool writes) {
+      byte_range const range = bytes_of(v, r);
+      if (range.bytes == 0) return;
+      if constexpr (checked_build) check_owner(d, range.first, record);
+      if (writes) wait_for_readers(d, queue_kind::compute, range, d);
+      else wait_for(v, r, d);
+      if (d.how == backing::host) runtime::check_host_access(range.first, range.bytes, writes, record);
+      if (count < max_operands) operands[count++] = {range.first, static_cast<std::size_t>(range.bytes), writes};
+    };
+    for (short k = 0; k < plan_.steps.count; ++k) {
+      step const& s = plan_.steps[k];
+      if (s.region != i) continue;
+      for (edge const& e : plan_.operands(s)) {
+        step const& o = plan_.steps[e.from];
+        bool const inside = o.region == i && e.from != i && !o.stored;
+        if (o.kind == step_kind::scalar || o.kind == step_kind::index || inside) continue;
+        add(value_of(e), false);
+        if (e.by < 0) wait_for(memory_of(plan_, e.from), r, d);
+      }
+      if (s.stored) add(k, true);
+    }
+    return count;
+  }
+  /// concatenate, and a reshape of what has gaps: one copying kernel for each operand
+  [[gnu::cold]] void copy_operands(launch const& what) {
+    step const& s = plan_.steps[what.step];
+    std::int64_t begin = 0;
+    for (edge const& e : plan_.operands(s)) {
+      int const rank = extents_[e.from].rank;
+      local_layout from_layout, to_layout;
+      local_value from = value(value_of(e), what.replica), to = value(what.step, what.replica);
+      if (s.kind == step_kind::concatenate) {
+        bool const whole_beside_pieces = s.where.is_sharded() && place_of(value_of(e)).is_mirrored();
+        if (whole_beside_pieces) from = piece_of(from, rank, s.where, what.replica, extents_[e.from], s.element_bytes, from_layout);
+        to = part_of(to, rank, s.axis, begin, from.extents[s.axis], s.element_bytes, to_layout);
+        begin += from.extents[s.axis];
+      } else {
+        to = dense_value(to.data, extents_[e.from], place_of(value_of(e)), what.replica, to_layout);
+      }
+      copy_strided(what.site, to, from, rank, s.element_bytes);
+    }
+  }
+
+  // ---- transfers -----------------------------------------------------------------------------------
+  /// one value, or one piece, to another device (or beside itself); counted where devices differ
+  [[gnu::cold]] void move_part(transfer const& t, side const& to, device to_name, side const& from, device from_name, bool skip) {
+    step const& s = plan_.steps[t.from];
+    int const rank = extents_[t.from].rank;
+    if (!(to_name == from_name)) {
+      std::int64_t const bytes = size_of(*from.at, rank) * s.element_bytes;
+      ++done_.copies;
+      done_.bytes_moved += bytes;
+      if (log_) log_copy(t.how, s, bytes, *from.on, *to.on, skip);
+    }
+    if (skip) return;
+    step_record const record{t.from, "copy", to_name};
+    runtime::running_scope const scope(&record);
+    carry(to, from, rank, s.element_bytes, record);
+  }
+  [[gnu::cold]] void move(transfer const& me) {
+    step const& s = plan_.steps[me.from];
+    place const &from = s.where, &to = me.arrives;
+    int const v = value_of(me), rank = rank_of(v);
+    if (&me - plan_.transfers.first == runtime::planted.omit_transfer) {  // the mistake: readers get it where it is
+      for (int r = 0; r < to.count(); ++r) value(v, r) = value(me.from, 0);
+      return;
+    }
+    auto there = [&](int r) -> logical_device* { return &runtime::find_device(to.at(r)); };
+    auto here = [&](int r) -> logical_device* { return &runtime::find_device(from.at(r)); };
+    auto whole = [&](int r) {
+      bool const skip = value(v, r).data == value(me.from, 0).data && !slots_[v].is_result;
+      move_part(me, {there(r), &value(v, r), v, r}, to.at(r), {here(0), &value(me.from, 0), me.from, 0}, from.at(0), skip);
+    };
+    local_layout layout;
+    switch (me.how) {
+      case transfer_kind::first_replica:
+        if (!from.devices.contains(to.at(0))) whole(0);
+        return;
+      case transfer_kind::copy:
+      case transfer_kind::broadcast:
+        for (int r = 0; r < to.count(); ++r) whole(r);
+        return;
+      case transfer_kind::scatter:
+        for (int r = 0; r < to.count(); ++r) {
+          local_value const part = piece_of(value(me.from, 0), rank, to, r, whole_of(v), s.element_bytes, layout);
+          move_part(me, {there(r), &value(v, r), v, r}, to.at(r), {here(0), &part, me.from, 0}, from.at(0), false);
+        }
+        return;
+      case transfer_kind::gather:
+      case transfer_kind::all_gather:
+        for (int b = 0; b < to.count(); ++b)
+          for (int a = 0; a < from.count(); ++a) {
+            local_value const part = piece_of(value(v, b), rank, from, a, whole_of(v), s.element_bytes, layout);
+            move_part(me, {there(b), &part, v, b}, to.at(b), {here(a), &value(me.from, a), me.from, a}, from.at(a), false);
+          }
+        return settle();  // several copies fill one value: its readers wait for all of them
+      case transfer_kind::reduce:
+      case transfer_kind::reduce_scatter: return reduce_apart(me);
+      default: return;  // a slice is a view
+    }
+  }
+
+  // ---- the end -------------------------------------------------------------------------------------
+  /// results that lie elsewhere (a leaf, a view, a replica, memory aside) are copied into their destination
+  void write_targets() {
+    for (int k = 0; k < plan_.roots.count; ++k) {
+      root const& me = plan_.roots[k];
+      target const& to = targets_[k];
+      int const v = me.by >= 0 ? plan_.steps.count + me.by : me.from, rank = rank_of(v);
+      for (int r = 0; r < to.where.count(); ++r) {
+        logical_device& d = runtime::find_device(to.where.at(r));
+        if (same_layout(value(v, r), to.locals[r], rank)) {
+          wait_for(v, r, d);  // it arrived in the destination itself
+          continue;
+        }
+        step_record const record{me.from, "write", d.name};
+        runtime::running_scope const scope(&record);
+        carry({&d, &to.locals[r]}, {&d, &value(v, r), v, r}, rank, plan_.steps[me.from].element_bytes, record);
+      }
+    }
+  }
+  void hold_to_plan() const {
+    tally const planned = p_.extents ? p_.planned : count_plan(plan_, extents_, true);
+    if (!(planned == done_) && runtime::planted.omit_transfer < 0) refuse_difference(planned);
+  }
+  [[noreturn, gnu::cold]] void refuse_difference(tally const& planned) const {
+    message text;
+    text << "locus: the executor did not do what the plan says (planned/done):";
+    auto write = [&](std::string_view what, std::int64_t a, std::int64_t b) { text << " " << what << " " << a << "/" << b; };
+    write("launches", planned.launches, done_.launches);
+    write("copies", planned.copies, done_.copies);
+    write("bytes moved", planned.bytes_moved, done_.bytes_moved);
+    write("all-reduces", planned.all_reduces, done_.all_reduces);
+    write("other reductions", planned.other_reductions, done_.other_reductions);
+    write("bytes reduced", planned.bytes_reduced, done_.bytes_reduced);
+    write("fallbacks", planned.fallbacks, done_.fallbacks);
+    throw error(text << "; this is an error in locus");
+  }
+
+  static constexpr int max_operands = 64;
+};
+
+}  // namespace detail
+}  // namespace locus

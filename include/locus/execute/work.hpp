@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a launch hands to a backend: a kernel with its operands, as one trivially copyable object.
+#pragma once
+#include <cstring>      // memcpy
+#include <type_traits>  // is_trivially_copyable
+
+#include <locus/backend/host/map.hpp>     // host::map
+#include <locus/backend/host/matmul.hpp>  // host::matmul
+#include <locus/backend/host/reduce.hpp>  // host::reduce
+#include <locus/backend/host/rows.hpp>    // host::rows
+#include <locus/kernel/call.hpp>          // space, access
+#include <locus/kernel/matrix.hpp>        // matrix
+
+namespace locus {
+inline namespace LOCUS_MODE {
+
+/// out[m][i] = f(in[k][i]...)[m]
+template <class Stage, class Ins, class Outs, bool HasCudaKernel>
+struct map_work {
+  static constexpr bool has_cuda_kernel = HasCudaKernel;
+  static constexpr int operand_count = Ins::size + Outs::size;
+  using stage_type = Stage;
+  using inputs = Ins;
+  using outputs = Outs;
+  Stage f;
+  kernel::space over;
+  kernel::access operands[operand_count];
+
+  void on_host() const { host::map(f, over, operands, Ins{}, Outs{}); }
+  template <class Visit>
+  void for_each_pointer(Visit&& visit) {
+    for (kernel::access& a : operands) visit(a.data);
+  }
+};
+
+/// t = fold of f(in[k][i]...); out[m] = rest(row_in[k], t)[m]
+template <class Reducer, class Stage, class Rest, class Ins, class Rows, class Outs, bool HasCudaKernel>
+struct reduce_work {
+  static constexpr bool has_cuda_kernel = HasCudaKernel;
+  static constexpr int operand_count = Ins::size + Rows::size + Outs::size;
+  using reducer = Reducer;
+  using inputs = Ins;
+  using row_inputs = Rows;
+  using outputs = Outs;
+  Stage f;
+  Rest rest;
+  double count;  // of a mean; negative: no mean
+  kernel::space over;
+  kernel::access operands[operand_count];
+
+  void on_host() const { host::reduce<Reducer>(f, rest, count, over, operands, Ins{}, Rows{}, Outs{}); }
+  template <class Visit>
+  void for_each_pointer(Visit&& visit) {
+    for (kernel::access& a : operands) visit(a.data);
+  }
+};
+
+/// folds of each row, then last(in..., folds...) for each element, or last(row_in..., folds...) for each row
+template <bool Elementwise, class Folds, class Last, class Ins, class Rows, class Outs, bool HasCudaKernel>
+struct rows_work;
+template <bool Elementwise, class... Folds, class Last, class Ins, class Rows, class Outs, bool HasCudaKernel>
+struct rows_work<Elementwise, type_list<Folds...>, Last, Ins, Rows, Outs, HasCudaKernel> {
+  static constexpr bool has_cuda_kernel = HasCudaKernel, elementwise = Elementwise;
+  static constexpr int operand_count = Ins::size + Rows::size + Outs::size;
+  using fold_list = type_list<Folds...>;
+  using inputs = Ins;
+  using row_inputs = Rows;
+  using outputs = Outs;
+  pack<Folds...> folds;
+  Last last;
+  kernel::space over;
+  kernel::access operands[operand_count];
+
+  void on_host() const {
+    host::rows<Elementwise>(folds, last, over, operands, Ins{}, Rows{}, Outs{}, std::index_sequence_for<Folds...>{});
+  }
+  template <class Visit>
+  void for_each_pointer(Visit&& visit) {
+    for (kernel::access& a : operands) visit(a.data);
+  }
+};
+
+/// c = a b
+template <class T>
+struct matmul_work {
+  static constexpr bool has_cuda_kernel = is_floating_v<T>;
+  using type = T;
+  kernel::matrix c, a, b;
+
+  void on_host() const { host::matmul<T>(c, a, b); }
+  template <class Visit>
+  void for_each_pointer(Visit&& visit) {
+    visit(c.data), visit(a.data), visit(b.data);
+  }
+};
+
+}  // namespace LOCUS_MODE
+
+/// to[i...] = from[i...] for elements of `bytes` bytes, whatever they are
+struct copy_work {
+  static constexpr bool has_cuda_kernel = true;
+  int bytes;
+  kernel::space over;
+  kernel::access to, from;
+
+  void on_host() const {
+    kernel::space s = over;
+    kernel::access a[] = {to, from};
+    kernel::collapse(s, a, 2);
+    if (s.size() == 0) return;
+    int const last = s.rank - 1;
+    std::int64_t const n = s.extent[last], rows = s.size() / n;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      auto* const t = static_cast<char*>(a[0].data) + kernel::offset_of(s, a[0], r, last) * bytes;
+      auto const* const f = static_cast<char const*>(a[1].data) + kernel::offset_of(s, a[1], r, last) * bytes;
+      line(t, a[0].stride[last] * bytes, f, a[1].stride[last] * bytes, n);
+    }
+  }
+  template <class Visit>
+  void for_each_pointer(Visit&& visit) {
+    visit(to.data), visit(from.data);
+  }
+
+ private:
+  void line(char* t, std::int64_t t_step, char const* f, std::int64_t f_step, std::int64_t n) const {
+    auto const b = static_cast<std::size_t>(bytes);
+    if (t_step == bytes && f_step == bytes) std::memcpy(t, f, static_cast<std::size_t>(n) * b);
+    else if (bytes == 4)  // a length that the compiler knows is one instruction
+      for (std::int64_t i = 0; i < n; ++i) std::memcpy(t + i * t_step, f + i * f_step, 4);
+    else if (bytes == 8)
+      for (std::int64_t i = 0; i < n; ++i) std::memcpy(t + i * t_step, f + i * f_step, 8);
+    else
+      for (std::int64_t i = 0; i < n; ++i) std::memcpy(t + i * t_step, f + i * f_step, b);
+  }
+};
+
+}  // namespace locus

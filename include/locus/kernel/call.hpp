@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a kernel runs over: an index space, and how each operand lies in it.
+#pragma once
+#include <cstdint>  // int64_t
+
+#include <locus/shape/shape.hpp>  // max_rank, axis_set
+
+namespace locus::kernel {
+
+/// means: element i... of the operand lies at data + (sum of i[d] * stride[d]); of an index operand,
+///        which has no memory, base + that sum is its value     units: elements
+struct access {
+  void* data = nullptr;
+  std::int64_t base = 0;
+  std::int64_t stride[max_rank]{};
+};
+
+/// The kind of an input: elements of type T in memory, or the operand's own offset.
+template <class T>
+struct elements_of {
+  using type = T;
+};
+struct own_offset {
+  using type = std::int64_t;
+};
+
+/// means: the index space of a kernel; its folds reduce `axes`
+struct space {
+  int rank = 0;
+  axis_set axes = 0;
+  std::int64_t extent[max_rank]{};
+  constexpr std::int64_t size() const {
+    std::int64_t n = 1;
+    for (int d = 0; d < rank; ++d) n *= extent[d];
+    return n;
+  }
+  constexpr std::int64_t folded_size() const {
+    std::int64_t n = 1;
+    for (int d = 0; d < rank; ++d) n *= has_axis(axes, d) ? extent[d] : 1;
+    return n;
+  }
+};
+
+/// means: the same space with as few axes as possible: extents of 1 go, neighbours that are one run for
+///        every operand become one axis; folded and kept axes do not mix
+constexpr void collapse(space& s, access* operands, int count) {
+  int to = 0;
+  axis_set axes = 0;
+  for (int d = 0; d < s.rank; ++d) {
+    if (s.extent[d] == 1) continue;
+    bool const folded = has_axis(s.axes, d);
+    bool joins = to > 0 && has_axis(axes, to - 1) == folded;
+    for (int k = 0; k < count && joins; ++k) joins = operands[k].stride[to - 1] == operands[k].stride[d] * s.extent[d];
+    int const at = joins ? to - 1 : to++;
+    s.extent[at] = joins ? s.extent[at] * s.extent[d] : s.extent[d];
+    for (int k = 0; k < count; ++k) operands[k].stride[at] = operands[k].stride[d];
+    if (folded) axes = static_cast<axis_set>(axes | 1u << at);
+  }
+  if (to == 0) {
+    s.extent[to] = 1;
+    for (int k = 0; k < count; ++k) operands[k].stride[to] = 0;
+    axes = s.axes != 0 ? 1 : 0;
+    to = 1;
+  }
+  s.rank = to, s.axes = axes;
+}
+
+/// means: the operand offsets of the i-th point of the first `axes` axes, in row order
+constexpr std::int64_t offset_of(space const& s, access const& a, std::int64_t i, int axes) {
+  std::int64_t offset = 0;
+  for (int d = axes; d-- > 0;) {
+    offset += i % s.extent[d] * a.stride[d];
+    i /= s.extent[d];
+  }
+  return offset;
+}
+
+}  // namespace locus::kernel

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// A matrix as a matmul sees it.
+#pragma once
+#include <cstdint>  // int64_t
+
+namespace locus::kernel {
+
+/// means: element (i, j) lies at data + i * row_stride + j * column_stride     units: elements
+struct matrix {
+  void* data = nullptr;
+  std::int64_t rows = 0, columns = 0, row_stride = 0, column_stride = 0;
+
+  /// rows, or columns, without gaps between neighbours: what a BLAS can read
+  constexpr bool has_unit_rows() const { return columns <= 1 || column_stride == 1; }
+  constexpr bool has_unit_columns() const { return rows <= 1 || row_stride == 1; }
+  constexpr bool fits_blas() const {
+    if (has_unit_rows() && (rows <= 1 || row_stride >= columns)) return true;
+    return has_unit_columns() && (columns <= 1 || column_stride >= rows);
+  }
+  /// read along rows; otherwise the transposed matrix is
+  constexpr bool is_row_major() const { return has_unit_rows() && (rows <= 1 || row_stride >= columns); }
+  constexpr std::int64_t leading() const {
+    std::int64_t const n = is_row_major() ? (rows <= 1 ? columns : row_stride) : (columns <= 1 ? rows : column_stride);
+    return n < 1 ? 1 : n;
+  }
+  constexpr matrix transposed() const { return {data, columns, rows, column_stride, row_stride}; }
+};
+
+}  // namespace locus::kernel

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plan as a list of types, for compilers' errors: plan_types<copy<CpuDevice, GpuDevice<0>, 24>, ...>.
+#pragma once
+#include <locus/core/type_list.hpp>  // at_t, concatenate_t
+#include <locus/plan/plan.hpp>       // plan_facts
+
+namespace locus {
+
+/// One transfer: `bytes` is dyn while an extent is open.
+template <class From, class To, std::int64_t Bytes>
+struct copy;
+template <class Over, std::int64_t Bytes>
+struct all_reduce;
+/// One kernel: the operation that it ends in, and where.
+template <class Operation, class Where>
+struct kernel_on;
+template <class... Lines>
+struct plan_types;
+
+namespace detail {
+
+template <class Graph>
+struct plan_as_types {
+  static constexpr auto const& p = unchecked_plan<Graph>;
+  using entries = typename flattened<Graph>::entries;
+
+  // partial values have no policy: what their devices hold is a term, written as the mirrored list
+  template <int Step>
+  struct place_of_step {
+    static constexpr place value = p.steps[Step].where.is_partial() ? p.steps[Step].where.mirrored() : p.steps[Step].where;
+  };
+  template <int Transfer>
+  struct place_of_arrival {
+    static constexpr place value = p.transfers[Transfer].arrives;
+  };
+  template <int Transfer>
+  static auto transfer_line() {
+    constexpr int from = p.transfers[Transfer].from;
+    using From = policy_of_t<place_of_step<from>>;
+    using To = policy_of_t<place_of_arrival<Transfer>>;
+    if constexpr (p.transfers[Transfer].how == transfer_kind::all_reduce) return type_list<all_reduce<To, p.steps[from].bytes()>>{};
+    else return type_list<copy<From, To, p.steps[from].bytes()>>{};
+  }
+  template <int Action>
+  static auto lines() {
+    constexpr action a = p.actions[Action];
+    if constexpr (a.kind == action_kind::transfer) return transfer_line<a.what>();
+    else if constexpr (a.kind == action_kind::bucket)
+      return []<std::size_t... T>(std::index_sequence<T...>) {
+        return concatenate_t<decltype(bucket_line<a.what, int(T)>())...>{};
+      }(std::make_index_sequence<std::size_t(p.transfer_count)>{});
+    else {
+      using Op = typename sentences_of<typename at_t<a.what, entries>::op>::type;
+      return type_list<kernel_on<Op, policy_of_t<place_of_step<a.what>>>>{};
+    }
+  }
+  template <int Bucket, int Transfer>
+  static auto bucket_line() {
+    if constexpr (p.transfers[Transfer].bucket == Bucket) return transfer_line<Transfer>();
+    else return type_list<>{};
+  }
+  template <std::size_t... A>
+  static auto all(std::index_sequence<A...>) {
+    return concatenate_t<decltype(lines<int(A)>())...>{};
+  }
+  using type = decltype(all(std::make_index_sequence<std::size_t(p.action_count)>{}));
+};
+
+template <class List>
+struct as_plan_types;
+template <class... Lines>
+struct as_plan_types<type_list<Lines...>> {
+  using type = plan_types<Lines...>;
+};
+
+}  // namespace detail
+
+/// means: the actions of E's plan in order, as types
+template <class E, class Destination = nowhere, placement_policy Policy = default_policy>
+using plan_types_of =
+    typename detail::as_plan_types<typename detail::plan_as_types<graph_of<E, Destination, Policy>>::type>::type;
+
+}  // namespace locus

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every CUDA and cuBLAS entry point that locus uses, as one table. A unit of nvcc fills it with the real
+// ones; tests fill it with a recorder. No CUDA header is needed to call it.
+#pragma once
+#include <cstddef>  // size_t
+#include <cstdint>  // uint64_t
+
+namespace locus::runtime {
+
+/// One kernel launch: the symbol for the driver, the same body as host code for the recorder.
+struct cuda_launch {
+  void const* symbol = nullptr;                  // null in a unit that nvcc did not compile
+  void (*on_host)(void const* body, unsigned blocks, unsigned threads) = nullptr;
+  void* body = nullptr;                          // the one kernel parameter
+  std::size_t body_bytes = 0;
+  unsigned blocks = 1, threads = 256;
+  void* stream = nullptr;
+};
+
+/// One matrix product as cuBLAS sees it: column-major, op(a) (m,k), op(b) (k,n), c (m,n).
+struct cuda_gemm {
+  bool is_double = false, transpose_a = false, transpose_b = false;
+  int m = 0, n = 0, k = 0, lda = 0, ldb = 0, ldc = 0;
+  void const *a = nullptr, *b = nullptr;
+  void* c = nullptr;
+  void* stream = nullptr;
+};
+
+struct cuda_device_facts {
+  char name[128]{};
+  std::size_t total_bytes = 0;
+  int major = 0, minor = 0;
+};
+
+/// All functions return 0 for success, or a code that `describe` puts into words.
+struct cuda_api {
+  int (*driver_version)(int* version);
+  int (*runtime_version)(int* version);
+  int (*device_count)(int* count);
+  int (*get_device)(int* device);
+  int (*set_device)(int device);
+  int (*device_facts)(int device, cuda_device_facts* facts);
+  int (*kernel_runs)(int device, bool* runs);  // a kernel of this binary has code for the device
+  int (*malloc_async)(void** p, std::size_t bytes, void* stream);
+  int (*free_async)(void* p, void* stream);
+  int (*trim_pool)(int device);
+  int (*memory_free)(std::size_t* free, std::size_t* total);
+  int (*memcpy_async)(void* to, void const* from, std::size_t bytes, void* stream);  // any direction
+  int (*memcpy_peer_async)(void* to, int to_device, void const* from, int from_device, std::size_t bytes, void* stream);
+  int (*stream_create)(void** stream);
+  int (*stream_destroy)(void* stream);
+  int (*stream_synchronize)(void* stream);
+  int (*stream_wait_event)(void* stream, void* event);
+  int (*event_create)(void** event);
+  int (*event_destroy)(void* event);
+  int (*event_record)(void* event, void* stream);
+  int (*event_synchronize)(void* event);
+  int (*launch)(cuda_launch const& what);
+  int (*last_error)();
+  int (*gemm)(int device, cuda_gemm const& what);  // loads cuBLAS when it is first called
+  int (*device_of_pointer)(void const* p, int* device);  // -1: host memory
+  char const* (*describe)(int code);
+  bool is_recorder;
+};
+
+/// Null while no unit of this program was compiled by nvcc (or by a test with a recorder).
+inline constinit cuda_api const* gpu_api = nullptr;
+
+}  // namespace locus::runtime

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// The device table: one for each process. Which logical devices there are, and what stands behind each.
+#pragma once
+#include <cstddef>  // size_t
+#include <cstdint>  // uint64_t
+
+#include <locus/core/lock.hpp>      // mutex
+#include <locus/core/text.hpp>      // text_buffer
+#include <locus/device/device.hpp>  // device
+
+namespace locus::runtime {
+
+/// What stands behind a logical device.
+enum class backing : unsigned char {
+  host,       // memory and threads of this process: every CPU, and a GPU that is not there
+  simulated,  // a GPU made of protected host memory
+  cuda,       // a GPU, or one of the logical GPUs that share it
+};
+
+/// In-order work of one device: kernels on one queue, copies on another.
+enum class queue_kind : unsigned char { compute, copy };
+
+/// A point on a queue that another queue, or the host, can wait for; none: nothing to wait for.
+struct stamp {
+  short queue = -1;
+  std::uint64_t ticket = 0;
+  constexpr bool is_set() const { return queue >= 0; }
+};
+
+/// Bytes of one logical device. The counter is the authoritative limit on every backend.
+struct memory_account {
+  std::int64_t in_use = 0, peak = 0, allocations = 0;
+  std::int64_t limit = INT64_MAX;
+};
+
+struct logical_device {
+  device name{};
+  backing how = backing::host;
+  short index = 0;  // GPUs from 0, CPUs behind them; its queues are 2 * index and 2 * index + 1
+  short card = -1;  // which arena, which CUDA ordinal; several logical devices may share one
+  memory_account memory{};
+  void* queues[2]{};             // CUDA: a stream and its events, one for each queue_kind
+  short queue(queue_kind kind) const { return static_cast<short>(2 * index + static_cast<int>(kind)); }
+};
+
+/// Why a GPU that a program names is not there.
+enum class absence : unsigned char {
+  none,
+  built_without_cuda,  // no unit of this program was compiled by nvcc
+  no_driver,           // the binary has CUDA, the machine has no driver
+  old_driver,          // the driver is older than the toolkit
+  no_gpu_visible,      // a driver, but no card that this process may use
+  wrong_architecture,  // no kernel in this binary runs on the card
+};
+constexpr std::string_view sentence(absence why) {
+  switch (why) {
+    case absence::none: return "it is there";
+    case absence::built_without_cuda:
+      return "this program was built without CUDA; compile a unit with nvcc and <locus/cuda.cuh>";
+    case absence::no_driver: return "there is no NVIDIA driver on this machine; run where nvidia-smi answers";
+    case absence::old_driver: return "the NVIDIA driver is older than the CUDA toolkit of this program; update it";
+    case absence::no_gpu_visible: return "no GPU is visible to this process; look at CUDA_VISIBLE_DEVICES";
+    case absence::wrong_architecture:
+      return "no kernel of this program runs on that GPU; compile for its architecture (-arch)";
+  }
+  return "";
+}
+
+inline constexpr int max_logical = max_ordinal + 1;
+
+/// means: the devices of this process     cost: looking one up is an index
+struct device_table {
+  bool started = false;
+  bool soft_placement = true;
+  int gpus = 0;               // that are there, simulated ones included
+  backing gpu_backing = backing::host;
+  absence why_no_gpu = absence::built_without_cuda;
+  logical_device cpu_devices[max_logical]{};
+  logical_device gpu_devices[max_logical]{};
+  bool told[max_logical]{};   // said once for each device that its steps run elsewhere
+  std::int64_t live_blocks = 0;  // tensors: the table is not rebuilt while there are some
+  mutex lock;
+
+  logical_device& slot(device d) { return d.is_gpu() ? gpu_devices[d.ordinal()] : cpu_devices[d.ordinal()]; }
+  logical_device& gpu_of_queue(short queue) { return gpu_devices[queue / 2]; }
+};
+inline constinit device_table table;
+
+/// What the step that runs now is called: for the messages of checks and of the fault handler.
+struct step_record {
+  short number = -1;
+  std::string_view name;
+  device where{};
+};
+inline thread_local constinit step_record const* running = nullptr;
+
+struct running_scope {
+  step_record const* before;
+  explicit running_scope(step_record const* r) : before(running) { running = r; }
+  running_scope(running_scope const&) = delete;
+  ~running_scope() { running = before; }
+};
+
+/// Deliberate mistakes, for the tests that show that each of them is caught.
+struct planted_faults {
+  short omit_transfer = -1;        // a transfer of the next plans is left out
+  bool no_waits = false;           // queues do not wait for one another
+  bool free_at_once = false;       // memory is given back before the queue has used it
+  bool swap_replicas = false;      // a collective takes its replicas in the wrong order
+  bool host_does_not_wait = false; // the host reads what a queue has not written yet
+};
+inline constinit planted_faults planted;
+
+}  // namespace locus::runtime

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// eval, fetch, to: an expression becomes a Tensor.
+#pragma once
+#include <locus/tensor/tensor.hpp>  // Tensor
+
+namespace locus {
+inline namespace LOCUS_MODE {
+
+namespace lowering {
+template <class Graph>
+struct result_place {
+  static constexpr place value = plan_facts<Graph>::result();
+};
+/// the value of e as a tensor on Where; the plan is that of Graph
+template <class Graph, class Where, class E>
+auto evaluate(E const& e) {
+  using Result = Tensor<typename E::value_type, extents_of_shape_t<pattern_of<E>>, Where>;
+  Result t{typename Result::unmade{}};
+  graph_code<Graph>::run([&](int, shape const& extents) { return t.make_for(extents); }, e);
+  return t;
+}
+}  // namespace lowering
+
+/// means: the value of e as a Tensor, where plan_of<E> puts it
+/// cost:  what plan_of<E> says
+/// fails: what its operations fail with; out_of_memory, and then nothing has changed
+template <placement_policy Policy = default_policy, tensor_operand X>
+[[nodiscard]] auto eval(X&& x) {
+  auto const e = as_operand<void>(std::forward<X>(x));
+  using Graph = graph<Policy, root_of<std::remove_cvref_t<decltype(e)>, nowhere>>;
+  if constexpr (detail::require_plan<Graph>())
+    return lowering::evaluate<Graph, policy_of_t<lowering::result_place<Graph>>>(e);
+}
+
+/// means: the value of e as a Tensor on Where: a copy also where it already lies there
+/// device: Where, one device or a distribution: to<Mirrored<...>>(x), to<Sharded<0, ...>>(x)
+template <device_policy Where, placement_policy Policy = default_policy, tensor_operand X>
+[[nodiscard]] auto to(X&& x) {
+  auto const e = as_operand<void>(std::forward<X>(x));
+  using Graph = graph<Policy, root_of<std::remove_cvref_t<decltype(e)>, Where>>;
+  if constexpr (detail::require_plan<Graph>()) return lowering::evaluate<Graph, Where>(e);
+}
+
+/// means: the value of e on the host: a number if it has rank 0, a Tensor on /CPU:0 otherwise
+/// cost:  waits until it has been computed
+template <placement_policy Policy = default_policy, tensor_operand X>
+[[nodiscard]] auto fetch(X&& x) {
+  auto t = to<CpuDevice, Policy>(std::forward<X>(x));
+  if constexpr (decltype(t)::rank() == 0) return *t.data();
+  else return t;
+}
+
+}  // namespace LOCUS_MODE
+}  // namespace locus

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors as text, in NumPy's manner.
+#pragma once
+#include <charconv>  // to_chars
+#include <cstdio>    // snprintf
+#include <cstdlib>   // abs
+
+#include <locus/core/array.hpp>   // dynamic_array
+#include <locus/tensor/eval.hpp>  // fetch
+
+namespace locus {
+
+namespace detail {
+
+/// a text that grows
+class text_sink {
+ public:
+  text_sink& operator<<(std::string_view s) {
+    for (char c : s) chars_.push(c);
+    return *this;
+  }
+  void spaces(int n) {
+    while (n-- > 0) chars_.push(' ');
+  }
+  int size() const { return static_cast<int>(chars_.size()); }
+  void cut(int n) { chars_.resize(static_cast<std::size_t>(n)); }
+  std::string_view view() const { return {chars_.begin(), chars_.size()}; }
+
+ private:
+  dynamic_array<char> chars_;
+};
+
+/// One number: digits before and behind the point, and an exponent.
+struct number_text {
+  char text[64];
+  int size = 0, before = 0, behind = 0, exponent = 0;  // sizes of its parts
+  std::string_view view() const { return {text, static_cast<std::size_t>(size)}; }
+};
+
+constexpr int printed_precision = 8;
+
+/// the shortest digits that give v again, at most eight of them behind the point
+template <class T>
+number_text float_text(T v, bool scientific) {
+  number_text t;
+  auto const shortest = std::to_chars(t.text, t.text + 60, v, scientific ? std::chars_format::scientific : std::chars_format::fixed);
+  t.size = shortest.ec == std::errc{} ? static_cast<int>(shortest.ptr - t.text) : 0;
+  auto measure = [&t] {
+    std::size_t const e = find_char(t.view(), 'e'), digits = e == std::string_view::npos ? t.view().size() : e;
+    std::size_t const point = find_char(t.view().substr(0, digits), '.');
+    t.before = static_cast<int>(point == std::string_view::npos ? digits : point);
+    t.behind = point == std::string_view::npos ? 0 : static_cast<int>(digits - point) - 1;
+    t.exponent = static_cast<int>(t.view().size() - digits);
+  };
+  measure();
+  if (t.behind <= printed_precision && t.size > 0) return t;
+  t.size = std::snprintf(t.text, sizeof t.text, scientific ? "%.8e" : "%.8f", static_cast<double>(v));
+  measure();
+  int const digits = t.before + 1 + t.behind;
+  int zeros = 0;  // trailing zeros go
+  while (zeros < t.behind && t.text[digits - 1 - zeros] == '0') ++zeros;
+  for (int i = digits; i < t.size; ++i) t.text[i - zeros] = t.text[i];
+  t.size -= zeros, t.behind -= zeros;
+  return t;
+}
+
+/// means: how all elements of one tensor are written, found from the elements that are shown
+template <class T>
+struct element_format {
+  bool scientific = false;
+  int left = 0, right = 0, exponent = 0;
+  bool alone = false;  // rank 0
+
+  void look(T const* values, int n) {
+    if constexpr (is_floating_v<T>) look_at_floats(values, n);
+    else if constexpr (!std::is_same_v<T, bool>)
+      for (int i = 0; i < n; ++i) {
+        char digits[24];
+        auto const end = std::to_chars(digits, digits + 24, static_cast<std::int64_t>(values[i]));
+        int const size = static_cast<int>(end.ptr - digits);
+        left = size > left ? size : left;
+      }
+  }
+  void write(text_sink& out, T v) const {
+    if constexpr (std::is_same_v<T, bool>) out << (v ? (alone ? "True" : " True") : "False");
+    else if constexpr (is_floating_v<T>) write_float(out, v);
+    else {
+      char digits[24];
+      auto const end = std::to_chars(digits, digits + 24, static_cast<std::int64_t>(v));
+      out.spaces(left - static_cast<int>(end.ptr - digits));
+      out << std::string_view(digits, static_cast<std::size_t>(end.ptr - digits));
+    }
+  }
+
+ private:
+  static bool is_finite(T v) { return v - v == T(0); }
+  void look_at_floats(T const* values, int n) {
+    double largest = 0, smallest = 0;
+    bool any = false, negative_infinity = false, special = false;
+    for (int i = 0; i < n; ++i) {
+      double const a = values[i] < 0 ? -static_cast<double>(values[i]) : static_cast<double>(values[i]);
+      if (!is_finite(values[i])) special = true, negative_infinity |= values[i] < 0;
+      else if (a != 0) {
+        largest = !any || a > largest ? a : largest, smallest = !any || a < smallest ? a : smallest;
+        any = true;
+      }
+    }
+    scientific = any && (largest >= 1e8 || smallest < 1e-4 || largest / smallest > 1000);
+    for (int i = 0; i < n; ++i) {
+      if (!is_finite(values[i])) continue;
+      number_text const t = float_text(values[i], scientific);
+      left = t.before > left ? t.before : left, right = t.behind > right ? t.behind : right;
+      exponent = t.exponent > exponent ? t.exponent : exponent;
+    }
+    int const behind = right + 1 + (scientific ? exponent : 0);
+    if (special) {
+      int const width = 3 + negative_infinity;
+      left = width - behind > left ? width - behind : left;
+    }
+  }
+  void write_float(text_sink& out, T v) const {
+    int const behind = right + 1 + (scientific ? exponent : 0);
+    if (!is_finite(v)) {
+      std::string_view const s = v != v ? "nan" : v < 0 ? "-inf" : "inf";
+      if (!alone) out.spaces(left + behind - static_cast<int>(s.size()));
+      out << s;
+      return;
+    }
+    number_text const t = float_text(v, scientific);
+    out.spaces(left - t.before);
+    out << std::string_view(t.text, static_cast<std::size_t>(t.before)) << ".";
+    if (t.behind > 0) out << std::string_view(t.text + t.before + 1, static_cast<std::size_t>(t.behind));
+    for (int i = t.behind; i < right; ++i) out << (scientific ? "0" : alone ? "" : " ");
+    if (alone && right == 0 && !scientific) out << "0";  // 3.0, as a number of Python's
+    if (scientific) out << t.view().substr(t.view().size() - static_cast<std::size_t>(t.exponent));
+  }
+};
+
+template <class T>
+class numpy_printer {
+ public:
+  static constexpr int line_width = 75, edge_items = 3, threshold = 1000;
+
+  numpy_printer(text_sink& out, T const* data, shape const& s) : out_(out), data_(data), s_(s) { row_major(s, strides_); }
+  void run() {
+    if (s_.rank > 0 && s_.size() == 0) {
+      out_ << "[]";
+      return;
+    }
+    summary_ = s_.size() > threshold;
+    dynamic_array<T> shown;
+    collect(shown, 0, 0);
+    format_.alone = s_.rank == 0;
+    format_.look(shown.begin(), static_cast<int>(shown.size()));
+    if (s_.rank == 0) format_.write(out_, *data_);
+    else write(0, 0, 1, line_width);
+  }
+
+ private:
+  bool cut(int axis) const { return summary_ && 2 * edge_items < s_.extent[axis]; }
+  /// indices along an axis that are shown; -1 stands for "..."
+  template <class Visit>
+  void each(int axis, Visit&& visit) const {
+    std::int64_t const n = s_.extent[axis];
+    bool const summarized = cut(axis);
+    for (std::int64_t i = 0; i < (summarized ? std::int64_t(edge_items) : n); ++i) visit(i, i + 1 == n);
+    if (!summarized) return;
+    visit(-1, false);
+    for (std::int64_t i = n - edge_items; i < n; ++i) visit(i, i + 1 == n);
+  }
+  void collect(dynamic_array<T>& to, int axis, std::int64_t offset) const {
+    if (axis == s_.rank) {
+      to.push(data_[offset]);
+      return;
+    }
+    each(axis, [&](std::int64_t i, bool) {
+      if (i >= 0) collect(to, axis + 1, offset + i * strides_[axis]);
+    });
+  }
+  void write(int axis, std::int64_t offset, int indent, int width) {
+    out_ << "[";
+    if (axis + 1 < s_.rank)
+      each(axis, [&](std::int64_t i, bool last) {
+        if (i != 0) out_.spaces(indent);
+        if (i < 0) out_ << "...";
+        else write(axis + 1, offset + i * strides_[axis], indent + 1, width - 1);
+        if (!last)
+          for (int k = axis + 1; k < s_.rank; ++k) out_ << "\n";
+      });
+    else write_row(offset, indent, width - 1);
+    out_ << "]";
+  }
+  void write_row(std::int64_t offset, int indent, int width) {
+    int line = indent, line_start = out_.size() - indent;
+    each(s_.rank - 1, [&](std::int64_t i, bool last) {
+      text_sink word;
+      if (i < 0) word << "...";
+      else format_.write(word, data_[offset + i * strides_[s_.rank - 1]]);
+      if (line + word.size() > width && line > indent) {
+        int end = out_.size();  // a line does not end in spaces
+        while (end > 0 && out_.view()[static_cast<std::size_t>(end) - 1] == ' ') --end;
+        out_.cut(end);
+        out_ << "\n";
+        line_start = out_.size();
+        out_.spaces(indent);
+      }
+      out_ << word.view();
+      if (!last) out_ << " ";
+      line = out_.size() - line_start;
+    });
+  }
+
+  text_sink& out_;
+  T const* data_;
+  shape const& s_;
+  std::int64_t strides_[max_rank]{};
+  bool summary_ = false;
+  element_format<T> format_;
+};
+
+}  // namespace detail
+
+/// means: the tensor as NumPy's str() writes it; more than 1000 elements are summarized
+/// cost:  the elements come to the host, a copy like any other
+template <class Stream, class X>
+  requires(tensor_operand<X> && requires(Stream& s) { s.write("", 0); })
+Stream& operator<<(Stream& out, X const& x) {
+  auto const host = to<CpuDevice>(x);
+  shape const extents = host.extents().as_shape();
+  detail::text_sink text;
+  detail::numpy_printer<typename decltype(host.leaf())::value_type>(text, host.data(), extents).run();
+  out.write(text.view().data(), static_cast<std::ptrdiff_t>(text.view().size()));
+  return out;
+}
+
+}  // namespace locus

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensor<T, Extents, Where>: elements that live where the type says.
+#pragma once
+#include <concepts>          // integral
+#include <initializer_list>  // initializer_list
+
+#include <locus/execute/code.hpp>    // graph_code
+#include <locus/execute/log.hpp>     // log_creation
+#include <locus/expr/leaf.hpp>       // Leaf, tensor_base
+#include <locus/expr/operand.hpp>    // as_operand
+#include <locus/tensor/storage.hpp>  // make_storage
+
+namespace locus {
+
+namespace detail {
+
+/// initializer_list of initializer_list ... of T
+template <class T, int Rank>
+struct nested_list {
+  using type = std::initializer_list<typename nested_list<T, Rank - 1>::type>;
+};
+template <class T>
+struct nested_list<T, 0> {
+  using type = T;
+};
+
+/// means: the extents of a nested list     fails: shape_error, when rows differ in length
+template <int Rank, class List>
+void measure(List const& list, shape& s, int axis, bool known) {
+  if constexpr (Rank > 0) {
+    auto const n = static_cast<std::int64_t>(list.size());
+    if (known && s.extent[axis] != n) {
+      message text;
+      throw shape_error(text << "locus: rows of a nested list differ in length: " << s.extent[axis] << " and " << n
+                             << " elements along axis " << axis << "; write as many in each");
+    }
+    s.extent[axis] = n;
+    bool first = !known;
+    for (auto const& inner : list) {
+      measure<Rank - 1>(inner, s, axis + 1, !first);
+      first = false;
+    }
+  }
+}
+template <int Rank, class T, class List>
+T* flatten_list(List const& list, T* to) {
+  if constexpr (Rank == 0) {
+    *to = list;
+    return to + 1;
+  } else {
+    for (auto const& inner : list) to = flatten_list<Rank - 1>(inner, to);
+    return to;
+  }
+}
+
+/// memory of the host for values on their way to devices
+class host_buffer {
+ public:
+  explicit host_buffer(std::int64_t bytes) : bytes_(bytes > 0 ? bytes : 1) {
+    data_ = runtime::allocate(runtime::find_device(cpu(0)), bytes_, "values on the host");
+  }
+  host_buffer(host_buffer const&) = delete;
+  ~host_buffer() { runtime::release(runtime::find_device(cpu(0)), data_, bytes_); }
+  void* data() const { return data_; }
+
+ private:
+  void* data_;
+  std::int64_t bytes_;
+};
+
+}  // namespace detail
+
+/// means: elements of type T with extents E on the device, or the devices, of policy Where
+/// shape: E; extents that are dyn are given when it is made
+/// device: Where; without it /CPU:0
+/// cost:  making: one allocation on each device; moving: O(1); copying: the elements, on the same devices
+/// fails: out_of_memory, shape_error; bad_access, when it is used after it was moved from
+/// after: the parameters of std::mdspan, with a place in addition
+template <class T, class E, device_policy Where = CpuDevice>
+class Tensor : public tensor_base {
+  static_assert(!std::is_const_v<T> && !std::is_reference_v<T>,
+                "locus: the element type of a Tensor is a plain type; write Tensor<float, ...>");
+  static_assert(!Where::value.is_sharded() || Where::value.axis < E::rank(),
+                "locus: a Tensor is cut along an axis that it does not have; name an axis below its rank");
+  static_assert(std::is_trivially_copyable_v<T>,
+                "locus: elements are copied between devices as bytes; use a trivially copyable type");
+
+ public:
+  using is_tensor = void;
+  using value_type = T;
+  using extents_type = E;
+  using policy = Where;
+  using list_type = typename detail::nested_list<T, E::rank()>::type;
+  static constexpr place where = Where::value;
+  static constexpr int rank() { return E::rank(); }
+
+  /// elements are unspecified until something is assigned (NaN in checked builds)
+  Tensor()
+    requires(E::pattern.is_static())
+      : Tensor(E()) {}
+  explicit Tensor(E const& extents) { make(extents.as_shape()); }
+  template <std::integral... N>
+    requires(sizeof...(N) > 0 && !E::pattern.is_static() &&
+             (sizeof...(N) == std::size_t(E::rank()) || int(sizeof...(N)) == E::rank_dynamic()))
+  explicit Tensor(N... extents) : Tensor(E(extents...)) {}
+  /// nested lists: {{1, 2, 3}, {4, 5, 6}}
+  Tensor(list_type const& values) {
+    shape s{E::rank(), {}};
+    detail::measure<E::rank()>(values, s, 0, false);
+    make(E(s).as_shape());
+    assign_list(values);
+  }
+  /// the value of an expression
+  template <expression X, class Mode = mode>
+  Tensor(X const& x) {
+    assign_to_new<Mode>(x);
+  }
+
+  Tensor(Tensor const& o) { copy_of(o); }
+  Tensor(Tensor&& o) noexcept { take(std::move(o)); }
+  /// the elements of a tensor of the same type; memory is kept where extents agree
+  Tensor& operator=(Tensor const& o) {
+    if (this == &o) return *this;
+    if (!block || !(o.live().extents == block->extents)) copy_of(o);
+    else copy_elements(o);
+    return *this;
+  }
+  Tensor& operator=(Tensor&& o) noexcept {
+    take(std::move(o));
+    return *this;
+  }
+  Tensor& operator=(list_type const& values) {
+    shape s{E::rank(), {}};
+    detail::measure<E::rank()>(values, s, 0, false);
+    if (!(s == live().extents)) {
+      message text;
+      throw shape_error(text << "locus: a nested list with extents " << s << " is assigned to a tensor with extents "
+                             << block->extents << "; write as many elements");
+    }
+    assign_list(values);
+    return *this;
+  }
+  /// means: every element = the expression's, computed where the plan says
+  template <tensor_operand X, class Mode = mode>
+    requires(!std::same_as<std::remove_cvref_t<X>, Tensor>)
+  Tensor& operator=(X&& x) {
+    assign<Mode>(as_operand<void>(std::forward<X>(x)));
+    return *this;
+  }
+  template <operand X>
+  Tensor& operator+=(X&& x) { return *this = *this + std::forward<X>(x); }
+  template <operand X>
+  Tensor& operator-=(X&& x) { return *this = *this - std::forward<X>(x); }
+  template <operand X>
+  Tensor& operator*=(X&& x) { return *this = *this * std::forward<X>(x); }
+  template <operand X>
+  Tensor& operator/=(X&& x) { return *this = *this / std::forward<X>(x); }
+
+  E extents() const { return E(live().extents); }
+  std::int64_t extent(int axis) const { return live().extents.extent[axis]; }
+  /// units: elements of the whole value
+  std::int64_t size() const { return live().extents.size(); }
+  /// means: where the elements of a replica begin; on a GPU no host code may follow it
+  T* data(int replica = 0) { return static_cast<T*>(live().pieces[replica].data); }
+  T const* data(int replica = 0) const { return static_cast<T const*>(live().pieces[replica].data); }
+
+  /// means: one element     fails: at compile time, where it does not lie on one CPU
+  template <std::integral... I>
+  T& operator()(I... i) { return data()[offset(i...)]; }
+  template <std::integral... I>
+  T const& operator()(I... i) const { return data()[offset(i...)]; }
+
+  auto leaf() const& { return Leaf<T, E, Where, borrowed<checked_build>>{borrowed<checked_build>(*this)}; }
+  auto leaf() && { return Leaf<T, E, Where, owned>{owned{std::move(block)}}; }
+
+  /// means: this tensor as what a plan writes
+  target as_target() const {
+    target t;
+    t.where = where, t.extents = live().extents;
+    for (int r = 0; r < where.count(); ++r) t.locals[r] = block->local(r);
+    return t;
+  }
+
+  // ---- for eval and its kin: a tensor that a plan fills as soon as its extents are known ---------------
+  struct unmade {};
+  explicit Tensor(unmade) {}
+  target make_for(shape const& extents) {
+    make(E(extents).as_shape());
+    target t = as_target();
+    t.fresh = true;
+    return t;
+  }
+
+ private:
+  tensor_block& live() const {
+    if (!block) {
+      message text;
+      throw bad_access(text << "locus: a Tensor of " << row_of(element_of_v<T>).name << E::pattern << " on " << where
+                            << " was moved from and is used again; assign a tensor to it first");
+    }
+    return *block.get();
+  }
+  void make(shape const& extents) {
+    block = detail::make_storage(where, extents, element_of_v<T>, sizeof(T));
+    block->tensor = static_cast<tensor_base const*>(this);
+    if (runtime::placement_log != log_frequency::off) detail::log_creation(row_of(element_of_v<T>).name, extents, where);
+  }
+  void take(Tensor&& o) noexcept {
+    block = std::move(o.block);
+    if (block) block->tensor = static_cast<tensor_base const*>(this);
+  }
+  void copy_of(Tensor const& o) {
+    make(o.live().extents);
+    copy_elements(o);
+  }
+  void copy_elements(Tensor const& o) {
+    for (int r = 0; r < where.count(); ++r) {
+      logical_device& d = runtime::find_device(where.at(r));
+      piece const& from = o.live().pieces[r];
+      runtime::copy(d, block->pieces[r].data, d, from.data, std::int64_t(from.bytes), queue_kind::compute,
+                    {-1, "copying a tensor", d.name});
+      if (runtime::placement_log != log_frequency::off) {
+        log_line line;
+        runtime::write_line(line << "Copying a Tensor of " << row_of(element_of_v<T>).name << block->extents << ", "
+                                 << std::int64_t(from.bytes) << " bytes, on " << d.name);
+      }
+    }
+  }
+  void assign_list(list_type const& values) {
+    std::int64_t const bytes = block->extents.size() * std::int64_t(sizeof(T));
+    detail::host_buffer buffer(bytes);
+    detail::flatten_list<E::rank()>(values, static_cast<T*>(buffer.data()));
+    detail::fill_storage(*block.get(), buffer.data());
+  }
+  template <class Mode, class X>
+  void assign(X const& x) {
+    using Graph = graph<default_policy, root_of<X, Where>>;
+    lowering::graph_code<Graph>::run([&](int, shape const&) { return as_target(); }, x);
+  }
+  template <class Mode, class X>
+  void assign_to_new(X const& x) {
+    using Graph = graph<default_policy, root_of<X, Where>>;
+    lowering::graph_code<Graph>::run([&](int, shape const& extents) { return make_for(extents); }, x);
+  }
+  template <class... I>
+  std::int64_t offset(I... i) const {
+    constexpr bool on_one_cpu = where.is_single() && where.at(0).is_cpu();
+    static_assert(on_one_cpu, "locus: an element of a tensor on a GPU, or of replicas, is not host memory; write "
+                              "fetch(t) and read that");
+    static_assert(int(sizeof...(I)) == E::rank(), "locus: an element needs one index for each axis");
+    std::int64_t const at[] = {static_cast<std::int64_t>(i)..., 0};
+    tensor_block const& b = live();
+    std::int64_t offset = 0;
+    for (int a = 0; a < E::rank(); ++a) {
+      if (checked_build && (at[a] < 0 || at[a] >= b.extents.extent[a])) {
+        message text;
+        throw bad_access(text << "locus: index " << at[a] << " of axis " << a << " is outside extents " << b.extents);
+      }
+      offset += at[a] * b.pieces[0].strides[a];
+    }
+    return offset;
+  }
+};
+
+}  // namespace locus

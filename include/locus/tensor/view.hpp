@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// view: elements that somebody else owns, wrapped without a copy.
+#pragma once
+#include <locus/execute/program.hpp>  // target
+#include <locus/expr/leaf.hpp>       // ViewLeaf
+#include <locus/shape/layout.hpp>    // layout_right
+#include <locus/tensor/tensor.hpp>   // Tensor
+
+namespace locus {
+
+/// means: elements at data + sum of i[a] * stride[a], on the device of policy Where; it owns nothing
+/// shape: E     cost: none     fails: never; who gives a wrong address or stride gets what lies there
+/// after: std::mdspan
+template <class T, class E, single_device Where, bool Dense>
+class View {
+ public:
+  using is_tensor = void;
+  using value_type = std::remove_const_t<T>;
+  using extents_type = E;
+  using policy = Where;
+  static constexpr place where = Where::value;
+  static constexpr int rank() { return E::rank(); }
+
+  template <class Layout>
+  View(T* data, E const& extents, Layout const& layout) : leaf_{data, extents.as_shape(), {}} {
+    detail::strides_of(layout, leaf_.extents, leaf_.strides);
+  }
+  auto leaf() const { return leaf_; }
+  T* data() const { return leaf_.data; }
+  E extents() const { return E(leaf_.extents); }
+  std::int64_t extent(int axis) const { return leaf_.extents.extent[axis]; }
+  std::int64_t stride(int axis) const { return leaf_.strides[axis]; }
+  std::int64_t size() const { return leaf_.extents.size(); }
+
+  template <tensor_operand X, class Mode = mode>
+    requires(!std::is_const_v<T> && !std::same_as<std::remove_cvref_t<X>, View>)
+  View const& operator=(X&& x) const {
+    auto e = as_operand<void>(std::forward<X>(x));
+    using Graph = graph<default_policy, root_of<decltype(e), Where>>;
+    lowering::graph_code<Graph>::run([&](int, shape const&) { return as_target(); }, e);
+    return *this;
+  }
+  target as_target() const
+    requires(!std::is_const_v<T>)
+  {
+    target t;
+    t.where = where, t.extents = leaf_.extents;
+    t.locals[0] = {leaf_.data, leaf_.extents.extent, leaf_.strides};
+    return t;
+  }
+
+ private:
+  ViewLeaf<T, E, Where, Dense> leaf_;
+};
+
+/// owns its elements: an assignment to a temporary one would be lost
+template <class D>
+concept tensor_owner = std::is_base_of_v<tensor_base, std::remove_cvref_t<D>>;
+
+/// means: memory of the program's own as a tensor operand, or as a destination
+template <single_device Where, class T, std::int64_t... N, class Layout = layout_right>
+auto view(T* data, Extents<N...> const& extents, Layout const& layout = {}) {
+  return View<T, Extents<N...>, Where, std::is_same_v<Layout, layout_right>>(data, extents, layout);
+}
+
+namespace detail {
+template <class Extents, std::size_t... I>
+auto extents_of_mdspan(Extents const& e, std::index_sequence<I...>) {
+  constexpr auto known = [](std::size_t i) {
+    auto const n = Extents::static_extent(i);
+    return n == std::size_t(-1) ? dyn : static_cast<std::int64_t>(n);
+  };
+  using E = locus::Extents<known(I)...>;
+  return E(shape{int(sizeof...(I)), {static_cast<std::int64_t>(e.extent(I))...}});
+}
+}  // namespace detail
+
+/// means: an mdspan (std::mdspan, Kokkos' or libcu++'s) as a tensor operand, or as a destination
+template <single_device Where, class Mdspan>
+  requires requires(Mdspan const& m) {
+    m.data_handle();
+    m.extents();
+    m.mapping();
+  }
+auto view(Mdspan const& m) {
+  using Span = std::remove_cvref_t<decltype(m.extents())>;
+  auto const extents = detail::extents_of_mdspan(m.extents(), std::make_index_sequence<Span::rank()>{});
+  return View<typename Mdspan::element_type, std::remove_cv_t<decltype(extents)>, Where, false>(m.data_handle(), extents,
+                                                                                               m.mapping());
+}
+
+}  // namespace locus

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a piece of a program did: launches, copies, collectives.
+#pragma once
+#include <locus/execute/runner.hpp>  // executed
+
+namespace locus::testing {
+
+/// means: what this thread's plans did while f ran
+template <class F>
+tally count(F&& f) {
+  tally const before = runtime::executed;
+  f();
+  tally const& after = runtime::executed;
+  return {after.launches - before.launches,       after.copies - before.copies,
+          after.bytes_moved - before.bytes_moved, after.all_reduces - before.all_reduces,
+          after.other_reductions - before.other_reductions, after.bytes_reduced - before.bytes_reduced,
+          after.fallbacks - before.fallbacks};
+}
+
+}  // namespace locus::testing
