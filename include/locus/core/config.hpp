@@ -5,16 +5,19 @@
 // LOCUS_HOST_DEVICE         marks what a kernel may call; nothing outside nvcc
 // LOCUS_EXEC_CHECK_DISABLE  in front of a template that may hold a functor for the host alone
 // LOCUS_IVDEP               in front of a loop whose iterations do not depend on each other
+// LOCUS_DEVICE_CODE         1: this compiler makes code for GPUs
 // LOCUS_MATH(expf)          a function of the C library that kernels may call too; <cmath> costs a
 //                           tenth of a second of every unit
 #if defined(__CUDACC__)
 #define LOCUS_HOST_DEVICE __host__ __device__
 #define LOCUS_EXEC_CHECK_DISABLE _Pragma("nv_exec_check_disable")
 #define LOCUS_MATH(function) ::function
+#define LOCUS_DEVICE_CODE 1
 #else
 #define LOCUS_HOST_DEVICE
 #define LOCUS_EXEC_CHECK_DISABLE
 #define LOCUS_MATH(function) __builtin_##function
+#define LOCUS_DEVICE_CODE 0
 #endif
 
 #if defined(__clang__)

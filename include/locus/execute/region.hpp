@@ -6,7 +6,7 @@
 #include <locus/execute/operands.hpp>  // region_facts, operand_placer
 #include <locus/execute/program.hpp>   // launch, frame
 #include <locus/execute/values.hpp>   // local_extents
-#include <locus/execute/work.hpp>     // map_work, reduce_work, rows_work, matmul_work
+#include <locus/backend/work.hpp>     // map_work, reduce_work, rows_work, matmul_work
 #include <locus/kernel/reducer.hpp>   // reducer, with_index_fn
 #include <locus/kernel/stage.hpp>     // stage, apply
 #include <locus/plan/graph.hpp>       // unchecked_plan, flattened

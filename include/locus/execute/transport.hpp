@@ -4,7 +4,10 @@
 //   inside a plan, copies run on copy queues, behind what made the value and what used its target.
 #pragma once
 #include <locus/execute/placing.hpp>  // placing
-#include <locus/execute/work.hpp>     // copy_work
+#include <locus/backend/work.hpp>     // copy_work
+#if LOCUS_CUDA_KERNELS
+#include <locus/backend/cuda/kernels.hpp>  // cuda_kernel
+#endif
 
 namespace locus::detail {
 

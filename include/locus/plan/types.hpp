@@ -41,23 +41,26 @@ struct plan_as_types {
     if constexpr (p.transfers[Transfer].how == transfer_kind::all_reduce) return type_list<all_reduce<To, p.steps[from].bytes()>>{};
     else return type_list<copy<From, To, p.steps[from].bytes()>>{};
   }
-  template <int Action>
-  static auto lines() {
-    constexpr action a = p.actions[Action];
-    if constexpr (a.kind == action_kind::transfer) return transfer_line<a.what>();
-    else if constexpr (a.kind == action_kind::bucket)
-      return []<std::size_t... T>(std::index_sequence<T...>) {
-        return concatenate_t<decltype(bucket_line<a.what, int(T)>())...>{};
-      }(std::make_index_sequence<std::size_t(p.transfer_count)>{});
-    else {
-      using Op = typename sentences_of<typename at_t<a.what, entries>::op>::type;
-      return type_list<kernel_on<Op, policy_of_t<place_of_step<a.what>>>>{};
-    }
-  }
   template <int Bucket, int Transfer>
   static auto bucket_line() {
     if constexpr (p.transfers[Transfer].bucket == Bucket) return transfer_line<Transfer>();
     else return type_list<>{};
+  }
+  template <int Bucket, std::size_t... T>
+  static auto bucket_lines(std::index_sequence<T...>) {
+    return concatenate_t<decltype(bucket_line<Bucket, int(T)>())...>{};
+  }
+  template <int Action>
+  static auto lines() {
+    constexpr action_kind kind = p.actions[Action].kind;
+    constexpr int what = p.actions[Action].what;
+    if constexpr (kind == action_kind::transfer) return transfer_line<what>();
+    else if constexpr (kind == action_kind::bucket)
+      return bucket_lines<what>(std::make_index_sequence<std::size_t(p.transfer_count)>{});
+    else {
+      using Op = typename sentences_of<typename at_t<what, entries>::op>::type;
+      return type_list<kernel_on<Op, policy_of_t<place_of_step<what>>>>{};
+    }
   }
   template <std::size_t... A>
   static auto all(std::index_sequence<A...>) {

@@ -74,6 +74,10 @@ class arena {
   bool holds(void const* p) const { return face_ && p >= face_ && p < face_ + bytes_; }
   /// the address under which the owning device's kernels reach what lies at p
   void* behind(void* p) const { return holds(p) ? back_ + (static_cast<std::byte*>(p) - face_) : p; }
+  /// opens or closes the face itself: for a recorder, whose kernels hold addresses of the face
+  void open_face(bool open) const {
+    if (face_) mprotect(face_, bytes_, open ? PROT_READ | PROT_WRITE : PROT_NONE);
+  }
   void poison_range(void* p, std::size_t bytes) const { std::memset(behind(p), poison, rounded(bytes)); }
 
  private:

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of CUDA's functions, filled with the real ones. The CUDA runtime is linked statically by nvcc;
+// cuBLAS is opened when the first matrices are multiplied, so that a binary starts anywhere.
+#pragma once
+#include <cuda_runtime.h>  // cudaMallocAsync
+#include <dlfcn.h>         // dlopen
+
+#include <locus/backend/cuda/kernel.cuh>  // kernel
+#include <locus/core/config.hpp>          // LOCUS_HOST_DEVICE
+#include <locus/runtime/cuda_api.hpp>     // cuda_api
+
+namespace locus::cuda {
+
+/// cuBLAS' entry points; its handles are opaque
+struct cublas_table {
+  static constexpr int not_found = 100000, failed = 100001;
+  int (*create)(void**) = nullptr;
+  int (*set_stream)(void*, void*) = nullptr;
+  int (*sgemm)(void*, int, int, int, int, int, float const*, float const*, int, float const*, int, float const*, float*, int) = nullptr;
+  int (*dgemm)(void*, int, int, int, int, int, double const*, double const*, int, double const*, int, double const*, double*, int) = nullptr;
+
+  static cublas_table const& instance() {
+    static cublas_table const t = [] {
+      cublas_table found;
+      void* handle = nullptr;
+      for (char const* name : {"libcublas.so.13", "libcublas.so.12", "libcublas.so"})
+        if (!handle) handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+      if (!handle) return found;
+      auto take = [handle](auto& to, char const* name) { to = reinterpret_cast<std::decay_t<decltype(to)>>(dlsym(handle, name)); };
+      take(found.create, "cublasCreate_v2");
+      take(found.set_stream, "cublasSetStream_v2");
+      take(found.sgemm, "cublasSgemm_v2");
+      take(found.dgemm, "cublasDgemm_v2");
+      return found;
+    }();
+    return t;
+  }
+  /// one handle for each card, made at its first use
+  static void* handle_of(int card) {
+    static void* handles[64]{};
+    if (card >= 64) return nullptr;
+    if (!handles[card]) instance().create(&handles[card]);
+    return handles[card];
+  }
+};
+
+inline int real_gemm(int card, runtime::cuda_gemm const& g) {
+  cublas_table const& t = cublas_table::instance();
+  if (!t.create || !t.set_stream || !t.sgemm || !t.dgemm) return cublas_table::not_found;
+  void* const handle = cublas_table::handle_of(card);
+  if (!handle || t.set_stream(handle, g.stream) != 0) return cublas_table::failed;
+  int const ta = g.transpose_a ? 1 : 0, tb = g.transpose_b ? 1 : 0;  // CUBLAS_OP_T, CUBLAS_OP_N
+  int status;
+  if (g.is_double) {
+    double const one = 1, zero = 0;
+    status = t.dgemm(handle, ta, tb, g.m, g.n, g.k, &one, static_cast<double const*>(g.a), g.lda,
+                     static_cast<double const*>(g.b), g.ldb, &zero, static_cast<double*>(g.c), g.ldc);
+  } else {
+    float const one = 1, zero = 0;
+    status = t.sgemm(handle, ta, tb, g.m, g.n, g.k, &one, static_cast<float const*>(g.a), g.lda,
+                     static_cast<float const*>(g.b), g.ldb, &zero, static_cast<float*>(g.c), g.ldc);
+  }
+  return status == 0 ? 0 : cublas_table::failed;
+}
+
+namespace detail {
+inline cudaStream_t stream(void* s) { return static_cast<cudaStream_t>(s); }
+inline cudaEvent_t event(void* e) { return static_cast<cudaEvent_t>(e); }
+
+/// Memory that a pool has stays with it: a release at every synchronization stalls real programs.
+inline void keep_pool(int device) {
+  static bool done[64]{};
+  if (device >= 64 || done[device]) return;
+  done[device] = true;
+  cudaMemPool_t pool;
+  std::uint64_t all = UINT64_MAX;
+  if (cudaDeviceGetDefaultMemPool(&pool, device) == cudaSuccess)
+    cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all);
+}
+/// a kernel that exists in every binary: can this card run it?
+struct nothing_body {
+  LOCUS_EXEC_CHECK_DISABLE
+  template <class Block>
+  LOCUS_HOST_DEVICE void operator()(Block const&) const {}
+};
+}  // namespace detail
+
+inline constexpr runtime::cuda_api real_api = {
+    .driver_version = [](int* v) { return int(cudaDriverGetVersion(v)); },
+    .runtime_version = [](int* v) { return int(cudaRuntimeGetVersion(v)); },
+    .device_count = [](int* n) { return int(cudaGetDeviceCount(n)); },
+    .get_device = [](int* d) { return int(cudaGetDevice(d)); },
+    .set_device = [](int d) { return int(cudaSetDevice(d)); },
+    .device_facts =
+        [](int device, runtime::cuda_device_facts* facts) {
+          cudaDeviceProp p;
+          int const code = int(cudaGetDeviceProperties(&p, device));
+          if (code != 0) return code;
+          for (int i = 0; i + 1 < int(sizeof facts->name) && p.name[i]; ++i) facts->name[i] = p.name[i];
+          facts->total_bytes = p.totalGlobalMem, facts->major = p.major, facts->minor = p.minor;
+          return 0;
+        },
+    .kernel_runs =
+        [](int device, bool* runs) {
+          int before = 0;
+          cudaGetDevice(&before);
+          int code = int(cudaSetDevice(device));
+          cudaFuncAttributes a;
+          if (code == 0) *runs = cudaFuncGetAttributes(&a, kernel<detail::nothing_body>) == cudaSuccess;
+          cudaGetLastError();
+          cudaSetDevice(before);
+          return code;
+        },
+    .malloc_async =
+        [](void** p, std::size_t bytes, void* s) {
+          int device = 0;
+          cudaGetDevice(&device);
+          detail::keep_pool(device);
+          return int(cudaMallocAsync(p, bytes, detail::stream(s)));
+        },
+    .free_async = [](void* p, void* s) { return int(cudaFreeAsync(p, detail::stream(s))); },
+    .trim_pool =
+        [](int device) {
+          cudaMemPool_t pool;
+          int const code = int(cudaDeviceGetDefaultMemPool(&pool, device));
+          return code != 0 ? code : int(cudaMemPoolTrimTo(pool, 0));
+        },
+    .memory_free = [](std::size_t* free, std::size_t* total) { return int(cudaMemGetInfo(free, total)); },
+    .memcpy_async =
+        [](void* to, void const* from, std::size_t n, void* s) {
+          return int(cudaMemcpyAsync(to, from, n, cudaMemcpyDefault, detail::stream(s)));
+        },
+    .memcpy_peer_async =
+        [](void* to, int to_device, void const* from, int from_device, std::size_t n, void* s) {
+          return int(cudaMemcpyPeerAsync(to, to_device, from, from_device, n, detail::stream(s)));
+        },
+    .stream_create =
+        [](void** s) { return int(cudaStreamCreateWithFlags(reinterpret_cast<cudaStream_t*>(s), cudaStreamNonBlocking)); },
+    .stream_destroy = [](void* s) { return int(cudaStreamDestroy(detail::stream(s))); },
+    .stream_synchronize = [](void* s) { return int(cudaStreamSynchronize(detail::stream(s))); },
+    .stream_wait_event = [](void* s, void* e) { return int(cudaStreamWaitEvent(detail::stream(s), detail::event(e), 0)); },
+    .event_create =
+        [](void** e) { return int(cudaEventCreateWithFlags(reinterpret_cast<cudaEvent_t*>(e), cudaEventDisableTiming)); },
+    .event_destroy = [](void* e) { return int(cudaEventDestroy(detail::event(e))); },
+    .event_record = [](void* e, void* s) { return int(cudaEventRecord(detail::event(e), detail::stream(s))); },
+    .event_synchronize = [](void* e) { return int(cudaEventSynchronize(detail::event(e))); },
+    .launch =
+        [](runtime::cuda_launch const& w) {
+          void* arguments[] = {w.body};
+          return int(cudaLaunchKernel(w.symbol, dim3(w.blocks), dim3(w.threads), arguments, 0, detail::stream(w.stream)));
+        },
+    .last_error = [] { return int(cudaGetLastError()); },
+    .gemm = real_gemm,
+    .device_of_pointer =
+        [](void const* p, int* device) {
+          cudaPointerAttributes a;
+          int const code = int(cudaPointerGetAttributes(&a, p));
+          if (code != 0) return cudaGetLastError(), code;
+          *device = a.type == cudaMemoryTypeDevice || a.type == cudaMemoryTypeManaged ? a.device : -1;
+          return 0;
+        },
+    .describe =
+        [](int code) {
+          if (code == cublas_table::not_found) return "no cuBLAS library (libcublas.so.13) was found; install it";
+          if (code == cublas_table::failed) return "cuBLAS refused a product";
+          return cudaGetErrorString(static_cast<cudaError_t>(code));
+        },
+    .is_recorder = false,
+};
+
+/// Before main, in every program that has a unit of nvcc; nothing of CUDA is called yet.
+inline bool const registered = (runtime::gpu_api = &real_api, true);
+
+}  // namespace locus::cuda
