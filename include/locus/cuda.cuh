@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// All of locus for a unit that nvcc compiles: adds GPU execution. With a host compiler it is <locus/locus.hpp>.
+// All of locus for a unit that nvcc compiles: adds GPU execution. With a host compiler it is
+// <locus/locus.hpp>.
 #pragma once
 
 #if defined(__CUDACC__)
 #if defined(LOCUS_CUDA_KERNELS) && LOCUS_CUDA_KERNELS == 0
-#error "locus: include <locus/cuda.cuh> before any other header of locus in a unit that nvcc compiles"
+#error \
+    "locus: include <locus/cuda.cuh> before any other header of locus in a unit that nvcc compiles"
 #endif
 #undef LOCUS_CUDA_KERNELS
 #define LOCUS_CUDA_KERNELS 1

@@ -25,7 +25,8 @@ decltype(auto) on_side(backing side, F&& f) {
 
 namespace runtime {
 
-// ---- the table --------------------------------------------------------------------------------------
+// ---- the table
+// --------------------------------------------------------------------------------------
 
 /// What simulated GPUs are asked to be.
 struct simulated_options {
@@ -48,13 +49,15 @@ inline void name_devices() {
 }
 inline void start_simulated(int count, simulated_options const& options) {
   if (count < 1 || count > simulated::max_gpus)
-    throw configuration_error("locus: simulated GPUs are 1 to 16; write testing::simulated_gpus{4}");
+    throw configuration_error(
+        "locus: simulated GPUs are 1 to 16; write testing::simulated_gpus{4}");
   simulated::machine& m = simulated::gpus();
   m.reset(options.seed);
   int const cards = options.cards > 0 && options.cards < count ? options.cards : count;
   for (int i = 0; i < count; ++i) {
     logical_device& d = table.gpu_devices[i];
-    d.how = backing::simulated, d.card = static_cast<short>(i % cards), d.memory.limit = options.memory_limit;
+    d.how = backing::simulated, d.card = static_cast<short>(i % cards),
+    d.memory.limit = options.memory_limit;
     m.open(d);
   }
   simulated::install_fault_handler();
@@ -66,7 +69,8 @@ inline int simulated_by_environment() {
   int const n = std::atoi(v);
   if (n < 0 || n > simulated::max_gpus || (n == 0 && std::string_view(v) != "0")) {
     message text;
-    throw configuration_error(text << "locus: LOCUS_SIMULATED_GPUS is \"" << v << "\"; write a number from 0 to 16");
+    throw configuration_error(text << "locus: LOCUS_SIMULATED_GPUS is \"" << v
+                                   << "\"; write a number from 0 to 16");
   }
   return n;
 }
@@ -74,8 +78,10 @@ inline void start_table() {
   lock_guard hold(table.lock);
   if (table.started) return;
   name_devices();
-  if (int const n = simulated_by_environment(); n > 0) start_simulated(n, {});
-  else if (gpu_api) start_cuda();
+  if (int const n = simulated_by_environment(); n > 0)
+    start_simulated(n, {});
+  else if (gpu_api)
+    start_cuda();
   __atomic_store_n(&table.started, true, __ATOMIC_RELEASE);
 }
 
@@ -94,13 +100,15 @@ inline logical_device& missing_device(logical_device& d) {
   if (!t.soft_placement) {
     message text;
     text << "locus: there is no " << d.name << ": ";
-    text << (t.gpus == 0 ? sentence(t.why_no_gpu) : std::string_view("name one that is there")) << " (present: /CPU:0";
+    text << (t.gpus == 0 ? sentence(t.why_no_gpu) : std::string_view("name one that is there"))
+         << " (present: /CPU:0";
     for (int i = 0; i < t.gpus; ++i) text << ", " << gpu(i);
     throw unknown_device(text << ")");
   }
   log_line line;
   line << "locus: " << d.name << " is not there, its steps run on ";
-  if (t.gpus == 0) line << "the host: " << sentence(t.why_no_gpu);
+  if (t.gpus == 0)
+    line << "the host: " << sentence(t.why_no_gpu);
   else {
     logical_device const& other = t.gpu_devices[d.name.ordinal() % t.gpus];
     d.how = other.how, d.card = other.card, d.memory.limit = other.memory.limit;
@@ -123,7 +131,8 @@ inline logical_device& find_device(device d) {
   return detail::missing_device(found);
 }
 
-// ---- memory -----------------------------------------------------------------------------------------
+// ---- memory
+// -----------------------------------------------------------------------------------------
 
 namespace detail {
 inline bool reserve(memory_account& m, std::int64_t size) {
@@ -133,9 +142,8 @@ inline bool reserve(memory_account& m, std::int64_t size) {
     return false;
   }
   std::int64_t peak = __atomic_load_n(&m.peak, __ATOMIC_RELAXED);
-  while (now > peak &&
-         !__atomic_compare_exchange_n(&m.peak, &peak, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-  }
+  while (now > peak && !__atomic_compare_exchange_n(&m.peak, &peak, now, false, __ATOMIC_RELAXED,
+                                                    __ATOMIC_RELAXED)) {}
   return true;
 }
 }  // namespace detail
@@ -146,7 +154,8 @@ inline void* allocate(logical_device& d, std::int64_t bytes, std::string_view pu
   std::int64_t const size = round_up(bytes > 0 ? bytes : 1);
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (size > 0 && size <= d.memory.limit && detail::reserve(d.memory, size)) {
-      void* const p = on_side(d.how, [&](auto side) { return side.allocate(d, static_cast<std::size_t>(size)); });
+      void* const p = on_side(
+          d.how, [&](auto side) { return side.allocate(d, static_cast<std::size_t>(size)); });
       if (p) {
         __atomic_add_fetch(&d.memory.allocations, 1, __ATOMIC_RELAXED);
         return p;
@@ -157,8 +166,9 @@ inline void* allocate(logical_device& d, std::int64_t bytes, std::string_view pu
     if (attempt == 0) on_side(d.how, [&](auto side) { side.trim(d); });
   }
   message text;
-  text << "locus: no memory on " << d.name << " for " << purpose << ": requested " << size << " bytes, in use "
-       << __atomic_load_n(&d.memory.in_use, __ATOMIC_RELAXED) << ", limit " << d.memory.limit;
+  text << "locus: no memory on " << d.name << " for " << purpose << ": requested " << size
+       << " bytes, in use " << __atomic_load_n(&d.memory.in_use, __ATOMIC_RELAXED) << ", limit "
+       << d.memory.limit;
   throw out_of_memory(text << "; free tensors, or cut the problem into smaller parts");
 }
 
@@ -175,7 +185,8 @@ inline void release(logical_device& d, void* p, std::int64_t bytes) noexcept {
   }
 }
 
-// ---- queues -----------------------------------------------------------------------------------------
+// ---- queues
+// -----------------------------------------------------------------------------------------
 
 inline stamp mark(logical_device& d, queue_kind kind) {
   return on_side(d.how, [&](auto side) { return side.mark(d, kind); });
@@ -195,17 +206,21 @@ inline void synchronize(logical_device& d) {
   synchronize(mark(d, queue_kind::compute));
   synchronize(mark(d, queue_kind::copy));
 }
-/// means: bytes from one device to another; returns the point at which they have arrived (unset: now)
-/// The receiving GPU's queue carries it, else the sending one's; host memory that is read is free at return.
-inline stamp copy(logical_device& to, void* target, logical_device& from, void const* source, std::int64_t bytes,
-                  queue_kind kind, step_record const& record) {
+/// means: bytes from one device to another; returns the point at which they have arrived (unset:
+/// now) The receiving GPU's queue carries it, else the sending one's; host memory that is read is
+/// free at return.
+inline stamp copy(logical_device& to, void* target, logical_device& from, void const* source,
+                  std::int64_t bytes, queue_kind kind, step_record const& record) {
   if (bytes == 0) return {};
   logical_device& carrier = to.how != backing::host ? to : from;
-  copy_job const job{&carrier, kind, &to, target, &from, source, static_cast<std::size_t>(bytes), record};
+  copy_job const job{&carrier, kind, &to, target, &from, source, static_cast<std::size_t>(bytes),
+                     record};
   return on_side(carrier.how, [&](auto side) { return side.copy(job); });
 }
-/// means: the host is about to touch these bytes     fails: bad_access, when a queue has not finished with them
-inline void check_host_access(void const* p, std::int64_t bytes, bool writes, step_record const& record) {
+/// means: the host is about to touch these bytes     fails: bad_access, when a queue has not
+/// finished with them
+inline void check_host_access(void const* p, std::int64_t bytes, bool writes,
+                              step_record const& record) {
   if (table.gpu_backing == backing::simulated && bytes > 0)
     simulated::gpus().check_host(p, static_cast<std::size_t>(bytes), writes, record);
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fold over replicas as a kernel: terms are combined in replica order, so that every replica, on
-// every backend, gets the same bits.
+// The fold over replicas as a kernel: terms are combined in replica order, so that every replica,
+// on every backend, gets the same bits.
 #pragma once
-#include <locus/core/config.hpp>      // LOCUS_MODE
-#include <locus/device/device.hpp>    // max_devices
-#include <locus/kernel/reducer.hpp>   // reducer
-#include <locus/backend/host/map.hpp> // threads_for
+#include <locus/backend/host/map.hpp>  // threads_for
+#include <locus/core/config.hpp>       // LOCUS_MODE
+#include <locus/device/device.hpp>     // max_devices
+#include <locus/kernel/reducer.hpp>    // reducer
 
 namespace locus {
 
@@ -27,8 +27,10 @@ struct fold_work {
   replica_terms of;
 
   LOCUS_HOST_DEVICE static constexpr T combine(T a, T b) {
-    if constexpr (R == reduction::sum) return add_fn{}(a, b);
-    else return kernel::reducer<R, T>::combine(a, b);
+    if constexpr (R == reduction::sum)
+      return add_fn{}(a, b);
+    else
+      return kernel::reducer<R, T>::combine(a, b);
   }
   LOCUS_HOST_DEVICE void element(std::int64_t i) const {
     T t = static_cast<T const*>(of.terms[0])[i];

@@ -34,7 +34,8 @@ struct map_work {
 };
 
 /// t = fold of f(in[k][i]...); out[m] = rest(row_in[k], t)[m]
-template <class Reducer, class Stage, class Rest, class Ins, class Rows, class Outs, bool HasCudaKernel>
+template <class Reducer, class Stage, class Rest, class Ins, class Rows, class Outs,
+          bool HasCudaKernel>
 struct reduce_work {
   static constexpr bool has_cuda_kernel = HasCudaKernel;
   static constexpr int operand_count = Ins::size + Rows::size + Outs::size;
@@ -48,17 +49,22 @@ struct reduce_work {
   kernel::space over;
   kernel::access operands[operand_count];
 
-  void on_host() const { host::reduce<Reducer>(f, rest, count, over, operands, Ins{}, Rows{}, Outs{}); }
+  void on_host() const {
+    host::reduce<Reducer>(f, rest, count, over, operands, Ins{}, Rows{}, Outs{});
+  }
   template <class Visit>
   void for_each_pointer(Visit&& visit) {
     for (kernel::access& a : operands) visit(a.data);
   }
 };
 
-/// folds of each row, then last(in..., folds...) for each element, or last(row_in..., folds...) for each row
-template <bool Elementwise, class Folds, class Last, class Ins, class Rows, class Outs, bool HasCudaKernel>
+/// folds of each row, then last(in..., folds...) for each element, or last(row_in..., folds...) for
+/// each row
+template <bool Elementwise, class Folds, class Last, class Ins, class Rows, class Outs,
+          bool HasCudaKernel>
 struct rows_work;
-template <bool Elementwise, class... Folds, class Last, class Ins, class Rows, class Outs, bool HasCudaKernel>
+template <bool Elementwise, class... Folds, class Last, class Ins, class Rows, class Outs,
+          bool HasCudaKernel>
 struct rows_work<Elementwise, type_list<Folds...>, Last, Ins, Rows, Outs, HasCudaKernel> {
   static constexpr bool has_cuda_kernel = HasCudaKernel, elementwise = Elementwise;
   static constexpr int operand_count = Ins::size + Rows::size + Outs::size;
@@ -72,7 +78,8 @@ struct rows_work<Elementwise, type_list<Folds...>, Last, Ins, Rows, Outs, HasCud
   kernel::access operands[operand_count];
 
   void on_host() const {
-    host::rows<Elementwise>(folds, last, over, operands, Ins{}, Rows{}, Outs{}, std::index_sequence_for<Folds...>{});
+    host::rows<Elementwise>(folds, last, over, operands, Ins{}, Rows{}, Outs{},
+                            std::index_sequence_for<Folds...>{});
   }
   template <class Visit>
   void for_each_pointer(Visit&& visit) {
@@ -112,7 +119,8 @@ struct copy_work {
     std::int64_t const n = s.extent[last], rows = s.size() / n;
     for (std::int64_t r = 0; r < rows; ++r) {
       auto* const t = static_cast<char*>(a[0].data) + kernel::offset_of(s, a[0], r, last) * bytes;
-      auto const* const f = static_cast<char const*>(a[1].data) + kernel::offset_of(s, a[1], r, last) * bytes;
+      auto const* const f =
+          static_cast<char const*>(a[1].data) + kernel::offset_of(s, a[1], r, last) * bytes;
       line(t, a[0].stride[last] * bytes, f, a[1].stride[last] * bytes, n);
     }
   }
@@ -122,9 +130,11 @@ struct copy_work {
   }
 
  private:
-  void line(char* t, std::int64_t t_step, char const* f, std::int64_t f_step, std::int64_t n) const {
+  void line(char* t, std::int64_t t_step, char const* f, std::int64_t f_step,
+            std::int64_t n) const {
     auto const b = static_cast<std::size_t>(bytes);
-    if (t_step == bytes && f_step == bytes) std::memcpy(t, f, static_cast<std::size_t>(n) * b);
+    if (t_step == bytes && f_step == bytes)
+      std::memcpy(t, f, static_cast<std::size_t>(n) * b);
     else if (bytes == 4)  // a length that the compiler knows is one instruction
       for (std::int64_t i = 0; i < n; ++i) std::memcpy(t + i * t_step, f + i * f_step, 4);
     else if (bytes == 8)

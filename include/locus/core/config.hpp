@@ -58,7 +58,8 @@
 #define LOCUS_CUDA_KERNELS 0
 #endif
 
-// LOCUS_OPENMP          1: loops run on OpenMP's threads, 0: on a pool of ours. Default: what -fopenmp says
+// LOCUS_OPENMP          1: loops run on OpenMP's threads, 0: on a pool of ours. Default: what
+// -fopenmp says
 #if !defined(LOCUS_OPENMP)
 #if defined(_OPENMP)
 #define LOCUS_OPENMP 1
@@ -71,8 +72,10 @@
 // that units of g++ and of nvcc, checked and not, link into one program.
 #define LOCUS_MODE_NAME_(kernels, checked, openmp, policy) \
   mode_kernels##kernels##_checked##checked##_openmp##openmp##_##policy
-#define LOCUS_MODE_NAME(kernels, checked, openmp, policy) LOCUS_MODE_NAME_(kernels, checked, openmp, policy)
-#define LOCUS_MODE LOCUS_MODE_NAME(LOCUS_CUDA_KERNELS, LOCUS_CHECKED, LOCUS_OPENMP, LOCUS_DEFAULT_POLICY)
+#define LOCUS_MODE_NAME(kernels, checked, openmp, policy) \
+  LOCUS_MODE_NAME_(kernels, checked, openmp, policy)
+#define LOCUS_MODE \
+  LOCUS_MODE_NAME(LOCUS_CUDA_KERNELS, LOCUS_CHECKED, LOCUS_OPENMP, LOCUS_DEFAULT_POLICY)
 
 namespace locus {
 

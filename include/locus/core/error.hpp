@@ -20,14 +20,32 @@ class error : public std::exception {
   message text_;
 };
 
-struct shape_error : error { using error::error; };        // extents that do not fit
-struct placement_error : error { using error::error; };    // a device list or a request that cannot be
-struct unknown_device : error { using error::error; };     // a name or an ordinal that nobody has
-struct bad_access : error { using error::error; };         // a tensor that died or was moved from
-struct out_of_memory : error { using error::error; };      // device, requested, in use, limit, step
-struct device_lost : error { using error::error; };        // a GPU that no longer answers
-struct no_kernel_in_unit : error { using error::error; };  // this unit was not compiled by nvcc
-struct bad_file : error { using error::error; };           // path, expected, found
-struct configuration_error : error { using error::error; };  // a setting, a variable: what is wrong
+struct shape_error : error {
+  using error::error;
+};  // extents that do not fit
+struct placement_error : error {
+  using error::error;
+};  // a device list or a request that cannot be
+struct unknown_device : error {
+  using error::error;
+};  // a name or an ordinal that nobody has
+struct bad_access : error {
+  using error::error;
+};  // a tensor that died or was moved from
+struct out_of_memory : error {
+  using error::error;
+};  // device, requested, in use, limit, step
+struct device_lost : error {
+  using error::error;
+};  // a GPU that no longer answers
+struct no_kernel_in_unit : error {
+  using error::error;
+};  // this unit was not compiled by nvcc
+struct bad_file : error {
+  using error::error;
+};  // path, expected, found
+struct configuration_error : error {
+  using error::error;
+};  // a setting, a variable: what is wrong
 
 }  // namespace locus

@@ -10,26 +10,26 @@
 namespace locus {
 
 namespace detail {
-template <std::size_t I, class T>
+template <std::size_t Idx, class T>
 struct pack_element {
   T value;
 };
 template <class Indices, class... Ts>
 struct pack_of;
-template <std::size_t... I, class... Ts>
-struct pack_of<std::index_sequence<I...>, Ts...> : pack_element<I, Ts>... {};
+template <std::size_t... Idx, class... Ts>
+struct pack_of<std::index_sequence<Idx...>, Ts...> : pack_element<Idx, Ts>... {};
 }  // namespace detail
 
 /// means: one value of each type, reached by number: pack<int, float>{{1}, {2.f}}
 template <class... Ts>
 using pack = detail::pack_of<std::index_sequence_for<Ts...>, Ts...>;
 
-template <std::size_t I, class T>
-LOCUS_HOST_DEVICE constexpr T const& get(detail::pack_element<I, T> const& e) {
+template <std::size_t Idx, class T>
+LOCUS_HOST_DEVICE constexpr T const& get(detail::pack_element<Idx, T> const& e) {
   return e.value;
 }
-template <std::size_t I, class T>
-LOCUS_HOST_DEVICE constexpr T& get(detail::pack_element<I, T>& e) {
+template <std::size_t Idx, class T>
+LOCUS_HOST_DEVICE constexpr T& get(detail::pack_element<Idx, T>& e) {
   return e.value;
 }
 
@@ -41,8 +41,8 @@ constexpr pack<Ts...> make_pack(Ts... values) {
 /// means: f(std::integral_constant<int, 0>{}), ..., f(... Count - 1)
 template <int Count, class F>
 constexpr void for_each_index(F&& f) {
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    (f(std::integral_constant<int, int(I)>{}), ...);
+  [&]<std::size_t... Idx>(std::index_sequence<Idx...>) {
+    (f(std::integral_constant<int, int(Idx)>{}), ...);
   }(std::make_index_sequence<std::size_t(Count)>{});
 }
 

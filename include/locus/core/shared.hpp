@@ -7,7 +7,9 @@ namespace locus {
 
 inline void count_up(int& count) noexcept { __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED); }
 /// means: the count after taking one away
-inline int count_down(int& count) noexcept { return __atomic_sub_fetch(&count, 1, __ATOMIC_ACQ_REL); }
+inline int count_down(int& count) noexcept {
+  return __atomic_sub_fetch(&count, 1, __ATOMIC_ACQ_REL);
+}
 
 /// means: one value with several owners; it ends with the last of them
 /// cost:  one allocation for the value and its count

@@ -60,7 +60,9 @@ class text_buffer {
   constexpr std::string_view view() const { return {data_, size_}; }
   constexpr char const* c_str() const { return data_; }
   constexpr bool contains(std::string_view s) const { return contains_text(view(), s); }
-  friend constexpr bool operator==(text_buffer const& a, std::string_view b) { return a.view() == b; }
+  friend constexpr bool operator==(text_buffer const& a, std::string_view b) {
+    return a.view() == b;
+  }
 
  private:
   [[gnu::cold]] constexpr text_buffer& write_digits(std::uint64_t u) {

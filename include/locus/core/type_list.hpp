@@ -14,16 +14,16 @@ struct type_list {
 
 namespace detail {
 
-template <std::size_t I, class T>
+template <std::size_t Idx, class T>
 struct indexed {
   using type = T;
 };
 template <class Indices, class... Ts>
 struct indexed_list;
-template <std::size_t... I, class... Ts>
-struct indexed_list<std::index_sequence<I...>, Ts...> : indexed<I, Ts>... {};
-template <std::size_t I, class T>
-indexed<I, T> pick(indexed<I, T> const&);  // deduction finds the one base with this number
+template <std::size_t... Idx, class... Ts>
+struct indexed_list<std::index_sequence<Idx...>, Ts...> : indexed<Idx, Ts>... {};
+template <std::size_t Idx, class T>
+indexed<Idx, T> pick(indexed<Idx, T> const&);  // deduction finds the one base with this number
 
 template <class List>
 struct indexed_of;
@@ -36,19 +36,19 @@ template <>
 struct concatenate_lists<> {
   using type = type_list<>;
 };
-template <class... A>
-struct concatenate_lists<type_list<A...>> {
-  using type = type_list<A...>;
+template <class... First>
+struct concatenate_lists<type_list<First...>> {
+  using type = type_list<First...>;
 };
-template <class... A, class... B, class... Rest>
-struct concatenate_lists<type_list<A...>, type_list<B...>, Rest...>
-    : concatenate_lists<type_list<A..., B...>, Rest...> {};
+template <class... First, class... Second, class... Rest>
+struct concatenate_lists<type_list<First...>, type_list<Second...>, Rest...>
+    : concatenate_lists<type_list<First..., Second...>, Rest...> {};
 
 }  // namespace detail
 
 /// means: the I-th type of the list     cost: one instantiation for each list, one for each lookup
-template <int I, class List>
-using at_t = typename decltype(detail::pick<std::size_t(I)>(detail::indexed_of<List>{}))::type;
+template <int Idx, class List>
+using at_t = typename decltype(detail::pick<std::size_t(Idx)>(detail::indexed_of<List>{}))::type;
 
 template <class... Lists>
 using concatenate_t = typename detail::concatenate_lists<Lists...>::type;

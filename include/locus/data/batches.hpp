@@ -35,9 +35,12 @@ template <class... Tensors>
 class Batches {
  public:
   template <class T>
-  using batch_of = Tensor<typename T::value_type, typename detail::batch_extents<typename T::extents_type>::type, CpuDevice>;
+  using batch_of =
+      Tensor<typename T::value_type, typename detail::batch_extents<typename T::extents_type>::type,
+             CpuDevice>;
 
-  Batches(batch_options const& options, Tensors const&... tensors) : options_(options), tensors_(&tensors...) {
+  Batches(batch_options const& options, Tensors const&... tensors)
+      : options_(options), tensors_(&tensors...) {
     static_assert(sizeof...(Tensors) > 0);
     std::int64_t const rows[] = {tensors.extent(0)...};
     rows_ = rows[0];
@@ -49,7 +52,8 @@ class Batches {
       }
     if (options.batch_size <= 0) {
       message text;
-      throw shape_error(text << "locus: the batch size is " << options.batch_size << "; write a positive number");
+      throw shape_error(text << "locus: the batch size is " << options.batch_size
+                             << "; write a positive number");
     }
     order_.resize(static_cast<std::size_t>(rows_));
     next_epoch();
@@ -67,7 +71,8 @@ class Batches {
     for (std::int64_t i = 0; i < rows_; ++i) order_[static_cast<std::size_t>(i)] = i;
     if (options_.shuffle)
       for (std::int64_t i = rows_ - 1; i > 0; --i) {
-        auto const j = random_bits(options_.seed + epoch_ * 0x9E3779B97F4A7C15u, i) % static_cast<std::uint64_t>(i + 1);
+        auto const j = random_bits(options_.seed + epoch_ * 0x9E3779B97F4A7C15u, i) %
+                       static_cast<std::uint64_t>(i + 1);
         std::swap(order_[static_cast<std::size_t>(i)], order_[j]);
       }
     ++epoch_;
@@ -75,8 +80,13 @@ class Batches {
 
   auto batch(std::int64_t number) const {
     std::int64_t const begin = number * options_.batch_size;
-    std::int64_t const n = rows_ - begin < options_.batch_size ? rows_ - begin : options_.batch_size;
-    return std::apply([&](auto const*... t) { return std::tuple<batch_of<Tensors>...>(rows_of(*t, begin, n)...); }, tensors_);
+    std::int64_t const n =
+        rows_ - begin < options_.batch_size ? rows_ - begin : options_.batch_size;
+    return std::apply(
+        [&](auto const*... t) {
+          return std::tuple<batch_of<Tensors>...>(rows_of(*t, begin, n)...);
+        },
+        tensors_);
   }
 
   class iterator {
@@ -105,7 +115,8 @@ class Batches {
     s.extent[0] = n;
     Batch out{typename Batch::extents_type(s)};
     for (std::int64_t i = 0; i < n; ++i)
-      __builtin_memcpy(out.data() + i * row, whole.data() + order_[static_cast<std::size_t>(begin + i)] * row,
+      __builtin_memcpy(out.data() + i * row,
+                       whole.data() + order_[static_cast<std::size_t>(begin + i)] * row,
                        static_cast<std::size_t>(row) * sizeof(typename T::value_type));
     return out;
   }
@@ -128,8 +139,8 @@ void require_labels(Labels const& labels, int classes) {
     auto const label = static_cast<std::int64_t>(labels.data()[i]);
     if (label >= 0 && label < classes) continue;
     message text;
-    throw shape_error(text << "locus: label " << label << " of record " << i << " is outside [0, " << classes
-                           << "); drop the record or name more classes");
+    throw shape_error(text << "locus: label " << label << " of record " << i << " is outside [0, "
+                           << classes << "); drop the record or name more classes");
   }
 }
 

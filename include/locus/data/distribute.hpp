@@ -11,7 +11,8 @@ namespace detail {
 /// the policy that cuts axis 0 over the devices of a mirrored policy, or over one device
 template <class Replicas>
 struct sharded_rows {
-  static_assert(always_false<Replicas>, "locus: batches are distributed over Mirrored<...> or over one device");
+  static_assert(always_false<Replicas>,
+                "locus: batches are distributed over Mirrored<...> or over one device");
 };
 template <class... Devices>
 struct sharded_rows<Mirrored<Devices...>> {
@@ -30,7 +31,8 @@ using rows_over = typename detail::sharded_rows<Replicas>::type;
 /// means: rows of the whole batch, over all replicas: a number that an expression captures
 template <tensor_operand X>
 double global_batch(X const& x) {
-  static_assert(expression_of_t<X const&>::pattern.rank > 0, "locus: a batch has at least one axis, its rows");
+  static_assert(expression_of_t<X const&>::pattern.rank > 0,
+                "locus: a batch has at least one axis, its rows");
   return static_cast<double>(x.extent(0));
 }
 
@@ -48,7 +50,8 @@ class Distributed {
    public:
     explicit iterator(Inner at) : at_(at) {}
     auto operator*() const {
-      return std::apply([](auto const&... t) { return std::make_tuple(to<rows_over<Replicas>>(t)...); }, *at_);
+      return std::apply(
+          [](auto const&... t) { return std::make_tuple(to<rows_over<Replicas>>(t)...); }, *at_);
     }
     iterator& operator++() {
       ++at_;

@@ -25,8 +25,8 @@ class gzip_file {
 
   [[noreturn]] void fail(std::string_view expected, std::string_view found) const {
     message text;
-    throw bad_file(text << "locus: " << std::string_view(path_) << ": expected " << expected << ", found " << found
-                        << "; fetch the file again, or give another path");
+    throw bad_file(text << "locus: " << std::string_view(path_) << ": expected " << expected
+                        << ", found " << found << "; fetch the file again, or give another path");
   }
   void read(void* to, std::int64_t bytes) {
     auto* p = static_cast<char*>(to);
@@ -58,8 +58,10 @@ class gzip_file {
     expected << wanted << " bytes behind byte " << total_;
     int error = 0;
     char const* const words = gzerror(file_, &error);
-    if (code < 0 && error != Z_OK) found << std::string_view(words);
-    else found << "the end after " << got << " of them";
+    if (code < 0 && error != Z_OK)
+      found << std::string_view(words);
+    else
+      found << "the end after " << got << " of them";
     fail(expected.view(), found.view());
   }
   char const* path_;
@@ -70,9 +72,11 @@ class gzip_file {
 }  // namespace detail
 
 /// means: the unsigned bytes of an IDX file as a tensor of rank Rank on the host
-/// fails: bad_file: path, expected, found; for a file that is missing, truncated, too long, or of another
+/// fails: bad_file: path, expected, found; for a file that is missing, truncated, too long, or of
+/// another
 ///        type or rank
-/// after: the IDX format: 0, 0, type (8: unsigned byte), rank, extents big endian, elements in row order
+/// after: the IDX format: 0, 0, type (8: unsigned byte), rank, extents big endian, elements in row
+/// order
 template <int Rank>
 Tensor<std::uint8_t, Dextents<Rank>, CpuDevice> read_idx(char const* path) {
   detail::gzip_file file(path);
@@ -80,8 +84,10 @@ Tensor<std::uint8_t, Dextents<Rank>, CpuDevice> read_idx(char const* path) {
   file.read(head, 4);
   message found;
   if (head[0] != 0 || head[1] != 0)
-    file.fail("an IDX file, which begins with two zero bytes", (found << "bytes " << int(head[0]) << " and " << int(head[1])).view());
-  if (head[2] != 8) file.fail("elements of type 8 (unsigned byte)", (found << "type " << int(head[2])).view());
+    file.fail("an IDX file, which begins with two zero bytes",
+              (found << "bytes " << int(head[0]) << " and " << int(head[1])).view());
+  if (head[2] != 8)
+    file.fail("elements of type 8 (unsigned byte)", (found << "type " << int(head[2])).view());
   if (head[3] != Rank) {
     message expected;
     file.fail((expected << "rank " << Rank).view(), (found << "rank " << int(head[3])).view());

@@ -20,7 +20,8 @@ inline double seconds_now() {
 /// cost:  drawn at most ten times a second
 class progress_bar {
  public:
-  explicit progress_bar(std::int64_t total) : total_(total > 0 ? total : 1), start_(seconds_now()), redraw_(isatty(2) != 0) {}
+  explicit progress_bar(std::int64_t total)
+      : total_(total > 0 ? total : 1), start_(seconds_now()), redraw_(isatty(2) != 0) {}
 
   void show(std::int64_t done, std::string_view note = {}) {
     double const now = seconds_now();
@@ -31,8 +32,8 @@ class progress_bar {
     text_buffer<256> line;
     line << "\r" << done << "/" << total_ << " [";
     for (int i = 0; i < width; ++i) line << (i < filled ? "=" : i == filled ? ">" : ".");
-    std::fprintf(stderr, "%s] %.1f s  %.*s\033[K%s", line.c_str(), now - start_, static_cast<int>(note.size()), note.data(),
-                 done == total_ ? "\n" : "");
+    std::fprintf(stderr, "%s] %.1f s  %.*s\033[K%s", line.c_str(), now - start_,
+                 static_cast<int>(note.size()), note.data(), done == total_ ? "\n" : "");
     std::fflush(stderr);
   }
   double seconds() const { return seconds_now() - start_; }

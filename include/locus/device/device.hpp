@@ -7,8 +7,8 @@ namespace locus {
 
 enum class device_kind : unsigned char { none, cpu, gpu };
 
-inline constexpr int max_devices = 8;    // in one device list; more devices: more processes
-inline constexpr int max_ordinal = 99;   // of /CPU:n and /GPU:n
+inline constexpr int max_devices = 8;   // in one device list; more devices: more processes
+inline constexpr int max_ordinal = 99;  // of /CPU:n and /GPU:n
 
 /// means: one logical device, /CPU:n or /GPU:n, or none (a value that needs no memory)
 class device {
@@ -25,11 +25,11 @@ class device {
   }
   constexpr int code() const { return code_; }
   constexpr device_kind kind() const {
-    return code_ == 0         ? device_kind::none
-           : code_ < first_cpu ? device_kind::gpu
-                               : device_kind::cpu;
+    return code_ == 0 ? device_kind::none : code_ < first_cpu ? device_kind::gpu : device_kind::cpu;
   }
-  constexpr int ordinal() const { return code_ < first_cpu ? code_ - first_gpu : code_ - first_cpu; }
+  constexpr int ordinal() const {
+    return code_ < first_cpu ? code_ - first_gpu : code_ - first_cpu;
+  }
   constexpr bool is_gpu() const { return kind() == device_kind::gpu; }
   constexpr bool is_cpu() const { return kind() == device_kind::cpu; }
   constexpr bool is_none() const { return code_ == 0; }
@@ -73,7 +73,8 @@ class device_list {
 /// each whose reduction is the value.
 enum class distribution : unsigned char { single, mirrored, sharded, partial };
 
-/// What a reduction combines with. `first_max`: pairs (value, index), the lowest index of the largest.
+/// What a reduction combines with. `first_max`: pairs (value, index), the lowest index of the
+/// largest.
 enum class reduction : unsigned char { none, sum, max, min, any, all, first_max };
 
 /// means: where a value lies and how
@@ -102,8 +103,8 @@ struct place {
 
 constexpr place single(device d) { return {device_list(d)}; }
 
-/// means: rows of piece k of n rows over R replicas: TensorFlow's cut, ceil(n / R) until none are left
-/// after: tensorflow/core/kernels/data/experimental/rebatch_dataset_op.cc
+/// means: rows of piece k of n rows over R replicas: TensorFlow's cut, ceil(n / R) until none are
+/// left after: tensorflow/core/kernels/data/experimental/rebatch_dataset_op.cc
 constexpr std::int64_t piece_begin(std::int64_t n, int replicas, int k) {
   std::int64_t const begin = (n + replicas - 1) / replicas * k;
   return begin < n ? begin : n;

@@ -12,14 +12,14 @@ namespace locus {
 
 enum class name_error : unsigned char {
   none,
-  empty,           // no device is named
-  no_slash,        // neither "/..." nor TYPE:N
-  bad_part,        // a part that is no job, replica, task, device, cpu or gpu
-  bad_value,       // a part whose value is missing or misspelt
-  bad_number,      // an ordinal, replica or task that is no number from 0
-  unknown_type,    // a well-formed type that locus does not have
-  large_ordinal,   // above max_ordinal
-  other_process,   // a job, replica or task that is not this one
+  empty,          // no device is named
+  no_slash,       // neither "/..." nor TYPE:N
+  bad_part,       // a part that is no job, replica, task, device, cpu or gpu
+  bad_value,      // a part whose value is missing or misspelt
+  bad_number,     // an ordinal, replica or task that is no number from 0
+  unknown_type,   // a well-formed type that locus does not have
+  large_ordinal,  // above max_ordinal
+  other_process,  // a job, replica or task that is not this one
 };
 
 /// The fields of a name; a field that is not set (absent or "*") matches anything.
@@ -35,7 +35,9 @@ struct name_parser {
   std::string_view rest;
   device_name out;
 
-  static constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+  static constexpr bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  }
   static constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
   static constexpr bool same_word(std::string_view a, std::string_view lower) {
     if (a.size() != lower.size()) return false;
@@ -94,7 +96,8 @@ struct name_parser {
     if (rest.empty() || rest == "/") return true;
     if (rest[0] != '/') {  // local: ident ":" uint
       auto const colon = find_char(rest, ':');
-      if (colon == rest.npos || find_char(rest, '/') != rest.npos) return fail(name_error::no_slash);
+      if (colon == rest.npos || find_char(rest, '/') != rest.npos)
+        return fail(name_error::no_slash);
       return type_and_id(rest) && (out.id >= 0 || fail(name_error::bad_number));
     }
     while (!rest.empty()) {
@@ -142,16 +145,16 @@ constexpr named_device parse_device(std::string_view name) {
 
 constexpr std::string_view sentence(name_error e) {
   switch (e) {
-    case name_error::none: return "is a device";
-    case name_error::empty: return "names no device type; write \"/GPU:0\" or \"/CPU:0\"";
-    case name_error::no_slash: return "does not begin with a slash; write \"/GPU:0\" or \"GPU:0\"";
-    case name_error::bad_part: return "has an unknown part; write \"/device:GPU:0\"";
-    case name_error::bad_value: return "has a part without a proper value; write \"/device:GPU:0\"";
-    case name_error::bad_number: return "has an ordinal that is no number from 0; write \"/GPU:0\"";
-    case name_error::unknown_type: return "has an unknown type; write \"/GPU:0\" or \"/CPU:0\"";
-    case name_error::large_ordinal: return "has an ordinal above 99; write \"/GPU:0\"";
-    case name_error::other_process:
-      return "names another process; this one is /job:localhost/replica:0/task:0";
+  case name_error::none: return "is a device";
+  case name_error::empty: return "names no device type; write \"/GPU:0\" or \"/CPU:0\"";
+  case name_error::no_slash: return "does not begin with a slash; write \"/GPU:0\" or \"GPU:0\"";
+  case name_error::bad_part: return "has an unknown part; write \"/device:GPU:0\"";
+  case name_error::bad_value: return "has a part without a proper value; write \"/device:GPU:0\"";
+  case name_error::bad_number: return "has an ordinal that is no number from 0; write \"/GPU:0\"";
+  case name_error::unknown_type: return "has an unknown type; write \"/GPU:0\" or \"/CPU:0\"";
+  case name_error::large_ordinal: return "has an ordinal above 99; write \"/GPU:0\"";
+  case name_error::other_process:
+    return "names another process; this one is /job:localhost/replica:0/task:0";
   }
   return "";
 }
@@ -161,7 +164,8 @@ inline device device_named(std::string_view name) {
   auto const parsed = parse_device(name);
   if (parsed.error != name_error::none) {
     message text;
-    throw unknown_device(text << "locus: the device name \"" << name << "\" " << sentence(parsed.error));
+    throw unknown_device(text << "locus: the device name \"" << name << "\" "
+                              << sentence(parsed.error));
   }
   return parsed.value;
 }
@@ -172,12 +176,14 @@ consteval bool require_device_name() {
   constexpr auto error = parse_device(Name.view()).error;
   static_assert(error != name_error::empty,
                 "locus: the device name names no device type; write \"/GPU:0\" or \"/CPU:0\"");
-  static_assert(error != name_error::no_slash,
-                "locus: the device name does not begin with a slash; write \"/GPU:0\" or \"GPU:0\"");
+  static_assert(
+      error != name_error::no_slash,
+      "locus: the device name does not begin with a slash; write \"/GPU:0\" or \"GPU:0\"");
   static_assert(error != name_error::bad_part,
                 "locus: the device name has an unknown part; write \"/device:GPU:0\"");
-  static_assert(error != name_error::bad_value,
-                "locus: the device name has a part without a proper value; write \"/device:GPU:0\"");
+  static_assert(
+      error != name_error::bad_value,
+      "locus: the device name has a part without a proper value; write \"/device:GPU:0\"");
   static_assert(error != name_error::bad_number,
                 "locus: the device name has an ordinal that is no number from 0; write \"/GPU:0\"");
   static_assert(error != name_error::unknown_type,
@@ -226,7 +232,8 @@ constexpr text_buffer<N>& operator<<(text_buffer<N>& out, place const& p) {
   return out << ")";
 }
 
-/// means: p is that one device, in any spelling     fails: a name that is none is an error, not false
+/// means: p is that one device, in any spelling     fails: a name that is none is an error, not
+/// false
 constexpr bool operator==(place const& p, std::string_view name) {
   auto const parsed = parse_device(name);
   if (parsed.error != name_error::none)

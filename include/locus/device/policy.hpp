@@ -35,11 +35,13 @@ struct GpuDevice {
 namespace detail {
 template <class... Devices>
 consteval place list_place() {
-  static_assert(sizeof...(Devices) >= 1, "locus: a device list is empty; write Mirrored<GpuDevice<0>>");
+  static_assert(sizeof...(Devices) >= 1,
+                "locus: a device list is empty; write Mirrored<GpuDevice<0>>");
   static_assert(sizeof...(Devices) <= std::size_t(max_devices),
                 "locus: a device list holds at most 8 devices; use more processes for more");
-  static_assert((single_device<Devices> && ...),
-                "locus: a device list names single devices; write Mirrored<GpuDevice<0>, GpuDevice<1>>");
+  static_assert(
+      (single_device<Devices> && ...),
+      "locus: a device list names single devices; write Mirrored<GpuDevice<0>, GpuDevice<1>>");
   place p;
   bool distinct = true;
   ((distinct = distinct && !p.devices.contains(Devices::value.at(0)),
@@ -58,11 +60,12 @@ struct Mirrored {
   static constexpr place value = detail::list_place<Devices...>().mirrored();
 };
 
-/// means: piece k of the value on the k-th device: rows [k p, min(n, (k+1) p)) of its axis, p = ceil(n/R)
-/// shape: extents are those of the whole value
+/// means: piece k of the value on the k-th device: rows [k p, min(n, (k+1) p)) of its axis, p =
+/// ceil(n/R) shape: extents are those of the whole value
 template <int Axis, class... Devices>
 struct Sharded {
-  static_assert(Axis >= 0 && Axis < 6, "locus: the axis of Sharded is 0 to 5; write Sharded<0, ...>");
+  static_assert(Axis >= 0 && Axis < 6,
+                "locus: the axis of Sharded is 0 to 5; write Sharded<0, ...>");
   static_assert(!detail::list_place<Devices...>().is_nowhere(),
                 "locus: a device stands twice in a device list; name each device once");
   static constexpr place value = detail::list_place<Devices...>().sharded(Axis);
@@ -70,33 +73,38 @@ struct Sharded {
 
 namespace detail {
 
-// From a value back to the type that users know. The value comes as static member `value` of a type:
-// g++ 12 crashes where a class-type template parameter is used inside another template argument.
+// From a value back to the type that users know. The value comes as static member `value` of a
+// type: g++ 12 crashes where a class-type template parameter is used inside another template
+// argument.
 template <int Code>
 consteval auto policy_of_code() {
   constexpr device d = device::from_code(Code);
-  if constexpr (d.is_gpu()) return std::type_identity<GpuDevice<d.ordinal()>>{};
-  else return std::type_identity<Cpu<d.is_none() ? 0 : d.ordinal()>>{};
+  if constexpr (d.is_gpu())
+    return std::type_identity<GpuDevice<d.ordinal()>>{};
+  else
+    return std::type_identity<Cpu<d.is_none() ? 0 : d.ordinal()>>{};
 }
-template <class Has, std::size_t I>
-using device_at = typename decltype(policy_of_code<Has::value.at(int(I)).code()>())::type;
+template <class Has, std::size_t Idx>
+using device_at = typename decltype(policy_of_code<Has::value.at(int(Idx)).code()>())::type;
 
-template <class Has, std::size_t... I>
-consteval auto policy_of_place(std::index_sequence<I...>) {
+template <class Has, std::size_t... Idx>
+consteval auto policy_of_place(std::index_sequence<Idx...>) {
   constexpr place p = Has::value;
-  if constexpr (p.is_single()) return std::type_identity<device_at<Has, 0>>{};
-  else if constexpr (p.is_mirrored()) return std::type_identity<Mirrored<device_at<Has, I>...>>{};
+  if constexpr (p.is_single())
+    return std::type_identity<device_at<Has, 0>>{};
+  else if constexpr (p.is_mirrored())
+    return std::type_identity<Mirrored<device_at<Has, Idx>...>>{};
   else if constexpr (p.is_sharded())
-    return std::type_identity<Sharded<int(p.axis), device_at<Has, I>...>>{};
-  else static_assert(always_false<Has>, "locus: name the policy of the new distribution here");
+    return std::type_identity<Sharded<int(p.axis), device_at<Has, Idx>...>>{};
+  else
+    static_assert(always_false<Has>, "locus: name the policy of the new distribution here");
 }
 
 }  // namespace detail
 
 /// means: the policy type whose place is Has::value
 template <class Has>
-using policy_of_t =
-    typename decltype(detail::policy_of_place<Has>(
-        std::make_index_sequence<std::size_t(Has::value.count())>{}))::type;
+using policy_of_t = typename decltype(detail::policy_of_place<Has>(
+    std::make_index_sequence<std::size_t(Has::value.count())>{}))::type;
 
 }  // namespace locus

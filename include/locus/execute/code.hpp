@@ -22,7 +22,8 @@ struct graph_code {
   static constexpr int find_replicas() {
     int n = 1;
     for (step const& s : arrays.steps) n = s.where.count() > n ? s.where.count() : n;
-    for (int t = 0; t < transfers; ++t) n = arrays.transfers[t].arrives.count() > n ? arrays.transfers[t].arrives.count() : n;
+    for (int t = 0; t < transfers; ++t)
+      n = arrays.transfers[t].arrives.count() > n ? arrays.transfers[t].arrives.count() : n;
     return n;
   }
   static constexpr int replicas = find_replicas();
@@ -34,22 +35,26 @@ struct graph_code {
     slot slots[values + 1]{};
     shape extents[steps]{};
   };
-  template <int I>
+  template <int Idx>
   static constexpr void add_launch(tables& t) {
-    constexpr step const& s = arrays.steps[I];
-    if constexpr (s.region == I && s.kind != step_kind::concatenate && s.kind != step_kind::reshape)
-      t.launches[I] = &region_code<Graph, I>::run;
+    constexpr step const& s = arrays.steps[Idx];
+    if constexpr (s.region == Idx && s.kind != step_kind::concatenate &&
+                  s.kind != step_kind::reshape)
+      t.launches[Idx] = &region_code<Graph, Idx>::run;
   }
   template <int T>
   static constexpr void add_fold(tables& t) {
     constexpr transfer_kind how = arrays.transfers[T].how;
     constexpr int from = arrays.transfers[T].from;
-    if constexpr (how == transfer_kind::all_reduce || how == transfer_kind::reduce || how == transfer_kind::reduce_scatter)
+    if constexpr (how == transfer_kind::all_reduce || how == transfer_kind::reduce ||
+                  how == transfer_kind::reduce_scatter)
       t.folds[T] = &fold_replicas<arrays.steps[from].where.op, typename at_t<from, entries>::type>;
   }
   static constexpr tables make_tables() {
     tables t;
-    [&]<std::size_t... I>(std::index_sequence<I...>) { (add_launch<int(I)>(t), ...); }(std::make_index_sequence<steps>{});
+    [&]<std::size_t... Idx>(std::index_sequence<Idx...>) {
+      (add_launch<int(Idx)>(t), ...);
+    }(std::make_index_sequence<steps>{});
     [&]<std::size_t... T>(std::index_sequence<T...>) {
       (add_fold<int(T)>(t), ...);
     }(std::make_index_sequence<transfers>{});
@@ -98,8 +103,8 @@ struct graph_code {
     return count_plan(plan, extents, true);
   }
 
-  /// means: runs the plan: binds leaves and operations, asks for each root's destination, walks the actions
-  /// find_target(k, extents): the destination of root k, a target
+  /// means: runs the plan: binds leaves and operations, asks for each root's destination, walks the
+  /// actions find_target(k, extents): the destination of root k, a target
   template <class FindTarget, class... Es>
   static void run(FindTarget&& find_target, Es const&... es) {
     static_assert(require_plan<Graph>());
@@ -116,7 +121,8 @@ struct graph_code {
     if constexpr (!is_static) infer_extents(p.plan, extents, objects);
     shape const* const known = is_static ? p.extents : extents;
     target targets[sizeof...(Es)];
-    for (int k = 0; k < int(sizeof...(Es)); ++k) targets[k] = find_target(k, known[p.plan.roots[k].from]);
+    for (int k = 0; k < int(sizeof...(Es)); ++k)
+      targets[k] = find_target(k, known[p.plan.roots[k].from]);
     run_arrays const run_in{values_of, layouts, ready, known, slots, objects};
     bool const log = runtime::placement_log == log_frequency::every ||
                      (runtime::placement_log == log_frequency::once && !said);

@@ -16,8 +16,9 @@ template <class Text>
 Text& write_where(Text& out, logical_device const& d) {
   if (!d.name.is_gpu() || d.how != backing::host) return out << full_name{d.name};
   return out << full_name{cpu(0)} << " (asked for " << d.name << ": "
-             << (runtime::table.why_no_gpu == runtime::absence::none ? std::string_view("it is not there")
-                                                                     : sentence(runtime::table.why_no_gpu))
+             << (runtime::table.why_no_gpu == runtime::absence::none
+                     ? std::string_view("it is not there")
+                     : sentence(runtime::table.why_no_gpu))
              << ")";
 }
 
@@ -32,8 +33,9 @@ Text& write_where(Text& out, logical_device const& d) {
   }
   runtime::write_line(line);
 }
-[[gnu::cold]] inline void log_copy(transfer_kind how, step const& s, std::int64_t bytes, logical_device const& from,
-                     logical_device const& to, bool skipped) {
+[[gnu::cold]] inline void log_copy(transfer_kind how, step const& s, std::int64_t bytes,
+                                   logical_device const& from, logical_device const& to,
+                                   bool skipped) {
   log_line line;
   line << "Copying " << bytes << " bytes (" << name_of(how) << " of " << s.name << ") from device ";
   write_where(line, from) << " to device ";
@@ -41,17 +43,19 @@ Text& write_where(Text& out, logical_device const& d) {
   if (skipped) line << " (skipped: both are host memory)";
   runtime::write_line(line);
 }
-[[gnu::cold]] inline void log_collective(transfer_kind how, plan_view const& p, short bucket, place const& over, std::string_view algorithm,
-                           std::int64_t bytes) {
+[[gnu::cold]] inline void log_collective(transfer_kind how, plan_view const& p, short bucket,
+                                         place const& over, std::string_view algorithm,
+                                         std::int64_t bytes) {
   log_line line;
   int tensors = 0;
   for (transfer const& t : p.transfers) tensors += t.bucket == bucket && bucket >= 0;
-  line << "Collective " << name_of(how) << " of " << (tensors ? tensors : 1) << " tensors, " << bytes << " bytes, over "
-       << over.count() << " devices (";
+  line << "Collective " << name_of(how) << " of " << (tensors ? tensors : 1) << " tensors, "
+       << bytes << " bytes, over " << over.count() << " devices (";
   for (int r = 0; r < over.count(); ++r) line << (r ? " " : "") << over.at(r);
   runtime::write_line(line << "), by " << algorithm);
 }
-[[gnu::cold]] inline void log_creation(std::string_view type, shape const& extents, place const& where) {
+[[gnu::cold]] inline void log_creation(std::string_view type, shape const& extents,
+                                       place const& where) {
   log_line line;
   runtime::write_line(line << "Creating a Tensor of " << type << extents << " on " << where);
 }

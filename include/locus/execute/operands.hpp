@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a region reads and over which space it runs, as a table; and where its operands lie in a run.
+// What a region reads and over which space it runs, as a table; and where its operands lie in a
+// run.
 #pragma once
 #include <locus/execute/program.hpp>  // frame
 #include <locus/execute/values.hpp>   // local_extents
@@ -67,7 +68,9 @@ namespace detail {
 constexpr region_facts facts_of_region(plan_view const& p, short root) {
   region_facts f;
   f.root = root;
-  auto place_of = [&](edge const& e) { return e.by >= 0 ? p.transfers[e.by].arrives : p.steps[e.from].where; };
+  auto place_of = [&](edge const& e) {
+    return e.by >= 0 ? p.transfers[e.by].arrives : p.steps[e.from].where;
+  };
   for (short i = 0; i <= root; ++i) {
     step const& s = p.steps[i];
     if (s.region != root) continue;
@@ -77,7 +80,9 @@ constexpr region_facts facts_of_region(plan_view const& p, short root) {
     for (edge const& e : p.operands(s)) {
       step const& o = p.steps[e.from];
       short const value = e.by >= 0 ? static_cast<short>(p.steps.count + e.by) : e.from;
-      if (o.kind == step_kind::scalar || (o.region == root && e.by < 0) || f.number_of(value, at) >= 0) continue;
+      if (o.kind == step_kind::scalar || (o.region == root && e.by < 0) ||
+          f.number_of(value, at) >= 0)
+        continue;
       f.inputs[f.input_count++] = {value, e.from, at, o.kind == step_kind::index, place_of(e)};
     }
   }
@@ -85,7 +90,8 @@ constexpr region_facts facts_of_region(plan_view const& p, short root) {
   f.space_step = root, f.space_place = p.steps[root].where;
   if (f.fold_count == 0) return f;
   step const& fold = p.steps[f.folds[0]];
-  f.axes = fold.axes, f.keeps = fold.keep, f.rows_place = fold.where, f.ranks = fold.combines == reduction::first_max;
+  f.axes = fold.axes, f.keeps = fold.keep, f.rows_place = fold.where,
+  f.ranks = fold.combines == reduction::first_max;
   if (!f.elementwise_end) {
     edge const& e = p.operands(fold)[0];
     f.space_step = e.from, f.space_place = place_of(e);
@@ -96,7 +102,8 @@ constexpr region_facts facts_of_region(plan_view const& p, short root) {
 /// means: where the operands of a region lie on one replica, in terms of the region's space
 class operand_placer {
  public:
-  operand_placer(frame const& f, region_facts const& facts, int replica) : f_(f), g_(facts), replica_(replica) {
+  operand_placer(frame const& f, region_facts const& facts, int replica)
+      : f_(f), g_(facts), replica_(replica) {
     shape const& whole = f.extents[g_.space_step];
     over.rank = whole.rank, over.axes = g_.axes;
     local_extents(whole, g_.space_place, replica, over.extent);
@@ -104,14 +111,16 @@ class operand_placer {
   /// element inputs, (the elements' numbers,) row inputs, the output
   void place_all(kernel::access* to) const {
     for (int k = 0; k < g_.input_count; ++k)
-      if (g_.inputs[k].at == level::element) *to++ = input(g_.inputs[k], over.rank, over.extent, g_.space_place);
+      if (g_.inputs[k].at == level::element)
+        *to++ = input(g_.inputs[k], over.rank, over.extent, g_.space_place);
     if (g_.ranks) *to++ = number_in_fold();
     if (g_.fold_count > 0) {
       shape const& rows = f_.extents[g_.folds[0]];
       std::int64_t extents[max_rank];
       local_extents(rows, g_.rows_place, replica_, extents);
       for (int k = 0; k < g_.input_count; ++k)
-        if (g_.inputs[k].at == level::row) *to++ = spread(input(g_.inputs[k], rows.rank, extents, g_.rows_place));
+        if (g_.inputs[k].at == level::row)
+          *to++ = spread(input(g_.inputs[k], rows.rank, extents, g_.rows_place));
     }
     *to = g_.fold_count > 0 && !g_.elementwise_end ? spread(output()) : output();
   }
@@ -119,13 +128,15 @@ class operand_placer {
 
  private:
   /// an operand right aligned to a space of `rank` axes and those extents, at `where`
-  kernel::access input(region_input const& in, int rank, std::int64_t const* extents, place const& where) const {
+  kernel::access input(region_input const& in, int rank, std::int64_t const* extents,
+                       place const& where) const {
     kernel::access a;
     shape const& whole = f_.extents[in.from];
     int const element_bytes = f_.of->plan.steps[in.from].element_bytes;
     std::int64_t index_strides[max_rank];
     std::int64_t const *own = whole.extent, *strides = index_strides;
-    if (in.is_index) row_major(whole, index_strides);
+    if (in.is_index)
+      row_major(whole, index_strides);
     else {
       local_value const& v = f_.value(in.value, replica_);
       a.data = v.data, own = v.extents, strides = v.strides;
@@ -135,11 +146,14 @@ class operand_placer {
       bool const stretched = own[d] == 1 && extents[shift + d] != 1;
       a.stride[shift + d] = stretched ? 0 : strides[d];
       // a whole operand beside pieces: this replica reads its piece
-      bool const cut = where.is_sharded() && where.axis == shift + d && !in.where.is_sharded() && whole.extent[d] != 1;
+      bool const cut = where.is_sharded() && where.axis == shift + d && !in.where.is_sharded() &&
+                       whole.extent[d] != 1;
       if (!cut) continue;
       std::int64_t const begin = piece_begin(whole.extent[d], where.count(), replica_) * strides[d];
-      if (in.is_index) a.base += begin;
-      else if (a.data) a.data = static_cast<char*>(a.data) + begin * element_bytes;
+      if (in.is_index)
+        a.base += begin;
+      else if (a.data)
+        a.data = static_cast<char*>(a.data) + begin * element_bytes;
     }
     return a;
   }

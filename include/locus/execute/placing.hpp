@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory of one run: an arena on each device, and for each value of the plan where it lies.
 #pragma once
-#include <locus/backend/devices.hpp>   // find_device, allocate, release
-#include <locus/core/array.hpp>        // dynamic_array
-#include <locus/execute/program.hpp>   // program, run_arrays, target
-#include <locus/execute/values.hpp>    // dense_value, view_value
-#include <locus/plan/infer.hpp>        // require_elements
-#include <locus/plan/memory.hpp>       // lay_out, arena_bytes
+#include <locus/backend/devices.hpp>  // find_device, allocate, release
+#include <locus/core/array.hpp>       // dynamic_array
+#include <locus/execute/program.hpp>  // program, run_arrays, target
+#include <locus/execute/values.hpp>   // dense_value, view_value
+#include <locus/plan/infer.hpp>       // require_elements
+#include <locus/plan/memory.hpp>      // lay_out, arena_bytes
 
 namespace locus::detail {
 
@@ -17,7 +17,8 @@ class placing {
   placing(placing const&) = delete;
   /// temporaries go back in the order of their device's queue
   ~placing() {
-    for (int i = 0; i < arena_count_; ++i) runtime::release(*arenas_[i].on, arenas_[i].base, arenas_[i].bytes);
+    for (int i = 0; i < arena_count_; ++i)
+      runtime::release(*arenas_[i].on, arenas_[i].base, arenas_[i].bytes);
     release_extra();
   }
 
@@ -28,20 +29,29 @@ class placing {
     std::int64_t bytes;
   };
 
-  // ---- what a value is -------------------------------------------------------------------------------
+  // ---- what a value is
+  // -------------------------------------------------------------------------------
   int index(int v, int r) const { return v * p_.replicas + r; }
   local_value& value(int v, int r) { return a_.values[index(v, r)]; }
   local_value const& value(int v, int r) const { return a_.values[index(v, r)]; }
   bool is_step(int v) const { return v < plan_.steps.count; }
-  int value_of(transfer const& t) const { return plan_.steps.count + static_cast<int>(&t - plan_.transfers.first); }
+  int value_of(transfer const& t) const {
+    return plan_.steps.count + static_cast<int>(&t - plan_.transfers.first);
+  }
   int value_of(edge const& e) const { return e.by >= 0 ? plan_.steps.count + e.by : e.from; }
-  step const& source_of(int v) const { return plan_.steps[is_step(v) ? v : plan_.transfers[v - plan_.steps.count].from]; }
-  shape const& whole_of(int v) const { return extents_[is_step(v) ? v : plan_.transfers[v - plan_.steps.count].from]; }
+  step const& source_of(int v) const {
+    return plan_.steps[is_step(v) ? v : plan_.transfers[v - plan_.steps.count].from];
+  }
+  shape const& whole_of(int v) const {
+    return extents_[is_step(v) ? v : plan_.transfers[v - plan_.steps.count].from];
+  }
   int rank_of(int v) const { return whole_of(v).rank; }
   place const& place_of(int v) const {
     return is_step(v) ? plan_.steps[v].where : plan_.transfers[v - plan_.steps.count].arrives;
   }
-  byte_range bytes_of(int v, int r) const { return range_of(value(v, r), rank_of(v), source_of(v).element_bytes); }
+  byte_range bytes_of(int v, int r) const {
+    return range_of(value(v, r), rank_of(v), source_of(v).element_bytes);
+  }
 
   static bool on_host(device d) { return runtime::find_device(d).how == backing::host; }
   static bool all_on_host(place const& p) {
@@ -50,7 +60,8 @@ class placing {
     return true;
   }
 
-  // ---- before the first step -------------------------------------------------------------------------
+  // ---- before the first step
+  // -------------------------------------------------------------------------
   void check_extents() const {
     require_elements(plan_, extents_);
     for (int k = 0; k < plan_.roots.count; ++k)
@@ -78,7 +89,8 @@ class placing {
       }
       short const from = plan_.operands(s)[0].from;
       for (int r = 0; r < s.where.count(); ++r)
-        value(i, r) = view_value(plan_, i, r, value(from, r), extents_, a_.objects, a_.layouts[index(i, r)]);
+        value(i, r) =
+            view_value(plan_, i, r, value(from, r), extents_, a_.objects, a_.layouts[index(i, r)]);
     }
     for (transfer const& t : plan_.transfers) place_arrival(t);
   }
@@ -106,7 +118,8 @@ class placing {
     for (int i = 0; i < arena_count_; ++i)
       if (arenas_[i].on == &d) return;
     std::int64_t const bytes = arena_bytes(plan_, slots_, name);
-    arenas_[arena_count_] = {&d, static_cast<char*>(runtime::allocate(d, bytes, "the temporaries of a plan")), bytes};
+    arenas_[arena_count_] = {
+        &d, static_cast<char*>(runtime::allocate(d, bytes, "the temporaries of a plan")), bytes};
     ++arena_count_;
   }
   void* in_arena(device name, std::int64_t offset) const {
@@ -129,14 +142,16 @@ class placing {
     place const& where = place_of(v);
     int const k = root_of_value(v);
     bool const direct = k >= 0 && may_write_directly(v, k);
-    std::int64_t const bytes = k >= 0 && !direct ? local_bytes(whole_of(v), source_of(v).element_bytes, where) : 0;
+    std::int64_t const bytes =
+        k >= 0 && !direct ? local_bytes(whole_of(v), source_of(v).element_bytes, where) : 0;
     for (int r = 0; r < where.count(); ++r) {
       if (direct) {
         value(v, r) = targets_[k].locals[r];
         continue;
       }
       void* const data = k < 0 ? in_arena(where.at(r), slots_[v].offset)
-                               : extra_memory(runtime::find_device(where.at(r)), bytes, "a result that overlaps with an operand");
+                               : extra_memory(runtime::find_device(where.at(r)), bytes,
+                                              "a result that overlaps with an operand");
       value(v, r) = dense_value(data, whole_of(v), where, r, a_.layouts[index(v, r)]);
     }
   }
@@ -147,7 +162,8 @@ class placing {
     auto keep = [&](int r, int source) { value(v, r) = value(me.from, source); };
     if (me.how == transfer_kind::slice) {
       for (int r = 0; r < me.arrives.count(); ++r)
-        value(v, r) = piece_of(value(me.from, r), rank, me.arrives, r, extents_[me.from], s.element_bytes, a_.layouts[index(v, r)]);
+        value(v, r) = piece_of(value(me.from, r), rank, me.arrives, r, extents_[me.from],
+                               s.element_bytes, a_.layouts[index(v, r)]);
       return;
     }
     if (me.how == transfer_kind::first_replica && s.where.devices.contains(me.arrives.at(0)))
@@ -157,7 +173,8 @@ class placing {
       return;
     }
     // both sides are host memory and nobody writes what arrives: the value stays where it is
-    bool const whole = me.how == transfer_kind::copy || me.how == transfer_kind::broadcast || me.how == transfer_kind::first_replica;
+    bool const whole = me.how == transfer_kind::copy || me.how == transfer_kind::broadcast ||
+                       me.how == transfer_kind::first_replica;
     if (whole && !result && all_on_host(s.where) && all_on_host(me.arrives)) {
       for (int r = 0; r < me.arrives.count(); ++r) keep(r, 0);
       return;
@@ -169,27 +186,33 @@ class placing {
       for (int a = 0; a < rank; ++a) a_.layouts[index(v, r)].strides[a] = source.strides[a];
   }
 
-  // ---- may a result be written where it belongs, or does something still read there? -----------------
+  // ---- may a result be written where it belongs, or does something still read there?
+  // -----------------
   /// the kernel that ends in step i reads `leaf` only at the index it writes
   bool reads_same_index(short i, short leaf) const {
     step const& ends = plan_.steps[i];
     if (ends.kind != step_kind::map && ends.kind != step_kind::reduce) return false;
     bool has_fold = false;
-    for (short k = 0; k < plan_.steps.count; ++k) has_fold |= plan_.steps[k].region == i && plan_.levels[k] == level::fold;
-    bool const rows_end = has_fold && plan_.levels[i] != level::element;  // before the end whole rows are read
+    for (short k = 0; k < plan_.steps.count; ++k)
+      has_fold |= plan_.steps[k].region == i && plan_.levels[k] == level::fold;
+    bool const rows_end =
+        has_fold && plan_.levels[i] != level::element;  // before the end whole rows are read
     for (short k = 0; k < plan_.steps.count; ++k) {
       if (plan_.steps[k].region != i) continue;
       for (edge const& e : plan_.operands(plan_.steps[k])) {
         if (memory_of(plan_, e.from) != leaf) continue;
-        if (e.from != leaf || e.by >= 0 || (rows_end && plan_.levels[k] != level::row)) return false;
+        if (e.from != leaf || e.by >= 0 || (rows_end && plan_.levels[k] != level::row))
+          return false;
       }
     }
     return true;
   }
   short last_read_of(short leaf) const {
     short last = slots_[leaf].last_read;
-    for (transfer const& t : plan_.transfers)  // a copy may be skipped: then its readers read the leaf
-      if (memory_of(plan_, t.from) == leaf && slots_[value_of(t)].last_read > last) last = slots_[value_of(t)].last_read;
+    for (transfer const& t :
+         plan_.transfers)  // a copy may be skipped: then its readers read the leaf
+      if (memory_of(plan_, t.from) == leaf && slots_[value_of(t)].last_read > last)
+        last = slots_[value_of(t)].last_read;
     return last;
   }
   bool may_write_directly(int v, int k) const {
@@ -197,7 +220,8 @@ class placing {
     place const& where = place_of(v);
     if (!(where.devices == to.where.devices)) return false;
     int const rank = rank_of(v);
-    bool const kernel_writes = is_step(v) && plan_.steps[v].kind != step_kind::concatenate && plan_.steps[v].kind != step_kind::reshape;
+    bool const kernel_writes = is_step(v) && plan_.steps[v].kind != step_kind::concatenate &&
+                               plan_.steps[v].kind != step_kind::reshape;
     for (int r = 0; r < where.count() && !kernel_writes; ++r)
       if (!is_dense(to.locals[r], rank)) return false;
     if (!p_.may_alias || to.no_alias || to.fresh) return true;
@@ -213,7 +237,8 @@ class placing {
       for (int b = 0; b < place_of(v).count(); ++b) {
         if (!bytes_of(leaf, a).overlaps(range_of(to.locals[b], rank, element_bytes))) continue;
         bool const in_place = read == written && is_step(v) && extents_[leaf].rank == rank &&
-                              same_layout(value(leaf, a), to.locals[b], rank) && reads_same_index(static_cast<short>(v), leaf);
+                              same_layout(value(leaf, a), to.locals[b], rank) &&
+                              reads_same_index(static_cast<short>(v), leaf);
         if (!in_place) return false;
       }
     return true;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program: the constant plan of a graph with one function for each kernel, and the frame of one run.
+// A program: the constant plan of a graph with one function for each kernel, and the frame of one
+// run.
 #pragma once
 #include <locus/backend/seam.hpp>  // launch_site
 #include <locus/expr/builder.hpp>  // local_value
@@ -23,13 +24,13 @@ struct launch {
 /// means: what the run-time loop walks; one constant for each graph
 struct program {
   plan_view plan{};
-  array_view<slot> slots{};       // with static extents
-  shape const* extents = nullptr; // with static extents, else null
-  int replicas = 1;               // of the widest device list
-  void (*const* launches)(launch const&) = nullptr;                          // [step]
+  array_view<slot> slots{};                          // with static extents
+  shape const* extents = nullptr;                    // with static extents, else null
+  int replicas = 1;                                  // of the widest device list
+  void (*const* launches)(launch const&) = nullptr;  // [step]
   void (*const* folds)(launch_site const&, replica_terms const&) = nullptr;  // [transfer]
   bool may_alias = false;
-  tally planned{};                // with static extents
+  tally planned{};  // with static extents
 };
 
 /// Extents and strides of one local value.

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the steps of a region to one kernel: which values it reads at which level, and its functor as a
-// tree. The only place where steps become types again.
+// From the steps of a region to one kernel: which values it reads at which level, and its functor
+// as a tree. The only place where steps become types again.
 #pragma once
-#include <locus/backend/devices.hpp>  // on_side
+#include <locus/backend/devices.hpp>   // on_side
+#include <locus/backend/work.hpp>      // map_work, reduce_work, rows_work, matmul_work
 #include <locus/execute/operands.hpp>  // region_facts, operand_placer
 #include <locus/execute/program.hpp>   // launch, frame
-#include <locus/execute/values.hpp>   // local_extents
-#include <locus/backend/work.hpp>     // map_work, reduce_work, rows_work, matmul_work
-#include <locus/kernel/reducer.hpp>   // reducer, with_index_fn
-#include <locus/kernel/stage.hpp>     // stage, apply
-#include <locus/plan/graph.hpp>       // unchecked_plan, flattened
+#include <locus/execute/values.hpp>    // local_extents
+#include <locus/kernel/reducer.hpp>    // reducer, with_index_fn
+#include <locus/kernel/stage.hpp>      // stage, apply
+#include <locus/plan/graph.hpp>        // unchecked_plan, flattened
 
 namespace locus {
 inline namespace LOCUS_MODE {
@@ -24,18 +24,23 @@ struct region_code {
   static constexpr plan_view p = arrays.view();
   using entries = typename flattened<Graph>::entries;
   static constexpr int steps = flattened<Graph>::steps;
-  template <int I>
-  using type_of = typename at_t<I, entries>::type;
-  template <int I>
-  using op_of = typename at_t<I, entries>::op;
+  template <int Idx>
+  using type_of = typename at_t<Idx, entries>::type;
+  template <int Idx>
+  using op_of = typename at_t<Idx, entries>::op;
 
-  static constexpr short value_of(edge const& e) { return e.by >= 0 ? static_cast<short>(steps + e.by) : e.from; }
+  static constexpr short value_of(edge const& e) {
+    return e.by >= 0 ? static_cast<short>(steps + e.by) : e.from;
+  }
   static constexpr bool is_member(short i) { return p.steps[i].region == Root; }
-  static constexpr level level_read_by(short i) { return p.levels[i] == level::row ? level::row : level::element; }
+  static constexpr level level_read_by(short i) {
+    return p.levels[i] == level::row ? level::row : level::element;
+  }
 
   static constexpr region_facts facts = facts_of_region(p, Root);
 
-  // ---- stages: a fold's operand, what follows folds row by row, or the elements at the end ------------
+  // ---- stages: a fold's operand, what follows folds row by row, or the elements at the end
+  // ------------
   /// which members a stage computes from `top`, and how many of them read each
   struct stage_facts {
     bool in[steps]{};
@@ -69,32 +74,38 @@ struct region_code {
   static void const* object(frame const& f, int i) { return f.objects[i]; }
 
   /// the functor of step I of the stage that ends in Top
-  template <int Top, int I>
+  template <int Top, int Idx>
   static auto functor_of(frame const& f) {
-    using F = typename op_of<I>::functor;
-    if constexpr (std::is_empty_v<F>) return F{};
-    else return static_cast<op_of<I> const*>(object(f, I))->f;
+    using F = typename op_of<Idx>::functor;
+    if constexpr (std::is_empty_v<F>)
+      return F{};
+    else
+      return static_cast<op_of<Idx> const*>(object(f, Idx))->f;
   }
   /// the tree of what step I's operand K is
-  template <int Top, int I, int K>
+  template <int Top, int Idx, int K>
   static auto operand(frame const& f) {
-    constexpr edge e = p.edges[p.steps[I].first_edge + K];
+    constexpr edge e = p.edges[p.steps[Idx].first_edge + K];
     constexpr int from = e.from;
     using T = type_of<from>;
-    constexpr level at = level_read_by(I);
+    constexpr level at = level_read_by(Idx);
     if constexpr (p.steps[from].kind == step_kind::scalar)
       return kernel::constant<T>{static_cast<op_of<from> const*>(object(f, from))->value};
-    else if constexpr (!is_member(from) || e.by >= 0) return kernel::input<facts.number_of(value_of(e), at), T>{};
-    else if constexpr (p.levels[from] == level::fold) return kernel::fold_value<facts.fold_number(from), T>{};
-    else if constexpr (stage_of<Top>.slot_of(from) >= 0) return kernel::slot_value<stage_of<Top>.slot_of(from), T>{};
-    else return tree<Top, from>(f);
+    else if constexpr (!is_member(from) || e.by >= 0)
+      return kernel::input<facts.number_of(value_of(e), at), T>{};
+    else if constexpr (p.levels[from] == level::fold)
+      return kernel::fold_value<facts.fold_number(from), T>{};
+    else if constexpr (stage_of<Top>.slot_of(from) >= 0)
+      return kernel::slot_value<stage_of<Top>.slot_of(from), T>{};
+    else
+      return tree<Top, from>(f);
   }
   /// the tree of a member step
-  template <int Top, int I>
+  template <int Top, int Idx>
   static auto tree(frame const& f) {
     return [&]<std::size_t... K>(std::index_sequence<K...>) {
-      return apply_of<type_of<I>>(functor_of<Top, I>(f), operand<Top, I, int(K)>(f)...);
-    }(std::make_index_sequence<std::size_t(p.steps[I].arity)>{});
+      return apply_of<type_of<Idx>>(functor_of<Top, Idx>(f), operand<Top, Idx, int(K)>(f)...);
+    }(std::make_index_sequence<std::size_t(p.steps[Idx].arity)>{});
   }
   template <class T, class F, class... Args>
   static auto apply_of(F functor, Args... args) {
@@ -104,7 +115,8 @@ struct region_code {
   static auto stage_from(Top top, Slots... slots) {
     return kernel::stage<type_list<Slots...>, type_list<Top>>{make_pack(slots...), make_pack(top)};
   }
-  /// the stage whose result is the tree `top`; its slots are those of the stage that ends in step Top
+  /// the stage whose result is the tree `top`; its slots are those of the stage that ends in step
+  /// Top
   template <int Top, class Tree>
   static auto with_slots(frame const& f, Tree top) {
     return [&]<std::size_t... S>(std::index_sequence<S...>) {
@@ -112,12 +124,15 @@ struct region_code {
     }(std::make_index_sequence<std::size_t(stage_of<Top>.slot_count)>{});
   }
 
-  // ---- operands --------------------------------------------------------------------------------------
+  // ---- operands
+  // --------------------------------------------------------------------------------------
   template <int K, level At>
   static auto input_kind() {
     constexpr region_input in = facts.nth(K, At);
-    if constexpr (in.is_index) return kernel::own_offset{};
-    else return kernel::elements_of<type_of<in.from>>{};
+    if constexpr (in.is_index)
+      return kernel::own_offset{};
+    else
+      return kernel::elements_of<type_of<in.from>>{};
   }
   template <level At, std::size_t... K>
   static auto input_kinds(std::index_sequence<K...>) {
@@ -129,11 +144,13 @@ struct region_code {
   template <class Work>
   static void send(launch const& what, Work const& work) {
     static_assert(!Work::has_cuda_kernel || std::is_trivially_copyable_v<Work>,
-                  "locus: a functor that runs on GPUs is copied as bytes; capture values, not owners of memory");
+                  "locus: a functor that runs on GPUs is copied as bytes; capture values, not "
+                  "owners of memory");
     on_side(what.site.on->how, [&](auto side) { side.run(what.site, work); });
   }
 
-  // ---- the kinds of kernels ----------------------------------------------------------------------------
+  // ---- the kinds of kernels
+  // ----------------------------------------------------------------------------
   template <class Work>
   static void place_and_send(launch const& what, Work& work) {
     operand_placer const placer(*what.of, facts, what.replica);
@@ -143,56 +160,67 @@ struct region_code {
   }
   static void run_map(launch const& what) {
     auto stage = with_slots<Root>(*what.of, tree<Root, Root>(*what.of));
-    map_work<decltype(stage), kinds<level::element>, type_list<type_of<Root>>, facts.all_on_gpu> work{stage, {}, {}};
+    map_work<decltype(stage), kinds<level::element>, type_list<type_of<Root>>, facts.all_on_gpu>
+        work{stage, {}, {}};
     place_and_send(what, work);
   }
 
-  static constexpr edge fold_edge(int fold) { return p.edges[p.steps[facts.folds[fold]].first_edge]; }
+  static constexpr edge fold_edge(int fold) {
+    return p.edges[p.steps[facts.folds[fold]].first_edge];
+  }
   template <int Fold>
   using operand_type = type_of<fold_edge(Fold).from>;
   template <int Fold>
-  using reducer_of = kernel::reducer<p.steps[facts.folds[Fold]].combines,
-                                     std::conditional_t<facts.ranks, ranked<operand_type<Fold>>, operand_type<Fold>>>;
+  using reducer_of = kernel::reducer<
+      p.steps[facts.folds[Fold]].combines,
+      std::conditional_t<facts.ranks, ranked<operand_type<Fold>>, operand_type<Fold>>>;
   /// the stage that computes what a fold combines
   template <int Fold>
   static auto fold_stage(frame const& f) {
     constexpr int step = facts.folds[Fold];
     constexpr edge e = fold_edge(Fold);
-    constexpr int top = is_member(e.from) && e.by < 0 && p.levels[e.from] != level::fold ? int(e.from) : step;
+    constexpr int top =
+        is_member(e.from) && e.by < 0 && p.levels[e.from] != level::fold ? int(e.from) : step;
     auto values = operand<top, step, 0>(f);
     if constexpr (facts.ranks)
       return with_slots<top>(f, apply_of<ranked<operand_type<Fold>>>(
                                     kernel::with_index_fn{}, values,
                                     kernel::input<facts.count(level::element), std::int64_t>{}));
-    else return with_slots<top>(f, values);
+    else
+      return with_slots<top>(f, values);
   }
   /// what follows the folds
   static auto end_stage(frame const& f) {
     if constexpr (p.levels[Root] == level::fold)
       return with_slots<Root>(f, kernel::fold_value<facts.fold_number(Root), type_of<Root>>{});
-    else return with_slots<Root>(f, tree<Root, Root>(f));
+    else
+      return with_slots<Root>(f, tree<Root, Root>(f));
   }
   /// a mean divides by the elements of the whole fold, over all replicas; other folds: -1
   template <int Fold>
   static double mean_count(frame const& f) {
     constexpr int step = facts.folds[Fold];
-    if constexpr (!op_of<step>::averages) return -1;
+    if constexpr (!op_of<step>::averages)
+      return -1;
     else {
       shape const& from = f.extents[fold_edge(Fold).from];
       double n = 1;
-      for (int d = 0; d < from.rank; ++d) n *= has_axis(p.steps[step].axes, d) ? static_cast<double>(from.extent[d]) : 1;
+      for (int d = 0; d < from.rank; ++d)
+        n *= has_axis(p.steps[step].axes, d) ? static_cast<double>(from.extent[d]) : 1;
       return n;
     }
   }
-  using fold_inputs = std::conditional_t<facts.ranks, concatenate_t<kinds<level::element>, type_list<kernel::own_offset>>,
-                                         kinds<level::element>>;
+  using fold_inputs =
+      std::conditional_t<facts.ranks,
+                         concatenate_t<kinds<level::element>, type_list<kernel::own_offset>>,
+                         kinds<level::element>>;
 
   static void run_reduce(launch const& what) {
     frame const& f = *what.of;
     auto stage = fold_stage<0>(f);
     auto rest = end_stage(f);
-    reduce_work<reducer_of<0>, decltype(stage), decltype(rest), fold_inputs, kinds<level::row>, type_list<type_of<Root>>,
-                facts.all_on_gpu>
+    reduce_work<reducer_of<0>, decltype(stage), decltype(rest), fold_inputs, kinds<level::row>,
+                type_list<type_of<Root>>, facts.all_on_gpu>
         work{stage, rest, mean_count<0>(f), {}, {}};
     place_and_send(what, work);
   }
@@ -202,15 +230,18 @@ struct region_code {
     shape const& from = f.extents[fold_edge(Fold).from];
     std::int64_t extents[max_rank];
     constexpr edge e = fold_edge(Fold);
-    local_extents(from, e.by >= 0 ? p.transfers[e.by].arrives : p.steps[e.from].where, replica, extents);
-    return host::row_fold<reducer_of<Fold>, decltype(stage)>{stage, extents[from.rank - 1], mean_count<Fold>(f)};
+    local_extents(from, e.by >= 0 ? p.transfers[e.by].arrives : p.steps[e.from].where, replica,
+                  extents);
+    return host::row_fold<reducer_of<Fold>, decltype(stage)>{stage, extents[from.rank - 1],
+                                                             mean_count<Fold>(f)};
   }
   static void run_rows(launch const& what) {
     [&]<std::size_t... F>(std::index_sequence<F...>) {
       frame const& f = *what.of;
       auto last = end_stage(f);
-      rows_work<facts.elementwise_end, type_list<decltype(row_fold_of<int(F)>(f, 0))...>, decltype(last),
-                kinds<level::element>, kinds<level::row>, type_list<type_of<Root>>, facts.all_on_gpu>
+      rows_work<facts.elementwise_end, type_list<decltype(row_fold_of<int(F)>(f, 0))...>,
+                decltype(last), kinds<level::element>, kinds<level::row>, type_list<type_of<Root>>,
+                facts.all_on_gpu>
           work{make_pack(row_fold_of<int(F)>(f, what.replica)...), last, {}, {}};
       place_and_send(what, work);
     }(std::make_index_sequence<std::size_t(facts.fold_count)>{});
@@ -222,15 +253,20 @@ struct region_code {
       return kernel::matrix{v.data, v.extents[0], v.extents[1], v.strides[0], v.strides[1]};
     };
     array_view<edge> const e = p.operands(p.steps[Root]);
-    send(what, matmul_work<T>{matrix_of(f.value(Root, what.replica)), matrix_of(f.value(value_of(e[0]), what.replica)),
+    send(what, matmul_work<T>{matrix_of(f.value(Root, what.replica)),
+                              matrix_of(f.value(value_of(e[0]), what.replica)),
                               matrix_of(f.value(value_of(e[1]), what.replica))});
   }
 
   static void run(launch const& what) {
-    if constexpr (p.steps[Root].kind == step_kind::matmul) run_matmul(what);
-    else if constexpr (facts.fold_count == 0) run_map(what);
-    else if constexpr (facts.fold_count == 1 && !facts.elementwise_end) run_reduce(what);
-    else run_rows(what);
+    if constexpr (p.steps[Root].kind == step_kind::matmul)
+      run_matmul(what);
+    else if constexpr (facts.fold_count == 0)
+      run_map(what);
+    else if constexpr (facts.fold_count == 1 && !facts.elementwise_end)
+      run_reduce(what);
+    else
+      run_rows(what);
   }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions over replicas inside a run, by device list: one fold where all terms are within one
-// device's reach (host memory, one card), otherwise copies to the host, a fold there, and copies back.
+// device's reach (host memory, one card), otherwise copies to the host, a fold there, and copies
+// back.
 #pragma once
 #include <utility>  // exchange, swap
 
@@ -25,12 +26,16 @@ class replica_reduction : protected transport {
     done_.bytes_reduced += bytes;
     bool const in_reach = all_on_host(over) || share_card(over);
     if (log_) {
-      auto const how = over.count() == 1 ? "nothing to do" : all_on_host(over) ? "a fold on the host" : in_reach ? "a fold in the card" : "copies and a fold on the host";
+      auto const how = over.count() == 1   ? "nothing to do"
+                       : all_on_host(over) ? "a fold on the host"
+                       : in_reach          ? "a fold in the card"
+                                           : "copies and a fold on the host";
       log_collective(transfer_kind::all_reduce, plan_, bucket, over, how, bytes);
     }
     for (transfer const& t : plan_.transfers) {
       if (t.bucket != bucket || bytes_of_terms(t) == 0) continue;
-      if (in_reach) fold_in_place(t);
+      if (in_reach)
+        fold_in_place(t);
       else {
         host_block sum(bytes_of_terms(t));
         fold_staged(t, sum);
@@ -54,9 +59,11 @@ class replica_reduction : protected transport {
     local_value const whole = dense_value(sum.data, whole_of(v), single(host.name), 0, layout);
     for (int r = 0; r < me.arrives.count(); ++r) {
       bool const cut = me.arrives.is_sharded();
-      local_value const part = cut ? piece_of(whole, rank, me.arrives, r, whole_of(v), s.element_bytes, part_layout) : whole;
-      carry({&runtime::find_device(me.arrives.at(r)), &value(v, r), v, r}, {&host, &part}, rank, s.element_bytes,
-            {me.from, name_of(me.how), host.name});
+      local_value const part =
+          cut ? piece_of(whole, rank, me.arrives, r, whole_of(v), s.element_bytes, part_layout)
+              : whole;
+      carry({&runtime::find_device(me.arrives.at(r)), &value(v, r), v, r}, {&host, &part}, rank,
+            s.element_bytes, {me.from, name_of(me.how), host.name});
     }
     settle();
   }
@@ -74,11 +81,14 @@ class replica_reduction : protected transport {
     host_block(host_block const&) = delete;
     ~host_block() { runtime::release(runtime::find_device(cpu(0)), data, bytes); }
     void get(std::int64_t n) {
-      data = static_cast<char*>(runtime::allocate(runtime::find_device(cpu(0)), n, "staging a reduction over replicas"));
+      data = static_cast<char*>(
+          runtime::allocate(runtime::find_device(cpu(0)), n, "staging a reduction over replicas"));
       bytes = n;
     }
   };
-  std::int64_t bytes_of_terms(transfer const& t) const { return extents_[t.from].size() * plan_.steps[t.from].element_bytes; }
+  std::int64_t bytes_of_terms(transfer const& t) const {
+    return extents_[t.from].size() * plan_.steps[t.from].element_bytes;
+  }
   static bool share_card(place const& p) {
     logical_device const& first = runtime::find_device(p.at(0));
     for (int r = 1; r < p.count(); ++r) {
@@ -95,10 +105,12 @@ class replica_reduction : protected transport {
     terms.term_count = from.count();
     terms.count = extents_[me.from].size();
     for (int r = 0; r < from.count(); ++r) terms.terms[r] = value(me.from, r).data;
-    if (runtime::planted.swap_replicas && from.count() > 1) std::swap(terms.terms[0], terms.terms[1]);
+    if (runtime::planted.swap_replicas && from.count() > 1)
+      std::swap(terms.terms[0], terms.terms[1]);
     if constexpr (checked_build)
       for (int r = 0; r < from.count(); ++r)
-        check_owner(runtime::find_device(from.at(r)), terms.terms[r], {me.from, name_of(me.how), from.at(r)});
+        check_owner(runtime::find_device(from.at(r)), terms.terms[r],
+                    {me.from, name_of(me.how), from.at(r)});
     return terms;
   }
   /// one kernel reads all terms and writes every replica
@@ -115,13 +127,16 @@ class replica_reduction : protected transport {
       logical_device& d = runtime::find_device(over.at(r));
       terms.outs[r] = value(v, r).data;
       wait_for(me.from, r, d);
-      if (&d != &first) runtime::wait(first, queue_kind::compute, runtime::mark(d, queue_kind::compute));
-      operands[2 * r] = {terms.terms[r], bytes, false}, operands[2 * r + 1] = {terms.outs[r], bytes, true};
+      if (&d != &first)
+        runtime::wait(first, queue_kind::compute, runtime::mark(d, queue_kind::compute));
+      operands[2 * r] = {terms.terms[r], bytes, false},
+                   operands[2 * r + 1] = {terms.outs[r], bytes, true};
     }
     runtime::running_scope const scope(&record);
     p_.folds[&me - plan_.transfers.first]({&first, record, operands, 2 * over.count()}, terms);
     stamp const done = runtime::mark(first, queue_kind::compute);
-    for (int r = 1; r < over.count(); ++r) runtime::wait(runtime::find_device(over.at(r)), queue_kind::compute, done);
+    for (int r = 1; r < over.count(); ++r)
+      runtime::wait(runtime::find_device(over.at(r)), queue_kind::compute, done);
   }
   /// terms come to the host and are folded there, in replica order
   [[gnu::cold]] void fold_staged(transfer const& me, host_block& sum) {
@@ -138,11 +153,13 @@ class replica_reduction : protected transport {
       stages[r].get(sum.bytes);
       runtime::wait(d, queue_kind::copy, runtime::mark(d, queue_kind::compute));
       runtime::wait(d, queue_kind::copy, a_.ready[index(me.from, r)]);
-      arrived[r] = runtime::copy(host, stages[r].data, d, terms.terms[r], sum.bytes, queue_kind::copy, record);
+      arrived[r] = runtime::copy(host, stages[r].data, d, terms.terms[r], sum.bytes,
+                                 queue_kind::copy, record);
       terms.terms[r] = stages[r].data;
     }
     for (stamp const& a : arrived) runtime::synchronize(a);
-    for (int r = 0; r < over.count(); ++r) runtime::check_host_access(terms.terms[r], sum.bytes, false, record);
+    for (int r = 0; r < over.count(); ++r)
+      runtime::check_host_access(terms.terms[r], sum.bytes, false, record);
     terms.outs[0] = sum.data, terms.out_count = 1;
     p_.folds[&me - plan_.transfers.first]({&host, record, nullptr, 0}, terms);
   }
@@ -151,9 +168,10 @@ class replica_reduction : protected transport {
     logical_device& host = runtime::find_device(cpu(0));
     for (int r = 0; r < over.count(); ++r) {
       logical_device& d = runtime::find_device(over.at(r));
-      if (d.how != backing::host) runtime::wait(d, queue_kind::copy, runtime::mark(d, queue_kind::compute));
-      stamp const back = runtime::copy(d, value(value_of(me), r).data, host, sum.data, sum.bytes, queue_kind::copy,
-                                       {me.from, name_of(me.how), d.name});
+      if (d.how != backing::host)
+        runtime::wait(d, queue_kind::copy, runtime::mark(d, queue_kind::compute));
+      stamp const back = runtime::copy(d, value(value_of(me), r).data, host, sum.data, sum.bytes,
+                                       queue_kind::copy, {me.from, name_of(me.how), d.name});
       runtime::wait(d, queue_kind::compute, back);
     }
   }

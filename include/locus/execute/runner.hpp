@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The run-time loop over a constant plan: memory first, then its actions in order. It is compiled once
-// and looks the same to every compiler; what depends on expressions is behind two function pointers.
+// The run-time loop over a constant plan: memory first, then its actions in order. It is compiled
+// once and looks the same to every compiler; what depends on expressions is behind two function
+// pointers.
 #pragma once
 #include <locus/execute/replicas.hpp>  // replica_reduction
 
@@ -23,9 +24,12 @@ class runner : replica_reduction {
     obtain_memory();
     place_values();
     for (action const& act : plan_.actions) {
-      if (act.kind == action_kind::launch) launch_region(act.what);
-      else if (act.kind == action_kind::transfer) move(plan_.transfers[act.what]);
-      else reduce_bucket(act.what);
+      if (act.kind == action_kind::launch)
+        launch_region(act.what);
+      else if (act.kind == action_kind::transfer)
+        move(plan_.transfers[act.what]);
+      else
+        reduce_bucket(act.what);
     }
     write_targets();
     settle();
@@ -34,11 +38,13 @@ class runner : replica_reduction {
   }
 
  private:
-  // ---- launches ------------------------------------------------------------------------------------
+  // ---- launches
+  // ------------------------------------------------------------------------------------
   void launch_region(short i) {
     step const& ends = plan_.steps[i];
     ++done_.launches;
-    for (short k = 0; k <= i; ++k) done_.fallbacks += plan_.steps[k].region == i && plan_.steps[k].fell_back;
+    for (short k = 0; k <= i; ++k)
+      done_.fallbacks += plan_.steps[k].region == i && plan_.steps[k].fell_back;
     bool const look = runtime::devices().gpu_backing != backing::host;
     for (int r = 0; r < ends.where.count(); ++r) {
       logical_device& d = runtime::find_device(ends.where.at(r));
@@ -50,8 +56,10 @@ class runner : replica_reduction {
       if (log_) log_steps(i, d);
       frame const f{&p_, a_.values, extents_, a_.objects};
       launch const what{&f, i, r, {&d, record, operands, count}};
-      if (ends.kind == step_kind::concatenate || ends.kind == step_kind::reshape) copy_operands(what);
-      else p_.launches[i](what);
+      if (ends.kind == step_kind::concatenate || ends.kind == step_kind::reshape)
+        copy_operands(what);
+      else
+        p_.launches[i](what);
     }
   }
   [[gnu::cold]] void log_steps(short region, logical_device const& d) const {
@@ -59,16 +67,21 @@ class runner : replica_reduction {
       if (s.region == region) log_step(s, d);
   }
   /// waits for what the kernel reads, and checks where it lies
-  [[gnu::cold]] int gather_operands(short i, int r, logical_device& d, step_record const& record, touched* operands) {
+  [[gnu::cold]] int gather_operands(short i, int r, logical_device& d, step_record const& record,
+                                    touched* operands) {
     int count = 0;
     auto add = [&](int v, bool writes) {
       byte_range const range = bytes_of(v, r);
       if (range.bytes == 0) return;
       if constexpr (checked_build) check_owner(d, range.first, record);
-      if (writes) wait_for_readers(d, queue_kind::compute, range, d);
-      else wait_for(v, r, d);
-      if (d.how == backing::host) runtime::check_host_access(range.first, range.bytes, writes, record);
-      if (count < max_operands) operands[count++] = {range.first, static_cast<std::size_t>(range.bytes), writes};
+      if (writes)
+        wait_for_readers(d, queue_kind::compute, range, d);
+      else
+        wait_for(v, r, d);
+      if (d.how == backing::host)
+        runtime::check_host_access(range.first, range.bytes, writes, record);
+      if (count < max_operands)
+        operands[count++] = {range.first, static_cast<std::size_t>(range.bytes), writes};
     };
     for (short k = 0; k < plan_.steps.count; ++k) {
       step const& s = plan_.steps[k];
@@ -93,8 +106,11 @@ class runner : replica_reduction {
       local_layout from_layout, to_layout;
       local_value from = value(value_of(e), what.replica), to = value(what.step, what.replica);
       if (s.kind == step_kind::concatenate) {
-        bool const whole_beside_pieces = s.where.is_sharded() && place_of(value_of(e)).is_mirrored();
-        if (whole_beside_pieces) from = piece_of(from, rank, s.where, what.replica, extents_[e.from], s.element_bytes, from_layout);
+        bool const whole_beside_pieces =
+            s.where.is_sharded() && place_of(value_of(e)).is_mirrored();
+        if (whole_beside_pieces)
+          from = piece_of(from, rank, s.where, what.replica, extents_[e.from], s.element_bytes,
+                          from_layout);
         to = part_of(to, rank, s.axis, begin, from.extents[s.axis], s.element_bytes, to_layout);
         begin += from.extents[s.axis];
       } else {
@@ -104,9 +120,11 @@ class runner : replica_reduction {
     }
   }
 
-  // ---- transfers -----------------------------------------------------------------------------------
+  // ---- transfers
+  // -----------------------------------------------------------------------------------
   /// one value, or one piece, to another device (or beside itself); counted where devices differ
-  [[gnu::cold]] void move_part(transfer const& t, side const& to, device to_name, side const& from, device from_name, bool skip) {
+  [[gnu::cold]] void move_part(transfer const& t, side const& to, device to_name, side const& from,
+                               device from_name, bool skip) {
     step const& s = plan_.steps[t.from];
     int const rank = extents_[t.from].rank;
     if (!(to_name == from_name)) {
@@ -124,7 +142,8 @@ class runner : replica_reduction {
     step const& s = plan_.steps[me.from];
     place const &from = s.where, &to = me.arrives;
     int const v = value_of(me), rank = rank_of(v);
-    if (&me - plan_.transfers.first == runtime::planted.omit_transfer) {  // the mistake: readers get it where it is
+    if (&me - plan_.transfers.first ==
+        runtime::planted.omit_transfer) {  // the mistake: readers get it where it is
       for (int r = 0; r < to.count(); ++r) value(v, r) = value(me.from, 0);
       return;
     }
@@ -132,39 +151,46 @@ class runner : replica_reduction {
     auto here = [&](int r) -> logical_device* { return &runtime::find_device(from.at(r)); };
     auto whole = [&](int r) {
       bool const skip = value(v, r).data == value(me.from, 0).data && !slots_[v].is_result;
-      move_part(me, {there(r), &value(v, r), v, r}, to.at(r), {here(0), &value(me.from, 0), me.from, 0}, from.at(0), skip);
+      move_part(me, {there(r), &value(v, r), v, r}, to.at(r),
+                {here(0), &value(me.from, 0), me.from, 0}, from.at(0), skip);
     };
     local_layout layout;
     switch (me.how) {
-      case transfer_kind::first_replica:
-        if (!from.devices.contains(to.at(0))) whole(0);
-        return;
-      case transfer_kind::copy:
-      case transfer_kind::broadcast:
-        for (int r = 0; r < to.count(); ++r) whole(r);
-        return;
-      case transfer_kind::scatter:
-        for (int r = 0; r < to.count(); ++r) {
-          local_value const part = piece_of(value(me.from, 0), rank, to, r, whole_of(v), s.element_bytes, layout);
-          move_part(me, {there(r), &value(v, r), v, r}, to.at(r), {here(0), &part, me.from, 0}, from.at(0), false);
+    case transfer_kind::first_replica:
+      if (!from.devices.contains(to.at(0))) whole(0);
+      return;
+    case transfer_kind::copy:
+    case transfer_kind::broadcast:
+      for (int r = 0; r < to.count(); ++r) whole(r);
+      return;
+    case transfer_kind::scatter:
+      for (int r = 0; r < to.count(); ++r) {
+        local_value const part =
+            piece_of(value(me.from, 0), rank, to, r, whole_of(v), s.element_bytes, layout);
+        move_part(me, {there(r), &value(v, r), v, r}, to.at(r), {here(0), &part, me.from, 0},
+                  from.at(0), false);
+      }
+      return;
+    case transfer_kind::gather:
+    case transfer_kind::all_gather:
+      for (int b = 0; b < to.count(); ++b)
+        for (int a = 0; a < from.count(); ++a) {
+          local_value const part =
+              piece_of(value(v, b), rank, from, a, whole_of(v), s.element_bytes, layout);
+          move_part(me, {there(b), &part, v, b}, to.at(b),
+                    {here(a), &value(me.from, a), me.from, a}, from.at(a), false);
         }
-        return;
-      case transfer_kind::gather:
-      case transfer_kind::all_gather:
-        for (int b = 0; b < to.count(); ++b)
-          for (int a = 0; a < from.count(); ++a) {
-            local_value const part = piece_of(value(v, b), rank, from, a, whole_of(v), s.element_bytes, layout);
-            move_part(me, {there(b), &part, v, b}, to.at(b), {here(a), &value(me.from, a), me.from, a}, from.at(a), false);
-          }
-        return settle();  // several copies fill one value: its readers wait for all of them
-      case transfer_kind::reduce:
-      case transfer_kind::reduce_scatter: return reduce_apart(me);
-      default: return;  // a slice is a view
+      return settle();  // several copies fill one value: its readers wait for all of them
+    case transfer_kind::reduce:
+    case transfer_kind::reduce_scatter: return reduce_apart(me);
+    default: return;  // a slice is a view
     }
   }
 
-  // ---- the end -------------------------------------------------------------------------------------
-  /// results that lie elsewhere (a leaf, a view, a replica, memory aside) are copied into their destination
+  // ---- the end
+  // -------------------------------------------------------------------------------------
+  /// results that lie elsewhere (a leaf, a view, a replica, memory aside) are copied into their
+  /// destination
   void write_targets() {
     for (int k = 0; k < plan_.roots.count; ++k) {
       root const& me = plan_.roots[k];
@@ -178,7 +204,8 @@ class runner : replica_reduction {
         }
         step_record const record{me.from, "write", d.name};
         runtime::running_scope const scope(&record);
-        carry({&d, &to.locals[r]}, {&d, &value(v, r), v, r}, rank, plan_.steps[me.from].element_bytes, record);
+        carry({&d, &to.locals[r]}, {&d, &value(v, r), v, r}, rank,
+              plan_.steps[me.from].element_bytes, record);
       }
     }
   }
@@ -189,7 +216,9 @@ class runner : replica_reduction {
   [[noreturn, gnu::cold]] void refuse_difference(tally const& planned) const {
     message text;
     text << "locus: the executor did not do what the plan says (planned/done):";
-    auto write = [&](std::string_view what, std::int64_t a, std::int64_t b) { text << " " << what << " " << a << "/" << b; };
+    auto write = [&](std::string_view what, std::int64_t a, std::int64_t b) {
+      text << " " << what << " " << a << "/" << b;
+    };
     write("launches", planned.launches, done_.launches);
     write("copies", planned.copies, done_.copies);
     write("bytes moved", planned.bytes_moved, done_.bytes_moved);

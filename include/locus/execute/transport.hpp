@@ -3,8 +3,8 @@
 //   between plans, a device's compute queue orders all accesses to its memory;
 //   inside a plan, copies run on copy queues, behind what made the value and what used its target.
 #pragma once
-#include <locus/execute/placing.hpp>  // placing
 #include <locus/backend/work.hpp>     // copy_work
+#include <locus/execute/placing.hpp>  // placing
 #if LOCUS_CUDA_KERNELS
 #include <locus/backend/cuda/kernels.hpp>  // cuda_kernel
 #endif
@@ -15,7 +15,8 @@ class transport : protected placing {
  protected:
   using placing::placing;
 
-  // ---- order -----------------------------------------------------------------------------------------
+  // ---- order
+  // -----------------------------------------------------------------------------------------
   /// the next work of d comes after value v of replica r has arrived
   void wait_for(int v, int r, logical_device& d) {
     stamp& s = a_.ready[index(v, r)];
@@ -24,7 +25,8 @@ class transport : protected placing {
     if (d.how == backing::host) s = stamp{};
   }
   /// work on d is about to write there: copies that still read it come first
-  void wait_for_readers(logical_device& d, queue_kind queue, byte_range const& range, logical_device& owner) {
+  void wait_for_readers(logical_device& d, queue_kind queue, byte_range const& range,
+                        logical_device& owner) {
     for (pending_copy const& c : pending_)
       if (c.from == &owner && c.source.overlaps(range)) runtime::wait(d, queue, c.when);
   }
@@ -39,7 +41,8 @@ class transport : protected placing {
     release_extra();
   }
 
-  // ---- checks ----------------------------------------------------------------------------------------
+  // ---- checks
+  // ----------------------------------------------------------------------------------------
   /// every operand lies in the memory of the device that touches it
   static void check_owner(logical_device const& d, void const* p, step_record const& r) {
     if (runtime::table.gpu_backing == backing::simulated) {
@@ -48,34 +51,43 @@ class transport : protected placing {
     } else if (runtime::table.gpu_backing == backing::cuda) {
       int card = -1;
       if (runtime::gpu_api->device_of_pointer(p, &card) != 0) return;
-      if (card != (d.how == backing::cuda ? d.card : -1)) refuse_operand(r, card < 0 ? cpu(0) : gpu(card));
+      if (card != (d.how == backing::cuda ? d.card : -1))
+        refuse_operand(r, card < 0 ? cpu(0) : gpu(card));
     }
   }
 
-  // ---- moving ----------------------------------------------------------------------------------------
-  /// One side of a move: a local value on a device; number: which value of the plan, -1 if it is none.
+  // ---- moving
+  // ----------------------------------------------------------------------------------------
+  /// One side of a move: a local value on a device; number: which value of the plan, -1 if it is
+  /// none.
   struct side {
     logical_device* on;
     local_value const* at;
     int number = -1, replica = 0;
   };
-  static void copy_strided(launch_site const& site, local_value const& to, local_value const& from, int rank, int element_bytes) {
+  static void copy_strided(launch_site const& site, local_value const& to, local_value const& from,
+                           int rank, int element_bytes) {
     copy_work w{element_bytes, {}, {}, {}};
     w.over.rank = rank;
     w.to.data = to.data, w.from.data = from.data;
     for (int a = 0; a < rank; ++a)
-      w.over.extent[a] = from.extents[a], w.to.stride[a] = to.strides[a], w.from.stride[a] = from.strides[a];
+      w.over.extent[a] = from.extents[a], w.to.stride[a] = to.strides[a],
+      w.from.stride[a] = from.strides[a];
     if (w.over.size() > 0) on_side(site.on->how, [&](auto s) { s.run(site, w); });
   }
   /// means: the elements of `from` at `to`, wherever both lie
-  [[gnu::cold]] void carry(side const& to, side const& from, int rank, int element_bytes, step_record const& record) {
+  [[gnu::cold]] void carry(side const& to, side const& from, int rank, int element_bytes,
+                           step_record const& record) {
     if (size_of(*from.at, rank) == 0) return;
-    bool const one_memory = to.on == from.on || (to.on->how == backing::host && from.on->how == backing::host);
+    bool const one_memory =
+        to.on == from.on || (to.on->how == backing::host && from.on->how == backing::host);
     if (one_memory) return carry_inside(to, from, rank, element_bytes, record);
     if (moves_as_block(*to.at, *from.at, rank)) {
       stamp const arrived = cross(to, from, rank, element_bytes, record);
-      if (to.number >= 0) a_.ready[index(to.number, to.replica)] = arrived;
-      else runtime::wait(*to.on, queue_kind::compute, arrived);
+      if (to.number >= 0)
+        a_.ready[index(to.number, to.replica)] = arrived;
+      else
+        runtime::wait(*to.on, queue_kind::compute, arrived);
       return;
     }
     // by way of dense memory on the side that has gaps
@@ -84,7 +96,8 @@ class transport : protected placing {
     shape s{rank, {}};
     for (int a = 0; a < rank; ++a) s.extent[a] = from.at->extents[a];
     local_layout layout;
-    void* const memory = extra_memory(d, size_of(*from.at, rank) * element_bytes, "packing a value for a copy");
+    void* const memory =
+        extra_memory(d, size_of(*from.at, rank) * element_bytes, "packing a value for a copy");
     local_value const dense = dense_value(memory, s, single(d.name), 0, layout);
     side const packed{&d, &dense};
     carry(packed, from, rank, element_bytes, record);
@@ -97,8 +110,8 @@ class transport : protected placing {
  private:
   [[noreturn, gnu::cold]] static void refuse_operand(step_record const& r, device owner) {
     message text;
-    throw bad_access(text << "locus: step " << int(r.number) << " (" << r.name << ") on " << r.where << " touched memory of "
-                          << owner << "; a copy is missing in the plan");
+    throw bad_access(text << "locus: step " << int(r.number) << " (" << r.name << ") on " << r.where
+                          << " touched memory of " << owner << "; a copy is missing in the plan");
   }
   static bool moves_as_block(local_value const& to, local_value const& from, int rank) {
     if (is_dense(from, rank) && is_dense(to, rank)) return true;
@@ -106,9 +119,11 @@ class transport : protected placing {
       if (from.extents[a] != 1 && from.strides[a] != to.strides[a]) return false;
     return is_block(from, rank);
   }
-  [[gnu::cold]] void carry_inside(side const& to, side const& from, int rank, int element_bytes, step_record const& record) {
+  [[gnu::cold]] void carry_inside(side const& to, side const& from, int rank, int element_bytes,
+                                  step_record const& record) {
     if (from.number >= 0) wait_for(from.number, from.replica, *to.on);
-    byte_range const target = range_of(*to.at, rank, element_bytes), source = range_of(*from.at, rank, element_bytes);
+    byte_range const target = range_of(*to.at, rank, element_bytes),
+                     source = range_of(*from.at, rank, element_bytes);
     if (to.on->how == backing::host) {
       runtime::check_host_access(target.first, target.bytes, true, record);
       runtime::check_host_access(source.first, source.bytes, false, record);
@@ -119,23 +134,28 @@ class transport : protected placing {
     copy_strided({to.on, record, operands, 2}, *to.at, *from.at, rank, element_bytes);
   }
   /// one block from device to device, on a copy queue, behind what made it and what used its target
-  [[gnu::cold]] stamp cross(side const& to, side const& from, int rank, int element_bytes, step_record const& record) {
+  [[gnu::cold]] stamp cross(side const& to, side const& from, int rank, int element_bytes,
+                            step_record const& record) {
     logical_device& carrier = to.on->how != backing::host ? *to.on : *from.on;
-    byte_range const target = range_of(*to.at, rank, element_bytes), source = range_of(*from.at, rank, element_bytes);
+    byte_range const target = range_of(*to.at, rank, element_bytes),
+                     source = range_of(*from.at, rank, element_bytes);
     if constexpr (checked_build) {
       check_owner(*from.on, source.first, record);
       check_owner(*to.on, target.first, record);
     }
     for (logical_device* d : {from.on, to.on})
-      if (d->how != backing::host) runtime::wait(carrier, queue_kind::copy, runtime::mark(*d, queue_kind::compute));
+      if (d->how != backing::host)
+        runtime::wait(carrier, queue_kind::copy, runtime::mark(*d, queue_kind::compute));
     if (from.number >= 0)
       if (stamp const made = a_.ready[index(from.number, from.replica)]; made.is_set()) {
-        if (from.on->how == backing::host) wait_for(from.number, from.replica, *from.on);
-        else runtime::wait(carrier, queue_kind::copy, made);
+        if (from.on->how == backing::host)
+          wait_for(from.number, from.replica, *from.on);
+        else
+          runtime::wait(carrier, queue_kind::copy, made);
       }
     wait_for_readers(carrier, queue_kind::copy, target, *to.on);
-    stamp const when = runtime::copy(*to.on, const_cast<void*>(target.first), *from.on, source.first, source.bytes,
-                                     queue_kind::copy, record);
+    stamp const when = runtime::copy(*to.on, const_cast<void*>(target.first), *from.on,
+                                     source.first, source.bytes, queue_kind::copy, record);
     pending_.push({from.on, to.on, source, when});
     return when;
   }

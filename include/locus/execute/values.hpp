@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where each value of a run lies: leaves where they are, temporaries in the arenas, views in their operands.
+// Where each value of a run lies: leaves where they are, temporaries in the arenas, views in their
+// operands.
 #pragma once
 #include <locus/execute/program.hpp>  // local_layout
 #include <locus/expr/builder.hpp>     // local_value
@@ -13,11 +14,13 @@ namespace detail {
 /// means: the extents of replica r of a value
 inline void local_extents(shape const& whole, place const& where, int r, std::int64_t* out) {
   for (int a = 0; a < whole.rank; ++a)
-    out[a] = where.is_sharded() && a == where.axis ? piece_size(whole.extent[a], where.count(), r) : whole.extent[a];
+    out[a] = where.is_sharded() && a == where.axis ? piece_size(whole.extent[a], where.count(), r)
+                                                   : whole.extent[a];
 }
 
 /// means: elements in row order
-inline local_value dense_value(void* data, shape const& whole, place const& where, int r, local_layout& layout) {
+inline local_value dense_value(void* data, shape const& whole, place const& where, int r,
+                               local_layout& layout) {
   local_extents(whole, where, r, layout.extents);
   std::int64_t step = 1;
   for (int a = whole.rank; a-- > 0;) {
@@ -28,11 +31,12 @@ inline local_value dense_value(void* data, shape const& whole, place const& wher
 }
 
 /// means: the part [begin, begin + n) of one axis
-inline local_value part_of(local_value const& v, int rank, int axis, std::int64_t begin, std::int64_t n, int element_bytes,
-                           local_layout& layout) {
+inline local_value part_of(local_value const& v, int rank, int axis, std::int64_t begin,
+                           std::int64_t n, int element_bytes, local_layout& layout) {
   for (int a = 0; a < rank; ++a) layout.extents[a] = v.extents[a], layout.strides[a] = v.strides[a];
   layout.extents[axis] = n;
-  void* const data = v.data ? static_cast<char*>(v.data) + begin * v.strides[axis] * element_bytes : nullptr;
+  void* const data =
+      v.data ? static_cast<char*>(v.data) + begin * v.strides[axis] * element_bytes : nullptr;
   return {data, layout.extents, layout.strides};
 }
 
@@ -50,7 +54,8 @@ inline std::int64_t size_of(local_value const& v, int rank) {
   for (int a = 0; a < rank; ++a) n *= v.extents[a];
   return n;
 }
-/// means: elements in some order of the axes without gaps: it can be copied as one block, strides and all
+/// means: elements in some order of the axes without gaps: it can be copied as one block, strides
+/// and all
 inline bool is_block(local_value const& v, int rank) {
   bool used[max_rank]{};
   std::int64_t step = 1;
@@ -86,46 +91,50 @@ inline byte_range range_of(local_value const& v, int rank, int element_bytes) {
 inline bool same_layout(local_value const& a, local_value const& b, int rank) {
   if (a.data != b.data) return false;
   for (int k = 0; k < rank; ++k)
-    if (a.extents[k] != b.extents[k] || (a.extents[k] != 1 && a.strides[k] != b.strides[k])) return false;
+    if (a.extents[k] != b.extents[k] || (a.extents[k] != 1 && a.strides[k] != b.strides[k]))
+      return false;
   return true;
 }
 /// means: piece r of a whole value
-inline local_value piece_of(local_value const& whole, int rank, place const& cut, int r, shape const& extents, int element_bytes,
-                            local_layout& layout) {
+inline local_value piece_of(local_value const& whole, int rank, place const& cut, int r,
+                            shape const& extents, int element_bytes, local_layout& layout) {
   std::int64_t const n = extents.extent[cut.axis];
-  return part_of(whole, rank, cut.axis, piece_begin(n, cut.count(), r), piece_size(n, cut.count(), r), element_bytes, layout);
+  return part_of(whole, rank, cut.axis, piece_begin(n, cut.count(), r),
+                 piece_size(n, cut.count(), r), element_bytes, layout);
 }
 
 /// means: what a view step makes of its operand's memory on replica r
-inline local_value view_value(plan_view const& p, short i, int r, local_value const& from, shape const* extents,
-                              void const* const* objects, local_layout& layout) {
+inline local_value view_value(plan_view const& p, short i, int r, local_value const& from,
+                              shape const* extents, void const* const* objects,
+                              local_layout& layout) {
   step const& s = p.steps[i];
   int const rank = extents[i].rank;
   void* data = from.data;
   switch (s.kind) {
-    case step_kind::transpose:
-      for (int a = 0; a < rank; ++a) layout.extents[a] = from.extents[s.order[a]], layout.strides[a] = from.strides[s.order[a]];
-      break;
-    case step_kind::expand:
-      for (int a = 0; a < rank; ++a) {
-        int const b = a < s.axis ? a : a - 1;
-        layout.extents[a] = a == s.axis ? 1 : from.extents[b];
-        layout.strides[a] = a == s.axis ? 0 : from.strides[b];
-      }
-      break;
-    case step_kind::slice: {
-      auto const* const ranges = static_cast<range const*>(objects[i]);
-      shape const& whole = extents[p.operands(s)[0].from];
-      for (int a = 0; a < rank; ++a) {
-        layout.extents[a] = from.extents[a], layout.strides[a] = from.strides[a];
-        if (!has_axis(s.axes, a)) continue;
-        std::int64_t const begin = range::absolute(ranges[a].begin, whole.extent[a]);
-        layout.extents[a] = extents[i].extent[a];
-        if (data) data = static_cast<char*>(data) + begin * from.strides[a] * s.element_bytes;
-      }
-      break;
+  case step_kind::transpose:
+    for (int a = 0; a < rank; ++a)
+      layout.extents[a] = from.extents[s.order[a]], layout.strides[a] = from.strides[s.order[a]];
+    break;
+  case step_kind::expand:
+    for (int a = 0; a < rank; ++a) {
+      int const b = a < s.axis ? a : a - 1;
+      layout.extents[a] = a == s.axis ? 1 : from.extents[b];
+      layout.strides[a] = a == s.axis ? 0 : from.strides[b];
     }
-    default: return dense_value(data, extents[i], s.where, r, layout);  // a reshape of dense memory
+    break;
+  case step_kind::slice: {
+    auto const* const ranges = static_cast<range const*>(objects[i]);
+    shape const& whole = extents[p.operands(s)[0].from];
+    for (int a = 0; a < rank; ++a) {
+      layout.extents[a] = from.extents[a], layout.strides[a] = from.strides[a];
+      if (!has_axis(s.axes, a)) continue;
+      std::int64_t const begin = range::absolute(ranges[a].begin, whole.extent[a]);
+      layout.extents[a] = extents[i].extent[a];
+      if (data) data = static_cast<char*>(data) + begin * from.strides[a] * s.element_bytes;
+    }
+    break;
+  }
+  default: return dense_value(data, extents[i], s.where, r, layout);  // a reshape of dense memory
   }
   return {data, layout.extents, layout.strides};
 }

@@ -23,7 +23,7 @@ struct piece {
 /// The header of a tensor's storage. It outlives the elements while an expression watches it, so
 /// that a checked build can tell a tensor that died from one that lives.
 struct tensor_block {
-  int owners = 1, watchers = 1;  // the owners together are one watcher
+  int owners = 1, watchers = 1;                       // the owners together are one watcher
   void (*release)(tensor_block&) noexcept = nullptr;  // gives the elements' memory back
   void const* tensor = nullptr;                       // the Tensor object that holds this block
   place where{};
@@ -94,7 +94,9 @@ class block_watcher {
   ~block_watcher() {
     if (block_) detail::stop_watching(block_);
   }
-  bool elements_live() const { return block_ && __atomic_load_n(&block_->owners, __ATOMIC_ACQUIRE) > 0; }
+  bool elements_live() const {
+    return block_ && __atomic_load_n(&block_->owners, __ATOMIC_ACQUIRE) > 0;
+  }
   tensor_block* get() const { return block_; }
 
  private:

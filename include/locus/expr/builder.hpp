@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flattening writes steps here, operands before their reader; binding visits them in the same order.
+// Flattening writes steps here, operands before their reader; binding visits them in the same
+// order.
 #pragma once
 #include <locus/expr/step.hpp>  // step, edge
 
@@ -43,11 +44,11 @@ struct local_value {
 
 /// means: what binding fills for each step: where leaves lie, whole extents, operation objects
 struct binder {
-  local_value* values = nullptr;  // [step * replicas + replica]
-  shape* extents = nullptr;       // [step]: leaves and generators; of a slice: see slice_op
-  void const** objects = nullptr; // [step]: the operation, for those that have state
+  local_value* values = nullptr;   // [step * replicas + replica]
+  shape* extents = nullptr;        // [step]: leaves and generators; of a slice: see slice_op
+  void const** objects = nullptr;  // [step]: the operation, for those that have state
   int replicas = 1;
-  short at = 0;                   // the next step
+  short at = 0;  // the next step
 };
 
 }  // namespace locus

@@ -17,7 +17,8 @@ struct tensor_base {
   block_owner block;
 };
 
-// ---- the three ways in which a leaf holds its elements --------------------------------------------
+// ---- the three ways in which a leaf holds its elements
+// --------------------------------------------
 
 /// an lvalue Tensor: its address, and in checked builds the block that it had
 template <bool Checked>
@@ -52,10 +53,11 @@ namespace detail {
 [[noreturn]] inline void refuse_dead_leaf(std::string_view type, shape const& pattern,
                                           place const& where, int number) {
   message text;
-  throw bad_access(text << "locus: operand #" << number << " of the expression, a Tensor of " << type
-                        << pattern << " on " << where
-                        << ", has died or was moved from; keep it alive until the expression ran, or "
-                           "move it into the expression");
+  throw bad_access(
+      text << "locus: operand #" << number << " of the expression, a Tensor of " << type << pattern
+           << " on " << where
+           << ", has died or was moved from; keep it alive until the expression ran, or "
+              "move it into the expression");
 }
 }  // namespace detail
 
@@ -85,9 +87,11 @@ struct Leaf {
   bool same_as(Leaf const& o) const { return source.find() == o.source.find(); }
   void bind(binder& b) const {
     tensor_block const* const block = source.find();
-    if (!block) detail::refuse_dead_leaf(row_of(element_of_v<T>).name, pattern, Policy::value, b.at);
+    if (!block)
+      detail::refuse_dead_leaf(row_of(element_of_v<T>).name, pattern, Policy::value, b.at);
     b.extents[b.at] = block->extents;
-    for (int r = 0; r < Policy::value.count(); ++r) b.values[b.at * b.replicas + r] = block->local(r);
+    for (int r = 0; r < Policy::value.count(); ++r)
+      b.values[b.at * b.replicas + r] = block->local(r);
     ++b.at;
   }
 };
@@ -101,7 +105,8 @@ struct ViewLeaf {
   using entries = type_list<entry<ViewLeaf, T>>;
   static constexpr shape pattern = E::pattern;
   static constexpr int steps = 1, edges = 0;
-  static_assert(Policy::value.is_single(), "locus: a view lies on one device; write view<CpuDevice>(...)");
+  static_assert(Policy::value.is_single(),
+                "locus: a view lies on one device; write view<CpuDevice>(...)");
   T* data;
   shape extents;
   std::int64_t strides[max_rank];
@@ -116,7 +121,8 @@ struct ViewLeaf {
   }
   void bind(binder& b) const {
     b.extents[b.at] = extents;
-    b.values[b.at * b.replicas] = {const_cast<std::remove_const_t<T>*>(data), extents.extent, strides};
+    b.values[b.at * b.replicas] = {const_cast<std::remove_const_t<T>*>(data), extents.extent,
+                                   strides};
     ++b.at;
   }
 };

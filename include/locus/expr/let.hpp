@@ -6,15 +6,17 @@
 #include <locus/core/text.hpp>       // fixed_string, char_list
 #include <locus/core/type_list.hpp>  // index_in, union_t
 #include <locus/expr/builder.hpp>    // builder, binder
-#include <locus/expr/operand.hpp>  // as_operand, tensor_operand
+#include <locus/expr/operand.hpp>    // as_operand, tensor_operand
 
 namespace locus {
 
 /// means: both expressions have the same value because they read the same things the same way
 template <class E>
 bool same_value(E const& a, E const& b) {
-  if constexpr (requires { a.same_as(b); }) return a.same_as(b);
-  else return &a == &b;
+  if constexpr (requires { a.same_as(b); })
+    return a.same_as(b);
+  else
+    return &a == &b;
 }
 template <class Lets, class E>
 void find_lets_in(E const& e, void const** cells) {
@@ -56,27 +58,28 @@ struct [[nodiscard]] Bound {
     find_lets_in<Lets>(*value, cells);
   }
   explicit operator bool() const {
-    static_assert(always_false<E>,
-                  "locus: an expression is no condition, its value may lie on a GPU; write if (fetch(e))");
+    static_assert(
+        always_false<E>,
+        "locus: an expression is no condition, its value may lie on a GPU; write if (fetch(e))");
     return false;
   }
 };
 
 /// means: f(h), where h stands for the value of e, computed once for all its readers in one plan
 /// cost:  one small allocation on the host
-/// fails: when the plan is bound: one lambda was used for two lets of one plan, with different values
+/// fails: when the plan is bound: one lambda was used for two lets of one plan, with different
+/// values
 template <tensor_operand X, class F>
 constexpr auto let(X&& e, F&& f) {
   auto operand = as_operand<void>(static_cast<X&&>(e));
   using E = decltype(operand);
-  return static_cast<F&&>(f)(
-      Bound<std::remove_cvref_t<F>, E>{shared<E>::make(std::move(operand))});
+  return static_cast<F&&>(f)(Bound<std::remove_cvref_t<F>, E>{shared<E>::make(std::move(operand))});
 }
 
 namespace detail {
-template <fixed_string Name, std::size_t... I>
-constexpr auto char_list_of(std::index_sequence<I...>) {
-  return char_list<Name.text[I]...>{};
+template <fixed_string Name, std::size_t... Idx>
+constexpr auto char_list_of(std::index_sequence<Idx...>) {
+  return char_list<Name.text[Idx]...>{};
 }
 }  // namespace detail
 

@@ -13,8 +13,9 @@ namespace locus {
 //   op                         its row of the table of operations
 //   result<T...>               the element type
 //   infer(shape...)            the shape, no_shape where the operands do not fit
-//   describe<T...>(step&, r)   what else the passes must know; r: the rank of the first operand (optional)
-//   bind(binder&)              extents or ranges that are known when the program runs (optional)
+//   describe<T...>(step&, r)   what else the passes must know; r: the rank of the first operand
+//   (optional) bind(binder&)              extents or ranges that are known when the program runs
+//   (optional)
 // An operation that is no single step gives instead of kind, op and describe
 //   steps, edges, entries<T...>, emit<T...>(builder&, request, operands)
 //   inherited(request)         what its operands inherit (optional)
@@ -31,8 +32,9 @@ constexpr bool all_in(element_set set) {
 }
 
 /// means: the step of a plain operation over operands of element types T...
-template <class Op, class... T, std::size_t... I>
-constexpr step step_of(builder const& b, request r, short const* operands, std::index_sequence<I...>) {
+template <class Op, class... T, std::size_t... Idx>
+constexpr step step_of(builder const& b, request r, short const* operands,
+                       std::index_sequence<Idx...>) {
   using Result = typename Op::template result<T...>;
   step s;
   s.kind = Op::kind;
@@ -41,14 +43,15 @@ constexpr step step_of(builder const& b, request r, short const* operands, std::
   s.on_cpu = all_in<T...>(Op::op.cpu), s.on_gpu = all_in<T...>(Op::op.gpu);
   s.type = element_of_v<Result>, s.element_bytes = sizeof(Result);
   s.request = r.where, s.strict = r.strict;
-  s.extents = Op::infer(b.steps[operands[I]].extents...);
+  s.extents = Op::infer(b.steps[operands[Idx]].extents...);
   if constexpr (requires { Op::template describe<T...>(s, 0); })
     Op::template describe<T...>(s, b.steps[operands[0]].extents.rank);
   return s;
 }
 template <class Op, class... T>
 constexpr short emit_step(builder& b, request r, short const* operands) {
-  return b.add(step_of<Op, T...>(b, r, operands, std::index_sequence_for<T...>{}), operands, sizeof...(T));
+  return b.add(step_of<Op, T...>(b, r, operands, std::index_sequence_for<T...>{}), operands,
+               sizeof...(T));
 }
 
 template <class Op, class... T>
@@ -63,7 +66,8 @@ struct entries_of<Op, T...> {
 }  // namespace detail
 
 /// means: r = op(operands...)     shape: Op::infer     device: the plan's     cost: the plan's
-/// fails: where it is built, when static shapes do not fit; where it is bound, when dynamic ones do not
+/// fails: where it is built, when static shapes do not fit; where it is bound, when dynamic ones do
+/// not
 template <class Op, class... Operands>
 struct [[nodiscard]] Node {
   using value_type = typename Op::template result<typename Operands::value_type...>;
@@ -73,8 +77,10 @@ struct [[nodiscard]] Node {
   static constexpr shape pattern = Op::infer(Operands::pattern...);
   static constexpr int steps = (own_entries::size + ... + Operands::steps);
   static constexpr int own_edges = [] {
-    if constexpr (composite<Op>) return Op::edges;
-    else return static_cast<int>(sizeof...(Operands));
+    if constexpr (composite<Op>)
+      return Op::edges;
+    else
+      return static_cast<int>(sizeof...(Operands));
   }();
   static constexpr int edges = (own_edges + ... + Operands::edges);
 
@@ -86,8 +92,10 @@ struct [[nodiscard]] Node {
     request inherited = r;
     if constexpr (requires { Op::inherited(r); }) inherited = Op::inherited(r);
     short const at[] = {Operands::template flatten<Lets>(b, inherited)...};
-    if constexpr (composite<Op>) return Op::template emit<typename Operands::value_type...>(b, r, at);
-    else return detail::emit_step<Op, typename Operands::value_type...>(b, r, at);
+    if constexpr (composite<Op>)
+      return Op::template emit<typename Operands::value_type...>(b, r, at);
+    else
+      return detail::emit_step<Op, typename Operands::value_type...>(b, r, at);
   }
   void bind(binder& b) const {
     for_each_index<sizeof...(Operands)>([&](auto k) { get<k>(operands).bind(b); });
@@ -105,8 +113,9 @@ struct [[nodiscard]] Node {
     });
   }
   explicit operator bool() const {
-    static_assert(always_false<Op>,
-                  "locus: an expression is no condition, its value may lie on a GPU; write if (fetch(e))");
+    static_assert(
+        always_false<Op>,
+        "locus: an expression is no condition, its value may lie on a GPU; write if (fetch(e))");
     return false;
   }
 };

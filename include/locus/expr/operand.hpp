@@ -21,8 +21,7 @@ concept expression = requires {
 template <class E>
 concept tensor = requires { typename E::is_tensor; };
 template <class E>
-concept tensor_operand =
-    expression<std::remove_cvref_t<E>> || tensor<std::remove_cvref_t<E>>;
+concept tensor_operand = expression<std::remove_cvref_t<E>> || tensor<std::remove_cvref_t<E>>;
 template <class E>
 concept number = std::is_arithmetic_v<std::remove_cvref_t<E>>;
 template <class E>
@@ -41,7 +40,8 @@ struct element_of<E> {
 template <class E>
 using element_of_t = typename element_of<E>::type;
 
-/// means: a number may take the element type T: it is of the same kind, or a whole number among floats
+/// means: a number may take the element type T: it is of the same kind, or a whole number among
+/// floats
 template <class Number, class T>
 inline constexpr bool number_fits_v =
     std::is_same_v<Number, bool> || std::is_same_v<T, bool>
@@ -53,11 +53,14 @@ namespace detail {
 template <class T, class Number>
 constexpr T checked_number(Number n) {
   if constexpr (is_integer_v<T>)
-    if (n < Number(0) ? static_cast<std::int64_t>(n) < static_cast<std::int64_t>(std::numeric_limits<T>::min())
-                      : static_cast<std::uint64_t>(n) > static_cast<std::uint64_t>(std::numeric_limits<T>::max())) {
+    if (n < Number(0) ? static_cast<std::int64_t>(n) <
+                            static_cast<std::int64_t>(std::numeric_limits<T>::min())
+                      : static_cast<std::uint64_t>(n) >
+                            static_cast<std::uint64_t>(std::numeric_limits<T>::max())) {
       message text;
-      throw shape_error(text << "locus: the number " << static_cast<std::int64_t>(n) << " does not fit into "
-                             << row_of(element_of_v<T>).name << " elements; cast the tensor to a wider type");
+      throw shape_error(text << "locus: the number " << static_cast<std::int64_t>(n)
+                             << " does not fit into " << row_of(element_of_v<T>).name
+                             << " elements; cast the tensor to a wider type");
     }
   return static_cast<T>(n);
 }
@@ -67,10 +70,14 @@ constexpr T checked_number(Number n) {
 template <class Weak, operand X>
 constexpr auto as_operand(X&& x) {
   using D = std::remove_cvref_t<X>;
-  if constexpr (tensor<D>) return static_cast<X&&>(x).leaf();
-  else if constexpr (expression<D>) return D(static_cast<X&&>(x));
-  else if constexpr (std::is_void_v<Weak>) return Scalar<D>{x};
-  else return Scalar<Weak>{detail::checked_number<Weak>(x)};
+  if constexpr (tensor<D>)
+    return static_cast<X&&>(x).leaf();
+  else if constexpr (expression<D>)
+    return D(static_cast<X&&>(x));
+  else if constexpr (std::is_void_v<Weak>)
+    return Scalar<D>{x};
+  else
+    return Scalar<Weak>{detail::checked_number<Weak>(x)};
 }
 
 /// means: the expression type of an operand

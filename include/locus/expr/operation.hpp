@@ -36,60 +36,69 @@ inline constexpr auto on_both = kernels_on::both;
 namespace detail {
 template <class F>
 constexpr std::string_view functor_name() {
-  if constexpr (requires { F::name; }) return F::name;
-  else return "map";
+  if constexpr (requires { F::name; })
+    return F::name;
+  else
+    return "map";
 }
 template <class F>
 constexpr bool functor_on(kernels_on side) {
   if constexpr (requires { F::kernels; })
     return (static_cast<int>(F::kernels) & static_cast<int>(side)) != 0;
-  else return side == on_cpu;
+  else
+    return side == on_cpu;
 }
 }  // namespace detail
 
 /// means: the row of functor F; a functor of the user's own gets one from its `name` and `kernels`
 template <class F>
 constexpr operation operation_of() {
-  if constexpr (requires { F::op; }) return F::op;
+  if constexpr (requires { F::op; })
+    return F::op;
   else
-    return {detail::functor_name<F>(), detail::functor_name<F>(), law::none,
+    return {detail::functor_name<F>(),
+            detail::functor_name<F>(),
+            law::none,
             detail::functor_on<F>(on_cpu) ? any_element : no_elements,
-            detail::functor_on<F>(on_gpu) ? any_element : no_elements, true};
+            detail::functor_on<F>(on_gpu) ? any_element : no_elements,
+            true};
 }
 
 /// means: how F commutes with sums when its operands are T...
 template <class F, class... T>
 constexpr law law_of() {
-  if constexpr (requires { F::template law_for<T...>(); }) return F::template law_for<T...>();
-  else return operation_of<F>().commutes;
+  if constexpr (requires { F::template law_for<T...>(); })
+    return F::template law_for<T...>();
+  else
+    return operation_of<F>().commutes;
 }
 
 // A static_assert's text is a literal in C++20: only a macro can put an operation's name into it.
-#define LOCUS_SENTENCES(text)                                                                     \
-  template <bool Holds>                                                                           \
-  static consteval bool require_gpu_kernel() {                                                    \
-    static_assert(Holds, "locus: '" text "' has no GPU kernel and placement is strict; drop "     \
-                         "strict, or place it with on<CpuDevice>");                               \
-    return Holds;                                                                                 \
-  }                                                                                               \
-  template <bool Holds>                                                                           \
-  static consteval bool require_shapes() {                                                        \
-    static_assert(Holds, "locus: the shapes of the operands of '" text "' do not fit; they are "  \
-                         "printed below");                                                        \
-    return Holds;                                                                                 \
-  }                                                                                               \
-  template <bool Holds>                                                                           \
-  static consteval bool require_elements() {                                                      \
-    static_assert(Holds, "locus: '" text "' does not take these element types together; write "   \
-                         "cast<float>(x) or another type");                                       \
-    return Holds;                                                                                 \
+#define LOCUS_SENTENCES(text)                                                                    \
+  template <bool Holds>                                                                          \
+  static consteval bool require_gpu_kernel() {                                                   \
+    static_assert(Holds, "locus: '" text "' has no GPU kernel and placement is strict; drop "    \
+                         "strict, or place it with on<CpuDevice>");                              \
+    return Holds;                                                                                \
+  }                                                                                              \
+  template <bool Holds>                                                                          \
+  static consteval bool require_shapes() {                                                       \
+    static_assert(Holds, "locus: the shapes of the operands of '" text "' do not fit; they are " \
+                         "printed below");                                                       \
+    return Holds;                                                                                \
+  }                                                                                              \
+  template <bool Holds>                                                                          \
+  static consteval bool require_elements() {                                                     \
+    static_assert(Holds, "locus: '" text "' does not take these element types together; write "  \
+                         "cast<float>(x) or another type");                                      \
+    return Holds;                                                                                \
   }
 
 /// Inside a functor: its name, also in the texts of its own errors, and where it can run.
 ///     struct Legacy { LOCUS_OPERATION("legacy", on_cpu) float operator()(float v) const; };
 /// (not in a class local to a function: such a class has no member templates)
-#define LOCUS_OPERATION(text, where)                          \
-  static constexpr auto name = text;                          \
+#define LOCUS_OPERATION(text, where)                             \
+  static constexpr auto name = text;                             \
   static constexpr ::locus::kernels_on kernels = ::locus::where; \
   LOCUS_SENTENCES(text)
 

@@ -27,17 +27,17 @@ enum class step_kind : unsigned char {
 /// Why a step runs where it runs: one entry for each rule of placement.
 enum class reason : unsigned char {
   undecided,
-  leaf,            // it lies there
-  requested,       // the innermost on<Device>
-  home,            // all its leaves live where the destination is
-  home_region,     // the element-wise region that ends in the destination
-  most_operands,   // prefer_gpu: the GPU on which most of its operands lie
-  first_gpu,       // prefer_gpu: none of its operands lies on a GPU
-  no_gpu_kernel,   // the CPU: there is no GPU kernel for its element types
-  followed_data,   // follow_data: where its operands lie
-  cheapest,        // min_copies: the cheapest place
-  with_replicas,   // a distributed operand decides
-  view,            // a view lies where its operand lies
+  leaf,           // it lies there
+  requested,      // the innermost on<Device>
+  home,           // all its leaves live where the destination is
+  home_region,    // the element-wise region that ends in the destination
+  most_operands,  // prefer_gpu: the GPU on which most of its operands lie
+  first_gpu,      // prefer_gpu: none of its operands lies on a GPU
+  no_gpu_kernel,  // the CPU: there is no GPU kernel for its element types
+  followed_data,  // follow_data: where its operands lie
+  cheapest,       // min_copies: the cheapest place
+  with_replicas,  // a distributed operand decides
+  view,           // a view lies where its operand lies
 };
 
 struct step {
@@ -45,23 +45,23 @@ struct step {
   element type = element::other;  // of the result
   law commutes = law::none;
   reduction combines = reduction::none;  // of a reduce
-  axis_set axes = 0;               // reduced, or cut by a slice
-  bool keep = false;               // a reduce keeps extents of 1
-  bool dense = true;               // a leaf lies in row order without gaps
-  bool on_cpu = true, on_gpu = true;  // kernels for the operands' element types
+  axis_set axes = 0;                     // reduced, or cut by a slice
+  bool keep = false;                     // a reduce keeps extents of 1
+  bool dense = true;                     // a leaf lies in row order without gaps
+  bool on_cpu = true, on_gpu = true;     // kernels for the operands' element types
   bool heavy = false;
-  bool builtin = true;     // a functor of locus, not of the user
-  bool strict = false;     // requested with strict
-  bool fell_back = false;  // asked for or preferred a GPU, has no kernel there
+  bool builtin = true;            // a functor of locus, not of the user
+  bool strict = false;            // requested with strict
+  bool fell_back = false;         // asked for or preferred a GPU, has no kernel there
   signed char order[max_rank]{};  // of a transpose
   signed char axis = 0;           // of a concatenate, of an expand
   reason why = reason::undecided;
-  device request{};               // the innermost on<Device>
+  device request{};  // the innermost on<Device>
   unsigned short element_bytes = 0;
   short arity = 0, first_edge = 0;
-  short region = -1;      // the step that ends the kernel this one belongs to
-  bool stored = false;    // its value is read from memory by a step outside its region
-  place where{};          // what distribute and place decided
+  short region = -1;    // the step that ends the kernel this one belongs to
+  bool stored = false;  // its value is read from memory by a step outside its region
+  place where{};        // what distribute and place decided
   shape extents{};
   std::string_view name, tensorflow;
 
@@ -95,9 +95,9 @@ enum class transfer_kind : unsigned char {
 };
 
 constexpr std::string_view name_of(transfer_kind how) {
-  constexpr std::string_view names[] = {"none",           "copy",   "broadcast",  "scatter",
-                                        "all_reduce",     "reduce_scatter", "reduce", "all_gather",
-                                        "gather",         "slice",  "first_replica"};
+  constexpr std::string_view names[] = {
+      "none",   "copy",       "broadcast", "scatter", "all_reduce",   "reduce_scatter",
+      "reduce", "all_gather", "gather",    "slice",   "first_replica"};
   return names[static_cast<int>(how)];
 }
 
@@ -109,7 +109,8 @@ struct transfer {
   place arrives{};
 };
 
-/// An operand of a step: what is read, where the reader wants it, and by which transfer it gets there.
+/// An operand of a step: what is read, where the reader wants it, and by which transfer it gets
+/// there.
 struct edge {
   short from = -1;
   short by = -1;    // a transfer; -1: it is read where it lies

@@ -7,7 +7,8 @@
 
 namespace locus::kernel {
 
-/// means: element i... of the operand lies at data + (sum of i[d] * stride[d]); of an index operand,
+/// means: element i... of the operand lies at data + (sum of i[d] * stride[d]); of an index
+/// operand,
 ///        which has no memory, base + that sum is its value     units: elements
 struct access {
   void* data = nullptr;
@@ -41,7 +42,8 @@ struct space {
   }
 };
 
-/// means: the same space with as few axes as possible: extents of 1 go, neighbours that are one run for
+/// means: the same space with as few axes as possible: extents of 1 go, neighbours that are one run
+/// for
 ///        every operand become one axis; folded and kept axes do not mix
 constexpr void collapse(space& s, access* operands, int count) {
   int to = 0;
@@ -50,7 +52,8 @@ constexpr void collapse(space& s, access* operands, int count) {
     if (s.extent[d] == 1) continue;
     bool const folded = has_axis(s.axes, d);
     bool joins = to > 0 && has_axis(axes, to - 1) == folded;
-    for (int k = 0; k < count && joins; ++k) joins = operands[k].stride[to - 1] == operands[k].stride[d] * s.extent[d];
+    for (int k = 0; k < count && joins; ++k)
+      joins = operands[k].stride[to - 1] == operands[k].stride[d] * s.extent[d];
     int const at = joins ? to - 1 : to++;
     s.extent[at] = joins ? s.extent[at] * s.extent[d] : s.extent[d];
     for (int k = 0; k < count; ++k) operands[k].stride[at] = operands[k].stride[d];

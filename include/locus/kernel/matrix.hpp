@@ -18,9 +18,12 @@ struct matrix {
     return has_unit_columns() && (columns <= 1 || column_stride >= rows);
   }
   /// read along rows; otherwise the transposed matrix is
-  constexpr bool is_row_major() const { return has_unit_rows() && (rows <= 1 || row_stride >= columns); }
+  constexpr bool is_row_major() const {
+    return has_unit_rows() && (rows <= 1 || row_stride >= columns);
+  }
   constexpr std::int64_t leading() const {
-    std::int64_t const n = is_row_major() ? (rows <= 1 ? columns : row_stride) : (columns <= 1 ? rows : column_stride);
+    std::int64_t const n =
+        is_row_major() ? (rows <= 1 ? columns : row_stride) : (columns <= 1 ? rows : column_stride);
     return n < 1 ? 1 : n;
   }
   constexpr matrix transposed() const { return {data, columns, rows, column_stride, row_stride}; }

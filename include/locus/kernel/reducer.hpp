@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a fold combines with. The same reducers serve host and device kernels and the folds over replicas.
+// What a fold combines with. The same reducers serve host and device kernels and the folds over
+// replicas.
 #pragma once
 #include <cstdint>      // int64_t
 #include <limits>       // numeric_limits
@@ -13,9 +14,9 @@
 
 namespace locus::kernel {
 
-// A reducer has  value (what it reads), lane (what is added in the innermost loop), total (what lanes are
-// added to), result;  start(), add(lane, value), widen(lane), identity(), combine(total, total), and
-// finish(total, count): count >= 0 asks for the mean over that many elements.
+// A reducer has  value (what it reads), lane (what is added in the innermost loop), total (what
+// lanes are added to), result;  start(), add(lane, value), widen(lane), identity(), combine(total,
+// total), and finish(total, count): count >= 0 asks for the mean over that many elements.
 template <reduction R, class T>
 struct reducer;
 
@@ -26,18 +27,23 @@ struct reducer<reduction::sum, T> {
   using lane = std::conditional_t<is_floating_v<T>, T, std::int64_t>;
   using total = std::conditional_t<is_floating_v<T>, double, std::int64_t>;
   using result = sum_t<T>;
-  static constexpr int block = 8192;  // values that one set of lanes adds before it goes to the total
+  static constexpr int block =
+      8192;  // values that one set of lanes adds before it goes to the total
   LOCUS_HOST_DEVICE static constexpr lane start() { return lane(0); }
   LOCUS_HOST_DEVICE static constexpr total identity() { return total(0); }
   LOCUS_HOST_DEVICE static constexpr lane add(lane a, value v) {
-    if constexpr (is_floating_v<T>) return a + v;
-    else return add_fn{}(a, static_cast<std::int64_t>(v));
+    if constexpr (is_floating_v<T>)
+      return a + v;
+    else
+      return add_fn{}(a, static_cast<std::int64_t>(v));
   }
   LOCUS_HOST_DEVICE static constexpr total widen(lane a) { return static_cast<total>(a); }
   LOCUS_HOST_DEVICE static constexpr total combine(total a, total b) { return add_fn{}(a, b); }
   LOCUS_HOST_DEVICE static constexpr result finish(total t, double count) {
-    if constexpr (is_floating_v<T>) return static_cast<result>(count >= 0 ? t / count : t);
-    else return t;
+    if constexpr (is_floating_v<T>)
+      return static_cast<result>(count >= 0 ? t / count : t);
+    else
+      return t;
   }
 };
 
@@ -58,18 +64,24 @@ struct extremum {
 };
 // values, since a kernel may not call numeric_limits' functions
 template <class T>
-inline constexpr T below_all = is_floating_v<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+inline constexpr T below_all =
+    is_floating_v<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
 template <class T>
-inline constexpr T above_all = is_floating_v<T> ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
+inline constexpr T above_all =
+    is_floating_v<T> ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
 struct larger {
   using functor = maximum_fn;
   template <class T>
-  LOCUS_HOST_DEVICE static constexpr T worst() { return below_all<T>; }
+  LOCUS_HOST_DEVICE static constexpr T worst() {
+    return below_all<T>;
+  }
 };
 struct smaller {
   using functor = minimum_fn;
   template <class T>
-  LOCUS_HOST_DEVICE static constexpr T worst() { return above_all<T>; }
+  LOCUS_HOST_DEVICE static constexpr T worst() {
+    return above_all<T>;
+  }
 };
 template <bool Any>
 struct truth {
@@ -97,7 +109,8 @@ struct reducer<reduction::any, bool> : detail::truth<true> {};
 template <>
 struct reducer<reduction::all, bool> : detail::truth<false> {};
 
-/// means: the larger value with its index, of equals the lower index; a NaN is larger than any number
+/// means: the larger value with its index, of equals the lower index; a NaN is larger than any
+/// number
 template <class T>
 struct reducer<reduction::first_max, ranked<T>> {
   using value = ranked<T>;
@@ -115,7 +128,9 @@ struct reducer<reduction::first_max, ranked<T>> {
     if (!a_nan && a.value != b.value) return a.value > b.value ? a : b;
     return a.index < b.index ? a : b;
   }
-  LOCUS_HOST_DEVICE static constexpr ranked<T> add(ranked<T> a, ranked<T> b) { return combine(a, b); }
+  LOCUS_HOST_DEVICE static constexpr ranked<T> add(ranked<T> a, ranked<T> b) {
+    return combine(a, b);
+  }
   LOCUS_HOST_DEVICE static constexpr ranked<T> widen(ranked<T> a) { return a; }
   LOCUS_HOST_DEVICE static constexpr ranked<T> finish(ranked<T> t, double) { return t; }
 };
@@ -123,7 +138,9 @@ struct reducer<reduction::first_max, ranked<T>> {
 /// a value with its number, for first_max
 struct with_index_fn {
   template <class T>
-  LOCUS_HOST_DEVICE constexpr ranked<T> operator()(T v, std::int64_t i) const { return {v, i}; }
+  LOCUS_HOST_DEVICE constexpr ranked<T> operator()(T v, std::int64_t i) const {
+    return {v, i};
+  }
 };
 
 }  // namespace locus::kernel

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functor of a kernel: trees of functors over numbered inputs. Their types know operations and
-// element types, never a device or an extent, so that eight devices and ten shapes share one kernel.
+// element types, never a device or an extent, so that eight devices and ten shapes share one
+// kernel.
 #pragma once
 #include <utility>  // index_sequence
 
@@ -11,29 +12,35 @@
 namespace locus::kernel {
 inline namespace LOCUS_MODE {
 
-// Each tree is called with (in, slots, folds): the values of the inputs at one element, the values that
-// several readers share, and the results of the folds so far.
+// Each tree is called with (in, slots, folds): the values of the inputs at one element, the values
+// that several readers share, and the results of the folds so far.
 
 /// the K-th input
 template <int K, class T>
 struct input {
   using type = T;
   template <class In, class Slots, class Folds>
-  LOCUS_HOST_DEVICE constexpr T operator()(In const& in, Slots const&, Folds const&) const { return get<K>(in); }
+  LOCUS_HOST_DEVICE constexpr T operator()(In const& in, Slots const&, Folds const&) const {
+    return get<K>(in);
+  }
 };
 /// the K-th shared value: computed once for all its readers
 template <int K, class T>
 struct slot_value {
   using type = T;
   template <class In, class Slots, class Folds>
-  LOCUS_HOST_DEVICE constexpr T operator()(In const&, Slots const& slots, Folds const&) const { return get<K>(slots); }
+  LOCUS_HOST_DEVICE constexpr T operator()(In const&, Slots const& slots, Folds const&) const {
+    return get<K>(slots);
+  }
 };
 /// the result of the K-th fold
 template <int K, class T>
 struct fold_value {
   using type = T;
   template <class In, class Slots, class Folds>
-  LOCUS_HOST_DEVICE constexpr T operator()(In const&, Slots const&, Folds const& folds) const { return get<K>(folds); }
+  LOCUS_HOST_DEVICE constexpr T operator()(In const&, Slots const&, Folds const& folds) const {
+    return get<K>(folds);
+  }
 };
 /// a number that was captured by value
 template <class T>
@@ -41,24 +48,28 @@ struct constant {
   using type = T;
   T value;
   template <class In, class Slots, class Folds>
-  LOCUS_HOST_DEVICE constexpr T operator()(In const&, Slots const&, Folds const&) const { return value; }
+  LOCUS_HOST_DEVICE constexpr T operator()(In const&, Slots const&, Folds const&) const {
+    return value;
+  }
 };
 
-/// f(args...); no [[no_unique_address]]: nvcc 13 refuses a kernel parameter that is empty only by it
+/// f(args...); no [[no_unique_address]]: nvcc 13 refuses a kernel parameter that is empty only by
+/// it
 template <class T, class F, class... Args>
 struct apply {
   using type = T;
   F f;
   pack<Args...> args;
   template <class In, class Slots, class Folds>
-  LOCUS_HOST_DEVICE constexpr T operator()(In const& in, Slots const& slots, Folds const& folds) const {
+  LOCUS_HOST_DEVICE constexpr T operator()(In const& in, Slots const& slots,
+                                           Folds const& folds) const {
     return call(in, slots, folds, std::index_sequence_for<Args...>{});
   }
   LOCUS_EXEC_CHECK_DISABLE
-  template <class In, class Slots, class Folds, std::size_t... I>
+  template <class In, class Slots, class Folds, std::size_t... Idx>
   LOCUS_HOST_DEVICE constexpr T call(In const& in, Slots const& slots, Folds const& folds,
-                                     std::index_sequence<I...>) const {
-    return f(get<I>(args)(in, slots, folds)...);
+                                     std::index_sequence<Idx...>) const {
+    return f(get<Idx>(args)(in, slots, folds)...);
   }
 };
 
@@ -73,12 +84,14 @@ struct stage<type_list<Slots...>, type_list<Outs...>> {
 
   template <class In, class Folds>
   LOCUS_HOST_DEVICE constexpr results operator()(In const& in, Folds const& folds) const {
-    return evaluate(in, folds, std::index_sequence_for<Slots...>{}, std::index_sequence_for<Outs...>{});
+    return evaluate(in, folds, std::index_sequence_for<Slots...>{},
+                    std::index_sequence_for<Outs...>{});
   }
 
  private:
   template <class In, class Folds, std::size_t... S, std::size_t... O>
-  LOCUS_HOST_DEVICE constexpr results evaluate(In const& in, Folds const& folds, std::index_sequence<S...>,
+  LOCUS_HOST_DEVICE constexpr results evaluate(In const& in, Folds const& folds,
+                                               std::index_sequence<S...>,
                                                std::index_sequence<O...>) const {
     pack<typename Slots::type...> values{};
     ((get<S>(values) = get<S>(slots)(in, values, folds)), ...);

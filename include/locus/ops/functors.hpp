@@ -28,16 +28,18 @@ using wrapping_t = typename wrapping<T>::type;
 
 struct identity_fn {
   LOCUS_BUILTIN("identity")
-  template <class A>
-  LOCUS_HOST_DEVICE constexpr A operator()(A a) const { return a; }
+  template <class Lhs>
+  LOCUS_HOST_DEVICE constexpr Lhs operator()(Lhs a) const {
+    return a;
+  }
 };
 
 #define LOCUS_WRAPPING_FUNCTOR(functor, name, symbol)                                \
   struct functor {                                                                   \
     LOCUS_BUILTIN(name)                                                              \
-    template <class A, class B>                                                      \
-    LOCUS_HOST_DEVICE constexpr promote_t<A, B> operator()(A a, B b) const {         \
-      using T = promote_t<A, B>;                                                     \
+    template <class Lhs, class Rhs>                                                  \
+    LOCUS_HOST_DEVICE constexpr promote_t<Lhs, Rhs> operator()(Lhs a, Rhs b) const { \
+      using T = promote_t<Lhs, Rhs>;                                                 \
       using W = detail::wrapping_t<T>;                                               \
       return static_cast<T>(static_cast<W>(a) symbol static_cast<W>(b));             \
     }                                                                                \
@@ -49,9 +51,9 @@ LOCUS_WRAPPING_FUNCTOR(multiply_fn, "multiply", *)
 
 struct divide_fn {
   LOCUS_BUILTIN("divide")
-  template <class A, class B>
-  LOCUS_HOST_DEVICE constexpr promote_t<A, B> operator()(A a, B b) const {
-    using T = promote_t<A, B>;
+  template <class Lhs, class Rhs>
+  LOCUS_HOST_DEVICE constexpr promote_t<Lhs, Rhs> operator()(Lhs a, Rhs b) const {
+    using T = promote_t<Lhs, Rhs>;
     return static_cast<T>(a) / static_cast<T>(b);
   }
 };
@@ -59,15 +61,18 @@ struct divide_fn {
 /// means: the largest integer not above a / b; 0 where b is 0     after: Python's //
 struct floor_div_fn {
   LOCUS_BUILTIN("floor_div")
-  template <class A, class B>
-  LOCUS_HOST_DEVICE constexpr promote_t<A, B> operator()(A a, B b) const {
-    using T = promote_t<A, B>;
+  template <class Lhs, class Rhs>
+  LOCUS_HOST_DEVICE constexpr promote_t<Lhs, Rhs> operator()(Lhs a, Rhs b) const {
+    using T = promote_t<Lhs, Rhs>;
     T const x = static_cast<T>(a), y = static_cast<T>(b);
-    if constexpr (std::is_same_v<T, float>) return LOCUS_MATH(floorf)(x / y);
-    else if constexpr (is_floating_v<T>) return LOCUS_MATH(floor)(x / y);
+    if constexpr (std::is_same_v<T, float>)
+      return LOCUS_MATH(floorf)(x / y);
+    else if constexpr (is_floating_v<T>)
+      return LOCUS_MATH(floor)(x / y);
     else {
       if (y == T(0)) return T(0);
-      if (y == static_cast<T>(-1)) return static_cast<T>(detail::wrapping_t<T>(0) - static_cast<detail::wrapping_t<T>>(x));
+      if (y == static_cast<T>(-1))
+        return static_cast<T>(detail::wrapping_t<T>(0) - static_cast<detail::wrapping_t<T>>(x));
       T const q = static_cast<T>(x / y);
       return q * y != x && ((x < T(0)) != (y < T(0))) ? static_cast<T>(q - 1) : q;
     }
@@ -77,15 +82,18 @@ struct floor_div_fn {
 /// means: a / b without its fraction; 0 where b is 0     after: C's integer division
 struct trunc_div_fn {
   LOCUS_BUILTIN("trunc_div")
-  template <class A, class B>
-  LOCUS_HOST_DEVICE constexpr promote_t<A, B> operator()(A a, B b) const {
-    using T = promote_t<A, B>;
+  template <class Lhs, class Rhs>
+  LOCUS_HOST_DEVICE constexpr promote_t<Lhs, Rhs> operator()(Lhs a, Rhs b) const {
+    using T = promote_t<Lhs, Rhs>;
     T const x = static_cast<T>(a), y = static_cast<T>(b);
-    if constexpr (std::is_same_v<T, float>) return LOCUS_MATH(truncf)(x / y);
-    else if constexpr (is_floating_v<T>) return LOCUS_MATH(trunc)(x / y);
+    if constexpr (std::is_same_v<T, float>)
+      return LOCUS_MATH(truncf)(x / y);
+    else if constexpr (is_floating_v<T>)
+      return LOCUS_MATH(trunc)(x / y);
     else {
       if (y == T(0)) return T(0);
-      if (y == static_cast<T>(-1)) return static_cast<T>(detail::wrapping_t<T>(0) - static_cast<detail::wrapping_t<T>>(x));
+      if (y == static_cast<T>(-1))
+        return static_cast<T>(detail::wrapping_t<T>(0) - static_cast<detail::wrapping_t<T>>(x));
       return static_cast<T>(x / y);
     }
   }
@@ -94,41 +102,50 @@ struct trunc_div_fn {
 /// means: a / b in double for integers, in their own type for floats; 0 where an integer b is 0
 struct true_div_fn {
   LOCUS_BUILTIN("true_div")
-  template <class A, class B>
-  LOCUS_HOST_DEVICE constexpr auto operator()(A a, B b) const {
-    using T = promote_t<A, B>;
-    if constexpr (is_floating_v<T>) return static_cast<T>(static_cast<T>(a) / static_cast<T>(b));
-    else return b == B(0) ? 0.0 : static_cast<double>(a) / static_cast<double>(b);
+  template <class Lhs, class Rhs>
+  LOCUS_HOST_DEVICE constexpr auto operator()(Lhs a, Rhs b) const {
+    using T = promote_t<Lhs, Rhs>;
+    if constexpr (is_floating_v<T>)
+      return static_cast<T>(static_cast<T>(a) / static_cast<T>(b));
+    else
+      return b == Rhs(0) ? 0.0 : static_cast<double>(a) / static_cast<double>(b);
   }
 };
 
 struct negate_fn {
   LOCUS_BUILTIN("negate")
-  template <class A>
-  LOCUS_HOST_DEVICE constexpr A operator()(A a) const {
-    if constexpr (is_integer_v<A>) return static_cast<A>(detail::wrapping_t<A>(0) - static_cast<detail::wrapping_t<A>>(a));
-    else return -a;
+  template <class Lhs>
+  LOCUS_HOST_DEVICE constexpr Lhs operator()(Lhs a) const {
+    if constexpr (is_integer_v<Lhs>)
+      return static_cast<Lhs>(detail::wrapping_t<Lhs>(0) - static_cast<detail::wrapping_t<Lhs>>(a));
+    else
+      return -a;
   }
 };
 struct abs_fn {
   LOCUS_BUILTIN("abs")
-  template <class A>
-  LOCUS_HOST_DEVICE constexpr A operator()(A a) const {
-    if constexpr (std::is_same_v<A, float>) return LOCUS_MATH(fabsf)(a);
-    else if constexpr (is_floating_v<A>) return LOCUS_MATH(fabs)(a);
-    else return a < A(0) ? negate_fn{}(a) : a;
+  template <class Lhs>
+  LOCUS_HOST_DEVICE constexpr Lhs operator()(Lhs a) const {
+    if constexpr (std::is_same_v<Lhs, float>)
+      return LOCUS_MATH(fabsf)(a);
+    else if constexpr (is_floating_v<Lhs>)
+      return LOCUS_MATH(fabs)(a);
+    else
+      return a < Lhs(0) ? negate_fn{}(a) : a;
   }
 };
 struct square_fn {
   LOCUS_BUILTIN("square")
-  template <class A>
-  LOCUS_HOST_DEVICE constexpr A operator()(A a) const { return multiply_fn{}(a, a); }
+  template <class Lhs>
+  LOCUS_HOST_DEVICE constexpr Lhs operator()(Lhs a) const {
+    return multiply_fn{}(a, a);
+  }
 };
 
-#define LOCUS_MATH_FUNCTOR(functor, name, in_float, in_double)                        \
-  struct functor {                                                                    \
-    LOCUS_BUILTIN(name)                                                               \
-    LOCUS_HOST_DEVICE float operator()(float a) const { return LOCUS_MATH(in_float)(a); } \
+#define LOCUS_MATH_FUNCTOR(functor, name, in_float, in_double)                               \
+  struct functor {                                                                           \
+    LOCUS_BUILTIN(name)                                                                      \
+    LOCUS_HOST_DEVICE float operator()(float a) const { return LOCUS_MATH(in_float)(a); }    \
     LOCUS_HOST_DEVICE double operator()(double a) const { return LOCUS_MATH(in_double)(a); } \
   };
 LOCUS_MATH_FUNCTOR(sqrt_fn, "sqrt", sqrtf, sqrt)
@@ -140,15 +157,17 @@ LOCUS_MATH_FUNCTOR(tanh_fn, "tanh", tanhf, tanh)
 /// means: max(a, 0); NaN stays NaN
 struct relu_fn {
   LOCUS_BUILTIN("relu")
-  template <class A>
-  LOCUS_HOST_DEVICE constexpr A operator()(A a) const { return a < A(0) ? A(0) : a; }
+  template <class Lhs>
+  LOCUS_HOST_DEVICE constexpr Lhs operator()(Lhs a) const {
+    return a < Lhs(0) ? Lhs(0) : a;
+  }
 };
 /// means: the larger one; NaN if either is
 struct maximum_fn {
   LOCUS_BUILTIN("maximum")
-  template <class A, class B>
-  LOCUS_HOST_DEVICE constexpr promote_t<A, B> operator()(A a, B b) const {
-    using T = promote_t<A, B>;
+  template <class Lhs, class Rhs>
+  LOCUS_HOST_DEVICE constexpr promote_t<Lhs, Rhs> operator()(Lhs a, Rhs b) const {
+    using T = promote_t<Lhs, Rhs>;
     T const x = static_cast<T>(a), y = static_cast<T>(b);
     return x > y || x != x ? x : y;
   }
@@ -156,9 +175,9 @@ struct maximum_fn {
 /// means: the smaller one; NaN if either is
 struct minimum_fn {
   LOCUS_BUILTIN("minimum")
-  template <class A, class B>
-  LOCUS_HOST_DEVICE constexpr promote_t<A, B> operator()(A a, B b) const {
-    using T = promote_t<A, B>;
+  template <class Lhs, class Rhs>
+  LOCUS_HOST_DEVICE constexpr promote_t<Lhs, Rhs> operator()(Lhs a, Rhs b) const {
+    using T = promote_t<Lhs, Rhs>;
     T const x = static_cast<T>(a), y = static_cast<T>(b);
     return x < y || x != x ? x : y;
   }
@@ -173,21 +192,21 @@ struct clamp_fn {
 };
 struct where_fn {
   LOCUS_BUILTIN("where")
-  template <class A, class B>
-  LOCUS_HOST_DEVICE constexpr promote_t<A, B> operator()(bool c, A a, B b) const {
-    using T = promote_t<A, B>;
+  template <class Lhs, class Rhs>
+  LOCUS_HOST_DEVICE constexpr promote_t<Lhs, Rhs> operator()(bool c, Lhs a, Rhs b) const {
+    using T = promote_t<Lhs, Rhs>;
     return c ? static_cast<T>(a) : static_cast<T>(b);
   }
 };
 
-#define LOCUS_COMPARISON(functor, name, symbol)                              \
-  struct functor {                                                           \
-    LOCUS_BUILTIN(name)                                                      \
-    template <class A, class B>                                              \
-    LOCUS_HOST_DEVICE constexpr bool operator()(A a, B b) const {            \
-      using T = promote_t<A, B>;                                             \
-      return static_cast<T>(a) symbol static_cast<T>(b);                     \
-    }                                                                        \
+#define LOCUS_COMPARISON(functor, name, symbol)                       \
+  struct functor {                                                    \
+    LOCUS_BUILTIN(name)                                               \
+    template <class Lhs, class Rhs>                                   \
+    LOCUS_HOST_DEVICE constexpr bool operator()(Lhs a, Rhs b) const { \
+      using T = promote_t<Lhs, Rhs>;                                  \
+      return static_cast<T>(a) symbol static_cast<T>(b);              \
+    }                                                                 \
   };
 LOCUS_COMPARISON(equal_to_fn, "equal_to", ==)
 LOCUS_COMPARISON(not_equal_to_fn, "not_equal_to", !=)
@@ -222,13 +241,14 @@ struct cast_fn {
   }
   template <class From>
   LOCUS_HOST_DEVICE constexpr To operator()(From a) const {
-    if constexpr (std::is_same_v<To, bool>) return a != From(0);
+    if constexpr (std::is_same_v<To, bool>)
+      return a != From(0);
     else if constexpr (is_floating_v<From> && is_integer_v<To>) {
       constexpr To low = std::numeric_limits<To>::min(), high = std::numeric_limits<To>::max();
-      return a != a                            ? To(0)
-             : a <= static_cast<From>(low)     ? low
-             : a >= static_cast<From>(high)    ? high
-                                               : static_cast<To>(a);
+      return a != a                         ? To(0)
+             : a <= static_cast<From>(low)  ? low
+             : a >= static_cast<From>(high) ? high
+                                            : static_cast<To>(a);
     } else
       return static_cast<To>(a);
   }
@@ -237,10 +257,12 @@ struct cast_fn {
 /// means: a + b + c + ..., from the left
 struct add_n_fn {
   LOCUS_BUILTIN("add_n")
-  template <class A>
-  LOCUS_HOST_DEVICE constexpr A operator()(A a) const { return a; }
-  template <class A, class B, class... More>
-  LOCUS_HOST_DEVICE constexpr auto operator()(A a, B b, More... more) const {
+  template <class Lhs>
+  LOCUS_HOST_DEVICE constexpr Lhs operator()(Lhs a) const {
+    return a;
+  }
+  template <class Lhs, class Rhs, class... More>
+  LOCUS_HOST_DEVICE constexpr auto operator()(Lhs a, Rhs b, More... more) const {
     return (*this)(add_fn{}(a, b), more...);
   }
 };

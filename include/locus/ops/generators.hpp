@@ -20,15 +20,19 @@ struct iota_fn {
   T first, by;
   LOCUS_HOST_DEVICE T operator()(std::int64_t i) const {
     if constexpr (is_floating_v<T>)
-      return static_cast<T>(detail::fused(static_cast<double>(i), static_cast<double>(by), static_cast<double>(first)));
-    else return add_fn{}(first, multiply_fn{}(static_cast<T>(i), by));
+      return static_cast<T>(detail::fused(static_cast<double>(i), static_cast<double>(by),
+                                          static_cast<double>(first)));
+    else
+      return add_fn{}(first, multiply_fn{}(static_cast<T>(i), by));
   }
 };
 /// means: a uniform number in [0, 1): 24 random bits for float, 53 for double
 template <class T>
 LOCUS_HOST_DEVICE constexpr T unit_uniform(std::uint64_t bits) {
-  if constexpr (sizeof(T) == 4) return static_cast<T>(bits >> 40) * static_cast<T>(0x1p-24);
-  else return static_cast<T>(bits >> 11) * static_cast<T>(0x1p-53);
+  if constexpr (sizeof(T) == 4)
+    return static_cast<T>(bits >> 40) * static_cast<T>(0x1p-24);
+  else
+    return static_cast<T>(bits >> 11) * static_cast<T>(0x1p-53);
 }
 template <class T>
 struct uniform_fn {
@@ -38,8 +42,10 @@ struct uniform_fn {
   LOCUS_HOST_DEVICE T operator()(std::int64_t i) const {
     T const u = unit_uniform<T>(random_bits(seed, i));
     // two floats have an exact product in double: contracted or not, the sum is the same
-    if constexpr (sizeof(T) == 4) return static_cast<T>(double(u) * double(width) + double(low));
-    else return detail::fused(u, width, low);
+    if constexpr (sizeof(T) == 4)
+      return static_cast<T>(double(u) * double(width) + double(low));
+    else
+      return detail::fused(u, width, low);
   }
 };
 template <class T>
@@ -49,7 +55,8 @@ struct normal_fn {
   T mean, deviation;
   LOCUS_HOST_DEVICE T operator()(std::int64_t i) const {
     double const z = inverse_normal(random_bits(seed, i));
-    return static_cast<T>(detail::fused(z, static_cast<double>(deviation), static_cast<double>(mean)));
+    return static_cast<T>(
+        detail::fused(z, static_cast<double>(deviation), static_cast<double>(mean)));
   }
 };
 
@@ -67,13 +74,18 @@ constexpr auto full(Extents<N...> extents, std::type_identity_t<T> value) {
 }
 /// means: r[i] = 0
 template <class T, std::int64_t... N>
-constexpr auto zeros(Extents<N...> extents) { return full<T>(extents, T(0)); }
+constexpr auto zeros(Extents<N...> extents) {
+  return full<T>(extents, T(0));
+}
 /// means: r[i] = 1
 template <class T, std::int64_t... N>
-constexpr auto ones(Extents<N...> extents) { return full<T>(extents, T(1)); }
+constexpr auto ones(Extents<N...> extents) {
+  return full<T>(extents, T(1));
+}
 /// means: r[i] = first + i * by, i in row order
 template <class T, std::int64_t... N>
-constexpr auto iota(Extents<N...> extents, std::type_identity_t<T> first = 0, std::type_identity_t<T> by = 1) {
+constexpr auto iota(Extents<N...> extents, std::type_identity_t<T> first = 0,
+                    std::type_identity_t<T> by = 1) {
   return detail::generator(iota_fn<T>{first, by}, extents);
 }
 /// means: r[i] uniform in [low, high), a pure function of seed and i
@@ -81,7 +93,8 @@ constexpr auto iota(Extents<N...> extents, std::type_identity_t<T> first = 0, st
 template <class T, std::int64_t... N>
 constexpr auto uniform(Extents<N...> extents, std::uint64_t seed, std::type_identity_t<T> low = 0,
                        std::type_identity_t<T> high = 1) {
-  static_assert(is_floating_v<T>, "locus: uniform makes floats; write uniform<float>(...) and cast it");
+  static_assert(is_floating_v<T>,
+                "locus: uniform makes floats; write uniform<float>(...) and cast it");
   return detail::generator(uniform_fn<T>{seed, low, high - low}, extents);
 }
 /// means: r[i] normal with that mean and standard deviation, a pure function of seed and i
@@ -89,7 +102,8 @@ constexpr auto uniform(Extents<N...> extents, std::uint64_t seed, std::type_iden
 template <class T, std::int64_t... N>
 constexpr auto normal(Extents<N...> extents, std::uint64_t seed, std::type_identity_t<T> mean = 0,
                       std::type_identity_t<T> deviation = 1) {
-  static_assert(is_floating_v<T>, "locus: normal makes floats; write normal<float>(...) and cast it");
+  static_assert(is_floating_v<T>,
+                "locus: normal makes floats; write normal<float>(...) and cast it");
   return detail::generator(normal_fn<T>{seed, mean, deviation}, extents);
 }
 

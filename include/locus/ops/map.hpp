@@ -4,10 +4,10 @@
 #include <type_traits>  // invoke_result
 #include <utility>      // forward
 
-#include <locus/expr/node.hpp>      // Node, make_node
-#include <locus/expr/operand.hpp>   // as_operand, element_of_t
-#include <locus/ops/functors.hpp>   // identity_fn
-#include <locus/shape/shape.hpp>    // broadcast
+#include <locus/expr/node.hpp>     // Node, make_node
+#include <locus/expr/operand.hpp>  // as_operand, element_of_t
+#include <locus/ops/functors.hpp>  // identity_fn
+#include <locus/shape/shape.hpp>   // broadcast
 
 namespace locus {
 
@@ -31,7 +31,8 @@ struct map_op {
   }
 };
 
-// ---- errors: one sentence, then the types ----------------------------------------------------------
+// ---- errors: one sentence, then the types
+// ----------------------------------------------------------
 template <class Operation, class... OperandExtents>
 struct shapes_do_not_fit;  // the second error prints its arguments
 template <class Operation, class... ElementTypes>
@@ -51,7 +52,8 @@ consteval bool shapes_fit() {
   if constexpr (requires { Named::template require_shapes<true>(); })
     return Named::template require_shapes<Fits>();
   else {
-    static_assert(Fits, "locus: the shapes of the operands of a functor do not fit; they are printed below");
+    static_assert(
+        Fits, "locus: the shapes of the operands of a functor do not fit; they are printed below");
     return Fits;
   }
 }
@@ -60,8 +62,9 @@ consteval bool elements_fit() {
   if constexpr (requires { Named::template require_elements<true>(); })
     return Named::template require_elements<Fits>();
   else {
-    static_assert(Fits, "locus: a functor does not take these element types; write cast<float>(x) or "
-                        "another overload");
+    static_assert(Fits,
+                  "locus: a functor does not take these element types; write cast<float>(x) or "
+                  "another overload");
     return Fits;
   }
 }
@@ -72,13 +75,16 @@ template <class Named, class Op, class... Es>
 constexpr auto checked_node(Op op, Es... es) {
   if constexpr (shapes_fit<Named, fits(Op::infer(Es::pattern...))>())
     return make_node(std::move(op), std::move(es)...);
-  else return sizeof(shapes_do_not_fit<Named, detail::extents_of<Es>...>);
+  else
+    return sizeof(shapes_do_not_fit<Named, detail::extents_of<Es>...>);
 }
 
 template <class F, class... T>
 consteval bool has_kernel() {
-  if constexpr (!(true && ... && !std::is_void_v<T>) || !std::is_invocable_v<F const&, T...>) return false;
-  else if constexpr (std::is_void_v<std::invoke_result_t<F const&, T...>>) return false;
+  if constexpr (!(true && ... && !std::is_void_v<T>) || !std::is_invocable_v<F const&, T...>)
+    return false;
+  else if constexpr (std::is_void_v<std::invoke_result_t<F const&, T...>>)
+    return false;
   else {
     operation const row = operation_of<F>();
     return (row.cpu.contains(element_of_v<T>) && ...) || (row.gpu.contains(element_of_v<T>) && ...);
@@ -103,8 +109,8 @@ struct weak_of<type_list<Ts...>> : weak<void, Ts...> {};
 
 /// the element types of the tensors among operands
 template <class... Xs>
-using tensor_elements_t =
-    concatenate_t<std::conditional_t<tensor_operand<Xs>, type_list<element_of_t<Xs>>, type_list<>>...>;
+using tensor_elements_t = concatenate_t<
+    std::conditional_t<tensor_operand<Xs>, type_list<element_of_t<Xs>>, type_list<>>...>;
 
 template <class Weak, class X>
 using seen_as_t = typename std::conditional_t<
@@ -118,7 +124,8 @@ constexpr auto elementwise(F f, Xs&&... xs) {
   using Weak = typename weak_of<tensor_elements_t<Xs...>>::type;
   if constexpr (elements_fit<F, has_kernel<F, seen_as_t<Weak, Xs>...>()>())
     return checked_node<F>(map_op<F>{std::move(f)}, as_operand<Weak>(std::forward<Xs>(xs))...);
-  else return sizeof(element_types_do_not_fit<F, element_of_t<Xs>...>);
+  else
+    return sizeof(element_types_do_not_fit<F, element_of_t<Xs>...>);
 }
 
 }  // namespace detail
@@ -130,21 +137,30 @@ constexpr auto elementwise(F f, Xs&&... xs) {
 template <class F, operand... Xs>
   requires(sizeof...(Xs) > 0 && (tensor_operand<Xs> || ...))
 constexpr auto map(F f, Xs&&... xs) {
-  if constexpr (detail::elements_fit<F, std::is_invocable_v<F const&, typename expression_of_t<Xs>::value_type...>>())
-    return detail::checked_node<F>(map_op<F>{std::move(f)}, as_operand<void>(std::forward<Xs>(xs))...);
-  else return sizeof(element_types_do_not_fit<F, element_of_t<Xs>...>);
+  if constexpr (detail::elements_fit<
+                    F,
+                    std::is_invocable_v<F const&, typename expression_of_t<Xs>::value_type...>>())
+    return detail::checked_node<F>(map_op<F>{std::move(f)},
+                                   as_operand<void>(std::forward<Xs>(xs))...);
+  else
+    return sizeof(element_types_do_not_fit<F, element_of_t<Xs>...>);
 }
 
-/// means: f, said to run on both sides: a lambda marked LOCUS_HOST_DEVICE, which says nothing itself
+/// means: f, said to run on both sides: a lambda marked LOCUS_HOST_DEVICE, which says nothing
+/// itself
 template <class F>
 struct HostDevice {
   static constexpr auto kernels = on_both;
   [[no_unique_address]] F f;
   LOCUS_EXEC_CHECK_DISABLE
   template <class... T>
-  LOCUS_HOST_DEVICE constexpr auto operator()(T... v) const -> decltype(f(v...)) { return f(v...); }
+  LOCUS_HOST_DEVICE constexpr auto operator()(T... v) const -> decltype(f(v...)) {
+    return f(v...);
+  }
 };
 template <class F>
-constexpr HostDevice<F> host_device(F f) { return {static_cast<F&&>(f)}; }
+constexpr HostDevice<F> host_device(F f) {
+  return {static_cast<F&&>(f)};
+}
 
 }  // namespace locus

@@ -11,8 +11,8 @@ namespace locus {
 struct matmul_op {
   LOCUS_BUILTIN("matmul")
   static constexpr step_kind kind = step_kind::matmul;
-  template <class A, class B>
-  using result = A;
+  template <class Lhs, class Rhs>
+  using result = Lhs;
   static constexpr shape infer(shape a, shape b) { return contract(a, b); }
 };
 
@@ -21,17 +21,18 @@ struct matmul_op {
 /// cost:  2 m n k operations by CBLAS or cuBLAS; transposed operands cost nothing
 /// fails: at compile time, when static extents or element types differ; when bound, dynamic extents
 /// after: BLAS gemm
-template <tensor_operand A, tensor_operand B>
-constexpr auto matmul(A&& a, B&& b) {
-  auto x = as_operand<void>(std::forward<A>(a));
-  auto y = as_operand<void>(std::forward<B>(b));
+template <tensor_operand Lhs, tensor_operand Rhs>
+constexpr auto matmul(Lhs&& a, Rhs&& b) {
+  auto x = as_operand<void>(std::forward<Lhs>(a));
+  auto y = as_operand<void>(std::forward<Rhs>(b));
   using X = decltype(x);
   using Y = decltype(y);
   constexpr bool fits = std::is_same_v<typename X::value_type, typename Y::value_type> &&
                         numbers.contains(element_of_v<typename X::value_type>);
   if constexpr (detail::elements_fit<matmul_op, fits>())
     return detail::checked_node<matmul_op>(matmul_op{}, std::move(x), std::move(y));
-  else return sizeof(element_types_do_not_fit<matmul_op, element_of_t<A>, element_of_t<B>>);
+  else
+    return sizeof(element_types_do_not_fit<matmul_op, element_of_t<Lhs>, element_of_t<Rhs>>);
 }
 
 }  // namespace locus

@@ -28,7 +28,9 @@ struct on_op {
   static constexpr shape infer(shape a) { return a; }
   static constexpr request inherited(request) { return {device::from_code(DeviceCode), Strict}; }
   template <class T>
-  static constexpr short emit(builder&, request, short const* operands) { return operands[0]; }
+  static constexpr short emit(builder&, request, short const* operands) {
+    return operands[0];
+  }
 };
 
 namespace detail {
@@ -39,7 +41,8 @@ constexpr auto on_device(X&& x) {
   using Op = on_op<DeviceCode, P == strict>;
   if constexpr (E::edges == 0)  // a leaf or a let's value stays where it is: this is its copy there
     return make_node(Op{}, make_node(map_op<identity_fn>{}, std::move(operand)));
-  else return make_node(Op{}, std::move(operand));
+  else
+    return make_node(Op{}, std::move(operand));
 }
 }  // namespace detail
 
@@ -53,8 +56,9 @@ constexpr auto on(X&& x) {
 }
 template <replicas Devices, placement P = soft, tensor_operand X>
 constexpr auto on(X&&) {
-  static_assert(always_false<Devices>,
-                "locus: on<> names a single device; write to<Mirrored<...>>(x) to distribute a value");
+  static_assert(
+      always_false<Devices>,
+      "locus: on<> names a single device; write to<Mirrored<...>>(x) to distribute a value");
 }
 template <fixed_string Name, placement P = soft, tensor_operand X>
 constexpr auto on(X&& x) {

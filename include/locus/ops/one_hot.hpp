@@ -3,8 +3,8 @@
 #pragma once
 #include <utility>  // forward
 
-#include <locus/ops/map.hpp>         // map_op
-#include <locus/ops/views.hpp>       // expand_dims
+#include <locus/ops/map.hpp>    // map_op
+#include <locus/ops/views.hpp>  // expand_dims
 
 namespace locus {
 
@@ -19,11 +19,13 @@ struct one_hot_fn {
 
 /// means: r[i..., c] = label[i...] == c ? 1 : 0
 /// shape: that of label and one more axis of extent Classes
-/// cost:  fused with its reader; a label outside [0, Classes) gives a row of zeros, as TensorFlow's does
+/// cost:  fused with its reader; a label outside [0, Classes) gives a row of zeros, as TensorFlow's
+/// does
 template <int Classes, class T = float, tensor_operand X>
 constexpr auto one_hot(X&& label) {
   static_assert(Classes > 0, "locus: one_hot needs at least one class; write one_hot<10>(label)");
-  static_assert(is_integer_v<element_of_t<X>>, "locus: one_hot reads integer labels; write cast<int>(x)");
+  static_assert(is_integer_v<element_of_t<X>>,
+                "locus: one_hot reads integer labels; write cast<int>(x)");
   return make_node(map_op<one_hot_fn<T>>{}, expand_dims<-1>(std::forward<X>(label)),
                    Index<Extents<Classes>>{Extents<Classes>{}});
 }

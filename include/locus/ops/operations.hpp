@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of operations: name, TensorFlow's name, how it commutes with sums, and for which element
-// types a kernel exists on which side. A new operation is a new row.
+// The table of operations: name, TensorFlow's name, how it commutes with sums, and for which
+// element types a kernel exists on which side. A new operation is a new row.
 #pragma once
 #include <string_view>  // string_view
 
@@ -9,6 +9,7 @@
 
 namespace locus {
 
+// clang-format off
 inline constexpr operation operation_table[] = {
     // name           TensorFlow          law              CPU             GPU             heavy
     {"identity",      "Identity",         law::linear,     any_element,    any_element},
@@ -60,13 +61,14 @@ inline constexpr operation operation_table[] = {
     {"softmax.sum",   "",                 law::linear,     floats,         floats},
     {"softmax",       "Softmax",          law::none,       floats,         floats},
     {"log_softmax",   "LogSoftmax",       law::none,       floats,         floats,         true},
-    {"matmul",        "MatMul",           law::none,       numbers,        floats},
+    {"matmul",        "MatMul",           law::scale,      numbers,        floats},
     {"transpose",     "Transpose",        law::linear,     any_element,    any_element},
     {"expand_dims",   "ExpandDims",       law::linear,     any_element,    any_element},
     {"reshape",       "Reshape",          law::linear,     any_element,    any_element},
     {"slice",         "StridedSlice",     law::linear,     any_element,    any_element},
     {"concatenate",   "ConcatV2",         law::none,       any_element,    any_element},
 };
+// clang-format on
 
 /// means: the row of that name     fails: at compile time, when there is none
 consteval operation operation_named(std::string_view name) {
@@ -76,7 +78,7 @@ consteval operation operation_named(std::string_view name) {
 }
 
 /// Inside a functor or an operation of locus: its row, and its name in the texts of its errors.
-#define LOCUS_BUILTIN(text)                                             \
+#define LOCUS_BUILTIN(text)                                                \
   static constexpr ::locus::operation op = ::locus::operation_named(text); \
   LOCUS_SENTENCES(text)
 

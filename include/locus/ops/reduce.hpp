@@ -24,7 +24,8 @@ namespace detail {
 /// means: the set of the axes named, negative ones counted from the end; no axes: all of them
 template <int... Axes>
 constexpr axis_set axes_of(int rank) {
-  if constexpr (sizeof...(Axes) == 0) return all_axes(rank);
+  if constexpr (sizeof...(Axes) == 0)
+    return all_axes(rank);
   else {
     unsigned set = 0;
     ((set |= 1u << (Axes < 0 ? Axes + rank : Axes)), ...);
@@ -33,24 +34,55 @@ constexpr axis_set axes_of(int rank) {
 }
 template <int... Axes>
 consteval bool axes_exist(int rank) {
-  return (((Axes < 0 ? Axes + rank : Axes) >= 0 && (Axes < 0 ? Axes + rank : Axes) < rank) && ... && true);
+  return (((Axes < 0 ? Axes + rank : Axes) >= 0 && (Axes < 0 ? Axes + rank : Axes) < rank) && ... &&
+          true);
 }
 template <int... Axes>
 consteval bool axes_differ(int rank) {
   unsigned set = 0;
   bool ok = true;
-  ((ok = ok && (set >> (Axes < 0 ? Axes + rank : Axes) & 1) == 0, set |= 1u << (Axes < 0 ? Axes + rank : Axes)), ...);
+  ((ok = ok && (set >> (Axes < 0 ? Axes + rank : Axes) & 1) == 0,
+    set |= 1u << (Axes < 0 ? Axes + rank : Axes)),
+   ...);
   return ok;
 }
 }  // namespace detail
 
-struct sum_fn { LOCUS_BUILTIN("sum") template <class T> using result = sum_t<T>; };
-struct mean_fn { LOCUS_BUILTIN("mean") template <class T> using result = T; };
-struct max_fn { LOCUS_BUILTIN("max") template <class T> using result = T; };
-struct min_fn { LOCUS_BUILTIN("min") template <class T> using result = T; };
-struct any_fn { LOCUS_BUILTIN("any") template <class T> using result = bool; };
-struct all_fn { LOCUS_BUILTIN("all") template <class T> using result = bool; };
-struct argmax_fn { LOCUS_BUILTIN("argmax") template <class T> using result = ranked<T>; };
+struct sum_fn {
+  LOCUS_BUILTIN("sum")
+  template <class T>
+  using result = sum_t<T>;
+};
+struct mean_fn {
+  LOCUS_BUILTIN("mean")
+  template <class T>
+  using result = T;
+};
+struct max_fn {
+  LOCUS_BUILTIN("max")
+  template <class T>
+  using result = T;
+};
+struct min_fn {
+  LOCUS_BUILTIN("min")
+  template <class T>
+  using result = T;
+};
+struct any_fn {
+  LOCUS_BUILTIN("any")
+  template <class T>
+  using result = bool;
+};
+struct all_fn {
+  LOCUS_BUILTIN("all")
+  template <class T>
+  using result = bool;
+};
+struct argmax_fn {
+  LOCUS_BUILTIN("argmax")
+  template <class T>
+  using result = ranked<T>;
+};
 
 /// means: r = combine(x[i]...) over the axes; Fn names it, R says what combines
 template <class Fn, reduction R, bool Keep, int... Axes>
@@ -61,7 +93,9 @@ struct reduce_op {
   static constexpr bool averages = std::is_same_v<Fn, mean_fn>;
   template <class T>
   using result = typename Fn::template result<T>;
-  static constexpr shape infer(shape a) { return reduced(a, detail::axes_of<Axes...>(a.rank), Keep); }
+  static constexpr shape infer(shape a) {
+    return reduced(a, detail::axes_of<Axes...>(a.rank), Keep);
+  }
   template <class T>
   static constexpr void describe(step& s, int rank) {
     s.combines = R, s.keep = Keep, s.axes = detail::axes_of<Axes...>(rank);
@@ -74,13 +108,16 @@ constexpr auto reduction_of(X&& x) {
   auto operand = as_operand<void>(std::forward<X>(x));
   using E = decltype(operand);
   constexpr bool axes_fit = axes_exist<Axes...>(E::pattern.rank);
-  static_assert(axes_fit, "locus: a reduction names an axis that its operand does not have; axes count "
-                          "from 0, or from -1 backwards");
+  static_assert(axes_fit,
+                "locus: a reduction names an axis that its operand does not have; axes count "
+                "from 0, or from -1 backwards");
   if constexpr (axes_fit) {
-    static_assert(axes_differ<Axes...>(E::pattern.rank), "locus: a reduction names an axis twice; name it once");
+    static_assert(axes_differ<Axes...>(E::pattern.rank),
+                  "locus: a reduction names an axis twice; name it once");
     if constexpr (elements_fit<Fn, Fn::op.cpu.contains(element_of_v<typename E::value_type>)>())
       return make_node(reduce_op<Fn, R, Keep, Axes...>{}, std::move(operand));
-    else return sizeof(element_types_do_not_fit<Fn, typename E::value_type>);
+    else
+      return sizeof(element_types_do_not_fit<Fn, typename E::value_type>);
   } else
     return sizeof(shapes_do_not_fit<Fn, extents_of<E>>);
 }
@@ -90,14 +127,14 @@ constexpr auto reduction_of(X&& x) {
 // shape: without those axes; with keep_dims they stay with extent 1
 // cost:  one pass, fused with the element-wise operations before it
 // fails: at compile time, for an axis that is not there
-#define LOCUS_REDUCTION(function, combine)                                                          \
-  template <int... Axes, tensor_operand X>                                                          \
-  constexpr auto function(X&& x) {                                                                  \
-    return detail::reduction_of<function##_fn, combine, false, Axes...>(std::forward<X>(x));        \
-  }                                                                                                 \
-  template <int... Axes, tensor_operand X>                                                          \
-  constexpr auto function(X&& x, keep_dims_t) {                                                     \
-    return detail::reduction_of<function##_fn, combine, true, Axes...>(std::forward<X>(x));         \
+#define LOCUS_REDUCTION(function, combine)                                                   \
+  template <int... Axes, tensor_operand X>                                                   \
+  constexpr auto function(X&& x) {                                                           \
+    return detail::reduction_of<function##_fn, combine, false, Axes...>(std::forward<X>(x)); \
+  }                                                                                          \
+  template <int... Axes, tensor_operand X>                                                   \
+  constexpr auto function(X&& x, keep_dims_t) {                                              \
+    return detail::reduction_of<function##_fn, combine, true, Axes...>(std::forward<X>(x));  \
   }
 /// sum: int64 for integers and booleans; of nothing 0. Blocks of floats are added in double.
 LOCUS_REDUCTION(sum, reduction::sum)
@@ -115,7 +152,9 @@ LOCUS_REDUCTION(all, reduction::all)
 struct argmax_index_fn {
   LOCUS_BUILTIN("argmax.index")
   template <class T>
-  LOCUS_HOST_DEVICE constexpr std::int64_t operator()(ranked<T> const& p) const { return p.index; }
+  LOCUS_HOST_DEVICE constexpr std::int64_t operator()(ranked<T> const& p) const {
+    return p.index;
+  }
 };
 
 /// means: the lowest index of the largest element; the first NaN if there is one
@@ -124,8 +163,9 @@ struct argmax_index_fn {
 template <int... Axis, tensor_operand X>
   requires(sizeof...(Axis) <= 1)
 constexpr auto argmax(X&& x) {
-  return make_node(map_op<argmax_index_fn>{},
-                   detail::reduction_of<argmax_fn, reduction::first_max, false, Axis...>(std::forward<X>(x)));
+  return make_node(
+      map_op<argmax_index_fn>{},
+      detail::reduction_of<argmax_fn, reduction::first_max, false, Axis...>(std::forward<X>(x)));
 }
 
 }  // namespace locus

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// softmax and log_softmax: each is several steps, so that over a sharded axis the plan shows its two
-// all-reduces; elsewhere the steps share one kernel.
+// softmax and log_softmax: each is several steps, so that over a sharded axis the plan shows its
+// two all-reduces; elsewhere the steps share one kernel.
 #pragma once
 #include <utility>  // forward
 
@@ -10,26 +10,41 @@
 
 namespace locus {
 
-struct softmax_max_fn { LOCUS_BUILTIN("softmax.max") template <class T> using result = T; };
-struct softmax_sum_fn { LOCUS_BUILTIN("softmax.sum") template <class T> using result = T; };
+struct softmax_max_fn {
+  LOCUS_BUILTIN("softmax.max")
+  template <class T>
+  using result = T;
+};
+struct softmax_sum_fn {
+  LOCUS_BUILTIN("softmax.sum")
+  template <class T>
+  using result = T;
+};
 struct softmax_exp_fn {
   LOCUS_BUILTIN("softmax.exp")
   template <class T>
-  LOCUS_HOST_DEVICE T operator()(T x, T m) const { return exp_fn{}(x - m); }
+  LOCUS_HOST_DEVICE T operator()(T x, T m) const {
+    return exp_fn{}(x - m);
+  }
 };
 struct softmax_fn {
   LOCUS_BUILTIN("softmax")
   template <class T>
-  LOCUS_HOST_DEVICE constexpr T operator()(T e, T s) const { return e / s; }
+  LOCUS_HOST_DEVICE constexpr T operator()(T e, T s) const {
+    return e / s;
+  }
 };
 struct log_softmax_fn {
   LOCUS_BUILTIN("log_softmax")
   template <class T>
-  LOCUS_HOST_DEVICE T operator()(T x, T m, T s) const { return (x - m) - log_fn{}(s); }
+  LOCUS_HOST_DEVICE T operator()(T x, T m, T s) const {
+    return (x - m) - log_fn{}(s);
+  }
 };
 
 /// means: m = max x, e = exp(x - m), s = sum e, r = e / s or (x - m) - log s
-/// after: the shift by the maximum, which keeps exp from overflowing: Higham et al., IMA J. Numer. Anal. 2021
+/// after: the shift by the maximum, which keeps exp from overflowing: Higham et al., IMA J. Numer.
+/// Anal. 2021
 template <int Axis, bool Log>
 struct softmax_op {
   using named = std::conditional_t<Log, log_softmax_fn, softmax_fn>;
@@ -41,7 +56,8 @@ struct softmax_op {
   template <class T>
   using result = T;
   template <class T>
-  using entries = type_list<entry<max_op, T>, entry<exp_op, T>, entry<sum_op, T>, entry<last_op, T>>;
+  using entries =
+      type_list<entry<max_op, T>, entry<exp_op, T>, entry<sum_op, T>, entry<last_op, T>>;
   static constexpr shape infer(shape a) { return a; }
 
   template <class T>
@@ -53,8 +69,10 @@ struct softmax_op {
     short const e = emit_step<exp_op, T, T>(b, r, x_m);
     short const s = emit_step<sum_op, T>(b, r, &e);
     short const x_m_s[] = {x, m, s}, e_s[] = {e, s};
-    if constexpr (Log) return emit_step<last_op, T, T, T>(b, r, x_m_s);
-    else return emit_step<last_op, T, T>(b, r, e_s);
+    if constexpr (Log)
+      return emit_step<last_op, T, T, T>(b, r, x_m_s);
+    else
+      return emit_step<last_op, T, T>(b, r, e_s);
   }
 };
 
@@ -64,21 +82,27 @@ constexpr auto softmax_of(X&& x) {
   auto operand = as_operand<void>(std::forward<X>(x));
   using E = decltype(operand);
   using Named = typename softmax_op<Axis, Log>::named;
-  static_assert(axes_exist<Axis>(E::pattern.rank), "locus: softmax names an axis that its operand does not "
-                                                   "have; axes count from 0, or from -1 backwards");
+  static_assert(axes_exist<Axis>(E::pattern.rank),
+                "locus: softmax names an axis that its operand does not "
+                "have; axes count from 0, or from -1 backwards");
   if constexpr (elements_fit<Named, is_floating_v<typename E::value_type>>())
     return make_node(softmax_op<Axis, Log>{}, std::move(operand));
-  else return sizeof(element_types_do_not_fit<Named, typename E::value_type>);
+  else
+    return sizeof(element_types_do_not_fit<Named, typename E::value_type>);
 }
 }  // namespace detail
 
 /// means: r = exp(x) / sum of exp(x) along Axis, without overflow
 /// shape: that of x     cost: one kernel, row by row, when Axis is the last and not sharded
 template <int Axis = -1, tensor_operand X>
-constexpr auto softmax(X&& x) { return detail::softmax_of<Axis, false>(std::forward<X>(x)); }
+constexpr auto softmax(X&& x) {
+  return detail::softmax_of<Axis, false>(std::forward<X>(x));
+}
 
 /// means: r = x - log(sum of exp(x)) along Axis, without overflow
 template <int Axis = -1, tensor_operand X>
-constexpr auto log_softmax(X&& x) { return detail::softmax_of<Axis, true>(std::forward<X>(x)); }
+constexpr auto log_softmax(X&& x) {
+  return detail::softmax_of<Axis, true>(std::forward<X>(x));
+}
 
 }  // namespace locus

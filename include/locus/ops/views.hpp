@@ -9,7 +9,8 @@
 
 namespace locus {
 
-// ---- transpose -------------------------------------------------------------------------------------
+// ---- transpose
+// -------------------------------------------------------------------------------------
 /// means: r[i...] = x[i permuted]; without Order all axes are reversed
 template <int... Order>
 struct transpose_op {
@@ -42,10 +43,12 @@ struct transpose_op {
 /// cost:  none: the same memory under other strides
 template <int... Order, tensor_operand X>
 constexpr auto transpose(X&& x) {
-  return detail::checked_node<transpose_op<Order...>>(transpose_op<Order...>{}, as_operand<void>(std::forward<X>(x)));
+  return detail::checked_node<transpose_op<Order...>>(transpose_op<Order...>{},
+                                                      as_operand<void>(std::forward<X>(x)));
 }
 
-// ---- expand_dims -----------------------------------------------------------------------------------
+// ---- expand_dims
+// -----------------------------------------------------------------------------------
 template <int Axis>
 struct expand_op {
   LOCUS_BUILTIN("expand_dims")
@@ -64,10 +67,12 @@ struct expand_op {
 /// cost:  none: the same memory
 template <int Axis, tensor_operand X>
 constexpr auto expand_dims(X&& x) {
-  return detail::checked_node<expand_op<Axis>>(expand_op<Axis>{}, as_operand<void>(std::forward<X>(x)));
+  return detail::checked_node<expand_op<Axis>>(expand_op<Axis>{},
+                                               as_operand<void>(std::forward<X>(x)));
 }
 
-// ---- reshape ---------------------------------------------------------------------------------------
+// ---- reshape
+// ---------------------------------------------------------------------------------------
 /// means: the same elements in row order under other extents
 template <class E>
 struct reshape_op {
@@ -86,7 +91,8 @@ struct reshape_op {
 template <std::int64_t... N, tensor_operand X>
 constexpr auto reshape(X&& x) {
   using E = Extents<N...>;
-  static_assert((int(N == dyn) + ... + 0) <= 1, "locus: reshape leaves two extents open; name all but one");
+  static_assert((int(N == dyn) + ... + 0) <= 1,
+                "locus: reshape leaves two extents open; name all but one");
   return detail::checked_node<reshape_op<E>>(reshape_op<E>{}, as_operand<void>(std::forward<X>(x)));
 }
 /// the same with extents known when the program runs: reshape(x, dextents<2>{rows, columns})
@@ -97,7 +103,8 @@ constexpr auto reshape(X&& x, Extents<N...> const& to) {
   op.to = to.as_shape();
   return detail::checked_node<reshape_op<E>>(op, as_operand<void>(std::forward<X>(x)));
 }
-// ---- slice -----------------------------------------------------------------------------------------
+// ---- slice
+// -----------------------------------------------------------------------------------------
 /// means: the part of x inside a range of each axis     shape: Cut axes become dynamic unless known
 /// Static holds begin and end of each axis where they are known at compile time.
 template <axis_set Cut, std::int64_t... Static>
@@ -146,9 +153,13 @@ constexpr auto sliced(X&& x, Ranges... ranges) {
 /// cost:  none: a part of the same memory
 /// fails: when bound, for a range outside its axis
 template <tensor_operand X>
-constexpr auto slice(X&& x, range a) { return detail::sliced(std::forward<X>(x), a); }
+constexpr auto slice(X&& x, range a) {
+  return detail::sliced(std::forward<X>(x), a);
+}
 template <tensor_operand X>
-constexpr auto slice(X&& x, range a, range b) { return detail::sliced(std::forward<X>(x), a, b); }
+constexpr auto slice(X&& x, range a, range b) {
+  return detail::sliced(std::forward<X>(x), a, b);
+}
 template <tensor_operand X>
 constexpr auto slice(X&& x, range a, range b, range c) {
   return detail::sliced(std::forward<X>(x), a, b, c);

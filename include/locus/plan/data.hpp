@@ -8,26 +8,32 @@ namespace locus {
 /// How undecided steps are placed.
 enum class placement_rule : unsigned char { prefer_gpu, follow_data, min_copies };
 /// prefer_gpu: the GPU on which most operands lie, GPU:0 if none does, the CPU without a GPU kernel
-struct prefer_gpu { static constexpr auto rule = placement_rule::prefer_gpu; };
+struct prefer_gpu {
+  static constexpr auto rule = placement_rule::prefer_gpu;
+};
 /// follow_data: where the operands lie
-struct follow_data { static constexpr auto rule = placement_rule::follow_data; };
+struct follow_data {
+  static constexpr auto rule = placement_rule::follow_data;
+};
 /// min_copies: where the fewest bytes cross devices (the fewest copies while an extent is open)
-struct min_copies { static constexpr auto rule = placement_rule::min_copies; };
+struct min_copies {
+  static constexpr auto rule = placement_rule::min_copies;
+};
 
 template <class Policy>
 concept placement_policy = std::is_same_v<decltype(Policy::rule), placement_rule const>;
 
 enum class plan_error : unsigned char {
   none,
-  device_lists_differ,     // operands over different device lists
-  cuts_do_not_meet,        // pieces along different axes
-  matmul_cuts,             // a combination of pieces without a row in the table
-  view_across_cut,         // a reshape or a slice that would mix pieces
-  request_on_distributed,  // on<Device> around replicas
+  device_lists_differ,        // operands over different device lists
+  cuts_do_not_meet,           // pieces along different axes
+  matmul_cuts,                // a combination of pieces without a row in the table
+  view_across_cut,            // a reshape or a slice that would mix pieces
+  request_on_distributed,     // on<Device> around replicas
   no_all_reduce_of_mirrored,  // a value that is equal everywhere is summed over replicas
-  strict_placement,        // no kernel where it must run
-  no_kernel,               // no kernel on any side
-  too_many_steps,          // above max_steps
+  strict_placement,           // no kernel where it must run
+  no_kernel,                  // no kernel on any side
+  too_many_steps,             // above max_steps
 };
 
 inline constexpr int max_steps = 128;
@@ -64,7 +70,9 @@ struct plan_view {
   array_view<action> actions;  // count grows in `schedule`
   array_view<level> levels;    // [step]
 
-  constexpr array_view<edge> operands(step const& s) const { return {edges.first + s.first_edge, s.arity}; }
+  constexpr array_view<edge> operands(step const& s) const {
+    return {edges.first + s.first_edge, s.arity};
+  }
 };
 
 /// Where a pass failed.

@@ -5,6 +5,7 @@
 
 namespace locus {
 
+// clang-format off
 // ---- the tables ------------------------------------------------------------------------------------
 
 /// element-wise: two operands meet
@@ -83,7 +84,10 @@ inline constexpr assign_row assign_rows[] = {
     {distribution::partial, distribution::sharded, transfer_kind::reduce_scatter},
 };
 
-// ---- the pass --------------------------------------------------------------------------------------
+// clang-format on
+
+// ---- the pass
+// --------------------------------------------------------------------------------------
 
 namespace detail {
 
@@ -107,7 +111,8 @@ struct distributor {
   constexpr plan_error find_devices() {
     for (int k = 0; k < me.arity; ++k) {
       if (!lies(k).is_distributed()) continue;
-      if (!devices.is_nowhere() && !(devices.devices == lies(k).devices)) return plan_error::device_lists_differ;
+      if (!devices.is_nowhere() && !(devices.devices == lies(k).devices))
+        return plan_error::device_lists_differ;
       devices = lies(k);
     }
     return plan_error::none;
@@ -128,10 +133,10 @@ struct distributor {
     for (linear_row const& row : linear_rows) {
       if (row.commutes != me.commutes) continue;
       switch (row.which) {
-        case partial_operands::the_only_one: return me.arity == 1;
-        case partial_operands::every_one: return partials == me.arity;
-        case partial_operands::exactly_one: return partials == 1;
-        case partial_operands::the_first: return partials == 1 && lies(0).is_partial();
+      case partial_operands::the_only_one: return me.arity == 1;
+      case partial_operands::every_one: return partials == me.arity;
+      case partial_operands::exactly_one: return partials == 1;
+      case partial_operands::the_first: return partials == 1 && lies(0).is_partial();
       }
     }
     return false;
@@ -167,7 +172,8 @@ struct distributor {
       cut = here;
     }
     me.where = cut < 0 ? devices.mirrored() : devices.sharded(me.extents.rank - 1 - cut);
-    for (int k = 0; k < me.arity; ++k) {  // single operands: scattered if they have the axis, else broadcast
+    for (int k = 0; k < me.arity;
+         ++k) {  // single operands: scattered if they have the axis, else broadcast
       if (!lies(k).is_single() || is_neutral(k)) continue;
       shape const& s = p.steps[p.operands(me)[k].from].extents;
       bool const has_cut = cut >= 0 && cut < s.rank && s.from_right(cut) != 1;
@@ -179,7 +185,8 @@ struct distributor {
   constexpr plan_error matmul() {
     place const l = on_every_device(0), r = on_every_device(1);
     for (matmul_row const& row : matmul_rows)
-      if (row.lhs == l.how && row.lhs_axis == l.axis && row.rhs == r.how && row.rhs_axis == r.axis) {
+      if (row.lhs == l.how && row.lhs_axis == l.axis && row.rhs == r.how &&
+          row.rhs_axis == r.axis) {
         me.where = row.result == distribution::partial   ? devices.partial(reduction::sum)
                    : row.result == distribution::sharded ? devices.sharded(row.axis)
                                                          : devices.mirrored();
@@ -193,8 +200,10 @@ struct distributor {
     bool const along = at.is_sharded() && has_axis(me.axes, at.axis);
     for (reduce_row const& row : reduce_rows)
       if (row.operand == at.how && row.along == along) {
-        if (row.result == distribution::partial) me.where = devices.partial(me.combines);
-        else if (row.result == distribution::mirrored) me.where = devices.mirrored();
+        if (row.result == distribution::partial)
+          me.where = devices.partial(me.combines);
+        else if (row.result == distribution::mirrored)
+          me.where = devices.mirrored();
         else {
           int axis = at.axis;
           for (int a = 0; a < at.axis && !me.keep; ++a) axis -= has_axis(me.axes, a);
@@ -220,7 +229,8 @@ struct distributor {
       if (has_axis(me.axes, axis)) return plan_error::view_across_cut;
     } else {
       for (int a = 0; a <= axis; ++a)  // the axes up to the cut stay as they are
-        if (a >= me.extents.rank || from.extent[a] != me.extents.extent[a]) return plan_error::view_across_cut;
+        if (a >= me.extents.rank || from.extent[a] != me.extents.extent[a])
+          return plan_error::view_across_cut;
     }
     me.where = devices.sharded(axis);
     return plan_error::none;
@@ -228,7 +238,8 @@ struct distributor {
 
   constexpr plan_error concatenate() {
     if (plan_error const e = elementwise(); e != plan_error::none) return e;
-    return me.where.is_sharded() && me.where.axis == me.axis ? plan_error::view_across_cut : plan_error::none;
+    return me.where.is_sharded() && me.where.axis == me.axis ? plan_error::view_across_cut
+                                                             : plan_error::none;
   }
 
   constexpr plan_error run() {
@@ -243,11 +254,11 @@ struct distributor {
       return plan_error::none;
     }
     switch (me.kind) {
-      case step_kind::map: return elementwise();
-      case step_kind::concatenate: return concatenate();
-      case step_kind::matmul: return matmul();
-      case step_kind::reduce: return reduce();
-      default: return view();
+    case step_kind::map: return elementwise();
+    case step_kind::concatenate: return concatenate();
+    case step_kind::matmul: return matmul();
+    case step_kind::reduce: return reduce();
+    default: return view();
     }
   }
 };

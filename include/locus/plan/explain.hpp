@@ -12,8 +12,10 @@ namespace detail {
 template <class Text>
 constexpr void write_operand(Text& out, plan_view const& p, short i) {
   step const& s = p.steps[i];
-  if (s.kind == step_kind::scalar) out << "scalar";
-  else if (s.kind == step_kind::index) out << "index";
+  if (s.kind == step_kind::scalar)
+    out << "scalar";
+  else if (s.kind == step_kind::index)
+    out << "index";
   else if (s.is_view() && s.region < 0) {
     out << s.name << "(";
     write_operand(out, p, p.operands(s)[0].from);
@@ -24,8 +26,10 @@ constexpr void write_operand(Text& out, plan_view const& p, short i) {
 
 template <class Text>
 constexpr void write_type(Text& out, step const& s, shape const& extents) {
-  if (s.type == element::other) out << int(s.element_bytes) << " byte";
-  else out << row_of(s.type).name;
+  if (s.type == element::other)
+    out << int(s.element_bytes) << " byte";
+  else
+    out << row_of(s.type).name;
   out << extents;
 }
 
@@ -52,12 +56,14 @@ constexpr Text& write_bytes(Text& out, std::int64_t bytes, bool known) {
   return out << "bytes known when it runs";
 }
 template <class Text>
-constexpr Text& write_count(Text& out, std::int64_t n, std::string_view one, std::string_view many) {
+constexpr Text& write_count(Text& out, std::int64_t n, std::string_view one,
+                            std::string_view many) {
   return out << n << " " << (n == 1 ? one : many);
 }
 
 template <class Text>
-constexpr void write_transfer(Text& out, plan_view const& p, transfer const& t, shape const& extents, bool known) {
+constexpr void write_transfer(Text& out, plan_view const& p, transfer const& t,
+                              shape const& extents, bool known) {
   step const& s = p.steps[t.from];
   tally cost;
   count_transfer(cost, s.where, t, extents, s.element_bytes, known);
@@ -69,7 +75,8 @@ constexpr void write_transfer(Text& out, plan_view const& p, transfer const& t, 
 }
 
 template <class Text>
-constexpr void write_plan(Text& out, plan_view const& p, shape const* extents, bool known, std::string_view policy) {
+constexpr void write_plan(Text& out, plan_view const& p, shape const* extents, bool known,
+                          std::string_view policy) {
   out << "plan under " << policy << "\n";
   for (short i = 0; i < p.steps.count; ++i) {
     step const& s = p.steps[i];

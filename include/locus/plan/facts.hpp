@@ -8,17 +8,19 @@ namespace locus {
 
 /// What a plan does, and what the executor counted: the two are compared after every run of a test.
 struct tally {
-  std::int64_t launches = 0;        // kernels handed to one device's queue
-  std::int64_t copies = 0;          // values or pieces that cross from one device to another
-  std::int64_t bytes_moved = 0;     // payload of those
-  std::int64_t all_reduces = 0;     // buckets
+  std::int64_t launches = 0;          // kernels handed to one device's queue
+  std::int64_t copies = 0;            // values or pieces that cross from one device to another
+  std::int64_t bytes_moved = 0;       // payload of those
+  std::int64_t all_reduces = 0;       // buckets
   std::int64_t other_reductions = 0;  // reduce, reduce_scatter
-  std::int64_t bytes_reduced = 0;   // payload of one replica
-  std::int64_t fallbacks = 0;       // steps that wanted a GPU and have no kernel there
+  std::int64_t bytes_reduced = 0;     // payload of one replica
+  std::int64_t fallbacks = 0;         // steps that wanted a GPU and have no kernel there
   friend constexpr bool operator==(tally const&, tally const&) = default;
   constexpr tally& operator+=(tally const& o) {
-    launches += o.launches, copies += o.copies, bytes_moved += o.bytes_moved, all_reduces += o.all_reduces;
-    other_reductions += o.other_reductions, bytes_reduced += o.bytes_reduced, fallbacks += o.fallbacks;
+    launches += o.launches, copies += o.copies, bytes_moved += o.bytes_moved,
+        all_reduces += o.all_reduces;
+    other_reductions += o.other_reductions, bytes_reduced += o.bytes_reduced,
+        fallbacks += o.fallbacks;
     return *this;
   }
 };
@@ -29,13 +31,14 @@ namespace detail {
 constexpr std::int64_t piece_bytes(shape const& s, int element_bytes, place const& where, int k) {
   std::int64_t n = element_bytes;
   for (int a = 0; a < s.rank; ++a)
-    n *= where.is_sharded() && a == where.axis ? piece_size(s.extent[a], where.count(), k) : s.extent[a];
+    n *= where.is_sharded() && a == where.axis ? piece_size(s.extent[a], where.count(), k)
+                                               : s.extent[a];
   return n;
 }
 
 /// means: adds what one transfer costs
-constexpr void count_transfer(tally& t, place const& from, transfer const& how, shape const& s, int element_bytes,
-                              bool known) {
+constexpr void count_transfer(tally& t, place const& from, transfer const& how, shape const& s,
+                              int element_bytes, bool known) {
   auto cross = [&](device a, device b, std::int64_t bytes) {
     if (a == b) return;
     ++t.copies;
@@ -43,32 +46,36 @@ constexpr void count_transfer(tally& t, place const& from, transfer const& how, 
   };
   place const& to = how.arrives;
   std::int64_t const whole = known ? s.size() * element_bytes : 0;
-  auto piece = [&](place const& cut, int k) { return known ? piece_bytes(s, element_bytes, cut, k) : 0; };
+  auto piece = [&](place const& cut, int k) {
+    return known ? piece_bytes(s, element_bytes, cut, k) : 0;
+  };
   switch (how.how) {
-    case transfer_kind::copy: return cross(from.at(0), to.at(0), whole);
-    case transfer_kind::broadcast:
-      for (int r = 0; r < to.count(); ++r) cross(from.at(0), to.at(r), whole);
-      return;
-    case transfer_kind::scatter:
-      for (int r = 0; r < to.count(); ++r) cross(from.at(0), to.at(r), piece(to, r));
-      return;
-    case transfer_kind::gather:
-      for (int r = 0; r < from.count(); ++r) cross(from.at(r), to.at(0), piece(from, r));
-      return;
-    case transfer_kind::all_gather:
-      for (int a = 0; a < from.count(); ++a)
-        for (int b = 0; b < to.count(); ++b) cross(from.at(a), to.at(b), piece(from, a));
-      return;
-    case transfer_kind::first_replica:
-      if (!from.devices.contains(to.at(0))) cross(from.at(0), to.at(0), whole);
-      return;
-    case transfer_kind::all_reduce: t.bytes_reduced += whole; return;  // buckets are counted by themselves
-    case transfer_kind::reduce:
-    case transfer_kind::reduce_scatter:
-      ++t.other_reductions;
-      t.bytes_reduced += whole;
-      return;
-    default: return;
+  case transfer_kind::copy: return cross(from.at(0), to.at(0), whole);
+  case transfer_kind::broadcast:
+    for (int r = 0; r < to.count(); ++r) cross(from.at(0), to.at(r), whole);
+    return;
+  case transfer_kind::scatter:
+    for (int r = 0; r < to.count(); ++r) cross(from.at(0), to.at(r), piece(to, r));
+    return;
+  case transfer_kind::gather:
+    for (int r = 0; r < from.count(); ++r) cross(from.at(r), to.at(0), piece(from, r));
+    return;
+  case transfer_kind::all_gather:
+    for (int a = 0; a < from.count(); ++a)
+      for (int b = 0; b < to.count(); ++b) cross(from.at(a), to.at(b), piece(from, a));
+    return;
+  case transfer_kind::first_replica:
+    if (!from.devices.contains(to.at(0))) cross(from.at(0), to.at(0), whole);
+    return;
+  case transfer_kind::all_reduce:
+    t.bytes_reduced += whole;
+    return;  // buckets are counted by themselves
+  case transfer_kind::reduce:
+  case transfer_kind::reduce_scatter:
+    ++t.other_reductions;
+    t.bytes_reduced += whole;
+    return;
+  default: return;
   }
 }
 
@@ -94,7 +101,8 @@ struct work {
   std::int64_t bytes_read = 0, bytes_written = 0, flops = 0;
 };
 
-/// means: elements that kernels read and write, and arithmetic operations: one for each functor call,
+/// means: elements that kernels read and write, and arithmetic operations: one for each functor
+/// call,
 ///        one for each element a fold combines, 2 m n k for a matmul
 constexpr work count_work(plan_view const& p, shape const* extents) {
   work w;
@@ -104,18 +112,22 @@ constexpr work count_work(plan_view const& p, shape const* extents) {
     for (int k = 0; k < s.arity; ++k) {
       edge const& e = p.operands(s)[k];
       step const& o = p.steps[e.from];
-      bool const read = o.kind != step_kind::scalar && o.kind != step_kind::index && (o.region != s.region || e.from == i);
-      if (read && !(o.region == s.region && !o.stored)) w.bytes_read += extents[e.from].size() * o.element_bytes;
+      bool const read = o.kind != step_kind::scalar && o.kind != step_kind::index &&
+                        (o.region != s.region || e.from == i);
+      if (read && !(o.region == s.region && !o.stored))
+        w.bytes_read += extents[e.from].size() * o.element_bytes;
     }
     if (s.stored) w.bytes_written += extents[i].size() * s.element_bytes;
     if (s.kind == step_kind::map) w.flops += extents[i].size();
     if (s.kind == step_kind::reduce) w.flops += extents[p.operands(s)[0].from].size();
-    if (s.kind == step_kind::matmul) w.flops += 2 * extents[i].size() * extents[p.operands(s)[0].from].extent[1];
+    if (s.kind == step_kind::matmul)
+      w.flops += 2 * extents[i].size() * extents[p.operands(s)[0].from].extent[1];
   }
   return w;
 }
 
-/// means: a destination may share memory with a leaf that is read at other places or by other kernels,
+/// means: a destination may share memory with a leaf that is read at other places or by other
+/// kernels,
 ///        so that binding must look for it
 constexpr bool may_alias(plan_view const& p) {
   for (root const& r : p.roots) {
@@ -123,10 +135,11 @@ constexpr bool may_alias(plan_view const& p) {
     for (short i = 0; i < p.steps.count; ++i)
       for (edge const& e : p.operands(p.steps[i])) {
         step const& leaf = p.steps[memory_of(p, e.from)];
-        if (leaf.kind != step_kind::leaf || !(leaf.where.devices == r.destination.devices)) continue;
-        bool const same_index = e.by < 0 && p.steps[e.from].kind == step_kind::leaf && p.steps[i].region == r.from &&
-                                p.levels[r.from] != level::fold && leaf.extents == p.steps[r.from].extents &&
-                                leaf.extents.is_static();
+        if (leaf.kind != step_kind::leaf || !(leaf.where.devices == r.destination.devices))
+          continue;
+        bool const same_index = e.by < 0 && p.steps[e.from].kind == step_kind::leaf &&
+                                p.steps[i].region == r.from && p.levels[r.from] != level::fold &&
+                                leaf.extents == p.steps[r.from].extents && leaf.extents.is_static();
         if (!same_index) return true;
       }
   }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass 5: which steps share a kernel? A region is a maximal set of element-wise steps on one device with
-// the reductions they feed. It ends in one step (its number is the region's), or in several of one shape.
+// Pass 5: which steps share a kernel? A region is a maximal set of element-wise steps on one device
+// with the reductions they feed. It ends in one step (its number is the region's), or in several of
+// one shape.
 //
 //   element:  y = exp(x) * 2 + b                       one value for each element of the space
 //   fold:     sum over an axis set of such values      the space is that of the fold's operand
-//   row:      sqrt(sum(square(x))) * 2                 element-wise steps behind a fold, one value per row
-//   element behind folds: exp(x - m) / s               rows of the last axis, m and s its folds (softmax)
+//   row:      sqrt(sum(square(x))) * 2                 element-wise steps behind a fold, one value
+//   per row element behind folds: exp(x - m) / s               rows of the last axis, m and s its
+//   folds (softmax)
 #pragma once
 #include <locus/plan/data.hpp>  // plan_view, level
 
@@ -16,21 +18,25 @@ namespace detail {
 struct fuser {
   plan_view& p;
   struct region {
-    shape space{};        // of elements
-    axis_set axes = 0;    // of its folds
+    shape space{};      // of elements
+    axis_set axes = 0;  // of its folds
     bool has_fold = false;
     bool rows_end = false;  // it ends in row values: a fold with what follows it
   };
   region regions[max_steps]{};  // [step that ends it]
   bool is_root[max_steps]{};
 
-  static constexpr bool joins(step const& s) { return s.kind == step_kind::map || s.kind == step_kind::reduce; }
+  static constexpr bool joins(step const& s) {
+    return s.kind == step_kind::map || s.kind == step_kind::reduce;
+  }
   /// equal for certain: open extents may differ when the program runs
   static constexpr bool same(shape const& a, shape const& b) { return a == b && a.is_static(); }
   static constexpr bool last_axis_only(step const& reduce, shape const& operand) {
     return operand.rank >= 2 && reduce.axes == axis_set(1u << (operand.rank - 1));
   }
-  constexpr shape const& operand_shape(step const& s) const { return p.steps[p.operands(s)[0].from].extents; }
+  constexpr shape const& operand_shape(step const& s) const {
+    return p.steps[p.operands(s)[0].from].extents;
+  }
 
   constexpr void open(short i) {
     step& me = p.steps[i];
@@ -38,7 +44,8 @@ struct fuser {
     region& g = regions[i];
     if (me.kind == step_kind::reduce)
       g = {operand_shape(me), me.axes, true, true}, p.levels[i] = level::fold;
-    else g = {me.extents, 0, false, false}, p.levels[i] = level::element;
+    else
+      g = {me.extents, 0, false, false}, p.levels[i] = level::element;
   }
 
   /// the one region and level of all readers; false where there is none
@@ -62,8 +69,10 @@ struct fuser {
     for (short k = static_cast<short>(i + 1); k < p.steps.count; ++k)
       for (edge const& e : p.operands(p.steps[k]))
         if (e.from == i) {
-          if (p.levels[k] == level::fold) ++n;
-          else behind = true;
+          if (p.levels[k] == level::fold)
+            ++n;
+          else
+            behind = true;
         }
     return n + behind;
   }
@@ -73,7 +82,8 @@ struct fuser {
     region const& g = regions[at];
     shape const& space = reader_level == level::row ? p.steps[at].extents : g.space;
     bool const stretched = !(me.extents == space);
-    if (stretched && me.heavy) return false;  // not computed again for each element it is stretched to
+    if (stretched && me.heavy)
+      return false;  // not computed again for each element it is stretched to
     if (g.has_fold && !me.builtin && stages(i) > 1) return false;
     p.levels[i] = reader_level;
     return true;
@@ -137,11 +147,15 @@ struct fuser {
       }
       short at = -1;
       level reader_level = level::element;
-      bool const together = !is_root[i] && find_readers(i, at, reader_level) && p.steps[at].where == me.where;
-      bool const joined = together && (me.kind == step_kind::map ? map_joins(i, at, reader_level)
-                                                                 : reduce_joins(i, at, reader_level));
-      if (joined) me.region = at;
-      else open(i);
+      bool const together =
+          !is_root[i] && find_readers(i, at, reader_level) && p.steps[at].where == me.where;
+      bool const joined =
+          together && (me.kind == step_kind::map ? map_joins(i, at, reader_level)
+                                                 : reduce_joins(i, at, reader_level));
+      if (joined)
+        me.region = at;
+      else
+        open(i);
     }
   }
 };

@@ -36,7 +36,8 @@ struct graph {
 
 namespace detail {
 
-// The steps of all lets come first, in the order in which they need each other; then those of the roots.
+// The steps of all lets come first, in the order in which they need each other; then those of the
+// roots.
 template <class Graph>
 struct flattened;
 template <class List>
@@ -92,8 +93,8 @@ struct plan_arrays {
   verdict found{};
 
   constexpr plan_view view() {
-    return {{steps, Steps}, {edges, Edges}, {transfers, transfer_count}, {roots, Roots},
-            {actions, action_count}, {levels, Steps}};
+    return {{steps, Steps}, {edges, Edges},          {transfers, transfer_count},
+            {roots, Roots}, {actions, action_count}, {levels, Steps}};
   }
   /// for readers: the passes are over, nothing writes through the view
   constexpr plan_view view() const { return const_cast<plan_arrays*>(this)->view(); }
@@ -102,7 +103,8 @@ struct plan_arrays {
 
 namespace detail {
 
-/// means: the five passes; the first, infer, ran where each node was built, so that its error points there
+/// means: the five passes; the first, infer, ran where each node was built, so that its error
+/// points there
 template <class Graph>
 constexpr auto make_plan() {
   using Flat = flattened<Graph>;

@@ -11,51 +11,58 @@ namespace locus {
 namespace detail {
 
 /// means: the extents of step i from those of its operands; no_shape where they do not fit
-inline shape inferred(plan_view const& p, short i, shape const* extents, void const* const* objects) {
+inline shape inferred(plan_view const& p, short i, shape const* extents,
+                      void const* const* objects) {
   step const& s = p.steps[i];
   auto of = [&](int k) -> shape const& { return extents[p.operands(s)[k].from]; };
   switch (s.kind) {
-    case step_kind::map: {
-      shape r = of(0);
-      for (int k = 1; k < s.arity; ++k) r = broadcast(r, of(k));
-      return r;
-    }
-    case step_kind::reduce: return reduced(of(0), s.axes, s.keep);
-    case step_kind::matmul: return contract(of(0), of(1));
-    case step_kind::transpose: return permuted(of(0), s.order);
-    case step_kind::expand: return expanded(of(0), s.axis);
-    case step_kind::reshape: return reshaped(of(0), extents[i]);  // binding put the wanted extents there
-    case step_kind::slice: {
-      auto const* const ranges = static_cast<range const*>(objects[i]);
-      shape r = of(0);
-      for (int a = 0; a < r.rank; ++a)
-        if (has_axis(s.axes, a) && (r.extent[a] = ranges[a].length(r.extent[a])) < 0) return no_shape;
-      return r;
-    }
-    case step_kind::concatenate: {
-      shape r = of(0);
-      for (int k = 1; k < s.arity; ++k) r = joined(r, of(k), s.axis);
-      return r;
-    }
-    default: return extents[i];  // a leaf, a scalar, an index: bound
+  case step_kind::map: {
+    shape r = of(0);
+    for (int k = 1; k < s.arity; ++k) r = broadcast(r, of(k));
+    return r;
+  }
+  case step_kind::reduce: return reduced(of(0), s.axes, s.keep);
+  case step_kind::matmul: return contract(of(0), of(1));
+  case step_kind::transpose: return permuted(of(0), s.order);
+  case step_kind::expand: return expanded(of(0), s.axis);
+  case step_kind::reshape:
+    return reshaped(of(0), extents[i]);  // binding put the wanted extents there
+  case step_kind::slice: {
+    auto const* const ranges = static_cast<range const*>(objects[i]);
+    shape r = of(0);
+    for (int a = 0; a < r.rank; ++a)
+      if (has_axis(s.axes, a) && (r.extent[a] = ranges[a].length(r.extent[a])) < 0) return no_shape;
+    return r;
+  }
+  case step_kind::concatenate: {
+    shape r = of(0);
+    for (int k = 1; k < s.arity; ++k) r = joined(r, of(k), s.axis);
+    return r;
+  }
+  default: return extents[i];  // a leaf, a scalar, an index: bound
   }
 }
 
 [[noreturn]] inline void refuse_shapes(plan_view const& p, short i, shape const* extents) {
   step const& s = p.steps[i];
   message text;
-  text << "locus: the shapes of the operands of '" << s.name << "' (step " << int(i) << ") do not fit:";
+  text << "locus: the shapes of the operands of '" << s.name << "' (step " << int(i)
+       << ") do not fit:";
   for (int k = 0; k < s.arity; ++k) text << (k ? " and " : " ") << extents[p.operands(s)[k].from];
-  if (s.kind == step_kind::slice) text << "; the range must lie inside its axis";
-  else if (s.kind == step_kind::reshape) text << " into " << s.extents << "; both must have as many elements";
-  else text << "; reshape or slice one of them";
+  if (s.kind == step_kind::slice)
+    text << "; the range must lie inside its axis";
+  else if (s.kind == step_kind::reshape)
+    text << " into " << s.extents << "; both must have as many elements";
+  else
+    text << "; reshape or slice one of them";
   throw shape_error(text);
 }
 
 }  // namespace detail
 
 /// means: extents[i] of every step, from those of leaves and generators
-/// fails: shape_error naming operation, step and both shapes; also for max, min and argmax of nothing
+/// fails: shape_error naming operation, step and both shapes; also for max, min and argmax of
+/// nothing
 inline void infer_extents(plan_view const& p, shape* extents, void const* const* objects) {
   for (short i = 0; i < p.steps.count; ++i) {
     shape const r = detail::inferred(p, i, extents, objects);
@@ -68,16 +75,18 @@ inline void infer_extents(plan_view const& p, shape* extents, void const* const*
 inline void require_elements(plan_view const& p, shape const* extents) {
   for (short i = 0; i < p.steps.count; ++i) {
     step const& s = p.steps[i];
-    bool const needs_one = s.kind == step_kind::reduce && (s.combines == reduction::max || s.combines == reduction::min ||
-                                                          s.combines == reduction::first_max);
+    bool const needs_one = s.kind == step_kind::reduce &&
+                           (s.combines == reduction::max || s.combines == reduction::min ||
+                            s.combines == reduction::first_max);
     if (!needs_one || s.tensorflow.empty()) continue;  // softmax of no columns is no columns
     shape const& from = extents[p.operands(s)[0].from];
     std::int64_t n = 1;
     for (int a = 0; a < from.rank; ++a) n *= has_axis(s.axes, a) ? from.extent[a] : 1;
     if (n > 0 || extents[i].size() == 0) continue;
     message text;
-    throw shape_error(text << "locus: '" << s.name << "' (step " << int(i) << ") over no elements: its operand has extents "
-                           << from << "; skip empty tensors");
+    throw shape_error(text << "locus: '" << s.name << "' (step " << int(i)
+                           << ") over no elements: its operand has extents " << from
+                           << "; skip empty tensors");
   }
 }
 

@@ -12,11 +12,11 @@ constexpr std::int64_t round_up(std::int64_t bytes) {
 
 /// A value of the plan: step i is value i, what transfer t brings is value steps + t.
 struct slot {
-  std::int64_t bytes = 0;   // of the largest piece; 0: not a temporary
-  std::int64_t offset = 0;  // in the arena of each device it lies on
+  std::int64_t bytes = 0;           // of the largest piece; 0: not a temporary
+  std::int64_t offset = 0;          // in the arena of each device it lies on
   short made = -1, last_read = -1;  // actions
-  short in_place_of = -1;   // shares the memory of that value
-  bool is_result = false;   // lies in a destination
+  short in_place_of = -1;           // shares the memory of that value
+  bool is_result = false;           // lies in a destination
 };
 
 /// means: bytes of the largest piece of a value at a place; dyn while an extent is open
@@ -33,10 +33,12 @@ namespace detail {
 
 struct memory_planner {
   plan_view const& p;
-  array_view<slot> slots;             // [steps + transfers]
-  shape const* extents;        // [step]: the extents at run time, or those of the steps
+  array_view<slot> slots;  // [steps + transfers]
+  shape const* extents;    // [step]: the extents at run time, or those of the steps
 
-  constexpr bool is_temporary_step(short i) const { return p.steps[i].region >= 0 && p.steps[i].stored; }
+  constexpr bool is_temporary_step(short i) const {
+    return p.steps[i].region >= 0 && p.steps[i].stored;
+  }
   constexpr short value_of(edge const& e) const {
     return e.by >= 0 ? static_cast<short>(p.steps.count + e.by) : memory_of(p, e.from);
   }
@@ -48,7 +50,8 @@ struct memory_planner {
   constexpr int readers_of(short i) const {
     int n = 0;
     for (edge const& e : p.edges) n += e.by < 0 && memory_of(p, e.from) == i;
-    for (transfer const& t : p.transfers) n += t.how != transfer_kind::none && memory_of(p, t.from) == i;
+    for (transfer const& t : p.transfers)
+      n += t.how != transfer_kind::none && memory_of(p, t.from) == i;
     for (root const& r : p.roots) n += r.by < 0 && memory_of(p, r.from) == i;
     return n;
   }
@@ -62,19 +65,25 @@ struct memory_planner {
       transfer const& me = p.transfers[t];
       step const& s = p.steps[me.from];
       slot& to = slots[p.steps.count + t];
-      bool const no_traffic = me.how == transfer_kind::slice ||
-                              (me.how == transfer_kind::first_replica && s.where.devices.contains(me.arrives.at(0)));
-      if (!no_traffic) to.bytes = local_bytes(extents[me.from], s.element_bytes, me.arrives);
-      else to.in_place_of = memory_of(p, me.from);
+      bool const no_traffic =
+          me.how == transfer_kind::slice ||
+          (me.how == transfer_kind::first_replica && s.where.devices.contains(me.arrives.at(0)));
+      if (!no_traffic)
+        to.bytes = local_bytes(extents[me.from], s.element_bytes, me.arrives);
+      else
+        to.in_place_of = memory_of(p, me.from);
       // an all-reduce that is the only reader of its terms writes over them
-      if (me.how == transfer_kind::all_reduce && is_temporary_step(me.from) && readers_of(me.from) == 1)
+      if (me.how == transfer_kind::all_reduce && is_temporary_step(me.from) &&
+          readers_of(me.from) == 1)
         to.in_place_of = me.from, to.bytes = 0;
     }
     for (root const& r : p.roots) {
       short const v = r.by >= 0 ? static_cast<short>(p.steps.count + r.by) : r.from;
-      if (r.by < 0 && !is_temporary_step(r.from)) continue;  // a leaf or a view: copied into the destination
+      if (r.by < 0 && !is_temporary_step(r.from))
+        continue;  // a leaf or a view: copied into the destination
       slots[v].is_result = true;
-      if (slots[v].in_place_of >= 0 && is_temporary_step(slots[v].in_place_of)) slots[slots[v].in_place_of].is_result = true;
+      if (slots[v].in_place_of >= 0 && is_temporary_step(slots[v].in_place_of))
+        slots[slots[v].in_place_of].is_result = true;
     }
   }
   constexpr void find_lifetimes() {
@@ -98,7 +107,9 @@ struct memory_planner {
       }
     }
     for (root const& r : p.roots)
-      if (r.by < 0) read(memory_of(p, r.from), p.actions.count ? static_cast<short>(p.actions.count - 1) : short(0));
+      if (r.by < 0)
+        read(memory_of(p, r.from),
+             p.actions.count ? static_cast<short>(p.actions.count - 1) : short(0));
     for (short v = 0; v < slots.count; ++v)
       if (slots[v].in_place_of >= 0) read(slots[v].in_place_of, slots[v].last_read);
   }
@@ -107,7 +118,8 @@ struct memory_planner {
   }
   constexpr bool meet(short a, short b) const {
     bool shared = false;
-    for (int i = 0; i < place_of(a).count(); ++i) shared = shared || place_of(b).devices.contains(place_of(a).at(i));
+    for (int i = 0; i < place_of(a).count(); ++i)
+      shared = shared || place_of(b).devices.contains(place_of(a).at(i));
     return shared && slots[a].made <= slots[b].last_read && slots[b].made <= slots[a].last_read;
   }
   constexpr bool in_arena(short v) const { return slots[v].bytes > 0 && !slots[v].is_result; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass 4: which copies and collectives? A transfer belongs to a value and a place, so that all readers
-// of a value at one place share it.
+// Pass 4: which copies and collectives? A transfer belongs to a value and a place, so that all
+// readers of a value at one place share it.
 #pragma once
 #include <locus/plan/data.hpp>        // plan_view, transfer
 #include <locus/plan/distribute.hpp>  // assign_rows
@@ -16,7 +16,8 @@ constexpr transfer_kind transfer_between(place const& from, place const& to, boo
   for (assign_row const& row : assign_rows) {
     if (row.from != from.how || row.to != to.how) continue;
     bool const both_cut = from.is_sharded() && to.is_sharded();
-    bool const lists_differ = from.is_distributed() && to.is_distributed() && !(from.devices == to.devices);
+    bool const lists_differ =
+        from.is_distributed() && to.is_distributed() && !(from.devices == to.devices);
     if (both_cut || lists_differ) break;
     return row.how;
   }
@@ -43,13 +44,16 @@ struct mover {
     return static_cast<short>(p.transfers.count++);
   }
 
-  /// An all-reduce moves towards the reader's operands through steps that only scale one partial value,
-  /// so that the scaling fuses with its reader. Never through partial + partial: that would double it.
+  /// An all-reduce moves towards the reader's operands through steps that only scale one partial
+  /// value, so that the scaling fuses with its reader. Never through partial + partial: that would
+  /// double it.
   constexpr void delay_scaling() {
     for (short i = static_cast<short>(p.steps.count); i-- > 0;) {
       step& me = p.steps[i];
-      bool const scales = me.commutes == law::scale || me.commutes == law::scale_left || me.commutes == law::linear;
-      if (me.kind != step_kind::map || !me.where.is_partial() || !scales || !read_complete(i)) continue;
+      bool const scales =
+          me.commutes == law::scale || me.commutes == law::scale_left || me.commutes == law::linear;
+      if (me.kind != step_kind::map || !me.where.is_partial() || !scales || !read_complete(i))
+        continue;
       for (edge& e : p.operands(me)) {
         step const& o = p.steps[e.from];
         if (!o.where.is_partial() || o.bytes() > me.bytes() || o.type != me.type) continue;
@@ -88,14 +92,18 @@ struct mover {
       for (edge& e : p.operands(me)) {
         step const& o = p.steps[e.from];
         if (o.kind == step_kind::scalar || o.kind == step_kind::index) continue;
-        if (!e.arrives.is_nowhere()) e.by = transfer_to(e.from, e.arrives, error);
-        else if (me.where.is_single() && o.where.is_single()) e.by = transfer_to(e.from, me.where, error);
+        if (!e.arrives.is_nowhere())
+          e.by = transfer_to(e.from, e.arrives, error);
+        else if (me.where.is_single() && o.where.is_single())
+          e.by = transfer_to(e.from, me.where, error);
         if (error != plan_error::none) return {error, i};
       }
     }
     for (root& r : p.roots) {
       place const& here = p.steps[r.from].where;
-      r.result = !r.destination.is_nowhere() ? r.destination : here.is_partial() ? here.mirrored() : here;
+      r.result = !r.destination.is_nowhere() ? r.destination
+                 : here.is_partial()         ? here.mirrored()
+                                             : here;
       if (r.result.is_nowhere()) r.result = single(gpu(0));
       if (here.is_nowhere()) continue;
       r.by = transfer_to(r.from, r.result, error);
@@ -122,8 +130,9 @@ struct mover {
       for (short k = 0; k < t && me.bucket < 0; ++k) {
         transfer const& other = p.transfers[k];
         step const& o = p.steps[other.from];
-        bool const together = other.how == transfer_kind::all_reduce && depth[other.from] == depth[me.from] &&
-                              o.where == s.where && o.type == s.type && s.type != element::other;
+        bool const together = other.how == transfer_kind::all_reduce &&
+                              depth[other.from] == depth[me.from] && o.where == s.where &&
+                              o.type == s.type && s.type != element::other;
         if (together) me.bucket = other.bucket;
       }
       if (me.bucket < 0) me.bucket = buckets++;

@@ -13,14 +13,19 @@ namespace detail {
 struct placer {
   plan_view& p;
   placement_rule rule;
-  device home[max_steps]{};        // the destination that a step's value ends in, none if several
-  bool at_home[max_steps]{};       // all its leaves live there
-  bool ends_home[max_steps]{};     // it belongs to the element-wise region that ends there
+  device home[max_steps]{};     // the destination that a step's value ends in, none if several
+  bool at_home[max_steps]{};    // all its leaves live there
+  bool ends_home[max_steps]{};  // it belongs to the element-wise region that ends there
 
-  static constexpr bool undecided(step const& s) { return !s.is_source() && !s.where.is_distributed(); }
-  static constexpr bool has_kernel(step const& s, device d) { return d.is_gpu() ? s.on_gpu : s.on_cpu; }
+  static constexpr bool undecided(step const& s) {
+    return !s.is_source() && !s.where.is_distributed();
+  }
+  static constexpr bool has_kernel(step const& s, device d) {
+    return d.is_gpu() ? s.on_gpu : s.on_cpu;
+  }
 
-  // ---- rule 2 --------------------------------------------------------------------------------------
+  // ---- rule 2
+  // --------------------------------------------------------------------------------------
   constexpr void find_homes() {
     bool reached[max_steps]{};
     auto reach = [&](short i, device d, bool region) {
@@ -41,7 +46,8 @@ struct placer {
       }
     for (short i = 0; i < p.steps.count; ++i) {
       step const& s = p.steps[i];
-      if (s.kind == step_kind::leaf) at_home[i] = s.where == single(home[i]);
+      if (s.kind == step_kind::leaf)
+        at_home[i] = s.where == single(home[i]);
       else {
         at_home[i] = true;
         for (edge const& e : p.operands(s)) at_home[i] = at_home[i] && at_home[e.from];
@@ -50,7 +56,8 @@ struct placer {
     }
   }
 
-  // ---- rule 3 --------------------------------------------------------------------------------------
+  // ---- rule 3
+  // --------------------------------------------------------------------------------------
   /// means: the GPU on which most operands lie (ties: the first of them), none if no operand does
   constexpr device gpu_of_operands(step const& s) const {
     device best{};
@@ -66,7 +73,8 @@ struct placer {
   }
   constexpr device first_operand(step const& s) const {
     for (edge const& e : p.operands(s))
-      if (place const& at = p.steps[e.from].where; at.is_single() && !at.is_nowhere()) return at.at(0);
+      if (place const& at = p.steps[e.from].where; at.is_single() && !at.is_nowhere())
+        return at.at(0);
     return {};
   }
 
@@ -117,9 +125,10 @@ struct placer {
     return {};
   }
 
-  // ---- min_copies: exact dynamic programming ---------------------------------------------------------
-  // cost[i][c] = least traffic if step i runs on choice c, operands at their best places. Steps with
-  // several readers are placed first and stay.
+  // ---- min_copies: exact dynamic programming
+  // --------------------------------------------------------- cost[i][c] = least traffic if step i
+  // runs on choice c, operands at their best places. Steps with several readers are placed first
+  // and stay.
   static constexpr int max_choices = 10;
   static constexpr std::int64_t never = std::int64_t(1) << 56;
 
@@ -137,13 +146,15 @@ struct placer {
       bool const free = from == to || s.kind == step_kind::scalar || s.kind == step_kind::index;
       return free ? 0 : by_bytes ? s.bytes() : 1;
     }
-    /// the place from which choice `to` (any if negative) gets step i for the least; ties to the GPU
+    /// the place from which choice `to` (any if negative) gets step i for the least; ties to the
+    /// GPU
     constexpr int best(step const& s, int i, int to) const {
       int pick = 0;
       std::int64_t least = 0;
       for (int c = 0; c < choices; ++c) {
         std::int64_t const v = cost[i][c] + (to < 0 ? 0 : edge_cost(s, c, to));
-        bool const better = c == 0 || v < least || (v == least && choice[c].is_gpu() && !choice[pick].is_gpu());
+        bool const better =
+            c == 0 || v < least || (v == least && choice[c].is_gpu() && !choice[pick].is_gpu());
         if (better) least = v, pick = c;
       }
       return pick;
@@ -169,7 +180,8 @@ struct placer {
       step const& s = p.steps[i];
       for (int c = 0; c < g.choices; ++c) {
         std::int64_t& v = g.cost[i][c];
-        if (s.kind == step_kind::scalar || s.kind == step_kind::index || s.where.is_distributed()) continue;
+        if (s.kind == step_kind::scalar || s.kind == step_kind::index || s.where.is_distributed())
+          continue;
         if (s.kind == step_kind::leaf) {
           v = s.where.at(0) == g.choice[c] ? 0 : never;
           continue;

@@ -15,7 +15,8 @@ using default_policy = LOCUS_DEFAULT_POLICY;
 
 namespace detail {
 
-// ---- errors: the sentence that belongs to what a pass found ---------------------------------------------
+// ---- errors: the sentence that belongs to what a pass found
+// ---------------------------------------------
 template <class Op>
 struct sentences_of {
   using type = Op;
@@ -31,12 +32,14 @@ struct sentences_of<reduce_op<Fn, R, Keep, Axes...>> {
 
 template <class Graph, int Culprit>
 consteval bool require_gpu_kernel() {
-  using Op = typename sentences_of<typename at_t<Culprit, typename flattened<Graph>::entries>::op>::type;
+  using Op =
+      typename sentences_of<typename at_t<Culprit, typename flattened<Graph>::entries>::op>::type;
   if constexpr (requires { Op::template require_gpu_kernel<true>(); })
     return Op::template require_gpu_kernel<false>();
   else {
-    static_assert(always_false<Op>, "locus: an operation has no GPU kernel and placement is strict; drop strict, "
-                                    "or give its functor kernels = on_both");
+    static_assert(always_false<Op>,
+                  "locus: an operation has no GPU kernel and placement is strict; drop strict, "
+                  "or give its functor kernels = on_both");
     return false;
   }
 }
@@ -48,18 +51,25 @@ consteval bool require_plan() {
   static_assert(found.error != plan_error::too_many_steps,
                 "locus: an expression has more than 128 steps; evaluate a part of it with eval(e)");
   static_assert(found.error != plan_error::device_lists_differ,
-                "locus: operands are distributed over different device lists; bring one to the other with to<...>(x)");
+                "locus: operands are distributed over different device lists; bring one to the "
+                "other with to<...>(x)");
   static_assert(found.error != plan_error::cuts_do_not_meet,
-                "locus: operands are cut along axes that do not meet; bring one to the other with to<...>(x)");
-  static_assert(found.error != plan_error::matmul_cuts,
-                "locus: matmul of these cuts would gather an operand; say so with to<Mirrored<...>>(x)");
+                "locus: operands are cut along axes that do not meet; bring one to the other with "
+                "to<...>(x)");
+  static_assert(
+      found.error != plan_error::matmul_cuts,
+      "locus: matmul of these cuts would gather an operand; say so with to<Mirrored<...>>(x)");
   static_assert(found.error != plan_error::view_across_cut,
-                "locus: a slice, a reshape or a concatenate goes across the cut; gather first with to<Device>(x)");
-  static_assert(found.error != plan_error::request_on_distributed,
-                "locus: on<Device> around a value that is distributed; gather it first with to<Device>(x)");
+                "locus: a slice, a reshape or a concatenate goes across the cut; gather first with "
+                "to<Device>(x)");
+  static_assert(
+      found.error != plan_error::request_on_distributed,
+      "locus: on<Device> around a value that is distributed; gather it first with to<Device>(x)");
   static_assert(found.error != plan_error::no_kernel,
-                "locus: an operation has no kernel on any device; say kernels = on_cpu or on_both in its functor");
-  if constexpr (found.error == plan_error::strict_placement) return require_gpu_kernel<Graph, found.culprit>();
+                "locus: an operation has no kernel on any device; say kernels = on_cpu or on_both "
+                "in its functor");
+  if constexpr (found.error == plan_error::strict_placement)
+    return require_gpu_kernel<Graph, found.culprit>();
   return found.error == plan_error::none;
 }
 
@@ -82,15 +92,18 @@ consteval auto extents_of_steps() {
   struct {
     shape of[flattened<Graph>::steps];
   } all{};
-  for (int i = 0; i < flattened<Graph>::steps; ++i) all.of[i] = unchecked_plan<Graph>.steps[i].extents;
+  for (int i = 0; i < flattened<Graph>::steps; ++i)
+    all.of[i] = unchecked_plan<Graph>.steps[i].extents;
   return all;
 }
 
 }  // namespace detail
 
-/// means: what the plan of a graph is, as static members: plan_of<E>.copies(), or step.copies() of an
+/// means: what the plan of a graph is, as static members: plan_of<E>.copies(), or step.copies() of
+/// an
 ///        object made by plan(...)
-/// fails: bytes are refused as constants while an extent is open: bytes_moved(e) gives them at run time
+/// fails: bytes are refused as constants while an extent is open: bytes_moved(e) gives them at run
+/// time
 template <class Graph>
 struct plan_facts {
   static constexpr auto const& arrays = detail::unchecked_plan<Graph>;
@@ -99,7 +112,8 @@ struct plan_facts {
 
   /// units: kernels handed to one device's queue
   static consteval int launches() { return int(counts().launches); }
-  /// units: values or pieces that cross from one device to another; a broadcast to R devices counts R times
+  /// units: values or pieces that cross from one device to another; a broadcast to R devices counts
+  /// R times
   static consteval int copies() { return int(counts().copies); }
   /// units: all-reduces; several values in one bucket count once
   static consteval int all_reduces() { return int(counts().all_reduces); }
@@ -113,18 +127,22 @@ struct plan_facts {
   static consteval std::int64_t bytes_read() { return work_of_static().bytes_read; }
   static consteval std::int64_t bytes_written() { return work_of_static().bytes_written; }
   static consteval std::int64_t flops() { return work_of_static().flops; }
-  /// units: bytes of results and temporaries on d, in blocks of 256, without operands and workspaces
+  /// units: bytes of results and temporaries on d, in blocks of 256, without operands and
+  /// workspaces
   static consteval std::int64_t peak_bytes(device d) {
     require_static();
     auto p = arrays;
     std::int64_t bytes = arena_bytes(p.view(), p.all_slots(), d);
     for (root const& r : p.view().roots)
       if (r.destination.is_nowhere() && r.result.devices.contains(d))
-        bytes += round_up(local_bytes(p.steps[r.from].extents, p.steps[r.from].element_bytes, r.result));
+        bytes +=
+            round_up(local_bytes(p.steps[r.from].extents, p.steps[r.from].element_bytes, r.result));
     return bytes;
   }
   template <class Policy>
-  static consteval std::int64_t peak_bytes() { return peak_bytes(Policy::value.at(0)); }
+  static consteval std::int64_t peak_bytes() {
+    return peak_bytes(Policy::value.at(0));
+  }
 
   /// means: where the first root's value lies
   static consteval place result() { return arrays.roots[0].result; }
@@ -149,7 +167,8 @@ struct plan_facts {
   static consteval auto explain() {
     text_buffer<detail::flattened<Graph>::steps * 200 + plan_size * 120 + 400> out;
     constexpr auto extents = detail::extents_of_steps<Graph>();
-    detail::write_plan(out, arrays.view(), extents.of, is_static, detail::policy_name<typename Graph::policy>());
+    detail::write_plan(out, arrays.view(), extents.of, is_static,
+                       detail::policy_name<typename Graph::policy>());
     return out;
   }
   /// means: why the steps of that name run where they do
@@ -166,8 +185,10 @@ struct plan_facts {
     return count_plan(arrays.view(), extents.of, is_static);
   }
   static consteval void require_static() {
-    static_assert(is_static, "locus: an extent is open, so bytes are no constant; call bytes_moved(e), or assert "
-                             "counts such as copies()");
+    static_assert(
+        is_static,
+        "locus: an extent is open, so bytes are no constant; call bytes_moved(e), or assert "
+        "counts such as copies()");
   }
   static consteval tally counts_of_static() {
     require_static();

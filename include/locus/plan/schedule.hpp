@@ -56,7 +56,9 @@ struct scheduler {
   constexpr bool arrives_at_root(transfer const& t) const {
     for (root const& r : p.roots)
       if (r.by >= 0)
-        if (transfer const& o = p.transfers[r.by]; &o == &t || (t.bucket >= 0 && o.bucket == t.bucket)) return true;
+        if (transfer const& o = p.transfers[r.by];
+            &o == &t || (t.bucket >= 0 && o.bucket == t.bucket))
+          return true;
     return false;
   }
   constexpr bool one_launch(bool writing) {
@@ -70,8 +72,7 @@ struct scheduler {
   constexpr void run() {
     for (root const& r : p.roots)
       if (r.by < 0) writes_root[r.from] = true;
-    while (one_transfer(false) || one_launch(false) || one_transfer(true) || one_launch(true)) {
-    }
+    while (one_transfer(false) || one_launch(false) || one_transfer(true) || one_launch(true)) {}
   }
 };
 

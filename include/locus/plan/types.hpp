@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan as a list of types, for compilers' errors: plan_types<copy<CpuDevice, GpuDevice<0>, 24>, ...>.
+// The plan as a list of types, for compilers' errors: plan_types<copy<CpuDevice, GpuDevice<0>, 24>,
+// ...>.
 #pragma once
 #include <locus/core/type_list.hpp>  // at_t, concatenate_t
 #include <locus/plan/plan.hpp>       // plan_facts
@@ -27,7 +28,8 @@ struct plan_as_types {
   // partial values have no policy: what their devices hold is a term, written as the mirrored list
   template <int Step>
   struct place_of_step {
-    static constexpr place value = p.steps[Step].where.is_partial() ? p.steps[Step].where.mirrored() : p.steps[Step].where;
+    static constexpr place value =
+        p.steps[Step].where.is_partial() ? p.steps[Step].where.mirrored() : p.steps[Step].where;
   };
   template <int Transfer>
   struct place_of_arrival {
@@ -38,13 +40,17 @@ struct plan_as_types {
     constexpr int from = p.transfers[Transfer].from;
     using From = policy_of_t<place_of_step<from>>;
     using To = policy_of_t<place_of_arrival<Transfer>>;
-    if constexpr (p.transfers[Transfer].how == transfer_kind::all_reduce) return type_list<all_reduce<To, p.steps[from].bytes()>>{};
-    else return type_list<copy<From, To, p.steps[from].bytes()>>{};
+    if constexpr (p.transfers[Transfer].how == transfer_kind::all_reduce)
+      return type_list<all_reduce<To, p.steps[from].bytes()>>{};
+    else
+      return type_list<copy<From, To, p.steps[from].bytes()>>{};
   }
   template <int Bucket, int Transfer>
   static auto bucket_line() {
-    if constexpr (p.transfers[Transfer].bucket == Bucket) return transfer_line<Transfer>();
-    else return type_list<>{};
+    if constexpr (p.transfers[Transfer].bucket == Bucket)
+      return transfer_line<Transfer>();
+    else
+      return type_list<>{};
   }
   template <int Bucket, std::size_t... T>
   static auto bucket_lines(std::index_sequence<T...>) {
@@ -54,7 +60,8 @@ struct plan_as_types {
   static auto lines() {
     constexpr action_kind kind = p.actions[Action].kind;
     constexpr int what = p.actions[Action].what;
-    if constexpr (kind == action_kind::transfer) return transfer_line<what>();
+    if constexpr (kind == action_kind::transfer)
+      return transfer_line<what>();
     else if constexpr (kind == action_kind::bucket)
       return bucket_lines<what>(std::make_index_sequence<std::size_t(p.transfer_count)>{});
     else {
@@ -62,9 +69,9 @@ struct plan_as_types {
       return type_list<kernel_on<Op, policy_of_t<place_of_step<what>>>>{};
     }
   }
-  template <std::size_t... A>
-  static auto all(std::index_sequence<A...>) {
-    return concatenate_t<decltype(lines<int(A)>())...>{};
+  template <std::size_t... Idx>
+  static auto all(std::index_sequence<Idx...>) {
+    return concatenate_t<decltype(lines<int(Idx)>())...>{};
   }
   using type = decltype(all(std::make_index_sequence<std::size_t(p.action_count)>{}));
 };
@@ -80,7 +87,7 @@ struct as_plan_types<type_list<Lines...>> {
 
 /// means: the actions of E's plan in order, as types
 template <class E, class Destination = nowhere, placement_policy Policy = default_policy>
-using plan_types_of =
-    typename detail::as_plan_types<typename detail::plan_as_types<graph_of<E, Destination, Policy>>::type>::type;
+using plan_types_of = typename detail::as_plan_types<
+    typename detail::plan_as_types<graph_of<E, Destination, Policy>>::type>::type;
 
 }  // namespace locus

@@ -8,18 +8,21 @@ namespace locus {
 /// means: the rule that placed a step, as the end of a sentence
 constexpr std::string_view sentence(reason why) {
   switch (why) {
-    case reason::undecided: return "it needs no place of its own";
-    case reason::leaf: return "it lies there";
-    case reason::requested: return "on<> around it asks for it";
-    case reason::home: return "all its leaves live where the destination is, and what is at home stays at home";
-    case reason::home_region: return "it belongs to the element-wise region that ends in the destination there";
-    case reason::most_operands: return "most of its operands lie there (prefer_gpu)";
-    case reason::first_gpu: return "it has a GPU kernel and none of its operands lies on a GPU (prefer_gpu)";
-    case reason::no_gpu_kernel: return "it has no kernel for its element types where it was wanted";
-    case reason::followed_data: return "its operands lie there (follow_data)";
-    case reason::cheapest: return "the fewest bytes cross devices that way (min_copies)";
-    case reason::with_replicas: return "its operands are distributed over these devices";
-    case reason::view: return "it only looks at memory that lies there";
+  case reason::undecided: return "it needs no place of its own";
+  case reason::leaf: return "it lies there";
+  case reason::requested: return "on<> around it asks for it";
+  case reason::home:
+    return "all its leaves live where the destination is, and what is at home stays at home";
+  case reason::home_region:
+    return "it belongs to the element-wise region that ends in the destination there";
+  case reason::most_operands: return "most of its operands lie there (prefer_gpu)";
+  case reason::first_gpu:
+    return "it has a GPU kernel and none of its operands lies on a GPU (prefer_gpu)";
+  case reason::no_gpu_kernel: return "it has no kernel for its element types where it was wanted";
+  case reason::followed_data: return "its operands lie there (follow_data)";
+  case reason::cheapest: return "the fewest bytes cross devices that way (min_copies)";
+  case reason::with_replicas: return "its operands are distributed over these devices";
+  case reason::view: return "it only looks at memory that lies there";
   }
   return "";
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every CUDA and cuBLAS entry point that locus uses, as one table. A unit of nvcc fills it with the real
-// ones; tests fill it with a recorder. No CUDA header is needed to call it.
+// Every CUDA and cuBLAS entry point that locus uses, as one table. A unit of nvcc fills it with the
+// real ones; tests fill it with a recorder. No CUDA header is needed to call it.
 #pragma once
 #include <cstddef>  // size_t
 #include <cstdint>  // uint64_t
@@ -9,9 +9,9 @@ namespace locus::runtime {
 
 /// One kernel launch: the symbol for the driver, the same body as host code for the recorder.
 struct cuda_launch {
-  void const* symbol = nullptr;                  // null in a unit that nvcc did not compile
+  void const* symbol = nullptr;  // null in a unit that nvcc did not compile
   void (*on_host)(void const* body, unsigned blocks, unsigned threads) = nullptr;
-  void* body = nullptr;                          // the one kernel parameter
+  void* body = nullptr;  // the one kernel parameter
   std::size_t body_bytes = 0;
   unsigned blocks = 1, threads = 256;
   void* stream = nullptr;
@@ -45,8 +45,10 @@ struct cuda_api {
   int (*free_async)(void* p, void* stream);
   int (*trim_pool)(int device);
   int (*memory_free)(std::size_t* free, std::size_t* total);
-  int (*memcpy_async)(void* to, void const* from, std::size_t bytes, void* stream);  // any direction
-  int (*memcpy_peer_async)(void* to, int to_device, void const* from, int from_device, std::size_t bytes, void* stream);
+  int (*memcpy_async)(void* to, void const* from, std::size_t bytes,
+                      void* stream);  // any direction
+  int (*memcpy_peer_async)(void* to, int to_device, void const* from, int from_device,
+                           std::size_t bytes, void* stream);
   int (*stream_create)(void** stream);
   int (*stream_destroy)(void* stream);
   int (*stream_synchronize)(void* stream);
@@ -57,7 +59,7 @@ struct cuda_api {
   int (*event_synchronize)(void* event);
   int (*launch)(cuda_launch const& what);
   int (*last_error)();
-  int (*gemm)(int device, cuda_gemm const& what);  // loads cuBLAS when it is first called
+  int (*gemm)(int device, cuda_gemm const& what);        // loads cuBLAS when it is first called
   int (*device_of_pointer)(void const* p, int* device);  // -1: host memory
   char const* (*describe)(int code);
   bool is_recorder;

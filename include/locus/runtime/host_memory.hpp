@@ -13,7 +13,8 @@
 namespace locus::runtime {
 
 /// means: free blocks by size class: four classes for each power of two
-/// cost:  a lock and a list operation where a block of the class is free; first touch of fresh pages
+/// cost:  a lock and a list operation where a block of the class is free; first touch of fresh
+/// pages
 ///        costs ten times what a kept block costs
 class host_pool {
  public:
@@ -69,7 +70,9 @@ class host_pool {
     std::size_t const q = (units + (std::size_t(1) << e) - 1) >> e;  // 4 to 8
     return 4 * e + static_cast<int>(q) - 4;
   }
-  static std::size_t size_of(int c) { return (std::size_t(4) + std::size_t(c) % 4) << (c / 4) << 6; }
+  static std::size_t size_of(int c) {
+    return (std::size_t(4) + std::size_t(c) % 4) << (c / 4) << 6;
+  }
 
   mutex lock_;
   free_block* free_[classes]{};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device table: one for each process. Which logical devices there are, and what stands behind each.
+// The device table: one for each process. Which logical devices there are, and what stands behind
+// each.
 #pragma once
 #include <cstddef>  // size_t
 #include <cstdint>  // uint64_t
@@ -39,8 +40,10 @@ struct logical_device {
   short index = 0;  // GPUs from 0, CPUs behind them; its queues are 2 * index and 2 * index + 1
   short card = -1;  // which arena, which CUDA ordinal; several logical devices may share one
   memory_account memory{};
-  void* queues[2]{};             // CUDA: a stream and its events, one for each queue_kind
-  short queue(queue_kind kind) const { return static_cast<short>(2 * index + static_cast<int>(kind)); }
+  void* queues[2]{};  // CUDA: a stream and its events, one for each queue_kind
+  short queue(queue_kind kind) const {
+    return static_cast<short>(2 * index + static_cast<int>(kind));
+  }
 };
 
 /// Why a GPU that a program names is not there.
@@ -54,14 +57,17 @@ enum class absence : unsigned char {
 };
 constexpr std::string_view sentence(absence why) {
   switch (why) {
-    case absence::none: return "it is there";
-    case absence::built_without_cuda:
-      return "this program was built without CUDA; compile a unit with nvcc and <locus/cuda.cuh>";
-    case absence::no_driver: return "there is no NVIDIA driver on this machine; run where nvidia-smi answers";
-    case absence::old_driver: return "the NVIDIA driver is older than the CUDA toolkit of this program; update it";
-    case absence::no_gpu_visible: return "no GPU is visible to this process; look at CUDA_VISIBLE_DEVICES";
-    case absence::wrong_architecture:
-      return "no kernel of this program runs on that GPU; compile for its architecture (-arch)";
+  case absence::none: return "it is there";
+  case absence::built_without_cuda:
+    return "this program was built without CUDA; compile a unit with nvcc and <locus/cuda.cuh>";
+  case absence::no_driver:
+    return "there is no NVIDIA driver on this machine; run where nvidia-smi answers";
+  case absence::old_driver:
+    return "the NVIDIA driver is older than the CUDA toolkit of this program; update it";
+  case absence::no_gpu_visible:
+    return "no GPU is visible to this process; look at CUDA_VISIBLE_DEVICES";
+  case absence::wrong_architecture:
+    return "no kernel of this program runs on that GPU; compile for its architecture (-arch)";
   }
   return "";
 }
@@ -72,16 +78,18 @@ inline constexpr int max_logical = max_ordinal + 1;
 struct device_table {
   bool started = false;
   bool soft_placement = true;
-  int gpus = 0;               // that are there, simulated ones included
+  int gpus = 0;  // that are there, simulated ones included
   backing gpu_backing = backing::host;
   absence why_no_gpu = absence::built_without_cuda;
   logical_device cpu_devices[max_logical]{};
   logical_device gpu_devices[max_logical]{};
-  bool told[max_logical]{};   // said once for each device that its steps run elsewhere
+  bool told[max_logical]{};      // said once for each device that its steps run elsewhere
   std::int64_t live_blocks = 0;  // tensors: the table is not rebuilt while there are some
   mutex lock;
 
-  logical_device& slot(device d) { return d.is_gpu() ? gpu_devices[d.ordinal()] : cpu_devices[d.ordinal()]; }
+  logical_device& slot(device d) {
+    return d.is_gpu() ? gpu_devices[d.ordinal()] : cpu_devices[d.ordinal()];
+  }
   logical_device& gpu_of_queue(short queue) { return gpu_devices[queue / 2]; }
 };
 inline constinit device_table table;
@@ -103,11 +111,11 @@ struct running_scope {
 
 /// Deliberate mistakes, for the tests that show that each of them is caught.
 struct planted_faults {
-  short omit_transfer = -1;        // a transfer of the next plans is left out
-  bool no_waits = false;           // queues do not wait for one another
-  bool free_at_once = false;       // memory is given back before the queue has used it
-  bool swap_replicas = false;      // a collective takes its replicas in the wrong order
-  bool host_does_not_wait = false; // the host reads what a queue has not written yet
+  short omit_transfer = -1;         // a transfer of the next plans is left out
+  bool no_waits = false;            // queues do not wait for one another
+  bool free_at_once = false;        // memory is given back before the queue has used it
+  bool swap_replicas = false;       // a collective takes its replicas in the wrong order
+  bool host_does_not_wait = false;  // the host reads what a queue has not written yet
 };
 inline constinit planted_faults planted;
 

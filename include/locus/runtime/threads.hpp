@@ -6,8 +6,8 @@
 #include <unistd.h>   // sysconf
 
 #include <locus/core/config.hpp>    // LOCUS_MODE, LOCUS_OPENMP
-#include <locus/core/lock.hpp>      // mutex
 #include <locus/core/error.hpp>     // configuration_error
+#include <locus/core/lock.hpp>      // mutex
 #include <locus/runtime/table.hpp>  // running_scope
 
 #if LOCUS_OPENMP
@@ -35,8 +35,8 @@ struct parallel_job {
   void (*body)(void const*, int) = nullptr;
   void const* context = nullptr;
   int tasks = 0;
-  int next = 0;     // the next task; taken with an atomic increment
-  int busy = 0;     // workers that have not finished
+  int next = 0;  // the next task; taken with an atomic increment
+  int busy = 0;  // workers that have not finished
   step_record const* record = nullptr;
   std::exception_ptr failure;
   mutex failure_lock;
@@ -53,7 +53,8 @@ struct parallel_job {
   }
 };
 
-/// Threads that sleep until a loop needs them. Never ended: they own nothing and end with the process.
+/// Threads that sleep until a loop needs them. Never ended: they own nothing and end with the
+/// process.
 class thread_pool {
  public:
   static thread_pool& instance() {
@@ -164,7 +165,8 @@ namespace config {
 /// means: loops on the host use at most n threads; 0: the default
 /// fails: configuration_error for a negative number
 inline void set_intra_op_parallelism_threads(int n) {
-  if (n < 0) throw configuration_error("locus: the number of threads is negative; write 0 for the default");
+  if (n < 0)
+    throw configuration_error("locus: the number of threads is negative; write 0 for the default");
   runtime::thread_limit = n;
 }
 inline int get_intra_op_parallelism_threads() { return runtime::thread_limit; }

@@ -67,19 +67,22 @@ inline constexpr element_set any_element = named_elements | set_of(element::othe
 //   double   double  double   int64    int64  int64  int64
 //                             uint8    int32  int64  uint8
 namespace detail {
-template <class A, class B>
+template <class Lhs, class Rhs>
 consteval auto promote() {
-  if constexpr (std::is_same_v<A, B>) return std::type_identity<A>{};
-  else if constexpr (kind_of_v<A> != kind_of_v<B> || kind_of_v<A> == element_kind::other)
+  if constexpr (std::is_same_v<Lhs, Rhs>)
+    return std::type_identity<Lhs>{};
+  else if constexpr (kind_of_v<Lhs> != kind_of_v<Rhs> || kind_of_v<Lhs> == element_kind::other)
     return std::type_identity<void>{};
-  else if constexpr (sizeof(A) >= sizeof(B)) return std::type_identity<A>{};
-  else return std::type_identity<B>{};
+  else if constexpr (sizeof(Lhs) >= sizeof(Rhs))
+    return std::type_identity<Lhs>{};
+  else
+    return std::type_identity<Rhs>{};
 }
 }  // namespace detail
 
 /// means: the element type of an operation on A and B, void where the table has no entry
-template <class A, class B>
-using promote_t = typename decltype(detail::promote<A, B>())::type;
+template <class Lhs, class Rhs>
+using promote_t = typename decltype(detail::promote<Lhs, Rhs>())::type;
 
 /// means: what a sum of T is: int64 for integers and booleans, T itself otherwise
 template <class T>

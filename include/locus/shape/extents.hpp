@@ -14,7 +14,8 @@ namespace locus {
 /// after: std::mdspan's extents, with signed numbers
 template <std::int64_t... E>
 class Extents {
-  static_assert(sizeof...(E) <= std::size_t(max_rank), "locus: a tensor has at most 6 axes; reshape it");
+  static_assert(sizeof...(E) <= std::size_t(max_rank),
+                "locus: a tensor has at most 6 axes; reshape it");
   static_assert(((E >= dyn) && ...), "locus: an extent is negative; write dyn for one known later");
 
  public:
@@ -29,7 +30,8 @@ class Extents {
   }
   /// one number for each dynamic extent, or for all extents
   template <std::integral... N>
-    requires(sizeof...(N) > 0 && (sizeof...(N) == sizeof...(E) || int(sizeof...(N)) == rank_dynamic()))
+    requires(sizeof...(N) > 0 &&
+             (sizeof...(N) == sizeof...(E) || int(sizeof...(N)) == rank_dynamic()))
   constexpr explicit Extents(N... n) : value_(pattern) {
     std::int64_t const given[] = {static_cast<std::int64_t>(n)...};
     for (int i = 0, k = 0; i < rank(); ++i) {
@@ -44,7 +46,9 @@ class Extents {
 
   constexpr std::int64_t extent(int i) const { return value_.extent[i]; }
   constexpr shape const& as_shape() const { return value_; }
-  friend constexpr bool operator==(Extents const& a, Extents const& b) { return a.value_ == b.value_; }
+  friend constexpr bool operator==(Extents const& a, Extents const& b) {
+    return a.value_ == b.value_;
+  }
 
  private:
   [[noreturn]] static void refuse(shape const& s) {
@@ -64,11 +68,11 @@ class Extents {
 };
 
 namespace detail {
-template <std::size_t... I>
-Extents<(static_cast<void>(I), dyn)...> all_dynamic(std::index_sequence<I...>);
+template <std::size_t... Idx>
+Extents<(static_cast<void>(Idx), dyn)...> all_dynamic(std::index_sequence<Idx...>);
 
-template <class Has, std::size_t... I>
-Extents<Has::value.extent[I]...> extents_from(std::index_sequence<I...>);
+template <class Has, std::size_t... Idx>
+Extents<Has::value.extent[Idx]...> extents_from(std::index_sequence<Idx...>);
 }  // namespace detail
 
 /// means: Extents<dyn, ..., dyn>

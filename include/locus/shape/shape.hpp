@@ -46,8 +46,10 @@ constexpr text_buffer<N>& operator<<(text_buffer<N>& out, shape const& s) {
   out << "[";
   for (int i = 0; i < s.rank; ++i) {
     out << (i ? "," : "");
-    if (s.extent[i] == dyn) out << "?";
-    else out << s.extent[i];
+    if (s.extent[i] == dyn)
+      out << "?";
+    else
+      out << s.extent[i];
   }
   return out << "]";
 }
@@ -57,7 +59,8 @@ using axis_set = unsigned char;
 constexpr bool has_axis(axis_set axes, int a) { return (axes >> a & 1) != 0; }
 constexpr axis_set all_axes(int rank) { return static_cast<axis_set>((1u << rank) - 1); }
 
-// ---- the rules; a dynamic extent meets anything and is looked at again when the plan is bound -----
+// ---- the rules; a dynamic extent meets anything and is looked at again when the plan is bound
+// -----
 
 /// after: NumPy broadcasting: right aligned, an extent of 1 stretches
 constexpr shape broadcast(shape const& a, shape const& b) {
@@ -83,8 +86,10 @@ constexpr shape reduced(shape const& a, axis_set axes, bool keep) {
   if (!fits(a)) return no_shape;
   shape r;
   for (int i = 0; i < a.rank; ++i)
-    if (!has_axis(axes, i)) r.extent[r.rank++] = a.extent[i];
-    else if (keep) r.extent[r.rank++] = 1;
+    if (!has_axis(axes, i))
+      r.extent[r.rank++] = a.extent[i];
+    else if (keep)
+      r.extent[r.rank++] = 1;
   return r;
 }
 
@@ -110,9 +115,12 @@ constexpr shape reshaped(shape const& a, shape const& to) {
   int open = -1;
   std::int64_t known = 1;
   for (int i = 0; i < to.rank; ++i) {
-    if (to.extent[i] != dyn) known *= to.extent[i];
-    else if (open >= 0) return a.is_static() ? no_shape : to;
-    else open = i;
+    if (to.extent[i] != dyn)
+      known *= to.extent[i];
+    else if (open >= 0)
+      return a.is_static() ? no_shape : to;
+    else
+      open = i;
   }
   if (!a.is_static()) return r;
   if (open < 0) return known == a.size() ? r : no_shape;
@@ -127,9 +135,12 @@ constexpr shape joined(shape const& a, shape const& b, int axis) {
   shape r = a;
   for (int i = 0; i < a.rank; ++i) {
     auto const x = a.extent[i], y = b.extent[i];
-    if (i == axis) r.extent[i] = x == dyn || y == dyn ? dyn : x + y;
-    else if (x != y && x != dyn && y != dyn) return no_shape;
-    else r.extent[i] = x == dyn ? y : x;
+    if (i == axis)
+      r.extent[i] = x == dyn || y == dyn ? dyn : x + y;
+    else if (x != y && x != dyn && y != dyn)
+      return no_shape;
+    else
+      r.extent[i] = x == dyn ? y : x;
   }
   return r;
 }

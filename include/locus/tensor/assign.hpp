@@ -56,20 +56,23 @@ auto no_alias(D& to) {
 
 inline namespace LOCUS_MODE {
 
-/// means: several assignments as one plan: every right side is computed before any left side is written
-/// The members of plan_facts say what it does: step.copies(), step.all_reduces(), step.explain() ...
+/// means: several assignments as one plan: every right side is computed before any left side is
+/// written The members of plan_facts say what it does: step.copies(), step.all_reduces(),
+/// step.explain() ...
 template <placement_policy Policy, class... Assignments>
 class [[nodiscard]] Plan
-    : public plan_facts<graph<Policy, root_of<typename Assignments::expression, typename Assignments::policy>...>> {
+    : public plan_facts<graph<
+          Policy, root_of<typename Assignments::expression, typename Assignments::policy>...>> {
  public:
-  using graph_type = graph<Policy, root_of<typename Assignments::expression, typename Assignments::policy>...>;
+  using graph_type =
+      graph<Policy, root_of<typename Assignments::expression, typename Assignments::policy>...>;
   constexpr explicit Plan(Assignments... a) : assignments_(make_pack(std::move(a)...)) {}
 
   void run() const {
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      target const* const targets[] = {&get<I>(assignments_).to...};
+    [&]<std::size_t... Idx>(std::index_sequence<Idx...>) {
+      target const* const targets[] = {&get<Idx>(assignments_).to...};
       lowering::graph_code<graph_type>::run([&](int k, shape const&) { return *targets[k]; },
-                                            get<I>(assignments_).e...);
+                                            get<Idx>(assignments_).e...);
     }(std::index_sequence_for<Assignments...>{});
   }
 
@@ -115,17 +118,20 @@ void NoAlias<Where>::operator=(X&& x) const {
 /// means: a compile-time guarantee that nothing crosses devices     fails: at compile time
 template <class E, class Where>
 constexpr void require_no_copies(Assignment<E, Where> const&) {
-  static_assert(plan_facts<graph<default_policy, root_of<E, Where>>>::copies() == 0,
-                "locus: this assignment copies between devices; print plan(...).explain() to see where");
+  static_assert(
+      plan_facts<graph<default_policy, root_of<E, Where>>>::copies() == 0,
+      "locus: this assignment copies between devices; print plan(...).explain() to see where");
 }
 template <class Policy, class... Assignments>
 constexpr void require_no_copies(Plan<Policy, Assignments...> const& step) {
-  static_assert(step.copies() == 0, "locus: this plan copies between devices; print its explain() to see where");
+  static_assert(step.copies() == 0,
+                "locus: this plan copies between devices; print its explain() to see where");
 }
 template <tensor_operand X>
 constexpr void require_no_copies(X const&) {
-  static_assert(plan_of<X const&>.copies() == 0,
-                "locus: this expression copies between devices; print plan_of<E>.explain() to see where");
+  static_assert(
+      plan_of<X const&>.copies() == 0,
+      "locus: this expression copies between devices; print plan_of<E>.explain() to see where");
 }
 
 }  // namespace locus

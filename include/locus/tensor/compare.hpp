@@ -19,7 +19,8 @@ bool equal(Lhs const& a, Rhs const& b) {
 template <tensor_operand Lhs, tensor_operand Rhs>
 bool all_close(Lhs const& a, Rhs const& b, double relative = 1e-5, double absolute = 1e-8) {
   using T = promote_t<element_of_t<Lhs>, element_of_t<Rhs>>;
-  static_assert(is_floating_v<T>, "locus: all_close compares floating-point tensors; equal(a, b) compares integers");
+  static_assert(is_floating_v<T>,
+                "locus: all_close compares floating-point tensors; equal(a, b) compares integers");
   return fetch(all(abs(a - b) <= static_cast<T>(absolute) + static_cast<T>(relative) * abs(b)));
 }
 

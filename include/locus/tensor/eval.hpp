@@ -46,8 +46,10 @@ template <device_policy Where, placement_policy Policy = default_policy, tensor_
 template <placement_policy Policy = default_policy, tensor_operand X>
 [[nodiscard]] auto fetch(X&& x) {
   auto t = to<CpuDevice, Policy>(std::forward<X>(x));
-  if constexpr (decltype(t)::rank() == 0) return *t.data();
-  else return t;
+  if constexpr (decltype(t)::rank() == 0)
+    return *t.data();
+  else
+    return t;
 }
 
 }  // namespace LOCUS_MODE

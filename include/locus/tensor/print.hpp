@@ -43,10 +43,13 @@ constexpr int printed_precision = 8;
 template <class T>
 number_text float_text(T v, bool scientific) {
   number_text t;
-  auto const shortest = std::to_chars(t.text, t.text + 60, v, scientific ? std::chars_format::scientific : std::chars_format::fixed);
+  auto const shortest =
+      std::to_chars(t.text, t.text + 60, v,
+                    scientific ? std::chars_format::scientific : std::chars_format::fixed);
   t.size = shortest.ec == std::errc{} ? static_cast<int>(shortest.ptr - t.text) : 0;
   auto measure = [&t] {
-    std::size_t const e = find_char(t.view(), 'e'), digits = e == std::string_view::npos ? t.view().size() : e;
+    std::size_t const e = find_char(t.view(), 'e'),
+                      digits = e == std::string_view::npos ? t.view().size() : e;
     std::size_t const point = find_char(t.view().substr(0, digits), '.');
     t.before = static_cast<int>(point == std::string_view::npos ? digits : point);
     t.behind = point == std::string_view::npos ? 0 : static_cast<int>(digits - point) - 1;
@@ -54,7 +57,8 @@ number_text float_text(T v, bool scientific) {
   };
   measure();
   if (t.behind <= printed_precision && t.size > 0) return t;
-  t.size = std::snprintf(t.text, sizeof t.text, scientific ? "%.8e" : "%.8f", static_cast<double>(v));
+  t.size =
+      std::snprintf(t.text, sizeof t.text, scientific ? "%.8e" : "%.8f", static_cast<double>(v));
   measure();
   int const digits = t.before + 1 + t.behind;
   int zeros = 0;  // trailing zeros go
@@ -72,7 +76,8 @@ struct element_format {
   bool alone = false;  // rank 0
 
   void look(T const* values, int n) {
-    if constexpr (is_floating_v<T>) look_at_floats(values, n);
+    if constexpr (is_floating_v<T>)
+      look_at_floats(values, n);
     else if constexpr (!std::is_same_v<T, bool>)
       for (int i = 0; i < n; ++i) {
         char digits[24];
@@ -82,8 +87,10 @@ struct element_format {
       }
   }
   void write(text_sink& out, T v) const {
-    if constexpr (std::is_same_v<T, bool>) out << (v ? (alone ? "True" : " True") : "False");
-    else if constexpr (is_floating_v<T>) write_float(out, v);
+    if constexpr (std::is_same_v<T, bool>)
+      out << (v ? (alone ? "True" : " True") : "False");
+    else if constexpr (is_floating_v<T>)
+      write_float(out, v);
     else {
       char digits[24];
       auto const end = std::to_chars(digits, digits + 24, static_cast<std::int64_t>(v));
@@ -98,8 +105,10 @@ struct element_format {
     double largest = 0, smallest = 0;
     bool any = false, negative_infinity = false, special = false;
     for (int i = 0; i < n; ++i) {
-      double const a = values[i] < 0 ? -static_cast<double>(values[i]) : static_cast<double>(values[i]);
-      if (!is_finite(values[i])) special = true, negative_infinity |= values[i] < 0;
+      double const a =
+          values[i] < 0 ? -static_cast<double>(values[i]) : static_cast<double>(values[i]);
+      if (!is_finite(values[i]))
+        special = true, negative_infinity |= values[i] < 0;
       else if (a != 0) {
         largest = !any || a > largest ? a : largest, smallest = !any || a < smallest ? a : smallest;
         any = true;
@@ -129,7 +138,8 @@ struct element_format {
     number_text const t = float_text(v, scientific);
     out.spaces(left - t.before);
     out << std::string_view(t.text, static_cast<std::size_t>(t.before)) << ".";
-    if (t.behind > 0) out << std::string_view(t.text + t.before + 1, static_cast<std::size_t>(t.behind));
+    if (t.behind > 0)
+      out << std::string_view(t.text + t.before + 1, static_cast<std::size_t>(t.behind));
     for (int i = t.behind; i < right; ++i) out << (scientific ? "0" : alone ? "" : " ");
     if (alone && right == 0 && !scientific) out << "0";  // 3.0, as a number of Python's
     if (scientific) out << t.view().substr(t.view().size() - static_cast<std::size_t>(t.exponent));
@@ -141,7 +151,9 @@ class numpy_printer {
  public:
   static constexpr int line_width = 75, edge_items = 3, threshold = 1000;
 
-  numpy_printer(text_sink& out, T const* data, shape const& s) : out_(out), data_(data), s_(s) { row_major(s, strides_); }
+  numpy_printer(text_sink& out, T const* data, shape const& s) : out_(out), data_(data), s_(s) {
+    row_major(s, strides_);
+  }
   void run() {
     if (s_.rank > 0 && s_.size() == 0) {
       out_ << "[]";
@@ -152,8 +164,10 @@ class numpy_printer {
     collect(shown, 0, 0);
     format_.alone = s_.rank == 0;
     format_.look(shown.begin(), static_cast<int>(shown.size()));
-    if (s_.rank == 0) format_.write(out_, *data_);
-    else write(0, 0, 1, line_width);
+    if (s_.rank == 0)
+      format_.write(out_, *data_);
+    else
+      write(0, 0, 1, line_width);
   }
 
  private:
@@ -163,7 +177,8 @@ class numpy_printer {
   void each(int axis, Visit&& visit) const {
     std::int64_t const n = s_.extent[axis];
     bool const summarized = cut(axis);
-    for (std::int64_t i = 0; i < (summarized ? std::int64_t(edge_items) : n); ++i) visit(i, i + 1 == n);
+    for (std::int64_t i = 0; i < (summarized ? std::int64_t(edge_items) : n); ++i)
+      visit(i, i + 1 == n);
     if (!summarized) return;
     visit(-1, false);
     for (std::int64_t i = n - edge_items; i < n; ++i) visit(i, i + 1 == n);
@@ -182,20 +197,25 @@ class numpy_printer {
     if (axis + 1 < s_.rank)
       each(axis, [&](std::int64_t i, bool last) {
         if (i != 0) out_.spaces(indent);
-        if (i < 0) out_ << "...";
-        else write(axis + 1, offset + i * strides_[axis], indent + 1, width - 1);
+        if (i < 0)
+          out_ << "...";
+        else
+          write(axis + 1, offset + i * strides_[axis], indent + 1, width - 1);
         if (!last)
           for (int k = axis + 1; k < s_.rank; ++k) out_ << "\n";
       });
-    else write_row(offset, indent, width - 1);
+    else
+      write_row(offset, indent, width - 1);
     out_ << "]";
   }
   void write_row(std::int64_t offset, int indent, int width) {
     int line = indent, line_start = out_.size() - indent;
     each(s_.rank - 1, [&](std::int64_t i, bool last) {
       text_sink word;
-      if (i < 0) word << "...";
-      else format_.write(word, data_[offset + i * strides_[s_.rank - 1]]);
+      if (i < 0)
+        word << "...";
+      else
+        format_.write(word, data_[offset + i * strides_[s_.rank - 1]]);
       if (line + word.size() > width && line > indent) {
         int end = out_.size();  // a line does not end in spaces
         while (end > 0 && out_.view()[static_cast<std::size_t>(end) - 1] == ' ') --end;
@@ -228,7 +248,8 @@ Stream& operator<<(Stream& out, X const& x) {
   auto const host = to<CpuDevice>(x);
   shape const extents = host.extents().as_shape();
   detail::text_sink text;
-  detail::numpy_printer<typename decltype(host.leaf())::value_type>(text, host.data(), extents).run();
+  detail::numpy_printer<typename decltype(host.leaf())::value_type>(text, host.data(), extents)
+      .run();
   out.write(text.view().data(), static_cast<std::ptrdiff_t>(text.view().size()));
   return out;
 }

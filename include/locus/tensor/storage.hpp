@@ -9,13 +9,16 @@ namespace locus::detail {
 
 inline void release_block(tensor_block& b) noexcept {
   for (int r = 0; r < b.where.count(); ++r)
-    if (b.pieces[r].data) runtime::release(runtime::find_device(b.where.at(r)), b.pieces[r].data, std::int64_t(b.pieces[r].bytes));
+    if (b.pieces[r].data)
+      runtime::release(runtime::find_device(b.where.at(r)), b.pieces[r].data,
+                       std::int64_t(b.pieces[r].bytes));
   __atomic_sub_fetch(&runtime::table.live_blocks, 1, __ATOMIC_RELAXED);
 }
 
-/// means: memory for a value of those extents, elements unspecified (NaN in checked builds, on the host)
-/// fails: out_of_memory; nothing is kept then
-inline block_owner make_storage(place const& where, shape const& extents, element type, int element_bytes) {
+/// means: memory for a value of those extents, elements unspecified (NaN in checked builds, on the
+/// host) fails: out_of_memory; nothing is kept then
+inline block_owner make_storage(place const& where, shape const& extents, element type,
+                                int element_bytes) {
   block_owner owner(tensor_block::make(where));
   tensor_block& b = *owner.get();
   b.extents = extents, b.type = type, b.element_bytes = element_bytes;
@@ -58,11 +61,14 @@ inline void fill_storage(tensor_block const& b, void const* values) {
       send(0, 0, b.extents.size());
       continue;
     }
-    std::int64_t inner = 1, outer = 1;  // a piece is one run of rows for each point of the axes before the cut
+    std::int64_t inner = 1,
+                 outer = 1;  // a piece is one run of rows for each point of the axes before the cut
     for (int a = axis + 1; a < rank; ++a) inner *= b.extents.extent[a];
     for (int a = 0; a < axis; ++a) outer *= b.extents.extent[a];
-    std::int64_t const n = b.extents.extent[axis], begin = piece_begin(n, b.where.count(), r), rows = p.extents[axis];
-    for (std::int64_t o = 0; o < outer && rows > 0; ++o) send(o * rows * inner, (o * n + begin) * inner, rows * inner);
+    std::int64_t const n = b.extents.extent[axis], begin = piece_begin(n, b.where.count(), r),
+                       rows = p.extents[axis];
+    for (std::int64_t o = 0; o < outer && rows > 0; ++o)
+      send(o * rows * inner, (o * n + begin) * inner, rows * inner);
   }
 }
 

@@ -31,8 +31,9 @@ void measure(List const& list, shape& s, int axis, bool known) {
     auto const n = static_cast<std::int64_t>(list.size());
     if (known && s.extent[axis] != n) {
       message text;
-      throw shape_error(text << "locus: rows of a nested list differ in length: " << s.extent[axis] << " and " << n
-                             << " elements along axis " << axis << "; write as many in each");
+      throw shape_error(text << "locus: rows of a nested list differ in length: " << s.extent[axis]
+                             << " and " << n << " elements along axis " << axis
+                             << "; write as many in each");
     }
     s.extent[axis] = n;
     bool first = !known;
@@ -73,17 +74,19 @@ class host_buffer {
 /// means: elements of type T with extents E on the device, or the devices, of policy Where
 /// shape: E; extents that are dyn are given when it is made
 /// device: Where; without it /CPU:0
-/// cost:  making: one allocation on each device; moving: O(1); copying: the elements, on the same devices
-/// fails: out_of_memory, shape_error; bad_access, when it is used after it was moved from
+/// cost:  making: one allocation on each device; moving: O(1); copying: the elements, on the same
+/// devices fails: out_of_memory, shape_error; bad_access, when it is used after it was moved from
 /// after: the parameters of std::mdspan, with a place in addition
 template <class T, class E, device_policy Where = CpuDevice>
 class Tensor : public tensor_base {
   static_assert(!std::is_const_v<T> && !std::is_reference_v<T>,
                 "locus: the element type of a Tensor is a plain type; write Tensor<float, ...>");
-  static_assert(!Where::value.is_sharded() || Where::value.axis < E::rank(),
-                "locus: a Tensor is cut along an axis that it does not have; name an axis below its rank");
-  static_assert(std::is_trivially_copyable_v<T>,
-                "locus: elements are copied between devices as bytes; use a trivially copyable type");
+  static_assert(
+      !Where::value.is_sharded() || Where::value.axis < E::rank(),
+      "locus: a Tensor is cut along an axis that it does not have; name an axis below its rank");
+  static_assert(
+      std::is_trivially_copyable_v<T>,
+      "locus: elements are copied between devices as bytes; use a trivially copyable type");
 
  public:
   using is_tensor = void;
@@ -121,8 +124,10 @@ class Tensor : public tensor_base {
   /// the elements of a tensor of the same type; memory is kept where extents agree
   Tensor& operator=(Tensor const& o) {
     if (this == &o) return *this;
-    if (!block || !(o.live().extents == block->extents)) copy_of(o);
-    else copy_elements(o);
+    if (!block || !(o.live().extents == block->extents))
+      copy_of(o);
+    else
+      copy_elements(o);
     return *this;
   }
   Tensor& operator=(Tensor&& o) noexcept {
@@ -134,8 +139,9 @@ class Tensor : public tensor_base {
     detail::measure<E::rank()>(values, s, 0, false);
     if (!(s == live().extents)) {
       message text;
-      throw shape_error(text << "locus: a nested list with extents " << s << " is assigned to a tensor with extents "
-                             << block->extents << "; write as many elements");
+      throw shape_error(text << "locus: a nested list with extents " << s
+                             << " is assigned to a tensor with extents " << block->extents
+                             << "; write as many elements");
     }
     assign_list(values);
     return *this;
@@ -148,13 +154,21 @@ class Tensor : public tensor_base {
     return *this;
   }
   template <operand X>
-  Tensor& operator+=(X&& x) { return *this = *this + std::forward<X>(x); }
+  Tensor& operator+=(X&& x) {
+    return *this = *this + std::forward<X>(x);
+  }
   template <operand X>
-  Tensor& operator-=(X&& x) { return *this = *this - std::forward<X>(x); }
+  Tensor& operator-=(X&& x) {
+    return *this = *this - std::forward<X>(x);
+  }
   template <operand X>
-  Tensor& operator*=(X&& x) { return *this = *this * std::forward<X>(x); }
+  Tensor& operator*=(X&& x) {
+    return *this = *this * std::forward<X>(x);
+  }
   template <operand X>
-  Tensor& operator/=(X&& x) { return *this = *this / std::forward<X>(x); }
+  Tensor& operator/=(X&& x) {
+    return *this = *this / std::forward<X>(x);
+  }
 
   E extents() const { return E(live().extents); }
   std::int64_t extent(int axis) const { return live().extents.extent[axis]; }
@@ -162,15 +176,23 @@ class Tensor : public tensor_base {
   std::int64_t size() const { return live().extents.size(); }
   /// means: where the elements of a replica begin; on a GPU no host code may follow it
   T* data(int replica = 0) { return static_cast<T*>(live().pieces[replica].data); }
-  T const* data(int replica = 0) const { return static_cast<T const*>(live().pieces[replica].data); }
+  T const* data(int replica = 0) const {
+    return static_cast<T const*>(live().pieces[replica].data);
+  }
 
   /// means: one element     fails: at compile time, where it does not lie on one CPU
-  template <std::integral... I>
-  T& operator()(I... i) { return data()[offset(i...)]; }
-  template <std::integral... I>
-  T const& operator()(I... i) const { return data()[offset(i...)]; }
+  template <std::integral... Idx>
+  T& operator()(Idx... i) {
+    return data()[offset(i...)];
+  }
+  template <std::integral... Idx>
+  T const& operator()(Idx... i) const {
+    return data()[offset(i...)];
+  }
 
-  auto leaf() const& { return Leaf<T, E, Where, borrowed<checked_build>>{borrowed<checked_build>(*this)}; }
+  auto leaf() const& {
+    return Leaf<T, E, Where, borrowed<checked_build>>{borrowed<checked_build>(*this)};
+  }
   auto leaf() && { return Leaf<T, E, Where, owned>{owned{std::move(block)}}; }
 
   /// means: this tensor as what a plan writes
@@ -181,7 +203,8 @@ class Tensor : public tensor_base {
     return t;
   }
 
-  // ---- for eval and its kin: a tensor that a plan fills as soon as its extents are known ---------------
+  // ---- for eval and its kin: a tensor that a plan fills as soon as its extents are known
+  // ---------------
   struct unmade {};
   explicit Tensor(unmade) {}
   target make_for(shape const& extents) {
@@ -195,7 +218,8 @@ class Tensor : public tensor_base {
   tensor_block& live() const {
     if (!block) {
       message text;
-      throw bad_access(text << "locus: a Tensor of " << row_of(element_of_v<T>).name << E::pattern << " on " << where
+      throw bad_access(text << "locus: a Tensor of " << row_of(element_of_v<T>).name << E::pattern
+                            << " on " << where
                             << " was moved from and is used again; assign a tensor to it first");
     }
     return *block.get();
@@ -203,7 +227,8 @@ class Tensor : public tensor_base {
   void make(shape const& extents) {
     block = detail::make_storage(where, extents, element_of_v<T>, sizeof(T));
     block->tensor = static_cast<tensor_base const*>(this);
-    if (runtime::placement_log != log_frequency::off) detail::log_creation(row_of(element_of_v<T>).name, extents, where);
+    if (runtime::placement_log != log_frequency::off)
+      detail::log_creation(row_of(element_of_v<T>).name, extents, where);
   }
   void take(Tensor&& o) noexcept {
     block = std::move(o.block);
@@ -217,12 +242,13 @@ class Tensor : public tensor_base {
     for (int r = 0; r < where.count(); ++r) {
       logical_device& d = runtime::find_device(where.at(r));
       piece const& from = o.live().pieces[r];
-      runtime::copy(d, block->pieces[r].data, d, from.data, std::int64_t(from.bytes), queue_kind::compute,
-                    {-1, "copying a tensor", d.name});
+      runtime::copy(d, block->pieces[r].data, d, from.data, std::int64_t(from.bytes),
+                    queue_kind::compute, {-1, "copying a tensor", d.name});
       if (runtime::placement_log != log_frequency::off) {
         log_line line;
-        runtime::write_line(line << "Copying a Tensor of " << row_of(element_of_v<T>).name << block->extents << ", "
-                                 << std::int64_t(from.bytes) << " bytes, on " << d.name);
+        runtime::write_line(line << "Copying a Tensor of " << row_of(element_of_v<T>).name
+                                 << block->extents << ", " << std::int64_t(from.bytes)
+                                 << " bytes, on " << d.name);
       }
     }
   }
@@ -240,21 +266,26 @@ class Tensor : public tensor_base {
   template <class Mode, class X>
   void assign_to_new(X const& x) {
     using Graph = graph<default_policy, root_of<X, Where>>;
-    lowering::graph_code<Graph>::run([&](int, shape const& extents) { return make_for(extents); }, x);
+    lowering::graph_code<Graph>::run([&](int, shape const& extents) { return make_for(extents); },
+                                     x);
   }
-  template <class... I>
-  std::int64_t offset(I... i) const {
+  template <class... Idx>
+  std::int64_t offset(Idx... i) const {
     constexpr bool on_one_cpu = where.is_single() && where.at(0).is_cpu();
-    static_assert(on_one_cpu, "locus: an element of a tensor on a GPU, or of replicas, is not host memory; write "
-                              "fetch(t) and read that");
-    static_assert(int(sizeof...(I)) == E::rank(), "locus: an element needs one index for each axis");
+    static_assert(
+        on_one_cpu,
+        "locus: an element of a tensor on a GPU, or of replicas, is not host memory; write "
+        "fetch(t) and read that");
+    static_assert(int(sizeof...(Idx)) == E::rank(),
+                  "locus: an element needs one index for each axis");
     std::int64_t const at[] = {static_cast<std::int64_t>(i)..., 0};
     tensor_block const& b = live();
     std::int64_t offset = 0;
     for (int a = 0; a < E::rank(); ++a) {
       if (checked_build && (at[a] < 0 || at[a] >= b.extents.extent[a])) {
         message text;
-        throw bad_access(text << "locus: index " << at[a] << " of axis " << a << " is outside extents " << b.extents);
+        throw bad_access(text << "locus: index " << at[a] << " of axis " << a
+                              << " is outside extents " << b.extents);
       }
       offset += at[a] * b.pieces[0].strides[a];
     }

@@ -2,15 +2,15 @@
 // view: elements that somebody else owns, wrapped without a copy.
 #pragma once
 #include <locus/execute/program.hpp>  // target
-#include <locus/expr/leaf.hpp>       // ViewLeaf
-#include <locus/shape/layout.hpp>    // layout_right
-#include <locus/tensor/tensor.hpp>   // Tensor
+#include <locus/expr/leaf.hpp>        // ViewLeaf
+#include <locus/shape/layout.hpp>     // layout_right
+#include <locus/tensor/tensor.hpp>    // Tensor
 
 namespace locus {
 
-/// means: elements at data + sum of i[a] * stride[a], on the device of policy Where; it owns nothing
-/// shape: E     cost: none     fails: never; who gives a wrong address or stride gets what lies there
-/// after: std::mdspan
+/// means: elements at data + sum of i[a] * stride[a], on the device of policy Where; it owns
+/// nothing shape: E     cost: none     fails: never; who gives a wrong address or stride gets what
+/// lies there after: std::mdspan
 template <class T, class E, single_device Where, bool Dense>
 class View {
  public:
@@ -64,14 +64,14 @@ auto view(T* data, Extents<N...> const& extents, Layout const& layout = {}) {
 }
 
 namespace detail {
-template <class Extents, std::size_t... I>
-auto extents_of_mdspan(Extents const& e, std::index_sequence<I...>) {
+template <class Extents, std::size_t... Idx>
+auto extents_of_mdspan(Extents const& e, std::index_sequence<Idx...>) {
   constexpr auto known = [](std::size_t i) {
     auto const n = Extents::static_extent(i);
     return n == std::size_t(-1) ? dyn : static_cast<std::int64_t>(n);
   };
-  using E = locus::Extents<known(I)...>;
-  return E(shape{int(sizeof...(I)), {static_cast<std::int64_t>(e.extent(I))...}});
+  using E = locus::Extents<known(Idx)...>;
+  return E(shape{int(sizeof...(Idx)), {static_cast<std::int64_t>(e.extent(Idx))...}});
 }
 }  // namespace detail
 
@@ -84,9 +84,10 @@ template <single_device Where, class Mdspan>
   }
 auto view(Mdspan const& m) {
   using Span = std::remove_cvref_t<decltype(m.extents())>;
-  auto const extents = detail::extents_of_mdspan(m.extents(), std::make_index_sequence<Span::rank()>{});
-  return View<typename Mdspan::element_type, std::remove_cv_t<decltype(extents)>, Where, false>(m.data_handle(), extents,
-                                                                                               m.mapping());
+  auto const extents =
+      detail::extents_of_mdspan(m.extents(), std::make_index_sequence<Span::rank()>{});
+  return View<typename Mdspan::element_type, std::remove_cv_t<decltype(extents)>, Where, false>(
+      m.data_handle(), extents, m.mapping());
 }
 
 }  // namespace locus

@@ -11,9 +11,12 @@ tally count(F&& f) {
   tally const before = runtime::executed;
   f();
   tally const& after = runtime::executed;
-  return {after.launches - before.launches,       after.copies - before.copies,
-          after.bytes_moved - before.bytes_moved, after.all_reduces - before.all_reduces,
-          after.other_reductions - before.other_reductions, after.bytes_reduced - before.bytes_reduced,
+  return {after.launches - before.launches,
+          after.copies - before.copies,
+          after.bytes_moved - before.bytes_moved,
+          after.all_reduces - before.all_reduces,
+          after.other_reductions - before.other_reductions,
+          after.bytes_reduced - before.bytes_reduced,
           after.fallbacks - before.fallbacks};
 }
 

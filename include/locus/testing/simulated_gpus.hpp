@@ -29,8 +29,9 @@ class simulated_gpus {
   static void require_no_tensors() {
     if (runtime::table.live_blocks == 0) return;
     message text;
-    throw configuration_error(text << "locus: " << runtime::table.live_blocks
-                                   << " tensors are alive while the devices change; make simulated_gpus first");
+    throw configuration_error(
+        text << "locus: " << runtime::table.live_blocks
+             << " tensors are alive while the devices change; make simulated_gpus first");
   }
 };
 

@@ -15,7 +15,9 @@ struct cuda_kernel;
 
 template <>
 struct backend<backing::cuda> {
-  static void* allocate(logical_device& d, std::size_t bytes) { return runtime::cuda_allocate(d, bytes); }
+  static void* allocate(logical_device& d, std::size_t bytes) {
+    return runtime::cuda_allocate(d, bytes);
+  }
   static void release(logical_device& d, void* p, std::size_t) { runtime::cuda_release(d, p); }
   static void trim(logical_device& d) { runtime::cuda_trim(d); }
   static stamp mark(logical_device& d, queue_kind kind) { return runtime::cuda_mark(d, kind); }
@@ -28,19 +30,23 @@ struct backend<backing::cuda> {
     bool const both = job.to->how == backing::cuda && job.from->how == backing::cuda;
     auto const& api = *runtime::gpu_api;
     int const code = both && job.to->card != job.from->card
-                         ? api.memcpy_peer_async(job.target, job.to->card, job.source, job.from->card, job.bytes, stream)
+                         ? api.memcpy_peer_async(job.target, job.to->card, job.source,
+                                                 job.from->card, job.bytes, stream)
                          : api.memcpy_async(job.target, job.source, job.bytes, stream);
     runtime::check_cuda(code, "a copy", job.carrier->name);
     return runtime::cuda_mark(*job.carrier, job.queue);
   }
   template <class Work, class Mode = mode>
   static void run(launch_site const& site, Work const& work) {
-    if constexpr (LOCUS_CUDA_KERNELS && Work::has_cuda_kernel) cuda_kernel<Work>::launch(site, work);
+    if constexpr (LOCUS_CUDA_KERNELS && Work::has_cuda_kernel)
+      cuda_kernel<Work>::launch(site, work);
     else {
       message text;
-      throw no_kernel_in_unit(text << "locus: step " << int(site.record.number) << " (" << site.record.name << ") on "
-                                   << site.on->name << " has no kernel in this translation unit; compile the unit with "
-                                      "nvcc and include <locus/cuda.cuh> first");
+      throw no_kernel_in_unit(text
+                              << "locus: step " << int(site.record.number) << " ("
+                              << site.record.name << ") on " << site.on->name
+                              << " has no kernel in this translation unit; compile the unit with "
+                                 "nvcc and include <locus/cuda.cuh> first");
     }
   }
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels as phases of a block of threads. The same body runs as a kernel on a GPU and as loops on the
-// host, where a recorder stands in for the GPU.
+// Kernels as phases of a block of threads. The same body runs as a kernel on a GPU and as loops on
+// the host, where a recorder stands in for the GPU.
 #pragma once
 #include <locus/core/config.hpp>       // LOCUS_DEVICE_CODE
 #include <locus/runtime/cuda_api.hpp>  // cuda_launch
@@ -10,10 +10,12 @@
 
 namespace locus::cuda {
 
-/// A block on the host: a phase is a loop over its threads. (Marked for both sides since bodies are.)
+/// A block on the host: a phase is a loop over its threads. (Marked for both sides since bodies
+/// are.)
 class host_block {
  public:
-  host_block(unsigned number, unsigned count, unsigned size) : number_(number), count_(count), size_(size) {}
+  host_block(unsigned number, unsigned count, unsigned size)
+      : number_(number), count_(count), size_(size) {}
   LOCUS_HOST_DEVICE unsigned number() const { return number_; }
   LOCUS_HOST_DEVICE unsigned count() const { return count_; }
   LOCUS_HOST_DEVICE unsigned size() const { return size_; }
@@ -37,13 +39,16 @@ class host_block {
 /// means: the body, block after block, on the host
 template <class Body>
 void run_on_host(void const* body, unsigned blocks, unsigned threads) {
-  for (unsigned b = 0; b < blocks; ++b) (*static_cast<Body const*>(body))(host_block(b, blocks, threads));
+  for (unsigned b = 0; b < blocks; ++b)
+    (*static_cast<Body const*>(body))(host_block(b, blocks, threads));
 }
 
-/// means: how the driver, and the recorder, start a body; the symbol is null in a unit of a host compiler
+/// means: how the driver, and the recorder, start a body; the symbol is null in a unit of a host
+/// compiler
 template <class Body>
 runtime::cuda_launch launch_of(Body& body, unsigned blocks, unsigned threads, void* stream) {
-  static_assert(sizeof(Body) <= 4096, "locus: a kernel has more than 4 KiB of parameters; evaluate a part with eval(e)");
+  static_assert(sizeof(Body) <= 4096,
+                "locus: a kernel has more than 4 KiB of parameters; evaluate a part with eval(e)");
   runtime::cuda_launch what;
 #if LOCUS_DEVICE_CODE
   what.symbol = reinterpret_cast<void const*>(&kernel<Body>);

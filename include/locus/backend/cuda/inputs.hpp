@@ -18,7 +18,8 @@ struct divider {
   divider() = default;
   explicit divider(std::uint32_t d) : by(d) {
     while ((std::uint64_t(1) << shift) < d) ++shift;
-    magic = static_cast<std::uint32_t>(((std::uint64_t(1) << 32) * ((std::uint64_t(1) << shift) - d)) / d + 1);
+    magic = static_cast<std::uint32_t>(
+        ((std::uint64_t(1) << 32) * ((std::uint64_t(1) << shift) - d)) / d + 1);
   }
   LOCUS_HOST_DEVICE std::uint32_t divide(std::uint32_t n) const {
     std::uint32_t const high = static_cast<std::uint32_t>((std::uint64_t(n) * magic) >> 32);
@@ -34,7 +35,8 @@ struct unravel {
   std::int64_t wide[max_rank]{};
 
   unravel() = default;
-  explicit unravel(kernel::space const& s) : rank(s.rank), small(s.size() < (std::int64_t(1) << 31)) {
+  explicit unravel(kernel::space const& s)
+      : rank(s.rank), small(s.size() < (std::int64_t(1) << 31)) {
     for (int d = 0; d < rank; ++d) {
       wide[d] = s.extent[d] > 0 ? s.extent[d] : 1;
       extent[d] = divider(small ? static_cast<std::uint32_t>(wide[d]) : 1);
@@ -42,7 +44,8 @@ struct unravel {
   }
   /// offsets of K operands at point i
   template <int K>
-  LOCUS_HOST_DEVICE void offsets(std::int64_t i, kernel::access const* operands, std::int64_t* out) const {
+  LOCUS_HOST_DEVICE void offsets(std::int64_t i, kernel::access const* operands,
+                                 std::int64_t* out) const {
     for (int k = 0; k < K; ++k) out[k] = 0;
     for (int d = rank; d-- > 0;) {
       std::int64_t at;
@@ -62,8 +65,10 @@ struct unravel {
 /// means: the value of an operand at an offset
 template <class Kind>
 LOCUS_HOST_DEVICE typename Kind::type read(kernel::access const& a, std::int64_t offset) {
-  if constexpr (std::is_same_v<Kind, kernel::own_offset>) return a.base + offset;
-  else return static_cast<typename Kind::type const*>(a.data)[offset];
+  if constexpr (std::is_same_v<Kind, kernel::own_offset>)
+    return a.base + offset;
+  else
+    return static_cast<typename Kind::type const*>(a.data)[offset];
 }
 
 template <class List>
@@ -72,7 +77,8 @@ template <class... Kinds>
 struct input_pack<type_list<Kinds...>> {
   using values = pack<typename Kinds::type...>;
   template <std::size_t... K>
-  LOCUS_HOST_DEVICE static values read_all(kernel::access const* a, std::int64_t const* at, std::index_sequence<K...>) {
+  LOCUS_HOST_DEVICE static values read_all(kernel::access const* a, std::int64_t const* at,
+                                           std::index_sequence<K...>) {
     return {{read<Kinds>(a[K], at[K])}...};
   }
   LOCUS_HOST_DEVICE static values at(kernel::access const* a, std::int64_t const* offsets) {
@@ -86,12 +92,13 @@ struct output_pack;
 template <class... T>
 struct output_pack<type_list<T...>> {
   template <class Results, std::size_t... M>
-  LOCUS_HOST_DEVICE static void write_all(Results const& r, kernel::access const* a, std::int64_t const* at,
-                                          std::index_sequence<M...>) {
+  LOCUS_HOST_DEVICE static void write_all(Results const& r, kernel::access const* a,
+                                          std::int64_t const* at, std::index_sequence<M...>) {
     ((static_cast<T*>(a[M].data)[at[M]] = get<M>(r)), ...);
   }
   template <class Results>
-  LOCUS_HOST_DEVICE static void write(Results const& r, kernel::access const* a, std::int64_t const* at) {
+  LOCUS_HOST_DEVICE static void write(Results const& r, kernel::access const* a,
+                                      std::int64_t const* at) {
     write_all(r, a, at, std::index_sequence_for<T...>{});
   }
 };

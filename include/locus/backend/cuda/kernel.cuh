@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one kernel template of locus: its parameter is the body, its name says nothing of devices or extents.
+// The one kernel template of locus: its parameter is the body, its name says nothing of devices or
+// extents.
 #pragma once
 
 namespace locus::cuda {

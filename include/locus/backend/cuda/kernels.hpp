@@ -25,11 +25,13 @@ struct strided_copy {
   LOCUS_HOST_DEVICE void operator()(Block const& block) const {
     block.each([&](unsigned t) {
       std::int64_t const threads = std::int64_t(block.count()) * block.size();
-      for (std::int64_t i = std::int64_t(block.number()) * block.size() + t; i < size; i += threads) {
+      for (std::int64_t i = std::int64_t(block.number()) * block.size() + t; i < size;
+           i += threads) {
         std::int64_t at[2];
         points.offsets<2>(i, operands, at);
         for (int u = 0; u < units; ++u)
-          static_cast<T*>(operands[0].data)[at[0] * units + u] = static_cast<T const*>(operands[1].data)[at[1] * units + u];
+          static_cast<T*>(operands[0].data)[at[0] * units + u] =
+              static_cast<T const*>(operands[1].data)[at[1] * units + u];
       }
     });
   }
@@ -43,7 +45,9 @@ struct fold_elements {
   LOCUS_HOST_DEVICE void operator()(Block const& block) const {
     block.each([&](unsigned t) {
       std::int64_t const threads = std::int64_t(block.count()) * block.size();
-      for (std::int64_t i = std::int64_t(block.number()) * block.size() + t; i < w.of.count; i += threads) w.element(i);
+      for (std::int64_t i = std::int64_t(block.number()) * block.size() + t; i < w.of.count;
+           i += threads)
+        w.element(i);
     });
   }
 };
@@ -60,14 +64,18 @@ struct cuda_kernel<copy_work> {
     kernel::access operands[] = {work.to, work.from};
     kernel::collapse(s, operands, 2);
     if (s.size() == 0) return;
-    if (work.bytes % 4 == 0) start<std::uint32_t>(site, s, operands, work.bytes);
-    else start<std::uint8_t>(site, s, operands, work.bytes);
+    if (work.bytes % 4 == 0)
+      start<std::uint32_t>(site, s, operands, work.bytes);
+    else
+      start<std::uint8_t>(site, s, operands, work.bytes);
   }
 
  private:
   template <class T>
-  static void start(launch_site const& site, kernel::space const& s, kernel::access const* operands, int bytes) {
-    cuda::strided_copy<T> body{s.size(), bytes / int(sizeof(T)), cuda::unravel(s), {operands[0], operands[1]}};
+  static void start(launch_site const& site, kernel::space const& s, kernel::access const* operands,
+                    int bytes) {
+    cuda::strided_copy<T> body{
+        s.size(), bytes / int(sizeof(T)), cuda::unravel(s), {operands[0], operands[1]}};
     cuda::start(site, body, cuda::blocks_for(s.size()));
   }
 };
@@ -85,10 +93,15 @@ struct cuda_kernel<matmul_work<T>> {
   static void launch(launch_site const& site, matmul_work<T> const& work) {
     kernel::matrix const &a = work.a, &b = work.b, &c = work.c;
     if (c.rows == 0 || c.columns == 0) return;
-    if (!a.fits_blas()) return with_dense(site, work, a, [&](kernel::matrix const& m) { return matmul_work<T>{c, m, b}; });
-    if (!b.fits_blas()) return with_dense(site, work, b, [&](kernel::matrix const& m) { return matmul_work<T>{c, a, m}; });
+    if (!a.fits_blas())
+      return with_dense(site, work, a,
+                        [&](kernel::matrix const& m) { return matmul_work<T>{c, m, b}; });
+    if (!b.fits_blas())
+      return with_dense(site, work, b,
+                        [&](kernel::matrix const& m) { return matmul_work<T>{c, a, m}; });
     if (c.is_row_major()) return gemm(site, c, a, b);
-    if (c.transposed().is_row_major()) return gemm(site, c.transposed(), b.transposed(), a.transposed());
+    if (c.transposed().is_row_major())
+      return gemm(site, c.transposed(), b.transposed(), a.transposed());
     cuda::workspace const memory(*site.on, c.rows * c.columns * std::int64_t(sizeof(T)));
     kernel::matrix const dense{memory.data(), c.rows, c.columns, c.columns, 1};
     gemm(site, dense, a, b);
@@ -100,24 +113,29 @@ struct cuda_kernel<matmul_work<T>> {
     copy_work w{sizeof(T), {}, {}, {}};
     w.over.rank = 2, w.over.extent[0] = from.rows, w.over.extent[1] = from.columns;
     w.to.data = to.data, w.to.stride[0] = to.row_stride, w.to.stride[1] = to.column_stride;
-    w.from.data = from.data, w.from.stride[0] = from.row_stride, w.from.stride[1] = from.column_stride;
+    w.from.data = from.data, w.from.stride[0] = from.row_stride,
+    w.from.stride[1] = from.column_stride;
     cuda_kernel<copy_work>::launch(site, w);
   }
   template <class Rebuild>
-  static void with_dense(launch_site const& site, matmul_work<T> const&, kernel::matrix const& m, Rebuild rebuild) {
+  static void with_dense(launch_site const& site, matmul_work<T> const&, kernel::matrix const& m,
+                         Rebuild rebuild) {
     cuda::workspace const memory(*site.on, m.rows * m.columns * std::int64_t(sizeof(T)));
     kernel::matrix const dense{memory.data(), m.rows, m.columns, m.columns, 1};
     copy(site, dense, m);
     launch(site, rebuild(dense));
   }
-  static void gemm(launch_site const& site, kernel::matrix const& c, kernel::matrix const& a, kernel::matrix const& b) {
+  static void gemm(launch_site const& site, kernel::matrix const& c, kernel::matrix const& a,
+                   kernel::matrix const& b) {
     std::int64_t const limit = INT32_MAX;
-    if (c.rows > limit || c.columns > limit || a.columns > limit || a.leading() > limit || b.leading() > limit ||
-        c.leading() > limit)
-      throw shape_error("locus: a matrix of matmul has more than 2^31 - 1 rows or columns; cut it with slice");
+    if (c.rows > limit || c.columns > limit || a.columns > limit || a.leading() > limit ||
+        b.leading() > limit || c.leading() > limit)
+      throw shape_error(
+          "locus: a matrix of matmul has more than 2^31 - 1 rows or columns; cut it with slice");
     runtime::cuda_gemm g;
     g.is_double = sizeof(T) == 8;
-    g.m = static_cast<int>(c.columns), g.n = static_cast<int>(c.rows), g.k = static_cast<int>(a.columns);
+    g.m = static_cast<int>(c.columns), g.n = static_cast<int>(c.rows),
+    g.k = static_cast<int>(a.columns);
     g.a = b.data, g.lda = static_cast<int>(b.leading()), g.transpose_a = !b.is_row_major();
     g.b = a.data, g.ldb = static_cast<int>(a.leading()), g.transpose_b = !a.is_row_major();
     g.c = c.data, g.ldc = static_cast<int>(c.leading());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starting a body on the compute stream of a device, and memory that a kernel needs besides its operands.
+// Starting a body on the compute stream of a device, and memory that a kernel needs besides its
+// operands.
 #pragma once
 #include <locus/backend/cuda/block.hpp>    // launch_of
 #include <locus/backend/cuda/streams.hpp>  // cuda_queue_of, check_cuda
@@ -33,7 +34,8 @@ class workspace {
     data_ = runtime::cuda_allocate(d, static_cast<std::size_t>(bytes));
     if (!data_) {
       message text;
-      throw out_of_memory(text << "locus: no memory on " << d.name << " for the workspace of a kernel: requested " << bytes
+      throw out_of_memory(text << "locus: no memory on " << d.name
+                               << " for the workspace of a kernel: requested " << bytes
                                << " bytes; free tensors");
     }
   }

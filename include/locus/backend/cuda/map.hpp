@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element-wise kernels on a GPU: one with vector loads where every operand is contiguous, one for strides.
+// Element-wise kernels on a GPU: one with vector loads where every operand is contiguous, one for
+// strides.
 #pragma once
 #include <locus/backend/cuda/backend.hpp>  // cuda_kernel
 #include <locus/backend/cuda/inputs.hpp>   // unravel, input_pack
@@ -33,7 +34,8 @@ struct contiguous_map {
     block.each([&](unsigned t) {
       std::int64_t const threads = std::int64_t(block.count()) * block.size();
       std::int64_t const first = std::int64_t(block.number()) * block.size() + t;
-      for (std::int64_t v = first; v < size / Vector; v += threads) whole(v * Vector, std::make_index_sequence<in_count>{});
+      for (std::int64_t v = first; v < size / Vector; v += threads)
+        whole(v * Vector, std::make_index_sequence<in_count>{});
       for (std::int64_t i = size / Vector * Vector + first; i < size; i += threads) single(i);
     });
   }
@@ -61,16 +63,21 @@ struct contiguous_map {
   LOCUS_HOST_DEVICE void whole(std::int64_t i, std::index_sequence<K...>) const {
     pack<loaded<at_t<int(K), ins>>...> const in{{loaded<at_t<int(K), ins>>(operands[K], i)}...};
     using out_type = at_t<0, outs>;
-    static_assert(out_count == 1, "locus: a vector kernel with several outputs needs a store for each; add it here");
+    static_assert(
+        out_count == 1,
+        "locus: a vector kernel with several outputs needs a store for each; add it here");
     vector_of<out_type, Vector> result;
     for (int j = 0; j < Vector; ++j)
-      result.element[j] = get<0>(f(pack<typename at_t<int(K), ins>::type...>{{get<K>(in).values[j]}...}, pack<>{}));
-    *reinterpret_cast<vector_of<out_type, Vector>*>(static_cast<out_type*>(operands[in_count].data) + i) = result;
+      result.element[j] =
+          get<0>(f(pack<typename at_t<int(K), ins>::type...>{{get<K>(in).values[j]}...}, pack<>{}));
+    *reinterpret_cast<vector_of<out_type, Vector>*>(
+        static_cast<out_type*>(operands[in_count].data) + i) = result;
   }
   LOCUS_HOST_DEVICE void single(std::int64_t i) const {
     std::int64_t at[Work::operand_count];
     for (int k = 0; k < Work::operand_count; ++k) at[k] = i * operands[k].stride[0];
-    output_pack<outs>::write(f(input_pack<ins>::at(operands, at), pack<>{}), operands + in_count, at + in_count);
+    output_pack<outs>::write(f(input_pack<ins>::at(operands, at), pack<>{}), operands + in_count,
+                             at + in_count);
   }
 };
 
@@ -89,10 +96,12 @@ struct strided_map {
   LOCUS_HOST_DEVICE void operator()(Block const& block) const {
     block.each([&](unsigned t) {
       std::int64_t const threads = std::int64_t(block.count()) * block.size();
-      for (std::int64_t i = std::int64_t(block.number()) * block.size() + t; i < size; i += threads) {
+      for (std::int64_t i = std::int64_t(block.number()) * block.size() + t; i < size;
+           i += threads) {
         std::int64_t at[Work::operand_count];
         points.template offsets<Work::operand_count>(i, operands, at);
-        output_pack<outs>::write(f(input_pack<ins>::at(operands, at), pack<>{}), operands + ins::size, at + ins::size);
+        output_pack<outs>::write(f(input_pack<ins>::at(operands, at), pack<>{}),
+                                 operands + ins::size, at + ins::size);
       }
     });
   }
@@ -102,8 +111,9 @@ struct strided_map {
 template <class... Kinds, class... Outs>
 consteval int vector_size(type_list<Kinds...>, type_list<Outs...>) {
   std::size_t widest = 1;
-  ((widest = !std::is_same_v<Kinds, kernel::own_offset> && sizeof(typename Kinds::type) > widest ? sizeof(typename Kinds::type)
-                                                                                                : widest),
+  ((widest = !std::is_same_v<Kinds, kernel::own_offset> && sizeof(typename Kinds::type) > widest
+                 ? sizeof(typename Kinds::type)
+                 : widest),
    ...);
   ((widest = sizeof(Outs) > widest ? sizeof(Outs) : widest), ...);
   bool const power_of_two = (widest & (widest - 1)) == 0;
@@ -136,14 +146,18 @@ struct cuda_kernel<map_work<Stage, Ins, Outs, HasCudaKernel>> {
 
  private:
   template <class... Kinds, class... Os, std::size_t... K, std::size_t... M>
-  static bool aligned(Work const& w, int vector, type_list<Kinds...>, type_list<Os...>, std::index_sequence<K...>,
-                      std::index_sequence<M...>) {
+  static bool aligned(Work const& w, int vector, type_list<Kinds...>, type_list<Os...>,
+                      std::index_sequence<K...>, std::index_sequence<M...>) {
     auto fits = [&](kernel::access const& a, std::size_t bytes, bool is_index, bool written) {
       if (is_index) return true;
       if (a.stride[0] == 0 && !written) return true;
-      return a.stride[0] == 1 && reinterpret_cast<std::uintptr_t>(a.data) % (bytes * static_cast<std::size_t>(vector)) == 0;
+      return a.stride[0] == 1 && reinterpret_cast<std::uintptr_t>(a.data) %
+                                         (bytes * static_cast<std::size_t>(vector)) ==
+                                     0;
     };
-    return (fits(w.operands[K], sizeof(typename Kinds::type), std::is_same_v<Kinds, kernel::own_offset>, false) && ... && true) &&
+    return (fits(w.operands[K], sizeof(typename Kinds::type),
+                 std::is_same_v<Kinds, kernel::own_offset>, false) &&
+            ... && true) &&
            (fits(w.operands[sizeof...(K) + M], sizeof(Os), false, true) && ...);
   }
   static bool is_contiguous(Work const& w, int vector) {

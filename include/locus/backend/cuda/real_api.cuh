@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of CUDA's functions, filled with the real ones. The CUDA runtime is linked statically by nvcc;
-// cuBLAS is opened when the first matrices are multiplied, so that a binary starts anywhere.
+// The table of CUDA's functions, filled with the real ones. The CUDA runtime is linked statically
+// by nvcc; cuBLAS is opened when the first matrices are multiplied, so that a binary starts
+// anywhere.
 #pragma once
 #include <cuda_runtime.h>  // cudaMallocAsync
 #include <dlfcn.h>         // dlopen
@@ -16,8 +17,10 @@ struct cublas_table {
   static constexpr int not_found = 100000, failed = 100001;
   int (*create)(void**) = nullptr;
   int (*set_stream)(void*, void*) = nullptr;
-  int (*sgemm)(void*, int, int, int, int, int, float const*, float const*, int, float const*, int, float const*, float*, int) = nullptr;
-  int (*dgemm)(void*, int, int, int, int, int, double const*, double const*, int, double const*, int, double const*, double*, int) = nullptr;
+  int (*sgemm)(void*, int, int, int, int, int, float const*, float const*, int, float const*, int,
+               float const*, float*, int) = nullptr;
+  int (*dgemm)(void*, int, int, int, int, int, double const*, double const*, int, double const*,
+               int, double const*, double*, int) = nullptr;
 
   static cublas_table const& instance() {
     static cublas_table const t = [] {
@@ -26,7 +29,9 @@ struct cublas_table {
       for (char const* name : {"libcublas.so.13", "libcublas.so.12", "libcublas.so"})
         if (!handle) handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
       if (!handle) return found;
-      auto take = [handle](auto& to, char const* name) { to = reinterpret_cast<std::decay_t<decltype(to)>>(dlsym(handle, name)); };
+      auto take = [handle](auto& to, char const* name) {
+        to = reinterpret_cast<std::decay_t<decltype(to)>>(dlsym(handle, name));
+      };
       take(found.create, "cublasCreate_v2");
       take(found.set_stream, "cublasSetStream_v2");
       take(found.sgemm, "cublasSgemm_v2");
@@ -53,8 +58,9 @@ inline int real_gemm(int card, runtime::cuda_gemm const& g) {
   int status;
   if (g.is_double) {
     double const one = 1, zero = 0;
-    status = t.dgemm(handle, ta, tb, g.m, g.n, g.k, &one, static_cast<double const*>(g.a), g.lda,
-                     static_cast<double const*>(g.b), g.ldb, &zero, static_cast<double*>(g.c), g.ldc);
+    status =
+        t.dgemm(handle, ta, tb, g.m, g.n, g.k, &one, static_cast<double const*>(g.a), g.lda,
+                static_cast<double const*>(g.b), g.ldb, &zero, static_cast<double*>(g.c), g.ldc);
   } else {
     float const one = 1, zero = 0;
     status = t.sgemm(handle, ta, tb, g.m, g.n, g.k, &one, static_cast<float const*>(g.a), g.lda,
@@ -96,7 +102,8 @@ inline constexpr runtime::cuda_api real_api = {
           cudaDeviceProp p;
           int const code = int(cudaGetDeviceProperties(&p, device));
           if (code != 0) return code;
-          for (int i = 0; i + 1 < int(sizeof facts->name) && p.name[i]; ++i) facts->name[i] = p.name[i];
+          for (int i = 0; i + 1 < int(sizeof facts->name) && p.name[i]; ++i)
+            facts->name[i] = p.name[i];
           facts->total_bytes = p.totalGlobalMem, facts->major = p.major, facts->minor = p.minor;
           return 0;
         },
@@ -106,7 +113,8 @@ inline constexpr runtime::cuda_api real_api = {
           cudaGetDevice(&before);
           int code = int(cudaSetDevice(device));
           cudaFuncAttributes a;
-          if (code == 0) *runs = cudaFuncGetAttributes(&a, kernel<detail::nothing_body>) == cudaSuccess;
+          if (code == 0)
+            *runs = cudaFuncGetAttributes(&a, kernel<detail::nothing_body>) == cudaSuccess;
           cudaGetLastError();
           cudaSetDevice(before);
           return code;
@@ -125,7 +133,8 @@ inline constexpr runtime::cuda_api real_api = {
           int const code = int(cudaDeviceGetDefaultMemPool(&pool, device));
           return code != 0 ? code : int(cudaMemPoolTrimTo(pool, 0));
         },
-    .memory_free = [](std::size_t* free, std::size_t* total) { return int(cudaMemGetInfo(free, total)); },
+    .memory_free = [](std::size_t* free,
+                      std::size_t* total) { return int(cudaMemGetInfo(free, total)); },
     .memcpy_async =
         [](void* to, void const* from, std::size_t n, void* s) {
           return int(cudaMemcpyAsync(to, from, n, cudaMemcpyDefault, detail::stream(s)));
@@ -135,19 +144,30 @@ inline constexpr runtime::cuda_api real_api = {
           return int(cudaMemcpyPeerAsync(to, to_device, from, from_device, n, detail::stream(s)));
         },
     .stream_create =
-        [](void** s) { return int(cudaStreamCreateWithFlags(reinterpret_cast<cudaStream_t*>(s), cudaStreamNonBlocking)); },
+        [](void** s) {
+          return int(
+              cudaStreamCreateWithFlags(reinterpret_cast<cudaStream_t*>(s), cudaStreamNonBlocking));
+        },
     .stream_destroy = [](void* s) { return int(cudaStreamDestroy(detail::stream(s))); },
     .stream_synchronize = [](void* s) { return int(cudaStreamSynchronize(detail::stream(s))); },
-    .stream_wait_event = [](void* s, void* e) { return int(cudaStreamWaitEvent(detail::stream(s), detail::event(e), 0)); },
+    .stream_wait_event =
+        [](void* s, void* e) {
+          return int(cudaStreamWaitEvent(detail::stream(s), detail::event(e), 0));
+        },
     .event_create =
-        [](void** e) { return int(cudaEventCreateWithFlags(reinterpret_cast<cudaEvent_t*>(e), cudaEventDisableTiming)); },
+        [](void** e) {
+          return int(
+              cudaEventCreateWithFlags(reinterpret_cast<cudaEvent_t*>(e), cudaEventDisableTiming));
+        },
     .event_destroy = [](void* e) { return int(cudaEventDestroy(detail::event(e))); },
-    .event_record = [](void* e, void* s) { return int(cudaEventRecord(detail::event(e), detail::stream(s))); },
+    .event_record =
+        [](void* e, void* s) { return int(cudaEventRecord(detail::event(e), detail::stream(s))); },
     .event_synchronize = [](void* e) { return int(cudaEventSynchronize(detail::event(e))); },
     .launch =
         [](runtime::cuda_launch const& w) {
           void* arguments[] = {w.body};
-          return int(cudaLaunchKernel(w.symbol, dim3(w.blocks), dim3(w.threads), arguments, 0, detail::stream(w.stream)));
+          return int(cudaLaunchKernel(w.symbol, dim3(w.blocks), dim3(w.threads), arguments, 0,
+                                      detail::stream(w.stream)));
         },
     .last_error = [] { return int(cudaGetLastError()); },
     .gemm = real_gemm,
@@ -156,12 +176,14 @@ inline constexpr runtime::cuda_api real_api = {
           cudaPointerAttributes a;
           int const code = int(cudaPointerGetAttributes(&a, p));
           if (code != 0) return cudaGetLastError(), code;
-          *device = a.type == cudaMemoryTypeDevice || a.type == cudaMemoryTypeManaged ? a.device : -1;
+          *device =
+              a.type == cudaMemoryTypeDevice || a.type == cudaMemoryTypeManaged ? a.device : -1;
           return 0;
         },
     .describe =
         [](int code) {
-          if (code == cublas_table::not_found) return "no cuBLAS library (libcublas.so.13) was found; install it";
+          if (code == cublas_table::not_found)
+            return "no cuBLAS library (libcublas.so.13) was found; install it";
           if (code == cublas_table::failed) return "cuBLAS refused a product";
           return cudaGetErrorString(static_cast<cudaError_t>(code));
         },

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Folds on a GPU. How a fold is cut and in which order its parts are added depends on the shape alone.
+// Folds on a GPU. How a fold is cut and in which order its parts are added depends on the shape
+// alone.
 #pragma once
 #include <locus/backend/cuda/map.hpp>  // start, unravel, input_pack
 #include <locus/backend/work.hpp>      // reduce_work, rows_work
@@ -19,7 +20,8 @@ LOCUS_HOST_DEVICE void fold_shared(Block const& block, typename Reducer::total* 
     });
 }
 
-/// The kept and the folded axes of a reduction, each as a space of its own, and its operands in both.
+/// The kept and the folded axes of a reduction, each as a space of its own, and its operands in
+/// both.
 template <class Work>
 struct fold_shape {
   static constexpr int elements = Work::inputs::size, all = Work::operand_count;
@@ -32,19 +34,24 @@ struct fold_shape {
     for (int d = 0; d < w.over.rank; ++d) {
       bool const fold = has_axis(w.over.axes, d);
       kernel::space& to = fold ? b : a;
-      for (int k = 0; k < all; ++k) (fold ? in_folded : in_kept)[k].stride[to.rank] = w.operands[k].stride[d];
+      for (int k = 0; k < all; ++k)
+        (fold ? in_folded : in_kept)[k].stride[to.rank] = w.operands[k].stride[d];
       to.extent[to.rank++] = w.over.extent[d];
     }
-    for (int k = 0; k < all; ++k) in_kept[k].data = w.operands[k].data, in_kept[k].base = w.operands[k].base;
+    for (int k = 0; k < all; ++k)
+      in_kept[k].data = w.operands[k].data, in_kept[k].base = w.operands[k].base;
     kept = unravel(a), folded = unravel(b);
     outputs = a.size(), length = b.size();
   }
 };
 
-/// means: total of points [begin, end) of the folded axes, for the output whose operands begin at `at`
+/// means: total of points [begin, end) of the folded axes, for the output whose operands begin at
+/// `at`
 template <class Work>
-LOCUS_HOST_DEVICE typename Work::reducer::total fold_part(Work const&, fold_shape<Work> const& s, std::int64_t const* at,
-                                                          std::int64_t begin, std::int64_t end, std::int64_t by,
+LOCUS_HOST_DEVICE typename Work::reducer::total fold_part(Work const&, fold_shape<Work> const& s,
+                                                          std::int64_t const* at,
+                                                          std::int64_t begin, std::int64_t end,
+                                                          std::int64_t by,
                                                           decltype(Work::f) const& f) {
   using Reducer = typename Work::reducer;
   using ins = typename Work::inputs;
@@ -60,13 +67,14 @@ LOCUS_HOST_DEVICE typename Work::reducer::total fold_part(Work const&, fold_shap
 }
 /// means: what follows the fold of one output, written
 template <class Work>
-LOCUS_HOST_DEVICE void finish_fold(Work const& w, fold_shape<Work> const& s, typename Work::reducer::total t,
-                                   std::int64_t const* at) {
+LOCUS_HOST_DEVICE void finish_fold(Work const& w, fold_shape<Work> const& s,
+                                   typename Work::reducer::total t, std::int64_t const* at) {
   using Reducer = typename Work::reducer;
   constexpr int rows = Work::inputs::size, outs = rows + Work::row_inputs::size;
   pack<typename Reducer::result> const folds{{Reducer::finish(t, w.count)}};
   output_pack<typename Work::outputs>::write(
-      w.rest(input_pack<typename Work::row_inputs>::at(s.in_kept + rows, at + rows), folds), s.in_kept + outs, at + outs);
+      w.rest(input_pack<typename Work::row_inputs>::at(s.in_kept + rows, at + rows), folds),
+      s.in_kept + outs, at + outs);
 }
 
 /// A block for each output, or for a part of it: threads stride over the folded points.
@@ -95,8 +103,10 @@ struct fold_by_blocks {
         if (t != 0) return;
         std::int64_t at[Work::operand_count];
         s.kept.template offsets<Work::operand_count>(job / parts, s.in_kept, at);
-        if (partials) partials[job] = shared[0];
-        else finish_fold(w, s, shared[0], at);
+        if (partials)
+          partials[job] = shared[0];
+        else
+          finish_fold(w, s, shared[0], at);
       });
     }
   }
@@ -115,14 +125,17 @@ struct fold_by_threads {
   LOCUS_HOST_DEVICE void operator()(Block const& block) const {
     block.each([&](unsigned t) {
       std::int64_t const threads = std::int64_t(block.count()) * block.size();
-      for (std::int64_t job = std::int64_t(block.number()) * block.size() + t; job < s.outputs * parts; job += threads) {
+      for (std::int64_t job = std::int64_t(block.number()) * block.size() + t;
+           job < s.outputs * parts; job += threads) {
         std::int64_t const output = job % s.outputs, begin = job / s.outputs * each;
         std::int64_t const end = begin + each < s.length ? begin + each : s.length;
         std::int64_t at[Work::operand_count];
         s.kept.template offsets<Work::operand_count>(output, s.in_kept, at);
         auto const total = fold_part(w, s, at, begin, end, 1, w.f);
-        if (partials) partials[job] = total;
-        else finish_fold(w, s, total, at);
+        if (partials)
+          partials[job] = total;
+        else
+          finish_fold(w, s, total, at);
       }
     });
   }
@@ -142,7 +155,8 @@ struct fold_the_parts {
     using Reducer = typename Work::reducer;
     block.each([&](unsigned t) {
       std::int64_t const threads = std::int64_t(block.count()) * block.size();
-      for (std::int64_t o = std::int64_t(block.number()) * block.size() + t; o < s.outputs; o += threads) {
+      for (std::int64_t o = std::int64_t(block.number()) * block.size() + t; o < s.outputs;
+           o += threads) {
         auto total = Reducer::identity();
         for (std::int64_t part = 0; part < parts; ++part)
           total = Reducer::combine(total, partials[o * output_step + part * part_step]);
@@ -159,7 +173,8 @@ struct fold_the_parts {
 
 inline namespace LOCUS_MODE {
 
-template <class Reducer, class Stage, class Rest, class Ins, class Rows, class Outs, bool HasCudaKernel>
+template <class Reducer, class Stage, class Rest, class Ins, class Rows, class Outs,
+          bool HasCudaKernel>
 struct cuda_kernel<reduce_work<Reducer, Stage, Rest, Ins, Rows, Outs, HasCudaKernel>> {
   using Work = reduce_work<Reducer, Stage, Rest, Ins, Rows, Outs, HasCudaKernel>;
 
@@ -169,23 +184,29 @@ struct cuda_kernel<reduce_work<Reducer, Stage, Rest, Ins, Rows, Outs, HasCudaKer
     if (s.outputs == 0) return;
     bool const by_blocks = has_axis(work.over.axes, work.over.rank - 1) && s.length > 32;
     // parts only where outputs alone do not fill a card
-    std::int64_t const workers = by_blocks ? s.outputs : (s.outputs + cuda::block_threads - 1) / cuda::block_threads;
+    std::int64_t const workers =
+        by_blocks ? s.outputs : (s.outputs + cuda::block_threads - 1) / cuda::block_threads;
     std::int64_t const unit = by_blocks ? 8 * cuda::block_threads : 64;
     std::int64_t parts = workers < 256 ? 256 / workers : 1;
     if (parts > s.length / unit) parts = s.length / unit;
     if (parts < 1) parts = 1;
     std::int64_t const each = (s.length + parts - 1) / parts;
     using total = typename Reducer::total;
-    cuda::workspace const memory(*site.on, parts > 1 ? s.outputs * parts * std::int64_t(sizeof(total)) : 0);
+    cuda::workspace const memory(*site.on,
+                                 parts > 1 ? s.outputs * parts * std::int64_t(sizeof(total)) : 0);
     auto* const partials = static_cast<total*>(memory.data());
     if (by_blocks) {
-      std::int64_t const blocks = s.outputs * parts < cuda::most_blocks ? s.outputs * parts : cuda::most_blocks;
-      cuda::start(site, cuda::fold_by_blocks<Work>{work, s, parts, each, partials}, static_cast<unsigned>(blocks));
+      std::int64_t const blocks =
+          s.outputs * parts < cuda::most_blocks ? s.outputs * parts : cuda::most_blocks;
+      cuda::start(site, cuda::fold_by_blocks<Work>{work, s, parts, each, partials},
+                  static_cast<unsigned>(blocks));
     } else
-      cuda::start(site, cuda::fold_by_threads<Work>{work, s, parts, each, partials}, cuda::blocks_for(s.outputs * parts));
+      cuda::start(site, cuda::fold_by_threads<Work>{work, s, parts, each, partials},
+                  cuda::blocks_for(s.outputs * parts));
     if (parts > 1)
       cuda::start(site,
-                  cuda::fold_the_parts<Work>{work, s, parts, by_blocks ? parts : 1, by_blocks ? 1 : s.outputs, partials},
+                  cuda::fold_the_parts<Work>{work, s, parts, by_blocks ? parts : 1,
+                                             by_blocks ? 1 : s.outputs, partials},
                   cuda::blocks_for(s.outputs));
   }
 };

@@ -16,9 +16,10 @@ enum : int { cuda_success = 0, cuda_out_of_memory = 2, cuda_old_driver = 35, cud
 inline void check_cuda(int code, std::string_view what, device on) {
   if (code == cuda_success) return;
   message text;
-  text << "locus: CUDA failed on " << on << " in " << what << ": " << std::string_view(gpu_api->describe(code)) << " (code "
-       << code << ")";
-  if (running && running->number >= 0) text << ", step " << int(running->number) << " (" << running->name << ")";
+  text << "locus: CUDA failed on " << on << " in " << what << ": "
+       << std::string_view(gpu_api->describe(code)) << " (code " << code << ")";
+  if (running && running->number >= 0)
+    text << ", step " << int(running->number) << " (" << running->name << ")";
   gpu_api->last_error();
   throw device_lost(text << "; the values of this plan are lost");
 }
@@ -28,8 +29,10 @@ class current_card {
  public:
   explicit current_card(int card) {
     gpu_api->get_device(&before_);
-    if (before_ != card) gpu_api->set_device(card);
-    else before_ = -1;
+    if (before_ != card)
+      gpu_api->set_device(card);
+    else
+      before_ = -1;
   }
   current_card(current_card const&) = delete;
   ~current_card() {
@@ -40,8 +43,8 @@ class current_card {
   int before_ = -1;
 };
 
-/// A stream and the events that mark points on it. Ticket t is marked by event t % kept; who waits for
-/// an older ticket waits for a later point of the same stream, which is safe.
+/// A stream and the events that mark points on it. Ticket t is marked by event t % kept; who waits
+/// for an older ticket waits for a later point of the same stream, which is safe.
 struct cuda_queue {
   static constexpr unsigned kept = 32;
   void* stream = nullptr;
@@ -91,7 +94,8 @@ inline void start_cuda() {
   for (int card = 0; card < count && usable < max_logical; ++card) {
     bool runs = false;
     cuda_device_facts facts;
-    if (gpu_api->kernel_runs(card, &runs) != cuda_success || !runs || gpu_api->device_facts(card, &facts) != cuda_success) {
+    if (gpu_api->kernel_runs(card, &runs) != cuda_success || !runs ||
+        gpu_api->device_facts(card, &facts) != cuda_success) {
       gpu_api->last_error();
       table.why_no_gpu = absence::wrong_architecture;
       continue;
@@ -120,12 +124,14 @@ inline void* cuda_allocate(logical_device& d, std::size_t bytes) {
 inline void cuda_release(logical_device& d, void* p) noexcept {
   if (!gpu_api || !d.queues[0]) return;  // the program is ending
   current_card scope(d.card);
-  if (gpu_api->free_async(p, cuda_queue_of(d, queue_kind::compute).stream) != cuda_success) gpu_api->last_error();
+  if (gpu_api->free_async(p, cuda_queue_of(d, queue_kind::compute).stream) != cuda_success)
+    gpu_api->last_error();
 }
 inline void cuda_trim(logical_device& d) {
   current_card scope(d.card);
   for (int k = 0; k < 2; ++k)
-    check_cuda(gpu_api->stream_synchronize(cuda_queue_of(d, static_cast<queue_kind>(k)).stream), "waiting for memory", d.name);
+    check_cuda(gpu_api->stream_synchronize(cuda_queue_of(d, static_cast<queue_kind>(k)).stream),
+               "waiting for memory", d.name);
   gpu_api->trim_pool(d.card);
 }
 
@@ -133,7 +139,8 @@ inline stamp cuda_mark(logical_device& d, queue_kind kind) {
   cuda_queue& q = cuda_queue_of(d, kind);
   current_card scope(d.card);
   std::uint64_t const ticket = ++q.issued;
-  check_cuda(gpu_api->event_record(q.events[ticket % cuda_queue::kept], q.stream), "recording an event", d.name);
+  check_cuda(gpu_api->event_record(q.events[ticket % cuda_queue::kept], q.stream),
+             "recording an event", d.name);
   return {d.queue(kind), ticket};
 }
 inline void* cuda_event_of(stamp s) {
@@ -142,11 +149,13 @@ inline void* cuda_event_of(stamp s) {
 }
 inline void cuda_wait(logical_device& d, queue_kind kind, stamp s) {
   if (!s.is_set() || s.queue == d.queue(kind)) return;
-  check_cuda(gpu_api->stream_wait_event(cuda_queue_of(d, kind).stream, cuda_event_of(s)), "waiting for an event", d.name);
+  check_cuda(gpu_api->stream_wait_event(cuda_queue_of(d, kind).stream, cuda_event_of(s)),
+             "waiting for an event", d.name);
 }
 inline void cuda_synchronize(stamp s) {
   if (!s.is_set()) return;
-  check_cuda(gpu_api->event_synchronize(cuda_event_of(s)), "waiting for a GPU", table.gpu_of_queue(s.queue).name);
+  check_cuda(gpu_api->event_synchronize(cuda_event_of(s)), "waiting for a GPU",
+             table.gpu_of_queue(s.queue).name);
 }
 
 }  // namespace locus::runtime

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CBLAS that this machine has, found when the first matrices are multiplied: the one the program is
-// linked with, else one that dlopen finds. A program needs none to start.
+// The CBLAS that this machine has, found when the first matrices are multiplied: the one the
+// program is linked with, else one that dlopen finds. A program needs none to start.
 #pragma once
 #include <cstdlib>  // getenv
 #include <dlfcn.h>  // dlopen
@@ -14,9 +14,10 @@ enum : int { cblas_row_major = 101, cblas_no_trans = 111, cblas_trans = 112 };
 
 /// means: the entry points of the CBLAS in use, null where there is none
 struct cblas_table {
-  using sgemm_t = void (*)(int, int, int, int, int, int, float, float const*, int, float const*, int, float, float*, int);
-  using dgemm_t = void (*)(int, int, int, int, int, int, double, double const*, int, double const*, int, double, double*,
-                           int);
+  using sgemm_t = void (*)(int, int, int, int, int, int, float, float const*, int, float const*,
+                           int, float, float*, int);
+  using dgemm_t = void (*)(int, int, int, int, int, int, double, double const*, int, double const*,
+                           int, double, double*, int);
   sgemm_t sgemm = nullptr;
   dgemm_t dgemm = nullptr;
   void (*set_threads)(int) = nullptr;
@@ -24,7 +25,8 @@ struct cblas_table {
   char const* library = "none";
 };
 
-/// means: looks for a CBLAS: LOCUS_CBLAS (a path, or "none"), the program itself, then the usual names
+/// means: looks for a CBLAS: LOCUS_CBLAS (a path, or "none"), the program itself, then the usual
+/// names
 inline cblas_table find_cblas() {
   cblas_table t;
   char const* const wanted = std::getenv("LOCUS_CBLAS");
@@ -38,16 +40,21 @@ inline cblas_table find_cblas() {
   };
   if (wanted && std::string_view(wanted) == "none") return {};
   if (!wanted && take(RTLD_DEFAULT, "linked into the program")) return t;
-  constexpr char const* names[] = {"libopenblas.so.0", "libmkl_rt.so.2", "libblis.so.4", "libcblas.so.3", "libblas.so.3"};
+  constexpr char const* names[] = {"libopenblas.so.0", "libmkl_rt.so.2", "libblis.so.4",
+                                   "libcblas.so.3", "libblas.so.3"};
   for (char const* name : names) {
     if (wanted) name = wanted;
-    if (void* const handle = dlopen(name, RTLD_NOW | RTLD_LOCAL); handle && take(handle, name)) return t;
+    if (void* const handle = dlopen(name, RTLD_NOW | RTLD_LOCAL); handle && take(handle, name))
+      return t;
     if (wanted) break;
   }
   log_line line;
-  if (wanted) runtime::warn(line << "locus: LOCUS_CBLAS names " << wanted << ", which is no CBLAS; matmul uses plain loops");
+  if (wanted)
+    runtime::warn(line << "locus: LOCUS_CBLAS names " << wanted
+                       << ", which is no CBLAS; matmul uses plain loops");
   else
-    runtime::warn(line << "locus: no CBLAS found, matmul uses plain loops; install OpenBLAS (libopenblas0-openmp) or set "
+    runtime::warn(line << "locus: no CBLAS found, matmul uses plain loops; install OpenBLAS "
+                          "(libopenblas0-openmp) or set "
                           "LOCUS_CBLAS to a library");
   return {};
 }
@@ -57,7 +64,8 @@ inline cblas_table const& cblas() {
   return table;
 }
 
-/// The BLAS gets the number of threads that the program asked locus for, and is left alone otherwise.
+/// The BLAS gets the number of threads that the program asked locus for, and is left alone
+/// otherwise.
 inline void set_blas_threads() {
   static int told = 0;
   if (runtime::thread_limit == told || !cblas().set_threads) return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The innermost loop of every host kernel: one functor along one axis, in blocks that a compiler turns
-// into vector code without a flag of the user's. Operands with gaps pass through a small buffer.
+// The innermost loop of every host kernel: one functor along one axis, in blocks that a compiler
+// turns into vector code without a flag of the user's. Operands with gaps pass through a small
+// buffer.
 #pragma once
 #include <cstdint>  // int64_t
 
@@ -22,9 +23,12 @@ class line_operand {
   using type = typename Kind::type;
   static constexpr bool is_index = std::is_same_v<Kind, kernel::own_offset>;
 
-  line_operand(kernel::access const& a, std::int64_t offset, std::int64_t stride) : stride_(stride) {
-    if constexpr (is_index) base_ = a.base + offset;
-    else data_ = static_cast<type const*>(a.data) + offset;
+  line_operand(kernel::access const& a, std::int64_t offset, std::int64_t stride)
+      : stride_(stride) {
+    if constexpr (is_index)
+      base_ = a.base + offset;
+    else
+      data_ = static_cast<type const*>(a.data) + offset;
   }
   bool is_direct() const { return !is_index && stride_ == 1; }
   /// the values of elements [i, i + n), n <= block
@@ -51,8 +55,10 @@ class line_operand {
 /// means: the value of an operand that does not change along the line
 template <class Kind>
 typename Kind::type row_input(kernel::access const& a, std::int64_t offset) {
-  if constexpr (std::is_same_v<Kind, kernel::own_offset>) return a.base + offset;
-  else return static_cast<typename Kind::type const*>(a.data)[offset];
+  if constexpr (std::is_same_v<Kind, kernel::own_offset>)
+    return a.base + offset;
+  else
+    return static_cast<typename Kind::type const*>(a.data)[offset];
 }
 
 template <class List>
@@ -80,7 +86,9 @@ struct line<type_list<Kinds...>> {
   static values load(pointers const& p, int j, std::index_sequence<K...>) {
     return {{get<K>(p)[j]}...};
   }
-  static values load(pointers const& p, int j) { return load(p, j, std::index_sequence_for<Kinds...>{}); }
+  static values load(pointers const& p, int j) {
+    return load(p, j, std::index_sequence_for<Kinds...>{});
+  }
 };
 
 }  // namespace LOCUS_MODE

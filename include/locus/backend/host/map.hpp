@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Element-wise kernels on the host.
 #pragma once
-#include <locus/backend/host/line.hpp>   // line
-#include <locus/kernel/call.hpp>         // space, access, collapse
-#include <locus/runtime/threads.hpp>     // parallel_for
+#include <locus/backend/host/line.hpp>  // line
+#include <locus/kernel/call.hpp>        // space, access, collapse
+#include <locus/runtime/threads.hpp>    // parallel_for
 
 namespace locus::host {
 inline namespace LOCUS_MODE {
 
-/// threads for a kernel that touches that many bytes: one for each 128 KiB, so that waking them pays
+/// threads for a kernel that touches that many bytes: one for each 128 KiB, so that waking them
+/// pays
 inline int threads_for(std::int64_t bytes) {
   std::int64_t const worth = bytes >> 17;
   if (worth < 2) return 1;
@@ -34,8 +35,8 @@ struct mapping<Stage, type_list<Ins...>, type_list<Outs...>> {
 
   /// one block of up to `block` elements; Whole: exactly so many
   template <bool Whole, class Folds>
-  static void one_block(Stage const& f, Folds const& folds, typename line_type::pointers const& in, targets const& out,
-                        std::int64_t i, int n) {
+  static void one_block(Stage const& f, Folds const& folds, typename line_type::pointers const& in,
+                        targets const& out, std::int64_t i, int n) {
     bool direct = true;
     for_each_index<out_count>([&](auto m) { direct = direct && get<m>(out).stride == 1; });
     if (direct) {
@@ -48,15 +49,19 @@ struct mapping<Stage, type_list<Ins...>, type_list<Outs...>> {
       for_each_index<out_count>([&](auto m) { get<m>(to) = get<m>(buffers).values; });
       store<Whole>(f, folds, in, to, n);
       for_each_index<out_count>([&](auto m) {
-        for (int j = 0; j < n; ++j) get<m>(out).data[(i + j) * get<m>(out).stride] = get<m>(buffers).values[j];
+        for (int j = 0; j < n; ++j)
+          get<m>(out).data[(i + j) * get<m>(out).stride] = get<m>(buffers).values[j];
       });
     }
   }
   template <class Folds>
-  static void run_line(Stage const& f, Folds const& folds, line_type& in, targets const& out, std::int64_t n) {
+  static void run_line(Stage const& f, Folds const& folds, line_type& in, targets const& out,
+                       std::int64_t n) {
     std::int64_t i = 0;
     for (; i + block <= n; i += block) one_block<true>(f, folds, in.at(i, block), out, i, block);
-    if (i < n) one_block<false>(f, folds, in.at(i, static_cast<int>(n - i)), out, i, static_cast<int>(n - i));
+    if (i < n)
+      one_block<false>(f, folds, in.at(i, static_cast<int>(n - i)), out, i,
+                       static_cast<int>(n - i));
   }
 
  private:
@@ -81,7 +86,8 @@ struct mapping<Stage, type_list<Ins...>, type_list<Outs...>> {
 /// means: for every point i of the space, out[m][i] = f(in[k][i]...)[m]
 /// cost:  one pass; threads share rows, or parts of one row where there are few
 template <class Stage, class... Ins, class... Outs>
-void map(Stage const& f, kernel::space s, kernel::access const* operands, type_list<Ins...>, type_list<Outs...>) {
+void map(Stage const& f, kernel::space s, kernel::access const* operands, type_list<Ins...>,
+         type_list<Outs...>) {
   using loop = mapping<Stage, type_list<Ins...>, type_list<Outs...>>;
   constexpr int ins = sizeof...(Ins), outs = sizeof...(Outs), all = ins + outs;
   kernel::access a[all];
@@ -117,8 +123,10 @@ void map(Stage const& f, kernel::space s, kernel::access const* operands, type_l
       loop::run_line(mine, no_folds, in, out, length);
     }
   };
-  if (threads == 1) body(0);
-  else parallel_for(threads, threads, body);
+  if (threads == 1)
+    body(0);
+  else
+    parallel_for(threads, threads, body);
 }
 
 }  // namespace LOCUS_MODE

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The matrix product on the host: CBLAS for floats, plain loops for integers and where there is no CBLAS.
+// The matrix product on the host: CBLAS for floats, plain loops for integers and where there is no
+// CBLAS.
 #pragma once
 #include <type_traits>  // is_same
 
@@ -21,7 +22,8 @@ class dense_copy {
  public:
   explicit dense_copy(kernel::matrix const& m) : dense{nullptr, m.rows, m.columns, m.columns, 1} {
     dense.data = runtime::host_memory.allocate(bytes());
-    if (!dense.data) throw out_of_memory("locus: no memory on the host for the workspace of matmul");
+    if (!dense.data)
+      throw out_of_memory("locus: no memory on the host for the workspace of matmul");
   }
   dense_copy(dense_copy const&) = delete;
   ~dense_copy() { runtime::host_memory.release(dense.data, bytes()); }
@@ -39,7 +41,9 @@ class dense_copy {
   static T& at(kernel::matrix const& m, std::int64_t i, std::int64_t j) {
     return static_cast<T*>(m.data)[i * m.row_stride + j * m.column_stride];
   }
-  std::size_t bytes() const { return sizeof(T) * static_cast<std::size_t>(dense.rows * dense.columns) + 1; }
+  std::size_t bytes() const {
+    return sizeof(T) * static_cast<std::size_t>(dense.rows * dense.columns) + 1;
+  }
 };
 
 /// c = a b by loops over rows of b: the innermost one runs along a row of c
@@ -56,10 +60,12 @@ void matmul_loops(kernel::matrix const& c, kernel::matrix const& a, kernel::matr
         T const* const y = static_cast<T const*>(b.data) + k * b.row_stride;
         if (b.column_stride == 1 && c.column_stride == 1) {
           LOCUS_IVDEP
-          for (std::int64_t j = 0; j < c.columns; ++j) row[j] = add_fn{}(row[j], multiply_fn{}(x, y[j]));
+          for (std::int64_t j = 0; j < c.columns; ++j)
+            row[j] = add_fn{}(row[j], multiply_fn{}(x, y[j]));
         } else
           for (std::int64_t j = 0; j < c.columns; ++j)
-            row[j * c.column_stride] = add_fn{}(row[j * c.column_stride], multiply_fn{}(x, y[j * b.column_stride]));
+            row[j * c.column_stride] =
+                add_fn{}(row[j * c.column_stride], multiply_fn{}(x, y[j * b.column_stride]));
       }
     }
   });
@@ -69,20 +75,26 @@ void matmul_loops(kernel::matrix const& c, kernel::matrix const& a, kernel::matr
 template <class T>
 void matmul_blas(kernel::matrix const& c, kernel::matrix const& a, kernel::matrix const& b) {
   std::int64_t const limit = INT32_MAX;
-  if (c.columns > limit || a.columns > limit || a.leading() > limit || b.leading() > limit || c.leading() > limit)
-    throw shape_error("locus: a matrix of matmul has more than 2^31 - 1 columns; cut it with slice");
+  if (c.columns > limit || a.columns > limit || a.leading() > limit || b.leading() > limit ||
+      c.leading() > limit)
+    throw shape_error(
+        "locus: a matrix of matmul has more than 2^31 - 1 columns; cut it with slice");
   set_blas_threads();
-  for (std::int64_t first = 0; first < c.rows; first += limit) {  // the rows in parts that an int can count
+  for (std::int64_t first = 0; first < c.rows;
+       first += limit) {  // the rows in parts that an int can count
     int const m = static_cast<int>(c.rows - first < limit ? c.rows - first : limit);
     int const n = static_cast<int>(c.columns), k = static_cast<int>(a.columns);
     auto* const to = static_cast<T*>(c.data) + first * c.row_stride;
     auto const* const left = static_cast<T const*>(a.data) + first * a.row_stride;
     auto const* const right = static_cast<T const*>(b.data);
-    int const ta = a.is_row_major() ? cblas_no_trans : cblas_trans, tb = b.is_row_major() ? cblas_no_trans : cblas_trans;
-    int const lda = static_cast<int>(a.leading()), ldb = static_cast<int>(b.leading()), ldc = static_cast<int>(c.leading());
+    int const ta = a.is_row_major() ? cblas_no_trans : cblas_trans,
+              tb = b.is_row_major() ? cblas_no_trans : cblas_trans;
+    int const lda = static_cast<int>(a.leading()), ldb = static_cast<int>(b.leading()),
+              ldc = static_cast<int>(c.leading());
     if constexpr (std::is_same_v<T, float>)
       cblas().sgemm(cblas_row_major, ta, tb, m, n, k, 1.f, left, lda, right, ldb, 0.f, to, ldc);
-    else cblas().dgemm(cblas_row_major, ta, tb, m, n, k, 1., left, lda, right, ldb, 0., to, ldc);
+    else
+      cblas().dgemm(cblas_row_major, ta, tb, m, n, k, 1., left, lda, right, ldb, 0., to, ldc);
   }
 }
 
@@ -106,7 +118,8 @@ void matmul(kernel::matrix c, kernel::matrix a, kernel::matrix b) {
         return matmul<T>(c, a, copy.dense);
       }
       if (c.is_row_major()) return detail::matmul_blas<T>(c, a, b);
-      if (c.transposed().is_row_major()) return detail::matmul_blas<T>(c.transposed(), b.transposed(), a.transposed());
+      if (c.transposed().is_row_major())
+        return detail::matmul_blas<T>(c.transposed(), b.transposed(), a.transposed());
       detail::dense_copy<T> copy(c);
       detail::matmul_blas<T>(copy.dense, a, b);
       return copy.write(c);

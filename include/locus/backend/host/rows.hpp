@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows on the host: folds of a row, each of which may read the ones before it, and then either one value
-// for each element of the row (softmax) or one for the row. A row stays in cache from pass to pass.
+// Rows on the host: folds of a row, each of which may read the ones before it, and then either one
+// value for each element of the row (softmax) or one for the row. A row stays in cache from pass to
+// pass.
 #pragma once
 #include <locus/backend/host/map.hpp>     // mapping, threads_for
 #include <locus/backend/host/reduce.hpp>  // fold_line
@@ -8,7 +9,8 @@
 namespace locus::host {
 inline namespace LOCUS_MODE {
 
-/// One fold of a row: its functor, what combines, its own extent along the row, and its mean's count.
+/// One fold of a row: its functor, what combines, its own extent along the row, and its mean's
+/// count.
 template <class Reducer, class Stage>
 struct row_fold {
   using reducer = Reducer;
@@ -20,10 +22,12 @@ struct row_fold {
 /// means: for every row r:  t[k] = folds[k] over the row, given t[0..k);  then, element-wise,
 ///        out[m][r][j] = last(in[r][j], t)[m], or out[m][r] = last(row_in[r], t)[m]
 /// The space's last axis is the row; operands: element inputs, row inputs, outputs.
-template <bool Elementwise, class FoldPack, class Last, class... Ins, class... Rows, class... Outs, std::size_t... F>
-void rows(FoldPack const& folds, Last const& last, kernel::space s, kernel::access const* operands, type_list<Ins...>,
-          type_list<Rows...>, type_list<Outs...>, std::index_sequence<F...>) {
-  constexpr int ins = sizeof...(Ins), row_ins = sizeof...(Rows), outs = sizeof...(Outs), all = ins + row_ins + outs;
+template <bool Elementwise, class FoldPack, class Last, class... Ins, class... Rows, class... Outs,
+          std::size_t... F>
+void rows(FoldPack const& folds, Last const& last, kernel::space s, kernel::access const* operands,
+          type_list<Ins...>, type_list<Rows...>, type_list<Outs...>, std::index_sequence<F...>) {
+  constexpr int ins = sizeof...(Ins), row_ins = sizeof...(Rows), outs = sizeof...(Outs),
+                all = ins + row_ins + outs;
   using line_type = line<type_list<Ins...>>;
   using loop = mapping<Last, type_list<Ins...>, type_list<Outs...>>;
   using results = pack<typename std::remove_cvref_t<decltype(get<F>(folds))>::reducer::result...>;
@@ -32,7 +36,8 @@ void rows(FoldPack const& folds, Last const& last, kernel::space s, kernel::acce
   std::int64_t count = 1;
   for (int d = 0; d < axis; ++d) count *= s.extent[d];
   if (count == 0) return;
-  std::int64_t const bytes = count * n * std::int64_t((sizeof(typename Ins::type) + ... + 0)) * 4;  // exp is not free
+  std::int64_t const bytes =
+      count * n * std::int64_t((sizeof(typename Ins::type) + ... + 0)) * 4;  // exp is not free
   int const threads = threads_for(bytes);
   std::int64_t const each = (count + 8 * threads - 1) / (8 * threads);
   int const trips = static_cast<int>((count + each - 1) / each);
@@ -44,8 +49,8 @@ void rows(FoldPack const& folds, Last const& last, kernel::space s, kernel::acce
       line_type in(operands, at, axis);
       results t{};
       ((get<F>(t) = std::remove_cvref_t<decltype(get<F>(folds))>::reducer::finish(
-            fold_line<typename std::remove_cvref_t<decltype(get<F>(folds))>::reducer>(get<F>(folds).f, t, in,
-                                                                                      get<F>(folds).extent),
+            fold_line<typename std::remove_cvref_t<decltype(get<F>(folds))>::reducer>(
+                get<F>(folds).f, t, in, get<F>(folds).extent),
             get<F>(folds).count)),
        ...);
       if constexpr (Elementwise) {
@@ -58,11 +63,13 @@ void rows(FoldPack const& folds, Last const& last, kernel::space s, kernel::acce
         loop::run_line(last, t, in, out, n);
       } else {
         [&]<std::size_t... K>(std::index_sequence<K...>) {
-          pack<typename Rows::type...> const values{{row_input<Rows>(operands[ins + int(K)], at[ins + int(K)])}...};
+          pack<typename Rows::type...> const values{
+              {row_input<Rows>(operands[ins + int(K)], at[ins + int(K)])}...};
           auto const result = last(values, t);
           for_each_index<outs>([&](auto m) {
             using T = at_t<m, type_list<Outs...>>;
-            static_cast<T*>(operands[ins + row_ins + m].data)[at[ins + row_ins + m]] = get<m>(result);
+            static_cast<T*>(operands[ins + row_ins + m].data)[at[ins + row_ins + m]] =
+                get<m>(result);
           });
         }(std::index_sequence_for<Rows...>{});
       }

@@ -8,9 +8,9 @@
 #include <sys/mman.h>  // mmap, memfd_create
 #include <unistd.h>    // ftruncate
 
-#include <locus/core/array.hpp>     // dynamic_array
-#include <locus/core/error.hpp>     // error
-#include <locus/plan/memory.hpp>    // round_up
+#include <locus/core/array.hpp>   // dynamic_array
+#include <locus/core/error.hpp>   // error
+#include <locus/plan/memory.hpp>  // round_up
 
 namespace locus::simulated {
 
@@ -23,10 +23,11 @@ class arena {
 
   arena() = default;
   arena(arena&& o) noexcept
-      : face_(std::exchange(o.face_, nullptr)), back_(std::exchange(o.back_, nullptr)), bytes_(o.bytes_),
-        used_(o.used_), free_(std::move(o.free_)) {}
+      : face_(std::exchange(o.face_, nullptr)), back_(std::exchange(o.back_, nullptr)),
+        bytes_(o.bytes_), used_(o.used_), free_(std::move(o.free_)) {}
   arena& operator=(arena&& o) noexcept {
-    std::swap(face_, o.face_), std::swap(back_, o.back_), std::swap(bytes_, o.bytes_), std::swap(used_, o.used_);
+    std::swap(face_, o.face_), std::swap(back_, o.back_), std::swap(bytes_, o.bytes_),
+        std::swap(used_, o.used_);
     free_ = std::move(o.free_);
     return *this;
   }
@@ -34,9 +35,11 @@ class arena {
 
   void open() {
     if (face_) return;
-    for (bytes_ = address_space; bytes_ >= (std::size_t(1) << 28); bytes_ /= 4)  // less where it is scarce
+    for (bytes_ = address_space; bytes_ >= (std::size_t(1) << 28);
+         bytes_ /= 4)  // less where it is scarce
       if (try_open()) return;
-    throw error("locus: no address space for a simulated GPU; raise the limit on virtual memory (ulimit -v)");
+    throw error("locus: no address space for a simulated GPU; raise the limit on virtual memory "
+                "(ulimit -v)");
   }
   /// an address of the face; null where the arena is full
   void* allocate(std::size_t bytes) {
@@ -68,17 +71,23 @@ class arena {
       free_.remove(i);
       i = 0;
     }
-    if (r.offset + r.bytes == used_) used_ = r.offset;
-    else free_.push(r);
+    if (r.offset + r.bytes == used_)
+      used_ = r.offset;
+    else
+      free_.push(r);
   }
   bool holds(void const* p) const { return face_ && p >= face_ && p < face_ + bytes_; }
   /// the address under which the owning device's kernels reach what lies at p
-  void* behind(void* p) const { return holds(p) ? back_ + (static_cast<std::byte*>(p) - face_) : p; }
+  void* behind(void* p) const {
+    return holds(p) ? back_ + (static_cast<std::byte*>(p) - face_) : p;
+  }
   /// opens or closes the face itself: for a recorder, whose kernels hold addresses of the face
   void open_face(bool open) const {
     if (face_) mprotect(face_, bytes_, open ? PROT_READ | PROT_WRITE : PROT_NONE);
   }
-  void poison_range(void* p, std::size_t bytes) const { std::memset(behind(p), poison, rounded(bytes)); }
+  void poison_range(void* p, std::size_t bytes) const {
+    std::memset(behind(p), poison, rounded(bytes));
+  }
 
  private:
   struct range {

@@ -17,8 +17,12 @@ struct backend<backing::simulated> {
   static void* allocate(logical_device& d, std::size_t bytes) { return m().allocate(d, bytes); }
   static void release(logical_device& d, void* p, std::size_t bytes) { m().release(d, p, bytes); }
   static void trim(logical_device&) { m().run_everything(); }
-  static stamp mark(logical_device& d, queue_kind kind) { return m().last(simulated::queue_of(d, kind)); }
-  static void wait(logical_device& d, queue_kind kind, stamp s) { m().wait(simulated::queue_of(d, kind), s); }
+  static stamp mark(logical_device& d, queue_kind kind) {
+    return m().last(simulated::queue_of(d, kind));
+  }
+  static void wait(logical_device& d, queue_kind kind, stamp s) {
+    m().wait(simulated::queue_of(d, kind), s);
+  }
   static void synchronize(stamp s) { m().synchronize(s); }
 
   static stamp copy(copy_job const& job) {
@@ -37,18 +41,20 @@ struct backend<backing::simulated> {
         runtime::host_memory.release(staged, bytes);
       });
     } else {
-      m().issue(q, job.record, operands, 2,
-                [target, source, bytes] { std::memcpy(m().behind(target), m().behind(source), bytes); });
+      m().issue(q, job.record, operands, 2, [target, source, bytes] {
+        std::memcpy(m().behind(target), m().behind(source), bytes);
+      });
     }
     return m().last(q);
   }
-  /// the kernel gets the addresses that the device itself may use, and runs when somebody waits for it
+  /// the kernel gets the addresses that the device itself may use, and runs when somebody waits for
+  /// it
   template <class Work>
   static void run(launch_site const& site, Work const& work) {
     Work mine = work;
     mine.for_each_pointer([&](void*& p) { p = m().behind_on(*site.on, p); });
-    m().issue(simulated::queue_of(*site.on, queue_kind::compute), site.record, site.operands, site.operand_count,
-              [mine] { mine.on_host(); });
+    m().issue(simulated::queue_of(*site.on, queue_kind::compute), site.record, site.operands,
+              site.operand_count, [mine] { mine.on_host(); });
   }
 };
 

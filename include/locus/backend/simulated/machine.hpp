@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Simulated GPUs: queues that run as late as possible, in a seeded order among what events permit, and a
-// record of who reads and writes what, so that a missing event is found when the work is issued.
+// Simulated GPUs: queues that run as late as possible, in a seeded order among what events permit,
+// and a record of who reads and writes what, so that a missing event is found when the work is
+// issued.
 #pragma once
 #include <csignal>    // sigaction
 #include <exception>  // exception_ptr
@@ -42,10 +43,10 @@ struct queue {
   dynamic_array<task> tasks;  // [0, done) have run
   std::size_t done = 0;
   std::uint64_t issued = 0, executed = 0;
-  clock known;                    // what comes before the next task
-  dynamic_array<clock> snapshots; // [ticket - first_snapshot]: what was known at that task
+  clock known;                     // what comes before the next task
+  dynamic_array<clock> snapshots;  // [ticket - first_snapshot]: what was known at that task
   std::uint64_t first_snapshot = 1;
-  dynamic_array<stamp> waits;     // for the next task
+  dynamic_array<stamp> waits;  // for the next task
 };
 
 /// Who touched which bytes last, as far as it matters for what comes next.
@@ -65,7 +66,8 @@ inline short queue_of(logical_device const& d, queue_kind kind) {
 
 class machine {
  public:
-  // ---- memory: an arena for each logical GPU; kernels reach those of their own card ------------------
+  // ---- memory: an arena for each logical GPU; kernels reach those of their own card
+  // ------------------
   void open(logical_device const& d) { memory_of(d).open(), card_[d.index % max_gpus] = d.card; }
   void* allocate(logical_device& d, std::size_t bytes) {
     lock_guard hold(lock_);
@@ -73,7 +75,8 @@ class machine {
     card_[d.index % max_gpus] = d.card;
     return memory_of(d).allocate(bytes);
   }
-  /// memory that is given back: poisoned in its turn, so that who reads it too late or too early sees it
+  /// memory that is given back: poisoned in its turn, so that who reads it too late or too early
+  /// sees it
   [[gnu::cold]] void release(logical_device& d, void* p, std::size_t bytes) {
     arena& a = memory_of(d);
     step_record const record{-1, "a free", d.name};
@@ -82,7 +85,8 @@ class machine {
       a.poison_range(p, bytes);
     } else {
       touched const whole{p, bytes, true};
-      issue(queue_of(d, queue_kind::compute), record, &whole, 1, [&a, p, bytes] { a.poison_range(p, bytes); });
+      issue(queue_of(d, queue_kind::compute), record, &whole, 1,
+            [&a, p, bytes] { a.poison_range(p, bytes); });
     }
     lock_guard hold(lock_);
     a.release(p, bytes);
@@ -93,7 +97,8 @@ class machine {
     return i < 0 ? cpu(0) : gpu(i);
   }
   bool same_card(device owner, logical_device const& d) const {
-    if (!owner.is_gpu() || d.how != backing::simulated) return !owner.is_gpu() && d.how != backing::simulated;
+    if (!owner.is_gpu() || d.how != backing::simulated)
+      return !owner.is_gpu() && d.how != backing::simulated;
     return card_[owner.ordinal()] == d.card;
   }
   /// the address under which kernels reach what lies at p
@@ -107,10 +112,12 @@ class machine {
     return i >= 0 && card_[i] == d.card ? arenas_[i].behind(p) : p;
   }
 
-  // ---- queues --------------------------------------------------------------------------------------
+  // ---- queues
+  // --------------------------------------------------------------------------------------
   /// adds work to a queue; fails: bad_access, when it races with other work
   template <class Work>
-  [[gnu::cold]] void issue(short q, step_record const& record, touched const* operands, int count, Work work) {
+  [[gnu::cold]] void issue(short q, step_record const& record, touched const* operands, int count,
+                           Work work) {
     lock_guard hold(lock_);
     queue& to = queues_[q];
     step_record const named = record;
@@ -156,8 +163,10 @@ class machine {
       bool const apart = first + bytes <= a.first || a.last <= first;
       if (apart || (!a.writes && !writes) || a.by.ticket <= host_.of[a.by.queue]) continue;
       message text;
-      describe(text << "locus: ", record) << (writes ? " writes" : " reads") << " host memory that ";
-      describe(text, a) << (a.writes ? " has not written" : " has not read") << " yet; the host must wait first";
+      describe(text << "locus: ", record)
+          << (writes ? " writes" : " reads") << " host memory that ";
+      describe(text, a) << (a.writes ? " has not written" : " has not read")
+                        << " yet; the host must wait first";
       throw bad_access(text);
     }
   }
@@ -193,7 +202,9 @@ class machine {
   bool before(access_record const& a, short q) const {
     return a.by.queue == q || a.by.ticket <= queues_[q].known.of[a.by.queue];
   }
-  dynamic_array<access_record>& records_of(void const* p) { return arena_of(p) < 0 ? host_accesses_ : accesses_; }
+  dynamic_array<access_record>& records_of(void const* p) {
+    return arena_of(p) < 0 ? host_accesses_ : accesses_;
+  }
 
   void check_order(short q, touched const& t, step_record const& record) {
     auto const* const first = static_cast<std::byte const*>(t.first);
@@ -214,21 +225,27 @@ class machine {
       if (apart || a.by.ticket <= queues_[a.by.queue].executed) continue;
       message text;
       describe(text << "locus: ", record) << " gives memory back that ";
-      describe(text, a) << " has not " << (a.writes ? "written" : "read") << " yet; free it in the order of its queue";
+      describe(text, a) << " has not " << (a.writes ? "written" : "read")
+                        << " yet; free it in the order of its queue";
       throw bad_access(text);
     }
   }
-  [[gnu::cold]] void remember(short q, std::uint64_t ticket, touched const& t, step_record const& record) {
+  [[gnu::cold]] void remember(short q, std::uint64_t ticket, touched const& t,
+                              step_record const& record) {
     auto const* const first = static_cast<std::byte const*>(t.first);
     dynamic_array<access_record>& records = records_of(t.first);
-    for (std::size_t i = 0; i < records.size();) {  // what is covered comes before, and is no longer needed
+    for (std::size_t i = 0;
+         i < records.size();) {  // what is covered comes before, and is no longer needed
       access_record const& a = records[i];
       bool const covered = first <= a.first && a.last <= first + t.bytes;
       bool const same_reader = !t.writes && !a.writes && a.by.queue == q;
-      if (covered && (t.writes || same_reader)) records.remove(i);
-      else ++i;
+      if (covered && (t.writes || same_reader))
+        records.remove(i);
+      else
+        ++i;
     }
-    records.push({first, first + t.bytes, t.writes, {q, ticket}, record.number, record.name, record.where});
+    records.push(
+        {first, first + t.bytes, t.writes, {q, ticket}, record.number, record.name, record.where});
   }
 
   std::uint64_t next_random() {
@@ -272,7 +289,8 @@ class machine {
   }
   void run_all() {
     for (int q = 0; q < queues; ++q)
-      if (queues_[q].issued > queues_[q].executed) complete({static_cast<short>(q), queues_[q].issued});
+      if (queues_[q].issued > queues_[q].executed)
+        complete({static_cast<short>(q), queues_[q].issued});
   }
 
   arena& memory_of(logical_device const& d) { return arenas_[d.index % max_gpus]; }
@@ -298,8 +316,9 @@ inline machine& gpus() {
   return *m;
 }
 
-// ---- the message of a forbidden access ------------------------------------------------------------------
-inline struct sigaction handler_before {};
+// ---- the message of a forbidden access
+// ------------------------------------------------------------------
+inline struct sigaction handler_before{};
 
 inline void on_fault(int signal, siginfo_t* info, void* context) {
   if (device const owner = gpus().device_of(info->si_addr); owner.is_gpu()) {
@@ -307,19 +326,24 @@ inline void on_fault(int signal, siginfo_t* info, void* context) {
     text << "locus: ";
     if (step_record const* const r = runtime::running)
       text << "step " << int(r->number) << " (" << r->name << ") on " << r->where;
-    else text << "host code outside any step";
-    text << " touched memory of " << owner << "; a copy is missing in the plan, or a pointer was taken out of a "
+    else
+      text << "host code outside any step";
+    text << " touched memory of " << owner
+         << "; a copy is missing in the plan, or a pointer was taken out of a "
          << "GPU tensor\n";
     auto const ignored = ::write(2, text.c_str(), text.view().size());
     static_cast<void>(ignored);
   }
-  if (handler_before.sa_flags & SA_SIGINFO) handler_before.sa_sigaction(signal, info, context);
-  else if (handler_before.sa_handler != SIG_DFL && handler_before.sa_handler != SIG_IGN) handler_before.sa_handler(signal);
-  else ::signal(SIGSEGV, SIG_DFL);  // back to the instruction: it faults again and ends the process
+  if (handler_before.sa_flags & SA_SIGINFO)
+    handler_before.sa_sigaction(signal, info, context);
+  else if (handler_before.sa_handler != SIG_DFL && handler_before.sa_handler != SIG_IGN)
+    handler_before.sa_handler(signal);
+  else
+    ::signal(SIGSEGV, SIG_DFL);  // back to the instruction: it faults again and ends the process
 }
 inline void install_fault_handler() {
   static bool const once = [] {
-    struct sigaction ours {};
+    struct sigaction ours{};
     ours.sa_sigaction = on_fault;
     ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
     return sigaction(SIGSEGV, &ours, &handler_before) == 0;

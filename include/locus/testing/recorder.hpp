@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: Apache-2.0
+// A recorder in place of CUDA: device memory in protected arenas, kernel bodies as host loops,
+// streams that run as late as they may, every call counted, and the n-th call failing for any n.
+// Include it, with LOCUS_CUDA_KERNELS defined to 1, before any other header of locus (in a unit of
+// nvcc: after <locus/cuda.cuh>).
+#pragma once
+#include <cstring>  // memcpy
+#include <deque>    // deque
+#include <map>      // map
+#include <memory>   // unique_ptr
+#include <string>   // string
+#include <vector>   // vector
+
+#include <locus/backend/devices.hpp>          // name_devices
+#include <locus/backend/host/matmul.hpp>      // host::matmul
+#include <locus/backend/simulated/arena.hpp>  // arena
+#include <locus/runtime/cuda_api.hpp>         // cuda_api
+
+namespace locus::testing {
+
+/// What the recorder pretends that the machine has.
+struct recorder_options {
+  int cards = 1;
+  int driver = 13000, toolkit = 13000;  // versions
+  bool kernels_run = true;
+  std::int64_t bytes = std::int64_t(1) << 30;  // memory of each card
+  int fail_at = -1;                            // the number of the call that fails, from 0
+  int fail_with = 719;                         // CUDA's "unspecified launch failure"
+};
+
+/// means: while it lives, the program's GPUs are recorded ones
+/// fails: configuration_error, while a tensor is alive
+class recorder {
+ public:
+  explicit recorder(recorder_options const& options = {})
+      : options_(options), before_(runtime::gpu_api) {
+    runtime::devices();
+    if (runtime::table.live_blocks != 0)
+      throw configuration_error("locus: tensors are alive while the devices change");
+    current() = this;
+    runtime::gpu_api = &api();
+    for (int c = 0; c < options_.cards; ++c) cards_.push_back(std::make_unique<card>());
+    for (auto& c : cards_) c->memory.open();
+    lock_guard hold(runtime::table.lock);
+    runtime::name_devices();
+    try {
+      runtime::start_cuda();
+    } catch (...) {
+      leave();
+      throw;
+    }
+  }
+  recorder(recorder const&) = delete;
+  ~recorder() { leave(); }
+
+  /// how often a function was called, and how often any
+  std::int64_t calls(std::string const& name) const {
+    auto const found = calls_.find(name);
+    return found == calls_.end() ? 0 : found->second;
+  }
+  std::int64_t all_calls() const { return all_calls_; }
+  /// the call with that number, counted from now, fails; negative: none
+  void fail_at(int n, int code = 719) {
+    options_.fail_at = n < 0 ? -1 : static_cast<int>(all_calls_) + n;
+    options_.fail_with = code;
+  }
+  bool failed() const { return failed_; }
+  /// handles and bytes that nobody gave back
+  int open_streams() const { return static_cast<int>(streams_.size()); }
+  int open_events() const { return static_cast<int>(events_.size()); }
+  std::int64_t open_bytes() const {
+    std::int64_t n = 0;
+    for (auto const& c : cards_) n += c->in_use;
+    return n;
+  }
+
+ private:
+  struct stream;
+  struct event {
+    stream* on = nullptr;
+    std::uint64_t ticket = 0;
+  };
+  struct task {
+    std::vector<event> waits;
+    std::uint64_t ticket = 0;
+    int card = 0;
+    std::vector<char> bytes;
+    void (*run)(recorder&, task&) = nullptr;
+    runtime::cuda_launch launch;
+    runtime::cuda_gemm gemm;
+    void* to = nullptr;
+    void const* from = nullptr;
+    std::size_t size = 0;
+  };
+  struct stream {
+    int card = 0;
+    std::deque<task> tasks;
+    std::uint64_t issued = 0, executed = 0;
+    std::vector<event> waits;
+    std::multimap<std::size_t, void*>
+        freed;  // what this stream freed it may use again, in its order
+  };
+  struct card {
+    simulated::arena memory;
+    std::map<void*, std::size_t> blocks;
+    std::int64_t in_use = 0;
+  };
+
+  static recorder*& current() {
+    static recorder* r = nullptr;
+    return r;
+  }
+  void leave() {
+    for (int i = 0; i < runtime::max_logical; ++i)
+      runtime::close_streams(runtime::table.gpu_devices[i]);
+    runtime::gpu_api = before_;
+    runtime::table.started = false;
+    current() = nullptr;
+  }
+
+  /// counts a call; true: it is the one that fails
+  bool count(char const* name) {
+    ++calls_[name];
+    bool const fails = all_calls_++ == options_.fail_at;
+    failed_ = failed_ || fails;
+    return fails;
+  }
+  int card_of(void const* p) const {
+    for (std::size_t c = 0; c < cards_.size(); ++c)
+      if (cards_[c]->memory.holds(p)) return static_cast<int>(c);
+    return -1;
+  }
+  stream& at(void* s) { return *static_cast<stream*>(s); }
+  task& add(void* s) {
+    stream& on = at(s);
+    task t;
+    t.waits = std::move(on.waits);
+    on.waits.clear();
+    t.ticket = ++on.issued, t.card = on.card;
+    on.tasks.push_back(std::move(t));
+    return on.tasks.back();
+  }
+  /// runs what that point of a stream needs, and no more
+  void complete(stream& s, std::uint64_t ticket) {
+    while (s.executed < ticket && !s.tasks.empty()) {
+      task t = std::move(s.tasks.front());
+      s.tasks.pop_front();
+      for (std::size_t i = t.waits.size(); i-- > 0;) complete(*t.waits[i].on, t.waits[i].ticket);
+      s.executed = t.ticket;
+      t.run(*this, t);
+    }
+  }
+  /// device memory is open while a task runs: kernels to their card, copies to both sides
+  class opened {
+   public:
+    opened(recorder& r, int first, int second) : r_(r), cards_{first, second} { set(true); }
+    ~opened() { set(false); }
+
+   private:
+    void set(bool open) {
+      for (int c : cards_)
+        if (c >= 0) r_.cards_[static_cast<std::size_t>(c)]->memory.open_face(open);
+    }
+    recorder& r_;
+    int cards_[2];
+  };
+
+  static runtime::cuda_api const& api() {
+    static runtime::cuda_api const table = {
+        .driver_version =
+            [](int* v) {
+              return me("driver_version", [&](recorder& r) { return *v = r.options_.driver, 0; });
+            },
+        .runtime_version =
+            [](int* v) {
+              return me("runtime_version", [&](recorder& r) { return *v = r.options_.toolkit, 0; });
+            },
+        .device_count =
+            [](int* n) {
+              return me("device_count", [&](recorder& r) {
+                *n = r.options_.cards;
+                return *n > 0 ? 0 : runtime::cuda_no_device;
+              });
+            },
+        .get_device =
+            [](int* d) { return me("get_device", [&](recorder& r) { return *d = r.device_, 0; }); },
+        .set_device =
+            [](int d) { return me("set_device", [&](recorder& r) { return r.device_ = d, 0; }); },
+        .device_facts =
+            [](int, runtime::cuda_device_facts* f) {
+              return me("device_facts", [&](recorder& r) {
+                std::strcpy(f->name, "recorded GPU");
+                f->total_bytes = static_cast<std::size_t>(r.options_.bytes), f->major = 9;
+                return 0;
+              });
+            },
+        .kernel_runs =
+            [](int, bool* runs) {
+              return me("kernel_runs",
+                        [&](recorder& r) { return *runs = r.options_.kernels_run, 0; });
+            },
+        .malloc_async =
+            [](void** p, std::size_t n, void* s) {
+              return me("malloc_async", [&](recorder& r) { return r.allocate(p, n, s); });
+            },
+        .free_async =
+            [](void* p, void* s) {
+              return me("free_async", [&](recorder& r) { return r.release(p, s); });
+            },
+        .trim_pool = [](int) { return me("trim_pool", [](recorder&) { return 0; }); },
+        .memory_free =
+            [](std::size_t* free, std::size_t* total) {
+              return me("memory_free", [&](recorder& r) {
+                *total = static_cast<std::size_t>(r.options_.bytes);
+                *free = *total - static_cast<std::size_t>(
+                                     r.cards_[static_cast<std::size_t>(r.device_)]->in_use);
+                return 0;
+              });
+            },
+        .memcpy_async =
+            [](void* to, void const* from, std::size_t n, void* s) {
+              return me("memcpy_async", [&](recorder& r) { return r.copy(to, from, n, s); });
+            },
+        .memcpy_peer_async =
+            [](void* to, int, void const* from, int, std::size_t n, void* s) {
+              return me("memcpy_peer_async", [&](recorder& r) { return r.copy(to, from, n, s); });
+            },
+        .stream_create =
+            [](void** s) {
+              return me("stream_create", [&](recorder& r) {
+                auto fresh = std::make_unique<stream>();
+                fresh->card = r.device_;
+                *s = fresh.get();
+                r.streams_[fresh.get()] = std::move(fresh);
+                return 0;
+              });
+            },
+        .stream_destroy =
+            [](void* s) {
+              return me("stream_destroy", [&](recorder& r) {
+                r.complete(r.at(s), r.at(s).issued);
+                return r.streams_.erase(s) == 1 ? 0 : 400;
+              });
+            },
+        .stream_synchronize =
+            [](void* s) {
+              return me("stream_synchronize",
+                        [&](recorder& r) { return r.complete(r.at(s), r.at(s).issued), 0; });
+            },
+        .stream_wait_event =
+            [](void* s, void* e) {
+              return me("stream_wait_event", [&](recorder& r) {
+                if (!runtime::planted.no_waits && static_cast<event*>(e)->on)
+                  r.at(s).waits.push_back(*static_cast<event*>(e));
+                return 0;
+              });
+            },
+        .event_create =
+            [](void** e) {
+              return me("event_create", [&](recorder& r) {
+                auto fresh = std::make_unique<event>();
+                *e = fresh.get();
+                r.events_[fresh.get()] = std::move(fresh);
+                return 0;
+              });
+            },
+        .event_destroy =
+            [](void* e) {
+              return me("event_destroy",
+                        [&](recorder& r) { return r.events_.erase(e) == 1 ? 0 : 400; });
+            },
+        .event_record =
+            [](void* e, void* s) {
+              return me("event_record", [&](recorder& r) {
+                return *static_cast<event*>(e) = {&r.at(s), r.at(s).issued}, 0;
+              });
+            },
+        .event_synchronize =
+            [](void* e) {
+              return me("event_synchronize", [&](recorder& r) {
+                event const& what = *static_cast<event*>(e);
+                if (what.on) r.complete(*what.on, what.ticket);
+                return 0;
+              });
+            },
+        .launch =
+            [](runtime::cuda_launch const& w) {
+              return me("launch", [&](recorder& r) { return r.launch(w); });
+            },
+        .last_error = [] { return 0; },
+        .gemm =
+            [](int, runtime::cuda_gemm const& g) {
+              return me("gemm", [&](recorder& r) { return r.multiply(g); });
+            },
+        .device_of_pointer =
+            [](void const* p, int* device) {
+              return *device = current()->card_of(p), 0;
+            },  // a check, not a call
+        .describe =
+            [](int code) {
+              return code == 719 ? "unspecified launch failure"
+                     : code == 2 ? "out of memory"
+                                 : "an error";
+            },
+        .is_recorder = true,
+    };
+    return table;
+  }
+  template <class F>
+  static int me(char const* name, F&& f) {
+    recorder& r = *current();
+    if (r.count(name)) return r.options_.fail_with;
+    return f(r);
+  }
+
+  int allocate(void** p, std::size_t n, void* s) {
+    card& c = *cards_[static_cast<std::size_t>(at(s).card)];
+    if (c.in_use + static_cast<std::int64_t>(n) > options_.bytes)
+      return runtime::cuda_out_of_memory;
+    if (auto const again = at(s).freed.find(n); again != at(s).freed.end()) {
+      *p = again->second;
+      at(s).freed.erase(again);
+    } else
+      *p = c.memory.allocate(n);
+    if (!*p) return runtime::cuda_out_of_memory;
+    c.blocks[*p] = n, c.in_use += static_cast<std::int64_t>(n);
+    return 0;
+  }
+  int release(void* p, void* s) {
+    int const number = card_of(p);
+    if (number < 0) return 1;
+    card& c = *cards_[static_cast<std::size_t>(number)];
+    auto const found = c.blocks.find(p);
+    if (found == c.blocks.end()) return 1;
+    task& t = add(s);
+    t.to = p, t.size = found->second, t.card = number;
+    t.run = [](recorder& r, task& me) {
+      r.cards_[static_cast<std::size_t>(me.card)]->memory.poison_range(me.to, me.size);
+    };
+    at(s).freed.emplace(found->second, p);
+    c.in_use -= static_cast<std::int64_t>(found->second);
+    c.blocks.erase(found);
+    return 0;
+  }
+  int copy(void* to, void const* from, std::size_t n, void* s) {
+    task& t = add(s);
+    t.to = to, t.from = from, t.size = n;
+    if (card_of(from) < 0) {  // pageable host memory is staged before the call returns
+      t.bytes.assign(static_cast<char const*>(from), static_cast<char const*>(from) + n);
+      t.from = nullptr;
+    }
+    t.run = [](recorder& r, task& me) {
+      opened const open(r, r.card_of(me.to), me.from ? r.card_of(me.from) : -1);
+      std::memcpy(me.to, me.from ? me.from : me.bytes.data(), me.size);
+    };
+    return 0;
+  }
+  int launch(runtime::cuda_launch const& w) {
+    if (w.blocks == 0 || w.threads == 0 || w.threads > 1024 || w.body_bytes > 4096) return 9;
+    task& t = add(w.stream);
+    t.launch = w;
+    t.bytes.assign(static_cast<char*>(w.body), static_cast<char*>(w.body) + w.body_bytes);
+    t.run = [](recorder& r, task& me) {
+      opened const open(r, me.card, -1);
+      alignas(64) static thread_local char body[4096];
+      std::memcpy(body, me.bytes.data(), me.bytes.size());
+      me.launch.on_host(body, me.launch.blocks, me.launch.threads);
+    };
+    return 0;
+  }
+  /// column-major, as cuBLAS; in double, so that a wrong stride cannot hide behind rounding
+  int multiply(runtime::cuda_gemm const& g) {
+    if (g.lda < (g.transpose_a ? g.k : g.m) || g.ldb < (g.transpose_b ? g.n : g.k) || g.ldc < g.m)
+      return 7;
+    task& t = add(g.stream);
+    t.gemm = g;
+    t.run = [](recorder& r, task& me) {
+      opened const open(r, me.card, -1);
+      if (me.gemm.is_double)
+        product<double>(me.gemm);
+      else
+        product<float>(me.gemm);
+    };
+    return 0;
+  }
+  template <class T>
+  static void product(runtime::cuda_gemm const& g) {
+    auto const* const a = static_cast<T const*>(g.a);
+    auto const* const b = static_cast<T const*>(g.b);
+    for (int j = 0; j < g.n; ++j)
+      for (int i = 0; i < g.m; ++i) {
+        double sum = 0;
+        for (int k = 0; k < g.k; ++k)
+          sum +=
+              static_cast<double>(a[g.transpose_a ? k + std::ptrdiff_t(i) * g.lda
+                                                  : i + std::ptrdiff_t(k) * g.lda]) *
+              static_cast<double>(
+                  b[g.transpose_b ? j + std::ptrdiff_t(k) * g.ldb : k + std::ptrdiff_t(j) * g.ldb]);
+        static_cast<T*>(g.c)[i + std::ptrdiff_t(j) * g.ldc] = static_cast<T>(sum);
+      }
+  }
+
+  recorder_options options_;
+  runtime::cuda_api const* before_;
+  std::vector<std::unique_ptr<card>> cards_;
+  std::map<void*, std::unique_ptr<stream>> streams_;
+  std::map<void*, std::unique_ptr<event>> events_;
+  std::map<std::string, std::int64_t> calls_;
+  std::int64_t all_calls_ = 0;
+  int device_ = 0;
+  bool failed_ = false;
+};
+
+}  // namespace locus::testing
