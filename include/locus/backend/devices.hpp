@@ -25,8 +25,7 @@ decltype(auto) on_side(backing side, F&& f) {
 
 namespace runtime {
 
-// ---- the table
-// --------------------------------------------------------------------------------------
+// ---- the table ----
 
 /// What simulated GPUs are asked to be.
 struct simulated_options {
@@ -131,8 +130,7 @@ inline logical_device& find_device(device d) {
   return detail::missing_device(found);
 }
 
-// ---- memory
-// -----------------------------------------------------------------------------------------
+// ---- memory ----
 
 namespace detail {
 inline bool reserve(memory_account& m, std::int64_t size) {
@@ -185,8 +183,7 @@ inline void release(logical_device& d, void* p, std::int64_t bytes) noexcept {
   }
 }
 
-// ---- queues
-// -----------------------------------------------------------------------------------------
+// ---- queues ----
 
 inline stamp mark(logical_device& d, queue_kind kind) {
   return on_side(d.how, [&](auto side) { return side.mark(d, kind); });

@@ -196,7 +196,7 @@ consteval bool require_device_name() {
   return error == name_error::none;
 }
 
-// ---- writing -----------------------------------------------------------------------------------
+// ---- writing ----
 
 /// means: /GPU:0
 template <std::size_t N>

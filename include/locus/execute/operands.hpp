@@ -24,6 +24,8 @@ struct region_facts {
   int input_count = 0;
   short folds[max_inputs]{};  // its reductions, in order
   int fold_count = 0;
+  short outputs[max_inputs]{};  // the steps whose values it stores, in order
+  int output_count = 0;
   short root = -1;
   bool elementwise_end = true;  // it ends in one value per element, not per row of a fold
   bool ranks = false;           // its fold is a first_max: elements carry their number
@@ -76,6 +78,7 @@ constexpr region_facts facts_of_region(plan_view const& p, short root) {
     if (s.region != root) continue;
     f.all_on_gpu = f.all_on_gpu && s.on_gpu;
     if (p.levels[i] == level::fold) f.folds[f.fold_count++] = i;
+    if (s.stored) f.outputs[f.output_count++] = i;
     level const at = p.levels[i] == level::row ? level::row : level::element;
     for (edge const& e : p.operands(s)) {
       step const& o = p.steps[e.from];
@@ -108,7 +111,7 @@ class operand_placer {
     over.rank = whole.rank, over.axes = g_.axes;
     local_extents(whole, g_.space_place, replica, over.extent);
   }
-  /// element inputs, (the elements' numbers,) row inputs, the output
+  /// element inputs, (the elements' numbers,) row inputs, outputs
   void place_all(kernel::access* to) const {
     for (int k = 0; k < g_.input_count; ++k)
       if (g_.inputs[k].at == level::element)
@@ -122,7 +125,9 @@ class operand_placer {
         if (g_.inputs[k].at == level::row)
           *to++ = spread(input(g_.inputs[k], rows.rank, extents, g_.rows_place));
     }
-    *to = g_.fold_count > 0 && !g_.elementwise_end ? spread(output()) : output();
+    for (int k = 0; k < g_.output_count; ++k)
+      *to++ = g_.fold_count > 0 && !g_.elementwise_end ? spread(output(g_.outputs[k]))
+                                                       : output(g_.outputs[k]);
   }
   kernel::space over;
 
@@ -167,11 +172,11 @@ class operand_placer {
     }
     return a;
   }
-  kernel::access output() const {
-    local_value const& v = f_.value(g_.root, replica_);
+  kernel::access output(short step) const {
+    local_value const& v = f_.value(step, replica_);
     kernel::access a;
     a.data = v.data;
-    for (int d = 0; d < f_.extents[g_.root].rank; ++d) a.stride[d] = v.strides[d];
+    for (int d = 0; d < f_.extents[step].rank; ++d) a.stride[d] = v.strides[d];
     return a;
   }
   /// the number of an element within its fold, over all replicas, in row order

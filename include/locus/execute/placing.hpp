@@ -29,8 +29,7 @@ class placing {
     std::int64_t bytes;
   };
 
-  // ---- what a value is
-  // -------------------------------------------------------------------------------
+  // ---- what a value is ----
   int index(int v, int r) const { return v * p_.replicas + r; }
   local_value& value(int v, int r) { return a_.values[index(v, r)]; }
   local_value const& value(int v, int r) const { return a_.values[index(v, r)]; }
@@ -60,8 +59,7 @@ class placing {
     return true;
   }
 
-  // ---- before the first step
-  // -------------------------------------------------------------------------
+  // ---- before the first step ----
   void check_extents() const {
     require_elements(plan_, extents_);
     for (int k = 0; k < plan_.roots.count; ++k)
@@ -186,10 +184,10 @@ class placing {
       for (int a = 0; a < rank; ++a) a_.layouts[index(v, r)].strides[a] = source.strides[a];
   }
 
-  // ---- may a result be written where it belongs, or does something still read there?
-  // -----------------
-  /// the kernel that ends in step i reads `leaf` only at the index it writes
-  bool reads_same_index(short i, short leaf) const {
+  // ---- may a result be written where it belongs, or does something still read there? ----
+  /// the kernel that makes step v reads `leaf` only at the index it writes
+  bool reads_same_index(int v, short leaf) const {
+    short const i = plan_.steps[v].region;
     step const& ends = plan_.steps[i];
     if (ends.kind != step_kind::map && ends.kind != step_kind::reduce) return false;
     bool has_fold = false;
@@ -238,7 +236,7 @@ class placing {
         if (!bytes_of(leaf, a).overlaps(range_of(to.locals[b], rank, element_bytes))) continue;
         bool const in_place = read == written && is_step(v) && extents_[leaf].rank == rank &&
                               same_layout(value(leaf, a), to.locals[b], rank) &&
-                              reads_same_index(static_cast<short>(v), leaf);
+                              reads_same_index(v, leaf);
         if (!in_place) return false;
       }
     return true;

@@ -39,8 +39,7 @@ struct region_code {
 
   static constexpr region_facts facts = facts_of_region(p, Root);
 
-  // ---- stages: a fold's operand, what follows folds row by row, or the elements at the end
-  // ------------
+  // ---- stages: a fold's operand, what follows folds row by row, or the elements at the end ----
   /// which members a stage computes from `top`, and how many of them read each
   struct stage_facts {
     bool in[steps]{};
@@ -56,6 +55,8 @@ struct region_code {
   static constexpr stage_facts find_stage(short top) {
     stage_facts s;
     s.in[top] = is_member(top) && p.levels[top] != level::fold;
+    bool const all_outputs = top == Root && facts.fold_count == 0;
+    for (int k = 0; k < facts.output_count && all_outputs; ++k) s.in[facts.outputs[k]] = true;
     for (short i = top; i >= 0; --i) {
       if (!s.in[i]) continue;
       for (edge const& e : p.operands(p.steps[i])) {
@@ -111,21 +112,21 @@ struct region_code {
   static auto apply_of(F functor, Args... args) {
     return kernel::apply<T, F, Args...>{functor, make_pack(args...)};
   }
-  template <class... Slots, class Top>
-  static auto stage_from(Top top, Slots... slots) {
-    return kernel::stage<type_list<Slots...>, type_list<Top>>{make_pack(slots...), make_pack(top)};
+  template <class... Slots, class... Tops>
+  static auto stage_from(pack<Slots...> slots, type_list<Slots...>, Tops... tops) {
+    return kernel::stage<type_list<Slots...>, type_list<Tops...>>{slots, make_pack(tops...)};
   }
-  /// the stage whose result is the tree `top`; its slots are those of the stage that ends in step
+  /// the stage whose results are the trees `tops`; its slots are those of the stage that ends in
   /// Top
-  template <int Top, class Tree>
-  static auto with_slots(frame const& f, Tree top) {
+  template <int Top, class... Trees>
+  static auto with_slots(frame const& f, Trees... tops) {
     return [&]<std::size_t... S>(std::index_sequence<S...>) {
-      return stage_from(top, tree<Top, stage_of<Top>.slots[S]>(f)...);
+      return stage_from(make_pack(tree<Top, stage_of<Top>.slots[S]>(f)...),
+                        type_list<decltype(tree<Top, stage_of<Top>.slots[S]>(f))...>{}, tops...);
     }(std::make_index_sequence<std::size_t(stage_of<Top>.slot_count)>{});
   }
 
-  // ---- operands
-  // --------------------------------------------------------------------------------------
+  // ---- operands ----
   template <int K, level At>
   static auto input_kind() {
     constexpr region_input in = facts.nth(K, At);
@@ -149,8 +150,7 @@ struct region_code {
     on_side(what.site.on->how, [&](auto side) { side.run(what.site, work); });
   }
 
-  // ---- the kinds of kernels
-  // ----------------------------------------------------------------------------
+  // ---- the kinds of kernels ----
   template <class Work>
   static void place_and_send(launch const& what, Work& work) {
     operand_placer const placer(*what.of, facts, what.replica);
@@ -158,9 +158,11 @@ struct region_code {
     placer.place_all(work.operands);
     send(what, work);
   }
-  static void run_map(launch const& what) {
-    auto stage = with_slots<Root>(*what.of, tree<Root, Root>(*what.of));
-    map_work<decltype(stage), kinds<level::element>, type_list<type_of<Root>>, facts.all_on_gpu>
+  template <std::size_t... M>
+  static void run_map(launch const& what, std::index_sequence<M...>) {
+    auto stage = with_slots<Root>(*what.of, tree<Root, facts.outputs[M]>(*what.of)...);
+    map_work<decltype(stage), kinds<level::element>, type_list<type_of<facts.outputs[M]>...>,
+             facts.all_on_gpu>
         work{stage, {}, {}};
     place_and_send(what, work);
   }
@@ -262,7 +264,7 @@ struct region_code {
     if constexpr (p.steps[Root].kind == step_kind::matmul)
       run_matmul(what);
     else if constexpr (facts.fold_count == 0)
-      run_map(what);
+      run_map(what, std::make_index_sequence<std::size_t(facts.output_count)>{});
     else if constexpr (facts.fold_count == 1 && !facts.elementwise_end)
       run_reduce(what);
     else

@@ -38,8 +38,7 @@ class runner : replica_reduction {
   }
 
  private:
-  // ---- launches
-  // ------------------------------------------------------------------------------------
+  // ---- launches ----
   void launch_region(short i) {
     step const& ends = plan_.steps[i];
     ++done_.launches;
@@ -120,8 +119,7 @@ class runner : replica_reduction {
     }
   }
 
-  // ---- transfers
-  // -----------------------------------------------------------------------------------
+  // ---- transfers ----
   /// one value, or one piece, to another device (or beside itself); counted where devices differ
   [[gnu::cold]] void move_part(transfer const& t, side const& to, device to_name, side const& from,
                                device from_name, bool skip) {
@@ -187,8 +185,7 @@ class runner : replica_reduction {
     }
   }
 
-  // ---- the end
-  // -------------------------------------------------------------------------------------
+  // ---- the end ----
   /// results that lie elsewhere (a leaf, a view, a replica, memory aside) are copied into their
   /// destination
   void write_targets() {

@@ -15,8 +15,7 @@ class transport : protected placing {
  protected:
   using placing::placing;
 
-  // ---- order
-  // -----------------------------------------------------------------------------------------
+  // ---- order ----
   /// the next work of d comes after value v of replica r has arrived
   void wait_for(int v, int r, logical_device& d) {
     stamp& s = a_.ready[index(v, r)];
@@ -41,8 +40,7 @@ class transport : protected placing {
     release_extra();
   }
 
-  // ---- checks
-  // ----------------------------------------------------------------------------------------
+  // ---- checks ----
   /// every operand lies in the memory of the device that touches it
   static void check_owner(logical_device const& d, void const* p, step_record const& r) {
     if (runtime::table.gpu_backing == backing::simulated) {
@@ -56,8 +54,7 @@ class transport : protected placing {
     }
   }
 
-  // ---- moving
-  // ----------------------------------------------------------------------------------------
+  // ---- moving ----
   /// One side of a move: a local value on a device; number: which value of the plan, -1 if it is
   /// none.
   struct side {

@@ -17,8 +17,7 @@ struct tensor_base {
   block_owner block;
 };
 
-// ---- the three ways in which a leaf holds its elements
-// --------------------------------------------
+// ---- the three ways in which a leaf holds its elements ----
 
 /// an lvalue Tensor: its address, and in checked builds the block that it had
 template <bool Checked>

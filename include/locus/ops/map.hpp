@@ -31,8 +31,7 @@ struct map_op {
   }
 };
 
-// ---- errors: one sentence, then the types
-// ----------------------------------------------------------
+// ---- errors: one sentence, then the types ----
 template <class Operation, class... OperandExtents>
 struct shapes_do_not_fit;  // the second error prints its arguments
 template <class Operation, class... ElementTypes>

@@ -9,8 +9,7 @@
 
 namespace locus {
 
-// ---- transpose
-// -------------------------------------------------------------------------------------
+// ---- transpose ----
 /// means: r[i...] = x[i permuted]; without Order all axes are reversed
 template <int... Order>
 struct transpose_op {
@@ -47,8 +46,7 @@ constexpr auto transpose(X&& x) {
                                                       as_operand<void>(std::forward<X>(x)));
 }
 
-// ---- expand_dims
-// -----------------------------------------------------------------------------------
+// ---- expand_dims ----
 template <int Axis>
 struct expand_op {
   LOCUS_BUILTIN("expand_dims")
@@ -71,8 +69,7 @@ constexpr auto expand_dims(X&& x) {
                                                as_operand<void>(std::forward<X>(x)));
 }
 
-// ---- reshape
-// ---------------------------------------------------------------------------------------
+// ---- reshape ----
 /// means: the same elements in row order under other extents
 template <class E>
 struct reshape_op {
@@ -103,8 +100,7 @@ constexpr auto reshape(X&& x, Extents<N...> const& to) {
   op.to = to.as_shape();
   return detail::checked_node<reshape_op<E>>(op, as_operand<void>(std::forward<X>(x)));
 }
-// ---- slice
-// -----------------------------------------------------------------------------------------
+// ---- slice ----
 /// means: the part of x inside a range of each axis     shape: Cut axes become dynamic unless known
 /// Static holds begin and end of each axis where they are known at compile time.
 template <axis_set Cut, std::int64_t... Static>

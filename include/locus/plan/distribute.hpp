@@ -6,7 +6,7 @@
 namespace locus {
 
 // clang-format off
-// ---- the tables ------------------------------------------------------------------------------------
+// ---- the tables ----
 
 /// element-wise: two operands meet
 struct elementwise_row {
@@ -86,8 +86,7 @@ inline constexpr assign_row assign_rows[] = {
 
 // clang-format on
 
-// ---- the pass
-// --------------------------------------------------------------------------------------
+// ---- the pass ----
 
 namespace detail {
 

@@ -124,6 +124,45 @@ struct fuser {
     return true;
   }
 
+  // ---- several outputs: regions that read one value become one, so that it is computed once ----
+  /// a value of region `from` is needed, by whatever way, to compute region `to`
+  constexpr bool leads_to(short from, short to) const {
+    bool reached[max_steps]{};
+    for (short k = 0; k < p.steps.count; ++k) {
+      for (edge const& e : p.operands(p.steps[k]))
+        if (reached[e.from] || p.steps[e.from].region == from) reached[k] = true;
+      if (reached[k] && p.steps[k].region == from) reached[k] = false;  // inside itself
+      if (reached[k] && p.steps[k].region == to) return true;
+    }
+    return false;
+  }
+  constexpr bool can_share(short a, short b) const {
+    return !regions[a].has_fold && !regions[b].has_fold && p.steps[a].kind == step_kind::map &&
+           p.steps[b].kind == step_kind::map && same(p.steps[a].extents, p.steps[b].extents) &&
+           p.steps[a].where == p.steps[b].where && !leads_to(a, b) && !leads_to(b, a);
+  }
+  /// makes the regions that read i one region, if i's value is of their shape and they do not wait
+  /// for one another
+  constexpr bool join_readers(short i) {
+    short at = -1;
+    for (short k = static_cast<short>(i + 1); k < p.steps.count; ++k)
+      for (edge const& e : p.operands(p.steps[k])) {
+        if (e.from != i) continue;
+        step const& s = p.steps[k];
+        bool const element = joins(s) && s.region >= 0 && p.levels[k] == level::element;
+        if (e.by >= 0 || !element || !same(s.extents, p.steps[i].extents)) return false;
+        short const here = s.region;
+        if (at < 0) at = here;
+        if (here == at) continue;
+        if (!can_share(at, here)) return false;
+        short const last = at > here ? at : here;
+        for (step& other : p.steps)
+          if (other.region == at || other.region == here) other.region = last;
+        at = last;
+      }
+    return at >= 0 && p.steps[at].where == p.steps[i].where;
+  }
+
   /// a transpose or a slice has gaps; a reshape of what has gaps must copy
   constexpr void find_dense() {
     for (step& s : p.steps) {
@@ -133,6 +172,14 @@ struct fuser {
   }
   constexpr bool looks_only(step const& s) const {
     return s.is_view() && (s.kind != step_kind::reshape || p.steps[p.operands(s)[0].from].dense);
+  }
+
+  /// step i, which had a region of its own, becomes a part of its readers'
+  constexpr void close_into_readers(short i) {
+    for (short k = static_cast<short>(i + 1); k < p.steps.count; ++k)
+      for (edge const& e : p.operands(p.steps[k]))
+        if (e.from == i) p.steps[i].region = p.steps[k].region;
+    p.steps[i].stored = false;
   }
 
   constexpr void run() {
@@ -154,8 +201,10 @@ struct fuser {
                                                  : reduce_joins(i, at, reader_level));
       if (joined)
         me.region = at;
-      else
+      else {
         open(i);
+        if (me.kind == step_kind::map && !is_root[i] && join_readers(i)) close_into_readers(i);
+      }
     }
   }
 };

@@ -24,8 +24,7 @@ struct placer {
     return d.is_gpu() ? s.on_gpu : s.on_cpu;
   }
 
-  // ---- rule 2
-  // --------------------------------------------------------------------------------------
+  // ---- rule 2 ----
   constexpr void find_homes() {
     bool reached[max_steps]{};
     auto reach = [&](short i, device d, bool region) {
@@ -56,8 +55,7 @@ struct placer {
     }
   }
 
-  // ---- rule 3
-  // --------------------------------------------------------------------------------------
+  // ---- rule 3 ----
   /// means: the GPU on which most operands lie (ties: the first of them), none if no operand does
   constexpr device gpu_of_operands(step const& s) const {
     device best{};

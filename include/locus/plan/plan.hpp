@@ -15,8 +15,7 @@ using default_policy = LOCUS_DEFAULT_POLICY;
 
 namespace detail {
 
-// ---- errors: the sentence that belongs to what a pass found
-// ---------------------------------------------
+// ---- errors: the sentence that belongs to what a pass found ----
 template <class Op>
 struct sentences_of {
   using type = Op;

@@ -18,7 +18,7 @@ struct scheduler {
   /// the value of step i, as made by its kernel, is in memory
   constexpr bool made(short i) const {
     short const m = memory_of(p, i);
-    return p.steps[m].is_source() || launched[m];
+    return p.steps[m].is_source() || launched[p.steps[m].region];
   }
   constexpr bool operands_ready(short i) const {
     for (short k = 0; k <= i; ++k) {
@@ -71,7 +71,7 @@ struct scheduler {
   }
   constexpr void run() {
     for (root const& r : p.roots)
-      if (r.by < 0) writes_root[r.from] = true;
+      if (r.by < 0 && p.steps[r.from].region >= 0) writes_root[p.steps[r.from].region] = true;
     while (one_transfer(false) || one_launch(false) || one_transfer(true) || one_launch(true)) {}
   }
 };

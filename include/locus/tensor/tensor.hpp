@@ -203,8 +203,7 @@ class Tensor : public tensor_base {
     return t;
   }
 
-  // ---- for eval and its kin: a tensor that a plan fills as soon as its extents are known
-  // ---------------
+  // ---- for eval and its kin: a tensor that a plan fills as soon as its extents are known ----
   struct unmade {};
   explicit Tensor(unmade) {}
   target make_for(shape const& extents) {

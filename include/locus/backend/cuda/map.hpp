@@ -62,17 +62,29 @@ struct contiguous_map {
   template <std::size_t... K>
   LOCUS_HOST_DEVICE void whole(std::int64_t i, std::index_sequence<K...>) const {
     pack<loaded<at_t<int(K), ins>>...> const in{{loaded<at_t<int(K), ins>>(operands[K], i)}...};
-    using out_type = at_t<0, outs>;
-    static_assert(
-        out_count == 1,
-        "locus: a vector kernel with several outputs needs a store for each; add it here");
-    vector_of<out_type, Vector> result;
+    results<outs> to;
     for (int j = 0; j < Vector; ++j)
-      result.element[j] =
-          get<0>(f(pack<typename at_t<int(K), ins>::type...>{{get<K>(in).values[j]}...}, pack<>{}));
-    *reinterpret_cast<vector_of<out_type, Vector>*>(
-        static_cast<out_type*>(operands[in_count].data) + i) = result;
+      to.set(j, f(pack<typename at_t<int(K), ins>::type...>{{get<K>(in).values[j]}...}, pack<>{}),
+             std::make_index_sequence<std::size_t(out_count)>{});
+    to.store(operands + in_count, i, std::make_index_sequence<std::size_t(out_count)>{});
   }
+  template <class Outs>
+  struct results;
+  template <class... Outs>
+  struct results<type_list<Outs...>> {
+    pack<vector_of<Outs, Vector>...> vectors;
+    template <class Values, std::size_t... M>
+    LOCUS_HOST_DEVICE void set(int j, Values const& v, std::index_sequence<M...>) {
+      ((get<M>(vectors).element[j] = get<M>(v)), ...);
+    }
+    template <std::size_t... M>
+    LOCUS_HOST_DEVICE void store(kernel::access const* a, std::int64_t i,
+                                 std::index_sequence<M...>) const {
+      ((*reinterpret_cast<vector_of<Outs, Vector>*>(static_cast<Outs*>(a[M].data) + i) =
+            get<M>(vectors)),
+       ...);
+    }
+  };
   LOCUS_HOST_DEVICE void single(std::int64_t i) const {
     std::int64_t at[Work::operand_count];
     for (int k = 0; k < Work::operand_count; ++k) at[k] = i * operands[k].stride[0];

@@ -66,8 +66,7 @@ inline short queue_of(logical_device const& d, queue_kind kind) {
 
 class machine {
  public:
-  // ---- memory: an arena for each logical GPU; kernels reach those of their own card
-  // ------------------
+  // ---- memory: an arena for each logical GPU; kernels reach those of their own card ----
   void open(logical_device const& d) { memory_of(d).open(), card_[d.index % max_gpus] = d.card; }
   void* allocate(logical_device& d, std::size_t bytes) {
     lock_guard hold(lock_);
@@ -112,8 +111,7 @@ class machine {
     return i >= 0 && card_[i] == d.card ? arenas_[i].behind(p) : p;
   }
 
-  // ---- queues
-  // --------------------------------------------------------------------------------------
+  // ---- queues ----
   /// adds work to a queue; fails: bad_access, when it races with other work
   template <class Work>
   [[gnu::cold]] void issue(short q, step_record const& record, touched const* operands, int count,
@@ -316,8 +314,7 @@ inline machine& gpus() {
   return *m;
 }
 
-// ---- the message of a forbidden access
-// ------------------------------------------------------------------
+// ---- the message of a forbidden access ----
 inline struct sigaction handler_before{};
 
 inline void on_fault(int signal, siginfo_t* info, void* context) {
