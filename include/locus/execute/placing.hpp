@@ -38,6 +38,7 @@ class placing {
     return plan_.steps.count + static_cast<int>(&t - plan_.transfers.first);
   }
   int value_of(edge const& e) const { return e.by >= 0 ? plan_.steps.count + e.by : e.from; }
+  int value_of(root const& r) const { return r.by >= 0 ? plan_.steps.count + r.by : r.from; }
   step const& source_of(int v) const {
     return plan_.steps[is_step(v) ? v : plan_.transfers[v - plan_.steps.count].from];
   }
@@ -129,8 +130,7 @@ class placing {
   /// which root's destination a value is written into; -1: none
   int root_of_value(int v) const {
     for (int k = 0; k < plan_.roots.count; ++k) {
-      root const& me = plan_.roots[k];
-      int const ends = me.by >= 0 ? plan_.steps.count + me.by : me.from;
+      int const ends = value_of(plan_.roots[k]);
       if ((ends == v || slots_[ends].in_place_of == v) && slots_[v].is_result) return k;
     }
     return -1;

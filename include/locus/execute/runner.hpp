@@ -3,7 +3,7 @@
 // once and looks the same to every compiler; what depends on expressions is behind two function
 // pointers.
 #pragma once
-#include <locus/execute/replicas.hpp>  // replica_reduction
+#include <locus/execute/results.hpp>  // results
 
 namespace locus {
 
@@ -14,10 +14,10 @@ inline thread_local constinit tally executed{};
 
 namespace detail {
 
-class runner : replica_reduction {
+class runner : results {
  public:
   runner(program const& p, run_arrays const& arrays, target const* targets, bool log)
-      : replica_reduction(p, arrays, targets, log) {}
+      : results(p, arrays, targets, log) {}
 
   void run() {
     check_extents();
@@ -186,26 +186,6 @@ class runner : replica_reduction {
   }
 
   // ---- the end ----
-  /// results that lie elsewhere (a leaf, a view, a replica, memory aside) are copied into their
-  /// destination
-  void write_targets() {
-    for (int k = 0; k < plan_.roots.count; ++k) {
-      root const& me = plan_.roots[k];
-      target const& to = targets_[k];
-      int const v = me.by >= 0 ? plan_.steps.count + me.by : me.from, rank = rank_of(v);
-      for (int r = 0; r < to.where.count(); ++r) {
-        logical_device& d = runtime::find_device(to.where.at(r));
-        if (same_layout(value(v, r), to.locals[r], rank)) {
-          wait_for(v, r, d);  // it arrived in the destination itself
-          continue;
-        }
-        step_record const record{me.from, "write", d.name};
-        runtime::running_scope const scope(&record);
-        carry({&d, &to.locals[r]}, {&d, &value(v, r), v, r}, rank,
-              plan_.steps[me.from].element_bytes, record);
-      }
-    }
-  }
   void hold_to_plan() const {
     tally const planned = p_.extents ? p_.planned : count_plan(plan_, extents_, true);
     if (!(planned == done_) && runtime::planted.omit_transfer < 0) refuse_difference(planned);

@@ -13,6 +13,7 @@ namespace locus {
 inline constexpr operation operation_table[] = {
     // name           TensorFlow          law              CPU             GPU             heavy
     {"identity",      "Identity",         law::linear,     any_element,    any_element},
+    {"all_reduce",    "CollectiveReduceV2", law::none,     any_element,    any_element},
     {"add",           "AddV2",            law::add,        numbers,        numbers},
     {"subtract",      "Sub",              law::add,        numbers,        numbers},
     {"multiply",      "Mul",              law::scale,      numbers,        numbers},

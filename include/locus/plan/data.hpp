@@ -25,15 +25,16 @@ concept placement_policy = std::is_same_v<decltype(Policy::rule), placement_rule
 
 enum class plan_error : unsigned char {
   none,
-  device_lists_differ,        // operands over different device lists
-  cuts_do_not_meet,           // pieces along different axes
-  matmul_cuts,                // a combination of pieces without a row in the table
-  view_across_cut,            // a reshape or a slice that would mix pieces
-  request_on_distributed,     // on<Device> around replicas
-  no_all_reduce_of_mirrored,  // a value that is equal everywhere is summed over replicas
-  strict_placement,           // no kernel where it must run
-  no_kernel,                  // no kernel on any side
-  too_many_steps,             // above max_steps
+  device_lists_differ,       // operands over different device lists
+  cuts_do_not_meet,          // pieces along different axes
+  matmul_cuts,               // a combination of pieces without a row in the table
+  view_across_cut,           // a reshape or a slice that would mix pieces
+  request_on_distributed,    // on<Device> around replicas
+  all_reduce_without_terms,  // a value that is equal everywhere, or in pieces, is summed over
+                             // replicas
+  strict_placement,          // no kernel where it must run
+  no_kernel,                 // no kernel on any side
+  too_many_steps,            // above max_steps
 };
 
 inline constexpr int max_steps = 128;

@@ -246,6 +246,8 @@ struct distributor {
     if (devices.is_nowhere()) return plan_error::none;  // single: pass 3 decides
     if (!me.request.is_none()) return plan_error::request_on_distributed;
     me.why = reason::with_replicas;
+    if (me.name == "all_reduce" && !lies(0).is_partial())
+      return plan_error::all_reduce_without_terms;
     if (keeps_partial()) {
       for (int k = 0; k < me.arity; ++k)
         if (lies(k).is_single() && !is_neutral(k)) p.operands(me)[k].arrives = devices.mirrored();

@@ -132,6 +132,7 @@ constexpr work count_work(plan_view const& p, shape const* extents) {
 constexpr bool may_alias(plan_view const& p) {
   for (root const& r : p.roots) {
     if (r.destination.is_nowhere()) continue;
+    if (p.steps[memory_of(p, r.from)].kind == step_kind::leaf) return true;
     for (short i = 0; i < p.steps.count; ++i)
       for (edge const& e : p.operands(p.steps[i])) {
         step const& leaf = p.steps[memory_of(p, e.from)];

@@ -106,10 +106,9 @@ struct memory_planner {
         slots[v].made = a, read(v, a), read(memory_of(p, me.from), a);
       }
     }
-    for (root const& r : p.roots)
-      if (r.by < 0)
-        read(memory_of(p, r.from),
-             p.actions.count ? static_cast<short>(p.actions.count - 1) : short(0));
+    for (root const& r : p.roots)  // results are written after the last action
+      read(r.by >= 0 ? static_cast<short>(p.steps.count + r.by) : memory_of(p, r.from),
+           static_cast<short>(p.actions.count));
     for (short v = 0; v < slots.count; ++v)
       if (slots[v].in_place_of >= 0) read(slots[v].in_place_of, slots[v].last_read);
   }

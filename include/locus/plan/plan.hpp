@@ -64,6 +64,10 @@ consteval bool require_plan() {
   static_assert(
       found.error != plan_error::request_on_distributed,
       "locus: on<Device> around a value that is distributed; gather it first with to<Device>(x)");
+  static_assert(
+      found.error != plan_error::all_reduce_without_terms,
+      "locus: all_reduce of a value that is equal on all replicas, or in pieces; reduce its "
+      "elements first, as in all_reduce(sum(x))");
   static_assert(found.error != plan_error::no_kernel,
                 "locus: an operation has no kernel on any device; say kernels = on_cpu or on_both "
                 "in its functor");

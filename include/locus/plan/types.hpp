@@ -11,7 +11,7 @@ namespace locus {
 template <class From, class To, std::int64_t Bytes>
 struct copy;
 template <class Over, std::int64_t Bytes>
-struct all_reduce;
+struct all_reduce_over;
 /// One kernel: the operation that it ends in, and where.
 template <class Operation, class Where>
 struct kernel_on;
@@ -41,7 +41,7 @@ struct plan_as_types {
     using From = policy_of_t<place_of_step<from>>;
     using To = policy_of_t<place_of_arrival<Transfer>>;
     if constexpr (p.transfers[Transfer].how == transfer_kind::all_reduce)
-      return type_list<all_reduce<To, p.steps[from].bytes()>>{};
+      return type_list<all_reduce_over<To, p.steps[from].bytes()>>{};
     else
       return type_list<copy<From, To, p.steps[from].bytes()>>{};
   }

@@ -1,64 +1,97 @@
 // SPDX-License-Identifier: Apache-2.0
 // into, plan, run: assignments with names, several of them as one plan.
 #pragma once
+#include <locus/ops/views.hpp>      // slice_op
 #include <locus/tensor/tensor.hpp>  // Tensor
 #include <locus/tensor/view.hpp>    // View
 
 namespace locus {
 
-/// What a plan may write: a Tensor that lives, or a view.
-template <class D>
-concept destination = requires(D const& d) {
+/// What a plan may write: a Tensor that lives, a view, or a slice of a Tensor.
+template <class Destination>
+concept destination = requires(Destination const& d) {
   { d.as_target() } -> std::same_as<target>;
-  typename D::policy;
+  typename Destination::policy;
 };
+
+namespace detail {
+/// a Tensor as a destination: found again when the plan runs
+template <class Owner>
+struct tensor_destination {
+  using policy = typename Owner::policy;
+  Owner* tensor;
+  target as_target() const { return tensor->as_target(); }
+};
+
+template <class X>
+inline constexpr bool is_slice_of_leaf = false;
+template <axis_set Cut, std::int64_t... Static, class T, class E, class Where, bool Checked>
+inline constexpr bool
+    is_slice_of_leaf<Node<slice_op<Cut, Static...>, Leaf<T, E, Where, borrowed<Checked>>>> =
+        Where::value.is_single();
+
+/// means: the elements that a slice of a Tensor on one device names, as a view
+template <class Slice>
+auto view_of_slice(Slice const& s) {
+  auto const& leaf = get<0>(s.operands);
+  using LeafType = std::remove_cvref_t<decltype(leaf)>;
+  using T = typename LeafType::value_type;
+  using E = extents_of_shape_t<pattern_of<Slice>>;
+  tensor_block const* const block = leaf.source.find();
+  if (!block) throw bad_access("locus: a slice of a tensor that was moved from is assigned to");
+  shape extents = block->extents;
+  layout_stride layout;
+  T* data = static_cast<T*>(block->pieces[0].data);
+  for (int a = 0; a < extents.rank; ++a) {
+    range const& r = s.op.ranges[a];
+    layout.stride[a] = block->pieces[0].strides[a];
+    std::int64_t const n = r.length(extents.extent[a]);
+    if (n < 0) {
+      message text;
+      throw shape_error(text << "locus: a range of a slice does not lie inside axis " << a
+                             << " of extents " << block->extents);
+    }
+    data += range::absolute(r.begin, extents.extent[a]) * layout.stride[a];
+    extents.extent[a] = n;
+  }
+  return View<T, E, typename LeafType::policy, false>(data, E(extents), layout);
+}
+}  // namespace detail
 
 /// means: to = e, when it is run
-template <class E, class Where>
+template <class E, destination To>
 struct [[nodiscard]] Assignment {
   using expression = E;
-  using policy = Where;
+  using policy = typename To::policy;
   E e;
-  target to;
+  To to;
 };
 
-/// means: to = e, as a value that plan and run take
+/// means: to = e, as a value that plan and run take; `to` is a Tensor, a view or slice(tensor, ...)
 /// fails: when it is run: shape_error, for other extents
-template <destination D, tensor_operand X>
-  requires(!std::is_const_v<std::remove_reference_t<D>>)
-auto into(D& to, X&& e) {
+template <class To, tensor_operand X>
+  requires(tensor_owner<To> && !std::is_const_v<To>)
+auto into(To& to, X&& e) {
   auto operand = as_operand<void>(std::forward<X>(e));
-  return Assignment<decltype(operand), typename D::policy>{std::move(operand), to.as_target()};
+  using Destination = detail::tensor_destination<To>;
+  return Assignment<decltype(operand), Destination>{std::move(operand), Destination{&to}};
 }
-template <destination D, tensor_operand X>
-  requires(!std::is_lvalue_reference_v<D> && !tensor_owner<D>)
-auto into(D&& to, X&& e) {
+template <destination To, tensor_operand X>
+  requires(!tensor_owner<To>)
+auto into(To const& to, X&& e) {
   auto operand = as_operand<void>(std::forward<X>(e));
-  return Assignment<decltype(operand), typename D::policy>{std::move(operand), to.as_target()};
+  return Assignment<decltype(operand), To>{std::move(operand), to};
 }
-
-/// means: the destination, with the promise that nothing which is read overlaps with it
-template <class Where>
-struct NoAlias {
-  target to;
-  using policy = Where;
-  target as_target() const { return to; }
-  template <tensor_operand X, class Mode = mode>
-  void operator=(X&& x) const;
-};
-/// means: no_alias(y) = e, without looking whether e reads y at other places
-template <destination D>
-auto no_alias(D& to) {
-  target t = to.as_target();
-  t.no_alias = true;
-  return NoAlias<typename D::policy>{t};
+template <class To, tensor_operand X>
+  requires(detail::is_slice_of_leaf<To>)
+auto into(To const& to, X&& e) {
+  return into(detail::view_of_slice(to), std::forward<X>(e));
 }
 
 inline namespace LOCUS_MODE {
 
 /// means: several assignments as one plan: every right side is computed before any left side is
-/// written The members of plan_facts say what it does: step.copies(), step.all_reduces(),
-/// step.explain() ...
+///        written. The members of plan_facts say what it does: step.copies(), step.explain() ...
 template <placement_policy Policy, class... Assignments>
 class [[nodiscard]] Plan
     : public plan_facts<graph<
@@ -68,26 +101,31 @@ class [[nodiscard]] Plan
       graph<Policy, root_of<typename Assignments::expression, typename Assignments::policy>...>;
   constexpr explicit Plan(Assignments... a) : assignments_(make_pack(std::move(a)...)) {}
 
-  void run() const {
-    [&]<std::size_t... Idx>(std::index_sequence<Idx...>) {
-      target const* const targets[] = {&get<Idx>(assignments_).to...};
-      lowering::graph_code<graph_type>::run([&](int k, shape const&) { return *targets[k]; },
-                                            get<Idx>(assignments_).e...);
-    }(std::index_sequence_for<Assignments...>{});
-  }
+  void run() const { run(std::index_sequence_for<Assignments...>{}); }
+  tally count() const { return count(std::index_sequence_for<Assignments...>{}); }
 
  private:
+  template <std::size_t... Idx>
+  void run(std::index_sequence<Idx...>) const {
+    target const targets[] = {get<Idx>(assignments_).to.as_target()...};
+    lowering::graph_code<graph_type>::run([&](int k, shape const&) { return targets[k]; },
+                                          get<Idx>(assignments_).e...);
+  }
+  template <std::size_t... Idx>
+  tally count(std::index_sequence<Idx...>) const {
+    return lowering::graph_code<graph_type>::count(get<Idx>(assignments_).e...);
+  }
   pack<Assignments...> assignments_;
 };
 
 /// means: the assignments as one plan; nothing has run
 /// fails: at compile time, when the plan does not hold
-template <placement_policy Policy = default_policy, class... E, class... Where>
+template <placement_policy Policy = default_policy, class... E, class... To>
   requires(sizeof...(E) > 0)
-constexpr auto plan(Assignment<E, Where>... assignments) {
-  using Graph = graph<Policy, root_of<E, Where>...>;
+constexpr auto plan(Assignment<E, To>... assignments) {
+  using Graph = graph<Policy, root_of<E, typename To::policy>...>;
   if constexpr (detail::require_plan<Graph>())
-    return Plan<Policy, Assignment<E, Where>...>(std::move(assignments)...);
+    return Plan<Policy, Assignment<E, To>...>(std::move(assignments)...);
 }
 
 /// means: runs a plan, or one assignment
@@ -95,31 +133,38 @@ template <class Policy, class... Assignments>
 void run(Plan<Policy, Assignments...> const& step) {
   step.run();
 }
-template <placement_policy Policy = default_policy, class E, class Where>
-void run(Assignment<E, Where> assignment) {
+template <placement_policy Policy = default_policy, class E, class To>
+void run(Assignment<E, To> assignment) {
   plan<Policy>(std::move(assignment)).run();
-}
-
-/// means: y = e under a policy of its own
-template <placement_policy Policy, destination D, tensor_operand X>
-void assign(D& to, X&& e) {
-  run<Policy>(into(to, std::forward<X>(e)));
 }
 
 }  // namespace LOCUS_MODE
 
+/// means: a destination with the promise that nothing which is read overlaps with it
 template <class Where>
-template <tensor_operand X, class Mode>
-void NoAlias<Where>::operator=(X&& x) const {
-  auto operand = as_operand<void>(std::forward<X>(x));
-  run(Assignment<decltype(operand), Where>{std::move(operand), to});
+struct NoAlias {
+  using policy = Where;
+  target to;
+  target as_target() const { return to; }
+  template <tensor_operand X, class Mode = mode>
+  void operator=(X&& x) const {
+    locus::run(into(*this, std::forward<X>(x)));
+  }
+};
+/// means: no_alias(y) = e: e without looking whether it reads y at other places
+/// cost:  saves a comparison of addresses for each leaf
+template <destination To>
+auto no_alias(To& to) {
+  target t = to.as_target();
+  t.no_alias = true;
+  return NoAlias<typename To::policy>{t};
 }
 
 /// means: a compile-time guarantee that nothing crosses devices     fails: at compile time
-template <class E, class Where>
-constexpr void require_no_copies(Assignment<E, Where> const&) {
+template <class E, class To>
+constexpr void require_no_copies(Assignment<E, To> const&) {
   static_assert(
-      plan_facts<graph<default_policy, root_of<E, Where>>>::copies() == 0,
+      plan_facts<graph<default_policy, root_of<E, typename To::policy>>>::copies() == 0,
       "locus: this assignment copies between devices; print plan(...).explain() to see where");
 }
 template <class Policy, class... Assignments>

@@ -41,10 +41,18 @@ tally tally_of(X const& x) {
   using Graph = graph<Policy, root_of<std::remove_cvref_t<decltype(e)>, nowhere>>;
   return lowering::graph_code<Graph>::count(e);
 }
+template <class Policy, class... Assignments>
+tally tally_of(Plan<Policy, Assignments...> const& step) {
+  return step.count();
+}
 /// units: bytes that cross devices by copies
 template <placement_policy Policy = default_policy, tensor_operand X>
 std::int64_t bytes_moved(X const& x) {
   return tally_of<Policy>(x).bytes_moved;
+}
+template <class Policy, class... Assignments>
+std::int64_t bytes_moved(Plan<Policy, Assignments...> const& step) {
+  return step.count().bytes_moved;
 }
 }  // namespace LOCUS_MODE
 

@@ -54,8 +54,8 @@ class View {
 };
 
 /// owns its elements: an assignment to a temporary one would be lost
-template <class D>
-concept tensor_owner = std::is_base_of_v<tensor_base, std::remove_cvref_t<D>>;
+template <class Destination>
+concept tensor_owner = std::is_base_of_v<tensor_base, std::remove_cvref_t<Destination>>;
 
 /// means: memory of the program's own as a tensor operand, or as a destination
 template <single_device Where, class T, std::int64_t... N, class Layout = layout_right>

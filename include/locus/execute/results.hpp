@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The end of a run: results that lie elsewhere than in their destination are copied there.
+#pragma once
+#include <locus/execute/replicas.hpp>  // replica_reduction
+
+namespace locus::detail {
+
+class results : protected replica_reduction {
+ protected:
+  using replica_reduction::replica_reduction;
+
+  /// results that lie elsewhere (a leaf, a view, a replica, memory aside) are copied into their
+  /// destination
+  void write_targets() {
+    if (p_.may_alias) set_aside();
+    for (int k = 0; k < plan_.roots.count; ++k) {
+      root const& me = plan_.roots[k];
+      target const& to = targets_[k];
+      int const v = value_of(me), rank = rank_of(v);
+      for (int r = 0; r < to.where.count(); ++r) {
+        logical_device& d = runtime::find_device(to.where.at(r));
+        if (same_layout(value(v, r), to.locals[r], rank)) {
+          wait_for(v, r, d);  // it arrived in the destination itself
+          continue;
+        }
+        step_record const record{me.from, "write", d.name};
+        runtime::running_scope const scope(&record);
+        carry({&d, &to.locals[r]}, {&d, &value(v, r), v, r}, rank,
+              plan_.steps[me.from].element_bytes, record);
+      }
+    }
+  }
+
+ private:
+  bool some_target_overlaps(byte_range const& source) const {
+    for (int k = 0; k < plan_.roots.count; ++k)
+      for (int r = 0; r < targets_[k].where.count(); ++r)
+        if (range_of(targets_[k].locals[r], rank_of(value_of(plan_.roots[k])),
+                     plan_.steps[plan_.roots[k].from].element_bytes)
+                .overlaps(source))
+          return true;
+    return false;
+  }
+  /// what is still to be copied, and is about to be written over: a = transpose(a), or a and b
+  /// exchanged
+  [[gnu::cold]] void set_aside() {
+    for (int k = 0; k < plan_.roots.count; ++k) {
+      int const v = value_of(plan_.roots[k]), rank = rank_of(v);
+      int const element_bytes = source_of(v).element_bytes;
+      target const& to = targets_[k];
+      for (int r = 0; r < to.where.count(); ++r) {
+        if (to.no_alias || same_layout(value(v, r), to.locals[r], rank) ||
+            !some_target_overlaps(bytes_of(v, r)))
+          continue;
+        logical_device& d = runtime::find_device(to.where.at(r));
+        local_value const from = value(v, r);
+        std::int64_t const bytes = size_of(from, rank) * element_bytes;
+        void* const memory = extra_memory(d, bytes, "an operand that overlaps with a result");
+        local_layout layout;
+        local_value const aside = dense_value(memory, whole_of(v), place_of(v), r, layout);
+        step_record const record{plan_.roots[k].from, "set aside", d.name};
+        runtime::running_scope const scope(&record);
+        carry({&d, &aside}, {&d, &from, v, r}, rank, element_bytes, record);
+        value(v, r) = dense_value(memory, whole_of(v), place_of(v), r, a_.layouts[index(v, r)]);
+      }
+    }
+  }
+};
+
+}  // namespace locus::detail

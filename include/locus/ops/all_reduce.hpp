@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// all_reduce(e): the terms that replicas hold, made one value on each of them.
+#pragma once
+#include <utility>  // forward
+
+#include <locus/ops/map.hpp>         // checked_node
+#include <locus/ops/operations.hpp>  // LOCUS_BUILTIN
+
+namespace locus {
+
+struct all_reduce_fn {
+  LOCUS_BUILTIN("all_reduce")
+  template <class Elem>
+  LOCUS_HOST_DEVICE constexpr Elem operator()(Elem v) const {
+    return v;
+  }
+};
+
+/// means: the reduction that the partial value e stands for, on every replica, now and not at its
+/// reader shape: that of e     cost: one all-reduce; others of the same moment share its bucket
+/// fails: at compile time, for a value that is equal on all replicas already: TensorFlow returns it
+///        unchanged, as if there were one replica
+template <tensor_operand X>
+constexpr auto all_reduce(X&& e) {
+  return detail::checked_node<all_reduce_fn>(map_op<all_reduce_fn>{},
+                                             as_operand<void>(std::forward<X>(e)));
+}
+
+}  // namespace locus
