@@ -204,8 +204,8 @@ inline void synchronize(logical_device& d) {
   synchronize(mark(d, queue_kind::copy));
 }
 /// means: bytes from one device to another; returns the point at which they have arrived (unset:
-/// now) The receiving GPU's queue carries it, else the sending one's; host memory that is read is
-/// free at return.
+///        now) The receiving GPU's queue carries it, else the sending one's; host memory that is
+///        read is free at return.
 inline stamp copy(logical_device& to, void* target, logical_device& from, void const* source,
                   std::int64_t bytes, queue_kind kind, step_record const& record) {
   if (bytes == 0) return {};
@@ -215,7 +215,7 @@ inline stamp copy(logical_device& to, void* target, logical_device& from, void c
   return on_side(carrier.how, [&](auto side) { return side.copy(job); });
 }
 /// means: the host is about to touch these bytes     fails: bad_access, when a queue has not
-/// finished with them
+///        finished with them
 inline void check_host_access(void const* p, std::int64_t bytes, bool writes,
                               step_record const& record) {
   if (table.gpu_backing == backing::simulated && bytes > 0)

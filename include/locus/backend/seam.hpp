@@ -41,14 +41,14 @@ struct copy_job {
 };
 
 // A backend has, as static functions:
-//   void* allocate(logical_device&, size_t)         memory in the order of the compute queue; null:
-//   full void release(logical_device&, void*, size_t)    in the same order void
-//   trim(logical_device&)                      waits, and gives back what is only kept stamp
-//   mark(logical_device&, queue_kind)         the point that the queue has reached void
-//   wait(logical_device&, queue_kind, stamp)   the queue's next work comes after that point void
-//   synchronize(stamp)                         the host goes on behind that point stamp
-//   copy(copy_job const&)                     host memory that is read is free again at return void
-//   run(launch_site const&, Work const&)       a kernel, in the order of the compute queue
+//   void* allocate(logical_device&, size_t)        in the order of the compute queue; null: full
+//   void release(logical_device&, void*, size_t)   in the same order
+//   void trim(logical_device&)                     waits, and gives back what is only kept
+//   stamp mark(logical_device&, queue_kind)        the point that the queue has reached
+//   void wait(logical_device&, queue_kind, stamp)  the queue's next work comes after that point
+//   void synchronize(stamp)                        the host goes on behind that point
+//   stamp copy(copy_job const&)                    host memory that is read is free at return
+//   void run(launch_site const&, Work const&)      a kernel, in the order of the compute queue
 template <backing Side>
 struct backend {
   static_assert(always_false<std::integral_constant<backing, Side>>,

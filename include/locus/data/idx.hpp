@@ -73,10 +73,9 @@ class gzip_file {
 
 /// means: the unsigned bytes of an IDX file as a tensor of rank Rank on the host
 /// fails: bad_file: path, expected, found; for a file that is missing, truncated, too long, or of
-/// another
-///        type or rank
+///        another type or rank
 /// after: the IDX format: 0, 0, type (8: unsigned byte), rank, extents big endian, elements in row
-/// order
+///        order
 template <int Rank>
 Tensor<std::uint8_t, Dextents<Rank>, CpuDevice> read_idx(char const* path) {
   detail::gzip_file file(path);

@@ -104,7 +104,8 @@ struct place {
 constexpr place single(device d) { return {device_list(d)}; }
 
 /// means: rows of piece k of n rows over R replicas: TensorFlow's cut, ceil(n / R) until none are
-/// left after: tensorflow/core/kernels/data/experimental/rebatch_dataset_op.cc
+///        left
+/// after: tensorflow/core/kernels/data/experimental/rebatch_dataset_op.cc
 constexpr std::int64_t piece_begin(std::int64_t n, int replicas, int k) {
   std::int64_t const begin = (n + replicas - 1) / replicas * k;
   return begin < n ? begin : n;

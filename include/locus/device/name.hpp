@@ -233,7 +233,7 @@ constexpr text_buffer<N>& operator<<(text_buffer<N>& out, place const& p) {
 }
 
 /// means: p is that one device, in any spelling     fails: a name that is none is an error, not
-/// false
+///        false
 constexpr bool operator==(place const& p, std::string_view name) {
   auto const parsed = parse_device(name);
   if (parsed.error != name_error::none)

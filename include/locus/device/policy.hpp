@@ -60,8 +60,8 @@ struct Mirrored {
   static constexpr place value = detail::list_place<Devices...>().mirrored();
 };
 
-/// means: piece k of the value on the k-th device: rows [k p, min(n, (k+1) p)) of its axis, p =
-/// ceil(n/R) shape: extents are those of the whole value
+/// means: on the k-th device rows [k p, min(n, (k+1) p)) of its axis, p = ceil(n/R)
+/// shape: extents are those of the whole value
 template <int Axis, class... Devices>
 struct Sharded {
   static_assert(Axis >= 0 && Axis < 6,

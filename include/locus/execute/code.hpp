@@ -104,7 +104,7 @@ struct graph_code {
   }
 
   /// means: runs the plan: binds leaves and operations, asks for each root's destination, walks the
-  /// actions find_target(k, extents): the destination of root k, a target
+  ///        actions; find_target(k, extents): the destination of root k, a target
   template <class FindTarget, class... Es>
   static void run(FindTarget&& find_target, Es const&... es) {
     static_assert(require_plan<Graph>());

@@ -55,7 +55,7 @@ inline std::int64_t size_of(local_value const& v, int rank) {
   return n;
 }
 /// means: elements in some order of the axes without gaps: it can be copied as one block, strides
-/// and all
+///        and all
 inline bool is_block(local_value const& v, int rank) {
   bool used[max_rank]{};
   std::int64_t step = 1;

@@ -68,7 +68,7 @@ struct [[nodiscard]] Bound {
 /// means: f(h), where h stands for the value of e, computed once for all its readers in one plan
 /// cost:  one small allocation on the host
 /// fails: when the plan is bound: one lambda was used for two lets of one plan, with different
-/// values
+///        values
 template <tensor_operand X, class F>
 constexpr auto let(X&& e, F&& f) {
   auto operand = as_operand<void>(static_cast<X&&>(e));

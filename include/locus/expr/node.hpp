@@ -67,7 +67,7 @@ struct entries_of<Op, T...> {
 
 /// means: r = op(operands...)     shape: Op::infer     device: the plan's     cost: the plan's
 /// fails: where it is built, when static shapes do not fit; where it is bound, when dynamic ones do
-/// not
+///        not
 template <class Op, class... Operands>
 struct [[nodiscard]] Node {
   using value_type = typename Op::template result<typename Operands::value_type...>;

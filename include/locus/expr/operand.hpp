@@ -41,7 +41,7 @@ template <class E>
 using element_of_t = typename element_of<E>::type;
 
 /// means: a number may take the element type T: it is of the same kind, or a whole number among
-/// floats
+///        floats
 template <class Number, class T>
 inline constexpr bool number_fits_v =
     std::is_same_v<Number, bool> || std::is_same_v<T, bool>

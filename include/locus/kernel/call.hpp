@@ -8,8 +8,7 @@
 namespace locus::kernel {
 
 /// means: element i... of the operand lies at data + (sum of i[d] * stride[d]); of an index
-/// operand,
-///        which has no memory, base + that sum is its value     units: elements
+///        operand, which has no memory, base + that sum is its value     units: elements
 struct access {
   void* data = nullptr;
   std::int64_t base = 0;
@@ -43,8 +42,7 @@ struct space {
 };
 
 /// means: the same space with as few axes as possible: extents of 1 go, neighbours that are one run
-/// for
-///        every operand become one axis; folded and kept axes do not mix
+///        for every operand become one axis; folded and kept axes do not mix
 constexpr void collapse(space& s, access* operands, int count) {
   int to = 0;
   axis_set axes = 0;

@@ -110,7 +110,7 @@ template <>
 struct reducer<reduction::all, bool> : detail::truth<false> {};
 
 /// means: the larger value with its index, of equals the lower index; a NaN is larger than any
-/// number
+///        number
 template <class T>
 struct reducer<reduction::first_max, ranked<T>> {
   using value = ranked<T>;

@@ -17,7 +17,8 @@ struct all_reduce_fn {
 };
 
 /// means: the reduction that the partial value e stands for, on every replica, now and not at its
-/// reader shape: that of e     cost: one all-reduce; others of the same moment share its bucket
+///        reader
+/// shape: that of e     cost: one all-reduce; others of the same moment share its bucket
 /// fails: at compile time, for a value that is equal on all replicas already: TensorFlow returns it
 ///        unchanged, as if there were one replica
 template <tensor_operand X>

@@ -13,7 +13,8 @@ template <class Lhs, class Rhs>
 concept tensor_pair = operand<Lhs> && operand<Rhs> && (tensor_operand<Lhs> || tensor_operand<Rhs>);
 
 // means: r[i] = a[i] symbol b[i]     shape: NumPy broadcasting     cost: one operation per element,
-// fused fails: at compile time, when kinds of element types mix or static shapes do not fit
+//        fused
+// fails: at compile time, when kinds of element types mix or static shapes do not fit
 #define LOCUS_OPERATOR(symbol, functor)                                                \
   template <class Lhs, class Rhs>                                                      \
     requires tensor_pair<Lhs, Rhs>                                                     \
@@ -45,7 +46,7 @@ consteval bool division_is_floating() {
 }  // namespace detail
 
 /// means: r[i] = a[i] / b[i]     fails: at compile time for integers: three divisions are meant by
-/// it
+///        it
 template <class Lhs, class Rhs>
   requires tensor_pair<Lhs, Rhs>
 constexpr auto operator/(Lhs&& a, Rhs&& b) {

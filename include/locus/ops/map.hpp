@@ -68,8 +68,8 @@ consteval bool elements_fit() {
   }
 }
 
-/// means: the node of op over operands, once their shapes are known to fit
-/// (asked in a constant expression: g++ would print a plain call's sentence last)
+/// means: the node of op over operands, once their shapes are known to fit (asked in a constant
+///        expression: g++ would print a plain call's sentence last)
 template <class Named, class Op, class... Es>
 constexpr auto checked_node(Op op, Es... es) {
   if constexpr (shapes_fit<Named, fits(Op::infer(Es::pattern...))>())
@@ -146,7 +146,7 @@ constexpr auto map(F f, Xs&&... xs) {
 }
 
 /// means: f, said to run on both sides: a lambda marked LOCUS_HOST_DEVICE, which says nothing
-/// itself
+///        itself
 template <class F>
 struct HostDevice {
   static constexpr auto kernels = on_both;

@@ -16,8 +16,8 @@ enum class placement : unsigned char { soft, strict };
 inline constexpr auto soft = placement::soft;
 inline constexpr auto strict = placement::strict;
 
-/// means: the operand itself, with a request for all its steps but those with one of their own
-/// (the device is an integer: nvcc 13 misspells class-type arguments of class templates)
+/// means: the operand itself, with a request for all its steps but those with one of their own (the
+///        device is an integer: nvcc 13 misspells class-type arguments of class templates)
 template <int DeviceCode, bool Strict>
 struct on_op {
   static constexpr int steps = 0, edges = 0;

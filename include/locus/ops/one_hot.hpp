@@ -20,7 +20,7 @@ struct one_hot_fn {
 /// means: r[i..., c] = label[i...] == c ? 1 : 0
 /// shape: that of label and one more axis of extent Classes
 /// cost:  fused with its reader; a label outside [0, Classes) gives a row of zeros, as TensorFlow's
-/// does
+///        does
 template <int Classes, class T = float, tensor_operand X>
 constexpr auto one_hot(X&& label) {
   static_assert(Classes > 0, "locus: one_hot needs at least one class; write one_hot<10>(label)");

@@ -44,7 +44,7 @@ struct log_softmax_fn {
 
 /// means: m = max x, e = exp(x - m), s = sum e, r = e / s or (x - m) - log s
 /// after: the shift by the maximum, which keeps exp from overflowing: Higham et al., IMA J. Numer.
-/// Anal. 2021
+///        Anal. 2021
 template <int Axis, bool Log>
 struct softmax_op {
   using named = std::conditional_t<Log, log_softmax_fn, softmax_fn>;

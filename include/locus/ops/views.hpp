@@ -102,7 +102,7 @@ constexpr auto reshape(X&& x, Extents<N...> const& to) {
 }
 // ---- slice ----
 /// means: the part of x inside a range of each axis     shape: Cut axes become dynamic unless known
-/// Static holds begin and end of each axis where they are known at compile time.
+///        Static holds begin and end of each axis where they are known at compile time.
 template <axis_set Cut, std::int64_t... Static>
 struct slice_op {
   LOCUS_BUILTIN("slice")

@@ -102,8 +102,7 @@ struct work {
 };
 
 /// means: elements that kernels read and write, and arithmetic operations: one for each functor
-/// call,
-///        one for each element a fold combines, 2 m n k for a matmul
+///        call, one for each element a fold combines, 2 m n k for a matmul
 constexpr work count_work(plan_view const& p, shape const* extents) {
   work w;
   for (short i = 0; i < p.steps.count; ++i) {
@@ -127,8 +126,7 @@ constexpr work count_work(plan_view const& p, shape const* extents) {
 }
 
 /// means: a destination may share memory with a leaf that is read at other places or by other
-/// kernels,
-///        so that binding must look for it
+///        kernels, so that binding must look for it
 constexpr bool may_alias(plan_view const& p) {
   for (root const& r : p.roots) {
     if (r.destination.is_nowhere()) continue;

@@ -104,7 +104,7 @@ struct plan_arrays {
 namespace detail {
 
 /// means: the five passes; the first, infer, ran where each node was built, so that its error
-/// points there
+///        points there
 template <class Graph>
 constexpr auto make_plan() {
   using Flat = flattened<Graph>;

@@ -62,7 +62,7 @@ inline shape inferred(plan_view const& p, short i, shape const* extents,
 
 /// means: extents[i] of every step, from those of leaves and generators
 /// fails: shape_error naming operation, step and both shapes; also for max, min and argmax of
-/// nothing
+///        nothing
 inline void infer_extents(plan_view const& p, shape* extents, void const* const* objects) {
   for (short i = 0; i < p.steps.count; ++i) {
     shape const r = detail::inferred(p, i, extents, objects);

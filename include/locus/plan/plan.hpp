@@ -103,10 +103,9 @@ consteval auto extents_of_steps() {
 }  // namespace detail
 
 /// means: what the plan of a graph is, as static members: plan_of<E>.copies(), or step.copies() of
-/// an
-///        object made by plan(...)
+///        an object made by plan(...)
 /// fails: bytes are refused as constants while an extent is open: bytes_moved(e) gives them at run
-/// time
+///        time
 template <class Graph>
 struct plan_facts {
   static constexpr auto const& arrays = detail::unchecked_plan<Graph>;
@@ -116,7 +115,7 @@ struct plan_facts {
   /// units: kernels handed to one device's queue
   static consteval int launches() { return int(counts().launches); }
   /// units: values or pieces that cross from one device to another; a broadcast to R devices counts
-  /// R times
+  ///        R times
   static consteval int copies() { return int(counts().copies); }
   /// units: all-reduces; several values in one bucket count once
   static consteval int all_reduces() { return int(counts().all_reduces); }
@@ -131,7 +130,7 @@ struct plan_facts {
   static consteval std::int64_t bytes_written() { return work_of_static().bytes_written; }
   static consteval std::int64_t flops() { return work_of_static().flops; }
   /// units: bytes of results and temporaries on d, in blocks of 256, without operands and
-  /// workspaces
+  ///        workspaces
   static consteval std::int64_t peak_bytes(device d) {
     require_static();
     auto p = arrays;

@@ -14,8 +14,7 @@ namespace locus::runtime {
 
 /// means: free blocks by size class: four classes for each power of two
 /// cost:  a lock and a list operation where a block of the class is free; first touch of fresh
-/// pages
-///        costs ten times what a kept block costs
+///        pages costs ten times what a kept block costs
 class host_pool {
  public:
   static constexpr std::size_t alignment = 256;

@@ -16,7 +16,8 @@ inline void release_block(tensor_block& b) noexcept {
 }
 
 /// means: memory for a value of those extents, elements unspecified (NaN in checked builds, on the
-/// host) fails: out_of_memory; nothing is kept then
+///        host)
+/// fails: out_of_memory; nothing is kept then
 inline block_owner make_storage(place const& where, shape const& extents, element type,
                                 int element_bytes) {
   block_owner owner(tensor_block::make(where));

@@ -75,7 +75,8 @@ class host_buffer {
 /// shape: E; extents that are dyn are given when it is made
 /// device: Where; without it /CPU:0
 /// cost:  making: one allocation on each device; moving: O(1); copying: the elements, on the same
-/// devices fails: out_of_memory, shape_error; bad_access, when it is used after it was moved from
+///        devices
+/// fails: out_of_memory, shape_error; bad_access, when it is used after it was moved from
 /// after: the parameters of std::mdspan, with a place in addition
 template <class T, class E, device_policy Where = CpuDevice>
 class Tensor : public tensor_base {

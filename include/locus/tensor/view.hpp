@@ -9,8 +9,10 @@
 namespace locus {
 
 /// means: elements at data + sum of i[a] * stride[a], on the device of policy Where; it owns
-/// nothing shape: E     cost: none     fails: never; who gives a wrong address or stride gets what
-/// lies there after: std::mdspan
+///        nothing
+/// shape: E     cost: none     fails: never; who gives a wrong address or stride gets what lies
+///        there
+/// after: std::mdspan
 template <class T, class E, single_device Where, bool Dense>
 class View {
  public:

@@ -44,7 +44,7 @@ void run_on_host(void const* body, unsigned blocks, unsigned threads) {
 }
 
 /// means: how the driver, and the recorder, start a body; the symbol is null in a unit of a host
-/// compiler
+///        compiler
 template <class Body>
 runtime::cuda_launch launch_of(Body& body, unsigned blocks, unsigned threads, void* stream) {
   static_assert(sizeof(Body) <= 4096,

@@ -46,7 +46,7 @@ struct fold_shape {
 };
 
 /// means: total of points [begin, end) of the folded axes, for the output whose operands begin at
-/// `at`
+///        `at`
 template <class Work>
 LOCUS_HOST_DEVICE typename Work::reducer::total fold_part(Work const&, fold_shape<Work> const& s,
                                                           std::int64_t const* at,

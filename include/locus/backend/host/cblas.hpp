@@ -26,7 +26,7 @@ struct cblas_table {
 };
 
 /// means: looks for a CBLAS: LOCUS_CBLAS (a path, or "none"), the program itself, then the usual
-/// names
+///        names
 inline cblas_table find_cblas() {
   cblas_table t;
   char const* const wanted = std::getenv("LOCUS_CBLAS");
