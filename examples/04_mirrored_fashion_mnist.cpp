@@ -4,11 +4,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
-#include <string>
 #include <locus/data/batches.hpp>
 #include <locus/data/idx.hpp>
 #include <locus/data/progress.hpp>
 #include <locus/locus.hpp>
+#include <string>
 
 using namespace locus;
 
@@ -21,8 +21,10 @@ void train(std::string folder, int epochs) {
   Tensor<float, Extents<dyn, 784>> x_all(cast<float>(reshape<-1, 784>(images)) / 255.f);
   Tensor<float, Extents<dyn, 784>> x_test(cast<float>(reshape<-1, 784>(test_images)) / 255.f);
   auto sets = data::batches({.batch_size = 64, .seed = 3}, x_all, labels);
-  Tensor<float, Extents<784, 128>, Replicas> w1(to<Replicas>(uniform<float>(Extents<784, 128>{}, 1, -0.08f, 0.08f)));
-  Tensor<float, Extents<128, 10>, Replicas> w2(to<Replicas>(uniform<float>(Extents<128, 10>{}, 2, -0.2f, 0.2f)));
+  Tensor<float, Extents<784, 128>, Replicas> w1(
+      to<Replicas>(uniform<float>(Extents<784, 128>{}, 1, -0.08f, 0.08f)));
+  Tensor<float, Extents<128, 10>, Replicas> w2(
+      to<Replicas>(uniform<float>(Extents<128, 10>{}, 2, -0.2f, 0.2f)));
   float const lr = 0.1f;
   for (int epoch = 0; epoch < epochs; ++epoch) {
     data::progress_bar bar(sets.size());
@@ -32,8 +34,10 @@ void train(std::string folder, int epochs) {
       let(relu(matmul(x, w1)), [&, &x = x, &label = label](auto h) {
         let(matmul(h, w2), [&](auto z) {
           let((softmax(z) - one_hot<10>(label)) / global_batch(x), [&](auto d) {
-            auto step = plan(into(w2, w2 - lr * matmul(transpose(h), d)),
-                             into(w1, w1 - lr * matmul(transpose(x), where(h > 0.f, matmul(d, transpose(w2)), 0.f))));
+            auto step =
+                plan(into(w2, w2 - lr * matmul(transpose(h), d)),
+                     into(w1, w1 - lr * matmul(transpose(x),
+                                               where(h > 0.f, matmul(d, transpose(w2)), 0.f))));
             run(step);
           });
         });
@@ -41,9 +45,11 @@ void train(std::string folder, int epochs) {
       bar.show(++done);
     }
     sets.next_epoch();
-    auto wrong = mean(cast<float>(argmax<1>(matmul(relu(matmul(x_test, w1)), w2)) != cast<std::int64_t>(test_labels)));
+    auto wrong = mean(cast<float>(argmax<1>(matmul(relu(matmul(x_test, w1)), w2)) !=
+                                  cast<std::int64_t>(test_labels)));
     (void)loss;
-    std::printf("epoch %d %.2f s accuracy %.4f\n", epoch + 1, bar.seconds(), 1 - double(fetch(wrong)));
+    std::printf("epoch %d %.2f s accuracy %.4f\n", epoch + 1, bar.seconds(),
+                1 - double(fetch(wrong)));
   }
 }
 int main(int argc, char** argv) {

@@ -26,6 +26,7 @@ struct map_work {
   kernel::space over;
   kernel::access operands[operand_count];
 
+  explicit map_work(Stage stage) : f(stage) {}
   void on_host() const { host::map(f, over, operands, Ins{}, Outs{}); }
   template <class Visit>
   void for_each_pointer(Visit&& visit) {
@@ -49,6 +50,7 @@ struct reduce_work {
   kernel::space over;
   kernel::access operands[operand_count];
 
+  reduce_work(Stage stage, Rest after, double n) : f(stage), rest(after), count(n) {}
   void on_host() const {
     host::reduce<Reducer>(f, rest, count, over, operands, Ins{}, Rows{}, Outs{});
   }
@@ -77,6 +79,7 @@ struct rows_work<Elementwise, type_list<Folds...>, Last, Ins, Rows, Outs, HasCud
   kernel::space over;
   kernel::access operands[operand_count];
 
+  rows_work(pack<Folds...> all, Last end) : folds(all), last(end) {}
   void on_host() const {
     host::rows<Elementwise>(folds, last, over, operands, Ins{}, Rows{}, Outs{},
                             std::index_sequence_for<Folds...>{});

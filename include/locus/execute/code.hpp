@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The code of a graph: its constant program, and the arrays of one run on the stack.
 #pragma once
-#include <locus/execute/region.hpp>  // region_code
-#include <locus/execute/runner.hpp>  // runner
-#include <locus/plan/plan.hpp>       // plan_facts, require_plan
+#include <locus/execute/at_once.hpp>  // at_once
+#include <locus/execute/region.hpp>   // region_code
+#include <locus/execute/runner.hpp>   // runner
+#include <locus/plan/plan.hpp>        // plan_facts, require_plan
 
 namespace locus {
 inline namespace LOCUS_MODE {
@@ -65,7 +66,7 @@ struct graph_code {
   static constexpr tables all = make_tables();
   static constexpr tally planned = count_plan(arrays.view(), all.extents, is_static);
 
-  static program make_program() {
+  static constexpr program make_program() {
     program p;
     p.plan = arrays.view();
     p.slots = {const_cast<slot*>(all.slots), values};
@@ -77,6 +78,8 @@ struct graph_code {
     p.planned = planned;
     return p;
   }
+
+  static constexpr program code = make_program();
 
   /// the expressions of the lets, found in the roots
   template <class... Lets, class... Es>
@@ -106,28 +109,40 @@ struct graph_code {
   /// means: runs the plan: binds leaves and operations, asks for each root's destination, walks the
   ///        actions; find_target(k, extents): the destination of root k, a target
   template <class FindTarget, class... Es>
-  static void run(FindTarget&& find_target, Es const&... es) {
+  static void run(FindTarget const& find_target, Es const&... es) {
     static_assert(require_plan<Graph>());
-    static program const p = make_program();
+    run(std::index_sequence_for<Es...>{}, find_target, es...);
+  }
+
+ private:
+  /// no other device could have a part in what runs on a CPU
+  static bool host_alone() {
+    backing const gpus = runtime::devices().gpu_backing;
+    return gpus == backing::host || (gpus == backing::cuda && !checked_build);
+  }
+  template <std::size_t... K, class FindTarget, class... Es>
+  static void run(std::index_sequence<K...>, FindTarget const& find_target, Es const&... es) {
     static bool said = false;
     local_value values_of[values * replicas];
+    shape extents[is_static ? 1 : steps];
+    void const* objects[steps];
+    binder b{values_of, is_static ? nullptr : extents, objects, replicas};
+    bind_all(b, lets{}, es...);
+    if constexpr (!is_static) infer_extents(code.plan, extents, objects);
+    shape const* const known = is_static ? code.extents : extents;
+    target const targets[] = {find_target(int(K), known[code.plan.roots[K].from])...};
+    if constexpr (at_once<Graph>::possible)
+      if (runtime::placement_log == log_frequency::off && host_alone() &&
+          at_once<Graph>::run(code, values_of, known, objects, targets[0]))
+        return;
     local_layout layouts[values * replicas];
     stamp ready[values * replicas];
-    shape extents[steps];
     slot slots[is_static ? 1 : values];
-    void const* objects[steps];
-    binder b{values_of, extents, objects, replicas};
-    bind_all(b, lets{}, es...);
-    if constexpr (!is_static) infer_extents(p.plan, extents, objects);
-    shape const* const known = is_static ? p.extents : extents;
-    target targets[sizeof...(Es)];
-    for (int k = 0; k < int(sizeof...(Es)); ++k)
-      targets[k] = find_target(k, known[p.plan.roots[k].from]);
     run_arrays const run_in{values_of, layouts, ready, known, slots, objects};
     bool const log = runtime::placement_log == log_frequency::every ||
                      (runtime::placement_log == log_frequency::once && !said);
     said = said || log;
-    detail::runner(p, run_in, targets, log).run();
+    detail::runner(code, run_in, targets, log).run();
   }
 };
 

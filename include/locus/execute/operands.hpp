@@ -136,8 +136,8 @@ class operand_placer {
   kernel::access input(region_input const& in, int rank, std::int64_t const* extents,
                        place const& where) const {
     kernel::access a;
+    a.data = nullptr, a.base = 0;
     shape const& whole = f_.extents[in.from];
-    int const element_bytes = f_.of->plan.steps[in.from].element_bytes;
     std::int64_t index_strides[max_rank];
     std::int64_t const *own = whole.extent, *strides = index_strides;
     if (in.is_index)
@@ -147,20 +147,22 @@ class operand_placer {
       a.data = v.data, own = v.extents, strides = v.strides;
     }
     int const shift = rank - whole.rank;
-    for (int d = 0; d < whole.rank; ++d) {
-      bool const stretched = own[d] == 1 && extents[shift + d] != 1;
-      a.stride[shift + d] = stretched ? 0 : strides[d];
-      // a whole operand beside pieces: this replica reads its piece
-      bool const cut = where.is_sharded() && where.axis == shift + d && !in.where.is_sharded() &&
-                       whole.extent[d] != 1;
-      if (!cut) continue;
-      std::int64_t const begin = piece_begin(whole.extent[d], where.count(), replica_) * strides[d];
-      if (in.is_index)
-        a.base += begin;
-      else if (a.data)
-        a.data = static_cast<char*>(a.data) + begin * element_bytes;
-    }
+    for (int d = 0; d < shift; ++d) a.stride[d] = 0;
+    for (int d = shift; d < rank; ++d)
+      a.stride[d] = own[d - shift] == 1 && extents[d] != 1 ? 0 : strides[d - shift];
+    if (where.is_sharded() && !in.where.is_sharded() && where.axis >= shift)
+      take_piece(a, in, where, whole.extent[where.axis - shift], strides[where.axis - shift]);
     return a;
+  }
+  /// a whole operand beside pieces: this replica reads its piece
+  void take_piece(kernel::access& a, region_input const& in, place const& where, std::int64_t n,
+                  std::int64_t stride) const {
+    if (n == 1) return;
+    std::int64_t const begin = piece_begin(n, where.count(), replica_) * stride;
+    if (in.is_index)
+      a.base += begin;
+    else if (a.data)
+      a.data = static_cast<char*>(a.data) + begin * f_.of->plan.steps[in.from].element_bytes;
   }
   /// an operand of the rows that a fold leaves, in terms of the axes of the element space
   kernel::access spread(kernel::access const& row) const {
@@ -175,7 +177,7 @@ class operand_placer {
   kernel::access output(short step) const {
     local_value const& v = f_.value(step, replica_);
     kernel::access a;
-    a.data = v.data;
+    a.data = v.data, a.base = 0;
     for (int d = 0; d < f_.extents[step].rank; ++d) a.stride[d] = v.strides[d];
     return a;
   }
@@ -183,8 +185,10 @@ class operand_placer {
   kernel::access number_in_fold() const {
     shape const& whole = f_.extents[g_.space_step];
     kernel::access a;
+    a.data = nullptr, a.base = 0;
     std::int64_t step_size = 1;
     for (int d = whole.rank; d-- > 0;) {
+      a.stride[d] = 0;
       if (!has_axis(g_.axes, d)) continue;
       a.stride[d] = step_size;
       if (g_.space_place.is_sharded() && g_.space_place.axis == d)

@@ -21,6 +21,11 @@ struct launch {
   launch_site site{};
 };
 
+namespace runtime {
+/// What this thread's plans did since it started: testing::count reads the difference.
+inline thread_local constinit tally executed{};
+}  // namespace runtime
+
 /// means: what the run-time loop walks; one constant for each graph
 struct program {
   plan_view plan{};
@@ -42,9 +47,9 @@ struct local_layout {
 struct target {
   place where{};
   shape extents{};
-  local_value locals[max_devices]{};
-  bool no_alias = false;  // the user's promise
-  bool fresh = false;     // nothing else can refer to it
+  local_value locals[max_devices];  // where.count() of them
+  bool no_alias = false;            // the user's promise
+  bool fresh = false;               // nothing else can refer to it
 };
 
 /// The arrays of one run, on the caller's stack.

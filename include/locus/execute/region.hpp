@@ -112,18 +112,21 @@ struct region_code {
   static auto apply_of(F functor, Args... args) {
     return kernel::apply<T, F, Args...>{functor, make_pack(args...)};
   }
-  template <class... Slots, class... Tops>
-  static auto stage_from(pack<Slots...> slots, type_list<Slots...>, Tops... tops) {
+  template <class Pack, class... Slots, class... Tops>
+  static auto stage_from(Pack slots, type_list<Slots...>, Tops... tops) {
     return kernel::stage<type_list<Slots...>, type_list<Tops...>>{slots, make_pack(tops...)};
   }
   /// the stage whose results are the trees `tops`; its slots are those of the stage that ends in
   /// Top
   template <int Top, class... Trees>
   static auto with_slots(frame const& f, Trees... tops) {
-    return [&]<std::size_t... S>(std::index_sequence<S...>) {
-      return stage_from(make_pack(tree<Top, stage_of<Top>.slots[S]>(f)...),
-                        type_list<decltype(tree<Top, stage_of<Top>.slots[S]>(f))...>{}, tops...);
-    }(std::make_index_sequence<std::size_t(stage_of<Top>.slot_count)>{});
+    return with_slots<Top>(std::make_index_sequence<std::size_t(stage_of<Top>.slot_count)>{}, f,
+                           tops...);
+  }
+  template <int Top, std::size_t... S, class... Trees>
+  static auto with_slots(std::index_sequence<S...>, frame const& f, Trees... tops) {
+    return stage_from(make_pack(tree<Top, stage_of<Top>.slots[S]>(f)...),
+                      type_list<decltype(tree<Top, stage_of<Top>.slots[S]>(f))...>{}, tops...);
   }
 
   // ---- operands ----
@@ -163,7 +166,7 @@ struct region_code {
     auto stage = with_slots<Root>(*what.of, tree<Root, facts.outputs[M]>(*what.of)...);
     map_work<decltype(stage), kinds<level::element>, type_list<type_of<facts.outputs[M]>...>,
              facts.all_on_gpu>
-        work{stage, {}, {}};
+        work(stage);
     place_and_send(what, work);
   }
 
@@ -223,7 +226,7 @@ struct region_code {
     auto rest = end_stage(f);
     reduce_work<reducer_of<0>, decltype(stage), decltype(rest), fold_inputs, kinds<level::row>,
                 type_list<type_of<Root>>, facts.all_on_gpu>
-        work{stage, rest, mean_count<0>(f), {}, {}};
+        work(stage, rest, mean_count<0>(f));
     place_and_send(what, work);
   }
   template <int Fold>
@@ -244,7 +247,7 @@ struct region_code {
       rows_work<facts.elementwise_end, type_list<decltype(row_fold_of<int(F)>(f, 0))...>,
                 decltype(last), kinds<level::element>, kinds<level::row>, type_list<type_of<Root>>,
                 facts.all_on_gpu>
-          work{make_pack(row_fold_of<int(F)>(f, what.replica)...), last, {}, {}};
+          work(make_pack(row_fold_of<int(F)>(f, what.replica)...), last);
       place_and_send(what, work);
     }(std::make_index_sequence<std::size_t(facts.fold_count)>{});
   }

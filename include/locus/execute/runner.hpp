@@ -7,11 +7,6 @@
 
 namespace locus {
 
-namespace runtime {
-/// What this thread's plans did since it started: testing::count reads the difference.
-inline thread_local constinit tally executed{};
-}  // namespace runtime
-
 namespace detail {
 
 class runner : results {

@@ -64,8 +64,8 @@ class transport : protected placing {
   };
   static void copy_strided(launch_site const& site, local_value const& to, local_value const& from,
                            int rank, int element_bytes) {
-    copy_work w{element_bytes, {}, {}, {}};
-    w.over.rank = rank;
+    copy_work w;
+    w.bytes = element_bytes, w.over.rank = rank;
     w.to.data = to.data, w.from.data = from.data;
     for (int a = 0; a < rank; ++a)
       w.over.extent[a] = from.extents[a], w.to.stride[a] = to.strides[a],

@@ -36,19 +36,23 @@ struct entry {
 };
 
 /// means: what one replica holds of a value; extents and strides in elements, one for each axis
+/// (without initialisers: an array of these costs nothing until it is used)
 struct local_value {
-  void* data = nullptr;
-  std::int64_t const* extents = nullptr;
-  std::int64_t const* strides = nullptr;
+  void* data;
+  std::int64_t const* extents;
+  std::int64_t const* strides;
 };
 
 /// means: what binding fills for each step: where leaves lie, whole extents, operation objects
 struct binder {
   local_value* values = nullptr;   // [step * replicas + replica]
-  shape* extents = nullptr;        // [step]: leaves and generators; of a slice: see slice_op
+  shape* extents = nullptr;        // [step]; null where the graph's extents are all static
   void const** objects = nullptr;  // [step]: the operation, for those that have state
   int replicas = 1;
   short at = 0;  // the next step
+  void set_extents(shape const& s) const {
+    if (extents) extents[at] = s;
+  }
 };
 
 }  // namespace locus

@@ -88,7 +88,7 @@ struct Leaf {
     tensor_block const* const block = source.find();
     if (!block)
       detail::refuse_dead_leaf(row_of(element_of_v<T>).name, pattern, Policy::value, b.at);
-    b.extents[b.at] = block->extents;
+    b.set_extents(block->extents);
     for (int r = 0; r < Policy::value.count(); ++r)
       b.values[b.at * b.replicas + r] = block->local(r);
     ++b.at;
@@ -119,7 +119,7 @@ struct ViewLeaf {
     return b.add(s, nullptr, 0);
   }
   void bind(binder& b) const {
-    b.extents[b.at] = extents;
+    b.set_extents(extents);
     b.values[b.at * b.replicas] = {const_cast<std::remove_const_t<T>*>(data), extents.extent,
                                    strides};
     ++b.at;
@@ -163,7 +163,10 @@ struct Index {
     s.element_bytes = sizeof(std::int64_t), s.extents = pattern;
     return b.add(s, nullptr, 0);
   }
-  void bind(binder& b) const { b.extents[b.at++] = extents.as_shape(); }
+  void bind(binder& b) const {
+    b.set_extents(extents.as_shape());
+    ++b.at;
+  }
 };
 
 }  // namespace locus

@@ -10,9 +10,9 @@ namespace locus::kernel {
 /// means: element i... of the operand lies at data + (sum of i[d] * stride[d]); of an index
 ///        operand, which has no memory, base + that sum is its value     units: elements
 struct access {
-  void* data = nullptr;
-  std::int64_t base = 0;
-  std::int64_t stride[max_rank]{};
+  void* data;
+  std::int64_t base;
+  std::int64_t stride[max_rank];  // one for each axis of the space
 };
 
 /// The kind of an input: elements of type T in memory, or the operand's own offset.
@@ -28,7 +28,7 @@ struct own_offset {
 struct space {
   int rank = 0;
   axis_set axes = 0;
-  std::int64_t extent[max_rank]{};
+  std::int64_t extent[max_rank];
   constexpr std::int64_t size() const {
     std::int64_t n = 1;
     for (int d = 0; d < rank; ++d) n *= extent[d];

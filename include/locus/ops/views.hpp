@@ -79,7 +79,7 @@ struct reshape_op {
   template <class T>
   using result = T;
   static constexpr shape infer(shape a) { return reshaped(a, E::pattern); }
-  void bind(binder& b) const { b.extents[b.at] = to; }
+  void bind(binder& b) const { b.set_extents(to); }
 };
 
 /// means: r = x's elements in row order under extents N...; one -1 stands for what is left

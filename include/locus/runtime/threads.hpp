@@ -30,26 +30,45 @@ inline int default_threads() {
   return n;
 }
 
-/// What a parallel loop hands to a thread: body(context, task) for tasks until none are left.
+/// What a parallel loop hands to its threads: body(context, task). Thread k of a team takes the k-th
+/// part of the tasks, so that the same loop finds its data in the same cache again, and then what the
+/// others have left of theirs.
 struct parallel_job {
+  static constexpr int max_team = 256;
+  struct alignas(64) counter {
+    int value;
+  };
   void (*body)(void const*, int) = nullptr;
   void const* context = nullptr;
   int tasks = 0;
-  int next = 0;  // the next task; taken with an atomic increment
   int busy = 0;  // workers that have not finished
+  bool failed = false;
   step_record const* record = nullptr;
   std::exception_ptr failure;
   mutex failure_lock;
+  counter taken[max_team];  // of each part; the first `team` are set
 
-  void work() noexcept {
+  void start(int team) {
+    for (int k = 0; k < team; ++k) taken[k].value = 0;
+  }
+  void work(int me, int team) noexcept {
     running_scope scope(record);
-    for (int i; (i = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED)) < tasks;) try {
-        body(context, i);
-      } catch (...) {
-        lock_guard hold(failure_lock);
-        if (!failure) failure = std::current_exception();
-        __atomic_store_n(&next, tasks, __ATOMIC_RELAXED);
+    auto begin = [&](int part) { return static_cast<int>(std::int64_t(tasks) * part / team); };
+    for (int k = 0; k < team; ++k) {
+      int const part = (me + k) % team, end = begin(part + 1);
+      for (int i;
+           (i = begin(part) + __atomic_fetch_add(&taken[part].value, 1, __ATOMIC_RELAXED)) < end;) {
+        if (__atomic_load_n(&failed, __ATOMIC_RELAXED)) return;
+        run(i);
       }
+    }
+  }
+
+ private:
+  void run(int task) noexcept try { body(context, task); } catch (...) {
+    lock_guard hold(failure_lock);
+    if (!failure) failure = std::current_exception();
+    __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
   }
 };
 
@@ -68,10 +87,10 @@ class thread_pool {
     {
       lock_guard hold(lock_);
       job.busy = workers_ < threads - 1 ? workers_ : threads - 1;
-      job_ = &job, ++generation_, wanted_ = job.busy;
+      job_ = &job, ++generation_, wanted_ = job.busy, team_ = job.busy + 1;
       pthread_cond_broadcast(&wake_);
     }
-    job.work();
+    job.work(0, team_);
     lock_.lock();
     while (job.busy > 0) pthread_cond_wait(&done_, lock_.native());
     job_ = nullptr;
@@ -101,10 +120,11 @@ class thread_pool {
         if (wanted_ == 0) seen = generation_;
         pthread_cond_wait(&wake_, lock_.native());
       }
-      seen = generation_, --wanted_;
+      seen = generation_;
+      int const me = wanted_--;
       parallel_job* const job = job_;
       lock_.unlock();
-      job->work();
+      job->work(me, team_);
       lock_.lock();
       if (--job->busy == 0) pthread_cond_signal(&done_);
     }
@@ -112,7 +132,7 @@ class thread_pool {
   mutex user_, lock_;
   pthread_cond_t wake_ = PTHREAD_COND_INITIALIZER, done_ = PTHREAD_COND_INITIALIZER;
   parallel_job* job_ = nullptr;
-  int workers_ = 0, wanted_ = 0;
+  int workers_ = 0, wanted_ = 0, team_ = 1;
   unsigned generation_ = 0;
 };
 
@@ -137,21 +157,24 @@ inline int thread_count() {
 template <class Body>
 void parallel_for(int tasks, int threads, Body const& body) {
   if (threads > tasks) threads = tasks;
+  if (threads > runtime::parallel_job::max_team) threads = runtime::parallel_job::max_team;
+  if (threads <= 1) {
+    for (int i = 0; i < tasks; ++i) body(i);
+    return;
+  }
   runtime::parallel_job job;
+  job.start(threads);
   job.body = [](void const* context, int i) { (*static_cast<Body const*>(context))(i); };
   job.context = &body, job.tasks = tasks, job.record = runtime::running;
-  bool done = false;
-  if (threads > 1) {
 #if LOCUS_OPENMP
-    if (!omp_in_parallel()) {
+  bool const done = !omp_in_parallel();
+  if (done) {
 #pragma omp parallel num_threads(threads)
-      job.work();
-      done = true;
-    }
-#else
-    done = runtime::thread_pool::instance().run(job, threads);
-#endif
+    job.work(omp_get_thread_num(), omp_get_num_threads());
   }
+#else
+  bool const done = runtime::thread_pool::instance().run(job, threads);
+#endif
   if (!done) {
     for (int i = 0; i < tasks; ++i) body(i);
     return;

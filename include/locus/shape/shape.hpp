@@ -59,8 +59,7 @@ using axis_set = unsigned char;
 constexpr bool has_axis(axis_set axes, int a) { return (axes >> a & 1) != 0; }
 constexpr axis_set all_axes(int rank) { return static_cast<axis_set>((1u << rank) - 1); }
 
-// ---- the rules; a dynamic extent meets anything and is looked at again when the plan is bound
-// ----
+// ---- the rules; a dynamic extent meets anything and is looked at again when a plan is bound ----
 
 /// after: NumPy broadcasting: right aligned, an extent of 1 stretches
 constexpr shape broadcast(shape const& a, shape const& b) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a piece of a program did: launches, copies, collectives.
 #pragma once
-#include <locus/execute/runner.hpp>  // executed
+#include <locus/execute/program.hpp>  // executed
 
 namespace locus::testing {
 

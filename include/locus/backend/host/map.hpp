@@ -5,6 +5,7 @@
 #include <locus/kernel/call.hpp>        // space, access, collapse
 #include <locus/runtime/threads.hpp>    // parallel_for
 
+LOCUS_LOOPS_BEGIN
 namespace locus::host {
 inline namespace LOCUS_MODE {
 
@@ -95,19 +96,12 @@ void map(Stage const& f, kernel::space s, kernel::access const* operands, type_l
   kernel::collapse(s, a, all);
   if (s.size() == 0) return;
   int const last = s.rank - 1;
-  std::int64_t const n = s.extent[last], rows = s.size() / n;
+  std::int64_t const n = s.extent[last];
+  std::int64_t rows = 1;
+  for (int d = 0; d < last; ++d) rows *= s.extent[d];
   constexpr std::int64_t bytes = (sizeof(typename Ins::type) + ... + (sizeof(Outs) + ... + 0));
-  int const threads = threads_for(s.size() * bytes);
-  int const cuts = rows >= 4 * threads ? 1 : threads;  // parts of one row
-  std::int64_t const part = ((n + cuts - 1) / cuts + 1023) / 1024 * 1024;
-  int const row_tasks = cuts > 1 ? 1 : threads;
-  std::int64_t const rows_each = (rows + row_tasks - 1) / row_tasks;
-  auto body = [&](int task) {
-    std::int64_t const first = cuts > 1 ? task * part : 0;
-    std::int64_t const length = cuts > 1 ? (n - first < part ? n - first : part) : n;
-    std::int64_t const begin = cuts > 1 ? 0 : task * rows_each;
-    std::int64_t const end = cuts > 1 ? rows : begin + rows_each < rows ? begin + rows_each : rows;
-    if (length <= 0) return;
+  // rows [begin, end), and of each the elements [first, first + length)
+  auto run = [&](std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t length) {
     Stage const mine = f;
     pack<> const no_folds{};
     for (std::int64_t r = begin; r < end; ++r) {
@@ -123,11 +117,22 @@ void map(Stage const& f, kernel::space s, kernel::access const* operands, type_l
       loop::run_line(mine, no_folds, in, out, length);
     }
   };
-  if (threads == 1)
-    body(0);
-  else
-    parallel_for(threads, threads, body);
+  int const threads = threads_for(rows * n * bytes);
+  if (threads == 1) return run(0, rows, 0, n);
+  if (rows >= 4 * threads) {
+    std::int64_t const each = (rows + threads - 1) / threads;
+    return parallel_for(threads, threads, [&](int task) {
+      std::int64_t const begin = task * each;
+      run(begin, begin + each < rows ? begin + each : rows, 0, n);
+    });
+  }
+  std::int64_t const part = ((n + threads - 1) / threads + 1023) / 1024 * 1024;
+  parallel_for(threads, threads, [&](int task) {
+    std::int64_t const first = task * part;
+    if (first < n) run(0, rows, first, n - first < part ? n - first : part);
+  });
 }
 
 }  // namespace LOCUS_MODE
 }  // namespace locus::host
+LOCUS_LOOPS_END

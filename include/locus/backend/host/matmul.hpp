@@ -11,6 +11,7 @@
 #include <locus/ops/functors.hpp>         // add_fn, multiply_fn
 #include <locus/runtime/host_memory.hpp>  // host_memory
 
+LOCUS_LOOPS_BEGIN
 namespace locus::host {
 inline namespace LOCUS_MODE {
 
@@ -129,3 +130,4 @@ void matmul(kernel::matrix c, kernel::matrix a, kernel::matrix b) {
 
 }  // namespace LOCUS_MODE
 }  // namespace locus::host
+LOCUS_LOOPS_END

@@ -10,6 +10,7 @@
 #include <locus/runtime/host_memory.hpp>  // host_memory
 #include <locus/runtime/threads.hpp>      // parallel_for
 
+LOCUS_LOOPS_BEGIN
 namespace locus::host {
 inline namespace LOCUS_MODE {
 
@@ -128,7 +129,7 @@ struct folding<Reducer, Stage, Rest, type_list<Elements...>, type_list<Rows...>,
     std::int64_t const lines = folded, length = nest.inner_folded ? folded * n : folded;
     std::int64_t parts = 1;
     if (runs < 64 && length * (nest.inner_folded ? 1 : columns) > (1 << 17)) {
-      parts = 64 / runs + 1;
+      parts = (64 + runs - 1) / runs;
       std::int64_t const most =
           nest.inner_folded && lines == 1 ? n / 16384 : lines / (nest.inner_folded ? 1 : 64);
       if (parts > most) parts = most < 1 ? 1 : most;
@@ -281,3 +282,4 @@ void reduce(Stage const& f, Rest const& rest, double count, kernel::space const&
 
 }  // namespace LOCUS_MODE
 }  // namespace locus::host
+LOCUS_LOOPS_END

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plan of one kernel on one CPU: nothing to obtain, to move or to wait for, so it runs at once.
+#pragma once
+#include <locus/execute/region.hpp>  // region_code
+#include <locus/execute/values.hpp>  // view_value, range_of, same_layout
+#include <locus/plan/infer.hpp>      // require_elements
+
+namespace locus {
+inline namespace LOCUS_MODE {
+namespace lowering {
+
+using namespace locus::detail;
+
+/// means: what the run-time loop would do for such a plan, without the loop
+template <class Graph>
+struct at_once {
+  static constexpr auto const& arrays = unchecked_plan<Graph>;
+  static constexpr plan_view p = arrays.view();
+  static constexpr int steps = flattened<Graph>::steps;
+
+  /// one launch, whose only result is the destination's
+  static constexpr bool find_whether() {
+    if (p.actions.count != 1 || p.actions[0].kind != action_kind::launch || p.roots.count != 1 ||
+        p.transfers.count != 0)
+      return false;
+    root const& r = p.roots[0];
+    step const& ends = p.steps[p.actions[0].what];
+    bool const kernel = ends.kind == step_kind::map || ends.kind == step_kind::reduce;
+    for (step const& s : p.steps)
+      if (s.fell_back) return false;
+    return kernel && r.by < 0 && r.from == p.actions[0].what && ends.where.is_single() &&
+           ends.where.at(0).is_cpu() && (r.destination.is_nowhere() || r.destination == ends.where);
+  }
+  static constexpr bool possible = find_whether();
+  static constexpr int ends = possible ? p.actions[0].what : 0;
+  static constexpr bool may_alias = locus::may_alias(p);
+
+  static constexpr bool find_extremum() {
+    for (step const& s : p.steps)
+      if (s.kind == step_kind::reduce && s.combines != reduction::sum) return true;
+    return false;
+  }
+  static constexpr bool has_extremum = find_extremum();
+
+  /// the kernel reads leaf i only at the index it writes
+  static constexpr bool reads_same_index(short leaf) {
+    for (short i = 0; i < p.steps.count; ++i)
+      for (edge const& e : p.operands(p.steps[i])) {
+        if (memory_of(p, e.from) != leaf) continue;
+        if (e.from != leaf || p.levels[ends] != level::element || p.levels[i] != level::element)
+          return false;
+      }
+    for (level at : p.levels)
+      if (at == level::fold) return false;
+    return true;
+  }
+  /// what is read lies apart from the destination, or is read where it is written
+  static bool lies_apart(local_value const* values, shape const* extents, target const& to) {
+    int const rank = to.extents.rank;
+    byte_range const written = range_of(to.locals[0], rank, p.steps[ends].element_bytes);
+    for (short i = 0; i < p.steps.count; ++i) {
+      if (p.steps[i].kind != step_kind::leaf) continue;
+      byte_range const read = range_of(values[i], extents[i].rank, p.steps[i].element_bytes);
+      if (!read.overlaps(written)) continue;
+      bool const in_place = reads_same_index(i) && extents[i].rank == rank &&
+                            same_layout(values[i], to.locals[0], rank);
+      if (!in_place) return false;
+    }
+    return true;
+  }
+
+  /// means: the kernel, if the run-time loop would add nothing     false: it would; nothing was done
+  static bool run(program const& code, local_value* values, shape const* extents,
+                  void const* const* objects, target const& to) {
+    if (!(to.extents == extents[ends])) return false;
+    if constexpr (has_extremum) require_elements(p, extents);
+    if constexpr (may_alias)
+      if (!to.fresh && !to.no_alias && !lies_apart(values, extents, to)) return false;
+    local_layout layouts[steps];
+    for (short i = 0; i < p.steps.count; ++i)
+      if (p.steps[i].is_view() && p.steps[i].region < 0)
+        values[i] = view_value(p, i, 0, values[p.operands(p.steps[i])[0].from], extents, objects,
+                               layouts[i]);
+    values[ends] = to.locals[0];
+    frame const f{&code, values, extents, objects};
+    logical_device& d = runtime::find_device(p.steps[ends].where.at(0));
+    region_code<Graph, ends>::run({&f, short(ends), 0, {&d, {}, nullptr, 0}});
+    ++runtime::executed.launches;
+    return true;
+  }
+};
+
+}  // namespace lowering
+}  // namespace LOCUS_MODE
+}  // namespace locus
