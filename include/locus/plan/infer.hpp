@@ -12,7 +12,7 @@ namespace detail {
 
 /// means: the extents of step i from those of its operands; no_shape where they do not fit
 inline shape inferred(plan_view const& p, short i, shape const* extents,
-                      void const* const* objects) {
+                      void const** objects) {
   step const& s = p.steps[i];
   auto of = [&](int k) -> shape const& { return extents[p.operands(s)[k].from]; };
   switch (s.kind) {
@@ -63,7 +63,7 @@ inline shape inferred(plan_view const& p, short i, shape const* extents,
 /// means: extents[i] of every step, from those of leaves and generators
 /// fails: shape_error naming operation, step and both shapes; also for max, min and argmax of
 ///        nothing
-inline void infer_extents(plan_view const& p, shape* extents, void const* const* objects) {
+inline void infer_extents(plan_view const& p, shape* extents, void const** objects) {
   for (short i = 0; i < p.steps.count; ++i) {
     shape const r = detail::inferred(p, i, extents, objects);
     if (!fits(r)) detail::refuse_shapes(p, i, extents);
