@@ -24,6 +24,15 @@ struct wrapping<T> {
 };
 template <class T>
 using wrapping_t = typename wrapping<T>::type;
+template <class T>
+LOCUS_HOST_DEVICE constexpr T wrapped_negative(T a) {
+  return static_cast<T>(wrapping_t<T>(0) - static_cast<wrapping_t<T>>(a));
+}
+/// the divisor for which the quotient of the lowest integer does not fit
+template <class T>
+LOCUS_HOST_DEVICE constexpr bool is_minus_one(T a) {
+  return a < T(0) && a == static_cast<T>(-1);
+}
 }  // namespace detail
 
 struct identity_fn {
@@ -71,8 +80,7 @@ struct floor_div_fn {
       return LOCUS_MATH(floor)(x / y);
     else {
       if (y == T(0)) return T(0);
-      if (y == static_cast<T>(-1))
-        return static_cast<T>(detail::wrapping_t<T>(0) - static_cast<detail::wrapping_t<T>>(x));
+      if (detail::is_minus_one(y)) return detail::wrapped_negative(x);
       T const q = static_cast<T>(x / y);
       return q * y != x && ((x < T(0)) != (y < T(0))) ? static_cast<T>(q - 1) : q;
     }
@@ -92,8 +100,7 @@ struct trunc_div_fn {
       return LOCUS_MATH(trunc)(x / y);
     else {
       if (y == T(0)) return T(0);
-      if (y == static_cast<T>(-1))
-        return static_cast<T>(detail::wrapping_t<T>(0) - static_cast<detail::wrapping_t<T>>(x));
+      if (detail::is_minus_one(y)) return detail::wrapped_negative(x);
       return static_cast<T>(x / y);
     }
   }
@@ -117,7 +124,7 @@ struct negate_fn {
   template <class Lhs>
   LOCUS_HOST_DEVICE constexpr Lhs operator()(Lhs a) const {
     if constexpr (is_integer_v<Lhs>)
-      return static_cast<Lhs>(detail::wrapping_t<Lhs>(0) - static_cast<detail::wrapping_t<Lhs>>(a));
+      return detail::wrapped_negative(a);
     else
       return -a;
   }
