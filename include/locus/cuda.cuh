@@ -6,7 +6,7 @@
 #if defined(__CUDACC__)
 #if defined(LOCUS_CUDA_KERNELS) && LOCUS_CUDA_KERNELS == 0
 #error \
-    "locus: include <locus/cuda.cuh> before any other header of locus in a unit that nvcc compiles"
+    "locus: <locus/cuda.cuh> comes too late in this unit; include it before any other header of locus"
 #endif
 #undef LOCUS_CUDA_KERNELS
 #define LOCUS_CUDA_KERNELS 1

@@ -12,7 +12,8 @@ namespace detail {
 template <class Replicas>
 struct sharded_rows {
   static_assert(always_false<Replicas>,
-                "locus: batches are distributed over Mirrored<...> or over one device");
+                "locus: batches are distributed over replicas or over one device; write "
+                "distribute<Mirrored<...>>(batches)");
 };
 template <class... Devices>
 struct sharded_rows<Mirrored<Devices...>> {
@@ -32,7 +33,8 @@ using rows_over = typename detail::sharded_rows<Replicas>::type;
 template <tensor_operand X>
 double global_batch(X const& x) {
   static_assert(expression_of_t<X const&>::pattern.rank > 0,
-                "locus: a batch has at least one axis, its rows");
+                "locus: a batch has at least one axis, its rows; give each tensor of a batch rank 1 "
+                "or more");
   return static_cast<double>(x.extent(0));
 }
 

@@ -97,7 +97,7 @@ consteval auto policy_of_place(std::index_sequence<Idx...>) {
   else if constexpr (p.is_sharded())
     return std::type_identity<Sharded<int(p.axis), device_at<Has, Idx>...>>{};
   else
-    static_assert(always_false<Has>, "locus: name the policy of the new distribution here");
+    static_assert(always_false<Has>, "locus: a distribution has no policy; name it here");
 }
 
 }  // namespace detail

@@ -110,8 +110,8 @@ struct graph_code {
   ///        actions; find_target(k, extents): the destination of root k, a target
   template <class FindTarget, class... Es>
   static void run(FindTarget const& find_target, Es const&... es) {
-    static_assert(require_plan<Graph>());
-    run(std::index_sequence_for<Es...>{}, find_target, es...);
+    if constexpr (detail::require_plan<Graph>())
+      run(std::index_sequence_for<Es...>{}, find_target, es...);
   }
 
  private:

@@ -96,7 +96,7 @@ struct Leaf {
 };
 
 /// means: elements that somebody else owns, at strides of their own
-template <class T, class E, device_policy Policy, bool Dense>
+template <class T, class E, single_device Policy, bool Dense>
 struct ViewLeaf {
   using value_type = T;
   using policy = Policy;
@@ -104,8 +104,6 @@ struct ViewLeaf {
   using entries = type_list<entry<ViewLeaf, T>>;
   static constexpr shape pattern = E::pattern;
   static constexpr int steps = 1, edges = 0;
-  static_assert(Policy::value.is_single(),
-                "locus: a view lies on one device; write view<CpuDevice>(...)");
   T* data;
   shape extents;
   std::int64_t strides[max_rank];

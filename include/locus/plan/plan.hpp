@@ -50,11 +50,11 @@ consteval bool require_plan() {
   static_assert(found.error != plan_error::too_many_steps,
                 "locus: an expression has more than 128 steps; evaluate a part of it with eval(e)");
   static_assert(found.error != plan_error::device_lists_differ,
-                "locus: operands are distributed over different device lists; bring one to the "
-                "other with to<...>(x)");
+                "locus: operands are distributed over different device lists; gather one first with "
+                "to<Device>(x)");
   static_assert(found.error != plan_error::cuts_do_not_meet,
-                "locus: operands are cut along axes that do not meet; bring one to the other with "
-                "to<...>(x)");
+                "locus: operands are cut along axes that do not meet; gather one first with "
+                "to<Mirrored<...>>(x)");
   static_assert(
       found.error != plan_error::matmul_cuts,
       "locus: matmul of these cuts would gather an operand; say so with to<Mirrored<...>>(x)");

@@ -277,7 +277,7 @@ class Tensor : public tensor_base {
         "locus: an element of a tensor on a GPU, or of replicas, is not host memory; write "
         "fetch(t) and read that");
     static_assert(int(sizeof...(Idx)) == E::rank(),
-                  "locus: an element needs one index for each axis");
+                  "locus: an element needs one index for each axis; write t(i, j) of rank 2");
     std::int64_t const at[] = {static_cast<std::int64_t>(i)..., 0};
     tensor_block const& b = live();
     std::int64_t offset = 0;

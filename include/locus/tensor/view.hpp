@@ -65,6 +65,12 @@ auto view(T* data, Extents<N...> const& extents, Layout const& layout = {}) {
   return View<T, Extents<N...>, Where, std::is_same_v<Layout, layout_right>>(data, extents, layout);
 }
 
+template <replicas Where, class... X>
+auto view(X const&...) {
+  static_assert(always_false<Where>,
+                "locus: a view lies on one device; write view<CpuDevice>(data, extents)");
+}
+
 namespace detail {
 template <class Extents, std::size_t... Idx>
 auto extents_of_mdspan(Extents const& e, std::index_sequence<Idx...>) {
