@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions over all axes and over chosen ones against plain loops: sizes 0, 1, odd, larger than a
+// block and larger than a part, ties and NaN, and operands with gaps.
+#define LOCUS_CUDA_KERNELS 1
+#include <on_backends.hpp>
+#include <oracle.hpp>
+
+using namespace locus;
+using oracle::array, oracle::each_index;
+
+namespace {
+
+constexpr shape shapes[] = {
+    {3, {1, 1, 1}},     {3, {3, 1, 5}},     {3, {65, 7, 3}},
+    {3, {5, 129, 64}},  {3, {7, 63, 200}},  {3, {40001, 3, 2}},
+    {3, {2, 40001, 3}}, {3, {2, 3, 40001}}, {3, {1, 1, 270001}},
+};
+constexpr shape empty_shapes[] = {{3, {0, 3, 2}}, {3, {3, 0, 2}}, {3, {2, 3, 0}}, {3, {0, 0, 0}}};
+
+template <int... Axes>
+constexpr axis_set axes =
+    sizeof...(Axes) == 0 ? all_axes(3) : axis_set((0u | ... | (1u << ((Axes + 3) % 3))));
+
+/// r[kept axes] = visit(accumulator, element) over the others, in row order
+template <class R, class T, class F>
+array<R> fold(array<T> const& a, axis_set over, bool keep, R start, F&& visit) {
+  shape const s = reduced(a.extents, over, keep);
+  array<R> r(s);
+  for (std::int64_t i = 0; i < r.size(); ++i) r[i] = start;
+  each_index(a.extents, [&](std::int64_t const* i, std::int64_t k) {
+    std::int64_t at = 0;
+    for (int d = 0; d < a.extents.rank; ++d)
+      if (!has_axis(over, d)) at = at * a.extents.extent[d] + i[d];
+    visit(r[at], a[k]);
+  });
+  return r;
+}
+template <class T>
+array<long double> total(array<T> const& a, axis_set over, bool keep = false) {
+  return fold<long double>(a, over, keep, 0,
+                           [](long double& t, T v) { t += static_cast<long double>(v); });
+}
+template <class T>
+array<long double> total_size(array<T> const& a, axis_set over, bool keep = false) {
+  return fold<long double>(
+      a, over, keep, 0, [](long double& t, T v) { t += std::fabs(static_cast<long double>(v)); });
+}
+double count_of(shape const& s, axis_set over) {
+  double n = 1;
+  for (int d = 0; d < s.rank; ++d) n *= has_axis(over, d) ? static_cast<double>(s.extent[d]) : 1;
+  return n;
+}
+
+/// every element within `relative` of the sum of the absolute values that it adds
+template <class Tensor>
+bool adds_up(Tensor const& is, array<long double> const& want, array<long double> const& sizes,
+             double relative) {
+  if (!(is.extents().as_shape() == want.extents)) return false;
+  for (std::int64_t i = 0; i < want.size(); ++i)
+    if (!(std::fabs(static_cast<long double>(is.data()[i]) - want[i]) <= relative * sizes[i]))
+      return false;
+  return true;
+}
+
+template <int... Axes>
+constexpr int left = sizeof...(Axes) == 0 ? 0 : 3 - int(sizeof...(Axes));
+
+template <int... Axes>
+void check_sum(array<float> const& a) {
+  constexpr axis_set over = axes<Axes...>;
+  auto const x = oracle::tensor<3>(a);
+  Tensor<float, Dextents<left<Axes...>>> const t(on<GpuDevice<0>>(sum<Axes...>(x)));
+  CHECK(adds_up(t, total(a, over), total_size(a, over), 3e-7));
+}
+template <int... Axes>
+void check_extremum(array<float> const& a) {
+  constexpr axis_set over = axes<Axes...>;
+  auto const x = oracle::tensor<3>(a);
+  Tensor<float, Dextents<left<Axes...>>> const t(on<GpuDevice<0>>(max<Axes...>(x)));
+  auto larger = [](float& m, float v) { m = m != m || v != v ? NAN : v > m ? v : m; };
+  CHECK(oracle::difference(t, fold<float>(a, over, false, -INFINITY, larger)) == "");
+}
+template <int... Axis>
+void check_argmax(array<float> const& a) {
+  struct best {
+    float value;
+    std::int64_t index, seen;
+  };
+  auto const r = fold<best>(a, axes<Axis...>, false, best{0, -1, 0}, [](best& b, float v) {
+    bool const better = b.index < 0 || (b.value == b.value && (v != v || v > b.value));
+    if (better) b.value = v, b.index = b.seen;
+    ++b.seen;
+  });
+  auto const x = oracle::tensor<3>(a);
+  Tensor<std::int64_t, Dextents<left<Axis...>>> const t(on<GpuDevice<0>>(argmax<Axis...>(x)));
+  CHECK(oracle::difference(
+            t, oracle::map<std::int64_t>(r.extents, [](best b) { return b.index; }, r)) == "");
+}
+
+/// every reduction that T has, over the middle axis and over everything
+template <class T>
+void check_type() {
+  oracle::random r(5);
+  using limits = std::numeric_limits<T>;
+  bool const real = is_floating_v<T>;
+  for (shape const& s : {shapes[2], shapes[6], shapes[0]}) {
+    auto const a = oracle::random_array<T>(r, s, real ? -1 : static_cast<double>(limits::min()) / 3,
+                                           real ? 1 : static_cast<double>(limits::max()) / 3);
+    auto const x = oracle::tensor<3>(a);
+    Tensor<sum_t<T>, Dextents<2>> const some(on<GpuDevice<0>>(sum<1>(x)));
+    Tensor<sum_t<T>, Dextents<0>> const one(on<GpuDevice<0>>(sum(x)));
+    if constexpr (is_floating_v<T>) {
+      CHECK(adds_up(some, total(a, 2), total_size(a, 2), sizeof(T) == 4 ? 3e-7 : 1e-15));
+      CHECK(adds_up(one, total(a, 7), total_size(a, 7), sizeof(T) == 4 ? 1e-7 : 1e-15));
+    } else {
+      auto add = [](std::uint64_t& t, T v) { t += static_cast<std::uint64_t>(v); };
+      CHECK(oracle::difference(some, fold<std::uint64_t>(a, 2, false, 0, add)) == "");
+      CHECK(oracle::difference(one, fold<std::uint64_t>(a, 7, false, 0, add)) == "");
+    }
+    if constexpr (!std::is_same_v<T, bool>) {
+      Tensor<T, Dextents<2>> const largest(on<GpuDevice<0>>(max<1>(x)));
+      Tensor<T, Dextents<0>> const smallest(on<GpuDevice<0>>(min(x)));
+      CHECK(oracle::difference(largest, fold<T>(a, 2, false, limits::lowest(),
+                                                [](T& m, T v) { m = v > m ? v : m; })) == "");
+      CHECK(oracle::difference(smallest, fold<T>(a, 7, false, limits::max(),
+                                                 [](T& m, T v) { m = v < m ? v : m; })) == "");
+      Tensor<std::int64_t, Dextents<0>> const where(on<GpuDevice<0>>(argmax(x)));
+      std::int64_t first = 0;
+      for (std::int64_t i = 0; i < a.size(); ++i)
+        if (a[i] > a[first]) first = i;
+      CHECK(*where.data() == first);
+    } else {
+      Tensor<bool, Dextents<2>> const some_true(on<GpuDevice<0>>(any<1>(x)));
+      Tensor<bool, Dextents<2>> const all_true(on<GpuDevice<0>>(all<1>(x)));
+      CHECK(oracle::difference(some_true, fold<bool>(a, 2, false, false,
+                                                     [](bool& t, bool v) { t = t || v; })) == "");
+      CHECK(oracle::difference(all_true, fold<bool>(a, 2, false, true,
+                                                    [](bool& t, bool v) { t = t && v; })) == "");
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("sums over any axes are accurate at every size, and 0 of nothing") {
+  oracle::random r(1);
+  on_few_backends([&] {
+    for (shape const& s : shapes) {
+      auto const a = oracle::random_array<float>(r, s, -1, 2);
+      check_sum<>(a), check_sum<0>(a), check_sum<1>(a), check_sum<2>(a);
+      check_sum<0, 1>(a), check_sum<0, -1>(a), check_sum<2, 1>(a);
+    }
+    for (shape const& s : empty_shapes) {
+      array<float> const a(s);
+      check_sum<>(a), check_sum<0>(a), check_sum<1>(a), check_sum<2>(a), check_sum<0, 1>(a);
+    }
+  });
+}
+TEST_CASE("max takes NaN from anywhere, argmax finds the first NaN or the first of equals") {
+  oracle::random r(2);
+  on_few_backends([&] {
+    for (shape const& s : shapes) {
+      array<float> a(s);
+      for (std::int64_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(r.number(-3, 3));
+      check_extremum<>(a), check_extremum<0>(a), check_extremum<1>(a), check_extremum<2>(a);
+      check_argmax<>(a), check_argmax<0>(a), check_argmax<1>(a), check_argmax<2>(a);
+      for (int k = 0; k < 3; ++k) a[r.number(0, a.size() - 1)] = NAN;
+      check_extremum<>(a), check_extremum<0>(a), check_extremum<1>(a), check_extremum<2>(a);
+      check_argmax<>(a), check_argmax<0>(a), check_argmax<1>(a), check_argmax<2>(a);
+    }
+    array<float> a({3, {2, 3, 3000}});  // nothing but -infinity is still something
+    for (std::int64_t i = 0; i < a.size(); ++i) a[i] = -INFINITY;
+    check_extremum<2>(a), check_argmax<2>(a), check_argmax<>(a);
+  });
+}
+TEST_CASE("an extremum of nothing is an error that names the operation") {
+  on_few_backends([] {
+    Tensor<float, Dextents<3>> const x(3, 0, 2);
+    using Left = Tensor<float, Dextents<2>>;
+    CHECK_THROWS_WITH_AS(Left(on<GpuDevice<0>>(max<1>(x))),
+                         "locus: 'max' (step 1) over no elements: its operand has extents [3,0,2]; "
+                         "skip empty tensors",
+                         shape_error);
+    CHECK_THROWS_AS((Tensor<std::int64_t, Dextents<0>>(on<GpuDevice<0>>(argmax(x)))), shape_error);
+    CHECK_NOTHROW(Left(on<GpuDevice<0>>(max<0>(x))));  // no result, no error
+  });
+}
+TEST_CASE("every element type has its sums, extrema and arguments") {
+  on_few_backends(check_type<float>);
+  on_few_backends(check_type<double>);
+  on_few_backends(check_type<std::int32_t>);
+  on_few_backends(check_type<std::int64_t>);
+  on_few_backends(check_type<std::uint8_t>);
+  on_few_backends(check_type<bool>);
+}
+TEST_CASE("a mean divides by what was added, of nothing it is NaN; keep_dims keeps the axes") {
+  oracle::random r(3);
+  on_backends([&] {
+    for (shape const& s : {shapes[1], shapes[4], shapes[7], empty_shapes[1]}) {
+      auto const a = oracle::random_array<double>(r, s, -1, 2);
+      auto const x = oracle::tensor<3>(a);
+      Tensor<double, Dextents<3>> const kept(on<GpuDevice<0>>(mean<-1, 1>(x, keep_dims)));
+      Tensor<double, Dextents<0>> const one(on<GpuDevice<0>>(mean(x)));
+      Tensor<double, Dextents<3>> const centred(on<GpuDevice<0>>(x - mean<1>(x, keep_dims)));
+      auto divided = [&](axis_set over, bool keep) {
+        auto const t = total(a, over, keep);
+        double const n = count_of(s, over);
+        return oracle::map<long double>(t.extents, [n](long double v) { return v / n; }, t);
+      };
+      CHECK(oracle::difference(kept, divided(6, true), 1e-12, 1e-15) == "");
+      CHECK(oracle::difference(one, divided(7, false), 1e-12, 1e-15) == "");
+      auto const middle = divided(2, true);
+      CHECK(oracle::difference(centred,
+                               oracle::map<long double>(
+                                   s, [](double v, long double m) { return v - m; }, a, middle),
+                               1e-12, 1e-14) == "");
+    }
+  });
+}
+TEST_CASE("a reduction reads what element-wise operations, broadcasts and views give it") {
+  oracle::random r(4);
+  on_backends([&] {
+    for (shape const& s : {shapes[2], shapes[3], shapes[6]}) {
+      auto const a = oracle::random_array<float>(r, s, -1, 1);
+      auto const row = oracle::random_array<float>(r, {1, {s.extent[2]}}, -1, 1);
+      auto const x = oracle::tensor<3>(a);
+      auto const y = oracle::tensor<1>(row);
+      Tensor<float, Dextents<2>> const scaled(
+          on<GpuDevice<0>>(2.f * sum<0>(square(x) * y) + sum<0>(x)));
+      Tensor<float, Dextents<2>> const turned(on<GpuDevice<0>>(sum<1>(transpose<1, 2, 0>(x))));
+      Tensor<float, Dextents<0>> const inner(on<GpuDevice<0>>(sum(slice(x, {1, -1}, {0, -2}))));
+      auto const weighted =
+          oracle::map<float>(s, [](float v, float w) { return v * v * w * 2 + v; }, a, row);
+      auto const sizes = oracle::map<float>(
+          s, [](float v, float w) { return std::fabs(v * v * w * 2) + std::fabs(v); }, a, row);
+      CHECK(adds_up(scaled, total(weighted, 1), total_size(sizes, 1), 1e-6));
+      auto const t = total(a, 4);  // turned[j, i] = sum over k of x[i, j, k]
+      auto const want =
+          oracle::make<long double>({2, {s.extent[1], s.extent[0]}}, [&](std::int64_t const* i) {
+            return t[i[1] * s.extent[1] + i[0]];
+          });
+      CHECK(oracle::difference(turned, want, 1e-6, 1e-6 * std::sqrt(double(s.extent[2]))) == "");
+      long double sum_inside = 0;
+      each_index(s, [&](std::int64_t const* i, std::int64_t k) {
+        if (i[0] >= 1 && i[0] < s.extent[0] - 1 && i[1] < s.extent[1] - 2)
+          sum_inside += static_cast<long double>(a[k]);
+      });
+      CHECK(oracle::agree(*inner.data(), sum_inside, 1e-6, 1e-3));
+    }
+  });
+}
