@@ -19,12 +19,11 @@ struct region_input {
 
 /// means: the operands of one region in the order in which its kernel takes them
 struct region_facts {
-  static constexpr int max_inputs = 24;
-  region_input inputs[max_inputs]{};
+  region_input inputs[max_region_values]{};
   int input_count = 0;
-  short folds[max_inputs]{};  // its reductions, in order
+  short folds[max_region_values]{};  // its reductions, in order
   int fold_count = 0;
-  short outputs[max_inputs]{};  // the steps whose values it stores, in order
+  short outputs[max_region_values]{};  // the steps whose values it stores, in order
   int output_count = 0;
   short root = -1;
   bool elementwise_end = true;  // it ends in one value per element, not per row of a fold

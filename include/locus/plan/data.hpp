@@ -38,6 +38,8 @@ enum class plan_error : unsigned char {
 };
 
 inline constexpr int max_steps = 128;
+/// The most values that one kernel reads, and folds, and writes.
+inline constexpr int max_region_values = 24;
 
 /// What a plan is asked for: one value, and where it shall be (nowhere: where the plan puts it).
 struct root {

@@ -77,6 +77,28 @@ struct fuser {
     return n + behind;
   }
 
+  /// a kernel takes all that regions a and b would read, fold and write, with step i at that level
+  constexpr bool has_room(short a, short b, short i = -1, level of_i = level::element) const {
+    auto joined = [&](short k) {
+      return k == i || (p.steps[k].region >= 0 && (p.steps[k].region == a || p.steps[k].region == b));
+    };
+    bool counted[2][max_steps]{};
+    int inputs = 0, folds = 0, outputs = 0;
+    for (short k = 0; k < p.steps.count; ++k) {
+      if (!joined(k)) continue;
+      folds += p.steps[k].kind == step_kind::reduce;
+      outputs += p.steps[k].stored;
+      bool const row = (k == i ? of_i : p.levels[k]) == level::row;
+      for (edge const& e : p.operands(p.steps[k])) {
+        bool const inside = joined(e.from) && e.by < 0;
+        if (inside || counted[row][e.from] || p.steps[e.from].kind == step_kind::scalar) continue;
+        counted[row][e.from] = true, ++inputs;
+      }
+    }
+    return inputs <= max_region_values && folds <= max_region_values &&
+           outputs <= max_region_values;
+  }
+
   constexpr bool map_joins(short i, short at, level reader_level) {
     step const& me = p.steps[i];
     region const& g = regions[at];
@@ -139,7 +161,8 @@ struct fuser {
   constexpr bool can_share(short a, short b) const {
     return !regions[a].has_fold && !regions[b].has_fold && p.steps[a].kind == step_kind::map &&
            p.steps[b].kind == step_kind::map && same(p.steps[a].extents, p.steps[b].extents) &&
-           p.steps[a].where == p.steps[b].where && !leads_to(a, b) && !leads_to(b, a);
+           p.steps[a].where == p.steps[b].where && !leads_to(a, b) && !leads_to(b, a) &&
+           has_room(a, b);
   }
   /// makes the regions that read i one region, if i's value is of their shape and they do not wait
   /// for one another
@@ -160,7 +183,7 @@ struct fuser {
           if (other.region == at || other.region == here) other.region = last;
         at = last;
       }
-    return at >= 0 && p.steps[at].where == p.steps[i].where;
+    return at >= 0 && p.steps[at].where == p.steps[i].where && has_room(at, at, i);
   }
 
   /// a transpose or a slice has gaps; a reshape of what has gaps must copy
@@ -194,8 +217,8 @@ struct fuser {
       }
       short at = -1;
       level reader_level = level::element;
-      bool const together =
-          !is_root[i] && find_readers(i, at, reader_level) && p.steps[at].where == me.where;
+      bool const together = !is_root[i] && find_readers(i, at, reader_level) &&
+                            p.steps[at].where == me.where && has_room(at, at, i, reader_level);
       bool const joined =
           together && (me.kind == step_kind::map ? map_joins(i, at, reader_level)
                                                  : reduce_joins(i, at, reader_level));
