@@ -47,8 +47,9 @@ void run_on_host(void const* body, unsigned blocks, unsigned threads) {
 ///        compiler
 template <class Body>
 runtime::cuda_launch launch_of(Body& body, unsigned blocks, unsigned threads, void* stream) {
-  static_assert(sizeof(Body) <= 4096,
-                "locus: a kernel has more than 4 KiB of parameters; evaluate a part with eval(e)");
+  static_assert(sizeof(Body) <= 32764,  // what CUDA 13 grants on every GPU that it knows
+                "locus: a kernel has more than 32,764 bytes of parameters; evaluate a part with "
+                "eval(e)");
   runtime::cuda_launch what;
 #if LOCUS_DEVICE_CODE
   what.symbol = reinterpret_cast<void const*>(&kernel<Body>);
