@@ -168,8 +168,8 @@ constexpr void require_no_copies(Assignment<E, To> const&) {
       "locus: this assignment copies between devices; print plan(...).explain() to see where");
 }
 template <class Policy, class... Assignments>
-constexpr void require_no_copies(Plan<Policy, Assignments...> const& step) {
-  static_assert(step.copies() == 0,
+constexpr void require_no_copies(Plan<Policy, Assignments...> const&) {
+  static_assert(Plan<Policy, Assignments...>::copies() == 0,
                 "locus: this plan copies between devices; print its explain() to see where");
 }
 template <tensor_operand X>
