@@ -82,15 +82,26 @@ struct flattened<graph<Policy, Roots...>> {
 template <int Steps, int Edges, int Roots>
 struct plan_arrays {
   static constexpr int max_transfers = Edges + Roots;
-  step steps[Steps]{};
-  edge edges[Edges + 1]{};
-  transfer transfers[max_transfers]{};
-  root roots[Roots]{};
-  action actions[Steps + max_transfers]{};
-  level levels[Steps]{};
-  slot slots[Steps + max_transfers]{};
+  step steps[Steps];
+  edge edges[Edges + 1];
+  transfer transfers[max_transfers];
+  root roots[Roots];
+  action actions[Steps + max_transfers];
+  level levels[Steps];
+  slot slots[Steps + max_transfers];
   int transfer_count = 0, action_count = 0;
   verdict found{};
+
+  /// each element by itself: g++ 12 shares one initialiser among arrays, and then writes to it
+  constexpr plan_arrays() {
+    for (step& s : steps) s = step{};
+    for (edge& e : edges) e = edge{};
+    for (transfer& t : transfers) t = transfer{};
+    for (root& r : roots) r = root{};
+    for (action& a : actions) a = action{};
+    for (level& l : levels) l = level{};
+    for (slot& s : slots) s = slot{};
+  }
 
   constexpr plan_view view() {
     return {{steps, Steps}, {edges, Edges},          {transfers, transfer_count},
