@@ -356,13 +356,15 @@ class recorder {
     return 0;
   }
   int launch(runtime::cuda_launch const& w) {
-    if (w.blocks == 0 || w.threads == 0 || w.threads > 1024 || w.body_bytes > 4096) return 9;
+    if (w.blocks == 0 || w.threads == 0 || w.threads > 1024 ||
+        w.body_bytes > runtime::cuda_launch::max_body_bytes)
+      return 9;
     task& t = add(w.stream);
     t.launch = w;
     t.bytes.assign(static_cast<char*>(w.body), static_cast<char*>(w.body) + w.body_bytes);
     t.run = [](recorder& r, task& me) {
       opened const open(r, me.card, -1);
-      alignas(64) static thread_local char body[4096];
+      alignas(64) static thread_local char body[runtime::cuda_launch::max_body_bytes];
       std::memcpy(body, me.bytes.data(), me.bytes.size());
       me.launch.on_host(body, me.launch.blocks, me.launch.threads);
     };

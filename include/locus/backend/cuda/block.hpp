@@ -47,7 +47,7 @@ void run_on_host(void const* body, unsigned blocks, unsigned threads) {
 ///        compiler
 template <class Body>
 runtime::cuda_launch launch_of(Body& body, unsigned blocks, unsigned threads, void* stream) {
-  static_assert(sizeof(Body) <= 32764,  // what CUDA 13 grants on every GPU that it knows
+  static_assert(sizeof(Body) <= runtime::cuda_launch::max_body_bytes,
                 "locus: a kernel has more than 32,764 bytes of parameters; evaluate a part with "
                 "eval(e)");
   runtime::cuda_launch what;
