@@ -108,19 +108,44 @@ constexpr work count_work(plan_view const& p, shape const* extents) {
   for (short i = 0; i < p.steps.count; ++i) {
     step const& s = p.steps[i];
     if (s.region < 0) continue;
-    for (int k = 0; k < s.arity; ++k) {
-      edge const& e = p.operands(s)[k];
+    int busy = detail::repeats(s.where);  // replicas that do the same work
+    for (edge const& e : p.operands(s)) {
       step const& o = p.steps[e.from];
-      bool const read = o.kind != step_kind::scalar && o.kind != step_kind::index &&
-                        (o.region != s.region || e.from == i);
-      if (read && !(o.region == s.region && !o.stored))
-        w.bytes_read += extents[e.from].size() * o.element_bytes;
+      if (o.kind == step_kind::scalar || o.kind == step_kind::index) continue;
+      int const times = detail::repeats(p, s, e, extents[e.from]);
+      if (s.kind != step_kind::map && times < busy) busy = times;  // pieces share it
+      if (o.region != s.region && !detail::read_before(p, s, e))
+        w.bytes_read += times * extents[e.from].size() * o.element_bytes;
+namespace detail {
+/// how many replicas do the same, each for itself
+constexpr int repeats(place const& at) {
+  return at.is_mirrored() || at.is_partial() ? at.count() : 1;
+}
+/// of one operand: beside pieces a replica reads its part of a whole operand, if it has that axis
+constexpr int repeats(plan_view const& p, step const& reader, edge const& e, shape const& from) {
+  place const at = e.by >= 0 ? p.transfers[e.by].arrives : p.steps[e.from].where;
+  int const axis = from.rank - reader.extents.rank + reader.where.axis;
+  bool const part = reader.kind == step_kind::map && reader.where.is_sharded() && axis >= 0 &&
+                    from.extent[axis] != 1;
+  return part ? 1 : repeats(at);
+}
+/// the kernel of reader has this operand already: an edge before it brings the same
+constexpr bool read_before(plan_view const& p, step const& reader, edge const& e) {
+  for (step const& s : p.steps)
+    for (edge const& other : p.operands(s)) {
+      if (&other == &e) return false;
+      if (s.region == reader.region && other.from == e.from && other.by == e.by) return true;
     }
-    if (s.stored) w.bytes_written += extents[i].size() * s.element_bytes;
-    if (s.kind == step_kind::map) w.flops += extents[i].size();
-    if (s.kind == step_kind::reduce) w.flops += extents[p.operands(s)[0].from].size();
+  return false;
+}
+}  // namespace detail
+
+    }
+    if (s.stored) w.bytes_written += detail::repeats(s.where) * extents[i].size() * s.element_bytes;
+    if (s.kind == step_kind::map) w.flops += busy * extents[i].size();
+    if (s.kind == step_kind::reduce) w.flops += busy * extents[p.operands(s)[0].from].size();
     if (s.kind == step_kind::matmul)
-      w.flops += 2 * extents[i].size() * extents[p.operands(s)[0].from].extent[1];
+      w.flops += busy * 2 * extents[i].size() * extents[p.operands(s)[0].from].extent[1];
   }
   return w;
 }
