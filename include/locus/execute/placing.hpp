@@ -5,6 +5,7 @@
 #include <locus/core/array.hpp>       // dynamic_array
 #include <locus/execute/program.hpp>  // program, run_arrays, target
 #include <locus/execute/values.hpp>   // dense_value, view_value
+#include <locus/plan/distribute.hpp>  // check_cut
 #include <locus/plan/infer.hpp>       // require_elements
 #include <locus/plan/memory.hpp>      // lay_out, arena_bytes
 
@@ -63,6 +64,8 @@ class placing {
   // ---- before the first step ----
   void check_extents() const {
     require_elements(plan_, extents_);
+    for (short i = 0; i < plan_.steps.count && !p_.extents && p_.replicas > 1; ++i)
+      if (check_cut(plan_, i, extents_) != plan_error::none) refuse_cut(i);
     for (int k = 0; k < plan_.roots.count; ++k)
       if (!(extents_[plan_.roots[k].from] == targets_[k].extents)) refuse_extents(k);
   }
@@ -106,6 +109,15 @@ class placing {
   }
 
  private:
+  [[noreturn, gnu::cold]] void refuse_cut(short i) const {
+    step const& s = plan_.steps[i];
+    message text;
+    text << "locus: '" << s.name << "' (step " << int(i) << ") mixes pieces that lie on different "
+         << "devices: extents";
+    for (edge const& e : plan_.operands(s)) text << " " << extents_[e.from];
+    throw shape_error(text << " become " << extents_[i] << " on " << s.where
+                           << "; bring the operands to one place with to<...>(x)");
+  }
   [[noreturn, gnu::cold]] void refuse_extents(int k) const {
     message text;
     throw shape_error(text << "locus: a value with extents " << extents_[plan_.roots[k].from]

@@ -37,6 +37,7 @@ enum class reason : unsigned char {
   followed_data,  // follow_data: where its operands lie
   cheapest,       // min_copies: the cheapest place
   with_replicas,  // a distributed operand decides
+  with_readers,   // a function of numbers alone: where its readers are
   view,           // a view lies where its operand lies
 };
 
@@ -51,6 +52,7 @@ struct step {
   bool on_cpu = true, on_gpu = true;     // kernels for the operands' element types
   bool heavy = false;
   bool builtin = true;            // a functor of locus, not of the user
+  bool generated = false;         // from scalars and indices alone: it is placed with its readers
   bool strict = false;            // requested with strict
   bool fell_back = false;         // asked for or preferred a GPU, has no kernel there
   signed char order[max_rank]{};  // of a transpose

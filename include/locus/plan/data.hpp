@@ -28,6 +28,7 @@ enum class plan_error : unsigned char {
   device_lists_differ,       // operands over different device lists
   cuts_do_not_meet,          // pieces along different axes
   matmul_cuts,               // a combination of pieces without a row in the table
+  stretched_cut,             // an operand of extent 1 is cut where it would stretch
   view_across_cut,           // a reshape or a slice that would mix pieces
   request_on_distributed,    // on<Device> around replicas
   all_reduce_without_terms,  // a value that is equal everywhere, or in pieces, is summed over
@@ -83,6 +84,24 @@ struct verdict {
   plan_error error = plan_error::none;
   short culprit = -1;  // step
 };
+
+/// means: where step i's readers want it; nowhere if they do not agree. Replicas of one list agree.
+constexpr place wanted_by_readers(plan_view const& p, short i) {
+  place at{};
+  bool any = false, agree = true;
+  auto ask = [&](place const& here) {
+    bool const same_list =
+        here.is_distributed() && at.is_distributed() && here.devices == at.devices;
+    if (any && !(here == at)) agree = agree && same_list, at = at.mirrored();
+    if (!any) at = here, any = true;
+  };
+  for (short k = static_cast<short>(i + 1); k < p.steps.count; ++k)
+    for (edge const& e : p.operands(p.steps[k]))
+      if (e.from == i) ask(e.arrives.is_nowhere() ? p.steps[k].where : e.arrives);
+  for (root const& r : p.roots)
+    if (r.from == i) ask(r.destination);
+  return agree ? at : place{};
+}
 
 /// means: the step in whose memory a view of a view looks
 constexpr short memory_of(plan_view const& p, short i) {

@@ -171,14 +171,18 @@ struct distributor {
       cut = here;
     }
     me.where = cut < 0 ? devices.mirrored() : devices.sharded(me.extents.rank - 1 - cut);
-    for (int k = 0; k < me.arity;
-         ++k) {  // single operands: scattered if they have the axis, else broadcast
+    bring_singles(me.where);
+    return plan_error::none;
+  }
+  /// single operands of an element-wise step: scattered if they have the axis, else broadcast
+  constexpr void bring_singles(place const& where) {
+    int const cut = where.is_sharded() ? me.extents.rank - 1 - where.axis : -1;  // from the right
+    for (int k = 0; k < me.arity; ++k) {
       if (!lies(k).is_single() || is_neutral(k)) continue;
       shape const& s = p.steps[p.operands(me)[k].from].extents;
       bool const has_cut = cut >= 0 && cut < s.rank && s.from_right(cut) != 1;
-      p.operands(me)[k].arrives = has_cut ? devices.sharded(s.rank - 1 - cut) : devices.mirrored();
+      p.operands(me)[k].arrives = has_cut ? where.sharded(s.rank - 1 - cut) : where.mirrored();
     }
-    return plan_error::none;
   }
 
   constexpr plan_error matmul() {
@@ -213,11 +217,11 @@ struct distributor {
     return plan_error::cuts_do_not_meet;
   }
 
+  /// looks at what each device has: also at terms, whatever combines them
   constexpr plan_error view() {
-    place const at = complete(0);
+    place const at = lies(0);
     me.where = at;
     if (!at.is_sharded()) return plan_error::none;
-    shape const& from = p.steps[p.operands(me)[0].from].extents;
     int axis = at.axis;
     if (me.kind == step_kind::transpose) {
       axis = 0;
@@ -226,10 +230,8 @@ struct distributor {
       axis += me.axis <= at.axis;
     } else if (me.kind == step_kind::slice) {
       if (has_axis(me.axes, axis)) return plan_error::view_across_cut;
-    } else {
-      for (int a = 0; a <= axis; ++a)  // the axes up to the cut stay as they are
-        if (a >= me.extents.rank || from.extent[a] != me.extents.extent[a])
-          return plan_error::view_across_cut;
+    } else if (axis >= me.extents.rank) {
+      return plan_error::view_across_cut;
     }
     me.where = devices.sharded(axis);
     return plan_error::none;
@@ -245,9 +247,11 @@ struct distributor {
     if (plan_error const e = find_devices(); e != plan_error::none) return e;
     if (devices.is_nowhere()) return plan_error::none;  // single: pass 3 decides
     if (!me.request.is_none()) return plan_error::request_on_distributed;
+    if (!has_kernels()) return plan_error::none;  // the CPU: pass 3 says so, pass 4 brings operands
     me.why = reason::with_replicas;
     if (me.name == "all_reduce" && !lies(0).is_partial())
       return plan_error::all_reduce_without_terms;
+    if (me.is_view()) return view();
     if (keeps_partial()) {
       for (int k = 0; k < me.arity; ++k)
         if (lies(k).is_single() && !is_neutral(k)) p.operands(me)[k].arrives = devices.mirrored();
@@ -258,21 +262,68 @@ struct distributor {
     case step_kind::map: return elementwise();
     case step_kind::concatenate: return concatenate();
     case step_kind::matmul: return matmul();
-    case step_kind::reduce: return reduce();
-    default: return view();
+    default: return reduce();
     }
   }
+
+  constexpr bool has_kernels() const {
+    for (int r = 0; r < devices.count(); ++r)
+      if (!(devices.at(r).is_gpu() ? me.on_gpu : me.on_cpu)) return false;
+    return true;
+  }
+
+  // ---- generators ----
+  constexpr bool is_generated() const {
+    bool all = (me.kind == step_kind::map || me.is_view()) && me.request.is_none() && me.on_cpu &&
+               me.on_gpu;
+    for (int k = 0; k < me.arity; ++k)
+      all = all && (is_neutral(k) || p.steps[p.operands(me)[k].from].generated);
+    return all;
+  }
+  /// each replica makes its own, if all readers are on replicas
+  constexpr void join_readers(short i) {
+    place const at = wanted_by_readers(p, i);
+    if (!at.is_distributed() || at.is_partial() || (me.is_view() && !at.is_mirrored())) return;
+    me.where = at, me.why = reason::with_readers;
+    bring_singles(at);
+  }
 };
+
+/// means: pieces lie side by side: no operand of extent 1 is cut where it would stretch, no reshape
+///        moves elements across the cut. Extents that are open are looked at again in a run.
+constexpr plan_error check_cut(plan_view const& p, short i, shape const* extents) {
+  step const& s = p.steps[i];
+  if (!s.where.is_sharded()) return plan_error::none;
+  auto differ = [](std::int64_t a, std::int64_t b) { return a != b && a != dyn && b != dyn; };
+  for (edge const& e : p.operands(s)) {
+    place const& at = e.arrives.is_nowhere() ? p.steps[e.from].where : e.arrives;
+    shape const &from = extents[e.from], &to = extents[i];
+    bool const meets = s.kind == step_kind::map || s.kind == step_kind::concatenate;
+    if (meets && at.is_sharded() && differ(from.extent[at.axis], to.extent[s.where.axis]))
+      return plan_error::stretched_cut;
+    for (int a = 0; s.kind == step_kind::reshape && a <= s.where.axis; ++a)
+      if (differ(from.extent[a], to.extent[a])) return plan_error::view_across_cut;
+  }
+  return plan_error::none;
+}
 
 }  // namespace detail
 
 /// means: steps[i].where and edges' `arrives` for every step that reads a distributed value
 constexpr verdict distribute(plan_view& p) {
+  shape extents[max_steps]{};
   for (short i = 0; i < p.steps.count; ++i) {
-    if (p.steps[i].is_source()) continue;
-    plan_error const e = detail::distributor{p, p.steps[i]}.run();
+    step& me = p.steps[i];
+    extents[i] = me.extents;
+    if (me.is_source()) continue;
+    detail::distributor d{p, me};
+    me.generated = d.is_generated();
+    plan_error e = me.generated ? plan_error::none : d.run();
+    if (e == plan_error::none) e = detail::check_cut(p, i, extents);
     if (e != plan_error::none) return {e, i};
   }
+  for (short i = static_cast<short>(p.steps.count); i-- > 0;)
+    if (p.steps[i].generated) detail::distributor{p, p.steps[i]}.join_readers(i);
   return {};
 }
 

@@ -101,21 +101,6 @@ struct work {
   std::int64_t bytes_read = 0, bytes_written = 0, flops = 0;
 };
 
-/// means: elements that kernels read and write, and arithmetic operations: one for each functor
-///        call, one for each element a fold combines, 2 m n k for a matmul
-constexpr work count_work(plan_view const& p, shape const* extents) {
-  work w;
-  for (short i = 0; i < p.steps.count; ++i) {
-    step const& s = p.steps[i];
-    if (s.region < 0) continue;
-    int busy = detail::repeats(s.where);  // replicas that do the same work
-    for (edge const& e : p.operands(s)) {
-      step const& o = p.steps[e.from];
-      if (o.kind == step_kind::scalar || o.kind == step_kind::index) continue;
-      int const times = detail::repeats(p, s, e, extents[e.from]);
-      if (s.kind != step_kind::map && times < busy) busy = times;  // pieces share it
-      if (o.region != s.region && !detail::read_before(p, s, e))
-        w.bytes_read += times * extents[e.from].size() * o.element_bytes;
 namespace detail {
 /// how many replicas do the same, each for itself
 constexpr int repeats(place const& at) {
@@ -140,6 +125,21 @@ constexpr bool read_before(plan_view const& p, step const& reader, edge const& e
 }
 }  // namespace detail
 
+/// means: elements that kernels read and write, and arithmetic operations: one for each functor
+///        call, one for each element a fold combines, 2 m n k for a matmul
+constexpr work count_work(plan_view const& p, shape const* extents) {
+  work w;
+  for (short i = 0; i < p.steps.count; ++i) {
+    step const& s = p.steps[i];
+    if (s.region < 0) continue;
+    int busy = detail::repeats(s.where);  // replicas that do the same work
+    for (edge const& e : p.operands(s)) {
+      step const& o = p.steps[e.from];
+      if (o.kind == step_kind::scalar || o.kind == step_kind::index) continue;
+      int const times = detail::repeats(p, s, e, extents[e.from]);
+      if (s.kind != step_kind::map && times < busy) busy = times;  // pieces share it
+      if (o.region != s.region && !detail::read_before(p, s, e))
+        w.bytes_read += times * extents[e.from].size() * o.element_bytes;
     }
     if (s.stored) w.bytes_written += detail::repeats(s.where) * extents[i].size() * s.element_bytes;
     if (s.kind == step_kind::map) w.flops += busy * extents[i].size();

@@ -94,7 +94,7 @@ struct mover {
         if (o.kind == step_kind::scalar || o.kind == step_kind::index) continue;
         if (!e.arrives.is_nowhere())
           e.by = transfer_to(e.from, e.arrives, error);
-        else if (me.where.is_single() && o.where.is_single())
+        else if (me.where.is_single())
           e.by = transfer_to(e.from, me.where, error);
         if (error != plan_error::none) return {error, i};
       }

@@ -111,7 +111,7 @@ struct placer {
   constexpr verdict in_order() {
     for (short i = 0; i < p.steps.count; ++i) {
       step& s = p.steps[i];
-      if (!undecided(s)) continue;
+      if (!undecided(s) || s.generated) continue;
       if (s.is_view()) {
         settle_view(s);
         continue;
@@ -120,7 +120,16 @@ struct placer {
       device const d = wanted(i, why);
       if (verdict const v = settle(i, d, why); v.error != plan_error::none) return v;
     }
+    for (short i = static_cast<short>(p.steps.count); i-- > 0;)
+      if (undecided(p.steps[i]) && p.steps[i].generated) follow_readers(i);
     return {};
+  }
+  /// it has kernels everywhere, so nothing can be refused
+  constexpr void follow_readers(short i) {
+    place const at = wanted_by_readers(p, i);
+    step& s = p.steps[i];
+    s.why = reason::with_readers;
+    s.where = at.is_single() && !at.is_nowhere() ? at : single(wanted(i, s.why));
   }
 
   // ---- min_copies: exact dynamic programming

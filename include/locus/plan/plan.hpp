@@ -55,6 +55,9 @@ consteval bool require_plan() {
   static_assert(found.error != plan_error::cuts_do_not_meet,
                 "locus: operands are cut along axes that do not meet; gather one first with "
                 "to<Mirrored<...>>(x)");
+  static_assert(found.error != plan_error::stretched_cut,
+                "locus: an operand of extent 1 is cut along the axis on which it would stretch; "
+                "give each replica a whole one with to<Mirrored<...>>(x)");
   static_assert(
       found.error != plan_error::matmul_cuts,
       "locus: matmul of these cuts would gather an operand; say so with to<Mirrored<...>>(x)");

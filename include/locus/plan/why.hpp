@@ -21,6 +21,7 @@ constexpr std::string_view sentence(reason why) {
   case reason::no_gpu_kernel: return "it has no kernel for its element types where it was wanted";
   case reason::followed_data: return "its operands lie there (follow_data)";
   case reason::cheapest: return "the fewest bytes cross devices that way (min_copies)";
+  case reason::with_readers: return "it is made from numbers alone and goes where it is read";
   case reason::with_replicas: return "its operands are distributed over these devices";
   case reason::view: return "it only looks at memory that lies there";
   }
