@@ -76,7 +76,8 @@ class machine {
   }
   /// memory that is given back: poisoned in its turn, so that who reads it too late or too early
   /// sees it
-  [[gnu::cold]] void release(logical_device& d, void* p, std::size_t bytes) {
+  /// fails: bad_access, now and, because destructors do not throw, when the host waits next
+  [[gnu::cold]] void release(logical_device& d, void* p, std::size_t bytes) try {
     arena& a = memory_of(d);
     step_record const record{-1, "a free", d.name};
     if (runtime::planted.free_at_once) {  // the mistake that this machine exists to find
@@ -89,6 +90,10 @@ class machine {
     }
     lock_guard hold(lock_);
     a.release(p, bytes);
+  } catch (...) {
+    lock_guard hold(lock_);
+    if (!failure_) failure_ = std::current_exception();
+    throw;
   }
   /// /CPU:0 for host memory
   device device_of(void const* p) const {

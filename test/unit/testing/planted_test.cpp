@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// The mistakes that simulated GPUs exist to find, made on purpose: each is found, with a message
+// that names step and devices, and the same program without it passes.
+#define LOCUS_CUDA_KERNELS 1
+#include <locus/testing/recorder.hpp>
+// the recorder comes first
+#include <cstdlib>
+#include <doctest/doctest.h>
+#include <iostream>
+
+#include <locus/locus.hpp>
+#include <locus/testing/simulated_gpus.hpp>
+
+#include "child.hpp"
+
+using namespace locus;
+
+namespace {
+
+using Pair = Mirrored<GpuDevice<0>, GpuDevice<1>>;
+using G0 = GpuDevice<0>;
+using G1 = GpuDevice<1>;
+
+/// what the parent asked for
+bool asked(char const* variable) { return std::getenv(variable) != nullptr; }
+
+runtime::simulated_options options() {
+  char const* const seed = std::getenv("TEST_SEED");
+  return {.seed = seed ? std::strtoull(seed, nullptr, 10) : 1};
+}
+
+/// runs a program that is true if its numbers are right, and writes what locus says about it
+template <class F>
+void attempt(F&& f) {
+  try {
+    std::cout << (f() ? "it went well\n" : "a wrong number\n");
+  } catch (error const& e) {
+    std::cout << "error: " << e.what() << "\n";
+  }
+}
+
+void check_found(char const* test_case, std::vector<std::string> const& sentences) {
+  for (char const* seed : {"TEST_SEED=1", "TEST_SEED=2", "TEST_SEED=3"}) {
+    auto const well = child::run(test_case, {seed});
+    CAPTURE(well.text);
+    CHECK(well.code == 0);
+    CHECK(well.says("it went well"));
+    CHECK_FALSE(well.says("locus:"));
+    auto const badly = child::run(test_case, {seed, "TEST_PLANT=1"});
+    CAPTURE(badly.text);
+    CHECK_FALSE(badly.hung);
+    CHECK_FALSE(badly.says("it went well"));
+    for (auto const& s : sentences) CHECK(badly.says(s));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a missing copy" * doctest::skip()) {
+  testing::simulated_gpus const gpus(2, options());
+  Tensor<float, Extents<3>, G0> a{{1, 2, 3}};
+  Tensor<float, Extents<3>, G1> b{{4, 5, 6}};
+  if (asked("TEST_PLANT")) runtime::planted.omit_transfer = 0;
+  attempt([&] { return fetch(sum(on<G1>(a + b))) == 21; });
+}
+TEST_CASE("a missing event" * doctest::skip()) {
+  testing::simulated_gpus const gpus(2, options());
+  Tensor<float, Extents<3>, G0> a{{1, 2, 3}};
+  Tensor<float, Extents<3>, G1> b{{4, 5, 6}};
+  if (asked("TEST_PLANT")) runtime::planted.no_waits = true;
+  attempt([&] { return fetch(sum(on<G1>(a * 2.f + b))) == 27; });
+}
+TEST_CASE("an early free" * doctest::skip()) {
+  testing::simulated_gpus const gpus(2, options());
+  Tensor<float, Extents<3>, G1> c;
+  if (asked("TEST_PLANT")) runtime::planted.free_at_once = true;
+  attempt([&] {
+    {
+      Tensor<float, Extents<3>, G0> a{{1, 2, 3}};
+      c = on<G0>(a * 2.f);
+    }
+    return fetch(sum(c)) == 12;
+  });
+}
+TEST_CASE("a wrong replica order" * doctest::skip()) {
+  testing::simulated_gpus const gpus(2, options());
+  Tensor<float, Extents<4>, Sharded<0, G0, G1>> x{{1, 2, 3, 4}};
+  if (asked("TEST_PLANT")) runtime::planted.swap_replicas = true;
+  attempt([&] { return fetch(sum(x)) == 10; });
+}
+TEST_CASE("a host read before its wait" * doctest::skip()) {
+  testing::simulated_gpus const gpus(2, options());
+  Tensor<float, Extents<3>, G0> a{{1, 2, 3}};
+  if (asked("TEST_PLANT")) runtime::planted.host_does_not_wait = true;
+  attempt([&] { return fetch(sum(on<CpuDevice>(a + 1.f))) == 9; });
+}
+TEST_CASE("a pointer inside a functor" * doctest::skip()) {
+  testing::simulated_gpus const gpus(2, options());
+  Tensor<float, Extents<3>, G0> a{{1, 2, 3}}, other{{4, 5, 6}};
+  float const* const elements = asked("TEST_PLANT") ? other.data() : nullptr;
+  auto const peek = host_device([elements](float v) { return elements ? elements[0] : v; });
+  attempt([&] { return fetch(sum(map(peek, a))) == 6; });
+}
+TEST_CASE("host code that follows a device pointer" * doctest::skip()) {
+  testing::simulated_gpus const gpus(2, options());
+  Tensor<float, Extents<3>, G1> a{{1, 2, 3}};
+  if (asked("TEST_PLANT")) std::cout << a.data()[0] << std::endl;
+  std::cout << "it went well\n";
+}
+
+TEST_CASE("a missing copy is found") {
+  check_found("a missing copy", {"locus: step ", "on /GPU:1 touched memory of /GPU:0",
+                                 "a copy is missing in the plan"});
+}
+TEST_CASE("a missing event is found") {
+  check_found("a missing event", {"locus: step ", "no event orders them", "/GPU:"});
+}
+TEST_CASE("an early free is found") {
+  check_found("an early free", {"locus: a free gives memory back that step ", "on /GPU:",
+                                "has not written yet; free it in the order of its queue"});
+}
+TEST_CASE("a wrong replica order is found") {
+  check_found("a wrong replica order", {"locus: step ", "touched memory of /GPU:1", "on /GPU:0"});
+}
+TEST_CASE("a host read before its wait is found") {
+  check_found("a host read before its wait",
+              {"locus: step ", "on /CPU:0 reads host memory that step ", "has not written yet",
+               "the host must wait first"});
+}
+TEST_CASE("a pointer inside a functor is found") {
+  check_found("a pointer inside a functor", {"locus: step ", "on /GPU:0 touched memory of /GPU:0",
+                                             "a pointer was taken out of a GPU tensor"});
+}
+TEST_CASE("host code that follows a device pointer is found") {
+  check_found("host code that follows a device pointer",
+              {"locus: host code outside any step touched memory of /GPU:1"});
+}
