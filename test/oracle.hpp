@@ -54,7 +54,7 @@ struct cell {  // std::vector<bool> is no array
   T value;
 };
 
-using index = std::int64_t[locus::max_rank];
+using indices = std::int64_t[locus::max_rank];
 
 /// Elements in row order.
 template <class T>
@@ -82,7 +82,7 @@ struct array {
 template <class Visit>
 void each_index(shape const& s, Visit&& visit) {
   std::int64_t const n = s.size();
-  index i{};
+  indices i{};
   for (std::int64_t k = 0; k < n; ++k) {
     visit(static_cast<std::int64_t const*>(i), k);
     for (int a = s.rank; a-- > 0;) {
