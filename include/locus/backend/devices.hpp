@@ -130,6 +130,16 @@ inline logical_device& find_device(device d) {
   return detail::missing_device(found);
 }
 
+}  // namespace runtime
+
+namespace config {
+/// means: logical GPUs that are really there, simulated ones included
+/// after: len(tf.config.list_logical_devices("GPU"))
+inline int count_logical_gpus() { return runtime::devices().gpus; }
+}  // namespace config
+
+namespace runtime {
+
 // ---- memory ----
 
 namespace detail {

@@ -24,12 +24,12 @@ struct at_once {
         p.transfers.count != 0)
       return false;
     root const& r = p.roots[0];
-    step const& ends = p.steps[p.actions[0].what];
-    bool const kernel = ends.kind == step_kind::map || ends.kind == step_kind::reduce;
+    step const& last = p.steps[p.actions[0].what];
+    bool const kernel = last.kind == step_kind::map || last.kind == step_kind::reduce;
     for (step const& s : p.steps)
       if (s.fell_back) return false;
-    return kernel && r.by < 0 && r.from == p.actions[0].what && ends.where.is_single() &&
-           ends.where.at(0).is_cpu() && (r.destination.is_nowhere() || r.destination == ends.where);
+    return kernel && r.by < 0 && r.from == p.actions[0].what && last.where.is_single() &&
+           last.where.at(0).is_cpu() && (r.destination.is_nowhere() || r.destination == last.where);
   }
   static constexpr bool possible = find_whether();
   static constexpr int ends = possible ? p.actions[0].what : 0;

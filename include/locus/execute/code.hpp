@@ -64,7 +64,7 @@ struct graph_code {
     return t;
   }
   static constexpr tables all = make_tables();
-  static constexpr tally planned = count_plan(arrays.view(), all.extents, is_static);
+  static constexpr tally planned = count_plan(arrays.view(), all.extents);
 
   static constexpr program make_program() {
     program p;
@@ -103,7 +103,7 @@ struct graph_code {
     bind_all(b, lets{}, es...);
     plan_view const plan = arrays.view();
     infer_extents(plan, extents, objects);
-    return count_plan(plan, extents, true);
+    return count_plan(plan, extents);
   }
 
   /// means: runs the plan: binds leaves and operations, asks for each root's destination, walks the

@@ -182,7 +182,7 @@ class runner : results {
 
   // ---- the end ----
   void hold_to_plan() const {
-    tally const planned = p_.extents ? p_.planned : count_plan(plan_, extents_, true);
+    tally const planned = p_.extents ? p_.planned : count_plan(plan_, extents_);
     if (!(planned == done_) && runtime::planted.omit_transfer < 0) refuse_difference(planned);
   }
   [[noreturn, gnu::cold]] void refuse_difference(tally const& planned) const {

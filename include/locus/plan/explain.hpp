@@ -63,19 +63,19 @@ constexpr Text& write_count(Text& out, std::int64_t n, std::string_view one,
 
 template <class Text>
 constexpr void write_transfer(Text& out, plan_view const& p, transfer const& t,
-                              shape const& extents, bool known) {
+                              shape const& extents) {
   step const& s = p.steps[t.from];
   tally cost;
-  count_transfer(cost, s.where, t, extents, s.element_bytes, known);
+  count_transfer(cost, s.where, t, extents, s.element_bytes);
   out << "  " << name_of(t.how) << " ";
   write_operand(out, p, t.from);
   out << " from " << s.where << " to " << t.arrives << ", ";
-  write_bytes(out, cost.bytes_moved + cost.bytes_reduced, known);
+  write_bytes(out, cost.bytes_moved + cost.bytes_reduced, extents.is_static());
   out << "\n";
 }
 
 template <class Text>
-constexpr void write_plan(Text& out, plan_view const& p, shape const* extents, bool known,
+constexpr void write_plan(Text& out, plan_view const& p, shape const* extents,
                           std::string_view policy) {
   out << "plan under " << policy << "\n";
   for (short i = 0; i < p.steps.count; ++i) {
@@ -87,10 +87,10 @@ constexpr void write_plan(Text& out, plan_view const& p, shape const* extents, b
   }
   for (action const& a : p.actions) {
     if (a.kind == action_kind::transfer)
-      write_transfer(out, p, p.transfers[a.what], extents[p.transfers[a.what].from], known);
+      write_transfer(out, p, p.transfers[a.what], extents[p.transfers[a.what].from]);
     if (a.kind == action_kind::bucket) {
       for (transfer const& t : p.transfers)
-        if (t.bucket == a.what) write_transfer(out, p, t, extents[t.from], known);
+        if (t.bucket == a.what) write_transfer(out, p, t, extents[t.from]);
     }
     if (a.kind != action_kind::launch) continue;
     out << "  launch on " << p.steps[a.what].where << "\n";
@@ -105,12 +105,12 @@ constexpr void write_plan(Text& out, plan_view const& p, shape const* extents, b
     write_operand(out, p, r.from);
     out << " on " << r.result << "\n";
   }
-  tally const t = count_plan(p, extents, known);
+  tally const t = count_plan(p, extents);
   write_count(out << "  ", t.launches, "launch", "launches") << ", ";
   write_count(out, t.copies, "copy", "copies") << " (";
-  write_bytes(out, t.bytes_moved, known) << "), ";
+  write_bytes(out, t.bytes_moved, knows_bytes(p, extents, false)) << "), ";
   write_count(out, t.all_reduces, "all-reduce", "all-reduces") << " (";
-  write_bytes(out, t.bytes_reduced, known) << "), ";
+  write_bytes(out, t.bytes_reduced, knows_bytes(p, extents, true)) << "), ";
   write_count(out, t.fallbacks, "fallback", "fallbacks") << "\n";
 }
 

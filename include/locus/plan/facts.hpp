@@ -36,9 +36,16 @@ constexpr std::int64_t piece_bytes(shape const& s, int element_bytes, place cons
   return n;
 }
 
-/// means: adds what one transfer costs
+/// means: values of several replicas become one
+constexpr bool is_reduction(transfer_kind how) {
+  return how == transfer_kind::all_reduce || how == transfer_kind::reduce ||
+         how == transfer_kind::reduce_scatter;
+}
+
+/// means: adds what one transfer costs; bytes only where no extent is open
 constexpr void count_transfer(tally& t, place const& from, transfer const& how, shape const& s,
-                              int element_bytes, bool known) {
+                              int element_bytes) {
+  bool const known = s.is_static();
   auto cross = [&](device a, device b, std::int64_t bytes) {
     if (a == b) return;
     ++t.copies;
@@ -82,7 +89,7 @@ constexpr void count_transfer(tally& t, place const& from, transfer const& how, 
 }  // namespace detail
 
 /// means: what the plan will do, given the extents of every step
-constexpr tally count_plan(plan_view const& p, shape const* extents, bool known) {
+constexpr tally count_plan(plan_view const& p, shape const* extents) {
   tally t;
   for (action const& a : p.actions) {
     t.launches += a.kind == action_kind::launch;
@@ -90,10 +97,17 @@ constexpr tally count_plan(plan_view const& p, shape const* extents, bool known)
   }
   for (transfer const& how : p.transfers) {
     step const& s = p.steps[how.from];
-    detail::count_transfer(t, s.where, how, extents[how.from], s.element_bytes, known);
+    detail::count_transfer(t, s.where, how, extents[how.from], s.element_bytes);
   }
   for (step const& s : p.steps) t.fallbacks += s.fell_back;
   return t;
+}
+
+/// means: no extent is open of a value that is copied (that is reduced over replicas)
+constexpr bool knows_bytes(plan_view const& p, shape const* extents, bool reduced) {
+  for (transfer const& t : p.transfers)
+    if (detail::is_reduction(t.how) == reduced && !extents[t.from].is_static()) return false;
+  return true;
 }
 
 /// What the kernels do, over all devices.

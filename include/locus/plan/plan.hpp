@@ -49,9 +49,10 @@ consteval bool require_plan() {
   constexpr verdict found = unchecked_plan<Graph>.found;
   static_assert(found.error != plan_error::too_many_steps,
                 "locus: an expression has more than 128 steps; evaluate a part of it with eval(e)");
-  static_assert(found.error != plan_error::device_lists_differ,
-                "locus: operands are distributed over different device lists; gather one first with "
-                "to<Device>(x)");
+  static_assert(
+      found.error != plan_error::device_lists_differ,
+      "locus: operands are distributed over different device lists; gather one first with "
+      "to<Device>(x)");
   static_assert(found.error != plan_error::cuts_do_not_meet,
                 "locus: operands are cut along axes that do not meet; gather one first with "
                 "to<Mirrored<...>>(x)");
@@ -103,6 +104,25 @@ consteval auto extents_of_steps() {
   return all;
 }
 
+template <class Graph>
+consteval auto write_plan_text() {
+  constexpr auto extents = extents_of_steps<Graph>();
+  text_buffer<flattened<Graph>::steps * 200 + decltype(make_plan<Graph>())::max_transfers * 120 +
+              400>
+      out;
+  write_plan(out, unchecked_plan<Graph>.view(), extents.of, policy_name<typename Graph::policy>());
+  return out;
+}
+template <class Graph>
+inline constexpr auto roomy_plan_text = write_plan_text<Graph>();
+/// A variable, and no longer than its text: g++ writes a returned constant byte by byte.
+template <class Graph>
+inline constexpr auto plan_text = [] {
+  text_buffer<roomy_plan_text<Graph>.view().size() + 1> out;
+  out << roomy_plan_text<Graph>.view();
+  return out;
+}();
+
 }  // namespace detail
 
 /// means: what the plan of a graph is, as static members: plan_of<E>.copies(), or step.copies() of
@@ -125,9 +145,9 @@ struct plan_facts {
   /// units: steps that wanted a GPU and have no kernel there
   static consteval int fallbacks() { return int(counts().fallbacks); }
   /// units: bytes of payload that cross devices by copies
-  static consteval std::int64_t bytes_moved() { return counts_of_static().bytes_moved; }
+  static consteval std::int64_t bytes_moved() { return counts_with_bytes<false>().bytes_moved; }
   /// units: bytes that each replica contributes to reductions over replicas
-  static consteval std::int64_t bytes_reduced() { return counts_of_static().bytes_reduced; }
+  static consteval std::int64_t bytes_reduced() { return counts_with_bytes<true>().bytes_reduced; }
   /// units: bytes that kernels read and write, arithmetic operations, over all devices
   static consteval std::int64_t bytes_read() { return work_of_static().bytes_read; }
   static consteval std::int64_t bytes_written() { return work_of_static().bytes_written; }
@@ -169,13 +189,7 @@ struct plan_facts {
   static consteval bool may_alias() { return locus::may_alias(arrays.view()); }
 
   /// means: the plan as text
-  static consteval auto explain() {
-    text_buffer<detail::flattened<Graph>::steps * 200 + plan_size * 120 + 400> out;
-    constexpr auto extents = detail::extents_of_steps<Graph>();
-    detail::write_plan(out, arrays.view(), extents.of, is_static,
-                       detail::policy_name<typename Graph::policy>());
-    return out;
-  }
+  static constexpr auto const& explain() { return detail::plan_text<Graph>; }
   /// means: why the steps of that name run where they do
   static constexpr auto why(std::string_view name) {
     text_buffer<1000> out;
@@ -184,19 +198,20 @@ struct plan_facts {
   }
 
  private:
-  static constexpr int plan_size = decltype(detail::make_plan<Graph>())::max_transfers;
   static consteval tally counts() {
     constexpr auto extents = detail::extents_of_steps<Graph>();
-    return count_plan(arrays.view(), extents.of, is_static);
+    return count_plan(arrays.view(), extents.of);
   }
+  template <bool Known = is_static>
   static consteval void require_static() {
     static_assert(
-        is_static,
-        "locus: an extent is open, so bytes are no constant; call bytes_moved(e), or assert "
-        "counts such as copies()");
+        Known, "locus: an extent is open, so bytes are no constant; call bytes_moved(e), or assert "
+               "counts such as copies()");
   }
-  static consteval tally counts_of_static() {
-    require_static();
+  template <bool Reduced>
+  static consteval tally counts_with_bytes() {
+    constexpr auto extents = detail::extents_of_steps<Graph>();
+    require_static<knows_bytes(arrays.view(), extents.of, Reduced)>();
     return counts();
   }
   static consteval work work_of_static() {

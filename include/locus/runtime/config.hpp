@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program may set before or while it uses devices.
+// What a program may set or ask before and while it uses devices.
 #pragma once
-#include <locus/runtime/table.hpp>  // table
+#include <cstdint>  // int64_t
+
+#include <locus/core/error.hpp>       // configuration_error
+#include <locus/device/name.hpp>      // device_named
+#include <locus/device/policy.hpp>    // single_device
+#include <locus/runtime/table.hpp>    // table
+#include <locus/runtime/threads.hpp>  // thread_limit
 
 namespace locus::config {
 
@@ -10,5 +16,48 @@ namespace locus::config {
 /// after: tf.config.set_soft_device_placement
 inline void set_soft_device_placement(bool on) { runtime::table.soft_placement = on; }
 inline bool get_soft_device_placement() { return runtime::table.soft_placement; }
+
+/// means: loops on the host, and the BLAS they call, use at most n threads; 0: LOCUS_NUM_THREADS,
+///        else OpenMP's number, else one for each processor
+/// fails: configuration_error for a negative number
+/// after: tf.config.threading.set_intra_op_parallelism_threads
+inline void set_intra_op_parallelism_threads(int n) {
+  if (n < 0)
+    throw configuration_error("locus: the number of threads is negative; write 0 for the default");
+  runtime::thread_limit = n;
+}
+inline int get_intra_op_parallelism_threads() { return runtime::thread_limit; }
+
+/// units: bytes
+struct memory_info {
+  std::int64_t current = 0, peak = 0;
+};
+
+namespace detail {
+inline memory_info read_memory(device d) {
+  runtime::memory_account const& m = runtime::table.slot(d).memory;
+  return {__atomic_load_n(&m.in_use, __ATOMIC_RELAXED), __atomic_load_n(&m.peak, __ATOMIC_RELAXED)};
+}
+inline void reset_peak(device d) {
+  runtime::memory_account& m = runtime::table.slot(d).memory;
+  __atomic_store_n(&m.peak, __atomic_load_n(&m.in_use, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+}
+}  // namespace detail
+
+/// means: what tensors and plans hold on a logical device now, and the most since the last reset
+/// fails: unknown_device for a malformed name
+/// after: tf.config.experimental.get_memory_info, reset_memory_stats
+inline memory_info get_memory_info(std::string_view name) {
+  return detail::read_memory(device_named(name));
+}
+template <single_device Device>
+memory_info get_memory_info() {
+  return detail::read_memory(Device::value.at(0));
+}
+inline void reset_memory_stats(std::string_view name) { detail::reset_peak(device_named(name)); }
+template <single_device Device>
+void reset_memory_stats() {
+  detail::reset_peak(Device::value.at(0));
+}
 
 }  // namespace locus::config

@@ -184,15 +184,4 @@ void parallel_for(int tasks, int threads, Body const& body) {
 
 }  // namespace LOCUS_MODE
 
-namespace config {
-/// means: loops on the host use at most n threads; 0: the default
-/// fails: configuration_error for a negative number
-inline void set_intra_op_parallelism_threads(int n) {
-  if (n < 0)
-    throw configuration_error("locus: the number of threads is negative; write 0 for the default");
-  runtime::thread_limit = n;
-}
-inline int get_intra_op_parallelism_threads() { return runtime::thread_limit; }
-}  // namespace config
-
 }  // namespace locus

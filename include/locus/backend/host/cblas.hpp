@@ -68,8 +68,9 @@ inline cblas_table const& cblas() {
 /// otherwise.
 inline void set_blas_threads() {
   static int told = 0;
-  if (runtime::thread_limit == told || !cblas().set_threads) return;
-  told = runtime::thread_limit;
+  int const wanted = runtime::thread_limit > 0 ? runtime::thread_limit : runtime::default_threads();
+  if (wanted == told || !cblas().set_threads) return;
+  told = wanted;
   if (told > 0) cblas().set_threads(told);
 }
 
