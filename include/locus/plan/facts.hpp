@@ -177,6 +177,7 @@ constexpr bool may_alias(plan_view const& p) {
           continue;
         bool const same_index = e.by < 0 && p.steps[e.from].kind == step_kind::leaf &&
                                 p.steps[i].region == r.from && p.levels[r.from] != level::fold &&
+                                p.steps[r.from].kind == step_kind::map &&
                                 leaf.extents == p.steps[r.from].extents && leaf.extents.is_static();
         if (!same_index) return true;
       }
