@@ -98,13 +98,27 @@ class replica_reduction : protected transport {
     return true;
   }
 
+  /// a fold runs over dense terms: one that is looked at with gaps or in another order is packed
+  void* dense_term(transfer const& me, int r) {
+    local_value const& term = value(me.from, r);
+    int const rank = extents_[me.from].rank;
+    if (is_dense(term, rank)) return term.data;
+    logical_device& d = runtime::find_device(plan_.steps[me.from].where.at(r));
+    step_record const record{me.from, "packing a term", d.name};
+    local_layout layout;
+    local_value const packed = dense_value(extra_memory(d, bytes_of_terms(me), record.name),
+                                           extents_[me.from], single(d.name), 0, layout);
+    carry({&d, &packed}, {&d, &term, me.from, r}, rank, plan_.steps[me.from].element_bytes, record);
+    return packed.data;
+  }
+
   /// the terms of a transfer in replica order, each on its device
   replica_terms find_terms(transfer const& me) {
     place const& from = plan_.steps[me.from].where;
     replica_terms terms;
     terms.term_count = from.count();
     terms.count = extents_[me.from].size();
-    for (int r = 0; r < from.count(); ++r) terms.terms[r] = value(me.from, r).data;
+    for (int r = 0; r < from.count(); ++r) terms.terms[r] = dense_term(me, r);
     if (runtime::planted.swap_replicas && from.count() > 1)
       std::swap(terms.terms[0], terms.terms[1]);
     if constexpr (checked_build)
