@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory of one run: an arena on each device, and for each value of the plan where it lies.
 #pragma once
+#include <exception>  // uncaught_exceptions
+
 #include <locus/backend/devices.hpp>  // find_device, allocate, release
 #include <locus/core/array.hpp>       // dynamic_array
 #include <locus/execute/program.hpp>  // program, run_arrays, target
@@ -60,6 +62,34 @@ class placing {
       if (!on_host(p.at(r))) return false;
     return true;
   }
+
+  // ---- when something throws ----
+  /// means: nothing is in flight that uses memory of this run
+  /// cost:  waits for every device of the plan
+  void drain() const noexcept {
+    auto wait_for_all = [](place const& p) {
+      for (int r = 0; r < p.count(); ++r)
+        for (queue_kind const queue : {queue_kind::compute, queue_kind::copy}) try {
+            logical_device& d = runtime::find_device(p.at(r));
+            runtime::synchronize(runtime::mark(d, queue));
+          } catch (std::exception const&) {}  // the first error is on its way
+    };
+    for (step const& s : plan_.steps) wait_for_all(s.where);
+    for (transfer const& t : plan_.transfers) wait_for_all(t.arrives);
+  }
+  /// Around memory that queues use: when an exception leaves the scope, they finish first.
+  class drained {
+   public:
+    explicit drained(placing const& run) : run_(run), before_(std::uncaught_exceptions()) {}
+    drained(drained const&) = delete;
+    ~drained() {
+      if (std::uncaught_exceptions() > before_) run_.drain();
+    }
+
+   private:
+    placing const& run_;
+    int before_;
+  };
 
   // ---- before the first step ----
   void check_extents() const {

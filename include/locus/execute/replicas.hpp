@@ -160,6 +160,7 @@ class replica_reduction : protected transport {
     runtime::running_scope const scope(&record);
     replica_terms terms = find_terms(me);
     host_block stages[max_devices];
+    drained const staged(*this);
     stamp arrived[max_devices];
     for (int r = 0; r < over.count(); ++r) {
       logical_device& d = runtime::find_device(over.at(r));

@@ -18,6 +18,7 @@ class runner : results {
     check_extents();
     obtain_memory();
     place_values();
+    drained const scope(*this);
     for (action const& act : plan_.actions) {
       if (act.kind == action_kind::launch)
         launch_region(act.what);

@@ -64,7 +64,9 @@ class recorder {
     options_.fail_at = n < 0 ? -1 : static_cast<int>(all_calls_) + n;
     options_.fail_with = code;
   }
-  bool failed() const { return failed_; }
+  bool failed() const { return !failed_call_.empty(); }
+  /// the name of the function that failed
+  std::string const& failed_call() const { return failed_call_; }
   /// handles and bytes that nobody gave back
   int open_streams() const { return static_cast<int>(streams_.size()); }
   int open_events() const { return static_cast<int>(events_.size()); }
@@ -121,9 +123,9 @@ class recorder {
   /// counts a call; true: it is the one that fails
   bool count(char const* name) {
     ++calls_[name];
-    bool const fails = all_calls_++ == options_.fail_at;
-    failed_ = failed_ || fails;
-    return fails;
+    if (all_calls_++ != options_.fail_at) return false;
+    failed_call_ = name;
+    return true;
   }
   int card_of(void const* p) const {
     for (std::size_t c = 0; c < cards_.size(); ++c)
@@ -149,6 +151,17 @@ class recorder {
       s.executed = t.ticket;
       t.run(*this, t);
     }
+  }
+  /// runs all of a stream; from then on nothing waits for it
+  void finish(stream& s) {
+    complete(s, s.issued);
+    auto const is_done = [&](event const& e) { return e.on == &s; };
+    for (auto& [handle, other] : streams_) {
+      std::erase_if(other->waits, is_done);
+      for (task& t : other->tasks) std::erase_if(t.waits, is_done);
+    }
+    for (auto& [handle, e] : events_)
+      if (is_done(*e)) *e = {};
   }
   /// device memory is open while a task runs: kernels to their card, copies to both sides
   class opened {
@@ -238,7 +251,7 @@ class recorder {
         .stream_destroy =
             [](void* s) {
               return me("stream_destroy", [&](recorder& r) {
-                r.complete(r.at(s), r.at(s).issued);
+                r.finish(r.at(s));
                 return r.streams_.erase(s) == 1 ? 0 : 400;
               });
             },
@@ -410,7 +423,7 @@ class recorder {
   std::map<std::string, std::int64_t> calls_;
   std::int64_t all_calls_ = 0;
   int device_ = 0;
-  bool failed_ = false;
+  std::string failed_call_;
 };
 
 }  // namespace locus::testing

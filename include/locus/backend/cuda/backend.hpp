@@ -25,7 +25,7 @@ struct backend<backing::cuda> {
   static void synchronize(stamp s) { runtime::cuda_synchronize(s); }
 
   static stamp copy(copy_job const& job) {
-    runtime::current_card const scope(job.carrier->card);
+    runtime::current_card const scope(*job.carrier);
     void* const stream = runtime::cuda_queue_of(*job.carrier, job.queue).stream;
     bool const both = job.to->how == backing::cuda && job.from->how == backing::cuda;
     auto const& api = *runtime::gpu_api;

@@ -140,7 +140,7 @@ struct cuda_kernel<matmul_work<T>> {
     g.b = a.data, g.ldb = static_cast<int>(a.leading()), g.transpose_b = !a.is_row_major();
     g.c = c.data, g.ldc = static_cast<int>(c.leading());
     g.stream = runtime::cuda_queue_of(*site.on, queue_kind::compute).stream;
-    runtime::current_card const scope(site.on->card);
+    runtime::current_card const scope(*site.on);
     runtime::check_cuda(runtime::gpu_api->gemm(site.on->card, g), "cuBLAS gemm", site.on->name);
   }
 };

@@ -20,7 +20,7 @@ inline unsigned blocks_for(std::int64_t threads) {
 
 template <class Body>
 void start(launch_site const& site, Body body, unsigned blocks) {
-  runtime::current_card const scope(site.on->card);
+  runtime::current_card const scope(*site.on);
   void* const stream = runtime::cuda_queue_of(*site.on, queue_kind::compute).stream;
   int const code = runtime::gpu_api->launch(launch_of(body, blocks, block_threads, stream));
   runtime::check_cuda(code, "launching a kernel", site.on->name);

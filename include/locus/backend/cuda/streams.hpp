@@ -24,15 +24,16 @@ inline void check_cuda(int code, std::string_view what, device on) {
   throw device_lost(text << "; the values of this plan are lost");
 }
 
-/// means: `card` is CUDA's current device inside the scope, and the program's own again behind it
+/// means: the card of d is CUDA's current device inside the scope, and the program's own again
+///        behind it
 class current_card {
  public:
-  explicit current_card(int card) {
-    gpu_api->get_device(&before_);
-    if (before_ != card)
-      gpu_api->set_device(card);
-    else
-      before_ = -1;
+  explicit current_card(logical_device const& d) {
+    int now = -1;
+    check_cuda(gpu_api->get_device(&now), "asking for the current device", d.name);
+    if (now == d.card) return;
+    check_cuda(gpu_api->set_device(d.card), "setting the current device", d.name);
+    before_ = now;
   }
   current_card(current_card const&) = delete;
   ~current_card() {
@@ -55,16 +56,6 @@ inline cuda_queue& cuda_queue_of(logical_device& d, queue_kind kind) {
   return *static_cast<cuda_queue*>(d.queues[static_cast<int>(kind)]);
 }
 
-inline void open_streams(logical_device& d) {
-  current_card scope(d.card);
-  for (int k = 0; k < 2; ++k) {
-    if (d.queues[k]) continue;
-    auto* const q = new cuda_queue;
-    d.queues[k] = q;
-    check_cuda(gpu_api->stream_create(&q->stream), "making a stream", d.name);
-    for (void*& e : q->events) check_cuda(gpu_api->event_create(&e), "making an event", d.name);
-  }
-}
 inline void close_streams(logical_device& d) noexcept {
   if (!gpu_api) return;
   for (void*& queue : d.queues) {
@@ -75,6 +66,20 @@ inline void close_streams(logical_device& d) noexcept {
     if (q->stream) gpu_api->stream_destroy(q->stream);
     delete q;
   }
+}
+/// all of them, or none
+inline void open_streams(logical_device& d) try {
+  current_card scope(d);
+  for (void*& queue : d.queues) {
+    if (queue) continue;
+    auto* const q = new cuda_queue;
+    queue = q;
+    check_cuda(gpu_api->stream_create(&q->stream), "making a stream", d.name);
+    for (void*& e : q->events) check_cuda(gpu_api->event_create(&e), "making an event", d.name);
+  }
+} catch (...) {
+  close_streams(d);
+  throw;
 }
 
 /// means: the GPUs that CUDA shows, or why there are none; never an error
@@ -111,7 +116,7 @@ inline void start_cuda() {
 
 /// null where the card has no more
 inline void* cuda_allocate(logical_device& d, std::size_t bytes) {
-  current_card scope(d.card);
+  current_card scope(d);
   void* p = nullptr;
   int const code = gpu_api->malloc_async(&p, bytes, cuda_queue_of(d, queue_kind::compute).stream);
   if (code == cuda_out_of_memory) {
@@ -123,12 +128,11 @@ inline void* cuda_allocate(logical_device& d, std::size_t bytes) {
 }
 inline void cuda_release(logical_device& d, void* p) noexcept {
   if (!gpu_api || !d.queues[0]) return;  // the program is ending
-  current_card scope(d.card);
   if (gpu_api->free_async(p, cuda_queue_of(d, queue_kind::compute).stream) != cuda_success)
     gpu_api->last_error();
 }
 inline void cuda_trim(logical_device& d) {
-  current_card scope(d.card);
+  current_card scope(d);
   for (int k = 0; k < 2; ++k)
     check_cuda(gpu_api->stream_synchronize(cuda_queue_of(d, static_cast<queue_kind>(k)).stream),
                "waiting for memory", d.name);
@@ -137,7 +141,7 @@ inline void cuda_trim(logical_device& d) {
 
 inline stamp cuda_mark(logical_device& d, queue_kind kind) {
   cuda_queue& q = cuda_queue_of(d, kind);
-  current_card scope(d.card);
+  current_card scope(d);
   std::uint64_t const ticket = ++q.issued;
   check_cuda(gpu_api->event_record(q.events[ticket % cuda_queue::kept], q.stream),
              "recording an event", d.name);

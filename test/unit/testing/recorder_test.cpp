@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CUDA path over a recorder: whichever call fails, the program hears of it as an error of
+// locus, nothing leaks, nothing hangs, and the next run is right.
+#define LOCUS_CUDA_KERNELS 1
+#include <locus/testing/recorder.hpp>
+// the recorder comes first
+#include <doctest/doctest.h>
+
+#include <locus/locus.hpp>
+#include <locus/testing/count.hpp>
+
+using namespace locus;
+
+namespace {
+
+using G0 = GpuDevice<0>;
+using G1 = GpuDevice<1>;
+using Pair = Mirrored<G0, G1>;
+using Rows = Sharded<0, G0, G1>;
+
+/// a program of locus that says whether its numbers are right
+using story = bool (*)();
+
+bool creates() {
+  Tensor<float, Extents<2, 3>, G0> a{{1, 2, 3}, {4, 5, 6}};
+  Tensor<float, Extents<2, 3>, G0> b = a;
+  Tensor<float, Extents<2, 3>, Rows> cut{{1, 2, 3}, {4, 5, 6}};
+  b = {{6, 5, 4}, {3, 2, 1}};
+  return fetch(sum(a)) == 21 && fetch(sum(b)) == 21 && fetch(sum(cut)) == 21;
+}
+bool copies() {
+  Tensor<double, Extents<2, 3>> c{{1, 2, 3}, {4, 5, 6}};
+  Tensor<double, Extents<2, 3>, G0> a{{1, 2, 3}, {4, 5, 6}};
+  Tensor<double, Extents<3, 2>, G1> b{{1, 2}, {3, 4}, {5, 6}};
+  auto const moved = to<CpuDevice>(transpose(a));
+  auto const there = eval(on<G1>(a + transpose(b)) + c);
+  return moved(2, 1) == 6 && fetch(sum(there)) == 63;
+}
+bool multiplies() {
+  Tensor<float, Extents<2, 3>> a{{1, 2, 3}, {4, 5, 6}};
+  Tensor<float, Extents<3, 2>> b{{1, 2}, {3, 4}, {5, 6}};
+  auto const c = fetch(eval(matmul(a, b)));
+  return c(0, 0) == 22 && c(0, 1) == 28 && c(1, 0) == 49 && c(1, 1) == 64;
+}
+bool folds() {
+  Tensor<float, Dextents<1>, Rows> x = to<Rows>(iota<float>(Dextents<1>(5000)));
+  Tensor<float, Extents<>, Pair> total = sum(x);
+  return fetch(total) == 12497500 && fetch(max(x)) == 4999;
+}
+bool trains() {
+  Tensor<double, Extents<6, 4>, Pair> w1 = uniform<double>(Extents<6, 4>{}, 1, -1.0, 1.0);
+  Tensor<double, Extents<4, 3>, Pair> w2 = uniform<double>(Extents<4, 3>{}, 2, -1.0, 1.0);
+  Tensor<double, Extents<5, 6>, Rows> x = uniform<double>(Extents<5, 6>{}, 3, 0.0, 1.0);
+  Tensor<std::int32_t, Extents<5>, Rows> label{0, 2, 1, 1, 0};
+  for (int i = 0; i < 2; ++i)
+    let(relu(matmul(x, w1)), [&](auto h) {
+      let((softmax(matmul(h, w2)) - one_hot<3, double>(label)) / global_batch(x), [&](auto d) {
+        run(plan(into(w2, w2 - 0.5 * matmul(transpose(h), d)),
+                 into(w1, w1 - 0.5 * matmul(transpose(x),
+                                            where(h > 0.0, matmul(d, transpose(w2)), 0.0)))));
+      });
+    });
+  return std::abs(fetch(sum(w1)) + fetch(sum(w2))) < 100;
+}
+story const programs[] = {creates, copies, multiplies, folds, trains};
+
+int set_device_throws = 0;
+
+/// one run of a program in which call n fails; false: it made fewer calls
+bool fails_well(story run, int cards, int n, int code) {
+  testing::recorder gpus{{.cards = cards}};
+  gpus.fail_at(n, code);
+  bool threw = false, right = false;
+  try {
+    right = run();
+  } catch (device_lost const& e) {
+    threw = true;
+    std::string const text = e.what();
+    CAPTURE(text);
+    CHECK(text.starts_with("locus: CUDA failed on /GPU:"));
+    CHECK(text.find("code " + std::to_string(code)) != text.npos);
+  }
+  CHECK(right == !threw);
+  if (!gpus.failed()) return false;
+  CAPTURE(gpus.failed_call());
+  // what destructors do cannot throw; a lack of memory is tried again; a pool that keeps its
+  // memory is no error
+  bool const retried = code == 2 && gpus.failed_call() == "malloc_async";
+  bool const freed = gpus.failed_call() == "free_async";
+  bool const restored = gpus.failed_call() == "set_device";  // or set: see below
+  if (!retried && !freed && !restored) CHECK(threw);
+  if (!freed) CHECK(gpus.open_bytes() == 0);
+  set_device_throws += restored && threw;
+  CHECK(runtime::table.live_blocks == 0);
+  CHECK(run());
+  CHECK(gpus.open_streams() % 2 == 0);  // a device has two queues with their events, or none
+  CHECK(gpus.open_events() == gpus.open_streams() * int(runtime::cuda_queue::kept));
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("each program is right on 1 and 2 recorded cards and gives everything back") {
+  for (int cards : {1, 2})
+    for (auto const run : programs) {
+      testing::recorder gpus{{.cards = cards}};
+      CHECK(run());
+      CHECK(gpus.open_bytes() == 0);
+      CHECK(gpus.calls("malloc_async") == gpus.calls("free_async"));
+    }
+}
+
+TEST_CASE(
+    "whichever call fails, it is an error of locus, nothing leaks, and the next run is right") {
+  for (int cards : {1, 2})
+    for (int k = 0; k < int(std::size(programs)); ++k)
+      for (int code : {719, 2}) {
+        CAPTURE(cards);
+        CAPTURE(k);
+        CAPTURE(code);
+        int n = 0;
+        for (bool failed = true; failed; ++n) {
+          CAPTURE(n);
+          failed = fails_well(programs[k], cards, n, code);
+        }
+        CHECK(n > 10);
+      }
+  CHECK(set_device_throws > 0);
+}
+
+TEST_CASE("whichever call fails while the devices are found, there is a fallback or an error") {
+  int n = 0;
+  for (bool failed = true; failed; ++n) {
+    CAPTURE(n);
+    try {
+      testing::recorder gpus{{.cards = 2, .fail_at = n}};
+      failed = gpus.failed();
+      if (failed) CHECK(multiplies());
+    } catch (device_lost const& e) {
+      CHECK(std::string(e.what()).starts_with("locus: CUDA failed on /GPU:"));
+    }
+    CHECK(multiplies());
+  }
+  CHECK(n > 64);
+}
+
+TEST_CASE("machines without a usable GPU give the same numbers on the host") {
+  struct {
+    testing::recorder_options machine;
+    runtime::absence why;
+  } const machines[] = {
+      {{.driver = 0}, runtime::absence::no_driver},
+      {{.driver = 12080, .toolkit = 13000}, runtime::absence::old_driver},
+      {{.cards = 0}, runtime::absence::no_gpu_visible},
+      {{.kernels_run = false}, runtime::absence::wrong_architecture},
+  };
+  for (auto const& [machine, why] : machines) {
+    testing::recorder gpus{machine};
+    CHECK(runtime::devices().why_no_gpu == why);
+    CHECK(runtime::devices().gpus == 0);
+    config::set_soft_device_placement(false);
+    std::string text;
+    try {
+      multiplies();
+    } catch (unknown_device const& e) {
+      text = e.what();
+    }
+    config::set_soft_device_placement(true);
+    CHECK(text.starts_with("locus: there is no /GPU:0: " + std::string(sentence(why))));
+    CHECK(text.find("(present: /CPU:0)") != text.npos);
+    for (auto const run : programs) CHECK(run());
+    CHECK(gpus.calls("launch") + gpus.calls("gemm") + gpus.calls("malloc_async") == 0);
+  }
+}
+
+TEST_CASE("an old toolkit runs on a newer driver") {
+  testing::recorder gpus{{.driver = 13000, .toolkit = 12040}};
+  CHECK(runtime::devices().gpus == 1);
+  CHECK(multiplies());
+  CHECK(gpus.calls("gemm") == 1);
+}
+
+TEST_CASE("the current device is the program's own again after every call") {
+  testing::recorder gpus{{.cards = 2}};
+  auto const& api = *runtime::gpu_api;
+  for (int mine : {0, 1}) {
+    api.set_device(mine);
+    for (auto const run : programs) CHECK(run());
+    int now = -1;
+    api.get_device(&now);
+    CHECK(now == mine);
+  }
+}
