@@ -60,6 +60,12 @@ constexpr auto on(X&&) {
       always_false<Devices>,
       "locus: on<> names a single device; write to<Mirrored<...>>(x) to distribute a value");
 }
+template <class Device, placement P = soft, tensor_operand X>
+  requires(!device_policy<Device>)
+constexpr auto on(X&&) {
+  static_assert(always_false<Device>,
+                "locus: on<> names a device; write on<GpuDevice<0>>(e) or on<\"/GPU:0\">(e)");
+}
 template <fixed_string Name, placement P = soft, tensor_operand X>
 constexpr auto on(X&& x) {
   if constexpr (require_device_name<Name>())

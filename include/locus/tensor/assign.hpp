@@ -12,6 +12,8 @@ template <class Destination>
 concept destination = requires(Destination const& d) {
   { d.as_target() } -> std::same_as<target>;
   typename Destination::policy;
+  typename Destination::value_type;
+  typename Destination::extents_type;
 };
 
 namespace detail {
@@ -19,6 +21,8 @@ namespace detail {
 template <class Owner>
 struct tensor_destination {
   using policy = typename Owner::policy;
+  using value_type = typename Owner::value_type;
+  using extents_type = typename Owner::extents_type;
   Owner* tensor;
   target as_target() const { return tensor->as_target(); }
 };
@@ -67,25 +71,44 @@ struct [[nodiscard]] Assignment {
   To to;
 };
 
+namespace detail {
+template <class To, class E>
+auto make_assignment(To to, E e) {
+  if constexpr (require_takes<typename To::value_type, typename To::extents_type, E>())
+    return Assignment<E, To>{std::move(e), std::move(to)};
+}
+/// what into writes: a Tensor that has a name and is no constant, a view, or a slice of a Tensor
+template <class To, class Plain = std::remove_cvref_t<To>>
+inline constexpr bool may_be_written =
+    tensor_owner<Plain> ? std::is_lvalue_reference_v<To> && !std::is_const_v<std::remove_reference_t<To>>
+                        : destination<Plain> || is_slice_of_leaf<Plain>;
+}  // namespace detail
+
 /// means: to = e, as a value that plan and run take; `to` is a Tensor, a view or slice(tensor, ...)
-/// fails: when it is run: shape_error, for other extents
+/// fails: at compile time, for another element type or other static extents; when it is run:
+///        shape_error, for other extents
 template <class To, tensor_operand X>
   requires(tensor_owner<To> && !std::is_const_v<To>)
 auto into(To& to, X&& e) {
-  auto operand = as_operand<void>(std::forward<X>(e));
-  using Destination = detail::tensor_destination<To>;
-  return Assignment<decltype(operand), Destination>{std::move(operand), Destination{&to}};
+  return detail::make_assignment(detail::tensor_destination<To>{&to},
+                                 as_operand<void>(std::forward<X>(e)));
 }
 template <destination To, tensor_operand X>
   requires(!tensor_owner<To>)
 auto into(To const& to, X&& e) {
-  auto operand = as_operand<void>(std::forward<X>(e));
-  return Assignment<decltype(operand), To>{std::move(operand), to};
+  return detail::make_assignment(to, as_operand<void>(std::forward<X>(e)));
 }
 template <class To, tensor_operand X>
   requires(detail::is_slice_of_leaf<To>)
 auto into(To const& to, X&& e) {
   return into(detail::view_of_slice(to), std::forward<X>(e));
+}
+template <class To, tensor_operand X>
+  requires(!detail::may_be_written<To>)
+auto into(To&&, X&&) {
+  static_assert(always_false<To>,
+                "locus: into writes a Tensor that has a name and is no constant, a view, or a slice "
+                "of a Tensor on one device; make one of these first");
 }
 
 inline namespace LOCUS_MODE {
@@ -137,13 +160,20 @@ template <placement_policy Policy = default_policy, class E, class To>
 void run(Assignment<E, To> assignment) {
   plan<Policy>(std::move(assignment)).run();
 }
+template <tensor_operand X>
+void run(X const&) {
+  static_assert(always_false<X>,
+                "locus: run takes a plan or an assignment; write run(into(y, e)), or eval(e)");
+}
 
 }  // namespace LOCUS_MODE
 
 /// means: a destination with the promise that nothing which is read overlaps with it
-template <class Where>
+template <class To>
 struct NoAlias {
-  using policy = Where;
+  using policy = typename To::policy;
+  using value_type = typename To::value_type;
+  using extents_type = typename To::extents_type;
   target to;
   target as_target() const { return to; }
   template <tensor_operand X, class Mode = mode>
@@ -157,7 +187,7 @@ template <destination To>
 auto no_alias(To& to) {
   target t = to.as_target();
   t.no_alias = true;
-  return NoAlias<typename To::policy>{t};
+  return NoAlias<To>{t};
 }
 
 /// means: a compile-time guarantee that nothing crosses devices     fails: at compile time

@@ -9,6 +9,7 @@
 #include <locus/expr/leaf.hpp>       // Leaf, tensor_base
 #include <locus/expr/operand.hpp>    // as_operand
 #include <locus/tensor/storage.hpp>  // make_storage
+#include <locus/tensor/takes.hpp>    // require_takes
 
 namespace locus {
 
@@ -80,6 +81,8 @@ class host_buffer {
 /// after: the parameters of std::mdspan, with a place in addition
 template <class T, class E, device_policy Where = CpuDevice>
 class Tensor : public tensor_base {
+  static_assert(requires { E::pattern; },
+                "locus: the extents of a Tensor are a type; write Tensor<float, Extents<2, 3>>");
   static_assert(!std::is_const_v<T> && !std::is_reference_v<T>,
                 "locus: the element type of a Tensor is a plain type; write Tensor<float, ...>");
   static_assert(
@@ -261,13 +264,15 @@ class Tensor : public tensor_base {
   template <class Mode, class X>
   void assign(X const& x) {
     using Graph = graph<default_policy, root_of<X, Where>>;
-    lowering::graph_code<Graph>::run([&](int, shape const&) { return as_target(); }, x);
+    if constexpr (require_takes<T, E, X>())
+      lowering::graph_code<Graph>::run([&](int, shape const&) { return as_target(); }, x);
   }
   template <class Mode, class X>
   void assign_to_new(X const& x) {
     using Graph = graph<default_policy, root_of<X, Where>>;
-    lowering::graph_code<Graph>::run([&](int, shape const& extents) { return make_for(extents); },
-                                     x);
+    if constexpr (require_takes<T, E, X>())
+      lowering::graph_code<Graph>::run([&](int, shape const& extents) { return make_for(extents); },
+                                       x);
   }
   template <class... Idx>
   std::int64_t offset(Idx... i) const {

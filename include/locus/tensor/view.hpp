@@ -39,7 +39,8 @@ class View {
   View const& operator=(X&& x) const {
     auto e = as_operand<void>(std::forward<X>(x));
     using Graph = graph<default_policy, root_of<decltype(e), Where>>;
-    lowering::graph_code<Graph>::run([&](int, shape const&) { return as_target(); }, e);
+    if constexpr (require_takes<T, E, decltype(e)>())
+      lowering::graph_code<Graph>::run([&](int, shape const&) { return as_target(); }, e);
     return *this;
   }
   target as_target() const
