@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""compile_fail.py FILES... [--headers DIR] [--jobs N] [--subset] -- COMPILER ARGS...: misuse reads well.
+
+Each file compiles as it stands, and does not with -DLOCUS_MUST_FAIL=k; then the FIRST error says
+what the file quotes:
+    // expect: TEXT             one mistake, -DLOCUS_MUST_FAIL=1
+    // expect-k: TEXT           the k-th of several
+    // flags: -DSOMETHING       for both compilations, a mistake's own with flags-k
+    // only: host, only: nvcc   where the mistake can be made
+With --headers every assertion and every #error in DIR has the form `locus: what is wrong; what to
+write` and is quoted by a file. With --subset only the first mistake of each file is tried."""
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+LITERAL = r'"(?:[^"\\]|\\.)*"'
+
+
+class Misuse:
+    def __init__(self, path):
+        self.path, self.text = path, path.read_text(encoding='utf-8')
+        self.expected = {int(k or 1): text.strip()
+                         for k, text in re.findall(r'^// expect(?:-(\d+))?: (.+)$', self.text, re.M)}
+        self.only = (re.findall(r'^// only: (\w+)$', self.text, re.M) or [''])[0]
+        # what decides about the mode of a unit cannot come after a precompiled header
+        self.own_mode = re.search(r'#define LOCUS_|^// flags.*-DLOCUS_|cuda\.cuh|recorder\.hpp', self.text, re.M)
+
+    def flags(self, k):
+        own = re.findall(rf'^// flags(?:-{k})?: (.+)$', self.text, re.M)
+        return [word for line in own for word in line.split()]
+
+
+class Compiler:
+    def __init__(self, command, folder):
+        about = subprocess.run([*command[:1], '--version'], capture_output=True, text=True).stdout
+        self.kind = 'nvcc' if 'NVIDIA' in about else 'clang' if 'clang' in about else 'gcc'
+        self.command, self.precompiled = command, []
+        if self.kind == 'nvcc':  # its front end alone, for both sides
+            self.command = [*command, '-x', 'cu', '-fdevice-syntax-only', '-c', '-o', '/dev/null']
+            return
+        header = pathlib.Path(folder) / 'all.hpp'
+        header.write_text('#include <locus/locus.hpp>\n', encoding='utf-8')
+        if self.kind == 'gcc':
+            made = [*command, '-x', 'c++-header', header, '-o', f'{header}.gch']
+            self.precompiled = ['-include', str(header)]
+        else:
+            made = [*command, '-x', 'c++-header', header, '-o', f'{header}.pch']
+            self.precompiled = ['-include-pch', f'{header}.pch']
+        subprocess.run(made, check=True)
+        self.command = [*command, '-x', 'c++', '-fsyntax-only']
+
+    def compile(self, misuse, k):
+        flags = ([] if misuse.own_mode else self.precompiled) + misuse.flags(k)
+        flags += [f'-DLOCUS_MUST_FAIL={k}'] if k else []
+        done = subprocess.run([*self.command, *flags, misuse.path], capture_output=True, text=True)
+        said = done.stdout + done.stderr              # nvcc uses both
+        return done.returncode, said.replace('\\"', '"')  # clang prints a literal as it was written
+
+
+def check(job):
+    compiler, misuse, k = job
+    code, said = compiler.compile(misuse, k)
+    name = f'{misuse.path.name}, mistake {k}' if k else misuse.path.name
+    if not k:
+        return None if code == 0 else f'{name}: does not compile without its mistake\n{said[:3000]}', ''
+    first = next((line for line in said.splitlines() if re.search(r'\berror\b', line)), '')
+    if code == 0:
+        return f'{name}: compiles, and must not', ''
+    if misuse.expected[k] not in first:
+        return f'{name}: the first error is not\n  {misuse.expected[k]}\nbut\n  {first[:1000]}', ''
+    return None, f'{len(said.splitlines()):5d} lines of errors: {name}'
+
+
+def texts_in(folder):
+    """(place, text) of each static_assert and #error; a macro's argument inside becomes an ellipsis."""
+    for path in sorted(folder.rglob('*')):
+        if path.suffix not in ('.hpp', '.cuh'):
+            continue
+        source = path.read_text(encoding='utf-8').replace('\\\n', ' ')
+        source = re.sub(rf'//[^\n]*|({LITERAL})', lambda m: m[1] or '', source)
+        for found in re.finditer(r'\bstatic_assert\s*\(|#error', source):
+            if found[0] == '#error':
+                said = source[found.end():source.index('\n', found.end())]
+            else:
+                end, depth = found.end(), 1
+                while depth:
+                    quoted = re.compile(LITERAL).match(source, end)
+                    depth += 0 if quoted else {'(': 1, ')': -1}.get(source[end], 0)
+                    end = quoted.end() if quoted else end + 1
+                said = re.search(rf'(?:,\s*(?:{LITERAL}|\btext\b|\s)+)?$', source[found.end():end - 1])[0]
+            parts = re.findall(rf'{LITERAL}|\btext\b', said)
+            yield path, ''.join('...' if part == 'text' else part[1:-1] for part in parts).replace('\\"', '"')
+
+
+def check_headers(folder, misuses):
+    wrong, count = [], 0
+    quoted = [text for misuse in misuses for text in misuse.expected.values()]
+    for path, text in texts_in(folder):
+        count += 1
+        pattern = re.compile('.+'.join(re.escape(part) for part in text.split('...') if part or '...' in text))
+        if not re.match(r'locus: .+[;,:] ', text):
+            wrong.append(f'{path}: not of the form "locus: what is wrong; what to write": "{text}"')
+        elif not any(quote in text or pattern.search(quote) for quote in quoted):
+            wrong.append(f'{path}: no file quotes "{text}"')
+    print(f'{count} assertions in {folder}')
+    return wrong
+
+
+def main():
+    cut = sys.argv.index('--') if '--' in sys.argv else len(sys.argv)
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    options.add_argument('files', nargs='+', type=pathlib.Path)
+    options.add_argument('--headers', type=pathlib.Path)
+    options.add_argument('--jobs', type=int, default=2)
+    options.add_argument('--subset', action='store_true')
+    options.add_argument('--verbose', action='store_true')
+    options = options.parse_args(sys.argv[1:cut])
+    misuses = [Misuse(path) for path in options.files]
+    wrong = [f'{m.path.name}: no line // expect:' for m in misuses if not m.expected]
+    if options.headers:
+        wrong += check_headers(options.headers, misuses)
+    tried, lengths = 0, []
+    if cut < len(sys.argv):
+        with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
+            compiler = Compiler(sys.argv[cut + 1:], folder)
+            side = 'nvcc' if compiler.kind == 'nvcc' else 'host'
+            jobs = [(compiler, m, k) for m in misuses if m.only in ('', side)
+                    for k in [0, *(sorted(m.expected)[:1] if options.subset else sorted(m.expected))]]
+            for fault, length in pool.map(check, jobs):
+                wrong += [fault] if fault else []
+                lengths += [length] if length else []
+            tried = sum(k > 0 for _, _, k in jobs)
+    print(*(sorted(lengths, reverse=True)[: None if options.verbose else 5]), sep='\n')
+    print(*wrong, sep='\n')
+    print(f'{len(misuses)} files, {tried} mistakes, {len(wrong)} wrong')
+    sys.exit(bool(wrong))
+
+
+if __name__ == '__main__':
+    main()
