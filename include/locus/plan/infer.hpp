@@ -43,6 +43,12 @@ inline shape inferred(plan_view const& p, short i, shape const* extents,
   }
 }
 
+[[noreturn]] inline void refuse_size(step const& s, short i, shape const& extents) {
+  message text;
+  throw shape_error(text << "locus: '" << s.name << "' (step " << int(i) << ") has extents "
+                         << extents
+                         << ", more bytes than 64 bits count; cut it into smaller parts");
+}
 [[noreturn]] inline void refuse_shapes(plan_view const& p, short i, shape const* extents) {
   step const& s = p.steps[i];
   message text;
@@ -67,6 +73,7 @@ inline void infer_extents(plan_view const& p, shape* extents, void const** objec
   for (short i = 0; i < p.steps.count; ++i) {
     shape const r = detail::inferred(p, i, extents, objects);
     if (!fits(r)) detail::refuse_shapes(p, i, extents);
+    if (!countable(r, p.steps[i].element_bytes)) detail::refuse_size(p.steps[i], i, r);
     extents[i] = r;
   }
 }
