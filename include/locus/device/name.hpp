@@ -98,7 +98,9 @@ struct name_parser {
       auto const colon = find_char(rest, ':');
       if (colon == rest.npos || find_char(rest, '/') != rest.npos)
         return fail(name_error::no_slash);
-      return type_and_id(rest) && (out.id >= 0 || fail(name_error::bad_number));
+      if (!type_and_id(rest)) return false;
+      if (out.type.empty()) return fail(name_error::bad_value);  // no wildcard in this form
+      return out.id >= 0 || fail(name_error::bad_number);
     }
     while (!rest.empty()) {
       rest.remove_prefix(1);
