@@ -5,28 +5,27 @@
 #error \
     "locus: LOCUS_REQUIRE_CUDA is set and this unit makes no kernels; compile it with nvcc and <locus/cuda.cuh>"
 #endif
-#include <locus/core/version.hpp>
-#include <locus/data/distribute.hpp>
-#include <locus/expr/let.hpp>
-#include <locus/ops/all_reduce.hpp>
-#include <locus/ops/arithmetic.hpp>
-#include <locus/ops/concatenate.hpp>
-#include <locus/ops/generators.hpp>
-#include <locus/ops/math.hpp>
-#include <locus/ops/matmul.hpp>
-#include <locus/ops/on.hpp>
-#include <locus/ops/one_hot.hpp>
-#include <locus/ops/reduce.hpp>
-#include <locus/ops/softmax.hpp>
-#include <locus/ops/views.hpp>
-#include <locus/plan/plan.hpp>
-#include <locus/plan/types.hpp>
-#include <locus/runtime/config.hpp>
-#include <locus/tensor/assign.hpp>
-#include <locus/tensor/compare.hpp>
-
-#include <locus/tensor/eval.hpp>
-#include <locus/tensor/explain.hpp>
-#include <locus/tensor/print.hpp>
-#include <locus/tensor/tensor.hpp>
-#include <locus/tensor/view.hpp>
+#include <locus/core/version.hpp>     // LOCUS_VERSION_MAJOR
+#include <locus/data/distribute.hpp>  // distribute, global_batch
+#include <locus/expr/let.hpp>         // let, named
+#include <locus/ops/all_reduce.hpp>   // all_reduce
+#include <locus/ops/arithmetic.hpp>   // + - * / == < && ...
+#include <locus/ops/concatenate.hpp>  // concatenate
+#include <locus/ops/generators.hpp>   // zeros, iota, uniform, normal ...
+#include <locus/ops/math.hpp>         // exp, relu, where, cast ...
+#include <locus/ops/matmul.hpp>       // matmul
+#include <locus/ops/on.hpp>           // on, strict
+#include <locus/ops/one_hot.hpp>      // one_hot
+#include <locus/ops/reduce.hpp>       // sum, mean, max, argmax ...
+#include <locus/ops/softmax.hpp>      // softmax, log_softmax
+#include <locus/ops/views.hpp>        // transpose, reshape, slice
+#include <locus/plan/plan.hpp>        // plan_of, device_of
+#include <locus/plan/types.hpp>       // plan_types
+#include <locus/runtime/config.hpp>   // config::set_visible_devices ...
+#include <locus/tensor/assign.hpp>    // into, plan, run
+#include <locus/tensor/compare.hpp>   // equal, all_close
+#include <locus/tensor/eval.hpp>      // eval, fetch, to
+#include <locus/tensor/explain.hpp>   // explain, why
+#include <locus/tensor/print.hpp>     // <<
+#include <locus/tensor/tensor.hpp>    // Tensor
+#include <locus/tensor/view.hpp>      // view
