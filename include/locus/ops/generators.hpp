@@ -2,6 +2,8 @@
 // Generators: values that are a function of the element's number alone. They are placed with their
 // reader, fused into its kernel, and the same on every device and for every number of threads.
 #pragma once
+#include <limits>  // numeric_limits
+
 #include <locus/ops/map.hpp>     // map_op
 #include <locus/ops/normal.hpp>  // inverse_normal
 #include <locus/ops/philox.hpp>  // random_bits
@@ -34,18 +36,29 @@ LOCUS_HOST_DEVICE constexpr T unit_uniform(std::uint64_t bits) {
   else
     return static_cast<T>(bits >> 11) * static_cast<T>(0x1p-53);
 }
+/// means: the largest number below high, where one lies in [low, high)
+template <class T>
+constexpr T last_before(T low, T high) {
+  using bits_type = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  if (!(low < high)) return low;
+  if (high == T(0)) return -std::numeric_limits<T>::denorm_min();
+  auto const bits = __builtin_bit_cast(bits_type, high);
+  return __builtin_bit_cast(T, high > T(0) ? bits - 1 : bits + 1);
+}
 template <class T>
 struct uniform_fn {
   LOCUS_BUILTIN("uniform")
   std::uint64_t seed;
-  T low, width;
+  T low, width, last;  // what rounding would make `high` is the last number before it
   LOCUS_HOST_DEVICE T operator()(std::int64_t i) const {
     T const u = unit_uniform<T>(random_bits(seed, i));
+    T v;
     // two floats have an exact product in double: contracted or not, the sum is the same
     if constexpr (sizeof(T) == 4)
-      return static_cast<T>(double(u) * double(width) + double(low));
+      v = static_cast<T>(double(u) * double(width) + double(low));
     else
-      return detail::fused(u, width, low);
+      v = detail::fused(u, width, low);
+    return v < last ? v : last;
   }
 };
 template <class T>
@@ -95,7 +108,7 @@ constexpr auto uniform(Extents<N...> extents, std::uint64_t seed, std::type_iden
                        std::type_identity_t<T> high = 1) {
   static_assert(is_floating_v<T>,
                 "locus: uniform makes floats; write uniform<float>(...) and cast it");
-  return detail::generator(uniform_fn<T>{seed, low, high - low}, extents);
+  return detail::generator(uniform_fn<T>{seed, low, high - low, last_before(low, high)}, extents);
 }
 /// means: r[i] normal with that mean and standard deviation, a pure function of seed and i
 /// after: Philox-4x32-10 through the inverse of the distribution function, Wichura, AS 241 (1988)
