@@ -38,13 +38,17 @@ class gzip_file {
     }
     total_ += bytes;
   }
-  /// the file ends here
+  /// the file ends here, with its check sum where it is zipped
   void require_end() {
     char more;
-    if (gzread(file_, &more, 1) == 1) {
+    int const got = gzread(file_, &more, 1);
+    if (got == 1) {
       message found;
       fail("its end", (found << "more bytes behind byte " << total_).view());
     }
+    int error = 0;
+    char const* const words = gzerror(file_, &error);
+    if (got < 0 || error == Z_BUF_ERROR) fail("its end", words);
   }
   std::uint32_t big_endian() {
     unsigned char b[4];

@@ -16,8 +16,8 @@ inline double seconds_now() {
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-/// means: " 120/938 [====>.............] 12.3 s  note" on stderr
-/// cost:  drawn at most ten times a second
+/// means: "120/938 [====>.............] 12.3 s  note" on stderr
+/// cost:  drawn at most ten times a second; where stderr is no terminal, once, when all is done
 class progress_bar {
  public:
   explicit progress_bar(std::int64_t total)
@@ -25,15 +25,16 @@ class progress_bar {
 
   void show(std::int64_t done, std::string_view note = {}) {
     double const now = seconds_now();
-    if (!redraw_ || (done < total_ && now - drawn_ < 0.1)) return;
+    if (done < total_ && (!redraw_ || now - drawn_ < 0.1)) return;
     drawn_ = now;
     constexpr int width = 30;
     int const filled = static_cast<int>(done * width / total_);
     text_buffer<256> line;
-    line << "\r" << done << "/" << total_ << " [";
+    line << (redraw_ ? "\r" : "") << done << "/" << total_ << " [";
     for (int i = 0; i < width; ++i) line << (i < filled ? "=" : i == filled ? ">" : ".");
-    std::fprintf(stderr, "%s] %.1f s  %.*s\033[K%s", line.c_str(), now - start_,
-                 static_cast<int>(note.size()), note.data(), done == total_ ? "\n" : "");
+    std::fprintf(stderr, "%s] %.1f s  %.*s%s%s", line.c_str(), now - start_,
+                 static_cast<int>(note.size()), note.data(), redraw_ ? "\033[K" : "",
+                 done >= total_ ? "\n" : "");
     std::fflush(stderr);
   }
   double seconds() const { return seconds_now() - start_; }
