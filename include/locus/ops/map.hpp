@@ -15,6 +15,7 @@ namespace locus {
 template <class F>
 struct map_op {
   using functor = F;
+  using named = F;  // whose name stands in texts of errors
   static constexpr step_kind kind = step_kind::map;
   static constexpr operation op = operation_of<F>();
   [[no_unique_address]] F f;

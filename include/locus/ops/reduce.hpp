@@ -87,6 +87,7 @@ struct argmax_fn {
 /// means: r = combine(x[i]...) over the axes; Fn names it, R says what combines
 template <class Fn, reduction R, bool Keep, int... Axes>
 struct reduce_op {
+  using named = Fn;
   static constexpr step_kind kind = step_kind::reduce;
   static constexpr operation op = Fn::op;
   static constexpr reduction combines = R;

@@ -20,13 +20,10 @@ template <class Op>
 struct sentences_of {
   using type = Op;
 };
-template <class F>
-struct sentences_of<map_op<F>> {
-  using type = F;
-};
-template <class Fn, reduction R, bool Keep, int... Axes>
-struct sentences_of<reduce_op<Fn, R, Keep, Axes...>> {
-  using type = Fn;
+template <class Op>
+  requires requires { typename Op::named; }
+struct sentences_of<Op> {
+  using type = typename Op::named;
 };
 
 template <class Graph, int Culprit>
