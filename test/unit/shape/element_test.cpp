@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of element types and the table of promotions, row by row.
+#include <doctest/doctest.h>
+
+#include <locus/shape/element.hpp>
+
+using namespace locus;
+
+namespace {
+struct pixel {
+  float red, green;
+};
+
+// ---- the rows ----
+template <class T>
+constexpr bool row(element e, element_kind kind, std::string_view name) {
+  element_row const& r = row_of(element_of_v<T>);
+  return element_of_v<T> == e && r.type == e && r.kind == kind && r.name == name &&
+         r.bytes == int(sizeof(T)) && kind_of_v<T> == kind;
+}
+static_assert(row<float>(element::f32, element_kind::floating, "float"));
+static_assert(row<double>(element::f64, element_kind::floating, "double"));
+static_assert(row<std::int32_t>(element::i32, element_kind::integer, "int32"));
+static_assert(row<std::int64_t>(element::i64, element_kind::integer, "int64"));
+static_assert(row<std::uint8_t>(element::u8, element_kind::integer, "uint8"));
+static_assert(row<bool>(element::b8, element_kind::boolean, "bool"));
+static_assert(element_of_v<pixel> == element::other && kind_of_v<pixel> == element_kind::other);
+static_assert(element_of_v<short> == element::other && element_of_v<unsigned> == element::other);
+static_assert(element_types::size == int(element::other));  // each type has its row
+
+static_assert(is_floating_v<float> && is_floating_v<double> && !is_floating_v<int>);
+static_assert(is_integer_v<std::uint8_t> && is_integer_v<int> && !is_integer_v<bool>);
+
+// ---- sets ----
+constexpr bool holds(element_set set, char const* digits) {
+  for (int e = 0; e <= int(element::other); ++e)
+    if (set.contains(element(e)) != (digits[e] == '1')) return false;
+  return true;
+}
+static_assert(holds(no_elements, "0000000") && holds(any_element, "1111111"));
+static_assert(holds(floats, "1100000") && holds(integers, "0011100") && holds(booleans, "0000010"));
+static_assert(holds(numbers, "1111100") && holds(named_elements, "1111110"));
+static_assert((floats & integers) == no_elements && (floats | integers) == numbers);
+static_assert(set_of(element::i64) == (integers & set_of(element::i64)));
+
+// ---- promotion: within a kind the wider one; kinds never mix ----
+template <class Lhs, class Rhs, class Result>
+constexpr bool promotes =
+    std::is_same_v<promote_t<Lhs, Rhs>, Result> && std::is_same_v<promote_t<Rhs, Lhs>, Result>;
+using f32 = float;
+using f64 = double;
+using i32 = std::int32_t;
+using i64 = std::int64_t;
+using u8 = std::uint8_t;
+static_assert(promotes<f32, f32, f32> && promotes<f32, f64, f64> && promotes<f64, f64, f64>);
+static_assert(promotes<i32, i32, i32> && promotes<i32, i64, i64> && promotes<i64, i64, i64>);
+static_assert(promotes<u8, u8, u8> && promotes<u8, i32, i32> && promotes<u8, i64, i64>);
+static_assert(promotes<bool, bool, bool>);
+static_assert(promotes<f32, i32, void> && promotes<f32, i64, void> && promotes<f32, u8, void>);
+static_assert(promotes<f64, i32, void> && promotes<f64, i64, void> && promotes<f64, u8, void>);
+static_assert(promotes<bool, f32, void> && promotes<bool, f64, void> && promotes<bool, u8, void>);
+static_assert(promotes<bool, i32, void> && promotes<bool, i64, void>);
+static_assert(promotes<pixel, pixel, pixel> && promotes<pixel, f32, void>);
+
+static_assert(std::is_same_v<sum_t<f32>, f32> && std::is_same_v<sum_t<f64>, f64>);
+static_assert(std::is_same_v<sum_t<i32>, i64> && std::is_same_v<sum_t<u8>, i64>);
+static_assert(std::is_same_v<sum_t<i64>, i64> && std::is_same_v<sum_t<bool>, i64>);
+static_assert(std::is_same_v<sum_t<pixel>, pixel>);
+}  // namespace
+
+TEST_CASE("element types are told apart when the program runs, too") {
+  CHECK(row_of(element::f32).name == "float");
+  CHECK(row_of(element::other).bytes == 0);
+}
