@@ -88,7 +88,7 @@ void train(std::string const& folder, int epochs) {
   for (int epoch = 1; epoch <= epochs; ++epoch) {
     net.loss = zeros<float>(Extents<>{}), net.correct = zeros<float>(Extents<>{});
     data::progress_bar bar(sets.size());
-    float const lr = 0.2f / (1.f + 0.15f * float(epoch - 1));  // learning rate
+    float const lr = 0.2f / (1.f + 0.3f * float(epoch - 1));  // learning rate
     std::int64_t done = 0;
     for (auto [x, label] : distribute<Replicas>(sets)) {
       net.step(x, label, lr, epoch == 1 && done == 0);
