@@ -39,27 +39,38 @@ struct number_text {
 
 constexpr int printed_precision = 8;
 
-/// the shortest digits that give v again, at most eight of them behind the point
+inline void measure(number_text& t) {
+  std::size_t const e = find_char(t.view(), 'e'),
+                    digits = e == std::string_view::npos ? t.view().size() : e;
+  std::size_t const point = find_char(t.view().substr(0, digits), '.');
+  t.before = static_cast<int>(point == std::string_view::npos ? digits : point);
+  t.behind = point == std::string_view::npos ? 0 : static_cast<int>(digits - point) - 1;
+  t.exponent = static_cast<int>(t.view().size() - digits);
+}
+/// the shortest digits that give v again
 template <class T>
-number_text float_text(T v, bool scientific) {
+number_text shortest_text(T v, bool scientific) {
   number_text t;
-  auto const shortest =
+  auto const end =
       std::to_chars(t.text, t.text + 60, v,
                     scientific ? std::chars_format::scientific : std::chars_format::fixed);
-  t.size = shortest.ec == std::errc{} ? static_cast<int>(shortest.ptr - t.text) : 0;
-  auto measure = [&t] {
-    std::size_t const e = find_char(t.view(), 'e'),
-                      digits = e == std::string_view::npos ? t.view().size() : e;
-    std::size_t const point = find_char(t.view().substr(0, digits), '.');
-    t.before = static_cast<int>(point == std::string_view::npos ? digits : point);
-    t.behind = point == std::string_view::npos ? 0 : static_cast<int>(digits - point) - 1;
-    t.exponent = static_cast<int>(t.view().size() - digits);
-  };
-  measure();
+  t.size = end.ec == std::errc{} ? static_cast<int>(end.ptr - t.text) : 0;
+  measure(t);
+  return t;
+}
+/// so many digits behind the point, of the exact value
+inline number_text exact_text(double v, bool scientific, int behind) {
+  number_text t;
+  t.size = std::snprintf(t.text, sizeof t.text, scientific ? "%.*e" : "%.*f", behind, v);
+  measure(t);
+  return t;
+}
+/// the shortest digits, at most eight of them behind the point
+template <class T>
+number_text float_text(T v, bool scientific) {
+  number_text t = shortest_text(v, scientific);
   if (t.behind <= printed_precision && t.size > 0) return t;
-  t.size =
-      std::snprintf(t.text, sizeof t.text, scientific ? "%.8e" : "%.8f", static_cast<double>(v));
-  measure();
+  t = exact_text(static_cast<double>(v), scientific, printed_precision);
   int const digits = t.before + 1 + t.behind;
   int zeros = 0;  // trailing zeros go
   while (zeros < t.behind && t.text[digits - 1 - zeros] == '0') ++zeros;
@@ -101,12 +112,15 @@ struct element_format {
 
  private:
   static bool is_finite(T v) { return v - v == T(0); }
+  // from here on, and from there on down, a number has an exponent
+  static constexpr T array_cutoff = sizeof(T) == 4 ? T(1e6) : T(1e8);
+  static constexpr double number_cutoff = sizeof(T) == 4 ? 1e6 : 1e16, small_cutoff = 1e-4;
+
   void look_at_floats(T const* values, int n) {
-    double largest = 0, smallest = 0;
+    T largest = 0, smallest = 0;
     bool any = false, negative_infinity = false, special = false;
     for (int i = 0; i < n; ++i) {
-      double const a =
-          values[i] < 0 ? -static_cast<double>(values[i]) : static_cast<double>(values[i]);
+      T const a = values[i] < 0 ? -values[i] : values[i];
       if (!is_finite(values[i]))
         special = true, negative_infinity |= values[i] < 0;
       else if (a != 0) {
@@ -114,7 +128,8 @@ struct element_format {
         any = true;
       }
     }
-    scientific = any && (largest >= 1e8 || smallest < 1e-4 || largest / smallest > 1000);
+    scientific = any && (largest >= array_cutoff || smallest < static_cast<T>(small_cutoff) ||
+                         largest / smallest > T(1000));
     for (int i = 0; i < n; ++i) {
       if (!is_finite(values[i])) continue;
       number_text const t = float_text(values[i], scientific);
@@ -135,14 +150,26 @@ struct element_format {
       out << s;
       return;
     }
-    number_text const t = float_text(v, scientific);
+    if (alone) return write_number(out, v);
+    number_text t = float_text(v, scientific);
+    if (scientific && t.behind < right) t = exact_text(static_cast<double>(v), scientific, right);
     out.spaces(left - t.before);
     out << std::string_view(t.text, static_cast<std::size_t>(t.before)) << ".";
     if (t.behind > 0)
       out << std::string_view(t.text + t.before + 1, static_cast<std::size_t>(t.behind));
-    for (int i = t.behind; i < right; ++i) out << (scientific ? "0" : alone ? "" : " ");
-    if (alone && right == 0 && !scientific) out << "0";  // 3.0, as a number of Python's
-    if (scientific) out << t.view().substr(t.view().size() - static_cast<std::size_t>(t.exponent));
+    if (!scientific) return out.spaces(right - t.behind);
+    std::string_view const e = t.view().substr(static_cast<std::size_t>(t.size - t.exponent));
+    out << e.substr(0, 2);  // e+
+    for (int i = t.exponent; i < exponent; ++i) out << "0";
+    out << e.substr(2);
+  }
+  /// rank 0: all digits that it has, as Python writes a number
+  static void write_number(text_sink& out, T v) {
+    double const a = v < 0 ? -static_cast<double>(v) : static_cast<double>(v);
+    bool const with_exponent = a != 0 && (a >= number_cutoff || a < small_cutoff);
+    number_text const t = shortest_text(v, with_exponent);
+    out << t.view();
+    if (!with_exponent && t.behind == 0) out << ".0";
   }
 };
 
@@ -240,7 +267,7 @@ class numpy_printer {
 
 }  // namespace detail
 
-/// means: the tensor as NumPy's str() writes it; more than 1000 elements are summarized
+/// means: the tensor as str() of NumPy 2.4 writes it; more than 1000 elements are summarized
 /// cost:  the elements come to the host, a copy like any other
 template <class Stream, class X>
   requires(tensor_operand<X> && requires(Stream& s) { s.write("", 0); })
