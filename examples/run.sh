@@ -1,0 +1,21 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Installs what is missing, builds the examples, runs the small ones and then the main job: a network
+# trained on Fashion-MNIST with mirrored replicas, on the GPUs that are there or on the CPU.
+#     sh examples/run.sh [replicas: 1, 2 or 4] [epochs] [folder of the dataset]
+set -eu
+cd "$(dirname "$0")/.."
+sh test/tools/install.sh g++ meson ninja-build pkgconf python3 zlib1g-dev '?libopenblas0-openmp' '?dataset-fashion-mnist'
+command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
+build=${BUILD:-build-examples}
+[ -f "$build/build.ninja" ] || meson setup "$build" -Dtests=disabled -Dbenchmarks=disabled
+suffix=
+if [ -f "$build/build.ninja" ] && grep -q 'example.*_cuda' "$build/build.ninja"; then suffix=_cuda; fi
+for example in 01_hello_placement 02_cpu_vs_gpu 03_towers 04_mirrored_fashion_mnist; do
+  ninja -C "$build" "examples/$example$suffix"
+  echo "--- $example"
+  case $example in
+    04*) "$build/examples/$example$suffix" "$@" ;;
+    *) "$build/examples/$example$suffix" ;;
+  esac
+done

@@ -1,0 +1,17 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Installs what is missing, builds everything that this machine can build, runs every test. The last
+# line is "N passed, N failed, N skipped".
+#     sh test/run.sh [options of meson setup]      BUILD: the folder, SUITES: some suites only
+set -eu
+cd "$(dirname "$0")/.."
+sh test/tools/install.sh g++ meson ninja-build pkgconf python3 doctest-dev zlib1g-dev \
+  '?libopenblas0-openmp' '?dataset-fashion-mnist' '?clang' '?cmake' '?libbenchmark-dev' '?clang-format-19'
+command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
+build=${BUILD:-build}
+[ -f "$build/build.ninja" ] || meson setup "$build" "$@"
+ninja -C "$build" -k 0 ${TARGETS:-} && built=0 || built=1
+suites=
+for suite in ${SUITES:-}; do suites="$suites --suite $suite"; done
+meson test -C "$build" --no-rebuild --num-processes "${JOBS:-2}" --print-errorlogs $suites || :
+EXTRA_FAILED=$built exec python3 test/tools/summary.py "$build/meson-logs/testlog.json"

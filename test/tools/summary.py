@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""summary.py TESTLOG.json...: Meson's logs of tests -> the line 'N passed, N failed, N skipped'.
+
+A doctest program counts as its test cases, a tool that ends with a line 'N passed, N failed, N
+skipped' as those, any other test as one. EXTRA_FAILED in the environment: build steps that failed."""
+import json
+import os
+import re
+import sys
+
+DOCTEST = re.compile(r'\[doctest\] test cases:\s*(\d+) \|\s*(\d+) passed \|\s*(\d+) failed(?: \|\s*(\d+) skipped)?')
+COUNTS = re.compile(r'^(\d+) passed, (\d+) failed, (\d+) skipped$', re.M)
+
+
+def counts(test):
+    """passed, failed, skipped of one test of the log"""
+    output = re.sub(r'\x1b\[[0-9;]*m', '', test.get('stdout') or '')
+    if test['result'] == 'SKIP':
+        return 0, 0, 1
+    passed, failed, skipped = 0, 0, 0
+    if found := DOCTEST.findall(output):
+        passed, failed, skipped = (sum(int(row[k] or 0) for row in found) for k in (1, 2, 3))
+    elif found := COUNTS.findall(output):
+        passed, failed, skipped = (int(n) for n in found[-1])
+    elif test['result'] == 'OK':
+        passed = 1
+    if test['result'] != 'OK':
+        failed = max(failed, 1)
+        print('FAILED:', test['name'], test['result'])
+    return passed, failed, skipped
+
+
+total = [0, int(os.environ.get('EXTRA_FAILED', 0)), 0]
+for log in sys.argv[1:]:
+    with open(log) as lines:
+        for line in lines:
+            total = [a + b for a, b in zip(total, counts(json.loads(line)))]
+print('{} passed, {} failed, {} skipped'.format(*total))
+sys.exit(1 if total[1] or not total[0] else 0)
