@@ -37,6 +37,7 @@ class Misuse:
 
 class Compiler:
     def __init__(self, command, folder):
+        command = command[1:] if command[0].endswith('ccache') else command
         about = subprocess.run([*command[:1], '--version'], capture_output=True, text=True).stdout
         self.kind = 'nvcc' if 'NVIDIA' in about else 'clang' if 'clang' in about else 'gcc'
         self.command, self.precompiled = command, []

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""check_includes.py ROOT [--report]: the headers of locus lie in levels.
+
+A header includes lower levels or its own folder, without cycles, by full path and with a comment
+that says what the include brings; it begins with the licence, then `#pragma once`; CUDA's own
+headers stand in .cuh alone; include/meson.build lists exactly what lies on disk.
+--report prints the public entities without a contract (`means:`); that is advice, not an error."""
+import pathlib
+import re
+import sys
+
+LEVELS = {
+    'core': 0, 'device': 1, 'shape': 1, 'expr': 2, 'ops': 3, 'plan': 4, 'runtime': 4, 'kernel': 4,
+    'backend': 5, 'collective': 6, 'execute': 7, 'tensor': 8, 'data': 9, 'testing': 9,
+    '': 10,  # the umbrellas locus.hpp and cuda.cuh
+}
+FOREIGN = re.compile(r'^(cuda|cub/|thrust/|nccl|cublas|curand|cooperative_groups)')
+
+
+def includes_of(text):
+    return re.findall(r'^#include <([^>]+)>[ \t]*(.*)$', text, re.M)
+
+
+def folder_of(name):
+    return name.split('/')[1] if name.count('/') > 1 else ''
+
+
+def check_header(name, text):
+    folder = folder_of(name)
+    if not text.startswith('// SPDX-License-Identifier: Apache-2.0\n'):
+        yield 'the first line is not the licence'
+    if not re.match(r'//.*\n(//.*\n)*#pragma once\n', text):
+        yield 'comment lines and then #pragma once are what a header begins with'
+    if re.search(r'^#include "', text, re.M):
+        yield 'includes a file in quotes: write its full path in angle brackets'
+    for included, comment in includes_of(text):
+        if not included.startswith('locus/'):
+            if FOREIGN.match(included) and not name.endswith('.cuh'):
+                yield f'{included} belongs into a .cuh'
+            continue
+        if not re.match(r'// \S', comment):
+            yield f'{included}: a comment says what the include brings'
+        if folder_of(included) not in LEVELS:
+            yield f'{included}: its folder has no level'
+        elif folder_of(included) != folder and LEVELS[folder_of(included)] >= LEVELS[folder]:
+            yield f'{included}: level {LEVELS[folder_of(included)]} is not below level {LEVELS[folder]}'
+
+
+def find_cycle(graph):
+    done, way = set(), []
+
+    def visit(name):
+        if name in way:
+            return way[way.index(name):] + [name]
+        if name in done or name not in graph:
+            return None
+        way.append(name)
+        for next_name in graph[name]:
+            found = visit(next_name)
+            if found:
+                return found
+        done.add(way.pop())
+        return None
+
+    return next((cycle for cycle in map(visit, graph) if cycle), None)
+
+
+def without_contract(name, text):
+    """Namespace-level entities (outside detail) whose comment above says no `means:` or `after:`."""
+    inner, comment = [], ''
+    for line in text.splitlines():
+        space = re.match(r'(?:inline )?namespace ([\w:]*)', line)
+        if space and '}' not in line:
+            inner.append(space[1])
+        elif re.match(r'}  // namespace', line) and inner:
+            inner.pop()
+        elif line.startswith('///'):
+            comment += line
+        elif re.match(r'(class|struct|enum class|constexpr|inline|auto|void|bool|double|template)\b', line):
+            hidden = any(part in space for space in inner for part in ('detail', 'lowering', 'kernel', 'cuda', 'host'))
+            entity = re.search(r'(?:class|struct|enum class) (\w+)|(\w+)\(', line)
+            if not hidden and entity and not comment and not line.startswith('template'):
+                yield f'{name}: {entity[1] or entity[2]}'
+        if not line.startswith(('///', 'template', '  requires', '    requires')):
+            comment = ''
+
+
+def main():
+    root = pathlib.Path(sys.argv[1])
+    texts = {path.relative_to(root / 'include').as_posix(): path.read_text(encoding='utf-8')
+             for path in sorted((root / 'include').rglob('*')) if path.suffix in ('.hpp', '.cuh')}
+    wrong = [f'{name}: {fault}' for name, text in texts.items() for fault in check_header(name, text)]
+    graph = {name: [to for to, _ in includes_of(text)] for name, text in texts.items()}
+    wrong += [f'{name}: includes {to}, which is not there' for name, tos in graph.items() for to in tos
+              if to.startswith('locus/') and to not in texts]
+    cycle = find_cycle(graph)
+    wrong += [f'a cycle: {" -> ".join(cycle)}'] if cycle else []
+    listed = re.findall(r"^  '(locus/.*)',$", (root / 'include' / 'meson.build').read_text(encoding='utf-8'), re.M)
+    wrong += [f'include/meson.build lists {name} twice' for name in set(listed) if listed.count(name) > 1]
+    wrong += [f'include/meson.build lists {name}, which is not there' for name in listed if name not in texts]
+    wrong += [f'include/meson.build does not list {name}' for name in texts if name not in listed]
+    if '--report' in sys.argv:
+        advice = [line for name, text in texts.items() for line in without_contract(name, text)]
+        print(*advice, f'{len(advice)} entities without a contract', sep='\n')
+    print(*wrong, sep='\n')
+    print(f'{len(texts)} headers, {sum(map(len, graph.values()))} includes, {len(wrong)} wrong')
+    sys.exit(bool(wrong))
+
+
+if __name__ == '__main__':
+    main()
