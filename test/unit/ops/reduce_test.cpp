@@ -249,3 +249,57 @@ TEST_CASE("a reduction reads what element-wise operations, broadcasts and views 
     }
   });
 }
+
+namespace {
+
+/// x as [2^24], [2^14, 2^10] and [2^10, 2^14]: every way in which a sum is cut
+template <class Source>
+void check_large(Source source) {
+  std::int64_t const n = 1 << 24;
+  Tensor<float, Dextents<1>> const x(source(Dextents<1>(n)));
+  long double whole = 0, size = 0;
+  std::vector<long double> rows(1 << 14), row_sizes(1 << 14), columns(1 << 10), sizes(1 << 10);
+  for (std::int64_t i = 0; i < n; ++i) {
+    long double const v = static_cast<long double>(x.data()[i]);
+    whole += v, size += std::fabs(v);
+    rows[std::size_t(i >> 10)] += v, row_sizes[std::size_t(i >> 10)] += std::fabs(v);
+    columns[std::size_t(i & 1023)] += v, sizes[std::size_t(i & 1023)] += std::fabs(v);
+  }
+  auto off = [](auto const& t, auto const& want, auto const& of) {
+    long double worst = 0;
+    for (std::int64_t i = 0; i < t.size(); ++i)
+      worst =
+          std::fmax(worst, std::fabs(static_cast<long double>(t.data()[i]) - want[std::size_t(i)]) /
+                               of[std::size_t(i)]);
+    return static_cast<double>(worst);
+  };
+  Tensor<float, Dextents<0>> one[2];
+  Tensor<float, Dextents<1>> of_rows[2]{Tensor<float, Dextents<1>>(1 << 14),
+                                        Tensor<float, Dextents<1>>(1 << 14)};
+  Tensor<float, Dextents<1>> of_columns[2]{Tensor<float, Dextents<1>>(1 << 10),
+                                           Tensor<float, Dextents<1>>(1 << 10)};
+  auto const matrix = reshape<dyn, 1024>(x);
+  for (int k : {0, 1}) {
+    config::set_intra_op_parallelism_threads(k + 1);
+    one[k] = on<GpuDevice<0>>(sum(x));
+    of_rows[k] = on<GpuDevice<0>>(sum<1>(matrix));
+    of_columns[k] = on<GpuDevice<0>>(sum<0>(matrix));
+  }
+  config::set_intra_op_parallelism_threads(0);
+  CHECK(std::fabs(static_cast<long double>(*one[0].data()) - whole) <= 1e-7L * size);
+  CHECK(off(of_rows[0], rows, row_sizes) <= 2e-7);
+  CHECK(off(of_columns[0], columns, sizes) <= 2e-7);
+  CHECK(std::memcmp(one[0].data(), one[1].data(), 4) == 0);  // the same bits
+  CHECK(std::memcmp(of_rows[0].data(), of_rows[1].data(), 4 << 14) == 0);
+  CHECK(std::memcmp(of_columns[0].data(), of_columns[1].data(), 4 << 10) == 0);
+}
+
+}  // namespace
+
+TEST_CASE("sums of 2^24 floats are within 1e-7, with the same bits for one thread and two") {
+  on_few_backends([] {
+    check_large([](auto e) { return full<float>(e, 5); });
+    check_large([](auto e) { return uniform<float>(e, 1); });
+    check_large([](auto e) { return uniform<float>(e, 2, -0.5f, 0.5f); });
+  });
+}
