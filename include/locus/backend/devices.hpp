@@ -2,8 +2,6 @@
 // devices(): the device table, made at its first use from what is there; and the memory, copies and
 // queues of a device, whatever stands behind it.
 #pragma once
-#include <cstdlib>  // getenv, atoi
-
 #include <locus/backend/cuda/backend.hpp>       // backend<backing::cuda>, start_cuda
 #include <locus/backend/host/backend.hpp>       // backend<backing::host>
 #include <locus/backend/simulated/backend.hpp>  // backend<backing::simulated>
@@ -12,6 +10,7 @@
 #include <locus/plan/memory.hpp>                // round_up
 #include <locus/runtime/log.hpp>                // warn
 #include <locus/runtime/table.hpp>              // table
+#include <locus/runtime/threads.hpp>            // number_from_environment
 
 namespace locus {
 
@@ -62,22 +61,11 @@ inline void start_simulated(int count, simulated_options const& options) {
   simulated::install_fault_handler();
   table.gpus = count, table.gpu_backing = backing::simulated, table.why_no_gpu = absence::none;
 }
-inline int simulated_by_environment() {
-  char const* const v = std::getenv("LOCUS_SIMULATED_GPUS");
-  if (!v || !*v) return 0;
-  int const n = std::atoi(v);
-  if (n < 0 || n > simulated::max_gpus || (n == 0 && std::string_view(v) != "0")) {
-    message text;
-    throw configuration_error(text << "locus: LOCUS_SIMULATED_GPUS is \"" << v
-                                   << "\"; write a number from 0 to 16");
-  }
-  return n;
-}
 inline void start_table() {
   lock_guard hold(table.lock);
   if (table.started) return;
   name_devices();
-  if (int const n = simulated_by_environment(); n > 0)
+  if (int const n = number_from_environment("LOCUS_SIMULATED_GPUS", 0, simulated::max_gpus, 0))
     start_simulated(n, {});
   else if (gpu_api)
     start_cuda();

@@ -49,8 +49,9 @@ Text& write_where(Text& out, logical_device const& d) {
   log_line line;
   int tensors = 0;
   for (transfer const& t : p.transfers) tensors += t.bucket == bucket && bucket >= 0;
-  line << "Collective " << name_of(how) << " of " << (tensors ? tensors : 1) << " tensors, "
-       << bytes << " bytes, over " << over.count() << " devices (";
+  line << "Collective " << name_of(how) << " of " << (tensors ? tensors : 1)
+       << (tensors > 1 ? " tensors, " : " tensor, ") << bytes << " bytes, over " << over.count()
+       << " devices (";
   for (int r = 0; r < over.count(); ++r) line << (r ? " " : "") << over.at(r);
   runtime::write_line(line << "), by " << algorithm);
 }

@@ -159,9 +159,26 @@ class placing {
     for (int i = 0; i < arena_count_; ++i)
       if (arenas_[i].on == &d) return;
     std::int64_t const bytes = arena_bytes(plan_, slots_, name);
-    arenas_[arena_count_] = {
-        &d, static_cast<char*>(runtime::allocate(d, bytes, "the temporaries of a plan")), bytes};
+    char* const base =
+        static_cast<char*>(bytes <= d.memory.limit - d.memory.in_use
+                               ? runtime::allocate(d, bytes, "the temporaries of a plan")
+                               : runtime::allocate(d, bytes, describe_temporaries(name).view()));
+    arenas_[arena_count_] = {&d, base, bytes};
     ++arena_count_;
+  }
+  /// for the message that there is no memory for them
+  [[gnu::cold]] message describe_temporaries(device name) const {
+    int largest = -1;
+    for (int v = 0; v < slots_.count; ++v)
+      if (!slots_[v].is_result && place_of(v).devices.contains(name) &&
+          (largest < 0 || slots_[v].bytes > slots_[largest].bytes))
+        largest = v;
+    short const i = is_step(largest) ? static_cast<short>(largest)
+                                     : plan_.transfers[largest - plan_.steps.count].from;
+    message text;
+    text << "the temporaries of a plan, most of all those of step " << int(i) << " ("
+         << plan_.steps[i].name << ")";
+    return text;
   }
   void* in_arena(device name, std::int64_t offset) const {
     logical_device const* const d = &runtime::find_device(name);

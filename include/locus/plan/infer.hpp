@@ -11,8 +11,7 @@ namespace locus {
 namespace detail {
 
 /// means: the extents of step i from those of its operands; no_shape where they do not fit
-inline shape inferred(plan_view const& p, short i, shape const* extents,
-                      void const** objects) {
+inline shape inferred(plan_view const& p, short i, shape const* extents, void const** objects) {
   step const& s = p.steps[i];
   auto of = [&](int k) -> shape const& { return extents[p.operands(s)[k].from]; };
   switch (s.kind) {
@@ -49,16 +48,30 @@ inline shape inferred(plan_view const& p, short i, shape const* extents,
                          << extents
                          << ", more bytes than 64 bits count; cut it into smaller parts");
 }
-[[noreturn]] inline void refuse_shapes(plan_view const& p, short i, shape const* extents) {
+[[noreturn]] inline void refuse_range(step const& s, short i, shape const& from,
+                                      range const* ranges) {
+  int a = 0;
+  while (!has_axis(s.axes, a) || ranges[a].length(from.extent[a]) >= 0) ++a;
+  message text;
+  text << "locus: '" << s.name << "' (step " << int(i) << ") of extents " << from
+       << " takes the range from " << ranges[a].begin << " to ";
+  if (ranges[a].end == range::to_end)
+    text << "the end";
+  else
+    text << ranges[a].end;
+  throw shape_error(text << " of axis " << a << "; it must lie inside its axis");
+}
+[[noreturn]] inline void refuse_shapes(plan_view const& p, short i, shape const* extents,
+                                       void const** objects) {
   step const& s = p.steps[i];
+  if (s.kind == step_kind::slice)
+    refuse_range(s, i, extents[p.operands(s)[0].from], static_cast<range const*>(objects[i]));
   message text;
   text << "locus: the shapes of the operands of '" << s.name << "' (step " << int(i)
        << ") do not fit:";
   for (int k = 0; k < s.arity; ++k) text << (k ? " and " : " ") << extents[p.operands(s)[k].from];
-  if (s.kind == step_kind::slice)
-    text << "; the range must lie inside its axis";
-  else if (s.kind == step_kind::reshape)
-    text << " into " << s.extents << "; both must have as many elements";
+  if (s.kind == step_kind::reshape)
+    text << " into " << extents[i] << "; both must have as many elements";
   else
     text << "; reshape or slice one of them";
   throw shape_error(text);
@@ -72,7 +85,7 @@ inline shape inferred(plan_view const& p, short i, shape const* extents,
 inline void infer_extents(plan_view const& p, shape* extents, void const** objects) {
   for (short i = 0; i < p.steps.count; ++i) {
     shape const r = detail::inferred(p, i, extents, objects);
-    if (!fits(r)) detail::refuse_shapes(p, i, extents);
+    if (!fits(r)) detail::refuse_shapes(p, i, extents, objects);
     if (!countable(r, p.steps[i].element_bytes)) detail::refuse_size(p.steps[i], i, r);
     extents[i] = r;
   }

@@ -36,8 +36,8 @@ inline void warn(log_line& line) {
 }  // namespace runtime
 
 namespace debugging {
-/// means: each step, copy, creation and fallback is written to stderr, once for each call site or
-///        every time
+/// means: steps, copies and fallbacks are written to stderr, once for each call site or every time;
+///        the creation of a tensor each time
 /// after: tf.debugging.set_log_device_placement
 inline void set_log_device_placement(bool on, log_frequency how_often = log_frequency::once) {
   runtime::placement_log = on ? how_often : log_frequency::off;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host's threads: OpenMP's where the unit is compiled with it, otherwise a pool of ours.
 #pragma once
-#include <cstdlib>    // getenv
+#include <cstdlib>    // getenv, strtol
 #include <exception>  // exception_ptr
 #include <unistd.h>   // sysconf
 
@@ -18,15 +18,25 @@ namespace locus {
 
 namespace runtime {
 
+/// means: a number that an environment variable gives; `otherwise` where it is not set or empty
+/// fails: configuration_error, naming variable and value, for anything but a number in [low, high]
+inline int number_from_environment(char const* variable, int low, int high, int otherwise) {
+  char const* const v = std::getenv(variable);
+  if (!v || !*v) return otherwise;
+  char* end = nullptr;
+  long const n = std::strtol(v, &end, 10);
+  if (*end == '\0' && n >= low && n <= high) return static_cast<int>(n);
+  message text;
+  throw configuration_error(text << "locus: " << std::string_view(variable) << " is \""
+                                 << std::string_view(v) << "\"; write a number from " << low
+                                 << " to " << high);
+}
+
 /// 0: LOCUS_NUM_THREADS, else OpenMP's number, else one for each processor
 inline constinit int thread_limit = 0;
 
 inline int default_threads() {
-  static int const n = [] {
-    char const* const v = std::getenv("LOCUS_NUM_THREADS");
-    int const wanted = v ? std::atoi(v) : 0;
-    return wanted > 0 ? wanted : 0;
-  }();
+  static int const n = number_from_environment("LOCUS_NUM_THREADS", 0, 1 << 16, 0);
   return n;
 }
 
