@@ -20,7 +20,7 @@ struct replica_terms {
 inline namespace LOCUS_MODE {
 
 /// means: t = terms[0][i]; t = combine(t, terms[r][i]) for r = 1, 2, ...; outs[r][i] = t for all r
-/// after: the ranked order of DESIGN section 6
+/// after: an all-reduce with one fixed order of its terms
 template <reduction R, class T>
 struct fold_work {
   static constexpr bool has_cuda_kernel = true;

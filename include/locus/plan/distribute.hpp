@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass 2: how does each value lie over devices? The tables below are DESIGN section 3.
+// Pass 2: how does each value lie over devices? Its tables stand in README.md, section 2.
 #pragma once
 #include <locus/plan/data.hpp>  // plan_view, verdict
 
