@@ -82,8 +82,9 @@ struct memory_planner {
       if (r.by < 0 && !is_temporary_step(r.from))
         continue;  // a leaf or a view: copied into the destination
       slots[v].is_result = true;
-      if (slots[v].in_place_of >= 0 && is_temporary_step(slots[v].in_place_of))
-        slots[slots[v].in_place_of].is_result = true;
+      // terms lie where their sum will; what a destination takes only a part of does not
+      bool const sums = r.by >= 0 && p.transfers[r.by].how == transfer_kind::all_reduce;
+      if (sums && slots[v].in_place_of >= 0) slots[slots[v].in_place_of].is_result = true;
     }
   }
   constexpr void find_lifetimes() {
