@@ -98,10 +98,10 @@ struct Leaf {
 /// means: elements that somebody else owns, at strides of their own
 template <class T, class E, single_device Policy, bool Dense>
 struct ViewLeaf {
-  using value_type = T;
+  using value_type = std::remove_const_t<T>;
   using policy = Policy;
   using lets = type_list<>;
-  using entries = type_list<entry<ViewLeaf, T>>;
+  using entries = type_list<entry<ViewLeaf, value_type>>;
   static constexpr shape pattern = E::pattern;
   static constexpr int steps = 1, edges = 0;
   T* data;
@@ -111,15 +111,14 @@ struct ViewLeaf {
   template <class Lets>
   static constexpr short flatten(builder& b, request) {
     step s;
-    s.kind = step_kind::leaf, s.name = "view", s.type = element_of_v<T>;
+    s.kind = step_kind::leaf, s.name = "view", s.type = element_of_v<value_type>;
     s.element_bytes = sizeof(T), s.where = Policy::value, s.extents = pattern;
     s.dense = Dense, s.why = reason::leaf;
     return b.add(s, nullptr, 0);
   }
   void bind(binder& b) const {
     b.set_extents(extents);
-    b.values[b.at * b.replicas] = {const_cast<std::remove_const_t<T>*>(data), extents.extent,
-                                   strides};
+    b.values[b.at * b.replicas] = {const_cast<value_type*>(data), extents.extent, strides};
     ++b.at;
   }
 };
