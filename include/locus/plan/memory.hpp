@@ -117,24 +117,28 @@ struct memory_planner {
     return v < p.steps.count ? p.steps[v].where : p.transfers[v - p.steps.count].arrives;
   }
   constexpr bool meet(short a, short b) const {
-    bool shared = false;
-    for (int i = 0; i < place_of(a).count(); ++i)
-      shared = shared || place_of(b).devices.contains(place_of(a).at(i));
-    return shared && slots[a].made <= slots[b].last_read && slots[b].made <= slots[a].last_read;
+    slot const &first = slots[a], &second = slots[b];
+    if (first.made > second.last_read || second.made > first.last_read) return false;
+    device_list const &here = place_of(a).devices, &there = place_of(b).devices;
+    if (here == there) return true;
+    for (int i = 0; i < here.size(); ++i)
+      if (there.contains(here[i])) return true;
+    return false;
   }
   constexpr bool in_arena(short v) const { return slots[v].bytes > 0 && !slots[v].is_result; }
   /// first fit: above every value that lives at the same time on the same device and is in the way
   constexpr void find_offsets() {
     for (short v = 0; v < slots.count; ++v) {
       if (!in_arena(v)) continue;
+      std::int64_t const bytes = round_up(slots[v].bytes);
       std::int64_t at = 0;
       for (bool moved = true; moved;) {
         moved = false;
         for (short o = 0; o < v; ++o) {
+          slot const& other = slots[o];
+          if (at + bytes <= other.offset || other.bytes <= at - other.offset) continue;  // apart
           if (!in_arena(o) || !meet(o, v)) continue;
-          bool const apart = at + round_up(slots[v].bytes) <= slots[o].offset ||
-                             slots[o].offset + round_up(slots[o].bytes) <= at;
-          if (!apart) at = slots[o].offset + round_up(slots[o].bytes), moved = true;
+          at = other.offset + round_up(other.bytes), moved = true;
         }
       }
       slots[v].offset = at;
