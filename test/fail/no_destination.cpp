@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Destinations that cannot be written, and runs of what is no assignment.
-// expect-1: locus: into writes a Tensor that has a name and is no constant, a view, or a slice of a Tensor on one device; make one of these first
-// expect-2: locus: into writes a Tensor that has a name and is no constant, a view, or a slice of a Tensor on one device; make one of these first
-// expect-3: locus: into writes a Tensor that has a name and is no constant, a view, or a slice of a Tensor on one device; make one of these first
-// expect-4: locus: into writes a Tensor that has a name and is no constant, a view, or a slice of a Tensor on one device; make one of these first
+// expect-1: locus: into writes a Tensor that has a name and is no constant, a view, or a slice of a view or of a Tensor on one device; make one of these first
+// expect-2: locus: into writes a Tensor that has a name and is no constant, a view, or a slice of a view or of a Tensor on one device; make one of these first
+// expect-3: locus: into writes a Tensor that has a name and is no constant, a view, or a slice of a view or of a Tensor on one device; make one of these first
+// expect-4: locus: into writes a Tensor that has a name and is no constant, a view, or a slice of a view or of a Tensor on one device; make one of these first
 // expect-5: locus: run takes a plan or an assignment; write run(into(y, e)), or eval(e)
 #include <locus/locus.hpp>
 using namespace locus;

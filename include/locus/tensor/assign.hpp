@@ -34,31 +34,51 @@ inline constexpr bool
     is_slice_of_leaf<Node<slice_op<Cut, Static...>, Leaf<T, E, Where, borrowed<Checked>>>> =
         Where::value.is_single();
 
-/// means: the elements that a slice of a Tensor on one device names, as a view
+template <axis_set Cut, std::int64_t... Static, class T, class E, class Where, bool Dense>
+inline constexpr bool
+    is_slice_of_leaf<Node<slice_op<Cut, Static...>, ViewLeaf<T, E, Where, Dense>>> =
+        !std::is_const_v<T>;
+
+/// where the elements of a leaf on one device lie
+template <class T>
+struct elements_at {
+  T* data;
+  shape extents;
+  std::int64_t const* strides;
+};
+template <class T, class E, class Where, class Source>
+elements_at<T> elements_of(Leaf<T, E, Where, Source> const& leaf) {
+  tensor_block const* const block = leaf.source.find();
+  if (!block) throw bad_access("locus: a slice of a tensor that was moved from is assigned to");
+  return {static_cast<T*>(block->pieces[0].data), block->extents, block->pieces[0].strides};
+}
+template <class T, class E, class Where, bool Dense>
+elements_at<T> elements_of(ViewLeaf<T, E, Where, Dense> const& leaf) {
+  return {leaf.data, leaf.extents, leaf.strides};
+}
+
+/// means: the elements that a slice of a Tensor on one device, or of a view, names, as a view
 template <class Slice>
 auto view_of_slice(Slice const& s) {
   auto const& leaf = get<0>(s.operands);
   using LeafType = std::remove_cvref_t<decltype(leaf)>;
-  using T = typename LeafType::value_type;
   using E = extents_of_shape_t<pattern_of<Slice>>;
-  tensor_block const* const block = leaf.source.find();
-  if (!block) throw bad_access("locus: a slice of a tensor that was moved from is assigned to");
-  shape extents = block->extents;
+  auto [data, extents, strides] = elements_of(leaf);
   layout_stride layout;
-  T* data = static_cast<T*>(block->pieces[0].data);
   for (int a = 0; a < extents.rank; ++a) {
     range const& r = s.op.ranges[a];
-    layout.stride[a] = block->pieces[0].strides[a];
     std::int64_t const n = r.length(extents.extent[a]);
     if (n < 0) {
       message text;
       throw shape_error(text << "locus: a range of a slice does not lie inside axis " << a
-                             << " of extents " << block->extents);
+                             << " of extents " << extents);
     }
-    data += range::absolute(r.begin, extents.extent[a]) * layout.stride[a];
+    layout.stride[a] = strides[a];
+    data += range::absolute(r.begin, extents.extent[a]) * strides[a];
     extents.extent[a] = n;
   }
-  return View<T, E, typename LeafType::policy, false>(data, E(extents), layout);
+  return View<typename LeafType::value_type, E, typename LeafType::policy, false>(data, E(extents),
+                                                                                  layout);
 }
 }  // namespace detail
 
@@ -80,8 +100,9 @@ auto make_assignment(To to, E e) {
 /// what into writes: a Tensor that has a name and is no constant, a view, or a slice of a Tensor
 template <class To, class Plain = std::remove_cvref_t<To>>
 inline constexpr bool may_be_written =
-    tensor_owner<Plain> ? std::is_lvalue_reference_v<To> && !std::is_const_v<std::remove_reference_t<To>>
-                        : destination<Plain> || is_slice_of_leaf<Plain>;
+    tensor_owner<Plain>
+        ? std::is_lvalue_reference_v<To> && !std::is_const_v<std::remove_reference_t<To>>
+        : destination<Plain> || is_slice_of_leaf<Plain>;
 }  // namespace detail
 
 /// means: to = e, as a value that plan and run take; `to` is a Tensor, a view or slice(tensor, ...)
@@ -106,9 +127,10 @@ auto into(To const& to, X&& e) {
 template <class To, tensor_operand X>
   requires(!detail::may_be_written<To>)
 auto into(To&&, X&&) {
-  static_assert(always_false<To>,
-                "locus: into writes a Tensor that has a name and is no constant, a view, or a slice "
-                "of a Tensor on one device; make one of these first");
+  static_assert(
+      always_false<To>,
+      "locus: into writes a Tensor that has a name and is no constant, a view, or a slice "
+      "of a view or of a Tensor on one device; make one of these first");
 }
 
 inline namespace LOCUS_MODE {
