@@ -32,7 +32,8 @@ inline block_owner make_storage(place const& where, shape const& extents, elemen
     for (int a = extents.rank; a-- > 0;) {
       p.strides[a] = stride;
       stride *= p.extents[a];
-      if (__builtin_mul_overflow(size, p.extents[a], &size)) size = INT64_MAX / 2;
+      if (__builtin_mul_overflow(size, p.extents[a], &size) || size > INT64_MAX / 2)
+        size = INT64_MAX / 2;  // more than anybody has
     }
     logical_device& d = runtime::find_device(where.at(r));
     message what;
