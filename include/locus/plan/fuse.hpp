@@ -80,7 +80,8 @@ struct fuser {
   /// a kernel takes all that regions a and b would read, fold and write, with step i at that level
   constexpr bool has_room(short a, short b, short i = -1, level of_i = level::element) const {
     auto joined = [&](short k) {
-      return k == i || (p.steps[k].region >= 0 && (p.steps[k].region == a || p.steps[k].region == b));
+      return k == i ||
+             (p.steps[k].region >= 0 && (p.steps[k].region == a || p.steps[k].region == b));
     };
     bool counted[2][max_steps]{};
     int inputs = 0, folds = 0, outputs = 0;
@@ -147,14 +148,23 @@ struct fuser {
   }
 
   // ---- several outputs: regions that read one value become one, so that it is computed once ----
-  /// a value of region `from` is needed, by whatever way, to compute region `to`
+  /// region `from` must have run before region `to` can: by whatever way, through all that a region
+  /// on this way makes, since it makes it at once
   constexpr bool leads_to(short from, short to) const {
-    bool reached[max_steps]{};
-    for (short k = 0; k < p.steps.count; ++k) {
-      for (edge const& e : p.operands(p.steps[k]))
-        if (reached[e.from] || p.steps[e.from].region == from) reached[k] = true;
-      if (reached[k] && p.steps[k].region == from) reached[k] = false;  // inside itself
-      if (reached[k] && p.steps[k].region == to) return true;
+    bool reached[max_steps]{};  // [step]
+    bool waits[max_steps]{};    // [region]
+    waits[from] = true;
+    for (bool more = true; more;) {
+      more = false;
+      for (short k = 0; k < p.steps.count; ++k) {
+        short const mine = p.steps[k].region;
+        bool now = mine >= 0 && waits[mine];
+        for (edge const& e : p.operands(p.steps[k])) now = now || reached[e.from];
+        if (reached[k] || !now) continue;
+        if (mine == to) return true;
+        reached[k] = more = true;
+        if (mine >= 0) waits[mine] = true;
+      }
     }
     return false;
   }
@@ -168,6 +178,7 @@ struct fuser {
   /// for one another
   constexpr bool join_readers(short i) {
     short at = -1;
+    bool several = false;  // one region alone had its reasons
     for (short k = static_cast<short>(i + 1); k < p.steps.count; ++k)
       for (edge const& e : p.operands(p.steps[k])) {
         if (e.from != i) continue;
@@ -181,9 +192,10 @@ struct fuser {
         short const last = at > here ? at : here;
         for (step& other : p.steps)
           if (other.region == at || other.region == here) other.region = last;
-        at = last;
+        at = last, several = true;
       }
-    return at >= 0 && p.steps[at].where == p.steps[i].where && has_room(at, at, i);
+    return several && same(p.steps[at].extents, p.steps[i].extents) &&
+           p.steps[at].where == p.steps[i].where && has_room(at, at, i);
   }
 
   /// a transpose or a slice has gaps; a reshape of what has gaps must copy
