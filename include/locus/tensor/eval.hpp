@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // eval, fetch, to: an expression becomes a Tensor.
 #pragma once
+#include <locus/tensor/copies.hpp>  // require_equal_copies
 #include <locus/tensor/tensor.hpp>  // Tensor
 
 namespace locus {
@@ -19,6 +20,12 @@ auto evaluate(E const& e) {
   graph_code<Graph>::run([&](int, shape const& extents) { return t.make_for(extents); }, e);
   return t;
 }
+template <class X>
+void look_at_copies(X const& x) {
+  if constexpr (std::is_base_of_v<tensor_base, X>)
+    if constexpr (X::where.is_mirrored())
+      if (x.block) detail::require_equal_copies(*x.block.get());
+}
 }  // namespace lowering
 
 /// means: the value of e as a Tensor, where plan_of<E> puts it
@@ -34,8 +41,10 @@ template <placement_policy Policy = default_policy, tensor_operand X>
 
 /// means: the value of e as a Tensor on Where: a copy also where it already lies there
 /// device: Where, one device or a distribution: to<Mirrored<...>>(x), to<Sharded<0, ...>>(x)
+/// fails: bad_access in checked builds, when the copies of a mirrored tensor are no longer equal
 template <device_policy Where, placement_policy Policy = default_policy, tensor_operand X>
 [[nodiscard]] auto to(X&& x) {
+  if constexpr (checked_build && single_device<Where>) lowering::look_at_copies(x);
   auto const e = as_operand<void>(std::forward<X>(x));
   using Graph = graph<Policy, root_of<std::remove_cvref_t<decltype(e)>, Where>>;
   if constexpr (detail::require_plan<Graph>()) return lowering::evaluate<Graph, Where>(e);
