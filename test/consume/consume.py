@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""consume.py WAY SOURCE_ROOT BUILD_ROOT COMPILER...: installs locus into a temporary folder, builds
+and runs the consumer there. WAY: plain, pkg-config, nvcc, meson (as a subproject), cmake.
+Exit code 77 where the machine lacks the tool."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+STRICT = ['-std=c++20', '-O1', '-Wall', '-Wextra', '-Wpedantic', '-Werror']
+
+
+def need(tool):
+    if not shutil.which(tool):
+        print(f'there is no {tool}')
+        sys.exit(77)
+    return tool
+
+
+def run(*command, **more):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, **more)
+    if done.returncode:
+        sys.exit(f'{" ".join(map(str, command))}\n{(done.stdout + done.stderr)[:4000]}')
+    return done.stdout
+
+
+def install(source, build, folder):
+    """What `meson install` puts there: the headers that the list names, and a .pc file."""
+    run(need('meson'), 'install', '-C', build, '--no-rebuild', '--quiet', '--destdir', folder)
+    include = next(folder.rglob('locus/locus.hpp')).parents[1]
+    installed = {path.relative_to(include).as_posix() for path in (include / 'locus').rglob('*') if path.is_file()}
+    listed = set(re.findall(r"^  '(locus/.*)',$", (source / 'include' / 'meson.build').read_text(), re.M))
+    if installed != listed:
+        sys.exit(f'installed, and not listed: {sorted(installed - listed)}; '
+                 f'listed, and not installed: {sorted(listed - installed)}')
+    return include, next(folder.rglob('locus.pc')).parent
+
+
+def main():
+    way, source, build = sys.argv[1], *map(pathlib.Path, sys.argv[2:4])
+    compiler = [word for word in sys.argv[4:] if not word.endswith('ccache')]
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        include, pc = install(source, build, folder / 'installed')
+        environment = dict(os.environ, PKG_CONFIG_PATH=str(pc), PKG_CONFIG_SYSROOT_DIR=str(folder / 'installed'),
+                           LOCUS_QUIET='1', CXX=' '.join(compiler))
+        work = folder / 'work'
+        shutil.copytree(HERE / f'with_{way}' if way in ('meson', 'cmake') else HERE, work)
+        shutil.copy(HERE / 'main.cpp', work)
+        exe = work / 'build' / 'consumer'
+        exe.parent.mkdir()
+        if way == 'plain':
+            run(*compiler, *STRICT, '-I', include, work / 'main.cpp', '-o', exe)
+        elif way == 'pkg-config':
+            flags = run(need('pkg-config'), '--cflags', '--libs', 'locus >= 0.1', env=environment).split()
+            run(*compiler, *STRICT, work / 'main.cpp', *flags, '-o', exe)
+        elif way == 'nvcc':  # no flag but the standard: extended lambdas and the like are the user's affair
+            run(*compiler, '-std=c++20', '-arch=sm_90', '-x', 'cu', '-Werror=all-warnings', '-I', include,
+                work / 'main.cpp', '-o', exe)
+        elif way == 'meson':
+            locus = work / 'subprojects' / 'locus'
+            shutil.copytree(source / 'include', locus / 'include')
+            for file in ('meson.build', 'meson_options.txt'):
+                shutil.copy(source / file, locus)
+            del environment['PKG_CONFIG_PATH']
+            said = run('meson', 'setup', exe.parent, work, '--wrap-mode=forcefallback', env=environment)
+            if 'nvcc' in said or 'doctest' in said:
+                sys.exit(f'a subproject looks for what only our own build needs:\n{said}')
+            run('meson', 'compile', '-C', exe.parent, env=environment)
+        elif way == 'cmake':
+            run(need('cmake'), '-S', work, '-B', exe.parent, env=environment)
+            run('cmake', '--build', exe.parent, env=environment)
+        printed = run(exe, env=environment).strip()
+        if printed != '163':
+            sys.exit(f'the consumer prints {printed}')
+        print(f'{way}: built and run')
+
+
+if __name__ == '__main__':
+    main()
