@@ -142,6 +142,11 @@ class recorder {
     on.tasks.push_back(std::move(t));
     return on.tasks.back();
   }
+  /// the point behind all that a stream was given, what its next task would wait for included
+  std::uint64_t last_of(stream& s) {
+    if (!s.waits.empty()) add(&s).run = [](recorder&, task&) {};
+    return s.issued;
+  }
   /// runs what that point of a stream needs, and no more
   void complete(stream& s, std::uint64_t ticket) {
     while (s.executed < ticket && !s.tasks.empty()) {
@@ -154,7 +159,7 @@ class recorder {
   }
   /// runs all of a stream; from then on nothing waits for it
   void finish(stream& s) {
-    complete(s, s.issued);
+    complete(s, last_of(s));
     auto const is_done = [&](event const& e) { return e.on == &s; };
     for (auto& [handle, other] : streams_) {
       std::erase_if(other->waits, is_done);
@@ -257,8 +262,10 @@ class recorder {
             },
         .stream_synchronize =
             [](void* s) {
-              return me("stream_synchronize",
-                        [&](recorder& r) { return r.complete(r.at(s), r.at(s).issued), 0; });
+              return me("stream_synchronize", [&](recorder& r) {
+                stream& on = r.at(s);
+                return r.complete(on, r.last_of(on)), 0;
+              });
             },
         .stream_wait_event =
             [](void* s, void* e) {
@@ -285,7 +292,8 @@ class recorder {
         .event_record =
             [](void* e, void* s) {
               return me("event_record", [&](recorder& r) {
-                return *static_cast<event*>(e) = {&r.at(s), r.at(s).issued}, 0;
+                stream& on = r.at(s);
+                return *static_cast<event*>(e) = {&on, r.last_of(on)}, 0;
               });
             },
         .event_synchronize =

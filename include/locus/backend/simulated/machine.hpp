@@ -138,7 +138,9 @@ class machine {
     for (int i = 0; i < count; ++i) remember(q, ticket, operands[i], named);
     if (to.tasks.size() - to.done > 4096) run_all();
   }
+  /// means: the point behind all that q was given: what its next task would wait for counts too
   stamp last(short q) {
+    if (waits_for_something(q)) issue(q, {-1, "an event", device{}}, nullptr, 0, [] {});
     lock_guard hold(lock_);
     return {q, queues_[q].issued};
   }
@@ -188,6 +190,10 @@ class machine {
   }
 
  private:
+  bool waits_for_something(short q) {
+    lock_guard hold(lock_);
+    return queues_[q].waits.size() > 0;
+  }
   static message& describe(message& out, step_record const& r) {
     if (r.number < 0) return r.name.empty() ? out << "host code outside any step" : out << r.name;
     return out << "step " << int(r.number) << " (" << r.name << ") on " << r.where;
