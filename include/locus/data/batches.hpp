@@ -41,8 +41,9 @@ class Batches {
 
   Batches(batch_options const& options, Tensors const&... tensors)
       : options_(options), tensors_(&tensors...) {
-    static_assert(sizeof...(Tensors) > 0,
-                  "locus: batches of nothing; name at least one tensor, as in batches({}, x, label)");
+    static_assert(
+        sizeof...(Tensors) > 0,
+        "locus: batches of nothing; name at least one tensor, as in batches({}, x, label)");
     std::int64_t const rows[] = {tensors.extent(0)...};
     rows_ = rows[0];
     for (std::int64_t n : rows)

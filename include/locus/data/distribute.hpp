@@ -32,9 +32,10 @@ using rows_over = typename detail::sharded_rows<Replicas>::type;
 /// means: rows of the whole batch, over all replicas: a number that an expression captures
 template <tensor_operand X>
 double global_batch(X const& x) {
-  static_assert(expression_of_t<X const&>::pattern.rank > 0,
-                "locus: a batch has at least one axis, its rows; give each tensor of a batch rank 1 "
-                "or more");
+  static_assert(
+      expression_of_t<X const&>::pattern.rank > 0,
+      "locus: a batch has at least one axis, its rows; give each tensor of a batch rank 1 "
+      "or more");
   return static_cast<double>(x.extent(0));
 }
 

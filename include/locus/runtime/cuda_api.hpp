@@ -10,7 +10,7 @@ namespace locus::runtime {
 /// One kernel launch: the symbol for the driver, the same body as host code for the recorder.
 struct cuda_launch {
   static constexpr std::size_t max_body_bytes = 32764;  // what CUDA 13 grants on every GPU
-  void const* symbol = nullptr;  // null in a unit that nvcc did not compile
+  void const* symbol = nullptr;                         // null in a unit that nvcc did not compile
   void (*on_host)(void const* body, unsigned blocks, unsigned threads) = nullptr;
   void* body = nullptr;  // the one kernel parameter
   std::size_t body_bytes = 0;
