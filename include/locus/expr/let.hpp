@@ -34,7 +34,8 @@ namespace detail {
 /// means: the value of expression E under the name Id, one value however often it is read
 /// cost:  E is flattened once for each plan; copies of a Bound share one E
 template <class Id, class E>
-struct [[nodiscard]] Bound {
+struct [[nodiscard(
+    "locus: an expression runs nothing by itself; assign it, or write eval(e)")]] Bound {
   using value_type = typename E::value_type;
   using expression_type = E;
   using lets = union_t<typename E::lets, type_list<Bound>>;

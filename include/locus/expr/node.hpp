@@ -69,7 +69,8 @@ struct entries_of<Op, T...> {
 /// fails: where it is built, when static shapes do not fit; where it is bound, when dynamic ones do
 ///        not
 template <class Op, class... Operands>
-struct [[nodiscard]] Node {
+struct [[nodiscard(
+    "locus: an expression runs nothing by itself; assign it, or write eval(e)")]] Node {
   using value_type = typename Op::template result<typename Operands::value_type...>;
   using lets = union_t<typename Operands::lets...>;
   using own_entries = typename detail::entries_of<Op, typename Operands::value_type...>::type;

@@ -84,7 +84,8 @@ auto view_of_slice(Slice const& s) {
 
 /// means: to = e, when it is run
 template <class E, destination To>
-struct [[nodiscard]] Assignment {
+struct [[nodiscard(
+    "locus: an assignment with a name runs nothing by itself; write run(into(y, e))")]] Assignment {
   using expression = E;
   using policy = typename To::policy;
   E e;
@@ -138,7 +139,7 @@ inline namespace LOCUS_MODE {
 /// means: several assignments as one plan: every right side is computed before any left side is
 ///        written. The members of plan_facts say what it does: step.copies(), step.explain() ...
 template <placement_policy Policy, class... Assignments>
-class [[nodiscard]] Plan
+class [[nodiscard("locus: a plan runs nothing by itself; write run(step)")]] Plan
     : public plan_facts<graph<
           Policy, root_of<typename Assignments::expression, typename Assignments::policy>...>> {
  public:
