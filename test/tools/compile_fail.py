@@ -8,7 +8,7 @@ what the file quotes:
     // expect-k: TEXT           the k-th of several
     // flags: -DSOMETHING       for both compilations, a mistake's own with flags-k
     // only: host, only: nvcc   where the mistake can be made
-With --headers every assertion and every #error in DIR has the form `locus: what is wrong; what to
+With --headers every assertion, #error and [[nodiscard]] text in DIR has the form `locus: what is wrong; what to
 write` and is quoted by a file. With --subset only the first mistake of each file is tried."""
 import argparse
 import pathlib
@@ -78,15 +78,17 @@ def check(job):
 
 
 def texts_in(folder):
-    """(place, text) of each static_assert and #error; a macro's argument inside becomes an ellipsis."""
+    """(place, text) of each static_assert, #error and [[nodiscard]]; a macro's argument inside becomes an ellipsis."""
     for path in sorted(folder.rglob('*')):
         if path.suffix not in ('.hpp', '.cuh'):
             continue
         source = path.read_text(encoding='utf-8').replace('\\\n', ' ')
         source = re.sub(rf'//[^\n]*|({LITERAL})', lambda m: m[1] or '', source)
-        for found in re.finditer(r'\bstatic_assert\s*\(|#error', source):
+        for found in re.finditer(r'\bstatic_assert\s*\(|#error|\[\[nodiscard\(', source):
             if found[0] == '#error':
                 said = source[found.end():source.index('\n', found.end())]
+            elif 'nodiscard' in found[0]:
+                said = source[found.end():source.index(']]', found.end())]
             else:
                 end, depth = found.end(), 1
                 while depth:
@@ -108,7 +110,7 @@ def check_headers(folder, misuses):
             wrong.append(f'{path}: not of the form "locus: what is wrong; what to write": "{text}"')
         elif not any(quote in text or pattern.search(quote) for quote in quoted):
             wrong.append(f'{path}: no file quotes "{text}"')
-    print(f'{count} assertions in {folder}')
+    print(f'{count} texts in {folder}')
     return wrong
 
 
