@@ -40,7 +40,8 @@ struct placer {
     for (short i = static_cast<short>(p.steps.count); i-- > 0;)
       for (edge const& e : p.operands(p.steps[i])) {
         if (!reached[i]) continue;
-        bool const region = ends_home[i] && p.steps[e.from].kind == step_kind::map;
+        bool const region = ends_home[i] && !p.steps[i].where.is_distributed() &&
+                            p.steps[e.from].kind == step_kind::map;
         reach(e.from, home[i], region);
       }
     for (short i = 0; i < p.steps.count; ++i) {

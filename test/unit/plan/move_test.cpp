@@ -81,9 +81,9 @@ struct computed {
     value[i] = apply(f, value[a], y);
     scale[i] = f == formula::add || f == formula::subtract ? scale[a] + scale[b]
                : f == formula::multiply                    ? scale[a] * scale[b]
-               : f == formula::divide                      ? scale[a] / std::abs(y)
-               : f == formula::square                      ? scale[a] * scale[a]
-                                                           : scale[a] + 1;
+               : f == formula::divide ? scale[a] / std::abs(y) * (1 + scale[b] / std::abs(y))
+               : f == formula::square ? scale[a] * scale[a]
+                                      : scale[a] + 1;
     return i;
   }
 
@@ -131,7 +131,11 @@ struct computed {
       case 4: compute(formula::subtract, a, b); break;
       case 5:
       case 6: compute(formula::multiply, a, b); break;
-      case 7: compute(formula::divide, a, number(bits, two)); break;
+      case 7:
+        chance(bits, 40) && std::abs(value[a]) > 0.5
+            ? compute(formula::divide, number(bits, two), a)
+            : compute(formula::divide, a, number(bits, two));
+        break;
       case 8: compute(formula::square, a); break;
       case 9: compute(formula::shift, a); break;
       case 10: compute(formula::look, a); break;

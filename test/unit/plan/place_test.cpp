@@ -177,6 +177,11 @@ TEST_CASE("of equally cheap places a GPU is taken") {
   g.ask(g.map({c, d}));
   REQUIRE(g.finish(placement_rule::min_copies) == plan_error::none);
   CHECK(g.steps[2].where == single(gpu(1)));
+  sketch two;  // of two GPUs the first in order
+  short const a = two.leaf(single(gpu(1)), {1, {4}}), b = two.leaf(single(gpu(0)), {1, {4}});
+  two.ask(two.map({a, b}));
+  REQUIRE(two.finish(placement_rule::min_copies) == plan_error::none);
+  CHECK(two.steps[2].where == single(gpu(0)));
 }
 
 TEST_CASE("prefer_gpu: a request, home, most operands, GPU:0, in this order; without kernel the "
@@ -214,6 +219,12 @@ TEST_CASE("prefer_gpu: a request, home, most operands, GPU:0, in this order; wit
         CHECK(here.is_gpu());
         CHECK(votes[here.ordinal() + 1] >= votes[2 - here.ordinal()]);
         CHECK(votes[here.ordinal() + 1] > 0);
+        if (votes[1] == votes[2])  // of as many the first
+          for (edge const& e : g.operands(i))
+            if (place const& at = g.steps[e.from].where; !at.is_nowhere() && at.at(0).is_gpu()) {
+              CHECK(at == single(here));
+              break;
+            }
         break;
       case reason::first_gpu:
         CHECK(here == gpu(0));
