@@ -2,6 +2,7 @@
 // The memory of one run: an arena on each device, and for each value of the plan where it lies.
 #pragma once
 #include <exception>  // uncaught_exceptions
+#include <utility>    // exchange
 
 #include <locus/backend/devices.hpp>  // find_device, allocate, release
 #include <locus/core/array.hpp>       // dynamic_array
@@ -22,7 +23,7 @@ class placing {
   ~placing() {
     for (int i = 0; i < arena_count_; ++i)
       runtime::release(*arenas_[i].on, arenas_[i].base, arenas_[i].bytes);
-    release_extra();
+    for (memory_block const& e : extra_) runtime::release(*e.on, e.base, e.bytes);
   }
 
   // no initialisers: an array of these costs nothing until it is used
@@ -127,15 +128,34 @@ class placing {
     for (transfer const& t : plan_.transfers) place_arrival(t);
   }
 
-  /// memory that one run needs besides its arenas; it is kept until the run settles
+  /// memory that one run needs besides its arenas, until it ends
   void* extra_memory(logical_device& d, std::int64_t bytes, std::string_view purpose) {
     void* const p = runtime::allocate(d, bytes, purpose);
     extra_.push({&d, static_cast<char*>(p), bytes});
     return p;
   }
-  void release_extra() {
-    for (memory_block const& e : extra_) runtime::release(*e.on, e.base, e.bytes);
-    extra_.clear();
+  // What packs a value, or sets it aside, depends on where values lie: it is counted when they are
+  // placed, and obtained before the first step.
+  void will_need(logical_device& d, std::int64_t bytes) {
+    for (reserve& r : reserves_)
+      if (r.on == &d) {
+        r.bytes += round_up(bytes);
+        return;
+      }
+    reserves_.push({&d, nullptr, round_up(bytes)});
+  }
+  void obtain_reserves() {
+    for (reserve& r : reserves_)
+      r.next = static_cast<char*>(
+          extra_memory(*r.on, r.bytes, "values that a plan packs or sets aside"));
+  }
+  void* take_reserve(logical_device& d, std::int64_t bytes) {
+    for (reserve& r : reserves_)
+      if (r.on == &d && round_up(bytes) <= r.bytes) {
+        r.bytes -= round_up(bytes);
+        return std::exchange(r.next, r.next + round_up(bytes));
+      }
+    return extra_memory(d, bytes, "a value that a plan packs or sets aside");
   }
 
  private:
@@ -313,6 +333,12 @@ class placing {
   memory_block arenas_[2 * max_devices + 2];
   int arena_count_ = 0;
   dynamic_array<memory_block> extra_;
+  struct reserve {
+    logical_device* on = nullptr;
+    char* next = nullptr;
+    std::int64_t bytes = 0;  // that are left
+  };
+  dynamic_array<reserve> reserves_;
 };
 
 }  // namespace locus::detail

@@ -16,6 +16,13 @@ class replica_reduction : protected transport {
   replica_reduction(program const& p, run_arrays const& arrays, target const* targets, bool log)
       : transport(p, arrays, targets), log_(log) {}
 
+  /// the memory that packing its terms takes
+  [[gnu::cold]] void foresee_terms(transfer const& me) {
+    place const& from = plan_.steps[me.from].where;
+    for (int r = 0; r < from.count(); ++r)
+      if (!is_dense(value(me.from, r), extents_[me.from].rank))
+        will_need(runtime::find_device(from.at(r)), bytes_of_terms(me));
+  }
   /// all-reduces of one bucket: their terms travel together
   [[gnu::cold]] void reduce_bucket(short bucket) {
     ++done_.all_reduces;
@@ -106,8 +113,8 @@ class replica_reduction : protected transport {
     logical_device& d = runtime::find_device(plan_.steps[me.from].where.at(r));
     step_record const record{me.from, "packing a term", d.name};
     local_layout layout;
-    local_value const packed = dense_value(extra_memory(d, bytes_of_terms(me), record.name),
-                                           extents_[me.from], single(d.name), 0, layout);
+    local_value const packed = dense_value(take_reserve(d, bytes_of_terms(me)), extents_[me.from],
+                                           single(d.name), 0, layout);
     carry({&d, &packed}, {&d, &term, me.from, r}, rank, plan_.steps[me.from].element_bytes, record);
     return packed.data;
   }

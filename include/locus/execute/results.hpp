@@ -31,7 +31,25 @@ class results : protected replica_reduction {
     }
   }
 
+  /// the memory that setting values aside takes
+  void foresee_targets() {
+    if (!p_.may_alias) return;
+    for (int k = 0; k < plan_.roots.count; ++k) {
+      int const v = value_of(plan_.roots[k]);
+      for (int r = 0; r < targets_[k].where.count(); ++r)
+        if (must_set_aside(k, r))
+          will_need(runtime::find_device(targets_[k].where.at(r)),
+                    size_of(value(v, r), rank_of(v)) * source_of(v).element_bytes);
+    }
+  }
+
  private:
+  bool must_set_aside(int k, int r) const {
+    int const v = value_of(plan_.roots[k]);
+    target const& to = targets_[k];
+    return !to.no_alias && !same_layout(value(v, r), to.locals[r], rank_of(v)) &&
+           some_target_overlaps(bytes_of(v, r));
+  }
   bool some_target_overlaps(byte_range const& source) const {
     for (int k = 0; k < plan_.roots.count; ++k)
       for (int r = 0; r < targets_[k].where.count(); ++r)
@@ -49,13 +67,11 @@ class results : protected replica_reduction {
       int const element_bytes = source_of(v).element_bytes;
       target const& to = targets_[k];
       for (int r = 0; r < to.where.count(); ++r) {
-        if (to.no_alias || same_layout(value(v, r), to.locals[r], rank) ||
-            !some_target_overlaps(bytes_of(v, r)))
-          continue;
+        if (!must_set_aside(k, r)) continue;
         logical_device& d = runtime::find_device(to.where.at(r));
         local_value const from = value(v, r);
         std::int64_t const bytes = size_of(from, rank) * element_bytes;
-        void* const memory = extra_memory(d, bytes, "an operand that overlaps with a result");
+        void* const memory = take_reserve(d, bytes);
         local_layout layout;
         local_value const aside = dense_value(memory, whole_of(v), place_of(v), r, layout);
         step_record const record{plan_.roots[k].from, "set aside", d.name};

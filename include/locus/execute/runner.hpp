@@ -18,6 +18,7 @@ class runner : results {
     check_extents();
     obtain_memory();
     place_values();
+    foresee_memory();
     drained const scope(*this);
     for (action const& act : plan_.actions) {
       if (act.kind == action_kind::launch)
@@ -116,6 +117,62 @@ class runner : results {
   }
 
   // ---- transfers ----
+  /// means: visit(to, to_name, from, from_name, skip) for each value, or piece, that a transfer moves
+  template <class Visit>
+  void each_part(transfer const& me, Visit const& visit) {
+    step const& s = plan_.steps[me.from];
+    place const &from = s.where, &to = me.arrives;
+    int const v = value_of(me), rank = rank_of(v);
+    auto there = [&](int r, local_value const* at) {
+      return side{&runtime::find_device(to.at(r)), at, v, r};
+    };
+    auto here = [&](int r, local_value const* at) {
+      return side{&runtime::find_device(from.at(r)), at, me.from, r};
+    };
+    auto whole = [&](int r) {
+      bool const skip = value(v, r).data == value(me.from, 0).data && !slots_[v].is_result;
+      visit(there(r, &value(v, r)), to.at(r), here(0, &value(me.from, 0)), from.at(0), skip);
+    };
+    local_layout layout;
+    switch (me.how) {
+    case transfer_kind::first_replica:
+      if (!from.devices.contains(to.at(0))) whole(0);
+      return;
+    case transfer_kind::copy:
+    case transfer_kind::broadcast:
+      for (int r = 0; r < to.count(); ++r) whole(r);
+      return;
+    case transfer_kind::scatter:
+      for (int r = 0; r < to.count(); ++r) {
+        local_value const part =
+            piece_of(value(me.from, 0), rank, to, r, whole_of(v), s.element_bytes, layout);
+        visit(there(r, &value(v, r)), to.at(r), here(0, &part), from.at(0), false);
+      }
+      return;
+    case transfer_kind::gather:
+    case transfer_kind::all_gather:
+      for (int b = 0; b < to.count(); ++b)
+        for (int a = 0; a < from.count(); ++a) {
+          local_value const part =
+              piece_of(value(v, b), rank, from, a, whole_of(v), s.element_bytes, layout);
+          visit(there(b, &part), to.at(b), here(a, &value(me.from, a)), from.at(a), false);
+        }
+      return;
+    default: return;  // a slice is a view
+    }
+  }
+  /// what transfers and results take besides arenas: all of it before the first step
+  void foresee_memory() {
+    for (transfer const& t : plan_.transfers) {
+      if (is_reduction(t.how)) foresee_terms(t);
+      each_part(t, [&](side const& to, device, side const& from, device, bool skip) {
+        if (!skip)
+          foresee_carry(to, from, extents_[t.from].rank, plan_.steps[t.from].element_bytes);
+      });
+    }
+    foresee_targets();
+    obtain_reserves();
+  }
   /// one value, or one piece, to another device (or beside itself); counted where devices differ
   [[gnu::cold]] void move_part(transfer const& t, side const& to, device to_name, side const& from,
                                device from_name, bool skip) {
@@ -133,52 +190,17 @@ class runner : results {
     carry(to, from, rank, s.element_bytes, record);
   }
   [[gnu::cold]] void move(transfer const& me) {
-    step const& s = plan_.steps[me.from];
-    place const &from = s.where, &to = me.arrives;
-    int const v = value_of(me), rank = rank_of(v);
     if (&me - plan_.transfers.first ==
         runtime::planted.omit_transfer) {  // the mistake: readers get it where it is
-      for (int r = 0; r < to.count(); ++r) value(v, r) = value(me.from, 0);
+      int const v = value_of(me);
+      for (int r = 0; r < me.arrives.count(); ++r) value(v, r) = value(me.from, 0);
       return;
     }
-    auto there = [&](int r) -> logical_device* { return &runtime::find_device(to.at(r)); };
-    auto here = [&](int r) -> logical_device* { return &runtime::find_device(from.at(r)); };
-    auto whole = [&](int r) {
-      bool const skip = value(v, r).data == value(me.from, 0).data && !slots_[v].is_result;
-      move_part(me, {there(r), &value(v, r), v, r}, to.at(r),
-                {here(0), &value(me.from, 0), me.from, 0}, from.at(0), skip);
-    };
-    local_layout layout;
-    switch (me.how) {
-    case transfer_kind::first_replica:
-      if (!from.devices.contains(to.at(0))) whole(0);
-      return;
-    case transfer_kind::copy:
-    case transfer_kind::broadcast:
-      for (int r = 0; r < to.count(); ++r) whole(r);
-      return;
-    case transfer_kind::scatter:
-      for (int r = 0; r < to.count(); ++r) {
-        local_value const part =
-            piece_of(value(me.from, 0), rank, to, r, whole_of(v), s.element_bytes, layout);
-        move_part(me, {there(r), &value(v, r), v, r}, to.at(r), {here(0), &part, me.from, 0},
-                  from.at(0), false);
-      }
-      return;
-    case transfer_kind::gather:
-    case transfer_kind::all_gather:
-      for (int b = 0; b < to.count(); ++b)
-        for (int a = 0; a < from.count(); ++a) {
-          local_value const part =
-              piece_of(value(v, b), rank, from, a, whole_of(v), s.element_bytes, layout);
-          move_part(me, {there(b), &part, v, b}, to.at(b),
-                    {here(a), &value(me.from, a), me.from, a}, from.at(a), false);
-        }
-      return settle();  // several copies fill one value: its readers wait for all of them
-    case transfer_kind::reduce:
-    case transfer_kind::reduce_scatter: return reduce_apart(me);
-    default: return;  // a slice is a view
-    }
+    if (is_reduction(me.how)) return reduce_apart(me);
+    each_part(me, [&](side const& to, device to_name, side const& from, device from_name,
+                      bool skip) { move_part(me, to, to_name, from, from_name, skip); });
+    if (me.how == transfer_kind::gather || me.how == transfer_kind::all_gather)
+      settle();  // several copies fill one value: its readers wait for all of them
   }
 
   // ---- the end ----

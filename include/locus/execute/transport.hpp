@@ -37,7 +37,6 @@ class transport : protected placing {
       if (c.to->how != backing::host) runtime::wait(*c.to, queue_kind::compute, c.when);
     }
     pending_.clear();
-    release_extra();
   }
 
   // ---- checks ----
@@ -76,9 +75,7 @@ class transport : protected placing {
   [[gnu::cold]] void carry(side const& to, side const& from, int rank, int element_bytes,
                            step_record const& record) {
     if (size_of(*from.at, rank) == 0) return;
-    bool const one_memory =
-        to.on == from.on || (to.on->how == backing::host && from.on->how == backing::host);
-    if (one_memory) return carry_inside(to, from, rank, element_bytes, record);
+    if (in_one_memory(to, from)) return carry_inside(to, from, rank, element_bytes, record);
     if (moves_as_block(*to.at, *from.at, rank)) {
       stamp const arrived = cross(to, from, rank, element_bytes, record);
       if (to.number >= 0)
@@ -93,12 +90,19 @@ class transport : protected placing {
     shape s{rank, {}};
     for (int a = 0; a < rank; ++a) s.extent[a] = from.at->extents[a];
     local_layout layout;
-    void* const memory =
-        extra_memory(d, size_of(*from.at, rank) * element_bytes, "packing a value for a copy");
+    void* const memory = take_reserve(d, size_of(*from.at, rank) * element_bytes);
     local_value const dense = dense_value(memory, s, single(d.name), 0, layout);
     side const packed{&d, &dense};
     carry(packed, from, rank, element_bytes, record);
     carry(to, packed, rank, element_bytes, record);
+  }
+
+  /// the memory that carry takes to pack
+  [[gnu::cold]] void foresee_carry(side const& to, side const& from, int rank, int element_bytes) {
+    std::int64_t const bytes = size_of(*from.at, rank) * element_bytes;
+    if (bytes == 0 || in_one_memory(to, from) || moves_as_block(*to.at, *from.at, rank)) return;
+    if (!is_dense(*from.at, rank)) will_need(*from.on, bytes);
+    if (!is_dense(*to.at, rank)) will_need(*to.on, bytes);
   }
 
   /// a step number and a name, for messages
@@ -109,6 +113,9 @@ class transport : protected placing {
     message text;
     throw bad_access(text << "locus: step " << int(r.number) << " (" << r.name << ") on " << r.where
                           << " touched memory of " << owner << "; a copy is missing in the plan");
+  }
+  static bool in_one_memory(side const& to, side const& from) {
+    return to.on == from.on || (to.on->how == backing::host && from.on->how == backing::host);
   }
   static bool moves_as_block(local_value const& to, local_value const& from, int rank) {
     if (is_dense(from, rank) && is_dense(to, rank)) return true;

@@ -240,6 +240,43 @@ TEST_CASE("a plan whose temporaries do not fit has changed nothing") {
   CHECK_FALSE(same(a));
 }
 
+TEST_CASE("memory to pack a value, or to set it aside, is obtained before anything is written") {
+  testing::simulated_gpus const gpus(2, {.memory_limit = 1 << 16});
+  Tensor<float, Dextents<2>> const host(uniform<float>(dextents<2>{30, 40}, 1));
+  Tensor<float, Dextents<2>, G0> a(to<G0>(host)), b(a * 2.f), square(slice(a, {0, 30}, {0, 30}));
+  Tensor<float, Dextents<2>> first(host), turned(40, 30);
+  Tensor<float, Dextents<2>, Sharded<1, G0, G1>> cut(to<Sharded<1, G0, G1>>(host));
+  auto const pack = plan(into(first, on<G0>(a + 1.f)), into(turned, transpose(on<G0>(a * 2.f))));
+  auto const gather = plan(into(b, a + 1.f), into(first, cut));
+  auto const turn = plan(into(b, b + 1.f), into(square, transpose(square)));
+  auto const in_use = [] { return config::get_memory_info<G0>().current; };
+  auto const check = [&](auto const& step, bool packs) {
+    auto const held = in_use();
+    config::reset_memory_stats<G0>();
+    auto const b_before = to<CpuDevice>(b);
+    auto const first_before = first;
+    run(step);
+    auto const needed = config::get_memory_info<G0>().peak - held;
+    CHECK(in_use() == held);
+    CHECK((needed > 0) == packs);
+    for (std::int64_t lacks = 256; lacks <= needed; lacks += 256) {  // wherever it is not enough
+      b = b_before, first = first_before;
+      Tensor<float, Dextents<1>, G0> filler(((1 << 16) - in_use() - needed + lacks) / 4);
+      CHECK_THROWS_AS(run(step), out_of_memory);
+      CHECK(equal(to<CpuDevice>(b), b_before));
+      CHECK(equal(first, first_before));
+    }
+    b = b_before, first = first_before;
+    Tensor<float, Dextents<1>, G0> filler(((1 << 16) - in_use() - needed) / 4);
+    CHECK_NOTHROW(run(step));
+  };
+  check(pack, true);
+  CHECK(equal(turned, transpose(host) * 2.f));
+  check(gather, false);  // the host packs
+  CHECK(equal(first, host));
+  check(turn, true);
+}
+
 TEST_CASE("a host that is asked for more than it has refuses, and works on") {
   for (std::int64_t const n : {std::int64_t(1) << 50, INT64_MAX / 4, INT64_MAX}) {
     auto const text = message_of<error>([n] { return Vector(n); });

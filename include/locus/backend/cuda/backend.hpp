@@ -34,7 +34,12 @@ struct backend<backing::cuda> {
                                                  job.from->card, job.bytes, stream)
                          : api.memcpy_async(job.target, job.source, job.bytes, stream);
     runtime::check_cuda(code, "a copy", job.carrier->name);
-    return runtime::cuda_mark(*job.carrier, job.queue);
+    try {
+      return runtime::cuda_mark(*job.carrier, job.queue);
+    } catch (...) {  // nobody can wait for it: its memory may go as soon as we have thrown
+      api.stream_synchronize(stream);
+      throw;
+    }
   }
   template <class Work, class Mode = mode>
   static void run(launch_site const& site, Work const& work) {

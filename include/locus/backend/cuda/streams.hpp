@@ -156,10 +156,14 @@ inline void cuda_wait(logical_device& d, queue_kind kind, stamp s) {
   check_cuda(gpu_api->stream_wait_event(cuda_queue_of(d, kind).stream, cuda_event_of(s)),
              "waiting for an event", d.name);
 }
+/// fails: device_lost; what the queue was given is not in flight then
 inline void cuda_synchronize(stamp s) {
   if (!s.is_set()) return;
-  check_cuda(gpu_api->event_synchronize(cuda_event_of(s)), "waiting for a GPU",
-             table.gpu_of_queue(s.queue).name);
+  int const code = gpu_api->event_synchronize(cuda_event_of(s));
+  if (code == cuda_success) return;
+  logical_device& d = table.gpu_of_queue(s.queue);
+  gpu_api->stream_synchronize(cuda_queue_of(d, static_cast<queue_kind>(s.queue % 2)).stream);
+  check_cuda(code, "waiting for a GPU", d.name);
 }
 
 }  // namespace locus::runtime
