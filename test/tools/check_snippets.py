@@ -150,7 +150,11 @@ def main():
     options.add_argument('--libraries', default='-pthread -ldl -lz')
     options.add_argument('--examples', default=ROOT / 'examples')
     options.add_argument('--jobs', type=int, default=2)
-    options = options.parse_args()
+    words = sys.argv[1:]  # argparse takes a lone -std=c++20 behind --flags for an option of ours
+    while '--flags' in words:
+        at = words.index('--flags')
+        words[at:at + 2] = ['='.join(words[at:at + 2])]
+    options = options.parse_args(words)
     regions, work, wrong, quoted, skipped = regions_of(options.examples), [], [], 0, 0
     for document in options.documents:
         before = []  # the blocks that a `continues` goes on from

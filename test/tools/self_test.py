@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""self_test.py COMPILER...: the tools of this folder find what is planted for them."""
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+TOOLS = pathlib.Path(__file__).resolve().parent
+ROOT = TOOLS.parents[1]
+failures = []
+
+
+def expect(code, text, tool, *arguments):
+    """The tool ends with that code and says that text."""
+    done = subprocess.run([sys.executable, TOOLS / tool, *map(str, arguments)], capture_output=True, text=True)
+    said = done.stdout + done.stderr
+    if done.returncode != code or text not in said:
+        failures.append(f'{tool}: expected {code} and "{text}", got {done.returncode} and\n{said[:1500]}')
+
+
+def output(folder):
+    program = [sys.executable, '-c', r'print("step\r1\rtwo 2\nx 1.5 s\n  indented\nany\nlast")']
+    source = folder / 'program.cpp'
+    good = ('a();  // prints: two 2\n  b();  // prints: x <#> s\n  c();  // prints:\n'
+            '        // all:\n        //   indented\n')
+    source.write_text(good)
+    expect(0, '4 lines', 'check_output.py', source, sys.executable, '-c', r'print("two 2\nx -1e-9 s\nall:\n  indented")')
+    expect(1, 'expected: all:', 'check_output.py', source, *program)
+    text = folder / 'golden.txt'
+    text.write_text('two 2\nx <#> s\n  indented\n...\nla<*>\n')
+    expect(0, '5 lines as expected', 'check_output.py', text, *program)
+    for wrong in ('two 3', 'x <#>', 'indented', 'last\nmore'):
+        text.write_text(f'two 2\n...\n{wrong}\n...\n')
+        expect(1, f'expected: {wrong.splitlines()[-1]}', 'check_output.py', text, *program)
+    expect(1, 'exit code 3', 'check_output.py', text, sys.executable, '-c', 'raise SystemExit(3)')
+    expect(77, '', 'check_output.py', text, sys.executable, '-c', 'raise SystemExit(77)')
+    source.write_text('int main() {}\n')
+    expect(1, 'no prints: comment', 'check_output.py', source, *program)
+
+
+def snippets(folder, compiler):
+    (folder / 'examples').mkdir()
+    (folder / 'examples' / 'one.cpp').write_text('// [example: quoted]\nf();  // prints: 7\n// [end]\n')
+    document = folder / 'README.md'
+    good = ('```cpp\n#include <cstdio>\nint main() { std::puts("seven"); }\n```\n```text\nseven\n```\n'
+            '<!-- [example: quoted] -->\n```cpp\nf();  // prints: 7\n```\n```text\n7\n```\n'
+            '<!-- snippet: fails -->\n```cpp\nint main() { return unknown; }\n```\n```text\nunknown\n```\n'
+            '<!-- snippet: skip, no program -->\n```cpp\n...\n```\n')
+    for code, text, what, by in [(0, ' 0 wrong', '', ''), (1, 'printed:  seven', '\nseven', '\neight'),
+                                 (1, 'differs from the region', 'f();', 'g();'),
+                                 (1, 'does not say that it prints', '\n7\n', '\n8\n'),
+                                 (1, 'compiles although', 'unknown;', '0;'),
+                                 (1, 'the first error is not', '\nunknown\n', '\nnever said\n'),
+                                 (1, 'does not compile', 'std::puts', 'puts_it')]:
+        document.write_text(good.replace(what, by))
+        expect(code, text, 'check_snippets.py', document, '--examples', folder / 'examples',
+               '--compiler', ' '.join(compiler), '--flags', '-std=c++20', '--libraries', '')
+
+
+def misuse(folder, compiler):
+    source = folder / 'mistake.cpp'
+    good = ('// expect: locus: that is wrong; write it right\n#ifdef LOCUS_MUST_FAIL\n'
+            'static_assert(false, "locus: that is wrong; write it right");\n#endif\n')
+    for code, text, what, by in [(0, ' 0 wrong', '', ''), (1, 'the first error is not', 'expect: locus', 'expect: lotus'),
+                                 (1, 'compiles, and must not', 'static_assert(false', 'static_assert(true'),
+                                 (1, 'does not compile without', '#ifdef', '#ifndef'),
+                                 (1, 'the first error is not', 'static_assert', 'int x = y;\nstatic_assert'),
+                                 (1, 'no line // expect', '// expect', '// except')]:
+        source.write_text('// flags: -DLOCUS_X\n' + good.replace(what, by))
+        expect(code, text, 'compile_fail.py', source, '--', *compiler, '-std=c++20', f'-I{ROOT}/include')
+    source.write_text(good)
+    headers = folder / 'headers'
+    headers.mkdir()
+    for code, text, said in [(0, ' 0 wrong', '"locus: that is wrong; write it right"'),
+                             (1, 'no file quotes', '"locus: nobody tests this; write a test"'),
+                             (1, 'not of the form', '"wrong"')]:
+        (headers / 'h.hpp').write_text(f'static_assert(f(")", 1) < 2,\n              {said});\n')
+        expect(code, text, 'compile_fail.py', source, '--headers', headers)
+
+
+def includes(folder):
+    name = folder / 'tree' / 'include' / 'locus' / 'core' / 'text.hpp'
+    shutil.copytree(ROOT / 'include', folder / 'tree' / 'include')
+    expect(0, ' 0 wrong', 'check_includes.py', folder / 'tree')
+    good = name.read_text()
+    for text, line in [('is not below level 0', '#include <locus/expr/leaf.hpp>  // Leaf'),
+                       ('a cycle', '#include <locus/core/error.hpp>  // error'),
+                       ('says what the include brings', '#include <locus/core/config.hpp>'),
+                       ('belongs into a .cuh', '#include <cuda_runtime.h>'),
+                       ('which is not there', '#include <locus/core/nothing.hpp>  // nothing'),
+                       ('angle brackets', '#include "config.hpp"')]:
+        name.write_text(good.replace('#pragma once\n', f'#pragma once\n{line}\n'))
+        expect(1, text, 'check_includes.py', folder / 'tree')
+    name.write_text(good.replace('#pragma once\n', ''))
+    expect(1, '#pragma once', 'check_includes.py', folder / 'tree')
+    name.write_text(good)
+    (name.parent / 'unlisted.hpp').write_text(good)
+    expect(1, 'does not list locus/core/unlisted.hpp', 'check_includes.py', folder / 'tree')
+
+
+def headers(folder, compiler):
+    (folder / 'good.hpp').write_text('#pragma once\nint f();\n')
+    (folder / 'twice.hpp').write_text('struct S {};\n')
+    command = ['--', *compiler, '-std=c++20', f'-I{folder}']
+    expect(0, ' 0 wrong', 'check_headers.py', 'good.hpp', *command)
+    expect(1, 'twice.hpp:', 'check_headers.py', 'good.hpp', 'twice.hpp', *command)
+
+
+def main():
+    compiler = [word for word in sys.argv[1:] if not word.endswith('ccache')]
+    for check in (output, includes):
+        with tempfile.TemporaryDirectory() as name:
+            check(pathlib.Path(name))
+    for check in (snippets, misuse, headers):
+        with tempfile.TemporaryDirectory() as name:
+            check(pathlib.Path(name), compiler)
+    print(*failures, sep='\n')
+    print(f'{len(failures)} failures')
+    sys.exit(bool(failures))
+
+
+if __name__ == '__main__':
+    main()
