@@ -191,3 +191,35 @@ TEST_CASE("the current device is the program's own again after every call") {
     CHECK(now == mine);
   }
 }
+
+TEST_CASE("in the steady state a launch allocates nothing and asks the driver nothing") {
+  testing::recorder gpus{{.cards = 1}};
+  Tensor<float, Extents<100>, G0> x(iota<float>(Extents<100>{})), y(x * 1.f);
+  auto const calls_of = [&](auto&& f) {
+    f();
+    auto const all = gpus.all_calls(), launches = gpus.calls("launch"),
+               devices = gpus.calls("get_device");
+    f();
+    CHECK(gpus.calls("launch") == launches + 1);
+    CHECK(gpus.calls("get_device") == devices + 1);
+    return gpus.all_calls() - all;
+  };
+  CHECK(calls_of([&] { y = 2.f * x + y; }) == 2);
+  CHECK(calls_of([&] { x = sqrt(x); }) == 2);
+}
+
+TEST_CASE("memory beyond a card: device, requested, in use, limit, and nothing is kept") {
+  testing::recorder gpus{{.cards = 1, .bytes = 1 << 16}};
+  Tensor<float, Dextents<1>, G0> a(10000);
+  std::string text;
+  try {
+    Tensor<float, Dextents<1>, G0> b(10000);
+  } catch (out_of_memory const& e) {
+    text = e.what();
+  }
+  CHECK(text ==
+        "locus: no memory on /GPU:0 for a tensor of float[10000]: requested 40192 bytes, in "
+        "use 40192, limit 65536; free tensors, or cut the problem into smaller parts");
+  CHECK(gpus.open_bytes() == 40192);
+  CHECK(gpus.calls("trim_pool") == 1);  // it is tried once more behind a trim
+}

@@ -186,7 +186,8 @@ class machine {
     lock_guard hold(lock_);
     for (queue& q : queues_) q = queue{};
     accesses_.clear(), host_accesses_.clear();
-    host_ = {}, random_ = seed * 2 + 1, failure_ = nullptr;
+    host_ = {}, failure_ = nullptr;
+    random_ = (2 * seed + 1) * 0x9E3779B97F4A7C15u;  // near seeds are far apart
   }
 
  private:
