@@ -51,8 +51,13 @@ using twice = decltype(std::declval<V&>() * std::declval<V&>());
 static_assert(plan_on_gpu<twice>::copies() == 2);  // two occurrences: an upper bound
 using named_twice = decltype(named<"x">(std::declval<V&>()) * named<"x">(std::declval<V&>()));
 using named_apart = decltype(named<"x">(std::declval<V&>()) * named<"y">(std::declval<V&>()));
-auto const square_it = [](auto h) { return h * h; };
-using let_twice = decltype(let(std::declval<V&>(), square_it));
+struct square_it {
+  template <class H>
+  auto operator()(H h) const {
+    return h * h;
+  }
+};
+using let_twice = decltype(let(std::declval<V&>(), square_it{}));
 static_assert(plan_on_gpu<decltype(on<GpuDevice<0>>(std::declval<named_twice>()))>::copies() == 1);
 static_assert(plan_on_gpu<decltype(on<GpuDevice<0>>(std::declval<named_apart>()))>::copies() == 2);
 static_assert(plan_on_gpu<decltype(on<GpuDevice<0>>(std::declval<let_twice>()))>::copies() == 1);
