@@ -157,6 +157,12 @@ class Tensor : public tensor_base {
     assign<Mode>(as_operand<void>(std::forward<X>(x)));
     return *this;
   }
+  template <number X>
+    requires(E::rank() > 0)
+  Tensor& operator=(X) {
+    static_assert(always_false<X>,
+                  "locus: a number is assigned to a whole tensor; write t = full<T>(t.extents(), n)");
+  }
   template <operand X>
   Tensor& operator+=(X&& x) {
     return *this = *this + std::forward<X>(x);
