@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host's threads: each task once, exceptions arrive, loops in loops end.
 #include <atomic>
+#include <chrono>
 #include <doctest/doctest.h>
 #include <stdexcept>
 #include <thread>
@@ -24,14 +25,14 @@ TEST_CASE("a parallel loop runs each task once, whatever the numbers") {
 
 TEST_CASE("two threads work at the same time") {
   std::atomic<int> inside = 0;
-  bool met = false;
+  std::atomic<bool> met = false;
   parallel_for(2, 2, [&](int) {
     ++inside;
     for (int i = 0; i < 2000 && inside < 2; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     if (inside == 2) met = true;
   });
-  CHECK(met);
+  CHECK(met.load());
 }
 
 TEST_CASE("an exception arrives, no task runs twice, and the next loop works") {
