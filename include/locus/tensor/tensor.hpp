@@ -81,8 +81,9 @@ class host_buffer {
 /// after: the parameters of std::mdspan, with a place in addition
 template <class T, class E, device_policy Where = CpuDevice>
 class Tensor : public tensor_base {
-  static_assert(requires { E::pattern; },
-                "locus: the extents of a Tensor are a type; write Tensor<float, Extents<2, 3>>");
+  static_assert(
+      requires { E::pattern; },
+      "locus: the extents of a Tensor are a type; write Tensor<float, Extents<2, 3>>");
   static_assert(!std::is_const_v<T> && !std::is_reference_v<T>,
                 "locus: the element type of a Tensor is a plain type; write Tensor<float, ...>");
   static_assert(
@@ -160,8 +161,9 @@ class Tensor : public tensor_base {
   template <number X>
     requires(E::rank() > 0)
   Tensor& operator=(X) {
-    static_assert(always_false<X>,
-                  "locus: a number is assigned to a whole tensor; write t = full<T>(t.extents(), n)");
+    static_assert(
+        always_false<X>,
+        "locus: a number is assigned to a whole tensor; write t = full<T>(t.extents(), n)");
   }
   template <operand X>
   Tensor& operator+=(X&& x) {

@@ -114,7 +114,8 @@ struct color {
 /// there and back, by all ways, whatever the extents
 template <class T, class Make>
 void check_moves(Make make) {
-  for (auto [rows, columns] : {std::pair{0, 3}, {1, 1}, {2, 5}, {3, 4}, {7, 3}, {100, 11}}) {
+  for (auto const& extents : {std::pair{0, 3}, {1, 1}, {2, 5}, {3, 4}, {7, 3}, {100, 11}}) {
+    int const rows = extents.first, columns = extents.second;
     CAPTURE(rows);
     CAPTURE(columns);
     Tensor<T, Dextents<2>> host(rows, columns);

@@ -202,7 +202,7 @@ struct chosen {
     wide const x = static_cast<wide>(a), y = static_cast<wide>(b);
     bool const unordered = a != a || b != b;
     auto wrapped = [](std::uint64_t v) { return static_cast<wide>(wrap<T>(v)); };
-    constexpr wide none = std::numeric_limits<wide>::quiet_NaN();
+    wide const none = std::numeric_limits<wide>::quiet_NaN();
     constexpr bool real = is_floating_v<T>;
     auto whole = [](T v) {
       if constexpr (real)
@@ -211,8 +211,8 @@ struct chosen {
         return bits(v);
     };
     std::uint64_t const p = whole(a), q = whole(b);
-    auto least = [](wide m, wide n) { return m != m || n != n ? none : m < n ? m : n; };
-    auto most = [](wide m, wide n) { return m != m || n != n ? none : m > n ? m : n; };
+    auto least = [none](wide m, wide n) { return m != m || n != n ? none : m < n ? m : n; };
+    auto most = [none](wide m, wide n) { return m != m || n != n ? none : m > n ? m : n; };
     switch (which) {
     case 0: return real ? x + y : wrapped(p + q);
     case 1: return real ? x - y : wrapped(p - q);
