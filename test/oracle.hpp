@@ -29,7 +29,8 @@ class random {
   }
   /// in [low, high]
   std::int64_t number(std::int64_t low, std::int64_t high) {
-    return low + static_cast<std::int64_t>(bits() % static_cast<std::uint64_t>(high - low + 1));
+    auto const first = static_cast<std::uint64_t>(low), last = static_cast<std::uint64_t>(high);
+    return static_cast<std::int64_t>(first + bits() % (last - first + 1));
   }
   double real(double low, double high) {
     return low + (high - low) * (static_cast<double>(bits() >> 11) * 0x1p-53);
