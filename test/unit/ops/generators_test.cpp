@@ -144,7 +144,7 @@ TEST_CASE("uniform numbers are below `high`, whatever rounding does") {
 }
 TEST_CASE("2^20 numbers have the moments of their distribution") {
   Dextents<1> const many(1 << 20);
-  for (std::uint64_t seed : {1, 2, 3}) {
+  for (std::uint64_t const seed : {1u, 2u, 3u}) {
     moments const u(fetch(uniform<double>(many, seed)));
     moments const z(fetch(normal<double>(many, seed)));
     CHECK(std::fabs(u.mean - 0.5L) < 5 * 0.28868L / 1024);  // five standard errors
