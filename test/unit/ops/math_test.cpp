@@ -49,15 +49,16 @@ template <class T>
 std::uint64_t bits(T v) {
   return static_cast<std::uint64_t>(v);
 }
+__extension__ typedef __int128 wide_integer;
 template <class T>
 T floor_quotient(T a, T b) {
   if (b == 0) return 0;
-  __int128 const x = a, y = b, q = x / y;
+  wide_integer const x = a, y = b, q = x / y;
   return static_cast<T>(q * y != x && (x < 0) != (y < 0) ? q - 1 : q);
 }
 template <class T>
 T truncated_quotient(T a, T b) {
-  return b == 0 ? T(0) : static_cast<T>(static_cast<__int128>(a) / b);
+  return b == 0 ? T(0) : static_cast<T>(static_cast<wide_integer>(a) / b);
 }
 
 template <class T>
