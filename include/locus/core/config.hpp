@@ -5,6 +5,7 @@
 // LOCUS_HOST_DEVICE         marks what a kernel may call; nothing outside nvcc
 // LOCUS_EXEC_CHECK_DISABLE  in front of a template that may hold a functor for the host alone
 // LOCUS_IVDEP               in front of a loop whose iterations do not depend on each other
+// LOCUS_LANES               the same over the lanes of a fold, which stay in registers
 // LOCUS_LOOPS_BEGIN, _END   around such loops: some functors have no vector form, which is no fault
 // LOCUS_DEVICE_CODE         1: this compiler makes code for GPUs
 // LOCUS_MATH(expf)          a function of the C library that kernels may call too; <cmath> costs a
@@ -23,13 +24,16 @@
 
 #if defined(__clang__)
 #define LOCUS_IVDEP _Pragma("clang loop vectorize(assume_safety)")
+#define LOCUS_LANES LOCUS_IVDEP
 #define LOCUS_LOOPS_BEGIN \
   _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wpass-failed\"")
 #define LOCUS_LOOPS_END _Pragma("clang diagnostic pop")
 #elif defined(__CUDACC__)  // its front end refuses what it does not know
 #define LOCUS_IVDEP _Pragma("GCC ivdep")
+#define LOCUS_LANES LOCUS_IVDEP
 #else  // rolled up: loads and stores in turn are what DRAM takes fastest
 #define LOCUS_IVDEP _Pragma("GCC ivdep") _Pragma("GCC unroll 1")
+#define LOCUS_LANES _Pragma("GCC ivdep") _Pragma("GCC unroll 16")
 #endif
 #if !defined(LOCUS_LOOPS_BEGIN)
 #define LOCUS_LOOPS_BEGIN

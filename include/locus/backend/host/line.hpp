@@ -76,6 +76,12 @@ struct line<type_list<Kinds...>> {
   line(kernel::access const* in, std::int64_t const* offsets, int axis, std::index_sequence<K...>)
       : operands{{line_operand<Kinds>(in[K], offsets[K], in[K].stride[axis])}...} {}
 
+  /// every operand lies side by side: at(0, n) serves elements of any number
+  bool is_direct() const { return is_direct(std::index_sequence_for<Kinds...>{}); }
+  template <std::size_t... K>
+  bool is_direct(std::index_sequence<K...>) const {
+    return (get<K>(operands).is_direct() && ...);
+  }
   /// pointers to the values of elements [i, i + n)
   pointers at(std::int64_t i, int n) { return at(i, n, std::index_sequence_for<Kinds...>{}); }
   template <std::size_t... K>
@@ -83,10 +89,10 @@ struct line<type_list<Kinds...>> {
     return {{get<K>(operands).values(i, n)}...};
   }
   template <std::size_t... K>
-  static values load(pointers const& p, int j, std::index_sequence<K...>) {
+  static values load(pointers const& p, std::int64_t j, std::index_sequence<K...>) {
     return {{get<K>(p)[j]}...};
   }
-  static values load(pointers const& p, int j) {
+  static values load(pointers const& p, std::int64_t j) {
     return load(p, j, std::index_sequence_for<Kinds...>{});
   }
 };

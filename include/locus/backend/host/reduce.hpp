@@ -25,6 +25,14 @@ typename Reducer::total fold_line(Stage const& f, Folds const& folds, line<type_
     typename Reducer::lane lanes[block];
     for (int j = 0; j < block; ++j) lanes[j] = Reducer::start();
     std::int64_t const stop = n - i < Reducer::block ? n : i + Reducer::block;
+    if (in.is_direct()) {
+      auto const p = in.at(0, block);
+      for (; i + block <= stop; i += block) {
+        LOCUS_LANES
+        for (int j = 0; j < block; ++j)
+          lanes[j] = Reducer::add(lanes[j], get<0>(f(line_type::load(p, i + j), folds)));
+      }
+    }
     for (; i + block <= stop; i += block) {
       auto const p = in.at(i, block);
       LOCUS_IVDEP
