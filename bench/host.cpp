@@ -113,6 +113,7 @@ int main(int argc, char** argv) {
   add_triad(std::int64_t(1) << 24, 1);
   add_triad(std::int64_t(1) << 26, 1);
   add_triad(std::int64_t(1) << 24, 2);
+  add_triad(std::int64_t(1) << 26, 2);
   add_matmul(512);
   add_matmul(2048);
   add_small();

@@ -50,7 +50,7 @@ void rows(FoldPack const& folds, Last const& last, kernel::space s, kernel::acce
       results t{};
       ((get<F>(t) = std::remove_cvref_t<decltype(get<F>(folds))>::reducer::finish(
             fold_line<typename std::remove_cvref_t<decltype(get<F>(folds))>::reducer>(
-                get<F>(folds).f, t, in, get<F>(folds).extent),
+                get<F>(folds).f, t, in, get<F>(folds).extent, true),
             get<F>(folds).count)),
        ...);
       if constexpr (Elementwise) {
