@@ -109,7 +109,10 @@ constexpr void write_plan(Text& out, plan_view const& p, shape const* extents,
   write_count(out << "  ", t.launches, "launch", "launches") << ", ";
   write_count(out, t.copies, "copy", "copies") << " (";
   write_bytes(out, t.bytes_moved, knows_bytes(p, extents, false)) << "), ";
-  write_count(out, t.all_reduces, "all-reduce", "all-reduces") << " (";
+  write_count(out, t.all_reduces, "all-reduce", "all-reduces");
+  if (t.other_reductions)
+    write_count(out << ", ", t.other_reductions, "other reduction", "other reductions");
+  out << " (";
   write_bytes(out, t.bytes_reduced, knows_bytes(p, extents, true)) << "), ";
   write_count(out, t.fallbacks, "fallback", "fallbacks") << "\n";
 }

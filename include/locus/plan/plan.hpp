@@ -40,6 +40,33 @@ consteval bool require_gpu_kernel() {
   }
 }
 
+/// Never defined: it prints the two lists behind the sentence.
+template <class First, class Second>
+struct device_lists_differ;
+
+/// means: the first (0) or second (1) place of two with different device lists around the culprit
+template <class Graph>
+constexpr place differing_place(int which) {
+  auto const& arrays = unchecked_plan<Graph>;
+  plan_view const p = arrays.view();
+  place at[2]{};
+  auto look = [&](place const& here) {
+    if (!here.is_distributed()) return;
+    if (at[0].is_nowhere())
+      at[0] = here;
+    else if (at[1].is_nowhere() && !(here.devices == at[0].devices))
+      at[1] = here;
+  };
+  for (edge const& e : p.operands(p.steps[arrays.found.culprit])) look(p.steps[e.from].where);
+  look(p.steps[arrays.found.culprit].where);
+  for (root const& r : p.roots) look(r.destination);
+  return at[which].is_sharded() || at[which].is_nowhere() ? at[which] : at[which].mirrored();
+}
+template <class Graph, int Which>
+struct differing {
+  static constexpr place value = differing_place<Graph>(Which);
+};
+
 /// fails: at compile time, one sentence for each plan_error
 template <class Graph>
 consteval bool require_plan() {
@@ -72,6 +99,10 @@ consteval bool require_plan() {
   static_assert(found.error != plan_error::no_kernel,
                 "locus: an operation has no kernel on any device; say kernels = on_cpu or on_both "
                 "in its functor");
+  if constexpr (found.error == plan_error::device_lists_differ)
+    if constexpr (!differing<Graph, 1>::value.is_nowhere())
+      return sizeof(
+          device_lists_differ<policy_of_t<differing<Graph, 0>>, policy_of_t<differing<Graph, 1>>>);
   if constexpr (found.error == plan_error::strict_placement)
     return require_gpu_kernel<Graph, found.culprit>();
   return found.error == plan_error::none;

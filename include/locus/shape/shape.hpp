@@ -40,13 +40,13 @@ struct shape {
 inline constexpr shape no_shape{-1, {}};
 constexpr bool fits(shape const& s) { return s.rank >= 0; }
 
-/// means: the bytes of that many elements are a 64-bit number
+/// means: the bytes of that many elements, rounded up to a block, are a 64-bit number
 constexpr bool countable(shape const& s, std::int64_t element_bytes) {
   for (int i = 0; i < s.rank; ++i)
     if (s.extent[i] == 0) return true;
   for (int i = 0; i < s.rank; ++i)
     if (__builtin_mul_overflow(element_bytes, s.extent[i], &element_bytes)) return false;
-  return true;
+  return element_bytes <= INT64_MAX - 256;
 }
 
 /// means: [2,3], with ? for an extent that is not known yet

@@ -123,6 +123,12 @@ class Tensor : public tensor_base {
   Tensor(X const& x) {
     assign_to_new<Mode>(x);
   }
+  /// the elements of a view, or of a tensor that lives elsewhere
+  template <tensor X, class Mode = mode>
+    requires(!std::same_as<X, Tensor>)
+  explicit Tensor(X const& x) {
+    assign_to_new<Mode>(x.leaf());
+  }
 
   Tensor(Tensor const& o) { copy_of(o); }
   Tensor(Tensor&& o) noexcept { take(std::move(o)); }

@@ -284,6 +284,21 @@ TEST_CASE("nested lists fill tensors of every rank, wherever they lie") {
     CHECK(!fetch(all(b)));
   });
 }
+TEST_CASE("a tensor is made from a view or from a tensor that lives elsewhere") {
+  on_backends([] {
+    Tensor<float, Extents<3, 5>, Gpu> const there(uniform<float>(Extents<3, 5>{}, 4));
+    Tensor<float, Dextents<2>> const here(there);
+    Tensor<float, Extents<3, 5>, Rows> const cut(here);
+    Tensor<float, Dextents<2>> const again(cut);
+    CHECK(equal(here, uniform<float>(Extents<3, 5>{}, 4)));
+    CHECK(equal(again, here));
+    double const numbers[] = {1, 2, 3, 4, 5, 6};
+    Tensor<double, Extents<2, 3>> const left(
+        view<CpuDevice>(numbers, Extents<2, 3>{}, layout_left{}));
+    CHECK(equal(left, Tensor<double, Extents<2, 3>>{{1, 3, 5}, {2, 4, 6}}));
+    static_assert(!std::is_convertible_v<decltype(there), Tensor<float, Dextents<2>>>);
+  });
+}
 TEST_CASE("views wrap memory of the program's own in any layout") {
   float numbers[24];
   for (int i = 0; i < 24; ++i) numbers[i] = static_cast<float>(i);
