@@ -16,12 +16,18 @@ class replica_reduction : protected transport {
   replica_reduction(program const& p, run_arrays const& arrays, target const* targets, bool log)
       : transport(p, arrays, targets), log_(log) {}
 
-  /// the memory that packing its terms takes
+  /// the memory that packing its terms takes, and bringing them to the host
   [[gnu::cold]] void foresee_terms(transfer const& me) {
     place const& from = plan_.steps[me.from].where;
-    for (int r = 0; r < from.count(); ++r)
-      if (!is_dense(value(me.from, r), extents_[me.from].rank))
-        will_need(runtime::find_device(from.at(r)), bytes_of_terms(me));
+    std::int64_t const bytes = bytes_of_terms(me);
+    bool const staged = bytes > 0 && !(me.how == transfer_kind::all_reduce && in_reach(from));
+    logical_device& host = runtime::find_device(cpu(0));
+    if (staged) will_need(host, bytes);  // the sum
+    for (int r = 0; r < from.count(); ++r) {
+      logical_device& d = runtime::find_device(from.at(r));
+      if (staged && d.how != backing::host) will_need(host, bytes);
+      if (!is_dense(value(me.from, r), extents_[me.from].rank)) will_need(d, bytes);
+    }
   }
   /// all-reduces of one bucket: their terms travel together
   [[gnu::cold]] void reduce_bucket(short bucket) {
@@ -31,23 +37,19 @@ class replica_reduction : protected transport {
     for (transfer const& t : plan_.transfers)
       if (t.bucket == bucket) over = plan_.steps[t.from].where, bytes += bytes_of_terms(t);
     done_.bytes_reduced += bytes;
-    bool const in_reach = all_on_host(over) || share_card(over);
     if (log_) {
       auto const how = over.count() == 1   ? "nothing to do"
                        : all_on_host(over) ? "a fold on the host"
-                       : in_reach          ? "a fold in the card"
+                       : in_reach(over)    ? "a fold in the card"
                                            : "copies and a fold on the host";
       log_collective(transfer_kind::all_reduce, plan_, bucket, over, how, bytes);
     }
     for (transfer const& t : plan_.transfers) {
       if (t.bucket != bucket || bytes_of_terms(t) == 0) continue;
-      if (in_reach)
+      if (in_reach(over))
         fold_in_place(t);
-      else {
-        host_block sum(bytes_of_terms(t));
-        fold_staged(t, sum);
-        send_back(t, sum);
-      }
+      else
+        send_back(t, fold_staged(t));
     }
   }
   /// partial to single or to pieces: the sum on the host, and from there to where it belongs
@@ -58,12 +60,11 @@ class replica_reduction : protected transport {
     done_.bytes_reduced += bytes;
     if (log_) log_collective(me.how, plan_, -1, s.where, "copies and a fold on the host", bytes);
     if (bytes == 0) return;
-    host_block sum(bytes);
-    fold_staged(me, sum);
+    void* const sum = fold_staged(me);
     logical_device& host = runtime::find_device(cpu(0));
     local_layout layout, part_layout;
     int const v = value_of(me), rank = rank_of(v);
-    local_value const whole = dense_value(sum.data, whole_of(v), single(host.name), 0, layout);
+    local_value const whole = dense_value(sum, whole_of(v), single(host.name), 0, layout);
     for (int r = 0; r < me.arrives.count(); ++r) {
       bool const cut = me.arrives.is_sharded();
       local_value const part =
@@ -79,20 +80,6 @@ class replica_reduction : protected transport {
   bool log_;
 
  private:
-  /// memory of the host for terms that come from GPUs
-  struct host_block {
-    char* data = nullptr;
-    std::int64_t bytes = 0;
-    host_block() = default;
-    explicit host_block(std::int64_t n) { get(n); }
-    host_block(host_block const&) = delete;
-    ~host_block() { runtime::release(runtime::find_device(cpu(0)), data, bytes); }
-    void get(std::int64_t n) {
-      data = static_cast<char*>(
-          runtime::allocate(runtime::find_device(cpu(0)), n, "staging a reduction over replicas"));
-      bytes = n;
-    }
-  };
   std::int64_t bytes_of_terms(transfer const& t) const {
     return extents_[t.from].size() * plan_.steps[t.from].element_bytes;
   }
@@ -104,6 +91,9 @@ class replica_reduction : protected transport {
     }
     return true;
   }
+
+  /// one kernel can read all terms
+  static bool in_reach(place const& p) { return all_on_host(p) || share_card(p); }
 
   /// a fold runs over dense terms: one that is looked at with gaps or in another order is packed
   void* dense_term(transfer const& me, int r) {
@@ -159,41 +149,43 @@ class replica_reduction : protected transport {
     for (int r = 1; r < over.count(); ++r)
       runtime::wait(runtime::find_device(over.at(r)), queue_kind::compute, done);
   }
-  /// terms come to the host and are folded there, in replica order
-  [[gnu::cold]] void fold_staged(transfer const& me, host_block& sum) {
+  /// means: the sum on the host: terms come there and are folded in replica order
+  [[gnu::cold]] void* fold_staged(transfer const& me) {
     place const& over = plan_.steps[me.from].where;
     logical_device& host = runtime::find_device(cpu(0));
     step_record const record{me.from, name_of(me.how), host.name};
     runtime::running_scope const scope(&record);
     replica_terms terms = find_terms(me);
-    host_block stages[max_devices];
+    std::int64_t const bytes = bytes_of_terms(me);
+    void* const sum = take_reserve(host, bytes);
     drained const staged(*this);
     stamp arrived[max_devices];
     for (int r = 0; r < over.count(); ++r) {
       logical_device& d = runtime::find_device(over.at(r));
       if (d.how == backing::host) continue;
-      stages[r].get(sum.bytes);
+      void* const stage = take_reserve(host, bytes);
       runtime::wait(d, queue_kind::copy, runtime::mark(d, queue_kind::compute));
       runtime::wait(d, queue_kind::copy, a_.ready[index(me.from, r)]);
-      arrived[r] = runtime::copy(host, stages[r].data, d, terms.terms[r], sum.bytes,
-                                 queue_kind::copy, record);
-      terms.terms[r] = stages[r].data;
+      arrived[r] = runtime::copy(host, stage, d, terms.terms[r], bytes, queue_kind::copy, record);
+      terms.terms[r] = stage;
     }
     for (stamp const& a : arrived) runtime::synchronize(a);
     for (int r = 0; r < over.count(); ++r)
-      runtime::check_host_access(terms.terms[r], sum.bytes, false, record);
-    terms.outs[0] = sum.data, terms.out_count = 1;
+      runtime::check_host_access(terms.terms[r], bytes, false, record);
+    terms.outs[0] = sum, terms.out_count = 1;
     p_.folds[&me - plan_.transfers.first]({&host, record, nullptr, 0}, terms);
+    return sum;
   }
-  [[gnu::cold]] void send_back(transfer const& me, host_block const& sum) {
+  [[gnu::cold]] void send_back(transfer const& me, void const* sum) {
     place const& over = plan_.steps[me.from].where;
     logical_device& host = runtime::find_device(cpu(0));
     for (int r = 0; r < over.count(); ++r) {
       logical_device& d = runtime::find_device(over.at(r));
       if (d.how != backing::host)
         runtime::wait(d, queue_kind::copy, runtime::mark(d, queue_kind::compute));
-      stamp const back = runtime::copy(d, value(value_of(me), r).data, host, sum.data, sum.bytes,
-                                       queue_kind::copy, {me.from, name_of(me.how), d.name});
+      stamp const back =
+          runtime::copy(d, value(value_of(me), r).data, host, sum, bytes_of_terms(me),
+                        queue_kind::copy, {me.from, name_of(me.how), d.name});
       runtime::wait(d, queue_kind::compute, back);
     }
   }
