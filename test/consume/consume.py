@@ -73,7 +73,7 @@ def main():
                 sys.exit(f'a subproject looks for what only our own build needs:\n{said}')
             run('meson', 'compile', '-C', exe.parent, env=environment)
         elif way == 'cmake':
-            run(need('cmake'), '-S', work, '-B', exe.parent, env=environment)
+            run(need('cmake'), '-G', 'Ninja', '-S', work, '-B', exe.parent, env=environment)
             run('cmake', '--build', exe.parent, env=environment)
         printed = run(exe, env=environment).strip()
         if printed != '163':

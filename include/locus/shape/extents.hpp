@@ -10,6 +10,10 @@
 
 namespace locus {
 
+/// means: E stands for extents
+template <class E>
+inline constexpr bool is_extents = requires { E::pattern; };
+
 /// means: the extents of a tensor; those that are dyn in the type are given to the constructor
 /// after: std::mdspan's extents, with signed numbers
 template <std::int64_t... E>

@@ -81,9 +81,8 @@ class host_buffer {
 /// after: the parameters of std::mdspan, with a place in addition
 template <class T, class E, device_policy Where = CpuDevice>
 class Tensor : public tensor_base {
-  static_assert(
-      requires { E::pattern; },
-      "locus: the extents of a Tensor are a type; write Tensor<float, Extents<2, 3>>");
+  static_assert(is_extents<E>,
+                "locus: the extents of a Tensor are a type; write Tensor<float, Extents<2, 3>>");
   static_assert(!std::is_const_v<T> && !std::is_reference_v<T>,
                 "locus: the element type of a Tensor is a plain type; write Tensor<float, ...>");
   static_assert(
