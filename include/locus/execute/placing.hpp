@@ -1,37 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of one run: an arena on each device, and for each value of the plan where it lies.
+// Where each value of a plan lies in one run: in an arena, where it belongs, or set aside.
 #pragma once
 #include <exception>  // uncaught_exceptions
-#include <utility>    // exchange
 
-#include <locus/backend/devices.hpp>  // find_device, allocate, release
-#include <locus/core/array.hpp>       // dynamic_array
-#include <locus/execute/program.hpp>  // program, run_arrays, target
-#include <locus/execute/values.hpp>   // dense_value, view_value
-#include <locus/plan/distribute.hpp>  // check_cut
-#include <locus/plan/infer.hpp>       // require_elements
-#include <locus/plan/memory.hpp>      // lay_out, arena_bytes
+#include <locus/backend/devices.hpp>     // find_device, mark, synchronize
+#include <locus/execute/program.hpp>     // program, run_arrays, target
+#include <locus/execute/run_memory.hpp>  // run_memory
+#include <locus/execute/values.hpp>      // dense_value, view_value
+#include <locus/plan/distribute.hpp>     // check_cut
+#include <locus/plan/infer.hpp>          // require_elements
+#include <locus/plan/memory.hpp>         // lay_out, arena_bytes
 
 namespace locus::detail {
 
-class placing {
+class placing : protected run_memory {
  protected:
   placing(program const& p, run_arrays const& arrays, target const* targets)
       : p_(p), plan_(p.plan), a_(arrays), targets_(targets), extents_(arrays.extents) {}
-  placing(placing const&) = delete;
-  /// temporaries go back in the order of their device's queue
-  ~placing() {
-    for (int i = 0; i < arena_count_; ++i)
-      runtime::release(*arenas_[i].on, arenas_[i].base, arenas_[i].bytes);
-    for (memory_block const& e : extra_) runtime::release(*e.on, e.base, e.bytes);
-  }
-
-  // no initialisers: an array of these costs nothing until it is used
-  struct memory_block {
-    logical_device* on;
-    char* base;
-    std::int64_t bytes;
-  };
 
   // ---- what a value is ----
   int index(int v, int r) const { return v * p_.replicas + r; }
@@ -128,36 +113,6 @@ class placing {
     for (transfer const& t : plan_.transfers) place_arrival(t);
   }
 
-  /// memory that one run needs besides its arenas, until it ends
-  void* extra_memory(logical_device& d, std::int64_t bytes, std::string_view purpose) {
-    void* const p = runtime::allocate(d, bytes, purpose);
-    extra_.push({&d, static_cast<char*>(p), bytes});
-    return p;
-  }
-  // What packs a value, or sets it aside, depends on where values lie: it is counted when they are
-  // placed, and obtained before the first step.
-  void will_need(logical_device& d, std::int64_t bytes) {
-    for (reserve& r : reserves_)
-      if (r.on == &d) {
-        r.bytes += round_up(bytes);
-        return;
-      }
-    reserves_.push({&d, nullptr, round_up(bytes)});
-  }
-  void obtain_reserves() {
-    for (reserve& r : reserves_)
-      r.next = static_cast<char*>(
-          extra_memory(*r.on, r.bytes, "values that a plan packs or sets aside"));
-  }
-  void* take_reserve(logical_device& d, std::int64_t bytes) {
-    for (reserve& r : reserves_)
-      if (r.on == &d && round_up(bytes) <= r.bytes) {
-        r.bytes -= round_up(bytes);
-        return std::exchange(r.next, r.next + round_up(bytes));
-      }
-    return extra_memory(d, bytes, "a value that a plan packs or sets aside");
-  }
-
  private:
   [[noreturn, gnu::cold]] void refuse_cut(short i) const {
     step const& s = plan_.steps[i];
@@ -176,15 +131,12 @@ class placing {
   }
   void open_arena(device name) {
     logical_device& d = runtime::find_device(name);
-    for (int i = 0; i < arena_count_; ++i)
-      if (arenas_[i].on == &d) return;
+    if (has_arena(d)) return;
     std::int64_t const bytes = arena_bytes(plan_, slots_, name);
-    char* const base =
-        static_cast<char*>(bytes <= d.memory.limit - d.memory.in_use
-                               ? runtime::allocate(d, bytes, "the temporaries of a plan")
-                               : runtime::allocate(d, bytes, describe_temporaries(name).view()));
-    arenas_[arena_count_] = {&d, base, bytes};
-    ++arena_count_;
+    if (bytes <= d.memory.limit - d.memory.in_use)
+      add_arena(d, bytes, "the temporaries of a plan");
+    else
+      add_arena(d, bytes, describe_temporaries(name).view());
   }
   /// for the message that there is no memory for them
   [[gnu::cold]] message describe_temporaries(device name) const {
@@ -199,12 +151,6 @@ class placing {
     text << "the temporaries of a plan, most of all those of step " << int(i) << " ("
          << plan_.steps[i].name << ")";
     return text;
-  }
-  void* in_arena(device name, std::int64_t offset) const {
-    logical_device const* const d = &runtime::find_device(name);
-    for (int i = 0; i < arena_count_; ++i)
-      if (arenas_[i].on == d) return arenas_[i].base + offset;
-    return nullptr;  // a value without elements
   }
   /// which root's destination a value is written into; -1: none
   int root_of_value(int v) const {
@@ -226,9 +172,9 @@ class placing {
         value(v, r) = targets_[k].locals[r];
         continue;
       }
-      void* const data = k < 0 ? in_arena(where.at(r), slots_[v].offset)
-                               : extra_memory(runtime::find_device(where.at(r)), bytes,
-                                              "a result that overlaps with an operand");
+      logical_device& d = runtime::find_device(where.at(r));
+      void* const data = k < 0 ? in_arena(d, slots_[v].offset)
+                               : extra_memory(d, bytes, "a result that overlaps with an operand");
       value(v, r) = dense_value(data, whole_of(v), where, r, a_.layouts[index(v, r)]);
     }
   }
@@ -328,17 +274,6 @@ class placing {
   target const* targets_;
   shape const* extents_;
   array_view<slot> slots_{};
-
- private:
-  memory_block arenas_[2 * max_devices + 2];
-  int arena_count_ = 0;
-  dynamic_array<memory_block> extra_;
-  struct reserve {
-    logical_device* on = nullptr;
-    char* next = nullptr;
-    std::int64_t bytes = 0;  // that are left
-  };
-  dynamic_array<reserve> reserves_;
 };
 
 }  // namespace locus::detail

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one run obtains and gives back: an arena on each device, and what packing takes besides.
+#pragma once
+#include <utility>  // exchange
+
+#include <locus/backend/devices.hpp>  // find_device, allocate, release
+#include <locus/core/array.hpp>       // dynamic_array
+#include <locus/plan/memory.hpp>      // round_up
+
+namespace locus::detail {
+
+class run_memory {
+ protected:
+  run_memory() = default;
+  run_memory(run_memory const&) = delete;
+  /// temporaries go back in the order of their device's queue
+  ~run_memory() {
+    for (int i = 0; i < arena_count_; ++i)
+      runtime::release(*arenas_[i].on, arenas_[i].base, arenas_[i].bytes);
+    for (memory_block const& e : extra_) runtime::release(*e.on, e.base, e.bytes);
+  }
+
+  // ---- the temporaries of a plan ----
+  bool has_arena(logical_device const& d) const { return find_arena(d) != nullptr; }
+  void add_arena(logical_device& d, std::int64_t bytes, std::string_view purpose) {
+    void* const base = runtime::allocate(d, bytes, purpose);
+    arenas_[arena_count_] = {&d, static_cast<char*>(base), bytes};
+    ++arena_count_;
+  }
+  void* in_arena(logical_device const& d, std::int64_t offset) const {
+    memory_block const* const arena = find_arena(d);
+    return arena ? arena->base + offset : nullptr;  // null: a value without elements
+  }
+
+  // ---- memory that a run needs besides its arenas, until it ends ----
+  void* extra_memory(logical_device& d, std::int64_t bytes, std::string_view purpose) {
+    void* const p = runtime::allocate(d, bytes, purpose);
+    extra_.push({&d, static_cast<char*>(p), bytes});
+    return p;
+  }
+  // What packs a value, or sets it aside, depends on where values lie: it is counted when they are
+  // placed, and obtained before the first step.
+  void will_need(logical_device& d, std::int64_t bytes) {
+    for (reserve& r : reserves_)
+      if (r.on == &d) {
+        r.bytes += round_up(bytes);
+        return;
+      }
+    reserves_.push({&d, nullptr, round_up(bytes)});
+  }
+  void obtain_reserves() {
+    for (reserve& r : reserves_)
+      r.next = static_cast<char*>(
+          extra_memory(*r.on, r.bytes, "values that a plan packs or sets aside"));
+  }
+  void* take_reserve(logical_device& d, std::int64_t bytes) {
+    for (reserve& r : reserves_)
+      if (r.on == &d && round_up(bytes) <= r.bytes) {
+        r.bytes -= round_up(bytes);
+        return std::exchange(r.next, r.next + round_up(bytes));
+      }
+    return extra_memory(d, bytes, "a value that a plan packs or sets aside");
+  }
+
+ private:
+  // no initialisers: an array of these costs nothing until it is used
+  struct memory_block {
+    logical_device* on;
+    char* base;
+    std::int64_t bytes;
+  };
+  struct reserve {
+    logical_device* on = nullptr;
+    char* next = nullptr;
+    std::int64_t bytes = 0;  // that are left
+  };
+  memory_block const* find_arena(logical_device const& d) const {
+    for (int i = 0; i < arena_count_; ++i)
+      if (arenas_[i].on == &d) return &arenas_[i];
+    return nullptr;
+  }
+
+  memory_block arenas_[2 * max_devices + 2];
+  int arena_count_ = 0;
+  dynamic_array<memory_block> extra_;
+  dynamic_array<reserve> reserves_;
+};
+
+}  // namespace locus::detail
