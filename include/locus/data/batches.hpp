@@ -10,10 +10,12 @@
 
 namespace locus::data {
 
+/// How a dataset is cut into batches.
+/// units: rows in batch_size
 struct batch_options {
   std::int64_t batch_size = 32;
-  bool shuffle = true;
-  std::uint64_t seed = 1;
+  bool shuffle = true;          // another order in each epoch
+  std::uint64_t seed = 1;       // that the orders are functions of
   bool drop_remainder = false;  // the last batch may be short
 };
 
@@ -129,6 +131,11 @@ class Batches {
   dynamic_array<std::int64_t> order_;
 };
 
+/// means: batches of the rows of several host tensors, which must outlive them
+/// shape: all tensors have as many rows
+/// cost:  the order of the rows; rows are copied when a batch is asked for
+/// fails: shape_error, as Batches
+/// after: tf.data.Dataset.from_tensor_slices(...).shuffle(rows).batch(n)
 template <class... Tensors>
 auto batches(batch_options const& options, Tensors const&... tensors) {
   return Batches<Tensors...>(options, tensors...);

@@ -72,9 +72,16 @@ class Distributed {
   Batches& batches_;
 };
 
+/// means: Distributed<Replicas> over batches, which must outlive it
 template <device_policy Replicas, class Batches>
 auto distribute(Batches& batches) {
   return Distributed<Replicas, Batches>(batches);
+}
+template <device_policy Replicas, class Batches>
+  requires(!std::is_lvalue_reference_v<Batches>)
+auto distribute(Batches&&) {
+  static_assert(always_false<Batches>,
+                "locus: distribute looks at batches that live on; give them a name first");
 }
 
 }  // namespace locus

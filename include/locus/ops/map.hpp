@@ -158,6 +158,9 @@ struct HostDevice {
     return f(v...);
   }
 };
+/// means: a lambda, or another functor, that has kernels on both sides:
+///            map(host_device([=] LOCUS_HOST_DEVICE (float v) { return a * v; }), x)
+/// fails: in nvcc, for lambdas without --extended-lambda
 template <class F>
 constexpr HostDevice<F> host_device(F f) {
   return {static_cast<F&&>(f)};
