@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // eval, fetch, to: an expression becomes a Tensor.
 #pragma once
+#include <locus/device/name.hpp>    // require_device_name, parse_device
+#include <locus/device/policy.hpp>  // policy_of_code
 #include <locus/tensor/copies.hpp>  // require_equal_copies
 #include <locus/tensor/tensor.hpp>  // Tensor
 
@@ -48,6 +50,15 @@ template <device_policy Where, placement_policy Policy = default_policy, tensor_
   auto const e = as_operand<void>(std::forward<X>(x));
   using Graph = graph<Policy, root_of<std::remove_cvref_t<decltype(e)>, Where>>;
   if constexpr (detail::require_plan<Graph>()) return lowering::evaluate<Graph, Where>(e);
+}
+
+/// means: to<Device>(x) for the device of that name: to<"/GPU:1">(x)
+template <fixed_string Name, placement_policy Policy = default_policy, tensor_operand X>
+[[nodiscard]] auto to(X&& x) {
+  if constexpr (require_device_name<Name>()) {
+    constexpr int code = parse_device(Name.view()).value.code();
+    return to<typename decltype(detail::policy_of_code<code>())::type, Policy>(std::forward<X>(x));
+  }
 }
 
 /// means: the value of e on the host: a number if it has rank 0, a Tensor on /CPU:0 otherwise

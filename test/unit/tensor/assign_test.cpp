@@ -292,6 +292,9 @@ TEST_CASE("a tensor is made from a view or from a tensor that lives elsewhere") 
     Tensor<float, Dextents<2>> const again(cut);
     CHECK(equal(here, uniform<float>(Extents<3, 5>{}, 4)));
     CHECK(equal(again, here));
+    auto const named = to<"/device:GPU:1">(here * 2.f);
+    static_assert(decltype(named)::where == "/GPU:1");
+    CHECK(equal(named, 2.f * here));
     double const numbers[] = {1, 2, 3, 4, 5, 6};
     Tensor<double, Extents<2, 3>> const left(
         view<CpuDevice>(numbers, Extents<2, 3>{}, layout_left{}));
