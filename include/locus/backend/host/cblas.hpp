@@ -38,24 +38,31 @@ inline cblas_table find_cblas() {
     t.library = name;
     return t.sgemm != nullptr && t.dgemm != nullptr;
   };
-  if (wanted && std::string_view(wanted) == "none") return {};
-  if (!wanted && take(RTLD_DEFAULT, "linked into the program")) return t;
-  constexpr char const* names[] = {"libopenblas.so.0", "libmkl_rt.so.2", "libblis.so.4",
-                                   "libcblas.so.3", "libblas.so.3"};
-  for (char const* name : names) {
-    if (wanted) name = wanted;
-    if (void* const handle = dlopen(name, RTLD_NOW | RTLD_LOCAL); handle && take(handle, name))
-      return t;
-    if (wanted) break;
-  }
+  auto open = [&](char const* name) {
+    void* const handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    return handle && take(handle, name);
+  };
   log_line line;
-  if (wanted)
+  if (wanted) {
+    if (std::string_view(wanted) == "none") return {};
+    if (open(wanted)) return t;
     runtime::warn(line << "locus: LOCUS_CBLAS names " << wanted
                        << ", which is no CBLAS; matmul uses plain loops");
-  else
-    runtime::warn(line << "locus: no CBLAS found, matmul uses plain loops; install OpenBLAS "
-                          "(libopenblas0-openmp) or set "
-                          "LOCUS_CBLAS to a library");
+    return {};
+  }
+  if (take(RTLD_DEFAULT, "linked into the program")) return t;
+  // Two pools of threads that both spin are several times as slow as one: where the program has
+  // OpenMP, an OpenBLAS that uses it comes first (Debian's names and Fedora's).
+  if (dlsym(RTLD_DEFAULT, "omp_get_max_threads"))
+    for (char const* name :
+         {"/usr/lib/x86_64-linux-gnu/openblas-openmp/libopenblas.so.0",
+          "/usr/lib/aarch64-linux-gnu/openblas-openmp/libopenblas.so.0", "libopenblaso.so.0"})
+      if (open(name)) return t;
+  for (char const* name :
+       {"libopenblas.so.0", "libmkl_rt.so.2", "libblis.so.4", "libcblas.so.3", "libblas.so.3"})
+    if (open(name)) return t;
+  runtime::warn(line << "locus: no CBLAS found, matmul uses plain loops; install OpenBLAS "
+                        "(libopenblas0-openmp) or set LOCUS_CBLAS to a library");
   return {};
 }
 
