@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// devices(): the device table, made at its first use from what is there; and the memory, copies and
-// queues of a device, whatever stands behind it.
+// devices(): the device table, made at its first use from what is there.
 #pragma once
 #include <locus/backend/cuda/backend.hpp>       // backend<backing::cuda>, start_cuda
 #include <locus/backend/host/backend.hpp>       // backend<backing::host>
 #include <locus/backend/simulated/backend.hpp>  // backend<backing::simulated>
-#include <locus/core/error.hpp>                 // out_of_memory, unknown_device
+#include <locus/core/error.hpp>                 // unknown_device
 #include <locus/device/name.hpp>                // message << device
-#include <locus/plan/memory.hpp>                // round_up
 #include <locus/runtime/log.hpp>                // warn
 #include <locus/runtime/table.hpp>              // table
 #include <locus/runtime/threads.hpp>            // number_from_environment
@@ -23,8 +21,6 @@ decltype(auto) on_side(backing side, F&& f) {
 }
 
 namespace runtime {
-
-// ---- the table ----
 
 /// What simulated GPUs are asked to be.
 struct simulated_options {
@@ -126,99 +122,4 @@ namespace config {
 inline int count_logical_gpus() { return runtime::devices().gpus; }
 }  // namespace config
 
-namespace runtime {
-
-// ---- memory ----
-
-namespace detail {
-inline bool reserve(memory_account& m, std::int64_t size) {
-  std::int64_t const now = __atomic_add_fetch(&m.in_use, size, __ATOMIC_RELAXED);
-  if (now > m.limit) {
-    __atomic_sub_fetch(&m.in_use, size, __ATOMIC_RELAXED);
-    return false;
-  }
-  std::int64_t peak = __atomic_load_n(&m.peak, __ATOMIC_RELAXED);
-  while (now > peak && !__atomic_compare_exchange_n(&m.peak, &peak, now, false, __ATOMIC_RELAXED,
-                                                    __ATOMIC_RELAXED)) {}
-  return true;
-}
-}  // namespace detail
-
-/// means: memory on a device, in the order of its compute queue; the bytes are rounded up to 256
-/// fails: out_of_memory naming device, purpose, requested, in use, limit; nothing has changed then
-inline void* allocate(logical_device& d, std::int64_t bytes, std::string_view purpose) {
-  std::int64_t const size = round_up(bytes > 0 ? bytes : 1);
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    if (size > 0 && size <= d.memory.limit && detail::reserve(d.memory, size)) {
-      void* const p = on_side(
-          d.how, [&](auto side) { return side.allocate(d, static_cast<std::size_t>(size)); });
-      if (p) {
-        __atomic_add_fetch(&d.memory.allocations, 1, __ATOMIC_RELAXED);
-        return p;
-      }
-      __atomic_sub_fetch(&d.memory.in_use, size, __ATOMIC_RELAXED);
-    }
-    // wait for what is in flight, give back what is only kept, and try once more
-    if (attempt == 0) on_side(d.how, [&](auto side) { side.trim(d); });
-  }
-  message text;
-  text << "locus: no memory on " << d.name << " for " << purpose << ": requested " << size
-       << " bytes, in use " << __atomic_load_n(&d.memory.in_use, __ATOMIC_RELAXED) << ", limit "
-       << d.memory.limit;
-  throw out_of_memory(text << "; free tensors, or cut the problem into smaller parts");
-}
-
-/// means: gives memory back when the device's compute queue has used it
-inline void release(logical_device& d, void* p, std::int64_t bytes) noexcept {
-  if (!p) return;
-  std::int64_t const size = round_up(bytes > 0 ? bytes : 1);
-  __atomic_sub_fetch(&d.memory.in_use, size, __ATOMIC_RELAXED);
-  try {
-    on_side(d.how, [&](auto side) { side.release(d, p, static_cast<std::size_t>(size)); });
-  } catch (std::exception const& e) {  // a destructor may be under way
-    log_line line;
-    write_line(line << e.what());
-  }
-}
-
-// ---- queues ----
-
-inline stamp mark(logical_device& d, queue_kind kind) {
-  return on_side(d.how, [&](auto side) { return side.mark(d, kind); });
-}
-/// means: the host goes on when s has run
-inline void synchronize(stamp s) {
-  if (s.is_set()) on_side(table.gpu_backing, [&](auto side) { side.synchronize(s); });
-}
-/// means: the next work of that queue (of the host, on the host) comes after s
-inline void wait(logical_device& d, queue_kind kind, stamp s) {
-  if (!s.is_set()) return;
-  if (d.how == backing::host) return synchronize(s);
-  on_side(d.how, [&](auto side) { side.wait(d, kind, s); });
-}
-/// means: waits until a device has finished everything
-inline void synchronize(logical_device& d) {
-  synchronize(mark(d, queue_kind::compute));
-  synchronize(mark(d, queue_kind::copy));
-}
-/// means: bytes from one device to another; returns the point at which they have arrived (unset:
-///        now) The receiving GPU's queue carries it, else the sending one's; host memory that is
-///        read is free at return.
-inline stamp copy(logical_device& to, void* target, logical_device& from, void const* source,
-                  std::int64_t bytes, queue_kind kind, step_record const& record) {
-  if (bytes == 0) return {};
-  logical_device& carrier = to.how != backing::host ? to : from;
-  copy_job const job{&carrier, kind, &to, target, &from, source, static_cast<std::size_t>(bytes),
-                     record};
-  return on_side(carrier.how, [&](auto side) { return side.copy(job); });
-}
-/// means: the host is about to touch these bytes     fails: bad_access, when a queue has not
-///        finished with them
-inline void check_host_access(void const* p, std::int64_t bytes, bool writes,
-                              step_record const& record) {
-  if (table.gpu_backing == backing::simulated && bytes > 0)
-    simulated::gpus().check_host(p, static_cast<std::size_t>(bytes), writes, record);
-}
-
-}  // namespace runtime
 }  // namespace locus

@@ -3,7 +3,8 @@
 #pragma once
 #include <exception>  // uncaught_exceptions
 
-#include <locus/backend/devices.hpp>     // find_device, mark, synchronize
+#include <locus/backend/devices.hpp>     // find_device
+#include <locus/backend/queues.hpp>      // mark, synchronize
 #include <locus/execute/program.hpp>     // program, run_arrays, target
 #include <locus/execute/run_memory.hpp>  // run_memory
 #include <locus/execute/values.hpp>      // dense_value, view_value

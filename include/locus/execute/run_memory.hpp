@@ -3,9 +3,9 @@
 #pragma once
 #include <utility>  // exchange
 
-#include <locus/backend/devices.hpp>  // find_device, allocate, release
-#include <locus/core/array.hpp>       // dynamic_array
-#include <locus/plan/memory.hpp>      // round_up
+#include <locus/backend/memory.hpp>  // allocate, release
+#include <locus/core/array.hpp>      // dynamic_array
+#include <locus/plan/memory.hpp>     // round_up
 
 namespace locus::detail {
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <cstring>  // memcmp
 
-#include <locus/backend/devices.hpp>      // find_device, copy
+#include <locus/backend/queues.hpp>       // find_device, copy
 #include <locus/expr/block.hpp>           // tensor_block
 #include <locus/runtime/host_memory.hpp>  // host_memory
 
