@@ -119,6 +119,13 @@ struct [[nodiscard(
         "locus: an expression is no condition, its value may lie on a GPU; write if (fetch(e))");
     return false;
   }
+  template <class Number>
+    requires std::is_arithmetic_v<Number>
+  operator Number() const {
+    static_assert(always_false<Number>,
+                  "locus: an expression is no number, its value may lie on a GPU; write fetch(e)");
+    return Number();
+  }
 };
 
 template <class Op, class... Operands>

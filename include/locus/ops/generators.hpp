@@ -2,7 +2,8 @@
 // Generators: values that are a function of the element's number alone. They are placed with their
 // reader, fused into its kernel, and the same on every device and for every number of threads.
 #pragma once
-#include <limits>  // numeric_limits
+#include <concepts>  // integral
+#include <limits>    // numeric_limits
 
 #include <locus/ops/map.hpp>     // map_op
 #include <locus/ops/normal.hpp>  // inverse_normal
@@ -118,6 +119,40 @@ constexpr auto normal(Extents<N...> extents, std::uint64_t seed, std::type_ident
   static_assert(is_floating_v<T>,
                 "locus: normal makes floats; write normal<float>(...) and cast it");
   return detail::generator(normal_fn<T>{seed, mean, deviation}, extents);
+}
+
+// What a hand writes first: a number of elements. Extents are a type here.
+namespace detail {
+template <class N>
+constexpr void refuse_number_of_elements() {
+  static_assert(always_false<N>,
+                "locus: a generator takes extents; write zeros<float>(Extents<3>{}), or "
+                "zeros<float>(dextents<1>{n})");
+}
+}  // namespace detail
+template <class T, std::integral N, class... More>
+constexpr void zeros(N, More...) {
+  detail::refuse_number_of_elements<N>();
+}
+template <class T, std::integral N, class... More>
+constexpr void ones(N, More...) {
+  detail::refuse_number_of_elements<N>();
+}
+template <class T, std::integral N, class... More>
+constexpr void full(N, More...) {
+  detail::refuse_number_of_elements<N>();
+}
+template <class T, std::integral N, class... More>
+constexpr void iota(N, More...) {
+  detail::refuse_number_of_elements<N>();
+}
+template <class T, std::integral N, class... More>
+constexpr void uniform(N, More...) {
+  detail::refuse_number_of_elements<N>();
+}
+template <class T, std::integral N, class... More>
+constexpr void normal(N, More...) {
+  detail::refuse_number_of_elements<N>();
 }
 
 }  // namespace locus

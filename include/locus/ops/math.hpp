@@ -71,6 +71,11 @@ constexpr auto cast(X&& x) {
   return detail::elementwise(cast_fn<To>{}, std::forward<X>(x));
 }
 
+template <tensor_operand X>
+constexpr auto cast(X&&) {
+  static_assert(always_false<X>, "locus: cast needs an element type; write cast<float>(x)");
+}
+
 /// means: r[i] = x[0][i] + x[1][i] + ..., from the left     cost: one kernel, no temporary
 template <tensor_operand... Xs>
   requires(sizeof...(Xs) > 0)

@@ -35,4 +35,11 @@ constexpr auto matmul(Lhs&& a, Rhs&& b) {
     return sizeof(element_types_do_not_fit<matmul_op, element_of_t<Lhs>, element_of_t<Rhs>>);
 }
 
+template <operand Lhs, operand Rhs>
+  requires(number<Lhs> || number<Rhs>)
+constexpr auto matmul(Lhs&&, Rhs&&) {
+  static_assert(always_false<Lhs>,
+                "locus: matmul takes two matrices; a tensor times a number is a * 2.f");
+}
+
 }  // namespace locus

@@ -72,5 +72,15 @@ template <placement_policy Policy = default_policy, tensor_operand X>
     return t;
 }
 
+/// a number is on the host already
+template <number X>
+auto fetch(X const&) {
+  static_assert(always_false<X>, "locus: fetch takes a tensor or an expression, not a number");
+}
+template <number X>
+auto eval(X const&) {
+  static_assert(always_false<X>, "locus: eval takes a tensor or an expression, not a number");
+}
+
 }  // namespace LOCUS_MODE
 }  // namespace locus
