@@ -36,6 +36,17 @@ class host_block {
   unsigned number_, count_, size_;
 };
 
+/// means: f(i) for i in [0, n): neighbouring threads take neighbouring numbers, the grid strides on
+LOCUS_EXEC_CHECK_DISABLE
+template <class Block, class F>
+LOCUS_HOST_DEVICE void each_of(Block const& block, std::int64_t n, F const& f) {
+  block.each([&](unsigned t) {
+    std::int64_t const threads = std::int64_t(block.count()) * block.size();
+    for (std::int64_t i = std::int64_t(block.number()) * block.size() + t; i < n; i += threads)
+      f(i);
+  });
+}
+
 /// means: the body, block after block, on the host
 template <class Body>
 void run_on_host(void const* body, unsigned blocks, unsigned threads) {

@@ -23,16 +23,12 @@ struct strided_copy {
   LOCUS_EXEC_CHECK_DISABLE
   template <class Block>
   LOCUS_HOST_DEVICE void operator()(Block const& block) const {
-    block.each([&](unsigned t) {
-      std::int64_t const threads = std::int64_t(block.count()) * block.size();
-      for (std::int64_t i = std::int64_t(block.number()) * block.size() + t; i < size;
-           i += threads) {
-        std::int64_t at[2];
-        points.offsets<2>(i, operands, at);
-        for (int u = 0; u < units; ++u)
-          static_cast<T*>(operands[0].data)[at[0] * units + u] =
-              static_cast<T const*>(operands[1].data)[at[1] * units + u];
-      }
+    each_of(block, size, [&](std::int64_t i) {
+      std::int64_t at[2];
+      points.offsets<2>(i, operands, at);
+      for (int u = 0; u < units; ++u)
+        static_cast<T*>(operands[0].data)[at[0] * units + u] =
+            static_cast<T const*>(operands[1].data)[at[1] * units + u];
     });
   }
 };
@@ -43,12 +39,7 @@ struct fold_elements {
   LOCUS_EXEC_CHECK_DISABLE
   template <class Block>
   LOCUS_HOST_DEVICE void operator()(Block const& block) const {
-    block.each([&](unsigned t) {
-      std::int64_t const threads = std::int64_t(block.count()) * block.size();
-      for (std::int64_t i = std::int64_t(block.number()) * block.size() + t; i < w.of.count;
-           i += threads)
-        w.element(i);
-    });
+    each_of(block, w.of.count, [&](std::int64_t i) { w.element(i); });
   }
 };
 

@@ -106,15 +106,11 @@ struct strided_map {
   LOCUS_EXEC_CHECK_DISABLE
   template <class Block>
   LOCUS_HOST_DEVICE void operator()(Block const& block) const {
-    block.each([&](unsigned t) {
-      std::int64_t const threads = std::int64_t(block.count()) * block.size();
-      for (std::int64_t i = std::int64_t(block.number()) * block.size() + t; i < size;
-           i += threads) {
-        std::int64_t at[Work::operand_count];
-        points.template offsets<Work::operand_count>(i, operands, at);
-        output_pack<outs>::write(f(input_pack<ins>::at(operands, at), pack<>{}),
-                                 operands + ins::size, at + ins::size);
-      }
+    each_of(block, size, [&](std::int64_t i) {
+      std::int64_t at[Work::operand_count];
+      points.template offsets<Work::operand_count>(i, operands, at);
+      output_pack<outs>::write(f(input_pack<ins>::at(operands, at), pack<>{}), operands + ins::size,
+                               at + ins::size);
     });
   }
 };

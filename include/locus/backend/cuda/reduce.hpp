@@ -123,20 +123,16 @@ struct fold_by_threads {
   LOCUS_EXEC_CHECK_DISABLE
   template <class Block>
   LOCUS_HOST_DEVICE void operator()(Block const& block) const {
-    block.each([&](unsigned t) {
-      std::int64_t const threads = std::int64_t(block.count()) * block.size();
-      for (std::int64_t job = std::int64_t(block.number()) * block.size() + t;
-           job < s.outputs * parts; job += threads) {
-        std::int64_t const output = job % s.outputs, begin = job / s.outputs * each;
-        std::int64_t const end = begin + each < s.length ? begin + each : s.length;
-        std::int64_t at[Work::operand_count];
-        s.kept.template offsets<Work::operand_count>(output, s.in_kept, at);
-        auto const total = fold_part(w, s, at, begin, end, 1, w.f);
-        if (partials)
-          partials[job] = total;
-        else
-          finish_fold(w, s, total, at);
-      }
+    each_of(block, s.outputs * parts, [&](std::int64_t job) {
+      std::int64_t const output = job % s.outputs, begin = job / s.outputs * each;
+      std::int64_t const end = begin + each < s.length ? begin + each : s.length;
+      std::int64_t at[Work::operand_count];
+      s.kept.template offsets<Work::operand_count>(output, s.in_kept, at);
+      auto const total = fold_part(w, s, at, begin, end, 1, w.f);
+      if (partials)
+        partials[job] = total;
+      else
+        finish_fold(w, s, total, at);
     });
   }
 };
@@ -153,17 +149,13 @@ struct fold_the_parts {
   template <class Block>
   LOCUS_HOST_DEVICE void operator()(Block const& block) const {
     using Reducer = typename Work::reducer;
-    block.each([&](unsigned t) {
-      std::int64_t const threads = std::int64_t(block.count()) * block.size();
-      for (std::int64_t o = std::int64_t(block.number()) * block.size() + t; o < s.outputs;
-           o += threads) {
-        auto total = Reducer::identity();
-        for (std::int64_t part = 0; part < parts; ++part)
-          total = Reducer::combine(total, partials[o * output_step + part * part_step]);
-        std::int64_t at[Work::operand_count];
-        s.kept.template offsets<Work::operand_count>(o, s.in_kept, at);
-        finish_fold(w, s, total, at);
-      }
+    each_of(block, s.outputs, [&](std::int64_t o) {
+      auto total = Reducer::identity();
+      for (std::int64_t part = 0; part < parts; ++part)
+        total = Reducer::combine(total, partials[o * output_step + part * part_step]);
+      std::int64_t at[Work::operand_count];
+      s.kept.template offsets<Work::operand_count>(o, s.in_kept, at);
+      finish_fold(w, s, total, at);
     });
   }
 };
