@@ -5,6 +5,9 @@
 #error \
     "locus: LOCUS_REQUIRE_CUDA is set and this unit makes no kernels; compile it with nvcc and <locus/cuda.cuh>"
 #endif
+#include <locus/config/listing.hpp>   // config::list_physical_devices ...
+#include <locus/config/logical.hpp>   // config::set_logical_devices, set_memory_growth, 1_GiB
+#include <locus/config/visible.hpp>   // config::set_visible_devices
 #include <locus/core/version.hpp>     // LOCUS_VERSION_MAJOR
 #include <locus/data/distribute.hpp>  // distribute, global_batch
 #include <locus/expr/let.hpp>         // let, named
@@ -21,7 +24,7 @@
 #include <locus/ops/views.hpp>        // transpose, reshape, slice
 #include <locus/plan/plan.hpp>        // plan_of, device_of
 #include <locus/plan/types.hpp>       // plan_types
-#include <locus/runtime/config.hpp>   // config::set_visible_devices ...
+#include <locus/runtime/config.hpp>   // config::set_soft_device_placement ...
 #include <locus/tensor/assign.hpp>    // into, plan, run
 #include <locus/tensor/compare.hpp>   // equal, all_close
 #include <locus/tensor/eval.hpp>      // eval, fetch, to

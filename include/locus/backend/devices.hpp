@@ -6,9 +6,11 @@
 #include <locus/backend/simulated/backend.hpp>  // backend<backing::simulated>
 #include <locus/core/error.hpp>                 // unknown_device
 #include <locus/device/name.hpp>                // message << device
+#include <locus/runtime/growth.hpp>             // forced_growth
+#include <locus/runtime/limits.hpp>             // require_limits_fit
 #include <locus/runtime/log.hpp>                // warn
+#include <locus/runtime/physical.hpp>           // find_physical, lay_out
 #include <locus/runtime/table.hpp>              // table
-#include <locus/runtime/threads.hpp>            // number_from_environment
 
 namespace locus {
 
@@ -22,13 +24,7 @@ decltype(auto) on_side(backing side, F&& f) {
 
 namespace runtime {
 
-/// What simulated GPUs are asked to be.
-struct simulated_options {
-  std::int64_t memory_limit = INT64_MAX;  // bytes of each
-  std::uint64_t seed = 1;
-  int cards = 0;  // 0: as many as GPUs; fewer: several logical GPUs share a card
-};
-
+namespace detail {
 inline void name_devices() {
   auto name = [](logical_device& d, device what, int index) {
     d = logical_device{};
@@ -39,39 +35,99 @@ inline void name_devices() {
     name(table.cpu_devices[i], cpu(i), max_logical + i);
     table.told[i] = false;
   }
-  table.gpus = 0, table.gpu_backing = backing::host, table.why_no_gpu = absence::built_without_cuda;
+  table.gpus = 0, table.gpu_backing = backing::host;
 }
-inline void start_simulated(int count, simulated_options const& options) {
-  if (count < 1 || count > simulated::max_gpus)
-    throw configuration_error(
-        "locus: simulated GPUs are 1 to 16; write testing::simulated_gpus{4}");
-  simulated::machine& m = simulated::gpus();
-  m.reset(options.seed);
-  int const cards = options.cards > 0 && options.cards < count ? options.cards : count;
-  for (int i = 0; i < count; ++i) {
-    logical_device& d = table.gpu_devices[i];
-    d.how = backing::simulated, d.card = static_cast<short>(i % cards),
-    d.memory.limit = options.memory_limit;
-    m.open(d);
-  }
-  simulated::install_fault_handler();
-  table.gpus = count, table.gpu_backing = backing::simulated, table.why_no_gpu = absence::none;
+inline std::int64_t limit_of(logical_request const& r, physical_devices const& p) {
+  if (r.memory_limit != r.no_limit) return r.memory_limit;
+  auto const total = static_cast<std::int64_t>(p.cards[r.card].total_bytes);
+  bool const shared = p.logical > p.count && !configured.is_cut(r.card);
+  std::int64_t const whole = shared ? p.simulated.memory_limit : total;
+  double const part = configured.memory_fraction;
+  return part == 1 ? whole : static_cast<std::int64_t>(double(whole) * part);
 }
-inline void start_table() {
-  lock_guard hold(table.lock);
-  if (table.started) return;
-  name_devices();
-  if (int const n = number_from_environment("LOCUS_SIMULATED_GPUS", 0, simulated::max_gpus, 0))
-    start_simulated(n, {});
-  else if (gpu_api)
-    start_cuda();
-  __atomic_store_n(&table.started, true, __ATOMIC_RELEASE);
+inline void open_gpu(logical_request const& r, physical_devices const& p, bool growth) {
+  logical_device& d = table.gpu_devices[table.gpus];
+  d.card = r.card, d.memory.limit = limit_of(r, p), d.memory.growth = growth;
+  d.priority = static_cast<short>(r.priority == r.unset ? 0 : r.priority);
+  d.how = p.how;
+  if (p.how == backing::simulated) simulated::gpus().open(d);
+  if (p.how == backing::cuda) open_streams(d);
+  ++table.gpus;
+}
+inline void close_gpus() noexcept {
+  for (logical_device& d : table.gpu_devices) close_streams(d);
+  if (table.gpu_backing == backing::simulated) try {
+      simulated::gpus().run_everything();
+    } catch (...) {}  // what a functor threw has nobody left to hear it
+  table.built = false;
 }
 
-/// means: the devices of this process; made when first used
-inline device_table& devices() {
-  if (!__atomic_load_n(&table.started, __ATOMIC_ACQUIRE)) start_table();
+/// means: the logical devices, from the cards and the configuration; table.lock is held
+/// fails: configuration_error, device_lost; nothing is built then
+inline void build_table() try {
+  if (table.built) return;
+  int const forced = forced_growth();
+  physical_devices const& p = find_physical();
+  request_list const requests = lay_out(p, configured);
+  for (int card = 0; card < p.count; ++card)
+    require_limits_fit(requests, card, static_cast<std::int64_t>(p.cards[card].total_bytes));
+  name_devices();
+  table.why_no_gpu = p.count > 0 ? absence::hidden : p.why_none;
+  if (p.how == backing::simulated) {
+    if (requests.size() > simulated::max_gpus)
+      throw configuration_error(
+          "locus: more than 16 logical GPUs are configured on simulated cards; configure fewer");
+    simulated::gpus().reset(p.simulated.seed);
+    simulated::install_fault_handler();
+  }
+  for (logical_request const& r : requests) {
+    bool const runs = p.how != backing::cuda || (p.answers[r.card] && cuda_runs_on(r.card));
+    table.gpu_backing = p.how;
+    if (runs)
+      open_gpu(r, p, forced >= 0 ? forced == 1 : configured.growth.has(r.card));
+    else
+      table.why_no_gpu = absence::wrong_architecture;
+  }
+  if (table.gpus == 0) table.gpu_backing = backing::host;
+  if (table.gpus > 0) table.why_no_gpu = absence::none;
+  table.built = true;
+} catch (...) {
+  close_gpus();
+  throw;
+}
+
+[[gnu::cold]] inline void start_table(char const* what, call_site where) {
+  lock_guard hold(table.lock);
+  if (table.started) return;
+  build_table();
+  table.frozen_by = {what, where};
+  __atomic_store_n(&table.started, true, __ATOMIC_RELEASE);
+}
+}  // namespace detail
+
+/// means: the devices of this process; made, and their configuration frozen, when first used
+/// cost:  one test of a flag
+inline device_table& devices(char const* what = "a plan ran", call_site where = {}) {
+  if (!__atomic_load_n(&table.started, __ATOMIC_ACQUIRE)) detail::start_table(what, where);
   return table;
+}
+
+/// means: the devices end now; or, while tensors are alive on them, with the last of these
+inline void end_devices(void (*end)()) {
+  if (__atomic_load_n(&table.live_blocks, __ATOMIC_RELAXED) == 0) return end();
+  log_line line;
+  warn(line << "locus: " << table.live_blocks
+            << " tensors outlive their simulated or recorded devices, which stay until the last of "
+               "them is gone; end the tensors first");
+  table.retire = end;
+}
+/// fails: configuration_error, while a tensor is alive: its memory would lose its device
+inline void require_no_tensors() {
+  std::int64_t const alive = __atomic_load_n(&table.live_blocks, __ATOMIC_RELAXED);
+  if (alive == 0) return;
+  message text;
+  throw configuration_error(text << "locus: " << alive
+                                 << " tensors are alive while the devices change; end them first");
 }
 
 namespace detail {
@@ -119,7 +175,9 @@ inline logical_device& find_device(device d) {
 namespace config {
 /// means: logical GPUs that are really there, simulated ones included
 /// after: len(tf.config.list_logical_devices("GPU"))
-inline int count_logical_gpus() { return runtime::devices().gpus; }
+inline int count_logical_gpus(call_site where = call_site::here()) {
+  return runtime::devices("count_logical_gpus", where).gpus;
+}
 }  // namespace config
 
 }  // namespace locus

@@ -3,11 +3,12 @@
 #pragma once
 #include <cstdint>  // int64_t
 
-#include <locus/core/error.hpp>       // configuration_error
-#include <locus/device/name.hpp>      // device_named
-#include <locus/device/policy.hpp>    // single_device
-#include <locus/runtime/table.hpp>    // table
-#include <locus/runtime/threads.hpp>  // thread_limit
+#include <locus/core/error.hpp>             // configuration_error
+#include <locus/device/name.hpp>            // device_named
+#include <locus/device/policy.hpp>          // single_device
+#include <locus/runtime/configuration.hpp>  // copy_policy
+#include <locus/runtime/table.hpp>          // table
+#include <locus/runtime/threads.hpp>        // thread_limit
 
 namespace locus::config {
 
@@ -27,6 +28,28 @@ inline void set_intra_op_parallelism_threads(int n) {
   runtime::thread_limit = n;
 }
 inline int get_intra_op_parallelism_threads() { return runtime::thread_limit; }
+
+/// means: how many operations may run side by side. Stored for ported programs: locus runs the steps
+///        of one plan in order on the host, and what GPUs do side by side their queues decide.
+/// fails: configuration_error for a negative number
+/// after: tf.config.threading.set_inter_op_parallelism_threads
+inline void set_inter_op_parallelism_threads(int n) {
+  if (n < 0)
+    throw configuration_error("locus: the number of threads is negative; write 0 for the default");
+  runtime::configured.inter_op_threads = n;
+}
+inline int get_inter_op_parallelism_threads() { return runtime::configured.inter_op_threads; }
+
+/// means: what happens when a step reads a value that lies on another device; at any time
+/// after: tf.config.experimental.set_device_policy
+inline void set_device_policy(copy_policy policy) {
+  __atomic_store(&runtime::configured.copies, &policy, __ATOMIC_RELAXED);
+}
+inline copy_policy get_device_policy() {
+  copy_policy now;
+  __atomic_load(&runtime::configured.copies, &now, __ATOMIC_RELAXED);
+  return now;
+}
 
 /// units: bytes
 struct memory_info {

@@ -5,9 +5,11 @@
 #include <cstddef>  // size_t
 #include <cstdint>  // uint64_t
 
-#include <locus/core/lock.hpp>      // mutex
-#include <locus/core/text.hpp>      // text_buffer
-#include <locus/device/device.hpp>  // device
+#include <locus/core/call_site.hpp>         // call_site
+#include <locus/core/lock.hpp>              // mutex
+#include <locus/core/text.hpp>              // text_buffer
+#include <locus/device/device.hpp>          // device
+#include <locus/runtime/configuration.hpp>  // max_logical
 
 namespace locus::runtime {
 
@@ -32,13 +34,15 @@ struct stamp {
 struct memory_account {
   std::int64_t in_use = 0, peak = 0, allocations = 0;
   std::int64_t limit = INT64_MAX;
+  bool growth = true;  // take from the card what is needed; false: the whole limit at once
 };
 
 struct logical_device {
   device name{};
   backing how = backing::host;
-  short index = 0;  // GPUs from 0, CPUs behind them; its queues are 2 * index and 2 * index + 1
-  short card = -1;  // which arena, which CUDA ordinal; several logical devices may share one
+  short index = 0;     // GPUs from 0, CPUs behind them; its queues are 2 * index and 2 * index + 1
+  short card = -1;     // which arena, which CUDA ordinal; several logical devices may share one
+  short priority = 0;  // of CUDA's streams
   memory_account memory{};
   void* queues[2]{};  // CUDA: a stream and its events, one for each queue_kind
   short queue(queue_kind kind) const {
@@ -54,6 +58,7 @@ enum class absence : unsigned char {
   old_driver,          // the driver is older than the toolkit
   no_gpu_visible,      // a driver, but no card that this process may use
   wrong_architecture,  // no kernel in this binary runs on the card
+  hidden,              // config::set_visible_devices left none
 };
 constexpr std::string_view sentence(absence why) {
   switch (why) {
@@ -68,15 +73,23 @@ constexpr std::string_view sentence(absence why) {
     return "no GPU is visible to this process; look at CUDA_VISIBLE_DEVICES";
   case absence::wrong_architecture:
     return "no kernel of this program runs on that GPU; compile for its architecture (-arch)";
+  case absence::hidden:
+    return "config::set_visible_devices hides all GPUs of this machine; name one there";
   }
   return "";
 }
 
-inline constexpr int max_logical = max_ordinal + 1;
+/// What froze the configuration: its first words and the line of the program.
+struct first_use {
+  char const* what = nullptr;
+  call_site where{};
+};
 
 /// means: the devices of this process     cost: looking one up is an index
 struct device_table {
-  bool started = false;
+  bool started = false;  // in use: the configuration is frozen
+  bool built = false;    // made from the configuration, which may still change
+  first_use frozen_by;
   bool soft_placement = true;
   int gpus = 0;  // that are there, simulated ones included
   backing gpu_backing = backing::host;
@@ -85,6 +98,7 @@ struct device_table {
   logical_device gpu_devices[max_logical]{};
   bool told[max_logical]{};      // said once for each device that its steps run elsewhere
   std::int64_t live_blocks = 0;  // tensors: the table is not rebuilt while there are some
+  void (*retire)() = nullptr;    // called when the last of them goes: these devices end
   mutex lock;
 
   logical_device& slot(device d) {

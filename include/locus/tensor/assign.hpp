@@ -176,11 +176,13 @@ constexpr auto plan(Assignment<E, To>... assignments) {
 
 /// means: runs a plan, or one assignment
 template <class Policy, class... Assignments>
-void run(Plan<Policy, Assignments...> const& step) {
+void run(Plan<Policy, Assignments...> const& step, call_site where = call_site::here()) {
+  runtime::devices("run", where);
   step.run();
 }
 template <placement_policy Policy = default_policy, class E, class To>
-void run(Assignment<E, To> assignment) {
+void run(Assignment<E, To> assignment, call_site where = call_site::here()) {
+  runtime::devices("run", where);
   plan<Policy>(std::move(assignment)).run();
 }
 template <tensor_operand X>

@@ -34,7 +34,8 @@ void look_at_copies(X const& x) {
 /// cost:  what plan_of<E> says
 /// fails: what its operations fail with; out_of_memory, and then nothing has changed
 template <placement_policy Policy = default_policy, tensor_operand X>
-[[nodiscard]] auto eval(X&& x) {
+[[nodiscard]] auto eval(X&& x, call_site where = call_site::here()) {
+  runtime::devices("eval", where);
   auto const e = as_operand<void>(std::forward<X>(x));
   using Graph = graph<Policy, root_of<std::remove_cvref_t<decltype(e)>, nowhere>>;
   if constexpr (detail::require_plan<Graph>())
@@ -45,7 +46,8 @@ template <placement_policy Policy = default_policy, tensor_operand X>
 /// device: Where, one device or a distribution: to<Mirrored<...>>(x), to<Sharded<0, ...>>(x)
 /// fails: bad_access in checked builds, when the copies of a mirrored tensor are no longer equal
 template <device_policy Where, placement_policy Policy = default_policy, tensor_operand X>
-[[nodiscard]] auto to(X&& x) {
+[[nodiscard]] auto to(X&& x, call_site where = call_site::here()) {
+  runtime::devices("to", where);
   if constexpr (checked_build && single_device<Where>) lowering::look_at_copies(x);
   auto const e = as_operand<void>(std::forward<X>(x));
   using Graph = graph<Policy, root_of<std::remove_cvref_t<decltype(e)>, Where>>;
@@ -54,18 +56,20 @@ template <device_policy Where, placement_policy Policy = default_policy, tensor_
 
 /// means: to<Device>(x) for the device of that name: to<"/GPU:1">(x)
 template <fixed_string Name, placement_policy Policy = default_policy, tensor_operand X>
-[[nodiscard]] auto to(X&& x) {
+[[nodiscard]] auto to(X&& x, call_site where = call_site::here()) {
   if constexpr (require_device_name<Name>()) {
     constexpr int code = parse_device(Name.view()).value.code();
-    return to<typename decltype(detail::policy_of_code<code>())::type, Policy>(std::forward<X>(x));
+    return to<typename decltype(detail::policy_of_code<code>())::type, Policy>(std::forward<X>(x),
+                                                                               where);
   }
 }
 
 /// means: the value of e on the host: a number if it has rank 0, a Tensor on /CPU:0 otherwise
 /// cost:  waits until it has been computed
 template <placement_policy Policy = default_policy, tensor_operand X>
-[[nodiscard]] auto fetch(X&& x) {
-  auto t = to<CpuDevice, Policy>(std::forward<X>(x));
+[[nodiscard]] auto fetch(X&& x, call_site where = call_site::here()) {
+  runtime::devices("fetch", where);
+  auto t = to<CpuDevice, Policy>(std::forward<X>(x), where);
   if constexpr (decltype(t)::rank() == 0)
     return *t.data();
   else

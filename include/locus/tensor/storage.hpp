@@ -14,7 +14,9 @@ inline void release_block(tensor_block& b) noexcept {
     if (b.pieces[r].data)
       runtime::release(runtime::find_device(b.where.at(r)), b.pieces[r].data,
                        std::int64_t(b.pieces[r].bytes));
-  __atomic_sub_fetch(&runtime::table.live_blocks, 1, __ATOMIC_RELAXED);
+  if (__atomic_sub_fetch(&runtime::table.live_blocks, 1, __ATOMIC_RELAXED) == 0 &&
+      runtime::table.retire)
+    runtime::table.retire();
 }
 
 /// means: memory for a value of those extents, elements unspecified (NaN in checked builds, on the

@@ -4,6 +4,7 @@
 #include <concepts>          // integral
 #include <initializer_list>  // initializer_list
 
+#include <locus/core/call_site.hpp>  // call_site
 #include <locus/execute/code.hpp>    // graph_code
 #include <locus/execute/log.hpp>     // log_creation
 #include <locus/expr/leaf.hpp>       // Leaf, tensor_base
@@ -55,6 +56,15 @@ T* flatten_list(List const& list, T* to) {
   }
 }
 
+/// the first extent of Tensor(2, 3), and where that stands: a pack takes no default argument
+struct first_extent {
+  template <std::integral N>
+  constexpr first_extent(N n, call_site at = call_site::here())
+      : value(std::int64_t(n)), where(at) {}
+  std::int64_t value;
+  call_site where;
+};
+
 /// memory of the host for values on their way to devices
 class host_buffer {
  public:
@@ -102,16 +112,20 @@ class Tensor : public tensor_base {
   static constexpr int rank() { return E::rank(); }
 
   /// elements are unspecified until something is assigned (NaN in checked builds)
-  Tensor()
+  Tensor(call_site site = call_site::here())
     requires(E::pattern.is_static())
-      : Tensor(E()) {}
-  explicit Tensor(E const& extents) { make(extents.as_shape()); }
+      : Tensor(E(), site) {}
+  explicit Tensor(E const& extents, call_site site = call_site::here()) {
+    runtime::devices(made, site);
+    make(extents.as_shape());
+  }
   template <std::integral... N>
-    requires(sizeof...(N) > 0 && !E::pattern.is_static() &&
-             (sizeof...(N) == std::size_t(E::rank()) || int(sizeof...(N)) == E::rank_dynamic()))
-  explicit Tensor(N... extents) : Tensor(E(extents...)) {}
+    requires(!E::pattern.is_static() &&
+             (int(sizeof...(N)) + 1 == E::rank() || int(sizeof...(N)) + 1 == E::rank_dynamic()))
+  explicit Tensor(detail::first_extent n, N... extents) : Tensor(E(n.value, extents...), n.where) {}
   /// nested lists: {{1, 2, 3}, {4, 5, 6}}
-  Tensor(list_type const& values) {
+  Tensor(list_type const& values, call_site site = call_site::here()) {
+    runtime::devices(made, site);
     shape s{E::rank(), {}};
     detail::measure<E::rank()>(values, s, 0, false);
     make(E(s).as_shape());
@@ -119,13 +133,15 @@ class Tensor : public tensor_base {
   }
   /// the value of an expression
   template <expression X, class Mode = mode>
-  Tensor(X const& x) {
+  Tensor(X const& x, call_site site = call_site::here()) {
+    runtime::devices(made, site);
     assign_to_new<Mode>(x);
   }
   /// the elements of a view, or of a tensor that lives elsewhere
   template <tensor X, class Mode = mode>
     requires(!std::same_as<X, Tensor>)
-  explicit Tensor(X const& x) {
+  explicit Tensor(X const& x, call_site site = call_site::here()) {
+    runtime::devices(made, site);
     assign_to_new<Mode>(x.leaf());
   }
 
@@ -231,6 +247,7 @@ class Tensor : public tensor_base {
   }
 
  private:
+  static constexpr char const* made = "a Tensor was made";
   tensor_block& live() const {
     if (!block) {
       message text;

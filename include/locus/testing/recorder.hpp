@@ -11,10 +11,10 @@
 #include <string>   // string
 #include <vector>   // vector
 
-#include <locus/backend/devices.hpp>          // name_devices
 #include <locus/backend/host/matmul.hpp>      // host::matmul
 #include <locus/backend/simulated/arena.hpp>  // arena
 #include <locus/runtime/cuda_api.hpp>         // cuda_api
+#include <locus/testing/device_scope.hpp>     // push_built, pop_devices
 
 namespace locus::testing {
 
@@ -34,24 +34,35 @@ class recorder {
  public:
   explicit recorder(recorder_options const& options = {})
       : options_(options), before_(runtime::gpu_api) {
-    runtime::devices();
-    if (runtime::table.live_blocks != 0)
-      throw configuration_error("locus: tensors are alive while the devices change");
-    current() = this;
-    runtime::gpu_api = &api();
+    runtime::require_no_tensors();
     for (int c = 0; c < options_.cards; ++c) cards_.push_back(std::make_unique<card>());
     for (auto& c : cards_) c->memory.open();
-    lock_guard hold(runtime::table.lock);
-    runtime::name_devices();
+    close_found_devices();
+    current() = this;
+    runtime::gpu_api = &api();
     try {
-      runtime::start_cuda();
+      detail::push_built({runtime::card_source::recorded});
     } catch (...) {
-      leave();
+      leave_api();
       throw;
     }
   }
   recorder(recorder const&) = delete;
-  ~recorder() { leave(); }
+  /// tensors that outlive it keep what it records; that is said on stderr
+  ~recorder() {
+    if (successor_) return;
+    if (runtime::table.live_blocks != 0) {
+      auto* const keeps = new recorder(std::move(*this));
+      keeps->successor_ = true;
+      current() = keeps;
+    }
+    runtime::end_devices([] {
+      detail::pop_devices();
+      recorder* const last = current();
+      last->leave_api();
+      if (last->successor_) delete last;
+    });
+  }
 
   /// how often a function was called, and how often any
   std::int64_t calls(std::string const& name) const {
@@ -112,11 +123,15 @@ class recorder {
     static recorder* r = nullptr;
     return r;
   }
-  void leave() {
-    for (int i = 0; i < runtime::max_logical; ++i)
-      runtime::close_streams(runtime::table.gpu_devices[i]);
+  recorder(recorder&&) = default;
+  /// streams of the GPUs that were there before are closed by the functions that made them
+  static void close_found_devices() {
+    lock_guard hold(runtime::table.lock);
+    runtime::detail::close_gpus();
+  }
+  void leave_api() {
     runtime::gpu_api = before_;
-    runtime::table.started = false;
+    runtime::physical.known = false;
     current() = nullptr;
   }
 
@@ -431,6 +446,7 @@ class recorder {
   std::map<std::string, std::int64_t> calls_;
   std::int64_t all_calls_ = 0;
   int device_ = 0;
+  bool successor_ = false;  // keeps what an ended recorder recorded
   std::string failed_call_;
 };
 

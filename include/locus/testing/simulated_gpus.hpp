@@ -1,38 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Simulated GPUs for tests: a laptop runs the program of the 4-GPU node.
 #pragma once
-#include <locus/backend/devices.hpp>  // start_simulated
-#include <locus/core/error.hpp>       // configuration_error
+#include <locus/testing/device_scope.hpp>  // push_built, pop_devices
 
 namespace locus::testing {
 
 using runtime::simulated_options;
 
-/// means: GPU:0 ... GPU:count-1 are simulated while this object lives
-/// fails: configuration_error, while a tensor is alive: its memory would lose its device
+/// means: GPU:0 ... GPU:count-1 are simulated while this object lives. What was configured before
+///        holds for them, and what is configured inside ends with it; until the first use the
+///        configuration may change.
+/// fails: configuration_error, while a tensor is alive: its memory would lose its device. Tensors
+///        that outlive this object keep its devices, which is said on stderr.
 class simulated_gpus {
  public:
   explicit simulated_gpus(int count, simulated_options const& options = {}) {
-    runtime::devices();
-    require_no_tensors();
-    lock_guard hold(runtime::table.lock);
-    runtime::name_devices();
-    runtime::start_simulated(count, options);
+    detail::push_built({runtime::card_source::simulated, count, options});
   }
   simulated_gpus(simulated_gpus const&) = delete;
-  ~simulated_gpus() {
-    simulated::gpus().run_everything();
-    runtime::table.started = false;  // the next use finds what is really there
-  }
-
- private:
-  static void require_no_tensors() {
-    if (runtime::table.live_blocks == 0) return;
-    message text;
-    throw configuration_error(
-        text << "locus: " << runtime::table.live_blocks
-             << " tensors are alive while the devices change; make simulated_gpus first");
-  }
+  ~simulated_gpus() { runtime::end_devices(detail::pop_devices); }
 };
 
 }  // namespace locus::testing

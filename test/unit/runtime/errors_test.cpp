@@ -329,7 +329,7 @@ TEST_CASE("labels outside of the classes are rows of zeros, unless the program a
 TEST_CASE("devices do not change while tensors live") {
   Vector a{1};
   CHECK(message_of<configuration_error>([] { testing::simulated_gpus const gpus(2); }) ==
-        "locus: 1 tensors are alive while the devices change; make simulated_gpus first");
+        "locus: 1 tensors are alive while the devices change; end them first");
   CHECK(fetch(sum(a)) == 1);
   for (int const n : {0, -1, 17})
     CHECK(message_of<configuration_error>([n] { testing::simulated_gpus const gpus(n); }).size() >

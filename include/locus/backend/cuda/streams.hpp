@@ -6,11 +6,10 @@
 #include <locus/core/error.hpp>        // device_lost
 #include <locus/device/name.hpp>       // message << device
 #include <locus/runtime/cuda_api.hpp>  // gpu_api
+#include <locus/runtime/physical.hpp>  // cuda_success
 #include <locus/runtime/table.hpp>     // logical_device
 
 namespace locus::runtime {
-
-enum : int { cuda_success = 0, cuda_out_of_memory = 2, cuda_old_driver = 35, cuda_no_device = 100 };
 
 /// fails: device_lost, with CUDA's words and the step that ran
 inline void check_cuda(int code, std::string_view what, device on) {
@@ -82,36 +81,12 @@ inline void open_streams(logical_device& d) try {
   throw;
 }
 
-/// means: the GPUs that CUDA shows, or why there are none; never an error
-inline void start_cuda() {
-  int driver = 0, toolkit = 0, count = 0;
-  table.why_no_gpu = absence::no_driver;
-  if (gpu_api->driver_version(&driver) != cuda_success || driver == 0) return;
-  if (gpu_api->runtime_version(&toolkit) == cuda_success && driver / 1000 < toolkit / 1000) {
-    table.why_no_gpu = absence::old_driver;
-    return;
-  }
-  int const code = gpu_api->device_count(&count);
+/// means: a kernel of this program has code for the card
+inline bool cuda_runs_on(int card) {
+  bool runs = false;
+  if (gpu_api->kernel_runs(card, &runs) == cuda_success && runs) return true;
   gpu_api->last_error();
-  table.why_no_gpu = code == cuda_old_driver ? absence::old_driver : absence::no_gpu_visible;
-  if (code != cuda_success || count <= 0) return;
-  int usable = 0;
-  for (int card = 0; card < count && usable < max_logical; ++card) {
-    bool runs = false;
-    cuda_device_facts facts;
-    if (gpu_api->kernel_runs(card, &runs) != cuda_success || !runs ||
-        gpu_api->device_facts(card, &facts) != cuda_success) {
-      gpu_api->last_error();
-      table.why_no_gpu = absence::wrong_architecture;
-      continue;
-    }
-    logical_device& d = table.gpu_devices[usable++];
-    d.how = backing::cuda, d.card = static_cast<short>(card);
-    d.memory.limit = static_cast<std::int64_t>(facts.total_bytes);
-    open_streams(d);
-  }
-  table.gpus = usable;
-  if (usable > 0) table.gpu_backing = backing::cuda, table.why_no_gpu = absence::none;
+  return false;
 }
 
 /// null where the card has no more

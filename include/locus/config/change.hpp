@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one rule of every setting: its arguments are looked at first; what changes nothing succeeds
+// at any time; what would change something succeeds until the devices are first used.
+#pragma once
+#include <locus/backend/devices.hpp>  // close_gpus
+
+namespace locus::config::detail {
+
+/// fails: configuration_error that names who froze the configuration, and where
+inline void require_unfrozen(std::string_view subject, std::string_view call) {
+  runtime::device_table const& t = runtime::table;
+  if (!t.started) return;
+  message text;
+  text << "locus: " << subject << " cannot be modified after being initialized: the devices are in "
+       << "use since '" << std::string_view(t.frozen_by.what) << "'";
+  if (t.frozen_by.where.is_set())
+    text << " at " << std::string_view(t.frozen_by.where.file) << ":" << t.frozen_by.where.line;
+  throw configuration_error(text << "; call config::" << call << " before that");
+}
+
+/// means: to = value, by the rule; table.lock is held
+template <class T>
+void change(T& to, T const& value, std::string_view subject, std::string_view call) {
+  if (to == value) return;
+  require_unfrozen(subject, call);
+  if (runtime::table.built) runtime::detail::close_gpus();  // made anew at the first use
+  to = value;
+}
+
+}  // namespace locus::config::detail

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a program has configured, as a value, and the one rule by which it may still be changed.
+#pragma once
+#include <cstdint>  // int64_t
+
+#include <locus/core/error.hpp>       // configuration_error
+#include <locus/core/value_list.hpp>  // value_list
+#include <locus/device/device.hpp>    // max_ordinal
+
+namespace locus {
+
+/// What happens when a step reads a value that lies on another device: it is copied; it is copied
+/// and said; it is an error; it is an error unless its elements are 32-bit integers.
+/// after: tf.config.experimental.set_device_policy
+enum class copy_policy : unsigned char { silent, warn, explicit_only, silent_for_int32 };
+
+namespace config {
+/// What one logical device of a card is asked to be.
+/// units: bytes; priority: of CUDA's streams, 0 lowest, negative is higher; ordinal: devices are
+///        numbered by it first
+/// after: tf.config.LogicalDeviceConfiguration
+struct logical_options {
+  static constexpr std::int64_t no_limit = INT64_MIN;
+  static constexpr int unset = INT32_MIN;
+  std::int64_t memory_limit = no_limit;
+  int priority = unset, ordinal = unset;
+  friend constexpr bool operator==(logical_options const&, logical_options const&) = default;
+};
+}  // namespace config
+
+namespace runtime {
+
+inline constexpr int max_cards = 64;
+inline constexpr int max_logical = max_ordinal + 1;
+
+/// One logical GPU as it is asked for.
+struct logical_request : config::logical_options {
+  short card = -1;
+  friend constexpr bool operator==(logical_request const&, logical_request const&) = default;
+};
+using request_list = value_list<logical_request, max_logical>;
+
+/// A yes or no for each card.
+struct card_set {
+  std::uint64_t bits = 0;
+  constexpr bool has(int card) const { return (bits >> card & 1) != 0; }
+  constexpr void put(int card, bool in) {
+    bits = in ? bits | std::uint64_t(1) << card : bits & ~(std::uint64_t(1) << card);
+  }
+  friend constexpr bool operator==(card_set, card_set) = default;
+};
+
+/// means: everything that may be set before the first use; equal values are no change
+struct configuration {
+  card_set visible{~std::uint64_t(0)};
+  request_list cut;  // of the cards that were given logical devices, in card order
+  int cpus = 1;      // logical CPUs that are listed
+  card_set growth{~std::uint64_t(0)};
+  double memory_fraction = 1;  // of each card, where no limit is given
+  copy_policy copies = copy_policy::silent;
+  int inter_op_threads = 0;
+
+  constexpr bool is_cut(int card) const {
+    for (logical_request const& r : cut)
+      if (r.card == card) return true;
+    return false;
+  }
+};
+inline constinit configuration configured;
+
+}  // namespace runtime
+}  // namespace locus

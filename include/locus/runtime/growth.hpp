@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The environment variables that decide whether memory of GPUs grows.
+#pragma once
+#include <cstdlib>  // getenv
+
+#include <locus/core/error.hpp>   // configuration_error
+#include <locus/runtime/log.hpp>  // warn
+
+namespace locus::runtime {
+
+/// means: LOCUS_FORCE_GPU_ALLOW_GROWTH, else TF_FORCE_GPU_ALLOW_GROWTH: 1 true, 0 false, -1 not set
+/// fails: configuration_error, where ours is neither; TensorFlow's is ignored then, as there, and
+///        that is said
+inline int forced_growth() {
+  auto read = [](char const* variable) {
+    char const* const v = std::getenv(variable);
+    std::string_view const value = v ? v : "";
+    return value.empty() ? -1 : value == "true" ? 1 : value == "false" ? 0 : 2;
+  };
+  constexpr char const *ours = "LOCUS_FORCE_GPU_ALLOW_GROWTH",
+                       *theirs = "TF_FORCE_GPU_ALLOW_GROWTH";
+  int const mine = read(ours);
+  if (mine == 2) {
+    message text;
+    throw configuration_error(text << "locus: " << std::string_view(ours) << " is \""
+                                   << std::string_view(std::getenv(ours))
+                                   << "\"; write true or false, or unset it");
+  }
+  if (mine >= 0) return mine;
+  int const other = read(theirs);
+  if (other < 2) return other;
+  log_line line;
+  warn(line << "locus: " << std::string_view(theirs) << " is \""
+            << std::string_view(std::getenv(theirs))
+            << "\" and ignored; write true or false, or unset it");
+  return -1;
+}
+
+}  // namespace locus::runtime

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Limits of the logical GPUs of a card, held against the card.
+#pragma once
+#include <locus/core/error.hpp>             // configuration_error
+#include <locus/runtime/configuration.hpp>  // request_list
+
+namespace locus::runtime {
+
+/// fails: configuration_error, where the limits of a card add up to more than it has
+/// after: TensorFlow leaves this unchecked, and the second device fails when it first allocates
+inline void require_limits_fit(request_list const& requests, int card, std::int64_t total) {
+  std::int64_t sum = 0;
+  int count = 0;
+  for (logical_request const& r : requests)
+    if (r.card == card && r.memory_limit != r.no_limit) {
+      ++count;
+      if (__builtin_add_overflow(sum, r.memory_limit, &sum)) sum = INT64_MAX;
+    }
+  if (count == 0 || sum <= total) return;
+  message text;
+  throw configuration_error(text << "locus: the memory limits of the " << count
+                                 << " logical devices of /physical_device:GPU:" << card
+                                 << " add up to " << sum << " bytes, the card has " << total
+                                 << "; ask for less");
+}
+
+}  // namespace locus::runtime

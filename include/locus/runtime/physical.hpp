@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cards that this process sees: found without making a context on any of them.
+#pragma once
+#include <locus/runtime/configuration.hpp>  // max_cards
+#include <locus/runtime/cuda_api.hpp>       // gpu_api, cuda_device_facts
+#include <locus/runtime/table.hpp>          // backing, absence
+#include <locus/runtime/threads.hpp>        // number_from_environment
+#include <locus/runtime/visible.hpp>        // require_visible_variable
+
+namespace locus::runtime {
+
+enum : int { cuda_success = 0, cuda_out_of_memory = 2, cuda_old_driver = 35, cuda_no_device = 100 };
+
+inline constexpr int max_simulated = 16;
+
+/// What simulated GPUs are asked to be.
+struct simulated_options {
+  std::int64_t memory_limit = INT64_MAX;  // bytes of each
+  std::uint64_t seed = 1;
+  int cards = 0;  // 0: as many as GPUs; fewer: several logical GPUs share a card
+};
+
+/// Where cards come from.
+struct card_source {
+  enum kind_type : unsigned char {
+    found,      // LOCUS_SIMULATED_GPUS, else CUDA's, else none
+    simulated,  // by testing::simulated_gpus
+    recorded,   // by testing::recorder
+  } kind = found;
+  int count = 0;  // simulated GPUs
+  simulated_options options{};
+};
+inline constinit card_source cards_from;
+
+/// means: what source shows now     cost: asked once, until the source changes
+struct physical_devices {
+  bool known = false;
+  backing how = backing::host;
+  absence why_none = absence::built_without_cuda;
+  int count = 0;    // cards
+  int logical = 0;  // simulated GPUs that they are without configuration
+  simulated_options simulated{};
+  int driver = 0, toolkit = 0;  // CUDA's versions
+  cuda_device_facts cards[max_cards]{};
+  bool answers[max_cards]{};  // the driver told us what the card is
+};
+inline constinit physical_devices physical;
+
+namespace detail {
+inline std::int64_t times(std::int64_t a, int b) {
+  std::int64_t product = 0;
+  return __builtin_mul_overflow(a, std::int64_t(b), &product) ? INT64_MAX : product;
+}
+inline void find_simulated(physical_devices& p, int count, simulated_options const& options) {
+  if (count < 1 || count > max_simulated)
+    throw configuration_error(
+        "locus: simulated GPUs are 1 to 16; write testing::simulated_gpus{4}");
+  p.how = backing::simulated, p.why_none = absence::none, p.simulated = options;
+  p.logical = count;
+  p.count = options.cards > 0 && options.cards < count ? options.cards : count;
+  for (int c = 0; c < p.count; ++c) {
+    cuda_device_facts& f = p.cards[c];
+    text_buffer<sizeof f.name> name;
+    name << "simulated GPU";
+    __builtin_memcpy(f.name, name.c_str(), name.view().size() + 1);
+    f.total_bytes =
+        static_cast<std::size_t>(times(options.memory_limit, (count - c + p.count - 1) / p.count));
+    p.answers[c] = true;
+  }
+}
+/// means: the cards that CUDA shows, or why there are none
+inline void find_cuda(physical_devices& p) {
+  require_visible_variable();
+  p.why_none = absence::no_driver;
+  if (gpu_api->driver_version(&p.driver) != cuda_success || p.driver == 0) return;
+  if (gpu_api->runtime_version(&p.toolkit) == cuda_success && p.driver / 1000 < p.toolkit / 1000) {
+    p.why_none = absence::old_driver;
+    return;
+  }
+  int count = 0;
+  int const code = gpu_api->device_count(&count);
+  gpu_api->last_error();
+  p.why_none = code == cuda_old_driver ? absence::old_driver : absence::no_gpu_visible;
+  if (code != cuda_success || count <= 0) return;
+  p.how = backing::cuda, p.why_none = absence::none;
+  p.count = count < max_cards ? count : max_cards;
+  for (int c = 0; c < p.count; ++c) {
+    p.answers[c] = gpu_api->device_facts(c, &p.cards[c]) == cuda_success;
+    if (!p.answers[c]) gpu_api->last_error();
+  }
+}
+}  // namespace detail
+
+/// means: the cards; table.lock is held     fails: configuration_error, for a malformed variable
+inline physical_devices& find_physical() {
+  physical_devices& p = physical;
+  if (p.known) return p;
+  p = physical_devices{};
+  int const wanted = cards_from.kind == card_source::found
+                         ? number_from_environment("LOCUS_SIMULATED_GPUS", 0, max_simulated, 0)
+                         : cards_from.count;
+  if (wanted != 0 || cards_from.kind == card_source::simulated)
+    detail::find_simulated(p, wanted, cards_from.options);
+  else if (gpu_api)
+    detail::find_cuda(p);
+  p.known = true;
+  return p;
+}
+
+/// means: a request for each logical GPU, in their order: of each visible card those that it is cut
+///        into, or one
+inline request_list lay_out(physical_devices const& p, configuration const& c) {
+  request_list out;
+  auto whole = [&](int card) {
+    logical_request r;
+    r.card = static_cast<short>(card);
+    if (c.visible.has(card)) out.push(r);
+  };
+  if (c.cut.empty()) {
+    for (int i = 0; i < (p.logical > 0 ? p.logical : p.count); ++i) whole(i % p.count);
+    return out;
+  }
+  for (int card = 0; card < p.count; ++card) {
+    if (!c.is_cut(card)) whole(card);
+    for (logical_request const& r : c.cut)
+      if (r.card == card && c.visible.has(card)) out.push(r);
+  }
+  auto key = [](logical_request const& r) {
+    return r.ordinal == logical_request::unset ? 0 : r.ordinal;
+  };
+  for (int i = 1; i < out.size(); ++i)  // those of equal ordinal stay in card order
+    for (int k = i; k > 0 && key(out[k]) < key(out[k - 1]); --k) {
+      logical_request const r = out[k];
+      out[k] = out[k - 1], out[k - 1] = r;
+    }
+  return out;
+}
+
+}  // namespace locus::runtime

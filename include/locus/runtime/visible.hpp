@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// CUDA_VISIBLE_DEVICES: what it says, and what the driver makes of it without a word.
+#pragma once
+#include <cstdlib>  // getenv
+
+#include <locus/core/error.hpp>  // configuration_error
+
+namespace locus::runtime {
+
+/// means: CUDA_VISIBLE_DEVICES taken apart. The driver shows the cards that it lists, in its order
+///        and numbered from 0; the first entry that it does not understand ends the list.
+struct visible_variable {
+  static constexpr char const* name = "CUDA_VISIBLE_DEVICES";
+  bool is_set = false;
+  std::string_view value;
+  int listed = 0;              // entries before the end
+  std::string_view malformed;  // the first that is no number, -1 or UUID, or that comes twice
+  bool twice = false;
+  bool renumbers = false;  // GPU:k is not the driver's card k
+};
+
+namespace detail {
+inline std::string_view trimmed(std::string_view s) {
+  while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
+  while (!s.empty() && s.back() == ' ') s.remove_suffix(1);
+  return s;
+}
+/// means: a number from 0, or -1 where it is none
+inline int small_number(std::string_view s) {
+  int n = s.empty() || s.size() > 6 ? -1 : 0;
+  for (char c : s) {
+    if (n < 0 || c < '0' || c > '9') return -1;
+    n = 10 * n + (c - '0');
+  }
+  return n;
+}
+inline bool begins_with(std::string_view s, std::string_view with) {
+  return s.substr(0, with.size()) == with;
+}
+/// means: f(entry) for each part between commas, until it says false
+template <class F>
+void each_entry(std::string_view list, F&& f) {
+  while (true) {
+    std::size_t const comma = find_char(list, ',');
+    if (!f(trimmed(list.substr(0, comma))) || comma == list.npos) return;
+    list.remove_prefix(comma + 1);
+  }
+}
+}  // namespace detail
+
+inline visible_variable read_visible_variable(char const* value) {
+  visible_variable v;
+  if (!value) return v;
+  v.is_set = true, v.value = value;
+  if (detail::trimmed(v.value).empty()) return v;
+  detail::each_entry(v.value, [&](std::string_view entry) {
+    if (entry == "-1" || entry == "NoDevFiles") return false;  // the usual way to hide all
+    int const card = detail::small_number(entry);
+    bool const uuid = detail::begins_with(entry, "GPU-") || detail::begins_with(entry, "MIG-");
+    int position = 0;
+    detail::each_entry(v.value, [&](std::string_view other) {
+      v.twice = v.twice || (position < v.listed && other == entry);
+      return ++position < v.listed;
+    });
+    if ((card < 0 && !uuid) || v.twice) {
+      v.malformed = entry.empty() ? std::string_view("(nothing)") : entry;
+      return false;
+    }
+    v.renumbers = v.renumbers || card != v.listed;
+    ++v.listed;
+    return true;
+  });
+  return v;
+}
+inline visible_variable read_visible_variable() {
+  return read_visible_variable(std::getenv(visible_variable::name));
+}
+
+/// fails: configuration_error naming variable, value and entry: the driver would hide cards silently
+inline void require_visible_variable() {
+  visible_variable const v = read_visible_variable();
+  if (v.malformed.empty()) return;
+  message text;
+  text << "locus: " << std::string_view(v.name) << " is \"" << v.value << "\": its entry \""
+       << v.malformed << "\" " << (v.twice ? "comes twice" : "is no card")
+       << ", and the driver would hide cards without a word; write numbers from 0, or UUIDs "
+          "(GPU-...), separated by commas";
+  throw configuration_error(text);
+}
+
+}  // namespace locus::runtime
