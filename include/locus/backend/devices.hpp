@@ -11,6 +11,7 @@
 #include <locus/runtime/log.hpp>                // warn
 #include <locus/runtime/physical.hpp>           // find_physical, lay_out
 #include <locus/runtime/table.hpp>              // table
+#include <locus/runtime/watch_variables.hpp>    // read_watch_variables
 
 namespace locus {
 
@@ -66,6 +67,7 @@ inline void close_gpus() noexcept {
 /// fails: configuration_error, device_lost; nothing is built then
 inline void build_table() try {
   if (table.built) return;
+  read_watch_variables();
   int const forced = forced_growth();
   physical_devices const& p = find_physical();
   request_list const requests = lay_out(p, configured);
@@ -131,11 +133,12 @@ inline void require_no_tensors() {
 }
 
 namespace detail {
-/// means: a GPU that is not there: said once, and from then on another one or the host
-inline logical_device& missing_device(logical_device& d) {
+/// means: what stands in for d, a GPU or the host; false: that is known already
+/// fails: unknown_device without soft placement
+inline bool find_stand_in(logical_device& d, device& found) {
   device_table& t = table;
   lock_guard hold(t.lock);
-  if (t.told[d.name.ordinal()]) return d;
+  if (t.told[d.name.ordinal()]) return false;
   if (!t.soft_placement) {
     message text;
     text << "locus: there is no " << d.name << ": ";
@@ -144,18 +147,29 @@ inline logical_device& missing_device(logical_device& d) {
     for (int i = 0; i < t.gpus; ++i) text << ", " << gpu(i);
     throw unknown_device(text << ")");
   }
-  log_line line;
-  line << "locus: " << d.name << " is not there, its steps run on ";
-  if (t.gpus == 0)
-    line << "the host: " << sentence(t.why_no_gpu);
-  else {
+  found = cpu(0);
+  if (t.gpus > 0) {
     logical_device const& other = t.gpu_devices[d.name.ordinal() % t.gpus];
     d.how = other.how, d.card = other.card, d.memory.limit = other.memory.limit;
     if (other.how == backing::cuda) open_streams(d);
-    line << other.name << "'s card";
+    found = other.name;
   }
   t.told[d.name.ordinal()] = true;
-  warn(line);
+  return true;
+}
+/// means: a GPU that is not there: said once, and from then on another one or the host
+[[gnu::cold]] inline logical_device& missing_device(logical_device& d) {
+  device other;
+  if (!find_stand_in(d, other)) return d;
+  log_line line;
+  line << "locus: " << d.name << " is not there, its steps run on ";
+  if (other.is_gpu())
+    line << other << "'s card";
+  else
+    line << "the host: " << sentence(table.why_no_gpu);
+  log_event e;
+  e.kind = event_kind::fallback, e.on = {d.name, other, {}}, e.reason = line.view();
+  warn(e);
   return d;
 }
 }  // namespace detail

@@ -107,11 +107,11 @@ struct graph_code {
   }
 
   /// means: runs the plan: binds leaves and operations, asks for each root's destination, walks the
-  ///        actions; find_target(k, extents): the destination of root k, a target
+  ///        actions; find_target(k, extents): the destination of root k, a target; site: who asked
   template <class FindTarget, class... Es>
-  static void run(FindTarget const& find_target, Es const&... es) {
+  static void run(call_site site, FindTarget const& find_target, Es const&... es) {
     if constexpr (detail::require_plan<Graph>())
-      run(std::index_sequence_for<Es...>{}, find_target, es...);
+      run(std::index_sequence_for<Es...>{}, site, find_target, es...);
   }
 
  private:
@@ -121,8 +121,8 @@ struct graph_code {
     return gpus == backing::host || (gpus == backing::cuda && !checked_build);
   }
   template <std::size_t... K, class FindTarget, class... Es>
-  static void run(std::index_sequence<K...>, FindTarget const& find_target, Es const&... es) {
-    static bool said = false;
+  static void run(std::index_sequence<K...>, call_site site, FindTarget const& find_target,
+                  Es const&... es) {
     local_value values_of[values * replicas];
     shape extents[is_static ? 1 : steps];
     void const* objects[steps];
@@ -132,17 +132,19 @@ struct graph_code {
     shape const* const known = is_static ? code.extents : extents;
     target const targets[] = {find_target(int(K), known[code.plan.roots[K].from])...};
     if constexpr (at_once<Graph>::possible)
-      if (runtime::placement_log == log_frequency::off && host_alone() &&
+      if (host_alone() && runtime::watched() == 0 &&
           at_once<Graph>::run(code, values_of, known, objects, targets[0]))
         return;
     local_layout layouts[values * replicas];
     stamp ready[values * replicas];
     slot slots[is_static ? 1 : values];
     run_arrays const run_in{values_of, layouts, ready, known, slots, objects};
-    bool const log = runtime::placement_log == log_frequency::every ||
-                     (runtime::placement_log == log_frequency::once && !said);
-    said = said || log;
-    detail::runner(code, run_in, targets, log).run();
+    run_watch seen;
+    if (unsigned const watchers = runtime::watched()) {
+      static constinit plan_record record{&code, policy_name<typename Graph::policy>()};
+      seen = watch_run(watchers, record, site);
+    }
+    detail::runner(code, run_in, targets, seen).run();
   }
 };
 

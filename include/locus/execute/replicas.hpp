@@ -7,14 +7,16 @@
 
 #include <locus/collective/fold.hpp>    // replica_terms
 #include <locus/execute/log.hpp>        // log_collective
+#include <locus/execute/run_watch.hpp>  // run_watch
 #include <locus/execute/transport.hpp>  // transport
 
 namespace locus::detail {
 
 class replica_reduction : protected transport {
  protected:
-  replica_reduction(program const& p, run_arrays const& arrays, target const* targets, bool log)
-      : transport(p, arrays, targets), log_(log) {}
+  replica_reduction(program const& p, run_arrays const& arrays, target const* targets,
+                    run_watch const& seen)
+      : transport(p, arrays, targets), seen_(seen) {}
 
   /// the memory that packing its terms takes, and bringing them to the host
   [[gnu::cold]] void foresee_terms(transfer const& me) {
@@ -37,12 +39,12 @@ class replica_reduction : protected transport {
     for (transfer const& t : plan_.transfers)
       if (t.bucket == bucket) over = plan_.steps[t.from].where, bytes += bytes_of_terms(t);
     done_.bytes_reduced += bytes;
-    if (log_) {
+    if (seen_.log) {
       auto const how = over.count() == 1   ? "nothing to do"
                        : all_on_host(over) ? "a fold on the host"
                        : in_reach(over)    ? "a fold in the card"
                                            : "copies and a fold on the host";
-      log_collective(transfer_kind::all_reduce, plan_, bucket, over, how, bytes);
+      log_collective(transfer_kind::all_reduce, plan_, bucket, over, how, bytes, seen_.site);
     }
     for (transfer const& t : plan_.transfers) {
       if (t.bucket != bucket || bytes_of_terms(t) == 0) continue;
@@ -58,7 +60,9 @@ class replica_reduction : protected transport {
     std::int64_t const bytes = bytes_of_terms(me);
     ++done_.other_reductions;
     done_.bytes_reduced += bytes;
-    if (log_) log_collective(me.how, plan_, -1, s.where, "copies and a fold on the host", bytes);
+    if (seen_.log)
+      log_collective(me.how, plan_, -1, s.where, "copies and a fold on the host", bytes,
+                     seen_.site);
     if (bytes == 0) return;
     void* const sum = fold_staged(me);
     logical_device& host = runtime::find_device(cpu(0));
@@ -77,7 +81,7 @@ class replica_reduction : protected transport {
   }
 
   tally done_{};
-  bool log_;
+  run_watch const seen_;
 
  private:
   std::int64_t bytes_of_terms(transfer const& t) const {

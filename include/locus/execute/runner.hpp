@@ -11,8 +11,8 @@ namespace detail {
 
 class runner : results {
  public:
-  runner(program const& p, run_arrays const& arrays, target const* targets, bool log)
-      : results(p, arrays, targets, log) {}
+  runner(program const& p, run_arrays const& arrays, target const* targets, run_watch const& seen)
+      : results(p, arrays, targets, seen) {}
 
   void run() {
     check_extents();
@@ -32,6 +32,7 @@ class runner : results {
     settle();
     if constexpr (checked_build) hold_to_plan();
     runtime::executed += done_;
+    if (seen_.record) note_run(*seen_.record, seen_.site, done_, extents_);
   }
 
  private:
@@ -49,7 +50,7 @@ class runner : results {
       touched operands[max_operands];
       int count = 0;
       if (look) count = gather_operands(i, r, d, record, operands);
-      if (log_) log_steps(i, d);
+      if (seen_.log) log_steps(i, d);
       frame const f{&p_, a_.values, extents_, a_.objects};
       launch const what{&f, i, r, {&d, record, operands, count}};
       if (ends.kind == step_kind::concatenate || ends.kind == step_kind::reshape)
@@ -59,8 +60,8 @@ class runner : results {
     }
   }
   [[gnu::cold]] void log_steps(short region, logical_device const& d) const {
-    for (step const& s : plan_.steps)
-      if (s.region == region) log_step(s, d);
+    for (short k = 0; k < plan_.steps.count; ++k)
+      if (plan_.steps[k].region == region) log_step(plan_.steps[k], k, extents_[k], d, seen_.site);
   }
   /// waits for what the kernel reads, and checks where it lies
   [[gnu::cold]] int gather_operands(short i, int r, logical_device& d, step_record const& record,
@@ -182,7 +183,7 @@ class runner : results {
       std::int64_t const bytes = size_of(*from.at, rank) * s.element_bytes;
       ++done_.copies;
       done_.bytes_moved += bytes;
-      if (log_) log_copy(t.how, s, bytes, *from.on, *to.on, skip);
+      if (seen_.log) log_copy(t.how, s, t.from, bytes, *from.on, *to.on, skip, seen_.site);
     }
     if (skip) return;
     step_record const record{t.from, "copy", to_name};

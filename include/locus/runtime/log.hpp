@@ -1,17 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where messages go: stderr, each line once.
+// Where events go: stderr, a callback or a stream of the program, a file of JSON lines. Each line
+// whole, one at a time.
 #pragma once
+#include <cerrno>   // errno
 #include <cstdio>   // fwrite
 #include <cstdlib>  // getenv
+#include <cstring>  // strerror
+#include <utility>  // exchange
 
-#include <locus/core/text.hpp>  // text_buffer
+#include <fcntl.h>   // open
+#include <unistd.h>  // write
+
+#include <locus/core/error.hpp>         // configuration_error, bad_file
+#include <locus/core/lock.hpp>          // mutex
+#include <locus/runtime/log_event.hpp>  // log_event, text_of, write_json
+#include <locus/runtime/watch.hpp>      // set_watcher, time_since_start
 
 namespace locus {
 
-using log_line = text_buffer<1024>;
-
 /// How often the placement log speaks of one step of one call site.
 enum class log_frequency : unsigned char { off, once, every };
+
+/// What a program may put in place of stderr. It is called by one thread at a time; what it throws,
+/// and what it does with locus that would be logged, is dropped.
+using log_callback = void (*)(log_event const& event, std::string_view text, void* context);
 
 namespace runtime {
 
@@ -28,20 +40,138 @@ inline void write_line(log_line& line) {
   line << "\n";
   std::fwrite(line.c_str(), 1, line.view().size(), stderr);
 }
-/// said unless LOCUS_QUIET is set
-inline void warn(log_line& line) {
-  if (!is_quiet()) write_line(line);
+
+/// Where the log goes.
+struct log_sink {
+  mutex lock;
+  log_callback callback = nullptr;  // null: stderr
+  void* context = nullptr;
+  bool beside_stderr = false;  // warnings go to stderr too
+  int file = -1;               // of JSON lines
+};
+inline constinit log_sink log_goes_to;
+inline thread_local constinit bool inside_log = false;
+
+/// means: one event, to where the log goes
+[[gnu::cold]] inline void log(log_event& e) noexcept {
+  if (inside_log) return;
+  e.time = time_since_start();
+  log_line line = text_of(e);
+  lock_guard hold(log_goes_to.lock);
+  if (!log_goes_to.callback) return write_line(line);
+  inside_log = true;
+  try {
+    log_goes_to.callback(e, line.view(), log_goes_to.context);
+  } catch (...) {}  // the program's own trouble
+  inside_log = false;
+}
+/// means: what a user must hear of, once: on stderr unless LOCUS_QUIET is set, or where the program
+///        wants its log
+[[gnu::cold]] inline void warn(log_event& e) noexcept {
+  log_line line = text_of(e);
+  bool const elsewhere = log_goes_to.callback != nullptr;
+  if (elsewhere) log(e);
+  if ((!elsewhere || log_goes_to.beside_stderr) && !is_quiet()) write_line(line);
+}
+inline void warn(log_line const& sentence) {
+  log_event e;
+  e.kind = event_kind::fallback, e.reason = sentence.view();
+  warn(e);
+}
+
+/// means: this event of that thing at that place is wanted
+[[gnu::cold]] inline bool is_wanted(void const* what, call_site where) {
+  if (placement_log == log_frequency::off) return false;
+  return first_time(what, where) || placement_log == log_frequency::every;
+}
+
+// ---- JSON lines ----
+
+/// means: the path with %p as the number of the process
+inline text_buffer<1024> path_of_process(std::string_view path) {
+  text_buffer<1024> out;
+  for (std::size_t i = 0; i < path.size(); ++i)
+    if (path[i] == '%' && i + 1 < path.size() && path[i + 1] == 'p')
+      out << static_cast<int>(getpid()), ++i;
+    else
+      out << path.substr(i, 1);
+  return out;
+}
+/// means: all of it, or false
+inline bool write_all(int file, std::string_view text) {
+  while (!text.empty()) {
+    auto const n = ::write(file, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return true;
+}
+[[gnu::cold]] inline void write_json_line(log_event const& e, std::string_view, void*) {
+  json_text line;
+  write_json(line, e);
+  line.raw("\n");
+  if (log_goes_to.file < 0 || write_all(log_goes_to.file, line.view())) return;
+  ::close(std::exchange(log_goes_to.file, -1));
+  log_line last;
+  write_line(last << "locus: the log cannot be written any more: " << std::strerror(errno));
+}
+/// null: stderr
+inline void send_log_to(log_callback callback, void* context, int file = -1) {
+  lock_guard hold(log_goes_to.lock);
+  if (log_goes_to.file >= 0) ::close(log_goes_to.file);
+  log_goes_to.callback = callback, log_goes_to.context = context, log_goes_to.file = file;
+  log_goes_to.beside_stderr = file >= 0;
+}
+/// fails: bad_file
+inline void open_json_log(std::string_view path) {
+  auto const name = path_of_process(path);
+  int const file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+  if (file < 0) {
+    message text;
+    throw bad_file(text << "locus: the log cannot be written to " << name.view() << ": "
+                        << std::strerror(errno) << "; name a file in a folder that is there");
+  }
+  send_log_to(write_json_line, nullptr, file);
 }
 
 }  // namespace runtime
 
 namespace debugging {
-/// means: steps, copies and fallbacks are written to stderr, once for each call site or every time;
-///        the creation of a tensor each time
+
+/// means: steps, copies, collectives, creations and fallbacks are written, once for each call site
+///        or every time
 /// after: tf.debugging.set_log_device_placement
 inline void set_log_device_placement(bool on, log_frequency how_often = log_frequency::once) {
   runtime::placement_log = on ? how_often : log_frequency::off;
+  runtime::set_watcher(runtime::watcher::log, runtime::placement_log != log_frequency::off);
 }
+/// means: what is logged, and what a user must hear of, goes to callback(event, text, context)
+///        instead of stderr; null: to stderr again
+inline void set_log_sink(log_callback callback, void* context = nullptr) {
+  runtime::send_log_to(callback, context);
+}
+/// means: lines go to a stream that lives as long as it is named here
+template <class Stream>
+  requires requires(Stream& s) { s.write("", 0); }
+void log_to(Stream& out) {
+  set_log_sink(
+      [](log_event const&, std::string_view text, void* stream) {
+        auto& to = *static_cast<Stream*>(stream);
+        to.write(text.data(), static_cast<std::ptrdiff_t>(text.size()));
+        to.write("\n", 1);
+        if constexpr (requires { to.flush(); }) to.flush();
+      },
+      static_cast<void*>(&out));
+}
+/// means: one JSON object for each event, in a new file of that name; %p in it is the number of the
+///        process. What a user must hear of stays on stderr too. An empty path: stderr again
+/// fails: bad_file
+inline void log_to_json(std::string_view path) {
+  if (path.empty()) return set_log_sink(nullptr);
+  runtime::open_json_log(path);
+}
+
 }  // namespace debugging
 
 }  // namespace locus

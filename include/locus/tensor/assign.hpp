@@ -147,14 +147,16 @@ class [[nodiscard("locus: a plan runs nothing by itself; write run(step)")]] Pla
       graph<Policy, root_of<typename Assignments::expression, typename Assignments::policy>...>;
   constexpr explicit Plan(Assignments... a) : assignments_(make_pack(std::move(a)...)) {}
 
-  void run() const { run(std::index_sequence_for<Assignments...>{}); }
+  void run(call_site where = call_site::here()) const {
+    run(std::index_sequence_for<Assignments...>{}, where);
+  }
   tally count() const { return count(std::index_sequence_for<Assignments...>{}); }
 
  private:
   template <std::size_t... Idx>
-  void run(std::index_sequence<Idx...>) const {
+  void run(std::index_sequence<Idx...>, call_site where) const {
     target const targets[] = {get<Idx>(assignments_).to.as_target()...};
-    lowering::graph_code<graph_type>::run([&](int k, shape const&) { return targets[k]; },
+    lowering::graph_code<graph_type>::run(where, [&](int k, shape const&) { return targets[k]; },
                                           get<Idx>(assignments_).e...);
   }
   template <std::size_t... Idx>
@@ -178,12 +180,12 @@ constexpr auto plan(Assignment<E, To>... assignments) {
 template <class Policy, class... Assignments>
 void run(Plan<Policy, Assignments...> const& step, call_site where = call_site::here()) {
   runtime::devices("run", where);
-  step.run();
+  step.run(where);
 }
 template <placement_policy Policy = default_policy, class E, class To>
 void run(Assignment<E, To> assignment, call_site where = call_site::here()) {
   runtime::devices("run", where);
-  plan<Policy>(std::move(assignment)).run();
+  plan<Policy>(std::move(assignment)).run(where);
 }
 template <tensor_operand X>
 void run(X const&) {
@@ -202,8 +204,8 @@ struct NoAlias {
   target to;
   target as_target() const { return to; }
   template <tensor_operand X, class Mode = mode>
-  void operator=(X&& x) const {
-    locus::run(into(*this, std::forward<X>(x)));
+  [[gnu::always_inline]] void operator=(X&& x) const {
+    locus::run(into(*this, std::forward<X>(x)), runtime::site_of_operator());
   }
 };
 /// means: no_alias(y) = e: e without looking whether it reads y at other places

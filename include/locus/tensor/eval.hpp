@@ -16,10 +16,11 @@ struct result_place {
 };
 /// the value of e as a tensor on Where; the plan is that of Graph
 template <class Graph, class Where, class E>
-auto evaluate(E const& e) {
+auto evaluate(E const& e, call_site site) {
   using Result = Tensor<typename E::value_type, extents_of_shape_t<pattern_of<E>>, Where>;
   Result t{typename Result::unmade{}};
-  graph_code<Graph>::run([&](int, shape const& extents) { return t.make_for(extents); }, e);
+  graph_code<Graph>::run(
+      site, [&](int, shape const& extents) { return t.make_for(extents, site); }, e);
   return t;
 }
 template <class X>
@@ -39,7 +40,7 @@ template <placement_policy Policy = default_policy, tensor_operand X>
   auto const e = as_operand<void>(std::forward<X>(x));
   using Graph = graph<Policy, root_of<std::remove_cvref_t<decltype(e)>, nowhere>>;
   if constexpr (detail::require_plan<Graph>())
-    return lowering::evaluate<Graph, policy_of_t<lowering::result_place<Graph>>>(e);
+    return lowering::evaluate<Graph, policy_of_t<lowering::result_place<Graph>>>(e, where);
 }
 
 /// means: the value of e as a Tensor on Where: a copy also where it already lies there
@@ -51,7 +52,7 @@ template <device_policy Where, placement_policy Policy = default_policy, tensor_
   if constexpr (checked_build && single_device<Where>) lowering::look_at_copies(x);
   auto const e = as_operand<void>(std::forward<X>(x));
   using Graph = graph<Policy, root_of<std::remove_cvref_t<decltype(e)>, Where>>;
-  if constexpr (detail::require_plan<Graph>()) return lowering::evaluate<Graph, Where>(e);
+  if constexpr (detail::require_plan<Graph>()) return lowering::evaluate<Graph, Where>(e, where);
 }
 
 /// means: to<Device>(x) for the device of that name: to<"/GPU:1">(x)

@@ -267,17 +267,22 @@ class numpy_printer {
 
 }  // namespace detail
 
+namespace detail {
+template <class Stream, class Host>
+void print_host(Stream& out, Host const& host) {
+  shape const extents = host.extents().as_shape();
+  text_sink text;
+  numpy_printer<typename decltype(host.leaf())::value_type>(text, host.data(), extents).run();
+  out.write(text.view().data(), static_cast<std::ptrdiff_t>(text.view().size()));
+}
+}  // namespace detail
+
 /// means: the tensor as str() of NumPy 2.4 writes it; more than 1000 elements are summarized
 /// cost:  the elements come to the host, a copy like any other
 template <class Stream, class X>
   requires(tensor_operand<X> && requires(Stream& s) { s.write("", 0); })
-Stream& operator<<(Stream& out, X const& x) {
-  auto const host = to<CpuDevice>(x);
-  shape const extents = host.extents().as_shape();
-  detail::text_sink text;
-  detail::numpy_printer<typename decltype(host.leaf())::value_type>(text, host.data(), extents)
-      .run();
-  out.write(text.view().data(), static_cast<std::ptrdiff_t>(text.view().size()));
+[[gnu::always_inline]] inline Stream& operator<<(Stream& out, X const& x) {
+  detail::print_host(out, to<CpuDevice>(x, runtime::site_of_operator()));
   return out;
 }
 

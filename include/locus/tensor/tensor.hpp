@@ -117,7 +117,7 @@ class Tensor : public tensor_base {
       : Tensor(E(), site) {}
   explicit Tensor(E const& extents, call_site site = call_site::here()) {
     runtime::devices(made, site);
-    make(extents.as_shape());
+    make(extents.as_shape(), site);
   }
   template <std::integral... N>
     requires(!E::pattern.is_static() &&
@@ -128,21 +128,21 @@ class Tensor : public tensor_base {
     runtime::devices(made, site);
     shape s{E::rank(), {}};
     detail::measure<E::rank()>(values, s, 0, false);
-    make(E(s).as_shape());
+    make(E(s).as_shape(), site);
     assign_list(values);
   }
   /// the value of an expression
   template <expression X, class Mode = mode>
   Tensor(X const& x, call_site site = call_site::here()) {
     runtime::devices(made, site);
-    assign_to_new<Mode>(x);
+    assign_to_new<Mode>(x, site);
   }
   /// the elements of a view, or of a tensor that lives elsewhere
   template <tensor X, class Mode = mode>
     requires(!std::same_as<X, Tensor>)
   explicit Tensor(X const& x, call_site site = call_site::here()) {
     runtime::devices(made, site);
-    assign_to_new<Mode>(x.leaf());
+    assign_to_new<Mode>(x.leaf(), site);
   }
 
   Tensor(Tensor const& o) { copy_of(o); }
@@ -175,8 +175,8 @@ class Tensor : public tensor_base {
   /// means: every element = the expression's, computed where the plan says
   template <tensor_operand X, class Mode = mode>
     requires(!std::same_as<std::remove_cvref_t<X>, Tensor>)
-  Tensor& operator=(X&& x) {
-    assign<Mode>(as_operand<void>(std::forward<X>(x)));
+  [[gnu::always_inline]] Tensor& operator=(X&& x) {
+    assign<Mode>(as_operand<void>(std::forward<X>(x)), runtime::site_of_operator());
     return *this;
   }
   template <number X>
@@ -239,8 +239,8 @@ class Tensor : public tensor_base {
   // ---- for eval and its kin: a tensor that a plan fills as soon as its extents are known ----
   struct unmade {};
   explicit Tensor(unmade) {}
-  target make_for(shape const& extents) {
-    make(E(extents).as_shape());
+  target make_for(shape const& extents, call_site site = {}) {
+    make(E(extents).as_shape(), site);
     target t = as_target();
     t.fresh = true;
     return t;
@@ -257,11 +257,12 @@ class Tensor : public tensor_base {
     }
     return *block.get();
   }
-  void make(shape const& extents) {
+  void make(shape const& extents, call_site site = {}) {
     block = detail::make_storage(where, extents, element_of_v<T>, sizeof(T));
     block->tensor = static_cast<tensor_base const*>(this);
-    if (runtime::placement_log != log_frequency::off)
-      detail::log_creation(row_of(element_of_v<T>).name, extents, where);
+    static constexpr char created = 0;
+    if (runtime::is_watched(runtime::watcher::log) && runtime::is_wanted(&created, site))
+      detail::log_creation(row_of(element_of_v<T>).name, extents, where, site);
   }
   void take(Tensor&& o) noexcept {
     block = std::move(o.block);
@@ -272,17 +273,17 @@ class Tensor : public tensor_base {
     copy_elements(o);
   }
   void copy_elements(Tensor const& o) {
+    static constexpr char copied = 0;
+    bool const logged =
+        runtime::is_watched(runtime::watcher::log) && runtime::is_wanted(&copied, {});
     for (int r = 0; r < where.count(); ++r) {
       logical_device& d = runtime::find_device(where.at(r));
       piece const& from = o.live().pieces[r];
       runtime::copy(d, block->pieces[r].data, d, from.data, std::int64_t(from.bytes),
                     queue_kind::compute, {-1, "copying a tensor", d.name});
-      if (runtime::placement_log != log_frequency::off) {
-        log_line line;
-        runtime::write_line(line << "Copying a Tensor of " << row_of(element_of_v<T>).name
-                                 << block->extents << ", " << std::int64_t(from.bytes)
-                                 << " bytes, on " << d.name);
-      }
+      if (logged)
+        detail::log_tensor_copy(row_of(element_of_v<T>).name, block->extents,
+                                std::int64_t(from.bytes), d, {});
     }
   }
   void assign_list(list_type const& values) {
@@ -292,17 +293,17 @@ class Tensor : public tensor_base {
     detail::fill_storage(*block.get(), buffer.data());
   }
   template <class Mode, class X>
-  void assign(X const& x) {
+  void assign(X const& x, call_site site) {
     using Graph = graph<default_policy, root_of<X, Where>>;
     if constexpr (require_takes<T, E, X>())
-      lowering::graph_code<Graph>::run([&](int, shape const&) { return as_target(); }, x);
+      lowering::graph_code<Graph>::run(site, [&](int, shape const&) { return as_target(); }, x);
   }
   template <class Mode, class X>
-  void assign_to_new(X const& x) {
+  void assign_to_new(X const& x, call_site site) {
     using Graph = graph<default_policy, root_of<X, Where>>;
     if constexpr (require_takes<T, E, X>())
-      lowering::graph_code<Graph>::run([&](int, shape const& extents) { return make_for(extents); },
-                                       x);
+      lowering::graph_code<Graph>::run(
+          site, [&](int, shape const& extents) { return make_for(extents, site); }, x);
   }
   template <class... Idx>
   std::int64_t offset(Idx... i) const {

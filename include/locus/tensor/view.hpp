@@ -36,11 +36,8 @@ class View {
 
   template <tensor_operand X, class Mode = mode>
     requires(!std::is_const_v<T> && !std::same_as<std::remove_cvref_t<X>, View>)
-  View const& operator=(X&& x) const {
-    auto e = as_operand<void>(std::forward<X>(x));
-    using Graph = graph<default_policy, root_of<decltype(e), Where>>;
-    if constexpr (require_takes<T, E, decltype(e)>())
-      lowering::graph_code<Graph>::run([&](int, shape const&) { return as_target(); }, e);
+  [[gnu::always_inline]] View const& operator=(X&& x) const {
+    assign(as_operand<void>(std::forward<X>(x)), runtime::site_of_operator());
     return *this;
   }
   target as_target() const
@@ -53,6 +50,12 @@ class View {
   }
 
  private:
+  template <class X, class Mode = mode>
+  void assign(X const& e, call_site site) const {
+    using Graph = graph<default_policy, root_of<X, Where>>;
+    if constexpr (require_takes<T, E, X>())
+      lowering::graph_code<Graph>::run(site, [&](int, shape const&) { return as_target(); }, e);
+  }
   ViewLeaf<T, E, Where, Dense> leaf_;
 };
 

@@ -2,7 +2,10 @@
 // The placement log, line by line, and what is said where a GPU is not there.
 #include <cstdio>
 #include <doctest/doctest.h>
+#include <sstream>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <unistd.h>
 
@@ -173,4 +176,196 @@ TEST_CASE("a GPU that is not among those that are there runs on one of them, vis
   CHECK(seen.code == 0);
   CHECK(seen.count("locus: ") == 1);
   CHECK(seen.count("locus: /GPU:1 is not there, its steps run on /GPU:0's card\n") == 1);
+}
+
+// ---- where the log goes ----
+
+namespace {
+
+/// the lines of a file without their times
+std::vector<std::string> lines_of(std::string const& path) {
+  std::vector<std::string> lines;
+  std::string line;
+  std::FILE* const file = std::fopen(path.c_str(), "r");
+  for (int c; file && (c = std::fgetc(file)) != EOF;) {
+    line += char(c);
+    if (c != '\n') continue;
+    auto const from = line.find("\"time\":"), to = line.find(',', from + 1);
+    auto const end = to == line.npos ? line.find('}', from) : to + 1;
+    if (from != line.npos) line.erase(from, end - from);
+    lines.push_back(line.substr(0, line.size() - 1));
+    line.clear();
+  }
+  if (file) std::fclose(file);
+  CHECK(line.empty());  // the last line is whole
+  return lines;
+}
+std::string temporary_path(char const* name) {
+  return "/tmp/locus_" + std::to_string(getpid()) + "_" + name;
+}
+int const here = __LINE__;
+void add_on_gpu() {
+  Tensor<float, Extents<3>, G0> x{1, 2, 3};
+  auto const y = to<CpuDevice>(x * 2.f);  // here + 3
+  CHECK(y(2) == 6);
+}
+
+}  // namespace
+
+TEST_CASE("a callback gets each event and its line in place of stderr, and may use locus itself") {
+  testing::simulated_gpus const gpus(2);
+  struct seen {
+    std::vector<event_kind> kinds;
+    std::string lines;
+    std::int64_t bytes = 0;
+  } all;
+  debugging::set_log_sink(
+      [](log_event const& e, std::string_view text, void* context) {
+        auto& to = *static_cast<seen*>(context);
+        to.kinds.push_back(e.kind), to.lines += std::string(text) + "\n";
+        if (e.kind == event_kind::copy) to.bytes += e.bytes;
+        Tensor<float, Extents<3>> inside{1, 2, 3};  // not logged: the log does not speak of itself
+        throw 1;                                    // dropped
+      },
+      &all);
+  auto const stderr_text = log_of(every, add_on_gpu);
+  debugging::set_log_sink(nullptr);
+  CHECK(stderr_text.empty());
+  using enum event_kind;
+  CHECK(all.kinds == std::vector{creation, creation, copy, step});
+  CHECK(all.bytes == 12);
+  CHECK(all.lines == "Creating a Tensor of float[3] on /GPU:0\n"
+                     "Creating a Tensor of float[3] on /CPU:0\n" +
+                         copy_line("12 bytes (copy of leaf)", "GPU:0", "CPU:0") +
+                         op_line("Mul", "CPU:0"));
+  CHECK(log_of(every, add_on_gpu) == all.lines);  // on stderr again
+}
+
+TEST_CASE("a stream takes the lines of the log, and what a user must hear of") {
+  std::ostringstream lines;
+  debugging::log_to(lines);
+  auto const on_stderr = log_of(every, [] {
+    testing::simulated_gpus const gpus(1);
+    Tensor<float, Extents<2>, G1> x{1, 2};
+  });
+  debugging::set_log_sink(nullptr);
+  CHECK(on_stderr.empty());
+  CHECK(lines.str() == "locus: /GPU:1 is not there, its steps run on /GPU:0's card\n"
+                       "Creating a Tensor of float[2] on /GPU:1\n");
+}
+
+TEST_CASE("JSON lines hold one object for each event") {
+  testing::simulated_gpus const gpus(2);
+  auto const path = temporary_path("log.json");
+  debugging::log_to_json(path);
+  CHECK(log_of(every, [] {
+          add_on_gpu();
+          Tensor<float, Extents<3>, G0> x{1, 2, 3};
+          auto const y = eval(on<G0>(map(legacy_fn{}, x) * 2.f));
+        }).empty());
+  debugging::log_to_json("");
+  auto const lines = lines_of(path);
+  std::remove(path.c_str());
+  std::string const site =
+      std::string("\"file\":\"") + __FILE__ + "\",\"line\":" + std::to_string(here + 3);
+  REQUIRE(lines.size() == 10);
+  CHECK(lines[0] == R"({"event":"creation","name":"float","devices":["/GPU:0"],"shape":[3]})");
+  CHECK(lines[2] == R"({"event":"copy","step":0,"name":"copy","of":"leaf","from":"/GPU:0",)"
+                    R"("asked":"/CPU:0","device":"/CPU:0","bytes":12,)" +
+                        site + "}");
+  CHECK(lines[3] == R"({"event":"step","step":2,"name":"Mul","asked":"/CPU:0","device":"/CPU:0",)"
+                    R"("shape":[3],)" +
+                        site + "}");
+  CHECK(lines[7].starts_with(R"({"event":"step","step":1,"name":"legacy","asked":"/GPU:0",)"
+                             R"("device":"/CPU:0","shape":[3],"file":)"));
+  CHECK(lines[7].ends_with(R"("reason":"'legacy' has no GPU kernel"})"));
+  CHECK_THROWS_AS(debugging::log_to_json("/no/such/folder/log"), bad_file);
+}
+
+TEST_CASE("lines of many threads stay whole") {
+  auto const path = temporary_path("threads.json");
+  debugging::log_to_json(path);
+  debugging::set_log_device_placement(true, every);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([] {
+      for (int i = 0; i < 200; ++i) Tensor<float, Extents<3>> x{1, 2, 3};
+    });
+  for (auto& t : threads) t.join();
+  debugging::set_log_device_placement(false);
+  debugging::log_to_json("");
+  auto const lines = lines_of(path);
+  std::remove(path.c_str());
+  CHECK(lines.size() == 800);
+  bool equal = true;
+  for (auto const& line : lines)
+    equal =
+        equal && line == R"({"event":"creation","name":"float","devices":["/CPU:0"],"shape":[3]})";
+  CHECK(equal);
+}
+
+TEST_CASE("creations are said once for each place of the program, every time on request") {
+  auto const make = [](int times) {
+    for (int i = 0; i < times; ++i) auto const t = eval(on<CpuDevice>(iota<double>(Extents<5>{})));
+  };
+  auto const creations = [&](log_frequency how_often) {
+    auto const text = log_of(how_often, [&] { make(3); });
+    int n = 0;
+    for (auto at = text.find("Creating"); at != text.npos; at = text.find("Creating", at + 1)) ++n;
+    return n;
+  };
+  CHECK(creations(log_frequency::once) == 1);
+  CHECK(creations(every) == 3);
+  CHECK(creations(log_frequency::once) == 0);
+}
+
+TEST_CASE("a program that adds on a GPU" * doctest::skip()) {
+  for (int i = 0; i < 2; ++i) add_on_gpu();
+}
+TEST_CASE("a program whose first use of devices is refused" * doctest::skip()) {
+  try {
+    add_on_gpu();
+  } catch (configuration_error const& e) {
+    std::puts(e.what());
+  }
+}
+
+TEST_CASE("LOCUS_LOG switches the log on without a change of the program") {
+  auto const run = [](std::string const& value) {
+    return child::run("a program that adds on a GPU",
+                      {"LOCUS_SIMULATED_GPUS=1", "LOCUS_LOG=" + value});
+  };
+  CHECK(run("").count("Executing op Mul") == 0);
+  CHECK(run("text").count("Executing op Mul") == 1);
+  CHECK(run("every,text").count("Executing op Mul") == 2);
+  auto const path = temporary_path("%p.json");
+  auto const silent = run("every,json:" + path);
+  CHECK(silent.count("Executing") == 0);
+  CHECK(silent.code == 0);
+  std::string found;  // the child's number is in the name
+  if (std::FILE* const list =
+          popen(("ls /tmp/locus_" + std::to_string(getpid()) + "_*.json").c_str(), "r")) {
+    char line[256]{};
+    if (std::fgets(line, sizeof line, list)) found = line;
+    pclose(list);
+  }
+  REQUIRE(!found.empty());
+  found.pop_back();
+  CHECK(found != path);
+  CHECK(lines_of(found).size() == 8);
+  std::remove(found.c_str());
+}
+
+TEST_CASE("a malformed LOCUS_LOG is an error that names variable, value and remedy") {
+  for (std::string const value : {"yes", "json:", "every", "textual", "json"}) {
+    auto const seen =
+        child::run("a program whose first use of devices is refused", {"LOCUS_LOG=" + value});
+    CAPTURE(seen.text);
+    CHECK(seen.says("locus: LOCUS_LOG is \"" + value + "\"; write text or json:PATH"));
+  }
+  auto const unwritable = child::run("a program whose first use of devices is refused",
+                                     {"LOCUS_LOG=json:/no/such/folder/log"});
+  CHECK(unwritable.says("locus: the log cannot be written to /no/such/folder/log: No such file or "
+                        "directory; name a file in a folder that is there (LOCUS_LOG is "
+                        "\"json:/no/such/folder/log\")"));
 }

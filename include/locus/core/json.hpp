@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON as text that grows: members, items, and strings in which nothing can break out.
+#pragma once
+#include <cstdint>      // int64_t
+#include <string_view>  // string_view
+
+#include <locus/core/array.hpp>  // dynamic_array
+
+namespace locus {
+
+namespace detail {
+/// means: bytes of the UTF-8 sequence that begins at i; 0: none does
+constexpr std::size_t utf8_length(std::string_view s, std::size_t i) {
+  auto const at = [&](std::size_t k) { return static_cast<unsigned char>(s[k]); };
+  unsigned const c = at(i);
+  std::size_t const n = c < 0x80   ? 1
+                        : c < 0xC2 ? 0
+                        : c < 0xE0 ? 2
+                        : c < 0xF0 ? 3
+                        : c < 0xF5 ? 4
+                                   : 0;
+  if (n == 0 || i + n > s.size()) return 0;
+  for (std::size_t k = 1; k < n; ++k)
+    if ((at(i + k) & 0xC0u) != 0x80) return 0;
+  bool const too_long = (c == 0xE0 && at(i + 1) < 0xA0) || (c == 0xF0 && at(i + 1) < 0x90);
+  bool const no_character = (c == 0xED && at(i + 1) > 0x9F) || (c == 0xF4 && at(i + 1) > 0x8F);
+  return too_long || no_character ? 0 : n;
+}
+}  // namespace detail
+
+/// means: a JSON text under construction; commas are put where they belong
+class json_text {
+ public:
+  json_text& open(char bracket) {
+    separate();
+    characters_.push(bracket);
+    first_ = true;
+    return *this;
+  }
+  json_text& close(char bracket) {
+    characters_.push(bracket);
+    first_ = false;
+    return *this;
+  }
+  /// the name of the next value
+  json_text& name(std::string_view n) {
+    value(n);
+    characters_.push(':');
+    first_ = true;
+    return *this;
+  }
+  [[gnu::cold]] json_text& value(std::string_view s) {
+    separate();
+    characters_.push('"');
+    for (std::size_t i = 0; i < s.size();) {
+      std::size_t const n = detail::utf8_length(s, i);
+      if (n == 0)
+        raw("\\ufffd");
+      else if (n > 1)
+        raw(s.substr(i, n));
+      else
+        write_character(s[i]);
+      i += n ? n : 1;
+    }
+    characters_.push('"');
+    return *this;
+  }
+  json_text& value(std::int64_t v) {
+    separate();
+    write_number(v);
+    return *this;
+  }
+  /// units: v thousandths, written as a decimal fraction
+  json_text& thousandths(std::int64_t v) {
+    separate();
+    std::int64_t const part = v % 1000 < 0 ? -(v % 1000) : v % 1000;
+    if (v < 0 && v > -1000) characters_.push('-');
+    write_number(v / 1000);
+    characters_.push('.');
+    for (std::int64_t unit = 100; unit > 0; unit /= 10)
+      characters_.push(static_cast<char>('0' + part / unit % 10));
+    return *this;
+  }
+  json_text& member(std::string_view n, std::string_view v) { return name(n).value(v); }
+  json_text& member(std::string_view n, std::int64_t v) { return name(n).value(v); }
+  /// members or items that are written already
+  json_text& append(std::string_view members) {
+    if (members.empty()) return *this;
+    separate();
+    return raw(members);
+  }
+  json_text& raw(std::string_view s) {
+    for (char c : s) characters_.push(c);
+    return *this;
+  }
+
+  std::string_view view() const { return {characters_.begin(), characters_.size()}; }
+  void clear() { characters_.clear(), first_ = true; }
+
+ private:
+  void separate() {
+    if (!first_) characters_.push(',');
+    first_ = false;
+  }
+  void write_number(std::int64_t v) {
+    char digits[20];
+    int n = 0;
+    if (v < 0) characters_.push('-');
+    auto u = v < 0 ? 0 - static_cast<std::uint64_t>(v) : static_cast<std::uint64_t>(v);
+    do digits[n++] = static_cast<char>('0' + u % 10);
+    while (u /= 10);
+    while (n) characters_.push(digits[--n]);
+  }
+  void write_character(char c) {
+    constexpr std::string_view hex = "0123456789abcdef";
+    auto const u = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') characters_.push('\\');
+    if (u >= 0x20 && u != 0x7f) {
+      characters_.push(c);
+      return;
+    }
+    raw("\\u00");
+    characters_.push(hex[u >> 4]);
+    characters_.push(hex[u & 15]);
+  }
+  dynamic_array<char> characters_;
+  bool first_ = true;
+};
+
+}  // namespace locus

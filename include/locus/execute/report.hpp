@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// LOCUS_EXPLAIN: every plan of the program, when it ends: who ran it, where, how often, what moved.
+#pragma once
+#include <cstdlib>  // atexit, getenv
+
+#include <locus/backend/devices.hpp>    // find_device
+#include <locus/execute/log.hpp>        // use_of
+#include <locus/execute/program.hpp>    // program
+#include <locus/plan/explain.hpp>       // write_plan
+#include <locus/runtime/log.hpp>        // write_all, path_of_process
+#include <locus/runtime/site_text.hpp>  // write_site
+
+namespace locus::detail {
+
+/// What one place of the program did with a plan.
+struct site_record {
+  call_site site{};
+  std::int64_t runs = 0;
+  tally done{};
+  site_record* next = nullptr;
+};
+/// One for each graph, in its code: constant at the start, never destroyed.
+struct plan_record {
+  program const* code = nullptr;
+  std::string_view policy;
+  site_record* sites = nullptr;
+  shape* extents = nullptr;     // [step] of the first run
+  device_use* uses = nullptr;   // [step] of its first replica, in the first run
+  plan_record* next = nullptr;  // in the order of their first runs
+};
+
+/// What the report knows. Never destroyed: it is written when the program ends.
+struct run_report {
+  mutex lock;
+  plan_record *first = nullptr, *last = nullptr;
+};
+inline run_report& the_report() {
+  static run_report* const r = new run_report;
+  return *r;
+}
+
+inline void write_report_at_exit();
+
+[[gnu::cold]] inline void add_to_report(plan_record& p, shape const* extents) {
+  run_report& r = the_report();
+  plan_view const plan = p.code->plan;
+  p.extents = new shape[std::size_t(plan.steps.count)];
+  p.uses = new device_use[std::size_t(plan.steps.count)];
+  for (int i = 0; i < plan.steps.count; ++i) {
+    p.extents[i] = extents[i];
+    place const& where = plan.steps[i].where;
+    if (!where.is_nowhere()) p.uses[i] = use_of(runtime::find_device(where.at(0)));
+  }
+  if (!r.last) std::atexit(write_report_at_exit);
+  (r.last ? r.last->next : r.first) = &p;
+  r.last = &p;
+}
+/// means: a plan ran from there and did that
+[[gnu::cold]] inline void note_run(plan_record& p, call_site site, tally const& done,
+                                   shape const* extents) {
+  lock_guard hold(the_report().lock);
+  if (!p.extents) add_to_report(p, extents);
+  site_record** at = &p.sites;
+  while (*at && !((*at)->site == site)) at = &(*at)->next;
+  if (!*at) *at = new site_record{site, 0, {}, nullptr};
+  ++(*at)->runs;
+  (*at)->done += done;
+}
+
+// ---- the text ----
+
+using report_text = text_buffer<1 << 17>;
+
+inline tally sum_of_sites(plan_record const& p) {
+  tally t;
+  for (site_record const* s = p.sites; s; s = s->next) t += s->done;
+  return t;
+}
+inline std::int64_t runs_of(plan_record const& p) {
+  std::int64_t n = 0;
+  for (site_record const* s = p.sites; s; s = s->next) n += s->runs;
+  return n;
+}
+inline void write_tally(report_text& out, tally const& t) {
+  write_count(out, t.launches, "launch", "launches") << ", ";
+  write_count(out, t.copies, "copy", "copies") << " (" << t.bytes_moved << " bytes), ";
+  write_count(out, t.all_reduces + t.other_reductions, "reduction", "reductions")
+      << " (" << t.bytes_reduced << " bytes), ";
+  write_count(out, t.fallbacks, "fallback", "fallbacks") << "\n";
+}
+/// means: devices that the plan names and that others stood in for, each once
+inline void write_stand_ins(report_text& out, plan_record const& p) {
+  plan_view const plan = p.code->plan;
+  for (int i = 0; i < plan.steps.count; ++i) {
+    device_use const& u = p.uses[i];
+    bool said = u.why.empty();
+    for (int k = 0; k < i; ++k) said = said || p.uses[k].asked == u.asked;
+    if (!said)
+      out << "  " << u.asked << " was not there, " << u.used << " worked for it: " << u.why << "\n";
+  }
+}
+[[gnu::cold]] inline void write_record(report_text& out, plan_record const& p, int number) {
+  out << "plan " << number << ", ";
+  write_count(out, runs_of(p), "run", "runs") << ": ";
+  write_tally(out, sum_of_sites(p));
+  for (site_record const* s = p.sites; s; s = s->next) {
+    out << "  from ";
+    if (s->site == call_site{}) out << "an operator";
+    write_count(runtime::write_site(out, s->site) << ", ", s->runs, "run", "runs") << "\n";
+  }
+  write_stand_ins(out, p);
+  out << "  in its first run, ";
+  write_plan(out, p.code->plan, p.extents, p.policy);
+}
+
+/// means: every plan that ran, those that moved most bytes first, then in the order of first runs
+[[gnu::cold]] inline void write_report(int file) {
+  run_report& r = the_report();
+  lock_guard hold(r.lock);
+  dynamic_array<plan_record*> plans;
+  tally all;
+  std::int64_t runs = 0;
+  for (plan_record* p = r.first; p; p = p->next) {
+    plans.push(p);
+    std::size_t k = plans.size() - 1;
+    std::int64_t const bytes = sum_of_sites(*p).bytes_moved;
+    for (; k > 0 && sum_of_sites(*plans[k - 1]).bytes_moved < bytes; --k) plans[k] = plans[k - 1];
+    plans[k] = p;
+    all += sum_of_sites(*p), runs += runs_of(*p);
+  }
+  auto* const out = new report_text;
+  *out << "locus: ";
+  write_count(*out, static_cast<std::int64_t>(plans.size()), "plan", "plans") << ", ";
+  write_count(*out, runs, "run", "runs") << ": ";
+  write_tally(*out, all);
+  bool good = runtime::write_all(file, out->view());
+  for (std::size_t k = 0; k < plans.size() && good; ++k) {
+    *out = report_text{};
+    write_record(*out, *plans[k], static_cast<int>(k) + 1);
+    good = runtime::write_all(file, out->view());
+  }
+  delete out;
+}
+[[gnu::cold]] inline void write_report_at_exit() {
+  std::string_view const said = std::getenv("LOCUS_EXPLAIN");
+  char const* const path = said == "1" ? nullptr : said.data();
+  int file = 2;
+  if (path) {
+    file = ::open(runtime::path_of_process(path).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+                  0666);
+    if (file < 0) {
+      log_line line;
+      runtime::write_line(line << "locus: the report of plans (LOCUS_EXPLAIN) cannot be written to "
+                               << std::string_view(path) << ": "
+                               << std::string_view(std::strerror(errno)));
+      file = 2;
+    }
+  }
+  write_report(file);
+  if (file != 2) ::close(file);
+}
+
+}  // namespace locus::detail

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is watched of one run, and the report of all plans at the end of the program (LOCUS_EXPLAIN).
+#pragma once
+#include <locus/execute/program.hpp>  // program
+#include <locus/execute/report.hpp>   // plan_record, note_run
+#include <locus/runtime/log.hpp>      // is_wanted
+#include <locus/runtime/watch.hpp>    // watcher
+
+namespace locus::detail {
+
+struct run_watch {
+  call_site site{};
+  bool log = false;
+  plan_record* record = nullptr;  // for the report
+};
+
+/// means: what those watchers want of this run of a plan
+[[gnu::cold]] inline run_watch watch_run(unsigned watchers, plan_record& record, call_site site) {
+  using runtime::watcher;
+  run_watch w;
+  w.site = site;
+  // an operator has no line: it speaks once for each plan
+  w.log = has_watcher(watchers, watcher::log) &&
+          runtime::is_wanted(record.code, site.is_set() ? site : call_site{});
+  if (has_watcher(watchers, watcher::report)) w.record = &record;
+  return w;
+}
+
+}  // namespace locus::detail

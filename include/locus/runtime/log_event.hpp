@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// One event of the log, and its two forms: a line of text, a JSON object. One row for each kind.
+#pragma once
+#include <locus/core/call_site.hpp>     // call_site
+#include <locus/core/error.hpp>         // message
+#include <locus/core/json.hpp>          // json_text
+#include <locus/core/text.hpp>          // text_buffer
+#include <locus/device/name.hpp>        // text << device, place
+#include <locus/runtime/site_text.hpp>  // write_site
+#include <locus/shape/shape.hpp>        // shape
+
+namespace locus {
+
+using log_line = text_buffer<1024>;
+
+enum class event_kind : unsigned char {
+  step,           // an operation runs
+  copy,           // a value, or a piece, to another device
+  collective,     // values of several replicas meet
+  creation,       // a tensor
+  allocation,     // memory of a device, taken or given back
+  fallback,       // something runs elsewhere, or otherwise, than it was meant to
+  configuration,  // a setting changes
+};
+
+/// A device that was asked for, and the one that does the work in its place.
+struct device_use {
+  device asked{}, used{};
+  std::string_view why;  // they differ
+};
+
+/// means: what happened; members that an event does not have are empty
+struct log_event {
+  event_kind kind = event_kind::step;
+  short step = -1;        // its number in its plan
+  std::string_view name;  // an operation, a transfer, an element type, a setting
+  std::string_view of;    // copy: whose value
+  device_use on{};        // where; copy: to where
+  device_use from{};      // copy: from where
+  device request{};       // the on<Device> that was not followed
+  place over{};           // creation, collective
+  shape extents{-1, {}};
+  int tensors = 0;          // collective
+  std::int64_t bytes = -1;  // payload
+  std::string_view reason;  // why it is so; collective: by which algorithm
+  bool skipped = false;     // copy: nothing had to move
+  call_site site{};         // where the program asked for it
+  std::int64_t time = 0;    // nanoseconds since the start
+};
+
+namespace detail {
+
+inline log_line& write_use(log_line& out, device_use const& d) {
+  out << full_name{d.used};
+  if (d.why.empty()) return out;
+  return out << " (asked for " << d.asked << ": " << d.why << ")";
+}
+[[gnu::cold]] inline void write_step_event(log_line& out, log_event const& e) {
+  write_use(out << "Executing op " << e.name << " in device ", e.on);
+  if (e.reason.empty()) return;
+  out << " (";
+  if (!e.request.is_none()) out << "asked for " << e.request << ": ";
+  out << e.reason << ")";
+}
+[[gnu::cold]] inline void write_copy_event(log_line& out, log_event const& e) {
+  if (e.of.empty()) {  // a tensor beside itself
+    out << "Copying a Tensor of " << e.name << e.extents << ", " << e.bytes << " bytes, on "
+        << e.on.used;
+    return;
+  }
+  out << "Copying " << e.bytes << " bytes (" << e.name << " of " << e.of << ") from device ";
+  write_use(out, e.from) << " to device ";
+  write_use(out, e.on);
+  if (e.skipped) out << " (skipped: " << e.reason << ")";
+}
+[[gnu::cold]] inline void write_collective_event(log_line& out, log_event const& e) {
+  out << "Collective " << e.name << " of " << e.tensors
+      << (e.tensors > 1 ? " tensors, " : " tensor, ") << e.bytes << " bytes, over "
+      << e.over.count() << " devices (";
+  for (int r = 0; r < e.over.count(); ++r) out << (r ? " " : "") << e.over.at(r);
+  out << "), by " << e.reason;
+}
+[[gnu::cold]] inline void write_creation_event(log_line& out, log_event const& e) {
+  out << "Creating a Tensor of " << e.name << e.extents << " on " << e.over;
+}
+[[gnu::cold]] inline void write_allocation_event(log_line& out, log_event const& e) {
+  out << e.name << " " << e.bytes << " bytes on " << e.on.used;
+  if (!e.reason.empty()) out << " for " << e.reason;
+}
+[[gnu::cold]] inline void write_fallback_event(log_line& out, log_event const& e) {
+  out << e.reason;  // a sentence
+}
+[[gnu::cold]] inline void write_configuration_event(log_line& out, log_event const& e) {
+  out << "Setting " << e.name << " to " << e.reason;
+}
+
+/// The one table of events.
+struct event_row {
+  std::string_view name;
+  void (*write)(log_line&, log_event const&);
+};
+inline constexpr event_row event_rows[] = {
+    {"step", write_step_event},
+    {"copy", write_copy_event},
+    {"collective", write_collective_event},
+    {"creation", write_creation_event},
+    {"allocation", write_allocation_event},
+    {"fallback", write_fallback_event},
+    {"configuration", write_configuration_event},
+};
+
+}  // namespace detail
+
+/// means: step, copy, collective ...
+constexpr std::string_view name_of(event_kind kind) {
+  return detail::event_rows[static_cast<int>(kind)].name;
+}
+/// means: the event as a line, in TensorFlow's words where it has some
+inline log_line text_of(log_event const& e) {
+  log_line line;
+  detail::event_rows[static_cast<int>(e.kind)].write(line, e);
+  return line;
+}
+
+/// means: the event as a JSON object; members that it does not have are left out
+/// units: seconds since the start, bytes
+[[gnu::cold]] inline void write_json(json_text& out, log_event const& e) {
+  auto text = [&](char const* name, std::string_view v) {
+    if (!v.empty()) out.member(name, v);
+  };
+  auto put_device = [&](char const* name, device d) {
+    text_buffer<16> t;
+    if (!d.is_none()) out.member(name, (t << d).view());
+  };
+  out.open('{').member("event", name_of(e.kind)).name("time");
+  std::int64_t const microseconds = e.time / 1000;
+  text_buffer<32> time;
+  time << microseconds / 1'000'000 << ".";
+  for (std::int64_t unit = 100'000; unit > 0; unit /= 10) time << microseconds / unit % 10;
+  out.append(time.view());
+  if (e.step >= 0) out.member("step", e.step);
+  text("name", e.name), text("of", e.of);
+  put_device("from", e.from.used);
+  if (!e.from.why.empty()) put_device("from_asked", e.from.asked);
+  put_device("asked", e.request.is_none() ? e.on.asked : e.request),
+      put_device("device", e.on.used);
+  if (!e.over.is_nowhere()) {
+    out.name("devices").open('[');
+    for (int r = 0; r < e.over.count(); ++r) {
+      text_buffer<16> t;
+      out.value((t << e.over.at(r)).view());
+    }
+    out.close(']');
+  }
+  if (e.extents.rank >= 0) {
+    out.name("shape").open('[');
+    for (int a = 0; a < e.extents.rank; ++a) out.value(e.extents.extent[a]);
+    out.close(']');
+  }
+  if (e.tensors > 0) out.member("tensors", e.tensors);
+  if (e.bytes >= 0) out.member("bytes", e.bytes);
+  if (e.skipped) out.name("skipped").append("true");
+  if (e.site.is_set()) out.member("file", e.site.file).member("line", e.site.line);
+  if (e.site.is_code()) {
+    message code;
+    out.member("code", runtime::write_site(code, e.site).view());
+  }
+  text("reason", !e.reason.empty() ? e.reason : !e.on.why.empty() ? e.on.why : e.from.why);
+  out.close('}');
+}
+
+}  // namespace locus

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who watches the program: one word that is zero while nobody does, and the clock of what is seen.
+#pragma once
+#include <cstdint>  // int64_t
+#include <ctime>    // clock_gettime
+
+#include <locus/core/array.hpp>      // dynamic_array
+#include <locus/core/call_site.hpp>  // call_site
+#include <locus/core/lock.hpp>       // mutex
+
+namespace locus::runtime {
+
+/// What may watch a run, one bit each.
+enum class watcher : unsigned {
+  log = 1,     // the placement log
+  trace = 2,   // a trace of what ran when
+  ranges = 4,  // NVTX
+  report = 8,  // LOCUS_EXPLAIN: every plan, when the program ends
+};
+inline constinit unsigned watchers = 0;
+
+inline unsigned watched() { return __atomic_load_n(&watchers, __ATOMIC_RELAXED); }
+constexpr bool has_watcher(unsigned set, watcher w) {
+  return (set & static_cast<unsigned>(w)) != 0;
+}
+inline bool is_watched(watcher w) { return has_watcher(watched(), w); }
+inline void set_watcher(watcher w, bool on) {
+  auto const bit = static_cast<unsigned>(w);
+  if (on)
+    __atomic_fetch_or(&watchers, bit, __ATOMIC_RELAXED);
+  else
+    __atomic_fetch_and(&watchers, ~bit, __ATOMIC_RELAXED);
+}
+
+/// means: the code that calls this, while somebody watches: for operators, which take no call_site
+[[gnu::always_inline]] inline call_site site_of_operator() {
+  return __builtin_expect(watched() != 0, 0) ? call_site::of_code(code_here()) : call_site{};
+}
+
+/// units: nanoseconds of a clock that never goes back
+inline std::int64_t read_clock() {
+  std::timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return std::int64_t(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
+}
+/// units: nanoseconds since this was first asked for: when the device table is made
+inline std::int64_t time_since_start() {
+  static std::int64_t const start = read_clock();
+  return read_clock() - start;
+}
+
+/// means: nobody has asked this yet about that thing at that place of the program
+/// cost:  a search: for logs alone
+[[gnu::cold]] inline bool first_time(void const* what, call_site where) {
+  struct entry {
+    void const* what = nullptr;
+    call_site where;
+  };
+  struct memory {
+    mutex lock;
+    dynamic_array<entry> entries;
+  };
+  static memory* const seen = new memory;  // never destroyed: tensors outlive static objects
+  lock_guard hold(seen->lock);
+  for (entry const& e : seen->entries)
+    if (e.what == what && e.where == where) return false;
+  seen->entries.push({what, where});
+  return true;
+}
+
+}  // namespace locus::runtime

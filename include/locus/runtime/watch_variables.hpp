@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// LOCUS_LOG, LOCUS_EXPLAIN: what a user may see of a program without changing it.
+#pragma once
+#include <locus/runtime/log.hpp>  // open_json_log, set_watcher
+
+namespace locus::runtime {
+
+namespace detail {
+/// [every,]text or [every,]json:PATH
+inline void read_log_variable() {
+  char const* const variable = std::getenv("LOCUS_LOG");
+  if (!variable || !*variable) return;
+  std::string_view rest = variable;
+  auto const take = [&](std::string_view word) {
+    bool const is = rest.substr(0, word.size()) == word;
+    if (is) rest.remove_prefix(word.size());
+    return is;
+  };
+  auto const how_often = take("every,") ? log_frequency::every : log_frequency::once;
+  if (take("json:") && !rest.empty()) {
+    try {
+      open_json_log(rest);
+    } catch (bad_file const& e) {
+      message text;
+      throw configuration_error(text << e.what() << " (LOCUS_LOG is \""
+                                     << std::string_view(variable) << "\")");
+    }
+  } else if (!(take("text") && rest.empty())) {
+    message text;
+    throw configuration_error(text << "locus: LOCUS_LOG is \"" << std::string_view(variable)
+                                   << "\"; write text or json:PATH, with every, in front of it "
+                                      "for each time instead of once");
+  }
+  debugging::set_log_device_placement(true, how_often);
+}
+}  // namespace detail
+
+/// means: a variable that is set and neither empty nor 0
+inline char const* switch_variable(char const* name) {
+  char const* const v = std::getenv(name);
+  return v && *v && !(v[0] == '0' && v[1] == '\0') ? v : nullptr;
+}
+
+/// means: what the environment asks for is watched; looked at once, when the device table is made
+/// fails: configuration_error, naming variable, value and remedy
+inline void read_watch_variables() {
+  static bool done = false;
+  if (done) return;
+  static_cast<void>(time_since_start());
+  detail::read_log_variable();
+  if (switch_variable("LOCUS_EXPLAIN")) set_watcher(watcher::report, true);
+  done = true;
+}
+
+}  // namespace locus::runtime
