@@ -156,8 +156,8 @@ class [[nodiscard("locus: a plan runs nothing by itself; write run(step)")]] Pla
   template <std::size_t... Idx>
   void run(std::index_sequence<Idx...>, call_site where) const {
     target const targets[] = {get<Idx>(assignments_).to.as_target()...};
-    lowering::graph_code<graph_type>::run(where, [&](int k, shape const&) { return targets[k]; },
-                                          get<Idx>(assignments_).e...);
+    lowering::graph_code<graph_type>::run(
+        where, [&](int k, shape const&) { return targets[k]; }, get<Idx>(assignments_).e...);
   }
   template <std::size_t... Idx>
   tally count(std::index_sequence<Idx...>) const {
