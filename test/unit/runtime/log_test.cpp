@@ -269,7 +269,8 @@ TEST_CASE("JSON lines hold one object for each event") {
   std::string const site =
       std::string("\"file\":\"") + __FILE__ + "\",\"line\":" + std::to_string(here + 3);
   REQUIRE(lines.size() == 10);
-  CHECK(lines[0] == R"({"event":"creation","name":"float","devices":["/GPU:0"],"shape":[3]})");
+  CHECK(lines[0].starts_with(
+      R"({"event":"creation","name":"float","devices":["/GPU:0"],"shape":[3],"file":")"));
   CHECK(lines[2] == R"({"event":"copy","step":0,"name":"copy","of":"leaf","from":"/GPU:0",)"
                     R"("asked":"/CPU:0","device":"/CPU:0","bytes":12,)" +
                         site + "}");
@@ -297,10 +298,12 @@ TEST_CASE("lines of many threads stay whole") {
   auto const lines = lines_of(path);
   std::remove(path.c_str());
   CHECK(lines.size() == 800);
+  REQUIRE(!lines.empty());
+  CHECK(
+      lines[0].starts_with(R"({"event":"creation","name":"float","devices":["/CPU:0"],"shape":)"));
+  CHECK(lines[0].ends_with("}"));
   bool equal = true;
-  for (auto const& line : lines)
-    equal =
-        equal && line == R"({"event":"creation","name":"float","devices":["/CPU:0"],"shape":[3]})";
+  for (auto const& line : lines) equal = equal && line == lines[0];
   CHECK(equal);
 }
 
