@@ -13,7 +13,7 @@
 using namespace locus;
 
 #if LOCUS_MUST_FAIL == 1
-Tensor<float, Extents<4>, Cpu<-1>> misuse;
+Tensor<float, Extents<4>, Cpu<-2>> misuse;
 #elif LOCUS_MUST_FAIL == 2
 Tensor<float, Extents<4>, GpuDevice<100>> misuse;
 #elif LOCUS_MUST_FAIL == 3

@@ -10,7 +10,8 @@ enum class device_kind : unsigned char { none, cpu, gpu };
 inline constexpr int max_devices = 8;   // in one device list; more devices: more processes
 inline constexpr int max_ordinal = 99;  // of /CPU:n and /GPU:n
 
-/// means: one logical device, /CPU:n or /GPU:n, or none (a value that needs no memory)
+/// means: one logical device, /CPU:n or /GPU:n, or none (a value that needs no memory); or an open
+///        one, which stands in a plan for a device that is known when the program runs
 class device {
  public:
   constexpr device() = default;
@@ -33,6 +34,7 @@ class device {
   constexpr bool is_gpu() const { return kind() == device_kind::gpu; }
   constexpr bool is_cpu() const { return kind() == device_kind::cpu; }
   constexpr bool is_none() const { return code_ == 0; }
+  constexpr bool is_open() const { return code_ != 0 && ordinal() > max_ordinal; }
   friend constexpr bool operator==(device, device) = default;
 
  private:
@@ -42,6 +44,11 @@ class device {
 
 constexpr device cpu(int ordinal) { return {device_kind::cpu, ordinal}; }
 constexpr device gpu(int ordinal) { return {device_kind::gpu, ordinal}; }
+
+/// The open devices. GpuDevice<dyn> and Cpu<dyn>: the ordinal lies in the object. The k-th of
+/// AllGpus: the k-th GPU that is visible.
+inline constexpr device open_gpu{device_kind::gpu, 126}, open_cpu{device_kind::cpu, 127};
+constexpr device visible_gpu(int k) { return {device_kind::gpu, max_ordinal + 1 + k}; }
 
 /// means: up to eight devices in order; a byte each, so that comparing two lists is one comparison
 class device_list {
@@ -62,6 +69,9 @@ class device_list {
     return i;  // size() where d is absent
   }
   constexpr bool contains(device d) const { return find(d) < size_; }
+  /// an open list is AllGpus, or one open device
+  constexpr bool is_open() const { return size_ > 0 && (*this)[0].is_open(); }
+  constexpr bool is_all_gpus() const { return size_ > 0 && (*this)[0] == visible_gpu(0); }
   friend constexpr bool operator==(device_list const&, device_list const&) = default;
 
  private:
@@ -92,12 +102,14 @@ struct place {
   constexpr bool is_sharded() const { return how == distribution::sharded; }
   constexpr bool is_partial() const { return how == distribution::partial; }
   constexpr bool is_nowhere() const { return devices.size() == 0; }
+  constexpr bool is_open() const { return devices.is_open(); }
 
   constexpr place mirrored() const { return {devices, distribution::mirrored}; }
   constexpr place sharded(int along) const {
     return {devices, distribution::sharded, reduction::none, static_cast<signed char>(along)};
   }
   constexpr place partial(reduction with) const { return {devices, distribution::partial, with}; }
+  constexpr place over(device_list const& others) const { return {others, how, op, axis}; }
   friend constexpr bool operator==(place const&, place const&) = default;
 };
 

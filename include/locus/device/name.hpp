@@ -204,6 +204,8 @@ consteval bool require_device_name() {
 template <std::size_t N>
 constexpr text_buffer<N>& operator<<(text_buffer<N>& out, device d) {
   if (d.is_none()) return out << "anywhere";
+  if (d.is_open())
+    return out << (d == open_cpu ? "/CPU:dyn" : d == open_gpu ? "/GPU:dyn" : "/GPU:all");
   return out << (d.is_gpu() ? "/GPU:" : "/CPU:") << d.ordinal();
 }
 
@@ -230,6 +232,7 @@ constexpr text_buffer<N>& operator<<(text_buffer<N>& out, place const& p) {
   if (p.is_mirrored()) out << "mirrored(";
   if (p.is_sharded()) out << "sharded<" << int(p.axis) << ">(";
   if (p.is_partial()) out << "partial<" << name_of(p.op) << ">(";
+  if (p.devices.is_all_gpus()) return out << "all GPUs)";
   for (int i = 0; i < p.count(); ++i) out << (i ? " " : "") << p.at(i);
   return out << ")";
 }

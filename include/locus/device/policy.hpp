@@ -5,6 +5,7 @@
 #include <utility>      // index_sequence
 
 #include <locus/core/config.hpp>    // always_false
+#include <locus/core/dyn.hpp>       // dyn
 #include <locus/device/device.hpp>  // device, place
 
 namespace locus {
@@ -15,12 +16,22 @@ template <class Policy>
 concept single_device = device_policy<Policy> && Policy::value.is_single();
 template <class Policy>
 concept replicas = device_policy<Policy> && Policy::value.is_distributed();
+/// its device, or its devices, are known when the program runs
+template <class Policy>
+concept open_policy = device_policy<Policy> && Policy::value.is_open();
+template <class Policy>
+concept open_device = open_policy<Policy> && single_device<Policy>;
 
 /// means: logical CPU N of this process
 template <int N>
 struct Cpu {
   static_assert(N >= 0 && N <= max_ordinal, "locus: a CPU ordinal is 0 to 99; write Cpu<0>");
   static constexpr place value = single(cpu(N));
+};
+/// the ordinal lies in the object
+template <>
+struct Cpu<dyn> {
+  static constexpr place value = single(open_cpu);
 };
 using CpuDevice = Cpu<0>;
 
@@ -32,16 +43,46 @@ struct GpuDevice {
   static constexpr place value = single(gpu(N));
 };
 
+/// means: the logical GPU whose ordinal lies in the object: in a Tensor, a view or an on<>. All of
+///        one expression agree, which is looked at when it is bound.
+/// cost:  one plan and one kernel for all ordinals
+template <>
+struct GpuDevice<dyn> {
+  static constexpr place value = single(open_gpu);
+};
+
+namespace detail {
+constexpr place place_of_all_gpus() {
+  place p;
+  for (int k = 0; k < max_devices; ++k) p.devices.push(visible_gpu(k));
+  return p.mirrored();
+}
+}  // namespace detail
+
+/// means: in a device list: the visible GPUs (the first 8), or one CPU where there is none
+/// cost:  one plan and one kernel for all numbers of GPUs
+/// after: TensorFlow's MirroredStrategy() without arguments
+struct AllGpus {
+  static constexpr place value = detail::place_of_all_gpus();
+};
+
 namespace detail {
 template <class... Devices>
 consteval place list_place() {
+  static_assert(!(std::is_same_v<Devices, AllGpus> || ...) || sizeof...(Devices) == 1,
+                "locus: AllGpus stands alone in a device list; write Mirrored<AllGpus>");
   static_assert(sizeof...(Devices) >= 1,
                 "locus: a device list is empty; write Mirrored<GpuDevice<0>>");
   static_assert(sizeof...(Devices) <= std::size_t(max_devices),
                 "locus: a device list holds at most 8 devices; use more processes for more");
   static_assert(
-      (single_device<Devices> && ...),
+      ((single_device<Devices> || std::is_same_v<Devices, AllGpus>) && ...),
       "locus: a device list names single devices; write Mirrored<GpuDevice<0>, GpuDevice<1>>");
+  static_assert(
+      !(open_device<Devices> || ...),
+      "locus: the devices of a list are known when it is compiled; write Mirrored<AllGpus>, "
+      "or use GpuDevice<dyn> by itself");
+  if constexpr ((std::is_same_v<Devices, AllGpus> || ...)) return AllGpus::value;
   place p;
   bool distinct = true;
   ((distinct = distinct && !p.devices.contains(Devices::value.at(0)),
@@ -79,7 +120,11 @@ namespace detail {
 template <int Code>
 consteval auto policy_of_code() {
   constexpr device d = device::from_code(Code);
-  if constexpr (d.is_gpu())
+  if constexpr (d.is_open() && d.is_gpu())
+    return std::type_identity<std::conditional_t<d == open_gpu, GpuDevice<dyn>, AllGpus>>{};
+  else if constexpr (d.is_open())
+    return std::type_identity<Cpu<dyn>>{};
+  else if constexpr (d.is_gpu())
     return std::type_identity<GpuDevice<d.ordinal()>>{};
   else
     return std::type_identity<Cpu<d.is_none() ? 0 : d.ordinal()>>{};
@@ -105,6 +150,7 @@ consteval auto policy_of_place(std::index_sequence<Idx...>) {
 /// means: the policy type whose place is Has::value
 template <class Has>
 using policy_of_t = typename decltype(detail::policy_of_place<Has>(
-    std::make_index_sequence<std::size_t(Has::value.count())>{}))::type;
+    std::make_index_sequence<std::size_t(
+        Has::value.devices.is_all_gpus() ? 1 : Has::value.count())>{}))::type;
 
 }  // namespace locus

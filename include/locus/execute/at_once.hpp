@@ -83,7 +83,8 @@ struct at_once {
                                layouts[i]);
     values[ends] = to.locals[0];
     frame const f{&code, values, extents, objects};
-    logical_device& d = runtime::find_device(p.steps[ends].where.at(0));
+    constexpr bool open = p.steps[ends].where.is_open();
+    logical_device& d = runtime::find_device(open ? to.where.at(0) : p.steps[ends].where.at(0));
     region_code<Graph, ends>::run({&f, short(ends), 0, {&d, {}, nullptr, 0}});
     ++runtime::executed.launches;
     return true;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The code of a graph: its constant program, and the arrays of one run on the stack.
 #pragma once
-#include <locus/execute/at_once.hpp>  // at_once
-#include <locus/execute/region.hpp>   // region_code
-#include <locus/execute/runner.hpp>   // runner
-#include <locus/plan/plan.hpp>        // plan_facts, require_plan
+#include <locus/execute/at_once.hpp>    // at_once
+#include <locus/execute/open_plan.hpp>  // fill_in
+#include <locus/execute/region.hpp>     // region_code
+#include <locus/execute/runner.hpp>     // runner
+#include <locus/plan/plan.hpp>          // plan_facts, require_plan
 
 namespace locus {
 inline namespace LOCUS_MODE {
@@ -29,6 +30,9 @@ struct graph_code {
   }
   static constexpr int replicas = find_replicas();
   static constexpr bool is_static = all_static<Graph>();
+  static constexpr bool is_open = has_open_places(arrays.view());
+  struct nothing {};
+  using devices_of_run = std::conditional_t<is_open, open_devices, nothing>;
 
   struct tables {
     void (*launches[steps])(launch const&){};
@@ -93,21 +97,32 @@ struct graph_code {
     (es.bind(b), ...);
   }
 
-  /// means: what the plan will do with the extents that its leaves have now
+  /// means: what the plan will do with the extents and the devices that its leaves have now
   template <class... Es>
   static tally count(Es const&... es) {
     local_value values_of[values * replicas];
     shape extents[steps];
     void const* objects[steps];
+    devices_of_run open;
     binder b{values_of, extents, objects, replicas};
+    if constexpr (is_open) b.open = &open;
     bind_all(b, lets{}, es...);
     plan_view const plan = arrays.view();
     infer_extents(plan, extents, objects);
-    return count_plan(plan, extents);
+    if constexpr (is_open) {
+      auto bound = arrays;
+      open.all_gpus = runtime::visible_gpus();
+      if (open.gpu.is_none()) open.gpu = open_gpu;  // a destination will say it
+      if (open.cpu.is_none()) open.cpu = open_cpu;
+      fill_in(bound.view(), open);
+      return count_plan(bound.view(), extents);
+    } else
+      return count_plan(plan, extents);
   }
 
   /// means: runs the plan: binds leaves and operations, asks for each root's destination, walks the
-  ///        actions; find_target(k, extents): the destination of root k, a target; site: who asked
+  ///        actions; find_target(k, extents, where): the destination of root k, a target; `where` is
+  ///        open, where only the destination can say which device it is; site: who asked
   template <class FindTarget, class... Es>
   static void run(call_site site, FindTarget const& find_target, Es const&... es) {
     if constexpr (detail::require_plan<Graph>())
@@ -126,11 +141,17 @@ struct graph_code {
     local_value values_of[values * replicas];
     shape extents[is_static ? 1 : steps];
     void const* objects[steps];
+    devices_of_run open;
     binder b{values_of, is_static ? nullptr : extents, objects, replicas};
+    if constexpr (is_open) b.open = &open;
     bind_all(b, lets{}, es...);
     if constexpr (!is_static) infer_extents(code.plan, extents, objects);
     shape const* const known = is_static ? code.extents : extents;
-    target const targets[] = {find_target(int(K), known[code.plan.roots[K].from])...};
+    if constexpr (is_open)
+      if (open.all_gpus.size() == 0) open.all_gpus = runtime::visible_gpus();
+    target const targets[] = {
+        find_target(int(K), known[code.plan.roots[K].from], place_of_root<int(K)>(open))...};
+    if constexpr (is_open) (bind_target(b, code.plan.roots[K], targets[K]), ...);
     if constexpr (at_once<Graph>::possible)
       if (host_alone() && runtime::watched() == 0 &&
           at_once<Graph>::run(code, values_of, known, objects, targets[0]))
@@ -144,7 +165,29 @@ struct graph_code {
       static constinit plan_record record{&code, policy_name<typename Graph::policy>()};
       seen = watch_run(watchers, record, site);
     }
-    detail::runner(code, run_in, targets, seen).run();
+    if constexpr (is_open) {
+      auto bound = arrays;
+      program with_devices = code;
+      with_devices.plan = bound.view(), with_devices.extents = nullptr;
+      with_devices.all_gpus = open.all_gpus;
+      fill_in(with_devices.plan, open);
+      run_arrays run_bound = run_in;
+      run_bound.slots = bound.slots;
+      detail::runner(with_devices, run_bound, targets, seen).run();
+    } else
+      detail::runner(code, run_in, targets, seen).run();
+  }
+  template <int K>
+  static place place_of_root(devices_of_run const& open) {
+    constexpr place where = arrays.roots[K].result;
+    if constexpr (where.is_open())
+      return open.of(where).at(0).is_none() ? where : open.of(where);
+    else
+      return where;
+  }
+  static void bind_target(binder& b, root const& r, target const& to) {
+    b.at = r.from;
+    if (r.result.is_open()) b.set_devices(r.result.devices, to.where.devices, "the destination");
   }
 };
 

@@ -61,6 +61,17 @@ struct region_facts {
       if (folds[k] == step) return k;
     return -1;
   }
+  /// means: the same with the devices that AllGpus stands for
+  region_facts over(device_list const& all_gpus) const {
+    region_facts f = *this;
+    auto fill_in = [&](place& p) {
+      if (p.devices.is_all_gpus()) p = p.over(all_gpus);
+    };
+    for (int k = 0; k < input_count; ++k) fill_in(f.inputs[k].where);
+    fill_in(f.space_place);
+    fill_in(f.rows_place);
+    return f;
+  }
 };
 
 namespace detail {

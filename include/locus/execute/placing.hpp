@@ -199,7 +199,8 @@ class placing : protected run_memory {
     // both sides are host memory and nobody writes what arrives: the value stays where it is
     bool const whole = me.how == transfer_kind::copy || me.how == transfer_kind::broadcast ||
                        me.how == transfer_kind::first_replica;
-    if (whole && !result && all_on_host(s.where) && all_on_host(me.arrives)) {
+    bool const stays = s.where == me.arrives;  // an open device turned out to be the other one
+    if (whole && !result && (stays || (all_on_host(s.where) && all_on_host(me.arrives)))) {
       for (int r = 0; r < me.arrives.count(); ++r) keep(r, 0);
       return;
     }

@@ -35,7 +35,8 @@ struct program {
   void (*const* launches)(launch const&) = nullptr;  // [step]
   void (*const* folds)(launch_site const&, replica_terms const&) = nullptr;  // [transfer]
   bool may_alias = false;
-  tally planned{};  // with static extents
+  tally planned{};         // with static extents
+  device_list all_gpus{};  // what AllGpus stands for in this run
 };
 
 /// Extents and strides of one local value.

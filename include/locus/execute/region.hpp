@@ -38,6 +38,8 @@ struct region_code {
   }
 
   static constexpr region_facts facts = facts_of_region(p, Root);
+  /// pieces are as many as there are GPUs when the plan runs
+  static constexpr bool over_all_gpus = p.steps[Root].where.devices.is_all_gpus();
 
   // ---- stages: a fold's operand, what follows folds row by row, or the elements at the end ----
   /// which members a stage computes from `top`, and how many of them read each
@@ -156,9 +158,15 @@ struct region_code {
   // ---- the kinds of kernels ----
   template <class Work>
   static void place_and_send(launch const& what, Work& work) {
-    operand_placer const placer(*what.of, facts, what.replica);
-    work.over = placer.over;
-    placer.place_all(work.operands);
+    auto place_with = [&](region_facts const& here) {
+      operand_placer const placer(*what.of, here, what.replica);
+      work.over = placer.over;
+      placer.place_all(work.operands);
+    };
+    if constexpr (over_all_gpus)
+      place_with(facts.over(what.of->of->all_gpus));
+    else
+      place_with(facts);
     send(what, work);
   }
   template <std::size_t... M>
@@ -235,8 +243,8 @@ struct region_code {
     shape const& from = f.extents[fold_edge(Fold).from];
     std::int64_t extents[max_rank];
     constexpr edge e = fold_edge(Fold);
-    local_extents(from, e.by >= 0 ? p.transfers[e.by].arrives : p.steps[e.from].where, replica,
-                  extents);
+    constexpr place where = e.by >= 0 ? p.transfers[e.by].arrives : p.steps[e.from].where;
+    local_extents(from, over_all_gpus ? where.over(f.of->all_gpus) : where, replica, extents);
     return host::row_fold<reducer_of<Fold>, decltype(stage)>{stage, extents[from.rank - 1],
                                                              mean_count<Fold>(f)};
   }

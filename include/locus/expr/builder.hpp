@@ -2,7 +2,8 @@
 // Flattening writes steps here, operands before their reader; binding visits them in the same
 // order.
 #pragma once
-#include <locus/expr/step.hpp>  // step, edge
+#include <locus/device/open.hpp>  // open_devices
+#include <locus/expr/step.hpp>    // step, edge
 
 namespace locus {
 
@@ -49,9 +50,27 @@ struct binder {
   shape* extents = nullptr;        // [step]; null where the graph's extents are all static
   void const** objects = nullptr;  // [step]: the operation, for those that have state
   int replicas = 1;
-  short at = 0;  // the next step
+  short at = 0;                  // the next step
+  open_devices* open = nullptr;  // where the graph has open places
   void set_extents(shape const& s) const {
     if (extents) extents[at] = s;
+  }
+  /// fails: placement_error, where something else said that the open devices are others
+  void set_devices(device_list const& placeholders, device_list const& actual,
+                   std::string_view who) const {
+    if (!open->bind(placeholders, actual)) refuse_devices(placeholders, actual, who);
+  }
+
+ private:
+  [[noreturn, gnu::cold]] void refuse_devices(device_list const& placeholders,
+                                              device_list const& actual,
+                                              std::string_view who) const {
+    place const as =
+        placeholders.is_all_gpus() ? place{placeholders}.mirrored() : single(placeholders[0]);
+    message text;
+    text << "locus: one expression on two devices of " << as << ": " << open->of(as) << " and, for "
+         << who << " (#" << int(at) << "), " << as.over(actual);
+    throw placement_error(text << "; bring one over first, as in to<GpuDevice<dyn>>(x, 2)");
   }
 };
 

@@ -5,6 +5,7 @@
 #include <locus/core/error.hpp>      // bad_access
 #include <locus/core/type_list.hpp>  // type_list
 #include <locus/device/name.hpp>     // message << place
+#include <locus/device/open.hpp>     // own_device
 #include <locus/device/policy.hpp>   // device_policy
 #include <locus/expr/block.hpp>      // block_owner, block_watcher
 #include <locus/expr/builder.hpp>    // builder, binder, entry
@@ -89,8 +90,10 @@ struct Leaf {
     if (!block)
       detail::refuse_dead_leaf(row_of(element_of_v<T>).name, pattern, Policy::value, b.at);
     b.set_extents(block->extents);
-    for (int r = 0; r < Policy::value.count(); ++r)
-      b.values[b.at * b.replicas + r] = block->local(r);
+    if constexpr (Policy::value.is_open())
+      b.set_devices(Policy::value.devices, block->where.devices, "a tensor");
+    int const count = Policy::value.is_open() ? block->where.count() : Policy::value.count();
+    for (int r = 0; r < count; ++r) b.values[b.at * b.replicas + r] = block->local(r);
     ++b.at;
   }
 };
@@ -107,6 +110,7 @@ struct ViewLeaf {
   T* data;
   shape extents;
   std::int64_t strides[max_rank];
+  [[no_unique_address]] own_device<Policy> on{};
 
   template <class Lets>
   static constexpr short flatten(builder& b, request) {
@@ -118,6 +122,8 @@ struct ViewLeaf {
   }
   void bind(binder& b) const {
     b.set_extents(extents);
+    if constexpr (open_device<Policy>)
+      b.set_devices(Policy::value.devices, device_list(on.value), "a view");
     b.values[b.at * b.replicas] = {const_cast<value_type*>(data), extents.extent, strides};
     ++b.at;
   }

@@ -19,6 +19,7 @@ namespace locus {
 // An operation that is no single step gives instead of kind, op and describe
 //   steps, edges, entries<T...>, emit<T...>(builder&, request, operands)
 //   inherited(request)         what its operands inherit (optional)
+//   bind_device(binder&)       the device that an open request stands for (optional)
 
 /// An operation of several steps, or of none.
 template <class Op>
@@ -100,6 +101,7 @@ struct [[nodiscard(
   }
   void bind(binder& b) const {
     for_each_index<sizeof...(Operands)>([&](auto k) { get<k>(operands).bind(b); });
+    if constexpr (requires { op.bind_device(b); }) op.bind_device(b);
     for (int i = 0; i < own_entries::size; ++i) {
       b.objects[b.at] = &op;
       if constexpr (requires { op.bind(b); }) op.bind(b);

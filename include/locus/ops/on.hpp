@@ -4,6 +4,7 @@
 #include <utility>  // forward
 
 #include <locus/device/name.hpp>    // require_device_name, parse_device
+#include <locus/device/open.hpp>    // bound_device
 #include <locus/device/policy.hpp>  // single_device
 #include <locus/expr/node.hpp>      // make_node
 #include <locus/expr/operand.hpp>   // as_operand
@@ -33,16 +34,24 @@ struct on_op {
   }
 };
 
+/// means: the same for an open device: which one it is lies in the object
+template <int DeviceCode, bool Strict>
+struct on_open_op : on_op<DeviceCode, Strict> {
+  device at;
+  void bind_device(binder& b) const {
+    b.set_devices(device_list(device::from_code(DeviceCode)), device_list(at), "an on<>");
+  }
+};
+
 namespace detail {
-template <int DeviceCode, placement P, class X>
-constexpr auto on_device(X&& x) {
+template <class Op, class X>
+constexpr auto on_device(Op op, X&& x) {
   auto operand = as_operand<void>(std::forward<X>(x));
   using E = decltype(operand);
-  using Op = on_op<DeviceCode, P == strict>;
   if constexpr (E::edges == 0)  // a leaf or a let's value stays where it is: this is its copy there
-    return make_node(Op{}, make_node(map_op<identity_fn>{}, std::move(operand)));
+    return make_node(op, make_node(map_op<identity_fn>{}, std::move(operand)));
   else
-    return make_node(Op{}, std::move(operand));
+    return make_node(op, std::move(operand));
 }
 }  // namespace detail
 
@@ -52,7 +61,19 @@ constexpr auto on_device(X&& x) {
 /// after: tf.device
 template <single_device Device, placement P = soft, tensor_operand X>
 constexpr auto on(X&& x) {
-  return detail::on_device<Device::value.at(0).code(), P>(std::forward<X>(x));
+  static_assert(!open_device<Device>,
+                "locus: on<GpuDevice<dyn>> needs its ordinal; write on<GpuDevice<dyn>>(e, 2)");
+  return detail::on_device(on_op < Device::value.at(0).code(), P == strict > {},
+                           std::forward<X>(x));
+}
+/// means: e, computed on the device that an ordinal, a device or a name at run time stands for:
+///            on<GpuDevice<dyn>>(e, 2)     on<GpuDevice<dyn>>(e, device_named("/gpu:2"))
+/// cost:  one plan and one kernel for all ordinals
+/// fails: placement_error when it is bound, if operands lie on another device of the same policy
+template <open_device Device, placement P = soft, tensor_operand X>
+constexpr auto on(X&& x, bound_device<Device> const& where) {
+  using Op = on_open_op<Device::value.at(0).code(), P == strict>;
+  return detail::on_device(Op{{}, where.value()}, std::forward<X>(x));
 }
 template <replicas Devices, placement P = soft, tensor_operand X>
 constexpr auto on(X&&) {
@@ -69,7 +90,8 @@ constexpr auto on(X&&) {
 template <fixed_string Name, placement P = soft, tensor_operand X>
 constexpr auto on(X&& x) {
   if constexpr (require_device_name<Name>())
-    return detail::on_device<parse_device(Name.view()).value.code(), P>(std::forward<X>(x));
+    return detail::on_device(on_op < parse_device(Name.view()).value.code(), P == strict > {},
+                             std::forward<X>(x));
 }
 
 }  // namespace locus

@@ -70,7 +70,8 @@ constexpr void write_transfer(Text& out, plan_view const& p, transfer const& t,
   out << "  " << name_of(t.how) << " ";
   write_operand(out, p, t.from);
   out << " from " << s.where << " to " << t.arrives << ", ";
-  write_bytes(out, cost.bytes_moved + cost.bytes_reduced, extents.is_static());
+  write_bytes(out, cost.bytes_moved + cost.bytes_reduced,
+              extents.is_static() && !depends_on_open(s.where, t));
   out << "\n";
 }
 
@@ -107,8 +108,12 @@ constexpr void write_plan(Text& out, plan_view const& p, shape const* extents,
   }
   tally const t = count_plan(p, extents);
   write_count(out << "  ", t.launches, "launch", "launches") << ", ";
-  write_count(out, t.copies, "copy", "copies") << " (";
-  write_bytes(out, t.bytes_moved, knows_bytes(p, extents, false)) << "), ";
+  bool const devices_known = knows_devices(p);
+  if (devices_known)
+    write_count(out, t.copies, "copy", "copies") << " (";
+  else
+    out << "copies known when it runs (";
+  write_bytes(out, t.bytes_moved, devices_known && knows_bytes(p, extents, false)) << "), ";
   write_count(out, t.all_reduces, "all-reduce", "all-reduces");
   if (t.other_reductions)
     write_count(out << ", ", t.other_reductions, "other reduction", "other reductions");

@@ -110,6 +110,36 @@ constexpr bool knows_bytes(plan_view const& p, shape const* extents, bool reduce
   return true;
 }
 
+namespace detail {
+constexpr bool may_be_one(device a, device b) {
+  return !(a == b) && a.kind() == b.kind() && (a.is_open() || b.is_open());
+}
+/// what a transfer costs depends on what open devices stand for
+constexpr bool depends_on_open(place const& from, transfer const& t) {
+  if (is_reduction(t.how) || t.how == transfer_kind::slice) return false;
+  if (from.devices.is_all_gpus() || t.arrives.devices.is_all_gpus()) return true;
+  for (int a = 0; a < from.count(); ++a)
+    for (int b = 0; b < t.arrives.count(); ++b)
+      if (may_be_one(from.at(a), t.arrives.at(b))) return true;
+  return false;
+}
+}  // namespace detail
+
+/// means: copies and their bytes do not depend on what open devices stand for
+constexpr bool knows_devices(plan_view const& p) {
+  for (transfer const& t : p.transfers)
+    if (detail::depends_on_open(p.steps[t.from].where, t)) return false;
+  return true;
+}
+/// means: nor does what each device computes and holds
+constexpr bool knows_replicas(plan_view const& p) {
+  for (step const& s : p.steps)
+    if (s.where.devices.is_all_gpus()) return false;
+  for (root const& r : p.roots)
+    if (r.result.devices.is_all_gpus()) return false;
+  return knows_devices(p);
+}
+
 /// What the kernels do, over all devices.
 struct work {
   std::int64_t bytes_read = 0, bytes_written = 0, flops = 0;
@@ -173,9 +203,10 @@ constexpr bool may_alias(plan_view const& p) {
     for (short i = 0; i < p.steps.count; ++i)
       for (edge const& e : p.operands(p.steps[i])) {
         step const& leaf = p.steps[memory_of(p, e.from)];
-        if (leaf.kind != step_kind::leaf || !(leaf.where.devices == r.destination.devices))
-          continue;
-        bool const same_index = e.by < 0 && p.steps[e.from].kind == step_kind::leaf &&
+        bool const one_list = leaf.where.devices == r.destination.devices;
+        bool const open = leaf.where.is_open() || r.destination.is_open();
+        if (leaf.kind != step_kind::leaf || !(one_list || open)) continue;
+        bool const same_index = one_list && e.by < 0 && p.steps[e.from].kind == step_kind::leaf &&
                                 p.steps[i].region == r.from && p.levels[r.from] != level::fold &&
                                 p.steps[r.from].kind == step_kind::map &&
                                 leaf.extents == p.steps[r.from].extents && leaf.extents.is_static();

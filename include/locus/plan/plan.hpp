@@ -167,13 +167,19 @@ struct plan_facts {
   static consteval int launches() { return int(counts().launches); }
   /// units: values or pieces that cross from one device to another; a broadcast to R devices counts
   ///        R times
-  static consteval int copies() { return int(counts().copies); }
+  static consteval int copies() {
+    require_devices<knows_devices(arrays.view())>();
+    return int(counts().copies);
+  }
   /// units: all-reduces; several values in one bucket count once
   static consteval int all_reduces() { return int(counts().all_reduces); }
   /// units: steps that wanted a GPU and have no kernel there
   static consteval int fallbacks() { return int(counts().fallbacks); }
   /// units: bytes of payload that cross devices by copies
-  static consteval std::int64_t bytes_moved() { return counts_with_bytes<false>().bytes_moved; }
+  static consteval std::int64_t bytes_moved() {
+    require_devices<knows_devices(arrays.view())>();
+    return counts_with_bytes<false>().bytes_moved;
+  }
   /// units: bytes that each replica contributes to reductions over replicas
   static consteval std::int64_t bytes_reduced() { return counts_with_bytes<true>().bytes_reduced; }
   /// units: bytes that kernels read and write, arithmetic operations, over all devices
@@ -184,6 +190,7 @@ struct plan_facts {
   ///        workspaces
   static consteval std::int64_t peak_bytes(device d) {
     require_static();
+    require_devices<knows_replicas(arrays.view())>();
     auto p = arrays;
     std::int64_t bytes = arena_bytes(p.view(), p.all_slots(), d);
     for (root const& r : p.view().roots)
@@ -236,6 +243,12 @@ struct plan_facts {
         Known, "locus: an extent is open, so bytes are no constant; call bytes_moved(e), or assert "
                "counts such as copies()");
   }
+  template <bool Known>
+  static consteval void require_devices() {
+    static_assert(Known,
+                  "locus: this count depends on which devices AllGpus or GpuDevice<dyn> stand for; "
+                  "call tally_of(e), or assert launches(), all_reduces()");
+  }
   template <bool Reduced>
   static consteval tally counts_with_bytes() {
     constexpr auto extents = detail::extents_of_steps<Graph>();
@@ -244,6 +257,7 @@ struct plan_facts {
   }
   static consteval work work_of_static() {
     require_static();
+    require_devices<knows_replicas(arrays.view())>();
     constexpr auto extents = detail::extents_of_steps<Graph>();
     return count_work(arrays.view(), extents.of);
   }

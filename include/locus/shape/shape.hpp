@@ -3,12 +3,12 @@
 #pragma once
 #include <cstdint>  // int64_t
 
+#include <locus/core/dyn.hpp>   // dyn
 #include <locus/core/text.hpp>  // text_buffer
 
 namespace locus {
 
 /// An extent that is known when the program runs.
-inline constexpr std::int64_t dyn = -1;
 inline constexpr int max_rank = 6;
 
 struct shape {

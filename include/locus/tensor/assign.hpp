@@ -45,16 +45,20 @@ struct elements_at {
   T* data;
   shape extents;
   std::int64_t const* strides;
+  device on;
 };
 template <class T, class E, class Where, class Source>
 elements_at<T> elements_of(Leaf<T, E, Where, Source> const& leaf) {
   tensor_block const* const block = leaf.source.find();
   if (!block) throw bad_access("locus: a slice of a tensor that was moved from is assigned to");
-  return {static_cast<T*>(block->pieces[0].data), block->extents, block->pieces[0].strides};
+  return {static_cast<T*>(block->pieces[0].data), block->extents, block->pieces[0].strides,
+          block->where.at(0)};
 }
 template <class T, class E, class Where, bool Dense>
 elements_at<T> elements_of(ViewLeaf<T, E, Where, Dense> const& leaf) {
-  return {leaf.data, leaf.extents, leaf.strides};
+  device on = Where::value.at(0);
+  if constexpr (open_device<Where>) on = leaf.on.value;
+  return {leaf.data, leaf.extents, leaf.strides, on};
 }
 
 /// means: the elements that a slice of a Tensor on one device, or of a view, names, as a view
@@ -63,7 +67,7 @@ auto view_of_slice(Slice const& s) {
   auto const& leaf = get<0>(s.operands);
   using LeafType = std::remove_cvref_t<decltype(leaf)>;
   using E = extents_of_shape_t<pattern_of<Slice>>;
-  auto [data, extents, strides] = elements_of(leaf);
+  auto [data, extents, strides, device] = elements_of(leaf);
   layout_stride layout;
   for (int a = 0; a < extents.rank; ++a) {
     range const& r = s.op.ranges[a];
@@ -77,8 +81,11 @@ auto view_of_slice(Slice const& s) {
     data += range::absolute(r.begin, extents.extent[a]) * strides[a];
     extents.extent[a] = n;
   }
-  return View<typename LeafType::value_type, E, typename LeafType::policy, false>(data, E(extents),
-                                                                                  layout);
+  using Part = View<typename LeafType::value_type, E, typename LeafType::policy, false>;
+  if constexpr (open_device<typename LeafType::policy>)
+    return Part(data, E(extents), layout, device);
+  else
+    return Part(data, E(extents), layout);
 }
 }  // namespace detail
 
@@ -157,7 +164,8 @@ class [[nodiscard("locus: a plan runs nothing by itself; write run(step)")]] Pla
   void run(std::index_sequence<Idx...>, call_site where) const {
     target const targets[] = {get<Idx>(assignments_).to.as_target()...};
     lowering::graph_code<graph_type>::run(
-        where, [&](int k, shape const&) { return targets[k]; }, get<Idx>(assignments_).e...);
+        where, [&](int k, shape const&, place const&) { return targets[k]; },
+        get<Idx>(assignments_).e...);
   }
   template <std::size_t... Idx>
   tally count(std::index_sequence<Idx...>) const {

@@ -14,14 +14,42 @@ template <class Graph>
 struct result_place {
   static constexpr place value = plan_facts<Graph>::result();
 };
+template <class E, class Where>
+using tensor_of = Tensor<typename E::value_type, extents_of_shape_t<pattern_of<E>>, Where>;
 /// the value of e as a tensor on Where; the plan is that of Graph
 template <class Graph, class Where, class E>
 auto evaluate(E const& e, call_site site) {
-  using Result = Tensor<typename E::value_type, extents_of_shape_t<pattern_of<E>>, Where>;
+  using Result = tensor_of<E, Where>;
   Result t{typename Result::unmade{}};
   graph_code<Graph>::run(
-      site, [&](int, shape const& extents) { return t.make_for(extents, site); }, e);
+      site,
+      [&](int, shape const& extents, place const& at) { return t.make_for(extents, at, site); }, e);
   return t;
+}
+/// the same on that device, where Graph's open devices are those of its destination alone
+template <class Graph, class Where, class E>
+auto evaluate_on(E const& e, device d, call_site site) {
+  using Result = tensor_of<E, Where>;
+  Result t{typename Result::unmade{}};
+  graph_code<Graph>::run(
+      site,
+      [&](int, shape const& extents, place const&) { return t.make_for(extents, single(d), site); },
+      e);
+  return t;
+}
+/// a leaf or a request of the graph's steps is on the open device
+template <class Graph>
+consteval bool reads_open(device open) {
+  for (step const& s : detail::unchecked_plan<Graph>.steps)
+    if (s.where.devices.contains(open) || s.request == open) return true;
+  return false;
+}
+/// a copy of t on that device
+template <class T, class E, class Where>
+auto copy_to_device(Tensor<T, E, Where> const& t, device d) {
+  Tensor<T, E, Where> r(d, t.extents());
+  detail::move_block(*t.block.get(), *r.block.get());
+  return r;
 }
 template <class X>
 void look_at_copies(X const& x) {
@@ -53,6 +81,30 @@ template <device_policy Where, placement_policy Policy = default_policy, tensor_
   auto const e = as_operand<void>(std::forward<X>(x));
   using Graph = graph<Policy, root_of<std::remove_cvref_t<decltype(e)>, Where>>;
   if constexpr (detail::require_plan<Graph>()) return lowering::evaluate<Graph, Where>(e, where);
+}
+
+/// means: the value of e on the device of policy GpuDevice<dyn> or Cpu<dyn> that an ordinal, a device
+///        or a name at run time stands for: to<GpuDevice<dyn>>(x, 2)
+/// cost:  e is computed where it is planned, then copied
+template <open_device Where, placement_policy Policy = default_policy, tensor_operand X>
+[[nodiscard]] auto to(X&& x, bound_device<Where> const& on, call_site where = call_site::here()) {
+  runtime::devices("to", where);
+  if constexpr (checked_build) lowering::look_at_copies(x);
+  auto const e = as_operand<void>(std::forward<X>(x));
+  using E = std::remove_cvref_t<decltype(e)>;
+  using Own = graph<Policy, root_of<E, nowhere>>;
+  using Graph = graph<Policy, root_of<E, Where>>;
+  if constexpr (detail::require_plan<Own>()) {
+    if constexpr (!lowering::reads_open<Own>(Where::value.at(0)))
+      return lowering::evaluate_on<Graph, Where>(e, on, where);
+    else {  // what it reads may lie on another device of the policy: first its value, then the copy
+      auto t = lowering::evaluate<Own, policy_of_t<lowering::result_place<Own>>>(e, where);
+      if constexpr (std::is_same_v<typename decltype(t)::policy, Where>)
+        return t.device() == on.value() ? std::move(t) : lowering::copy_to_device(t, on);
+      else
+        return to<Where, Policy>(t, on, where);
+    }
+  }
 }
 
 /// means: to<Device>(x) for the device of that name: to<"/GPU:1">(x)

@@ -4,13 +4,16 @@
 #include <concepts>          // integral
 #include <initializer_list>  // initializer_list
 
-#include <locus/core/call_site.hpp>  // call_site
-#include <locus/execute/code.hpp>    // graph_code
-#include <locus/execute/log.hpp>     // log_creation
-#include <locus/expr/leaf.hpp>       // Leaf, tensor_base
-#include <locus/expr/operand.hpp>    // as_operand
-#include <locus/tensor/storage.hpp>  // make_storage
-#include <locus/tensor/takes.hpp>    // require_takes
+#include <locus/backend/visible.hpp>    // visible_gpus
+#include <locus/core/call_site.hpp>     // call_site
+#include <locus/device/open.hpp>        // bound_device
+#include <locus/execute/code.hpp>       // graph_code
+#include <locus/execute/log.hpp>        // log_creation
+#include <locus/expr/leaf.hpp>          // Leaf, tensor_base
+#include <locus/expr/operand.hpp>       // as_operand
+#include <locus/tensor/move_block.hpp>  // move_block
+#include <locus/tensor/storage.hpp>     // make_storage
+#include <locus/tensor/takes.hpp>       // require_takes
 
 namespace locus {
 
@@ -84,7 +87,8 @@ class host_buffer {
 
 /// means: elements of type T with extents E on the device, or the devices, of policy Where
 /// shape: E; extents that are dyn are given when it is made
-/// device: Where; without it /CPU:0
+/// device: Where; without it /CPU:0. On GpuDevice<dyn> or Cpu<dyn> the constructor takes the device
+///         first: Tensor<float, E, GpuDevice<dyn>> t(gpu(2), n, m); the tensor keeps it for life
 /// cost:  making: one allocation on each device; moving: O(1); copying: the elements, on the same
 ///        devices
 /// fails: out_of_memory, shape_error; bad_access, when it is used after it was moved from
@@ -98,6 +102,9 @@ class Tensor : public tensor_base {
   static_assert(
       !Where::value.is_sharded() || Where::value.axis < E::rank(),
       "locus: a Tensor is cut along an axis that it does not have; name an axis below its rank");
+  static_assert(!std::is_same_v<Where, AllGpus>,
+                "locus: AllGpus is a list of devices, no place; write Mirrored<AllGpus> or "
+                "Sharded<0, AllGpus>");
   static_assert(
       std::is_trivially_copyable_v<T>,
       "locus: elements are copied between devices as bytes; use a trivially copyable type");
@@ -117,7 +124,7 @@ class Tensor : public tensor_base {
       : Tensor(E(), site) {}
   explicit Tensor(E const& extents, call_site site = call_site::here()) {
     runtime::devices(made, site);
-    make(extents.as_shape(), site);
+    make(home(), extents.as_shape(), site);
   }
   template <std::integral... N>
     requires(!E::pattern.is_static() &&
@@ -128,7 +135,31 @@ class Tensor : public tensor_base {
     runtime::devices(made, site);
     shape s{E::rank(), {}};
     detail::measure<E::rank()>(values, s, 0, false);
-    make(E(s).as_shape(), site);
+    make(home(), E(s).as_shape(), site);
+    assign_list(values);
+  }
+  // ---- on GpuDevice<dyn> and Cpu<dyn>: the device first ----
+  explicit Tensor(locus::device d, call_site site = call_site::here())
+    requires(open_device<Where> && E::pattern.is_static())
+      : Tensor(d, E(), site) {}
+  Tensor(locus::device d, E const& extents, call_site site = call_site::here())
+    requires open_device<Where>
+  {
+    runtime::devices(made, site);
+    make(single(bound_device<Where>(d)), extents.as_shape(), site);
+  }
+  template <std::integral... N>
+    requires(open_device<Where> && !E::pattern.is_static() &&
+             (int(sizeof...(N)) + 1 == E::rank() || int(sizeof...(N)) + 1 == E::rank_dynamic()))
+  Tensor(locus::device d, detail::first_extent n, N... extents)
+      : Tensor(d, E(n.value, extents...), n.where) {}
+  Tensor(locus::device d, list_type const& values, call_site site = call_site::here())
+    requires open_device<Where>
+  {
+    runtime::devices(made, site);
+    shape s{E::rank(), {}};
+    detail::measure<E::rank()>(values, s, 0, false);
+    make(single(bound_device<Where>(d)), E(s).as_shape(), site);
     assign_list(values);
   }
   /// the value of an expression
@@ -145,13 +176,14 @@ class Tensor : public tensor_base {
     assign_to_new<Mode>(x.leaf(), site);
   }
 
-  Tensor(Tensor const& o) { copy_of(o); }
+  Tensor(Tensor const& o) { copy_of(o, o.live().where); }
   Tensor(Tensor&& o) noexcept { take(std::move(o)); }
-  /// the elements of a tensor of the same type; memory is kept where extents agree
+  /// the elements of a tensor of the same type; memory is kept where extents agree, and so is the
+  /// device: elements of a tensor of GpuDevice<dyn> elsewhere cross over, which is counted
   Tensor& operator=(Tensor const& o) {
     if (this == &o) return *this;
     if (!block || !(o.live().extents == block->extents))
-      copy_of(o);
+      copy_of(o, block ? block->where : o.live().where);
     else
       copy_elements(o);
     return *this;
@@ -207,6 +239,9 @@ class Tensor : public tensor_base {
   std::int64_t extent(int axis) const { return live().extents.extent[axis]; }
   /// units: elements of the whole value
   std::int64_t size() const { return live().extents.size(); }
+  /// means: where it lies, also where the type leaves it open: its device, that of a replica, how many
+  locus::device device(int replica = 0) const { return live().where.at(replica); }
+  int replica_count() const { return live().where.count(); }
   /// means: where the elements of a replica begin; on a GPU no host code may follow it
   T* data(int replica = 0) { return static_cast<T*>(live().pieces[replica].data); }
   T const* data(int replica = 0) const {
@@ -232,15 +267,17 @@ class Tensor : public tensor_base {
   target as_target() const {
     target t;
     t.where = where, t.extents = live().extents;
-    for (int r = 0; r < where.count(); ++r) t.locals[r] = block->local(r);
+    if constexpr (where.is_open()) t.where = block->where;
+    for (int r = 0; r < t.where.count(); ++r) t.locals[r] = block->local(r);
     return t;
   }
 
   // ---- for eval and its kin: a tensor that a plan fills as soon as its extents are known ----
   struct unmade {};
   explicit Tensor(unmade) {}
-  target make_for(shape const& extents, call_site site = {}) {
-    make(E(extents).as_shape(), site);
+  target make_for(shape const& extents, place const& at, call_site site = {}) {
+    if (at.is_open()) detail::refuse_unbound(at.at(0));
+    make(at, E(extents).as_shape(), site);
     target t = as_target();
     t.fresh = true;
     return t;
@@ -257,27 +294,41 @@ class Tensor : public tensor_base {
     }
     return *block.get();
   }
-  void make(shape const& extents, call_site site = {}) {
-    block = detail::make_storage(where, extents, element_of_v<T>, sizeof(T));
+  /// where a tensor is made when nothing else says it
+  static place home() {
+    static_assert(
+        !open_device<Where>,
+        "locus: a tensor on GpuDevice<dyn> or Cpu<dyn> needs its device; write Tensor<float, "
+        "E, GpuDevice<dyn>> t(gpu(2), extents...)");
+    if constexpr (where.is_open())
+      return where.over(runtime::visible_gpus());
+    else
+      return where;
+  }
+  void make(place const& at, shape const& extents, call_site site = {}) {
+    block = detail::make_storage(where.is_open() ? at : where, extents, element_of_v<T>, sizeof(T));
     block->tensor = static_cast<tensor_base const*>(this);
     static constexpr char created = 0;
     if (runtime::is_watched(runtime::watcher::log) && runtime::is_wanted(&created, site))
-      detail::log_creation(row_of(element_of_v<T>).name, extents, where, site);
+      detail::log_creation(row_of(element_of_v<T>).name, extents, block->where, site);
   }
   void take(Tensor&& o) noexcept {
     block = std::move(o.block);
     if (block) block->tensor = static_cast<tensor_base const*>(this);
   }
-  void copy_of(Tensor const& o) {
-    make(o.live().extents);
+  void copy_of(Tensor const& o, place const at) {
+    make(at, o.live().extents);
     copy_elements(o);
   }
   void copy_elements(Tensor const& o) {
+    if constexpr (where.is_open())
+      if (!(o.live().where == block->where))
+        return detail::move_block(*o.block.get(), *block.get());
     static constexpr char copied = 0;
     bool const logged =
         runtime::is_watched(runtime::watcher::log) && runtime::is_wanted(&copied, {});
-    for (int r = 0; r < where.count(); ++r) {
-      logical_device& d = runtime::find_device(where.at(r));
+    for (int r = 0; r < block->where.count(); ++r) {
+      logical_device& d = runtime::find_device(block->where.at(r));
       piece const& from = o.live().pieces[r];
       runtime::copy(d, block->pieces[r].data, d, from.data, std::int64_t(from.bytes),
                     queue_kind::compute, {-1, "copying a tensor", d.name});
@@ -296,14 +347,17 @@ class Tensor : public tensor_base {
   void assign(X const& x, call_site site) {
     using Graph = graph<default_policy, root_of<X, Where>>;
     if constexpr (require_takes<T, E, X>())
-      lowering::graph_code<Graph>::run(site, [&](int, shape const&) { return as_target(); }, x);
+      lowering::graph_code<Graph>::run(
+          site, [&](int, shape const&, place const&) { return as_target(); }, x);
   }
   template <class Mode, class X>
   void assign_to_new(X const& x, call_site site) {
     using Graph = graph<default_policy, root_of<X, Where>>;
     if constexpr (require_takes<T, E, X>())
       lowering::graph_code<Graph>::run(
-          site, [&](int, shape const& extents) { return make_for(extents, site); }, x);
+          site,
+          [&](int, shape const& extents, place const& at) { return make_for(extents, at, site); },
+          x);
   }
   template <class... Idx>
   std::int64_t offset(Idx... i) const {

@@ -27,7 +27,19 @@ class View {
   View(T* data, E const& extents, Layout const& layout) : leaf_{data, extents.as_shape(), {}} {
     detail::strides_of(layout, leaf_.extents, leaf_.strides);
   }
+  template <class Layout>
+  View(T* data, E const& extents, Layout const& layout, locus::device on)
+    requires open_device<Where>
+      : View(data, extents, layout) {
+    leaf_.on.value = on;
+  }
   auto leaf() const { return leaf_; }
+  locus::device device() const {
+    if constexpr (open_device<Where>)
+      return leaf_.on.value;
+    else
+      return where.at(0);
+  }
   T* data() const { return leaf_.data; }
   E extents() const { return E(leaf_.extents); }
   std::int64_t extent(int axis) const { return leaf_.extents.extent[axis]; }
@@ -44,7 +56,7 @@ class View {
     requires(!std::is_const_v<T>)
   {
     target t;
-    t.where = where, t.extents = leaf_.extents;
+    t.where = single(device()), t.extents = leaf_.extents;
     t.locals[0] = {leaf_.data, leaf_.extents.extent, leaf_.strides};
     return t;
   }
@@ -54,7 +66,8 @@ class View {
   void assign(X const& e, call_site site) const {
     using Graph = graph<default_policy, root_of<X, Where>>;
     if constexpr (require_takes<T, E, X>())
-      lowering::graph_code<Graph>::run(site, [&](int, shape const&) { return as_target(); }, e);
+      lowering::graph_code<Graph>::run(
+          site, [&](int, shape const&, place const&) { return as_target(); }, e);
   }
   ViewLeaf<T, E, Where, Dense> leaf_;
 };
@@ -66,7 +79,18 @@ concept tensor_owner = std::is_base_of_v<tensor_base, std::remove_cvref_t<Destin
 /// means: memory of the program's own as a tensor operand, or as a destination
 template <single_device Where, class T, std::int64_t... N, class Layout = layout_right>
 auto view(T* data, Extents<N...> const& extents, Layout const& layout = {}) {
+  static_assert(
+      !open_device<Where>,
+      "locus: a view on GpuDevice<dyn> needs its ordinal; write view<GpuDevice<dyn>>(data, "
+      "extents, layout_right{}, 2)");
   return View<T, Extents<N...>, Where, std::is_same_v<Layout, layout_right>>(data, extents, layout);
+}
+/// means: the same on the device that an ordinal, or a device, stands for
+template <open_device Where, class T, std::int64_t... N, class Layout>
+auto view(T* data, Extents<N...> const& extents, Layout const& layout,
+          bound_device<Where> const& on) {
+  return View<T, Extents<N...>, Where, std::is_same_v<Layout, layout_right>>(data, extents, layout,
+                                                                             on);
 }
 
 template <replicas Where, class... X>
@@ -100,6 +124,15 @@ auto view(Mdspan const& m) {
       detail::extents_of_mdspan(m.extents(), std::make_index_sequence<Span::rank()>{});
   return View<typename Mdspan::element_type, std::remove_cv_t<decltype(extents)>, Where, false>(
       m.data_handle(), extents, m.mapping());
+}
+template <open_device Where, class Mdspan>
+  requires requires(Mdspan const& m) { m.data_handle(); }
+auto view(Mdspan const& m, bound_device<Where> const& on) {
+  using Span = std::remove_cvref_t<decltype(m.extents())>;
+  auto const extents =
+      detail::extents_of_mdspan(m.extents(), std::make_index_sequence<Span::rank()>{});
+  return View<typename Mdspan::element_type, std::remove_cv_t<decltype(extents)>, Where, false>(
+      m.data_handle(), extents, m.mapping(), on);
 }
 
 }  // namespace locus

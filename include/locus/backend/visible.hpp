@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What AllGpus stands for on this machine.
+#pragma once
+#include <locus/backend/devices.hpp>  // devices
+#include <locus/device/device.hpp>    // device_list
+
+namespace locus::runtime {
+
+/// means: the visible GPUs, one CPU where there is none
+/// cost:  an index; a device list holds at most 8: more GPUs are left out, which is said once
+inline device_list visible_gpus() {
+  static bool said = false;
+  int const n = devices().gpus;
+  device_list all;
+  for (int k = 0; k < n && k < max_devices; ++k) all.push(gpu(k));
+  if (n == 0) all.push(cpu(0));
+  if (n > max_devices && !__atomic_exchange_n(&said, true, __ATOMIC_RELAXED)) {
+    log_line line;
+    warn(line << "locus: AllGpus is the first " << max_devices << " of " << n
+              << " GPUs; use more processes for more");
+  }
+  return all;
+}
+
+}  // namespace locus::runtime

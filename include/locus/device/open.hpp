@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Open devices: what a plan's placeholders stand for in one run, and the device that an object has.
+#pragma once
+#include <locus/core/error.hpp>     // unknown_device, placement_error
+#include <locus/device/name.hpp>    // message << device
+#include <locus/device/policy.hpp>  // open_device
+
+namespace locus {
+
+/// What the open devices of one plan stand for in one run; none: nothing has said it yet.
+struct open_devices {
+  device gpu{}, cpu{};
+  device_list all_gpus{};
+
+  constexpr device of(device d) const { return d == open_gpu ? gpu : d == open_cpu ? cpu : d; }
+  constexpr place of(place const& p) const {
+    if (!p.is_open()) return p;
+    return p.over(p.devices.is_all_gpus() ? all_gpus : device_list(of(p.at(0))));
+  }
+  /// means: from now on `open` stands for `actual`     false: it stands for something else
+  constexpr bool bind(device_list const& open, device_list const& actual) {
+    if (open.is_all_gpus()) {
+      if (all_gpus.size() == 0) all_gpus = actual;
+      return all_gpus == actual;
+    }
+    device& d = open[0] == open_gpu ? gpu : cpu;
+    if (d.is_none()) d = actual[0];
+    return d == actual[0];
+  }
+};
+
+/// means: a policy whose ordinal is known when the program runs, with the device it stands for
+/// fails: unknown_device for an ordinal that no device can have; placement_error for a device of the
+///        other kind
+template <open_device Policy>
+class bound_device {
+ public:
+  using policy = Policy;
+  constexpr bound_device(int ordinal) : bound_device(numbered(ordinal)) {}
+  constexpr bound_device(device d) : value_(d) {
+    if (d.is_none() || d.is_open() || d.kind() != Policy::value.at(0).kind()) refuse(d);
+  }
+  constexpr device value() const { return value_; }
+  constexpr operator device() const { return value_; }
+
+ private:
+  static constexpr device numbered(int ordinal) {
+    if (ordinal < 0 || ordinal > max_ordinal) {
+      message text;
+      throw unknown_device(text << "locus: " << Policy::value << " with the ordinal " << ordinal
+                                << "; an ordinal is 0 to 99");
+    }
+    return {Policy::value.at(0).kind(), ordinal};
+  }
+  [[noreturn]] static void refuse(device d) {
+    message text;
+    throw placement_error(text << "locus: " << Policy::value << " does not stand for " << d
+                               << "; name a device of its kind, as in "
+                               << device(Policy::value.at(0).kind(), 0));
+  }
+  device value_;
+};
+
+/// What an object of an open policy holds besides its elements; nothing for other policies.
+template <class Policy>
+struct own_device {};
+template <open_device Policy>
+struct own_device<Policy> {
+  device value{};
+};
+
+}  // namespace locus
