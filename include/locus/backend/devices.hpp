@@ -1,33 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // devices(): the device table, made at its first use from what is there.
 #pragma once
-#include <locus/backend/cuda/backend.hpp>       // backend<backing::cuda>, start_cuda
-#include <locus/backend/host/backend.hpp>       // backend<backing::host>
-#include <locus/backend/simulated/backend.hpp>  // backend<backing::simulated>
-#include <locus/core/error.hpp>                 // unknown_device
-#include <locus/device/name.hpp>                // message << device
-#include <locus/runtime/growth.hpp>             // forced_growth
-#include <locus/runtime/limits.hpp>             // require_limits_fit
-#include <locus/runtime/log.hpp>                // warn
-#include <locus/runtime/physical.hpp>           // find_physical, lay_out
-#include <locus/runtime/table.hpp>              // table
-#include <locus/runtime/watch_variables.hpp>    // read_watch_variables
+#include <locus/backend/pinned.hpp>           // pinned_memory
+#include <locus/backend/pool.hpp>             // close_memory
+#include <locus/backend/sides.hpp>            // backend, start_cuda
+#include <locus/core/error.hpp>               // unknown_device
+#include <locus/device/name.hpp>              // message << device
+#include <locus/runtime/growth.hpp>           // forced_growth
+#include <locus/runtime/limits.hpp>           // require_limits_fit
+#include <locus/runtime/log.hpp>              // warn
+#include <locus/runtime/physical.hpp>         // find_physical, lay_out
+#include <locus/runtime/table.hpp>            // table
+#include <locus/runtime/watch_variables.hpp>  // read_watch_variables
 
 namespace locus {
-
-/// means: f(backend<Side>{}) for the side that stands behind a device: the only switch over sides
-template <class F>
-decltype(auto) on_side(backing side, F&& f) {
-  if (side == backing::host) return f(backend<backing::host>{});
-  if (side == backing::simulated) return f(backend<backing::simulated>{});
-  return f(backend<backing::cuda>{});
-}
-
 namespace runtime {
 
 namespace detail {
 inline void name_devices() {
   auto name = [](logical_device& d, device what, int index) {
+    close_memory(d);
     d = logical_device{};
     d.name = what, d.index = static_cast<short>(index), d.memory.limit = physical_memory();
   };
@@ -56,10 +48,12 @@ inline void open_gpu(logical_request const& r, physical_devices const& p, bool g
   ++table.gpus;
 }
 inline void close_gpus() noexcept {
-  for (logical_device& d : table.gpu_devices) close_streams(d);
   if (table.gpu_backing == backing::simulated) try {
       simulated::gpus().run_everything();
     } catch (...) {}  // what a functor threw has nobody left to hear it
+  for (logical_device& d : table.gpu_devices) close_memory(d);
+  pinned_memory.close();
+  for (logical_device& d : table.gpu_devices) close_streams(d);
   table.built = false;
 }
 
@@ -151,6 +145,7 @@ inline bool find_stand_in(logical_device& d, device& found) {
   if (t.gpus > 0) {
     logical_device const& other = t.gpu_devices[d.name.ordinal() % t.gpus];
     d.how = other.how, d.card = other.card, d.memory.limit = other.memory.limit;
+    d.memory.growth = other.memory.growth;
     if (other.how == backing::cuda) open_streams(d);
     found = other.name;
   }

@@ -1,63 +1,112 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory of a device, whatever stands behind it: counted, limited, rounded up to 256 bytes.
 #pragma once
-#include <locus/backend/devices.hpp>  // on_side
-#include <locus/core/error.hpp>       // out_of_memory
-#include <locus/device/name.hpp>      // message << device
-#include <locus/plan/memory.hpp>      // round_up
-#include <locus/runtime/log.hpp>      // write_line
+#include <locus/backend/lack_of_memory.hpp>  // refuse_memory, make_room
+#include <locus/backend/pool.hpp>            // pool_of
+#include <locus/core/bytes.hpp>              // round_up
+#include <locus/runtime/allocation_log.hpp>  // logs_allocations
 
 namespace locus::runtime {
 
 namespace detail {
-inline bool reserve(memory_account& m, std::int64_t size) {
-  std::int64_t const now = __atomic_add_fetch(&m.in_use, size, __ATOMIC_RELAXED);
-  if (now > m.limit) {
-    __atomic_sub_fetch(&m.in_use, size, __ATOMIC_RELAXED);
-    return false;
+
+/// Bytes that are counted from the beginning, and no longer if nobody says `keep`.
+class reservation {
+ public:
+  reservation(memory_account& m, std::int64_t size) : account_(m), size_(size) {
+    std::int64_t now = __atomic_load_n(&m.in_use, __ATOMIC_RELAXED);
+    do {
+      if (size > m.limit - now) return;
+    } while (!__atomic_compare_exchange_n(&m.in_use, &now, now + size, true, __ATOMIC_RELAXED,
+                                          __ATOMIC_RELAXED));
+    after_ = now + size, granted_ = true;
   }
-  std::int64_t peak = __atomic_load_n(&m.peak, __ATOMIC_RELAXED);
-  while (now > peak && !__atomic_compare_exchange_n(&m.peak, &peak, now, false, __ATOMIC_RELAXED,
-                                                    __ATOMIC_RELAXED)) {}
-  return true;
+  reservation(reservation const&) = delete;
+  ~reservation() {
+    if (granted_) __atomic_sub_fetch(&account_.in_use, size_, __ATOMIC_RELAXED);
+  }
+  bool is_granted() const { return granted_; }
+  void keep() {
+    granted_ = false;
+    raise(account_.peak, after_);
+    raise(account_.largest, size_);
+    __atomic_add_fetch(&account_.allocations, 1, __ATOMIC_RELAXED);
+  }
+
+ private:
+  static void raise(std::int64_t& to, std::int64_t value) {
+    std::int64_t old = __atomic_load_n(&to, __ATOMIC_RELAXED);
+    while (value > old && !__atomic_compare_exchange_n(&to, &old, value, true, __ATOMIC_RELAXED,
+                                                       __ATOMIC_RELAXED)) {}
+  }
+  memory_account& account_;
+  std::int64_t size_, after_ = 0;
+  bool granted_ = false;
+};
+
+/// null: the limit, the pool or the card has no room
+inline void* try_allocate(logical_device& d, std::int64_t size, std::int64_t requested,
+                          bool apart = false) {
+  reservation r(d.memory, size);
+  if (!r.is_granted()) return nullptr;
+  region_policy const policy{d.memory.limit, d.memory.growth};
+  region_pool* const pool = pool_of(d);
+  void* const p = !pool   ? host_memory.allocate(static_cast<std::size_t>(size))
+                  : apart ? pool->allocate_apart(size, requested, policy)
+                          : pool->allocate(size, requested, policy);
+  if (p) r.keep();
+  return p;
 }
+/// a planted fault: this allocation finds no memory
+inline bool lacks_memory() {
+  return planted.lack_memory >= 0 &&
+         __atomic_fetch_sub(&planted.lack_memory, 1, __ATOMIC_RELAXED) == 0;
+}
+[[gnu::cold]] inline void* allocate_again(logical_device& d, std::int64_t size,
+                                          std::int64_t requested, std::string_view purpose,
+                                          bool planned_lack) {
+  if (!planned_lack && size <= d.memory.limit) {
+    make_room(d);
+    if (void* const p = try_allocate(d, size, requested)) return p;
+  }
+  refuse_memory(d, size, purpose);
+}
+
 }  // namespace detail
 
-/// means: memory on a device, in the order of its compute queue; the bytes are rounded up to 256
-/// fails: out_of_memory naming device, purpose, requested, in use, limit; nothing has changed then
+/// means: memory on a device, in the order of its compute queue; the bytes are rounded up to 256,
+///        for none null is returned
+/// cost:  two locks and a few list operations where a freed block fits; otherwise a region from the
+///        driver
+/// fails: out_of_memory naming device, purpose, requested, in use, limit, step, after waiting for
+///        the device, giving back what is only kept, and one more attempt; nothing has changed then
 inline void* allocate(logical_device& d, std::int64_t bytes, std::string_view purpose) {
-  std::int64_t const size = round_up(bytes > 0 ? bytes : 1);
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    if (size > 0 && size <= d.memory.limit && detail::reserve(d.memory, size)) {
-      void* const p = on_side(
-          d.how, [&](auto side) { return side.allocate(d, static_cast<std::size_t>(size)); });
-      if (p) {
-        __atomic_add_fetch(&d.memory.allocations, 1, __ATOMIC_RELAXED);
-        return p;
-      }
-      __atomic_sub_fetch(&d.memory.in_use, size, __ATOMIC_RELAXED);
-    }
-    // wait for what is in flight, give back what is only kept, and try once more
-    if (attempt == 0) on_side(d.how, [&](auto side) { side.trim(d); });
-  }
-  message text;
-  text << "locus: no memory on " << d.name << " for " << purpose << ": requested " << size
-       << " bytes, in use " << __atomic_load_n(&d.memory.in_use, __ATOMIC_RELAXED) << ", limit "
-       << d.memory.limit;
-  throw out_of_memory(text << "; free tensors, or cut the problem into smaller parts");
+  if (bytes <= 0) return nullptr;
+  std::int64_t const size = bytes < INT64_MAX / 2 ? round_up(bytes) : INT64_MAX / 512 * 256;
+  bool const planned_lack = detail::lacks_memory();
+  void* p = planned_lack ? nullptr : detail::try_allocate(d, size, bytes);
+  if (!p) p = detail::allocate_again(d, size, bytes, purpose, planned_lack);
+  if (logs_allocations()) log_memory(d, "allocates", size, purpose);
+  return p;
 }
 
-/// means: gives memory back when the device's compute queue has used it
-inline void release(logical_device& d, void* p, std::int64_t bytes) noexcept {
+/// means: memory may be used again by what its device's compute queue is given from now on
+inline void release(logical_device& d, void* p, std::int64_t bytes,
+                    std::string_view purpose = {}) noexcept {
   if (!p) return;
-  std::int64_t const size = round_up(bytes > 0 ? bytes : 1);
-  __atomic_sub_fetch(&d.memory.in_use, size, __ATOMIC_RELAXED);
+  std::int64_t size = round_up(bytes);
   try {
-    on_side(d.how, [&](auto side) { side.release(d, p, static_cast<std::size_t>(size)); });
+    on_side(d.how, [&](auto side) { side.retire(d, p, static_cast<std::size_t>(size)); });
   } catch (std::exception const& e) {  // a destructor may be under way
     log_line line;
     write_line(line << e.what());
   }
+  if (region_pool* const pool = pool_of(d))
+    size = pool->release(p);  // none, when the table was made anew since
+  else
+    host_memory.release(p, static_cast<std::size_t>(size));
+  __atomic_sub_fetch(&d.memory.in_use, size, __ATOMIC_RELAXED);
+  if (logs_allocations()) log_memory(d, "frees", size, purpose);
 }
 
 }  // namespace locus::runtime

@@ -20,12 +20,22 @@ struct touched {
   bool writes = false;
 };
 
+/// Memory that kernels of one device use one after the other, besides their operands. While it is
+/// measured nothing is launched, and `most` becomes what the launches would have taken.
+struct kernel_workspace {
+  logical_device* on = nullptr;
+  char* base = nullptr;
+  std::int64_t bytes = 0, used = 0, most = 0;
+  bool measuring = true;
+};
+
 /// Where and as what a kernel runs.
 struct launch_site {
   logical_device* on = nullptr;
   step_record record{};
   touched const* operands = nullptr;
   int operand_count = 0;
+  kernel_workspace* workspace = nullptr;  // null: the kernel obtains its own
 };
 
 /// One copy, carried by the queue of one of the two devices.
@@ -41,9 +51,11 @@ struct copy_job {
 };
 
 // A backend has, as static functions:
-//   void* allocate(logical_device&, size_t)        in the order of the compute queue; null: full
-//   void release(logical_device&, void*, size_t)   in the same order
-//   void trim(logical_device&)                     waits, and gives back what is only kept
+//   void* obtain(logical_device&, size_t)          a region of memory; null: there is no more
+//   void give_back(logical_device&, void*, size_t) a region that nobody uses
+//   void retire(logical_device&, void*, size_t)    a block whose next user comes behind what the
+//                                                  compute queue was given
+//   void finish(logical_device&)                   waits until the device has done everything
 //   stamp mark(logical_device&, queue_kind)        the point that the queue has reached
 //   void wait(logical_device&, queue_kind, stamp)  the queue's next work comes after that point
 //   void synchronize(stamp)                        the host goes on behind that point

@@ -16,8 +16,10 @@ class run_memory {
   /// temporaries go back in the order of their device's queue
   ~run_memory() {
     for (int i = 0; i < arena_count_; ++i)
-      runtime::release(*arenas_[i].on, arenas_[i].base, arenas_[i].bytes);
-    for (memory_block const& e : extra_) runtime::release(*e.on, e.base, e.bytes);
+      runtime::release(*arenas_[i].on, arenas_[i].base, arenas_[i].bytes,
+                       "the temporaries of a plan");
+    for (memory_block const& e : extra_)
+      runtime::release(*e.on, e.base, e.bytes, "what a plan packs, sets aside or works in");
   }
 
   // ---- the temporaries of a plan ----
@@ -62,6 +64,24 @@ class run_memory {
     return extra_memory(d, bytes, "a value that a plan packs or sets aside");
   }
 
+  // ---- the workspace of kernels: one for each device, whose queue runs them one by one ----
+  kernel_workspace& measured_workspace(logical_device& d) {
+    if (kernel_workspace* const w = find_workspace(d)) return *w;
+    return workspaces_.push({&d});
+  }
+  kernel_workspace* find_workspace(logical_device const& d) {
+    for (kernel_workspace& w : workspaces_)
+      if (w.on == &d) return &w;
+    return nullptr;
+  }
+  void obtain_workspaces() {
+    for (kernel_workspace& w : workspaces_) {
+      if (w.most > 0)
+        w.base = static_cast<char*>(extra_memory(*w.on, w.most, "the workspace of kernels"));
+      w.bytes = w.most, w.measuring = false;
+    }
+  }
+
  private:
   // no initialisers: an array of these costs nothing until it is used
   struct memory_block {
@@ -84,6 +104,7 @@ class run_memory {
   int arena_count_ = 0;
   dynamic_array<memory_block> extra_;
   dynamic_array<reserve> reserves_;
+  dynamic_array<kernel_workspace> workspaces_;
 };
 
 }  // namespace locus::detail

@@ -52,7 +52,7 @@ class runner : results {
       if (look) count = gather_operands(i, r, d, record, operands);
       if (seen_.log) log_steps(i, d);
       frame const f{&p_, a_.values, extents_, a_.objects};
-      launch const what{&f, i, r, {&d, record, operands, count}};
+      launch const what{&f, i, r, {&d, record, operands, count, find_workspace(d)}};
       if (ends.kind == step_kind::concatenate || ends.kind == step_kind::reshape)
         copy_operands(what);
       else
@@ -173,6 +173,31 @@ class runner : results {
     }
     foresee_targets();
     obtain_reserves();
+    if (runtime::table.gpu_backing == backing::cuda) foresee_workspaces();
+  }
+  /// the launches of GPUs that may need workspace, without launching: what the largest would take
+  [[gnu::cold]] void foresee_workspaces() {
+    for (action const& act : plan_.actions) {
+      if (act.kind != action_kind::launch || !may_take_workspace(act.what)) continue;
+      place const& where = plan_.steps[act.what].where;
+      for (int r = 0; r < where.count(); ++r) {
+        logical_device& d = runtime::find_device(where.at(r));
+        if (d.how != backing::cuda) continue;
+        frame const f{&p_, a_.values, extents_, a_.objects};
+        p_.launches[act.what](
+            {&f,
+             act.what,
+             r,
+             {&d, record_of(act.what, d.name), nullptr, 0, &measured_workspace(d)}});
+      }
+    }
+    obtain_workspaces();
+  }
+  bool may_take_workspace(short region) const {
+    if (plan_.steps[region].kind == step_kind::matmul) return true;
+    for (short k = 0; k <= region; ++k)
+      if (plan_.steps[k].region == region && plan_.levels[k] == level::fold) return true;
+    return false;
   }
   /// one value, or one piece, to another device (or beside itself); counted where devices differ
   [[gnu::cold]] void move_part(transfer const& t, side const& to, device to_name, side const& from,

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the temporaries of a plan lie: one arena per device, obtained before the first step.
 #pragma once
-#include <locus/plan/data.hpp>  // plan_view
+#include <locus/core/bytes.hpp>  // round_up
+#include <locus/plan/data.hpp>   // plan_view
 
 namespace locus {
-
-inline constexpr std::int64_t allocation_unit = 256;  // bytes
-constexpr std::int64_t round_up(std::int64_t bytes) {
-  return (bytes + allocation_unit - 1) / allocation_unit * allocation_unit;
-}
 
 /// A value of the plan: step i is value i, what transfer t brings is value steps + t.
 struct slot {

@@ -7,6 +7,8 @@
 #include <locus/device/name.hpp>            // device_named
 #include <locus/device/policy.hpp>          // single_device
 #include <locus/runtime/configuration.hpp>  // copy_policy
+#include <locus/runtime/host_memory.hpp>    // host_memory
+#include <locus/runtime/regions.hpp>        // region_pool
 #include <locus/runtime/table.hpp>          // table
 #include <locus/runtime/threads.hpp>        // thread_limit
 
@@ -51,23 +53,40 @@ inline copy_policy get_device_policy() {
   return now;
 }
 
-/// units: bytes
+/// units: bytes; blocks are multiples of 256 bytes
 struct memory_info {
-  std::int64_t current = 0, peak = 0;
+  std::int64_t current = 0, peak = 0;  // held now; the most since the last reset
+  std::int64_t allocations = 0;        // number of them since the last reset
+  std::int64_t largest = 0;            // one of them
+  std::int64_t limit = 0;              // of current
+  std::int64_t reserved =
+      0;  // taken from the card or the system, held or kept; CPUs share one pool
 };
 
 namespace detail {
-inline memory_info read_memory(device d) {
+[[gnu::noinline]] inline memory_info read_memory(device d) {
   runtime::memory_account const& m = runtime::table.slot(d).memory;
-  return {__atomic_load_n(&m.in_use, __ATOMIC_RELAXED), __atomic_load_n(&m.peak, __ATOMIC_RELAXED)};
+  auto const read = [](auto const& v) { return __atomic_load_n(&v, __ATOMIC_RELAXED); };
+  runtime::region_pool const* const pool = __atomic_load_n(&m.pool, __ATOMIC_ACQUIRE);
+  return {read(m.in_use),
+          read(m.peak),
+          read(m.allocations),
+          read(m.largest),
+          m.limit,
+          pool ? pool->reserved()
+          : runtime::table.slot(d).how == runtime::backing::host
+              ? static_cast<std::int64_t>(runtime::host_memory.reserved())
+              : 0};
 }
-inline void reset_peak(device d) {
+[[gnu::noinline]] inline void reset_memory(device d) {
   runtime::memory_account& m = runtime::table.slot(d).memory;
   __atomic_store_n(&m.peak, __atomic_load_n(&m.in_use, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+  __atomic_store_n(&m.allocations, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&m.largest, 0, __ATOMIC_RELAXED);
 }
 }  // namespace detail
 
-/// means: what tensors and plans hold on a logical device now, and the most since the last reset
+/// means: what tensors and plans hold on a logical device now, the most since the last reset, ...
 /// fails: unknown_device for a malformed name
 /// after: tf.config.experimental.get_memory_info, reset_memory_stats
 inline memory_info get_memory_info(std::string_view name) {
@@ -77,10 +96,10 @@ template <single_device Device>
 memory_info get_memory_info() {
   return detail::read_memory(Device::value.at(0));
 }
-inline void reset_memory_stats(std::string_view name) { detail::reset_peak(device_named(name)); }
+inline void reset_memory_stats(std::string_view name) { detail::reset_memory(device_named(name)); }
 template <single_device Device>
 void reset_memory_stats() {
-  detail::reset_peak(Device::value.at(0));
+  detail::reset_memory(Device::value.at(0));
 }
 
 }  // namespace locus::config

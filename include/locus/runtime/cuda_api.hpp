@@ -42,9 +42,6 @@ struct cuda_api {
   int (*set_device)(int device);
   int (*device_facts)(int device, cuda_device_facts* facts);
   int (*kernel_runs)(int device, bool* runs);  // a kernel of this binary has code for the device
-  int (*malloc_async)(void** p, std::size_t bytes, void* stream);
-  int (*free_async)(void* p, void* stream);
-  int (*trim_pool)(int device);
   int (*memory_free)(std::size_t* free, std::size_t* total);
   int (*memcpy_async)(void* to, void const* from, std::size_t bytes,
                       void* stream);  // any direction
@@ -64,6 +61,11 @@ struct cuda_api {
   int (*device_of_pointer)(void const* p, int* device);  // -1: host memory
   char const* (*describe)(int code);
   bool is_recorder;
+  int (*malloc_device)(void** p, std::size_t bytes);  // of the current device
+  int (*free_device)(void* p);                        // when the device has finished everything
+  int (*malloc_host)(void** p, std::size_t bytes);    // pinned, for all devices
+  int (*free_host)(void* p);
+  void (*retired)(void* p, std::size_t bytes, void* stream);  // no call: nobody uses it behind this
 };
 
 /// Null while no unit of this program was compiled by nvcc (or by a test with a recorder).

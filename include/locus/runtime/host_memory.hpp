@@ -32,9 +32,11 @@ class host_pool {
         return b;
       }
     }
+    if (refuses) return nullptr;
     std::size_t const align = size >= huge ? huge : alignment;
     void* const p = std::aligned_alloc(align, (size + align - 1) / align * align);
     if (p && size >= huge) madvise(p, size, MADV_HUGEPAGE);
+    if (p) __atomic_add_fetch(&reserved_, size, __ATOMIC_RELAXED);
     return p;
   }
   void release(void* p, std::size_t bytes) noexcept {
@@ -47,6 +49,7 @@ class host_pool {
         return;
       }
     }
+    __atomic_sub_fetch(&reserved_, size, __ATOMIC_RELAXED);
     std::free(p);
   }
   /// gives kept blocks back to the system
@@ -54,8 +57,12 @@ class host_pool {
     lock_guard hold(lock_);
     for (free_block*& head : free_)
       while (free_block* const b = head) head = b->next, std::free(b);
+    __atomic_sub_fetch(&reserved_, kept_, __ATOMIC_RELAXED);
     kept_ = 0;
   }
+  /// units: bytes that this pool has from the system, in use or kept
+  std::size_t reserved() const { return __atomic_load_n(&reserved_, __ATOMIC_RELAXED); }
+  bool refuses = false;  // for tests: the system has no more
 
  private:
   struct free_block {
@@ -75,7 +82,7 @@ class host_pool {
 
   mutex lock_;
   free_block* free_[classes]{};
-  std::size_t kept_ = 0;
+  std::size_t kept_ = 0, reserved_ = 0;
 };
 inline constinit host_pool host_memory;
 

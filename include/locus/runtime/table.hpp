@@ -30,11 +30,16 @@ struct stamp {
   constexpr bool is_set() const { return queue >= 0; }
 };
 
+class region_pool;
+
 /// Bytes of one logical device. The counter is the authoritative limit on every backend.
 struct memory_account {
-  std::int64_t in_use = 0, peak = 0, allocations = 0;
+  std::int64_t in_use = 0, peak = 0, allocations = 0, largest = 0;
   std::int64_t limit = INT64_MAX;
-  bool growth = true;  // take from the card what is needed; false: the whole limit at once
+  bool growth = true;           // false: the first allocation takes the whole limit from the card
+  region_pool* pool = nullptr;  // what blocks come from; null: nothing yet, or the host's own pool
+  void* communication = nullptr;  // the staging memory of collectives, and its bytes
+  std::int64_t communication_bytes = 0;
 };
 
 struct logical_device {
@@ -130,6 +135,7 @@ struct planted_faults {
   bool free_at_once = false;        // memory is given back before the queue has used it
   bool swap_replicas = false;       // a collective takes its replicas in the wrong order
   bool host_does_not_wait = false;  // the host reads what a queue has not written yet
+  std::int64_t lack_memory = -1;    // that many allocations succeed, then one finds no memory
 };
 inline constinit planted_faults planted;
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory of a tensor: one piece on each of its devices, given back when the last owner goes.
 #pragma once
-#include <locus/backend/devices.hpp>  // find_device
-#include <locus/backend/memory.hpp>   // allocate, release
-#include <locus/backend/queues.hpp>   // copy
-#include <locus/execute/values.hpp>   // local_extents
-#include <locus/expr/block.hpp>       // tensor_block
+#include <locus/backend/devices.hpp>   // find_device
+#include <locus/backend/memory.hpp>    // allocate, release
+#include <locus/backend/queues.hpp>    // copy
+#include <locus/backend/resource.hpp>  // set_memory_resource
+#include <locus/execute/values.hpp>    // local_extents
+#include <locus/expr/block.hpp>        // tensor_block
 
 namespace locus::detail {
 

@@ -8,10 +8,12 @@
 #include <deque>    // deque
 #include <map>      // map
 #include <memory>   // unique_ptr
+#include <new>      // align_val_t
 #include <string>   // string
 #include <vector>   // vector
 
 #include <locus/backend/host/matmul.hpp>      // host::matmul
+#include <locus/backend/pinned.hpp>           // pinned_memory
 #include <locus/backend/simulated/arena.hpp>  // arena
 #include <locus/runtime/cuda_api.hpp>         // cuda_api
 #include <locus/testing/device_scope.hpp>     // push_built, pop_devices
@@ -86,6 +88,11 @@ class recorder {
     for (auto const& c : cards_) n += c->in_use;
     return n;
   }
+  std::int64_t pinned_bytes() const {
+    std::int64_t n = 0;
+    for (auto const& p : pinned_) n += static_cast<std::int64_t>(p.second);
+    return n;
+  }
 
  private:
   struct stream;
@@ -110,8 +117,6 @@ class recorder {
     std::deque<task> tasks;
     std::uint64_t issued = 0, executed = 0;
     std::vector<event> waits;
-    std::multimap<std::size_t, void*>
-        freed;  // what this stream freed it may use again, in its order
   };
   struct card {
     simulated::arena memory;
@@ -232,15 +237,6 @@ class recorder {
               return me("kernel_runs",
                         [&](recorder& r) { return *runs = r.options_.kernels_run, 0; });
             },
-        .malloc_async =
-            [](void** p, std::size_t n, void* s) {
-              return me("malloc_async", [&](recorder& r) { return r.allocate(p, n, s); });
-            },
-        .free_async =
-            [](void* p, void* s) {
-              return me("free_async", [&](recorder& r) { return r.release(p, s); });
-            },
-        .trim_pool = [](int) { return me("trim_pool", [](recorder&) { return 0; }); },
         .memory_free =
             [](std::size_t* free, std::size_t* total) {
               return me("memory_free", [&](recorder& r) {
@@ -339,6 +335,38 @@ class recorder {
                                  : "an error";
             },
         .is_recorder = true,
+        .malloc_device =
+            [](void** p, std::size_t n) {
+              return me("malloc_device", [&](recorder& r) { return r.allocate(p, n); });
+            },
+        .free_device =
+            [](void* p) { return me("free_device", [&](recorder& r) { return r.release(p); }); },
+        .malloc_host =
+            [](void** p, std::size_t n) {
+              return me("malloc_host", [&](recorder& r) {
+                *p = ::operator new(n, std::align_val_t(256));
+                r.pinned_[*p] = n;
+                return 0;
+              });
+            },
+        .free_host =
+            [](void* p) {
+              return me("free_host", [&](recorder& r) {
+                for (auto& [handle, s] : r.streams_) r.finish(*s);
+                if (r.pinned_.erase(p) == 0) return 1;
+                ::operator delete(p, std::align_val_t(256));
+                return 0;
+              });
+            },
+        .retired =
+            [](void* p, std::size_t n, void* s) {  // poisoned in its turn; not a call
+              task& t = current()->add(s);
+              t.to = p, t.size = n, t.card = current()->card_of(p);
+              t.run = [](recorder& r, task& me) {
+                if (me.card >= 0)
+                  r.cards_[static_cast<std::size_t>(me.card)]->memory.poison_range(me.to, me.size);
+              };
+            },
     };
     return table;
   }
@@ -349,39 +377,39 @@ class recorder {
     return f(r);
   }
 
-  int allocate(void** p, std::size_t n, void* s) {
-    card& c = *cards_[static_cast<std::size_t>(at(s).card)];
-    if (c.in_use + static_cast<std::int64_t>(n) > options_.bytes)
+  int allocate(void** p, std::size_t n) {
+    card& c = *cards_[static_cast<std::size_t>(device_)];
+    if (static_cast<std::int64_t>(n) > options_.bytes - c.in_use)
       return runtime::cuda_out_of_memory;
-    if (auto const again = at(s).freed.find(n); again != at(s).freed.end()) {
-      *p = again->second;
-      at(s).freed.erase(again);
-    } else
-      *p = c.memory.allocate(n);
+    *p = c.memory.allocate(n);
     if (!*p) return runtime::cuda_out_of_memory;
     c.blocks[*p] = n, c.in_use += static_cast<std::int64_t>(n);
     return 0;
   }
-  int release(void* p, void* s) {
+  /// as CUDA's: everything on the card is done then
+  int release(void* p) {
     int const number = card_of(p);
     if (number < 0) return 1;
     card& c = *cards_[static_cast<std::size_t>(number)];
     auto const found = c.blocks.find(p);
     if (found == c.blocks.end()) return 1;
-    task& t = add(s);
-    t.to = p, t.size = found->second, t.card = number;
-    t.run = [](recorder& r, task& me) {
-      r.cards_[static_cast<std::size_t>(me.card)]->memory.poison_range(me.to, me.size);
-    };
-    at(s).freed.emplace(found->second, p);
+    for (auto& [handle, s] : streams_)
+      if (s->card == number) finish(*s);
+    c.memory.release(p, found->second);
     c.in_use -= static_cast<std::int64_t>(found->second);
     c.blocks.erase(found);
     return 0;
   }
+  bool is_pinned(void const* p) const {
+    auto const above = pinned_.upper_bound(const_cast<void*>(p));
+    if (above == pinned_.begin()) return false;
+    auto const& [first, bytes] = *std::prev(above);
+    return p < static_cast<char const*>(first) + bytes;
+  }
   int copy(void* to, void const* from, std::size_t n, void* s) {
     task& t = add(s);
     t.to = to, t.from = from, t.size = n;
-    if (card_of(from) < 0) {  // pageable host memory is staged before the call returns
+    if (card_of(from) < 0 && !is_pinned(from)) {  // pageable memory is staged before we return
       t.bytes.assign(static_cast<char const*>(from), static_cast<char const*>(from) + n);
       t.from = nullptr;
     }
@@ -443,6 +471,7 @@ class recorder {
   std::vector<std::unique_ptr<card>> cards_;
   std::map<void*, std::unique_ptr<stream>> streams_;
   std::map<void*, std::unique_ptr<event>> events_;
+  std::map<void*, std::size_t> pinned_;
   std::map<std::string, std::int64_t> calls_;
   std::int64_t all_calls_ = 0;
   int device_ = 0;

@@ -15,11 +15,14 @@ struct cuda_kernel;
 
 template <>
 struct backend<backing::cuda> {
-  static void* allocate(logical_device& d, std::size_t bytes) {
-    return runtime::cuda_allocate(d, bytes);
+  static void* obtain(logical_device& d, std::size_t bytes) {
+    return runtime::cuda_obtain(d, bytes);
   }
-  static void release(logical_device& d, void* p, std::size_t) { runtime::cuda_release(d, p); }
-  static void trim(logical_device& d) { runtime::cuda_trim(d); }
+  static void give_back(logical_device& d, void* p, std::size_t) { runtime::cuda_give_back(d, p); }
+  static void retire(logical_device& d, void* p, std::size_t bytes) {
+    runtime::cuda_retire(d, p, bytes);
+  }
+  static void finish(logical_device& d) { runtime::cuda_finish(d); }
   static stamp mark(logical_device& d, queue_kind kind) { return runtime::cuda_mark(d, kind); }
   static void wait(logical_device& d, queue_kind kind, stamp s) { runtime::cuda_wait(d, kind, s); }
   static void synchronize(stamp s) { runtime::cuda_synchronize(s); }

@@ -93,7 +93,7 @@ struct cuda_kernel<matmul_work<T>> {
     if (c.is_row_major()) return gemm(site, c, a, b);
     if (c.transposed().is_row_major())
       return gemm(site, c.transposed(), b.transposed(), a.transposed());
-    cuda::workspace const memory(*site.on, c.rows * c.columns * std::int64_t(sizeof(T)));
+    cuda::workspace const memory(site, c.rows * c.columns * std::int64_t(sizeof(T)));
     kernel::matrix const dense{memory.data(), c.rows, c.columns, c.columns, 1};
     gemm(site, dense, a, b);
     copy(site, c, dense);
@@ -111,7 +111,7 @@ struct cuda_kernel<matmul_work<T>> {
   template <class Rebuild>
   static void with_dense(launch_site const& site, matmul_work<T> const&, kernel::matrix const& m,
                          Rebuild rebuild) {
-    cuda::workspace const memory(*site.on, m.rows * m.columns * std::int64_t(sizeof(T)));
+    cuda::workspace const memory(site, m.rows * m.columns * std::int64_t(sizeof(T)));
     kernel::matrix const dense{memory.data(), m.rows, m.columns, m.columns, 1};
     copy(site, dense, m);
     launch(site, rebuild(dense));
@@ -123,6 +123,7 @@ struct cuda_kernel<matmul_work<T>> {
         b.leading() > limit || c.leading() > limit)
       throw shape_error(
           "locus: a matrix of matmul has more than 2^31 - 1 rows or columns; cut it with slice");
+    if (site.workspace && site.workspace->measuring) return;
     runtime::cuda_gemm g;
     g.is_double = sizeof(T) == 8;
     g.m = static_cast<int>(c.columns), g.n = static_cast<int>(c.rows),

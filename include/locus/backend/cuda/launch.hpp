@@ -4,6 +4,7 @@
 #pragma once
 #include <locus/backend/cuda/block.hpp>    // launch_of
 #include <locus/backend/cuda/streams.hpp>  // cuda_queue_of, check_cuda
+#include <locus/backend/memory.hpp>        // allocate, release
 #include <locus/backend/seam.hpp>          // launch_site
 
 namespace locus::cuda {
@@ -20,34 +21,46 @@ inline unsigned blocks_for(std::int64_t threads) {
 
 template <class Body>
 void start(launch_site const& site, Body body, unsigned blocks) {
+  if (site.workspace && site.workspace->measuring) return;
   runtime::current_card const scope(*site.on);
   void* const stream = runtime::cuda_queue_of(*site.on, queue_kind::compute).stream;
   int const code = runtime::gpu_api->launch(launch_of(body, blocks, block_threads, stream));
   runtime::check_cuda(code, "launching a kernel", site.on->name);
 }
 
-/// means: workspace in the order of the compute stream; null for no bytes
+/// means: workspace in the order of the compute stream, out of what the plan obtained before its
+///        first step; null for no bytes, and while it is measured
+/// fails: out_of_memory, where no plan obtained it
 class workspace {
  public:
-  workspace(logical_device& d, std::int64_t bytes) : on_(d) {
+  workspace(launch_site const& site, std::int64_t bytes) : site_(site), bytes_(round_up(bytes)) {
     if (bytes == 0) return;
-    data_ = runtime::cuda_allocate(d, static_cast<std::size_t>(bytes));
-    if (!data_) {
-      message text;
-      throw out_of_memory(text << "locus: no memory on " << d.name
-                               << " for the workspace of a kernel: requested " << bytes
-                               << " bytes; free tensors");
+    if (kernel_workspace* const w = site.workspace) {
+      std::int64_t const end = w->used + bytes_;
+      if (w->measuring || end <= w->bytes) {
+        data_ = w->measuring ? nullptr : w->base + w->used;
+        w->used = end, taken_ = true;
+        if (end > w->most) w->most = end;
+        return;
+      }
     }
+    data_ = runtime::allocate(*site.on, bytes_, purpose);
   }
   workspace(workspace const&) = delete;
   ~workspace() {
-    if (data_) runtime::cuda_release(on_, data_);
+    if (taken_)
+      site_.workspace->used -= bytes_;
+    else
+      runtime::release(*site_.on, data_, bytes_, purpose);
   }
   void* data() const { return data_; }
 
  private:
-  logical_device& on_;
+  static constexpr std::string_view purpose = "the workspace of a kernel";
+  launch_site const& site_;
+  std::int64_t bytes_;
   void* data_ = nullptr;
+  bool taken_ = false;
 };
 
 }  // namespace LOCUS_MODE

@@ -3,7 +3,7 @@
 // by nvcc; cuBLAS is opened when the first matrices are multiplied, so that a binary starts
 // anywhere.
 #pragma once
-#include <cuda_runtime.h>  // cudaMallocAsync
+#include <cuda_runtime.h>  // cudaMalloc
 #include <dlfcn.h>         // dlopen
 
 #include <locus/backend/cuda/kernel.cuh>  // kernel
@@ -73,16 +73,6 @@ namespace detail {
 inline cudaStream_t stream(void* s) { return static_cast<cudaStream_t>(s); }
 inline cudaEvent_t event(void* e) { return static_cast<cudaEvent_t>(e); }
 
-/// Memory that a pool has stays with it: a release at every synchronization stalls real programs.
-inline void keep_pool(int device) {
-  static bool done[64]{};
-  if (device >= 64 || done[device]) return;
-  done[device] = true;
-  cudaMemPool_t pool;
-  std::uint64_t all = UINT64_MAX;
-  if (cudaDeviceGetDefaultMemPool(&pool, device) == cudaSuccess)
-    cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all);
-}
 /// a kernel that exists in every binary: can this card run it?
 struct nothing_body {
   LOCUS_EXEC_CHECK_DISABLE
@@ -118,20 +108,6 @@ inline constexpr runtime::cuda_api real_api = {
           cudaGetLastError();
           cudaSetDevice(before);
           return code;
-        },
-    .malloc_async =
-        [](void** p, std::size_t bytes, void* s) {
-          int device = 0;
-          cudaGetDevice(&device);
-          detail::keep_pool(device);
-          return int(cudaMallocAsync(p, bytes, detail::stream(s)));
-        },
-    .free_async = [](void* p, void* s) { return int(cudaFreeAsync(p, detail::stream(s))); },
-    .trim_pool =
-        [](int device) {
-          cudaMemPool_t pool;
-          int const code = int(cudaDeviceGetDefaultMemPool(&pool, device));
-          return code != 0 ? code : int(cudaMemPoolTrimTo(pool, 0));
         },
     .memory_free = [](std::size_t* free,
                       std::size_t* total) { return int(cudaMemGetInfo(free, total)); },
@@ -188,6 +164,14 @@ inline constexpr runtime::cuda_api real_api = {
           return cudaGetErrorString(static_cast<cudaError_t>(code));
         },
     .is_recorder = false,
+    .malloc_device = [](void** p, std::size_t bytes) { return int(cudaMalloc(p, bytes)); },
+    .free_device = [](void* p) { return int(cudaFree(p)); },
+    .malloc_host =
+        [](void** p, std::size_t bytes) {
+          return int(cudaHostAlloc(p, bytes, cudaHostAllocPortable));
+        },
+    .free_host = [](void* p) { return int(cudaFreeHost(p)); },
+    .retired = nullptr,
 };
 
 /// Before main, in every program that has a unit of nvcc; nothing of CUDA is called yet.

@@ -184,7 +184,7 @@ struct cuda_kernel<reduce_work<Reducer, Stage, Rest, Ins, Rows, Outs, HasCudaKer
     if (parts < 1) parts = 1;
     std::int64_t const each = (s.length + parts - 1) / parts;
     using total = typename Reducer::total;
-    cuda::workspace const memory(*site.on,
+    cuda::workspace const memory(site,
                                  parts > 1 ? s.outputs * parts * std::int64_t(sizeof(total)) : 0);
     auto* const partials = static_cast<total*>(memory.data());
     if (by_blocks) {

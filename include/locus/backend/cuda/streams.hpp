@@ -25,9 +25,11 @@ inline void check_cuda(int code, std::string_view what, device on) {
 
 /// means: the card of d is CUDA's current device inside the scope, and the program's own again
 ///        behind it
+/// cost:  nothing where CUDA shows one card; asking for the current one where it shows several
 class current_card {
  public:
   explicit current_card(logical_device const& d) {
+    if (physical.count == 1) return;
     int now = -1;
     check_cuda(gpu_api->get_device(&now), "asking for the current device", d.name);
     if (now == d.card) return;
@@ -90,10 +92,10 @@ inline bool cuda_runs_on(int card) {
 }
 
 /// null where the card has no more
-inline void* cuda_allocate(logical_device& d, std::size_t bytes) {
+inline void* cuda_obtain(logical_device& d, std::size_t bytes) {
   current_card scope(d);
   void* p = nullptr;
-  int const code = gpu_api->malloc_async(&p, bytes, cuda_queue_of(d, queue_kind::compute).stream);
+  int const code = gpu_api->malloc_device(&p, bytes);
   if (code == cuda_out_of_memory) {
     gpu_api->last_error();
     return nullptr;
@@ -101,17 +103,24 @@ inline void* cuda_allocate(logical_device& d, std::size_t bytes) {
   check_cuda(code, "allocating memory", d.name);
   return p;
 }
-inline void cuda_release(logical_device& d, void* p) noexcept {
+inline void cuda_give_back(logical_device& d, void* p) noexcept {
   if (!gpu_api || !d.queues[0]) return;  // the program is ending
-  if (gpu_api->free_async(p, cuda_queue_of(d, queue_kind::compute).stream) != cuda_success)
-    gpu_api->last_error();
+  try {
+    current_card scope(d);
+    if (gpu_api->free_device(p) != cuda_success) gpu_api->last_error();
+  } catch (error const&) {  // a card that no longer answers has no memory to lose
+  }
 }
-inline void cuda_trim(logical_device& d) {
+/// means: nobody uses those bytes behind what the compute stream was given; only a recorder looks
+inline void cuda_retire(logical_device& d, void* p, std::size_t bytes) {
+  if (gpu_api && gpu_api->retired && d.queues[0])
+    gpu_api->retired(p, bytes, cuda_queue_of(d, queue_kind::compute).stream);
+}
+inline void cuda_finish(logical_device& d) {
   current_card scope(d);
   for (int k = 0; k < 2; ++k)
     check_cuda(gpu_api->stream_synchronize(cuda_queue_of(d, static_cast<queue_kind>(k)).stream),
                "waiting for memory", d.name);
-  gpu_api->trim_pool(d.card);
 }
 
 inline stamp cuda_mark(logical_device& d, queue_kind kind) {

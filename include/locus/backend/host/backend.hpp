@@ -10,13 +10,14 @@ namespace locus {
 
 template <>
 struct backend<backing::host> {
-  static void* allocate(logical_device&, std::size_t bytes) {
+  static void* obtain(logical_device&, std::size_t bytes) {
     return runtime::host_memory.allocate(bytes);
   }
-  static void release(logical_device&, void* p, std::size_t bytes) {
+  static void give_back(logical_device&, void* p, std::size_t bytes) {
     runtime::host_memory.release(p, bytes);
   }
-  static void trim(logical_device&) { runtime::host_memory.trim(); }
+  static void retire(logical_device&, void*, std::size_t) {}
+  static void finish(logical_device&) {}
   static stamp mark(logical_device&, queue_kind) { return {}; }
   static void wait(logical_device&, queue_kind, stamp) {}
   static void synchronize(stamp) {}

@@ -22,12 +22,13 @@ template <class T>
 class dense_copy {
  public:
   explicit dense_copy(kernel::matrix const& m) : dense{nullptr, m.rows, m.columns, m.columns, 1} {
-    dense.data = runtime::host_memory.allocate(bytes());
-    if (!dense.data)
-      throw out_of_memory("locus: no memory on the host for the workspace of matmul");
+    dense.data = runtime::host_memory.allocate(bytes());  // null: do without a BLAS
   }
   dense_copy(dense_copy const&) = delete;
-  ~dense_copy() { runtime::host_memory.release(dense.data, bytes()); }
+  ~dense_copy() {
+    if (dense.data) runtime::host_memory.release(dense.data, bytes());
+  }
+  explicit operator bool() const { return dense.data; }
   void read(kernel::matrix const& m) {
     for (std::int64_t i = 0; i < m.rows; ++i)
       for (std::int64_t j = 0; j < m.columns; ++j) at(dense, i, j) = at(m, i, j);
@@ -110,11 +111,13 @@ void matmul(kernel::matrix c, kernel::matrix a, kernel::matrix b) {
     if (cblas().sgemm && a.columns > 0) {
       if (!a.fits_blas()) {
         detail::dense_copy<T> copy(a);
+        if (!copy) return detail::matmul_loops<T>(c, a, b);
         copy.read(a);
         return matmul<T>(c, copy.dense, b);
       }
       if (!b.fits_blas()) {
         detail::dense_copy<T> copy(b);
+        if (!copy) return detail::matmul_loops<T>(c, a, b);
         copy.read(b);
         return matmul<T>(c, a, copy.dense);
       }
@@ -122,6 +125,7 @@ void matmul(kernel::matrix c, kernel::matrix a, kernel::matrix b) {
       if (c.transposed().is_row_major())
         return detail::matmul_blas<T>(c.transposed(), b.transposed(), a.transposed());
       detail::dense_copy<T> copy(c);
+      if (!copy) return detail::matmul_loops<T>(c, a, b);
       detail::matmul_blas<T>(copy.dense, a, b);
       return copy.write(c);
     }

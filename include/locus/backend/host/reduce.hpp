@@ -153,6 +153,20 @@ struct folding<Reducer, Stage, Rest, type_list<Elements...>, type_list<Rows...>,
     auto* const partials = parts == 1 ? nullptr
                                       : static_cast<total_type*>(runtime::host_memory.allocate(
                                             std::size_t(total_count) * sizeof(total_type)));
+    auto const do_task = [&](std::int64_t run, std::int64_t part, total_type* to) {
+      if (nest.inner_folded)
+        row_task(nest, run, part, parts, n, folded, to);
+      else
+        column_task(nest, run, part, parts, n, folded, to);
+    };
+    if (parts > 1 && !partials) {  // no memory for them: one output after the other, the same bits
+      total_type few[64 * columns];
+      for (std::int64_t r = 0; r < runs; ++r) {
+        for (std::int64_t part = 0; part < parts; ++part) do_task(r, part, few + part * width);
+        combine(nest, r, parts, n, width, few);
+      }
+      return;
+    }
     std::int64_t const tasks = runs * parts;
     std::int64_t const each =
         (tasks + 8 * threads - 1) / (8 * threads);  // runs of one trip to the task counter
@@ -160,11 +174,7 @@ struct folding<Reducer, Stage, Rest, type_list<Elements...>, type_list<Rows...>,
     parallel_for(trips, threads, [&](int trip) {
       std::int64_t const end = (trip + 1) * each < tasks ? (trip + 1) * each : tasks;
       for (std::int64_t t = trip * each; t < end; ++t) {
-        total_type* const to = partials ? partials + t * width : nullptr;
-        if (nest.inner_folded)
-          row_task(nest, t / parts, t % parts, parts, n, folded, to);
-        else
-          column_task(nest, t / parts, t % parts, parts, n, folded, to);
+        do_task(t / parts, t % parts, partials ? partials + t * width : nullptr);
       }
     });
     if (!partials) return;

@@ -8,9 +8,9 @@
 #include <sys/mman.h>  // mmap, memfd_create
 #include <unistd.h>    // ftruncate
 
-#include <locus/core/array.hpp>   // dynamic_array
-#include <locus/core/error.hpp>   // error
-#include <locus/plan/memory.hpp>  // round_up
+#include <locus/core/array.hpp>  // dynamic_array
+#include <locus/core/bytes.hpp>  // round_up
+#include <locus/core/error.hpp>  // error
 
 namespace locus::simulated {
 

@@ -14,9 +14,12 @@ template <>
 struct backend<backing::simulated> {
   static simulated::machine& m() { return simulated::gpus(); }
 
-  static void* allocate(logical_device& d, std::size_t bytes) { return m().allocate(d, bytes); }
-  static void release(logical_device& d, void* p, std::size_t bytes) { m().release(d, p, bytes); }
-  static void trim(logical_device&) { m().run_everything(); }
+  static void* obtain(logical_device& d, std::size_t bytes) { return m().obtain(d, bytes); }
+  static void give_back(logical_device& d, void* p, std::size_t bytes) {
+    m().give_back(d, p, bytes);
+  }
+  static void retire(logical_device& d, void* p, std::size_t bytes) { m().retire(d, p, bytes); }
+  static void finish(logical_device&) { m().run_everything(); }
   static stamp mark(logical_device& d, queue_kind kind) {
     return m().last(simulated::queue_of(d, kind));
   }

@@ -68,16 +68,20 @@ class machine {
  public:
   // ---- memory: an arena for each logical GPU; kernels reach those of their own card ----
   void open(logical_device const& d) { memory_of(d).open(), card_[d.index % max_gpus] = d.card; }
-  void* allocate(logical_device& d, std::size_t bytes) {
+  void* obtain(logical_device& d, std::size_t bytes) {
     lock_guard hold(lock_);
     memory_of(d).open();
     card_[d.index % max_gpus] = d.card;
     return memory_of(d).allocate(bytes);
   }
-  /// memory that is given back: poisoned in its turn, so that who reads it too late or too early
-  /// sees it
+  void give_back(logical_device& d, void* p, std::size_t bytes) {
+    lock_guard hold(lock_);
+    memory_of(d).release(p, bytes);
+  }
+  /// memory that is free again: poisoned in its turn, so that who reads it too late or too early
+  /// sees it; its next user comes behind that on the same queue
   /// fails: bad_access, now and, because destructors do not throw, when the host waits next
-  [[gnu::cold]] void release(logical_device& d, void* p, std::size_t bytes) try {
+  [[gnu::cold]] void retire(logical_device& d, void* p, std::size_t bytes) try {
     arena& a = memory_of(d);
     step_record const record{-1, "a free", d.name};
     if (runtime::planted.free_at_once) {  // the mistake that this machine exists to find
@@ -88,8 +92,6 @@ class machine {
       issue(queue_of(d, queue_kind::compute), record, &whole, 1,
             [&a, p, bytes] { a.poison_range(p, bytes); });
     }
-    lock_guard hold(lock_);
-    a.release(p, bytes);
   } catch (...) {
     lock_guard hold(lock_);
     if (!failure_) failure_ = std::current_exception();

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of the user's for the tensors of a device: an HPC code's own pool (Umpire, RMM).
+#pragma once
+#include <locus/backend/devices.hpp>         // devices
+#include <locus/backend/lack_of_memory.hpp>  // make_room
+#include <locus/backend/pool.hpp>            // given_resource, close_memory
+#include <locus/device/name.hpp>             // device_named
+#include <locus/device/policy.hpp>           // single_device
+
+namespace locus::config {
+
+namespace detail {
+/// fails: configuration_error, while memory of the device is in use
+inline void give_resource(device name, memory_resource const& resource) {
+  if (!resource.allocate != !resource.release)
+    throw configuration_error(
+        "locus: a memory resource has one of allocate and release; give both, or none");
+  logical_device& d = runtime::table.slot(name);
+  message text;
+  if (__atomic_load_n(&d.memory.in_use, __ATOMIC_RELAXED) != 0)
+    throw configuration_error(text << "locus: " << d.memory.in_use << " bytes of " << name
+                                   << " are in use; give its memory resource before the first "
+                                      "tensor, or when all are gone");
+  if (d.memory.pool) runtime::detail::make_room(d);  // nothing is in flight
+  runtime::close_memory(d);
+  runtime::given_resource(name) = resource;
+}
+inline memory_resource own_resource(device name) {
+  return {[](void* context, std::size_t bytes) {
+            auto& d = *static_cast<logical_device*>(context);
+            return on_side(d.how, [&](auto side) { return side.obtain(d, bytes); });
+          },
+          [](void* context, void* p, std::size_t bytes) {
+            auto& d = *static_cast<logical_device*>(context);
+            on_side(d.how, [&](auto side) { side.give_back(d, p, bytes); });
+          },
+          &runtime::devices().slot(name)};
+}
+}  // namespace detail
+
+/// means: memory of tensors and plans on that device comes from the resource from now on, in regions
+///        of some MiB (memory growth) or in one region (growth off), under the device's limit. An
+///        empty resource: from the device itself again
+/// fails: configuration_error, while memory of the device is in use; unknown_device
+/// after: rmm::mr::device_memory_resource, umpire::Allocator; std::pmr's split of functions from
+///        what they need
+inline void set_memory_resource(std::string_view name, memory_resource const& resource) {
+  detail::give_resource(device_named(name), resource);
+}
+template <single_device Device>
+void set_memory_resource(memory_resource const& resource) {
+  detail::give_resource(Device::value.at(0), resource);
+}
+/// means: what memory of that device comes from where no resource is given: what a resource of the
+///        user's may count, log or pool
+inline memory_resource get_memory_resource(std::string_view name) {
+  return detail::own_resource(device_named(name));
+}
+template <single_device Device>
+memory_resource get_memory_resource() {
+  return detail::own_resource(Device::value.at(0));
+}
+
+}  // namespace locus::config

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// A line for each allocation and each free, where somebody asked for it.
+#pragma once
+#include <locus/device/name.hpp>    // message << device
+#include <locus/runtime/log.hpp>    // write_line
+#include <locus/runtime/table.hpp>  // logical_device
+
+namespace locus {
+
+namespace runtime {
+
+/// What LOCUS_LOG_ALLOCATIONS says until the program says something else.
+enum class allocation_logging : signed char { ask_environment = -1, off, on };
+inline constinit allocation_logging allocation_log = allocation_logging::ask_environment;
+
+[[gnu::cold]] inline bool ask_allocation_log() {
+  char const* const v = std::getenv("LOCUS_LOG_ALLOCATIONS");
+  bool const on = v && *v && *v != '0';
+  allocation_log = on ? allocation_logging::on : allocation_logging::off;
+  return on;
+}
+inline bool logs_allocations() {
+  return allocation_log != allocation_logging::off &&
+         (allocation_log == allocation_logging::on || ask_allocation_log());
+}
+[[gnu::cold]] inline void log_memory(logical_device const& d, std::string_view verb,
+                                     std::int64_t bytes, std::string_view purpose) {
+  log_line line;
+  line << "locus: " << d.name << " " << verb << " " << bytes << " bytes";
+  if (!purpose.empty()) line << " for " << purpose;
+  write_line(line << ", in use " << __atomic_load_n(&d.memory.in_use, __ATOMIC_RELAXED));
+}
+
+}  // namespace runtime
+
+namespace debugging {
+/// means: each allocation and each free of memory on a device is written to the log: device, bytes,
+///        what it is for, bytes in use behind it. LOCUS_LOG_ALLOCATIONS=1 does the same.
+inline void set_log_allocations(bool on) {
+  runtime::allocation_log = on ? runtime::allocation_logging::on : runtime::allocation_logging::off;
+}
+}  // namespace debugging
+
+}  // namespace locus
