@@ -15,7 +15,7 @@ inline void give_resource(device name, memory_resource const& resource) {
   if (!resource.allocate != !resource.release)
     throw configuration_error(
         "locus: a memory resource has one of allocate and release; give both, or none");
-  logical_device& d = runtime::table.slot(name);
+  runtime::logical_device& d = runtime::table.slot(name);
   message text;
   if (__atomic_load_n(&d.memory.in_use, __ATOMIC_RELAXED) != 0)
     throw configuration_error(text << "locus: " << d.memory.in_use << " bytes of " << name
@@ -27,11 +27,11 @@ inline void give_resource(device name, memory_resource const& resource) {
 }
 inline memory_resource own_resource(device name) {
   return {[](void* context, std::size_t bytes) {
-            auto& d = *static_cast<logical_device*>(context);
+            auto& d = *static_cast<runtime::logical_device*>(context);
             return on_side(d.how, [&](auto side) { return side.obtain(d, bytes); });
           },
           [](void* context, void* p, std::size_t bytes) {
-            auto& d = *static_cast<logical_device*>(context);
+            auto& d = *static_cast<runtime::logical_device*>(context);
             on_side(d.how, [&](auto side) { side.give_back(d, p, bytes); });
           },
           &runtime::devices().slot(name)};
