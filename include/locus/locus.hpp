@@ -30,6 +30,7 @@
 #include <locus/tensor/compare.hpp>      // equal, all_close
 #include <locus/tensor/eval.hpp>         // eval, fetch, to
 #include <locus/tensor/explain.hpp>      // explain, why
+#include <locus/tensor/kernels.hpp>      // LOCUS_INSTANTIATE
 #include <locus/tensor/print.hpp>        // <<
 #include <locus/tensor/tensor.hpp>       // Tensor
 #include <locus/tensor/view.hpp>         // view

@@ -21,6 +21,7 @@ void average(Copies& mirrored, Grid const& x) {
   run(into(mirrored, mirrored * 0.f + sum(rows)));
 }
 Tensor<float, Extents<3, 3>> gram(Grid const& x) { return fetch(matmul(transpose(x), x)); }
+Tensor<float, Extents<3, dyn>> turned(Grid const& x) { return to<CpuDevice>(transpose(x)); }
 void misuse() {
   Grid x(2);
   Grid y(std::move(x));

@@ -82,14 +82,93 @@
 #endif
 #endif
 
+// LOCUS_SHARED_STATE    in front of a variable that a process has once, whatever the shared
+//                       libraries in it and whatever -fvisibility says (README.md section 7)
+#define LOCUS_SHARED_STATE __attribute__((visibility("default")))
+
+// Which instructions the compiler may use: a copy of an inline function made with more of them than
+// the processor has must never be the one that the linker keeps. One digit for each.
+#if defined(__AVX512F__)
+#define LOCUS_ISA_AVX512 1
+#else
+#define LOCUS_ISA_AVX512 0
+#endif
+#if defined(__AVX512BW__) || defined(__AVX512DQ__) || defined(__AVX512VL__)
+#define LOCUS_ISA_AVX512X 1
+#else
+#define LOCUS_ISA_AVX512X 0
+#endif
+#if defined(__AVX512VNNI__) || defined(__AVX512VBMI__) || defined(__AVX512FP16__) || \
+    defined(__AVX512BF16__) || defined(__AVXVNNI__)
+#define LOCUS_ISA_NEWER 1
+#else
+#define LOCUS_ISA_NEWER 0
+#endif
+#if defined(__AVX2__)
+#define LOCUS_ISA_AVX 2
+#elif defined(__AVX__)
+#define LOCUS_ISA_AVX 1
+#else
+#define LOCUS_ISA_AVX 0
+#endif
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+#define LOCUS_ISA_FMA 1
+#else
+#define LOCUS_ISA_FMA 0
+#endif
+#if defined(__SSE4_2__)
+#define LOCUS_ISA_SSE 4
+#elif defined(__SSE3__)
+#define LOCUS_ISA_SSE 3
+#else
+#define LOCUS_ISA_SSE 2
+#endif
+#if defined(__BMI2__) || defined(__LZCNT__) || defined(__MOVBE__)
+#define LOCUS_ISA_BITS 1
+#else
+#define LOCUS_ISA_BITS 0
+#endif
+#if defined(__ARM_FEATURE_SVE)
+#define LOCUS_ISA_SVE 1
+#else
+#define LOCUS_ISA_SVE 0
+#endif
+
+// What the compiler may assume about numbers, and whether it optimises at all.
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) || \
+    defined(__RECIPROCAL_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__NO_SIGNED_ZEROS__)
+#define LOCUS_FAST_MATH 1
+#else
+#define LOCUS_FAST_MATH 0
+#endif
+#if defined(__OPTIMIZE__)
+#define LOCUS_OPTIMIZED 1
+#else
+#define LOCUS_OPTIMIZED 0
+#endif
+
+// LOCUS_RTTI            1: types have names at run time (no -fno-rtti)
+// LOCUS_UNIT_FILE       the file that the compiler was given: for messages
+#define LOCUS_UNIT_FILE __BASE_FILE__
+#if defined(__GXX_RTTI)
+#define LOCUS_RTTI 1
+#else
+#define LOCUS_RTTI 0
+#endif
+
 // Everything whose machine code depends on the above lives in the inline namespace LOCUS_MODE, so
-// that units of g++ and of nvcc, checked and not, link into one program.
-#define LOCUS_MODE_NAME_(kernels, checked, openmp, policy) \
-  mode_kernels##kernels##_checked##checked##_openmp##openmp##_##policy
-#define LOCUS_MODE_NAME(kernels, checked, openmp, policy) \
-  LOCUS_MODE_NAME_(kernels, checked, openmp, policy)
-#define LOCUS_MODE \
-  LOCUS_MODE_NAME(LOCUS_CUDA_KERNELS, LOCUS_CHECKED, LOCUS_OPENMP, LOCUS_DEFAULT_POLICY)
+// that units of g++ and of nvcc, checked and not, for this processor and for any, link into one
+// program. kernels, checks, OpenMP, optimised, fast math; instructions; policy. A name that begins
+// in `mode_k` is dropped where kernels of different modes are compared
+// (runtime/kernel_registry.hpp).
+#define LOCUS_MODE_NAME_(k, c, p, o, f, i1, i2, i3, i4, i5, i6, i7, i8, policy) \
+  mode_k##k##c##p##o##f##_i##i1##i2##i3##i4##i5##i6##i7##i8##_##policy
+#define LOCUS_MODE_NAME(...) LOCUS_MODE_NAME_(__VA_ARGS__)
+#define LOCUS_MODE                                                                            \
+  LOCUS_MODE_NAME(LOCUS_CUDA_KERNELS, LOCUS_CHECKED, LOCUS_OPENMP, LOCUS_OPTIMIZED,           \
+                  LOCUS_FAST_MATH, LOCUS_ISA_AVX512, LOCUS_ISA_AVX512X, LOCUS_ISA_NEWER,      \
+                  LOCUS_ISA_AVX, LOCUS_ISA_FMA, LOCUS_ISA_SSE, LOCUS_ISA_BITS, LOCUS_ISA_SVE, \
+                  LOCUS_DEFAULT_POLICY)
 
 namespace locus {
 

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Real GPUs as a backend: streams, events and pooled memory through the table of CUDA's functions.
 #pragma once
-#include <locus/backend/cuda/streams.hpp>  // cuda_queue
-#include <locus/backend/seam.hpp>          // backend
-#include <locus/core/error.hpp>            // no_kernel_in_unit
+#include <locus/backend/cuda/registered.hpp>  // kernel_of_unit
+#include <locus/backend/cuda/round_trip.hpp>  // run_elsewhere
+#include <locus/backend/cuda/streams.hpp>     // cuda_queue
+#include <locus/backend/seam.hpp>             // backend
 
 namespace locus {
-
-inline namespace LOCUS_MODE {
-/// How a kernel is launched on a GPU. Units with LOCUS_CUDA_KERNELS specialise it for each work.
-template <class Work>
-struct cuda_kernel;
-}  // namespace LOCUS_MODE
 
 template <>
 struct backend<backing::cuda> {
@@ -46,16 +41,11 @@ struct backend<backing::cuda> {
   }
   template <class Work, class Mode = mode>
   static void run(launch_site const& site, Work const& work) {
-    if constexpr (LOCUS_CUDA_KERNELS && Work::has_cuda_kernel)
+    if constexpr (LOCUS_CUDA_KERNELS && Work::has_cuda_kernel) {
+      cuda::require_registered<Work>();
       cuda_kernel<Work>::launch(site, work);
-    else {
-      message text;
-      throw no_kernel_in_unit(text
-                              << "locus: step " << int(site.record.number) << " ("
-                              << site.record.name << ") on " << site.on->name
-                              << " has no kernel in this translation unit; compile the unit with "
-                                 "nvcc and include <locus/cuda.cuh> first");
-    }
+    } else
+      cuda::run_elsewhere(site, work);
   }
 };
 

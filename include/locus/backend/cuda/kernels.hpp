@@ -137,5 +137,9 @@ struct cuda_kernel<matmul_work<T>> {
   }
 };
 
+/// What every unit of nvcc has for the others: copies and products.
+inline bool const common_kernels =
+    (cuda::require_registered<copy_work>(), cuda::require_registered<matmul_work<float>>(),
+     cuda::require_registered<matmul_work<double>>(), true);
 }  // namespace LOCUS_MODE
 }  // namespace locus
