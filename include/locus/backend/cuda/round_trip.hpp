@@ -181,7 +181,7 @@ inline namespace LOCUS_MODE {
 /// cost:  another unit's kernel: two loads more than a launch of one's own
 /// fails: no_kernel_in_unit, without soft placement, or where units see the functor differently
 template <class Work>
-void run_elsewhere(launch_site const& site, Work const& work) {
+[[gnu::cold]] void run_elsewhere(launch_site const& site, Work const& work) {
   static missing_kernel missing{LOCUS_UNIT_FILE, id_of<Work>()};
   if (auto const* const e = missing.find()) {
     if (e->of.bytes != sizeof(Work) || e->of.alignment != alignof(Work))
