@@ -188,6 +188,7 @@ template <class Work>
       require_same_layout(site, missing);
     return e->launch(site, &work);
   }
+  if (site.workspace && site.workspace->measuring) return;
   announce_round_trip(site, missing);
   host_operands here(site);
   Work mine = work;
