@@ -5,8 +5,11 @@
 #error \
     "locus: LOCUS_REQUIRE_CUDA is set and this unit makes no kernels; compile it with nvcc and <locus/cuda.cuh>"
 #endif
+#include <locus/config/details.hpp>      // config::get_device_details, versions
 #include <locus/config/listing.hpp>      // config::list_physical_devices ...
 #include <locus/config/logical.hpp>      // config::set_logical_devices, set_memory_growth, 1_GiB
+#include <locus/config/print.hpp>        // print_devices
+#include <locus/config/session.hpp>      // config::apply(session_options)
 #include <locus/config/visible.hpp>      // config::set_visible_devices
 #include <locus/core/version.hpp>        // LOCUS_VERSION_MAJOR
 #include <locus/data/distribute.hpp>     // distribute, global_batch

@@ -57,7 +57,7 @@ inline physical_list all_physical(runtime::physical_devices const& p) {
   text << "locus: unrecognized device: \"" << name << "\" is not there (present:";
   for (physical_device const& d : all_physical(p)) text << " " << d.name.view();
   if (p.count == 0) text << "; no GPU: " << sentence(p.why_none);
-  throw unknown_device(text << ")");
+  throw unknown_device(text << "); name one obtained from calling config::list_physical_devices");
 }
 /// fails: unknown_device, for a malformed name and for one that nobody has
 inline physical_device find_named(device_argument const& wanted,

@@ -65,6 +65,7 @@ struct configuration {
       if (r.card == card) return true;
     return false;
   }
+  friend constexpr bool operator==(configuration const&, configuration const&) = default;
 };
 inline constinit configuration configured;
 

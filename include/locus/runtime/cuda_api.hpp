@@ -30,7 +30,9 @@ struct cuda_gemm {
 struct cuda_device_facts {
   char name[128]{};
   std::size_t total_bytes = 0;
-  int major = 0, minor = 0;
+  int major = 0, minor = 0;  // compute capability
+  char uuid[48]{};           // GPU-8-4-4-4-12 digits
+  char bus[24]{};            // PCI: domain:bus:device.0
 };
 
 /// All functions return 0 for success, or a code that `describe` puts into words.
@@ -66,6 +68,8 @@ struct cuda_api {
   int (*malloc_host)(void** p, std::size_t bytes);    // pinned, for all devices
   int (*free_host)(void* p);
   void (*retired)(void* p, std::size_t bytes, void* stream);  // no call: nobody uses it behind this
+  int (*library_versions)(int* cublas, int* nccl);            // opens the libraries; 0: not there
+  int (*stream_create_with)(void** stream, int priority);     // 0; negative is higher
 };
 
 /// Null while no unit of this program was compiled by nvcc (or by a test with a recorder).

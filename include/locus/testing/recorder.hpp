@@ -83,6 +83,8 @@ class recorder {
   /// handles and bytes that nobody gave back
   int open_streams() const { return static_cast<int>(streams_.size()); }
   int open_events() const { return static_cast<int>(events_.size()); }
+  /// of the streams that were made with one
+  std::vector<int> const& priorities() const { return priorities_; }
   std::int64_t open_bytes() const {
     std::int64_t n = 0;
     for (auto const& c : cards_) n += c->in_use;
@@ -225,10 +227,13 @@ class recorder {
         .set_device =
             [](int d) { return me("set_device", [&](recorder& r) { return r.device_ = d, 0; }); },
         .device_facts =
-            [](int, runtime::cuda_device_facts* f) {
+            [](int card, runtime::cuda_device_facts* f) {
               return me("device_facts", [&](recorder& r) {
                 std::strcpy(f->name, "recorded GPU");
                 f->total_bytes = static_cast<std::size_t>(r.options_.bytes), f->major = 9;
+                std::strcpy(f->uuid, "GPU-00000000-0000-0000-0000-00000000000x");
+                std::strcpy(f->bus, "00000000:0x:00.0");
+                f->uuid[39] = f->bus[10] = static_cast<char>('0' + card % 10);
                 return 0;
               });
             },
@@ -256,13 +261,7 @@ class recorder {
             },
         .stream_create =
             [](void** s) {
-              return me("stream_create", [&](recorder& r) {
-                auto fresh = std::make_unique<stream>();
-                fresh->card = r.device_;
-                *s = fresh.get();
-                r.streams_[fresh.get()] = std::move(fresh);
-                return 0;
-              });
+              return me("stream_create", [&](recorder& r) { return r.make_stream(s); });
             },
         .stream_destroy =
             [](void* s) {
@@ -367,6 +366,16 @@ class recorder {
                   r.cards_[static_cast<std::size_t>(me.card)]->memory.poison_range(me.to, me.size);
               };
             },
+        .library_versions = [](int* cublas,
+                               int* nccl) { return *cublas = 130000, *nccl = 22700, 0; },
+        .stream_create_with =
+            [](void** s, int priority) {
+              return me("stream_create_with", [&](recorder& r) {
+                if (priority < -5 || priority > 0) return 1;
+                r.priorities_.push_back(priority);
+                return r.make_stream(s);
+              });
+            },
     };
     return table;
   }
@@ -377,6 +386,13 @@ class recorder {
     return f(r);
   }
 
+  int make_stream(void** s) {
+    auto fresh = std::make_unique<stream>();
+    fresh->card = device_;
+    *s = fresh.get();
+    streams_[fresh.get()] = std::move(fresh);
+    return 0;
+  }
   int allocate(void** p, std::size_t n) {
     card& c = *cards_[static_cast<std::size_t>(device_)];
     if (static_cast<std::int64_t>(n) > options_.bytes - c.in_use)
@@ -477,6 +493,7 @@ class recorder {
   int device_ = 0;
   bool successor_ = false;  // keeps what an ended recorder recorded
   std::string failed_call_;
+  std::vector<int> priorities_;
 };
 
 }  // namespace locus::testing

@@ -73,6 +73,43 @@ namespace detail {
 inline cudaStream_t stream(void* s) { return static_cast<cudaStream_t>(s); }
 inline cudaEvent_t event(void* e) { return static_cast<cudaEvent_t>(e); }
 
+/// the first of the libraries that is there; it stays open
+inline void* open_library(std::initializer_list<char const*> names) {
+  for (char const* name : names)
+    if (void* const handle = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return handle;
+  return nullptr;
+}
+inline int library_versions(int* cublas, int* nccl) {
+  *cublas = *nccl = 0;
+  if (void* const h = open_library({"libcublas.so.13", "libcublas.so.12", "libcublas.so"}))
+    if (auto* const get = reinterpret_cast<int (*)(int, int*)>(dlsym(h, "cublasGetProperty"))) {
+      int part[3]{};  // major, minor, patch
+      for (int i = 0; i < 3; ++i)
+        if (get(i, &part[i]) != 0) return 0;
+      *cublas = 10000 * part[0] + 100 * part[1] + part[2];
+    }
+  if (void* const h = open_library({"libnccl.so.2", "libnccl.so"}))
+    if (auto* const get = reinterpret_cast<int (*)(int*)>(dlsym(h, "ncclGetVersion")))
+      if (get(nccl) != 0) *nccl = 0;
+  return 0;
+}
+inline void describe_card(cudaDeviceProp const& p, runtime::cuda_device_facts& facts) {
+  facts.total_bytes = p.totalGlobalMem, facts.major = p.major, facts.minor = p.minor;
+  for (int i = 0; i + 1 < int(sizeof facts.name) && p.name[i]; ++i) facts.name[i] = p.name[i];
+  char* to = facts.uuid;
+  auto put = [&to](unsigned value, int digits) {
+    for (int d = digits; d-- > 0;) *to++ = "0123456789abcdef"[value >> (4 * d) & 15];
+  };
+  for (char c : {'G', 'P', 'U', '-'}) *to++ = c;
+  for (int i = 0; i < 16; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) *to++ = '-';
+    put(static_cast<unsigned char>(p.uuid.bytes[i]), 2);
+  }
+  to = facts.bus;
+  put(unsigned(p.pciDomainID), 8), *to++ = ':';
+  put(unsigned(p.pciBusID), 2), *to++ = ':';
+  put(unsigned(p.pciDeviceID), 2), *to++ = '.', *to++ = '0';
+}
 /// a kernel that exists in every binary: can this card run it?
 struct nothing_body {
   LOCUS_EXEC_CHECK_DISABLE
@@ -91,11 +128,8 @@ inline constexpr runtime::cuda_api real_api = {
         [](int device, runtime::cuda_device_facts* facts) {
           cudaDeviceProp p;
           int const code = int(cudaGetDeviceProperties(&p, device));
-          if (code != 0) return code;
-          for (int i = 0; i + 1 < int(sizeof facts->name) && p.name[i]; ++i)
-            facts->name[i] = p.name[i];
-          facts->total_bytes = p.totalGlobalMem, facts->major = p.major, facts->minor = p.minor;
-          return 0;
+          if (code == 0) detail::describe_card(p, *facts);
+          return code;
         },
     .kernel_runs =
         [](int device, bool* runs) {
@@ -172,6 +206,12 @@ inline constexpr runtime::cuda_api real_api = {
         },
     .free_host = [](void* p) { return int(cudaFreeHost(p)); },
     .retired = nullptr,
+    .library_versions = detail::library_versions,
+    .stream_create_with =
+        [](void** s, int priority) {
+          return int(cudaStreamCreateWithPriority(reinterpret_cast<cudaStream_t*>(s),
+                                                  cudaStreamNonBlocking, priority));
+        },
 };
 
 /// Before main, in every program that has a unit of nvcc; nothing of CUDA is called yet.

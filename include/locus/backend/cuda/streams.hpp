@@ -75,7 +75,9 @@ inline void open_streams(logical_device& d) try {
     if (queue) continue;
     auto* const q = new cuda_queue;
     queue = q;
-    check_cuda(gpu_api->stream_create(&q->stream), "making a stream", d.name);
+    check_cuda(d.priority == 0 ? gpu_api->stream_create(&q->stream)
+                               : gpu_api->stream_create_with(&q->stream, d.priority),
+               "making a stream", d.name);
     for (void*& e : q->events) check_cuda(gpu_api->event_create(&e), "making an event", d.name);
   }
 } catch (...) {

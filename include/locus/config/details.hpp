@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a card is, and which versions of the libraries under locus are there.
+#pragma once
+#include <locus/config/listing.hpp>       // logical_device
+#include <locus/config/names.hpp>         // find_named
+#include <locus/core/config.hpp>          // always_false
+#include <locus/runtime/host_memory.hpp>  // physical_memory
+
+namespace locus::config {
+
+/// units: bytes; compute capability as major and minor
+struct device_details {
+  text_buffer<128> name;
+  std::int64_t memory = 0;
+  int major = 0, minor = 0;   // 0 where it is no card of NVIDIA
+  text_buffer<48> uuid, bus;  // GPU-..., 00000000:01:00.0; empty where there is none
+};
+
+/// means: what the driver says of a card; of the CPU its memory
+/// fails: unknown_device, for a device that list_physical_devices does not have
+/// after: tf.config.experimental.get_device_details
+inline device_details get_device_details(device_argument const& device) {
+  lock_guard hold(runtime::table.lock);
+  runtime::physical_devices const& p = runtime::find_physical();
+  physical_device const d = detail::find_named(device, p);
+  device_details out;
+  if (d.type == "CPU") {
+    out.name << "the host", out.memory = runtime::physical_memory();
+    return out;
+  }
+  runtime::cuda_device_facts const& f = p.cards[d.index];
+  out.name << std::string_view(f.name), out.uuid << std::string_view(f.uuid),
+      out.bus << std::string_view(f.bus);
+  out.memory = static_cast<std::int64_t>(f.total_bytes), out.major = f.major, out.minor = f.minor;
+  return out;
+}
+template <class Logical>
+  requires std::same_as<Logical, logical_device>
+device_details get_device_details(Logical const&) {
+  static_assert(always_false<Logical>,
+                "locus: get_device_details takes a physical device; write d.physical of that "
+                "logical device");
+  return {};
+}
+
+/// Numbers as the libraries give them: driver and runtime 13000 is 13.0, cublas 130100 is 13.1.0,
+/// nccl 22703 is 2.27.3; 0: not there.
+struct library_versions {
+  int driver = 0, runtime = 0, cublas = 0, nccl = 0;
+};
+/// means: the versions of CUDA's driver and runtime, of cuBLAS and of NCCL
+/// cost:  opens cuBLAS and NCCL, if nothing has yet
+inline library_versions versions() {
+  lock_guard hold(runtime::table.lock);
+  library_versions v;
+  if (!runtime::gpu_api) return v;
+  if (runtime::gpu_api->driver_version(&v.driver) != 0) v.driver = 0;
+  if (runtime::gpu_api->runtime_version(&v.runtime) != 0) v.runtime = 0;
+  runtime::gpu_api->library_versions(&v.cublas, &v.nccl);
+  return v;
+}
+
+}  // namespace locus::config
