@@ -8,6 +8,7 @@
 #include <locus/config/details.hpp>      // config::get_device_details, versions
 #include <locus/config/listing.hpp>      // config::list_physical_devices ...
 #include <locus/config/logical.hpp>      // config::set_logical_devices, set_memory_growth, 1_GiB
+#include <locus/config/memory.hpp>       // config::get_memory_info, reset_memory_stats
 #include <locus/config/print.hpp>        // print_devices
 #include <locus/config/session.hpp>      // config::apply(session_options)
 #include <locus/config/visible.hpp>      // config::set_visible_devices

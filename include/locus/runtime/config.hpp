@@ -4,8 +4,7 @@
 #include <cstdint>  // int64_t
 
 #include <locus/core/error.hpp>             // configuration_error
-#include <locus/device/name.hpp>            // device_named
-#include <locus/device/policy.hpp>          // single_device
+#include <locus/device/device.hpp>          // device
 #include <locus/runtime/configuration.hpp>  // copy_policy
 #include <locus/runtime/host_memory.hpp>    // host_memory
 #include <locus/runtime/regions.hpp>        // region_pool
@@ -85,21 +84,5 @@ namespace detail {
   __atomic_store_n(&m.largest, 0, __ATOMIC_RELAXED);
 }
 }  // namespace detail
-
-/// means: what tensors and plans hold on a logical device now, the most since the last reset, ...
-/// fails: unknown_device for a malformed name
-/// after: tf.config.experimental.get_memory_info, reset_memory_stats
-inline memory_info get_memory_info(std::string_view name) {
-  return detail::read_memory(device_named(name));
-}
-template <single_device Device>
-memory_info get_memory_info() {
-  return detail::read_memory(Device::value.at(0));
-}
-inline void reset_memory_stats(std::string_view name) { detail::reset_memory(device_named(name)); }
-template <single_device Device>
-void reset_memory_stats() {
-  detail::reset_memory(Device::value.at(0));
-}
 
 }  // namespace locus::config

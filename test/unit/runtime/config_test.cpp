@@ -653,6 +653,42 @@ TEST_CASE("tensors that outlive their devices stay usable, and the devices end w
       [] { return std::make_unique<testing::recorder>(testing::recorder_options{.cards = 2}); });
 }
 
+TEST_CASE("memory is asked of one device: malformed names, none and several that match") {
+  on_four_cards([] {
+    for (auto const* bad : {"GPU", "GPU:", "GPU:CPU", "", "/", "/gpu", "TPU:0"})
+      for (bool reset : {false, true}) {
+        CAPTURE(bad);
+        auto const text = unknown([&] {
+          if (reset)
+            config::reset_memory_stats(bad);
+          else
+            static_cast<void>(config::get_memory_info(bad));
+        });
+        CHECK(text.starts_with("locus: the device name \"" + std::string(bad) + "\" "));
+      }
+    for (auto const* several : {"/device:GPU", "/device:GPU:*", "/gpu:*"})
+      CHECK(unknown([&] { static_cast<void>(config::get_memory_info(several)); }) ==
+            "locus: multiple devices match the device name \"" + std::string(several) +
+                "\" (present: 1 CPU, 4 GPU); name one of list_logical_devices");
+    for (auto const* none : {"GPU:4", "/device:GPU:99"})
+      CHECK(unknown([&] { config::reset_memory_stats(none); }) ==
+            "locus: no matching devices found for the device name \"" + std::string(none) +
+                "\" (present: 1 CPU, 4 GPU); name one of list_logical_devices");
+    Tensor<float, Extents<64>> c;
+    Tensor<float, Extents<128>, G1> x, y;
+    CHECK(config::get_memory_info("/device:CPU:*").current == 256);  // TensorFlow has none of CPUs
+    CHECK(config::get_memory_info("gpu:1").current == 1024);
+    { auto const gone = x; }
+    CHECK(config::get_memory_info("GPU:1").peak == 1536);
+    config::reset_memory_stats("GPU:1");
+    CHECK(config::get_memory_info("GPU:1").peak == 1024);
+  });
+  testing::simulated_gpus const one{1};
+  CHECK(config::get_memory_info("/device:GPU").limit == INT64_MAX);
+  Tensor<float, Extents<64>, GpuDevice<5>> elsewhere;
+  CHECK(config::get_memory_info("GPU:5").current == 256);
+}
+
 TEST_CASE("CUDA_VISIBLE_DEVICES: what it says, and entries that the driver would drop silently") {
   struct {
     char const* value;
