@@ -18,6 +18,8 @@ namespace runtime {
 
 namespace detail {
 inline void name_devices() {
+  forget_losses();
+  forget_peers();
   auto name = [](logical_device& d, device what, int index) {
     close_memory(d);
     d = logical_device{};
@@ -74,6 +76,7 @@ inline void build_table() try {
       throw configuration_error(
           "locus: more than 16 logical GPUs are configured on simulated cards; configure fewer");
     simulated::gpus().reset(p.simulated.seed);
+    simulated::gpus().set_peers(p.simulated.peers);
     simulated::install_fault_handler();
   }
   for (logical_request const& r : requests) {

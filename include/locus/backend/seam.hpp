@@ -48,6 +48,7 @@ struct copy_job {
   void const* source = nullptr;
   std::size_t bytes = 0;
   step_record record{};
+  bool pinned = false;  // host memory that is read stays as it is until the copy has run
 };
 
 // A backend has, as static functions:
@@ -60,6 +61,7 @@ struct copy_job {
 //   void wait(logical_device&, queue_kind, stamp)  the queue's next work comes after that point
 //   void synchronize(stamp)                        the host goes on behind that point
 //   stamp copy(copy_job const&)                    host memory that is read is free at return
+//   bool reaches(logical_device& to, logical_device& from)  a copy between them needs no host memory
 //   void run(launch_site const&, Work const&)      a kernel, in the order of the compute queue
 template <backing Side>
 struct backend {

@@ -70,6 +70,11 @@ struct cuda_api {
   void (*retired)(void* p, std::size_t bytes, void* stream);  // no call: nobody uses it behind this
   int (*library_versions)(int* cublas, int* nccl);            // opens the libraries; 0: not there
   int (*stream_create_with)(void** stream, int priority);     // 0; negative is higher
+  int (*event_query)(void* event, bool* reached);
+  int (*can_access_peer)(int device, int peer, bool* can);
+  int (*enable_peer)(int device, int peer);         // device reaches what lies on peer
+  int (*stream_device)(void* stream, int* device);  // null: the current device
+  int (*pointer_is_pinned)(void const* p, bool* pinned);
 };
 
 /// Null while no unit of this program was compiled by nvcc (or by a test with a recorder).

@@ -31,6 +31,11 @@ struct stamp {
 };
 
 class region_pool;
+/// The two pinned buffers through which a device receives what it cannot reach: see staging.hpp.
+struct staging_chunks {
+  void* chunk[2]{};
+  stamp free_at[2]{};  // when the last copy from it has run
+};
 
 /// Bytes of one logical device. The counter is the authoritative limit on every backend.
 struct memory_account {
@@ -50,6 +55,7 @@ struct logical_device {
   short priority = 0;  // of CUDA's streams
   memory_account memory{};
   void* queues[2]{};  // CUDA: a stream and its events, one for each queue_kind
+  staging_chunks staging{};
   short queue(queue_kind kind) const {
     return static_cast<short>(2 * index + static_cast<int>(kind));
   }
@@ -136,6 +142,7 @@ struct planted_faults {
   bool swap_replicas = false;       // a collective takes its replicas in the wrong order
   bool host_does_not_wait = false;  // the host reads what a queue has not written yet
   std::int64_t lack_memory = -1;    // that many allocations succeed, then one finds no memory
+  bool early_chunks = false;        // a staged copy does not wait until its buffer was read
 };
 inline constinit planted_faults planted;
 

@@ -20,6 +20,15 @@
 
 namespace locus::testing {
 
+/// How copies between recorded cards behave.
+enum class peer_copies : unsigned char {
+  work,
+  refused,  // the driver says that no card reaches another
+  fail,     // it says that they do, and then they cannot be enabled
+  damage,   // they bring other bytes
+  freeze,   // they never arrive
+};
+
 /// What the recorder pretends that the machine has.
 struct recorder_options {
   int cards = 1;
@@ -28,6 +37,7 @@ struct recorder_options {
   std::int64_t bytes = std::int64_t(1) << 30;  // memory of each card
   int fail_at = -1;                            // the number of the call that fails, from 0
   int fail_with = 719;                         // CUDA's "unspecified launch failure"
+  peer_copies peers = peer_copies::work;
 };
 
 /// means: while it lives, the program's GPUs are recorded ones
@@ -77,6 +87,16 @@ class recorder {
     options_.fail_at = n < 0 ? -1 : static_cast<int>(all_calls_) + n;
     options_.fail_with = code;
   }
+  /// the next call of that function fails
+  void fail_next(std::string const& name, int code) {
+    fail_name_ = name, options_.fail_with = code;
+  }
+  /// means: from the n-th call on, counted from now, all that concerns that card fails
+  void lose_card(int which, int n = 0, int code = 719) {
+    lost_card_ = which, lost_at_ = all_calls_ + n, options_.fail_with = code;
+  }
+  /// means: bytes of the program's own memory are pinned: copies from there are not staged
+  void pin(void* p, std::size_t bytes) { pinned_[p] = bytes; }
   bool failed() const { return !failed_call_.empty(); }
   /// the name of the function that failed
   std::string const& failed_call() const { return failed_call_; }
@@ -113,6 +133,7 @@ class recorder {
     void* to = nullptr;
     void const* from = nullptr;
     std::size_t size = 0;
+    bool damage = false;
   };
   struct stream {
     int card = 0;
@@ -145,6 +166,7 @@ class recorder {
   /// counts a call; true: it is the one that fails
   bool count(char const* name) {
     ++calls_[name];
+    if (fail_name_ == name) return fail_name_.clear(), ++all_calls_, failed_call_ = name, true;
     if (all_calls_++ != options_.fail_at) return false;
     failed_call_ = name;
     return true;
@@ -154,9 +176,19 @@ class recorder {
       if (cards_[c]->memory.holds(p)) return static_cast<int>(c);
     return -1;
   }
-  stream& at(void* s) { return *static_cast<stream*>(s); }
-  task& add(void* s) {
-    stream& on = at(s);
+  /// null: the default stream of the current card
+  stream& at(void* s) {
+    if (s) return *static_cast<stream*>(s);
+    auto& found = default_streams_[device_];
+    if (!found) found = std::make_unique<stream>(), found->card = device_;
+    return *found;
+  }
+  /// it runs nothing any more
+  bool is_lost(int which) const {
+    return which >= 0 && which == lost_card_ && all_calls_ > lost_at_;
+  }
+  task& add(void* s) { return add(at(s)); }
+  task& add(stream& on) {
     task t;
     t.waits = std::move(on.waits);
     on.waits.clear();
@@ -166,7 +198,7 @@ class recorder {
   }
   /// the point behind all that a stream was given, what its next task would wait for included
   std::uint64_t last_of(stream& s) {
-    if (!s.waits.empty()) add(&s).run = [](recorder&, task&) {};
+    if (!s.waits.empty()) add(s).run = [](recorder&, task&) {};
     return s.issued;
   }
   /// runs what that point of a stream needs, and no more
@@ -176,17 +208,19 @@ class recorder {
       s.tasks.pop_front();
       for (std::size_t i = t.waits.size(); i-- > 0;) complete(*t.waits[i].on, t.waits[i].ticket);
       s.executed = t.ticket;
-      t.run(*this, t);
+      if (!is_lost(s.card)) t.run(*this, t);
     }
   }
   /// runs all of a stream; from then on nothing waits for it
   void finish(stream& s) {
     complete(s, last_of(s));
     auto const is_done = [&](event const& e) { return e.on == &s; };
-    for (auto& [handle, other] : streams_) {
-      std::erase_if(other->waits, is_done);
-      for (task& t : other->tasks) std::erase_if(t.waits, is_done);
-    }
+    auto const forget = [&](stream& other) {
+      std::erase_if(other.waits, is_done);
+      for (task& t : other.tasks) std::erase_if(t.waits, is_done);
+    };
+    for (auto& [handle, other] : streams_) forget(*other);
+    for (auto& [number, other] : default_streams_) forget(*other);
     for (auto& [handle, e] : events_)
       if (is_done(*e)) *e = {};
   }
@@ -253,11 +287,13 @@ class recorder {
             },
         .memcpy_async =
             [](void* to, void const* from, std::size_t n, void* s) {
-              return me("memcpy_async", [&](recorder& r) { return r.copy(to, from, n, s); });
+              return on_stream("memcpy_async", s,
+                               [&](recorder& r) { return r.copy(to, from, n, s); });
             },
         .memcpy_peer_async =
             [](void* to, int, void const* from, int, std::size_t n, void* s) {
-              return me("memcpy_peer_async", [&](recorder& r) { return r.copy(to, from, n, s); });
+              return on_stream("memcpy_peer_async", s,
+                               [&](recorder& r) { return r.copy(to, from, n, s, true); });
             },
         .stream_create =
             [](void** s) {
@@ -272,14 +308,14 @@ class recorder {
             },
         .stream_synchronize =
             [](void* s) {
-              return me("stream_synchronize", [&](recorder& r) {
+              return on_stream("stream_synchronize", s, [&](recorder& r) {
                 stream& on = r.at(s);
                 return r.complete(on, r.last_of(on)), 0;
               });
             },
         .stream_wait_event =
             [](void* s, void* e) {
-              return me("stream_wait_event", [&](recorder& r) {
+              return on_stream("stream_wait_event", s, [&](recorder& r) {
                 if (!runtime::planted.no_waits && static_cast<event*>(e)->on)
                   r.at(s).waits.push_back(*static_cast<event*>(e));
                 return 0;
@@ -301,27 +337,29 @@ class recorder {
             },
         .event_record =
             [](void* e, void* s) {
-              return me("event_record", [&](recorder& r) {
+              return on_stream("event_record", s, [&](recorder& r) {
                 stream& on = r.at(s);
                 return *static_cast<event*>(e) = {&on, r.last_of(on)}, 0;
               });
             },
         .event_synchronize =
             [](void* e) {
-              return me("event_synchronize", [&](recorder& r) {
-                event const& what = *static_cast<event*>(e);
-                if (what.on) r.complete(*what.on, what.ticket);
-                return 0;
-              });
+              return on_card(
+                  "event_synchronize", [e](recorder&) { return card_of_event(e); },
+                  [&](recorder& r) {
+                    event const& what = *static_cast<event*>(e);
+                    if (what.on) r.complete(*what.on, what.ticket);
+                    return 0;
+                  });
             },
         .launch =
             [](runtime::cuda_launch const& w) {
-              return me("launch", [&](recorder& r) { return r.launch(w); });
+              return on_stream("launch", w.stream, [&](recorder& r) { return r.launch(w); });
             },
         .last_error = [] { return 0; },
         .gemm =
             [](int, runtime::cuda_gemm const& g) {
-              return me("gemm", [&](recorder& r) { return r.multiply(g); });
+              return on_stream("gemm", g.stream, [&](recorder& r) { return r.multiply(g); });
             },
         .device_of_pointer =
             [](void const* p, int* device) {
@@ -336,7 +374,9 @@ class recorder {
         .is_recorder = true,
         .malloc_device =
             [](void** p, std::size_t n) {
-              return me("malloc_device", [&](recorder& r) { return r.allocate(p, n); });
+              return on_card(
+                  "malloc_device", [](recorder& r) { return r.device_; },
+                  [&](recorder& r) { return r.allocate(p, n); });
             },
         .free_device =
             [](void* p) { return me("free_device", [&](recorder& r) { return r.release(p); }); },
@@ -344,7 +384,7 @@ class recorder {
             [](void** p, std::size_t n) {
               return me("malloc_host", [&](recorder& r) {
                 *p = ::operator new(n, std::align_val_t(256));
-                r.pinned_[*p] = n;
+                r.pin(*p, n);
                 return 0;
               });
             },
@@ -376,6 +416,40 @@ class recorder {
                 return r.make_stream(s);
               });
             },
+        .event_query =
+            [](void* e, bool* reached) {
+              return on_card(
+                  "event_query", [e](recorder&) { return card_of_event(e); },
+                  [&](recorder& r) {
+                    event const& what = *static_cast<event*>(e);
+                    *reached = r.options_.peers != peer_copies::freeze;
+                    if (what.on && *reached) r.complete(*what.on, what.ticket);
+                    return 0;
+                  });
+            },
+        .can_access_peer =
+            [](int, int, bool* can) {
+              return me("can_access_peer", [&](recorder& r) {
+                return *can = r.options_.peers != peer_copies::refused, 0;
+              });
+            },
+        .enable_peer =
+            [](int, int) {
+              return me("enable_peer", [&](recorder& r) {
+                return r.options_.peers == peer_copies::fail ? 217 : 0;
+              });
+            },
+        .stream_device =
+            [](void* s, int* device) {
+              return me("stream_device", [&](recorder& r) {
+                if (s && !r.streams_.count(s)) return 400;  // CUDA's "invalid resource handle"
+                return *device = r.at(s).card, 0;
+              });
+            },
+        .pointer_is_pinned =
+            [](void const* p, bool* pinned) {
+              return *pinned = current()->is_pinned(p), 0;
+            },  // a check, not a call
     };
     return table;
   }
@@ -384,6 +458,15 @@ class recorder {
     recorder& r = *current();
     if (r.count(name)) return r.options_.fail_with;
     return f(r);
+  }
+  /// a call that concerns a card
+  template <class Card, class F>
+  static int on_card(char const* name, Card&& card, F&& f) {
+    return me(name, [&](recorder& r) { return r.is_lost(card(r)) ? r.options_.fail_with : f(r); });
+  }
+  template <class F>
+  static int on_stream(char const* name, void* s, F&& f) {
+    return on_card(name, [s](recorder& r) { return r.at(s).card; }, f);
   }
 
   int make_stream(void** s) {
@@ -422,9 +505,14 @@ class recorder {
     auto const& [first, bytes] = *std::prev(above);
     return p < static_cast<char const*>(first) + bytes;
   }
-  int copy(void* to, void const* from, std::size_t n, void* s) {
+  static int card_of_event(void* e) {
+    stream const* const on = static_cast<event*>(e)->on;
+    return on ? on->card : -1;
+  }
+  int copy(void* to, void const* from, std::size_t n, void* s, bool peer = false) {
     task& t = add(s);
     t.to = to, t.from = from, t.size = n;
+    t.damage = peer && options_.peers == peer_copies::damage;
     if (card_of(from) < 0 && !is_pinned(from)) {  // pageable memory is staged before we return
       t.bytes.assign(static_cast<char const*>(from), static_cast<char const*>(from) + n);
       t.from = nullptr;
@@ -432,6 +520,7 @@ class recorder {
     t.run = [](recorder& r, task& me) {
       opened const open(r, r.card_of(me.to), me.from ? r.card_of(me.from) : -1);
       std::memcpy(me.to, me.from ? me.from : me.bytes.data(), me.size);
+      if (me.damage) static_cast<char*>(me.to)[0] ^= 1;
     };
     return 0;
   }
@@ -488,12 +577,15 @@ class recorder {
   std::map<void*, std::unique_ptr<stream>> streams_;
   std::map<void*, std::unique_ptr<event>> events_;
   std::map<void*, std::size_t> pinned_;
+  std::map<int, std::unique_ptr<stream>> default_streams_;  // [card]
   std::map<std::string, std::int64_t> calls_;
   std::int64_t all_calls_ = 0;
   int device_ = 0;
   bool successor_ = false;  // keeps what an ended recorder recorded
-  std::string failed_call_;
+  std::string failed_call_, fail_name_;
   std::vector<int> priorities_;
+  int lost_card_ = -1;
+  std::int64_t lost_at_ = 0;
 };
 
 }  // namespace locus::testing

@@ -131,7 +131,10 @@ struct cuda_kernel<matmul_work<T>> {
     g.a = b.data, g.lda = static_cast<int>(b.leading()), g.transpose_a = !b.is_row_major();
     g.b = a.data, g.ldb = static_cast<int>(a.leading()), g.transpose_b = !a.is_row_major();
     g.c = c.data, g.ldc = static_cast<int>(c.leading());
-    g.stream = runtime::cuda_queue_of(*site.on, queue_kind::compute).stream;
+    runtime::require_card(*site.on);
+    runtime::cuda_queue& queue = runtime::cuda_queue_of(*site.on, queue_kind::compute);
+    queue.note(site.record);
+    g.stream = queue.stream;
     runtime::current_card const scope(*site.on);
     runtime::check_cuda(runtime::gpu_api->gemm(site.on->card, g), "cuBLAS gemm", site.on->name);
   }

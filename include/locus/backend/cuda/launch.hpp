@@ -22,9 +22,11 @@ inline unsigned blocks_for(std::int64_t threads) {
 template <class Body>
 void start(launch_site const& site, Body body, unsigned blocks) {
   if (site.workspace && site.workspace->measuring) return;
+  runtime::require_card(*site.on);
   runtime::current_card const scope(*site.on);
-  void* const stream = runtime::cuda_queue_of(*site.on, queue_kind::compute).stream;
-  int const code = runtime::gpu_api->launch(launch_of(body, blocks, block_threads, stream));
+  runtime::cuda_queue& queue = runtime::cuda_queue_of(*site.on, queue_kind::compute);
+  queue.note(site.record);
+  int const code = runtime::gpu_api->launch(launch_of(body, blocks, block_threads, queue.stream));
   runtime::check_cuda(code, "launching a kernel", site.on->name);
 }
 

@@ -212,6 +212,42 @@ inline constexpr runtime::cuda_api real_api = {
           return int(cudaStreamCreateWithPriority(reinterpret_cast<cudaStream_t*>(s),
                                                   cudaStreamNonBlocking, priority));
         },
+    .event_query =
+        [](void* e, bool* reached) {
+          cudaError_t const code = cudaEventQuery(detail::event(e));
+          *reached = code == cudaSuccess;
+          return code == cudaErrorNotReady ? 0 : int(code);
+        },
+    .can_access_peer =
+        [](int device, int peer, bool* can) {
+          int answer = 0;
+          int const code = int(cudaDeviceCanAccessPeer(&answer, device, peer));
+          return *can = code == 0 && answer != 0, code;
+        },
+    .enable_peer =
+        [](int device, int peer) {
+          int before = 0;
+          cudaGetDevice(&before);
+          int code = int(cudaSetDevice(device));
+          if (code == 0) code = int(cudaDeviceEnablePeerAccess(peer, 0));
+          if (code == int(cudaErrorPeerAccessAlreadyEnabled)) cudaGetLastError(), code = 0;
+          cudaSetDevice(before);
+          return code;
+        },
+    .stream_device =
+        [](void* s, int* device) {
+#if CUDART_VERSION >= 12080
+          if (s) return int(cudaStreamGetDevice(detail::stream(s), device));
+#endif
+          return int(cudaGetDevice(device));
+        },
+    .pointer_is_pinned =
+        [](void const* p, bool* pinned) {
+          cudaPointerAttributes a;
+          int const code = int(cudaPointerGetAttributes(&a, p));
+          *pinned = code == 0 && a.type == cudaMemoryTypeHost;
+          return code == 0 ? 0 : (cudaGetLastError(), code);
+        },
 };
 
 /// Before main, in every program that has a unit of nvcc; nothing of CUDA is called yet.

@@ -3,25 +3,10 @@
 #pragma once
 #include <utility>  // exchange
 
-#include <locus/core/error.hpp>        // device_lost
-#include <locus/device/name.hpp>       // message << device
-#include <locus/runtime/cuda_api.hpp>  // gpu_api
-#include <locus/runtime/physical.hpp>  // cuda_success
-#include <locus/runtime/table.hpp>     // logical_device
+#include <locus/backend/cuda/loss.hpp>  // check_cuda, require_card
+#include <locus/runtime/physical.hpp>   // cuda_success
 
 namespace locus::runtime {
-
-/// fails: device_lost, with CUDA's words and the step that ran
-inline void check_cuda(int code, std::string_view what, device on) {
-  if (code == cuda_success) return;
-  message text;
-  text << "locus: CUDA failed on " << on << " in " << what << ": "
-       << std::string_view(gpu_api->describe(code)) << " (code " << code << ")";
-  if (running && running->number >= 0)
-    text << ", step " << int(running->number) << " (" << running->name << ")";
-  gpu_api->last_error();
-  throw device_lost(text << "; the values of this plan are lost");
-}
 
 /// means: the card of d is CUDA's current device inside the scope, and the program's own again
 ///        behind it
@@ -45,18 +30,6 @@ class current_card {
   int before_ = -1;
 };
 
-/// A stream and the events that mark points on it. Ticket t is marked by event t % kept; who waits
-/// for an older ticket waits for a later point of the same stream, which is safe.
-struct cuda_queue {
-  static constexpr unsigned kept = 32;
-  void* stream = nullptr;
-  std::uint64_t issued = 0;
-  void* events[kept]{};
-};
-inline cuda_queue& cuda_queue_of(logical_device& d, queue_kind kind) {
-  return *static_cast<cuda_queue*>(d.queues[static_cast<int>(kind)]);
-}
-
 inline void close_streams(logical_device& d) noexcept {
   if (!gpu_api) return;
   for (void*& queue : d.queues) {
@@ -64,7 +37,9 @@ inline void close_streams(logical_device& d) noexcept {
     if (!q) continue;
     for (void* e : q->events)
       if (e) gpu_api->event_destroy(e);
-    if (q->stream) gpu_api->stream_destroy(q->stream);
+    if (q->visitor) gpu_api->event_destroy(q->visitor);
+    void* const ours = q->is_lent ? q->own : q->stream;  // the user's stream is the user's
+    if (ours) gpu_api->stream_destroy(ours);
     delete q;
   }
 }
@@ -95,6 +70,7 @@ inline bool cuda_runs_on(int card) {
 
 /// null where the card has no more
 inline void* cuda_obtain(logical_device& d, std::size_t bytes) {
+  require_card(d);
   current_card scope(d);
   void* p = nullptr;
   int const code = gpu_api->malloc_device(&p, bytes);
@@ -106,7 +82,7 @@ inline void* cuda_obtain(logical_device& d, std::size_t bytes) {
   return p;
 }
 inline void cuda_give_back(logical_device& d, void* p) noexcept {
-  if (!gpu_api || !d.queues[0]) return;  // the program is ending
+  if (!gpu_api || !d.queues[0] || is_lost(d)) return;  // the program, or the card, is ending
   try {
     current_card scope(d);
     if (gpu_api->free_device(p) != cuda_success) gpu_api->last_error();
@@ -125,10 +101,15 @@ inline void cuda_finish(logical_device& d) {
                "waiting for memory", d.name);
 }
 
+constexpr queue_kind other_of(queue_kind k) {
+  return k == queue_kind::compute ? queue_kind::copy : queue_kind::compute;
+}
 inline stamp cuda_mark(logical_device& d, queue_kind kind) {
+  require_card(d);
   cuda_queue& q = cuda_queue_of(d, kind);
   current_card scope(d);
   std::uint64_t const ticket = ++q.issued;
+  q.note_mark(ticket);
   check_cuda(gpu_api->event_record(q.events[ticket % cuda_queue::kept], q.stream),
              "recording an event", d.name);
   return {d.queue(kind), ticket};
@@ -139,16 +120,29 @@ inline void* cuda_event_of(stamp s) {
 }
 inline void cuda_wait(logical_device& d, queue_kind kind, stamp s) {
   if (!s.is_set() || s.queue == d.queue(kind)) return;
-  check_cuda(gpu_api->stream_wait_event(cuda_queue_of(d, kind).stream, cuda_event_of(s)),
-             "waiting for an event", d.name);
+  require_card(d);
+  require_card(table.gpu_of_queue(s.queue));
+  if (s.queue / 2 == d.index)
+    cuda_queue_of(d, kind).note_wait(cuda_queue_of(d, other_of(kind)), s.ticket);
+  cuda_queue& q = cuda_queue_of(d, kind);
+  auto const wait = [&] {
+    check_cuda(gpu_api->stream_wait_event(q.stream, cuda_event_of(s)), "waiting for an event",
+               d.name);
+  };
+  if (q.stream) return wait();
+  current_card const scope(d);  // the default stream is that of the current device
+  wait();
 }
 /// fails: device_lost; what the queue was given is not in flight then
 inline void cuda_synchronize(stamp s) {
   if (!s.is_set()) return;
-  int const code = gpu_api->event_synchronize(cuda_event_of(s));
-  if (code == cuda_success) return;
   logical_device& d = table.gpu_of_queue(s.queue);
-  gpu_api->stream_synchronize(cuda_queue_of(d, static_cast<queue_kind>(s.queue % 2)).stream);
+  require_card(d);
+  auto const kind = static_cast<queue_kind>(s.queue % 2);
+  cuda_queue& q = cuda_queue_of(d, kind);
+  int const code = gpu_api->event_synchronize(cuda_event_of(s));
+  if (code == cuda_success) return q.note_good(cuda_queue_of(d, other_of(kind)), s.ticket);
+  gpu_api->stream_synchronize(q.stream);
   check_cuda(code, "waiting for a GPU", d.name);
 }
 

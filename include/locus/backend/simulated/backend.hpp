@@ -28,13 +28,15 @@ struct backend<backing::simulated> {
   }
   static void synchronize(stamp s) { m().synchronize(s); }
 
+  static bool reaches(logical_device& to, logical_device& from) { return m().reaches(to, from); }
   static stamp copy(copy_job const& job) {
     short const q = simulated::queue_of(*job.carrier, job.queue);
     touched const operands[] = {{job.target, job.bytes, true}, {job.source, job.bytes, false}};
     void* const target = job.target;
     auto* const source = const_cast<void*>(job.source);
     std::size_t const bytes = job.bytes;
-    if (job.from->how == backing::host) {  // staged: the source may change when we return
+    if (job.from->how == backing::host &&
+        !job.pinned) {  // staged: the source may change when we return
       m().check_host(source, bytes, false, job.record);
       void* const staged = runtime::host_memory.allocate(bytes);
       if (!staged) throw out_of_memory("locus: no memory on the host to stage a copy");

@@ -107,6 +107,11 @@ class machine {
       return !owner.is_gpu() && d.how != backing::simulated;
     return card_[owner.ordinal()] == d.card;
   }
+  /// whether cards copy from each other directly
+  void set_peers(bool peers) { peers_ = peers; }
+  bool reaches(logical_device const& to, logical_device const& from) const {
+    return peers_ || to.card == from.card;
+  }
   /// the address under which kernels reach what lies at p
   void* behind(void* p) const {
     int const i = arena_of(p);
@@ -314,6 +319,7 @@ class machine {
 
   arena arenas_[max_gpus];
   short card_[max_gpus]{};  // [arena]
+  bool peers_ = true;
   std::uint64_t random_ = 1;
   mutex lock_;
   queue queues_[queues];

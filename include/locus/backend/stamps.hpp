@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Points on the queues of devices, and who waits for them, whatever stands behind a device.
+#pragma once
+#include <locus/backend/devices.hpp>  // on_side
+
+namespace locus::runtime {
+
+inline stamp mark(logical_device& d, queue_kind kind) {
+  return on_side(d.how, [&](auto side) { return side.mark(d, kind); });
+}
+/// means: the host goes on when s has run
+inline void synchronize(stamp s) {
+  if (s.is_set()) on_side(table.gpu_backing, [&](auto side) { side.synchronize(s); });
+}
+/// means: the next work of that queue (of the host, on the host) comes after s
+inline void wait(logical_device& d, queue_kind kind, stamp s) {
+  if (!s.is_set()) return;
+  if (d.how == backing::host) return synchronize(s);
+  on_side(d.how, [&](auto side) { side.wait(d, kind, s); });
+}
+/// means: waits until a device has finished everything
+inline void synchronize(logical_device& d) {
+  synchronize(mark(d, queue_kind::compute));
+  synchronize(mark(d, queue_kind::copy));
+}
+
+}  // namespace locus::runtime
