@@ -9,7 +9,10 @@
 // expect-7: locus: this count depends on which devices AllGpus or GpuDevice<dyn> stand for; call tally_of(e), or assert launches(), all_reduces()
 // expect-8: locus: the lambda of with_device returns one type on a GPU and another on a CPU; return fetch(e), or AnyTensor<T, E>
 // expect-9: locus: this count depends on which devices AllGpus or GpuDevice<dyn> stand for; call tally_of(e), or assert launches(), all_reduces()
+// expect-10: locus: to<GpuDevice<dyn>> of an AnyTensor needs its ordinal; write any.to<GpuDevice<dyn>>(2)
+// expect-11: locus: the extents of an AnyTensor are a type; write AnyTensor<float, Dextents<2>>
 #include <locus/locus.hpp>
+#include <locus/tensor/any_tensor.hpp>
 using namespace locus;
 
 using AnyGpu = GpuDevice<dyn>;
@@ -37,6 +40,10 @@ void misuse() {
 }
 #elif LOCUS_MUST_FAIL == 9
 constexpr auto misuse = plan_of<decltype(sum(every))>.flops();
+#elif LOCUS_MUST_FAIL == 10
+void misuse(AnyTensor<float, Extents<4>> const& any) { static_cast<void>(any.to<AnyGpu>()); }
+#elif LOCUS_MUST_FAIL == 11
+void misuse(AnyTensor<float, int>& any) { static_cast<void>(any.size()); }
 #else
 static_assert(plan_of<decltype(every + every)>.copies() == 0);
 static_assert(plan_of<decltype(t + c)>.copies() == 1 &&

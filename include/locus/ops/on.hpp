@@ -63,8 +63,8 @@ template <single_device Device, placement P = soft, tensor_operand X>
 constexpr auto on(X&& x) {
   static_assert(!open_device<Device>,
                 "locus: on<GpuDevice<dyn>> needs its ordinal; write on<GpuDevice<dyn>>(e, 2)");
-  return detail::on_device(on_op < Device::value.at(0).code(), P == strict > {},
-                           std::forward<X>(x));
+  using Op = on_op<Device::value.at(0).code(), P == strict>;
+  return detail::on_device(Op{}, std::forward<X>(x));
 }
 /// means: e, computed on the device that an ordinal, a device or a name at run time stands for:
 ///            on<GpuDevice<dyn>>(e, 2)     on<GpuDevice<dyn>>(e, device_named("/gpu:2"))
@@ -89,9 +89,10 @@ constexpr auto on(X&&) {
 }
 template <fixed_string Name, placement P = soft, tensor_operand X>
 constexpr auto on(X&& x) {
-  if constexpr (require_device_name<Name>())
-    return detail::on_device(on_op < parse_device(Name.view()).value.code(), P == strict > {},
-                             std::forward<X>(x));
+  if constexpr (require_device_name<Name>()) {
+    using Op = on_op<parse_device(Name.view()).value.code(), P == strict>;
+    return detail::on_device(Op{}, std::forward<X>(x));
+  }
 }
 
 }  // namespace locus

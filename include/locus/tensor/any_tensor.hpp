@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// AnyTensor<T, Extents>: a tensor whose place is known when the program runs: for storage and files.
+#pragma once
+#include <locus/tensor/eval.hpp>        // Tensor
+#include <locus/tensor/file.hpp>        // write_tensor, read_header
+#include <locus/tensor/move_block.hpp>  // move_block
+#include <locus/tensor/print.hpp>       // <<
+
+namespace locus {
+
+namespace detail {
+/// means: a tensor at `actual` is one of the policy whose place is `pattern`
+inline bool lies_as(place const& pattern, place const& actual) {
+  if (pattern.how != actual.how || pattern.axis != actual.axis) return false;
+  if (!pattern.is_open()) return pattern == actual;
+  if (pattern.devices.is_all_gpus()) return actual.devices == runtime::visible_gpus();
+  return actual.at(0).kind() == pattern.at(0).kind();
+}
+/// means: extents that are known by type From are known or open in type To
+constexpr bool may_hold(shape const& to, shape const& from) {
+  if (to.rank != from.rank) return false;
+  for (int a = 0; a < to.rank; ++a)
+    if (to.extent[a] != dyn && to.extent[a] != from.extent[a]) return false;
+  return true;
+}
+}  // namespace detail
+
+/// means: a tensor of elements T with extents E on any device, or over any device list
+/// shape: E; a tensor whose type knows more extents fits in
+/// device: what it came with, or was loaded to; is_on<Where>() asks
+/// cost:  from an rvalue Tensor O(1), from an lvalue a copy on the same devices; no template for each
+///        place: copies are plans made when the program runs
+/// fails: bad_access, when it is used after it was moved from; placement_error, when it is taken as
+///        what it is not
+/// after: std::any, for what one knows but the place
+template <class T, class E>
+class AnyTensor : public tensor_base {
+  static_assert(is_extents<E>,
+                "locus: the extents of an AnyTensor are a type; write AnyTensor<float, "
+                "Dextents<2>>");
+
+ public:
+  using value_type = T;
+  using extents_type = E;
+
+  template <class From, class Where>
+    requires(detail::may_hold(E::pattern, From::pattern))
+  AnyTensor(Tensor<T, From, Where>&& t) {
+    if (!t.block) refuse_moved_from();
+    take(std::move(t.block));
+  }
+  template <class From, class Where>
+    requires(detail::may_hold(E::pattern, From::pattern))
+  AnyTensor(Tensor<T, From, Where> const& t) {
+    if (!t.block) refuse_moved_from();
+    copy_of(*t.block.get(), t.block->where);
+  }
+  AnyTensor(AnyTensor const& o) { copy_of(o.live(), o.live().where); }
+  AnyTensor(AnyTensor&& o) noexcept { take(std::move(o.block)); }
+  AnyTensor& operator=(AnyTensor o) noexcept {
+    take(std::move(o.block));
+    return *this;
+  }
+
+  E extents() const { return E(live().extents); }
+  std::int64_t size() const { return live().extents.size(); }
+  /// means: where it lies now
+  place where() const { return live().where; }
+  template <device_policy Where>
+  bool is_on() const {
+    return detail::lies_as(Where::value, live().where);
+  }
+
+  /// means: the tensor, as the operand of an expression that knows its place: eval(2 * a.as<CpuDevice>())
+  /// cost:  none; it looks at this object, which must live until the expression has run
+  /// fails: placement_error, where it lies elsewhere
+  template <device_policy Where>
+  auto as() const& {
+    require_place<Where>();
+    return Leaf<T, E, Where, borrowed<checked_build>>{borrowed<checked_build>(*this)};
+  }
+  /// means: the Tensor back: std::move(a).as<CpuDevice>()     cost: O(1)
+  template <device_policy Where>
+  Tensor<T, E, Where> as() && {
+    require_place<Where>();
+    Tensor<T, E, Where> t{typename Tensor<T, E, Where>::unmade{}};
+    t.block = std::move(block);
+    t.block->tensor = static_cast<tensor_base const*>(&t);
+    return t;
+  }
+  /// means: a copy on Where, wherever this lies     cost: counted and logged as copies of plans
+  template <device_policy Where>
+  Tensor<T, E, Where> to() const {
+    static_assert(!open_device<Where>,
+                  "locus: to<GpuDevice<dyn>> of an AnyTensor needs its ordinal; write "
+                  "any.to<GpuDevice<dyn>>(2)");
+    place at = Where::value;
+    if constexpr (open_policy<Where>) at = at.over(runtime::visible_gpus());
+    return copied_to<Where>(at);
+  }
+  template <open_device Where>
+  Tensor<T, E, Where> to(bound_device<Where> const& on) const {
+    return copied_to<Where>(single(on.value()));
+  }
+
+  /// means: the elements in a file, wherever they lie, with what they are
+  /// cost:  they come to the host; the file is there as a whole or not at all
+  /// fails: bad_file, with the words of the system
+  void save(std::string_view path) const {
+    if (live().where == single(cpu(0))) return write(path, live());
+    write(path, *to<CpuDevice>().block.get());
+  }
+  /// means: the tensor of a file, on /CPU:0
+  /// fails: bad_file naming path, expected and found: truncated, too long, changed, of another type,
+  ///        rank or extents
+  static AnyTensor load(std::string_view path) {
+    detail::tensor_file file(path, "rb");
+    auto const h = detail::read_header(file, path, E::pattern, element_of_v<T>, int(sizeof(T)));
+    shape s{E::rank(), {}};
+    for (int a = 0; a < E::rank(); ++a) s.extent[a] = h.extents[a];
+    Tensor<T, E, CpuDevice> t{E(s)};
+    if (!file.read(t.data(), std::int64_t(h.bytes)))
+      detail::refuse_file(path, "all its bytes", detail::words_of_error());
+    if (detail::checksum_of(h, t.data()) != h.checksum)
+      detail::refuse_file(path, "the elements that were written",
+                          "others: their check sum differs");
+    return AnyTensor(std::move(t));
+  }
+
+ private:
+  [[noreturn]] static void refuse_moved_from() {
+    message text;
+    throw bad_access(text << "locus: an AnyTensor of " << row_of(element_of_v<T>).name << E::pattern
+                          << " was moved from and is used again; assign a tensor to it first");
+  }
+  tensor_block& live() const {
+    if (!block) refuse_moved_from();
+    return *block.get();
+  }
+  void take(block_owner b) noexcept {
+    block = std::move(b);
+    if (block) block->tensor = static_cast<tensor_base const*>(this);
+  }
+  void copy_of(tensor_block const& o, place const& at) {
+    take(detail::make_storage(at, o.extents, element_of_v<T>, sizeof(T)));
+    detail::move_block(o, *block.get());
+  }
+  template <class Where>
+  void require_place() const {
+    if (is_on<Where>()) return;
+    message text;
+    throw placement_error(text << "locus: an AnyTensor of " << row_of(element_of_v<T>).name
+                               << live().extents << " lies on " << live().where
+                               << " and is taken as one on " << Where::value
+                               << "; copy it there with to<...>()");
+  }
+  template <class Where>
+  Tensor<T, E, Where> copied_to(place const& at) const {
+    tensor_block const& from = live();
+    Tensor<T, E, Where> t{typename Tensor<T, E, Where>::unmade{}};
+    t.make_for(from.extents, at);
+    detail::move_block(from, *t.block.get());
+    return t;
+  }
+  static void write(std::string_view path, tensor_block const& b) {
+    detail::write_tensor(path, b.extents, b.type, int(sizeof(T)), b.pieces[0].data);
+  }
+};
+
+/// means: the tensor as text, as a Tensor is     cost: the elements come to the host
+template <class Stream, class T, class E>
+  requires requires(Stream& s) { s.write("", 0); }
+Stream& operator<<(Stream& out, AnyTensor<T, E> const& t) {
+  return out << t.template to<CpuDevice>();
+}
+
+}  // namespace locus

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors in files: 128 bytes that say what follows, then the elements in row order, little endian.
+#pragma once
+#include <bit>         // endian
+#include <cerrno>      // errno
+#include <cstdio>      // fopen
+#include <cstring>     // strerror
+#include <sys/stat.h>  // fstat
+#include <unistd.h>    // fsync, getpid
+
+#include <locus/core/error.hpp>     // bad_file
+#include <locus/shape/element.hpp>  // element, row_of
+#include <locus/shape/shape.hpp>    // shape
+
+namespace locus::detail {
+
+/// The first bytes of a file. A number that is not there is 0.
+struct tensor_header {
+  static constexpr char mark[8] = {'\x89', 'L', 'O', 'C', 'U', 'S', '\r', '\n'};
+  static constexpr std::uint32_t current = 1;
+  char magic[8]{};
+  std::uint32_t version = 0, element_bytes = 0;
+  char type[16]{};  // float, double, int32, ...; other: a type of the user's own
+  std::uint32_t rank = 0, reserved = 0;
+  std::int64_t extents[max_rank]{};
+  std::uint64_t bytes = 0,
+                checksum = 0;  // of the elements; of the bytes before it and the elements
+  char unused[24]{};
+};
+static_assert(sizeof(tensor_header) == 128 && std::endian::native == std::endian::little);
+
+/// means: 64 bits in which a change of any single word of 8 bytes shows
+/// cost:  four words at a time, at the speed of memory
+/// after: Fowler, Noll and Vo, 1991, over words and in four lanes
+constexpr std::uint64_t check_prime = 0x100000001b3;
+inline std::uint64_t checksum_of(void const* data, std::size_t bytes, std::uint64_t seed) {
+  auto const* p = static_cast<char const*>(data);
+  std::uint64_t lanes[4] = {seed, seed + 1, seed + 2, seed + 3}, words[4];
+  std::size_t left = bytes;
+  for (; left >= sizeof words; left -= sizeof words, p += sizeof words) {
+    std::memcpy(words, p, sizeof words);
+    for (int k = 0; k < 4; ++k) {
+      lanes[k] = (lanes[k] ^ words[k]) * check_prime;
+      lanes[k] ^= lanes[k] >> 32;
+    }
+  }
+  std::uint64_t h = seed ^ bytes;
+  for (; left > 0; --left, ++p) h = (h ^ static_cast<unsigned char>(*p)) * check_prime;
+  for (std::uint64_t lane : lanes) h = (h ^ lane) * check_prime, h ^= h >> 32;
+  return h;
+}
+inline std::uint64_t checksum_of(tensor_header const& h, void const* elements) {
+  std::uint64_t const head = checksum_of(&h, offsetof(tensor_header, checksum), check_prime);
+  return checksum_of(elements, static_cast<std::size_t>(h.bytes), head);
+}
+
+/// An open file under its path.
+class tensor_file {
+ public:
+  tensor_file(std::string_view path, char const* mode) {
+    path_ << path;
+    errno = 0;
+    file_ = std::fopen(path_.c_str(), mode);
+  }
+  tensor_file(tensor_file const&) = delete;
+  ~tensor_file() { close(); }
+  bool is_open() const { return file_ != nullptr; }
+  bool close() {
+    std::FILE* const f = file_;
+    file_ = nullptr;
+    return !f || std::fclose(f) == 0;
+  }
+  char const* path() const { return path_.c_str(); }
+  bool write(void const* from, std::int64_t bytes) {
+    return bytes == 0 || std::fwrite(from, static_cast<std::size_t>(bytes), 1, file_) == 1;
+  }
+  bool read(void* to, std::int64_t bytes) {
+    return bytes == 0 || std::fread(to, static_cast<std::size_t>(bytes), 1, file_) == 1;
+  }
+  /// what was written is on the disk
+  bool settle() { return std::fflush(file_) == 0 && fsync(fileno(file_)) == 0; }
+  std::int64_t size() const {
+    struct stat s{};
+    return fstat(fileno(file_), &s) == 0 ? std::int64_t(s.st_size) : -1;
+  }
+
+ private:
+  text_buffer<4096> path_;
+  std::FILE* file_ = nullptr;
+};
+
+[[noreturn, gnu::cold]] inline void refuse_file(std::string_view path, std::string_view expected,
+                                                std::string_view found) {
+  message text;
+  throw bad_file(text << "locus: " << path << ": expected " << expected << ", found " << found
+                      << "; write the file again, or give another path");
+}
+inline std::string_view words_of_error() { return errno ? std::strerror(errno) : "an error"; }
+
+/// means: the elements of a dense tensor on the host in a file that is there as a whole or not at all
+/// fails: bad_file, with the words of the system; what was there before is still there then
+inline void write_tensor(std::string_view path, shape const& extents, element type,
+                         int element_bytes, void const* elements) {
+  tensor_header h;
+  std::memcpy(h.magic, h.mark, sizeof h.magic);
+  h.version = h.current, h.element_bytes = static_cast<std::uint32_t>(element_bytes);
+  std::string_view const name = row_of(type).name;
+  std::memcpy(h.type, name.data(), name.size());
+  h.rank = static_cast<std::uint32_t>(extents.rank);
+  for (int a = 0; a < extents.rank; ++a) h.extents[a] = extents.extent[a];
+  h.bytes = static_cast<std::uint64_t>(extents.size() * element_bytes);
+  h.checksum = checksum_of(h, elements);
+
+  text_buffer<4096> beside;  // in the same folder, so that renaming it is one step
+  beside << path << ".part" << static_cast<int>(getpid());
+  tensor_file file(beside.view(), "wb");
+  if (!file.is_open()) refuse_file(path, "a file that can be written", words_of_error());
+  bool const done = file.write(&h, sizeof h) && file.write(elements, std::int64_t(h.bytes)) &&
+                    file.settle() && file.close();
+  message target;
+  target << path;
+  if (done && std::rename(file.path(), target.c_str()) == 0) return;
+  message const words = [] {
+    message m;
+    return m << words_of_error();
+  }();
+  std::remove(file.path());
+  refuse_file(path, "room for the tensor", words.view());
+}
+
+/// means: what a file holds, before its elements are read
+/// fails: bad_file: path, expected, found: no file, none of locus, another version, type, rank or
+///        extents, or of another size than it says
+inline tensor_header read_header(tensor_file& file, std::string_view path, shape const& pattern,
+                                 element type, int element_bytes) {
+  if (!file.is_open()) refuse_file(path, "a readable file", words_of_error());
+  tensor_header h;
+  message expected, found;
+  if (!file.read(&h, sizeof h))
+    refuse_file(path, "128 bytes that say what follows", (found << file.size() << " bytes").view());
+  if (std::memcmp(h.magic, h.mark, sizeof h.magic) != 0)
+    refuse_file(path, "a tensor that locus wrote", "other first bytes");
+  if (h.version != h.current)
+    refuse_file(path, (expected << "version " << std::int64_t(h.current)).view(),
+                (found << "version " << std::int64_t(h.version)).view());
+  std::string_view const name = row_of(type).name, all(h.type, sizeof h.type),
+                         written = all.substr(0, find_char(all, '\0'));
+  if (written != name || h.element_bytes != static_cast<std::uint32_t>(element_bytes))
+    refuse_file(path, (expected << name << " of " << element_bytes << " bytes").view(),
+                (found << written << " of " << std::int64_t(h.element_bytes) << " bytes").view());
+  if (h.rank != static_cast<std::uint32_t>(pattern.rank))
+    refuse_file(path, (expected << "rank " << pattern.rank).view(),
+                (found << "rank " << std::int64_t(h.rank)).view());
+  std::int64_t bytes = element_bytes;
+  bool fits = true;
+  shape there{pattern.rank, {}};
+  for (int a = 0; a < pattern.rank; ++a) {
+    there.extent[a] = h.extents[a];
+    fits = fits && h.extents[a] >= 0 && !__builtin_mul_overflow(bytes, h.extents[a], &bytes) &&
+           (pattern.extent[a] == dyn || pattern.extent[a] == h.extents[a]);
+  }
+  if (!fits)
+    refuse_file(path, (expected << "extents " << pattern).view(),
+                (found << "extents " << there).view());
+  if (h.bytes != static_cast<std::uint64_t>(bytes) || file.size() != bytes + 128)
+    refuse_file(path, (expected << bytes + 128 << " bytes for extents " << there).view(),
+                (found << file.size()).view());
+  return h;
+}
+
+}  // namespace locus::detail
