@@ -9,6 +9,7 @@
 #include <locus/runtime/growth.hpp>           // forced_growth
 #include <locus/runtime/limits.hpp>           // require_limits_fit
 #include <locus/runtime/log.hpp>              // warn
+#include <locus/runtime/nccl_api.hpp>         // forget_communicators
 #include <locus/runtime/physical.hpp>         // find_physical, lay_out
 #include <locus/runtime/table.hpp>            // table
 #include <locus/runtime/watch_variables.hpp>  // read_watch_variables
@@ -18,6 +19,7 @@ namespace runtime {
 
 namespace detail {
 inline void name_devices() {
+  if (forget_communicators) forget_communicators();
   forget_losses();
   forget_peers();
   auto name = [](logical_device& d, device what, int index) {
@@ -50,6 +52,7 @@ inline void open_gpu(logical_request const& r, physical_devices const& p, bool g
   ++table.gpus;
 }
 inline void close_gpus() noexcept {
+  if (forget_communicators) forget_communicators();
   if (table.gpu_backing == backing::simulated) try {
       simulated::gpus().run_everything();
     } catch (...) {}  // what a functor threw has nobody left to hear it

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions over replicas inside a run, by device list: one fold where all terms are within one
-// device's reach (host memory, one card), otherwise copies to the host, a fold there, and copies
-// back.
+// Reductions over replicas inside a run: the terms of a bucket, and where their results belong,
+// handed to who carries them.
 #pragma once
-#include <utility>  // exchange, swap
+#include <utility>  // swap
 
-#include <locus/collective/fold.hpp>    // replica_terms
+#include <locus/collective/reduce.hpp>  // replica_reducer
 #include <locus/execute/log.hpp>        // log_collective
 #include <locus/execute/run_watch.hpp>  // run_watch
 #include <locus/execute/transport.hpp>  // transport
@@ -18,65 +17,103 @@ class replica_reduction : protected transport {
                     run_watch const& seen)
       : transport(p, arrays, targets), seen_(seen) {}
 
-  /// the memory that packing its terms takes, and bringing them to the host
+  /// the memory that a reduction takes besides its terms and its results
   [[gnu::cold]] void foresee_terms(transfer const& me) {
-    place const& from = plan_.steps[me.from].where;
-    std::int64_t const bytes = bytes_of_terms(me);
-    bool const staged = bytes > 0 && !(me.how == transfer_kind::all_reduce && in_reach(from));
-    logical_device& host = runtime::find_device(cpu(0));
-    if (staged) will_need(host, bytes);  // the sum
-    for (int r = 0; r < from.count(); ++r) {
-      logical_device& d = runtime::find_device(from.at(r));
-      if (staged && d.how != backing::host) will_need(host, bytes);
-      if (!is_dense(value(me.from, r), extents_[me.from].rank)) will_need(d, bytes);
+    replica_topology const over = look_at(plan_.steps[me.from].where.devices);
+    replica_reducer const by(over, name_of_collective(me));
+    reduction_job const job = describe(me);
+    if (job.count == 0) return;
+    need(runtime::find_device(cpu(0)), by.host_scratch(job));
+    bool const all = me.how == transfer_kind::all_reduce;
+    for (int r = 0; r < over.count; ++r) {
+      logical_device& d = *over.on[r];
+      if (!is_dense(value(me.from, r), extents_[me.from].rank)) need(d, job.bytes());
+      if (all)
+        need(d, by.scratch_of_all_reduce(job, r));
+      else if (goes_in_segments(me, over))
+        need(d, by.scratch_of(segment_of(me, r), job.element_bytes));
     }
+    if (all || goes_in_segments(me, over)) return;
+    int const root = root_of(me, over);
+    if (!reduces_in_place(me, over) && (over.in_reach() || over.uses_nccl()))
+      need(*over.on[root], job.bytes());
+    if (over.uses_nccl() && !by.reduces_directly(job))
+      need(*over.on[root], by.scratch_of({0, job.count, root, nullptr}, job.element_bytes));
   }
   /// all-reduces of one bucket: their terms travel together
   [[gnu::cold]] void reduce_bucket(short bucket) {
     ++done_.all_reduces;
     place over{};
     std::int64_t bytes = 0;
+    int count = 0;
     for (transfer const& t : plan_.transfers)
-      if (t.bucket == bucket) over = plan_.steps[t.from].where, bytes += bytes_of_terms(t);
+      if (t.bucket == bucket)
+        over = plan_.steps[t.from].where, bytes += bytes_of_terms(t),
+        count += bytes_of_terms(t) > 0;
     done_.bytes_reduced += bytes;
-    if (seen_.log) {
-      auto const how = over.count() == 1   ? "nothing to do"
-                       : all_on_host(over) ? "a fold on the host"
-                       : in_reach(over)    ? "a fold in the card"
-                                           : "copies and a fold on the host";
-      log_collective(transfer_kind::all_reduce, plan_, bucket, over, how, bytes, seen_.site);
-    }
+    replica_topology const on = look_at(over.devices);
+    replica_reducer by(on, {name_of(transfer_kind::all_reduce), bucket});
+    dynamic_array<reduction_job> jobs;
+    jobs.resize(static_cast<std::size_t>(count));
+    int k = 0;
     for (transfer const& t : plan_.transfers) {
       if (t.bucket != bucket || bytes_of_terms(t) == 0) continue;
-      if (in_reach(over))
-        fold_in_place(t);
-      else
-        send_back(t, fold_staged(t));
+      reduction_job& j = jobs[static_cast<std::size_t>(k++)];
+      j = describe(t);
+      take_terms(t, on, j);
+      for (int r = 0; r < on.count; ++r) {
+        j.outs[r] = value(value_of(t), r).data;
+        wait_for_readers(*on.on[r], queue_kind::compute, {j.outs[r], j.bytes()}, *on.on[r]);
+        j.scratch[r] = take(*on.on[r], by.scratch_of_all_reduce(j, r));
+      }
+      j.host_scratch = take(runtime::find_device(cpu(0)), by.host_scratch(j));
     }
+    if (seen_.log)
+      log_collective(transfer_kind::all_reduce, plan_, bucket, over,
+                     by.describe(k > 0 ? &jobs[0] : nullptr).view(), bytes, seen_.site);
+    by.all_reduce(jobs.begin(), k);
+    k = 0;
+    for (transfer const& t : plan_.transfers)
+      if (t.bucket == bucket && bytes_of_terms(t) > 0)
+        await(t, on, jobs[static_cast<std::size_t>(k++)]);
   }
-  /// partial to single or to pieces: the sum on the host, and from there to where it belongs
+  /// partial to single or to pieces
   [[gnu::cold]] void reduce_apart(transfer const& me) {
     step const& s = plan_.steps[me.from];
     std::int64_t const bytes = bytes_of_terms(me);
     ++done_.other_reductions;
     done_.bytes_reduced += bytes;
+    replica_topology const on = look_at(s.where.devices);
+    replica_reducer by(on, name_of_collective(me));
+    reduction_job j = describe(me);
     if (seen_.log)
-      log_collective(me.how, plan_, -1, s.where, "copies and a fold on the host", bytes,
-                     seen_.site);
+      log_collective(me.how, plan_, -1, s.where, by.describe(&j).view(), bytes, seen_.site);
     if (bytes == 0) return;
-    void* const sum = fold_staged(me);
-    logical_device& host = runtime::find_device(cpu(0));
-    local_layout layout, part_layout;
-    int const v = value_of(me), rank = rank_of(v);
-    local_value const whole = dense_value(sum, whole_of(v), single(host.name), 0, layout);
+    take_terms(me, on, j);
+    j.host_scratch = take(runtime::find_device(cpu(0)), by.host_scratch(j));
+    int const v = value_of(me);
     for (int r = 0; r < me.arrives.count(); ++r) {
-      bool const cut = me.arrives.is_sharded();
-      local_value const part =
-          cut ? piece_of(whole, rank, me.arrives, r, whole_of(v), s.element_bytes, part_layout)
-              : whole;
-      carry({&runtime::find_device(me.arrives.at(r)), &value(v, r), v, r}, {&host, &part}, rank,
-            s.element_bytes, {me.from, name_of(me.how), host.name});
+      logical_device& d = runtime::find_device(me.arrives.at(r));
+      wait_for_readers(d, queue_kind::compute, bytes_of(v, r), d);
     }
+    if (goes_in_segments(me, on)) {
+      segment segments[max_devices];
+      for (int r = 0; r < on.count; ++r) {
+        segments[r] = segment_of(me, r);
+        j.scratch[r] = take(*on.on[r], by.scratch_of(segments[r], j.element_bytes));
+      }
+      by.fold_segments(j, segments, on.count);
+      return settle();
+    }
+    int const root = root_of(me, on);
+    bool const in_place = reduces_in_place(me, on);
+    if (on.uses_nccl() && !by.reduces_directly(j))
+      j.scratch[root] =
+          take(*on.on[root], by.scratch_of({0, j.count, root, nullptr}, j.element_bytes));
+    bool const here = on.in_reach() || on.uses_nccl();
+    void* const out = in_place ? value(v, 0).data : here ? take(*on.on[root], bytes) : nullptr;
+    void* const sum = by.reduce(j, root, out);
+    if (!in_place) deliver(me, here ? *on.on[root] : runtime::find_device(cpu(0)), sum);
     settle();
   }
 
@@ -87,18 +124,65 @@ class replica_reduction : protected transport {
   std::int64_t bytes_of_terms(transfer const& t) const {
     return extents_[t.from].size() * plan_.steps[t.from].element_bytes;
   }
-  static bool share_card(place const& p) {
-    logical_device const& first = runtime::find_device(p.at(0));
-    for (int r = 1; r < p.count(); ++r) {
-      logical_device const& d = runtime::find_device(p.at(r));
-      if (d.how != first.how || d.card != first.card) return false;
-    }
-    return true;
+  void need(logical_device& d, std::int64_t bytes) {
+    if (bytes > 0) will_need(d, bytes);
+  }
+  void* take(logical_device& d, std::int64_t bytes) {
+    return bytes > 0 ? take_reserve(d, bytes) : nullptr;
+  }
+  static collective_name name_of_collective(transfer const& me) {
+    return {name_of(me.how), me.bucket};
+  }
+  reduction_job describe(transfer const& me) const {
+    step const& s = plan_.steps[me.from];
+    reduction_job j;
+    j.count = extents_[me.from].size(), j.element_bytes = s.element_bytes;
+    j.type = nccl_type_of(s.type), j.op = s.where.op;
+    j.fold = p_.folds[&me - plan_.transfers.first];
+    j.record = {me.from, name_of(me.how), s.where.at(0)};
+    return j;
   }
 
-  /// one kernel can read all terms
-  static bool in_reach(place const& p) { return all_on_host(p) || share_card(p); }
+  // ---- terms to one device, or to pieces ----
+  /// pieces of whole rows: each is folded where it belongs
+  static bool goes_in_segments(transfer const& me, replica_topology const& over) {
+    return me.arrives.is_sharded() && me.arrives.axis == 0 && over.uses_nccl();
+  }
+  segment segment_of(transfer const& me, int r) const {
+    shape const& whole = extents_[me.from];
+    std::int64_t const n = whole.extent[0], row = n > 0 ? whole.size() / n : 0;
+    return {piece_begin(n, me.arrives.count(), r) * row, piece_size(n, me.arrives.count(), r) * row,
+            r, value(value_of(me), r).data};
+  }
+  /// the replica that folds: the destination if it is one
+  int root_of(transfer const& me, replica_topology const& over) const {
+    int const r =
+        me.arrives.is_single() ? plan_.steps[me.from].where.devices.find(me.arrives.at(0)) : 0;
+    return r < over.count ? r : 0;
+  }
+  /// its result is made where it belongs
+  bool reduces_in_place(transfer const& me, replica_topology const& over) const {
+    bool const here = over.in_reach() || over.uses_nccl();
+    return here && me.arrives.is_single() &&
+           plan_.steps[me.from].where.devices.contains(me.arrives.at(0));
+  }
+  /// a sum that lies on one device to its destination, or to each its piece
+  void deliver(transfer const& me, logical_device& at, void* sum) {
+    step const& s = plan_.steps[me.from];
+    local_layout layout, part_layout;
+    int const v = value_of(me), rank = rank_of(v);
+    local_value const whole = dense_value(sum, whole_of(v), single(at.name), 0, layout);
+    for (int r = 0; r < me.arrives.count(); ++r) {
+      local_value const part =
+          me.arrives.is_sharded()
+              ? piece_of(whole, rank, me.arrives, r, whole_of(v), s.element_bytes, part_layout)
+              : whole;
+      carry({&runtime::find_device(me.arrives.at(r)), &value(v, r), v, r}, {&at, &part}, rank,
+            s.element_bytes, {me.from, name_of(me.how), at.name});
+    }
+  }
 
+  // ---- terms ----
   /// a fold runs over dense terms: one that is looked at with gaps or in another order is packed
   void* dense_term(transfer const& me, int r) {
     local_value const& term = value(me.from, r);
@@ -112,85 +196,25 @@ class replica_reduction : protected transport {
     carry({&d, &packed}, {&d, &term, me.from, r}, rank, plan_.steps[me.from].element_bytes, record);
     return packed.data;
   }
-
   /// the terms of a transfer in replica order, each on its device
-  replica_terms find_terms(transfer const& me) {
-    place const& from = plan_.steps[me.from].where;
-    replica_terms terms;
-    terms.term_count = from.count();
-    terms.count = extents_[me.from].size();
-    for (int r = 0; r < from.count(); ++r) terms.terms[r] = dense_term(me, r);
-    if (runtime::planted.swap_replicas && from.count() > 1)
-      std::swap(terms.terms[0], terms.terms[1]);
+  void take_terms(transfer const& me, replica_topology const& over, reduction_job& j) {
+    for (int r = 0; r < over.count; ++r) {
+      wait_for(me.from, r, *over.on[r]);
+      j.terms[r] = dense_term(me, r), j.whose[r] = static_cast<short>(r);
+    }
+    if (runtime::planted.swap_replicas && over.count > 1)
+      std::swap(j.terms[0], j.terms[1]), std::swap(j.whose[0], j.whose[1]);
     if constexpr (checked_build)
-      for (int r = 0; r < from.count(); ++r)
-        check_owner(runtime::find_device(from.at(r)), terms.terms[r],
-                    {me.from, name_of(me.how), from.at(r)});
-    return terms;
+      for (int r = 0; r < over.count; ++r)
+        check_owner(*over.on[r], j.terms[r], {me.from, name_of(me.how), over.on[r]->name});
   }
-  /// one kernel reads all terms and writes every replica
-  [[gnu::cold]] void fold_in_place(transfer const& me) {
-    place const& over = plan_.steps[me.from].where;
-    int const v = value_of(me);
-    auto const bytes = static_cast<std::size_t>(bytes_of_terms(me));
-    replica_terms terms = find_terms(me);
-    terms.out_count = over.count();
-    logical_device& first = runtime::find_device(over.at(0));
-    step_record const record{me.from, name_of(me.how), first.name};
-    touched operands[2 * max_devices];
-    for (int r = 0; r < over.count(); ++r) {
-      logical_device& d = runtime::find_device(over.at(r));
-      terms.outs[r] = value(v, r).data;
-      wait_for(me.from, r, d);
-      if (&d != &first)
-        runtime::wait(first, queue_kind::compute, runtime::mark(d, queue_kind::compute));
-      operands[2 * r] = {terms.terms[r], bytes, false},
-                   operands[2 * r + 1] = {terms.outs[r], bytes, true};
-    }
-    runtime::running_scope const scope(&record);
-    p_.folds[&me - plan_.transfers.first]({&first, record, operands, 2 * over.count()}, terms);
-    stamp const done = runtime::mark(first, queue_kind::compute);
-    for (int r = 1; r < over.count(); ++r)
-      runtime::wait(runtime::find_device(over.at(r)), queue_kind::compute, done);
-  }
-  /// means: the sum on the host: terms come there and are folded in replica order
-  [[gnu::cold]] void* fold_staged(transfer const& me) {
-    place const& over = plan_.steps[me.from].where;
-    logical_device& host = runtime::find_device(cpu(0));
-    step_record const record{me.from, name_of(me.how), host.name};
-    runtime::running_scope const scope(&record);
-    replica_terms terms = find_terms(me);
-    std::int64_t const bytes = bytes_of_terms(me);
-    void* const sum = take_reserve(host, bytes);
-    drained const staged(*this);
-    stamp arrived[max_devices];
-    for (int r = 0; r < over.count(); ++r) {
-      logical_device& d = runtime::find_device(over.at(r));
-      if (d.how == backing::host) continue;
-      void* const stage = take_reserve(host, bytes);
-      runtime::wait(d, queue_kind::copy, runtime::mark(d, queue_kind::compute));
-      runtime::wait(d, queue_kind::copy, a_.ready[index(me.from, r)]);
-      arrived[r] = runtime::copy(host, stage, d, terms.terms[r], bytes, queue_kind::copy, record);
-      terms.terms[r] = stage;
-    }
-    for (stamp const& a : arrived) runtime::synchronize(a);
-    for (int r = 0; r < over.count(); ++r)
-      runtime::check_host_access(terms.terms[r], bytes, false, record);
-    terms.outs[0] = sum, terms.out_count = 1;
-    p_.folds[&me - plan_.transfers.first]({&host, record, nullptr, 0}, terms);
-    return sum;
-  }
-  [[gnu::cold]] void send_back(transfer const& me, void const* sum) {
-    place const& over = plan_.steps[me.from].where;
-    logical_device& host = runtime::find_device(cpu(0));
-    for (int r = 0; r < over.count(); ++r) {
-      logical_device& d = runtime::find_device(over.at(r));
-      if (d.how != backing::host)
-        runtime::wait(d, queue_kind::copy, runtime::mark(d, queue_kind::compute));
-      stamp const back =
-          runtime::copy(d, value(value_of(me), r).data, host, sum, bytes_of_terms(me),
-                        queue_kind::copy, {me.from, name_of(me.how), d.name});
-      runtime::wait(d, queue_kind::compute, back);
+  /// a result that comes beside the compute queue: who reads it waits, and so does who writes there
+  void await(transfer const& me, replica_topology const& over, reduction_job const& j) {
+    for (int r = 0; r < over.count; ++r) {
+      if (!j.done[r].is_set()) continue;
+      a_.ready[index(value_of(me), r)] = j.done[r];
+      in_flight(*over.on[r], {j.terms[r], j.bytes()}, j.done[r]);
+      if (j.outs[r] != j.terms[r]) in_flight(*over.on[r], {j.outs[r], j.bytes()}, j.done[r]);
     }
   }
 };

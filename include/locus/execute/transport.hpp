@@ -29,6 +29,10 @@ class transport : protected placing {
     for (pending_copy const& c : pending_)
       if (c.from == &owner && c.source.overlaps(range)) runtime::wait(d, queue, c.when);
   }
+  /// work beside the compute queue of d reads or writes there until `when`
+  void in_flight(logical_device& d, byte_range const& range, stamp when) {
+    pending_.push({&d, &d, range, when});
+  }
   /// every device's compute queue orders what touches its memory, and host memory is complete
   void settle() {
     for (pending_copy const& c : pending_) {

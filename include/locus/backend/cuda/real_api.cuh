@@ -6,9 +6,10 @@
 #include <cuda_runtime.h>  // cudaMalloc
 #include <dlfcn.h>         // dlopen
 
-#include <locus/backend/cuda/kernel.cuh>  // kernel
-#include <locus/core/config.hpp>          // LOCUS_HOST_DEVICE
-#include <locus/runtime/cuda_api.hpp>     // cuda_api
+#include <locus/backend/cuda/kernel.cuh>     // kernel
+#include <locus/backend/cuda/real_nccl.hpp>  // real_nccl
+#include <locus/core/config.hpp>             // LOCUS_HOST_DEVICE
+#include <locus/runtime/cuda_api.hpp>        // cuda_api
 
 namespace locus::cuda {
 
@@ -251,6 +252,6 @@ inline constexpr runtime::cuda_api real_api = {
 };
 
 /// Before main, in every program that has a unit of nvcc; nothing of CUDA is called yet.
-inline bool const registered = (runtime::gpu_api = &real_api, true);
+inline bool const registered = (runtime::gpu_api = &real_api, runtime::nccl = &real_nccl, true);
 
 }  // namespace locus::cuda

@@ -3,8 +3,9 @@
 #pragma once
 #include <utility>  // exchange
 
-#include <locus/backend/cuda/loss.hpp>  // check_cuda, require_card
-#include <locus/runtime/physical.hpp>   // cuda_success
+#include <locus/backend/cuda/loss.hpp>            // check_cuda, require_card
+#include <locus/runtime/collective_settings.hpp>  // issue_lock
+#include <locus/runtime/physical.hpp>             // cuda_success
 
 namespace locus::runtime {
 
@@ -68,11 +69,17 @@ inline bool cuda_runs_on(int card) {
   return false;
 }
 
+/// The host is about to wait for a stamp: collectives are watched meanwhile. Null while there are
+/// none.
+using watch_fn = void (*)(stamp);
+inline constinit watch_fn collective_watch = nullptr;
+
 /// null where the card has no more
 inline void* cuda_obtain(logical_device& d, std::size_t bytes) {
   require_card(d);
   current_card scope(d);
   void* p = nullptr;
+  lock_guard issuing(issue_lock);  // it may wait for every card
   int const code = gpu_api->malloc_device(&p, bytes);
   if (code == cuda_out_of_memory) {
     gpu_api->last_error();
@@ -85,6 +92,7 @@ inline void cuda_give_back(logical_device& d, void* p) noexcept {
   if (!gpu_api || !d.queues[0] || is_lost(d)) return;  // the program, or the card, is ending
   try {
     current_card scope(d);
+    lock_guard issuing(issue_lock);
     if (gpu_api->free_device(p) != cuda_success) gpu_api->last_error();
   } catch (error const&) {  // a card that no longer answers has no memory to lose
   }
@@ -93,12 +101,6 @@ inline void cuda_give_back(logical_device& d, void* p) noexcept {
 inline void cuda_retire(logical_device& d, void* p, std::size_t bytes) {
   if (gpu_api && gpu_api->retired && d.queues[0])
     gpu_api->retired(p, bytes, cuda_queue_of(d, queue_kind::compute).stream);
-}
-inline void cuda_finish(logical_device& d) {
-  current_card scope(d);
-  for (int k = 0; k < 2; ++k)
-    check_cuda(gpu_api->stream_synchronize(cuda_queue_of(d, static_cast<queue_kind>(k)).stream),
-               "waiting for memory", d.name);
 }
 
 constexpr queue_kind other_of(queue_kind k) {
@@ -113,6 +115,14 @@ inline stamp cuda_mark(logical_device& d, queue_kind kind) {
   check_cuda(gpu_api->event_record(q.events[ticket % cuda_queue::kept], q.stream),
              "recording an event", d.name);
   return {d.queue(kind), ticket};
+}
+inline void cuda_finish(logical_device& d) {
+  for (queue_kind const k : {queue_kind::compute, queue_kind::copy}) {
+    if (collective_watch) collective_watch(cuda_mark(d, k));
+    current_card scope(d);
+    check_cuda(gpu_api->stream_synchronize(cuda_queue_of(d, k).stream), "waiting for memory",
+               d.name);
+  }
 }
 inline void* cuda_event_of(stamp s) {
   logical_device& d = table.gpu_of_queue(s.queue);
@@ -136,6 +146,7 @@ inline void cuda_wait(logical_device& d, queue_kind kind, stamp s) {
 /// fails: device_lost; what the queue was given is not in flight then
 inline void cuda_synchronize(stamp s) {
   if (!s.is_set()) return;
+  if (collective_watch) collective_watch(s);
   logical_device& d = table.gpu_of_queue(s.queue);
   require_card(d);
   auto const kind = static_cast<queue_kind>(s.queue % 2);

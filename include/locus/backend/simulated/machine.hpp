@@ -112,6 +112,12 @@ class machine {
   bool reaches(logical_device const& to, logical_device const& from) const {
     return peers_ || to.card == from.card;
   }
+  /// -1 for host memory
+  int card_of(void const* p) const {
+    int const i = arena_of(p);
+    return i < 0 ? -1 : card_[i];
+  }
+  int card_of_queue(short q) const { return card_[q / 2]; }
   /// the address under which kernels reach what lies at p
   void* behind(void* p) const {
     int const i = arena_of(p);

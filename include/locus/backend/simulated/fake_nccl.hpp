@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: Apache-2.0
+// NCCL without cards, by its rules: ranks, groups, nonblocking communicators, operations that meet
+// on the streams of all ranks. What hangs or spoils values with the real one (calls that differ
+// among ranks, a buffer on another card, one rank left out) is an error here. Terms are added as a
+// ring adds them: the same bits on all ranks, and not in replica order.
+#pragma once
+#include <cstring>  // memcpy
+#include <utility>  // move
+
+#include <locus/core/array.hpp>        // dynamic_array
+#include <locus/core/error.hpp>        // message
+#include <locus/core/shared.hpp>       // shared
+#include <locus/runtime/nccl_api.hpp>  // nccl_api
+
+namespace locus::simulated {
+
+enum class nccl_call : unsigned char {
+  all_reduce,
+  reduce,
+  broadcast,
+  all_gather,
+  reduce_scatter,
+  send,
+  receive
+};
+constexpr std::string_view name_of(nccl_call c) {
+  constexpr std::string_view names[] = {"all_reduce",     "reduce", "broadcast", "all_gather",
+                                        "reduce_scatter", "send",   "receive"};
+  return names[static_cast<int>(c)];
+}
+
+/// One element of a type as a number: what ranks add is exact in double, or wraps in 64 bits.
+struct nccl_number {
+  double real = 0;
+  std::uint64_t bits = 0;
+};
+inline nccl_number load(runtime::nccl_type t, void const* data, std::size_t i) {
+  auto at = [&]<class T>(T v) {
+    std::memcpy(&v, static_cast<char const*>(data) + i * sizeof(T), sizeof(T));
+    return v;
+  };
+  using enum runtime::nccl_type;
+  switch (t) {
+  case int8: return {0, static_cast<std::uint64_t>(at(std::int8_t()))};
+  case uint8: return {0, at(std::uint8_t())};
+  case int32: return {0, static_cast<std::uint64_t>(at(std::int32_t()))};
+  case uint32: return {0, at(std::uint32_t())};
+  case int64:
+  case uint64: return {0, at(std::uint64_t())};
+  case float32: return {at(float()), 0};
+  case float64: return {at(double()), 0};
+  default: return {};
+  }
+}
+inline void store(runtime::nccl_type t, void* data, std::size_t i, nccl_number const& v) {
+  char* const to = static_cast<char*>(data) + i * static_cast<std::size_t>(bytes_of(t));
+  if (t == runtime::nccl_type::float32) {
+    float const f = static_cast<float>(v.real);
+    std::memcpy(to, &f, 4);
+  } else if (t == runtime::nccl_type::float64)
+    std::memcpy(to, &v.real, 8);
+  else
+    std::memcpy(to, &v.bits, static_cast<std::size_t>(bytes_of(t)));  // little endian
+}
+inline nccl_number combine(runtime::nccl_type t, int op, nccl_number const& a,
+                           nccl_number const& b) {
+  bool const is_signed = t == runtime::nccl_type::int8 || t == runtime::nccl_type::int32 ||
+                         t == runtime::nccl_type::int64;
+  if (is_floating(t)) {
+    double r = a.real + b.real;
+    if (op == runtime::nccl_max)
+      r = a.real > b.real || b.real != b.real ? a.real : b.real;  // a NaN
+    if (op == runtime::nccl_min)
+      r = a.real < b.real || b.real != b.real ? a.real : b.real;  // is lost
+    if (t == runtime::nccl_type::float32) r = static_cast<float>(r);
+    return {r, 0};
+  }
+  bool const less = is_signed
+                        ? static_cast<std::int64_t>(a.bits) < static_cast<std::int64_t>(b.bits)
+                        : a.bits < b.bits;
+  if (op == runtime::nccl_max) return less ? b : a;
+  if (op == runtime::nccl_min) return less ? a : b;
+  return {0, a.bits + b.bits};
+}
+
+/// What goes wrong, for tests.
+struct nccl_mischief {
+  int fail_at = -1;  // the number of the call that fails, from 0
+  int fail_with = runtime::nccl_cuda_error;
+  bool never_ready = false;  // communicators stay in progress
+  bool groups_hang = false;  // a group stays in progress
+  bool never_done = false;   // operations are issued, and never end
+  int async_state = 0;       // what async_state says of a communicator that is ready
+  int polls = 2;             // that a communicator takes to get ready
+};
+
+/// Engine: int current(), int card_of_stream(void*), int card_of(void const*), void* reach(void*),
+/// void enqueue(void* stream, void const* read, void* written, size_t bytes read, bytes written,
+/// Work), void join(void* const* streams, int n): the next work of each stream comes after all that
+/// all were given.
+template <class Engine>
+class fake_nccl {
+ public:
+  static fake_nccl& instance() {
+    static fake_nccl* const one = new fake_nccl;  // communicators may outlive static objects
+    return *one;
+  }
+  nccl_mischief mischief{};
+  int calls = 0, open_communicators = 0, groups = 0;
+  int operations[7]{};  // [nccl_call], over all ranks
+  bool in_flight() const { return depth_ > 0 || waiting_ > 0; }
+  std::string_view failed_call() const { return failed_; }
+  void reset() {
+    mischief = {}, calls = open_communicators = groups = depth_ = waiting_ = 0;
+    for (int& n : operations) n = 0;
+    last_ = {}, failed_ = {};
+    group_.clear(), stuck_.clear();
+  }
+  bool is_stuck() const {
+    for (auto const& s : stuck_)
+      if (!s->aborted) return true;
+    return false;
+  }
+
+  static constexpr runtime::nccl_api table() {
+    using runtime::nccl_type;
+    return {
+        .version = [](int* v) { return me("version", [&](fake_nccl&) { return *v = 22809, 0; }); },
+        .make_id =
+            [](runtime::nccl_id* id) {
+              return me("make_id", [&](fake_nccl& f) {
+                *id = {};
+                std::uint64_t const n = ++f.ids_;
+                std::memcpy(id->bytes, &n, sizeof n);
+                return 0;
+              });
+            },
+        .init_rank =
+            [](void** comm, int ranks, runtime::nccl_id const* id, int rank) {
+              return me("init_rank", [&](fake_nccl& f) { return f.init(comm, ranks, *id, rank); });
+            },
+        .async_state =
+            [](void* comm, int* state) {
+              return me("async_state", [&](fake_nccl& f) { return f.poll(at(comm), state); });
+            },
+        .abort =
+            [](void* comm) {
+              fake_nccl& f = instance();  // an abort that fails helps nobody
+              at(comm).ring->aborted = true;
+              return f.close(comm);
+            },
+        .destroy =
+            [](void* comm) { return me("destroy", [&](fake_nccl& f) { return f.close(comm); }); },
+        .rank_count =
+            [](void* comm, int* n) {
+              return me("rank_count", [&](fake_nccl&) { return *n = at(comm).ring->ranks, 0; });
+            },
+        .rank_of =
+            [](void* comm, int* r) {
+              return me("rank_of", [&](fake_nccl&) { return *r = at(comm).rank, 0; });
+            },
+        .card_of =
+            [](void* comm, int* c) {
+              return me("card_of", [&](fake_nccl&) { return *c = at(comm).card, 0; });
+            },
+        .group_start = [] { return me("group_start", [](fake_nccl& f) { return ++f.depth_, 0; }); },
+        .group_end = [] { return instance().end_group(); },
+        .all_reduce = [](void const* s, void* r, std::size_t n, nccl_type t, int op, void* c,
+                         void* q) { return add({nccl_call::all_reduce, s, r, n, t, op, 0, c, q}); },
+        .reduce = [](void const* s, void* r, std::size_t n, nccl_type t, int op, int root, void* c,
+                     void* q) { return add({nccl_call::reduce, s, r, n, t, op, root, c, q}); },
+        .broadcast = [](void const* s, void* r, std::size_t n, nccl_type t, int root, void* c,
+                        void* q) { return add({nccl_call::broadcast, s, r, n, t, 0, root, c, q}); },
+        .all_gather = [](void const* s, void* r, std::size_t n, nccl_type t, void* c,
+                         void* q) { return add({nccl_call::all_gather, s, r, n, t, 0, 0, c, q}); },
+        .reduce_scatter =
+            [](void const* s, void* r, std::size_t n, nccl_type t, int op, void* c, void* q) {
+              return add({nccl_call::reduce_scatter, s, r, n, t, op, 0, c, q});
+            },
+        .send = [](void const* d, std::size_t n, nccl_type t, int peer, void* c,
+                   void* q) { return add({nccl_call::send, d, nullptr, n, t, 0, peer, c, q}); },
+        .receive =
+            [](void* d, std::size_t n, nccl_type t, int peer, void* c, void* q) {
+              return add({nccl_call::receive, nullptr, d, n, t, 0, peer, c, q});
+            },
+        .create_scaled_sum =
+            [](int* op, void const* scalar, nccl_type t, void*) {
+              return me("create_scaled_sum", [&](fake_nccl& f) {
+                *op = runtime::nccl_first_made + static_cast<int>(f.scales_.size());
+                f.scales_.push(load(t, scalar, 0).real);
+                return 0;
+              });
+            },
+        .destroy_op = [](int, void*) { return me("destroy_op", [](fake_nccl&) { return 0; }); },
+        .describe =
+            [](int code) {
+              return code == runtime::nccl_cuda_error         ? "unhandled cuda error"
+                     : code == runtime::nccl_invalid_argument ? "invalid argument"
+                     : code == runtime::nccl_invalid_usage    ? "invalid usage"
+                     : code == runtime::nccl_remote_error     ? "remote process exited"
+                     : code == runtime::nccl_in_progress      ? "NCCL operation in progress"
+                                                              : "internal error";
+            },
+        .last_error = [](void*) { return instance().last_.c_str(); },
+    };
+  }
+
+ private:
+  /// The ranks that found one another by an id.
+  struct clique {
+    std::uint64_t id = 0;
+    int ranks = 0, joined = 0;
+    mutable bool aborted = false;
+  };
+  struct communicator {
+    clique* ring = nullptr;
+    int rank = 0, card = 0, polls = 0;
+  };
+  struct call {
+    nccl_call what{};
+    void const* send = nullptr;
+    void* receive = nullptr;
+    std::size_t count = 0;
+    runtime::nccl_type type{};
+    int op = 0, peer = 0;  // peer: of a send or receive; else the root
+    void *comm = nullptr, *stream = nullptr;
+    int rank() const { return at(comm).rank; }
+    std::size_t bytes() const { return count * static_cast<std::size_t>(bytes_of(type)); }
+  };
+  /// One operation of all ranks; a send with its receive is one of two ranks.
+  struct meeting {
+    call calls[max_devices]{};  // [rank]
+    int ranks = 0;
+    double scale = 1;
+    clique const* ring = nullptr;
+    mutable dynamic_array<char> sent[max_devices];  // what a rank has brought
+    mutable dynamic_array<char> folded;
+    mutable bool brought[max_devices]{};
+    meeting() = default;
+  };
+
+  static communicator& at(void* comm) { return *static_cast<communicator*>(comm); }
+  bool count(char const* name) {
+    if (calls++ != mischief.fail_at) return false;
+    failed_ = name;
+    last_ = message{};
+    last_ << "the call was made to fail";
+    return true;
+  }
+  template <class F>
+  static int me(char const* name, F&& f) {
+    fake_nccl& n = instance();
+    return n.count(name) ? n.mischief.fail_with : f(n);
+  }
+  int init(void** comm, int ranks, runtime::nccl_id const& id, int rank) {
+    if (depth_ == 0 && ranks > 1) return refuse("one thread makes several ranks outside a group");
+    std::uint64_t number;
+    std::memcpy(&number, id.bytes, sizeof number);
+    clique* ring = nullptr;
+    for (clique* c : cliques_)
+      if (c->id == number) ring = c;
+    if (!ring) {
+      ring = cliques_.push(new clique);
+      ring->id = number, ring->ranks = ranks;
+    }
+    int const card = Engine::current();
+    for (communicator* c : open_)
+      if (c->ring == ring && c->card == card) return refuse("Duplicate GPU detected");
+    if (ring->ranks != ranks || rank >= ranks) return refuse("ranks do not fit");
+    auto* const fresh = new communicator{ring, rank, card, mischief.polls};
+    *comm = open_.push(fresh);
+    ++ring->joined, ++open_communicators;
+    return 0;
+  }
+  int poll(communicator& c, int* state) {
+    bool const busy = mischief.never_ready || c.ring->joined < c.ring->ranks ||
+                      mischief.groups_hang || c.polls > 0;
+    if (c.polls > 0) --c.polls;
+    *state = busy ? int(runtime::nccl_in_progress) : mischief.async_state;
+    if (!busy) waiting_ = 0;
+    return 0;
+  }
+  int close(void* comm) {
+    for (std::size_t i = 0; i < open_.size(); ++i)
+      if (open_[i] == comm) {
+        delete open_[i];
+        open_.remove(i);
+        --open_communicators, waiting_ = 0;
+        return 0;
+      }
+    return runtime::nccl_invalid_argument;
+  }
+  int refuse(std::string_view why) {
+    last_ = message{};
+    last_ << why;
+    return runtime::nccl_invalid_usage;
+  }
+  int refuse_calls(call const& a, call const& b) {
+    last_ = message{};
+    auto write = [&](call const& c) {
+      last_ << "rank " << c.rank() << " calls " << name_of(c.what) << " of " << c.count
+            << " elements of type " << static_cast<int>(c.type) << ", operation " << c.op;
+    };
+    write(a), last_ << "; ", write(b);
+    return runtime::nccl_invalid_usage;
+  }
+  static int add(call const& c) {
+    return me("a collective", [&](fake_nccl& f) {
+      ++f.operations[static_cast<int>(c.what)];
+      return f.take(c);
+    });
+  }
+  int take(call const& c) {
+    communicator const& comm = at(c.comm);
+    if (comm.polls > 0 || comm.ring->aborted) return refuse("the communicator is not ready");
+    bool const half =
+        c.type == runtime::nccl_type::float16 || c.type == runtime::nccl_type::bfloat16;
+    if (half || c.type == runtime::nccl_type::none || c.peer < 0 || c.peer >= comm.ring->ranks)
+      return runtime::nccl_invalid_argument;
+    if (Engine::card_of_stream(c.stream) != comm.card)
+      return refuse("the stream belongs to another card");
+    for (void const* p : {c.send, static_cast<void const*>(c.receive)})
+      if (p && c.count > 0 && Engine::card_of(p) != comm.card) {
+        last_ = message{};
+        last_ << name_of(c.what) << " of rank " << comm.rank << ": its memory does not lie on card "
+              << comm.card;
+        return runtime::nccl_invalid_argument;
+      }
+    if (depth_ == 0 && comm.ring->ranks > 1)
+      return refuse("one thread calls for several ranks outside a group");
+    group_.push(c);
+    return depth_ == 0 ? issue() : 0;
+  }
+  int end_group() {
+    bool const fails = count("group_end");
+    if (depth_ == 0) return refuse("group_end without group_start");
+    if (--depth_ > 0) return 0;
+    ++groups;
+    bool const initialises = group_.empty();
+    if (fails) return group_.clear(), mischief.fail_with;
+    int const code = issue();
+    if (code != 0) return code;
+    if (!initialises && !mischief.groups_hang) return 0;
+    waiting_ = 1;
+    return runtime::nccl_in_progress;
+  }
+
+  /// what the ranks called for, matched: the k-th operation of each with the k-th of the others
+  int issue() {
+    dynamic_array<call> const all = std::move(group_);
+    dynamic_array<shared<meeting>> meetings;
+    dynamic_array<bool> used;
+    used.resize(all.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (used[i]) continue;
+      call const& first = all[i];
+      clique const* const ring = at(first.comm).ring;
+      auto m = shared<meeting>::make(meeting());
+      auto& now = const_cast<meeting&>(*m);
+      now.ring = ring, now.ranks = ring->ranks;
+      if (first.op >= runtime::nccl_first_made)
+        now.scale = scales_[static_cast<std::size_t>(first.op - runtime::nccl_first_made)];
+      bool const pair = first.what == nccl_call::send || first.what == nccl_call::receive;
+      used[i] = true;
+      now.calls[first.rank()] = first;
+      unsigned seen = 1u << first.rank();
+      for (std::size_t k = i + 1; k < all.size(); ++k) {
+        call const& c = all[k];
+        bool const theirs = !used[k] && at(c.comm).ring == ring && (seen >> c.rank() & 1) == 0;
+        bool const c_pair = c.what == nccl_call::send || c.what == nccl_call::receive;
+        if (!theirs || c_pair != pair) continue;
+        if (pair && (c.what == first.what || c.rank() != first.peer || c.peer != first.rank()))
+          continue;
+        if (c.count != first.count || c.type != first.type ||
+            (!pair && (c.what != first.what || c.op != first.op || c.peer != first.peer)))
+          return refuse_calls(first, c);
+        used[k] = true, seen |= 1u << c.rank();
+        now.calls[c.rank()] = c;
+        if (pair) break;
+      }
+      bool const complete = pair ? seen != (1u << first.rank()) || first.peer == first.rank()
+                            : seen == (1u << ring->ranks) - 1;
+      if (!complete) {
+        last_ = message{};
+        last_ << name_of(first.what) << " of rank " << first.rank()
+              << ": another rank does not take part";
+        return runtime::nccl_invalid_usage;
+      }
+      meetings.push(std::move(m));
+    }
+    if (mischief.never_done)
+      for (auto const& m : meetings) stuck_.push(const_cast<clique*>(m->ring));
+    run(meetings);
+    return 0;
+  }
+  void run(dynamic_array<shared<meeting>> const& meetings) {
+    dynamic_array<void*> streams;
+    for (auto const& m : meetings)
+      for (call const& c : m->calls) {
+        if (!c.comm) continue;
+        bool known = false;
+        for (void* s : streams) known |= s == c.stream;
+        if (!known) streams.push(c.stream);
+        bool const sends = c.send && (c.what != nccl_call::broadcast || c.rank() == c.peer);
+        int const rank = c.rank();
+        std::size_t const bytes = !sends ? 0
+                                  : c.what == nccl_call::reduce_scatter
+                                      ? c.bytes() * static_cast<std::size_t>(m->ranks)
+                                      : c.bytes();
+        void* const from = Engine::reach(c.stream, const_cast<void*>(c.send));
+        Engine::enqueue(c.stream, {c.send, bytes, false}, [m, rank, from, bytes] {
+          if (m->ring->aborted) return;
+          m->sent[rank].resize(bytes);
+          if (bytes > 0) std::memcpy(m->sent[rank].begin(), from, bytes);
+          m->brought[rank] = true;
+        });
+      }
+    Engine::join(streams.begin(), static_cast<int>(streams.size()));
+    for (auto const& m : meetings)
+      for (call const& c : m->calls) {
+        if (!c.comm) continue;
+        int const rank = c.rank();
+        bool const receives = c.receive && (c.what != nccl_call::reduce || rank == c.peer);
+        std::size_t const bytes = !receives ? 0
+                                  : c.what == nccl_call::all_gather
+                                      ? c.bytes() * static_cast<std::size_t>(m->ranks)
+                                      : c.bytes();
+        void* const to = Engine::reach(c.stream, c.receive);
+        Engine::enqueue(c.stream, {c.receive, bytes, true}, [m, rank, to, bytes] {
+          if (!m->ring->aborted && bytes > 0) deliver(*m, rank, static_cast<char*>(to), bytes);
+        });
+      }
+  }
+  static void deliver(meeting const& m, int rank, char* to, std::size_t bytes) {
+    for (call const& c : m.calls)
+      if (c.comm && !m.brought[c.rank()])
+        throw bad_access(
+            "locus: simulated NCCL ran before a rank had reached it; an event is missing");
+    call const& c = m.calls[rank];
+    switch (c.what) {
+    case nccl_call::all_reduce:
+    case nccl_call::reduce: fold(m, c.count), std::memcpy(to, m.folded.begin(), bytes); break;
+    case nccl_call::reduce_scatter:
+      fold(m, c.count * static_cast<std::size_t>(m.ranks));
+      std::memcpy(to, m.folded.begin() + static_cast<std::size_t>(rank) * bytes, bytes);
+      break;
+    case nccl_call::all_gather:
+      for (int r = 0; r < m.ranks; ++r)
+        std::memcpy(to + static_cast<std::size_t>(r) * c.bytes(), m.sent[r].begin(), c.bytes());
+      break;
+    default: std::memcpy(to, m.sent[c.peer].begin(), bytes);
+    }
+  }
+  /// chunk k of the elements begins at rank k + 1 and goes round
+  static void fold(meeting const& m, std::size_t count) {
+    if (!m.folded.empty()) return;
+    call const& c = m.calls[0];
+    auto const n = static_cast<std::size_t>(m.ranks);
+    m.folded.resize(count * static_cast<std::size_t>(bytes_of(c.type)));
+    bool const average = c.op == runtime::nccl_avg, whole = !is_floating(c.type);
+    double const scale = average && !whole ? 1 / static_cast<double>(n) : m.scale;
+    auto const term = [&](std::size_t r, std::size_t i) {
+      nccl_number v = load(c.type, m.sent[r].begin(), i);
+      if (scale != 1)
+        v.real *= c.type == runtime::nccl_type::float32 ? static_cast<float>(scale) : scale;
+      if (c.type == runtime::nccl_type::float32) v.real = static_cast<float>(v.real);
+      return v;
+    };
+    for (std::size_t i = 0; i < count; ++i) {
+      std::size_t const begin = i * n / count + 1;
+      nccl_number t = term(begin % n, i);
+      for (std::size_t k = 1; k < n; ++k) t = combine(c.type, c.op, t, term((begin + k) % n, i));
+      if (average && whole)
+        t.bits = static_cast<std::uint64_t>(static_cast<std::int64_t>(t.bits) /
+                                            static_cast<std::int64_t>(n));
+      store(c.type, m.folded.begin(), i, t);
+    }
+  }
+
+  int depth_ = 0, waiting_ = 0;
+  std::uint64_t ids_ = 0;
+  std::string_view failed_;
+  message last_;
+  dynamic_array<call> group_;
+  dynamic_array<clique*> cliques_;  // kept: work that was not run may still ask them
+  dynamic_array<communicator*> open_;
+  dynamic_array<clique*> stuck_;
+  dynamic_array<double> scales_;
+};
+
+}  // namespace locus::simulated

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// NCCL among simulated GPUs: its operations are work of the devices' queues, so that a missing
+// event or a wrong order is found as it is with kernels.
+#pragma once
+#include <locus/backend/seam.hpp>                 // touched
+#include <locus/backend/simulated/fake_nccl.hpp>  // fake_nccl
+#include <locus/backend/simulated/machine.hpp>    // gpus, queue_of
+
+namespace locus::simulated {
+
+/// means: the queue of a device as NCCL's stream
+inline void* nccl_stream(logical_device const& d, queue_kind kind) {
+  return reinterpret_cast<void*>(std::uintptr_t(queue_of(d, kind)) + 1);
+}
+/// the card that makes the next communicator: CUDA's current device, which simulated GPUs lack
+inline thread_local int nccl_card = -1;
+
+struct nccl_engine {
+  static short queue_at(void* stream) {
+    return static_cast<short>(reinterpret_cast<std::uintptr_t>(stream) - 1);
+  }
+  static int current() { return nccl_card; }
+  static int card_of_stream(void* stream) { return gpus().card_of_queue(queue_at(stream)); }
+  static int card_of(void const* p) { return gpus().card_of(p); }
+  static void* reach(void*, void* p) { return p ? gpus().behind(p) : p; }
+  template <class Work>
+  static void enqueue(void* stream, touched const& t, Work work) {
+    step_record const none{-1, "a collective", device{}};
+    step_record const& record = runtime::running ? *runtime::running : none;
+    gpus().issue(queue_at(stream), record, &t, t.bytes > 0 ? 1 : 0, std::move(work));
+  }
+  static void join(void* const* streams, int n) {
+    dynamic_array<stamp> reached;
+    for (int i = 0; i < n; ++i) reached.push(gpus().last(queue_at(streams[i])));
+    for (int i = 0; i < n; ++i)
+      for (stamp const& s : reached) gpus().wait(queue_at(streams[i]), s);
+  }
+};
+inline constexpr runtime::nccl_api nccl_table = fake_nccl<nccl_engine>::table();
+
+}  // namespace locus::simulated

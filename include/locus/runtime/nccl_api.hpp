@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every NCCL entry point that locus uses, as one table: NCCL itself, opened at its first use, or a
+// simulated one. Handles are opaque, so that no header of NCCL or CUDA is needed to call it.
+#pragma once
+#include <cstddef>  // size_t
+#include <cstdint>  // int32_t
+
+namespace locus::runtime {
+
+/// NCCL's element types, with its numbers; none: NCCL can move it as bytes, and fold it not.
+enum class nccl_type : int {
+  none = -1,
+  int8 = 0,
+  uint8 = 1,
+  int32 = 2,
+  uint32 = 3,
+  int64 = 4,
+  uint64 = 5,
+  float16 = 6,
+  float32 = 7,
+  float64 = 8,
+  bfloat16 = 9,
+};
+constexpr int bytes_of(nccl_type t) {
+  constexpr int bytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2};
+  return t == nccl_type::none ? 0 : bytes[static_cast<int>(t)];
+}
+constexpr bool is_floating(nccl_type t) { return t >= nccl_type::float16; }
+
+/// NCCL's operations, with its numbers; those from 5 on are made by create_scaled_sum.
+enum : int { nccl_sum = 0, nccl_max = 2, nccl_min = 3, nccl_avg = 4, nccl_first_made = 5 };
+
+enum : int {
+  nccl_success = 0,
+  nccl_cuda_error = 1,
+  nccl_invalid_argument = 4,
+  nccl_invalid_usage = 5,
+  nccl_remote_error = 6,
+  nccl_in_progress = 7,
+  nccl_not_found = 100000,  // ours: there is no library
+};
+
+/// What ranks must share to find one another.
+struct nccl_id {
+  char bytes[128];
+};
+
+/// All functions return 0 for success, or a code that `describe` puts into words.
+struct nccl_api {
+  int (*version)(int* version);  // opens the library; 22809 is 2.28.9
+  int (*make_id)(nccl_id* id);
+  /// nonblocking: async_state tells when it is done; the current device becomes the rank's
+  int (*init_rank)(void** comm, int ranks, nccl_id const* id, int rank);
+  int (*async_state)(void* comm, int* state);
+  int (*abort)(void* comm);
+  int (*destroy)(void* comm);
+  int (*rank_count)(void* comm, int* ranks);
+  int (*rank_of)(void* comm, int* rank);
+  int (*card_of)(void* comm, int* card);
+  int (*group_start)();
+  int (*group_end)();
+  int (*all_reduce)(void const* send, void* receive, std::size_t count, nccl_type type, int op,
+                    void* comm, void* stream);
+  int (*reduce)(void const* send, void* receive, std::size_t count, nccl_type type, int op,
+                int root, void* comm, void* stream);
+  int (*broadcast)(void const* send, void* receive, std::size_t count, nccl_type type, int root,
+                   void* comm, void* stream);
+  int (*all_gather)(void const* send, void* receive, std::size_t count, nccl_type type, void* comm,
+                    void* stream);
+  int (*reduce_scatter)(void const* send, void* receive, std::size_t count, nccl_type type, int op,
+                        void* comm, void* stream);
+  int (*send)(void const* data, std::size_t count, nccl_type type, int peer, void* comm,
+              void* stream);
+  int (*receive)(void* data, std::size_t count, nccl_type type, int peer, void* comm, void* stream);
+  /// a sum whose terms are multiplied by *scalar, a value of that type on the host
+  int (*create_scaled_sum)(int* op, void const* scalar, nccl_type type, void* comm);
+  int (*destroy_op)(int op, void* comm);
+  char const* (*describe)(int code);
+  char const* (*last_error)(void* comm);  // what NCCL wrote about its last failure
+};
+
+/// NCCL among real GPUs. Null while no unit of this program was compiled by nvcc (or a test has
+/// put another in its place).
+inline constinit nccl_api const* nccl = nullptr;
+/// Gives back all communicators; null while there were none. The device table calls it before it
+/// changes.
+using forget_fn = void (*)();
+inline constinit forget_fn forget_communicators = nullptr;
+
+}  // namespace locus::runtime
