@@ -43,22 +43,20 @@ class pinned_pool {
   }
 
  private:
-  static memory_resource cuda_source() {
-    return {[](void*, std::size_t bytes) {
-              void* p = nullptr;
-              if (gpu_api->malloc_host(&p, bytes) == cuda_success) return p;
-              gpu_api->last_error();
-              return static_cast<void*>(nullptr);
-            },
-            [](void*, void* p, std::size_t) {
-              if (gpu_api && gpu_api->free_host(p) != cuda_success) gpu_api->last_error();
-            },
-            nullptr};
+  // with functions that have names: nvcc loses lambdas inside the braces of a return
+  static void* pin(void*, std::size_t bytes) {
+    void* p = nullptr;
+    if (gpu_api->malloc_host(&p, bytes) == cuda_success) return p;
+    gpu_api->last_error();
+    return nullptr;
   }
-  static memory_resource host_source() {
-    return {[](void*, std::size_t bytes) { return host_memory.allocate(bytes); },
-            [](void*, void* p, std::size_t bytes) { host_memory.release(p, bytes); }, nullptr};
+  static void unpin(void*, void* p, std::size_t) {
+    if (gpu_api && gpu_api->free_host(p) != cuda_success) gpu_api->last_error();
   }
+  static void* obtain(void*, std::size_t bytes) { return host_memory.allocate(bytes); }
+  static void give_back(void*, void* p, std::size_t bytes) { host_memory.release(p, bytes); }
+  static memory_resource cuda_source() { return {pin, unpin, nullptr}; }
+  static memory_resource host_source() { return {obtain, give_back, nullptr}; }
   mutex lock_;
   region_pool* pool_ = nullptr;
 };

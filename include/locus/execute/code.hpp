@@ -162,7 +162,7 @@ struct graph_code {
     run_arrays const run_in{values_of, layouts, ready, known, slots, objects};
     run_watch seen;
     if (unsigned const watchers = runtime::watched()) {
-      static constinit plan_record record{&code, policy_name<typename Graph::policy>()};
+      static plan_record record{&code, policy_name<typename Graph::policy>()};
       seen = watch_run(watchers, record, site);
     }
     if constexpr (is_open) {
