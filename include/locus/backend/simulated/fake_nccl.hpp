@@ -319,7 +319,8 @@ class fake_nccl {
       return runtime::nccl_invalid_argument;
     if (Engine::card_of_stream(c.stream) != comm.card)
       return refuse("the stream belongs to another card");
-    for (void const* p : {c.send, static_cast<void const*>(c.receive)})
+    void const* const memory[] = {c.send, c.receive};
+    for (void const* p : memory)
       if (p && c.count > 0 && Engine::card_of(p) != comm.card) {
         last_ = message{};
         last_ << name_of(c.what) << " of rank " << comm.rank << ": its memory does not lie on card "
