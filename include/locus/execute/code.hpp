@@ -115,9 +115,9 @@ struct graph_code {
       if (open.gpu.is_none()) open.gpu = open_gpu;  // a destination will say it
       if (open.cpu.is_none()) open.cpu = open_cpu;
       fill_in(bound.view(), open);
-      return count_plan(bound.view(), extents);
+      return count_bound(bound.view(), values_of, extents, objects);
     } else
-      return count_plan(plan, extents);
+      return count_bound(plan, values_of, extents, objects);
   }
 
   /// means: runs the plan: binds leaves and operations, asks for each root's destination, walks the
@@ -130,6 +130,11 @@ struct graph_code {
   }
 
  private:
+  static tally count_bound(plan_view const& plan, local_value* values_of, shape const* extents,
+                           void const* const* objects) {
+    slot slots[values];
+    return count_run(plan, values_of, replicas, extents, objects, {slots, values});
+  }
   /// no other device could have a part in what runs on a CPU
   static bool host_alone() {
     backing const gpus = runtime::devices().gpu_backing;

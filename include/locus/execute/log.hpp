@@ -34,11 +34,12 @@ namespace detail {
 }
 [[gnu::cold]] inline void log_copy(transfer_kind how, step const& s, short number,
                                    std::int64_t bytes, logical_device const& from,
-                                   logical_device const& to, bool skipped, call_site site) {
+                                   logical_device const& to, std::string_view skipped,
+                                   call_site site) {
   log_event e;
   e.kind = event_kind::copy, e.step = number, e.name = name_of(how), e.of = s.name;
   e.from = use_of(from), e.on = use_of(to), e.bytes = bytes, e.site = site;
-  if (skipped) e.skipped = true, e.reason = "both are host memory";
+  e.skipped = !skipped.empty(), e.reason = skipped;
   runtime::log(e);
 }
 [[gnu::cold]] inline void log_collective(transfer_kind how, plan_view const& p, short bucket,

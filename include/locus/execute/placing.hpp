@@ -3,14 +3,15 @@
 #pragma once
 #include <exception>  // uncaught_exceptions
 
-#include <locus/backend/devices.hpp>     // find_device
-#include <locus/backend/queues.hpp>      // mark, synchronize
-#include <locus/execute/program.hpp>     // program, run_arrays, target
-#include <locus/execute/run_memory.hpp>  // run_memory
-#include <locus/execute/values.hpp>      // dense_value, view_value
-#include <locus/plan/distribute.hpp>     // check_cut
-#include <locus/plan/infer.hpp>          // require_elements
-#include <locus/plan/memory.hpp>         // lay_out, arena_bytes
+#include <locus/backend/devices.hpp>      // find_device
+#include <locus/backend/queues.hpp>       // mark, synchronize
+#include <locus/execute/occurrences.hpp>  // occurrence_finder
+#include <locus/execute/program.hpp>      // program, run_arrays, target
+#include <locus/execute/run_memory.hpp>   // run_memory
+#include <locus/execute/values.hpp>       // dense_value, view_value
+#include <locus/plan/distribute.hpp>      // check_cut
+#include <locus/plan/infer.hpp>           // require_elements
+#include <locus/plan/memory.hpp>          // lay_out, arena_bytes
 
 namespace locus::detail {
 
@@ -111,7 +112,24 @@ class placing : protected run_memory {
         value(i, r) =
             view_value(plan_, i, r, value(from, r), extents_, a_.objects, a_.layouts[index(i, r)]);
     }
-    for (transfer const& t : plan_.transfers) place_arrival(t);
+    occurrence_finder(plan_, a_.values, p_.replicas, extents_, slots_).find(shared_);
+    for (transfer const& t : plan_.transfers)
+      if (!brought_by_other(t)) place_arrival(t);
+    for (occurrence const& o : shared_)
+      for (int r = 0; r < plan_.transfers[o.first].arrives.count(); ++r)
+        value(plan_.steps.count + o.transfer, r) = value(plan_.steps.count + o.first, r);
+  }
+
+  // ---- occurrences of one tensor ----
+  occurrence const* find_occurrence(transfer const& t) const {
+    for (occurrence const& o : shared_)
+      if (&t - plan_.transfers.first == o.transfer) return &o;
+    return nullptr;
+  }
+  /// another transfer brings the same: its copy is this one's too
+  bool brought_by_other(transfer const& t) const {
+    occurrence const* const o = find_occurrence(t);
+    return o && o->first != o->transfer;
   }
 
  private:
@@ -161,6 +179,11 @@ class placing : protected run_memory {
     }
     return -1;
   }
+  std::int64_t offset_of(int v) const {
+    occurrence const* const o =
+        is_step(v) ? nullptr : find_occurrence(plan_.transfers[v - plan_.steps.count]);
+    return slots_[o ? plan_.steps.count + o->memory : v].offset;
+  }
   /// the memory of a value that a kernel or a transfer makes: a destination, its slot, or aside
   void place_made(int v) {
     place const& where = place_of(v);
@@ -174,7 +197,7 @@ class placing : protected run_memory {
         continue;
       }
       logical_device& d = runtime::find_device(where.at(r));
-      void* const data = k < 0 ? in_arena(d, slots_[v].offset)
+      void* const data = k < 0 ? in_arena(d, offset_of(v))
                                : extra_memory(d, bytes, "a result that overlaps with an operand");
       value(v, r) = dense_value(data, whole_of(v), where, r, a_.layouts[index(v, r)]);
     }
@@ -276,6 +299,7 @@ class placing : protected run_memory {
   target const* targets_;
   shape const* extents_;
   array_view<slot> slots_{};
+  dynamic_array<occurrence> shared_;
 };
 
 }  // namespace locus::detail

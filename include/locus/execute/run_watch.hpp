@@ -3,6 +3,7 @@
 #pragma once
 #include <locus/execute/program.hpp>  // program
 #include <locus/execute/report.hpp>   // plan_record, note_run
+#include <locus/runtime/config.hpp>   // get_device_policy
 #include <locus/runtime/log.hpp>      // is_wanted
 #include <locus/runtime/watch.hpp>    // watcher
 
@@ -12,6 +13,8 @@ struct run_watch {
   call_site site{};
   bool log = false;
   plan_record* record = nullptr;  // for the report
+  void const* code = nullptr;     // which plan it is
+  copy_policy copies = copy_policy::silent;
 };
 
 /// means: what those watchers want of this run of a plan
@@ -23,6 +26,8 @@ struct run_watch {
   w.log = has_watcher(watchers, watcher::log) &&
           runtime::is_wanted(record.code, site.is_set() ? site : call_site{});
   if (has_watcher(watchers, watcher::report)) w.record = &record;
+  w.code = record.code;
+  if (has_watcher(watchers, watcher::copies)) w.copies = config::get_device_policy();
   return w;
 }
 

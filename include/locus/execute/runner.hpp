@@ -3,7 +3,8 @@
 // once and looks the same to every compiler; what depends on expressions is behind two function
 // pointers.
 #pragma once
-#include <locus/execute/results.hpp>  // results
+#include <locus/execute/implicit_copies.hpp>  // apply_copy_policy
+#include <locus/execute/results.hpp>          // results
 
 namespace locus {
 
@@ -16,6 +17,8 @@ class runner : results {
 
   void run() {
     check_extents();
+    if (seen_.copies != copy_policy::silent)
+      apply_copy_policy(seen_.copies, plan_, extents_, seen_.code, seen_.site);
     obtain_memory();
     place_values();
     foresee_memory();
@@ -166,6 +169,7 @@ class runner : results {
   void foresee_memory() {
     for (transfer const& t : plan_.transfers) {
       if (is_reduction(t.how)) foresee_terms(t);
+      if (brought_by_other(t)) continue;
       each_part(t, [&](side const& to, device, side const& from, device, bool skip) {
         if (!skip)
           foresee_carry(to, from, extents_[t.from].rank, plan_.steps[t.from].element_bytes);
@@ -208,7 +212,9 @@ class runner : results {
       std::int64_t const bytes = size_of(*from.at, rank) * s.element_bytes;
       ++done_.copies;
       done_.bytes_moved += bytes;
-      if (seen_.log) log_copy(t.how, s, t.from, bytes, *from.on, *to.on, skip, seen_.site);
+      if (seen_.log)
+        log_copy(t.how, s, t.from, bytes, *from.on, *to.on,
+                 skip ? "both are host memory" : std::string_view(), seen_.site);
     }
     if (skip) return;
     step_record const record{t.from, "copy", to_name};
@@ -223,16 +229,35 @@ class runner : results {
       return;
     }
     if (is_reduction(me.how)) return reduce_apart(me);
+    if (brought_by_other(me)) return reuse(me, find_occurrence(me)->first);
     each_part(me, [&](side const& to, device to_name, side const& from, device from_name,
                       bool skip) { move_part(me, to, to_name, from, from_name, skip); });
     if (me.how == transfer_kind::gather || me.how == transfer_kind::all_gather)
       settle();  // several copies fill one value: its readers wait for all of them
   }
 
+  /// another transfer has brought it
+  [[gnu::cold]] void reuse(transfer const& me, short first) {
+    step const& s = plan_.steps[me.from];
+    int const v = value_of(me), other = plan_.steps.count + first;
+    each_part(me, [&](side const& to, device to_name, side const& from, device from_name, bool) {
+      if (to_name == from_name) return;
+      std::int64_t const bytes = size_of(*from.at, extents_[me.from].rank) * s.element_bytes;
+      ++done_.reused, done_.bytes_reused += bytes;
+      if (seen_.log)
+        log_copy(me.how, s, me.from, bytes, *from.on, *to.on,
+                 "reused: the same tensor was brought before", seen_.site);
+    });
+    for (int r = 0; r < me.arrives.count(); ++r) a_.ready[index(v, r)] = a_.ready[index(other, r)];
+  }
+
   // ---- the end ----
   void hold_to_plan() const {
     tally const planned = p_.extents ? p_.planned : count_plan(plan_, extents_);
-    if (!(planned == done_) && runtime::planted.omit_transfer < 0) refuse_difference(planned);
+    tally all = done_;
+    all.copies += std::exchange(all.reused, 0);
+    all.bytes_moved += std::exchange(all.bytes_reused, 0);
+    if (!(planned == all) && runtime::planted.omit_transfer < 0) refuse_difference(planned);
   }
   [[noreturn, gnu::cold]] void refuse_difference(tally const& planned) const {
     message text;
@@ -241,8 +266,8 @@ class runner : results {
       text << " " << what << " " << a << "/" << b;
     };
     write("launches", planned.launches, done_.launches);
-    write("copies", planned.copies, done_.copies);
-    write("bytes moved", planned.bytes_moved, done_.bytes_moved);
+    write("copies", planned.copies, done_.copies + done_.reused);
+    write("bytes moved", planned.bytes_moved, done_.bytes_moved + done_.bytes_reused);
     write("all-reduces", planned.all_reduces, done_.all_reduces);
     write("other reductions", planned.other_reductions, done_.other_reductions);
     write("bytes reduced", planned.bytes_reduced, done_.bytes_reduced);

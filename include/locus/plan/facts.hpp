@@ -15,12 +15,14 @@ struct tally {
   std::int64_t other_reductions = 0;  // reduce, reduce_scatter
   std::int64_t bytes_reduced = 0;     // payload of one replica
   std::int64_t fallbacks = 0;         // steps that wanted a GPU and have no kernel there
+  std::int64_t reused = 0;            // copies of the plan that were there already
+  std::int64_t bytes_reused = 0;      // payload of those
   friend constexpr bool operator==(tally const&, tally const&) = default;
   constexpr tally& operator+=(tally const& o) {
     launches += o.launches, copies += o.copies, bytes_moved += o.bytes_moved,
         all_reduces += o.all_reduces;
     other_reductions += o.other_reductions, bytes_reduced += o.bytes_reduced,
-        fallbacks += o.fallbacks;
+        fallbacks += o.fallbacks, reused += o.reused, bytes_reused += o.bytes_reused;
     return *this;
   }
 };

@@ -10,6 +10,7 @@
 #include <locus/runtime/regions.hpp>        // region_pool
 #include <locus/runtime/table.hpp>          // table
 #include <locus/runtime/threads.hpp>        // thread_limit
+#include <locus/runtime/watch.hpp>          // set_watcher
 
 namespace locus::config {
 
@@ -45,6 +46,7 @@ inline int get_inter_op_parallelism_threads() { return runtime::configured.inter
 /// after: tf.config.experimental.set_device_policy
 inline void set_device_policy(copy_policy policy) {
   __atomic_store(&runtime::configured.copies, &policy, __ATOMIC_RELAXED);
+  runtime::set_watcher(runtime::watcher::copies, policy != copy_policy::silent);
 }
 inline copy_policy get_device_policy() {
   copy_policy now;

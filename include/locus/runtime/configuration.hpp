@@ -10,9 +10,10 @@
 namespace locus {
 
 /// What happens when a step reads a value that lies on another device: it is copied; it is copied
-/// and said; it is an error; it is an error unless its elements are 32-bit integers.
+/// and said; it is an error. (TensorFlow's silent_for_int32 has no sense here: it is there because
+/// its 32-bit integers lie on the host beside GPU operations; ours lie where their type says.)
 /// after: tf.config.experimental.set_device_policy
-enum class copy_policy : unsigned char { silent, warn, explicit_only, silent_for_int32 };
+enum class copy_policy : unsigned char { silent, warn, explicit_only };
 
 namespace config {
 /// What one logical device of a card is asked to be.

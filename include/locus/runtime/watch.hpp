@@ -12,10 +12,11 @@ namespace locus::runtime {
 
 /// What may watch a run, one bit each.
 enum class watcher : unsigned {
-  log = 1,     // the placement log
-  trace = 2,   // a trace of what ran when
-  ranges = 4,  // NVTX
-  report = 8,  // LOCUS_EXPLAIN: every plan, when the program ends
+  log = 1,      // the placement log
+  trace = 2,    // a trace of what ran when
+  ranges = 4,   // NVTX
+  report = 8,   // LOCUS_EXPLAIN: every plan, when the program ends
+  copies = 16,  // the copy policy, where it is not silent
 };
 inline constinit unsigned watchers = 0;
 

@@ -10,17 +10,17 @@ template <class Stream>
 void write_to(Stream& out, std::string_view text) {
   out.write(text.data(), static_cast<std::ptrdiff_t>(text.size()));
 }
+/// the plan counts occurrences; what a run copies may be less
+template <class Stream>
+void write_reused(Stream& out, tally const& t) {
+  if (t.reused == 0) return;
+  text_buffer<256> line;
+  line << "  when it runs: ";
+  write_count(line, t.copies, "copy", "copies") << " (" << t.bytes_moved << " bytes), ";
+  write_count(line, t.reused, "occurrence", "occurrences") << " of a tensor reused\n";
+  write_to(out, line.view());
+}
 }  // namespace detail
-
-/// means: plan_of<E>.explain(), written
-template <placement_policy Policy = default_policy, class Stream, tensor_operand X>
-void explain(Stream& out, X const&) {
-  detail::write_to(out, plan_of<X const&, nowhere, Policy>.explain().view());
-}
-template <class Stream, class Policy, class... Assignments>
-void explain(Stream& out, Plan<Policy, Assignments...> const& step) {
-  detail::write_to(out, step.explain().view());
-}
 
 /// means: for each step of that name, where it runs and by which rule
 template <placement_policy Policy = default_policy, class Stream, tensor_operand X>
@@ -53,6 +53,19 @@ std::int64_t bytes_moved(X const& x) {
 template <class Policy, class... Assignments>
 std::int64_t bytes_moved(Plan<Policy, Assignments...> const& step) {
   return step.count().bytes_moved;
+}
+
+/// means: plan_of<E>.explain(), written; and what a run copies, where that is less because one tensor
+///        occurs more than once
+template <placement_policy Policy = default_policy, class Stream, tensor_operand X>
+void explain(Stream& out, X const& x) {
+  detail::write_to(out, plan_of<X const&, nowhere, Policy>.explain().view());
+  detail::write_reused(out, tally_of<Policy>(x));
+}
+template <class Stream, class Policy, class... Assignments>
+void explain(Stream& out, Plan<Policy, Assignments...> const& step) {
+  detail::write_to(out, step.explain().view());
+  detail::write_reused(out, step.count());
 }
 }  // namespace LOCUS_MODE
 

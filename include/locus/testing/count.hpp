@@ -17,7 +17,9 @@ tally count(F&& f) {
           after.all_reduces - before.all_reduces,
           after.other_reductions - before.other_reductions,
           after.bytes_reduced - before.bytes_reduced,
-          after.fallbacks - before.fallbacks};
+          after.fallbacks - before.fallbacks,
+          after.reused - before.reused,
+          after.bytes_reused - before.bytes_reused};
 }
 
 }  // namespace locus::testing

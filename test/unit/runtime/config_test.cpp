@@ -405,8 +405,7 @@ TEST_CASE("what may change at any time does") {
     CHECK(config::get_soft_device_placement() == on);
     debugging::set_log_device_placement(!on);
   }
-  for (auto policy : {copy_policy::warn, copy_policy::explicit_only, copy_policy::silent_for_int32,
-                      copy_policy::silent}) {
+  for (auto policy : {copy_policy::warn, copy_policy::explicit_only, copy_policy::silent}) {
     config::set_device_policy(policy);
     CHECK(config::get_device_policy() == policy);
   }
