@@ -4,6 +4,7 @@
 #include <cstdio>  // fwrite
 
 #include <locus/config/listing.hpp>   // lay_out
+#include <locus/runtime/growth.hpp>   // forced_growth
 #include <locus/runtime/visible.hpp>  // read_visible_variable
 
 namespace locus {
@@ -56,9 +57,11 @@ class device_printer {
   }
   void requested(runtime::physical_devices const& p) {
     int i = 0;
+    int const forced = runtime::forced_growth();
     for (runtime::logical_request const& r : runtime::lay_out(p, runtime::configured)) {
       runtime::logical_device d = idle(gpu(i++), runtime::detail::limit_of(r, p));
-      d.card = r.card, d.memory.growth = runtime::configured.growth.has(r.card);
+      d.card = r.card,
+      d.memory.growth = forced >= 0 ? forced == 1 : runtime::configured.growth.has(r.card);
       gpu_row(d, p);
     }
   }

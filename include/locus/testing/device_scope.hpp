@@ -2,6 +2,7 @@
 // Other devices, or another configuration, for a while: what simulated GPUs and the recorder share.
 #pragma once
 #include <locus/backend/devices.hpp>  // build_table, require_no_tensors, end_devices
+#include <locus/runtime/config.hpp>   // set_soft_device_placement
 
 namespace locus::testing {
 
@@ -17,7 +18,10 @@ inline constinit saved_devices* saved = nullptr;
 /// means: the devices that are there end, others may come; table.lock is held
 inline void change_devices(runtime::card_source const& source, runtime::configuration const& c) {
   runtime::detail::close_gpus();
+  auto const policy = runtime::configured.copies;  // set at any time, and no part of a scope
+  int const inter_op = runtime::configured.inter_op_threads;
   runtime::cards_from = source, runtime::configured = c;
+  runtime::configured.copies = policy, runtime::configured.inter_op_threads = inter_op;
   runtime::physical.known = false;
   runtime::table.frozen_by = {}, runtime::table.retire = nullptr;
   __atomic_store_n(&runtime::table.started, false, __ATOMIC_RELEASE);
@@ -53,18 +57,34 @@ inline void push_built(runtime::card_source const& source) {
 /// fails: configuration_error, while a tensor is alive
 class fresh_configuration {
  public:
-  fresh_configuration() : soft_(runtime::table.soft_placement) {
+  fresh_configuration() : before_(read()) {
     detail::push_devices(runtime::cards_from, {});
-    runtime::table.soft_placement = true;
+    write({});
   }
   fresh_configuration(fresh_configuration const&) = delete;
   ~fresh_configuration() {
-    runtime::table.soft_placement = soft_;
+    write(before_);
     runtime::end_devices(detail::pop_devices);
   }
 
  private:
-  bool soft_;
+  /// what may be set at any time
+  struct settings {
+    bool soft = true;
+    copy_policy copies = copy_policy::silent;
+    int intra_op = 0, inter_op = 0;
+  };
+  static settings read() {
+    return {config::get_soft_device_placement(), config::get_device_policy(),
+            config::get_intra_op_parallelism_threads(), config::get_inter_op_parallelism_threads()};
+  }
+  static void write(settings const& s) {
+    config::set_soft_device_placement(s.soft);
+    config::set_device_policy(s.copies);
+    config::set_intra_op_parallelism_threads(s.intra_op);
+    config::set_inter_op_parallelism_threads(s.inter_op);
+  }
+  settings before_;
 };
 
 }  // namespace locus::testing

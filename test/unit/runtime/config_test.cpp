@@ -10,6 +10,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -686,6 +687,71 @@ TEST_CASE("memory is asked of one device: malformed names, none and several that
   CHECK(config::get_memory_info("/device:GPU").limit == INT64_MAX);
   Tensor<float, Extents<64>, GpuDevice<5>> elsewhere;
   CHECK(config::get_memory_info("GPU:5").current == 256);
+}
+
+TEST_CASE("the table of devices: at any time, again and again, with what is missing and why") {
+  auto const table = [] {
+    std::ostringstream out;
+    print_devices(out);
+    return out.str();
+  };
+  std::string const rule = "+----------------+----------------------------+------+-----------+-----"
+                           "------+-----------+----"
+                           "----+\n";
+  auto const head =
+      rule +
+      "| device         | what it is                 | card |    in use |      peak |   "
+      "  limit | growth |\n" +
+      rule + "| /device:CPU:0  | the host                   |    - |";
+  CHECK(detail::size_text(0) == "0 B");
+  CHECK(detail::size_text(1023) == "1023 B");
+  CHECK(detail::size_text(1024) == "1 KiB");
+  CHECK(detail::size_text(1536) == "1.5 KiB");
+  CHECK(detail::size_text(80_GiB) == "80 GiB");
+  CHECK(detail::size_text(INT64_MAX) == "none");
+  {
+    testing::fresh_configuration const fresh;
+    auto const alone = table();
+    CHECK(alone.starts_with(head));
+    CHECK(alone.ends_with(
+        rule + "no GPU: this program was built without CUDA; compile a unit with nvcc and "
+               "<locus/cuda.cuh>\n"));
+    CHECK_FALSE(runtime::table.started);
+  }
+  {
+    testing::recorder const none{{.driver = 0}};
+    CHECK(has(table(), "no GPU: there is no NVIDIA driver on this machine"));
+  }
+  {
+    testing::recorder const none{{.kernels_run = false}};
+    CHECK(has(table(), "no GPU: no kernel of this program runs on that GPU"));
+  }
+  on_four_cards([&] {
+    config::set_visible_devices("GPU", {0, 2});
+    config::set_logical_devices("GPU:2", {{.memory_limit = 1_GiB}, {.memory_limit = 2_GiB}});
+    config::set_memory_growth("GPU:2", false);
+    auto const before = table();
+    CAPTURE(before);
+    CHECK(before.starts_with(head));
+    CHECK(has(before, ("|    0 |       0 B |       0 B |     4 GiB |     on |\n")));
+    CHECK(has(before, ("|    2 |       0 B |       0 B |     1 GiB |    off |\n")));
+    CHECK(has(before, "|    2 |       0 B |       0 B |     2 GiB |    off |\n" + rule));
+    CHECK(has(before, "/physical_device:GPU:1 is hidden by config::set_visible_devices\n"
+                      "/physical_device:GPU:3 is hidden by config::set_visible_devices\n"));
+    CHECK_FALSE(runtime::table.started);
+    static_cast<void>(config::list_logical_devices());
+    CHECK(table() == before);  // nothing has happened
+    CHECK(table() == before);
+    config::set_memory_growth("GPU:0", true);
+    {
+      Tensor<float, Extents<1 << 19>, G1> x;
+      Tensor<float, Extents<8>, GpuDevice<4>> missing;
+      CHECK(has(table(), "|    2 |     2 MiB |     2 MiB |     1 GiB |    off |\n"));
+      CHECK(has(table(), "/device:GPU:4 was named and is not there: its steps run on the card of "
+                         "/device:GPU:1\n"));
+    }
+    CHECK(has(table(), "|    2 |       0 B |     2 MiB |     1 GiB |    off |\n"));
+  });
 }
 
 TEST_CASE("CUDA_VISIBLE_DEVICES: what it says, and entries that the driver would drop silently") {
