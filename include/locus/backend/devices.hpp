@@ -4,6 +4,7 @@
 #include <locus/backend/pinned.hpp>           // pinned_memory
 #include <locus/backend/pool.hpp>             // close_memory
 #include <locus/backend/sides.hpp>            // backend, start_cuda
+#include <locus/backend/trace.hpp>            // trace_devices
 #include <locus/core/error.hpp>               // unknown_device
 #include <locus/device/name.hpp>              // message << device
 #include <locus/runtime/growth.hpp>           // forced_growth
@@ -93,6 +94,7 @@ inline void build_table() try {
   if (table.gpus == 0) table.gpu_backing = backing::host;
   if (table.gpus > 0) table.why_no_gpu = absence::none;
   table.built = true;
+  if (is_watched(watcher::trace)) debugging::detail::trace_devices();
 } catch (...) {
   close_gpus();
   throw;

@@ -5,6 +5,7 @@
 #include <locus/backend/pool.hpp>            // pool_of
 #include <locus/core/bytes.hpp>              // round_up
 #include <locus/runtime/allocation_log.hpp>  // logs_allocations
+#include <locus/runtime/trace.hpp>           // the_tracer
 
 namespace locus::runtime {
 
@@ -74,6 +75,14 @@ inline bool lacks_memory() {
 
 }  // namespace detail
 
+/// means: the memory of a device changed, for the trace     cost: one test
+inline void trace_memory(logical_device const& d) noexcept {
+  if (!is_watched(watcher::trace)) return;
+  try {
+    the_tracer().memory(d.name, __atomic_load_n(&d.memory.in_use, __ATOMIC_RELAXED));
+  } catch (...) {}
+}
+
 /// means: memory on a device, in the order of its compute queue; the bytes are rounded up to 256,
 ///        for none null is returned
 /// cost:  two locks and a few list operations where a freed block fits; otherwise a region from the
@@ -86,6 +95,7 @@ inline void* allocate(logical_device& d, std::int64_t bytes, std::string_view pu
   bool const planned_lack = detail::lacks_memory();
   void* p = planned_lack ? nullptr : detail::try_allocate(d, size, bytes);
   if (!p) p = detail::allocate_again(d, size, bytes, purpose, planned_lack);
+  trace_memory(d);
   if (logs_allocations()) log_memory(d, "allocates", size, purpose);
   return p;
 }
@@ -106,6 +116,7 @@ inline void release(logical_device& d, void* p, std::int64_t bytes,
   else
     host_memory.release(p, static_cast<std::size_t>(size));
   __atomic_sub_fetch(&d.memory.in_use, size, __ATOMIC_RELAXED);
+  trace_memory(d);
   if (logs_allocations()) log_memory(d, "frees", size, purpose);
 }
 

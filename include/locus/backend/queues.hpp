@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies and queues of a device, whatever stands behind it.
 #pragma once
-#include <locus/backend/staging.hpp>  // copy_by_host
-#include <locus/backend/stamps.hpp>   // mark, wait, synchronize
+#include <locus/backend/staging.hpp>     // copy_by_host
+#include <locus/backend/stamps.hpp>      // mark, wait, synchronize
+#include <locus/backend/work_scope.hpp>  // begin_copy
 
 namespace locus::runtime {
 
@@ -14,6 +15,9 @@ inline stamp copy(logical_device& to, void* target, logical_device& from, void c
                   std::int64_t bytes, queue_kind kind, step_record const& record) {
   if (bytes == 0) return {};
   logical_device& carrier = to.how != backing::host ? to : from;
+  work_scope scope;
+  if (unsigned const w = watched() & work_watchers)
+    begin_copy(scope, w, carrier, kind, to, from, bytes, record);
   if (goes_by_host(to, from)) return copy_by_host(to, target, kind, from, source, bytes, record);
   copy_job const job{&carrier, kind, &to, target, &from, source, static_cast<std::size_t>(bytes),
                      record};

@@ -96,6 +96,8 @@ class json_text {
 
   std::string_view view() const { return {characters_.begin(), characters_.size()}; }
   void clear() { characters_.clear(), first_ = true; }
+  /// what was written is elsewhere; the text goes on
+  void restart() { characters_.clear(); }
 
  private:
   void separate() {

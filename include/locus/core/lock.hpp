@@ -10,6 +10,7 @@ class mutex {
   constexpr mutex() = default;
   mutex(mutex const&) = delete;
   void lock() { pthread_mutex_lock(&handle_); }
+  bool try_lock() { return pthread_mutex_trylock(&handle_) == 0; }
   void unlock() { pthread_mutex_unlock(&handle_); }
   pthread_mutex_t* native() { return &handle_; }
 

@@ -71,6 +71,10 @@ class replica_reduction : protected transport {
     if (seen_.log)
       log_collective(transfer_kind::all_reduce, plan_, bucket, over,
                      by.describe(k > 0 ? &jobs[0] : nullptr).view(), bytes, seen_.site);
+    work_scope scope;
+    if (seen_.work && k > 0)
+      begin_collective(scope, seen_.work, name_of(transfer_kind::all_reduce), over,
+                       by.describe(&jobs[0]).view(), bytes, carrier_of(on));
     by.all_reduce(jobs.begin(), k);
     k = 0;
     for (transfer const& t : plan_.transfers)
@@ -90,6 +94,10 @@ class replica_reduction : protected transport {
       log_collective(me.how, plan_, -1, s.where, by.describe(&j).view(), bytes, seen_.site);
     if (bytes == 0) return;
     take_terms(me, on, j);
+    work_scope scope;
+    if (seen_.work)
+      begin_collective(scope, seen_.work, name_of(me.how), s.where, by.describe(&j).view(), bytes,
+                       carrier_of(on));
     j.host_scratch = take(runtime::find_device(cpu(0)), by.host_scratch(j));
     int const v = value_of(me);
     for (int r = 0; r < me.arrives.count(); ++r) {
@@ -121,6 +129,10 @@ class replica_reduction : protected transport {
   run_watch const seen_;
 
  private:
+  /// for a trace: who does the work, a card or the host
+  static logical_device& carrier_of(replica_topology const& on) {
+    return on.in_reach() || on.uses_nccl() ? *on.on[0] : runtime::find_device(cpu(0));
+  }
   std::int64_t bytes_of_terms(transfer const& t) const {
     return extents_[t.from].size() * plan_.steps[t.from].element_bytes;
   }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // LOCUS_EXPLAIN: every plan of the program, when it ends: who ran it, where, how often, what moved.
 #pragma once
-#include <cstdlib>  // atexit, getenv
+#include <cstdlib>  // getenv
 
 #include <locus/backend/devices.hpp>    // find_device
 #include <locus/execute/log.hpp>        // use_of
 #include <locus/execute/program.hpp>    // program
 #include <locus/plan/explain.hpp>       // write_plan
+#include <locus/runtime/at_end.hpp>     // at_end
 #include <locus/runtime/log.hpp>        // write_all, path_of_process
 #include <locus/runtime/site_text.hpp>  // write_site
 
@@ -39,7 +40,7 @@ inline run_report& the_report() {
   return *r;
 }
 
-inline void write_report_at_exit();
+inline void write_report_at_end(bool terminating);
 
 [[gnu::cold]] inline void add_to_report(plan_record& p, shape const* extents) {
   run_report& r = the_report();
@@ -51,7 +52,7 @@ inline void write_report_at_exit();
     place const& where = plan.steps[i].where;
     if (!where.is_nowhere()) p.uses[i] = use_of(runtime::find_device(where.at(0)));
   }
-  if (!r.last) std::atexit(write_report_at_exit);
+  if (!r.last) runtime::at_end(write_report_at_end);
   (r.last ? r.last->next : r.first) = &p;
   r.last = &p;
 }
@@ -141,7 +142,9 @@ inline void write_stand_ins(report_text& out, plan_record const& p) {
   }
   delete out;
 }
-[[gnu::cold]] inline void write_report_at_exit() {
+[[gnu::cold]] inline void write_report_at_end(bool terminating) {
+  if (terminating && !the_report().lock.try_lock()) return;
+  if (terminating) the_report().lock.unlock();
   std::string_view const said = std::getenv("LOCUS_EXPLAIN");
   char const* const path = said == "1" ? nullptr : said.data();
   int file = 2;

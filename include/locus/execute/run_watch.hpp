@@ -3,6 +3,7 @@
 #pragma once
 #include <locus/execute/program.hpp>  // program
 #include <locus/execute/report.hpp>   // plan_record, note_run
+#include <locus/execute/spans.hpp>    // begin_run
 #include <locus/runtime/config.hpp>   // get_device_policy
 #include <locus/runtime/log.hpp>      // is_wanted
 #include <locus/runtime/watch.hpp>    // watcher
@@ -12,6 +13,8 @@ namespace locus::detail {
 struct run_watch {
   call_site site{};
   bool log = false;
+  unsigned work = 0;  // those that hear of each piece of work
+  std::string_view policy;
   plan_record* record = nullptr;  // for the report
   void const* code = nullptr;     // which plan it is
   copy_policy copies = copy_policy::silent;
@@ -21,7 +24,8 @@ struct run_watch {
 [[gnu::cold]] inline run_watch watch_run(unsigned watchers, plan_record& record, call_site site) {
   using runtime::watcher;
   run_watch w;
-  w.site = site;
+  w.site = site, w.policy = record.policy;
+  w.work = watchers & runtime::work_watchers;
   // an operator has no line: it speaks once for each plan
   w.log = has_watcher(watchers, watcher::log) &&
           runtime::is_wanted(record.code, site.is_set() ? site : call_site{});

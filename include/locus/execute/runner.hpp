@@ -16,6 +16,8 @@ class runner : results {
       : results(p, arrays, targets, seen) {}
 
   void run() {
+    work_scope whole;
+    if (seen_.work) begin_run(whole, seen_.work, seen_.site, plan_, seen_.policy);
     check_extents();
     if (seen_.copies != copy_policy::silent)
       apply_copy_policy(seen_.copies, plan_, extents_, seen_.code, seen_.site);
@@ -56,6 +58,9 @@ class runner : results {
       if (seen_.log) log_steps(i, d);
       frame const f{&p_, a_.values, extents_, a_.objects};
       launch const what{&f, i, r, {&d, record, operands, count, find_workspace(d)}};
+      work_scope scope_of_work;
+      if (seen_.work)
+        begin_launch(scope_of_work, seen_.work, plan_, extents_, i, d, bytes_of_region(i, r));
       if (ends.kind == step_kind::concatenate || ends.kind == step_kind::reshape)
         copy_operands(what);
       else
@@ -65,6 +70,22 @@ class runner : results {
   [[gnu::cold]] void log_steps(short region, logical_device const& d) const {
     for (short k = 0; k < plan_.steps.count; ++k)
       if (plan_.steps[k].region == region) log_step(plan_.steps[k], k, extents_[k], d, seen_.site);
+  }
+  /// units: bytes that the kernel of one replica reads and writes
+  [[gnu::cold]] std::int64_t bytes_of_region(short i, int r) const {
+    std::int64_t bytes = 0;
+    for (short k = 0; k < plan_.steps.count; ++k) {
+      step const& s = plan_.steps[k];
+      if (s.region != i) continue;
+      for (edge const& e : plan_.operands(s)) {
+        step const& o = plan_.steps[e.from];
+        bool const inside = o.region == i && !o.stored;
+        if (o.kind == step_kind::scalar || o.kind == step_kind::index || inside) continue;
+        if (!read_before(plan_, s, e)) bytes += bytes_of(value_of(e), r).bytes;
+      }
+      if (s.stored) bytes += bytes_of(k, r).bytes;
+    }
+    return bytes;
   }
   /// waits for what the kernel reads, and checks where it lies
   [[gnu::cold]] int gather_operands(short i, int r, logical_device& d, step_record const& record,

@@ -137,6 +137,9 @@ class transport : protected placing {
       runtime::check_host_access(source.first, source.bytes, false, record);
     }
     wait_for_readers(*to.on, queue_kind::compute, target, *to.on);
+    runtime::work_scope scope;
+    if (unsigned const w = runtime::watched() & runtime::work_watchers)
+      begin_copy(scope, w, *to.on, queue_kind::compute, *to.on, *from.on, source.bytes, record);
     touched const operands[] = {{target.first, static_cast<std::size_t>(target.bytes), true},
                                 {source.first, static_cast<std::size_t>(source.bytes), false}};
     copy_strided({to.on, record, operands, 2}, *to.at, *from.at, rank, element_bytes);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A line for each allocation and each free, where somebody asked for it.
 #pragma once
-#include <locus/device/name.hpp>    // message << device
-#include <locus/runtime/log.hpp>    // write_line
+#include <locus/runtime/log.hpp>    // log_event, log
 #include <locus/runtime/table.hpp>  // logical_device
 
 namespace locus {
@@ -25,10 +24,11 @@ inline bool logs_allocations() {
 }
 [[gnu::cold]] inline void log_memory(logical_device const& d, std::string_view verb,
                                      std::int64_t bytes, std::string_view purpose) {
-  log_line line;
-  line << "locus: " << d.name << " " << verb << " " << bytes << " bytes";
-  if (!purpose.empty()) line << " for " << purpose;
-  write_line(line << ", in use " << __atomic_load_n(&d.memory.in_use, __ATOMIC_RELAXED));
+  log_event e;
+  e.kind = event_kind::allocation, e.name = verb, e.on = {d.name, d.name, {}};
+  e.bytes = bytes, e.reason = purpose;
+  e.in_use = __atomic_load_n(&d.memory.in_use, __ATOMIC_RELAXED);
+  log(e);
 }
 
 }  // namespace runtime

@@ -75,6 +75,11 @@ struct cuda_api {
   int (*enable_peer)(int device, int peer);         // device reaches what lies on peer
   int (*stream_device)(void* stream, int* device);  // null: the current device
   int (*pointer_is_pinned)(void const* p, bool* pinned);
+  // what watches a program: times of events, ranges of NVTX (null where there is no NVTX)
+  int (*timed_event_create)(void** event);
+  int (*event_elapsed)(float* milliseconds, void* begin, void* end);
+  int (*range_push)(char const* name);
+  int (*range_pop)();
 };
 
 /// Null while no unit of this program was compiled by nvcc (or by a test with a recorder).

@@ -40,12 +40,13 @@ struct log_event {
   device request{};       // the on<Device> that was not followed
   place over{};           // creation, collective
   shape extents{-1, {}};
-  int tensors = 0;          // collective
-  std::int64_t bytes = -1;  // payload
-  std::string_view reason;  // why it is so; collective: by which algorithm
-  bool skipped = false;     // copy: nothing had to move
-  call_site site{};         // where the program asked for it
-  std::int64_t time = 0;    // nanoseconds since the start
+  int tensors = 0;           // collective
+  std::int64_t bytes = -1;   // payload
+  std::int64_t in_use = -1;  // allocation: bytes of the device behind it
+  std::string_view reason;   // why it is so; collective: by which algorithm
+  bool skipped = false;      // copy: nothing had to move
+  call_site site{};          // where the program asked for it
+  std::int64_t time = 0;     // nanoseconds since the start
 };
 
 namespace detail {
@@ -84,8 +85,9 @@ inline log_line& write_use(log_line& out, device_use const& d) {
   out << "Creating a Tensor of " << e.name << e.extents << " on " << e.over;
 }
 [[gnu::cold]] inline void write_allocation_event(log_line& out, log_event const& e) {
-  out << e.name << " " << e.bytes << " bytes on " << e.on.used;
+  out << "locus: " << e.on.used << " " << e.name << " " << e.bytes << " bytes";
   if (!e.reason.empty()) out << " for " << e.reason;
+  out << ", in use " << e.in_use;
 }
 [[gnu::cold]] inline void write_fallback_event(log_line& out, log_event const& e) {
   out << e.reason;  // a sentence
@@ -159,6 +161,7 @@ inline log_line text_of(log_event const& e) {
   }
   if (e.tensors > 0) out.member("tensors", e.tensors);
   if (e.bytes >= 0) out.member("bytes", e.bytes);
+  if (e.in_use >= 0) out.member("in_use", e.in_use);
   if (e.skipped) out.name("skipped").append("true");
   if (e.site.is_set()) out.member("file", e.site.file).member("line", e.site.line);
   if (e.site.is_code()) {

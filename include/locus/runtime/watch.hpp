@@ -18,9 +18,9 @@ enum class watcher : unsigned {
   report = 8,   // LOCUS_EXPLAIN: every plan, when the program ends
   copies = 16,  // the copy policy, where it is not silent
 };
-inline constinit unsigned watchers = 0;
+inline constinit unsigned watching = 0;
 
-inline unsigned watched() { return __atomic_load_n(&watchers, __ATOMIC_RELAXED); }
+inline unsigned watched() { return __atomic_load_n(&watching, __ATOMIC_RELAXED); }
 constexpr bool has_watcher(unsigned set, watcher w) {
   return (set & static_cast<unsigned>(w)) != 0;
 }
@@ -28,9 +28,9 @@ inline bool is_watched(watcher w) { return has_watcher(watched(), w); }
 inline void set_watcher(watcher w, bool on) {
   auto const bit = static_cast<unsigned>(w);
   if (on)
-    __atomic_fetch_or(&watchers, bit, __ATOMIC_RELAXED);
+    __atomic_fetch_or(&watching, bit, __ATOMIC_RELAXED);
   else
-    __atomic_fetch_and(&watchers, ~bit, __ATOMIC_RELAXED);
+    __atomic_fetch_and(&watching, ~bit, __ATOMIC_RELAXED);
 }
 
 /// means: the code that calls this, while somebody watches: for operators, which take no call_site

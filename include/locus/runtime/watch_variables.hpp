@@ -1,11 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// LOCUS_LOG, LOCUS_EXPLAIN: what a user may see of a program without changing it.
+// LOCUS_LOG, LOCUS_TRACE, LOCUS_NVTX, LOCUS_EXPLAIN: what a user may see of a program without
+// changing it.
 #pragma once
-#include <locus/runtime/log.hpp>  // open_json_log, set_watcher
+#include <locus/runtime/log.hpp>         // open_json_log, set_watcher
+#include <locus/runtime/threads.hpp>     // number_from_environment
+#include <locus/runtime/trace_file.hpp>  // open_trace
 
 namespace locus::runtime {
 
 namespace detail {
+/// means: f, and if a file cannot be opened, the variable that named it
+template <class F>
+void named_by(char const* variable, char const* value, F const& f) {
+  try {
+    f();
+  } catch (bad_file const& e) {
+    message text;
+    throw configuration_error(text << e.what() << " (" << std::string_view(variable) << " is \""
+                                   << std::string_view(value) << "\")");
+  }
+}
 /// [every,]text or [every,]json:PATH
 inline void read_log_variable() {
   char const* const variable = std::getenv("LOCUS_LOG");
@@ -18,13 +32,7 @@ inline void read_log_variable() {
   };
   auto const how_often = take("every,") ? log_frequency::every : log_frequency::once;
   if (take("json:") && !rest.empty()) {
-    try {
-      open_json_log(rest);
-    } catch (bad_file const& e) {
-      message text;
-      throw configuration_error(text << e.what() << " (LOCUS_LOG is \""
-                                     << std::string_view(variable) << "\")");
-    }
+    named_by("LOCUS_LOG", variable, [&] { open_json_log(rest); });
   } else if (!(take("text") && rest.empty())) {
     message text;
     throw configuration_error(text << "locus: LOCUS_LOG is \"" << std::string_view(variable)
@@ -48,6 +56,9 @@ inline void read_watch_variables() {
   if (done) return;
   static_cast<void>(time_since_start());
   detail::read_log_variable();
+  if (char const* const path = switch_variable("LOCUS_TRACE"))
+    detail::named_by("LOCUS_TRACE", path, [&] { open_trace(path, {}); });
+  if (number_from_environment("LOCUS_NVTX", 0, 1, 0) == 1) set_watcher(watcher::ranges, true);
   if (switch_variable("LOCUS_EXPLAIN")) set_watcher(watcher::report, true);
   done = true;
 }

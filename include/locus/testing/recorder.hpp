@@ -100,6 +100,9 @@ class recorder {
   bool failed() const { return !failed_call_.empty(); }
   /// the name of the function that failed
   std::string const& failed_call() const { return failed_call_; }
+  /// the names of NVTX ranges in the order of their beginnings, and how many ended
+  std::vector<std::string> const& ranges() const { return ranges_; }
+  int ranges_ended() const { return static_cast<int>(calls("range_pop")); }
   /// handles and bytes that nobody gave back
   int open_streams() const { return static_cast<int>(streams_.size()); }
   int open_events() const { return static_cast<int>(events_.size()); }
@@ -121,6 +124,8 @@ class recorder {
   struct event {
     stream* on = nullptr;
     std::uint64_t ticket = 0;
+    bool timed = false;
+    std::int64_t when = 0;  // of a timed one: when its stream came there
   };
   struct task {
     std::vector<event> waits;
@@ -222,7 +227,7 @@ class recorder {
     for (auto& [handle, other] : streams_) forget(*other);
     for (auto& [number, other] : default_streams_) forget(*other);
     for (auto& [handle, e] : events_)
-      if (is_done(*e)) *e = {};
+      if (is_done(*e)) e->on = nullptr, e->ticket = 0;
   }
   /// device memory is open while a task runs: kernels to their card, copies to both sides
   class opened {
@@ -339,7 +344,10 @@ class recorder {
             [](void* e, void* s) {
               return on_stream("event_record", s, [&](recorder& r) {
                 stream& on = r.at(s);
-                return *static_cast<event*>(e) = {&on, r.last_of(on)}, 0;
+                auto& what = *static_cast<event*>(e);
+                if (what.timed) r.add_time_stamp(s, e);
+                what.on = &on, what.ticket = r.last_of(on);
+                return 0;
               });
             },
         .event_synchronize =
@@ -450,6 +458,36 @@ class recorder {
             [](void const* p, bool* pinned) {
               return *pinned = current()->is_pinned(p), 0;
             },  // a check, not a call
+        .timed_event_create =
+            [](void** e) {
+              return me("timed_event_create", [&](recorder& r) {
+                auto fresh = std::make_unique<event>();
+                fresh->timed = true;
+                *e = fresh.get();
+                r.events_[fresh.get()] = std::move(fresh);
+                return 0;
+              });
+            },
+        .event_elapsed =
+            [](float* milliseconds, void* begin, void* end) {
+              return me("event_elapsed", [&](recorder&) {
+                auto const &a = *static_cast<event*>(begin), &b = *static_cast<event*>(end);
+                if (!a.timed || !b.timed || a.when == 0 || b.when == 0) return 400;
+                *milliseconds = static_cast<float>(static_cast<double>(b.when - a.when) / 1e6);
+                return 0;
+              });
+            },
+        .range_push =
+            [](char const* name) {
+              recorder& r = *current();
+              ++r.calls_["range_push"];
+              return r.ranges_.push_back(name), 0;
+            },  // a remark, not a call that could fail
+        .range_pop =
+            [] {
+              recorder& r = *current();
+              return ++r.calls_["range_pop"], 0;
+            },
     };
     return table;
   }
@@ -508,6 +546,15 @@ class recorder {
   static int card_of_event(void* e) {
     stream const* const on = static_cast<event*>(e)->on;
     return on ? on->card : -1;
+  }
+  /// the stream's clock, when it comes there
+  void add_time_stamp(void* s, void* e) {
+    task& t = add(s);
+    t.to = e;
+    t.run = [](recorder& r, task& mine) {
+      if (auto const found = r.events_.find(mine.to); found != r.events_.end())
+        found->second->when = runtime::read_clock();
+    };
   }
   int copy(void* to, void const* from, std::size_t n, void* s, bool peer = false) {
     task& t = add(s);
@@ -584,6 +631,7 @@ class recorder {
   bool successor_ = false;  // keeps what an ended recorder recorded
   std::string failed_call_, fail_name_;
   std::vector<int> priorities_;
+  std::vector<std::string> ranges_;
   int lost_card_ = -1;
   std::int64_t lost_at_ = 0;
 };

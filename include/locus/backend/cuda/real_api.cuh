@@ -5,6 +5,12 @@
 #pragma once
 #include <cuda_runtime.h>  // cudaMalloc
 #include <dlfcn.h>         // dlopen
+#if __has_include(<nvtx3/nvToolsExt.h>)
+#define LOCUS_NVTX 1
+#include <nvtx3/nvToolsExt.h>  // nvtxRangePushA
+#else
+#define LOCUS_NVTX 0
+#endif
 
 #include <locus/backend/cuda/kernel.cuh>     // kernel
 #include <locus/backend/cuda/real_nccl.hpp>  // real_nccl
@@ -249,6 +255,21 @@ inline constexpr runtime::cuda_api real_api = {
           *pinned = code == 0 && a.type == cudaMemoryTypeHost;
           return code == 0 ? 0 : (cudaGetLastError(), code);
         },
+    .timed_event_create =
+        [](void** e) {
+          return int(cudaEventCreateWithFlags(reinterpret_cast<cudaEvent_t*>(e), cudaEventDefault));
+        },
+    .event_elapsed =
+        [](float* milliseconds, void* begin, void* end) {
+          return int(cudaEventElapsedTime(milliseconds, detail::event(begin), detail::event(end)));
+        },
+#if LOCUS_NVTX
+    .range_push = [](char const* name) { return nvtxRangePushA(name); },
+    .range_pop = [] { return nvtxRangePop(); },
+#else
+    .range_push = nullptr,
+    .range_pop = nullptr,
+#endif
 };
 
 /// Before main, in every program that has a unit of nvcc; nothing of CUDA is called yet.

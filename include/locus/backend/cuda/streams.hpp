@@ -4,6 +4,7 @@
 #include <utility>  // exchange
 
 #include <locus/backend/cuda/loss.hpp>            // check_cuda, require_card
+#include <locus/backend/cuda/timing.hpp>          // the_cuda_timing
 #include <locus/runtime/collective_settings.hpp>  // issue_lock
 #include <locus/runtime/physical.hpp>             // cuda_success
 
@@ -33,6 +34,7 @@ class current_card {
 
 inline void close_streams(logical_device& d) noexcept {
   if (!gpu_api) return;
+  if (d.queues[0]) the_cuda_timing().forget(d.card);
   for (void*& queue : d.queues) {
     auto* const q = static_cast<cuda_queue*>(std::exchange(queue, nullptr));
     if (!q) continue;

@@ -13,6 +13,7 @@
 #include <locus/core/error.hpp>               // bad_access
 #include <locus/device/name.hpp>              // message << device
 #include <locus/runtime/table.hpp>            // running_scope, planted
+#include <locus/runtime/trace.hpp>            // trace_span
 
 namespace locus::simulated {
 
@@ -37,6 +38,7 @@ struct task {
   std::uint64_t ticket = 0;
   step_record record{};
   dynamic_array<stamp> waits;
+  runtime::trace_span span{};  // under a trace
 };
 
 struct queue {
@@ -146,6 +148,8 @@ class machine {
     t.drop = [](void* w) { delete static_cast<Work*>(w); };
     t.work = new Work(std::move(work));
     t.ticket = ticket, t.record = named, t.waits = std::move(to.waits);
+    if (runtime::issued_as && count > 0)
+      t.span = *runtime::issued_as, runtime::the_tracer().waits(1);
     to.tasks.push(std::move(t));
     to.snapshots.push(to.known);
     for (int i = 0; i < count; ++i) remember(q, ticket, operands[i], named);
@@ -293,6 +297,7 @@ class machine {
     task t = std::move(q.tasks[q.done]);
     ++q.done;
     q.executed = t.ticket;
+    std::int64_t const begin = t.span.is_set() ? runtime::read_clock() : 0;
     {
       runtime::running_scope scope(&t.record);
       try {
@@ -301,6 +306,7 @@ class machine {
         failure_ = std::current_exception();
       }
     }
+    if (t.span.is_set()) trace_task(q, t.span, begin);
     t.drop(t.work);
     if (q.done == q.tasks.size()) q.tasks.clear(), q.done = 0;
     if (q.snapshots.size() > 2048) {
@@ -309,6 +315,15 @@ class machine {
       q.snapshots.clear();
       q.snapshots.push(newest);
     }
+  }
+  /// from begin to now
+  [[gnu::cold]] void trace_task(queue const& q, runtime::trace_span const& span,
+                                std::int64_t begin) {
+    auto const number = static_cast<int>(&q - queues_);
+    runtime::the_tracer().waits(-1);
+    runtime::the_tracer().ran(
+        span, runtime::track_of(gpu(number / 2), static_cast<runtime::queue_kind>(number % 2)),
+        begin, runtime::read_clock());
   }
   void run_all() {
     for (int q = 0; q < queues; ++q)
