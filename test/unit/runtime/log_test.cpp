@@ -117,9 +117,9 @@ TEST_CASE("collectives say what, how many, over which devices and how") {
     testing::simulated_gpus const gpus(2);
     auto const text = story();
     CAPTURE(text);
-    CHECK(has(text, bucket + "copies and a fold on the host"));
+    CHECK(has(text, bucket + "NCCL"));
     CHECK(has(text, "Collective reduce_scatter of 1 tensor, 12 bytes, over 2 devices (/GPU:0 "
-                    "/GPU:1), by copies and a fold on the host"));
+                    "/GPU:1), by NCCL"));
   }
   {
     testing::simulated_gpus const gpus(2, {.cards = 1});
