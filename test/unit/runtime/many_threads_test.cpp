@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// Many host threads: as with standard containers, different tensors are for different threads, and
+// one tensor for any number of readers. Also compiled alone under ThreadSanitizer, without OpenMP.
+#define LOCUS_CUDA_KERNELS 1
+#include <atomic>
+#include <on_backends.hpp>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <locus/config/listing.hpp>
+
+using namespace locus;
+
+namespace {
+
+using First = GpuDevice<0>;
+using Second = GpuDevice<1>;
+using Rows = Sharded<0, First, Second>;
+using Line = Dextents<1>;
+template <class Where>
+using Vector = Tensor<float, Line, Where>;
+
+/// means: what a thread does wrong, as text: doctest's checks are for the main thread
+class complaints {
+ public:
+  template <class T>
+  void expect(std::string const& what, T const& is, T const& want) {
+    if (is == want) return;
+    lock_guard const hold(lock_);
+    ++count_;
+    if (first_.empty()) first_ = what + ": " + std::to_string(is) + ", not " + std::to_string(want);
+  }
+  void add(std::string const& what) {
+    lock_guard const hold(lock_);
+    ++count_;
+    if (first_.empty()) first_ = what;
+  }
+  std::string const& first() const { return first_; }
+
+ private:
+  mutex lock_;
+  std::string first_;
+  int count_ = 0;
+};
+
+/// f(k) in threads of their own, all from the same moment on
+template <class F>
+void in_threads(int count, complaints& wrong, F&& f) {
+  std::atomic<int> ready = 0;
+  std::vector<std::thread> threads;
+  for (int k = 0; k < count; ++k)
+    threads.emplace_back([&, k] {
+      ++ready;
+      while (ready < count) std::this_thread::yield();
+      try {
+        f(k);
+      } catch (std::exception const& e) {
+        wrong.add(e.what());
+      }
+    });
+  for (std::thread& t : threads) t.join();
+}
+
+/// y = 2 x + y, over and over, on tensors of this thread alone; n is not divisible by two
+template <class Where>
+void work(int number, complaints& wrong, int rounds = 6) {
+  std::int64_t const n = 65 + number;
+  Vector<Where> x(n), y(n);
+  x = full<float>(Line(n), float(number + 1));
+  y = full<float>(Line(n), 0.f);
+  tally const done = testing::count([&] {
+    for (int i = 0; i < rounds; ++i) y = 2.f * x + y;
+  });
+  wrong.expect("launches counted by thread " + std::to_string(number), done.launches,
+               std::int64_t(rounds));
+  float const each = 2.f * float(rounds) * float(number + 1);
+  wrong.expect("the sum of thread " + std::to_string(number), fetch(sum(y)), each * float(n));
+  auto const host = to<CpuDevice>(y);
+  for (std::int64_t i = 0; i < n; ++i)
+    if (host(i) != each) return wrong.add("an element of thread " + std::to_string(number));
+  Vector<Where> moved = std::move(y), copied = moved;
+  wrong.expect("a copy", fetch(sum(copied)), each * float(n));
+}
+void work_somewhere(int number, complaints& wrong) {
+  switch (number % 4) {
+  case 0: return work<First>(number, wrong);
+  case 1: return work<Second>(number, wrong);
+  case 2: return work<CpuDevice>(number, wrong);
+  default: return work<Rows>(number, wrong);
+  }
+}
+
+constexpr backends::machine machines[] = {{backends::kind::host, 0, 0},
+                                          {backends::kind::simulated, 2, 3},
+                                          {backends::kind::recorded, 2, 0}};
+template <class Body>
+void on_machines(Body&& body) {
+  for (backends::machine const& m : machines) backends::run_on(m, body);
+}
+
+}  // namespace
+
+TEST_CASE("threads with tensors of their own share devices: the same GPU, two GPUs, the CPU") {
+  on_machines([] {
+    complaints wrong;
+    in_threads(8, wrong, [&](int k) { work_somewhere(k, wrong); });
+    CHECK(wrong.first() == "");
+  });
+}
+
+TEST_CASE("tensors that nobody writes are read by all threads, and copies cross devices") {
+  on_machines([] {
+    Vector<CpuDevice> const on_cpu = full<float>(Line(100), 3.f);
+    Vector<First> const on_gpu = full<float>(Line(100), 4.f);
+    complaints wrong;
+    in_threads(6, wrong, [&](int k) {
+      for (int i = 0; i < 5; ++i) {
+        Vector<Second> mine(100);
+        mine = on_cpu * on_gpu;
+        wrong.expect("a product in thread " + std::to_string(k), fetch(sum(mine)), 1200.f);
+      }
+    });
+    CHECK(wrong.first() == "");
+    CHECK(fetch(sum(on_gpu)) == 400.f);
+  });
+}
+
+TEST_CASE("devices that are not there: each thread finds what stands in for them, once told") {
+  on_machines([] {
+    std::atomic<int> told = 0;
+    debugging::set_log_sink(
+        [](log_event const& e, std::string_view, void* n) {
+          if (e.kind == event_kind::fallback) ++*static_cast<std::atomic<int>*>(n);
+        },
+        &told);
+    complaints wrong;
+    in_threads(4, wrong, [&](int) {
+      Vector<GpuDevice<7>> x(10);
+      x = full<float>(Line(10), 1.f);
+      wrong.expect("a sum on a device that is not there", fetch(sum(x)), 10.f);
+    });
+    debugging::set_log_sink(nullptr);
+    CHECK(wrong.first() == "");
+    CHECK(told <= 2);  // GPU:7; on the host alone GPU:0 may be said here too
+    CHECK(told >= 1);
+  });
+}
+
+TEST_CASE("settings are read and written, memory is asked for and the log written, all while "
+          "others work") {
+  on_machines([] {
+    complaints wrong;
+    struct counted {
+      std::atomic<int> lines = 0, inside = 0;
+    } log;
+    debugging::set_log_sink(
+        [](log_event const&, std::string_view, void* to) {
+          auto& c = *static_cast<counted*>(to);
+          if (c.inside++ != 0) c.lines = -1000000;  // one at a time
+          ++c.lines, --c.inside;
+        },
+        &log);
+    std::atomic<bool> over = false;
+    std::thread settings([&] {
+      while (!over) {
+        debugging::set_log_device_placement(true, log_frequency::every);
+        config::set_soft_device_placement(config::get_soft_device_placement());
+        config::set_intra_op_parallelism_threads(
+            config::get_intra_op_parallelism_threads() == 2 ? 1 : 2);
+        if (config::get_memory_info("/CPU:0").current < 0) wrong.add("negative memory");
+        config::reset_memory_stats<First>();
+        if (config::list_logical_devices().size() < 1) wrong.add("no devices");
+        if (config::count_logical_gpus() > 2) wrong.add("too many GPUs");
+        config::set_device_policy(config::get_device_policy());
+      }
+    });
+    in_threads(4, wrong, [&](int k) { work_somewhere(k, wrong); });
+    over = true;
+    settings.join();
+    debugging::set_log_device_placement(false);
+    debugging::set_log_sink(nullptr);
+    config::set_intra_op_parallelism_threads(0);
+    CHECK(wrong.first() == "");
+    CHECK(log.lines > 0);
+  });
+}
+
+TEST_CASE("one expression is evaluated by many threads, and tensors pass from thread to thread") {
+  on_machines([] {
+    Vector<First> const x = full<float>(Line(50), 2.f);
+    auto const h = named<"h">(x * x);
+    auto const e = h + h;  // both readers share one counted value
+    complaints wrong;
+    std::optional<Vector<First>> passed[4];
+    in_threads(4, wrong, [&](int k) { passed[k] = eval(e); });
+    in_threads(4, wrong, [&](int k) {
+      Vector<First> mine = std::move(*passed[(k + 1) % 4]);
+      wrong.expect("a passed tensor", fetch(sum(mine)), 400.f);
+    });
+    for (auto& p : passed) p.reset();
+    CHECK(wrong.first() == "");
+  });
+}
+
+TEST_CASE("tensors of a thread end with it") {
+  on_machines([] {
+    std::int64_t const before = runtime::table.live_blocks;
+    complaints wrong;
+    in_threads(3, wrong, [&](int k) {
+      static thread_local Vector<Second> const mine = full<float>(Line(20), 1.f);
+      wrong.expect("a thread's own tensor, thread " + std::to_string(k), fetch(sum(mine)), 20.f);
+    });
+    CHECK(wrong.first() == "");
+    CHECK(runtime::table.live_blocks == before);
+  });
+}
+
+TEST_CASE("large loops of several threads share one pool") {
+  complaints wrong;
+  config::set_intra_op_parallelism_threads(3);
+  in_threads(3, wrong, [&](int k) {
+    Tensor<float, Line> x(300'000);
+    x = full<float>(Line(300'000), float(k));
+    for (int i = 0; i < 3; ++i) wrong.expect("a large sum", fetch(sum(x)), float(k) * 300'000.f);
+  });
+  config::set_intra_op_parallelism_threads(0);
+  CHECK(wrong.first() == "");
+}
+
+#if LOCUS_OPENMP
+TEST_CASE("plans run inside the caller's own parallel region") {
+  on_machines([] {
+    complaints wrong;
+#pragma omp parallel for num_threads(4)
+    for (int k = 0; k < 4; ++k) try {
+        work<First>(k, wrong);
+      } catch (std::exception const& e) {
+        wrong.add(e.what());
+      }
+    CHECK(wrong.first() == "");
+  });
+}
+#endif
