@@ -141,7 +141,7 @@ inline bool find_stand_in(logical_device& d, device& found) {
   device_table& t = table;
   lock_guard hold(t.lock);
   if (t.told[d.name.ordinal()]) return false;
-  if (!t.soft_placement) {
+  if (!__atomic_load_n(&t.soft_placement, __ATOMIC_RELAXED)) {
     message text;
     text << "locus: there is no " << d.name << ": ";
     text << (t.gpus == 0 ? sentence(t.why_no_gpu) : std::string_view("name one that is there"))
@@ -157,7 +157,8 @@ inline bool find_stand_in(logical_device& d, device& found) {
     if (other.how == backing::cuda) open_streams(d);
     found = other.name;
   }
-  t.told[d.name.ordinal()] = true;
+  // who reads this without the lock sees what stands behind d
+  __atomic_store_n(&t.told[d.name.ordinal()], true, __ATOMIC_RELEASE);
   return true;
 }
 /// means: a GPU that is not there: said once, and from then on another one or the host
@@ -183,7 +184,9 @@ inline bool find_stand_in(logical_device& d, device& found) {
 inline logical_device& find_device(device d) {
   device_table& t = devices();
   logical_device& found = t.slot(d);
-  if (!d.is_gpu() || d.ordinal() < t.gpus || t.told[d.ordinal()]) return found;
+  if (!d.is_gpu() || d.ordinal() < t.gpus ||
+      __atomic_load_n(&t.told[d.ordinal()], __ATOMIC_ACQUIRE))
+    return found;
   return detail::missing_device(found);
 }
 

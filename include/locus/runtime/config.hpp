@@ -17,8 +17,12 @@ namespace locus::config {
 /// means: on (default): a GPU that is not there is replaced, visibly; off: unknown_device when it
 ///        is first used
 /// after: tf.config.set_soft_device_placement
-inline void set_soft_device_placement(bool on) { runtime::table.soft_placement = on; }
-inline bool get_soft_device_placement() { return runtime::table.soft_placement; }
+inline void set_soft_device_placement(bool on) {
+  __atomic_store_n(&runtime::table.soft_placement, on, __ATOMIC_RELAXED);
+}
+inline bool get_soft_device_placement() {
+  return __atomic_load_n(&runtime::table.soft_placement, __ATOMIC_RELAXED);
+}
 
 /// means: loops on the host, and the BLAS they call, use at most n threads; 0: LOCUS_NUM_THREADS,
 ///        else OpenMP's number, else one for each processor
@@ -27,9 +31,9 @@ inline bool get_soft_device_placement() { return runtime::table.soft_placement; 
 inline void set_intra_op_parallelism_threads(int n) {
   if (n < 0)
     throw configuration_error("locus: the number of threads is negative; write 0 for the default");
-  runtime::thread_limit = n;
+  __atomic_store_n(&runtime::thread_limit, n, __ATOMIC_RELAXED);
 }
-inline int get_intra_op_parallelism_threads() { return runtime::thread_limit; }
+inline int get_intra_op_parallelism_threads() { return runtime::limit_of_threads(); }
 
 /// means: how many operations may run side by side. Stored for ported programs: locus runs the steps
 ///        of one plan in order on the host, and what GPUs do side by side their queues decide.
@@ -38,9 +42,11 @@ inline int get_intra_op_parallelism_threads() { return runtime::thread_limit; }
 inline void set_inter_op_parallelism_threads(int n) {
   if (n < 0)
     throw configuration_error("locus: the number of threads is negative; write 0 for the default");
-  runtime::configured.inter_op_threads = n;
+  __atomic_store_n(&runtime::configured.inter_op_threads, n, __ATOMIC_RELAXED);
 }
-inline int get_inter_op_parallelism_threads() { return runtime::configured.inter_op_threads; }
+inline int get_inter_op_parallelism_threads() {
+  return __atomic_load_n(&runtime::configured.inter_op_threads, __ATOMIC_RELAXED);
+}
 
 /// means: what happens when a step reads a value that lies on another device; at any time
 /// after: tf.config.experimental.set_device_policy

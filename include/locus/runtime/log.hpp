@@ -69,9 +69,15 @@ inline thread_local constinit bool inside_log = false;
 ///        wants its log
 [[gnu::cold]] inline void warn(log_event& e) noexcept {
   log_line line = text_of(e);
-  bool const elsewhere = log_goes_to.callback != nullptr;
+  bool elsewhere, beside_stderr;
+  if (inside_log) {  // this thread holds the lock
+    elsewhere = true, beside_stderr = log_goes_to.beside_stderr;
+  } else {
+    lock_guard hold(log_goes_to.lock);
+    elsewhere = log_goes_to.callback != nullptr, beside_stderr = log_goes_to.beside_stderr;
+  }
   if (elsewhere) log(e);
-  if ((!elsewhere || log_goes_to.beside_stderr) && !is_quiet()) write_line(line);
+  if ((!elsewhere || beside_stderr) && !is_quiet()) write_line(line);
 }
 inline void warn(log_line const& sentence) {
   log_event e;
@@ -81,8 +87,10 @@ inline void warn(log_line const& sentence) {
 
 /// means: this event of that thing at that place is wanted
 [[gnu::cold]] inline bool is_wanted(void const* what, call_site where) {
-  if (placement_log == log_frequency::off) return false;
-  return first_time(what, where) || placement_log == log_frequency::every;
+  log_frequency how_often;
+  __atomic_load(&placement_log, &how_often, __ATOMIC_RELAXED);
+  if (how_often == log_frequency::off) return false;
+  return first_time(what, where) || how_often == log_frequency::every;
 }
 
 // ---- JSON lines ----
@@ -143,8 +151,9 @@ namespace debugging {
 ///        or every time
 /// after: tf.debugging.set_log_device_placement
 inline void set_log_device_placement(bool on, log_frequency how_often = log_frequency::once) {
-  runtime::placement_log = on ? how_often : log_frequency::off;
-  runtime::set_watcher(runtime::watcher::log, runtime::placement_log != log_frequency::off);
+  log_frequency const now = on ? how_often : log_frequency::off;
+  __atomic_store(&runtime::placement_log, &now, __ATOMIC_RELAXED);
+  runtime::set_watcher(runtime::watcher::log, now != log_frequency::off);
 }
 /// means: what is logged, and what a user must hear of, goes to callback(event, text, context)
 ///        instead of stderr; null: to stderr again

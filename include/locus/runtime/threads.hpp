@@ -34,6 +34,7 @@ inline int number_from_environment(char const* variable, int low, int high, int 
 
 /// 0: LOCUS_NUM_THREADS, else OpenMP's number, else one for each processor
 inline constinit int thread_limit = 0;
+inline int limit_of_threads() { return __atomic_load_n(&thread_limit, __ATOMIC_RELAXED); }
 
 inline int default_threads() {
   static int const n = number_from_environment("LOCUS_NUM_THREADS", 0, 1 << 16, 0);
@@ -152,7 +153,7 @@ inline namespace LOCUS_MODE {
 
 /// means: the number of threads that a loop may use
 inline int thread_count() {
-  if (runtime::thread_limit > 0) return runtime::thread_limit;
+  if (int const n = runtime::limit_of_threads(); n > 0) return n;
   if (int const n = runtime::default_threads(); n > 0) return n;
 #if LOCUS_OPENMP
   return omp_get_max_threads();

@@ -15,6 +15,7 @@
 #include <locus/backend/host/matmul.hpp>      // host::matmul
 #include <locus/backend/pinned.hpp>           // pinned_memory
 #include <locus/backend/simulated/arena.hpp>  // arena
+#include <locus/core/lock.hpp>                // mutex
 #include <locus/runtime/cuda_api.hpp>         // cuda_api
 #include <locus/testing/device_scope.hpp>     // push_built, pop_devices
 
@@ -50,7 +51,7 @@ class recorder {
     for (int c = 0; c < options_.cards; ++c) cards_.push_back(std::make_unique<card>());
     for (auto& c : cards_) c->memory.open();
     close_found_devices();
-    current() = this;
+    current() = this, device_ = 0;
     runtime::gpu_api = &api();
     try {
       detail::push_built({runtime::card_source::recorded});
@@ -262,9 +263,9 @@ class recorder {
               });
             },
         .get_device =
-            [](int* d) { return me("get_device", [&](recorder& r) { return *d = r.device_, 0; }); },
+            [](int* d) { return me("get_device", [&](recorder&) { return *d = device_, 0; }); },
         .set_device =
-            [](int d) { return me("set_device", [&](recorder& r) { return r.device_ = d, 0; }); },
+            [](int d) { return me("set_device", [&](recorder&) { return device_ = d, 0; }); },
         .device_facts =
             [](int card, runtime::cuda_device_facts* f) {
               return me("device_facts", [&](recorder& r) {
@@ -286,7 +287,7 @@ class recorder {
               return me("memory_free", [&](recorder& r) {
                 *total = static_cast<std::size_t>(r.options_.bytes);
                 *free = *total - static_cast<std::size_t>(
-                                     r.cards_[static_cast<std::size_t>(r.device_)]->in_use);
+                                     r.cards_[static_cast<std::size_t>(device_)]->in_use);
                 return 0;
               });
             },
@@ -493,6 +494,7 @@ class recorder {
   }
   template <class F>
   static int me(char const* name, F&& f) {
+    lock_guard hold(one_at_a_time_);
     recorder& r = *current();
     if (r.count(name)) return r.options_.fail_with;
     return f(r);
@@ -627,7 +629,8 @@ class recorder {
   std::map<int, std::unique_ptr<stream>> default_streams_;  // [card]
   std::map<std::string, std::int64_t> calls_;
   std::int64_t all_calls_ = 0;
-  int device_ = 0;
+  static inline constinit mutex one_at_a_time_;  // CUDA may be called from any thread
+  static inline thread_local int device_ = 0;  // the current device is one of each thread
   bool successor_ = false;  // keeps what an ended recorder recorded
   std::string failed_call_, fail_name_;
   std::vector<int> priorities_;

@@ -112,7 +112,7 @@ inline stamp cuda_mark(logical_device& d, queue_kind kind) {
   require_card(d);
   cuda_queue& q = cuda_queue_of(d, kind);
   current_card scope(d);
-  std::uint64_t const ticket = ++q.issued;
+  std::uint64_t const ticket = __atomic_add_fetch(&q.issued, 1, __ATOMIC_RELAXED);
   q.note_mark(ticket);
   check_cuda(gpu_api->event_record(q.events[ticket % cuda_queue::kept], q.stream),
              "recording an event", d.name);

@@ -74,11 +74,12 @@ inline cblas_table const& cblas() {
 /// The BLAS gets the number of threads that the program asked locus for, and is left alone
 /// otherwise.
 inline void set_blas_threads() {
-  static int told = 0;
-  int const wanted = runtime::thread_limit > 0 ? runtime::thread_limit : runtime::default_threads();
-  if (wanted == told || !cblas().set_threads) return;
-  told = wanted;
-  if (told > 0) cblas().set_threads(told);
+  static constinit int told = 0;
+  int const limit = runtime::limit_of_threads();
+  int const wanted = limit > 0 ? limit : runtime::default_threads();
+  if (wanted == __atomic_load_n(&told, __ATOMIC_RELAXED) || !cblas().set_threads) return;
+  __atomic_store_n(&told, wanted, __ATOMIC_RELAXED);
+  if (wanted > 0) cblas().set_threads(wanted);
 }
 
 }  // namespace locus::host

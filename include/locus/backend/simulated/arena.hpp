@@ -76,7 +76,10 @@ class arena {
     else
       free_.push(r);
   }
-  bool holds(void const* p) const { return face_ && p >= face_ && p < face_ + bytes_; }
+  bool holds(void const* p) const {  // while another thread may open it
+    std::byte const* const face = __atomic_load_n(&face_, __ATOMIC_ACQUIRE);
+    return face && p >= face && p < face + bytes_;
+  }
   /// the address under which the owning device's kernels reach what lies at p
   void* behind(void* p) const {
     return holds(p) ? back_ + (static_cast<std::byte*>(p) - face_) : p;
@@ -104,9 +107,11 @@ class arena {
       void* const p = mmap(nullptr, bytes_, rights, MAP_SHARED | MAP_NORESERVE, file, 0);
       return p == MAP_FAILED ? nullptr : static_cast<std::byte*>(p);
     };
-    if (ok) face_ = map(PROT_NONE), back_ = map(PROT_READ | PROT_WRITE);
+    std::byte* const face = ok ? map(PROT_NONE) : nullptr;
+    back_ = ok ? map(PROT_READ | PROT_WRITE) : nullptr;
     close(file);
-    ok = face_ && back_;
+    __atomic_store_n(&face_, face, __ATOMIC_RELEASE);
+    ok = face && back_;
     if (!ok) close_mappings();
     return ok;
   }

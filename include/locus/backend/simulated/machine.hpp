@@ -69,11 +69,13 @@ inline short queue_of(logical_device const& d, queue_kind kind) {
 class machine {
  public:
   // ---- memory: an arena for each logical GPU; kernels reach those of their own card ----
-  void open(logical_device const& d) { memory_of(d).open(), card_[d.index % max_gpus] = d.card; }
+  void open(logical_device const& d) {
+    memory_of(d).open();
+    __atomic_store_n(&card_[d.index % max_gpus], d.card, __ATOMIC_RELAXED);
+  }
   void* obtain(logical_device& d, std::size_t bytes) {
     lock_guard hold(lock_);
-    memory_of(d).open();
-    card_[d.index % max_gpus] = d.card;
+    open(d);
     return memory_of(d).allocate(bytes);
   }
   void give_back(logical_device& d, void* p, std::size_t bytes) {
@@ -107,7 +109,7 @@ class machine {
   bool same_card(device owner, logical_device const& d) const {
     if (!owner.is_gpu() || d.how != backing::simulated)
       return !owner.is_gpu() && d.how != backing::simulated;
-    return card_[owner.ordinal()] == d.card;
+    return card_of(owner.ordinal()) == d.card;
   }
   /// whether cards copy from each other directly
   void set_peers(bool peers) { peers_ = peers; }
@@ -128,7 +130,7 @@ class machine {
   /// for a kernel of that device: addresses on other cards stay as they are, and stay closed
   void* behind_on(logical_device const& d, void* p) const {
     int const i = arena_of(p);
-    return i >= 0 && card_[i] == d.card ? arenas_[i].behind(p) : p;
+    return i >= 0 && card_of(i) == d.card ? arenas_[i].behind(p) : p;
   }
 
   // ---- queues ----
@@ -331,6 +333,7 @@ class machine {
         complete({static_cast<short>(q), queues_[q].issued});
   }
 
+  short card_of(int arena) const { return __atomic_load_n(&card_[arena], __ATOMIC_RELAXED); }
   arena& memory_of(logical_device const& d) { return arenas_[d.index % max_gpus]; }
   int arena_of(void const* p) const {
     for (int i = 0; i < max_gpus; ++i)
