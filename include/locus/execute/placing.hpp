@@ -152,7 +152,7 @@ class placing : protected run_memory {
     logical_device& d = runtime::find_device(name);
     if (has_arena(d)) return;
     std::int64_t const bytes = arena_bytes(plan_, slots_, name);
-    if (bytes <= d.memory.limit - d.memory.in_use)
+    if (bytes <= d.memory.limit - __atomic_load_n(&d.memory.in_use, __ATOMIC_RELAXED))
       add_arena(d, bytes, "the temporaries of a plan");
     else
       add_arena(d, bytes, describe_temporaries(name).view());

@@ -12,15 +12,20 @@ namespace runtime {
 enum class allocation_logging : signed char { ask_environment = -1, off, on };
 inline constinit allocation_logging allocation_log = allocation_logging::ask_environment;
 
+inline void set_allocation_log(bool on) {
+  auto const now = on ? allocation_logging::on : allocation_logging::off;
+  __atomic_store(&allocation_log, &now, __ATOMIC_RELAXED);
+}
 [[gnu::cold]] inline bool ask_allocation_log() {
   char const* const v = std::getenv("LOCUS_LOG_ALLOCATIONS");
   bool const on = v && *v && *v != '0';
-  allocation_log = on ? allocation_logging::on : allocation_logging::off;
+  set_allocation_log(on);
   return on;
 }
 inline bool logs_allocations() {
-  return allocation_log != allocation_logging::off &&
-         (allocation_log == allocation_logging::on || ask_allocation_log());
+  allocation_logging now;
+  __atomic_load(&allocation_log, &now, __ATOMIC_RELAXED);
+  return now != allocation_logging::off && (now == allocation_logging::on || ask_allocation_log());
 }
 [[gnu::cold]] inline void log_memory(logical_device const& d, std::string_view verb,
                                      std::int64_t bytes, std::string_view purpose) {
@@ -36,9 +41,7 @@ inline bool logs_allocations() {
 namespace debugging {
 /// means: each allocation and each free of memory on a device is written to the log: device, bytes,
 ///        what it is for, bytes in use behind it. LOCUS_LOG_ALLOCATIONS=1 does the same.
-inline void set_log_allocations(bool on) {
-  runtime::allocation_log = on ? runtime::allocation_logging::on : runtime::allocation_logging::off;
-}
+inline void set_log_allocations(bool on) { runtime::set_allocation_log(on); }
 }  // namespace debugging
 
 }  // namespace locus

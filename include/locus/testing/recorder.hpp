@@ -408,6 +408,7 @@ class recorder {
             },
         .retired =
             [](void* p, std::size_t n, void* s) {  // poisoned in its turn; not a call
+              lock_guard hold(one_at_a_time_);
               task& t = current()->add(s);
               t.to = p, t.size = n, t.card = current()->card_of(p);
               t.run = [](recorder& r, task& me) {
