@@ -7,6 +7,7 @@
 #include <locus/backend/trace.hpp>            // trace_devices
 #include <locus/core/error.hpp>               // unknown_device
 #include <locus/device/name.hpp>              // message << device
+#include <locus/runtime/forks.hpp>              // is_forked, watch_forks
 #include <locus/runtime/growth.hpp>           // forced_growth
 #include <locus/runtime/limits.hpp>           // require_limits_fit
 #include <locus/runtime/log.hpp>              // warn
@@ -67,6 +68,7 @@ inline void close_gpus() noexcept {
 /// fails: configuration_error, device_lost; nothing is built then
 inline void build_table() try {
   if (table.built) return;
+  watch_forks();
   read_watch_variables();
   int const forced = forced_growth();
   physical_devices const& p = find_physical();
@@ -101,6 +103,7 @@ inline void build_table() try {
 }
 
 [[gnu::cold]] inline void start_table(char const* what, call_site where) {
+  if (is_forked()) refuse_forked();
   lock_guard hold(table.lock);
   if (table.started) return;
   build_table();
@@ -118,6 +121,7 @@ inline device_table& devices(char const* what = "a plan ran", call_site where = 
 
 /// means: the devices end now; or, while tensors are alive on them, with the last of these
 inline void end_devices(void (*end)()) {
+  if (is_forked()) return;  // they are the parent's
   if (__atomic_load_n(&table.live_blocks, __ATOMIC_RELAXED) == 0) return end();
   log_line line;
   warn(line << "locus: " << table.live_blocks
@@ -127,6 +131,7 @@ inline void end_devices(void (*end)()) {
 }
 /// fails: configuration_error, while a tensor is alive: its memory would lose its device
 inline void require_no_tensors() {
+  if (is_forked()) refuse_forked();
   std::int64_t const alive = __atomic_load_n(&table.live_blocks, __ATOMIC_RELAXED);
   if (alive == 0) return;
   message text;

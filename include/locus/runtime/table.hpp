@@ -100,6 +100,7 @@ struct first_use {
 struct device_table {
   bool started = false;  // in use: the configuration is frozen
   bool built = false;    // made from the configuration, which may still change
+  bool forked = false;   // in the parent of this process
   first_use frozen_by;
   bool soft_placement = true;
   int gpus = 0;  // that are there, simulated ones included

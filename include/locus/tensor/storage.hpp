@@ -7,10 +7,12 @@
 #include <locus/backend/resource.hpp>  // set_memory_resource
 #include <locus/execute/values.hpp>    // local_extents
 #include <locus/expr/block.hpp>        // tensor_block
+#include <locus/runtime/forks.hpp>     // is_forked
 
 namespace locus::detail {
 
 inline void release_block(tensor_block& b) noexcept {
+  if (runtime::is_forked()) return;
   for (int r = 0; r < b.where.count(); ++r)
     if (b.pieces[r].data)
       runtime::release(runtime::find_device(b.where.at(r)), b.pieces[r].data,

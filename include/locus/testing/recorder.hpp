@@ -98,6 +98,12 @@ class recorder {
   }
   /// means: bytes of the program's own memory are pinned: copies from there are not staged
   void pin(void* p, std::size_t bytes) { pinned_[p] = bytes; }
+  /// the call with that number, counted from now, and all behind it fail: a device that is lost (719),
+  /// or CUDA that is unloaded while the program ends (4)
+  void fail_from(int n, int code = 719) {
+    fail_from_ = all_calls_ + n;
+    options_.fail_with = code;
+  }
   bool failed() const { return !failed_call_.empty(); }
   /// the name of the function that failed
   std::string const& failed_call() const { return failed_call_; }
@@ -173,8 +179,9 @@ class recorder {
   bool count(char const* name) {
     ++calls_[name];
     if (fail_name_ == name) return fail_name_.clear(), ++all_calls_, failed_call_ = name, true;
-    if (all_calls_++ != options_.fail_at) return false;
-    failed_call_ = name;
+    std::int64_t const number = all_calls_++;
+    if (number != options_.fail_at && number < fail_from_) return false;
+    if (failed_call_.empty()) failed_call_ = name;
     return true;
   }
   int card_of(void const* p) const {
@@ -629,7 +636,7 @@ class recorder {
   std::map<void*, std::size_t> pinned_;
   std::map<int, std::unique_ptr<stream>> default_streams_;  // [card]
   std::map<std::string, std::int64_t> calls_;
-  std::int64_t all_calls_ = 0;
+  std::int64_t all_calls_ = 0, fail_from_ = INT64_MAX;
   static inline constinit mutex one_at_a_time_;  // CUDA may be called from any thread
   static inline thread_local int device_ = 0;  // the current device is one of each thread
   bool successor_ = false;  // keeps what an ended recorder recorded

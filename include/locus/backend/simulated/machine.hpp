@@ -61,6 +61,28 @@ struct access_record {
   device where{};
 };
 
+/// means: the machine's lock. Kernels run inside it, so a thread that comes back is one whose functor
+///        uses locus itself, or ends the program.
+class [[nodiscard]] inside {
+ public:
+  explicit inside(mutex& m) : mutex_(m) {
+    if (is_here)
+      throw bad_access(
+          "locus: a kernel of a simulated GPU uses locus itself; compute that before the plan");
+    mutex_.lock();
+    is_here = true;
+  }
+  inside(inside const&) = delete;
+  ~inside() {
+    is_here = false;
+    mutex_.unlock();
+  }
+  static inline thread_local constinit bool is_here = false;
+
+ private:
+  mutex& mutex_;
+};
+
 /// means: the queue of a logical device
 inline short queue_of(logical_device const& d, queue_kind kind) {
   return static_cast<short>(2 * (d.index % max_gpus) + static_cast<int>(kind));
@@ -74,18 +96,19 @@ class machine {
     __atomic_store_n(&card_[d.index % max_gpus], d.card, __ATOMIC_RELAXED);
   }
   void* obtain(logical_device& d, std::size_t bytes) {
-    lock_guard hold(lock_);
+    inside hold(lock_);
     open(d);
     return memory_of(d).allocate(bytes);
   }
   void give_back(logical_device& d, void* p, std::size_t bytes) {
-    lock_guard hold(lock_);
+    inside hold(lock_);
     memory_of(d).release(p, bytes);
   }
   /// memory that is free again: poisoned in its turn, so that who reads it too late or too early
   /// sees it; its next user comes behind that on the same queue
   /// fails: bad_access, now and, because destructors do not throw, when the host waits next
   [[gnu::cold]] void retire(logical_device& d, void* p, std::size_t bytes) try {
+    if (inside::is_here) return;  // exit() in a kernel: nobody will use it again
     arena& a = memory_of(d);
     step_record const record{-1, "a free", d.name};
     if (runtime::planted.free_at_once) {  // the mistake that this machine exists to find
@@ -97,7 +120,7 @@ class machine {
             [&a, p, bytes] { a.poison_range(p, bytes); });
     }
   } catch (...) {
-    lock_guard hold(lock_);
+    inside hold(lock_);
     if (!failure_) failure_ = std::current_exception();
     throw;
   }
@@ -138,7 +161,7 @@ class machine {
   template <class Work>
   [[gnu::cold]] void issue(short q, step_record const& record, touched const* operands, int count,
                            Work work) {
-    lock_guard hold(lock_);
+    inside hold(lock_);
     queue& to = queues_[q];
     step_record const named = record;
     to.known.join(host_);
@@ -160,13 +183,13 @@ class machine {
   /// means: the point behind all that q was given: what its next task would wait for counts too
   stamp last(short q) {
     if (waits_for_something(q)) issue(q, {-1, "an event", device{}}, nullptr, 0, [] {});
-    lock_guard hold(lock_);
+    inside hold(lock_);
     return {q, queues_[q].issued};
   }
   /// the next work of q comes after s
   void wait(short q, stamp s) {
     if (!s.is_set() || s.queue == q || runtime::planted.no_waits) return;
-    lock_guard hold(lock_);
+    inside hold(lock_);
     queue& to = queues_[q];
     to.known.join(known_at(s));
     to.waits.push(s);
@@ -174,14 +197,14 @@ class machine {
   /// the host goes on when s has run     fails: with what a functor threw
   [[gnu::cold]] void synchronize(stamp s) {
     if (!s.is_set() || runtime::planted.host_does_not_wait) return;
-    lock_guard hold(lock_);
+    inside hold(lock_);
     complete(s);
     host_.join(known_at(s));
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
   }
   /// fails: bad_access, when the host touches bytes that a queue still writes or reads
   void check_host(void const* p, std::size_t bytes, bool writes, step_record const& record) {
-    lock_guard hold(lock_);
+    inside hold(lock_);
     auto const* const first = static_cast<std::byte const*>(p);
     for (access_record const& a : host_accesses_) {
       bool const apart = first + bytes <= a.first || a.last <= first;
@@ -196,13 +219,13 @@ class machine {
   }
 
   void run_everything() {
-    lock_guard hold(lock_);
+    inside hold(lock_);
     run_all();
   }
   /// forgets what happened; only without live tensors
   void reset(std::uint64_t seed) {
     run_everything();
-    lock_guard hold(lock_);
+    inside hold(lock_);
     for (queue& q : queues_) q = queue{};
     accesses_.clear(), host_accesses_.clear();
     host_ = {}, failure_ = nullptr;
@@ -211,7 +234,7 @@ class machine {
 
  private:
   bool waits_for_something(short q) {
-    lock_guard hold(lock_);
+    inside hold(lock_);
     return queues_[q].waits.size() > 0;
   }
   static message& describe(message& out, step_record const& r) {
@@ -247,7 +270,7 @@ class machine {
     }
   }
   void check_free(void* p, std::size_t bytes, step_record const& record) {
-    lock_guard hold(lock_);
+    inside hold(lock_);
     auto const* const first = static_cast<std::byte const*>(p);
     for (access_record const& a : accesses_) {
       bool const apart = first + bytes <= a.first || a.last <= first;
