@@ -212,8 +212,12 @@ inline void watch_collectives(stamp s) {
   lock_guard hold(all.lock);
   double const begin = now();
   for (communicator_set* set : all.sets) {
-    if (!set->pending || set->on[0]->how != backing::cuda) continue;
-    double const deadline = set->deadline();
+    double deadline = 0;
+    {
+      lock_guard issuing(runtime::issue_lock);
+      if (!set->pending || set->on[0]->how != backing::cuda) continue;
+      deadline = set->deadline();
+    }
     for (unsigned spin = 0;; ++spin) {
       if (has_run(s)) break;
       if (spin % 64 == 63) {
@@ -222,6 +226,7 @@ inline void watch_collectives(stamp s) {
       }
       sched_yield();
     }
+    lock_guard issuing(runtime::issue_lock);
     set->pending = !set->is_done();
   }
 }

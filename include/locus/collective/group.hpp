@@ -64,9 +64,10 @@ class nccl_group {
   /// fails: collective_error; the communicators are ended then
   void issue(queue_kind queue) {
     if (requests_.empty()) return;
-    if constexpr (checked_build) verify();
     communicator_registry& all = communicators();
     lock_guard hold(runtime::issue_lock);
+    set_.require_usable(name_);  // another thread may have seen it fail
+    if constexpr (checked_build) verify();
     for (int p = 0; p < set_.ranks; ++p)
       runtime::wait(*set_.on[p], queue, all.last_on_card[set_.on[p]->card]);
     double const begin = now();
@@ -87,11 +88,12 @@ class nccl_group {
       set_.fail(name_, -1, "NCCL did not take it", end, now() - begin);
     if (end == runtime::nccl_in_progress) set_.settle(name_, set_.deadline());
     for (int p = 0; p < set_.ranks; ++p)
-      all.last_on_card[set_.on[p]->card] = set_.last[p] = runtime::mark(*set_.on[p], queue);
+      all.last_on_card[set_.on[p]->card] = set_.last[p] = done_[p] =
+          runtime::mark(*set_.on[p], queue);
     set_.pending = true;
   }
   /// the point behind the group on the queue of a rank
-  stamp done(int rank) const { return set_.last[rank]; }
+  stamp done(int rank) const { return done_[rank]; }
 
  private:
   static bool is_pair(nccl_request const& r) {
@@ -168,6 +170,7 @@ class nccl_group {
   communicator_set& set_;
   collective_name name_;
   dynamic_array<nccl_request> requests_;
+  stamp done_[max_devices]{};
 };
 
 /// sums of small integers, checked: cards that say they reach one another and do not are found here

@@ -43,7 +43,7 @@ inline message& write_step(message& out, short number, std::string_view name) {
   if (number >= 0) out << "step " << int(number) << " ";
   return out << (number >= 0 ? "(" : "") << name << (number >= 0 ? ")" : "");
 }
-/// what the queues of a card were given and nobody has seen the end of
+/// what the queues of a card were given and nobody has seen the end of; notes_lock is held
 inline void write_open_steps(message& out, int card) {
   bool any = false;
   for (logical_device& d : table.gpu_devices) {
@@ -78,6 +78,7 @@ inline void write_open_steps(message& out, int card) {
     text << ", step " << int(running->number) << " (" << running->name << ")";
   gpu_api->last_error();
   if (!is_sticky(code) || card < 0) throw device_lost(text << "; the values of this plan are lost");
+  lock_guard hold(notes_lock);
   write_open_steps(text, card);
   card_loss& l = card_losses[card];
   if (l.code == 0) {

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stream of CUDA as a queue: events that mark points on it, and the steps that it was given last.
 #pragma once
+#include <locus/core/lock.hpp>      // mutex
 #include <locus/runtime/table.hpp>  // logical_device, step_record
 
 namespace locus::runtime {
+
+/// Held while a queue notes its steps: several host threads may use one device.
+inline constinit mutex notes_lock;
 
 /// A stream and the events that mark points on it. Ticket t is marked by event t % kept; who waits
 /// for an older ticket waits for a later point of the same stream, which is safe.
@@ -22,21 +26,28 @@ struct cuda_queue {
   std::uint64_t other_given = 0;  // steps of the device's other queue that this one has behind it
   std::uint64_t given_at[kept]{}, other_at[kept]{};  // [ticket % kept]
 
-  void note(step_record const& r) { steps[given++ % remembered] = r; }
+  void note(step_record const& r) {
+    lock_guard hold(notes_lock);
+    steps[given++ % remembered] = r;
+  }
   void note_mark(std::uint64_t ticket) {
+    lock_guard hold(notes_lock);
     given_at[ticket % kept] = given, other_at[ticket % kept] = other_given;
   }
   /// this queue waits for a point of the other
   void note_wait(cuda_queue const& other, std::uint64_t ticket) {
-    if (other.issued - ticket < kept) raise(other_given, other.given_at[ticket % kept]);
+    lock_guard hold(notes_lock);
+    if (other.now() - ticket < kept) raise(other_given, other.given_at[ticket % kept]);
   }
   /// what lies behind that point has run
   void note_good(cuda_queue& other, std::uint64_t ticket) {
-    if (issued - ticket >= kept) return;
+    lock_guard hold(notes_lock);
+    if (now() - ticket >= kept) return;
     raise(good, given_at[ticket % kept]), raise(other.good, other_at[ticket % kept]);
   }
 
  private:
+  std::uint64_t now() const { return __atomic_load_n(&issued, __ATOMIC_RELAXED); }
   static void raise(std::uint64_t& to, std::uint64_t value) {
     if (value > to) to = value;
   }
