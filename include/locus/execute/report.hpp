@@ -8,7 +8,6 @@
 #include <locus/execute/program.hpp>    // program
 #include <locus/plan/explain.hpp>       // write_plan
 #include <locus/runtime/at_end.hpp>     // at_end
-#include <locus/runtime/forks.hpp>      // is_forked
 #include <locus/runtime/log.hpp>        // write_all, path_of_process
 #include <locus/runtime/site_text.hpp>  // write_site
 
@@ -144,7 +143,6 @@ inline void write_stand_ins(report_text& out, plan_record const& p) {
   delete out;
 }
 [[gnu::cold]] inline void write_report_at_end(bool terminating) {
-  if (runtime::is_forked()) return;  // its parent writes it
   if (terminating && !the_report().lock.try_lock()) return;
   if (terminating) the_report().lock.unlock();
   std::string_view const said = std::getenv("LOCUS_EXPLAIN");
