@@ -415,7 +415,38 @@ static_assert(facts<decltype(transpose(t<Gpu0, 4, 4>()) + 1.f), Gpu0>.may_alias(
 static_assert(facts<gg, Gpu0>.may_alias());
 static_assert(!facts<gg, Gpu1>.may_alias());
 
+// open devices: the ordinal lies in the object, or as many GPUs as there are
+using AnyGpu = GpuDevice<dyn>;
+using AnyCpu = Cpu<dyn>;
+using Every = Mirrored<AllGpus>;
+using EveryRows = Sharded<0, AllGpus>;
+template <class E, class Destination = nowhere>
+constexpr bool counts_are_known = knows_devices(facts<E, Destination>.view());
+using any_and_host = decltype(t<AnyGpu, 8>() + t<Cpu0, 8>());
+static_assert(lies<any_and_host>(AnyGpu::value) && moves<any_and_host>(1, 32));
+using on_any = decltype(on<AnyGpu>(t<Cpu0, 8>() * 2.f, 0));
+static_assert(lies<on_any>(AnyGpu::value) && moves<on_any>(1, 32));
+static_assert(moves<on_any, Cpu0>(2, 64) && facts<on_any>.template peak_bytes<AnyGpu>() == 512);
+using any_and_known = decltype(t<AnyGpu, 8>() + t<Gpu1, 8>());  // a copy, or the same device
+static_assert(lies<any_and_known>(AnyGpu::value) && !counts_are_known<any_and_known>);
+using any_hosts = decltype(t<AnyCpu, 8>() + t<Cpu0, 8>());
+static_assert(lies<any_hosts>(gpu0) && moves<any_hosts>(2, 64));
+static_assert(lies<any_hosts, Cpu0>(cpu0) && !counts_are_known<any_hosts, Cpu0>);
+static_assert(facts<any_and_host, Gpu1>.may_alias());  // some GPU may be GPU:1
+using all_partial = decltype(matmul(t<Sharded<1, AllGpus>, 6, 4>(), t<EveryRows, 4, 3>()));
+static_assert(lies<all_partial>(Every::value) && moves<all_partial>(0, 0, 1, 72));
+using all_rows = decltype(matmul(t<EveryRows, 6, 4>(), t<Every, 4, 3>()) + t<Every, 3>());
+static_assert(lies<all_rows>(EveryRows::value) && moves<all_rows>(0, 0));
+using all_and_host = decltype(t<Every, 8>() + t<Cpu0, 8>());
+static_assert(lies<all_and_host>(Every::value) && !counts_are_known<all_and_host>);
+static_assert(facts<all_and_host>.launches() == 1 && !knows_replicas(facts<all_rows>.view()));
+static_assert(refusal<decltype(t<Every, 8>() + t<Both, 8>())> == plan_error::device_lists_differ);
+static_assert(refusal<decltype(on<Gpu0>(2.f * t<Every, 8>()))> ==
+              plan_error::request_on_distributed);
+
 // the same as a list of types
+static_assert(std::is_same_v<plan_types_of<all_partial>,
+                             plan_types<kernel_on<matmul_op, Every>, all_reduce_over<Every, 72>>>);
 static_assert(std::is_same_v<plan_types_of<product>,
                              plan_types<copy<CpuDevice, Gpu0, 24>, copy<CpuDevice, Gpu0, 24>,
                                         kernel_on<matmul_op, Gpu0>>>);
@@ -468,6 +499,9 @@ int main() {
   show<open_extents, nowhere, min_copies>("matmul(g, c) + c, under min_copies");
   show<small_and_large, nowhere, follow_data>("matmul(g, c), under follow_data");
   show<once_by_name>("named x * x");
+  show<on_any, CpuDevice>("host = on<GpuDevice<dyn>>(host * 2.f, k)");
+  show<any_and_known>("a tensor of some GPU and one of GPU:1");
+  show<all_partial, CpuDevice>("host = columns x rows over all GPUs");
   show<squared>("let(matmul(a, b), [](auto h) { return h * h; })");
   show_why<product>("matmul");
   show_why<cc, CpuDevice>("matmul");

@@ -97,9 +97,10 @@ struct graph_code {
     (es.bind(b), ...);
   }
 
-  /// means: what the plan will do with the extents and the devices that its leaves have now
-  template <class... Es>
-  static tally count(Es const&... es) {
+  /// means: see(seen_plan) of the plan with what its leaves, and its destinations if they are given,
+  ///        are now; nothing runs
+  template <class See, class... Es>
+  static auto look(target const* targets, See const& see, Es const&... es) {
     local_value values_of[values * replicas];
     shape extents[steps];
     void const* objects[steps];
@@ -107,17 +108,22 @@ struct graph_code {
     binder b{values_of, extents, objects, replicas};
     if constexpr (is_open) b.open = &open;
     bind_all(b, lets{}, es...);
-    plan_view const plan = arrays.view();
-    infer_extents(plan, extents, objects);
+    infer_extents(arrays.view(), extents, objects);
     if constexpr (is_open) {
       auto bound = arrays;
-      open.all_gpus = runtime::visible_gpus();
-      if (open.gpu.is_none()) open.gpu = open_gpu;  // a destination will say it
-      if (open.cpu.is_none()) open.cpu = open_cpu;
-      fill_in(bound.view(), open);
-      return count_bound(bound.view(), values_of, extents, objects);
-    } else
-      return count_bound(plan, values_of, extents, objects);
+      if (open.all_gpus.size() == 0) open.all_gpus = runtime::visible_gpus();
+      for (int k = 0; k < flattened<Graph>::roots && targets; ++k)
+        bind_target(b, arrays.roots[k], targets[k]);
+      open_devices with_names = open;  // what only a destination could have said stays open
+      if (open.gpu.is_none()) with_names.gpu = open_gpu;
+      if (open.cpu.is_none()) with_names.cpu = open_cpu;
+      fill_in(bound.view(), with_names);
+      plan_view const plan = bound.view();
+      return see(seen_plan{plan, open, count_bound(plan, values_of, extents, objects)});
+    } else {
+      plan_view const plan = arrays.view();
+      return see(seen_plan{plan, {}, count_bound(plan, values_of, extents, objects)});
+    }
   }
 
   /// means: runs the plan: binds leaves and operations, asks for each root's destination, walks the

@@ -4,8 +4,16 @@
 #include <locus/backend/visible.hpp>  // visible_gpus
 #include <locus/device/open.hpp>      // open_devices
 #include <locus/plan/data.hpp>        // plan_view
+#include <locus/plan/facts.hpp>       // tally
 
 namespace locus::detail {
+
+/// A plan as it would run now.
+struct seen_plan {
+  plan_view const& plan;
+  open_devices open;
+  tally counts;
+};
 
 /// means: an open device stands somewhere in the plan; nothing else of its arrays depends on it
 constexpr bool has_open_places(plan_view const& p) {

@@ -108,12 +108,11 @@ constexpr void write_plan(Text& out, plan_view const& p, shape const* extents,
   }
   tally const t = count_plan(p, extents);
   write_count(out << "  ", t.launches, "launch", "launches") << ", ";
-  bool const devices_known = knows_devices(p);
-  if (devices_known)
+  if (knows_devices(p)) {
     write_count(out, t.copies, "copy", "copies") << " (";
-  else
-    out << "copies known when it runs (";
-  write_bytes(out, t.bytes_moved, devices_known && knows_bytes(p, extents, false)) << "), ";
+    write_bytes(out, t.bytes_moved, knows_bytes(p, extents, false)) << "), ";
+  } else
+    out << "copies and their bytes known when it runs, ";
   write_count(out, t.all_reduces, "all-reduce", "all-reduces");
   if (t.other_reductions)
     write_count(out << ", ", t.other_reductions, "other reduction", "other reductions");

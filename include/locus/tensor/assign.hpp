@@ -157,7 +157,11 @@ class [[nodiscard("locus: a plan runs nothing by itself; write run(step)")]] Pla
   void run(call_site where = call_site::here()) const {
     run(std::index_sequence_for<Assignments...>{}, where);
   }
-  tally count() const { return count(std::index_sequence_for<Assignments...>{}); }
+  /// means: see(seen_plan): the plan as it would run now
+  template <class See>
+  auto look(See const& see) const {
+    return look(see, std::index_sequence_for<Assignments...>{});
+  }
 
  private:
   template <std::size_t... Idx>
@@ -167,9 +171,10 @@ class [[nodiscard("locus: a plan runs nothing by itself; write run(step)")]] Pla
         where, [&](int k, shape const&, place const&) { return targets[k]; },
         get<Idx>(assignments_).e...);
   }
-  template <std::size_t... Idx>
-  tally count(std::index_sequence<Idx...>) const {
-    return lowering::graph_code<graph_type>::count(get<Idx>(assignments_).e...);
+  template <class See, std::size_t... Idx>
+  auto look(See const& see, std::index_sequence<Idx...>) const {
+    target const targets[] = {get<Idx>(assignments_).to.as_target()...};
+    return lowering::graph_code<graph_type>::look(targets, see, get<Idx>(assignments_).e...);
   }
   pack<Assignments...> assignments_;
 };

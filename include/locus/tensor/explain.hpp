@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// explain, why, bytes_moved: about an expression, when the program runs.
+// explain, why, tally_of, bytes_moved: about an expression or a plan, when the program runs.
 #pragma once
-#include <locus/tensor/assign.hpp>  // Plan, Assignment
+#include <locus/backend/stands_behind.hpp>  // write_stands_behind
+#include <locus/tensor/assign.hpp>          // Plan, Assignment
 
 namespace locus {
 
@@ -20,52 +21,107 @@ void write_reused(Stream& out, tally const& t) {
   write_count(line, t.reused, "occurrence", "occurrences") << " of a tensor reused\n";
   write_to(out, line.view());
 }
+
+/// means: what open devices are now
+template <class Stream>
+void write_open(Stream& out, plan_view const& constant, open_devices const& now) {
+  bool said[3]{};
+  auto say = [&](int which, place const& open) {
+    if (said[which] || now.of(open).at(0).is_none()) return;
+    said[which] = true;
+    message line;
+    line << "  " << open << " is " << now.of(open) << " now\n";
+    write_to(out, line.view());
+  };
+  for (step const& s : constant.steps) {
+    if (!s.where.is_open()) continue;
+    if (s.where.devices.is_all_gpus())
+      say(0, s.where.mirrored());
+    else
+      say(s.where.at(0).is_gpu() ? 1 : 2, s.where);
+  }
+}
+/// means: what stands behind the devices that steps of that name run on now
+template <class Stream>
+void write_standing(Stream& out, plan_view const& now, std::string_view name) {
+  device_list said;
+  for (step const& s : now.steps) {
+    if (s.name != name) continue;
+    for (int r = 0; r < s.where.count(); ++r) {
+      device const d = s.where.at(r);
+      if (!d.is_gpu() || d.is_open() || said.contains(d) || said.size() == max_devices) continue;
+      said.push(d);
+      message line;
+      runtime::write_stands_behind(line << "  ", d) << "\n";
+      write_to(out, line.view());
+    }
+  }
+}
 }  // namespace detail
 
-/// means: for each step of that name, where it runs and by which rule
-template <placement_policy Policy = default_policy, class Stream, tensor_operand X>
-void why(Stream& out, X const&, std::string_view name) {
-  detail::write_to(out, plan_of<X const&, nowhere, Policy>.why(name).view());
-}
-template <class Stream, class Policy, class... Assignments>
-void why(Stream& out, Plan<Policy, Assignments...> const& step, std::string_view name) {
-  detail::write_to(out, step.why(name).view());
-}
-
 inline namespace LOCUS_MODE {
-/// means: what the plan will do with the extents that its tensors have now
-/// units: bytes in bytes_moved and bytes_reduced
-template <placement_policy Policy = default_policy, tensor_operand X>
-tally tally_of(X const& x) {
+namespace lowering {
+/// means: see(seen_plan) of the plan of X under a policy, as they are now
+template <class Policy, class X, class See>
+auto look_at(X const& x, See const& see) {
   auto const e = as_operand<void>(x);
   using Graph = graph<Policy, root_of<std::remove_cvref_t<decltype(e)>, nowhere>>;
-  return lowering::graph_code<Graph>::count(e);
+  return graph_code<Graph>::look(nullptr, see, e);
 }
+template <class Policy, class OfPlan, class... Assignments, class See>
+auto look_at(Plan<OfPlan, Assignments...> const& step, See const& see) {
+  return step.look(see);
+}
+/// the constant plan of an expression or of a plan object
+template <class Policy, class X>
+constexpr auto const& facts_of(X const&) {
+  return plan_of<X const&, nowhere, Policy>;
+}
+template <class Policy, class OfPlan, class... Assignments>
+constexpr auto const& facts_of(Plan<OfPlan, Assignments...> const& step) {
+  return step;
+}
+template <class X>
+inline constexpr bool is_plan = false;
 template <class Policy, class... Assignments>
-tally tally_of(Plan<Policy, Assignments...> const& step) {
-  return step.count();
-}
-/// units: bytes that cross devices by copies
-template <placement_policy Policy = default_policy, tensor_operand X>
-std::int64_t bytes_moved(X const& x) {
-  return tally_of<Policy>(x).bytes_moved;
-}
-template <class Policy, class... Assignments>
-std::int64_t bytes_moved(Plan<Policy, Assignments...> const& step) {
-  return step.count().bytes_moved;
+inline constexpr bool is_plan<Plan<Policy, Assignments...>> = true;
+}  // namespace lowering
+
+template <class X>
+concept explainable = tensor_operand<X> || lowering::is_plan<std::remove_cvref_t<X>>;
+
+/// means: plan_of<E>.explain(), or step.explain(), written; then what its open devices are now, and
+///        what a run copies, where that is less because one tensor occurs more than once
+template <placement_policy Policy = default_policy, class Stream, explainable X>
+void explain(Stream& out, X const& x) {
+  auto const& facts = lowering::facts_of<Policy>(x);
+  detail::write_to(out, facts.explain().view());
+  lowering::look_at<Policy>(x, [&](detail::seen_plan const& now) {
+    detail::write_open(out, facts.view(), now.open);
+    detail::write_reused(out, now.counts);
+  });
 }
 
-/// means: plan_of<E>.explain(), written; and what a run copies, where that is less because one tensor
-///        occurs more than once
-template <placement_policy Policy = default_policy, class Stream, tensor_operand X>
-void explain(Stream& out, X const& x) {
-  detail::write_to(out, plan_of<X const&, nowhere, Policy>.explain().view());
-  detail::write_reused(out, tally_of<Policy>(x));
+/// means: for each step of that name, where it runs and by which rule; then what stands behind those
+///        GPUs on this machine now
+template <placement_policy Policy = default_policy, class Stream, explainable X>
+void why(Stream& out, X const& x, std::string_view name, call_site where = call_site::here()) {
+  runtime::devices("why", where);
+  detail::write_to(out, lowering::facts_of<Policy>(x).why(name).view());
+  lowering::look_at<Policy>(
+      x, [&](detail::seen_plan const& now) { detail::write_standing(out, now.plan, name); });
 }
-template <class Stream, class Policy, class... Assignments>
-void explain(Stream& out, Plan<Policy, Assignments...> const& step) {
-  detail::write_to(out, step.explain().view());
-  detail::write_reused(out, step.count());
+
+/// means: what the plan will do with the extents and the devices that its tensors have now
+/// units: bytes in bytes_moved and bytes_reduced
+template <placement_policy Policy = default_policy, explainable X>
+tally tally_of(X const& x) {
+  return lowering::look_at<Policy>(x, [](detail::seen_plan const& now) { return now.counts; });
+}
+/// units: bytes that cross devices by copies
+template <placement_policy Policy = default_policy, explainable X>
+std::int64_t bytes_moved(X const& x) {
+  return tally_of<Policy>(x).bytes_moved;
 }
 }  // namespace LOCUS_MODE
 

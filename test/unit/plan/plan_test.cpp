@@ -119,6 +119,13 @@ TEST_CASE("open extents: counts are constants, bytes are asked of the expression
   CHECK(tally_of(sum<1>(rows)).bytes_reduced == 0);
 }
 
+TEST_CASE("each rule of placement has a sentence of its own") {
+  for (int i = 0; i <= int(reason::view); ++i) {
+    CHECK(sentence(reason(i)) != "");
+    for (int k = 0; k < i; ++k) CHECK(sentence(reason(i)) != sentence(reason(k)));
+  }
+}
+
 TEST_CASE("explain and why write into any stream what the constants say") {
   tensor_on<CpuDevice, 2, 3> a{{1, 2, 3}, {4, 5, 6}};
   tensor_on<CpuDevice, 3, 2> b{{1, 2}, {3, 4}, {5, 6}};
@@ -131,7 +138,9 @@ TEST_CASE("explain and why write into any stream what the constants say") {
         }).starts_with("plan under min_copies\n"));
   CHECK(written([&](auto& out) { why(out, e, "matmul"); }) ==
         "matmul (#2) runs on /GPU:0: it has a GPU kernel and none of its operands lies on a GPU "
-        "(prefer_gpu)\n");
+        "(prefer_gpu)\n"
+        "  /GPU:0 is not there, its steps run on the host: this program was built without CUDA; "
+        "compile a unit with nvcc and <locus/cuda.cuh>\n");
   CHECK(written([&](auto& out) { why<min_copies>(out, e, "matmul"); }) ==
         "matmul (#2) runs on /CPU:0: the fewest bytes cross devices that way (min_copies)\n");
   CHECK(written([&](auto& out) { why(out, e, "sum"); }) ==

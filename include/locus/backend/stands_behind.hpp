@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands behind a logical device now, in words.
+#pragma once
+#include <locus/backend/devices.hpp>  // devices
+#include <locus/device/name.hpp>      // text << device
+
+namespace locus::runtime {
+
+/// means: "/GPU:2 is not there, its steps run on /GPU:0's card", or what else d is on this machine
+/// cost:  it looks at the device table, and takes nothing into use
+template <class Text>
+Text& write_stands_behind(Text& out, device d) {
+  device_table const& t = devices();
+  if (d.is_cpu()) return out << d << " is the host";
+  if (d.ordinal() < t.gpus) {
+    logical_device const& here = t.gpu_devices[d.ordinal()];
+    bool const real = here.how == backing::cuda;
+    return out << d << " is " << (real ? "on card " : "simulated, on card ") << int(here.card);
+  }
+  out << d << " is not there";
+  if (!t.soft_placement) return out << ", and placement is strict: using it is unknown_device";
+  out << ", its steps run on ";
+  if (t.gpus > 0) return out << gpu(d.ordinal() % t.gpus) << "'s card";
+  return out << "the host: " << sentence(t.why_no_gpu);
+}
+
+}  // namespace locus::runtime
