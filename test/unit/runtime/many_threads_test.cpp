@@ -229,6 +229,63 @@ TEST_CASE("large loops of several threads share one pool") {
   CHECK(wrong.first() == "");
 }
 
+TEST_CASE(
+    "a card is lost while many threads work: each hears of it or is right, the others go on") {
+  int heard = 0;
+  for (int n = 0; n < 700; n += 23 + n / 3) {
+    CAPTURE(n);
+    testing::recorder gpus{{.cards = 2}};
+    gpus.lose_card(0, n);
+    complaints wrong;
+    std::atomic<int> lost = 0;
+    in_threads(8, wrong, [&](int k) {
+      try {
+        work_somewhere(k, wrong);
+      } catch (device_lost const& e) {
+        ++lost;
+        bool const on_it = std::string_view(e.what()).find("/GPU:0") != std::string_view::npos;
+        if (k % 4 == 1 || k % 4 == 2 || !on_it) wrong.add(e.what());
+      } catch (collective_error const&) {  // its other replica is gone
+        ++lost;
+        if (k % 4 != 3) wrong.add("a collective failed where there is none");
+      }
+    });
+    CHECK(wrong.first() == "");
+    CHECK(runtime::table.live_blocks == 0);
+    heard += lost > 0;
+  }
+  CHECK(heard > 5);
+}
+
+TEST_CASE(
+    "from whichever call on all of CUDA fails: an error, never a hang, and the host goes on") {
+  for (int const code : {2, 4, 719})
+    for (int k : {0, 3})
+      for (int n = 0, reached = 1; reached; n += 1 + n / 8) {
+        CAPTURE(code);
+        CAPTURE(n);
+        testing::recorder gpus{{.cards = 2}};
+        gpus.fail_from(n, code);
+        complaints wrong;
+        bool threw = false;
+        try {
+          k == 0 ? work<First>(k, wrong) : work<Rows>(k, wrong);
+        } catch (device_lost const&) {
+          threw = true;
+        } catch (out_of_memory const&) {
+          threw = code == 2;
+        } catch (collective_error const&) {
+          threw = true;
+        }
+        reached = gpus.failed();
+        CHECK(threw == gpus.failed());
+        CHECK(wrong.first() == "");
+        CHECK(runtime::table.live_blocks == 0);
+        work<CpuDevice>(1, wrong);
+        CHECK(wrong.first() == "");
+      }
+}
+
 #if LOCUS_OPENMP
 TEST_CASE("plans run inside the caller's own parallel region") {
   on_machines([] {
