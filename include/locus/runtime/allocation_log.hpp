@@ -13,7 +13,7 @@ enum class allocation_logging : signed char { ask_environment = -1, off, on };
 inline constinit allocation_logging allocation_log = allocation_logging::ask_environment;
 
 inline void set_allocation_log(bool on) {
-  auto const now = on ? allocation_logging::on : allocation_logging::off;
+  auto now = on ? allocation_logging::on : allocation_logging::off;
   __atomic_store(&allocation_log, &now, __ATOMIC_RELAXED);
 }
 [[gnu::cold]] inline bool ask_allocation_log() {

@@ -151,7 +151,7 @@ namespace debugging {
 ///        or every time
 /// after: tf.debugging.set_log_device_placement
 inline void set_log_device_placement(bool on, log_frequency how_often = log_frequency::once) {
-  log_frequency const now = on ? how_often : log_frequency::off;
+  log_frequency now = on ? how_often : log_frequency::off;
   __atomic_store(&runtime::placement_log, &now, __ATOMIC_RELAXED);
   runtime::set_watcher(runtime::watcher::log, now != log_frequency::off);
 }

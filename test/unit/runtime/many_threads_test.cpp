@@ -65,7 +65,7 @@ void in_threads(int count, complaints& wrong, F&& f) {
 
 /// y = 2 x + y, over and over, on tensors of this thread alone; n is not divisible by two
 template <class Where>
-void work(int number, complaints& wrong, int rounds = 6) {
+void work_on(int number, complaints& wrong, int rounds = 6) {
   std::int64_t const n = 65 + number;
   Vector<Where> x(n), y(n);
   x = full<float>(Line(n), float(number + 1));
@@ -85,10 +85,10 @@ void work(int number, complaints& wrong, int rounds = 6) {
 }
 void work_somewhere(int number, complaints& wrong) {
   switch (number % 4) {
-  case 0: return work<First>(number, wrong);
-  case 1: return work<Second>(number, wrong);
-  case 2: return work<CpuDevice>(number, wrong);
-  default: return work<Rows>(number, wrong);
+  case 0: return work_on<First>(number, wrong);
+  case 1: return work_on<Second>(number, wrong);
+  case 2: return work_on<CpuDevice>(number, wrong);
+  default: return work_on<Rows>(number, wrong);
   }
 }
 
@@ -269,7 +269,7 @@ TEST_CASE(
         complaints wrong;
         bool threw = false;
         try {
-          k == 0 ? work<First>(k, wrong) : work<Rows>(k, wrong);
+          k == 0 ? work_on<First>(k, wrong) : work_on<Rows>(k, wrong);
         } catch (device_lost const&) {
           threw = true;
         } catch (out_of_memory const&) {
@@ -281,7 +281,7 @@ TEST_CASE(
         CHECK(threw == gpus.failed());
         CHECK(wrong.first() == "");
         CHECK(runtime::table.live_blocks == 0);
-        work<CpuDevice>(1, wrong);
+        work_on<CpuDevice>(1, wrong);
         CHECK(wrong.first() == "");
       }
 }
@@ -292,7 +292,7 @@ TEST_CASE("plans run inside the caller's own parallel region") {
     complaints wrong;
 #pragma omp parallel for num_threads(4)
     for (int k = 0; k < 4; ++k) try {
-        work<First>(k, wrong);
+        work_on<First>(k, wrong);
       } catch (std::exception const& e) {
         wrong.add(e.what());
       }
