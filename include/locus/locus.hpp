@@ -36,6 +36,7 @@
 #include <locus/tensor/eval.hpp>         // eval, fetch, to
 #include <locus/tensor/explain.hpp>      // explain, why
 #include <locus/tensor/kernels.hpp>      // LOCUS_INSTANTIATE
+#include <locus/tensor/on_stream.hpp>    // on_stream, use_stream
 #include <locus/tensor/print.hpp>        // <<
 #include <locus/tensor/tensor.hpp>       // Tensor
 #include <locus/tensor/view.hpp>         // view

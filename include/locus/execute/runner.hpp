@@ -3,6 +3,7 @@
 // once and looks the same to every compiler; what depends on expressions is behind two function
 // pointers.
 #pragma once
+#include <locus/backend/guest.hpp>            // follow_guest
 #include <locus/execute/implicit_copies.hpp>  // apply_copy_policy
 #include <locus/execute/results.hpp>          // results
 
@@ -24,6 +25,7 @@ class runner : results {
     obtain_memory();
     place_values();
     foresee_memory();
+    if (runtime::guest) order_behind_guest();
     drained const scope(*this);
     for (action const& act : plan_.actions) {
       if (act.kind == action_kind::launch)
@@ -35,12 +37,25 @@ class runner : results {
     }
     write_targets();
     settle();
+    if (runtime::guest) runtime::lead_guest(beside_, *runtime::guest);
     if constexpr (checked_build) hold_to_plan();
     runtime::executed += done_;
     if (seen_.record) note_run(*seen_.record, seen_.site, done_, extents_);
   }
 
  private:
+  // ---- a stream of the user's ----
+  [[gnu::cold]] void order_behind_guest() {
+    auto const add = [&](place const& p) {
+      for (int r = 0; r < p.count(); ++r) beside_.add(runtime::find_device(p.at(r)));
+    };
+    for (step const& s : plan_.steps) add(s.where);
+    for (transfer const& t : plan_.transfers) add(t.arrives);
+    for (int k = 0; k < plan_.roots.count; ++k) add(targets_[k].where);
+    runtime::follow_guest(beside_, *runtime::guest);
+  }
+  runtime::gpu_set beside_;
+
   // ---- launches ----
   void launch_region(short i) {
     step const& ends = plan_.steps[i];

@@ -56,6 +56,7 @@ struct logical_device {
   memory_account memory{};
   void* queues[2]{};  // CUDA: a stream and its events, one for each queue_kind
   staging_chunks staging{};
+  short lent = -1;  // simulated: the queue of the user's in place of the compute queue
   short queue(queue_kind kind) const {
     return static_cast<short>(2 * index + static_cast<int>(kind));
   }
@@ -144,6 +145,8 @@ struct planted_faults {
   bool host_does_not_wait = false;  // the host reads what a queue has not written yet
   std::int64_t lack_memory = -1;    // that many allocations succeed, then one finds no memory
   bool early_chunks = false;        // a staged copy does not wait until its buffer was read
+  bool ignore_guest = false;        // a plan does not wait for the user's stream
+  bool forget_guest = false;        // the user's stream does not wait for a plan
 };
 inline constinit planted_faults planted;
 

@@ -380,7 +380,7 @@ class fake_nccl {
         if (pair) break;
       }
       bool const complete = pair ? seen != (1u << first.rank()) || first.peer == first.rank()
-                            : seen == (1u << ring->ranks) - 1;
+                                 : seen == (1u << ring->ranks) - 1;
       if (!complete) {
         last_ = message{};
         last_ << name_of(first.what) << " of rank " << first.rank()

@@ -18,7 +18,9 @@
 namespace locus::simulated {
 
 inline constexpr int max_gpus = 16;
-inline constexpr int queues = 2 * max_gpus;
+inline constexpr int first_guest = 2 * max_gpus;  // queues that belong to no device
+inline constexpr int guests = 4;
+inline constexpr int queues = first_guest + guests;
 inline constexpr int host_clock = queues;
 
 /// means: for each queue, the last of its tasks that is known to come before
@@ -83,8 +85,9 @@ class [[nodiscard]] inside {
   mutex& mutex_;
 };
 
-/// means: the queue of a logical device
+/// means: the queue of a logical device: its own, or the user's in its place
 inline short queue_of(logical_device const& d, queue_kind kind) {
+  if (d.lent >= 0 && kind == queue_kind::compute) return d.lent;
   return static_cast<short>(2 * (d.index % max_gpus) + static_cast<int>(kind));
 }
 
@@ -144,7 +147,19 @@ class machine {
     int const i = arena_of(p);
     return i < 0 ? -1 : card_[i];
   }
-  int card_of_queue(short q) const { return card_[q / 2]; }
+  int card_of_queue(short q) const {
+    return q < first_guest ? card_[q / 2] : guest_card_[q - first_guest];
+  }
+  /// a queue of the user's in place of a device's, each behind what the other was given
+  void lend(logical_device& d, short guest) {
+    wait(guest, last(queue_of(d, queue_kind::compute)));
+    d.lent = guest, guest_card_[guest - first_guest] = d.card;
+  }
+  void take_back(logical_device& d) {
+    if (d.lent < 0) return;
+    stamp const s = last(std::exchange(d.lent, short(-1)));
+    wait(queue_of(d, queue_kind::compute), s);
+  }
   /// the address under which kernels reach what lies at p
   void* behind(void* p) const {
     int const i = arena_of(p);
@@ -366,6 +381,7 @@ class machine {
 
   arena arenas_[max_gpus];
   short card_[max_gpus]{};  // [arena]
+  short guest_card_[guests]{};
   bool peers_ = true;
   std::uint64_t random_ = 1;
   mutex lock_;

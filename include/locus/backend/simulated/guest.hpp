@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams of a user beside simulated GPUs: queues of the machine that belong to no device.
+#pragma once
+#include <locus/backend/simulated/machine.hpp>  // machine, gpus
+
+namespace locus::simulated {
+
+/// What a handle points to; null stands for the first, as for CUDA's default stream.
+inline constinit char guest_handles[guests]{};
+
+/// fails: placement_error, for a handle that is none of theirs
+inline short guest_queue(void* handle) {
+  if (!handle) return first_guest;
+  for (short k = 0; k < guests; ++k)
+    if (handle == guest_handles + k) return static_cast<short>(first_guest + k);
+  throw placement_error(
+      "locus: on simulated GPUs a stream is a testing::simulated_stream, or null; hand in its "
+      "handle()");
+}
+
+}  // namespace locus::simulated

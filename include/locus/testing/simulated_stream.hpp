@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// A stream of the program's own beside simulated GPUs, to test what on_stream and use_stream order.
+#pragma once
+#include <locus/backend/simulated/guest.hpp>  // guest_queue
+
+namespace locus::testing {
+
+/// means: a queue that the program fills with kernels of its own     cost: one of three
+class simulated_stream {
+ public:
+  /// number: 1, 2 or 3; the default stream is number 0
+  explicit simulated_stream(int number = 1) : number_(number) {}
+  void* handle() const { return number_ ? simulated::guest_handles + number_ : nullptr; }
+
+  /// means: f(first) runs in the queue, on elements of a GPU that it reads (writes): first is where
+  ///        the kernel finds them
+  template <class T, class F>
+  void launch(T* elements, std::int64_t n, bool writes, F f) const {
+    simulated::machine& m = simulated::gpus();
+    auto* const first = const_cast<std::remove_const_t<T>*>(elements);
+    touched const operand{first, static_cast<std::size_t>(n) * sizeof(T), writes};
+    m.issue(simulated::guest_queue(handle()), {-1, "a kernel of the user", m.device_of(first)},
+            &operand, 1, [&m, first, f] { f(static_cast<T*>(m.behind(first))); });
+  }
+  void synchronize() const {
+    simulated::gpus().synchronize(simulated::gpus().last(simulated::guest_queue(handle())));
+  }
+
+ private:
+  int number_;
+};
+
+}  // namespace locus::testing
