@@ -32,6 +32,7 @@
 #include <locus/plan/types.hpp>          // plan_types
 #include <locus/runtime/config.hpp>      // config::set_soft_device_placement ...
 #include <locus/tensor/assign.hpp>       // into, plan, run
+#include <locus/tensor/collective.hpp>   // collective::all_reduce ...
 #include <locus/tensor/compare.hpp>      // equal, all_close
 #include <locus/tensor/eval.hpp>         // eval, fetch, to
 #include <locus/tensor/explain.hpp>      // explain, why

@@ -73,7 +73,7 @@ class communicator_set {
 
   /// ends all communicators and says so     fails: always, with collective_error
   [[noreturn, gnu::cold]] void fail(collective_name const& name, int rank, std::string_view cause,
-                                    int code, double seconds) {
+                                    int code, double seconds, std::string_view more = {}) {
     message text;
     text << "locus: " << name.operation;
     if (name.bucket >= 0) text << " of bucket " << int(name.bucket);
@@ -84,8 +84,8 @@ class communicator_set {
     text << ": " << cause;
     if (code != 0) {
       text << ", NCCL: " << std::string_view(api->describe(code));
-      if (char const* const more = api->last_error(nullptr); more && *more)
-        text << " (" << std::string_view(more) << ")";
+      if (more.empty()) more = text_of_error();
+      if (!more.empty()) text << " (" << more << ")";
     }
     text << ", after " << std::int64_t(seconds * 1000) << " ms; ";
     if (owned)
@@ -96,6 +96,11 @@ class communicator_set {
     end(false);
     broken = true, why_ = message{}, why_ << text.view();
     throw collective_error(text, name.operation, name.bucket, rank, seconds);
+  }
+  /// what NCCL wrote about its last failure
+  std::string_view text_of_error() const {
+    char const* const text = api->last_error(nullptr);
+    return text ? std::string_view(text) : std::string_view();
   }
   /// fails: collective_error, when the set failed before
   void require_usable(collective_name const& name) const {
@@ -252,15 +257,16 @@ inline communicator_set* empty_set(replica_topology const& t, runtime::nccl_api 
   if (int const code = s.api->group_start(); code != 0)
     s.fail(name, -1, "a group cannot begin", code, now() - begin);
   int wrong = 0, at = -1;
+  message why;
   for (int p = 0; p < s.ranks && wrong == 0; ++p) {
     nccl_card_scope const card(*s.on[p]);
     wrong = card.code() != 0 ? int(runtime::nccl_cuda_error)
                              : s.api->init_rank(&s.comm[p], s.ranks, &id, p);
     if (wrong == runtime::nccl_in_progress) wrong = 0;
-    if (wrong != 0) at = p;
+    if (wrong != 0) at = p, why << s.text_of_error();
   }
   int const end = s.api->group_end();
-  if (wrong != 0) s.fail(name, at, "a rank cannot begin", wrong, now() - begin);
+  if (wrong != 0) s.fail(name, at, "a rank cannot begin", wrong, now() - begin, why.view());
   if (end != 0 && end != runtime::nccl_in_progress)
     s.fail(name, -1, "they could not be made", end, now() - begin);
   s.settle(name, runtime::collectives.deadlines.init);

@@ -74,16 +74,17 @@ class nccl_group {
     if (int const code = set_.api->group_start(); code != 0)
       set_.fail(name_, -1, "a group cannot begin", code, now() - begin);
     int wrong = 0, at = -1;
+    message why;  // before the end of the group has another word
     for (nccl_request const& r : requests_) {
       wrong = call(r, queue);
       if (wrong == runtime::nccl_in_progress) wrong = 0;
       if (wrong == 0) continue;
-      at = r.rank;
+      at = r.rank, why << set_.text_of_error();
       break;
     }
     int const end = set_.api->group_end();
     ++set_.issued, set_.latest = name_;
-    if (wrong != 0) set_.fail(name_, at, "NCCL refused it", wrong, now() - begin);
+    if (wrong != 0) set_.fail(name_, at, "NCCL refused it", wrong, now() - begin, why.view());
     if (end != 0 && end != runtime::nccl_in_progress)
       set_.fail(name_, -1, "NCCL did not take it", end, now() - begin);
     if (end == runtime::nccl_in_progress) set_.settle(name_, set_.deadline());

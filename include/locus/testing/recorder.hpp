@@ -4,13 +4,14 @@
 // Include it, with LOCUS_CUDA_KERNELS defined to 1, before any other header of locus (in a unit of
 // nvcc: after <locus/cuda.cuh>).
 #pragma once
-#include <cstring>  // memcpy
-#include <deque>    // deque
-#include <map>      // map
-#include <memory>   // unique_ptr
-#include <new>      // align_val_t
-#include <string>   // string
-#include <vector>   // vector
+#include <cstring>     // memcpy
+#include <deque>       // deque
+#include <functional>  // function
+#include <map>         // map
+#include <memory>      // unique_ptr
+#include <new>         // align_val_t
+#include <string>      // string
+#include <vector>      // vector
 
 #include <locus/backend/host/matmul.hpp>      // host::matmul
 #include <locus/backend/pinned.hpp>           // pinned_memory
@@ -126,6 +127,29 @@ class recorder {
     return n;
   }
 
+  // ---- for what runs beside CUDA on its streams ----
+  static recorder& now() { return *current(); }
+  int current_card() const { return device_; }
+  int card_of_stream(void* s) { return at(s).card; }
+  int card_of_memory(void const* p) const { return card_of(p); }
+  /// means: work in the order of a stream, with the memory of its card open
+  void enqueue(void* s, std::function<void()> work) {
+    task& t = add(s);
+    t.work = std::move(work);
+    t.run = [](recorder& r, task& me) {
+      opened const open(r, me.card, -1);
+      me.work();
+    };
+  }
+  /// means: the next work of each stream comes after all that all of them were given
+  void join(void* const* streams, int n) {
+    std::vector<event> reached;
+    for (int i = 0; i < n; ++i) reached.push_back({&at(streams[i]), last_of(at(streams[i]))});
+    for (int i = 0; i < n; ++i)
+      for (event const& e : reached)
+        if (e.on != &at(streams[i])) at(streams[i]).waits.push_back(e);
+  }
+
  private:
   struct stream;
   struct event {
@@ -146,6 +170,7 @@ class recorder {
     void const* from = nullptr;
     std::size_t size = 0;
     bool damage = false;
+    std::function<void()> work;
   };
   struct stream {
     int card = 0;

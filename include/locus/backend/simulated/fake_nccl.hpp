@@ -337,7 +337,8 @@ class fake_nccl {
     if (depth_ == 0) return refuse("group_end without group_start");
     if (--depth_ > 0) return 0;
     ++groups;
-    bool const initialises = group_.empty();
+    bool initialises = false;
+    for (communicator const* c : open_) initialises = initialises || c->polls > 0;
     if (fails) return group_.clear(), mischief.fail_with;
     int const code = issue();
     if (code != 0) return code;

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collectives over tensors that live on different devices, for towers that a program places by hand.
+// Tensors over replicas need none of them: their plans derive what is owed.
+#pragma once
+#include <type_traits>  // remove_cvref
+
+#include <locus/collective/local.hpp>    // local_reduction
+#include <locus/collective/rebuild.hpp>  // rebuild, use_communicator
+#include <locus/device/name.hpp>         // message << device
+#include <locus/tensor/tensor.hpp>       // Tensor
+
+namespace locus {
+
+namespace collective {
+
+/// What terms are combined with. The two means differ in bits and in range: mean_of_sums divides
+/// the sum (TensorFlow's), mean_prescaled adds terms that were multiplied by 1/n (NCCL's average).
+enum class operation : unsigned char { sum, mean_of_sums, mean_prescaled, max, min, all, any };
+inline constexpr operation sum = operation::sum, mean_of_sums = operation::mean_of_sums,
+                           mean_prescaled = operation::mean_prescaled, max = operation::max,
+                           min = operation::min, all = operation::all, any = operation::any;
+
+}  // namespace collective
+
+namespace detail {
+
+/// a tensor whose elements are on one device
+template <class X>
+concept tensor_of_one = requires { typename std::remove_cvref_t<X>::is_tensor; } &&
+                        std::remove_cvref_t<X>::where.is_single();
+
+/// NCCL's type of T; none: it moves as bytes, and is folded in replica order
+template <class T>
+consteval runtime::nccl_type nccl_type_for() {
+  using enum runtime::nccl_type;
+  if constexpr (std::is_same_v<T, float>) return float32;
+  if constexpr (std::is_same_v<T, double>) return float64;
+  if constexpr (std::is_same_v<T, bool>) return uint8;
+  if constexpr (std::is_integral_v<T>) {
+    constexpr bool with_sign = std::is_signed_v<T>;
+    if constexpr (sizeof(T) == 1) return with_sign ? int8 : uint8;
+    if constexpr (sizeof(T) == 4) return with_sign ? int32 : uint32;
+    if constexpr (sizeof(T) == 8) return with_sign ? int64 : uint64;
+  }
+  return none;
+}
+constexpr reduction reduction_of(collective::operation o) {
+  constexpr reduction kinds[] = {reduction::sum, reduction::sum, reduction::sum, reduction::max,
+                                 reduction::min, reduction::all, reduction::any};
+  return kinds[static_cast<int>(o)];
+}
+template <collective::operation Op, class T>
+consteval bool is_reducible() {
+  using collective::operation;
+  if (Op == operation::all || Op == operation::any) return std::is_same_v<T, bool>;
+  if (Op == operation::mean_prescaled) return std::is_floating_point_v<T>;
+  return std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
+}
+
+template <class X, class... Xs>
+consteval bool require_parts() {
+  using T = typename X::value_type;
+  constexpr bool one_type = (std::is_same_v<T, typename Xs::value_type> && ...);
+  static_assert(one_type, "locus: tensors of a collective have one element type; write cast<T>(t)");
+  constexpr bool one_rank = ((X::rank() == Xs::rank()) && ...);
+  static_assert(one_rank,
+                "locus: tensors of a collective have as many axes; write reshape(t, ...)");
+  constexpr bool few = 1 + sizeof...(Xs) <= std::size_t(max_devices);
+  static_assert(few, "locus: a collective takes at most 8 tensors; use more processes for more");
+  return one_type && one_rank && few;
+}
+template <collective::operation Op, class T>
+consteval bool require_reducible() {
+  constexpr bool ok = is_reducible<Op, T>();
+  static_assert(ok, "locus: this reduction is not for these elements: all and any take bool, "
+                    "mean_prescaled floats, the others numbers; write cast<T>(t)");
+  return ok;
+}
+
+template <class X>
+local_part part_of_tensor(X& t) {
+  target const at = t.as_target();
+  return {at.where.at(0), at.locals[0].data, at.extents};
+}
+template <class... Xs>
+local_parts parts_of_tensors(Xs&... ts) {
+  local_parts p;
+  ((p.of[p.count++] = part_of_tensor(ts)), ...);
+  return p;
+}
+template <collective::operation Op, class T>
+local_operation operation_for(std::string_view name, int count) {
+  local_operation o;
+  o.name = name, o.element_bytes = sizeof(T), o.type = nccl_type_for<T>();
+  o.op = reduction_of(Op), o.fold = &fold_replicas<reduction_of(Op), T>;
+  if (Op == collective::operation::mean_of_sums) o.scaled = scaling::divide_sum, o.by = count;
+  if (Op == collective::operation::mean_prescaled)
+    o.scaled = scaling::multiply_terms, o.by = 1. / count;
+  return o;
+}
+/// outs[r]: rows of `whole`, or the other way round
+inline void copy_rows(local_parts const& parts, local_part const& whole, int element_bytes,
+                      bool gathers, std::string_view name) {
+  char* at = static_cast<char*>(whole.data);
+  for (int r = 0; r < parts.count; ++r) {
+    local_part const& p = parts.of[r];
+    std::int64_t const bytes = p.size() * element_bytes;
+    if (gathers)
+      copy_local(whole.at, at, p.at, p.data, bytes, name);
+    else
+      copy_local(p.at, p.data, whole.at, at, bytes, name);
+    at += bytes;
+  }
+}
+
+}  // namespace detail
+
+namespace collective {
+
+/// Tensors of different devices, in the order of the replicas: list(t0, t1, ...). It is made for
+/// one call.
+template <class Elem, int Rank>
+struct tensor_list {
+  using value_type = Elem;
+  detail::local_parts parts;
+};
+template <detail::tensor_of_one X, detail::tensor_of_one... Xs>
+auto list(X&& t, Xs&&... ts) {
+  using First = std::remove_cvref_t<X>;
+  tensor_list<typename First::value_type, First::rank()> l;
+  if constexpr (detail::require_parts<First, std::remove_cvref_t<Xs>...>())
+    l.parts = detail::parts_of_tensors(t, ts...);
+  return l;
+}
+
+/// means: each tensor becomes the reduction of all, element by element
+/// shape: all of one shape     device: where they are
+/// cost:  one fold where one kernel reaches all of them, else NCCL, else by way of the host
+/// fails: at compile time for elements that Op is not for; shape_error, placement_error for two
+///        tensors of one device, collective_error
+template <operation Op, detail::tensor_of_one X, detail::tensor_of_one... Xs>
+void all_reduce(X& t, Xs&... ts) {
+  using T = typename X::value_type;
+  if constexpr (detail::require_parts<X, Xs...>() && detail::require_reducible<Op, T>())
+    detail::local_reduction(detail::parts_of_tensors(t, ts...),
+                            detail::operation_for<Op, T>("all_reduce", 1 + int(sizeof...(Xs))))
+        .all();
+}
+/// means: out becomes the reduction of all others, on its device, whichever that is
+template <operation Op, detail::tensor_of_one Out, detail::tensor_of_one X,
+          detail::tensor_of_one... Xs>
+void reduce(Out& out, X const& t, Xs const&... ts) {
+  using T = typename X::value_type;
+  if constexpr (detail::require_parts<X, Out>() && detail::require_parts<X, Xs...>() &&
+                detail::require_reducible<Op, T>())
+    detail::local_reduction(detail::parts_of_tensors(t, ts...),
+                            detail::operation_for<Op, T>("reduce", 1 + int(sizeof...(Xs))))
+        .to_one(detail::part_of_tensor(out));
+}
+/// means: out r becomes its rows of the reduction of all `terms`; outs lie where the terms do
+/// shape: the outs' rows, one after another, are those of a term; they may differ in number
+template <operation Op, class Elem, int Rank>
+  requires(Rank > 0)
+void reduce_scatter(tensor_list<Elem, Rank> const& terms, tensor_list<Elem, Rank> const& outs) {
+  if constexpr (detail::require_reducible<Op, Elem>()) {
+    constexpr std::string_view name = "reduce_scatter";
+    detail::local_reduction r(terms.parts,
+                              detail::operation_for<Op, Elem>(name, terms.parts.count));
+    detail::require_distinct(outs.parts, name);
+    detail::require_rows(outs.parts, terms.parts.of[0].extents, name);
+    if (!(outs.parts.devices() == terms.parts.devices()))
+      throw placement_error(
+          "locus: the results of collective::reduce_scatter lie elsewhere than its terms; give one "
+          "on each device of the terms, in their order");
+    r.to_rows(outs.parts);
+  }
+}
+/// means: every out becomes the rows of all parts, one after another
+template <class Elem, int Rank>
+  requires(Rank > 0)
+void all_gather(tensor_list<Elem, Rank> const& parts, tensor_list<Elem, Rank> const& outs) {
+  constexpr std::string_view name = "all_gather";
+  detail::require_distinct(parts.parts, name);
+  detail::require_same_extents(outs.parts, name);
+  detail::require_rows(parts.parts, outs.parts.of[0].extents, name);
+  for (int r = 0; r < outs.parts.count; ++r)
+    detail::copy_rows(parts.parts, outs.parts.of[r], sizeof(Elem), true, name);
+}
+/// means: out becomes the rows of all parts, one after another
+template <class Elem, int Rank, detail::tensor_of_one Out>
+  requires(Rank > 0)
+void gather(tensor_list<Elem, Rank> const& parts, Out& out) {
+  all_gather(parts, list(out));
+}
+/// means: each part becomes its rows of `whole`
+template <detail::tensor_of_one Whole, class Elem, int Rank>
+  requires(Rank > 0)
+void scatter(Whole const& whole, tensor_list<Elem, Rank> const& parts) {
+  constexpr std::string_view name = "scatter";
+  auto const from = list(whole);
+  static_assert(std::is_same_v<decltype(from), tensor_list<Elem, Rank> const>,
+                "locus: the parts of a scatter have the whole's element type and axes");
+  detail::require_distinct(parts.parts, name);
+  detail::require_rows(parts.parts, from.parts.of[0].extents, name);
+  detail::copy_rows(parts.parts, from.parts.of[0], sizeof(Elem), false, name);
+}
+/// means: each other tensor becomes equal to `from`
+template <detail::tensor_of_one X, detail::tensor_of_one... Xs>
+void broadcast(X const& from, Xs&... ts) {
+  constexpr std::string_view name = "broadcast";
+  if constexpr (detail::require_parts<X, Xs...>()) {
+    detail::local_parts const p = detail::parts_of_tensors(from, ts...);
+    detail::require_same_extents(p, name);
+    for (int r = 1; r < p.count; ++r)
+      detail::copy_local(p.of[r].at, p.of[r].data, p.of[0].at, p.of[0].data,
+                         p.of[0].size() * std::int64_t(sizeof(typename X::value_type)), name);
+  }
+}
+/// means: every replica of a mirrored tensor becomes what replica `root` holds: after a program has
+///        written to one of them by hand
+template <class T, class E, device_policy Where>
+  requires(Where::value.is_mirrored())
+void broadcast(Tensor<T, E, Where>& t, int root) {
+  target const at = t.as_target();
+  if (root < 0 || root >= at.where.count()) {
+    message text;
+    throw placement_error(text << "locus: there is no replica " << root << " among "
+                               << at.where.count() << "; count them from 0");
+  }
+  for (int r = 0; r < at.where.count(); ++r)
+    detail::copy_local(at.where.at(r), at.locals[r].data, at.where.at(root), at.locals[root].data,
+                       at.extents.size() * std::int64_t(sizeof(T)), "broadcast");
+}
+
+}  // namespace collective
+
+}  // namespace locus
