@@ -15,10 +15,11 @@ namespace collective {
 
 /// What terms are combined with. The two means differ in bits and in range: mean_of_sums divides
 /// the sum (TensorFlow's), mean_prescaled adds terms that were multiplied by 1/n (NCCL's average).
-enum class operation : unsigned char { sum, mean_of_sums, mean_prescaled, max, min, all, any };
-inline constexpr operation sum = operation::sum, mean_of_sums = operation::mean_of_sums,
-                           mean_prescaled = operation::mean_prescaled, max = operation::max,
-                           min = operation::min, all = operation::all, any = operation::any;
+enum class combine_with : unsigned char { sum, mean_of_sums, mean_prescaled, max, min, all, any };
+inline constexpr combine_with sum = combine_with::sum, mean_of_sums = combine_with::mean_of_sums,
+                              mean_prescaled = combine_with::mean_prescaled,
+                              max = combine_with::max, min = combine_with::min,
+                              all = combine_with::all, any = combine_with::any;
 
 }  // namespace collective
 
@@ -44,16 +45,16 @@ consteval runtime::nccl_type nccl_type_for() {
   }
   return none;
 }
-constexpr reduction reduction_of(collective::operation o) {
+constexpr reduction reduction_of(collective::combine_with o) {
   constexpr reduction kinds[] = {reduction::sum, reduction::sum, reduction::sum, reduction::max,
                                  reduction::min, reduction::all, reduction::any};
   return kinds[static_cast<int>(o)];
 }
-template <collective::operation Op, class T>
+template <collective::combine_with Op, class T>
 consteval bool is_reducible() {
-  using collective::operation;
-  if (Op == operation::all || Op == operation::any) return std::is_same_v<T, bool>;
-  if (Op == operation::mean_prescaled) return std::is_floating_point_v<T>;
+  using collective::combine_with;
+  if (Op == combine_with::all || Op == combine_with::any) return std::is_same_v<T, bool>;
+  if (Op == combine_with::mean_prescaled) return std::is_floating_point_v<T>;
   return std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
 }
 
@@ -69,7 +70,7 @@ consteval bool require_parts() {
   static_assert(few, "locus: a collective takes at most 8 tensors; use more processes for more");
   return one_type && one_rank && few;
 }
-template <collective::operation Op, class T>
+template <collective::combine_with Op, class T>
 consteval bool require_reducible() {
   constexpr bool ok = is_reducible<Op, T>();
   static_assert(ok, "locus: this reduction is not for these elements: all and any take bool, "
@@ -88,13 +89,13 @@ local_parts parts_of_tensors(Xs&... ts) {
   ((p.of[p.count++] = part_of_tensor(ts)), ...);
   return p;
 }
-template <collective::operation Op, class T>
+template <collective::combine_with Op, class T>
 local_operation operation_for(std::string_view name, int count) {
   local_operation o;
   o.name = name, o.element_bytes = sizeof(T), o.type = nccl_type_for<T>();
   o.op = reduction_of(Op), o.fold = &fold_replicas<reduction_of(Op), T>;
-  if (Op == collective::operation::mean_of_sums) o.scaled = scaling::divide_sum, o.by = count;
-  if (Op == collective::operation::mean_prescaled)
+  if (Op == collective::combine_with::mean_of_sums) o.scaled = scaling::divide_sum, o.by = count;
+  if (Op == collective::combine_with::mean_prescaled)
     o.scaled = scaling::multiply_terms, o.by = 1. / count;
   return o;
 }
@@ -138,7 +139,7 @@ auto list(X&& t, Xs&&... ts) {
 /// cost:  one fold where one kernel reaches all of them, else NCCL, else by way of the host
 /// fails: at compile time for elements that Op is not for; shape_error, placement_error for two
 ///        tensors of one device, collective_error
-template <operation Op, detail::tensor_of_one X, detail::tensor_of_one... Xs>
+template <combine_with Op, detail::tensor_of_one X, detail::tensor_of_one... Xs>
 void all_reduce(X& t, Xs&... ts) {
   using T = typename X::value_type;
   if constexpr (detail::require_parts<X, Xs...>() && detail::require_reducible<Op, T>())
@@ -147,7 +148,7 @@ void all_reduce(X& t, Xs&... ts) {
         .all();
 }
 /// means: out becomes the reduction of all others, on its device, whichever that is
-template <operation Op, detail::tensor_of_one Out, detail::tensor_of_one X,
+template <combine_with Op, detail::tensor_of_one Out, detail::tensor_of_one X,
           detail::tensor_of_one... Xs>
 void reduce(Out& out, X const& t, Xs const&... ts) {
   using T = typename X::value_type;
@@ -159,7 +160,7 @@ void reduce(Out& out, X const& t, Xs const&... ts) {
 }
 /// means: out r becomes its rows of the reduction of all `terms`; outs lie where the terms do
 /// shape: the outs' rows, one after another, are those of a term; they may differ in number
-template <operation Op, class Elem, int Rank>
+template <combine_with Op, class Elem, int Rank>
   requires(Rank > 0)
 void reduce_scatter(tensor_list<Elem, Rank> const& terms, tensor_list<Elem, Rank> const& outs) {
   if constexpr (detail::require_reducible<Op, Elem>()) {
