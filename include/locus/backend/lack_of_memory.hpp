@@ -9,12 +9,15 @@
 namespace locus::runtime::detail {
 
 /// means: waits for what is in flight and gives back what is only kept: free blocks of the host,
-///        wholly free regions of a device and of the others that share its card
-[[gnu::cold]] inline void make_room(logical_device& d) {
+///        wholly free regions of a device and of the others that share its card. Where the limit
+///        stands in the way that would not help, and nothing is given back.
+[[gnu::cold]] inline void make_room(logical_device& d, std::int64_t size = 0) {
   auto trim = [](logical_device& one) {
     on_side(one.how, [&](auto side) { side.finish(one); });
     if (region_pool* const pool = __atomic_load_n(&one.memory.pool, __ATOMIC_ACQUIRE)) pool->trim();
   };
+  if (size > d.memory.limit - __atomic_load_n(&d.memory.in_use, __ATOMIC_RELAXED))
+    return on_side(d.how, [&](auto side) { side.finish(d); });
   if (d.how == backing::host) host_memory.trim();
   trim(d);
   for (logical_device& other : table.gpu_devices)

@@ -67,7 +67,7 @@ inline bool lacks_memory() {
                                           std::int64_t requested, std::string_view purpose,
                                           bool planned_lack) {
   if (!planned_lack && size <= d.memory.limit) {
-    make_room(d);
+    make_room(d, size);
     if (void* const p = try_allocate(d, size, requested)) return p;
   }
   refuse_memory(d, size, purpose);
