@@ -34,7 +34,7 @@ inline memory_resource own_resource(device name) {
             auto& d = *static_cast<runtime::logical_device*>(context);
             on_side(d.how, [&](auto side) { side.give_back(d, p, bytes); });
           },
-          &runtime::devices().slot(name)};
+          &runtime::table.slot(name)};
 }
 }  // namespace detail
 

@@ -39,11 +39,9 @@ std::string message_of(F&& f) {
   return "nothing was thrown";
 }
 logical_device& gpu_device(int i) { return runtime::find_device(gpu(i)); }
-std::string name_of(logical_device const& d) {
-  message text;
-  return std::string((text << d.name).view());
+config::memory_info info_of(logical_device const& d) {  // CPUs need not be configured for it
+  return config::detail::read_memory(d.name);
 }
-config::memory_info info_of(logical_device const& d) { return config::get_memory_info(name_of(d)); }
 
 /// body(device) on the host, on a simulated and on a recorded GPU
 template <class Body>
@@ -85,7 +83,7 @@ struct address_space {
 
 TEST_CASE("1 to 1023 bytes, one each: 1023 allocations, 654,336 bytes, the largest 1024") {
   on_each_device([](logical_device& d) {
-    config::reset_memory_stats(name_of(d));
+    config::detail::reset_memory(d.name);
     std::vector<void*> blocks;
     for (std::int64_t n = 1; n < 1024; ++n) blocks.push_back(allocate(d, n, "a test"));
     auto now = info_of(d);
@@ -101,7 +99,7 @@ TEST_CASE("1 to 1023 bytes, one each: 1023 allocations, 654,336 bytes, the large
     CHECK(now.current == 0);
     CHECK(now.peak == 654'336);
     CHECK(now.allocations == 1023);
-    config::reset_memory_stats(name_of(d));
+    config::detail::reset_memory(d.name);
     now = info_of(d);
     CHECK(now.peak == 0);
     CHECK(now.allocations == 0);
@@ -427,7 +425,7 @@ TEST_CASE("100,000 random allocations and frees, 1 byte to 64 MiB, 4 devices, 4 
       devices[i] = &runtime::find_device(cpu(2 + i));
       limits[i] = std::exchange(devices[i]->memory.limit, (128 + 64 * i) * MiB + 100 * i);
       if (!from_pool) config::set_memory_resource(names[i], addresses.resource());
-      config::reset_memory_stats(names[i]);
+      config::detail::reset_memory(devices[i]->name);
     }
     storm(devices, 25'000, 26);
     if (!from_pool) CHECK(addresses.calls < 2000);
