@@ -104,8 +104,6 @@ struct matmul_work {
   }
 };
 
-}  // namespace LOCUS_MODE
-
 /// to[i...] = from[i...] for elements of `bytes` bytes, whatever they are
 struct copy_work {
   static constexpr bool has_cuda_kernel = true;
@@ -147,4 +145,5 @@ struct copy_work {
   }
 };
 
+}  // namespace LOCUS_MODE
 }  // namespace locus

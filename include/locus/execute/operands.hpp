@@ -2,6 +2,7 @@
 // What a region reads and over which space it runs, as a table; and where its operands lie in a
 // run.
 #pragma once
+#include <locus/core/config.hpp>      // LOCUS_MODE
 #include <locus/execute/program.hpp>  // frame
 #include <locus/execute/values.hpp>   // local_extents
 #include <locus/kernel/call.hpp>      // space, access
@@ -75,6 +76,7 @@ struct region_facts {
 };
 
 namespace detail {
+inline namespace LOCUS_MODE {
 
 /// means: what the region that ends in step `root` reads, at which level
 constexpr region_facts facts_of_region(plan_view const& p, short root) {
@@ -213,5 +215,6 @@ class operand_placer {
   int replica_;
 };
 
+}  // namespace LOCUS_MODE
 }  // namespace detail
 }  // namespace locus

@@ -5,6 +5,7 @@
 
 #include <locus/backend/devices.hpp>      // find_device
 #include <locus/backend/queues.hpp>       // mark, synchronize
+#include <locus/core/config.hpp>          // LOCUS_MODE
 #include <locus/execute/occurrences.hpp>  // occurrence_finder
 #include <locus/execute/program.hpp>      // program, run_arrays, target
 #include <locus/execute/run_memory.hpp>   // run_memory
@@ -14,6 +15,7 @@
 #include <locus/plan/memory.hpp>          // lay_out, arena_bytes
 
 namespace locus::detail {
+inline namespace LOCUS_MODE {
 
 class placing : protected run_memory {
  protected:
@@ -302,4 +304,5 @@ class placing : protected run_memory {
   dynamic_array<occurrence> shared_;
 };
 
+}  // namespace LOCUS_MODE
 }  // namespace locus::detail

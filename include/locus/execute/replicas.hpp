@@ -5,11 +5,13 @@
 #include <utility>  // swap
 
 #include <locus/collective/reduce.hpp>  // replica_reducer
+#include <locus/core/config.hpp>        // LOCUS_MODE
 #include <locus/execute/log.hpp>        // log_collective
 #include <locus/execute/run_watch.hpp>  // run_watch
 #include <locus/execute/transport.hpp>  // transport
 
 namespace locus::detail {
+inline namespace LOCUS_MODE {
 
 class replica_reduction : protected transport {
  protected:
@@ -231,4 +233,5 @@ class replica_reduction : protected transport {
   }
 };
 
+}  // namespace LOCUS_MODE
 }  // namespace locus::detail

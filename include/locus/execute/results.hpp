@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The end of a run: results that lie elsewhere than in their destination are copied there.
 #pragma once
+#include <locus/core/config.hpp>       // LOCUS_MODE
 #include <locus/execute/replicas.hpp>  // replica_reduction
 
 namespace locus::detail {
+inline namespace LOCUS_MODE {
 
 class results : protected replica_reduction {
  protected:
@@ -83,4 +85,5 @@ class results : protected replica_reduction {
   }
 };
 
+}  // namespace LOCUS_MODE
 }  // namespace locus::detail

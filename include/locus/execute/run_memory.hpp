@@ -5,9 +5,11 @@
 
 #include <locus/backend/memory.hpp>  // allocate, release
 #include <locus/core/array.hpp>      // dynamic_array
+#include <locus/core/config.hpp>     // LOCUS_MODE
 #include <locus/plan/memory.hpp>     // round_up
 
 namespace locus::detail {
+inline namespace LOCUS_MODE {
 
 class run_memory {
  protected:
@@ -107,4 +109,5 @@ class run_memory {
   dynamic_array<kernel_workspace> workspaces_;
 };
 
+}  // namespace LOCUS_MODE
 }  // namespace locus::detail

@@ -4,12 +4,14 @@
 // pointers.
 #pragma once
 #include <locus/backend/guest.hpp>            // follow_guest
+#include <locus/core/config.hpp>              // LOCUS_MODE
 #include <locus/execute/implicit_copies.hpp>  // apply_copy_policy
 #include <locus/execute/results.hpp>          // results
 
 namespace locus {
 
 namespace detail {
+inline namespace LOCUS_MODE {
 
 class runner : results {
  public:
@@ -314,5 +316,6 @@ class runner : results {
   static constexpr int max_operands = 64;
 };
 
+}  // namespace LOCUS_MODE
 }  // namespace detail
 }  // namespace locus

@@ -4,12 +4,14 @@
 //   inside a plan, copies run on copy queues, behind what made the value and what used its target.
 #pragma once
 #include <locus/backend/work.hpp>     // copy_work
+#include <locus/core/config.hpp>      // LOCUS_MODE
 #include <locus/execute/placing.hpp>  // placing
 #if LOCUS_CUDA_KERNELS
 #include <locus/backend/cuda/kernels.hpp>  // cuda_kernel
 #endif
 
 namespace locus::detail {
+inline namespace LOCUS_MODE {
 
 class transport : protected placing {
  protected:
@@ -180,4 +182,5 @@ class transport : protected placing {
   dynamic_array<pending_copy> pending_;
 };
 
+}  // namespace LOCUS_MODE
 }  // namespace locus::detail

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // let and named: identity in the type. What is bound is computed once for all its readers.
 #pragma once
+#include <locus/core/config.hpp>     // LOCUS_MODE
 #include <locus/core/error.hpp>      // placement_error
 #include <locus/core/shared.hpp>     // shared
 #include <locus/core/text.hpp>       // fixed_string, char_list
@@ -66,6 +67,8 @@ struct [[nodiscard(
   }
 };
 
+inline namespace LOCUS_MODE {
+
 /// means: f(h), where h stands for the value of e, computed once for all its readers in one plan
 /// cost:  one small allocation on the host
 /// fails: when the plan is bound: one lambda was used for two lets of one plan, with different
@@ -77,12 +80,16 @@ constexpr auto let(X&& e, F&& f) {
   return static_cast<F&&>(f)(Bound<std::remove_cvref_t<F>, E>{shared<E>::make(std::move(operand))});
 }
 
+}  // namespace LOCUS_MODE
+
 namespace detail {
 template <fixed_string Name, std::size_t... Idx>
 constexpr auto char_list_of(std::index_sequence<Idx...>) {
   return char_list<Name.text[Idx]...>{};
 }
 }  // namespace detail
+
+inline namespace LOCUS_MODE {
 
 /// means: e under a name of its own, so that the plan knows all its occurrences as one
 template <fixed_string Name, tensor_operand X>
@@ -93,4 +100,5 @@ constexpr auto named(X&& e) {
   return Bound<Id, E>{shared<E>::make(std::move(operand))};
 }
 
+}  // namespace LOCUS_MODE
 }  // namespace locus

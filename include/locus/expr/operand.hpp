@@ -5,6 +5,7 @@
 #include <type_traits>  // remove_cvref
 #include <utility>      // forward
 
+#include <locus/core/config.hpp>    // LOCUS_MODE
 #include <locus/core/error.hpp>     // shape_error
 #include <locus/expr/leaf.hpp>      // Scalar
 #include <locus/shape/element.hpp>  // promote_t
@@ -66,6 +67,8 @@ constexpr T checked_number(Number n) {
 }
 }  // namespace detail
 
+inline namespace LOCUS_MODE {
+
 /// means: what an operand becomes inside an expression: a leaf, itself, or a Scalar of type Weak
 template <class Weak, operand X>
 constexpr auto as_operand(X&& x) {
@@ -84,4 +87,5 @@ constexpr auto as_operand(X&& x) {
 template <class X>
 using expression_of_t = decltype(as_operand<void>(std::declval<X>()));
 
+}  // namespace LOCUS_MODE
 }  // namespace locus

@@ -3,6 +3,7 @@
 #pragma once
 #include <utility>  // forward
 
+#include <locus/core/config.hpp>     // LOCUS_MODE
 #include <locus/ops/map.hpp>         // checked_node
 #include <locus/ops/operations.hpp>  // LOCUS_BUILTIN
 
@@ -16,6 +17,8 @@ struct all_reduce_fn {
   }
 };
 
+inline namespace LOCUS_MODE {
+
 /// means: the reduction that the partial value e stands for, on every replica, now and not at its
 ///        reader
 /// shape: that of e     cost: one all-reduce; others of the same moment share its bucket
@@ -27,4 +30,5 @@ constexpr auto all_reduce(X&& e) {
                                              as_operand<void>(std::forward<X>(e)));
 }
 
+}  // namespace LOCUS_MODE
 }  // namespace locus

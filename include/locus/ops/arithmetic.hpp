@@ -3,6 +3,7 @@
 #pragma once
 #include <utility>  // forward
 
+#include <locus/core/config.hpp>   // LOCUS_MODE
 #include <locus/ops/functors.hpp>  // add_fn, ...
 #include <locus/ops/map.hpp>       // elementwise
 
@@ -11,6 +12,8 @@ namespace locus {
 /// Two operands of which one is a tensor: what the operators of locus take.
 template <class Lhs, class Rhs>
 concept tensor_pair = operand<Lhs> && operand<Rhs> && (tensor_operand<Lhs> || tensor_operand<Rhs>);
+
+inline namespace LOCUS_MODE {
 
 // means: r[i] = a[i] symbol b[i]     shape: NumPy broadcasting     cost: one operation per element,
 //        fused
@@ -34,6 +37,8 @@ LOCUS_OPERATOR(&&, logical_and_fn)
 LOCUS_OPERATOR(||, logical_or_fn)
 #undef LOCUS_OPERATOR
 
+}  // namespace LOCUS_MODE
+
 namespace detail {
 template <class Lhs, class Rhs>
 consteval bool division_is_floating() {
@@ -44,6 +49,8 @@ consteval bool division_is_floating() {
   return floating;
 }
 }  // namespace detail
+
+inline namespace LOCUS_MODE {
 
 /// means: r[i] = a[i] / b[i]     fails: at compile time for integers: three divisions are meant by
 ///        it
@@ -63,4 +70,5 @@ constexpr auto operator!(Lhs&& a) {
   return detail::elementwise(logical_not_fn{}, std::forward<Lhs>(a));
 }
 
+}  // namespace LOCUS_MODE
 }  // namespace locus

@@ -3,6 +3,7 @@
 #pragma once
 #include <utility>  // forward
 
+#include <locus/core/config.hpp>     // LOCUS_MODE
 #include <locus/ops/map.hpp>         // checked_node
 #include <locus/ops/operations.hpp>  // LOCUS_BUILTIN
 
@@ -27,6 +28,8 @@ struct concatenate_op {
   }
 };
 
+inline namespace LOCUS_MODE {
+
 /// means: r = x[0], x[1], ... one after the other along Axis
 /// shape: Axis adds up, the others are equal     cost: one copying kernel
 /// fails: at compile time, when other axes, ranks or element types differ
@@ -41,4 +44,5 @@ constexpr auto concatenate(X&& x, More&&... more) {
     return sizeof(element_types_do_not_fit<Op, element_of_t<X>, element_of_t<More>...>);
 }
 
+}  // namespace LOCUS_MODE
 }  // namespace locus

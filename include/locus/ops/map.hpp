@@ -4,6 +4,7 @@
 #include <type_traits>  // invoke_result
 #include <utility>      // forward
 
+#include <locus/core/config.hpp>   // LOCUS_MODE
 #include <locus/expr/node.hpp>     // Node, make_node
 #include <locus/expr/operand.hpp>  // as_operand, element_of_t
 #include <locus/ops/functors.hpp>  // identity_fn
@@ -118,6 +119,7 @@ using seen_as_t = typename std::conditional_t<
     std::conditional_t<!std::is_void_v<Weak> && number_fits_v<std::remove_cvref_t<X>, Weak>,
                        std::type_identity<Weak>, std::type_identity<void>>>::type;
 
+inline namespace LOCUS_MODE {
 /// means: functor F over operands; numbers take the tensors' common element type
 template <class F, class... Xs>
 constexpr auto elementwise(F f, Xs&&... xs) {
@@ -127,8 +129,11 @@ constexpr auto elementwise(F f, Xs&&... xs) {
   else
     return sizeof(element_types_do_not_fit<F, element_of_t<Xs>...>);
 }
+}  // namespace LOCUS_MODE
 
 }  // namespace detail
+
+inline namespace LOCUS_MODE {
 
 /// means: r[i] = f(x[i]...); a host number is captured as it is
 /// shape: NumPy broadcasting     device: where f has a kernel (its `kernels`, the CPU without one)
@@ -145,6 +150,8 @@ constexpr auto map(F f, Xs&&... xs) {
   else
     return sizeof(element_types_do_not_fit<F, element_of_t<Xs>...>);
 }
+
+}  // namespace LOCUS_MODE
 
 /// means: f, said to run on both sides: a lambda marked LOCUS_HOST_DEVICE, which says nothing
 ///        itself

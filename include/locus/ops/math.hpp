@@ -3,11 +3,14 @@
 #pragma once
 #include <utility>  // forward
 
+#include <locus/core/config.hpp>     // LOCUS_MODE
 #include <locus/ops/arithmetic.hpp>  // tensor_pair
 #include <locus/ops/functors.hpp>    // exp_fn, ...
 #include <locus/ops/map.hpp>         // elementwise
 
 namespace locus {
+
+inline namespace LOCUS_MODE {
 
 // means: r[i] = f(x[i])     shape: that of x     cost: fused with its neighbours
 #define LOCUS_UNARY(function)                                        \
@@ -83,4 +86,5 @@ constexpr auto add_n(Xs&&... xs) {
   return detail::elementwise(add_n_fn{}, std::forward<Xs>(xs)...);
 }
 
+}  // namespace LOCUS_MODE
 }  // namespace locus

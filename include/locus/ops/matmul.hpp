@@ -3,6 +3,7 @@
 #pragma once
 #include <utility>  // forward
 
+#include <locus/core/config.hpp>     // LOCUS_MODE
 #include <locus/ops/map.hpp>         // checked_node
 #include <locus/ops/operations.hpp>  // LOCUS_BUILTIN
 
@@ -15,6 +16,8 @@ struct matmul_op {
   using result = Lhs;
   static constexpr shape infer(shape a, shape b) { return contract(a, b); }
 };
+
+inline namespace LOCUS_MODE {
 
 /// means: r[i][j] = sum over k of a[i][k] * b[k][j]
 /// shape: (m,k) x (k,n) -> (m,n)     device: floats on both sides, integers on the CPU
@@ -42,4 +45,5 @@ constexpr auto matmul(Lhs&&, Rhs&&) {
                 "locus: matmul takes two matrices; a tensor times a number is a * 2.f");
 }
 
+}  // namespace LOCUS_MODE
 }  // namespace locus

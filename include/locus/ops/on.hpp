@@ -3,6 +3,7 @@
 #pragma once
 #include <utility>  // forward
 
+#include <locus/core/config.hpp>    // LOCUS_MODE
 #include <locus/device/name.hpp>    // require_device_name, parse_device
 #include <locus/device/open.hpp>    // bound_device
 #include <locus/device/policy.hpp>  // single_device
@@ -44,6 +45,7 @@ struct on_open_op : on_op<DeviceCode, Strict> {
 };
 
 namespace detail {
+inline namespace LOCUS_MODE {
 template <class Op, class X>
 constexpr auto on_device(Op op, X&& x) {
   auto operand = as_operand<void>(std::forward<X>(x));
@@ -53,7 +55,10 @@ constexpr auto on_device(Op op, X&& x) {
   else
     return make_node(op, std::move(operand));
 }
+}  // namespace LOCUS_MODE
 }  // namespace detail
+
+inline namespace LOCUS_MODE {
 
 /// means: e, computed on Device; the innermost on<> wins
 /// cost:  the copies that the plan shows
@@ -95,4 +100,5 @@ constexpr auto on(X&& x) {
   }
 }
 
+}  // namespace LOCUS_MODE
 }  // namespace locus

@@ -3,8 +3,9 @@
 #pragma once
 #include <utility>  // forward
 
-#include <locus/ops/map.hpp>    // map_op
-#include <locus/ops/views.hpp>  // expand_dims
+#include <locus/core/config.hpp>  // LOCUS_MODE
+#include <locus/ops/map.hpp>      // map_op
+#include <locus/ops/views.hpp>    // expand_dims
 
 namespace locus {
 
@@ -16,6 +17,8 @@ struct one_hot_fn {
     return static_cast<std::int64_t>(label) == column ? T(1) : T(0);
   }
 };
+
+inline namespace LOCUS_MODE {
 
 /// means: r[i..., c] = label[i...] == c ? 1 : 0
 /// shape: that of label and one more axis of extent Classes
@@ -30,4 +33,5 @@ constexpr auto one_hot(X&& label) {
                    Index<Extents<Classes>>{Extents<Classes>{}});
 }
 
+}  // namespace LOCUS_MODE
 }  // namespace locus

@@ -3,6 +3,7 @@
 #pragma once
 #include <utility>  // forward
 
+#include <locus/core/config.hpp>   // LOCUS_MODE
 #include <locus/expr/node.hpp>     // make_node
 #include <locus/ops/functors.hpp>  // LOCUS_BUILTIN
 #include <locus/ops/map.hpp>       // elements_fit, map_op
@@ -104,6 +105,7 @@ struct reduce_op {
 };
 
 namespace detail {
+inline namespace LOCUS_MODE {
 template <class Fn, reduction R, bool Keep, int... Axes, class X>
 constexpr auto reduction_of(X&& x) {
   auto operand = as_operand<void>(std::forward<X>(x));
@@ -122,7 +124,10 @@ constexpr auto reduction_of(X&& x) {
   } else
     return sizeof(shapes_do_not_fit<Fn, extents_of<E>>);
 }
+}  // namespace LOCUS_MODE
 }  // namespace detail
+
+inline namespace LOCUS_MODE {
 
 // means: r = combine(x[i]...) over all axes, or over Axes
 // shape: without those axes; with keep_dims they stay with extent 1
@@ -149,6 +154,8 @@ LOCUS_REDUCTION(any, reduction::any)
 LOCUS_REDUCTION(all, reduction::all)
 #undef LOCUS_REDUCTION
 
+}  // namespace LOCUS_MODE
+
 /// the index of a ranked pair
 struct argmax_index_fn {
   LOCUS_BUILTIN("argmax.index")
@@ -157,6 +164,8 @@ struct argmax_index_fn {
     return p.index;
   }
 };
+
+inline namespace LOCUS_MODE {
 
 /// means: the lowest index of the largest element; the first NaN if there is one
 /// shape: without Axis; over all elements the offset in row order     units: int64
@@ -169,4 +178,5 @@ constexpr auto argmax(X&& x) {
       detail::reduction_of<argmax_fn, reduction::first_max, false, Axis...>(std::forward<X>(x)));
 }
 
+}  // namespace LOCUS_MODE
 }  // namespace locus

@@ -4,6 +4,7 @@
 #pragma once
 #include <utility>  // forward
 
+#include <locus/core/config.hpp>   // LOCUS_MODE
 #include <locus/ops/functors.hpp>  // LOCUS_MATH
 #include <locus/ops/map.hpp>       // map_op, checked_node
 #include <locus/ops/reduce.hpp>    // reduce_op
@@ -77,6 +78,7 @@ struct softmax_op {
 };
 
 namespace detail {
+inline namespace LOCUS_MODE {
 template <int Axis, bool Log, class X>
 constexpr auto softmax_of(X&& x) {
   auto operand = as_operand<void>(std::forward<X>(x));
@@ -90,7 +92,10 @@ constexpr auto softmax_of(X&& x) {
   else
     return sizeof(element_types_do_not_fit<Named, typename E::value_type>);
 }
+}  // namespace LOCUS_MODE
 }  // namespace detail
+
+inline namespace LOCUS_MODE {
 
 /// means: r = exp(x) / sum of exp(x) along Axis, without overflow
 /// shape: that of x     cost: one kernel, row by row, when Axis is the last and not sharded
@@ -105,4 +110,5 @@ constexpr auto log_softmax(X&& x) {
   return detail::softmax_of<Axis, true>(std::forward<X>(x));
 }
 
+}  // namespace LOCUS_MODE
 }  // namespace locus

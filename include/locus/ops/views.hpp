@@ -3,6 +3,7 @@
 #pragma once
 #include <utility>  // forward
 
+#include <locus/core/config.hpp>     // LOCUS_MODE
 #include <locus/ops/map.hpp>         // checked_node
 #include <locus/ops/operations.hpp>  // LOCUS_BUILTIN
 #include <locus/shape/range.hpp>     // range
@@ -38,6 +39,7 @@ struct transpose_op {
   }
 };
 
+inline namespace LOCUS_MODE {
 /// means: r[i, j, ...] = x[..., j, i], or axes in the order given: transpose<0, 2, 1>(x)
 /// cost:  none: the same memory under other strides
 template <int... Order, tensor_operand X>
@@ -45,6 +47,7 @@ constexpr auto transpose(X&& x) {
   return detail::checked_node<transpose_op<Order...>>(transpose_op<Order...>{},
                                                       as_operand<void>(std::forward<X>(x)));
 }
+}  // namespace LOCUS_MODE
 
 // ---- expand_dims ----
 template <int Axis>
@@ -61,6 +64,7 @@ struct expand_op {
   }
 };
 
+inline namespace LOCUS_MODE {
 /// means: x with one more axis of extent 1 at position Axis; -1: behind the last
 /// cost:  none: the same memory
 template <int Axis, tensor_operand X>
@@ -68,6 +72,7 @@ constexpr auto expand_dims(X&& x) {
   return detail::checked_node<expand_op<Axis>>(expand_op<Axis>{},
                                                as_operand<void>(std::forward<X>(x)));
 }
+}  // namespace LOCUS_MODE
 
 // ---- reshape ----
 /// means: the same elements in row order under other extents
@@ -82,6 +87,7 @@ struct reshape_op {
   void bind(binder& b) const { b.set_extents(to); }
 };
 
+inline namespace LOCUS_MODE {
 /// means: r = x's elements in row order under extents N...; one -1 stands for what is left
 /// cost:  none if x is dense, one copying kernel otherwise
 /// fails: at compile time, when static sizes differ; when bound, dynamic ones
@@ -100,6 +106,7 @@ constexpr auto reshape(X&& x, Extents<N...> const& to) {
   op.to = to.as_shape();
   return detail::checked_node<reshape_op<E>>(op, as_operand<void>(std::forward<X>(x)));
 }
+}  // namespace LOCUS_MODE
 // ---- slice ----
 /// means: the part of x inside a range of each axis     shape: Cut axes become dynamic unless known
 ///        Static holds begin and end of each axis where they are known at compile time.
@@ -134,6 +141,7 @@ struct slice_op {
 };
 
 namespace detail {
+inline namespace LOCUS_MODE {
 template <class X, class... Ranges>
 constexpr auto sliced(X&& x, Ranges... ranges) {
   using Op = slice_op<all_axes(sizeof...(Ranges))>;
@@ -142,7 +150,10 @@ constexpr auto sliced(X&& x, Ranges... ranges) {
   ((op.ranges[i++] = ranges), ...);
   return checked_node<Op>(op, as_operand<void>(std::forward<X>(x)));
 }
+}  // namespace LOCUS_MODE
 }  // namespace detail
+
+inline namespace LOCUS_MODE {
 
 /// means: r[i...] = x[begin + i...]: slice(x, {1, -1}, all_of) or slice(x, {0, 5})
 /// shape: that of the ranges; axes that are not named stay whole
@@ -182,4 +193,5 @@ constexpr auto slice(X&& x) {
   return detail::checked_node<Op>(op, as_operand<void>(std::forward<X>(x)));
 }
 
+}  // namespace LOCUS_MODE
 }  // namespace locus

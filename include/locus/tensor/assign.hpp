@@ -113,6 +113,8 @@ inline constexpr bool may_be_written =
         : destination<Plain> || is_slice_of_leaf<Plain>;
 }  // namespace detail
 
+inline namespace LOCUS_MODE {
+
 /// means: to = e, as a value that plan and run take; `to` is a Tensor, a view or slice(tensor, ...)
 /// fails: at compile time, for another element type or other static extents; when it is run:
 ///        shape_error, for other extents
@@ -140,8 +142,6 @@ auto into(To&&, X&&) {
       "locus: into writes a Tensor that has a name and is no constant, a view, or a slice "
       "of a view or of a Tensor on one device; make one of these first");
 }
-
-inline namespace LOCUS_MODE {
 
 /// means: several assignments as one plan: every right side is computed before any left side is
 ///        written. The members of plan_facts say what it does: step.copies(), step.explain() ...

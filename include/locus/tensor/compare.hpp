@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // equal and all_close: one answer about two tensors. (== is element-wise.)
 #pragma once
+#include <locus/core/config.hpp>     // LOCUS_MODE
 #include <locus/ops/arithmetic.hpp>  // operators
 #include <locus/ops/math.hpp>        // abs
 #include <locus/ops/reduce.hpp>      // all
 #include <locus/tensor/eval.hpp>     // fetch
 
 namespace locus {
+
+inline namespace LOCUS_MODE {
 
 /// means: extents agree and a[i] == b[i] for all i     cost: one number comes to the host
 template <tensor_operand Lhs, tensor_operand Rhs>
@@ -26,4 +29,5 @@ bool all_close(Lhs const& a, Rhs const& b, double relative = 1e-5, double absolu
                site);
 }
 
+}  // namespace LOCUS_MODE
 }  // namespace locus

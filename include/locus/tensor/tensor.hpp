@@ -218,19 +218,19 @@ class Tensor : public tensor_base {
         always_false<X>,
         "locus: a number is assigned to a whole tensor; write t = full<T>(t.extents(), n)");
   }
-  template <operand X>
+  template <operand X, class Mode = mode>
   Tensor& operator+=(X&& x) {
     return *this = *this + std::forward<X>(x);
   }
-  template <operand X>
+  template <operand X, class Mode = mode>
   Tensor& operator-=(X&& x) {
     return *this = *this - std::forward<X>(x);
   }
-  template <operand X>
+  template <operand X, class Mode = mode>
   Tensor& operator*=(X&& x) {
     return *this = *this * std::forward<X>(x);
   }
-  template <operand X>
+  template <operand X, class Mode = mode>
   Tensor& operator/=(X&& x) {
     return *this = *this / std::forward<X>(x);
   }
@@ -249,15 +249,16 @@ class Tensor : public tensor_base {
   }
 
   /// means: one element     fails: at compile time, where it does not lie on one CPU
-  template <std::integral... Idx>
+  template <std::integral... Idx, class Mode = mode>
   T& operator()(Idx... i) {
-    return data()[offset(i...)];
+    return data()[offset<Mode>(i...)];
   }
-  template <std::integral... Idx>
+  template <std::integral... Idx, class Mode = mode>
   T const& operator()(Idx... i) const {
-    return data()[offset(i...)];
+    return data()[offset<Mode>(i...)];
   }
 
+  template <class Mode = mode>
   auto leaf() const& {
     return Leaf<T, E, Where, borrowed<checked_build>>{borrowed<checked_build>(*this)};
   }
@@ -359,7 +360,7 @@ class Tensor : public tensor_base {
           [&](int, shape const& extents, place const& at) { return make_for(extents, at, site); },
           x);
   }
-  template <class... Idx>
+  template <class Mode, class... Idx>
   std::int64_t offset(Idx... i) const {
     constexpr bool on_one_cpu = where.is_single() && where.at(0).is_cpu();
     static_assert(

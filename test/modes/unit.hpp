@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each unit of the program does under its own flags.
+#pragma once
+#define LOCUS_MODES_UNIT(unit)                                                               \
+  namespace unit {                                                                           \
+  bool sums_on_gpu();         /* where the default policy puts the sum of two CPU tensors */ \
+  bool notices_dead_tensor(); /* checked: an expression outlived its tensor */               \
+  int count_nans();           /* of 1000 elements, 7 are NaN */                              \
+  bool notices_bad_index();   /* checked: an index outside */                                \
+  }
+LOCUS_MODES_UNIT(plain_unit)
+LOCUS_MODES_UNIT(fast_unit)
+LOCUS_MODES_UNIT(unchecked_unit)
