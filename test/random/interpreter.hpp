@@ -418,7 +418,8 @@ class interpreter {
       if (what == "full")
         c.v = n.real, c.i = n.number[0];
       else if (what == "iota")
-        c.v = static_cast<double>(k) * 0.5 + 1, c.i = 1 + 2 * k;
+        c.v = static_cast<double>(k) * 0.5 + 1,
+        c.i = wrapped(n.type, static_cast<std::uint64_t>(1 + 2 * k));
       else if (n.type == element::f32)
         c.v = what == "uniform" ? static_cast<double>(locus::uniform_fn<float>{seed, 0, 1, 1}(k))
                                 : static_cast<double>(locus::normal_fn<float>{seed, 0, 1}(k));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory of a tensor: one piece on each of its devices, given back when the last owner goes.
 #pragma once
+#include <cstdlib>  // free
+
 #include <locus/backend/devices.hpp>   // find_device
 #include <locus/backend/memory.hpp>    // allocate, release
 #include <locus/backend/queues.hpp>    // copy
@@ -11,8 +13,15 @@
 
 namespace locus::detail {
 
+/// in a forked child: memory of devices is the parent's, plain memory of the host is also ours
+[[gnu::cold]] inline void release_in_child(tensor_block& b) noexcept {
+  for (int r = 0; r < b.where.count(); ++r) {
+    logical_device const& d = runtime::table.slot(b.where.at(r));
+    if (d.how == backing::host && !d.memory.pool) std::free(b.pieces[r].data);
+  }
+}
 inline void release_block(tensor_block& b) noexcept {
-  if (runtime::is_forked()) return;
+  if (runtime::is_forked()) return release_in_child(b);
   for (int r = 0; r < b.where.count(); ++r)
     if (b.pieces[r].data)
       runtime::release(runtime::find_device(b.where.at(r)), b.pieces[r].data,

@@ -163,6 +163,7 @@ TEST_CASE("settings are read and written, memory is asked for and the log writte
         },
         &log);
     std::atomic<bool> over = false;
+    debugging::set_log_device_placement(true, log_frequency::every);
     std::thread settings([&] {
       while (!over) {
         debugging::set_log_device_placement(true, log_frequency::every);
