@@ -25,9 +25,9 @@ struct plan_record {
   program const* code = nullptr;
   std::string_view policy;
   site_record* sites = nullptr;
-  shape* extents = nullptr;     // [step] of the first run
-  device_use* uses = nullptr;   // [step] of its first replica, in the first run
-  plan_record* next = nullptr;  // in the order of their first runs
+  shape* extents = nullptr;                   // [step] of the first run
+  dynamic_array<device_use>* uses = nullptr;  // each device once
+  plan_record* next = nullptr;                // in the order of their first runs
 };
 
 /// What the report knows. Never destroyed: it is written when the program ends.
@@ -44,23 +44,28 @@ inline void write_report_at_end(bool terminating);
 
 [[gnu::cold]] inline void add_to_report(plan_record& p, shape const* extents) {
   run_report& r = the_report();
-  plan_view const plan = p.code->plan;
-  p.extents = new shape[std::size_t(plan.steps.count)];
-  p.uses = new device_use[std::size_t(plan.steps.count)];
-  for (int i = 0; i < plan.steps.count; ++i) {
-    p.extents[i] = extents[i];
-    place const& where = plan.steps[i].where;
-    if (!where.is_nowhere()) p.uses[i] = use_of(runtime::find_device(where.at(0)));
-  }
+  int const steps = p.code->plan.steps.count;
+  p.extents = new shape[std::size_t(steps)];
+  for (int i = 0; i < steps; ++i) p.extents[i] = extents[i];
+  p.uses = new dynamic_array<device_use>;
   if (!r.last) runtime::at_end(write_report_at_end);
   (r.last ? r.last->next : r.first) = &p;
   r.last = &p;
 }
+[[gnu::cold]] inline void note_device(dynamic_array<device_use>& uses, device d) {
+  for (device_use const& u : uses)
+    if (u.asked == d) return;
+  uses.push(use_of(runtime::find_device(d)));
+}
 /// means: a plan ran from there and did that
 [[gnu::cold]] inline void note_run(plan_record& p, call_site site, tally const& done,
-                                   shape const* extents) {
+                                   plan_view const& plan, shape const* extents) {
   lock_guard hold(the_report().lock);
   if (!p.extents) add_to_report(p, extents);
+  for (step const& s : plan.steps)
+    for (int r = 0; r < s.where.count(); ++r) note_device(*p.uses, s.where.at(r));
+  for (root const& r : plan.roots)
+    for (int k = 0; k < r.result.count(); ++k) note_device(*p.uses, r.result.at(k));
   site_record** at = &p.sites;
   while (*at && !((*at)->site == site)) at = &(*at)->next;
   if (!*at) *at = new site_record{site, 0, {}, nullptr};
@@ -89,16 +94,14 @@ inline void write_tally(report_text& out, tally const& t) {
       << " (" << t.bytes_reduced << " bytes), ";
   write_count(out, t.fallbacks, "fallback", "fallbacks") << "\n";
 }
-/// means: devices that the plan names and that others stood in for, each once
-inline void write_stand_ins(report_text& out, plan_record const& p) {
-  plan_view const plan = p.code->plan;
-  for (int i = 0; i < plan.steps.count; ++i) {
-    device_use const& u = p.uses[i];
-    bool said = u.why.empty();
-    for (int k = 0; k < i; ++k) said = said || p.uses[k].asked == u.asked;
-    if (!said)
+/// means: where it ran, and which devices others stood in for
+inline void write_uses(report_text& out, plan_record const& p) {
+  out << "  on";
+  for (std::size_t i = 0; i < p.uses->size(); ++i) out << (i ? ", " : " ") << (*p.uses)[i].asked;
+  out << "\n";
+  for (device_use const& u : *p.uses)
+    if (!u.why.empty())
       out << "  " << u.asked << " was not there, " << u.used << " worked for it: " << u.why << "\n";
-  }
 }
 [[gnu::cold]] inline void write_record(report_text& out, plan_record const& p, int number) {
   out << "plan " << number << ", ";
@@ -109,7 +112,7 @@ inline void write_stand_ins(report_text& out, plan_record const& p) {
     if (s->site == call_site{}) out << "an operator";
     write_count(runtime::write_site(out, s->site) << ", ", s->runs, "run", "runs") << "\n";
   }
-  write_stand_ins(out, p);
+  write_uses(out, p);
   out << "  in its first run, ";
   write_plan(out, p.code->plan, p.extents, p.policy);
 }

@@ -42,7 +42,7 @@ class runner : results {
     if (runtime::guest) runtime::lead_guest(beside_, *runtime::guest);
     if constexpr (checked_build) hold_to_plan();
     runtime::executed += done_;
-    if (seen_.record) note_run(*seen_.record, seen_.site, done_, extents_);
+    if (seen_.record) note_run(*seen_.record, seen_.site, done_, plan_, extents_);
   }
 
  private:

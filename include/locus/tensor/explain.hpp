@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// explain, why, tally_of, bytes_moved: about an expression or a plan, when the program runs.
+// explain, explain_dot, why, tally_of, bytes_moved: about an expression or a plan, when the program runs.
 #pragma once
 #include <locus/backend/stands_behind.hpp>  // write_stands_behind
+#include <locus/plan/dot.hpp>               // dot_writer
 #include <locus/tensor/assign.hpp>          // Plan, Assignment
 
 namespace locus {
@@ -58,6 +59,30 @@ void write_standing(Stream& out, plan_view const& now, std::string_view name) {
   }
 }
 }  // namespace detail
+
+namespace detail {
+template <class Graph, class Stream>
+void write_dot(Stream& out) {
+  static constexpr auto extents = extents_of_steps<Graph>();
+  auto* const text = new dot_text;
+  dot_writer(*text, unchecked_plan<Graph>.view(), extents.of)
+      .run(policy_name<typename Graph::policy>());
+  write_to(out, text->view());
+  delete text;
+}
+}  // namespace detail
+
+/// means: the plan as a picture, text for Graphviz: dot -Tsvg
+/// after: explain(out, e)
+template <placement_policy Policy = default_policy, class Stream, tensor_operand X>
+void explain_dot(Stream& out, X const&) {
+  if constexpr (detail::require_plan<graph_of<X const&, nowhere, Policy>>())
+    detail::write_dot<graph_of<X const&, nowhere, Policy>>(out);
+}
+template <class Stream, class Policy, class... Assignments>
+void explain_dot(Stream& out, Plan<Policy, Assignments...> const&) {
+  detail::write_dot<typename Plan<Policy, Assignments...>::graph_type>(out);
+}
 
 inline namespace LOCUS_MODE {
 namespace lowering {

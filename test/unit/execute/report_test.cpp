@@ -31,10 +31,16 @@ void run_plans() {
     auto const y = to<CpuDevice>(on<G0>(map(legacy_fn{}, x)));  // here + 5: moves nothing
   }
   for (int i = 0; i < 2; ++i) static_cast<void>(fetch(on<G0>(x * 2.f)));  // here + 7
-  static_cast<void>(fetch(on<G0>(x * 2.f)));                               // here + 8: the same plan
+  static_cast<void>(fetch(on<G0>(x * 2.f)));                              // here + 8: the same plan
 }
 std::string site(int line) {
   return std::string("from ") + __FILE__ + ":" + std::to_string(here + line);
+}
+void run_open_plans() {
+  for (int k = 0; k < 3; ++k) {
+    auto const x = to<GpuDevice<dyn>>(Tensor<float, Extents<2>>{1, 2}, k % 2);
+    static_cast<void>(eval(x * 2.f));
+  }
 }
 /// a plan that runs when static objects end
 struct late {
@@ -45,6 +51,7 @@ struct late {
 }  // namespace
 
 TEST_CASE("a program that runs plans" * doctest::skip()) { run_plans(); }
+TEST_CASE("a program that runs open plans" * doctest::skip()) { run_open_plans(); }
 TEST_CASE("a program that runs plans and exits" * doctest::skip()) {
   run_plans();
   std::exit(3);
@@ -54,19 +61,21 @@ TEST_CASE("a program that runs plans until its end" * doctest::skip()) {
   run_plans();
 }
 
-TEST_CASE("LOCUS_EXPLAIN says every plan of the program: from where, how often, where, what moved") {
-  auto const seen = child::run("a program that runs plans",
-                               {"LOCUS_EXPLAIN=1", "LOCUS_SIMULATED_GPUS=1"});
+TEST_CASE(
+    "LOCUS_EXPLAIN says every plan of the program: from where, how often, where, what moved") {
+  auto const seen =
+      child::run("a program that runs plans", {"LOCUS_EXPLAIN=1", "LOCUS_SIMULATED_GPUS=1"});
   CAPTURE(seen.text);
   CHECK(seen.code == 0);
   CHECK(seen.says("locus: 4 plans, 10 runs: 10 launches, 6 copies (24000 bytes), 0 reductions "
                   "(0 bytes), 3 fallbacks\n"));
   CHECK(seen.says("plan 1, 3 runs: 3 launches, 6 copies (24000 bytes), "));  // most bytes first
   CHECK(seen.says("  " + site(7) + ", 2 runs\n  " + site(8) + ", 1 run\n"));
-  CHECK(seen.says("  " + site(5) + ", 3 runs\n  in its first run, plan under prefer_gpu\n"));
+  CHECK(
+      seen.says("  " + site(5) + ", 3 runs\n  on /CPU:0, /GPU:0\n  in its first run, plan under "));
   CHECK(seen.says("'legacy' has no GPU kernel, asked for /GPU:0\n"));
   CHECK(seen.says("\nplan 2, 1 run: 1 launch, 0 copies"));  // then in the order of first runs
-  CHECK(seen.says("+0x"));                                   // an operator: where its code is
+  CHECK(seen.says("+0x"));                                  // an operator: where its code is
   CHECK(!seen.says("was not there"));
 }
 
@@ -75,6 +84,14 @@ TEST_CASE("the report names the devices that others stood in for") {
   CHECK(seen.says("  /GPU:0 was not there, /CPU:0 worked for it: this program was built without"));
   for (char const* off : {"LOCUS_EXPLAIN=", "LOCUS_EXPLAIN=0"})
     CHECK(child::run("a program that runs plans", {off}).count("plan") == 0);
+}
+
+TEST_CASE("the report of a plan with open devices names those on which it ran") {
+  auto const seen =
+      child::run("a program that runs open plans", {"LOCUS_EXPLAIN=1", "LOCUS_SIMULATED_GPUS=2"});
+  CAPTURE(seen.text);
+  CHECK(seen.code == 0);
+  CHECK(seen.says(", 3 runs\n  on /GPU:0, /GPU:1\n"));
 }
 
 TEST_CASE("the report is written however the program ends, to a file on request") {
