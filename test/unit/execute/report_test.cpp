@@ -71,8 +71,7 @@ TEST_CASE(
                   "(0 bytes), 3 fallbacks\n"));
   CHECK(seen.says("plan 1, 3 runs: 3 launches, 6 copies (24000 bytes), "));  // most bytes first
   CHECK(seen.says("  " + site(7) + ", 2 runs\n  " + site(8) + ", 1 run\n"));
-  CHECK(
-      seen.says("  " + site(5) + ", 3 runs\n  on /CPU:0, /GPU:0\n  in its first run, plan under "));
+  CHECK(seen.says("  " + site(5) + ", 3 runs\n  on /CPU:0\n  in its first run, plan under "));
   CHECK(seen.says("'legacy' has no GPU kernel, asked for /GPU:0\n"));
   CHECK(seen.says("\nplan 2, 1 run: 1 launch, 0 copies"));  // then in the order of first runs
   CHECK(seen.says("+0x"));                                  // an operator: where its code is
