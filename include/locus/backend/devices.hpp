@@ -7,7 +7,7 @@
 #include <locus/backend/trace.hpp>            // trace_devices
 #include <locus/core/error.hpp>               // unknown_device
 #include <locus/device/name.hpp>              // message << device
-#include <locus/runtime/forks.hpp>              // is_forked, watch_forks
+#include <locus/runtime/forks.hpp>            // is_forked, watch_forks
 #include <locus/runtime/growth.hpp>           // forced_growth
 #include <locus/runtime/limits.hpp>           // require_limits_fit
 #include <locus/runtime/log.hpp>              // warn
@@ -39,7 +39,7 @@ inline void name_devices() {
 inline std::int64_t limit_of(logical_request const& r, physical_devices const& p) {
   if (r.memory_limit != r.no_limit) return r.memory_limit;
   auto const total = static_cast<std::int64_t>(p.cards[r.card].total_bytes);
-  bool const shared = p.logical > p.count && !configured.is_cut(r.card);
+  bool const shared = p.logical > p.count && configured.cut.empty();
   std::int64_t const whole = shared ? p.simulated.memory_limit : total;
   double const part = configured.memory_fraction;
   return part == 1 ? whole : static_cast<std::int64_t>(double(whole) * part);
@@ -119,15 +119,25 @@ inline device_table& devices(char const* what = "a plan ran", call_site where = 
   return table;
 }
 
+namespace detail {
+/// What ends when the last tensor goes: scopes inside scopes, the inner first.
+inline constinit value_list<void (*)(), 16> endings;
+inline void run_endings() {
+  auto const all = endings;
+  endings = {}, table.retire = nullptr;
+  for (auto* const end : all) end();
+}
+}  // namespace detail
+
 /// means: the devices end now; or, while tensors are alive on them, with the last of these
 inline void end_devices(void (*end)()) {
-  if (is_forked()) return;  // they are the parent's
   if (__atomic_load_n(&table.live_blocks, __ATOMIC_RELAXED) == 0) return end();
   log_line line;
   warn(line << "locus: " << table.live_blocks
             << " tensors outlive their simulated or recorded devices, which stay until the last of "
                "them is gone; end the tensors first");
-  table.retire = end;
+  detail::endings.push(end);
+  table.retire = detail::run_endings;
 }
 /// fails: configuration_error, while a tensor is alive: its memory would lose its device
 inline void require_no_tensors() {

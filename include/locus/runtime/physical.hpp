@@ -17,7 +17,7 @@ inline constexpr int max_simulated = 16;
 struct simulated_options {
   std::int64_t memory_limit = INT64_MAX;  // bytes of each
   std::uint64_t seed = 1;
-  int cards = 0;      // 0: as many as GPUs; fewer: several logical GPUs share a card
+  int cards = 0;      // 0: as many as GPUs; fewer: GPUs share them, until a card is cut
   bool peers = true;  // cards reach each other; false: copies between them go by way of the host
 };
 

@@ -29,13 +29,14 @@ struct Here : bound_device<Policy> {
 ///        soft: then GPU:k is GPU:(k mod G), visibly. What f throws.
 /// after: with tf.device(name)
 template <class F>
-decltype(auto) with_device(std::string_view name, F&& f) {
+decltype(auto) with_device(std::string_view name, F&& f, call_site where = call_site::here()) {
   using OnGpu = decltype(f(Here<GpuDevice<dyn>>(0)));
   using OnCpu = decltype(f(Here<Cpu<dyn>>(0)));
   static_assert(std::is_same_v<OnGpu, OnCpu>,
                 "locus: the lambda of with_device returns one type on a GPU and another on a CPU; "
                 "return fetch(e), or AnyTensor<T, E>");
   device const d = device_named(name);
+  runtime::devices("with_device", where);
   runtime::find_device(d);
   if constexpr (std::is_same_v<OnGpu, OnCpu>) {
     if (d.is_gpu()) return f(Here<GpuDevice<dyn>>(d));

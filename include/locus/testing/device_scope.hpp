@@ -23,7 +23,7 @@ inline void change_devices(runtime::card_source const& source, runtime::configur
   runtime::cards_from = source, runtime::configured = c;
   runtime::configured.copies = policy, runtime::configured.inter_op_threads = inter_op;
   runtime::physical.known = false;
-  runtime::table.frozen_by = {}, runtime::table.retire = nullptr;
+  runtime::table.frozen_by = {};
   __atomic_store_n(&runtime::table.started, false, __ATOMIC_RELEASE);
 }
 inline void pop_devices() {

@@ -115,6 +115,8 @@ TEST_CASE("who froze the configuration is named with file and line") {
   frozen("fetch", __LINE__, [] { CHECK(fetch(sum(zeros<float>(Extents<2>{}))) == 0); });
   frozen("to", __LINE__, [] { CHECK(to<G0>(zeros<float>(Extents<2>{})).size() == 2); });
   frozen("run", __LINE__, [] { float v[2]; run(into(view<CpuDevice>(v, Extents<2>{}), zeros<float>(Extents<2>{}))); });
+  frozen("with_device", __LINE__, [] { with_device("/GPU:1", [](auto) {}); });
+  frozen("get_memory_info", __LINE__, [] { CHECK(config::get_memory_info("GPU:0").current == 0); });
   frozen("list_logical_devices", __LINE__, [] { CHECK(config::list_logical_devices().size() == 3); });
   frozen("count_logical_gpus", __LINE__, [] { CHECK(config::count_logical_gpus() == 2); });
   frozen("a plan ran", 0, [] { float v[2]; auto w = view<CpuDevice>(v, Extents<2>{}); w = zeros<float>(Extents<2>{}); });
@@ -327,6 +329,27 @@ TEST_CASE("logical devices beyond what simulated memory can be are refused at th
         "locus: more than 16 logical GPUs are configured on simulated cards; configure fewer");
   config::set_logical_devices("GPU:2", {{.memory_limit = 1_MiB}});  // still open, and now it fits
   CHECK(config::count_logical_gpus() == 14);
+}
+
+TEST_CASE("simulated GPUs that share a card, until a card is cut") {
+  testing::simulated_gpus const shared{4, {.memory_limit = 1_GiB, .cards = 2}};
+  auto const limits = [] {
+    std::string text;
+    for (auto const& d : config::list_logical_devices("GPU"))
+      text += std::to_string(d.memory_limit >> 20) + "@" + std::to_string(d.physical.index) + " ";
+    return text;
+  };
+  {
+    testing::fresh_configuration const fresh;
+    CHECK(limits() == "1024@0 1024@1 1024@0 1024@1 ");
+  }
+  {
+    testing::fresh_configuration const fresh;
+    config::set_visible_devices("GPU", {1});
+    CHECK(limits() == "1024@1 1024@1 ");
+  }
+  config::set_logical_devices("GPU:0", {{.memory_limit = 1536_MiB}, {.memory_limit = 512_MiB}});
+  CHECK(limits() == "1536@0 512@0 2048@1 ");
 }
 
 TEST_CASE("memory growth: on by default, for each card, beside limits, forced by variables") {
@@ -637,7 +660,9 @@ TEST_CASE("tensors that outlive their devices stay usable, and the devices end w
   auto const outlive = [](auto make_devices) {
     std::optional<Tensor<float, Extents<3>, G1>> x;
     {
+      testing::fresh_configuration const around;
       auto const devices = make_devices();
+      testing::fresh_configuration const inside;
       x.emplace(Tensor<float, Extents<3>, G1>{1, 2, 3});
     }
     CHECK(fetch(sum(*x)) == 6);
@@ -646,6 +671,7 @@ TEST_CASE("tensors that outlive their devices stay usable, and the devices end w
               "locus: 1 tensors are alive while the devices change"));
     x.reset();
     CHECK_FALSE(runtime::table.started);
+    CHECK(testing::detail::saved == nullptr);
     CHECK(config::count_logical_gpus() == 0);
   };
   outlive([] { return std::make_unique<testing::simulated_gpus>(2); });
