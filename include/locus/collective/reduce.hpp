@@ -101,7 +101,7 @@ class replica_reducer {
 
   /// every replica's result
   void all_reduce(reduction_job* jobs, int n) {
-    for (int k = 0; k < n; ++k) check(jobs[k]);
+    for (int k = 0; k < n; ++k) require_order(jobs[k]);
     if (t_.in_reach()) {
       for (int k = 0; k < n; ++k)
         if (jobs[k].count > 0) fold_in_reach(jobs[k], jobs[k].outs, t_.count, 0);
@@ -117,7 +117,7 @@ class replica_reducer {
   /// the result on one replica's device, at `out`; on a list without a common reach and without
   /// NCCL it stays on the host, and is returned
   void* reduce(reduction_job& j, int root, void* out) {
-    check(j);
+    require_order(j);
     if (j.count == 0) return out;
     if (t_.in_reach()) {
       fold_in_reach(j, &out, 1, root);
@@ -134,7 +134,7 @@ class replica_reducer {
   }
   /// each segment on its owner's device
   void fold_segments(reduction_job& j, segment const* segments, int n) {
-    check(j);
+    require_order(j);
     communicator_set& set = communicators_for(t_, name_);
     nccl_group group(set, name_);
     wait_for_cards(queue_kind::compute);
@@ -156,7 +156,7 @@ class replica_reducer {
       if (t_.rank[r] >= 0) after(*t_.on[t_.first[t_.rank[r]]], queue, *t_.on[r]);
   }
   /// every term is that of its replica
-  void check(reduction_job const& j) const {
+  void require_order(reduction_job const& j) const {
     if constexpr (checked_build)
       for (short r = 0; r < t_.count; ++r)
         if (j.whose[r] != r) refuse_order(j, r);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where in the program a call stands: for messages, the log and the report of plans.
 #pragma once
+#include <locus/core/config.hpp>  // LOCUS_FILE_OF_CALL
 
 namespace locus {
 
@@ -10,8 +11,8 @@ namespace locus {
 struct call_site {
   char const* file = nullptr;
   int line = 0;
-  static constexpr call_site here(char const* file = __builtin_FILE(),
-                                  int line = __builtin_LINE()) {
+  static constexpr call_site here(char const* file = LOCUS_FILE_OF_CALL,
+                                  int line = LOCUS_LINE_OF_CALL) {
     return {file, line};
   }
   constexpr bool is_set() const { return file != nullptr && line > 0; }

@@ -10,6 +10,9 @@
 // LOCUS_DEVICE_CODE         1: this compiler makes code for GPUs
 // LOCUS_MATH(expf)          a function of the C library that kernels may call too; <cmath> costs a
 //                           tenth of a second of every unit
+// LOCUS_FILE_OF_CALL, LOCUS_LINE_OF_CALL  where a call stands, as default arguments; nothing in
+//                           nvcc's pass for GPUs, whose front end gives up on them in a member's
+//                           initialiser
 #if defined(__CUDACC__)
 #define LOCUS_HOST_DEVICE __host__ __device__
 #define LOCUS_EXEC_CHECK_DISABLE _Pragma("nv_exec_check_disable")
@@ -20,6 +23,14 @@
 #define LOCUS_EXEC_CHECK_DISABLE
 #define LOCUS_MATH(function) __builtin_##function
 #define LOCUS_DEVICE_CODE 0
+#endif
+
+#if defined(__CUDA_ARCH__)
+#define LOCUS_FILE_OF_CALL nullptr
+#define LOCUS_LINE_OF_CALL 0
+#else
+#define LOCUS_FILE_OF_CALL __builtin_FILE()
+#define LOCUS_LINE_OF_CALL __builtin_LINE()
 #endif
 
 #if defined(__clang__)
