@@ -2,11 +2,12 @@
 // Staging memory of collectives: one block for each device, obtained apart from tensors and kept.
 #pragma once
 #include <locus/backend/memory.hpp>  // try_allocate, release
+#include <locus/core/config.hpp>     // LOCUS_SHARED_STATE
 
 namespace locus::runtime {
 
 namespace detail {
-inline constinit mutex communication_lock;
+LOCUS_SHARED_STATE inline constinit mutex communication_lock;
 }
 
 /// means: at least so many bytes on a device for the collectives in flight there; the same block for

@@ -12,6 +12,7 @@
 #include <locus/runtime/limits.hpp>           // require_limits_fit
 #include <locus/runtime/log.hpp>              // warn
 #include <locus/runtime/nccl_api.hpp>         // forget_communicators
+#include <locus/runtime/one_table.hpp>        // require_one_table
 #include <locus/runtime/physical.hpp>         // find_physical, lay_out
 #include <locus/runtime/table.hpp>            // table
 #include <locus/runtime/watch_variables.hpp>  // read_watch_variables
@@ -106,6 +107,7 @@ inline void build_table() try {
   if (is_forked()) refuse_forked();
   lock_guard hold(table.lock);
   if (table.started) return;
+  require_one_table(&table);
   build_table();
   table.frozen_by = {what, where};
   __atomic_store_n(&table.started, true, __ATOMIC_RELEASE);

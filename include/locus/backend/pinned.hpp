@@ -5,6 +5,7 @@
 
 #include <locus/backend/cuda/streams.hpp>  // cuda_success
 #include <locus/core/bytes.hpp>            // round_up
+#include <locus/core/config.hpp>           // LOCUS_SHARED_STATE
 #include <locus/runtime/host_memory.hpp>   // host_memory
 #include <locus/runtime/regions.hpp>       // region_pool
 
@@ -60,6 +61,6 @@ class pinned_pool {
   mutex lock_;
   region_pool* pool_ = nullptr;
 };
-inline constinit pinned_pool pinned_memory;
+LOCUS_SHARED_STATE inline constinit pinned_pool pinned_memory;
 
 }  // namespace locus::runtime

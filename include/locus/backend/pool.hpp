@@ -5,13 +5,14 @@
 #include <utility>  // exchange
 
 #include <locus/backend/sides.hpp>    // on_side
+#include <locus/core/config.hpp>      // LOCUS_SHARED_STATE
 #include <locus/device/name.hpp>      // message << device
 #include <locus/runtime/regions.hpp>  // region_pool, memory_resource
 
 namespace locus::runtime {
 
 /// The memory resources that the program gave, by device; they outlive a rebuilt table.
-inline constinit memory_resource given_resources[2 * max_logical]{};
+LOCUS_SHARED_STATE inline constinit memory_resource given_resources[2 * max_logical]{};
 inline memory_resource& given_resource(device d) {
   return given_resources[d.is_gpu() ? d.ordinal() : max_logical + d.ordinal()];
 }
@@ -38,7 +39,7 @@ inline void give_back_region(void* context, void* p, std::size_t bytes) {
   if (given.allocate) return given.release(given.context, p, bytes);
   on_side(d.how, [&](auto side) { side.give_back(d, p, bytes); });
 }
-inline constinit mutex pools_lock;
+LOCUS_SHARED_STATE inline constinit mutex pools_lock;
 [[gnu::cold]] inline region_pool* open_pool(logical_device& d) {
   lock_guard hold(pools_lock);
   if (!d.memory.pool)

@@ -4,6 +4,7 @@
 #pragma once
 #include <locus/backend/pinned.hpp>  // pinned_memory
 #include <locus/backend/stamps.hpp>  // wait, mark
+#include <locus/core/config.hpp>     // LOCUS_SHARED_STATE
 #include <locus/core/error.hpp>      // out_of_memory
 
 namespace locus::runtime {
@@ -18,7 +19,7 @@ inline bool goes_by_host(logical_device& to, logical_device& from) {
 /// and little enough that the first one, which nothing overlaps with, does not count.
 inline constexpr std::int64_t staging_chunk = std::int64_t(4) << 20;
 
-inline constinit mutex staging_lock;
+LOCUS_SHARED_STATE inline constinit mutex staging_lock;
 
 /// means: bytes from one GPU to another behind all that the receiving queue waits for; returns the
 ///        point of that queue at which they have arrived

@@ -8,7 +8,7 @@ namespace locus::runtime {
 
 /// means: the visible GPUs, one CPU where there is none
 /// cost:  an index; a device list holds at most 8: more GPUs are left out, which is said once
-inline device_list visible_gpus() {
+LOCUS_SHARED_STATE inline device_list visible_gpus() {
   static bool said = false;
   int const n = devices().gpus;
   device_list all;

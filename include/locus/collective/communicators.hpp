@@ -194,14 +194,14 @@ struct communicator_registry {
     for (stamp& s : last_on_card) s = {};
   }
 };
-inline communicator_registry& communicators() {
+LOCUS_SHARED_STATE inline communicator_registry& communicators() {
   static communicator_registry* const r = new communicator_registry;
   return *r;
 }
 
 /// This thread holds the registry's lock: what it waits for then has a deadline of its own.
 struct in_registry {
-  static bool& flag() {
+  LOCUS_SHARED_STATE static bool& flag() {
     static thread_local bool on = false;
     return on;
   }

@@ -19,7 +19,7 @@ struct nccl_facts {
   int code = 0, version = 0;
   bool usable() const { return of && code == 0 && version >= oldest_nccl; }
 };
-inline nccl_facts const& facts_of_nccl(runtime::nccl_api const* api) {
+LOCUS_SHARED_STATE inline nccl_facts const& facts_of_nccl(runtime::nccl_api const* api) {
   static constinit nccl_facts known[2];  // simulated, and NCCL itself or a recorded one
   static constinit mutex lock;
   nccl_facts& f = known[api == &simulated::nccl_table ? 0 : 1];
@@ -31,7 +31,7 @@ inline nccl_facts const& facts_of_nccl(runtime::nccl_api const* api) {
   return f;
 }
 /// said once: cards are there, and NCCL is not
-[[gnu::cold]] inline void warn_without_nccl(nccl_facts const& f) {
+LOCUS_SHARED_STATE [[gnu::cold]] inline void warn_without_nccl(nccl_facts const& f) {
   static constinit bool said = false;
   if (__atomic_exchange_n(&said, true, __ATOMIC_RELAXED)) return;
   log_line line;

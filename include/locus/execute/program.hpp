@@ -3,6 +3,7 @@
 // run.
 #pragma once
 #include <locus/backend/seam.hpp>  // launch_site
+#include <locus/core/config.hpp>   // LOCUS_SHARED_STATE
 #include <locus/expr/builder.hpp>  // local_value
 #include <locus/plan/data.hpp>     // plan_view
 #include <locus/plan/facts.hpp>    // tally
@@ -23,7 +24,7 @@ struct launch {
 
 namespace runtime {
 /// What this thread's plans did since it started: testing::count reads the difference.
-inline thread_local constinit tally executed{};
+LOCUS_SHARED_STATE inline thread_local constinit tally executed{};
 }  // namespace runtime
 
 /// means: what the run-time loop walks; one constant for each graph

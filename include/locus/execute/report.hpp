@@ -35,7 +35,7 @@ struct run_report {
   mutex lock;
   plan_record *first = nullptr, *last = nullptr;
 };
-inline run_report& the_report() {
+LOCUS_SHARED_STATE inline run_report& the_report() {
   static run_report* const r = new run_report;
   return *r;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A line for each allocation and each free, where somebody asked for it.
 #pragma once
+#include <locus/core/config.hpp>    // LOCUS_SHARED_STATE
 #include <locus/runtime/log.hpp>    // log_event, log
 #include <locus/runtime/table.hpp>  // logical_device
 
@@ -10,7 +11,8 @@ namespace runtime {
 
 /// What LOCUS_LOG_ALLOCATIONS says until the program says something else.
 enum class allocation_logging : signed char { ask_environment = -1, off, on };
-inline constinit allocation_logging allocation_log = allocation_logging::ask_environment;
+LOCUS_SHARED_STATE inline constinit allocation_logging allocation_log =
+    allocation_logging::ask_environment;
 
 inline void set_allocation_log(bool on) {
   auto now = on ? allocation_logging::on : allocation_logging::off;

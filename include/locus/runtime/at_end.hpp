@@ -7,6 +7,8 @@
 
 #include <unistd.h>  // getpid
 
+#include <locus/core/config.hpp>  // LOCUS_SHARED_STATE
+
 namespace locus::runtime {
 
 namespace detail {
@@ -16,7 +18,7 @@ struct end_functions {
   std::terminate_handler before = nullptr;
   int process = 0;  // a child of a fork writes nothing
 };
-inline constinit end_functions at_end_run;
+LOCUS_SHARED_STATE inline constinit end_functions at_end_run;
 
 /// each once
 inline void run_end_functions(bool terminating) {

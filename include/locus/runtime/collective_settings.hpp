@@ -2,8 +2,9 @@
 // What a program may set about collectives: the order of sums, who carries them, and how long a
 // step may wait for its peers.
 #pragma once
-#include <locus/core/error.hpp>  // configuration_error
-#include <locus/core/lock.hpp>   // mutex
+#include <locus/core/config.hpp>  // LOCUS_SHARED_STATE
+#include <locus/core/error.hpp>   // configuration_error
+#include <locus/core/lock.hpp>    // mutex
 
 namespace locus {
 
@@ -27,11 +28,11 @@ struct collective_settings {
   cross_device_ops carrier = cross_device_ops::automatic;
   collective_deadlines deadlines{};
 };
-inline constinit collective_settings collectives;
+LOCUS_SHARED_STATE inline constinit collective_settings collectives;
 
 /// Held while a group of collectives is issued, and by what must not happen meanwhile: allocations
 /// on cards can wait for all of them, and then nobody goes on.
-inline constinit mutex issue_lock;
+LOCUS_SHARED_STATE inline constinit mutex issue_lock;
 }  // namespace runtime
 
 namespace config {

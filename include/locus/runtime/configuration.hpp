@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>  // int64_t
 
+#include <locus/core/config.hpp>      // LOCUS_SHARED_STATE
 #include <locus/core/error.hpp>       // configuration_error
 #include <locus/core/value_list.hpp>  // value_list
 #include <locus/device/device.hpp>    // max_ordinal
@@ -68,7 +69,7 @@ struct configuration {
   }
   friend constexpr bool operator==(configuration const&, configuration const&) = default;
 };
-inline constinit configuration configured;
+LOCUS_SHARED_STATE inline constinit configuration configured;
 
 }  // namespace runtime
 }  // namespace locus

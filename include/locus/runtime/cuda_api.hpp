@@ -5,6 +5,8 @@
 #include <cstddef>  // size_t
 #include <cstdint>  // uint64_t
 
+#include <locus/core/config.hpp>  // LOCUS_SHARED_STATE
+
 namespace locus::runtime {
 
 /// One kernel launch: the symbol for the driver, the same body as host code for the recorder.
@@ -83,6 +85,6 @@ struct cuda_api {
 };
 
 /// Null while no unit of this program was compiled by nvcc (or by a test with a recorder).
-inline constinit cuda_api const* gpu_api = nullptr;
+LOCUS_SHARED_STATE inline constinit cuda_api const* gpu_api = nullptr;
 
 }  // namespace locus::runtime

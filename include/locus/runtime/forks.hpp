@@ -4,6 +4,7 @@
 #pragma once
 #include <pthread.h>  // pthread_atfork
 
+#include <locus/core/config.hpp>    // LOCUS_SHARED_STATE
 #include <locus/core/error.hpp>     // configuration_error
 #include <locus/runtime/table.hpp>  // table
 
@@ -27,7 +28,7 @@ inline bool is_forked() { return __atomic_load_n(&table.forked, __ATOMIC_RELAXED
 
 /// means: from now on children know that they are some; said once, when the table is made
 /// cost:  none for who uses devices: a child finds a table that is not started
-inline void watch_forks() {
+LOCUS_SHARED_STATE inline void watch_forks() {
   static bool const once = pthread_atfork([] { table.lock.lock(); }, [] { table.lock.unlock(); },
                                           [] {
                                             if (table.started || table.built) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stream of the user, beside which a plan runs: on_stream(stream).
 #pragma once
+#include <locus/core/config.hpp>  // LOCUS_SHARED_STATE
 
 namespace locus {
 
@@ -13,7 +14,7 @@ struct on_stream {
 
 namespace runtime {
 /// The one beside which this thread runs plans now.
-inline thread_local constinit on_stream const* guest = nullptr;
+LOCUS_SHARED_STATE inline thread_local constinit on_stream const* guest = nullptr;
 
 struct guest_scope {
   on_stream const* before;

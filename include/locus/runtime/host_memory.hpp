@@ -84,7 +84,7 @@ class host_pool {
   free_block* free_[classes]{};
   std::size_t kept_ = 0, reserved_ = 0;
 };
-inline constinit host_pool host_memory;
+LOCUS_SHARED_STATE inline constinit host_pool host_memory;
 
 /// units: bytes of memory that this machine has
 inline std::int64_t physical_memory() {

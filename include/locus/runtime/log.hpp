@@ -11,6 +11,7 @@
 #include <fcntl.h>   // open
 #include <unistd.h>  // write
 
+#include <locus/core/config.hpp>        // LOCUS_SHARED_STATE
 #include <locus/core/error.hpp>         // configuration_error, bad_file
 #include <locus/core/lock.hpp>          // mutex
 #include <locus/runtime/log_event.hpp>  // log_event, text_of, write_json
@@ -27,7 +28,7 @@ using log_callback = void (*)(log_event const& event, std::string_view text, voi
 
 namespace runtime {
 
-inline constinit log_frequency placement_log = log_frequency::off;
+LOCUS_SHARED_STATE inline constinit log_frequency placement_log = log_frequency::off;
 
 inline bool is_quiet() {
   static bool const quiet = [] {
@@ -49,8 +50,8 @@ struct log_sink {
   bool beside_stderr = false;  // warnings go to stderr too
   int file = -1;               // of JSON lines
 };
-inline constinit log_sink log_goes_to;
-inline thread_local constinit bool inside_log = false;
+LOCUS_SHARED_STATE inline constinit log_sink log_goes_to;
+LOCUS_SHARED_STATE inline thread_local constinit bool inside_log = false;
 
 /// means: one event, to where the log goes
 [[gnu::cold]] inline void log(log_event& e) noexcept {

@@ -5,6 +5,8 @@
 #include <cstddef>  // size_t
 #include <cstdint>  // int32_t
 
+#include <locus/core/config.hpp>  // LOCUS_SHARED_STATE
+
 namespace locus::runtime {
 
 /// NCCL's element types, with its numbers; none: NCCL can move it as bytes, and fold it not.
@@ -81,10 +83,10 @@ struct nccl_api {
 
 /// NCCL among real GPUs. Null while no unit of this program was compiled by nvcc (or a test has
 /// put another in its place).
-inline constinit nccl_api const* nccl = nullptr;
+LOCUS_SHARED_STATE inline constinit nccl_api const* nccl = nullptr;
 /// Gives back all communicators; null while there were none. The device table calls it before it
 /// changes.
 using forget_fn = void (*)();
-inline constinit forget_fn forget_communicators = nullptr;
+LOCUS_SHARED_STATE inline constinit forget_fn forget_communicators = nullptr;
 
 }  // namespace locus::runtime

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cards that this process sees: found without making a context on any of them.
 #pragma once
+#include <locus/core/config.hpp>            // LOCUS_SHARED_STATE
 #include <locus/runtime/configuration.hpp>  // max_cards
 #include <locus/runtime/cuda_api.hpp>       // gpu_api, cuda_device_facts
 #include <locus/runtime/table.hpp>          // backing, absence
@@ -31,7 +32,7 @@ struct card_source {
   int count = 0;  // simulated GPUs
   simulated_options options{};
 };
-inline constinit card_source cards_from;
+LOCUS_SHARED_STATE inline constinit card_source cards_from;
 
 /// means: what source shows now     cost: asked once, until the source changes
 struct physical_devices {
@@ -45,7 +46,7 @@ struct physical_devices {
   cuda_device_facts cards[max_cards]{};
   bool answers[max_cards]{};  // the driver told us what the card is
 };
-inline constinit physical_devices physical;
+LOCUS_SHARED_STATE inline constinit physical_devices physical;
 
 namespace detail {
 inline std::int64_t times(std::int64_t a, int b) {

@@ -6,6 +6,7 @@
 #include <cstdint>  // uint64_t
 
 #include <locus/core/call_site.hpp>         // call_site
+#include <locus/core/config.hpp>            // LOCUS_SHARED_STATE
 #include <locus/core/lock.hpp>              // mutex
 #include <locus/core/text.hpp>              // text_buffer
 #include <locus/device/device.hpp>          // device
@@ -119,7 +120,7 @@ struct device_table {
   }
   logical_device& gpu_of_queue(short queue) { return gpu_devices[queue / 2]; }
 };
-inline constinit device_table table;
+LOCUS_SHARED_STATE inline constinit device_table table;
 
 /// What the step that runs now is called: for the messages of checks and of the fault handler.
 struct step_record {
@@ -127,7 +128,7 @@ struct step_record {
   std::string_view name;
   device where{};
 };
-inline thread_local constinit step_record const* running = nullptr;
+LOCUS_SHARED_STATE inline thread_local constinit step_record const* running = nullptr;
 
 struct running_scope {
   step_record const* before;
@@ -148,6 +149,6 @@ struct planted_faults {
   bool ignore_guest = false;        // a plan does not wait for the user's stream
   bool forget_guest = false;        // the user's stream does not wait for a plan
 };
-inline constinit planted_faults planted;
+LOCUS_SHARED_STATE inline constinit planted_faults planted;
 
 }  // namespace locus::runtime

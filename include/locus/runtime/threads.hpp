@@ -33,7 +33,7 @@ inline int number_from_environment(char const* variable, int low, int high, int 
 }
 
 /// 0: LOCUS_NUM_THREADS, else OpenMP's number, else one for each processor
-inline constinit int thread_limit = 0;
+LOCUS_SHARED_STATE inline constinit int thread_limit = 0;
 inline int limit_of_threads() { return __atomic_load_n(&thread_limit, __ATOMIC_RELAXED); }
 
 inline int default_threads() {
@@ -87,7 +87,7 @@ struct parallel_job {
 /// process.
 class thread_pool {
  public:
-  static thread_pool& instance() {
+  LOCUS_SHARED_STATE static thread_pool& instance() {
     static thread_pool* const pool = new thread_pool;
     return *pool;
   }

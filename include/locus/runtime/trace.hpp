@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trace: what ran when, on which track. Kept in memory up to a limit, written when it stops.
 #pragma once
+#include <locus/core/config.hpp>     // LOCUS_SHARED_STATE
 #include <locus/core/lock.hpp>       // mutex
 #include <locus/core/text_pool.hpp>  // text_pool
 #include <locus/device/device.hpp>   // device, device_list
@@ -127,7 +128,7 @@ class tracer {
   unsigned number_ = 0;
 };
 /// One for each process. Never destroyed: work may run until the very end.
-inline tracer& the_tracer() {
+LOCUS_SHARED_STATE inline tracer& the_tracer() {
   static tracer* const t = new tracer;
   return *t;
 }
@@ -137,13 +138,13 @@ constexpr trace_track track_of(device d, queue_kind kind) {
   return {kind == queue_kind::compute ? trace_track::compute : trace_track::copy, d, {}, 0};
 }
 /// means: the track of the thread that calls this
-inline trace_track host_track() {
+LOCUS_SHARED_STATE inline trace_track host_track() {
   static constinit int threads = 0;
   static thread_local int const mine = __atomic_fetch_add(&threads, 1, __ATOMIC_RELAXED);
   return {trace_track::thread, {}, {}, static_cast<short>(mine)};
 }
 
 /// What the work that this thread issues now is called: for queues that run it later.
-inline thread_local constinit trace_span const* issued_as = nullptr;
+LOCUS_SHARED_STATE inline thread_local constinit trace_span const* issued_as = nullptr;
 
 }  // namespace locus::runtime

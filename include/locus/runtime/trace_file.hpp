@@ -163,7 +163,7 @@ struct trace_target {
   text_buffer<1024> path;
   void (*finish_devices)(bool at_exit) = nullptr;
 };
-inline trace_target& the_trace_target() {
+LOCUS_SHARED_STATE inline trace_target& the_trace_target() {
   static trace_target* const t = new trace_target;
   return *t;
 }

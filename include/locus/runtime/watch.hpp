@@ -6,6 +6,7 @@
 
 #include <locus/core/array.hpp>      // dynamic_array
 #include <locus/core/call_site.hpp>  // call_site
+#include <locus/core/config.hpp>     // LOCUS_SHARED_STATE
 #include <locus/core/lock.hpp>       // mutex
 
 namespace locus::runtime {
@@ -18,7 +19,7 @@ enum class watcher : unsigned {
   report = 8,   // LOCUS_EXPLAIN: every plan, when the program ends
   copies = 16,  // the copy policy, where it is not silent
 };
-inline constinit unsigned watching = 0;
+LOCUS_SHARED_STATE inline constinit unsigned watching = 0;
 
 inline unsigned watched() { return __atomic_load_n(&watching, __ATOMIC_RELAXED); }
 constexpr bool has_watcher(unsigned set, watcher w) {
@@ -45,14 +46,14 @@ inline std::int64_t read_clock() {
   return std::int64_t(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
 }
 /// units: nanoseconds since this was first asked for: when the device table is made
-inline std::int64_t time_since_start() {
+LOCUS_SHARED_STATE inline std::int64_t time_since_start() {
   static std::int64_t const start = read_clock();
   return read_clock() - start;
 }
 
 /// means: nobody has asked this yet about that thing at that place of the program
 /// cost:  a search: for logs alone
-[[gnu::cold]] inline bool first_time(void const* what, call_site where) {
+[[gnu::cold]] LOCUS_SHARED_STATE inline bool first_time(void const* what, call_site where) {
   struct entry {
     void const* what = nullptr;
     call_site where;

@@ -51,7 +51,7 @@ inline char const* switch_variable(char const* name) {
 
 /// means: what the environment asks for is watched; looked at once, when the device table is made
 /// fails: configuration_error, naming variable, value and remedy
-inline void read_watch_variables() {
+LOCUS_SHARED_STATE inline void read_watch_variables() {
   static bool done = false;
   if (done) return;
   static_cast<void>(time_since_start());

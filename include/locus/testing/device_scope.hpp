@@ -2,6 +2,7 @@
 // Other devices, or another configuration, for a while: what simulated GPUs and the recorder share.
 #pragma once
 #include <locus/backend/devices.hpp>  // build_table, require_no_tensors, end_devices
+#include <locus/core/config.hpp>      // LOCUS_SHARED_STATE
 #include <locus/runtime/config.hpp>   // set_soft_device_placement
 
 namespace locus::testing {
@@ -13,7 +14,7 @@ struct saved_devices {
   runtime::configuration configured;
   saved_devices* before = nullptr;
 };
-inline constinit saved_devices* saved = nullptr;
+LOCUS_SHARED_STATE inline constinit saved_devices* saved = nullptr;
 
 /// means: the devices that are there end, others may come; table.lock is held
 inline void change_devices(runtime::card_source const& source, runtime::configuration const& c) {

@@ -16,6 +16,7 @@
 #include <locus/backend/host/matmul.hpp>      // host::matmul
 #include <locus/backend/pinned.hpp>           // pinned_memory
 #include <locus/backend/simulated/arena.hpp>  // arena
+#include <locus/core/config.hpp>              // LOCUS_SHARED_STATE
 #include <locus/core/lock.hpp>                // mutex
 #include <locus/runtime/cuda_api.hpp>         // cuda_api
 #include <locus/testing/device_scope.hpp>     // push_built, pop_devices
@@ -184,7 +185,7 @@ class recorder {
     std::int64_t in_use = 0;
   };
 
-  static recorder*& current() {
+  LOCUS_SHARED_STATE static recorder*& current() {
     static recorder* r = nullptr;
     return r;
   }
@@ -662,8 +663,10 @@ class recorder {
   std::map<int, std::unique_ptr<stream>> default_streams_;  // [card]
   std::map<std::string, std::int64_t> calls_;
   std::int64_t all_calls_ = 0, fail_from_ = INT64_MAX;
-  static inline constinit mutex one_at_a_time_;  // CUDA may be called from any thread
-  static inline thread_local int device_ = 0;  // the current device is one of each thread
+  LOCUS_SHARED_STATE static inline constinit mutex
+      one_at_a_time_;  // CUDA may be called from any thread
+  LOCUS_SHARED_STATE static inline thread_local int device_ =
+      0;                    // the current device is one of each thread
   bool successor_ = false;  // keeps what an ended recorder recorded
   std::string failed_call_, fail_name_;
   std::vector<int> priorities_;

@@ -2,11 +2,13 @@
 // The user's streams of CUDA: events order them with ours, or one takes the place of ours.
 #pragma once
 #include <locus/backend/cuda/streams.hpp>  // cuda_queue, current_card
+#include <locus/core/config.hpp>           // LOCUS_SHARED_STATE
 
 namespace locus::runtime {
 
 namespace detail {
-inline constinit mutex guest_lock;  // around the event that marks a point of a user's stream
+LOCUS_SHARED_STATE inline constinit mutex
+    guest_lock;  // around the event that marks a point of a user's stream
 
 /// means: the card that a stream belongs to; -1: null, which every card has
 /// fails: placement_error, where CUDA does not know the stream

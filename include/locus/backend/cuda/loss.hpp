@@ -3,6 +3,7 @@
 // codes a card answers nothing any more: every later use of it says so at once.
 #pragma once
 #include <locus/backend/cuda/queue.hpp>  // cuda_queue
+#include <locus/core/config.hpp>         // LOCUS_SHARED_STATE
 #include <locus/core/error.hpp>          // device_lost
 #include <locus/device/name.hpp>         // message << device
 #include <locus/runtime/cuda_api.hpp>    // gpu_api
@@ -29,7 +30,7 @@ struct card_loss {
   short step = -1;
   std::string_view name;
 };
-inline constinit card_loss card_losses[max_logical];
+LOCUS_SHARED_STATE inline constinit card_loss card_losses[max_logical];
 
 inline void forget_losses() {
   for (card_loss& l : card_losses) l = {};

@@ -7,6 +7,7 @@
 #include <unistd.h>  // usleep
 
 #include <locus/backend/cuda/streams.hpp>  // current_card, check_cuda
+#include <locus/core/config.hpp>           // LOCUS_SHARED_STATE
 #include <locus/runtime/log.hpp>           // warn
 #include <locus/runtime/threads.hpp>       // number_from_environment
 
@@ -24,7 +25,7 @@ struct peer_table {
   bool said = false;
   int patience = 10000;  // milliseconds that a trial copy may take
 };
-inline constinit peer_table peers;
+LOCUS_SHARED_STATE inline constinit peer_table peers;
 
 inline void forget_peers() {
   std::memset(peers.of, 0, sizeof peers.of);

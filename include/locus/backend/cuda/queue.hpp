@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stream of CUDA as a queue: events that mark points on it, and the steps that it was given last.
 #pragma once
+#include <locus/core/config.hpp>    // LOCUS_SHARED_STATE
 #include <locus/core/lock.hpp>      // mutex
 #include <locus/runtime/table.hpp>  // logical_device, step_record
 
 namespace locus::runtime {
 
 /// Held while a queue notes its steps: several host threads may use one device.
-inline constinit mutex notes_lock;
+LOCUS_SHARED_STATE inline constinit mutex notes_lock;
 
 /// A stream and the events that mark points on it. Ticket t is marked by event t % kept; who waits
 /// for an older ticket waits for a later point of the same stream, which is safe.

@@ -5,6 +5,7 @@
 
 #include <locus/backend/cuda/loss.hpp>            // check_cuda, require_card
 #include <locus/backend/cuda/timing.hpp>          // the_cuda_timing
+#include <locus/core/config.hpp>                  // LOCUS_SHARED_STATE
 #include <locus/runtime/collective_settings.hpp>  // issue_lock
 #include <locus/runtime/physical.hpp>             // cuda_success
 
@@ -74,7 +75,7 @@ inline bool cuda_runs_on(int card) {
 /// The host is about to wait for a stamp: collectives are watched meanwhile. Null while there are
 /// none.
 using watch_fn = void (*)(stamp);
-inline constinit watch_fn collective_watch = nullptr;
+LOCUS_SHARED_STATE inline constinit watch_fn collective_watch = nullptr;
 
 /// null where the card has no more
 inline void* cuda_obtain(logical_device& d, std::size_t bytes) {

@@ -120,7 +120,7 @@ class cuda_timing {
   dynamic_array<card_event> bases_, free_;
 };
 /// Never destroyed: streams may close when the program ends.
-inline cuda_timing& the_cuda_timing() {
+LOCUS_SHARED_STATE inline cuda_timing& the_cuda_timing() {
   static cuda_timing* const t = new cuda_timing;
   return *t;
 }

@@ -73,7 +73,7 @@ inline cblas_table const& cblas() {
 
 /// The BLAS gets the number of threads that the program asked locus for, and is left alone
 /// otherwise.
-inline void set_blas_threads() {
+LOCUS_SHARED_STATE inline void set_blas_threads() {
   static constinit int told = 0;
   int const limit = runtime::limit_of_threads();
   int const wanted = limit > 0 ? limit : runtime::default_threads();

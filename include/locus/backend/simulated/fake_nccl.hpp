@@ -101,7 +101,7 @@ struct nccl_mischief {
 template <class Engine>
 class fake_nccl {
  public:
-  static fake_nccl& instance() {
+  LOCUS_SHARED_STATE static fake_nccl& instance() {
     static fake_nccl* const one = new fake_nccl;  // communicators may outlive static objects
     return *one;
   }

@@ -2,11 +2,12 @@
 // Streams of a user beside simulated GPUs: queues of the machine that belong to no device.
 #pragma once
 #include <locus/backend/simulated/machine.hpp>  // machine, gpus
+#include <locus/core/config.hpp>                // LOCUS_SHARED_STATE
 
 namespace locus::simulated {
 
 /// What a handle points to; null stands for the first, as for CUDA's default stream.
-inline constinit char guest_handles[guests]{};
+LOCUS_SHARED_STATE inline constinit char guest_handles[guests]{};
 
 /// fails: placement_error, for a handle that is none of theirs
 inline short guest_queue(void* handle) {

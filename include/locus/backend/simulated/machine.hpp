@@ -10,6 +10,7 @@
 #include <locus/backend/seam.hpp>             // touched, stamp, logical_device
 #include <locus/backend/simulated/arena.hpp>  // arena
 #include <locus/core/array.hpp>               // dynamic_array
+#include <locus/core/config.hpp>              // LOCUS_SHARED_STATE
 #include <locus/core/error.hpp>               // bad_access
 #include <locus/device/name.hpp>              // message << device
 #include <locus/runtime/table.hpp>            // running_scope, planted
@@ -79,7 +80,7 @@ class [[nodiscard]] inside {
     is_here = false;
     mutex_.unlock();
   }
-  static inline thread_local constinit bool is_here = false;
+  LOCUS_SHARED_STATE static inline thread_local constinit bool is_here = false;
 
  private:
   mutex& mutex_;
@@ -392,13 +393,13 @@ class machine {
 };
 
 /// One for each process. Never destroyed: tensors may outlive every static object.
-inline machine& gpus() {
+LOCUS_SHARED_STATE inline machine& gpus() {
   static machine* const m = new machine;
   return *m;
 }
 
 // ---- the message of a forbidden access ----
-inline struct sigaction handler_before{};
+LOCUS_SHARED_STATE inline struct sigaction handler_before{};
 
 inline void on_fault(int signal, siginfo_t* info, void* context) {
   if (device const owner = gpus().device_of(info->si_addr); owner.is_gpu()) {
@@ -421,7 +422,7 @@ inline void on_fault(int signal, siginfo_t* info, void* context) {
   else
     ::signal(SIGSEGV, SIG_DFL);  // back to the instruction: it faults again and ends the process
 }
-inline void install_fault_handler() {
+LOCUS_SHARED_STATE inline void install_fault_handler() {
   static bool const once = [] {
     struct sigaction ours{};
     ours.sa_sigaction = on_fault;

@@ -5,6 +5,7 @@
 #include <locus/backend/seam.hpp>                 // touched
 #include <locus/backend/simulated/fake_nccl.hpp>  // fake_nccl
 #include <locus/backend/simulated/machine.hpp>    // gpus, queue_of
+#include <locus/core/config.hpp>                  // LOCUS_SHARED_STATE
 
 namespace locus::simulated {
 
@@ -13,7 +14,7 @@ inline void* nccl_stream(logical_device const& d, queue_kind kind) {
   return reinterpret_cast<void*>(std::uintptr_t(queue_of(d, kind)) + 1);
 }
 /// the card that makes the next communicator: CUDA's current device, which simulated GPUs lack
-inline thread_local int nccl_card = -1;
+LOCUS_SHARED_STATE inline thread_local int nccl_card = -1;
 
 struct nccl_engine {
   static short queue_at(void* stream) {
