@@ -95,7 +95,7 @@
 
 // LOCUS_SHARED_STATE    in front of a variable that a process has once, whatever the shared
 //                       libraries in it and whatever -fvisibility says (README.md section 7)
-#define LOCUS_SHARED_STATE __attribute__((visibility("default")))
+#define LOCUS_SHARED_STATE [[gnu::visibility("default")]]
 
 // Which instructions the compiler may use: a copy of an inline function made with more of them than
 // the processor has must never be the one that the linker keeps. One digit for each.
