@@ -125,8 +125,13 @@ inline bool write_all(int file, std::string_view text) {
   log_line last;
   write_line(last << "locus: the log cannot be written any more: " << std::strerror(errno));
 }
-/// null: stderr
+/// null: stderr     fails: configuration_error, in a callback of the log itself
 inline void send_log_to(log_callback callback, void* context, int file = -1) {
+  if (inside_log) {
+    if (file >= 0) ::close(file);
+    throw configuration_error(
+        "locus: a callback of the log changes where the log goes; change it outside");
+  }
   lock_guard hold(log_goes_to.lock);
   if (log_goes_to.file >= 0) ::close(log_goes_to.file);
   log_goes_to.callback = callback, log_goes_to.context = context, log_goes_to.file = file;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <on_backends.hpp>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -62,6 +63,12 @@ void in_threads(int count, complaints& wrong, F&& f) {
     });
   for (std::thread& t : threads) t.join();
 }
+
+struct Throws {
+  static constexpr auto name = "throws";
+  static constexpr auto kernels = on_both;
+  float operator()(float) const { throw std::runtime_error("a kernel"); }
+};
 
 /// y = 2 x + y, over and over, on tensors of this thread alone; n is not divisible by two
 template <class Where>
@@ -186,6 +193,42 @@ TEST_CASE("settings are read and written, memory is asked for and the log writte
     CHECK(wrong.first() == "");
     CHECK(log.lines > 0);
   });
+}
+
+TEST_CASE("a callback of the log that sends the log elsewhere is refused, not left waiting") {
+  int refused = 0;
+  debugging::set_log_sink(
+      [](log_event const&, std::string_view, void* n) {
+        try {
+          debugging::set_log_sink(nullptr);
+        } catch (configuration_error const&) {
+          ++*static_cast<int*>(n);
+        }
+      },
+      &refused);
+  debugging::set_log_device_placement(true, log_frequency::every);
+  Vector<CpuDevice> const x(10);
+  debugging::set_log_device_placement(false);
+  debugging::set_log_sink(nullptr);
+  CHECK(refused > 0);
+}
+
+TEST_CASE("what a kernel throws is for the thread that asked for it; others on the GPU are right") {
+  for (unsigned seed : {1, 2, 3}) {
+    testing::simulated_gpus const one{1, {.seed = seed}};
+    complaints wrong;
+    in_threads(4, wrong, [&](int k) {
+      if (k != 0) return work_on<First>(k, wrong, 20);
+      for (int i = 0; i < 20; ++i) try {
+          Vector<First> const x = full<float>(Line(9), 1.f);
+          static_cast<void>(fetch(sum(map(Throws{}, x))));
+          wrong.add("nothing was thrown");
+        } catch (std::runtime_error const& e) {
+          if (std::string_view(e.what()) != "a kernel") wrong.add(e.what());
+        }
+    });
+    CHECK(wrong.first() == "");
+  }
 }
 
 TEST_CASE("one expression is evaluated by many threads, and tensors pass from thread to thread") {

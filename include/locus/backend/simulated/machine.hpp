@@ -33,8 +33,20 @@ struct clock {
   }
 };
 
+/// means: the host thread that issues work: what its kernels throw is for it alone
+inline unsigned issuing_thread() {
+  static constinit unsigned threads = 0;
+  static thread_local unsigned const mine = __atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED);
+  return mine;
+}
+struct failure {
+  std::exception_ptr what;
+  unsigned issuer = 0;
+};
+
 /// One piece of work in a queue.
 struct task {
+  unsigned issuer = issuing_thread();
   void (*run)(void*) = nullptr;
   void (*drop)(void*) = nullptr;
   void* work = nullptr;
@@ -125,7 +137,7 @@ class machine {
     }
   } catch (...) {
     inside hold(lock_);
-    if (!failure_) failure_ = std::current_exception();
+    note_failure(issuing_thread());
     throw;
   }
   /// /CPU:0 for host memory
@@ -216,7 +228,7 @@ class machine {
     inside hold(lock_);
     complete(s);
     host_.join(known_at(s));
-    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+    rethrow_failure();
   }
   /// fails: bad_access, when the host touches bytes that a queue still writes or reads
   void check_host(void const* p, std::size_t bytes, bool writes, step_record const& record) {
@@ -244,7 +256,7 @@ class machine {
     inside hold(lock_);
     for (queue& q : queues_) q = queue{};
     accesses_.clear(), host_accesses_.clear();
-    host_ = {}, failure_ = nullptr;
+    host_ = {}, failures_.clear();
     random_ = (2 * seed + 1) * 0x9E3779B97F4A7C15u;  // near seeds are far apart
   }
 
@@ -334,6 +346,22 @@ class machine {
       run_task(q);
     }
   }
+  failure* failure_of(unsigned issuer) {
+    for (failure& f : failures_)
+      if (f.issuer == issuer) return &f;
+    return nullptr;
+  }
+  void note_failure(unsigned issuer) {
+    if (!failure_of(issuer)) failures_.push({std::current_exception(), issuer});
+  }
+  /// what kernels of this thread threw: its other work was left out meanwhile
+  void rethrow_failure() {
+    failure* const f = failure_of(issuing_thread());
+    if (!f) return;
+    std::exception_ptr const what = std::move(f->what);
+    failures_.remove(static_cast<std::size_t>(f - failures_.begin()));
+    std::rethrow_exception(what);
+  }
   void run_task(queue& q) {
     task t = std::move(q.tasks[q.done]);
     ++q.done;
@@ -342,9 +370,9 @@ class machine {
     {
       runtime::running_scope scope(&t.record);
       try {
-        if (!failure_) t.run(t.work);
+        if (!failure_of(t.issuer)) t.run(t.work);
       } catch (...) {
-        failure_ = std::current_exception();
+        note_failure(t.issuer);
       }
     }
     if (t.span.is_set()) trace_task(q, t.span, begin);
@@ -389,7 +417,7 @@ class machine {
   queue queues_[queues];
   clock host_;
   dynamic_array<access_record> accesses_, host_accesses_;
-  std::exception_ptr failure_;
+  dynamic_array<failure> failures_;  // at most one of each thread
 };
 
 /// One for each process. Never destroyed: tensors may outlive every static object.
