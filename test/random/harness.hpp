@@ -50,7 +50,7 @@ inline std::vector<char> read(locus::tensor_block const& b, std::string& failure
     auto const record = locus::step_record{-1, "reading a result", d.name};
     if (d.how == locus::backing::host) {
       rt::check_host_access(p.data, static_cast<std::int64_t>(p.bytes), false, record);
-      std::memcpy(part.data(), p.data, p.bytes);
+      if (p.bytes) std::memcpy(part.data(), p.data, p.bytes);
     } else {
       rt::synchronize(rt::copy(rt::find_device(locus::cpu(0)), part.data(), d, p.data,
                                static_cast<std::int64_t>(p.bytes), locus::queue_kind::compute,

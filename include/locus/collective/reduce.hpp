@@ -293,8 +293,9 @@ class replica_reducer {
   segment cut(reduction_job const& j, int p) const {
     int const r = t_.first[p];
     std::int64_t const begin = piece_begin(j.count, t_.ranks, p);
+    auto* const out = static_cast<char*>(j.outs[r]);  // null, while only sizes are known
     return {begin, piece_size(j.count, t_.ranks, p), r,
-            static_cast<char*>(j.outs[r]) + begin * j.element_bytes};
+            out ? out + begin * j.element_bytes : nullptr};
   }
   void* slot(reduction_job const& j, segment const& s, int k) const {
     return static_cast<char*>(j.scratch[s.owner]) + k * round_up(s.count * j.element_bytes);
