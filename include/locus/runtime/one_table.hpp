@@ -45,19 +45,19 @@ inline char const* file_that_holds(void const* p) {
 }
 }  // namespace detail
 
-/// means: `table` is the only one that plans of this process use
+/// means: `ours` is the only table that plans of this process use
 /// cost:  reads the list of the process' mappings; once, before the devices are made
 /// fails: configuration_error, naming both files and the remedy
-[[gnu::cold]] inline void require_one_table(void const* table) {
+[[gnu::cold]] inline void require_one_table(void const* ours) {
   void const** page = detail::named_page::find();
   if (!page) page = detail::named_page::make();
-  if (!page || *page == table) return;
+  if (!page || *page == ours) return;
   char const* const other = *page ? detail::file_that_holds(*page) : nullptr;
   if (!other) {  // nobody's, or of a library that is no longer loaded
-    *page = table;
+    *page = ours;
     return;
   }
-  char const* const mine = detail::file_that_holds(table);
+  char const* const mine = detail::file_that_holds(ours);
   message text;
   throw configuration_error(
       text << "locus: this process has two device tables, in " << other << " and in "
