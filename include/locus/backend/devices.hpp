@@ -5,6 +5,7 @@
 #include <locus/backend/pool.hpp>             // close_memory
 #include <locus/backend/sides.hpp>            // backend, start_cuda
 #include <locus/backend/trace.hpp>            // trace_devices
+#include <locus/core/config.hpp>              // LOCUS_SHARED_STATE
 #include <locus/core/error.hpp>               // unknown_device
 #include <locus/device/name.hpp>              // message << device
 #include <locus/runtime/forks.hpp>            // is_forked, watch_forks
@@ -123,7 +124,7 @@ inline device_table& devices(char const* what = "a plan ran", call_site where = 
 
 namespace detail {
 /// What ends when the last tensor goes: scopes inside scopes, the inner first.
-inline constinit value_list<void (*)(), 16> endings;
+LOCUS_SHARED_STATE inline constinit value_list<void (*)(), 16> endings;
 inline void run_endings() {
   auto const all = endings;
   endings = {}, table.retire = nullptr;

@@ -34,7 +34,7 @@ struct clock {
 };
 
 /// means: the host thread that issues work: what its kernels throw is for it alone
-inline unsigned issuing_thread() {
+LOCUS_SHARED_STATE inline unsigned issuing_thread() {
   static constinit unsigned threads = 0;
   static thread_local unsigned const mine = __atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED);
   return mine;
