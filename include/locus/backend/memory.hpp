@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory of a device, whatever stands behind it: counted, limited, rounded up to 256 bytes.
 #pragma once
-#include <locus/backend/lack_of_memory.hpp>  // refuse_memory, make_room
-#include <locus/backend/pool.hpp>            // pool_of
-#include <locus/core/bytes.hpp>              // round_up
-#include <locus/runtime/allocation_log.hpp>  // logs_allocations
-#include <locus/runtime/trace.hpp>           // the_tracer
+#include <locus/backend/lack_of_memory.hpp>    // refuse_memory, make_room
+#include <locus/backend/pool.hpp>              // pool_of
+#include <locus/core/bytes.hpp>                // round_up
+#include <locus/runtime/allocation_log.hpp>    // logs_allocations
+#include <locus/runtime/copy_cache_limit.hpp>  // drop_kept_copies
+#include <locus/runtime/trace.hpp>             // the_tracer
 
 namespace locus::runtime {
 
@@ -69,6 +70,10 @@ inline bool lacks_memory() {
   if (!planned_lack && size <= d.memory.limit) {
     make_room(d, size);
     if (void* const p = try_allocate(d, size, requested)) return p;
+    if (keeps_copies() && drop_kept_copies(d)) {
+      make_room(d);
+      if (void* const p = try_allocate(d, size, requested)) return p;
+    }
   }
   refuse_memory(d, size, purpose);
 }

@@ -6,6 +6,7 @@
 #include <locus/backend/devices.hpp>      // find_device
 #include <locus/backend/queues.hpp>       // mark, synchronize
 #include <locus/core/config.hpp>          // LOCUS_MODE
+#include <locus/execute/kept_uses.hpp>    // kept_uses
 #include <locus/execute/occurrences.hpp>  // occurrence_finder
 #include <locus/execute/program.hpp>      // program, run_arrays, target
 #include <locus/execute/run_memory.hpp>   // run_memory
@@ -117,6 +118,7 @@ class placing : protected run_memory {
     occurrence_finder(plan_, a_.values, p_.replicas, extents_, slots_).find(shared_);
     for (transfer const& t : plan_.transfers)
       if (!brought_by_other(t)) place_arrival(t);
+    if (runtime::keeps_copies()) place_kept();
     for (occurrence const& o : shared_)
       for (int r = 0; r < plan_.transfers[o.first].arrives.count(); ++r)
         value(plan_.steps.count + o.transfer, r) = value(plan_.steps.count + o.first, r);
@@ -132,6 +134,54 @@ class placing : protected run_memory {
   bool brought_by_other(transfer const& t) const {
     occurrence const* const o = find_occurrence(t);
     return o && o->first != o->transfer;
+  }
+
+  // ---- copies that devices keep ----
+  /// means: what this run writes is out of date on other devices
+  [[gnu::cold]] void forget_written() const {
+    for (int k = 0; k < plan_.roots.count; ++k)
+      for (int r = 0; r < targets_[k].where.count(); ++r) {
+        byte_range const to = range_of(targets_[k].locals[r], targets_[k].extents.rank,
+                                       plan_.steps[plan_.roots[k].from].element_bytes);
+        runtime::kept_copies().forget(to.first, to.bytes);
+      }
+  }
+  bool is_written(byte_range const& range) const {
+    for (int k = 0; k < plan_.roots.count; ++k)
+      for (int r = 0; r < targets_[k].where.count(); ++r)
+        if (range_of(targets_[k].locals[r], targets_[k].extents.rank,
+                     plan_.steps[plan_.roots[k].from].element_bytes)
+                .overlaps(range))
+          return true;
+    return false;
+  }
+  /// copies of tensors that the run does not write lie where they stay
+  [[gnu::cold]] void place_kept() {
+    for (transfer const& t : plan_.transfers) {
+      bool const whole = t.how == transfer_kind::copy || t.how == transfer_kind::broadcast;
+      slot const& s = slots_[value_of(t)];
+      step const& leaf = plan_.steps[memory_of(plan_, t.from)];
+      if (!whole || brought_by_other(t) || s.bytes == 0 || s.is_result || s.in_place_of >= 0 ||
+          leaf.kind != step_kind::leaf)
+        continue;
+      auto const* const of =
+          static_cast<tensor_block const*>(a_.objects[&leaf - plan_.steps.first]);
+      local_value const& source = value(t.from, 0);
+      int const rank = rank_of(t.from);
+      byte_range const range = bytes_of(t.from, 0);
+      if (!of || __atomic_load_n(&of->exposed, __ATOMIC_RELAXED) || !is_block(source, rank) ||
+          is_written(range))
+        continue;
+      for (int r = 0; r < t.arrives.count(); ++r) {
+        runtime::copy_key key{of,          leaf.type,   rank,    source,
+                              range.first, range.bytes, nullptr, nullptr};
+        key.from = &runtime::find_device(plan_.steps[t.from].where.at(0));
+        key.on = &runtime::find_device(t.arrives.at(r));
+        if (key.on == key.from || (on_host(key.on->name) && on_host(key.from->name))) continue;
+        if (runtime::kept_copy* const c = kept_.take(value_of(t), r, key, checked_build))
+          value(value_of(t), r).data = c->data;
+      }
+    }
   }
 
  private:
@@ -302,6 +352,7 @@ class placing : protected run_memory {
   shape const* extents_;
   array_view<slot> slots_{};
   dynamic_array<occurrence> shared_;
+  kept_uses kept_;
 };
 
 }  // namespace LOCUS_MODE

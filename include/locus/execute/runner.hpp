@@ -24,6 +24,7 @@ class runner : results {
     check_extents();
     if (seen_.copies != copy_policy::silent)
       apply_copy_policy(seen_.copies, plan_, extents_, seen_.code, seen_.site);
+    if (runtime::keeps_copies()) forget_written();
     obtain_memory();
     place_values();
     foresee_memory();
@@ -39,6 +40,7 @@ class runner : results {
     }
     write_targets();
     settle();
+    kept_.leave(true);
     if (runtime::guest) runtime::lead_guest(beside_, *runtime::guest);
     if constexpr (checked_build) hold_to_plan();
     runtime::executed += done_;
@@ -248,11 +250,16 @@ class runner : results {
     int const rank = extents_[t.from].rank;
     if (!(to_name == from_name)) {
       std::int64_t const bytes = size_of(*from.at, rank) * s.element_bytes;
-      ++done_.copies;
-      done_.bytes_moved += bytes;
+      bool const kept = kept_.is_there(to.number, to.replica);
+      ++(kept ? done_.reused : done_.copies);
+      (kept ? done_.bytes_reused : done_.bytes_moved) += bytes;
       if (seen_.log)
         log_copy(t.how, s, t.from, bytes, *from.on, *to.on,
-                 skip ? "both are host memory" : std::string_view(), seen_.site);
+                 kept   ? "reused: kept from a copy before"
+                 : skip ? "both are host memory"
+                        : std::string_view(),
+                 seen_.site);
+      skip = skip || kept;
     }
     if (skip) return;
     step_record const record{t.from, "copy", to_name};

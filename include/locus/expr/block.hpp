@@ -30,7 +30,9 @@ struct tensor_block {
   shape extents{};
   element type = element::other;
   int element_bytes = 0;
-  piece pieces[1];  // count() of them
+  mutable int kept = 0;     // devices keep copies of the elements: see backend/copy_cache.hpp
+  mutable int exposed = 0;  // its address was handed out for writing
+  piece pieces[1];          // count() of them
 
   static tensor_block* make(place const& where) {
     auto const extra = sizeof(piece) * static_cast<std::size_t>(where.count() - 1);

@@ -90,6 +90,7 @@ struct Leaf {
     if (!block)
       detail::refuse_dead_leaf(row_of(element_of_v<T>).name, pattern, Policy::value, b.at);
     b.set_extents(block->extents);
+    b.objects[b.at] = block;
     if constexpr (Policy::value.is_open())
       b.set_devices(Policy::value.devices, block->where.devices, "a tensor");
     int const count = Policy::value.is_open() ? block->where.count() : Policy::value.count();
@@ -122,6 +123,7 @@ struct ViewLeaf {
   }
   void bind(binder& b) const {
     b.set_extents(extents);
+    b.objects[b.at] = nullptr;
     if constexpr (open_device<Policy>)
       b.set_devices(Policy::value.devices, device_list(on.value), "a view");
     b.values[b.at * b.replicas] = {const_cast<value_type*>(data), extents.extent, strides};

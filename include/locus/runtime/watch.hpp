@@ -18,6 +18,7 @@ enum class watcher : unsigned {
   ranges = 4,   // NVTX
   report = 8,   // LOCUS_EXPLAIN: every plan, when the program ends
   copies = 16,  // the copy policy, where it is not silent
+  kept = 32,    // copies that devices keep: what is written must be known
 };
 LOCUS_SHARED_STATE inline constinit unsigned watching = 0;
 

@@ -3,13 +3,14 @@
 #pragma once
 #include <cstdlib>  // free
 
-#include <locus/backend/devices.hpp>   // find_device
-#include <locus/backend/memory.hpp>    // allocate, release
-#include <locus/backend/queues.hpp>    // copy
-#include <locus/backend/resource.hpp>  // set_memory_resource
-#include <locus/execute/values.hpp>    // local_extents
-#include <locus/expr/block.hpp>        // tensor_block
-#include <locus/runtime/forks.hpp>     // is_forked
+#include <locus/backend/copy_cache.hpp>  // forget_copies
+#include <locus/backend/devices.hpp>     // find_device
+#include <locus/backend/memory.hpp>      // allocate, release
+#include <locus/backend/queues.hpp>      // copy
+#include <locus/backend/resource.hpp>    // set_memory_resource
+#include <locus/execute/values.hpp>      // local_extents
+#include <locus/expr/block.hpp>          // tensor_block
+#include <locus/runtime/forks.hpp>       // is_forked
 
 namespace locus::detail {
 
@@ -22,6 +23,7 @@ namespace locus::detail {
 }
 inline void release_block(tensor_block& b) noexcept {
   if (runtime::is_forked()) return release_in_child(b);
+  runtime::forget_copies(b);
   for (int r = 0; r < b.where.count(); ++r)
     if (b.pieces[r].data)
       runtime::release(runtime::find_device(b.where.at(r)), b.pieces[r].data,
@@ -63,6 +65,7 @@ inline block_owner make_storage(place const& where, shape const& extents, elemen
 
 /// means: host values in row order to every replica, or to each its piece
 inline void fill_storage(tensor_block const& b, void const* values) {
+  runtime::forget_copies(b);
   step_record const record{-1, "filling a tensor", b.where.at(0)};
   logical_device& host = runtime::find_device(cpu(0));
   int const rank = b.extents.rank, axis = b.where.axis;

@@ -243,7 +243,14 @@ class Tensor : public tensor_base {
   locus::device device(int replica = 0) const { return live().where.at(replica); }
   int replica_count() const { return live().where.count(); }
   /// means: where the elements of a replica begin; on a GPU no host code may follow it
-  T* data(int replica = 0) { return static_cast<T*>(live().pieces[replica].data); }
+  T* data(int replica = 0) {
+    tensor_block const& b = live();
+    if (!__atomic_load_n(&b.exposed, __ATOMIC_RELAXED)) {
+      __atomic_store_n(&b.exposed, 1, __ATOMIC_RELAXED);  // who has it may write at any time
+      runtime::forget_copies(b);
+    }
+    return static_cast<T*>(b.pieces[replica].data);
+  }
   T const* data(int replica = 0) const {
     return static_cast<T const*>(live().pieces[replica].data);
   }
@@ -251,7 +258,9 @@ class Tensor : public tensor_base {
   /// means: one element     fails: at compile time, where it does not lie on one CPU
   template <std::integral... Idx, class Mode = mode>
   T& operator()(Idx... i) {
-    return data()[offset<Mode>(i...)];
+    std::int64_t const at = offset<Mode>(i...);
+    runtime::forget_copies(*block.get());
+    return static_cast<T*>(block->pieces[0].data)[at];
   }
   template <std::integral... Idx, class Mode = mode>
   T const& operator()(Idx... i) const {
@@ -322,6 +331,7 @@ class Tensor : public tensor_base {
     copy_elements(o);
   }
   void copy_elements(Tensor const& o) {
+    runtime::forget_copies(*block.get());
     if constexpr (where.is_open())
       if (!(o.live().where == block->where))
         return detail::move_block(*o.block.get(), *block.get());
