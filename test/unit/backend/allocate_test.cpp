@@ -427,7 +427,8 @@ TEST_CASE("100,000 random allocations and frees, 1 byte to 64 MiB, 4 devices, 4 
       if (!from_pool) config::set_memory_resource(names[i], addresses.resource());
       config::detail::reset_memory(devices[i]->name);
     }
-    storm(devices, 25'000, 26);
+    // the address sanitizer gives every block of the host's pool back, and keeps it a while
+    storm(devices, LOCUS_ADDRESS_SANITIZER && from_pool ? 1'000 : 25'000, 26);
     if (!from_pool) CHECK(addresses.calls < 2000);
     for (int i = 0; i < 4; ++i) {
       if (!from_pool) config::set_memory_resource(names[i], {});
@@ -486,19 +487,20 @@ TEST_CASE("an allocation and its free in the steady state, whole") {
       best = std::min(best, took.count() / times / 4);
     }
     std::printf("%s: %.0f ns for an allocation and its free\n", what, best);
-    CHECK(best < 5000);  // a busy machine
+    if (!LOCUS_ADDRESS_SANITIZER) CHECK(best < 5000);  // a busy machine
   };
-  measure("host, own pool", runtime::find_device(cpu(1)), 20'000);
+  int const times = LOCUS_ADDRESS_SANITIZER ? 100 : 20'000;
+  measure("host, own pool", runtime::find_device(cpu(1)), times);
   address_space addresses;
   config::set_memory_resource("CPU:2", addresses.resource());
-  measure("host, regions", runtime::find_device(cpu(2)), 20'000);
+  measure("host, regions", runtime::find_device(cpu(2)), times);
   config::set_memory_resource("CPU:2", {});
   // without the recorder's own poisoning of each free, which the driver does not do
   testing::recorder gpus{};
   runtime::cuda_api quiet = *runtime::gpu_api;
   quiet.retired = nullptr;
   auto const* const whole = std::exchange(runtime::gpu_api, &quiet);
-  measure("CUDA, recorded", gpu_device(0), 20'000);
+  measure("CUDA, recorded", gpu_device(0), times);
   runtime::gpu_api = whole;
   CHECK(gpus.calls("malloc_device") == 1);
 }
