@@ -81,7 +81,8 @@ class gzip_file {
 /// after: the IDX format: 0, 0, type (8: unsigned byte), rank, extents big endian, elements in row
 ///        order
 template <int Rank>
-Tensor<std::uint8_t, Dextents<Rank>, CpuDevice> read_idx(char const* path) {
+Tensor<std::uint8_t, Dextents<Rank>, CpuDevice> read_idx(char const* path,
+                                                         call_site where = call_site::here()) {
   detail::gzip_file file(path);
   unsigned char head[4];
   file.read(head, 4);
@@ -102,7 +103,7 @@ Tensor<std::uint8_t, Dextents<Rank>, CpuDevice> read_idx(char const* path) {
     if (__builtin_mul_overflow(size, s.extent[a], &size) || size > (std::int64_t(1) << 40))
       file.fail("at most 2^40 elements", (found << "extents " << s).view());
   }
-  Tensor<std::uint8_t, Dextents<Rank>, CpuDevice> t{Dextents<Rank>(s)};
+  Tensor<std::uint8_t, Dextents<Rank>, CpuDevice> t(Dextents<Rank>(s), where);
   file.read(t.data(), size);
   file.require_end();
   return t;

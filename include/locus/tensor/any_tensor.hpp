@@ -113,12 +113,12 @@ class AnyTensor : public tensor_base {
   /// means: the tensor of a file, on /CPU:0
   /// fails: bad_file naming path, expected and found: truncated, too long, changed, of another type,
   ///        rank or extents
-  static AnyTensor load(std::string_view path) {
+  static AnyTensor load(std::string_view path, call_site where = call_site::here()) {
     detail::tensor_file file(path, "rb");
     auto const h = detail::read_header(file, path, E::pattern, element_of_v<T>, int(sizeof(T)));
     shape s{E::rank(), {}};
     for (int a = 0; a < E::rank(); ++a) s.extent[a] = h.extents[a];
-    Tensor<T, E, CpuDevice> t{E(s)};
+    Tensor<T, E, CpuDevice> t(E(s), where);
     if (!file.read(t.data(), std::int64_t(h.bytes)))
       detail::refuse_file(path, "all its bytes", detail::words_of_error());
     if (detail::checksum_of(h, t.data()) != h.checksum)
