@@ -135,6 +135,7 @@ class replica_reducer {
   /// each segment on its owner's device
   void fold_segments(reduction_job& j, segment const* segments, int n) {
     require_order(j);
+    runtime::running_scope const scope(&j.record);
     communicator_set& set = communicators_for(t_, name_);
     nccl_group group(set, name_);
     wait_for_cards(queue_kind::compute);
@@ -243,6 +244,7 @@ class replica_reducer {
       kernels = kernels || jobs[k].scaled == scaling::divide_sum;
     }
     if (!any) return;
+    runtime::running_scope const scope(&jobs[0].record);
     if (!direct) return all_reduce_in_segments(jobs, n);
     communicator_set& set = communicators_for(t_, name_);
     nccl_group group(set, name_);
@@ -272,6 +274,7 @@ class replica_reducer {
     }
   }
   [[gnu::cold]] void reduce_by_nccl(reduction_job const& j, int root, void* out) {
+    runtime::running_scope const scope(&j.record);
     communicator_set& set = communicators_for(t_, name_);
     nccl_group group(set, name_);
     wait_for_cards(queue_kind::compute);

@@ -20,6 +20,21 @@ struct min_copies {
   static constexpr auto rule = placement_rule::min_copies;
 };
 
+/// How many bytes of all-reduces travel together. The first bucket is smaller, so that it leaves
+/// early; a larger value has a bucket of its own. A policy with a member `buckets` has its own.
+struct bucket_sizes {
+  std::int64_t first = std::int64_t(1) << 20, others = std::int64_t(4) << 20;
+};
+/// for replicas on several nodes, where a message costs more
+inline constexpr bucket_sizes buckets_off_node{std::int64_t(1) << 20, std::int64_t(25) << 20};
+template <class Policy>
+constexpr bucket_sizes buckets_of() {
+  if constexpr (requires { Policy::buckets; })
+    return Policy::buckets;
+  else
+    return {};
+}
+
 template <class Policy>
 concept placement_policy = std::is_same_v<decltype(Policy::rule), placement_rule const>;
 

@@ -129,7 +129,8 @@ constexpr auto make_plan() {
     plan_view v = p.view();
     p.found = distribute(v);
     if (p.found.error == plan_error::none) p.found = place_steps(v, Graph::policy::rule);
-    if (p.found.error == plan_error::none) p.found = move_values(v);
+    if (p.found.error == plan_error::none)
+      p.found = move_values(v, buckets_of<typename Graph::policy>());
     if (p.found.error == plan_error::none) {
       fuse(v);
       schedule(v);

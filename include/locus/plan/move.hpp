@@ -27,6 +27,7 @@ constexpr transfer_kind transfer_between(place const& from, place const& to, boo
 
 struct mover {
   plan_view& p;
+  bucket_sizes sizes{};
 
   constexpr short transfer_to(short from, place const& to, plan_error& error) {
     place const& here = p.steps[from].where;
@@ -113,9 +114,11 @@ struct mover {
     return {};
   }
 
-  /// All-reduces that do not wait for one another share a bucket: same devices, operation and type.
+  /// All-reduces that do not wait for one another share a bucket: same devices, operation and type,
+  /// and as many bytes as the policy says.
   constexpr void assign_buckets() {
-    short depth[max_steps]{};  // all-reduces on the longest way to a step
+    short depth[max_steps]{};              // all-reduces on the longest way to a step
+    std::int64_t filled[2 * max_steps]{};  // [bucket]
     short buckets = 0;
     for (short i = 0; i < p.steps.count; ++i)
       for (edge const& e : p.operands(p.steps[i])) {
@@ -127,15 +130,20 @@ struct mover {
       transfer& me = p.transfers[t];
       if (me.how != transfer_kind::all_reduce) continue;
       step const& s = p.steps[me.from];
-      for (short k = 0; k < t && me.bucket < 0; ++k) {
+      std::int64_t const bytes = s.bytes() == dyn ? 0 : s.bytes();  // open extents take no room
+      for (short k = t; k-- > 0;) {  // the latest of its kind, if there is room
         transfer const& other = p.transfers[k];
         step const& o = p.steps[other.from];
-        bool const together = other.how == transfer_kind::all_reduce &&
-                              depth[other.from] == depth[me.from] && o.where == s.where &&
-                              o.type == s.type && s.type != element::other;
-        if (together) me.bucket = other.bucket;
+        bool const of_kind = other.how == transfer_kind::all_reduce &&
+                             depth[other.from] == depth[me.from] && o.where == s.where &&
+                             o.type == s.type && s.type != element::other;
+        if (!of_kind) continue;
+        if (filled[other.bucket] + bytes <= (other.bucket == 0 ? sizes.first : sizes.others))
+          me.bucket = other.bucket;
+        break;
       }
       if (me.bucket < 0) me.bucket = buckets++;
+      filled[me.bucket] += bytes;
     }
   }
 };
@@ -143,6 +151,8 @@ struct mover {
 }  // namespace detail
 
 /// means: transfers, edges' and roots' `by`, roots' `result`, buckets
-constexpr verdict move_values(plan_view& p) { return detail::mover{p}.run(); }
+constexpr verdict move_values(plan_view& p, bucket_sizes sizes = {}) {
+  return detail::mover{p, sizes}.run();
+}
 
 }  // namespace locus

@@ -61,14 +61,14 @@ consteval bool is_reducible() {
 template <class X, class... Xs>
 consteval bool require_parts() {
   using T = typename X::value_type;
-  constexpr bool one_type = (std::is_same_v<T, typename Xs::value_type> && ...);
-  static_assert(one_type, "locus: tensors of a collective have one element type; write cast<T>(t)");
-  constexpr bool one_rank = ((X::rank() == Xs::rank()) && ...);
-  static_assert(one_rank,
-                "locus: tensors of a collective have as many axes; write reshape(t, ...)");
+  constexpr bool alike =
+      ((std::is_same_v<T, typename Xs::value_type> && X::rank() == Xs::rank()) && ...);
+  static_assert(alike,
+                "locus: tensors of a collective agree in element type and number of axes; write "
+                "cast<T>(t) or reshape(t, ...)");
   constexpr bool few = 1 + sizeof...(Xs) <= std::size_t(max_devices);
   static_assert(few, "locus: a collective takes at most 8 tensors; use more processes for more");
-  return one_type && one_rank && few;
+  return alike && few;
 }
 template <collective::combine_with Op, class T>
 consteval bool require_reducible() {
@@ -195,12 +195,10 @@ void gather(tensor_list<Elem, Rank> const& parts, Out& out) {
 }
 /// means: each part becomes its rows of `whole`
 template <detail::tensor_of_one Whole, class Elem, int Rank>
-  requires(Rank > 0)
+  requires(Rank > 0 && Whole::rank() == Rank && std::is_same_v<typename Whole::value_type, Elem>)
 void scatter(Whole const& whole, tensor_list<Elem, Rank> const& parts) {
   constexpr std::string_view name = "scatter";
   auto const from = list(whole);
-  static_assert(std::is_same_v<decltype(from), tensor_list<Elem, Rank> const>,
-                "locus: the parts of a scatter have the whole's element type and axes");
   detail::require_distinct(parts.parts, name);
   detail::require_rows(parts.parts, from.parts.of[0].extents, name);
   detail::copy_rows(parts.parts, from.parts.of[0], sizeof(Elem), false, name);

@@ -4,6 +4,7 @@
 #define LOCUS_CUDA_KERNELS 1
 #include "on_backends.hpp"
 // the backends come first
+#include <sstream>
 #include <string>
 
 #include <locus/backend/cuda/real_nccl.hpp>
@@ -349,6 +350,27 @@ TEST_CASE("a NaN is not lost in a maximum over cards, which NCCL's own loses") {
   }
 }
 
+TEST_CASE("the log says who carries a collective") {
+  testing::recorder const cards{{.cards = 3}};
+  auto line_of = [] {
+    std::ostringstream log;
+    debugging::log_to(log);
+    debugging::set_log_device_placement(true, log_frequency::every);
+    program_of_sums().run();
+    debugging::set_log_device_placement(false);
+    debugging::set_log_sink(nullptr);
+    auto const text = log.str();
+    auto const at = text.find("Collective all_reduce of 2 tensors, 84 bytes, over 3 devices");
+    return at == std::string::npos ? text : text.substr(at, text.find('\n', at) - at);
+  };
+  CHECK(has(line_of(), "by copies and a fold on the host"));
+  testing::nccl_recorder const nccl;
+  CHECK(has(line_of(), "by NCCL"));
+  CHECK_FALSE(has(line_of(), "replica order"));
+  ranked_sums const order;
+  CHECK(has(line_of(), "by NCCL, in replica order"));
+}
+
 TEST_CASE("without NCCL, or on request, reductions over cards go through the host") {
   testing::recorder const cards{{.cards = 3}};
   program_of_sums p;
@@ -386,4 +408,31 @@ TEST_CASE("settings of collectives are checked") {
   CHECK(config::get_collective_timeout() == 600);
   deadline const other(5);
   CHECK(config::get_collective_timeout() == 5);
+}
+
+namespace {
+template <std::int64_t Bytes>
+struct gradient {
+  Tensor<float, Extents<2, Bytes / 4>, cut<2>> terms;
+  Tensor<float, Extents<Bytes / 4>, mirrored<2>> sum;
+};
+/// means: all-reduces of a plan that sums gradients of those sizes
+template <class Policy, std::int64_t... Bytes>
+constexpr int buckets_for() {
+  return decltype(plan<Policy>(
+      into(std::declval<gradient<Bytes>&>().sum,
+           locus::sum<0>(std::declval<gradient<Bytes>&>().terms))...))::all_reduces();
+}
+constexpr std::int64_t KiB = 1 << 10, MiB = 1 << 20;
+struct off_node : prefer_gpu {
+  static constexpr bucket_sizes buckets = buckets_off_node;
+};
+}  // namespace
+
+TEST_CASE("the first bucket takes 1 MiB, the others 4, and a larger value has one of its own") {
+  static_assert(buckets_for<prefer_gpu, 512 * KiB, 512 * KiB>() == 1);
+  static_assert(buckets_for<prefer_gpu, 512 * KiB, 512 * KiB, 4 * KiB>() == 2);
+  static_assert(buckets_for<prefer_gpu, MiB, 2 * MiB, 2 * MiB, MiB>() == 3);
+  static_assert(buckets_for<prefer_gpu, 4 * KiB, 9 * MiB, 4 * KiB>() == 3);
+  static_assert(buckets_for<off_node, 4 * KiB, 9 * MiB, 4 * KiB>() == 2);
 }

@@ -88,6 +88,25 @@ TEST_CASE("a wrong replica order" * doctest::skip()) {
   if (asked("TEST_PLANT")) runtime::planted.swap_replicas = true;
   attempt([&] { return fetch(sum(x)) == 10; });
 }
+TEST_CASE("a wrong replica order in one card" * doctest::skip()) {
+  runtime::simulated_options one = options();
+  one.cards = 1;
+  testing::simulated_gpus const gpus(2, one);
+  Tensor<float, Extents<4>, Sharded<0, G0, G1>> x{{1, 2, 3, 4}};
+  if (asked("TEST_PLANT")) runtime::planted.swap_replicas = true;
+  attempt([&] { return fetch(sum(x)) == 10; });
+}
+TEST_CASE("a missing event before a collective" * doctest::skip()) {
+  testing::simulated_gpus const gpus(2, options());
+  Tensor<float, Extents<4>, Sharded<0, G0, G1>> x{{1, 2, 3, 4}};
+  Tensor<float, Extents<>, Pair> y;
+  y = sum(x);  // communicators are there
+  if (asked("TEST_PLANT")) runtime::planted.no_waits = true;
+  attempt([&] {
+    y = sum(x * 2.f);
+    return fetch(y) == 20;
+  });
+}
 TEST_CASE("a host read before its wait" * doctest::skip()) {
   testing::simulated_gpus const gpus(2, options());
   Tensor<float, Extents<3>, G0> a{{1, 2, 3}};
@@ -121,6 +140,13 @@ TEST_CASE("an early free is found") {
 }
 TEST_CASE("a wrong replica order is found") {
   check_found("a wrong replica order", {"locus: step ", "touched memory of /GPU:1", "on /GPU:0"});
+}
+TEST_CASE("a wrong replica order in one card is found") {
+  check_found("a wrong replica order in one card",
+              {"locus: step ", "takes the term of replica 1 for that of replica 0 on /GPU:0"});
+}
+TEST_CASE("a missing event before a collective is found") {
+  check_found("a missing event before a collective", {"locus: step ", "no event orders them"});
 }
 TEST_CASE("a host read before its wait is found") {
   check_found("a host read before its wait",
