@@ -2,7 +2,6 @@
 // A growing array for what the run time keeps: <vector> costs every unit a tenth of a second.
 #pragma once
 #include <cstddef>  // size_t
-#include <utility>  // move
 
 namespace locus {
 
@@ -12,18 +11,16 @@ class dynamic_array {
  public:
   dynamic_array() = default;
   dynamic_array(dynamic_array const&) = delete;
-  dynamic_array(dynamic_array&& o) noexcept
-      : first_(std::exchange(o.first_, nullptr)), size_(std::exchange(o.size_, 0)),
-        capacity_(std::exchange(o.capacity_, 0)) {}
+  dynamic_array(dynamic_array&& o) noexcept { trade(o); }
   dynamic_array& operator=(dynamic_array&& o) noexcept {
-    std::swap(first_, o.first_), std::swap(size_, o.size_), std::swap(capacity_, o.capacity_);
+    trade(o);
     return *this;
   }
   ~dynamic_array() { delete[] first_; }
 
   T& push(T value) {
     if (size_ == capacity_) grow(capacity_ ? 2 * capacity_ : 8);
-    return first_[size_++] = std::move(value);
+    return first_[size_++] = static_cast<T&&>(value);
   }
   void resize(std::size_t n) {
     if (n > capacity_) grow(n);
@@ -32,7 +29,7 @@ class dynamic_array {
   }
   /// the last element takes the place of the i-th
   void remove(std::size_t i) {
-    if (i + 1 != size_) first_[i] = std::move(first_[size_ - 1]);
+    if (i + 1 != size_) first_[i] = static_cast<T&&>(first_[size_ - 1]);
     first_[--size_] = T{};
   }
   void clear() { resize(0); }
@@ -49,9 +46,16 @@ class dynamic_array {
  private:
   void grow(std::size_t n) {
     T* const bigger = new T[n]{};
-    for (std::size_t i = 0; i < size_; ++i) bigger[i] = std::move(first_[i]);
-    delete[] std::exchange(first_, bigger);
-    capacity_ = n;
+    for (std::size_t i = 0; i < size_; ++i) bigger[i] = static_cast<T&&>(first_[i]);
+    delete[] first_;
+    first_ = bigger, capacity_ = n;
+  }
+  /// (std::swap and std::exchange instantiate a dozen traits for each type)
+  void trade(dynamic_array& o) noexcept {
+    T* const first = first_;
+    std::size_t const size = size_, capacity = capacity_;
+    first_ = o.first_, size_ = o.size_, capacity_ = o.capacity_;
+    o.first_ = first, o.size_ = size, o.capacity_ = capacity;
   }
   T* first_ = nullptr;
   std::size_t size_ = 0, capacity_ = 0;
