@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """consume.py WAY SOURCE_ROOT BUILD_ROOT COMPILER...: installs locus into a temporary folder, builds
-and runs the consumer there. WAY: plain, pkg-config, nvcc, meson (as a subproject), cmake.
+and runs the consumer there. WAY: plain, pkg-config, nvcc; meson (as a subproject), meson_cuda, wrap;
+cmake (by pkg-config), find_package, cmake_cuda.
 Exit code 77 where the machine lacks the tool."""
+import hashlib
 import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -41,17 +44,30 @@ def install(source, build, folder):
     return include, next(folder.rglob('locus.pc')).parent
 
 
+def copy_project(source, to):
+    """What a subproject needs of locus."""
+    for folder in ('include', 'cmake'):
+        shutil.copytree(source / folder, to / folder)
+    for file in ('meson.build', 'meson_options.txt'):
+        shutil.copy(source / file, to)
+
+
 def main():
     way, source, build = sys.argv[1], *map(pathlib.Path, sys.argv[2:4])
     compiler = [word for word in sys.argv[4:] if not word.endswith('ccache')]
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         include, pc = install(source, build, folder / 'installed')
+        cuda = way.endswith('cuda')
         environment = dict(os.environ, PKG_CONFIG_PATH=str(pc), PKG_CONFIG_SYSROOT_DIR=str(folder / 'installed'),
-                           LOCUS_QUIET='1', CXX=' '.join(compiler))
+                           LOCUS_QUIET='1')
+        environment['CUDACXX' if cuda else 'CXX'] = ' '.join(compiler)
+        environment['CMAKE_PREFIX_PATH'] = str(include.parent)
         work = folder / 'work'
-        shutil.copytree(HERE / f'with_{way}' if way in ('meson', 'cmake') else HERE, work)
-        shutil.copy(HERE / 'main.cpp', work)
+        project = HERE / f'with_{way}'
+        shutil.copytree(project if project.is_dir() else HERE, work)
+        for file in ('main.cpp', 'kernels.cu'):
+            shutil.copy(HERE / file, work)
         exe = work / 'build' / 'consumer'
         exe.parent.mkdir()
         if way == 'plain':
@@ -62,18 +78,29 @@ def main():
         elif way == 'nvcc':  # no flag but the standard: extended lambdas and the like are the user's affair
             run(*compiler, '-std=c++20', '-arch=sm_90', '-x', 'cu', '-Werror=all-warnings', '-I', include,
                 work / 'main.cpp', '-o', exe)
-        elif way == 'meson':
-            locus = work / 'subprojects' / 'locus'
-            shutil.copytree(source / 'include', locus / 'include')
-            for file in ('meson.build', 'meson_options.txt'):
-                shutil.copy(source / file, locus)
+        elif way in ('meson', 'meson_cuda', 'wrap'):
+            subprojects = work / 'subprojects'
+            if way == 'wrap':
+                copy_project(source, folder / 'locus')
+                packed = folder / 'locus.tar.gz'
+                with tarfile.open(packed, 'w:gz') as tar:
+                    tar.add(folder / 'locus', 'locus')
+                subprojects.mkdir()
+                text = (HERE / 'locus.wrap.in').read_text().replace('@URL@', packed.as_uri())
+                digest = hashlib.sha256(packed.read_bytes()).hexdigest()
+                (subprojects / 'locus.wrap').write_text(text.replace('@HASH@', digest))
+            else:
+                copy_project(source, subprojects / 'locus')
             del environment['PKG_CONFIG_PATH']
+            if cuda:
+                environment['NVCC'] = environment['CUDACXX']
             said = run('meson', 'setup', exe.parent, work, '--wrap-mode=forcefallback', env=environment)
-            if 'nvcc' in said or 'doctest' in said:
+            if 'doctest' in said or ('nvcc' in said and not cuda):
                 sys.exit(f'a subproject looks for what only our own build needs:\n{said}')
             run('meson', 'compile', '-C', exe.parent, env=environment)
-        elif way == 'cmake':
-            run(need('cmake'), '-G', 'Ninja', '-S', work, '-B', exe.parent, env=environment)
+        elif way in ('cmake', 'find_package', 'cmake_cuda'):
+            run(need('cmake'), '-G', 'Ninja', '-S', work, '-B', exe.parent,
+                *(['-DCMAKE_CUDA_ARCHITECTURES=90'] if cuda else []), env=environment)
             run('cmake', '--build', exe.parent, env=environment)
         printed = run(exe, env=environment).strip()
         if printed != '163':

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <locus/testing/count.hpp>
 #include <locus/testing/recorder.hpp>
 #include <locus/testing/simulated_gpus.hpp>
 #include <string>
@@ -135,7 +136,7 @@ void beside_gpus() {
   host_unit::cubed(x, 1.f), host_unit::gram(x), host_unit::turned(x), host_unit::scaled(x, 2.f);
   host_unit::total(x);
   CHECK(round_trips() == before);
-  host_unit::fourth(x);
+  CHECK(locus::testing::count_round_trips([&] { host_unit::fourth(x); }) == 1);
   CHECK(round_trips() == before + 1);
   host_unit::scaled_fourth_sum(x, 2.f);
   CHECK(round_trips() == before + 2);

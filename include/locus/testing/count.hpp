@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a piece of a program did: launches, copies, collectives.
 #pragma once
-#include <locus/execute/program.hpp>  // executed
+#include <locus/execute/program.hpp>          // executed
+#include <locus/runtime/kernel_registry.hpp>  // host_round_trips
 
 namespace locus::testing {
 
@@ -20,6 +21,15 @@ tally count(F&& f) {
           after.fallbacks - before.fallbacks,
           after.reused - before.reused,
           after.bytes_reused - before.bytes_reused};
+}
+
+/// means: steps on GPUs that ran on the host while f ran, since no unit made their kernel; of all
+///        threads. A benchmark refuses to run when there are any.
+template <class F>
+std::int64_t count_round_trips(F&& f) {
+  std::int64_t const before = __atomic_load_n(&runtime::host_round_trips, __ATOMIC_RELAXED);
+  f();
+  return __atomic_load_n(&runtime::host_round_trips, __ATOMIC_RELAXED) - before;
 }
 
 }  // namespace locus::testing
