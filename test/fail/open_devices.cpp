@@ -11,6 +11,8 @@
 // expect-9: locus: this count depends on which devices AllGpus or GpuDevice<dyn> stand for; call tally_of(e), or assert launches(), all_reduces()
 // expect-10: locus: to<GpuDevice<dyn>> of an AnyTensor needs its ordinal; write any.to<GpuDevice<dyn>>(2)
 // expect-11: locus: the extents of an AnyTensor are a type; write AnyTensor<float, Dextents<2>>
+// expect-12: locus: GpuDevice<dyn> by itself names no device; write get_memory_info("/GPU:2")
+#include <locus/config/memory.hpp>
 #include <locus/locus.hpp>
 #include <locus/tensor/any_tensor.hpp>
 using namespace locus;
@@ -44,6 +46,8 @@ constexpr auto misuse = plan_of<decltype(sum(every))>.flops();
 void misuse(AnyTensor<float, Extents<4>> const& any) { static_cast<void>(any.to<AnyGpu>()); }
 #elif LOCUS_MUST_FAIL == 11
 void misuse(AnyTensor<float, int>& any) { static_cast<void>(any.size()); }
+#elif LOCUS_MUST_FAIL == 12
+auto misuse = config::get_memory_info<AnyGpu>();
 #else
 static_assert(plan_of<decltype(every + every)>.copies() == 0);
 static_assert(plan_of<decltype(t + c)>.copies() == 1 &&

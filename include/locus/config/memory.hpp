@@ -25,6 +25,11 @@ inline device find_account(std::string_view name, char const* call, call_site wh
        << " the device name \"" << name << "\" (present: " << runtime::configured.cpus << " CPU";
   throw unknown_device(text << ", " << t.gpus << " GPU); name one of list_logical_devices");
 }
+template <class Device>
+consteval void require_known_device() {
+  static_assert(!open_device<Device>,
+                "locus: GpuDevice<dyn> by itself names no device; write get_memory_info(\"/GPU:2\")");
+}
 }  // namespace detail
 
 /// means: what tensors and plans hold on a logical device now, the most since the last reset, ...
@@ -36,6 +41,7 @@ inline memory_info get_memory_info(std::string_view name, call_site where = call
 }
 template <single_device Device>
 memory_info get_memory_info(call_site where = call_site::here()) {
+  detail::require_known_device<Device>();
   runtime::devices("get_memory_info", where);
   return detail::read_memory(Device::value.at(0));
 }
@@ -44,6 +50,7 @@ inline void reset_memory_stats(std::string_view name, call_site where = call_sit
 }
 template <single_device Device>
 void reset_memory_stats(call_site where = call_site::here()) {
+  detail::require_known_device<Device>();
   runtime::devices("reset_memory_stats", where);
   detail::reset_memory(Device::value.at(0));
 }
