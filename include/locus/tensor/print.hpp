@@ -286,4 +286,15 @@ template <class Stream, class X>
   return out;
 }
 
+/// means: a device or a place as text: /GPU:1, mirrored(/GPU:0 /GPU:1)
+template <class Stream, class Where>
+  requires((std::is_same_v<Where, device> || std::is_same_v<Where, place>) &&
+           requires(Stream& s) { s.write("", 0); })
+Stream& operator<<(Stream& out, Where const& where) {
+  message text;
+  text << where;
+  out.write(text.view().data(), static_cast<std::ptrdiff_t>(text.view().size()));
+  return out;
+}
+
 }  // namespace locus

@@ -232,6 +232,9 @@ TEST_CASE("all GPUs: what crosses devices depends on how many there are, and is 
     moved(plan(into(first, whole)), gpus == 0, gpus ? 0 : bytes);
     columns = columns + whole;
     CHECK(fetch(columns)(4, 3) == 86);
+    // two folds of one kernel, each over its piece of the rows
+    auto const twice = fetch(sum<1>(columns) + sum<1>(columns));
+    for (int i = 0; i < 5; ++i) CHECK(twice(i) == 4 * (40 * i + 6));
   });
 }
 
