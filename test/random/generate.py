@@ -556,7 +556,8 @@ class Case:
             pool = list(self.pool)
             try:
                 v = getattr(self, self.rng.choices(names, weights)[0])()
-                if v.rank > 5 or v.steps > MAX_STEPS:
+                large = sum(len(re.findall(r'\b[mnk]\b', d)) for d in v.dims) > 3
+                if v.rank > 5 or v.steps > MAX_STEPS or large:
                     raise Refused
             except Refused:
                 del self.nodes[nodes:], self.lines[lines:], self.leaves[leaves:]

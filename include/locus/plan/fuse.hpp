@@ -111,11 +111,17 @@ struct fuser {
     p.levels[i] = reader_level;
     return true;
   }
+  /// a fold of the region carries numbers beside its values: in one kernel it is the only one
+  constexpr bool ranks(short at) const {
+    for (step const& s : p.steps)
+      if (s.region == at && s.kind == step_kind::reduce && s.type == element::other) return true;
+    return false;
+  }
   constexpr bool reduce_joins(short i, short at, level reader_level) {
     step const& me = p.steps[i];
     region& g = regions[at];
     shape const& from = operand_shape(me);
-    if (me.type == element::other && reader_level == level::element && g.has_fold) return false;
+    if (g.has_fold && (me.type == element::other || ranks(at))) return false;
     if (reader_level == level::element && !g.has_fold && (all_rows(at, me) || reads_only(at, i))) {
       g = {from, me.axes, true, true};  // what was there becomes what follows the fold
       for (short k = 0; k < p.steps.count; ++k)

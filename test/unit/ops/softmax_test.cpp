@@ -147,3 +147,17 @@ TEST_CASE("equal and all_close give one answer, wherever their operands lie") {
     CHECK(equal(nothing, nothing));
   });
 }
+
+TEST_CASE("the place of the largest is found behind what softmax makes") {
+  on_few_backends([](backends::machine const& m) {
+    oracle::random r(m.seed + 3);
+    auto const a = oracle::random_array<float>(r, {2, {7, 30}}, -3, 3);
+    auto const b = oracle::random_array<float>(r, {2, {7, 30}}, 1, 2);
+    auto const x = oracle::tensor<2>(a), y = oracle::tensor<2>(b);
+    auto const first = fetch(argmax<1>(softmax<1>(x) * y));
+    Tensor<float, Dextents<2>> const p = softmax<1>(x);
+    for (std::int64_t i = 0; i < 7; ++i)
+      for (std::int64_t j = 0; j < 30; ++j)
+        REQUIRE(p(i, first(i)) * y(i, first(i)) >= p(i, j) * y(i, j) * 0.99999f);
+  });
+}
