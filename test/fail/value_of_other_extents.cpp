@@ -9,7 +9,7 @@
 using namespace locus;
 
 Tensor<float, Extents<2, 3>> a;
-Tensor<float, Extents<dyn, 3>> open(2);
+Tensor<float, Extents<dyn, 3>> any_rows(2);
 #if LOCUS_MUST_FAIL == 1
 void misuse() { a = transpose(a); }
 #elif LOCUS_MUST_FAIL == 2
@@ -17,9 +17,9 @@ void misuse() { a = sum(a); }
 #elif LOCUS_MUST_FAIL == 3
 auto misuse() { return Tensor<float, Extents<2, 4>>(a + a); }
 #elif LOCUS_MUST_FAIL == 4
-auto misuse() { return plan(into(open, sum<0>(a))); }
+auto misuse() { return plan(into(any_rows, sum<0>(a))); }
 #elif LOCUS_MUST_FAIL == 5
 void misuse() { a = 3; }
 #else
-void proper() { open = transpose(transpose(a)); }
+void proper() { any_rows = transpose(transpose(a)); }
 #endif
