@@ -182,7 +182,7 @@ class copy_cache {
 };
 
 /// One for each process. Never destroyed: tensors may outlive every static object.
-inline copy_cache& kept_copies() {
+LOCUS_SHARED_STATE inline copy_cache& kept_copies() {
   static copy_cache* const cache = new copy_cache;
   return *cache;
 }
