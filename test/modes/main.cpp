@@ -21,9 +21,9 @@ int main() {
   CHECK(!unchecked_unit::notices_dead_tensor());
   CHECK(plain_unit::notices_bad_index());
   CHECK(!unchecked_unit::notices_bad_index());
-  CHECK(plain_unit::count_nans() == 7);  // under -ffast-math x != x is false
+  CHECK(plain_unit::count_nans() == 7);  // under -ffast-math x != x may be false
   CHECK(unchecked_unit::count_nans() == 7);
-  CHECK(fast_unit::count_nans() == 0);
+  (void)fast_unit::count_nans();  // any number: g++ 0, clang 7
   std::printf("%d failures\n", failures);
   return failures ? 1 : 0;
 }
