@@ -6,7 +6,8 @@
 
 namespace locus::testing {
 
-/// means: what this thread's plans did while f ran
+/// means: what this thread's plans did while f ran. Each thread counts its own: what other threads
+///        run meanwhile is not seen; count in each of them and add the tallies up with +=
 template <class F>
 tally count(F&& f) {
   tally const before = runtime::executed;
