@@ -106,12 +106,15 @@ inline void build_table() try {
 
 [[gnu::cold]] inline void start_table(char const* what, call_site where) {
   if (is_forked()) refuse_forked();
-  lock_guard hold(table.lock);
-  if (table.started) return;
-  require_one_table(&table);
-  build_table();
-  table.frozen_by = {what, where};
-  __atomic_store_n(&table.started, true, __ATOMIC_RELEASE);
+  {
+    lock_guard hold(table.lock);
+    if (table.started) return;
+    require_one_table(&table);
+    build_table();
+    table.frozen_by = {what, where};
+    __atomic_store_n(&table.started, true, __ATOMIC_RELEASE);
+  }
+  if (is_watched(watcher::log)) say_settings();
 }
 }  // namespace detail
 

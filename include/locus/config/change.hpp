@@ -25,6 +25,7 @@ void change(T& to, T const& value, std::string_view subject, std::string_view ca
   require_unfrozen(subject, call);
   if (runtime::table.built) runtime::detail::close_gpus();  // made anew at the first use
   to = value;
+  if (runtime::is_watched(runtime::watcher::log)) runtime::note_setting(call, subject);
 }
 
 }  // namespace locus::config::detail

@@ -53,8 +53,7 @@ struct log_sink {
 LOCUS_SHARED_STATE inline constinit log_sink log_goes_to;
 LOCUS_SHARED_STATE inline thread_local constinit bool inside_log = false;
 
-/// means: one event, to where the log goes
-[[gnu::cold]] inline void log(log_event& e) noexcept {
+[[gnu::cold]] inline void log_now(log_event& e) noexcept {
   if (inside_log) return;
   e.time = time_since_start();
   log_line line = text_of(e);
@@ -65,6 +64,42 @@ LOCUS_SHARED_STATE inline thread_local constinit bool inside_log = false;
     log_goes_to.callback(e, line.view(), log_goes_to.context);
   } catch (...) {}  // the program's own trouble
   inside_log = false;
+}
+// A setting changes while devices are locked, and a callback may use them: it is said with the next
+// event, or when devices are first used.
+struct noted_settings {
+  static constexpr int max = 32;
+  mutex lock;
+  struct {
+    std::string_view call, subject;
+  } of[max]{};
+  int count = 0;
+};
+inline constinit noted_settings settings_to_say;
+
+[[gnu::cold]] inline void note_setting(std::string_view call, std::string_view subject) {
+  lock_guard hold(settings_to_say.lock);
+  if (settings_to_say.count < noted_settings::max)
+    settings_to_say.of[settings_to_say.count++] = {call, subject};
+}
+[[gnu::cold]] inline void say_settings() noexcept {
+  for (;;) {
+    log_event e;
+    {
+      lock_guard hold(settings_to_say.lock);
+      noted_settings& s = settings_to_say;
+      if (s.count == 0) return;
+      e.kind = event_kind::configuration, e.name = s.of[0].call, e.reason = s.of[0].subject;
+      for (int i = 1; i < s.count; ++i) s.of[i - 1] = s.of[i];
+      --s.count;
+    }
+    log_now(e);
+  }
+}
+/// means: one event, to where the log goes
+[[gnu::cold]] inline void log(log_event& e) noexcept {
+  say_settings();
+  log_now(e);
 }
 /// means: what a user must hear of, once: on stderr unless LOCUS_QUIET is set, or where the program
 ///        wants its log

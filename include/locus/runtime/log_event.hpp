@@ -93,7 +93,7 @@ inline log_line& write_use(log_line& out, device_use const& d) {
   out << e.reason;  // a sentence
 }
 [[gnu::cold]] inline void write_configuration_event(log_line& out, log_event const& e) {
-  out << "Setting " << e.name << " to " << e.reason;
+  out << "Setting " << e.reason << " (config::" << e.name << ")";
 }
 
 /// The one table of events.

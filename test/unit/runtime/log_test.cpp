@@ -307,6 +307,26 @@ TEST_CASE("lines of many threads stay whole") {
   CHECK(equal);
 }
 
+TEST_CASE("a program that configures under the log" * doctest::skip()) {
+  debugging::set_log_sink([](log_event const& e, std::string_view text, void*) {
+    static_cast<void>(config::count_logical_gpus());  // devices are not locked here
+    std::printf("%d %s\n", int(e.kind), std::string(text).c_str());
+  });
+  debugging::set_log_device_placement(true);
+  config::set_memory_fraction(0.5);
+  config::set_memory_fraction(0.5);  // no change
+  Tensor<float, Extents<2>> x{1, 2};
+}
+
+TEST_CASE("a setting that changes is an event, before what comes behind it") {
+  auto const seen = child::run("a program that configures under the log");
+  CHECK(seen.code == 0);
+  CHECK(!seen.hung);
+  CHECK(seen.says("6 Setting the memory fraction (config::set_memory_fraction)\n"
+                  "3 Creating a Tensor of float[2] on /CPU:0\n"));
+  CHECK(seen.count("Setting") == 1);
+}
+
 TEST_CASE("creations are said once for each place of the program, every time on request") {
   auto const make = [](int times) {
     for (int i = 0; i < times; ++i) auto const t = eval(on<CpuDevice>(iota<double>(Extents<5>{})));
