@@ -75,7 +75,7 @@ struct noted_settings {
   } of[max]{};
   int count = 0;
 };
-inline constinit noted_settings settings_to_say;
+LOCUS_SHARED_STATE inline constinit noted_settings settings_to_say;
 
 [[gnu::cold]] inline void note_setting(std::string_view call, std::string_view subject) {
   lock_guard hold(settings_to_say.lock);
