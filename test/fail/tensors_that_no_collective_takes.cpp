@@ -14,9 +14,7 @@ template <class T, int N>
 using tower = Tensor<T, Extents<4>, GpuDevice<N>>;
 
 using other = std::conditional_t<LOCUS_MUST_FAIL == 1, double, float>;
-void sums(tower<float, 0>& a, tower<other, 1>& b) {
-  collective::all_reduce<collective::sum>(a, b);
-}
+void sums(tower<float, 0>& a, tower<other, 1>& b) { collective::all_reduce<collective::sum>(a, b); }
 void means(tower<int, 0>& a, tower<int, 1>& b) {
   collective::all_reduce<LOCUS_MUST_FAIL == 2 ? collective::mean_prescaled
                                               : collective::mean_of_sums>(a, b);

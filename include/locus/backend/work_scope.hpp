@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Around work that is issued while somebody watches: a slice of the trace, a range of NVTX.
 #pragma once
+#include <utility>  // exchange
+
 #include <locus/backend/cuda/streams.hpp>  // cuda_queue_of, current_card
 #include <locus/backend/cuda/timing.hpp>   // the_cuda_timing
 #include <locus/backend/seam.hpp>          // logical_device

@@ -5,6 +5,8 @@
 // Before: each term, and the memory of each result, is ordered in its device's compute queue.
 // After: so are the results, unless `done` holds a stamp.
 #pragma once
+#include <utility>  // exchange
+
 #include <locus/collective/fold.hpp>   // replica_terms
 #include <locus/collective/group.hpp>  // nccl_group
 #include <locus/plan/memory.hpp>       // round_up

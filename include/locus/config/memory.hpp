@@ -27,8 +27,9 @@ inline device find_account(std::string_view name, char const* call, call_site wh
 }
 template <class Device>
 consteval void require_known_device() {
-  static_assert(!open_device<Device>,
-                "locus: GpuDevice<dyn> by itself names no device; write get_memory_info(\"/GPU:2\")");
+  static_assert(
+      !open_device<Device>,
+      "locus: GpuDevice<dyn> by itself names no device; write get_memory_info(\"/GPU:2\")");
 }
 }  // namespace detail
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mini-batches of tensors on the host, in an order that the seed alone decides.
 #pragma once
-#include <tuple>  // tuple
+#include <tuple>    // tuple
+#include <utility>  // swap
 
 #include <locus/core/array.hpp>     // dynamic_array
 #include <locus/core/error.hpp>     // shape_error

@@ -3,6 +3,8 @@
 // once and looks the same to every compiler; what depends on expressions is behind two function
 // pointers.
 #pragma once
+#include <utility>  // exchange
+
 #include <locus/backend/guest.hpp>            // follow_guest
 #include <locus/core/config.hpp>              // LOCUS_MODE
 #include <locus/execute/implicit_copies.hpp>  // apply_copy_policy

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a trace, and NVTX, call the work of a plan.
 #pragma once
+#include <locus/backend/devices.hpp>     // find_device
 #include <locus/backend/work_scope.hpp>  // work_scope
 #include <locus/core/json.hpp>           // json_text
 #include <locus/execute/log.hpp>         // use_of

@@ -3,6 +3,7 @@
 #pragma once
 #include <cerrno>   // program_invocation_short_name
 #include <cstdlib>  // qsort
+#include <utility>  // exchange
 
 #include <locus/core/json.hpp>       // json_text
 #include <locus/core/version.hpp>    // LOCUS_VERSION_MAJOR

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensors in files: 128 bytes that say what follows, then the elements in row order, little endian.
 #pragma once
-#include <bit>         // endian
 #include <cerrno>      // errno
 #include <cstdio>      // fopen
 #include <cstring>     // strerror
@@ -27,7 +26,6 @@ struct tensor_header {
                 checksum = 0;  // of the elements; of the bytes before it and the elements
   char unused[24]{};
 };
-static_assert(sizeof(tensor_header) == 128 && std::endian::native == std::endian::little);
 
 /// means: 64 bits in which a change of any single word of 8 bytes shows
 /// cost:  four words at a time, at the speed of memory

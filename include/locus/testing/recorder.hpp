@@ -19,6 +19,7 @@
 #include <locus/core/config.hpp>              // LOCUS_SHARED_STATE
 #include <locus/core/lock.hpp>                // mutex
 #include <locus/runtime/cuda_api.hpp>         // cuda_api
+#include <locus/runtime/nccl_api.hpp>         // nccl
 #include <locus/testing/device_scope.hpp>     // push_built, pop_devices
 
 namespace locus::testing {
@@ -48,13 +49,13 @@ struct recorder_options {
 class recorder {
  public:
   explicit recorder(recorder_options const& options = {})
-      : options_(options), before_(runtime::gpu_api) {
+      : options_(options), before_(runtime::gpu_api), nccl_before_(runtime::nccl) {
     runtime::require_no_tensors();
     for (int c = 0; c < options_.cards; ++c) cards_.push_back(std::make_unique<card>());
     for (auto& c : cards_) c->memory.open();
     close_found_devices();
     current() = this, device_ = 0;
-    runtime::gpu_api = &api();
+    runtime::gpu_api = &api(), runtime::nccl = nullptr;
     try {
       detail::push_built({runtime::card_source::recorded});
     } catch (...) {
@@ -196,7 +197,7 @@ class recorder {
     runtime::detail::close_gpus();
   }
   void leave_api() {
-    runtime::gpu_api = before_;
+    runtime::gpu_api = before_, runtime::nccl = nccl_before_;
     runtime::physical.known = false;
     current() = nullptr;
   }
@@ -222,9 +223,10 @@ class recorder {
     if (!found) found = std::make_unique<stream>(), found->card = device_;
     return *found;
   }
-  /// it runs nothing any more
+  /// it runs nothing any more: the test said so, or the library heard of an error that CUDA keeps
   bool is_lost(int which) const {
-    return which >= 0 && which == lost_card_ && all_calls_ > lost_at_;
+    if (which < 0) return false;
+    return (which == lost_card_ && all_calls_ > lost_at_) || runtime::card_losses[which].code != 0;
   }
   task& add(void* s) { return add(at(s)); }
   task& add(stream& on) {
@@ -656,6 +658,7 @@ class recorder {
 
   recorder_options options_;
   runtime::cuda_api const* before_;
+  runtime::nccl_api const* nccl_before_;  // the real one knows no recorded cards
   std::vector<std::unique_ptr<card>> cards_;
   std::map<void*, std::unique_ptr<stream>> streams_;
   std::map<void*, std::unique_ptr<event>> events_;

@@ -4,10 +4,10 @@
 #define LOCUS_CUDA_KERNELS 1
 #include <on_backends.hpp>
 // the recorder comes first
+#include <cmath>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <cmath>
 #include <vector>
 
 #include <linux/seccomp.h>

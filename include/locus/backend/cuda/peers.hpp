@@ -5,6 +5,7 @@
 #include <cstring>   // memset, memcmp
 #include <time.h>    // clock_gettime
 #include <unistd.h>  // usleep
+#include <utility>   // exchange
 
 #include <locus/backend/cuda/streams.hpp>  // current_card, check_cuda
 #include <locus/core/config.hpp>           // LOCUS_SHARED_STATE

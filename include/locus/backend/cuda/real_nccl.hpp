@@ -2,8 +2,9 @@
 // The table of NCCL's functions, filled from libnccl.so.2 when it is first asked for. A missing
 // library is a code with a sentence, so that the binary starts anywhere.
 #pragma once
-#include <dlfcn.h>      // dlopen
-#include <type_traits>  // decay
+#include <dlfcn.h>           // dlopen
+#include <initializer_list>  // for a list of names
+#include <type_traits>       // decay
 
 #include <locus/runtime/nccl_api.hpp>  // nccl_api
 

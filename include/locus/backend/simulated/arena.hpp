@@ -7,6 +7,7 @@
 #include <cstring>     // memset
 #include <sys/mman.h>  // mmap, memfd_create
 #include <unistd.h>    // ftruncate
+#include <utility>     // exchange, swap
 
 #include <locus/core/array.hpp>  // dynamic_array
 #include <locus/core/bytes.hpp>  // round_up

@@ -10,6 +10,7 @@
 #include <locus/core/array.hpp>        // dynamic_array
 #include <locus/core/error.hpp>        // message
 #include <locus/core/shared.hpp>       // shared
+#include <locus/device/device.hpp>     // max_devices
 #include <locus/runtime/nccl_api.hpp>  // nccl_api
 
 namespace locus::simulated {

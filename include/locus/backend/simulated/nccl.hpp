@@ -2,6 +2,8 @@
 // NCCL among simulated GPUs: its operations are work of the devices' queues, so that a missing
 // event or a wrong order is found as it is with kernels.
 #pragma once
+#include <utility>  // move
+
 #include <locus/backend/seam.hpp>                 // touched
 #include <locus/backend/simulated/fake_nccl.hpp>  // fake_nccl
 #include <locus/backend/simulated/machine.hpp>    // gpus, queue_of
