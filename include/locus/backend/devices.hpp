@@ -66,10 +66,19 @@ inline void close_gpus() noexcept {
   table.built = false;
 }
 
+/// While the table is made: what the log calls meanwhile may not ask for devices.
+LOCUS_SHARED_STATE inline thread_local constinit bool making_table = false;
+struct making_scope {
+  making_scope() { making_table = true; }
+  making_scope(making_scope const&) = delete;
+  ~making_scope() { making_table = false; }
+};
+
 /// means: the logical devices, from the cards and the configuration; table.lock is held
 /// fails: configuration_error, device_lost; nothing is built then
 inline void build_table() try {
   if (table.built) return;
+  making_scope const here;
   watch_forks();
   read_watch_variables();
   int const forced = forced_growth();
@@ -106,6 +115,9 @@ inline void build_table() try {
 
 [[gnu::cold]] inline void start_table(char const* what, call_site where) {
   if (is_forked()) refuse_forked();
+  if (making_table)
+    throw configuration_error(
+        "locus: a callback of the log uses devices while they are made; do that later");
   {
     lock_guard hold(table.lock);
     if (table.started) return;

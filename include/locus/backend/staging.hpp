@@ -6,6 +6,7 @@
 #include <locus/backend/stamps.hpp>  // wait, mark
 #include <locus/core/config.hpp>     // LOCUS_SHARED_STATE
 #include <locus/core/error.hpp>      // out_of_memory
+#include <locus/device/name.hpp>     // message << device
 
 namespace locus::runtime {
 
@@ -21,6 +22,25 @@ inline constexpr std::int64_t staging_chunk = std::int64_t(4) << 20;
 
 LOCUS_SHARED_STATE inline constinit mutex staging_lock;
 
+/// means: the buffers through which a device receives; staging_lock is held
+/// fails: out_of_memory
+[[gnu::cold]] inline void obtain_chunks(logical_device& to) {
+  for (void*& chunk : to.staging.chunk) {
+    if (chunk || (chunk = pinned_memory.allocate(staging_chunk))) continue;
+    message text;
+    throw out_of_memory(text << "locus: no pinned memory on the host to stage copies to " << to.name
+                             << ": requested " << staging_chunk << " bytes, in use "
+                             << pinned_memory.reserved() << ", limit " << pinned_memory.limit
+                             << "; unpin memory of the program's own");
+  }
+}
+/// means: what a copy from one device to the other needs of the host is there
+[[gnu::cold]] inline void foresee_copy(logical_device& to, logical_device& from) {
+  if (!goes_by_host(to, from)) return;
+  lock_guard hold(staging_lock);
+  obtain_chunks(to);
+}
+
 /// means: bytes from one GPU to another behind all that the receiving queue waits for; returns the
 ///        point of that queue at which they have arrived
 /// fails: out_of_memory, without memory for the chunks
@@ -28,10 +48,8 @@ LOCUS_SHARED_STATE inline constinit mutex staging_lock;
                                         logical_device& from, void const* source,
                                         std::int64_t bytes, step_record const& record) {
   lock_guard hold(staging_lock);
+  obtain_chunks(to);
   staging_chunks& s = to.staging;
-  for (void*& chunk : s.chunk)
-    if (!chunk && !(chunk = pinned_memory.allocate(staging_chunk)))
-      throw out_of_memory("locus: no pinned memory on the host to stage a copy between GPUs");
   logical_device& host = table.slot(cpu(0));
   wait(from, queue_kind::copy, mark(to, kind));
   stamp arrived;

@@ -90,6 +90,7 @@ inline std::int64_t runs_of(plan_record const& p) {
 inline void write_tally(report_text& out, tally const& t) {
   write_count(out, t.launches, "launch", "launches") << ", ";
   write_count(out, t.copies, "copy", "copies") << " (" << t.bytes_moved << " bytes), ";
+  if (t.reused) out << t.reused << " more reused (" << t.bytes_reused << " bytes), ";
   write_count(out, t.all_reduces + t.other_reductions, "reduction", "reductions")
       << " (" << t.bytes_reduced << " bytes), ";
   write_count(out, t.fallbacks, "fallback", "fallbacks") << "\n";

@@ -106,7 +106,9 @@ class transport : protected placing {
   /// the memory that carry takes to pack
   [[gnu::cold]] void foresee_carry(side const& to, side const& from, int rank, int element_bytes) {
     std::int64_t const bytes = size_of(*from.at, rank) * element_bytes;
-    if (bytes == 0 || in_one_memory(to, from) || moves_as_block(*to.at, *from.at, rank)) return;
+    if (bytes == 0 || in_one_memory(to, from)) return;
+    runtime::foresee_copy(*to.on, *from.on);
+    if (moves_as_block(*to.at, *from.at, rank)) return;
     if (!is_dense(*from.at, rank)) will_need(*from.on, bytes);
     if (!is_dense(*to.at, rank)) will_need(*to.on, bytes);
   }

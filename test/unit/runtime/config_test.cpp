@@ -829,6 +829,24 @@ TEST_CASE("what a recorder shows" * doctest::skip()) {
     std::printf("%s\n", e.what());
   }
 }
+TEST_CASE("a callback that asks for devices while they are made" * doctest::skip()) {
+  debugging::set_log_sink([](log_event const&, std::string_view, void*) {
+    try {
+      std::printf("%d GPUs\n", config::count_logical_gpus());
+    } catch (configuration_error const& e) {
+      std::printf("%s\n", e.what());
+    }
+  });
+  std::printf("%d logical\n", config::list_logical_devices().size());
+}
+
+TEST_CASE(
+    "a callback of the log that asks for devices while these are made is told, and nothing hangs") {
+  auto const child = child::run("a callback that asks for devices while they are made",
+                                {"TF_FORCE_GPU_ALLOW_GROWTH=1", "LOCUS_SIMULATED_GPUS=1"});
+  CHECK(child.says("locus: a callback of the log uses devices while they are made; do that later"));
+  CHECK(child.says("2 logical"));
+}
 
 TEST_CASE("malformed variables are named with value and remedy, and devices come from variables") {
   auto const simulated = child::run("what is there", {"LOCUS_SIMULATED_GPUS=3"});
