@@ -132,7 +132,7 @@ inline tally count_run(plan_view const& p, local_value* values, int replicas, sh
   if (p.transfers.count < 2) return t;
   lay_out(p, slots, extents);
   dynamic_array<local_layout> layouts;
-  layouts.resize(static_cast<std::size_t>(p.steps.count * replicas));
+  layouts.resize(std::size_t(p.steps.count) * std::size_t(replicas));
   for (short i = 0; i < p.steps.count; ++i) {
     step const& s = p.steps[i];
     if (!s.is_view() || s.region >= 0 || p.steps[memory_of(p, i)].kind != step_kind::leaf) continue;

@@ -11,16 +11,17 @@
 
 namespace locus::simulated {
 
-/// means: the queue of a device as NCCL's stream
+/// Queues as NCCL's streams are addresses in here.
+LOCUS_SHARED_STATE inline constinit char nccl_streams[queues]{};
 inline void* nccl_stream(logical_device const& d, queue_kind kind) {
-  return reinterpret_cast<void*>(std::uintptr_t(queue_of(d, kind)) + 1);
+  return nccl_streams + queue_of(d, kind);
 }
 /// the card that makes the next communicator: CUDA's current device, which simulated GPUs lack
 LOCUS_SHARED_STATE inline thread_local int nccl_card = -1;
 
 struct nccl_engine {
   static short queue_at(void* stream) {
-    return static_cast<short>(reinterpret_cast<std::uintptr_t>(stream) - 1);
+    return static_cast<short>(static_cast<char*>(stream) - nccl_streams);
   }
   static int current() { return nccl_card; }
   static int card_of_stream(void* stream) { return gpus().card_of_queue(queue_at(stream)); }
