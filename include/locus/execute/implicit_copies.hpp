@@ -37,14 +37,14 @@ void each_implicit_copy(plan_view const& p, shape const* extents, Visit const& v
 /// means: warn: one line for each such step of a call site; explicit_only: an error
 /// fails: placement_error, before anything has run
 [[gnu::cold]] inline void apply_copy_policy(copy_policy policy, plan_view const& p,
-                                            shape const* extents, void const* code,
+                                            shape const* extents, program const& code,
                                             call_site site) {
   each_implicit_copy(p, extents, [&](short i, int operand, transfer const& t, tally const& moved) {
     step const& reader = p.steps[i];
     bool const refused = policy == copy_policy::explicit_only;
-    // this operand of this plan: an address inside the plan's program stands for it
-    void const* const what = static_cast<char const*>(code) + (8 * i + operand) % 128;
-    if (!refused && !runtime::first_time(what, site)) return;
+    // an edge of the constant plan stands for this operand of this plan
+    if (!refused && !runtime::first_time(code.plan.edges.first + reader.first_edge + operand, site))
+      return;
     message text;
     text << "locus: step " << int(i) << " (" << reader.name << ") on " << reader.where
          << (refused ? " would copy" : " copies") << " operand #" << operand << " ("

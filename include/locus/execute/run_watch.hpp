@@ -16,7 +16,7 @@ struct run_watch {
   unsigned work = 0;  // those that hear of each piece of work
   std::string_view policy;
   plan_record* record = nullptr;  // for the report
-  void const* code = nullptr;     // which plan it is
+  program const* code = nullptr;  // the constant that runs, or of which it is a copy
   copy_policy copies = copy_policy::silent;
 };
 

@@ -25,7 +25,7 @@ class runner : results {
     if (seen_.work) begin_run(whole, seen_.work, seen_.site, plan_, seen_.policy);
     check_extents();
     if (seen_.copies != copy_policy::silent)
-      apply_copy_policy(seen_.copies, plan_, extents_, seen_.code, seen_.site);
+      apply_copy_policy(seen_.copies, plan_, extents_, *seen_.code, seen_.site);
     if (runtime::keeps_copies()) forget_written();
     obtain_memory();
     place_values();

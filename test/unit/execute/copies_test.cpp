@@ -175,3 +175,15 @@ TEST_CASE("the copy policy: a copy that nobody wrote is said, or refused before 
     CHECK(said(adds) == "");
   });
 }
+
+TEST_CASE("each copy of a long plan that nobody wrote is said") {
+  testing::simulated_gpus const one{1};
+  Tensor<float, Extents<3>, G0> const g{1, 2, 3};
+  Tensor<float, Extents<3>> const a{4, 5, 6}, b{7, 8, 9};
+  config::set_device_policy(copy_policy::warn);
+  auto const warned =
+      said([&] { static_cast<void>(eval(b + -(a + g + g + g + g + g + g + g + g))); });
+  config::set_device_policy(copy_policy::silent);
+  CHECK(count_of(warned, "step 3 (add) on /GPU:0 copies operand #0") == 1);
+  CHECK(count_of(warned, "step 19 (add) on /GPU:0 copies operand #0") == 1);
+}
