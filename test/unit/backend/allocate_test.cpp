@@ -21,6 +21,7 @@
 #include <locus/testing/simulated_gpus.hpp>
 
 #include "child.hpp"
+#include <message_of.hpp>
 
 using namespace locus;
 using runtime::allocate, runtime::release, runtime::logical_device;
@@ -29,15 +30,6 @@ namespace {
 
 constexpr std::int64_t KiB = 1024, MiB = 1024 * KiB;
 
-template <class E, class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (E const& e) {
-    return e.what();
-  }
-  return "nothing was thrown";
-}
 logical_device& gpu_device(int i) { return runtime::find_device(gpu(i)); }
 config::memory_info info_of(logical_device const& d) {  // CPUs need not be configured for it
   return config::detail::read_memory(d.name);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <locus/backend/simulated/machine.hpp>
+#include <message_of.hpp>
 
 using namespace locus;
 using runtime::queue_kind;
@@ -21,16 +22,6 @@ simulated::machine& fresh(std::uint64_t seed) {
 touched writes(void const* p, std::size_t bytes = 4) { return {p, bytes, true}; }
 touched reads(void const* p, std::size_t bytes = 4) { return {p, bytes, false}; }
 step_record work_of(short number, int on) { return {number, "work", gpu(on)}; }
-
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (bad_access const& e) {
-    return e.what();
-  }
-  return "nothing was thrown";
-}
 
 }  // namespace
 
@@ -78,7 +69,7 @@ TEST_CASE("two queues that touch the same bytes need an event, unless both only 
           auto& m = fresh(1);
           touched const one{memory, 16, first_writes};
           touched const two{memory + (overlap ? 3 : 4), 16, second_writes};
-          auto const text = message_of([&] {
+          auto const text = message_of<bad_access>([&] {
             m.issue(0, work_of(3, 0), &one, 1, [] {});
             if (event) m.wait(2, m.last(0));
             m.issue(2, work_of(4, 1), &two, 1, [] {});
@@ -118,13 +109,15 @@ TEST_CASE("the host may touch its memory when the queue has finished with it") {
   touched const w = writes(memory, sizeof memory);
   m.issue(0, work_of(5, 0), &w, 1, [&] { memory[0] = 1; });
   step_record const host{6, "add", cpu(0)};
-  CHECK(message_of([&] { m.check_host(memory, 4, false, host); }) ==
+  CHECK(message_of<bad_access>([&] { m.check_host(memory, 4, false, host); }) ==
         "locus: step 6 (add) on /CPU:0 reads host memory that step 5 (work) on /GPU:0 has not "
         "written yet; the host must wait first");
-  CHECK(message_of([&] { m.check_host(memory + 4, 4, false, host); }) == "nothing was thrown");
+  CHECK(message_of<bad_access>([&] { m.check_host(memory + 4, 4, false, host); }) ==
+        "nothing was thrown");
   m.synchronize(m.last(0));
   CHECK(memory[0] == 1);
-  CHECK(message_of([&] { m.check_host(memory, 16, true, host); }) == "nothing was thrown");
+  CHECK(message_of<bad_access>([&] { m.check_host(memory, 16, true, host); }) ==
+        "nothing was thrown");
 }
 
 TEST_CASE("what a kernel throws arrives where the host waits; later work works") {

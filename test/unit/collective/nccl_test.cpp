@@ -11,6 +11,7 @@
 #include <locus/testing/nccl_recorder.hpp>
 
 #include "replicas.hpp"
+#include <message_of.hpp>
 
 using namespace locus;
 using replicas::cut;
@@ -30,17 +31,6 @@ struct ranked_sums {
   ranked_sums(ranked_sums const&) = delete;
   ~ranked_sums() { config::set_reduction_order(reduction_order::fast); }
 };
-template <class F>
-std::string what_of(F&& f) {
-  try {
-    f();
-  } catch (collective_error const& e) {
-    return e.what();
-  } catch (error const& e) {
-    return std::string("another error: ") + e.what();
-  }
-  return "nothing";
-}
 bool has(std::string const& text, char const* part) { return text.find(part) != std::string::npos; }
 
 using Three = mirrored<3>;
@@ -128,18 +118,18 @@ TEST_CASE(
       if (fresh) collective::rebuild<Three>();
       int const before = nccl.calls();
       nccl.fail_at(n);
-      std::string const said = what_of([&] { p.run(); });
+      std::string const said = message_of<collective_error>([&] { p.run(); });
       bool const failed = nccl.calls() > before + n;
       nccl.fail_at(-1);
       if (!failed) {
-        CHECK(said == "nothing");
+        CHECK(said == nothing_thrown);
         break;
       }
       CHECK(has(said, "locus: "));
       CHECK(has(said, "unhandled cuda error (the call was made to fail)"));
       CHECK(has(said, "/GPU:0 /GPU:1 /GPU:2"));
       CHECK(nccl.open_communicators() == 0);
-      std::string const again = what_of([&] { p.run(); });
+      std::string const again = message_of<collective_error>([&] { p.run(); });
       CHECK(has(again, "its communicators failed before; call collective::rebuild"));
       collective::rebuild<Three>();
       p.run();
@@ -171,7 +161,7 @@ TEST_CASE("what never comes back is ended at the deadline, and never waited for"
     }
     nccl.state().mischief = r.how;
     double const begin = detail::now();
-    std::string const said = what_of([&] {
+    std::string const said = message_of<collective_error>([&] {
       p.run();
       static_cast<void>(p.right());
     });
@@ -203,7 +193,7 @@ TEST_CASE("ranks that do not do the same are named before anything is issued") {
       change(p, r, g);
       g.add(r);
     }
-    return what_of([&] { g.issue(queue_kind::compute); });
+    return message_of<collective_error>([&] { g.issue(queue_kind::compute); });
   };
   int const groups = nccl.groups();
   CHECK(has(group_of([](int p, auto& r, auto&) { r.count -= p == 2; }),
@@ -224,7 +214,7 @@ TEST_CASE("ranks that do not do the same are named before anything is issued") {
             }),
             "rank 0 sends 16 elements to rank 1, which takes 12"));
   CHECK(nccl.groups() == groups);
-  CHECK(group_of([](int, auto&, auto&) {}) == "nothing");
+  CHECK(group_of([](int, auto&, auto&) {}) == nothing_thrown);
   CHECK(nccl.groups() == groups + 1);
 }
 
@@ -285,7 +275,7 @@ TEST_CASE("the program's own communicators serve, if they fit") {
   int const in_order[] = {0, 1, 2}, others[] = {0, 2, 1};
   make(3, in_order, right), make(2, in_order, two), make(3, others, swapped);
   auto use = [](void** comms, int n) {
-    return what_of([&] { collective::use_communicator<Three>(comms, n); });
+    return message_of<collective_error>([&] { collective::use_communicator<Three>(comms, n); });
   };
   CHECK(has(use(two, 2), "2 communicators for 3 cards"));
   void* mixed[] = {two[0], two[1], right[2]};
@@ -295,9 +285,10 @@ TEST_CASE("the program's own communicators serve, if they fit") {
   CHECK(has(use(swapped, 3), "number 1 is of card 2, and /GPU:1 is on card 1"));
   void* none[] = {right[0], nullptr, right[2]};
   CHECK(has(use(none, 3), "number 1 is none"));
-  CHECK(has(what_of([&] { collective::use_communicator<Mirrored<Cpu<0>, Cpu<1>>>(right, 2); }),
+  CHECK(has(message_of<collective_error>(
+                [&] { collective::use_communicator<Mirrored<Cpu<0>, Cpu<1>>>(right, 2); }),
             "NCCL carries nothing over /CPU:0 /CPU:1"));
-  CHECK(use(right, 3) == "nothing");
+  CHECK(use(right, 3) == nothing_thrown);
   int const open = nccl.open_communicators();
   program_of_sums p;
   p.run();

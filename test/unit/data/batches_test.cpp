@@ -8,6 +8,7 @@
 
 #include <locus/data/batches.hpp>
 #include <locus/locus.hpp>
+#include <message_of.hpp>
 
 using namespace locus;
 
@@ -52,15 +53,6 @@ std::vector<int> first_numbers(std::int64_t n) {
   std::vector<int> v(static_cast<std::size_t>(n));
   std::iota(v.begin(), v.end(), 0);
   return v;
-}
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (error const& e) {
-    return e.what();
-  }
-  return "nothing was thrown";
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include <locus/testing/simulated_gpus.hpp>
 
 #include "child.hpp"
+#include <message_of.hpp>
 
 using namespace locus;
 
@@ -29,17 +30,6 @@ using config::session_options;
 using G0 = GpuDevice<0>;
 using G1 = GpuDevice<1>;
 
-template <class Kind, class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (Kind const& e) {
-    return e.what();
-  } catch (std::exception const& e) {
-    return std::string("another kind: ") + e.what();
-  }
-  return "nothing was thrown";
-}
 template <class F>
 std::string refusal(F&& f) {
   return message_of<configuration_error>(f);

@@ -13,6 +13,7 @@
 #include <locus/testing/simulated_gpus.hpp>
 
 #include "child.hpp"
+#include <message_of.hpp>
 
 using namespace locus;
 
@@ -24,18 +25,6 @@ using G2 = GpuDevice<2>;
 using Vector = Tensor<float, Dextents<1>>;
 using Matrix = Tensor<float, Dextents<2>>;
 
-/// the text of the exception of kind Kind that f throws
-template <class Kind, class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (Kind const& e) {
-    return e.what();
-  } catch (std::exception const& e) {
-    return std::string("another kind: ") + e.what();
-  }
-  return "nothing was thrown";
-}
 bool has(std::string const& text, std::string const& part) { return text.find(part) != text.npos; }
 
 struct throwing_fn {

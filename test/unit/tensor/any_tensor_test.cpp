@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <locus/tensor/any_tensor.hpp>
+#include <message_of.hpp>
 
 using namespace locus;
 
@@ -21,15 +22,6 @@ using Rows = Sharded<0, AllGpus>;
 using Pair = Mirrored<GpuDevice<1>, CpuDevice>;
 using Columns = Sharded<1, GpuDevice<0>, GpuDevice<1>>;
 
-template <class F>
-std::string sentence_of(F&& f) {
-  try {
-    f();
-  } catch (error const& e) {
-    return e.what();
-  }
-  return "";
-}
 Tensor<float, Open> fifteen() {
   return Tensor<float, Open>{{0, 1, 2}, {3, 4, 5}, {6, 7, 8}, {9, 10, 11}, {12, 13, 14}};
 }
@@ -94,12 +86,12 @@ TEST_CASE("a tensor of any place is held, asked, taken back and copied anywhere"
     auto back = std::move(all[2]).as<GpuDevice<dyn>>();
     CHECK(back.device() == gpu(3));
     CHECK(fetch(sum(back)) == 105);
-    CHECK(sentence_of([&] { static_cast<void>(all[2].extents()); }) ==
+    CHECK(message_of([&] { static_cast<void>(all[2].extents()); }) ==
           "locus: an AnyTensor of float[?,?] was moved from and is used again; assign a tensor to "
           "it first");
     all[2] = std::move(back);
     CHECK(holds_fifteen(all[2]));
-    CHECK(sentence_of([&] { static_cast<void>(all[1].as<CpuDevice>()); }) ==
+    CHECK(message_of([&] { static_cast<void>(all[1].as<CpuDevice>()); }) ==
           "locus: an AnyTensor of float[5,3] lies on /GPU:1 and is taken as one on /CPU:0; copy it "
           "there with to<...>()");
   });
@@ -143,13 +135,13 @@ TEST_CASE("a file that is not what was written is refused: path, expected, found
   std::string const good = bytes_of(path);
   auto refusal = [](std::string const& bytes) {
     write_bytes(path, bytes);
-    return sentence_of([] { static_cast<void>(Any::load(path)); });
+    return message_of([] { static_cast<void>(Any::load(path)); });
   };
   auto says = [&](std::string const& text, char const* expected, char const* found) {
     INFO(text);
     return text.find("locus: " + path + ": expected " + expected + ", found " + found + ";") == 0;
   };
-  CHECK(refusal(good) == "");
+  CHECK(refusal(good) == nothing_thrown);
   CHECK(says(refusal(""), "128 bytes that say what follows", "0 bytes"));
   CHECK(says(refusal(good.substr(0, 127)), "128 bytes that say what follows", "127 bytes"));
   CHECK(says(refusal(good.substr(0, 187)), "188 bytes for extents [5,3]", "187"));
@@ -159,23 +151,23 @@ TEST_CASE("a file that is not what was written is refused: path, expected, found
     std::string changed = good;
     changed[i] = static_cast<char>(changed[i] ^ 1);
     INFO("byte ", i);
-    REQUIRE(refusal(changed) != "");
+    REQUIRE(refusal(changed) != nothing_thrown);
   }
   write_bytes(path, good);
-  CHECK(says(sentence_of([] { static_cast<void>(AnyTensor<double, Open>::load(path)); }),
+  CHECK(says(message_of([] { static_cast<void>(AnyTensor<double, Open>::load(path)); }),
              "double of 8 bytes", "float of 4 bytes"));
-  CHECK(says(sentence_of([] { static_cast<void>(AnyTensor<float, Dextents<3>>::load(path)); }),
+  CHECK(says(message_of([] { static_cast<void>(AnyTensor<float, Dextents<3>>::load(path)); }),
              "rank 3", "rank 2"));
-  CHECK(says(sentence_of([] { static_cast<void>(AnyTensor<float, Extents<5, 4>>::load(path)); }),
+  CHECK(says(message_of([] { static_cast<void>(AnyTensor<float, Extents<5, 4>>::load(path)); }),
              "extents [5,4]", "extents [5,3]"));
-  CHECK(sentence_of([] {
+  CHECK(message_of([] {
           static_cast<void>(Any::load(folder + "/no such file"));
         }).find("expected a readable file, found No such file") != std::string::npos);
 }
 
 TEST_CASE("a file that cannot be written leaves the one before, and nothing beside it") {
   Any(fifteen()).save(path);
-  CHECK(sentence_of([] {
+  CHECK(message_of([] {
           Any(fifteen()).save(folder + "/no folder/t");
         }).find("expected a file that can be written, found No such file") != std::string::npos);
   CHECK(holds_fifteen(Any::load(path)));

@@ -3,6 +3,7 @@
 #define LOCUS_CUDA_KERNELS 1
 #include <on_backends.hpp>
 
+#include <message_of.hpp>
 #include <set>
 
 using namespace locus;
@@ -12,15 +13,6 @@ namespace {
 using Square = Extents<2, 2>;
 using Matrix = Tensor<float, Square>;
 
-template <class F>
-std::string sentence_of(F&& f) {
-  try {
-    f();
-  } catch (error const& e) {
-    return e.what();
-  }
-  return "";
-}
 /// which policies a body was made for
 std::set<std::string> made_for;
 template <class Policy>
@@ -85,12 +77,12 @@ TEST_CASE("a request inside with_device yields to an inner one, and to no kernel
 
 TEST_CASE("a name that is none, or names nobody, is refused in words") {
   auto nothing = [](auto) {};
-  CHECK(sentence_of([&] { with_device("gpu", nothing); }) ==
+  CHECK(message_of([&] { with_device("gpu", nothing); }) ==
         "locus: the device name \"gpu\" does not begin with a slash; write \"/GPU:0\" or "
         "\"GPU:0\"");
-  CHECK(sentence_of([&] { with_device("/gpu:100", nothing); }).find("above 99") !=
+  CHECK(message_of([&] { with_device("/gpu:100", nothing); }).find("above 99") !=
         std::string::npos);
-  CHECK(sentence_of([&] { with_device("/tpu:0", nothing); }).find("unknown") != std::string::npos);
+  CHECK(message_of([&] { with_device("/tpu:0", nothing); }).find("unknown") != std::string::npos);
   locus::testing::simulated_gpus const two{2};
   int ran = 0;
   with_device("/gpu:5", [&](auto here) { ran += device(here) == gpu(5); });  // on GPU:1's card
@@ -102,7 +94,7 @@ TEST_CASE("strict placement refuses a GPU that is not there") {
   config::set_soft_device_placement(false);
   {
     locus::testing::simulated_gpus const two{2};
-    CHECK(sentence_of([] { with_device("/gpu:5", [](auto) {}); }) ==
+    CHECK(message_of([] { with_device("/gpu:5", [](auto) {}); }) ==
           "locus: there is no /GPU:5: name one that is there (present: /CPU:0, /GPU:0, /GPU:1)");
     with_device("/gpu:1", [](auto here) { CHECK(device(here) == gpu(1)); });
   }
