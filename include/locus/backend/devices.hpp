@@ -41,7 +41,7 @@ inline void name_devices() {
 inline std::int64_t limit_of(logical_request const& r, physical_devices const& p) {
   if (r.memory_limit != r.no_limit) return r.memory_limit;
   auto const total = static_cast<std::int64_t>(p.cards[r.card].total_bytes);
-  bool const shared = p.logical > p.count && configured.cut.empty();
+  bool const shared = p.logical > p.count && configured.divided.empty();
   std::int64_t const whole = shared ? p.simulated.memory_limit : total;
   double const part = configured.memory_fraction;
   return part == 1 ? whole : static_cast<std::int64_t>(double(whole) * part);

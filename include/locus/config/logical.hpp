@@ -90,7 +90,7 @@ inline void set_logical_devices(device_argument const& device, options_list cons
   detail::require_gpu_options(wanted, d);
   runtime::request_list all;
   auto add_others = [&](bool below) {
-    for (runtime::logical_request const& r : runtime::configured.cut)
+    for (runtime::logical_request const& r : runtime::configured.divided)
       if (below ? r.card < d.index : r.card > d.index) all.push(r);
   };
   add_others(true);
@@ -101,7 +101,7 @@ inline void set_logical_devices(device_argument const& device, options_list cons
   }
   add_others(false);
   runtime::require_limits_fit(all, d.index, std::int64_t(p.cards[d.index].total_bytes));
-  change(runtime::configured.cut, all);
+  change(runtime::configured.divided, all);
 }
 
 /// means: what set_logical_devices was told; empty: nothing, the card is one device
@@ -112,7 +112,7 @@ inline options_list get_logical_devices(device_argument const& device) {
   options_list list;
   if (d.type == "CPU")
     for (int i = 0; i < runtime::configured.cpus; ++i) list.push({});
-  for (runtime::logical_request const& r : runtime::configured.cut)
+  for (runtime::logical_request const& r : runtime::configured.divided)
     if (d.type == "GPU" && r.card == d.index) list.push(r);
   return list;
 }

@@ -5,7 +5,7 @@
 
 #include <locus/config/listing.hpp>   // lay_out
 #include <locus/runtime/growth.hpp>   // forced_growth
-#include <locus/runtime/visible.hpp>  // read_visible_variable
+#include <locus/runtime/visible_variable.hpp>  // read_visible_variable
 
 namespace locus {
 

@@ -6,7 +6,7 @@
 #include <locus/config/visible.hpp>   // set_visible_devices
 #include <locus/runtime/config.hpp>   // set_soft_device_placement
 #include <locus/runtime/log.hpp>      // set_log_device_placement
-#include <locus/runtime/visible.hpp>  // each_entry, small_number
+#include <locus/runtime/visible_variable.hpp>  // each_entry, small_number
 
 namespace locus::config {
 
@@ -131,7 +131,7 @@ class session_reader {
       refuse("the number of visible cards, ", cards_.size(),
              ", doesn't match the number of elements in the virtual_devices list, ", entries,
              "write one entry for each visible card");
-    c.cut = {};
+    c.divided = {};
     bool in_order = true;
     for (int i = 1; i < cards_.size(); ++i) in_order = in_order && cards_[i - 1] < cards_[i];
     if (entries == 0 && equal <= 1 && in_order) return;
@@ -150,9 +150,9 @@ class session_reader {
       runtime::logical_request r;
       static_cast<logical_options&>(r) = o, r.card = static_cast<short>(card);
       if (!in_order && r.ordinal == r.unset) r.ordinal = position;
-      c.cut.push(r);
+      c.divided.push(r);
     }
-    runtime::require_limits_fit(c.cut, card, total_of(card));
+    runtime::require_limits_fit(c.divided, card, total_of(card));
   }
   std::int64_t total_of(int card) const {
     return static_cast<std::int64_t>(p_.cards[card].total_bytes);

@@ -55,15 +55,15 @@ struct card_set {
 /// means: everything that may be set before the first use; equal values are no change
 struct configuration {
   card_set visible{~std::uint64_t(0)};
-  request_list cut;  // of the cards that were given logical devices, in card order
+  request_list divided;  // of the cards that were given logical devices, in card order
   int cpus = 1;      // logical CPUs that are listed
   card_set growth{~std::uint64_t(0)};
   double memory_fraction = 1;  // of each card, where no limit is given
   copy_policy copies = copy_policy::silent;
   int inter_op_threads = 0;
 
-  constexpr bool is_cut(int card) const {
-    for (logical_request const& r : cut)
+  constexpr bool is_divided(int card) const {
+    for (logical_request const& r : divided)
       if (r.card == card) return true;
     return false;
   }

@@ -6,7 +6,7 @@
 #include <locus/runtime/cuda_api.hpp>       // gpu_api, cuda_device_facts
 #include <locus/runtime/table.hpp>          // backing, absence
 #include <locus/runtime/threads.hpp>        // number_from_environment
-#include <locus/runtime/visible.hpp>        // require_visible_variable
+#include <locus/runtime/visible_variable.hpp>        // require_visible_variable
 
 namespace locus::runtime {
 
@@ -118,13 +118,13 @@ inline request_list lay_out(physical_devices const& p, configuration const& c) {
     r.card = static_cast<short>(card);
     if (c.visible.has(card)) out.push(r);
   };
-  if (c.cut.empty()) {
+  if (c.divided.empty()) {
     for (int i = 0; i < (p.logical > 0 ? p.logical : p.count); ++i) whole(i % p.count);
     return out;
   }
   for (int card = 0; card < p.count; ++card) {
-    if (!c.is_cut(card)) whole(card);
-    for (logical_request const& r : c.cut)
+    if (!c.is_divided(card)) whole(card);
+    for (logical_request const& r : c.divided)
       if (r.card == card && c.visible.has(card)) out.push(r);
   }
   auto key = [](logical_request const& r) {
