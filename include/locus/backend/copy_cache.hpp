@@ -44,6 +44,8 @@ struct kept_copy {
   }
 };
 
+/// means: the copies of unchanged tensors that devices keep, up to a bound for each device
+/// cost:  a lock and a list for each copy of a plan, while they are on
 class copy_cache {
  public:
   /// null: there is none     fails: bad_access in checked builds, for one that is out of date

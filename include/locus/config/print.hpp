@@ -3,8 +3,8 @@
 #pragma once
 #include <cstdio>  // fwrite
 
-#include <locus/config/listing.hpp>   // lay_out
-#include <locus/runtime/growth.hpp>   // forced_growth
+#include <locus/config/listing.hpp>            // lay_out
+#include <locus/runtime/growth.hpp>            // forced_growth
 #include <locus/runtime/visible_variable.hpp>  // read_visible_variable
 
 namespace locus {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options of a TensorFlow 1 session as one struct, for programs that are ported.
 #pragma once
-#include <locus/config/change.hpp>    // change
-#include <locus/config/logical.hpp>   // require_gpu_options, options_list
-#include <locus/config/visible.hpp>   // set_visible_devices
-#include <locus/runtime/config.hpp>   // set_soft_device_placement
-#include <locus/runtime/log.hpp>      // set_log_device_placement
+#include <locus/config/change.hpp>             // change
+#include <locus/config/logical.hpp>            // require_gpu_options, options_list
+#include <locus/config/visible.hpp>            // set_visible_devices
+#include <locus/runtime/config.hpp>            // set_soft_device_placement
+#include <locus/runtime/log.hpp>               // set_log_device_placement
 #include <locus/runtime/visible_variable.hpp>  // each_entry, small_number
 
 namespace locus::config {

@@ -2,9 +2,9 @@
 // Plans with open devices: a copy of the constant plan in which the devices of one run stand.
 #pragma once
 #include <locus/backend/all_gpus.hpp>  // visible_gpus
-#include <locus/device/open.hpp>      // open_devices
-#include <locus/plan/data.hpp>        // plan_view
-#include <locus/plan/facts.hpp>       // tally
+#include <locus/device/open.hpp>       // open_devices
+#include <locus/plan/data.hpp>         // plan_view
+#include <locus/plan/facts.hpp>        // tally
 
 namespace locus::detail {
 

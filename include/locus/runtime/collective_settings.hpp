@@ -42,6 +42,7 @@ namespace config {
 inline void set_reduction_order(reduction_order order) { runtime::collectives.order = order; }
 inline reduction_order get_reduction_order() { return runtime::collectives.order; }
 
+/// means: who carries reductions over several cards from now on
 /// after: cross_device_ops of tf.distribute.MirroredStrategy
 inline void set_cross_device_ops(cross_device_ops who) { runtime::collectives.carrier = who; }
 inline cross_device_ops get_cross_device_ops() { return runtime::collectives.carrier; }

@@ -56,7 +56,7 @@ struct card_set {
 struct configuration {
   card_set visible{~std::uint64_t(0)};
   request_list divided;  // of the cards that were given logical devices, in card order
-  int cpus = 1;      // logical CPUs that are listed
+  int cpus = 1;          // logical CPUs that are listed
   card_set growth{~std::uint64_t(0)};
   double memory_fraction = 1;  // of each card, where no limit is given
   copy_policy copies = copy_policy::silent;

@@ -38,6 +38,8 @@ struct trace_options {
   std::size_t max_events = 400'000;  // 56 bytes each; what comes later is counted, not kept
 };
 
+/// means: the events of a trace, in memory until it is written
+/// cost:  a lock and 56 bytes for each event
 class tracer {
  public:
   struct event {

@@ -4,7 +4,7 @@
 #include <concepts>          // integral
 #include <initializer_list>  // initializer_list
 
-#include <locus/backend/all_gpus.hpp>    // visible_gpus
+#include <locus/backend/all_gpus.hpp>   // visible_gpus
 #include <locus/core/call_site.hpp>     // call_site
 #include <locus/device/open.hpp>        // bound_device
 #include <locus/execute/code.hpp>       // graph_code
