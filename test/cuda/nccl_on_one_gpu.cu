@@ -60,11 +60,11 @@ int run_rank(int rank, int channel) {
     check(code == 0 || code == runtime::nccl_in_progress, "a rank begins");
   }
   auto settled = [&](double seconds) {
-    double const begin = detail::now();
+    double const begin = seconds_now();
     for (int state = runtime::nccl_in_progress;; usleep(1000)) {
       if (api.async_state(comm, &state) != 0) return -1;
       if (state != runtime::nccl_in_progress) return state;
-      if (detail::now() - begin > seconds) return state;
+      if (seconds_now() - begin > seconds) return state;
     }
   };
   if (settled(60) != 0) {
@@ -85,9 +85,9 @@ int run_rank(int rank, int channel) {
   api.all_reduce(t.data(), t.data(), 4, runtime::nccl_type::float32, runtime::nccl_sum, comm,
                  stream);
   stamp const behind = runtime::mark(d, queue_kind::compute);
-  double const begin = detail::now();
+  double const begin = seconds_now();
   bool ended = false, failed = false;
-  while (!ended && !failed && detail::now() - begin < 10) {
+  while (!ended && !failed && seconds_now() - begin < 10) {
     int state = 0;
     failed =
         api.async_state(comm, &state) != 0 || (state != 0 && state != runtime::nccl_in_progress);

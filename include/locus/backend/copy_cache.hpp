@@ -2,11 +2,11 @@
 // Copies of tensors that devices keep for later plans: until the tensor is written or dies, until
 // others need the place, or memory runs out. TensorFlow calls them the mirrors of a handle.
 #pragma once
-#include <cstring>  // memcpy
 #include <utility>  // exchange
 
 #include <locus/backend/memory.hpp>            // allocate, release
 #include <locus/core/array.hpp>                // dynamic_array
+#include <locus/core/checksum.hpp>             // checksum_of
 #include <locus/expr/block.hpp>                // tensor_block
 #include <locus/runtime/copy_cache_limit.hpp>  // copy_cache_limit
 
@@ -158,16 +158,7 @@ class copy_cache {
     delete c;
   }
   static std::uint64_t sum_of(copy_key const& k) {
-    auto const* p = static_cast<unsigned char const*>(k.first);
-    std::uint64_t sum = 1469598103934665603u;
-    std::int64_t i = 0;
-    for (; i + 8 <= k.bytes; i += 8) {
-      std::uint64_t word;
-      std::memcpy(&word, p + i, 8);
-      sum = (sum ^ word) * 1099511628211u;
-    }
-    for (; i < k.bytes; ++i) sum = (sum ^ p[i]) * 1099511628211u;
-    return sum;
+    return locus::detail::checksum_of(k.first, static_cast<std::size_t>(k.bytes));
   }
   [[noreturn, gnu::cold]] static void refuse(kept_copy const& c) {
     message text;

@@ -6,6 +6,7 @@
 #include <locus/backend/cuda/streams.hpp>  // cuda_queue_of, current_card
 #include <locus/backend/cuda/timing.hpp>   // the_cuda_timing
 #include <locus/backend/seam.hpp>          // logical_device
+#include <locus/core/clock.hpp>            // read_clock
 #include <locus/core/json.hpp>             // json_text
 #include <locus/device/name.hpp>           // text << device
 

@@ -2,24 +2,18 @@
 // NCCL's communicators: one set for each list of cards, made when it is first needed, nonblocking,
 // with deadlines, since NCCL has none. A set that failed is ended as a whole.
 #pragma once
-#include <ctime>    // clock_gettime
 #include <sched.h>  // sched_yield
 #include <utility>  // exchange
 
 #include <locus/backend/queues.hpp>       // mark, synchronize
 #include <locus/collective/error.hpp>     // collective_error
 #include <locus/collective/topology.hpp>  // replica_topology
+#include <locus/core/clock.hpp>           // seconds_now
 
 namespace locus {
 
 namespace detail {
 
-/// units: seconds
-inline double now() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
 /// the stream that NCCL is given
 inline void* stream_of(logical_device& d, queue_kind queue) {
   return d.how == backing::simulated ? simulated::nccl_stream(d, queue)
@@ -122,24 +116,24 @@ class communicator_set {
   }
   /// waits until NCCL has taken all that it was given
   void settle(collective_name const& name, double deadline) {
-    double const begin = now();
+    double const begin = seconds_now();
     for (int p = 0; p < ranks; ++p)
       for (;;) {
         int state = 0;
         if (int const code = api->async_state(comm[p], &state); code != 0)
-          fail(name, p, "asking for its state failed", code, now() - begin);
+          fail(name, p, "asking for its state failed", code, seconds_now() - begin);
         if (state == runtime::nccl_success) break;
         if (state != runtime::nccl_in_progress)
-          fail(name, p, "it ended with an error", state, now() - begin);
-        if (deadline > 0 && now() - begin > deadline)
-          fail(name, p, "it did not come back within the timeout", 0, now() - begin);
+          fail(name, p, "it ended with an error", state, seconds_now() - begin);
+        if (deadline > 0 && seconds_now() - begin > deadline)
+          fail(name, p, "it did not come back within the timeout", 0, seconds_now() - begin);
         sched_yield();
       }
   }
   /// waits until rank p has passed s, or the deadline
   void wait_for(stamp s, int p, collective_name const& name, double deadline) {
     if (on[p]->how != backing::cuda) return runtime::synchronize(s);
-    double const begin = now();
+    double const begin = seconds_now();
     for (unsigned spin = 0;; ++spin) {
       if (has_run(s)) break;
       if (spin % 64 == 63) check_state(name, begin, deadline);
@@ -153,10 +147,10 @@ class communicator_set {
       int state = 0;
       int const code = api->async_state(comm[q], &state);
       if (code != 0 || (state != 0 && state != runtime::nccl_in_progress))
-        fail(name, q, "it ended with an error", code ? code : state, now() - begin);
+        fail(name, q, "it ended with an error", code ? code : state, seconds_now() - begin);
     }
-    if (deadline > 0 && now() - begin > deadline)
-      fail(name, first_late(), "it did not end within the timeout", 0, now() - begin);
+    if (deadline > 0 && seconds_now() - begin > deadline)
+      fail(name, first_late(), "it did not end within the timeout", 0, seconds_now() - begin);
   }
   bool is_done() const { return first_late() < 0; }
   double deadline() const {
@@ -215,7 +209,7 @@ inline void watch_collectives(stamp s) {
   if (in_registry::flag()) return;
   communicator_registry& all = communicators();
   lock_guard hold(all.lock);
-  double const begin = now();
+  double const begin = seconds_now();
   for (communicator_set* set : all.sets) {
     double deadline = 0;
     {
@@ -250,12 +244,12 @@ inline communicator_set* empty_set(replica_topology const& t, runtime::nccl_api 
 [[gnu::cold]] inline void init_communicators(communicator_set& s) {
   collective_name const name{"making communicators", -1};
   lock_guard hold(runtime::issue_lock);
-  double const begin = now();
+  double const begin = seconds_now();
   runtime::nccl_id id{};
   if (int const code = s.api->make_id(&id); code != 0)
-    s.fail(name, -1, "there is no unique id", code, now() - begin);
+    s.fail(name, -1, "there is no unique id", code, seconds_now() - begin);
   if (int const code = s.api->group_start(); code != 0)
-    s.fail(name, -1, "a group cannot begin", code, now() - begin);
+    s.fail(name, -1, "a group cannot begin", code, seconds_now() - begin);
   int wrong = 0, at = -1;
   message why;
   for (int p = 0; p < s.ranks && wrong == 0; ++p) {
@@ -266,9 +260,9 @@ inline communicator_set* empty_set(replica_topology const& t, runtime::nccl_api 
     if (wrong != 0) at = p, why << s.text_of_error();
   }
   int const end = s.api->group_end();
-  if (wrong != 0) s.fail(name, at, "a rank cannot begin", wrong, now() - begin, why.view());
+  if (wrong != 0) s.fail(name, at, "a rank cannot begin", wrong, seconds_now() - begin, why.view());
   if (end != 0 && end != runtime::nccl_in_progress)
-    s.fail(name, -1, "they could not be made", end, now() - begin);
+    s.fail(name, -1, "they could not be made", end, seconds_now() - begin);
   s.settle(name, runtime::collectives.deadlines.init);
   if (s.on[0]->how == backing::cuda) runtime::gpu_api->last_error();  // what 2.28 leaves behind
   s.ready = true;

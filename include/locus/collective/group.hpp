@@ -70,9 +70,9 @@ class nccl_group {
     if constexpr (checked_build) verify();
     for (int p = 0; p < set_.ranks; ++p)
       runtime::wait(*set_.on[p], queue, all.last_on_card[set_.on[p]->card]);
-    double const begin = now();
+    double const begin = seconds_now();
     if (int const code = set_.api->group_start(); code != 0)
-      set_.fail(name_, -1, "a group cannot begin", code, now() - begin);
+      set_.fail(name_, -1, "a group cannot begin", code, seconds_now() - begin);
     int wrong = 0, at = -1;
     message why;  // before the end of the group has another word
     for (nccl_request const& r : requests_) {
@@ -84,9 +84,10 @@ class nccl_group {
     }
     int const end = set_.api->group_end();
     ++set_.issued, set_.latest = name_;
-    if (wrong != 0) set_.fail(name_, at, "NCCL refused it", wrong, now() - begin, why.view());
+    if (wrong != 0)
+      set_.fail(name_, at, "NCCL refused it", wrong, seconds_now() - begin, why.view());
     if (end != 0 && end != runtime::nccl_in_progress)
-      set_.fail(name_, -1, "NCCL did not take it", end, now() - begin);
+      set_.fail(name_, -1, "NCCL did not take it", end, seconds_now() - begin);
     if (end == runtime::nccl_in_progress) set_.settle(name_, set_.deadline());
     for (int p = 0; p < set_.ranks; ++p)
       all.last_on_card[set_.on[p]->card] = set_.last[p] = done_[p] =

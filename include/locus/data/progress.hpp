@@ -2,19 +2,12 @@
 // A progress bar for long work: redrawn on a terminal, one line at the end elsewhere.
 #pragma once
 #include <cstdio>    // fprintf
-#include <ctime>     // clock_gettime
 #include <unistd.h>  // isatty
 
-#include <locus/core/text.hpp>  // text_buffer
+#include <locus/core/clock.hpp>  // seconds_now
+#include <locus/core/text.hpp>   // text_buffer
 
 namespace locus::data {
-
-/// units: seconds since some moment
-inline double seconds_now() {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
 
 /// means: "120/938 [====>.............] 12.3 s  note" on stderr
 /// cost:  drawn at most ten times a second; where stderr is no terminal, once, when all is done

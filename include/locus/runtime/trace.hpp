@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trace: what ran when, on which track. Kept in memory up to a limit, written when it stops.
 #pragma once
+#include <locus/core/clock.hpp>      // read_clock
 #include <locus/core/config.hpp>     // LOCUS_SHARED_STATE
 #include <locus/core/lock.hpp>       // mutex
 #include <locus/core/text_pool.hpp>  // text_pool
 #include <locus/device/device.hpp>   // device, device_list
 #include <locus/runtime/table.hpp>   // queue_kind
-#include <locus/runtime/watch.hpp>   // is_watched, read_clock
+#include <locus/runtime/watch.hpp>   // is_watched
 
 namespace locus::runtime {
 

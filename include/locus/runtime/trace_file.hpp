@@ -5,6 +5,7 @@
 #include <cstdlib>  // qsort
 #include <utility>  // exchange
 
+#include <locus/core/clock.hpp>      // read_clock
 #include <locus/core/json.hpp>       // json_text
 #include <locus/core/version.hpp>    // LOCUS_VERSION_MAJOR
 #include <locus/device/name.hpp>     // text << device

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who watches the program: one word that is zero while nobody does, and the clock of what is seen.
+// Who watches the program: one word that is zero while nobody does.
 #pragma once
 #include <cstdint>  // int64_t
-#include <ctime>    // clock_gettime
 
 #include <locus/core/array.hpp>      // dynamic_array
 #include <locus/core/call_site.hpp>  // call_site
+#include <locus/core/clock.hpp>      // read_clock
 #include <locus/core/config.hpp>     // LOCUS_SHARED_STATE
 #include <locus/core/lock.hpp>       // mutex
 
@@ -40,12 +40,6 @@ inline void set_watcher(watcher w, bool on) {
   return __builtin_expect(watched() != 0, 0) ? call_site::of_code(code_here()) : call_site{};
 }
 
-/// units: nanoseconds of a clock that never goes back
-inline std::int64_t read_clock() {
-  std::timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return std::int64_t(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
-}
 /// units: nanoseconds since this was first asked for: when the device table is made
 LOCUS_SHARED_STATE inline std::int64_t time_since_start() {
   static std::int64_t const start = read_clock();

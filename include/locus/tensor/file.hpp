@@ -7,6 +7,7 @@
 #include <sys/stat.h>  // fstat
 #include <unistd.h>    // fsync, getpid
 
+#include <locus/core/checksum.hpp>  // checksum_of
 #include <locus/core/error.hpp>     // bad_file
 #include <locus/shape/element.hpp>  // element, row_of
 #include <locus/shape/shape.hpp>    // shape
@@ -27,26 +28,6 @@ struct tensor_header {
   char unused[24]{};
 };
 
-/// means: 64 bits in which a change of any single word of 8 bytes shows
-/// cost:  four words at a time, at the speed of memory
-/// after: Fowler, Noll and Vo, 1991, over words and in four lanes
-constexpr std::uint64_t check_prime = 0x100000001b3;
-inline std::uint64_t checksum_of(void const* data, std::size_t bytes, std::uint64_t seed) {
-  auto const* p = static_cast<char const*>(data);
-  std::uint64_t lanes[4] = {seed, seed + 1, seed + 2, seed + 3}, words[4];
-  std::size_t left = bytes;
-  for (; left >= sizeof words; left -= sizeof words, p += sizeof words) {
-    std::memcpy(words, p, sizeof words);
-    for (int k = 0; k < 4; ++k) {
-      lanes[k] = (lanes[k] ^ words[k]) * check_prime;
-      lanes[k] ^= lanes[k] >> 32;
-    }
-  }
-  std::uint64_t h = seed ^ bytes;
-  for (; left > 0; --left, ++p) h = (h ^ static_cast<unsigned char>(*p)) * check_prime;
-  for (std::uint64_t lane : lanes) h = (h ^ lane) * check_prime, h ^= h >> 32;
-  return h;
-}
 inline std::uint64_t checksum_of(tensor_header const& h, void const* elements) {
   std::uint64_t const head = checksum_of(&h, offsetof(tensor_header, checksum), check_prime);
   return checksum_of(elements, static_cast<std::size_t>(h.bytes), head);

@@ -16,6 +16,7 @@
 #include <locus/backend/host/matmul.hpp>      // host::matmul
 #include <locus/backend/pinned.hpp>           // pinned_memory
 #include <locus/backend/simulated/arena.hpp>  // arena
+#include <locus/core/clock.hpp>               // read_clock
 #include <locus/core/config.hpp>              // LOCUS_SHARED_STATE
 #include <locus/core/lock.hpp>                // mutex
 #include <locus/runtime/cuda_api.hpp>         // cuda_api
@@ -591,7 +592,7 @@ class recorder {
     t.to = e;
     t.run = [](recorder& r, task& mine) {
       if (auto const found = r.events_.find(mine.to); found != r.events_.end())
-        found->second->when = runtime::read_clock();
+        found->second->when = read_clock();
     };
   }
   int copy(void* to, void const* from, std::size_t n, void* s, bool peer = false) {

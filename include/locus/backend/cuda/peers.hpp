@@ -3,11 +3,11 @@
 // Not every pair: a card has few peer mappings, and NCCL needs some too.
 #pragma once
 #include <cstring>   // memset, memcmp
-#include <time.h>    // clock_gettime
 #include <unistd.h>  // usleep
 #include <utility>   // exchange
 
 #include <locus/backend/cuda/streams.hpp>  // current_card, check_cuda
+#include <locus/core/clock.hpp>            // read_clock
 #include <locus/core/config.hpp>           // LOCUS_SHARED_STATE
 #include <locus/runtime/log.hpp>           // warn
 #include <locus/runtime/threads.hpp>       // number_from_environment
@@ -100,16 +100,11 @@ inline std::string_view try_peer(logical_device& to, logical_device& from) {
   if (is_sticky(code)) check_cuda(code, "a copy between cards", to.name);
   if (code != cuda_success) return gpu_api->last_error(), gpu_api->describe(code);
   check_cuda(gpu_api->event_record(target.event, target.stream), "recording an event", to.name);
-  auto const milliseconds = [] {
-    timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return std::int64_t(now.tv_sec) * 1000 + now.tv_nsec / 1000000;
-  };
-  for (std::int64_t const begin = milliseconds();; usleep(20)) {
+  for (std::int64_t const begin = read_clock();; usleep(20)) {
     bool done = false;
     check_cuda(gpu_api->event_query(target.event, &done), "asking for an event", to.name);
     if (done) break;
-    if (milliseconds() - begin <= peers.patience) continue;
+    if ((read_clock() - begin) / 1'000'000 <= peers.patience) continue;
     source.abandon(), target.abandon();
     return "a trial copy did not arrive; look at the machine's settings for peer copies (ACS, "
            "IOMMU), or set LOCUS_PEER_COPIES=0";

@@ -3,6 +3,7 @@
 #pragma once
 #include <utility>  // exchange
 
+#include <locus/core/clock.hpp>        // read_clock
 #include <locus/runtime/cuda_api.hpp>  // gpu_api
 #include <locus/runtime/trace.hpp>     // the_tracer
 

@@ -10,6 +10,7 @@
 #include <locus/backend/seam.hpp>             // touched, stamp, logical_device
 #include <locus/backend/simulated/arena.hpp>  // arena
 #include <locus/core/array.hpp>               // dynamic_array
+#include <locus/core/clock.hpp>               // read_clock
 #include <locus/core/config.hpp>              // LOCUS_SHARED_STATE
 #include <locus/core/error.hpp>               // bad_access
 #include <locus/device/name.hpp>              // message << device
@@ -366,7 +367,7 @@ class machine {
     task t = std::move(q.tasks[q.done]);
     ++q.done;
     q.executed = t.ticket;
-    std::int64_t const begin = t.span.is_set() ? runtime::read_clock() : 0;
+    std::int64_t const begin = t.span.is_set() ? read_clock() : 0;
     {
       runtime::running_scope scope(&t.record);
       try {
@@ -392,7 +393,7 @@ class machine {
     runtime::the_tracer().waits(-1);
     runtime::the_tracer().ran(
         span, runtime::track_of(gpu(number / 2), static_cast<runtime::queue_kind>(number % 2)),
-        begin, runtime::read_clock());
+        begin, read_clock());
   }
   void run_all() {
     for (int q = 0; q < queues; ++q)
