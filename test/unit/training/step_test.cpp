@@ -236,9 +236,10 @@ TEST_CASE("the gradients are the slopes of the loss") {
 
 TEST_CASE("an epoch has the same losses and weights on 1, 2, 3 and 4 replicas") {
   // batches of 64, the last of 48; under AddressSanitizer a quarter of them
-  auto const d = images(LOCUS_ADDRESS_SANITIZER ? 1456 : 6000);
+  std::size_t const count = LOCUS_ADDRESS_SANITIZER ? 1456 : 6000;
+  auto const d = images(count);
   auto const alone = train<double, 1>(d, 64);
-  CHECK(alone.losses.size() == 94);
+  CHECK(alone.losses.size() == (count + 63) / 64);
   CHECK(alone.losses.back() < 0.6 * alone.losses.front());
   check_same(train<double, 2>(d, 64), alone, 1e-9);
   check_same(train<double, 3>(d, 64), alone, 1e-9);
