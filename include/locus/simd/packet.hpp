@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// N values of one element type that are computed at once, and masks, their booleans. Everything
+// that one expression holds has the same N, whatever its types; a function that takes packets is
+// inlined, so that no vector passes through a calling convention.
+#pragma once
+#include <cstdint>      // int32_t
+#include <type_traits>  // conditional
+
+#include <locus/shape/element.hpp>  // is_integer_v, promote_t
+#include <locus/simd/native.hpp>    // vector, sqrt_of
+
+LOCUS_VECTORS_BEGIN
+namespace locus::simd {
+inline namespace LOCUS_MODE {
+
+template <int Bytes>
+using signed_of = std::conditional_t<
+    Bytes == 1, signed char,
+    std::conditional_t<Bytes == 2, short,
+                       std::conditional_t<Bytes == 4, std::int32_t, std::int64_t>>>;
+
+/// means: N values of T
+template <class T, int N>
+struct packet {
+  using type = T;
+  static constexpr int lanes = N;
+  vector<T, N> v;
+};
+/// means: N booleans, each a whole lane of Bytes bytes: 0 or -1; the width is that of the values
+///        that were compared
+template <int Bytes, int N>
+struct mask {
+  using type = bool;
+  static constexpr int lanes = N;
+  vector<signed_of<Bytes>, N> v;
+};
+
+template <int Bytes, int From, int N>
+LOCUS_VECTOR_FUNCTION mask<Bytes, N> widen(mask<From, N> m) {
+  if constexpr (Bytes == From)
+    return m;
+  else
+    return {__builtin_convertvector(m.v, vector<signed_of<Bytes>, N>)};
+}
+
+/// means: every lane holds x
+template <int N, class T>
+LOCUS_VECTOR_FUNCTION auto broadcast(T x) {
+  if constexpr (std::is_same_v<T, bool>)
+    return mask<1, N>{vector<signed char, N>{} - static_cast<signed char>(x)};
+  else
+    return packet<T, N>{x - vector<T, N>{}};  // x - 0 is x, of -0 too
+}
+
+/// means: lane j = p[j]; a boolean is a byte, 0 or not
+template <int N, class T>
+LOCUS_VECTOR_FUNCTION auto load(T const* p) {
+  if constexpr (std::is_same_v<T, bool>) {
+    vector<unsigned char, N> bytes;
+    __builtin_memcpy(&bytes, p, N);
+    return mask<1, N>{(vector<signed char, N>)(bytes != 0)};
+  } else {
+    packet<T, N> r;
+    __builtin_memcpy(&r.v, p, sizeof r.v);
+    return r;
+  }
+}
+/// means: p[j] = lane j
+template <class T, int N>
+LOCUS_VECTOR_FUNCTION void store(T* p, packet<T, N> x) {
+  __builtin_memcpy(p, &x.v, sizeof x.v);
+}
+template <int Bytes, int N>
+LOCUS_VECTOR_FUNCTION void store(bool* p, mask<Bytes, N> x) {
+  vector<signed char, N> const bytes = -widen<1>(x).v;
+  __builtin_memcpy(p, &bytes, N);
+}
+
+/// means: each lane as To; integers wrap, booleans are 0 and 1
+template <class To, class T, int N>
+LOCUS_VECTOR_FUNCTION packet<To, N> convert(packet<T, N> x) {
+  if constexpr (std::is_same_v<To, T>)
+    return x;
+  else
+    return {__builtin_convertvector(x.v, vector<To, N>)};
+}
+template <class To, int Bytes, int N>
+LOCUS_VECTOR_FUNCTION packet<To, N> convert(mask<Bytes, N> x) {
+  return {__builtin_convertvector(-x.v, vector<To, N>)};
+}
+
+/// means: m ? a : b, lane by lane
+template <int Bytes, class T, int N>
+LOCUS_VECTOR_FUNCTION packet<T, N> select(mask<Bytes, N> m, packet<T, N> a, packet<T, N> b) {
+  return {widen<int(sizeof(T))>(m).v ? a.v : b.v};
+}
+
+#define LOCUS_PACKET_COMPARISON(name, symbol)                                          \
+  template <class T, int N>                                                            \
+  LOCUS_VECTOR_FUNCTION mask<int(sizeof(T)), N> name(packet<T, N> a, packet<T, N> b) { \
+    return {(vector<signed_of<int(sizeof(T))>, N>)(a.v symbol b.v)};                   \
+  }
+LOCUS_PACKET_COMPARISON(equal, ==)
+LOCUS_PACKET_COMPARISON(not_equal, !=)
+LOCUS_PACKET_COMPARISON(less, <)
+LOCUS_PACKET_COMPARISON(less_equal, <=)
+LOCUS_PACKET_COMPARISON(greater, >)
+LOCUS_PACKET_COMPARISON(greater_equal, >=)
+#undef LOCUS_PACKET_COMPARISON
+
+// Integers wrap: without sign inside.
+#define LOCUS_PACKET_ARITHMETIC(name, symbol)                               \
+  template <class T, int N>                                                 \
+  LOCUS_VECTOR_FUNCTION packet<T, N> name(packet<T, N> a, packet<T, N> b) { \
+    if constexpr (is_integer_v<T>) {                                        \
+      using W = vector<std::make_unsigned_t<T>, N>;                         \
+      return {(vector<T, N>)((W)a.v symbol(W) b.v)};                        \
+    } else                                                                  \
+      return {a.v symbol b.v};                                              \
+  }
+LOCUS_PACKET_ARITHMETIC(add, +)
+LOCUS_PACKET_ARITHMETIC(subtract, -)
+LOCUS_PACKET_ARITHMETIC(multiply, *)
+#undef LOCUS_PACKET_ARITHMETIC
+
+template <class T, int N>
+  requires is_floating_v<T>
+LOCUS_VECTOR_FUNCTION packet<T, N> divide(packet<T, N> a, packet<T, N> b) {
+  return {a.v / b.v};
+}
+template <class T, int N>
+  requires is_floating_v<T>
+LOCUS_VECTOR_FUNCTION packet<T, N> square_root(packet<T, N> a) {
+  return {sqrt_of(a.v)};
+}
+/// the bits of the lanes, and back
+template <class T, int N>
+LOCUS_VECTOR_FUNCTION packet<signed_of<int(sizeof(T))>, N> bits_of(packet<T, N> x) {
+  return {(vector<signed_of<int(sizeof(T))>, N>)x.v};
+}
+template <class T, class B, int N>
+LOCUS_VECTOR_FUNCTION packet<T, N> from_bits(packet<B, N> x) {
+  static_assert(sizeof(T) == sizeof(B));
+  return {(vector<T, N>)x.v};
+}
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::simd
+LOCUS_VECTORS_END
