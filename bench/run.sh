@@ -1,15 +1,25 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Builds the benchmarks, runs them, writes bench/results/DATE-host.md and the picture beside it. Run it
-# on a quiet machine: each figure is a ratio to a rival that runs in the same minute.
+# Builds the benchmarks with every rival that Debian has, runs them, and writes tables and pictures to
+# bench/results/DATE-host*. Run it on a quiet machine: each figure is a ratio to a rival that ran in the
+# same round.
+#     sh bench/run.sh [programs: machine maps math ...]      FILTER=TEXT: groups with that text alone
 set -eu
 cd "$(dirname "$0")/.."
-sh test/tools/install.sh g++ meson ninja-build pkgconf python3 zlib1g-dev libbenchmark-dev libopenblas-openmp-dev
+sh test/tools/install.sh g++ meson ninja-build pkgconf python3 zlib1g-dev libbenchmark-dev libopenblas-openmp-dev \
+  '?libeigen3-dev' '?libxtensor-dev' '?libxsimd-dev' '?libarmadillo-dev'
 build=${BUILD:-build-bench}
 [ -f "$build/build.ninja" ] || meson setup "$build" -Dtests=disabled -Dcuda=disabled -Dbenchmarks=enabled
-ninja -C "$build" bench/host_bench
+[ $# -gt 0 ] || set -- $(sed -n "s/^bench_programs = \[\(.*\)\]$/\1/p" bench/meson.build | tr -d "',")
+targets=
+for name; do targets="$targets bench/host_$name"; done
+ninja -C "$build" $targets
+# one thread each on a core of its own, and no thread that spins beside the one that is measured
+export OMP_PROC_BIND=true OMP_PLACES=cores OMP_WAIT_POLICY=passive
+stem=bench/results/$(date +%F)-host
 mkdir -p bench/results
-table=bench/results/$(date +%F)-host.md
-"$build/bench/host_bench" >"$table"
-python3 bench/plot.py "$table" "${table%.md}.svg"
-cat "$table"
+: >"$build/results.jsonl"
+for name; do "$build/bench/host_$name" ${FILTER:+"--filter=$FILTER"} >>"$build/results.jsonl"; done
+python3 bench/tables.py "$build/results.jsonl" "$stem" \
+  "Host: $(date +%F), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores, $(c++ --version | head -n 1)"
+cat "$stem.md"
