@@ -2,7 +2,10 @@
 // What AllGpus stands for on this machine.
 #pragma once
 #include <locus/backend/devices.hpp>  // devices
+#include <locus/core/config.hpp>      // LOCUS_LEAN_BEGIN
 #include <locus/device/device.hpp>    // device_list
+
+LOCUS_LEAN_BEGIN
 
 namespace locus::runtime {
 
@@ -23,3 +26,5 @@ LOCUS_SHARED_STATE inline device_list visible_gpus() {
 }
 
 }  // namespace locus::runtime
+
+LOCUS_LEAN_END

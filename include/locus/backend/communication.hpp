@@ -2,7 +2,9 @@
 // Staging memory of collectives: one block for each device, obtained apart from tensors and kept.
 #pragma once
 #include <locus/backend/memory.hpp>  // try_allocate, release
-#include <locus/core/config.hpp>     // LOCUS_SHARED_STATE
+#include <locus/core/config.hpp>     // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
+
+LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
@@ -40,3 +42,5 @@ inline void release_communication_memory(logical_device& d) noexcept {
 }
 
 }  // namespace locus::runtime
+
+LOCUS_COLD_END

@@ -7,8 +7,11 @@
 #include <locus/backend/memory.hpp>            // allocate, release
 #include <locus/core/array.hpp>                // dynamic_array
 #include <locus/core/checksum.hpp>             // checksum_of
+#include <locus/core/config.hpp>               // LOCUS_COLD_BEGIN
 #include <locus/expr/block.hpp>                // tensor_block
 #include <locus/runtime/copy_cache_limit.hpp>  // copy_cache_limit
+
+LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
@@ -210,3 +213,5 @@ inline std::int64_t get_copy_cache() {
 }
 
 }  // namespace locus::config
+
+LOCUS_COLD_END

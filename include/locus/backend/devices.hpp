@@ -5,7 +5,7 @@
 #include <locus/backend/pool.hpp>             // close_memory
 #include <locus/backend/sides.hpp>            // backend, start_cuda
 #include <locus/backend/trace.hpp>            // trace_devices
-#include <locus/core/config.hpp>              // LOCUS_SHARED_STATE
+#include <locus/core/config.hpp>              // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
 #include <locus/core/error.hpp>               // unknown_device
 #include <locus/device/name.hpp>              // message << device
 #include <locus/runtime/forks.hpp>            // is_forked, watch_forks
@@ -17,6 +17,8 @@
 #include <locus/runtime/physical.hpp>         // find_physical, lay_out
 #include <locus/runtime/table.hpp>            // table
 #include <locus/runtime/watch_variables.hpp>  // read_watch_variables
+
+LOCUS_COLD_BEGIN
 
 namespace locus {
 namespace runtime {
@@ -234,3 +236,5 @@ inline int count_logical_gpus(call_site where = call_site::here()) {
 }  // namespace config
 
 }  // namespace locus
+
+LOCUS_COLD_END

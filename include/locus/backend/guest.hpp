@@ -4,7 +4,10 @@
 #include <locus/backend/cuda/guest.hpp>       // cuda_follow, cuda_lead
 #include <locus/backend/devices.hpp>          // find_device
 #include <locus/backend/simulated/guest.hpp>  // guest_queue
+#include <locus/core/config.hpp>              // LOCUS_COLD_BEGIN
 #include <locus/runtime/guest.hpp>            // on_stream
+
+LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
@@ -59,3 +62,5 @@ inline void take_stream_back(logical_device& d) {
 }
 
 }  // namespace locus::runtime
+
+LOCUS_COLD_END

@@ -2,9 +2,12 @@
 // When there is no memory: what is tried before the error, and what the error says.
 #pragma once
 #include <locus/backend/pool.hpp>         // pool_of
+#include <locus/core/config.hpp>          // LOCUS_COLD_BEGIN
 #include <locus/core/error.hpp>           // out_of_memory
 #include <locus/device/name.hpp>          // message << device
 #include <locus/runtime/host_memory.hpp>  // host_memory
+
+LOCUS_COLD_BEGIN
 
 namespace locus::runtime::detail {
 
@@ -63,3 +66,5 @@ inline lack find_lack(memory_account const& m, std::int64_t size, region_pool::f
 }
 
 }  // namespace locus::runtime::detail
+
+LOCUS_COLD_END

@@ -4,9 +4,12 @@
 #include <locus/backend/lack_of_memory.hpp>    // refuse_memory, make_room
 #include <locus/backend/pool.hpp>              // pool_of
 #include <locus/core/bytes.hpp>                // round_up
+#include <locus/core/config.hpp>               // LOCUS_LEAN_BEGIN
 #include <locus/runtime/allocation_log.hpp>    // logs_allocations
 #include <locus/runtime/copy_cache_limit.hpp>  // drop_kept_copies
 #include <locus/runtime/trace.hpp>             // the_tracer
+
+LOCUS_LEAN_BEGIN
 
 namespace locus::runtime {
 
@@ -126,3 +129,5 @@ inline void release(logical_device& d, void* p, std::int64_t bytes,
 }
 
 }  // namespace locus::runtime
+
+LOCUS_LEAN_END

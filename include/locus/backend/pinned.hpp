@@ -5,9 +5,11 @@
 
 #include <locus/backend/cuda/streams.hpp>  // cuda_success
 #include <locus/core/bytes.hpp>            // round_up
-#include <locus/core/config.hpp>           // LOCUS_SHARED_STATE
+#include <locus/core/config.hpp>           // LOCUS_SHARED_STATE, LOCUS_LEAN_BEGIN
 #include <locus/runtime/host_memory.hpp>   // host_memory
 #include <locus/runtime/regions.hpp>       // region_pool
+
+LOCUS_LEAN_BEGIN
 
 namespace locus::runtime {
 
@@ -64,3 +66,5 @@ class pinned_pool {
 LOCUS_SHARED_STATE inline constinit pinned_pool pinned_memory;
 
 }  // namespace locus::runtime
+
+LOCUS_LEAN_END

@@ -5,9 +5,11 @@
 #include <utility>  // exchange
 
 #include <locus/backend/sides.hpp>    // on_side
-#include <locus/core/config.hpp>      // LOCUS_SHARED_STATE
+#include <locus/core/config.hpp>      // LOCUS_SHARED_STATE, LOCUS_LEAN_BEGIN
 #include <locus/device/name.hpp>      // message << device
 #include <locus/runtime/regions.hpp>  // region_pool, memory_resource
+
+LOCUS_LEAN_BEGIN
 
 namespace locus::runtime {
 
@@ -62,3 +64,5 @@ inline void close_memory(logical_device& d) noexcept {
 }
 
 }  // namespace locus::runtime
+
+LOCUS_LEAN_END

@@ -4,6 +4,9 @@
 #include <locus/backend/staging.hpp>     // copy_by_host
 #include <locus/backend/stamps.hpp>      // mark, wait, synchronize
 #include <locus/backend/work_scope.hpp>  // begin_copy
+#include <locus/core/config.hpp>         // LOCUS_LEAN_BEGIN
+
+LOCUS_LEAN_BEGIN
 
 namespace locus::runtime {
 
@@ -36,3 +39,5 @@ inline void check_host_access(void const* p, std::int64_t bytes, bool writes,
 }
 
 }  // namespace locus::runtime
+
+LOCUS_LEAN_END

@@ -4,8 +4,11 @@
 #include <locus/backend/devices.hpp>         // devices
 #include <locus/backend/lack_of_memory.hpp>  // make_room
 #include <locus/backend/pool.hpp>            // given_resource, close_memory
+#include <locus/core/config.hpp>             // LOCUS_COLD_BEGIN
 #include <locus/device/name.hpp>             // device_named
 #include <locus/device/policy.hpp>           // single_device
+
+LOCUS_COLD_BEGIN
 
 namespace locus::config {
 
@@ -62,3 +65,5 @@ memory_resource get_memory_resource() {
 }
 
 }  // namespace locus::config
+
+LOCUS_COLD_END

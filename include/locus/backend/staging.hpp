@@ -4,9 +4,11 @@
 #pragma once
 #include <locus/backend/pinned.hpp>  // pinned_memory
 #include <locus/backend/stamps.hpp>  // wait, mark
-#include <locus/core/config.hpp>     // LOCUS_SHARED_STATE
+#include <locus/core/config.hpp>     // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
 #include <locus/core/error.hpp>      // out_of_memory
 #include <locus/device/name.hpp>     // message << device
+
+LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
@@ -71,3 +73,5 @@ LOCUS_SHARED_STATE inline constinit mutex staging_lock;
 }
 
 }  // namespace locus::runtime
+
+LOCUS_COLD_END

@@ -2,6 +2,9 @@
 // Points on the queues of devices, and who waits for them, whatever stands behind a device.
 #pragma once
 #include <locus/backend/devices.hpp>  // on_side
+#include <locus/core/config.hpp>      // LOCUS_LEAN_BEGIN
+
+LOCUS_LEAN_BEGIN
 
 namespace locus::runtime {
 
@@ -25,3 +28,5 @@ inline void synchronize(logical_device& d) {
 }
 
 }  // namespace locus::runtime
+
+LOCUS_LEAN_END

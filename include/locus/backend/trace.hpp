@@ -3,7 +3,10 @@
 #pragma once
 #include <locus/backend/cuda/timing.hpp>        // the_cuda_timing
 #include <locus/backend/simulated/machine.hpp>  // gpus
+#include <locus/core/config.hpp>                // LOCUS_COLD_BEGIN
 #include <locus/runtime/trace_file.hpp>         // open_trace, close_trace
+
+LOCUS_COLD_BEGIN
 
 namespace locus {
 
@@ -48,3 +51,5 @@ inline void set_nvtx(bool on) { runtime::set_watcher(runtime::watcher::ranges, o
 }  // namespace debugging
 
 }  // namespace locus
+
+LOCUS_COLD_END

@@ -8,8 +8,11 @@
 #include <locus/backend/host/matmul.hpp>  // host::matmul
 #include <locus/backend/host/reduce.hpp>  // host::reduce
 #include <locus/backend/host/rows.hpp>    // host::rows
+#include <locus/core/config.hpp>          // LOCUS_LEAN_BEGIN
 #include <locus/kernel/call.hpp>          // space, access
 #include <locus/kernel/matrix.hpp>        // matrix
+
+LOCUS_LEAN_BEGIN
 
 namespace locus {
 inline namespace LOCUS_MODE {
@@ -147,3 +150,5 @@ struct copy_work {
 
 }  // namespace LOCUS_MODE
 }  // namespace locus
+
+LOCUS_LEAN_END

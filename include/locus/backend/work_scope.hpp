@@ -7,8 +7,11 @@
 #include <locus/backend/cuda/timing.hpp>   // the_cuda_timing
 #include <locus/backend/seam.hpp>          // logical_device
 #include <locus/core/clock.hpp>            // read_clock
+#include <locus/core/config.hpp>           // LOCUS_COLD_BEGIN
 #include <locus/core/json.hpp>             // json_text
 #include <locus/device/name.hpp>           // text << device
+
+LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
@@ -90,3 +93,5 @@ class work_scope {
 }
 
 }  // namespace locus::runtime
+
+LOCUS_COLD_END

@@ -3,7 +3,10 @@
 #pragma once
 #include <string_view>  // string_view
 
+#include <locus/core/config.hpp>    // LOCUS_COLD_BEGIN
 #include <locus/device/device.hpp>  // max_devices
+
+LOCUS_COLD_BEGIN
 
 namespace locus {
 
@@ -73,3 +76,5 @@ constexpr list_kind kind_of_list(short const* cards, int count) {
 }
 
 }  // namespace locus
+
+LOCUS_COLD_END

@@ -9,6 +9,9 @@
 #include <locus/collective/error.hpp>     // collective_error
 #include <locus/collective/topology.hpp>  // replica_topology
 #include <locus/core/clock.hpp>           // seconds_now
+#include <locus/core/config.hpp>          // LOCUS_COLD_BEGIN
+
+LOCUS_COLD_BEGIN
 
 namespace locus {
 
@@ -271,3 +274,5 @@ inline communicator_set* empty_set(replica_topology const& t, runtime::nccl_api 
 }  // namespace detail
 
 }  // namespace locus
+
+LOCUS_COLD_END

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a collective that failed throws.
 #pragma once
-#include <locus/core/error.hpp>  // error
+#include <locus/core/config.hpp>  // LOCUS_COLD_BEGIN
+#include <locus/core/error.hpp>   // error
+
+LOCUS_COLD_BEGIN
 
 namespace locus {
 
@@ -19,3 +22,5 @@ struct collective_error : error {
 };
 
 }  // namespace locus
+
+LOCUS_COLD_END

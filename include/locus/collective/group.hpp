@@ -4,6 +4,9 @@
 #pragma once
 #include <locus/backend/memory.hpp>            // allocate, release
 #include <locus/collective/communicators.hpp>  // communicator_set
+#include <locus/core/config.hpp>               // LOCUS_COLD_BEGIN
+
+LOCUS_COLD_BEGIN
 
 namespace locus::detail {
 
@@ -227,3 +230,5 @@ inline communicator_set& communicators_for(replica_topology const& t, collective
 }
 
 }  // namespace locus::detail
+
+LOCUS_COLD_END

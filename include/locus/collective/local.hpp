@@ -5,8 +5,11 @@
 #include <utility>  // swap
 
 #include <locus/collective/reduce.hpp>  // replica_reducer
+#include <locus/core/config.hpp>        // LOCUS_COLD_BEGIN
 #include <locus/runtime/log.hpp>        // log
 #include <locus/shape/shape.hpp>        // shape
+
+LOCUS_COLD_BEGIN
 
 namespace locus::detail {
 
@@ -215,3 +218,5 @@ class local_reduction {
 };
 
 }  // namespace locus::detail
+
+LOCUS_COLD_END

@@ -2,7 +2,10 @@
 // Communicators on request: made anew after a failure, or the program's own.
 #pragma once
 #include <locus/collective/group.hpp>  // communicators_for
+#include <locus/core/config.hpp>       // LOCUS_COLD_BEGIN
 #include <locus/device/policy.hpp>     // device_policy
+
+LOCUS_COLD_BEGIN
 
 namespace locus {
 
@@ -96,3 +99,5 @@ void use_communicator(void* const* comms, int count) {
 }  // namespace collective
 
 }  // namespace locus
+
+LOCUS_COLD_END

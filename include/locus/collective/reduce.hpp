@@ -9,7 +9,10 @@
 
 #include <locus/collective/fold.hpp>   // replica_terms
 #include <locus/collective/group.hpp>  // nccl_group
+#include <locus/core/config.hpp>       // LOCUS_COLD_BEGIN
 #include <locus/plan/memory.hpp>       // round_up
+
+LOCUS_COLD_BEGIN
 
 namespace locus::detail {
 
@@ -399,3 +402,5 @@ class replica_reducer {
 };
 
 }  // namespace locus::detail
+
+LOCUS_COLD_END

@@ -4,8 +4,11 @@
 #include <locus/backend/devices.hpp>              // find_device
 #include <locus/backend/simulated/nccl.hpp>       // nccl_table
 #include <locus/collective/choice.hpp>            // choose
+#include <locus/core/config.hpp>                  // LOCUS_COLD_BEGIN
 #include <locus/runtime/collective_settings.hpp>  // collectives
 #include <locus/runtime/nccl_api.hpp>             // nccl
+
+LOCUS_COLD_BEGIN
 
 namespace locus {
 
@@ -113,3 +116,5 @@ inline replica_topology look_at(device_list const& devices) {
 }
 
 }  // namespace locus
+
+LOCUS_COLD_END

@@ -3,6 +3,10 @@
 #pragma once
 #include <cstddef>  // size_t
 
+#include <locus/core/config.hpp>  // LOCUS_COLD_BEGIN
+
+LOCUS_COLD_BEGIN
+
 namespace locus {
 
 /// means: elements in order, growing at the end     cost: like std::vector
@@ -62,3 +66,5 @@ class dynamic_array {
 };
 
 }  // namespace locus
+
+LOCUS_COLD_END

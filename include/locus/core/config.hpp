@@ -8,6 +8,8 @@
 // LOCUS_LANES               the same over the lanes of a fold, which stay in registers
 // LOCUS_LOOPS_BEGIN, _END   around such loops: some functors have no vector form, which is no fault
 // LOCUS_DEVICE_CODE         1: this compiler makes code for GPUs
+// LOCUS_COLD_BEGIN, _END    around functions that no statement runs twice: they are compiled as
+//                           without -O, since every unit that uses them compiles them anew
 // LOCUS_MATH(expf)          a function of the C library that kernels may call too; <cmath> costs a
 //                           tenth of a second of every unit
 // LOCUS_FILE_OF_CALL, LOCUS_LINE_OF_CALL  where a call stands, as default arguments; nothing in
@@ -45,6 +47,23 @@
 #else  // rolled up: loads and stores in turn are what DRAM takes fastest
 #define LOCUS_IVDEP _Pragma("GCC ivdep") _Pragma("GCC unroll 1")
 #define LOCUS_LANES _Pragma("GCC ivdep") _Pragma("GCC unroll 16")
+#endif
+#if defined(__OPTIMIZE__) && defined(__clang__)
+#define LOCUS_COLD_BEGIN _Pragma("clang optimize off")
+#define LOCUS_COLD_END _Pragma("clang optimize on")
+#elif defined(__OPTIMIZE__) && defined(__GNUC__) && !defined(__CUDACC__)
+#define LOCUS_COLD_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"O0\")")
+#define LOCUS_COLD_END _Pragma("GCC pop_options")
+#define LOCUS_LEAN_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"O1\")")
+#define LOCUS_LEAN_END _Pragma("GCC pop_options")
+#endif
+#if !defined(LOCUS_COLD_BEGIN)
+#define LOCUS_COLD_BEGIN
+#define LOCUS_COLD_END
+#endif
+#if !defined(LOCUS_LEAN_BEGIN)
+#define LOCUS_LEAN_BEGIN
+#define LOCUS_LEAN_END
 #endif
 #if !defined(LOCUS_LOOPS_BEGIN)
 #define LOCUS_LOOPS_BEGIN

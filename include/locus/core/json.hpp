@@ -4,7 +4,10 @@
 #include <cstdint>      // int64_t
 #include <string_view>  // string_view
 
-#include <locus/core/array.hpp>  // dynamic_array
+#include <locus/core/array.hpp>   // dynamic_array
+#include <locus/core/config.hpp>  // LOCUS_COLD_BEGIN
+
+LOCUS_COLD_BEGIN
 
 namespace locus {
 
@@ -130,3 +133,5 @@ class json_text {
 };
 
 }  // namespace locus
+
+LOCUS_COLD_END

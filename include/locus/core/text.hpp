@@ -5,6 +5,10 @@
 #include <cstdint>      // int64_t
 #include <string_view>  // string_view
 
+#include <locus/core/config.hpp>  // LOCUS_COLD_BEGIN
+
+LOCUS_COLD_BEGIN
+
 namespace locus {
 
 /// A string literal as argument of a function template: on<"/GPU:0">(e).
@@ -85,3 +89,5 @@ Stream& operator<<(Stream& out, text_buffer<Capacity> const& text) {
 }
 
 }  // namespace locus
+
+LOCUS_COLD_END

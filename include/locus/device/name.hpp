@@ -4,9 +4,12 @@
 #include <cstdint>      // int64_t
 #include <string_view>  // string_view
 
+#include <locus/core/config.hpp>    // LOCUS_COLD_BEGIN
 #include <locus/core/error.hpp>     // unknown_device
 #include <locus/core/text.hpp>      // text_buffer, fixed_string, find_char
 #include <locus/device/device.hpp>  // device, place
+
+LOCUS_COLD_BEGIN
 
 namespace locus {
 
@@ -248,3 +251,5 @@ constexpr bool operator==(place const& p, std::string_view name) {
 constexpr bool operator==(device d, std::string_view name) { return single(d) == name; }
 
 }  // namespace locus
+
+LOCUS_COLD_END

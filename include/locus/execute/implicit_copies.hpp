@@ -2,11 +2,14 @@
 // The copy policy: what happens when a step reads a value that lies on another device. to<>, fetch,
 // printing, an assignment to a tensor elsewhere and on<Device>(x) of a tensor are explicit copies.
 #pragma once
+#include <locus/core/config.hpp>      // LOCUS_COLD_BEGIN
 #include <locus/core/error.hpp>       // placement_error
 #include <locus/execute/program.hpp>  // plan_view
 #include <locus/plan/facts.hpp>       // count_transfer
 #include <locus/runtime/config.hpp>   // get_device_policy
 #include <locus/runtime/log.hpp>      // warn, first_time
+
+LOCUS_COLD_BEGIN
 
 namespace locus::detail {
 
@@ -64,3 +67,5 @@ void each_implicit_copy(plan_view const& p, shape const* extents, Visit const& v
 }
 
 }  // namespace locus::detail
+
+LOCUS_COLD_END

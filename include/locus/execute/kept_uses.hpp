@@ -2,6 +2,9 @@
 // The kept copies that one run uses or makes.
 #pragma once
 #include <locus/backend/copy_cache.hpp>  // kept_copy, kept_copies
+#include <locus/core/config.hpp>         // LOCUS_COLD_BEGIN
+
+LOCUS_COLD_BEGIN
 
 namespace locus::detail {
 
@@ -42,3 +45,5 @@ class kept_uses {
 };
 
 }  // namespace locus::detail
+
+LOCUS_COLD_END

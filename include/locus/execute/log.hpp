@@ -3,8 +3,11 @@
 // collectives, creations and fallbacks.
 #pragma once
 #include <locus/backend/seam.hpp>  // logical_device
+#include <locus/core/config.hpp>   // LOCUS_COLD_BEGIN
 #include <locus/plan/data.hpp>     // step, transfer
 #include <locus/runtime/log.hpp>   // log_event, log
+
+LOCUS_COLD_BEGIN
 
 namespace locus {
 
@@ -70,3 +73,5 @@ namespace detail {
 }  // namespace detail
 
 }  // namespace locus
+
+LOCUS_COLD_END

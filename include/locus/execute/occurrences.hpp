@@ -3,9 +3,12 @@
 // What several transfers of a run would bring alike, to the same place, is brought once.
 #pragma once
 #include <locus/core/array.hpp>      // dynamic_array
+#include <locus/core/config.hpp>     // LOCUS_COLD_BEGIN
 #include <locus/execute/values.hpp>  // same_layout
 #include <locus/plan/facts.hpp>      // count_transfer
 #include <locus/plan/memory.hpp>     // slot, round_up
+
+LOCUS_COLD_BEGIN
 
 namespace locus::detail {
 
@@ -149,3 +152,5 @@ inline tally count_run(plan_view const& p, local_value* values, int replicas, sh
 }
 
 }  // namespace locus::detail
+
+LOCUS_COLD_END

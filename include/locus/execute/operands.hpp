@@ -2,10 +2,12 @@
 // What a region reads and over which space it runs, as a table; and where its operands lie in a
 // run.
 #pragma once
-#include <locus/core/config.hpp>      // LOCUS_MODE
+#include <locus/core/config.hpp>      // LOCUS_MODE, LOCUS_LEAN_BEGIN
 #include <locus/execute/program.hpp>  // frame
 #include <locus/execute/values.hpp>   // local_extents
 #include <locus/kernel/call.hpp>      // space, access
+
+LOCUS_LEAN_BEGIN
 
 namespace locus {
 
@@ -218,3 +220,5 @@ class operand_placer {
 }  // namespace LOCUS_MODE
 }  // namespace detail
 }  // namespace locus
+
+LOCUS_LEAN_END

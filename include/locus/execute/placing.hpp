@@ -5,7 +5,7 @@
 
 #include <locus/backend/devices.hpp>      // find_device
 #include <locus/backend/queues.hpp>       // mark, synchronize
-#include <locus/core/config.hpp>          // LOCUS_MODE
+#include <locus/core/config.hpp>          // LOCUS_MODE, LOCUS_LEAN_BEGIN
 #include <locus/execute/kept_uses.hpp>    // kept_uses
 #include <locus/execute/occurrences.hpp>  // occurrence_finder
 #include <locus/execute/program.hpp>      // program, run_arrays, target
@@ -14,6 +14,8 @@
 #include <locus/plan/distribute.hpp>      // check_cut
 #include <locus/plan/infer.hpp>           // require_elements
 #include <locus/plan/memory.hpp>          // lay_out, arena_bytes
+
+LOCUS_LEAN_BEGIN
 
 namespace locus::detail {
 inline namespace LOCUS_MODE {
@@ -357,3 +359,5 @@ class placing : protected run_memory {
 
 }  // namespace LOCUS_MODE
 }  // namespace locus::detail
+
+LOCUS_LEAN_END

@@ -3,11 +3,13 @@
 // run.
 #pragma once
 #include <locus/backend/seam.hpp>  // launch_site
-#include <locus/core/config.hpp>   // LOCUS_SHARED_STATE
+#include <locus/core/config.hpp>   // LOCUS_SHARED_STATE, LOCUS_LEAN_BEGIN
 #include <locus/expr/builder.hpp>  // local_value
 #include <locus/plan/data.hpp>     // plan_view
 #include <locus/plan/facts.hpp>    // tally
 #include <locus/plan/memory.hpp>   // slot
+
+LOCUS_LEAN_BEGIN
 
 namespace locus {
 
@@ -74,3 +76,5 @@ struct frame {
 };
 
 }  // namespace locus
+
+LOCUS_LEAN_END

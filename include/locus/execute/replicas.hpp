@@ -5,10 +5,12 @@
 #include <utility>  // swap
 
 #include <locus/collective/reduce.hpp>  // replica_reducer
-#include <locus/core/config.hpp>        // LOCUS_MODE
+#include <locus/core/config.hpp>        // LOCUS_MODE, LOCUS_COLD_BEGIN
 #include <locus/execute/log.hpp>        // log_collective
 #include <locus/execute/run_watch.hpp>  // run_watch
 #include <locus/execute/transport.hpp>  // transport
+
+LOCUS_COLD_BEGIN
 
 namespace locus::detail {
 inline namespace LOCUS_MODE {
@@ -235,3 +237,5 @@ class replica_reduction : protected transport {
 
 }  // namespace LOCUS_MODE
 }  // namespace locus::detail
+
+LOCUS_COLD_END

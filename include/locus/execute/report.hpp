@@ -4,12 +4,15 @@
 #include <cstdlib>  // getenv
 
 #include <locus/backend/devices.hpp>    // find_device
+#include <locus/core/config.hpp>        // LOCUS_COLD_BEGIN
 #include <locus/execute/log.hpp>        // use_of
 #include <locus/execute/program.hpp>    // program
 #include <locus/plan/explain.hpp>       // write_plan
 #include <locus/runtime/at_end.hpp>     // at_end
 #include <locus/runtime/log.hpp>        // write_all, path_of_process
 #include <locus/runtime/site_text.hpp>  // write_site
+
+LOCUS_COLD_BEGIN
 
 namespace locus::detail {
 
@@ -168,3 +171,5 @@ inline void write_uses(report_text& out, plan_record const& p) {
 }
 
 }  // namespace locus::detail
+
+LOCUS_COLD_END

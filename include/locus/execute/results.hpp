@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The end of a run: results that lie elsewhere than in their destination are copied there.
 #pragma once
-#include <locus/core/config.hpp>       // LOCUS_MODE
+#include <locus/core/config.hpp>       // LOCUS_MODE, LOCUS_LEAN_BEGIN
 #include <locus/execute/replicas.hpp>  // replica_reduction
+
+LOCUS_LEAN_BEGIN
 
 namespace locus::detail {
 inline namespace LOCUS_MODE {
@@ -87,3 +89,5 @@ class results : protected replica_reduction {
 
 }  // namespace LOCUS_MODE
 }  // namespace locus::detail
+
+LOCUS_LEAN_END

@@ -5,8 +5,10 @@
 
 #include <locus/backend/memory.hpp>  // allocate, release
 #include <locus/core/array.hpp>      // dynamic_array
-#include <locus/core/config.hpp>     // LOCUS_MODE
+#include <locus/core/config.hpp>     // LOCUS_MODE, LOCUS_LEAN_BEGIN
 #include <locus/plan/memory.hpp>     // round_up
+
+LOCUS_LEAN_BEGIN
 
 namespace locus::detail {
 inline namespace LOCUS_MODE {
@@ -111,3 +113,5 @@ class run_memory {
 
 }  // namespace LOCUS_MODE
 }  // namespace locus::detail
+
+LOCUS_LEAN_END

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is watched of one run, and the report of all plans at the end of the program (LOCUS_EXPLAIN).
 #pragma once
+#include <locus/core/config.hpp>      // LOCUS_COLD_BEGIN
 #include <locus/execute/program.hpp>  // program
 #include <locus/execute/report.hpp>   // plan_record, note_run
 #include <locus/execute/spans.hpp>    // begin_run
 #include <locus/runtime/config.hpp>   // get_device_policy
 #include <locus/runtime/log.hpp>      // is_wanted
 #include <locus/runtime/watch.hpp>    // watcher
+
+LOCUS_COLD_BEGIN
 
 namespace locus::detail {
 
@@ -36,3 +39,5 @@ struct run_watch {
 }
 
 }  // namespace locus::detail
+
+LOCUS_COLD_END

@@ -6,9 +6,11 @@
 #include <utility>  // exchange
 
 #include <locus/backend/guest.hpp>            // follow_guest
-#include <locus/core/config.hpp>              // LOCUS_MODE
+#include <locus/core/config.hpp>              // LOCUS_MODE, LOCUS_LEAN_BEGIN
 #include <locus/execute/implicit_copies.hpp>  // apply_copy_policy
 #include <locus/execute/results.hpp>          // results
+
+LOCUS_LEAN_BEGIN
 
 namespace locus {
 
@@ -328,3 +330,5 @@ class runner : results {
 }  // namespace LOCUS_MODE
 }  // namespace detail
 }  // namespace locus
+
+LOCUS_LEAN_END

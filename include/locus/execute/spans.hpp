@@ -3,10 +3,13 @@
 #pragma once
 #include <locus/backend/devices.hpp>     // find_device
 #include <locus/backend/work_scope.hpp>  // work_scope
+#include <locus/core/config.hpp>         // LOCUS_LEAN_BEGIN
 #include <locus/core/json.hpp>           // json_text
 #include <locus/execute/log.hpp>         // use_of
 #include <locus/plan/explain.hpp>        // write_type
 #include <locus/runtime/site_text.hpp>   // write_site
+
+LOCUS_LEAN_BEGIN
 
 namespace locus::detail {
 
@@ -75,3 +78,5 @@ inline void add_use(json_text& details, logical_device const& d) {
 }
 
 }  // namespace locus::detail
+
+LOCUS_LEAN_END

@@ -4,11 +4,13 @@
 //   inside a plan, copies run on copy queues, behind what made the value and what used its target.
 #pragma once
 #include <locus/backend/work.hpp>     // copy_work
-#include <locus/core/config.hpp>      // LOCUS_MODE
+#include <locus/core/config.hpp>      // LOCUS_MODE, LOCUS_LEAN_BEGIN
 #include <locus/execute/placing.hpp>  // placing
 #if LOCUS_CUDA_KERNELS
 #include <locus/backend/cuda/kernels.hpp>  // cuda_kernel
 #endif
+
+LOCUS_LEAN_BEGIN
 
 namespace locus::detail {
 inline namespace LOCUS_MODE {
@@ -186,3 +188,5 @@ class transport : protected placing {
 
 }  // namespace LOCUS_MODE
 }  // namespace locus::detail
+
+LOCUS_LEAN_END

@@ -2,10 +2,13 @@
 // Where each value of a run lies: leaves where they are, temporaries in the arenas, views in their
 // operands.
 #pragma once
+#include <locus/core/config.hpp>      // LOCUS_LEAN_BEGIN
 #include <locus/execute/program.hpp>  // local_layout
 #include <locus/expr/builder.hpp>     // local_value
 #include <locus/plan/data.hpp>        // plan_view
 #include <locus/shape/range.hpp>      // range
+
+LOCUS_LEAN_BEGIN
 
 namespace locus {
 
@@ -142,3 +145,5 @@ inline local_value view_value(plan_view const& p, short i, int r, local_value co
 }  // namespace detail
 
 }  // namespace locus
+
+LOCUS_LEAN_END

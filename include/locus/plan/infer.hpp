@@ -2,9 +2,12 @@
 // Pass 1 again when the program runs: the extents that the type left open. The rules are those of
 // shape/shape.hpp, which the nodes applied to the static ones.
 #pragma once
+#include <locus/core/config.hpp>  // LOCUS_LEAN_BEGIN
 #include <locus/core/error.hpp>   // shape_error
 #include <locus/plan/data.hpp>    // plan_view
 #include <locus/shape/range.hpp>  // range
+
+LOCUS_LEAN_BEGIN
 
 namespace locus {
 
@@ -111,3 +114,5 @@ inline void require_elements(plan_view const& p, shape const* extents) {
 }
 
 }  // namespace locus
+
+LOCUS_LEAN_END

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A line for each allocation and each free, where somebody asked for it.
 #pragma once
-#include <locus/core/config.hpp>    // LOCUS_SHARED_STATE
+#include <locus/core/config.hpp>    // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
 #include <locus/runtime/log.hpp>    // log_event, log
 #include <locus/runtime/table.hpp>  // logical_device
+
+LOCUS_COLD_BEGIN
 
 namespace locus {
 
@@ -47,3 +49,5 @@ inline void set_log_allocations(bool on) { runtime::set_allocation_log(on); }
 }  // namespace debugging
 
 }  // namespace locus
+
+LOCUS_COLD_END

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>  // int64_t
 
+#include <locus/core/config.hpp>            // LOCUS_COLD_BEGIN
 #include <locus/core/error.hpp>             // configuration_error
 #include <locus/device/device.hpp>          // device
 #include <locus/runtime/configuration.hpp>  // copy_policy
@@ -11,6 +12,8 @@
 #include <locus/runtime/table.hpp>          // table
 #include <locus/runtime/threads.hpp>        // thread_limit
 #include <locus/runtime/watch.hpp>          // set_watcher
+
+LOCUS_COLD_BEGIN
 
 namespace locus::config {
 
@@ -94,3 +97,5 @@ namespace detail {
 }  // namespace detail
 
 }  // namespace locus::config
+
+LOCUS_COLD_END

@@ -3,8 +3,11 @@
 #pragma once
 #include <cstdlib>  // getenv
 
+#include <locus/core/config.hpp>  // LOCUS_COLD_BEGIN
 #include <locus/core/error.hpp>   // configuration_error
 #include <locus/runtime/log.hpp>  // warn
+
+LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
@@ -37,3 +40,5 @@ inline int forced_growth() {
 }
 
 }  // namespace locus::runtime
+
+LOCUS_COLD_END

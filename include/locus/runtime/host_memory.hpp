@@ -7,8 +7,10 @@
 #include <sys/mman.h>  // madvise
 #include <unistd.h>    // sysconf
 
-#include <locus/core/config.hpp>  // LOCUS_ADDRESS_SANITIZER
+#include <locus/core/config.hpp>  // LOCUS_ADDRESS_SANITIZER, LOCUS_LEAN_BEGIN
 #include <locus/core/lock.hpp>    // mutex
+
+LOCUS_LEAN_BEGIN
 
 namespace locus::runtime {
 
@@ -93,3 +95,5 @@ inline std::int64_t physical_memory() {
 }
 
 }  // namespace locus::runtime
+
+LOCUS_LEAN_END

@@ -6,8 +6,10 @@
 #include <cstdint>  // uint64_t
 #include <string_view>
 
-#include <locus/core/config.hpp>  // LOCUS_SHARED_STATE
+#include <locus/core/config.hpp>  // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
 #include <locus/core/lock.hpp>    // mutex
+
+LOCUS_COLD_BEGIN
 
 namespace locus {
 
@@ -123,3 +125,5 @@ LOCUS_SHARED_STATE inline constinit std::int64_t host_round_trips = 0;
 
 }  // namespace runtime
 }  // namespace locus
+
+LOCUS_COLD_END

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Limits of the logical GPUs of a card, held against the card.
 #pragma once
+#include <locus/core/config.hpp>            // LOCUS_COLD_BEGIN
 #include <locus/core/error.hpp>             // configuration_error
 #include <locus/runtime/configuration.hpp>  // request_list
+
+LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
@@ -25,3 +28,5 @@ inline void require_limits_fit(request_list const& requests, int card, std::int6
 }
 
 }  // namespace locus::runtime
+
+LOCUS_COLD_END

@@ -11,11 +11,13 @@
 #include <fcntl.h>   // open
 #include <unistd.h>  // write
 
-#include <locus/core/config.hpp>        // LOCUS_SHARED_STATE
+#include <locus/core/config.hpp>        // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
 #include <locus/core/error.hpp>         // configuration_error, bad_file
 #include <locus/core/lock.hpp>          // mutex
 #include <locus/runtime/log_event.hpp>  // log_event, text_of, write_json
 #include <locus/runtime/watch.hpp>      // set_watcher, time_since_start
+
+LOCUS_COLD_BEGIN
 
 namespace locus {
 
@@ -225,3 +227,5 @@ inline void log_to_json(std::string_view path) {
 }  // namespace debugging
 
 }  // namespace locus
+
+LOCUS_COLD_END

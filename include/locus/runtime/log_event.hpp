@@ -2,12 +2,15 @@
 // One event of the log, and its two forms: a line of text, a JSON object. One row for each kind.
 #pragma once
 #include <locus/core/call_site.hpp>     // call_site
+#include <locus/core/config.hpp>        // LOCUS_COLD_BEGIN
 #include <locus/core/error.hpp>         // message
 #include <locus/core/json.hpp>          // json_text
 #include <locus/core/text.hpp>          // text_buffer
 #include <locus/device/name.hpp>        // text << device, place
 #include <locus/runtime/site_text.hpp>  // write_site
 #include <locus/shape/shape.hpp>        // shape
+
+LOCUS_COLD_BEGIN
 
 namespace locus {
 
@@ -173,3 +176,5 @@ inline log_line text_of(log_event const& e) {
 }
 
 }  // namespace locus
+
+LOCUS_COLD_END

@@ -5,7 +5,9 @@
 #include <cstddef>  // size_t
 #include <cstdint>  // int32_t
 
-#include <locus/core/config.hpp>  // LOCUS_SHARED_STATE
+#include <locus/core/config.hpp>  // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
+
+LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
@@ -90,3 +92,5 @@ using forget_fn = void (*)();
 LOCUS_SHARED_STATE inline constinit forget_fn forget_communicators = nullptr;
 
 }  // namespace locus::runtime
+
+LOCUS_COLD_END

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cards that this process sees: found without making a context on any of them.
 #pragma once
-#include <locus/core/config.hpp>               // LOCUS_SHARED_STATE
+#include <locus/core/config.hpp>               // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
 #include <locus/runtime/configuration.hpp>     // max_cards
 #include <locus/runtime/cuda_api.hpp>          // gpu_api, cuda_device_facts
 #include <locus/runtime/table.hpp>             // backing, absence
 #include <locus/runtime/threads.hpp>           // number_from_environment
 #include <locus/runtime/visible_variable.hpp>  // require_visible_variable
+
+LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
@@ -139,3 +141,5 @@ inline request_list lay_out(physical_devices const& p, configuration const& c) {
 }
 
 }  // namespace locus::runtime
+
+LOCUS_COLD_END

@@ -5,7 +5,10 @@
 #include <cstdint>  // int64_t
 #include <new>      // nothrow
 
-#include <locus/core/bytes.hpp>  // allocation_unit
+#include <locus/core/bytes.hpp>   // allocation_unit
+#include <locus/core/config.hpp>  // LOCUS_LEAN_BEGIN
+
+LOCUS_LEAN_BEGIN
 
 namespace locus::runtime {
 
@@ -150,3 +153,5 @@ class block_index {
 };
 
 }  // namespace locus::runtime
+
+LOCUS_LEAN_END

@@ -4,9 +4,12 @@
 #pragma once
 #include <cstdint>  // uintptr_t
 
+#include <locus/core/config.hpp>          // LOCUS_LEAN_BEGIN
 #include <locus/core/error.hpp>           // configuration_error
 #include <locus/core/lock.hpp>            // mutex
 #include <locus/runtime/region_bins.hpp>  // free_bins, block_index
+
+LOCUS_LEAN_BEGIN
 
 namespace locus {
 
@@ -222,3 +225,5 @@ class region_pool {
 
 }  // namespace runtime
 }  // namespace locus
+
+LOCUS_LEAN_END

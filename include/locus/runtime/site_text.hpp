@@ -4,7 +4,10 @@
 #include <dlfcn.h>  // dladdr
 
 #include <locus/core/call_site.hpp>  // call_site
+#include <locus/core/config.hpp>     // LOCUS_COLD_BEGIN
 #include <locus/core/text.hpp>       // text_buffer
+
+LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
@@ -27,3 +30,5 @@ template <std::size_t N>
 }
 
 }  // namespace locus::runtime
+
+LOCUS_COLD_END

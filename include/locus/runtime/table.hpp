@@ -6,11 +6,13 @@
 #include <cstdint>  // uint64_t
 
 #include <locus/core/call_site.hpp>         // call_site
-#include <locus/core/config.hpp>            // LOCUS_SHARED_STATE
+#include <locus/core/config.hpp>            // LOCUS_SHARED_STATE, LOCUS_LEAN_BEGIN
 #include <locus/core/lock.hpp>              // mutex
 #include <locus/core/text.hpp>              // text_buffer
 #include <locus/device/device.hpp>          // device
 #include <locus/runtime/configuration.hpp>  // max_logical
+
+LOCUS_LEAN_BEGIN
 
 namespace locus::runtime {
 
@@ -152,3 +154,5 @@ struct planted_faults {
 LOCUS_SHARED_STATE inline constinit planted_faults planted;
 
 }  // namespace locus::runtime
+
+LOCUS_LEAN_END

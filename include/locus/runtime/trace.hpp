@@ -2,12 +2,14 @@
 // A trace: what ran when, on which track. Kept in memory up to a limit, written when it stops.
 #pragma once
 #include <locus/core/clock.hpp>      // read_clock
-#include <locus/core/config.hpp>     // LOCUS_SHARED_STATE
+#include <locus/core/config.hpp>     // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
 #include <locus/core/lock.hpp>       // mutex
 #include <locus/core/text_pool.hpp>  // text_pool
 #include <locus/device/device.hpp>   // device, device_list
 #include <locus/runtime/table.hpp>   // queue_kind
 #include <locus/runtime/watch.hpp>   // is_watched
+
+LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
@@ -151,3 +153,5 @@ LOCUS_SHARED_STATE inline trace_track host_track() {
 LOCUS_SHARED_STATE inline thread_local constinit trace_span const* issued_as = nullptr;
 
 }  // namespace locus::runtime
+
+LOCUS_COLD_END

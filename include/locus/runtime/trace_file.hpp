@@ -6,12 +6,15 @@
 #include <utility>  // exchange
 
 #include <locus/core/clock.hpp>      // read_clock
+#include <locus/core/config.hpp>     // LOCUS_COLD_BEGIN
 #include <locus/core/json.hpp>       // json_text
 #include <locus/core/version.hpp>    // LOCUS_VERSION_MAJOR
 #include <locus/device/name.hpp>     // text << device
 #include <locus/runtime/at_end.hpp>  // at_end
 #include <locus/runtime/log.hpp>     // write_all, path_of_process
 #include <locus/runtime/trace.hpp>   // tracer
+
+LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
@@ -216,3 +219,5 @@ inline void close_trace_at_end(bool terminating) {
 }
 
 }  // namespace locus::runtime
+
+LOCUS_COLD_END

@@ -3,7 +3,10 @@
 #pragma once
 #include <cstdlib>  // getenv
 
-#include <locus/core/error.hpp>  // configuration_error
+#include <locus/core/config.hpp>  // LOCUS_COLD_BEGIN
+#include <locus/core/error.hpp>   // configuration_error
+
+LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
@@ -89,3 +92,5 @@ inline void require_visible_variable() {
 }
 
 }  // namespace locus::runtime
+
+LOCUS_COLD_END

@@ -2,9 +2,12 @@
 // LOCUS_LOG, LOCUS_TRACE, LOCUS_NVTX, LOCUS_EXPLAIN: what a user may see of a program without
 // changing it.
 #pragma once
+#include <locus/core/config.hpp>         // LOCUS_COLD_BEGIN
 #include <locus/runtime/log.hpp>         // open_json_log, set_watcher
 #include <locus/runtime/threads.hpp>     // number_from_environment
 #include <locus/runtime/trace_file.hpp>  // open_trace
+
+LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
@@ -64,3 +67,5 @@ LOCUS_SHARED_STATE inline void read_watch_variables() {
 }
 
 }  // namespace locus::runtime
+
+LOCUS_COLD_END

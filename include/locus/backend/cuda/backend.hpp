@@ -6,6 +6,9 @@
 #include <locus/backend/cuda/round_trip.hpp>  // run_elsewhere
 #include <locus/backend/cuda/streams.hpp>     // cuda_queue
 #include <locus/backend/seam.hpp>             // backend
+#include <locus/core/config.hpp>              // LOCUS_COLD_BEGIN
+
+LOCUS_COLD_BEGIN
 
 namespace locus {
 
@@ -68,3 +71,5 @@ struct backend<backing::cuda> {
 };
 
 }  // namespace locus
+
+LOCUS_COLD_END

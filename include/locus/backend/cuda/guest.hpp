@@ -2,7 +2,9 @@
 // The user's streams of CUDA: events order them with ours, or one takes the place of ours.
 #pragma once
 #include <locus/backend/cuda/streams.hpp>  // cuda_queue, current_card
-#include <locus/core/config.hpp>           // LOCUS_SHARED_STATE
+#include <locus/core/config.hpp>           // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
+
+LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
@@ -95,3 +97,5 @@ inline void cuda_take_back(logical_device& d) {
 }
 
 }  // namespace locus::runtime
+
+LOCUS_COLD_END

@@ -6,6 +6,9 @@
 #include <locus/backend/cuda/rows.hpp>    // cuda_kernel<rows_work>
 #include <locus/backend/fold.hpp>         // fold_work
 #include <locus/backend/work.hpp>         // copy_work, matmul_work
+#include <locus/core/config.hpp>          // LOCUS_COLD_BEGIN
+
+LOCUS_COLD_BEGIN
 
 namespace locus {
 
@@ -146,3 +149,5 @@ inline bool const common_kernels =
      cuda::require_registered<matmul_work<double>>(), true);
 }  // namespace LOCUS_MODE
 }  // namespace locus
+
+LOCUS_COLD_END

@@ -3,11 +3,13 @@
 // codes a card answers nothing any more: every later use of it says so at once.
 #pragma once
 #include <locus/backend/cuda/queue.hpp>  // cuda_queue
-#include <locus/core/config.hpp>         // LOCUS_SHARED_STATE
+#include <locus/core/config.hpp>         // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
 #include <locus/core/error.hpp>          // device_lost
 #include <locus/device/name.hpp>         // message << device
 #include <locus/runtime/cuda_api.hpp>    // gpu_api
 #include <locus/runtime/physical.hpp>    // cuda_success
+
+LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
@@ -101,3 +103,5 @@ inline void require_card(logical_device const& d) {
 }
 
 }  // namespace locus::runtime
+
+LOCUS_COLD_END

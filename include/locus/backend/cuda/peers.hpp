@@ -8,9 +8,11 @@
 
 #include <locus/backend/cuda/streams.hpp>  // current_card, check_cuda
 #include <locus/core/clock.hpp>            // read_clock
-#include <locus/core/config.hpp>           // LOCUS_SHARED_STATE
+#include <locus/core/config.hpp>           // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
 #include <locus/runtime/log.hpp>           // warn
 #include <locus/runtime/threads.hpp>       // number_from_environment
+
+LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
@@ -157,3 +159,5 @@ inline bool cuda_reaches(logical_device& to, logical_device& from) {
 }
 
 }  // namespace locus::runtime
+
+LOCUS_COLD_END

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stream of CUDA as a queue: events that mark points on it, and the steps that it was given last.
 #pragma once
-#include <locus/core/config.hpp>    // LOCUS_SHARED_STATE
+#include <locus/core/config.hpp>    // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
 #include <locus/core/lock.hpp>      // mutex
 #include <locus/runtime/table.hpp>  // logical_device, step_record
+
+LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
@@ -58,3 +60,5 @@ inline cuda_queue& cuda_queue_of(logical_device& d, queue_kind kind) {
 }
 
 }  // namespace locus::runtime
+
+LOCUS_COLD_END

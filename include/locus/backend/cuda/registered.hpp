@@ -5,8 +5,10 @@
 #include <typeinfo>  // type_info
 
 #include <locus/backend/seam.hpp>             // launch_site
-#include <locus/core/config.hpp>              // LOCUS_RTTI
+#include <locus/core/config.hpp>              // LOCUS_RTTI, LOCUS_COLD_BEGIN
 #include <locus/runtime/kernel_registry.hpp>  // kernel_entry
+
+LOCUS_COLD_BEGIN
 
 namespace locus {
 inline namespace LOCUS_MODE {
@@ -59,3 +61,5 @@ void require_registered() {
 }  // namespace LOCUS_MODE
 }  // namespace cuda
 }  // namespace locus
+
+LOCUS_COLD_END

@@ -6,12 +6,14 @@
 #include <locus/backend/cuda/streams.hpp>     // check_cuda, current_card
 #include <locus/backend/seam.hpp>             // launch_site
 #include <locus/core/array.hpp>               // dynamic_array
-#include <locus/core/config.hpp>              // LOCUS_UNIT_FILE
+#include <locus/core/config.hpp>              // LOCUS_UNIT_FILE, LOCUS_COLD_BEGIN
 #include <locus/core/error.hpp>               // no_kernel_in_unit
 #include <locus/device/name.hpp>              // message << device
 #include <locus/runtime/host_memory.hpp>      // host_memory
 #include <locus/runtime/kernel_registry.hpp>  // kernels, work_id
 #include <locus/runtime/log.hpp>              // warn, placement_log
+
+LOCUS_COLD_BEGIN
 
 namespace locus {
 
@@ -200,3 +202,5 @@ template <class Work>
 }  // namespace LOCUS_MODE
 }  // namespace cuda
 }  // namespace locus
+
+LOCUS_COLD_END

@@ -5,9 +5,11 @@
 
 #include <locus/backend/cuda/loss.hpp>            // check_cuda, require_card
 #include <locus/backend/cuda/timing.hpp>          // the_cuda_timing
-#include <locus/core/config.hpp>                  // LOCUS_SHARED_STATE
+#include <locus/core/config.hpp>                  // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
 #include <locus/runtime/collective_settings.hpp>  // issue_lock
 #include <locus/runtime/physical.hpp>             // cuda_success
+
+LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
@@ -161,3 +163,5 @@ inline void cuda_synchronize(stamp s) {
 }
 
 }  // namespace locus::runtime
+
+LOCUS_COLD_END

@@ -4,8 +4,11 @@
 #include <utility>  // exchange
 
 #include <locus/core/clock.hpp>        // read_clock
+#include <locus/core/config.hpp>       // LOCUS_COLD_BEGIN
 #include <locus/runtime/cuda_api.hpp>  // gpu_api
 #include <locus/runtime/trace.hpp>     // the_tracer
+
+LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
@@ -127,3 +130,5 @@ LOCUS_SHARED_STATE inline cuda_timing& the_cuda_timing() {
 }
 
 }  // namespace locus::runtime
+
+LOCUS_COLD_END

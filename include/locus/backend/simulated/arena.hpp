@@ -9,9 +9,12 @@
 #include <unistd.h>    // ftruncate
 #include <utility>     // exchange, swap
 
-#include <locus/core/array.hpp>  // dynamic_array
-#include <locus/core/bytes.hpp>  // round_up
-#include <locus/core/error.hpp>  // error
+#include <locus/core/array.hpp>   // dynamic_array
+#include <locus/core/bytes.hpp>   // round_up
+#include <locus/core/config.hpp>  // LOCUS_COLD_BEGIN
+#include <locus/core/error.hpp>   // error
+
+LOCUS_COLD_BEGIN
 
 namespace locus::simulated {
 
@@ -127,3 +130,5 @@ class arena {
 };
 
 }  // namespace locus::simulated
+
+LOCUS_COLD_END

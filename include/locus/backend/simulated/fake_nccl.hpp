@@ -8,10 +8,13 @@
 #include <utility>  // move
 
 #include <locus/core/array.hpp>        // dynamic_array
+#include <locus/core/config.hpp>       // LOCUS_COLD_BEGIN
 #include <locus/core/error.hpp>        // message
 #include <locus/core/shared.hpp>       // shared
 #include <locus/device/device.hpp>     // max_devices
 #include <locus/runtime/nccl_api.hpp>  // nccl_api
+
+LOCUS_COLD_BEGIN
 
 namespace locus::simulated {
 
@@ -492,3 +495,5 @@ class fake_nccl {
 };
 
 }  // namespace locus::simulated
+
+LOCUS_COLD_END

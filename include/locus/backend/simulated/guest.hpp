@@ -2,7 +2,9 @@
 // Streams of a user beside simulated GPUs: queues of the machine that belong to no device.
 #pragma once
 #include <locus/backend/simulated/machine.hpp>  // machine, gpus
-#include <locus/core/config.hpp>                // LOCUS_SHARED_STATE
+#include <locus/core/config.hpp>                // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
+
+LOCUS_COLD_BEGIN
 
 namespace locus::simulated {
 
@@ -20,3 +22,5 @@ inline short guest_queue(void* handle) {
 }
 
 }  // namespace locus::simulated
+
+LOCUS_COLD_END

@@ -11,11 +11,13 @@
 #include <locus/backend/simulated/arena.hpp>  // arena
 #include <locus/core/array.hpp>               // dynamic_array
 #include <locus/core/clock.hpp>               // read_clock
-#include <locus/core/config.hpp>              // LOCUS_SHARED_STATE
+#include <locus/core/config.hpp>              // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
 #include <locus/core/error.hpp>               // bad_access
 #include <locus/device/name.hpp>              // message << device
 #include <locus/runtime/table.hpp>            // running_scope, planted
 #include <locus/runtime/trace.hpp>            // trace_span
+
+LOCUS_COLD_BEGIN
 
 namespace locus::simulated {
 
@@ -462,3 +464,5 @@ LOCUS_SHARED_STATE inline void install_fault_handler() {
 }
 
 }  // namespace locus::simulated
+
+LOCUS_COLD_END

@@ -7,7 +7,9 @@
 #include <locus/backend/seam.hpp>                 // touched
 #include <locus/backend/simulated/fake_nccl.hpp>  // fake_nccl
 #include <locus/backend/simulated/machine.hpp>    // gpus, queue_of
-#include <locus/core/config.hpp>                  // LOCUS_SHARED_STATE
+#include <locus/core/config.hpp>                  // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
+
+LOCUS_COLD_BEGIN
 
 namespace locus::simulated {
 
@@ -43,3 +45,5 @@ struct nccl_engine {
 inline constexpr runtime::nccl_api nccl_table = fake_nccl<nccl_engine>::table();
 
 }  // namespace locus::simulated
+
+LOCUS_COLD_END
