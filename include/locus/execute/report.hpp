@@ -3,14 +3,15 @@
 #pragma once
 #include <cstdlib>  // getenv
 
-#include <locus/backend/devices.hpp>    // find_device
-#include <locus/core/config.hpp>        // LOCUS_COLD_BEGIN
-#include <locus/execute/log.hpp>        // use_of
-#include <locus/execute/program.hpp>    // program
-#include <locus/plan/explain.hpp>       // write_plan
-#include <locus/runtime/at_end.hpp>     // at_end
-#include <locus/runtime/log.hpp>        // write_all, path_of_process
-#include <locus/runtime/site_text.hpp>  // write_site
+#include <locus/backend/devices.hpp>      // find_device
+#include <locus/core/config.hpp>          // LOCUS_COLD_BEGIN
+#include <locus/execute/log.hpp>          // use_of
+#include <locus/execute/program.hpp>      // program
+#include <locus/plan/explain.hpp>         // write_plan
+#include <locus/runtime/at_end.hpp>       // at_end
+#include <locus/runtime/log.hpp>          // write_all, path_of_process
+#include <locus/runtime/output_file.hpp>  // open_output
+#include <locus/runtime/site_text.hpp>    // write_site
 
 LOCUS_COLD_BEGIN
 
@@ -156,8 +157,7 @@ inline void write_uses(report_text& out, plan_record const& p) {
   char const* const path = said == "1" ? nullptr : said.data();
   int file = 2;
   if (path) {
-    file = ::open(runtime::path_of_process(path).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
-                  0666);
+    file = runtime::open_output(runtime::path_of_process(path).c_str());
     if (file < 0) {
       log_line line;
       runtime::write_line(line << "locus: the report of plans (LOCUS_EXPLAIN) cannot be written to "

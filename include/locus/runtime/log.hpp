@@ -8,14 +8,14 @@
 #include <cstring>  // strerror
 #include <utility>  // exchange
 
-#include <fcntl.h>   // open
 #include <unistd.h>  // write
 
-#include <locus/core/config.hpp>        // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
-#include <locus/core/error.hpp>         // configuration_error, bad_file
-#include <locus/core/lock.hpp>          // mutex
-#include <locus/runtime/log_event.hpp>  // log_event, text_of, write_json
-#include <locus/runtime/watch.hpp>      // set_watcher, time_since_start
+#include <locus/core/config.hpp>          // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
+#include <locus/core/error.hpp>           // configuration_error, bad_file
+#include <locus/core/lock.hpp>            // mutex
+#include <locus/runtime/log_event.hpp>    // log_event, text_of, write_json
+#include <locus/runtime/output_file.hpp>  // open_output
+#include <locus/runtime/watch.hpp>        // set_watcher, time_since_start
 
 LOCUS_COLD_BEGIN
 
@@ -177,7 +177,7 @@ inline void send_log_to(log_callback callback, void* context, int file = -1) {
 /// fails: bad_file
 inline void open_json_log(std::string_view path) {
   auto const name = path_of_process(path);
-  int const file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+  int const file = open_output(name.c_str());
   if (file < 0) {
     message text;
     throw bad_file(text << "locus: the log cannot be written to " << name.view() << ": "

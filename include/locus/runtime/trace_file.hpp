@@ -5,14 +5,15 @@
 #include <cstdlib>  // qsort
 #include <utility>  // exchange
 
-#include <locus/core/clock.hpp>      // read_clock
-#include <locus/core/config.hpp>     // LOCUS_COLD_BEGIN
-#include <locus/core/json.hpp>       // json_text
-#include <locus/core/version.hpp>    // LOCUS_VERSION_MAJOR
-#include <locus/device/name.hpp>     // text << device
-#include <locus/runtime/at_end.hpp>  // at_end
-#include <locus/runtime/log.hpp>     // write_all, path_of_process
-#include <locus/runtime/trace.hpp>   // tracer
+#include <locus/core/clock.hpp>           // read_clock
+#include <locus/core/config.hpp>          // LOCUS_COLD_BEGIN
+#include <locus/core/json.hpp>            // json_text
+#include <locus/core/version.hpp>         // LOCUS_VERSION_MAJOR
+#include <locus/device/name.hpp>          // text << device
+#include <locus/runtime/at_end.hpp>       // at_end
+#include <locus/runtime/log.hpp>          // write_all, path_of_process
+#include <locus/runtime/output_file.hpp>  // open_output
+#include <locus/runtime/trace.hpp>        // tracer
 
 LOCUS_COLD_BEGIN
 
@@ -207,7 +208,7 @@ inline void close_trace_at_end(bool terminating) {
   trace_target& to = the_trace_target();
   lock_guard hold(to.lock);
   to.path = path_of_process(path);
-  to.file = ::open(to.path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  to.file = open_output(to.path.c_str());
   if (to.file < 0) {
     message text;
     throw bad_file(text << "locus: a trace cannot be written to " << to.path.view() << ": "
