@@ -25,6 +25,12 @@ class host_block {
   LOCUS_HOST_DEVICE void each(F&& f) const {
     for (unsigned t = 0; t < size_; ++t) f(t);
   }
+  /// means: the same, and no thread waits for another
+  LOCUS_EXEC_CHECK_DISABLE
+  template <class F>
+  LOCUS_HOST_DEVICE void apart(F&& f) const {
+    for (unsigned t = 0; t < size_; ++t) f(t);
+  }
   /// memory that the threads of a block share
   template <class T, unsigned Size>
   T* shared() const {
@@ -57,7 +63,7 @@ void run_on_host(void const* body, unsigned blocks, unsigned threads) {
 /// means: how the driver, and the recorder, start a body; the symbol is null in a unit of a host
 ///        compiler
 template <class Body>
-runtime::cuda_launch launch_of(Body& body, unsigned blocks, unsigned threads, void* stream) {
+runtime::cuda_launch launch_of(Body const& body, unsigned blocks, unsigned threads, void* stream) {
   static_assert(sizeof(Body) <= runtime::cuda_launch::max_body_bytes,
                 "locus: a kernel has more than 32,764 bytes of parameters; evaluate a part with "
                 "eval(e)");
@@ -66,7 +72,7 @@ runtime::cuda_launch launch_of(Body& body, unsigned blocks, unsigned threads, vo
   what.symbol = reinterpret_cast<void const*>(&kernel<Body>);
 #endif
   what.on_host = &run_on_host<Body>;
-  what.body = &body, what.body_bytes = sizeof(Body);
+  what.body = const_cast<Body*>(&body), what.body_bytes = sizeof(Body);
   what.blocks = blocks, what.threads = threads, what.stream = stream;
   return what;
 }

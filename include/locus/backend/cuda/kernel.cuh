@@ -16,6 +16,10 @@ class device_block {
     f(threadIdx.x);
     __syncthreads();
   }
+  template <class F>
+  __device__ void apart(F&& f) const {
+    f(threadIdx.x);
+  }
   template <class T, unsigned Size>
   __device__ T* shared() const {
     __shared__ T memory[Size];

@@ -19,8 +19,14 @@ inline unsigned blocks_for(std::int64_t threads) {
   return static_cast<unsigned>(blocks < 1 ? 1 : blocks < most_blocks ? blocks : most_blocks);
 }
 
+/// blocks that share `jobs`, `each` of them a block; what has no loop takes as many as there are
+inline unsigned blocks_of(std::int64_t jobs, std::int64_t each) {
+  std::int64_t const blocks = (jobs + each - 1) / each;
+  return static_cast<unsigned>(blocks < 1 ? 1 : blocks);
+}
+
 template <class Body>
-void start(launch_site const& site, Body body, unsigned blocks) {
+void start(launch_site const& site, Body const& body, unsigned blocks) {
   if (site.workspace && site.workspace->measuring) return;
   runtime::require_card(*site.on);
   runtime::current_card const scope(*site.on);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element-wise kernels on a GPU: one with vector loads where every operand is contiguous, one for
-// strides.
+// Element-wise kernels on a GPU: one for operands that are flat arrays, one for lines of any
+// strides. Both move vectors of 16 bytes.
 #pragma once
 #include <locus/backend/cuda/backend.hpp>  // cuda_kernel
-#include <locus/backend/cuda/inputs.hpp>   // unravel, input_pack
 #include <locus/backend/cuda/launch.hpp>   // start
+#include <locus/backend/cuda/lines.hpp>    // lines
 #include <locus/backend/work.hpp>          // map_work
 
 namespace locus {
@@ -12,121 +12,166 @@ namespace locus {
 namespace cuda {
 inline namespace LOCUS_MODE {
 
-/// elements of one vector: 16 bytes of the widest operand
-template <class T, int Size>
-struct alignas(sizeof(T) * Size) vector_of {
-  T element[Size];
-};
-
-/// means: out[m][i] = f(in[k][i]...)[m], Vector elements a time; every operand has stride 1, or 0
-template <class Work, int Vector>
-struct contiguous_map {
+/// What a map's types say about its kernels.
+template <class Work>
+struct map_facts {
   using ins = typename Work::inputs;
   using outs = typename Work::outputs;
-  static constexpr int in_count = ins::size, out_count = outs::size;
+  static constexpr int in_count = ins::size, out_count = outs::size,
+                       vector = vector_size(ins{}, outs{});
+  /// Vectors of one thread. A card keeps its memory busy with some 32 KiB under way in each of its
+  /// processors (cub::DeviceTransform has 48 on Hopper): 2048 threads with 16 bytes or more.
+  static constexpr int wanted = bytes_of(ins{}) == 0 ? 1 : 64 / (bytes_of(ins{}) * vector),
+                       most = 8 / vector;
+  static constexpr int unroll = wanted < 1 || most < 1 ? 1 : wanted < most ? wanted : most;
+  static constexpr unsigned tile = block_threads * unsigned(unroll);
+};
+
+/// means: out[m][i] = f(in[k][i]...)[m], every operand an array without gaps. Element 0 is the first
+///        that every output and input has at the beginning of a vector; `head` lie before it.
+template <class Work>
+struct flat_map {
+  using facts = map_facts<Work>;
+  using ins = typename Work::inputs;
+  using outs = typename Work::outputs;
+  static constexpr int vector = facts::vector, unroll = facts::unroll;
+  struct array {
+    void* data;
+    std::int64_t base, step;  // of an operand without memory: its value at i is base + i * step
+  };
   typename Work::stage_type f;
-  std::int64_t size;
-  kernel::access operands[Work::operand_count];
+  std::int64_t vectors, rest;  // rest: what the vectors leave, the head included
+  int head;
+  array operands[Work::operand_count];
 
   LOCUS_EXEC_CHECK_DISABLE
   template <class Block>
   LOCUS_HOST_DEVICE void operator()(Block const& block) const {
-    block.each([&](unsigned t) {
-      std::int64_t const threads = std::int64_t(block.count()) * block.size();
-      std::int64_t const first = std::int64_t(block.number()) * block.size() + t;
-      for (std::int64_t v = first; v < size / Vector; v += threads)
-        whole(v * Vector, std::make_index_sequence<in_count>{});
-      for (std::int64_t i = size / Vector * Vector + first; i < size; i += threads) single(i);
+    block.apart([&](unsigned t) {
+      std::int64_t const tile = std::int64_t(block.number()) * facts::tile;
+      std::int64_t const left = vectors - tile;
+      unsigned const here = left < facts::tile ? unsigned(left) : facts::tile;
+      loaded_inputs<ins, vector> in[unroll];
+      for (int u = 0; u < unroll; ++u)
+        if (t + unsigned(u) * block_threads < here)
+          load(in[u], tile, t + unsigned(u) * block_threads);
+      for (int u = 0; u < unroll; ++u)
+        if (t + unsigned(u) * block_threads < here)
+          write(in[u], tile, t + unsigned(u) * block_threads);
+      if constexpr (vector > 1)
+        if (block.number() == 0 && t < unsigned(rest))
+          single(int(t) < head ? std::int64_t(t) - head : vectors * vector + t - head);
     });
   }
 
  private:
+  using each_in = std::make_index_sequence<std::size_t(facts::in_count)>;
+  using each_out = std::make_index_sequence<std::size_t(facts::out_count)>;
   template <class Kind>
-  struct loaded {
-    using type = typename Kind::type;
-    type values[Vector];
-    LOCUS_HOST_DEVICE loaded(kernel::access const& a, std::int64_t i) {
-      if constexpr (std::is_same_v<Kind, kernel::own_offset>)
-        for (int j = 0; j < Vector; ++j) values[j] = a.base + (i + j) * a.stride[0];
-      else {
-        auto const* const p = static_cast<type const*>(a.data);
-        if (a.stride[0] == 0)
-          for (int j = 0; j < Vector; ++j) values[j] = p[0];
-        else {
-          auto const v = *reinterpret_cast<vector_of<type, Vector> const*>(p + i);
-          for (int j = 0; j < Vector; ++j) values[j] = v.element[j];
-        }
-      }
-    }
-  };
-  template <std::size_t... K>
-  LOCUS_HOST_DEVICE void whole(std::int64_t i, std::index_sequence<K...>) const {
-    pack<loaded<at_t<int(K), ins>>...> const in{{loaded<at_t<int(K), ins>>(operands[K], i)}...};
-    results<outs> to;
-    for (int j = 0; j < Vector; ++j)
-      to.set(j, f(pack<typename at_t<int(K), ins>::type...>{{get<K>(in).values[j]}...}, pack<>{}),
-             std::make_index_sequence<std::size_t(out_count)>{});
-    to.store(operands + in_count, i, std::make_index_sequence<std::size_t(out_count)>{});
+  LOCUS_HOST_DEVICE void load(loaded<Kind, vector>& to, array const& a, std::int64_t tile,
+                              unsigned i) const {
+    using T = typename Kind::type;
+    if constexpr (std::is_same_v<Kind, kernel::own_offset>)
+      for (int j = 0; j < vector; ++j) to.values[j] = a.base + ((tile + i) * vector + j) * a.step;
+    else
+      to.load_aligned(
+          reinterpret_cast<T const*>(static_cast<vector_of<T, vector> const*>(a.data) + tile + i));
   }
-  template <class Outs>
-  struct results;
-  template <class... Outs>
-  struct results<type_list<Outs...>> {
-    pack<vector_of<Outs, Vector>...> vectors;
-    template <class Values, std::size_t... M>
-    LOCUS_HOST_DEVICE void set(int j, Values const& v, std::index_sequence<M...>) {
-      ((get<M>(vectors).element[j] = get<M>(v)), ...);
-    }
-    template <std::size_t... M>
-    LOCUS_HOST_DEVICE void store(kernel::access const* a, std::int64_t i,
-                                 std::index_sequence<M...>) const {
-      ((*reinterpret_cast<vector_of<Outs, Vector>*>(static_cast<Outs*>(a[M].data) + i) =
-            get<M>(vectors)),
-       ...);
-    }
-  };
+  template <std::size_t... K>
+  LOCUS_HOST_DEVICE void load(loaded_inputs<ins, vector>& in, std::int64_t tile, unsigned i,
+                              std::index_sequence<K...>) const {
+    (load(get<K>(in.vectors), operands[K], tile, i), ...);
+  }
+  LOCUS_HOST_DEVICE void load(loaded_inputs<ins, vector>& in, std::int64_t tile, unsigned i) const {
+    load(in, tile, i, each_in{});
+  }
+  template <class... Outs, std::size_t... M>
+  LOCUS_HOST_DEVICE void store(stored_outputs<type_list<Outs...>, vector> const& to,
+                               std::int64_t tile, unsigned i, std::index_sequence<M...>) const {
+    ((static_cast<vector_of<Outs, vector>*>(operands[facts::in_count + M].data)[tile + i] =
+          get<M>(to.vectors)),
+     ...);
+  }
+  LOCUS_EXEC_CHECK_DISABLE
+  LOCUS_HOST_DEVICE void write(loaded_inputs<ins, vector> const& in, std::int64_t tile,
+                               unsigned i) const {
+    stored_outputs<outs, vector> to;
+    for (int j = 0; j < vector; ++j) to.set(j, f(in.element(j), pack<>{}));
+    store(to, tile, i, each_out{});
+  }
+  LOCUS_EXEC_CHECK_DISABLE
   LOCUS_HOST_DEVICE void single(std::int64_t i) const {
+    kernel::access a[Work::operand_count];
     std::int64_t at[Work::operand_count];
-    for (int k = 0; k < Work::operand_count; ++k) at[k] = i * operands[k].stride[0];
-    output_pack<outs>::write(f(input_pack<ins>::at(operands, at), pack<>{}), operands + in_count,
-                             at + in_count);
+    for (int k = 0; k < Work::operand_count; ++k)
+      a[k].data = operands[k].data, a[k].base = operands[k].base,
+      at[k] = k < facts::in_count ? i * operands[k].step : i;
+    output_pack<outs>::write(f(input_pack<ins>::at(a, at), pack<>{}), a + facts::in_count,
+                             at + facts::in_count);
   }
 };
 
-/// means: the same for operands with any strides
+/// means: the same for operands of any strides, one vector of a line a thread
 template <class Work>
-struct strided_map {
+struct line_map {
+  using facts = map_facts<Work>;
   using ins = typename Work::inputs;
   using outs = typename Work::outputs;
+  static constexpr int vector = facts::vector, in_count = facts::in_count;
   typename Work::stage_type f;
-  std::int64_t size;
-  unravel points;
-  kernel::access operands[Work::operand_count];
+  lines<Work::operand_count, vector> over;
 
   LOCUS_EXEC_CHECK_DISABLE
   template <class Block>
   LOCUS_HOST_DEVICE void operator()(Block const& block) const {
-    each_of(block, size, [&](std::int64_t i) {
-      std::int64_t at[Work::operand_count];
-      points.template offsets<Work::operand_count>(i, operands, at);
-      output_pack<outs>::write(f(input_pack<ins>::at(operands, at), pack<>{}), operands + ins::size,
-                               at + ins::size);
+    block.apart([&](unsigned t) {
+      std::int64_t const v = std::int64_t(block.number()) * block_threads + t;
+      if (v >= over.vectors) return;
+      auto const p = over.find(v);
+      if (p.begin >= 0 && p.begin + vector <= over.length) return whole(p);
+      std::int64_t const end = p.begin + vector < over.length ? p.begin + vector : over.length;
+      for (std::int64_t i = p.begin < 0 ? 0 : p.begin; i < end; ++i) single(p, i);
     });
   }
-};
 
-/// elements of one vector load: 16 bytes of the widest operand, at least 1
-template <class... Kinds, class... Outs>
-consteval int vector_size(type_list<Kinds...>, type_list<Outs...>) {
-  std::size_t widest = 1;
-  ((widest = !std::is_same_v<Kinds, kernel::own_offset> && sizeof(typename Kinds::type) > widest
-                 ? sizeof(typename Kinds::type)
-                 : widest),
-   ...);
-  ((widest = sizeof(Outs) > widest ? sizeof(Outs) : widest), ...);
-  bool const power_of_two = (widest & (widest - 1)) == 0;
-  return power_of_two && widest <= 16 ? static_cast<int>(16 / widest) : 1;
-}
+ private:
+  using place = typename lines<Work::operand_count, vector>::place;
+  LOCUS_EXEC_CHECK_DISABLE
+  LOCUS_HOST_DEVICE void whole(place const& p) const {
+    loaded_inputs<ins, vector> in;
+    load(in, p, std::make_index_sequence<std::size_t(in_count)>{});
+    stored_outputs<outs, vector> to;
+    for (int j = 0; j < vector; ++j) to.set(j, f(in.element(j), pack<>{}));
+    store(to, p, std::make_index_sequence<std::size_t(facts::out_count)>{});
+  }
+  template <std::size_t... K>
+  LOCUS_HOST_DEVICE void load(loaded_inputs<ins, vector>& in, place const& p,
+                              std::index_sequence<K...>) const {
+    (get<K>(in.vectors)
+         .load(over.operands[K], over.how[K], over.stride(K), p.at[K], p.begin, over.length),
+     ...);
+  }
+  template <class... Outs, std::size_t... M>
+  LOCUS_HOST_DEVICE void store(stored_outputs<type_list<Outs...>, vector> const& to, place const& p,
+                               std::index_sequence<M...>) const {
+    (store(get<M>(to.vectors), int(in_count + M), p), ...);
+  }
+  template <class T>
+  LOCUS_HOST_DEVICE void store(vector_of<T, vector> const& v, int k, place const& p) const {
+    T* const line = static_cast<T*>(over.operands[k].data) + p.at[k];
+    if (over.how[k] == lay::aligned)
+      *reinterpret_cast<vector_of<T, vector>*>(line + p.begin) = v;
+    else
+      for (int j = 0; j < vector; ++j) line[(p.begin + j) * over.stride(k)] = v.element[j];
+  }
+  LOCUS_EXEC_CHECK_DISABLE
+  LOCUS_HOST_DEVICE void single(place const& p, std::int64_t i) const {
+    std::int64_t at[Work::operand_count];
+    for (int k = 0; k < Work::operand_count; ++k) at[k] = p.at[k] + i * over.stride(k);
+    output_pack<outs>::write(f(input_pack<ins>::at(over.operands, at), pack<>{}),
+                             over.operands + in_count, at + in_count);
+  }
+};
 
 }  // namespace LOCUS_MODE
 }  // namespace cuda
@@ -136,41 +181,69 @@ inline namespace LOCUS_MODE {
 template <class Stage, class Ins, class Outs, bool HasCudaKernel>
 struct cuda_kernel<map_work<Stage, Ins, Outs, HasCudaKernel>> {
   using Work = map_work<Stage, Ins, Outs, HasCudaKernel>;
+  using facts = cuda::map_facts<Work>;
+  static constexpr int vector = facts::vector, in_count = facts::in_count;
 
-  static void launch(launch_site const& site, Work work) {
-    constexpr int vector = cuda::vector_size(Ins{}, Outs{});
+  static void launch(launch_site const& site, Work const& work) {
+    choose(work, [&](auto& body, unsigned blocks) { cuda::start(site, body, blocks); });
+  }
+  /// means: start(body, blocks) with the kernel that suits where the operands lie, if there is any
+  ///        element
+  template <class Start>
+  static void choose(Work work, Start&& start) {
     kernel::collapse(work.over, work.operands, Work::operand_count);
     std::int64_t const size = work.over.size();
     if (size == 0) return;
-    if (work.over.rank == 1 && is_contiguous(work, vector)) {
-      cuda::contiguous_map<Work, vector> body{work.f, size, {}};
-      for (int k = 0; k < Work::operand_count; ++k) body.operands[k] = work.operands[k];
-      return cuda::start(site, body, cuda::blocks_for((size + vector - 1) / vector));
+    if (work.over.rank == 1 && is_flat(work)) {
+      cuda::flat_map<Work> body = flat(work, size);
+      return start(body, cuda::blocks_of(body.vectors, facts::tile));
     }
-    cuda::strided_map<Work> body{work.f, size, cuda::unravel(work.over), {}};
-    for (int k = 0; k < Work::operand_count; ++k) body.operands[k] = work.operands[k];
-    cuda::start(site, body, cuda::blocks_for(size));
+    cuda::line_map<Work> body{work.f, {work.over, work.operands, bytes, leader(work)}};
+    start(body, cuda::blocks_of(body.over.vectors, cuda::block_threads));
   }
 
  private:
-  template <class... Kinds, class... Os, std::size_t... K, std::size_t... M>
-  static bool aligned(Work const& w, int vector, type_list<Kinds...>, type_list<Os...>,
-                      std::index_sequence<K...>, std::index_sequence<M...>) {
-    auto fits = [&](kernel::access const& a, std::size_t bytes, bool is_index, bool written) {
-      if (is_index) return true;
-      if (a.stride[0] == 0 && !written) return true;
-      return a.stride[0] == 1 && reinterpret_cast<std::uintptr_t>(a.data) %
-                                         (bytes * static_cast<std::size_t>(vector)) ==
-                                     0;
+  template <class... Kinds, class... Os>
+  static consteval auto element_bytes(type_list<Kinds...>, type_list<Os...>) {
+    struct table {
+      int of[Work::operand_count];
     };
-    return (fits(w.operands[K], sizeof(typename Kinds::type),
-                 std::is_same_v<Kinds, kernel::own_offset>, false) &&
-            ... && true) &&
-           (fits(w.operands[sizeof...(K) + M], sizeof(Os), false, true) && ...);
+    return table{
+        {(std::is_same_v<Kinds, kernel::own_offset> ? 0 : int(sizeof(typename Kinds::type)))...,
+         int(sizeof(Os))...}};
   }
-  static bool is_contiguous(Work const& w, int vector) {
-    return aligned(w, vector, Ins{}, Outs{}, std::make_index_sequence<std::size_t(Ins::size)>{},
-                   std::make_index_sequence<std::size_t(Outs::size)>{});
+  static constexpr auto byte_table = element_bytes(Ins{}, Outs{});
+  static constexpr int const* bytes = byte_table.of;
+
+  /// where in a vector an operand's first element lies
+  static std::int64_t phase(Work const& w, int k) {
+    return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(w.operands[k].data) /
+                                     unsigned(bytes[k]) % unsigned(vector));
+  }
+  static bool is_flat(Work const& w) {
+    for (int k = 0; k < Work::operand_count; ++k)
+      if (bytes[k] != 0 && (w.operands[k].stride[0] != 1 || phase(w, k) != phase(w, in_count)))
+        return false;
+    return true;
+  }
+  static cuda::flat_map<Work> flat(Work const& work, std::int64_t size) {
+    cuda::flat_map<Work> body{work.f, 0, 0, 0, {}};
+    std::int64_t const to_next = (vector - phase(work, in_count)) % vector;
+    std::int64_t const head = to_next < size ? to_next : size;
+    body.head = int(head), body.vectors = (size - head) / vector;
+    body.rest = size - body.vectors * vector;
+    for (int k = 0; k < Work::operand_count; ++k) {
+      kernel::access const& a = work.operands[k];
+      body.operands[k] = {a.data ? static_cast<char*>(a.data) + head * bytes[k] : nullptr,
+                          a.base + head * a.stride[0], a.stride[0]};
+    }
+    return body;
+  }
+  /// the first output that is written in vectors
+  static int leader(Work const& w) {
+    for (int k = in_count; k < Work::operand_count; ++k)
+      if (w.operands[k].stride[w.over.rank - 1] == 1) return k;
+    return -1;
   }
 };
 

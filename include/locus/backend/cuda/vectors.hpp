@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Neighbouring elements of an operand as one vector of at most 16 bytes, whatever its address and
+// its stride are.
+#pragma once
+#include <cstdint>  // uintptr_t
+
+#include <locus/backend/cuda/inputs.hpp>  // read
+#include <locus/core/config.hpp>          // LOCUS_HOST_DEVICE
+#include <locus/core/type_list.hpp>       // type_list
+#include <locus/kernel/call.hpp>          // access, own_offset
+
+namespace locus::cuda {
+inline namespace LOCUS_MODE {
+
+template <class T, int Size>
+struct alignas(sizeof(T) * Size) vector_of {
+  T element[Size];
+};
+
+/// How an operand lies along the last axis: one element for all of it; vectors at addresses that
+/// are multiples of their size; vectors between two of these; any other stride.
+enum class lay : unsigned char { constant, aligned, shifted, strided };
+
+/// elements of one vector: 16 bytes of the widest operand, at least 1
+template <class... Kinds, class... Outs>
+consteval int vector_size(type_list<Kinds...>, type_list<Outs...>) {
+  std::size_t widest = 1;
+  auto see = [&](std::size_t bytes) { widest = bytes > widest ? bytes : widest; };
+  (see(std::is_same_v<Kinds, kernel::own_offset> ? 1 : sizeof(typename Kinds::type)), ...);
+  (see(sizeof(Outs)), ...);
+  bool const power_of_two = (widest & (widest - 1)) == 0;
+  return power_of_two && widest <= 16 ? static_cast<int>(16 / widest) : 1;
+}
+/// bytes that one element of all inputs takes in memory
+template <class... Kinds>
+consteval int bytes_of(type_list<Kinds...>) {
+  return (0 + ... +
+          (std::is_same_v<Kinds, kernel::own_offset> ? 0 : int(sizeof(typename Kinds::type))));
+}
+
+/// means: Words words from any address, by the two aligned vectors that hold them
+/// cost:  two loads, of which the second is the neighbour's first, and at most 14 selects and shifts
+template <int Words>
+LOCUS_HOST_DEVICE vector_of<std::uint32_t, Words> load_between(void const* p) {
+  using words = vector_of<std::uint32_t, Words>;
+  auto const off = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(p) % sizeof(words));
+  auto const* const at = reinterpret_cast<words const*>(static_cast<char const*>(p) - off);
+  words const low = at[0], high = at[off != 0];
+  std::uint32_t w[2 * Words + 1];
+  for (int i = 0; i < Words; ++i) w[i] = low.element[i], w[Words + i] = high.element[i];
+  w[2 * Words] = 0;
+  for (unsigned step = Words / 2; step > 0; step /= 2)
+    for (int i = 0; i + int(step) < 2 * Words; ++i)
+      w[i] = (off / 4 & step) != 0 ? w[i + int(step)] : w[i];
+  words r;
+  for (int i = 0; i < Words; ++i)
+    r.element[i] = static_cast<std::uint32_t>((static_cast<std::uint64_t>(w[i + 1]) << 32 | w[i]) >>
+                                              (off % 4 * 8));
+  return r;
+}
+
+/// means: the values [i, i + Size) of an operand along the last axis; `first` and `last`: the
+///        elements of its row, outside of which nothing is read
+template <class Kind, int Size>
+struct loaded {
+  using type = typename Kind::type;
+  type values[Size];
+
+  LOCUS_HOST_DEVICE void load(kernel::access const& a, lay how, std::int64_t stride,
+                              std::int64_t row, std::int64_t i, std::int64_t length) {
+    if constexpr (std::is_same_v<Kind, kernel::own_offset>)
+      for (int j = 0; j < Size; ++j) values[j] = a.base + row + (i + j) * stride;
+    else {
+      auto const* const p = static_cast<type const*>(a.data) + row;
+      if (how == lay::aligned) return load_aligned(p + i);
+      if (how == lay::constant) return spread(*p);
+      if constexpr (can_shift)
+        if (how == lay::shifted && i >= Size && i + 2 * Size <= length) return load_shifted(p + i);
+      for (int j = 0; j < Size; ++j) values[j] = p[(i + j) * stride];
+    }
+  }
+  LOCUS_HOST_DEVICE void load_aligned(type const* p) {
+    auto const v = *reinterpret_cast<vector_of<type, Size> const*>(p);
+    for (int j = 0; j < Size; ++j) values[j] = v.element[j];
+  }
+
+ private:
+  static constexpr int bytes = int(sizeof(type)) * Size;
+  static constexpr bool can_shift = Size > 1 && bytes % 4 == 0 && sizeof(type) <= 8;
+  LOCUS_HOST_DEVICE void spread(type v) {
+    for (int j = 0; j < Size; ++j) values[j] = v;
+  }
+  LOCUS_HOST_DEVICE void load_shifted(type const* p) {
+    auto const words = load_between<bytes / 4>(p);
+    __builtin_memcpy(values, &words, bytes);
+  }
+};
+
+/// The vectors of all inputs, and the inputs of one element out of them.
+template <class Ins, int Size>
+struct loaded_inputs;
+template <class... Kinds, int Size>
+struct loaded_inputs<type_list<Kinds...>, Size> {
+  pack<loaded<Kinds, Size>...> vectors;
+  template <std::size_t... K>
+  LOCUS_HOST_DEVICE pack<typename Kinds::type...> element(int j, std::index_sequence<K...>) const {
+    return {{get<K>(vectors).values[j]}...};
+  }
+  LOCUS_HOST_DEVICE pack<typename Kinds::type...> element(int j) const {
+    return element(j, std::index_sequence_for<Kinds...>{});
+  }
+};
+
+/// The vectors of all outputs.
+template <class Outs, int Size>
+struct stored_outputs;
+template <class... Outs, int Size>
+struct stored_outputs<type_list<Outs...>, Size> {
+  pack<vector_of<Outs, Size>...> vectors;
+  template <class Values, std::size_t... M>
+  LOCUS_HOST_DEVICE void set(int j, Values const& v, std::index_sequence<M...>) {
+    ((get<M>(vectors).element[j] = get<M>(v)), ...);
+  }
+  template <class Values>
+  LOCUS_HOST_DEVICE void set(int j, Values const& v) {
+    set(j, v, std::index_sequence_for<Outs...>{});
+  }
+};
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::cuda
