@@ -4,13 +4,14 @@
 #include <cstring>      // memcpy
 #include <type_traits>  // is_trivially_copyable
 
-#include <locus/backend/host/map.hpp>     // host::map
-#include <locus/backend/host/matmul.hpp>  // host::matmul
-#include <locus/backend/host/reduce.hpp>  // host::reduce
-#include <locus/backend/host/rows.hpp>    // host::rows
-#include <locus/core/config.hpp>          // LOCUS_LEAN_BEGIN
-#include <locus/kernel/call.hpp>          // space, access
-#include <locus/kernel/matrix.hpp>        // matrix
+#include <locus/backend/host/map.hpp>             // host::map
+#include <locus/backend/host/matmul.hpp>          // host::matmul
+#include <locus/backend/host/reduce.hpp>          // host::reduce
+#include <locus/backend/host/rows.hpp>            // host::rows
+#include <locus/backend/host/static_product.hpp>  // host::static_product
+#include <locus/core/config.hpp>                  // LOCUS_LEAN_BEGIN
+#include <locus/kernel/call.hpp>                  // space, access
+#include <locus/kernel/matrix.hpp>                // matrix
 
 LOCUS_LEAN_BEGIN
 
@@ -101,6 +102,26 @@ struct matmul_work {
   kernel::matrix c, a, b;
 
   void on_host() const { host::matmul<T>(c, a, b); }
+  template <class Visit>
+  void for_each_pointer(Visit&& visit) {
+    visit(c.data), visit(a.data), visit(b.data);
+  }
+};
+
+/// c = a b on the host, of extents that are part of the type
+template <class T, host::product_extents E>
+struct static_matmul_work {
+  static constexpr bool has_cuda_kernel = false;
+  kernel::matrix c, a, b;
+
+  void on_host() const {
+    using product = host::static_product<T, E>;
+    if (product::fits(c, a, b))
+      product::run(static_cast<T*>(c.data), static_cast<T const*>(a.data),
+                   static_cast<T const*>(b.data));
+    else
+      host::matmul<T>(c, a, b);
+  }
   template <class Visit>
   void for_each_pointer(Visit&& visit) {
     visit(c.data), visit(a.data), visit(b.data);

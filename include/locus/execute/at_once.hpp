@@ -25,7 +25,8 @@ struct at_once {
       return false;
     root const& r = p.roots[0];
     step const& last = p.steps[p.actions[0].what];
-    bool const kernel = last.kind == step_kind::map || last.kind == step_kind::reduce;
+    bool const kernel = last.kind == step_kind::map || last.kind == step_kind::reduce ||
+                        last.kind == step_kind::matmul;
     for (step const& s : p.steps)
       if (s.fell_back) return false;
     return kernel && r.by < 0 && r.from == p.actions[0].what && last.where.is_single() &&
@@ -44,6 +45,7 @@ struct at_once {
 
   /// the kernel reads leaf i only at the index it writes
   static constexpr bool reads_same_index(short leaf) {
+    if (p.steps[ends].kind == step_kind::matmul) return false;
     for (short i = 0; i < p.steps.count; ++i)
       for (edge const& e : p.operands(p.steps[i])) {
         if (memory_of(p, e.from) != leaf) continue;

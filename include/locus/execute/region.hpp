@@ -265,11 +265,26 @@ struct region_code {
     auto matrix_of = [&](local_value const& v) {
       return kernel::matrix{v.data, v.extents[0], v.extents[1], v.strides[0], v.strides[1]};
     };
-    array_view<edge> const e = p.operands(p.steps[Root]);
-    send(what, matmul_work<T>{matrix_of(f.value(Root, what.replica)),
-                              matrix_of(f.value(value_of(e[0]), what.replica)),
-                              matrix_of(f.value(value_of(e[1]), what.replica))});
+    constexpr array_view<edge> e = p.operands(p.steps[Root]);
+    constexpr shape a = p.steps[e[0].from].extents, c = p.steps[Root].extents;
+    send(what, matmul_work_of<T, a, c>{matrix_of(f.value(Root, what.replica)),
+                                       matrix_of(f.value(value_of(e[0]), what.replica)),
+                                       matrix_of(f.value(value_of(e[1]), what.replica))});
   }
+  /// on a CPU small extents that are known make a kernel of their own; elsewhere all share one
+  template <class T, shape A, shape C>
+  static constexpr auto find_matmul_work() {
+    constexpr std::int64_t m = C.extent[0], n = C.extent[1], k = A.extent[1];
+    constexpr place where = p.steps[Root].where;
+    if constexpr (where.is_single() && where.at(0).is_cpu() && A.is_static() && C.is_static() &&
+                  host::has_static_product<T>(m, n, k))
+      return std::type_identity<
+          static_matmul_work<T, host::product_extents{int(m), int(n), int(k)}>>{};
+    else
+      return std::type_identity<matmul_work<T>>{};
+  }
+  template <class T, shape A, shape C>
+  using matmul_work_of = typename decltype(find_matmul_work<T, A, C>())::type;
 
   static void run(launch const& what) {
     if constexpr (p.steps[Root].kind == step_kind::matmul)

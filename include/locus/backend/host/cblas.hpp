@@ -22,7 +22,9 @@ struct cblas_table {
   dgemm_t dgemm = nullptr;
   void (*set_threads)(int) = nullptr;
   char const* (*configuration)() = nullptr;
+  char const* (*core_name)() = nullptr;  // the processor whose kernels an OpenBLAS chose
   char const* library = "none";
+  bool was_named = false;  // by LOCUS_CBLAS
 };
 
 /// means: looks for a CBLAS: LOCUS_CBLAS (a path, or "none"), the program itself, then the usual
@@ -35,6 +37,7 @@ inline cblas_table find_cblas() {
     t.dgemm = reinterpret_cast<cblas_table::dgemm_t>(dlsym(handle, "cblas_dgemm"));
     t.set_threads = reinterpret_cast<void (*)(int)>(dlsym(handle, "openblas_set_num_threads"));
     t.configuration = reinterpret_cast<char const* (*)()>(dlsym(handle, "openblas_get_config"));
+    t.core_name = reinterpret_cast<char const* (*)()>(dlsym(handle, "openblas_get_corename"));
     t.library = name;
     return t.sgemm != nullptr && t.dgemm != nullptr;
   };
@@ -45,9 +48,10 @@ inline cblas_table find_cblas() {
   log_line line;
   if (wanted) {
     if (std::string_view(wanted) == "none") return {};
+    t.was_named = true;
     if (open(wanted)) return t;
     runtime::warn(line << "locus: LOCUS_CBLAS names " << wanted
-                       << ", which is no CBLAS; matmul uses plain loops");
+                       << ", which is no CBLAS; matmul uses the kernels of locus");
     return {};
   }
   if (take(RTLD_DEFAULT, "linked into the program")) return t;
@@ -61,14 +65,65 @@ inline cblas_table find_cblas() {
   for (char const* name :
        {"libopenblas.so.0", "libmkl_rt.so.2", "libblis.so.4", "libcblas.so.3", "libblas.so.3"})
     if (open(name)) return t;
-  runtime::warn(line << "locus: no CBLAS found, matmul uses plain loops; install OpenBLAS "
-                        "(libopenblas0-openmp) or set LOCUS_CBLAS to a library");
   return {};
 }
 
 inline cblas_table const& cblas() {
   static cblas_table const table = find_cblas();
   return table;
+}
+
+enum class matmul_choice : unsigned char { by_kernels, blas, own };
+/// means: what LOCUS_MATMUL says: blas, own or nothing
+inline matmul_choice matmul_wanted() {
+  char const* const said = std::getenv("LOCUS_MATMUL");
+  if (!said || !*said) return matmul_choice::by_kernels;
+  if (std::string_view(said) == "blas") return matmul_choice::blas;
+  if (std::string_view(said) == "own") return matmul_choice::own;
+  message text;
+  throw configuration_error(text << "locus: LOCUS_MATMUL is \"" << std::string_view(said)
+                                 << "\"; write blas or own");
+}
+
+/// means: this processor has AVX-512, and the BLAS chose kernels that do without: half of its speed
+inline bool has_kernels_below_processor(cblas_table const& t) {
+#if defined(__x86_64__)
+  if (!t.core_name || !__builtin_cpu_supports("avx512bw")) return false;
+  std::string_view const core = t.core_name();
+  for (char const* name : {"SkylakeX", "Cooperlake", "SapphireRapids", "Zen5"})
+    if (core == name) return false;
+  return true;
+#else
+  static_cast<void>(t);
+  return false;
+#endif
+}
+/// means: large floating products go to the CBLAS. Which library is quicker than the kernels of
+///        locus is known of OpenBLAS with the processor's own kernels and of MKL; others can be
+///        plain loops.
+inline bool decide_blas() {
+  matmul_choice const wanted = matmul_wanted();
+  if (wanted == matmul_choice::own || !cblas().sgemm) return false;
+  cblas_table const& t = cblas();
+  bool const below = has_kernels_below_processor(t);
+  if (wanted == matmul_choice::blas || t.was_named) {
+    log_line line;
+    if (below)
+      runtime::warn(line << "locus: " << t.library << " runs its kernels for " << t.core_name()
+                         << " on a processor with AVX-512, at half its speed; start with "
+                            "OPENBLAS_CORETYPE=SkylakeX, or leave matmul to locus "
+                            "(LOCUS_MATMUL=own)");
+    return true;
+  }
+  return t.core_name ? !below : std::string_view(t.library).find("mkl") != std::string_view::npos;
+}
+inline bool uses_blas() {
+  static bool const answer = decide_blas();
+  return answer;
+}
+/// means: the same of a matrix times a vector, for which the kernels of locus have no form
+inline bool uses_blas_for_vectors() {
+  return uses_blas() || (matmul_wanted() != matmul_choice::own && cblas().core_name);
 }
 
 /// The BLAS gets the number of threads that the program asked locus for, and is left alone
