@@ -85,6 +85,7 @@
 // LOCUS_CHECKED         1: expressions notice tensors that died, operands are checked before a
 //                       launch; 0: they are not. Default: 1 unless NDEBUG
 // LOCUS_DEFAULT_POLICY  prefer_gpu (default), follow_data or min_copies
+// LOCUS_DEFAULT_NUMERICS  exact (default), relaxed or reproducible (plan/numerics.hpp)
 // LOCUS_CUDA_KERNELS    set by <locus/cuda.cuh>: this unit makes kernels for GPUs
 #if !defined(LOCUS_CHECKED)
 #if defined(NDEBUG)
@@ -96,6 +97,10 @@
 
 #if !defined(LOCUS_DEFAULT_POLICY)
 #define LOCUS_DEFAULT_POLICY prefer_gpu
+#endif
+
+#if !defined(LOCUS_DEFAULT_NUMERICS)
+#define LOCUS_DEFAULT_NUMERICS exact
 #endif
 
 #if !defined(LOCUS_CUDA_KERNELS)
@@ -110,6 +115,19 @@
 #else
 #define LOCUS_OPENMP 0
 #endif
+#endif
+
+// LOCUS_KEEP_APART(x)   x is rounded here: the compiler may not fuse what made it into what reads it
+#if defined(__x86_64__)
+#if defined(__AVX512F__)
+#define LOCUS_KEEP_APART(x) asm("" : "+v"(x))
+#else
+#define LOCUS_KEEP_APART(x) asm("" : "+x"(x))
+#endif
+#elif defined(__aarch64__)
+#define LOCUS_KEEP_APART(x) asm("" : "+w"(x))
+#else
+#define LOCUS_KEEP_APART(x) asm("" : "+m"(x))
 #endif
 
 // LOCUS_SHARED_STATE    in front of a variable that a process has once, whatever the shared
@@ -191,14 +209,14 @@
 // program. kernels, checks, OpenMP, optimised, fast math; instructions; policy. A name that begins
 // in `mode_k` is dropped where kernels of different modes are compared
 // (runtime/kernel_registry.hpp).
-#define LOCUS_MODE_NAME_(k, c, p, o, f, i1, i2, i3, i4, i5, i6, i7, i8, policy) \
-  mode_k##k##c##p##o##f##_i##i1##i2##i3##i4##i5##i6##i7##i8##_##policy
+#define LOCUS_MODE_NAME_(k, c, p, o, f, i1, i2, i3, i4, i5, i6, i7, i8, numerics, policy) \
+  mode_k##k##c##p##o##f##_i##i1##i2##i3##i4##i5##i6##i7##i8##_##numerics##_##policy
 #define LOCUS_MODE_NAME(...) LOCUS_MODE_NAME_(__VA_ARGS__)
 #define LOCUS_MODE                                                                            \
   LOCUS_MODE_NAME(LOCUS_CUDA_KERNELS, LOCUS_CHECKED, LOCUS_OPENMP, LOCUS_OPTIMIZED,           \
                   LOCUS_FAST_MATH, LOCUS_ISA_AVX512, LOCUS_ISA_AVX512X, LOCUS_ISA_NEWER,      \
                   LOCUS_ISA_AVX, LOCUS_ISA_FMA, LOCUS_ISA_SSE, LOCUS_ISA_BITS, LOCUS_ISA_SVE, \
-                  LOCUS_DEFAULT_POLICY)
+                  LOCUS_DEFAULT_NUMERICS, LOCUS_DEFAULT_POLICY)
 
 namespace locus {
 

@@ -2,14 +2,16 @@
 // From the steps of a region to one kernel: which values it reads at which level, and its functor
 // as a tree. The only place where steps become types again.
 #pragma once
-#include <locus/backend/devices.hpp>   // on_side
-#include <locus/backend/work.hpp>      // map_work, reduce_work, rows_work, matmul_work
-#include <locus/execute/operands.hpp>  // region_facts, operand_placer
-#include <locus/execute/program.hpp>   // launch, frame
-#include <locus/execute/values.hpp>    // local_extents
-#include <locus/kernel/reducer.hpp>    // reducer, with_index_fn
-#include <locus/kernel/stage.hpp>      // stage, apply
-#include <locus/plan/graph.hpp>        // unchecked_plan, flattened
+#include <locus/backend/devices.hpp>       // on_side
+#include <locus/backend/ordered_work.hpp>  // ordered_sum_work
+#include <locus/backend/work.hpp>          // map_work, reduce_work, rows_work, matmul_work
+#include <locus/execute/operands.hpp>      // region_facts, operand_placer
+#include <locus/execute/program.hpp>       // launch, frame
+#include <locus/execute/values.hpp>        // local_extents
+#include <locus/kernel/reducer.hpp>        // reducer, with_index_fn
+#include <locus/kernel/rounding.hpp>       // functor_under
+#include <locus/kernel/stage.hpp>          // stage, apply
+#include <locus/plan/graph.hpp>            // unchecked_plan, flattened
 
 namespace locus {
 inline namespace LOCUS_MODE {
@@ -24,6 +26,7 @@ struct region_code {
   static constexpr plan_view p = arrays.view();
   using entries = typename flattened<Graph>::entries;
   static constexpr int steps = flattened<Graph>::steps;
+  static constexpr numerics numbers = numerics_of<typename Graph::policy>();
   template <int Idx>
   using type_of = typename at_t<Idx, entries>::type;
   template <int Idx>
@@ -79,7 +82,7 @@ struct region_code {
   /// the functor of step I of the stage that ends in Top
   template <int Top, int Idx>
   static auto functor_of(frame const& f) {
-    using F = typename op_of<Idx>::functor;
+    using F = typename kernel::functor_under<numbers, typename op_of<Idx>::functor>::type;
     if constexpr (std::is_empty_v<F>)
       return F{};
     else
@@ -187,6 +190,11 @@ struct region_code {
   using reducer_of = kernel::reducer<
       p.steps[facts.folds[Fold]].combines,
       std::conditional_t<facts.ranks, ranked<operand_type<Fold>>, operand_type<Fold>>>;
+  /// its bits depend on the order of adding
+  template <int Fold>
+  static constexpr bool is_ordered_sum =
+      numbers == numerics::reproducible && is_floating_v<operand_type<Fold>> &&
+      p.steps[facts.folds[Fold]].combines == reduction::sum;
   /// the stage that computes what a fold combines
   template <int Fold>
   static auto fold_stage(frame const& f) {
@@ -232,10 +240,17 @@ struct region_code {
     frame const& f = *what.of;
     auto stage = fold_stage<0>(f);
     auto rest = end_stage(f);
-    reduce_work<reducer_of<0>, decltype(stage), decltype(rest), fold_inputs, kinds<level::row>,
-                type_list<type_of<Root>>, facts.all_on_gpu>
-        work(stage, rest, mean_count<0>(f));
-    place_and_send(what, work);
+    if constexpr (is_ordered_sum<0>) {
+      ordered_sum_work<operand_type<0>, decltype(stage), decltype(rest), fold_inputs,
+                       kinds<level::row>, type_list<type_of<Root>>, facts.all_on_gpu>
+          work(stage, rest, mean_count<0>(f));
+      return place_and_send(what, work);
+    } else {
+      reduce_work<reducer_of<0>, decltype(stage), decltype(rest), fold_inputs, kinds<level::row>,
+                  type_list<type_of<Root>>, facts.all_on_gpu>
+          work(stage, rest, mean_count<0>(f));
+      place_and_send(what, work);
+    }
   }
   template <int Fold>
   static auto row_fold_of(frame const& f, int replica) {

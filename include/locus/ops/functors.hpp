@@ -261,6 +261,20 @@ struct cast_fn {
   }
 };
 
+/// means: a b + c with one rounding
+struct fma_fn {
+  LOCUS_BUILTIN("fma")
+  template <class A, class B, class C>
+    requires is_floating_v<promote_t<promote_t<A, B>, C>>
+  LOCUS_HOST_DEVICE auto operator()(A a, B b, C c) const {
+    using T = promote_t<promote_t<A, B>, C>;
+    if constexpr (std::is_same_v<T, double>)
+      return LOCUS_MATH(fma)(static_cast<T>(a), static_cast<T>(b), static_cast<T>(c));
+    else
+      return LOCUS_MATH(fmaf)(static_cast<T>(a), static_cast<T>(b), static_cast<T>(c));
+  }
+};
+
 /// means: a + b + c + ..., from the left
 struct add_n_fn {
   LOCUS_BUILTIN("add_n")

@@ -48,6 +48,14 @@ constexpr auto clamp(X&& x, Low&& low, High&& high) {
                              std::forward<High>(high));
 }
 
+/// means: r[i] = a[i] b[i] + c[i], rounded once     after: std::fma
+template <operand Lhs, operand Rhs, operand Add>
+  requires(tensor_operand<Lhs> || tensor_operand<Rhs> || tensor_operand<Add>)
+constexpr auto fma(Lhs&& a, Rhs&& b, Add&& c) {
+  return detail::elementwise(fma_fn{}, std::forward<Lhs>(a), std::forward<Rhs>(b),
+                             std::forward<Add>(c));
+}
+
 /// means: r[i] = c[i] ? a[i] : b[i]; numbers take the element type of the other branch
 template <tensor_operand Condition, operand Lhs, operand Rhs>
 constexpr auto where(Condition&& c, Lhs&& a, Rhs&& b) {

@@ -43,6 +43,7 @@ inline constexpr operation operation_table[] = {
     {"logical_and",   "LogicalAnd",       law::none,       booleans,       booleans},
     {"logical_or",    "LogicalOr",        law::none,       booleans,       booleans},
     {"logical_not",   "LogicalNot",       law::none,       booleans,       booleans},
+    {"fma",           "",                 law::none,       floats,         floats},
     {"add_n",         "AddN",             law::add,        numbers,        numbers},
     {"one_hot",       "OneHot",           law::none,       integers,       integers},
     {"full",          "Fill",             law::none,       integers,       integers},

@@ -51,6 +51,8 @@ enum class plan_error : unsigned char {
   strict_placement,          // no kernel where it must run
   no_kernel,                 // no kernel on any side
   too_many_steps,            // above max_steps
+  not_reproducible,          // an operation whose bits depend on the library that has it
+  not_reproducible_across_replicas,  // a sum of floats over replicas
 };
 
 inline constexpr int max_steps = 128;

@@ -17,6 +17,7 @@ namespace detail {
 
 struct fuser {
   plan_view& p;
+  bool lone_folds = false;
   struct region {
     shape space{};      // of elements
     axis_set axes = 0;  // of its folds
@@ -129,6 +130,7 @@ struct fuser {
       p.levels[i] = level::fold;
       return true;
     }
+    if (lone_folds) return false;
     bool const rows = me.keep && last_axis_only(me, from) && from == g.space;
     if (reader_level != level::element || !rows) return false;
     if (g.has_fold && g.axes != me.axes) return false;
@@ -253,6 +255,7 @@ struct fuser {
 }  // namespace detail
 
 /// means: steps[i].region, stored and levels[i]
-constexpr void fuse(plan_view& p) { detail::fuser{p}.run(); }
+/// lone_folds: each fold has a kernel of its own
+constexpr void fuse(plan_view& p, bool lone_folds = false) { detail::fuser{p, lone_folds}.run(); }
 
 }  // namespace locus

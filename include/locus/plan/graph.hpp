@@ -9,6 +9,7 @@
 #include <locus/plan/fuse.hpp>        // fuse
 #include <locus/plan/memory.hpp>      // lay_out
 #include <locus/plan/move.hpp>        // move_values
+#include <locus/plan/numerics.hpp>    // check_numerics
 #include <locus/plan/place.hpp>       // place_steps
 #include <locus/plan/schedule.hpp>    // schedule
 
@@ -131,8 +132,10 @@ constexpr auto make_plan() {
     if (p.found.error == plan_error::none) p.found = place_steps(v, Graph::policy::rule);
     if (p.found.error == plan_error::none)
       p.found = move_values(v, buckets_of<typename Graph::policy>());
+    if (p.found.error == plan_error::none)
+      p.found = check_numerics(v, numerics_of<typename Graph::policy>());
     if (p.found.error == plan_error::none) {
-      fuse(v);
+      fuse(v, numerics_of<typename Graph::policy>() == numerics::reproducible);
       schedule(v);
       p.transfer_count = v.transfers.count, p.action_count = v.actions.count;
       shape extents[Flat::steps]{};

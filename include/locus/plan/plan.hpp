@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // plan_of<E>: the plan as a constant that can be asserted, printed and tested.
 #pragma once
-#include <locus/core/config.hpp>   // LOCUS_DEFAULT_POLICY
-#include <locus/plan/explain.hpp>  // write_plan
-#include <locus/plan/facts.hpp>    // tally
-#include <locus/plan/graph.hpp>    // graph, unchecked_plan
-#include <locus/plan/why.hpp>      // write_why
+#include <locus/core/config.hpp>    // LOCUS_DEFAULT_POLICY
+#include <locus/plan/explain.hpp>   // write_plan
+#include <locus/plan/facts.hpp>     // tally
+#include <locus/plan/graph.hpp>     // graph, unchecked_plan
+#include <locus/plan/numerics.hpp>  // numerics_of
+#include <locus/plan/why.hpp>       // write_why
 
 namespace locus {
 
 inline namespace LOCUS_MODE {
-using default_policy = LOCUS_DEFAULT_POLICY;
+using default_policy = LOCUS_DEFAULT_NUMERICS<LOCUS_DEFAULT_POLICY>;
 }  // namespace LOCUS_MODE
 
 namespace detail {
@@ -99,6 +100,16 @@ consteval bool require_plan() {
   static_assert(found.error != plan_error::no_kernel,
                 "locus: an operation has no kernel on any device; say kernels = on_cpu or on_both "
                 "in its functor");
+  static_assert(
+      found.error != plan_error::not_reproducible,
+      "locus: an operation of a reproducible plan has other bits on other devices (exp, "
+      "log, matmul, functors of your own); compute it apart with eval(e), or write exact<>");
+  static_assert(found.error != plan_error::not_reproducible_across_replicas,
+                "locus: a sum over replicas is not reproducible, its bits depend on their number; "
+                "gather first with to<Device>(x), or write exact<>");
+  static_assert(numerics_of<typename Graph::policy>() != numerics::reproducible || !LOCUS_FAST_MATH,
+                "locus: reproducible numerics need a compiler that keeps to IEEE 754; leave out "
+                "-ffast-math");
   if constexpr (found.error == plan_error::device_lists_differ)
     if constexpr (!differing<Graph, 1>::value.is_nowhere())
       return sizeof(
@@ -117,9 +128,11 @@ consteval bool all_static() {
 
 template <class Policy>
 consteval std::string_view policy_name() {
-  return Policy::rule == placement_rule::prefer_gpu    ? "prefer_gpu"
-         : Policy::rule == placement_rule::follow_data ? "follow_data"
-                                                       : "min_copies";
+  constexpr std::string_view names[3][3] = {
+      {"prefer_gpu", "follow_data", "min_copies"},
+      {"relaxed<prefer_gpu>", "relaxed<follow_data>", "relaxed<min_copies>"},
+      {"reproducible<prefer_gpu>", "reproducible<follow_data>", "reproducible<min_copies>"}};
+  return names[int(numerics_of<Policy>())][int(Policy::rule)];
 }
 
 template <class Graph>

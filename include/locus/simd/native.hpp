@@ -76,6 +76,36 @@ LOCUS_VECTOR_FUNCTION V sqrt_of(V x) {
   return x;
 }
 
+/// means: a b + c with one rounding
+template <class V>
+LOCUS_VECTOR_FUNCTION V fused(V a, V b, V c) {
+#if LOCUS_ISA_AVX512
+#if defined(__clang__)
+  if constexpr (sizeof(V) == 64 && sizeof(a[0]) == 4)
+    return __builtin_ia32_vfmaddps512_mask(a, b, c, 65535, 4);
+  if constexpr (sizeof(V) == 64 && sizeof(a[0]) == 8)
+    return __builtin_ia32_vfmaddpd512_mask(a, b, c, 255, 4);
+#else
+  if constexpr (sizeof(V) == 64 && sizeof(a[0]) == 4)
+    return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4);
+  if constexpr (sizeof(V) == 64 && sizeof(a[0]) == 8)
+    return __builtin_ia32_vfmaddpd512_mask(a, b, c, -1, 4);
+#endif
+#endif
+#if LOCUS_ISA_FMA && LOCUS_ISA_AVX
+  if constexpr (sizeof(V) == 32 && sizeof(a[0]) == 4) return __builtin_ia32_vfmaddps256(a, b, c);
+  if constexpr (sizeof(V) == 32 && sizeof(a[0]) == 8) return __builtin_ia32_vfmaddpd256(a, b, c);
+  if constexpr (sizeof(V) == 16 && sizeof(a[0]) == 4) return __builtin_ia32_vfmaddps(a, b, c);
+  if constexpr (sizeof(V) == 16 && sizeof(a[0]) == 8) return __builtin_ia32_vfmaddpd(a, b, c);
+#endif
+  for (unsigned i = 0; i < sizeof(V) / sizeof(a[0]); ++i)
+    if constexpr (sizeof(a[0]) == 4)
+      a[i] = __builtin_fmaf(a[i], b[i], c[i]);
+    else
+      a[i] = __builtin_fma(a[i], b[i], c[i]);
+  return a;
+}
+
 /// means: *p = x past the caches; p lies at a multiple of the vector's size
 template <class V>
 LOCUS_VECTOR_FUNCTION void stream(void* p, V x) {

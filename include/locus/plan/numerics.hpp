@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which bits a plan promises: exact (each operation rounded as IEEE 754 says, products and sums may
+// be fused, folds added in the order that is quickest there), relaxed (divisions and square roots by
+// approximation), reproducible (the same bits on every backend and for every number of threads).
+#pragma once
+#include <locus/plan/data.hpp>  // plan_view, placement_policy
+
+namespace locus {
+
+enum class numerics : unsigned char { exact, relaxed, reproducible };
+
+/// means: a placement policy as it is
+template <placement_policy Placement = prefer_gpu>
+using exact = Placement;
+
+/// means: division and square root of float to 2 ulp instead of half a unit, on the host
+/// after: Intel's vrcp14ps, vrsqrt14ps with one Newton step
+template <placement_policy Placement = prefer_gpu>
+struct relaxed : Placement {
+  static constexpr numerics bits = numerics::relaxed;
+};
+
+/// means: the same bits from the host on any number of threads, simulated and real GPUs, whatever
+///        the optimisation and the contraction that the compiler was asked for
+/// cost:  products are never fused into sums; sums of floats follow one tree of 256 lanes, which
+///        depends on the length alone
+/// fails: at compile time, for operations whose bits differ between libraries (exp, log, matmul),
+///        for folds across replicas, and under -ffast-math
+template <placement_policy Placement = prefer_gpu>
+struct reproducible : Placement {
+  static constexpr numerics bits = numerics::reproducible;
+};
+
+template <class Policy>
+constexpr numerics numerics_of() {
+  if constexpr (requires { Policy::bits; })
+    return Policy::bits;
+  else
+    return numerics::exact;
+}
+
+namespace detail {
+
+/// The operations whose result IEEE 754 fixes, or that are integer arithmetic, or that are written
+/// with explicit roundings (normal).
+inline constexpr std::string_view same_bits_everywhere[] = {
+    "identity",      "add",         "subtract",     "multiply",    "divide",      "fma",
+    "floor_div",     "trunc_div",   "true_div",     "negate",      "abs",         "square",
+    "sqrt",          "relu",        "maximum",      "minimum",     "clamp",       "where",
+    "cast",          "equal_to",    "not_equal_to", "less",        "less_equal",  "greater",
+    "greater_equal", "logical_and", "logical_or",   "logical_not", "add_n",       "one_hot",
+    "full",          "iota",        "uniform",      "normal",      "sum",         "mean",
+    "max",           "min",         "any",          "all",         "argmax",      "argmax.index",
+    "transpose",     "expand_dims", "reshape",      "slice",       "concatenate", "floor",
+    "ceil",          "trunc",       "round",        "sign",        "isnan",       "isinf",
+    "isfinite"};
+
+constexpr bool has_same_bits(step const& s) {
+  if (s.is_source()) return true;
+  if (!s.builtin) return false;
+  for (std::string_view name : same_bits_everywhere)
+    if (s.name == name) return true;
+  return false;
+}
+
+/// means: the first step whose bits depend on where it runs
+constexpr verdict check_numerics(plan_view const& p, numerics wanted) {
+  if (wanted != numerics::reproducible) return {};
+  for (short i = 0; i < p.steps.count; ++i)
+    if (!has_same_bits(p.steps[i])) return {plan_error::not_reproducible, i};
+  for (transfer const& t : p.transfers) {
+    bool const folds = t.how == transfer_kind::all_reduce || t.how == transfer_kind::reduce ||
+                       t.how == transfer_kind::reduce_scatter;
+    step const& from = p.steps[t.from];
+    bool const is_float = row_of(from.type).kind == element_kind::floating;
+    if (folds && is_float && from.where.op == reduction::sum)
+      return {plan_error::not_reproducible_across_replicas, t.from};
+  }
+  return {};
+}
+
+}  // namespace detail
+}  // namespace locus
