@@ -139,8 +139,8 @@ LOCUS_VECTOR_FUNCTION packet<signed_of<int(sizeof(T))>, N> bits_of(packet<T, N> 
   return {(vector<signed_of<int(sizeof(T))>, N>)x.v};
 }
 template <class T, class B, int N>
+  requires(sizeof(T) == sizeof(B))
 LOCUS_VECTOR_FUNCTION packet<T, N> from_bits(packet<B, N> x) {
-  static_assert(sizeof(T) == sizeof(B));
   return {(vector<T, N>)x.v};
 }
 

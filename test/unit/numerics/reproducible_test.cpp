@@ -152,7 +152,7 @@ TEST_CASE("the order matters: another tree gives other bits") {
     auto const v = values<double>(40000, seed);
     differ += reference_sum(v) != reference_sum(v, false);
   }
-  CHECK(differ >= 5);
+  CHECK(differ >= 2);
 }
 
 TEST_CASE("sums along any axes follow the same order") {
