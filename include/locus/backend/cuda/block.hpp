@@ -10,6 +10,8 @@
 
 namespace locus::cuda {
 
+inline constexpr unsigned block_threads = 256, warp_threads = 32;
+
 /// A block on the host: a phase is a loop over its threads. (Marked for both sides since bodies
 /// are.)
 class host_block {
@@ -31,6 +33,26 @@ class host_block {
   LOCUS_HOST_DEVICE void apart(F&& f) const {
     for (unsigned t = 0; t < size_; ++t) f(t);
   }
+  /// one value for each thread, which outlives a phase
+  template <class T>
+  class own {
+   public:
+    LOCUS_HOST_DEVICE T& operator[](unsigned t) { return values_[t]; }
+
+   private:
+    T values_[block_threads];
+  };
+  /// means: v[t] = the fold of all values of t's team, 32 threads or 256, in a tree that is the same
+  ///        on a GPU: neighbours at distance 16, 8, 4, 2, 1, then warps at 4, 2, 1
+  template <class Reducer, class T>
+  void fold(own<T>& v, unsigned team) const {
+    T warps[block_threads / warp_threads];
+    for (unsigned w = 0; w < block_threads / warp_threads; ++w)
+      warps[w] = butterfly<Reducer, warp_threads>(&v[w * warp_threads]);
+    if (team > warp_threads) butterfly<Reducer, block_threads / warp_threads>(warps);
+    for (unsigned t = 0; t < block_threads && team > warp_threads; ++t)
+      v[t] = warps[t % (block_threads / warp_threads)];
+  }
   /// memory that the threads of a block share
   template <class T, unsigned Size>
   T* shared() const {
@@ -39,6 +61,15 @@ class host_block {
   }
 
  private:
+  template <class Reducer, unsigned Size, class T>
+  static T const& butterfly(T* v) {
+    for (unsigned half = Size / 2; half > 0; half /= 2) {
+      T before[Size];
+      for (unsigned t = 0; t < Size; ++t) before[t] = v[t];
+      for (unsigned t = 0; t < Size; ++t) v[t] = Reducer::combine(before[t], before[t ^ half]);
+    }
+    return v[0];
+  }
   unsigned number_, count_, size_;
 };
 

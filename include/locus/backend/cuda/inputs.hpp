@@ -48,8 +48,9 @@ struct unravel {
                                  std::int64_t* out) const {
     for (int k = 0; k < K; ++k) out[k] = 0;
     for (int d = rank; d-- > 0;) {
-      std::int64_t at;
-      if (small) {
+      std::int64_t at = i;
+      if (d == 0) {  // what is left
+      } else if (small) {
         auto const n = static_cast<std::uint32_t>(i);
         std::uint32_t const q = extent[d].divide(n);
         at = n - q * extent[d].by, i = q;

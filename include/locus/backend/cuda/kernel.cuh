@@ -20,10 +20,50 @@ class device_block {
   __device__ void apart(F&& f) const {
     f(threadIdx.x);
   }
+  template <class T>
+  class own {
+   public:
+    __device__ T& operator[](unsigned) { return value_; }
+
+   private:
+    T value_;
+  };
+  template <class Reducer, class T>
+  __device__ void fold(own<T>& v, unsigned team) const {
+    constexpr unsigned warp = 32, warps = 256 / warp;
+    T& mine = v[0];
+    butterfly<Reducer, warp>(mine);
+    if (team == warp) return;
+    __shared__ alignas(T) unsigned char memory[warps * sizeof(T)];
+    T* const each = reinterpret_cast<T*>(memory);
+    if (threadIdx.x % warp == 0) each[threadIdx.x / warp] = mine;
+    __syncthreads();
+    mine = each[threadIdx.x % warps];
+    __syncthreads();
+    butterfly<Reducer, warps>(mine);
+  }
   template <class T, unsigned Size>
   __device__ T* shared() const {
     __shared__ T memory[Size];
     return memory;
+  }
+
+ private:
+  template <class Reducer, unsigned Size, class T>
+  __device__ static void butterfly(T& mine) {
+#pragma unroll
+    for (unsigned half = Size / 2; half > 0; half /= 2)
+      mine = Reducer::combine(mine, other(mine, half));
+  }
+  /// the value of the thread at a distance, word by word
+  template <class T>
+  __device__ static T other(T const& mine, unsigned distance) {
+    unsigned words[(sizeof(T) + 3) / 4]{};
+    memcpy(words, &mine, sizeof(T));
+    for (unsigned& w : words) w = __shfl_xor_sync(0xffffffffu, w, int(distance));
+    T result;
+    memcpy(&result, words, sizeof(T));
+    return result;
   }
 };
 

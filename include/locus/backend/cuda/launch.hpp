@@ -10,7 +10,6 @@
 namespace locus::cuda {
 inline namespace LOCUS_MODE {
 
-inline constexpr unsigned block_threads = 256;
 /// enough blocks to fill any card; a body's loops stride over what is left
 inline constexpr std::int64_t most_blocks = 4096;
 

@@ -96,7 +96,7 @@ struct flat_map {
   LOCUS_HOST_DEVICE void write(loaded_inputs<ins, vector> const& in, std::int64_t tile,
                                unsigned i) const {
     stored_outputs<outs, vector> to;
-    for (int j = 0; j < vector; ++j) to.set(j, f(in.element(j), pack<>{}));
+    for (int j = 0; j < vector; ++j) to.template set_from<0>(j, f(in.element(j), pack<>{}));
     store(to, tile, i, each_out{});
   }
   LOCUS_EXEC_CHECK_DISABLE
@@ -119,7 +119,7 @@ struct line_map {
   using outs = typename Work::outputs;
   static constexpr int vector = facts::vector, in_count = facts::in_count;
   typename Work::stage_type f;
-  lines<Work::operand_count, vector> over;
+  lines<Work::operand_count, vector, true> over;
 
   LOCUS_EXEC_CHECK_DISABLE
   template <class Block>
@@ -128,20 +128,20 @@ struct line_map {
       std::int64_t const v = std::int64_t(block.number()) * block_threads + t;
       if (v >= over.vectors) return;
       auto const p = over.find(v);
-      if (p.begin >= 0 && p.begin + vector <= over.length) return whole(p);
+      if (p.is_whole(over.length)) return whole(p);
       std::int64_t const end = p.begin + vector < over.length ? p.begin + vector : over.length;
       for (std::int64_t i = p.begin < 0 ? 0 : p.begin; i < end; ++i) single(p, i);
     });
   }
 
  private:
-  using place = typename lines<Work::operand_count, vector>::place;
+  using place = typename lines<Work::operand_count, vector, true>::place;
   LOCUS_EXEC_CHECK_DISABLE
   LOCUS_HOST_DEVICE void whole(place const& p) const {
     loaded_inputs<ins, vector> in;
     load(in, p, std::make_index_sequence<std::size_t(in_count)>{});
     stored_outputs<outs, vector> to;
-    for (int j = 0; j < vector; ++j) to.set(j, f(in.element(j), pack<>{}));
+    for (int j = 0; j < vector; ++j) to.template set_from<0>(j, f(in.element(j), pack<>{}));
     store(to, p, std::make_index_sequence<std::size_t(facts::out_count)>{});
   }
   template <std::size_t... K>
@@ -154,15 +154,9 @@ struct line_map {
   template <class... Outs, std::size_t... M>
   LOCUS_HOST_DEVICE void store(stored_outputs<type_list<Outs...>, vector> const& to, place const& p,
                                std::index_sequence<M...>) const {
-    (store(get<M>(to.vectors), int(in_count + M), p), ...);
-  }
-  template <class T>
-  LOCUS_HOST_DEVICE void store(vector_of<T, vector> const& v, int k, place const& p) const {
-    T* const line = static_cast<T*>(over.operands[k].data) + p.at[k];
-    if (over.how[k] == lay::aligned)
-      *reinterpret_cast<vector_of<T, vector>*>(line + p.begin) = v;
-    else
-      for (int j = 0; j < vector; ++j) line[(p.begin + j) * over.stride(k)] = v.element[j];
+    (store_vector(get<M>(to.vectors), over.operands[in_count + M], over.how[in_count + M],
+                  over.stride(int(in_count + M)), p.at[in_count + M], p.begin),
+     ...);
   }
   LOCUS_EXEC_CHECK_DISABLE
   LOCUS_HOST_DEVICE void single(place const& p, std::int64_t i) const {
@@ -198,7 +192,8 @@ struct cuda_kernel<map_work<Stage, Ins, Outs, HasCudaKernel>> {
       cuda::flat_map<Work> body = flat(work, size);
       return start(body, cuda::blocks_of(body.vectors, facts::tile));
     }
-    cuda::line_map<Work> body{work.f, {work.over, work.operands, bytes, leader(work)}};
+    cuda::line_map<Work> body{
+        work.f, {work.over, all_axes(work.over.rank), work.operands, bytes, leader(work)}};
     start(body, cuda::blocks_of(body.over.vectors, cuda::block_threads));
   }
 

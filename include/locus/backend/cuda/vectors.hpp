@@ -59,12 +59,13 @@ LOCUS_HOST_DEVICE vector_of<std::uint32_t, Words> load_between(void const* p) {
   return r;
 }
 
-/// means: the values [i, i + Size) of an operand along the last axis; `first` and `last`: the
-///        elements of its row, outside of which nothing is read
+/// means: the values [i, i + Size) of an operand along a line that begins at element `row` and has
+///        `length` elements; nothing beside the line is read
 template <class Kind, int Size>
 struct loaded {
   using type = typename Kind::type;
-  type values[Size];
+  static constexpr int bytes = int(sizeof(type)) * Size;
+  alignas(bytes <= 16 && (bytes & (bytes - 1)) == 0 ? bytes : int(alignof(type))) type values[Size];
 
   LOCUS_HOST_DEVICE void load(kernel::access const& a, lay how, std::int64_t stride,
                               std::int64_t row, std::int64_t i, std::int64_t length) {
@@ -85,7 +86,6 @@ struct loaded {
   }
 
  private:
-  static constexpr int bytes = int(sizeof(type)) * Size;
   static constexpr bool can_shift = Size > 1 && bytes % 4 == 0 && sizeof(type) <= 8;
   LOCUS_HOST_DEVICE void spread(type v) {
     for (int j = 0; j < Size; ++j) values[j] = v;
@@ -117,15 +117,27 @@ struct stored_outputs;
 template <class... Outs, int Size>
 struct stored_outputs<type_list<Outs...>, Size> {
   pack<vector_of<Outs, Size>...> vectors;
-  template <class Values, std::size_t... M>
+  template <int First, class Values, std::size_t... M>
   LOCUS_HOST_DEVICE void set(int j, Values const& v, std::index_sequence<M...>) {
-    ((get<M>(vectors).element[j] = get<M>(v)), ...);
+    ((get<M>(vectors).element[j] = get<std::size_t(First) + M>(v)), ...);
   }
-  template <class Values>
-  LOCUS_HOST_DEVICE void set(int j, Values const& v) {
-    set(j, v, std::index_sequence_for<Outs...>{});
+  /// the results from number First on
+  template <int First, class Values>
+  LOCUS_HOST_DEVICE void set_from(int j, Values const& v) {
+    set<First>(j, v, std::index_sequence_for<Outs...>{});
   }
 };
+
+/// means: elements [i, i + Size) of a line of an output
+template <class T, int Size>
+LOCUS_HOST_DEVICE void store_vector(vector_of<T, Size> const& v, kernel::access const& a, lay how,
+                                    std::int64_t stride, std::int64_t row, std::int64_t i) {
+  T* const line = static_cast<T*>(a.data) + row;
+  if (how == lay::aligned)
+    *reinterpret_cast<vector_of<T, Size>*>(line + i) = v;
+  else
+    for (int j = 0; j < Size; ++j) line[(i + j) * stride] = v.element[j];
+}
 
 }  // namespace LOCUS_MODE
 }  // namespace locus::cuda
