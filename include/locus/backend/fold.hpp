@@ -31,38 +31,41 @@ inline namespace LOCUS_MODE {
 /// after: an all-reduce with one fixed order of its terms
 template <reduction R, class T>
 struct fold_work {
+  using value = compute_t<T>;  // halves are added as floats, and the result is rounded
   static constexpr bool has_cuda_kernel = true;
-  static constexpr bool may_scale = R == reduction::sum && std::is_arithmetic_v<T>;
+  static constexpr bool may_scale = R == reduction::sum && std::is_arithmetic_v<value>;
   replica_terms of;
 
-  LOCUS_HOST_DEVICE static constexpr T combine(T a, T b) {
+  LOCUS_HOST_DEVICE static constexpr value combine(value a, value b) {
     if constexpr (R == reduction::sum && std::is_integral_v<T>)  // wraps
       return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
     else if constexpr (R == reduction::sum)
       return add_fn{}(a, b);
-    else if constexpr (R == reduction::max && std::is_arithmetic_v<T>)
+    else if constexpr (R == reduction::max && std::is_arithmetic_v<value>)
       return a > b || a != a ? a : b;
-    else if constexpr (R == reduction::min && std::is_arithmetic_v<T>)
+    else if constexpr (R == reduction::min && std::is_arithmetic_v<value>)
       return a < b || a != a ? a : b;
     else
       return kernel::reducer<R, T>::combine(a, b);
   }
-  LOCUS_HOST_DEVICE T before(T t) const {
+  LOCUS_HOST_DEVICE value before(value t) const {
     if constexpr (may_scale)
-      if (of.scaled == scaling::multiply_terms) return static_cast<T>(t * static_cast<T>(of.by));
+      if (of.scaled == scaling::multiply_terms)
+        return static_cast<value>(t * static_cast<value>(of.by));
     return t;
   }
-  LOCUS_HOST_DEVICE T after(T t) const {
+  LOCUS_HOST_DEVICE value after(value t) const {
     if constexpr (may_scale)
-      if (of.scaled == scaling::divide_sum) return static_cast<T>(t / static_cast<T>(of.by));
+      if (of.scaled == scaling::divide_sum)
+        return static_cast<value>(t / static_cast<value>(of.by));
     return t;
   }
   LOCUS_HOST_DEVICE void element(std::int64_t i) const {
-    T t = before(static_cast<T const*>(of.terms[0])[i]);
+    value t = before(static_cast<T const*>(of.terms[0])[i]);
     for (int r = 1; r < of.term_count; ++r)
       t = combine(t, before(static_cast<T const*>(of.terms[r])[i]));
     t = after(t);
-    for (int r = 0; r < of.out_count; ++r) static_cast<T*>(of.outs[r])[i] = t;
+    for (int r = 0; r < of.out_count; ++r) static_cast<T*>(of.outs[r])[i] = static_cast<T>(t);
   }
   void on_host() const {
     constexpr std::int64_t part = 1 << 15;
@@ -84,7 +87,7 @@ struct fold_work {
   static constexpr std::int64_t block = 512;
   /// one term after another, each a loop without branches; an out may be a term
   void fold_block(std::int64_t begin, std::int64_t n) const {
-    T total[block];
+    value total[block];
     LOCUS_LOOPS_BEGIN
     for (int r = 0; r < of.term_count; ++r) {
       T const* const term = static_cast<T const*>(of.terms[r]) + begin;
@@ -102,7 +105,7 @@ struct fold_work {
     for (int r = 0; r < of.out_count; ++r) {
       T* const out = static_cast<T*>(of.outs[r]) + begin;
       LOCUS_IVDEP
-      for (std::int64_t i = 0; i < n; ++i) out[i] = total[i];
+      for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(total[i]);
     }
     LOCUS_LOOPS_END
   }

@@ -62,7 +62,8 @@ constexpr int nccl_op_for(reduction op, runtime::nccl_type type) {
 }
 constexpr runtime::nccl_type nccl_type_of(element e) {
   using enum runtime::nccl_type;
-  constexpr runtime::nccl_type types[] = {float32, float64, int32, int64, uint8, uint8, none};
+  constexpr runtime::nccl_type types[] = {float32, float64, int32,    int64, uint8,
+                                          uint8,   float16, bfloat16, int8,  none};
   return types[static_cast<int>(e)];
 }
 

@@ -176,6 +176,11 @@
 #else
 #define LOCUS_ISA_BITS 0
 #endif
+#if defined(__F16C__)
+#define LOCUS_ISA_F16C 1
+#else
+#define LOCUS_ISA_F16C 0
+#endif
 #if defined(__ARM_FEATURE_SVE)
 #define LOCUS_ISA_SVE 1
 #else
@@ -209,14 +214,14 @@
 // program. kernels, checks, OpenMP, optimised, fast math; instructions; policy. A name that begins
 // in `mode_k` is dropped where kernels of different modes are compared
 // (runtime/kernel_registry.hpp).
-#define LOCUS_MODE_NAME_(k, c, p, o, f, i1, i2, i3, i4, i5, i6, i7, i8, numerics, policy) \
-  mode_k##k##c##p##o##f##_i##i1##i2##i3##i4##i5##i6##i7##i8##_##numerics##_##policy
+#define LOCUS_MODE_NAME_(k, c, p, o, f, i1, i2, i3, i4, i5, i6, i7, i8, i9, numerics, policy) \
+  mode_k##k##c##p##o##f##_i##i1##i2##i3##i4##i5##i6##i7##i8##i9##_##numerics##_##policy
 #define LOCUS_MODE_NAME(...) LOCUS_MODE_NAME_(__VA_ARGS__)
 #define LOCUS_MODE                                                                            \
   LOCUS_MODE_NAME(LOCUS_CUDA_KERNELS, LOCUS_CHECKED, LOCUS_OPENMP, LOCUS_OPTIMIZED,           \
                   LOCUS_FAST_MATH, LOCUS_ISA_AVX512, LOCUS_ISA_AVX512X, LOCUS_ISA_NEWER,      \
                   LOCUS_ISA_AVX, LOCUS_ISA_FMA, LOCUS_ISA_SSE, LOCUS_ISA_BITS, LOCUS_ISA_SVE, \
-                  LOCUS_DEFAULT_NUMERICS, LOCUS_DEFAULT_POLICY)
+                  LOCUS_ISA_F16C, LOCUS_DEFAULT_NUMERICS, LOCUS_DEFAULT_POLICY)
 
 namespace locus {
 

@@ -30,6 +30,8 @@ struct region_code {
   template <int Idx>
   using type_of = typename at_t<Idx, entries>::type;
   template <int Idx>
+  using computed = compute_t<type_of<Idx>>;
+  template <int Idx>
   using op_of = typename at_t<Idx, entries>::op;
 
   static constexpr short value_of(edge const& e) {
@@ -93,12 +95,12 @@ struct region_code {
   static auto operand(frame const& f) {
     constexpr edge e = p.edges[p.steps[Idx].first_edge + K];
     constexpr int from = e.from;
-    using T = type_of<from>;
+    using T = computed<from>;
     constexpr level at = level_read_by(Idx);
     if constexpr (p.steps[from].kind == step_kind::scalar)
       return kernel::constant<T>{static_cast<op_of<from> const*>(object(f, from))->value};
     else if constexpr (!is_member(from) || e.by >= 0)
-      return kernel::input<facts.number_of(value_of(e), at), T>{};
+      return kernel::input<facts.number_of(value_of(e), at), type_of<from>>{};
     else if constexpr (p.levels[from] == level::fold)
       return kernel::fold_value<facts.fold_number(from), T>{};
     else if constexpr (stage_of<Top>.slot_of(from) >= 0)
@@ -110,7 +112,7 @@ struct region_code {
   template <int Top, int Idx>
   static auto tree(frame const& f) {
     return [&]<std::size_t... K>(std::index_sequence<K...>) {
-      return apply_of<type_of<Idx>>(functor_of<Top, Idx>(f), operand<Top, Idx, int(K)>(f)...);
+      return apply_of<computed<Idx>>(functor_of<Top, Idx>(f), operand<Top, Idx, int(K)>(f)...);
     }(std::make_index_sequence<std::size_t(p.steps[Idx].arity)>{});
   }
   template <class T, class F, class... Args>
@@ -132,6 +134,15 @@ struct region_code {
   static auto with_slots(std::index_sequence<S...>, frame const& f, Trees... tops) {
     return stage_from(make_pack(tree<Top, stage_of<Top>.slots[S]>(f)...),
                       type_list<decltype(tree<Top, stage_of<Top>.slots[S]>(f))...>{}, tops...);
+  }
+
+  /// a tree as the elements of step Idx that are stored
+  template <int Idx, class Tree>
+  static auto stored(Tree tree) {
+    if constexpr (is_narrow_v<type_of<Idx>>)
+      return kernel::rounded<type_of<Idx>, Tree>{tree};
+    else
+      return tree;
   }
 
   // ---- operands ----
@@ -174,7 +185,8 @@ struct region_code {
   }
   template <std::size_t... M>
   static void run_map(launch const& what, std::index_sequence<M...>) {
-    auto stage = with_slots<Root>(*what.of, tree<Root, facts.outputs[M]>(*what.of)...);
+    auto stage = with_slots<Root>(
+        *what.of, stored<facts.outputs[M]>(tree<Root, facts.outputs[M]>(*what.of))...);
     map_work<decltype(stage), kinds<level::element>, type_list<type_of<facts.outputs[M]>...>,
              facts.all_on_gpu>
         work(stage);
@@ -185,7 +197,7 @@ struct region_code {
     return p.edges[p.steps[facts.folds[fold]].first_edge];
   }
   template <int Fold>
-  using operand_type = type_of<fold_edge(Fold).from>;
+  using operand_type = computed<fold_edge(Fold).from>;
   template <int Fold>
   using reducer_of = kernel::reducer<
       p.steps[facts.folds[Fold]].combines,
@@ -213,9 +225,10 @@ struct region_code {
   /// what follows the folds
   static auto end_stage(frame const& f) {
     if constexpr (p.levels[Root] == level::fold)
-      return with_slots<Root>(f, kernel::fold_value<facts.fold_number(Root), type_of<Root>>{});
+      return with_slots<Root>(
+          f, stored<Root>(kernel::fold_value<facts.fold_number(Root), computed<Root>>{}));
     else
-      return with_slots<Root>(f, tree<Root, Root>(f));
+      return with_slots<Root>(f, stored<Root>(tree<Root, Root>(f)));
   }
   /// a mean divides by the elements of the whole fold, over all replicas; other folds: -1
   template <int Fold>

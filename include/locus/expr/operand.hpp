@@ -24,7 +24,8 @@ concept tensor = requires { typename E::is_tensor; };
 template <class E>
 concept tensor_operand = expression<std::remove_cvref_t<E>> || tensor<std::remove_cvref_t<E>>;
 template <class E>
-concept number = std::is_arithmetic_v<std::remove_cvref_t<E>>;
+concept number =
+    std::is_arithmetic_v<std::remove_cvref_t<E>> || is_narrow_v<std::remove_cvref_t<E>>;
 template <class E>
 concept operand = tensor_operand<E> || number<E>;
 

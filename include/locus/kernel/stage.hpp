@@ -8,6 +8,7 @@
 #include <locus/core/config.hpp>     // LOCUS_HOST_DEVICE
 #include <locus/core/pack.hpp>       // pack, get
 #include <locus/core/type_list.hpp>  // type_list
+#include <locus/shape/element.hpp>   // compute_t
 
 namespace locus::kernel {
 inline namespace LOCUS_MODE {
@@ -15,13 +16,27 @@ inline namespace LOCUS_MODE {
 // Each tree is called with (in, slots, folds): the values of the inputs at one element, the values
 // that several readers share, and the results of the folds so far.
 
-/// the K-th input
+// The types of trees are those that are computed with: a half is one in memory only, it becomes a
+// float where it enters a tree, and a half again in `rounded`, at the end of one.
+
+/// the K-th input, of elements T
 template <int K, class T>
 struct input {
-  using type = T;
+  using type = compute_t<T>;
   template <class In, class Slots, class Folds>
-  LOCUS_HOST_DEVICE constexpr T operator()(In const& in, Slots const&, Folds const&) const {
+  LOCUS_HOST_DEVICE constexpr type operator()(In const& in, Slots const&, Folds const&) const {
     return get<K>(in);
+  }
+};
+/// the value of a tree as an element of another type
+template <class T, class Tree>
+struct rounded {
+  using type = T;
+  Tree tree;
+  template <class In, class Slots, class Folds>
+  LOCUS_HOST_DEVICE constexpr T operator()(In const& in, Slots const& slots,
+                                           Folds const& folds) const {
+    return static_cast<T>(tree(in, slots, folds));
   }
 };
 /// the K-th shared value: computed once for all its readers

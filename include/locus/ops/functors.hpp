@@ -241,9 +241,10 @@ struct logical_not_fn {
 template <class To>
 struct cast_fn {
   LOCUS_BUILTIN("cast")
+  using makes = To;
   template <class From>
   static constexpr law law_for() {
-    bool const widens = is_floating_v<From> && is_floating_v<To> && sizeof(To) >= sizeof(From);
+    bool const widens = is_floating_v<From> && std::is_same_v<promote_t<From, To>, To>;
     return widens ? law::linear : law::none;
   }
   template <class From>

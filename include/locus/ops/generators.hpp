@@ -40,22 +40,26 @@ LOCUS_HOST_DEVICE constexpr T unit_uniform(std::uint64_t bits) {
 /// means: the largest number below high, where one lies in [low, high)
 template <class T>
 constexpr T last_before(T low, T high) {
-  using bits_type = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  using bits_type =
+      std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                         std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
   if (!(low < high)) return low;
-  if (high == T(0)) return -std::numeric_limits<T>::denorm_min();
+  if (high == T(0)) return static_cast<T>(-std::numeric_limits<T>::denorm_min());
   auto const bits = __builtin_bit_cast(bits_type, high);
-  return __builtin_bit_cast(T, high > T(0) ? bits - 1 : bits + 1);
+  return __builtin_bit_cast(T, static_cast<bits_type>(high > T(0) ? bits - 1 : bits + 1));
 }
 template <class T>
 struct uniform_fn {
   LOCUS_BUILTIN("uniform")
+  using computed = compute_t<T>;
   std::uint64_t seed;
-  T low, width, last;  // what rounding would make `high` is the last number before it
+  computed low, width;
+  T last;  // what rounding would make `high` is the last number before it
   LOCUS_HOST_DEVICE T operator()(std::int64_t i) const {
-    T const u = unit_uniform<T>(random_bits(seed, i));
+    computed const u = unit_uniform<computed>(random_bits(seed, i));
     T v;
     // two floats have an exact product in double: contracted or not, the sum is the same
-    if constexpr (sizeof(T) == 4)
+    if constexpr (sizeof(u) == 4)
       v = static_cast<T>(double(u) * double(width) + double(low));
     else
       v = detail::fused(u, width, low);

@@ -12,6 +12,47 @@
 
 namespace locus {
 
+namespace detail {
+// What a number takes: the common type of those tensors it may follow; void where there is none.
+template <class Number, class... Ts>
+struct weak {
+  using type = void;
+};
+template <class Number, class T>
+struct weak<Number, T> {
+  using type = T;
+};
+template <class Number, class T, class U, class... Ts>
+struct weak<Number, T, U, Ts...> : weak<Number, promote_t<T, U>, Ts...> {};
+template <class List>
+struct weak_of;
+template <class... Ts>
+struct weak_of<type_list<Ts...>> : weak<void, Ts...> {};
+
+// What F makes of elements. It computes with compute_t of them; what a functor of locus computes of
+// halves as a float is a half again, unless F says what it `makes`.
+template <bool OfNarrow>
+struct made_by {
+  template <class F, class... T>
+  using type = std::remove_cvref_t<std::invoke_result_t<F const&, T...>>;
+};
+template <class F, class Computed, class... T>
+struct made_of_narrow {
+  using type = Computed;
+};
+template <class F, class... T>
+  requires(
+      requires { F::op; } && !requires { typename F::makes; })
+struct made_of_narrow<F, float, T...>
+    : weak_of<concatenate_t<std::conditional_t<is_floating_v<T>, type_list<T>, type_list<>>...>> {};
+template <>
+struct made_by<true> {
+  template <class F, class... T>
+  using type = typename made_of_narrow<
+      F, std::remove_cvref_t<std::invoke_result_t<F const&, compute_t<T>...>>, T...>::type;
+};
+}  // namespace detail
+
 /// means: r[i] = f(operands[i]...)     shape: NumPy broadcasting
 template <class F>
 struct map_op {
@@ -23,7 +64,7 @@ struct map_op {
   constexpr explicit map_op(F functor_object = {}) : f(std::move(functor_object)) {}
 
   template <class... T>
-  using result = std::remove_cvref_t<std::invoke_result_t<F const&, T...>>;
+  using result = typename detail::made_by<(is_narrow_v<T> || ...)>::template type<F, T...>;
   static constexpr shape infer(shape a) { return a; }
   static constexpr shape infer(shape a, auto... more) { return broadcast(a, infer(more...)); }
   template <class... T>
@@ -82,31 +123,16 @@ constexpr auto checked_node(Op op, Es... es) {
 
 template <class F, class... T>
 consteval bool has_kernel() {
-  if constexpr (!(true && ... && !std::is_void_v<T>) || !std::is_invocable_v<F const&, T...>)
+  if constexpr (!(true && ... && !std::is_void_v<T>) ||
+                !std::is_invocable_v<F const&, compute_t<T>...>)
     return false;
-  else if constexpr (std::is_void_v<std::invoke_result_t<F const&, T...>>)
+  else if constexpr (std::is_void_v<std::invoke_result_t<F const&, compute_t<T>...>>)
     return false;
   else {
     operation const row = operation_of<F>();
     return (row.cpu.contains(element_of_v<T>) && ...) || (row.gpu.contains(element_of_v<T>) && ...);
   }
 }
-
-// What a number takes: the common type of those tensors it may follow; void where there is none.
-template <class Number, class... Ts>
-struct weak {
-  using type = void;
-};
-template <class Number, class T>
-struct weak<Number, T> {
-  using type = T;
-};
-template <class Number, class T, class U, class... Ts>
-struct weak<Number, T, U, Ts...> : weak<Number, promote_t<T, U>, Ts...> {};
-template <class List>
-struct weak_of;
-template <class... Ts>
-struct weak_of<type_list<Ts...>> : weak<void, Ts...> {};
 
 /// the element types of the tensors among operands
 template <class... Xs>
@@ -135,7 +161,7 @@ constexpr auto elementwise(F f, Xs&&... xs) {
 
 inline namespace LOCUS_MODE {
 
-/// means: r[i] = f(x[i]...); a host number is captured as it is
+/// means: r[i] = f(x[i]...); a host number is captured as it is; f sees a float for a half
 /// shape: NumPy broadcasting     device: where f has a kernel (its `kernels`, the CPU without one)
 /// cost:  fused with its element-wise neighbours
 /// fails: at compile time, when f does not take these element types or the shapes do not fit
@@ -143,8 +169,8 @@ template <class F, operand... Xs>
   requires(sizeof...(Xs) > 0 && (tensor_operand<Xs> || ...))
 constexpr auto map(F f, Xs&&... xs) {
   if constexpr (detail::elements_fit<
-                    F,
-                    std::is_invocable_v<F const&, typename expression_of_t<Xs>::value_type...>>())
+                    F, std::is_invocable_v<
+                           F const&, compute_t<typename expression_of_t<Xs>::value_type>...>>())
     return detail::checked_node<F>(map_op<F>{std::move(f)},
                                    as_operand<void>(std::forward<Xs>(xs))...);
   else

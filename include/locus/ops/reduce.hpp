@@ -82,7 +82,7 @@ struct all_fn {
 struct argmax_fn {
   LOCUS_BUILTIN("argmax")
   template <class T>
-  using result = ranked<T>;
+  using result = ranked<compute_t<T>>;
 };
 
 /// means: r = combine(x[i]...) over the axes; Fn names it, R says what combines

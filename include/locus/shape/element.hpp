@@ -7,13 +7,15 @@
 
 #include <locus/core/config.hpp>     // always_false
 #include <locus/core/type_list.hpp>  // type_list, index_in
+#include <locus/shape/half.hpp>      // half, bfloat16
 
 namespace locus {
 
-enum class element : unsigned char { f32, f64, i32, i64, u8, b8, other };
+enum class element : unsigned char { f32, f64, i32, i64, u8, b8, f16, bf16, i8, other };
 enum class element_kind : unsigned char { boolean, integer, floating, other };
 
-using element_types = type_list<float, double, std::int32_t, std::int64_t, std::uint8_t, bool>;
+using element_types = type_list<float, double, std::int32_t, std::int64_t, std::uint8_t, bool, half,
+                                bfloat16, std::int8_t>;
 
 struct element_row {
   element type;
@@ -28,6 +30,9 @@ inline constexpr element_row elements[] = {
     {element::i64, element_kind::integer, "int64", 8},
     {element::u8, element_kind::integer, "uint8", 1},
     {element::b8, element_kind::boolean, "bool", 1},
+    {element::f16, element_kind::floating, "half", 2},
+    {element::bf16, element_kind::floating, "bfloat16", 2},
+    {element::i8, element_kind::integer, "int8", 1},
     {element::other, element_kind::other, "other", 0},
 };
 constexpr element_row const& row_of(element e) { return elements[static_cast<int>(e)]; }
@@ -42,6 +47,13 @@ template <class T>
 inline constexpr bool is_floating_v = kind_of_v<T> == element_kind::floating;
 template <class T>
 inline constexpr bool is_integer_v = kind_of_v<T> == element_kind::integer;
+/// a float in memory only: kernels load it, compute in float, and round once, where they store
+template <class T>
+inline constexpr bool is_narrow_v = std::is_same_v<T, half> || std::is_same_v<T, bfloat16>;
+
+/// means: what kernels compute with for elements of T: float for half and bfloat16, else T
+template <class T>
+using compute_t = std::conditional_t<is_narrow_v<T>, float, T>;
 
 /// A set of element types: what a kernel exists for.
 struct element_set {
@@ -53,19 +65,22 @@ struct element_set {
 };
 constexpr element_set set_of(element e) { return {1u << static_cast<int>(e)}; }
 inline constexpr element_set no_elements{};
-inline constexpr element_set floats = set_of(element::f32) | set_of(element::f64);
+inline constexpr element_set floats =
+    set_of(element::f32) | set_of(element::f64) | set_of(element::f16) | set_of(element::bf16);
 inline constexpr element_set integers =
-    set_of(element::i32) | set_of(element::i64) | set_of(element::u8);
+    set_of(element::i32) | set_of(element::i64) | set_of(element::u8) | set_of(element::i8);
 inline constexpr element_set booleans = set_of(element::b8);
 inline constexpr element_set numbers = floats | integers;
 inline constexpr element_set named_elements = numbers | booleans;
 inline constexpr element_set any_element = named_elements | set_of(element::other);
 
-// The promotion table: kinds never mix (cast is the remedy); within a kind the wider type wins.
-//            float   double            int32  int64  uint8            bool
-//   float    float   double   int32    int32  int64  int32    bool    bool
-//   double   double  double   int64    int64  int64  int64
-//                             uint8    int32  int64  uint8
+// The promotion table: kinds never mix (cast is the remedy); within a kind the wider type wins, and
+// of two that are as wide the next one that holds both.
+//            half   bfloat16 float  double            int8   uint8  int32  int64            bool
+//   half     half   float    float  double   int8     int8   int32  int32  int64    bool    bool
+//   bfloat16 float  bfloat16 float  double   uint8    int32  uint8  int32  int64
+//   float    float  float    float  double   int32    int32  int32  int32  int64
+//   double   double double   double double   int64    int64  int64  int64  int64
 namespace detail {
 template <class Lhs, class Rhs>
 consteval auto promote() {
@@ -73,7 +88,9 @@ consteval auto promote() {
     return std::type_identity<Lhs>{};
   else if constexpr (kind_of_v<Lhs> != kind_of_v<Rhs> || kind_of_v<Lhs> == element_kind::other)
     return std::type_identity<void>{};
-  else if constexpr (sizeof(Lhs) >= sizeof(Rhs))
+  else if constexpr (sizeof(Lhs) == sizeof(Rhs))
+    return std::type_identity<std::conditional_t<is_floating_v<Lhs>, float, std::int32_t>>{};
+  else if constexpr (sizeof(Lhs) > sizeof(Rhs))
     return std::type_identity<Lhs>{};
   else
     return std::type_identity<Rhs>{};

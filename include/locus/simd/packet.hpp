@@ -7,6 +7,7 @@
 #include <type_traits>  // conditional
 
 #include <locus/shape/element.hpp>  // is_integer_v, promote_t
+#include <locus/simd/narrow.hpp>    // floats_of, narrowed
 #include <locus/simd/native.hpp>    // vector, sqrt_of
 
 LOCUS_VECTORS_BEGIN
@@ -19,12 +20,12 @@ using signed_of = std::conditional_t<
     std::conditional_t<Bytes == 2, short,
                        std::conditional_t<Bytes == 4, std::int32_t, std::int64_t>>>;
 
-/// means: N values of T
+/// means: N values of T; of half and bfloat16 their bits, to be loaded, converted and stored
 template <class T, int N>
 struct packet {
   using type = T;
   static constexpr int lanes = N;
-  vector<T, N> v;
+  vector<std::conditional_t<is_narrow_v<T>, std::uint16_t, T>, N> v;
 };
 /// means: N booleans, each a whole lane of Bytes bytes: 0 or -1; the width is that of the values
 ///        that were compared
@@ -48,6 +49,8 @@ template <int N, class T>
 LOCUS_VECTOR_FUNCTION auto broadcast(T x) {
   if constexpr (std::is_same_v<T, bool>)
     return mask<1, N>{vector<signed char, N>{} - static_cast<signed char>(x)};
+  else if constexpr (is_narrow_v<T>)
+    return packet<T, N>{vector<std::uint16_t, N>{} + x.bits};
   else
     return packet<T, N>{x - vector<T, N>{}};  // x - 0 is x, of -0 too
 }
@@ -76,17 +79,25 @@ LOCUS_VECTOR_FUNCTION void store(bool* p, mask<Bytes, N> x) {
   __builtin_memcpy(p, &bytes, N);
 }
 
-/// means: each lane as To; integers wrap, booleans are 0 and 1
+/// means: each lane as To; integers wrap, booleans are 0 and 1. To half and bfloat16 by way of
+///        float: what a float does not hold is rounded twice
 template <class To, class T, int N>
 LOCUS_VECTOR_FUNCTION packet<To, N> convert(packet<T, N> x) {
   if constexpr (std::is_same_v<To, T>)
     return x;
+  else if constexpr (is_narrow_v<T>)
+    return convert<To>(packet<float, N>{floats_of(T{}, x.v)});
+  else if constexpr (is_narrow_v<To>)
+    return {narrowed(To{}, convert<float>(x).v)};
   else
     return {__builtin_convertvector(x.v, vector<To, N>)};
 }
 template <class To, int Bytes, int N>
 LOCUS_VECTOR_FUNCTION packet<To, N> convert(mask<Bytes, N> x) {
-  return {__builtin_convertvector(-x.v, vector<To, N>)};
+  if constexpr (is_narrow_v<To>)
+    return convert<To>(convert<float>(x));
+  else
+    return {__builtin_convertvector(-x.v, vector<To, N>)};
 }
 
 /// means: m ? a : b, lane by lane

@@ -36,6 +36,8 @@ consteval runtime::nccl_type nccl_type_for() {
   using enum runtime::nccl_type;
   if constexpr (std::is_same_v<T, float>) return float32;
   if constexpr (std::is_same_v<T, double>) return float64;
+  if constexpr (std::is_same_v<T, half>) return float16;
+  if constexpr (std::is_same_v<T, bfloat16>) return bfloat16;
   if constexpr (std::is_same_v<T, bool>) return uint8;
   if constexpr (std::is_integral_v<T>) {
     constexpr bool with_sign = std::is_signed_v<T>;
@@ -54,8 +56,8 @@ template <collective::combine_with Op, class T>
 consteval bool is_reducible() {
   using collective::combine_with;
   if (Op == combine_with::all || Op == combine_with::any) return std::is_same_v<T, bool>;
-  if (Op == combine_with::mean_prescaled) return std::is_floating_point_v<T>;
-  return std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
+  if (Op == combine_with::mean_prescaled) return std::is_floating_point_v<compute_t<T>>;
+  return std::is_arithmetic_v<compute_t<T>> && !std::is_same_v<T, bool>;
 }
 
 template <class X, class... Xs>

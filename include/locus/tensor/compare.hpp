@@ -9,6 +9,16 @@
 
 namespace locus {
 
+namespace detail {
+template <class T>
+inline constexpr double closeness_of = std::is_same_v<T, half>       ? 1e-3
+                                       : std::is_same_v<T, bfloat16> ? 1.6e-2
+                                                                     : 1e-5;
+template <class Lhs, class Rhs>
+inline constexpr double closeness =
+    closeness_of<Lhs> > closeness_of<Rhs> ? closeness_of<Lhs> : closeness_of<Rhs>;
+}  // namespace detail
+
 inline namespace LOCUS_MODE {
 
 /// means: extents agree and a[i] == b[i] for all i     cost: one number comes to the host
@@ -17,16 +27,24 @@ bool equal(Lhs const& a, Rhs const& b, call_site site = call_site::here()) {
   return fetch(all(a == b), site);
 }
 
-/// means: |a[i] - b[i]| <= absolute + relative * |b[i]| for all i; NaN is close to nothing
+/// means: |a[i] - b[i]| <= absolute + relative * |b[i]| for all i; NaN is close to nothing. By
+///        default relative is 1e-5; where one operand is of half 1e-3, of bfloat16 1.6e-2
 /// after: numpy.allclose's formula
 template <tensor_operand Lhs, tensor_operand Rhs>
-bool all_close(Lhs const& a, Rhs const& b, double relative = 1e-5, double absolute = 1e-8,
-               call_site site = call_site::here()) {
-  using T = promote_t<element_of_t<Lhs>, element_of_t<Rhs>>;
+bool all_close(Lhs const& a, Rhs const& b,
+               double relative = detail::closeness<element_of_t<Lhs>, element_of_t<Rhs>>,
+               double absolute = 1e-8, call_site site = call_site::here()) {
+  using T = compute_t<promote_t<element_of_t<Lhs>, element_of_t<Rhs>>>;
   static_assert(is_floating_v<T>,
                 "locus: all_close compares floating-point tensors; equal(a, b) compares integers");
-  return fetch(all(abs(a - b) <= static_cast<T>(absolute) + static_cast<T>(relative) * abs(b)),
-               site);
+  auto const near = [&](auto const& x, auto const& y) {
+    return fetch(all(abs(x - y) <= static_cast<T>(absolute) + static_cast<T>(relative) * abs(y)),
+                 site);
+  };
+  if constexpr (is_narrow_v<element_of_t<Lhs>> || is_narrow_v<element_of_t<Rhs>>)
+    return near(cast<T>(a), cast<T>(b));  // the tolerances are no halves
+  else
+    return near(a, b);
 }
 
 }  // namespace LOCUS_MODE

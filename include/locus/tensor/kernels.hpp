@@ -60,9 +60,9 @@ void instantiate_fold() {
 template <class Mode = mode>
 bool instantiate_folds() {
   if constexpr (LOCUS_CUDA_KERNELS) {
-    instantiate_fold<reduction::sum, float, double, std::int32_t, std::int64_t>();
-    instantiate_fold<reduction::max, float, double, std::int32_t, std::int64_t>();
-    instantiate_fold<reduction::min, float, double, std::int32_t, std::int64_t>();
+    instantiate_fold<reduction::sum, float, double, half, bfloat16, std::int32_t, std::int64_t>();
+    instantiate_fold<reduction::max, float, double, half, bfloat16, std::int32_t, std::int64_t>();
+    instantiate_fold<reduction::min, float, double, half, bfloat16, std::int32_t, std::int64_t>();
     instantiate_fold<reduction::first_max, ranked<float>, ranked<double>, ranked<std::int32_t>,
                      ranked<std::int64_t>>();
     instantiate_fold<reduction::any, bool>();

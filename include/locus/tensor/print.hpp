@@ -3,7 +3,7 @@
 #pragma once
 #include <charconv>  // to_chars
 #include <cstdio>    // snprintf
-#include <cstdlib>   // abs
+#include <cstdlib>   // abs, strtod
 
 #include <locus/core/array.hpp>   // dynamic_array
 #include <locus/tensor/eval.hpp>  // fetch
@@ -50,6 +50,16 @@ inline void measure(number_text& t) {
 /// the shortest digits that give v again
 template <class T>
 number_text shortest_text(T v, bool scientific) {
+  if constexpr (is_narrow_v<T>) {
+    double shorter = v;
+    for (int behind = 0; behind < std::numeric_limits<T>::max_digits10 - 1; ++behind) {
+      char digits[32];
+      std::snprintf(digits, sizeof digits, "%.*e", behind, static_cast<double>(v));
+      shorter = std::strtod(digits, nullptr);
+      if (T(shorter) == v) break;
+    }
+    return shortest_text(shorter, scientific);
+  }
   number_text t;
   auto const end =
       std::to_chars(t.text, t.text + 60, v,
@@ -111,25 +121,31 @@ struct element_format {
   }
 
  private:
-  static bool is_finite(T v) { return v - v == T(0); }
+  using number = compute_t<T>;
+  static bool is_finite(number v) { return v - v == 0; }
   // from here on, and from there on down, a number has an exponent
-  static constexpr T array_cutoff = sizeof(T) == 4 ? T(1e6) : T(1e8);
-  static constexpr double number_cutoff = sizeof(T) == 4 ? 1e6 : 1e16, small_cutoff = 1e-4;
+  static constexpr double array_cutoff = sizeof(T) == 2   ? 1e3
+                                         : sizeof(T) == 4 ? 1e6
+                                                          : 1e8,
+                          number_cutoff = sizeof(T) == 2   ? 1e3
+                                          : sizeof(T) == 4 ? 1e6
+                                                           : 1e16,
+                          small_cutoff = 1e-4;
 
   void look_at_floats(T const* values, int n) {
-    T largest = 0, smallest = 0;
+    number largest = 0, smallest = 0;
     bool any = false, negative_infinity = false, special = false;
     for (int i = 0; i < n; ++i) {
-      T const a = values[i] < 0 ? -values[i] : values[i];
-      if (!is_finite(values[i]))
-        special = true, negative_infinity |= values[i] < 0;
+      number const v = values[i], a = v < 0 ? -v : v;
+      if (!is_finite(v))
+        special = true, negative_infinity |= v < 0;
       else if (a != 0) {
         largest = !any || a > largest ? a : largest, smallest = !any || a < smallest ? a : smallest;
         any = true;
       }
     }
-    scientific = any && (largest >= array_cutoff || smallest < static_cast<T>(small_cutoff) ||
-                         largest / smallest > T(1000));
+    scientific = any && (largest >= static_cast<number>(array_cutoff) ||
+                         smallest < static_cast<number>(small_cutoff) || largest / smallest > 1000);
     for (int i = 0; i < n; ++i) {
       if (!is_finite(values[i])) continue;
       number_text const t = float_text(values[i], scientific);

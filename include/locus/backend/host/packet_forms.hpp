@@ -165,7 +165,9 @@ struct packet_form<logical_not_fn> {
 template <class To>
 struct packet_form<cast_fn<To>> {
   template <class From, int N>
-  LOCUS_VECTOR_FUNCTION static auto call(packet<From, N> a) {
+  LOCUS_VECTOR_FUNCTION static auto call(packet<From, N> a)
+    requires(!is_narrow_v<To> || std::is_same_v<From, float>)
+  {
     if constexpr (std::is_same_v<To, bool>)
       return simd::not_equal(a, packet<From, N>{});
     else if constexpr (is_floating_v<From> && is_integer_v<To>) {
@@ -209,12 +211,27 @@ struct packet_form<add_n_fn> {
 
 // ---- trees ----
 
+/// means: what is computed with: floats for halves
+template <class T, int N>
+LOCUS_VECTOR_FUNCTION packet<compute_t<T>, N> as_computed(packet<T, N> a) {
+  return simd::convert<compute_t<T>>(a);
+}
+template <int Bytes, int N>
+LOCUS_VECTOR_FUNCTION mask<Bytes, N> as_computed(mask<Bytes, N> a) {
+  return a;
+}
+
 /// means: the value of a tree of kernel/stage.hpp at N elements; in: a pack of packets, folds: a
 ///        pack of single values
 template <int N, int K, class T, class In, class Slots, class Folds>
 LOCUS_VECTOR_FUNCTION auto packet_value(kernel::input<K, T> const&, In const& in, Slots const&,
                                         Folds const&) {
-  return get<K>(in);
+  return as_computed(get<K>(in));
+}
+template <int N, class T, class Tree, class In, class Slots, class Folds>
+LOCUS_VECTOR_FUNCTION auto packet_value(kernel::rounded<T, Tree> const& r, In const& in,
+                                        Slots const& slots, Folds const& folds) {
+  return simd::convert<T>(packet_value<N>(r.tree, in, slots, folds));
 }
 template <int N, int K, class T, class In, class Slots, class Folds>
 LOCUS_VECTOR_FUNCTION auto packet_value(kernel::slot_value<K, T> const&, In const&,
@@ -235,7 +252,8 @@ template <int N, class T, class F, class... Args, class In, class Slots, class F
 LOCUS_VECTOR_FUNCTION auto packet_value(kernel::apply<T, F, Args...> const& a, In const& in,
                                         Slots const& slots, Folds const& folds) {
   return [&]<std::size_t... Idx>(std::index_sequence<Idx...>) __attribute__((always_inline)) {
-    return packet_form<F>::call(packet_value<N>(get<Idx>(a.args), in, slots, folds)...);
+    return as_computed(
+        packet_form<F>::call(packet_value<N>(get<Idx>(a.args), in, slots, folds)...));
   }(std::index_sequence_for<Args...>{});
 }
 
@@ -281,6 +299,8 @@ template <class T>
 inline constexpr bool has_packet = is_floating_v<T> || is_integer_v<T> || std::is_same_v<T, bool>;
 template <int N, class Tree>
 inline constexpr bool runs_on_packets = has_packet<typename Tree::type>;
+template <int N, class T, class Tree>
+inline constexpr bool runs_on_packets<N, kernel::rounded<T, Tree>> = runs_on_packets<N, Tree>;
 template <int N, class T, class F, class... Args>
 inline constexpr bool runs_on_packets<N, kernel::apply<T, F, Args...>> = [] {
   if constexpr (has_packet<T> && (runs_on_packets<N, Args> && ...))

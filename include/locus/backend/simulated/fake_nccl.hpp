@@ -13,6 +13,7 @@
 #include <locus/core/shared.hpp>       // shared
 #include <locus/device/device.hpp>     // max_devices
 #include <locus/runtime/nccl_api.hpp>  // nccl_api
+#include <locus/shape/half.hpp>        // half, bfloat16
 
 LOCUS_COLD_BEGIN
 
@@ -51,20 +52,34 @@ inline nccl_number load(runtime::nccl_type t, void const* data, std::size_t i) {
   case uint32: return {0, at(std::uint32_t())};
   case int64:
   case uint64: return {0, at(std::uint64_t())};
+  case float16: return {at(half()), 0};
+  case bfloat16: return {at(locus::bfloat16()), 0};
   case float32: return {at(float()), 0};
   case float64: return {at(double()), 0};
   default: return {};
   }
 }
+/// a real number as an element of floating type t
+inline double rounded(runtime::nccl_type t, double v) {
+  using enum runtime::nccl_type;
+  switch (t) {
+  case float16: return half(v);
+  case bfloat16: return locus::bfloat16(v);
+  case float32: return static_cast<float>(v);
+  default: return v;
+  }
+}
 inline void store(runtime::nccl_type t, void* data, std::size_t i, nccl_number const& v) {
   char* const to = static_cast<char*>(data) + i * static_cast<std::size_t>(bytes_of(t));
-  if (t == runtime::nccl_type::float32) {
-    float const f = static_cast<float>(v.real);
-    std::memcpy(to, &f, 4);
-  } else if (t == runtime::nccl_type::float64)
-    std::memcpy(to, &v.real, 8);
-  else
-    std::memcpy(to, &v.bits, static_cast<std::size_t>(bytes_of(t)));  // little endian
+  auto put = [to](auto x) { std::memcpy(to, &x, sizeof x); };
+  using enum runtime::nccl_type;
+  switch (t) {
+  case float16: return put(half(v.real));
+  case bfloat16: return put(locus::bfloat16(v.real));
+  case float32: return put(static_cast<float>(v.real));
+  case float64: return put(v.real);
+  default: std::memcpy(to, &v.bits, static_cast<std::size_t>(bytes_of(t)));  // little endian
+  }
 }
 inline nccl_number combine(runtime::nccl_type t, int op, nccl_number const& a,
                            nccl_number const& b) {
@@ -76,8 +91,7 @@ inline nccl_number combine(runtime::nccl_type t, int op, nccl_number const& a,
       r = a.real > b.real || b.real != b.real ? a.real : b.real;  // a NaN
     if (op == runtime::nccl_min)
       r = a.real < b.real || b.real != b.real ? a.real : b.real;  // is lost
-    if (t == runtime::nccl_type::float32) r = static_cast<float>(r);
-    return {r, 0};
+    return {rounded(t, r), 0};
   }
   bool const less = is_signed
                         ? static_cast<std::int64_t>(a.bits) < static_cast<std::int64_t>(b.bits)
@@ -467,9 +481,8 @@ class fake_nccl {
     double const scale = average && !whole ? 1 / static_cast<double>(n) : m.scale;
     auto const term = [&](std::size_t r, std::size_t i) {
       nccl_number v = load(c.type, m.sent[r].begin(), i);
-      if (scale != 1)
-        v.real *= c.type == runtime::nccl_type::float32 ? static_cast<float>(scale) : scale;
-      if (c.type == runtime::nccl_type::float32) v.real = static_cast<float>(v.real);
+      if (scale != 1) v.real *= rounded(c.type, scale);
+      if (!whole) v.real = rounded(c.type, v.real);
       return v;
     };
     for (std::size_t i = 0; i < count; ++i) {
