@@ -11,6 +11,8 @@
 // expect-9: locus: 'where' does not take these element types together; write cast<float>(x) or another type
 // expect-10: locus: a functor does not take these element types; write cast<float>(x) or another overload
 // expect-11: locus: 'squared' does not take these element types together; write cast<float>(x) or another type
+// expect-12: locus: 'add' does not take these element types together; write cast<float>(x) or another type
+// expect-13: locus: 'matmul' does not take these element types together; write cast<float>(x) or another type
 #include <locus/locus.hpp>
 using namespace locus;
 
@@ -27,6 +29,7 @@ struct NamedSquared {
 Tensor<float, Extents<2, 2>> f;
 Tensor<int, Extents<2, 2>> i;
 Tensor<Name, Extents<2, 2>> n;
+Tensor<half, Extents<2, 2>> h;
 #if LOCUS_MUST_FAIL == 1
 auto misuse() { return f + i; }
 #elif LOCUS_MUST_FAIL == 2
@@ -49,6 +52,11 @@ auto misuse() { return where(f, f, f); }
 auto misuse() { return map(Squared{}, n); }
 #elif LOCUS_MUST_FAIL == 11
 auto misuse() { return map(NamedSquared{}, n); }
+#elif LOCUS_MUST_FAIL == 12
+auto misuse() { return h + i; }
+#elif LOCUS_MUST_FAIL == 13
+auto misuse() { return matmul(h, f); }
 #else
+auto half_with_float() { return h + f; }
 auto proper() { return where(f > 0.f, f + cast<float>(i), 2 * f); }
 #endif

@@ -6,6 +6,7 @@
 
 #include <locus/backend/host/map.hpp>             // host::map
 #include <locus/backend/host/matmul.hpp>          // host::matmul
+#include <locus/backend/host/narrow_matmul.hpp>   // host::narrow_matmul
 #include <locus/backend/host/reduce.hpp>          // host::reduce
 #include <locus/backend/host/rows.hpp>            // host::rows
 #include <locus/backend/host/static_product.hpp>  // host::static_product
@@ -101,7 +102,12 @@ struct matmul_work {
   using type = T;
   kernel::matrix c, a, b;
 
-  void on_host() const { host::matmul<T>(c, a, b); }
+  void on_host() const {
+    if constexpr (is_narrow_v<T>)
+      host::narrow_matmul<T>(c, a, b);
+    else
+      host::matmul<T>(c, a, b);
+  }
   template <class Visit>
   void for_each_pointer(Visit&& visit) {
     visit(c.data), visit(a.data), visit(b.data);

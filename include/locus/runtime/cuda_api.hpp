@@ -5,7 +5,8 @@
 #include <cstddef>  // size_t
 #include <cstdint>  // uint64_t
 
-#include <locus/core/config.hpp>  // LOCUS_SHARED_STATE
+#include <locus/core/config.hpp>    // LOCUS_SHARED_STATE
+#include <locus/shape/element.hpp>  // element
 
 namespace locus::runtime {
 
@@ -20,9 +21,11 @@ struct cuda_launch {
   void* stream = nullptr;
 };
 
-/// One matrix product as cuBLAS sees it: column-major, op(a) (m,k), op(b) (k,n), c (m,n).
+/// One matrix product as cuBLAS sees it: column-major, op(a) (m,k), op(b) (k,n), c (m,n). Halves are
+/// added as floats.
 struct cuda_gemm {
-  bool is_double = false, transpose_a = false, transpose_b = false;
+  element type = element::f32;  // floating
+  bool transpose_a = false, transpose_b = false;
   int m = 0, n = 0, k = 0, lda = 0, ldb = 0, ldc = 0;
   void const *a = nullptr, *b = nullptr;
   void* c = nullptr;

@@ -37,7 +37,7 @@ consteval runtime::nccl_type nccl_type_for() {
   if constexpr (std::is_same_v<T, float>) return float32;
   if constexpr (std::is_same_v<T, double>) return float64;
   if constexpr (std::is_same_v<T, half>) return float16;
-  if constexpr (std::is_same_v<T, bfloat16>) return bfloat16;
+  if constexpr (std::is_same_v<T, locus::bfloat16>) return bfloat16;
   if constexpr (std::is_same_v<T, bool>) return uint8;
   if constexpr (std::is_integral_v<T>) {
     constexpr bool with_sign = std::is_signed_v<T>;

@@ -633,10 +633,12 @@ class recorder {
     t.gemm = g;
     t.run = [](recorder& r, task& me) {
       opened const open(r, me.card, -1);
-      if (me.gemm.is_double)
-        product<double>(me.gemm);
-      else
-        product<float>(me.gemm);
+      switch (me.gemm.type) {
+      case element::f64: return product<double>(me.gemm);
+      case element::f16: return product<half>(me.gemm);
+      case element::bf16: return product<bfloat16>(me.gemm);
+      default: return product<float>(me.gemm);
+      }
     };
     return 0;
   }

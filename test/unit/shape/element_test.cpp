@@ -24,6 +24,9 @@ static_assert(row<std::int32_t>(element::i32, element_kind::integer, "int32"));
 static_assert(row<std::int64_t>(element::i64, element_kind::integer, "int64"));
 static_assert(row<std::uint8_t>(element::u8, element_kind::integer, "uint8"));
 static_assert(row<bool>(element::b8, element_kind::boolean, "bool"));
+static_assert(row<half>(element::f16, element_kind::floating, "half"));
+static_assert(row<bfloat16>(element::bf16, element_kind::floating, "bfloat16"));
+static_assert(row<std::int8_t>(element::i8, element_kind::integer, "int8"));
 static_assert(element_of_v<pixel> == element::other && kind_of_v<pixel> == element_kind::other);
 static_assert(element_of_v<short> == element::other && element_of_v<unsigned> == element::other);
 static_assert(element_types::size == int(element::other));  // each type has its row
@@ -37,9 +40,10 @@ constexpr bool holds(element_set set, char const* digits) {
     if (set.contains(element(e)) != (digits[e] == '1')) return false;
   return true;
 }
-static_assert(holds(no_elements, "0000000") && holds(any_element, "1111111"));
-static_assert(holds(floats, "1100000") && holds(integers, "0011100") && holds(booleans, "0000010"));
-static_assert(holds(numbers, "1111100") && holds(named_elements, "1111110"));
+static_assert(holds(no_elements, "0000000000") && holds(any_element, "1111111111"));
+static_assert(holds(floats, "1100001100") && holds(integers, "0011100010"));
+static_assert(holds(booleans, "0000010000") && holds(numbers, "1111101110"));
+static_assert(holds(named_elements, "1111111110"));
 static_assert((floats & integers) == no_elements && (floats | integers) == numbers);
 static_assert(set_of(element::i64) == (integers & set_of(element::i64)));
 
@@ -52,10 +56,19 @@ using f64 = double;
 using i32 = std::int32_t;
 using i64 = std::int64_t;
 using u8 = std::uint8_t;
+using i8 = std::int8_t;
+using f16 = half;
+using bf16 = bfloat16;
 static_assert(promotes<f32, f32, f32> && promotes<f32, f64, f64> && promotes<f64, f64, f64>);
 static_assert(promotes<i32, i32, i32> && promotes<i32, i64, i64> && promotes<i64, i64, i64>);
 static_assert(promotes<u8, u8, u8> && promotes<u8, i32, i32> && promotes<u8, i64, i64>);
 static_assert(promotes<bool, bool, bool>);
+static_assert(promotes<f16, f16, f16> && promotes<f16, f32, f32> && promotes<f16, f64, f64>);
+static_assert(promotes<bf16, bf16, bf16> && promotes<bf16, f32, f32> && promotes<bf16, f64, f64>);
+static_assert(promotes<f16, bf16, f32>);  // neither holds the other
+static_assert(promotes<i8, i8, i8> && promotes<i8, u8, i32> && promotes<i8, i32, i32>);
+static_assert(promotes<i8, i64, i64> && promotes<i8, f16, void> && promotes<f16, i32, void>);
+static_assert(promotes<bool, f16, void> && promotes<bool, i8, void> && promotes<pixel, f16, void>);
 static_assert(promotes<f32, i32, void> && promotes<f32, i64, void> && promotes<f32, u8, void>);
 static_assert(promotes<f64, i32, void> && promotes<f64, i64, void> && promotes<f64, u8, void>);
 static_assert(promotes<bool, f32, void> && promotes<bool, f64, void> && promotes<bool, u8, void>);
@@ -65,7 +78,12 @@ static_assert(promotes<pixel, pixel, pixel> && promotes<pixel, f32, void>);
 static_assert(std::is_same_v<sum_t<f32>, f32> && std::is_same_v<sum_t<f64>, f64>);
 static_assert(std::is_same_v<sum_t<i32>, i64> && std::is_same_v<sum_t<u8>, i64>);
 static_assert(std::is_same_v<sum_t<i64>, i64> && std::is_same_v<sum_t<bool>, i64>);
-static_assert(std::is_same_v<sum_t<pixel>, pixel>);
+static_assert(std::is_same_v<sum_t<pixel>, pixel> && std::is_same_v<sum_t<i8>, i64>);
+static_assert(std::is_same_v<sum_t<f16>, f16> && std::is_same_v<sum_t<bf16>, bf16>);
+// what kernels compute with
+static_assert(std::is_same_v<compute_t<f16>, f32> && std::is_same_v<compute_t<bf16>, f32>);
+static_assert(std::is_same_v<compute_t<f64>, f64> && std::is_same_v<compute_t<i8>, i8>);
+static_assert(std::is_same_v<compute_t<pixel>, pixel> && std::is_void_v<compute_t<void>>);
 }  // namespace
 
 TEST_CASE("element types are told apart when the program runs, too") {

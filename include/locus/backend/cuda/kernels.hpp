@@ -129,7 +129,7 @@ struct cuda_kernel<matmul_work<T>> {
           "locus: a matrix of matmul has more than 2^31 - 1 rows or columns; cut it with slice");
     if (site.workspace && site.workspace->measuring) return;
     runtime::cuda_gemm g;
-    g.is_double = sizeof(T) == 8;
+    g.type = element_of_v<T>;
     g.m = static_cast<int>(c.columns), g.n = static_cast<int>(c.rows),
     g.k = static_cast<int>(a.columns);
     g.a = b.data, g.lda = static_cast<int>(b.leading()), g.transpose_a = !b.is_row_major();
@@ -147,7 +147,8 @@ struct cuda_kernel<matmul_work<T>> {
 /// What every unit of nvcc has for the others: copies and products.
 inline bool const common_kernels =
     (cuda::require_registered<copy_work>(), cuda::require_registered<matmul_work<float>>(),
-     cuda::require_registered<matmul_work<double>>(), true);
+     cuda::require_registered<matmul_work<double>>(), cuda::require_registered<matmul_work<half>>(),
+     cuda::require_registered<matmul_work<bfloat16>>(), true);
 }  // namespace LOCUS_MODE
 }  // namespace locus
 

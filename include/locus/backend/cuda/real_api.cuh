@@ -22,12 +22,19 @@ namespace locus::cuda {
 /// cuBLAS' entry points; its handles are opaque
 struct cublas_table {
   static constexpr int not_found = 100000, failed = 100001;
+  // cuBLAS' and CUDA's numbers: default math, without parts of a sum as halves; types; float sums;
+  // its own choice of an algorithm
+  static constexpr int full_sums = 16, real_half = 2, real_bfloat16 = 14, compute_float = 68,
+                       any_algorithm = -1;
   int (*create)(void**) = nullptr;
   int (*set_stream)(void*, void*) = nullptr;
   int (*sgemm)(void*, int, int, int, int, int, float const*, float const*, int, float const*, int,
                float const*, float*, int) = nullptr;
   int (*dgemm)(void*, int, int, int, int, int, double const*, double const*, int, double const*,
                int, double const*, double*, int) = nullptr;
+  int (*gemm_of)(void*, int, int, int, int, int, void const*, void const*, int, int, void const*,
+                 int, int, void const*, void*, int, int, int, int) = nullptr;
+  int (*set_math_mode)(void*, int) = nullptr;
 
   static cublas_table const& instance() {
     static cublas_table const t = [] {
@@ -43,6 +50,8 @@ struct cublas_table {
       take(found.set_stream, "cublasSetStream_v2");
       take(found.sgemm, "cublasSgemm_v2");
       take(found.dgemm, "cublasDgemm_v2");
+      take(found.gemm_of, "cublasGemmEx");
+      take(found.set_math_mode, "cublasSetMathMode");
       return found;
     }();
     return t;
@@ -51,19 +60,26 @@ struct cublas_table {
   static void* handle_of(int card) {
     static void* handles[64]{};
     if (card >= 64) return nullptr;
-    if (!handles[card]) instance().create(&handles[card]);
+    if (!handles[card] && instance().create(&handles[card]) == 0 && instance().set_math_mode)
+      instance().set_math_mode(handles[card], full_sums);
     return handles[card];
   }
 };
 
 inline int real_gemm(int card, runtime::cuda_gemm const& g) {
   cublas_table const& t = cublas_table::instance();
-  if (!t.create || !t.set_stream || !t.sgemm || !t.dgemm) return cublas_table::not_found;
+  if (!t.create || !t.set_stream || !t.sgemm || !t.dgemm || !t.gemm_of) return cublas_table::not_found;
   void* const handle = cublas_table::handle_of(card);
   if (!handle || t.set_stream(handle, g.stream) != 0) return cublas_table::failed;
   int const ta = g.transpose_a ? 1 : 0, tb = g.transpose_b ? 1 : 0;  // CUBLAS_OP_T, CUBLAS_OP_N
   int status;
-  if (g.is_double) {
+  if (g.type == element::f16 || g.type == element::bf16) {
+    float const one = 1, zero = 0;
+    int const type = g.type == element::f16 ? cublas_table::real_half : cublas_table::real_bfloat16;
+    status = t.gemm_of(handle, ta, tb, g.m, g.n, g.k, &one, g.a, type, g.lda, g.b, type, g.ldb,
+                       &zero, g.c, type, g.ldc, cublas_table::compute_float,
+                       cublas_table::any_algorithm);
+  } else if (g.type == element::f64) {
     double const one = 1, zero = 0;
     status =
         t.dgemm(handle, ta, tb, g.m, g.n, g.k, &one, static_cast<double const*>(g.a), g.lda,

@@ -331,9 +331,7 @@ class fake_nccl {
   int take(call const& c) {
     communicator const& comm = at(c.comm);
     if (comm.polls > 0 || comm.ring->aborted) return refuse("the communicator is not ready");
-    bool const half =
-        c.type == runtime::nccl_type::float16 || c.type == runtime::nccl_type::bfloat16;
-    if (half || c.type == runtime::nccl_type::none || c.peer < 0 || c.peer >= comm.ring->ranks)
+    if (c.type == runtime::nccl_type::none || c.peer < 0 || c.peer >= comm.ring->ranks)
       return runtime::nccl_invalid_argument;
     if (Engine::card_of_stream(c.stream) != comm.card)
       return refuse("the stream belongs to another card");
