@@ -19,18 +19,16 @@ LOCUS_HOST_DEVICE constexpr float odd_float(Number v) {
     return static_cast<float>(v);
   else if constexpr (std::is_integral_v<Number>) {
     auto const n = static_cast<std::uint64_t>(v);
-    std::uint64_t const size = v < Number(0) ? 0 - n : n;
+    if constexpr (std::is_signed_v<Number>)
+      if (v < 0) return -odd_float(0 - n);
     // 53 bits, of which the last stands for all that follow
-    std::uint64_t const kept =
-        size >> 53 == 0 ? size : (size >> 11 << 11) | (0x800u * ((size & 0x7ff) != 0));
-    double const d = static_cast<double>(kept);
-    return odd_float(v < Number(0) ? -d : d);
+    bool const fits = n >> 53 == 0;
+    return odd_float(
+        static_cast<double>(fits ? n : (n & ~0x7ffull) | ((n & 0x7ff) != 0 ? 0x800 : 0)));
   } else {
     auto const d = static_cast<double>(v);
-    double const most = 0x1.fffffep127;
-    if (d > most || d < -most)
-      return d < 0 ? -std::numeric_limits<float>::infinity()
-                   : std::numeric_limits<float>::infinity();
+    double const most = 0x1.fffffep127;  // a kernel may not call numeric_limits' functions
+    if (d > most || d < -most) return __builtin_bit_cast(float, d < 0 ? 0xff800000u : 0x7f800000u);
     auto const f = static_cast<float>(d);
     auto const back = static_cast<double>(f);
     if (back == d || d != d) return f;
