@@ -18,8 +18,8 @@ struct product_extents {
 ///        runs are quicker, whatever they do not know
 template <class T>
 constexpr bool has_static_product(std::int64_t m, std::int64_t n, std::int64_t k) {
-  return LOCUS_ISA_AVX >= 2 && LOCUS_ISA_FMA && is_floating_v<T> && m >= 1 && k >= 1 && m <= 64 &&
-         n <= 64 && k <= 64 && n * std::int64_t(sizeof(T)) >= 16;
+  return LOCUS_ISA_AVX >= 2 && LOCUS_ISA_FMA && is_floating_v<T> && !is_narrow_v<T> && m >= 1 &&
+         k >= 1 && m <= 64 && n <= 64 && k <= 64 && n * std::int64_t(sizeof(T)) >= 16;
 }
 
 /// means: c = a b, all three dense in row order; 64 * 64 * 64 at most
