@@ -39,25 +39,30 @@ struct map_work {
   }
 };
 
-/// t = fold of f(in[k][i]...); out[m] = rest(row_in[k], t)[m]
-template <class Reducer, class Stage, class Rest, class Ins, class Rows, class Outs,
-          bool HasCudaKernel>
+/// One pass over the elements: r = f(in[k][i]...); the first of its results are folded, t[n] = fold
+/// of r[n], the others are stored, element_out[m][i] = r[folds + m]; for each row
+/// out[m] = rest(row_in[k], t)[m]
+/// Operands: Ins, Rows, ElementOuts, Outs.
+template <class Reducers, class Stage, class Rest, class Ins, class Rows, class ElementOuts,
+          class Outs, bool HasCudaKernel>
 struct reduce_work {
   static constexpr bool has_cuda_kernel = HasCudaKernel;
-  static constexpr int operand_count = Ins::size + Rows::size + Outs::size;
-  using reducer = Reducer;
+  static constexpr int operand_count = Ins::size + Rows::size + ElementOuts::size + Outs::size;
+  using reducers = Reducers;
   using inputs = Ins;
   using row_inputs = Rows;
+  using element_outputs = ElementOuts;
   using outputs = Outs;
   Stage f;
   Rest rest;
-  double count;  // of a mean; negative: no mean
+  host::mean_counts<Reducers::size> means;
   kernel::space over;
   kernel::access operands[operand_count];
 
-  reduce_work(Stage stage, Rest after, double n) : f(stage), rest(after), count(n) {}
+  reduce_work(Stage stage, Rest after, host::mean_counts<Reducers::size> const& n)
+      : f(stage), rest(after), means(n) {}
   void on_host() const {
-    host::reduce<Reducer>(f, rest, count, over, operands, Ins{}, Rows{}, Outs{});
+    host::reduce(Reducers{}, f, rest, means, over, operands, Ins{}, Rows{}, ElementOuts{}, Outs{});
   }
   template <class Visit>
   void for_each_pointer(Visit&& visit) {

@@ -26,17 +26,17 @@ struct region_facts {
   int input_count = 0;
   short folds[max_region_values]{};  // its reductions, in order
   int fold_count = 0;
-  short outputs[max_region_values]{};  // the steps whose values it stores, in order
-  int output_count = 0;
-  short root = -1;
-  bool elementwise_end = true;  // it ends in one value per element, not per row of a fold
-  bool ranks = false;           // its fold is a first_max: elements carry their number
-  bool all_on_gpu = true;       // every step has a GPU kernel
-  short space_step = -1;        // the step whose extents the element space has
+  short outputs[max_region_values]{};  // the steps whose values it stores: elements, then rows
+  int output_count = 0, element_outputs = 0;
+  bool chained = false;    // elements read folds: rows are folded one after the other
+  bool ranks = false;      // its fold is a first_max: elements carry their number
+  bool all_on_gpu = true;  // every step has a GPU kernel
+  short space_step = -1;   // the step whose extents the element space has
   place space_place{};
-  // of the first fold
+  // of the folds
   axis_set axes = 0;
-  bool keeps = false;
+  bool keeps = false;    // rows have an axis for each folded one
+  short rows_step = -1;  // the step whose extents the rows have
   place rows_place{};
 
   constexpr int count(level at) const {
@@ -83,7 +83,6 @@ inline namespace LOCUS_MODE {
 /// means: what the region that ends in step `root` reads, at which level
 constexpr region_facts facts_of_region(plan_view const& p, short root) {
   region_facts f;
-  f.root = root;
   auto place_of = [&](edge const& e) {
     return e.by >= 0 ? p.transfers[e.by].arrives : p.steps[e.from].where;
   };
@@ -92,27 +91,33 @@ constexpr region_facts facts_of_region(plan_view const& p, short root) {
     if (s.region != root) continue;
     f.all_on_gpu = f.all_on_gpu && s.on_gpu;
     if (p.levels[i] == level::fold) f.folds[f.fold_count++] = i;
-    if (s.stored) f.outputs[f.output_count++] = i;
-    level const at = p.levels[i] == level::row ? level::row : level::element;
+    if (s.stored && p.levels[i] == level::element) f.outputs[f.element_outputs++] = i;
+    level const at = level_read_by(p, i);
     for (edge const& e : p.operands(s)) {
       step const& o = p.steps[e.from];
       short const value = e.by >= 0 ? static_cast<short>(p.steps.count + e.by) : e.from;
-      if (o.kind == step_kind::scalar || (o.region == root && e.by < 0) ||
-          f.number_of(value, at) >= 0)
-        continue;
+      bool const inside = o.region == root && e.by < 0;
+      f.chained |= inside && at == level::element && p.levels[e.from] == level::fold;
+      if (o.kind == step_kind::scalar || inside || f.number_of(value, at) >= 0) continue;
       f.inputs[f.input_count++] = {value, e.from, at, o.kind == step_kind::index, place_of(e)};
     }
   }
-  f.elementwise_end = p.levels[root] == level::element;
+  f.output_count = f.element_outputs;
+  for (short i = 0; i <= root; ++i)
+    if (p.steps[i].region == root && p.steps[i].stored && p.levels[i] != level::element)
+      f.outputs[f.output_count++] = i;
   f.space_step = root, f.space_place = p.steps[root].where;
   if (f.fold_count == 0) return f;
   step const& fold = p.steps[f.folds[0]];
-  f.axes = fold.axes, f.keeps = fold.keep, f.rows_place = fold.where,
-  f.ranks = fold.combines == reduction::first_max;
-  if (!f.elementwise_end) {
+  f.axes = fold.axes, f.ranks = fold.combines == reduction::first_max;
+  if (!f.chained || f.element_outputs == 0) {
     edge const& e = p.operands(fold)[0];
     f.space_step = e.from, f.space_place = place_of(e);
   }
+  bool const has_rows = f.output_count > f.element_outputs;
+  f.rows_step = has_rows ? f.outputs[f.element_outputs] : f.folds[0];
+  f.rows_place = p.steps[f.rows_step].where;
+  f.keeps = p.steps[f.rows_step].extents.rank == p.steps[f.space_step].extents.rank;
   return f;
 }
 
@@ -125,14 +130,14 @@ class operand_placer {
     over.rank = whole.rank, over.axes = g_.axes;
     local_extents(whole, g_.space_place, replica, over.extent);
   }
-  /// element inputs, (the elements' numbers,) row inputs, outputs
+  /// element inputs, (the elements' numbers,) row inputs, outputs of elements, of rows
   void place_all(kernel::access* to) const {
     for (int k = 0; k < g_.input_count; ++k)
       if (g_.inputs[k].at == level::element)
         *to++ = input(g_.inputs[k], over.rank, over.extent, g_.space_place);
     if (g_.ranks) *to++ = number_in_fold();
     if (g_.fold_count > 0) {
-      shape const& rows = f_.extents[g_.folds[0]];
+      shape const& rows = f_.extents[g_.rows_step];
       std::int64_t extents[max_rank];
       local_extents(rows, g_.rows_place, replica_, extents);
       for (int k = 0; k < g_.input_count; ++k)
@@ -140,8 +145,7 @@ class operand_placer {
           *to++ = spread(input(g_.inputs[k], rows.rank, extents, g_.rows_place));
     }
     for (int k = 0; k < g_.output_count; ++k)
-      *to++ = g_.fold_count > 0 && !g_.elementwise_end ? spread(output(g_.outputs[k]))
-                                                       : output(g_.outputs[k]);
+      *to++ = k < g_.element_outputs ? output(g_.outputs[k]) : spread(output(g_.outputs[k]));
   }
   kernel::space over;
 

@@ -294,17 +294,12 @@ class placing : protected run_memory {
     short const i = plan_.steps[v].region;
     step const& ends = plan_.steps[i];
     if (ends.kind != step_kind::map && ends.kind != step_kind::reduce) return false;
-    bool has_fold = false;
-    for (short k = 0; k < plan_.steps.count; ++k)
-      has_fold |= plan_.steps[k].region == i && plan_.levels[k] == level::fold;
-    bool const rows_end =
-        has_fold && plan_.levels[i] != level::element;  // before the end whole rows are read
+    bool const row = plan_.levels[v] != level::element;  // before it is written whole rows are read
     for (short k = 0; k < plan_.steps.count; ++k) {
       if (plan_.steps[k].region != i) continue;
       for (edge const& e : plan_.operands(plan_.steps[k])) {
         if (memory_of(plan_, e.from) != leaf) continue;
-        if (e.from != leaf || e.by >= 0 || (rows_end && plan_.levels[k] != level::row))
-          return false;
+        if (e.from != leaf || e.by >= 0 || (plan_.levels[k] == level::row) != row) return false;
       }
     }
     return true;

@@ -38,16 +38,15 @@ struct region_code {
     return e.by >= 0 ? static_cast<short>(steps + e.by) : e.from;
   }
   static constexpr bool is_member(short i) { return p.steps[i].region == Root; }
-  static constexpr level level_read_by(short i) {
-    return p.levels[i] == level::row ? level::row : level::element;
-  }
 
   static constexpr region_facts facts = facts_of_region(p, Root);
   /// pieces are as many as there are GPUs when the plan runs
   static constexpr bool over_all_gpus = p.steps[Root].where.devices.is_all_gpus();
 
-  // ---- stages: a fold's operand, what follows folds row by row, or the elements at the end ----
-  /// which members a stage computes from `top`, and how many of them read each
+  // ---- stages: trees over one kind of inputs that share values ----
+  // what a pass over the elements computes: operands of folds, outputs; of a chain: of fold K alone
+  static constexpr int elements = -1, end = -2;  // what follows the folds
+  /// which members a stage computes, and how many of them read each
   struct stage_facts {
     bool in[steps]{};
     int readers[steps]{};
@@ -59,30 +58,34 @@ struct region_code {
       return -1;
     }
   };
-  static constexpr stage_facts find_stage(short top) {
+  /// member i, and what it is computed from
+  static constexpr void add_to(stage_facts& s, edge const& e) {
+    if (!is_member(e.from) || e.by >= 0) return;
+    ++s.readers[e.from];
+    if (p.levels[e.from] != level::fold) s.in[e.from] = true;
+  }
+  static constexpr stage_facts find_stage(int stage) {
     stage_facts s;
-    s.in[top] = is_member(top) && p.levels[top] != level::fold;
-    bool const all_outputs = top == Root && facts.fold_count == 0;
-    for (int k = 0; k < facts.output_count && all_outputs; ++k) s.in[facts.outputs[k]] = true;
-    for (short i = top; i >= 0; --i) {
-      if (!s.in[i]) continue;
-      for (edge const& e : p.operands(p.steps[i])) {
-        if (!is_member(e.from) || e.by >= 0) continue;
-        ++s.readers[e.from];
-        if (p.levels[e.from] != level::fold) s.in[e.from] = true;
-      }
-    }
-    for (short i = 0; i < top; ++i)
+    for (int k = 0; k < facts.fold_count; ++k)
+      if (stage == k || (stage == elements && !facts.chained)) add_to(s, fold_edge(k));
+    bool const writes_elements = stage == (facts.chained ? end : elements);
+    for (int k = 0; k < facts.output_count; ++k)
+      if (k < facts.element_outputs ? writes_elements : stage == end)
+        add_to(s, edge{facts.outputs[k]});
+    for (short i = Root; i >= 0; --i)
+      if (s.in[i])
+        for (edge const& e : p.operands(p.steps[i])) add_to(s, e);
+    for (short i = 0; i <= Root; ++i)
       if (s.in[i] && s.readers[i] > 1) s.slots[s.slot_count++] = i;
     return s;
   }
-  template <int Top>
-  static constexpr stage_facts stage_of = find_stage(Top);
+  template <int Stage>
+  static constexpr stage_facts stage_of = find_stage(Stage);
 
   static void const* object(frame const& f, int i) { return f.objects[i]; }
 
-  /// the functor of step I of the stage that ends in Top
-  template <int Top, int Idx>
+  /// the functor of step Idx
+  template <int Idx>
   static auto functor_of(frame const& f) {
     using F = typename kernel::functor_under<numbers, typename op_of<Idx>::functor>::type;
     if constexpr (std::is_empty_v<F>)
@@ -90,29 +93,35 @@ struct region_code {
     else
       return static_cast<op_of<Idx> const*>(object(f, Idx))->f;
   }
-  /// the tree of what step I's operand K is
-  template <int Top, int Idx, int K>
+  /// what member Idx is in a stage
+  template <int Stage, int Idx>
+  static auto member(frame const& f) {
+    using T = computed<Idx>;
+    if constexpr (p.levels[Idx] == level::fold)
+      return kernel::fold_value<facts.fold_number(Idx), T>{};
+    else if constexpr (stage_of<Stage>.slot_of(Idx) >= 0)
+      return kernel::slot_value<stage_of<Stage>.slot_of(Idx), T>{};
+    else
+      return tree<Stage, Idx>(f);
+  }
+  /// the tree of what step Idx's operand K is
+  template <int Stage, int Idx, int K>
   static auto operand(frame const& f) {
     constexpr edge e = p.edges[p.steps[Idx].first_edge + K];
     constexpr int from = e.from;
     using T = computed<from>;
-    constexpr level at = level_read_by(Idx);
     if constexpr (p.steps[from].kind == step_kind::scalar)
       return kernel::constant<T>{static_cast<op_of<from> const*>(object(f, from))->value};
     else if constexpr (!is_member(from) || e.by >= 0)
-      return kernel::input<facts.number_of(value_of(e), at), type_of<from>>{};
-    else if constexpr (p.levels[from] == level::fold)
-      return kernel::fold_value<facts.fold_number(from), T>{};
-    else if constexpr (stage_of<Top>.slot_of(from) >= 0)
-      return kernel::slot_value<stage_of<Top>.slot_of(from), T>{};
+      return kernel::input<facts.number_of(value_of(e), level_read_by(p, Idx)), type_of<from>>{};
     else
-      return tree<Top, from>(f);
+      return member<Stage, from>(f);
   }
   /// the tree of a member step
-  template <int Top, int Idx>
+  template <int Stage, int Idx>
   static auto tree(frame const& f) {
     return [&]<std::size_t... K>(std::index_sequence<K...>) {
-      return apply_of<computed<Idx>>(functor_of<Top, Idx>(f), operand<Top, Idx, int(K)>(f)...);
+      return apply_of<computed<Idx>>(functor_of<Idx>(f), operand<Stage, Idx, int(K)>(f)...);
     }(std::make_index_sequence<std::size_t(p.steps[Idx].arity)>{});
   }
   template <class T, class F, class... Args>
@@ -123,24 +132,24 @@ struct region_code {
   static auto stage_from(Pack slots, type_list<Slots...>, Tops... tops) {
     return kernel::stage<type_list<Slots...>, type_list<Tops...>>{slots, make_pack(tops...)};
   }
-  /// the stage whose results are the trees `tops`; its slots are those of the stage that ends in
-  /// Top
-  template <int Top, class... Trees>
+  /// the stage whose results are the trees `tops`
+  template <int Stage, class... Trees>
   static auto with_slots(frame const& f, Trees... tops) {
-    return with_slots<Top>(std::make_index_sequence<std::size_t(stage_of<Top>.slot_count)>{}, f,
-                           tops...);
+    return with_slots<Stage>(std::make_index_sequence<std::size_t(stage_of<Stage>.slot_count)>{}, f,
+                             tops...);
   }
-  template <int Top, std::size_t... S, class... Trees>
+  template <int Stage, std::size_t... S, class... Trees>
   static auto with_slots(std::index_sequence<S...>, frame const& f, Trees... tops) {
-    return stage_from(make_pack(tree<Top, stage_of<Top>.slots[S]>(f)...),
-                      type_list<decltype(tree<Top, stage_of<Top>.slots[S]>(f))...>{}, tops...);
+    return stage_from(make_pack(tree<Stage, stage_of<Stage>.slots[S]>(f)...),
+                      type_list<decltype(tree<Stage, stage_of<Stage>.slots[S]>(f))...>{}, tops...);
   }
 
-  /// a tree as the elements of step Idx that are stored
-  template <int Idx, class Tree>
-  static auto stored(Tree tree) {
+  /// what member Idx is where it is stored
+  template <int Stage, int Idx>
+  static auto output(frame const& f) {
+    auto tree = member<Stage, Idx>(f);
     if constexpr (is_narrow_v<type_of<Idx>>)
-      return kernel::rounded<type_of<Idx>, Tree>{tree};
+      return kernel::rounded<type_of<Idx>, decltype(tree)>{tree};
     else
       return tree;
   }
@@ -183,13 +192,21 @@ struct region_code {
       place_with(facts);
     send(what, work);
   }
+  using element_outputs = std::make_index_sequence<std::size_t(facts.element_outputs)>;
+  using row_outputs =
+      std::make_index_sequence<std::size_t(facts.output_count - facts.element_outputs)>;
+  using all_folds = std::make_index_sequence<std::size_t(facts.fold_count)>;
+  template <int First, std::size_t... M>
+  static auto output_types(std::index_sequence<M...>) {
+    return type_list<type_of<facts.outputs[First + int(M)]>...>{};
+  }
+  using element_types = decltype(output_types<0>(element_outputs{}));
+  using row_types = decltype(output_types<facts.element_outputs>(row_outputs{}));
+
   template <std::size_t... M>
   static void run_map(launch const& what, std::index_sequence<M...>) {
-    auto stage = with_slots<Root>(
-        *what.of, stored<facts.outputs[M]>(tree<Root, facts.outputs[M]>(*what.of))...);
-    map_work<decltype(stage), kinds<level::element>, type_list<type_of<facts.outputs[M]>...>,
-             facts.all_on_gpu>
-        work(stage);
+    auto stage = with_slots<elements>(*what.of, output<elements, facts.outputs[M]>(*what.of)...);
+    map_work<decltype(stage), kinds<level::element>, element_types, facts.all_on_gpu> work(stage);
     place_and_send(what, work);
   }
 
@@ -207,28 +224,22 @@ struct region_code {
   static constexpr bool is_ordered_sum =
       numbers == numerics::reproducible && is_floating_v<operand_type<Fold>> &&
       p.steps[facts.folds[Fold]].combines == reduction::sum;
-  /// the stage that computes what a fold combines
-  template <int Fold>
-  static auto fold_stage(frame const& f) {
-    constexpr int step = facts.folds[Fold];
-    constexpr edge e = fold_edge(Fold);
-    constexpr int top =
-        is_member(e.from) && e.by < 0 && p.levels[e.from] != level::fold ? int(e.from) : step;
-    auto values = operand<top, step, 0>(f);
+  /// what a fold combines
+  template <int Stage, int Fold>
+  static auto folded(frame const& f) {
+    auto values = operand<Stage, facts.folds[Fold], 0>(f);
     if constexpr (facts.ranks)
-      return with_slots<top>(f, apply_of<ranked<operand_type<Fold>>>(
-                                    kernel::with_index_fn{}, values,
-                                    kernel::input<facts.count(level::element), std::int64_t>{}));
+      return apply_of<ranked<operand_type<Fold>>>(
+          kernel::with_index_fn{}, values,
+          kernel::input<facts.count(level::element), std::int64_t>{});
     else
-      return with_slots<top>(f, values);
+      return values;
   }
-  /// what follows the folds
-  static auto end_stage(frame const& f) {
-    if constexpr (p.levels[Root] == level::fold)
-      return with_slots<Root>(
-          f, stored<Root>(kernel::fold_value<facts.fold_number(Root), computed<Root>>{}));
-    else
-      return with_slots<Root>(f, stored<Root>(tree<Root, Root>(f)));
+  /// what follows the folds: rows, or the elements of a chain
+  template <std::size_t... M>
+  static auto end_stage(frame const& f, std::index_sequence<M...>) {
+    constexpr int first = facts.chained ? 0 : facts.element_outputs;
+    return with_slots<end>(f, output<end, facts.outputs[first + int(M)]>(f)...);
   }
   /// a mean divides by the elements of the whole fold, over all replicas; other folds: -1
   template <int Fold>
@@ -249,25 +260,27 @@ struct region_code {
                          concatenate_t<kinds<level::element>, type_list<kernel::own_offset>>,
                          kinds<level::element>>;
 
-  static void run_reduce(launch const& what) {
+  template <std::size_t... F, std::size_t... M>
+  static void run_reduce(launch const& what, std::index_sequence<F...>, std::index_sequence<M...>) {
     frame const& f = *what.of;
-    auto stage = fold_stage<0>(f);
-    auto rest = end_stage(f);
+    auto stage = with_slots<elements>(f, folded<elements, int(F)>(f)...,
+                                      output<elements, facts.outputs[M]>(f)...);
+    auto rest = end_stage(f, row_outputs{});
     if constexpr (is_ordered_sum<0>) {
       ordered_sum_work<operand_type<0>, decltype(stage), decltype(rest), fold_inputs,
-                       kinds<level::row>, type_list<type_of<Root>>, facts.all_on_gpu>
+                       kinds<level::row>, row_types, facts.all_on_gpu>
           work(stage, rest, mean_count<0>(f));
-      return place_and_send(what, work);
+      place_and_send(what, work);
     } else {
-      reduce_work<reducer_of<0>, decltype(stage), decltype(rest), fold_inputs, kinds<level::row>,
-                  type_list<type_of<Root>>, facts.all_on_gpu>
-          work(stage, rest, mean_count<0>(f));
+      reduce_work<type_list<reducer_of<int(F)>...>, decltype(stage), decltype(rest), fold_inputs,
+                  kinds<level::row>, element_types, row_types, facts.all_on_gpu>
+          work(stage, rest, {mean_count<int(F)>(f)...});
       place_and_send(what, work);
     }
   }
   template <int Fold>
   static auto row_fold_of(frame const& f, int replica) {
-    auto stage = fold_stage<Fold>(f);
+    auto stage = with_slots<Fold>(f, folded<Fold, Fold>(f));
     shape const& from = f.extents[fold_edge(Fold).from];
     std::int64_t extents[max_rank];
     constexpr edge e = fold_edge(Fold);
@@ -276,16 +289,16 @@ struct region_code {
     return host::row_fold<reducer_of<Fold>, decltype(stage)>{stage, extents[from.rank - 1],
                                                              mean_count<Fold>(f)};
   }
-  static void run_rows(launch const& what) {
-    [&]<std::size_t... F>(std::index_sequence<F...>) {
-      frame const& f = *what.of;
-      auto last = end_stage(f);
-      rows_work<facts.elementwise_end, type_list<decltype(row_fold_of<int(F)>(f, 0))...>,
-                decltype(last), kinds<level::element>, kinds<level::row>, type_list<type_of<Root>>,
-                facts.all_on_gpu>
-          work(make_pack(row_fold_of<int(F)>(f, what.replica)...), last);
-      place_and_send(what, work);
-    }(std::make_index_sequence<std::size_t(facts.fold_count)>{});
+  template <std::size_t... F>
+  static void run_rows(launch const& what, std::index_sequence<F...>) {
+    constexpr bool writes_elements = facts.element_outputs > 0;
+    using outputs = std::conditional_t<writes_elements, element_types, row_types>;
+    frame const& f = *what.of;
+    auto last = end_stage(f, std::make_index_sequence<std::size_t(facts.output_count)>{});
+    rows_work<writes_elements, type_list<decltype(row_fold_of<int(F)>(f, 0))...>, decltype(last),
+              kinds<level::element>, kinds<level::row>, outputs, facts.all_on_gpu>
+        work(make_pack(row_fold_of<int(F)>(f, what.replica)...), last);
+    place_and_send(what, work);
   }
   static void run_matmul(launch const& what) {
     using T = type_of<Root>;
@@ -318,11 +331,11 @@ struct region_code {
     if constexpr (p.steps[Root].kind == step_kind::matmul)
       run_matmul(what);
     else if constexpr (facts.fold_count == 0)
-      run_map(what, std::make_index_sequence<std::size_t(facts.output_count)>{});
-    else if constexpr (facts.fold_count == 1 && !facts.elementwise_end)
-      run_reduce(what);
+      run_map(what, element_outputs{});
+    else if constexpr (!facts.chained)
+      run_reduce(what, all_folds{}, element_outputs{});
     else
-      run_rows(what);
+      run_rows(what, all_folds{});
   }
 };
 

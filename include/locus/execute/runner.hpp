@@ -102,7 +102,7 @@ class runner : results {
       if (s.region != i) continue;
       for (edge const& e : plan_.operands(s)) {
         step const& o = plan_.steps[e.from];
-        bool const inside = o.region == i && !o.stored;
+        bool const inside = o.region == i && e.by < 0;
         if (o.kind == step_kind::scalar || o.kind == step_kind::index || inside) continue;
         if (!read_before(plan_, s, e)) bytes += bytes_of(value_of(e), r).bytes;
       }
@@ -132,7 +132,7 @@ class runner : results {
       if (s.region != i) continue;
       for (edge const& e : plan_.operands(s)) {
         step const& o = plan_.steps[e.from];
-        bool const inside = o.region == i && e.from != i && !o.stored;
+        bool const inside = o.region == i && e.by < 0;
         if (o.kind == step_kind::scalar || o.kind == step_kind::index || inside) continue;
         add(value_of(e), false);
         if (e.by < 0) wait_for(memory_of(plan_, e.from), r, d);

@@ -120,6 +120,11 @@ constexpr place wanted_by_readers(plan_view const& p, short i) {
   return agree ? at : place{};
 }
 
+/// means: the level at which step i reads its operands: a fold reads elements
+constexpr level level_read_by(plan_view const& p, short i) {
+  return p.levels[i] == level::row ? level::row : level::element;
+}
+
 /// means: the step in whose memory a view of a view looks
 constexpr short memory_of(plan_view const& p, short i) {
   while (p.steps[i].is_view() && p.steps[i].region < 0) i = p.operands(p.steps[i])[0].from;

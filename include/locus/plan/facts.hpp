@@ -209,7 +209,9 @@ constexpr bool may_alias(plan_view const& p) {
         bool const open = leaf.where.is_open() || r.destination.is_open();
         if (leaf.kind != step_kind::leaf || !(one_list || open)) continue;
         bool const same_index = one_list && e.by < 0 && p.steps[e.from].kind == step_kind::leaf &&
-                                p.steps[i].region == r.from && p.levels[r.from] != level::fold &&
+                                p.steps[i].region >= 0 &&
+                                p.steps[i].region == p.steps[r.from].region &&
+                                level_read_by(p, i) == level_read_by(p, r.from) &&
                                 p.steps[r.from].kind == step_kind::map &&
                                 leaf.extents == p.steps[r.from].extents && leaf.extents.is_static();
         if (!same_index) return true;

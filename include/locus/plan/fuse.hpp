@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pass 5: which steps share a kernel? A region is a maximal set of element-wise steps on one device
-// with the reductions they feed. It ends in one step (its number is the region's), or in several of
-// one shape.
+// with the reductions they feed. Its number is that of its last step. It may store several values:
+// of elements, and of rows.
 //
-//   element:  y = exp(x) * 2 + b                       one value for each element of the space
-//   fold:     sum over an axis set of such values      the space is that of the fold's operand
-//   row:      sqrt(sum(square(x))) * 2                 element-wise steps behind a fold, one value
-//   per row element behind folds: exp(x - m) / s               rows of the last axis, m and s its
-//   folds (softmax)
+//   element:  y = exp(x) * 2 + b                    one value for each element of the space
+//   fold:     sum over an axis set of such values   the space is that of the fold's operand; several
+//                                                   folds of one space and axis set run in one pass
+//   row:      sqrt(sum(square(x))) * 2              element-wise steps behind folds, one value a row
+//   element behind folds (a chain): exp(x - m) / s  rows of the last axis, m and s its folds
+//                                                   (softmax); it stores elements or rows
 #pragma once
 #include <locus/plan/data.hpp>  // plan_view, level
 
@@ -19,12 +20,10 @@ struct fuser {
   plan_view& p;
   bool lone_folds = false;
   struct region {
-    shape space{};      // of elements
-    axis_set axes = 0;  // of its folds
-    bool has_fold = false;
-    bool rows_end = false;  // it ends in row values: a fold with what follows it
+    short fold = -1;       // one of its folds: all have one space and one axis set
+    bool chained = false;  // elements read folds
   };
-  region regions[max_steps]{};  // [step that ends it]
+  region regions[max_steps]{};  // [its last step]
   bool is_root[max_steps]{};
 
   static constexpr bool joins(step const& s) {
@@ -32,21 +31,50 @@ struct fuser {
   }
   /// equal for certain: open extents may differ when the program runs
   static constexpr bool same(shape const& a, shape const& b) { return a == b && a.is_static(); }
-  static constexpr bool last_axis_only(step const& reduce, shape const& operand) {
-    return operand.rank >= 2 && reduce.axes == axis_set(1u << (operand.rank - 1));
+  static constexpr axis_set axes_of_rows(shape const& space) {
+    return space.rank >= 2 ? axis_set(1u << (space.rank - 1)) : axis_set(0);
+  }
+  constexpr bool folds_rows(step const& s) const {
+    return s.kind == step_kind::reduce && s.keep && s.axes != 0 &&
+           s.axes == axes_of_rows(operand_shape(s));
+  }
+  /// s reads a fold of rows that was computed from another one
+  constexpr bool ends_chain(step const& s) const {
+    for (edge const& e : p.operands(s)) {
+      if (e.by >= 0 || !folds_rows(p.steps[e.from])) continue;
+      bool read[max_steps]{};  // by the fold, before any other fold
+      read[p.operands(p.steps[e.from])[0].from] = true;
+      for (short k = e.from; k-- > 0;) {
+        if (read[k] && folds_rows(p.steps[k])) return true;
+        if (!read[k] || p.steps[k].kind != step_kind::map) continue;
+        for (edge const& o : p.operands(p.steps[k])) read[o.from] = true;
+      }
+    }
+    return false;
   }
   constexpr shape const& operand_shape(step const& s) const {
     return p.steps[p.operands(s)[0].from].extents;
   }
 
+  constexpr place const& operand_place(step const& s) const {
+    edge const& e = p.operands(s)[0];
+    return e.by >= 0 ? p.transfers[e.by].arrives : p.steps[e.from].where;
+  }
+  constexpr bool has_fold(short at) const { return regions[at].fold >= 0; }
+  constexpr step const& fold_of(short at) const { return p.steps[regions[at].fold]; }
+  /// extents and place of the region's elements
+  constexpr shape const& space_of(short at) const {
+    return has_fold(at) ? operand_shape(fold_of(at)) : p.steps[at].extents;
+  }
+  constexpr place const& place_of(short at) const {
+    return has_fold(at) ? operand_place(fold_of(at)) : p.steps[at].where;
+  }
+
   constexpr void open(short i) {
-    step& me = p.steps[i];
-    me.region = i, me.stored = true;
-    region& g = regions[i];
-    if (me.kind == step_kind::reduce)
-      g = {operand_shape(me), me.axes, true, true}, p.levels[i] = level::fold;
-    else
-      g = {me.extents, 0, false, false}, p.levels[i] = level::element;
+    p.steps[i].region = i, p.steps[i].stored = true;
+    bool const fold = p.steps[i].kind == step_kind::reduce;
+    regions[i].fold = fold ? i : short(-1);
+    p.levels[i] = fold ? level::fold : level::element;
   }
 
   /// the one region and level of all readers; false where there is none
@@ -101,14 +129,35 @@ struct fuser {
            outputs <= max_region_values;
   }
 
+  /// every value that the region stores is one of elements, or every one is one of rows
+  constexpr bool stores_one_level(short at, level of) const {
+    for (short k = 0; k < p.steps.count; ++k)
+      if (p.steps[k].region == at && p.steps[k].stored &&
+          (p.levels[k] == level::element) != (of == level::element))
+        return false;
+    return true;
+  }
+  /// a lone fold stores one value
+  constexpr bool may_store(short i, short at) const {
+    if (!lone_folds || (p.steps[i].kind == step_kind::map && !has_fold(at))) return true;
+    int stored = is_root[i];
+    for (step const& s : p.steps) stored += s.region == at && s.stored;
+    return stored <= 1;
+  }
   constexpr bool map_joins(short i, short at, level reader_level) {
     step const& me = p.steps[i];
-    region const& g = regions[at];
-    shape const& space = reader_level == level::row ? p.steps[at].extents : g.space;
+    bool const row = reader_level == level::row, chained = regions[at].chained;
+    shape const& space = row ? fold_of(at).extents : space_of(at);
+    if (!(me.where == (row ? fold_of(at).where : place_of(at)))) return false;
     bool const stretched = !(me.extents == space);
     if (stretched && me.heavy)
       return false;  // not computed again for each element it is stretched to
-    if (g.has_fold && !me.builtin && stages(i) > 1) return false;
+    if (!row && has_fold(at) && fold_of(at).axes != axes_of_rows(space) && ends_chain(me))
+      return false;  // its folds join it, row after row, but not those of the region
+    if (is_root[i] && (!same(me.extents, space) || (!row && ranks(at)) || !may_store(i, at)))
+      return false;
+    if (chained && is_root[i] && !stores_one_level(at, reader_level)) return false;
+    if (chained && !me.builtin && stages(i) > 1) return false;
     p.levels[i] = reader_level;
     return true;
   }
@@ -121,22 +170,30 @@ struct fuser {
   constexpr bool reduce_joins(short i, short at, level reader_level) {
     step const& me = p.steps[i];
     region& g = regions[at];
-    shape const& from = operand_shape(me);
-    if (g.has_fold && (me.type == element::other || ranks(at))) return false;
-    if (reader_level == level::element && !g.has_fold && (all_rows(at, me) || reads_only(at, i))) {
-      g = {from, me.axes, true, true};  // what was there becomes what follows the fold
-      for (short k = 0; k < p.steps.count; ++k)
+    if (has_fold(at) && (me.type == element::other || ranks(at))) return false;
+    if (reader_level == level::row) {  // another fold of the same pass
+      if (lone_folds || g.chained || !folds_alike(i, g.fold)) return false;
+    } else if (!has_fold(at) && me.where == p.steps[at].where && may_store(i, at) &&
+               (all_rows(at, me) || reads_only(at, i))) {
+      for (short k = 0; k < p.steps.count; ++k)  // what was there becomes what follows the fold
         if (p.steps[k].region == at) p.levels[k] = level::row;
-      p.levels[i] = level::fold;
-      return true;
-    }
-    if (lone_folds) return false;
-    bool const rows = me.keep && last_axis_only(me, from) && from == g.space;
-    if (reader_level != level::element || !rows) return false;
-    if (g.has_fold && g.axes != me.axes) return false;
-    g.has_fold = true, g.axes = me.axes;
+      g.fold = i;
+    } else if (!lone_folds && !is_root[i] && can_chain(at, me)) {
+      if (!has_fold(at)) g.fold = i;
+      g.chained = true;
+    } else
+      return false;
     p.levels[i] = level::fold;
     return true;
+  }
+  /// elements of the region may read the fold, row after row
+  constexpr bool can_chain(short at, step const& me) const {
+    if (!folds_rows(me) || !(operand_shape(me) == space_of(at))) return false;
+    if (!(me.where == place_of(at) && operand_place(me) == place_of(at))) return false;
+    if (has_fold(at) && fold_of(at).axes != me.axes) return false;
+    for (short k = 0; k < p.steps.count; ++k)  // a function of the user's runs once
+      if (p.steps[k].region == at && !p.steps[k].builtin && stages(k) > 1) return false;
+    return stores_one_level(at, p.levels[at]);
   }
   /// every step of the region has one value for each value of the fold: it can follow the fold
   constexpr bool all_rows(short at, step const& fold) const {
@@ -167,7 +224,7 @@ struct fuser {
       for (short k = 0; k < p.steps.count; ++k) {
         short const mine = p.steps[k].region;
         bool now = mine >= 0 && waits[mine];
-        for (edge const& e : p.operands(p.steps[k])) now = now || reached[e.from];
+        for (edge const& e : p.operands(p.steps[k])) now = now || brings(reached, e);
         if (reached[k] || !now) continue;
         if (mine == to) return true;
         reached[k] = more = true;
@@ -176,11 +233,40 @@ struct fuser {
     }
     return false;
   }
+  /// an operand waits for a step that is reached; all-reduces of one bucket wait for one another
+  constexpr bool brings(bool const* reached, edge const& e) const {
+    bool now = reached[e.from];
+    if (e.by < 0 || p.transfers[e.by].bucket < 0) return now;
+    for (transfer const& t : p.transfers)
+      now = now || (t.bucket == p.transfers[e.by].bucket && reached[t.from]);
+    return now;
+  }
+  static constexpr bool one_cut(place const& a, place const& b) {
+    return a.devices == b.devices && a.how == b.how && a.axis == b.axis;
+  }
+  /// folds i and k of one space along the same axes: one pass serves both
+  constexpr bool folds_alike(short i, short k) const {
+    step const &a = p.steps[i], &b = p.steps[k];
+    return a.axes == b.axes && same(operand_shape(a), operand_shape(b)) &&
+           same(a.extents, b.extents) && operand_place(a) == operand_place(b) &&
+           one_cut(a.where, b.where);
+  }
   constexpr bool can_share(short a, short b) const {
-    return !regions[a].has_fold && !regions[b].has_fold && p.steps[a].kind == step_kind::map &&
-           p.steps[b].kind == step_kind::map && same(p.steps[a].extents, p.steps[b].extents) &&
-           p.steps[a].where == p.steps[b].where && !leads_to(a, b) && !leads_to(b, a) &&
-           has_room(a, b);
+    if (!joins(p.steps[a]) || !joins(p.steps[b])) return false;
+    if (regions[a].chained || regions[b].chained) return false;
+    if (lone_folds && (has_fold(a) || has_fold(b))) return false;
+    bool const alike = has_fold(a) && has_fold(b)
+                           ? folds_alike(regions[a].fold, regions[b].fold)
+                           : same(space_of(a), space_of(b)) && place_of(a) == place_of(b);
+    return alike && !ranks(a) && !ranks(b) && has_room(a, b) && !leads_to(a, b) && !leads_to(b, a);
+  }
+  /// regions a and b become one
+  constexpr short unite(short a, short b) {
+    short const last = a > b ? a : b;
+    for (step& s : p.steps)
+      if (s.region == a || s.region == b) s.region = last;
+    regions[last].fold = has_fold(a) ? regions[a].fold : regions[b].fold;
+    return last;
   }
   /// makes the regions that read i one region, if i's value is of their shape and they do not wait
   /// for one another
@@ -191,19 +277,49 @@ struct fuser {
       for (edge const& e : p.operands(p.steps[k])) {
         if (e.from != i) continue;
         step const& s = p.steps[k];
-        bool const element = joins(s) && s.region >= 0 && p.levels[k] == level::element;
-        if (e.by >= 0 || !element || !same(s.extents, p.steps[i].extents)) return false;
+        if (e.by >= 0 || !joins(s) || s.region < 0 || p.levels[k] == level::row) return false;
+        bool const fold = p.levels[k] == level::fold;
+        if (!same(fold ? operand_shape(s) : s.extents, p.steps[i].extents)) return false;
         short const here = s.region;
         if (at < 0) at = here;
         if (here == at) continue;
         if (!can_share(at, here)) return false;
-        short const last = at > here ? at : here;
-        for (step& other : p.steps)
-          if (other.region == at || other.region == here) other.region = last;
-        at = last, several = true;
+        at = unite(at, here), several = true;
       }
-    return several && same(p.steps[at].extents, p.steps[i].extents) &&
-           p.steps[at].where == p.steps[i].where && has_room(at, at, i);
+    return several && same(space_of(at), p.steps[i].extents) && place_of(at) == p.steps[i].where &&
+           has_room(at, at, i);
+  }
+
+  /// both read a tensor of their space, of one type: it may be the same
+  constexpr bool read_alike(short a, short b) const {
+    for (step const& s : p.steps)
+      for (edge const& e : p.operands(s)) {
+        if (s.region != a || p.steps[e.from].region == a) continue;
+        for (step const& t : p.steps)
+          for (edge const& f : p.operands(t))
+            if (t.region == b && e.by == f.by && are_alike(e.from, f.from) &&
+                p.steps[e.from].extents == space_of(a))
+              return true;
+      }
+    return false;
+  }
+  constexpr bool are_alike(short i, short k) const {
+    step const &a = p.steps[i], &b = p.steps[k];
+    return i == k || (a.kind == step_kind::leaf && b.kind == step_kind::leaf && a.type == b.type &&
+                      a.extents == b.extents && a.where == b.where);
+  }
+  /// folds of one space share a pass over it, with element-wise regions that read what they read
+  constexpr void share_passes() {
+    for (short a = 0; a < p.steps.count; ++a) {
+      if (p.steps[a].region != a || !joins(p.steps[a])) continue;
+      for (short b = static_cast<short>(a + 1); b < p.steps.count; ++b) {
+        if (p.steps[b].region != b || !joins(p.steps[b])) continue;
+        if (!(has_fold(a) || has_fold(b)) || !(space_of(a) == space_of(b))) continue;
+        if (!can_share(a, b) || !((has_fold(a) && has_fold(b)) || read_alike(a, b))) continue;
+        unite(a, b);
+        break;  // region a is now a part of b
+      }
+    }
   }
 
   /// a transpose or a slice has gaps; a reshape of what has gaps must copy
@@ -222,9 +338,21 @@ struct fuser {
     for (short k = static_cast<short>(i + 1); k < p.steps.count; ++k)
       for (edge const& e : p.operands(p.steps[k]))
         if (e.from == i) p.steps[i].region = p.steps[k].region;
-    p.steps[i].stored = false;
+    p.steps[i].stored = is_root[i];
   }
 
+  /// step i becomes a part of the one region that reads it
+  constexpr bool joins_readers(short i) {
+    short at = -1;
+    level at_level = level::element;
+    step& me = p.steps[i];
+    if (is_root[i] && me.where.is_partial()) return false;  // its bucket may wait for a reader
+    if (!find_readers(i, at, at_level) || !has_room(at, at, i, at_level)) return false;
+    bool const joined =
+        me.kind == step_kind::map ? map_joins(i, at, at_level) : reduce_joins(i, at, at_level);
+    if (joined) me.region = at, me.stored = is_root[i];
+    return joined;
+  }
   constexpr void run() {
     find_dense();
     for (root const& r : p.roots) is_root[r.from] = true;
@@ -235,20 +363,13 @@ struct fuser {
         me.region = i, me.stored = true;
         continue;
       }
-      short at = -1;
-      level reader_level = level::element;
-      bool const together = !is_root[i] && find_readers(i, at, reader_level) &&
-                            p.steps[at].where == me.where && has_room(at, at, i, reader_level);
-      bool const joined =
-          together && (me.kind == step_kind::map ? map_joins(i, at, reader_level)
-                                                 : reduce_joins(i, at, reader_level));
-      if (joined)
-        me.region = at;
-      else {
-        open(i);
-        if (me.kind == step_kind::map && !is_root[i] && join_readers(i)) close_into_readers(i);
-      }
+      if (joins_readers(i)) continue;
+      bool const one_region = join_readers(i);
+      if (one_region && me.kind == step_kind::reduce && joins_readers(i)) continue;
+      open(i);
+      if (one_region && me.kind == step_kind::map) close_into_readers(i);
     }
+    share_passes();
   }
 };
 

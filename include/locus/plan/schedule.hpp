@@ -24,7 +24,7 @@ struct scheduler {
     for (short k = 0; k <= i; ++k) {
       if (p.steps[k].region != i) continue;
       for (edge const& e : p.operands(p.steps[k])) {
-        if (p.steps[e.from].region == i && e.from != i && !p.steps[e.from].stored) continue;
+        if (p.steps[e.from].region == i && e.by < 0) continue;
         if (e.by >= 0 ? !moved[e.by] : !made(e.from)) return false;
       }
     }

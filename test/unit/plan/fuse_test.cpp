@@ -51,7 +51,7 @@ struct checker {
       REQUIRE(end >= i);
       REQUIRE(g.steps[end].region == end);
       REQUIRE(g.steps[end].stored);
-      REQUIRE(s.where == g.steps[end].where);
+      REQUIRE(s.where.devices == g.steps[end].where.devices);
       if (i != end) {
         bool const elementwise = s.kind == step_kind::map || s.kind == step_kind::reduce;
         REQUIRE(elementwise);
@@ -74,29 +74,47 @@ struct checker {
       if (has_kernel(i) && read_elsewhere[i]) REQUIRE(g.steps[i].stored);
   }
 
-  /// folds of one region run over one space; heavy steps are not computed again where they stretch
+  /// folds of one region run over one space and leave rows of one shape; heavy steps are not
+  /// computed again where they stretch; what is stored has the shape of its level
   void spaces() {
     for (short end = 0; end < g.count; ++end) {
       if (!has_kernel(end) || g.steps[end].region != end) continue;
-      shape space = g.steps[end].extents;
+      shape space = g.steps[end].extents, rows = space;
       short fold = -1;
+      bool chained = false;
       for (short i = 0; i <= end; ++i) {
-        if (g.steps[i].region != end || g.levels[i] != level::fold) continue;
+        if (g.steps[i].region != end) continue;
+        for (edge const& e : g.operands(i))
+          chained = chained || (e.by < 0 && g.steps[e.from].region == end &&
+                                g.levels[e.from] == level::fold && g.levels[i] != level::row);
+        if (g.levels[i] != level::fold) continue;
         shape const& from = g.steps[g.operands(i)[0].from].extents;
         if (fold >= 0) {
           REQUIRE(g.steps[i].axes == g.steps[fold].axes);
           REQUIRE(from == space);
         }
-        if (fold < 0) fold = i, space = from;
+        if (fold < 0) fold = i, space = from, rows = g.steps[i].extents;
       }
+      int stored_elements = 0, stored_rows = 0;
       for (short i = 0; i <= end; ++i) {
-        if (g.steps[i].region != end || g.levels[i] == level::fold) continue;
-        shape const& of_level = g.levels[i] == level::row ? g.steps[end].extents : space;
+        if (g.steps[i].region != end) continue;
+        bool const row = g.levels[i] != level::element;
+        if (g.steps[i].stored) ++(row ? stored_rows : stored_elements);
+        if (g.steps[i].stored && !chained) REQUIRE(g.steps[i].extents == (row ? rows : space));
+        if (!chained && fold >= 0 && row) {
+          place const &a = g.steps[i].where, &b = g.steps[fold].where;
+          REQUIRE((a.how == b.how && a.axis == b.axis));
+        }
+        if (g.levels[i] == level::fold) continue;
+        shape const& of_level = row ? (chained ? g.steps[end].extents : rows) : space;
         REQUIRE(broadcast(g.steps[i].extents, of_level) == of_level);
         if (g.steps[i].heavy) REQUIRE(g.steps[i].extents == of_level);
       }
+      if (chained) REQUIRE((stored_elements == 0 || stored_rows == 0));
+      shared_passes += fold >= 0 && stored_elements + stored_rows > 1;
     }
   }
+  int shared_passes = 0;
 
   /// every action once, each after what it reads
   void order() {
@@ -231,7 +249,7 @@ struct checker {
 
 TEST_CASE("regions: one device, no cycle, what is read elsewhere is stored, heavy steps run once") {
   random_bits bits(31);
-  int planned = 0, joined = 0;
+  int planned = 0, joined = 0, shared = 0;
   for (int n = 0; n < 4000; ++n) {
     sketch g;
     if (!draw_plan(g, bits)) continue;
@@ -240,10 +258,12 @@ TEST_CASE("regions: one device, no cycle, what is read elsewhere is stored, heav
     checker c(g);
     c.regions();
     c.spaces();
+    shared += c.shared_passes;
     for (short i = 0; i < g.count; ++i) joined += c.has_kernel(i) && g.steps[i].region != i;
   }
   CHECK(planned > 2500);
   CHECK(joined > 3000);
+  CHECK(shared > 100);
 }
 
 TEST_CASE("every action comes once, after everything that it reads") {

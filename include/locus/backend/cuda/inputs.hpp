@@ -92,15 +92,21 @@ template <class Outs>
 struct output_pack;
 template <class... T>
 struct output_pack<type_list<T...>> {
-  template <class Results, std::size_t... M>
+  template <int First, class Results, std::size_t... M>
   LOCUS_HOST_DEVICE static void write_all(Results const& r, kernel::access const* a,
                                           std::int64_t const* at, std::index_sequence<M...>) {
-    ((static_cast<T*>(a[M].data)[at[M]] = get<M>(r)), ...);
+    ((static_cast<T*>(a[M].data)[at[M]] = get<std::size_t(First) + M>(r)), ...);
   }
   template <class Results>
   LOCUS_HOST_DEVICE static void write(Results const& r, kernel::access const* a,
                                       std::int64_t const* at) {
-    write_all(r, a, at, std::index_sequence_for<T...>{});
+    write_all<0>(r, a, at, std::index_sequence_for<T...>{});
+  }
+  /// the results from number First on
+  template <int First, class Results>
+  LOCUS_HOST_DEVICE static void write_from(Results const& r, kernel::access const* a,
+                                           std::int64_t const* at) {
+    write_all<First>(r, a, at, std::index_sequence_for<T...>{});
   }
 };
 

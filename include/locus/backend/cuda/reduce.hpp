@@ -10,6 +10,47 @@ namespace locus {
 namespace cuda {
 inline namespace LOCUS_MODE {
 
+/// One reducer out of several: their totals are one value.
+template <class Reducers>
+struct reducers_of;
+template <class... Reducers>
+struct reducers_of<type_list<Reducers...>> {
+  using total = pack<typename Reducers::total...>;
+  using results = pack<typename Reducers::result...>;
+  static constexpr int count = sizeof...(Reducers);
+
+  LOCUS_HOST_DEVICE static constexpr total identity() { return {{Reducers::identity()}...}; }
+  LOCUS_HOST_DEVICE static constexpr total combine(total const& a, total const& b) {
+    return combine(a, b, std::index_sequence_for<Reducers...>{});
+  }
+  /// the first of r's values, one for each reducer
+  template <class Values>
+  LOCUS_HOST_DEVICE static constexpr total add(total const& t, Values const& r) {
+    return add(t, r, std::index_sequence_for<Reducers...>{});
+  }
+  LOCUS_HOST_DEVICE static constexpr results finish(total const& t, double const* counts) {
+    return finish(t, counts, std::index_sequence_for<Reducers...>{});
+  }
+
+ private:
+  template <std::size_t... N>
+  LOCUS_HOST_DEVICE static constexpr total combine(total const& a, total const& b,
+                                                   std::index_sequence<N...>) {
+    return {{Reducers::combine(get<N>(a), get<N>(b))}...};
+  }
+  template <class Values, std::size_t... N>
+  LOCUS_HOST_DEVICE static constexpr total add(total const& t, Values const& r,
+                                               std::index_sequence<N...>) {
+    return {{Reducers::combine(get<N>(t),
+                               Reducers::widen(Reducers::add(Reducers::start(), get<N>(r))))}...};
+  }
+  template <std::size_t... N>
+  LOCUS_HOST_DEVICE static constexpr results finish(total const& t, double const* counts,
+                                                    std::index_sequence<N...>) {
+    return {{Reducers::finish(get<N>(t), counts[N])}...};
+  }
+};
+
 /// means: shared[0] = shared[0] + ... + shared[size-1], in a fixed tree
 LOCUS_EXEC_CHECK_DISABLE
 template <class Reducer, class Block>
@@ -45,33 +86,36 @@ struct fold_shape {
   }
 };
 
-/// means: total of points [begin, end) of the folded axes, for the output whose operands begin at
-///        `at`
+/// means: totals of points [begin, end) of the folded axes, for the output whose operands begin at
+///        `at`; their elements are stored
 template <class Work>
-LOCUS_HOST_DEVICE typename Work::reducer::total fold_part(Work const&, fold_shape<Work> const& s,
-                                                          std::int64_t const* at,
-                                                          std::int64_t begin, std::int64_t end,
-                                                          std::int64_t by,
-                                                          decltype(Work::f) const& f) {
-  using Reducer = typename Work::reducer;
+LOCUS_HOST_DEVICE typename reducers_of<typename Work::reducers>::total fold_part(
+    Work const& w, fold_shape<Work> const& s, std::int64_t const* at, std::int64_t begin,
+    std::int64_t end, std::int64_t by) {
+  using all = reducers_of<typename Work::reducers>;
   using ins = typename Work::inputs;
-  typename Reducer::total t = Reducer::identity();
+  using outs = typename Work::element_outputs;
+  constexpr int first_out = ins::size + Work::row_inputs::size;
+  constexpr int used = outs::size > 0 ? first_out + outs::size : ins::size;
+  typename all::total t = all::identity();
   for (std::int64_t j = begin; j < end; j += by) {
-    std::int64_t here[fold_shape<Work>::elements + 1];
-    s.folded.template offsets<fold_shape<Work>::elements>(j, s.in_folded, here);
-    for (int k = 0; k < fold_shape<Work>::elements; ++k) here[k] += at[k];
-    auto const v = get<0>(f(input_pack<ins>::at(s.in_kept, here), pack<>{}));
-    t = Reducer::combine(t, Reducer::widen(Reducer::add(Reducer::start(), v)));
+    std::int64_t here[used + 1];
+    s.folded.template offsets<used>(j, s.in_folded, here);
+    for (int k = 0; k < used; ++k) here[k] += at[k];
+    auto const r = w.f(input_pack<ins>::at(s.in_kept, here), pack<>{});
+    t = all::add(t, r);
+    output_pack<outs>::template write_from<all::count>(r, s.in_kept + first_out, here + first_out);
   }
   return t;
 }
-/// means: what follows the fold of one output, written
+/// means: what follows the folds of one output, written
 template <class Work>
 LOCUS_HOST_DEVICE void finish_fold(Work const& w, fold_shape<Work> const& s,
-                                   typename Work::reducer::total t, std::int64_t const* at) {
-  using Reducer = typename Work::reducer;
-  constexpr int rows = Work::inputs::size, outs = rows + Work::row_inputs::size;
-  pack<typename Reducer::result> const folds{{Reducer::finish(t, w.count)}};
+                                   typename reducers_of<typename Work::reducers>::total const& t,
+                                   std::int64_t const* at) {
+  constexpr int rows = Work::inputs::size,
+                outs = rows + Work::row_inputs::size + Work::element_outputs::size;
+  auto const folds = reducers_of<typename Work::reducers>::finish(t, w.means.of);
   output_pack<typename Work::outputs>::write(
       w.rest(input_pack<typename Work::row_inputs>::at(s.in_kept + rows, at + rows), folds),
       s.in_kept + outs, at + outs);
@@ -83,22 +127,23 @@ struct fold_by_blocks {
   Work w;
   fold_shape<Work> s;
   std::int64_t parts, each;
-  typename Work::reducer::total* partials;  // [output * parts + part]; null with one part
+  typename reducers_of<typename Work::reducers>::total*
+      partials;  // [output * parts + part]; null with one part
 
   LOCUS_EXEC_CHECK_DISABLE
   template <class Block>
   LOCUS_HOST_DEVICE void operator()(Block const& block) const {
-    using Reducer = typename Work::reducer;
-    auto* const shared = block.template shared<typename Reducer::total, block_threads>();
+    using all = reducers_of<typename Work::reducers>;
+    auto* const shared = block.template shared<typename all::total, block_threads>();
     for (std::int64_t job = block.number(); job < s.outputs * parts; job += block.count()) {
       std::int64_t const begin = job % parts * each;
       std::int64_t const end = begin + each < s.length ? begin + each : s.length;
       block.each([&](unsigned t) {
         std::int64_t at[Work::operand_count];
         s.kept.template offsets<Work::operand_count>(job / parts, s.in_kept, at);
-        shared[t] = fold_part(w, s, at, begin + t, end, block.size(), w.f);
+        shared[t] = fold_part(w, s, at, begin + t, end, block.size());
       });
-      fold_shared<Reducer>(block, shared);
+      fold_shared<all>(block, shared);
       block.each([&](unsigned t) {
         if (t != 0) return;
         std::int64_t at[Work::operand_count];
@@ -118,7 +163,8 @@ struct fold_by_threads {
   Work w;
   fold_shape<Work> s;
   std::int64_t parts, each;
-  typename Work::reducer::total* partials;  // [part * outputs + output]; null with one part
+  typename reducers_of<typename Work::reducers>::total*
+      partials;  // [part * outputs + output]; null with one part
 
   LOCUS_EXEC_CHECK_DISABLE
   template <class Block>
@@ -128,7 +174,7 @@ struct fold_by_threads {
       std::int64_t const end = begin + each < s.length ? begin + each : s.length;
       std::int64_t at[Work::operand_count];
       s.kept.template offsets<Work::operand_count>(output, s.in_kept, at);
-      auto const total = fold_part(w, s, at, begin, end, 1, w.f);
+      auto const total = fold_part(w, s, at, begin, end, 1);
       if (partials)
         partials[job] = total;
       else
@@ -143,16 +189,16 @@ struct fold_the_parts {
   Work w;
   fold_shape<Work> s;
   std::int64_t parts, output_step, part_step;
-  typename Work::reducer::total const* partials;
+  typename reducers_of<typename Work::reducers>::total const* partials;
 
   LOCUS_EXEC_CHECK_DISABLE
   template <class Block>
   LOCUS_HOST_DEVICE void operator()(Block const& block) const {
-    using Reducer = typename Work::reducer;
+    using all = reducers_of<typename Work::reducers>;
     each_of(block, s.outputs, [&](std::int64_t o) {
-      auto total = Reducer::identity();
+      auto total = all::identity();
       for (std::int64_t part = 0; part < parts; ++part)
-        total = Reducer::combine(total, partials[o * output_step + part * part_step]);
+        total = all::combine(total, partials[o * output_step + part * part_step]);
       std::int64_t at[Work::operand_count];
       s.kept.template offsets<Work::operand_count>(o, s.in_kept, at);
       finish_fold(w, s, total, at);
@@ -165,10 +211,11 @@ struct fold_the_parts {
 
 inline namespace LOCUS_MODE {
 
-template <class Reducer, class Stage, class Rest, class Ins, class Rows, class Outs,
-          bool HasCudaKernel>
-struct cuda_kernel<reduce_work<Reducer, Stage, Rest, Ins, Rows, Outs, HasCudaKernel>> {
-  using Work = reduce_work<Reducer, Stage, Rest, Ins, Rows, Outs, HasCudaKernel>;
+template <class Reducers, class Stage, class Rest, class Ins, class Rows, class ElementOuts,
+          class Outs, bool HasCudaKernel>
+struct cuda_kernel<
+    reduce_work<Reducers, Stage, Rest, Ins, Rows, ElementOuts, Outs, HasCudaKernel>> {
+  using Work = reduce_work<Reducers, Stage, Rest, Ins, Rows, ElementOuts, Outs, HasCudaKernel>;
 
   static void launch(launch_site const& site, Work work) {
     kernel::collapse(work.over, work.operands, Work::operand_count);
@@ -183,7 +230,7 @@ struct cuda_kernel<reduce_work<Reducer, Stage, Rest, Ins, Rows, Outs, HasCudaKer
     if (parts > s.length / unit) parts = s.length / unit;
     if (parts < 1) parts = 1;
     std::int64_t const each = (s.length + parts - 1) / parts;
-    using total = typename Reducer::total;
+    using total = typename cuda::reducers_of<Reducers>::total;
     cuda::workspace const memory(site,
                                  parts > 1 ? s.outputs * parts * std::int64_t(sizeof(total)) : 0);
     auto* const partials = static_cast<total*>(memory.data());
