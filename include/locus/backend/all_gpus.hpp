@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What AllGpus stands for on this machine.
 #pragma once
-#include <locus/backend/devices.hpp>  // devices
-#include <locus/core/config.hpp>      // LOCUS_LEAN_BEGIN
-#include <locus/device/device.hpp>    // device_list
+#include <locus/backend/gpus.hpp>   // devices_with_gpus
+#include <locus/core/config.hpp>    // LOCUS_LEAN_BEGIN
+#include <locus/device/device.hpp>  // device_list
 
 LOCUS_LEAN_BEGIN
 
@@ -13,7 +13,7 @@ namespace locus::runtime {
 /// cost:  an index; a device list holds at most 8: more GPUs are left out, which is said once
 LOCUS_SHARED_STATE inline device_list visible_gpus() {
   static bool said = false;
-  int const n = devices().gpus;
+  int const n = devices_with_gpus("AllGpus").gpus;
   device_list all;
   for (int k = 0; k < n && k < max_devices; ++k) all.push(gpu(k));
   if (n == 0) all.push(cpu(0));
@@ -26,5 +26,13 @@ LOCUS_SHARED_STATE inline device_list visible_gpus() {
 }
 
 }  // namespace locus::runtime
+
+namespace locus::config {
+/// means: logical GPUs that are really there, simulated ones included
+/// after: len(tf.config.list_logical_devices("GPU"))
+inline int count_logical_gpus(call_site where = call_site::here()) {
+  return runtime::devices_with_gpus("count_logical_gpus", where).gpus;
+}
+}  // namespace locus::config
 
 LOCUS_LEAN_END

@@ -184,7 +184,8 @@ LOCUS_SHARED_STATE inline copy_cache& kept_copies() {
 }
 /// means: the elements of a tensor are about to change     cost: one test
 inline void forget_copies(tensor_block const& b) noexcept {
-  if (__builtin_expect(__atomic_load_n(&b.kept, __ATOMIC_RELAXED) != 0, 0)) kept_copies().forget(b);
+  if (__builtin_expect(__atomic_load_n(&b.kept, __ATOMIC_RELAXED) != 0, 0))
+    kept_copy_functions.forget(b);
 }
 
 }  // namespace locus::runtime
@@ -202,9 +203,10 @@ inline void set_copy_cache(std::int64_t bytes) {
     throw configuration_error(
         "locus: the bytes of copies that a device keeps are negative; write 0 for none");
   __atomic_store_n(&runtime::copy_cache_limit, bytes, __ATOMIC_RELAXED);
-  runtime::drop_kept_copies = [](runtime::logical_device& d) {
-    return runtime::kept_copies().drop(d);
-  };
+  runtime::kept_copy_functions = {
+      [](runtime::logical_device& d) { return runtime::kept_copies().drop(d); },
+      [](tensor_block const& b) { runtime::kept_copies().forget(b); },
+      [](void const* first, std::int64_t n) { runtime::kept_copies().forget(first, n); }};
   runtime::set_watcher(runtime::watcher::kept, bytes > 0);
   runtime::kept_copies().drop_all();
 }

@@ -9,12 +9,9 @@
 #include <locus/core/error.hpp>               // unknown_device
 #include <locus/device/name.hpp>              // message << device
 #include <locus/runtime/forks.hpp>            // is_forked, watch_forks
-#include <locus/runtime/growth.hpp>           // forced_growth
-#include <locus/runtime/limits.hpp>           // require_limits_fit
 #include <locus/runtime/log.hpp>              // warn
 #include <locus/runtime/nccl_api.hpp>         // forget_communicators
 #include <locus/runtime/one_table.hpp>        // require_one_table
-#include <locus/runtime/physical.hpp>         // find_physical, lay_out
 #include <locus/runtime/table.hpp>            // table
 #include <locus/runtime/watch_variables.hpp>  // read_watch_variables
 
@@ -26,8 +23,7 @@ namespace runtime {
 namespace detail {
 inline void name_devices() {
   if (forget_communicators) forget_communicators();
-  forget_losses();
-  forget_peers();
+  if (gpus_of_program) gpus_of_program->forget();
   auto name = [](logical_device& d, device what, int index) {
     close_memory(d);
     d = logical_device{};
@@ -38,33 +34,14 @@ inline void name_devices() {
     name(table.cpu_devices[i], cpu(i), max_logical + i);
     table.told[i] = false;
   }
-  table.gpus = 0, table.gpu_backing = backing::host;
-}
-inline std::int64_t limit_of(logical_request const& r, physical_devices const& p) {
-  if (r.memory_limit != r.no_limit) return r.memory_limit;
-  auto const total = static_cast<std::int64_t>(p.cards[r.card].total_bytes);
-  bool const shared = p.logical > p.count && configured.divided.empty();
-  std::int64_t const whole = shared ? p.simulated.memory_limit : total;
-  double const part = configured.memory_fraction;
-  return part == 1 ? whole : static_cast<std::int64_t>(double(whole) * part);
-}
-inline void open_gpu(logical_request const& r, physical_devices const& p, bool growth) {
-  logical_device& d = table.gpu_devices[table.gpus];
-  d.card = r.card, d.memory.limit = limit_of(r, p), d.memory.growth = growth;
-  d.priority = static_cast<short>(r.priority == r.unset ? 0 : r.priority);
-  d.how = p.how;
-  if (p.how == backing::simulated) simulated::gpus().open(d);
-  if (p.how == backing::cuda) open_streams(d);
-  ++table.gpus;
+  table.gpus = 0, table.gpu_backing = backing::host, table.knows_gpus = false;
 }
 inline void close_gpus() noexcept {
   if (forget_communicators) forget_communicators();
-  if (table.gpu_backing == backing::simulated) try {
-      simulated::gpus().run_everything();
-    } catch (...) {}  // what a functor threw has nobody left to hear it
+  if (gpus_of_program) gpus_of_program->close();
   for (logical_device& d : table.gpu_devices) close_memory(d);
   pinned_memory.close();
-  for (logical_device& d : table.gpu_devices) close_streams(d);
+  if (gpus_of_program) gpus_of_program->close_streams();
   table.built = false;
 }
 
@@ -83,31 +60,8 @@ inline void build_table() try {
   making_scope const here;
   watch_forks();
   read_watch_variables();
-  int const forced = forced_growth();
-  physical_devices const& p = find_physical();
-  request_list const requests = lay_out(p, configured);
-  for (int card = 0; card < p.count; ++card)
-    require_limits_fit(requests, card, static_cast<std::int64_t>(p.cards[card].total_bytes));
   name_devices();
-  table.why_no_gpu = p.count > 0 ? absence::hidden : p.why_none;
-  if (p.how == backing::simulated) {
-    if (requests.size() > simulated::max_gpus)
-      throw configuration_error(
-          "locus: more than 16 logical GPUs are configured on simulated cards; configure fewer");
-    simulated::gpus().reset(p.simulated.seed);
-    simulated::gpus().set_peers(p.simulated.peers);
-    simulated::install_fault_handler();
-  }
-  for (logical_request const& r : requests) {
-    bool const runs = p.how != backing::cuda || (p.answers[r.card] && cuda_runs_on(r.card));
-    table.gpu_backing = p.how;
-    if (runs)
-      open_gpu(r, p, forced >= 0 ? forced == 1 : configured.growth.has(r.card));
-    else
-      table.why_no_gpu = absence::wrong_architecture;
-  }
-  if (table.gpus == 0) table.gpu_backing = backing::host;
-  if (table.gpus > 0) table.why_no_gpu = absence::none;
+  if (gpus_of_program) gpus_of_program->build();
   table.built = true;
   if (is_watched(watcher::trace)) debugging::detail::trace_devices();
 } catch (...) {
@@ -189,15 +143,29 @@ inline bool find_stand_in(logical_device& d, device& found) {
     logical_device const& other = t.gpu_devices[d.name.ordinal() % t.gpus];
     d.how = other.how, d.card = other.card, d.memory.limit = other.memory.limit;
     d.memory.growth = other.memory.growth;
-    if (other.how == backing::cuda) open_streams(d);
+    if (other.how == backing::cuda) gpus_of_program->open_streams(d);
     found = other.name;
   }
   // who reads this without the lock sees what stands behind d
   __atomic_store_n(&t.told[d.name.ordinal()], true, __ATOMIC_RELEASE);
   return true;
 }
+/// means: the GPUs of a table that was made while no unit of the program named one
+[[gnu::cold]] inline void find_gpus() {
+  lock_guard hold(table.lock);
+  if (!table.built || table.knows_gpus) return;
+  if (!gpus_of_program)
+    throw error("locus: a GPU is used and no unit of this program names one; this is an error in "
+                "locus");
+  making_scope const here;
+  gpus_of_program->build();
+}
 /// means: a GPU that is not there: said once, and from then on another one or the host
 [[gnu::cold]] inline logical_device& missing_device(logical_device& d) {
+  if (!table.knows_gpus) {
+    find_gpus();
+    if (d.name.ordinal() < table.gpus) return d;
+  }
   device other;
   if (!find_stand_in(d, other)) return d;
   log_line line;
@@ -226,14 +194,6 @@ inline logical_device& find_device(device d) {
 }
 
 }  // namespace runtime
-
-namespace config {
-/// means: logical GPUs that are really there, simulated ones included
-/// after: len(tf.config.list_logical_devices("GPU"))
-inline int count_logical_gpus(call_site where = call_site::here()) {
-  return runtime::devices("count_logical_gpus", where).gpus;
-}
-}  // namespace config
 
 }  // namespace locus
 

@@ -73,7 +73,7 @@ inline bool lacks_memory() {
   if (!planned_lack && size <= d.memory.limit) {
     make_room(d, size);
     if (void* const p = try_allocate(d, size, requested)) return p;
-    if (keeps_copies() && drop_kept_copies(d)) {
+    if (keeps_copies() && kept_copy_functions.drop(d)) {
       make_room(d);
       if (void* const p = try_allocate(d, size, requested)) return p;
     }

@@ -3,11 +3,11 @@
 #pragma once
 #include <utility>  // exchange
 
-#include <locus/backend/cuda/streams.hpp>  // cuda_success
-#include <locus/core/bytes.hpp>            // round_up
-#include <locus/core/config.hpp>           // LOCUS_SHARED_STATE, LOCUS_LEAN_BEGIN
-#include <locus/runtime/host_memory.hpp>   // host_memory
-#include <locus/runtime/regions.hpp>       // region_pool
+#include <locus/core/bytes.hpp>           // round_up
+#include <locus/core/config.hpp>          // LOCUS_SHARED_STATE, LOCUS_LEAN_BEGIN
+#include <locus/runtime/host_memory.hpp>  // host_memory
+#include <locus/runtime/physical.hpp>     // cuda_success, gpu_api
+#include <locus/runtime/regions.hpp>      // region_pool
 
 LOCUS_LEAN_BEGIN
 

@@ -26,7 +26,7 @@ inline void* obtain_region(void* context, std::size_t bytes) {
   memory_resource const& given = given_resource(d.name);
   if (!given.allocate) return on_side(d.how, [&](auto side) { return side.obtain(d, bytes); });
   void* const p = given.allocate(given.context, bytes);
-  if (p && d.how == backing::simulated && !(simulated::gpus().device_of(p) == d.name)) {
+  if (p && d.how == backing::simulated && !gpus_of_program->is_memory_of(d.name, p)) {
     given.release(given.context, p, bytes);
     message text;
     throw configuration_error(text << "locus: the memory resource of the simulated " << d.name

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies and queues of a device, whatever stands behind it.
 #pragma once
-#include <locus/backend/staging.hpp>     // copy_by_host
 #include <locus/backend/stamps.hpp>      // mark, wait, synchronize
 #include <locus/backend/work_scope.hpp>  // begin_copy
 #include <locus/core/config.hpp>         // LOCUS_LEAN_BEGIN
@@ -21,21 +20,21 @@ inline stamp copy(logical_device& to, void* target, logical_device& from, void c
   work_scope scope;
   if (unsigned const w = watched() & work_watchers)
     begin_copy(scope, w, carrier, kind, to, from, bytes, record);
-  if (goes_by_host(to, from)) return copy_by_host(to, target, kind, from, source, bytes, record);
   copy_job const job{&carrier, kind, &to, target, &from, source, static_cast<std::size_t>(bytes),
                      record};
-  try {
-    return on_side(carrier.how, [&](auto side) { return side.copy(job); });
-  } catch (peer_refused const&) {
-    return copy_by_host(to, target, kind, from, source, bytes, record);
-  }
+  return carrier.how == backing::host ? backend<backing::host>::copy(job)
+                                      : gpus_of_program->copy(job);
+}
+/// means: what a copy from one device to the other needs of the host is there
+inline void foresee_copy(logical_device& to, logical_device& from) {
+  if (to.how != backing::host && from.how != backing::host) gpus_of_program->foresee_copy(to, from);
 }
 /// means: the host is about to touch these bytes     fails: bad_access, when a queue has not
 ///        finished with them
 inline void check_host_access(void const* p, std::int64_t bytes, bool writes,
                               step_record const& record) {
   if (table.gpu_backing == backing::simulated && bytes > 0)
-    simulated::gpus().check_host(p, static_cast<std::size_t>(bytes), writes, record);
+    gpus_of_program->check_host(p, static_cast<std::size_t>(bytes), writes, record);
 }
 
 }  // namespace locus::runtime

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The three backends, and the one switch between them.
+// The one switch between the host and what lies beyond it.
 #pragma once
-#include <locus/backend/cuda/backend.hpp>       // backend<backing::cuda>
-#include <locus/backend/host/backend.hpp>       // backend<backing::host>
-#include <locus/backend/simulated/backend.hpp>  // backend<backing::simulated>
+#include <locus/backend/far.hpp>           // far_backend
+#include <locus/backend/host/backend.hpp>  // backend<backing::host>
 
 namespace locus {
 
-/// means: f(backend<Side>{}) for the side that stands behind a device: the only switch over sides
+/// means: f(backend) for what stands behind a device: the only switch over sides
 template <class F>
 decltype(auto) on_side(backing side, F&& f) {
   if (side == backing::host) return f(backend<backing::host>{});
-  if (side == backing::simulated) return f(backend<backing::simulated>{});
-  return f(backend<backing::cuda>{});
+  gpu_part const& gpus = *runtime::gpus_of_program;
+  return f(far_backend{side, side == backing::simulated ? &gpus.simulated : &gpus.cuda});
 }
 
 }  // namespace locus

@@ -36,8 +36,8 @@ LOCUS_SHARED_STATE inline constinit mutex staging_lock;
                              << "; unpin memory of the program's own");
   }
 }
-/// means: what a copy from one device to the other needs of the host is there
-[[gnu::cold]] inline void foresee_copy(logical_device& to, logical_device& from) {
+/// means: the chunks that a copy from one device to the other takes are there
+[[gnu::cold]] inline void foresee_chunks(logical_device& to, logical_device& from) {
   if (!goes_by_host(to, from)) return;
   lock_guard hold(staging_lock);
   obtain_chunks(to);
@@ -70,6 +70,20 @@ LOCUS_SHARED_STATE inline constinit mutex staging_lock;
     s.free_at[k] = arrived = on_side(to.how, [&](auto side) { return side.copy(in); });
   }
   return arrived;
+}
+
+/// means: a copy to or from a GPU, by way of the host where the cards do not reach each other
+inline stamp copy_beyond_host(copy_job const& job) {
+  auto by_host = [&] {
+    return copy_by_host(*job.to, job.target, job.queue, *job.from, job.source,
+                        static_cast<std::int64_t>(job.bytes), job.record);
+  };
+  if (goes_by_host(*job.to, *job.from)) return by_host();
+  try {
+    return on_side(job.carrier->how, [&](auto side) { return side.copy(job); });
+  } catch (peer_refused const&) {
+    return by_host();
+  }
 }
 
 }  // namespace locus::runtime

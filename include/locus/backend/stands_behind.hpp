@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What stands behind a logical device now, in words.
 #pragma once
-#include <locus/backend/devices.hpp>  // devices
-#include <locus/device/name.hpp>      // text << device
+#include <locus/backend/gpus.hpp>  // devices_with_gpus
+#include <locus/device/name.hpp>   // text << device
 
 namespace locus::runtime {
 
@@ -10,7 +10,7 @@ namespace locus::runtime {
 /// cost:  it looks at the device table, and takes nothing into use
 template <class Text>
 Text& write_stands_behind(Text& out, device d) {
-  device_table const& t = devices();
+  device_table const& t = devices_with_gpus("a plan was explained");
   if (d.is_cpu()) return out << d << " is the host";
   if (d.ordinal() < t.gpus) {
     logical_device const& here = t.gpu_devices[d.ordinal()];

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // start_trace, stop_trace, set_nvtx: what ran when, for Perfetto and for Nsight.
 #pragma once
-#include <locus/backend/cuda/timing.hpp>        // the_cuda_timing
-#include <locus/backend/simulated/machine.hpp>  // gpus
-#include <locus/core/config.hpp>                // LOCUS_COLD_BEGIN
-#include <locus/runtime/trace_file.hpp>         // open_trace, close_trace
+#include <locus/backend/far.hpp>         // gpus_of_program
+#include <locus/core/config.hpp>         // LOCUS_COLD_BEGIN
+#include <locus/runtime/trace_file.hpp>  // open_trace, close_trace
 
 LOCUS_COLD_BEGIN
 
@@ -13,8 +12,7 @@ namespace locus {
 namespace runtime::detail {
 /// what has been issued has run; at exit what simulated GPUs did not run yet never runs
 inline void finish_traced_work(bool at_exit) {
-  if (table.gpu_backing == backing::simulated && !at_exit) simulated::gpus().run_everything();
-  if (gpu_api) the_cuda_timing().finish();
+  if (gpus_of_program) gpus_of_program->finish_traced(at_exit);
 }
 }  // namespace runtime::detail
 

@@ -3,13 +3,12 @@
 #pragma once
 #include <utility>  // exchange
 
-#include <locus/backend/cuda/streams.hpp>  // cuda_queue_of, current_card
-#include <locus/backend/cuda/timing.hpp>   // the_cuda_timing
-#include <locus/backend/seam.hpp>          // logical_device
-#include <locus/core/clock.hpp>            // read_clock
-#include <locus/core/config.hpp>           // LOCUS_COLD_BEGIN
-#include <locus/core/json.hpp>             // json_text
-#include <locus/device/name.hpp>           // text << device
+#include <locus/backend/far.hpp>       // gpus_of_program
+#include <locus/core/clock.hpp>        // read_clock
+#include <locus/core/config.hpp>       // LOCUS_COLD_BEGIN
+#include <locus/core/json.hpp>         // json_text
+#include <locus/device/name.hpp>       // text << device
+#include <locus/runtime/cuda_api.hpp>  // gpu_api
 
 LOCUS_COLD_BEGIN
 
@@ -45,7 +44,7 @@ class work_scope {
     if (d.how != backing::host) span_.to = label.to, span_.from = label.from;
     if (d.how == backing::host) begin_ = read_clock();
     if (d.how == backing::simulated) before_ = std::exchange(issued_as, &span_);
-    if (d.how == backing::cuda) mark_ = mark();
+    if (d.how == backing::cuda) mark_ = gpus_of_program->mark_work(d, kind);
   } catch (...) {}  // no memory, or CUDA does not answer: the work itself will say so
 
  private:
@@ -55,17 +54,12 @@ class work_scope {
     gpu_api->range_push((text << label.name << " on " << on_->name).c_str());
     pushed_ = true;
   }
-  void* mark() {
-    current_card const scope(*on_);
-    return the_cuda_timing().mark(on_->card, cuda_queue_of(*on_, kind_).stream);
-  }
   [[gnu::cold]] void end() noexcept try {
     if (pushed_) gpu_api->range_pop();
     if (!span_.is_set()) return;
     if (on_->how == backing::host) the_tracer().ran(span_, host_track(), begin_, read_clock());
     if (on_->how == backing::simulated) issued_as = before_;
-    if (on_->how == backing::cuda)
-      the_cuda_timing().add(span_, track_of(on_->name, kind_), on_->card, mark_, mark());
+    if (on_->how == backing::cuda) gpus_of_program->add_work(span_, *on_, kind_, mark_);
   } catch (...) {}
 
   logical_device* on_ = nullptr;

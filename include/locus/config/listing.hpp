@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is there: cards, and the logical devices that they are.
 #pragma once
-#include <locus/backend/devices.hpp>  // devices
-#include <locus/config/names.hpp>     // physical_device
+#include <locus/backend/gpus.hpp>  // devices_with_gpus
+#include <locus/config/names.hpp>  // physical_device
 
 namespace locus::config {
 
@@ -37,7 +37,7 @@ inline physical_list list_physical_devices(std::string_view type = "") {
 inline logical_list list_logical_devices(std::string_view type = "",
                                          call_site where = call_site::here()) {
   std::string_view const wanted = detail::find_type(type);
-  runtime::device_table const& t = runtime::devices("list_logical_devices", where);
+  runtime::device_table const& t = runtime::devices_with_gpus("list_logical_devices", where);
   logical_list list;
   auto add = [&](locus::logical_device const& d, int card) {
     logical_device l;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What logical devices hold: asked by name, or by policy.
 #pragma once
-#include <locus/backend/devices.hpp>  // devices
-#include <locus/device/name.hpp>      // device_named, parse_name
-#include <locus/device/policy.hpp>    // single_device
-#include <locus/runtime/config.hpp>   // read_memory, reset_memory
+#include <locus/backend/gpus.hpp>    // devices_with_gpus
+#include <locus/device/name.hpp>     // device_named, parse_name
+#include <locus/device/policy.hpp>   // single_device
+#include <locus/runtime/config.hpp>  // read_memory, reset_memory
 
 namespace locus::config {
 
@@ -14,7 +14,7 @@ namespace detail {
 /// fails: unknown_device, for a malformed name, and where no device or several match
 inline device find_account(std::string_view name, char const* call, call_site where) {
   device const first = device_named(name);
-  runtime::device_table const& t = runtime::devices(call, where);
+  runtime::device_table const& t = runtime::devices_with_gpus(call, where);
   int const there = first.is_gpu() ? t.gpus : runtime::configured.cpus;
   bool const any = parse_name(name).id < 0;  // "/device:GPU", "/gpu:*"
   bool const known = !any && (!first.is_gpu() || t.told[first.ordinal()]);
@@ -43,7 +43,7 @@ inline memory_info get_memory_info(std::string_view name, call_site where = call
 template <single_device Device>
 memory_info get_memory_info(call_site where = call_site::here()) {
   detail::require_known_device<Device>();
-  runtime::devices("get_memory_info", where);
+  runtime::devices_with_gpus("get_memory_info", where);
   return detail::read_memory(Device::value.at(0));
 }
 inline void reset_memory_stats(std::string_view name, call_site where = call_site::here()) {
@@ -52,7 +52,7 @@ inline void reset_memory_stats(std::string_view name, call_site where = call_sit
 template <single_device Device>
 void reset_memory_stats(call_site where = call_site::here()) {
   detail::require_known_device<Device>();
-  runtime::devices("reset_memory_stats", where);
+  runtime::devices_with_gpus("reset_memory_stats", where);
   detail::reset_memory(Device::value.at(0));
 }
 

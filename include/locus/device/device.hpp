@@ -79,6 +79,12 @@ class device_list {
   int size_ = 0;
 };
 
+constexpr bool has_gpu(device_list const& all) {
+  for (int i = 0; i < all.size(); ++i)
+    if (all[i].is_gpu()) return true;
+  return false;
+}
+
 /// How a value lies over its devices: one copy; an equal copy on each; a piece on each; a term on
 /// each whose reduction is the value.
 enum class distribution : unsigned char { single, mirrored, sharded, partial };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The code of a graph: its constant program, and the arrays of one run on the stack.
 #pragma once
+#include <locus/backend/gpus.hpp>       // note_gpus
 #include <locus/execute/at_once.hpp>    // at_once
 #include <locus/execute/open_plan.hpp>  // fill_in
 #include <locus/execute/region.hpp>     // region_code
@@ -29,6 +30,22 @@ struct graph_code {
     return n;
   }
   static constexpr int replicas = find_replicas();
+  static constexpr bool find_folds() {
+    for (int t = 0; t < transfers; ++t)
+      if (is_reduction(arrays.transfers[t].how)) return true;
+    return false;
+  }
+  static constexpr bool folds = find_folds();
+  static constexpr bool find_gpus() {
+    for (step const& s : arrays.steps)
+      if (has_gpu(s.where.devices)) return true;
+    for (int t = 0; t < transfers; ++t)
+      if (has_gpu(arrays.transfers[t].arrives.devices)) return true;
+    for (root const& r : arrays.roots)
+      if (has_gpu(r.result.devices) || has_gpu(r.destination.devices)) return true;
+    return false;
+  }
+  static constexpr bool names_gpu = find_gpus();
   static constexpr bool is_static = all_static<Graph>();
   static constexpr bool is_open = has_open_places(arrays.view());
   struct nothing {};
@@ -78,6 +95,8 @@ struct graph_code {
     p.replicas = replicas;
     p.launches = all.launches;
     p.folds = all.folds;
+    if constexpr (transfers > 0) p.crossings = &detail::runner::crossings;
+    if constexpr (folds) p.reductions = &detail::runner::reductions;
     p.may_alias = locus::may_alias(arrays.view());
     p.planned = planned;
     return p;
@@ -149,6 +168,7 @@ struct graph_code {
   template <std::size_t... K, class FindTarget, class... Es>
   static void run(std::index_sequence<K...>, call_site site, FindTarget const& find_target,
                   Es const&... es) {
+    runtime::note_gpus<names_gpu>();
     local_value values_of[values * replicas];
     shape extents[is_static ? 1 : steps];
     void const* objects[steps];

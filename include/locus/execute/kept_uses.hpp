@@ -21,6 +21,9 @@ class kept_uses {
     bool const there = c != nullptr;
     if (!c) c = runtime::kept_copies().make(key, checked);
     if (c) uses_.push({value, replica, c, there});
+    leave_ = [](runtime::kept_copy* one, bool arrived) noexcept {
+      runtime::kept_copies().leave(one, arrived);
+    };
     return c;
   }
   /// nothing has to be copied
@@ -31,7 +34,7 @@ class kept_uses {
   }
   /// means: the run no longer uses them; arrived: what it made may be used by others
   void leave(bool arrived) noexcept {
-    for (use const& u : uses_) runtime::kept_copies().leave(u.copy, arrived);
+    for (use const& u : uses_) leave_(u.copy, arrived);
     uses_.clear();
   }
 
@@ -42,6 +45,7 @@ class kept_uses {
     bool there = false;
   };
   dynamic_array<use> uses_;
+  void (*leave_)(runtime::kept_copy*, bool) noexcept = nullptr;  // where there are some
 };
 
 }  // namespace locus::detail

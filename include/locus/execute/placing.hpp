@@ -104,7 +104,8 @@ class placing : protected run_memory {
       if (slots_[v].bytes > 0 && !slots_[v].is_result)
         for (int r = 0; r < place_of(v).count(); ++r) open_arena(place_of(v).at(r));
   }
-  void place_values() {
+  /// run: the runner, for what its program names
+  void place_values(void* run) {
     for (short i = 0; i < plan_.steps.count; ++i) {
       step const& s = plan_.steps[i];
       if (s.is_source() || (s.region >= 0 && !s.stored)) continue;
@@ -117,6 +118,10 @@ class placing : protected run_memory {
         value(i, r) =
             view_value(plan_, i, r, value(from, r), extents_, a_.objects, a_.layouts[index(i, r)]);
     }
+    if (p_.crossings) p_.crossings->place(run);
+  }
+  /// what transfers bring
+  void place_arrivals() {
     occurrence_finder(plan_, a_.values, p_.replicas, extents_, slots_).find(shared_);
     for (transfer const& t : plan_.transfers)
       if (!brought_by_other(t)) place_arrival(t);
@@ -145,7 +150,7 @@ class placing : protected run_memory {
       for (int r = 0; r < targets_[k].where.count(); ++r) {
         byte_range const to = range_of(targets_[k].locals[r], targets_[k].extents.rank,
                                        plan_.steps[plan_.roots[k].from].element_bytes);
-        runtime::kept_copies().forget(to.first, to.bytes);
+        runtime::kept_copy_functions.forget_bytes(to.first, to.bytes);
       }
   }
   bool is_written(byte_range const& range) const {

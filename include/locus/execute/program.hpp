@@ -29,6 +29,21 @@ namespace runtime {
 LOCUS_SHARED_STATE inline thread_local constinit tally executed{};
 }  // namespace runtime
 
+/// What the run-time loop does for plans whose values cross devices; a plan that stays on one device
+/// does not name it, and is compiled without. `run` is a detail::runner.
+struct crossing_code {
+  void (*apply_policy)(void* run);
+  void (*place)(void* run);
+  void (*foresee)(void* run);
+  void (*move)(void* run, transfer const& what);
+};
+/// The same for reductions over replicas.
+struct reduction_code {
+  void (*foresee)(void* run, transfer const& what);
+  void (*reduce)(void* run, transfer const& what);
+  void (*reduce_bucket)(void* run, short bucket);
+};
+
 /// means: what the run-time loop walks; one constant for each graph
 struct program {
   plan_view plan{};
@@ -37,6 +52,8 @@ struct program {
   int replicas = 1;                                  // of the widest device list
   void (*const* launches)(launch const&) = nullptr;  // [step]
   void (*const* folds)(launch_site const&, replica_terms const&) = nullptr;  // [transfer]
+  crossing_code const* crossings = nullptr;                                  // null: no transfers
+  reduction_code const* reductions = nullptr;  // null: no reductions over replicas
   bool may_alias = false;
   tally planned{};         // with static extents
   device_list all_gpus{};  // what AllGpus stands for in this run

@@ -175,7 +175,10 @@ struct region_code {
     static_assert(!Work::has_cuda_kernel || std::is_trivially_copyable_v<Work>,
                   "locus: a functor that runs on GPUs is copied as bytes; capture values, not "
                   "owners of memory");
-    on_side(what.site.on->how, [&](auto side) { side.run(what.site, work); });
+    if constexpr (has_gpu(p.steps[Root].where.devices))
+      on_side(what.site.on->how, [&](auto side) { side.run(what.site, work); });
+    else
+      backend<backing::host>::run(what.site, work);
   }
 
   // ---- the kinds of kernels ----

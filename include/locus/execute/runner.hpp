@@ -26,11 +26,10 @@ class runner : results {
     work_scope whole;
     if (seen_.work) begin_run(whole, seen_.work, seen_.site, plan_, seen_.policy);
     check_extents();
-    if (seen_.copies != copy_policy::silent)
-      apply_copy_policy(seen_.copies, plan_, extents_, *seen_.code, seen_.site);
+    if (seen_.copies != copy_policy::silent && p_.crossings) p_.crossings->apply_policy(this);
     if (runtime::keeps_copies()) forget_written();
     obtain_memory();
-    place_values();
+    place_values(this);
     foresee_memory();
     if (runtime::guest) order_behind_guest();
     drained const scope(*this);
@@ -38,9 +37,9 @@ class runner : results {
       if (act.kind == action_kind::launch)
         launch_region(act.what);
       else if (act.kind == action_kind::transfer)
-        move(plan_.transfers[act.what]);
+        p_.crossings->move(this, plan_.transfers[act.what]);
       else
-        reduce_bucket(act.what);
+        p_.reductions->reduce_bucket(this, act.what);
     }
     write_targets();
     settle();
@@ -211,17 +210,20 @@ class runner : results {
   }
   /// what transfers and results take besides arenas: all of it before the first step
   void foresee_memory() {
+    if (p_.crossings) p_.crossings->foresee(this);
+    foresee_targets();
+    obtain_reserves();
+    if (runtime::table.gpu_backing == backing::cuda) foresee_workspaces();
+  }
+  [[gnu::cold]] void foresee_transfers() {
     for (transfer const& t : plan_.transfers) {
-      if (is_reduction(t.how)) foresee_terms(t);
+      if (is_reduction(t.how)) p_.reductions->foresee(this, t);
       if (brought_by_other(t)) continue;
       each_part(t, [&](side const& to, device, side const& from, device, bool skip) {
         if (!skip)
           foresee_carry(to, from, extents_[t.from].rank, plan_.steps[t.from].element_bytes);
       });
     }
-    foresee_targets();
-    obtain_reserves();
-    if (runtime::table.gpu_backing == backing::cuda) foresee_workspaces();
   }
   /// the launches of GPUs that may need workspace, without launching: what the largest would take
   [[gnu::cold]] void foresee_workspaces() {
@@ -277,7 +279,7 @@ class runner : results {
       for (int r = 0; r < me.arrives.count(); ++r) value(v, r) = value(me.from, 0);
       return;
     }
-    if (is_reduction(me.how)) return reduce_apart(me);
+    if (is_reduction(me.how)) return p_.reductions->reduce(this, me);
     if (brought_by_other(me)) return reuse(me, find_occurrence(me)->first);
     each_part(me, [&](side const& to, device to_name, side const& from, device from_name,
                       bool skip) { move_part(me, to, to_name, from, from_name, skip); });
@@ -325,6 +327,29 @@ class runner : results {
   }
 
   static constexpr int max_operands = 64;
+
+  // ---- what a program names that needs it: functions of a runner ----
+  static void apply_policy_of(void* run) {
+    runner const& r = *static_cast<runner*>(run);
+    apply_copy_policy(r.seen_.copies, r.plan_, r.extents_, *r.seen_.code, r.seen_.site);
+  }
+  static void place_arrivals_of(void* run) { static_cast<runner*>(run)->place_arrivals(); }
+  static void foresee_transfers_of(void* run) { static_cast<runner*>(run)->foresee_transfers(); }
+  static void move_of(void* run, transfer const& what) { static_cast<runner*>(run)->move(what); }
+  static void foresee_terms_of(void* run, transfer const& what) {
+    static_cast<runner*>(run)->foresee_terms(what);
+  }
+  static void reduce_apart_of(void* run, transfer const& what) {
+    static_cast<runner*>(run)->reduce_apart(what);
+  }
+  static void reduce_bucket_of(void* run, short bucket) {
+    static_cast<runner*>(run)->reduce_bucket(bucket);
+  }
+
+ public:
+  static constexpr crossing_code crossings{apply_policy_of, place_arrivals_of, foresee_transfers_of,
+                                           move_of};
+  static constexpr reduction_code reductions{foresee_terms_of, reduce_apart_of, reduce_bucket_of};
 };
 
 }  // namespace LOCUS_MODE

@@ -50,15 +50,10 @@ class transport : protected placing {
   // ---- checks ----
   /// every operand lies in the memory of the device that touches it
   static void check_owner(logical_device const& d, void const* p, step_record const& r) {
-    if (runtime::table.gpu_backing == backing::simulated) {
-      device const owner = simulated::gpus().device_of(p);
-      if (!simulated::gpus().same_card(owner, d)) refuse_operand(r, owner);
-    } else if (runtime::table.gpu_backing == backing::cuda) {
-      int card = -1;
-      if (runtime::gpu_api->device_of_pointer(p, &card) != 0) return;
-      if (card != (d.how == backing::cuda ? d.card : -1))
-        refuse_operand(r, card < 0 ? cpu(0) : gpu(card));
-    }
+    device owner;
+    if (runtime::table.gpu_backing != backing::host &&
+        runtime::gpus_of_program->find_other_owner(d, p, owner))
+      refuse_operand(r, owner);
   }
 
   // ---- moving ----

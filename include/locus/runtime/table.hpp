@@ -107,7 +107,8 @@ struct device_table {
   bool forked = false;   // in the parent of this process
   first_use frozen_by;
   bool soft_placement = true;
-  int gpus = 0;  // that are there, simulated ones included
+  int gpus = 0;             // that are there, simulated ones included
+  bool knows_gpus = false;  // they were looked for: some unit of this program names one
   backing gpu_backing = backing::host;
   absence why_no_gpu = absence::built_without_cuda;
   logical_device cpu_devices[max_logical]{};

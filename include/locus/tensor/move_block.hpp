@@ -35,6 +35,7 @@ inline void move_block(tensor_block const& from, tensor_block& to) {
 
   program only_this;
   only_this.plan = p;
+  only_this.crossings = &runner::crossings;
   only_this.replicas =
       from.where.count() > to.where.count() ? from.where.count() : to.where.count();
   local_value values[2 * max_devices];

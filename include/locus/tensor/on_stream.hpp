@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans beside a stream of the user's, and a stream of the user's as a device's queue.
 #pragma once
+#include <locus/backend/gpus.hpp>   // devices_with_gpus
 #include <locus/backend/guest.hpp>  // follow_guest, lend_stream
 #include <locus/tensor/assign.hpp>  // run
 #include <locus/tensor/eval.hpp>    // eval
@@ -33,7 +34,7 @@ auto run_beside(on_stream const& s, F&& f) {
   return f();
 }
 inline void lend(device d, void* stream, call_site where) {
-  runtime::devices("use_stream", where);
+  runtime::devices_with_gpus("use_stream", where);
   runtime::lend_stream(runtime::find_device(d), stream);
 }
 inline void take_back(device d) { runtime::take_stream_back(runtime::find_device(d)); }

@@ -316,6 +316,7 @@ class Tensor : public tensor_base {
       return where;
   }
   void make(place const& at, shape const& extents, call_site site = {}) {
+    runtime::note_gpus<has_gpu(where.devices)>();
     block = detail::make_storage(where.is_open() ? at : where, extents, element_of_v<T>, sizeof(T));
     block->tensor = static_cast<tensor_base const*>(this);
     static constexpr char created = 0;

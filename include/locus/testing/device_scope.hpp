@@ -2,6 +2,7 @@
 // Other devices, or another configuration, for a while: what simulated GPUs and the recorder share.
 #pragma once
 #include <locus/backend/devices.hpp>  // build_table, require_no_tensors, end_devices
+#include <locus/backend/gpus.hpp>     // whole_gpu_part
 #include <locus/core/config.hpp>      // LOCUS_SHARED_STATE
 #include <locus/runtime/config.hpp>   // set_soft_device_placement
 
@@ -46,6 +47,7 @@ inline void push_built(runtime::card_source const& source) {
   push_devices(source, runtime::configured);
   try {
     lock_guard hold(runtime::table.lock);
+    runtime::gpus_of_program = &runtime::whole_gpu_part;
     runtime::detail::build_table();
   } catch (...) {
     pop_devices();

@@ -2,7 +2,6 @@
 // Real GPUs as a backend: streams, events and pooled memory through the table of CUDA's functions.
 #pragma once
 #include <locus/backend/cuda/peers.hpp>       // cuda_reaches
-#include <locus/backend/cuda/registered.hpp>  // kernel_of_unit
 #include <locus/backend/cuda/round_trip.hpp>  // run_elsewhere
 #include <locus/backend/cuda/streams.hpp>     // cuda_queue
 #include <locus/backend/seam.hpp>             // backend
@@ -60,13 +59,8 @@ struct backend<backing::cuda> {
       throw;
     }
   }
-  template <class Work, class Mode = mode>
-  static void run(launch_site const& site, Work const& work) {
-    if constexpr (LOCUS_CUDA_KERNELS && Work::has_cuda_kernel) {
-      cuda::require_registered<Work>();
-      cuda_kernel<Work>::launch(site, work);
-    } else
-      cuda::run_elsewhere(site, work);
+  static void run(launch_site const& site, far_work const& work) {
+    cuda::run_elsewhere(site, work);
   }
 };
 

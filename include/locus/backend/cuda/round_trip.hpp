@@ -2,9 +2,8 @@
 // A step on a GPU in a unit that made no kernel for it: the kernel of another unit, or else the host
 // with the operands brought there and back.
 #pragma once
-#include <locus/backend/cuda/registered.hpp>  // id_of
 #include <locus/backend/cuda/streams.hpp>     // check_cuda, current_card
-#include <locus/backend/seam.hpp>             // launch_site
+#include <locus/backend/far.hpp>              // far_work, missing_kernel
 #include <locus/core/array.hpp>               // dynamic_array
 #include <locus/core/config.hpp>              // LOCUS_UNIT_FILE, LOCUS_COLD_BEGIN
 #include <locus/core/error.hpp>               // no_kernel_in_unit
@@ -19,27 +18,18 @@ namespace locus {
 
 namespace cuda {
 
-/// Why a unit has to look elsewhere for a kernel.
-struct missing_kernel {
-  char const* unit;  // the file that the compiler was given
-  runtime::work_id of;
-  runtime::kernel_entry const* found = nullptr;
-  unsigned seen = 0;  // the state of the registry
-  bool told = false;
-
-  /// means: another unit's kernel for the same work, or null
-  runtime::kernel_entry const* find() {
-    unsigned const now = runtime::kernels.changes();
-    if (__atomic_load_n(&seen, __ATOMIC_ACQUIRE) != now) {
-      auto const* const e = of.name.empty() || runtime::is_local_to_unit(of.name)
-                                ? nullptr
-                                : runtime::kernels.find(of);
-      __atomic_store_n(&found, e, __ATOMIC_RELAXED);
-      __atomic_store_n(&seen, now, __ATOMIC_RELEASE);
-    }
-    return __atomic_load_n(&found, __ATOMIC_RELAXED);
+/// means: another unit's kernel for the same work, or null
+inline runtime::kernel_entry const* find_kernel(missing_kernel& m) {
+  unsigned const now = runtime::kernels.changes();
+  if (__atomic_load_n(&m.seen, __ATOMIC_ACQUIRE) != now) {
+    auto const* const e = m.of.name.empty() || runtime::is_local_to_unit(m.of.name)
+                              ? nullptr
+                              : runtime::kernels.find(m.of);
+    __atomic_store_n(&m.found, e, __ATOMIC_RELAXED);
+    __atomic_store_n(&m.seen, now, __ATOMIC_RELEASE);
   }
-};
+  return __atomic_load_n(&m.found, __ATOMIC_RELAXED);
+}
 
 namespace detail {
 template <class Text>
@@ -177,29 +167,28 @@ class host_operands {
   bool in_flight_ = false;
 };
 
-inline namespace LOCUS_MODE {
-
-/// means: work that this unit has no kernel for, on a GPU
-/// cost:  another unit's kernel: two loads more than a launch of one's own
+/// means: work that its unit has no kernel for, on a GPU
+/// cost:  another unit's kernel: a few loads more than a launch of one's own
 /// fails: no_kernel_in_unit, without soft placement, or where units see the functor differently
-template <class Work>
-[[gnu::cold]] void run_elsewhere(launch_site const& site, Work const& work) {
-  static missing_kernel missing{LOCUS_UNIT_FILE, id_of<Work>()};
-  if (auto const* const e = missing.find()) {
-    if (e->of.bytes != sizeof(Work) || e->of.alignment != alignof(Work))
+inline void run_elsewhere(launch_site const& site, far_work const& work) {
+  missing_kernel& missing = *work.missing;
+  if (auto const* const e = find_kernel(missing)) {
+    if (e->of.bytes != missing.of.bytes || e->of.alignment != missing.of.alignment)
       require_same_layout(site, missing);
-    return e->launch(site, &work);
+    return e->launch(site, work.work);
   }
   if (site.workspace && site.workspace->measuring) return;
   announce_round_trip(site, missing);
   host_operands here(site);
-  Work mine = work;
-  mine.for_each_pointer([&](void*& p) { p = here(p); });
-  mine.on_host();
+  held_work const mine(work);
+  work.for_each_pointer(
+      mine.work(),
+      [](void* operands, void*& p) { p = (*static_cast<host_operands const*>(operands))(p); },
+      &here);
+  mine();
   here.bring_back();
 }
 
-}  // namespace LOCUS_MODE
 }  // namespace cuda
 }  // namespace locus
 

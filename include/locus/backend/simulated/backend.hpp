@@ -2,7 +2,9 @@
 // Simulated GPUs as a backend: the host's kernels, behind queues and protected memory.
 #pragma once
 #include <cstring>  // memcpy
+#include <utility>  // move
 
+#include <locus/backend/far.hpp>                // far_work
 #include <locus/backend/seam.hpp>               // backend
 #include <locus/backend/simulated/machine.hpp>  // machine, gpus
 #include <locus/core/error.hpp>                 // out_of_memory
@@ -54,12 +56,14 @@ struct backend<backing::simulated> {
   }
   /// the kernel gets the addresses that the device itself may use, and runs when somebody waits for
   /// it
-  template <class Work>
-  static void run(launch_site const& site, Work const& work) {
-    Work mine = work;
-    mine.for_each_pointer([&](void*& p) { p = m().behind_on(*site.on, p); });
+  static void run(launch_site const& site, far_work const& work) {
+    held_work mine(work);
+    work.for_each_pointer(
+        mine.work(),
+        [](void* on, void*& p) { p = m().behind_on(*static_cast<logical_device*>(on), p); },
+        site.on);
     m().issue(simulated::queue_of(*site.on, queue_kind::compute), site.record, site.operands,
-              site.operand_count, [mine] { mine.on_host(); });
+              site.operand_count, std::move(mine));
   }
 };
 

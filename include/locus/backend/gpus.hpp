@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// What only units that name a GPU compile: simulated GPUs, CUDA's, and their part of the device
+// table.
+#pragma once
+#include <locus/backend/cuda/backend.hpp>       // backend<backing::cuda>
+#include <locus/backend/cuda/guest.hpp>         // cuda_follow, cuda_lead
+#include <locus/backend/devices.hpp>            // table
+#include <locus/backend/far.hpp>                // gpu_part
+#include <locus/backend/simulated/backend.hpp>  // backend<backing::simulated>
+#include <locus/backend/simulated/guest.hpp>    // guest_queue
+#include <locus/backend/staging.hpp>            // copy_beyond_host
+#include <locus/core/config.hpp>                // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
+#include <locus/runtime/growth.hpp>             // forced_growth
+#include <locus/runtime/limits.hpp>             // require_limits_fit
+#include <locus/runtime/physical.hpp>           // find_physical, lay_out
+
+LOCUS_COLD_BEGIN
+
+namespace locus::runtime {
+
+namespace detail {
+inline std::int64_t limit_of(logical_request const& r, physical_devices const& p) {
+  if (r.memory_limit != r.no_limit) return r.memory_limit;
+  auto const total = static_cast<std::int64_t>(p.cards[r.card].total_bytes);
+  bool const shared = p.logical > p.count && configured.divided.empty();
+  std::int64_t const whole = shared ? p.simulated.memory_limit : total;
+  double const part = configured.memory_fraction;
+  return part == 1 ? whole : static_cast<std::int64_t>(double(whole) * part);
+}
+inline void open_gpu(logical_request const& r, physical_devices const& p, bool growth) {
+  logical_device& d = table.gpu_devices[table.gpus];
+  d.card = r.card, d.memory.limit = limit_of(r, p), d.memory.growth = growth;
+  d.priority = static_cast<short>(r.priority == r.unset ? 0 : r.priority);
+  d.how = p.how;
+  if (p.how == backing::simulated) simulated::gpus().open(d);
+  if (p.how == backing::cuda) open_streams(d);
+  ++table.gpus;
+}
+inline void begin_simulation(physical_devices const& p, int gpus) {
+  if (gpus > simulated::max_gpus)
+    throw configuration_error(
+        "locus: more than 16 logical GPUs are configured on simulated cards; configure fewer");
+  simulated::gpus().reset(p.simulated.seed);
+  simulated::gpus().set_peers(p.simulated.peers);
+  simulated::install_fault_handler();
+}
+
+struct gpu_functions {
+  /// means: the logical GPUs, from the cards and the configuration; table.lock is held
+  /// fails: configuration_error, device_lost
+  static void build() {
+    int const forced = forced_growth();
+    physical_devices const& p = find_physical();
+    request_list const requests = lay_out(p, configured);
+    for (int card = 0; card < p.count; ++card)
+      require_limits_fit(requests, card, static_cast<std::int64_t>(p.cards[card].total_bytes));
+    table.why_no_gpu = p.count > 0 ? absence::hidden : p.why_none;
+    if (p.how == backing::simulated) begin_simulation(p, requests.size());
+    for (logical_request const& r : requests) {
+      bool const runs = p.how != backing::cuda || (p.answers[r.card] && cuda_runs_on(r.card));
+      table.gpu_backing = p.how;
+      if (runs)
+        open_gpu(r, p, forced >= 0 ? forced == 1 : configured.growth.has(r.card));
+      else
+        table.why_no_gpu = absence::wrong_architecture;
+    }
+    if (table.gpus == 0) table.gpu_backing = backing::host;
+    if (table.gpus > 0) table.why_no_gpu = absence::none;
+    table.knows_gpus = true;
+  }
+  static void close() noexcept {
+    if (table.gpu_backing == backing::simulated) try {
+        simulated::gpus().run_everything();
+      } catch (...) {}  // what a functor threw has nobody left to hear it
+  }
+  static void close_queues() noexcept {
+    for (logical_device& d : table.gpu_devices) close_streams(d);
+  }
+  static void forget() {
+    forget_losses();
+    forget_peers();
+  }
+
+  static bool is_memory_of(device d, void const* p) { return simulated::gpus().device_of(p) == d; }
+  static void check_host(void const* p, std::size_t bytes, bool writes, step_record const& record) {
+    simulated::gpus().check_host(p, bytes, writes, record);
+  }
+  /// p lies elsewhere than on d
+  static bool find_other_owner(logical_device const& d, void const* p, device& owner) {
+    if (table.gpu_backing == backing::simulated) {
+      owner = simulated::gpus().device_of(p);
+      return !simulated::gpus().same_card(owner, d);
+    }
+    int card = -1;
+    if (gpu_api->device_of_pointer(p, &card) != 0) return false;
+    owner = card < 0 ? cpu(0) : gpu(card);
+    return card != (d.how == backing::cuda ? d.card : -1);
+  }
+
+  /// what has been issued has run; at exit what simulated GPUs did not run yet never runs
+  static void finish_traced(bool at_exit) {
+    if (table.gpu_backing == backing::simulated && !at_exit) simulated::gpus().run_everything();
+    if (gpu_api) the_cuda_timing().finish();
+  }
+  static void* mark_work(logical_device& d, queue_kind kind) {
+    current_card const scope(d);
+    return the_cuda_timing().mark(d.card, cuda_queue_of(d, kind).stream);
+  }
+  static void add_work(trace_span const& span, logical_device& d, queue_kind kind, void* begin) {
+    the_cuda_timing().add(span, track_of(d.name, kind), d.card, begin, mark_work(d, kind));
+  }
+
+  // ---- streams of the user's ----
+  static void follow_guest(gpu_set const& all, void* stream) {
+    if (table.gpu_backing == backing::cuda) return cuda_follow(all.devices, all.count, stream);
+    short const q = simulated::guest_queue(stream);
+    for (int i = 0; i < all.count; ++i)
+      for (queue_kind const kind : {queue_kind::compute, queue_kind::copy})
+        simulated::gpus().wait(simulated::queue_of(*all.devices[i], kind),
+                               simulated::gpus().last(q));
+  }
+  static void lead_guest(gpu_set const& all, void* stream) {
+    if (table.gpu_backing == backing::cuda) return cuda_lead(all.devices, all.count, stream);
+    short const q = simulated::guest_queue(stream);
+    for (int i = 0; i < all.count; ++i)
+      simulated::gpus().wait(
+          q, simulated::gpus().last(simulated::queue_of(*all.devices[i], queue_kind::compute)));
+  }
+  static void await_guest(void* stream) {
+    if (table.gpu_backing == backing::cuda) return cuda_await_guest(stream);
+    simulated::gpus().synchronize(simulated::gpus().last(simulated::guest_queue(stream)));
+  }
+  static void lend(logical_device& d, void* stream) {
+    if (d.how == backing::cuda) return cuda_lend(d, stream);
+    simulated::gpus().lend(d, simulated::guest_queue(stream));
+  }
+  static void take_back(logical_device& d) {
+    if (d.how == backing::cuda) return cuda_take_back(d);
+    simulated::gpus().take_back(d);
+  }
+};
+
+template <backing Side, class Backend = backend<Side>>
+constexpr far_side side_of() {
+  return {Backend::obtain, Backend::give_back,   Backend::retire,  Backend::finish, Backend::mark,
+          Backend::wait,   Backend::synchronize, Backend::reaches, Backend::copy,   Backend::run};
+}
+}  // namespace detail
+
+LOCUS_SHARED_STATE inline constexpr gpu_part whole_gpu_part{
+    .simulated = detail::side_of<backing::simulated>(),
+    .cuda = detail::side_of<backing::cuda>(),
+    .build = detail::gpu_functions::build,
+    .close = detail::gpu_functions::close,
+    .close_streams = detail::gpu_functions::close_queues,
+    .forget = detail::gpu_functions::forget,
+    .open_streams = open_streams,
+    .copy = copy_beyond_host,
+    .foresee_copy = foresee_chunks,
+    .is_memory_of = detail::gpu_functions::is_memory_of,
+    .check_host = detail::gpu_functions::check_host,
+    .find_other_owner = detail::gpu_functions::find_other_owner,
+    .finish_traced = detail::gpu_functions::finish_traced,
+    .mark_work = detail::gpu_functions::mark_work,
+    .add_work = detail::gpu_functions::add_work,
+    .follow_guest = detail::gpu_functions::follow_guest,
+    .lead_guest = detail::gpu_functions::lead_guest,
+    .await_guest = detail::gpu_functions::await_guest,
+    .lend = detail::gpu_functions::lend,
+    .take_back = detail::gpu_functions::take_back,
+};
+
+/// means: devices(), the GPUs among them: for what asks for these without a type that names one
+inline device_table& devices_with_gpus(char const* what, call_site where = {}) {
+  if (!gpus_of_program) gpus_of_program = &whole_gpu_part;
+  device_table& t = devices(what, where);
+  if (!t.knows_gpus) detail::find_gpus();
+  return t;
+}
+
+/// Before main, in every program that has a template which names a GPU.
+template <bool = true>
+struct names_a_gpu {
+  static inline bool const registered = (gpus_of_program = &whole_gpu_part, true);
+};
+/// means: the program this is compiled into uses GPUs, if NamesGpu
+template <bool NamesGpu>
+void note_gpus() {
+  if constexpr (NamesGpu) static_cast<void>(&names_a_gpu<NamesGpu>::registered);
+}
+
+}  // namespace locus::runtime
+
+LOCUS_COLD_END
