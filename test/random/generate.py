@@ -10,10 +10,11 @@ import os
 import random
 import re
 
-FLOATS, INTS = ('f32', 'f64'), ('i32', 'i64', 'u8')
-CPP = {'f32': 'float', 'f64': 'double', 'i32': 'std::int32_t', 'i64': 'std::int64_t',
-       'u8': 'std::uint8_t', 'b8': 'bool'}
-WIDTH = {'f32': 4, 'f64': 8, 'i32': 4, 'i64': 8, 'u8': 1, 'b8': 1}
+FLOATS, INTS = ('f32', 'f64', 'f16', 'bf16'), ('i32', 'i64', 'u8', 'i8')
+CPP = {'f32': 'float', 'f64': 'double', 'f16': 'locus::half', 'bf16': 'locus::bfloat16',
+       'i32': 'std::int32_t', 'i64': 'std::int64_t', 'u8': 'std::uint8_t', 'i8': 'std::int8_t',
+       'b8': 'bool'}
+WIDTH = {'f32': 4, 'f64': 8, 'f16': 2, 'bf16': 2, 'i32': 4, 'i64': 8, 'u8': 1, 'i8': 1, 'b8': 1}
 LISTS = [['GpuDevice<0>', 'GpuDevice<1>', 'GpuDevice<2>', 'GpuDevice<3>'],
          ['GpuDevice<3>', 'GpuDevice<1>'], ['GpuDevice<2>', 'GpuDevice<0>', 'GpuDevice<1>']]
 MAX_STEPS = 26
@@ -131,7 +132,7 @@ class Case:
             code = f'full<{CPP[etype]}>({e}, {seed})'
         else:
             code = f'iota<{CPP[etype]}>({e}, 1, {"0.5" if etype in FLOATS else "2"})'
-            if etype == 'f32':
+            if etype in FLOATS and etype != 'f64':
                 code = code.replace('0.5', '0.5f')
         node = self.node(what, etype, numbers=(seed,), real=float(seed))
         self.lines.append(f'shape_of(w, {node}, {self.extents_list(dims)});')
@@ -144,7 +145,8 @@ class Case:
         if have and rng.random() < 0.8:
             return have[-1] if rng.random() < 0.5 else rng.choice(have)
         for _ in range(8):
-            t = etype or rng.choice(['f32', 'f32', 'f32', 'f64', 'i32', 'i32', 'i64', 'u8', 'b8'])
+            t = etype or rng.choice(['f32', 'f32', 'f32', 'f32', 'f16', 'f16', 'bf16', 'f64', 'i32',
+                                     'i32', 'i32', 'i64', 'u8', 'i8', 'b8'])
             d = dims if dims is not None else self.random_dims()
             if rng.random() < 0.12 and t != 'b8':
                 v = self.generator(t, d)
@@ -239,7 +241,7 @@ class Case:
     def number(self, etype):
         if etype in FLOATS:
             v = self.rng.choice([2.0, 0.5, -1.5, 3.0, -1.0])
-            text = f'{v}f' if etype == 'f32' else f'{v}'
+            text = f'{v}' if etype == 'f64' else f'{v}f'
             return text, self.node('scalar', etype, real=v)
         v = self.rng.choice([2, 3, 1] if etype == 'u8' else [2, 3, -1, -2])
         return str(v), self.node('scalar', etype, numbers=(v,))
@@ -255,6 +257,8 @@ class Case:
         return self.operation(what, code, v.etype, [v], v.dims, law)
 
     def promoted(self, a, b):
+        if a != b and WIDTH[a] == WIDTH[b]:  # neither holds the other
+            return 'f32' if a in FLOATS else 'i32'
         return a if WIDTH[a] >= WIDTH[b] else b
 
     def binary(self):
@@ -310,7 +314,7 @@ class Case:
 
     def select(self):
         c = self.pick(lambda v: v.etype == 'b8', 'b8')
-        a = self.partner(c, self.rng.choice(['f32', 'i32', 'f32', 'f64', 'b8']))
+        a = self.partner(c, self.rng.choice(['f32', 'i32', 'f32', 'f64', 'f16', 'b8']))
         if self.rng.random() < 0.3 and a.etype != 'b8':
             text, node = self.number(a.etype)
             return self.operation('where', f'where({c.code}, {a.code}, {text})', a.etype, [c, a],
@@ -335,8 +339,9 @@ class Case:
 
     def cast(self):
         a = self.pick(lambda v: True)
-        t = self.rng.choice([t for t in ('f32', 'f32', 'f64', 'i32', 'i64', 'u8', 'b8') if t != a.etype])
-        widens = a.etype in FLOATS and t in FLOATS and WIDTH[t] >= WIDTH[a.etype]
+        t = self.rng.choice([t for t in ('f32', 'f32', 'f16', 'bf16', 'f64', 'i32', 'i64', 'u8', 'i8', 'b8')
+                             if t != a.etype])
+        widens = a.etype in FLOATS and t in FLOATS and self.promoted(a.etype, t) == t
         return self.operation('cast', f'cast<{CPP[t]}>({a.code})', t, [a], a.dims,
                               'linear' if widens else 'none')
 
@@ -395,7 +400,7 @@ class Case:
                      False, v.single)
 
     def matmul(self):
-        t = self.rng.choice(['f32', 'f32', 'f64', 'i32'])
+        t = self.rng.choice(['f32', 'f32', 'f64', 'f16', 'i32'])
         a = self.pick(lambda v: v.etype == t and v.rank == 2 and 'o' not in v.dims and '1' not in v.dims,
                       t, tuple(self.rng.choice(['m', 'n', 'k']) for _ in range(2)))
         b = self.pick(lambda v: v.etype == t and v.rank == 2 and v.dims[0] == a.dims[1], t,
@@ -510,7 +515,7 @@ class Case:
 
     def one_hot(self):
         a = self.pick(lambda v: v.etype in INTS and v.rank <= 3, 'i32', self.random_dims(1))
-        t = self.rng.choice(['f32', 'f64', 'i32'])
+        t = self.rng.choice(['f32', 'f64', 'f16', 'i32'])
         place = a.place and self.complete(a)
         node = self.node('one_hot', t, [a.node], False, (4,))
         generated = a.generated

@@ -79,7 +79,7 @@ void fill(world& w, int leaf, int node, locus::shape const& s, locus::tensor_blo
   for (std::size_t i = 0; i < n; ++i) {
     T const x = host[i] = datum<T>(w.seed, leaf, static_cast<std::int64_t>(i), w.kind);
     cell& c = v.cells[i];
-    if constexpr (std::is_floating_point_v<T>)
+    if constexpr (locus::is_floating_v<T>)
       c.v = static_cast<double>(x), c.terms = std::fabs(c.v);
     else
       c.i = static_cast<std::int64_t>(x);

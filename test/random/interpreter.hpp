@@ -52,17 +52,40 @@ struct nothing_to_reduce : std::runtime_error {
   using runtime_error::runtime_error;
 };
 
-inline bool is_float(element t) { return t == element::f32 || t == element::f64; }
-inline double unit(element t) { return t == element::f32 ? 0x1p-24 : 0x1p-53; }
-inline double tiny(element t) { return t == element::f32 ? 0x1p-140 : 0x1p-1060; }
-/// v as an element of type t
+inline bool is_float(element t) { return locus::row_of(t).kind == locus::element_kind::floating; }
+/// a float in memory only: computed as float, and rounded where the plan stores it
+inline bool is_narrow(element t) { return t == element::f16 || t == element::bf16; }
+inline double unit(element t) {
+  return t == element::f16    ? 0x1p-11
+         : t == element::bf16 ? 0x1p-8
+         : t == element::f32  ? 0x1p-24
+                              : 0x1p-53;
+}
+inline double tiny(element t) {
+  return t == element::f16    ? 0x1p-24
+         : t == element::bf16 ? 0x1p-133
+         : t == element::f32  ? 0x1p-140
+                              : 0x1p-1060;
+}
+/// v as it is computed with in operations on elements of type t
 inline double rounded(element t, double v) {
-  return t == element::f32 ? static_cast<double>(static_cast<float>(v)) : v;
+  return t == element::f64 ? v : static_cast<double>(static_cast<float>(v));
+}
+/// v as an element of type t
+inline double stored(element t, double v) {
+  return t == element::f16    ? static_cast<double>(locus::half(v))
+         : t == element::bf16 ? static_cast<double>(locus::bfloat16(v))
+                              : rounded(t, v);
+}
+/// a value of so many magnitudes may be stored as infinity
+inline bool may_overflow(element t, double size) {
+  return is_narrow(t) && std::isfinite(size) && size > (t == element::f16 ? 65504. : 0x1.fep127);
 }
 inline std::int64_t wrapped(element t, std::uint64_t i) {
   switch (t) {
   case element::i32: return static_cast<std::int32_t>(static_cast<std::uint32_t>(i));
   case element::u8: return static_cast<std::uint8_t>(i);
+  case element::i8: return static_cast<std::int8_t>(i);
   case element::b8: return i != 0;
   default: return static_cast<std::int64_t>(i);
   }
@@ -125,9 +148,12 @@ class interpreter {
     if (!is_float(t)) return c;
     c.v = rounded(t, c.v);
     if (!in_terms) c.terms = std::fabs(c.v);
-    if (c.error > 0 || in_terms) {
+    // whether it is stored, and rounded, is the plan's affair
+    bool const open = is_narrow(t) && !std::isnan(c.v) && stored(t, c.v) != c.v;
+    if (c.error > 0 || in_terms || open) {
       c.error += 4 * unit(t) * (in_terms ? c.terms : std::fabs(c.v)) + tiny(t);
       if (!std::isfinite(c.v)) c.error = std::isnan(c.v) ? c.error : unknown;  // near overflow
+      if (may_overflow(t, c.terms + c.error)) c.error = unknown;
     }
     if (std::isnan(c.error)) c.error = unknown;
     return c;
@@ -232,7 +258,7 @@ class interpreter {
       double const q = rounded(t, a.v / b.v);
       r.v = what == "floor_div" ? std::floor(q) : std::trunc(q);
       r.error = b.v == 0 || e > 0 ? unknown : 0;
-      return r;
+      return is_narrow(t) && r.error == 0 ? finish(r, t, n.in_terms) : r;
     } else
       throw std::logic_error("the interpreter has no operation " + std::string(what));
     return finish(r, t, n.in_terms);
@@ -266,13 +292,15 @@ class interpreter {
     cell r;
     if (is_float(from) && is_float(to)) {
       r = x;
-      r.v = rounded(to, x.v);
+      r.v = stored(to, x.v);
       if (x.error > 0 || n.in_terms) r = finish(r, to, n.in_terms);
       return r;
     }
     if (is_float(to)) {
-      r.v = to == element::f32 ? static_cast<double>(static_cast<float>(x.i))
-                               : static_cast<double>(x.i);
+      r.v = to == element::f16    ? static_cast<double>(locus::half(x.i))
+            : to == element::bf16 ? static_cast<double>(locus::bfloat16(x.i))
+            : to == element::f32  ? static_cast<double>(static_cast<float>(x.i))
+                                  : static_cast<double>(x.i);
       r.error = x.error, r.terms = std::fabs(r.v);
       return r;
     }
@@ -283,9 +311,15 @@ class interpreter {
     auto const convert = [&](double v) -> std::int64_t {
       if (to == element::b8) return v != 0;
       if (v != v) return 0;
-      double const low = to == element::i32 ? -0x1p31 : to == element::u8 ? 0 : -0x1p63;
-      double const high = to == element::i32 ? 0x1p31 - 1 : to == element::u8 ? 255 : 0x1p63;
-      if (v <= low) return to == element::u8 ? 0 : static_cast<std::int64_t>(low);
+      double const low = to == element::i32  ? -0x1p31
+                         : to == element::u8 ? 0
+                         : to == element::i8 ? -128
+                                             : -0x1p63;
+      double const high = to == element::i32  ? 0x1p31 - 1
+                          : to == element::u8 ? 255
+                          : to == element::i8 ? 127
+                                              : 0x1p63;
+      if (v <= low) return static_cast<std::int64_t>(low);
       if (v >= high) return to == element::i64 ? INT64_MAX : static_cast<std::int64_t>(high);
       return static_cast<std::int64_t>(v);
     };
@@ -409,6 +443,12 @@ class interpreter {
     });
     return r;
   }
+  template <class T>
+  static double at_random(std::string_view what, std::uint64_t seed, std::int64_t k) {
+    T const last = locus::last_before<T>(0, 1);
+    return what == "uniform" ? static_cast<double>(locus::uniform_fn<T>{seed, 0, 1, last}(k))
+                             : static_cast<double>(locus::normal_fn<T>{seed, 0, 1}(k));
+  }
   static values generated(node const& n, shape const& s) {
     values r = empty(n.type, s);
     auto const seed = static_cast<std::uint64_t>(n.number[0]);
@@ -420,13 +460,15 @@ class interpreter {
       else if (what == "iota")
         c.v = static_cast<double>(k) * 0.5 + 1,
         c.i = wrapped(n.type, static_cast<std::uint64_t>(1 + 2 * k));
+      else if (n.type == element::f16)
+        c.v = at_random<locus::half>(what, seed, k);
+      else if (n.type == element::bf16)
+        c.v = at_random<locus::bfloat16>(what, seed, k);
       else if (n.type == element::f32)
-        c.v = what == "uniform" ? static_cast<double>(locus::uniform_fn<float>{seed, 0, 1, 1}(k))
-                                : static_cast<double>(locus::normal_fn<float>{seed, 0, 1}(k));
+        c.v = at_random<float>(what, seed, k);
       else
-        c.v = what == "uniform" ? locus::uniform_fn<double>{seed, 0, 1, 1}(k)
-                                : locus::normal_fn<double>{seed, 0, 1}(k);
-      c.v = rounded(n.type, c.v), c.terms = std::fabs(c.v);
+        c.v = at_random<double>(what, seed, k);
+      c.v = stored(n.type, c.v), c.terms = std::fabs(c.v);
     }
     return r;
   }
@@ -508,7 +550,8 @@ class interpreter {
 
   // ---- sums ----
   /// means: sums of these numbers are exact in any order: all are multiples of one grain, and the
-  ///        sum of magnitudes counts at most 2^24 (2^53) grains
+  ///        sum of magnitudes counts at most 2^24 (2^53) grains; of halves as many as a term that
+  ///        replicas hold can count
   struct exactness {
     double grain = 0, total = 0;
     bool possible = true;
@@ -523,9 +566,7 @@ class interpreter {
       grain = grain == 0 || g < grain ? g : grain;
       total += std::fabs(v);
     }
-    bool holds(element t) const {
-      return possible && (grain == 0 || total / grain <= (t == element::f32 ? 0x1p24 : 0x1p53));
-    }
+    bool holds(element t) const { return possible && (grain == 0 || total / grain <= 1 / unit(t)); }
   };
   /// One sum under way.
   struct adder {
@@ -549,11 +590,14 @@ class interpreter {
       r.terms = terms;
       if (!exact.holds(t)) {
         double const depth = static_cast<double>(count < 160 ? count : 160) + 8;
-        r.error = error + depth * unit(t) * terms + tiny(t);
+        double const step =
+            is_narrow(t) ? depth * unit(element::f32) + 8 * unit(t) : depth * unit(t);
+        r.error = error + step * terms + tiny(t);
         if (std::isnan(r.v) || std::isnan(r.error))
           r.error = std::isnan(error) || error == unknown ? unknown : 0;
         if (std::isinf(r.v)) r.error = error > 0 ? unknown : 0;
       }
+      if (may_overflow(t, terms + r.error)) r.error = unknown;
       r.v = rounded(t, r.v);
       return r;
     }

@@ -41,9 +41,12 @@ double element_at(std::vector<char> const& bytes, lc::element type, std::int64_t
   switch (type) {
   case lc::element::f32: return static_cast<double>(read(float()));
   case lc::element::f64: return read(double());
+  case lc::element::f16: return static_cast<double>(read(lc::half()));
+  case lc::element::bf16: return static_cast<double>(read(lc::bfloat16()));
   case lc::element::i32: whole = read(std::int32_t()); break;
   case lc::element::i64: whole = read(std::int64_t()); break;
   case lc::element::u8: whole = read(std::uint8_t()); break;
+  case lc::element::i8: whole = read(std::int8_t()); break;
   default: whole = read(char()); break;
   }
   return 0;
