@@ -6,6 +6,7 @@
 // LOCUS_EXEC_CHECK_DISABLE  in front of a template that may hold a functor for the host alone
 // LOCUS_IVDEP               in front of a loop whose iterations do not depend on each other
 // LOCUS_LANES               the same over the lanes of a fold, which stay in registers
+// LOCUS_UNROLL              in front of a loop of few, known trips: written out
 // LOCUS_LOOPS_BEGIN, _END   around such loops: some functors have no vector form, which is no fault
 // LOCUS_DEVICE_CODE         1: this compiler makes code for GPUs
 // LOCUS_COLD_BEGIN, _END    around functions that no statement runs twice: they are compiled as
@@ -38,15 +39,18 @@
 #if defined(__clang__)
 #define LOCUS_IVDEP _Pragma("clang loop vectorize(assume_safety)")
 #define LOCUS_LANES LOCUS_IVDEP
+#define LOCUS_UNROLL _Pragma("clang loop unroll(full)")
 #define LOCUS_LOOPS_BEGIN \
   _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wpass-failed\"")
 #define LOCUS_LOOPS_END _Pragma("clang diagnostic pop")
 #elif defined(__CUDACC__)  // its front end refuses what it does not know
 #define LOCUS_IVDEP _Pragma("GCC ivdep")
 #define LOCUS_LANES LOCUS_IVDEP
+#define LOCUS_UNROLL
 #else  // rolled up: loads and stores in turn are what DRAM takes fastest
 #define LOCUS_IVDEP _Pragma("GCC ivdep") _Pragma("GCC unroll 1")
 #define LOCUS_LANES _Pragma("GCC ivdep") _Pragma("GCC unroll 16")
+#define LOCUS_UNROLL _Pragma("GCC unroll 8")
 #endif
 #if defined(__OPTIMIZE__) && defined(__clang__)
 #define LOCUS_COLD_BEGIN _Pragma("clang optimize off")

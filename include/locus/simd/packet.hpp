@@ -5,6 +5,7 @@
 #pragma once
 #include <cstdint>      // int32_t
 #include <type_traits>  // conditional
+#include <utility>      // index_sequence
 
 #include <locus/shape/element.hpp>  // is_integer_v, promote_t
 #include <locus/simd/narrow.hpp>    // floats_of, narrowed
@@ -77,6 +78,27 @@ template <int Bytes, int N>
 LOCUS_VECTOR_FUNCTION void store(bool* p, mask<Bytes, N> x) {
   vector<signed char, N> const bytes = -widen<1>(x).v;
   __builtin_memcpy(p, &bytes, N);
+}
+
+/// means: store, past the caches where the packet fills a register; p lies at a multiple of its size
+template <class T, int N>
+LOCUS_VECTOR_FUNCTION void store_past(T* p, packet<T, N> x) {
+  if constexpr (sizeof x.v >= 16 && sizeof x.v <= native_bytes)
+    stream(p, x.v);
+  else
+    store(p, x);
+}
+template <int Bytes, int N>
+LOCUS_VECTOR_FUNCTION void store_past(bool* p, mask<Bytes, N> x) {
+  store_past(reinterpret_cast<signed char*>(p), packet<signed char, N>{-widen<1>(x).v});
+}
+
+/// means: lane j = j
+template <class T, int N>
+LOCUS_VECTOR_FUNCTION packet<T, N> lane_numbers() {
+  return []<std::size_t... J>(std::index_sequence<J...>) __attribute__((always_inline)) {
+    return packet<T, N>{vector<T, N>{static_cast<T>(J)...}};
+  }(std::make_index_sequence<std::size_t(N)>{});
 }
 
 /// means: each lane as To; integers wrap, booleans are 0 and 1. To half and bfloat16 by way of

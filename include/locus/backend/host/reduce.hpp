@@ -3,7 +3,7 @@
 // is cut depends on the shape alone, so that its bits do not depend on the number of threads.
 #pragma once
 #include <locus/backend/host/line.hpp>    // line
-#include <locus/backend/host/map.hpp>     // mapping, threads_for
+#include <locus/backend/host/map.hpp>     // threads_for
 #include <locus/kernel/call.hpp>          // space, access, collapse
 #include <locus/kernel/reducer.hpp>       // reducer
 #include <locus/runtime/host_memory.hpp>  // host_memory

@@ -3,7 +3,7 @@
 // value for each element of the row (softmax) or one for the row. A row stays in cache from pass to
 // pass.
 #pragma once
-#include <locus/backend/host/map.hpp>     // mapping, threads_for
+#include <locus/backend/host/map.hpp>     // map_row, threads_for
 #include <locus/backend/host/reduce.hpp>  // fold_line
 
 namespace locus::host {
@@ -29,7 +29,6 @@ void rows(FoldPack const& folds, Last const& last, kernel::space s, kernel::acce
   constexpr int ins = sizeof...(Ins), row_ins = sizeof...(Rows), outs = sizeof...(Outs),
                 all = ins + row_ins + outs;
   using line_type = line<type_list<Ins...>>;
-  using loop = mapping<Last, type_list<Ins...>, type_list<Outs...>>;
   using results = pack<typename std::remove_cvref_t<decltype(get<F>(folds))>::reducer::result...>;
   int const axis = s.rank - 1;
   std::int64_t const n = s.extent[axis];
@@ -54,13 +53,19 @@ void rows(FoldPack const& folds, Last const& last, kernel::space s, kernel::acce
             get<F>(folds).count)),
        ...);
       if constexpr (Elementwise) {
-        typename loop::targets out;
-        for_each_index<outs>([&](auto m) {
-          using T = at_t<m, type_list<Outs...>>;
-          kernel::access const& a = operands[ins + row_ins + m];
-          get<m>(out) = {static_cast<T*>(a.data) + at[ins + row_ins + m], a.stride[axis]};
-        });
-        loop::run_line(last, t, in, out, n);
+        plane_operand o[ins + outs];
+        auto const place = [&](int to, int k, std::intptr_t size) {
+          kernel::access const& a = operands[k];
+          o[to] = bytes == 0
+                      ? plane_operand{a.base + at[k], a.stride[axis], 0}
+                      : plane_operand{reinterpret_cast<std::intptr_t>(a.data) + at[k] * size,
+                                      a.stride[axis] * size, 0};
+        };
+        int to = 0, from = 0;
+        (place(to++, from++, bytes_of_kind<Ins>), ...);
+        from = ins + row_ins;
+        (place(to++, from++, std::intptr_t(sizeof(Outs))), ...);
+        map_row(last, t, o, n, type_list<Ins...>{}, type_list<Outs...>{});
       } else {
         [&]<std::size_t... K>(std::index_sequence<K...>) {
           pack<typename Rows::type...> const values{

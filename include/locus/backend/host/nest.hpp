@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loop nest around every element-wise kernel of the host: axes in the order in which outputs
+// lie, as few as possible; the inner two are the kernel's, the others run as counters. It knows
+// bytes and strides alone, so it is compiled once, not for each kernel.
+#pragma once
+#include <cstdint>  // int64_t
+
+#include <locus/backend/host/plane.hpp>  // plane, loop_kernel
+#include <locus/backend/host/tiles.hpp>  // run_tiles, has_gaps
+#include <locus/kernel/call.hpp>         // space, access, collapse
+#include <locus/runtime/caches.hpp>      // last_level_cache
+#include <locus/runtime/threads.hpp>     // parallel_for
+#include <locus/simd/native.hpp>         // end_of_stream
+
+namespace locus::host {
+inline namespace LOCUS_MODE {
+
+/// threads for a kernel that touches that many bytes: one for each 128 KiB, so that waking them
+/// pays
+inline int threads_for(std::int64_t bytes) {
+  std::int64_t const worth = bytes >> 17;
+  if (worth < 2) return 1;
+  int const all = thread_count();
+  return worth < all ? static_cast<int>(worth) : all;
+}
+
+/// means: kernel.run(context, p), whatever the steps of the operands
+inline void run_plane(loop_kernel const& kernel, void const* context, plane const& p) {
+  bool gaps = false;
+  for (int k = 0; k < kernel.ins + kernel.outs; ++k)
+    gaps = gaps || has_gaps(p.operands[k].step, kernel.bytes[k]);
+  if (gaps && kernel.by_packets && p.n > 1)
+    run_tiles(kernel, context, p);
+  else
+    kernel.run(context, p);
+}
+
+/// A kernel bound to its space; strides are in bytes, `base` is an address.
+struct loop_nest {
+  loop_kernel const& kernel;
+  void const* context;
+  kernel::space const& s;
+  kernel::access const* a;
+  bool gaps, streams;
+
+  int operands() const { return kernel.ins + kernel.outs; }
+  std::int64_t rows() const {
+    std::int64_t n = 1;
+    for (int d = 0; d + 1 < s.rank; ++d) n *= s.extent[d];
+    return n;
+  }
+  /// means: of rows [begin, end) the elements [first, first + n)
+  void run(std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t n) const {
+    int const last = s.rank - 1, outer = last - 1;  // axes before `outer` run as counters
+    auto* const o = static_cast<plane_operand*>(
+        __builtin_alloca(static_cast<std::size_t>(operands()) * sizeof(plane_operand)));
+    for (int k = 0; k < operands(); ++k)
+      o[k] = {a[k].base + first * a[k].stride[last], a[k].stride[last],
+              outer < 0 ? 0 : a[k].stride[outer]};
+    if (outer <= 0) {
+      for (int k = 0; k < operands(); ++k) o[k].at += begin * o[k].row;
+      run(plane{o, end - begin, n, streams});
+    } else
+      run_planes(o, begin, end, n);
+    if (streams) simd::end_of_stream();
+  }
+
+ private:
+  void run_planes(plane_operand* o, std::int64_t begin, std::int64_t end, std::int64_t n) const {
+    int const outer = s.rank - 2;
+    std::int64_t const rows = s.extent[outer];
+    std::int64_t at[max_rank], row = begin % rows, i = begin / rows;
+    for (int d = outer; d-- > 0; i /= s.extent[d]) {
+      at[d] = i % s.extent[d];
+      for (int k = 0; k < operands(); ++k) o[k].at += at[d] * a[k].stride[d];
+    }
+    for (std::int64_t left = end - begin;;) {
+      std::int64_t const count = rows - row < left ? rows - row : left;
+      for (int k = 0; k < operands(); ++k) o[k].at += row * o[k].row;
+      run(plane{o, count, n, streams});
+      for (int k = 0; k < operands(); ++k) o[k].at -= row * o[k].row;
+      if ((left -= count) == 0) return;
+      row = 0;
+      for (int d = outer - 1;; --d) {
+        bool const more = ++at[d] < s.extent[d];
+        std::int64_t const steps = more ? 1 : 1 - s.extent[d];
+        for (int k = 0; k < operands(); ++k) o[k].at += steps * a[k].stride[d];
+        if (more) break;
+        at[d] = 0;
+      }
+    }
+  }
+  void run(plane const& p) const {
+    if (gaps)
+      run_tiles(kernel, context, p);
+    else
+      kernel.run(context, p);
+  }
+};
+
+/// means: axes sorted by the strides of an operand, the largest first
+inline void sort_axes(kernel::space& s, kernel::access* a, int count, int by) {
+  auto const length = [&](int d) {
+    return a[by].stride[d] < 0 ? -a[by].stride[d] : a[by].stride[d];
+  };
+  auto const exchange = [&](int d) {
+    auto const swap = [](std::int64_t& x, std::int64_t& y) {
+      std::int64_t const t = x;
+      x = y, y = t;
+    };
+    swap(s.extent[d], s.extent[d - 1]);
+    for (int k = 0; k < count; ++k) swap(a[k].stride[d], a[k].stride[d - 1]);
+  };
+  for (int i = 1; i < s.rank; ++i)
+    for (int d = i; d > 0 && length(d) > length(d - 1); --d) exchange(d);
+}
+/// means: the axis along which a transposed input lies side by side becomes the last but one
+inline void pair_axes(kernel::space& s, kernel::access* a, loop_kernel const& kernel) {
+  int const all = kernel.ins + kernel.outs, last = s.rank - 1;
+  for (int k = 0; k < kernel.ins; ++k) {
+    int const bytes = kernel.bytes[k];
+    if (bytes == 0 || a[k].stride[last] == 0 || a[k].stride[last] == bytes) continue;
+    for (int d = 0; d < last; ++d) {
+      if (a[k].stride[d] != bytes) continue;
+      auto const rotate = [&](std::int64_t* values) {
+        std::int64_t const v = values[d];
+        for (int e = d; e < last - 1; ++e) values[e] = values[e + 1];
+        values[last - 1] = v;
+      };
+      rotate(s.extent);
+      for (int j = 0; j < all; ++j) rotate(a[j].stride);
+      return;
+    }
+  }
+}
+
+/// means: time of one thread     units: nanoseconds, roughly
+inline float time_of(loop_kernel const& kernel, std::int64_t elements, std::int64_t bytes) {
+  float const traffic = static_cast<float>(bytes) * 0.01f,
+              work = static_cast<float>(elements) * kernel.cost;
+  return traffic > work ? traffic : work;
+}
+inline int threads_for_time(float nanoseconds) {
+  float const worth = nanoseconds * (1.f / 5000);  // what a thread must have to do
+  if (worth < 2) return 1;
+  int const all = thread_count();
+  return worth < static_cast<float>(all) ? static_cast<int>(worth) : all;
+}
+
+/// what is written past the caches: elements side by side that the kernel does not read
+inline bool goes_past_caches(loop_kernel const& kernel, kernel::access const* a, int last) {
+  if (!kernel.by_packets) return false;
+  for (int m = kernel.ins; m < kernel.ins + kernel.outs; ++m) {
+    if (a[m].stride[last] != kernel.bytes[m]) return false;
+    for (int k = 0; k < kernel.ins; ++k)
+      if (kernel.bytes[k] != 0 && a[k].data == a[m].data) return false;
+  }
+  return true;
+}
+
+/// means: the kernel at every point of the space     s, a: used up
+/// cost:  one pass; threads share rows, or parts of rows where there are few
+inline void run_nest(loop_kernel const& kernel, void const* context, kernel::space& s,
+                     kernel::access* a) {
+  int const all = kernel.ins + kernel.outs;
+  for (int k = 0; k < all; ++k) {
+    int const bytes = kernel.bytes[k];
+    if (bytes == 0) continue;
+    a[k].base = reinterpret_cast<std::intptr_t>(a[k].data);
+    for (int d = 0; d < s.rank; ++d) a[k].stride[d] *= bytes;
+  }
+  if (s.rank != 1) {
+    kernel::collapse(s, a, all);
+    if (s.rank > 1) {
+      sort_axes(s, a, all, kernel.ins);
+      kernel::collapse(s, a, all);
+      if (s.rank > 2 && kernel.by_packets) pair_axes(s, a, kernel);
+    }
+  }
+  int const last = s.rank - 1;
+  std::int64_t const n = s.extent[last];
+  std::int64_t elements = 1, bytes = 0;
+  for (int d = 0; d <= last; ++d) elements *= s.extent[d];
+  if (elements == 0) return;
+  bool gaps = false;
+  for (int k = 0; k < all; ++k) {
+    std::int64_t reached = kernel.bytes[k];
+    for (int d = 0; d <= last; ++d)
+      if (a[k].stride[d] != 0) reached *= s.extent[d];
+    bytes += reached;
+    gaps = gaps || (n > 1 && has_gaps(a[k].stride[last], kernel.bytes[k]));
+  }
+  bool const streams = bytes > runtime::last_level_cache() && goes_past_caches(kernel, a, last);
+  loop_nest const nest{kernel, context, s, a, gaps && kernel.by_packets, streams};
+  std::int64_t const rows = elements / n;
+  int const threads = threads_for_time(time_of(kernel, elements, bytes));
+  if (threads == 1) return nest.run(0, rows, 0, n);
+  if (rows >= 4 * threads) {
+    std::int64_t each = (rows + threads - 1) / threads;
+    if (gaps) each = (each + 15) / 16 * 16;
+    return parallel_for(threads, threads, [&](int task) {
+      std::int64_t const begin = task * each, end = begin + each < rows ? begin + each : rows;
+      if (begin < end) nest.run(begin, end, 0, n);
+    });
+  }
+  std::int64_t const part = ((n + threads - 1) / threads + 1023) / 1024 * 1024;
+  parallel_for(threads, threads, [&](int task) {
+    std::int64_t const first = task * part;
+    if (first < n) nest.run(0, rows, first, n - first < part ? n - first : part);
+  });
+}
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::host

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a loop kernel runs over: rows of elements, and where each operand lies in them. The types of
+// elements are the kernel's; loop nests know bytes alone, and so stand once for all kernels.
+#pragma once
+#include <cstdint>  // int64_t, intptr_t
+
+#include <locus/core/config.hpp>  // LOCUS_MODE
+
+namespace locus::host {
+inline namespace LOCUS_MODE {
+
+/// means: element j of row r lies at `at + r * row + j * step`; of an index operand, which has no
+///        memory, that sum is the value     units: bytes; of an index operand 1
+struct plane_operand {
+  std::intptr_t at, step, row;
+};
+
+/// means: `rows` rows of n elements; inputs first, then outputs     streams: past the caches
+struct plane {
+  plane_operand const* operands;
+  std::int64_t rows, n;
+  bool streams;
+};
+
+/// What a loop nest knows of a kernel.
+struct loop_kernel {
+  void (*run)(void const* context, plane const&);
+  int ins, outs;
+  bool by_packets;   // an operand's step is the size of its element, or 0: nothing else
+  float cost;        // arithmetic of one element; units: nanoseconds, roughly
+  int const* bytes;  // of an element of each operand; 0: an index
+};
+
+/// What a kernel is called with: its functor, and the results of folds before it.
+template <class Stage, class Folds>
+struct map_context {
+  Stage const& f;
+  Folds const& folds;
+};
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::host
