@@ -37,6 +37,8 @@ template <class Tree>
 inline constexpr float cost_of = 0;
 template <class T, class F, class... Args>
 inline constexpr float cost_of<apply<T, F, Args...>> = (cost_of_functor<F> + ... + cost_of<Args>);
+template <class T, class Tree>
+inline constexpr float cost_of<rounded<T, Tree>> = cost_of<Tree> + 1;
 template <class... Slots, class... Outs>
 inline constexpr float cost_of<stage<type_list<Slots...>, type_list<Outs...>>> =
     (0.f + ... + cost_of<Slots>)+(0.f + ... + cost_of<Outs>);
@@ -51,8 +53,10 @@ inline constexpr int widest_of<apply<T, F, Args...>> = [] {
   ((w = widest(w, widest_of<Args>)), ...);
   return w;
 }();
-template <class T, class Index>  // which element it is does not matter
-inline constexpr int widest_of<apply<T, full_fn<T>, Index>> = int(sizeof(T));
+template <class T, class Tree>
+inline constexpr int widest_of<rounded<T, Tree>> = widest_of<Tree>;
+template <class T, class V, class Index>  // which element it is does not matter
+inline constexpr int widest_of<apply<T, full_fn<V>, Index>> = int(sizeof(T));
 template <class... Slots, class... Outs>
 inline constexpr int widest_of<stage<type_list<Slots...>, type_list<Outs...>>> = [] {
   int w = 1;
@@ -66,11 +70,13 @@ template <class Tree>
 inline constexpr bool is_constant = false;
 template <class T>
 inline constexpr bool is_constant<constant<T>> = true;
-template <class T, class Index>
-inline constexpr bool is_constant<apply<T, full_fn<T>, Index>> = true;
+template <class T, class V, class Index>
+inline constexpr bool is_constant<apply<T, full_fn<V>, Index>> = true;
 template <class T, class F, class... Args>
 inline constexpr bool is_constant<apply<T, F, Args...>> = sizeof...(Args) > 0 &&
                                                           (is_constant<Args> && ...);
+template <class T, class Tree>
+inline constexpr bool is_constant<rounded<T, Tree>> = is_constant<Tree>;
 template <class Out>
 inline constexpr bool is_constant<stage<type_list<>, type_list<Out>>> = is_constant<Out>;
 

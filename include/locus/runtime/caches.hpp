@@ -22,9 +22,8 @@ inline std::int64_t find_last_level_cache() {
     char text[24]{};
     if (read(file, text, sizeof text - 1) > 0) {
       char* unit = nullptr;
-      std::int64_t const n = std::strtoll(text, &unit, 10) << (*unit == 'K'   ? 10
-                                                               : *unit == 'M' ? 20
-                                                                              : 0);
+      std::int64_t const number = std::strtoll(text, &unit, 10);
+      std::int64_t const n = *unit == 'K' ? number << 10 : *unit == 'M' ? number << 20 : number;
       if (n > largest) largest = n;
     }
     close(file);
