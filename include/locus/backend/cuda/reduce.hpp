@@ -1,208 +1,280 @@
 // SPDX-License-Identifier: Apache-2.0
-// Folds on a GPU. How a fold is cut and in which order its parts are added depends on the shape
-// alone.
+// Folds on a GPU: several of several operands in one pass, in vectors of 16 bytes.
 #pragma once
-#include <locus/backend/cuda/map.hpp>  // start, unravel, input_pack
-#include <locus/backend/work.hpp>      // reduce_work, rows_work
+#include <locus/backend/cuda/backend.hpp>  // cuda_kernel
+#include <locus/backend/cuda/folds.hpp>    // fold_map, fold_thread
+#include <locus/backend/cuda/launch.hpp>   // start, workspace
+#include <locus/backend/work.hpp>          // reduce_work
 
 namespace locus {
 
 namespace cuda {
 inline namespace LOCUS_MODE {
 
-/// One reducer out of several: their totals are one value.
-template <class Reducers>
-struct reducers_of;
-template <class... Reducers>
-struct reducers_of<type_list<Reducers...>> {
-  using total = pack<typename Reducers::total...>;
-  using results = pack<typename Reducers::result...>;
-  static constexpr int count = sizeof...(Reducers);
+/// What is done with totals: the end of an output, or a part of it for fold_the_parts.
+template <class Work>
+struct fold_end {
+  using facts = fold_facts<Work>;
+  using all = typename facts::all;
+  using total = typename all::total;
+  decltype(Work::rest) rest;
+  decltype(Work::means) means;
+  total* partials;  // [output * output_step + part * part_step]; null with one part
+  std::int64_t parts, output_step, part_step;
 
-  LOCUS_HOST_DEVICE static constexpr total identity() { return {{Reducers::identity()}...}; }
-  LOCUS_HOST_DEVICE static constexpr total combine(total const& a, total const& b) {
-    return combine(a, b, std::index_sequence_for<Reducers...>{});
+  /// at: the operands' offsets of the output
+  LOCUS_EXEC_CHECK_DISABLE
+  LOCUS_HOST_DEVICE void finish(total const& t, kernel::access const* operands,
+                                std::int64_t const* at) const {
+    output_pack<typename facts::outs>::write(
+        rest(input_pack<typename facts::rows>::at(operands + facts::row, at + facts::row),
+             all::finish(t, means.of)),
+        operands + facts::out, at + facts::out);
   }
-  /// the first of r's values, one for each reducer
-  template <class Values>
-  LOCUS_HOST_DEVICE static constexpr total add(total const& t, Values const& r) {
-    return add(t, r, std::index_sequence_for<Reducers...>{});
-  }
-  LOCUS_HOST_DEVICE static constexpr results finish(total const& t, double const* counts) {
-    return finish(t, counts, std::index_sequence_for<Reducers...>{});
+};
+
+/// A warp or a block for each output, or a block for a part of it: threads stride over its vectors.
+template <class Work>
+struct fold_rows {
+  using facts = fold_facts<Work>;
+  using all = typename facts::all;
+  decltype(Work::f) f;
+  fold_end<Work> end;
+  fold_map<Work> map;
+  unsigned team;
+  std::int64_t each;  // vectors of a part
+  quotient parts;
+
+  LOCUS_EXEC_CHECK_DISABLE
+  template <class Block>
+  LOCUS_HOST_DEVICE void operator()(Block const& block) const {
+    typename Block::template own<typename all::total> v;
+    block.apart([&](unsigned t) {
+      v[t] = all::identity();
+      if (job(block, t) < map.outputs * end.parts) fold(v[t], job(block, t), t % team);
+    });
+    block.template fold<all>(v, team);
+    block.apart([&](unsigned t) {
+      if (t % team != 0 || job(block, t) >= map.outputs * end.parts) return;
+      if (end.partials) {
+        end.partials[job(block, t)] = v[t];
+        return;
+      }
+      std::int64_t at[facts::operands];
+      map.other.template offsets<facts::operands>(job(block, t), map.in_other, at);
+      end.finish(v[t], map.run.operands, at);
+    });
   }
 
  private:
-  template <std::size_t... N>
-  LOCUS_HOST_DEVICE static constexpr total combine(total const& a, total const& b,
-                                                   std::index_sequence<N...>) {
-    return {{Reducers::combine(get<N>(a), get<N>(b))}...};
+  template <class Block>
+  LOCUS_HOST_DEVICE std::int64_t job(Block const& block, unsigned t) const {
+    return std::int64_t(block.number()) * (block_threads / team) + t / team;
   }
-  template <class Values, std::size_t... N>
-  LOCUS_HOST_DEVICE static constexpr total add(total const& t, Values const& r,
-                                               std::index_sequence<N...>) {
-    return {{Reducers::combine(get<N>(t),
-                               Reducers::widen(Reducers::add(Reducers::start(), get<N>(r))))}...};
-  }
-  template <std::size_t... N>
-  LOCUS_HOST_DEVICE static constexpr results finish(total const& t, double const* counts,
-                                                    std::index_sequence<N...>) {
-    return {{Reducers::finish(get<N>(t), counts[N])}...};
-  }
-};
-
-/// means: shared[0] = shared[0] + ... + shared[size-1], in a fixed tree
-LOCUS_EXEC_CHECK_DISABLE
-template <class Reducer, class Block>
-LOCUS_HOST_DEVICE void fold_shared(Block const& block, typename Reducer::total* shared) {
-  for (unsigned half = block_threads / 2; half > 0; half /= 2)
-    block.each([&](unsigned t) {
-      if (t < half) shared[t] = Reducer::combine(shared[t], shared[t + half]);
-    });
-}
-
-/// The kept and the folded axes of a reduction, each as a space of its own, and its operands in
-/// both.
-template <class Work>
-struct fold_shape {
-  static constexpr int elements = Work::inputs::size, all = Work::operand_count;
-  unravel kept, folded;
-  std::int64_t outputs = 1, length = 1;
-  kernel::access in_kept[all], in_folded[all];
-
-  explicit fold_shape(Work const& w) {
-    kernel::space a, b;
-    for (int d = 0; d < w.over.rank; ++d) {
-      bool const fold = has_axis(w.over.axes, d);
-      kernel::space& to = fold ? b : a;
-      for (int k = 0; k < all; ++k)
-        (fold ? in_folded : in_kept)[k].stride[to.rank] = w.operands[k].stride[d];
-      to.extent[to.rank++] = w.over.extent[d];
-    }
-    for (int k = 0; k < all; ++k)
-      in_kept[k].data = w.operands[k].data, in_kept[k].base = w.operands[k].base;
-    kept = unravel(a), folded = unravel(b);
-    outputs = a.size(), length = b.size();
+  LOCUS_EXEC_CHECK_DISABLE
+  LOCUS_HOST_DEVICE void fold(typename all::total& to, std::int64_t job, unsigned t) const {
+    std::int64_t part = job, output = job;
+    if (end.parts == 1)
+      part = 0;
+    else
+      output = parts.divide(part);
+    std::int64_t base[facts::operands];
+    map.other.template offsets<facts::operands>(output, map.in_other, base);
+    std::int64_t const begin = part * each,
+                       stop = begin + each < map.run.vectors ? begin + each : map.run.vectors;
+    using thread = fold_thread<Work>;
+    thread mine{f, map, {}};
+    mine.add(
+        begin + t, stop, team, map.wholes,
+        [&](std::int64_t n) {
+          typename thread::place q;
+          q.begin = n * facts::vector;
+          for (int k = 0; k < facts::operands; ++k) q.at[k] = base[k];
+          return q;
+        },
+        [&](std::int64_t n) {
+          auto const p = map.run.find(n);
+          typename thread::place q;
+          q.begin = p.begin;
+          for (int k = 0; k < facts::operands; ++k) q.at[k] = p.at[k] + base[k];
+          return q;
+        },
+        [&](auto& lanes) {
+          for (auto& l : lanes) all::flush(to, l);
+        });
   }
 };
 
-/// means: totals of points [begin, end) of the folded axes, for the output whose operands begin at
-///        `at`; their elements are stored
+/// A thread for each vector of outputs and each of `down` sets of points, or for a part of these:
+/// neighbours read neighbouring vectors.
 template <class Work>
-LOCUS_HOST_DEVICE typename reducers_of<typename Work::reducers>::total fold_part(
-    Work const& w, fold_shape<Work> const& s, std::int64_t const* at, std::int64_t begin,
-    std::int64_t end, std::int64_t by) {
-  using all = reducers_of<typename Work::reducers>;
-  using ins = typename Work::inputs;
-  using outs = typename Work::element_outputs;
-  constexpr int first_out = ins::size + Work::row_inputs::size;
-  constexpr int used = outs::size > 0 ? first_out + outs::size : ins::size;
-  typename all::total t = all::identity();
-  for (std::int64_t j = begin; j < end; j += by) {
-    std::int64_t here[used + 1];
-    s.folded.template offsets<used>(j, s.in_folded, here);
-    for (int k = 0; k < used; ++k) here[k] += at[k];
-    auto const r = w.f(input_pack<ins>::at(s.in_kept, here), pack<>{});
-    t = all::add(t, r);
-    output_pack<outs>::template write_from<all::count>(r, s.in_kept + first_out, here + first_out);
-  }
-  return t;
-}
-/// means: what follows the folds of one output, written
-template <class Work>
-LOCUS_HOST_DEVICE void finish_fold(Work const& w, fold_shape<Work> const& s,
-                                   typename reducers_of<typename Work::reducers>::total const& t,
-                                   std::int64_t const* at) {
-  constexpr int rows = Work::inputs::size,
-                outs = rows + Work::row_inputs::size + Work::element_outputs::size;
-  auto const folds = reducers_of<typename Work::reducers>::finish(t, w.means.of);
-  output_pack<typename Work::outputs>::write(
-      w.rest(input_pack<typename Work::row_inputs>::at(s.in_kept + rows, at + rows), folds),
-      s.in_kept + outs, at + outs);
-}
-
-/// A block for each output, or for a part of it: threads stride over the folded points.
-template <class Work>
-struct fold_by_blocks {
-  Work w;
-  fold_shape<Work> s;
-  std::int64_t parts, each;
-  typename reducers_of<typename Work::reducers>::total*
-      partials;  // [output * parts + part]; null with one part
+struct fold_columns {
+  using facts = fold_facts<Work>;
+  using all = typename facts::all;
+  using total = typename all::total;
+  static constexpr int vector = facts::vector;
+  struct totals {
+    total of[vector];
+  };
+  decltype(Work::f) f;
+  fold_end<Work> end;
+  fold_map<Work> map;
+  unsigned across;    // threads side by side
+  std::int64_t each;  // points of a part
+  std::int64_t tiles;
+  quotient tile;
 
   LOCUS_EXEC_CHECK_DISABLE
   template <class Block>
   LOCUS_HOST_DEVICE void operator()(Block const& block) const {
-    using all = reducers_of<typename Work::reducers>;
-    auto* const shared = block.template shared<typename all::total, block_threads>();
-    for (std::int64_t job = block.number(); job < s.outputs * parts; job += block.count()) {
-      std::int64_t const begin = job % parts * each;
-      std::int64_t const end = begin + each < s.length ? begin + each : s.length;
+    typename Block::template own<totals> v;
+    std::int64_t column = block.number();
+    std::int64_t const part = tile.divide(column), first = column * across;
+    block.apart([&](unsigned t) {
+      for (total& one : v[t].of) one = all::identity();
+      if (first + t % across < map.run.vectors) fold(v[t], first + t % across, part, t / across);
+    });
+    if (across < block_threads) fold_down(block, v);
+    block.apart([&](unsigned t) {
+      if (t >= across || first + t >= map.run.vectors) return;
+      auto const p = map.run.find(first + t);
+      std::int64_t const output = map.run.count == 1 ? p.begin : output_of(first + t, p.begin);
+      for (int j = 0; j < vector; ++j)
+        if (p.begin + j < map.run.length) {
+          if (end.partials) {
+            end.partials[(output + j) * end.output_step + part * end.part_step] = v[t].of[j];
+            continue;
+          }
+          std::int64_t at[facts::operands];
+          for (int k = 0; k < facts::operands; ++k)
+            at[k] = p.at[k] + (p.begin + j) * map.run.stride(k);
+          end.finish(v[t].of[j], map.run.operands, at);
+        }
+    });
+  }
+
+ private:
+  LOCUS_HOST_DEVICE std::int64_t output_of(std::int64_t v, std::int64_t begin) const {
+    return map.run.line.divide(v) * map.run.length + begin;
+  }
+  LOCUS_EXEC_CHECK_DISABLE
+  LOCUS_HOST_DEVICE void fold(totals& to, std::int64_t column, std::int64_t part,
+                              unsigned down) const {
+    auto const base = map.run.find(column);
+    std::int64_t const begin = part * each,
+                       stop = begin + each < map.length ? begin + each : map.length;
+    bool const whole = base.begin + vector <= map.run.length;
+    using thread = fold_thread<Work>;
+    thread mine{f, map, {}};
+    mine.add(
+        begin + down, stop, block_threads / across, whole ? stop : 0,
+        [&](std::int64_t n) {
+          typename thread::place q;
+          for (int k = 0; k < facts::operands; ++k)
+            q.at[k] = base.at[k] + n * map.in_other[k].stride[0];
+          q.begin = base.begin;
+          return q;
+        },
+        [&](std::int64_t n) {
+          typename thread::place q;
+          map.other.template offsets<facts::operands>(n, map.in_other, q.at);
+          for (int k = 0; k < facts::operands; ++k) q.at[k] += base.at[k];
+          q.begin = base.begin;
+          return q;
+        },
+        [&](auto& lanes) {
+          for (int j = 0; j < vector; ++j) all::flush(to.of[j], lanes[j]);
+        });
+  }
+  /// the sets of points, one column of outputs after the other
+  LOCUS_EXEC_CHECK_DISABLE
+  template <class Block, class Own>
+  LOCUS_HOST_DEVICE void fold_down(Block const& block, Own& v) const {
+    auto* const shared = block.template shared<total, block_threads>();
+    for (int j = 0; j < vector; ++j) {
+      block.each([&](unsigned t) { shared[t] = v[t].of[j]; });
+      for (unsigned half = block_threads / 2; half >= across; half /= 2)
+        block.each([&](unsigned t) {
+          if (t < half) shared[t] = all::combine(shared[t], shared[t + half]);
+        });
       block.each([&](unsigned t) {
-        std::int64_t at[Work::operand_count];
-        s.kept.template offsets<Work::operand_count>(job / parts, s.in_kept, at);
-        shared[t] = fold_part(w, s, at, begin + t, end, block.size());
-      });
-      fold_shared<all>(block, shared);
-      block.each([&](unsigned t) {
-        if (t != 0) return;
-        std::int64_t at[Work::operand_count];
-        s.kept.template offsets<Work::operand_count>(job / parts, s.in_kept, at);
-        if (partials)
-          partials[job] = shared[0];
-        else
-          finish_fold(w, s, shared[0], at);
+        if (t < across) v[t].of[j] = shared[t];
       });
     }
   }
 };
 
-/// A thread for each output, or for a part of it: neighbours read neighbouring columns.
-template <class Work>
-struct fold_by_threads {
-  Work w;
-  fold_shape<Work> s;
-  std::int64_t parts, each;
-  typename reducers_of<typename Work::reducers>::total*
-      partials;  // [part * outputs + output]; null with one part
-
-  LOCUS_EXEC_CHECK_DISABLE
-  template <class Block>
-  LOCUS_HOST_DEVICE void operator()(Block const& block) const {
-    each_of(block, s.outputs * parts, [&](std::int64_t job) {
-      std::int64_t const output = job % s.outputs, begin = job / s.outputs * each;
-      std::int64_t const end = begin + each < s.length ? begin + each : s.length;
-      std::int64_t at[Work::operand_count];
-      s.kept.template offsets<Work::operand_count>(output, s.in_kept, at);
-      auto const total = fold_part(w, s, at, begin, end, 1);
-      if (partials)
-        partials[job] = total;
-      else
-        finish_fold(w, s, total, at);
-    });
-  }
-};
-
-/// The parts of each output, in order.
+/// The parts of each output, by a warp or a block.
 template <class Work>
 struct fold_the_parts {
-  Work w;
-  fold_shape<Work> s;
-  std::int64_t parts, output_step, part_step;
-  typename reducers_of<typename Work::reducers>::total const* partials;
+  using facts = fold_facts<Work>;
+  using all = typename facts::all;
+  fold_end<Work> end;
+  std::int64_t outputs;
+  unsigned team;
+  unravel kept;
+  kernel::access operands[facts::operands];
 
   LOCUS_EXEC_CHECK_DISABLE
   template <class Block>
   LOCUS_HOST_DEVICE void operator()(Block const& block) const {
-    using all = reducers_of<typename Work::reducers>;
-    each_of(block, s.outputs, [&](std::int64_t o) {
-      auto total = all::identity();
-      for (std::int64_t part = 0; part < parts; ++part)
-        total = all::combine(total, partials[o * output_step + part * part_step]);
-      std::int64_t at[Work::operand_count];
-      s.kept.template offsets<Work::operand_count>(o, s.in_kept, at);
-      finish_fold(w, s, total, at);
+    typename Block::template own<typename all::total> v;
+    block.apart([&](unsigned t) {
+      v[t] = all::identity();
+      if (output(block, t) >= outputs) return;
+      auto const* const from = end.partials + output(block, t) * end.output_step;
+      for (std::int64_t part = t % team; part < end.parts; part += team)
+        v[t] = all::combine(v[t], from[part * end.part_step]);
     });
+    block.template fold<all>(v, team);
+    block.apart([&](unsigned t) {
+      if (t % team != 0 || output(block, t) >= outputs) return;
+      std::int64_t at[facts::operands];
+      kept.template offsets<facts::operands>(output(block, t), operands, at);
+      end.finish(v[t], operands, at);
+    });
+  }
+
+ private:
+  template <class Block>
+  LOCUS_HOST_DEVICE std::int64_t output(Block const& block, unsigned t) const {
+    return std::int64_t(block.number()) * (block_threads / team) + t / team;
+  }
+};
+
+/// means: how a fold of that shape is cut; numbers of vectors and points, never of a card
+struct fold_cut {
+  unsigned team = block_threads, across = block_threads;
+  std::int64_t parts = 1, each = 1, tiles = 1;
+
+  /// rows: `vectors` of each of `outputs`
+  static fold_cut of_rows(std::int64_t outputs, std::int64_t vectors) {
+    fold_cut c;
+    bool const many = outputs >= 4096;
+    if (vectors <= 2 * warp_threads || (many && vectors <= 16 * warp_threads))
+      c.team = warp_threads;
+    else
+      c.cut(outputs, vectors, 8 * block_threads);
+    c.each = (vectors + c.parts - 1) / c.parts;
+    return c;
+  }
+  /// columns: `points` of each vector of outputs
+  static fold_cut of_columns(std::int64_t vectors, std::int64_t points) {
+    fold_cut c;
+    while (c.across / 2 >= vectors) c.across /= 2;
+    c.tiles = (vectors + c.across - 1) / c.across;
+    c.cut(c.tiles, points, 32 * std::int64_t(block_threads / c.across));
+    c.each = (points + c.parts - 1) / c.parts;
+    return c;
+  }
+
+ private:
+  /// parts where outputs alone do not fill a card: 4096 blocks, but none with less than `least`
+  void cut(std::int64_t blocks, std::int64_t all, std::int64_t least) {
+    constexpr std::int64_t enough = 4096;
+    parts = blocks < enough / 4 ? enough / blocks : 1;
+    if (parts > all / least) parts = all / least;
+    if (parts < 1) parts = 1;
   }
 };
 
@@ -216,37 +288,75 @@ template <class Reducers, class Stage, class Rest, class Ins, class Rows, class 
 struct cuda_kernel<
     reduce_work<Reducers, Stage, Rest, Ins, Rows, ElementOuts, Outs, HasCudaKernel>> {
   using Work = reduce_work<Reducers, Stage, Rest, Ins, Rows, ElementOuts, Outs, HasCudaKernel>;
+  using facts = cuda::fold_facts<Work>;
+  using total = typename facts::all::total;
 
-  static void launch(launch_site const& site, Work work) {
+  static void launch(launch_site const& site, Work const& work) {
+    choose(
+        work, [&](std::int64_t bytes) { return cuda::workspace(site, bytes); },
+        [&](auto const& body, unsigned blocks) { cuda::start(site, body, blocks); });
+  }
+  /// means: start(body, blocks) for each kernel of the fold; obtain(bytes) has data(), the memory
+  ///        of its parts
+  template <class Obtain, class Start>
+  static void choose(Work work, Obtain&& obtain, Start&& start) {
     kernel::collapse(work.over, work.operands, Work::operand_count);
-    cuda::fold_shape<Work> const s(work);
-    if (s.outputs == 0) return;
-    bool const by_blocks = has_axis(work.over.axes, work.over.rank - 1) && s.length > 32;
-    // parts only where outputs alone do not fill a card
-    std::int64_t const workers =
-        by_blocks ? s.outputs : (s.outputs + cuda::block_threads - 1) / cuda::block_threads;
-    std::int64_t const unit = by_blocks ? 8 * cuda::block_threads : 64;
-    std::int64_t parts = workers < 256 ? 256 / workers : 1;
-    if (parts > s.length / unit) parts = s.length / unit;
-    if (parts < 1) parts = 1;
-    std::int64_t const each = (s.length + parts - 1) / parts;
-    using total = typename cuda::reducers_of<Reducers>::total;
-    cuda::workspace const memory(site,
-                                 parts > 1 ? s.outputs * parts * std::int64_t(sizeof(total)) : 0);
-    auto* const partials = static_cast<total*>(memory.data());
-    if (by_blocks) {
-      std::int64_t const blocks =
-          s.outputs * parts < cuda::most_blocks ? s.outputs * parts : cuda::most_blocks;
-      cuda::start(site, cuda::fold_by_blocks<Work>{work, s, parts, each, partials},
-                  static_cast<unsigned>(blocks));
-    } else
-      cuda::start(site, cuda::fold_by_threads<Work>{work, s, parts, each, partials},
-                  cuda::blocks_for(s.outputs * parts));
-    if (parts > 1)
-      cuda::start(site,
-                  cuda::fold_the_parts<Work>{work, s, parts, by_blocks ? parts : 1,
-                                             by_blocks ? 1 : s.outputs, partials},
-                  cuda::blocks_for(s.outputs));
+    cuda::fold_map<Work> const map(work.over, work.operands, byte_table.of);
+    if (map.outputs == 0) return;
+    cuda::fold_cut const cut = map.by_rows
+                                   ? cuda::fold_cut::of_rows(map.outputs, map.run.vectors)
+                                   : cuda::fold_cut::of_columns(map.run.vectors, map.length);
+    auto const memory = obtain(cut.parts > 1 ? map.outputs * cut.parts * std::int64_t(sizeof(total))
+                                             : std::int64_t(0));
+    cuda::fold_end<Work> const end{work.rest,
+                                   work.means,
+                                   cut.parts > 1 ? static_cast<total*>(memory.data()) : nullptr,
+                                   cut.parts,
+                                   map.by_rows ? cut.parts : 1,
+                                   map.by_rows ? 1 : map.outputs};
+    if (map.by_rows) {
+      std::int64_t const jobs = map.outputs * cut.parts;
+      start(cuda::fold_rows<Work>{work.f, end, map, cut.team, cut.each, {cut.parts, jobs}},
+            cuda::blocks_of(jobs, cuda::block_threads / cut.team));
+    } else {
+      std::int64_t const blocks = cut.tiles * cut.parts;
+      start(
+          cuda::fold_columns<Work>{
+              work.f, end, map, cut.across, cut.each, cut.tiles, {cut.tiles, blocks}},
+          cuda::blocks_of(blocks, 1));
+    }
+    if (cut.parts > 1) start_last(work, end, map.outputs, start);
+  }
+
+ private:
+  template <class... Kinds, class... Rs, class... Es, class... Os>
+  static consteval auto element_bytes(type_list<Kinds...>, type_list<Rs...>, type_list<Es...>,
+                                      type_list<Os...>) {
+    struct table {
+      int of[Work::operand_count];
+    };
+    return table{{cuda::bytes_of(type_list<Kinds>{})..., cuda::bytes_of(type_list<Rs>{})...,
+                  int(sizeof(Es))..., int(sizeof(Os))...}};
+  }
+  static constexpr auto byte_table = element_bytes(Ins{}, Rows{}, ElementOuts{}, Outs{});
+
+  template <class Start>
+  static void start_last(Work const& work, cuda::fold_end<Work> const& end, std::int64_t outputs,
+                         Start&& start) {
+    unsigned const team =
+        end.parts <= 4 * cuda::warp_threads ? cuda::warp_threads : cuda::block_threads;
+    cuda::fold_the_parts<Work> body{end, outputs, team, {}, {}};
+    kernel::space kept;
+    for (int k = 0; k < Work::operand_count; ++k)
+      body.operands[k].data = work.operands[k].data, body.operands[k].base = work.operands[k].base;
+    for (int d = 0; d < work.over.rank; ++d) {
+      if (has_axis(work.over.axes, d)) continue;
+      for (int k = 0; k < Work::operand_count; ++k)
+        body.operands[k].stride[kept.rank] = work.operands[k].stride[d];
+      kept.extent[kept.rank++] = work.over.extent[d];
+    }
+    body.kept = cuda::unravel(kept);
+    start(body, cuda::blocks_of(outputs, cuda::block_threads / team));
   }
 };
 

@@ -38,6 +38,8 @@ consteval int bytes_of(type_list<Kinds...>) {
           (std::is_same_v<Kinds, kernel::own_offset> ? 0 : int(sizeof(typename Kinds::type))));
 }
 
+consteval int largest_power(int n) { return n < 2 ? n : 2 * largest_power(n / 2); }
+
 /// means: Words words from any address, by the two aligned vectors that hold them
 /// cost:  two loads, of which the second is the neighbour's first, and at most 14 selects and shifts
 template <int Words>
@@ -118,7 +120,8 @@ template <class... Outs, int Size>
 struct stored_outputs<type_list<Outs...>, Size> {
   pack<vector_of<Outs, Size>...> vectors;
   template <int First, class Values, std::size_t... M>
-  LOCUS_HOST_DEVICE void set(int j, Values const& v, std::index_sequence<M...>) {
+  LOCUS_HOST_DEVICE void set([[maybe_unused]] int j, [[maybe_unused]] Values const& v,
+                             std::index_sequence<M...>) {
     ((get<M>(vectors).element[j] = get<std::size_t(First) + M>(v)), ...);
   }
   /// the results from number First on

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which threads of a GPU fold what: a fold's axes as vectors, its parts, and the loop of one
+// thread. All of it depends on the shape alone, and so do the bits of a sum.
+#pragma once
+#include <locus/backend/cuda/block.hpp>   // block_threads
+#include <locus/backend/cuda/lines.hpp>   // lines
+#include <locus/backend/cuda/totals.hpp>  // totals_of
+
+namespace locus::cuda {
+inline namespace LOCUS_MODE {
+
+/// What the types of a fold say about its kernels.
+template <class Work>
+struct fold_facts {
+  using ins = typename Work::inputs;
+  using rows = typename Work::row_inputs;
+  using elements = typename Work::element_outputs;
+  using outs = typename Work::outputs;
+  using all = totals_of<typename Work::reducers>;
+  static constexpr int in_count = ins::size, row = in_count, element = row + rows::size,
+                       out = element + elements::size, operands = Work::operand_count;
+  // the lanes of a thread stay in registers
+  static constexpr int lanes = 128 / int(sizeof(typename all::lane)),
+                       widest = vector_size(ins{}, elements{});
+  static constexpr int vector = widest <= lanes ? widest : lanes < 1 ? 1 : largest_power(lanes);
+  /// vectors of one thread under way: 64 bytes, and at most 16 elements
+  static constexpr int wanted = bytes_of(ins{}) == 0 ? 1 : 64 / (bytes_of(ins{}) * vector),
+                       most = 16 / vector;
+  static constexpr int unroll = wanted < 1 || most < 1 ? 1 : wanted < most ? wanted : most;
+};
+
+/// Where the operands of a fold lie. Vectors run along the folded axes, a team of threads for each
+/// output, or along the kept ones, a thread for each vector of outputs.
+template <class Work>
+struct fold_map {
+  using facts = fold_facts<Work>;
+  static constexpr int all = facts::operands, vector = facts::vector;
+  bool by_rows = true, is_plain = true;  // all that is read or stored is aligned, no division
+  std::int64_t outputs = 1, length = 1;  // of a fold: its points
+  std::int64_t wholes = 0;               // of one line
+  lines<all, vector, false> run;         // of the axes that vectors run along
+  unravel other;                         // the other axes
+  kernel::access in_other[all]{};
+
+  fold_map(kernel::space const& s, kernel::access const* operands, int const* bytes) {
+    for (int d = 0; d < s.rank; ++d) (has_axis(s.axes, d) ? length : outputs) *= s.extent[d];
+    axis_set const kept = static_cast<axis_set>(all_axes(s.rank) & ~s.axes);
+    by_rows = kept == 0 || (has_axis(s.axes, s.rank - 1) && length > warp_threads);
+    run = {s, by_rows ? s.axes : kept, operands, bytes, -1};
+    kernel::space rest;
+    for (int d = 0; d < s.rank; ++d) {
+      if (has_axis(s.axes, d) == by_rows) continue;
+      for (int k = 0; k < all; ++k) in_other[k].stride[rest.rank] = operands[k].stride[d];
+      rest.extent[rest.rank++] = s.extent[d];
+    }
+    other = unravel(rest);
+    for (int k = 0; k < facts::out; ++k)
+      if (bytes[k] != 0 && (k < facts::row || k >= facts::element))
+        is_plain = is_plain && run.how[k] == lay::aligned;
+    is_plain = is_plain && (by_rows ? run.count == 1 : other.rank <= 1);
+    wholes = run.length / vector;
+  }
+};
+
+/// The elements that a thread folds, as vectors.
+template <class Work>
+struct fold_thread {
+  using facts = fold_facts<Work>;
+  using all = typename facts::all;
+  using ins = typename facts::ins;
+  using elements = typename facts::elements;
+  static constexpr int vector = facts::vector, unroll = facts::unroll;
+  /// of all operands: where a line begins, and the vector's first element in it
+  struct place {
+    std::int64_t at[facts::operands], begin;
+  };
+  decltype(Work::f) const& f;
+  fold_map<Work> const& map;
+  typename all::lane lanes[vector];
+
+  /// means: places [begin, end) in steps, flush(lanes) after as many as lanes may add; plain_of:
+  ///        the same places, of which [0, wholes) are whole, where the map is plain
+  LOCUS_EXEC_CHECK_DISABLE
+  template <class PlainOf, class PlaceOf, class Flush>
+  LOCUS_HOST_DEVICE void add(std::int64_t begin, std::int64_t end, std::int64_t step,
+                             std::int64_t wholes, PlainOf const& plain_of, PlaceOf const& place_of,
+                             Flush const& flush) {
+    for (auto& l : lanes) l = all::start();
+    std::int64_t const plain_end = map.is_plain && wholes < end ? wholes : map.is_plain ? end : 0;
+    for (std::int64_t n = begin; n < end;) {
+      std::int64_t const last = n + all::adds * step, stop = last < end ? last : end;
+      std::int64_t const batches = (plain_end < stop ? plain_end : stop) - (unroll - 1) * step;
+      for (; n < batches; n += unroll * step) {
+        place p[unroll];
+        loaded_inputs<ins, vector> in[unroll];
+        for (int u = 0; u < unroll; ++u) {
+          p[u] = plain_of(n + u * step);
+          load_plain(in[u], p[u], each_in{});
+        }
+        for (int u = 0; u < unroll; ++u) whole(in[u], p[u]);
+      }
+      for (; n < stop; n += step) one(place_of(n));
+      flush(lanes);
+    }
+  }
+
+ private:
+  using each_in = std::make_index_sequence<std::size_t(ins::size)>;
+  using each_element = std::make_index_sequence<std::size_t(elements::size)>;
+  LOCUS_EXEC_CHECK_DISABLE
+  LOCUS_HOST_DEVICE void one(place const& p) {
+    if (p.begin + vector <= map.run.length) {
+      loaded_inputs<ins, vector> in;
+      load(in, p, each_in{});
+      whole(in, p);
+    } else
+      for (int j = 0; j < vector; ++j)
+        if (p.begin + j < map.run.length) single(p, j);
+  }
+  template <std::size_t... K>
+  LOCUS_HOST_DEVICE void load(loaded_inputs<ins, vector>& in, place const& p,
+                              std::index_sequence<K...>) const {
+    (get<K>(in.vectors)
+         .load(map.run.operands[K], map.run.how[K], map.run.stride(K), p.at[K], p.begin,
+               map.run.length),
+     ...);
+  }
+  template <std::size_t... K>
+  LOCUS_HOST_DEVICE void load_plain(loaded_inputs<ins, vector>& in, place const& p,
+                                    std::index_sequence<K...>) const {
+    (get<K>(in.vectors)
+         .load(map.run.operands[K], lay::aligned, map.run.stride(K), p.at[K], p.begin,
+               map.run.length),
+     ...);
+  }
+  LOCUS_EXEC_CHECK_DISABLE
+  LOCUS_HOST_DEVICE void whole(loaded_inputs<ins, vector> const& in, place const& p) {
+    stored_outputs<elements, vector> to;
+    for (int j = 0; j < vector; ++j) {
+      auto const r = f(in.element(j), pack<>{});
+      all::add(lanes[j], r);
+      to.template set_from<all::count>(j, r);
+    }
+    store(to, p, each_element{});
+  }
+  template <class... T, std::size_t... M>
+  LOCUS_HOST_DEVICE void store(stored_outputs<type_list<T...>, vector> const& to, place const& p,
+                               std::index_sequence<M...>) const {
+    (store_vector(get<M>(to.vectors), map.run.operands[facts::element + M],
+                  map.run.how[facts::element + M], map.run.stride(facts::element + M),
+                  p.at[facts::element + M], p.begin),
+     ...);
+  }
+  LOCUS_EXEC_CHECK_DISABLE
+  LOCUS_HOST_DEVICE void single(place const& p, int j) {
+    std::int64_t at[facts::operands];
+    for (int k = 0; k < facts::operands; ++k) at[k] = p.at[k] + (p.begin + j) * map.run.stride(k);
+    auto const r = f(input_pack<ins>::at(map.run.operands, at), pack<>{});
+    all::add(lanes[j], r);
+    output_pack<elements>::template write_from<all::count>(r, map.run.operands + facts::element,
+                                                           at + facts::element);
+  }
+};
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::cuda
