@@ -3,6 +3,7 @@
 #pragma once
 #include <locus/backend/gpus.hpp>       // note_gpus
 #include <locus/execute/at_once.hpp>    // at_once
+#include <locus/execute/home.hpp>       // home_statement
 #include <locus/execute/open_plan.hpp>  // fill_in
 #include <locus/execute/region.hpp>     // region_code
 #include <locus/execute/runner.hpp>     // runner
@@ -221,6 +222,15 @@ struct graph_code {
     if (r.result.is_open()) b.set_devices(r.result.devices, to.where.devices, "the destination");
   }
 };
+
+/// means: runs the plan of Graph: see graph_code::run
+template <class Graph, class FindTarget, class... Es>
+void run_graph(call_site site, FindTarget const& find_target, Es const&... es) {
+  if constexpr (is_at_home<Graph>)
+    home_statement<Graph>::run(site, find_target, es...);
+  else
+    graph_code<Graph>::run(site, find_target, es...);
+}
 
 }  // namespace lowering
 }  // namespace LOCUS_MODE

@@ -113,13 +113,16 @@ struct ViewLeaf {
   std::int64_t strides[max_rank];
   [[no_unique_address]] own_device<Policy> on{};
 
-  template <class Lets>
-  static constexpr short flatten(builder& b, request) {
+  static constexpr step describe() {
     step s;
     s.kind = step_kind::leaf, s.name = "view", s.type = element_of_v<value_type>;
     s.element_bytes = sizeof(T), s.where = Policy::value, s.extents = pattern;
     s.dense = Dense, s.why = reason::leaf;
-    return b.add(s, nullptr, 0);
+    return s;
+  }
+  template <class Lets>
+  static constexpr short flatten(builder& b, request) {
+    return b.add(describe(), nullptr, 0);
   }
   void bind(binder& b) const {
     b.set_extents(extents);
@@ -141,12 +144,15 @@ struct Scalar {
   static constexpr int steps = 1, edges = 0;
   T value;
 
-  template <class Lets>
-  static constexpr short flatten(builder& b, request) {
+  static constexpr step describe() {
     step s;
     s.kind = step_kind::scalar, s.name = "scalar", s.type = element_of_v<T>;
     s.element_bytes = sizeof(T);
-    return b.add(s, nullptr, 0);
+    return s;
+  }
+  template <class Lets>
+  static constexpr short flatten(builder& b, request) {
+    return b.add(describe(), nullptr, 0);
   }
   void bind(binder& b) const { b.objects[b.at++] = this; }
 };

@@ -79,6 +79,7 @@ struct step {
   constexpr std::int64_t bytes() const {
     return extents.is_static() ? extents.size() * element_bytes : dyn;
   }
+  friend constexpr bool operator==(step const&, step const&) = default;
 };
 
 /// How a value travels from the step that makes it to the steps that read it.
@@ -117,6 +118,7 @@ struct edge {
   short from = -1;
   short by = -1;    // a transfer; -1: it is read where it lies
   place arrives{};  // nowhere: wherever the reader runs
+  friend constexpr bool operator==(edge const&, edge const&) = default;
 };
 
 /// An array with an int index: std::span's size_t makes -Wsign-conversion fire on every line.

@@ -65,6 +65,7 @@ struct root {
   short by = -1;
   place destination{};
   place result{};
+  friend constexpr bool operator==(root const&, root const&) = default;
 };
 
 enum class action_kind : unsigned char { launch, transfer, bucket };
@@ -73,6 +74,7 @@ enum class action_kind : unsigned char { launch, transfer, bucket };
 struct action {
   action_kind kind = action_kind::launch;
   short what = -1;
+  friend constexpr bool operator==(action const&, action const&) = default;
 };
 
 /// What each step is within its region.

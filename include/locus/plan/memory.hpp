@@ -13,6 +13,7 @@ struct slot {
   short made = -1, last_read = -1;  // actions
   short in_place_of = -1;           // shares the memory of that value
   bool is_result = false;           // lies in a destination
+  friend constexpr bool operator==(slot const&, slot const&) = default;
 };
 
 /// means: bytes of the largest piece of a value at a place; dyn while an extent is open

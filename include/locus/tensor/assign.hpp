@@ -167,7 +167,7 @@ class [[nodiscard("locus: a plan runs nothing by itself; write run(step)")]] Pla
   template <std::size_t... Idx>
   void run(std::index_sequence<Idx...>, call_site where) const {
     target const targets[] = {get<Idx>(assignments_).to.as_target()...};
-    lowering::graph_code<graph_type>::run(
+    lowering::run_graph<graph_type>(
         where, [&](int k, shape const&, place const&) { return targets[k]; },
         get<Idx>(assignments_).e...);
   }

@@ -21,7 +21,7 @@ template <class Graph, class Where, class E>
 auto evaluate(E const& e, call_site site) {
   using Result = tensor_of<E, Where>;
   Result t{typename Result::unmade{}};
-  graph_code<Graph>::run(
+  run_graph<Graph>(
       site,
       [&](int, shape const& extents, place const& at) { return t.make_for(extents, at, site); }, e);
   return t;
@@ -31,7 +31,7 @@ template <class Graph, class Where, class E>
 auto evaluate_on(E const& e, device d, call_site site) {
   using Result = tensor_of<E, Where>;
   Result t{typename Result::unmade{}};
-  graph_code<Graph>::run(
+  run_graph<Graph>(
       site,
       [&](int, shape const& extents, place const&) { return t.make_for(extents, single(d), site); },
       e);

@@ -8,6 +8,7 @@
 #include <locus/backend/memory.hpp>      // allocate, release
 #include <locus/backend/queues.hpp>      // copy
 #include <locus/backend/resource.hpp>    // set_memory_resource
+#include <locus/execute/home_loop.hpp>   // offer_home_loop
 #include <locus/execute/values.hpp>      // local_extents
 #include <locus/expr/block.hpp>          // tensor_block
 #include <locus/runtime/forks.hpp>       // is_forked
@@ -38,6 +39,7 @@ inline void release_block(tensor_block& b) noexcept {
 /// fails: out_of_memory; nothing is kept then
 inline block_owner make_storage(place const& where, shape const& extents, element type,
                                 int element_bytes) {
+  lowering::offer_home_loop();
   block_owner owner(tensor_block::make(where));
   tensor_block& b = *owner.get();
   b.extents = extents, b.type = type, b.element_bytes = element_bytes;

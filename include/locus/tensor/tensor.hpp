@@ -294,6 +294,9 @@ class Tensor : public tensor_base {
   }
 
  private:
+  static target found(void const* t, shape const&) {
+    return static_cast<Tensor const*>(static_cast<tensor_base const*>(t))->as_target();
+  }
   static constexpr char const* made = "a Tensor was made";
   tensor_block& live() const {
     if (!block) {
@@ -358,7 +361,11 @@ class Tensor : public tensor_base {
   template <class Mode, class X>
   void assign(X const& x, call_site site) {
     using Graph = graph<default_policy, root_of<X, Where>>;
-    if constexpr (require_takes<T, E, X>())
+    if constexpr (!require_takes<T, E, X>())
+      return;
+    else if constexpr (is_at_home<Graph>)
+      lowering::home_statement<Graph>::assign(site, *this, found, x);
+    else
       lowering::graph_code<Graph>::run(
           site, [&](int, shape const&, place const&) { return as_target(); }, x);
   }
@@ -366,7 +373,7 @@ class Tensor : public tensor_base {
   void assign_to_new(X const& x, call_site site) {
     using Graph = graph<default_policy, root_of<X, Where>>;
     if constexpr (require_takes<T, E, X>())
-      lowering::graph_code<Graph>::run(
+      lowering::run_graph<Graph>(
           site,
           [&](int, shape const& extents, place const& at) { return make_for(extents, at, site); },
           x);

@@ -26,6 +26,7 @@ class View {
   template <class Layout>
   View(T* data, E const& extents, Layout const& layout) : leaf_{data, extents.as_shape(), {}} {
     detail::strides_of(layout, leaf_.extents, leaf_.strides);
+    lowering::offer_home_loop();
   }
   template <class Layout>
   View(T* data, E const& extents, Layout const& layout, locus::device on)
@@ -66,7 +67,7 @@ class View {
   void assign(X const& e, call_site site) const {
     using Graph = graph<default_policy, root_of<X, Where>>;
     if constexpr (require_takes<T, E, X>())
-      lowering::graph_code<Graph>::run(
+      lowering::run_graph<Graph>(
           site, [&](int, shape const&, place const&) { return as_target(); }, e);
   }
   ViewLeaf<T, E, Where, Dense> leaf_;
