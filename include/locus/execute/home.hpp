@@ -89,8 +89,8 @@ struct home_binder {
   [[gnu::always_inline]] static auto bind(Leaf<T, E, Where, Source> const& leaf,
                                           home_value* values) {
     tensor_block const* const b = leaf.source.find();
-    values[First] = b ? home_value{b->pieces[0].data, &b->extents, b->pieces[0].strides, b}
-                      : home_value{};
+    values[First] =
+        b ? home_value{b->pieces[0].data, &b->extents, b->pieces[0].strides, b} : home_value{};
     return kernel::input<First, T>{};
   }
   template <int First, class T, class E, class Where, bool Dense>
@@ -133,8 +133,7 @@ struct home_binder {
   [[gnu::always_inline]] static auto bind_many(Node<map_op<F>, Es...> const& node,
                                                home_value* values, std::index_sequence<K...>) {
     return apply<typename Node<map_op<F>, Es...>::value_type>(
-        node.op.f,
-        bind<First + leaves_before<Es...>(int(K))>(get<K>(node.operands), values)...);
+        node.op.f, bind<First + leaves_before<Es...>(int(K))>(get<K>(node.operands), values)...);
   }
 };
 
@@ -160,8 +159,7 @@ inline void place_home_values(home_code const& c, home_value const* values, kern
     int const shift = whole.rank - v.extents->rank;
     to[k].data = v.data, to[k].base = 0;
     for (int d = 0; d < whole.rank; ++d) {
-      bool const repeats =
-          d < shift || (v.extents->extent[d - shift] == 1 && whole.extent[d] != 1);
+      bool const repeats = d < shift || (v.extents->extent[d - shift] == 1 && whole.extent[d] != 1);
       to[k].stride[d] = repeats ? 0 : v.strides[d - shift];
     }
   }
@@ -262,13 +260,13 @@ struct home_statement<graph<Policy, root_of<E, Where>>> {
   LOCUS_SHARED_STATE static inline constinit home_record* record = nullptr;
   template <class Stage, class... Ins>
   static void run_kernel(void const* stage, kernel::space const& over, kernel::access const* at) {
-    host::map(*static_cast<Stage const*>(stage), over, at,
-              type_list<kernel::elements_of<Ins>...>{}, type_list<result>{});
+    host::map(*static_cast<Stage const*>(stage), over, at, type_list<kernel::elements_of<Ins>...>{},
+              type_list<result>{});
   }
   template <class Stage, class... Ins>
   static constexpr home_code make_code(type_list<Ins...>) {
-    return {&home_step_of<E>, &run_kernel<Stage, Ins...>,   &record,
-            E::steps,         static_cast<short>(leaves),   policy_name<Policy>(),
+    return {&home_step_of<E>, &run_kernel<Stage, Ins...>,      &record,
+            E::steps,         static_cast<short>(leaves),      policy_name<Policy>(),
             Where::value,     {sizeof(Ins)..., sizeof(result)}};
   }
   template <class Stage>
@@ -299,8 +297,7 @@ struct home_statement<graph<Policy, root_of<E, Where>>> {
       auto const find = [](void const* f, shape const& s) -> target {
         return (*static_cast<FindTarget const*>(f))(0, s, Where::value);
       };
-      return run_home_in_loop(
-          {code<Stage>, &stage, values, site, nullptr, find, &find_target});
+      return run_home_in_loop({code<Stage>, &stage, values, site, nullptr, find, &find_target});
     }
     target const to = find_target(0, extents, Where::value);
     values[leaves] = {to.locals[0].data, &to.extents, to.locals[0].strides, nullptr};

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The long way of a statement at home: its plan, written down once, through the run-time loop.
 #pragma once
+#include <locus/core/config.hpp>     // LOCUS_MODE, LOCUS_LEAN_BEGIN
 #include <locus/core/lock.hpp>       // mutex, lock_guard
 #include <locus/execute/home.hpp>    // home_run, home_code
 #include <locus/execute/runner.hpp>  // runner
 #include <locus/plan/infer.hpp>      // infer_extents
 
+LOCUS_LEAN_BEGIN
 namespace locus {
 
 /// A plan and its arrays: made at its first run through the loop, never destroyed.
@@ -97,9 +99,11 @@ inline void run_home(home_run const& r) {
 /// means: statements of other units find the loop here: called where tensors are made
 inline void offer_home_loop() {
   auto& loop = runtime::home_loops[checked_build];
-  if (!__atomic_load_n(&loop, __ATOMIC_RELAXED)) __atomic_store_n(&loop, &run_home, __ATOMIC_RELEASE);
+  if (!__atomic_load_n(&loop, __ATOMIC_RELAXED))
+    __atomic_store_n(&loop, &run_home, __ATOMIC_RELEASE);
 }
 
 }  // namespace lowering
 }  // namespace LOCUS_MODE
 }  // namespace locus
+LOCUS_LEAN_END

@@ -50,7 +50,8 @@ constexpr home_tree join_home_trees(operation const& row, shape const& pattern,
     if (o.heavy && t.heavy && !(*t.heavy == *o.heavy)) t.possible = false;
     if (o.heavy) t.heavy = o.heavy;
   }
-  t.possible = t.possible && t.leaves > 0;  // a function of numbers alone is placed with its readers
+  t.possible =
+      t.possible && t.leaves > 0;  // a function of numbers alone is placed with its readers
   return t;
 }
 
@@ -78,14 +79,12 @@ template <class... Es>
 inline constexpr home_step const* home_operands[] = {&home_step_of<Es>...};
 template <class F, class... Es>
 inline constexpr home_step home_step_of<Node<map_op<F>, Es...>> = {
-    nullptr,
-    &map_op<F>::op,
-    home_operands<Es...>,
-    sizeof...(Es),
+    nullptr, &map_op<F>::op, home_operands<Es...>, sizeof...(Es),
     sizeof(typename Node<map_op<F>, Es...>::value_type),
     element_of_v<typename Node<map_op<F>, Es...>::value_type>,
-    law_of<F, typename Es::value_type...>(),
-    requires { F::op; }};
+    law_of<F, typename Es::value_type...>(), requires {F::op;
+}  // namespace detail
+};  // namespace locus
 
 /// means: the tree's steps, operands before their reader, all in the kernel of the last
 constexpr short write_home_steps(builder& b, home_step const& tree, place const& where,
@@ -101,7 +100,8 @@ constexpr short write_home_steps(builder& b, home_step const& tree, place const&
   for (int k = 0; k < tree.arity; ++k) {
     at[k] = write_home_steps(b, *tree.operands[k], where, last);
     step const& o = b.steps[at[k]];
-    s.on_cpu = s.on_cpu && row.cpu.contains(o.type), s.on_gpu = s.on_gpu && row.gpu.contains(o.type);
+    s.on_cpu = s.on_cpu && row.cpu.contains(o.type),
+    s.on_gpu = s.on_gpu && row.gpu.contains(o.type);
     s.extents = k == 0 ? o.extents : broadcast(s.extents, o.extents);
   }
   s.stored = b.steps_used == last;

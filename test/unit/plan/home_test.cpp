@@ -61,14 +61,15 @@ static_assert(is_that_of_the_passes<EXPRESSION(a<V>() + a<V>()), CpuDevice>());
 static_assert(is_that_of_the_passes<EXPRESSION(2.f * a<V>() - exp(a<V>())), CpuDevice>());
 static_assert(is_that_of_the_passes<EXPRESSION(2.f * a<V>() + a<V>()), CpuDevice, follow_data>());
 static_assert(is_that_of_the_passes<EXPRESSION(a<V>() * a<D>() + a<V>() / 3.), CpuDevice>());
-static_assert(is_that_of_the_passes<EXPRESSION(where(a<M>() > 0.f, a<M>(), a<Row>())), CpuDevice>());
+static_assert(
+    is_that_of_the_passes<EXPRESSION(where(a<M>() > 0.f, a<M>(), a<Row>())), CpuDevice>());
 static_assert(is_that_of_the_passes<EXPRESSION(cast<float>(a<I>()) * a<Row>() + 1), CpuDevice>());
 static_assert(is_that_of_the_passes<EXPRESSION(sqrt(a<Row>()) + a<M>()), CpuDevice>());
 static_assert(is_that_of_the_passes<EXPRESSION(a<Second>() * a<Second>()), Cpu<1>>());
 static_assert(is_that_of_the_passes<EXPRESSION(std::declval<V>() * a<V>()), CpuDevice>());
-static_assert(is_that_of_the_passes<EXPRESSION(map([](float v, float w) { return v < w; }, a<V>(),
-                                                   -a<V>())),
-                                    CpuDevice>());
+static_assert(
+    is_that_of_the_passes<EXPRESSION(map([](float v, float w) { return v < w; }, a<V>(), -a<V>())),
+                          CpuDevice>());
 static_assert(is_that_of_the_passes<EXPRESSION(abs(a<P>()) + a<V>()), CpuDevice>());
 
 // what is not at home, or not one kernel
