@@ -10,7 +10,8 @@
 #include <locus/execute/program.hpp>   // target, runtime::executed
 #include <locus/execute/values.hpp>    // range_of, byte_range
 #include <locus/kernel/call.hpp>       // space, access
-#include <locus/kernel/stage.hpp>      // apply, input, constant, stage
+#include <locus/kernel/rounding.hpp>   // functor_under
+#include <locus/kernel/stage.hpp>      // apply, input, constant, stage, rounded
 #include <locus/plan/home.hpp>         // is_at_home, home_step
 #include <locus/plan/plan.hpp>         // policy_name
 #include <locus/runtime/table.hpp>     // table
@@ -80,10 +81,15 @@ inline constexpr int home_leaves = home_inputs<E>::type::size;
 
 /// means: bind<First>(e, values): e as the tree of a kernel, whose leaves are inputs First, First + 1,
 ///        ...; values[First...]: where they lie
+template <numerics Numbers>
 struct home_binder {
   template <class T, class F, class... Trees>
   [[gnu::always_inline]] static auto apply(F const& f, Trees const&... trees) {
-    return kernel::apply<T, F, Trees...>{f, {{trees}...}};
+    using Functor = typename kernel::functor_under<Numbers, F>::type;
+    if constexpr (std::is_empty_v<Functor>)
+      return kernel::apply<compute_t<T>, Functor, Trees...>{Functor{}, {{trees}...}};
+    else
+      return kernel::apply<compute_t<T>, Functor, Trees...>{f, {{trees}...}};
   }
   template <int First, class T, class E, class Where, class Source>
   [[gnu::always_inline]] static auto bind(Leaf<T, E, Where, Source> const& leaf,
@@ -102,7 +108,7 @@ struct home_binder {
   }
   template <int First, class T>
   [[gnu::always_inline]] static auto bind(Scalar<T> const& scalar, home_value*) {
-    return kernel::constant<T>{scalar.value};
+    return kernel::constant<compute_t<T>>{scalar.value};
   }
   template <int First, class F, class E>
   [[gnu::always_inline]] static auto bind(Node<map_op<F>, E> const& node, home_value* values) {
@@ -248,14 +254,23 @@ inline bool run_home_at_once(home_code const& c, void const* stage, home_value c
 }
 
 // ---- a statement ----
+template <class Tree>
+using stage_of = kernel::stage<type_list<>, type_list<Tree>>;
 template <class Graph>
 struct home_statement;
 template <class Policy, class E, class Where>
 struct home_statement<graph<Policy, root_of<E, Where>>> {
   static constexpr int leaves = home_leaves<E>;
   using result = typename E::value_type;
-  template <class Tree>
-  using stage_of = kernel::stage<type_list<>, type_list<Tree>>;
+  /// the tree of e, as what is stored
+  [[gnu::always_inline]] static auto bind(E const& e, home_value* values) {
+    auto const tree = home_binder<numerics_of<Policy>()>::template bind<0>(e, values);
+    using Tree = std::remove_const_t<decltype(tree)>;
+    if constexpr (is_narrow_v<result>)
+      return stage_of<kernel::rounded<result, Tree>>{{}, {{{tree}}}};
+    else
+      return stage_of<Tree>{{}, {{tree}}};
+  }
 
   LOCUS_SHARED_STATE static inline constinit home_record* record = nullptr;
   template <class Stage, class... Ins>
@@ -276,9 +291,8 @@ struct home_statement<graph<Policy, root_of<E, Where>>> {
   static void assign(call_site site, tensor_base const& t,
                      target (*find)(void const*, shape const&), E const& e) {
     home_value values[leaves + 1];
-    auto const tree = home_binder::bind<0>(e, values);
-    using Stage = stage_of<std::remove_const_t<decltype(tree)>>;
-    Stage const stage{{}, {{tree}}};
+    auto const stage = bind(e, values);
+    using Stage = std::remove_const_t<decltype(stage)>;
     if (tensor_block const* const b = t.block.get()) {
       values[leaves] = {b->pieces[0].data, &b->extents, b->pieces[0].strides, b};
       if (run_home_at_once(code<Stage>, &stage, values, true)) return;
@@ -289,9 +303,8 @@ struct home_statement<graph<Policy, root_of<E, Where>>> {
   template <class FindTarget>
   static void run(call_site site, FindTarget const& find_target, E const& e) {
     home_value values[leaves + 1];
-    auto const tree = home_binder::bind<0>(e, values);
-    using Stage = stage_of<std::remove_const_t<decltype(tree)>>;
-    Stage const stage{{}, {{tree}}};
+    auto const stage = bind(e, values);
+    using Stage = std::remove_const_t<decltype(stage)>;
     shape const extents = find_home_extents(code<Stage>, values);
     if (!fits(extents) || !countable(extents, UINT16_MAX)) {
       auto const find = [](void const* f, shape const& s) -> target {

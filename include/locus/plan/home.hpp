@@ -4,12 +4,13 @@
 // is written down when the program wants it (a log, an error, a temporary); test/unit/plan/home_test
 // holds it to that of the passes.
 #pragma once
-#include <locus/expr/leaf.hpp>    // Leaf, ViewLeaf, Scalar
-#include <locus/expr/node.hpp>    // Node, builder
-#include <locus/ops/map.hpp>      // map_op
-#include <locus/plan/data.hpp>    // plan_view, max_steps
-#include <locus/plan/graph.hpp>   // graph, root_of
-#include <locus/plan/memory.hpp>  // lay_out, slot
+#include <locus/expr/leaf.hpp>      // Leaf, ViewLeaf, Scalar
+#include <locus/expr/node.hpp>      // Node, builder
+#include <locus/ops/map.hpp>        // map_op
+#include <locus/plan/data.hpp>      // plan_view, max_steps
+#include <locus/plan/graph.hpp>     // graph, root_of
+#include <locus/plan/memory.hpp>    // lay_out, slot
+#include <locus/plan/numerics.hpp>  // numerics_of
 
 namespace locus {
 
@@ -129,7 +130,8 @@ constexpr void write_home_plan(plan_view const& p, array_view<slot> slots, home_
 template <class Graph>
 inline constexpr bool is_at_home = false;
 template <class Policy, class F, class... Es, class Where>
-  requires(Policy::rule != placement_rule::min_copies && Where::value.is_single() &&
+  requires(Policy::rule != placement_rule::min_copies &&
+           numerics_of<Policy>() != numerics::reproducible && Where::value.is_single() &&
            !Where::value.is_nowhere() && !Where::value.is_open() && Where::value.at(0).is_cpu())
 inline constexpr bool is_at_home<graph<Policy, root_of<Node<map_op<F>, Es...>, Where>>> = [] {
   using E = Node<map_op<F>, Es...>;

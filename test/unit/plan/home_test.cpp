@@ -15,6 +15,7 @@ using Row = Tensor<float, Extents<1, 8>>;
 using I = Tensor<int, Extents<4, 8>>;
 using G = Tensor<float, Extents<dyn>, GpuDevice<0>>;
 using P = View<float const, Extents<dyn>, CpuDevice, false>;
+using Half = Tensor<half, Extents<dyn>>;
 using Second = Tensor<float, Extents<dyn>, Cpu<1>>;
 
 template <class T>
@@ -72,6 +73,9 @@ static_assert(
                           CpuDevice>());
 static_assert(is_that_of_the_passes<EXPRESSION(abs(a<P>()) + a<V>()), CpuDevice>());
 
+static_assert(is_that_of_the_passes<EXPRESSION(a<Half>() * 2 + a<Half>()), CpuDevice>());
+static_assert(is_that_of_the_passes<EXPRESSION(a<V>() / a<V>()), CpuDevice, relaxed<>>());
+
 // what is not at home, or not one kernel
 static_assert(!at_home<EXPRESSION(a<V>() + a<V>()), GpuDevice<0>>);
 static_assert(!at_home<EXPRESSION(a<V>() + a<G>()), CpuDevice>);
@@ -79,6 +83,7 @@ static_assert(!at_home<EXPRESSION(a<V>() + a<Second>()), CpuDevice>);
 static_assert(!at_home<EXPRESSION(a<V>() + a<V>()), nowhere>);
 static_assert(!at_home<EXPRESSION(a<V>() + a<V>()), Cpu<dyn>>);
 static_assert(!at_home<EXPRESSION(a<V>() + a<V>()), CpuDevice, min_copies>);
+static_assert(!at_home<EXPRESSION(a<V>() + a<V>()), CpuDevice, reproducible<>>);
 static_assert(!at_home<EXPRESSION(a<V>() + sum(a<V>())), CpuDevice>);
 static_assert(!at_home<EXPRESSION(transpose(a<M>()) * 2.f), CpuDevice>);
 static_assert(!at_home<EXPRESSION(a<V>() + on<GpuDevice<0>>(-a<V>())), CpuDevice>);
