@@ -228,11 +228,6 @@ LOCUS_VECTOR_FUNCTION auto packet_value(kernel::input<K, T> const&, In const& in
                                         Folds const&) {
   return as_computed(get<K>(in));
 }
-template <int N, class T, class Tree, class In, class Slots, class Folds>
-LOCUS_VECTOR_FUNCTION auto packet_value(kernel::rounded<T, Tree> const& r, In const& in,
-                                        Slots const& slots, Folds const& folds) {
-  return simd::convert<T>(packet_value<N>(r.tree, in, slots, folds));
-}
 template <int N, int K, class T, class In, class Slots, class Folds>
 LOCUS_VECTOR_FUNCTION auto packet_value(kernel::slot_value<K, T> const&, In const&,
                                         Slots const& slots, Folds const&) {
@@ -255,6 +250,12 @@ LOCUS_VECTOR_FUNCTION auto packet_value(kernel::apply<T, F, Args...> const& a, I
     return as_computed(
         packet_form<F>::call(packet_value<N>(get<Idx>(a.args), in, slots, folds)...));
   }(std::index_sequence_for<Args...>{});
+}
+
+template <int N, class T, class Tree, class In, class Slots, class Folds>
+LOCUS_VECTOR_FUNCTION auto packet_value(kernel::rounded<T, Tree> const& r, In const& in,
+                                        Slots const& slots, Folds const& folds) {
+  return simd::convert<T>(packet_value<N>(r.tree, in, slots, folds));
 }
 
 /// means: the shared values of a stage, each of which may read the ones before it
