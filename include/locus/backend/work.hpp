@@ -7,6 +7,7 @@
 #include <locus/backend/host/map.hpp>             // host::map
 #include <locus/backend/host/matmul.hpp>          // host::matmul
 #include <locus/backend/host/narrow_matmul.hpp>   // host::narrow_matmul
+#include <locus/backend/host/panels.hpp>          // host::map_in_panels
 #include <locus/backend/host/reduce.hpp>          // host::reduce
 #include <locus/backend/host/rows.hpp>            // host::rows
 #include <locus/backend/host/static_product.hpp>  // host::static_product
@@ -33,6 +34,11 @@ struct map_work {
 
   explicit map_work(Stage stage) : f(stage) {}
   void on_host() const { host::map(f, over, operands, Ins{}, Outs{}); }
+  /// operand `Product` is a b, made in panels
+  template <class T, int Product>
+  void in_panels(kernel::matrix const& a, kernel::matrix const& b) const {
+    host::map_in_panels<T, Product>(f, over, operands, a, b, Ins{}, Outs{});
+  }
   template <class Visit>
   void for_each_pointer(Visit&& visit) {
     for (kernel::access& a : operands) visit(a.data);
@@ -63,6 +69,13 @@ struct reduce_work {
       : f(stage), rest(after), means(n) {}
   void on_host() const {
     host::reduce(Reducers{}, f, rest, means, over, operands, Ins{}, Rows{}, ElementOuts{}, Outs{});
+  }
+  /// operand `Product` is a b, made in panels
+  template <class T, int Product>
+  void in_panels(kernel::matrix const& a, kernel::matrix const& b) const {
+    host::panel_folds<T, Product, Reducers, Stage, Rest, Ins, Rows, ElementOuts, Outs>{
+        f, rest, means, over, operands}
+        .run(a, b);
   }
   template <class Visit>
   void for_each_pointer(Visit&& visit) {
@@ -136,6 +149,21 @@ struct static_matmul_work {
   template <class Visit>
   void for_each_pointer(Visit&& visit) {
     visit(c.data), visit(a.data), visit(b.data);
+  }
+};
+
+/// the work of a map or of folds on the host, whose operand `Product` is a b and lies nowhere
+template <class T, int Product, class Work>
+struct panel_work {
+  static constexpr bool has_cuda_kernel = false;
+  Work reader;
+  kernel::matrix a, b;
+
+  void on_host() const { reader.template in_panels<T, Product>(a, b); }
+  template <class Visit>
+  void for_each_pointer(Visit&& visit) {
+    reader.for_each_pointer(visit);
+    visit(a.data), visit(b.data);
   }
 };
 

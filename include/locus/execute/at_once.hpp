@@ -45,11 +45,11 @@ struct at_once {
 
   /// the kernel reads leaf i only at the index it writes
   static constexpr bool reads_same_index(short leaf) {
-    if (p.steps[ends].kind == step_kind::matmul) return false;
     for (short i = 0; i < p.steps.count; ++i)
       for (edge const& e : p.operands(p.steps[i])) {
         if (memory_of(p, e.from) != leaf) continue;
-        if (e.from != leaf || p.levels[ends] != level::element || p.levels[i] != level::element)
+        if (e.from != leaf || p.levels[ends] != level::element || p.levels[i] != level::element ||
+            p.steps[i].kind == step_kind::matmul)
           return false;
       }
     for (level at : p.levels)

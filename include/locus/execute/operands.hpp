@@ -17,6 +17,7 @@ struct region_input {
   short from = -1;   // step
   level at = level::element;
   bool is_index = false;
+  bool is_product = false;  // in panels: not in memory
   place where{};
 };
 
@@ -31,6 +32,7 @@ struct region_facts {
   bool chained = false;    // elements read folds: rows are folded one after the other
   bool ranks = false;      // its fold is a first_max: elements carry their number
   bool all_on_gpu = true;  // every step has a GPU kernel
+  short product = -1;      // the matmul that it reads in panels
   short space_step = -1;   // the step whose extents the element space has
   place space_place{};
   // of the folds
@@ -93,13 +95,17 @@ constexpr region_facts facts_of_region(plan_view const& p, short root) {
     if (p.levels[i] == level::fold) f.folds[f.fold_count++] = i;
     if (s.stored && p.levels[i] == level::element) f.outputs[f.element_outputs++] = i;
     level const at = level_read_by(p, i);
+    if (s.kind == step_kind::matmul) f.product = i;
     for (edge const& e : p.operands(s)) {
+      if (s.kind == step_kind::matmul) break;  // its operands are matrices
       step const& o = p.steps[e.from];
       short const value = e.by >= 0 ? static_cast<short>(p.steps.count + e.by) : e.from;
-      bool const inside = o.region == root && e.by < 0;
+      bool const product = o.region == root && e.by < 0 && o.kind == step_kind::matmul;
+      bool const inside = o.region == root && e.by < 0 && !product;
       f.chained |= inside && at == level::element && p.levels[e.from] == level::fold;
       if (o.kind == step_kind::scalar || inside || f.number_of(value, at) >= 0) continue;
-      f.inputs[f.input_count++] = {value, e.from, at, o.kind == step_kind::index, place_of(e)};
+      f.inputs[f.input_count++] = {value,   e.from,     at, o.kind == step_kind::index,
+                                   product, place_of(e)};
     }
   }
   f.output_count = f.element_outputs;
@@ -158,7 +164,7 @@ class operand_placer {
     shape const& whole = f_.extents[in.from];
     std::int64_t index_strides[max_rank];
     std::int64_t const *own = whole.extent, *strides = index_strides;
-    if (in.is_index)
+    if (in.is_index || in.is_product)
       row_major(whole, index_strides);
     else {
       local_value const& v = f_.value(in.value, replica_);

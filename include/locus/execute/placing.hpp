@@ -304,7 +304,9 @@ class placing : protected run_memory {
       if (plan_.steps[k].region != i) continue;
       for (edge const& e : plan_.operands(plan_.steps[k])) {
         if (memory_of(plan_, e.from) != leaf) continue;
-        if (e.from != leaf || e.by >= 0 || (plan_.levels[k] == level::row) != row) return false;
+        if (e.from != leaf || e.by >= 0 || (plan_.levels[k] == level::row) != row ||
+            plan_.steps[k].kind == step_kind::matmul)
+          return false;
       }
     }
     return true;

@@ -37,7 +37,10 @@ struct region_code {
   static constexpr short value_of(edge const& e) {
     return e.by >= 0 ? static_cast<short>(steps + e.by) : e.from;
   }
-  static constexpr bool is_member(short i) { return p.steps[i].region == Root; }
+  /// of its trees
+  static constexpr bool is_member(short i) {
+    return p.steps[i].region == Root && p.steps[i].kind != step_kind::matmul;
+  }
 
   static constexpr region_facts facts = facts_of_region(p, Root);
   /// pieces are as many as there are GPUs when the plan runs
@@ -193,7 +196,22 @@ struct region_code {
       place_with(facts.over(what.of->of->all_gpus));
     else
       place_with(facts);
-    send(what, work);
+    if constexpr (facts.product >= 0)
+      send_in_panels(what, work);
+    else
+      send(what, work);
+  }
+  template <class Work>
+  static void send_in_panels(launch const& what, Work const& work) {
+    constexpr int product = facts.product;
+    constexpr array_view<edge> e = p.operands(p.steps[product]);
+    frame const& f = *what.of;
+    send(what, panel_work<type_of<product>, facts.number_of(product, level::element), Work>{
+                   work, matrix_of(f.value(value_of(e[0]), what.replica)),
+                   matrix_of(f.value(value_of(e[1]), what.replica))});
+  }
+  static kernel::matrix matrix_of(local_value const& v) {
+    return {v.data, v.extents[0], v.extents[1], v.strides[0], v.strides[1]};
   }
   using element_outputs = std::make_index_sequence<std::size_t(facts.element_outputs)>;
   using row_outputs =
@@ -306,9 +324,6 @@ struct region_code {
   static void run_matmul(launch const& what) {
     using T = type_of<Root>;
     frame const& f = *what.of;
-    auto matrix_of = [&](local_value const& v) {
-      return kernel::matrix{v.data, v.extents[0], v.extents[1], v.strides[0], v.strides[1]};
-    };
     constexpr array_view<edge> e = p.operands(p.steps[Root]);
     constexpr shape a = p.steps[e[0].from].extents, c = p.steps[Root].extents;
     send(what, matmul_work_of<T, a, c>{matrix_of(f.value(Root, what.replica)),

@@ -43,6 +43,7 @@ constexpr void write_step(Text& out, plan_view const& p, short i, shape const& e
   }
   out << ") ";
   write_type(out, s, extents);
+  if (s.kind == step_kind::matmul && s.region != i) out << "; in panels, not stored";
   if (s.fell_back) {
     out << "; '" << s.name << "' has no GPU kernel";
     if (!s.request.is_none()) out << ", asked for " << s.request;

@@ -209,7 +209,7 @@ constexpr bool may_alias(plan_view const& p) {
         bool const open = leaf.where.is_open() || r.destination.is_open();
         if (leaf.kind != step_kind::leaf || !(one_list || open)) continue;
         bool const same_index = one_list && e.by < 0 && p.steps[e.from].kind == step_kind::leaf &&
-                                p.steps[i].region >= 0 &&
+                                p.steps[i].region >= 0 && p.steps[i].kind != step_kind::matmul &&
                                 p.steps[i].region == p.steps[r.from].region &&
                                 level_read_by(p, i) == level_read_by(p, r.from) &&
                                 p.steps[r.from].kind == step_kind::map &&

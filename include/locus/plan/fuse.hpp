@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pass 5: which steps share a kernel? A region is a maximal set of element-wise steps on one device
-// with the reductions they feed. Its number is that of its last step. It may store several values:
+// with the reductions they feed, and on a CPU the matrix product that only they read. Its number is that of its last step. It may store several values:
 // of elements, and of rows.
 //
 //   element:  y = exp(x) * 2 + b                    one value for each element of the space
@@ -322,6 +322,22 @@ struct fuser {
     }
   }
 
+  /// a product on a CPU that one region reads, element by element, becomes a part of it: its kernel
+  /// makes the product in panels that stay in a cache
+  constexpr void take_in_panels(short i) {
+    step& me = p.steps[i];
+    if (me.kind != step_kind::matmul || is_root[i]) return;
+    if (me.type != element::f32 && me.type != element::f64) return;
+    if (!me.where.is_single() || !me.where.at(0).is_cpu() || me.extents.rank != 2) return;
+    short at = -1;
+    level read = level::element;
+    if (!find_readers(i, at, read) || read != level::element || regions[at].chained) return;
+    if (!(space_of(at) == me.extents && place_of(at) == me.where && has_room(at, at, i))) return;
+    for (step const& s : p.steps)
+      if (s.region == at && s.kind == step_kind::matmul) return;
+    me.region = at, me.stored = false, p.levels[i] = level::element;
+  }
+
   /// a transpose or a slice has gaps; a reshape of what has gaps must copy
   constexpr void find_dense() {
     for (step& s : p.steps) {
@@ -370,6 +386,7 @@ struct fuser {
       if (one_region && me.kind == step_kind::map) close_into_readers(i);
     }
     share_passes();
+    for (short i = 0; i < p.steps.count; ++i) take_in_panels(i);
   }
 };
 

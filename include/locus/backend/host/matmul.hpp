@@ -48,7 +48,7 @@ template <class T>
 void matmul(kernel::matrix const& c, kernel::matrix const& a, kernel::matrix const& b) {
   if (c.rows == 0 || c.columns == 0) return;
   if constexpr (is_floating_v<T>)
-    if (!is_small(c, a) && a.fits_blas() && b.fits_blas() &&
+    if (!is_small(c, a) && a.columns > 0 && a.fits_blas() && b.fits_blas() &&
         (c.rows < 4 || c.columns < 4 ? uses_blas_for_vectors() : uses_blas())) {
       if (c.is_row_major()) return detail::matmul_blas<T>(c, a, b);
       if (c.transposed().is_row_major())
