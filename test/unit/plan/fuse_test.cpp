@@ -54,7 +54,11 @@ struct checker {
       REQUIRE(s.where.devices == g.steps[end].where.devices);
       if (i != end) {
         bool const elementwise = s.kind == step_kind::map || s.kind == step_kind::reduce;
-        REQUIRE(elementwise);
+        bool const product = s.kind == step_kind::matmul && s.where.at(0).is_cpu() && !s.stored;
+        REQUIRE((elementwise || product));
+        products += product;
+        for (short k = 0; k < i && product; ++k)  // one for each kernel
+          REQUIRE((g.steps[k].region != end || g.steps[k].kind != step_kind::matmul));
         REQUIRE((g.steps[end].kind == step_kind::map || g.steps[end].kind == step_kind::reduce));
       }
       REQUIRE((s.kind == step_kind::reduce) == (g.levels[i] == level::fold));
@@ -114,7 +118,7 @@ struct checker {
       shared_passes += fold >= 0 && stored_elements + stored_rows > 1;
     }
   }
-  int shared_passes = 0;
+  int shared_passes = 0, products = 0;
 
   /// every action once, each after what it reads
   void order() {
@@ -249,7 +253,7 @@ struct checker {
 
 TEST_CASE("regions: one device, no cycle, what is read elsewhere is stored, heavy steps run once") {
   random_bits bits(31);
-  int planned = 0, joined = 0, shared = 0;
+  int planned = 0, joined = 0, shared = 0, products = 0;
   for (int n = 0; n < 4000; ++n) {
     sketch g;
     if (!draw_plan(g, bits)) continue;
@@ -258,12 +262,13 @@ TEST_CASE("regions: one device, no cycle, what is read elsewhere is stored, heav
     checker c(g);
     c.regions();
     c.spaces();
-    shared += c.shared_passes;
+    shared += c.shared_passes, products += c.products;
     for (short i = 0; i < g.count; ++i) joined += c.has_kernel(i) && g.steps[i].region != i;
   }
   CHECK(planned > 2500);
   CHECK(joined > 3000);
   CHECK(shared > 100);
+  CHECK(products > 20);  // in panels
 }
 
 TEST_CASE("every action comes once, after everything that it reads") {

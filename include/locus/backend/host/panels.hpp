@@ -6,7 +6,6 @@
 #include <locus/backend/host/gemm.hpp>    // packed_product, scratch
 #include <locus/backend/host/line.hpp>    // row_input
 #include <locus/backend/host/map.hpp>     // map
-#include <locus/backend/host/matmul.hpp>  // matmul
 #include <locus/backend/host/reduce.hpp>  // reduce, mean_counts
 #include <locus/core/error.hpp>           // out_of_memory
 #include <locus/core/pack.hpp>            // pack
@@ -27,9 +26,9 @@ struct panel {
 /// How a product is cut into panels.     units: elements
 struct panel_cut {
   std::int64_t rows, columns;  // of a panel
-  std::int64_t packed;         // columns of b that are packed at a time; 0: matmul makes each panel
-  std::int64_t blocks;         // of rows: those of a panel
-  int parts;                   // groups of blocks
+  std::int64_t packed;  // columns of b that are packed at a time; 0: `product` makes each panel
+  std::int64_t blocks;  // of rows: those of a panel
+  int parts;            // groups of blocks
   std::int64_t blocks_of_part(int part) const { return first_block(part + 1) - first_block(part); }
   std::int64_t first_block(int part) const { return blocks * part / parts; }
 };
@@ -88,7 +87,7 @@ void for_each_panel(panel_cut const& cut, kernel::matrix const& a, kernel::matri
           kernel::matrix left = a, right = b;
           left.data = const_cast<T*>(input_of<T>(a).at(i, 0)), left.rows = p.rows;
           right.data = const_cast<T*>(input_of<T>(b).at(0, j)), right.columns = p.columns;
-          matmul<T>({p.data, p.rows, p.columns, p.row_stride, 1}, left, right);
+          product<T>({p.data, p.rows, p.columns, p.row_stride, 1}, left, right);
           read(p);
         }
     return;
@@ -169,7 +168,7 @@ void with_whole_product(kernel::space const& over, kernel::matrix const& a, kern
   std::int64_t const m = a.rows, n = b.columns, bytes = m * n * std::int64_t(sizeof(T)) + 1;
   scratch const memory(bytes);
   if (!memory.data()) refuse_workspace(bytes);
-  matmul<T>({memory.data(), m, n, n, 1}, a, b);
+  product<T>({memory.data(), m, n, n, 1}, a, b);  // threads change no bit of it
   kernel::access x{memory.data(), 0, {}};
   x.stride[0] = m == 1 && over.extent[0] != 1 ? 0 : n;
   x.stride[1] = n == 1 && over.extent[1] != 1 ? 0 : 1;
