@@ -37,14 +37,14 @@ bool all_close(Lhs const& a, Rhs const& b,
   using T = compute_t<promote_t<element_of_t<Lhs>, element_of_t<Rhs>>>;
   static_assert(is_floating_v<T>,
                 "locus: all_close compares floating-point tensors; equal(a, b) compares integers");
-  auto const near = [&](auto const& x, auto const& y) {
+  auto const close_by = [&](auto const& x, auto const& y) {
     return fetch(all(abs(x - y) <= static_cast<T>(absolute) + static_cast<T>(relative) * abs(y)),
                  site);
   };
   if constexpr (is_narrow_v<element_of_t<Lhs>> || is_narrow_v<element_of_t<Rhs>>)
-    return near(cast<T>(a), cast<T>(b));  // the tolerances are no halves
+    return close_by(cast<T>(a), cast<T>(b));  // the tolerances are no halves
   else
-    return near(a, b);
+    return close_by(a, b);
 }
 
 }  // namespace LOCUS_MODE

@@ -208,8 +208,8 @@ void product_by_loops(kernel::matrix const& c, kernel::matrix const& a, kernel::
 template <class T>
 void pack_all_columns(T* to, strided<T const> const& from, std::int64_t k, std::int64_t n,
                       int width, int threads) {
-  parallel_for(static_cast<int>(blocks_of(n, width)), threads, [&](int panel) {
-    std::int64_t const j = std::int64_t(panel) * width;
+  parallel_for(static_cast<int>(blocks_of(n, width)), threads, [&](int block) {
+    std::int64_t const j = std::int64_t(block) * width;
     pack_columns<T>(to + j * k, {from.at(0, j), from.row, from.column}, k, least(width, n - j),
                     width);
   });

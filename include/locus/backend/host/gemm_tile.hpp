@@ -95,13 +95,13 @@ LOCUS_FUSED_REST()
 #undef LOCUS_FUSED
 #undef LOCUS_FUSED_REST
 
-/// A tile of sizeof...(I) rows and Vectors registers of Bytes bytes. No helper and no lambda in it:
+/// A tile of sizeof...(Row) rows and Vectors registers of Bytes bytes. No helper and no lambda in it:
 /// they would not be compiled for the tile's instruction set.
 #define LOCUS_TILE(name, target, where)                                                  \
-  template <class T, int Bytes, int Vectors, class Known, int... I>                      \
+  template <class T, int Bytes, int Vectors, class Known, int... Row>                    \
   target void name(tile_call<T> const& t) {                                              \
     using X = typename tile_number<T>::type;                                             \
-    constexpr int rows = sizeof...(I), lanes = Bytes / int(sizeof(T));                   \
+    constexpr int rows = sizeof...(Row), lanes = Bytes / int(sizeof(T));                 \
     typedef X reg __attribute__((vector_size(Bytes)));                                   \
     typedef X memory __attribute__((vector_size(Bytes), aligned(sizeof(X)), may_alias)); \
     std::int64_t const k = Known::k ? Known::k : t.k;                                    \
@@ -111,8 +111,8 @@ LOCUS_FUSED_REST()
     std::int64_t const c_row = Known::c_row ? Known::c_row : t.c_row;                    \
     reg sum[rows]{}, more[rows]{};                                                       \
     if constexpr (Known::a_row == 1) { /* packed: the result lies far away */            \
-      (__builtin_prefetch(t.c + I * c_row, 1), ...);                                     \
-      (__builtin_prefetch(t.c + I * c_row + lanes, 1), ...);                             \
+      (__builtin_prefetch(t.c + Row * c_row, 1), ...);                                   \
+      (__builtin_prefetch(t.c + Row * c_row + lanes, 1), ...);                           \
     }                                                                                    \
     X const* a = reinterpret_cast<X const*>(t.a);                                        \
     X const* b = reinterpret_cast<X const*>(t.b);                                        \
@@ -122,22 +122,22 @@ LOCUS_FUSED_REST()
       if constexpr (Vectors == 2) {                                                      \
         reg const b1 = *reinterpret_cast<memory const*>(b + lanes);                      \
         reg x;                                                                           \
-        ((x = a[I * a_row] - reg{}, sum[I] = where::fused(x, b0, sum[I]),                \
-          more[I] = where::fused(x, b1, more[I])),                                       \
+        ((x = a[Row * a_row] - reg{}, sum[Row] = where::fused(x, b0, sum[Row]),          \
+          more[Row] = where::fused(x, b1, more[Row])),                                   \
          ...);                                                                           \
       } else                                                                             \
-        ((sum[I] = where::fused(a[I * a_row] - reg{}, b0, sum[I])), ...);                \
+        ((sum[Row] = where::fused(a[Row * a_row] - reg{}, b0, sum[Row])), ...);          \
       a += a_k, b += b_k;                                                                \
     }                                                                                    \
     X* const c = reinterpret_cast<X*>(t.c);                                              \
     if (t.accumulate) {                                                                  \
-      ((sum[I] += *reinterpret_cast<memory const*>(c + I * c_row)), ...);                \
+      ((sum[Row] += *reinterpret_cast<memory const*>(c + Row * c_row)), ...);            \
       if constexpr (Vectors == 2)                                                        \
-        ((more[I] += *reinterpret_cast<memory const*>(c + I * c_row + lanes)), ...);     \
+        ((more[Row] += *reinterpret_cast<memory const*>(c + Row * c_row + lanes)), ...); \
     }                                                                                    \
-    ((*reinterpret_cast<memory*>(c + I * c_row) = sum[I]), ...);                         \
+    ((*reinterpret_cast<memory*>(c + Row * c_row) = sum[Row]), ...);                     \
     if constexpr (Vectors == 2)                                                          \
-      ((*reinterpret_cast<memory*>(c + I * c_row + lanes) = more[I]), ...);              \
+      ((*reinterpret_cast<memory*>(c + Row * c_row + lanes) = more[Row]), ...);          \
   }
 #if defined(__x86_64__)
 LOCUS_TILE(tile_avx512, LOCUS_FOR_AVX512, for_avx512)
@@ -168,9 +168,9 @@ namespace detail {
 
 // A tile of Rows rows; the registers of results, one of a and one of each register of b are there.
 #define LOCUS_TILE_SET(name, tile_name, bytes, packed_rows, narrow_rows, wide_rows)         \
-  template <class T, int Vectors, class Known, int... I>                                    \
-  constexpr auto name##_of(std::integer_sequence<int, I...>) {                              \
-    return &tile_name<T, bytes, Vectors, Known, I...>;                                      \
+  template <class T, int Vectors, class Known, int... Row>                                  \
+  constexpr auto name##_of(std::integer_sequence<int, Row...>) {                            \
+    return &tile_name<T, bytes, Vectors, Known, Row...>;                                    \
   }                                                                                         \
   template <class T, int Vectors, int Rows>                                                 \
   constexpr typename tile_set<T>::open_tiles name##_open() {                                \
