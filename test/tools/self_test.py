@@ -108,9 +108,34 @@ def headers(folder, compiler):
     expect(1, 'twice.hpp:', 'check_headers.py', 'good.hpp', 'twice.hpp', *command)
 
 
+def kernels(folder):
+    unit, ptx, log = (folder / name for name in ('unit.cu', 'unit.ptx', 'unit.log'))
+    entry = '.visible .entry {}(\n.param .u64 p\n)\n{{\n\tld.param.u64 %rd1, [p];\n$L__BB0_1:\n{}\tret;\n}}\n'
+    body = ('\tld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1];\n\t@%p1 ld.global.f32 %f5, [%rd1];\n'
+            '\tfma.rn.f32 %f1, %f2, %f3, %f4;\n\tst.global.f32 [%rd1], %f1;\n')
+    said = ("Compiling entry function '{}' for 'sm_90'\n    {} bytes stack frame, 0 bytes spill stores, "
+            '0 bytes spill loads\nptxas info    : Used {} registers\n')
+    rules = ('// check: fused like hand, at most 20 registers\n// check: fused loops like hand, at most 20 registers\n'
+             '// check: fused computes as hand, at most 20 registers\n// count: fused is 1\n')
+    for code, text, more, stack, registers in [
+            (0, ' 0 wrong', '', 0, 20), (1, 'more than 20', '', 0, 21), (1, 'a stack', '', 8, 20),
+            (1, "{'fma.f32': 1}", '\tadd.rn.f32 %f1, %f2, %f3;\n', 0, 20),
+            (1, "'ld.global 4': 2", '\tld.global.nc.f32 %f1, [%rd1];\n', 0, 20),
+            (1, 'local', '\tst.local.f32 [%rd1], %f1;\n', 0, 20), (1, 'calls', '\tcall.uni f;\n', 0, 20),
+            (1, "loops like hand", '\tbra $L__BB0_1;\n' + 2 * body, 0, 20)]:
+        unit.write_text(rules)
+        ptx.write_text(entry.format('_Z5fused', body + more) + entry.format('hand', body))
+        log.write_text(said.format('_Z5fused', stack, registers) + said.format('hand', 0, 9))
+        expect(code, text, 'check_kernels.py', unit, '--ptx', ptx, '--log', log)
+    for rule, text in [('// count: fused is 2\n', '1 kernels, not 2'), ('', 'nothing to check'),
+                       ('// check: other, at most 9 registers\n', 'no kernel is called other')]:
+        unit.write_text(rule)
+        expect(1, text, 'check_kernels.py', unit, '--ptx', ptx, '--log', log)
+
+
 def main():
     compiler = [word for word in sys.argv[1:] if not word.endswith('ccache')]
-    for check in (output, includes):
+    for check in (output, includes, kernels):
         with tempfile.TemporaryDirectory() as name:
             check(pathlib.Path(name))
     for check in (snippets, misuse, headers):

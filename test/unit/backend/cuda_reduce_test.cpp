@@ -137,7 +137,8 @@ void each_point(shape_case const& s, Visit&& visit) {
 template <class T>
 std::vector<T> check_three(shape_case const& s, int form, std::int64_t shift) {
   oracle::random r(7);
-  operand<T> x(s, form, shift), y(s, form == 3 ? 0 : form, 2 * shift), element(s, 0, shift);
+  operand<T> x(s, form == 4 ? 0 : form, shift), y(s, form >= 3 ? 0 : form, 2 * shift),
+      element(s, 0, shift);
   auto const over = space_of(s);
   auto at = [&](auto& o, std::int64_t i) -> T& {
     return static_cast<T*>(o.a.data)[kernel::offset_of(over, o.a, i, over.rank)];
@@ -148,6 +149,7 @@ std::vector<T> check_three(shape_case const& s, int form, std::int64_t shift) {
   std::vector<T> out(3 * n, T(-99));
   std::int64_t length = 1;
   for (int d = 0; d < s.rank; ++d) length *= has_axis(s.axes, d) ? s.extent[d] : 1;
+  if (form == 4) y.cells = x.cells, y.a = x.a;
   three<T> work({}, {}, {{-1, -1, double(std::max<std::int64_t>(length, 1))}});
   work.over = over;
   work.operands[0] = x.a, work.operands[1] = y.a, work.operands[2] = element.a;
@@ -231,7 +233,8 @@ TEST_CASE("folds: any axes, lengths, addresses and strides; bits do not depend o
          int(s.axes));
     auto const dense = check_three<float>(s, 0, 0);
     for (std::int64_t shift : {1, 2}) CHECK(check_three<float>(s, 0, shift) == dense);
-    for (int form : {1, 2, 3}) check_three<float>(s, form, form);
+    for (int form : {1, 2, 3, 4}) check_three<float>(s, form, form);
+    check_three<float>(s, 4, 0);  // both are one array
     CHECK(check_three<double>(s, 0, 0) == check_three<double>(s, 1, 1));
     for (std::int64_t shift : {0, 1}) check_largest(s, shift), check_bytes(s, shift * 5);
   }

@@ -9,6 +9,12 @@
 namespace locus::cuda {
 inline namespace LOCUS_MODE {
 
+template <class Kind, class... Kinds>
+consteval bool same_kinds(type_list<Kind, Kinds...>) {
+  return !std::is_same_v<Kind, kernel::own_offset> && (std::is_same_v<Kind, Kinds> && ...);
+}
+consteval bool same_kinds(type_list<>) { return false; }
+
 /// What the types of a fold say about its kernels.
 template <class Work>
 struct fold_facts {
@@ -27,6 +33,9 @@ struct fold_facts {
   static constexpr int wanted = bytes_of(ins{}) == 0 ? 1 : 64 / (bytes_of(ins{}) * vector),
                        most = 16 / vector;
   static constexpr int unroll = wanted < 1 || most < 1 ? 1 : wanted < most ? wanted : most;
+  /// several statistics of one array: inputs of one type, which may turn out to be one
+  static constexpr bool may_be_one = in_count > 1 && same_kinds(ins{});
+  static constexpr int unroll_one = unroll * in_count < most ? unroll * in_count : most;
 };
 
 /// Where the operands of a fold lie. Vectors run along the folded axes, a team of threads for each
@@ -36,6 +45,7 @@ struct fold_map {
   using facts = fold_facts<Work>;
   static constexpr int all = facts::operands, vector = facts::vector;
   bool by_rows = true, is_plain = true;  // all that is read or stored is aligned, no division
+  bool is_one = facts::may_be_one;       // all inputs are the same array
   std::int64_t outputs = 1, length = 1;  // of a fold: its points
   std::int64_t wholes = 0;               // of one line
   lines<all, vector, false> run;         // of the axes that vectors run along
@@ -59,6 +69,11 @@ struct fold_map {
         is_plain = is_plain && run.how[k] == lay::aligned;
     is_plain = is_plain && (by_rows ? run.count == 1 : other.rank <= 1);
     wholes = run.length / vector;
+    for (int k = 1; k < facts::in_count; ++k) {
+      is_one = is_one && operands[k].data == operands[0].data;
+      for (int d = 0; d < s.rank; ++d)
+        is_one = is_one && operands[k].stride[d] == operands[0].stride[d];
+    }
   }
 };
 
@@ -83,22 +98,16 @@ struct fold_thread {
   LOCUS_EXEC_CHECK_DISABLE
   template <class PlainOf, class PlaceOf, class Flush>
   LOCUS_HOST_DEVICE void add(std::int64_t begin, std::int64_t end, std::int64_t step,
-                             std::int64_t wholes, PlainOf const& plain_of, PlaceOf const& place_of,
-                             Flush const& flush) {
+                             std::int64_t wholes, std::int64_t adds, PlainOf const& plain_of,
+                             PlaceOf const& place_of, Flush const& flush) {
     for (auto& l : lanes) l = all::start();
     std::int64_t const plain_end = map.is_plain && wholes < end ? wholes : map.is_plain ? end : 0;
     for (std::int64_t n = begin; n < end;) {
-      std::int64_t const last = n + all::adds * step, stop = last < end ? last : end;
-      std::int64_t const batches = (plain_end < stop ? plain_end : stop) - (unroll - 1) * step;
-      for (; n < batches; n += unroll * step) {
-        place p[unroll];
-        loaded_inputs<ins, vector> in[unroll];
-        for (int u = 0; u < unroll; ++u) {
-          p[u] = plain_of(n + u * step);
-          load_plain(in[u], p[u], each_in{});
-        }
-        for (int u = 0; u < unroll; ++u) whole(in[u], p[u]);
-      }
+      std::int64_t const last = n + adds * step, stop = last < end ? last : end;
+      std::int64_t const plain_stop = plain_end < stop ? plain_end : stop;
+      if constexpr (facts::may_be_one)
+        if (map.is_one) batches<facts::unroll_one, true>(n, plain_stop, step, plain_of);
+      if (!facts::may_be_one || !map.is_one) batches<unroll, false>(n, plain_stop, step, plain_of);
       for (; n < stop; n += step) one(place_of(n));
       flush(lanes);
     }
@@ -107,6 +116,24 @@ struct fold_thread {
  private:
   using each_in = std::make_index_sequence<std::size_t(ins::size)>;
   using each_element = std::make_index_sequence<std::size_t(elements::size)>;
+  /// means: places [n, end) as far as whole batches go
+  LOCUS_EXEC_CHECK_DISABLE
+  template <int Unroll, bool IsOne, class PlainOf>
+  LOCUS_HOST_DEVICE void batches(std::int64_t& n, std::int64_t end, std::int64_t step,
+                                 PlainOf const& plain_of) {
+    for (; n < end - (Unroll - 1) * step; n += Unroll * step) {
+      place p[Unroll];
+      loaded_inputs<ins, vector> in[Unroll];
+      for (int u = 0; u < Unroll; ++u) {
+        p[u] = plain_of(n + u * step);
+        if constexpr (IsOne)
+          load_one(in[u], p[u], each_in{});
+        else
+          load_plain(in[u], p[u], each_in{});
+      }
+      for (int u = 0; u < Unroll; ++u) whole(in[u], p[u]);
+    }
+  }
   LOCUS_EXEC_CHECK_DISABLE
   LOCUS_HOST_DEVICE void one(place const& p) {
     if (p.begin + vector <= map.run.length) {
@@ -132,6 +159,12 @@ struct fold_thread {
          .load(map.run.operands[K], lay::aligned, map.run.stride(K), p.at[K], p.begin,
                map.run.length),
      ...);
+  }
+  template <std::size_t... K>
+  LOCUS_HOST_DEVICE void load_one(loaded_inputs<ins, vector>& in, place const& p,
+                                  std::index_sequence<K...>) const {
+    load_plain(in, p, std::index_sequence<0>{});
+    ((get<K>(in.vectors) = get<0>(in.vectors)), ...);
   }
   LOCUS_EXEC_CHECK_DISABLE
   LOCUS_HOST_DEVICE void whole(loaded_inputs<ins, vector> const& in, place const& p) {

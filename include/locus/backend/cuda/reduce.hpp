@@ -85,7 +85,7 @@ struct fold_rows {
     using thread = fold_thread<Work>;
     thread mine{f, map, {}};
     mine.add(
-        begin + t, stop, team, map.wholes,
+        begin + t, stop, team, map.wholes, all::adds,
         [&](std::int64_t n) {
           typename thread::place q;
           q.begin = n * facts::vector;
@@ -168,6 +168,7 @@ struct fold_columns {
     thread mine{f, map, {}};
     mine.add(
         begin + down, stop, block_threads / across, whole ? stop : 0,
+        map.length <= warp_threads ? 1 : all::adds,  // few values: each as a double
         [&](std::int64_t n) {
           typename thread::place q;
           for (int k = 0; k < facts::operands; ++k)
