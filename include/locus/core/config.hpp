@@ -55,10 +55,16 @@
 #if defined(__OPTIMIZE__) && defined(__clang__)
 #define LOCUS_COLD_BEGIN _Pragma("clang optimize off")
 #define LOCUS_COLD_END _Pragma("clang optimize on")
-#elif defined(__OPTIMIZE__) && defined(__GNUC__) && !defined(__CUDACC__)
-#define LOCUS_COLD_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"O0\")")
+#elif defined(__OPTIMIZE__) && defined(__GNUC__) && !defined(__CUDA_ARCH__)
+#if defined(__CUDACC__)  // hands on to its host compiler what it does not know
+#define LOCUS_HANDED_ON(pragma) \
+  _Pragma("nv_diag_suppress 1675") _Pragma(pragma) _Pragma("nv_diag_default 1675")
+#else
+#define LOCUS_HANDED_ON(pragma) _Pragma(pragma)
+#endif
+#define LOCUS_COLD_BEGIN _Pragma("GCC push_options") LOCUS_HANDED_ON("GCC optimize(\"O0\")")
 #define LOCUS_COLD_END _Pragma("GCC pop_options")
-#define LOCUS_LEAN_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"O1\")")
+#define LOCUS_LEAN_BEGIN _Pragma("GCC push_options") LOCUS_HANDED_ON("GCC optimize(\"O1\")")
 #define LOCUS_LEAN_END _Pragma("GCC pop_options")
 #endif
 #if !defined(LOCUS_COLD_BEGIN)
