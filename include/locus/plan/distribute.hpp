@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pass 2: how does each value lie over devices? Its tables stand in README.md, section 2.
 #pragma once
-#include <locus/plan/data.hpp>  // plan_view, verdict
+#include <locus/core/config.hpp>  // LOCUS_LEAN_BEGIN
+#include <locus/plan/data.hpp>    // plan_view, verdict
+
+LOCUS_LEAN_BEGIN
 
 namespace locus {
 
@@ -328,3 +331,5 @@ constexpr verdict distribute(plan_view& p) {
 }
 
 }  // namespace locus
+
+LOCUS_LEAN_END

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a plan costs: counts, bytes, operations. The same functions serve constants and run time.
 #pragma once
+#include <locus/core/config.hpp>  // LOCUS_LEAN_BEGIN
 #include <locus/plan/data.hpp>    // plan_view
 #include <locus/plan/memory.hpp>  // slot
+
+LOCUS_LEAN_BEGIN
 
 namespace locus {
 
@@ -221,3 +224,5 @@ constexpr bool may_alias(plan_view const& p) {
 }
 
 }  // namespace locus
+
+LOCUS_LEAN_END

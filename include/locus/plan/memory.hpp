@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the temporaries of a plan lie: one arena per device, obtained before the first step.
 #pragma once
-#include <locus/core/bytes.hpp>  // round_up
-#include <locus/plan/data.hpp>   // plan_view
+#include <locus/core/bytes.hpp>   // round_up
+#include <locus/core/config.hpp>  // LOCUS_LEAN_BEGIN
+#include <locus/plan/data.hpp>    // plan_view
+
+LOCUS_LEAN_BEGIN
 
 namespace locus {
 
@@ -166,3 +169,5 @@ constexpr std::int64_t arena_bytes(plan_view const& p, array_view<slot> slots, d
 }
 
 }  // namespace locus
+
+LOCUS_LEAN_END
