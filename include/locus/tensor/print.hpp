@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensors as text, in NumPy's manner.
 #pragma once
-#include <charconv>  // to_chars
-#include <cstdio>    // snprintf
-#include <cstdlib>   // abs, strtod
+#include <cstdio>   // snprintf
+#include <cstdlib>  // abs, strtod, strtof, atoi
+#include <limits>   // numeric_limits
 
 #include <locus/core/array.hpp>   // dynamic_array
 #include <locus/tensor/eval.hpp>  // fetch
@@ -47,24 +47,31 @@ inline void measure(number_text& t) {
   t.behind = point == std::string_view::npos ? 0 : static_cast<int>(digits - point) - 1;
   t.exponent = static_cast<int>(t.view().size() - digits);
 }
-/// the shortest digits that give v again
+template <class T>
+T number_in(char const* digits) {
+  if constexpr (std::is_same_v<T, float>)
+    return std::strtof(digits, nullptr);
+  else
+    return T(std::strtod(digits, nullptr));
+}
+/// the shortest digits that give v again; none, where they are more than a text holds
+/// cost:  tries one digit more each time: <charconv>, which knows, costs every unit a tenth of its
+///        time
 template <class T>
 number_text shortest_text(T v, bool scientific) {
-  if constexpr (is_narrow_v<T>) {
-    double shorter = v;
-    for (int behind = 0; behind < std::numeric_limits<T>::max_digits10 - 1; ++behind) {
-      char digits[32];
-      std::snprintf(digits, sizeof digits, "%.*e", behind, static_cast<double>(v));
-      shorter = std::strtod(digits, nullptr);
-      if (T(shorter) == v) break;
-    }
-    return shortest_text(shorter, scientific);
-  }
+  double const wide = static_cast<double>(v);
   number_text t;
-  auto const end =
-      std::to_chars(t.text, t.text + 60, v,
-                    scientific ? std::chars_format::scientific : std::chars_format::fixed);
-  t.size = end.ec == std::errc{} ? static_cast<int>(end.ptr - t.text) : 0;
+  int behind = 0;
+  for (;; ++behind) {
+    t.size = std::snprintf(t.text, sizeof t.text, "%.*e", behind, wide);
+    if (behind + 1 >= std::numeric_limits<T>::max_digits10 || number_in<T>(t.text) == v) break;
+  }
+  if (!scientific) {
+    int const point = std::atoi(t.text + find_char(t.view(), 'e') + 1);
+    t.size = std::snprintf(t.text, sizeof t.text, "%.*f", behind > point ? behind - point : 0,
+                           is_narrow_v<T> ? std::strtod(t.text, nullptr) : wide);
+    if (t.size > 60) t.size = 0;
+  }
   measure(t);
   return t;
 }
@@ -89,6 +96,12 @@ number_text float_text(T v, bool scientific) {
   return t;
 }
 
+inline number_text integer_text(std::int64_t v) {
+  number_text t;
+  t.size = std::snprintf(t.text, sizeof t.text, "%lld", static_cast<long long>(v));
+  return t;
+}
+
 /// means: how all elements of one tensor are written, found from the elements that are shown
 template <class T>
 struct element_format {
@@ -101,9 +114,7 @@ struct element_format {
       look_at_floats(values, n);
     else if constexpr (!std::is_same_v<T, bool>)
       for (int i = 0; i < n; ++i) {
-        char digits[24];
-        auto const end = std::to_chars(digits, digits + 24, static_cast<std::int64_t>(values[i]));
-        int const size = static_cast<int>(end.ptr - digits);
+        int const size = integer_text(static_cast<std::int64_t>(values[i])).size;
         left = size > left ? size : left;
       }
   }
@@ -113,10 +124,9 @@ struct element_format {
     else if constexpr (is_floating_v<T>)
       write_float(out, v);
     else {
-      char digits[24];
-      auto const end = std::to_chars(digits, digits + 24, static_cast<std::int64_t>(v));
-      out.spaces(left - static_cast<int>(end.ptr - digits));
-      out << std::string_view(digits, static_cast<std::size_t>(end.ptr - digits));
+      number_text const t = integer_text(static_cast<std::int64_t>(v));
+      out.spaces(left - t.size);
+      out << t.view();
     }
   }
 
