@@ -5,6 +5,8 @@
 // expect-3: locus: a tensor has at most 6 axes; reshape it
 // expect-4: locus: an extent is negative; write dyn for one known later
 // expect-5: locus: the extents of a Tensor are a type; write Tensor<float, Extents<2, 3>>
+// expect-6: locus: the third parameter of a Tensor says where it is; write CpuDevice, GpuDevice<0>, Mirrored<...> or Sharded<0, ...>
+// expect-7: locus: a view lies on one device; write CpuDevice or GpuDevice<0>
 #include <locus/locus.hpp>
 using namespace locus;
 
@@ -22,6 +24,11 @@ Tensor<float, Extents<1, 2, 3, 4, 5, 6, 7>> misuse;
 Tensor<float, Extents<4, -2>> misuse;
 #elif LOCUS_MUST_FAIL == 5
 Tensor<float, int> misuse;
+#elif LOCUS_MUST_FAIL == 6
+Tensor<float, Extents<4>, int> misuse;
+#elif LOCUS_MUST_FAIL == 7
+View<float, Extents<4>, Mirrored<GpuDevice<0>, GpuDevice<1>>, true>* const misuse = nullptr;
+auto size = misuse->size();
 #else
 Tensor<float, Extents<4, dyn>> proper(4, 2);
 #endif

@@ -6,6 +6,7 @@
 
 #include <locus/core/config.hpp>    // always_false
 #include <locus/core/dyn.hpp>       // dyn
+#include <locus/core/forward.hpp>   // CpuDevice
 #include <locus/device/device.hpp>  // device, place
 
 namespace locus {
@@ -33,7 +34,6 @@ template <>
 struct Cpu<dyn> {
   static constexpr place value = single(open_cpu);
 };
-using CpuDevice = Cpu<0>;
 
 /// means: logical GPU N, whether this machine has it or not
 /// fails: never at compile time; where it is missing when the program runs, its steps run elsewhere

@@ -6,6 +6,7 @@
 
 #include <locus/backend/all_gpus.hpp>   // visible_gpus
 #include <locus/core/call_site.hpp>     // call_site
+#include <locus/core/forward.hpp>       // Tensor, and what its parameters are by default
 #include <locus/device/open.hpp>        // bound_device
 #include <locus/execute/code.hpp>       // graph_code
 #include <locus/execute/log.hpp>        // log_creation
@@ -93,8 +94,11 @@ class host_buffer {
 ///        devices
 /// fails: out_of_memory, shape_error; bad_access, when it is used after it was moved from
 /// after: the parameters of std::mdspan, with a place in addition
-template <class T, class E, device_policy Where = CpuDevice>
+template <class T, class E, class Where>
 class Tensor : public tensor_base {
+  static_assert(device_policy<Where>,
+                "locus: the third parameter of a Tensor says where it is; write CpuDevice, "
+                "GpuDevice<0>, Mirrored<...> or Sharded<0, ...>");
   static_assert(is_extents<E>,
                 "locus: the extents of a Tensor are a type; write Tensor<float, Extents<2, 3>>");
   static_assert(!std::is_const_v<T> && !std::is_reference_v<T>,

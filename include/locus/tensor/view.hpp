@@ -13,8 +13,11 @@ namespace locus {
 /// shape: E     cost: none     fails: never; who gives a wrong address or stride gets what lies
 ///        there
 /// after: std::mdspan
-template <class T, class E, single_device Where, bool Dense>
+template <class T, class E, class Where, bool Dense>
 class View {
+  static_assert(single_device<Where>,
+                "locus: a view lies on one device; write CpuDevice or GpuDevice<0>");
+
  public:
   using is_tensor = void;
   using value_type = std::remove_const_t<T>;

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a program names in its own headers, declared: types, their parameters, the defaults of these.
+// Where a template is defined its head stands again, without defaults.
+#pragma once
+#include <locus/core/dyn.hpp>  // dyn
+
+namespace locus {
+
+// ---- devices ----
+template <int N>
+struct Cpu;
+using CpuDevice = Cpu<0>;
+template <int N>
+struct GpuDevice;
+struct AllGpus;
+template <class... Devices>
+struct Mirrored;
+template <int Axis, class... Devices>
+struct Sharded;
+
+// ---- extents and elements ----
+template <std::int64_t... E>
+class Extents;
+struct half;
+struct bfloat16;
+
+// ---- tensors ----
+template <class T, class E, class Where = CpuDevice>
+class Tensor;
+template <class T, class E>
+class AnyTensor;
+template <class T, class E, class Where, bool Dense>
+class View;
+
+// ---- policies of plans ----
+struct prefer_gpu;
+struct follow_data;
+struct min_copies;
+
+}  // namespace locus

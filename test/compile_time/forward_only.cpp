@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+// budget: 0 instantiations (clang 14)
+// budget: 188 lines
+// What a header of a program pays that names the types of locus.
+#include <locus/fwd.hpp>
+
+void halve(locus::Tensor<float, locus::Extents<locus::dyn>>& y);
