@@ -38,7 +38,7 @@ consteval int bytes_of(type_list<Kinds...>) {
           (std::is_same_v<Kinds, kernel::own_offset> ? 0 : int(sizeof(typename Kinds::type))));
 }
 
-consteval int largest_power(int n) { return n < 2 ? n : 2 * largest_power(n / 2); }
+constexpr int largest_power(int n) { return n < 2 ? n : 2 * largest_power(n / 2); }
 
 /// means: Words words from any address, by the two aligned vectors that hold them
 /// cost:  two loads, of which the second is the neighbour's first, and at most 14 selects and shifts
