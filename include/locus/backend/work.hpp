@@ -113,18 +113,21 @@ struct rows_work<Elementwise, type_list<Folds...>, Last, Ins, Rows, Outs, HasCud
   }
 };
 
-/// c = a b
+/// c = a b, or a batch of such products
 template <class T>
 struct matmul_work {
   static constexpr bool has_cuda_kernel = is_floating_v<T>;
   using type = T;
   kernel::matrix c, a, b;
+  kernel::batch batch{};
 
   void on_host() const {
-    if constexpr (is_narrow_v<T>)
-      host::narrow_matmul<T>(c, a, b);
-    else
-      host::matmul<T>(c, a, b);
+    host::for_each_of_batch<T>(c, a, b, batch, [](auto const& z, auto const& x, auto const& y) {
+      if constexpr (is_narrow_v<T>)
+        host::narrow_matmul<T>(z, x, y);
+      else
+        host::matmul<T>(z, x, y);
+    });
   }
   template <class Visit>
   void for_each_pointer(Visit&& visit) {
@@ -137,14 +140,18 @@ template <class T, host::product_extents E>
 struct static_matmul_work {
   static constexpr bool has_cuda_kernel = false;
   kernel::matrix c, a, b;
+  kernel::batch batch{};
 
   void on_host() const {
     using product = host::static_product<T, E>;
-    if (product::fits(c, a, b))
-      product::run(static_cast<T*>(c.data), static_cast<T const*>(a.data),
-                   static_cast<T const*>(b.data));
-    else
-      host::matmul<T>(c, a, b);
+    bool const fits = product::fits(c, a, b);
+    host::for_each_of_batch<T>(c, a, b, batch, [fits](auto const& z, auto const& x, auto const& y) {
+      if (fits)
+        product::run(static_cast<T*>(z.data), static_cast<T const*>(x.data),
+                     static_cast<T const*>(y.data));
+      else
+        host::matmul<T>(z, x, y);
+    });
   }
   template <class Visit>
   void for_each_pointer(Visit&& visit) {

@@ -210,8 +210,13 @@ struct region_code {
                    work, matrix_of(f.value(value_of(e[0]), what.replica)),
                    matrix_of(f.value(value_of(e[1]), what.replica))});
   }
-  static kernel::matrix matrix_of(local_value const& v) {
-    return {v.data, v.extents[0], v.extents[1], v.strides[0], v.strides[1]};
+  static kernel::matrix matrix_of(local_value const& v, int rank = 2) {
+    int const row = rank - 2, column = rank - 1;
+    return {v.data, v.extents[row], v.extents[column], v.strides[row], v.strides[column]};
+  }
+  /// from one matrix of a batch to the next; 0: one for all
+  static std::int64_t batch_step(local_value const& v, int rank) {
+    return rank == 3 && v.extents[0] != 1 ? v.strides[0] : 0;
   }
   using element_outputs = std::make_index_sequence<std::size_t(facts.element_outputs)>;
   using row_outputs =
@@ -326,14 +331,19 @@ struct region_code {
     frame const& f = *what.of;
     constexpr array_view<edge> e = p.operands(p.steps[Root]);
     constexpr shape a = p.steps[e[0].from].extents, c = p.steps[Root].extents;
-    send(what, matmul_work_of<T, a, c>{matrix_of(f.value(Root, what.replica)),
-                                       matrix_of(f.value(value_of(e[0]), what.replica)),
-                                       matrix_of(f.value(value_of(e[1]), what.replica))});
+    constexpr int rank_a = a.rank, rank_b = p.steps[e[1].from].extents.rank;
+    local_value const &z = f.value(Root, what.replica), &x = f.value(value_of(e[0]), what.replica),
+                      &y = f.value(value_of(e[1]), what.replica);
+    kernel::batch batch;
+    if constexpr (c.rank == 3)
+      batch = {z.extents[0], z.strides[0], batch_step(x, rank_a), batch_step(y, rank_b)};
+    send(what, matmul_work_of<T, a, c>{matrix_of(z, c.rank), matrix_of(x, rank_a),
+                                       matrix_of(y, rank_b), batch});
   }
   /// on a CPU small extents that are known make a kernel of their own; elsewhere all share one
   template <class T, shape A, shape C>
   static constexpr auto find_matmul_work() {
-    constexpr std::int64_t m = C.extent[0], n = C.extent[1], k = A.extent[1];
+    constexpr std::int64_t m = C.from_right(1), n = C.from_right(0), k = A.from_right(0);
     constexpr place where = p.steps[Root].where;
     if constexpr (where.is_single() && where.at(0).is_cpu() && A.is_static() && C.is_static() &&
                   host::has_static_product<T>(m, n, k))

@@ -29,4 +29,16 @@ struct matrix {
   constexpr matrix transposed() const { return {data, columns, rows, column_stride, row_stride}; }
 };
 
+/// means: `count` products; from one to the next the matrices lie so many elements apart, 0: one for
+///        all
+struct batch {
+  std::int64_t count = 1, c = 0, a = 0, b = 0;
+};
+/// means: the i-th matrix of a batch
+template <class T>
+constexpr matrix matrix_at(matrix m, std::int64_t step, std::int64_t i) {
+  m.data = static_cast<T*>(m.data) + step * i;
+  return m;
+}
+
 }  // namespace locus::kernel

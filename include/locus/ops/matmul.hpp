@@ -20,7 +20,8 @@ struct matmul_op {
 inline namespace LOCUS_MODE {
 
 /// means: r[i][j] = sum over k of a[i][k] * b[k][j]
-/// shape: (m,k) x (k,n) -> (m,n)     device: floats on both sides, integers on the CPU
+/// shape: (m,k) x (k,n) -> (m,n); (B,m,k) x (B,k,n) -> (B,m,n), where B of 1 or none stretches
+/// device: floats on both sides, integers on the CPU
 /// cost:  2 m n k operations by CBLAS or cuBLAS; transposed operands cost nothing
 /// fails: at compile time, when static extents or element types differ; when bound, dynamic extents
 /// after: BLAS gemm

@@ -48,11 +48,15 @@ struct matmul_row {
   distribution result;
   int axis;
 };
+// axis 0: the rows of each matrix, 1: its columns, -1: of pieces the batch, otherwise none
 inline constexpr matmul_row matmul_rows[] = {
     {distribution::mirrored, -1, distribution::mirrored, -1, distribution::mirrored, -1},
     {distribution::sharded, 0, distribution::mirrored, -1, distribution::sharded, 0},
     {distribution::mirrored, -1, distribution::sharded, 1, distribution::sharded, 1},
     {distribution::sharded, 1, distribution::sharded, 0, distribution::partial, -1},
+    {distribution::sharded, -1, distribution::sharded, -1, distribution::sharded, -1},
+    {distribution::sharded, -1, distribution::mirrored, -1, distribution::sharded, -1},  // one matrix for all
+    {distribution::mirrored, -1, distribution::sharded, -1, distribution::sharded, -1},
 };
 
 /// reductions over elements; along: over the axis of the cut
@@ -190,12 +194,20 @@ struct distributor {
 
   constexpr plan_error matmul() {
     place const l = on_every_device(0), r = on_every_device(1);
+    auto rank = [&](int k) { return p.steps[p.operands(me)[k].from].extents.rank; };
+    auto axis = [&](place const& at, int k) {
+      return at.is_sharded() ? at.axis - (rank(k) - 2) : at.axis;
+    };
     for (matmul_row const& row : matmul_rows)
-      if (row.lhs == l.how && row.lhs_axis == l.axis && row.rhs == r.how &&
-          row.rhs_axis == r.axis) {
-        me.where = row.result == distribution::partial   ? devices.partial(reduction::sum)
-                   : row.result == distribution::sharded ? devices.sharded(row.axis)
-                                                         : devices.mirrored();
+      if (row.lhs == l.how && row.lhs_axis == axis(l, 0) && row.rhs == r.how &&
+          row.rhs_axis == axis(r, 1)) {
+        bool const batch = row.result == distribution::sharded && row.axis == -1;
+        if (batch && ((l.is_mirrored() && rank(0) == 3) || (r.is_mirrored() && rank(1) == 3)))
+          return plan_error::matmul_cuts;  // a batch beside pieces of one
+        me.where = row.result == distribution::partial ? devices.partial(reduction::sum)
+                   : row.result == distribution::sharded
+                       ? devices.sharded(row.axis + me.extents.rank - 2)
+                       : devices.mirrored();
         return plan_error::none;
       }
     return plan_error::matmul_cuts;
@@ -301,7 +313,8 @@ constexpr plan_error check_cut(plan_view const& p, short i, shape const* extents
   for (edge const& e : p.operands(s)) {
     place const& at = e.arrives.is_nowhere() ? p.steps[e.from].where : e.arrives;
     shape const &from = extents[e.from], &to = extents[i];
-    bool const meets = s.kind == step_kind::map || s.kind == step_kind::concatenate;
+    bool const batch = s.kind == step_kind::matmul && to.rank == 3 && s.where.axis == 0;
+    bool const meets = s.kind == step_kind::map || s.kind == step_kind::concatenate || batch;
     if (meets && at.is_sharded() && differ(from.extent[at.axis], to.extent[s.where.axis]))
       return plan_error::stretched_cut;
     for (int a = 0; s.kind == step_kind::reshape && a <= s.where.axis; ++a)

@@ -194,7 +194,7 @@ constexpr work count_work(plan_view const& p, shape const* extents) {
     if (s.kind == step_kind::map) w.flops += busy * extents[i].size();
     if (s.kind == step_kind::reduce) w.flops += busy * extents[p.operands(s)[0].from].size();
     if (s.kind == step_kind::matmul)
-      w.flops += busy * 2 * extents[i].size() * extents[p.operands(s)[0].from].extent[1];
+      w.flops += busy * 2 * extents[i].size() * extents[p.operands(s)[0].from].from_right(0);
   }
   return w;
 }

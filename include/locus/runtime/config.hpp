@@ -63,6 +63,14 @@ inline copy_policy get_device_policy() {
   return now;
 }
 
+/// means: how GPUs multiply matrices of floats, at any time; the CPU always as floats
+inline void set_matmul_precision(matmul_precision precision) {
+  __atomic_store(&runtime::configured.products, &precision, __ATOMIC_RELAXED);
+}
+inline matmul_precision get_matmul_precision() {
+  return runtime::matmul_is_tf32() ? matmul_precision::high : matmul_precision::highest;
+}
+
 /// units: bytes; blocks are multiples of 256 bytes
 struct memory_info {
   std::int64_t current = 0, peak = 0;  // held now; the most since the last reset

@@ -16,6 +16,11 @@ namespace locus {
 /// after: tf.config.experimental.set_device_policy
 enum class copy_policy : unsigned char { silent, warn, explicit_only };
 
+/// How GPUs multiply matrices of floats. highest: as floats; high: operands with the 10 bits of
+/// fraction of tf32, added as floats, several times as fast
+/// after: torch.set_float32_matmul_precision, tf.config.experimental.enable_tensor_float_32_execution
+enum class matmul_precision : unsigned char { highest, high };
+
 namespace config {
 /// What one logical device of a card is asked to be.
 /// units: bytes; priority: of CUDA's streams, 0 lowest, negative is higher; ordinal: devices are
@@ -61,6 +66,7 @@ struct configuration {
   double memory_fraction = 1;  // of each card, where no limit is given
   copy_policy copies = copy_policy::silent;
   int inter_op_threads = 0;
+  matmul_precision products = matmul_precision::highest;
 
   constexpr bool is_divided(int card) const {
     for (logical_request const& r : divided)
@@ -70,6 +76,11 @@ struct configuration {
   friend constexpr bool operator==(configuration const&, configuration const&) = default;
 };
 LOCUS_SHARED_STATE inline constinit configuration configured;
+inline bool matmul_is_tf32() {
+  matmul_precision now;
+  __atomic_load(&configured.products, &now, __ATOMIC_RELAXED);
+  return now == matmul_precision::high;
+}
 
 }  // namespace runtime
 }  // namespace locus

@@ -21,12 +21,14 @@ struct cuda_launch {
   void* stream = nullptr;
 };
 
-/// One matrix product as cuBLAS sees it: column-major, op(a) (m,k), op(b) (k,n), c (m,n). Halves are
-/// added as floats.
+/// One matrix product as cuBLAS sees it: column-major, op(a) (m,k), op(b) (k,n), c (m,n); or a batch
+/// of them, so many elements apart. Halves are added as floats.
 struct cuda_gemm {
   element type = element::f32;  // floating
   bool transpose_a = false, transpose_b = false;
-  int m = 0, n = 0, k = 0, lda = 0, ldb = 0, ldc = 0;
+  bool tf32 = false;  // floats are read with 10 bits of fraction, added as floats
+  int m = 0, n = 0, k = 0, lda = 0, ldb = 0, ldc = 0, batch = 1;
+  std::int64_t a_step = 0, b_step = 0, c_step = 0;
   void const *a = nullptr, *b = nullptr;
   void* c = nullptr;
   void* stream = nullptr;

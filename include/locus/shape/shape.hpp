@@ -82,11 +82,16 @@ constexpr shape broadcast(shape const& a, shape const& b) {
   return r;
 }
 
-/// means: (m,k) x (k,n) -> (m,n)
+/// means: (m,k) x (k,n) -> (m,n); with a batch of matrices on either side (B,m,n): an operand
+///        without one, or with a batch of 1, serves each
 constexpr shape contract(shape const& a, shape const& b) {
-  if (a.rank != 2 || b.rank != 2) return no_shape;
-  if (a.extent[1] != b.extent[0] && a.extent[1] != dyn && b.extent[0] != dyn) return no_shape;
-  return {2, {a.extent[0], b.extent[1]}};
+  bool const matrices = a.rank >= 2 && a.rank <= 3 && b.rank >= 2 && b.rank <= 3;
+  if (!matrices) return no_shape;
+  std::int64_t const k = a.from_right(0), inner = b.from_right(1);
+  if (k != inner && k != dyn && inner != dyn) return no_shape;
+  if (a.rank == 2 && b.rank == 2) return {2, {a.extent[0], b.extent[1]}};
+  shape const batch = broadcast({1, {a.from_right(2)}}, {1, {b.from_right(2)}});
+  return fits(batch) ? shape{3, {batch.extent[0], a.from_right(1), b.from_right(0)}} : no_shape;
 }
 
 /// means: the extents without those axes, or with 1 in their place

@@ -22,8 +22,10 @@ inline void change_devices(runtime::card_source const& source, runtime::configur
   runtime::detail::close_gpus();
   auto const policy = runtime::configured.copies;  // set at any time, and no part of a scope
   int const inter_op = runtime::configured.inter_op_threads;
+  auto const products = runtime::configured.products;
   runtime::cards_from = source, runtime::configured = c;
   runtime::configured.copies = policy, runtime::configured.inter_op_threads = inter_op;
+  runtime::configured.products = products;
   runtime::physical.known = false;
   runtime::table.frozen_by = {};
   __atomic_store_n(&runtime::table.started, false, __ATOMIC_RELEASE);

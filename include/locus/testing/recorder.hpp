@@ -4,6 +4,7 @@
 // Include it, with LOCUS_CUDA_KERNELS defined to 1, before any other header of locus (in a unit of
 // nvcc: after <locus/cuda.cuh>).
 #pragma once
+#include <bit>         // bit_cast
 #include <cstring>     // memcpy
 #include <deque>       // deque
 #include <functional>  // function
@@ -404,7 +405,10 @@ class recorder {
         .last_error = [] { return 0; },
         .gemm =
             [](int, runtime::cuda_gemm const& g) {
-              return on_stream("gemm", g.stream, [&](recorder& r) { return r.multiply(g); });
+              return on_stream(g.batch > 1 ? "gemm_batch"
+                               : g.tf32    ? "gemm_tf32"
+                                           : "gemm",
+                               g.stream, [&](recorder& r) { return r.multiply(g); });
             },
         .device_of_pointer =
             [](void const* p, int* device) {
@@ -633,11 +637,20 @@ class recorder {
     t.gemm = g;
     t.run = [](recorder& r, task& me) {
       opened const open(r, me.card, -1);
+      runtime::cuda_gemm one = me.gemm;
+      auto each = [&]<class T>(std::type_identity<T>) {
+        for (int i = 0; i < me.gemm.batch; ++i) {
+          one.a = static_cast<T const*>(me.gemm.a) + i * me.gemm.a_step;
+          one.b = static_cast<T const*>(me.gemm.b) + i * me.gemm.b_step;
+          one.c = static_cast<T*>(me.gemm.c) + i * me.gemm.c_step;
+          product<T>(one);
+        }
+      };
       switch (me.gemm.type) {
-      case element::f64: return product<double>(me.gemm);
-      case element::f16: return product<half>(me.gemm);
-      case element::bf16: return product<bfloat16>(me.gemm);
-      default: return product<float>(me.gemm);
+      case element::f64: return each(std::type_identity<double>{});
+      case element::f16: return each(std::type_identity<half>{});
+      case element::bf16: return each(std::type_identity<bfloat16>{});
+      default: return each(std::type_identity<float>{});
       }
     };
     return 0;
@@ -646,14 +659,19 @@ class recorder {
   static void product(runtime::cuda_gemm const& g) {
     auto const* const a = static_cast<T const*>(g.a);
     auto const* const b = static_cast<T const*>(g.b);
+    auto read = [&g](T x) {
+      if (!g.tf32) return static_cast<double>(x);
+      auto const bits = std::bit_cast<std::uint32_t>(static_cast<float>(x));
+      return static_cast<double>(std::bit_cast<float>((bits + 0x1000u) & ~0x1fffu));
+    };
     for (int j = 0; j < g.n; ++j)
       for (int i = 0; i < g.m; ++i) {
         double sum = 0;
         for (int k = 0; k < g.k; ++k)
           sum +=
-              static_cast<double>(a[g.transpose_a ? k + std::ptrdiff_t(i) * g.lda
-                                                  : i + std::ptrdiff_t(k) * g.lda]) *
-              static_cast<double>(
+              read(a[g.transpose_a ? k + std::ptrdiff_t(i) * g.lda
+                                   : i + std::ptrdiff_t(k) * g.lda]) *
+              read(
                   b[g.transpose_b ? j + std::ptrdiff_t(k) * g.ldb : k + std::ptrdiff_t(j) * g.ldb]);
         static_cast<T*>(g.c)[i + std::ptrdiff_t(j) * g.ldc] = static_cast<T>(sum);
       }

@@ -157,6 +157,81 @@ TEST_CASE("a large product is cut over threads and blocks") {
     CHECK(oracle::difference(i, product(p, q)) == "");
   });
 }
+TEST_CASE("batches of products: one for each, one matrix for all, pieces of a batch") {
+  using Batch = Tensor<float, Dextents<3>>;
+  oracle::random r(5);
+  auto const want = [](array<float> const& a, array<float> const& b, std::int64_t count) {
+    auto part = [](array<float> const& x, std::int64_t i) {
+      int const rank = x.extents.rank;
+      shape const s{2, {x.extents.extent[rank - 2], x.extents.extent[rank - 1]}};
+      array<float> y(s);
+      std::int64_t const at = x.extents.from_right(2) == 1 ? 0 : i * s.size();
+      for (std::int64_t k = 0; k < s.size(); ++k) y[k] = x[at + k];
+      return y;
+    };
+    array<double> all({3, {count, a.extents.from_right(1), b.extents.from_right(0)}});
+    std::int64_t k = 0;
+    for (std::int64_t i = 0; i < count; ++i)
+      for (auto const& e : product(part(a, i), part(b, i)).cells) all[k++] = double(e.value);
+    return all;
+  };
+  on_few_backends([&](backends::machine const& m) {
+    for (auto const& [n, rows, k, columns] : {std::array{6, 4, 5, 3}, std::array{40, 20, 17, 33},
+                                              std::array{2, 70, 65, 80}, std::array{0, 3, 4, 5}}) {
+      auto const a = oracle::random_array<float>(r, {3, {n, rows, k}}, -1, 1);
+      auto const b = oracle::random_array<float>(r, {3, {n, k, columns}}, -1, 1);
+      auto const one = oracle::random_array<float>(r, {2, {k, columns}}, -1, 1);
+      auto const x = oracle::tensor<3>(a), y = oracle::tensor<3>(b);
+      auto const z = oracle::tensor<2>(one);
+      auto same = [&](Batch const& c, array<double> const& expected) {
+        CHECK(oracle::difference(c, expected, 1e-5, 1e-5) == "");
+      };
+      same(Batch(on<GpuDevice<0>>(matmul(x, y))), want(a, b, n));
+      same(Batch(on<GpuDevice<0>>(matmul(x, z))), want(a, one, n));
+      // the batch is no outer axis: rows of several matrices lie between
+      Batch turned_x = eval(transpose<1, 0, 2>(x));
+      same(Batch(on<GpuDevice<0>>(matmul(transpose<1, 0, 2>(turned_x), y))), want(a, b, n));
+      Batch yt = eval(transpose<0, 2, 1>(y));
+      same(Batch(matmul(x, transpose<0, 2, 1>(yt))), want(a, b, n));
+      if (n == 0) continue;
+      Batch first(1, k, columns);
+      for (std::int64_t i = 0; i < first.size(); ++i) first.data()[i] = one[i];
+      same(Batch(on<GpuDevice<0>>(matmul(x, first))), want(a, one, n));
+      if (m.gpus < 2) continue;
+      using Pieces = Sharded<0, GpuDevice<0>, GpuDevice<1>>;
+      auto const xs = to<Pieces>(x), ys = to<Pieces>(y);
+      same(Batch(to<CpuDevice>(eval(matmul(xs, ys)))), want(a, b, n));
+      auto const zs = to<Mirrored<GpuDevice<0>, GpuDevice<1>>>(z);
+      same(Batch(to<CpuDevice>(eval(matmul(xs, zs)))), want(a, one, n));
+    }
+  });
+}
+TEST_CASE("a batch is one call of cuBLAS; batches of other lengths are refused") {
+  testing::recorder const gpus({.cards = 1});
+  Tensor<float, Dextents<3>> const a(2, 3, 4), b(3, 4, 5);
+  CHECK_THROWS_AS(static_cast<void>(eval(matmul(a, b))), shape_error);
+  auto const c = eval(on<GpuDevice<0>>(matmul(a, transpose<0, 2, 1>(a))));
+  CHECK(gpus.calls("gemm_batch") == 1);
+  CHECK(gpus.calls("gemm") == 0);
+}
+TEST_CASE("GPUs read floats as tf32 where the program says so") {
+  testing::recorder const gpus({.cards = 1});
+  oracle::random r(6);
+  auto const a = oracle::random_array<float>(r, {2, {20, 30}}, -1, 1);
+  auto const x = oracle::tensor<2>(a);
+  auto const exact = product(a, turned(a));
+  CHECK(config::get_matmul_precision() == matmul_precision::highest);
+  config::set_matmul_precision(matmul_precision::high);
+  CHECK(config::get_matmul_precision() == matmul_precision::high);
+  Matrix const rough(on<GpuDevice<0>>(matmul(x, transpose(x))));
+  config::set_matmul_precision(matmul_precision::highest);
+  Matrix const fine(on<GpuDevice<0>>(matmul(x, transpose(x))));
+  CHECK(gpus.calls("gemm_tf32") == 1);
+  CHECK(gpus.calls("gemm") == 1);
+  CHECK(oracle::difference(fine, exact, 1e-6, 1e-6) == "");
+  CHECK(oracle::difference(rough, exact, 1e-6, 1e-6) != "");
+  CHECK(oracle::difference(rough, exact, 1e-2, 1e-2) == "");
+}
 TEST_CASE("extents that do not fit are refused when they are known") {
   Matrix const a(3, 4), b(5, 2);
   CHECK_THROWS_AS(static_cast<void>(eval(matmul(a, b))), shape_error);

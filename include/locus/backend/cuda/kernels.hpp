@@ -88,6 +88,7 @@ struct cuda_kernel<matmul_work<T>> {
   static void launch(launch_site const& site, matmul_work<T> const& work) {
     kernel::matrix const &a = work.a, &b = work.b, &c = work.c;
     if (c.rows == 0 || c.columns == 0) return;
+    if (work.batch.count != 1) return launch_batch(site, work);
     if (!a.fits_blas())
       return with_dense(site, work, a,
                         [&](kernel::matrix const& m) { return matmul_work<T>{c, m, b}; });
@@ -104,6 +105,19 @@ struct cuda_kernel<matmul_work<T>> {
   }
 
  private:
+  /// one call where cuBLAS reads all of it, otherwise one product after the other
+  static void launch_batch(launch_site const& site, matmul_work<T> const& work) {
+    kernel::matrix const &a = work.a, &b = work.b, &c = work.c;
+    kernel::batch const& n = work.batch;
+    if (a.fits_blas() && b.fits_blas() && n.count <= INT32_MAX) {
+      if (c.is_row_major()) return gemm(site, c, a, b, n);
+      if (c.transposed().is_row_major())
+        return gemm(site, c.transposed(), b.transposed(), a.transposed(), {n.count, n.c, n.b, n.a});
+    }
+    for (std::int64_t i = 0; i < n.count; ++i)
+      launch(site, matmul_work<T>{kernel::matrix_at<T>(c, n.c, i), kernel::matrix_at<T>(a, n.a, i),
+                                  kernel::matrix_at<T>(b, n.b, i)});
+  }
   static void copy(launch_site const& site, kernel::matrix const& to, kernel::matrix const& from) {
     copy_work w{sizeof(T), {}, {}, {}};
     w.over.rank = 2, w.over.extent[0] = from.rows, w.over.extent[1] = from.columns;
@@ -121,7 +135,8 @@ struct cuda_kernel<matmul_work<T>> {
     launch(site, rebuild(dense));
   }
   static void gemm(launch_site const& site, kernel::matrix const& c, kernel::matrix const& a,
-                   kernel::matrix const& b) {
+                   kernel::matrix const& b, kernel::batch const& batch = {}) {
+    if (batch.count == 0) return;
     std::int64_t const limit = INT32_MAX;
     if (c.rows > limit || c.columns > limit || a.columns > limit || a.leading() > limit ||
         b.leading() > limit || c.leading() > limit)
@@ -135,6 +150,9 @@ struct cuda_kernel<matmul_work<T>> {
     g.a = b.data, g.lda = static_cast<int>(b.leading()), g.transpose_a = !b.is_row_major();
     g.b = a.data, g.ldb = static_cast<int>(a.leading()), g.transpose_b = !a.is_row_major();
     g.c = c.data, g.ldc = static_cast<int>(c.leading());
+    g.batch = static_cast<int>(batch.count);
+    g.a_step = batch.b, g.b_step = batch.a, g.c_step = batch.c;
+    g.tf32 = g.type == element::f32 && runtime::matmul_is_tf32();
     runtime::require_card(*site.on);
     runtime::cuda_queue& queue = runtime::cuda_queue_of(*site.on, queue_kind::compute);
     queue.note(site.record);

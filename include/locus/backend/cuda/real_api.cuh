@@ -24,7 +24,8 @@ struct cublas_table {
   static constexpr int not_found = 100000, failed = 100001;
   // cuBLAS' and CUDA's numbers: default math, without parts of a sum as halves; types; float sums;
   // its own choice of an algorithm
-  static constexpr int full_sums = 16, real_half = 2, real_bfloat16 = 14, compute_float = 68,
+  static constexpr int full_sums = 16, real_half = 2, real_bfloat16 = 14, real_float = 0, real_double = 1,
+                       compute_float = 68, compute_double = 70, compute_tf32 = 77,
                        any_algorithm = -1;
   int (*create)(void**) = nullptr;
   int (*set_stream)(void*, void*) = nullptr;
@@ -34,6 +35,9 @@ struct cublas_table {
                int, double const*, double*, int) = nullptr;
   int (*gemm_of)(void*, int, int, int, int, int, void const*, void const*, int, int, void const*,
                  int, int, void const*, void*, int, int, int, int) = nullptr;
+  int (*gemm_of_batch)(void*, int, int, int, int, int, void const*, void const*, int, int,
+                       long long, void const*, int, int, long long, void const*, void*, int, int,
+                       long long, int, int, int) = nullptr;
   int (*set_math_mode)(void*, int) = nullptr;
 
   static cublas_table const& instance() {
@@ -51,6 +55,7 @@ struct cublas_table {
       take(found.sgemm, "cublasSgemm_v2");
       take(found.dgemm, "cublasDgemm_v2");
       take(found.gemm_of, "cublasGemmEx");
+      take(found.gemm_of_batch, "cublasGemmStridedBatchedEx");
       take(found.set_math_mode, "cublasSetMathMode");
       return found;
     }();
@@ -66,6 +71,32 @@ struct cublas_table {
   }
 };
 
+/// a batch, and floats as tf32: by the entry points that take types
+inline int real_gemm_of_types(void* handle, runtime::cuda_gemm const& g) {
+  using t = cublas_table;
+  int const ta = g.transpose_a ? 1 : 0, tb = g.transpose_b ? 1 : 0;
+  int const type = g.type == element::f64    ? t::real_double
+                   : g.type == element::f16  ? t::real_half
+                   : g.type == element::bf16 ? t::real_bfloat16
+                                             : t::real_float;
+  int const sums = g.type == element::f64 ? t::compute_double
+                   : g.tf32               ? t::compute_tf32
+                                          : t::compute_float;
+  double const one = 1, zero = 0;
+  float const one_float = 1, zero_float = 0;
+  bool const wide = g.type == element::f64;
+  void const *alpha = wide ? static_cast<void const*>(&one) : &one_float,
+             *beta = wide ? static_cast<void const*>(&zero) : &zero_float;
+  t const& table = t::instance();
+  if (g.batch == 1)
+    return table.gemm_of(handle, ta, tb, g.m, g.n, g.k, alpha, g.a, type, g.lda, g.b, type, g.ldb,
+                         beta, g.c, type, g.ldc, sums, t::any_algorithm);
+  if (!table.gemm_of_batch) return t::not_found;
+  return table.gemm_of_batch(handle, ta, tb, g.m, g.n, g.k, alpha, g.a, type, g.lda, g.a_step, g.b,
+                             type, g.ldb, g.b_step, beta, g.c, type, g.ldc, g.c_step, g.batch, sums,
+                             t::any_algorithm);
+}
+
 inline int real_gemm(int card, runtime::cuda_gemm const& g) {
   cublas_table const& t = cublas_table::instance();
   if (!t.create || !t.set_stream || !t.sgemm || !t.dgemm || !t.gemm_of) return cublas_table::not_found;
@@ -73,12 +104,8 @@ inline int real_gemm(int card, runtime::cuda_gemm const& g) {
   if (!handle || t.set_stream(handle, g.stream) != 0) return cublas_table::failed;
   int const ta = g.transpose_a ? 1 : 0, tb = g.transpose_b ? 1 : 0;  // CUBLAS_OP_T, CUBLAS_OP_N
   int status;
-  if (g.type == element::f16 || g.type == element::bf16) {
-    float const one = 1, zero = 0;
-    int const type = g.type == element::f16 ? cublas_table::real_half : cublas_table::real_bfloat16;
-    status = t.gemm_of(handle, ta, tb, g.m, g.n, g.k, &one, g.a, type, g.lda, g.b, type, g.ldb,
-                       &zero, g.c, type, g.ldc, cublas_table::compute_float,
-                       cublas_table::any_algorithm);
+  if (g.type == element::f16 || g.type == element::bf16 || g.tf32 || g.batch != 1) {
+    status = real_gemm_of_types(handle, g);
   } else if (g.type == element::f64) {
     double const one = 1, zero = 0;
     status =

@@ -10,9 +10,17 @@
 #include <locus/shape/element.hpp>  // is_integer_v
 #include <locus/simd/native.hpp>    // vector, LOCUS_VECTORS_BEGIN
 
+// LOCUS_FOR_AVX512, _AVX2, _ANY  in front of a function for these instructions; where the compiler
+//                                can, it is optimised in units that are not, too
+#if defined(__clang__)
+#define LOCUS_FOR_ANY
+#else
+#define LOCUS_FOR_ANY [[gnu::optimize("O2")]]
+#endif
 #if defined(__x86_64__)
-#define LOCUS_FOR_AVX512 [[gnu::target("avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]]
-#define LOCUS_FOR_AVX2 [[gnu::target("avx2,fma")]]
+#define LOCUS_FOR_AVX512 \
+  LOCUS_FOR_ANY [[gnu::target("avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]]
+#define LOCUS_FOR_AVX2 LOCUS_FOR_ANY [[gnu::target("avx2,fma")]]
 #endif
 
 LOCUS_VECTORS_BEGIN
@@ -90,7 +98,7 @@ LOCUS_FUSED(LOCUS_FOR_AVX2, f64x4, __builtin_ia32_vfmaddpd256(a, b, c))
 }  // namespace for_avx2
 #endif
 namespace for_any {
-LOCUS_FUSED_REST()
+LOCUS_FUSED_REST(LOCUS_FOR_ANY)
 }
 #undef LOCUS_FUSED
 #undef LOCUS_FUSED_REST
@@ -143,7 +151,7 @@ LOCUS_FUSED_REST()
 LOCUS_TILE(tile_avx512, LOCUS_FOR_AVX512, for_avx512)
 LOCUS_TILE(tile_avx2, LOCUS_FOR_AVX2, for_avx2)
 #endif
-LOCUS_TILE(tile_any, , for_any)
+LOCUS_TILE(tile_any, LOCUS_FOR_ANY, for_any)
 #undef LOCUS_TILE
 
 }  // namespace detail

@@ -57,5 +57,27 @@ void matmul(kernel::matrix const& c, kernel::matrix const& a, kernel::matrix con
   product<T>(c, a, b);
 }
 
+/// means: one(c, a, b) of each product of a batch; many small ones share the threads, a large one
+///        has all of them for itself
+template <class T, class One>
+void for_each_of_batch(kernel::matrix const& c, kernel::matrix const& a, kernel::matrix const& b,
+                       kernel::batch const& batch, One const& one) {
+  if (batch.count == 1) return one(c, a, b);
+  auto run = [&](std::int64_t i) {
+    one(kernel::matrix_at<T>(c, batch.c, i), kernel::matrix_at<T>(a, batch.a, i),
+        kernel::matrix_at<T>(b, batch.b, i));
+  };
+  std::int64_t const each = c.rows * c.columns * (a.columns + 1);  // operations of one
+  int const threads = is_small(c, a) ? threads_for_product(each * batch.count) : 1;
+  if (threads == 1) {
+    for (std::int64_t i = 0; i < batch.count; ++i) run(i);
+    return;
+  }
+  std::int64_t const part = (batch.count + 4 * threads - 1) / (4 * threads);
+  parallel_for(static_cast<int>((batch.count + part - 1) / part), threads, [&](int task) {
+    for (std::int64_t i = task * part; i < batch.count && i < (task + 1) * part; ++i) run(i);
+  });
+}
+
 }  // namespace LOCUS_MODE
 }  // namespace locus::host
