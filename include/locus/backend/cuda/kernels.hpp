@@ -8,6 +8,7 @@
 #include <locus/backend/fold.hpp>              // fold_work
 #include <locus/backend/work.hpp>              // copy_work, matmul_work
 #include <locus/core/config.hpp>               // LOCUS_COLD_BEGIN
+#include <locus/runtime/configuration.hpp>     // matmul_is_tf32
 
 LOCUS_COLD_BEGIN
 
