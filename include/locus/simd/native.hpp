@@ -106,6 +106,93 @@ LOCUS_VECTOR_FUNCTION V fused(V a, V b, V c) {
   return a;
 }
 
+/// the registers from here on have all instructions of the target, and one result for all sizes
+inline constexpr int least_bytes = LOCUS_ISA_AVX512 ? 64 : 16;
+/// means: a b + c, with one rounding where that is one instruction, else with two
+template <class V>
+LOCUS_VECTOR_FUNCTION V multiply_add(V a, V b, V c) {
+  if constexpr (LOCUS_ISA_FMA || LOCUS_ISA_AVX512)
+    return fused(a, b, c);
+  else
+    return a * b + c;
+}
+
+// least(a, b) = a < b ? a : b and greatest alike: NaN in b stays. scaled(x, n): x 2^n for whole n,
+// rounded once, 0 or inf past the ends; only where has_scaled.
+#if LOCUS_ISA_AVX512
+#if defined(__clang__)
+#define LOCUS_EXTREME(name, V, p) \
+  LOCUS_VECTOR_FUNCTION V name(V a, V b) { return __builtin_ia32_##p##512(a, b, 4); }
+#else
+#define LOCUS_EXTREME(name, V, p) \
+  LOCUS_VECTOR_FUNCTION V name(V a, V b) { return __builtin_ia32_##p##512_mask(a, b, a, -1, 4); }
+#endif
+using floats_512 = vector<float, 16>;
+using doubles_512 = vector<double, 8>;
+LOCUS_EXTREME(least, floats_512, minps)
+LOCUS_EXTREME(least, doubles_512, minpd)
+LOCUS_EXTREME(greatest, floats_512, maxps)
+LOCUS_EXTREME(greatest, doubles_512, maxpd)
+#undef LOCUS_EXTREME
+LOCUS_VECTOR_FUNCTION floats_512 scaled(floats_512 x, floats_512 n) {
+  return __builtin_ia32_scalefps512_mask(x, n, x, 0xffff, 4);
+}
+LOCUS_VECTOR_FUNCTION doubles_512 scaled(doubles_512 x, doubles_512 n) {
+  return __builtin_ia32_scalefpd512_mask(x, n, x, 0xff, 4);
+}
+#endif
+template <class V>
+LOCUS_VECTOR_FUNCTION V least(V a, V b) {
+  return a < b ? a : b;
+}
+template <class V>
+LOCUS_VECTOR_FUNCTION V greatest(V a, V b) {
+  return a > b ? a : b;
+}
+template <class V>
+inline constexpr bool has_scaled = LOCUS_ISA_AVX512 && sizeof(V) == 64;
+
+/// means: some x[i] > limit, of integers without sign
+template <class U>
+LOCUS_VECTOR_FUNCTION bool any_above(U x, U limit) {
+  constexpr bool words = sizeof(x[0]) == 4;
+#if LOCUS_ISA_AVX512
+  if constexpr (sizeof(U) == 64 && words)
+    return __builtin_ia32_ucmpd512_mask((vector<int, 16>)x, (vector<int, 16>)limit, 6, -1) != 0;
+  else if constexpr (sizeof(U) == 64)
+    return __builtin_ia32_ucmpq512_mask((vector<long long, 8>)x, (vector<long long, 8>)limit, 6,
+                                        -1) != 0;
+#endif
+#if LOCUS_ISA_AVX
+  if constexpr (sizeof(U) == 32 && words)
+    return __builtin_ia32_movmskps256((vector<float, 8>)(x > limit)) != 0;
+  else if constexpr (sizeof(U) == 32)
+    return __builtin_ia32_movmskpd256((vector<double, 4>)(x > limit)) != 0;
+#endif
+#if defined(__SSE2__)
+  if constexpr (sizeof(U) == 16 && words)
+    return __builtin_ia32_movmskps((vector<float, 4>)(x > limit)) != 0;
+  else if constexpr (sizeof(U) == 16)
+    return __builtin_ia32_movmskpd((vector<double, 2>)(x > limit)) != 0;
+#endif
+  bool any = false;
+  for (unsigned i = 0; i < sizeof(U) / sizeof(x[0]); ++i) any = any || x[i] > limit[i];
+  return any;
+}
+
+/// means: x, computed as written: -ffast-math does not join what is before with what comes after
+template <class V>
+LOCUS_VECTOR_FUNCTION V as_written(V x) {
+#if LOCUS_FAST_MATH && LOCUS_ISA_AVX512
+  asm("" : "+v"(x));
+#elif LOCUS_FAST_MATH && defined(__SSE2__)
+  asm("" : "+x"(x));
+#elif LOCUS_FAST_MATH
+  asm("" : "+m"(x));
+#endif
+  return x;
+}
+
 /// means: *p = x past the caches; p lies at a multiple of the vector's size
 template <class V>
 LOCUS_VECTOR_FUNCTION void stream(void* p, V x) {

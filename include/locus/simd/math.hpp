@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the vector functions exp, log, sin, ... share: how a packet goes through registers,
+// polynomials, the nearest integer, and arguments that are rare. Each function is
+// the same for every lane, so that a result does not depend on where an element lies.
+#pragma once
+#include <cstdint>  // uint32_t
+
+#include <locus/simd/packet.hpp>  // packet, vector
+
+LOCUS_VECTORS_BEGIN
+namespace locus::simd {
+inline namespace LOCUS_MODE {
+
+template <class V>
+using lane_of = std::remove_cvref_t<decltype(V{}[0])>;
+template <class V>
+inline constexpr int lanes_of = int(sizeof(V) / sizeof(lane_of<V>));
+
+/// the layout of a number of T, and what the algorithms take from it
+template <class T>
+struct float_traits;
+template <>
+struct float_traits<float> {
+  using bits = std::uint32_t;
+  static constexpr int digits = 23, bias = 127;
+  static constexpr float magic = 0x1.8p23f;  // x + magic has no digits behind the point
+  static constexpr bits magic_bits = 0x4b400000, one = 0x3f800000, sign = 0x80000000;
+};
+template <>
+struct float_traits<double> {
+  using bits = std::uint64_t;
+  static constexpr int digits = 52, bias = 1023;
+  static constexpr double magic = 0x1.8p52;
+  static constexpr bits magic_bits = 0x4338000000000000, one = 0x3ff0000000000000,
+                        sign = 0x8000000000000000;
+};
+template <class V>
+using bits_vector = vector<typename float_traits<lane_of<V>>::bits, lanes_of<V>>;
+
+template <class V>
+LOCUS_VECTOR_FUNCTION V every(lane_of<V> x) {
+  return x - V{};
+}
+/// means: c[0] + c[1] x + c[2] x^2 + ...
+template <class V>
+LOCUS_VECTOR_FUNCTION V polynomial(V, lane_of<V> c) {
+  return every<V>(c);
+}
+template <class V, class... More>
+LOCUS_VECTOR_FUNCTION V polynomial(V x, lane_of<V> c, More... higher) {
+  return multiply_add(polynomial(x, higher...), x, every<V>(c));
+}
+
+/// means: n = the integer next to a x + b, and the bits of a number whose lowest digits are n's
+template <class V>
+struct nearest {
+  V n;
+  bits_vector<V> bits;
+  static constexpr auto magic = float_traits<lane_of<V>>::magic;
+
+  LOCUS_VECTOR_FUNCTION static nearest of(V x, lane_of<V> a) {
+    return from(as_written(multiply_add(x, every<V>(a), every<V>(magic))));
+  }
+  LOCUS_VECTOR_FUNCTION static nearest of(V x) { return from(as_written(x + magic)); }
+
+ private:
+  LOCUS_VECTOR_FUNCTION static nearest from(V t) { return {t - magic, (bits_vector<V>)t}; }
+};
+/// means: x held in [low, high]; NaN stays
+template <class V>
+LOCUS_VECTOR_FUNCTION V held(V x, lane_of<V> low, lane_of<V> high) {
+  return greatest(every<V>(low), least(every<V>(high), x));
+}
+/// the bits of T(2^e)
+template <class T>
+inline constexpr auto bits_of_two_to = [](int e) {
+  return typename float_traits<T>::bits(float_traits<T>::bias + e) << float_traits<T>::digits;
+};
+/// means: y with the sign of x; y >= 0
+template <class V>
+LOCUS_VECTOR_FUNCTION V with_sign_of(V x, V y) {
+  using B = bits_vector<V>;
+  return (V)((B)y | ((B)x & float_traits<lane_of<V>>::sign));
+}
+template <class V>
+LOCUS_VECTOR_FUNCTION V magnitude(V x) {
+  return (V)((bits_vector<V>)x & ~float_traits<lane_of<V>>::sign);
+}
+
+template <class F, class V>
+[[gnu::cold, gnu::noinline]] void rare_register(lane_of<V> const* x, lane_of<V>* y) {
+  V in, out;
+  __builtin_memcpy(&in, x, sizeof in);
+  __builtin_memcpy(&out, y, sizeof out);
+  out = F::rare(in, out);
+  __builtin_memcpy(y, &out, sizeof out);
+}
+/// means: y, but F::rare(x, y) where key > limit in any lane: what arguments of every size need and
+///        most registers do not is code beside the loop; lanes below the limit stay as they are
+template <class F, class V>
+LOCUS_VECTOR_FUNCTION V unless_rare(V x, V y, bits_vector<V> key, lane_of<bits_vector<V>> limit) {
+  if (__builtin_expect(any_above(key, limit - bits_vector<V>{}), 0)) {
+    lane_of<V> in[lanes_of<V>], out[lanes_of<V>];
+    __builtin_memcpy(in, &x, sizeof x);
+    __builtin_memcpy(out, &y, sizeof y);
+    rare_register<F, V>(in, out);
+    __builtin_memcpy(&y, out, sizeof y);
+  }
+  return y;
+}
+
+/// means: F::of(x), in as many registers as x takes; a packet below one register fills it up
+template <class F, class T, int N>
+LOCUS_VECTOR_FUNCTION packet<T, N> by_registers(packet<T, N> x) {
+  if constexpr (int(sizeof x.v) > native_bytes) {
+    packet<T, N / 2> half[2];
+    __builtin_memcpy(half, &x.v, sizeof x.v);
+    for (auto& h : half) h = by_registers<F>(h);
+    __builtin_memcpy(&x.v, half, sizeof x.v);
+    return x;
+  } else if constexpr (int(sizeof x.v) < least_bytes) {
+    auto whole = every<vector<T, least_bytes / int(sizeof(T))>>(T(1));
+    __builtin_memcpy(&whole, &x.v, sizeof x.v);
+    whole = F::of(whole);
+    __builtin_memcpy(&x.v, &whole, sizeof x.v);
+    return x;
+  } else
+    return {F::of(x.v)};
+}
+/// means: what F gives an element of a packet, for one alone
+template <class F, class T>
+[[gnu::noinline]] T by_element(T x) {
+  return F::of(every<vector<T, least_bytes / int(sizeof(T))>>(x))[0];
+}
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::simd
+LOCUS_VECTORS_END
