@@ -13,6 +13,7 @@
 //                           without -O, since every unit that uses them compiles them anew
 // LOCUS_MATH(expf)          a function of the C library that kernels may call too; <cmath> costs a
 //                           tenth of a second of every unit
+// LOCUS_BY_SIDE(on_device, on_host)  one of two expressions: what kernels for GPUs compute, and all else
 // LOCUS_FILE_OF_CALL, LOCUS_LINE_OF_CALL  where a call stands, as default arguments; nothing in
 //                           nvcc's pass for GPUs, whose front end gives up on them in a member's
 //                           initialiser
@@ -26,6 +27,12 @@
 #define LOCUS_EXEC_CHECK_DISABLE
 #define LOCUS_MATH(function) __builtin_##function
 #define LOCUS_DEVICE_CODE 0
+#endif
+
+#if defined(__CUDA_ARCH__)
+#define LOCUS_BY_SIDE(on_device, on_host) on_device
+#else
+#define LOCUS_BY_SIDE(on_device, on_host) on_host
 #endif
 
 #if defined(__CUDA_ARCH__)

@@ -5,9 +5,10 @@
 #include <limits>       // numeric_limits
 #include <type_traits>  // make_unsigned
 
-#include <locus/core/config.hpp>     // LOCUS_HOST_DEVICE, LOCUS_MATH
-#include <locus/ops/operations.hpp>  // LOCUS_BUILTIN
-#include <locus/shape/element.hpp>   // promote_t
+#include <locus/core/config.hpp>        // LOCUS_HOST_DEVICE, LOCUS_MATH
+#include <locus/ops/math_functors.hpp>  // exp_fn, ...
+#include <locus/ops/operations.hpp>     // LOCUS_BUILTIN
+#include <locus/shape/element.hpp>      // promote_t
 
 namespace locus {
 
@@ -148,18 +149,6 @@ struct square_fn {
     return multiply_fn{}(a, a);
   }
 };
-
-#define LOCUS_MATH_FUNCTOR(functor, name, in_float, in_double)                               \
-  struct functor {                                                                           \
-    LOCUS_BUILTIN(name)                                                                      \
-    LOCUS_HOST_DEVICE float operator()(float a) const { return LOCUS_MATH(in_float)(a); }    \
-    LOCUS_HOST_DEVICE double operator()(double a) const { return LOCUS_MATH(in_double)(a); } \
-  };
-LOCUS_MATH_FUNCTOR(sqrt_fn, "sqrt", sqrtf, sqrt)
-LOCUS_MATH_FUNCTOR(exp_fn, "exp", expf, exp)
-LOCUS_MATH_FUNCTOR(log_fn, "log", logf, log)
-LOCUS_MATH_FUNCTOR(tanh_fn, "tanh", tanhf, tanh)
-#undef LOCUS_MATH_FUNCTOR
 
 /// means: max(a, 0); NaN stays NaN
 struct relu_fn {

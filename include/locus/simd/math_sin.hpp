@@ -73,8 +73,7 @@ LOCUS_VECTOR_FUNCTION V sine(V x, V a, bits_vector<V> digits) {
   using C = sin_constants<T>;
   V const r = C::reduced(x, a), s = r * r;
   V const p = multiply_add(C::series(s), s, V{});  // + 0: never -0, so that -0 comes back as it is
-  V y = multiply_add(p, r, r);
-  if constexpr (sizeof(T) == 8) y = held(y, -1, 1);  // rounding may lead 2^-52 past 1
+  V const y = held(multiply_add(p, r, r), -1, 1);  // rounding may lead past 1
   return (V)((bits_vector<V>)y ^ (digits << (8 * sizeof(T) - 1)));
 }
 /// means: y, but f(x) where x is too large for it

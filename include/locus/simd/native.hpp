@@ -8,8 +8,10 @@
 //                            their calling convention, and all of these are inlined
 // LOCUS_VECTOR_FUNCTION      in front of such a function
 #define LOCUS_VECTOR_FUNCTION [[gnu::always_inline]] inline
-#if defined(__CUDACC__)  // 549: its front end loses sight of initialisers where packs are expanded
-#define LOCUS_VECTORS_BEGIN _Pragma("nv_diagnostic push") _Pragma("nv_diag_suppress 549")
+// nvcc: 549: its front end loses sight of initialisers where packs are expanded; 68: it has masks of
+// other signs than the compilers
+#if defined(__CUDACC__)
+#define LOCUS_VECTORS_BEGIN _Pragma("nv_diagnostic push") _Pragma("nv_diag_suppress 549,68")
 #define LOCUS_VECTORS_END _Pragma("nv_diagnostic pop")
 #else
 #define LOCUS_VECTORS_BEGIN \
@@ -117,6 +119,14 @@ LOCUS_VECTOR_FUNCTION V multiply_add(V a, V b, V c) {
     return a * b + c;
 }
 
+// every lane, for instructions with a mask
+#if defined(__clang__)
+inline constexpr unsigned short every_float = 0xffff;
+inline constexpr unsigned char every_double = 0xff;
+#else
+inline constexpr short every_float = -1;
+inline constexpr signed char every_double = -1;
+#endif
 // least(a, b) = a < b ? a : b and greatest alike: NaN in b stays. scaled(x, n): x 2^n for whole n,
 // rounded once, 0 or inf past the ends; only where has_scaled.
 #if LOCUS_ISA_AVX512
@@ -135,10 +145,10 @@ LOCUS_EXTREME(greatest, floats_512, maxps)
 LOCUS_EXTREME(greatest, doubles_512, maxpd)
 #undef LOCUS_EXTREME
 LOCUS_VECTOR_FUNCTION floats_512 scaled(floats_512 x, floats_512 n) {
-  return __builtin_ia32_scalefps512_mask(x, n, x, 0xffff, 4);
+  return __builtin_ia32_scalefps512_mask(x, n, x, every_float, 4);
 }
 LOCUS_VECTOR_FUNCTION doubles_512 scaled(doubles_512 x, doubles_512 n) {
-  return __builtin_ia32_scalefpd512_mask(x, n, x, 0xff, 4);
+  return __builtin_ia32_scalefpd512_mask(x, n, x, every_double, 4);
 }
 #endif
 template <class V>
@@ -158,10 +168,11 @@ LOCUS_VECTOR_FUNCTION bool any_above(U x, U limit) {
   constexpr bool words = sizeof(x[0]) == 4;
 #if LOCUS_ISA_AVX512
   if constexpr (sizeof(U) == 64 && words)
-    return __builtin_ia32_ucmpd512_mask((vector<int, 16>)x, (vector<int, 16>)limit, 6, -1) != 0;
+    return __builtin_ia32_ucmpd512_mask((vector<int, 16>)x, (vector<int, 16>)limit, 6,
+                                        every_float) != 0;
   else if constexpr (sizeof(U) == 64)
     return __builtin_ia32_ucmpq512_mask((vector<long long, 8>)x, (vector<long long, 8>)limit, 6,
-                                        -1) != 0;
+                                        every_double) != 0;
 #endif
 #if LOCUS_ISA_AVX
   if constexpr (sizeof(U) == 32 && words)

@@ -6,20 +6,14 @@
 #include <limits>   // numeric_limits
 #include <utility>  // index_sequence
 
-#include <locus/core/pack.hpp>     // pack, get
-#include <locus/kernel/stage.hpp>  // stage, apply, input
-#include <locus/ops/functors.hpp>  // add_fn
-#include <locus/simd/packet.hpp>   // packet, mask
+#include <locus/backend/host/packet_form.hpp>  // packet_form
+#include <locus/backend/host/packet_math.hpp>  // its rows for exp, sin, ...
+#include <locus/core/pack.hpp>                 // pack, get
+#include <locus/kernel/stage.hpp>              // stage, apply, input
 
 LOCUS_VECTORS_BEGIN
 namespace locus::host {
 inline namespace LOCUS_MODE {
-
-using simd::mask;
-using simd::packet;
-
-template <class F>
-struct packet_form {};
 
 template <class P>
 using lane_t = typename P::type;
