@@ -86,7 +86,11 @@ LOCUS_VECTOR_FUNCTION vector<std::uint16_t, 8> narrowed(half, vector<float, 8> v
 #endif
 #if LOCUS_ISA_AVX512
 LOCUS_VECTOR_FUNCTION vector<float, 16> floats_of(half, vector<std::uint16_t, 16> h) {
-  return __builtin_ia32_vcvtph2ps512_mask((vector<short, 16>)h, vector<float, 16>{}, all_lanes, 4);
+#if defined(__clang__)
+  return __builtin_convertvector((vector<__fp16, 16>)h, vector<float, 16>);
+#else  // whose mask is signed here
+  return __builtin_ia32_vcvtph2ps512_mask((vector<short, 16>)h, vector<float, 16>{}, -1, 4);
+#endif
 }
 LOCUS_VECTOR_FUNCTION vector<std::uint16_t, 16> narrowed(half, vector<float, 16> v) {
   return (vector<std::uint16_t, 16>)__builtin_ia32_vcvtps2ph512_mask(v, 0, vector<short, 16>{},

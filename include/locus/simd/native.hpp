@@ -91,7 +91,7 @@ LOCUS_VECTOR_FUNCTION V fused(V a, V b, V c) {
   if constexpr (sizeof(V) == 64 && sizeof(a[0]) == 4)
     return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4);
   if constexpr (sizeof(V) == 64 && sizeof(a[0]) == 8)
-    return __builtin_ia32_vfmaddpd512_mask(a, b, c, -1, 4);
+    return __builtin_ia32_vfmaddpd512_mask(a, b, c, 0xff, 4);
 #endif
 #endif
 #if LOCUS_ISA_FMA && LOCUS_ISA_AVX
