@@ -162,5 +162,7 @@ void total(Number& y, Vector const& x) { y = sum(x); }
 void moments(Number& a, Number& b, Number& c, Fixed<0, 1 << 20> const& x) {
   run(plan(into(a, sum(x)), into(b, max(x)), into(c, sum(square(x)))));
 }
+// check: flat_map.*cast_fn, at most 40 registers
+void narrow(Tensor<std::int8_t, Dextents<1>, Gpu>& y, Vector const& x) { y = cast<std::int8_t>(x); }
 // check: rows_by_teams, at most 48 registers
 void rows(Matrix& y, Matrix const& x) { y = softmax<1>(x); }

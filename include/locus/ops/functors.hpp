@@ -225,6 +225,14 @@ struct logical_not_fn {
   LOCUS_HOST_DEVICE constexpr bool operator()(bool a) const { return !a; }
 };
 
+namespace detail {
+// values, since a kernel may not call numeric_limits' functions
+template <class T>
+inline constexpr T lowest_of = std::numeric_limits<T>::lowest();
+template <class T>
+inline constexpr T highest_of = std::numeric_limits<T>::max();
+}  // namespace detail
+
 /// means: a as To; from floating to integer the nearest value towards zero, held at the ends of To,
 ///        and 0 for NaN (what CUDA does and the C++ standard leaves open)
 template <class To>
@@ -241,7 +249,7 @@ struct cast_fn {
     if constexpr (std::is_same_v<To, bool>)
       return a != From(0);
     else if constexpr (is_floating_v<From> && is_integer_v<To>) {
-      constexpr To low = std::numeric_limits<To>::min(), high = std::numeric_limits<To>::max();
+      constexpr To low = detail::lowest_of<To>, high = detail::highest_of<To>;
       return a != a                         ? To(0)
              : a <= static_cast<From>(low)  ? low
              : a >= static_cast<From>(high) ? high

@@ -1,0 +1,26 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# One GPU in at most ten minutes: builds, runs the tests that need a GPU, measures locus beside copies,
+# hand-written kernels, CUB, cuBLAS, and PyTorch and CuPy where they are installed, and writes tables and
+# pictures to bench/results/DATE-gpu*. Without a GPU it builds, says so and ends with 77.
+#     sh bench/gpu.sh      ARCH=90: of the card      BUILD=folder
+set -eu
+cd "$(dirname "$0")/.."
+PATH=$PATH:/usr/local/cuda/bin
+command -v nvcc >/dev/null || { echo 'no nvcc: nothing was built or measured' >&2; exit 77; }
+build=${BUILD:-build-gpu} arch=${ARCH:-90}
+mkdir -p "$build" bench/results
+flags="-std=c++20 -O3 -DNDEBUG -arch=sm_$arch -Xcompiler=-Wno-psabi -Iinclude"
+nvcc $flags bench/gpu/gpu.cu -o "$build/gpu_bench" -ldl
+nvcc $flags test/cuda/nccl_on_one_gpu.cu -o "$build/nccl_on_one_gpu" -ldl
+: >"$build/results.jsonl"
+code=0
+timeout 300 "$build/gpu_bench" >"$build/results.jsonl" || code=$?
+[ "$code" != 77 ] || exit 77
+[ "$code" = 0 ] || { echo "bench/gpu/gpu.cu ended with $code: no tables" >&2; exit 1; }
+timeout 60 "$build/nccl_on_one_gpu" || [ $? = 77 ] || { echo 'NCCL on one GPU failed' >&2; exit 1; }
+timeout 180 python3 bench/gpu/peers.py "$build/results.jsonl" || echo 'peers.py ended early' >&2
+stem=bench/results/$(date +%F)-gpu
+python3 bench/tables.py "$build/results.jsonl" "$stem" \
+  "GPU: $(date +%F), $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1), $(nvcc --version | tail -n 1)"
+cat "$stem.md"

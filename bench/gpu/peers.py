@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""peers.py RESULTS.jsonl: PyTorch (eager and compiled) and CuPy do the work of the groups that
+bench/gpu/gpu.cu measured; their lines follow those of locus. What is not installed is skipped by name.
+A ratio is that of medians: another process cannot share a round."""
+import json
+import statistics
+import sys
+
+
+def skip(name, why):
+    print(f'skipped: {name}: {why}', file=sys.stderr)
+
+
+def torch_candidates():
+    try:
+        import torch
+    except ImportError as error:
+        return skip('PyTorch', error)
+    if not torch.cuda.is_available():
+        return skip('PyTorch', 'it finds no GPU')
+    n, columns = 1 << 28, 4096
+
+    def uniform(*shape, dtype=torch.float32):
+        return (torch.rand(*shape, device='cuda') * 2 + 1).to(dtype)
+
+    def time(run):
+        for _ in range(3):
+            run()
+        seconds = []
+        for _ in range(21):
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            begin.record()
+            for _ in range(5):
+                run()
+            end.record()
+            end.synchronize()
+            seconds.append(begin.elapsed_time(end) / 5e3)
+        return seconds
+
+    def cases():
+        x, z = uniform(n), uniform(n)
+        y = torch.empty_like(x)
+        yield 'a x + z, fp32', lambda: torch.add(z, x, alpha=2.5, out=y), lambda x, z: 2.5 * x + z, (x, z)
+        yield 'sum, fp32', lambda: torch.sum(x), lambda x, z: torch.sum(x), (x, z)
+        yield ('sum, max and sum of squares of one array', lambda: (x.sum(), x.max(), x.square().sum()),
+               lambda x, z: (x.sum(), x.max(), x.square().sum()), (x, z))
+        m = x.view(-1, columns)
+        yield 'sums of rows of 4096, fp32', lambda: m.sum(1), lambda m, _: m.sum(1), (m, z)
+        yield 'sums of 4096 columns, fp32', lambda: m.sum(0), lambda m, _: m.sum(0), (m, z)
+        yield 'softmax of rows of 4096, fp32', lambda: torch.softmax(m, 1), lambda m, _: torch.softmax(m, 1), (m, z)
+        yield ('y[0, n-1) = 2 x[1, n), fp32', lambda: torch.mul(x[1:], 2, out=y[:-1]), lambda x, z: 2 * x[1:], (x, z))
+        h, k = x.half(), z.half()
+        yield 'a x + z, fp16', lambda: torch.add(k, h, alpha=2.5), lambda x, z: 2.5 * x + z, (h, k)
+        i, j = x.to(torch.int8), z.to(torch.int8)
+        yield 'x z, int8', lambda: torch.mul(i, j), lambda x, z: x * z, (i, j)
+        wide, row = x.view(-1, 8192), z[:8192]
+        yield 'matrix + row, fp32', lambda: torch.add(wide, row), lambda x, z: x + z, (wide, row)
+
+    for what, eager, function, arguments in cases():
+        yield what, 'PyTorch', time(eager)
+        try:
+            compiled = torch.compile(function)
+            yield what, 'torch.compile', time(lambda: compiled(*arguments))
+        except Exception as error:  # it needs a compiler of its own
+            skip(f'torch.compile, {what}', str(error).splitlines()[0])
+
+
+def cupy_candidates():
+    try:
+        import cupy
+        cupy.cuda.runtime.getDeviceCount()
+    except Exception as error:
+        return skip('CuPy', error)
+    from cupyx.profiler import benchmark
+    n = 1 << 28
+    x, z = cupy.random.rand(n, dtype=cupy.float32), cupy.random.rand(n, dtype=cupy.float32)
+    triad = cupy.ElementwiseKernel('float32 a, float32 x, float32 z', 'float32 y', 'y = a * x + z', 'triad')
+    y = cupy.empty_like(x)
+    for what, run in (('a x + z, fp32', lambda: triad(2.5, x, z, y)), ('sum, fp32', lambda: cupy.sum(x))):
+        yield what, 'CuPy', [float(t) for t in benchmark(run, n_repeat=21).gpu_times[0]]
+
+
+def main(results):
+    with open(results) as lines:
+        own = {r['what']: r for r in map(json.loads, lines) if r['candidate'] == 'locus' and
+               r['size'] in ('1024 MiB', '512 MiB', '256 MiB')}
+    with open(results, 'a') as to:
+        for candidates in (torch_candidates(), cupy_candidates()):
+            for what, name, seconds in candidates or ():
+                if what not in own:
+                    continue
+                r, middle = dict(own[what]), statistics.median(seconds)
+                r.update(candidate=name, role='rival', goal=1.0, median=middle, best=min(seconds),
+                         ratio=middle / r['median'], low=min(seconds) / r['median'], high=max(seconds) / r['median'],
+                         ratio_of_best=min(seconds) / r['best'], rounds=len(seconds))
+                to.write(json.dumps(r) + '\n')
+
+
+if __name__ == '__main__':
+    main(sys.argv[1])
