@@ -41,6 +41,22 @@ inline void end_of_stream() {
 inline vector const& at(float const* p) { return *reinterpret_cast<vector const*>(p); }
 inline vector& at(float* p) { return *reinterpret_cast<vector*>(p); }
 
+/// means: the square roots of the lanes, by the one instruction for them
+inline vector root(vector x) {
+#if defined(__AVX512F__) && defined(__clang__)
+  return __builtin_ia32_sqrtps512(x, 4);
+#elif defined(__AVX512F__)
+  return __builtin_ia32_sqrtps512_mask(x, x, -1, 4);
+#elif defined(__AVX__)
+  return __builtin_ia32_sqrtps256(x);
+#elif defined(__SSE2__)
+  return __builtin_ia32_sqrtps(x);
+#else
+  for (std::size_t l = 0; l < lanes; ++l) x[l] = __builtin_sqrtf(x[l]);
+  return x;
+#endif
+}
+
 /// means: body(begin, end) on `threads` threads, one contiguous part of whole vectors each
 template <class Body>
 void parts(std::size_t n, int threads, Body const& body) {

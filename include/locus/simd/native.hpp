@@ -204,6 +204,39 @@ LOCUS_VECTOR_FUNCTION V as_written(V x) {
   return x;
 }
 
+/// means: {a0, b0, a1, b1} and {a2, b2, a3, b3}; of vectors of two {a0, b0} and {a1, b1}
+#if defined(__CUDACC__)  // its front end knows no shuffles
+template <class V>
+LOCUS_VECTOR_FUNCTION V interleave_low(V a, V b) {
+  if constexpr (sizeof(a[0]) == 8)
+    return V{a[0], b[0]};
+  else
+    return V{a[0], b[0], a[1], b[1]};
+}
+template <class V>
+LOCUS_VECTOR_FUNCTION V interleave_high(V a, V b) {
+  if constexpr (sizeof(a[0]) == 8)
+    return V{a[1], b[1]};
+  else
+    return V{a[2], b[2], a[3], b[3]};
+}
+#else
+template <class V>
+LOCUS_VECTOR_FUNCTION V interleave_low(V a, V b) {
+  if constexpr (sizeof(a[0]) == 8)
+    return __builtin_shufflevector(a, b, 0, 2);
+  else
+    return __builtin_shufflevector(a, b, 0, 4, 1, 5);
+}
+template <class V>
+LOCUS_VECTOR_FUNCTION V interleave_high(V a, V b) {
+  if constexpr (sizeof(a[0]) == 8)
+    return __builtin_shufflevector(a, b, 1, 3);
+  else
+    return __builtin_shufflevector(a, b, 2, 6, 3, 7);
+}
+#endif
+
 /// means: *p = x past the caches; p lies at a multiple of the vector's size
 template <class V>
 LOCUS_VECTOR_FUNCTION void stream(void* p, V x) {

@@ -27,8 +27,12 @@ struct map_kernel<Stage, Folds, type_list<Ins...>, type_list<Outs...>> {
                                   element_kernel<Stage, Folds, ins, outs>>;
   static constexpr float additions = by_packets ? 0.25f / lanes_of<Stage> : 0.5f;  // nanoseconds
   static constexpr int bytes[] = {bytes_of_kind<Ins>..., int(sizeof(Outs))...};
-  static constexpr loop_kernel value{
-      &loop::run, ins::size, outs::size, by_packets, kernel::cost_of<Stage>* additions, bytes};
+  static constexpr loop_kernel value{&loop::run,
+                                     ins::size,
+                                     outs::size,
+                                     by_packets ? lanes_of<Stage> : 0,
+                                     kernel::cost_of<Stage>* additions,
+                                     bytes};
 };
 
 /// means: memory of zeros     cost: less than half of what storing any other value costs
@@ -57,19 +61,23 @@ template <class Stage, class... Ins, class... Outs>
 void map(Stage const& f, kernel::space s, kernel::access const* operands, type_list<Ins...>,
          type_list<Outs...>) {
   constexpr int ins = sizeof...(Ins), all = ins + int(sizeof...(Outs));
-  kernel::access a[all];
-  for (int k = 0; k < all; ++k) a[k] = operands[k];
   pack<> const no_folds{};
+  auto const run = [&](loop_kernel const& loop, void const* context, int first) {
+    if (s.rank == 1 && run_small_row(loop, context, s, operands + first)) return;
+    kernel::access a[all];
+    __builtin_memcpy(a, operands, sizeof a);
+    run_nest(loop, context, s, a + first);
+  };
   if constexpr (kernel::is_constant<Stage>) {
     auto const value = get<0>(f(pack<typename Ins::type...>{}, no_folds));
     if (is_all_zero(value)) {
       static constexpr int bytes[] = {int(sizeof value)};
-      static constexpr loop_kernel zeros{&clear, 0, 1, false, 0, bytes};
-      return run_nest(zeros, bytes, s, a + ins);
+      static constexpr loop_kernel zeros{&clear, 0, 1, 0, 0, bytes};
+      return run(zeros, bytes, ins);
     }
   }
   map_context<Stage, pack<>> const context{f, no_folds};
-  run_nest(map_kernel<Stage, pack<>, type_list<Ins...>, type_list<Outs...>>::value, &context, s, a);
+  run(map_kernel<Stage, pack<>, type_list<Ins...>, type_list<Outs...>>::value, &context, 0);
 }
 
 /// means: the same for one row, whose folds are known     operands: inputs, then outputs

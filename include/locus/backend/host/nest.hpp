@@ -29,7 +29,7 @@ inline void run_plane(loop_kernel const& kernel, void const* context, plane cons
   bool gaps = false;
   for (int k = 0; k < kernel.ins + kernel.outs; ++k)
     gaps = gaps || has_gaps(p.operands[k].step, kernel.bytes[k]);
-  if (gaps && kernel.by_packets && p.n > 1)
+  if (gaps && kernel.lanes != 0 && p.n > 1)
     run_tiles(kernel, context, p);
   else
     kernel.run(context, p);
@@ -91,7 +91,7 @@ struct loop_nest {
     }
   }
   void run(plane const& p) const {
-    if (gaps)
+    if (gaps || (p.n < kernel.lanes && p.rows > 1))
       run_tiles(kernel, context, p);
     else
       kernel.run(context, p);
@@ -140,8 +140,9 @@ inline float time_of(loop_kernel const& kernel, std::int64_t elements, std::int6
               work = static_cast<float>(elements) * kernel.cost;
   return traffic > work ? traffic : work;
 }
+inline constexpr float worth_a_thread = 5000;  // nanoseconds that a thread must have to do
 inline int threads_for_time(float nanoseconds) {
-  float const worth = nanoseconds * (1.f / 5000);  // what a thread must have to do
+  float const worth = nanoseconds * (1 / worth_a_thread);
   if (worth < 2) return 1;
   int const all = thread_count();
   return worth < static_cast<float>(all) ? static_cast<int>(worth) : all;
@@ -149,12 +150,34 @@ inline int threads_for_time(float nanoseconds) {
 
 /// what is written past the caches: elements side by side that the kernel does not read
 inline bool goes_past_caches(loop_kernel const& kernel, kernel::access const* a, int last) {
-  if (!kernel.by_packets) return false;
+  if (kernel.lanes == 0) return false;
   for (int m = kernel.ins; m < kernel.ins + kernel.outs; ++m) {
     if (a[m].stride[last] != kernel.bytes[m]) return false;
     for (int k = 0; k < kernel.ins; ++k)
       if (kernel.bytes[k] != 0 && a[k].data == a[m].data) return false;
   }
+  return true;
+}
+
+/// means: the kernel over one row that one thread does within the caches     false: it is none
+inline bool run_small_row(loop_kernel const& kernel, void const* context, kernel::space const& s,
+                          kernel::access const* a) {
+  int const all = kernel.ins + kernel.outs;
+  std::int64_t const n = s.extent[0];
+  auto* const o = static_cast<plane_operand*>(
+      __builtin_alloca(static_cast<std::size_t>(all) * sizeof(plane_operand)));
+  std::int64_t bytes = 0;
+  for (int k = 0; k < all; ++k) {
+    int const size = kernel.bytes[k];
+    bytes += size;
+    o[k] = size != 0
+               ? plane_operand{reinterpret_cast<std::intptr_t>(a[k].data), a[k].stride[0] * size, 0}
+               : plane_operand{a[k].base, a[k].stride[0], 0};
+    if (kernel.lanes != 0 && has_gaps(o[k].step, size)) return false;
+  }
+  if (n == 0) return true;
+  if (time_of(kernel, n, n * bytes) >= 2 * worth_a_thread) return false;
+  kernel.run(context, {o, 1, n, false});
   return true;
 }
 
@@ -174,7 +197,7 @@ inline void run_nest(loop_kernel const& kernel, void const* context, kernel::spa
     if (s.rank > 1) {
       sort_axes(s, a, all, kernel.ins);
       kernel::collapse(s, a, all);
-      if (s.rank > 2 && kernel.by_packets) pair_axes(s, a, kernel);
+      if (s.rank > 2 && kernel.lanes != 0) pair_axes(s, a, kernel);
     }
   }
   int const last = s.rank - 1;
@@ -191,7 +214,7 @@ inline void run_nest(loop_kernel const& kernel, void const* context, kernel::spa
     gaps = gaps || (n > 1 && has_gaps(a[k].stride[last], kernel.bytes[k]));
   }
   bool const streams = bytes > runtime::last_level_cache() && goes_past_caches(kernel, a, last);
-  loop_nest const nest{kernel, context, s, a, gaps && kernel.by_packets, streams};
+  loop_nest const nest{kernel, context, s, a, gaps && kernel.lanes != 0, streams};
   std::int64_t const rows = elements / n;
   int const threads = threads_for_time(time_of(kernel, elements, bytes));
   if (threads == 1) return nest.run(0, rows, 0, n);

@@ -40,61 +40,122 @@ struct packet_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
   static constexpr int ins = sizeof...(Ins), outs = sizeof...(Outs);
 
   static void run(void const* context, plane const& p) {
+    std::int64_t const n = p.n, packets = n / N;
+    bool const tail = n % N != 0, tails_apart = tail && (trip == 1 || packets == 0);
+    if (!p.streams && !tails_apart)
+      rows(context, p, false);
+    else
+      in_parts(context, p);
+  }
+
+ private:
+  [[gnu::noinline]] static void in_parts(void const* context, plane const& p) {
+    std::int64_t const n = p.n, packets = n / N;
+    alignas(64) unsigned char padded[ins + 1][simd::native_bytes];
+    alignas(64) unsigned char last[outs][simd::native_bytes];
+    plane_operand const* const o = p.operands;
+    for (std::int64_t r = 0; r < p.rows; ++r) {
+      // elements [first, first + count) of the row, from where they lie to where they lie
+      auto const part = [&](std::int64_t first, std::int64_t count, bool past) {
+        plane_operand const at[] = {
+            plane_operand{o[K].at + r * o[K].row + first * o[K].step, o[K].step, 0}...,
+            plane_operand{o[ins + M].at + r * o[ins + M].row + first * o[ins + M].step,
+                          o[ins + M].step, 0}...};
+        rows(context, {at, 1, count, false}, past);
+      };
+      if (packets == 0) {  // shorter than a packet: in and out through buffers
+        plane_operand const at[] = {
+            plane_operand{pad<Ins>(padded[K], o[K].at + r * o[K].row, o[K].step, n), o[K].step,
+                          0}...,
+            plane_operand{std::intptr_t(last[M]), o[ins + M].step, 0}...};
+        rows(context, {at, 1, N, false}, false);
+        (copy_few(reinterpret_cast<void*>(o[ins + M].at + r * o[ins + M].row), last[M],
+                  n * std::int64_t(sizeof(Outs))),
+         ...);
+      } else if (!p.streams) {  // the tail ends where the row ends: computed first, written last
+        plane_operand const at[] = {
+            plane_operand{o[K].at + r * o[K].row + (n - N) * o[K].step, o[K].step, 0}...,
+            plane_operand{std::intptr_t(last[M]), o[ins + M].step, 0}...};
+        rows(context, {at, 1, N, false}, false);
+        part(0, packets * N, false);
+        (__builtin_memcpy(reinterpret_cast<Outs*>(o[ins + M].at + r * o[ins + M].row) + n - N,
+                          last[M], N * sizeof(Outs)),
+         ...);
+      } else {  // what is written past the caches is not read: parts may overlap
+        std::intptr_t const out[] = {(o[ins + M].at + r * o[ins + M].row)...};
+        std::int64_t const found = elements_before_boundary(out), head = found < 0 ? 0 : found;
+        std::int64_t const whole = n < head ? 0 : (n - head) / N * N;
+        if (head > 0) part(0, N, false);
+        if (whole > 0) part(head, whole, found >= 0);
+        if (head + whole < n) part(n - N, N, false);
+      }
+    }
+  }
+
+  /// rows of whole packets and, for light kernels, a tail
+  [[gnu::noinline]] static void rows(void const* context, plane const& p, bool streams) {
     auto const& given = *static_cast<map_context<Stage, Folds> const*>(context);
     Stage const f = given.f;  // copies that nothing else can point to
     Folds const folds = given.folds;
     alignas(64) unsigned char same[ins + 1][trip * simd::native_bytes];
-    alignas(64) unsigned char last[outs][simd::native_bytes];
     std::intptr_t const step[] = {p.operands[K].step..., 0};
-    std::int64_t const n = p.n;
-    bool const is_short = n < N;
-
-    for (std::int64_t r = 0; r < p.rows; ++r) {
-      std::intptr_t const row_out[] = {(p.operands[ins + M].at + r * p.operands[ins + M].row)...};
-      std::intptr_t const begin[] = {
-          start<Ins>(same[K], p.operands[K].at + r * p.operands[K].row, step[K], n)..., 0};
-      std::int64_t const head = p.streams ? elements_before_boundary(row_out) : 0;
-      bool const streams = p.streams && head >= 0 && n - head >= N;
-      std::int64_t const shift = streams ? head : 0, packets = (n - shift) / N;
-      bool const tail = (n - shift) % N != 0;
-
-      std::intptr_t in[ins + 1], out[outs];
-      auto const one = [&](int u, bool past) __attribute__((always_inline)) {
-        auto const results = packet_results<N>(f, together(load<Ins>(in[K], step[K], u)...), folds);
-        if (past)
-          (simd::store_past(reinterpret_cast<Outs*>(out[M]) + u * N, get<M>(results)), ...);
-        else
-          (simd::store(reinterpret_cast<Outs*>(out[M]) + u * N, get<M>(results)), ...);
-      };
-      auto const move = [&](int count) __attribute__((always_inline)) {
-        ((in[K] += step[K] * (N * count)), ...);
-        ((out[M] += std::intptr_t(sizeof(Outs)) * (N * count)), ...);
-      };
-      // the tail into `last`, what lies before the boundary, and all others
-      for (int piece = tail ? 0 : shift > 0 ? 1 : 2; piece < 3; piece += shift > 0 ? 1 : 2) {
-        std::int64_t const at = piece == 2 ? shift : piece == 1 || is_short ? 0 : n - N;
-        ((in[K] = begin[K] + at * step[K]), ...);
-        ((out[M] =
-              piece == 0 ? std::intptr_t(last[M]) : row_out[M] + at * std::intptr_t(sizeof(Outs))),
-         ...);
-        std::int64_t const count = piece < 2 ? 1 : trip == 1 ? packets : packets % trip;
-        for (std::int64_t k = 0; k < count; ++k) one(0, streams && piece == 2), move(1);
-      }
+    std::intptr_t row_in[] = {p.operands[K].at..., 0}, row_out[] = {p.operands[ins + M].at...};
+    std::int64_t const n = p.n, singles = trip == 1 ? n / N : n / N % trip, trips = n / N / trip;
+    bool some_same = ((!is_index<Ins> && step[K] == 0) || ... || false);
+    bool tail = trip > 1 && n % N != 0;
+    std::intptr_t in[ins + 1], out[outs];
+    auto const results = [&](int u) __attribute__((always_inline)) {
+      return packet_results<N>(f, together(load<Ins>(in[K], step[K], u)...), folds);
+    };
+    auto const put = [&](auto const& r, int u) __attribute__((always_inline)) {
+      (simd::store(reinterpret_cast<Outs*>(out[M]) + u * N, get<M>(r)), ...);
+    };
+    auto const one = [&](int u) __attribute__((always_inline)) {
+      auto const r = results(u);
+      if (streams)
+        (simd::store_past(reinterpret_cast<Outs*>(out[M]) + u * N, get<M>(r)), ...);
+      else
+        put(r, u);
+    };
+    auto const move = [&](std::intptr_t count) __attribute__((always_inline)) {
+      ((in[K] += step[K] * (N * count)), ...);
+      ((out[M] += std::intptr_t(sizeof(Outs)) * (N * count)), ...);
+    };
+    for (std::int64_t r = p.rows; r > 0; --r) {
+      // what does not change from row to row, but must not double the loop
+      asm("" : "+r"(some_same), "+r"(tail), "+r"(streams));
+      ((in[K] = row_in[K]), ...);
+      if (some_same) ((in[K] = lay_out<Ins>(same[K], in[K], step[K])), ...);
+      ((out[M] = row_out[M]), ...);
+      decltype(results(0)) last{};
       if constexpr (trip > 1)
-        for (std::int64_t k = packets / trip; k > 0; --k) {
-          LOCUS_UNROLL for (int u = 0; u < trip; ++u) one(u, streams);
+        if (tail) {
+          ((in[K] += (n - N) * step[K]), ...);
+          last = results(0);
+          ((in[K] -= (n - N) * step[K]), ...);
+        }
+      for (std::int64_t k = singles; k > 0; --k) {
+        if constexpr (trip == 1)
+          one(0);
+        else
+          put(results(0), 0);
+        move(1);
+      }
+      if constexpr (trip > 1) {
+        for (std::int64_t k = trips; k > 0; --k) {
+          LOCUS_UNROLL for (int u = 0; u < trip; ++u) one(u);
           move(trip);
         }
-      if (is_short)
-        (copy_few(reinterpret_cast<Outs*>(row_out[M]), last[M], n * std::int64_t(sizeof(Outs))),
-         ...);
-      else if (tail)
-        (__builtin_memcpy(reinterpret_cast<Outs*>(row_out[M]) + n - N, last[M], N * sizeof(Outs)),
-         ...);
+        if (tail) {
+          ((out[M] = row_out[M] + (n - N) * std::intptr_t(sizeof(Outs))), ...);
+          put(last, 0);
+        }
+      }
+      ((row_in[K] += p.operands[K].row), ...);
+      ((row_out[M] += p.operands[ins + M].row), ...);
     }
   }
 
- private:
   template <class Kind>
   static constexpr bool is_index = std::is_same_v<Kind, kernel::own_offset>;
 
@@ -102,20 +163,34 @@ struct packet_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
   LOCUS_VECTOR_FUNCTION static pack<P...> together(P... p) {
     return {{p}...};
   }
-  /// where a row of an operand begins: in memory, or in a buffer, when it is one value or short
+  /// a value that is the same along the row, side by side
   template <class Kind>
-  LOCUS_VECTOR_FUNCTION static std::intptr_t start(unsigned char* buffer, std::intptr_t at,
-                                                   std::intptr_t step, std::int64_t n) {
+  LOCUS_VECTOR_FUNCTION static std::intptr_t lay_out(unsigned char* buffer, std::intptr_t at,
+                                                     std::intptr_t step) {
     if constexpr (!is_index<Kind>)
-      if (step == 0 || n < N) {
+      if (step == 0) {
         using T = typename Kind::type;
-        auto const* const from = reinterpret_cast<T const*>(at);
-        auto const same = simd::broadcast<N>(*from);
-        for (int u = 0; u < trip; ++u) simd::store(reinterpret_cast<T*>(buffer) + u * N, same);
-        if (step != 0) copy_few(buffer, from, n * std::int64_t(sizeof(T)));
+        auto const same = simd::broadcast<N>(*reinterpret_cast<T const*>(at));
+        LOCUS_UNROLL for (int u = 0; u < trip; ++u)
+            simd::store(reinterpret_cast<T*>(buffer) + u * N, same);
         return reinterpret_cast<std::intptr_t>(buffer);
       }
     return at;
+  }
+  /// n elements, and the first one again in the other lanes
+  template <class Kind>
+  static std::intptr_t pad(unsigned char* buffer, std::intptr_t at, std::intptr_t step,
+                           std::int64_t n) {
+    if constexpr (is_index<Kind>)
+      return at;
+    else {
+      if (step == 0) return at;
+      using T = typename Kind::type;
+      auto const* const from = reinterpret_cast<T const*>(at);
+      for (int j = 0; j < N; ++j)
+        __builtin_memcpy(buffer + j * int(sizeof(T)), from + (j < n ? j : 0), sizeof(T));
+      return reinterpret_cast<std::intptr_t>(buffer);
+    }
   }
   /// the u-th packet from `at`
   template <class Kind>

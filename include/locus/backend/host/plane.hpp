@@ -26,7 +26,7 @@ struct plane {
 struct loop_kernel {
   void (*run)(void const* context, plane const&);
   int ins, outs;
-  bool by_packets;   // an operand's step is the size of its element, or 0: nothing else
+  int lanes;         // of a packet: steps are the size of an element, or 0; 0: any steps
   float cost;        // arithmetic of one element; units: nanoseconds, roughly
   int const* bytes;  // of an element of each operand; 0: an index
 };
