@@ -219,8 +219,8 @@ inline bool home_alone() {
 
 /// means: the kernel, if nothing else has to happen     false: it has; nothing was done
 /// cost:  a comparison of extents and of addresses for each leaf
-inline bool run_home_at_once(home_code const& c, void const* stage, home_value const* values,
-                             bool may_overlap) {
+[[gnu::noinline]] inline bool run_home_at_once(home_code const& c, void const* stage,
+                                               home_value const* values, bool may_overlap) {
   if (!home_alone()) return false;
   int const n = c.leaves;
   kernel::space over;
