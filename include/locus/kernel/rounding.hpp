@@ -2,9 +2,10 @@
 // Functors whose rounding a plan's numerics ask for: products that no compiler fuses into a sum, and
 // approximate quotients and roots. Everything else is as it is: only a product can be contracted.
 #pragma once
-#include <locus/core/config.hpp>    // LOCUS_HOST_DEVICE, LOCUS_KEEP_APART
-#include <locus/ops/functors.hpp>   // multiply_fn
-#include <locus/plan/numerics.hpp>  // numerics
+#include <locus/core/config.hpp>       // LOCUS_HOST_DEVICE, LOCUS_KEEP_APART
+#include <locus/ops/functors.hpp>      // multiply_fn
+#include <locus/plan/numerics.hpp>     // numerics
+#include <locus/simd/approximate.hpp>  // relaxed_root, quotient_of_one
 
 namespace locus::kernel {
 inline namespace LOCUS_MODE {
@@ -27,6 +28,7 @@ LOCUS_HOST_DEVICE inline T rounded_product(T a, T b) {
 }
 
 struct rounded_multiply_fn {
+  static constexpr operation op = multiply_fn::op;
   template <class Lhs, class Rhs>
   LOCUS_HOST_DEVICE promote_t<Lhs, Rhs> operator()(Lhs a, Rhs b) const {
     using T = promote_t<Lhs, Rhs>;
@@ -34,9 +36,34 @@ struct rounded_multiply_fn {
   }
 };
 struct rounded_square_fn {
+  static constexpr operation op = square_fn::op;
   template <class Lhs>
   LOCUS_HOST_DEVICE Lhs operator()(Lhs a) const {
     return rounded_product(a, a);
+  }
+};
+
+/// means: a / b; of floats by an estimate on the host
+struct relaxed_divide_fn {
+  static constexpr operation op = divide_fn::op;
+  template <class Lhs, class Rhs, class Mode = mode>
+  LOCUS_HOST_DEVICE auto operator()(Lhs a, Rhs b) const {
+    using T = promote_t<Lhs, Rhs>;
+    T const x = static_cast<T>(a), y = static_cast<T>(b);
+    if constexpr (std::is_same_v<T, float> && simd::has_estimates)
+      return LOCUS_BY_SIDE(x / y, simd::quotient_of_one(x, y));
+    else
+      return x / y;
+  }
+};
+struct relaxed_sqrt_fn {
+  static constexpr operation op = sqrt_fn::op;
+  template <class T, class Mode = mode>
+  LOCUS_HOST_DEVICE T operator()(T a) const {
+    if constexpr (std::is_same_v<T, float> && simd::has_estimates)
+      return LOCUS_BY_SIDE(::sqrtf(a), simd::by_element<simd::relaxed_root>(a));
+    else
+      return sqrt_fn{}(a);
   }
 };
 
@@ -52,6 +79,15 @@ struct functor_under<numerics::reproducible, multiply_fn> {
 template <>
 struct functor_under<numerics::reproducible, square_fn> {
   using type = rounded_square_fn;
+};
+
+template <>
+struct functor_under<numerics::relaxed, divide_fn> {
+  using type = relaxed_divide_fn;
+};
+template <>
+struct functor_under<numerics::relaxed, sqrt_fn> {
+  using type = relaxed_sqrt_fn;
 };
 
 }  // namespace LOCUS_MODE

@@ -13,7 +13,8 @@ enum class numerics : unsigned char { exact, relaxed, reproducible };
 template <placement_policy Placement = prefer_gpu>
 using exact = Placement;
 
-/// means: division and square root of float to 2 ulp instead of half a unit, on the host
+/// means: division and square root of float to 3 ulp (0.6 with AVX-512) instead of half a unit, on the
+///        host
 /// after: Intel's vrcp14ps, vrsqrt14ps with one Newton step
 template <placement_policy Placement = prefer_gpu>
 struct relaxed : Placement {

@@ -26,6 +26,44 @@ struct packet_form<kernel::rounded_square_fn> {
     return packet_form<kernel::rounded_multiply_fn>::call(a, a);
   }
 };
+/// f of registers of floats, whatever the number of lanes: below one register it is filled up
+template <int N, class F>
+LOCUS_VECTOR_FUNCTION packet<float, N> in_registers(packet<float, N> a, packet<float, N> b, F f) {
+  constexpr int bytes = 4 * N;
+  if constexpr (bytes < simd::least_bytes) {
+    auto x = simd::every<simd::vector<float, simd::least_bytes / 4>>(1.f), y = x;
+    __builtin_memcpy(&x, &a.v, bytes), __builtin_memcpy(&y, &b.v, bytes);
+    x = f(x, y);
+    __builtin_memcpy(&a.v, &x, bytes);
+    return a;
+  } else
+    return {f(a.v, b.v)};
+}
+template <>
+struct packet_form<kernel::relaxed_divide_fn> {
+  template <class A, int N, class B>
+    requires is_floating_v<promote_t<A, B>>
+  LOCUS_VECTOR_FUNCTION static packet<promote_t<A, B>, N> call(packet<A, N> a, packet<B, N> b) {
+    using T = promote_t<A, B>;
+    if constexpr (std::is_same_v<T, float> && simd::has_estimates)
+      return in_registers(a, b, [](auto x, auto y) __attribute__((always_inline)) {
+        return simd::approximate_quotient(x, y);
+      });
+    else
+      return packet_form<divide_fn>::call(a, b);
+  }
+};
+template <>
+struct packet_form<kernel::relaxed_sqrt_fn> {
+  template <class T, int N>
+    requires is_floating_v<T>
+  LOCUS_VECTOR_FUNCTION static packet<T, N> call(packet<T, N> a) {
+    if constexpr (std::is_same_v<T, float> && simd::has_estimates)
+      return simd::by_registers<simd::relaxed_root>(a);
+    else
+      return packet_form<sqrt_fn>::call(a);
+  }
+};
 template <>
 struct packet_form<fma_fn> {
   template <class A, class B, class C, int N>

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quotients and roots from the estimates that vector units give, with one step of Newton: what
+// relaxed plans divide and take roots by.
+#pragma once
+#include <locus/simd/math.hpp>  // every, multiply_add, by_element
+
+LOCUS_VECTORS_BEGIN
+namespace locus::simd {
+inline namespace LOCUS_MODE {
+
+/// there is an estimate of this many lanes of float
+inline constexpr bool has_estimates =
+#if defined(__SSE2__)
+    true;
+#else
+    false;
+#endif
+
+// About 14 (AVX-512) or 12 bits of 1 / x and of 1 / sqrt(x), in one instruction.
+#if LOCUS_ISA_AVX512
+LOCUS_VECTOR_FUNCTION vector<float, 16> reciprocal_estimate(vector<float, 16> x) {
+#if defined(__clang__)
+  return __builtin_ia32_rcp14ps512_mask(x, x, 65535);
+#else
+  return __builtin_ia32_rcp14ps512_mask(x, x, -1);
+#endif
+}
+LOCUS_VECTOR_FUNCTION vector<float, 16> root_estimate(vector<float, 16> x) {
+#if defined(__clang__)
+  return __builtin_ia32_rsqrt14ps512_mask(x, x, 65535);
+#else
+  return __builtin_ia32_rsqrt14ps512_mask(x, x, -1);
+#endif
+}
+#elif defined(__SSE2__)
+#if LOCUS_ISA_AVX
+LOCUS_VECTOR_FUNCTION vector<float, 8> reciprocal_estimate(vector<float, 8> x) {
+  return __builtin_ia32_rcpps256(x);
+}
+LOCUS_VECTOR_FUNCTION vector<float, 8> root_estimate(vector<float, 8> x) {
+  return __builtin_ia32_rsqrtps256(x);
+}
+#endif
+LOCUS_VECTOR_FUNCTION vector<float, 4> reciprocal_estimate(vector<float, 4> x) {
+  return __builtin_ia32_rcpps(x);
+}
+LOCUS_VECTOR_FUNCTION vector<float, 4> root_estimate(vector<float, 4> x) {
+  return __builtin_ia32_rsqrtps(x);
+}
+#endif
+
+/// means: a / b to 3 ulp where |b| and the quotient are normal numbers; 0, inf and NaN as a / b, but
+///        for the sign of a zero
+template <class V>
+LOCUS_VECTOR_FUNCTION V approximate_quotient(V a, V b) {
+  V const y = reciprocal_estimate(b);
+  V const q = a * y, better = multiply_add(multiply_add(-q, b, a), y, q);
+  // an estimate that is 0 or infinite is as good as it gets; NaN where the remainder has no value
+  return better == better ? better : q;
+}
+/// means: sqrt(x) to 3 ulp where x is a normal number; 0, inf and NaN as sqrt(x)
+template <class V>
+LOCUS_VECTOR_FUNCTION V approximate_root(V x) {
+  V const y = root_estimate(x), s = x * y;
+  V const better = multiply_add(multiply_add(-s, s, x), 0.5f * y, s);
+  return (x == 0.f) | (x == every<V>(__builtin_inff())) ? x : better;
+}
+
+struct relaxed_root {
+  template <class V>
+  LOCUS_VECTOR_FUNCTION static V of(V x) {
+    return approximate_root(x);
+  }
+};
+/// means: what a lane of approximate_quotient gives, for one pair alone
+template <class Float>
+[[gnu::noinline]] Float quotient_of_one(Float a, Float b) {
+  using V = vector<Float, least_bytes / int(sizeof(Float))>;
+  return approximate_quotient(every<V>(a), every<V>(b))[0];
+}
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::simd
+LOCUS_VECTORS_END

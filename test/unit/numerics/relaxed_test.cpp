@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Relaxed plans divide and take roots by estimates: to 3 ulp, with the ends of the range as they are.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include <doctest/doctest.h>
+#include <locus/locus.hpp>
+
+using namespace locus;
+
+namespace {
+
+using Floats = Tensor<float, Dextents<1>>;
+
+/// units in the last place of `right` that x is away
+double ulps(float x, double right) {
+  int exponent = 0;
+  std::frexp(right, &exponent);
+  return std::abs(double(x) - right) / std::ldexp(1., exponent - 24);
+}
+/// normal numbers of all magnitudes between 2^-60 and 2^60
+Floats normal_numbers(std::int64_t n, std::uint32_t seed) {
+  Floats x(dextents<1>{n});
+  for (std::int64_t i = 0; i < n; ++i) {
+    seed = seed * 1664525u + 1013904223u;
+    x.data()[i] = std::ldexp(1.f + float(seed >> 9) * 0x1p-23f, int(seed % 121) - 60);
+  }
+  return x;
+}
+bool alike(float a, float b) { return a == b || (a != a && b != b); }
+
+}  // namespace
+
+TEST_CASE("relaxed quotients and roots are within 3 ulp, and the same at every place of a row") {
+  std::int64_t const n = 100003;
+  Floats const a = normal_numbers(n, 1), b = normal_numbers(n, 2);
+  Floats q(dextents<1>{n}), r(dextents<1>{n}), one(dextents<1>{1});
+  run<relaxed<>>(into(q, a / b));
+  run<relaxed<>>(into(r, sqrt(a)));
+  double worst_quotient = 0, worst_root = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    worst_quotient = std::max(worst_quotient, ulps(q(i), double(a(i)) / double(b(i))));
+    worst_root = std::max(worst_root, ulps(r(i), std::sqrt(double(a(i)))));
+  }
+  MESSAGE("worst quotient ", worst_quotient, " ulp, root ", worst_root, " ulp");
+  CHECK(worst_quotient <= 3);
+  CHECK(worst_root <= 3);
+  // a tail, a short row and a stretched operand go other ways through the kernel
+  for (std::int64_t first : {0, 1, 5}) {
+    auto const part = fetch<relaxed<>>(slice(a, {first, first + 3}) / slice(b, {first, first + 3}));
+    for (std::int64_t i = 0; i < 3; ++i) CHECK(part(i) == q(first + i));
+  }
+}
+
+TEST_CASE("relaxed quotients and roots know zero, infinity and NaN") {
+  float const inf = std::numeric_limits<float>::infinity(),
+              nan = std::numeric_limits<float>::quiet_NaN();
+  float const ends[] = {0.f, -0.f, 1.f, -3.f, inf, -inf, nan};
+  for (float x : ends)
+    for (float y : ends) {
+      CAPTURE(x);
+      CAPTURE(y);
+      Tensor<float, Extents<1>> const a{x}, b{y};
+      float const q = fetch<relaxed<>>(a / b)(0);
+      if (std::isfinite(x / y))  // of a zero the sign may differ
+        CHECK(std::abs(q - x / y) <= 2e-7f * std::abs(x / y));
+      else
+        CHECK(alike(q, x / y));
+    }
+  for (float x : ends) {
+    CAPTURE(x);
+    Tensor<float, Extents<1>> const a{x};
+    float const r = fetch<relaxed<>>(sqrt(a))(0);
+    CHECK((alike(r, std::sqrt(x)) || std::abs(r - std::sqrt(x)) <= 2e-7f * std::sqrt(x)));
+  }
+}
+
+TEST_CASE("relaxed plans leave doubles and other operations as they are") {
+  Tensor<double, Extents<3>> const a{1, 2, 3}, b{3, 7, 11};
+  auto const q = fetch<relaxed<>>(a / b + sqrt(a));
+  for (int i = 0; i < 3; ++i)
+    CHECK(q(i) == doctest::Approx(a(i) / b(i) + std::sqrt(a(i))).epsilon(1e-15));
+  CHECK(plan_of<decltype(a / b), nowhere, relaxed<>>.launches() == 1);
+}
