@@ -3,8 +3,8 @@
 // approximate quotients and roots. Everything else is as it is: only a product can be contracted.
 #pragma once
 #include <locus/core/config.hpp>       // LOCUS_HOST_DEVICE, LOCUS_KEEP_APART
+#include <locus/core/numerics.hpp>     // numerics
 #include <locus/ops/functors.hpp>      // multiply_fn
-#include <locus/plan/numerics.hpp>     // numerics
 #include <locus/simd/approximate.hpp>  // relaxed_root, quotient_of_one
 
 namespace locus::kernel {

@@ -3,11 +3,10 @@
 // be fused, folds added in the order that is quickest there), relaxed (divisions and square roots by
 // approximation), reproducible (the same bits on every backend and for every number of threads).
 #pragma once
-#include <locus/plan/data.hpp>  // plan_view, placement_policy
+#include <locus/core/numerics.hpp>  // numerics
+#include <locus/plan/data.hpp>      // plan_view, placement_policy
 
 namespace locus {
-
-enum class numerics : unsigned char { exact, relaxed, reproducible };
 
 /// means: a placement policy as it is
 template <placement_policy Placement = prefer_gpu>

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which bits a plan promises; plan/numerics.hpp says how it is asked for.
+#pragma once
+
+namespace locus {
+
+enum class numerics : unsigned char { exact, relaxed, reproducible };
+
+}  // namespace locus
