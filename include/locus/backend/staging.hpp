@@ -2,11 +2,12 @@
 // Copies between GPUs that do not reach each other: in chunks through two pinned buffers, so that
 // the way to the host of one chunk overlaps with the way from the host of the chunk before it.
 #pragma once
-#include <locus/backend/pinned.hpp>  // pinned_memory
-#include <locus/backend/stamps.hpp>  // wait, mark
-#include <locus/core/config.hpp>     // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
-#include <locus/core/error.hpp>      // out_of_memory
-#include <locus/device/name.hpp>     // message << device
+#include <locus/backend/cuda/peers.hpp>  // peer_refused
+#include <locus/backend/pinned.hpp>      // pinned_memory
+#include <locus/backend/stamps.hpp>      // wait, mark
+#include <locus/core/config.hpp>         // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
+#include <locus/core/error.hpp>          // out_of_memory
+#include <locus/device/name.hpp>         // message << device
 
 LOCUS_COLD_BEGIN
 

@@ -5,11 +5,12 @@
 #include <sched.h>  // sched_yield
 #include <utility>  // exchange
 
-#include <locus/backend/queues.hpp>       // mark, synchronize
-#include <locus/collective/error.hpp>     // collective_error
-#include <locus/collective/topology.hpp>  // replica_topology
-#include <locus/core/clock.hpp>           // seconds_now
-#include <locus/core/config.hpp>          // LOCUS_COLD_BEGIN
+#include <locus/backend/cuda/streams.hpp>  // cuda_queue_of, cuda_event_of
+#include <locus/backend/queues.hpp>        // mark, synchronize
+#include <locus/collective/error.hpp>      // collective_error
+#include <locus/collective/topology.hpp>   // replica_topology
+#include <locus/core/clock.hpp>            // seconds_now
+#include <locus/core/config.hpp>           // LOCUS_COLD_BEGIN
 
 LOCUS_COLD_BEGIN
 

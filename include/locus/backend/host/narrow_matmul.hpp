@@ -3,6 +3,7 @@
 // that of floats, and it is rounded once.
 #pragma once
 #include <locus/backend/host/matmul.hpp>  // matmul
+#include <locus/backend/host/nest.hpp>    // threads_for
 #include <locus/simd/packet.hpp>          // load, convert, store
 
 LOCUS_VECTORS_BEGIN
