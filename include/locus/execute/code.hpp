@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The code of a graph: its constant program, and the arrays of one run on the stack.
 #pragma once
-#include <locus/backend/gpus.hpp>       // note_gpus
-#include <locus/execute/at_once.hpp>    // at_once
-#include <locus/execute/home.hpp>       // home_statement
-#include <locus/execute/open_plan.hpp>  // fill_in
-#include <locus/execute/region.hpp>     // region_code
-#include <locus/execute/runner.hpp>     // runner
-#include <locus/plan/plan.hpp>          // plan_facts, require_plan
+#include <locus/backend/gpus.hpp>            // note_gpus
+#include <locus/execute/at_once.hpp>         // at_once
+#include <locus/execute/home_statement.hpp>  // home_statement
+#include <locus/execute/open_plan.hpp>       // fill_in
+#include <locus/execute/region.hpp>          // region_code
+#include <locus/execute/runner.hpp>          // runner
+#include <locus/plan/plan.hpp>               // plan_facts, require_plan
 
 namespace locus {
 inline namespace LOCUS_MODE {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The long way of a statement at home: its plan, written down once, through the run-time loop.
 #pragma once
-#include <locus/core/config.hpp>     // LOCUS_MODE, LOCUS_LEAN_BEGIN
-#include <locus/core/lock.hpp>       // mutex, lock_guard
-#include <locus/execute/home.hpp>    // home_run, home_code
-#include <locus/execute/runner.hpp>  // runner
-#include <locus/plan/infer.hpp>      // infer_extents
+#include <locus/core/config.hpp>          // LOCUS_MODE, LOCUS_LEAN_BEGIN
+#include <locus/core/lock.hpp>            // mutex, lock_guard
+#include <locus/execute/home_kernel.hpp>  // home_run, home_code, place_home_values
+#include <locus/execute/runner.hpp>       // runner
+#include <locus/plan/infer.hpp>           // infer_extents
 
 LOCUS_LEAN_BEGIN
 namespace locus {
@@ -34,7 +34,7 @@ inline void launch_home(launch const& what) {
   kernel::space over;
   kernel::access operands[max_region_values + 1];
   place_home_values(r.code, values, over, operands);
-  r.code.kernel(r.stage, over, operands);
+  r.code.run(r.code, r.context, over, operands);
 }
 inline home_record* make_home_record(home_code const& c) {
   auto const n = static_cast<std::size_t>(c.steps);
@@ -86,7 +86,7 @@ inline void run_home(home_run const& r) {
   infer_extents(plan, extents, objects);
   short const last = record.result.from;
   objects[last] = &r;
-  target const to = r.to ? *r.to : r.find(r.context, extents[last]);
+  target const to = r.to ? *r.to : r.find(r.whom, extents[last]);
   runtime::devices();
   local_layout layouts[max_steps];
   stamp ready[max_steps];

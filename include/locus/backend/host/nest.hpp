@@ -135,7 +135,7 @@ inline void pair_axes(kernel::space& s, kernel::access* a, loop_kernel const& ke
 }
 
 /// means: time of one thread     units: nanoseconds, roughly
-inline float time_of(loop_kernel const& kernel, std::int64_t elements, std::int64_t bytes) {
+constexpr float time_of(loop_kernel const& kernel, std::int64_t elements, std::int64_t bytes) {
   float const traffic = static_cast<float>(bytes) * 0.01f,
               work = static_cast<float>(elements) * kernel.cost;
   return traffic > work ? traffic : work;
