@@ -26,6 +26,7 @@ inline int threads_for(std::int64_t bytes) {
 
 /// means: kernel.run(context, p), whatever the steps of the operands
 inline void run_plane(loop_kernel const& kernel, void const* context, plane const& p) {
+  if (p.rows == 0 || p.n == 0) return;  // a kernel may look at the first element
   bool gaps = false;
   for (int k = 0; k < kernel.ins + kernel.outs; ++k)
     gaps = gaps || has_gaps(p.operands[k].step, kernel.bytes[k]);
