@@ -146,13 +146,20 @@ using seen_as_t = typename std::conditional_t<
                        std::type_identity<Weak>, std::type_identity<void>>>::type;
 
 inline namespace LOCUS_MODE {
+template <class Weak, class X>
+using operand_as_t = decltype(as_operand<Weak>(std::declval<X>()));
 /// means: functor F over operands; numbers take the tensors' common element type
+/// (the operands are made inside the node: statements are many, each copy of a leaf is code)
 template <class F, class... Xs>
 constexpr auto elementwise(F f, Xs&&... xs) {
   using Weak = typename weak_of<tensor_elements_t<Xs...>>::type;
-  if constexpr (elements_fit<F, has_kernel<F, seen_as_t<Weak, Xs>...>()>())
-    return checked_node<F>(map_op<F>{std::move(f)}, as_operand<Weak>(std::forward<Xs>(xs))...);
-  else
+  if constexpr (elements_fit<F, has_kernel<F, seen_as_t<Weak, Xs>...>()>()) {
+    using Made = Node<map_op<F>, operand_as_t<Weak, Xs&&>...>;
+    if constexpr (shapes_fit<F, fits(Made::pattern)>())
+      return Made{map_op<F>{std::move(f)}, {{as_operand<Weak>(std::forward<Xs>(xs))}...}};
+    else
+      return sizeof(shapes_do_not_fit<F, detail::extents_of<operand_as_t<Weak, Xs&&>>...>);
+  } else
     return sizeof(element_types_do_not_fit<F, element_of_t<Xs>...>);
 }
 }  // namespace LOCUS_MODE
