@@ -2,7 +2,7 @@
 // The short way of a statement at home: extents and addresses are compared, then its kernel runs.
 #pragma once
 #include <locus/backend/host/nest.hpp>    // run_nest, time_of
-#include <locus/core/config.hpp>          // LOCUS_MODE
+#include <locus/core/config.hpp>          // LOCUS_MODE, LOCUS_LEAN_BEGIN
 #include <locus/execute/home.hpp>         // home_code, home_value, home_run
 #include <locus/execute/home_binder.hpp>  // note_leaf
 #include <locus/execute/values.hpp>       // range_of, byte_range
@@ -15,6 +15,8 @@ namespace lowering {
 
 using namespace locus::detail;
 
+// ---- what may be slower ----
+LOCUS_LEAN_BEGIN
 /// means: the extents of the result; no_shape where those of the leaves do not fit
 inline shape find_home_extents(home_code const& c, home_value const* leaves) {
   shape r;
@@ -60,6 +62,13 @@ inline bool home_lies_apart(home_code const& c, home_value const* values) {
   return true;
 }
 
+inline void run_home_kernel(home_code const& c, void const* context, kernel::space& over,
+                            kernel::access* operands) {
+  host::run_nest(*static_cast<host::loop_kernel const*>(c.kernel), context, over, operands);
+}
+LOCUS_LEAN_END
+
+// ---- the short way ----
 /// means: nothing but the kernel would happen: nobody watches, and no other device can have a part
 ///        in what runs on a CPU
 inline bool home_alone() {
@@ -69,10 +78,6 @@ inline bool home_alone() {
           (t.gpu_backing == runtime::backing::cuda && !checked_build));
 }
 
-inline void run_home_kernel(home_code const& c, void const* context, kernel::space& over,
-                            kernel::access* operands) {
-  host::run_nest(*static_cast<host::loop_kernel const*>(c.kernel), context, over, operands);
-}
 /// means: elements of a kernel that one thread handles and no store passes the caches for
 constexpr std::int64_t few_elements(host::loop_kernel const& kernel) {
   std::int64_t bytes = 0;
@@ -109,6 +114,7 @@ inline bool run_home_line(home_code const& c, void const* context,
   ++runtime::executed.launches;
   return true;
 }
+LOCUS_LEAN_BEGIN
 /// means: the kernel, if nothing else has to happen     false: it has; nothing was done
 inline bool run_home_at_once(home_code const& c, void const* context, home_value const* values,
                              bool may_overlap) {
@@ -135,6 +141,7 @@ inline void run_home_values(home_run const& r, home_value* values, tensor_block 
   }
   run_home_in_loop(r);
 }
+LOCUS_LEAN_END
 /// means: the statement; blocks: its leaves and its destination
 [[gnu::noinline]] inline void run_home_tensors(home_code const& c, void const* context,
                                                tensor_block const* const* blocks, call_site site,

@@ -5,7 +5,7 @@
 #include <exception>  // exception_ptr
 #include <unistd.h>   // sysconf
 
-#include <locus/core/config.hpp>    // LOCUS_MODE, LOCUS_OPENMP
+#include <locus/core/config.hpp>    // LOCUS_MODE, LOCUS_OPENMP, LOCUS_LEAN_BEGIN
 #include <locus/core/error.hpp>     // configuration_error
 #include <locus/core/lock.hpp>      // mutex
 #include <locus/runtime/table.hpp>  // running_scope
@@ -14,6 +14,7 @@
 #include <omp.h>
 #endif
 
+LOCUS_LEAN_BEGIN
 namespace locus {
 
 namespace runtime {
@@ -196,3 +197,4 @@ void parallel_for(int tasks, int threads, Body const& body) {
 }  // namespace LOCUS_MODE
 
 }  // namespace locus
+LOCUS_LEAN_END

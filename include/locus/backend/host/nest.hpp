@@ -7,11 +7,13 @@
 
 #include <locus/backend/host/plane.hpp>  // plane, loop_kernel
 #include <locus/backend/host/tiles.hpp>  // run_tiles, has_gaps
+#include <locus/core/config.hpp>         // LOCUS_MODE, LOCUS_LEAN_BEGIN
 #include <locus/kernel/call.hpp>         // space, access, collapse
 #include <locus/runtime/caches.hpp>      // last_level_cache
 #include <locus/runtime/threads.hpp>     // parallel_for
 #include <locus/simd/native.hpp>         // end_of_stream
 
+LOCUS_LEAN_BEGIN
 namespace locus::host {
 inline namespace LOCUS_MODE {
 
@@ -236,3 +238,4 @@ inline void run_nest(loop_kernel const& kernel, void const* context, kernel::spa
 
 }  // namespace LOCUS_MODE
 }  // namespace locus::host
+LOCUS_LEAN_END
