@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The short way of a statement at home: extents and addresses are compared, then its kernel runs.
 #pragma once
-#include <locus/backend/host/nest.hpp>    // run_nest, time_of
+#include <locus/backend/host/nest.hpp>    // run_nest, run_small_row, time_of
 #include <locus/core/config.hpp>          // LOCUS_MODE, LOCUS_LEAN_BEGIN
 #include <locus/execute/home.hpp>         // home_code, home_value, home_run
 #include <locus/execute/home_binder.hpp>  // note_leaf
@@ -64,7 +64,9 @@ inline bool home_lies_apart(home_code const& c, home_value const* values) {
 
 inline void run_home_kernel(home_code const& c, void const* context, kernel::space& over,
                             kernel::access* operands) {
-  host::run_nest(*static_cast<host::loop_kernel const*>(c.kernel), context, over, operands);
+  auto const& kernel = *static_cast<host::loop_kernel const*>(c.kernel);
+  if (over.rank == 1 && host::run_small_row(kernel, context, over, operands)) return;
+  host::run_nest(kernel, context, over, operands);
 }
 LOCUS_LEAN_END
 
