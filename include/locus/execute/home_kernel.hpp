@@ -118,8 +118,8 @@ inline bool run_home_line(home_code const& c, void const* context,
 }
 LOCUS_LEAN_BEGIN
 /// means: the kernel, if nothing else has to happen     false: it has; nothing was done
-inline bool run_home_at_once(home_code const& c, void const* context, home_value const* values,
-                             bool may_overlap) {
+[[gnu::noinline]] inline bool run_home_at_once(home_code const& c, void const* context,
+                                               home_value const* values, bool may_overlap) {
   if (!home_alone() || !(find_home_extents(c, values) == *values[c.leaves].extents)) return false;
   if (may_overlap && !home_lies_apart(c, values)) return false;
   kernel::space over;
@@ -136,7 +136,8 @@ inline bool run_home_at_once(home_code const& c, void const* context, home_value
 }
 
 /// means: the statement, whose destination `to`, a tensor's block, is the last of the values
-inline void run_home_values(home_run const& r, home_value* values, tensor_block const* to) {
+[[gnu::noinline]] inline void run_home_values(home_run const& r, home_value* values,
+                                              tensor_block const* to) {
   if (to) {
     values[r.code.leaves] = {to->pieces[0].data, &to->extents, to->pieces[0].strides, to};
     if (run_home_at_once(r.code, r.context, values, true)) return;
