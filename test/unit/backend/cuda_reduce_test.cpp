@@ -254,3 +254,36 @@ TEST_CASE("the cut of a fold fills a card, and no thread adds too little") {
   CHECK(columns.across == 16);
   CHECK(columns.parts == 2048);
 }
+
+namespace {  // `operand` is this file's
+
+TEST_CASE("a thread that adds many numbers goes on in double") {
+  std::int64_t const n = 1 << 17;
+  shape_case const s{1, {n}, 1};
+  oracle::random r(3);
+  operand<float> x(s, 0, 0), y(s, 0, 0), element(s, 0, 0);
+  long double want = 0;
+  for (std::int64_t i = 0; i < n; ++i) want += x.cells[std::size_t(i)] = r.value<float>(0, 1);
+  three<float> work({}, {}, {{-1, -1, 1}});
+  work.over = space_of(s);
+  float out[3]{};
+  work.operands[0] = x.a, work.operands[1] = y.a, work.operands[2] = element.a;
+  for (std::size_t k = 0; k < 3; ++k) work.operands[3 + k] = output_of(s, out + k);
+  int const bytes[] = {4, 4, 4, 4, 4, 4};
+  using thread = cuda::fold_thread<three<float>>;
+  cuda::fold_map<three<float>> const map(work.over, work.operands, bytes);
+  thread one{work.f, map, {}};
+  auto total = thread::all::identity();
+  auto const place_of = [](std::int64_t v) {
+    typename thread::place p{};
+    p.begin = v * thread::vector;
+    return p;
+  };
+  one.add(0, map.run.vectors, 1, map.wholes, thread::all::adds, place_of, place_of,
+          [&](auto& lanes) {
+            for (auto& l : lanes) thread::all::flush(total, l);
+          });
+  CHECK(std::fabs(double(get<0>(total) - want)) < 4e-8 * double(want));
+}
+
+}  // namespace
