@@ -61,7 +61,7 @@ def main():
                 print(f'{unit.name}: {count} {what}; the budget is one of clang {of}, not compared')
                 continue
             if '--update' in arguments:
-                text = text.replace(f'// budget: {budget} {what}', f'// budget: {int(count * ROOM)} {what}')
+                text = text.replace(f'// budget: {budget} {what}', f'// budget: {max(int(count * ROOM), 1)} {what}')
             elif count > limit:
                 wrong += 1
             print(f'{unit.name:24} {count:7} {what:14} of {limit:7}, {100 * count / limit - 100:+6.1f} %'
