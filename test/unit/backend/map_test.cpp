@@ -246,3 +246,54 @@ TEST_CASE("functors without a packet form run element by element") {
   auto const own = [](float x, float y) { return x < y ? x : -y; };
   check<float, float, float>("lambda", tree_of<float>(own, in0<float>{}, in1<float>{}), false);
 }
+
+TEST_CASE("generators give the bits of their functors, on packets, for any stride and length") {
+  auto const check_generator = [](auto f, auto zero) {
+    using T = decltype(zero);
+    using tree = apply<T, decltype(f), input<0, std::int64_t>>;
+    using stage = kernel::stage<type_list<>, type_list<tree>>;
+    stage const s{{}, make_pack(tree{f, make_pack(input<0, std::int64_t>{})})};
+    CHECK(host::map_kernel<stage, pack<>, type_list<own_offset>, type_list<T>>::by_packets);
+    for (std::int64_t n = 1; n < 150; ++n)
+      for (std::int64_t const by : {1, 3, -2}) {
+        std::vector<T> y(static_cast<std::size_t>(n), T(77));
+        kernel::access operands[2]{};
+        operands[0].base = 1000003, operands[0].stride[0] = by;
+        operands[1].data = y.data(), operands[1].stride[0] = 1;
+        host::map(s, space{1, 0, {n}}, operands, type_list<own_offset>{}, type_list<T>{});
+        for (std::int64_t j = 0; j < n; ++j)
+          REQUIRE(y[static_cast<std::size_t>(j)] == f(1000003 + j * by));
+      }
+  };
+  check_generator(iota_fn<float>{0.1f, 0.3f}, 0.f);
+  check_generator(iota_fn<double>{0.1, 0.3}, 0.);
+  check_generator(iota_fn<std::int32_t>{5, 70001}, std::int32_t{});
+  check_generator(full_fn<float>{2.5f}, 0.f);
+  check_generator(full_fn<std::uint8_t>{0}, std::uint8_t{});
+}
+
+TEST_CASE(
+    "results past the last-level cache are the same at any alignment, and beside them nothing") {
+  using tree = apply<float, negate_fn, input<0, float>>;
+  using stage = kernel::stage<type_list<>, type_list<tree>>;
+  stage const s{{}, make_pack(tree{{}, make_pack(input<0, float>{})})};
+  std::int64_t const rows = 3;
+  for (std::int64_t const n : {1, 15, 16, 33, 64, 100, 1000})
+    for (std::int64_t shift = 0; shift < 17; ++shift) {
+      oracle::random random(5);
+      buffer<float> x{random}, y{random};
+      std::vector<float> expected(y.at(0), y.at(room));
+      for (std::int64_t r = 0; r < rows; ++r)
+        for (std::int64_t j = 0; j < n; ++j)
+          expected[static_cast<std::size_t>(100 + shift + r * (n + 5) + j)] = -*x.at(r * n + j);
+      host::plane_operand const o[] = {
+          {reinterpret_cast<std::intptr_t>(x.at(0)), 4, 4 * n},
+          {reinterpret_cast<std::intptr_t>(y.at(100 + shift)), 4, 4 * (n + 5)}};
+      pack<> const no_folds{};
+      host::map_context<stage, pack<>> const context{s, no_folds};
+      host::map_kernel<stage, pack<>, type_list<elements_of<float>>, type_list<float>>::value.run(
+          &context, {o, rows, n, true});
+      simd::end_of_stream();
+      REQUIRE(std::memcmp(y.at(0), expected.data(), room * sizeof(float)) == 0);
+    }
+}

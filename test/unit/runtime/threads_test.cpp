@@ -59,6 +59,21 @@ TEST_CASE("a loop inside a loop runs all of its tasks, and its exceptions arrive
   CHECK_THROWS_AS(parallel_for(4, 2, [](int) { parallel_for(4, 2, [](int) { throw 5; }); }), int);
 }
 
+#if LOCUS_OPENMP
+TEST_CASE("a loop inside the caller's own parallel region runs all of its tasks on its thread") {
+  std::atomic<int> n = 0, elsewhere = 0;
+#pragma omp parallel num_threads(2)
+  {
+    auto const me = std::this_thread::get_id();
+    for (int i = 0; i < 20; ++i)
+      parallel_for(10, 2, [&](int) { ++n, elsewhere += std::this_thread::get_id() != me; });
+  }
+  CHECK(n % 200 == 0);
+  CHECK(n >= 200);
+  if (n == 400) CHECK(elsewhere == 0);  // the region got its two threads
+}
+#endif
+
 TEST_CASE("loops of several threads at once all end") {
   std::atomic<int> n = 0;
   std::vector<std::thread> callers;

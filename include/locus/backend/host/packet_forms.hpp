@@ -6,10 +6,11 @@
 #include <limits>   // numeric_limits
 #include <utility>  // index_sequence
 
-#include <locus/backend/host/packet_form.hpp>  // packet_form
-#include <locus/backend/host/packet_math.hpp>  // its rows for exp, sin, ...
-#include <locus/core/pack.hpp>                 // pack, get
-#include <locus/kernel/stage.hpp>              // stage, apply, input
+#include <locus/backend/host/packet_form.hpp>        // packet_form
+#include <locus/backend/host/packet_generators.hpp>  // its rows for full, iota
+#include <locus/backend/host/packet_math.hpp>        // its rows for exp, sin, ...
+#include <locus/core/pack.hpp>                       // pack, get
+#include <locus/kernel/stage.hpp>                    // stage, apply, input
 
 LOCUS_VECTORS_BEGIN
 namespace locus::host {
@@ -215,6 +216,11 @@ LOCUS_VECTOR_FUNCTION mask<Bytes, N> as_computed(mask<Bytes, N> a) {
   return a;
 }
 
+/// means: the functor's form takes the functor too
+template <class F>
+inline constexpr bool has_values =
+    requires(F f, packet<std::int64_t, 2> i) { packet_form<F>::with(f, i); };
+
 /// means: the value of a tree of kernel/stage.hpp at N elements; in: a pack of packets, folds: a
 ///        pack of single values
 template <int N, int K, class T, class In, class Slots, class Folds>
@@ -241,8 +247,12 @@ template <int N, class T, class F, class... Args, class In, class Slots, class F
 LOCUS_VECTOR_FUNCTION auto packet_value(kernel::apply<T, F, Args...> const& a, In const& in,
                                         Slots const& slots, Folds const& folds) {
   return [&]<std::size_t... Idx>(std::index_sequence<Idx...>) __attribute__((always_inline)) {
-    return as_computed(
-        packet_form<F>::call(packet_value<N>(get<Idx>(a.args), in, slots, folds)...));
+    if constexpr (has_values<F>)
+      return as_computed(
+          packet_form<F>::with(a.f, packet_value<N>(get<Idx>(a.args), in, slots, folds)...));
+    else
+      return as_computed(
+          packet_form<F>::call(packet_value<N>(get<Idx>(a.args), in, slots, folds)...));
   }(std::index_sequence_for<Args...>{});
 }
 
@@ -299,7 +309,8 @@ inline constexpr bool runs_on_packets<N, kernel::rounded<T, Tree>> = runs_on_pac
 template <int N, class T, class F, class... Args>
 inline constexpr bool runs_on_packets<N, kernel::apply<T, F, Args...>> = [] {
   if constexpr (has_packet<T> && (runs_on_packets<N, Args> && ...))
-    return requires(packet_of<typename Args::type, N>... p) { packet_form<F>::call(p...); };
+    return requires(packet_of<typename Args::type, N>... p) { packet_form<F>::call(p...); } ||
+           has_values<F>;
   else
     return false;
 }();
