@@ -177,6 +177,12 @@ void check(char const* name, Tree tree, bool by_packets) {
       REQUIRE(k.run(row_of(n, {0, 0, shift}, {1, 0, 1})));
       REQUIRE(k.run(row_of(n, {0, shift, 0}, {2, 1, shift == 0 ? 2 : 1})));
     }
+  // rows shorter than a packet, more than one buffer of them: a value for each row, one row for all
+  for (std::int64_t const n : {2, 3, 7}) {
+    CAPTURE(n);
+    REQUIRE(k.run({{1, 1100, n}, {{0, {0, n, 1}}, {0, {0, 1, 0}}, {1, {0, n, 1}}}}));
+    REQUIRE(k.run({{1, 1100, n}, {{0, {0, n, 1}}, {2, {0, 0, 1}}, {0, {0, n, 1}}}}));
+  }
   oracle::random random(11);
   for (int i = 0; i < 400; ++i) {
     CAPTURE(i);

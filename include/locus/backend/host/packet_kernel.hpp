@@ -160,7 +160,7 @@ struct packet_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
   static constexpr bool is_index = std::is_same_v<Kind, kernel::own_offset>;
 
   template <class... P>
-  LOCUS_VECTOR_FUNCTION static pack<P...> together(P... p) {
+  LOCUS_VECTOR_FUNCTION static pack<P...> together(P const&... p) {
     return {{p}...};
   }
   /// a value that is the same along the row, side by side
