@@ -2,56 +2,16 @@
 // Folds on the host: several over any axes in one pass, with elements stored beside them. How a sum
 // is cut depends on the shape alone, so that its bits do not depend on the number of threads.
 #pragma once
-#include <locus/backend/host/line.hpp>    // line
-#include <locus/backend/host/map.hpp>     // threads_for
-#include <locus/kernel/call.hpp>          // space, access, collapse
-#include <locus/kernel/reducer.hpp>       // reducer
-#include <locus/runtime/host_memory.hpp>  // host_memory
-#include <locus/runtime/threads.hpp>      // parallel_for
+#include <locus/backend/host/fold_run.hpp>  // fold_run
+#include <locus/backend/host/line.hpp>      // row_input
+#include <locus/backend/host/map.hpp>       // threads_for
+#include <locus/kernel/call.hpp>            // space, access, collapse
+#include <locus/runtime/host_memory.hpp>    // host_memory
+#include <locus/runtime/threads.hpp>        // parallel_for
 
 LOCUS_LOOPS_BEGIN
 namespace locus::host {
 inline namespace LOCUS_MODE {
-
-/// means: one total for one line: lanes in the inner loop, blocks of lanes in the wide type
-/// cost:  operands from a cache are read with the lanes in registers, at twice the rate; from DRAM
-///        the rolled loop below, which reads in smaller steps, is a tenth quicker
-template <class Reducer, class Stage, class Folds, class... Ins>
-typename Reducer::total fold_line(Stage const& f, Folds const& folds, line<type_list<Ins...>>& in,
-                                  std::int64_t n, bool cached) {
-  using line_type = line<type_list<Ins...>>;
-  typename Reducer::total total = Reducer::identity();
-  std::int64_t i = 0;
-  while (i + block <= n) {
-    typename Reducer::lane lanes[block];
-    for (int j = 0; j < block; ++j) lanes[j] = Reducer::start();
-    std::int64_t const stop = n - i < Reducer::block ? n : i + Reducer::block;
-    if (cached && in.is_direct()) {
-      auto const p = in.at(0, block);
-      for (; i + block <= stop; i += block) {
-        LOCUS_LANES
-        for (int j = 0; j < block; ++j)
-          lanes[j] = Reducer::add(lanes[j], get<0>(f(line_type::load(p, i + j), folds)));
-      }
-    }
-    for (; i + block <= stop; i += block) {
-      auto const p = in.at(i, block);
-      LOCUS_IVDEP
-      for (int j = 0; j < block; ++j)
-        lanes[j] = Reducer::add(lanes[j], get<0>(f(line_type::load(p, j), folds)));
-    }
-    for (int j = 0; j < block; ++j) total = Reducer::combine(total, Reducer::widen(lanes[j]));
-  }
-  if (i < n) {
-    int const rest = static_cast<int>(n - i);
-    auto const p = in.at(i, rest);
-    for (int j = 0; j < rest; ++j)
-      total = Reducer::combine(
-          total,
-          Reducer::widen(Reducer::add(Reducer::start(), get<0>(f(line_type::load(p, j), folds)))));
-  }
-  return total;
-}
 
 /// means: space with folded and kept axes apart, in the order in which loops run over them
 struct fold_nest {
@@ -71,6 +31,7 @@ struct fold_nest {
   /// offset of an operand at the i-th point of the kept or the folded outer axes
   static std::int64_t offset(kernel::space const& part, int const* axes, kernel::access const& a,
                              std::int64_t i) {
+    if (part.rank == 1) return i * a.stride[axes[0]];
     std::int64_t at = 0;
     for (int d = part.rank; d-- > 0;) {
       at += i % part.extent[d] * a.stride[axes[d]];
@@ -110,8 +71,11 @@ struct folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type
                        first_out = elements + rows + element_outs;
   static constexpr int all = first_out + outs;
   using totals = pack<typename Reducers::total...>;
-  using line_type = line<type_list<Elements...>>;
-  static constexpr int columns = block;  // outputs of one run where the innermost axis is kept
+  using pass = fold_run<type_list<Reducers...>, Stage, pack<>, type_list<Elements...>,
+                        type_list<ElementOuts...>>;
+  using run_type = run_operands<type_list<Elements...>, type_list<ElementOuts...>>;
+  // outputs of one run where the innermost axis is kept: their accumulators stay in the first cache
+  static constexpr int columns = folds == 1 ? 1024 : folds == 2 ? 512 : 256;
 
   Stage const& f;
   Rest const& rest;
@@ -123,7 +87,30 @@ struct folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type
           kernel::access const* operands, mean_counts<folds> const& n)
       : f(stage), rest(after), s(over), means(n) {
     for (int k = 0; k < all; ++k) a[k] = operands[k];
+    bring_inside();
     kernel::collapse(s, a, all);
+  }
+  /// the axis along which most inputs lie side by side becomes the innermost one
+  void bring_inside() {
+    int const last = s.rank - 1;
+    int best = last, most = -1;
+    for (int d = last; d >= 0; --d) {
+      int side_by_side = 0;
+      for (int k = 0; k < elements; ++k) side_by_side += a[k].stride[d] == 1;
+      if (s.extent[d] > 1 && side_by_side > most) best = d, most = side_by_side;
+    }
+    if (best >= last) return;
+    auto const rotate = [&](std::int64_t* v) {
+      std::int64_t const x = v[best];
+      for (int d = best; d < last; ++d) v[d] = v[d + 1];
+      v[last] = x;
+    };
+    rotate(s.extent);
+    for (int k = 0; k < all; ++k) rotate(a[k].stride);
+    bool const folded = has_axis(s.axes, best);
+    unsigned const below = (1u << best) - 1;
+    unsigned const above = unsigned(s.axes) >> (best + 1) << best;
+    s.axes = static_cast<axis_set>((s.axes & below) | above | (folded ? 1u << last : 0));
   }
 
   template <int N>
@@ -160,8 +147,9 @@ struct folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type
     // parts of one output: only where outputs are few and long
     std::int64_t const lines = folded, length = nest.inner_folded ? folded * n : folded;
     std::int64_t parts = 1;
-    if (runs < 64 && length * (nest.inner_folded ? 1 : columns) > (1 << 17)) {
-      parts = (64 + runs - 1) / runs;
+    std::int64_t const few = nest.inner_folded ? 64 : 16;
+    if (runs < few && length * (nest.inner_folded || n > columns ? 1 : n) > (1 << 17)) {
+      parts = (few + runs - 1) / runs;
       std::int64_t const most =
           nest.inner_folded && lines == 1 ? n / 16384 : lines / (nest.inner_folded ? 1 : 64);
       if (parts > most) parts = most < 1 ? 1 : most;
@@ -170,9 +158,13 @@ struct folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type
     int const threads = threads_for(bytes);
     std::int64_t const width = nest.inner_folded ? 1 : columns;
     std::int64_t const total_count = runs * parts * width;
+    constexpr int room = 64;
+    totals here[room];
+    bool const fits = total_count <= room;
     auto* const partials = parts == 1 ? nullptr
+                           : fits     ? here
                                       : static_cast<totals*>(runtime::host_memory.allocate(
-                                            std::size_t(total_count) * sizeof(totals)));
+                                        std::size_t(total_count) * sizeof(totals)));
     auto const do_task = [&](std::int64_t run, std::int64_t part, totals* to) {
       if (nest.inner_folded)
         row_task(nest, run, part, parts, n, folded, to);
@@ -180,10 +172,14 @@ struct folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type
         column_task(nest, run, part, parts, n, folded, to);
     };
     if (parts > 1 && !partials) {  // no memory for them: one output after the other, the same bits
-      totals few[64 * columns];
+      totals sums[columns], one[columns];
       for (std::int64_t r = 0; r < runs; ++r) {
-        for (std::int64_t part = 0; part < parts; ++part) do_task(r, part, few + part * width);
-        combine(nest, r, parts, n, width, few);
+        for (std::int64_t j = 0; j < width; ++j) sums[j] = start();
+        for (std::int64_t part = 0; part < parts; ++part) {
+          do_task(r, part, one);
+          for (std::int64_t j = 0; j < width_of(nest, r, n); ++j) combine_into(sums[j], one[j]);
+        }
+        finish_run(nest, r, n, sums);
       }
       return;
     }
@@ -200,65 +196,19 @@ struct folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type
     if (!partials) return;
     for (std::int64_t r = 0; r < runs; ++r)
       combine(nest, r, parts, n, width, partials + r * parts * width);
-    runtime::host_memory.release(partials, std::size_t(total_count) * sizeof(totals));
+    if (!fits) runtime::host_memory.release(partials, std::size_t(total_count) * sizeof(totals));
   }
 
  private:
   void offsets_of(fold_nest const& nest, std::int64_t o, std::int64_t* at) const {
     for (int k = 0; k < all; ++k) at[k] = nest.kept_offset(a[k], o);
   }
-  template <class T>
-  struct lanes_of {
-    T value[block];
-  };
-  using lanes = pack<lanes_of<typename Reducers::lane>...>;
-  static void clear(lanes& l) {
-    for_each_index<folds>([&](auto n) {
-      for (int j = 0; j < block; ++j) get<n>(l).value[j] = reducer<n>::start();
-    });
-  }
-  static void widen_into(totals& t, lanes const& l, int j) {
-    for_each_index<folds>([&](auto n) {
-      get<n>(t) = reducer<n>::combine(get<n>(t), reducer<n>::widen(get<n>(l).value[j]));
-    });
-  }
-  /// elements [0, n) at p go to the lanes, and to the outputs of elements at `at`
-  void add(lanes& l, typename line_type::pointers const& p, std::int64_t const* at, int n) const {
-    int const last = s.rank - 1;
-    LOCUS_IVDEP
-    for (int j = 0; j < n; ++j) {
-      auto const r = f(line_type::load(p, j), pack<>{});
-      for_each_index<folds>(
-          [&](auto k) { get<k>(l).value[j] = reducer<k>::add(get<k>(l).value[j], get<k>(r)); });
-      for_each_index<element_outs>([&](auto m) {
-        using T = at_t<m, type_list<ElementOuts...>>;
-        kernel::access const& to = a[first_element_out + m];
-        static_cast<T*>(to.data)[at[first_element_out + m] + j * to.stride[last]] =
-            get<folds + m>(r);
-      });
-    }
-  }
   /// one line of n elements from `at` on
   void fold_line(totals& t, std::int64_t const* at, std::int64_t n) const {
-    int const last = s.rank - 1;
-    line_type in(a, at, last);
-    lanes l;
-    std::int64_t here[all];
-    constexpr std::int64_t unit =
-        8192;  // values that one set of lanes adds before it goes to the total
-    for (std::int64_t i = 0; i < n;) {
-      clear(l);
-      std::int64_t const stop = n - i < unit ? n : i + unit;
-      int used = 0;
-      for (; i < stop; i += block) {
-        int const width = static_cast<int>(stop - i < block ? stop - i : block);
-        for (int k = first_element_out; k < first_out; ++k) here[k] = at[k] + i * a[k].stride[last];
-        add(l, in.at(i, width), here, width);
-        used = used > width ? used : width;
-      }
-      i = stop;
-      for (int j = 0; j < used; ++j) widen_into(t, l, j);
-    }
+    if (n == 0) return;
+    run_type r;
+    r.begin(a, at, first_element_out, s.rank - 1);
+    pass::fold(f, pack<>{}, r, n, t);
   }
   /// the innermost axis is folded: whole lines, or parts of the one line
   void row_task(fold_nest const& nest, std::int64_t o, std::int64_t part, std::int64_t parts,
@@ -300,27 +250,74 @@ struct folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type
     std::int64_t const each = (folded + parts - 1) / parts;
     std::int64_t const begin = part * each < folded ? part * each : folded;
     std::int64_t const end = begin + each < folded ? begin + each : folded;
-    constexpr std::int64_t lines_of_lanes =
-        64;  // lines that lanes add before they go to the totals
     totals sums[columns];
-    for (int j = 0; j < columns; ++j) sums[j] = start();
     std::int64_t element_at[all];
-    for (std::int64_t i = begin; i < end;) {
-      lanes l;
-      clear(l);
-      std::int64_t const stop = i + lines_of_lanes < end ? i + lines_of_lanes : end;
-      for (; i < stop; ++i) {
-        for (int k = 0; k < all; ++k)
-          element_at[k] = at[k] + nest.folded_offset(a[k], i) + first * a[k].stride[last];
-        line_type in(a, element_at, last);
-        add(l, in.at(0, width), element_at, width);
+    auto const begin_line = [&](run_type& r, std::int64_t i) {
+      for (int k = 0; k < all; ++k)
+        element_at[k] = at[k] + nest.folded_offset(a[k], i) + first * a[k].stride[last];
+      r.begin(a, element_at, first_element_out, last);
+    };
+    if constexpr (pass::has_lanes) {
+      using lanes = typename decltype(pass::lanes_type())::type;
+      typename lanes::template columns<columns> c;
+      c.begin(width);
+      constexpr int together = 4;  // lines; each set of accumulators adds 64 before it is flushed
+      run_type lines[together];
+      for (std::int64_t i = begin; i < end;) {
+        std::int64_t const stop = i + 64 < end ? i + 64 : end;
+        for (; i < stop; i += together) {
+          int const count = static_cast<int>(stop - i < together ? stop - i : together);
+          for (int k = 0; k < count; ++k) begin_line(lines[k], i + k);
+          add_lines<lanes>(lines, count, width, c);
+        }
+        i = stop;
+        c.flush(width);
       }
-      for (int j = 0; j < width; ++j) widen_into(sums[j], l, j);
+      for (int j = 0; j < width; ++j) c.total(j, sums[j]);
+    } else {
+      for (int j = 0; j < width; ++j) sums[j] = start();
+      run_type r;
+      typename pass::buffers b;
+      for (std::int64_t i = begin; i < end; ++i) {
+        begin_line(r, i);
+        for (std::int64_t j = 0; j < width; j += chunk) {
+          std::int64_t const n_here = width - j < chunk ? width - j : chunk;
+          pass::compute(f, pack<>{}, r, j, n_here, b);
+          for (std::int64_t k = 0; k < n_here; ++k) pass::add(sums[j + k], b, k);
+        }
+      }
     }
     if (to)
-      for (int j = 0; j < columns; ++j) to[j] = sums[j];
+      for (int j = 0; j < width; ++j) to[j] = sums[j];
     else
       write_columns(at, first, width, sums);
+  }
+  /// lines of one run of columns to their accumulators
+  template <class Lanes, class Columns>
+  void add_lines(run_type* lines, int count, std::int64_t width, Columns& c) const {
+    bool chunked = !pass::by_packets;
+    for (int k = 0; k < count; ++k) chunked = chunked || lines[k].chunked;
+    std::int64_t const each = chunked ? chunk : width;
+    for (std::int64_t j = 0; j < width; j += each) {
+      std::int64_t const n = width - j < each ? width - j : each;
+      typename Lanes::sources p[4];
+      std::int64_t const* steps[4];
+      if constexpr (pass::by_packets) {
+        typename Lanes::targets q[4];
+        for (int k = 0; k < count; ++k)
+          p[k] = lines[k].read(j, n), q[k] = lines[k].write(j), steps[k] = lines[k].steps;
+        Lanes::add_rows(f, p, steps, q, count, j, n, c);
+        for (int k = 0; k < count; ++k) lines[k].written(j, n);
+      } else {
+        typename Lanes::targets q[1];
+        typename pass::buffers b;
+        for (int k = 0; k < count; ++k) {
+          pass::compute(f, pack<>{}, lines[k], j, n, b);
+          p[0] = pass::sources_of(b), steps[0] = pass::moves;
+          Lanes::add_rows({}, p, steps, q, 1, j, n, c);
+        }
+      }
+    }
   }
   void write_columns(std::int64_t const* at, std::int64_t first, int width,
                      totals const* sums) const {
@@ -331,25 +328,33 @@ struct folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type
       finish(sums[j], here);
     }
   }
+  /// outputs of one run
+  static std::int64_t width_of(fold_nest const& nest, std::int64_t run, std::int64_t n) {
+    if (nest.inner_folded) return 1;
+    std::int64_t const first = run % ((n + columns - 1) / columns) * columns;
+    return n - first < columns ? n - first : columns;
+  }
   /// parts in order
   void combine(fold_nest const& nest, std::int64_t run, std::int64_t parts, std::int64_t n,
                std::int64_t width, totals const* partials) const {
     totals sums[columns];
-    for (int j = 0; j < width; ++j) {
+    for (std::int64_t j = 0; j < width_of(nest, run, n); ++j) {
       sums[j] = start();
       for (std::int64_t part = 0; part < parts; ++part)
         combine_into(sums[j], partials[part * width + j]);
     }
+    finish_run(nest, run, n, sums);
+  }
+  void finish_run(fold_nest const& nest, std::int64_t run, std::int64_t n,
+                  totals const* sums) const {
     std::int64_t at[all];
     if (nest.inner_folded) {
       offsets_of(nest, run, at);
-      finish(sums[0], at);
-    } else {
-      std::int64_t const runs = (n + columns - 1) / columns;
-      std::int64_t const first = run % runs * columns;
-      offsets_of(nest, run / runs, at);
-      write_columns(at, first, static_cast<int>(n - first < columns ? n - first : columns), sums);
+      return finish(sums[0], at);
     }
+    std::int64_t const runs = (n + columns - 1) / columns;
+    offsets_of(nest, run / runs, at);
+    write_columns(at, run % runs * columns, static_cast<int>(width_of(nest, run, n)), sums);
   }
 };
 

@@ -4,7 +4,7 @@
 // pass.
 #pragma once
 #include <locus/backend/host/map.hpp>     // map_row, threads_for
-#include <locus/backend/host/reduce.hpp>  // fold_line
+#include <locus/backend/host/reduce.hpp>  // fold_run
 
 namespace locus::host {
 inline namespace LOCUS_MODE {
@@ -19,6 +19,16 @@ struct row_fold {
   double count;
 };
 
+/// means: t[K] = one fold over the row
+template <std::size_t K, class Ins, class Fold, class Results>
+void fold_row(Fold const& fold, run_operands<Ins, type_list<>>& in, Results& t) {
+  using R = typename Fold::reducer;
+  pack<typename R::total> total{{R::identity()}};
+  fold_run<type_list<R>, std::remove_cvref_t<decltype(fold.f)>, Results, Ins, type_list<>>::fold(
+      fold.f, t, in, fold.extent, total);
+  get<K>(t) = R::finish(get<0>(total), fold.count);
+}
+
 /// means: for every row r:  t[k] = folds[k] over the row, given t[0..k);  then, element-wise,
 ///        out[m][r][j] = last(in[r][j], t)[m], or out[m][r] = last(row_in[r], t)[m]
 /// The space's last axis is the row; operands: element inputs, row inputs, outputs.
@@ -28,7 +38,6 @@ void rows(FoldPack const& folds, Last const& last, kernel::space s, kernel::acce
           type_list<Ins...>, type_list<Rows...>, type_list<Outs...>, std::index_sequence<F...>) {
   constexpr int ins = sizeof...(Ins), row_ins = sizeof...(Rows), outs = sizeof...(Outs),
                 all = ins + row_ins + outs;
-  using line_type = line<type_list<Ins...>>;
   using results = pack<typename std::remove_cvref_t<decltype(get<F>(folds))>::reducer::result...>;
   int const axis = s.rank - 1;
   std::int64_t const n = s.extent[axis];
@@ -45,21 +54,17 @@ void rows(FoldPack const& folds, Last const& last, kernel::space s, kernel::acce
     for (std::int64_t r = trip * each; r < end; ++r) {
       std::int64_t at[all];
       for (int k = 0; k < all; ++k) at[k] = kernel::offset_of(s, operands[k], r, axis);
-      line_type in(operands, at, axis);
+      run_operands<type_list<Ins...>, type_list<>> in;
+      if (n > 0) in.begin(operands, at, 0, axis);
       results t{};
-      ((get<F>(t) = std::remove_cvref_t<decltype(get<F>(folds))>::reducer::finish(
-            fold_line<typename std::remove_cvref_t<decltype(get<F>(folds))>::reducer>(
-                get<F>(folds).f, t, in, get<F>(folds).extent, true),
-            get<F>(folds).count)),
-       ...);
+      (fold_row<F, type_list<Ins...>>(get<F>(folds), in, t), ...);
       if constexpr (Elementwise) {
         plane_operand o[ins + outs];
         auto const place = [&](int to, int k, std::intptr_t size) {
           kernel::access const& a = operands[k];
-          o[to] = bytes == 0
-                      ? plane_operand{a.base + at[k], a.stride[axis], 0}
-                      : plane_operand{reinterpret_cast<std::intptr_t>(a.data) + at[k] * size,
-                                      a.stride[axis] * size, 0};
+          o[to] = size == 0 ? plane_operand{a.base + at[k], a.stride[axis], 0}
+                            : plane_operand{reinterpret_cast<std::intptr_t>(a.data) + at[k] * size,
+                                            a.stride[axis] * size, 0};
         };
         int to = 0, from = 0;
         (place(to++, from++, bytes_of_kind<Ins>), ...);

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reducers on packets: N lanes that are folded at once, then into wide totals, then into one.
+#pragma once
+#include <locus/backend/host/packet_forms.hpp>  // packet_form, packet, mask
+#include <locus/kernel/reducer.hpp>             // reducer
+
+LOCUS_VECTORS_BEGIN
+namespace locus::host {
+inline namespace LOCUS_MODE {
+
+/// means: f(0), ..., f(Count - 1), each a constant, in one function
+template <class F, int... Idx>
+LOCUS_VECTOR_FUNCTION void unrolled(std::integer_sequence<int, Idx...>, F const& f) {
+  (f(std::integral_constant<int, Idx>{}), ...);
+}
+template <int Count, class F>
+LOCUS_VECTOR_FUNCTION void unrolled(F const& f) {
+  unrolled(std::make_integer_sequence<int, Count>{}, f);
+}
+
+// How a reducer folds values of type V, a packet or a mask of N lanes: lanes, which are added to,
+// and wide, which lanes are added to;  start(), add(lanes, V), join(lanes, lanes), no_wide(),
+// flush(wide, lanes), total(wide), lane(wide, j), and without(j, V): nothing before lane j.
+template <class Reducer, class V>
+struct packet_fold;
+
+namespace detail {
+/// means: the lanes' sum, halves first
+template <class T, int N>
+LOCUS_VECTOR_FUNCTION T sum_of_lanes(packet<T, N> x) {
+  if constexpr (N == 1)
+    return x.v[0];
+  else {
+    packet<T, N / 2> low, high;
+    __builtin_memcpy(&low, &x, sizeof low);
+    __builtin_memcpy(&high, reinterpret_cast<char const*>(&x) + sizeof low, sizeof high);
+    return sum_of_lanes(simd::add(low, high));
+  }
+}
+template <class V>
+inline constexpr int lane_bytes = int(sizeof(V)) / V::lanes;
+/// lane j for j >= first
+template <int Bytes, int N>
+LOCUS_VECTOR_FUNCTION mask<Bytes, N> lanes_from(int first) {
+  using B = simd::signed_of<Bytes>;
+  simd::vector<B, N> number;
+  for (int j = 0; j < N; ++j) number[j] = static_cast<B>(j);
+  return {(simd::vector<B, N>)(number >= static_cast<B>(first))};
+}
+}  // namespace detail
+
+template <class T, class V>
+struct packet_fold<kernel::reducer<reduction::sum, T>, V> {
+  using reducer = kernel::reducer<reduction::sum, T>;
+  static constexpr int N = V::lanes;
+  using lanes = packet<typename reducer::lane, N>;
+  using wide = packet<typename reducer::total, N>;
+  LOCUS_VECTOR_FUNCTION static lanes start() { return lanes{}; }
+  LOCUS_VECTOR_FUNCTION static lanes add(lanes a, V v) {
+    return simd::add(a, simd::convert<typename reducer::lane>(v));
+  }
+  LOCUS_VECTOR_FUNCTION static lanes join(lanes a, lanes b) { return simd::add(a, b); }
+  LOCUS_VECTOR_FUNCTION static wide no_wide() { return wide{}; }
+  LOCUS_VECTOR_FUNCTION static wide flush(wide w, lanes a) {
+    return simd::add(w, simd::convert<typename reducer::total>(a));
+  }
+  LOCUS_VECTOR_FUNCTION static typename reducer::total total(wide w) {
+    return detail::sum_of_lanes(w);
+  }
+  LOCUS_VECTOR_FUNCTION static typename reducer::total lane(wide w, int j) { return w.v[j]; }
+  LOCUS_VECTOR_FUNCTION static V without(int first, V v) {
+    auto const valid = detail::lanes_from<detail::lane_bytes<V>, N>(first).v;
+    return V{(decltype(v.v))((decltype(valid))v.v & valid)};
+  }
+};
+
+/// max, min: what their functor does, NaN and all
+template <reduction R, class T, class V>
+  requires(R == reduction::max || R == reduction::min)
+struct packet_fold<kernel::reducer<R, T>, V> {
+  using reducer = kernel::reducer<R, T>;
+  using form = packet_form<std::conditional_t<R == reduction::max, maximum_fn, minimum_fn>>;
+  static constexpr int N = V::lanes;
+  using lanes = V;
+  using wide = V;
+  LOCUS_VECTOR_FUNCTION static V start() { return simd::broadcast<N>(reducer::start()); }
+  LOCUS_VECTOR_FUNCTION static V add(V a, V v) { return form::call(a, v); }
+  LOCUS_VECTOR_FUNCTION static V join(V a, V b) { return form::call(a, b); }
+  LOCUS_VECTOR_FUNCTION static V no_wide() { return start(); }
+  LOCUS_VECTOR_FUNCTION static V flush(V w, V a) { return form::call(w, a); }
+  LOCUS_VECTOR_FUNCTION static T total(V w) {
+    T t = reducer::identity();
+    for (int j = 0; j < N; ++j) t = reducer::combine(t, w.v[j]);
+    return t;
+  }
+  LOCUS_VECTOR_FUNCTION static T lane(V w, int j) { return w.v[j]; }
+  LOCUS_VECTOR_FUNCTION static V without(int first, V v) {
+    return simd::select(detail::lanes_from<int(sizeof(T)), N>(first), v, start());
+  }
+};
+
+/// any, all
+template <reduction R, int Bytes, int Lanes>
+  requires(R == reduction::any || R == reduction::all)
+struct packet_fold<kernel::reducer<R, bool>, mask<Bytes, Lanes>> {
+  using V = mask<Bytes, Lanes>;
+  static constexpr int N = Lanes;
+  static constexpr bool is_any = R == reduction::any;
+  using lanes = V;
+  using wide = V;
+  LOCUS_VECTOR_FUNCTION static V start() {
+    return V{is_any ? decltype(V::v){} : ~decltype(V::v){}};
+  }
+  LOCUS_VECTOR_FUNCTION static V add(V a, V v) { return V{is_any ? a.v | v.v : a.v & v.v}; }
+  LOCUS_VECTOR_FUNCTION static V join(V a, V b) { return add(a, b); }
+  LOCUS_VECTOR_FUNCTION static V no_wide() { return start(); }
+  LOCUS_VECTOR_FUNCTION static V flush(V w, V a) { return add(w, a); }
+  LOCUS_VECTOR_FUNCTION static bool total(V w) {
+    bool t = !is_any;
+    for (int j = 0; j < N; ++j) t = is_any ? t || w.v[j] != 0 : t && w.v[j] != 0;
+    return t;
+  }
+  LOCUS_VECTOR_FUNCTION static bool lane(V w, int j) { return w.v[j] != 0; }
+  LOCUS_VECTOR_FUNCTION static V without(int first, V v) {
+    auto const valid = detail::lanes_from<Bytes, N>(first).v;
+    return V{is_any ? v.v & valid : v.v | ~valid};
+  }
+};
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::host
+LOCUS_VECTORS_END
