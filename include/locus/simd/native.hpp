@@ -78,6 +78,49 @@ LOCUS_VECTOR_FUNCTION V sqrt_of(V x) {
   return x;
 }
 
+// a > b ? a : b and a < b ? a : b of floating values: b where either is NaN
+#define LOCUS_EXTREMUM(name, symbol, builtin, masked)                      \
+  template <class V>                                                       \
+  LOCUS_VECTOR_FUNCTION V name(V a, V b) {                                 \
+    [[maybe_unused]] constexpr int bytes = sizeof(V), lane = sizeof(a[0]); \
+    LOCUS_EXTREMUM_512(masked)                                             \
+    LOCUS_EXTREMUM_256(builtin)                                            \
+    LOCUS_EXTREMUM_128(builtin)                                            \
+    return a symbol b ? a : b;                                             \
+  }
+#if LOCUS_ISA_AVX512 && defined(__clang__)
+#define LOCUS_EXTREMUM_512(name)                                                        \
+  if constexpr (bytes == 64 && lane == 4) return __builtin_ia32_##name##ps512(a, b, 4); \
+  if constexpr (bytes == 64 && lane == 8) return __builtin_ia32_##name##pd512(a, b, 4);
+#elif LOCUS_ISA_AVX512
+#define LOCUS_EXTREMUM_512(name)                              \
+  if constexpr (bytes == 64 && lane == 4)                     \
+    return __builtin_ia32_##name##ps512_mask(a, b, a, -1, 4); \
+  if constexpr (bytes == 64 && lane == 8) return __builtin_ia32_##name##pd512_mask(a, b, a, -1, 4);
+#else
+#define LOCUS_EXTREMUM_512(name)
+#endif
+#if LOCUS_ISA_AVX
+#define LOCUS_EXTREMUM_256(name)                                                     \
+  if constexpr (bytes == 32 && lane == 4) return __builtin_ia32_##name##ps256(a, b); \
+  if constexpr (bytes == 32 && lane == 8) return __builtin_ia32_##name##pd256(a, b);
+#else
+#define LOCUS_EXTREMUM_256(name)
+#endif
+#if defined(__SSE2__)
+#define LOCUS_EXTREMUM_128(name)                                                  \
+  if constexpr (bytes == 16 && lane == 4) return __builtin_ia32_##name##ps(a, b); \
+  if constexpr (bytes == 16 && lane == 8) return __builtin_ia32_##name##pd(a, b);
+#else
+#define LOCUS_EXTREMUM_128(name)
+#endif
+LOCUS_EXTREMUM(larger_of, >, max, max)
+LOCUS_EXTREMUM(smaller_of, <, min, min)
+#undef LOCUS_EXTREMUM
+#undef LOCUS_EXTREMUM_512
+#undef LOCUS_EXTREMUM_256
+#undef LOCUS_EXTREMUM_128
+
 /// means: a b + c with one rounding
 template <class V>
 LOCUS_VECTOR_FUNCTION V fused(V a, V b, V c) {

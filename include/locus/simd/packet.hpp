@@ -166,6 +166,21 @@ template <class T, int N>
 LOCUS_VECTOR_FUNCTION packet<T, N> square_root(packet<T, N> a) {
   return {sqrt_of(a.v)};
 }
+/// means: a > b || a != a ? a : b, and the same with <
+template <class T, int N>
+LOCUS_VECTOR_FUNCTION packet<T, N> larger(packet<T, N> a, packet<T, N> b) {
+  if constexpr (is_floating_v<T>)
+    return select(not_equal(a, a), a, packet<T, N>{larger_of(a.v, b.v)});
+  else
+    return select(greater(a, b), a, b);
+}
+template <class T, int N>
+LOCUS_VECTOR_FUNCTION packet<T, N> smaller(packet<T, N> a, packet<T, N> b) {
+  if constexpr (is_floating_v<T>)
+    return select(not_equal(a, a), a, packet<T, N>{smaller_of(a.v, b.v)});
+  else
+    return select(less(a, b), a, b);
+}
 /// the bits of the lanes, and back
 template <class T, int N>
 LOCUS_VECTOR_FUNCTION packet<signed_of<int(sizeof(T))>, N> bits_of(packet<T, N> x) {

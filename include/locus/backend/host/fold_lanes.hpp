@@ -32,8 +32,8 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
   using targets = pack<Outs*...>;
 
   LOCUS_VECTOR_FUNCTION static auto values(Stage const& f, Before const& before, sources const& p,
-                                           std::int64_t const* at) {
-    return packet_results<N>(f, make_pack(simd::load<N>(get<K>(p) + at[K])...), before);
+                                           std::int64_t const* at, int ahead = 0) {
+    return packet_results<N>(f, make_pack(simd::load<N>(get<K>(p) + at[K] + ahead)...), before);
   }
   using results = decltype(values(std::declval<Stage const&>(), std::declval<Before const&>(),
                                   std::declval<sources const&>(), nullptr));
@@ -64,16 +64,20 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
     unrolled<sets>([&](auto a) __attribute__((always_inline)) {
       ((get<F>(sums).of[a] = fold<F>::start()), ...);
     });
-    auto const one = [&](std::int64_t i, auto a) __attribute__((always_inline)) {
-      std::int64_t const at[] = {(i & steps[K])..., 0};
-      auto const r = values(f, before, p, at);
+    std::int64_t at[ins + 1];
+    auto const move_to = [&]([[maybe_unused]] std::int64_t i)
+                             __attribute__((always_inline)) { ((at[K] = i & steps[K]), ...); };
+    auto const one = [&]([[maybe_unused]] std::int64_t i, auto a) __attribute__((always_inline)) {
+      auto const r = values(f, before, p, at, a * N);
       ((get<F>(sums).of[a] = fold<F>::add(get<F>(sums).of[a], get<F>(r))), ...);
-      (simd::store(get<M>(q) + i, get<std::size_t(folds) + M>(r)), ...);
+      (simd::store(get<M>(q) + i + a * N, get<std::size_t(folds) + M>(r)), ...);
     };
     std::int64_t i = 0;
-    for (; i + sets * N <= n; i += sets * N)
-      unrolled<sets>([&](auto a) __attribute__((always_inline)) { one(i + a * N, a); });
-    for (; i + N <= n; i += N) one(i, std::integral_constant<int, 0>{});
+    for (; i + sets * N <= n; i += sets * N) {
+      move_to(i);
+      unrolled<sets>([&](auto a) __attribute__((always_inline)) { one(i, a); });
+    }
+    for (; i + N <= n; i += N) move_to(i), one(i, std::integral_constant<int, 0>{});
     if (i < n) {
       auto const r = tail(f, before, p, steps, q, i, n);
       int const first = N - static_cast<int>(n - i);
@@ -82,8 +86,10 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
     }
     unrolled<sets - 1>([&](auto a) __attribute__((always_inline)) {
       constexpr int step = a < sets / 2 ? sets / 2 : a < sets / 2 + sets / 4 ? sets / 4 : 1;
-      constexpr int at = a < sets / 2 ? a : a < sets / 2 + sets / 4 ? a - sets / 2 : 0;
-      ((get<F>(sums).of[at] = fold<F>::join(get<F>(sums).of[at], get<F>(sums).of[at + step])), ...);
+      constexpr int to_set = a < sets / 2 ? a : a < sets / 2 + sets / 4 ? a - sets / 2 : 0;
+      ((get<F>(sums).of[to_set] =
+            fold<F>::join(get<F>(sums).of[to_set], get<F>(sums).of[to_set + step])),
+       ...);
     });
     ((get<F>(to) = fold<F>::flush(get<F>(to), get<F>(sums).of[0])), ...);
   }
@@ -123,31 +129,48 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
       ((get<F>(t) = fold<F>::lane(get<F>(wide).load(j), static_cast<int>(j % N))), ...);
     }
   };
-  /// means: row r's elements [0, width) go to columns [first, first + width), for `rows` rows
+  /// means: elements [0, width) of `rows` lines go to columns [first, first + width); a line after
+  ///        the other: in_step, out_step elements further
   template <int Columns>
-  static void add_rows(Stage const& given, sources const* p, std::int64_t const* const* steps,
-                       targets const* q, int rows, std::int64_t first, std::int64_t width,
-                       columns<Columns>& to) {
+  static void add_rows(Stage const& given, sources const& from, std::int64_t const* steps,
+                       std::int64_t const* in_step, targets const& to_rows,
+                       std::int64_t const* out_step, std::int64_t rows, std::int64_t first,
+                       std::int64_t width, columns<Columns>& to) {
     Stage const f = given;
     Before const before{};
-    std::int64_t j = 0;
-    for (; j + N <= width; j += N) {
-      auto sums = make_pack(get<F>(to.lanes).load(first + j)...);
-      for (int r = 0; r < rows; ++r) {
-        std::int64_t const at[] = {(j & steps[r][K])..., 0};
-        auto const v = values(f, before, p[r], at);
+    std::int64_t const whole = width / N * N;
+    auto const lines = [&](std::int64_t r, auto count) __attribute__((always_inline)) {
+      auto const line = [&](std::int64_t k) __attribute__((always_inline)) {
+        return make_pack(get<K>(from) + (r + k) * in_step[K]...);
+      };
+      sources const one = line(0), two = line(count - 1);
+      targets const q = make_pack(get<M>(to_rows) + r * out_step[M]...);
+      for (std::int64_t j = 0; j < whole; j += N) {
+        std::int64_t const at[] = {(j & steps[K])..., 0};
+        auto sums = make_pack(get<F>(to.lanes).load(first + j)...);
+        auto const v = values(f, before, one, at);
         ((get<F>(sums) = fold<F>::add(get<F>(sums), get<F>(v))), ...);
-        (simd::store(get<M>(q[r]) + j, get<std::size_t(folds) + M>(v)), ...);
+        (simd::store(get<M>(q) + j, get<std::size_t(folds) + M>(v)), ...);
+        if constexpr (count == 2) {
+          auto const w = values(f, before, two, at);
+          ((get<F>(sums) = fold<F>::add(get<F>(sums), get<F>(w))), ...);
+          (simd::store(get<M>(q) + out_step[M] + j, get<std::size_t(folds) + M>(w)), ...);
+        }
+        (get<F>(to.lanes).store(first + j, get<F>(sums)), ...);
       }
-      (get<F>(to.lanes).store(first + j, get<F>(sums)), ...);
-    }
-    if (j == width) return;
-    auto sums = make_pack(get<F>(to.lanes).load(first + j)...);
-    for (int r = 0; r < rows; ++r) {
-      auto const v = tail(f, before, p[r], steps[r], q[r], j, width, true);
+    };
+    std::int64_t r = 0;
+    for (; r + 2 <= rows; r += 2) lines(r, std::integral_constant<int, 2>{});
+    if (r < rows) lines(r, std::integral_constant<int, 1>{});
+    if (whole == width) return;
+    auto sums = make_pack(get<F>(to.lanes).load(first + whole)...);
+    for (r = 0; r < rows; ++r) {
+      sources const p = make_pack(get<K>(from) + r * in_step[K]...);
+      targets const q = make_pack(get<M>(to_rows) + r * out_step[M]...);
+      auto const v = tail(f, before, p, steps, q, whole, width, true);
       ((get<F>(sums) = fold<F>::add(get<F>(sums), get<F>(v))), ...);
     }
-    (get<F>(to.lanes).store(first + j, get<F>(sums)), ...);
+    (get<F>(to.lanes).store(first + whole, get<F>(sums)), ...);
   }
 
   /// means: the values of elements [i, n), fewer than a packet, in its last lanes (or its first);

@@ -88,11 +88,18 @@ struct packet_fold<kernel::reducer<R, T>, V> {
   LOCUS_VECTOR_FUNCTION static V join(V a, V b) { return form::call(a, b); }
   LOCUS_VECTOR_FUNCTION static V no_wide() { return start(); }
   LOCUS_VECTOR_FUNCTION static V flush(V w, V a) { return form::call(w, a); }
-  LOCUS_VECTOR_FUNCTION static T total(V w) {
-    T t = reducer::identity();
-    for (int j = 0; j < N; ++j) t = reducer::combine(t, w.v[j]);
-    return t;
+  template <int Lanes>
+  LOCUS_VECTOR_FUNCTION static T of_lanes(packet<T, Lanes> x) {
+    if constexpr (Lanes == 1)
+      return x.v[0];
+    else {
+      packet<T, Lanes / 2> low, high;
+      __builtin_memcpy(&low, &x, sizeof low);
+      __builtin_memcpy(&high, reinterpret_cast<char const*>(&x) + sizeof low, sizeof high);
+      return of_lanes(form::call(low, high));
+    }
   }
+  LOCUS_VECTOR_FUNCTION static T total(V w) { return of_lanes(w); }
   LOCUS_VECTOR_FUNCTION static T lane(V w, int j) { return w.v[j]; }
   LOCUS_VECTOR_FUNCTION static V without(int first, V v) {
     return simd::select(detail::lanes_from<int(sizeof(T)), N>(first), v, start());

@@ -46,10 +46,8 @@ LOCUS_PACKET_FORM(add_fn, simd::add(a, b))
 LOCUS_PACKET_FORM(subtract_fn, simd::subtract(a, b))
 LOCUS_PACKET_FORM(multiply_fn, simd::multiply(a, b))
 // NaN of either: x > y || x != x
-LOCUS_PACKET_FORM(maximum_fn, simd::select(simd::less_equal(a, b), b,
-                                           simd::select(simd::not_equal(b, b), b, a)))
-LOCUS_PACKET_FORM(minimum_fn, simd::select(simd::greater_equal(a, b), b,
-                                           simd::select(simd::not_equal(b, b), b, a)))
+LOCUS_PACKET_FORM(maximum_fn, simd::larger(a, b))
+LOCUS_PACKET_FORM(minimum_fn, simd::smaller(a, b))
 LOCUS_PACKET_FORM(equal_to_fn, simd::equal(a, b))
 LOCUS_PACKET_FORM(not_equal_to_fn, simd::not_equal(a, b))
 LOCUS_PACKET_FORM(less_fn, simd::less(a, b))

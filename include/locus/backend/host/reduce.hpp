@@ -151,7 +151,7 @@ struct folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type
     if (runs < few && length * (nest.inner_folded || n > columns ? 1 : n) > (1 << 17)) {
       parts = (few + runs - 1) / runs;
       std::int64_t const most =
-          nest.inner_folded && lines == 1 ? n / 16384 : lines / (nest.inner_folded ? 1 : 64);
+          nest.inner_folded && lines == 1 ? n / 16384 : lines / (nest.inner_folded ? 1 : 512);
       if (parts > most) parts = most < 1 ? 1 : most;
     }
     std::int64_t const bytes = s.size() * std::int64_t((sizeof(typename Elements::type) + ... + 0));
@@ -261,16 +261,24 @@ struct folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type
       using lanes = typename decltype(pass::lanes_type())::type;
       typename lanes::template columns<columns> c;
       c.begin(width);
-      constexpr int together = 4;  // lines; each set of accumulators adds 64 before it is flushed
-      run_type lines[together];
-      for (std::int64_t i = begin; i < end;) {
-        std::int64_t const stop = i + 64 < end ? i + 64 : end;
-        for (; i < stop; i += together) {
-          int const count = static_cast<int>(stop - i < together ? stop - i : together);
-          for (int k = 0; k < count; ++k) begin_line(lines[k], i + k);
-          add_lines<lanes>(lines, count, width, c);
-        }
-        i = stop;
+      run_type r;
+      std::int64_t step[all + 1]{};
+      bool regular = nest.folded.rank == 1;
+      for (int k = 0; k < all && regular; ++k) {
+        step[k] = a[k].stride[nest.folded_axis[0]];
+        regular = k >= elements || a[k].stride[last] != 0 || step[k] == 0;
+      }
+      for (std::int64_t i = begin; i < end;) {  // 64 lines before the accumulators are flushed
+        std::int64_t const lines = end - i < 64 ? end - i : 64;
+        begin_line(r, i);
+        if (regular && pass::by_packets && !r.chunked)
+          add_lines<lanes>(r, lines, width, step, c);
+        else
+          for (std::int64_t k = 0; k < lines; ++k) {
+            if (k > 0) begin_line(r, i + k);
+            add_lines<lanes>(r, 1, width, step, c);
+          }
+        i += lines;
         c.flush(width);
       }
       for (int j = 0; j < width; ++j) c.total(j, sums[j]);
@@ -294,28 +302,19 @@ struct folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type
   }
   /// lines of one run of columns to their accumulators
   template <class Lanes, class Columns>
-  void add_lines(run_type* lines, int count, std::int64_t width, Columns& c) const {
-    bool chunked = !pass::by_packets;
-    for (int k = 0; k < count; ++k) chunked = chunked || lines[k].chunked;
-    std::int64_t const each = chunked ? chunk : width;
+  void add_lines(run_type& r, std::int64_t lines, std::int64_t width, std::int64_t const* step,
+                 Columns& c) const {
+    std::int64_t const each = !pass::by_packets || r.chunked ? chunk : width;
     for (std::int64_t j = 0; j < width; j += each) {
       std::int64_t const n = width - j < each ? width - j : each;
-      typename Lanes::sources p[4];
-      std::int64_t const* steps[4];
       if constexpr (pass::by_packets) {
-        typename Lanes::targets q[4];
-        for (int k = 0; k < count; ++k)
-          p[k] = lines[k].read(j, n), q[k] = lines[k].write(j), steps[k] = lines[k].steps;
-        Lanes::add_rows(f, p, steps, q, count, j, n, c);
-        for (int k = 0; k < count; ++k) lines[k].written(j, n);
+        Lanes::add_rows(f, r.read(j, n), r.steps, step, r.write(j), step + first_element_out, lines,
+                        j, n, c);
+        r.written(j, n);
       } else {
-        typename Lanes::targets q[1];
         typename pass::buffers b;
-        for (int k = 0; k < count; ++k) {
-          pass::compute(f, pack<>{}, lines[k], j, n, b);
-          p[0] = pass::sources_of(b), steps[0] = pass::moves;
-          Lanes::add_rows({}, p, steps, q, 1, j, n, c);
-        }
+        pass::compute(f, pack<>{}, r, j, n, b);
+        Lanes::add_rows({}, pass::sources_of(b), pass::moves, step, {}, step, 1, j, n, c);
       }
     }
   }

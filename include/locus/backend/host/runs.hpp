@@ -33,7 +33,7 @@ struct run_input {
       if (stride != 0) return;
       steps = 0;
       type const value = *data;
-      for (int j = 0; j < 64; ++j) buffer[j] = value;  // a packet at least
+      for (int j = 0; j < chunk / 2; ++j) buffer[j] = value;  // the packets of one trip
       data = buffer;
     }
   }
