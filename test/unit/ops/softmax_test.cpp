@@ -101,6 +101,13 @@ TEST_CASE("infinities and NaN in a row of softmax") {
     for (int j = 0; j < 3; ++j) CHECK(t(1, j) != t(1, j));
   });
 }
+TEST_CASE("a row of no element has a softmax of none, and nothing of it is read") {
+  on_few_backends([] {
+    Tensor<double, Dextents<2>, GpuDevice<0>> const x(2, 0);
+    CHECK(fetch(softmax(log_softmax(x))).size() == 0);
+  });
+}
+
 TEST_CASE("one_hot has a single one in each row, and none for a label outside") {
   oracle::random r(4);
   on_backends([&] {
