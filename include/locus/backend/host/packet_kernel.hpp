@@ -19,13 +19,15 @@ inline constexpr int lanes_of =
     kernel::widest_of<Stage> <= simd::native_bytes ? simd::native_bytes / kernel::widest_of<Stage>
                                                    : 1;
 
-/// means: to[0, n) = from[0, n) for n < 64 bytes, without a call
-inline void copy_few(void* to, void const* from, std::int64_t n) {
+/// means: to[0, n) = from[0, n) for n < Limit bytes, without a call
+template <int Limit>
+void copy_few(void* to, void const* from, std::int64_t n) {
   auto* t = static_cast<char*>(to);
   auto const* f = static_cast<char const*>(from);
   for_each_index<6>([&](auto k) {
     constexpr int bytes = 32 >> k;
-    if (n & bytes) __builtin_memcpy(t, f, bytes), t += bytes, f += bytes;
+    if constexpr (bytes < Limit)
+      if (n & bytes) __builtin_memcpy(t, f, bytes), t += bytes, f += bytes;
   });
 }
 
@@ -69,8 +71,8 @@ struct packet_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
                           0}...,
             plane_operand{std::intptr_t(last[M]), o[ins + M].step, 0}...};
         rows(context, {at, 1, N, false}, false);
-        (copy_few(reinterpret_cast<void*>(o[ins + M].at + r * o[ins + M].row), last[M],
-                  n * std::int64_t(sizeof(Outs))),
+        (copy_few<simd::native_bytes>(reinterpret_cast<void*>(o[ins + M].at + r * o[ins + M].row),
+                                      last[M], n * std::int64_t(sizeof(Outs))),
          ...);
       } else if (!p.streams) {  // the tail ends where the row ends: computed first, written last
         plane_operand const at[] = {

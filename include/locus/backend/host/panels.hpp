@@ -109,17 +109,17 @@ void for_each_panel(panel_cut const& cut, kernel::matrix const& a, kernel::matri
     int taken = 0;
     parallel_for(threads, threads, [&](int worker) {
       char* const mine = first + columns_bytes + worker * (rows_bytes + panel_bytes);
-      T* const rows = reinterpret_cast<T*>(mine);
+      T* const packed_rows = reinterpret_cast<T*>(mine);
       T* const result = reinterpret_cast<T*>(mine + rows_bytes);
       for (int part; (part = __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED)) < cut.parts;)
         for (std::int64_t block = cut.first_block(part); block < cut.first_block(part + 1);
              ++block) {
           std::int64_t const i = block * cut.rows, mc = least(cut.rows, m - i);
-          pack_rows<T>(rows, {left.at(i, 0), left.row, left.column}, mc, k, height);
+          pack_rows<T>(packed_rows, {left.at(i, 0), left.row, left.column}, mc, k, height);
           for (std::int64_t x = 0; x < nc; x += cut.columns) {
             std::int64_t const wide = least(cut.columns, nc - x);
-            packed_product<T>(set, {result, row_stride, 1}, rows, columns + x * k, mc, wide, k,
-                              false);
+            packed_product<T>(set, {result, row_stride, 1}, packed_rows, columns + x * k, mc, wide,
+                              k, false);
             read(panel{i, j + x, mc, wide, result, row_stride, part});
           }
         }
