@@ -144,6 +144,17 @@ TEST_CASE("a destination that the product reads is set aside, one that the map r
   x = oracle::tensor<2>(a);
   y = matmul(x, y) + y;
   CHECK(oracle::difference(y, sum_of(b), 1e-5, 1e-4) == "");
+  // rows that are read again when a part of them was written
+  auto const wide = oracle::random_array<float>(r, {2, {64, 1100}}, -1, 1);
+  auto const deep = oracle::random_array<float>(r, {2, {1100, 1100}}, -1, 1);
+  x = oracle::tensor<2>(wide);
+  auto const d = oracle::tensor<2>(deep);
+  x = matmul(x, d) + x;
+  auto const moved = oracle::map<double>(
+      wide.extents, [](double e, float t) { return e + static_cast<double>(t); },
+      product(wide, deep), wide);
+  CHECK(oracle::difference(x, moved, 1e-5, 1e-3) == "");
+  x = oracle::tensor<2>(a);
   Matrix z = oracle::tensor<2>(b);
   y = oracle::tensor<2>(b);
   z = matmul(x, y) + z;
