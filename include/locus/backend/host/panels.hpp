@@ -3,14 +3,15 @@
 // is read while it lies in a cache. How it is cut, and so the order of adding, depends on the shape
 // alone.
 #pragma once
-#include <locus/backend/host/gemm.hpp>    // packed_product, scratch
-#include <locus/backend/host/line.hpp>    // row_input
-#include <locus/backend/host/map.hpp>     // map
-#include <locus/backend/host/reduce.hpp>  // reduce, mean_counts
-#include <locus/core/error.hpp>           // out_of_memory
-#include <locus/core/pack.hpp>            // pack
-#include <locus/kernel/call.hpp>          // space, access
-#include <locus/kernel/stage.hpp>         // stage, fold_value
+#include <locus/backend/host/gemm.hpp>         // packed_product, scratch
+#include <locus/backend/host/line.hpp>         // row_input
+#include <locus/backend/host/map.hpp>          // map
+#include <locus/backend/host/packet_fold.hpp>  // packet_fold
+#include <locus/backend/host/reduce.hpp>       // reduce, mean_counts
+#include <locus/core/error.hpp>                // out_of_memory
+#include <locus/core/pack.hpp>                 // pack
+#include <locus/kernel/call.hpp>               // space, access
+#include <locus/kernel/stage.hpp>              // stage, fold_value
 
 namespace locus::host {
 inline namespace LOCUS_MODE {
@@ -181,6 +182,10 @@ inline kernel::access access_of(panel const& p) {
 }
 
 }  // namespace detail
+
+/// on packets it folds as the whole reducer does
+template <class Reducer, class V>
+struct packet_fold<detail::unfinished<Reducer>, V> : packet_fold<Reducer, V> {};
 
 /// means: map, whose operand `Product` is a b
 template <class T, int Product, class Stage, class... Ins, class... Outs>
