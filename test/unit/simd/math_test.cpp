@@ -158,7 +158,8 @@ TEST_CASE("sin and cos near multiples of pi keep their digits") {
     CHECK(accuracy::units<float>(by_element<vector_cos>(x / 2), std::cos(double(x / 2))) <=
           allowed);
   }
-  for (double x : {3.1415926535897931, 6.2831853071795862, 355., 245850922., 14885392687., 21053343141.}) {
+  for (double x :
+       {3.1415926535897931, 6.2831853071795862, 355., 245850922., 14885392687., 21053343141.}) {
     auto const wide = static_cast<long double>(x);
     CHECK(accuracy::units<double>(by_element<vector_sin>(x), std::sin(wide)) <= allowed);
     CHECK(accuracy::units<double>(by_element<vector_cos>(x / 2), std::cos(wide / 2)) <= allowed);
