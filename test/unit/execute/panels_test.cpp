@@ -52,7 +52,8 @@ TEST_CASE("a map or a fold of a product is one launch on a CPU, and the product 
 
 TEST_CASE("maps and folds of products agree with double, whatever the panels are") {
   oracle::random r(5);
-  for (auto const& [m, n, k] : few_extents) {
+  for (numbers_of const& e : few_extents) {
+    std::int64_t const m = e.m, n = e.n, k = e.k;
     CAPTURE(m);
     CAPTURE(n);
     CAPTURE(k);
@@ -77,9 +78,9 @@ TEST_CASE("maps and folds of products agree with double, whatever the panels are
     for (std::int64_t i = 0; i < m; ++i) {
       best[i] = -1e9;
       for (std::int64_t j = 0; j < n; ++j) {
-        double const e = p[i * n + j];
-        all += e, rows[i] += e * static_cast<double>(c[i * n + j]), columns[j] += e;
-        best[i] = std::max(best[i], e);
+        double const x_ij = p[i * n + j];
+        all += x_ij, rows[i] += x_ij * static_cast<double>(c[i * n + j]), columns[j] += x_ij;
+        best[i] = std::max(best[i], x_ij);
       }
       best[i] = 2 * best[i] + 1;
     }
