@@ -10,7 +10,7 @@
 
 namespace {
 
-// by name: a whole namespace would bring locus::cuda beside CCCL's ::cuda, which nvcc's own code names
+// by name: half of these names are also CUB's and Thrust's
 using locus::all_close, locus::cast, locus::Dextents, locus::equal, locus::Extents,
     locus::GpuDevice, locus::into, locus::matmul, locus::max, locus::ones, locus::own_stream,
     locus::plan, locus::reshape, locus::run, locus::slice, locus::softmax, locus::square,
@@ -219,7 +219,7 @@ void products() {
   bench::group g{"GPU products", "matmul, fp32", "4096"};
   g.operations = 2. * double(n) * double(n) * double(n);
   g.add("locus", "locus", 0, [&] { c = matmul(a, b); });
-  auto const& blas = locus::cuda::cublas_table::instance();
+  auto const& blas = locus::cuda_side::cublas_table::instance();
   void* handle = nullptr;
   if (!blas.create || !blas.sgemm || blas.create(&handle) != 0) {
     std::fprintf(stderr, "skipped: matmul: no cuBLAS\n");

@@ -111,7 +111,7 @@ namespace runtime {
 LOCUS_SHARED_STATE inline constinit gpu_part const* gpus_of_program = nullptr;
 }  // namespace runtime
 
-namespace cuda {
+namespace cuda_side {
 inline namespace LOCUS_MODE {
 /// means: work with its type forgotten; why this unit may have to look elsewhere, once for each type
 template <class Work>
@@ -127,7 +127,7 @@ far_work forget_type(Work const& work) {
           }};
 }
 }  // namespace LOCUS_MODE
-}  // namespace cuda
+}  // namespace cuda_side
 
 /// The backend of a device beyond the host.
 struct far_backend {
@@ -149,10 +149,10 @@ struct far_backend {
   void run(launch_site const& site, Work const& work) const {
     if constexpr (LOCUS_CUDA_KERNELS && Work::has_cuda_kernel)
       if (how == backing::cuda) {
-        cuda::require_registered<Work>();
+        cuda_side::require_registered<Work>();
         return cuda_kernel<Work>::launch(site, work);
       }
-    of->run(site, cuda::forget_type(work));
+    of->run(site, cuda_side::forget_type(work));
   }
 };
 

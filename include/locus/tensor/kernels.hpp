@@ -55,7 +55,7 @@ bool instantiate() {
 
 template <reduction R, class... T>
 void instantiate_fold() {
-  (cuda::require_registered<fold_work<R, T>>(), ...);
+  (cuda_side::require_registered<fold_work<R, T>>(), ...);
 }
 template <class Mode = mode>
 bool instantiate_folds() {

@@ -53,8 +53,8 @@ template <class Work>
 void run(Work const& work) {
   cuda_kernel<Work>::choose(work, [](auto& body, unsigned blocks) {
     using Body = std::remove_reference_t<decltype(body)>;
-    ++(std::is_same_v<Body, cuda::flat_map<Work>> ? flats : others);
-    cuda::run_on_host<Body>(&body, blocks, cuda::block_threads);
+    ++(std::is_same_v<Body, cuda_side::flat_map<Work>> ? flats : others);
+    cuda_side::run_on_host<Body>(&body, blocks, cuda_side::block_threads);
   });
 }
 
@@ -172,9 +172,9 @@ TEST_CASE("words between two vectors") {
   alignas(16) unsigned char bytes[64];
   for (int i = 0; i < 64; ++i) bytes[i] = static_cast<unsigned char>(37 * i + 1);
   for (int at = 0; at < 48; ++at) {
-    auto const four = cuda::load_between<4>(bytes + at);
-    auto const two = cuda::load_between<2>(bytes + at);
-    auto const one = cuda::load_between<1>(bytes + at);
+    auto const four = cuda_side::load_between<4>(bytes + at);
+    auto const two = cuda_side::load_between<2>(bytes + at);
+    auto const one = cuda_side::load_between<1>(bytes + at);
     CHECK(std::memcmp(&four, bytes + at, 16) == 0);
     CHECK(std::memcmp(&two, bytes + at, 8) == 0);
     CHECK(std::memcmp(&one, bytes + at, 4) == 0);
@@ -228,14 +228,14 @@ TEST_CASE("more elements than 32 bits number: the first, the last and those at 2
     }
     cuda_kernel<Work>::choose(work, [&](auto& body, unsigned blocks) {
       using Body = std::remove_reference_t<decltype(body)>;
-      CHECK(std::is_same_v<Body, cuda::flat_map<Work>> == is_flat);
-      unsigned const each = cuda::block_threads * 16;
-      CHECK(blocks == (elements / 16 + cuda::block_threads - 1) / cuda::block_threads);
+      CHECK(std::is_same_v<Body, cuda_side::flat_map<Work>> == is_flat);
+      unsigned const each = cuda_side::block_threads * 16;
+      CHECK(blocks == (elements / 16 + cuda_side::block_threads - 1) / cuda_side::block_threads);
       unsigned last = blocks;
       for (std::int64_t i : probes)
         if (unsigned const b = unsigned(i / each); i < elements && b != last && b < blocks)
-          body(cuda::host_block(last = b, blocks, cuda::block_threads));
-      body(cuda::host_block(0, blocks, cuda::block_threads));  // what vectors leave
+          body(cuda_side::host_block(last = b, blocks, cuda_side::block_threads));
+      body(cuda_side::host_block(0, blocks, cuda_side::block_threads));  // what vectors leave
     });
     for (std::int64_t i : probes)
       if (i < elements)

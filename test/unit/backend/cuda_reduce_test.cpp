@@ -62,12 +62,12 @@ void run(Work const& work) {
       work, [](std::int64_t n) { return memory{std::vector<char>(std::size_t(n))}; },
       [](auto const& body, unsigned blocks) {
         using Body = std::remove_cvref_t<decltype(body)>;
-        by_rows += std::is_same_v<Body, cuda::fold_rows<Work>>;
-        by_columns += std::is_same_v<Body, cuda::fold_columns<Work>>;
-        in_parts += std::is_same_v<Body, cuda::fold_the_parts<Work>>;
-        if constexpr (std::is_same_v<Body, cuda::fold_rows<Work>>)
-          warps += body.team == cuda::warp_threads;
-        cuda::run_on_host<Body>(&body, blocks, cuda::block_threads);
+        by_rows += std::is_same_v<Body, cuda_side::fold_rows<Work>>;
+        by_columns += std::is_same_v<Body, cuda_side::fold_columns<Work>>;
+        in_parts += std::is_same_v<Body, cuda_side::fold_the_parts<Work>>;
+        if constexpr (std::is_same_v<Body, cuda_side::fold_rows<Work>>)
+          warps += body.team == cuda_side::warp_threads;
+        cuda_side::run_on_host<Body>(&body, blocks, cuda_side::block_threads);
       });
 }
 
@@ -245,12 +245,12 @@ TEST_CASE("folds: any axes, lengths, addresses and strides; bits do not depend o
 }
 
 TEST_CASE("the cut of a fold fills a card, and no thread adds too little") {
-  auto const all = cuda::fold_cut::of_rows(1, std::int64_t(1) << 26);
+  auto const all = cuda_side::fold_cut::of_rows(1, std::int64_t(1) << 26);
   CHECK(all.parts == 4096);
   CHECK(all.each == 1 << 14);
-  CHECK(cuda::fold_cut::of_rows(1 << 20, 100).team == cuda::warp_threads);
-  CHECK(cuda::fold_cut::of_rows(8, 1 << 20).parts == 512);
-  auto const columns = cuda::fold_cut::of_columns(16, 1 << 20);
+  CHECK(cuda_side::fold_cut::of_rows(1 << 20, 100).team == cuda_side::warp_threads);
+  CHECK(cuda_side::fold_cut::of_rows(8, 1 << 20).parts == 512);
+  auto const columns = cuda_side::fold_cut::of_columns(16, 1 << 20);
   CHECK(columns.across == 16);
   CHECK(columns.parts == 2048);
 }
@@ -270,8 +270,8 @@ TEST_CASE("a thread that adds many numbers goes on in double") {
   work.operands[0] = x.a, work.operands[1] = y.a, work.operands[2] = element.a;
   for (std::size_t k = 0; k < 3; ++k) work.operands[3 + k] = output_of(s, out + k);
   int const bytes[] = {4, 4, 4, 4, 4, 4};
-  using thread = cuda::fold_thread<three<float>>;
-  cuda::fold_map<three<float>> const map(work.over, work.operands, bytes);
+  using thread = cuda_side::fold_thread<three<float>>;
+  cuda_side::fold_map<three<float>> const map(work.over, work.operands, bytes);
   thread one{work.f, map, {}};
   auto total = thread::all::identity();
   auto const place_of = [](std::int64_t v) {

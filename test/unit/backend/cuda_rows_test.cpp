@@ -47,7 +47,8 @@ template <class Work>
 void run(Work const& work) {
   cuda_kernel<Work>::choose(work, [](auto const& body, unsigned blocks) {
     teams_seen |= body.team;
-    cuda::run_on_host<std::remove_cvref_t<decltype(body)>>(&body, blocks, cuda::block_threads);
+    cuda_side::run_on_host<std::remove_cvref_t<decltype(body)>>(&body, blocks,
+                                                                cuda_side::block_threads);
   });
 }
 

@@ -377,21 +377,21 @@ TEST_CASE("without NCCL, or on request, reductions over cards go through the hos
 
 TEST_CASE("the real NCCL opens without a driver, and says why no communicator can be made") {
   int version = 0;
-  if (cuda::real_nccl.version(&version) != 0) {
-    MESSAGE("skipped: " << cuda::real_nccl.describe(runtime::nccl_not_found));
+  if (cuda_side::real_nccl.version(&version) != 0) {
+    MESSAGE("skipped: " << cuda_side::real_nccl.describe(runtime::nccl_not_found));
     return;
   }
   CHECK(version >= detail::oldest_nccl);
   runtime::nccl_id id{};
-  CHECK(cuda::real_nccl.make_id(&id) == 0);
-  CHECK(cuda::real_nccl.group_start() == 0);
-  CHECK(cuda::real_nccl.group_end() == 0);
+  CHECK(cuda_side::real_nccl.make_id(&id) == 0);
+  CHECK(cuda_side::real_nccl.group_start() == 0);
+  CHECK(cuda_side::real_nccl.group_end() == 0);
   if (access("/dev/nvidiactl", F_OK) == 0) return;  // a driver: test/cuda goes on
   void* comm = nullptr;
-  int const code = cuda::real_nccl.init_rank(&comm, 1, &id, 0);
+  int const code = cuda_side::real_nccl.init_rank(&comm, 1, &id, 0);
   CHECK(code == runtime::nccl_cuda_error);
   CHECK(comm == nullptr);
-  CHECK(std::string(cuda::real_nccl.describe(code)).find("cuda") != std::string::npos);
+  CHECK(std::string(cuda_side::real_nccl.describe(code)).find("cuda") != std::string::npos);
 }
 
 TEST_CASE("settings of collectives are checked") {

@@ -60,7 +60,7 @@ struct backend<backing::cuda> {
     }
   }
   static void run(launch_site const& site, far_work const& work) {
-    cuda::run_elsewhere(site, work);
+    cuda_side::run_elsewhere(site, work);
   }
 };
 

@@ -8,7 +8,7 @@
 #include <locus/backend/cuda/kernel.cuh>  // kernel
 #endif
 
-namespace locus::cuda {
+namespace locus::cuda_side {
 
 inline constexpr unsigned block_threads = 256, warp_threads = 32;
 
@@ -108,4 +108,4 @@ runtime::cuda_launch launch_of(Body const& body, unsigned blocks, unsigned threa
   return what;
 }
 
-}  // namespace locus::cuda
+}  // namespace locus::cuda_side

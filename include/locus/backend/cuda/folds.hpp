@@ -6,7 +6,7 @@
 #include <locus/backend/cuda/lines.hpp>   // lines
 #include <locus/backend/cuda/totals.hpp>  // totals_of
 
-namespace locus::cuda {
+namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
 
 template <class Kind, class... Kinds>
@@ -196,4 +196,4 @@ struct fold_thread {
 };
 
 }  // namespace LOCUS_MODE
-}  // namespace locus::cuda
+}  // namespace locus::cuda_side

@@ -8,7 +8,7 @@
 #include <locus/core/type_list.hpp>  // type_list
 #include <locus/kernel/call.hpp>     // access, space, own_offset
 
-namespace locus::cuda {
+namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
 
 /// means: n / d and n % d for n below 2^31, by one multiplication
@@ -111,4 +111,4 @@ struct output_pack<type_list<T...>> {
 };
 
 }  // namespace LOCUS_MODE
-}  // namespace locus::cuda
+}  // namespace locus::cuda_side

@@ -3,7 +3,7 @@
 // extents.
 #pragma once
 
-namespace locus::cuda {
+namespace locus::cuda_side {
 
 /// A block on a GPU: a phase is what each thread does until the barrier.
 class device_block {
@@ -72,4 +72,4 @@ __global__ void kernel(__grid_constant__ Body const body) {
   body(device_block{});
 }
 
-}  // namespace locus::cuda
+}  // namespace locus::cuda_side

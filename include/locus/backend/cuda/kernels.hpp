@@ -14,7 +14,7 @@ LOCUS_COLD_BEGIN
 
 namespace locus {
 
-namespace cuda {
+namespace cuda_side {
 inline namespace LOCUS_MODE {
 
 /// to[i...] = from[i...], elements of `bytes` bytes in units of T
@@ -49,7 +49,7 @@ struct fold_elements {
 };
 
 }  // namespace LOCUS_MODE
-}  // namespace cuda
+}  // namespace cuda_side
 
 inline namespace LOCUS_MODE {
 
@@ -70,16 +70,17 @@ struct cuda_kernel<copy_work> {
   template <class T>
   static void start(launch_site const& site, kernel::space const& s, kernel::access const* operands,
                     int bytes) {
-    cuda::strided_copy<T> body{
-        s.size(), bytes / int(sizeof(T)), cuda::unravel(s), {operands[0], operands[1]}};
-    cuda::start(site, body, cuda::blocks_for(s.size()));
+    cuda_side::strided_copy<T> body{
+        s.size(), bytes / int(sizeof(T)), cuda_side::unravel(s), {operands[0], operands[1]}};
+    cuda_side::start(site, body, cuda_side::blocks_for(s.size()));
   }
 };
 
 template <reduction R, class T>
 struct cuda_kernel<fold_work<R, T>> {
   static void launch(launch_site const& site, fold_work<R, T> const& work) {
-    cuda::start(site, cuda::fold_elements<fold_work<R, T>>{work}, cuda::blocks_for(work.of.count));
+    cuda_side::start(site, cuda_side::fold_elements<fold_work<R, T>>{work},
+                     cuda_side::blocks_for(work.of.count));
   }
 };
 
@@ -99,7 +100,7 @@ struct cuda_kernel<matmul_work<T>> {
     if (c.is_row_major()) return gemm(site, c, a, b);
     if (c.transposed().is_row_major())
       return gemm(site, c.transposed(), b.transposed(), a.transposed());
-    cuda::workspace const memory(site, c.rows * c.columns * std::int64_t(sizeof(T)));
+    cuda_side::workspace const memory(site, c.rows * c.columns * std::int64_t(sizeof(T)));
     kernel::matrix const dense{memory.data(), c.rows, c.columns, c.columns, 1};
     gemm(site, dense, a, b);
     copy(site, c, dense);
@@ -130,7 +131,7 @@ struct cuda_kernel<matmul_work<T>> {
   template <class Rebuild>
   static void with_dense(launch_site const& site, matmul_work<T> const&, kernel::matrix const& m,
                          Rebuild rebuild) {
-    cuda::workspace const memory(site, m.rows * m.columns * std::int64_t(sizeof(T)));
+    cuda_side::workspace const memory(site, m.rows * m.columns * std::int64_t(sizeof(T)));
     kernel::matrix const dense{memory.data(), m.rows, m.columns, m.columns, 1};
     copy(site, dense, m);
     launch(site, rebuild(dense));
@@ -164,10 +165,11 @@ struct cuda_kernel<matmul_work<T>> {
 };
 
 /// What every unit of nvcc has for the others: copies and products.
-inline bool const common_kernels =
-    (cuda::require_registered<copy_work>(), cuda::require_registered<matmul_work<float>>(),
-     cuda::require_registered<matmul_work<double>>(), cuda::require_registered<matmul_work<half>>(),
-     cuda::require_registered<matmul_work<bfloat16>>(), true);
+inline bool const common_kernels = (cuda_side::require_registered<copy_work>(),
+                                    cuda_side::require_registered<matmul_work<float>>(),
+                                    cuda_side::require_registered<matmul_work<double>>(),
+                                    cuda_side::require_registered<matmul_work<half>>(),
+                                    cuda_side::require_registered<matmul_work<bfloat16>>(), true);
 }  // namespace LOCUS_MODE
 }  // namespace locus
 

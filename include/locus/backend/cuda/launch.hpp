@@ -7,7 +7,7 @@
 #include <locus/backend/memory.hpp>        // allocate, release
 #include <locus/backend/seam.hpp>          // launch_site
 
-namespace locus::cuda {
+namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
 
 /// enough blocks to fill any card; a body's loops stride over what is left
@@ -71,4 +71,4 @@ class workspace {
 };
 
 }  // namespace LOCUS_MODE
-}  // namespace locus::cuda
+}  // namespace locus::cuda_side

@@ -5,7 +5,7 @@
 #include <locus/backend/cuda/vectors.hpp>  // lay, unravel
 #include <locus/kernel/call.hpp>           // space, access
 
-namespace locus::cuda {
+namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
 
 /// means: n / d and n % d; one multiplication where every n is below 2^31
@@ -118,4 +118,4 @@ struct lines {
 };
 
 }  // namespace LOCUS_MODE
-}  // namespace locus::cuda
+}  // namespace locus::cuda_side

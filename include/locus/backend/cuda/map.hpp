@@ -9,7 +9,7 @@
 
 namespace locus {
 
-namespace cuda {
+namespace cuda_side {
 inline namespace LOCUS_MODE {
 
 /// What a map's types say about its kernels.
@@ -168,18 +168,18 @@ struct line_map {
 };
 
 }  // namespace LOCUS_MODE
-}  // namespace cuda
+}  // namespace cuda_side
 
 inline namespace LOCUS_MODE {
 
 template <class Stage, class Ins, class Outs, bool HasCudaKernel>
 struct cuda_kernel<map_work<Stage, Ins, Outs, HasCudaKernel>> {
   using Work = map_work<Stage, Ins, Outs, HasCudaKernel>;
-  using facts = cuda::map_facts<Work>;
+  using facts = cuda_side::map_facts<Work>;
   static constexpr int vector = facts::vector, in_count = facts::in_count;
 
   static void launch(launch_site const& site, Work const& work) {
-    choose(work, [&](auto& body, unsigned blocks) { cuda::start(site, body, blocks); });
+    choose(work, [&](auto& body, unsigned blocks) { cuda_side::start(site, body, blocks); });
   }
   /// means: start(body, blocks) with the kernel that suits where the operands lie, if there is any
   ///        element
@@ -189,12 +189,12 @@ struct cuda_kernel<map_work<Stage, Ins, Outs, HasCudaKernel>> {
     std::int64_t const size = work.over.size();
     if (size == 0) return;
     if (work.over.rank == 1 && is_flat(work)) {
-      cuda::flat_map<Work> body = flat(work, size);
-      return start(body, cuda::blocks_of(body.vectors, facts::tile));
+      cuda_side::flat_map<Work> body = flat(work, size);
+      return start(body, cuda_side::blocks_of(body.vectors, facts::tile));
     }
-    cuda::line_map<Work> body{
+    cuda_side::line_map<Work> body{
         work.f, {work.over, all_axes(work.over.rank), work.operands, bytes, leader(work)}};
-    start(body, cuda::blocks_of(body.over.vectors, cuda::block_threads));
+    start(body, cuda_side::blocks_of(body.over.vectors, cuda_side::block_threads));
   }
 
  private:
@@ -221,8 +221,8 @@ struct cuda_kernel<map_work<Stage, Ins, Outs, HasCudaKernel>> {
         return false;
     return true;
   }
-  static cuda::flat_map<Work> flat(Work const& work, std::int64_t size) {
-    cuda::flat_map<Work> body{work.f, 0, 0, 0, {}};
+  static cuda_side::flat_map<Work> flat(Work const& work, std::int64_t size) {
+    cuda_side::flat_map<Work> body{work.f, 0, 0, 0, {}};
     std::int64_t const to_next = (vector - phase(work, in_count)) % vector;
     std::int64_t const head = to_next < size ? to_next : size;
     body.head = int(head), body.vectors = (size - head) / vector;

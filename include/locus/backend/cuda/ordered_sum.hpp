@@ -8,7 +8,7 @@
 
 namespace locus {
 
-namespace cuda {
+namespace cuda_side {
 inline namespace LOCUS_MODE {
 
 /// means: the total of the block's 256 lanes, in lane[0]
@@ -116,7 +116,7 @@ struct ordered_end {
 };
 
 }  // namespace LOCUS_MODE
-}  // namespace cuda
+}  // namespace cuda_side
 
 inline namespace LOCUS_MODE {
 
@@ -127,7 +127,7 @@ struct cuda_kernel<ordered_sum_work<T, Stage, Rest, Ins, Rows, Outs, HasCudaKern
   static void launch(launch_site const& site, Work work) {
     kernel::collapse(work.over, work.operands, Work::operand_count);
     kernel::space kept, folded;
-    cuda::ordered_chunks<Work> first{work, {}, {}, {}, {}, 0, 0, 0, nullptr};
+    cuda_side::ordered_chunks<Work> first{work, {}, {}, {}, {}, 0, 0, 0, nullptr};
     for (int d = 0; d < work.over.rank; ++d) {
       bool const fold = has_axis(work.over.axes, d);
       kernel::space& to = fold ? folded : kept;
@@ -137,32 +137,33 @@ struct cuda_kernel<ordered_sum_work<T, Stage, Rest, Ins, Rows, Outs, HasCudaKern
     }
     for (int k = 0; k < Work::operand_count; ++k)
       first.in_kept[k].data = work.operands[k].data, first.in_kept[k].base = work.operands[k].base;
-    first.kept = cuda::unravel(kept), first.folded = cuda::unravel(folded);
+    first.kept = cuda_side::unravel(kept), first.folded = cuda_side::unravel(folded);
     std::int64_t const outputs = first.outputs = kept.size();
     std::int64_t length = first.length = folded.size();
     if (outputs == 0) return;
     std::int64_t chunks = first.chunks = kernel::ordered_sum::chunks_of(length);
     // two halves: each level reads the one and writes the other
     std::int64_t const upper = kernel::ordered_sum::chunks_of(chunks);
-    cuda::workspace const memory(site, outputs * (chunks + upper) * std::int64_t(sizeof(double)));
+    cuda_side::workspace const memory(site,
+                                      outputs * (chunks + upper) * std::int64_t(sizeof(double)));
     auto *from = static_cast<double*>(memory.data()), *to = from ? from + outputs * chunks : from;
     first.totals = from;
-    cuda::start(site, first, blocks(outputs * chunks));
+    cuda_side::start(site, first, blocks(outputs * chunks));
     for (length = chunks; length > 1; length = chunks) {
       chunks = kernel::ordered_sum::chunks_of(length);
-      cuda::start(site, cuda::ordered_totals{from, to, outputs, length, length, chunks},
-                  blocks(outputs * chunks));
+      cuda_side::start(site, cuda_side::ordered_totals{from, to, outputs, length, length, chunks},
+                       blocks(outputs * chunks));
       double* const written = to;
       to = from, from = written;
     }
-    cuda::ordered_end<Work> last{work, first.kept, {}, outputs, from};
+    cuda_side::ordered_end<Work> last{work, first.kept, {}, outputs, from};
     for (int k = 0; k < Work::operand_count; ++k) last.in_kept[k] = first.in_kept[k];
-    cuda::start(site, last, cuda::blocks_for(outputs));
+    cuda_side::start(site, last, cuda_side::blocks_for(outputs));
   }
 
  private:
   static unsigned blocks(std::int64_t jobs) {
-    return static_cast<unsigned>(jobs < cuda::most_blocks ? jobs : cuda::most_blocks);
+    return static_cast<unsigned>(jobs < cuda_side::most_blocks ? jobs : cuda_side::most_blocks);
   }
 };
 

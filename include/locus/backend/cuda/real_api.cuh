@@ -17,15 +17,15 @@
 #include <locus/core/config.hpp>             // LOCUS_HOST_DEVICE
 #include <locus/runtime/cuda_api.hpp>        // cuda_api
 
-namespace locus::cuda {
+namespace locus::cuda_side {
 
 /// cuBLAS' entry points; its handles are opaque
 struct cublas_table {
   static constexpr int not_found = 100000, failed = 100001;
   // cuBLAS' and CUDA's numbers: default math, without parts of a sum as halves; types; float sums;
   // its own choice of an algorithm
-  static constexpr int full_sums = 16, real_half = 2, real_bfloat16 = 14, real_float = 0, real_double = 1,
-                       compute_float = 68, compute_double = 70, compute_tf32 = 77,
+  static constexpr int full_sums = 16, real_half = 2, real_bfloat16 = 14, real_float = 0,
+                       real_double = 1, compute_float = 68, compute_double = 70, compute_tf32 = 77,
                        any_algorithm = -1;
   int (*create)(void**) = nullptr;
   int (*set_stream)(void*, void*) = nullptr;
@@ -99,7 +99,8 @@ inline int real_gemm_of_types(void* handle, runtime::cuda_gemm const& g) {
 
 inline int real_gemm(int card, runtime::cuda_gemm const& g) {
   cublas_table const& t = cublas_table::instance();
-  if (!t.create || !t.set_stream || !t.sgemm || !t.dgemm || !t.gemm_of) return cublas_table::not_found;
+  if (!t.create || !t.set_stream || !t.sgemm || !t.dgemm || !t.gemm_of)
+    return cublas_table::not_found;
   void* const handle = cublas_table::handle_of(card);
   if (!handle || t.set_stream(handle, g.stream) != 0) return cublas_table::failed;
   int const ta = g.transpose_a ? 1 : 0, tb = g.transpose_b ? 1 : 0;  // CUBLAS_OP_T, CUBLAS_OP_N
@@ -318,4 +319,4 @@ inline constexpr runtime::cuda_api real_api = {
 /// Before main, in every program that has a unit of nvcc; nothing of CUDA is called yet.
 inline bool const registered = (runtime::gpu_api = &real_api, runtime::nccl = &real_nccl, true);
 
-}  // namespace locus::cuda
+}  // namespace locus::cuda_side

@@ -8,7 +8,7 @@
 
 #include <locus/runtime/nccl_api.hpp>  // nccl_api
 
-namespace locus::cuda {
+namespace locus::cuda_side {
 
 /// NCCL's entry points. The configuration is the one of 2.14, which all later versions read.
 struct nccl_library {
@@ -163,4 +163,4 @@ inline constexpr runtime::nccl_api real_nccl = {
         },
 };
 
-}  // namespace locus::cuda
+}  // namespace locus::cuda_side

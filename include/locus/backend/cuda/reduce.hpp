@@ -8,7 +8,7 @@
 
 namespace locus {
 
-namespace cuda {
+namespace cuda_side {
 inline namespace LOCUS_MODE {
 
 /// What is done with totals: the end of an output, or a part of it for fold_the_parts.
@@ -280,7 +280,7 @@ struct fold_cut {
 };
 
 }  // namespace LOCUS_MODE
-}  // namespace cuda
+}  // namespace cuda_side
 
 inline namespace LOCUS_MODE {
 
@@ -289,42 +289,43 @@ template <class Reducers, class Stage, class Rest, class Ins, class Rows, class 
 struct cuda_kernel<
     reduce_work<Reducers, Stage, Rest, Ins, Rows, ElementOuts, Outs, HasCudaKernel>> {
   using Work = reduce_work<Reducers, Stage, Rest, Ins, Rows, ElementOuts, Outs, HasCudaKernel>;
-  using facts = cuda::fold_facts<Work>;
+  using facts = cuda_side::fold_facts<Work>;
   using total = typename facts::all::total;
 
   static void launch(launch_site const& site, Work const& work) {
     choose(
-        work, [&](std::int64_t bytes) { return cuda::workspace(site, bytes); },
-        [&](auto const& body, unsigned blocks) { cuda::start(site, body, blocks); });
+        work, [&](std::int64_t bytes) { return cuda_side::workspace(site, bytes); },
+        [&](auto const& body, unsigned blocks) { cuda_side::start(site, body, blocks); });
   }
   /// means: start(body, blocks) for each kernel of the fold; obtain(bytes) has data(), the memory
   ///        of its parts
   template <class Obtain, class Start>
   static void choose(Work work, Obtain&& obtain, Start&& start) {
     kernel::collapse(work.over, work.operands, Work::operand_count);
-    cuda::fold_map<Work> const map(work.over, work.operands, byte_table.of);
+    cuda_side::fold_map<Work> const map(work.over, work.operands, byte_table.of);
     if (map.outputs == 0) return;
-    cuda::fold_cut const cut = map.by_rows
-                                   ? cuda::fold_cut::of_rows(map.outputs, map.run.vectors)
-                                   : cuda::fold_cut::of_columns(map.run.vectors, map.length);
+    cuda_side::fold_cut const cut =
+        map.by_rows ? cuda_side::fold_cut::of_rows(map.outputs, map.run.vectors)
+                    : cuda_side::fold_cut::of_columns(map.run.vectors, map.length);
     auto const memory = obtain(cut.parts > 1 ? map.outputs * cut.parts * std::int64_t(sizeof(total))
                                              : std::int64_t(0));
-    cuda::fold_end<Work> const end{work.rest,
-                                   work.means,
-                                   cut.parts > 1 ? static_cast<total*>(memory.data()) : nullptr,
-                                   cut.parts,
-                                   map.by_rows ? cut.parts : 1,
-                                   map.by_rows ? 1 : map.outputs};
+    cuda_side::fold_end<Work> const end{work.rest,
+                                        work.means,
+                                        cut.parts > 1 ? static_cast<total*>(memory.data())
+                                                      : nullptr,
+                                        cut.parts,
+                                        map.by_rows ? cut.parts : 1,
+                                        map.by_rows ? 1 : map.outputs};
     if (map.by_rows) {
       std::int64_t const jobs = map.outputs * cut.parts;
-      start(cuda::fold_rows<Work>{work.f, end, map, cut.team, cut.each, {cut.parts, jobs}},
-            cuda::blocks_of(jobs, cuda::block_threads / cut.team));
+      start(cuda_side::fold_rows<Work>{work.f, end, map, cut.team, cut.each, {cut.parts, jobs}},
+            cuda_side::blocks_of(jobs, cuda_side::block_threads / cut.team));
     } else {
       std::int64_t const blocks = cut.tiles * cut.parts;
       start(
-          cuda::fold_columns<Work>{
+          cuda_side::fold_columns<Work>{
               work.f, end, map, cut.across, cut.each, cut.tiles, {cut.tiles, blocks}},
-          cuda::blocks_of(blocks, 1));
+          cuda_side::blocks_of(blocks, 1));
     }
     if (cut.parts > 1) start_last(work, end, map.outputs, start);
   }
@@ -336,17 +337,17 @@ struct cuda_kernel<
     struct table {
       int of[Work::operand_count];
     };
-    return table{{cuda::bytes_of(type_list<Kinds>{})..., cuda::bytes_of(type_list<Rs>{})...,
-                  int(sizeof(Es))..., int(sizeof(Os))...}};
+    return table{{cuda_side::bytes_of(type_list<Kinds>{})...,
+                  cuda_side::bytes_of(type_list<Rs>{})..., int(sizeof(Es))..., int(sizeof(Os))...}};
   }
   static constexpr auto byte_table = element_bytes(Ins{}, Rows{}, ElementOuts{}, Outs{});
 
   template <class Start>
-  static void start_last(Work const& work, cuda::fold_end<Work> const& end, std::int64_t outputs,
-                         Start&& start) {
-    unsigned const team =
-        end.parts <= 4 * cuda::warp_threads ? cuda::warp_threads : cuda::block_threads;
-    cuda::fold_the_parts<Work> body{end, outputs, team, {}, {}};
+  static void start_last(Work const& work, cuda_side::fold_end<Work> const& end,
+                         std::int64_t outputs, Start&& start) {
+    unsigned const team = end.parts <= 4 * cuda_side::warp_threads ? cuda_side::warp_threads
+                                                                   : cuda_side::block_threads;
+    cuda_side::fold_the_parts<Work> body{end, outputs, team, {}, {}};
     kernel::space kept;
     for (int k = 0; k < Work::operand_count; ++k)
       body.operands[k].data = work.operands[k].data, body.operands[k].base = work.operands[k].base;
@@ -356,8 +357,8 @@ struct cuda_kernel<
         body.operands[k].stride[kept.rank] = work.operands[k].stride[d];
       kept.extent[kept.rank++] = work.over.extent[d];
     }
-    body.kept = cuda::unravel(kept);
-    start(body, cuda::blocks_of(outputs, cuda::block_threads / team));
+    body.kept = cuda_side::unravel(kept);
+    start(body, cuda_side::blocks_of(outputs, cuda_side::block_threads / team));
   }
 };
 

@@ -18,7 +18,7 @@ template <class Work>
 struct cuda_kernel;
 }  // namespace LOCUS_MODE
 
-namespace cuda {
+namespace cuda_side {
 inline namespace LOCUS_MODE {
 
 /// means: the name, size and alignment of a type of work
@@ -59,7 +59,7 @@ void require_registered() {
 }
 
 }  // namespace LOCUS_MODE
-}  // namespace cuda
+}  // namespace cuda_side
 }  // namespace locus
 
 LOCUS_COLD_END

@@ -16,7 +16,7 @@ LOCUS_COLD_BEGIN
 
 namespace locus {
 
-namespace cuda {
+namespace cuda_side {
 
 /// means: another unit's kernel for the same work, or null
 inline runtime::kernel_entry const* find_kernel(missing_kernel& m) {
@@ -189,7 +189,7 @@ inline void run_elsewhere(launch_site const& site, far_work const& work) {
   here.bring_back();
 }
 
-}  // namespace cuda
+}  // namespace cuda_side
 }  // namespace locus
 
 LOCUS_COLD_END

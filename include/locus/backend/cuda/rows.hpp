@@ -10,7 +10,7 @@
 
 namespace locus {
 
-namespace cuda {
+namespace cuda_side {
 inline namespace LOCUS_MODE {
 
 template <class FoldList>
@@ -196,7 +196,7 @@ struct rows_by_teams {
 };
 
 }  // namespace LOCUS_MODE
-}  // namespace cuda
+}  // namespace cuda_side
 
 inline namespace LOCUS_MODE {
 
@@ -204,10 +204,10 @@ template <bool Elementwise, class Folds, class Last, class Ins, class Rows, clas
           bool HasCudaKernel>
 struct cuda_kernel<rows_work<Elementwise, Folds, Last, Ins, Rows, Outs, HasCudaKernel>> {
   using Work = rows_work<Elementwise, Folds, Last, Ins, Rows, Outs, HasCudaKernel>;
-  using facts = cuda::row_facts<Work>;
+  using facts = cuda_side::row_facts<Work>;
 
   static void launch(launch_site const& site, Work const& work) {
-    choose(work, [&](auto const& body, unsigned blocks) { cuda::start(site, body, blocks); });
+    choose(work, [&](auto const& body, unsigned blocks) { cuda_side::start(site, body, blocks); });
   }
   template <class Start>
   static void choose(Work const& work, Start&& start) {
@@ -217,28 +217,28 @@ struct cuda_kernel<rows_work<Elementwise, Folds, Last, Ins, Rows, Outs, HasCudaK
     if (rows == 0) return;
     lines_type const run(work.over, static_cast<axis_set>(1u << last), work.operands, byte_table.of,
                          -1);
-    cuda::rows_by_teams<Work> body{
-        work.folds, work.last, rows, team(rows, run.vectors), run, cuda::unravel(outer), {}};
+    cuda_side::rows_by_teams<Work> body{
+        work.folds, work.last, rows, team(rows, run.vectors), run, cuda_side::unravel(outer), {}};
     for (int k = 0; k < Work::operand_count; ++k) body.operands[k] = work.operands[k];
-    start(body, cuda::blocks_of(rows, cuda::block_threads / body.team));
+    start(body, cuda_side::blocks_of(rows, cuda_side::block_threads / body.team));
   }
 
  private:
-  using lines_type = cuda::lines<Work::operand_count, facts::vector, false>;
+  using lines_type = cuda_side::lines<Work::operand_count, facts::vector, false>;
   /// a warp for a row that it keeps, where rows are many, or that is no more than a vector for each
   /// of its threads
   static unsigned team(std::int64_t rows, std::int64_t vectors) {
-    bool const fits = vectors <= std::int64_t(facts::kept) * cuda::warp_threads;
-    return vectors <= cuda::warp_threads || (fits && rows >= 1024) ? cuda::warp_threads
-                                                                   : cuda::block_threads;
+    bool const fits = vectors <= std::int64_t(facts::kept) * cuda_side::warp_threads;
+    return vectors <= cuda_side::warp_threads || (fits && rows >= 1024) ? cuda_side::warp_threads
+                                                                        : cuda_side::block_threads;
   }
   template <class... Kinds, class... Rs, class... Os>
   static consteval auto element_bytes(type_list<Kinds...>, type_list<Rs...>, type_list<Os...>) {
     struct table {
       int of[Work::operand_count];
     };
-    return table{{cuda::bytes_of(type_list<Kinds>{})..., cuda::bytes_of(type_list<Rs>{})...,
-                  int(sizeof(Os))...}};
+    return table{{cuda_side::bytes_of(type_list<Kinds>{})...,
+                  cuda_side::bytes_of(type_list<Rs>{})..., int(sizeof(Os))...}};
   }
   static constexpr auto byte_table = element_bytes(Ins{}, Rows{}, Outs{});
 };

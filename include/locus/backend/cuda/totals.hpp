@@ -5,7 +5,7 @@
 #include <locus/core/pack.hpp>       // pack
 #include <locus/core/type_list.hpp>  // type_list
 
-namespace locus::cuda {
+namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
 
 template <class Reducers>
@@ -62,4 +62,4 @@ struct totals_of<type_list<Reducers...>> {
 };
 
 }  // namespace LOCUS_MODE
-}  // namespace locus::cuda
+}  // namespace locus::cuda_side

@@ -9,7 +9,7 @@
 #include <locus/core/type_list.hpp>       // type_list
 #include <locus/kernel/call.hpp>          // access, own_offset
 
-namespace locus::cuda {
+namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
 
 template <class T, int Size>
@@ -143,4 +143,4 @@ LOCUS_HOST_DEVICE void store_vector(vector_of<T, Size> const& v, kernel::access 
 }
 
 }  // namespace LOCUS_MODE
-}  // namespace locus::cuda
+}  // namespace locus::cuda_side
