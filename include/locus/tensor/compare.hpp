@@ -27,6 +27,13 @@ bool equal(Lhs const& a, Rhs const& b, call_site site = call_site::here()) {
   return fetch(all(a == b), site);
 }
 
+namespace detail {
+template <class T, class Lhs, class Rhs>
+bool all_close_by(Lhs const& a, Rhs const& b, T relative, T absolute, call_site site) {
+  return fetch(all(abs(a - b) <= absolute + relative * abs(b)), site);
+}
+}  // namespace detail
+
 /// means: |a[i] - b[i]| <= absolute + relative * |b[i]| for all i; NaN is close to nothing. By
 ///        default relative is 1e-5; where one operand is of half 1e-3, of bfloat16 1.6e-2
 /// after: numpy.allclose's formula
@@ -37,14 +44,11 @@ bool all_close(Lhs const& a, Rhs const& b,
   using T = compute_t<promote_t<element_of_t<Lhs>, element_of_t<Rhs>>>;
   static_assert(is_floating_v<T>,
                 "locus: all_close compares floating-point tensors; equal(a, b) compares integers");
-  auto const close_by = [&](auto const& x, auto const& y) {
-    return fetch(all(abs(x - y) <= static_cast<T>(absolute) + static_cast<T>(relative) * abs(y)),
-                 site);
-  };
+  T const r = static_cast<T>(relative), s = static_cast<T>(absolute);
   if constexpr (is_narrow_v<element_of_t<Lhs>> || is_narrow_v<element_of_t<Rhs>>)
-    return close_by(cast<T>(a), cast<T>(b));  // the tolerances are no halves
+    return detail::all_close_by<T>(cast<T>(a), cast<T>(b), r, s, site);  // no half is so fine
   else
-    return close_by(a, b);
+    return detail::all_close_by<T>(a, b, r, s, site);
 }
 
 }  // namespace LOCUS_MODE
