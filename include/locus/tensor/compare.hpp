@@ -27,12 +27,12 @@ bool equal(Lhs const& a, Rhs const& b, call_site site = call_site::here()) {
   return fetch(all(a == b), site);
 }
 
-namespace detail {
+namespace lowering {
 template <class T, class Lhs, class Rhs>
 bool all_close_by(Lhs const& a, Rhs const& b, T relative, T absolute, call_site site) {
   return fetch(all(abs(a - b) <= absolute + relative * abs(b)), site);
 }
-}  // namespace detail
+}  // namespace lowering
 
 /// means: |a[i] - b[i]| <= absolute + relative * |b[i]| for all i; NaN is close to nothing. By
 ///        default relative is 1e-5; where one operand is of half 1e-3, of bfloat16 1.6e-2
@@ -46,9 +46,9 @@ bool all_close(Lhs const& a, Rhs const& b,
                 "locus: all_close compares floating-point tensors; equal(a, b) compares integers");
   T const r = static_cast<T>(relative), s = static_cast<T>(absolute);
   if constexpr (is_narrow_v<element_of_t<Lhs>> || is_narrow_v<element_of_t<Rhs>>)
-    return detail::all_close_by<T>(cast<T>(a), cast<T>(b), r, s, site);  // no half is so fine
+    return lowering::all_close_by<T>(cast<T>(a), cast<T>(b), r, s, site);  // no half is so fine
   else
-    return detail::all_close_by<T>(a, b, r, s, site);
+    return lowering::all_close_by<T>(a, b, r, s, site);
 }
 
 }  // namespace LOCUS_MODE
