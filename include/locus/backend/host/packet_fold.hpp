@@ -116,21 +116,33 @@ struct packet_fold<kernel::reducer<R, bool>, mask<Bytes, Lanes>> {
   using lanes = V;
   using wide = V;
   LOCUS_VECTOR_FUNCTION static V start() {
-    return V{is_any ? decltype(V::v){} : ~decltype(V::v){}};
+    simd::vector<simd::signed_of<Bytes>, N> const none{};
+    if constexpr (is_any)
+      return {none};
+    else
+      return {~none};
   }
-  LOCUS_VECTOR_FUNCTION static V add(V a, V v) { return V{is_any ? a.v | v.v : a.v & v.v}; }
+  LOCUS_VECTOR_FUNCTION static V add(V a, V v) {
+    if constexpr (is_any)
+      return {a.v | v.v};
+    else
+      return {a.v & v.v};
+  }
   LOCUS_VECTOR_FUNCTION static V join(V a, V b) { return add(a, b); }
   LOCUS_VECTOR_FUNCTION static V no_wide() { return start(); }
   LOCUS_VECTOR_FUNCTION static V flush(V w, V a) { return add(w, a); }
   LOCUS_VECTOR_FUNCTION static bool total(V w) {
-    bool t = !is_any;
-    for (int j = 0; j < N; ++j) t = is_any ? t || w.v[j] != 0 : t && w.v[j] != 0;
-    return t;
+    for (int j = 0; j < N; ++j)
+      if (lane(w, j) == is_any) return is_any;
+    return !is_any;
   }
   LOCUS_VECTOR_FUNCTION static bool lane(V w, int j) { return w.v[j] != 0; }
   LOCUS_VECTOR_FUNCTION static V without(int first, V v) {
     auto const valid = detail::lanes_from<Bytes, N>(first).v;
-    return V{is_any ? v.v & valid : v.v | ~valid};
+    if constexpr (is_any)
+      return {v.v & valid};
+    else
+      return {v.v | ~valid};
   }
 };
 
