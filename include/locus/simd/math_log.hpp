@@ -52,8 +52,8 @@ struct log_parts {
   /// e, from where the bits of a number have its exponent
   LOCUS_VECTOR_FUNCTION static V number_of(B k) {
     if constexpr (sizeof(lane_of<V>) == 4) {
-      using I = vector<int, lanes_of<V>>;
-      return __builtin_convertvector((I)k >> traits::digits, V);
+      using Integers = vector<int, lanes_of<V>>;
+      return __builtin_convertvector((Integers)k >> traits::digits, V);
     } else {  // no conversion of 64 bits below AVX-512: e + 2048 as the last digits of 2^52
       B const low = (k + (lane_of<B>(2048) << traits::digits)) >> traits::digits;
       return (V)(low | 0x4330000000000000) - (0x1p52 + 2048);

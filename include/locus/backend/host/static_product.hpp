@@ -36,12 +36,12 @@ struct static_product {
   static constexpr int rows = E.m < most_rows ? E.m : most_rows;
   using known = known_steps<E.k, E.k, 1, E.n, E.n>;
 
-  template <int Registers, int... I>
-  static void tile(tile_call<T> const& t, std::integer_sequence<int, I...>) {
+  template <int Registers, int... Row>
+  static void tile(tile_call<T> const& t, std::integer_sequence<int, Row...>) {
 #if LOCUS_ISA_AVX512X
-    detail::tile_avx512<T, bytes, Registers, known, I...>(t);
+    detail::tile_avx512<T, bytes, Registers, known, Row...>(t);
 #elif LOCUS_ISA_AVX >= 2
-    detail::tile_avx2<T, bytes, Registers, known, I...>(t);
+    detail::tile_avx2<T, bytes, Registers, known, Row...>(t);
 #else
     static_cast<void>(t);
 #endif
