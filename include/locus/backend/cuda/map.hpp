@@ -51,7 +51,7 @@ struct flat_map {
       std::int64_t const tile = std::int64_t(block.number()) * facts::tile;
       std::int64_t const left = vectors - tile;
       unsigned const here = left < facts::tile ? unsigned(left) : facts::tile;
-      loaded_inputs<ins, vector> in[unroll];
+      loaded_inputs<ins, vector> in[unroll] LOCUS_BY_SIDE(, {});  // g++ wants them set
       for (int u = 0; u < unroll; ++u)
         if (t + unsigned(u) * block_threads < here)
           load(in[u], tile, t + unsigned(u) * block_threads);
