@@ -74,8 +74,8 @@ template <class T, class V, class Index>
 inline constexpr bool is_constant<apply<T, full_fn<V>, Index>> = true;
 template <class T, class F, class... Args>
   requires requires { F::op; }  // the user's own may count its calls
-inline constexpr bool is_constant<apply<T, F, Args...>> =
-    sizeof...(Args) > 0 && (is_constant<Args> && ...);
+inline constexpr bool is_constant<apply<T, F, Args...>> = sizeof...(Args) > 0 &&
+                                                          (is_constant<Args> && ...);
 template <class T, class Tree>
 inline constexpr bool is_constant<rounded<T, Tree>> = is_constant<Tree>;
 template <class Out>

@@ -78,7 +78,7 @@ struct run_operands<type_list<Kinds...>, type_list<Outs...>> {
   pack<run_input<Kinds>...> in;
   pack<run_output<Outs>...> out;
   std::int64_t steps[ins + 1];  // of each input: all bits, or 0 for one value
-  bool chunked = false;                 // some operand passes through a buffer
+  bool chunked = false;         // some operand passes through a buffer
 
   /// in: accesses [0, ins), out: accesses [first_out, first_out + outs)
   void begin(kernel::access const* a, std::int64_t const* at, int first_out, int axis) {

@@ -58,6 +58,7 @@ inline void copy_grid(int bytes, grid const& to, grid const& from, std::int64_t 
   case 2: return copy_words<std::uint16_t>(to, from, rows, n);
   case 4: return copy_words<std::uint32_t>(to, from, rows, n);
   case 8: return copy_words<std::uint64_t>(to, from, rows, n);
+  default: break;  // elements of packets have no other size
   }
 }
 
