@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-KERNELS = re.compile(r'locus::(host|kernel|cuda_side)::(?!missing|host_operands|announce|require_same|find_cblas)|_work\b|_fn\b|'
+KERNELS = re.compile(r'locus::(host|kernel|cuda_side)::(?!missing|host_operands|announce|require_same|find_cblas)|(?<!held)(?<!far)_work\b|_fn\b|'
                      r'::(runner|transport|placing|results|replica_reduction|operand_placer|run_memory)::|parallel_for')
 MODE = 'mode_k'
 # Where tensors are made the run-time loop is offered to statements of other units, of whichever mode
