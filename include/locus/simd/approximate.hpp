@@ -63,7 +63,7 @@ template <class V>
 LOCUS_VECTOR_FUNCTION V approximate_root(V x) {
   V const y = root_estimate(x), s = x * y;
   V const better = multiply_add(multiply_add(-s, s, x), 0.5f * y, s);
-  return (x == 0.f) | (x == every<V>(__builtin_inff())) ? x : better;
+  return ((x == 0.f) | (x == every<V>(__builtin_inff()))) ? x : better;
 }
 
 struct relaxed_root {
