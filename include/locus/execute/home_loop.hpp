@@ -50,9 +50,12 @@ inline home_record* make_home_record(home_code const& c) {
     patterns[i] = p.plan.steps.first[i].extents;
     is_static = is_static && patterns[i].is_static();
   }
-  p.extents = is_static ? patterns : nullptr;
   p.may_alias = may_alias(p.plan);
   p.planned = count_plan(p.plan, patterns);
+  if (is_static)
+    p.extents = patterns;
+  else
+    delete[] patterns;
   made->kernels[n - 1] = launch_home;
   p.launches = made->kernels;
   made->report.code = &p, made->report.policy = c.policy;

@@ -134,7 +134,7 @@ void move_to(kernel::access& a, std::int64_t i, std::int64_t j) {
   std::int64_t const by = i * a.stride[0] + j * a.stride[1];
   if constexpr (std::is_same_v<Kind, kernel::own_offset>)
     a.base += by;
-  else
+  else if (a.data)  // null while a workspace is measured
     a.data = static_cast<typename Kind::type*>(a.data) + by;
 }
 template <class... Kinds>
