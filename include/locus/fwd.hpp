@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The types of locus, declared: enough for headers that take tensors by reference.
-//     #include <locus/fwd.hpp>
 //     void train(locus::Tensor<float, locus::Extents<locus::dyn, 10>>& weights);
 // cost: a few milliseconds of a unit, where <locus/locus.hpp> takes half a second
 #pragma once

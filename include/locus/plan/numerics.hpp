@@ -21,7 +21,8 @@ struct relaxed : Placement {
 };
 
 /// means: the same bits from the host on any number of threads, simulated and real GPUs, whatever
-///        the optimisation and the contraction that the compiler was asked for
+///        the optimisation and the contraction that the compiler was asked for; but for the sign of
+///        a zero that max or min finds among zeros of both signs
 /// cost:  products are never fused into sums; sums of floats follow one tree of 256 lanes, which
 ///        depends on the length alone
 /// fails: at compile time, for operations whose bits differ between libraries (exp, log, matmul),

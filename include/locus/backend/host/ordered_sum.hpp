@@ -3,6 +3,7 @@
 // of 256, one for each lane, and rows are added to lanes; where the innermost axis is kept, 32
 // neighbouring outputs go side by side.
 #pragma once
+#include <locus/backend/host/element.hpp>          // element_at
 #include <locus/backend/host/packet_rounding.hpp>  // packet_results, runs_on_packets
 #include <locus/kernel/call.hpp>                   // space, access, collapse
 #include <locus/kernel/ordered_sum.hpp>            // lanes, chunk, add_lanes
@@ -26,14 +27,6 @@ struct value_row {
   static constexpr bool on_packets = !has_index && runs_on_packets<lanes, Stage>;
   static constexpr int count = sizeof...(Ins);
 
-  /// one operand's element at an offset
-  template <class Kind>
-  static typename Kind::type at(kernel::access const& a, std::int64_t offset) {
-    if constexpr (std::is_same_v<Kind, kernel::own_offset>)
-      return a.base + offset;
-    else
-      return static_cast<typename Kind::type const*>(a.data)[offset];
-  }
   template <class Kind>
   LOCUS_VECTOR_FUNCTION static auto packet_at(kernel::access const& a, std::int64_t offset,
                                               std::int64_t stride) {
@@ -55,7 +48,8 @@ struct value_row {
         }
     for (; j < n; ++j)
       to[j] = get<0>(
-          f(pack<typename Ins::type...>{{at<Ins>(a[K], offset[K] + j * stride[K])}...}, pack<>{}));
+          f(pack<typename Ins::type...>{{element_at<Ins>(a[K], offset[K] + j * stride[K])}...},
+            pack<>{}));
   }
 };
 
@@ -227,7 +221,7 @@ class ordered_summing<Work, type_list<Ins...>, type_list<Rows...>, type_list<Out
   template <std::size_t... R, std::size_t... M>
   void end_of(double total, std::int64_t const* at, std::index_sequence<R...>,
               std::index_sequence<M...>) const {
-    auto const r = w_.rest(pack<typename Rows::type...>{{row::template at<Rows>(
+    auto const r = w_.rest(pack<typename Rows::type...>{{element_at<Rows>(
                                a_[elements + int(R)], at[elements + int(R)])}...},
                            w_.result(total));
     ((static_cast<Outs*>(a_[elements + rows + int(M)].data)[at[elements + rows + int(M)]] =

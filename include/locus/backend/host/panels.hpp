@@ -3,8 +3,8 @@
 // is read while it lies in a cache. How it is cut, and so the order of adding, depends on the shape
 // alone.
 #pragma once
+#include <locus/backend/host/element.hpp>      // element_at
 #include <locus/backend/host/gemm.hpp>         // packed_product, scratch
-#include <locus/backend/host/line.hpp>         // row_input
 #include <locus/backend/host/map.hpp>          // map
 #include <locus/backend/host/packet_fold.hpp>  // packet_fold
 #include <locus/backend/host/reduce.hpp>       // reduce, mean_counts
@@ -314,7 +314,7 @@ struct panel_folds<T, Product, type_list<Reducers...>, Stage, Rest, type_list<In
   }
   template <std::size_t... K>
   pack<typename Rows::type...> row_values(std::int64_t const* at, std::index_sequence<K...>) const {
-    return {{row_input<Rows>(operands[ins + int(K)], at[ins + int(K)])}...};
+    return {{element_at<Rows>(operands[ins + int(K)], at[ins + int(K)])}...};
   }
   void finish(totals const& t, std::int64_t o) const {
     std::int64_t at[all];

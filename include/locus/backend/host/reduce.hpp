@@ -2,8 +2,8 @@
 // Folds on the host: several over any axes in one pass, with elements stored beside them. How a sum
 // is cut depends on the shape alone, so that its bits do not depend on the number of threads.
 #pragma once
+#include <locus/backend/host/element.hpp>   // element_at
 #include <locus/backend/host/fold_run.hpp>  // fold_run
-#include <locus/backend/host/line.hpp>      // row_input
 #include <locus/backend/host/map.hpp>       // threads_for
 #include <locus/kernel/call.hpp>            // space, access, collapse
 #include <locus/runtime/host_memory.hpp>    // host_memory
@@ -123,7 +123,7 @@ struct folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type
 
   template <std::size_t... K>
   pack<typename Rows::type...> row_values(std::int64_t const* at, std::index_sequence<K...>) const {
-    return {{row_input<Rows>(a[elements + int(K)], at[elements + int(K)])}...};
+    return {{element_at<Rows>(a[elements + int(K)], at[elements + int(K)])}...};
   }
   /// what follows the fold of one row, written
   void finish(totals const& t, std::int64_t const* at) const {

@@ -74,7 +74,7 @@ void rows(FoldPack const& folds, Last const& last, kernel::space s, kernel::acce
       } else {
         [&]<std::size_t... K>(std::index_sequence<K...>) {
           pack<typename Rows::type...> const values{
-              {row_input<Rows>(operands[ins + int(K)], at[ins + int(K)])}...};
+              {element_at<Rows>(operands[ins + int(K)], at[ins + int(K)])}...};
           auto const result = last(values, t);
           for_each_index<outs>([&](auto m) {
             using T = at_t<m, type_list<Outs...>>;
