@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Activations: their names as values, and as constants whose type a layer can see.
+#pragma once
+#include <string_view>  // string_view
+
+namespace locus::nn {
+
+/// What a layer does with each element of its result; softmax with each row.
+enum class activation : unsigned char {
+  linear,
+  relu,
+  relu6,
+  leaky_relu,  // 0.2 x below 0, Keras' slope
+  elu,
+  softplus,
+  tanh,
+  sigmoid,
+  silu,
+  softmax
+};
+inline constexpr std::string_view activation_names[] = {"linear", "relu",     "relu6", "leaky_relu",
+                                                        "elu",    "softplus", "tanh",  "sigmoid",
+                                                        "silu",   "softmax"};
+constexpr std::string_view name_of(activation a) { return activation_names[int(a)]; }
+
+/// An activation whose type says which: nn::Dense<10>{nn::relu}, nn::Dense<10, nn::softmax>{}.
+template <activation A>
+struct activation_constant {
+  static constexpr activation value = A;
+  constexpr operator activation() const { return A; }
+};
+inline constexpr activation_constant<activation::linear> linear{};
+inline constexpr activation_constant<activation::relu> relu{};
+inline constexpr activation_constant<activation::relu6> relu6{};
+inline constexpr activation_constant<activation::leaky_relu> leaky_relu{};
+inline constexpr activation_constant<activation::elu> elu{};
+inline constexpr activation_constant<activation::softplus> softplus{};
+inline constexpr activation_constant<activation::tanh> tanh{};
+inline constexpr activation_constant<activation::sigmoid> sigmoid{};
+inline constexpr activation_constant<activation::silu> silu{};
+inline constexpr activation_constant<activation::softmax> softmax{};
+
+}  // namespace locus::nn
