@@ -28,9 +28,9 @@ std::vector<std::vector<T>> parts_of(locus::Tensor<T, E, Policy<Devices...>>& t)
 template <class T, class E, int Axis, class... Devices>
 std::vector<std::vector<T>> parts_of(locus::Tensor<T, E, locus::Sharded<Axis, Devices...>>& t) {
   int r = 0;
-  constexpr int count = sizeof...(Devices);
+  constexpr locus::place cut = locus::Sharded<Axis, Devices...>::value;
   return {[&] {
-    std::int64_t const n = t.extent(Axis), rows = locus::piece_size(n, count, r);
+    std::int64_t const n = t.extent(Axis), rows = cut.piece_size(n, r);
     auto const own = read<Devices>(t.data(r), n ? t.size() / n * rows : 0);
     ++r;
     return own;

@@ -13,6 +13,7 @@ using CpuDevice = Cpu<0>;
 template <int N>
 struct GpuDevice;
 struct AllGpus;
+struct Balanced;
 template <class... Devices>
 struct Mirrored;
 template <int Axis, class... Devices>

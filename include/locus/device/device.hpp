@@ -72,11 +72,19 @@ class device_list {
   /// an open list is AllGpus, or one open device
   constexpr bool is_open() const { return size_ > 0 && (*this)[0].is_open(); }
   constexpr bool is_all_gpus() const { return size_ > 0 && (*this)[0] == visible_gpu(0); }
+  /// how what is cut over the list is cut: into balanced pieces, or ceil(n / R) rows until none are left
+  constexpr bool is_balanced() const { return balanced_; }
+  constexpr device_list balanced(bool on = true) const {
+    device_list all = *this;
+    all.balanced_ = on;
+    return all;
+  }
   friend constexpr bool operator==(device_list const&, device_list const&) = default;
 
  private:
   std::uint64_t codes_ = 0;
   int size_ = 0;
+  bool balanced_ = false;
 };
 
 constexpr bool has_gpu(device_list const& all) {
@@ -115,7 +123,14 @@ struct place {
     return {devices, distribution::sharded, reduction::none, static_cast<signed char>(along)};
   }
   constexpr place partial(reduction with) const { return {devices, distribution::partial, with}; }
-  constexpr place over(device_list const& others) const { return {others, how, op, axis}; }
+  constexpr place over(device_list const& others) const {
+    return {others.balanced(devices.is_balanced()), how, op, axis};
+  }
+  /// means: the first row, and the rows, of piece k of n rows that are cut over these devices
+  constexpr std::int64_t piece_begin(std::int64_t n, int k) const;
+  constexpr std::int64_t piece_size(std::int64_t n, int k) const {
+    return piece_begin(n, k + 1) - piece_begin(n, k);
+  }
   friend constexpr bool operator==(place const&, place const&) = default;
 };
 
@@ -130,6 +145,15 @@ constexpr std::int64_t piece_begin(std::int64_t n, int replicas, int k) {
 }
 constexpr std::int64_t piece_size(std::int64_t n, int replicas, int k) {
   return piece_begin(n, replicas, k + 1) - piece_begin(n, replicas, k);
+}
+/// means: the same for the balanced cut: the first n mod R pieces have one row more than the others
+/// after: tensorflow/python/data/experimental/ops/distribute.py, batch_sizes_for_worker
+constexpr std::int64_t balanced_begin(std::int64_t n, int replicas, int k) {
+  std::int64_t const longer = n % replicas;
+  return n / replicas * k + (k < longer ? k : longer);
+}
+constexpr std::int64_t place::piece_begin(std::int64_t n, int k) const {
+  return devices.is_balanced() ? balanced_begin(n, count(), k) : locus::piece_begin(n, count(), k);
 }
 
 }  // namespace locus

@@ -235,6 +235,7 @@ constexpr text_buffer<N>& operator<<(text_buffer<N>& out, place const& p) {
   if (p.is_mirrored()) out << "mirrored(";
   if (p.is_sharded()) out << "sharded<" << int(p.axis) << ">(";
   if (p.is_partial()) out << "partial<" << name_of(p.op) << ">(";
+  if (p.devices.is_balanced()) out << "balanced ";
   if (p.devices.is_all_gpus()) return out << "all GPUs)";
   for (int i = 0; i < p.count(); ++i) out << (i ? " " : "") << p.at(i);
   return out << ")";

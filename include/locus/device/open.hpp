@@ -20,8 +20,8 @@ struct open_devices {
   /// means: from now on `open` stands for `actual`     false: it stands for something else
   constexpr bool bind(device_list const& open, device_list const& actual) {
     if (open.is_all_gpus()) {
-      if (all_gpus.size() == 0) all_gpus = actual;
-      return all_gpus == actual;
+      if (all_gpus.size() == 0) all_gpus = actual.balanced(false);
+      return all_gpus == actual.balanced(false);  // how they cut is in each place
     }
     device& d = open[0] == open_gpu ? gpu : cpu;
     if (d.is_none()) d = actual[0];

@@ -66,9 +66,16 @@ struct AllGpus {
   static constexpr place value = detail::place_of_all_gpus();
 };
 
+/// means: at the head of a device list: what is cut over it is cut into pieces that differ by one
+///        row at most, the longer ones first; without it each has ceil(n/R) rows until none are left.
+///        Mirrored<Balanced, GpuDevice<0>, GpuDevice<1>> trains on such pieces. The two are different
+///        lists, whose values do not meet in one expression.
+/// after: the V2 rule of TensorFlow's distributed datasets; the other one is that of batches in memory
+struct Balanced {};
+
 namespace detail {
 template <class... Devices>
-consteval place list_place() {
+consteval place place_of_devices() {
   static_assert(!(std::is_same_v<Devices, AllGpus> || ...) || sizeof...(Devices) == 1,
                 "locus: AllGpus stands alone in a device list; write Mirrored<AllGpus>");
   static_assert(sizeof...(Devices) >= 1,
@@ -91,6 +98,18 @@ consteval place list_place() {
   if (!distinct) return {};
   return p;
 }
+template <class... Devices>
+struct devices_of_list {
+  static constexpr place value = place_of_devices<Devices...>();
+};
+template <class... Devices>
+struct devices_of_list<Balanced, Devices...> {
+  static constexpr place value = {place_of_devices<Devices...>().devices.balanced()};
+};
+template <class... Devices>
+consteval place list_place() {
+  return devices_of_list<Devices...>::value;
+}
 }  // namespace detail
 
 /// means: an equal copy of the value on each device; replica r is on the r-th
@@ -101,7 +120,8 @@ struct Mirrored {
   static constexpr place value = detail::list_place<Devices...>().mirrored();
 };
 
-/// means: on the k-th device rows [k p, min(n, (k+1) p)) of its axis, p = ceil(n/R)
+/// means: on the k-th device rows [k p, min(n, (k+1) p)) of its axis, p = ceil(n/R); or balanced
+///        pieces (Balanced)
 /// shape: extents are those of the whole value
 template <int Axis, class... Devices>
 struct Sharded {
@@ -132,15 +152,23 @@ consteval auto policy_of_code() {
 template <class Has, std::size_t Idx>
 using device_at = typename decltype(policy_of_code<Has::value.at(int(Idx)).code()>())::type;
 
+template <class Has, class... Devices>
+consteval auto policy_over() {
+  constexpr place p = Has::value;
+  if constexpr (p.is_mirrored())
+    return std::type_identity<Mirrored<Devices...>>{};
+  else if constexpr (p.is_sharded())
+    return std::type_identity<Sharded<int(p.axis), Devices...>>{};
+}
 template <class Has, std::size_t... Idx>
 consteval auto policy_of_place(std::index_sequence<Idx...>) {
   constexpr place p = Has::value;
   if constexpr (p.is_single())
     return std::type_identity<device_at<Has, 0>>{};
-  else if constexpr (p.is_mirrored())
-    return std::type_identity<Mirrored<device_at<Has, Idx>...>>{};
-  else if constexpr (p.is_sharded())
-    return std::type_identity<Sharded<int(p.axis), device_at<Has, Idx>...>>{};
+  else if constexpr (!p.is_partial() && p.devices.is_balanced())
+    return policy_over<Has, Balanced, device_at<Has, Idx>...>();
+  else if constexpr (!p.is_partial())
+    return policy_over<Has, device_at<Has, Idx>...>();
   else
     static_assert(always_false<Has>, "locus: a distribution has no policy; name it here");
 }

@@ -182,7 +182,7 @@ class operand_placer {
   void take_piece(kernel::access& a, region_input const& in, place const& where, std::int64_t n,
                   std::int64_t stride) const {
     if (n == 1) return;
-    std::int64_t const begin = piece_begin(n, where.count(), replica_) * stride;
+    std::int64_t const begin = where.piece_begin(n, replica_) * stride;
     if (in.is_index)
       a.base += begin;
     else if (a.data)
@@ -216,7 +216,7 @@ class operand_placer {
       if (!has_axis(g_.axes, d)) continue;
       a.stride[d] = step_size;
       if (g_.space_place.is_sharded() && g_.space_place.axis == d)
-        a.base += piece_begin(whole.extent[d], g_.space_place.count(), replica_) * step_size;
+        a.base += g_.space_place.piece_begin(whole.extent[d], replica_) * step_size;
       step_size *= whole.extent[d];
     }
     return a;

@@ -167,8 +167,8 @@ class replica_reduction : protected transport {
   segment segment_of(transfer const& me, int r) const {
     shape const& whole = extents_[me.from];
     std::int64_t const n = whole.extent[0], row = n > 0 ? whole.size() / n : 0;
-    return {piece_begin(n, me.arrives.count(), r) * row, piece_size(n, me.arrives.count(), r) * row,
-            r, value(value_of(me), r).data};
+    return {me.arrives.piece_begin(n, r) * row, me.arrives.piece_size(n, r) * row, r,
+            value(value_of(me), r).data};
   }
   /// the replica that folds: the destination if it is one
   int root_of(transfer const& me, replica_topology const& over) const {

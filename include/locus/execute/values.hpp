@@ -17,7 +17,7 @@ namespace detail {
 /// means: the extents of replica r of a value
 inline void local_extents(shape const& whole, place const& where, int r, std::int64_t* out) {
   for (int a = 0; a < whole.rank; ++a)
-    out[a] = where.is_sharded() && a == where.axis ? piece_size(whole.extent[a], where.count(), r)
+    out[a] = where.is_sharded() && a == where.axis ? where.piece_size(whole.extent[a], r)
                                                    : whole.extent[a];
 }
 
@@ -102,8 +102,8 @@ inline bool same_layout(local_value const& a, local_value const& b, int rank) {
 inline local_value piece_of(local_value const& whole, int rank, place const& cut, int r,
                             shape const& extents, int element_bytes, local_layout& layout) {
   std::int64_t const n = extents.extent[cut.axis];
-  return part_of(whole, rank, cut.axis, piece_begin(n, cut.count(), r),
-                 piece_size(n, cut.count(), r), element_bytes, layout);
+  return part_of(whole, rank, cut.axis, cut.piece_begin(n, r), cut.piece_size(n, r), element_bytes,
+                 layout);
 }
 
 /// means: what a view step makes of its operand's memory on replica r

@@ -36,8 +36,7 @@ namespace detail {
 constexpr std::int64_t piece_bytes(shape const& s, int element_bytes, place const& where, int k) {
   std::int64_t n = element_bytes;
   for (int a = 0; a < s.rank; ++a)
-    n *= where.is_sharded() && a == where.axis ? piece_size(s.extent[a], where.count(), k)
-                                               : s.extent[a];
+    n *= where.is_sharded() && a == where.axis ? where.piece_size(s.extent[a], k) : s.extent[a];
   return n;
 }
 

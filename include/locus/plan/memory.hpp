@@ -25,7 +25,7 @@ constexpr std::int64_t local_bytes(shape const& extents, int element_bytes, plac
   if (!where.is_sharded()) return extents.size() * element_bytes;
   std::int64_t n = element_bytes;
   for (int a = 0; a < extents.rank; ++a)
-    n *= a == where.axis ? piece_size(extents.extent[a], where.count(), 0) : extents.extent[a];
+    n *= a == where.axis ? where.piece_size(extents.extent[a], 0) : extents.extent[a];
   return n;
 }
 

@@ -88,7 +88,7 @@ inline void fill_storage(tensor_block const& b, void const* values) {
                  outer = 1;  // a piece is one run of rows for each point of the axes before the cut
     for (int a = axis + 1; a < rank; ++a) inner *= b.extents.extent[a];
     for (int a = 0; a < axis; ++a) outer *= b.extents.extent[a];
-    std::int64_t const n = b.extents.extent[axis], begin = piece_begin(n, b.where.count(), r),
+    std::int64_t const n = b.extents.extent[axis], begin = b.where.piece_begin(n, r),
                        rows = p.extents[axis];
     for (std::int64_t o = 0; o < outer && rows > 0; ++o)
       send(o * rows * inner, (o * n + begin) * inner, rows * inner);

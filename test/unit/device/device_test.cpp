@@ -75,3 +75,36 @@ TEST_CASE("n rows over R replicas: ceil(n / R) rows each until none are left") {
   CHECK(piece_size(6, 4, 3) == 0);  // TensorFlow's last replica of 6 rows over 4
   CHECK(piece_size((std::int64_t(1) << 40) + 1, 2, 1) == std::int64_t(1) << 39);
 }
+
+TEST_CASE("the balanced cut: pieces differ by one row at most, the longer ones first") {
+  struct row {
+    std::int64_t rows;
+    int replicas;
+    std::int64_t ceil[5], balanced[5];
+  };
+  constexpr row rows[] = {
+      // TensorFlow's two rules
+      {10, 4, {3, 3, 3, 1}, {3, 3, 2, 2}},
+      {5, 4, {2, 2, 1, 0}, {2, 1, 1, 1}},
+      {4, 3, {2, 2, 0}, {2, 1, 1}},
+      {4, 5, {1, 1, 1, 1, 0}, {1, 1, 1, 1, 0}},
+      {9, 2, {5, 4}, {5, 4}},
+      {0, 2, {0, 0}, {0, 0}},
+      {6, 4, {2, 2, 2, 0}, {2, 2, 1, 1}},
+      {22, 4, {6, 6, 6, 4}, {6, 6, 5, 5}},
+  };
+  for (row const& r : rows) {
+    place p;
+    for (int k = 0; k < r.replicas; ++k) p.devices.push(gpu(k));
+    place const balanced{p.devices.balanced()};
+    std::int64_t begin = 0;
+    for (int k = 0; k < r.replicas; ++k) {
+      CHECK(p.piece_size(r.rows, k) == r.ceil[k]);
+      CHECK(balanced.piece_size(r.rows, k) == r.balanced[k]);
+      CHECK(balanced.piece_begin(r.rows, k) == begin);
+      begin += r.balanced[k];
+    }
+    CHECK(begin == r.rows);
+    CHECK(p.over(balanced.devices) == p);  // where it lies changes, not how it is cut
+  }
+}

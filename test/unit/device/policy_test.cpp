@@ -33,6 +33,10 @@ constexpr bool comes_back = std::is_same_v<policy_of_t<Policy>, Policy>;
 static_assert(comes_back<CpuDevice> && comes_back<Cpu<9>> && comes_back<GpuDevice<0>>);
 static_assert(comes_back<GpuDevice<99>> && comes_back<Two> && comes_back<Rows>);
 static_assert(comes_back<Sharded<5, CpuDevice, Cpu<1>>>);
+static_assert(comes_back<Mirrored<Balanced, GpuDevice<0>, GpuDevice<1>>>);
+static_assert(comes_back<Sharded<2, Balanced, CpuDevice>> && comes_back<Mirrored<AllGpus>>);
+static_assert(comes_back<Sharded<0, Balanced, AllGpus>>);
+static_assert(!(Mirrored<Balanced, CpuDevice>::value == Mirrored<CpuDevice>::value));
 static_assert(comes_back<Mirrored<GpuDevice<0>, GpuDevice<1>, GpuDevice<2>, GpuDevice<3>,
                                   GpuDevice<4>, GpuDevice<5>, GpuDevice<6>, GpuDevice<7>>>);
 }  // namespace
