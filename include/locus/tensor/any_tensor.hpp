@@ -114,7 +114,7 @@ class AnyTensor : public tensor_base {
   /// fails: bad_file naming path, expected and found: truncated, too long, changed, of another type,
   ///        rank or extents
   static AnyTensor load(std::string_view path, call_site where = call_site::here()) {
-    detail::tensor_file file(path, "rb");
+    detail::tensor_file file(path);
     auto const h = detail::read_header(file, path, E::pattern, element_of_v<T>, int(sizeof(T)));
     shape s{E::rank(), {}};
     for (int a = 0; a < E::rank(); ++a) s.extent[a] = h.extents[a];

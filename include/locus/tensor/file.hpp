@@ -5,12 +5,12 @@
 #include <cstdio>      // fopen
 #include <cstring>     // strerror
 #include <sys/stat.h>  // fstat
-#include <unistd.h>    // fsync, getpid
 
-#include <locus/core/checksum.hpp>  // checksum_of
-#include <locus/core/error.hpp>     // bad_file
-#include <locus/shape/element.hpp>  // element, row_of
-#include <locus/shape/shape.hpp>    // shape
+#include <locus/core/checksum.hpp>        // checksum_of
+#include <locus/core/error.hpp>           // bad_file
+#include <locus/runtime/atomic_file.hpp>  // atomic_file
+#include <locus/shape/element.hpp>        // element, row_of
+#include <locus/shape/shape.hpp>          // shape
 
 namespace locus::detail {
 
@@ -33,38 +33,29 @@ inline std::uint64_t checksum_of(tensor_header const& h, void const* elements) {
   return checksum_of(elements, static_cast<std::size_t>(h.bytes), head);
 }
 
-/// An open file under its path.
+/// A file that is read.
 class tensor_file {
  public:
-  tensor_file(std::string_view path, char const* mode) {
-    path_ << path;
+  explicit tensor_file(std::string_view path) {
+    text_buffer<4096> name;
+    name << path;
     errno = 0;
-    file_ = std::fopen(path_.c_str(), mode);
+    file_ = std::fopen(name.c_str(), "rb");
   }
   tensor_file(tensor_file const&) = delete;
-  ~tensor_file() { close(); }
+  ~tensor_file() {
+    if (file_) std::fclose(file_);
+  }
   bool is_open() const { return file_ != nullptr; }
-  bool close() {
-    std::FILE* const f = file_;
-    file_ = nullptr;
-    return !f || std::fclose(f) == 0;
-  }
-  char const* path() const { return path_.c_str(); }
-  bool write(void const* from, std::int64_t bytes) {
-    return bytes == 0 || std::fwrite(from, static_cast<std::size_t>(bytes), 1, file_) == 1;
-  }
   bool read(void* to, std::int64_t bytes) {
     return bytes == 0 || std::fread(to, static_cast<std::size_t>(bytes), 1, file_) == 1;
   }
-  /// what was written is on the disk
-  bool settle() { return std::fflush(file_) == 0 && fsync(fileno(file_)) == 0; }
   std::int64_t size() const {
     struct stat s{};
     return fstat(fileno(file_), &s) == 0 ? std::int64_t(s.st_size) : -1;
   }
 
  private:
-  text_buffer<4096> path_;
   std::FILE* file_ = nullptr;
 };
 
@@ -90,21 +81,10 @@ inline void write_tensor(std::string_view path, shape const& extents, element ty
   h.bytes = static_cast<std::uint64_t>(extents.size() * element_bytes);
   h.checksum = checksum_of(h, elements);
 
-  text_buffer<4096> beside;  // in the same folder, so that renaming it is one step
-  beside << path << ".part" << static_cast<int>(getpid());
-  tensor_file file(beside.view(), "wb");
-  if (!file.is_open()) refuse_file(path, "a file that can be written", words_of_error());
-  bool const done = file.write(&h, sizeof h) && file.write(elements, std::int64_t(h.bytes)) &&
-                    file.settle() && file.close();
-  message target;
-  target << path;
-  if (done && std::rename(file.path(), target.c_str()) == 0) return;
-  message const words = [] {
-    message m;
-    return m << words_of_error();
-  }();
-  std::remove(file.path());
-  refuse_file(path, "room for the tensor", words.view());
+  runtime::atomic_file file(path);
+  file.write(&h, sizeof h);
+  file.write(elements, h.bytes);
+  file.commit();
 }
 
 /// means: what a file holds, before its elements are read
