@@ -145,6 +145,8 @@ class npy_array {
 
 namespace detail {
 
+LOCUS_COLD_BEGIN
+
 /// What stands in front of the elements.
 struct npy_header {
   npy_type type;
@@ -274,6 +276,8 @@ inline std::string npy_head(npy_type type, shape const& s) {
   r.put("\x93NUMPY").put<1>(1).put<1>(0).put<2>(dict.size()).put(dict);
   return r.text();
 }
+
+LOCUS_COLD_END
 
 /// means: the array whose file has these bytes
 /// fails: bad_file naming `where`: no array, another version, a type that locus has not, too few or
