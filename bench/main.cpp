@@ -7,6 +7,10 @@
 #include <cstring>
 #include <map>
 
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
 #include <bench/harness.hpp>
 
 namespace {
@@ -72,6 +76,9 @@ bool run(bench::registered_group const& r) {
   bench::group g(r.table, r.what, r.size);
   r.fill(g);
   locus::config::set_intra_op_parallelism_threads(g.thread_count);
+#ifdef _OPENMP
+  omp_set_num_threads(g.thread_count);  // of the rivals
+#endif
   std::string refused;
   for (bench::candidate& c : g.candidates) {
     benchmark::RegisterBenchmark(c.name.c_str(), [&c, &refused](benchmark::State& state) {

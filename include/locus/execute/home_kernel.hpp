@@ -86,7 +86,7 @@ constexpr std::int64_t few_elements(host::loop_kernel const& kernel) {
   for (int k = 0; k < kernel.ins + kernel.outs; ++k) bytes += kernel.bytes[k];
   std::int64_t const in_cache = (std::int64_t(1) << 20) / bytes;
   auto const alone =
-      static_cast<std::int64_t>(2 * host::worth_a_thread / host::time_of(kernel, 1, bytes)) - 1;
+      static_cast<std::int64_t>(2 * worth_a_woken_thread / host::time_of(kernel, 1, bytes)) - 1;
   return alone < in_cache ? alone : in_cache;
 }
 

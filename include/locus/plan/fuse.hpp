@@ -60,6 +60,26 @@ struct fuser {
     edge const& e = p.operands(s)[0];
     return e.by >= 0 ? p.transfers[e.by].arrives : p.steps[e.from].where;
   }
+  /// means: the step whose extents those of step i are, also where they are open
+  constexpr short shape_source(short i) const {
+    while (p.steps[i].kind == step_kind::map) {
+      short from = -1;
+      for (edge const& e : p.operands(p.steps[i]))
+        if (p.steps[e.from].kind != step_kind::scalar)
+          from = from < 0 || from == e.from ? e.from : i;
+      if (from < 0 || from == i) break;
+      i = from;
+    }
+    return i;
+  }
+  /// steps i and k have the same extents, whatever these are
+  constexpr bool sized_alike(short i, short k) const {
+    return same(p.steps[i].extents, p.steps[k].extents) || shape_source(i) == shape_source(k);
+  }
+  /// the step whose extents are those of the region's elements
+  constexpr short space_step(short at) const {
+    return has_fold(at) ? p.operands(fold_of(at))[0].from : at;
+  }
   constexpr bool has_fold(short at) const { return regions[at].fold >= 0; }
   constexpr step const& fold_of(short at) const { return p.steps[regions[at].fold]; }
   /// extents and place of the region's elements
@@ -247,17 +267,17 @@ struct fuser {
   /// folds i and k of one space along the same axes: one pass serves both
   constexpr bool folds_alike(short i, short k) const {
     step const &a = p.steps[i], &b = p.steps[k];
-    return a.axes == b.axes && same(operand_shape(a), operand_shape(b)) &&
-           same(a.extents, b.extents) && operand_place(a) == operand_place(b) &&
-           one_cut(a.where, b.where);
+    return a.axes == b.axes && a.keep == b.keep &&
+           sized_alike(p.operands(a)[0].from, p.operands(b)[0].from) &&
+           operand_place(a) == operand_place(b) && one_cut(a.where, b.where);
   }
   constexpr bool can_share(short a, short b) const {
     if (!joins(p.steps[a]) || !joins(p.steps[b])) return false;
     if (regions[a].chained || regions[b].chained) return false;
     if (lone_folds && (has_fold(a) || has_fold(b))) return false;
-    bool const alike = has_fold(a) && has_fold(b)
-                           ? folds_alike(regions[a].fold, regions[b].fold)
-                           : same(space_of(a), space_of(b)) && place_of(a) == place_of(b);
+    bool const alike = has_fold(a) && has_fold(b) ? folds_alike(regions[a].fold, regions[b].fold)
+                                                  : sized_alike(space_step(a), space_step(b)) &&
+                                                        place_of(a) == place_of(b);
     return alike && !ranks(a) && !ranks(b) && has_room(a, b) && !leads_to(a, b) && !leads_to(b, a);
   }
   /// regions a and b become one
@@ -279,14 +299,14 @@ struct fuser {
         step const& s = p.steps[k];
         if (e.by >= 0 || !joins(s) || s.region < 0 || p.levels[k] == level::row) return false;
         bool const fold = p.levels[k] == level::fold;
-        if (!same(fold ? operand_shape(s) : s.extents, p.steps[i].extents)) return false;
+        if (!sized_alike(fold ? i : k, i)) return false;
         short const here = s.region;
         if (at < 0) at = here;
         if (here == at) continue;
         if (!can_share(at, here)) return false;
         at = unite(at, here), several = true;
       }
-    return several && same(space_of(at), p.steps[i].extents) && place_of(at) == p.steps[i].where &&
+    return several && sized_alike(space_step(at), i) && place_of(at) == p.steps[i].where &&
            has_room(at, at, i);
   }
 

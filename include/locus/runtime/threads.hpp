@@ -164,6 +164,29 @@ inline int thread_count() {
 #endif
 }
 
+inline constexpr float worth_a_woken_thread = 5000;  // nanoseconds
+/// means: what a thread must have to do, so that waking it pays     units: nanoseconds
+/// after: OMP_WAIT_POLICY of OpenMP 4.0: threads that are passive sleep between two loops, as those of
+///        our own pool do; others still look out for work when the next loop comes
+inline float worth_a_thread() {
+#if LOCUS_OPENMP
+  static bool const sleep = [] {
+    char const* const policy = std::getenv("OMP_WAIT_POLICY");
+    return policy && (*policy == 'p' || *policy == 'P');
+  }();
+#else
+  constexpr bool sleep = true;
+#endif
+  return sleep ? 120000.f : worth_a_woken_thread;
+}
+/// means: threads for so much work of one thread: one for each worth_a_thread()
+inline int threads_worth(float nanoseconds) {
+  float const worth = nanoseconds / worth_a_thread();
+  if (worth < 2) return 1;
+  int const all = thread_count();
+  return worth < static_cast<float>(all) ? static_cast<int>(worth) : all;
+}
+
 /// means: body(i) for i in [0, tasks), on at most `threads` threads, in any order
 /// fails: with the first exception that a task threw, after all threads have stopped
 template <class Body>

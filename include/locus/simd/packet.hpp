@@ -111,8 +111,15 @@ LOCUS_VECTOR_FUNCTION packet<To, N> convert(packet<T, N> x) {
     return convert<To>(packet<float, N>{floats_of(T{}, x.v)});
   else if constexpr (is_narrow_v<To>)
     return {narrowed(To{}, convert<float>(x).v)};
-  else
+  else {
+#if defined(__x86_64__) && !defined(__clang__)
+    // a value that is known to come from memory g++ 12 would load element by element to widen it
+    if constexpr (std::is_integral_v<T> && std::is_integral_v<To> && sizeof(To) > sizeof(T) &&
+                  sizeof x.v >= 16 && sizeof x.v <= native_bytes)
+      asm("" : "+v"(x.v));
+#endif
     return {__builtin_convertvector(x.v, vector<To, N>)};
+  }
 }
 template <class To, int Bytes, int N>
 LOCUS_VECTOR_FUNCTION packet<To, N> convert(mask<Bytes, N> x) {

@@ -206,3 +206,24 @@ TEST_CASE(
     });
   }
 }
+
+TEST_CASE("folds of one value share a kernel, also where its extents are open") {
+  Tensor<float, Dextents<1>> const x(uniform<float>(dextents<1>{1000}, 1)),
+      y(uniform<float>(dextents<1>{1000}, 2));
+  Tensor<float, Extents<>> s, m, q;
+  let(x - y, [&](auto d) {
+    auto const step = plan(into(s, sum(d)), into(m, max(d)), into(q, sum(square(d))));
+    static_assert(step.launches() == 1);
+    run(step);
+  });
+  double sums[2]{}, largest = -1;
+  for (int i = 0; i < 1000; ++i) {
+    double const d = double(x.data()[i]) - double(y.data()[i]);
+    sums[0] += d, sums[1] += d * d, largest = d > largest ? d : largest;
+  }
+  CHECK(fetch(s) == doctest::Approx(sums[0]).epsilon(1e-5));
+  CHECK(fetch(q) == doctest::Approx(sums[1]).epsilon(1e-6));
+  CHECK(fetch(m) == doctest::Approx(largest));
+  auto const apart = plan(into(s, sum(x)), into(q, sum(y)));  // of two lengths, for all it knows
+  static_assert(apart.launches() == 2);
+}

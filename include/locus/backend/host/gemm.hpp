@@ -12,12 +12,9 @@
 namespace locus::host {
 inline namespace LOCUS_MODE {
 
-/// threads for a product of so many multiplications: one for each quarter of a million
+/// threads for a product of so many multiplications, 50 in a nanosecond
 inline int threads_for_product(std::int64_t multiplications) {
-  std::int64_t const worth = multiplications >> 18;
-  if (worth < 2) return 1;
-  int const all = thread_count();
-  return worth < all ? static_cast<int>(worth) : all;
+  return threads_worth(static_cast<float>(multiplications) * 0.02f);
 }
 
 /// Workspace of a kernel, on huge pages where it is large; empty where the system has no more.

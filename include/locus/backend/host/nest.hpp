@@ -17,13 +17,9 @@ LOCUS_LEAN_BEGIN
 namespace locus::host {
 inline namespace LOCUS_MODE {
 
-/// threads for a kernel that touches that many bytes: one for each 128 KiB, so that waking them
-/// pays
+/// threads for a kernel that touches that many bytes, at 25 GB/s
 inline int threads_for(std::int64_t bytes) {
-  std::int64_t const worth = bytes >> 17;
-  if (worth < 2) return 1;
-  int const all = thread_count();
-  return worth < all ? static_cast<int>(worth) : all;
+  return threads_worth(static_cast<float>(bytes) * 0.04f);
 }
 
 /// means: kernel.run(context, p), whatever the steps of the operands
@@ -143,13 +139,6 @@ constexpr float time_of(loop_kernel const& kernel, std::int64_t elements, std::i
               work = static_cast<float>(elements) * kernel.cost;
   return traffic > work ? traffic : work;
 }
-inline constexpr float worth_a_thread = 5000;  // nanoseconds that a thread must have to do
-inline int threads_for_time(float nanoseconds) {
-  float const worth = nanoseconds * (1 / worth_a_thread);
-  if (worth < 2) return 1;
-  int const all = thread_count();
-  return worth < static_cast<float>(all) ? static_cast<int>(worth) : all;
-}
 
 /// what is written past the caches: elements side by side that the kernel does not read
 inline bool goes_past_caches(loop_kernel const& kernel, kernel::access const* a, int last) {
@@ -179,7 +168,7 @@ inline bool run_small_row(loop_kernel const& kernel, void const* context, kernel
     if (kernel.lanes != 0 && has_gaps(o[k].step, size)) return false;
   }
   if (n == 0) return true;
-  if (time_of(kernel, n, n * bytes) >= 2 * worth_a_thread) return false;
+  if (time_of(kernel, n, n * bytes) >= 2 * worth_a_woken_thread) return false;
   kernel.run(context, {o, 1, n, false});
   return true;
 }
@@ -219,7 +208,7 @@ inline void run_nest(loop_kernel const& kernel, void const* context, kernel::spa
   bool const streams = bytes > runtime::last_level_cache() && goes_past_caches(kernel, a, last);
   loop_nest const nest{kernel, context, s, a, gaps && kernel.lanes != 0, streams};
   std::int64_t const rows = elements / n;
-  int const threads = threads_for_time(time_of(kernel, elements, bytes));
+  int const threads = threads_worth(time_of(kernel, elements, bytes));
   if (threads == 1) return nest.run(0, rows, 0, n);
   if (rows >= 4 * threads) {
     std::int64_t each = (rows + threads - 1) / threads;

@@ -84,7 +84,7 @@ class ordered_summing<Work, type_list<Ins...>, type_list<Rows...>, type_list<Out
     if (batch < 1) batch = 1;
     if (batch > runs) batch = runs;
     host_totals const totals(batch * chunks * wide);
-    int const threads = threads_worth(runs * wide * length);
+    int const threads = threads_worth(static_cast<float>(runs * wide * length) * 0.15f);
     for (std::int64_t first = 0; first < runs; first += batch) {
       std::int64_t const some = runs - first < batch ? runs - first : batch;
       std::int64_t const jobs = some * chunks, each = (jobs + 8 * threads - 1) / (8 * threads);
@@ -123,11 +123,6 @@ class ordered_summing<Work, type_list<Ins...>, type_list<Rows...>, type_list<Out
     double* data = nullptr;
   };
 
-  static int threads_worth(std::int64_t values) {
-    std::int64_t const worth = values >> 15;
-    int const most = thread_count();
-    return worth < 2 ? 1 : worth < most ? static_cast<int>(worth) : most;
-  }
   static std::int64_t offset(kernel::space const& part, int const* axes, kernel::access const& a,
                              std::int64_t i) {
     std::int64_t at = 0;

@@ -53,11 +53,14 @@ template <class T, class V>
 struct packet_fold<kernel::reducer<reduction::sum, T>, V> {
   using reducer = kernel::reducer<reduction::sum, T>;
   static constexpr int N = V::lanes;
-  using lanes = packet<typename reducer::lane, N>;
+  // 64 additions of numbers of 16 bits, in 8 sets, fit in 32
+  using lane_type =
+      std::conditional_t<!is_floating_v<T> && sizeof(T) <= 2, std::int32_t, typename reducer::lane>;
+  using lanes = packet<lane_type, N>;
   using wide = packet<typename reducer::total, N>;
   LOCUS_VECTOR_FUNCTION static lanes start() { return lanes{}; }
   LOCUS_VECTOR_FUNCTION static lanes add(lanes a, V v) {
-    return simd::add(a, simd::convert<typename reducer::lane>(v));
+    return simd::add(a, simd::convert<lane_type>(v));
   }
   LOCUS_VECTOR_FUNCTION static lanes join(lanes a, lanes b) { return simd::add(a, b); }
   LOCUS_VECTOR_FUNCTION static wide no_wide() { return wide{}; }
