@@ -26,7 +26,8 @@ struct at_once {
     root const& r = p.roots[0];
     step const& last = p.steps[p.actions[0].what];
     bool const kernel = last.kind == step_kind::map || last.kind == step_kind::reduce ||
-                        last.kind == step_kind::matmul;
+                        last.kind == step_kind::matmul ||
+                        (last.kind == step_kind::call && last.result == 0);
     for (step const& s : p.steps)
       if (s.fell_back) return false;
     return kernel && r.by < 0 && r.from == p.actions[0].what && last.where.is_single() &&
@@ -49,7 +50,7 @@ struct at_once {
       for (edge const& e : p.operands(p.steps[i])) {
         if (memory_of(p, e.from) != leaf) continue;
         if (e.from != leaf || p.levels[ends] != level::element || p.levels[i] != level::element ||
-            p.steps[i].kind == step_kind::matmul)
+            p.steps[i].kind == step_kind::matmul || p.steps[i].kind == step_kind::call)
           return false;
       }
     for (level at : p.levels)
@@ -75,6 +76,8 @@ struct at_once {
   static bool run(program const& code, local_value* values, shape const* extents,
                   void const* const* objects, target const& to) {
     if (!(to.extents == extents[ends])) return false;
+    if constexpr (p.steps[ends].kind == step_kind::call)
+      if (!is_dense(to.locals[0], to.extents.rank)) return false;
     if constexpr (has_extremum) require_elements(p, extents);
     if constexpr (may_alias)
       if (!to.fresh && !to.no_alias && !lies_apart(values, extents, to)) return false;

@@ -319,13 +319,22 @@ class placing : protected run_memory {
         last = slots_[value_of(t)].last_read;
     return last;
   }
+  /// a call takes operands without gaps
+  bool read_by_call(int v) const {
+    for (step const& s : plan_.steps)
+      if (s.kind == step_kind::call)
+        for (edge const& e : plan_.operands(s))
+          if (value_of(e) == v || (e.by < 0 && memory_of(plan_, e.from) == v)) return true;
+    return false;
+  }
   bool may_write_directly(int v, int k) const {
     target const& to = targets_[k];
     place const& where = place_of(v);
     if (!(where.devices == to.where.devices)) return false;
     int const rank = rank_of(v);
     bool const kernel_writes = is_step(v) && plan_.steps[v].kind != step_kind::concatenate &&
-                               plan_.steps[v].kind != step_kind::reshape;
+                               plan_.steps[v].kind != step_kind::reshape &&
+                               plan_.steps[v].kind != step_kind::call && !read_by_call(v);
     for (int r = 0; r < where.count() && !kernel_writes; ++r)
       if (!is_dense(to.locals[r], rank)) return false;
     if (!p_.may_alias || to.no_alias || to.fresh) return true;

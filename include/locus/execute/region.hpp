@@ -2,9 +2,11 @@
 // From the steps of a region to one kernel: which values it reads at which level, and its functor
 // as a tree. The only place where steps become types again.
 #pragma once
+#include <locus/backend/call_work.hpp>     // call_work
 #include <locus/backend/devices.hpp>       // on_side
 #include <locus/backend/ordered_work.hpp>  // ordered_sum_work
 #include <locus/backend/work.hpp>          // map_work, reduce_work, rows_work, matmul_work
+#include <locus/execute/call_tiles.hpp>    // call_tile, call_part
 #include <locus/execute/operands.hpp>      // region_facts, operand_placer
 #include <locus/execute/program.hpp>       // launch, frame
 #include <locus/execute/values.hpp>        // local_extents
@@ -355,8 +357,32 @@ struct region_code {
   template <class T, shape A, shape C>
   using matmul_work_of = typename decltype(find_matmul_work<T, A, C>())::type;
 
+  // ---- calls ----
+  template <std::size_t... R, std::size_t... K>
+  static void run_call(launch const& what, std::index_sequence<R...>, std::index_sequence<K...>) {
+    constexpr int first = first_result(p, Root);
+    constexpr array_view<edge> e = p.operands(p.steps[first]);
+    frame const& f = *what.of;
+    call_work<typename op_of<first>::called, type_list<type_of<first + int(R)>...>,
+              type_list<type_of<e[K].from>...>>
+        work{static_cast<op_of<first> const*>(object(f, first))->op,
+             call_part(f, short(first), what.replica)};
+    int at = 0;
+    ((work.tiles[at++] =
+          call_tile(f, first + int(R), what.replica, p.steps[first + int(R)].stored)),
+     ...);
+    ((work.tiles[at++] = call_tile(f, value_of(e[K]), what.replica, true)), ...);
+    send(what, work);
+  }
+  static void run_call(launch const& what) {
+    run_call(what, std::make_index_sequence<std::size_t(p.steps[Root].call->rule.results.count)>{},
+             std::make_index_sequence<std::size_t(p.steps[Root].call->rule.operands.count)>{});
+  }
+
   static void run(launch const& what) {
-    if constexpr (p.steps[Root].kind == step_kind::matmul)
+    if constexpr (p.steps[Root].kind == step_kind::call)
+      run_call(what);
+    else if constexpr (p.steps[Root].kind == step_kind::matmul)
       run_matmul(what);
     else if constexpr (facts.fold_count == 0)
       run_map(what, element_outputs{});

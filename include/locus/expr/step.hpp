@@ -4,6 +4,7 @@
 #include <string_view>  // string_view
 
 #include <locus/device/device.hpp>   // device, place
+#include <locus/expr/call_rule.hpp>  // call_facts
 #include <locus/expr/operation.hpp>  // law, operation
 #include <locus/shape/element.hpp>   // element
 #include <locus/shape/shape.hpp>     // shape, axis_set
@@ -22,6 +23,7 @@ enum class step_kind : unsigned char {
   reshape,      // the same memory under other extents: no launch if it is dense
   slice,        // a part of the same memory: no launch
   concatenate,  // one operand after the other along an axis
+  call,         // a kernel with a name of its own; each of its results is a step
 };
 
 /// Why a step runs where it runs: one entry for each rule of placement.
@@ -39,6 +41,7 @@ enum class reason : unsigned char {
   with_replicas,  // a distributed operand decides
   with_readers,   // a function of numbers alone: where its readers are
   view,           // a view lies where its operand lies
+  one_kernel,     // another result of a call: the kernel makes all of them
 };
 
 struct step {
@@ -61,9 +64,11 @@ struct step {
   device request{};  // the innermost on<Device>
   unsigned short element_bytes = 0;
   short arity = 0, first_edge = 0;
-  short region = -1;    // the step that ends the kernel this one belongs to
-  bool stored = false;  // its value is read from memory by a step outside its region
-  place where{};        // what distribute and place decided
+  call_facts const* call = nullptr;  // of a call
+  signed char result = 0;            // of a call: which one; the others follow the first
+  short region = -1;                 // the step that ends the kernel this one belongs to
+  bool stored = false;               // its value is read from memory by a step outside its region
+  place where{};                     // what distribute and place decided
   shape extents{};
   std::string_view name, tensorflow;
 
@@ -71,6 +76,8 @@ struct step {
     return kind == step_kind::transpose || kind == step_kind::expand ||
            kind == step_kind::reshape || kind == step_kind::slice;
   }
+  /// a result of a call besides the first, which is its operand: one kernel makes both
+  constexpr bool is_sibling() const { return kind == step_kind::call && result > 0; }
   /// in memory, or nothing to compute: has no kernel of its own and no place to decide
   constexpr bool is_source() const {
     return kind == step_kind::leaf || kind == step_kind::scalar || kind == step_kind::index;

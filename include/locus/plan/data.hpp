@@ -43,6 +43,7 @@ enum class plan_error : unsigned char {
   device_lists_differ,       // operands over different device lists
   cuts_do_not_meet,          // pieces along different axes
   matmul_cuts,               // a combination of pieces without a row in the table
+  call_cuts,                 // a call over pieces that are no equal numbers of rows
   stretched_cut,             // an operand of extent 1 is cut where it would stretch
   view_across_cut,           // a reshape or a slice that would mix pieces
   request_on_distributed,    // on<Device> around replicas
@@ -125,6 +126,26 @@ constexpr place wanted_by_readers(plan_view const& p, short i) {
 /// means: the level at which step i reads its operands: a fold reads elements
 constexpr level level_read_by(plan_view const& p, short i) {
   return p.levels[i] == level::row ? level::row : level::element;
+}
+
+/// means: the step of the first result of a call, which has its operands
+constexpr short first_result(plan_view const& p, short i) {
+  return static_cast<short>(i - p.steps[i].result);
+}
+/// means: the operand that says how many rows the batch has, and how it is cut; -1: none
+constexpr int operand_of_rows(plan_view const& p, short i) {
+  step const& s = p.steps[first_result(p, i)];
+  int found = -1;
+  for (int k = s.arity; k-- > 0;)
+    if (s.call->rule.operands[k] == call_role::rows) found = k;
+  return found;
+}
+/// means: the operands of a call come in pieces
+constexpr bool call_is_cut(plan_view const& p, short i) {
+  step const& s = p.steps[first_result(p, i)];
+  for (edge const& e : p.operands(s))
+    if ((e.arrives.is_nowhere() ? p.steps[e.from].where : e.arrives).is_sharded()) return true;
+  return false;
 }
 
 /// means: the step in whose memory a view of a view looks

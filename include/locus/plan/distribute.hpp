@@ -101,6 +101,7 @@ namespace detail {
 struct distributor {
   plan_view& p;
   step& me;
+  short number;     // of the step
   place devices{};  // the device list on which distributed operands meet
 
   constexpr place const& lies(int k) const { return p.steps[p.operands(me)[k].from].where; }
@@ -252,6 +253,39 @@ struct distributor {
     return plan_error::none;
   }
 
+  // ---- calls: roles of operands and results ----
+  /// rows are cut along axis 0, or every replica has the whole batch; anything else is whole
+  constexpr plan_error call() {
+    bool cut = false;
+    for (int k = 0; k < me.arity; ++k) {
+      if (!lies(k).is_sharded()) continue;
+      if (me.call->rule.operands[k] != call_role::rows || lies(k).axis != 0)
+        return plan_error::call_cuts;
+      cut = true;
+    }
+    for (int k = 0; k < me.arity; ++k) {
+      bool const in_rows = cut && me.call->rule.operands[k] == call_role::rows;
+      place const wanted = in_rows ? devices.sharded(0) : devices.mirrored();
+      if (!(lies(k) == wanted)) p.operands(me)[k].arrives = wanted;
+    }
+    me.where = place_of_result(cut);
+    return plan_error::none;
+  }
+  constexpr place place_of_result(bool cut) const {
+    call_role const role = me.call->rule.results[me.result];
+    if (!cut || role == call_role::whole) return devices.mirrored();
+    return role == call_role::rows ? devices.sharded(0) : devices.partial(reduction::sum);
+  }
+  constexpr plan_error sibling() {
+    place const& first = lies(0);
+    if (first.is_distributed()) {
+      devices = first;
+      me.where = place_of_result(call_is_cut(p, first_result(p, number)));
+      me.why = reason::one_kernel;
+    }
+    return plan_error::none;
+  }
+
   constexpr plan_error concatenate() {
     if (plan_error const e = elementwise(); e != plan_error::none) return e;
     return me.where.is_sharded() && me.where.axis == me.axis ? plan_error::view_across_cut
@@ -259,6 +293,7 @@ struct distributor {
   }
 
   constexpr plan_error run() {
+    if (me.is_sibling()) return sibling();
     if (plan_error const e = find_devices(); e != plan_error::none) return e;
     if (devices.is_nowhere()) return plan_error::none;  // single: pass 3 decides
     if (!me.request.is_none()) return plan_error::request_on_distributed;
@@ -277,6 +312,7 @@ struct distributor {
     case step_kind::map: return elementwise();
     case step_kind::concatenate: return concatenate();
     case step_kind::matmul: return matmul();
+    case step_kind::call: return call();
     default: return reduce();
     }
   }
@@ -304,10 +340,26 @@ struct distributor {
   }
 };
 
+/// means: what a call has in pieces has as many rows as its first operand of rows
+constexpr plan_error check_call(plan_view const& p, short i, shape const* extents) {
+  step const &s = p.steps[i], &first = p.steps[first_result(p, i)];
+  if (!call_is_cut(p, i)) return plan_error::none;
+  std::int64_t const n = extents[p.operands(first)[operand_of_rows(p, i)].from].extent[0];
+  auto differs = [&](shape const& other) {
+    return other.rank == 0 || (other.extent[0] != n && other.extent[0] != dyn && n != dyn);
+  };
+  if (s.where.is_sharded() && differs(extents[i])) return plan_error::call_cuts;
+  for (int k = 0; k < first.arity; ++k)
+    if (s.call->rule.operands[k] == call_role::rows && differs(extents[p.operands(first)[k].from]))
+      return plan_error::call_cuts;
+  return plan_error::none;
+}
+
 /// means: pieces lie side by side: no operand of extent 1 is cut where it would stretch, no reshape
 ///        moves elements across the cut. Extents that are open are looked at again in a run.
 constexpr plan_error check_cut(plan_view const& p, short i, shape const* extents) {
   step const& s = p.steps[i];
+  if (s.kind == step_kind::call) return check_call(p, i, extents);
   if (!s.where.is_sharded()) return plan_error::none;
   auto differ = [](std::int64_t a, std::int64_t b) { return a != b && a != dyn && b != dyn; };
   for (edge const& e : p.operands(s)) {
@@ -332,14 +384,14 @@ constexpr verdict distribute(plan_view& p) {
     step& me = p.steps[i];
     extents[i] = me.extents;
     if (me.is_source()) continue;
-    detail::distributor d{p, me};
+    detail::distributor d{p, me, i};
     me.generated = d.is_generated();
     plan_error e = me.generated ? plan_error::none : d.run();
     if (e == plan_error::none) e = detail::check_cut(p, i, extents);
     if (e != plan_error::none) return {e, i};
   }
   for (short i = static_cast<short>(p.steps.count); i-- > 0;)
-    if (p.steps[i].generated) detail::distributor{p, p.steps[i]}.join_readers(i);
+    if (p.steps[i].generated) detail::distributor{p, p.steps[i], i}.join_readers(i);
   return {};
 }
 

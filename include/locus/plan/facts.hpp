@@ -192,6 +192,11 @@ constexpr work count_work(plan_view const& p, shape const* extents) {
     if (s.stored) w.bytes_written += detail::repeats(s.where) * extents[i].size() * s.element_bytes;
     if (s.kind == step_kind::map) w.flops += busy * extents[i].size();
     if (s.kind == step_kind::reduce) w.flops += busy * extents[p.operands(s)[0].from].size();
+    if (s.kind == step_kind::call && s.result == 0) {
+      shape of_operands[call_roles::most];
+      for (int k = 0; k < s.arity; ++k) of_operands[k] = extents[p.operands(s)[k].from];
+      w.flops += busy * s.call->operations(extents[i], of_operands);
+    }
     if (s.kind == step_kind::matmul)
       w.flops += busy * 2 * extents[i].size() * extents[p.operands(s)[0].from].from_right(0);
   }

@@ -358,6 +358,16 @@ struct fuser {
     me.region = at, me.stored = false, p.levels[i] = level::element;
   }
 
+  /// one kernel for all results of a call, which stores those that somebody reads
+  constexpr void open_call(short i) {
+    step& me = p.steps[i];
+    me.region = static_cast<short>(i - me.result + me.call->rule.results.count - 1);
+    me.stored = is_root[i];
+    for (short k = static_cast<short>(i + 1); k < p.steps.count; ++k)
+      for (edge const& e : p.operands(p.steps[k]))
+        if (e.from == i && !p.steps[k].is_sibling()) me.stored = true;
+  }
+
   /// a transpose or a slice has gaps; a reshape of what has gaps must copy
   constexpr void find_dense() {
     for (step& s : p.steps) {
@@ -397,6 +407,7 @@ struct fuser {
       if (me.is_source() || looks_only(me)) continue;
       if (!joins(me)) {
         me.region = i, me.stored = true;
+        if (me.kind == step_kind::call) open_call(i);
         continue;
       }
       if (joins_readers(i)) continue;

@@ -41,6 +41,12 @@ inline shape inferred(plan_view const& p, short i, shape const* extents, void co
     for (int k = 1; k < s.arity; ++k) r = joined(r, of(k), s.axis);
     return r;
   }
+  case step_kind::call: {
+    step const& first = p.steps[first_result(p, i)];
+    shape of_operands[call_roles::most];
+    for (int k = 0; k < first.arity; ++k) of_operands[k] = extents[p.operands(first)[k].from];
+    return s.call->infer(objects[i], s.result, of_operands);
+  }
   default: return extents[i];  // a leaf, a scalar, an index: bound
   }
 }
@@ -66,7 +72,7 @@ inline shape inferred(plan_view const& p, short i, shape const* extents, void co
 }
 [[noreturn]] inline void refuse_shapes(plan_view const& p, short i, shape const* extents,
                                        void const** objects) {
-  step const& s = p.steps[i];
+  step const& s = p.steps[p.steps[i].is_sibling() ? first_result(p, i) : i];
   if (s.kind == step_kind::slice)
     refuse_range(s, i, extents[p.operands(s)[0].from], static_cast<range const*>(objects[i]));
   message text;

@@ -49,7 +49,9 @@ struct memory_planner {
   /// how many edges, roots and transfers read step i's memory
   constexpr int readers_of(short i) const {
     int n = 0;
-    for (edge const& e : p.edges) n += e.by < 0 && memory_of(p, e.from) == i;
+    for (step const& s : p.steps)
+      for (edge const& e : p.operands(s))
+        n += e.by < 0 && memory_of(p, e.from) == i && !s.is_sibling();
     for (transfer const& t : p.transfers)
       n += t.how != transfer_kind::none && memory_of(p, t.from) == i;
     for (root const& r : p.roots) n += r.by < 0 && memory_of(p, r.from) == i;

@@ -58,6 +58,7 @@ inline constexpr std::string_view same_bits_everywhere[] = {
 
 constexpr bool has_same_bits(step const& s) {
   if (s.is_source()) return true;
+  if (s.kind == step_kind::call) return s.call->rule.fixed_bits;
   if (!s.builtin) return false;
   for (std::string_view name : same_bits_everywhere)
     if (s.name == name) return true;

@@ -106,14 +106,16 @@ struct placer {
   constexpr void settle_view(step& s) {
     s.where = p.steps[p.operands(s)[0].from].where;
     if (s.where.is_nowhere()) s.where = single(s.request.is_none() ? gpu(0) : s.request);
-    s.why = reason::view;
+    s.why = s.is_view() ? reason::view : reason::one_kernel;
   }
+  /// it has no place of its own to decide
+  static constexpr bool is_bound(step const& s) { return s.is_view() || s.is_sibling(); }
 
   constexpr verdict in_order() {
     for (short i = 0; i < p.steps.count; ++i) {
       step& s = p.steps[i];
       if (!undecided(s) || s.generated) continue;
-      if (s.is_view()) {
+      if (is_bound(s)) {
         settle_view(s);
         continue;
       }
@@ -196,14 +198,14 @@ struct placer {
         }
         device const asked = s.request;
         bool const elsewhere = !asked.is_none() && has_kernel(s, asked) && !(asked == g.choice[c]);
-        if (!has_kernel(s, g.choice[c]) || (elsewhere && !s.is_view())) {
+        if (!has_kernel(s, g.choice[c]) || (elsewhere && !is_bound(s))) {
           v = never;
           continue;
         }
         for (edge const& e : p.operands(s)) {
           int const from = g.best(p.steps[e.from], e.from, c);
           v += g.cost[e.from][from] + g.edge_cost(p.steps[e.from], from, c);
-          if (s.is_view() && from != c) v = never;
+          if (is_bound(s) && from != c) v = never;
           if (v > never) v = never;
         }
       }
@@ -219,8 +221,8 @@ struct placer {
       device const d = g.choice[chosen[i]];
       s.where = single(d);
       s.why = !s.request.is_none() ? reason::requested : reason::cheapest;
-      if (s.is_view()) settle_view(s);
-      bool const refused = !s.request.is_none() && !(s.request == d) && !s.is_view();
+      if (is_bound(s)) settle_view(s);
+      bool const refused = !s.request.is_none() && !(s.request == d) && !is_bound(s);
       if (!has_kernel(s, d)) return {plan_error::no_kernel, i};
       if (refused) {
         s.fell_back = true, s.why = reason::no_gpu_kernel;

@@ -87,6 +87,9 @@ consteval bool require_plan() {
   static_assert(
       found.error != plan_error::matmul_cuts,
       "locus: matmul of these cuts would gather an operand; say so with to<Mirrored<...>>(x)");
+  static_assert(found.error != plan_error::call_cuts,
+                "locus: a call takes values that are cut along axis 0, into as many rows each, and "
+                "others whole; bring an operand that lies otherwise with to<Mirrored<...>>(x)");
   static_assert(found.error != plan_error::view_across_cut,
                 "locus: a slice, a reshape or a concatenate goes across the cut; gather first with "
                 "to<Device>(x)");

@@ -24,6 +24,7 @@ constexpr std::string_view sentence(reason why) {
   case reason::with_readers: return "it is made from numbers alone and goes where it is read";
   case reason::with_replicas: return "its operands are distributed over these devices";
   case reason::view: return "it only looks at memory that lies there";
+  case reason::one_kernel: return "one kernel makes all results of its call";
   }
   return "";
 }

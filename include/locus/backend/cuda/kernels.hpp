@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How each kind of work is launched on a GPU.
 #pragma once
+#include <locus/backend/call_work.hpp>         // call_work
 #include <locus/backend/cuda/map.hpp>          // cuda_kernel<map_work>
 #include <locus/backend/cuda/ordered_sum.hpp>  // cuda_kernel<ordered_sum_work>
 #include <locus/backend/cuda/reduce.hpp>       // cuda_kernel<reduce_work>
@@ -48,6 +49,17 @@ struct fold_elements {
   }
 };
 
+template <class Work>
+struct call_elements {
+  Work w;
+  std::int64_t size;
+  LOCUS_EXEC_CHECK_DISABLE
+  template <class Block>
+  LOCUS_HOST_DEVICE void operator()(Block const& block) const {
+    each_of(block, size, [&](std::int64_t i) { w.write_element(i); });
+  }
+};
+
 }  // namespace LOCUS_MODE
 }  // namespace cuda_side
 
@@ -81,6 +93,18 @@ struct cuda_kernel<fold_work<R, T>> {
   static void launch(launch_site const& site, fold_work<R, T> const& work) {
     cuda_side::start(site, cuda_side::fold_elements<fold_work<R, T>>{work},
                      cuda_side::blocks_for(work.of.count));
+  }
+};
+
+/// one thread for each element of each result
+template <class Op, class Results, class Operands>
+struct cuda_kernel<call_work<Op, Results, Operands>> {
+  using work_type = call_work<Op, Results, Operands>;
+  static void launch(launch_site const& site, work_type const& work) {
+    std::int64_t const n = work.size();
+    if (n > 0)
+      cuda_side::start(site, cuda_side::call_elements<work_type>{work, n},
+                       cuda_side::blocks_for(n));
   }
 };
 

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// The launch of a called operation: its body with the tiles of its operands and results.
+#pragma once
+#include <cstring>  // memset
+
+#include <locus/backend/host/elements.hpp>  // host::each_element
+#include <locus/core/config.hpp>            // LOCUS_MODE
+#include <locus/core/type_list.hpp>         // type_list
+#include <locus/kernel/any_tile.hpp>        // any_tile
+#include <locus/ops/call.hpp>               // has_element_bodies
+
+namespace locus {
+inline namespace LOCUS_MODE {
+
+template <class Op, class Results, class Operands>
+struct call_work;
+/// The type knows the operation and element types alone: ten shapes and eight devices share it.
+template <class Op, class... R, class... T>
+struct call_work<Op, type_list<R...>, type_list<T...>> {
+  static constexpr bool has_cuda_kernel = detail::has_element_bodies<Op, T...>;
+  static constexpr int results = sizeof...(R), operands = sizeof...(T);
+  Op op;
+  call_context here;
+  kernel::any_tile tiles[results + operands];  // results, then operands
+
+  call_work(Op const& what, call_context const& part) : op(what), here(part) {}
+
+  void on_host() const {
+    if (has_nothing_to_read()) return write_zeros(each_result{});
+    if constexpr (has_host_body)
+      run_host(each_result{}, each_operand{});
+    else
+      host::each_element(size(), [this](std::int64_t i) { write_element(i); });
+  }
+  /// this piece has no rows, so that terms are 0 and rows are none
+  LOCUS_HOST_DEVICE constexpr bool has_nothing_to_read() const {
+    bool none = false;
+    for (int k = 0; k < operands; ++k)
+      none = none || (Op::rule.operands[k] == call_role::rows && tiles[results + k].rank > 0 &&
+                      tiles[results + k].extent[0] == 0);
+    return none && !Op::rule.results.has(call_role::whole);
+  }
+  /// units: elements of the results that are stored
+  LOCUS_HOST_DEVICE constexpr std::int64_t size() const {
+    std::int64_t n = 0;
+    for (int r = 0; r < results; ++r) n += stored(r);
+    return n;
+  }
+  /// means: element i of the results, one behind the other
+  LOCUS_EXEC_CHECK_DISABLE
+  LOCUS_HOST_DEVICE void write_element(std::int64_t i) const { write_element(i, each_result{}); }
+  template <class Visit>
+  void for_each_pointer(Visit&& visit) {
+    for (kernel::any_tile& t : tiles) visit(t.data);
+  }
+
+ private:
+  using each_result = std::index_sequence_for<R...>;
+  using each_operand = std::index_sequence_for<T...>;
+  static constexpr bool has_host_body =
+      requires(Op const& op, call_context const& c, tile<R>... out, tile<T const>... in) {
+        op.host(c, out..., in...);
+      };
+  static_assert(
+      has_host_body || has_cuda_kernel,
+      "locus: a called operation has no body for its element types: give it host(context, "
+      "results..., operands...) or element<Result>(i, context, own, operands...)");
+
+  LOCUS_HOST_DEVICE constexpr std::int64_t stored(int r) const {
+    return tiles[r].data ? tiles[r].size() : 0;
+  }
+  template <std::size_t... Out, std::size_t... In>
+  void run_host(std::index_sequence<Out...>, std::index_sequence<In...>) const {
+    op.host(here, tiles[Out].template of<R>()..., tiles[results + In].template of<T const>()...);
+  }
+  template <std::size_t... Out>
+  void write_zeros(std::index_sequence<Out...>) const {
+    ((stored(int(Out)) > 0
+          ? (void)std::memset(tiles[Out].data, 0, std::size_t(stored(int(Out))) * sizeof(R))
+          : void()),
+     ...);
+  }
+  LOCUS_EXEC_CHECK_DISABLE
+  template <std::size_t... Out>
+  LOCUS_HOST_DEVICE void write_element(std::int64_t i, std::index_sequence<Out...>) const {
+    (void)(write_one<int(Out), R>(i, each_operand{}) || ...);
+  }
+  /// false: element i belongs to another result, of which it is the i-th
+  LOCUS_EXEC_CHECK_DISABLE
+  template <int Out, class U, std::size_t... In>
+  LOCUS_HOST_DEVICE bool write_one(std::int64_t& i, std::index_sequence<In...>) const {
+    std::int64_t const n = stored(Out);
+    if (i >= n) {
+      i -= n;
+      return false;
+    }
+    tile<U> const own = tiles[Out].template of<U>();
+    own.data[i] = static_cast<U>(
+        op.template element<Out>(i, here, own, tiles[results + In].template of<T const>()...));
+    return true;
+  }
+};
+
+}  // namespace LOCUS_MODE
+}  // namespace locus

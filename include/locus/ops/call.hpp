@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+// call(op, x...): a kernel with a name of its own as a step of the plan.
+#pragma once
+#include <utility>  // forward
+
+#include <locus/core/config.hpp>     // LOCUS_MODE
+#include <locus/expr/call_rule.hpp>  // call_rule, call_facts
+#include <locus/expr/let.hpp>        // Bound
+#include <locus/ops/map.hpp>         // map_op, checked_node
+#include <locus/ops/on.hpp>          // on_op
+#include <locus/ops/operations.hpp>  // LOCUS_SENTENCES
+#include <locus/ops/views.hpp>       // transpose_op, slice_op
+#include <locus/shape/tile.hpp>      // tile, call_context
+
+namespace locus {
+
+// An operation that is called is a type whose members are its parameters of one run, with
+//   static constexpr call_rule rule      its name, the roles of its operands and results
+//   infer(int result, shape...)          extents of a result; no_shape where they do not fit. Static, so
+//                                        that sizes that are known stay known, or a member
+//   (optional) template <int Result, class... T> using result     its element type; else the first
+//                                                                  operand's
+//   (optional) host(call_context const&, tile<R>..., tile<T const>...) const      the CPU's body
+//   (optional) template <int Result> R element(std::int64_t i, call_context const&, tile<R> own,
+//                                              tile<T const>...) const
+//                                        one element of one result, on either side: the GPU's body
+//   (optional) static operations(shape result, shape...)   how many it takes; else one an element
+// It has host, or element, or both. A result that nobody reads has a tile without data. Where a piece
+// has no rows, no body is called: terms are 0 then; only an operation with a result that is whole is.
+
+namespace detail {
+
+template <class Op, int Result, class... T>
+struct call_result {
+  using type = at_t<0, type_list<T...>>;
+};
+template <class Op, int Result, class... T>
+  requires requires { typename Op::template result<Result, T...>; }
+struct call_result<Op, Result, T...> {
+  using type = typename Op::template result<Result, T...>;
+};
+template <class Op, int Result, class... T>
+using call_result_t = typename call_result<Op, Result, T...>::type;
+
+template <class Op, int Result, class... T>
+inline constexpr bool has_element_body = requires(
+    Op const& op, call_context const& here, tile<call_result_t<Op, Result, T...>> own,
+    tile<T const>... in) { op.template element<Result>(std::int64_t(), here, own, in...); };
+/// one for each result: a kernel for GPUs can be made
+template <class Op, class Results, class... T>
+inline constexpr bool has_each_element_body = false;
+template <class Op, std::size_t... R, class... T>
+inline constexpr bool has_each_element_body<Op, std::index_sequence<R...>, T...> =
+    (has_element_body<Op, int(R), T...> && ...);
+template <class Op, class... T>
+inline constexpr bool has_element_bodies =
+    has_each_element_body<Op, std::make_index_sequence<std::size_t(Op::rule.results.count)>, T...>;
+
+/// means: extents while the plan is a constant: those of a static rule; of a member, its rank alone
+template <class Op, class... Shapes>
+constexpr shape call_pattern(int result, Shapes const&... s) {
+  if constexpr (requires { Op::infer(result, s...); })
+    return Op::infer(result, s...);
+  else {
+    auto open = [](shape a) {
+      for (int k = 0; k < a.rank; ++k) a.extent[k] = dyn;
+      return a;
+    };
+    return open(Op{}.infer(result, open(s)...));
+  }
+}
+template <class Op, std::size_t... K>
+constexpr shape call_extents(void const* op, int result, shape const* s,
+                             std::index_sequence<K...>) {
+  if constexpr (requires { Op::infer(result, s[K]...); })
+    return Op::infer(result, s[K]...);
+  else
+    return static_cast<Op const*>(op)->infer(result, s[K]...);
+}
+template <class Op, std::size_t... K>
+constexpr std::int64_t call_operations(shape const& result, shape const* s,
+                                       std::index_sequence<K...>) {
+  if constexpr (requires { Op::operations(result, s[K]...); })
+    return Op::operations(result, s[K]...);
+  else
+    return result.size();
+}
+template <class Op>
+using call_operands = std::make_index_sequence<std::size_t(Op::rule.operands.count)>;
+template <class Op>
+constexpr shape infer_call(void const* op, int result, shape const* s) {
+  return call_extents<Op>(op, result, s, call_operands<Op>{});
+}
+template <class Op>
+constexpr std::int64_t count_call(shape const& result, shape const* s) {
+  return call_operations<Op>(result, s, call_operands<Op>{});
+}
+template <class Op>
+inline constexpr call_facts facts_of_call{Op::rule, &infer_call<Op>, &count_call<Op>};
+
+template <class CallOp, class Results, class... T>
+struct call_entries;
+template <class CallOp, std::size_t... R, class... T>
+struct call_entries<CallOp, std::index_sequence<R...>, T...> {
+  using type = type_list<entry<CallOp, call_result_t<typename CallOp::called, int(R), T...>>...>;
+};
+
+}  // namespace detail
+
+/// means: the steps of one call: its first result, which has the operands, and then the others
+template <class Op>
+struct call_op {
+  using called = Op;
+  using named = Op;
+  static constexpr int results = Op::rule.results.count;
+  static constexpr int steps = results, edges = Op::rule.operands.count + results - 1;
+  template <class... T>
+  using result = detail::call_result_t<Op, 0, T...>;
+  template <class... T>
+  using entries =
+      typename detail::call_entries<call_op, std::make_index_sequence<std::size_t(results)>,
+                                    T...>::type;
+  Op op;
+
+  template <class... Shapes>
+  static constexpr shape infer(Shapes const&... s) {
+    return detail::call_pattern<Op>(0, s...);
+  }
+  template <class... T>
+  static constexpr short emit(builder& b, request r, short const* operands) {
+    return emit_all<T...>(b, r, operands, std::make_index_sequence<std::size_t(results)>{},
+                          std::index_sequence_for<T...>{});
+  }
+
+ private:
+  template <class... T, std::size_t... R, std::size_t... K>
+  static constexpr short emit_all(builder& b, request r, short const* operands,
+                                  std::index_sequence<R...>, std::index_sequence<K...>) {
+    shape const s[] = {b.steps[operands[K]].extents...};
+    short const first = b.steps_used;
+    (b.add(step_of<detail::call_result_t<Op, int(R), T...>>(
+               int(R), detail::call_pattern<Op>(int(R), s[K]...),
+               detail::has_element_bodies<Op, T...>, r),
+           R == 0 ? operands : &first, R == 0 ? int(sizeof...(T)) : 1),
+     ...);
+    return first;
+  }
+  template <class T>
+  static constexpr step step_of(int result, shape const& extents, bool has_kernel, request r) {
+    step s;
+    s.kind = step_kind::call, s.call = &detail::facts_of_call<Op>;
+    s.result = static_cast<signed char>(result), s.extents = extents;
+    s.name = Op::rule.name;
+    s.tensorflow = Op::rule.tensorflow.empty() ? Op::rule.name : Op::rule.tensorflow;
+    s.heavy = true, s.builtin = false, s.on_gpu = has_kernel;
+    s.type = element_of_v<T>, s.element_bytes = sizeof(T);
+    s.request = r.where, s.strict = r.strict;
+    return s;
+  }
+};
+
+namespace detail {
+
+/// means: the value lies in row order without gaps where a plan has it
+template <class E>
+inline constexpr bool lies_dense = true;
+template <class T, class E, class Policy, bool Dense>
+inline constexpr bool lies_dense<ViewLeaf<T, E, Policy, Dense>> = Dense;
+template <class Id, class E>
+inline constexpr bool lies_dense<Bound<Id, E>> = lies_dense<E>;
+template <int... Order, class E>
+inline constexpr bool lies_dense<Node<transpose_op<Order...>, E>> = false;
+template <int Axis, class E>
+inline constexpr bool lies_dense<Node<expand_op<Axis>, E>> = lies_dense<E>;
+template <axis_set Cut, std::int64_t... Static, class E>
+inline constexpr bool lies_dense<Node<slice_op<Cut, Static...>, E>> = Cut == 1 && lies_dense<E>;
+template <int DeviceCode, bool Strict, class E>
+inline constexpr bool lies_dense<Node<on_op<DeviceCode, Strict>, E>> = lies_dense<E>;
+template <int DeviceCode, bool Strict, class E>
+inline constexpr bool lies_dense<Node<on_open_op<DeviceCode, Strict>, E>> = lies_dense<E>;
+
+inline namespace LOCUS_MODE {
+/// an operand of a call: what has gaps is copied first
+template <class X>
+constexpr auto call_operand(X&& x) {
+  auto operand = as_operand<void>(std::forward<X>(x));
+  if constexpr (lies_dense<decltype(operand)>)
+    return operand;
+  else
+    return make_node(map_op<identity_fn>{}, std::move(operand));
+}
+}  // namespace LOCUS_MODE
+
+template <class Op, class... Xs>
+consteval bool call_takes() {
+  constexpr bool all =
+      sizeof...(Xs) == std::size_t(Op::rule.operands.count) && (tensor_operand<Xs> && ... && true);
+  static_assert(all,
+                "locus: call takes as many tensors as its operation's rule has operands; numbers "
+                "are members of the operation");
+  return all;
+}
+
+}  // namespace detail
+
+namespace detail {
+
+/// means: the call that an expression is: by a name, on a device, or as it is
+template <class E>
+struct called_expression {};
+template <class Op, class... Es>
+struct called_expression<Node<call_op<Op>, Es...>> {
+  static constexpr int results = Op::rule.results.count;
+  template <int K>
+  using type = call_result_t<Op, K, typename Es::value_type...>;
+  template <int K>
+  static constexpr shape pattern = call_pattern<Op>(K, Es::pattern...);
+};
+template <class Id, class E>
+struct called_expression<Bound<Id, E>> : called_expression<E> {};
+template <int DeviceCode, bool Strict, class E>
+struct called_expression<Node<on_op<DeviceCode, Strict>, E>> : called_expression<E> {};
+template <int DeviceCode, bool Strict, class E>
+struct called_expression<Node<on_open_op<DeviceCode, Strict>, E>> : called_expression<E> {};
+
+}  // namespace detail
+
+/// means: the K-th result of call E: no step of its own
+template <int K, class E>
+struct call_result_op {
+  static constexpr int steps = 0, edges = 0;
+  template <class>
+  using result = typename detail::called_expression<E>::template type<K>;
+  template <class>
+  using entries = type_list<>;
+  static constexpr shape infer(shape const&) {
+    return detail::called_expression<E>::template pattern<K>;
+  }
+  template <class>
+  static constexpr short emit(builder&, request, short const* operands) {
+    return static_cast<short>(operands[0] + K);
+  }
+};
+
+inline namespace LOCUS_MODE {
+
+/// means: the K-th result of a call, which is made once for all results that one plan reads
+template <int K, tensor_operand X>
+constexpr auto result(X&& call) {
+  using E = std::remove_cvref_t<X>;
+  constexpr bool is_there =
+      requires { requires K >= 0 && K < detail::called_expression<E>::results; };
+  static_assert(is_there,
+                "locus: result<K> names a result that its operand, a call, does not have");
+  if constexpr (is_there) return make_node(call_result_op<K, E>{}, E(std::forward<X>(call)));
+}
+
+/// means: r = the result of op's kernel for these operands. A call with several results is one value
+///        with a name of its own (as by let), op's type: auto [y, winners] = call(op, x), or
+///        result<0>(c). Two such calls of one op in one plan: call_as<"name">(op, x...)
+/// shape: op.infer(0, shapes...)
+/// device: rows are cut with the batch, terms are summed over replicas by whoever needs the sum;
+///         GPUs where op has element()
+/// cost:  one launch, that fuses with nothing; an operand with gaps is copied first
+/// fails: at compile time, for shapes that do not fit, or when they are bound
+template <class Op, operand... Xs>
+constexpr auto call(Op op, Xs&&... xs) {
+  if constexpr (detail::call_takes<Op, Xs...>()) {
+    auto node = detail::checked_node<Op>(call_op<Op>{std::move(op)},
+                                         detail::call_operand(std::forward<Xs>(xs))...);
+    using E = decltype(node);
+    if constexpr (Op::rule.results.count > 1)
+      return Bound<Op, E>{shared<E>::make(std::move(node))};
+    else
+      return node;
+  }
+}
+template <fixed_string Name, class Op, operand... Xs>
+constexpr auto call_as(Op op, Xs&&... xs) {
+  if constexpr (detail::call_takes<Op, Xs...>())
+    return named<Name>(detail::checked_node<Op>(call_op<Op>{std::move(op)},
+                                                detail::call_operand(std::forward<Xs>(xs))...));
+}
+
+/// auto [first, second] = call(op, x...)
+template <std::size_t K, class Id, class E>
+  requires requires { detail::called_expression<E>::results; }
+constexpr auto get(Bound<Id, E> const& call) {
+  return result<int(K)>(call);
+}
+
+}  // namespace LOCUS_MODE
+}  // namespace locus
+
+template <class Id, class E>
+  requires requires { locus::detail::called_expression<E>::results; }
+struct std::tuple_size<locus::Bound<Id, E>>
+    : std::integral_constant<std::size_t,
+                             std::size_t(locus::detail::called_expression<E>::results)> {};
+template <std::size_t K, class Id, class E>
+  requires requires { locus::detail::called_expression<E>::results; }
+struct std::tuple_element<K, locus::Bound<Id, E>> {
+  using type = decltype(locus::result<int(K)>(std::declval<locus::Bound<Id, E> const&>()));
+};
