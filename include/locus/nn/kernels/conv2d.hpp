@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions of images on the host, forward and backward. No matrix of windows is made: a tile of
+// results reads the pixels of a band through the list of its taps. Sums are cut by the shape alone.
+#pragma once
+#include <locus/nn/kernels/bands.hpp>     // bands, axis_taps
+#include <locus/nn/kernels/tap_tile.hpp>  // tap_call, tap_tiles_for
+#include <locus/runtime/threads.hpp>      // parallel_for
+
+namespace locus::nn::host {
+inline namespace LOCUS_MODE {
+
+/// What becomes of a sum where it is stored: a bias for each filter (null: none), then bounds.
+template <class T>
+struct store_rule {
+  T const* bias = nullptr;
+  bool clamp = false;
+  T low{}, high{};
+};
+
+namespace detail {
+
+constexpr std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
+constexpr std::int64_t least(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
+
+/// Columns of results in strips of two registers; the last may have one. In each strip the rows lie
+/// one after the other.
+struct strips {
+  std::int64_t columns, lanes;
+  std::int64_t padded() const { return round_up(columns, lanes); }
+  int registers(std::int64_t x) const { return columns - x > lanes ? 2 : 1; }
+  std::int64_t width(std::int64_t x) const { return registers(x) * lanes; }
+  std::int64_t valid(std::int64_t x) const {
+    return columns - x < width(x) ? columns - x : width(x);
+  }
+};
+
+/// Where the weights of a kernel lie for a phase: source channel s and result column j of a tap.
+struct kernel_view {
+  std::int64_t tap, source, column, group;  // strides
+};
+
+/// packed[group][strip][tap, source][column of the strip]
+template <class T>
+void pack_kernel(T* to, T const* kernel, kernel_view const& v, axis_taps const& h,
+                 axis_taps const& w, std::int64_t window_columns, std::int64_t sources,
+                 std::int64_t groups, strips const& s) {
+  for (std::int64_t g = 0; g < groups; ++g)
+    for (std::int64_t x = 0; x < s.columns; x += s.width(x))
+      for (tap const& a : h.taps)
+        for (tap const& b : w.taps) {
+          T const* from = kernel + (a.element * window_columns + b.element) * v.tap + g * v.group;
+          from += x * v.column;
+          std::int64_t const valid = s.valid(x), width = s.width(x);
+          for (std::int64_t c = 0; c < sources; ++c, from += v.source, to += width) {
+            for (std::int64_t j = 0; j < valid; ++j) to[j] = from[j * v.column];
+            for (std::int64_t j = valid; j < width; ++j) to[j] = T(0);
+          }
+        }
+}
+
+/// tile after tile of one row of results; a last one that is not full overlaps its neighbour
+template <class T>
+void tiles_of_row(typename tap_tiles<T>::by_rows const& tiles, tap_call<T> t, std::int64_t count) {
+  int r = 0;
+  while (tiles.rows[r] > count) ++r;
+  std::int64_t const step = tiles.rows[r];
+  T const* const a = t.a;
+  T* const c = t.c;
+  for (std::int64_t i = 0; i < count; i += step) {
+    std::int64_t const at = i < count - step ? i : count - step;
+    t.a = a + at * t.a_row, t.c = c + at * t.c_row;
+    tiles.run[r](t);
+  }
+}
+
+/// where segments of a window begin, and how many numbers each has
+struct segment_list {
+  std::vector<std::int64_t> offset;
+  std::int64_t length;
+  segment_list(axis_taps const& h, axis_taps const& w, std::int64_t row, std::int64_t column,
+               std::int64_t channels)
+      : length(channels) {
+    bool const joined = column == channels && w.are_neighbours();
+    if (joined) length = channels * static_cast<std::int64_t>(w.taps.size());
+    for (tap const& a : h.taps)
+      for (tap const& b : w.taps) {
+        if (joined && &b != w.taps.data()) break;
+        offset.push_back((a.source - h.first()) * row + (b.source - w.first()) * column);
+      }
+  }
+};
+
+/// means: the results of one phase: to = clamp(bias + sum of taps of `from` times the kernel)
+template <class T>
+void sum_taps(pixels<T> const& to, pixels<T const> const& from, axis_taps const& h,
+              axis_taps const& w, std::int64_t groups, T const* packed, T const* packed_bias,
+              store_rule<T> const& rule) {
+  std::int64_t const sources_each = from.channels / groups, columns = to.channels / groups;
+  tap_tiles<T> const& set = tap_tiles_for<T>(columns);
+  strips const s{columns, set.lanes};
+  std::int64_t const rows =
+      static_cast<std::int64_t>(h.taps.size() * w.taps.size()) * sources_each;  // of the kernel
+  band_cut const cut = cut_bands(to.images, h.results, w.results,
+                                 sources_each * std::int64_t(sizeof(T)) * h.step * w.step);
+  std::int64_t const tasks = to.images * groups * cut.bands_of_image();
+  int const threads = ::locus::host::threads_for_product(to.images * h.results * w.results * rows *
+                                                         columns * groups);
+  std::int64_t const room = largest_source(cut, h, w) * sources_each;
+  parallel_for(static_cast<int>(tasks), threads, [&](int task) {
+    std::int64_t const g = task % groups;
+    result_band const b = cut.band(task / groups);
+    workspace<T> const memory(room);
+    band<T> const x = sources<T>(memory.data(), from, b, h, w,
+                                 {g * sources_each, sources_each, 1, sources_each}, true);
+    segment_list const list(h, w, x.row, x.column, sources_each);
+    alignas(64) T few[8 * 32 * 2];  // a tile of a strip that is not full
+    for (std::int64_t j = 0; j < columns; j += s.width(j)) {
+      auto const& tiles = set.sums[s.registers(j) - 1];
+      bool const full = s.valid(j) == s.width(j);
+      std::int64_t const to_column = w.to_step * to.channels;
+      tap_call<T> t{x.data,
+                    packed + (g * s.padded() + j) * rows,
+                    nullptr,
+                    list.offset.data(),
+                    static_cast<std::int64_t>(list.offset.size()),
+                    list.length,
+                    w.step * x.column,
+                    1,
+                    s.width(j),
+                    full ? to_column : s.width(j),
+                    packed_bias ? packed_bias + g * s.padded() + j : nullptr,
+                    rule.low,
+                    rule.high,
+                    false,
+                    rule.clamp};
+      for (std::int64_t y = 0; y < b.rows; ++y) {
+        T* const row =
+            to.at(b.image, h.to_first + (b.y + y) * h.to_step, w.to_first + b.x * w.to_step) +
+            g * columns + j;
+        T const* const a = x.data + y * h.step * x.row;
+        if (full) {
+          t.a = a, t.c = row;
+          tiles_of_row<T>(tiles, t, b.columns);
+          continue;
+        }
+        for (std::int64_t i = 0; i < b.columns; i += 8) {
+          std::int64_t const here = b.columns - i < 8 ? b.columns - i : 8;
+          t.a = a + i * t.a_row, t.c = few;
+          tiles_of_row<T>(tiles, t, here);
+          for (std::int64_t p = 0; p < here; ++p)
+            for (std::int64_t q = 0; q < s.valid(j); ++q)
+              row[(i + p) * to_column + q] = few[p * s.width(j) + q];
+        }
+      }
+    }
+  });
+}
+
+/// one window of one pixel: rows of pixels, whatever the image
+inline conv2d_geometry as_rows(conv2d_geometry g, bool join_images) {
+  if (!g.is_pointwise()) return g;
+  std::int64_t const n = g.h.in * g.w.in * (join_images ? g.images : 1);
+  if (join_images) g.images = 1;
+  g.h = window_axis{}, g.w = window_axis{n, 1, 1, 1, 0, n};
+  return g;
+}
+
+template <class T>
+std::vector<T> pack_bias(T const* bias, std::int64_t groups, strips const& s) {
+  std::vector<T> r;
+  if (!bias) return r;
+  r.resize(static_cast<std::size_t>(groups * s.padded()));
+  for (std::int64_t g = 0; g < groups; ++g)
+    for (std::int64_t j = 0; j < s.columns; ++j)
+      r[static_cast<std::size_t>(g * s.padded() + j)] = bias[g * s.columns + j];
+  return r;
+}
+
+}  // namespace detail
+
+/// means: y[n,oh,ow,f] = clamp(bias[f] + sum over kh, kw, c of x[n,ih,iw,c] * kernel[kh,kw,c,f])
+/// cost:  a multiply-add for each; the workspace is the kernel and a band of each thread
+/// fails: out_of_memory
+template <class T>
+void conv2d(T* y, T const* x, T const* kernel, conv2d_geometry g, store_rule<T> const& rule = {}) {
+  if (g.output_size() == 0) return;
+  g = detail::as_rows(g, true);
+  axis_taps const h = forward_taps(g.h), w = forward_taps(g.w);
+  std::int64_t const sources = g.group_channels(), columns = g.group_filters();
+  detail::strips const s{columns, tap_tiles_for<T>(columns).lanes};
+  workspace<T> const packed(g.h.size * g.w.size * sources * s.padded() * g.groups);
+  detail::pack_kernel<T>(packed.data(), kernel, {sources * g.filters, g.filters, 1, columns}, h, w,
+                         g.w.size, sources, g.groups, s);
+  std::vector<T> const bias = detail::pack_bias(rule.bias, g.groups, s);
+  detail::sum_taps<T>({y, g.images, g.h.out, g.w.out, g.filters},
+                      {x, g.images, g.h.in, g.w.in, g.channels}, h, w, g.groups, packed.data(),
+                      rule.bias ? bias.data() : nullptr, rule);
+}
+
+/// means: dx[n,ih,iw,c] = sum over kh, kw, f of dy[n,oh,ow,f] * kernel[kh,kw,c,f]: a convolution of dy
+///        for each phase of the strides
+template <class T>
+void conv2d_input_gradient(T* dx, T const* dy, T const* kernel, conv2d_geometry g) {
+  if (g.input_size() == 0) return;
+  g = detail::as_rows(g, true);
+  std::int64_t const sources = g.group_filters(), columns = g.group_channels();
+  detail::strips const s{columns, tap_tiles_for<T>(columns).lanes};
+  workspace<T> const packed(g.h.size * g.w.size * sources * s.padded() * g.groups);
+  for (std::int64_t a = 0; a < g.h.stride; ++a)
+    for (std::int64_t b = 0; b < g.w.stride; ++b) {
+      axis_taps const h = backward_taps(g.h, a), w = backward_taps(g.w, b);
+      if (h.results == 0 || w.results == 0) continue;
+      detail::pack_kernel<T>(packed.data(), kernel, {columns * g.filters, 1, g.filters, sources}, h,
+                             w, g.w.size, sources, g.groups, s);
+      detail::sum_taps<T>({dx, g.images, g.h.in, g.w.in, g.channels},
+                          {dy, g.images, g.h.out, g.w.out, g.filters}, h, w, g.groups,
+                          packed.data(), nullptr, {});
+    }
+}
+
+namespace detail {
+
+/// How a sum over pixels is cut: parts of the images, each with a result of its own, and parts of the
+/// columns of results.
+struct gradient_cut {
+  std::int64_t parts, columns;
+};
+inline gradient_cut cut_gradient(std::int64_t images, std::int64_t result_bytes,
+                                 std::int64_t strip_count) {
+  std::int64_t parts = (std::int64_t(8) << 20) / (result_bytes > 0 ? result_bytes : 1);
+  parts = parts < 1 ? 1 : parts > 16 ? 16 : parts;
+  if (parts > images) parts = images;
+  if (parts < 1) parts = 1;
+  std::int64_t const wanted = (8 + parts - 1) / parts;
+  return {parts, wanted < strip_count ? wanted : strip_count};
+}
+
+/// rows of a sum over pixels, without overlap: results are added to
+template <class T>
+void add_rows(typename tap_tiles<T>::by_rows const& tiles, tap_call<T> t, std::int64_t count) {
+  for (int r = 0; count > 0;)
+    if (tiles.rows[r] <= count) {
+      tiles.run[r](t);
+      t.a += tiles.rows[r] * t.a_row, t.c += tiles.rows[r] * t.c_row, count -= tiles.rows[r];
+    } else
+      ++r;
+}
+
+}  // namespace detail
+
+/// means: dkernel[kh,kw,c,f] = sum over n, oh, ow of x[n,ih,iw,c] * dy[n,oh,ow,f]
+/// cost:  a multiply-add for each; the workspace is up to 16 kernels and bands of each thread
+template <class T>
+void conv2d_kernel_gradient(T* dkernel, T const* x, T const* dy, conv2d_geometry g) {
+  if (g.kernel_size() == 0) return;
+  g = detail::as_rows(g, false);
+  axis_taps const h = forward_taps(g.h), w = forward_taps(g.w);
+  std::int64_t const channels = g.group_channels(), columns = g.group_filters();
+  tap_tiles<T> const& set = tap_tiles_for<T>(columns);
+  detail::strips const s{columns, set.lanes};
+  std::int64_t const padded = s.padded(), rows = g.h.size * g.w.size * channels;
+  std::int64_t const each = g.groups * rows * padded;  // numbers of a part
+  std::int64_t const strip_count = (padded + 2 * set.lanes - 1) / (2 * set.lanes);
+  detail::gradient_cut const parts =
+      detail::cut_gradient(g.images, each * std::int64_t(sizeof(T)), strip_count);
+  band_cut const cut = cut_bands(1, g.h.out, g.w.out, 512);
+  std::int64_t const x_room = detail::round_up(largest_source(cut, h, w) * channels, 64);
+  std::int64_t const dy_room = cut.band_rows * cut.band_columns * padded;
+  pixels<T const> const from{x, g.images, g.h.in, g.w.in, g.channels};
+  pixels<T const> const results{dy, g.images, g.h.out, g.w.out, g.filters};
+  bool const dy_as_is = g.groups == 1 && padded == columns && cut.across() == 1;
+  axis_taps const one_h{g.h.out, 1, 0, 1, {{0, 0}}}, one_w{g.w.out, 1, 0, 1, {{0, 0}}};
+  workspace<T> const sums(parts.parts * each);
+  int const threads = ::locus::host::threads_for_product(g.output_size() * rows);
+  parallel_for(static_cast<int>(parts.parts * parts.columns), threads, [&](int task) {
+    std::int64_t const part = task / parts.columns, share = task % parts.columns;
+    std::int64_t const first_strip = strip_count * share / parts.columns;
+    std::int64_t const end_strip = strip_count * (share + 1) / parts.columns;
+    std::int64_t const image_end = g.images * (part + 1) / parts.parts;
+    T* const sum = sums.data() + part * each;
+    for (std::int64_t gr = 0; gr < g.groups; ++gr)
+      for (std::int64_t j = first_strip * 2 * set.lanes;
+           j < detail::least(end_strip * 2 * set.lanes, columns); j += s.width(j))
+        __builtin_memset(static_cast<void*>(sum + (gr * padded + j) * rows), 0,
+                         sizeof(T) * std::size_t(s.width(j) * rows));
+    workspace<T> const memory(x_room + dy_room);
+    for (std::int64_t image = g.images * part / parts.parts; image < image_end; ++image)
+      for (std::int64_t gr = 0; gr < g.groups; ++gr)
+        for (std::int64_t number = 0; number < cut.bands_of_image(); ++number) {
+          result_band b = cut.band(number);
+          b.image = image;
+          band<T> const a = sources<T>(memory.data(), from, b, h, w,
+                                       {gr * channels, channels, 1, channels}, true);
+          band<T> const d = sources<T>(memory.data() + x_room, results, b, one_h, one_w,
+                                       {gr * columns, columns, 1, padded}, dy_as_is);
+          detail::segment_list const list(h, w, a.row, a.column, channels);
+          std::vector<std::int64_t> lines(static_cast<std::size_t>(b.rows));
+          for (std::int64_t y = 0; y < b.rows; ++y)
+            lines[static_cast<std::size_t>(y)] = y * h.step * a.row;
+          for (std::int64_t strip = first_strip; strip < end_strip; ++strip) {
+            std::int64_t const j = strip * 2 * set.lanes;
+            T* const to = sum + (gr * padded + j) * rows;
+            for (std::size_t n = 0; n < list.offset.size(); ++n) {
+              tap_call<T> const t{a.data + list.offset[n],
+                                  d.data + j,
+                                  to + std::int64_t(n) * list.length * s.width(j),
+                                  lines.data(),
+                                  b.rows,
+                                  b.columns,
+                                  1,
+                                  w.step * a.column,
+                                  d.column,
+                                  s.width(j),
+                                  nullptr,
+                                  T(0),
+                                  T(0),
+                                  true,
+                                  false};
+              detail::add_rows<T>(set.sums[s.registers(j) - 1], t, list.length);
+            }
+          }
+        }
+  });
+  // the parts, in order
+  parallel_for(static_cast<int>(g.groups * strip_count), threads, [&](int task) {
+    std::int64_t const gr = task / strip_count, j = task % strip_count * 2 * set.lanes;
+    T const* from_part = sums.data() + (gr * padded + j) * rows;
+    for (std::int64_t r = 0; r < rows; ++r, from_part += s.width(j)) {
+      T* const to = dkernel + r * g.filters + gr * columns + j;
+      for (std::int64_t q = 0; q < s.valid(j); ++q) {
+        T total = from_part[q];
+        for (std::int64_t part = 1; part < parts.parts; ++part) total += from_part[part * each + q];
+        to[q] = total;
+      }
+    }
+  });
+}
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::nn::host

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pools of images on the host, forward and backward: registers run over channels. What a window has
+// outside of the image is not there: it is no candidate of a maximum and does not count in a mean.
+#pragma once
+#include <locus/nn/window.hpp>        // window_axis
+#include <locus/runtime/threads.hpp>  // parallel_for
+#include <locus/simd/packet.hpp>      // packet
+
+LOCUS_VECTORS_BEGIN
+namespace locus::nn::host {
+inline namespace LOCUS_MODE {
+
+/// channels last
+struct pool2d_geometry {
+  std::int64_t images = 0;
+  window_axis h, w;
+  std::int64_t channels = 1;
+  constexpr std::int64_t input_size() const { return images * h.in * w.in * channels; }
+  constexpr std::int64_t output_size() const { return images * h.out * w.out * channels; }
+};
+
+namespace detail {
+
+/// the elements [begin, end) of the window of result o that lie in the image
+struct tap_range {
+  std::int64_t begin, end;
+};
+constexpr tap_range taps_inside(window_axis const& a, std::int64_t o) {
+  std::int64_t const from = a.input(o, 0);
+  std::int64_t const begin = from < 0 ? -from : 0;
+  return {begin, a.in - from < a.size ? a.in - from : a.size};
+}
+/// threads for so many numbers that are read or written
+inline int threads_for_numbers(std::int64_t n) {
+  std::int64_t const worth = n >> 16;
+  int const all = worth < 2 ? 1 : thread_count();
+  return worth < all ? (worth < 1 ? 1 : static_cast<int>(worth)) : all;
+}
+
+inline constexpr int pool_bytes = simd::native_bytes;
+
+/// larger than the best so far: a NaN is, a second one is not
+template <class T, int N>
+LOCUS_VECTOR_FUNCTION auto beats(simd::packet<T, N> x, simd::packet<T, N> best) {
+  auto const greater = simd::greater(x, best);
+  auto const first_nan = simd::not_equal(x, x).v & simd::equal(best, best).v;
+  return decltype(greater){greater.v | first_nan};
+}
+/// N channels of one result
+template <int N, class T, class Winner>
+LOCUS_VECTOR_FUNCTION void max_of_window(T* y, Winner* winner, T const* x, tap_range h, tap_range w,
+                                         std::int64_t row, std::int64_t column,
+                                         std::int64_t width) {
+  using index = simd::signed_of<int(sizeof(T))>;
+  auto best = simd::load<N>(x + h.begin * row + w.begin * column);
+  auto at = simd::broadcast<N>(static_cast<index>(h.begin * width + w.begin));
+  for (std::int64_t a = h.begin; a < h.end; ++a)
+    for (std::int64_t b = w.begin; b < w.end; ++b) {
+      auto const v = simd::load<N>(x + a * row + b * column);
+      auto const m = beats(v, best);
+      best = simd::select(m, v, best);
+      at = simd::select(m, simd::broadcast<N>(static_cast<index>(a * width + b)), at);
+    }
+  simd::store(y, best);
+  simd::store(winner, simd::convert<Winner>(at));
+}
+
+/// run(n-th register or single channel): registers, then what is left one by one
+template <int N, class Run>
+LOCUS_VECTOR_FUNCTION void over_channels(std::int64_t channels, Run const& run) {
+  std::int64_t c = 0;
+  for (; c + N <= channels; c += N) run.template operator()<N>(c);
+  for (; c < channels; ++c) run.template operator()<1>(c);
+}
+
+}  // namespace detail
+
+/// means: y = the largest number of each window, winner = its place kh * KW + kw, the first of
+///        several; a NaN wins
+template <class T, class Winner>
+void max_pool2d(T* y, Winner* winner, T const* x, pool2d_geometry const& g) {
+  constexpr int N = detail::pool_bytes / int(sizeof(T));
+  std::int64_t const column = g.channels, row = g.w.in * g.channels;
+  int const threads = detail::threads_for_numbers(g.output_size() * g.h.size * g.w.size);
+  parallel_for(static_cast<int>(g.images * g.h.out), threads, [&](int line) {
+    std::int64_t const image = line / g.h.out, oh = line % g.h.out;
+    detail::tap_range const h = detail::taps_inside(g.h, oh);
+    for (std::int64_t ow = 0; ow < g.w.out; ++ow) {
+      detail::tap_range const w = detail::taps_inside(g.w, ow);
+      T const* const from =
+          x + (image * g.h.in + g.h.input(oh, 0)) * row + g.w.input(ow, 0) * column;
+      std::int64_t const to = (line * g.w.out + ow) * g.channels;
+      detail::over_channels<N>(g.channels, [&]<int M>(std::int64_t c) {
+        detail::max_of_window<M>(y + to + c, winner + to + c, from + c, h, w, row, column,
+                                 g.w.size);
+      });
+    }
+  });
+}
+
+/// means: dx = for each input the sum of dy of the windows that it won
+template <class T, class Winner>
+void max_pool2d_gradient(T* dx, T const* dy, Winner const* winner, pool2d_geometry const& g) {
+  std::int64_t const row = g.w.in * g.channels;
+  int const threads = detail::threads_for_numbers(g.input_size() + g.output_size());
+  parallel_for(static_cast<int>(g.images), threads, [&](int image) {
+    T* const to = dx + image * g.h.in * row;
+    __builtin_memset(static_cast<void*>(to), 0, sizeof(T) * std::size_t(g.h.in * row));
+    std::int64_t from = image * g.h.out * g.w.out * g.channels;
+    for (std::int64_t oh = 0; oh < g.h.out; ++oh)
+      for (std::int64_t ow = 0; ow < g.w.out; ++ow)
+        for (std::int64_t c = 0; c < g.channels; ++c, ++from) {
+          std::int64_t const a = winner[from] / g.w.size, b = winner[from] % g.w.size;
+          to[g.h.input(oh, a) * row + g.w.input(ow, b) * g.channels + c] += dy[from];
+        }
+  });
+}
+
+/// means: y = the mean of what each window has in the image
+template <class T>
+void average_pool2d(T* y, T const* x, pool2d_geometry const& g) {
+  constexpr int N = detail::pool_bytes / int(sizeof(T));
+  std::int64_t const column = g.channels, row = g.w.in * g.channels;
+  int const threads = detail::threads_for_numbers(g.output_size() * g.h.size * g.w.size);
+  parallel_for(static_cast<int>(g.images * g.h.out), threads, [&](int line) {
+    std::int64_t const image = line / g.h.out, oh = line % g.h.out;
+    detail::tap_range const h = detail::taps_inside(g.h, oh);
+    for (std::int64_t ow = 0; ow < g.w.out; ++ow) {
+      detail::tap_range const w = detail::taps_inside(g.w, ow);
+      T const* const from =
+          x + (image * g.h.in + g.h.input(oh, 0)) * row + g.w.input(ow, 0) * column;
+      T* const to = y + (line * g.w.out + ow) * g.channels;
+      T const count = static_cast<T>((h.end - h.begin) * (w.end - w.begin));
+      detail::over_channels<N>(g.channels, [&]<int M>(std::int64_t c) {
+        auto sum = simd::broadcast<M>(T(0));
+        for (std::int64_t a = h.begin; a < h.end; ++a)
+          for (std::int64_t b = w.begin; b < w.end; ++b)
+            sum = simd::add(sum, simd::load<M>(from + a * row + b * column + c));
+        simd::store(to + c, simd::divide(sum, simd::broadcast<M>(count)));
+      });
+    }
+  });
+}
+
+/// means: dx = each input's shares of the means it is in
+template <class T>
+void average_pool2d_gradient(T* dx, T const* dy, pool2d_geometry const& g) {
+  constexpr int N = detail::pool_bytes / int(sizeof(T));
+  std::int64_t const row = g.w.in * g.channels;
+  int const threads = detail::threads_for_numbers(g.input_size() + g.output_size());
+  parallel_for(static_cast<int>(g.images), threads, [&](int image) {
+    T* const to = dx + image * g.h.in * row;
+    __builtin_memset(static_cast<void*>(to), 0, sizeof(T) * std::size_t(g.h.in * row));
+    T const* from = dy + image * g.h.out * g.w.out * g.channels;
+    for (std::int64_t oh = 0; oh < g.h.out; ++oh)
+      for (std::int64_t ow = 0; ow < g.w.out; ++ow, from += g.channels) {
+        detail::tap_range const h = detail::taps_inside(g.h, oh), w = detail::taps_inside(g.w, ow);
+        T const count = static_cast<T>((h.end - h.begin) * (w.end - w.begin));
+        detail::over_channels<N>(g.channels, [&]<int M>(std::int64_t c) {
+          auto const share = simd::divide(simd::load<M>(from + c), simd::broadcast<M>(count));
+          for (std::int64_t a = h.begin; a < h.end; ++a)
+            for (std::int64_t b = w.begin; b < w.end; ++b) {
+              T* const p = to + g.h.input(oh, a) * row + g.w.input(ow, b) * g.channels + c;
+              simd::store(p, simd::add(simd::load<M>(p), share));
+            }
+        });
+      }
+  });
+}
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::nn::host
+LOCUS_VECTORS_END

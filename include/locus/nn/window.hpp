@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// A window that slides along one axis, as convolutions and pools have it. Padding is TensorFlow's:
+// what `same` adds in all is halved, the odd element comes behind.
+#pragma once
+#include <cstdint>  // int64_t
+
+#include <locus/core/config.hpp>  // LOCUS_HOST_DEVICE
+
+namespace locus::nn {
+
+/// valid: the window stays inside; same: as many results as there are strides
+enum class padding : unsigned char { valid, same };
+
+/// means: result o reads inputs o * stride + t * dilation - before, 0 <= t < size; what lies outside
+///        of [0, in) is 0 for a convolution and not there for a pool
+struct window_axis {
+  std::int64_t in = 1, size = 1, stride = 1, dilation = 1, before = 0, out = 1;
+
+  constexpr std::int64_t span() const { return (size - 1) * dilation + 1; }
+  LOCUS_HOST_DEVICE constexpr std::int64_t input(std::int64_t o, std::int64_t t) const {
+    return o * stride + t * dilation - before;
+  }
+  LOCUS_HOST_DEVICE constexpr bool is_inside(std::int64_t i) const { return i >= 0 && i < in; }
+  /// one input for each result, in order
+  constexpr bool is_pointwise() const {
+    return size == 1 && stride == 1 && before == 0 && in == out;
+  }
+  /// means: the result whose t-th element is input i; -1: none
+  LOCUS_HOST_DEVICE constexpr std::int64_t result(std::int64_t i, std::int64_t t) const {
+    std::int64_t const from = i + before - t * dilation;
+    return from < 0 || from % stride != 0 || from / stride >= out ? -1 : from / stride;
+  }
+};
+
+/// means: the axis of a window of `size` over `in` elements; an input shorter than the window of
+///        `valid` has no results
+constexpr window_axis slide(std::int64_t in, std::int64_t size, std::int64_t stride,
+                            std::int64_t dilation, padding p) {
+  window_axis w{in, size, stride, dilation, 0, 0};
+  if (p == padding::valid) {
+    w.out = in < w.span() ? 0 : (in - w.span()) / stride + 1;
+  } else {
+    w.out = (in + stride - 1) / stride;
+    std::int64_t const missing = (w.out - 1) * stride + w.span() - in;
+    w.before = missing > 0 ? missing / 2 : 0;
+  }
+  return w;
+}
+
+/// What a convolution over images does: pixels are channels-last, the kernel is
+/// (h.size, w.size, channels / groups, filters).
+struct conv2d_geometry {
+  std::int64_t images = 0;
+  window_axis h, w;
+  std::int64_t channels = 1, filters = 1, groups = 1;
+
+  constexpr std::int64_t group_channels() const { return channels / groups; }
+  constexpr std::int64_t group_filters() const { return filters / groups; }
+  constexpr bool is_depthwise() const { return groups == channels && groups > 1; }
+  constexpr bool is_pointwise() const { return h.is_pointwise() && w.is_pointwise(); }
+  /// units: elements
+  constexpr std::int64_t input_size() const { return images * h.in * w.in * channels; }
+  constexpr std::int64_t output_size() const { return images * h.out * w.out * filters; }
+  constexpr std::int64_t kernel_size() const {
+    return h.size * w.size * group_channels() * filters;
+  }
+};
+
+}  // namespace locus::nn
