@@ -5,11 +5,9 @@
 #include <cstdint>  // int64_t
 
 #include <locus/core/config.hpp>  // LOCUS_HOST_DEVICE
+#include <locus/nn/padding.hpp>   // padding
 
 namespace locus::nn {
-
-/// valid: the window stays inside; same: as many results as there are strides
-enum class padding : unsigned char { valid, same };
 
 /// means: result o reads inputs o * stride + t * dilation - before, 0 <= t < size; what lies outside
 ///        of [0, in) is 0 for a convolution and not there for a pool
@@ -22,7 +20,7 @@ struct window_axis {
   }
   LOCUS_HOST_DEVICE constexpr bool is_inside(std::int64_t i) const { return i >= 0 && i < in; }
   /// one input for each result, in order
-  constexpr bool is_pointwise() const {
+  LOCUS_HOST_DEVICE constexpr bool is_pointwise() const {
     return size == 1 && stride == 1 && before == 0 && in == out;
   }
   /// means: the result whose t-th element is input i; -1: none
@@ -34,16 +32,17 @@ struct window_axis {
 
 /// means: the axis of a window of `size` over `in` elements; an input shorter than the window of
 ///        `valid` has no results
-constexpr window_axis slide(std::int64_t in, std::int64_t size, std::int64_t stride,
-                            std::int64_t dilation, padding p) {
-  window_axis w{in, size, stride, dilation, 0, 0};
-  if (p == padding::valid) {
-    w.out = in < w.span() ? 0 : (in - w.span()) / stride + 1;
-  } else {
+LOCUS_HOST_DEVICE constexpr window_axis slide(std::int64_t in, std::int64_t size,
+                                              std::int64_t stride, std::int64_t dilation,
+                                              padding p) {
+  std::int64_t const span = (size - 1) * dilation + 1;
+  window_axis w{in, size, stride, dilation, p == padding::causal ? span - 1 : 0, 0};
+  if (p == padding::same) {
     w.out = (in + stride - 1) / stride;
-    std::int64_t const missing = (w.out - 1) * stride + w.span() - in;
+    std::int64_t const missing = (w.out - 1) * stride + span - in;
     w.before = missing > 0 ? missing / 2 : 0;
-  }
+  } else
+    w.out = in + w.before < span ? 0 : (in + w.before - span) / stride + 1;
   return w;
 }
 
@@ -54,8 +53,8 @@ struct conv2d_geometry {
   window_axis h, w;
   std::int64_t channels = 1, filters = 1, groups = 1;
 
-  constexpr std::int64_t group_channels() const { return channels / groups; }
-  constexpr std::int64_t group_filters() const { return filters / groups; }
+  LOCUS_HOST_DEVICE constexpr std::int64_t group_channels() const { return channels / groups; }
+  LOCUS_HOST_DEVICE constexpr std::int64_t group_filters() const { return filters / groups; }
   constexpr bool is_depthwise() const { return groups == channels && groups > 1; }
   constexpr bool is_pointwise() const { return h.is_pointwise() && w.is_pointwise(); }
   /// units: elements

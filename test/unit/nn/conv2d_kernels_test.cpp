@@ -159,6 +159,8 @@ TEST_CASE("windows lie as TensorFlow pads them") {
   CHECK(slide(28, 5, 1, 1, padding::valid).out == 24);
   CHECK(slide(9, 3, 1, 3, padding::valid).out == 3);
   CHECK(slide(2, 3, 1, 1, padding::valid).out == 0);
+  CHECK(slide(9, 3, 2, 2, padding::causal).before == 4);
+  CHECK(slide(9, 3, 2, 2, padding::causal).out == 5);
   CHECK(slide(5, 1, 2, 1, padding::same).out == 3);
 }
 
