@@ -3,8 +3,9 @@
 // value for each element of the row (softmax) or one for the row. A row stays in cache from pass to
 // pass.
 #pragma once
-#include <locus/backend/host/map.hpp>     // map_row, threads_for
-#include <locus/backend/host/reduce.hpp>  // fold_run
+#include <locus/backend/host/kept_values.hpp>  // kept_value
+#include <locus/backend/host/map.hpp>          // map_row, threads_for
+#include <locus/backend/host/reduce.hpp>       // fold_run
 
 namespace locus::host {
 inline namespace LOCUS_MODE {
@@ -19,13 +20,12 @@ struct row_fold {
   double count;
 };
 
-/// means: t[K] = one fold over the row
-template <std::size_t K, class Ins, class Fold, class Results>
-void fold_row(Fold const& fold, run_operands<Ins, type_list<>>& in, Results& t) {
+/// means: t[K] = one fold over the row, of the stage's first value; others are stored
+template <std::size_t K, class Fold, class Stage, class Ins, class Outs, class Results>
+void fold_row(Fold const& fold, Stage const& stage, run_operands<Ins, Outs>& run, Results& t) {
   using R = typename Fold::reducer;
   pack<typename R::total> total{{R::identity()}};
-  fold_run<type_list<R>, std::remove_cvref_t<decltype(fold.f)>, Results, Ins, type_list<>>::fold(
-      fold.f, t, in, fold.extent, total);
+  fold_run<type_list<R>, Stage, Results, Ins, Outs>::fold(stage, t, run, fold.extent, total);
   get<K>(t) = R::finish(get<0>(total), fold.count);
 }
 
@@ -39,6 +39,11 @@ void rows(FoldPack const& folds, Last const& last, kernel::space s, kernel::acce
   constexpr int ins = sizeof...(Ins), row_ins = sizeof...(Rows), outs = sizeof...(Outs),
                 all = ins + row_ins + outs;
   using results = pack<typename std::remove_cvref_t<decltype(get<F>(folds))>::reducer::result...>;
+  constexpr int last_fold = int(sizeof...(F)) - 1;
+  using kept =
+      kept_value<at_t<last_fold, type_list<std::remove_cvref_t<decltype(get<F>(folds))>...>>, Last,
+                 type_list<Outs...>>;
+  constexpr bool keeps = Elementwise && kept::value;
   int const axis = s.rank - 1;
   std::int64_t const n = s.extent[axis];
   std::int64_t count = 1;
@@ -57,8 +62,25 @@ void rows(FoldPack const& folds, Last const& last, kernel::space s, kernel::acce
       run_operands<type_list<Ins...>, type_list<>> in;
       if (n > 0) in.begin(operands, at, 0, axis);
       results t{};
-      (fold_row<F, type_list<Ins...>>(get<F>(folds), in, t), ...);
-      if constexpr (Elementwise) {
+      auto const fold = [&](auto k) {
+        constexpr auto K = std::size_t(k);
+        if constexpr (keeps && k == last_fold) {
+          run_operands<type_list<Ins...>, type_list<Outs...>> run;
+          if (n > 0) run.begin(operands, at, ins + row_ins, axis);
+          fold_row<K>(get<K>(folds), kept::keep(get<K>(folds)), run, t);
+        } else
+          fold_row<K>(get<K>(folds), get<K>(folds).f, in, t);
+      };
+      (fold(std::integral_constant<int, int(F)>{}), ...);
+      if constexpr (keeps) {
+        kernel::access const& out = operands[ins + row_ins];
+        using T = at_t<0, type_list<Outs...>>;
+        plane_operand const one{
+            reinterpret_cast<std::intptr_t>(static_cast<T*>(out.data) + at[ins + row_ins]),
+            out.stride[axis] * std::intptr_t(sizeof(T)), 0};
+        plane_operand const o[] = {one, one};
+        map_row(kept::finish(last), t, o, n, type_list<kernel::elements_of<T>>{}, type_list<T>{});
+      } else if constexpr (Elementwise) {
         plane_operand o[ins + outs];
         auto const place = [&](int to, int k, std::intptr_t size) {
           kernel::access const& a = operands[k];
