@@ -20,6 +20,27 @@ struct Fourth {
   static constexpr auto kernels = locus::on_both;
   LOCUS_HOST_DEVICE float operator()(float v) const { return v * v * v * v; }
 };
+/// A called operation: each row less its mean, and the means.
+template <bool Instantiated>
+struct Centred {
+  static constexpr locus::call_rule rule{
+      .name = Instantiated ? "centred" : "centred elsewhere",
+      .operands = {locus::call_role::rows},
+      .results = {locus::call_role::rows, locus::call_role::rows}};
+  float by;
+  static constexpr locus::shape infer(int r, locus::shape x) {
+    return r == 0 ? x : locus::shape{1, {x.extent[0]}};
+  }
+  template <int Result, class T>
+  LOCUS_HOST_DEVICE T element(std::int64_t i, locus::call_context const&, locus::tile<T>,
+                              locus::tile<T const> x) const {
+    std::int64_t const n = x.extent[1], row = Result == 0 ? i / n : i;
+    T sum = 0;
+    for (std::int64_t k = 0; k < n; ++k) sum += x[row * n + k];
+    return Result == 0 ? by * (x[i] - sum / T(n)) : sum / T(n);
+  }
+};
+using CentredGrid = decltype(locus::call(Centred<true>{}, std::declval<Grid&>()));
 using CubeOfGrid = decltype(locus::map(Cube{}, std::declval<Grid&>()));
 
 // Each unit has these functions under its own name; mixed_unit.hpp holds their bodies.
@@ -40,6 +61,7 @@ LOCUS_MIXED_UNIT(cuda_unit)
 // Only the unit of the host compiler has these.
 namespace host_unit {
 Grid cubed(Grid const& x, float add);             // the other unit instantiates it
+float centred(Grid const& x, bool instantiated);  // y[0][0] + the mean of row 1
 Grid fourth(Grid const& x);                       // no unit has it
 void fourth_in_place(Grid& x);                    // reads and writes the same elements
 void fourth_of_middle(Grid& x);                   // writes a column: the others stay

@@ -6,3 +6,4 @@
 #include "mixed_unit.hpp"
 
 LOCUS_INSTANTIATE(decltype(into(std::declval<Grid&>(), std::declval<CubeOfGrid>())));
+LOCUS_INSTANTIATE(decltype(locus::result<0>(std::declval<CentredGrid>())));

@@ -17,6 +17,17 @@ Grid cubed(Grid const& x, float add) {
   y = map(Cube{add}, x);
   return y;
 }
+template <bool Instantiated>
+float centred_of(Grid const& x) {
+  Grid y(int(x.extent(0)));
+  Tensor<float, Extents<dyn>, GpuDevice<0>> means(int(x.extent(0)));
+  auto const [rows, mean] = call(Centred<Instantiated>{2.f}, x);
+  run(plan(into(y, rows), into(means, mean)));
+  return fetch(y)(0, 0) + fetch(means)(1);
+}
+float centred(Grid const& x, bool instantiated) {
+  return instantiated ? centred_of<true>(x) : centred_of<false>(x);
+}
 Grid fourth(Grid const& x) {
   Grid y(int(x.extent(0)));
   y = map(Fourth{}, x);

@@ -109,6 +109,8 @@ void alone() {
   Grid x = host_unit::make_grid(5, 1.f);
   CHECK(holds(host_unit::cubed(x, 2.f),
               [](int i, int j) { return std::pow(1. + 3 * i + j, 3) + 2; }));
+  CHECK(host_unit::centred(x, true) == 3.f);  // 2 (1 - 2) + 5
+  CHECK(host_unit::centred(x, false) == 3.f);
   CHECK(holds(host_unit::fourth(x), [](int i, int j) { return fourth_power(1. + 3 * i + j); }));
   double sum = 0;
   for (int k = 1; k <= 15; ++k) sum += 0.5 * fourth_power(k);
@@ -136,6 +138,11 @@ void beside_gpus() {
   host_unit::cubed(x, 1.f), host_unit::gram(x), host_unit::turned(x), host_unit::scaled(x, 2.f);
   host_unit::total(x);
   CHECK(round_trips() == before);
+  CHECK(host_unit::centred(x, true) == 3.f);
+  CHECK(round_trips() == before);
+  CHECK(locus::testing::count_round_trips([&] { CHECK(host_unit::centred(x, false) == 3.f); }) ==
+        1);
+  before = round_trips();
   CHECK(locus::testing::count_round_trips([&] { host_unit::fourth(x); }) == 1);
   CHECK(round_trips() == before + 1);
   host_unit::scaled_fourth_sum(x, 2.f);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // strict placement of a functor that has no GPU kernel.
 // expect-1: locus: 'legacy' has no GPU kernel and placement is strict; drop strict, or place it with on<CpuDevice>
-// expect-2: locus: an operation has no GPU kernel and placement is strict; drop strict, or give its functor kernels = on_both
+// expect-2: locus: an operation has no GPU kernel and placement is strict; drop strict, or give its functor kernels = on_both, an operation that is called element()
 // expect-3: locus: 'matmul' has no GPU kernel and placement is strict; drop strict, or place it with on<CpuDevice>
 // expect-4: locus: an operation has no kernel on any device; say kernels = on_cpu or on_both in its functor
 #include <locus/locus.hpp>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The launch of a called operation: its body with the tiles of its operands and results.
 #pragma once
-#include <cstring>  // memset
-
 #include <locus/backend/host/elements.hpp>  // host::each_element
 #include <locus/core/config.hpp>            // LOCUS_MODE
 #include <locus/core/type_list.hpp>         // type_list
@@ -26,14 +24,17 @@ struct call_work<Op, type_list<R...>, type_list<T...>> {
   call_work(Op const& what, call_context const& part) : op(what), here(part) {}
 
   void on_host() const {
-    if (has_nothing_to_read()) return write_zeros(each_result{});
+    if (has_nothing_to_read()) {
+      for (std::int64_t i = 0, n = size(); i < n; ++i) write_zero(i);
+      return;
+    }
     if constexpr (has_host_body)
       run_host(each_result{}, each_operand{});
     else
       host::each_element(size(), [this](std::int64_t i) { write_element(i); });
   }
   /// this piece has no rows, so that terms are 0 and rows are none
-  LOCUS_HOST_DEVICE constexpr bool has_nothing_to_read() const {
+  constexpr bool has_nothing_to_read() const {
     bool none = false;
     for (int k = 0; k < operands; ++k)
       none = none || (Op::rule.operands[k] == call_role::rows && tiles[results + k].rank > 0 &&
@@ -49,6 +50,8 @@ struct call_work<Op, type_list<R...>, type_list<T...>> {
   /// means: element i of the results, one behind the other
   LOCUS_EXEC_CHECK_DISABLE
   LOCUS_HOST_DEVICE void write_element(std::int64_t i) const { write_element(i, each_result{}); }
+  /// means: 0 in its place
+  LOCUS_HOST_DEVICE void write_zero(std::int64_t i) const { write_zero(i, each_result{}); }
   template <class Visit>
   void for_each_pointer(Visit&& visit) {
     for (kernel::any_tile& t : tiles) visit(t.data);
@@ -63,8 +66,8 @@ struct call_work<Op, type_list<R...>, type_list<T...>> {
       };
   static_assert(
       has_host_body || has_cuda_kernel,
-      "locus: a called operation has no body for its element types: give it host(context, "
-      "results..., operands...) or element<Result>(i, context, own, operands...)");
+      "locus: a called operation has no body for its element types; give it host(context, "
+      "results..., operands...), or element<Result>(i, context, own, operands...)");
 
   LOCUS_HOST_DEVICE constexpr std::int64_t stored(int r) const {
     return tiles[r].data ? tiles[r].size() : 0;
@@ -74,11 +77,17 @@ struct call_work<Op, type_list<R...>, type_list<T...>> {
     op.host(here, tiles[Out].template of<R>()..., tiles[results + In].template of<T const>()...);
   }
   template <std::size_t... Out>
-  void write_zeros(std::index_sequence<Out...>) const {
-    ((stored(int(Out)) > 0
-          ? (void)std::memset(tiles[Out].data, 0, std::size_t(stored(int(Out))) * sizeof(R))
-          : void()),
-     ...);
+  LOCUS_HOST_DEVICE void write_zero(std::int64_t i, std::index_sequence<Out...>) const {
+    auto in = [&](int r, auto zero) {
+      std::int64_t const n = stored(r);
+      if (i >= n) {
+        i -= n;
+        return false;
+      }
+      static_cast<decltype(zero)*>(tiles[r].data)[i] = zero;
+      return true;
+    };
+    (void)(in(int(Out), R{}) || ...);
   }
   LOCUS_EXEC_CHECK_DISABLE
   template <std::size_t... Out>

@@ -14,19 +14,25 @@
 
 namespace locus {
 
-// An operation that is called is a type whose members are its parameters of one run, with
-//   static constexpr call_rule rule      its name, the roles of its operands and results
-//   infer(int result, shape...)          extents of a result; no_shape where they do not fit. Static, so
-//                                        that sizes that are known stay known, or a member
-//   (optional) template <int Result, class... T> using result     its element type; else the first
-//                                                                  operand's
-//   (optional) host(call_context const&, tile<R>..., tile<T const>...) const      the CPU's body
-//   (optional) template <int Result> R element(std::int64_t i, call_context const&, tile<R> own,
-//                                              tile<T const>...) const
-//                                        one element of one result, on either side: the GPU's body
-//   (optional) static operations(shape result, shape...)   how many it takes; else one an element
-// It has host, or element, or both. A result that nobody reads has a tile without data. Where a piece
-// has no rows, no body is called: terms are 0 then; only an operation with a result that is whole is.
+// An operation that is called is a type whose members are parameters of one run, with
+//   static constexpr call_rule rule
+//       its name, the roles of its operands and results
+//   constexpr shape infer(int result, shape...)
+//       the extents of a result; no_shape where operands do not fit. A static one keeps known extents
+//       known; a member may read members, and the plan knows only ranks until it is bound
+//   template <int Result, class... T> using result                       (optional)
+//       the element type of a result; without it that of the first operand
+//   void host(call_context const&, tile<R>... results, tile<T const>... operands) const
+//       the CPU's body for a whole piece; threads are its own matter      (optional)
+//   template <int Result> R element(std::int64_t i, call_context const&, tile<R> own,
+//                                   tile<T const>... operands) const
+//       element i of one result, LOCUS_HOST_DEVICE: the GPU's body, one thread each; and the CPU's,
+//       if there is no other                                              (optional)
+//   static constexpr std::int64_t operations(shape first_result, shape... operands)
+//       what it costs; without it one operation for each element          (optional)
+// It has host(), element(), or both; without element() it runs on CPUs. Operands and results have no
+// gaps. A result that nobody reads is not stored: its tile has extents and no data. Where a replica has
+// no rows no body runs and its terms are 0, unless a result is whole: then host() sees 0 rows.
 
 namespace detail {
 
@@ -196,8 +202,8 @@ consteval bool call_takes() {
   constexpr bool all =
       sizeof...(Xs) == std::size_t(Op::rule.operands.count) && (tensor_operand<Xs> && ... && true);
   static_assert(all,
-                "locus: call takes as many tensors as its operation's rule has operands; numbers "
-                "are members of the operation");
+                "locus: call takes as many tensors as the rule of its operation has operands; make "
+                "numbers members of the operation");
   return all;
 }
 
@@ -251,7 +257,8 @@ constexpr auto result(X&& call) {
   constexpr bool is_there =
       requires { requires K >= 0 && K < detail::called_expression<E>::results; };
   static_assert(is_there,
-                "locus: result<K> names a result that its operand, a call, does not have");
+                "locus: result<K> names a result that is not there; its operand is a call, whose "
+                "results count from 0");
   if constexpr (is_there) return make_node(call_result_op<K, E>{}, E(std::forward<X>(call)));
 }
 

@@ -36,7 +36,7 @@ consteval bool require_gpu_kernel() {
   else {
     static_assert(always_false<Op>,
                   "locus: an operation has no GPU kernel and placement is strict; drop strict, "
-                  "or give its functor kernels = on_both");
+                  "or give its functor kernels = on_both, an operation that is called element()");
     return false;
   }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the body of a called operation sees: dense pieces of its operands and results on one device.
 #pragma once
-#include <cstdint>  // int64_t
+#include <cstdint>      // int64_t
+#include <type_traits>  // is_const
 
 #include <locus/core/config.hpp>  // LOCUS_HOST_DEVICE
 #include <locus/shape/shape.hpp>  // shape, max_rank
@@ -29,8 +30,10 @@ struct tile {
     for (int a = 0; a < rank; ++a) s.extent[a] = extent[a];
     return s;
   }
-  LOCUS_HOST_DEVICE constexpr operator tile<T const>() const {
-    tile<T const> t{data, rank, {}};
+  template <class Const>
+    requires(std::is_same_v<Const, T const> && !std::is_const_v<T>)
+  LOCUS_HOST_DEVICE constexpr operator tile<Const>() const {
+    tile<Const> t{data, rank, {}};
     for (int a = 0; a < max_rank; ++a) t.extent[a] = extent[a];
     return t;
   }

@@ -53,10 +53,16 @@ template <class Work>
 struct call_elements {
   Work w;
   std::int64_t size;
+  bool zeros;
   LOCUS_EXEC_CHECK_DISABLE
   template <class Block>
   LOCUS_HOST_DEVICE void operator()(Block const& block) const {
-    each_of(block, size, [&](std::int64_t i) { w.write_element(i); });
+    each_of(block, size, [&](std::int64_t i) {
+      if (zeros)
+        w.write_zero(i);
+      else
+        w.write_element(i);
+    });
   }
 };
 
@@ -103,7 +109,8 @@ struct cuda_kernel<call_work<Op, Results, Operands>> {
   static void launch(launch_site const& site, work_type const& work) {
     std::int64_t const n = work.size();
     if (n > 0)
-      cuda_side::start(site, cuda_side::call_elements<work_type>{work, n},
+      cuda_side::start(site,
+                       cuda_side::call_elements<work_type>{work, n, work.has_nothing_to_read()},
                        cuda_side::blocks_for(n));
   }
 };
