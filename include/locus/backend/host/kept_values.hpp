@@ -35,6 +35,7 @@ inline constexpr bool is_fold_value<kernel::fold_value<K, T>> = true;
 template <class Fold, class Last, class Outs>
 struct kept_value {
   static constexpr bool value = false;
+  static auto keep(Fold const& fold) { return fold.f; }
 };
 template <class Fold, class T, class F, class E, class... Args>
 struct kept_value<Fold, kernel::stage<type_list<>, type_list<kernel::apply<T, F, E, Args...>>>,
@@ -47,8 +48,11 @@ struct kept_value<Fold, kernel::stage<type_list<>, type_list<kernel::apply<T, F,
   using from_result = kernel::apply<T, F, kernel::input<0, T>, Args...>;
 
   static auto keep(Fold const& fold) {
-    return kernel::stage<type_list<E>, type_list<slot, slot>>{fold.f.outs,
-                                                              make_pack(slot{}, slot{})};
+    if constexpr (value)
+      return kernel::stage<type_list<E>, type_list<slot, slot>>{make_pack(get<0>(fold.f.outs)),
+                                                                make_pack(slot{}, slot{})};
+    else
+      return fold.f;
   }
   template <class Last>
   static auto finish(Last const& last) {
