@@ -73,6 +73,10 @@ class training {
   /// means: what the optimizer keeps of each, and the numbers that belong to it
   virtual std::vector<stored> optimizer_state() = 0;
   virtual std::vector<counter> counters() = 0;
+  /// means: seeds of the layers' random numbers and of the order of the examples: what a checkpoint
+  ///        keeps beside them
+  virtual std::uint64_t seed() const { return 0; }
+  virtual std::uint64_t data_seed() const { return 0; }
 
   /// means: the epoch ends after this step and is the last one
   void stop() { stopping_ = true; }

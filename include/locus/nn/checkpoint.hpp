@@ -201,6 +201,17 @@ inline position load_checkpoint(std::string_view path, std::vector<stored> const
   return at;
 }
 
+/// means: the same of whatever has weights(), optimizer_state() and counters(): a model that is
+///        trained, or what callbacks get
+template <class Model>
+void save_checkpoint(std::string_view path, Model& model, position const& at = {}) {
+  save_checkpoint(path, model.weights(), model.optimizer_state(), model.counters(), at);
+}
+template <class Model>
+position load_checkpoint(std::string_view path, Model& model, load what = load::whole) {
+  return load_checkpoint(path, model.weights(), model.optimizer_state(), model.counters(), what);
+}
+
 /// means: weights alone under their own names, for another framework     after: numpy.savez
 inline void export_weights(std::string_view path, std::vector<stored> const& weights) {
   data::npz_writer file(path);

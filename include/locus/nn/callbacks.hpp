@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+// Callbacks: stop early, keep checkpoints and logs, change the learning rate.
+#pragma once
+#include <functional>  // function
+#include <optional>    // optional
+
+#include <locus/nn/callback.hpp>    // callback, training
+#include <locus/nn/checkpoint.hpp>  // save_checkpoint
+#include <locus/nn/log_files.hpp>   // csv_log, json_log
+
+namespace locus::nn {
+
+/// Whether a smaller or a larger value is better. automatic: as the name says; a name that does not
+/// say it is refused.
+enum class better : unsigned char { automatic, smaller, larger };
+
+namespace detail {
+/// Remembers the best value so far.
+class best_value {
+ public:
+  best_value(std::string monitor, better mode, double min_delta)
+      : monitor_(std::move(monitor)), min_delta_(min_delta) {
+    auto names_one_of = [&](std::initializer_list<std::string_view> words) {
+      for (std::string_view const w : words)
+        if (monitor_.find(w) != monitor_.npos) return true;
+      return false;
+    };
+    larger_ = mode == better::larger;
+    if (mode == better::automatic) {
+      larger_ = names_one_of({"acc", "auc", "precision", "recall", "top"});
+      if (!larger_ && !names_one_of({"loss", "error", "mse", "mae"})) {
+        message m;
+        throw configuration_error(m << "locus: whether a larger " << monitor_
+                                    << " is better cannot be seen from its name; write mode = "
+                                    << "better::larger or better::smaller");
+      }
+    }
+    if (min_delta < 0) {
+      message m;
+      throw configuration_error(m << "locus: min_delta of a callback on " << monitor_
+                                  << " is negative; write how much better a value must be");
+    }
+  }
+  std::string const& monitor() const { return monitor_; }
+  bool has_value() const { return best_.has_value(); }
+  double value() const { return *best_; }
+  void forget() { best_.reset(); }
+  /// NaN is better than nothing
+  bool improves(double v, std::optional<double> on) const {
+    if (!on) return v == v;
+    return larger_ ? v - min_delta_ > *on : v + min_delta_ < *on;
+  }
+  bool take(double v) {
+    if (!improves(v, best_)) return false;
+    best_ = v;
+    return true;
+  }
+
+ private:
+  std::string monitor_;
+  double min_delta_;
+  bool larger_ = false;
+  std::optional<double> best_;
+};
+
+/// Weights that were kept on the host.
+class kept_weights {
+ public:
+  void keep(training& t) {
+    auto const all = t.weights();
+    values_.resize(all.size());
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      values_[k] = data::detail::byte_block(static_cast<std::size_t>(all[k].bytes()));
+      read_values(all[k], values_[k].data.get());
+    }
+  }
+  void restore(training& t) const {
+    auto const all = t.weights();
+    for (std::size_t k = 0; k < values_.size(); ++k) write_values(all[k], values_[k].data.get());
+  }
+  bool has_any() const { return !values_.empty(); }
+  void forget() { values_.clear(); }
+
+ private:
+  std::vector<data::detail::byte_block> values_;
+};
+}  // namespace detail
+
+/// means: the training ends when a value has not become better for `patience` epochs
+/// cost:  with restore_best a copy of the weights on the host at each better epoch
+/// fails: configuration_error, when the value is not logged
+/// after: keras.callbacks.EarlyStopping, with its counting
+class EarlyStopping : public callback {
+ public:
+  struct options {
+    std::string monitor = "val_loss";
+    double min_delta = 0;
+    int patience = 0;  // epochs
+    better mode = better::automatic;
+    std::optional<double> baseline = {};  // patience runs until this is beaten, too
+    bool restore_best = false;
+    int start_from_epoch = 0;
+  };
+  EarlyStopping() : EarlyStopping(options{}) {}
+  explicit EarlyStopping(options o) : o_(std::move(o)), best_(o_.monitor, o_.mode, o_.min_delta) {}
+
+  void on_train_begin(training&) override {
+    best_.forget(), kept_.forget();
+    waited_ = 0, best_epoch_ = stopped_epoch_ = -1;
+  }
+  void on_epoch_end(training& t, int epoch, logs& l) override {
+    double const now = l[o_.monitor];
+    if (epoch < o_.start_from_epoch) return;
+    if (o_.restore_best && !kept_.has_any()) kept_.keep(t), best_epoch_ = epoch;
+    ++waited_;
+    if (best_.take(now)) {
+      if (o_.restore_best && best_epoch_ != epoch) kept_.keep(t);
+      best_epoch_ = epoch;
+      if (!o_.baseline || best_.improves(now, o_.baseline)) waited_ = 0;
+      return;
+    }
+    if (waited_ < o_.patience || epoch == 0) return;
+    stopped_epoch_ = epoch;
+    t.stop();
+  }
+  void on_train_end(training& t, logs const&) override {
+    if (kept_.has_any()) kept_.restore(t);
+  }
+  int best_epoch() const { return best_epoch_; }        // -1: none
+  int stopped_epoch() const { return stopped_epoch_; }  // -1: it was not this that stopped
+
+ private:
+  options o_;
+  detail::best_value best_;
+  detail::kept_weights kept_;
+  int waited_ = 0, best_epoch_ = -1, stopped_epoch_ = -1;
+};
+
+/// means: a checkpoint after each epoch, after each better one, or every so many steps
+/// cost:  each is written as a whole before training goes on
+/// fails: bad_file; configuration_error, when the path or the value names what is not logged
+/// after: keras.callbacks.ModelCheckpoint. In the path {epoch} stands for the number of epochs that
+///        are done, {step} for that of steps, {val_loss} for a value
+class ModelCheckpoint : public callback {
+ public:
+  struct options {
+    std::string path;
+    bool save_best_only = false;
+    std::string monitor = "val_loss";
+    better mode = better::automatic;
+    bool weights_only = false;
+    int every_epochs = 1;          // 0: none
+    std::int64_t every_steps = 0;  // 0: at the end of epochs
+    int keep = 0;                  // as many of the newest; 0: all
+    position begin = {};           // where the training began: what load_checkpoint returned
+  };
+  explicit ModelCheckpoint(options o)
+      : o_(std::move(o)), best_(o_.monitor, o_.mode, 0), step_(o_.begin.step) {}
+  explicit ModelCheckpoint(char const* path) : ModelCheckpoint(options{.path = path}) {}
+
+  void on_epoch_begin(training&, int epoch) override { epoch_ = epoch, step_of_epoch_ = 0; }
+  void on_batch_end(training& t, std::int64_t, logs const& l) override {
+    ++step_, ++step_of_epoch_;
+    if (o_.every_steps > 0 && step_ % o_.every_steps == 0) save(t, l, epoch_, step_of_epoch_);
+  }
+  void on_epoch_end(training& t, int epoch, logs& l) override {
+    if (o_.every_epochs <= 0 || (epoch + 1) % o_.every_epochs != 0) return;
+    if (o_.save_best_only && !best_.take(l[o_.monitor])) return;
+    save(t, l, epoch + 1, 0);
+  }
+  std::string const& last_path() const { return last_path_; }
+
+ private:
+  void save(training& t, logs const& l, int epochs_done, std::int64_t step_of_epoch) {
+    last_path_ = path_of(l, epochs_done);
+    position at{epochs_done, step_, step_of_epoch, static_cast<std::int64_t>(t.seed()),
+                static_cast<std::int64_t>(t.data_seed())};
+    if (o_.weights_only)
+      save_checkpoint(last_path_, t.weights(), {}, {}, at);
+    else
+      save_checkpoint(last_path_, t, at);
+    if (o_.keep <= 0) return;
+    std::erase(written_, last_path_);
+    written_.push_back(last_path_);
+    while (written_.size() > static_cast<std::size_t>(o_.keep)) {
+      ::unlink(written_.front().c_str());
+      written_.erase(written_.begin());
+    }
+  }
+  std::string path_of(logs const& l, int epochs_done) const {
+    std::string out;
+    for (std::size_t i = 0; i < o_.path.size(); ++i) {
+      std::size_t const end = o_.path[i] == '{' ? o_.path.find('}', i) : o_.path.npos;
+      if (end == o_.path.npos) {
+        out += o_.path[i];
+        continue;
+      }
+      std::string_view const name = std::string_view(o_.path).substr(i + 1, end - i - 1);
+      char text[40];
+      if (name == "epoch" || name == "step")
+        std::snprintf(text, sizeof text, "%04lld",
+                      static_cast<long long>(name == "epoch" ? epochs_done : step_));
+      else
+        std::snprintf(text, sizeof text, "%.4f", l[name]);
+      out += text, i = end;
+    }
+    return out;
+  }
+  options o_;
+  detail::best_value best_;
+  std::int64_t step_, step_of_epoch_ = 0;
+  int epoch_ = 0;
+  std::string last_path_;
+  std::vector<std::string> written_;
+};
+
+/// means: each epoch as a row of a CSV file     after: keras.callbacks.CSVLogger
+class CSVLogger : public callback {
+ public:
+  explicit CSVLogger(std::string path, bool append = false)
+      : path_(std::move(path)), append_(append) {}
+  void on_train_begin(training&) override { file_.emplace(path_, append_), append_ = true; }
+  void on_epoch_end(training&, int epoch, logs& l) override { file_->add(epoch, l); }
+
+ private:
+  std::string path_;
+  bool append_;
+  std::optional<csv_log> file_;
+};
+
+/// means: each epoch as a line of JSON
+class JSONLogger : public callback {
+ public:
+  explicit JSONLogger(std::string path, bool append = false)
+      : path_(std::move(path)), append_(append) {}
+  void on_train_begin(training&) override { file_.emplace(path_, append_), append_ = true; }
+  void on_epoch_end(training&, int epoch, logs& l) override { file_->add(epoch, l); }
+
+ private:
+  std::string path_;
+  bool append_;
+  std::optional<json_log> file_;
+};
+
+/// means: the learning rate of each epoch is schedule(epoch, rate before it); it is logged
+/// after: keras.callbacks.LearningRateScheduler
+class LearningRateScheduler : public callback {
+ public:
+  explicit LearningRateScheduler(std::function<double(int, double)> schedule)
+      : schedule_(std::move(schedule)) {}
+  void on_epoch_begin(training& t, int epoch) override {
+    double const rate = schedule_(epoch, t.learning_rate());
+    if (!(rate >= 0) || rate - rate != 0) {
+      message m;
+      throw configuration_error(m << "locus: the schedule gives the learning rate "
+                                  << detail::text_of(rate) << " for epoch " << epoch
+                                  << "; give a finite number that is not negative");
+    }
+    t.set_learning_rate(rate);
+  }
+  void on_epoch_end(training& t, int, logs& l) override {
+    l.set("learning_rate", t.learning_rate());
+  }
+
+ private:
+  std::function<double(int, double)> schedule_;
+};
+
+/// means: the learning rate becomes factor times as large when a value has not become better for
+///        `patience` epochs; it is logged
+/// after: keras.callbacks.ReduceLROnPlateau
+class ReduceLROnPlateau : public callback {
+ public:
+  struct options {
+    std::string monitor = "val_loss";
+    double factor = 0.1;
+    int patience = 10;  // epochs
+    better mode = better::automatic;
+    double min_delta = 1e-4;
+    int cooldown = 0;  // epochs after a change that do not count
+    double min_rate = 0;
+  };
+  ReduceLROnPlateau() : ReduceLROnPlateau(options{}) {}
+  explicit ReduceLROnPlateau(options o)
+      : o_(std::move(o)), best_(o_.monitor, o_.mode, o_.min_delta) {
+    if (o_.factor > 0 && o_.factor < 1) return;
+    message m;
+    throw configuration_error(m << "locus: the factor of ReduceLROnPlateau is "
+                                << detail::text_of(o_.factor) << "; give one between 0 and 1");
+  }
+  void on_train_begin(training&) override {
+    best_.forget();
+    waited_ = cooling_ = 0;
+  }
+  void on_epoch_end(training& t, int, logs& l) override {
+    double const now = l[o_.monitor], rate = t.learning_rate();
+    l.set("learning_rate", rate);
+    if (cooling_ > 0) --cooling_, waited_ = 0;
+    if (best_.take(now)) {
+      waited_ = 0;
+    } else if (cooling_ == 0 && ++waited_ >= o_.patience && rate > o_.min_rate) {
+      double const less = rate * o_.factor;
+      t.set_learning_rate(less > o_.min_rate ? less : o_.min_rate);
+      cooling_ = o_.cooldown, waited_ = 0;
+    }
+  }
+
+ private:
+  options o_;
+  detail::best_value best_;
+  int waited_ = 0, cooling_ = 0;
+};
+
+/// means: the training ends after an epoch whose loss is no number
+/// after: keras.callbacks.TerminateOnNaN, at the end of an epoch: a look at each step waits for the
+///        devices. With each_step it looks there.
+class TerminateOnNaN : public callback {
+ public:
+  explicit TerminateOnNaN(bool each_step = false) : each_step_(each_step) {}
+  bool wants_batch_logs() const override { return each_step_; }
+  void on_batch_end(training& t, std::int64_t, logs const& l) override { look(t, l); }
+  void on_epoch_end(training& t, int, logs& l) override { look(t, l); }
+
+ private:
+  static void look(training& t, logs const& l) {
+    if (l.has("loss") && l["loss"] - l["loss"] != 0) t.stop();
+  }
+  bool each_step_;
+};
+
+}  // namespace locus::nn
