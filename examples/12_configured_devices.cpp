@@ -95,7 +95,7 @@ int main() {
   use_the_second_card();
   // prints:
   // 2 physical GPUs, 1 logical: /device:GPU:0 is /physical_device:GPU:1
-  // locus: the list of visible devices cannot be modified after being initialized: the devices are in use since 'list_logical_devices' at <*>07_configured_devices.cpp:<#>; call config::set_visible_devices before that
+  // locus: the list of visible devices cannot be modified after being initialized: the devices are in use since 'list_logical_devices' at <*>12_configured_devices.cpp:<#>; call config::set_visible_devices before that
   take_memory_as_needed();
   // prints:
   // +----------------+----------------------------+------+-----------+-----------+-----------+--------+
