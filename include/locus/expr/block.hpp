@@ -34,9 +34,10 @@ struct tensor_block {
   mutable int exposed = 0;  // its address was handed out for writing
   piece pieces[1];          // count() of them
 
-  static tensor_block* make(place const& where) {
+  /// room: bytes behind the pieces, for what the memory's owner keeps there
+  static tensor_block* make(place const& where, std::size_t room = 0) {
     auto const extra = sizeof(piece) * static_cast<std::size_t>(where.count() - 1);
-    void* const memory = std::malloc(sizeof(tensor_block) + extra);
+    void* const memory = std::malloc(sizeof(tensor_block) + extra + room);
     if (!memory) throw std::bad_alloc();
     auto* const block = new (memory) tensor_block;
     for (int r = 1; r < where.count(); ++r) new (block->pieces + r) piece;

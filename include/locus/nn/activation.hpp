@@ -15,12 +15,10 @@ enum class activation : unsigned char {
   softplus,
   tanh,
   sigmoid,
-  silu,
   softmax
 };
-inline constexpr std::string_view activation_names[] = {"linear", "relu",     "relu6", "leaky_relu",
-                                                        "elu",    "softplus", "tanh",  "sigmoid",
-                                                        "silu",   "softmax"};
+inline constexpr std::string_view activation_names[] = {
+    "linear", "relu", "relu6", "leaky_relu", "elu", "softplus", "tanh", "sigmoid", "softmax"};
 constexpr std::string_view name_of(activation a) { return activation_names[int(a)]; }
 
 /// An activation whose type says which: nn::Dense<10>{nn::relu}, nn::Dense<10, nn::softmax>{}.
@@ -37,7 +35,6 @@ inline constexpr activation_constant<activation::elu> elu{};
 inline constexpr activation_constant<activation::softplus> softplus{};
 inline constexpr activation_constant<activation::tanh> tanh{};
 inline constexpr activation_constant<activation::sigmoid> sigmoid{};
-inline constexpr activation_constant<activation::silu> silu{};
 inline constexpr activation_constant<activation::softmax> softmax{};
 
 }  // namespace locus::nn

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dense<Units>: y = a(x W + b).
+#pragma once
+#include <locus/nn/activate.hpp>  // activate_fn
+#include <locus/nn/layer.hpp>     // parameter, batch_of
+#include <locus/ops/matmul.hpp>   // matmul
+#include <locus/ops/softmax.hpp>  // softmax
+#include <locus/tensor/eval.hpp>  // eval
+
+namespace locus::nn {
+
+/// means: y = softmax(x) along the last axis, and dx from y and dy
+template <class T, int Rank, class Replicas>
+batch_of<T, Rank, Replicas> softmax_rows(batch_of<T, Rank, Replicas> const& x) {
+  return batch_of<T, Rank, Replicas>(locus::softmax(x));
+}
+template <class T, int Rank, class Replicas>
+batch_of<T, Rank, Replicas> softmax_rows_gradient(batch_of<T, Rank, Replicas> const& y,
+                                                  batch_of<T, Rank, Replicas> const& dy) {
+  return batch_of<T, Rank, Replicas>(y * (dy - sum<-1>(y * dy, keep_dims)));
+}
+
+/// means: y = a(x); dy becomes dx
+/// cost:  nothing for linear
+template <class Batch>
+void activate(Batch& x, activation how) {
+  if (how != activation::linear) x = map(activate_fn{how}, x);
+}
+template <class Batch>
+void activate_gradient(Batch const& y, Batch& dy, activation how) {
+  if (how != activation::linear) dy = map(activate_gradient_fn{how}, y, dy);
+}
+
+/// What a trainer keeps of a Dense: kernel (inputs, units), bias (units). Rows: softmax at the end.
+template <class T, class Replicas, bool Rows>
+struct dense_state {
+  using batch = batch_of<T, 2, Replicas>;
+  using kept = nothing;
+
+  parameter<T, Replicas> kernel, bias;
+  activation how;
+  bool biased;
+
+  std::int64_t inputs() const { return kernel.extents.extent[0]; }
+  std::int64_t units() const { return kernel.extents.extent[1]; }
+  shape output_extents() const { return {1, {units()}}; }
+  template <class F>
+  void for_each_parameter(F&& f) {
+    f(kernel);
+    if (biased) f(bias);
+  }
+
+  batch forward(batch const& x, kept&, pass const&) {
+    auto const w = reshape(kernel.value, weights());
+    batch y(map(activate_fn{Rows ? activation::linear : how}, matmul(x, w) + bias.value));
+    if constexpr (Rows) y = softmax_rows<T, 2, Replicas>(y);
+    return y;
+  }
+  batch backward(batch const& x, batch const& y, kept&, batch dy, bool need_dx) {
+    if constexpr (Rows)
+      dy = softmax_rows_gradient<T, 2, Replicas>(y, dy);
+    else
+      activate_gradient(y, dy, how);
+    run(plan(into(kernel.gradient, reshape<-1>(matmul(transpose(x), dy))),
+             into(bias.gradient, sum<0>(dy))));
+    if (!need_dx) return batch(Dextents<2>(0, inputs()));
+    return batch(matmul(dy, transpose(reshape(kernel.value, weights()))));
+  }
+
+ private:
+  Dextents<2> weights() const { return Dextents<2>(kernel.extents); }
+};
+
+/// means: y = a(x W + b), Units of them for each example: Dense<64>{relu}, Dense<10, softmax>{}
+/// shape: (inputs) -> (Units); kernel (inputs, Units), bias (Units)
+/// fails: at compile time, for examples of another rank (Flatten first), and for softmax that is no
+///        part of the type
+/// after: keras.layers.Dense: glorot_uniform, zeros
+template <std::int64_t Units, activation Act = activation::linear>
+struct Dense {
+  static_assert(Units > 0, "locus: a Dense has no units; write Dense<64>{}");
+  static constexpr char const* kind = "Dense";
+  static constexpr activation last = Act;  // what a loss may ask for
+
+  activation how = Act;
+  bool bias = true;
+  initial kernel_begins = glorot_uniform, bias_begins = zeros;
+
+  constexpr Dense() = default;
+  template <activation A>
+  constexpr Dense(activation_constant<A> act) : how(act) {
+    static_assert(A != activation::softmax,
+                  "locus: softmax stands in the type of a layer, since losses look for it there; "
+                  "write Dense<10, nn::softmax>{}");
+    static_assert(Act == activation::linear || A == Act,
+                  "locus: a Dense has two activations; name one of them");
+  }
+  constexpr Dense without_bias() const {
+    Dense d = *this;
+    d.bias = false;
+    return d;
+  }
+  constexpr Dense begin_with(initial kernel, initial bias_value = zeros) const {
+    Dense d = *this;
+    d.kernel_begins = kernel, d.bias_begins = bias_value;
+    return d;
+  }
+
+  template <class In>
+  static consteval auto output_type() {
+    static_assert(In::rank() == 1,
+                  "locus: Dense takes examples of one axis, (inputs); put nn::Flatten{} or a "
+                  "global pool in front of it");
+    return std::type_identity<Extents<Units>>{};
+  }
+  template <class In>
+  using output = typename decltype(output_type<In>())::type;
+  template <class T, class In, class Replicas>
+  using state = dense_state<T, Replicas, Act == activation::softmax>;
+
+  template <class T, class In, class Replicas>
+  auto make(shape const& in, std::uint64_t seed) const {
+    return state<T, In, Replicas>{
+        make_parameter<T, Replicas>("kernel", {2, {in.extent[0], Units}}, kernel_begins, seed),
+        make_parameter<T, Replicas>("bias", {1, {Units}}, bias_begins, derived_seed(seed, 1)), how,
+        bias};
+  }
+};
+
+}  // namespace locus::nn
