@@ -38,10 +38,16 @@ namespace locus::nn {
 template <class T, int Rank, class Replicas>
 using batch_of = Tensor<T, Dextents<Rank>, rows_over<Replicas>>;
 
+/// Who looks at what each layer makes.
+struct pass_watch {
+  virtual void saw(std::string_view layer, tensor_block const& y) = 0;
+};
+
 /// One forward of a model.
 struct pass {
   bool training = false;
   std::uint64_t step = 0, seed = 0;  // random numbers are a function of both, and of the element
+  pass_watch* watch = nullptr;
 };
 
 /// A layer whose backward needs no more than x and y keeps this.
@@ -67,7 +73,8 @@ using state_of = typename Description::template state<T, In, Replicas>;
 
 /// means: two layers that one kernel serves, as a convolution and the pool behind it
 /// Specialised: exists = true, type (a description), and static type of(First const&, Second const&)
-/// A trainer keeps the state of type; its parameters are First's, then Second's.
+/// A trainer keeps the state of type, whose first_extents() are those of an example between the two;
+/// its parameters are First's, then Second's.
 template <class First, class Second>
 struct fused_pair {
   static constexpr bool exists = false;
