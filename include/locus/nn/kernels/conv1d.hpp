@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolution along one axis on the host, with bias, relu and the pool behind it, forward and
+// backward in one pass over an example. There is no matrix of windows: the rows of a product are
+// windows of the example where it lies, a step apart. Rows of the convolution become rows of the pool while
+// they lie in the first cache. How sums are cut depends on sizes alone.
+#pragma once
+#include <locus/backend/host/gemm.hpp>        // scratch, tiles, threads_for_product
+#include <locus/nn/kernels/conv1d_sizes.hpp>  // conv1d_sizes
+#include <locus/nn/kernels/conv1d_tiles.hpp>  // pool_call, unpool_call, pair_call
+#include <locus/nn/kernels/workspace.hpp>     // workspace
+
+namespace locus::nn::host {
+inline namespace LOCUS_MODE {
+
+namespace detail {
+
+using locus::host::tile_call;
+using locus::host::tile_set;
+using locus::host::detail::blocks_of;
+using locus::host::detail::least;
+using locus::host::detail::tile_sets;
+
+constexpr std::int64_t rounded(std::int64_t n, std::int64_t to) { return blocks_of(n, to) * to; }
+
+/// What the sizes and this processor decide.
+template <class T>
+struct conv1d_cut {
+  conv1d_sizes s;
+  tile_set<T> const* set;
+  std::int64_t width;       // filters of a group, rounded up to registers
+  std::int64_t line;        // all groups: a row of results in the cache
+  std::int64_t products;    // for one row and group: 1, or one for each tap
+  std::int64_t inner;       // numbers that one product reads of a row
+  std::int64_t inner_rows;  // of a gradient of weights: in fours
+
+  explicit conv1d_cut(conv1d_sizes const& sizes) : s(sizes) {
+    tile_sets<T> const& sets = locus::host::detail::tiles<T>();
+    set = s.group_filters() > sets.narrow.lanes ? &sets.wide : &sets.narrow;
+    width = rounded(s.group_filters(), set->lanes), line = width * s.groups;
+    products = s.contiguous() ? 1 : s.taps;
+    inner = s.contiguous() ? s.taps * s.channels : s.group_channels();
+    inner_rows = rounded(inner, 4);
+  }
+  conv_tiles<T> const& tiles() const { return conv_tiles_for<T>(set->lanes * int(sizeof(T))); }
+  /// rows of results, whole pools of them, that stay in the first cache with what they are made of
+  std::int64_t chunk() const {
+    std::int64_t const each = (s.stride * s.channels + line) * std::int64_t(sizeof(T));
+    std::int64_t const rows = least(24576 / each / 16 * 16, 256);
+    return rounded(rows < 16 ? 16 : rows, 4 * s.pool);
+  }
+  std::int64_t window_numbers(std::int64_t rows) const {
+    return ((rows - 1) * s.stride + s.span()) * s.channels + 4;
+  }
+};
+
+/// means: the windows of rows [row, row + rows) of an example, where they lie or between zeros in
+///        `copy`; three numbers behind them can be read too
+template <class T>
+T const* windows_of(conv1d_sizes const& s, T const* x, T const* end, std::int64_t row,
+                    std::int64_t rows, T* copy) {
+  std::int64_t const first = row * s.stride - s.left, n = (rows - 1) * s.stride + s.span();
+  T const* const from = x + first * s.channels;
+  if (first >= 0 && first + n <= s.steps && end - from >= n * s.channels + 3) return from;
+  std::int64_t const front = first < 0 ? least(-first, n) : 0;
+  std::int64_t const last = least(first + n, s.steps) - first;
+  auto const bytes = [&](std::int64_t steps) {
+    return sizeof(T) * std::size_t(steps * s.channels);
+  };
+  __builtin_memset(static_cast<void*>(copy), 0, bytes(n) + 4 * sizeof(T));
+  if (last > front)
+    __builtin_memcpy(static_cast<void*>(copy + front * s.channels), from + front * s.channels,
+                     bytes(last - front));
+  return copy;
+}
+
+/// c = rows of the product of windows and packed weights
+template <class T>
+void convolve(conv1d_cut<T> const& cut, T const* windows, T const* weights, std::int64_t rows,
+              T* c) {
+  conv1d_sizes const& s = cut.s;
+  std::int64_t const lanes = cut.set->lanes;
+  for (std::int64_t g = 0; g < s.groups; ++g)
+    for (std::int64_t j = 0; j < cut.width;) {
+      int const registers = cut.width - j > lanes ? 2 : 1;
+      auto const& tiles = cut.set->open[registers - 1];
+      int r = 0;
+      while (tiles.rows[r] > rows) ++r;
+      for (std::int64_t i = 0; i < rows; i += tiles.rows[r]) {
+        std::int64_t const at = least(i, rows - tiles.rows[r]);
+        tile_call<T> t{windows + at * s.stride * s.channels + g * s.group_channels(),
+                       weights + g * cut.products * cut.inner * cut.width + j,
+                       c + at * cut.line + g * cut.width + j,
+                       cut.inner,
+                       s.stride * s.channels,
+                       1,
+                       cut.width,
+                       cut.line,
+                       false};
+        for (std::int64_t p = 0; p < cut.products; ++p) {
+          tiles.run[r](t);
+          t.a += s.dilation * s.channels, t.b += cut.inner * cut.width, t.accumulate = true;
+        }
+      }
+      j += registers * lanes;
+    }
+}
+
+/// to: for each group the kernel's rows, each filled up to whole registers
+template <class T>
+void pack_weights(conv1d_cut<T> const& cut, T const* w, T* to) {
+  conv1d_sizes const& s = cut.s;
+  std::int64_t const rows = s.taps * s.group_channels(), n = s.group_filters();
+  for (std::int64_t g = 0; g < s.groups; ++g)
+    for (std::int64_t i = 0; i < rows; ++i, to += cut.width) {
+      __builtin_memcpy(static_cast<void*>(to), w + i * s.filters + g * n,
+                       sizeof(T) * std::size_t(n));
+      for (std::int64_t j = n; j < cut.width; ++j) to[j] = T(0);
+    }
+}
+/// to: the bias of each group, filled up to whole registers; zeros where there is none
+template <class T>
+void pack_bias(conv1d_cut<T> const& cut, T const* bias, T* to) {
+  std::int64_t const n = cut.s.group_filters();
+  for (std::int64_t g = 0; g < cut.s.groups; ++g)
+    for (std::int64_t j = 0; j < cut.width; ++j) *to++ = bias && j < n ? bias[g * n + j] : T(0);
+}
+
+}  // namespace detail
+
+/// means: y[b][i][f] = the largest over a pool's rows of bias[f] + sum of x w, at least 0 with relu;
+///        winners[b][i][f] = 1 + which row of the pool that is, 0 where relu cut it off
+/// shape: x (batch, steps, channels), w (taps, channels / groups, filters), y and winners
+///        (batch, s.rows(), filters); bias and winners may be null
+/// cost:  s.work() multiplications for each example
+template <class T>
+void conv1d(conv1d_sizes const& s, std::int64_t batch, T const* x, T const* w, T const* bias, T* y,
+            unsigned char* winners) {
+  std::int64_t const rows = s.rows();
+  if (batch == 0 || rows == 0 || s.filters == 0) return;
+  detail::conv1d_cut<T> const cut(s);
+  bool const packs = cut.line != s.filters || s.groups > 1;
+  std::int64_t const weights = packs ? s.taps * s.group_channels() * cut.line : 0;
+  workspace<T> const packed(weights + cut.line);
+  T* const packed_bias = packed.data();
+  T const* const rows_of_w = packs ? packed_bias + cut.line : w;
+  detail::pack_bias(cut, bias, packed_bias);
+  if (packs) detail::pack_weights(cut, w, packed_bias + cut.line);
+  auto const pool = cut.tiles().pool;
+  std::int64_t const pools = cut.chunk() / s.pool;
+  int const threads = locus::host::threads_for_product(batch * s.work());
+  // examples, or parts of them where they are few
+  std::int64_t const parts = batch >= 2 * threads ? 1 : detail::blocks_of(rows, pools);
+  std::int64_t const tasks = parts == 1 ? detail::least(batch, 8 * threads) : batch * parts;
+  T const* const end = x + batch * s.steps * s.channels;
+  parallel_for(static_cast<int>(tasks), threads, [&](int task) {
+    workspace<T> const memory(cut.chunk() * cut.line + cut.window_numbers(cut.chunk()));
+    T* const c = memory.data();
+    T* const copy = c + cut.chunk() * cut.line;
+    auto const some = [&](std::int64_t b, std::int64_t i) {
+      std::int64_t const n = detail::least(pools, rows - i);
+      T const* const from =
+          detail::windows_of(s, x + b * s.steps * s.channels, end, i * s.pool, n * s.pool, copy);
+      detail::convolve(cut, from, rows_of_w, n * s.pool, c);
+      for (std::int64_t g = 0; g < s.groups; ++g) {
+        std::int64_t const at = (b * rows + i) * s.filters + g * s.group_filters();
+        pool({c + g * cut.width, cut.line, packed_bias + g * cut.width, y + at,
+              winners ? winners + at : nullptr, s.filters, n, s.group_filters(), s.pool, s.relu});
+      }
+    };
+    if (parts > 1) return some(task / parts, task % parts * pools);
+    for (std::int64_t b = batch * task / tasks; b < batch * (task + 1) / tasks; ++b)
+      for (std::int64_t i = 0; i < rows; i += pools) some(b, i);
+  });
+}
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::nn::host

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gradients of conv1d: of weights, bias and x in one pass over an example. A chunk of rows of dy is
+// brought back through the pool into the first cache, adds to the gradient of the weights, and is
+// multiplied with them for dx before it leaves it.
+#pragma once
+#include <locus/nn/kernels/conv1d.hpp>  // conv1d_cut, windows_of
+#include <locus/simd/packet.hpp>        // load, store, add
+
+namespace locus::nn::host {
+inline namespace LOCUS_MODE {
+
+namespace detail {
+
+/// How dx is made where windows are one run and lie side by side: `at_once` steps of x are one row of
+/// a product, so that few channels fill a register too. Its left side are rows of d, from
+/// taps - 1 before the first step on; its right side the kernel, once for each step, moved by a row.
+template <class T>
+struct dx_cut {
+  tile_set<T> const* set = nullptr;
+  std::int64_t at_once = 0, width = 0, inner = 0;  // 0: by taps
+
+  explicit dx_cut(conv1d_cut<T> const& cut) {
+    conv1d_sizes const& s = cut.s;
+    if (!s.contiguous() || s.stride != 1) return;
+    tile_sets<T> const& sets = locus::host::detail::tiles<T>();
+    double best = 0;
+    for (tile_set<T> const* one : {&sets.wide, &sets.narrow})
+      for (std::int64_t n : {1, 2, 4}) {
+        std::int64_t const wide = rounded(n * s.channels, one->lanes);
+        // one register of columns loads more for each multiplication
+        double const cost = double(wide / one->lanes) * double(s.taps + n - 1) / double(n) *
+                            (wide == one->lanes ? 1.1 : 1.0);
+        if (set && cost >= best) continue;
+        best = cost, set = one, at_once = n, width = wide;
+      }
+    inner = (s.taps + at_once - 1) * cut.line;
+  }
+};
+
+/// to[(m line + f) width + n channels + c] = w[taps - 1 + n - m][c][f]
+template <class T>
+void pack_for_dx(conv1d_cut<T> const& cut, dx_cut<T> const& dx, T const* w, T* to) {
+  conv1d_sizes const& s = cut.s;
+  __builtin_memset(static_cast<void*>(to), 0, sizeof(T) * std::size_t(dx.inner * dx.width));
+  for (std::int64_t n = 0; n < dx.at_once; ++n)
+    for (std::int64_t k = 0; k < s.taps; ++k)
+      for (std::int64_t c = 0; c < s.channels; ++c) {
+        T const* const from = w + (k * s.channels + c) * s.filters;
+        T* const row = to + (s.taps - 1 + n - k) * cut.line * dx.width + n * s.channels + c;
+        for (std::int64_t f = 0; f < s.filters; ++f) row[f * dx.width] = from[f];
+      }
+}
+
+/// dx by taps: to[g][tap][f][c], channels filled up to whole registers
+template <class T>
+struct dx_by_taps {
+  tile_set<T> const* set;
+  std::int64_t width;
+
+  explicit dx_by_taps(conv1d_sizes const& s) {
+    tile_sets<T> const& sets = locus::host::detail::tiles<T>();
+    set = s.group_channels() > sets.narrow.lanes ? &sets.wide : &sets.narrow;
+    width = rounded(s.group_channels(), set->lanes);
+  }
+  void pack(conv1d_sizes const& s, T const* w, T* to) const {
+    std::int64_t const channels = s.group_channels(), filters = s.group_filters();
+    for (std::int64_t g = 0; g < s.groups; ++g)
+      for (std::int64_t k = 0; k < s.taps; ++k)
+        for (std::int64_t f = 0; f < filters; ++f, to += width)
+          for (std::int64_t c = 0; c < width; ++c)
+            to[c] = c < channels ? w[(k * channels + c) * s.filters + g * filters + f] : T(0);
+  }
+  /// dx += rows of d, spread over the windows that they came from
+  void add(conv1d_cut<T> const& cut, T const* d, T const* packed, std::int64_t row,
+           std::int64_t rows, T* c, T* dx) const {
+    conv1d_sizes const& s = cut.s;
+    std::int64_t const channels = s.group_channels(), filters = s.group_filters();
+    for (std::int64_t g = 0; g < s.groups; ++g)
+      for (std::int64_t k = 0; k < s.taps; ++k, packed += filters * width) {
+        tile_call<T> const t{
+            d + g * cut.width, packed, c, filters, cut.line, 1, width, width, false};
+        locus::host::detail::open_product(*set, t, rows, width);
+        for (std::int64_t i = 0; i < rows; ++i) {
+          std::int64_t const at = (row + i) * s.stride + k * s.dilation - s.left;
+          if (at < 0 || at >= s.steps) continue;
+          T* const to = dx + at * s.channels + g * channels;
+          for (std::int64_t j = 0; j < channels; ++j) to[j] += c[i * width + j];
+        }
+      }
+  }
+};
+
+/// What one task of the backward has: a gradient of weights and bias of its own.
+template <class T>
+struct conv1d_gradient {
+  conv1d_cut<T> cut;
+  dx_cut<T> dx;
+  dx_by_taps<T> taps;
+  T const* packed_for_dx;
+  bool wants_dx;
+
+  std::int64_t weight_numbers() const {
+    return cut.s.groups * cut.products * cut.inner_rows * cut.width;
+  }
+  std::int64_t own_numbers() const { return weight_numbers() + cut.line; }
+  /// rows before and behind the chunk in the buffer of d
+  std::int64_t history() const { return wants_dx && dx.at_once ? cut.s.taps - 1 : 0; }
+  std::int64_t d_numbers() const { return (cut.chunk() + 2 * history() + dx.at_once) * cut.line; }
+  std::int64_t c_numbers() const {
+    if (!wants_dx) return 0;
+    return dx.at_once ? ((cut.chunk() + history()) / dx.at_once + 1) * dx.width
+                      : cut.chunk() * taps.width;
+  }
+  std::int64_t numbers() const {
+    return d_numbers() + c_numbers() + cut.window_numbers(cut.chunk());
+  }
+
+  /// own += windows^T d
+  void add_weights(T const* windows, T const* d, std::int64_t rows, T* own) const {
+    conv1d_sizes const& s = cut.s;
+    std::int64_t const lanes = cut.set->lanes;
+    bool const pairs = s.pool == 2;
+    conv_tiles<T> const& tiles = cut.tiles();
+    for (std::int64_t g = 0; g < s.groups; ++g)
+      for (std::int64_t p = 0; p < cut.products; ++p, own += cut.inner_rows * cut.width) {
+        T const* const a = windows + p * s.dilation * s.channels + g * s.group_channels();
+        for (std::int64_t j = 0; j < cut.width;) {
+          int const registers = cut.width - j > lanes ? 2 : 1;
+          T const* const from = d + g * cut.width + j;
+          auto const& open = cut.set->open[registers - 1];
+          int const most = pairs ? tiles.pair_rows[registers - 1] : open.rows[0];
+          for (std::int64_t i = 0; i < cut.inner_rows;) {
+            T* const to = own + i * cut.width + j;
+            int const fewer = cut.inner_rows - i >= most ? 0 : 1;
+            if (pairs)
+              tiles.pairs[registers - 1][fewer](
+                  {a + i, from, to, rows / 2, s.stride * s.channels, cut.line, cut.width});
+            else
+              open.run[fewer](
+                  {a + i, from, to, rows, 1, s.stride * s.channels, cut.line, cut.width, true});
+            i += fewer ? 4 : most;
+          }
+          j += registers * lanes;
+        }
+      }
+  }
+  /// steps of x that chunk gives: those whose last window is in it
+  void make_dx(T const* d, std::int64_t row, std::int64_t rows, bool last, T* c, T* to) const {
+    conv1d_sizes const& s = cut.s;
+    std::int64_t const steps = rows + (last ? s.taps - 1 : 0);
+    std::int64_t const n = blocks_of(steps, dx.at_once);
+    tile_call<T> const t{d, packed_for_dx, c,        dx.inner, dx.at_once * cut.line,
+                         1, dx.width,      dx.width, false};
+    locus::host::detail::open_product(*dx.set, t, n, dx.width);
+    for (std::int64_t i = 0; i < steps; i += dx.at_once) {
+      std::int64_t first = row + i - s.left, here = least(dx.at_once, steps - i);
+      T const* from = c + i / dx.at_once * dx.width;
+      if (first < 0) here += first, from -= first * s.channels, first = 0;
+      here = least(here, s.steps - first);
+      if (here > 0)
+        __builtin_memcpy(static_cast<void*>(to + first * s.channels), from,
+                         sizeof(T) * std::size_t(here * s.channels));
+    }
+  }
+
+  void one_example(T const* x, T const* end, T const* dy, T const* y, unsigned char const* winners,
+                   T* own, T* memory, T* to) const {
+    conv1d_sizes const& s = cut.s;
+    std::int64_t const before = history();
+    T *const d = memory, *const c = d + d_numbers(), *const copy = c + c_numbers();
+    conv_tiles<T> const& tiles = cut.tiles();
+    auto const bytes = [&](std::int64_t rows) { return sizeof(T) * std::size_t(rows * cut.line); };
+    __builtin_memset(static_cast<void*>(d), 0, bytes(before));
+    if (wants_dx && (!dx.at_once || s.used() < s.windows || s.windows == 0))
+      __builtin_memset(static_cast<void*>(to), 0, sizeof(T) * std::size_t(s.steps * s.channels));
+    T* const now = d + before * cut.line;
+    for (std::int64_t i = 0; i < s.used(); i += cut.chunk()) {
+      std::int64_t const rows = least(cut.chunk(), s.used() - i);
+      for (std::int64_t g = 0; g < s.groups; ++g) {
+        std::int64_t const at = i / s.pool * s.filters + g * s.group_filters();
+        tiles.unpool({dy + at, s.relu && s.pool == 1 ? y + at : nullptr,
+                      s.pool > 1 ? winners + at : nullptr, now + g * cut.width,
+                      own + weight_numbers() + g * cut.width, s.filters, cut.line, rows / s.pool,
+                      s.group_filters(), s.pool, s.relu});
+      }
+      add_weights(windows_of(s, x, end, i, rows, copy), now, rows, own);
+      if (!wants_dx) continue;
+      if (!dx.at_once) {
+        taps.add(cut, now, packed_for_dx, i, rows, c, to);
+        continue;
+      }
+      bool const last = i + rows == s.used();
+      if (last)
+        __builtin_memset(static_cast<void*>(now + rows * cut.line), 0, bytes(before + dx.at_once));
+      make_dx(d, i, rows, last, c, to);
+      __builtin_memmove(static_cast<void*>(d), d + rows * cut.line, bytes(before));
+    }
+  }
+};
+
+template <class T>
+void add_to(T* to, T const* from, std::int64_t n) {
+  constexpr int lanes = 64 / int(sizeof(T));
+  std::int64_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    simd::store(to + i, simd::add(simd::load<lanes>(to + i), simd::load<lanes>(from + i)));
+  for (; i < n; ++i) to[i] += from[i];
+}
+
+/// means: tasks that an amount of examples is cut into, each with a gradient of `numbers` of its own:
+///        as many as 64 MiB hold, at most 16
+template <class T>
+constexpr std::int64_t gradient_tasks(std::int64_t batch, std::int64_t numbers) {
+  std::int64_t const room = (std::int64_t(64) << 20) / std::int64_t(sizeof(T)) / (numbers + 1);
+  return least(least(batch, 16), room < 2 ? 2 : room);
+}
+
+}  // namespace detail
+
+/// means: dw, dbias: sums over the batch; dx, if any: the gradient of x
+/// shape: as conv1d has them; y is read behind a relu without a pool, winners behind a pool, others
+///        and dx and dbias may be null
+/// cost:  twice that of conv1d; half of that for dw behind a pool of two
+template <class T>
+void conv1d_backward(conv1d_sizes const& s, std::int64_t batch, T const* x, T const* w, T const* y,
+                     unsigned char const* winners, T const* dy, T* dw, T* dbias, T* dx) {
+  detail::conv1d_cut<T> const cut(s);
+  detail::conv1d_gradient<T> job{cut, detail::dx_cut<T>(cut), detail::dx_by_taps<T>(s), nullptr,
+                                 dx != nullptr};
+  std::int64_t const for_dx = !dx              ? 0
+                              : job.dx.at_once ? job.dx.inner * job.dx.width
+                                               : s.taps * s.filters * job.taps.width;
+  std::int64_t const own = job.own_numbers(), tasks = detail::gradient_tasks<T>(batch, own);
+  workspace<T> const memory(for_dx + own * tasks);
+  T* const packed = memory.data();
+  T* const gradients = packed + for_dx;
+  if (dx && job.dx.at_once) detail::pack_for_dx(cut, job.dx, w, packed);
+  if (dx && !job.dx.at_once) job.taps.pack(s, w, packed);
+  job.packed_for_dx = packed;
+  T const* const end = x + batch * s.steps * s.channels;
+  int const threads = locus::host::threads_for_product(2 * batch * s.work());
+  parallel_for(static_cast<int>(tasks), threads, [&](int task) {
+    T* const mine = gradients + task * own;
+    __builtin_memset(static_cast<void*>(mine), 0, sizeof(T) * std::size_t(own));
+    workspace<T> const room(job.numbers());
+    for (std::int64_t b = batch * task / tasks; b < batch * (task + 1) / tasks; ++b) {
+      std::int64_t const at = b * s.rows() * s.filters;
+      job.one_example(x + b * s.steps * s.channels, end, dy + at, y ? y + at : nullptr,
+                      winners ? winners + at : nullptr, mine, room.data(),
+                      dx ? dx + b * s.steps * s.channels : nullptr);
+    }
+  });
+  // the tasks' terms, in order
+  for (std::int64_t task = 1; task < tasks; ++task)
+    detail::add_to(gradients, gradients + task * own, own);
+  std::int64_t const filters = s.group_filters();
+  for (std::int64_t g = 0; g < s.groups; ++g)
+    for (std::int64_t p = 0; p < cut.products; ++p)
+      for (std::int64_t i = 0; i < cut.inner; ++i)
+        for (std::int64_t f = 0; f < filters; ++f)
+          dw[(p * cut.inner + i) * s.filters + g * filters + f] =
+              tasks ? gradients[((g * cut.products + p) * cut.inner_rows + i) * cut.width + f]
+                    : T(0);
+  if (dbias)
+    for (std::int64_t g = 0; g < s.groups; ++g)
+      for (std::int64_t f = 0; f < filters; ++f)
+        dbias[g * filters + f] = tasks ? gradients[job.weight_numbers() + g * cut.width + f] : T(0);
+}
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::nn::host

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that a kernel of the host needs while it runs.
+#pragma once
+#include <cstdint>  // int64_t
+
+#include <locus/backend/host/gemm.hpp>  // scratch
+#include <locus/core/error.hpp>         // out_of_memory
+
+namespace locus::nn::host {
+
+LOCUS_COLD_BEGIN
+[[noreturn]] inline void refuse_workspace(std::int64_t bytes) {
+  message text;
+  throw out_of_memory(text << "locus: no " << bytes
+                           << " bytes of host memory for the workspace of a layer's kernel; make "
+                              "batches smaller");
+}
+LOCUS_COLD_END
+
+inline namespace LOCUS_MODE {
+
+/// Numbers of T, unset.
+/// fails: out_of_memory where the system has no more
+template <class T>
+class workspace {
+ public:
+  explicit workspace(std::int64_t numbers) : memory_(std::int64_t(sizeof(T)) * (numbers + 1)) {
+    if (!memory_.data()) refuse_workspace(std::int64_t(sizeof(T)) * (numbers + 1));
+  }
+  T* data() const { return static_cast<T*>(memory_.data()); }
+
+ private:
+  locus::host::scratch memory_;
+};
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::nn::host
