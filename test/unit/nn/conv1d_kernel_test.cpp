@@ -5,6 +5,7 @@
 #include <oracle.hpp>
 
 #include <locus/nn/kernels/conv1d_backward.hpp>
+#include <locus/nn/window.hpp>
 #include <locus/runtime/config.hpp>
 
 using namespace locus;
@@ -34,9 +35,8 @@ case_of<T> random_case(oracle::random& r) {
   if (r.number(0, 2) == 0) s.stride = r.number(1, 3);
   if (r.number(0, 2) == 0) s.dilation = r.number(1, 3);
   s.pool = r.number(0, 1) ? 2 : r.number(1, 3), s.relu = r.number(0, 2) > 0;
-  auto const over =
-      nn::windows_over(s.steps, {s.taps, s.stride, s.dilation}, nn::padding(r.number(0, 2)));
-  s.left = over.left, s.windows = over.count;
+  auto const over = nn::slide(s.steps, s.taps, s.stride, s.dilation, nn::padding(r.number(0, 2)));
+  s.left = over.before, s.windows = over.out;
   std::int64_t const batch = r.number(0, 5);
   return {s,
           batch,

@@ -6,7 +6,7 @@
 #pragma once
 #include <locus/backend/host/gemm.hpp>        // scratch, tiles, threads_for_product
 #include <locus/nn/kernels/conv1d_sizes.hpp>  // conv1d_sizes
-#include <locus/nn/kernels/conv1d_tiles.hpp>  // pool_call, unpool_call, pair_call
+#include <locus/nn/kernels/pool_lines.hpp>    // pool_call, unpool_call
 #include <locus/nn/kernels/workspace.hpp>     // workspace
 
 namespace locus::nn::host {
@@ -41,7 +41,7 @@ struct conv1d_cut {
     inner = s.contiguous() ? s.taps * s.channels : s.group_channels();
     inner_rows = rounded(inner, 4);
   }
-  conv_tiles<T> const& tiles() const { return conv_tiles_for<T>(set->lanes * int(sizeof(T))); }
+  pool_lines<T> lines() const { return pool_lines_for<T>(set->lanes * int(sizeof(T))); }
   /// rows of results, whole pools of them, that stay in the first cache with what they are made of
   std::int64_t chunk() const {
     std::int64_t const each = (s.stride * s.channels + line) * std::int64_t(sizeof(T));
@@ -145,7 +145,7 @@ void conv1d(conv1d_sizes const& s, std::int64_t batch, T const* x, T const* w, T
   T const* const rows_of_w = packs ? packed_bias + cut.line : w;
   detail::pack_bias(cut, bias, packed_bias);
   if (packs) detail::pack_weights(cut, w, packed_bias + cut.line);
-  auto const pool = cut.tiles().pool;
+  auto const pool = cut.lines().pool;
   std::int64_t const pools = cut.chunk() / s.pool;
   int const threads = locus::host::threads_for_product(batch * s.work());
   // examples, or parts of them where they are few

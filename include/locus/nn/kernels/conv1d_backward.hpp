@@ -119,8 +119,6 @@ struct conv1d_gradient {
   void add_weights(T const* windows, T const* d, std::int64_t rows, T* own) const {
     conv1d_sizes const& s = cut.s;
     std::int64_t const lanes = cut.set->lanes;
-    bool const pairs = s.pool == 2;
-    conv_tiles<T> const& tiles = cut.tiles();
     for (std::int64_t g = 0; g < s.groups; ++g)
       for (std::int64_t p = 0; p < cut.products; ++p, own += cut.inner_rows * cut.width) {
         T const* const a = windows + p * s.dilation * s.channels + g * s.group_channels();
@@ -128,16 +126,12 @@ struct conv1d_gradient {
           int const registers = cut.width - j > lanes ? 2 : 1;
           T const* const from = d + g * cut.width + j;
           auto const& open = cut.set->open[registers - 1];
-          int const most = pairs ? tiles.pair_rows[registers - 1] : open.rows[0];
+          int const most = open.rows[0];
           for (std::int64_t i = 0; i < cut.inner_rows;) {
             T* const to = own + i * cut.width + j;
             int const fewer = cut.inner_rows - i >= most ? 0 : 1;
-            if (pairs)
-              tiles.pairs[registers - 1][fewer](
-                  {a + i, from, to, rows / 2, s.stride * s.channels, cut.line, cut.width});
-            else
-              open.run[fewer](
-                  {a + i, from, to, rows, 1, s.stride * s.channels, cut.line, cut.width, true});
+            open.run[fewer](
+                {a + i, from, to, rows, 1, s.stride * s.channels, cut.line, cut.width, true});
             i += fewer ? 4 : most;
           }
           j += registers * lanes;
@@ -168,7 +162,7 @@ struct conv1d_gradient {
     conv1d_sizes const& s = cut.s;
     std::int64_t const before = history();
     T *const d = memory, *const c = d + d_numbers(), *const copy = c + c_numbers();
-    conv_tiles<T> const& tiles = cut.tiles();
+    auto const unpool = cut.lines().unpool;
     auto const bytes = [&](std::int64_t rows) { return sizeof(T) * std::size_t(rows * cut.line); };
     __builtin_memset(static_cast<void*>(d), 0, bytes(before));
     if (wants_dx && (!dx.at_once || s.used() < s.windows || s.windows == 0))
@@ -178,10 +172,10 @@ struct conv1d_gradient {
       std::int64_t const rows = least(cut.chunk(), s.used() - i);
       for (std::int64_t g = 0; g < s.groups; ++g) {
         std::int64_t const at = i / s.pool * s.filters + g * s.group_filters();
-        tiles.unpool({dy + at, s.relu && s.pool == 1 ? y + at : nullptr,
-                      s.pool > 1 ? winners + at : nullptr, now + g * cut.width,
-                      own + weight_numbers() + g * cut.width, s.filters, cut.line, rows / s.pool,
-                      s.group_filters(), s.pool, s.relu});
+        unpool({dy + at, s.relu && s.pool == 1 ? y + at : nullptr,
+                s.pool > 1 ? winners + at : nullptr, now + g * cut.width,
+                own + weight_numbers() + g * cut.width, s.filters, cut.line, rows / s.pool,
+                s.group_filters(), s.pool});
       }
       add_weights(windows_of(s, x, end, i, rows, copy), now, rows, own);
       if (!wants_dx) continue;
@@ -220,7 +214,7 @@ constexpr std::int64_t gradient_tasks(std::int64_t batch, std::int64_t numbers) 
 /// means: dw, dbias: sums over the batch; dx, if any: the gradient of x
 /// shape: as conv1d has them; y is read behind a relu without a pool, winners behind a pool, others
 ///        and dx and dbias may be null
-/// cost:  twice that of conv1d; half of that for dw behind a pool of two
+/// cost:  twice that of conv1d
 template <class T>
 void conv1d_backward(conv1d_sizes const& s, std::int64_t batch, T const* x, T const* w, T const* y,
                      unsigned char const* winners, T const* dy, T* dw, T* dbias, T* dx) {

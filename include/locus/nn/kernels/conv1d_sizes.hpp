@@ -5,31 +5,6 @@
 
 namespace locus::nn {
 
-/// What lies outside of an example: nothing that is read, zeros on both sides, zeros before it.
-enum class padding : unsigned char { valid, same, causal };
-
-/// means: windows of `size` numbers, `dilation` apart, every `stride` numbers
-struct window1d {
-  std::int64_t size = 1, stride = 1, dilation = 1;
-  constexpr std::int64_t span() const { return (size - 1) * dilation + 1; }
-};
-/// How windows lie over an example.
-struct windows1d {
-  std::int64_t count, left;  // windows; zeros in front of the example
-};
-/// means: the windows over `steps` numbers; count is 0 where none fits
-/// after: Keras: `same` has ceil(steps / stride) windows, the odd zero on the right
-constexpr windows1d windows_over(std::int64_t steps, window1d const& w, padding p) {
-  std::int64_t const span = w.span();
-  if (p == padding::same) {
-    std::int64_t const count = (steps + w.stride - 1) / w.stride;
-    std::int64_t const more = (count - 1) * w.stride + span - steps;
-    return {count, more > 0 ? more / 2 : 0};
-  }
-  std::int64_t const left = p == padding::causal ? span - 1 : 0;
-  return {steps + left < span ? 0 : (steps + left - span) / w.stride + 1, left};
-}
-
 /// The sizes of one convolution: x (batch, steps, channels), kernel (taps, channels / groups,
 /// filters), y (batch, rows, filters).
 struct conv1d_sizes {

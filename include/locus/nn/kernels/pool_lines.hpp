@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a convolution needs beside the tiles of a matrix product: rows of results become rows of a
+// pool while they lie in the first cache, and back. Compiled for several instruction sets as those
+// tiles are.
+#pragma once
+#include <cstdint>      // int32_t, int64_t
+#include <type_traits>  // conditional
+
+#include <locus/backend/host/gemm_tile.hpp>  // LOCUS_FOR_AVX512, LOCUS_FOR_ANY
+
+LOCUS_VECTORS_BEGIN
+namespace locus::nn::host {
+inline namespace LOCUS_MODE {
+
+/// means: y[i][j] = the largest of c[size i + p][j] + bias[j], p < size, at least 0 with relu;
+///        winner[i][j] = 1 + the first p that has it, 0 where relu gives 0; NaN is larger than all
+/// shape: c and bias are padded to whole registers; winner, if any, as y
+template <class T>
+struct pool_call {
+  T const* c;
+  std::int64_t c_row;
+  T const* bias;
+  T* y;
+  unsigned char* winner;
+  std::int64_t y_row, rows, columns, size;
+  bool relu;
+};
+/// means: the gradient of what pool_call read: d[size i + p][j] = winner[i][j] == 1 + p ? dy[i][j] : 0;
+///        of a pool of one with relu dy where y is not 0; bias[j] += all of them
+/// shape: d and bias are padded to whole registers
+template <class T>
+struct unpool_call {
+  T const* dy;
+  T const* y;
+  unsigned char const* winner;
+  T* d;
+  T* bias;
+  std::int64_t y_row, d_row, rows, columns, size;
+};
+namespace detail {
+
+template <int Bytes>
+using lane_number = std::conditional_t<Bytes == 4, std::int32_t, std::int64_t>;
+
+// Tails of rows are copied lane by lane from a copy: what is indexed lies in memory.
+#define LOCUS_POOL_LINES(name, target)                                                        \
+  template <class T, int Bytes>                                                               \
+  target void name##_pool(pool_call<T> const& t) {                                            \
+    using N = lane_number<int(sizeof(T))>;                                                    \
+    constexpr int lanes = Bytes / int(sizeof(T));                                             \
+    typedef T reg __attribute__((vector_size(Bytes)));                                        \
+    typedef N number __attribute__((vector_size(Bytes)));                                     \
+    using words = simd::vector<std::int32_t, lanes>; /* by steps: else lane by lane in g++ */ \
+    using halves = simd::vector<unsigned short, lanes>;                                       \
+    using marks = simd::vector<unsigned char, lanes>;                                         \
+    typedef T memory __attribute__((vector_size(Bytes), aligned(sizeof(T)), may_alias));      \
+    std::int64_t const columns = t.columns, size = t.size, c_row = t.c_row, y_row = t.y_row;  \
+    bool const relu = t.relu;                                                                 \
+    T const *c = t.c, *const biases = t.bias;                                                 \
+    T* y = t.y;                                                                               \
+    unsigned char* winner = t.winner;                                                         \
+    for (std::int64_t i = t.rows; i > 0; --i) {                                               \
+      for (std::int64_t j = 0; j < columns; j += lanes) {                                     \
+        reg const bias = *reinterpret_cast<memory const*>(biases + j);                        \
+        reg best = *reinterpret_cast<memory const*>(c + j) + bias;                            \
+        number won = number{} + 1;                                                            \
+        for (std::int64_t p = 1; p < size; ++p) {                                             \
+          reg const v = *reinterpret_cast<memory const*>(c + p * c_row + j) + bias;           \
+          number const larger = ((v > best) | (v != v)) & (best == best);                     \
+          best = larger ? v : best;                                                           \
+          won = larger ? number{} + N(p + 1) : won;                                           \
+        }                                                                                     \
+        if (relu) {                                                                           \
+          number const off = best <= reg{};                                                   \
+          best = off ? reg{} : best;                                                          \
+          won = off ? number{} : won;                                                         \
+        }                                                                                     \
+        marks const m = __builtin_convertvector(                                              \
+            __builtin_convertvector(__builtin_convertvector(won, words), halves), marks);     \
+        if (columns - j >= lanes) {                                                           \
+          *reinterpret_cast<memory*>(y + j) = best;                                           \
+          if (winner) __builtin_memcpy(winner + j, &m, lanes);                                \
+        } else {                                                                              \
+          reg const last = best;                                                              \
+          for (std::int64_t l = 0; l < columns - j; ++l) y[j + l] = last[l];                  \
+          if (winner) __builtin_memcpy(winner + j, &m, std::size_t(columns - j));             \
+        }                                                                                     \
+      }                                                                                       \
+      c += size * c_row, y += y_row;                                                          \
+      if (winner) winner += y_row;                                                            \
+    }                                                                                         \
+  }                                                                                           \
+  template <class T, int Bytes>                                                               \
+  target void name##_unpool(unpool_call<T> const& t) {                                        \
+    using N = lane_number<int(sizeof(T))>;                                                    \
+    constexpr int lanes = Bytes / int(sizeof(T));                                             \
+    typedef T reg __attribute__((vector_size(Bytes)));                                        \
+    typedef N number __attribute__((vector_size(Bytes)));                                     \
+    using words = simd::vector<std::int32_t, lanes>;                                          \
+    using halves = simd::vector<unsigned short, lanes>;                                       \
+    using marks = simd::vector<unsigned char, lanes>;                                         \
+    typedef T memory __attribute__((vector_size(Bytes), aligned(sizeof(T)), may_alias));      \
+    std::int64_t const columns = t.columns, size = t.size, d_row = t.d_row, y_row = t.y_row;  \
+    T const *dy = t.dy, *y = t.y;                                                             \
+    unsigned char const* winner = t.winner;                                                   \
+    T *d = t.d, *const bias = t.bias;                                                         \
+    for (std::int64_t i = t.rows; i > 0; --i) {                                               \
+      for (std::int64_t j = 0; j < columns; j += lanes) {                                     \
+        reg g, on;                                                                            \
+        marks m;                                                                              \
+        if (columns - j >= lanes) {                                                           \
+          g = *reinterpret_cast<memory const*>(dy + j);                                       \
+          if (winner) __builtin_memcpy(&m, winner + j, lanes);                                \
+          if (y) on = *reinterpret_cast<memory const*>(y + j);                                \
+        } else {                                                                              \
+          std::size_t const here = std::size_t(columns - j);                                  \
+          reg some{}, some_on{};                                                              \
+          marks some_m{};                                                                     \
+          __builtin_memcpy(&some, dy + j, here * sizeof(T));                                  \
+          if (winner) __builtin_memcpy(&some_m, winner + j, here);                            \
+          if (y) __builtin_memcpy(&some_on, y + j, here * sizeof(T));                         \
+          g = some, on = some_on, m = some_m;                                                 \
+        }                                                                                     \
+        if (winner) {                                                                         \
+          number const won = __builtin_convertvector(                                         \
+              __builtin_convertvector(__builtin_convertvector(m, halves), words), number);    \
+          g = won == number{} ? reg{} : g;                                                    \
+          for (std::int64_t p = 0; p < size; ++p)                                             \
+            *reinterpret_cast<memory*>(d + p * d_row + j) =                                   \
+                won == number{} + N(p + 1) ? g : reg{};                                       \
+        } else {                                                                              \
+          if (y) g = on == reg{} ? reg{} : g;                                                 \
+          *reinterpret_cast<memory*>(d + j) = g;                                              \
+        }                                                                                     \
+        *reinterpret_cast<memory*>(bias + j) += g;                                            \
+      }                                                                                       \
+      d += size * d_row, dy += y_row;                                                         \
+      if (winner) winner += y_row;                                                            \
+      if (y) y += y_row;                                                                      \
+    }                                                                                         \
+  }
+
+#if defined(__x86_64__)
+LOCUS_POOL_LINES(avx512, LOCUS_FOR_AVX512)
+LOCUS_POOL_LINES(avx2, LOCUS_FOR_AVX2)
+#endif
+LOCUS_POOL_LINES(any, LOCUS_FOR_ANY)
+#undef LOCUS_POOL_LINES
+
+}  // namespace detail
+
+/// means: the functions of one instruction set
+template <class T>
+struct pool_lines {
+  void (*pool)(pool_call<T> const&);
+  void (*unpool)(unpool_call<T> const&);
+};
+/// means: the functions for registers of that many bytes: those of the tiles of a product
+template <class T>
+pool_lines<T> pool_lines_for(int bytes) {
+#if defined(__x86_64__)
+  if (bytes == 64) return {&detail::avx512_pool<T, 64>, &detail::avx512_unpool<T, 64>};
+  if (bytes == 32) return {&detail::avx2_pool<T, 32>, &detail::avx2_unpool<T, 32>};
+#endif
+  return {&detail::any_pool<T, 16>, &detail::any_unpool<T, 16>};
+}
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::nn::host
+LOCUS_VECTORS_END
