@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// row_update: an optimizer's rule over a whole table of which some rows have a gradient. The others
+// have a gradient of 0: their momenta decay and move them, as where the gradient is dense. That is one
+// pass over the table; of the dense gradient there are 8 KiB at a time.
+#pragma once
+#include <locus/backend/host/nest.hpp>  // threads_for
+#include <locus/nn/update.hpp>          // update_fn
+#include <locus/runtime/threads.hpp>    // parallel_for
+#include <locus/simd/packet.hpp>        // load, store
+
+LOCUS_VECTORS_BEGIN
+namespace locus::nn::host {
+inline namespace LOCUS_MODE {
+
+/// means: the first of n numbers in order that is not below `value`
+LOCUS_HOST_DEVICE inline std::int64_t first_not_below(std::int32_t const* rows, std::int64_t n,
+                                                      std::int64_t value) {
+  std::int64_t low = 0;
+  while (n > 0) {
+    std::int64_t const half = n / 2;
+    if (rows[low + half] < value)
+      low += half + 1, n -= half + 1;
+    else
+      n = half;
+  }
+  return low;
+}
+
+/// A table of rows * width numbers and the gradient of `count` of its rows, in order.
+template <class T, int Numbers>
+struct row_gradient {
+  T const* from[Numbers];  // the weights, and what is kept for them
+  T* to[Numbers];          // may be the same
+  std::int64_t elements = 0, width = 0, count = 0;
+  std::int32_t const* rows = nullptr;
+  T const* values = nullptr;
+  T scale = T(1);
+};
+
+template <class Rule, class T, int Numbers, std::size_t... K>
+class row_walk {
+ public:
+  static constexpr int N = simd::native_bytes / int(sizeof(T));
+  static constexpr std::int64_t block = 8192 / sizeof(T);
+
+  /// elements [first, last), block by block
+  [[gnu::noinline]] static void run(Rule const& given, row_gradient<T, Numbers> const& t,
+                                    std::int64_t first, std::int64_t last) {
+    alignas(64) T g[block];
+    __builtin_memset(g, 0, sizeof g);
+    std::int64_t next = first_not_below(t.rows, t.count, first / t.width);
+    for (std::int64_t at = first; at < last; at += block) {
+      std::int64_t const n = last - at < block ? last - at : block;
+      std::int64_t const begin = next;
+      next = place<false>(t, g, begin, at, n);
+      step(given, t, g, at, n);
+      place<true>(t, g, begin, at, n);
+    }
+  }
+
+ private:
+  /// means: gradients of rows from number k on into the block at `at`, or zeros again; the number of
+  ///        the row that the next block begins with
+  template <bool Clear>
+  static std::int64_t place(row_gradient<T, Numbers> const& t, T* g, std::int64_t k,
+                            std::int64_t at, std::int64_t n) {
+    for (; k < t.count; ++k) {
+      std::int64_t const row = t.rows[k] * t.width;
+      if (row >= at + n) break;
+      std::int64_t const begin = row > at ? row : at;
+      std::int64_t const end = row + t.width < at + n ? row + t.width : at + n;
+      for (std::int64_t e = begin; e < end; ++e)
+        g[e - at] = Clear ? T(0) : t.values[k * t.width + (e - row)] * t.scale;
+      if (row + t.width > at + n) break;
+    }
+    return k;
+  }
+  LOCUS_VECTOR_FUNCTION static void one(Rule const& rule, T const* const* from, T* const* to,
+                                        T const* g) {
+    simd::vector<T, N> x[] = {simd::load<N>(from[K]).v...};
+    rule(x, simd::load<N>(g).v);
+    (simd::store(to[K], simd::packet<T, N>{x[K]}), ...);
+  }
+  static void step(Rule const& given, row_gradient<T, Numbers> const& t, T const* g,
+                   std::int64_t at, std::int64_t n) {
+    Rule const rule = given;  // a copy that nothing else can point to
+    T const* const from[] = {t.from[K] + at...};
+    T* const to[] = {t.to[K] + at...};
+    std::int64_t j = 0;
+    for (; j + N <= n; j += N) {
+      T const* const f[] = {from[K] + j...};
+      T* const o[] = {to[K] + j...};
+      one(rule, f, o, g + j);
+    }
+    if (j == n) return;
+    // the end of the table: through buffers, so that it is computed as all else
+    alignas(64) T buffer[Numbers + 1][N]{};
+    std::size_t const bytes = std::size_t(n - j) * sizeof(T);
+    (__builtin_memcpy(buffer[K], from[K] + j, bytes), ...);
+    __builtin_memcpy(buffer[Numbers], g + j, bytes);
+    T const* const f[] = {buffer[K]...};
+    T* const o[] = {buffer[K]...};
+    one(rule, f, o, buffer[Numbers]);
+    (__builtin_memcpy(to[K] + j, buffer[K], bytes), ...);
+  }
+};
+
+/// means: the rule over the whole table
+/// cost:  one pass, at the speed of memory; the bits do not depend on the threads
+template <class Rule, class T, int Numbers>
+void update_rows(Rule const& rule, row_gradient<T, Numbers> const& t) {
+  [&]<std::size_t... K>(std::index_sequence<K...>) {
+    using walk = row_walk<Rule, T, Numbers, K...>;
+    std::int64_t const blocks = (t.elements + walk::block - 1) / walk::block;
+    int const threads =
+        locus::host::threads_for(2 * Numbers * t.elements * std::int64_t(sizeof(T)));
+    if (threads == 1) return walk::run(rule, t, 0, t.elements);
+    std::int64_t const part = (blocks + threads - 1) / threads * walk::block;
+    parallel_for(threads, threads, [&](int task) {
+      std::int64_t const first = task * part;
+      std::int64_t const last = first + part < t.elements ? first + part : t.elements;
+      if (first < last) walk::run(rule, t, first, last);
+    });
+  }(std::make_index_sequence<std::size_t(Numbers)>{});
+}
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::nn::host
+LOCUS_VECTORS_END

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// objective: what predictions are judged by. One kernel goes over the rows of a batch once: the
+// gradient of the loss, the loss and all metrics. Their sums stay on the devices until somebody reads
+// them, once an epoch; sums over replicas and uneven pieces are exact.
+#pragma once
+#include <string>  // string
+#include <tuple>   // tuple
+#include <vector>  // vector
+
+#include <locus/backend/host/nest.hpp>      // threads_for
+#include <locus/nn/kernels/score_rows.hpp>  // score_row
+#include <locus/nn/layer.hpp>               // batch_of
+#include <locus/nn/metric.hpp>              // metric_of_row
+#include <locus/ops/call.hpp>               // call
+#include <locus/ops/reduce.hpp>             // sum
+#include <locus/runtime/threads.hpp>        // parallel_for
+#include <locus/tensor/assign.hpp>          // into, plan, run
+
+namespace locus::nn {
+
+/// What one row of a batch counts in the gradient of the loss.
+enum class weighting : unsigned char {
+  global_batch,  // 1 / rows of the batch: exact for pieces of any sizes
+  per_replica    // 1 / (replicas * rows of the piece), as TensorFlow's MirroredStrategy
+};
+
+namespace detail {
+
+inline namespace LOCUS_MODE {
+
+template <class Loss, class... Metrics>
+struct score_op {
+  static constexpr call_rule rule{.name = "score",
+                                  .operands = {call_role::rows, call_role::rows},
+                                  .results = {call_role::rows, call_role::rows}};
+  static constexpr int columns = 1 + int(sizeof...(Metrics));
+  Loss loss;
+  pack<Metrics...> metrics;
+  weighting weights = weighting::global_batch;
+
+  template <int Result, class T, class U>
+  using result = std::conditional_t<Result == 0, T, double>;
+  /// of the gradient: the predictions'; of the values: a row of loss and metrics for each row
+  static constexpr shape infer(int result, shape p, shape target) {
+    if (p.rank < 2 || target.rank < 1) return no_shape;
+    if (result == 1) p.extent[p.rank - 1] = columns;
+    return p;
+  }
+
+  template <class T>
+  LOCUS_HOST_DEVICE T scale(call_context const& here, tile<T const> const& p,
+                            std::int64_t n) const {
+    double const rows = double(p.size() / n), inner = rows / double(p.extent[0]);
+    return T(1 / (weights == weighting::global_batch ? double(here.rows) * inner
+                                                     : double(here.replicas) * rows));
+  }
+  template <class U>
+  LOCUS_HOST_DEVICE static bool is_class(U label, std::int64_t n) {
+    return static_cast<std::int64_t>(label) >= 0 && static_cast<std::int64_t>(label) < n;
+  }
+
+  template <class T, class U>
+  void host(call_context const& here, tile<T> d, tile<double> values, tile<T const> p,
+            tile<U const> target) const {
+    std::int64_t const n = p.extent[p.rank - 1], rows = p.size() / n;
+    T const by = scale<T>(here, p, n);
+    constexpr std::int64_t at_once = 64;
+    int const tasks = int((rows + at_once - 1) / at_once);
+    parallel_for(
+        tasks, locus::host::threads_for(16 * p.size() * std::int64_t(sizeof(T))), [&](int task) {
+          dynamic_array<T> unread;  // nobody asked for the gradient
+          if (!d.data) unread.resize(std::size_t(n));
+          std::int64_t const end = (task + 1) * at_once;
+          for (std::int64_t r = task * at_once; r < rows && r < end; ++r) {
+            T const* const row = p.data + r * n;
+            U const* const t = target.data + (Loss::sparse ? r : r * n);
+            if constexpr (Loss::sparse)
+              if (!is_class(*t, n)) refuse_label(here, p, r, *t, n);
+            double v[columns];
+            v[0] =
+                nn::host::score_row(loss, row, t, n, by, d.data ? d.data + r * n : unread.data());
+            metric_values(row, t, n, v);
+            if (values.data)
+              for (int c = 0; c < columns; ++c) values.data[r * columns + c] = v[c];
+          }
+        });
+  }
+
+  template <int Result, class T, class U>
+  LOCUS_HOST_DEVICE auto element(std::int64_t i, call_context const& here,
+                                 tile<result<Result, T, U>>, tile<T const> p,
+                                 tile<U const> target) const {
+    std::int64_t const n = p.extent[p.rank - 1], width = Result == 0 ? n : columns;
+    std::int64_t const r = i / width, j = i % width;
+    T const* const row = p.data + r * n;
+    U const* const t = target.data + (Loss::sparse ? r : r * n);
+    if constexpr (Loss::sparse)
+      if (!is_class(*t, n)) return result<Result, T, U>(LOCUS_MATH(nan)(""));
+    if constexpr (Result == 0)
+      return loss.slope(loss.state(row, t, n), row, t, n, j) * scale<T>(here, p, n);
+    else {
+      double v[columns];
+      if (j == 0) return double(loss.value(loss.state(row, t, n), row, t, n));
+      metric_values(row, t, n, v);
+      return v[j];
+    }
+  }
+
+ private:
+  template <class T, class U>
+  LOCUS_HOST_DEVICE void metric_values(T const* row, U const* t, std::int64_t n, double* v) const {
+    for_each_index<sizeof...(Metrics)>(
+        [&](auto k) { v[int(k) + 1] = metric_of_row(get<k>(metrics), row, t, n); });
+  }
+  template <class T>
+  [[noreturn, gnu::cold]] static void refuse_label(call_context const& here, tile<T const> const& p,
+                                                   std::int64_t r, std::int64_t label,
+                                                   std::int64_t n) {
+    std::int64_t const inner = p.size() / n / p.extent[0];
+    message text;
+    throw shape_error(text << "locus: the label of row " << here.first_row + r / inner
+                           << " of a batch is " << label << ", outside [0, " << n
+                           << "), the classes that the model predicts; drop the record or give "
+                              "the last layer more units");
+  }
+};
+
+}  // namespace LOCUS_MODE
+}  // namespace detail
+
+/// means: the sums of a loss and of metrics over batches, and the gradient of each batch's loss
+/// shape: predictions (rows, classes); targets (rows) or (rows, 1) of labels, or as the predictions
+/// device: rows over the replicas; the sums are mirrored
+/// cost:  of a batch: one kernel over the predictions and one sum of its rows
+/// fails: shape_error for targets that do not fit, a label that is no class (on GPUs: NaN), a metric
+///        of the first K classes where there are fewer
+template <class T, class Label, class Replicas, class Loss, class... Metrics>
+class objective {
+  static_assert(
+      !Loss::sparse || is_integer_v<Label>,
+      "locus: this loss reads the number of a class for each row; give it integer labels, "
+      "or take CategoricalCrossentropy");
+  static_assert(
+      ((!Metrics::sparse || is_integer_v<Label>) && ... && true),
+      "locus: this metric reads the number of a class for each row, and the targets are no "
+      "integers; take the metric without Sparse in its name");
+  static_assert(
+      ((Metrics::sparse == Loss::sparse) && ... && true),
+      "locus: a metric reads other targets than the loss: one takes the number of a class "
+      "for each row, the other a value for each prediction; take both of one kind");
+
+ public:
+  static constexpr int columns = 1 + int(sizeof...(Metrics));
+
+  explicit objective(Loss loss, Metrics... metrics)
+      : op_{loss, {{metrics}...}}, sums_(Dextents<1>(columns)) {
+    reset();
+  }
+  void set_weighting(weighting w) { op_.weights = w; }
+
+  /// means: adds a batch to the sums; the gradient of its loss with respect to the predictions
+  template <int Rank, int TargetRank>
+  batch_of<T, Rank, Replicas> add(
+      batch_of<T, Rank, Replicas> const& predictions,
+      Tensor<Label, Dextents<TargetRank>, rows_over<Replicas>> const& targets) {
+    shape const p = predictions.extents().as_shape(), t = targets.extents().as_shape();
+    require_fit(p, t);
+    batch_of<T, Rank, Replicas> d{predictions.extents()};
+    let(call(op_, predictions, targets), [&](auto scores) {
+      run(plan(into(d, result<0>(scores)), into(sums_, sums_ + sum<0>(result<1>(scores)))));
+    });
+    rows_ += p.size() / p.extent[Rank - 1];
+    return d;
+  }
+
+  /// means: the mean of the loss and of each metric over all rows since the last reset; NaN of none
+  /// cost:  waits for the devices
+  std::vector<double> read() const {
+    auto const host = to<CpuDevice>(sums_);
+    std::vector<double> r(host.data(), host.data() + columns);
+    for (double& v : r) v /= double(rows_);
+    return r;
+  }
+  static std::vector<std::string> names() { return {"loss", Metrics::name...}; }
+  /// units: rows since the last reset
+  std::int64_t rows() const { return rows_; }
+  void reset() {
+    double const none[columns] = {};
+    locus::detail::fill_storage(*sums_.block.get(), none);
+    rows_ = 0;
+  }
+
+ private:
+  static void require_fit(shape const& p, shape const& t) {
+    std::int64_t const n = p.extent[p.rank - 1], rows = p.extent[0];
+    if (t.extent[0] == rows && t.size() == (Loss::sparse ? p.size() / (n ? n : 1) : p.size())) {
+      int const classes[] = {detail::least_classes_of<Metrics>()..., 1};
+      for (int k : classes)
+        if (k > n) {
+          message text;
+          throw shape_error(text << "locus: a metric counts the first " << k << " classes of " << n
+                                 << "; take a smaller K");
+        }
+      return;
+    }
+    message text;
+    throw shape_error(
+        text << "locus: " << std::string_view(Loss::name) << " gets predictions " << p
+             << " and targets " << t << "; it takes "
+             << (Loss::sparse ? "one label for each row" : "a target for each prediction"));
+  }
+  detail::score_op<Loss, Metrics...> op_;
+  Tensor<double, Dextents<1>, Replicas> sums_;
+  std::int64_t rows_ = 0;
+};
+
+}  // namespace locus::nn
