@@ -66,24 +66,20 @@ struct score_op {
     T const by = scale<T>(here, p, n);
     constexpr std::int64_t at_once = 64;
     int const tasks = int((rows + at_once - 1) / at_once);
-    parallel_for(
-        tasks, locus::host::threads_for(16 * p.size() * std::int64_t(sizeof(T))), [&](int task) {
-          dynamic_array<T> unread;  // nobody asked for the gradient
-          if (!d.data) unread.resize(std::size_t(n));
-          std::int64_t const end = (task + 1) * at_once;
-          for (std::int64_t r = task * at_once; r < rows && r < end; ++r) {
-            T const* const row = p.data + r * n;
-            U const* const t = target.data + (Loss::sparse ? r : r * n);
-            if constexpr (Loss::sparse)
-              if (!is_class(*t, n)) refuse_label(here, p, r, *t, n);
-            double v[columns];
-            v[0] =
-                nn::host::score_row(loss, row, t, n, by, d.data ? d.data + r * n : unread.data());
-            metric_values(row, t, n, v);
-            if (values.data)
-              for (int c = 0; c < columns; ++c) values.data[r * columns + c] = v[c];
-          }
-        });
+    parallel_for(tasks, locus::host::threads_for(16 * p.size() * std::int64_t(sizeof(T))),
+                 [&](int task) {
+                   std::int64_t const end = (task + 1) * at_once;
+                   for (std::int64_t r = task * at_once; r < rows && r < end; ++r) {
+                     T const* const row = p.data + r * n;
+                     U const* const t = target.data + (Loss::sparse ? r : r * n);
+                     if constexpr (Loss::sparse)
+                       if (!is_class(*t, n)) refuse_label(here, p, r, *t, n);
+                     double v[columns];
+                     v[0] = nn::host::score_row(loss, row, t, n, by, d.data + r * n);
+                     metric_values(row, t, n, v);
+                     for (int c = 0; c < columns; ++c) values.data[r * columns + c] = v[c];
+                   }
+                 });
   }
 
   template <int Result, class T, class U>
@@ -159,17 +155,15 @@ class objective {
   void set_weighting(weighting w) { op_.weights = w; }
 
   /// means: adds a batch to the sums; the gradient of its loss with respect to the predictions
-  template <int Rank, int TargetRank>
-  batch_of<T, Rank, Replicas> add(
-      batch_of<T, Rank, Replicas> const& predictions,
-      Tensor<Label, Dextents<TargetRank>, rows_over<Replicas>> const& targets) {
-    shape const p = predictions.extents().as_shape(), t = targets.extents().as_shape();
-    require_fit(p, t);
-    batch_of<T, Rank, Replicas> d{predictions.extents()};
-    let(call(op_, predictions, targets), [&](auto scores) {
-      run(plan(into(d, result<0>(scores)), into(sums_, sums_ + sum<0>(result<1>(scores)))));
-    });
-    rows_ += p.size() / p.extent[Rank - 1];
+  template <class E, class Target>
+  Tensor<T, E, rows_over<Replicas>> add(Tensor<T, E, rows_over<Replicas>> const& predictions,
+                                        Tensor<Label, Target, rows_over<Replicas>> const& targets) {
+    shape const p = predictions.extents().as_shape();
+    require_fit(p, targets.extents().as_shape());
+    Tensor<T, E, rows_over<Replicas>> d{predictions.extents()};
+    auto const scores = call(op_, predictions, targets);
+    run(plan(into(d, result<0>(scores)), into(sums_, sums_ + sum_of_rows(result<1>(scores)))));
+    rows_ += p.size() / (p.extent[p.rank - 1] > 0 ? p.extent[p.rank - 1] : 1);
     return d;
   }
 
@@ -191,6 +185,18 @@ class objective {
   }
 
  private:
+  template <class Values>
+  static auto sum_of_rows(Values values) {
+    constexpr int rank = Values::pattern.rank;
+    static_assert(rank >= 2 && rank <= 4,
+                  "locus: predictions have rows and classes, and up to two axes between them");
+    if constexpr (rank == 2)
+      return sum<0>(std::move(values));
+    else if constexpr (rank == 3)
+      return sum<0, 1>(std::move(values));
+    else
+      return sum<0, 1, 2>(std::move(values));
+  }
   static void require_fit(shape const& p, shape const& t) {
     std::int64_t const n = p.extent[p.rank - 1], rows = p.extent[0];
     if (t.extent[0] == rows && t.size() == (Loss::sparse ? p.size() / (n ? n : 1) : p.size())) {

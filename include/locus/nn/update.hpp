@@ -3,68 +3,109 @@
 #pragma once
 #include <utility>  // index_sequence
 
-#include <locus/backend/host/packet_form.hpp>  // packet_form
-#include <locus/nn/rule.hpp>                   // the rules
-#include <locus/ops/map.hpp>                   // map
-#include <locus/tensor/assign.hpp>             // into, plan, run
+#include <locus/nn/kernels/row_update.hpp>  // update_rows, first_not_below
+#include <locus/ops/call.hpp>               // call
+#include <locus/tensor/assign.hpp>          // into, plan
 
-LOCUS_VECTORS_BEGIN
 namespace locus::nn {
+
+namespace detail {
+
+constexpr call_roles whole_roles(int count) {
+  call_roles r;
+  for (int k = 0; k < count; ++k) r.of[r.count++] = call_role::whole;
+  return r;
+}
+
 inline namespace LOCUS_MODE {
 
-/// means: what becomes of number K: 0 the weight, 1, ... what is kept for it; operands: these, the
-///        gradient and, where gradients are scaled to a norm, the factor
-/// cost:  the kernel of a plan has one of these for each number; what they compute twice is three
-///        products, since the quotient and the root stand in the weight's alone
-template <class Rule, int K>
-struct update_fn {
-  static constexpr auto name = "update";
-  static constexpr kernels_on kernels = on_both;
-  Rule rule;
+/// Operands: the weight, what is kept for it, and the gradient: of all elements, or (Sparse) the
+/// numbers of the rows that have one, in order, and their values. Results: the weight and what is kept.
+template <class Rule, bool Sparse>
+struct update_op {
+  static constexpr int numbers = Rule::slots + 1;
+  static constexpr call_rule rule{.name = Sparse ? "update rows" : "update",
+                                  .operands = whole_roles(numbers + 1 + Sparse),
+                                  .results = whole_roles(numbers),
+                                  .tensorflow = "ResourceApply"};
+  Rule apply;
+
+  template <int Result, class T, class... More>
+  using result = T;
+  template <class... More>
+  static constexpr shape infer(int, shape weight, More... more) {
+    shape const all[] = {weight, more...};
+    for (int k = 1; k < numbers + !Sparse; ++k)
+      if (!fits_as(all[k], weight)) return no_shape;
+    return weight;
+  }
 
   template <class T, class... More>
-  LOCUS_HOST_DEVICE T operator()(T weight, More... more) const {
-    return of<T>(weight, more...);
+  void host(call_context const&, tile<T> first, More... more) const {
+    run_host(std::make_index_sequence<std::size_t(numbers)>{}, make_pack(first, more...));
   }
-  LOCUS_EXEC_CHECK_DISABLE
-  template <class V, class... More>
-  [[gnu::always_inline]] LOCUS_HOST_DEVICE inline V of(V weight, More... more) const {
-    V x[] = {weight, more...};
-    constexpr int n = Rule::slots;
-    if constexpr (sizeof...(More) == n + 2)
-      rule(x, x[n + 1] * x[n + 2]);
-    else
-      rule(x, x[n + 1]);
-    return x[K];
+  template <int Result, class T, class... More>
+  LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const&, tile<T>, tile<T const> weight,
+                              More... more) const {
+    return element_of<Result, T>(i, std::make_index_sequence<std::size_t(numbers)>{},
+                                 make_pack(weight, more...));
+  }
+
+ private:
+  static constexpr bool fits_as(shape const& a, shape const& b) {
+    return a.rank == b.rank &&
+           (a.extent[0] == b.extent[0] || a.extent[0] == dyn || b.extent[0] == dyn);
+  }
+  template <std::size_t... K, class Tiles>
+  void run_host(std::index_sequence<K...>, Tiles const& t) const {
+    using T = std::remove_reference_t<decltype(*get<0>(t).data)>;
+    nn::host::row_gradient<T, numbers> g{{get<numbers + K>(t).data...}, {get<K>(t).data...}};
+    g.elements = get<0>(t).size();
+    if constexpr (Sparse) {
+      auto const& values = get<2 * numbers + 1>(t);
+      g.width = values.extent[1], g.count = values.extent[0];
+      g.rows = get<2 * numbers>(t).data, g.values = values.data;
+    } else
+      g.dense = get<2 * numbers>(t).data;
+    nn::host::update_rows(apply, g);
+  }
+  template <int Result, class T, std::size_t... K, class Tiles>
+  LOCUS_HOST_DEVICE T element_of(std::int64_t i, std::index_sequence<K...>, Tiles const& t) const {
+    T x[] = {get<K>(t).data[i]...}, g = T(0);
+    if constexpr (Sparse) {
+      auto const& values = get<numbers + 1>(t);
+      std::int64_t const width = values.extent[1], n = values.extent[0];
+      if (n > 0) {
+        std::int32_t const* const rows = get<numbers>(t).data;
+        std::int64_t const k = nn::host::first_not_below(rows, n, i / width);
+        if (k < n && rows[k] == i / width) g = values.data[k * width + i % width];
+      }
+    } else
+      g = get<numbers>(t).data[i];
+    apply(x, g);
+    return x[Result];
   }
 };
 
-/// means: weight, kept... = rule(weight, kept..., gradient [* scale]), in place
-/// shape: flat tensors of one size; scale has rank 0
+}  // namespace LOCUS_MODE
+}  // namespace detail
+
+inline namespace LOCUS_MODE {
+
+/// means: weight, kept... = rule(weight, kept..., gradient), in place
+/// shape: flat tensors of one size; gradient: that one, or (rows, values) with rows in order
 /// cost:  one kernel: each number is read once and written once
-template <class Rule, class Tensor, std::size_t... S, class... Scale>
-auto update_plan(Rule const& rule, Tensor& weight, Tensor* kept, Tensor const& gradient,
-                 std::index_sequence<S...>, Scale const&... scale) {
-  return plan(into(weight, map(update_fn<Rule, 0>{rule}, weight, kept[S]..., gradient, scale...)),
-              into(kept[S], map(update_fn<Rule, int(S) + 1>{rule}, weight, kept[S]..., gradient,
-                                scale...))...);
+template <class Rule, class Tensor, std::size_t... S, class... Gradient>
+auto update_plan(Rule const& rule, Tensor& weight, Tensor* kept, std::index_sequence<S...>,
+                 Gradient const&... gradient) {
+  using op = detail::update_op<Rule, (sizeof...(Gradient) > 1)>;
+  if constexpr (sizeof...(S) == 0)
+    return plan(into(weight, call(op{rule}, weight, gradient...)));
+  else {
+    auto const all = call(op{rule}, weight, kept[S]..., gradient...);
+    return plan(into(weight, result<0>(all)), into(kept[S], result<int(S) + 1>(all))...);
+  }
 }
 
 }  // namespace LOCUS_MODE
 }  // namespace locus::nn
-
-namespace locus::host {
-inline namespace LOCUS_MODE {
-
-template <class Rule, int K>
-struct packet_form<nn::update_fn<Rule, K>> {
-  template <class T, int N, class... More>
-  LOCUS_VECTOR_FUNCTION static packet<T, N> with(nn::update_fn<Rule, K> const& f,
-                                                 packet<T, N> weight, More... more) {
-    return {f.of(weight.v, more.v...)};
-  }
-};
-
-}  // namespace LOCUS_MODE
-}  // namespace locus::host
-LOCUS_VECTORS_END

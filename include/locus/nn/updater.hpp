@@ -103,7 +103,10 @@ class updater {
   template <class Rule, std::size_t... S>
   static void run_update(Rule const& rule, parameter_type& p, tensor* kept,
                          std::index_sequence<S...> slots) {
-    run(update_plan(rule, p.value, kept, p.gradient, slots));
+    if (p.sparse)
+      run(update_plan(rule, p.value, kept, slots, p.rows, p.row_values));
+    else
+      run(update_plan(rule, p.value, kept, slots, p.gradient));
   }
   [[noreturn, gnu::cold]] void refuse(parameter_type const& p) const {
     message text;

@@ -4,7 +4,7 @@
 // pass over the table; of the dense gradient there are 8 KiB at a time.
 #pragma once
 #include <locus/backend/host/nest.hpp>  // threads_for
-#include <locus/nn/update.hpp>          // update_fn
+#include <locus/nn/rule.hpp>            // the rules
 #include <locus/runtime/threads.hpp>    // parallel_for
 #include <locus/simd/packet.hpp>        // load, store
 
@@ -26,7 +26,8 @@ LOCUS_HOST_DEVICE inline std::int64_t first_not_below(std::int32_t const* rows, 
   return low;
 }
 
-/// A table of rows * width numbers and the gradient of `count` of its rows, in order.
+/// A table of rows * width numbers and its gradient: of all of them, or of `count` of its rows, in
+/// order.
 template <class T, int Numbers>
 struct row_gradient {
   T const* from[Numbers];  // the weights, and what is kept for them
@@ -34,7 +35,7 @@ struct row_gradient {
   std::int64_t elements = 0, width = 0, count = 0;
   std::int32_t const* rows = nullptr;
   T const* values = nullptr;
-  T scale = T(1);
+  T const* dense = nullptr;
 };
 
 template <class Rule, class T, int Numbers, std::size_t... K>
@@ -46,9 +47,10 @@ class row_walk {
   /// elements [first, last), block by block
   [[gnu::noinline]] static void run(Rule const& given, row_gradient<T, Numbers> const& t,
                                     std::int64_t first, std::int64_t last) {
+    if (t.dense) return step(given, t, t.dense + first, first, last - first);
     alignas(64) T g[block];
     __builtin_memset(g, 0, sizeof g);
-    std::int64_t next = first_not_below(t.rows, t.count, first / t.width);
+    std::int64_t next = t.count > 0 ? first_not_below(t.rows, t.count, first / t.width) : 0;
     for (std::int64_t at = first; at < last; at += block) {
       std::int64_t const n = last - at < block ? last - at : block;
       std::int64_t const begin = next;
@@ -70,7 +72,7 @@ class row_walk {
       std::int64_t const begin = row > at ? row : at;
       std::int64_t const end = row + t.width < at + n ? row + t.width : at + n;
       for (std::int64_t e = begin; e < end; ++e)
-        g[e - at] = Clear ? T(0) : t.values[k * t.width + (e - row)] * t.scale;
+        g[e - at] = Clear ? T(0) : t.values[k * t.width + (e - row)];
       if (row + t.width > at + n) break;
     }
     return k;
