@@ -70,6 +70,9 @@ class Network {
   /// every weight, in the order of the layers; those of link k begin at first(k)
   std::vector<parameter_type*> const& parameters() const { return parameters_; }
   int first(int link) const { return first_[link]; }
+  int replica_count() const {
+    return parameters_.empty() ? 1 : parameters_[0]->value.replica_count();
+  }
 
   /// means: x as the model takes it     fails: shape_error, when its examples have other extents
   template <class X>
