@@ -62,7 +62,7 @@ LOCUS_VECTOR_FUNCTION void max_of_window(T* y, Winner* winner, T const* x, tap_r
       at = simd::select(m, simd::broadcast<N>(static_cast<index>(a * width + b)), at);
     }
   simd::store(y, best);
-  simd::store(winner, simd::convert<Winner>(at));
+  if (winner) simd::store(winner, simd::convert<Winner>(at));
 }
 
 /// run(n-th register or single channel): registers, then what is left one by one
@@ -76,7 +76,7 @@ LOCUS_VECTOR_FUNCTION void over_channels(std::int64_t channels, Run const& run) 
 }  // namespace detail
 
 /// means: y = the largest number of each window, winner = its place kh * KW + kw, the first of
-///        several; a NaN wins
+///        several (null: nobody asks); a NaN wins
 template <class T, class Winner>
 void max_pool2d(T* y, Winner* winner, T const* x, pool2d_geometry const& g) {
   constexpr int N = detail::pool_bytes / int(sizeof(T));
@@ -91,7 +91,7 @@ void max_pool2d(T* y, Winner* winner, T const* x, pool2d_geometry const& g) {
           x + (image * g.h.in + g.h.input(oh, 0)) * row + g.w.input(ow, 0) * column;
       std::int64_t const to = (line * g.w.out + ow) * g.channels;
       detail::over_channels<N>(g.channels, [&]<int M>(std::int64_t c) {
-        detail::max_of_window<M>(y + to + c, winner + to + c, from + c, h, w, row, column,
+        detail::max_of_window<M>(y + to + c, winner ? winner + to + c : nullptr, from + c, h, w, row, column,
                                  g.w.size);
       });
     }

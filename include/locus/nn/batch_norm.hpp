@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: Apache-2.0
+// BatchNorm: each channel with mean 0 and variance 1 over the rows of a batch, then gamma and beta.
+#pragma once
+#include <type_traits>  // type_identity
+
+#include <locus/nn/conv2d_ops.hpp>          // has_bounds, upper_bound_of
+#include <locus/nn/kernels/batch_norm.hpp>  // moments, normalise
+#include <locus/nn/layer.hpp>               // parameter, batch_of
+#include <locus/ops/math.hpp>               // rsqrt
+#include <locus/ops/reduce.hpp>             // sum
+#include <locus/tensor/eval.hpp>            // run
+
+namespace locus::nn {
+
+namespace detail {
+
+/// what all steps of a batch normalisation are told
+struct batch_norm_settings {
+  double epsilon = 1e-3, momentum = 0.99;
+  activation how = activation::linear;  // linear, relu, relu6
+};
+template <class T>
+host::channel_rows rows_of(tile<T> const& x) {
+  std::int64_t const channels = x.extent[x.rank - 1];
+  return {channels > 0 ? x.size() / channels : 0, channels};
+}
+template <class T>
+host::normalisation<T> normalisation_of(batch_norm_settings const& s, T const* gamma, T const* beta,
+                                        T const* mean, T const* variance, std::int64_t channels) {
+  host::normalisation<T> n(gamma, beta, mean, variance, s.epsilon, channels);
+  n.clamp = s.how != activation::linear, n.high = upper_bound_of<T>(s.how);
+  return n;
+}
+constexpr shape statistics_shape(shape const& x) {
+  std::int64_t const channels = x.extent[x.rank - 1];
+  return {2, {x.extent[0], channels == dyn ? dyn : 2 * channels}};
+}
+/// the first row: two numbers of each channel
+template <class T>
+void store_pair(tile<T> const& to, std::vector<double> const& first,
+                std::vector<double> const& second) {
+  if (!to.data) return;
+  __builtin_memset(static_cast<void*>(to.data), 0, sizeof(T) * std::size_t(to.size()));
+  for (std::size_t c = 0; c < first.size(); ++c) {
+    to.data[c] = static_cast<T>(first[c]);
+    to.data[first.size() + c] = static_cast<T>(second[c]);
+  }
+}
+template <class T>
+LOCUS_HOST_DEVICE T normalised_by(batch_norm_settings const& s, T x, T mean, T variance, T gamma,
+                                  T beta) {
+  T const deviation = sqrt_fn{}(static_cast<T>(variance + static_cast<T>(s.epsilon)));
+  return (x - mean) * (gamma / deviation) + beta;
+}
+/// what y = bounds(v) lets a gradient through
+template <class T>
+LOCUS_HOST_DEVICE constexpr bool passes(activation how, T v) {
+  return how == activation::linear || (v > T(0) && v < upper_bound_of<T>(how));
+}
+/// x has as many channels as each of the others
+template <class... Channels>
+constexpr bool channels_fit(shape const& x, Channels const&... of) {
+  if (x.rank < 2 || !((of.rank == 1) && ...)) return false;
+  std::int64_t const n = x.extent[x.rank - 1];
+  return n == dyn || ((of.extent[0] == dyn || of.extent[0] == n) && ...);
+}
+
+}  // namespace detail
+
+/// means: result 0: mean and variance of each channel over this replica's rows, in the first row of its
+///        piece; results 1 and 2: what the moving mean and variance change by, each replica's share
+/// shape: (rows, ..., C), (C), (C) -> (rows, 2 C), (C), (C)
+struct batch_moments_op {
+  using enum call_role;
+  static constexpr call_rule rule{.name = "batch_moments",
+                                  .operands = {rows, whole, whole},
+                                  .results = {rows, terms, terms},
+                                  .tensorflow = "FusedBatchNormV3"};
+  detail::batch_norm_settings settings;
+
+  static constexpr shape infer(int result, shape x, shape mean, shape variance) {
+    if (!detail::channels_fit(x, mean, variance)) return no_shape;
+    return result == 0 ? detail::statistics_shape(x) : shape{1, {x.extent[x.rank - 1]}};
+  }
+  static constexpr std::int64_t operations(shape, shape x, shape, shape) { return 4 * x.size(); }
+  template <class T>
+  void host(call_context const& here, tile<T> statistics, tile<T> mean_change,
+            tile<T> variance_change, tile<T const> x, tile<T const> moving_mean,
+            tile<T const> moving_variance) const {
+    host::channel_rows const s = detail::rows_of(x);
+    std::vector<double> mean(std::size_t(s.channels)), variance(mean);
+    host::moments<T>(mean.data(), variance.data(), x.data, s);
+    double const step = s.rows == 0 ? 0 : (1 - settings.momentum) / here.replicas;
+    for (std::int64_t c = 0; c < s.channels; ++c) {
+      double const m = mean[std::size_t(c)], v = variance[std::size_t(c)];
+      if (mean_change.data) mean_change[c] = static_cast<T>(step * (m - double(moving_mean[c])));
+      if (variance_change.data)
+        variance_change[c] = static_cast<T>(step * (v - double(moving_variance[c])));
+    }
+    detail::store_pair<T>(statistics, mean, variance);
+  }
+  template <int Result, class T>
+  LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const& here, tile<T>, tile<T const> x,
+                              tile<T const> moving_mean, tile<T const> moving_variance) const {
+    std::int64_t const channels = x.extent[x.rank - 1], n = x.size();
+    if (Result == 0 && i >= 2 * channels) return T(0);
+    std::int64_t const c = i % channels;
+    double mean = 0, variance = 0;
+    for (std::int64_t k = c; k < n; k += channels) mean += double(x[k]);
+    mean /= double(n / channels);
+    for (std::int64_t k = c; k < n; k += channels)
+      variance += (double(x[k]) - mean) * (double(x[k]) - mean);
+    variance /= double(n / channels);
+    double const step = (1 - settings.momentum) / here.replicas;
+    if constexpr (Result == 0)
+      return static_cast<T>(i < channels ? mean : variance);
+    else if constexpr (Result == 1)
+      return static_cast<T>(step * (mean - double(moving_mean[c])));
+    else
+      return static_cast<T>(step * (variance - double(moving_variance[c])));
+  }
+};
+
+/// means: y = bounds(normalised x), with the statistics of this replica
+struct batch_norm_op {
+  using enum call_role;
+  static constexpr call_rule rule{.name = "batch_norm",
+                                  .operands = {rows, rows, whole, whole},
+                                  .results = {rows},
+                                  .tensorflow = "FusedBatchNormV3"};
+  detail::batch_norm_settings settings;
+
+  static constexpr shape infer(int, shape x, shape statistics, shape gamma, shape beta) {
+    return statistics.rank == 2 && detail::channels_fit(x, gamma, beta) ? x : no_shape;
+  }
+  template <class T>
+  void host(call_context const&, tile<T> y, tile<T const> x, tile<T const> statistics,
+            tile<T const> gamma, tile<T const> beta) const {
+    host::channel_rows const s = detail::rows_of(x);
+    host::normalise<T>(y.data, x.data, s,
+                       detail::normalisation_of<T>(settings, gamma.data, beta.data, statistics.data,
+                                                   statistics.data + s.channels, s.channels));
+  }
+  template <int Result, class T>
+  LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const&, tile<T>, tile<T const> x,
+                              tile<T const> statistics, tile<T const> gamma,
+                              tile<T const> beta) const {
+    std::int64_t const channels = x.extent[x.rank - 1], c = i % channels;
+    return detail::bounded(settings.how,
+                           detail::normalised_by(settings, x[i], statistics[c],
+                                                 statistics[channels + c], gamma[c], beta[c]));
+  }
+};
+
+/// means: result 0: the sums of dy and of dy * normalised x over this replica's rows, in the first row
+///        of its piece; results 1 and 2: its terms of the gradients of gamma and beta
+struct batch_norm_sums_op {
+  using enum call_role;
+  static constexpr call_rule rule{.name = "batch_norm_sums",
+                                  .operands = {rows, rows, rows, whole, whole},
+                                  .results = {rows, terms, terms},
+                                  .tensorflow = "FusedBatchNormGradV3"};
+  detail::batch_norm_settings settings;
+
+  static constexpr shape infer(int result, shape x, shape dy, shape statistics, shape gamma,
+                               shape beta) {
+    if (x.rank != dy.rank || statistics.rank != 2 || !detail::channels_fit(x, gamma, beta))
+      return no_shape;
+    return result == 0 ? detail::statistics_shape(x) : shape{1, {x.extent[x.rank - 1]}};
+  }
+  static constexpr std::int64_t operations(shape, shape x, shape, shape, shape, shape) {
+    return 6 * x.size();
+  }
+  template <class T>
+  void host(call_context const&, tile<T> sums, tile<T> dgamma, tile<T> dbeta, tile<T const> x,
+            tile<T const> dy, tile<T const> statistics, tile<T const> gamma,
+            tile<T const> beta) const {
+    host::channel_rows const s = detail::rows_of(x);
+    std::vector<double> plain(std::size_t(s.channels)), weighted(plain);
+    host::normalise_sums<T>(plain.data(), weighted.data(), x.data, dy.data, s,
+                            detail::normalisation_of<T>(settings, gamma.data, beta.data,
+                                                        statistics.data,
+                                                        statistics.data + s.channels, s.channels));
+    for (std::int64_t c = 0; c < s.channels; ++c) {
+      if (dgamma.data) dgamma[c] = static_cast<T>(weighted[std::size_t(c)]);
+      if (dbeta.data) dbeta[c] = static_cast<T>(plain[std::size_t(c)]);
+    }
+    detail::store_pair<T>(sums, plain, weighted);
+  }
+  template <int Result, class T>
+  LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const&, tile<T>, tile<T const> x,
+                              tile<T const> dy, tile<T const> statistics, tile<T const> gamma,
+                              tile<T const> beta) const {
+    std::int64_t const channels = x.extent[x.rank - 1], n = x.size();
+    if (Result == 0 && i >= 2 * channels) return T(0);
+    std::int64_t const c = i % channels;
+    bool const weighted = Result == 1 || (Result == 0 && i >= channels);
+    T const mean = statistics[c], variance = statistics[channels + c];
+    double sum = 0;
+    for (std::int64_t k = c; k < n; k += channels) {
+      T const centred = detail::normalised_by(settings, x[k], mean, variance, T(1), T(0));
+      if (detail::passes(settings.how, gamma[c] * centred + beta[c]))
+        sum += double(dy[k]) * (weighted ? double(centred) : 1.0);
+    }
+    return static_cast<T>(sum);
+  }
+};
+
+/// means: dx, for the statistics and sums of this replica
+struct batch_norm_gradient_op {
+  using enum call_role;
+  static constexpr call_rule rule{.name = "batch_norm_gradient",
+                                  .operands = {rows, rows, rows, rows, whole, whole},
+                                  .results = {rows},
+                                  .tensorflow = "FusedBatchNormGradV3"};
+  detail::batch_norm_settings settings;
+
+  static constexpr shape infer(int, shape x, shape dy, shape statistics, shape sums, shape gamma,
+                               shape beta) {
+    bool const fits = x.rank == dy.rank && statistics.rank == 2 && sums.rank == 2;
+    return fits && detail::channels_fit(x, gamma, beta) ? x : no_shape;
+  }
+  static constexpr std::int64_t operations(shape x, shape, shape, shape, shape, shape, shape) {
+    return 8 * x.size();
+  }
+  template <class T>
+  void host(call_context const&, tile<T> dx, tile<T const> x, tile<T const> dy,
+            tile<T const> statistics, tile<T const> sums, tile<T const> gamma,
+            tile<T const> beta) const {
+    host::channel_rows const s = detail::rows_of(x);
+    host::normalise_gradient<T>(
+        dx.data, x.data, dy.data, s,
+        detail::normalisation_of<T>(settings, gamma.data, beta.data, statistics.data,
+                                    statistics.data + s.channels, s.channels),
+        sums.data, sums.data + s.channels, double(s.rows));
+  }
+  template <int Result, class T>
+  LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const&, tile<T>, tile<T const> x,
+                              tile<T const> dy, tile<T const> statistics, tile<T const> sums,
+                              tile<T const> gamma, tile<T const> beta) const {
+    std::int64_t const channels = x.extent[x.rank - 1], c = i % channels;
+    T const variance = statistics[channels + c], count = static_cast<T>(x.size() / channels);
+    T const centred = detail::normalised_by(settings, x[i], statistics[c], variance, T(1), T(0));
+    T const d = detail::passes(settings.how, gamma[c] * centred + beta[c]) ? dy[i] : T(0);
+    T const factor =
+        gamma[c] / sqrt_fn{}(static_cast<T>(variance + static_cast<T>(settings.epsilon)));
+    return factor * (d - sums[c] / count - centred * (sums[channels + c] / count));
+  }
+};
+
+/// means: y = bounds((x - mean) * gamma / sqrt(variance + epsilon) + beta) with statistics that are given
+struct normalise_op {
+  using enum call_role;
+  static constexpr call_rule rule{.name = "normalise",
+                                  .operands = {rows, whole, whole, whole, whole},
+                                  .results = {rows},
+                                  .tensorflow = "FusedBatchNormV3"};
+  detail::batch_norm_settings settings;
+
+  static constexpr shape infer(int, shape x, shape gamma, shape beta, shape mean, shape variance) {
+    return detail::channels_fit(x, gamma, beta, mean, variance) ? x : no_shape;
+  }
+  template <class T>
+  void host(call_context const&, tile<T> y, tile<T const> x, tile<T const> gamma,
+            tile<T const> beta, tile<T const> mean, tile<T const> variance) const {
+    host::channel_rows const s = detail::rows_of(x);
+    host::normalise<T>(y.data, x.data, s,
+                       detail::normalisation_of<T>(settings, gamma.data, beta.data, mean.data,
+                                                   variance.data, s.channels));
+  }
+  template <int Result, class T>
+  LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const&, tile<T>, tile<T const> x,
+                              tile<T const> gamma, tile<T const> beta, tile<T const> mean,
+                              tile<T const> variance) const {
+    std::int64_t const c = i % x.extent[x.rank - 1];
+    return detail::bounded(settings.how, detail::normalised_by(settings, x[i], mean[c], variance[c],
+                                                               gamma[c], beta[c]));
+  }
+};
+
+namespace detail {
+
+/// sum over all axes but the last
+template <int Rank, class X>
+auto sum_over_rows(X&& x) {
+  static_assert(Rank >= 2 && Rank <= 5);
+  if constexpr (Rank == 2)
+    return sum<0>(x);
+  else if constexpr (Rank == 3)
+    return sum<0, 1>(x);
+  else if constexpr (Rank == 4)
+    return sum<0, 1, 2>(x);
+  else
+    return sum<0, 1, 2, 3>(x);
+}
+
+}  // namespace detail
+
+/// What a trainer keeps of a BatchNorm: gamma, beta, and the moving statistics, which are not trained.
+/// Global: statistics are those of the global batch, plain expressions whose sums the plan reduces over
+/// the replicas.
+template <class T, int Rank, bool Global, class Replicas>
+struct batch_norm_state {
+  using batch = batch_of<T, Rank, Replicas>;
+  using channels = Tensor<T, Dextents<1>, Replicas>;
+  static constexpr bool reads_y = Global;
+  struct local_kept {
+    batch_of<T, 2, Replicas> statistics{Dextents<2>(0, 0)};  // means, then variances
+  };
+  struct global_kept {
+    channels mean{Dextents<1>(0)}, variance{Dextents<1>(0)};
+  };
+  using kept = std::conditional_t<Global, global_kept, local_kept>;
+
+  parameter<T, Replicas> gamma, beta, moving_mean, moving_variance;
+  detail::batch_norm_settings settings;
+  shape in;  // one example
+
+  shape output_extents() const { return in; }
+  template <class F>
+  void for_each_parameter(F&& f) {
+    f(gamma), f(beta), f(moving_mean), f(moving_variance);
+  }
+
+  batch forward(batch const& x, kept& k, pass const& p) {
+    if (!p.training) return normalised(x, moving_mean.value, moving_variance.value);
+    if constexpr (Global) {
+      T const count = count_of(x), step = static_cast<T>(1 - settings.momentum);
+      if (count == T(0)) return batch(x);
+      k.mean = channels(detail::sum_over_rows<Rank>(x) / count);
+      k.variance = channels(detail::sum_over_rows<Rank>(square(x - k.mean)) / count);
+      run(plan(into(moving_mean.value, moving_mean.value + step * (k.mean - moving_mean.value)),
+               into(moving_variance.value,
+                    moving_variance.value + step * (k.variance - moving_variance.value))));
+      return normalised(x, k.mean, k.variance);
+    } else {
+      auto const c = call(batch_moments_op{settings}, x, moving_mean.value, moving_variance.value);
+      k.statistics = statistics(x);
+      run(plan(into(k.statistics, result<0>(c)),
+               into(moving_mean.value, moving_mean.value + result<1>(c)),
+               into(moving_variance.value, moving_variance.value + result<2>(c))));
+      return batch(call(batch_norm_op{settings}, x, k.statistics, gamma.value, beta.value));
+    }
+  }
+  batch backward(batch const& x, [[maybe_unused]] batch const& y, kept& k, batch dy,
+                 [[maybe_unused]] bool need_dx) {
+    if constexpr (Global) {
+      activate_gradient(y, dy, settings.how);
+      T const count = count_of(x);
+      channels const inverse(rsqrt(k.variance + static_cast<T>(settings.epsilon)));
+      run(plan(into(gamma.gradient, detail::sum_over_rows<Rank>(dy * ((x - k.mean) * inverse))),
+               into(beta.gradient, detail::sum_over_rows<Rank>(dy))));
+      T const share = count == T(0) ? T(0) : T(1) / count;
+      dy = (dy - share * beta.gradient - (x - k.mean) * (share * (inverse * gamma.gradient))) *
+           (gamma.value * inverse);
+      return dy;
+    } else {
+      auto const c =
+          call(batch_norm_sums_op{settings}, x, dy, k.statistics, gamma.value, beta.value);
+      batch_of<T, 2, Replicas> sums = statistics(x);
+      run(plan(into(sums, result<0>(c)), into(gamma.gradient, result<1>(c)),
+               into(beta.gradient, result<2>(c))));
+      if (!need_dx) return dy;
+      return batch(call(batch_norm_gradient_op{settings}, x, dy, k.statistics, sums, gamma.value,
+                        beta.value));
+    }
+  }
+
+ private:
+  batch normalised(batch const& x, channels const& mean, channels const& variance) const {
+    return batch(call(normalise_op{settings}, x, gamma.value, beta.value, mean, variance));
+  }
+  batch_of<T, 2, Replicas> statistics(batch const& x) const {
+    return batch_of<T, 2, Replicas>(Dextents<2>(x.extent(0), 2 * in.extent[in.rank - 1]));
+  }
+  T count_of(batch const& x) const {
+    std::int64_t const n = in.extent[in.rank - 1];
+    return n == 0 ? T(0) : static_cast<T>(x.extents().as_shape().size() / n);
+  }
+};
+
+/// Whose rows a BatchNorm takes its statistics of.
+enum class statistics_of : unsigned char { each_replica, global_batch };
+inline constexpr auto cross_replica = statistics_of::global_batch;
+
+/// means: each channel (the last axis) with mean 0 and variance 1 over the batch, times gamma, plus beta;
+///        while a model is used and not trained, with the moving statistics: BatchNorm{},
+///        BatchNorm{relu6}, BatchNorm<cross_replica>{}
+/// shape: as its examples; gamma, beta, moving_mean, moving_variance (channels)
+/// after: keras.layers.BatchNormalization: momentum 0.99, epsilon 1e-3, variance of the population;
+///        each replica's own statistics, and moving ones that are the mean over the replicas, of which
+///        one without rows changes nothing; cross_replica: Keras' synchronized
+template <statistics_of Of = statistics_of::each_replica>
+struct BatchNorm {
+  static constexpr char const* kind = "BatchNormalization";
+  activation how = activation::linear;  // part of the kernel: linear, relu, relu6
+  double momentum = 0.99, epsilon = 1e-3;
+
+  constexpr BatchNorm() = default;
+  constexpr BatchNorm(double moving, double added) : momentum(moving), epsilon(added) {}
+  template <activation A>
+  constexpr BatchNorm(activation_constant<A>) : how(A) {
+    static_assert(
+        detail::has_bounds(A),
+        "locus: a BatchNorm has relu and relu6 as part of it; put an Activation behind it "
+        "for any other");
+  }
+
+  template <class In>
+  using output = In;
+  template <class T, class In, class Replicas>
+  using state = batch_norm_state<T, In::rank() + 1, Of == statistics_of::global_batch, Replicas>;
+
+  template <class T, class In, class Replicas>
+  auto make(shape const& in, std::uint64_t) const {
+    shape const channels{1, {in.extent[in.rank - 1]}};
+    auto one = [&](char const* name, initial const& begins, bool trained) {
+      return make_parameter<T, Replicas>(name, channels, begins, 0, trained);
+    };
+    return state<T, In, Replicas>{
+        one("gamma", ones, true),         one("beta", zeros, true),
+        one("moving_mean", zeros, false), one("moving_variance", ones, false),
+        {epsilon, momentum, how},         in};
+  }
+};
+
+}  // namespace locus::nn

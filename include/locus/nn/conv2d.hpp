@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conv2D and DepthwiseConv2D: y = a(x * kernel + bias) over images, channels last.
+#pragma once
+#include <locus/nn/conv2d_ops.hpp>  // conv2d_op
+#include <locus/nn/dense.hpp>       // activate_gradient
+#include <locus/nn/layer.hpp>       // parameter, batch_of
+#include <locus/tensor/eval.hpp>    // run
+
+namespace locus::nn {
+
+/// What a trainer keeps of a Conv2D: kernel (KH, KW, channels / groups, filters), bias (filters).
+template <class T, class Replicas>
+struct conv2d_state {
+  using batch = batch_of<T, 4, Replicas>;
+  using kept = nothing;
+
+  parameter<T, Replicas> kernel, bias;
+  conv2d_window window;
+  shape in;  // one image
+  activation how;
+  bool biased;
+
+  shape output_extents() const {
+    conv2d_geometry const g = window.over(1, in.extent[0], in.extent[1], in.extent[2]);
+    return {3, {g.h.out, g.w.out, g.filters}};
+  }
+  template <class F>
+  void for_each_parameter(F&& f) {
+    f(kernel);
+    if (biased) f(bias);
+  }
+
+  batch forward(batch const& x, kept&, pass const&) {
+    bool const fused = detail::has_bounds(how);
+    batch y(call(conv2d_op{window, biased, fused ? how : activation::linear}, x, kernel.value,
+                 bias.value));
+    if (!fused) activate(y, how);
+    return y;
+  }
+  batch backward(batch const& x, batch const& y, kept&, batch dy, bool need_dx) {
+    activate_gradient(y, dy, how);
+    auto const dw = call(conv2d_kernel_gradient_op{window}, x, dy);
+    if (biased)
+      run(plan(into(kernel.gradient, dw), into(bias.gradient, sum<0, 1, 2>(dy))));
+    else
+      kernel.gradient = dw;
+    if (!need_dx) return batch(Dextents<4>(0, in.extent[0], in.extent[1], in.extent[2]));
+    return batch(call(conv2d_input_gradient_op{window, in}, dy, kernel.value));
+  }
+};
+
+namespace detail {
+
+/// (H, W, C) of the images that a window makes of images; an extent that is open stays open
+constexpr shape slid(shape const& in, window_steps const& h, window_steps const& w, padding p,
+                     std::int64_t channels) {
+  auto along = [&](std::int64_t n, window_steps const& s) {
+    return n == dyn ? dyn : slide(n, s.size, s.stride, s.dilation, p).out;
+  };
+  return {3, {along(in.extent[0], h), along(in.extent[1], w), channels}};
+}
+/// the window has a place in the image
+constexpr bool has_room(shape const& in, window_steps const& h, window_steps const& w, padding p) {
+  shape const out = slid(in, h, w, p, 1);
+  return out.extent[0] != 0 && out.extent[1] != 0;
+}
+[[noreturn, gnu::cold]] inline void refuse_image(char const* kind, shape const& in) {
+  message text;
+  throw shape_error(text << "locus: nn::" << std::string_view(kind)
+                         << " does not fit images of extents " << in
+                         << "; channels are multiples of the groups, and with "
+                         << "padding::valid the window is no larger than the image");
+}
+
+/// What Conv2D and DepthwiseConv2D share.
+template <class Derived>
+struct conv2d_description {
+  activation how = activation::linear;
+  bool bias = true;
+  initial kernel_begins = glorot_uniform, bias_begins = zeros;
+
+  constexpr conv2d_description() = default;
+  constexpr conv2d_description(activation a) : how(a) {}
+  constexpr Derived without_bias() const {
+    Derived d = static_cast<Derived const&>(*this);
+    d.bias = false;
+    return d;
+  }
+  constexpr Derived begin_with(initial kernel, initial bias_value = zeros) const {
+    Derived d = static_cast<Derived const&>(*this);
+    d.kernel_begins = kernel, d.bias_begins = bias_value;
+    return d;
+  }
+
+ protected:
+  template <class T, class Replicas>
+  conv2d_state<T, Replicas> made(conv2d_window const& w, shape const& in,
+                                 shape const& kernel_extents, std::uint64_t seed) const {
+    if (in.extent[2] % w.groups != 0 || !has_room(in, w.h, w.w, w.pad))
+      refuse_image(Derived::kind, in);
+    return {
+        make_parameter<T, Replicas>("kernel", kernel_extents, kernel_begins, seed),
+        make_parameter<T, Replicas>("bias", {1, {w.filters}}, bias_begins, derived_seed(seed, 1)),
+        w,
+        in,
+        how,
+        bias};
+  }
+};
+
+}  // namespace detail
+
+/// means: y = a(x * kernel + bias): Conv2D<32, 3>{relu}, Conv2D<64, 3, 3, padding::same, 2>{}
+/// shape: (H, W, channels) -> (H', W', Filters); kernel (KH, KW, channels / Groups, Filters)
+/// cost:  a multiply-add for each product; linear, relu and relu6 are part of the kernel
+/// fails: at compile time, for examples of another rank, groups that do not divide and windows that
+///        do not fit; shape_error where sizes are known at run time
+/// after: keras.layers.Conv2D: padding as TensorFlow pads, glorot_uniform, zeros
+template <std::int64_t Filters, int KH, int KW = KH, padding Pad = padding::valid, int Stride = 1,
+          int Dilation = 1, int Groups = 1>
+struct Conv2D : detail::conv2d_description<Conv2D<Filters, KH, KW, Pad, Stride, Dilation, Groups>> {
+  static_assert(Filters > 0 && KH > 0 && KW > 0 && Stride > 0 && Dilation > 0 && Groups > 0,
+                "locus: a Conv2D has filters, a window and steps of at least 1; write "
+                "Conv2D<32, 3>{}");
+  static_assert(Filters % Groups == 0,
+                "locus: the filters of a Conv2D are a multiple of its groups");
+  static_assert(Pad != padding::causal,
+                "locus: images have no causal padding; write padding::same or padding::valid");
+  static constexpr char const* kind = "Conv2D";
+  static constexpr conv2d_window window{
+      {KH, Stride, Dilation}, {KW, Stride, Dilation}, Pad, Filters, Groups};
+
+  constexpr Conv2D() = default;
+  template <activation A>
+  constexpr Conv2D(activation_constant<A>) : detail::conv2d_description<Conv2D>(A) {
+    static_assert(A != activation::softmax,
+                  "locus: a Conv2D has no softmax; put an Activation behind it");
+  }
+
+  template <class In>
+  static consteval auto output_type() {
+    static_assert(In::rank() == 3,
+                  "locus: Conv2D takes images, (H, W, channels); put nn::Reshape in front of it");
+    if constexpr (In::rank() == 3) {
+      constexpr shape in = In::pattern;
+      static_assert(in.extent[2] == dyn || in.extent[2] % Groups == 0,
+                    "locus: the channels of the images of a Conv2D are a multiple of its groups");
+      static_assert(detail::has_room(in, window.h, window.w, Pad),
+                    "locus: the window of this layer is larger than its images; write "
+                    "padding::same, or a smaller window");
+      constexpr shape out = detail::slid(in, window.h, window.w, Pad, Filters);
+      return std::type_identity<Extents<out.extent[0], out.extent[1], out.extent[2]>>{};
+    } else
+      return std::type_identity<Extents<dyn, dyn, Filters>>{};
+  }
+  template <class In>
+  using output = typename decltype(output_type<In>())::type;
+  template <class T, class In, class Replicas>
+  using state = conv2d_state<T, Replicas>;
+
+  template <class T, class In, class Replicas>
+  auto make(shape const& in, std::uint64_t seed) const {
+    return this->template made<T, Replicas>(window, in,
+                                            {4, {KH, KW, in.extent[2] / Groups, Filters}}, seed);
+  }
+};
+
+/// means: each channel by itself: filter c * Multiplier + j reads channel c
+/// shape: (H, W, channels) -> (H', W', channels * Multiplier); kernel (KH, KW, channels, Multiplier)
+/// after: keras.layers.DepthwiseConv2D
+template <int KH, int KW = KH, padding Pad = padding::valid, int Stride = 1, int Dilation = 1,
+          int Multiplier = 1>
+struct DepthwiseConv2D
+    : detail::conv2d_description<DepthwiseConv2D<KH, KW, Pad, Stride, Dilation, Multiplier>> {
+  static_assert(
+      KH > 0 && KW > 0 && Stride > 0 && Dilation > 0 && Multiplier > 0,
+      "locus: a DepthwiseConv2D has a window, steps and a multiplier of at least 1; write "
+      "DepthwiseConv2D<3>{}");
+  static_assert(Pad != padding::causal,
+                "locus: images have no causal padding; write padding::same or padding::valid");
+  static constexpr char const* kind = "DepthwiseConv2D";
+  static constexpr window_steps h{KH, Stride, Dilation}, w{KW, Stride, Dilation};
+
+  constexpr DepthwiseConv2D() = default;
+  template <activation A>
+  constexpr DepthwiseConv2D(activation_constant<A>)
+      : detail::conv2d_description<DepthwiseConv2D>(A) {
+    static_assert(A != activation::softmax,
+                  "locus: a DepthwiseConv2D has no softmax; put an Activation behind it");
+  }
+
+  template <class In>
+  static consteval auto output_type() {
+    static_assert(In::rank() == 3,
+                  "locus: DepthwiseConv2D takes images, (H, W, channels); put nn::Reshape in front "
+                  "of it");
+    if constexpr (In::rank() == 3) {
+      constexpr shape in = In::pattern;
+      static_assert(detail::has_room(in, h, w, Pad),
+                    "locus: the window of this layer is larger than its images; write "
+                    "padding::same, or a smaller window");
+      constexpr std::int64_t c = in.extent[2] == dyn ? dyn : in.extent[2] * Multiplier;
+      constexpr shape out = detail::slid(in, h, w, Pad, c);
+      return std::type_identity<Extents<out.extent[0], out.extent[1], out.extent[2]>>{};
+    } else
+      return std::type_identity<Extents<dyn, dyn, dyn>>{};
+  }
+  template <class In>
+  using output = typename decltype(output_type<In>())::type;
+  template <class T, class In, class Replicas>
+  using state = conv2d_state<T, Replicas>;
+
+  template <class T, class In, class Replicas>
+  auto make(shape const& in, std::uint64_t seed) const {
+    std::int64_t const c = in.extent[2];
+    return this->template made<T, Replicas>({h, w, Pad, c * Multiplier, c}, in,
+                                            {4, {KH, KW, c, Multiplier}}, seed);
+  }
+};
+
+}  // namespace locus::nn
