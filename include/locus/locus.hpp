@@ -14,7 +14,7 @@
 #include <locus/config/session.hpp>      // config::apply(session_options)
 #include <locus/config/visible.hpp>      // config::set_visible_devices
 #include <locus/core/version.hpp>        // LOCUS_VERSION_MAJOR
-#include <locus/data/distribute.hpp>     // distribute, global_batch
+#include <locus/data/distribute.hpp>     // rows_over, global_batch
 #include <locus/device/named.hpp>        // MirroredOn, ShardedOn
 #include <locus/expr/let.hpp>            // let, named
 #include <locus/ops/all_reduce.hpp>      // all_reduce

@@ -11,17 +11,19 @@ namespace locus::runtime {
 
 /// means: bytes from one device to another; returns the point at which they have arrived (unset:
 ///        now) The receiving GPU's queue carries it, else the sending one's; host memory that is
-///        read is free at return. Between cards that do not reach each other it goes by way of the
+///        read is free at return, or, where `pinned` says that it stays, when the copy has run.
+///        Between cards that do not reach each other it goes by way of the
 ///        host.
 inline stamp copy(logical_device& to, void* target, logical_device& from, void const* source,
-                  std::int64_t bytes, queue_kind kind, step_record const& record) {
+                  std::int64_t bytes, queue_kind kind, step_record const& record,
+                  bool pinned = false) {
   if (bytes == 0) return {};
   logical_device& carrier = to.how != backing::host ? to : from;
   work_scope scope;
   if (unsigned const w = watched() & work_watchers)
     begin_copy(scope, w, carrier, kind, to, from, bytes, record);
   copy_job const job{&carrier, kind, &to, target, &from, source, static_cast<std::size_t>(bytes),
-                     record};
+                     record,   pinned};
   return carrier.how == backing::host ? backend<backing::host>::copy(job)
                                       : gpus_of_program->copy(job);
 }

@@ -58,7 +58,7 @@ std::vector<int> first_numbers(std::int64_t n) {
 }  // namespace
 
 TEST_CASE("every row comes once in every epoch, also in a short last batch") {
-  for (std::int64_t const rows : {0, 1, 2, 31, 32, 33, 100})
+  for (std::int64_t const rows : {1, 2, 31, 32, 33, 100})
     for (std::int64_t const batch_size : {1, 7, 32, 200}) {
       CAPTURE(rows);
       CAPTURE(batch_size);
@@ -148,6 +148,18 @@ TEST_CASE("bad batches are refused: which number, and what to write") {
     auto const text = message_of([&] { data::batches({.batch_size = size}, nine, t); });
     CHECK(text == "locus: the batch size is " + std::to_string(size) + "; write a positive number");
   }
+  auto const none = images(0);
+  auto nothing = data::batches({.batch_size = 8}, none);
+  CHECK(nothing.size() == 0);
+  CHECK(message_of([&] {
+          for (auto&& [row] : nothing) CHECK(row.extent(0) == -1);
+        }) == "locus: a dataset of 0 elements makes no batch of 8; look at what it reads");
+  auto too_few = data::batches({.batch_size = 16, .drop_remainder = true}, nine);
+  CHECK(message_of([&] {
+          for (auto&& [row] : too_few) CHECK(row.extent(0) == -1);
+        }) ==
+        "locus: a dataset of 9 elements makes no batch of 16 when the remainder is dropped; keep "
+        "it, or write smaller batches");
   Labels wrong{0, 3, 9, 10, 1};
   CHECK_NOTHROW(data::require_labels(wrong, 11));
   CHECK(message_of([&] { data::require_labels(wrong, 10); }) ==

@@ -3,9 +3,14 @@
 #define LOCUS_CUDA_KERNELS 1
 #include <on_backends.hpp>
 // the backends come first
-#include <replicas.hpp>
+#include <atomic>
+#include <stdexcept>
+#include <string>
+#include <thread>
 
-#include <locus/data/distribute.hpp>
+#include <locus/data/dataset.hpp>
+
+#include "message_of.hpp"
 
 using namespace locus;
 
@@ -64,5 +69,132 @@ TEST_CASE("plans over balanced pieces: scattered, computed, reduced, scattered a
       CHECK(square(0, 1) == float(corner));
       CHECK(square(1, 0) == float(corner));
     }
+  });
+}
+
+namespace {
+
+using Labels = Tensor<std::int32_t, Dextents<1>>;
+Labels labels(std::int64_t n) {
+  Labels t(n);
+  for (std::int64_t i = 0; i < n; ++i) t.data()[i] = static_cast<std::int32_t>(i);
+  return t;
+}
+/// the pieces of each step, as TensorFlow's table writes them: "[0 1][2 3][] [4 5]..."
+template <class Replicas>
+std::string pieces_of(data::batch_rule const& rule, std::int64_t n, std::int64_t batch_size) {
+  auto const t = labels(n);
+  constexpr place cut = rows_over<Replicas>::value;
+  std::string text;
+  for (auto [x] : distribute<Replicas>(data::from_tensors(t).batch(batch_size, rule))) {
+    auto const whole = fetch(x);
+    if (!text.empty()) text += " ";
+    for (int k = 0; k < cut.count(); ++k) {
+      std::int64_t const begin = cut.piece_begin(x.extent(0), k);
+      text += "[";
+      for (std::int64_t i = 0; i < cut.piece_size(x.extent(0), k); ++i)
+        text += (i ? " " : "") + std::to_string(whole(begin + i));
+      text += "]";
+      CHECK(x.block->pieces[k].extents[0] == cut.piece_size(x.extent(0), k));
+    }
+  }
+  return text;
+}
+template <int... K>
+using ceil_of = Mirrored<GpuDevice<K>...>;
+template <int... K>
+using even_of = Mirrored<Balanced, GpuDevice<K>...>;
+
+}  // namespace
+
+TEST_CASE("what each replica gets of each batch, by both rules") {
+  on_few_backends([](backends::machine const&) {
+    CHECK(pieces_of<ceil_of<0, 1, 2>>({}, 8, 4) == "[0 1][2 3][] [4 5][6 7][]");
+    CHECK(pieces_of<even_of<0, 1, 2>>({}, 8, 4) == "[0 1][2][3] [4 5][6][7]");
+    CHECK(pieces_of<ceil_of<0, 1>>({}, 9, 4) == "[0 1][2 3] [4 5][6 7] [8][]");
+    CHECK(pieces_of<ceil_of<0, 1>>({}, 10, 4) == "[0 1][2 3] [4 5][6 7] [8][9]");
+    CHECK(pieces_of<ceil_of<0, 1>>({.drop_remainder = true}, 9, 4) == "[0 1][2 3] [4 5][6 7]");
+    CHECK(pieces_of<Even>({}, 10, 10) == "[0 1 2][3 4 5][6 7][8 9]");
+    CHECK(pieces_of<Ceil>({}, 10, 10) == "[0 1 2][3 4 5][6 7 8][9]");
+    CHECK(pieces_of<Even>({}, 5, 5) == "[0 1][2][3][4]");
+    CHECK(pieces_of<Ceil>({}, 5, 5) == "[0 1][2 3][4][]");
+    CHECK(pieces_of<Ceil>({}, 3, 2) == "[0][1][][] [2][][][]");  // smaller than the replicas: legal
+  });
+}
+
+TEST_CASE(
+    "batches arrive on GPUs while the ones before are computed with, and are what they were") {
+  on_backends([](backends::machine const& m) {
+    auto const x = counted(64);
+    auto const t = labels(64);
+    auto set = data::from_tensors(x, t).shuffle({.seed = m.seed}).batch(9).prefetch(2);
+    Tensor<float, Dextents<1>, Ceil> w(Dextents<1>(shape{1, {2}}));
+    w = zeros<float>(w.extents());
+    double last = -1;
+    std::vector<int> before;
+    for (int epoch = 0; epoch < 2; ++epoch) {
+      std::int64_t rows = 0;
+      std::vector<int> order;
+      for (auto [a, b] : distribute<Ceil>(set)) {
+        REQUIRE(a.extent(0) == b.extent(0));
+        if (m.gpus == 0)
+          for (int k = 0; k < 4; ++k)
+            order.insert(order.end(), b.data(k), b.data(k) + b.block->pieces[k].extents[0]);
+        rows += a.extent(0);
+        w = w + sum<0>(a);  // issued, not waited for
+      }
+      CHECK(rows == 64);
+      CHECK((m.gpus > 0 || order != before));  // another epoch, though nobody says so
+      before = order;
+    }
+    auto const total = fetch(w);
+    last = double(total(0));
+    CHECK(last == 2 * 64 * 63);
+    CHECK(double(total(1)) == 2 * 64 * 64);
+  });
+}
+
+TEST_CASE("the next batch does not wait for what is computed with this one") {
+  testing::simulated_gpus const two{2, {.seed = 3}};
+  using Both = ceil_of<0, 1>;
+  std::atomic<bool> all_read{false};
+  auto set = data::from_generator([&all_read] {
+               return [&all_read, i = 0]() mutable -> std::optional<float> {
+                 if (i < 12) return float(i++);
+                 all_read = true;  // its thread asks for more when all batches are made
+                 return std::nullopt;
+               };
+             })
+                 .batch(4)
+                 .prefetch(4);
+  auto batches = distribute<Both>(set);
+  auto at = batches.begin();
+  while (!all_read) std::this_thread::yield();
+  auto before = runtime::executed.copies;
+  ++at;  // the second one was sent when the first was asked for, or now; now the third is sent
+  CHECK(runtime::executed.copies - before >= 2);
+  auto [second] = *at;
+  Tensor<float, Extents<>, Both> w;
+  before = runtime::executed.copies;
+  w = sum(second);
+  ++at;
+  CHECK(runtime::executed.copies == before);  // the third one was under way before w was computed
+  auto [third] = *at;
+  CHECK(fetch(third)(0) == 8);
+  CHECK(fetch(w) == 4 + 5 + 6 + 7);
+}
+
+TEST_CASE("what reading throws comes when its batch is due, not before") {
+  auto set = data::range(12).map([](std::int64_t i) {
+    if (i == 9) throw std::runtime_error("a torn page");
+    return i;
+  });
+  on_few_backends([&](backends::machine const&) {
+    int seen = 0;
+    auto batches = distribute<Ceil>(set.batch(4).prefetch(4));
+    CHECK(message_of([&] {
+            for (auto&& [x] : batches) seen += int(x.extent(0));
+          }).find("element 9 of epoch") != std::string::npos);
+    CHECK(seen == 8);
   });
 }

@@ -236,7 +236,7 @@ TEST_CASE("batches are cut over all GPUs, and a device list has at most eight") 
     std::unique_ptr<locus::testing::simulated_gpus> machine;
     if (gpus) machine = std::make_unique<locus::testing::simulated_gpus>(gpus);
     Tensor<double, Dextents<2>> const x{{1, 2}, {3, 4}, {5, 6}, {7, 8}, {9, 10}};
-    data::Batches const batches({.batch_size = 4, .shuffle = false}, x);
+    auto const batches = data::batches({.batch_size = 4, .shuffle = false}, x);
     double total = 0, rows = 0;
     for (auto const& [part] : distribute<Every>(batches)) {
       static_assert(std::is_same_v<std::remove_cvref_t<decltype(part)>::policy, Rows>);

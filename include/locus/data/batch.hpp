@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements side by side as tensors with one more axis.
+#pragma once
+#include <locus/backend/pinned.hpp>               // pinned_memory
+#include <locus/data/field.hpp>                   // field, batch_tensor
+#include <locus/data/stage.hpp>                   // opening
+#include <locus/runtime/collective_settings.hpp>  // issue_lock
+
+namespace locus::data {
+
+/// How elements become batches.
+struct batch_rule {
+  bool drop_remainder = false;  // the last batch of a pass may be short
+};
+
+namespace detail {
+
+LOCUS_COLD_BEGIN
+inline void release_pinned(tensor_block& b) noexcept {
+  if (runtime::is_forked()) return;
+  runtime::pinned_memory.release(b.pieces[0].data);
+  if (__atomic_sub_fetch(&runtime::table.live_blocks, 1, __ATOMIC_RELAXED) == 0 &&
+      runtime::table.retire)
+    runtime::table.retire();
+}
+/// means: memory for a batch on the host, of the kind that GPUs read by themselves where there is some
+///        left
+inline block_owner make_batch_storage(shape const& extents, element type, int element_bytes,
+                                      bool pinned) {
+  std::int64_t const bytes = extents.size() * element_bytes;
+  runtime::devices("a batch was made");
+  void* p = nullptr;
+  if (pinned && bytes > 0) {
+    lock_guard issuing(runtime::issue_lock);  // pinning may wait for every card
+    p = runtime::pinned_memory.allocate(bytes);
+  }
+  if (!p) return locus::detail::make_storage(single(cpu(0)), extents, type, element_bytes);
+  block_owner owner(tensor_block::make(single(cpu(0))));
+  tensor_block& b = *owner.get();
+  b.extents = extents, b.type = type, b.element_bytes = element_bytes;
+  __atomic_add_fetch(&runtime::table.live_blocks, 1, __ATOMIC_RELAXED);
+  b.release = release_pinned;
+  b.pieces[0].data = p, b.pieces[0].bytes = static_cast<std::size_t>(bytes);
+  for (std::int64_t a = extents.rank, stride = 1; a-- > 0; stride *= extents.extent[a])
+    b.pieces[0].extents[a] = extents.extent[a], b.pieces[0].strides[a] = stride;
+  return owner;
+}
+[[noreturn]] inline void refuse_extents(shape const& is, shape const& of_batch, int component,
+                                        std::int64_t number) {
+  message text;
+  throw shape_error(text << "locus: component " << component << " of element " << number
+                         << " has extents " << is << ", those before it in its batch have "
+                         << of_batch << "; pad or cut them in a map() before batch()");
+}
+[[noreturn]] inline void refuse_no_batch(std::int64_t elements, std::int64_t size) {
+  message text;
+  text << "locus: a dataset of " << elements << " elements makes no batch of " << size;
+  throw shape_error(
+      elements == 0 ? text << "; look at what it reads"
+                    : text << " when the remainder is dropped; keep it, or write smaller batches");
+}
+LOCUS_COLD_END
+
+/// one component of a batch that grows
+template <class Field>
+class column {
+ public:
+  using traits = field<Field>;
+  using value_type = typename traits::value_type;
+  using tensor = batch_tensor<Field>;
+  static_assert(traits::exists,
+                "locus: a batch is made of numbers, std::array, rows and host tensors; map() the "
+                "elements to those first");
+
+  void add(Field const& x, std::int64_t row, std::int64_t size, bool pinned, int component,
+           std::int64_t number) {
+    auto const e = traits::extents(x);
+    if (row == 0) {
+      row_ = e.as_shape();
+      block_ = make(size, pinned);
+      elements_ = row_.size();
+    } else if constexpr (!decltype(e)::pattern.is_static()) {
+      if (!(e.as_shape() == row_)) refuse_extents(e.as_shape(), row_, component, number);
+    }
+    auto* const to = static_cast<value_type*>(block_->pieces[0].data) + row * elements_;
+    if constexpr (traits::extents_type::rank() == 0)
+      *to = *traits::data(x);
+    else
+      __builtin_memcpy(to, traits::data(x),
+                       static_cast<std::size_t>(elements_) * sizeof(value_type));
+  }
+  /// the first rows of it as a tensor
+  tensor take(std::int64_t rows, bool pinned) {
+    if (rows < block_->extents.extent[0]) {
+      block_owner shorter = make(rows, pinned);
+      __builtin_memcpy(shorter->pieces[0].data, block_->pieces[0].data,
+                       static_cast<std::size_t>(rows * elements_) * sizeof(value_type));
+      block_ = std::move(shorter);
+    }
+    tensor t{typename tensor::unmade{}};
+    t.block = std::move(block_);
+    t.block->tensor = static_cast<tensor_base const*>(&t);
+    return t;
+  }
+
+ private:
+  block_owner make(std::int64_t rows, bool pinned) const {
+    shape s{row_.rank + 1, {rows}};
+    for (int a = 0; a < row_.rank; ++a) s.extent[a + 1] = row_.extent[a];
+    return make_batch_storage(s, element_of_v<value_type>, sizeof(value_type), pinned);
+  }
+  shape row_{};
+  std::int64_t elements_ = 0;
+  block_owner block_;
+};
+
+template <class Element>
+struct batch_of_elements;
+template <class... Fields>
+struct batch_of_elements<std::tuple<Fields...>> {
+  using columns = std::tuple<column<Fields>...>;
+  using element = std::tuple<typename column<Fields>::tensor...>;
+};
+
+template <class Up>
+struct batch_stage {
+  using columns = typename batch_of_elements<typename Up::element>::columns;
+  using element = typename batch_of_elements<typename Up::element>::element;
+  static constexpr bool is_shuffled = Up::is_shuffled, is_batched = true;
+  Up up;
+  std::int64_t batch_size;
+  bool drop_remainder;
+
+  class cursor {
+   public:
+    cursor(batch_stage const& s, opening const& o)
+        : of_(s), room_(at_most(s.up.size(), s.batch_size)), pinned_(o.pinned), up_(s.up.open(o)) {
+      if (room_ <= 0) room_ = s.batch_size;
+    }
+    std::optional<element> next() {
+      if (ended_) return std::nullopt;
+      std::int64_t n = 0;
+      try {
+        for (; n < of_.batch_size; ++n) {
+          auto e = up_.next();
+          if (!e) {
+            ended_ = true;
+            break;
+          }
+          add(*e, n, std::make_index_sequence<std::tuple_size_v<columns>>{});
+          ++number_;
+        }
+      } catch (...) {
+        ended_ = true;
+        throw;
+      }
+      if (n == 0 || (n < of_.batch_size && of_.drop_remainder)) {
+        if (number_ < of_.batch_size && (number_ == 0 || of_.drop_remainder))
+          refuse_no_batch(number_, of_.batch_size);
+        return std::nullopt;
+      }
+      return std::apply([&](auto&... c) { return element(c.take(n, pinned_)...); }, columns_);
+    }
+
+   private:
+    template <std::size_t... Idx>
+    void add(typename Up::element const& e, std::int64_t row, std::index_sequence<Idx...>) {
+      (std::get<Idx>(columns_).add(std::get<Idx>(e), row, room_, pinned_, int(Idx), number_), ...);
+    }
+    batch_stage const& of_;
+    std::int64_t room_;  // rows: no more memory than a pass can fill
+    bool pinned_, ended_ = false;
+    std::int64_t number_ = 0;
+    decltype(std::declval<Up const&>().open(opening{})) up_;
+    columns columns_;
+  };
+  cursor open(opening const& o) const { return cursor(*this, o); }
+  std::int64_t size() const {
+    std::int64_t const n = up.size();
+    return n < 0 ? n : drop_remainder ? n / batch_size : (n + batch_size - 1) / batch_size;
+  }
+  std::int64_t rows() const {
+    std::int64_t const n = up.rows();
+    return n < 0 || !drop_remainder || Up::is_batched ? n : n / batch_size * batch_size;
+  }
+};
+
+}  // namespace detail
+
+}  // namespace locus::data

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dataset: elements, one after the other, read from somewhere, changed, shuffled, put into batches.
+//     auto train = data::from_tensors(images, labels)
+//                      .shuffle({.seed = 7}).map(scaled, {.threads = 4}).batch(64).prefetch(2);
+//     for (auto&& [x, label] : distribute<Replicas>(train)) ...
+#pragma once
+#include <iterator>  // default_sentinel
+
+#include <locus/data/batch.hpp>     // batch_stage
+#include <locus/data/cache.hpp>     // cache_stage
+#include <locus/data/map.hpp>       // map_stage, demand_stage
+#include <locus/data/repeat.hpp>    // repeat_stage, part_stage
+#include <locus/data/replicas.hpp>  // replica_stage
+#include <locus/data/shuffle.hpp>   // shuffle_stage
+#include <locus/data/sources.hpp>   // tensor_source
+#include <locus/data/waiting.hpp>   // pass_clock
+
+namespace locus::data {
+
+template <class Stage>
+class Dataset;
+namespace detail {
+template <class Stage>
+Dataset<Stage> dataset_of(Stage stage) {
+  return Dataset<Stage>(std::move(stage));
+}
+}  // namespace detail
+
+template <class D>
+concept dataset = requires { typename std::remove_cvref_t<D>::is_dataset; };
+
+/// means: what one pass gives, in order. Nothing is read before a pass begins; each pass is an epoch,
+///        whose orders are a function of seeds and of its number alone.
+/// cost:  copying one copies the description; sources and what is cached are shared
+/// fails: a pass with what its sources and functions throw, at the element where they do
+/// after: tf.data.Dataset
+template <class Stage>
+class Dataset {
+ public:
+  using is_dataset = void;
+  using element = typename Stage::element;
+  static constexpr bool is_batched = Stage::is_batched;
+  static constexpr bool is_distributed = requires { Stage::is_distributed; };
+
+  explicit Dataset(Stage stage) : stage_(std::move(stage)) {}
+
+  // ---- other datasets made of this one ----
+
+  /// means: elements in random order; a buffer that is smaller than a pass moves an element forward
+  ///        by that much at most
+  auto shuffle(shuffle_options const& options = {}) const {
+    if (options.buffer != unknown && options.buffer < 1)
+      detail::refuse_number("the buffer of shuffle", options.buffer, "write a positive number");
+    return detail::dataset_of(detail::shuffle_stage<Stage>{stage_, options});
+  }
+  /// means: f(components...), or f(position, components...), of each element; a tuple that f returns
+  ///        is the new element
+  /// cost:  `threads` threads compute ahead; the order stays
+  /// fails: element_error, naming the element, when f throws
+  template <class F>
+  auto map(F f, map_options const& options = {}) const {
+    int const n = options.threads == 0 ? thread_count() : options.threads;
+    if (n < 0 || n > 256)
+      detail::refuse_number("the number of threads of map", n, "write 0 to 256");
+    using M = detail::mapped<F, element>;
+    using S = detail::map_stage<Stage, M>;
+    return detail::dataset_of(S{stage_, M{std::move(f)}, n == 1 ? 0 : n, 2 * n * S::chunk});
+  }
+  /// means: n elements side by side; a short last batch is kept unless it is to be dropped
+  /// shape: every component gets one more axis, the first
+  /// fails: shape_error for components whose extents differ, and for a pass that makes no batch
+  auto batch(std::int64_t n, batch_rule const& rule = {}) const {
+    if (n <= 0) detail::refuse_number("the batch size", n, "write a positive number");
+    return detail::dataset_of(detail::batch_stage<Stage>{stage_, n, rule.drop_remainder});
+  }
+  /// means: so many passes as one, each in its own order; for ever without a number
+  auto repeat(std::int64_t passes = -1) const {
+    return detail::dataset_of(detail::repeat_stage<Stage>{stage_, passes});
+  }
+  auto take(std::int64_t n) const {
+    if (n < 0) detail::refuse_number("the number of elements to take", n, "write 0 or more");
+    return detail::dataset_of(detail::part_stage<Stage>{stage_, 0, n});
+  }
+  auto skip(std::int64_t n) const {
+    if (n < 0) detail::refuse_number("the number of elements to skip", n, "write 0 or more");
+    return detail::dataset_of(detail::part_stage<Stage>{stage_, n, -1});
+  }
+  /// means: the elements of the first whole pass, kept in memory for the next ones
+  auto cache() const { return detail::dataset_of(detail::cache_stage<Stage>{stage_}); }
+  /// means: a thread reads up to n elements ahead
+  auto prefetch(std::int64_t n = 2) const {
+    static_assert(!is_distributed,
+                  "locus: prefetch() reads ahead on the host; write it before distribute, which "
+                  "sends the next batch while this one is computed with");
+    if (n < 1) detail::refuse_number("the number of elements to prefetch", n, "write 1 or more");
+    using Same = detail::unchanged<element>;
+    return detail::dataset_of(detail::map_stage<Stage, Same>{stage_, {}, 1, n});
+  }
+  /// means: rows of each batch on each replica: Sharded<0, ...> over the devices of Replicas
+  template <device_policy Replicas>
+  auto distribute() const {
+    return detail::dataset_of(detail::replica_stage<Replicas, Stage>{stage_});
+  }
+  /// fails: a pass, with shape_error naming record and label, for a label outside [0, classes)
+  template <int Component>
+  auto require_labels(std::int64_t classes) const {
+    using Look = detail::labels_below<Component>;
+    static_assert(detail::is_scalar<std::tuple_element_t<Component, element>>,
+                  "locus: a label is one number of an element; look at labels before batch()");
+    return detail::dataset_of(detail::demand_stage<Stage, Look>{stage_, {classes}});
+  }
+  /// fails: a pass, with shape_error naming the record, for NaN and infinity
+  auto require_finite() const {
+    using Look = detail::finite_fields;
+    return detail::dataset_of(detail::demand_stage<Stage, Look>{stage_, {}});
+  }
+
+  // ---- how much there is ----
+
+  /// units: elements of a pass, or `unknown`, or `infinite`
+  std::int64_t size() const { return stage_.size(); }
+  /// units: examples of a pass
+  std::int64_t rows() const { return stage_.rows(); }
+  std::int64_t batches_per_epoch() const
+    requires is_batched
+  {
+    return size();
+  }
+
+  // ---- passes ----
+
+  /// means: the next pass is that of the next epoch. A pass that follows another one without it is,
+  ///        too
+  void next_epoch() { ++epoch_, used_ = false; }
+  /// means: the next pass is that of epoch n: where training goes on
+  void seek_epoch(std::uint64_t n) { epoch_ = n, used_ = false; }
+  std::uint64_t epoch() const { return epoch_; }
+
+  /// The elements of a pass. Destroying it before its end is fine: threads that work ahead end first.
+  class iterator {
+   public:
+    using value_type = element;
+    using difference_type = std::ptrdiff_t;
+    iterator(Stage const& s, opening const& o) : cursor_(s.open(o)) { advance(); }
+    iterator(iterator const&) = delete;
+    ~iterator() { clock_.close(); }
+    /// moved out of: auto [x, label] takes the tensors, and copies none
+    element&& operator*() { return std::move(*now_); }
+    iterator& operator++() {
+      now_.reset();  // its memory can be used again
+      advance();
+      return *this;
+    }
+    bool operator==(std::default_sentinel_t) const { return !now_; }
+    pass_times times() const { return clock_.times(); }
+
+   private:
+    void advance() {
+      clock_.begin();
+      now_ = cursor_.next();
+      clock_.end(now_.has_value());
+      if (!now_) clock_.close();
+    }
+    decltype(std::declval<Stage const&>().open(opening{})) cursor_;
+    detail::pass_clock clock_;
+    std::optional<element> now_;
+  };
+  /// each pass after the first is another epoch
+  iterator begin() { return iterator(stage_, {begin_epoch()}); }
+  /// a constant dataset gives the same epoch again and again
+  iterator begin() const { return iterator(stage_, {epoch_}); }
+  std::default_sentinel_t end() const { return {}; }
+
+  /// means: a pass begins, here or through what was made of this dataset; returns its epoch
+  std::uint64_t begin_epoch() {
+    if (used_) ++epoch_;
+    used_ = true;
+    return epoch_;
+  }
+  Stage const& stage() const { return stage_; }
+
+ private:
+  Stage stage_;
+  std::uint64_t epoch_ = 0;
+  bool used_ = false;
+};
+
+/// means: elements (row i of each tensor), of tensors on the host; a number for a tensor of rank 1
+/// cost:  none; the elements of the tensors are shared, and stay for as long as the dataset does
+/// fails: shape_error, when the tensors differ in rows
+/// after: tf.data.Dataset.from_tensor_slices
+template <class... Tensors>
+auto from_tensors(Tensors const&... tensors) {
+  static_assert(sizeof...(Tensors) > 0,
+                "locus: batches of nothing; name at least one tensor, as in batches({}, x, label)");
+  static_assert(
+      ((std::is_same_v<typename Tensors::policy, CpuDevice> && Tensors::rank() > 0) && ...),
+      "locus: a dataset reads rows of tensors on the host; write from_tensors(fetch(x)) for "
+      "others, and give each an axis for its rows");
+  std::int64_t const rows[] = {tensors.extent(0)...};
+  for (std::int64_t const n : rows) detail::require_equal_rows(rows[0], n);
+  return detail::dataset_of(
+      detail::tensor_source<Tensors...>{{detail::rows_of_tensor<Tensors>(tensors)...}, rows[0]});
+}
+/// means: the numbers 0 to n - 1: range(n).map(f, {.threads = 4}) reads n files on four threads
+inline auto range(std::int64_t n) {
+  if (n < 0) detail::refuse_number("the end of a range", n, "write 0 or more");
+  return detail::dataset_of(detail::range_source{n});
+}
+/// means: make() or make(epoch) gives a function for each pass; that gives std::optional elements,
+///        an empty one at its end
+/// after: tf.data.Dataset.from_generator
+template <class Make>
+auto from_generator(Make make, std::int64_t size = unknown) {
+  return detail::dataset_of(detail::generator_source<Make>{std::move(make), size});
+}
+
+}  // namespace locus::data
+
+namespace locus {
+
+/// means: each batch of a dataset, its rows cut over the replicas:
+///            for (auto&& [x, label] : distribute<Replicas>(batches))
+/// cost:  one copy to each replica for each tensor of a batch, while the batch before is computed with
+///        if the dataset ends in prefetch()
+/// after: TensorFlow's experimental_distribute_dataset. Which rule cuts is a matter of the device
+///        list: ceil(n / R) rows, or balanced pieces for Mirrored<Balanced, ...>
+template <device_policy Replicas, data::dataset D>
+auto distribute(D&& batches) {
+  auto there = std::as_const(batches).template distribute<Replicas>();
+  if constexpr (std::is_const_v<std::remove_reference_t<D>>)
+    there.seek_epoch(batches.epoch());
+  else  // a loop that distributes anew gets the next epoch
+    there.seek_epoch(batches.begin_epoch());
+  return there;
+}
+
+}  // namespace locus

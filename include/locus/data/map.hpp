@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of elements: map on several threads, prefetch, and what is demanded of elements.
+#pragma once
+#include <locus/data/field.hpp>       // as_element
+#include <locus/data/workers.hpp>     // workers
+#include <locus/runtime/threads.hpp>  // thread_count
+
+namespace locus::data {
+
+/// How a map is computed.
+struct map_options {
+  int threads = 1;  // 1: by the thread that reads; 0: as many as loops may use
+};
+
+namespace detail {
+
+template <class F, class Element>
+struct map_result;
+template <class F, class... Fields>
+struct map_result<F, std::tuple<Fields...>> {
+  static constexpr bool takes_position = std::is_invocable_v<F const&, position, Fields&&...>;
+  static_assert(takes_position || std::is_invocable_v<F const&, Fields&&...>,
+                "locus: map's function takes the components of an element (by value or const&), or "
+                "a data::position and those; it is called by several threads, so it is no mutable "
+                "lambda");
+  static auto call(F const& f, std::tuple<Fields...>&& e, [[maybe_unused]] position const& at) {
+    return std::apply(
+        [&](Fields&... fields) {
+          if constexpr (takes_position)
+            return f(at, std::move(fields)...);
+          else
+            return f(std::move(fields)...);
+        },
+        e);
+  }
+};
+
+/// f as a function of element and position
+template <class F, class Element>
+struct mapped {
+  using raw = decltype(map_result<F, Element>::call(std::declval<F const&>(),
+                                                    std::declval<Element&&>(), position{}));
+  static_assert(!std::is_void_v<raw>,
+                "locus: map's function returns nothing; return the new element, a tuple of its "
+                "components");
+  using element = as_element_t<raw>;
+  F f;
+  element operator()(Element&& e, position const& at) const {
+    return element(map_result<F, Element>::call(f, std::move(e), at));
+  }
+};
+/// prefetch: elements as they are
+template <class Element>
+struct unchanged {
+  using element = Element;
+  Element operator()(Element&& e, position const&) const { return std::move(e); }
+};
+
+template <class Up, class F>
+struct map_stage {
+  using element = typename F::element;
+  static constexpr bool is_shuffled = Up::is_shuffled, is_batched = Up::is_batched;
+  static constexpr int chunk = 8;  // so that cheap functions do not pay two locks each
+  Up up;
+  F f;
+  int threads;         // 0: the reader's own
+  std::int64_t ahead;  // elements
+
+  /// by the thread that reads, or by others
+  class cursor {
+   public:
+    cursor(map_stage const& s, opening const& o) : of_(s), epoch_(o.epoch) {
+      if (s.threads > 0) {
+        int const together = s.ahead < 2 * chunk ? 1 : chunk;
+        team_.emplace(s.up, s.f, o, s.threads, s.ahead / together, together);
+      } else {
+        up_.emplace(s.up, o);
+      }
+    }
+    std::optional<element> next() {
+      if (team_) return team_->next();
+      if (ended_) return std::nullopt;
+      ended_ = true;  // unless all goes well
+      auto e = up_->at.next();
+      if (!e) return std::nullopt;
+      position const at{epoch_, number_++};
+      std::exception_ptr failure;
+      try {
+        std::optional<element> out(of_.f(*std::move(e), at));
+        ended_ = false;
+        return out;
+      } catch (...) {
+        failure = name_element("map", at);
+      }
+      std::rethrow_exception(failure);
+    }
+
+    /// means: next() would not wait for a thread
+    bool ready() { return team_ && team_->ready(); }
+
+   private:
+    struct inner {
+      inner(Up const& up, opening const& o) : at(up.open(o)) {}
+      decltype(std::declval<Up const&>().open(opening{})) at;
+    };
+    map_stage const& of_;
+    std::uint64_t epoch_;
+    std::int64_t number_ = 0;
+    bool ended_ = false;
+    std::optional<inner> up_;
+    std::optional<workers<Up, F, element>> team_;
+  };
+  cursor open(opening const& o) const { return cursor(*this, o); }
+  std::int64_t size() const { return up.size(); }
+  std::int64_t rows() const { return up.rows(); }
+};
+
+/// means: look(element, number) for every element that passes; what it throws ends the pass
+template <class Up, class Look>
+struct demand_stage {
+  using element = typename Up::element;
+  static constexpr bool is_shuffled = Up::is_shuffled, is_batched = Up::is_batched;
+  Up up;
+  Look look;
+
+  struct cursor {
+    demand_stage const& of;
+    decltype(std::declval<Up const&>().open(opening{})) up;
+    std::int64_t number = 0;
+    bool ended = false;
+    std::optional<element> next() {
+      if (ended) return std::nullopt;
+      auto e = up.next();
+      ended = true;
+      if (e) of.look(*e, number++), ended = false;
+      return e;
+    }
+  };
+  cursor open(opening const& o) const { return {*this, up.open(o)}; }
+  std::int64_t size() const { return up.size(); }
+  std::int64_t rows() const { return up.rows(); }
+};
+
+[[noreturn, gnu::cold]] inline void refuse_label(std::int64_t label, std::int64_t record,
+                                                 std::int64_t classes) {
+  message text;
+  throw shape_error(text << "locus: label " << label << " of record " << record
+                         << " is outside [0, " << classes
+                         << "); drop the record or name more classes");
+}
+
+/// component Which is a label of one of so many classes
+template <int Which>
+struct labels_below {
+  std::int64_t classes;
+  template <class Element>
+  void operator()(Element const& e, std::int64_t number) const {
+    auto const label = static_cast<std::int64_t>(std::get<Which>(e));
+    if (label < 0 || label >= classes) refuse_label(label, number, classes);
+  }
+};
+
+/// every floating number of an element is finite
+struct finite_fields {
+  template <class... F>
+  void operator()(std::tuple<F...> const& e, std::int64_t number) const {
+    int component = 0;
+    std::apply([&](F const&... fields) { (look(fields, number, component++), ...); }, e);
+  }
+
+ private:
+  template <class X>
+  static void look(X const& x, std::int64_t number, int component) {
+    if constexpr (field<X>::exists)
+      if constexpr (std::is_floating_point_v<typename field<X>::value_type>) {
+        std::int64_t const n = field<X>::extents(x).as_shape().size();
+        auto const* const p = field<X>::data(x);
+        for (std::int64_t i = 0; i < n; ++i)
+          if (!__builtin_isfinite(p[i])) refuse(double(p[i]), i, number, component);
+      }
+  }
+  [[noreturn, gnu::cold]] static void refuse(double v, std::int64_t i, std::int64_t number,
+                                             int component) {
+    message text;
+    throw shape_error(text << "locus: element " << i << " of component " << component
+                           << " of record " << number << " is " << (v != v ? "NaN" : "infinite")
+                           << "; drop the record, or map it to numbers");
+  }
+};
+
+}  // namespace detail
+
+}  // namespace locus::data

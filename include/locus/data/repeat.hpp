@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several passes as one, and parts of a pass: repeat, take, skip.
+#pragma once
+#include <locus/data/stage.hpp>  // opening
+
+namespace locus::data::detail {
+
+/// means: `times` passes, each with an order of its own; for ever where that is negative
+template <class Up>
+struct repeat_stage {
+  using element = typename Up::element;
+  static constexpr bool is_shuffled = Up::is_shuffled, is_batched = Up::is_batched;
+  Up up;
+  std::int64_t passes;
+
+  class cursor {
+   public:
+    cursor(repeat_stage const& s, opening const& o) : of_(s), begin_(o) {}
+    std::optional<element> next() {
+      for (;;) {
+        if (!up_) {
+          if (of_.passes >= 0 && pass_ == of_.passes) return std::nullopt;
+          opening o = begin_;
+          auto const n =
+              static_cast<std::uint64_t>(of_.passes < 0 ? std::int64_t(1) << 32 : of_.passes);
+          o.epoch = begin_.epoch * n + static_cast<std::uint64_t>(pass_);
+          up_.emplace(of_.up, o);
+          any_ = false;
+        }
+        if (std::optional<element> e = up_->at.next()) {
+          any_ = true;
+          return e;
+        }
+        if (!any_ && of_.passes < 0)
+          throw shape_error(
+              "locus: a dataset without elements is repeated for ever; look at what it reads");
+        up_.reset();
+        ++pass_;
+      }
+    }
+
+   private:
+    struct inner {  // a cursor need not be movable
+      inner(Up const& up, opening const& o) : at(up.open(o)) {}
+      decltype(std::declval<Up const&>().open(opening{})) at;
+    };
+    repeat_stage const& of_;
+    opening begin_;
+    std::optional<inner> up_;
+    std::int64_t pass_ = 0;
+    bool any_ = false;
+  };
+  cursor open(opening const& o) const { return cursor(*this, o); }
+  std::int64_t size() const { return times(up.size(), passes); }
+  std::int64_t rows() const { return times(up.rows(), passes); }
+};
+
+template <class Up>
+struct part_stage {
+  using element = typename Up::element;
+  static constexpr bool is_shuffled = Up::is_shuffled, is_batched = Up::is_batched;
+  Up up;
+  std::int64_t skipped, taken;  // taken < 0: all that are left
+
+  class cursor {
+   public:
+    cursor(part_stage const& s, opening const& o)
+        : up_(s.up.open(o)), skip_(s.skipped), left_(s.taken) {}
+    std::optional<element> next() {
+      for (; skip_ > 0; --skip_)
+        if (!up_.next()) skip_ = 1, left_ = 0;
+      if (left_ == 0) return std::nullopt;
+      if (left_ > 0) --left_;
+      return up_.next();
+    }
+
+   private:
+    decltype(std::declval<Up const&>().open(opening{})) up_;
+    std::int64_t skip_, left_;
+  };
+  cursor open(opening const& o) const { return cursor(*this, o); }
+  std::int64_t size() const {
+    std::int64_t const left = without_first(up.size(), skipped);
+    return taken < 0 ? left : at_most(left, taken);
+  }
+  std::int64_t rows() const { return is_batched ? unknown : size(); }
+};
+
+}  // namespace locus::data::detail

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Threads that work ahead of the consumer: what they make comes out in the order in which it went
+// in, whatever their number.
+#pragma once
+#include <condition_variable>  // condition_variable
+#include <memory>              // unique_ptr
+#include <mutex>               // mutex
+#include <thread>              // thread
+#include <unistd.h>            // getpid
+#include <vector>              // vector
+
+#include <locus/data/stage.hpp>  // opening, name_element
+
+namespace locus::data::detail {
+
+/// means: f(element, position) of a stage's elements, computed by `threads` threads, in order
+/// cost:  two locks for each chunk of elements; at most `ahead` chunks are there at a time
+/// fails: next() throws what the source or f threw when it comes to that element, and ends the pass
+/// after: the destructor waits for the elements that are being made. In a forked child, which has no
+///        such threads, next() throws, and memory is left to the end of the process.
+template <class Up, class F, class Out>
+class workers {
+ public:
+  workers(Up const& up, F const& f, opening const& o, int threads, std::int64_t ahead, int chunk)
+      : team_(new team(up, f, o, ahead, chunk)) {
+    try {
+      for (int k = 0; k < threads; ++k) team_->threads.emplace_back([t = team_] { t->serve(); });
+    } catch (std::system_error const&) {}  // fewer then; with none the consumer works itself
+  }
+  workers(workers const&) = delete;
+  ~workers() {
+    if (getpid() != team_->process) return;
+    {
+      std::lock_guard hold(team_->lock);
+      team_->stop = true;
+    }
+    team_->room.notify_all();
+    for (std::thread& t : team_->threads) t.join();
+    delete team_;
+  }
+  std::optional<Out> next() {
+    for (;;) {
+      if (at_ < now_.made.size()) return std::move(now_.made[at_++]);
+      if (now_.failure) {
+        now_.last = true;
+        std::rethrow_exception(std::exchange(now_.failure, nullptr));
+      }
+      if (now_.last) return std::nullopt;
+      now_.made.clear(), at_ = 0;
+      team_->take(now_);
+    }
+  }
+
+  /// means: next() would not wait
+  bool ready() {
+    if (at_ < now_.made.size() || now_.failure || now_.last) return true;
+    if (getpid() != team_->process) return false;
+    std::lock_guard hold(team_->lock);
+    return team_->ring[std::size_t(team_->taken) % team_->ring.size()].full;
+  }
+
+ private:
+  struct slot {
+    std::vector<Out> made;
+    std::exception_ptr failure;  // behind those
+    bool full = false, last = false;
+  };
+  struct team {
+    team(Up const& up, F const& of, opening const& o, std::int64_t ahead, int most)
+        : source(up.open(o)), f(of), epoch(o.epoch), chunk(most), ring(std::size_t(ahead)) {}
+
+    void serve() noexcept {
+      while (make_one()) {}
+    }
+    /// false: there is nothing more to do
+    bool make_one() {
+      std::unique_lock pulling(pull_lock);
+      {
+        std::unique_lock l(lock);
+        room.wait(l, [&] { return stop || pulled < taken + std::int64_t(ring.size()); });
+        if (stop) return false;
+      }
+      if (ended) return false;
+      std::int64_t const number = pulled++, first = elements;
+      std::vector<typename Up::element> in;
+      slot s;
+      try {
+        for (int k = 0; k < chunk; ++k) {
+          auto e = source.next();
+          if (!e) {
+            ended = true;
+            break;
+          }
+          in.push_back(*std::move(e)), ++elements;
+        }
+      } catch (...) {
+        s.failure = std::current_exception(), ended = true;
+      }
+      s.last = ended;
+      pulling.unlock();
+      position at{epoch, first};
+      try {
+        s.made.reserve(in.size());
+        for (auto& e : in) s.made.push_back(f(std::move(e), at)), ++at.element;
+      } catch (...) {
+        s.failure = name_element("map", at), s.last = true;
+      }
+      {
+        std::lock_guard hold(lock);
+        s.full = true;
+        ring[std::size_t(number) % ring.size()] = std::move(s);
+      }
+      ready.notify_one();
+      return true;
+    }
+    void take(slot& to) {
+      if (getpid() != process)
+        throw configuration_error("locus: a dataset that was being read when this process was "
+                                  "forked has no threads here; "
+                                  "begin the pass in the child");
+      if (threads.empty()) make_one();
+      std::unique_lock l(lock);
+      slot& s = ring[std::size_t(taken) % ring.size()];
+      ready.wait(l, [&] { return s.full; });
+      std::swap(to, s);
+      s = slot{};
+      ++taken;
+      l.unlock();
+      room.notify_one();
+    }
+
+    std::mutex pull_lock, lock;
+    std::condition_variable room, ready;
+    decltype(std::declval<Up const&>().open(opening{})) source;  // pull_lock
+    F const& f;
+    std::uint64_t epoch;
+    int chunk;
+    std::int64_t pulled = 0, elements = 0;  // pull_lock
+    bool ended = false;                     // pull_lock
+    std::vector<slot> ring;                 // lock
+    std::int64_t taken = 0;                 // lock
+    bool stop = false;                      // lock
+    std::vector<std::thread> threads;
+    int process = getpid();
+  };
+  team* team_;
+  slot now_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace locus::data::detail
