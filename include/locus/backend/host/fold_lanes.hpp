@@ -135,7 +135,7 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
   static void add_rows(Stage const& given, sources const& from, std::int64_t const* steps,
                        std::int64_t const* in_step, targets const& to_rows,
                        std::int64_t const* out_step, std::int64_t rows, std::int64_t first,
-                       std::int64_t width, columns<Columns>& to) {
+                       std::int64_t width, columns<Columns>& to, bool from_memory = false) {
     Stage const f = given;
     Before const before{};
     std::int64_t const whole = width / N * N;
@@ -143,25 +143,22 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
       auto const line = [&](std::int64_t k) __attribute__((always_inline)) {
         return make_pack(get<K>(from) + (r + k) * in_step[K]...);
       };
-      sources const one = line(0), two = line(count - 1);
       targets const q = make_pack(get<M>(to_rows) + r * out_step[M]...);
       for (std::int64_t j = 0; j < whole; j += N) {
         std::int64_t const at[] = {(j & steps[K])..., 0};
         auto sums = make_pack(get<F>(to.lanes).load(first + j)...);
-        auto const v = values(f, before, one, at);
-        ((get<F>(sums) = fold<F>::add(get<F>(sums), get<F>(v))), ...);
-        (simd::store(get<M>(q) + j, get<std::size_t(folds) + M>(v)), ...);
-        if constexpr (count == 2) {
-          auto const w = values(f, before, two, at);
-          ((get<F>(sums) = fold<F>::add(get<F>(sums), get<F>(w))), ...);
-          (simd::store(get<M>(q) + out_step[M] + j, get<std::size_t(folds) + M>(w)), ...);
-        }
+        unrolled<count>([&](auto k) __attribute__((always_inline)) {
+          auto const v = values(f, before, line(k), at);
+          ((get<F>(sums) = fold<F>::add(get<F>(sums), get<F>(v))), ...);
+          (simd::store(get<M>(q) + k * out_step[M] + j, get<std::size_t(folds) + M>(v)), ...);
+        });
         (get<F>(to.lanes).store(first + j, get<F>(sums)), ...);
       }
     };
     std::int64_t r = 0;
-    for (; r + 2 <= rows; r += 2) lines(r, std::integral_constant<int, 2>{});
-    if (r < rows) lines(r, std::integral_constant<int, 1>{});
+    if (!from_memory)  // the processor foresees one stream better than four that are pages apart
+      for (; r + 4 <= rows; r += 4) lines(r, std::integral_constant<int, 4>{});
+    for (; r < rows; ++r) lines(r, std::integral_constant<int, 1>{});
     if (whole == width) return;
     auto sums = make_pack(get<F>(to.lanes).load(first + whole)...);
     for (r = 0; r < rows; ++r) {

@@ -25,17 +25,22 @@ template <class Reducer, class V>
 struct packet_fold;
 
 namespace detail {
+/// means: lanes [First, First + N / 2); not by memcpy, which would go through memory
+template <int First, class T, int N, int... J>
+LOCUS_VECTOR_FUNCTION packet<T, N / 2> half_of(packet<T, N> x, std::integer_sequence<int, J...>) {
+  return {simd::vector<T, N / 2>{x.v[First + J]...}};
+}
+template <int First, class T, int N>
+LOCUS_VECTOR_FUNCTION packet<T, N / 2> half_of(packet<T, N> x) {
+  return half_of<First>(x, std::make_integer_sequence<int, N / 2>{});
+}
 /// means: the lanes' sum, halves first
 template <class T, int N>
 LOCUS_VECTOR_FUNCTION T sum_of_lanes(packet<T, N> x) {
   if constexpr (N == 1)
     return x.v[0];
-  else {
-    packet<T, N / 2> low, high;
-    __builtin_memcpy(&low, &x, sizeof low);
-    __builtin_memcpy(&high, reinterpret_cast<char const*>(&x) + sizeof low, sizeof high);
-    return sum_of_lanes(simd::add(low, high));
-  }
+  else
+    return sum_of_lanes(simd::add(half_of<0>(x), half_of<N / 2>(x)));
 }
 template <class V>
 inline constexpr int lane_bytes = int(sizeof(V)) / V::lanes;
@@ -95,12 +100,8 @@ struct packet_fold<kernel::reducer<R, T>, V> {
   LOCUS_VECTOR_FUNCTION static T of_lanes(packet<T, Lanes> x) {
     if constexpr (Lanes == 1)
       return x.v[0];
-    else {
-      packet<T, Lanes / 2> low, high;
-      __builtin_memcpy(&low, &x, sizeof low);
-      __builtin_memcpy(&high, reinterpret_cast<char const*>(&x) + sizeof low, sizeof high);
-      return of_lanes(form::call(low, high));
-    }
+    else
+      return of_lanes(form::call(detail::half_of<0>(x), detail::half_of<Lanes / 2>(x)));
   }
   LOCUS_VECTOR_FUNCTION static T total(V w) { return of_lanes(w); }
   LOCUS_VECTOR_FUNCTION static T lane(V w, int j) { return w.v[j]; }

@@ -6,6 +6,7 @@
 #include <locus/backend/host/fold_run.hpp>  // fold_run
 #include <locus/backend/host/map.hpp>       // threads_for
 #include <locus/kernel/call.hpp>            // space, access, collapse
+#include <locus/runtime/caches.hpp>         // last_level_cache
 #include <locus/runtime/host_memory.hpp>    // host_memory
 #include <locus/runtime/threads.hpp>        // parallel_for
 
@@ -82,6 +83,7 @@ struct folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type
   kernel::space s;
   kernel::access a[all];
   mean_counts<folds> const& means;
+  bool from_memory = false;  // more than the caches hold
 
   folding(Stage const& stage, Rest const& after, kernel::space const& over,
           kernel::access const* operands, mean_counts<folds> const& n)
@@ -156,6 +158,7 @@ struct folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type
     }
     std::int64_t const bytes = s.size() * std::int64_t((sizeof(typename Elements::type) + ... + 0));
     int const threads = threads_for(bytes);
+    from_memory = bytes > runtime::last_level_cache();
     std::int64_t const width = nest.inner_folded ? 1 : columns;
     std::int64_t const total_count = runs * parts * width;
     constexpr int room = 64;
@@ -190,7 +193,10 @@ struct folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type
     parallel_for(trips, threads, [&](int trip) {
       std::int64_t const end = (trip + 1) * each < tasks ? (trip + 1) * each : tasks;
       for (std::int64_t t = trip * each; t < end; ++t) {
-        do_task(t / parts, t % parts, partials ? partials + t * width : nullptr);
+        if (partials)
+          do_task(t / parts, t % parts, partials + t * width);
+        else
+          do_task(t, 0, nullptr);
       }
     });
     if (!partials) return;
@@ -216,6 +222,11 @@ struct folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type
     std::int64_t at[all];
     offsets_of(nest, o, at);
     bool const cut_line = folded == 1;
+    if (cut_line && parts == 1) {  // as short rows are: nothing is divided
+      totals t = start();
+      fold_line(t, at, n);
+      return to ? void(*to = t) : finish(t, at);
+    }
     std::int64_t const unit = cut_line ? (n / parts + 8191) / 8192 * 8192 : 0;
     std::int64_t const whole = cut_line ? n : folded;
     std::int64_t const each =
@@ -309,7 +320,7 @@ struct folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type
       std::int64_t const n = width - j < each ? width - j : each;
       if constexpr (pass::by_packets) {
         Lanes::add_rows(f, r.read(j, n), r.steps, step, r.write(j), step + first_element_out, lines,
-                        j, n, c);
+                        j, n, c, from_memory);
         r.written(j, n);
       } else {
         typename pass::buffers b;
