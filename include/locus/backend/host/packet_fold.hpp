@@ -28,7 +28,12 @@ namespace detail {
 /// means: lanes [First, First + N / 2); not by memcpy, which would go through memory
 template <int First, class T, int N, int... J>
 LOCUS_VECTOR_FUNCTION packet<T, N / 2> half_of(packet<T, N> x, std::integer_sequence<int, J...>) {
-  return {simd::vector<T, N / 2>{x.v[First + J]...}};
+  if constexpr (N == 2) {  // nvcc takes no list of one
+    packet<T, 1> r{};
+    r.v[0] = x.v[First];
+    return r;
+  } else
+    return {simd::vector<T, N / 2>{x.v[First + J]...}};
 }
 template <int First, class T, int N>
 LOCUS_VECTOR_FUNCTION packet<T, N / 2> half_of(packet<T, N> x) {
