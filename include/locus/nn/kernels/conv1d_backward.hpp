@@ -97,7 +97,7 @@ struct conv1d_gradient {
   dx_cut<T> dx;
   dx_by_taps<T> taps;
   T const* packed_for_dx;
-  bool wants_dx;
+  bool wants_dx, wants_weights;
 
   std::int64_t weight_numbers() const {
     return cut.s.groups * cut.products * cut.inner_rows * cut.width;
@@ -177,7 +177,7 @@ struct conv1d_gradient {
                 own + weight_numbers() + g * cut.width, s.filters, cut.line, rows / s.pool,
                 s.group_filters(), s.pool});
       }
-      add_weights(windows_of(s, x, end, i, rows, copy), now, rows, own);
+      if (wants_weights) add_weights(windows_of(s, x, end, i, rows, copy), now, rows, own);
       if (!wants_dx) continue;
       if (!dx.at_once) {
         taps.add(cut, now, packed_for_dx, i, rows, c, to);
@@ -212,15 +212,15 @@ constexpr std::int64_t gradient_tasks(std::int64_t batch, std::int64_t numbers) 
 }  // namespace detail
 
 /// means: dw, dbias: sums over the batch; dx, if any: the gradient of x
-/// shape: as conv1d has them; y is read behind a relu without a pool, winners behind a pool, others
-///        and dx and dbias may be null
+/// shape: as conv1d has them; y is read behind a relu without a pool, winners behind a pool; what is
+///        not read, and dw, dbias and dx, may be null
 /// cost:  twice that of conv1d
 template <class T>
 void conv1d_backward(conv1d_sizes const& s, std::int64_t batch, T const* x, T const* w, T const* y,
                      unsigned char const* winners, T const* dy, T* dw, T* dbias, T* dx) {
   detail::conv1d_cut<T> const cut(s);
-  detail::conv1d_gradient<T> job{cut, detail::dx_cut<T>(cut), detail::dx_by_taps<T>(s), nullptr,
-                                 dx != nullptr};
+  detail::conv1d_gradient<T> job{cut,     detail::dx_cut<T>(cut), detail::dx_by_taps<T>(s),
+                                 nullptr, dx != nullptr,          dw != nullptr};
   std::int64_t const for_dx = !dx              ? 0
                               : job.dx.at_once ? job.dx.inner * job.dx.width
                                                : s.taps * s.filters * job.taps.width;
@@ -248,13 +248,14 @@ void conv1d_backward(conv1d_sizes const& s, std::int64_t batch, T const* x, T co
   for (std::int64_t task = 1; task < tasks; ++task)
     detail::add_to(gradients, gradients + task * own, own);
   std::int64_t const filters = s.group_filters();
-  for (std::int64_t g = 0; g < s.groups; ++g)
-    for (std::int64_t p = 0; p < cut.products; ++p)
-      for (std::int64_t i = 0; i < cut.inner; ++i)
-        for (std::int64_t f = 0; f < filters; ++f)
-          dw[(p * cut.inner + i) * s.filters + g * filters + f] =
-              tasks ? gradients[((g * cut.products + p) * cut.inner_rows + i) * cut.width + f]
-                    : T(0);
+  if (dw)
+    for (std::int64_t g = 0; g < s.groups; ++g)
+      for (std::int64_t p = 0; p < cut.products; ++p)
+        for (std::int64_t i = 0; i < cut.inner; ++i)
+          for (std::int64_t f = 0; f < filters; ++f)
+            dw[(p * cut.inner + i) * s.filters + g * filters + f] =
+                tasks ? gradients[((g * cut.products + p) * cut.inner_rows + i) * cut.width + f]
+                      : T(0);
   if (dbias)
     for (std::int64_t g = 0; g < s.groups; ++g)
       for (std::int64_t f = 0; f < filters; ++f)

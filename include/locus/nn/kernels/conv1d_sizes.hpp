@@ -3,6 +3,8 @@
 #pragma once
 #include <cstdint>  // int64_t
 
+#include <locus/core/config.hpp>  // LOCUS_HOST_DEVICE
+
 namespace locus::nn {
 
 /// The sizes of one convolution: x (batch, steps, channels), kernel (taps, channels / groups,
@@ -14,16 +16,22 @@ struct conv1d_sizes {
   std::int64_t pool = 1;               // rows of which the largest is kept
   bool relu = false;
 
-  constexpr std::int64_t rows() const { return windows / pool; }
-  constexpr std::int64_t used() const { return rows() * pool; }  // windows that a pool reads
-  constexpr std::int64_t span() const { return (taps - 1) * dilation + 1; }
-  constexpr std::int64_t group_channels() const { return channels / groups; }
-  constexpr std::int64_t group_filters() const { return filters / groups; }
-  constexpr std::int64_t weights() const { return taps * group_channels() * filters; }
+  LOCUS_HOST_DEVICE constexpr std::int64_t rows() const { return windows / pool; }
+  LOCUS_HOST_DEVICE constexpr std::int64_t used() const {
+    return rows() * pool;
+  }  // windows that a pool reads
+  LOCUS_HOST_DEVICE constexpr std::int64_t span() const { return (taps - 1) * dilation + 1; }
+  LOCUS_HOST_DEVICE constexpr std::int64_t group_channels() const { return channels / groups; }
+  LOCUS_HOST_DEVICE constexpr std::int64_t group_filters() const { return filters / groups; }
+  LOCUS_HOST_DEVICE constexpr std::int64_t weights() const {
+    return taps * group_channels() * filters;
+  }
   /// units: multiplications for one example
-  constexpr std::int64_t work() const { return used() * taps * group_channels() * filters; }
+  LOCUS_HOST_DEVICE constexpr std::int64_t work() const {
+    return used() * taps * group_channels() * filters;
+  }
   /// a window is one run of an example
-  constexpr bool contiguous() const { return dilation == 1 && groups == 1; }
+  LOCUS_HOST_DEVICE constexpr bool contiguous() const { return dilation == 1 && groups == 1; }
 };
 
 }  // namespace locus::nn

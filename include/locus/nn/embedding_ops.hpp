@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of a table by number as a step of a plan, and the table's gradient: sorted row numbers and
+// their sums. The table lies flat as (vocabulary, width).
+#pragma once
+#include <type_traits>  // conditional
+
+#include <locus/nn/kernels/embedding.hpp>  // gather_rows, sum_rows_by_token
+#include <locus/ops/call.hpp>              // call_rule, tile
+
+namespace locus::nn {
+
+/// means: y[b][i] = row tokens[b][i] of the table
+/// shape: (rows, tokens), flat table -> (rows, tokens, width)
+/// fails: shape_error on the host, naming token, place and vocabulary; a GPU gives rows of NaN, which
+///        the loss shows
+struct embedding_op {
+  using enum call_role;
+  static constexpr call_rule rule{.name = "embedding",
+                                  .operands = {rows, whole},
+                                  .results = {rows},
+                                  .tensorflow = "GatherV2",
+                                  .fixed_bits = true};
+  std::int64_t width = 1;
+
+  template <int, class Token, class T>
+  using result = T;
+  constexpr shape infer(int, shape tokens, shape table) const {
+    if (tokens.rank != 2 || table.rank != 1) return no_shape;
+    if (table.is_static() && table.extent[0] % width != 0) return no_shape;
+    bool const open = !tokens.is_static() || !table.is_static();
+    return {3, {tokens.extent[0], tokens.extent[1], open ? dyn : width}};
+  }
+  template <class T, class Token>
+  void host(call_context const& here, tile<T> y, tile<Token const> tokens,
+            tile<T const> table) const {
+    host::gather_rows(table.data, table.extent[0] / width, width, tokens.data, tokens.size(),
+                      y.data, tokens.extent[1], here.first_row);
+  }
+  template <int Result, class T, class Token>
+  LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const&, tile<T>,
+                              tile<Token const> tokens, tile<T const> table) const {
+    auto const row = static_cast<std::int64_t>(tokens[i / width]);
+    if (row < 0 || row >= table.extent[0] / width) return T(__builtin_nanf(""));
+    return table[row * width + i % width];
+  }
+};
+
+/// means: result 0: the different tokens in rising order, then `vocabulary` for those that are left;
+///        result 1: for each the sum of its rows of dy, 0 for those that are left
+/// shape: tokens (b, n), dy (b, n, width) -> (b n), (b n, width): no more rows than tokens
+/// after: rows are added in the order of the batch: the same bits on every replica
+struct embedding_gradient_op {
+  using enum call_role;
+  static constexpr call_rule rule{.name = "embedding_gradient",
+                                  .operands = {whole, whole},
+                                  .results = {whole, whole},
+                                  .tensorflow = "UnsortedSegmentSum"};
+  std::int64_t vocabulary = 1;
+
+  template <int Result, class Token, class T>
+  using result = std::conditional_t<Result == 0, std::int32_t, T>;
+  constexpr shape infer(int r, shape tokens, shape dy) const {
+    if (tokens.rank != 2 || dy.rank != 3) return no_shape;
+    if (!tokens.is_static() || !dy.is_static())
+      return r == 0 ? shape{1, {dyn}} : shape{2, {dyn, dyn}};
+    if (tokens.extent[0] != dy.extent[0] || tokens.extent[1] != dy.extent[1]) return no_shape;
+    return r == 0 ? shape{1, {tokens.size()}} : shape{2, {tokens.size(), dy.extent[2]}};
+  }
+  static constexpr std::int64_t operations(shape, shape tokens, shape dy) {
+    return 16 * tokens.size() + dy.size();
+  }
+  template <class T, class Token>
+  void host(call_context const&, tile<std::int32_t> rows, tile<T> sums, tile<Token const> tokens,
+            tile<T const> dy) const {
+    std::int64_t const n = tokens.size();
+    host::workspace<std::int32_t> const unread(rows.data ? 0 : n);
+    host::workspace<T> const unread_sums(sums.data ? 0 : dy.size());
+    host::sum_rows_by_token(vocabulary, dy.extent[2], tokens.data, n, dy.data,
+                            rows.data ? rows.data : unread.data(),
+                            sums.data ? sums.data : unread_sums.data(), tokens.extent[1]);
+  }
+};
+
+}  // namespace locus::nn
