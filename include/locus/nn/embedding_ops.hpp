@@ -70,13 +70,13 @@ struct embedding_gradient_op {
     return 16 * tokens.size() + dy.size();
   }
   template <class T, class Token>
-  void host(call_context const&, tile<std::int32_t> rows, tile<T> sums, tile<Token const> tokens,
+  void host(call_context const&, tile<std::int32_t> unique, tile<T> sums, tile<Token const> tokens,
             tile<T const> dy) const {
     std::int64_t const n = tokens.size();
-    host::workspace<std::int32_t> const unread(rows.data ? 0 : n);
+    host::workspace<std::int32_t> const unread(unique.data ? 0 : n);
     host::workspace<T> const unread_sums(sums.data ? 0 : dy.size());
     host::sum_rows_by_token(vocabulary, dy.extent[2], tokens.data, n, dy.data,
-                            rows.data ? rows.data : unread.data(),
+                            unique.data ? unique.data : unread.data(),
                             sums.data ? sums.data : unread_sums.data(), tokens.extent[1]);
   }
 };
