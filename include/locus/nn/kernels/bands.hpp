@@ -4,9 +4,10 @@
 #pragma once
 #include <vector>  // vector
 
-#include <locus/backend/host/gemm.hpp>  // scratch
-#include <locus/core/error.hpp>         // out_of_memory
-#include <locus/nn/window.hpp>          // window_axis
+#include <locus/backend/host/gemm.hpp>     // scratch
+#include <locus/core/error.hpp>            // out_of_memory
+#include <locus/nn/kernels/workspace.hpp>  // workspace
+#include <locus/nn/window.hpp>             // window_axis
 
 namespace locus::nn::host {
 inline namespace LOCUS_MODE {
@@ -162,24 +163,6 @@ band<T> sources(T* room, pixels<T const> const& from, result_band const& b, axis
   copy_band<T>(room, from, s, c);
   return {room, s.columns * c.padded, c.padded};
 }
-
-/// Workspace that a kernel cannot do without.
-template <class T>
-class workspace {
- public:
-  explicit workspace(std::int64_t elements) : memory_(elements * std::int64_t(sizeof(T)) + 256) {
-    if (!memory_.data()) refuse(elements);
-  }
-  T* data() const { return static_cast<T*>(memory_.data()); }
-
- private:
-  [[noreturn, gnu::cold, gnu::noinline]] static void refuse(std::int64_t elements) {
-    message text;
-    throw out_of_memory(text << "locus: the host has no " << elements * std::int64_t(sizeof(T))
-                             << " bytes of workspace for a convolution");
-  }
-  ::locus::host::scratch memory_;
-};
 
 }  // namespace LOCUS_MODE
 }  // namespace locus::nn::host

@@ -12,7 +12,7 @@
 namespace locus::nn::host {
 inline namespace LOCUS_MODE {
 
-namespace detail {
+namespace one_axis {
 
 using locus::host::tile_call;
 using locus::host::tile_set;
@@ -125,7 +125,7 @@ void pack_bias(conv1d_cut<T> const& cut, T const* bias, T* to) {
     for (std::int64_t j = 0; j < cut.width; ++j) *to++ = bias && j < n ? bias[g * n + j] : T(0);
 }
 
-}  // namespace detail
+}  // namespace one_axis
 
 /// means: y[b][i][f] = the largest over a pool's rows of bias[f] + sum of x w, at least 0 with relu;
 ///        winners[b][i][f] = 1 + which row of the pool that is, 0 where relu cut it off
@@ -137,30 +137,30 @@ void conv1d(conv1d_sizes const& s, std::int64_t batch, T const* x, T const* w, T
             unsigned char* winners) {
   std::int64_t const rows = s.rows();
   if (batch == 0 || rows == 0 || s.filters == 0) return;
-  detail::conv1d_cut<T> const cut(s);
+  one_axis::conv1d_cut<T> const cut(s);
   bool const packs = cut.line != s.filters || s.groups > 1;
   std::int64_t const weights = packs ? s.taps * s.group_channels() * cut.line : 0;
   workspace<T> const packed(weights + cut.line);
   T* const packed_bias = packed.data();
   T const* const rows_of_w = packs ? packed_bias + cut.line : w;
-  detail::pack_bias(cut, bias, packed_bias);
-  if (packs) detail::pack_weights(cut, w, packed_bias + cut.line);
+  one_axis::pack_bias(cut, bias, packed_bias);
+  if (packs) one_axis::pack_weights(cut, w, packed_bias + cut.line);
   auto const pool = cut.lines().pool;
   std::int64_t const pools = cut.chunk() / s.pool;
   int const threads = locus::host::threads_for_product(batch * s.work());
   // examples, or parts of them where they are few
-  std::int64_t const parts = batch >= 2 * threads ? 1 : detail::blocks_of(rows, pools);
-  std::int64_t const tasks = parts == 1 ? detail::least(batch, 8 * threads) : batch * parts;
+  std::int64_t const parts = batch >= 2 * threads ? 1 : one_axis::blocks_of(rows, pools);
+  std::int64_t const tasks = parts == 1 ? one_axis::least(batch, 8 * threads) : batch * parts;
   T const* const end = x + batch * s.steps * s.channels;
   parallel_for(static_cast<int>(tasks), threads, [&](int task) {
     workspace<T> const memory(cut.chunk() * cut.line + cut.window_numbers(cut.chunk()));
     T* const c = memory.data();
     T* const copy = c + cut.chunk() * cut.line;
     auto const some = [&](std::int64_t b, std::int64_t i) {
-      std::int64_t const n = detail::least(pools, rows - i);
+      std::int64_t const n = one_axis::least(pools, rows - i);
       T const* const from =
-          detail::windows_of(s, x + b * s.steps * s.channels, end, i * s.pool, n * s.pool, copy);
-      detail::convolve(cut, from, rows_of_w, n * s.pool, c);
+          one_axis::windows_of(s, x + b * s.steps * s.channels, end, i * s.pool, n * s.pool, copy);
+      one_axis::convolve(cut, from, rows_of_w, n * s.pool, c);
       for (std::int64_t g = 0; g < s.groups; ++g) {
         std::int64_t const at = (b * rows + i) * s.filters + g * s.group_filters();
         pool({c + g * cut.width, cut.line, packed_bias + g * cut.width, y + at,

@@ -9,7 +9,7 @@
 namespace locus::nn::host {
 inline namespace LOCUS_MODE {
 
-namespace detail {
+namespace one_axis {
 
 /// How dx is made where windows are one run and lie side by side: `at_once` steps of x are one row of
 /// a product, so that few channels fill a register too. Its left side are rows of d, from
@@ -209,7 +209,7 @@ constexpr std::int64_t gradient_tasks(std::int64_t batch, std::int64_t numbers) 
   return least(least(batch, 16), room < 2 ? 2 : room);
 }
 
-}  // namespace detail
+}  // namespace one_axis
 
 /// means: dw, dbias: sums over the batch; dx, if any: the gradient of x
 /// shape: as conv1d has them; y is read behind a relu without a pool, winners behind a pool; what is
@@ -218,17 +218,18 @@ constexpr std::int64_t gradient_tasks(std::int64_t batch, std::int64_t numbers) 
 template <class T>
 void conv1d_backward(conv1d_sizes const& s, std::int64_t batch, T const* x, T const* w, T const* y,
                      unsigned char const* winners, T const* dy, T* dw, T* dbias, T* dx) {
-  detail::conv1d_cut<T> const cut(s);
-  detail::conv1d_gradient<T> job{cut,     detail::dx_cut<T>(cut), detail::dx_by_taps<T>(s),
-                                 nullptr, dx != nullptr,          dw != nullptr};
+  one_axis::conv1d_cut<T> const cut(s);
+  one_axis::conv1d_gradient<T> job{
+      cut,          one_axis::dx_cut<T>(cut), one_axis::dx_by_taps<T>(s), nullptr, dx != nullptr,
+      dw != nullptr};
   std::int64_t const for_dx = !dx              ? 0
                               : job.dx.at_once ? job.dx.inner * job.dx.width
                                                : s.taps * s.filters * job.taps.width;
-  std::int64_t const own = job.own_numbers(), tasks = detail::gradient_tasks<T>(batch, own);
+  std::int64_t const own = job.own_numbers(), tasks = one_axis::gradient_tasks<T>(batch, own);
   workspace<T> const memory(for_dx + own * tasks);
   T* const packed = memory.data();
   T* const gradients = packed + for_dx;
-  if (dx && job.dx.at_once) detail::pack_for_dx(cut, job.dx, w, packed);
+  if (dx && job.dx.at_once) one_axis::pack_for_dx(cut, job.dx, w, packed);
   if (dx && !job.dx.at_once) job.taps.pack(s, w, packed);
   job.packed_for_dx = packed;
   T const* const end = x + batch * s.steps * s.channels;
@@ -246,7 +247,7 @@ void conv1d_backward(conv1d_sizes const& s, std::int64_t batch, T const* x, T co
   });
   // the tasks' terms, in order
   for (std::int64_t task = 1; task < tasks; ++task)
-    detail::add_to(gradients, gradients + task * own, own);
+    one_axis::add_to(gradients, gradients + task * own, own);
   std::int64_t const filters = s.group_filters();
   if (dw)
     for (std::int64_t g = 0; g < s.groups; ++g)
