@@ -6,8 +6,8 @@
 #include <on_backends.hpp>
 #include <oracle.hpp>
 
-#include <locus/nn/conv1d.hpp>
 #include <locus/nn/embedding.hpp>
+#include <locus/nn/pool1d.hpp>
 
 using namespace locus;
 
@@ -124,6 +124,39 @@ TEST_CASE("gradients of Conv1D are those of central differences, for any number 
   check_layer(nn::Conv1D<6, 3>{nn::relu}, Extents<11, 5>{}, 7);
   check_layer(nn::Conv1D<4, 2, nn::padding::same, 2>{nn::tanh}, Extents<7, 3>{}, 3);
   check_layer(nn::Conv1D<4, 3, nn::padding::causal, 1, 2, 2>{}.without_bias(), Extents<6, 4>{}, 5);
+}
+
+TEST_CASE("gradients of pools along one axis are those of central differences") {
+  check_layer(nn::MaxPool1D<3, 2, nn::padding::same>{}, Extents<8, 5>{}, 4);
+  check_layer(nn::AveragePool1D<3, 1, nn::padding::same>{}, Extents<7, 3>{}, 5);
+  check_layer(nn::GlobalMaxPool1D{}, Extents<6, 3>{}, 3);
+  check_layer(nn::GlobalAveragePool1D{}, Extents<6, 3>{}, 3);
+}
+
+TEST_CASE("a Conv1D and the MaxPool1D behind it are one kernel with the same numbers") {
+  auto const check_pair = [](auto conv, auto pool, auto in) {
+    using pair = nn::fused_pair<decltype(conv), decltype(pool)>;
+    static_assert(pair::exists);
+    using In = decltype(in);
+    check_layer(pair::of(conv, pool), in, 5);
+    auto const x = reals(1, 5 * In::pattern.size());
+    auto const first = pass_of<CpuDevice>(conv, in, 5, x, {});
+    using Between = nn::output_of<decltype(conv), In>;
+    auto const apart = pass_of<CpuDevice>(pool, Between{}, 5, first.y, {});
+    auto const together = pass_of<CpuDevice>(pair::of(conv, pool), in, 5, x, {});
+    CHECK(largest(apart.y, together.y) < 1e-14);
+    // back through the pool, then through the convolution
+    auto const dy = reals(2, std::int64_t(apart.y.size()));
+    auto const back = pass_of<CpuDevice>(pool, Between{}, 5, first.y, dy);
+    auto const one = pass_of<CpuDevice>(conv, in, 5, x, back.dx);
+    auto const fused = pass_of<CpuDevice>(pair::of(conv, pool), in, 5, x, dy);
+    CHECK(largest(one.dx, fused.dx) < 1e-13);
+    CHECK(largest(one.gradients[0], fused.gradients[0]) < 1e-13);
+    CHECK(largest(one.gradients[1], fused.gradients[1]) < 1e-13);
+  };
+  check_pair(nn::Conv1D<6, 3>{nn::relu}, nn::MaxPool1D<2>{}, Extents<12, 4>{});
+  check_pair(nn::Conv1D<5, 2>{nn::tanh}, nn::MaxPool1D<3>{}, Extents<9, 3>{});
+  static_assert(!nn::fused_pair<nn::Conv1D<5, 2>, nn::MaxPool1D<3, 1>>::exists);
 }
 
 TEST_CASE("an Embedding gives rows, and as gradient sorted row numbers with their sums") {
