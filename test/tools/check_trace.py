@@ -4,7 +4,7 @@
 
 It is JSON; slices of one track nest; every arrow leaves one slice and arrives in another, not before
 it left; tracks and the process have names; memory is never negative. Prints the number of slices on
-each track, of arrows and of counter values, and each slice as "TRACK | NAME | DURATION us | ARGS"."""
+each track, of arrows and of counter values, and each slice as "TRACK | NAME | DURATION us | ARGS | at BEGIN"."""
 import json
 import sys
 from collections import defaultdict
@@ -57,7 +57,7 @@ def main():
           f"{trace['otherData']['events without a time']} without a time")
     for tid in sorted(tracks):
         for e in tracks[tid]:
-            print(f"{names[tid]} | {e['name']} | {e['dur']:.0f} us | {json.dumps(e['args'])}")
+            print(f"{names[tid]} | {e['name']} | {e['dur']:.0f} us | {json.dumps(e['args'])} | at {e['ts']:.3f}")
     for e in trace['traceEvents']:
         if e['ph'] == 'i':
             print('note:', e['name'])

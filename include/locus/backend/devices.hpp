@@ -8,6 +8,7 @@
 #include <locus/core/config.hpp>              // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
 #include <locus/core/error.hpp>               // unknown_device
 #include <locus/device/name.hpp>              // message << device
+#include <locus/runtime/arrivals.hpp>         // forget_arrivals
 #include <locus/runtime/forks.hpp>            // is_forked, watch_forks
 #include <locus/runtime/log.hpp>              // warn
 #include <locus/runtime/nccl_api.hpp>         // forget_communicators
@@ -37,6 +38,7 @@ inline void name_devices() {
   table.gpus = 0, table.gpu_backing = backing::host, table.knows_gpus = false;
 }
 inline void close_gpus() noexcept {
+  forget_arrivals();
   if (forget_communicators) forget_communicators();
   if (gpus_of_program) gpus_of_program->close();
   for (logical_device& d : table.gpu_devices) close_memory(d);

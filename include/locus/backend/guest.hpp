@@ -2,6 +2,7 @@
 // The order between a plan and the user's stream, whatever stands behind the devices.
 #pragma once
 #include <locus/backend/devices.hpp>  // find_device
+#include <locus/backend/stamps.hpp>   // meet_arrivals
 #include <locus/core/config.hpp>      // LOCUS_COLD_BEGIN
 #include <locus/runtime/guest.hpp>    // on_stream
 
@@ -16,6 +17,7 @@ inline void follow_guest(gpu_set const& gpus, on_stream const& s) {
 }
 /// means: what the stream is given next comes behind what those devices were given
 inline void lead_guest(gpu_set const& gpus, on_stream const& s) {
+  for (int i = 0; i < gpus.count; ++i) meet_arrivals(*gpus.devices[i]);
   if (gpus.count > 0 && !planted.forget_guest) gpus_of_program->lead_guest(gpus, s.handle);
 }
 /// means: the host goes on behind what the stream holds
@@ -26,10 +28,15 @@ inline void await_guest(on_stream const& s) {
 
 /// means: a stream of the user's is the compute queue of d until it is taken back
 inline void lend_stream(logical_device& d, void* stream) {
-  if (d.how != backing::host) gpus_of_program->lend(d, stream);
+  if (d.how == backing::host) return;
+  meet_arrivals(d);
+  gpus_of_program->lend(d, stream);
+  d.beside_user = true;
 }
 inline void take_stream_back(logical_device& d) {
-  if (d.how != backing::host) gpus_of_program->take_back(d);
+  if (d.how == backing::host) return;
+  gpus_of_program->take_back(d);
+  d.beside_user = false;
 }
 
 }  // namespace locus::runtime

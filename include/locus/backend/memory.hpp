@@ -3,6 +3,7 @@
 #pragma once
 #include <locus/backend/lack_of_memory.hpp>    // refuse_memory, make_room
 #include <locus/backend/pool.hpp>              // pool_of
+#include <locus/backend/stamps.hpp>            // meet_arrivals
 #include <locus/core/bytes.hpp>                // round_up
 #include <locus/core/config.hpp>               // LOCUS_LEAN_BEGIN
 #include <locus/runtime/allocation_log.hpp>    // logs_allocations
@@ -114,6 +115,7 @@ inline void release(logical_device& d, void* p, std::int64_t bytes,
   if (!p) return;
   std::int64_t size = round_up(bytes);
   try {
+    meet_arrivals(d, p, size);
     on_side(d.how, [&](auto side) { side.retire(d, p, static_cast<std::size_t>(size)); });
   } catch (std::exception const& e) {  // a destructor may be under way
     log_line line;

@@ -19,6 +19,10 @@ inline stamp copy(logical_device& to, void* target, logical_device& from, void c
                   bool pinned = false) {
   if (bytes == 0) return {};
   logical_device& carrier = to.how != backing::host ? to : from;
+  if (has_arrivals()) {
+    meet_arrivals(to, target, bytes, &carrier, kind);
+    meet_arrivals(from, source, bytes, &carrier, kind);
+  }
   work_scope scope;
   if (unsigned const w = watched() & work_watchers)
     begin_copy(scope, w, carrier, kind, to, from, bytes, record);

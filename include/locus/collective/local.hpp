@@ -142,6 +142,8 @@ class local_reduction {
       std::swap(job_.terms[0], job_.terms[1]);
       std::swap(job_.whose[0], job_.whose[1]);
     }
+    for (int r = 0; r < parts.count; ++r)
+      runtime::meet_arrivals(*topology_.on[r], parts.of[r].data, job_.bytes());
     if (job_.count > 0)
       job_.host_scratch = scratch_.take(runtime::find_device(cpu(0)), by_.host_scratch(job_));
     log();

@@ -3,6 +3,7 @@
 #pragma once
 #include <locus/core/config.hpp>       // LOCUS_MODE, LOCUS_LEAN_BEGIN
 #include <locus/execute/replicas.hpp>  // replica_reduction
+#include <locus/runtime/guest.hpp>     // guest
 
 LOCUS_LEAN_BEGIN
 
@@ -24,7 +25,7 @@ class results : protected replica_reduction {
       for (int r = 0; r < to.where.count(); ++r) {
         logical_device& d = runtime::find_device(to.where.at(r));
         if (same_layout(value(v, r), to.locals[r], rank)) {
-          wait_for(v, r, d);  // it arrived in the destination itself
+          if (!leaves_beside(v, r, d)) wait_for(v, r, d);  // it arrived in the destination itself
           continue;
         }
         step_record const record{me.from, "write", d.name};
@@ -48,6 +49,18 @@ class results : protected replica_reduction {
   }
 
  private:
+  /// a sum over replicas that comes beside the compute queue stays there, so that plans behind this
+  /// one that do not read it compute meanwhile
+  bool leaves_beside(int v, int r, logical_device& d) {
+    stamp const when = a_.ready[index(v, r)];
+    if (is_step(v) || !when.is_set() || d.how == backing::host || d.beside_user || runtime::guest)
+      return false;
+    if (plan_.transfers[v - plan_.steps.count].how != transfer_kind::all_reduce) return false;
+    byte_range const range = bytes_of(v, r);
+    runtime::leave_arrival({&d, static_cast<char const*>(range.first), range.bytes, when});
+    forget_in_flight(d, range);
+    return true;
+  }
   bool must_set_aside(int k, int r) const {
     int const v = value_of(plan_.roots[k]);
     target const& to = targets_[k];

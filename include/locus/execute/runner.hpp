@@ -30,6 +30,7 @@ class runner : results {
     if (runtime::keeps_copies()) forget_written();
     obtain_memory();
     place_values(this);
+    if (runtime::has_arrivals()) meet_operands();
     foresee_memory();
     if (runtime::guest) order_behind_guest();
     drained const scope(*this);
@@ -62,6 +63,24 @@ class runner : results {
     runtime::follow_guest(beside_, *runtime::guest);
   }
   runtime::gpu_set beside_;
+
+  // ---- what plans before this one left under way ----
+  /// compute queues go on behind what arrives in operands and destinations
+  [[gnu::cold]] void meet_operands() {
+    auto meet = [&](device at, byte_range const& range) {
+      if (range.bytes > 0)
+        runtime::meet_arrivals(runtime::find_device(at), range.first, range.bytes);
+    };
+    for (short i = 0; i < plan_.steps.count; ++i) {
+      step const& s = plan_.steps[i];
+      for (int r = 0; s.kind == step_kind::leaf && r < s.where.count(); ++r)
+        meet(s.where.at(r), bytes_of(i, r));
+    }
+    for (int k = 0; k < plan_.roots.count; ++k)
+      for (int r = 0; r < targets_[k].where.count(); ++r)
+        meet(targets_[k].where.at(r), range_of(targets_[k].locals[r], targets_[k].extents.rank,
+                                               plan_.steps[plan_.roots[k].from].element_bytes));
+  }
 
   // ---- launches ----
   void launch_region(short i) {

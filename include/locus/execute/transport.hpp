@@ -37,6 +37,13 @@ class transport : protected placing {
   void in_flight(logical_device& d, byte_range const& range, stamp when) {
     pending_.push({&d, &d, range, when});
   }
+  /// somebody else has that on his list
+  void forget_in_flight(logical_device& d, byte_range const& range) {
+    for (std::size_t k = pending_.size(); k-- > 0;) {
+      pending_copy const& c = pending_[k];
+      if (c.from == &d && c.to == &d && c.source.first == range.first) pending_.remove(k);
+    }
+  }
   /// every device's compute queue orders what touches its memory, and host memory is complete
   void settle() {
     for (pending_copy const& c : pending_) {

@@ -59,7 +59,8 @@ struct logical_device {
   memory_account memory{};
   void* queues[2]{};  // CUDA: a stream and its events, one for each queue_kind
   staging_chunks staging{};
-  short lent = -1;  // simulated: the queue of the user's in place of the compute queue
+  bool beside_user = false;  // a stream of the user's is its compute queue
+  short lent = -1;           // simulated: the queue of the user's in place of the compute queue
   short queue(queue_kind kind) const {
     return static_cast<short>(2 * index + static_cast<int>(kind));
   }

@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include <unistd.h>
 
@@ -83,6 +84,14 @@ double duration_of(std::string const& text, std::string const& slice) {
   auto const at = text.find(slice + " | ");
   return at == text.npos ? -1 : std::atof(text.c_str() + at + slice.size() + 3);
 }
+/// when the slices of that track and name began
+std::vector<double> begins_of(std::string const& text, std::string const& slice) {
+  std::vector<double> all;
+  for (auto at = text.find("\n" + slice + " | "); at != text.npos;
+       at = text.find("\n" + slice + " | ", at + 1))
+    all.push_back(std::atof(text.c_str() + text.find(" | at ", at) + 6));
+  return all;
+}
 template <class F>
 std::string trace_of(F&& f, trace_options const& options = {}) {
   auto const path = path_of("trace.json");
@@ -108,7 +117,49 @@ void on_gpus(F&& f) {
   }
 }
 
+/// the backward pass of a layer: what goes on to the layer before it, and its gradient
+struct layer {
+  Tensor<float, Dextents<2>, Rows> x;
+  Tensor<float, Dextents<2>, Pair> gradient;
+  void backward(Tensor<float, Dextents<2>, Rows>& dx, Tensor<float, Dextents<2>, Rows> const& dy) {
+    run(plan(into(dx, map(slow_fn{}, dy)), into(gradient, matmul(transpose(x), dy))));
+  }
+};
+
 }  // namespace
+
+TEST_CASE("gradients of a layer are summed over cards while the layer before it runs backward") {
+  int overlapped = 0;
+  for (unsigned seed = 1; seed <= 4; ++seed) {
+    testing::simulated_gpus const gpus{2, {.seed = seed}};
+    Tensor<float, Dextents<2>> const ones{{1, 1}, {1, 1}};
+    layer last{Tensor<float, Dextents<2>, Rows>(ones), Tensor<float, Dextents<2>, Pair>(2, 2)};
+    layer first{Tensor<float, Dextents<2>, Rows>(ones), Tensor<float, Dextents<2>, Pair>(2, 2)};
+    Tensor<float, Dextents<2>, Rows> const dy(ones);
+    Tensor<float, Dextents<2>, Rows> d1(2, 2), d2(2, 2);
+    auto const train = [&] {
+      last.backward(d1, dy);
+      first.backward(d2, d1);
+      last.gradient = last.gradient * .5f;
+      first.gradient = first.gradient * .5f;
+      CHECK(fetch(last.gradient)(0, 1) == 1);
+      CHECK(fetch(first.gradient)(1, 0) == 2);
+    };
+    train();  // NCCL is tried
+    auto const text = trace_of(train);
+    CAPTURE(text);
+    auto const slow = begins_of(text, "/GPU:0 compute | slow \"one\"\\\n"),
+               sums = begins_of(text, "/GPU:0 copy | all_reduce"),
+               halves = begins_of(text, "/GPU:0 compute | Mul");
+    REQUIRE(slow.size() == 2);
+    REQUIRE(sums.size() == 4);  // each sends and takes
+    REQUIRE(halves.size() == 2);
+    overlapped += slow[1] < sums[1];
+    CHECK(sums[1] < halves[0]);
+    CHECK(sums[3] < halves[1]);
+  }
+  CHECK(overlapped > 0);
+}
 
 TEST_CASE("a trace has a track for each queue, arrows for copies, slices for collectives") {
   on_gpus([] {
