@@ -11,11 +11,12 @@ build=${BUILD:-build-examples}
 [ -f "$build/build.ninja" ] || meson setup "$build" -Dtests=disabled -Dbenchmarks=disabled
 suffix=
 if [ -f "$build/build.ninja" ] && grep -q 'example.*_cuda' "$build/build.ninja"; then suffix=_cuda; fi
-for example in 01_hello_placement 02_cpu_vs_gpu 03_towers 05_devices 06_memory 12_configured_devices 13_devices_at_run_time 04_mirrored_fashion_mnist; do
+for example in 01_hello_placement 02_cpu_vs_gpu 03_towers 05_devices 06_memory 08_fashion_mnist_cnn 12_configured_devices 13_devices_at_run_time 04_mirrored_fashion_mnist; do
   ninja -C "$build" "examples/$example$suffix"
   echo "--- $example"
   case $example in
     04*) "$build/examples/$example$suffix" "$@" ;;
+    08*) "$build/examples/$example$suffix" 1 6000 ;;
     *) "$build/examples/$example$suffix" ;;
   esac
 done

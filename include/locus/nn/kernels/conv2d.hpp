@@ -20,7 +20,7 @@ struct store_rule {
 namespace detail {
 
 constexpr std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
-constexpr std::int64_t least(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
+using locus::host::detail::least;
 
 /// Columns of results in strips of two registers; the last may have one. In each strip the rows lie
 /// one after the other.

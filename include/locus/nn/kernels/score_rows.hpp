@@ -13,7 +13,7 @@ inline namespace LOCUS_MODE {
 /// means: e[j] = exp(z[j] - top); the largest, and the sum of e
 /// cost:  n exponentials; sums are added in lanes
 template <class T>
-detail::softmax_state<T> exponentials(T const* z, std::int64_t n, T* e) {
+nn::detail::softmax_state<T> exponentials(T const* z, std::int64_t n, T* e) {
   constexpr int N = simd::native_bytes / int(sizeof(T));
   using packet = simd::packet<T, N>;
   std::int64_t const whole = n / N * N;
@@ -64,7 +64,7 @@ template <class T, class U>
 double score_row(CategoricalCrossentropy<from_logits_t> const& loss, T const* p, U const* target,
                  std::int64_t n, T scale, T* d) {
   auto const z = exponentials(p, n, d);
-  T const log_sum = detail::log_of(z.sum);
+  T const log_sum = nn::detail::log_of(z.sum);
   T targets = T(0);
   double value = 0;
   for (std::int64_t j = 0; j < n; ++j) {
