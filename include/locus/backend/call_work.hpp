@@ -3,6 +3,7 @@
 #pragma once
 #include <locus/backend/host/elements.hpp>  // host::each_element
 #include <locus/core/config.hpp>            // LOCUS_MODE
+#include <locus/core/pack.hpp>              // pack, get
 #include <locus/core/type_list.hpp>         // type_list
 #include <locus/kernel/any_tile.hpp>        // any_tile
 #include <locus/ops/call.hpp>               // has_element_bodies
@@ -41,15 +42,21 @@ struct call_work<Op, type_list<R...>, type_list<T...>> {
                       tiles[results + k].extent[0] == 0);
     return none && !Op::rule.results.has(call_role::whole);
   }
-  /// units: elements of the results that are stored
+  /// units: elements of the results that are stored; in place: of one of them
   LOCUS_HOST_DEVICE constexpr std::int64_t size() const {
     std::int64_t n = 0;
-    for (int r = 0; r < results; ++r) n += stored(r);
+    for (int r = 0; r < results; ++r)
+      n = !Op::rule.in_place ? n + stored(r) : n < stored(r) ? stored(r) : n;
     return n;
   }
-  /// means: element i of the results, one behind the other
+  /// means: element i of the results, one behind the other; in place: element i of each
   LOCUS_EXEC_CHECK_DISABLE
-  LOCUS_HOST_DEVICE void write_element(std::int64_t i) const { write_element(i, each_result{}); }
+  LOCUS_HOST_DEVICE void write_element(std::int64_t i) const {
+    if constexpr (Op::rule.in_place)
+      write_all(i, each_result{}, each_operand{});
+    else
+      write_element(i, each_result{});
+  }
   /// means: 0 in its place
   LOCUS_HOST_DEVICE void write_zero(std::int64_t i) const { write_zero(i, each_result{}); }
   template <class Visit>
@@ -93,6 +100,17 @@ struct call_work<Op, type_list<R...>, type_list<T...>> {
   template <std::size_t... Out>
   LOCUS_HOST_DEVICE void write_element(std::int64_t i, std::index_sequence<Out...>) const {
     (void)(write_one<int(Out), R>(i, each_operand{}) || ...);
+  }
+  /// all are made before one is stored, since a result may lie where an operand does
+  LOCUS_EXEC_CHECK_DISABLE
+  template <std::size_t... Out, std::size_t... In>
+  LOCUS_HOST_DEVICE void write_all(std::int64_t i, std::index_sequence<Out...>,
+                                   std::index_sequence<In...>) const {
+    pack<R...> const made = {{static_cast<R>(
+        op.template element<int(Out)>(i, here, tiles[Out].template of<R>(),
+                                      tiles[results + In].template of<T const>()...))}...};
+    ((tiles[Out].data ? (void)(tiles[Out].template of<R>().data[i] = locus::get<Out>(made)) : void()),
+     ...);
   }
   /// false: element i belongs to another result, of which it is the i-th
   LOCUS_EXEC_CHECK_DISABLE

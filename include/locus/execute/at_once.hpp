@@ -50,7 +50,8 @@ struct at_once {
       for (edge const& e : p.operands(p.steps[i])) {
         if (memory_of(p, e.from) != leaf) continue;
         if (e.from != leaf || p.levels[ends] != level::element || p.levels[i] != level::element ||
-            p.steps[i].kind == step_kind::matmul || p.steps[i].kind == step_kind::call)
+            p.steps[i].kind == step_kind::matmul ||
+            (p.steps[i].kind == step_kind::call && !p.steps[i].call->rule.in_place))
           return false;
       }
     for (level at : p.levels)
@@ -65,7 +66,7 @@ struct at_once {
       if (p.steps[i].kind != step_kind::leaf) continue;
       byte_range const read = range_of(values[i], extents[i].rank, p.steps[i].element_bytes);
       if (!read.overlaps(written)) continue;
-      bool const in_place = reads_same_index(i) && extents[i].rank == rank &&
+      bool const in_place = reads_same_index(i) && extents[i] == to.extents &&
                             same_layout(values[i], to.locals[0], rank);
       if (!in_place) return false;
     }

@@ -298,7 +298,9 @@ class placing : protected run_memory {
   bool reads_same_index(int v, short leaf) const {
     short const i = plan_.steps[v].region;
     step const& ends = plan_.steps[i];
-    if (ends.kind != step_kind::map && ends.kind != step_kind::reduce) return false;
+    bool const in_place_call = ends.kind == step_kind::call && ends.call->rule.in_place &&
+                               extents_[leaf] == extents_[v];
+    if (ends.kind != step_kind::map && ends.kind != step_kind::reduce && !in_place_call) return false;
     bool const row = plan_.levels[v] != level::element;  // before it is written whole rows are read
     for (short k = 0; k < plan_.steps.count; ++k) {
       if (plan_.steps[k].region != i) continue;

@@ -76,7 +76,7 @@ struct score_op {
                        if (!is_class(*t, n)) refuse_label(here, p, r, *t, n);
                      double v[columns];
                      v[0] = nn::host::score_row(loss, row, t, n, by, d.data + r * n);
-                     metric_values(row, t, n, v);
+                     metric_values(row, t, n, v, std::index_sequence_for<Metrics...>{});
                      for (int c = 0; c < columns; ++c) values.data[r * columns + c] = v[c];
                    }
                  });
@@ -97,16 +97,16 @@ struct score_op {
     else {
       double v[columns];
       if (j == 0) return double(loss.value(loss.state(row, t, n), row, t, n));
-      metric_values(row, t, n, v);
+      metric_values(row, t, n, v, std::index_sequence_for<Metrics...>{});
       return v[j];
     }
   }
 
  private:
-  template <class T, class U>
-  LOCUS_HOST_DEVICE void metric_values(T const* row, U const* t, std::int64_t n, double* v) const {
-    for_each_index<sizeof...(Metrics)>(
-        [&](auto k) { v[int(k) + 1] = metric_of_row(get<k>(metrics), row, t, n); });
+  template <class T, class U, std::size_t... K>
+  LOCUS_HOST_DEVICE void metric_values(T const* row, U const* t, std::int64_t n, double* v,
+                                       std::index_sequence<K...>) const {
+    ((v[K + 1] = metric_of_row(get<K>(metrics), row, t, n)), ...);
   }
   template <class T>
   [[noreturn, gnu::cold]] static void refuse_label(call_context const& here, tile<T const> const& p,

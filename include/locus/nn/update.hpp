@@ -27,7 +27,8 @@ struct update_op {
   static constexpr call_rule rule{.name = Sparse ? "update rows" : "update",
                                   .operands = whole_roles(numbers + 1 + Sparse),
                                   .results = whole_roles(numbers),
-                                  .tensorflow = "ResourceApply"};
+                                  .tensorflow = "ResourceApply",
+                                  .in_place = true};
   Rule apply;
 
   template <int Result, class T, class... More>
@@ -48,7 +49,7 @@ struct update_op {
   LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const&, tile<T>, tile<T const> weight,
                               More... more) const {
     return element_of<Result, T>(i, std::make_index_sequence<std::size_t(numbers)>{},
-                                 make_pack(weight, more...));
+                                 pack<tile<T const>, More...>{{weight}, {more}...});
   }
 
  private:

@@ -175,4 +175,91 @@ TEST_CASE("every optimizer is Keras' over 50 steps") {
   compare<double, one>(nn::SGD{.momentum = 0.9}, keras_sgd{.9L}, {});
   compare<double, one>(nn::SGD{.momentum = 0.9, .nesterov = true}, keras_sgd{.9L, true}, {});
   compare<double, one>(nn::Nadam{.learning_rate = 0.01}, keras_nadam{}, {});
+  compare<double, one>(nn::Adam{.learning_rate = 0.01}, keras_adam{}, {});
+  compare<double, one>(nn::AdamW{.learning_rate = 0.01}, keras_adam{}, {.weight_decay = 0.004});
+  compare<double, one>(nn::RMSprop{.learning_rate = 0.01}, keras_rmsprop{}, {});
+  compare<double, one>(nn::RMSprop{.learning_rate = 0.01, .momentum = 0.9}, keras_rmsprop{.9L, .9L},
+                       {});
+  compare<double, one>(nn::RMSprop{.learning_rate = 0.01, .momentum = 0.5, .centered = true},
+                       keras_rmsprop{.9L, .5L, 1e-7L, true}, {});
+}
+
+TEST_CASE("weight decay, clipping and schedules of the learning rate are Keras'") {
+  compare<double, one>(nn::Nadam{.learning_rate = 0.01, .weight_decay = 0.1, .clipvalue = 0.5},
+                       keras_nadam{}, {.weight_decay = 0.1, .clipvalue = 0.5});
+  compare<double, one>(
+      nn::Nadam{.learning_rate = nn::ExponentialDecay{0.1, 10, 0.5}, .schedule_decay = 1},
+      keras_nadam{1}, {.rate = [](int step) { return 0.1 * std::pow(0.5, step / 10.0); }});
+  // three steps without a gradient: 2 * 0.996^3
+  model<double, one> m;
+  m.parameters.push_back(parameter_of<double, one>({2.0}, shape{1, {1}}));
+  locus::detail::fill_storage(*m.parameters[0].gradient.block.get(), std::vector<double>{0}.data());
+  nn::updater<nn::AdamW, double, one> updater(nn::AdamW{.learning_rate = 1});
+  for (int k = 0; k < 3; ++k) updater.step(m);
+  CHECK(read(m.parameters[0].value)[0] == doctest::Approx(1.9760959).epsilon(1e-8));
+}
+
+TEST_CASE("rows of a table are updated as a dense gradient that is 0 elsewhere") {
+  compare<double, one>(nn::Nadam{.learning_rate = 0.01}, keras_nadam{}, {.sparse = true});
+  compare<float, two>(nn::Nadam{.learning_rate = 0.01}, keras_nadam{}, {.sparse = true});
+}
+
+TEST_CASE("simulated and recorded GPUs update as the host does, in place") {
+  auto all = [] {
+    compare<float, two>(nn::Nadam{.learning_rate = 0.01, .weight_decay = 0.1}, keras_nadam{},
+                        {.weight_decay = 0.1, .sparse = true});
+  };
+  {
+    testing::simulated_gpus const gpus{2, {.seed = 3}};
+    all();
+  }
+  {
+    testing::recorder const gpus{{.cards = 2}};
+    all();
+  }
+}
+
+TEST_CASE("schedules are Keras'") {
+  auto same = [](double is, double want) { CHECK(is == doctest::Approx(want).epsilon(1e-12)); };
+  nn::rate const stairs = nn::ExponentialDecay{0.1, 100, 0.9, true};
+  same(stairs.at(99), 0.1), same(stairs.at(100), 0.09), same(stairs.at(250), 0.081);
+  nn::rate const inverse = nn::InverseTimeDecay{0.1, 10, 0.5};
+  same(inverse.at(30), 0.1 / 2.5);
+  nn::rate const line = nn::PolynomialDecay{0.1, 10, 0.02, 2};
+  same(line.at(5), 0.08 * 0.25 + 0.02), same(line.at(50), 0.02);
+  nn::rate const cosine = nn::CosineDecay{.initial_learning_rate = 0,
+                                          .decay_steps = 100,
+                                          .alpha = 0.1,
+                                          .warmup_target = 0.2,
+                                          .warmup_steps = 10};
+  same(cosine.at(5), 0.1), same(cosine.at(10), 0.2), same(cosine.at(60), 0.2 * (0.9 * 0.5 + 0.1));
+  same(cosine.at(1000), 0.02);
+  nn::rate const pieces = nn::PiecewiseConstantDecay{{100, 200}, {1, 0.5, 0.1}};
+  same(pieces.at(100), 1), same(pieces.at(101), 0.5), same(pieces.at(201), 0.1);
+  nn::rate const warm = nn::LinearWarmup{4, nn::ExponentialDecay{0.1, 1, 0.5}};
+  same(warm.at(0), 0.02), same(warm.at(3), 0.08), same(warm.at(4), 0.1), same(warm.at(5), 0.05);
+  nn::rate const own = [](std::int64_t step) { return 1.0 / double(step + 1); };
+  same(own.at(3), 0.25);
+}
+
+TEST_CASE("options that make no sense are refused by name") {
+  auto refused = [](auto const& optimizer, char const* text) {
+    using Optimizer = std::remove_cvref_t<decltype(optimizer)>;
+    CHECK_THROWS_WITH_AS((nn::updater<Optimizer, float, one>(optimizer)), text,
+                         configuration_error);
+  };
+  double const nan = std::nan("");
+  refused(nn::SGD{.learning_rate = -0.1},
+          "locus: the learning rate is -0.1; it must be a finite number, 0 or above");
+  refused(nn::SGD{.learning_rate = nan},
+          "locus: the learning rate is nan; it must be a finite number, 0 or above");
+  refused(nn::SGD{.momentum = 1}, "locus: momentum of SGD is 1; it must be at least 0 and below 1");
+  refused(nn::Nadam{.beta_2 = nan},
+          "locus: beta_2 of Nadam is nan; it must be at least 0 and below 1");
+  refused(nn::Adam{.clipvalue = -1}, "locus: clipvalue of Adam is -1; it must be at least 0");
+  nn::rate const late = [](std::int64_t step) { return step < 2 ? 1.0 : -1.0; };
+  CHECK_THROWS_WITH_AS(late.at(2),
+                       "locus: the learning rate of step 2 is -1; it must be a finite number, 0 or "
+                       "above",
+                       configuration_error);
 }

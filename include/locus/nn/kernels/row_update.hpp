@@ -42,38 +42,50 @@ template <class Rule, class T, int Numbers, std::size_t... K>
 class row_walk {
  public:
   static constexpr int N = simd::native_bytes / int(sizeof(T));
+  // rows are short: stores of half a line cross into the next line less often
+  static constexpr int L = N < 32 / int(sizeof(T)) ? N : 32 / int(sizeof(T));
   static constexpr std::int64_t block = 8192 / sizeof(T);
 
   /// elements [first, last), block by block
   [[gnu::noinline]] static void run(Rule const& given, row_gradient<T, Numbers> const& t,
                                     std::int64_t first, std::int64_t last) {
     if (t.dense) return step(given, t, t.dense + first, first, last - first);
-    alignas(64) T g[block];
-    __builtin_memset(g, 0, sizeof g);
+    alignas(64) T g[block + N];
     std::int64_t next = t.count > 0 ? first_not_below(t.rows, t.count, first / t.width) : 0;
     for (std::int64_t at = first; at < last; at += block) {
       std::int64_t const n = last - at < block ? last - at : block;
-      std::int64_t const begin = next;
-      next = place<false>(t, g, begin, at, n);
+      __builtin_memset(g, 0, sizeof g);
+      next = place(t, g, next, at, n);
       step(given, t, g, at, n);
-      place<true>(t, g, begin, at, n);
     }
   }
 
  private:
-  /// means: gradients of rows from number k on into the block at `at`, or zeros again; the number of
-  ///        the row that the next block begins with
-  template <bool Clear>
+  /// means: gradients of rows from number k on into the block at `at`; the number of the row that the
+  ///        next block begins with
   static std::int64_t place(row_gradient<T, Numbers> const& t, T* g, std::int64_t k,
                             std::int64_t at, std::int64_t n) {
+    std::int64_t const width = t.width, end = t.count * width, over = width % L;
+    using lanes = simd::packet<simd::signed_of<int(sizeof(T))>, L>;
+    auto const inside = simd::less(simd::lane_numbers<typename lanes::type, L>(),
+                                   simd::broadcast<L>(typename lanes::type(over)));
     for (; k < t.count; ++k) {
-      std::int64_t const row = t.rows[k] * t.width;
+      std::int64_t const row = t.rows[k] * width, from = k * width;
       if (row >= at + n) break;
+      if (row >= at && row + width <= at + n && from + width + L <= end) {
+        // whole packets; the last one brings zeros to where the next row begins
+        std::int64_t e = 0;
+        for (; e + L <= width; e += L)
+          simd::store(g + (row - at) + e, simd::load<L>(t.values + from + e));
+        if (over)
+          simd::store(g + (row - at) + e, simd::select(inside, simd::load<L>(t.values + from + e),
+                                                       simd::packet<T, L>{}));
+        continue;
+      }
       std::int64_t const begin = row > at ? row : at;
-      std::int64_t const end = row + t.width < at + n ? row + t.width : at + n;
-      for (std::int64_t e = begin; e < end; ++e)
-        g[e - at] = Clear ? T(0) : t.values[k * t.width + (e - row)];
-      if (row + t.width > at + n) break;
+      std::int64_t const stop = row + width < at + n ? row + width : at + n;
+      for (std::int64_t e = begin; e < stop; ++e) g[e - at] = t.values[from + (e - row)];
+      if (row + width > at + n) break;
     }
     return k;
   }
