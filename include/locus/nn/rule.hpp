@@ -4,7 +4,7 @@
 // learning rate is another argument of the same kernel. One rule serves the fused map over dense
 // gradients and the walk over the rows of an embedding.
 #pragma once
-#include <type_traits>  // is_same
+#include <type_traits>  // is_arithmetic
 
 #include <locus/core/config.hpp>  // LOCUS_HOST_DEVICE, LOCUS_MATH
 #include <locus/simd/native.hpp>  // sqrt_of, least, greatest
@@ -12,38 +12,44 @@
 LOCUS_VECTORS_BEGIN
 namespace locus::nn {
 
-// in front of what serves a number on both sides and a vector on the host
-#define LOCUS_RULE         \
-  LOCUS_EXEC_CHECK_DISABLE \
-  template <class V>       \
-  [[gnu::always_inline]] LOCUS_HOST_DEVICE inline
-
 namespace detail {
 inline namespace LOCUS_MODE {
 template <class V>
 inline constexpr bool is_number = std::is_arithmetic_v<V>;
 
-LOCUS_RULE V root(V x) {
-  if constexpr (std::is_same_v<V, float>)
-    return LOCUS_MATH(sqrtf)(x);
-  else if constexpr (std::is_same_v<V, double>)
-    return LOCUS_MATH(sqrt)(x);
-  else
-    return simd::sqrt_of(x);
+LOCUS_HOST_DEVICE inline float root(float x) { return LOCUS_MATH(sqrtf)(x); }
+LOCUS_HOST_DEVICE inline double root(double x) { return LOCUS_MATH(sqrt)(x); }
+template <class V>
+  requires(!is_number<V>)
+LOCUS_VECTOR_FUNCTION V root(V x) {
+  return simd::sqrt_of(x);
 }
 /// g held in [-limit, limit]; NaN stays
+template <class T>
+  requires is_number<T>
+LOCUS_HOST_DEVICE inline T held_within(T g, T limit) {
+  T const below = limit < g ? limit : g;
+  return -limit > below ? -limit : below;
+}
 template <class V, class T>
-[[gnu::always_inline]] LOCUS_HOST_DEVICE inline V held_within(V g, T limit) {
-  if constexpr (is_number<V>) {
-    V const below = limit < g ? limit : g;
-    return -limit > below ? -limit : below;
-  } else
-    return simd::greatest(-limit - V{}, simd::least(limit - V{}, g));
+  requires(!is_number<V>)
+LOCUS_VECTOR_FUNCTION V held_within(V g, T limit) {
+  return simd::greatest(-limit - V{}, simd::least(limit - V{}, g));
 }
 }  // namespace LOCUS_MODE
 }  // namespace detail
 
 inline namespace LOCUS_MODE {
+
+// The body of a rule, for a number on either side and for a vector on the host: a compiler for GPUs
+// takes no vector in what both may call.
+#define LOCUS_RULE(...)                                                      \
+  template <class V>                                                         \
+    requires detail::is_number<V>                                            \
+  [[gnu::always_inline]] LOCUS_HOST_DEVICE inline void operator()(V* x, V g) \
+      const __VA_ARGS__ template <class V>                                   \
+    requires(!detail::is_number<V>)                                          \
+  LOCUS_VECTOR_FUNCTION void operator()(V* x, V g) const __VA_ARGS__
 
 // Every rule has
 //   slots             how many numbers are kept for each weight
@@ -54,7 +60,7 @@ template <class T>
 struct sgd_rule {
   static constexpr int slots = 0;
   T rate;
-  LOCUS_RULE void operator()(V* x, V g) const { x[0] = x[0] - rate * g; }
+  LOCUS_RULE({ x[0] = x[0] - rate * g; })
 };
 
 /// plain: by_momentum = 1, by_gradient = 0; Nesterov's looks one step ahead: momentum and rate
@@ -62,10 +68,10 @@ template <class T>
 struct momentum_rule {
   static constexpr int slots = 1;
   T rate, momentum, by_momentum, by_gradient;
-  LOCUS_RULE void operator()(V* x, V g) const {
+  LOCUS_RULE({
     x[1] = momentum * x[1] - rate * g;
     x[0] = x[0] + (by_momentum * x[1] - by_gradient * g);
-  }
+  })
 };
 
 /// Adam: by_gradient = 0; Nadam mixes the gradient of the step into the momentum
@@ -74,34 +80,34 @@ struct adam_rule {
   static constexpr int slots = 2;
   T new_momentum, new_velocity;  // 1 - beta_1, 1 - beta_2
   T by_momentum, by_gradient, by_velocity, epsilon;
-  LOCUS_RULE void operator()(V* x, V g) const {
+  LOCUS_RULE({
     x[1] = x[1] + new_momentum * (g - x[1]);
     x[2] = x[2] + new_velocity * (g * g - x[2]);
     x[0] = x[0] -
            (by_momentum * x[1] + by_gradient * g) / (detail::root(by_velocity * x[2]) + epsilon);
-  }
+  })
 };
 
 template <class T>
 struct rmsprop_rule {
   static constexpr int slots = 1;
   T rate, rho, epsilon;
-  LOCUS_RULE void operator()(V* x, V g) const {
+  LOCUS_RULE({
     x[1] = rho * x[1] + (1 - rho) * (g * g);
     x[0] = x[0] - rate * g / detail::root(x[1] + epsilon);
-  }
+  })
 };
 /// with momentum, and around the mean of the gradients (by_mean = 1) or around 0
 template <class T>
 struct rmsprop_momentum_rule {
   static constexpr int slots = 3;  // velocity, momentum, mean of the gradients
   T rate, rho, epsilon, momentum, by_mean;
-  LOCUS_RULE void operator()(V* x, V g) const {
+  LOCUS_RULE({
     x[1] = rho * x[1] + (1 - rho) * (g * g);
     x[3] = rho * x[3] + (1 - rho) * g;
     x[2] = momentum * x[2] + rate * g / detail::root(x[1] - by_mean * (x[3] * x[3]) + epsilon);
     x[0] = x[0] - x[2];
-  }
+  })
 };
 
 /// What comes before every rule: the gradient is held in [-limit, limit], then the weight decays.
@@ -110,10 +116,10 @@ struct held_rule {
   static constexpr int slots = Rule::slots;
   Rule rule;
   T limit, keeps;  // keeps: 1 - weight decay * learning rate
-  LOCUS_RULE void operator()(V* x, V g) const {
+  LOCUS_RULE({
     x[0] = keeps * x[0];
     rule(x, detail::held_within(g, limit));
-  }
+  })
 };
 /// What comes behind a rule: the moving average of the weight.
 template <class Rule, class T>
@@ -121,10 +127,10 @@ struct averaged_rule {
   static constexpr int slots = Rule::slots + 1;
   Rule rule;
   T new_weight;  // 1 - momentum; 1 in the first step
-  LOCUS_RULE void operator()(V* x, V g) const {
+  LOCUS_RULE({
     rule(x, g);
     x[slots] = x[slots] + new_weight * (x[0] - x[slots]);
-  }
+  })
 };
 
 #undef LOCUS_RULE

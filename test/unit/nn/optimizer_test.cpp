@@ -204,7 +204,25 @@ TEST_CASE("rows of a table are updated as a dense gradient that is 0 elsewhere")
   compare<float, two>(nn::Nadam{.learning_rate = 0.01}, keras_nadam{}, {.sparse = true});
 }
 
-TEST_CASE("simulated and recorded GPUs update as the host does, in place") {
+TEST_CASE("a step takes no memory but what is kept from step to step") {
+  testing::simulated_gpus const gpus{2, {.seed = 4}};
+  std::int64_t const n = 10000;
+  model<float, two> m;
+  m.parameters.push_back(parameter_of<float, two>(std::vector<float>(std::size_t(n)), {1, {n}}));
+  locus::detail::fill_storage(*m.parameters[0].gradient.block.get(),
+                              std::vector<float>(std::size_t(n), 1.f).data());
+  nn::updater<nn::Nadam, float, two> updater(nn::Nadam{});
+  updater.step(m);
+  static_cast<void>(read(m.parameters[0].value));
+  config::reset_memory_stats("GPU:1");
+  std::int64_t const before = config::get_memory_info("GPU:1").current;
+  CHECK(before >= 4 * n * 4);  // the weights, their gradient, and two slots
+  updater.step(m);
+  CHECK(read(m.parameters[0].value)[5] == doctest::Approx(-2e-3).epsilon(1e-3));
+  CHECK(config::get_memory_info("GPU:1").peak == before);
+}
+
+TEST_CASE("simulated and recorded GPUs update as the host does") {
   auto all = [] {
     compare<float, two>(nn::Nadam{.learning_rate = 0.01, .weight_decay = 0.1}, keras_nadam{},
                         {.weight_decay = 0.1, .sparse = true});
