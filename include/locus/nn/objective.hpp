@@ -104,7 +104,8 @@ struct score_op {
 
  private:
   template <class T, class U, std::size_t... K>
-  LOCUS_HOST_DEVICE void metric_values(T const* row, U const* t, std::int64_t n, double* v,
+  LOCUS_HOST_DEVICE void metric_values([[maybe_unused]] T const* row, [[maybe_unused]] U const* t,
+                                       [[maybe_unused]] std::int64_t n, [[maybe_unused]] double* v,
                                        std::index_sequence<K...>) const {
     ((v[K + 1] = metric_of_row(get<K>(metrics), row, t, n)), ...);
   }
