@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// replica_context: what a function that a strategy runs knows about its replica, and where it meets
+// the others. And how values become one replica's, and are given back.
+#pragma once
+#include <optional>  // optional
+
+#include <locus/strategy/across.hpp>  // reduce_parts
+#include <locus/strategy/team.hpp>    // replica_team
+#include <locus/tensor/view.hpp>      // view
+
+namespace locus {
+
+template <class Device>
+class replica_context;
+
+namespace detail {
+
+/// 0: this thread is in no replica; what is meant for all of them is refused inside one
+inline thread_local int inside_replica = 0;
+class [[nodiscard]] replica_scope {
+ public:
+  explicit replica_scope(int inside) : before_(inside_replica) { inside_replica = inside; }
+  replica_scope(replica_scope const&) = delete;
+  ~replica_scope() { inside_replica = before_; }
+
+ private:
+  int before_;
+};
+inline void require_cross_replica(std::string_view what) {
+  if (inside_replica == 0) return;
+  message text;
+  throw placement_error(text << "locus: " << what
+                             << " speaks of all replicas and was called inside one; use the "
+                                "replica_context, or write it in a merge_call");
+}
+
+template <class... What>
+inline constexpr char meeting_tag = 0;
+
+/// a value that a replica gets its own part of: a variable says so itself
+template <class X>
+struct is_divided {
+  static constexpr bool value =
+      is_per_replica<X> || is_distributed_tensor<X>() || requires { typename X::is_variable; };
+};
+
+[[noreturn, gnu::cold]] inline void refuse_devices(device_list const& have, device_list const& want,
+                                                   std::string_view what) {
+  message text;
+  text << "locus: " << what << " lies over";
+  for (int r = 0; r < have.size(); ++r) text << " " << have[r];
+  text << " and the strategy over";
+  for (int r = 0; r < want.size(); ++r) text << " " << want[r];
+  throw placement_error(text << "; bring it over with to<...>(x)");
+}
+template <class Device, class T, int Rank>
+auto view_of_piece(tensor_block const& b, int piece) {
+  local_part const p = part_of_block(b, piece);
+  return view<Device>(static_cast<T const*>(p.data), Dextents<Rank>(p.extents), layout_right{},
+                      bound_device<Device>(p.at));
+}
+
+/// means: what replica c has of a value: a view of its piece or copy, its own entry, or the value
+template <class Device>
+struct localizer {
+  replica_context<Device>& c;
+  template <class X>
+  decltype(auto) operator()(X& x) const {
+    using Of = std::remove_cv_t<X>;
+    int const r = c.replica_id();
+    if constexpr (is_per_replica<Of>) {
+      if (x.size() != c.num_replicas_in_sync()) {
+        message text;
+        throw placement_error(text << "locus: a value for " << x.size() << " replicas is given to "
+                                   << c.num_replicas_in_sync()
+                                   << "; make it with the strategy that "
+                                   << "runs");
+      }
+      using V = typename Of::value_type;
+      if constexpr (is_any_tensor<V>)
+        return view_of_piece<Device, typename V::value_type, V::extents_type::rank()>(
+            *x[r].block.get(), 0);
+      else
+        return map_leaves(x[r], *this);
+    } else if constexpr (is_distributed_tensor<Of>()) {
+      device_list const where = x.block.get()->where.devices.balanced(false);
+      if (!(where == c.devices())) refuse_devices(where, c.devices(), "a tensor");
+      return view_of_piece<Device, typename Of::value_type, Of::rank()>(*x.block.get(), r);
+    } else if constexpr (requires { typename Of::is_variable; })
+      return x.on_replica(c);
+    else
+      return Of(x);
+  }
+};
+
+/// means: x as what outlives its replica: tensors as AnyTensor, wherever they lie
+template <class Device>
+struct carrier {
+  replica_context<Device> const& c;
+  template <class X>
+  auto operator()(X& x) const {
+    using Of = std::remove_cv_t<X>;
+    bound_device<Device> const here(c.device());
+    if constexpr (expression<Of>) {
+      return any(eval(on<Device>(x, here)));
+    } else if constexpr (tensor<Of>) {
+      static_assert(Of::where.is_single(),
+                    "locus: a replica returns tensors of its own, not one over all replicas; "
+                    "return its piece");
+      if constexpr (std::is_base_of_v<tensor_base, Of> && !std::is_const_v<X>)
+        return any(std::move(x));
+      else
+        return any(to<Device>(x, here));
+    } else
+      return Of(x);
+  }
+  template <class T, class E, class Where>
+  static auto any(Tensor<T, E, Where>&& t) {
+    return AnyTensor<T, Dextents<E::rank()>>(std::move(t));
+  }
+};
+/// means: what was carried, as the replica's own
+template <class Device>
+struct giver {
+  replica_context<Device> const& c;
+  template <class X>
+  auto operator()(X& x) const {
+    using Of = std::remove_cv_t<X>;
+    if constexpr (is_per_replica<Of>)
+      return map_leaves(x[c.replica_id()], *this);
+    else if constexpr (is_any_tensor<Of>)
+      return x.template to<Device>(bound_device<Device>(c.device()));
+    else
+      return Of(x);
+  }
+};
+
+}  // namespace detail
+
+/// means: the replica that a function runs for
+/// Device: GpuDevice<dyn> or Cpu<dyn>: one function, and one plan, for all ordinals
+template <class Device>
+class replica_context {
+ public:
+  using policy = Device;
+  replica_context(detail::replica_team& team, int replica) : team_(team), replica_(replica) {}
+  replica_context(replica_context const&) = delete;
+
+  int replica_id() const { return replica_; }
+  int num_replicas_in_sync() const { return team_.replicas(); }
+  locus::device device() const { return team_.devices()[replica_]; }
+  device_list const& devices() const { return team_.devices(); }
+
+  /// means: the sum or mean of what all replicas bring, on each of them; structures leaf by leaf
+  /// cost:  a fold in the card, NCCL, or a fold on the host, as the device list says
+  /// fails: shape_error, where extents differ; placement_error, where a replica does not come. At
+  ///        compile time for a tensor that lies elsewhere: it is not the replica's own, and the sum
+  ///        would count it R times
+  template <class Op, class X>
+  auto all_reduce(Op, X const& x) {
+    return detail::map_leaves(x, [&](auto const& leaf) { return all_reduce_leaf<Op>(leaf); });
+  }
+  /// means: the rows of all replicas, one after another along an axis, on each of them
+  template <class X>
+  auto all_gather(X const& x, int axis = 0);
+
+  /// means: f(values...) once for all replicas, with per_replica values; each gets its part of what
+  ///        it returns
+  /// fails: what f throws, as it is; placement_error, where a replica does not come
+  /// after: tf.distribute.ReplicaContext.merge_call
+  template <class F, class... A>
+  auto merge_call(F&& f, A&&... a) {
+    detail::carrier<Device> const carry{*this};
+    using Carried = std::tuple<decltype(detail::map_leaves(std::as_const(a), carry))...>;
+    Carried mine{detail::map_leaves(std::as_const(a), carry)...};
+    using Result = decltype(std::apply(f, detail::regroup(std::declval<std::vector<Carried*>&>())));
+    auto const result =
+        team_.meet(replica_, "merge_call", &detail::meeting_tag<Carried, Result>, &mine,
+                   [&](void* const* all) -> std::shared_ptr<void> {
+                     detail::replica_scope const outside(0);
+                     std::vector<Carried*> parts;
+                     for (int r = 0; r < team_.replicas(); ++r)
+                       parts.push_back(static_cast<Carried*>(all[r]));
+                     auto grouped = detail::regroup(parts);
+                     if constexpr (std::is_void_v<Result>) {
+                       std::apply(f, std::move(grouped));
+                       return nullptr;
+                     } else
+                       return std::make_shared<Result>(std::apply(f, std::move(grouped)));
+                   });
+    if constexpr (!std::is_void_v<Result>)
+      return detail::map_leaves(*static_cast<Result*>(result.get()), detail::giver<Device>{*this});
+  }
+  detail::replica_team& team() { return team_; }
+
+ private:
+  template <class Op, class X>
+  auto all_reduce_leaf(X const& x) {
+    if constexpr (number<X>) {
+      if constexpr (detail::require_reduction<Op, X>()) {
+        X mine = x;
+        auto const result = team_.meet(replica_, "all_reduce", &detail::meeting_tag<Op, X>, &mine,
+                                       [&](void* const* all) -> std::shared_ptr<void> {
+                                         X const* values[max_devices];
+                                         for (int r = 0; r < team_.replicas(); ++r)
+                                           values[r] = static_cast<X*>(all[r]);
+                                         return std::make_shared<X>(
+                                             detail::reduce_numbers<Op>(values, team_.replicas()));
+                                       });
+        return *static_cast<X*>(result.get());
+      }
+    } else {
+      constexpr bool own = [] {
+        if constexpr (tensor<X>) return std::is_same_v<typename X::policy, Device>;
+        return expression<X>;
+      }();
+      static_assert(own,
+                    "locus: all_reduce of a tensor that is no replica's own would count it once "
+                    "for each replica; pass it to run, or use it as it is");
+      if constexpr (own) {
+        auto const at = bound_device<Device>(device());
+        auto mine = [&] {
+          if constexpr (tensor<X>)
+            return to<Device>(x, at);
+          else
+            return eval(on<Device>(x, at));
+        }();
+        using T = typename decltype(mine)::value_type;
+        if constexpr (detail::require_reduction<Op, T>()) {
+          detail::local_part part = detail::part_of_block(*mine.block.get());
+          team_.meet(replica_, "all_reduce", &detail::meeting_tag<Op, T>, &part,
+                     [&](void* const* all) -> std::shared_ptr<void> {
+                       detail::local_parts parts;
+                       for (int r = 0; r < team_.replicas(); ++r)
+                         parts.of[parts.count++] = *static_cast<detail::local_part*>(all[r]);
+                       detail::reduce_parts<Op, T>(parts, "all_reduce");
+                       return nullptr;
+                     });
+          return mine;
+        }
+      }
+    }
+  }
+  detail::replica_team& team_;
+  int replica_;
+};
+
+}  // namespace locus

@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: Apache-2.0
+// strategy<Mirrored<...>>: one function on every replica, as tf.distribute.MirroredStrategy has it.
+#pragma once
+#include <algorithm>   // copy_n
+#include <functional>  // invoke
+
+#include <locus/strategy/context.hpp>  // replica_context, localizer
+
+namespace locus {
+
+namespace detail {
+
+/// means: each part of a value, one for each replica, in memory of its device
+template <class X>
+local_parts parts_of_value(X const& x) {
+  local_parts parts;
+  if constexpr (is_per_replica<X>)
+    for (int r = 0; r < x.size(); ++r) parts.of[parts.count++] = part_of_block(*x[r].block.get());
+  else
+    for (int r = 0; r < x.replica_count(); ++r)
+      parts.of[parts.count++] = part_of_block(*x.block.get(), r);
+  return parts;
+}
+[[noreturn, gnu::cold]] inline void refuse_axis(int axis, int rank) {
+  message text;
+  throw shape_error(text << "locus: axis " << axis << " is out of range for a value with rank "
+                         << rank << "; name one from " << -rank << " to " << rank - 1);
+}
+inline axis_set axes_of(int const* axes, int count, int rank) {
+  axis_set all = 0;
+  for (int k = 0; k < count; ++k) {
+    int const a = axes[k] < 0 ? axes[k] + rank : axes[k];
+    if (a < 0 || a >= rank || has_axis(all, a)) refuse_axis(axes[k], rank);
+    all = static_cast<axis_set>(all | 1u << a);
+  }
+  return all;
+}
+
+/// means: sums of the elements along some axes, over all parts, and how many were added for each
+template <class T>
+using total = std::conditional_t<is_floating_v<T>, double, std::int64_t>;
+template <class T>
+std::int64_t sum_along(local_parts const& parts, axis_set axes, shape const& result,
+                       std::vector<total<T>>& sums) {
+  std::int64_t counted = 0;
+  sums.assign(static_cast<std::size_t>(result.size()), 0);
+  for (int r = 0; r < parts.count; ++r) {
+    shape const& s = parts.of[r].extents;
+    if (!(reduced(s, axes, false) == result))
+      refuse_parts("reduce", r, s, parts.of[0].extents, "make all of one shape but for the axes");
+    std::vector<T> const values = host_elements<T>(parts.of[r]);
+    std::int64_t along = 1;
+    for (int a = 0; a < s.rank; ++a)
+      if (has_axis(axes, a)) along *= s.extent[a];
+    counted += along;
+    for (std::int64_t i = 0; i < s.size(); ++i) {
+      std::int64_t to = 0, rest = i, stride = 1;
+      for (int a = s.rank; a-- > 0; rest /= s.extent[a])
+        if (!has_axis(axes, a)) to += rest % s.extent[a] * stride, stride *= s.extent[a];
+      sums[static_cast<std::size_t>(to)] += static_cast<total<T>>(values[std::size_t(i)]);
+    }
+  }
+  return counted;
+}
+
+/// means: the parts of a value along an axis, one after another, on the host; numbers become a row
+template <class X>
+auto gathered(X const& x, int axis) {
+  if constexpr (is_per_replica<X> && number<typename X::value_type>) {
+    using N = typename X::value_type;
+    Tensor<N, Dextents<1>, CpuDevice> out{Dextents<1>(x.size())};
+    for (int r = 0; r < x.size(); ++r) out.data()[r] = x[r];
+    return out;
+  } else {
+    using V = typename decltype([] {
+      if constexpr (is_per_replica<X>)
+        return std::type_identity<typename X::value_type>{};
+      else
+        return std::type_identity<X>{};
+    }())::type;
+    using T = typename V::value_type;
+    constexpr int rank = V::extents_type::rank();
+    static_assert(rank > 0, "locus: more axes are named than a value of a replica has; name fewer");
+    local_parts const parts = parts_of_value(x);
+    int const axes[] = {axis};
+    axis_set const along = axes_of(axes, 1, rank);
+    int const a = axis < 0 ? axis + rank : axis;
+    shape all = parts.of[0].extents;
+    all.extent[a] = 0;
+    for (int r = 0; r < parts.count; ++r) {
+      shape const& s = parts.of[r].extents;
+      if (!(reduced(s, along, false) == reduced(all, along, false)))
+        refuse_parts("gather", r, s, parts.of[0].extents, "make all of one shape but for the axis");
+      all.extent[a] += s.extent[a];
+    }
+    Tensor<T, Dextents<rank>, CpuDevice> out{Dextents<rank>(all)};
+    std::int64_t outer = 1, inner = 1, begin = 0;
+    for (int k = 0; k < a; ++k) outer *= all.extent[k];
+    for (int k = a + 1; k < rank; ++k) inner *= all.extent[k];
+    for (int r = 0; r < parts.count; ++r) {
+      std::vector<T> const values = host_elements<T>(parts.of[r]);
+      std::int64_t const run = parts.of[r].extents.extent[a] * inner;
+      for (std::int64_t o = 0; o < outer; ++o)
+        std::copy_n(values.begin() + o * run, run, out.data() + o * all.extent[a] * inner + begin);
+      begin += run;
+    }
+    return out;
+  }
+}
+
+/// means: the strategy whose scope this thread is in
+inline thread_local void const* strategy_in_scope = nullptr;
+
+}  // namespace detail
+
+/// means: functions that run once for each device of a list, and what is done with what they return
+/// device: those of Replicas; Mirrored<AllGpus>, the default, is every visible GPU, or one CPU
+/// cost:  GPUs work side by side, a thread for each; CPUs, which share the host's threads, in turn
+/// fails: replica_error, naming the replica that threw; the strategy can be used again. Over one
+///        device known at compile time there is no replica to name: run(f, x) is f(x)
+/// after: tf.distribute.MirroredStrategy. What it does silently is refused: see README.md, section 9
+template <device_policy Replicas = Mirrored<AllGpus>>
+class strategy {
+  static_assert((Replicas::value.is_mirrored() || Replicas::value.is_single()) &&
+                    !open_device<Replicas>,
+                "locus: a strategy runs on the devices of a list, or on one; write "
+                "strategy<Mirrored<...>>");
+
+ public:
+  using policy = Replicas;
+  /// one device, which the type knows: plain execution
+  static constexpr bool is_one =
+      Replicas::value.count() == 1 && !Replicas::value.devices.is_all_gpus();
+
+  explicit strategy(call_site where = call_site::here()) {
+    runtime::devices("a strategy was made", where);
+    devices_ = Replicas::value.is_open() ? runtime::visible_gpus()
+                                         : Replicas::value.devices.balanced(false);
+  }
+  int num_replicas_in_sync() const { return devices_.size(); }
+  device_list const& devices() const { return devices_; }
+
+  /// means: while it lives this is the strategy of the thread; to enter it again is fine
+  /// fails: configuration_error inside the scope of another one, or inside a replica
+  class [[nodiscard]] scope_guard {
+   public:
+    explicit scope_guard(strategy const& s) : before_(detail::strategy_in_scope) {
+      detail::require_cross_replica("scope");
+      if (before_ && before_ != &s)
+        throw configuration_error("locus: the scope of a strategy was entered inside that of "
+                                  "another one; end that first");
+      detail::strategy_in_scope = &s;
+    }
+    scope_guard(scope_guard const&) = delete;
+    ~scope_guard() { detail::strategy_in_scope = before_; }
+
+   private:
+    void const* before_;
+  };
+  scope_guard scope() const { return scope_guard(*this); }
+  bool is_in_scope() const { return detail::strategy_in_scope == this; }
+
+  /// means: f(x...) once for each replica: of tensors over the devices, of per_replica values and of
+  ///        variables its own part, other values as they are. An f that takes a replica_context
+  ///        first gets that. What they return has per_replica values at the leaves of its structure:
+  ///        tuples, arrays, vectors, maps and struct templates
+  template <class F, class... A>
+  auto run(F&& f, A&&... a) const {
+    detail::require_cross_replica("run");
+    constexpr place p = Replicas::value;
+    constexpr bool on_cpus = p.devices.is_all_gpus() || !has_only_gpus(p.devices),
+                   on_gpus = p.devices.is_all_gpus() || has_gpu(p.devices);
+    using Device = std::conditional_t<on_gpus, GpuDevice<dyn>, Cpu<dyn>>;
+    detail::replica_team team(devices_, works_side_by_side());
+    if constexpr (is_one) {
+      replica_context<Device> c(team, 0);
+      detail::replica_scope const inside(1);
+      return call(f, c, a...);
+    } else {
+      using Result =
+          std::remove_cvref_t<decltype(call(f, std::declval<replica_context<Device>&>(), a...))>;
+      auto on_each = [&](auto&& keep) {
+        team.run([&](int r) {
+          detail::replica_scope const inside(1);
+          auto with = [&]<class D>(std::type_identity<D>) {
+            replica_context<D> c(team, r);
+            keep(r, c);
+          };
+          if constexpr (on_gpus)
+            if (devices_[r].is_gpu()) return with(std::type_identity<GpuDevice<dyn>>{});
+          if constexpr (on_cpus) with(std::type_identity<Cpu<dyn>>{});
+        });
+      };
+      if constexpr (std::is_void_v<Result>) {
+        on_each([&](int, auto& c) { call(f, c, a...); });
+      } else {
+        using Carried = decltype(detail::map_leaves(
+            std::declval<Result&>(), std::declval<detail::carrier<Device> const&>()));
+        std::optional<Carried> results[max_devices];
+        on_each([&](int r, auto& c) {
+          auto mine = call(f, c, a...);
+          results[r].emplace(detail::map_leaves(
+              mine, detail::carrier<typename std::remove_reference_t<decltype(c)>::policy>{c}));
+        });
+        std::vector<Carried*> all;
+        for (int r = 0; r < devices_.size(); ++r) all.push_back(&*results[r]);
+        return detail::regroup(all);
+      }
+    }
+  }
+  /// means: a value for each replica: f(replica number)
+  template <class F>
+  auto values_from(F&& f) const {
+    per_replica<decltype(f(0))> out;
+    for (int r = 0; r < devices_.size(); ++r) out.push(f(r));
+    return out;
+  }
+
+  /// means: the sum or mean of a value over the replicas, on the host; structures leaf by leaf
+  /// shape: that of each replica's part, which agree
+  /// fails: shape_error, where they do not. Refused: a sum of a value that is the same everywhere
+  template <class Op, class X>
+  auto reduce(Op, X const& x) const {
+    detail::require_cross_replica("reduce");
+    return detail::map_leaves(x, [&](auto const& leaf) { return reduce_leaf<Op>(leaf); });
+  }
+  /// means: the same along one axis, or several, too: a mean is that of all elements, however many
+  ///        each replica has
+  template <class Op, class X>
+  auto reduce(Op op, X const& x, int axis) const {
+    int const axes[] = {axis};
+    return reduce(op, x, axes);
+  }
+  template <class Op, class X, std::size_t N>
+  auto reduce(Op, X const& x, int const (&axes)[N]) const {
+    detail::require_cross_replica("reduce");
+    return detail::map_leaves(
+        x, [&](auto const& leaf) { return reduce_axes<Op, int(N)>(leaf, axes); });
+  }
+  /// means: the parts of all replicas along an axis, one after another, on the host
+  /// fails: shape_error, where another extent differs
+  template <class X>
+  auto gather(X const& x, int axis) const {
+    detail::require_cross_replica("gather");
+    return detail::map_leaves(x, [&](auto const& leaf) { return gather_leaf(leaf, axis); });
+  }
+  /// means: an entry for each replica, with the structure inside
+  /// after: strategy.experimental_local_results
+  template <class X>
+  auto local_results(X const& x) const {
+    auto of = [&](int r) {
+      return detail::map_leaves(x, [r](auto const& leaf) {
+        using Of = std::remove_cvref_t<decltype(leaf)>;
+        if constexpr (detail::is_per_replica<Of>)
+          return leaf[r];
+        else if constexpr (detail::is_distributed_tensor<Of>())
+          return piece_of(leaf, r);
+        else
+          return leaf;
+      });
+    };
+    std::vector<decltype(of(0))> all;
+    for (int r = 0; r < devices_.size(); ++r) all.push_back(of(r));
+    return all;
+  }
+
+ private:
+  static constexpr bool has_only_gpus(device_list const& all) {
+    for (int r = 0; r < all.size(); ++r)
+      if (!all[r].is_gpu()) return false;
+    return true;
+  }
+  /// GPUs that are there have queues of their own; whatever is the host shares its threads
+  bool works_side_by_side() const {
+    for (int r = 0; r < devices_.size(); ++r)
+      if (runtime::find_device(devices_[r]).how == backing::host) return false;
+    return true;
+  }
+  template <class X>
+  static decltype(auto) local(auto& c, X& x) {
+    if constexpr (detail::any_leaf<X, detail::is_divided>())
+      return detail::map_leaves(
+          x, detail::localizer<typename std::remove_cvref_t<decltype(c)>::policy>{c});
+    else
+      return std::as_const(x);
+  }
+  template <class F, class C, class... A>
+  static decltype(auto) call(F& f, C& c, A&... a) {
+    if constexpr (std::is_invocable_v<F&, C&, decltype(local(c, a))...>)
+      return std::invoke(f, c, local(c, a)...);
+    else
+      return std::invoke(f, local(c, a)...);
+  }
+  template <class T, int Rank>
+  static AnyTensor<T, Dextents<Rank>> host_tensor(std::vector<T> const& values, shape const& s) {
+    Tensor<T, Dextents<Rank>, CpuDevice> t{Dextents<Rank>(s)};
+    std::copy(values.begin(), values.end(), t.data());
+    return t;
+  }
+  template <class X>
+  static auto piece_of(X const& x, int r) {
+    using T = typename X::value_type;
+    detail::local_part const p = detail::part_of_block(*x.block.get(), r);
+    return host_tensor<T, X::rank()>(detail::host_elements<T>(p), p.extents);
+  }
+
+  template <class Op, class X>
+  auto reduce_leaf(X const& x) const {
+    if constexpr (detail::is_per_replica<X>) {
+      using V = typename X::value_type;
+      if constexpr (number<V>) {
+        if constexpr (detail::require_reduction<Op, V>()) {
+          V const* of[max_devices];
+          for (int r = 0; r < x.size(); ++r) of[r] = &x[r];
+          return detail::reduce_numbers<Op>(of, x.size());
+        }
+      } else {
+        static_assert(detail::is_any_tensor<V>, "locus: replicas are reduced by sums and means of "
+                                                "numbers and of tensors of numbers; write "
+                                                "cast<float>(x), or reduce the members one by one");
+        if constexpr (detail::is_any_tensor<V>)
+          return reduce_tensors<Op, V::extents_type::rank(), V>(x);
+      }
+    } else if constexpr (detail::is_distributed_tensor<X>()) {
+      static_assert(!X::where.is_mirrored() || Op::is_mean,
+                    "locus: a value that is the same on each replica counts once: no sum over them "
+                    "and no join is owed; use it as it is");
+      if constexpr (X::where.is_mirrored())
+        return to<CpuDevice>(x);
+      else
+        return reduce_tensors<Op, X::rank(), X>(x);
+    } else {
+      constexpr bool same = is_one || Op::is_mean;
+      static_assert(same, "locus: a value that is the same on each replica counts once: no sum "
+                          "over them and no join is owed; use it as it is");
+      return x;
+    }
+  }
+  template <class Op, int Rank, class V, class X>
+  auto reduce_tensors(X const& x) const {
+    using T = typename V::value_type;
+    detail::local_parts const parts = detail::parts_of_value(x);
+    Tensor<T, Dextents<Rank>, CpuDevice> out{Dextents<Rank>(parts.of[0].extents)};
+    if constexpr (detail::require_reduction<Op, T>()) {
+      detail::local_part const to_host{cpu(0), out.data(), parts.of[0].extents};
+      if (parts.count == 1)
+        detail::copy_local(to_host.at, to_host.data, parts.of[0].at, parts.of[0].data,
+                           out.size() * std::int64_t(sizeof(T)), "reduce");
+      else
+        detail::local_reduction(parts, detail::reduction_over<Op, T>("reduce", parts.count))
+            .to_one(to_host);
+    }
+    return out;
+  }
+  template <class Op, int N, class X>
+  auto reduce_axes(X const& x, int const* axes) const {
+    if constexpr (detail::is_distributed_tensor<X>())
+      static_assert(!X::where.is_mirrored(),
+                    "locus: a value that is the same on each replica counts once: no sum over them "
+                    "and no join is owed; use it as it is");
+    constexpr bool parts_have_axes = [] {
+      if constexpr (detail::is_per_replica<X>)
+        return detail::is_any_tensor<typename X::value_type>;
+      else
+        return detail::is_distributed_tensor<X>();
+    }();
+    static_assert(
+        parts_have_axes,
+        "locus: replicas are reduced by sums and means of numbers and of tensors of numbers; write "
+        "cast<float>(x), or reduce the members one by one");
+    if constexpr (parts_have_axes) {
+      using V = typename decltype([] {
+        if constexpr (detail::is_per_replica<X>)
+          return std::type_identity<typename X::value_type>{};
+        else
+          return std::type_identity<X>{};
+      }())::type;
+      using T = typename V::value_type;
+      constexpr int rank = V::extents_type::rank();
+      static_assert(N <= rank,
+                    "locus: more axes are named than a value of a replica has; name fewer");
+      detail::local_parts const parts = detail::parts_of_value(x);
+      axis_set const along = detail::axes_of(axes, N, rank);
+      shape const result = reduced(parts.of[0].extents, along, false);
+      Tensor<T, Dextents<rank - N>, CpuDevice> out{Dextents<rank - N>(result)};
+      if constexpr (detail::require_reduction<Op, T>()) {
+        std::vector<detail::total<T>> sums;
+        auto const n =
+            static_cast<detail::total<T>>(detail::sum_along<T>(parts, along, result, sums));
+        for (std::size_t i = 0; i < sums.size(); ++i)
+          out.data()[i] = static_cast<T>(Op::is_mean ? sums[i] / n : sums[i]);
+      }
+      return out;
+    }
+  }
+  template <class X>
+  static auto gather_leaf(X const& x, int axis) {
+    if constexpr (detail::is_per_replica<X> || detail::is_distributed_tensor<X>()) {
+      if constexpr (detail::is_distributed_tensor<X>())
+        static_assert(!X::where.is_mirrored(),
+                      "locus: a value that is the same on each replica counts once: no sum over "
+                      "them and no join is owed; use it as it is");
+      return detail::gathered(x, axis);
+    } else {
+      static_assert(is_one, "locus: a value that is the same on each replica counts once: no sum "
+                            "over them and no join is owed; use it as it is");
+      return x;
+    }
+  }
+  device_list devices_{};
+};
+
+template <class Device>
+template <class X>
+auto replica_context<Device>::all_gather(X const& x, int axis) {
+  return merge_call(
+      [axis](auto const& all) {
+        return detail::map_leaves(
+            all, [axis](auto const& leaf) { return detail::gathered(leaf, axis); });
+      },
+      x);
+}
+
+}  // namespace locus

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// Variables of a strategy: a copy on each replica, equal after every write, or combined when read.
+#pragma once
+#include <locus/strategy/strategy.hpp>  // strategy
+
+namespace locus {
+
+/// on_write: the copies are equal, an assignment inside replicas combines what they assign. on_read:
+/// each replica writes its own copy, and who reads from outside gets them combined.
+enum class synchronization : unsigned char { on_write, on_read };
+inline constexpr auto on_write = synchronization::on_write, on_read = synchronization::on_read;
+namespace aggregation {
+enum class rule : unsigned char { none, sum, mean, only_first_replica };
+using enum rule;
+}  // namespace aggregation
+
+/// means: numbers that a training keeps beside its tensors: counters, sums of metrics, averages
+/// device: those of the strategy that made it
+/// after: tf.Variable under a strategy, with TensorFlow's table of assignments; what lets copies
+///        diverge there (on_write without an aggregation, assigned inside a replica) does not compile
+template <class T, int Rank, class Replicas, synchronization Sync, aggregation::rule How>
+class variable {
+  static_assert(How != aggregation::mean || is_floating_v<T>,
+                "locus: the mean of integers over replicas is no integer; make the variable of "
+                "floats, or use aggregation::sum");
+  static constexpr bool is_one = strategy<Replicas>::is_one;
+
+ public:
+  using is_variable = void;
+  using value_type = T;
+  using host_tensor = Tensor<T, Dextents<Rank>, CpuDevice>;
+
+  variable(strategy<Replicas> const& s, host_tensor const& initial) {
+    place const over{s.devices(), is_one ? distribution::single : distribution::mirrored};
+    block_ = detail::make_storage(over, initial.extents().as_shape(), element_of_v<T>, sizeof(T));
+    detail::fill_storage(*block_.get(), initial.data());
+  }
+  variable(variable const&) = delete;
+
+  /// means: the value as all replicas together have it, on the host
+  host_tensor read() const {
+    detail::require_cross_replica("the value of a variable");
+    static_assert(Sync == on_write || How != aggregation::none || is_one,
+                  "locus: copies that each replica writes have no common value without an "
+                  "aggregation; write aggregation::sum, mean or only_first_replica");
+    constexpr bool folds =
+        Sync == on_read && (How == aggregation::sum || How == aggregation::mean) && !is_one;
+    host_tensor out{Dextents<Rank>(block_->extents)};
+    detail::local_part const to{cpu(0), out.data(), block_->extents};
+    if constexpr (folds) {
+      using Op = across::operation<How == aggregation::mean>;
+      detail::local_parts const all = copies();
+      if (all.count > 1) {
+        detail::local_reduction(all, detail::reduction_over<Op, T>("reading a variable", all.count))
+            .to_one(to);
+        return out;
+      }
+    }
+    auto const first = detail::host_elements<T>(detail::part_of_block(*block_.get()));
+    std::copy(first.begin(), first.end(), out.data());
+    return out;
+  }
+  /// means: the value from now on: each copy; of a sum its R-th part, so that read() gives it again
+  void assign(host_tensor const& x) {
+    detail::require_cross_replica("assign to a variable");
+    static_assert(Sync == on_write || How != aggregation::none || is_one,
+                  "locus: copies that each replica writes have no common value without an "
+                  "aggregation; write aggregation::sum, mean or only_first_replica");
+    require_extents(x.extents().as_shape());
+    int const n = block_->where.count();
+    if (Sync == on_write || How != aggregation::sum || n == 1)
+      return detail::fill_storage(*block_.get(), x.data());
+    std::vector<T> part(static_cast<std::size_t>(x.size()));
+    for (int r = 0; r < n; ++r) {
+      for (std::size_t i = 0; i < part.size(); ++i) {
+        part[i] = static_cast<T>(x.data()[i] / static_cast<T>(n));
+        if (std::is_integral_v<T> && r == 0)  // what does not divide
+          part[i] = static_cast<T>(x.data()[i] - part[i] * static_cast<T>(n - 1));
+      }
+      detail::local_part const p = detail::part_of_block(*block_.get(), r);
+      detail::copy_local(p.at, p.data, cpu(0), part.data(), p.size() * std::int64_t(sizeof(T)),
+                         "assigning a variable");
+      runtime::synchronize(runtime::mark(runtime::find_device(p.at), queue_kind::compute));
+    }
+  }
+  void assign_add(host_tensor const& x) {
+    static_assert(
+        Sync == on_write || How != aggregation::sum || is_one,
+        "locus: assign_add from outside to a sum over replicas would have to say to which "
+        "of them; add inside a replica");
+    host_tensor now = read();
+    require_extents(x.extents().as_shape());
+    for (std::int64_t i = 0; i < x.size(); ++i)
+      now.data()[i] = static_cast<T>(now.data()[i] + x.data()[i]);
+    assign(now);
+  }
+  /// means: what each replica holds     after: strategy.experimental_local_results(v)
+  std::vector<host_tensor> local_results() const {
+    std::vector<host_tensor> all;
+    for (int r = 0; r < block_->where.count(); ++r) {
+      auto const values = detail::host_elements<T>(detail::part_of_block(*block_.get(), r));
+      host_tensor t{Dextents<Rank>(block_->extents)};
+      std::copy(values.begin(), values.end(), t.data());
+      all.push_back(std::move(t));
+    }
+    return all;
+  }
+
+  /// The variable as one replica sees it.
+  template <class Device>
+  class local {
+   public:
+    local(variable& of, replica_context<Device>& c) : of_(of), c_(c) {}
+    /// means: its copy, which an expression reads
+    auto read() const {
+      return detail::view_of_piece<Device, T, Rank>(*of_.block_.get(), c_.replica_id());
+    }
+    /// means: on_write: every copy becomes what the aggregation makes of all replicas' values, which
+    ///        all of them assign; on_read: its own copy becomes x
+    template <operand X>
+    void assign(X const& x) {
+      write(combined(x));
+    }
+    template <operand X>
+    void assign_add(X const& x) {
+      auto const delta = combined(x);
+      write(eval(on<Device>(read() + delta, bound_device<Device>(c_.device()))));
+    }
+
+   private:
+    using own = Tensor<T, Dextents<Rank>, Device>;
+    template <class X>
+    own value_of(X const& x) const {
+      bound_device<Device> const here(c_.device());
+      if constexpr (number<X>) {
+        static_assert(How != aggregation::sum || Sync == on_read || is_one,
+                      "locus: a number is the same on each replica, and its sum over them R times "
+                      "that; assign from outside, or a tensor of the replica's own");
+        return eval(
+            on<Device>(full<T>(Dextents<Rank>(of_.block_->extents), static_cast<T>(x)), here));
+      } else {
+        own t = [&] {
+          if constexpr (tensor<X>)
+            return to<Device>(x, here);
+          else
+            return eval(on<Device>(x, here));
+        }();
+        of_.require_extents(t.extents().as_shape());
+        return t;
+      }
+    }
+    template <class X>
+    own combined(X const& x) {
+      own mine = value_of(x);
+      if constexpr (Sync == on_write && !is_one) {
+        static_assert(
+            How != aggregation::none,
+            "locus: an assignment inside a replica without an aggregation lets the copies "
+            "of the variable diverge; write aggregation::sum, mean or "
+            "only_first_replica, or on_read");
+        detail::local_part part = detail::part_of_block(*mine.block.get());
+        c_.team().meet(c_.replica_id(), "an assignment to a variable", of_.block_.get(), &part,
+                       [&](void* const* all) -> std::shared_ptr<void> {
+                         detail::local_parts parts;
+                         for (int r = 0; r < c_.num_replicas_in_sync(); ++r)
+                           parts.of[parts.count++] = *static_cast<detail::local_part*>(all[r]);
+                         if constexpr (How == aggregation::only_first_replica) {
+                           for (int r = 1; r < parts.count; ++r)
+                             detail::copy_local(parts.of[r].at, parts.of[r].data, parts.of[0].at,
+                                                parts.of[0].data,
+                                                parts.of[0].size() * std::int64_t(sizeof(T)),
+                                                "assigning a variable");
+                         } else
+                           detail::reduce_parts<across::operation<How == aggregation::mean>, T>(
+                               parts, "assigning a variable");
+                         return nullptr;
+                       });
+      }
+      return mine;
+    }
+    void write(own const& t) {
+      detail::local_part const to = detail::part_of_block(*of_.block_.get(), c_.replica_id());
+      detail::copy_local(to.at, to.data, to.at, t.data(), to.size() * std::int64_t(sizeof(T)),
+                         "assigning a variable");
+    }
+    variable& of_;
+    replica_context<Device>& c_;
+  };
+  template <class Device>
+  local<Device> on_replica(replica_context<Device>& c) {
+    if (!(c.devices() == block_->where.devices))
+      detail::refuse_devices(block_->where.devices, c.devices(), "a variable");
+    return {*this, c};
+  }
+
+ private:
+  void require_extents(shape const& s) const {
+    if (s == block_->extents) return;
+    message text;
+    throw shape_error(text << "locus: a value with extents " << s
+                           << " is assigned to a variable with " << block_->extents
+                           << "; write as many elements");
+  }
+  detail::local_parts copies() const {
+    detail::local_parts all;
+    for (int r = 0; r < block_->where.count(); ++r)
+      all.of[all.count++] = detail::part_of_block(*block_.get(), r);
+    return all;
+  }
+  block_owner block_;
+};
+
+/// means: a variable of a strategy: auto steps = make_variable<on_read, aggregation::sum>(s, zeros)
+template <synchronization Sync, aggregation::rule How, class Replicas, class T, class E>
+auto make_variable(strategy<Replicas> const& s, Tensor<T, E, CpuDevice> const& initial) {
+  Tensor<T, Dextents<E::rank()>, CpuDevice> open{Dextents<E::rank()>(initial.extents().as_shape())};
+  std::copy(initial.data(), initial.data() + initial.size(), open.data());
+  return variable<T, E::rank(), Replicas, Sync, How>(s, open);
+}
+
+}  // namespace locus

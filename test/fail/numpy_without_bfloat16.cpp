@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// An element type that NumPy has not.
+// expect: locus: NumPy has no such element type; write cast<float>(x)
+#include <locus/data/npz.hpp>
+using namespace locus;
+
+#if LOCUS_MUST_FAIL
+Tensor<bfloat16, Extents<4>> x;
+#else
+Tensor<float, Extents<4>> x;
+#endif
+void use() { data::write_npy("x.npy", x); }

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// What MirroredStrategy does silently, or finds when it runs: sums of what is the same everywhere,
+// copies that diverge, means of integers.
+// expect-1: locus: a strategy runs on the devices of a list, or on one; write strategy<Mirrored<...>>
+// expect-2: locus: a value that is the same on each replica counts once: no sum over them and no join is owed; use it as it is
+// expect-3: locus: a value that is the same on each replica counts once: no sum over them and no join is owed; use it as it is
+// expect-4: locus: a mean of integers over replicas is no integer; write cast<float>(x)
+// expect-5: locus: replicas are reduced by sums and means of numbers and of tensors of numbers; write cast<float>(x), or reduce the members one by one
+// expect-6: locus: more axes are named than a value of a replica has; name fewer
+// expect-7: locus: all_reduce of a tensor that is no replica's own would count it once for each replica; pass it to run, or use it as it is
+// expect-8: locus: a replica returns tensors of its own, not one over all replicas; return its piece
+// expect-9: locus: an assignment inside a replica without an aggregation lets the copies of the variable diverge; write aggregation::sum, mean or only_first_replica, or on_read
+// expect-10: locus: a number is the same on each replica, and its sum over them R times that; assign from outside, or a tensor of the replica's own
+// expect-11: locus: copies that each replica writes have no common value without an aggregation; write aggregation::sum, mean or only_first_replica
+// expect-12: locus: assign_add from outside to a sum over replicas would have to say to which of them; add inside a replica
+#include <locus/strategy/variable.hpp>
+using namespace locus;
+
+#if !defined(LOCUS_MUST_FAIL)
+#define LOCUS_MUST_FAIL 0
+#endif
+using Two = Mirrored<Cpu<0>, Cpu<1>>;
+using Row = Tensor<float, Dextents<1>>;
+#if LOCUS_MUST_FAIL == 1
+strategy<Sharded<0, Cpu<0>, Cpu<1>>> s;
+#else
+strategy<Two> s;
+#endif
+Tensor<float, Dextents<1>, Two> mirrored(4);
+per_replica<int> counts;
+per_replica<char const*> texts;
+per_replica<AnyTensor<float, Dextents<1>>> rows;
+Row values(4);
+variable<float, 1, Two, on_write, aggregation::none> unmarked(s, values);
+variable<float, 1, Two, on_write, aggregation::sum> total(s, values);
+variable<float, 1, Two, on_read, aggregation::none> own(s, values);
+variable<float, 1, Two, on_read, aggregation::sum> parts(s, values);
+
+void use() {
+#if LOCUS_MUST_FAIL == 2
+  static_cast<void>(s.reduce(across::sum, mirrored));
+#elif LOCUS_MUST_FAIL == 3
+  static_cast<void>(s.reduce(across::sum, 4.5));
+#elif LOCUS_MUST_FAIL == 4
+  static_cast<void>(s.reduce(across::mean, counts));
+#elif LOCUS_MUST_FAIL == 5
+  static_cast<void>(s.reduce(across::sum, texts));
+#elif LOCUS_MUST_FAIL == 6
+  static_cast<void>(s.reduce(across::sum, rows, {0, 1}));
+#elif LOCUS_MUST_FAIL == 7
+  s.run([](auto& c) { c.all_reduce(across::sum, values); });
+#elif LOCUS_MUST_FAIL == 8
+  s.run([] { return Tensor<float, Dextents<1>, Two>(4); });
+#elif LOCUS_MUST_FAIL == 9
+  s.run([](auto v) { v.assign(1); }, unmarked);
+#elif LOCUS_MUST_FAIL == 10
+  s.run([](auto v) { v.assign(1); }, total);
+#elif LOCUS_MUST_FAIL == 11
+  static_cast<void>(own.read());
+#elif LOCUS_MUST_FAIL == 12
+  parts.assign_add(values);
+#else
+  s.run([](auto v) { v.assign(1); }, own);
+  static_cast<void>(s.reduce(across::sum, counts));
+#endif
+}
