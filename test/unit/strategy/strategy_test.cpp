@@ -89,9 +89,9 @@ TEST_CASE("structures are taken apart and put together: tuples, arrays, vectors,
       [](std::vector<int> const& v, losses<int, double> const& l) {
         return std::tuple(std::pair(v[0], std::string("text")), std::array{v[0], v[1]},
                           std::vector{l.decay}, std::map<std::string, int>{{"a", l.data}},
-                          losses{v[0] * 2.0, v[1]});
+                          losses<double, int>{v[0] * 2.0, v[1]});
       },
-      std::vector{x, x}, losses{x, 0.5});
+      std::vector{x, x}, losses<per_replica<int>, double>{x, 0.5});
   CHECK(std::get<0>(out).first[2] == 3);
   CHECK(std::get<0>(out).second[1] == "text");
   CHECK(std::get<1>(out)[1][0] == 1);
