@@ -41,7 +41,7 @@ class csv_line {
       : path_(path), number_(number), rest_(text), separator_(separator) {}
 
   std::string_view next() {
-    if (ended_) fail("another column", "the end of the line");
+    if (ended_) fail(column_ + 1, "another column", "the end of the line");
     std::size_t const n = find_char(rest_, separator_);
     std::string_view field = rest_.substr(0, n);
     ended_ = n == rest_.npos;
@@ -53,13 +53,13 @@ class csv_line {
     return field;
   }
   void require_end() const {
-    if (!ended_) fail("the end of the line", "another column");
+    if (!ended_) fail(column_ + 1, "the end of the line", "another column");
   }
-  [[noreturn]] void fail(std::string_view expected, std::string_view found) const {
+  int column() const { return column_; }
+  [[noreturn]] void fail(int column, std::string_view expected, std::string_view found) const {
     message text;
     throw bad_file(text << "locus: " << std::string_view(path_) << ": line " << number_
-                        << ", column " << column_ + (ended_ || expected[0] == 't') << ": expected "
-                        << expected << ", found " << found
+                        << ", column " << column << ": expected " << expected << ", found " << found
                         << "; name the types of all columns, and the lines to skip");
   }
 
@@ -80,7 +80,7 @@ T read_number(csv_line& line) {
   auto const [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), v);
   if (error != std::errc() || end != digits.data() + digits.size()) {
     message found;
-    line.fail(std::is_integral_v<T> ? "an integer that fits its type" : "a number",
+    line.fail(line.column(), std::is_integral_v<T> ? "an integer that fits its type" : "a number",
               (found << "\"" << field.substr(0, 40) << "\"").view());
   }
   return v;
@@ -131,10 +131,10 @@ auto from_csv(std::string path, csv_options const& options = {}) {
 
 /// means: a file of elements of this machine's kind in row order and nothing else, gzipped or not
 /// fails: bad_file, when it has another size
-template <class T, int Rank>
-Tensor<T, Dextents<Rank>, CpuDevice> read_flat(char const* path, Dextents<Rank> const& extents) {
+template <class T, std::int64_t... N>
+Tensor<T, Extents<N...>, CpuDevice> read_flat(char const* path, Extents<N...> const& extents) {
   detail::gzip_file file(path);
-  Tensor<T, Dextents<Rank>, CpuDevice> t(extents);
+  Tensor<T, Extents<N...>, CpuDevice> t(extents);
   file.read(t.data(), t.size() * std::int64_t(sizeof(T)));
   file.require_end();
   return t;
