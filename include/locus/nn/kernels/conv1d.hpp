@@ -22,6 +22,9 @@ using locus::host::detail::tile_sets;
 
 constexpr std::int64_t rounded(std::int64_t n, std::int64_t to) { return blocks_of(n, to) * to; }
 
+/// numbers behind windows that are read, and count for nothing
+inline constexpr std::int64_t window_slack = 16;
+
 /// What the sizes and this processor decide.
 template <class T>
 struct conv1d_cut {
@@ -49,24 +52,25 @@ struct conv1d_cut {
     return rounded(rows < 16 ? 16 : rows, 4 * s.pool);
   }
   std::int64_t window_numbers(std::int64_t rows) const {
-    return ((rows - 1) * s.stride + s.span()) * s.channels + 4;
+    return ((rows - 1) * s.stride + s.span()) * s.channels + window_slack;
   }
 };
 
 /// means: the windows of rows [row, row + rows) of an example, where they lie or between zeros in
-///        `copy`; three numbers behind them can be read too
+///        `copy`; a register behind them can be read too
 template <class T>
 T const* windows_of(conv1d_sizes const& s, T const* x, T const* end, std::int64_t row,
                     std::int64_t rows, T* copy) {
   std::int64_t const first = row * s.stride - s.left, n = (rows - 1) * s.stride + s.span();
   T const* const from = x + first * s.channels;
-  if (first >= 0 && first + n <= s.steps && end - from >= n * s.channels + 3) return from;
+  if (first >= 0 && first + n <= s.steps && end - from >= n * s.channels + window_slack)
+    return from;
   std::int64_t const front = first < 0 ? least(-first, n) : 0;
   std::int64_t const last = least(first + n, s.steps) - first;
   auto const bytes = [&](std::int64_t steps) {
     return sizeof(T) * std::size_t(steps * s.channels);
   };
-  __builtin_memset(static_cast<void*>(copy), 0, bytes(n) + 4 * sizeof(T));
+  __builtin_memset(static_cast<void*>(copy), 0, bytes(n) + window_slack * sizeof(T));
   if (last > front)
     __builtin_memcpy(static_cast<void*>(copy + front * s.channels), from + front * s.channels,
                      bytes(last - front));

@@ -3,8 +3,9 @@
 // brought back through the pool into the first cache, adds to the gradient of the weights, and is
 // multiplied with them for dx before it leaves it.
 #pragma once
-#include <locus/nn/kernels/conv1d.hpp>  // conv1d_cut, windows_of
-#include <locus/simd/packet.hpp>        // load, store, add
+#include <locus/nn/kernels/combine_rows.hpp>  // combine_set, list_of_nonzeros
+#include <locus/nn/kernels/conv1d.hpp>        // conv1d_cut, windows_of
+#include <locus/simd/packet.hpp>              // load, store, add
 
 namespace locus::nn::host {
 inline namespace LOCUS_MODE {
@@ -90,29 +91,60 @@ struct dx_by_taps {
   }
 };
 
+/// Behind a pool most numbers of d are 0. Where windows are long, rows of x and of the kernel are
+/// combined for those that are not: half the multiplications behind a pool of two, fewer with relu.
+template <class T>
+struct by_nonzeros {
+  tile_set<T> const* set;
+  std::int64_t window;  // numbers, rounded up to registers
+  bool weights, dx;
+
+  by_nonzeros(conv1d_sizes const& s, bool wants_dx)
+      : set(&locus::host::detail::tiles<T>().wide),
+        window(rounded(s.taps * s.channels, set->lanes)),
+        weights(s.pool > 1 && s.contiguous() && window >= 8 * set->lanes && s.weights() < 1 << 30),
+        dx(wants_dx && weights && s.left == 0 && window == s.taps * s.channels &&
+           (s.used() - 1) * s.stride + s.span() <= s.steps) {}
+  void combine(combine_call<T> const& t) const {
+    combine_set_for<T>(set->lanes * int(sizeof(T)))(t, window / set->lanes, set->lanes);
+  }
+  /// to: the kernel with filters as rows
+  void pack(conv1d_sizes const& s, T const* w, T* to) const {
+    for (std::int64_t i = 0; i < window; ++i)
+      for (std::int64_t f = 0; f < s.filters; ++f) to[f * window + i] = w[i * s.filters + f];
+  }
+};
+
 /// What one task of the backward has: a gradient of weights and bias of its own.
 template <class T>
 struct conv1d_gradient {
   conv1d_cut<T> cut;
   dx_cut<T> dx;
   dx_by_taps<T> taps;
+  by_nonzeros<T> nonzeros;
   T const* packed_for_dx;
   bool wants_dx, wants_weights;
 
   std::int64_t weight_numbers() const {
+    if (nonzeros.weights) return cut.s.filters * nonzeros.window;
     return cut.s.groups * cut.products * cut.inner_rows * cut.width;
   }
   std::int64_t own_numbers() const { return weight_numbers() + cut.line; }
   /// rows before and behind the chunk in the buffer of d
-  std::int64_t history() const { return wants_dx && dx.at_once ? cut.s.taps - 1 : 0; }
+  std::int64_t history() const {
+    return wants_dx && dx.at_once && !nonzeros.dx ? cut.s.taps - 1 : 0;
+  }
   std::int64_t d_numbers() const { return (cut.chunk() + 2 * history() + dx.at_once) * cut.line; }
   std::int64_t c_numbers() const {
-    if (!wants_dx) return 0;
+    if (!wants_dx || nonzeros.dx) return 0;
     return dx.at_once ? ((cut.chunk() + history()) / dx.at_once + 1) * dx.width
                       : cut.chunk() * taps.width;
   }
   std::int64_t numbers() const {
-    return d_numbers() + c_numbers() + cut.window_numbers(cut.chunk());
+    return d_numbers() + c_numbers() + cut.window_numbers(cut.chunk()) + 2 * list_numbers();
+  }
+  std::int64_t list_numbers() const {
+    return !nonzeros.weights ? 0 : cut.s.filters > cut.chunk() ? cut.s.filters : cut.chunk();
   }
 
   /// own += windows^T d
@@ -157,15 +189,48 @@ struct conv1d_gradient {
     }
   }
 
+  /// the same, and dx += rows of the kernel, for the numbers of d that are not 0
+  void add_nonzeros(T const* windows, T const* d, std::int64_t row, std::int64_t rows, T* own,
+                    T* to, T* value) const {
+    conv1d_sizes const& s = cut.s;
+    auto* const at = reinterpret_cast<std::int32_t*>(value + list_numbers());
+    std::int64_t const step = s.stride * s.channels;
+    for (std::int64_t f = 0; wants_weights && f < s.filters; ++f) {
+      std::int64_t const n = list_of_nonzeros(d + f, cut.line, rows, 0, step, value, at);
+      nonzeros.combine({own + f * nonzeros.window, windows, value, at, n});
+    }
+    for (std::int64_t i = 0; nonzeros.dx && i < rows; ++i) {
+      std::int64_t const n =
+          list_of_nonzeros(d + i * cut.line, 1, s.filters, 0, nonzeros.window, value, at);
+      nonzeros.combine({to + (row + i) * step, packed_for_dx, value, at, n});
+    }
+  }
+
+  /// dw = the gradient as conv1d has the kernel; null: nothing was added
+  void unpack(T const* own, T* dw) const {
+    conv1d_sizes const& s = cut.s;
+    std::int64_t const filters = s.group_filters();
+    for (std::int64_t g = 0; g < s.groups; ++g)
+      for (std::int64_t p = 0; p < cut.products; ++p)
+        for (std::int64_t i = 0; i < cut.inner; ++i)
+          for (std::int64_t f = 0; f < filters; ++f) {
+            std::int64_t const from =
+                nonzeros.weights ? f * nonzeros.window + i
+                                 : ((g * cut.products + p) * cut.inner_rows + i) * cut.width + f;
+            dw[(p * cut.inner + i) * s.filters + g * filters + f] = own ? own[from] : T(0);
+          }
+  }
+
   void one_example(T const* x, T const* end, T const* dy, T const* y, unsigned char const* winners,
                    T* own, T* memory, T* to) const {
     conv1d_sizes const& s = cut.s;
     std::int64_t const before = history();
-    T *const d = memory, *const c = d + d_numbers(), *const copy = c + c_numbers();
+    T *const d = memory, *const c = d + d_numbers(), *const copy = c + c_numbers(),
+             *const list = copy + cut.window_numbers(cut.chunk());
     auto const unpool = cut.lines().unpool;
     auto const bytes = [&](std::int64_t rows) { return sizeof(T) * std::size_t(rows * cut.line); };
     __builtin_memset(static_cast<void*>(d), 0, bytes(before));
-    if (wants_dx && (!dx.at_once || s.used() < s.windows || s.windows == 0))
+    if (wants_dx && (!dx.at_once || nonzeros.dx || s.used() < s.windows || s.windows == 0))
       __builtin_memset(static_cast<void*>(to), 0, sizeof(T) * std::size_t(s.steps * s.channels));
     T* const now = d + before * cut.line;
     for (std::int64_t i = 0; i < s.used(); i += cut.chunk()) {
@@ -177,8 +242,11 @@ struct conv1d_gradient {
                 own + weight_numbers() + g * cut.width, s.filters, cut.line, rows / s.pool,
                 s.group_filters(), s.pool});
       }
-      if (wants_weights) add_weights(windows_of(s, x, end, i, rows, copy), now, rows, own);
-      if (!wants_dx) continue;
+      if (nonzeros.weights)
+        add_nonzeros(windows_of(s, x, end, i, rows, copy), now, i, rows, own, to, list);
+      else if (wants_weights)
+        add_weights(windows_of(s, x, end, i, rows, copy), now, rows, own);
+      if (!wants_dx || nonzeros.dx) continue;
       if (!dx.at_once) {
         taps.add(cut, now, packed_for_dx, i, rows, c, to);
         continue;
@@ -219,18 +287,29 @@ template <class T>
 void conv1d_backward(conv1d_sizes const& s, std::int64_t batch, T const* x, T const* w, T const* y,
                      unsigned char const* winners, T const* dy, T* dw, T* dbias, T* dx) {
   one_axis::conv1d_cut<T> const cut(s);
-  one_axis::conv1d_gradient<T> job{
-      cut,          one_axis::dx_cut<T>(cut), one_axis::dx_by_taps<T>(s), nullptr, dx != nullptr,
-      dw != nullptr};
-  std::int64_t const for_dx = !dx              ? 0
-                              : job.dx.at_once ? job.dx.inner * job.dx.width
-                                               : s.taps * s.filters * job.taps.width;
+  one_axis::conv1d_gradient<T> job{cut,
+                                   one_axis::dx_cut<T>(cut),
+                                   one_axis::dx_by_taps<T>(s),
+                                   one_axis::by_nonzeros<T>(s, dx != nullptr),
+                                   nullptr,
+                                   dx != nullptr,
+                                   dw != nullptr};
+  std::int64_t const for_dx = !dx               ? 0
+                              : job.nonzeros.dx ? s.weights()
+                              : job.dx.at_once  ? job.dx.inner * job.dx.width
+                                                : s.taps * s.filters * job.taps.width;
   std::int64_t const own = job.own_numbers(), tasks = one_axis::gradient_tasks<T>(batch, own);
   workspace<T> const memory(for_dx + own * tasks);
   T* const packed = memory.data();
   T* const gradients = packed + for_dx;
-  if (dx && job.dx.at_once) one_axis::pack_for_dx(cut, job.dx, w, packed);
-  if (dx && !job.dx.at_once) job.taps.pack(s, w, packed);
+  if (!dx)
+    ;
+  else if (job.nonzeros.dx)
+    job.nonzeros.pack(s, w, packed);
+  else if (job.dx.at_once)
+    one_axis::pack_for_dx(cut, job.dx, w, packed);
+  else
+    job.taps.pack(s, w, packed);
   job.packed_for_dx = packed;
   T const* const end = x + batch * s.steps * s.channels;
   int const threads = locus::host::threads_for_product(2 * batch * s.work());
@@ -249,14 +328,7 @@ void conv1d_backward(conv1d_sizes const& s, std::int64_t batch, T const* x, T co
   for (std::int64_t task = 1; task < tasks; ++task)
     one_axis::add_to(gradients, gradients + task * own, own);
   std::int64_t const filters = s.group_filters();
-  if (dw)
-    for (std::int64_t g = 0; g < s.groups; ++g)
-      for (std::int64_t p = 0; p < cut.products; ++p)
-        for (std::int64_t i = 0; i < cut.inner; ++i)
-          for (std::int64_t f = 0; f < filters; ++f)
-            dw[(p * cut.inner + i) * s.filters + g * filters + f] =
-                tasks ? gradients[((g * cut.products + p) * cut.inner_rows + i) * cut.width + f]
-                      : T(0);
+  if (dw) job.unpack(tasks ? gradients : nullptr, dw);
   if (dbias)
     for (std::int64_t g = 0; g < s.groups; ++g)
       for (std::int64_t f = 0; f < filters; ++f)
