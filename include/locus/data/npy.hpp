@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdlib>  // strtoll
 #include <string>   // string
+#include <utility>  // in_range
 
 #include <locus/core/error.hpp>     // bad_file
 #include <locus/data/zip.hpp>       // byte_block
@@ -67,7 +68,7 @@ bool take_exactly(V v, T& to) {
     return magnitude >> digits == 0 && static_cast<double>(to) - static_cast<double>(to) == 0;
   } else if constexpr (std::is_integral_v<V>) {
     to = static_cast<T>(v);
-    return static_cast<V>(to) == v && (to < 0) == (v < 0);
+    return std::in_range<T>(v);
   } else {
     auto const wide = static_cast<double>(v);
     double const high =

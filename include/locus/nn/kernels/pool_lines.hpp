@@ -43,101 +43,101 @@ template <int Bytes>
 using lane_number = std::conditional_t<Bytes == 4, std::int32_t, std::int64_t>;
 
 // Tails of rows are copied lane by lane from a copy: what is indexed lies in memory.
-#define LOCUS_POOL_LINES(name, target)                                                        \
-  template <class T, int Bytes>                                                               \
-  target void name##_pool(pool_call<T> const& t) {                                            \
-    using N = lane_number<int(sizeof(T))>;                                                    \
-    constexpr int lanes = Bytes / int(sizeof(T));                                             \
-    typedef T reg __attribute__((vector_size(Bytes)));                                        \
-    typedef N number __attribute__((vector_size(Bytes)));                                     \
-    using words = simd::vector<std::int32_t, lanes>; /* by steps: else lane by lane in g++ */ \
-    using halves = simd::vector<unsigned short, lanes>;                                       \
-    using marks = simd::vector<unsigned char, lanes>;                                         \
-    typedef T memory __attribute__((vector_size(Bytes), aligned(sizeof(T)), may_alias));      \
-    std::int64_t const columns = t.columns, size = t.size, c_row = t.c_row, y_row = t.y_row;  \
-    bool const relu = t.relu;                                                                 \
-    T const *c = t.c, *const biases = t.bias;                                                 \
-    T* y = t.y;                                                                               \
-    unsigned char* winner = t.winner;                                                         \
-    for (std::int64_t i = t.rows; i > 0; --i) {                                               \
-      for (std::int64_t j = 0; j < columns; j += lanes) {                                     \
-        reg const bias = *reinterpret_cast<memory const*>(biases + j);                        \
-        reg best = *reinterpret_cast<memory const*>(c + j) + bias;                            \
-        number won = number{} + 1;                                                            \
-        for (std::int64_t p = 1; p < size; ++p) {                                             \
-          reg const v = *reinterpret_cast<memory const*>(c + p * c_row + j) + bias;           \
-          number const larger = ((v > best) | (v != v)) & (best == best);                     \
-          best = larger ? v : best;                                                           \
-          won = larger ? number{} + N(p + 1) : won;                                           \
-        }                                                                                     \
-        if (relu) {                                                                           \
-          number const off = best <= reg{};                                                   \
-          best = off ? reg{} : best;                                                          \
-          won = off ? number{} : won;                                                         \
-        }                                                                                     \
-        marks const m = __builtin_convertvector(                                              \
-            __builtin_convertvector(__builtin_convertvector(won, words), halves), marks);     \
-        if (columns - j >= lanes) {                                                           \
-          *reinterpret_cast<memory*>(y + j) = best;                                           \
-          if (winner) __builtin_memcpy(winner + j, &m, lanes);                                \
-        } else {                                                                              \
-          reg const last = best;                                                              \
-          for (std::int64_t l = 0; l < columns - j; ++l) y[j + l] = last[l];                  \
-          if (winner) __builtin_memcpy(winner + j, &m, std::size_t(columns - j));             \
-        }                                                                                     \
-      }                                                                                       \
-      c += size * c_row, y += y_row;                                                          \
-      if (winner) winner += y_row;                                                            \
-    }                                                                                         \
-  }                                                                                           \
-  template <class T, int Bytes>                                                               \
-  target void name##_unpool(unpool_call<T> const& t) {                                        \
-    using N = lane_number<int(sizeof(T))>;                                                    \
-    constexpr int lanes = Bytes / int(sizeof(T));                                             \
-    typedef T reg __attribute__((vector_size(Bytes)));                                        \
-    typedef N number __attribute__((vector_size(Bytes)));                                     \
-    using words = simd::vector<std::int32_t, lanes>;                                          \
-    using halves = simd::vector<unsigned short, lanes>;                                       \
-    using marks = simd::vector<unsigned char, lanes>;                                         \
-    typedef T memory __attribute__((vector_size(Bytes), aligned(sizeof(T)), may_alias));      \
-    std::int64_t const columns = t.columns, size = t.size, d_row = t.d_row, y_row = t.y_row;  \
-    T const *dy = t.dy, *y = t.y;                                                             \
-    unsigned char const* winner = t.winner;                                                   \
-    T *d = t.d, *const bias = t.bias;                                                         \
-    for (std::int64_t i = t.rows; i > 0; --i) {                                               \
-      for (std::int64_t j = 0; j < columns; j += lanes) {                                     \
-        reg g, on;                                                                            \
-        marks m;                                                                              \
-        if (columns - j >= lanes) {                                                           \
-          g = *reinterpret_cast<memory const*>(dy + j);                                       \
-          if (winner) __builtin_memcpy(&m, winner + j, lanes);                                \
-          if (y) on = *reinterpret_cast<memory const*>(y + j);                                \
-        } else {                                                                              \
-          std::size_t const here = std::size_t(columns - j);                                  \
-          reg some{}, some_on{};                                                              \
-          marks some_m{};                                                                     \
-          __builtin_memcpy(&some, dy + j, here * sizeof(T));                                  \
-          if (winner) __builtin_memcpy(&some_m, winner + j, here);                            \
-          if (y) __builtin_memcpy(&some_on, y + j, here * sizeof(T));                         \
-          g = some, on = some_on, m = some_m;                                                 \
-        }                                                                                     \
-        if (winner) {                                                                         \
-          number const won = __builtin_convertvector(                                         \
-              __builtin_convertvector(__builtin_convertvector(m, halves), words), number);    \
-          g = won == number{} ? reg{} : g;                                                    \
-          for (std::int64_t p = 0; p < size; ++p)                                             \
-            *reinterpret_cast<memory*>(d + p * d_row + j) =                                   \
-                won == number{} + N(p + 1) ? g : reg{};                                       \
-        } else {                                                                              \
-          if (y) g = on == reg{} ? reg{} : g;                                                 \
-          *reinterpret_cast<memory*>(d + j) = g;                                              \
-        }                                                                                     \
-        *reinterpret_cast<memory*>(bias + j) += g;                                            \
-      }                                                                                       \
-      d += size * d_row, dy += y_row;                                                         \
-      if (winner) winner += y_row;                                                            \
-      if (y) y += y_row;                                                                      \
-    }                                                                                         \
+#define LOCUS_POOL_LINES(name, target)                                                            \
+  template <class T, int Bytes>                                                                   \
+  target void name##_pool(pool_call<T> const& t) {                                                \
+    using N = lane_number<int(sizeof(T))>;                                                        \
+    constexpr int lanes = Bytes / int(sizeof(T));                                                 \
+    using reg = simd::vector<T, lanes>;                                                           \
+    using number = simd::vector<N, lanes>;                                                        \
+    using words = simd::vector<std::int32_t, lanes>; /* by steps: else lane by lane in g++ */     \
+    using halves = simd::vector<unsigned short, lanes>;                                           \
+    using marks = simd::vector<unsigned char, lanes>;                                             \
+    typedef T memory __attribute__((vector_size(Bytes), aligned(sizeof(T)), may_alias));          \
+    std::int64_t const columns = t.columns, size = t.size, c_row = t.c_row, y_row = t.y_row;      \
+    bool const relu = t.relu;                                                                     \
+    T const *c = t.c, *const biases = t.bias;                                                     \
+    T* y = t.y;                                                                                   \
+    unsigned char* winner = t.winner;                                                             \
+    for (std::int64_t i = t.rows; i > 0; --i) {                                                   \
+      for (std::int64_t j = 0; j < columns; j += lanes) {                                         \
+        reg const bias = *reinterpret_cast<memory const*>(biases + j);                            \
+        reg best = *reinterpret_cast<memory const*>(c + j) + bias;                                \
+        number won = number{} + 1;                                                                \
+        for (std::int64_t p = 1; p < size; ++p) {                                                 \
+          reg const v = *reinterpret_cast<memory const*>(c + p * c_row + j) + bias;               \
+          number const larger = ((number)(v > best) | (number)(v != v)) & (number)(best == best); \
+          best = larger ? v : best;                                                               \
+          won = larger ? number{} + N(p + 1) : won;                                               \
+        }                                                                                         \
+        if (relu) {                                                                               \
+          number const off = (number)(best <= reg{});                                             \
+          best = off ? reg{} : best;                                                              \
+          won = off ? number{} : won;                                                             \
+        }                                                                                         \
+        marks const m = __builtin_convertvector(                                                  \
+            __builtin_convertvector(__builtin_convertvector(won, words), halves), marks);         \
+        if (columns - j >= lanes) {                                                               \
+          *reinterpret_cast<memory*>(y + j) = best;                                               \
+          if (winner) __builtin_memcpy(winner + j, &m, lanes);                                    \
+        } else {                                                                                  \
+          reg const last = best;                                                                  \
+          for (std::int64_t l = 0; l < columns - j; ++l) y[j + l] = last[l];                      \
+          if (winner) __builtin_memcpy(winner + j, &m, std::size_t(columns - j));                 \
+        }                                                                                         \
+      }                                                                                           \
+      c += size * c_row, y += y_row;                                                              \
+      if (winner) winner += y_row;                                                                \
+    }                                                                                             \
+  }                                                                                               \
+  template <class T, int Bytes>                                                                   \
+  target void name##_unpool(unpool_call<T> const& t) {                                            \
+    using N = lane_number<int(sizeof(T))>;                                                        \
+    constexpr int lanes = Bytes / int(sizeof(T));                                                 \
+    using reg = simd::vector<T, lanes>;                                                           \
+    using number = simd::vector<N, lanes>;                                                        \
+    using words = simd::vector<std::int32_t, lanes>;                                              \
+    using halves = simd::vector<unsigned short, lanes>;                                           \
+    using marks = simd::vector<unsigned char, lanes>;                                             \
+    typedef T memory __attribute__((vector_size(Bytes), aligned(sizeof(T)), may_alias));          \
+    std::int64_t const columns = t.columns, size = t.size, d_row = t.d_row, y_row = t.y_row;      \
+    T const *dy = t.dy, *y = t.y;                                                                 \
+    unsigned char const* winner = t.winner;                                                       \
+    T *d = t.d, *const bias = t.bias;                                                             \
+    for (std::int64_t i = t.rows; i > 0; --i) {                                                   \
+      for (std::int64_t j = 0; j < columns; j += lanes) {                                         \
+        reg g, on;                                                                                \
+        marks m;                                                                                  \
+        if (columns - j >= lanes) {                                                               \
+          g = *reinterpret_cast<memory const*>(dy + j);                                           \
+          if (winner) __builtin_memcpy(&m, winner + j, lanes);                                    \
+          if (y) on = *reinterpret_cast<memory const*>(y + j);                                    \
+        } else {                                                                                  \
+          std::size_t const here = std::size_t(columns - j);                                      \
+          reg some{}, some_on{};                                                                  \
+          marks some_m{};                                                                         \
+          __builtin_memcpy(&some, dy + j, here * sizeof(T));                                      \
+          if (winner) __builtin_memcpy(&some_m, winner + j, here);                                \
+          if (y) __builtin_memcpy(&some_on, y + j, here * sizeof(T));                             \
+          g = some, on = some_on, m = some_m;                                                     \
+        }                                                                                         \
+        if (winner) {                                                                             \
+          number const won = __builtin_convertvector(                                             \
+              __builtin_convertvector(__builtin_convertvector(m, halves), words), number);        \
+          g = won == number{} ? reg{} : g;                                                        \
+          for (std::int64_t p = 0; p < size; ++p)                                                 \
+            *reinterpret_cast<memory*>(d + p * d_row + j) =                                       \
+                won == number{} + N(p + 1) ? g : reg{};                                           \
+        } else {                                                                                  \
+          if (y) g = on == reg{} ? reg{} : g;                                                     \
+          *reinterpret_cast<memory*>(d + j) = g;                                                  \
+        }                                                                                         \
+        *reinterpret_cast<memory*>(bias + j) += g;                                                \
+      }                                                                                           \
+      d += size * d_row, dy += y_row;                                                             \
+      if (winner) winner += y_row;                                                                \
+      if (y) y += y_row;                                                                          \
+    }                                                                                             \
   }
 
 #if defined(__x86_64__)
