@@ -27,9 +27,11 @@ inline constexpr std::int64_t checkpoint_version = 1;
 inline constexpr std::string_view version_name = "locus_checkpoint";
 inline constexpr std::string_view weight_group = "weights/", optimizer_group = "optimizer/",
                                   counter_group = "counters/", position_group = "position/";
+using member_of_position =
+    std::int64_t position::*;  // nvcc writes parentheses around the other way
 struct position_row {
   std::string_view name;
-  std::int64_t position::* value;
+  member_of_position value;
 };
 inline constexpr position_row position_rows[] = {{"epoch", &position::epoch},
                                                  {"step", &position::step},
