@@ -172,4 +172,89 @@ struct RMSprop {
   }
 };
 
+// Around an optimizer, as a type, so that who does not clip compiles nothing for it:
+//     nn::ClipGlobalNorm{1.0, nn::Adam{}}      nn::MovingAverage{nn::SGD{}, 0.999}
+
+enum class norm_of : unsigned char { none, parameter, model };
+
+/// means: a gradient whose norm is above `norm` is scaled to it; each parameter's by itself
+/// after: Keras' clipnorm, of the gradient of the global batch
+template <class Optimizer>
+struct ClipNorm {
+  double norm = 1;
+  Optimizer of{};
+  static constexpr norm_of clips = norm_of::parameter;
+};
+template <class Optimizer>
+ClipNorm(double, Optimizer) -> ClipNorm<Optimizer>;
+
+/// means: the gradients of all parameters are scaled so that their common norm is at most `norm`
+/// after: Keras' global_clipnorm. TensorFlow clips on each replica before it adds the gradients up;
+///        here the gradient of the global batch is clipped, the same for every number of replicas
+template <class Optimizer>
+struct ClipGlobalNorm {
+  double norm = 1;
+  Optimizer of{};
+  static constexpr norm_of clips = norm_of::model;
+};
+template <class Optimizer>
+ClipGlobalNorm(double, Optimizer) -> ClipGlobalNorm<Optimizer>;
+
+/// means: the optimizer, and a moving average of each weight: momentum a + (1 - momentum) w
+/// after: Keras' use_ema; the average begins as the weight after the first step
+template <class Optimizer>
+struct MovingAverage {
+  Optimizer of{};
+  double momentum = 0.99;
+  static constexpr bool averages = true;
+};
+template <class Optimizer>
+MovingAverage(Optimizer) -> MovingAverage<Optimizer>;
+template <class Optimizer>
+MovingAverage(Optimizer, double) -> MovingAverage<Optimizer>;
+
+namespace detail {
+template <class Optimizer>
+constexpr auto& innermost(Optimizer& o) {
+  if constexpr (requires { o.of; })
+    return innermost(o.of);
+  else
+    return o;
+}
+template <class Optimizer>
+consteval norm_of clips() {
+  if constexpr (requires { Optimizer::clips; }) {
+    static_assert(clips<decltype(Optimizer::of)>() == norm_of::none,
+                  "locus: gradients are clipped to one norm; take ClipNorm or ClipGlobalNorm");
+    return Optimizer::clips;
+  } else if constexpr (requires(Optimizer& o) { o.of; })
+    return clips<decltype(Optimizer::of)>();
+  else
+    return norm_of::none;
+}
+template <class Optimizer>
+consteval bool averages() {
+  if constexpr (requires { Optimizer::averages; })
+    return true;
+  else if constexpr (requires(Optimizer& o) { o.of; })
+    return averages<decltype(Optimizer::of)>();
+  else
+    return false;
+}
+template <class Optimizer>
+double clip_norm(Optimizer const& o) {
+  if constexpr (requires { Optimizer::clips; })
+    return o.norm;
+  else
+    return clip_norm(o.of);
+}
+template <class Optimizer>
+double average_momentum(Optimizer const& o) {
+  if constexpr (requires { Optimizer::averages; })
+    return o.momentum;
+  else
+    return average_momentum(o.of);
+}
+}  // namespace detail
+
 }  // namespace locus::nn

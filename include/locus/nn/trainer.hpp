@@ -314,6 +314,7 @@ class Trainer final : public training {
     });
     if (!at_once)
       for (int k = network_type::links; k-- > 0;) update(k);
+    updater_.end_step();
   }
   void update(int link) {
     for (int i = network_.first(link); i < network_.first(link + 1); ++i)

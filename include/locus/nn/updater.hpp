@@ -8,8 +8,31 @@
 #include <locus/nn/parameter.hpp>  // parameter
 #include <locus/nn/stored.hpp>     // stored, counter
 #include <locus/nn/update.hpp>     // update_plan
+#include <locus/ops/math.hpp>      // sqrt, square, maximum
+#include <locus/ops/reduce.hpp>    // sum
 
 namespace locus::nn {
+
+namespace detail {
+
+struct no_norm {};
+/// means: the factor that brings gradients to a norm, on every replica; nobody waits for it
+template <class T, class Replicas>
+struct norm_scale {
+  Tensor<T, Extents<>, Replicas> square, factor;
+
+  void begin() {
+    T const none(0);
+    locus::detail::fill_storage(*square.block.get(), &none);
+  }
+  template <class Gradient>
+  void add(Gradient const& g) {
+    run(into(square, square + sum(locus::square(g))));
+  }
+  void end(double norm) { run(into(factor, T(norm) / maximum(sqrt(square), T(norm)))); }
+};
+
+}  // namespace detail
 
 /// means: steps of an optimizer over the parameters of one model
 /// device: what is kept lies where the parameters do, equal on every replica
@@ -22,43 +45,68 @@ class updater {
   using parameter_type = parameter<T, Replicas>;
   using tensor = typename parameter_type::tensor;
 
-  explicit updater(Optimizer optimizer) : optimizer_(std::move(optimizer)) { optimizer_.require(); }
+  explicit updater(Optimizer optimizer) : optimizer_(std::move(optimizer)) {
+    base().require();
+    if constexpr (clips != norm_of::none)
+      detail::require_number("a clipped optimizer", "norm", detail::clip_norm(optimizer_), 1e-300,
+                             1e300);
+    if constexpr (averages)
+      detail::require_number("MovingAverage", "momentum", detail::average_momentum(optimizer_), 0,
+                             1);
+  }
 
   /// means: one step of all trainable parameters of a model, from their gradients
-  /// after: clipping bounds the gradient of the global batch; TensorFlow clips each replica's
   template <class Model>
-  void step(Model& model) {
+  void step(Model&& model) {
     begin_step();
     model.for_each_parameter([this](parameter_type& p) {
       if (p.trainable) update(p);
     });
+    end_step();
   }
 
-  /// means: a step in parts: begin_step(), then update(p) for each trainable parameter in one order
+  /// means: a step in parts: begin_step(), then update(p) for each trainable parameter, in one order,
+  ///        as soon as its gradient is there, then end_step()
   void begin_step() {
     now_.step = iterations_ + 1, now_.rate = rate_of(iterations_);
-    if constexpr (requires { optimizer_.momentum_of(1); }) {
+    if constexpr (requires { base().momentum_of(1); }) {
       if (known_ > iterations_) known_ = 0, product_ = 1;  // somebody set the counter back
-      for (; known_ < now_.step; ++known_) product_ *= optimizer_.momentum_of(known_ + 1);
+      for (; known_ < now_.step; ++known_) product_ *= base().momentum_of(known_ + 1);
       now_.product = product_;
     }
     ++iterations_, next_ = 0;
+    if constexpr (clips == norm_of::model) scale_.begin(), waiting_.clear();
   }
   void update(parameter_type& p) {
-    optimizer_.template with_rule<T>(now_, [&]<class Rule>(Rule const& rule) {
-      using held = held_rule<Rule, T>;
-      double const limit = optimizer_.clipvalue > 0 ? optimizer_.clipvalue : __builtin_inf();
-      held const all{rule, T(limit), T(1 - optimizer_.weight_decay * now_.rate)};
-      tensor* const kept = kept_for<held>(p);
-      run_update(all, p, kept, std::make_index_sequence<std::size_t(held::slots)>{});
+    if constexpr (clips == norm_of::model)  // the norm is known when all gradients are
+      add_square(p), waiting_.push_back(&p);
+    else {
+      if constexpr (clips == norm_of::parameter)
+        scale_.begin(), add_square(p), scale_.end(detail::clip_norm(optimizer_));
+      update_now(p);
+    }
+  }
+  void end_step() {
+    if constexpr (clips == norm_of::model) {
+      scale_.end(detail::clip_norm(optimizer_));
+      for (parameter_type* p : waiting_) update_now(*p);
+    }
+  }
+
+  /// means: weight = its moving average, of each trainable parameter
+  template <class Model>
+  void take_averages(Model&& model) {
+    static_assert(averages, "locus: this optimizer keeps no averages; wrap it in MovingAverage");
+    std::size_t k = 0;
+    model.for_each_parameter([&](parameter_type& p) {
+      if (p.trainable && k < kept_.size()) p.value = kept_[k++].back();
     });
-    ++next_;
   }
 
   Optimizer const& optimizer() const { return optimizer_; }
   double learning_rate() const { return rate_of(iterations_); }
   /// means: from the next step on, in place of the optimizer's own
-  void set_learning_rate(rate r) { optimizer_.learning_rate = r; }
+  void set_learning_rate(rate r) { detail::innermost(optimizer_).learning_rate = r; }
   std::int64_t iterations() const { return iterations_; }
 
   /// means: what is kept, as a checkpoint sees it; there is nothing before the first step, unless
@@ -77,14 +125,47 @@ class updater {
     std::vector<stored> all;
     if (k < kept_.size())
       for (std::size_t s = 0; s < kept_[k].size(); ++s)
-        all.push_back({"optimizer/" + name + "/" + Optimizer::slot_names[s], p.extents, true,
+        all.push_back({"optimizer/" + name + "/" + slot_name(k, s), p.extents, true,
                        kept_[k][s].block.get()});
     return all;
   }
   std::vector<counter> counters() { return {{"optimizer/iterations", &iterations_}}; }
 
  private:
-  double rate_of(std::int64_t step) const { return optimizer_.learning_rate.at(step); }
+  static constexpr norm_of clips = detail::clips<Optimizer>();
+  static constexpr bool averages = detail::averages<Optimizer>();
+  using base_type = std::remove_cvref_t<decltype(detail::innermost(std::declval<Optimizer&>()))>;
+
+  base_type const& base() const { return detail::innermost(optimizer_); }
+  double rate_of(std::int64_t step) const { return base().learning_rate.at(step); }
+  std::string slot_name(std::size_t k, std::size_t s) const {
+    return averages && s + 1 == kept_[k].size() ? "average" : base_type::slot_names[s];
+  }
+  template <class F>
+  void with_rule(F&& f) const {
+    base().template with_rule<T>(now_, [&]<class Rule>(Rule const& rule) {
+      double const limit = base().clipvalue > 0 ? base().clipvalue : __builtin_inf();
+      held_rule<Rule, T> const held{rule, T(limit), T(1 - base().weight_decay * now_.rate)};
+      if constexpr (averages) {
+        double const momentum = now_.step == 1 ? 0 : detail::average_momentum(optimizer_);
+        f(averaged_rule<held_rule<Rule, T>, T>{held, T(1 - momentum)});
+      } else
+        f(held);
+    });
+  }
+  void update_now(parameter_type& p) {
+    with_rule([&]<class Rule>(Rule const& rule) {
+      tensor* const kept = kept_for<Rule>(p);
+      run_update(rule, p, kept, std::make_index_sequence<std::size_t(Rule::slots)>{});
+    });
+    ++next_;
+  }
+  void add_square(parameter_type const& p) {
+    if (p.sparse)
+      scale_.add(p.row_values);
+    else
+      scale_.add(p.gradient);
+  }
 
   template <class Rule>
   tensor* kept_for(parameter_type const& p) {
@@ -101,24 +182,33 @@ class updater {
     return kept_[next_].data();
   }
   template <class Rule, std::size_t... S>
-  static void run_update(Rule const& rule, parameter_type& p, tensor* kept,
-                         std::index_sequence<S...> slots) {
+  void run_update(Rule const& rule, parameter_type& p, tensor* kept,
+                  std::index_sequence<S...> slots) {
+    auto const run_with = [&](auto const&... gradient) {
+      if constexpr (clips == norm_of::none)
+        run(update_plan<false>(rule, p.value, kept, slots, gradient...));
+      else
+        run(update_plan<true>(rule, p.value, kept, slots, scale_.factor, gradient...));
+    };
     if (p.sparse)
-      run(update_plan(rule, p.value, kept, slots, p.rows, p.row_values));
+      run_with(p.rows, p.row_values);
     else
-      run(update_plan(rule, p.value, kept, slots, p.gradient));
+      run_with(p.gradient);
   }
   [[noreturn, gnu::cold]] void refuse(parameter_type const& p) const {
     message text;
     throw shape_error(text << "locus: parameter " << next_ << " ('" << std::string_view(p.name)
                            << "') has " << p.size() << " elements, and had " << sizes_[next_]
-                           << " when " << std::string_view(Optimizer::name)
+                           << " when " << std::string_view(base_type::name)
                            << " made its first step; an optimizer serves one model");
   }
 
   Optimizer optimizer_;
   std::vector<std::vector<tensor>> kept_;  // [trainable parameter][slot]
   std::vector<std::int64_t> sizes_;
+  std::vector<parameter_type*> waiting_;
+  std::conditional_t<clips == norm_of::none, detail::no_norm, detail::norm_scale<T, Replicas>>
+      scale_;
   std::size_t next_ = 0;
   std::int64_t iterations_ = 0, known_ = 0;
   double product_ = 1;

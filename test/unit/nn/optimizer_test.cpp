@@ -281,3 +281,49 @@ TEST_CASE("options that make no sense are refused by name") {
                        "above",
                        configuration_error);
 }
+
+TEST_CASE("gradients are clipped to the norm of a parameter, or of all, and weights are averaged") {
+  oracle::random r(21);
+  std::size_t const n[] = {12, 5};
+  model<double, one> m[2];
+  std::vector<real> w[2][2], average[2];
+  for (int by = 0; by < 2; ++by)
+    for (std::size_t k = 0; k < 2; ++k) {
+      std::vector<double> begin(n[k]);
+      for (double& v : begin) v = r.real(-1, 1), w[by][k].push_back(real(v));
+      m[by].parameters.push_back(parameter_of<double, one>(begin, {1, {std::int64_t(n[k])}}));
+      if (by == 0) average[k].resize(n[k]);
+    }
+  nn::updater<nn::ClipNorm<nn::MovingAverage<nn::SGD>>, double, one> each(
+      nn::ClipNorm{0.7, nn::MovingAverage{nn::SGD{.learning_rate = 0.1}, 0.9}});
+  nn::updater<nn::ClipGlobalNorm<nn::SGD>, double, one> all(
+      nn::ClipGlobalNorm{2.0, nn::SGD{.learning_rate = 0.1}});
+  for (int t = 0; t < 10; ++t) {
+    std::vector<double> g[2];
+    real square[2] = {0, 0};
+    double const size = r.real(0.1, 1);  // some steps are clipped, some are not
+    for (std::size_t k = 0; k < 2; ++k) {
+      for (std::size_t i = 0; i < n[k]; ++i)
+        g[k].push_back(r.real(-size, size)), square[k] += real(g[k][i]) * real(g[k][i]);
+      for (int by = 0; by < 2; ++by)
+        locus::detail::fill_storage(*m[by].parameters[k].gradient.block.get(), g[k].data());
+    }
+    each.step(m[0]), all.step(m[1]);
+    real const common = std::sqrt(square[0] + square[1]);
+    for (std::size_t k = 0; k < 2; ++k)
+      for (std::size_t i = 0; i < n[k]; ++i) {
+        w[0][k][i] -= .1L * real(g[k][i]) * .7L / std::fmax(std::sqrt(square[k]), .7L);
+        w[1][k][i] -= .1L * real(g[k][i]) * 2.L / std::fmax(common, 2.L);
+        average[k][i] = t == 0 ? w[0][k][i] : .9L * average[k][i] + .1L * w[0][k][i];
+      }
+  }
+  auto same = [](std::vector<double> const& is, std::vector<real> const& want) {
+    for (std::size_t i = 0; i < is.size(); ++i) CHECK(std::fabs(real(is[i]) - want[i]) < 1e-14L);
+  };
+  for (int by = 0; by < 2; ++by)
+    for (std::size_t k = 0; k < 2; ++k) same(read(m[by].parameters[k].value), w[by][k]);
+  CHECK(each.stored_of(0, m[0].parameters[0], "dense/kernel")[0].name ==
+        "optimizer/dense/kernel/average");
+  each.take_averages(m[0]);
+  for (std::size_t k = 0; k < 2; ++k) same(read(m[0].parameters[k].value), average[k]);
+}

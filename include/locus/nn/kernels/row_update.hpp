@@ -36,6 +36,7 @@ struct row_gradient {
   std::int32_t const* rows = nullptr;
   T const* values = nullptr;
   T const* dense = nullptr;
+  T scale = T(1);
 };
 
 template <class Rule, class T, int Numbers, std::size_t... K>
@@ -89,22 +90,23 @@ class row_walk {
     }
     return k;
   }
-  LOCUS_VECTOR_FUNCTION static void one(Rule const& rule, T const* const* from, T* const* to,
-                                        T const* g) {
+  LOCUS_VECTOR_FUNCTION static void one(Rule const& rule, T scale, T const* const* from,
+                                        T* const* to, T const* g) {
     simd::vector<T, N> x[] = {simd::load<N>(from[K]).v...};
-    rule(x, simd::load<N>(g).v);
+    rule(x, scale * simd::load<N>(g).v);
     (simd::store(to[K], simd::packet<T, N>{x[K]}), ...);
   }
   static void step(Rule const& given, row_gradient<T, Numbers> const& t, T const* g,
                    std::int64_t at, std::int64_t n) {
-    Rule const rule = given;  // a copy that nothing else can point to
+    Rule const rule = given;  // copies that nothing else can point to
+    T const scale = t.scale;
     T const* const from[] = {t.from[K] + at...};
     T* const to[] = {t.to[K] + at...};
     std::int64_t j = 0;
     for (; j + N <= n; j += N) {
       T const* const f[] = {from[K] + j...};
       T* const o[] = {to[K] + j...};
-      one(rule, f, o, g + j);
+      one(rule, scale, f, o, g + j);
     }
     if (j == n) return;
     // the end of the table: through buffers, so that it is computed as all else
@@ -114,7 +116,7 @@ class row_walk {
     __builtin_memcpy(buffer[Numbers], g + j, bytes);
     T const* const f[] = {buffer[K]...};
     T* const o[] = {buffer[K]...};
-    one(rule, f, o, buffer[Numbers]);
+    one(rule, scale, f, o, buffer[Numbers]);
     (__builtin_memcpy(to[K] + j, buffer[K], bytes), ...);
   }
 };
