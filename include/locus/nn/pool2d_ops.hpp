@@ -3,8 +3,9 @@
 #pragma once
 #include <type_traits>  // conditional
 
-#include <locus/nn/conv2d_ops.hpp>      // window_steps, is_open
-#include <locus/nn/kernels/pool2d.hpp>  // max_pool2d, average_pool2d
+#include <locus/nn/conv2d_ops.hpp>         // window_steps, is_open
+#include <locus/nn/kernels/pool2d.hpp>     // max_pool2d, average_pool2d
+#include <locus/nn/kernels/workspace.hpp>  // workspace
 
 namespace locus::nn {
 
@@ -62,8 +63,8 @@ struct max_pool2d_op {
   template <class T>
   void host(call_context const&, tile<T> y, tile<std::uint8_t> winner, tile<T const> x) const {
     host::pool2d_geometry const g = window.over(x);
-    if (y.data) return host::max_pool2d(y.data, winner.data, x.data, g);
-    if (winner.data) host::max_pool2d(static_cast<T*>(nullptr), winner.data, x.data, g);
+    host::workspace<T> const unread(y.data ? 0 : y.size());
+    host::max_pool2d(y.data ? y.data : unread.data(), winner.data, x.data, g);
   }
   template <int Result, class T>
   LOCUS_HOST_DEVICE result<Result, T> element(std::int64_t i, call_context const&,
