@@ -39,6 +39,7 @@ struct call_rule {
   call_roles operands, results;
   std::string_view tensorflow{};  // in the placement log; empty: the name
   bool fixed_bits = false;        // the same bits on every device and for any number of threads
+  bool stores_all = false;        // also results that nobody reads have memory: bodies write them
   // all results have one size, and element i of each is made of elements i of the operands of that
   // size, before any of them is stored: a result may lie where such an operand does
   bool in_place = false;

@@ -32,7 +32,8 @@ template <class Loss, class... Metrics>
 struct score_op {
   static constexpr call_rule rule{.name = "score",
                                   .operands = {call_role::rows, call_role::rows},
-                                  .results = {call_role::rows, call_role::rows}};
+                                  .results = {call_role::rows, call_role::rows},
+                                  .stores_all = true};
   static constexpr int columns = 1 + int(sizeof...(Metrics));
   Loss loss;
   pack<Metrics...> metrics;

@@ -29,6 +29,7 @@ struct update_op {
                                   .operands = whole_roles(gradient + 1 + Sparse),
                                   .results = whole_roles(numbers),
                                   .tensorflow = "ResourceApply",
+                                  .stores_all = true,
                                   .in_place = true};
   Rule apply;
 

@@ -31,7 +31,8 @@ namespace locus {
 //   static constexpr std::int64_t operations(shape first_result, shape... operands)
 //       what it costs; without it one operation for each element          (optional)
 // It has host(), element(), or both; without element() it runs on CPUs. Operands and results have no
-// gaps. A result that nobody reads is not stored: its tile has extents and no data. Where a replica has
+// gaps. A result that nobody reads is not stored: its tile has extents and no data (unless the
+// rule says stores_all). Where a replica has
 // no rows no body runs and its terms are 0, unless a result is whole: then host() sees 0 rows.
 
 namespace detail {

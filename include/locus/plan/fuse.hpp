@@ -362,7 +362,7 @@ struct fuser {
   constexpr void open_call(short i) {
     step& me = p.steps[i];
     me.region = static_cast<short>(i - me.result + me.call->rule.results.count - 1);
-    me.stored = is_root[i];
+    me.stored = is_root[i] || me.call->rule.stores_all;
     for (short k = static_cast<short>(i + 1); k < p.steps.count; ++k)
       for (edge const& e : p.operands(p.steps[k]))
         if (e.from == i && !p.steps[k].is_sibling()) me.stored = true;

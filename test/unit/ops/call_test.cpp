@@ -76,6 +76,18 @@ struct backward_op {
   }
 };
 
+/// two results with memory, whoever reads them
+struct halves_op {
+  static constexpr call_rule rule{.name = "halves",
+                                  .operands = {call_role::rows},
+                                  .results = {call_role::rows, call_role::rows},
+                                  .stores_all = true};
+  static constexpr shape infer(int, shape x) { return x; }
+  void host(call_context const&, tile<float> low, tile<float> high, tile<float const> x) const {
+    for (std::int64_t i = 0; i < x.size(); ++i) low[i] = x[i] / 2, high[i] = x[i] - low[i];
+  }
+};
+
 /// only on a CPU
 struct reversed_op {
   static constexpr call_rule rule{
@@ -229,6 +241,7 @@ TEST_CASE("the results of a call are made by one kernel, and stored where somebo
     auto const b = call_as<"b">(backward_op{1}, x, 2.f * x, w);
     CHECK(fetch(result<1>(a) + result<1>(b))(0) == 3 * dw(0));
     CHECK(fetch(result<0>(a))(1, 1) == 2 * x(1, 1));
+    CHECK(fetch(result<1>(call(halves_op{}, x)))(1, 1) == x(1, 1) / 2);
   });
 }
 
