@@ -11,10 +11,13 @@
 
 namespace locus {
 
-/// means: both expressions have the same value because they read the same things the same way
-template <class E>
+/// means: both expressions have the same value because they read the same things the same way; a name
+///        may know better
+template <class Id, class E>
 bool same_value(E const& a, E const& b) {
-  if constexpr (requires { a.same_as(b); })
+  if constexpr (requires { Id::same(a, b); })
+    return Id::same(a, b);
+  else if constexpr (requires { a.same_as(b); })
     return a.same_as(b);
   else
     return &a == &b;
@@ -55,7 +58,7 @@ struct [[nodiscard(
   void find_lets(void const** cells) const {
     void const*& cell = cells[index_in<Bound>(Lets{})];
     if (cell == value.get()) return;
-    if (cell && !same_value(*static_cast<E const*>(cell), *value)) detail::refuse_second_let();
+    if (cell && !same_value<Id>(*static_cast<E const*>(cell), *value)) detail::refuse_second_let();
     cell = value.get();
     find_lets_in<Lets>(*value, cells);
   }

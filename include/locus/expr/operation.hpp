@@ -92,6 +92,12 @@ constexpr law law_of() {
     static_assert(Holds, "locus: '" text "' does not take these element types together; write "  \
                          "cast<float>(x) or another type");                                      \
     return Holds;                                                                                \
+  }                                                                                              \
+  template <bool Holds>                                                                          \
+  static consteval bool require_derivative() {                                                   \
+    static_assert(Holds, "locus: no gradient passes '" text "'; write stop_gradient(e) around "  \
+                         "it, or give a functor of your own a derivative(y, x...)");             \
+    return Holds;                                                                                \
   }
 
 /// Inside a functor: its name, also in the texts of its own errors, and where it can run.

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which values of a loss gradients pass, which of them they read, and where each stands.
+#pragma once
+#include <locus/core/type_list.hpp>  // contains_v
+#include <locus/expr/let.hpp>        // Bound
+#include <locus/grad/pullback.hpp>   // pullback
+
+namespace locus::detail {
+
+// ---- kinds of expressions ----
+
+template <class E>
+inline constexpr bool is_view_leaf = false;
+template <class T, class E, class Policy, bool Dense>
+inline constexpr bool is_view_leaf<ViewLeaf<T, E, Policy, Dense>> = true;
+template <class E>
+inline constexpr bool is_leaf = is_view_leaf<E>;
+template <class T, class E, class Policy, class Source>
+inline constexpr bool is_leaf<Leaf<T, E, Policy, Source>> = true;
+template <class E>
+inline constexpr bool is_let = false;
+template <class Id, class E>
+inline constexpr bool is_let<Bound<Id, E>> = true;
+
+// ---- counting ----
+
+/// means: the nodes of a tree; what a let holds is a tree of its own
+template <class E>
+inline constexpr int tree_size = 0;
+template <class Op, class... Operands>
+inline constexpr int tree_size<Node<Op, Operands...>> = (tree_size<Operands> + ... + 1);
+
+/// means: how often the leaf L stands in a tree, but for what stop_gradient hides
+template <class L, class E>
+inline constexpr int stands_in_tree = std::is_same_v<L, E>;
+template <class L, class Op, class... Operands>
+inline constexpr int stands_in_tree<L, Node<Op, Operands...>> =
+    std::is_same_v<Op, stop_gradient_op> ? 0 : (stands_in_tree<L, Operands> + ... + 0);
+template <class L, class Lets>
+inline constexpr int stands_in_lets = 0;
+template <class L, class... Lets>
+inline constexpr int stands_in_lets<L, type_list<Lets...>> =
+    ((is_leaf<typename Lets::expression_type>
+          ? 0
+          : stands_in_tree<L, typename Lets::expression_type>)+... + 0);
+/// means: in an expression; in each let once, however often that is read, and not where it has a name
+template <class L, class E>
+inline constexpr int stands_in = stands_in_tree<L, E> + stands_in_lets<L, typename E::lets>;
+
+// ---- activity ----
+
+/// means: a change of a target, of what the list holds, changes E
+template <class Targets, class E>
+inline constexpr bool is_active = contains_v<E, Targets>;
+template <class Targets, class Id, class E>
+inline constexpr bool is_active<Targets, Bound<Id, E>> =
+    contains_v<Bound<Id, E>, Targets> || (!is_leaf<E> && is_active<Targets, E>);
+template <class Targets, class Op, class... Operands>
+inline constexpr bool is_active<Targets, Node<Op, Operands...>> =
+    is_floating_v<typename Node<Op, Operands...>::value_type> &&
+    !std::is_same_v<Op, stop_gradient_op> && (is_active<Targets, Operands> || ...);
+template <class Targets, class... Operands>
+constexpr unsigned active_operands() {
+  unsigned set = 0, bit = 1;
+  ((set |= is_active<Targets, Operands> ? bit : 0, bit <<= 1), ...);
+  return set;
+}
+
+// ---- what derivatives read ----
+
+template <class Op>
+concept lets_gradients_pass = requires { pullback<Op>::reads(0); };
+/// means: the union of what the adjoints of the active operands read
+template <class Op>
+constexpr unsigned reads_of(unsigned active) {
+  unsigned all = 0;
+  if constexpr (lets_gradients_pass<Op>)
+    for (int k = 0; active >> k; ++k)
+      if (active >> k & 1) all |= pullback<Op>::reads(k);
+  return all;
+}
+
+template <class Op>
+inline constexpr bool is_view_op = false;
+template <class Op>
+  requires requires { Op::kind; }
+inline constexpr bool is_view_op<Op> =
+    Op::kind == step_kind::transpose || Op::kind == step_kind::expand ||
+    Op::kind == step_kind::reshape || Op::kind == step_kind::slice;
+template <class Op>
+inline constexpr bool is_light_map = false;
+template <class Op>
+  requires requires { Op::kind; }
+inline constexpr bool is_light_map<Op> = Op::kind == step_kind::map && !Op::op.heavy;
+
+/// means: computing it again costs no more than keeping it
+template <class E>
+inline constexpr bool is_cheap = true;  // leaves, numbers, what a let holds already
+template <class Op, class... Operands>
+inline constexpr bool is_cheap<Node<Op, Operands...>> =
+    (is_view_op<Op> || is_light_map<Op>)&&(is_cheap<Operands> && ...);
+
+}  // namespace locus::detail

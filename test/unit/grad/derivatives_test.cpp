@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each operation of the table of derivatives against central differences in double, on random shapes,
+// with broadcasting; and where two answers would be right, which one it is.
+#include "differences.hpp"
+
+using namespace differences;
+
+namespace {
+
+using matrix = Dextents<2>;
+using row = Extents<1, dyn>;
+using column = Extents<dyn, 1>;
+
+template <class F>
+void on_random_shapes(F&& f) {
+  oracle::random r(11);
+  for (int turn = 0; turn < 5; ++turn) f(r, r.number(1, 4), r.number(1, 5));
+}
+template <class X, class... Fs>
+auto sum_of(X const& x, Fs... f) {
+  return sum(add_n((f(x) * (1.0 + static_cast<double>(sizeof(Fs))))...));
+}
+
+/// a functor of a program's own: a x^3
+struct cube {
+  static constexpr auto name = "cube";
+  double a;
+  double operator()(double x) const { return a * x * x * x; }
+  template <class Y, class X>
+  auto derivative(Y const&, X const& x) const {
+    return 3 * a * square(x);
+  }
+};
+/// and one of two operands
+struct weighted {
+  LOCUS_OPERATION("weighted", on_cpu)
+  double operator()(double x, double y) const { return x * x * y; }
+  template <class Z, class X, class Y>
+  static auto derivative(Z const&, X const& x, Y const& y) {
+    return make_pack(2 * x * y, square(x));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("derivatives of one operand: exponentials, logarithms, roots") {
+  on_random_shapes([](auto& r, auto m, auto n) {
+    parameter<"x", matrix> x(r, matrix(m, n), 0.2, 0.9);
+    auto const e = *x;
+    check(sum(add_n(exp(e), 2 * exp2(e), 3 * expm1(e), 4 * log(e), 5 * log2(e), 6 * log10(e),
+                    7 * log1p(e), 8 * sqrt(e), 9 * rsqrt(e), 10 * cbrt(e), 11 * square(e))),
+          x);
+  });
+}
+TEST_CASE("derivatives of one operand: circles and hyperbolas") {
+  on_random_shapes([](auto& r, auto m, auto n) {
+    parameter<"x", matrix> x(r, matrix(m, n), 0.2, 0.9);
+    auto const e = *x;
+    check(sum(add_n(sin(e), 2 * cos(e), 3 * tan(e), 4 * asin(e), 5 * acos(e), 6 * atan(e), 7 * sinh(e),
+                    8 * cosh(e), 9 * asinh(e), 10 * acosh(1 + e), 11 * atanh(e))),
+          x);
+  });
+}
+TEST_CASE("derivatives of one operand: what networks use, of both signs") {
+  on_random_shapes([](auto& r, auto m, auto n) {
+    parameter<"x", matrix> x(r, matrix(m, n));
+    auto const e = *x;
+    check(sum(add_n(tanh(e), 2 * sigmoid(e), 3 * relu(e), 4 * abs(e), 5 * erf(e), 6 * erfc(e), -e,
+                    7 * reciprocal(e + 3), cast<double>(e) * e, map(cube{2}, e))),
+          x);
+  });
+}
+TEST_CASE("derivatives of arithmetic are summed back over the axes along which operands stretched") {
+  on_random_shapes([](auto& r, auto m, auto n) {
+    parameter<"a", matrix> a(r, matrix(m, n));
+    parameter<"r", row> b(r, row(n), 1, 2);
+    parameter<"c", column> c(r, column(m), 1, 2);
+    parameter<"v", Dextents<1>> v(r, Dextents<1>(n));
+    parameter<"s", Extents<>> s(r, Extents<>{});
+    check(mean(square(*a * *b - *c / *b + *s * *v)) + sum(fma(*a, *c, *s)) / (2 + *s), a, b, c, v, s);
+    // numbers alone reach the operands: how many elements were stretched to
+    check(sum(*a + *b) - mean(*c - *a) + sum(add_n(*a, *b, *v)) + sum(true_div(*b + *c, *b)), a, b, c,
+          v);
+  });
+}
+TEST_CASE("derivatives of two and three operands") {
+  on_random_shapes([](auto& r, auto m, auto n) {
+    parameter<"a", matrix> a(r, matrix(m, n), 0.3, 2);
+    parameter<"b", column> b(r, column(m), 0.3, 2);
+    parameter<"c", Dextents<1>> c(r, Dextents<1>(n), 0.5, 1.5);
+    check(sum(add_n(3 * pow(*a, *b), 4 * atan2(*a, *b), 5 * hypot(*a, *b), 6 * pow(*b, 3))), a, b);
+    check(sum(add_n(maximum(*a, *b), 2 * minimum(*a, *c), where(*a < *b, *a * *c, *b),
+                    clamp(*a, *b * 0.5, *c), map(weighted{}, *a, *b))),
+          a, b, c);
+  });
+}
+TEST_CASE("derivatives of folds and of softmax") {
+  on_random_shapes([](auto& r, auto m, auto n) {
+    parameter<"x", matrix> x(r, matrix(m, n));
+    parameter<"v", Dextents<1>> v(r, Dextents<1>(m));
+    check(sum(*v * sum<1>(*x)) + sum(square(mean<0>(*x))) + sum(*v * max<1>(*x)) +
+              2 * sum(square(min<0>(*x, keep_dims))) + max(*x),
+          x, v);
+    check(sum(softmax<0>(*x) * square(*x)) + sum(*v * max<1>(log_softmax(*x))) -
+              mean(log_softmax<0>(*x)),
+          x, v);
+  });
+}
+TEST_CASE("derivatives of products of matrices, also of batches and of those that serve a batch") {
+  on_random_shapes([](auto& r, auto m, auto n) {
+    auto const k = r.number(1, 4), batch = r.number(1, 3);
+    parameter<"a", matrix> a(r, matrix(m, k));
+    parameter<"b", matrix> b(r, matrix(k, n));
+    parameter<"p", Dextents<3>> p(r, Dextents<3>(batch, n, k));
+    parameter<"q", Extents<1, dyn, dyn>> q(r, Extents<1, dyn, dyn>(k, n));
+    check(sum(square(matmul(matmul(*a, *b), transpose(*b)))) + sum(matmul(*a, *b)), a, b);
+    check(sum(sigmoid(matmul(*p, *q))) + sum(square(matmul(*b, *p))) + mean(matmul(*p, *b)), b, p, q);
+  });
+}
+TEST_CASE("derivatives of views and of what is put together") {
+  on_random_shapes([](auto& r, auto m, auto n) {
+    parameter<"x", matrix> x(r, matrix(m + 2, n));
+    parameter<"y", matrix> y(r, matrix(n, 2));
+    auto const t = transpose(*x);
+    check(sum(square(concatenate<1>(t, *y, t))) +
+              sum(square(slice(*x, {1, -1}, all_of)) * expand_dims<0>(slice(*x, {1, -1}))) +
+              sum(square(reshape<-1>(*x)) * reshape<-1>(t)) + sum(concatenate<0>(*y, *y)),
+          x, y);
+    parameter<"z", Extents<3, 4>> z(r, Extents<3, 4>{});
+    check(sum(slice<1, 1, 3>(square(*z))) + sum(slice<0, 0, 2>(expand_dims<-1>(*z))) +
+              sum(transpose<1, 0>(*z) * iota<double>(Extents<4, 3>{})),
+          z);
+  });
+}
+
+TEST_CASE("float and double meet: the adjoint of a value has its element type") {
+  Tensor<float, Extents<3>> f{{1, 2, 3}};
+  Tensor<double, Extents<3>> d{{4, 5, 6}};
+  auto const g = grad(sum(square(f) * d), f, d);
+  static_assert(std::is_same_v<element_of_t<decltype(get<0>(g))>, float>);
+  static_assert(std::is_same_v<element_of_t<decltype(get<1>(g))>, double>);
+  auto const by_f = value_of(get<0>(g)), by_d = value_of(get<1>(g));
+  for (int i = 0; i < 3; ++i) {
+    CHECK(by_f[i] == 2.0 * f(i) * d(i));
+    CHECK(by_d[i] == double(f(i)) * f(i));
+  }
+}
+
+// ---- where two answers would be right ----
+TEST_CASE("at a kink: relu and abs have 0, a tie goes to the first, the ends of a clamp to x, extrema share") {
+  Tensor<double, Extents<4>> x{{0, -1, 2, 2}}, y{{0, 1, 2, 1}};
+  auto const a = named<"a">(x);
+  auto const b = named<"b">(y);
+  auto const g = grad(
+      sum(relu(a) + abs(a) + 10 * maximum(a, b) + 100 * clamp(a, b, 2.0)) + 1000 * max(a), a, b);
+  auto const by_x = value_of(get<0>(g)), by_y = value_of(get<1>(g));
+  double const want_x[] = {110, -1, 612, 612}, want_y[] = {0, 110, 0, 0};
+  for (int i = 0; i < 4; ++i) {
+    CHECK(by_x[i] == want_x[i]);
+    CHECK(by_y[i] == want_y[i]);
+  }
+}
