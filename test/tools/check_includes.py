@@ -11,7 +11,7 @@ import re
 import sys
 
 LEVELS = {
-    'core': 0, 'device': 1, 'shape': 1, 'simd': 2, 'expr': 2, 'ops': 3, 'plan': 4, 'runtime': 4, 'kernel': 4,
+    'core': 0, 'device': 1, 'shape': 1, 'simd': 2, 'expr': 2, 'ops': 3, 'plan': 4, 'grad': 4, 'runtime': 4, 'kernel': 4,
     'backend': 5, 'config': 6, 'collective': 6, 'execute': 7, 'tensor': 8, 'data': 9, 'strategy': 9, 'testing': 9, 'nn': 10,
     '': 10,  # the umbrellas locus.hpp and cuda.cuh
 }

@@ -42,7 +42,8 @@ template <class L, class... Lets>
 inline constexpr int stands_in_lets<L, type_list<Lets...>> =
     ((is_leaf<typename Lets::expression_type>
           ? 0
-          : stands_in_tree<L, typename Lets::expression_type>)+... + 0);
+          : stands_in_tree<L, typename Lets::expression_type>)+... +
+     0);
 /// means: in an expression; in each let once, however often that is read, and not where it has a name
 template <class L, class E>
 inline constexpr int stands_in = stands_in_tree<L, E> + stands_in_lets<L, typename E::lets>;
@@ -98,6 +99,6 @@ template <class E>
 inline constexpr bool is_cheap = true;  // leaves, numbers, what a let holds already
 template <class Op, class... Operands>
 inline constexpr bool is_cheap<Node<Op, Operands...>> =
-    (is_view_op<Op> || is_light_map<Op>)&&(is_cheap<Operands> && ...);
+    (is_view_op<Op> || is_light_map<Op>) && (is_cheap<Operands> && ...);
 
 }  // namespace locus::detail

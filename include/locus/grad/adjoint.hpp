@@ -2,13 +2,13 @@
 // What a derivative is put together from. The adjoint of a value has its element type; it may be
 // smaller than the value where it is the same along an axis: the derivative of a sum is one number.
 #pragma once
-#include <locus/core/config.hpp>      // LOCUS_MODE
-#include <locus/grad/extents_now.hpp> // shape_now
-#include <locus/ops/arithmetic.hpp>   // + - * /
-#include <locus/ops/generators.hpp>   // full, ones
-#include <locus/ops/math.hpp>         // cast, where
-#include <locus/ops/reduce.hpp>       // sum
-#include <locus/ops/views.hpp>        // expand_dims
+#include <locus/core/config.hpp>       // LOCUS_MODE
+#include <locus/grad/extents_now.hpp>  // shape_now
+#include <locus/ops/arithmetic.hpp>    // + - * /
+#include <locus/ops/generators.hpp>    // full, ones
+#include <locus/ops/math.hpp>          // cast, where
+#include <locus/ops/reduce.hpp>        // sum
+#include <locus/ops/views.hpp>         // expand_dims
 
 namespace locus::detail {
 
@@ -29,19 +29,19 @@ inline constexpr bool is_computed<Node<Op, Operands...>> = true;
 // ---- arithmetic in which numbers meet numbers here, not in the plan ----
 inline namespace LOCUS_MODE {
 
-#define LOCUS_FOLDED(function, symbol)                                             \
-  template <class A, expression B>                                                 \
-  constexpr auto function(A const& a, B const& b) {                                \
-    if constexpr (is_number<A> && is_number<B>)                                    \
-      return Scalar<promote_t<typename A::value_type, typename B::value_type>>{    \
-          a.value symbol b.value};                                                 \
-    else                                                                           \
-      return a symbol b;                                                           \
-  }                                                                                \
-  template <class A>                                                               \
-  constexpr auto function(A const& a, double b) {                                  \
-    using T = typename A::value_type;                                              \
-    return function(a, Scalar<T>{static_cast<T>(b)});                              \
+#define LOCUS_FOLDED(function, symbol)                                          \
+  template <class A, expression B>                                              \
+  constexpr auto function(A const& a, B const& b) {                             \
+    if constexpr (is_number<A> && is_number<B>)                                 \
+      return Scalar<promote_t<typename A::value_type, typename B::value_type>>{ \
+          a.value symbol b.value};                                              \
+    else                                                                        \
+      return a symbol b;                                                        \
+  }                                                                             \
+  template <class A>                                                            \
+  constexpr auto function(A const& a, double b) {                               \
+    using T = typename A::value_type;                                           \
+    return function(a, Scalar<T>{static_cast<T>(b)});                           \
   }
 LOCUS_FOLDED(plus, +)
 LOCUS_FOLDED(times, *)
@@ -122,7 +122,8 @@ constexpr auto filled(G const& g, Y const& y) {
   using T = typename G::value_type;
   if constexpr (!is_narrow(G::pattern, Y::pattern))
     return g;
-  else if constexpr (reads_replicas<Y>)  // cut as y is: a value of y's own decides, not what it says
+  else if constexpr (reads_replicas<
+                         Y>)  // cut as y is: a value of y's own decides, not what it says
     return where(y == y, g, g);
   else if constexpr (is_number<G>)
     return full<T>(extents_now(y), g.value);

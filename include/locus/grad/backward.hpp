@@ -30,6 +30,14 @@ inline constexpr bool is_map_op = false;
 template <class F>
 inline constexpr bool is_map_op<map_op<F>> = true;
 template <class Op>
+struct called_by;
+template <class Op>
+struct called_by<call_op<Op>> {
+  using type = Op;
+};
+template <class Op>
+inline constexpr bool is_call_op = requires { typename called_by<Op>::type; };
+template <class Op>
 struct no_gradient_passes;  // the second error prints it
 
 template <class Op, bool Passes>
@@ -37,16 +45,21 @@ consteval bool require_pullback() {
   if constexpr (requires { Op::named::template require_derivative<true>(); })
     return Op::named::template require_derivative<Passes>();
   else {
-    static_assert(Passes, "locus: no gradient passes an operation of the loss, which is printed below; "
-                          "give it a derivative(y, x...) or a pullback(g, y, x...) of expressions, or "
-                          "write stop_gradient(e) around it");
+    static_assert(Passes,
+                  "locus: no gradient passes an operation of the loss, which is printed below; "
+                  "give it a derivative(y, x...) or a pullback(g, y, x...) of expressions, or "
+                  "write stop_gradient(e) around it");
     return Passes;
   }
 }
 /// means: gradients pass Op, whose result is Y and whose operands are Xs     fails: at compile time
-template <class Op, class Y, class... Xs>
+template <class Op, class Id, class G, class Y, class... Xs>
 consteval bool require_passage() {
-  if constexpr (is_map_op<Op>)
+  if constexpr (is_call_op<Op>)
+    return require_pullback<
+        Op, gives_pullback<typename called_by<Op>::type, Id,
+                           decltype(filled(std::declval<G>(), std::declval<Y>())), Y, Xs...>>();
+  else if constexpr (is_map_op<Op>)
     return require_pullback<Op, has_row<typename Op::functor> ||
                                     gives_derivative<typename Op::functor, Y, Xs...>>();
   else
@@ -79,12 +92,9 @@ constexpr auto shared_adjoint(G g) {
     return g;
 }
 
-/// means: the adjoint of operand K
-template <int K, class Op, class G, class Y, class... Operands, std::size_t... Idx>
-constexpr auto adjoint_of_operand(Node<Op, Operands...> const& e, G const& g, Y const& y,
-                                  std::index_sequence<Idx...>) {
-  auto const& x = get<K>(e.operands);
-  using X = std::remove_cvref_t<decltype(x)>;
+template <int K, class Op, class G, class Y, class X, class... Operands, std::size_t... Idx>
+constexpr auto adjoint_by_rule(Node<Op, Operands...> const& e, G const& g, Y const& y, X const& x,
+                               std::index_sequence<Idx...>) {
   using T = typename X::value_type;
   auto const part = pullback<Op>::template of<K>(e.op, g, y, get<Idx>(e.operands)...);
   if constexpr (is_map_op<Op>)
@@ -92,12 +102,24 @@ constexpr auto adjoint_of_operand(Node<Op, Operands...> const& e, G const& g, Y 
   else
     return as_element<T>(part);
 }
-
+/// means: the adjoint of operand K
+template <int K, class Id, class Op, class G, class Y, class... Operands, std::size_t... Idx>
+constexpr auto adjoint_of_operand(Node<Op, Operands...> const& e, G const& g, Y const& y,
+                                  std::index_sequence<Idx...>) {
+  auto const& x = get<K>(e.operands);
+  using X = std::remove_cvref_t<decltype(x)>;
+  using T = typename X::value_type;
+  if constexpr (is_call_op<Op>)
+    return as_element<T>(
+        pullback<Op>::template named<K, Id>(e.op, filled(g, y), y, get<Idx>(e.operands)...));
+  else
+    return adjoint_by_rule<K>(e, g, y, x, std::index_sequence<Idx...>{});
+}
 template <class Tape, int Tree, int At, class All, class E, class G>
 constexpr auto collect(All const& all, E const& e, G const& g);
 
-template <class Tape, int Tree, int At, unsigned Active, int K, class All, class Op, class... Operands,
-          class G, class Y>
+template <class Tape, int Tree, int At, unsigned Active, int K, class All, class Op,
+          class... Operands, class G, class Y>
 constexpr auto collect_operands(All const& all, Node<Op, Operands...> const& e, G const& g,
                                 Y const& y) {
   if constexpr ((Active >> K) == 0)
@@ -105,18 +127,21 @@ constexpr auto collect_operands(All const& all, Node<Op, Operands...> const& e, 
   else if constexpr ((Active >> K & 1) == 0)
     return collect_operands<Tape, Tree, At, Active, K + 1>(all, e, g, y);
   else {
-    auto const part =
-        adjoint_of_operand<K>(e, g, y, std::index_sequence_for<Operands...>{});
+    auto const part = adjoint_of_operand<K, inner_value<typename Tape::owner, Tree, At>>(
+        e, g, y, std::index_sequence_for<Operands...>{});
     return collect_operands<Tape, Tree, At, Active, K + 1>(
-        collect<Tape, Tree, at_operand<At, Operands...>(K)>(all, get<K>(e.operands), part), e, g, y);
+        collect<Tape, Tree, at_operand<At, Operands...>(K)>(all, get<K>(e.operands), part), e, g,
+        y);
   }
 }
 /// means: the terms that the node e brings, given g, the adjoint of its value y
-template <class Tape, int Tree, int At, bool Shared, class All, class Op, class... Operands, class G,
-          class Y>
-constexpr auto collect_node(All const& all, Node<Op, Operands...> const& e, G const& g, Y const& y) {
+template <class Tape, int Tree, int At, bool Shared, class All, class Op, class... Operands,
+          class G, class Y>
+constexpr auto collect_node(All const& all, Node<Op, Operands...> const& e, G const& g,
+                            Y const& y) {
   constexpr unsigned active = active_operands<typename Tape::targets, Operands...>();
-  if constexpr (require_passage<Op, Y, Operands...>()) {
+  if constexpr (require_passage<Op, inner_value<typename Tape::owner, Tree, At>, G, Y,
+                                Operands...>()) {
     constexpr int uses = Shared ? 1 : pullback<Op>::uses(active);
     auto const once = shared_adjoint<adjoint_of<typename Tape::owner, Tree, At>, uses>(g);
     if constexpr (is_map_op<Op>)
@@ -172,8 +197,8 @@ constexpr auto total_of(contributions<Contributions...> const& all, std::index_s
 /// means: the sum of the terms of To, of which there is at least one
 template <int To, class... Contributions>
 constexpr auto total_of(contributions<Contributions...> const& all) {
-  return total_of<To>(
-      all, std::make_index_sequence<std::size_t(count_terms<To, Contributions...>)>{});
+  return total_of<To>(all,
+                      std::make_index_sequence<std::size_t(count_terms<To, Contributions...>)>{});
 }
 // ---- lets ----
 template <class Tape, int K, class Let, class All, class G>

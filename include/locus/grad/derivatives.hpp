@@ -36,33 +36,33 @@ constexpr auto except_where(C const& condition, G const& g) {
 
 }  // namespace derivatives
 
-#define LOCUS_DERIVATIVE(functor, read, expression)                                       \
-  template <>                                                                             \
-  struct derivative<functor##_fn> {                                                       \
-    static constexpr unsigned reads(int) { return derivatives::read; }                    \
-    template <int, class G, class Y, class X>                                             \
-    static constexpr auto of(G const& g, [[maybe_unused]] Y const& y,                     \
-                             [[maybe_unused]] X const& x) {                               \
-      using namespace derivatives;                                                        \
-      return expression;                                                                  \
-    }                                                                                     \
+#define LOCUS_DERIVATIVE(functor, read, expression)                    \
+  template <>                                                          \
+  struct derivative<functor##_fn> {                                    \
+    static constexpr unsigned reads(int) { return derivatives::read; } \
+    template <int, class G, class Y, class X>                          \
+    static constexpr auto of(G const& g, [[maybe_unused]] Y const& y,  \
+                             [[maybe_unused]] X const& x) {            \
+      using namespace derivatives;                                     \
+      return expression;                                               \
+    }                                                                  \
   };
-#define LOCUS_DERIVATIVES(functor, read_by_a, by_a, read_by_b, by_b)                      \
-  template <>                                                                             \
-  struct derivative<functor##_fn> {                                                       \
-    static constexpr unsigned reads(int k) {                                              \
-      using namespace derivatives;                                                        \
-      return k == 0 ? (read_by_a) : (read_by_b);                                          \
-    }                                                                                     \
-    template <int K, class G, class Y, class A, class B>                                  \
-    static constexpr auto of(G const& g, [[maybe_unused]] Y const& y,                     \
-                             [[maybe_unused]] A const& a, [[maybe_unused]] B const& b) {  \
-      using namespace derivatives;                                                        \
-      if constexpr (K == 0)                                                               \
-        return by_a;                                                                      \
-      else                                                                                \
-        return by_b;                                                                      \
-    }                                                                                     \
+#define LOCUS_DERIVATIVES(functor, read_by_a, by_a, read_by_b, by_b)                               \
+  template <>                                                                                      \
+  struct derivative<functor##_fn> {                                                                \
+    static constexpr unsigned reads(int k) {                                                       \
+      using namespace derivatives;                                                                 \
+      return k == 0 ? (read_by_a) : (read_by_b);                                                   \
+    }                                                                                              \
+    template <int K, class G, class Y, class A, class B>                                           \
+    static constexpr auto of(G const& g, [[maybe_unused]] Y const& y, [[maybe_unused]] A const& a, \
+                             [[maybe_unused]] B const& b) {                                        \
+      using namespace derivatives;                                                                 \
+      if constexpr (K == 0)                                                                        \
+        return by_a;                                                                               \
+      else                                                                                         \
+        return by_b;                                                                               \
+    }                                                                                              \
   };
 
 // clang-format off

@@ -25,6 +25,14 @@ struct adjoint_of {
     return detail::same_gradient_value(a, b);
   }
 };
+/// The same for a value that the pullback of node At keeps for itself.
+template <class Owner, int Tree, int At>
+struct inner_value {
+  template <class E>
+  static bool same(E const& a, E const& b) {
+    return detail::same_gradient_value(a, b);
+  }
+};
 
 namespace detail {
 
@@ -120,18 +128,16 @@ constexpr auto rewritten(Table const& table, E const& e) {
 template <class Facts, int Tree, int At, bool Read, bool Named, class Table, class Op,
           class... Operands, std::size_t... K>
 constexpr auto rewritten_node(Table const& table, Node<Op, Operands...> const& e,
-                            std::index_sequence<K...>) {
+                              std::index_sequence<K...>) {
   using targets = typename Facts::targets;
   constexpr bool passes = is_active<targets, Node<Op, Operands...>>;
   constexpr unsigned reads = passes ? reads_of<Op>(active_operands<targets, Operands...>()) : 0;
   // a view of what is kept costs nothing
   constexpr bool transparent = is_view_op<Op> || std::is_same_v<Op, stop_gradient_op>;
   constexpr bool cheap = !passes && is_cheap<Node<Op, Operands...>>;
-  auto node = make_node(
-      e.op,
-      rewritten<Facts, Tree, at_operand<At, Operands...>(int(K)),
-              (reads & derivatives::operand(int(K))) != 0 || (transparent && Read), false>(
-          table, get<K>(e.operands))...);
+  auto node = make_node(e.op, rewritten < Facts, Tree, at_operand<At, Operands...>(int(K)),
+                        (reads & derivatives::operand(int(K))) != 0 || (transparent && Read),
+                        false > (table, get<K>(e.operands))...);
   if constexpr (!Named && !transparent && !cheap && (Read || (reads & derivatives::itself) != 0))
     return bind_as<kept_value<typename Facts::owner, Tree, At>>(std::move(node));
   else
@@ -164,7 +170,8 @@ constexpr auto rewritten_lets(Loss const& loss, let_table<Done...> const& table)
   else {
     using Let = at_t<k, typename Facts::lets>;
     auto next = rewritten_let<Facts, k + 1>(table, find_let<Let>(loss));
-    return rewritten_lets<Facts>(loss, appended(table, std::move(next), std::make_index_sequence<std::size_t(k)>{}));
+    return rewritten_lets<Facts>(
+        loss, appended(table, std::move(next), std::make_index_sequence<std::size_t(k)>{}));
   }
 }
 

@@ -38,9 +38,10 @@ template <class E, class Upstream>
 consteval bool require_upstream() {
   constexpr bool holds = std::is_same_v<typename E::value_type, typename Upstream::value_type> &&
                          may_be_adjoint(Upstream::pattern, E::pattern);
-  static_assert(holds, "locus: an upstream gradient has the element type of the value that it belongs "
-                       "to, and its extents or extents that stretch to them; write cast<float>(g), or "
-                       "give it the value's extents");
+  static_assert(holds,
+                "locus: an upstream gradient has the element type of the value that it belongs "
+                "to, and its extents or extents that stretch to them; write cast<float>(g), or "
+                "give it the value's extents");
   return holds;
 }
 
@@ -62,7 +63,7 @@ constexpr auto gradient_of_target(All const& all, W const& w) {
 }
 template <bool WithValue, class Value, class All, class... Ws, std::size_t... K>
 constexpr auto as_results(Value const& value, All const& all, std::index_sequence<K...>,
-                       Ws const&... w) {
+                          Ws const&... w) {
   if constexpr (WithValue)
     return gradients<Value, decltype(gradient_of_target<int(K)>(all, w))...>{
         {{value}, {gradient_of_target<int(K)>(all, w)}...}};

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the adjoint of a result becomes those of the operands: one struct for each kind of operation.
 #pragma once
-#include <locus/grad/derivatives.hpp>   // derivative
-#include <locus/grad/stop_gradient.hpp> // stop_gradient_op
-#include <locus/ops/concatenate.hpp>    // concatenate_op
-#include <locus/ops/matmul.hpp>         // matmul_op
-#include <locus/ops/on.hpp>             // on_op
-#include <locus/ops/softmax.hpp>        // softmax_op
+#include <locus/grad/derivatives.hpp>    // derivative
+#include <locus/grad/stop_gradient.hpp>  // stop_gradient_op
+#include <locus/ops/call.hpp>            // call_op
+#include <locus/ops/concatenate.hpp>     // concatenate_op
+#include <locus/ops/matmul.hpp>          // matmul_op
+#include <locus/ops/on.hpp>              // on_op
+#include <locus/ops/softmax.hpp>         // softmax_op
 
 namespace locus {
 
@@ -24,7 +25,19 @@ template <class F>
 concept has_row = requires { derivative<F>::reads(0); };
 /// A functor of the program's own: its derivative(y, x...) gives expressions, one or a pack of them.
 template <class F, class Y, class... Xs>
-concept gives_derivative = requires(F const& f, Y const& y, Xs const&... xs) { f.derivative(y, xs...); };
+concept gives_derivative =
+    requires(F const& f, Y const& y, Xs const&... xs) { f.derivative(y, xs...); };
+
+/// A kernel with a name of its own: its pullback(g, y, x...) gives the adjoints of its operands as
+/// expressions, one or a pack of them. pullback<Id>(...) may give Id as the name of a let of its own.
+template <class Op, class Id, class G, class Y, class... Xs>
+concept gives_named_pullback = requires(Op const& op, G const& g, Y const& y, Xs const&... xs) {
+  op.template pullback<Id>(g, y, xs...);
+};
+template <class Op, class Id, class G, class Y, class... Xs>
+concept gives_pullback =
+    gives_named_pullback<Op, Id, G, Y, Xs...> ||
+    requires(Op const& op, G const& g, Y const& y, Xs const&... xs) { op.pullback(g, y, xs...); };
 
 template <int K, class D>
 constexpr auto const& kth_partial(D const& d) {
@@ -32,6 +45,11 @@ constexpr auto const& kth_partial(D const& d) {
     return d;
   else
     return get<K>(d);
+}
+
+template <class D>
+constexpr auto copied(D const& d) {
+  return as_operand<void>(d);
 }
 
 }  // namespace detail
@@ -53,8 +71,8 @@ struct pullback<map_op<F>> {
     if constexpr (detail::has_row<F>)
       return derivative<F>::template of<K>(g, y, xs...);
     else
-      return detail::times(g, as_operand<typename Y::value_type>(
-                                  detail::kth_partial<K>(op.f.derivative(y, xs...))));
+      return detail::times(
+          g, as_operand<typename Y::value_type>(detail::kth_partial<K>(op.f.derivative(y, xs...))));
   }
 };
 
@@ -67,7 +85,8 @@ struct pullback<reduce_op<Fn, R, Keep, Axes...>> {
   }
   static constexpr int uses(unsigned) { return 1; }
   template <int, class G, class Y, class X>
-  static constexpr auto of(reduce_op<Fn, R, Keep, Axes...> const&, G const& g, Y const& y, X const& x)
+  static constexpr auto of(reduce_op<Fn, R, Keep, Axes...> const&, G const& g, Y const& y,
+                           X const& x)
     requires(is_extremum || R == reduction::sum)
   {
     using namespace detail;
@@ -241,10 +260,10 @@ struct pullback<slice_op<Cut, Static...>> {
       std::int64_t const n = whole.extent[Axis], length = before.extent[Axis];
       std::int64_t const begin = range::absolute(op.ranges[Axis].begin, n);
       before.extent[Axis] = begin, after.extent[Axis] = n - begin - length;
-      return padded<Axis + 1>(op,
-                              concatenate<Axis>(zeros<T>(Dextents<rank>(before)), g,
-                                                zeros<T>(Dextents<rank>(after))),
-                              whole);
+      return padded<Axis + 1>(
+          op,
+          concatenate<Axis>(zeros<T>(Dextents<rank>(before)), g, zeros<T>(Dextents<rank>(after))),
+          whole);
     }
   }
 };
@@ -267,6 +286,30 @@ struct pullback<concatenate_op<Axis>> {
       op.ranges[axis] = {begin, begin + lengths[K]};
       return detail::checked_node<Op>(op, detail::filled(g, y));
     }
+  }
+};
+
+// ---- kernels with names of their own ----
+template <class Op>
+struct pullback<call_op<Op>> {
+  static constexpr unsigned reads(int) { return derivatives::everything; }
+  static constexpr int uses(unsigned) { return 2; }
+  template <int K, class Id, class G, class Y, class... Xs>
+  static constexpr auto named(call_op<Op> const& op, G const& g, Y const& y, Xs const&... xs) {
+    if constexpr (detail::gives_named_pullback<Op, Id, G, Y, Xs...>)
+      return detail::copied(detail::kth_partial<K>(op.op.template pullback<Id>(g, y, xs...)));
+    else
+      return detail::copied(detail::kth_partial<K>(op.op.pullback(g, y, xs...)));
+  }
+};
+/// the first result of a call with several: what its pullback is given. The others are for itself.
+template <class E>
+struct pullback<call_result_op<0, E>> {
+  static constexpr unsigned reads(int) { return derivatives::nothing; }
+  static constexpr int uses(unsigned) { return 1; }
+  template <int, class G, class Y, class X>
+  static constexpr auto of(call_result_op<0, E> const&, G const& g, Y const&, X const&) {
+    return g;
   }
 };
 

@@ -66,9 +66,9 @@ bool same_reading(E const& a, E const& b) {
 template <class E>
 bool same_gradient_value(E const& a, E const& b) {
   if (!same_reading(a, b))
-    throw placement_error(
-        "locus: one plan holds gradients of two losses that have the same type; give each a name, as in "
-        "grad(named<\"first\">(loss), w)");
+    throw placement_error("locus: one plan holds gradients of two losses that have the same type; "
+                          "give each a name, as in "
+                          "grad(named<\"first\">(loss), w)");
   return true;
 }
 

@@ -3,8 +3,8 @@
 // tensor it is, so types and addresses are asked before an answer could be wrong.
 #pragma once
 #include <locus/core/error.hpp>    // placement_error
-#include <locus/grad/forward.hpp>  // find_let
 #include <locus/grad/active.hpp>   // stands_in
+#include <locus/grad/forward.hpp>  // find_let
 
 namespace locus::detail {
 
@@ -12,8 +12,9 @@ namespace locus::detail {
 
 template <bool Holds>
 consteval bool may_be_target() {
-  static_assert(Holds, "locus: gradients are asked for tensors and for names; give the value a name "
-                       "first, as in let(e, [&](auto h) { ... grad(loss, h) ... })");
+  static_assert(Holds,
+                "locus: gradients are asked for tensors and for names; give the value a name "
+                "first, as in let(e, [&](auto h) { ... grad(loss, h) ... })");
   return Holds;
 }
 template <bool Holds>
@@ -24,21 +25,24 @@ consteval bool target_is_floating() {
 }
 template <bool Holds>
 consteval bool target_is_read() {
-  static_assert(Holds, "locus: a gradient is asked for a tensor that the loss does not read, or only "
-                       "behind stop_gradient; build the loss from what grad is given");
+  static_assert(Holds,
+                "locus: a gradient is asked for a tensor that the loss does not read, or only "
+                "behind stop_gradient; build the loss from what grad is given");
   return Holds;
 }
 template <bool Holds>
 consteval bool target_is_read_once() {
-  static_assert(Holds, "locus: the loss reads several tensors of one type, or one of them twice, and "
-                       "types do not say which is which; write auto p = named<\"p\">(w), and p for w "
-                       "in the loss and in grad");
+  static_assert(Holds,
+                "locus: the loss reads several tensors of one type, or one of them twice, and "
+                "types do not say which is which; write auto p = named<\"p\">(w), and p for w "
+                "in the loss and in grad");
   return Holds;
 }
 template <bool Holds>
 consteval bool target_is_reached() {
-  static_assert(Holds, "locus: the loss has no gradient by a tensor: what it reads of it are "
-                       "comparisons, integers or stop_gradient; let floats lead from one to the other");
+  static_assert(Holds,
+                "locus: the loss has no gradient by a tensor: what it reads of it are "
+                "comparisons, integers or stop_gradient; let floats lead from one to the other");
   return Holds;
 }
 
@@ -118,12 +122,13 @@ void require_same_target(Loss const& loss, W const& w) {
     using E = typename W::expression_type;
     if constexpr (is_leaf<E>)
       if (readings(*w.value, loss, lets{}) > 1)
-        throw placement_error(
-            "locus: the loss reads a tensor by its name and without, and a gradient by the name would "
-            "miss some of it; write the name wherever the loss reads the tensor");
+        throw placement_error("locus: the loss reads a tensor by its name and without, and a "
+                              "gradient by the name would "
+                              "miss some of it; write the name wherever the loss reads the tensor");
   } else if (readings(w, loss, lets{}) != 1)
     throw placement_error(
-        "locus: the loss reads another tensor than the one of its type that a gradient is asked for, "
+        "locus: the loss reads another tensor than the one of its type that a gradient is asked "
+        "for, "
         "or that one also by a name or a view; build the loss from what grad is given");
 }
 

@@ -56,8 +56,8 @@ TEST_CASE("derivatives of one operand: circles and hyperbolas") {
   on_random_shapes([](auto& r, auto m, auto n) {
     parameter<"x", matrix> x(r, matrix(m, n), 0.2, 0.9);
     auto const e = *x;
-    check(sum(add_n(sin(e), 2 * cos(e), 3 * tan(e), 4 * asin(e), 5 * acos(e), 6 * atan(e), 7 * sinh(e),
-                    8 * cosh(e), 9 * asinh(e), 10 * acosh(1 + e), 11 * atanh(e))),
+    check(sum(add_n(sin(e), 2 * cos(e), 3 * tan(e), 4 * asin(e), 5 * acos(e), 6 * atan(e),
+                    7 * sinh(e), 8 * cosh(e), 9 * asinh(e), 10 * acosh(1 + e), 11 * atanh(e))),
           x);
   });
 }
@@ -70,17 +70,19 @@ TEST_CASE("derivatives of one operand: what networks use, of both signs") {
           x);
   });
 }
-TEST_CASE("derivatives of arithmetic are summed back over the axes along which operands stretched") {
+TEST_CASE(
+    "derivatives of arithmetic are summed back over the axes along which operands stretched") {
   on_random_shapes([](auto& r, auto m, auto n) {
     parameter<"a", matrix> a(r, matrix(m, n));
     parameter<"r", row> b(r, row(n), 1, 2);
     parameter<"c", column> c(r, column(m), 1, 2);
     parameter<"v", Dextents<1>> v(r, Dextents<1>(n));
     parameter<"s", Extents<>> s(r, Extents<>{});
-    check(mean(square(*a * *b - *c / *b + *s * *v)) + sum(fma(*a, *c, *s)) / (2 + *s), a, b, c, v, s);
+    check(mean(square(*a * *b - *c / *b + *s * *v)) + sum(fma(*a, *c, *s)) / (2 + *s), a, b, c, v,
+          s);
     // numbers alone reach the operands: how many elements were stretched to
-    check(sum(*a + *b) - mean(*c - *a) + sum(add_n(*a, *b, *v)) + sum(true_div(*b + *c, *b)), a, b, c,
-          v);
+    check(sum(*a + *b) - mean(*c - *a) + sum(add_n(*a, *b, *v)) + sum(true_div(*b + *c, *b)), a, b,
+          c, v);
   });
 }
 TEST_CASE("derivatives of two and three operands") {
@@ -114,7 +116,8 @@ TEST_CASE("derivatives of products of matrices, also of batches and of those tha
     parameter<"p", Dextents<3>> p(r, Dextents<3>(batch, n, k));
     parameter<"q", Extents<1, dyn, dyn>> q(r, Extents<1, dyn, dyn>(k, n));
     check(sum(square(matmul(matmul(*a, *b), transpose(*b)))) + sum(matmul(*a, *b)), a, b);
-    check(sum(sigmoid(matmul(*p, *q))) + sum(square(matmul(*b, *p))) + mean(matmul(*p, *b)), b, p, q);
+    check(sum(sigmoid(matmul(*p, *q))) + sum(square(matmul(*b, *p))) + mean(matmul(*p, *b)), b, p,
+          q);
   });
 }
 TEST_CASE("derivatives of views and of what is put together") {
@@ -147,7 +150,8 @@ TEST_CASE("float and double meet: the adjoint of a value has its element type") 
 }
 
 // ---- where two answers would be right ----
-TEST_CASE("at a kink: relu and abs have 0, a tie goes to the first, the ends of a clamp to x, extrema share") {
+TEST_CASE("at a kink: relu and abs have 0, a tie goes to the first, the ends of a clamp to x, "
+          "extrema share") {
   Tensor<double, Extents<4>> x{{0, -1, 2, 2}}, y{{0, 1, 2, 1}};
   auto const a = named<"a">(x);
   auto const b = named<"b">(y);

@@ -49,7 +49,8 @@ void check(Loss const& loss, Parameters&... w) {
   auto const now = [&] { return value_of(loss)[0]; };
   CHECK(value_of(get<0>(all))[0] == now());
   [&]<std::size_t... K>(std::index_sequence<K...>) {
-    (check_elements(now, w.value.data(), value_of(get<K + 1>(all)), w.value.extents().as_shape()), ...);
+    (check_elements(now, w.value.data(), value_of(get<K + 1>(all)), w.value.extents().as_shape()),
+     ...);
   }(std::index_sequence_for<Parameters...>{});
 }
 

@@ -67,9 +67,12 @@ inline array folded(array const& x, axis_set axes, reduction how, bool mean = fa
 inline array softmax_of(array const& x, int axis, bool log) {
   auto const along = static_cast<axis_set>(1u << axis);
   array const m = folded(x, along, reduction::max);
-  auto const shifted = [&](std::int64_t const* i) { return x.at(i, x.extents.rank) - m.at(i, x.extents.rank); };
-  array const s = folded(
-      oracle::make<double>(x.extents, [&](auto* i) { return std::exp(shifted(i)); }), along, reduction::sum);
+  auto const shifted = [&](std::int64_t const* i) {
+    return x.at(i, x.extents.rank) - m.at(i, x.extents.rank);
+  };
+  array const s =
+      folded(oracle::make<double>(x.extents, [&](auto* i) { return std::exp(shifted(i)); }), along,
+             reduction::sum);
   return oracle::make<double>(x.extents, [&](auto* i) {
     double const sum = s.at(i, x.extents.rank);
     return log ? shifted(i) - std::log(sum) : std::exp(shifted(i)) / sum;
