@@ -187,8 +187,8 @@ void update_laws(oracle::random& r) {
   std::int64_t const rows = r.number(1, 30), width = r.number(1, 9), n = rows * width;
   auto const w = real(r, {1, {n}}), g = real(r, {1, {n}});
   sgd_rule<float> const rule{.5f};
-  agree(locus::nn::detail::update_op<sgd_rule<float>, false>{rule}, 1e-6, w, g);
-  agree(locus::nn::detail::update_op<rmsprop_rule<float>, false>{{.1f, .9f, 1e-6f}}, 1e-5, w,
+  agree(locus::nn::detail::update_op<sgd_rule<float>, false, false>{rule}, 1e-6, w, g);
+  agree(locus::nn::detail::update_op<rmsprop_rule<float>, false, false>{{.1f, .9f, 1e-6f}}, 1e-5, w,
         real(r, {1, {n}}, 0, 2), g);
   array<std::int32_t> some({1, {rows}});
   std::int64_t count = 0;
@@ -197,7 +197,7 @@ void update_laws(oracle::random& r) {
   for (std::int64_t k = count; k < rows; ++k) some[k] = static_cast<std::int32_t>(rows);
   auto values = real(r, {2, {rows, width}});
   for (std::int64_t i = count * width; i < n; ++i) values[i] = 0;
-  agree(locus::nn::detail::update_op<sgd_rule<float>, true>{rule}, 1e-6, w, some, values);
+  agree(locus::nn::detail::update_op<sgd_rule<float>, true, false>{rule}, 1e-6, w, some, values);
 }
 
 void score_laws(oracle::random& r) {
