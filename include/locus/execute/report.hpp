@@ -12,6 +12,7 @@
 #include <locus/runtime/log.hpp>          // write_all, path_of_process
 #include <locus/runtime/output_file.hpp>  // open_output
 #include <locus/runtime/site_text.hpp>    // write_site
+#include <locus/runtime/watch.hpp>        // watcher
 
 LOCUS_COLD_BEGIN
 
@@ -61,9 +62,39 @@ inline void write_report_at_end(bool terminating);
     if (u.asked == d) return;
   uses.push(use_of(runtime::find_device(d)));
 }
+/// What hears of every plan that its thread runs, while it lives.
+class plan_listener {
+ public:
+  plan_listener() : outer_(current()) {
+    current() = this;
+    if (__atomic_fetch_add(&count(), 1, __ATOMIC_RELAXED) == 0)
+      runtime::set_watcher(runtime::watcher::plans, true);
+  }
+  plan_listener(plan_listener const&) = delete;
+  virtual ~plan_listener() {
+    current() = outer_;
+    if (__atomic_sub_fetch(&count(), 1, __ATOMIC_RELAXED) == 0)
+      runtime::set_watcher(runtime::watcher::plans, false);
+  }
+  virtual void ran(plan_record const& record, plan_view const& plan, shape const* extents) = 0;
+  LOCUS_SHARED_STATE static plan_listener*& current() {
+    static thread_local plan_listener* now = nullptr;
+    return now;
+  }
+
+ private:
+  LOCUS_SHARED_STATE static int& count() {
+    static int n = 0;
+    return n;
+  }
+  plan_listener* outer_;
+};
+
 /// means: a plan ran from there and did that
 [[gnu::cold]] inline void note_run(plan_record& p, call_site site, tally const& done,
                                    plan_view const& plan, shape const* extents) {
+  if (plan_listener* const heard = plan_listener::current()) heard->ran(p, plan, extents);
+  if (!runtime::is_watched(runtime::watcher::report)) return;
   lock_guard hold(the_report().lock);
   if (!p.extents) add_to_report(p, extents);
   for (step const& s : plan.steps)

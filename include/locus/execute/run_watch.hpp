@@ -32,7 +32,8 @@ struct run_watch {
   // an operator has no line: it speaks once for each plan
   w.log = has_watcher(watchers, watcher::log) &&
           runtime::is_wanted(record.code, site.is_set() ? site : call_site{});
-  if (has_watcher(watchers, watcher::report)) w.record = &record;
+  if (has_watcher(watchers, watcher::report) || has_watcher(watchers, watcher::plans))
+    w.record = &record;
   w.code = record.code;
   if (has_watcher(watchers, watcher::copies)) w.copies = config::get_device_policy();
   return w;

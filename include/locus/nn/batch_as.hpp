@@ -33,6 +33,12 @@ inline void copy_bytes(void* to, void const* from, std::int64_t bytes) {
   if (bytes > 0) __builtin_memcpy(to, from, static_cast<std::size_t>(bytes));
 }
 LOCUS_COLD_END
+template <class T, int Rank>
+Tensor<T, Dextents<Rank>, CpuDevice> zero_array(shape const& s) {
+  Tensor<T, Dextents<Rank>, CpuDevice> r{Dextents<Rank>(s)};
+  for (std::int64_t i = 0; i < r.size(); ++i) r.data()[i] = T(0);
+  return r;
+}
 }  // namespace detail
 
 /// means: x as batch_of<T, Rank, Replicas>

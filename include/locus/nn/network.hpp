@@ -83,8 +83,17 @@ class Network {
   /// means: what the model makes of a batch
   template <class X>
   out_batch operator()(X const& x) {
+    return forward(x, nullptr);
+  }
+  template <class X>
+  out_batch forward(X const& x, pass_watch* watch) {
     kept_type k{};
-    return state_.forward(batch_of_examples(x), k, pass{});
+    return state_.forward(batch_of_examples(x), k, pass{.watch = watch});
+  }
+  /// means: examples that are all 0
+  auto zero_batch(std::int64_t rows) const {
+    return detail::zero_array<typename in_batch::value_type, in_batch::rank()>(
+        detail::with_rows(input_, rows));
   }
 
   /// means: what the model makes of each row, in order, on the host

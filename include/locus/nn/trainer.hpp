@@ -10,6 +10,7 @@
 #include <locus/nn/finite.hpp>         // refuse_loss
 #include <locus/nn/network.hpp>        // Network
 #include <locus/nn/objective.hpp>      // objective
+#include <locus/nn/story.hpp>          // plan_story
 #include <locus/nn/updater.hpp>        // updater
 
 namespace locus::nn {
@@ -262,6 +263,19 @@ class Trainer final : public training {
   }
   std::vector<counter> counters() override { return updater_.counters(); }
 
+  /// means: the plans of one step, as they ran: forward, loss and metrics, the layers' pullbacks from
+  ///        the last to the first with their buckets, and the updates
+  /// cost:  one step on a batch of zeros; weights and the optimizer's state are put back behind it
+  template <class Stream>
+  void explain(Stream& out, std::int64_t rows = 32) {
+    detail::kept_state const before(*this);
+    detail::plan_story story;
+    train_step(network_.zero_batch(rows), zero_targets(rows), false, &story);
+    train_.reset();
+    before.restore(*this);
+    locus::detail::write_to(out, story.text(network_.name()));
+  }
+
  private:
   /// the trained parameters as a model has them: the last layer's first
   struct in_order {
@@ -297,29 +311,39 @@ class Trainer final : public training {
   }
 
   template <class X, class Y>
-  void train_step(X const& examples, Y const& y, bool look) {
+  void train_step(X const& examples, Y const& y, bool look, detail::plan_story* story = nullptr) {
     auto const x = network_.batch_of_examples(examples);
     auto const targets = targets_of(y);
     auto& state = network_.state();
-    pass const p{true, static_cast<std::uint64_t>(updater_.iterations()), seed_, nullptr};
+    pass const p{true, static_cast<std::uint64_t>(updater_.iterations()), seed_, story};
     auto out = state.forward(x, kept_, p);
     auto dy = train_.add(out, targets);
+    if (story) story->end_part("loss and metrics");
     if (look) look_at_loss(x, p);
     updater_.begin_step();
     // with several replicas an update would wait for its all-reduce in the queue of the next layer's
     // backward: all of them come behind the last backward
     bool const at_once = replicas() == 1;
     state.backward(x, out, kept_, std::move(dy), false, [&](int link) {
-      if (at_once) update(link);
+      if (story) story->end_part(state.labels[link].name + ", pullback");
+      if (at_once) update(link, story);
     });
     if (!at_once)
-      for (int k = network_type::links; k-- > 0;) update(k);
+      for (int k = network_type::links; k-- > 0;) update(k, story);
     updater_.end_step();
   }
-  void update(int link) {
+  void update(int link, detail::plan_story* story) {
     for (int i = network_.first(link); i < network_.first(link + 1); ++i)
       if (parameter_type& p = *network_.parameters()[std::size_t(i)]; p.trainable)
         updater_.update(p);
+    if (story) story->end_part(network_.state().labels[link].name + ", update");
+  }
+  /// targets that fit the predictions, all 0
+  auto zero_targets(std::int64_t rows) const {
+    constexpr int rank = network_type::out_batch::rank() - (Loss::sparse ? 1 : 0);
+    shape s = detail::with_rows(network_.output_extents(), rows);
+    s.rank = rank;
+    return detail::zero_array<label, rank>(s);
   }
   template <class X>
   [[gnu::cold]] void look_at_loss(X const& x, pass p) {
@@ -429,6 +453,18 @@ std::unique_ptr<Network<Model, T, replicas_of_t<Strategy>>> to(
 template <class Strategy, class Model, class T, class Replicas, class... Judges>
 auto to(Trainer<Model, T, Replicas, Judges...>& trainer) {
   return nn::to<Strategy>(trainer.network());
+}
+
+/// means: the plans of one step of a trainer; those of one forward of a network
+template <class Stream, class Model, class T, class Replicas, class... Judges>
+void explain(Stream& out, Trainer<Model, T, Replicas, Judges...>& trainer, std::int64_t rows = 32) {
+  trainer.explain(out, rows);
+}
+template <class Stream, class Model, class T, class Replicas>
+void explain(Stream& out, Network<Model, T, Replicas>& network, std::int64_t rows = 32) {
+  detail::plan_story story;
+  network.forward(network.zero_batch(rows), &story);
+  locus::detail::write_to(out, story.text(network.name()));
 }
 
 /// means: the table of a model, as Keras prints it, with what its optimizer keeps

@@ -19,6 +19,7 @@ enum class watcher : unsigned {
   report = 8,   // LOCUS_EXPLAIN: every plan, when the program ends
   copies = 16,  // the copy policy, where it is not silent
   kept = 32,    // copies that devices keep: what is written must be known
+  plans = 64,   // a thread that hears of each plan it runs (execute/report.hpp)
 };
 LOCUS_SHARED_STATE inline constinit unsigned watching = 0;
 

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a model did, as text: the plans of its layers in the order in which they ran.
+#pragma once
+#include <string>  // string
+
+#include <locus/execute/report.hpp>  // plan_listener
+#include <locus/nn/callback.hpp>     // training
+#include <locus/nn/layer.hpp>        // pass_watch
+
+LOCUS_COLD_BEGIN
+
+namespace locus::nn::detail {
+
+/// means: hears of every plan, and who ran it
+class plan_story : public pass_watch, public locus::detail::plan_listener {
+ public:
+  void ran(locus::detail::plan_record const& record, plan_view const& plan,
+           shape const* extents) override {
+    auto* const one = new text_buffer<1 << 15>;
+    locus::detail::write_plan(*one, plan, extents, record.policy);
+    part_ += one->view();
+    delete one;
+    ++plans_;
+  }
+  void saw(std::string_view layer, tensor_block const&) override {
+    end_part(std::string(layer) + ", forward");
+  }
+  /// means: the plans since the last part are those of what has that name; without plans it is left out
+  void end_part(std::string const& what) {
+    if (!part_.empty()) text_ += what + "\n" + part_;
+    part_.clear();
+  }
+  std::string text(std::string_view model) const {
+    return "model \"" + std::string(model) + "\", " + std::to_string(plans_) + " plans\n" + text_;
+  }
+
+ private:
+  std::string text_, part_;
+  int plans_ = 0;
+};
+
+/// means: all that a training keeps, on the host, to be put back
+class kept_state {
+ public:
+  explicit kept_state(training& t) {
+    for_each(t, [&](stored const& s) {
+      values_.emplace_back(static_cast<std::size_t>(s.bytes()), '\0');
+      read_values(s, values_.back().data());
+    });
+    for (counter const& c : t.counters()) counters_.push_back(*c.value);
+  }
+  void restore(training& t) const {
+    std::size_t k = 0;
+    for_each(t, [&](stored const& s) { write_values(s, values_[k++].data()); });
+    k = 0;
+    for (counter const& c : t.counters()) *c.value = counters_[k++];
+  }
+
+ private:
+  template <class F>
+  static void for_each(training& t, F&& f) {
+    for (stored const& s : t.weights()) f(s);
+    for (stored const& s : t.optimizer_state()) f(s);
+  }
+  std::vector<std::string> values_;
+  std::vector<std::int64_t> counters_;
+};
+
+}  // namespace locus::nn::detail
+
+LOCUS_COLD_END
