@@ -8,11 +8,12 @@
 #include <locus/nn/batch_as.hpp>  // copy_bytes
 #include <locus/ops/philox.hpp>   // random_bits
 
+LOCUS_COLD_BEGIN
+
 namespace locus::nn {
 
 namespace detail {
 
-LOCUS_COLD_BEGIN
 /// means: the numbers 0 to n - 1 in an order that is a function of seed and epoch
 /// after: Fisher and Yates, with Philox
 inline void put_in_order(dynamic_array<std::int64_t>& order, bool shuffle, std::uint64_t seed,
@@ -36,7 +37,6 @@ inline void gather_rows(void* to, void const* from, std::int64_t const* order, s
   throw shape_error(text << "locus: " << x << " examples come with " << y
                          << " targets; each example needs one");
 }
-LOCUS_COLD_END
 
 template <class X>
 auto gathered(X const& x, std::int64_t const* order, std::int64_t rows) {
@@ -108,3 +108,5 @@ class array_batches {
 };
 
 }  // namespace locus::nn
+
+LOCUS_COLD_END

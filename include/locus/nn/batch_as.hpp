@@ -6,10 +6,11 @@
 #include <locus/tensor/eval.hpp>     // to
 #include <locus/tensor/relabel.hpp>  // relabel
 
+LOCUS_COLD_BEGIN
+
 namespace locus::nn {
 
 namespace detail {
-LOCUS_COLD_BEGIN
 inline shape example_of(shape const& batch) {
   shape s{batch.rank - 1, {}};
   for (int a = 0; a < s.rank; ++a) s.extent[a] = batch.extent[a + 1];
@@ -32,7 +33,6 @@ inline void require_examples(shape const& batch, shape const& takes) {
 inline void copy_bytes(void* to, void const* from, std::int64_t bytes) {
   if (bytes > 0) __builtin_memcpy(to, from, static_cast<std::size_t>(bytes));
 }
-LOCUS_COLD_END
 template <class T, int Rank>
 Tensor<T, Dextents<Rank>, CpuDevice> zero_array(shape const& s) {
   Tensor<T, Dextents<Rank>, CpuDevice> r{Dextents<Rank>(s)};
@@ -131,3 +131,5 @@ class rows_collector {
 };
 
 }  // namespace locus::nn
+
+LOCUS_COLD_END

@@ -7,6 +7,8 @@
 #include <locus/nn/layer.hpp>        // state_of, fused_pair
 #include <locus/nn/making.hpp>       // making
 
+LOCUS_COLD_BEGIN
+
 namespace locus::nn {
 
 namespace detail {
@@ -267,3 +269,5 @@ struct chain {
 };
 
 }  // namespace locus::nn
+
+LOCUS_COLD_END

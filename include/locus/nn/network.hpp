@@ -7,6 +7,8 @@
 #include <locus/nn/summary.hpp>      // summary_text
 #include <locus/tensor/explain.hpp>  // write_to
 
+LOCUS_COLD_BEGIN
+
 namespace locus::nn {
 
 namespace detail {
@@ -158,3 +160,5 @@ void summary(Stream& out, Sequential<Layers...> const& model) {
 }
 
 }  // namespace locus::nn
+
+LOCUS_COLD_END

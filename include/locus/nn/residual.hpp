@@ -3,6 +3,8 @@
 #pragma once
 #include <locus/nn/sequential.hpp>  // Sequential
 
+LOCUS_COLD_BEGIN
+
 namespace locus::nn {
 
 /// What a trainer keeps of a Residual. Branch: the state of the branch, or nothing.
@@ -170,3 +172,5 @@ class Projected {
 };
 
 }  // namespace locus::nn
+
+LOCUS_COLD_END

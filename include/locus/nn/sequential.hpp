@@ -4,6 +4,8 @@
 #include <locus/nn/chain.hpp>          // chain
 #include <locus/nn/simple_layers.hpp>  // Input
 
+LOCUS_COLD_BEGIN
+
 namespace locus::nn {
 
 namespace detail {
@@ -145,3 +147,5 @@ class Sequential {
 };
 
 }  // namespace locus::nn
+
+LOCUS_COLD_END

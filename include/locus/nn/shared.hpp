@@ -5,6 +5,8 @@
 
 #include <locus/nn/chain.hpp>  // making
 
+LOCUS_COLD_BEGIN
+
 namespace locus::nn {
 
 /// What a trainer keeps of a layer that stands at several places: one state for all of them.
@@ -103,3 +105,5 @@ Shared<Layer> shared(Layer l) {
 }
 
 }  // namespace locus::nn
+
+LOCUS_COLD_END

@@ -13,6 +13,8 @@
 #include <locus/nn/story.hpp>          // plan_story
 #include <locus/nn/updater.hpp>        // updater
 
+LOCUS_COLD_BEGIN
+
 namespace locus::nn {
 
 namespace detail {
@@ -477,3 +479,5 @@ void summary(Stream& out, Trainer<Model, T, Replicas, Judges...>& trainer) {
 }
 
 }  // namespace locus::nn
+
+LOCUS_COLD_END

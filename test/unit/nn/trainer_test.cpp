@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <locus/nn/trainer.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <functional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "message_of.hpp"
+
+#include <locus/locus.hpp>
+#include <locus/nn/residual.hpp>
+#include <locus/nn/shared.hpp>
+#include <locus/testing/simulated_gpus.hpp>
+
+using namespace locus;
+
+namespace {
+
+// One kind of replicas for all numbers of them: a kind of its own would compile every plan again.
+using Gpus = Mirrored<AllGpus>;
+using Cpus = Mirrored<Cpu<0>, Cpu<1>, Cpu<2>>;
+
+template <class T>
+struct data_of {
+  Tensor<T, Extents<dyn, 2, 3>, CpuDevice> x;
+  Tensor<std::uint8_t, Dextents<1>, CpuDevice> y;
+  explicit data_of(std::int64_t n, std::uint64_t seed = 3)
+      : x(uniform<T>(Extents<dyn, 2, 3>(n), seed, T(-1), T(1))), y(Dextents<1>(n)) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      T const* const v = x.data() + 6 * i;
+      y.data()[i] = std::uint8_t((v[0] + v[5] > 0 ? 1 : 0) + (v[1] > v[4] ? 2 : 0));
+    }
+  }
+};
+
+/// every kind of layer that has no window
+auto all_layers() {
+  auto const twice = nn::shared(nn::Dense<8>{nn::relu});
+  return nn::Sequential{nn::Input<2, 3>{},
+                        nn::Reshape<3, 2>{},
+                        nn::Flatten{},
+                        nn::Dense<8>{nn::relu},
+                        twice,
+                        nn::Dropout{0.2},
+                        twice,
+                        nn::Residual{nn::Dense<5, nn::tanh>{}, nn::Dense<8>{}},
+                        nn::Residual{nn::Dense<7>{nn::elu}}.branch(nn::Dense<7>{}),
+                        nn::Activation{nn::sigmoid},
+                        nn::Dense<4>{}};
+}
+
+template <class Replicas, class T, class Model = decltype(all_layers())>
+auto trainer_of(Model const& model = all_layers()) {
+  return nn::compile<Replicas, T>(model, nn::Adam{0.01},
+                                  nn::SparseCategoricalCrossentropy{nn::from_logits},
+                                  nn::SparseCategoricalAccuracy{});
+}
+
+/// the loss of each of n steps over batches of 13, 13 and 7 rows
+template <class Replicas, class T, class Model = decltype(all_layers())>
+std::vector<double> losses(int n, nn::weighting weights = nn::weighting::global_batch,
+                           Model const& model = all_layers()) {
+  data_of<T> const d(33);
+  auto trainer = trainer_of<Replicas, T>(model);
+  struct each_step : nn::callback {
+    std::vector<double> sums;  // of the epoch so far
+    bool wants_batch_logs() const override { return true; }
+    void on_batch_end(nn::training&, std::int64_t, nn::logs const& l) override {
+      sums.push_back(l["loss"]);
+    }
+  } each;
+  trainer.fit(d.x, d.y,
+              {.epochs = (n + 2) / 3,
+               .callbacks = {&each},
+               .verbose = 0,
+               .batch_size = 13,
+               .weights = weights});
+  each.sums.push_back(trainer.evaluate(d.x, d.y, {.batch_size = 10})["loss"]);
+  return each.sums;
+}
+double largest_difference(std::vector<double> const& a, std::vector<double> const& b) {
+  REQUIRE(a.size() == b.size());
+  double most = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) most = std::max(most, std::fabs(a[i] - b[i]));
+  return most;
+}
+
+}  // namespace
+
+TEST_CASE("losses of 200 steps in double are those of one replica for any number of replicas") {
+  std::vector<double> const one = losses<Gpus, double>(200);  // no GPU: one CPU
+  CHECK(one.size() >= 200);
+  CHECK(one.back() < 0.4);
+  for (int n = 1; n <= 4; ++n) {
+    testing::simulated_gpus const gpus{n, {.seed = unsigned(n)}};
+    CAPTURE(n);
+    CHECK(largest_difference(one, losses<Gpus, double>(200)) < 1e-9);
+  }
+}
+
+TEST_CASE("replicas on logical CPUs are as good as one") {
+  nn::Sequential const small{nn::Input<2, 3>{}, nn::Flatten{}, nn::Dense<8>{nn::relu},
+                             nn::Dense<4>{}};
+  auto const all = nn::weighting::global_batch;
+  CHECK(largest_difference(losses<Gpus, double>(200, all, small),
+                           losses<Cpus, double>(200, all, small)) < 1e-9);
+}
+
+TEST_CASE("losses of 20 steps in float are those of one replica for any number of replicas") {
+  std::vector<double> const one = losses<Gpus, float>(20);
+  CHECK(largest_difference(one, losses<Gpus, double>(20)) < 1e-3);
+  for (int n = 2; n <= 4; ++n) {
+    testing::simulated_gpus const gpus{n};
+    CAPTURE(n);
+    CHECK(largest_difference(one, losses<Gpus, float>(20)) < 1e-5);
+  }
+}
+
+TEST_CASE("TensorFlow's weights of uneven pieces are another gradient, on request") {
+  testing::simulated_gpus const gpus{3};
+  CHECK(largest_difference(losses<Gpus, double>(20),
+                           losses<Gpus, double>(20, nn::weighting::per_replica)) > 1e-6);
+}
+
+TEST_CASE("gradients are the central differences of the loss, through shared layers and branches") {
+  testing::simulated_gpus const gpus{2};
+  data_of<double> const d(11);
+  nn::Network<decltype(all_layers()), double, Gpus> net(all_layers());
+  decltype(net)::kept_type kept{};
+  nn::pass const p{true, 5, 9};
+  auto const x = net.batch_of_examples(d.x);
+  auto const loss = [&] {
+    auto const y = net.state().forward(x, kept, p);
+    return fetch(sum(y * y * y));
+  };
+  {
+    auto const y = net.state().forward(x, kept, p);
+    auto dx = net.state().backward(x, y, kept, decltype(net)::out_batch(3.0 * (y * y)), true);
+    CHECK(dx.extents() == x.extents());
+  }
+  double worst = 0, largest = 0;
+  for (auto* const w : net.parameters()) {
+    auto const g = to<CpuDevice>(w->gradient);
+    nn::stored const cell{"", w->extents, true, w->value.block.get()};
+    std::vector<double> values(std::size_t(w->size()));
+    nn::read_values(cell, values.data());
+    for (std::size_t i = 0; i < values.size(); i += 5) {
+      double const v = values[i], h = 1e-6;
+      values[i] = v + h, nn::write_values(cell, values.data());
+      double const above = loss();
+      values[i] = v - h, nn::write_values(cell, values.data());
+      double const below = loss();
+      values[i] = v, nn::write_values(cell, values.data());
+      worst = std::max(worst, std::fabs((above - below) / (2 * h) - g.data()[i]));
+      largest = std::max(largest, std::fabs(g.data()[i]));
+    }
+  }
+  CHECK(net.parameters().size() == 14);
+  CHECK(largest > 0.1);
+  CHECK(worst < 1e-7 * largest);
+}
+
+TEST_CASE("a small problem is learned, and predictions come in the order of their rows") {
+  testing::simulated_gpus const gpus{3};
+  data_of<float> const train(600), test(200, 77);
+  auto trainer = trainer_of<Gpus, float>();
+  auto const h =
+      trainer.fit(train.x, train.y, {.epochs = 30, .validation = {test.x, test.y}, .verbose = 0});
+  CHECK(h["loss"].size() == 30);
+  CHECK(h["loss"].back() < h["loss"].front() / 2);
+  CHECK(h["val_sparse_categorical_accuracy"].back() > 0.9);
+  auto const p = trainer.predict(test.x, {.batch_size = 7});  // 200 = 28 * 7 + 4
+  CHECK(p.extents() == Dextents<2>(200, 4));
+  std::int64_t hits = 0;
+  for (std::int64_t i = 0; i < 200; ++i) {
+    float const* const row = p.data() + 4 * i;
+    hits += std::max_element(row, row + 4) - row == test.y.data()[i];
+  }
+  CHECK(double(hits) / 200 == doctest::Approx(h["val_sparse_categorical_accuracy"].back()));
+  auto const on_host = nn::to<CpuDevice>(trainer);
+  CHECK(all_close(on_host->predict(test.x), p, 1e-5));
+}
+
+TEST_CASE("summary is Keras' table") {
+  std::ostringstream out;
+  nn::summary(out, nn::Sequential{nn::Input<2, 3>{}, nn::Flatten{}, nn::Dense<1000>{nn::relu},
+                                  nn::Dropout{}, nn::Dense<4, nn::softmax>{}}
+                       .named("small"));
+  CHECK(out.str() == R"(Model: "small"
+┏━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┳━━━━━━━━━━━━━━━━━━━━━━━━┳━━━━━━━━━━━━━━━┓
+┃ Layer (type)                    ┃ Output Shape           ┃       Param # ┃
+┡━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━┩
+│ flatten (Flatten)               │ (None, 6)              │             0 │
+├─────────────────────────────────┼────────────────────────┼───────────────┤
+│ dense (Dense)                   │ (None, 1000)           │         7,000 │
+├─────────────────────────────────┼────────────────────────┼───────────────┤
+│ dropout (Dropout)               │ (None, 1000)           │             0 │
+├─────────────────────────────────┼────────────────────────┼───────────────┤
+│ dense_1 (Dense)                 │ (None, 4)              │         4,004 │
+└─────────────────────────────────┴────────────────────────┴───────────────┘
+ Total params: 11,004 (42.98 KB)
+ Trainable params: 11,004 (42.98 KB)
+ Non-trainable params: 0 (0.00 B)
+)");
+}
+
+TEST_CASE("explain shows one bucket for each layer, the last one first, and changes nothing") {
+  testing::simulated_gpus const gpus{2};
+  data_of<double> const d(20);
+  auto trainer = trainer_of<Gpus, double>();
+  trainer.fit(d.x, d.y, {.epochs = 2, .verbose = 0});
+  double const before = trainer.evaluate(d.x, d.y)["loss"];
+  std::ostringstream out;
+  explain(out, trainer, 6);
+  std::string const text = out.str();
+  auto const at = [&](std::string const& part, std::size_t from = 0) {
+    std::size_t const found = text.find(part, from);
+    CHECK_MESSAGE(found != text.npos, part);
+    return found;
+  };
+  std::size_t const forward = at("dense, forward"), judge = at("loss and metrics"),
+                    last = at("dense_7, pullback"), first = at("dense, pullback"),
+                    update = at("dense_7, update");
+  CHECK(forward < judge);
+  CHECK(judge < last);
+  CHECK(last < first);
+  CHECK(first < update);
+  CHECK(at("1 all-reduce (", last) < first);
+  CHECK(trainer.evaluate(d.x, d.y)["loss"] == before);
+  CHECK(trainer.iterations() == 2);
+}
+
+TEST_CASE("what fit cannot do is said") {
+  data_of<double> const d(20);
+  auto trainer = trainer_of<Gpus, double>();
+  auto const says = [](auto&& f) { return message_of<error>(f); };
+  Tensor<std::int32_t, Dextents<1>, CpuDevice> labels(Dextents<1>(20));
+  for (int i = 0; i < 20; ++i) labels.data()[i] = i == 17 ? 4 : 1;
+  CHECK(
+      says([&] { trainer.fit(d.x, labels, {.verbose = 0, .batch_size = 20, .shuffle = false}); }) ==
+      "locus: the label of row 17 of a batch is 4, outside [0, 4), the classes that the model "
+      "predicts; drop the record or give the last layer more units");
+  Tensor<double, Extents<dyn, 2, 3>, CpuDevice> const none(Extents<dyn, 2, 3>(0));
+  Tensor<std::uint8_t, Dextents<1>, CpuDevice> const no_labels(Dextents<1>(0));
+  CHECK(says([&] { trainer.fit(none, no_labels, {.verbose = 0}); }) ==
+        "locus: fit got a dataset without batches; look at what it reads, and at drop_remainder");
+  CHECK(says([&] { trainer.fit(d.x, no_labels, {.verbose = 0}); }) ==
+        "locus: 20 examples come with 0 targets; each example needs one");
+  CHECK(says([&] { trainer.fit(d.x, d.y, {.verbose = 0, .batch_size = 0}); }) ==
+        "locus: the batch size is 0; write a positive number");
+  Tensor<double, Extents<dyn, 3, 2>, CpuDevice> const turned(zeros<double>(Extents<dyn, 3, 2>(20)));
+  CHECK(says([&] { trainer.fit(turned, d.y, {.verbose = 0}); }) ==
+        "locus: a batch with extents [20,3,2] holds examples of [3,2], and the model takes [2,3]; "
+        "reshape the data, or name its extents in nn::Input");
+}
+
+TEST_CASE("a first batch with fewer rows than replicas is refused") {
+  testing::simulated_gpus const gpus{4};
+  data_of<double> const d(20);
+  auto on_four = trainer_of<Gpus, double>();
+  CHECK(message_of<shape_error>([&] { on_four.fit(d.x, d.y, {.verbose = 0, .batch_size = 3}); }) ==
+        "locus: a batch of 3 rows over 4 replicas leaves replicas without work; give each batch at "
+        "least 4 rows, or take fewer replicas");
+}
+
+TEST_CASE("a loss that is NaN stops with its step and the layer") {
+  data_of<double> d(20);
+  auto trainer = trainer_of<Gpus, double>();
+  trainer.fit(d.x, d.y, {.epochs = 3, .verbose = 0, .batch_size = 10});
+  auto const run = [&] {
+    trainer.fit(d.x, d.y, {.epochs = 1, .verbose = 0, .batch_size = 10, .stop_on_nan = true});
+  };
+  auto const weights = trainer.weights();
+  REQUIRE(weights[2].name == "dense_1/kernel");
+  std::vector<double> values(std::size_t(weights[2].extents.size())), broken;
+  nn::read_values(weights[2], values.data());
+  broken = values, broken[3] = NAN;
+  nn::write_values(weights[2], broken.data());
+  CHECK(message_of<nn::not_finite>(run) ==
+        "locus: the loss is no finite number in step 6 (epoch 1, batch 1): the first layer that "
+        "makes NaN or infinity is 'dense_1', and 'dense_1/kernel' holds some already; lower the "
+        "learning rate, or clip");
+  nn::write_values(weights[2], values.data());
+  CHECK(message_of<nn::not_finite>(run) == nothing_thrown);  // the step before was not made
+  d.x.data()[5] = INFINITY;
+  CHECK(message_of<nn::not_finite>(run).find("the batch itself holds NaN or infinity") !=
+        std::string::npos);
+}
+
+TEST_CASE("callbacks hear of epochs and steps, stop a training, and set its learning rate") {
+  struct log : nn::callback {
+    std::string heard;
+    void on_train_begin(nn::training& t) override {
+      heard += "begin" + std::to_string(t.epochs()) + "," + std::to_string(t.steps()) + " ";
+    }
+    void on_epoch_begin(nn::training& t, int epoch) override {
+      heard += "e" + std::to_string(epoch) + " ";
+      t.set_learning_rate(0.25);
+    }
+    void on_batch_end(nn::training&, std::int64_t step, nn::logs const&) override {
+      heard += std::to_string(step);
+    }
+    void on_epoch_end(nn::training& t, int epoch, nn::logs& l) override {
+      l.set("rate", t.learning_rate());
+      if (epoch == 3) t.stop();
+      heard += " ";
+    }
+    void on_train_end(nn::training&, nn::logs const& l) override {
+      heard += l.has("loss") ? "end" : "?";
+    }
+  } seen;
+  data_of<double> const d(20);
+  auto trainer = trainer_of<Gpus, double>();
+  auto const h = trainer.fit(
+      d.x, d.y,
+      {.epochs = 9, .callbacks = {&seen}, .verbose = 0, .initial_epoch = 2, .batch_size = 8});
+  CHECK(seen.heard == "begin9,3 e2 012 e3 012 end");
+  CHECK(h.stopped);
+  CHECK(h.epoch == std::vector<int>{2, 3});
+  CHECK(h["rate"] == std::vector<double>{0.25, 0.25});
+  auto const few = trainer.fit(
+      d.x, d.y,
+      {.epochs = 3, .verbose = 0, .steps_per_epoch = 2, .batch_size = 8});  // 6 steps: two passes
+  CHECK(few.epochs.size() == 3);
+  CHECK(trainer.iterations() == 12);
+}
