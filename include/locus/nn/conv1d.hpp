@@ -102,8 +102,8 @@ struct Conv1D {
   static_assert(Filters > 0 && Taps > 0 && Stride > 0 && Dilation > 0 && Groups > 0,
                 "locus: a Conv1D has filters, a window and steps of at least 1; write "
                 "nn::Conv1D<64, 5>{}");
-  static_assert(Filters % Groups == 0,
-                "locus: the filters of a Conv1D are a multiple of its groups");
+  static_assert(Filters % Groups == 0, "locus: the filters of a Conv1D are no multiple of its "
+                                       "groups; write as many filters for each group");
   static constexpr char const* kind = "Conv1D";
 
   activation how = activation::linear;
@@ -137,7 +137,8 @@ struct Conv1D {
       constexpr shape in = In::pattern;
       constexpr std::int64_t n = detail::rows_over_steps(in.extent[0], Taps, Stride, Dilation, Pad);
       static_assert(in.extent[1] == dyn || in.extent[1] % Groups == 0,
-                    "locus: the channels that a Conv1D takes are a multiple of its groups");
+                    "locus: the channels that a Conv1D takes are no multiple of its groups; change "
+                    "the groups, or the layer before");
       static_assert(n != 0, "locus: the window of a Conv1D is longer than its examples; write "
                             "padding::same, or a smaller window");
       return std::type_identity<Extents<n, Filters>>{};

@@ -94,7 +94,8 @@ struct Embedding {
     if constexpr (In::rank() == 1) {
       constexpr std::int64_t n = In::pattern.extent[0];
       static_assert(n == dyn || Length == dyn || n == Length,
-                    "locus: an Embedding takes another number of tokens than its examples have");
+                    "locus: an Embedding takes another number of tokens than its examples have; "
+                    "say it once, in nn::Embedding<7, 300> or in nn::Input<300>");
       return std::type_identity<Extents<(n == dyn ? Length : n), Width>>{};
     } else
       return std::type_identity<Extents<dyn, Width>>{};
