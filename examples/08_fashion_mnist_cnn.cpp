@@ -39,7 +39,7 @@ struct dataset {
 };
 
 int main(int argc, char** argv) try {
-  int const epochs = argc > 1 ? std::atoi(argv[1]) : 8;
+  int const epochs = argc > 1 ? std::atoi(argv[1]) : 12;
   std::int64_t const most = argc > 2 ? std::atoll(argv[2]) : 60000;
   std::string const folder = argc > 3 ? argv[3] : find_dataset();
   if (folder.empty())
@@ -50,11 +50,12 @@ int main(int argc, char** argv) try {
 
   double const steps = epochs * double((n + 63) / 64);
   // [example: model]
-  nn::Sequential const model{nn::Input<28, 28, 1>{}, nn::Conv2D<32, 3>{nn::relu},
-                             nn::MaxPool2D<2>{},     nn::Conv2D<64, 3>{nn::relu},
-                             nn::MaxPool2D<2>{},     nn::Flatten{},
-                             nn::Dropout{0.4},       nn::Dense<128>{nn::relu},
-                             nn::Dense<10>{}};
+  nn::Sequential const model{
+      nn::Input<28, 28, 1>{}, nn::Conv2D<32, 3, 3, nn::padding::same>{nn::relu},
+      nn::MaxPool2D<2>{},     nn::Conv2D<64, 3, 3, nn::padding::same>{nn::relu},
+      nn::MaxPool2D<2>{},     nn::Flatten{},
+      nn::Dropout{0.4},       nn::Dense<128>{nn::relu},
+      nn::Dense<10>{}};
   auto trainer = nn::compile(model, nn::Adam{.learning_rate = nn::CosineDecay{1e-3, steps}},
                              nn::SparseCategoricalCrossentropy{nn::from_logits},
                              nn::SparseCategoricalAccuracy{});

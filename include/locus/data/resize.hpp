@@ -76,14 +76,16 @@ void resize_bilinear(resized_t<T>* to, T const* from, std::int64_t images, std::
   });
 }
 
-/// means: images of rows x columns pixels: resize(batch, 224, 224)
+/// means: images of rows x columns pixels: resize(batch, 224, 224); of a tensor, or of an image that a
+///        dataset's map gets
 /// shape: (H, W, C) -> (rows, columns, C), or a batch of them
 /// device: the host
 /// fails: shape_error for images without pixels and results without any
-template <class T, class E>
-  requires(E::rank() == 3 || E::rank() == 4)
-auto resize(Tensor<T, E, CpuDevice> const& images, std::int64_t rows, std::int64_t columns) {
-  constexpr int first = E::rank() - 3;
+template <class Images>
+  requires(Images::rank() == 3 || Images::rank() == 4)
+auto resize(Images const& images, std::int64_t rows, std::int64_t columns) {
+  using T = typename Images::value_type;
+  constexpr int rank = Images::rank(), first = rank - 3;
   std::int64_t const n = first ? images.extent(0) : 1;
   std::int64_t const h = images.extent(first), w = images.extent(first + 1),
                      c = images.extent(first + 2);
@@ -93,10 +95,10 @@ auto resize(Tensor<T, E, CpuDevice> const& images, std::int64_t rows, std::int64
                            << " pixels of images of " << h << " x " << w
                            << "; both have at least one");
   }
-  shape s{E::rank(), {}};
+  shape s{rank, {}};
   if (first) s.extent[0] = n;
   s.extent[first] = rows, s.extent[first + 1] = columns, s.extent[first + 2] = c;
-  Tensor<resized_t<T>, Dextents<E::rank()>> to{Dextents<E::rank()>(s)};
+  Tensor<resized_t<T>, Dextents<rank>> to{Dextents<rank>(s)};
   resize_bilinear<T>(to.data(), images.data(), n, h, w, c, rows, columns);
   return to;
 }

@@ -397,13 +397,23 @@ struct BatchNorm {
   double momentum = 0.99, epsilon = 1e-3;
 
   constexpr BatchNorm() = default;
-  constexpr BatchNorm(double moving, double added) : momentum(moving), epsilon(added) {}
   template <activation A>
   constexpr BatchNorm(activation_constant<A>) : how(A) {
     static_assert(
         detail::has_bounds(A),
         "locus: a BatchNorm has relu and relu6 as part of it; put an Activation behind it "
         "for any other");
+  }
+
+  constexpr BatchNorm with_momentum(double moving) const {
+    BatchNorm b = *this;
+    b.momentum = moving;
+    return b;
+  }
+  constexpr BatchNorm with_epsilon(double added) const {
+    BatchNorm b = *this;
+    b.epsilon = added;
+    return b;
   }
 
   template <class In>

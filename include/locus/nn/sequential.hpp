@@ -15,6 +15,10 @@ inline constexpr bool is_input = false;
 template <std::int64_t... E>
 inline constexpr bool is_input<Input<E...>> = true;
 
+/// a layer that says what its examples are; a Sequential that leaves it open says void
+template <class Layer>
+concept names_input = requires { typename Layer::input; } && !std::is_void_v<typename Layer::input>;
+
 /// what the examples of a model are: its Input, or what its first layer says (`using input = ...`)
 template <class First>
 struct input_of {
@@ -29,7 +33,7 @@ struct input_of<First> {
   static shape given(First const& first) { return first.given; }
 };
 template <class First>
-  requires(!is_input<First> && requires { typename First::input; })
+  requires(!is_input<First> && names_input<First>)
 struct input_of<First> {
   using type = typename First::input;
   static shape given(First const& first) {
@@ -119,7 +123,7 @@ class Sequential {
 
   // ---- of a model: what an example is ----
   using first = at_t<0, type_list<Layers...>>;
-  static constexpr bool has_input = detail::is_input<first> || requires { typename first::input; };
+  static constexpr bool has_input = detail::is_input<first> || detail::names_input<first>;
   template <class First = first>
   using input_type = typename detail::input_of<First>::type;
   using input = typename decltype([] {
