@@ -283,7 +283,6 @@ namespace detail {
 /// sum over all axes but the last
 template <int Rank, class X>
 auto sum_over_rows(X&& x) {
-  static_assert(Rank >= 2 && Rank <= 5);
   if constexpr (Rank == 2)
     return sum<0>(x);
   else if constexpr (Rank == 3)
@@ -399,10 +398,8 @@ struct BatchNorm {
   constexpr BatchNorm() = default;
   template <activation A>
   constexpr BatchNorm(activation_constant<A>) : how(A) {
-    static_assert(
-        detail::has_bounds(A),
-        "locus: a BatchNorm has relu and relu6 as part of it; put an Activation behind it "
-        "for any other");
+    static_assert(detail::has_bounds(A), "locus: a BatchNorm has no other activation than relu and "
+                                         "relu6; put nn::Activation behind it");
   }
 
   constexpr BatchNorm with_momentum(double moving) const {

@@ -119,11 +119,12 @@ struct conv2d_description {
 template <std::int64_t Filters, int KH, int KW = KH, padding Pad = padding::valid, int Stride = 1,
           int Dilation = 1, int Groups = 1>
 struct Conv2D : detail::conv2d_description<Conv2D<Filters, KH, KW, Pad, Stride, Dilation, Groups>> {
-  static_assert(Filters > 0 && KH > 0 && KW > 0 && Stride > 0 && Dilation > 0 && Groups > 0,
-                "locus: a Conv2D has filters, a window and steps of at least 1; write "
-                "Conv2D<32, 3>{}");
-  static_assert(Filters % Groups == 0,
-                "locus: the filters of a Conv2D are a multiple of its groups");
+  static_assert(
+      Filters > 0 && KH > 0 && KW > 0 && Stride > 0 && Dilation > 0 && Groups > 0,
+      "locus: a layer over images has a window and steps of at least 1; write nn::Conv2D<32, 3>{}");
+  static_assert(
+      Filters % Groups == 0,
+      "locus: filters and channels of a Conv2D are no multiples of its groups; take other numbers");
   static_assert(Pad != padding::causal,
                 "locus: images have no causal padding; write padding::same or padding::valid");
   static constexpr char const* kind = "Conv2D";
@@ -133,18 +134,20 @@ struct Conv2D : detail::conv2d_description<Conv2D<Filters, KH, KW, Pad, Stride, 
   constexpr Conv2D() = default;
   template <activation A>
   constexpr Conv2D(activation_constant<A>) : detail::conv2d_description<Conv2D>(A) {
-    static_assert(A != activation::softmax,
-                  "locus: a Conv2D has no softmax; put an Activation behind it");
+    static_assert(A != activation::softmax, "locus: a convolution over images has no softmax; put "
+                                            "nn::Activation{nn::softmax} behind it");
   }
 
   template <class In>
   static consteval auto output_type() {
-    static_assert(In::rank() == 3,
-                  "locus: Conv2D takes images, (H, W, channels); put nn::Reshape in front of it");
+    static_assert(
+        In::rank() == 3,
+        "locus: a layer over images takes (H, W, channels); put nn::Reshape in front of it");
     if constexpr (In::rank() == 3) {
       constexpr shape in = In::pattern;
       static_assert(in.extent[2] == dyn || in.extent[2] % Groups == 0,
-                    "locus: the channels of the images of a Conv2D are a multiple of its groups");
+                    "locus: filters and channels of a Conv2D are no multiples of its groups; take "
+                    "other numbers");
       static_assert(detail::has_room(in, window.h, window.w, Pad),
                     "locus: the window of this layer is larger than its images; write "
                     "padding::same, or a smaller window");
@@ -174,8 +177,7 @@ struct DepthwiseConv2D
     : detail::conv2d_description<DepthwiseConv2D<KH, KW, Pad, Stride, Dilation, Multiplier>> {
   static_assert(
       KH > 0 && KW > 0 && Stride > 0 && Dilation > 0 && Multiplier > 0,
-      "locus: a DepthwiseConv2D has a window, steps and a multiplier of at least 1; write "
-      "DepthwiseConv2D<3>{}");
+      "locus: a layer over images has a window and steps of at least 1; write nn::Conv2D<32, 3>{}");
   static_assert(Pad != padding::causal,
                 "locus: images have no causal padding; write padding::same or padding::valid");
   static constexpr char const* kind = "DepthwiseConv2D";
@@ -185,15 +187,15 @@ struct DepthwiseConv2D
   template <activation A>
   constexpr DepthwiseConv2D(activation_constant<A>)
       : detail::conv2d_description<DepthwiseConv2D>(A) {
-    static_assert(A != activation::softmax,
-                  "locus: a DepthwiseConv2D has no softmax; put an Activation behind it");
+    static_assert(A != activation::softmax, "locus: a convolution over images has no softmax; put "
+                                            "nn::Activation{nn::softmax} behind it");
   }
 
   template <class In>
   static consteval auto output_type() {
-    static_assert(In::rank() == 3,
-                  "locus: DepthwiseConv2D takes images, (H, W, channels); put nn::Reshape in front "
-                  "of it");
+    static_assert(
+        In::rank() == 3,
+        "locus: a layer over images takes (H, W, channels); put nn::Reshape in front of it");
     if constexpr (In::rank() == 3) {
       constexpr shape in = In::pattern;
       static_assert(detail::has_room(in, h, w, Pad),

@@ -112,8 +112,9 @@ namespace detail {
 
 template <int PH, int PW, int Stride, padding Pad>
 struct pool2d_description {
-  static_assert(PH > 0 && PW > 0 && Stride >= 0,
-                "locus: a pool over images has a window of at least 1; write MaxPool2D<2>{}");
+  static_assert(
+      PH > 0 && PW > 0 && Stride >= 0,
+      "locus: a layer over images has a window and steps of at least 1; write nn::Conv2D<32, 3>{}");
   static_assert(Pad != padding::causal,
                 "locus: images have no causal padding; write padding::same or padding::valid");
   static constexpr pool2d_window window{
@@ -121,9 +122,9 @@ struct pool2d_description {
 
   template <class In>
   static consteval auto output_type() {
-    static_assert(In::rank() == 3,
-                  "locus: a pool over images takes (H, W, channels); put nn::Reshape in front of "
-                  "it");
+    static_assert(
+        In::rank() == 3,
+        "locus: a layer over images takes (H, W, channels); put nn::Reshape in front of it");
     if constexpr (In::rank() == 3) {
       constexpr shape in = In::pattern;
       static_assert(has_room(in, window.h, window.w, Pad),
@@ -142,9 +143,9 @@ template <bool Max, bool KeepDims>
 struct global_pool2d_description {
   template <class In>
   static consteval auto output_type() {
-    static_assert(In::rank() == 3,
-                  "locus: a pool over images takes (H, W, channels); put nn::Reshape in front of "
-                  "it");
+    static_assert(
+        In::rank() == 3,
+        "locus: a layer over images takes (H, W, channels); put nn::Reshape in front of it");
     if constexpr (In::rank() != 3)
       return std::type_identity<Extents<dyn>>{};
     else if constexpr (KeepDims)
@@ -171,9 +172,8 @@ struct global_pool2d_description {
 /// after: keras.layers.MaxPooling2D; the first of several largest gets the gradient
 template <int PH, int PW = PH, int Stride = 0, padding Pad = padding::valid>
 struct MaxPool2D : detail::pool2d_description<PH, PW, Stride, Pad> {
-  static_assert(PH * PW <= 256,
-                "locus: the window of a MaxPool2D has at most 256 elements; pool twice, or write "
-                "GlobalMaxPool2D");
+  static_assert(PH * PW <= 256, "locus: the window of a MaxPool2D has more than 256 elements; pool "
+                                "twice, or write nn::GlobalMaxPool2D{}");
   static constexpr char const* kind = "MaxPooling2D";
   template <class T, class In, class Replicas>
   using state = max_pool2d_state<T, Replicas>;
