@@ -252,7 +252,9 @@ class placing : protected run_memory {
         k >= 0 && !direct ? local_bytes(whole_of(v), source_of(v).element_bytes, where) : 0;
     for (int r = 0; r < where.count(); ++r) {
       if (direct) {
-        value(v, r) = targets_[k].locals[r];
+        value(v, r) = is_shape_of(v, k) ? targets_[k].locals[r]
+                                        : dense_value(targets_[k].locals[r].data, whole_of(v),
+                                                      where, r, a_.layouts[index(v, r)]);
         continue;
       }
       logical_device& d = runtime::find_device(where.at(r));
@@ -298,9 +300,10 @@ class placing : protected run_memory {
   bool reads_same_index(int v, short leaf) const {
     short const i = plan_.steps[v].region;
     step const& ends = plan_.steps[i];
-    bool const in_place_call = ends.kind == step_kind::call && ends.call->rule.in_place &&
-                               extents_[leaf] == extents_[v];
-    if (ends.kind != step_kind::map && ends.kind != step_kind::reduce && !in_place_call) return false;
+    bool const in_place_call =
+        ends.kind == step_kind::call && ends.call->rule.in_place && extents_[leaf] == extents_[v];
+    if (ends.kind != step_kind::map && ends.kind != step_kind::reduce && !in_place_call)
+      return false;
     bool const row = plan_.levels[v] != level::element;  // before it is written whole rows are read
     for (short k = 0; k < plan_.steps.count; ++k) {
       if (plan_.steps[k].region != i) continue;
@@ -329,10 +332,27 @@ class placing : protected run_memory {
           if (value_of(e) == v || (e.by < 0 && memory_of(plan_, e.from) == v)) return true;
     return false;
   }
+  /// else the destination has those elements under other extents
+  bool is_shape_of(int v, int k) const { return targets_[k].extents == whole_of(v); }
+  bool may_write_under_other_extents(int v, target const& to) const {
+    for (int r = 0; r < to.where.count(); ++r)
+      if (!is_dense(to.locals[r], to.extents.rank)) return false;
+    if (!p_.may_alias || to.no_alias || to.fresh) return true;
+    for (short i = 0; i < plan_.steps.count; ++i) {
+      if (plan_.steps[i].kind != step_kind::leaf || last_read_of(i) < slots_[v].made) continue;
+      for (int a = 0; a < plan_.steps[i].where.count(); ++a)
+        for (int b = 0; b < to.where.count(); ++b)
+          if (bytes_of(i, a).overlaps(
+                  range_of(to.locals[b], to.extents.rank, source_of(v).element_bytes)))
+            return false;
+    }
+    return true;
+  }
   bool may_write_directly(int v, int k) const {
     target const& to = targets_[k];
     place const& where = place_of(v);
     if (!(where.devices == to.where.devices)) return false;
+    if (!is_shape_of(v, k)) return may_write_under_other_extents(v, to);
     int const rank = rank_of(v);
     bool const kernel_writes = is_step(v) && plan_.steps[v].kind != step_kind::concatenate &&
                                plan_.steps[v].kind != step_kind::reshape &&

@@ -51,11 +51,21 @@ struct memory_planner {
     int n = 0;
     for (step const& s : p.steps)
       for (edge const& e : p.operands(s))
-        n += e.by < 0 && memory_of(p, e.from) == i && !s.is_sibling();
+        n += e.by < 0 && memory_of(p, e.from) == i && !s.is_sibling() &&
+             !(s.is_view() && s.region < 0);
     for (transfer const& t : p.transfers)
       n += t.how != transfer_kind::none && memory_of(p, t.from) == i;
     for (root const& r : p.roots) n += r.by < 0 && memory_of(p, r.from) == i;
     return n;
+  }
+
+  /// the step whose elements these are, all of them and in their order
+  constexpr short elements_of(short i) const {
+    auto only_named_otherwise = [&](step const& s) {
+      return s.region < 0 && (s.kind == step_kind::reshape || s.kind == step_kind::expand);
+    };
+    while (only_named_otherwise(p.steps[i])) i = p.operands(p.steps[i])[0].from;
+    return i;
   }
 
   constexpr void find_sizes() {
@@ -75,9 +85,9 @@ struct memory_planner {
       else
         to.in_place_of = memory_of(p, me.from);
       // an all-reduce that is the only reader of its terms writes over them
-      if (me.how == transfer_kind::all_reduce && is_temporary_step(me.from) &&
-          readers_of(me.from) == 1)
-        to.in_place_of = me.from, to.bytes = 0;
+      short const terms = elements_of(me.from);
+      if (me.how == transfer_kind::all_reduce && is_temporary_step(terms) && readers_of(terms) == 1)
+        to.in_place_of = terms, to.bytes = 0;
     }
     for (root const& r : p.roots) {
       short const v = r.by >= 0 ? static_cast<short>(p.steps.count + r.by) : r.from;

@@ -80,6 +80,19 @@ TEST_CASE("a sum over cards is waited for by whoever touches it") {
         CHECK(fetch(next)(0) == sum_of_column);
       }
     }
+    SUBCASE("its own plan, under other extents and where it is read") {
+      Tensor<float, Dextents<1>, Pair> flat(9);
+      flat = reshape<-1>(matmul(transpose(x), x));
+      CHECK(runtime::has_arrivals());
+      auto const once = fetch(flat);
+      CHECK(once(4) == 1 + 16 + 49 + 100);
+      Tensor<float, Dextents<1>, Pair> again(flat);
+      again = reshape<-1>(matmul(transpose(x), x + reshape<1, 3>(g)));
+      CHECK(fetch(again)(0) == 0 * 18 + 3 * 21 + 6 * 24 + 9 * 27);
+      // terms that read where their sum will lie are set aside
+      g = reshape<-1>(reshape<1, 3>(sum<0>(x + g)));
+      CHECK(fetch(g)(0) == 5 * sum_of_column);
+    }
     SUBCASE("nobody: plans that do not touch it go on") {
       Rows y(4, 3);
       y = x * 2.f;
@@ -107,6 +120,10 @@ TEST_CASE("a sum over cards is waited for by whoever touches it") {
     body();
   }
   CHECK(!runtime::has_arrivals());
+  // terms lie where their sum will, also under other extents
+  using X = Tensor<float, Extents<4, 3>, rows_over<Pair>>;
+  using Gram = decltype(reshape<-1>(matmul(transpose(std::declval<X&>()), std::declval<X&>())));
+  static_assert(plan_of<Gram, Pair>.peak_bytes(gpu(0)) == 0);
 }
 
 TEST_CASE("a stream of the user's comes behind sums over cards") {
