@@ -28,21 +28,24 @@ namespace detail {
 
 inline namespace LOCUS_MODE {
 
-template <class Loss, class... Metrics>
+/// Operands: predictions, targets, and (Weighted) a weight for each row of the batch.
+template <class Loss, bool Weighted, class... Metrics>
 struct score_op {
-  static constexpr call_rule rule{.name = "score",
-                                  .operands = {call_role::rows, call_role::rows},
-                                  .results = {call_role::rows, call_role::rows},
-                                  .stores_all = true};
+  static constexpr call_rule rule{
+      .name = "score",
+      .operands = Weighted ? call_roles{call_role::rows, call_role::rows, call_role::rows}
+                           : call_roles{call_role::rows, call_role::rows},
+      .results = {call_role::rows, call_role::rows},
+      .stores_all = true};
   static constexpr int columns = 1 + int(sizeof...(Metrics));
   Loss loss;
   pack<Metrics...> metrics;
-  weighting weights = weighting::global_batch;
+  weighting rows_count = weighting::global_batch;
 
-  template <int Result, class T, class U>
+  template <int Result, class T, class U, class... Weights>
   using result = std::conditional_t<Result == 0, T, double>;
   /// of the gradient: the predictions'; of the values: a row of loss and metrics for each row
-  static constexpr shape infer(int result, shape p, shape target) {
+  static constexpr shape infer(int result, shape p, shape target, auto...) {
     if (p.rank < 2 || target.rank < 1) return no_shape;
     if (result == 1) p.extent[p.rank - 1] = columns;
     return p;
@@ -52,7 +55,7 @@ struct score_op {
   LOCUS_HOST_DEVICE T scale(call_context const& here, tile<T const> const& p,
                             std::int64_t n) const {
     double const rows = double(p.size() / n), inner = rows / double(p.extent[0]);
-    return T(1 / (weights == weighting::global_batch ? double(here.rows) * inner
+    return T(1 / (rows_count == weighting::global_batch ? double(here.rows) * inner
                                                      : double(here.replicas) * rows));
   }
   template <class U>
@@ -60,33 +63,34 @@ struct score_op {
     return static_cast<std::int64_t>(label) >= 0 && static_cast<std::int64_t>(label) < n;
   }
 
-  template <class T, class U>
+  template <class T, class U, class... Weights>
   void host(call_context const& here, tile<T> d, tile<double> values, tile<T const> p,
-            tile<U const> target) const {
+            tile<U const> target, Weights... weights) const {
     std::int64_t const n = p.extent[p.rank - 1], rows = p.size() / n;
     T const by = scale<T>(here, p, n);
     constexpr std::int64_t at_once = 64;
     int const tasks = int((rows + at_once - 1) / at_once);
-    parallel_for(tasks, locus::host::threads_for(16 * p.size() * std::int64_t(sizeof(T))),
-                 [&](int task) {
-                   std::int64_t const end = (task + 1) * at_once;
-                   for (std::int64_t r = task * at_once; r < rows && r < end; ++r) {
-                     T const* const row = p.data + r * n;
-                     U const* const t = target.data + (Loss::sparse ? r : r * n);
-                     if constexpr (Loss::sparse)
-                       if (!is_class(*t, n)) refuse_label(here, p, r, *t, n);
-                     double v[columns];
-                     v[0] = nn::host::score_row(loss, row, t, n, by, d.data + r * n);
-                     metric_values(row, t, n, v, std::index_sequence_for<Metrics...>{});
-                     for (int c = 0; c < columns; ++c) values.data[r * columns + c] = v[c];
-                   }
-                 });
+    parallel_for(
+        tasks, locus::host::threads_for(16 * p.size() * std::int64_t(sizeof(T))), [&](int task) {
+          std::int64_t const end = (task + 1) * at_once;
+          for (std::int64_t r = task * at_once; r < rows && r < end; ++r) {
+            T const* const row = p.data + r * n;
+            U const* const t = target.data + (Loss::sparse ? r : r * n);
+            if constexpr (Loss::sparse)
+              if (!is_class(*t, n)) refuse_label(here, p, r, *t, n);
+            double v[columns];
+            T const w = weight_of<T>(r, p, n, weights...);
+            v[0] = double(w) * nn::host::score_row(loss, row, t, n, by * w, d.data + r * n);
+            metric_values(row, t, n, v, std::index_sequence_for<Metrics...>{});
+            for (int c = 0; c < columns; ++c) values.data[r * columns + c] = v[c];
+          }
+        });
   }
 
-  template <int Result, class T, class U>
+  template <int Result, class T, class U, class... Weights>
   LOCUS_HOST_DEVICE auto element(std::int64_t i, call_context const& here,
-                                 tile<result<Result, T, U>>, tile<T const> p,
-                                 tile<U const> target) const {
+                                 tile<result<Result, T, U>>, tile<T const> p, tile<U const> target,
+                                 Weights... weights) const {
     std::int64_t const n = p.extent[p.rank - 1], width = Result == 0 ? n : columns;
     std::int64_t const r = i / width, j = i % width;
     T const* const row = p.data + r * n;
@@ -94,16 +98,28 @@ struct score_op {
     if constexpr (Loss::sparse)
       if (!is_class(*t, n)) return result<Result, T, U>(LOCUS_MATH(nan)(""));
     if constexpr (Result == 0)
-      return loss.slope(loss.state(row, t, n), row, t, n, j) * scale<T>(here, p, n);
+      return loss.slope(loss.state(row, t, n), row, t, n, j) * scale<T>(here, p, n) *
+             weight_of<T>(r, p, n, weights...);
     else {
       double v[columns];
-      if (j == 0) return double(loss.value(loss.state(row, t, n), row, t, n));
+      if (j == 0)
+        return double(loss.value(loss.state(row, t, n), row, t, n) *
+                      weight_of<T>(r, p, n, weights...));
       metric_values(row, t, n, v, std::index_sequence_for<Metrics...>{});
       return v[j];
     }
   }
 
  private:
+  template <class T>
+  LOCUS_HOST_DEVICE static T weight_of(std::int64_t, tile<T const> const&, std::int64_t) {
+    return T(1);
+  }
+  template <class T>
+  LOCUS_HOST_DEVICE static T weight_of(std::int64_t row, tile<T const> const& p, std::int64_t n,
+                                       tile<T const> const& weights) {
+    return weights.data[row / (p.size() / n / p.extent[0])];
+  }
   template <class T, class U, std::size_t... K>
   LOCUS_HOST_DEVICE void metric_values([[maybe_unused]] T const* row, [[maybe_unused]] U const* t,
                                        [[maybe_unused]] std::int64_t n, [[maybe_unused]] double* v,
@@ -151,22 +167,33 @@ class objective {
   static constexpr int columns = 1 + int(sizeof...(Metrics));
 
   explicit objective(Loss loss, Metrics... metrics)
-      : op_{loss, {{metrics}...}}, sums_(Dextents<1>(columns)) {
+      : loss_(loss), metrics_{{metrics}...}, sums_(Dextents<1>(columns)) {
     reset();
   }
-  void set_weighting(weighting w) { op_.weights = w; }
+  void set_weighting(weighting w) { weights_ = w; }
 
-  /// means: adds a batch to the sums; the gradient of its loss with respect to the predictions
-  template <class E, class Target>
+  /// means: adds a batch to the sums; the gradient of its loss with respect to the predictions.
+  ///        weights: what each row counts in the loss (one number each); metrics do not see them
+  /// after: Keras' sample_weight: weighted losses are still divided by the number of rows
+  template <class E, class Target, class... Weights>
   Tensor<T, E, rows_over<Replicas>> add(Tensor<T, E, rows_over<Replicas>> const& predictions,
-                                        Tensor<Label, Target, rows_over<Replicas>> const& targets) {
-    shape const p = predictions.extents().as_shape();
-    require_fit(p, targets.extents().as_shape());
-    Tensor<T, E, rows_over<Replicas>> d{predictions.extents()};
-    auto const scores = call(op_, predictions, targets);
-    run(plan(into(d, result<0>(scores)), into(sums_, sums_ + sum_of_rows(result<1>(scores)))));
-    rows_ += p.size() / (p.extent[p.rank - 1] > 0 ? p.extent[p.rank - 1] : 1);
-    return d;
+                                        Tensor<Label, Target, rows_over<Replicas>> const& targets,
+                                        Weights const&... weights) {
+    static_assert(E::rank() >= 2 && E::rank() <= 4,
+                  "locus: predictions have rows and classes, and up to two axes between them; "
+                  "reshape them");
+    if constexpr (E::rank() >= 2 && E::rank() <= 4) {
+      shape const p = predictions.extents().as_shape();
+      require_fit(p, targets.extents().as_shape());
+      (require_weights(p, weights.extents().as_shape()), ...);
+      Tensor<T, E, rows_over<Replicas>> d{predictions.extents()};
+      using op = detail::score_op<Loss, (sizeof...(Weights) > 0), Metrics...>;
+      auto const scores = call(op{loss_, metrics_, weights_}, predictions, targets, weights...);
+      run(plan(into(d, result<0>(scores)), into(sums_, sums_ + sum_of_rows(result<1>(scores)))));
+      rows_ += p.size() / p.extent[p.rank - 1];
+      return d;
+    } else
+      return predictions;
   }
 
   /// means: the mean of the loss and of each metric over all rows since the last reset; NaN of none
@@ -190,8 +217,6 @@ class objective {
   template <class Values>
   static auto sum_of_rows(Values values) {
     constexpr int rank = Values::pattern.rank;
-    static_assert(rank >= 2 && rank <= 4,
-                  "locus: predictions have rows and classes, and up to two axes between them");
     if constexpr (rank == 2)
       return sum<0>(std::move(values));
     else if constexpr (rank == 3)
@@ -199,9 +224,20 @@ class objective {
     else
       return sum<0, 1, 2>(std::move(values));
   }
+  static void require_weights(shape const& p, shape const& w) {
+    if (w.rank == 1 && w.extent[0] == p.extent[0]) return;
+    message text;
+    throw shape_error(text << "locus: predictions " << p << " get weights " << w
+                           << "; give one number for each row of the batch");
+  }
   static void require_fit(shape const& p, shape const& t) {
     std::int64_t const n = p.extent[p.rank - 1], rows = p.extent[0];
-    if (t.extent[0] == rows && t.size() == (Loss::sparse ? p.size() / (n ? n : 1) : p.size())) {
+    if (n < 1) {
+      message text;
+      throw shape_error(text << "locus: predictions " << p << " have no classes; give the last "
+                             << "layer units");
+    }
+    if (t.extent[0] == rows && t.size() == (Loss::sparse ? p.size() / n : p.size())) {
       int const classes[] = {detail::least_classes_of<Metrics>()..., 1};
       for (int k : classes)
         if (k > n) {
@@ -217,7 +253,9 @@ class objective {
              << " and targets " << t << "; it takes "
              << (Loss::sparse ? "one label for each row" : "a target for each prediction"));
   }
-  detail::score_op<Loss, Metrics...> op_;
+  Loss loss_;
+  pack<Metrics...> metrics_;
+  weighting weights_ = weighting::global_batch;
   Tensor<double, Dextents<1>, Replicas> sums_;
   std::int64_t rows_ = 0;
 };

@@ -43,6 +43,49 @@ real sparse_probabilities(row const& p, row const& t) {
   return -std::log(held(p[std::size_t(t[0])]) / sum);
 }
 
+row smoothed(row t, real s) {
+  for (real& v : t) v = v * (1 - s) + s / real(t.size());
+  return t;
+}
+real logits_of(row const& p, row const& t) {
+  row const q = softmax(p);
+  real sum = 0;
+  for (std::size_t j = 0; j < p.size(); ++j) sum -= t[j] * std::log(q[j]);
+  return sum;
+}
+real smoothed_logits(row const& p, row const& t) { return logits_of(p, smoothed(t, .1L)); }
+real of_probabilities(row const& p, row const& t) {
+  real sum = 0, value = 0;
+  for (real q : p) sum += q;
+  for (std::size_t j = 0; j < p.size(); ++j) value -= t[j] * std::log(held(p[j] / sum));
+  return value;
+}
+real binary(row const& p, row const& t) {
+  real sum = 0;
+  for (std::size_t j = 0; j < p.size(); ++j)
+    sum -= t[j] * std::log(held(p[j])) + (1 - t[j]) * std::log(1 - held(p[j]));
+  return sum / real(p.size());
+}
+real binary_logits(row p, row t) {
+  for (real& v : p) v = 1 / (1 + std::exp(-v));
+  real sum = 0;
+  for (std::size_t j = 0; j < p.size(); ++j) {
+    t[j] = t[j] * .8L + .1L;  // label_smoothing 0.2
+    sum -= t[j] * std::log(p[j]) + (1 - t[j]) * std::log(1 - p[j]);
+  }
+  return sum / real(p.size());
+}
+real squares(row const& p, row const& t) {
+  real sum = 0;
+  for (std::size_t j = 0; j < p.size(); ++j) sum += (p[j] - t[j]) * (p[j] - t[j]);
+  return sum / real(p.size());
+}
+real absolutes(row const& p, row const& t) {
+  real sum = 0;
+  for (std::size_t j = 0; j < p.size(); ++j) sum += std::fabs(p[j] - t[j]);
+  return sum / real(p.size());
+}
+
 struct batch {
   std::int64_t rows = 0, classes = 0;
   std::vector<row> p, t;
@@ -132,10 +175,24 @@ real first_of(row const& p, row const& t) {
     if (q > p[std::size_t(t[0])]) return 0;
   return 1;
 }
+std::size_t largest(row const& p) {
+  std::size_t at = 0;
+  for (std::size_t j = 0; j < p.size(); ++j) at = p[j] > p[at] ? j : at;
+  return at;
+}
+real same_class(row const& p, row const& t) { return largest(p) == largest(t); }
+real on_one_side(row const& p, row const& t) {
+  real hits = 0;
+  for (std::size_t j = 0; j < p.size(); ++j) hits += (p[j] > .25L) == (t[j] > .5L);
+  return hits / real(p.size());
+}
 real in_first_three(row const& p, row const& t) {
   int above = 0;
   for (real q : p) above += q > p[std::size_t(t[0])];
   return above < 3;
+}
+real class_in_first_three(row const& p, row const& t) {
+  return in_first_three(p, {real(largest(t))});
 }
 
 }  // namespace
@@ -161,4 +218,126 @@ TEST_CASE("cross-entropy of labels, with accuracy and the first three, is Keras'
     testing::recorder const gpus{{.cards = 3}};
     all();
   }
+}
+
+TEST_CASE("the other losses and metrics are Keras'") {
+  oracle::random r(5);
+  std::vector<batch> const logits{random_batch(r, 9, 6, false, -4, 4)};
+  std::vector<batch> const shares{random_batch(r, 9, 6, false, 0.05, 0.95),
+                                  random_batch(r, 3, 6, false, -0.2, 1.2)};
+  compare<double, double, 2, one>(nn::CategoricalCrossentropy{nn::from_logits, 0.1},
+                                  smoothed_logits, {same_class, class_in_first_three}, logits,
+                                  nn::CategoricalAccuracy{}, nn::TopKCategoricalAccuracy<3>{});
+  compare<double, double, 2, one>(nn::CategoricalCrossentropy{}, of_probabilities, {}, {shares[0]});
+  compare<double, double, 2, one>(nn::BinaryCrossentropy{nn::from_logits, 0.2}, binary_logits, {},
+                                  logits);
+  compare<double, double, 2, one>(nn::BinaryCrossentropy{}, binary, {on_one_side}, {shares[0]},
+                                  nn::BinaryAccuracy{0.25});
+  compare<double, double, 2, one>(nn::MeanSquaredError{}, squares, {absolutes}, shares,
+                                  nn::MeanAbsoluteError{});
+  compare<double, double, 2, one>(nn::MeanAbsoluteError{}, absolutes, {}, shares);
+}
+
+TEST_CASE("probabilities outside [1e-7, 1 - 1e-7] are held there, and have no slope") {
+  batch const sure{2, 3, {{0, 1, 0}, {1, 0, 0}}, {{1}, {1}}};
+  nn::objective<double, std::int64_t, one, nn::SparseCategoricalCrossentropy<nn::probabilities_t>>
+      o(nn::SparseCategoricalCrossentropy{});
+  auto const d = read(o.add(tensor_of<double, 2, rows_over<one>>(sure.p, 3),
+                            tensor_of<std::int64_t, 1, rows_over<one>>(sure.t, 1)));
+  for (double v : d) CHECK(v == 0);
+  real const want =
+      (sparse_probabilities(sure.p[0], sure.t[0]) + sparse_probabilities(sure.p[1], sure.t[1])) / 2;
+  CHECK(o.read()[0] == doctest::Approx(double(want)).epsilon(1e-12));
+  CHECK(o.read()[0] > 8);  // -log(1e-7) / 2
+}
+
+TEST_CASE("rows have weights; pieces count as TensorFlow counts them on request") {
+  oracle::random r(9);
+  batch const b = random_batch(r, 4, 5, true, -3, 3);  // 2, 2 and 0 rows of three replicas
+  using Rows = rows_over<three>;
+  using Loss = nn::SparseCategoricalCrossentropy<nn::from_logits_t>;
+  auto const p = tensor_of<double, 2, Rows>(b.p, 5);
+  auto const t = tensor_of<std::int32_t, 1, Rows>(b.t, 1);
+  auto const w = tensor_of<double, 1, Rows>({{0.5L}, {2}, {0}, {1}}, 1);
+  nn::objective<double, std::int32_t, three, Loss> plain(Loss{}), weighted(Loss{}), theirs(Loss{});
+  theirs.set_weighting(nn::weighting::per_replica);
+  auto const d = read(plain.add(p, t)), dw = read(weighted.add(p, t, w)),
+             dt = read(theirs.add(p, t));
+  real want = 0;
+  real const each[] = {0.5L, 2, 0, 1};
+  for (std::size_t i = 0; i < 4; ++i) {
+    want += each[i] * sparse_logits(b.p[i], b.t[i]) / 4;
+    for (std::size_t j = 0; j < 5; ++j) {
+      CHECK(std::fabs(real(dw[5 * i + j]) - each[i] * real(d[5 * i + j])) < 1e-16L);
+      CHECK(std::fabs(real(dt[5 * i + j]) - real(d[5 * i + j]) * 4 / 6) < 1e-16L);  // 1 / (3 * 2)
+    }
+  }
+  CHECK(weighted.read()[0] == doctest::Approx(double(want)).epsilon(1e-13));
+  CHECK(theirs.read()[0] == plain.read()[0]);
+}
+
+TEST_CASE("axes between rows and classes are rows of their own") {
+  using Cube = Tensor<double, Dextents<3>, rows_over<one>>;
+  Cube p{Dextents<3>(3, 2, 4)}, t{Dextents<3>(3, 2, 4)};
+  p = uniform<double>(Dextents<3>(3, 2, 4), 1), t = uniform<double>(Dextents<3>(3, 2, 4), 2);
+  nn::objective<double, double, one, nn::MeanSquaredError> o(nn::MeanSquaredError{});
+  auto const d = read(o.add(p, t)), a = read(p), b = read(t);
+  real sum = 0;
+  for (std::size_t i = 0; i < 24; ++i) {
+    real const e = real(a[i]) - real(b[i]);
+    sum += e * e / 24;
+    CHECK(std::fabs(real(d[i]) - 2 * e / 24) < 1e-16L);
+  }
+  CHECK(o.rows() == 6);
+  CHECK(std::fabs(real(o.read()[0]) - sum) < 1e-15L);
+}
+
+TEST_CASE("the first of equal predictions is the guess; ties are in the first K; NaN is not") {
+  std::vector<row> const p{{1, 1, 0}, {1, 1, 0}, {0, std::nan(""), 1}, {0, 1, 1}};
+  std::vector<row> const t{{0}, {1}, {2}, {2}};
+  using Rows = rows_over<one>;
+  using Loss = nn::SparseCategoricalCrossentropy<nn::from_logits_t>;
+  nn::objective<float, std::int32_t, one, Loss, nn::SparseCategoricalAccuracy,
+                nn::SparseTopKCategoricalAccuracy<1>>
+      o(Loss{}, {}, {});
+  static_cast<void>(o.add(tensor_of<float, 2, Rows>(p, 3), tensor_of<std::int32_t, 1, Rows>(t, 1)));
+  auto const is = o.read();
+  CHECK(is[0] != is[0]);
+  CHECK(is[1] == 0.25);
+  CHECK(is[2] == 0.75);
+  o.reset();
+  CHECK(o.rows() == 0);
+}
+
+TEST_CASE("what does not fit is said") {
+  using Rows = rows_over<one>;
+  using Loss = nn::SparseCategoricalCrossentropy<nn::from_logits_t>;
+  nn::objective<float, std::int32_t, one, Loss, nn::SparseCategoricalAccuracy,
+                nn::SparseTopKCategoricalAccuracy<1>>
+      o(Loss{}, {}, {});
+  auto const p = tensor_of<float, 2, Rows>({{1, 2, 3}, {1, 2, 3}}, 3);
+  auto labels = [](std::vector<row> const& t) { return tensor_of<std::int32_t, 1, Rows>(t, 1); };
+  CHECK_THROWS_WITH_AS(
+      static_cast<void>(o.add(p, labels({{0}, {3}}))),
+      "locus: the label of row 1 of a batch is 3, outside [0, 3), the classes that "
+      "the model predicts; drop the record or give the last layer more units",
+      shape_error);
+  CHECK_THROWS_WITH_AS(
+      static_cast<void>(o.add(p, labels({{-1}, {0}}))),
+      "locus: the label of row 0 of a batch is -1, outside [0, 3), the classes that "
+      "the model predicts; drop the record or give the last layer more units",
+      shape_error);
+  CHECK_THROWS_WITH_AS(static_cast<void>(o.add(p, labels({{1}, {0}, {0}}))),
+                       "locus: sparse_categorical_crossentropy gets predictions [2,3] and targets "
+                       "[3]; it takes one label for each row",
+                       shape_error);
+  auto const few = tensor_of<float, 2, Rows>({{1, 2}, {1, 2}}, 2);
+  nn::objective<float, std::int32_t, three, Loss, nn::SparseTopKCategoricalAccuracy<3>> first_three(
+      Loss{}, {});
+  CHECK_THROWS_WITH_AS(static_cast<void>(first_three.add(
+                           tensor_of<float, 2, rows_over<three>>({{1, 2}, {1, 2}}, 2),
+                           tensor_of<std::int32_t, 1, rows_over<three>>({{0}, {1}}, 1))),
+                       "locus: a metric counts the first 3 classes of 2; take a smaller K",
+                       shape_error);
+  CHECK(o.add(few, labels({{0}, {1}})).size() == 4);  // it goes on
 }

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Losses, metrics and optimizers: targets of another kind, no classes to count, two norms, no averages.
+// expect-1: locus: this loss reads the number of a class for each row; give it integer labels, or take CategoricalCrossentropy
+// expect-2: locus: this metric reads the number of a class for each row, and the targets are no integers; take the metric without Sparse in its name
+// expect-3: locus: a metric reads other targets than the loss: one takes the number of a class for each row, the other a value for each prediction; take both of one kind
+// expect-4: locus: the first K classes of a row are counted; write a K of at least 1
+// expect-5: locus: the first K classes of a row are counted; write a K of at least 1
+// expect-6: locus: predictions have rows and classes, and up to two axes between them; reshape them
+// expect-7: locus: gradients are clipped to one norm; take ClipNorm or ClipGlobalNorm
+// expect-8: locus: this optimizer keeps no averages; wrap it in MovingAverage
+#include <locus/nn/objective.hpp>
+#include <locus/nn/updater.hpp>
+using namespace locus;
+using Cross = nn::SparseCategoricalCrossentropy<nn::from_logits_t>;
+template <class T, class Loss, class... Metrics>
+using judged = nn::objective<float, T, CpuDevice, Loss, Metrics...>;
+struct no_model {
+  template <class F>
+  void for_each_parameter(F&&) {}
+};
+#if LOCUS_MUST_FAIL == 1
+judged<float, Cross> misuse(Cross{});
+#elif LOCUS_MUST_FAIL == 2
+judged<float, nn::MeanSquaredError, nn::SparseCategoricalAccuracy> misuse(nn::MeanSquaredError{}, {});
+#elif LOCUS_MUST_FAIL == 3
+judged<int, Cross, nn::CategoricalAccuracy> misuse(Cross{}, {});
+#elif LOCUS_MUST_FAIL == 4
+nn::SparseTopKCategoricalAccuracy<0> misuse;
+#elif LOCUS_MUST_FAIL == 5
+nn::TopKCategoricalAccuracy<0> misuse;
+#elif LOCUS_MUST_FAIL == 6
+void misuse(judged<float, nn::MeanSquaredError>& o,
+            Tensor<float, Dextents<1>, rows_over<CpuDevice>> const& p) {
+  static_cast<void>(o.add(p, p));
+}
+#elif LOCUS_MUST_FAIL == 7
+nn::updater<nn::ClipNorm<nn::ClipGlobalNorm<nn::SGD>>, float, CpuDevice> misuse({});
+#elif LOCUS_MUST_FAIL == 8
+void misuse(nn::updater<nn::SGD, float, CpuDevice>& u) { u.take_averages(no_model{}); }
+#else
+judged<int, Cross, nn::SparseTopKCategoricalAccuracy<2>> use(Cross{}, {});
+nn::updater<nn::ClipNorm<nn::SGD>, float, CpuDevice> clipped({});
+#endif
