@@ -206,7 +206,7 @@ void score_laws(oracle::random& r) {
       {1, {rows}}, [&](std::int64_t const*) { return r.number(0, classes - 1); });
   auto const logits = real(r, {2, {rows, classes}}, -5, 5);
   using Loss = SparseCategoricalCrossentropy<from_logits_t>;
-  using Score = locus::nn::detail::score_op<Loss, SparseCategoricalAccuracy,
+  using Score = locus::nn::detail::score_op<Loss, false, SparseCategoricalAccuracy,
                                             SparseTopKCategoricalAccuracy<5>>;
   agree(Score{}, 1e-5, logits, labels);
 }
