@@ -331,3 +331,57 @@ TEST_CASE("callbacks hear of epochs and steps, stop a training, and set its lear
   CHECK(few.epochs.size() == 3);
   CHECK(trainer.iterations() == 12);
 }
+
+TEST_CASE("activations are their formulas, and their gradients central differences of these") {
+  using nn::activation;
+  using state = nn::activation_state<double, 2, Gpus, false>;
+  Tensor<double, Extents<7, 9>, CpuDevice> const host(uniform<double>(Extents<7, 9>{}, 2, -7, 7));
+  auto const x = nn::batch_as<double, 2, Gpus>(host);
+  nn::batch_of<double, 2, Gpus> const ones(full<double>(Dextents<2>(7, 9), 1.0));
+  auto const formula = [](activation a, double v) {
+    switch (a) {
+    case activation::relu: return std::max(v, 0.0);
+    case activation::relu6: return std::min(std::max(v, 0.0), 6.0);
+    case activation::leaky_relu: return v < 0 ? 0.2 * v : v;
+    case activation::elu: return v < 0 ? std::exp(v) - 1 : v;
+    case activation::softplus: return std::log(1 + std::exp(v));
+    case activation::tanh: return std::tanh(v);
+    case activation::sigmoid: return 1 / (1 + std::exp(-v));
+    default: return v;
+    }
+  };
+  for (int k = 0; k < int(activation::softmax); ++k) {
+    auto const a = static_cast<activation>(k);
+    CAPTURE(nn::name_of(a));
+    state s{a, {1, {9}}};
+    nn::nothing kept;
+    auto const y = s.forward(x, kept, {});
+    auto const dx = s.backward(x, y, kept, decltype(y)(ones), true);
+    auto const made = to<CpuDevice>(y), slope = to<CpuDevice>(dx);
+    double worst = 0, worst_slope = 0;
+    for (std::int64_t i = 0; i < host.size(); ++i) {
+      double const v = host.data()[i], h = 1e-5;
+      worst = std::max(worst, std::fabs(made.data()[i] - formula(a, v)));
+      double const difference = (formula(a, v + h) - formula(a, v - h)) / (2 * h);
+      worst_slope = std::max(worst_slope, std::fabs(slope.data()[i] - difference));
+      CHECK(nn::activate_fn{a}(v) == doctest::Approx(made.data()[i]).epsilon(1e-15));
+      CHECK(nn::activate_gradient_fn{a}(made.data()[i], 1.0) ==
+            doctest::Approx(slope.data()[i]).epsilon(1e-14));
+    }
+    CHECK(worst < 1e-14);
+    CHECK(worst_slope < 1e-8);
+  }
+}
+
+TEST_CASE("a model that ends in softmax learns as one whose loss reads logits") {
+  data_of<double> const d(40);
+  nn::Sequential const logits{nn::Input<2, 3>{}, nn::Flatten{}, nn::Dense<4>{}};
+  nn::Sequential const rows{nn::Input<2, 3>{}, nn::Flatten{}, nn::Dense<4, nn::softmax>{}};
+  auto a = nn::compile<Gpus, double>(logits, nn::SGD{0.5},
+                                     nn::SparseCategoricalCrossentropy{nn::from_logits});
+  auto b = nn::compile<Gpus, double>(rows, nn::SGD{0.5}, nn::SparseCategoricalCrossentropy{});
+  auto const of_a = a.fit(d.x, d.y, {.epochs = 20, .verbose = 0})["loss"],
+             of_b = b.fit(d.x, d.y, {.epochs = 20, .verbose = 0})["loss"];
+  CHECK(of_a.back() < of_a.front());
+  CHECK(largest_difference(of_a, of_b) < 1e-6);
+}
