@@ -6,6 +6,7 @@
 #pragma once
 #include <locus/grad/adjoint.hpp>    // times, over
 #include <locus/ops/all_reduce.hpp>  // all_reduce_fn
+#include <locus/ops/shards.hpp>      // all_gather_fn, per_shard_fn
 
 namespace locus {
 
@@ -69,6 +70,7 @@ constexpr auto except_where(C const& condition, G const& g) {
 //               y =           reads     g dy/dx
 LOCUS_DERIVATIVE(identity,     nothing,  g)
 LOCUS_DERIVATIVE(all_reduce,   nothing,  g)
+LOCUS_DERIVATIVE(all_gather,   nothing,  g)
 LOCUS_DERIVATIVE(negate,       nothing,  minus(g))
 LOCUS_DERIVATIVE(abs,          first,    times(g, sign(x)))                        // 0 at 0
 LOCUS_DERIVATIVE(square,       first,    times(times(g, 2), x))
@@ -143,6 +145,15 @@ struct derivative<where_fn> {
       return derivatives::only_where(c, g);
     else
       return derivatives::except_where(c, g);
+  }
+};
+/// w once for each shard: the terms of the shards, added in their order
+template <int V>
+struct derivative<per_shard_fn<V>> {
+  static constexpr unsigned reads(int) { return derivatives::nothing; }
+  template <int, class G, class Y, class X, class Number>
+  static constexpr auto of(G const& g, Y const& y, X const&, Number const&) {
+    return sum<0>(all_gather(detail::filled(g, y)), keep_dims);
   }
 };
 /// min(max(x, low), high); at both ends x

@@ -14,6 +14,8 @@ inline constexpr operation operation_table[] = {
     // name           TensorFlow          law              CPU             GPU             heavy
     {"identity",      "Identity",         law::linear,     any_element,    any_element},
     {"all_reduce",    "CollectiveReduceV2", law::none,     any_element,    any_element},
+    {"all_gather",    "CollectiveGatherV2", law::none,     any_element,    any_element},
+    {"per_shard",     "BroadcastTo",      law::none,       named_elements, named_elements},
     {"add",           "AddV2",            law::add,        numbers,        numbers},
     {"subtract",      "Sub",              law::add,        numbers,        numbers},
     {"multiply",      "Mul",              law::scale,      numbers,        numbers},

@@ -286,6 +286,14 @@ struct distributor {
     return plan_error::none;
   }
 
+  /// the whole value on each replica
+  constexpr plan_error all_gather() {
+    place const at = complete(0);
+    if (at.is_sharded()) p.operands(me)[0].arrives = devices.mirrored();
+    me.where = devices.mirrored();
+    return plan_error::none;
+  }
+
   constexpr plan_error concatenate() {
     if (plan_error const e = elementwise(); e != plan_error::none) return e;
     return me.where.is_sharded() && me.where.axis == me.axis ? plan_error::view_across_cut
@@ -301,6 +309,7 @@ struct distributor {
     me.why = reason::with_replicas;
     if (me.name == "all_reduce" && !lies(0).is_partial())
       return plan_error::all_reduce_without_terms;
+    if (me.name == "all_gather") return all_gather();
     if (me.is_view()) return view();
     if (keeps_partial()) {
       for (int k = 0; k < me.arity; ++k)
@@ -355,6 +364,16 @@ constexpr plan_error check_call(plan_view const& p, short i, shape const* extent
   return plan_error::none;
 }
 
+/// means: a reshape leaves each element on its replica: extents up to the cut stay, or equal parts of the
+///        row order remain equal parts of it. An open extent may be any.
+constexpr bool reshapes_pieces(shape const& from, shape const& to, int cut, int replicas) {
+  auto differ = [](std::int64_t a, std::int64_t b) { return a != b && a != dyn && b != dyn; };
+  bool same = true;
+  for (int a = 0; a <= cut; ++a) same = same && !differ(from.extent[a], to.extent[a]);
+  auto divides = [&](std::int64_t n) { return n == dyn || n % replicas == 0; };
+  return same || (cut == 0 && divides(from.extent[0]) && divides(to.extent[0]));
+}
+
 /// means: pieces lie side by side: no operand of extent 1 is cut where it would stretch, no reshape
 ///        moves elements across the cut. Extents that are open are looked at again in a run.
 constexpr plan_error check_cut(plan_view const& p, short i, shape const* extents) {
@@ -369,8 +388,8 @@ constexpr plan_error check_cut(plan_view const& p, short i, shape const* extents
     bool const meets = s.kind == step_kind::map || s.kind == step_kind::concatenate || batch;
     if (meets && at.is_sharded() && differ(from.extent[at.axis], to.extent[s.where.axis]))
       return plan_error::stretched_cut;
-    for (int a = 0; s.kind == step_kind::reshape && a <= s.where.axis; ++a)
-      if (differ(from.extent[a], to.extent[a])) return plan_error::view_across_cut;
+    if (s.kind == step_kind::reshape && !reshapes_pieces(from, to, s.where.axis, s.where.count()))
+      return plan_error::view_across_cut;
   }
   return plan_error::none;
 }

@@ -54,7 +54,7 @@ inline constexpr std::string_view same_bits_everywhere[] = {
     "max",           "min",         "any",          "all",         "argmax",      "argmax.index",
     "transpose",     "expand_dims", "reshape",      "slice",       "concatenate", "floor",
     "ceil",          "trunc",       "round",        "sign",        "isnan",       "isinf",
-    "isfinite"};
+    "isfinite",      "all_gather",  "per_shard"};
 
 constexpr bool has_same_bits(step const& s) {
   if (s.is_source()) return true;

@@ -6,6 +6,7 @@
 #include <locus/core/config.hpp>    // LOCUS_MODE
 #include <locus/expr/let.hpp>       // Bound
 #include <locus/expr/node.hpp>      // Node
+#include <locus/ops/call.hpp>       // call_op
 #include <locus/ops/map.hpp>        // extents_of
 #include <locus/ops/views.hpp>      // reshape_op, slice_op
 #include <locus/shape/extents.hpp>  // Extents
@@ -49,6 +50,11 @@ constexpr shape infer_now(slice_op<Cut, Static...> const& op, shape s) {
   for (int a = 0; a < s.rank; ++a)
     if (has_axis(Cut, a)) s.extent[a] = op.ranges[a].length(s.extent[a]);
   return s;
+}
+template <class Op, class... Shapes>
+constexpr shape infer_now(call_op<Op> const& op, Shapes const&... s) {
+  shape const operands[] = {s...};
+  return infer_call<Op>(&op.op, 0, operands);
 }
 template <class Op, class... Operands, std::size_t... K>
 constexpr shape infer_node_now(Node<Op, Operands...> const& e, std::index_sequence<K...>) {
