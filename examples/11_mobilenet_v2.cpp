@@ -30,7 +30,7 @@ std::string find_dataset() {
 
 // [example: model]
 constexpr auto same = nn::padding::same;
-constexpr auto norm = nn::BatchNorm{}.with_momentum(0.999);
+constexpr auto normalised = nn::BatchNorm{}.with_momentum(0.999);
 constexpr auto norm_relu6 = nn::BatchNorm{nn::relu6}.with_momentum(0.999);
 
 /// Channels are expanded six times, each is convolved by itself, then they are mixed down to Out.
@@ -41,7 +41,7 @@ constexpr auto inverted_block() {
                               nn::DepthwiseConv2D<3, 3, same, Stride>{}.without_bias(),
                               norm_relu6,
                               nn::Conv2D<Out, 1>{}.without_bias(),
-                              norm};
+                              normalised};
   if constexpr (In == Out && Stride == 1)
     return nn::Residual{layers};
   else
@@ -56,7 +56,7 @@ auto mobilenet_v2() {
                         nn::DepthwiseConv2D<3, 3, same>{}.without_bias(),
                         norm_relu6,
                         nn::Conv2D<16, 1>{}.without_bias(),
-                        norm,
+                        normalised,
                         inverted_block<16, 24, 2>(),
                         inverted_block<24, 24, 1>(),
                         inverted_block<24, 32, 2>(),
