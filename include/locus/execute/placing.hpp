@@ -263,6 +263,25 @@ class placing : protected run_memory {
       value(v, r) = dense_value(data, whole_of(v), where, r, a_.layouts[index(v, r)]);
     }
   }
+  /// the memory of temporary v is nobody else's until that action; its slot may end earlier
+  bool keeps_memory(short v, short until) const {
+    slot const& mine = slots_[v];
+    if (mine.bytes == 0 || mine.is_result || until <= mine.last_read) return true;
+    for (short o = 0; o < slots_.count; ++o) {
+      slot const& other = slots_[o];
+      if (o == v || other.bytes == 0 || other.is_result) continue;
+      occurrence const* const shared =
+          is_step(o) ? nullptr : find_occurrence(plan_.transfers[o - plan_.steps.count]);
+      short const made = shared ? slots_[plan_.steps.count + shared->first].made : other.made;
+      if (made <= mine.made || made > until) continue;
+      std::int64_t const at = offset_of(o);
+      if (at >= mine.offset + round_up(mine.bytes) || mine.offset >= at + round_up(other.bytes))
+        continue;
+      for (int r = 0; r < place_of(v).count(); ++r)
+        if (place_of(o).devices.contains(place_of(v).at(r))) return false;
+    }
+    return true;
+  }
   void place_arrival(transfer const& me) {
     step const& s = plan_.steps[me.from];
     int const v = value_of(me), rank = extents_[me.from].rank;
@@ -280,11 +299,13 @@ class placing : protected run_memory {
       for (int r = 0; r < me.arrives.count(); ++r) keep(r, r);
       return;
     }
-    // both sides are host memory and nobody writes what arrives: the value stays where it is
+    // both sides are host memory and nobody writes what arrives: the value stays where it is, unless
+    // a later one is to lie there
     bool const whole = me.how == transfer_kind::copy || me.how == transfer_kind::broadcast ||
                        me.how == transfer_kind::first_replica;
     bool const stays = s.where == me.arrives;  // an open device turned out to be the other one
-    if (whole && !result && (stays || (all_on_host(s.where) && all_on_host(me.arrives)))) {
+    if (whole && !result && (stays || (all_on_host(s.where) && all_on_host(me.arrives))) &&
+        keeps_memory(memory_of(plan_, me.from), slots_[v].last_read)) {
       for (int r = 0; r < me.arrives.count(); ++r) keep(r, 0);
       return;
     }

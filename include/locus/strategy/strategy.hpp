@@ -118,7 +118,7 @@ inline thread_local void const* strategy_in_scope = nullptr;
 /// cost:  GPUs work side by side, a thread for each; CPUs, which share the host's threads, in turn
 /// fails: replica_error, naming the replica that threw; the strategy can be used again. Over one
 ///        device known at compile time there is no replica to name: run(f, x) is f(x)
-/// after: tf.distribute.MirroredStrategy. What it does silently is refused: see README.md, section 9
+/// after: tf.distribute.MirroredStrategy. What it does silently is refused: README.md, section 7
 template <device_policy Replicas = Mirrored<AllGpus>>
 class strategy {
   static_assert((Replicas::value.is_mirrored() || Replicas::value.is_single()) &&

@@ -21,8 +21,7 @@ using enum rule;
 template <class T, int Rank, class Replicas, synchronization Sync, aggregation::rule How>
 class variable {
   static_assert(How != aggregation::mean || is_floating_v<T>,
-                "locus: the mean of integers over replicas is no integer; make the variable of "
-                "floats, or use aggregation::sum");
+                "locus: a mean of integers over replicas is no integer; write cast<float>(x)");
   static constexpr bool is_one = strategy<Replicas>::is_one;
 
  public:

@@ -187,3 +187,12 @@ TEST_CASE("each copy of a long plan that nobody wrote is said") {
   CHECK(count_of(warned, "step 3 (add) on /GPU:0 copies operand #0") == 1);
   CHECK(count_of(warned, "step 19 (add) on /GPU:0 copies operand #0") == 1);
 }
+
+TEST_CASE("a value that a copy between two sides of the host leaves where it is stays there") {
+  on_few_backends([] {
+    Tensor<float, Extents<2>> const a{1, 2}, b{10, 20};
+    auto const c = eval(on<CpuDevice>(on<G0>(2.f * a) + on<G0>(3.f * b)));  // two in one arena
+    CHECK(c(0) == 32);
+    CHECK(c(1) == 64);
+  });
+}
