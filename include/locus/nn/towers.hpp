@@ -5,9 +5,12 @@
 #include <utility>  // integer_sequence
 #include <vector>   // vector
 
-#include <locus/locus.hpp>         // on, add_n
-#include <locus/nn/callback.hpp>   // callback
-#include <locus/nn/parameter.hpp>  // parameter
+#include <locus/nn/callback.hpp>     // callback
+#include <locus/nn/parameter.hpp>    // parameter
+#include <locus/ops/arithmetic.hpp>  // operators
+#include <locus/ops/math.hpp>        // add_n
+#include <locus/ops/on.hpp>          // on
+#include <locus/tensor/eval.hpp>     // Tensor
 
 namespace locus::nn {
 
