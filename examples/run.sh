@@ -5,17 +5,18 @@
 #     sh examples/run.sh [replicas: 1, 2 or 4] [epochs] [folder of the dataset]
 set -eu
 cd "$(dirname "$0")/.."
-sh test/tools/install.sh g++ meson ninja-build pkgconf python3 zlib1g-dev '?libopenblas0-openmp' '?dataset-fashion-mnist'
+sh test/tools/install.sh g++ meson ninja-build pkgconf python3 zlib1g-dev '?libopenblas0-openmp' '?dataset-fashion-mnist' '?fortunes' '?fortunes-min'
 command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
 build=${BUILD:-build-examples}
 [ -f "$build/build.ninja" ] || meson setup "$build" -Dtests=disabled -Dbenchmarks=disabled
 suffix=
 if [ -f "$build/build.ninja" ] && grep -q 'example.*_cuda' "$build/build.ninja"; then suffix=_cuda; fi
-for example in 01_hello_placement 02_cpu_vs_gpu 03_towers 05_devices 06_memory 08_fashion_mnist_cnn 09_linear_regression 11_mobilenet_v2 12_configured_devices 13_devices_at_run_time 04_mirrored_fashion_mnist; do
+for example in 01_hello_placement 02_cpu_vs_gpu 03_towers 05_devices 06_memory 07_text_cnn 08_fashion_mnist_cnn 09_linear_regression 11_mobilenet_v2 12_configured_devices 13_devices_at_run_time 04_mirrored_fashion_mnist; do
   ninja -C "$build" "examples/$example$suffix"
   echo "--- $example"
   case $example in
     04*) "$build/examples/$example$suffix" "$@" ;;
+    07*) "$build/examples/$example$suffix" 2 ;;
     08*) "$build/examples/$example$suffix" 1 6000 ;;
     *) "$build/examples/$example$suffix" ;;
   esac

@@ -60,6 +60,7 @@ inline block_owner make_batch_storage(shape const& extents, element type, int el
                     : text << " when the remainder is dropped; keep it, or write smaller batches");
 }
 LOCUS_COLD_END
+LOCUS_LEAN_BEGIN
 
 /// one component of a batch that grows
 template <class Field>
@@ -188,3 +189,5 @@ struct batch_stage {
 }  // namespace detail
 
 }  // namespace locus::data
+
+LOCUS_LEAN_END

@@ -5,7 +5,10 @@
 #include <mutex>   // mutex
 #include <vector>  // vector
 
-#include <locus/data/stage.hpp>  // opening
+#include <locus/core/config.hpp>  // LOCUS_LEAN_BEGIN
+#include <locus/data/stage.hpp>   // opening
+
+LOCUS_LEAN_BEGIN
 
 namespace locus::data::detail {
 
@@ -66,3 +69,5 @@ struct cache_stage {
 };
 
 }  // namespace locus::data::detail
+
+LOCUS_LEAN_END

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several passes as one, and parts of a pass: repeat, take, skip.
 #pragma once
-#include <locus/data/stage.hpp>  // opening
+#include <locus/core/config.hpp>  // LOCUS_LEAN_BEGIN
+#include <locus/data/stage.hpp>   // opening
+
+LOCUS_LEAN_BEGIN
 
 namespace locus::data::detail {
 
@@ -87,3 +90,5 @@ struct part_stage {
 };
 
 }  // namespace locus::data::detail
+
+LOCUS_LEAN_END

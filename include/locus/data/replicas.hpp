@@ -61,12 +61,63 @@ inline void send_rows(tensor_block const& from, tensor_block const& to, bool pin
                      << replicas << " rows or more");
 }
 LOCUS_COLD_END
+LOCUS_LEAN_BEGIN
 
 template <class Replicas, class Element>
 struct on_replicas;
 template <class Replicas, class... T, class... E>
 struct on_replicas<Replicas, std::tuple<Tensor<T, E, CpuDevice>...>> {
   using element = std::tuple<Tensor<T, E, rows_over<Replicas>>...>;
+};
+
+/// Batches of one kind on their way, whatever they come from.
+template <class Replicas, class Batch>
+struct replica_sender {
+  using element = typename on_replicas<Replicas, Batch>::element;
+  using rows_policy = rows_over<Replicas>;
+  struct delivery {
+    std::optional<Batch> from;  // while GPUs may be reading it
+    element there;
+    arrivals arrived;
+  };
+  static place where() {
+    place const at = rows_policy::value;
+    return at.is_open() ? at.over(runtime::visible_gpus()) : at;
+  }
+  /// means: the pieces of a batch, under way
+  static delivery send(Batch&& from, bool keep) {
+    arrivals when;
+    try {
+      element there = std::apply([&](auto&... t) { return element(piece_of(t, when)...); }, from);
+      delivery d{std::nullopt, std::move(there), when};
+      if (keep) d.from.emplace(std::move(from));
+      return d;
+    } catch (...) {  // its memory goes, and a device may still be reading it
+      when.synchronize();
+      throw;
+    }
+  }
+
+ private:
+  template <class T, class E>
+  static Tensor<T, E, rows_policy> piece_of(Tensor<T, E, CpuDevice>& from, arrivals& when) {
+    using Pieces = Tensor<T, E, rows_policy>;
+    Pieces t{typename Pieces::unmade{}};
+    place const at = where();
+    if (at.count() == 1 && at.at(0) == cpu(0)) {
+      t.block = std::move(from.block);  // it is there
+      t.block->where = at;
+      t.block->tensor = static_cast<tensor_base const*>(&t);
+    } else {
+      t.make_for(from.extents().as_shape(), at);
+      arrivals mine;
+      bool const pinned = from.block->release == release_pinned;
+      send_rows(*from.block.get(), *t.block.get(), pinned, mine);
+      for (int r = 0; r < at.count(); ++r)
+        if (mine.of[r].is_set()) when.of[r] = mine.of[r];  // a queue is in order
+    }
+    return t;
+  }
 };
 
 /// means: each batch as tensors whose rows are cut over the replicas. One batch is under way while the
@@ -76,8 +127,8 @@ struct replica_stage {
   static_assert(Up::is_batched,
                 "locus: elements are distributed over replicas in batches; write batch(n) first");
   using batch = typename Up::element;
-  using element = typename on_replicas<Replicas, batch>::element;
-  using rows_policy = rows_over<Replicas>;
+  using sender = replica_sender<Replicas, batch>;
+  using element = typename sender::element;
   static constexpr bool is_shuffled = Up::is_shuffled, is_batched = true, is_distributed = true;
   Up up;
 
@@ -112,16 +163,11 @@ struct replica_stage {
       std::optional<batch> from;
       arrivals arrived;
     };
-    struct delivery {
-      std::optional<batch> from;
-      element there;
-      arrivals arrived;
-    };
     opening prepared(opening o) {
-      runtime::note_gpus<has_gpu(rows_policy::value.devices)>();
+      constexpr bool any_gpu = has_gpu(rows_over<Replicas>::value.devices);
+      runtime::note_gpus<any_gpu>();
       runtime::devices("a dataset was read");
-      overlaps_ =
-          has_gpu(rows_policy::value.devices) && runtime::table.gpu_backing != backing::host;
+      overlaps_ = any_gpu && runtime::table.gpu_backing != backing::host;
       o.pinned = overlaps_;
       return o;
     }
@@ -138,45 +184,19 @@ struct replica_stage {
       try {
         std::optional<batch> from = up_.next();
         if (!from) return;
-        if (std::int64_t const n = std::get<0>(*from).extent(0); first_ && n < where().count())
-          warn_of_idle_replicas(n, where().count());
+        int const replicas = sender::where().count();
+        if (std::int64_t const n = std::get<0>(*from).extent(0); first_ && n < replicas)
+          warn_of_idle_replicas(n, replicas);
         first_ = false;
-        arrivals when;
-        element there =
-            std::apply([&](auto&... t) { return element(piece_of(t, when)...); }, *from);
-        if (!overlaps_) from.reset();  // nothing reads it any more
-        under_way_.emplace(delivery{std::move(from), std::move(there), when});
+        under_way_.emplace(sender::send(*std::move(from), overlaps_));
         ended_ = false;
       } catch (...) {
         failure_ = std::current_exception();
       }
     }
-    template <class T, class E>
-    static Tensor<T, E, rows_policy> piece_of(Tensor<T, E, CpuDevice>& from, arrivals& when) {
-      using Pieces = Tensor<T, E, rows_policy>;
-      Pieces t{typename Pieces::unmade{}};
-      if constexpr (std::is_same_v<rows_policy, Sharded<0, CpuDevice>>) {
-        t.block = std::move(from.block);  // where it should be
-        t.block->where = rows_policy::value;
-        t.block->tensor = static_cast<tensor_base const*>(&t);
-      } else {
-        place const at = where();
-        t.make_for(from.extents().as_shape(), at);
-        arrivals mine;
-        bool const pinned = from.block->release == release_pinned;
-        send_rows(*from.block.get(), *t.block.get(), pinned, mine);
-        for (int r = 0; r < at.count(); ++r)
-          if (mine.of[r].is_set()) when.of[r] = mine.of[r];  // a queue is in order
-      }
-      return t;
-    }
-    static place where() {
-      place const at = rows_policy::value;
-      return at.is_open() ? at.over(runtime::visible_gpus()) : at;
-    }
     bool overlaps_ = false;
     decltype(std::declval<Up const&>().open(opening{})) up_;
-    std::optional<delivery> under_way_;
+    std::optional<typename sender::delivery> under_way_;
     sent sent_;
     std::exception_ptr failure_;
     bool ended_ = false, first_ = true;
@@ -187,3 +207,5 @@ struct replica_stage {
 };
 
 }  // namespace locus::data::detail
+
+LOCUS_LEAN_END

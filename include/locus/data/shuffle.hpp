@@ -3,7 +3,10 @@
 #pragma once
 #include <vector>  // vector
 
-#include <locus/data/stage.hpp>  // opening, random_bits
+#include <locus/core/config.hpp>  // LOCUS_LEAN_BEGIN
+#include <locus/data/stage.hpp>   // opening, random_bits
+
+LOCUS_LEAN_BEGIN
 
 namespace locus::data {
 
@@ -66,3 +69,5 @@ struct shuffle_stage {
 }  // namespace detail
 
 }  // namespace locus::data
+
+LOCUS_LEAN_END

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where elements come from: rows of host tensors, numbers, callables.
 #pragma once
-#include <locus/data/field.hpp>  // example, row_extents, as_element
-#include <locus/data/stage.hpp>  // opening
+#include <locus/core/config.hpp>  // LOCUS_LEAN_BEGIN
+#include <locus/data/field.hpp>   // example, row_extents, as_element
+#include <locus/data/stage.hpp>   // opening
+
+LOCUS_LEAN_BEGIN
 
 namespace locus::data {
 
@@ -126,3 +129,5 @@ struct generator_source {
 }  // namespace detail
 
 }  // namespace locus::data
+
+LOCUS_LEAN_END

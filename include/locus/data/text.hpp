@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Texts as numbers, the way Keras makes them: words by frequency, sequences of equal length.
 #pragma once
-#include <algorithm>      // stable_sort
-#include <dirent.h>       // opendir
+#include <cstdlib>        // qsort
+#include <dirent.h>       // scandir
 #include <string>         // string
 #include <unordered_map>  // unordered_map
 #include <utility>        // pair
@@ -96,12 +96,19 @@ class tokenizer {
 
  private:
   void put_in_order() {
-    auto by_count = counts_;
-    std::stable_sort(by_count.begin(), by_count.end(),
-                     [](auto const& a, auto const& b) { return a.second > b.second; });
+    struct place {
+      std::int64_t count, first;
+    };
+    std::vector<place> order;
+    for (auto const& [word, count] : counts_) order.push_back({count, std::int64_t(order.size())});
+    std::qsort(order.data(), order.size(), sizeof(place), [](void const* x, void const* y) {
+      auto const &a = *static_cast<place const*>(x), &b = *static_cast<place const*>(y);
+      if (a.count != b.count) return a.count > b.count ? -1 : 1;
+      return a.first < b.first ? -1 : 1;
+    });
     ordered_.clear(), number_.clear();
     if (!o_.oov.empty()) ordered_.push_back(o_.oov);
-    for (auto const& [word, count] : by_count) ordered_.push_back(word);
+    for (place const& p : order) ordered_.push_back(counts_[std::size_t(p.first)].first);
     for (std::size_t k = 0; k < ordered_.size(); ++k)
       number_[ordered_[k]] = static_cast<std::int32_t>(k + 1);
   }
@@ -179,18 +186,18 @@ struct labelled_texts {
 /// fails: bad_file, for a folder that is not there or has none
 /// after: strfile(1); Debian's packages fortunes and fortunes-min: /usr/share/games/fortunes
 inline labelled_texts read_fortunes(std::string const& folder, std::size_t at_least = 1) {
+  auto const is_text = [](dirent const* e) -> int {
+    std::string_view const name = e->d_name;
+    return !name.starts_with('.') && !name.ends_with(".dat") && !name.ends_with(".u8");
+  };
+  auto const by_name = [](dirent const** a, dirent const** b) {  // in no locale
+    return __builtin_strcmp((*a)->d_name, (*b)->d_name);
+  };
   std::vector<std::string> names;
-  if (DIR* const d = opendir(folder.c_str())) {
-    while (dirent const* const e = readdir(d)) {
-      std::string name = e->d_name;
-      auto ends_in = [&](std::string_view s) {
-        return name.size() > s.size() && name.compare(name.size() - s.size(), s.size(), s) == 0;
-      };
-      if (name[0] != '.' && !ends_in(".dat") && !ends_in(".u8")) names.push_back(std::move(name));
-    }
-    closedir(d);
-  }
-  std::sort(names.begin(), names.end());  // readdir's order is nobody's
+  dirent** files = nullptr;
+  int const n = scandir(folder.c_str(), &files, is_text, by_name);
+  for (int i = 0; i < n; ++i) names.emplace_back(files[i]->d_name), std::free(files[i]);
+  std::free(files);
   labelled_texts all;
   for (std::string const& name : names) {
     std::vector<std::string> found(1);

@@ -9,7 +9,10 @@
 #include <unistd.h>            // getpid
 #include <vector>              // vector
 
-#include <locus/data/stage.hpp>  // opening, name_element
+#include <locus/core/config.hpp>  // LOCUS_LEAN_BEGIN
+#include <locus/data/stage.hpp>   // opening, name_element
+
+LOCUS_LEAN_BEGIN
 
 namespace locus::data::detail {
 
@@ -149,3 +152,5 @@ class workers {
 };
 
 }  // namespace locus::data::detail
+
+LOCUS_LEAN_END

@@ -4,7 +4,10 @@
 #pragma once
 #include <locus/nn/batch_norm.hpp>  // BatchNorm
 #include <locus/nn/callbacks.hpp>   // EarlyStopping, ModelCheckpoint, ...
+#include <locus/nn/conv1d.hpp>      // Conv1D
 #include <locus/nn/conv2d.hpp>      // Conv2D, DepthwiseConv2D
+#include <locus/nn/embedding.hpp>   // Embedding
+#include <locus/nn/pool1d.hpp>      // MaxPool1D, GlobalAveragePool1D, ...
 #include <locus/nn/pool2d.hpp>      // MaxPool2D, GlobalAveragePool2D, ...
 #include <locus/nn/residual.hpp>    // Residual
 #include <locus/nn/shared.hpp>      // shared
