@@ -78,6 +78,14 @@ double product(std::vector<double> const& a, std::vector<double> const& b) {
   return s;
 }
 
+/// 1 to 4 simulated GPUs, and two over the recorder, which runs the bodies that GPUs run
+template <class Body>
+void on_replicas(Body const& body) {
+  for (int replicas : {1, 2, 3, 4})
+    backends::run_on({backends::kind::simulated, replicas, unsigned(replicas)}, body);
+  backends::run_on({backends::kind::recorded, 2, 0}, body);
+}
+
 /// gradients along random directions, and replicas
 template <class Layer, class In>
 void check_layer(Layer const& layer, In in, std::int64_t rows) {
@@ -108,14 +116,13 @@ void check_layer(Layer const& layer, In in, std::int64_t rows) {
     CHECK(product(here.gradients[k], d) ==
           doctest::Approx((at(h) - at(-h)) / (2 * h)).epsilon(1e-6));
   }
-  for (int replicas : {1, 2, 3, 4}) {
-    testing::simulated_gpus const gpus{replicas, {.seed = unsigned(replicas)}};
+  on_replicas([&] {
     auto const many = pass_of<All>(layer, in, rows, x, dy);
     CHECK(largest(many.y, one.y) < 1e-12);
     CHECK(largest(many.dx, one.dx) < 1e-12);
     for (std::size_t k = 0; k < one.gradients.size(); ++k)
       CHECK(largest(many.gradients[k], one.gradients[k]) < 1e-12);
-  }
+  });
 }
 
 }  // namespace
@@ -186,10 +193,7 @@ TEST_CASE("an Embedding gives rows, and as gradient sorted row numbers with thei
     CHECK(state.embeddings.gradient.size() == 0);
   };
   run(std::type_identity<CpuDevice>{});
-  for (int replicas : {1, 2, 3, 4}) {
-    testing::simulated_gpus const gpus{replicas, {.seed = unsigned(replicas)}};
-    run(std::type_identity<All>{});
-  }
+  on_replicas([&] { run(std::type_identity<All>{}); });
 }
 
 TEST_CASE("a token that no row of an Embedding belongs to is named with its place") {
