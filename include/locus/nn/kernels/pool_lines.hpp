@@ -54,6 +54,8 @@ using lane_number = std::conditional_t<Bytes == 4, std::int32_t, std::int64_t>;
     using halves = simd::vector<unsigned short, lanes>;                                           \
     using marks = simd::vector<unsigned char, lanes>;                                             \
     typedef T memory __attribute__((vector_size(Bytes), aligned(sizeof(T)), may_alias));          \
+    reg const zero{}; /* nvcc's front end gives up on number{} in an expression */                \
+    number const none{};                                                                          \
     std::int64_t const columns = t.columns, size = t.size, c_row = t.c_row, y_row = t.y_row;      \
     bool const relu = t.relu;                                                                     \
     T const *c = t.c, *const biases = t.bias;                                                     \
@@ -62,18 +64,20 @@ using lane_number = std::conditional_t<Bytes == 4, std::int32_t, std::int64_t>;
     for (std::int64_t i = t.rows; i > 0; --i) {                                                   \
       for (std::int64_t j = 0; j < columns; j += lanes) {                                         \
         reg const bias = *reinterpret_cast<memory const*>(biases + j);                            \
-        reg best = *reinterpret_cast<memory const*>(c + j) + bias;                                \
-        number won = number{} + 1;                                                                \
+        reg best = *reinterpret_cast<memory const*>(c + j);                                       \
+        best += bias;                                                                             \
+        number won = none + N(1);                                                                 \
         for (std::int64_t p = 1; p < size; ++p) {                                                 \
-          reg const v = *reinterpret_cast<memory const*>(c + p * c_row + j) + bias;               \
+          reg v = *reinterpret_cast<memory const*>(c + p * c_row + j);                            \
+          v += bias;                                                                              \
           number const larger = ((number)(v > best) | (number)(v != v)) & (number)(best == best); \
           best = larger ? v : best;                                                               \
-          won = larger ? number{} + N(p + 1) : won;                                               \
+          won = larger ? none + N(p + 1) : won;                                                   \
         }                                                                                         \
         if (relu) {                                                                               \
-          number const off = (number)(best <= reg{});                                             \
-          best = off ? reg{} : best;                                                              \
-          won = off ? number{} : won;                                                             \
+          number const off = (number)(best <= zero);                                              \
+          best = off ? zero : best;                                                               \
+          won = off ? none : won;                                                                 \
         }                                                                                         \
         marks const m = __builtin_convertvector(                                                  \
             __builtin_convertvector(__builtin_convertvector(won, words), halves), marks);         \
@@ -100,6 +104,8 @@ using lane_number = std::conditional_t<Bytes == 4, std::int32_t, std::int64_t>;
     using halves = simd::vector<unsigned short, lanes>;                                           \
     using marks = simd::vector<unsigned char, lanes>;                                             \
     typedef T memory __attribute__((vector_size(Bytes), aligned(sizeof(T)), may_alias));          \
+    reg const zero{}; /* nvcc's front end gives up on number{} in an expression */                \
+    number const none{};                                                                          \
     std::int64_t const columns = t.columns, size = t.size, d_row = t.d_row, y_row = t.y_row;      \
     T const *dy = t.dy, *y = t.y;                                                                 \
     unsigned char const* winner = t.winner;                                                       \
@@ -114,7 +120,7 @@ using lane_number = std::conditional_t<Bytes == 4, std::int32_t, std::int64_t>;
           if (y) on = *reinterpret_cast<memory const*>(y + j);                                    \
         } else {                                                                                  \
           std::size_t const here = std::size_t(columns - j);                                      \
-          reg some{}, some_on{};                                                                  \
+          reg some = zero, some_on = zero;                                                        \
           marks some_m{};                                                                         \
           __builtin_memcpy(&some, dy + j, here * sizeof(T));                                      \
           if (winner) __builtin_memcpy(&some_m, winner + j, here);                                \
@@ -124,12 +130,11 @@ using lane_number = std::conditional_t<Bytes == 4, std::int32_t, std::int64_t>;
         if (winner) {                                                                             \
           number const won = __builtin_convertvector(                                             \
               __builtin_convertvector(__builtin_convertvector(m, halves), words), number);        \
-          g = won == number{} ? reg{} : g;                                                        \
+          g = won == none ? zero : g;                                                             \
           for (std::int64_t p = 0; p < size; ++p)                                                 \
-            *reinterpret_cast<memory*>(d + p * d_row + j) =                                       \
-                won == number{} + N(p + 1) ? g : reg{};                                           \
+            *reinterpret_cast<memory*>(d + p * d_row + j) = won == none + N(p + 1) ? g : zero;    \
         } else {                                                                                  \
-          if (y) g = on == reg{} ? reg{} : g;                                                     \
+          if (y) g = on == zero ? zero : g;                                                       \
           *reinterpret_cast<memory*>(d + j) = g;                                                  \
         }                                                                                         \
         *reinterpret_cast<memory*>(bias + j) += g;                                                \
