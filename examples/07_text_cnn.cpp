@@ -90,13 +90,13 @@ int main(int argc, char** argv) try {
   bool const reuters = access((folder + "/train-tokens.idx").c_str(), R_OK) == 0;
   numbered_texts const texts = reuters ? read_arrays(folder) : read_fortunes(folder, most);
 
-  // [example: data]
+  // [example: text batches]
   auto const rows = data::from_tensors(texts.tokens, texts.labels).require_labels<1>(classes);
   auto const train = rows.skip(texts.tests).shuffle({.seed = 7}).batch(32).prefetch(2);
   auto const test = rows.take(texts.tests).batch(256).prefetch(2);
   // [end]
 
-  // [example: model]
+  // [example: text model]
   nn::Sequential const model{nn::Embedding<7, length>{texts.vocabulary},
                              nn::Conv1D<64, 5>{nn::relu},
                              nn::MaxPool1D<2>{},

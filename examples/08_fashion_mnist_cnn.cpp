@@ -49,7 +49,7 @@ int main(int argc, char** argv) try {
   std::int64_t const n = std::min(most, training.labels.size());
 
   double const steps = epochs * double((n + 63) / 64);
-  // [example: model]
+  // [example: image model]
   nn::Sequential const model{
       nn::Input<28, 28, 1>{}, nn::Conv2D<32, 3, 3, nn::padding::same>{nn::relu},
       nn::MaxPool2D<2>{},     nn::Conv2D<64, 3, 3, nn::padding::same>{nn::relu},

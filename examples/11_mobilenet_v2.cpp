@@ -28,7 +28,7 @@ std::string find_dataset() {
   return path.substr(0, path.rfind('/'));
 }
 
-// [example: model]
+// [example: mobilenet]
 constexpr auto same = nn::padding::same;
 constexpr auto normalised = nn::BatchNorm{}.with_momentum(0.999);
 constexpr auto norm_relu6 = nn::BatchNorm{nn::relu6}.with_momentum(0.999);
@@ -109,7 +109,7 @@ int main(int argc, char** argv) try {
     return 77;  // as a test: skipped
   }
 
-  // [example: train]
+  // [example: mobilenet training]
   auto trainer = nn::compile(mobilenet_v2<10>(), nn::Adam{.learning_rate = 1e-3},
                              nn::SparseCategoricalCrossentropy{nn::from_logits},
                              nn::SparseCategoricalAccuracy{});
