@@ -136,6 +136,10 @@ void compare(Optimizer const& optimizer, Keras const& keras, options const& o) {
       }
       if (k == 0 && o.sparse) {
         p.sparse = true;
+        for (int unused = 0; unused < 3; ++unused) {  // room for more rows: numbers past the table
+          touched.push_back(std::int32_t(rows));
+          for (std::int64_t d = 0; d < width; ++d) values.push_back(T(7));
+        }
         auto const n = std::int64_t(touched.size());
         p.rows = Tensor<std::int32_t, Dextents<1>, Replicas>(Dextents<1>(n));
         p.row_values = Tensor<T, Dextents<2>, Replicas>(Dextents<2>(n, width));
