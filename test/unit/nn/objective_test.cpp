@@ -228,7 +228,11 @@ TEST_CASE("the other losses and metrics are Keras'") {
   compare<double, double, 2, one>(nn::CategoricalCrossentropy{nn::from_logits, 0.1},
                                   smoothed_logits, {same_class, class_in_first_three}, logits,
                                   nn::CategoricalAccuracy{}, nn::TopKCategoricalAccuracy<3>{});
-  compare<double, double, 2, one>(nn::CategoricalCrossentropy{}, of_probabilities, {}, {shares[0]});
+  // one prediction is below the bound, and has no slope
+  batch const outside{
+      1, 6, {{-0.1L, 0.5L, 0.7L, 0.2L, 0.3L, 0.4L}}, {{.3L, .1L, .1L, .2L, .2L, .1L}}};
+  compare<double, double, 2, one>(nn::CategoricalCrossentropy{}, of_probabilities, {},
+                                  {shares[0], outside});
   compare<double, double, 2, one>(nn::BinaryCrossentropy{nn::from_logits, 0.2}, binary_logits, {},
                                   logits);
   compare<double, double, 2, one>(nn::BinaryCrossentropy{}, binary, {on_one_side}, {shares[0]},
