@@ -264,6 +264,9 @@ class Trainer final : public training {
     return all;
   }
   std::vector<counter> counters() override { return updater_.counters(); }
+  /// of dropout, and of the order of arrays
+  std::uint64_t seed() const override { return seed_; }
+  std::uint64_t data_seed() const override { return seed_; }
 
   /// means: the plans of one step, as they ran: forward, loss and metrics, the layers' pullbacks from
   ///        the last to the first with their buckets, and the updates

@@ -9,9 +9,12 @@
 #include <string>
 #include <vector>
 
+#include <unistd.h>
+
 #include "message_of.hpp"
 
 #include <locus/locus.hpp>
+#include <locus/nn/callbacks.hpp>
 #include <locus/nn/residual.hpp>
 #include <locus/nn/shared.hpp>
 #include <locus/testing/simulated_gpus.hpp>
@@ -384,4 +387,43 @@ TEST_CASE("a model that ends in softmax learns as one whose loss reads logits") 
              of_b = b.fit(d.x, d.y, {.epochs = 20, .verbose = 0})["loss"];
   CHECK(of_a.back() < of_a.front());
   CHECK(largest_difference(of_a, of_b) < 1e-6);
+}
+
+TEST_CASE("a training that goes on from a checkpoint is the one that was never stopped") {
+  std::string const path = "/tmp/locus_trainer_" + std::to_string(getpid());
+  auto fit = [](auto& trainer, int from, int to, std::vector<nn::callback*> callbacks) {
+    data_of<double> const d(33);
+    return trainer.fit(d.x, d.y,
+                       {.epochs = to,
+                        .callbacks = std::move(callbacks),
+                        .verbose = 0,
+                        .initial_epoch = from,
+                        .batch_size = 13})["loss"];
+  };
+  {
+    testing::simulated_gpus const two{2};
+    auto first = trainer_of<Gpus, double>();
+    nn::ModelCheckpoint keeps{path.c_str()};
+    fit(first, 0, 3, {&keeps});
+  }
+  auto whole = trainer_of<Gpus, double>();
+  auto const expected = fit(whole, 0, 6, {});
+  auto again = [&](auto& trainer, double within) {
+    fit(trainer, 0, 1, {});  // other weights, slots and counters, which all go
+    nn::position const at = nn::load_checkpoint(path, trainer);
+    CHECK(at.epoch == 3);
+    CHECK(at.step == 9);
+    CHECK(at.seed == 1);
+    CHECK(trainer.iterations() == 9);
+    auto const rest = fit(trainer, int(at.epoch), 6, {});
+    for (std::size_t k = 0; k < 3; ++k) CHECK(std::fabs(rest[k] - expected[k + 3]) <= within);
+  };
+  auto one = trainer_of<Gpus, double>();
+  again(one, 1e-9);
+  nn::ModelCheckpoint keeps{path.c_str()};
+  auto same = trainer_of<Gpus, double>();
+  fit(same, 0, 3, {&keeps});
+  auto exact = trainer_of<Gpus, double>();
+  again(exact, 0);
+  unlink(path.c_str());
 }
