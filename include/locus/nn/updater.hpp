@@ -115,9 +115,7 @@ class updater {
   void prepare(Model& model) {
     next_ = 0;
     model.for_each_parameter([this](parameter_type& p) {
-      if (p.trainable)
-        optimizer_.template with_rule<T>(
-            now_, [&]<class Rule>(Rule const&) { kept_for<held_rule<Rule, T>>(p), ++next_; });
+      if (p.trainable) with_rule([&]<class Rule>(Rule const&) { kept_for<Rule>(p), ++next_; });
     });
   }
   /// means: what is kept of the k-th trainable parameter, whose name is given

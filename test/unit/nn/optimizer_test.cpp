@@ -302,6 +302,7 @@ TEST_CASE("gradients are clipped to the norm of a parameter, or of all, and weig
       nn::ClipNorm{0.7, nn::MovingAverage{nn::SGD{.learning_rate = 0.1}, 0.9}});
   nn::updater<nn::ClipGlobalNorm<nn::SGD>, double, one> all(
       nn::ClipGlobalNorm{2.0, nn::SGD{.learning_rate = 0.1}});
+  each.prepare(m[0]);  // what a checkpoint is read into
   for (int t = 0; t < 10; ++t) {
     std::vector<double> g[2];
     real square[2] = {0, 0};
