@@ -57,6 +57,27 @@ inline namespace LOCUS_MODE {
 
 template <>
 struct packet_form<nn::activate_fn> {
+  static constexpr bool takes_functor = true;
+  /// those that need exp and log: once, and not in every kernel that an activation ends
+  template <class T, int N>
+  [[gnu::noinline]] static void smooth(nn::activation how, T* values) {
+    packet<T, N> const zero{}, x = simd::load<N>(values);
+    auto const below = simd::less(x, zero);
+    packet<T, N> y = x;
+    switch (how) {
+    case nn::activation::elu: y = simd::select(below, packet_form<expm1_fn>::call(x), x); break;
+    case nn::activation::softplus: {
+      auto const negative = simd::select(below, x, simd::subtract(zero, x));
+      y = simd::add(simd::select(below, zero, x),
+                    packet_form<log1p_fn>::call(packet_form<exp_fn>::call(negative)));
+      break;
+    }
+    case nn::activation::tanh: y = packet_form<tanh_fn>::call(x); break;
+    case nn::activation::sigmoid: y = packet_form<sigmoid_fn>::call(x); break;
+    default: break;
+    }
+    simd::store(values, y);
+  }
   template <class T, int N>
     requires is_floating_v<T>
   LOCUS_VECTOR_FUNCTION static packet<T, N> with(nn::activate_fn const& f, packet<T, N> x) {
@@ -68,21 +89,32 @@ struct packet_form<nn::activate_fn> {
       return simd::select(below, zero, simd::select(simd::greater(x, six), six, x));
     case nn::activation::leaky_relu:
       return simd::select(below, simd::multiply(simd::broadcast<N>(T(0.2)), x), x);
-    case nn::activation::elu: return simd::select(below, packet_form<expm1_fn>::call(x), x);
-    case nn::activation::softplus: {
-      auto const negative = simd::select(simd::greater(x, zero), simd::subtract(zero, x), x);
-      return simd::add(simd::select(simd::greater(x, zero), x, zero),
-                       packet_form<log1p_fn>::call(packet_form<exp_fn>::call(negative)));
+    case nn::activation::linear: return x;
+    default: break;
     }
-    case nn::activation::tanh: return packet_form<tanh_fn>::call(x);
-    case nn::activation::sigmoid: return packet_form<sigmoid_fn>::call(x);
-    default: return x;
-    }
+    T values[N];
+    simd::store(values, x);
+    smooth<T, N>(f.how, values);
+    return simd::load<N>(values);
   }
 };
 
 template <>
 struct packet_form<nn::activate_gradient_fn> {
+  static constexpr bool takes_functor = true;
+  template <class T, int N>
+  [[gnu::noinline]] static void put_slope(T* y) {
+    packet<T, N> const zero{};
+    simd::store(y, simd::subtract(
+                       zero, packet_form<expm1_fn>::call(simd::subtract(zero, simd::load<N>(y)))));
+  }
+  template <class T, int N>
+  LOCUS_VECTOR_FUNCTION static packet<T, N> slope_of_softplus(packet<T, N> y) {
+    T values[N];
+    simd::store(values, y);
+    put_slope<T, N>(values);
+    return simd::load<N>(values);
+  }
   template <class T, int N>
     requires is_floating_v<T>
   LOCUS_VECTOR_FUNCTION static packet<T, N> with(nn::activate_gradient_fn const& f, packet<T, N> y,
@@ -97,9 +129,7 @@ struct packet_form<nn::activate_gradient_fn> {
     case nn::activation::leaky_relu:
       return simd::select(above, dy, simd::multiply(simd::broadcast<N>(T(0.2)), dy));
     case nn::activation::elu: return simd::select(above, dy, simd::multiply(dy, simd::add(y, one)));
-    case nn::activation::softplus:
-      return simd::multiply(
-          dy, simd::subtract(zero, packet_form<expm1_fn>::call(simd::subtract(zero, y))));
+    case nn::activation::softplus: return simd::multiply(dy, slope_of_softplus(y));
     case nn::activation::tanh: return simd::multiply(dy, simd::subtract(one, simd::multiply(y, y)));
     case nn::activation::sigmoid:
       return simd::multiply(dy, simd::multiply(y, simd::subtract(one, y)));

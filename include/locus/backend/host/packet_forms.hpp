@@ -214,10 +214,11 @@ LOCUS_VECTOR_FUNCTION mask<Bytes, N> as_computed(mask<Bytes, N> a) {
   return a;
 }
 
-/// means: the functor's form takes the functor too
+/// means: the functor's form takes the functor too: it says so, or it is a generator's
 template <class F>
-inline constexpr bool has_values =
-    requires(F f, packet<std::int64_t, 2> i) { packet_form<F>::with(f, i); };
+inline constexpr bool has_values = requires {
+  packet_form<F>::takes_functor;
+} || requires(F f, packet<std::int64_t, 2> i) { packet_form<F>::with(f, i); };
 
 /// means: the value of a tree of kernel/stage.hpp at N elements; in: a pack of packets, folds: a
 ///        pack of single values
