@@ -375,12 +375,15 @@ TEST_CASE("numbers that make no sense are refused") {
 }
 
 TEST_CASE("a program whose input is slow" * doctest::skip()) {
+  char const* const trace = std::getenv("LOCUS_TEST_TRACE");
+  if (trace) debugging::start_trace(trace);
   auto slow = data::range(6).map([](std::int64_t i) {
     sleep_ms(150);
     return i;
   });
   for (int pass = 0; pass < 2; ++pass)  // said once
     for (auto&& [x] : slow) sleep_ms(x < 6 ? 40 : 0);
+  if (trace) debugging::stop_trace();
 }
 TEST_CASE("a program whose input is quick" * doctest::skip()) {
   for (auto&& [x] : data::range(12)) sleep_ms(x < 12 ? 100 : 0);
@@ -389,7 +392,10 @@ TEST_CASE("input that is the bottleneck is said once, with the share of time") {
   child::result slow, quick, quiet;
   std::thread one([&] { slow = child::run("a program whose input is slow"); });
   std::thread two([&] { quick = child::run("a program whose input is quick"); });
-  quiet = child::run("a program whose input is slow", {"LOCUS_QUIET=1"});
+  char trace[] = "/tmp/locus_input_XXXXXX";
+  close(mkstemp(trace));
+  quiet = child::run("a program whose input is slow",
+                     {"LOCUS_QUIET=1", std::string("LOCUS_TEST_TRACE=") + trace});
   one.join(), two.join();
   CHECK(slow.code == 0);
   CHECK(slow.count("locus: input is the bottleneck: the program waited for it during ") == 1);
@@ -401,6 +407,14 @@ TEST_CASE("input that is the bottleneck is said once, with the share of time") {
   CHECK(percent < 95);
   CHECK_FALSE(quick.says("bottleneck"));
   CHECK_FALSE(quiet.says("bottleneck"));
+  std::string events;
+  if (std::FILE* const f = std::fopen(trace, "rb")) {
+    for (int c; (c = std::fgetc(f)) != EOF;) events += char(c);
+    std::fclose(f);
+  }
+  std::remove(trace);
+  CHECK(events.find("\"waiting for input\"") != std::string::npos);
+  CHECK(events.find("\"percent of time waiting for input\"") != std::string::npos);
 }
 
 TEST_CASE("a program that forks in the middle of a pass" * doctest::skip()) {

@@ -118,7 +118,19 @@ TEST_CASE("what each replica gets of each batch, by both rules") {
     CHECK(pieces_of<Ceil>({}, 10, 10) == "[0 1 2][3 4 5][6 7 8][9]");
     CHECK(pieces_of<Even>({}, 5, 5) == "[0 1][2][3][4]");
     CHECK(pieces_of<Ceil>({}, 5, 5) == "[0 1][2 3][4][]");
-    CHECK(pieces_of<Ceil>({}, 3, 2) == "[0][1][][] [2][][][]");  // smaller than the replicas: legal
+    std::string
+        said;  // smaller than the replicas: legal, and said once, if not of the last one alone
+    debugging::set_log_sink([](log_event const&, std::string_view text,
+                               void* all) { *static_cast<std::string*>(all) += text; },
+                            &said);
+    CHECK(pieces_of<Ceil>({}, 5, 4) == "[0][1][2][3] [4][][][]");
+    CHECK(said.find("rows over") == std::string::npos);
+    CHECK(pieces_of<Ceil>({}, 3, 2) == "[0][1][][] [2][][][]");
+    debugging::set_log_sink(nullptr);
+    static bool first = true;
+    CHECK((said.find("batches of 2 rows over 4 replicas leave some of them without rows") !=
+           std::string::npos) == first);
+    first = false;
   });
 }
 
@@ -146,6 +158,10 @@ TEST_CASE(
       CHECK(rows == 64);
       CHECK((m.gpus > 0 || order != before));  // another epoch, though nobody says so
       before = order;
+    }
+    for (auto&& [a, b] : distribute<Ceil>(set)) {  // left while the next one is under way
+      CHECK(a.extent(0) == 9);
+      break;
     }
     auto const total = fetch(w);
     last = double(total(0));
