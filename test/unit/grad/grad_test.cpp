@@ -65,13 +65,13 @@ TEST_CASE("the gradients of two layers owe one all-reduce, and are those that a 
     network::model<double, Replicas> written, derived;
     int launches = 0;
     network::with_step(written, x, label, 0.1, [&](auto const& step) {
-      launches = step.launches();
+      launches = std::remove_cvref_t<decltype(step)>::launches();
       run(step);
     });
     with_derived_step(derived, x, label, 0.1, [&](auto const& step) {
       using Step = std::remove_cvref_t<decltype(step)>;
       static_assert(Step::all_reduces() == 1 && Step::copies() == 0);
-      CHECK(step.launches() == launches);
+      CHECK(Step::launches() == launches);
       run(step);
     });
     CHECK(all_close(derived.w1, written.w1, 1e-12));
