@@ -44,10 +44,8 @@ struct call_work<Op, type_list<R...>, type_list<T...>> {
   }
   /// units: elements of the results that are stored; in place: of one of them
   LOCUS_HOST_DEVICE constexpr std::int64_t size() const {
-    std::int64_t n = 0;
-    for (int r = 0; r < results; ++r)
-      n = !Op::rule.in_place ? n + stored(r) : n < stored(r) ? stored(r) : n;
-    return n;
+    // a function of no type's: g++ makes one function of equal members, and then warns of the other's
+    return kernel::stored_elements(tiles, results, Op::rule.in_place);
   }
   /// means: element i of the results, one behind the other; in place: element i of each
   LOCUS_EXEC_CHECK_DISABLE
@@ -76,9 +74,6 @@ struct call_work<Op, type_list<R...>, type_list<T...>> {
       "locus: a called operation has no body for its element types; give it host(context, "
       "results..., operands...), or element<Result>(i, context, own, operands...)");
 
-  LOCUS_HOST_DEVICE constexpr std::int64_t stored(int r) const {
-    return tiles[r].data ? tiles[r].size() : 0;
-  }
   template <std::size_t... Out, std::size_t... In>
   void run_host(std::index_sequence<Out...>, std::index_sequence<In...>) const {
     op.host(here, tiles[Out].template of<R>()..., tiles[results + In].template of<T const>()...);
@@ -86,7 +81,7 @@ struct call_work<Op, type_list<R...>, type_list<T...>> {
   template <std::size_t... Out>
   LOCUS_HOST_DEVICE void write_zero(std::int64_t i, std::index_sequence<Out...>) const {
     auto in = [&](int r, auto zero) {
-      std::int64_t const n = stored(r);
+      std::int64_t const n = tiles[r].stored();
       if (i >= n) {
         i -= n;
         return false;
@@ -106,17 +101,17 @@ struct call_work<Op, type_list<R...>, type_list<T...>> {
   template <std::size_t... Out, std::size_t... In>
   LOCUS_HOST_DEVICE void write_all(std::int64_t i, std::index_sequence<Out...>,
                                    std::index_sequence<In...>) const {
-    pack<R...> const made = {{static_cast<R>(
-        op.template element<int(Out)>(i, here, tiles[Out].template of<R>(),
-                                      tiles[results + In].template of<T const>()...))}...};
-    ((tiles[Out].data ? (void)(tiles[Out].template of<R>().data[i] = locus::get<Out>(made)) : void()),
+    pack<R...> const made = {{static_cast<R>(op.template element<int(Out)>(
+        i, here, tiles[Out].template of<R>(), tiles[results + In].template of<T const>()...))}...};
+    ((tiles[Out].data ? (void)(tiles[Out].template of<R>().data[i] = locus::get<Out>(made))
+                      : void()),
      ...);
   }
   /// false: element i belongs to another result, of which it is the i-th
   LOCUS_EXEC_CHECK_DISABLE
   template <int Out, class U, std::size_t... In>
   LOCUS_HOST_DEVICE bool write_one(std::int64_t& i, std::index_sequence<In...>) const {
-    std::int64_t const n = stored(Out);
+    std::int64_t const n = tiles[Out].stored();
     if (i >= n) {
       i -= n;
       return false;

@@ -21,6 +21,18 @@ struct any_tile {
     for (int a = 0; a < rank; ++a) n *= extent[a];
     return n;
   }
+  LOCUS_HOST_DEVICE constexpr std::int64_t stored() const { return data ? size() : 0; }
 };
+
+/// units: elements of tiles that are stored: of all, or of the largest
+LOCUS_HOST_DEVICE constexpr std::int64_t stored_elements(any_tile const* tiles, int count,
+                                                         bool largest) {
+  std::int64_t n = 0;
+  for (int r = 0; r < count; ++r) {
+    std::int64_t const here = tiles[r].stored();
+    n = !largest ? n + here : n < here ? here : n;
+  }
+  return n;
+}
 
 }  // namespace locus::kernel

@@ -34,10 +34,10 @@ auto tower_mean(Tower&& tower) {
 /// cost:  a kernel for each weight; no traffic
 /// after: tf.train.ExponentialMovingAverage
 template <class T, class Replicas>
-class MovingAverage {
+class AverageOfWeights {
  public:
   using tensor = Tensor<T, Dextents<1>, Replicas>;
-  explicit MovingAverage(double decay, bool warm_up = false) : decay_(decay), warm_up_(warm_up) {
+  explicit AverageOfWeights(double decay, bool warm_up = false) : decay_(decay), warm_up_(warm_up) {
     if (decay >= 0 && decay <= 1) return;
     throw configuration_error("locus: the decay of a moving average is a number from 0 to 1");
   }
@@ -85,7 +85,7 @@ class AverageWeights : public callback {
 
  private:
   Trainer& trainer_;
-  MovingAverage<typename Trainer::network_type::value_type,
+  AverageOfWeights<typename Trainer::network_type::value_type,
                 typename Trainer::network_type::replicas>
       average_;
 };

@@ -38,10 +38,10 @@ inline axis_set axes_of(int const* axes, int count, int rank) {
 
 /// means: sums of the elements along some axes, over all parts, and how many were added for each
 template <class T>
-using total_of = std::conditional_t<is_floating_v<T>, double, std::int64_t>;
+using wide_sum = std::conditional_t<is_floating_v<T>, double, std::int64_t>;
 template <class T>
 std::int64_t sum_along(local_parts const& parts, axis_set axes, shape const& result,
-                       std::vector<total_of<T>>& sums) {
+                       std::vector<wide_sum<T>>& sums) {
   std::int64_t counted = 0;
   sums.assign(static_cast<std::size_t>(result.size()), 0);
   for (int r = 0; r < parts.count; ++r) {
@@ -57,7 +57,7 @@ std::int64_t sum_along(local_parts const& parts, axis_set axes, shape const& res
       std::int64_t to = 0, rest = i, stride = 1;
       for (int a = s.rank; a-- > 0; rest /= s.extent[a])
         if (!has_axis(axes, a)) to += rest % s.extent[a] * stride, stride *= s.extent[a];
-      sums[static_cast<std::size_t>(to)] += static_cast<total_of<T>>(values[std::size_t(i)]);
+      sums[static_cast<std::size_t>(to)] += static_cast<wide_sum<T>>(values[std::size_t(i)]);
     }
   }
   return counted;
@@ -384,9 +384,9 @@ class strategy {
       shape const result = reduced(parts.of[0].extents, along, false);
       Tensor<T, Dextents<rank - N>, CpuDevice> out{Dextents<rank - N>(result)};
       if constexpr (detail::require_reduction<Op, T>()) {
-        std::vector<detail::total_of<T>> sums;
+        std::vector<detail::wide_sum<T>> sums;
         auto const n =
-            static_cast<detail::total_of<T>>(detail::sum_along<T>(parts, along, result, sums));
+            static_cast<detail::wide_sum<T>>(detail::sum_along<T>(parts, along, result, sums));
         for (std::size_t i = 0; i < sums.size(); ++i)
           out.data()[i] = static_cast<T>(Op::is_mean ? sums[i] / n : sums[i]);
       }

@@ -112,7 +112,7 @@ TEST_CASE("towers are averaged on the CPU, and weights are followed by their mov
   std::vector<nn::parameter<float, Replicas>*> const all{&p};
   auto set = [&](float v) { p.value = to<Replicas>(Tensor<float, Dextents<1>>{v}); };
   auto of = [](auto const& t) { return *t.data(1); };
-  nn::MovingAverage<float, Replicas> plain(0.75), warm(0.75, true);
+  nn::AverageOfWeights<float, Replicas> plain(0.75), warm(0.75, true);
   double slow = 8, quick = 8;
   for (int n = 0; n < 4; ++n) {
     float const v = n == 0 ? 8.f : float(n);
@@ -129,6 +129,6 @@ TEST_CASE("towers are averaged on the CPU, and weights are followed by their mov
   plain.swap(all);
   CHECK(of(p.value) == 3);
   CHECK(message_of<configuration_error>([] {
-          nn::MovingAverage<float, Replicas>(1.5);
+          nn::AverageOfWeights<float, Replicas>(1.5);
         }).find("from 0 to 1") != std::string::npos);
 }
