@@ -11,7 +11,7 @@ build=${BUILD:-build-examples}
 [ -f "$build/build.ninja" ] || meson setup "$build" -Dtests=disabled -Dbenchmarks=disabled
 suffix=
 if [ -f "$build/build.ninja" ] && grep -q 'example.*_cuda' "$build/build.ninja"; then suffix=_cuda; fi
-for example in 01_hello_placement 02_cpu_vs_gpu 03_towers 05_devices 06_memory 07_text_cnn 08_fashion_mnist_cnn 09_linear_regression 11_mobilenet_v2 12_configured_devices 13_devices_at_run_time 04_mirrored_fashion_mnist; do
+for example in 01_hello_placement 02_cpu_vs_gpu 03_towers 05_devices 06_memory 07_text_cnn 08_fashion_mnist_cnn 09_linear_regression 10_multi_gpu_basics 11_mobilenet_v2 12_configured_devices 13_devices_at_run_time 04_mirrored_fashion_mnist; do
   ninja -C "$build" "examples/$example$suffix"
   echo "--- $example"
   case $example in

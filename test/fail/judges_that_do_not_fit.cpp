@@ -21,7 +21,8 @@ struct no_model {
 #if LOCUS_MUST_FAIL == 1
 judged<float, Cross> misuse(Cross{});
 #elif LOCUS_MUST_FAIL == 2
-judged<float, nn::MeanSquaredError, nn::SparseCategoricalAccuracy> misuse(nn::MeanSquaredError{}, {});
+judged<float, nn::MeanSquaredError, nn::SparseCategoricalAccuracy> misuse(nn::MeanSquaredError{},
+                                                                          {});
 #elif LOCUS_MUST_FAIL == 3
 judged<int, Cross, nn::CategoricalAccuracy> misuse(Cross{}, {});
 #elif LOCUS_MUST_FAIL == 4

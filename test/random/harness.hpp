@@ -57,8 +57,7 @@ inline std::vector<char> read(locus::tensor_block const& b, std::string& failure
                                record));
     }
     if (b.where.is_sharded()) {
-      std::int64_t const n = b.extents.extent[axis],
-                         begin = b.where.piece_begin(n, r),
+      std::int64_t const n = b.extents.extent[axis], begin = b.where.piece_begin(n, r),
                          rows = b.where.piece_size(n, r);
       for (std::int64_t o = 0; o < outer && rows > 0; ++o)
         std::memcpy(all.data() + (o * n + begin) * inner, part.data() + o * rows * inner,

@@ -26,7 +26,7 @@ inline stamp copy(logical_device& to, void* target, logical_device& from, void c
   work_scope scope;
   if (unsigned const w = watched() & work_watchers)
     begin_copy(scope, w, carrier, kind, to, from, bytes, record);
-  copy_job const job{&carrier, kind, &to, target, &from, source, static_cast<std::size_t>(bytes),
+  copy_job const job{&carrier, kind,  &to, target, &from, source, static_cast<std::size_t>(bytes),
                      record,   pinned};
   return carrier.how == backing::host ? backend<backing::host>::copy(job)
                                       : gpus_of_program->copy(job);

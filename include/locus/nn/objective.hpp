@@ -56,7 +56,7 @@ struct score_op {
                             std::int64_t n) const {
     double const rows = double(p.size() / n), inner = rows / double(p.extent[0]);
     return T(1 / (rows_count == weighting::global_batch ? double(here.rows) * inner
-                                                     : double(here.replicas) * rows));
+                                                        : double(here.replicas) * rows));
   }
   template <class U>
   LOCUS_HOST_DEVICE static bool is_class(U label, std::int64_t n) {

@@ -86,7 +86,7 @@ class AverageWeights : public callback {
  private:
   Trainer& trainer_;
   AverageOfWeights<typename Trainer::network_type::value_type,
-                typename Trainer::network_type::replicas>
+                   typename Trainer::network_type::replicas>
       average_;
 };
 

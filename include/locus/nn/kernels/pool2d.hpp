@@ -91,8 +91,8 @@ void max_pool2d(T* y, Winner* winner, T const* x, pool2d_geometry const& g) {
           x + (image * g.h.in + g.h.input(oh, 0)) * row + g.w.input(ow, 0) * column;
       std::int64_t const to = (line * g.w.out + ow) * g.channels;
       detail::over_channels<N>(g.channels, [&]<int M>(std::int64_t c) {
-        detail::max_of_window<M>(y + to + c, winner ? winner + to + c : nullptr, from + c, h, w, row, column,
-                                 g.w.size);
+        detail::max_of_window<M>(y + to + c, winner ? winner + to + c : nullptr, from + c, h, w,
+                                 row, column, g.w.size);
       });
     }
   });
