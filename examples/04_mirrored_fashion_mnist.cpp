@@ -90,7 +90,7 @@ void train(std::string const& folder, int epochs) {
     data::progress_bar bar(sets.size());
     float const lr = 0.2f / (1.f + 0.3f * float(epoch - 1));  // learning rate
     std::int64_t done = 0;
-    for (auto [x, label] : distribute<Replicas>(sets)) {
+    for (auto const& [x, label] : distribute<Replicas>(sets)) {
       net.step(x, label, lr, epoch == 1 && done == 0);
       bar.show(++done);
     }

@@ -14,7 +14,7 @@ using Square = Tensor<float, Extents<dimension, dimension>>;
 using G0 = GpuDevice<0>;
 using G1 = GpuDevice<1>;
 
-// [example: power]
+// [example: power on GPUs]
 template <int N, class X>
 auto power(X const& x) {  // x^N, N - 1 products
   if constexpr (N == 2)
@@ -48,7 +48,7 @@ int main() {
   Square const a = uniform<float>(Extents<dimension, dimension>{}, 1, 0, 2.f / dimension);
   Square const b = uniform<float>(Extents<dimension, dimension>{}, 2, 0, 2.f / dimension);
 
-  // [example: use]
+  // [example: use on GPUs]
   auto one_gpu = sum_of_powers<G0, G0>(a, b);
   auto two_gpus = sum_of_powers<G0, G1>(a, b);
   static_assert(plan_of<decltype(one_gpu)>.launches() == 2 * (exponent - 1) + 1);
@@ -62,7 +62,7 @@ int main() {
   std::cout << "the same: " << (all_close(one, two, 1e-5) ? "yes" : "NO") << "\n";
   // prints: the same: yes
 
-  // [example: strategy]
+  // [example: strategy on GPUs]
   strategy<Mirrored<G0, G1>> const both;
   using Any = AnyTensor<float, Dextents<2>>;
   auto const matrices =

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""check_headers.py HEADERS... [--jobs N] -- COMPILER ARGS...: each header compiles alone, also twice.
+"""check_headers.py HEADERS... [--jobs N] [--days N] -- COMPILER ARGS...: each header compiles alone, also twice.
 
-The headers are named as one includes them. With nvcc as the compiler both sides are looked at."""
+The headers are named as one includes them. With nvcc as the compiler both sides are looked at. With --days a
+day looks at every N-th header, so that N days look at all."""
 import argparse
+import datetime
 import subprocess
 import sys
 import tempfile
@@ -16,7 +18,9 @@ def main():
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument('headers', nargs='+')
     options.add_argument('--jobs', type=int, default=2)
+    options.add_argument('--days', type=int, default=1)
     options = options.parse_args(sys.argv[1:cut])
+    options.headers = options.headers[datetime.date.today().toordinal() % options.days::options.days]
     command = sys.argv[cut + 1:]
     nvcc = any(word.endswith('nvcc') for word in command[:2])
     check_only = ['-fdevice-syntax-only', '-c', '-o', '/dev/null'] if nvcc else ['-fsyntax-only']

@@ -145,7 +145,9 @@ class Dataset {
     iterator(iterator const&) = delete;
     ~iterator() { clock_.close(); }
     /// moved out of: auto [x, label] takes the tensors, and copies none
-    element&& operator*() { return std::move(*now_); }
+    element&& operator*() {
+      return std::move(*now_);
+    }  // NOLINT(bugprone-unchecked-optional-access)
     iterator& operator++() {
       now_.reset();  // its memory can be used again
       advance();

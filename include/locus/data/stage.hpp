@@ -3,6 +3,7 @@
 #pragma once
 #include <exception>  // exception_ptr
 #include <optional>   // optional
+#include <utility>    // move
 
 #include <locus/core/error.hpp>  // error
 #include <locus/ops/philox.hpp>  // random_bits
@@ -32,7 +33,7 @@ struct position {
 /// A function of the program's failed on one element.
 struct element_error : error {
   element_error(message const& text, std::int64_t number, std::exception_ptr why)
-      : error(text), element(number), cause(why) {}
+      : error(text), element(number), cause(std::move(why)) {}
   std::int64_t element;
   std::exception_ptr cause;  // what the function threw
 };

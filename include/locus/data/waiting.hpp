@@ -43,7 +43,7 @@ class pass_clock {
   void close() noexcept {
     if (first_ < 0) return;
     pass_times const t = times();
-    int const percent = static_cast<int>(100 * t.share() + 0.5);
+    int const percent = static_cast<int>(__builtin_lround(100 * t.share()));
     if (runtime::is_watched(runtime::watcher::trace)) {
       json_text details;
       details.member("elements", t.elements).member("percent of time waiting for input", percent);

@@ -7,6 +7,7 @@
 #include <mutex>               // mutex
 #include <thread>              // thread
 #include <unistd.h>            // getpid
+#include <utility>             // exchange
 #include <vector>              // vector
 
 #include <locus/core/config.hpp>  // LOCUS_LEAN_BEGIN

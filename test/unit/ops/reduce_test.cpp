@@ -254,8 +254,7 @@ namespace {
 
 /// x as [2^24], [2^14, 2^10] and [2^10, 2^14]: every way in which a sum is cut
 template <class Source>
-void check_large(Source source) {
-  std::int64_t const n = LOCUS_ADDRESS_SANITIZER ? 1 << 20 : 1 << 24;  // there it takes minutes
+void check_large(Source source, std::int64_t n) {
   Tensor<float, Dextents<1>> const x(source(Dextents<1>(n)));
   long double whole = 0, size = 0;
   std::vector<long double> rows(std::size_t(n >> 10)), row_sizes(std::size_t(n >> 10)),
@@ -297,10 +296,12 @@ void check_large(Source source) {
 
 }  // namespace
 
-TEST_CASE("sums of 2^24 floats are within 1e-7, with the same bits for one thread and two") {
+TEST_CASE("sums of up to 2^24 floats are within 1e-7, with the same bits for one thread and two") {
   on_few_backends([] {
-    check_large([](auto e) { return full<float>(e, 5); });
-    check_large([](auto e) { return uniform<float>(e, 1); });
-    check_large([](auto e) { return uniform<float>(e, 2, -0.5f, 0.5f); });
+    // the largest one where floats alone would stop growing; under a sanitizer it takes minutes
+    check_large([](auto e) { return full<float>(e, 5); },
+                LOCUS_ADDRESS_SANITIZER ? 1 << 20 : 1 << 24);
+    check_large([](auto e) { return uniform<float>(e, 1); }, 1 << 20);
+    check_large([](auto e) { return uniform<float>(e, 2, -0.5f, 0.5f); }, 1 << 20);
   });
 }
