@@ -146,8 +146,8 @@ class Dataset {
     ~iterator() { clock_.close(); }
     /// moved out of: auto [x, label] takes the tensors, and copies none
     element&& operator*() {
-      return std::move(*now_);
-    }  // NOLINT(bugprone-unchecked-optional-access)
+      return std::move(*now_);  // NOLINT(bugprone-unchecked-optional-access): end() came otherwise
+    }
     iterator& operator++() {
       now_.reset();  // its memory can be used again
       advance();
