@@ -182,10 +182,29 @@ LOCUS_SHARED_STATE inline copy_cache& kept_copies() {
   static copy_cache* const cache = new copy_cache;
   return *cache;
 }
-/// means: the elements of a tensor are about to change     cost: one test
+/// means: the elements of a tensor are about to change, in place and by no plan; what another block
+///        sees of the same memory is not known here: see relabel     cost: one test
 inline void forget_copies(tensor_block const& b) noexcept {
   if (__builtin_expect(__atomic_load_n(&b.kept, __ATOMIC_RELAXED) != 0, 0))
-    kept_copy_functions.forget(b);
+    copy_cache_in_use()->forget(b);
+}
+/// means: copies are kept, up to so many bytes on each device; 0: none, and none is left
+/// cost:  threads that set it take turns
+LOCUS_SHARED_STATE [[gnu::cold]] inline void keep_copies(std::int64_t bytes) {
+  static constexpr copy_cache_functions functions{
+      [](logical_device& d) { return kept_copies().drop(d); },
+      [](tensor_block const& b) { kept_copies().forget(b); },
+      [](void const* first, std::int64_t n) { kept_copies().forget(first, n); }};
+  static constinit mutex one_at_a_time;
+  lock_guard hold(one_at_a_time);
+  __atomic_store_n(&kept_copy_functions, &functions, __ATOMIC_RELEASE);
+  __atomic_store_n(&copy_cache_limit, std::int64_t(0), __ATOMIC_RELEASE);
+  // While it is watched nothing is written unseen: before anything can be kept, and until all of it
+  // is gone.
+  set_watcher(watcher::kept, true);
+  kept_copies().drop_all();
+  set_watcher(watcher::kept, bytes > 0);
+  __atomic_store_n(&copy_cache_limit, bytes, __ATOMIC_RELEASE);
 }
 
 }  // namespace locus::runtime
@@ -202,13 +221,7 @@ inline void set_copy_cache(std::int64_t bytes) {
   if (bytes < 0)
     throw configuration_error(
         "locus: the bytes of copies that a device keeps are negative; write 0 for none");
-  __atomic_store_n(&runtime::copy_cache_limit, bytes, __ATOMIC_RELAXED);
-  runtime::kept_copy_functions = {
-      [](runtime::logical_device& d) { return runtime::kept_copies().drop(d); },
-      [](tensor_block const& b) { runtime::kept_copies().forget(b); },
-      [](void const* first, std::int64_t n) { runtime::kept_copies().forget(first, n); }};
-  runtime::set_watcher(runtime::watcher::kept, bytes > 0);
-  runtime::kept_copies().drop_all();
+  runtime::keep_copies(bytes);
 }
 inline std::int64_t get_copy_cache() {
   return __atomic_load_n(&runtime::copy_cache_limit, __ATOMIC_RELAXED);

@@ -74,7 +74,7 @@ inline bool lacks_memory() {
   if (!planned_lack && size <= d.memory.limit) {
     make_room(d, size);
     if (void* const p = try_allocate(d, size, requested)) return p;
-    if (keeps_copies() && kept_copy_functions.drop(d)) {
+    if (copy_cache_functions const* const cache = copy_cache_in_use(); cache && cache->drop(d)) {
       make_room(d);
       if (void* const p = try_allocate(d, size, requested)) return p;
     }

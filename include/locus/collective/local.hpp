@@ -4,10 +4,11 @@
 #pragma once
 #include <utility>  // swap
 
-#include <locus/collective/reduce.hpp>  // replica_reducer
-#include <locus/core/config.hpp>        // LOCUS_COLD_BEGIN
-#include <locus/runtime/log.hpp>        // log
-#include <locus/shape/shape.hpp>        // shape
+#include <locus/collective/reduce.hpp>         // replica_reducer
+#include <locus/core/config.hpp>               // LOCUS_COLD_BEGIN
+#include <locus/runtime/copy_cache_limit.hpp>  // forget_copies
+#include <locus/runtime/log.hpp>               // log
+#include <locus/shape/shape.hpp>               // shape
 
 LOCUS_COLD_BEGIN
 
@@ -65,11 +66,21 @@ class local_scratch {
   dynamic_array<block> blocks_;
 };
 
+/// means: where a collective writes: its device's compute queue goes on behind what a plan left
+///        under way there, and copies that devices keep of it are out of date
+/// cost:  two tests
+inline void* receive_at(device at, void* first, std::int64_t bytes) {
+  runtime::meet_arrivals(runtime::find_device(at), first, bytes);
+  runtime::forget_copies(first, bytes);
+  return first;
+}
+
 /// bytes from one device to another, behind and before all that their compute queues have to do
 /// with both
 inline void copy_local(device to_name, void* to, device from_name, void const* from,
                        std::int64_t bytes, std::string_view name) {
   if (bytes == 0 || to == from) return;
+  receive_at(to_name, to, bytes);
   logical_device &a = runtime::find_device(to_name), &b = runtime::find_device(from_name);
   step_record const record{-1, name, a.name};
   runtime::running_scope const scope(&record);
@@ -129,14 +140,14 @@ inline void require_rows(local_parts const& parts, shape const& whole, std::stri
 class local_reduction {
  public:
   local_reduction(local_parts const& parts, local_operation const& o)
-      : extents_(parts.of[0].extents), topology_(look_at(parts.devices())),
-        by_(topology_, {o.name, -1}), operation_(o) {
+      : parts_(parts), topology_(look_at(parts.devices())), by_(topology_, {o.name, -1}),
+        operation_(o) {
     require_same_extents(parts, o.name);
     job_.count = parts.of[0].size(), job_.element_bytes = o.element_bytes, job_.type = o.type;
     job_.op = o.op, job_.scaled = o.scaled, job_.by = o.by, job_.fold = o.fold;
     job_.record = {-1, o.name, parts.of[0].at};
     for (short r = 0; r < parts.count; ++r) {
-      job_.terms[r] = parts.of[r].data, job_.outs[r] = parts.of[r].data, job_.whose[r] = r;
+      job_.terms[r] = parts.of[r].data, job_.whose[r] = r;
     }
     if (runtime::planted.swap_replicas && parts.count > 1) {
       std::swap(job_.terms[0], job_.terms[1]);
@@ -148,18 +159,23 @@ class local_reduction {
       job_.host_scratch = scratch_.take(runtime::find_device(cpu(0)), by_.host_scratch(job_));
     log();
   }
+  /// each term becomes the result
   void all() {
     if (job_.count == 0) return;
-    for (int r = 0; r < topology_.count; ++r)
+    for (int r = 0; r < topology_.count; ++r) {
+      job_.outs[r] = receive_at(parts_.of[r].at, parts_.of[r].data, job_.bytes());
       job_.scratch[r] = scratch_.take(*topology_.on[r], by_.scratch_of_all_reduce(job_, r));
+    }
     by_.all_reduce(&job_, 1);
     for (int r = 0; r < topology_.count; ++r)
       if (job_.done[r].is_set()) runtime::wait(*topology_.on[r], queue_kind::compute, job_.done[r]);
   }
   void to_one(local_part const& out) {
-    if (!(out.extents == extents_))
-      refuse_parts(operation_.name, 0, extents_, out.extents, "make the target of that shape");
+    if (!(out.extents == parts_.of[0].extents))
+      refuse_parts(operation_.name, 0, parts_.of[0].extents, out.extents,
+                   "make the target of that shape");
     if (job_.count == 0) return;
+    receive_at(out.at, out.data, job_.bytes());
     int root = 0;
     bool here = false;
     for (int r = 0; r < topology_.count; ++r)
@@ -181,7 +197,9 @@ class local_reduction {
     std::int64_t begin = 0;
     segment segments[max_devices];
     for (int r = 0; r < outs.count; ++r) {
-      segments[r] = {begin, outs.of[r].size(), r, outs.of[r].data};
+      segments[r] = {
+          begin, outs.of[r].size(), r,
+          receive_at(outs.of[r].at, outs.of[r].data, outs.of[r].size() * operation_.element_bytes)};
       begin += outs.of[r].size();
     }
     if (job_.count == 0) return;
@@ -211,7 +229,7 @@ class local_reduction {
     e.over.how = distribution::mirrored, e.reason = how.view(), e.bytes = job_.bytes();
     runtime::log(e);
   }
-  shape extents_{};
+  local_parts parts_;
   replica_topology topology_;
   replica_reducer by_;
   local_operation operation_;

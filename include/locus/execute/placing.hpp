@@ -120,12 +120,12 @@ class placing : protected run_memory {
     }
     if (p_.crossings) p_.crossings->place(run);
   }
-  /// what transfers bring
-  void place_arrivals() {
+  /// what transfers bring; keeps: copies, for later plans
+  void place_arrivals(bool keeps) {
     occurrence_finder(plan_, a_.values, p_.replicas, extents_, slots_).find(shared_);
     for (transfer const& t : plan_.transfers)
       if (!brought_by_other(t)) place_arrival(t);
-    if (runtime::keeps_copies()) place_kept();
+    if (keeps) place_kept();
     for (occurrence const& o : shared_)
       for (int r = 0; r < plan_.transfers[o.first].arrives.count(); ++r)
         value(plan_.steps.count + o.transfer, r) = value(plan_.steps.count + o.first, r);
@@ -150,7 +150,7 @@ class placing : protected run_memory {
       for (int r = 0; r < targets_[k].where.count(); ++r) {
         byte_range const to = range_of(targets_[k].locals[r], targets_[k].extents.rank,
                                        plan_.steps[plan_.roots[k].from].element_bytes);
-        runtime::kept_copy_functions.forget_bytes(to.first, to.bytes);
+        runtime::forget_copies(to.first, to.bytes);
       }
   }
   bool is_written(byte_range const& range) const {

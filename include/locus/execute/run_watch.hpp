@@ -21,6 +21,7 @@ struct run_watch {
   plan_record* record = nullptr;  // for the report
   program const* code = nullptr;  // the constant that runs, or of which it is a copy
   copy_policy copies = copy_policy::silent;
+  bool keeps = false;  // copies that it makes, for later plans
 };
 
 /// means: what those watchers want of this run of a plan
@@ -35,6 +36,7 @@ struct run_watch {
   if (has_watcher(watchers, watcher::report) || has_watcher(watchers, watcher::plans))
     w.record = &record;
   w.code = record.code;
+  w.keeps = has_watcher(watchers, watcher::kept) && runtime::keeps_copies();
   if (has_watcher(watchers, watcher::copies)) w.copies = config::get_device_policy();
   return w;
 }

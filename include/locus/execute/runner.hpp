@@ -27,7 +27,7 @@ class runner : results {
     if (seen_.work) begin_run(whole, seen_.work, seen_.site, plan_, seen_.policy);
     check_extents();
     if (seen_.copies != copy_policy::silent && p_.crossings) p_.crossings->apply_policy(this);
-    if (runtime::keeps_copies()) forget_written();
+    if (runtime::copy_cache_in_use()) forget_written();
     obtain_memory();
     place_values(this);
     if (runtime::has_arrivals()) meet_operands();
@@ -352,7 +352,10 @@ class runner : results {
     runner const& r = *static_cast<runner*>(run);
     apply_copy_policy(r.seen_.copies, r.plan_, r.extents_, *r.seen_.code, r.seen_.site);
   }
-  static void place_arrivals_of(void* run) { static_cast<runner*>(run)->place_arrivals(); }
+  static void place_arrivals_of(void* run) {
+    auto& r = *static_cast<runner*>(run);
+    r.place_arrivals(r.seen_.keeps);
+  }
   static void foresee_transfers_of(void* run) { static_cast<runner*>(run)->foresee_transfers(); }
   static void move_of(void* run, transfer const& what) { static_cast<runner*>(run)->move(what); }
   static void foresee_terms_of(void* run, transfer const& what) {

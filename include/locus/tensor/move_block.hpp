@@ -51,6 +51,7 @@ inline void move_block(tensor_block const& from, tensor_block& to) {
   static constexpr char moved = 0;
   run_watch seen;
   seen.log = runtime::is_watched(runtime::watcher::log) && runtime::is_wanted(&moved, {});
+  seen.keeps = runtime::keeps_copies();
   runner(only_this, arrays, &into, seen).run();
 }
 

@@ -9,10 +9,7 @@ namespace locus::detail {
 inline block_owner* base_of(tensor_block& b) {
   return reinterpret_cast<block_owner*>(b.pieces + b.where.count());
 }
-inline void release_relabelled(tensor_block& b) noexcept {
-  runtime::forget_copies(b);
-  base_of(b)->~block_owner();
-}
+inline void release_relabelled(tensor_block& b) noexcept { base_of(b)->~block_owner(); }
 
 /// means: a block over base's memory; it lives as long as either
 /// shape: as many elements; of a value that is cut, as many along the cut
@@ -27,6 +24,9 @@ inline block_owner relabel_block(block_owner const& base, shape const& extents) 
   }
   tensor_block* const b = tensor_block::make(from.where, sizeof(block_owner));
   new (base_of(*b)) block_owner(base);
+  b->exposed = 1;  // who writes through one name does not know the other: no copies are kept
+  __atomic_store_n(&from.exposed, 1, __ATOMIC_RELAXED);
+  runtime::forget_copies(from);
   b->release = release_relabelled;
   b->extents = extents, b->type = from.type, b->element_bytes = from.element_bytes;
   for (int r = 0; r < from.where.count(); ++r) {
