@@ -10,7 +10,7 @@ PATH=$PATH:/usr/local/cuda/bin
 command -v nvcc >/dev/null || { echo 'no nvcc: nothing was built or measured' >&2; exit 77; }
 build=${BUILD:-build-gpu} arch=${ARCH:-90}
 mkdir -p "$build" bench/results
-flags="-std=c++20 -O3 -DNDEBUG -arch=sm_$arch -Xcompiler=-Wno-psabi -Iinclude"
+flags="-std=c++20 -O3 -DNDEBUG -arch=sm_$arch -Iinclude"
 nvcc $flags bench/gpu/gpu.cu -o "$build/gpu_bench" -ldl
 nvcc $flags test/cuda/nccl_on_one_gpu.cu -o "$build/nccl_on_one_gpu" -ldl
 : >"$build/results.jsonl"

@@ -2,6 +2,7 @@
 // All of locus for a unit that nvcc compiles: adds GPU execution. With a host compiler it is
 // <locus/locus.hpp>.
 #pragma once
+#include <locus/core/compiler.hpp>  // C++20, 64 bits, exceptions: asked before anything else
 
 #if defined(__CUDACC__)
 #if defined(LOCUS_CUDA_KERNELS) && LOCUS_CUDA_KERNELS == 0

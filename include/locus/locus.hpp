@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // All of locus for a host compiler. In a unit of nvcc include <locus/cuda.cuh> instead.
 #pragma once
+#include <locus/core/compiler.hpp>  // C++20, 64 bits, exceptions: asked before anything else
 #if defined(LOCUS_REQUIRE_CUDA) && !(defined(LOCUS_CUDA_KERNELS) && LOCUS_CUDA_KERNELS)
 #error \
     "locus: LOCUS_REQUIRE_CUDA is set and this unit makes no kernels; compile it with nvcc and <locus/cuda.cuh>"

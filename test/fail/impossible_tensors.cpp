@@ -7,6 +7,8 @@
 // expect-5: locus: the extents of a Tensor are a type; write Tensor<float, Extents<2, 3>>
 // expect-6: locus: the third parameter of a Tensor says where it is; write CpuDevice, GpuDevice<0>, Mirrored<...> or Sharded<0, ...>
 // expect-7: locus: a view lies on one device; write CpuDevice or GpuDevice<0>
+// expect-8: locus: a rank lies in 0 to 6; write Dextents<2> for an open matrix
+// expect-9: locus: a rank lies in 0 to 6; write Dextents<2> for an open matrix
 #include <locus/locus.hpp>
 using namespace locus;
 
@@ -29,6 +31,11 @@ Tensor<float, Extents<4>, int> misuse;
 #elif LOCUS_MUST_FAIL == 7
 View<float, Extents<4>, Mirrored<GpuDevice<0>, GpuDevice<1>>, true>* const misuse = nullptr;
 auto size = misuse->size();
+#elif LOCUS_MUST_FAIL == 8
+Tensor<float, Dextents<-1>> misuse;
+#elif LOCUS_MUST_FAIL == 9
+Tensor<float, Dextents<1000>> misuse;
 #else
+Tensor<float, Dextents<2>> open_both(4, 2);
 Tensor<float, Extents<4, dyn>> proper(4, 2);
 #endif

@@ -11,10 +11,11 @@ import re
 import sys
 
 LEVELS = {
-    'core': 0, 'device': 1, 'shape': 1, 'simd': 2, 'expr': 2, 'ops': 3, 'plan': 4, 'grad': 4, 'runtime': 4, 'kernel': 4,
-    'backend': 5, 'config': 6, 'collective': 6, 'execute': 7, 'tensor': 8, 'data': 9, 'strategy': 9, 'testing': 9, 'nn': 10,
+    'core': 0, 'device': 1, 'shape': 1, 'simd': 2, 'expr': 2, 'ops': 3, 'plan': 4, 'runtime': 4, 'kernel': 4,
+    'backend': 5, 'config': 6, 'collective': 6, 'execute': 7, 'tensor': 8, 'data': 9, 'grad': 9, 'strategy': 9, 'testing': 9, 'nn': 10,
     '': 10,  # the umbrellas locus.hpp and cuda.cuh
 }
+FIRST = 'locus/core/compiler.hpp'
 FOREIGN = re.compile(r'^(cuda|cub/|thrust/|nccl|cublas|curand|cooperative_groups)')
 
 
@@ -45,6 +46,8 @@ def check_header(name, text):
             yield f'{included}: its folder has no level'
         elif folder_of(included) != folder and LEVELS[folder_of(included)] >= LEVELS[folder]:
             yield f'{included}: level {LEVELS[folder_of(included)]} is not below level {LEVELS[folder]}'
+    if name != FIRST and not any(included.startswith('locus/') for included, _ in includes_of(text)):
+        yield f'includes nothing of locus: it begins with {FIRST}, which says what a compiler must have'
 
 
 def find_cycle(graph):

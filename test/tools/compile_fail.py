@@ -28,7 +28,7 @@ class Misuse:
                          for k, text in re.findall(r'^// expect(?:-(\d+))?: (.+)$', self.text, re.M)}
         self.only = (re.findall(r'^// only: (\w+)$', self.text, re.M) or [''])[0]
         # what decides about the mode of a unit cannot come after a precompiled header
-        self.own_mode = re.search(r'#define (?:LOCUS_|__)|^// flags.*-DLOCUS_|cuda\.cuh|recorder\.hpp', self.text, re.M)
+        self.own_mode = re.search(r'#define (?:LOCUS_|__)|^// flags.*-(?:DLOCUS_|std=|m32|fno-)|cuda\.cuh|recorder\.hpp', self.text, re.M)
 
     def flags(self, k):
         own = re.findall(rf'^// flags(?:-{k})?: (.+)$', self.text, re.M)

@@ -66,8 +66,8 @@ struct call_work<Op, type_list<R...>, type_list<T...>> {
   using each_result = std::index_sequence_for<R...>;
   using each_operand = std::index_sequence_for<T...>;
   static constexpr bool has_host_body =
-      requires(Op const& op, call_context const& c, tile<R>... out, tile<T const>... in) {
-        op.host(c, out..., in...);
+      requires(Op const& body, call_context const& c, tile<R>... out, tile<T const>... in) {
+        body.host(c, out..., in...);
       };
   static_assert(
       has_host_body || has_cuda_kernel,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one seam between plans and devices: backend<Side>. A new kind of device is one specialisation
-// that passes test/laws/backend_laws.hpp.
+// that passes test/laws/backend_laws_test.cpp.
 #pragma once
 #include <locus/core/config.hpp>    // always_false
 #include <locus/runtime/table.hpp>  // logical_device, stamp, step_record

@@ -3,6 +3,8 @@
 #pragma once
 #include <cstdint>  // int64_t
 
+#include <locus/core/compiler.hpp>  // C++20, 64 bits, exceptions
+
 namespace locus {
 
 inline constexpr std::int64_t allocation_unit = 256;  // bytes

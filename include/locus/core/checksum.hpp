@@ -5,6 +5,8 @@
 #include <cstdint>  // uint64_t
 #include <cstring>  // memcpy
 
+#include <locus/core/compiler.hpp>  // C++20, 64 bits, exceptions
+
 namespace locus::detail {
 
 inline constexpr std::uint64_t check_prime = 0x100000001b3;

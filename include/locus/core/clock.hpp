@@ -5,6 +5,8 @@
 #include <cstdint>  // int64_t
 #include <ctime>    // clock_gettime
 
+#include <locus/core/compiler.hpp>  // C++20, 64 bits, exceptions
+
 namespace locus {
 
 /// units: nanoseconds of a clock that never goes back

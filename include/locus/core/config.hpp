@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The macros of locus. Nothing else in the library looks at a compiler's macros.
 #pragma once
+#include <locus/core/compiler.hpp>  // C++20, 64 bits, exceptions
 
 // LOCUS_HOST_DEVICE         marks what a kernel may call; nothing outside nvcc
 // LOCUS_EXEC_CHECK_DISABLE  in front of a template that may hold a functor for the host alone

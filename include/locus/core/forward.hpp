@@ -22,6 +22,25 @@ struct Sharded;
 // ---- extents and elements ----
 template <std::int64_t... E>
 class Extents;
+namespace detail {
+template <int Rank, std::int64_t... E>
+struct open_extents {
+  static_assert(Rank == 0, "locus: a rank lies in 0 to 6; write Dextents<2> for an open matrix");
+  using type = Extents<>;
+};
+template <int Rank, std::int64_t... E>
+  requires(Rank > 0 && sizeof...(E) < 7)
+struct open_extents<Rank, E...> : open_extents<Rank - 1, E..., dyn> {};
+template <std::int64_t... E>
+struct open_extents<0, E...> {
+  using type = Extents<E...>;
+};
+}  // namespace detail
+/// means: Extents<dyn, ..., dyn>
+template <int Rank>
+using Dextents = typename detail::open_extents<Rank>::type;
+template <int Rank>
+using dextents = Dextents<Rank>;
 struct half;
 struct bfloat16;
 

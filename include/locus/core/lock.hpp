@@ -3,6 +3,8 @@
 #pragma once
 #include <pthread.h>  // pthread_mutex_t
 
+#include <locus/core/compiler.hpp>  // C++20, 64 bits, exceptions
+
 namespace locus {
 
 class mutex {

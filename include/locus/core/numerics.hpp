@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which bits a plan promises; plan/numerics.hpp says how it is asked for.
 #pragma once
+#include <locus/core/compiler.hpp>  // C++20, 64 bits, exceptions
 
 namespace locus {
 

@@ -3,6 +3,8 @@
 #pragma once
 #include <utility>  // exchange, forward
 
+#include <locus/core/compiler.hpp>  // C++20, 64 bits, exceptions
+
 namespace locus {
 
 inline void count_up(int& count) noexcept { __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED); }

@@ -5,6 +5,8 @@
 #include <type_traits>  // is_same
 #include <utility>      // index_sequence
 
+#include <locus/core/compiler.hpp>  // C++20, 64 bits, exceptions
+
 namespace locus {
 
 template <class... Ts>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The version, held against meson.build by test/unit/core/version_test.cpp.
+// The version, held against meson.build by test/unit/core/core_test.cpp.
 #pragma once
+#include <locus/core/compiler.hpp>  // C++20, 64 bits, exceptions
 
 #define LOCUS_VERSION_MAJOR 0
 #define LOCUS_VERSION_MINOR 1

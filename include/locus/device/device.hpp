@@ -3,6 +3,8 @@
 #pragma once
 #include <cstdint>  // uint64_t
 
+#include <locus/core/compiler.hpp>  // C++20, 64 bits, exceptions
+
 namespace locus {
 
 enum class device_kind : unsigned char { none, cpu, gpu };

@@ -56,9 +56,9 @@ template <class T, class Number>
 constexpr T checked_number(Number n) {
   if constexpr (is_integer_v<T>)
     if (n < Number(0) ? static_cast<std::int64_t>(n) <
-                            static_cast<std::int64_t>(std::numeric_limits<T>::min())
+                            static_cast<std::int64_t>((std::numeric_limits<T>::min)())
                       : static_cast<std::uint64_t>(n) >
-                            static_cast<std::uint64_t>(std::numeric_limits<T>::max())) {
+                            static_cast<std::uint64_t>((std::numeric_limits<T>::max)())) {
       message text;
       throw shape_error(text << "locus: the number " << static_cast<std::int64_t>(n)
                              << " does not fit into " << row_of(element_of_v<T>).name

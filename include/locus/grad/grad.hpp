@@ -6,6 +6,7 @@
 #include <locus/grad/backward.hpp>   // collect
 #include <locus/grad/gradients.hpp>  // gradients
 #include <locus/grad/targets.hpp>    // require_target
+#include <locus/tensor/tensor.hpp>   // Tensor: what a loss is made of
 
 namespace locus {
 

@@ -3,6 +3,8 @@
 #pragma once
 #include <cstdint>  // int64_t
 
+#include <locus/core/compiler.hpp>  // C++20, 64 bits, exceptions
+
 namespace locus::kernel {
 
 /// means: element (i, j) lies at data + i * row_stride + j * column_stride     units: elements

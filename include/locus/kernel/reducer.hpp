@@ -68,7 +68,7 @@ inline constexpr T below_all =
     is_floating_v<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
 template <class T>
 inline constexpr T above_all =
-    is_floating_v<T> ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
+    is_floating_v<T> ? std::numeric_limits<T>::infinity() : (std::numeric_limits<T>::max)();
 struct larger {
   using functor = maximum_fn;
   template <class T>

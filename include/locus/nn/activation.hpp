@@ -3,6 +3,8 @@
 #pragma once
 #include <string_view>  // string_view
 
+#include <locus/core/compiler.hpp>  // C++20, 64 bits, exceptions
+
 namespace locus::nn {
 
 /// What a layer does with each element of its result; softmax with each row.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a window that slides finds outside of an example.
 #pragma once
+#include <locus/core/compiler.hpp>  // C++20, 64 bits, exceptions
 
 namespace locus::nn {
 

@@ -230,7 +230,7 @@ namespace detail {
 template <class T>
 inline constexpr T lowest_of = std::numeric_limits<T>::lowest();
 template <class T>
-inline constexpr T highest_of = std::numeric_limits<T>::max();
+inline constexpr T highest_of = (std::numeric_limits<T>::max)();
 }  // namespace detail
 
 /// means: a as To; from floating to integer the nearest value towards zero, held at the ends of To,

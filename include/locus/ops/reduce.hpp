@@ -135,11 +135,11 @@ inline namespace LOCUS_MODE {
 // fails: at compile time, for an axis that is not there
 #define LOCUS_REDUCTION(function, combine)                                                   \
   template <int... Axes, tensor_operand X>                                                   \
-  constexpr auto function(X&& x) {                                                           \
+  constexpr auto(function)(X && x) {                                                         \
     return detail::reduction_of<function##_fn, combine, false, Axes...>(std::forward<X>(x)); \
   }                                                                                          \
   template <int... Axes, tensor_operand X>                                                   \
-  constexpr auto function(X&& x, keep_dims_t) {                                              \
+  constexpr auto(function)(X && x, keep_dims_t) {                                            \
     return detail::reduction_of<function##_fn, combine, true, Axes...>(std::forward<X>(x));  \
   }
 /// sum: int64 for integers and booleans; of nothing 0. Blocks of floats are added in double.

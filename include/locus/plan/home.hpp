@@ -78,14 +78,18 @@ template <class E>
 inline constexpr home_step home_step_of{&home_source<E>};
 template <class... Es>
 inline constexpr home_step const* home_operands[] = {&home_step_of<Es>...};
+template <class F>
+inline constexpr bool is_builtin = requires { F::op; };
 template <class F, class... Es>
 inline constexpr home_step home_step_of<Node<map_op<F>, Es...>> = {
-    nullptr, &map_op<F>::op, home_operands<Es...>, sizeof...(Es),
+    nullptr,
+    &map_op<F>::op,
+    home_operands<Es...>,
+    sizeof...(Es),
     sizeof(typename Node<map_op<F>, Es...>::value_type),
     element_of_v<typename Node<map_op<F>, Es...>::value_type>,
-    law_of<F, typename Es::value_type...>(), requires {F::op;
-}  // namespace detail
-};  // namespace locus
+    law_of<F, typename Es::value_type...>(),
+    is_builtin<F>};
 
 /// means: the tree's steps, operands before their reader, all in the kernel of the last
 constexpr short write_home_steps(builder& b, home_step const& tree, place const& where,

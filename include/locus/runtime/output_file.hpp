@@ -3,6 +3,8 @@
 #pragma once
 #include <fcntl.h>  // open
 
+#include <locus/core/compiler.hpp>  // C++20, 64 bits, exceptions
+
 namespace locus::runtime {
 
 /// means: a new file, or an old one emptied; what is written goes to its end    below 0: see errno

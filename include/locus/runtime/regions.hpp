@@ -39,7 +39,7 @@ class region_pool {
   region_pool(region_pool const&) = delete;
   /// regions go back, used or not
   ~region_pool() {
-    while (region* const r = regions_) give_back(&regions_);
+    while (regions_) give_back(&regions_);
     while (slab* const s = slabs_) slabs_ = s->next, delete s;
   }
 

@@ -5,8 +5,9 @@
 #include <type_traits>  // is_convertible
 #include <utility>      // index_sequence
 
-#include <locus/core/error.hpp>   // shape_error
-#include <locus/shape/shape.hpp>  // shape, dyn
+#include <locus/core/error.hpp>    // shape_error
+#include <locus/core/forward.hpp>  // Extents, Dextents
+#include <locus/shape/shape.hpp>   // shape, dyn
 
 namespace locus {
 
@@ -72,18 +73,9 @@ class Extents {
 };
 
 namespace detail {
-template <std::size_t... Idx>
-Extents<(static_cast<void>(Idx), dyn)...> all_dynamic(std::index_sequence<Idx...>);
-
 template <class Has, std::size_t... Idx>
 Extents<Has::value.extent[Idx]...> extents_from(std::index_sequence<Idx...>);
 }  // namespace detail
-
-/// means: Extents<dyn, ..., dyn>
-template <int Rank>
-using Dextents = decltype(detail::all_dynamic(std::make_index_sequence<Rank>{}));
-template <int Rank>
-using dextents = Dextents<Rank>;
 
 /// means: the Extents whose pattern is Has::value (a static member: g++ 12 and nvcc 13 need a type)
 template <class Has>

@@ -142,8 +142,8 @@ struct narrow_limits {
   static constexpr unsigned one_exponent = 1u << (Digits - 1),  // an exponent one larger
       infinite = (2u * MaxExponent - 1) * one_exponent;
   static constexpr T of(unsigned bits) { return T::from_bits(static_cast<std::uint16_t>(bits)); }
-  static constexpr T min() noexcept { return of(one_exponent); }
-  static constexpr T max() noexcept { return of(infinite - 1); }
+  static constexpr T(min)() noexcept { return of(one_exponent); }
+  static constexpr T(max)() noexcept { return of(infinite - 1); }
   static constexpr T lowest() noexcept { return of(0x8000u | (infinite - 1)); }
   static constexpr T epsilon() noexcept {
     return of((unsigned(MaxExponent) - Digits) * one_exponent);

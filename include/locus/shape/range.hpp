@@ -3,6 +3,8 @@
 #pragma once
 #include <cstdint>  // int64_t
 
+#include <locus/core/compiler.hpp>  // C++20, 64 bits, exceptions
+
 namespace locus {
 
 /// means: [begin, end) of one axis; negative numbers count from the end, `to_end` is the end itself

@@ -12,11 +12,11 @@ inline namespace LOCUS_MODE {
 
 // 16 bits to 32 and back. (For a whole register g++ 12 takes three instructions where there is one.)
 template <class V, int N = sizeof(V) / 2>
-LOCUS_VECTOR_FUNCTION vector<std::uint32_t, N> widened(V v) {
+LOCUS_VECTOR_FUNCTION vector<std::uint32_t, N> widened(V const& v) {
   return __builtin_convertvector(v, vector<std::uint32_t, N>);
 }
 template <class V, int N = sizeof(V) / 4>
-LOCUS_VECTOR_FUNCTION vector<std::uint16_t, N> low_halves(V v) {
+LOCUS_VECTOR_FUNCTION vector<std::uint16_t, N> low_halves(V const& v) {
   return __builtin_convertvector(v, vector<std::uint16_t, N>);
 }
 #if LOCUS_ISA_AVX512
@@ -36,7 +36,7 @@ LOCUS_VECTOR_FUNCTION vector<std::uint16_t, 16> low_halves(vector<std::uint32_t,
 // By the instructions of integers, wherever there are no others. c ? a : b of vectors is one
 // instruction, or three.
 template <class V, int N = sizeof(V) / 2>
-LOCUS_VECTOR_FUNCTION vector<float, N> floats_of(half, V h) {
+LOCUS_VECTOR_FUNCTION vector<float, N> floats_of(half, V const& h) {
   using U = vector<std::uint32_t, N>;
   U const wide = widened(h), a = (wide & 0x7fffu) << 13;
   vector<float, N> const small =
@@ -47,7 +47,7 @@ LOCUS_VECTOR_FUNCTION vector<float, N> floats_of(half, V h) {
   return (vector<float, N>)(r | (wide & 0x8000u) << 16);
 }
 template <class V, int N = sizeof(V) / 4>
-LOCUS_VECTOR_FUNCTION vector<std::uint16_t, N> narrowed(half, V v) {
+LOCUS_VECTOR_FUNCTION vector<std::uint16_t, N> narrowed(half, V const& v) {
   using U = vector<std::uint32_t, N>;
   U const bits = (U)v, a = bits & 0x7fffffffu;
   U const normal = (a + 0xfffu + (a >> 13 & 1u) - (112u << 23)) >> 13;
@@ -59,11 +59,11 @@ LOCUS_VECTOR_FUNCTION vector<std::uint16_t, N> narrowed(half, V v) {
   return low_halves(r | (bits >> 16 & 0x8000u));
 }
 template <class V, int N = sizeof(V) / 2>
-LOCUS_VECTOR_FUNCTION vector<float, N> floats_of(bfloat16, V b) {
+LOCUS_VECTOR_FUNCTION vector<float, N> floats_of(bfloat16, V const& b) {
   return (vector<float, N>)(widened(b) << 16);
 }
 template <class V, int N = sizeof(V) / 4>
-LOCUS_VECTOR_FUNCTION vector<std::uint16_t, N> narrowed(bfloat16, V v) {
+LOCUS_VECTOR_FUNCTION vector<std::uint16_t, N> narrowed(bfloat16, V const& v) {
   using U = vector<std::uint32_t, N>;
   U const bits = (U)v;
   U const nan = bits >> 16 | 0x40u, number = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;

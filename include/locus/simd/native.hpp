@@ -29,12 +29,19 @@ inline constexpr int native_bytes = LOCUS_ISA_AVX512 ? 64 : LOCUS_ISA_AVX ? 32 :
 namespace detail {
 template <class T, int N>
 struct vector_of {
-  typedef T type __attribute__((vector_size(N * int(sizeof(T)))));
+  static constexpr int bytes = N * int(sizeof(T));
+  typedef T type __attribute__((vector_size(bytes)));
+  typedef type in_packet __attribute__((aligned(bytes < native_bytes ? bytes : native_bytes)));
 };
 }  // namespace detail
-/// means: N values of T as the compilers' vector extension has them
+/// means: N values of T as the compilers' vector extension has them. Of more than one register a
+///        function takes them by reference: g++ has a note for each that is passed by value and
+///        aligned as its size, and no pragma silences it
 template <class T, int N>
 using vector = typename detail::vector_of<T, N>::type;
+/// means: the same as a member, aligned as a register: what holds it may be passed by value
+template <class T, int N>
+using vector_in_packet = typename detail::vector_of<T, N>::in_packet;
 
 // What instructions[i] = f(x[i]) there are: one overload for each register, and one that takes a
 // vector of any length lane by lane.
@@ -72,16 +79,17 @@ LOCUS_VECTOR_FUNCTION vector<double, 2> sqrt_of(vector<double, 2> x) {
 }
 #endif
 template <class V>
-LOCUS_VECTOR_FUNCTION V sqrt_of(V x) {
+LOCUS_VECTOR_FUNCTION V sqrt_of(V const& x) {
+  V r{};
   for (unsigned i = 0; i < sizeof(V) / sizeof(x[0]); ++i)
-    x[i] = sizeof(x[0]) == 4 ? __builtin_sqrtf(static_cast<float>(x[i])) : __builtin_sqrt(x[i]);
-  return x;
+    r[i] = sizeof(x[0]) == 4 ? __builtin_sqrtf(static_cast<float>(x[i])) : __builtin_sqrt(x[i]);
+  return r;
 }
 
 // a > b ? a : b and a < b ? a : b of floating values: b where either is NaN
 #define LOCUS_EXTREMUM(name, symbol, builtin, masked)                      \
   template <class V>                                                       \
-  LOCUS_VECTOR_FUNCTION V name(V a, V b) {                                 \
+  LOCUS_VECTOR_FUNCTION V name(V const& a, V const& b) {                   \
     [[maybe_unused]] constexpr int bytes = sizeof(V), lane = sizeof(a[0]); \
     LOCUS_EXTREMUM_512(masked)                                             \
     LOCUS_EXTREMUM_256(builtin)                                            \

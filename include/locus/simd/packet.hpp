@@ -26,7 +26,7 @@ template <class T, int N>
 struct packet {
   using type = T;
   static constexpr int lanes = N;
-  vector<std::conditional_t<is_narrow_v<T>, std::uint16_t, T>, N> v;
+  vector_in_packet<std::conditional_t<is_narrow_v<T>, std::uint16_t, T>, N> v;
 };
 /// means: N booleans, each a whole lane of Bytes bytes: 0 or -1; the width is that of the values
 ///        that were compared
@@ -34,7 +34,7 @@ template <int Bytes, int N>
 struct mask {
   using type = bool;
   static constexpr int lanes = N;
-  vector<signed_of<Bytes>, N> v;
+  vector_in_packet<signed_of<Bytes>, N> v;
 };
 
 template <int Bytes, int From, int N>

@@ -9,6 +9,8 @@ struct layer {
   weights& w;
   locus::Tensor<locus::half, locus::Extents<4>, locus::GpuDevice<1>>* scale;
   locus::AnyTensor<double, locus::Extents<2>> const* any;
+  locus::Tensor<float, locus::Dextents<2>> const* open;
+  locus::Tensor<float, locus::dextents<0>> const* number;
 };
 void halve(layer const& l);
 float first(locus::View<float const, locus::Extents<locus::dyn>, locus::CpuDevice, true> const& v);
@@ -71,12 +73,14 @@ TEST_CASE("a header that includes fwd.hpp alone names the types that locus.hpp d
   static_assert(std::is_same_v<CpuDevice, locus::Cpu<0>>);
   static_assert(locus::device_policy<locus::Mirrored<locus::GpuDevice<0>, locus::GpuDevice<1>>>);
   static_assert(locus::placement_policy<locus::prefer_gpu>);
+  static_assert(std::is_same_v<locus::Dextents<2>, locus::Extents<locus::dyn, locus::dyn>>);
+  static_assert(std::is_same_v<locus::dextents<0>, locus::Extents<>>);
   static_assert(sizeof(locus::half) == 2 && sizeof(locus::bfloat16) == 2);
   static_assert(sizeof(named<locus::Mirrored<locus::AllGpus>>) == 1);
   static_assert(sizeof(named<locus::min_copies>) == 1);
 
   weights w{{2, 4, 6}, {8, 10, 12}};
-  halve({w, nullptr, nullptr});
+  halve({w, nullptr, nullptr, nullptr, nullptr});
   CHECK(w(1, 2) == 6);
   float const values[] = {7, 8};
   CHECK(first(locus::view<CpuDevice>(values, locus::Extents<locus::dyn>{2})) == 7);

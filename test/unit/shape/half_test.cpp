@@ -9,6 +9,9 @@
 
 #include <locus/shape/element.hpp>
 #include <locus/simd/packet.hpp>
+
+// registers that the compiler may not use are returned here by functions that are all inlined
+#pragma GCC diagnostic ignored "-Wpsabi"
 #include <oracle.hpp>
 
 using namespace locus;

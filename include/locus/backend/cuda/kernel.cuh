@@ -2,6 +2,7 @@
 // The one kernel template of locus: its parameter is the body, its name says nothing of devices or
 // extents.
 #pragma once
+#include <locus/core/compiler.hpp>  // C++20, 64 bits, exceptions
 
 namespace locus::cuda_side {
 

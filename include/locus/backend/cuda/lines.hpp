@@ -46,8 +46,8 @@ struct lines {
   /// a vector: offsets of the operands' lines, and its elements [begin, begin + Size) of the line
   struct place {
     std::int64_t at[places], begin;
-    LOCUS_HOST_DEVICE bool is_whole(std::int64_t length) const {
-      return begin >= 0 && begin + Size <= length;
+    LOCUS_HOST_DEVICE bool is_whole(std::int64_t line_length) const {
+      return begin >= 0 && begin + Size <= line_length;
     }
   };
   LOCUS_HOST_DEVICE place find(std::int64_t v) const {

@@ -87,7 +87,7 @@ struct packet_form<abs_fn> {
   LOCUS_VECTOR_FUNCTION static packet<T, N> call(packet<T, N> a) {
     if constexpr (is_floating_v<T>) {
       using B = simd::signed_of<int(sizeof(T))>;
-      return {(simd::vector<T, N>)(simd::bits_of(a).v & std::numeric_limits<B>::max())};
+      return {(simd::vector<T, N>)(simd::bits_of(a).v & (std::numeric_limits<B>::max)())};
     } else
       return simd::select(simd::less(a, packet<T, N>{}), packet_form<negate_fn>::call(a), a);
   }
@@ -164,7 +164,7 @@ struct packet_form<cast_fn<To>> {
     if constexpr (std::is_same_v<To, bool>)
       return simd::not_equal(a, packet<From, N>{});
     else if constexpr (is_floating_v<From> && is_integer_v<To>) {
-      constexpr To low = std::numeric_limits<To>::min(), high = std::numeric_limits<To>::max();
+      constexpr To low = (std::numeric_limits<To>::min)(), high = (std::numeric_limits<To>::max)();
       auto const bottom = simd::broadcast<N>(static_cast<From>(low));
       auto const top = simd::broadcast<N>(static_cast<From>(high));
       auto const below = simd::less_equal(a, bottom), above = simd::greater_equal(a, top);

@@ -98,17 +98,17 @@ struct packet_form<sign_fn> {
   }
 };
 
-#define LOCUS_PACKET_CLASS(name, comparison)                                    \
-  template <>                                                                   \
-  struct packet_form<name##_fn> {                                               \
-    template <class T, int N>                                                   \
-      requires is_floating_v<T>                                                 \
-    LOCUS_VECTOR_FUNCTION static auto call(packet<T, N> a) {                    \
-      using B = simd::signed_of<int(sizeof(T))>;                                \
-      auto const inf = __builtin_bit_cast(B, static_cast<T>(__builtin_inff())); \
-      packet<B, N> const r{simd::bits_of(a).v & std::numeric_limits<B>::max()}; \
-      return simd::comparison(r, simd::broadcast<N>(inf));                      \
-    }                                                                           \
+#define LOCUS_PACKET_CLASS(name, comparison)                                      \
+  template <>                                                                     \
+  struct packet_form<name##_fn> {                                                 \
+    template <class T, int N>                                                     \
+      requires is_floating_v<T>                                                   \
+    LOCUS_VECTOR_FUNCTION static auto call(packet<T, N> a) {                      \
+      using B = simd::signed_of<int(sizeof(T))>;                                  \
+      auto const inf = __builtin_bit_cast(B, static_cast<T>(__builtin_inff()));   \
+      packet<B, N> const r{simd::bits_of(a).v & (std::numeric_limits<B>::max)()}; \
+      return simd::comparison(r, simd::broadcast<N>(inf));                        \
+    }                                                                             \
   };
 LOCUS_PACKET_CLASS(isnan, greater)
 LOCUS_PACKET_CLASS(isinf, equal)

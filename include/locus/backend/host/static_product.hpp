@@ -26,9 +26,9 @@ constexpr bool has_static_product(std::int64_t m, std::int64_t n, std::int64_t k
 template <class T, product_extents E>
 struct static_product {
   static constexpr int register_bytes() {
-    int bytes = simd::native_bytes;
-    while (bytes > E.n * int(sizeof(T))) bytes /= 2;
-    return bytes;
+    int fits = simd::native_bytes;
+    while (fits > E.n * int(sizeof(T))) fits /= 2;
+    return fits;
   }
   static constexpr int bytes = register_bytes(), lanes = bytes / int(sizeof(T));
   static constexpr int registers = E.n >= 2 * lanes ? 2 : 1;
