@@ -22,7 +22,8 @@ inline device find_account(std::string_view name, char const* call, call_site wh
   message text;
   text << "locus: "
        << (there > 1 && any ? "multiple devices match" : "no matching devices found for")
-       << " the device name \"" << name << "\" (present: " << runtime::configured.cpus << " CPU";
+       << " the device name \"" << shown(name).view() << "\" (present: " << runtime::configured.cpus
+       << " CPU";
   throw unknown_device(text << ", " << t.gpus << " GPU); name one of list_logical_devices");
 }
 template <class Device>

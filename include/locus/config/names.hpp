@@ -54,7 +54,7 @@ inline physical_list all_physical(runtime::physical_devices const& p) {
 }
 [[noreturn]] inline void refuse_unknown(std::string_view name, runtime::physical_devices const& p) {
   message text;
-  text << "locus: unrecognized device: \"" << name << "\" is not there (present:";
+  text << "locus: unrecognized device: \"" << shown(name).view() << "\" is not there (present:";
   for (physical_device const& d : all_physical(p)) text << " " << d.name.view();
   if (p.count == 0) text << "; no GPU: " << sentence(p.why_none);
   throw unknown_device(text << "); name one obtained from calling config::list_physical_devices");

@@ -103,7 +103,8 @@ class device_printer {
     runtime::visible_variable const v = runtime::read_visible_variable();
     if (!v.is_set || !runtime::gpu_api) return;
     table_line line;
-    line << std::string_view(v.name) << " is \"" << v.value << "\": the driver shows ";
+    line << std::string_view(v.name) << " is \"" << shown(v.value).view()
+         << "\": the driver shows ";
     if (v.listed == 0) return put(line << "no card to this process");
     put(line << (v.listed == 1 ? "that card" : "those cards") << " alone"
              << (v.renumbers ? " and numbers them from 0 in that order" : ""));

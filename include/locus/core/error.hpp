@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What locus throws. Every text begins with "locus: ", names the thing and says what to do.
+// What locus throws. Every text begins with "locus: ", names the thing and says what to do; what files
+// and variables brought into it is printable.
 #pragma once
 #include <exception>  // exception
 
-#include <locus/core/text.hpp>  // text_buffer
+#include <locus/core/printable.hpp>  // write_printable
+#include <locus/core/text.hpp>       // text_buffer
 
 namespace locus {
 
@@ -12,8 +14,8 @@ using message = text_buffer<768>;
 /// The base of all exceptions of locus: catch this one, or one of the kinds below.
 class error : public std::exception {
  public:
-  explicit error(message const& text) : text_(text) {}
-  explicit error(std::string_view text) { text_ << text; }
+  explicit error(message const& text) : error(text.view()) {}
+  explicit error(std::string_view text) { write_printable(text_, text); }
   char const* what() const noexcept override { return text_.c_str(); }
 
  private:

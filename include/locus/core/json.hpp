@@ -4,32 +4,13 @@
 #include <cstdint>      // int64_t
 #include <string_view>  // string_view
 
-#include <locus/core/array.hpp>   // dynamic_array
-#include <locus/core/config.hpp>  // LOCUS_COLD_BEGIN
+#include <locus/core/array.hpp>      // dynamic_array
+#include <locus/core/config.hpp>     // LOCUS_COLD_BEGIN
+#include <locus/core/printable.hpp>  // utf8_length
 
 LOCUS_COLD_BEGIN
 
 namespace locus {
-
-namespace detail {
-/// means: bytes of the UTF-8 sequence that begins at i; 0: none does
-constexpr std::size_t utf8_length(std::string_view s, std::size_t i) {
-  auto const at = [&](std::size_t k) { return static_cast<unsigned char>(s[k]); };
-  unsigned const c = at(i);
-  std::size_t const n = c < 0x80   ? 1
-                        : c < 0xC2 ? 0
-                        : c < 0xE0 ? 2
-                        : c < 0xF0 ? 3
-                        : c < 0xF5 ? 4
-                                   : 0;
-  if (n == 0 || i + n > s.size()) return 0;
-  for (std::size_t k = 1; k < n; ++k)
-    if ((at(i + k) & 0xC0u) != 0x80) return 0;
-  bool const too_long = (c == 0xE0 && at(i + 1) < 0xA0) || (c == 0xF0 && at(i + 1) < 0x90);
-  bool const no_character = (c == 0xED && at(i + 1) > 0x9F) || (c == 0xF4 && at(i + 1) > 0x8F);
-  return too_long || no_character ? 0 : n;
-}
-}  // namespace detail
 
 /// means: a JSON text under construction; commas are put where they belong
 class json_text {

@@ -178,7 +178,7 @@ struct batch_stage {
   cursor open(opening const& o) const { return cursor(*this, o); }
   std::int64_t size() const {
     std::int64_t const n = up.size();
-    return n < 0 ? n : drop_remainder ? n / batch_size : (n + batch_size - 1) / batch_size;
+    return n < 0 ? n : drop_remainder ? n / batch_size : n / batch_size + (n % batch_size != 0);
   }
   std::int64_t rows() const {
     std::int64_t const n = up.rows();

@@ -92,7 +92,9 @@ class Dataset {
     static_assert(!is_distributed,
                   "locus: prefetch() reads ahead on the host; write it before distribute, which "
                   "sends the next batch while this one is computed with");
-    if (n < 1) detail::refuse_number("the number of elements to prefetch", n, "write 1 or more");
+    constexpr std::int64_t most = 1 << 20;  // each is a place that is there from the begin
+    if (n < 1 || n > most)
+      detail::refuse_number("the number of elements to prefetch", n, "write 1 to 1048576");
     using Same = detail::unchanged<element>;
     return detail::dataset_of(detail::map_stage<Stage, Same>{stage_, {}, 1, n});
   }

@@ -5,8 +5,8 @@
 #include <memory>    // unique_ptr
 #include <string>    // string
 
-#include <locus/data/dataset.hpp>    // from_generator
-#include <locus/data/gzip_file.hpp>  // gzip_file
+#include <locus/data/dataset.hpp>        // from_generator
+#include <locus/data/read_elements.hpp>  // gzip_file, read_elements
 
 namespace locus::data {
 
@@ -17,7 +17,7 @@ inline auto from_lines(std::string path) {
     // a cursor moves what it is made of: the file stays where it is
     return [own = path,
             file = std::unique_ptr<detail::gzip_file>()]() mutable -> std::optional<std::string> {
-      if (!file) file = std::make_unique<detail::gzip_file>(own.c_str());
+      if (!file) file = std::make_unique<detail::gzip_file>(own);
       std::string line;
       if (!file->read_line(line)) return std::nullopt;
       return line;
@@ -58,8 +58,8 @@ class csv_line {
   int column() const { return column_; }
   [[noreturn]] void fail(int column, std::string_view expected, std::string_view found) const {
     message text;
-    throw bad_file(text << "locus: " << std::string_view(path_) << ": line " << number_
-                        << ", column " << column << ": expected " << expected << ", found " << found
+    throw bad_file(text << "locus: " << shown(path_).view() << ": line " << number_ << ", column "
+                        << column << ": expected " << expected << ", found " << found
                         << "; name the types of all columns, and the lines to skip");
   }
 
@@ -76,12 +76,13 @@ T read_number(csv_line& line) {
   std::string_view field = line.next();
   T v{};
   std::string_view digits = field;
-  if (!digits.empty() && digits.front() == '+') digits.remove_prefix(1);
+  if (digits.size() > 1 && digits[0] == '+' && digits[1] != '-') digits.remove_prefix(1);
   auto const [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), v);
-  if (error != std::errc() || end != digits.data() + digits.size()) {
+  bool const whole = error == std::errc() && end == digits.data() + digits.size();
+  if (!whole || v - v != 0) {  // nan and inf are words of from_chars, and no numbers
     message found;
     line.fail(line.column(), std::is_integral_v<T> ? "an integer that fits its type" : "a number",
-              (found << "\"" << field.substr(0, 40) << "\"").view());
+              (found << "\"" << shown(field.substr(0, 40)).view() << "\"").view());
   }
   return v;
 }
@@ -115,7 +116,7 @@ auto from_csv(std::string path, csv_options const& options = {}) {
   return from_generator([path = std::move(path), options] {
     return [own = path, options, file = std::unique_ptr<detail::gzip_file>(),
             number = std::int64_t(0)]() mutable -> std::optional<std::tuple<Columns...>> {
-      if (!file) file = std::make_unique<detail::gzip_file>(own.c_str());
+      if (!file) file = std::make_unique<detail::gzip_file>(own);
       std::string text;
       do {
         if (!file->read_line(text)) return std::nullopt;
@@ -132,12 +133,9 @@ auto from_csv(std::string path, csv_options const& options = {}) {
 /// means: a file of elements of this machine's kind in row order and nothing else, gzipped or not
 /// fails: bad_file, when it has another size
 template <class T, std::int64_t... N>
-Tensor<T, Extents<N...>, CpuDevice> read_flat(char const* path, Extents<N...> const& extents) {
+Tensor<T, Extents<N...>, CpuDevice> read_flat(std::string_view path, Extents<N...> const& extents) {
   detail::gzip_file file(path);
-  Tensor<T, Extents<N...>, CpuDevice> t(extents);
-  file.read(t.data(), t.size() * std::int64_t(sizeof(T)));
-  file.require_end();
-  return t;
+  return detail::read_elements<T>(file, extents);
 }
 
 }  // namespace locus::data

@@ -2,24 +2,31 @@
 // Files, gzipped or not, read through zlib: every byte that is missing or changed is noticed. Link
 // with -lz.
 #pragma once
-#include <cerrno>   // errno
-#include <cstring>  // strerror
-#include <string>   // string
-#include <zlib.h>   // gzopen
+#include <string>  // string
+#include <zlib.h>  // gzdopen
 
-#include <locus/core/config.hpp>  // LOCUS_COLD_BEGIN
-#include <locus/core/error.hpp>   // bad_file
+#include <locus/core/config.hpp>         // LOCUS_COLD_BEGIN
+#include <locus/core/error.hpp>          // bad_file
+#include <locus/data/byte_block.hpp>     // byte_block
+#include <locus/runtime/input_file.hpp>  // input_file
 
 LOCUS_COLD_BEGIN
 
 namespace locus::data::detail {
 
+/// means: the bytes of a file, or what is zipped in it
+/// fails: bad_file, naming path, expected and found
 class gzip_file {
  public:
-  explicit gzip_file(char const* path) : path_(path) {
-    errno = 0;
-    file_ = gzopen(path, "rb");
-    if (!file_) fail("a readable file", errno ? std::strerror(errno) : "nothing");
+  explicit gzip_file(std::string_view path) : path_(path) {
+    runtime::input_file file(path);
+    size_ = static_cast<std::int64_t>(file.size());
+    int const number = file.release();
+    file_ = gzdopen(number, "rb");
+    if (!file_) {
+      ::close(number);
+      throw out_of_memory("locus: there is no memory to read a file; end what holds memory");
+    }
     gzbuffer(file_, 1 << 18);
   }
   gzip_file(gzip_file const&) = delete;
@@ -27,18 +34,27 @@ class gzip_file {
 
   [[noreturn]] void fail(std::string_view expected, std::string_view found) const {
     message text;
-    throw bad_file(text << "locus: " << std::string_view(path_) << ": expected " << expected
+    throw bad_file(text << "locus: " << shown(path_).view() << ": expected " << expected
                         << ", found " << found << "; fetch the file again, or give another path");
   }
-  void read(void* to, std::int64_t bytes) {
-    auto* p = static_cast<char*>(to);
-    for (std::int64_t left = bytes; left > 0;) {
-      unsigned const part = left < (1 << 28) ? static_cast<unsigned>(left) : 1u << 28;
-      int const got = gzread(file_, p, part);
-      if (got <= 0) fail_short(bytes, bytes - left, got);
-      p += got, left -= got;
+  void read(void* to, std::int64_t bytes) { read(to, bytes, 0, bytes); }
+  /// means: the next bytes, at `to(bytes)`, where that many are known to be there, else as a block
+  ///        that grew with them: nobody makes room for what a header claims and the file has not
+  /// cost:  a copy of the block, where the file is zipped
+  template <class To>
+  void read_claimed(std::int64_t bytes, To&& to) {
+    if (gzdirect(file_)) {
+      if (bytes > size_ - total_) fail_short(bytes, size_ - total_, 0);
+      return read(to(), bytes);
     }
-    total_ += bytes;
+    byte_block block;
+    while (static_cast<std::int64_t>(block.size) < bytes) {
+      std::size_t const had = block.size;
+      block.grow_towards(static_cast<std::size_t>(bytes));
+      read(block.data.get() + had, static_cast<std::int64_t>(block.size - had),
+           static_cast<std::int64_t>(had), bytes);
+    }
+    if (bytes > 0) __builtin_memcpy(to(), block.data.get(), block.size);
   }
   /// the file ends here, with its check sum where it is zipped
   void require_end() {
@@ -53,19 +69,30 @@ class gzip_file {
     if (got < 0 || error == Z_BUF_ERROR) fail("its end", words);
   }
   /// means: the next line without its end; false: there is none
+  /// fails: bad_file, naming the line, for one with a null character: that is no text
   bool read_line(std::string& line) {
     line.clear();
+    ++line_;
     for (;;) {
-      char part[4096];
-      if (!gzgets(file_, part, sizeof part)) {
-        require_end();
-        return !line.empty();
+      if (begin_ == end_) {
+        int const got = gzread(file_, part_, sizeof part_);
+        if (got <= 0) {
+          require_end();
+          return !line.empty();
+        }
+        begin_ = part_, end_ = part_ + got, total_ += got;
       }
-      std::size_t n = __builtin_strlen(part);
-      total_ += std::int64_t(n);
-      bool const whole = n > 0 && part[n - 1] == '\n';
-      line.append(part, n - whole);
-      if (whole) {
+      auto const left = static_cast<std::size_t>(end_ - begin_);
+      auto const* const feed = static_cast<char const*>(__builtin_memchr(begin_, '\n', left));
+      auto const n = feed ? static_cast<std::size_t>(feed - begin_) : left;
+      if (__builtin_memchr(begin_, '\0', n)) {
+        message expected;
+        fail((expected << "text in line " << line_).view(),
+             "a null character, as in UTF-16 and in files of numbers");
+      }
+      line.append(begin_, n);
+      begin_ += n + (feed != nullptr);
+      if (feed) {
         if (!line.empty() && line.back() == '\r') line.pop_back();
         return true;
       }
@@ -78,6 +105,20 @@ class gzip_file {
   }
 
  private:
+  /// a part of so many wanted bytes, of which some are read already
+  void read(void* to, std::int64_t bytes, std::int64_t before, std::int64_t wanted) {
+    auto* p = static_cast<char*>(to);
+    for (std::int64_t left = bytes; left > 0;) {
+      unsigned const part = left < (1 << 28) ? static_cast<unsigned>(left) : 1u << 28;
+      int const got = gzread(file_, p, part);
+      if (got <= 0) {
+        total_ -= before;
+        fail_short(wanted, before + bytes - left, got);
+      }
+      p += got, left -= got;
+    }
+    total_ += bytes;
+  }
   [[noreturn]] void fail_short(std::int64_t wanted, std::int64_t got, int code) const {
     message expected, found;
     expected << wanted << " bytes behind byte " << total_;
@@ -89,9 +130,11 @@ class gzip_file {
       found << "the end after " << got << " of them";
     fail(expected.view(), found.view());
   }
-  char const* path_;
+  std::string path_;
   gzFile file_;
-  std::int64_t total_ = 0;
+  std::int64_t size_ = 0, total_ = 0, line_ = 0;  // size: of the file, zipped as it is
+  char const *begin_ = nullptr, *end_ = nullptr;  // what is left of a part, for read_line
+  char part_[8192];
 };
 
 }  // namespace locus::data::detail

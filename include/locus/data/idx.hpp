@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // IDX files, gzipped or not, as MNIST and its kin come: read through zlib. Link with -lz.
 #pragma once
-#include <locus/data/gzip_file.hpp>  // gzip_file
-#include <locus/tensor/tensor.hpp>   // Tensor
+#include <locus/data/read_elements.hpp>  // gzip_file, read_elements
 
 namespace locus::data {
 
@@ -71,12 +70,11 @@ inline shape read_idx_head(gzip_file& file, int code, char const* type, int rank
     file.fail((expected << "rank " << rank).view(), (found << "rank " << int(head[3])).view());
   }
   shape s{rank, {}};
+  for (int a = 0; a < rank; ++a) s.extent[a] = file.big_endian();
   std::int64_t size = 1;
-  for (int a = 0; a < rank; ++a) {
-    s.extent[a] = file.big_endian();
-    if (__builtin_mul_overflow(size, s.extent[a], &size) || size > (std::int64_t(1) << 40))
-      file.fail("at most 2^40 elements", (found << "extents " << s).view());
-  }
+  if (!bytes_of_extents(s.extent, static_cast<std::size_t>(rank), size) ||
+      size > (std::int64_t(1) << 40))
+    file.fail("at most 2^40 elements", (found << "extents " << s).view());
   return s;
 }
 LOCUS_COLD_END
@@ -84,19 +82,18 @@ LOCUS_COLD_END
 }  // namespace detail
 
 /// means: the elements of an IDX file as a tensor of rank Rank on the host
+/// cost:  memory for what the file holds, whatever it claims; twice that where it is zipped
 /// fails: bad_file: path, expected, found; for a file that is missing, truncated, too long, or of
 ///        another type or rank
 /// after: the IDX format: 0, 0, type (8: unsigned byte ... 14: double), rank, extents big endian,
 ///        elements big endian in row order
 template <int Rank, class T = std::uint8_t>
-Tensor<T, Dextents<Rank>, CpuDevice> read_idx(char const* path,
+Tensor<T, Dextents<Rank>, CpuDevice> read_idx(std::string_view path,
                                               call_site where = call_site::here()) {
   using type = detail::idx_type<T>;
   detail::gzip_file file(path);
   shape const s = detail::read_idx_head(file, type::code, type::name, Rank);
-  Tensor<T, Dextents<Rank>, CpuDevice> t(Dextents<Rank>(s), where);
-  file.read(t.data(), s.size() * std::int64_t(sizeof(T)));
-  file.require_end();
+  auto t = detail::read_elements<T>(file, Dextents<Rank>(s), where);
   if constexpr (sizeof(T) > 1) detail::from_big_endian(t.data(), s.size());
   return t;
 }

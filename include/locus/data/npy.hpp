@@ -7,7 +7,8 @@
 #include <utility>  // in_range
 
 #include <locus/core/error.hpp>     // bad_file
-#include <locus/data/zip.hpp>       // byte_block
+#include <locus/data/zip.hpp>       // byte_block, little
+#include <locus/shape/shape.hpp>    // bytes_of_extents
 #include <locus/tensor/tensor.hpp>  // Tensor
 
 namespace locus::data {
@@ -89,7 +90,9 @@ class npy_array {
   std::vector<std::int64_t> extents;
   detail::byte_block bytes;
 
-  std::int64_t size() const {
+  std::int64_t size() const {  // no overflow: parse_npy looked at it
+    for (std::int64_t const e : extents)
+      if (e == 0) return 0;
     std::int64_t n = 1;
     for (std::int64_t const e : extents) n *= e;
     return n;
@@ -109,6 +112,7 @@ class npy_array {
     shape s{Rank, {}};
     for (std::size_t a = 0; a < extents.size(); ++a) s.extent[a] = extents[a];
     Tensor<T, Dextents<Rank>, CpuDevice> t(Dextents<Rank>(s), where);
+    if (bytes.size == 0) return t;
     if (detail::npy_type_of<T>() == type && type.kind != 'b')
       __builtin_memcpy(t.data(), bytes.data.get(), bytes.size);
     else
@@ -139,8 +143,8 @@ class npy_array {
   [[noreturn, gnu::cold]] void fail(std::string_view expected, std::string_view found,
                                     std::string_view remedy) const {
     message text;
-    throw bad_file(text << "locus: " << name << ": expected " << expected << ", found " << found
-                        << "; " << remedy);
+    throw bad_file(text << "locus: " << shown(name).view() << ": expected " << expected
+                        << ", found " << shown(found).view() << "; " << remedy);
   }
 };
 
@@ -164,16 +168,20 @@ class npy_parser {
   npy_header parse() {
     npy_header h;
     bool has[3] = {};
+    auto const take = [&](bool& already, std::string_view key) {
+      if (already) fail("each key once", std::string("two of ") += key);
+      already = true;
+    };
     need('{');
     while (!skip('}')) {
       std::string_view const key = word();
       need(':');
       if (key == "descr")
-        read_type(h), has[0] = true;
+        take(has[0], key), read_type(h);
       else if (key == "fortran_order")
-        h.by_columns = truth(), has[1] = true;
+        take(has[1], key), h.by_columns = truth();
       else if (key == "shape")
-        read_extents(h), has[2] = true;
+        take(has[2], key), read_extents(h);
       else
         fail("the keys descr, fortran_order and shape", key);
       if (!skip(',') && !ahead('}')) fail("a comma", rest_.substr(0, 8));
@@ -182,14 +190,18 @@ class npy_parser {
       fail("the keys descr, fortran_order and shape", "fewer of them");
     blank();
     if (!rest_.empty()) fail("the end of the header", rest_.substr(0, 8));
+    std::int64_t bytes = h.type.bytes;  // known when both keys are
+    if (!bytes_of_extents(h.extents.data(), h.extents.size(), bytes))
+      fail("an array that fits into memory", "extents beyond 2^63");
     return h;
   }
   [[noreturn, gnu::cold]] void fail(
       std::string_view expected, std::string_view found,
       std::string_view remedy = "write it again with numpy.save") const {
     message text;
-    throw bad_file(text << "locus: " << where_ << ": expected " << expected << ", found " << found
-                        << "; " << remedy);
+    throw bad_file(text << "locus: " << shown(where_).view() << ": expected "
+                        << shown(expected).view() << ", found " << shown(found).view() << "; "
+                        << remedy);
   }
 
  private:
@@ -242,7 +254,6 @@ class npy_parser {
   }
   void read_extents(npy_header& h) {
     need('(');
-    std::int64_t elements = h.type.bytes;
     while (!skip(')')) {
       blank();
       std::int64_t n = 0;
@@ -252,12 +263,10 @@ class npy_parser {
       rest_.remove_prefix(digits);
       if (digits == 0 || digits == 18) fail("an extent", rest_.substr(0, 8));
       if (!rest_.empty() && rest_[0] == 'L') rest_.remove_prefix(1);  // of Python 2
+      if (h.extents.size() == 64) fail("at most 64 axes", "more of them");
       h.extents.push_back(n);
-      if (n > 0 && __builtin_mul_overflow(elements, n, &elements))
-        fail("an array that fits into memory", "extents beyond 2^63");
       if (!skip(',') && !ahead(')')) fail("a comma", rest_.substr(0, 8));
     }
-    if (h.extents.size() > 64) fail("at most 64 axes", std::to_string(h.extents.size()));
   }
   std::string where_;
   std::string_view rest_;
@@ -292,9 +301,10 @@ inline npy_array parse_npy(std::string_view where, byte_block file) {
   if (version < 1 || version > 3)
     at_begin.fail("version 1, 2 or 3 of the format", std::to_string(version));
   std::size_t const head = version == 1 ? 10 : 12;
-  std::size_t const length = version == 1      ? little<2>(p + 8)
-                             : file.size >= 12 ? little<4>(p + 8)
-                                               : ~std::size_t(0);
+  if (file.size < head)
+    at_begin.fail("a header, whose length stands in 4 bytes", "the end of the file",
+                  "it was cut short: write or fetch it again");
+  std::size_t const length = version == 1 ? little<2>(p + 8) : little<4>(p + 8);
   if (length > file.size - head)
     at_begin.fail("a header of " + std::to_string(length) + " bytes", "the end of the file",
                   "it was cut short: write or fetch it again");
@@ -306,12 +316,11 @@ inline npy_array parse_npy(std::string_view where, byte_block file) {
   if (bytes != file.size - head - length)
     at_begin.fail(std::to_string(bytes) + " bytes of elements for extents " + a.extents_text(),
                   std::to_string(file.size - head - length), "write or fetch it again");
-  a.bytes = byte_block(bytes);
-  unsigned char const* const from = p + head + length;
-  __builtin_memcpy(a.bytes.data.get(), from, bytes);
   auto const size = static_cast<std::size_t>(h.type.bytes);
   std::size_t const rank = a.extents.size();
+  unsigned char const* const from = p + head + length;
   if (h.by_columns && rank > 1 && bytes > 0) {  // the first axis runs fastest: count in row order
+    a.bytes.resize(bytes);
     std::vector<std::size_t> index(rank), stride(rank, 1);
     for (std::size_t d = 1; d < rank; ++d)
       stride[d] = stride[d - 1] * static_cast<std::size_t>(a.extents[d - 1]);
@@ -325,6 +334,10 @@ inline npy_array parse_npy(std::string_view where, byte_block file) {
         index[d] = 0;
       }
     }
+  } else {
+    __builtin_memmove(file.data.get(), from, bytes);
+    file.resize(bytes);
+    a.bytes = std::move(file);
   }
   if (h.swapped)
     for (unsigned char *e = a.bytes.data.get(), *const end = e + bytes; e < end; e += size)

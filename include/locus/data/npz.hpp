@@ -71,8 +71,9 @@ class npz_writer {
     for (std::string const& n : names_) known = known || n == name;
     if (known) {
       message text;
-      throw bad_file(text << "locus: " << std::string_view(file_.path()) << ": an array named \""
-                          << name << "\" is added twice, or the name is empty or too long; "
+      throw bad_file(text << "locus: " << shown(file_.path()).view() << ": an array named \""
+                          << shown(name).view()
+                          << "\" is added twice, or the name is empty or too long; "
                           << "give each array a name of its own");
     }
     names_.emplace_back(name);
@@ -136,19 +137,9 @@ void write_npy(std::string_view path, X const& x) {
 }
 /// means: the array of a file     fails: bad_file, as npz_file     after: numpy.load
 inline npy_array load_npy(std::string_view path) {
-  struct closes {
-    void operator()(std::FILE* f) const { std::fclose(f); }
-  };
-  errno = 0;
-  std::unique_ptr<std::FILE, closes> const file(std::fopen(std::string(path).c_str(), "rb"));
-  struct stat s{};
-  if (!file || fstat(fileno(file.get()), &s) != 0) {
-    message text;
-    throw bad_file(text << "locus: " << path << ": expected a readable file, found "
-                        << std::string_view(std::strerror(errno)) << "; give another path");
-  }
-  detail::byte_block all(S_ISREG(s.st_mode) ? static_cast<std::size_t>(s.st_size) : 0);
-  all.size = std::fread(all.data.get(), 1, all.size, file.get());
+  runtime::input_file file(path);
+  detail::byte_block all(file.size());
+  if (!file.read(all.data.get(), all.size)) all.resize(0);  // cut while it was read
   return detail::parse_npy(path, std::move(all));
 }
 template <class T, int Rank>

@@ -34,8 +34,9 @@ struct shuffle_stage {
     cursor(shuffle_stage const& s, opening const& o)
         : up_(s.up.open(o)), seed_(s.options.seed), room_(s.options.buffer) {
       if (s.options.each_epoch) seed_ += o.epoch * 0x9E3779B97F4A7C15u;
-      if (std::int64_t const n = at_most(s.up.size(), room_ < 0 ? INT64_MAX : room_);
-          n > 0 && n < INT64_MAX)
+      constexpr std::int64_t most = 1 << 20;  // more places are made when they are needed
+      if (std::int64_t const n = at_most(s.up.size(), room_ < 0 || room_ > most ? most : room_);
+          n > 0)
         buffer_.reserve(static_cast<std::size_t>(n));
     }
     std::optional<element> next() {

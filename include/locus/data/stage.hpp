@@ -65,7 +65,9 @@ constexpr std::int64_t without_first(std::int64_t size, std::int64_t n) {
   return size < 0 ? size : size > n ? size - n : 0;
 }
 constexpr std::int64_t times(std::int64_t size, std::int64_t n) {
-  return size == 0 ? 0 : n < 0 ? infinite : size < 0 ? size : size * n;
+  std::int64_t all = 0;
+  if (size <= 0 || n < 0) return size == 0 ? 0 : n < 0 ? infinite : size;
+  return __builtin_mul_overflow(size, n, &all) ? infinite : all;  // nobody sees its end
 }
 
 [[noreturn, gnu::cold]] inline void refuse_number(std::string_view what, std::int64_t n,

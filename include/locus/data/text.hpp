@@ -101,11 +101,12 @@ class tokenizer {
     };
     std::vector<place> order;
     for (auto const& [word, count] : counts_) order.push_back({count, std::int64_t(order.size())});
-    std::qsort(order.data(), order.size(), sizeof(place), [](void const* x, void const* y) {
-      auto const &a = *static_cast<place const*>(x), &b = *static_cast<place const*>(y);
-      if (a.count != b.count) return a.count > b.count ? -1 : 1;
-      return a.first < b.first ? -1 : 1;
-    });
+    if (!order.empty())
+      std::qsort(order.data(), order.size(), sizeof(place), [](void const* x, void const* y) {
+        auto const &a = *static_cast<place const*>(x), &b = *static_cast<place const*>(y);
+        if (a.count != b.count) return a.count > b.count ? -1 : 1;
+        return a.first < b.first ? -1 : 1;
+      });
     ordered_.clear(), number_.clear();
     if (!o_.oov.empty()) ordered_.push_back(o_.oov);
     for (place const& p : order) ordered_.push_back(counts_[std::size_t(p.first)].first);
@@ -201,7 +202,7 @@ inline labelled_texts read_fortunes(std::string const& folder, std::size_t at_le
   labelled_texts all;
   for (std::string const& name : names) {
     std::vector<std::string> found(1);
-    detail::gzip_file file((folder + "/" + name).c_str());
+    detail::gzip_file file(folder + "/" + name);
     for (std::string line; file.read_line(line);) {
       if (line == "%") {
         found.emplace_back();
@@ -218,7 +219,7 @@ inline labelled_texts read_fortunes(std::string const& folder, std::size_t at_le
   }
   if (all.texts.empty()) {
     message text;
-    throw bad_file(text << "locus: " << std::string_view(folder)
+    throw bad_file(text << "locus: " << shown(folder).view()
                         << ": expected files of fortunes, found none; install Debian's packages "
                            "fortunes and fortunes-min, or name another folder");
   }

@@ -2,22 +2,14 @@
 // Zip archives: members stored or deflated, each with its CRC, beyond 4 GiB too. Link with -lz.
 #pragma once
 #include <memory>  // unique_ptr
-#include <new>     // bad_alloc
 #include <string>  // string
 #include <vector>  // vector
 #include <zlib.h>  // inflate, crc32_z
 
+#include <locus/data/byte_block.hpp>      // byte_block
 #include <locus/runtime/atomic_file.hpp>  // atomic_file
 
 namespace locus::data::detail {
-
-/// Plain bytes; std::vector would write zeros into them first.
-struct byte_block {
-  std::unique_ptr<unsigned char[]> data;
-  std::size_t size = 0;
-  byte_block() = default;
-  explicit byte_block(std::size_t n) : data(new unsigned char[n ? n : 1]), size(n) {}
-};
 
 /// units: bytes; what stands in the directory of an archive
 struct zip_member {
@@ -132,7 +124,7 @@ class zip_writer {
                              int level) {
     z_stream z{};
     if (deflateInit2(&z, level, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-      throw std::bad_alloc();
+      throw out_of_memory("locus: there is no memory to deflate a file; end what holds memory");
     std::unique_ptr<z_stream, int (*)(z_stream*)> const ends(&z, deflateEnd);
     std::size_t const all = head.size() + bytes, room = all + all / 8 + 1024;  // deflate needs less
     byte_block out(room);
@@ -144,7 +136,8 @@ class zip_writer {
         z.next_out = out.data.get() + z.total_out;
         z.avail_out = static_cast<unsigned>(chunk(room - z.total_out));
         done = deflate(&z, last && part == n ? Z_FINISH : Z_NO_FLUSH);
-        if (done == Z_STREAM_ERROR) throw std::bad_alloc();
+        if (done == Z_STREAM_ERROR)
+          throw out_of_memory("locus: there is no memory to deflate a file; end what holds memory");
         p += part - z.avail_in, n -= part - z.avail_in;
       }
     };

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads zip archives and believes nothing: sizes, names and sums are checked before they are used.
 #pragma once
-#include <cstdio>      // fopen
-#include <sys/stat.h>  // fstat
+#include <algorithm>  // sort
 
-#include <locus/core/error.hpp>  // bad_file
-#include <locus/data/zip.hpp>    // zip_member, little
+#include <locus/core/error.hpp>          // bad_file
+#include <locus/data/zip.hpp>            // zip_member, little
+#include <locus/runtime/input_file.hpp>  // input_file
 
 namespace locus::data::detail {
 
@@ -14,14 +14,7 @@ namespace locus::data::detail {
 /// after: APPNOTE.TXT 6.3.10; one disk, no encryption, stored or deflated
 class zip_reader {
  public:
-  explicit zip_reader(std::string_view path) : path_(path) {
-    errno = 0;
-    file_.reset(std::fopen(path_.c_str(), "rb"));
-    if (!file_) fail({}, "a readable file", std::strerror(errno));
-    struct stat s{};
-    if (fstat(fileno(file_.get()), &s) != 0 || !S_ISREG(s.st_mode))
-      fail({}, "a file", "another thing");
-    size_ = static_cast<std::uint64_t>(s.st_size);
+  explicit zip_reader(std::string_view path) : path_(path), file_(path), size_(file_.size()) {
     read_directory();
   }
   std::string const& path() const { return path_; }
@@ -35,12 +28,12 @@ class zip_reader {
   /// means: what a member holds, its sum checked
   byte_block read(zip_member const& m) const {
     unsigned char head[30];
-    if (!read_at(m.offset, head, sizeof head) || little<4>(head) != zip_local)
+    if (!file_.read_at(m.offset, head, sizeof head) || little<4>(head) != zip_local)
       fail(m.name, "a member where the directory says", "none");
     std::size_t const name_size = little<2>(head + 26), extra_size = little<2>(head + 28);
     std::string name(name_size, ' ');
     std::uint64_t const begin = m.offset + 30 + name_size + extra_size;
-    if (!read_at(m.offset + 30, name.data(), name_size) || name != m.name ||
+    if (!file_.read_at(m.offset + 30, name.data(), name_size) || name != m.name ||
         little<2>(head + 8) != m.method || little<2>(head + 6) != m.flags ||
         ((m.flags & zip_sizes_follow) == 0 && little<4>(head + 14) != m.crc))
       fail(m.name, "a member that agrees with the directory", "one that differs from it");
@@ -49,9 +42,10 @@ class zip_reader {
     // deflate packs 1032 to 1 at most: a larger number is none that a writer wrote
     if (m.method == 0 ? m.bytes != m.packed : m.bytes / 1040 > m.packed)
       fail(m.name, "as many bytes as were packed", number(m.bytes) + " of " + number(m.packed));
-    byte_block out(m.bytes);
+    byte_block out;
     if (m.method == 0) {
-      if (!read_at(begin, out.data.get(), m.bytes)) fail(m.name, "all its bytes", "fewer");
+      out.resize(m.bytes);
+      if (!file_.read_at(begin, out.data.get(), m.bytes)) fail(m.name, "all its bytes", "fewer");
     } else
       inflate_member(m, begin, out);
     auto const crc = static_cast<std::uint32_t>(crc32_z(0, out.data.get(), out.size));
@@ -62,24 +56,20 @@ class zip_reader {
   [[noreturn, gnu::cold]] void fail(std::string_view member, std::string_view expected,
                                     std::string_view found) const {
     message text;
-    text << "locus: " << path_;
-    if (!member.empty()) text << ", member " << member;
-    throw bad_file(text << ": expected " << expected << ", found " << found
+    text << "locus: " << shown(path_).view();
+    if (!member.empty()) text << ", member " << shown(member).view();
+    throw bad_file(text << ": expected " << shown(expected).view() << ", found "
+                        << shown(found).view()
                         << "; write or fetch the file again, or give another path");
   }
 
  private:
   static std::string number(std::uint64_t v) { return std::to_string(v); }
-  bool read_at(std::uint64_t at, void* to, std::size_t bytes) const {
-    return at <= size_ && bytes <= size_ - at &&
-           fseeko(file_.get(), static_cast<off_t>(at), SEEK_SET) == 0 &&
-           std::fread(to, 1, bytes, file_.get()) == bytes;
-  }
   void read_directory() {
     // the end record is the last one whose comment reaches the end of the file
     std::size_t const tail = size_ < 65557 ? size_ : 65557;
     byte_block end(tail);
-    if (!read_at(size_ - tail, end.data.get(), tail)) fail({}, "a readable file", "an error");
+    if (!file_.read_at(size_ - tail, end.data.get(), tail)) fail({}, "a readable file", "an error");
     unsigned char const* r = nullptr;
     std::uint64_t at = 0;
     for (std::size_t i = tail < 22 ? 0 : tail - 21; i-- > 0 && !r;)
@@ -91,8 +81,8 @@ class zip_reader {
       fail({}, "an archive in one file", "a part of one");
     if (entries == 0xffff || bytes == zip_writer::most || begin == zip_writer::most) {
       unsigned char locator[20], wide[56];
-      if (at < 20 || !read_at(at - 20, locator, 20) || little<4>(locator) != zip_locator64 ||
-          !read_at(little<8>(locator + 8), wide, 56) || little<4>(wide) != zip_end64)
+      if (at < 20 || !file_.read_at(at - 20, locator, 20) || little<4>(locator) != zip_locator64 ||
+          !file_.read_at(little<8>(locator + 8), wide, 56) || little<4>(wide) != zip_end64)
         fail({}, "a directory with 64 bits", "none");
       at = little<8>(locator + 8);
       entries = little<8>(wide + 32), bytes = little<8>(wide + 40), begin = little<8>(wide + 48);
@@ -101,10 +91,15 @@ class zip_reader {
     if (begin > at || bytes != at - begin || entries > bytes / 46)
       fail({}, "a directory that ends where its end record begins", "another size");
     byte_block directory(bytes);
-    if (!read_at(begin, directory.data.get(), bytes)) fail({}, "a directory", "an error");
+    if (!file_.read_at(begin, directory.data.get(), bytes)) fail({}, "a directory", "an error");
     unsigned char const *p = directory.data.get(), *const last = p + bytes;
     for (std::uint64_t i = 0; i < entries; ++i) p = read_entry(p, last);
     if (p != last) fail({}, "a directory of " + number(entries) + " members", "more");
+    std::vector<std::string_view> names(members_.size());
+    for (std::size_t i = 0; i < names.size(); ++i) names[i] = members_[i].name;
+    std::sort(names.begin(), names.end());
+    for (std::size_t i = 1; i < names.size(); ++i)
+      if (names[i] == names[i - 1]) fail(names[i], "one member of that name", "two");
   }
   unsigned char const* read_entry(unsigned char const* p, unsigned char const* last) {
     auto const damaged = [&] { fail({}, "a directory of members", "a damaged entry in it"); };
@@ -134,13 +129,13 @@ class zip_reader {
     if ((m.flags & zip_encrypted) != 0) fail(m.name, "a member in the clear", "an encrypted one");
     if (m.method != 0 && m.method != 8)
       fail(m.name, "a member that is stored or deflated", "method " + number(m.method));
-    if (find(m.name)) fail(m.name, "one member of that name", "two");
     members_.push_back(std::move(m));
     return p + all;
   }
   void inflate_member(zip_member const& m, std::uint64_t begin, byte_block& out) const {
     z_stream z{};
-    if (inflateInit2(&z, -15) != Z_OK) throw std::bad_alloc();
+    if (inflateInit2(&z, -15) != Z_OK)
+      throw out_of_memory("locus: there is no memory to inflate a file; end what holds memory");
     std::unique_ptr<z_stream, int (*)(z_stream*)> const ends(&z, inflateEnd);
     byte_block part(m.packed < (1u << 18) ? m.packed : 1u << 18);
     std::uint64_t taken = 0;
@@ -148,11 +143,12 @@ class zip_reader {
     for (int done = Z_OK; done != Z_STREAM_END;) {
       if (z.avail_in == 0) {
         std::size_t const n = m.packed - taken < part.size ? m.packed - taken : part.size;
-        if (n > 0 && !read_at(begin + taken, part.data.get(), n))
+        if (n > 0 && !file_.read_at(begin + taken, part.data.get(), n))
           fail(m.name, "all its bytes", "fewer");
         z.next_in = part.data.get(), z.avail_in = static_cast<unsigned>(n), taken += n;
       }
-      std::uint64_t const left = m.bytes - (z.total_out < m.bytes ? z.total_out : m.bytes);
+      if (z.total_out == out.size && out.size < m.bytes) out.grow_towards(m.bytes);
+      std::uint64_t const left = out.size - (z.total_out < out.size ? z.total_out : out.size);
       z.next_out = left > 0 ? out.data.get() + z.total_out : &beyond;
       z.avail_out = left > 0 ? static_cast<unsigned>(left < (1u << 30) ? left : 1u << 30) : 1;
       done = inflate(&z, Z_NO_FLUSH);
@@ -164,12 +160,9 @@ class zip_reader {
     if (z.total_out != m.bytes || z.avail_in != 0 || taken != m.packed)
       fail(m.name, number(m.bytes) + " bytes", "another number of them");
   }
-  struct closes {
-    void operator()(std::FILE* f) const { std::fclose(f); }
-  };
   std::string path_;
-  std::unique_ptr<std::FILE, closes> file_;
-  std::uint64_t size_ = 0;
+  runtime::input_file file_;
+  std::uint64_t size_;
   std::vector<zip_member> members_;
 };
 

@@ -169,7 +169,7 @@ inline device device_named(std::string_view name) {
   auto const parsed = parse_device(name);
   if (parsed.error != name_error::none) {
     message text;
-    throw unknown_device(text << "locus: the device name \"" << name << "\" "
+    throw unknown_device(text << "locus: the device name \"" << shown(name).view() << "\" "
                               << sentence(parsed.error));
   }
   return parsed.value;

@@ -64,13 +64,13 @@ inline void add_stored(data::npz_writer& file, std::string_view group, stored co
 class differences {
  public:
   void add(std::string_view name, std::string_view what) {
-    if (++count_ <= 4) text_ << (count_ > 1 ? "; " : "") << name << ": " << what;
+    if (++count_ <= 4) text_ << (count_ > 1 ? "; " : "") << shown(name).view() << ": " << what;
   }
   int count() const { return count_; }
   void require_none(std::string_view path, std::string_view what) {
     if (count_ == 0) return;
     message text;
-    text << "locus: " << path << " is of another " << what << ": " << text_.view();
+    text << "locus: " << shown(path).view() << " is of another " << what << ": " << text_.view();
     if (count_ > 4) text << "; and " << count_ - 4 << " more";
     throw bad_file(text << ". Load it into the model that saved it, or give another path");
   }
@@ -161,7 +161,7 @@ inline position load_checkpoint(std::string_view path, std::vector<stored> const
   data::npz_file const file(path);
   auto refuse = [&](std::string_view found, std::string_view remedy) {
     message text;
-    throw bad_file(text << "locus: " << path << ": " << found << "; " << remedy);
+    throw bad_file(text << "locus: " << shown(path).view() << ": " << found << "; " << remedy);
   };
   if (!file.contains(detail::version_name))
     refuse("it is no checkpoint of locus", "read arrays of other programs with import_weights");

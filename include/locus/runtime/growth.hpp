@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The environment variables that decide whether memory of GPUs grows.
 #pragma once
-#include <cstdlib>  // getenv
-
-#include <locus/core/config.hpp>  // LOCUS_COLD_BEGIN
-#include <locus/core/error.hpp>   // configuration_error
-#include <locus/runtime/log.hpp>  // warn
+#include <locus/core/config.hpp>       // LOCUS_COLD_BEGIN
+#include <locus/core/environment.hpp>  // from_environment
+#include <locus/core/error.hpp>        // configuration_error
+#include <locus/runtime/log.hpp>       // warn
 
 LOCUS_COLD_BEGIN
 
@@ -16,7 +15,7 @@ namespace locus::runtime {
 ///        that is said
 inline int forced_growth() {
   auto read = [](char const* variable) {
-    char const* const v = std::getenv(variable);
+    char const* const v = from_environment(variable);
     std::string_view const value = v ? v : "";
     return value.empty() ? -1 : value == "true" ? 1 : value == "false" ? 0 : 2;
   };
@@ -26,7 +25,7 @@ inline int forced_growth() {
   if (mine == 2) {
     message text;
     throw configuration_error(text << "locus: " << std::string_view(ours) << " is \""
-                                   << std::string_view(std::getenv(ours))
+                                   << shown(from_environment(ours)).view()
                                    << "\"; write true or false, or unset it");
   }
   if (mine >= 0) return mine;
@@ -34,7 +33,7 @@ inline int forced_growth() {
   if (other < 2) return other;
   log_line line;
   warn(line << "locus: " << std::string_view(theirs) << " is \""
-            << std::string_view(std::getenv(theirs))
+            << shown(from_environment(theirs)).view()
             << "\" and ignored; write true or false, or unset it");
   return -1;
 }

@@ -122,9 +122,10 @@ constexpr std::string_view name_of(event_kind kind) {
 }
 /// means: the event as a line, in TensorFlow's words where it has some
 inline log_line text_of(log_event const& e) {
-  log_line line;
+  log_line line, printable;
   detail::event_rows[static_cast<int>(e.kind)].write(line, e);
-  return line;
+  write_printable(printable, line.view());
+  return printable;
 }
 
 /// means: the event as a JSON object; members that it does not have are left out

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host's threads: OpenMP's where the unit is compiled with it, otherwise a pool of ours.
 #pragma once
-#include <cstdlib>    // getenv, strtol
+#include <cstdlib>    // strtol
 #include <exception>  // exception_ptr
 #include <unistd.h>   // sysconf
 
-#include <locus/core/config.hpp>    // LOCUS_MODE, LOCUS_OPENMP, LOCUS_LEAN_BEGIN
-#include <locus/core/error.hpp>     // configuration_error
-#include <locus/core/lock.hpp>      // mutex
-#include <locus/runtime/table.hpp>  // running_scope
+#include <locus/core/config.hpp>       // LOCUS_MODE, LOCUS_OPENMP, LOCUS_LEAN_BEGIN
+#include <locus/core/environment.hpp>  // from_environment
+#include <locus/core/error.hpp>        // configuration_error
+#include <locus/core/lock.hpp>         // mutex
+#include <locus/runtime/table.hpp>     // running_scope
 
 #if LOCUS_OPENMP
 #include <omp.h>
@@ -22,15 +23,15 @@ namespace runtime {
 /// means: a number that an environment variable gives; `otherwise` where it is not set or empty
 /// fails: configuration_error, naming variable and value, for anything but a number in [low, high]
 inline int number_from_environment(char const* variable, int low, int high, int otherwise) {
-  char const* const v = std::getenv(variable);
+  char const* const v = from_environment(variable);
   if (!v || !*v) return otherwise;
   char* end = nullptr;
   long const n = std::strtol(v, &end, 10);
   if (*end == '\0' && n >= low && n <= high) return static_cast<int>(n);
   message text;
   throw configuration_error(text << "locus: " << std::string_view(variable) << " is \""
-                                 << std::string_view(v) << "\"; write a number from " << low
-                                 << " to " << high);
+                                 << shown(v).view() << "\"; write a number from " << low << " to "
+                                 << high);
 }
 
 /// 0: LOCUS_NUM_THREADS, else OpenMP's number, else one for each processor

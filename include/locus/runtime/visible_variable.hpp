@@ -84,8 +84,9 @@ inline void require_visible_variable() {
   visible_variable const v = read_visible_variable();
   if (v.malformed.empty()) return;
   message text;
-  text << "locus: " << std::string_view(v.name) << " is \"" << v.value << "\": its entry \""
-       << v.malformed << "\" " << (v.twice ? "comes twice" : "is no card")
+  text << "locus: " << std::string_view(v.name) << " is \"" << shown(v.value).view()
+       << "\": its entry \"" << shown(v.malformed).view() << "\" "
+       << (v.twice ? "comes twice" : "is no card")
        << ", and the driver would hide cards without a word; write numbers from 0, or UUIDs "
           "(GPU-...), separated by commas";
   throw configuration_error(text);

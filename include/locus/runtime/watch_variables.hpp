@@ -3,6 +3,7 @@
 // changing it.
 #pragma once
 #include <locus/core/config.hpp>         // LOCUS_COLD_BEGIN
+#include <locus/core/environment.hpp>    // from_environment
 #include <locus/runtime/log.hpp>         // open_json_log, set_watcher
 #include <locus/runtime/threads.hpp>     // number_from_environment
 #include <locus/runtime/trace_file.hpp>  // open_trace
@@ -20,12 +21,12 @@ void named_by(char const* variable, char const* value, F const& f) {
   } catch (bad_file const& e) {
     message text;
     throw configuration_error(text << e.what() << " (" << std::string_view(variable) << " is \""
-                                   << std::string_view(value) << "\")");
+                                   << shown(value).view() << "\")");
   }
 }
 /// [every,]text or [every,]json:PATH
 inline void read_log_variable() {
-  char const* const variable = std::getenv("LOCUS_LOG");
+  char const* const variable = from_environment("LOCUS_LOG");
   if (!variable || !*variable) return;
   std::string_view rest = variable;
   auto const take = [&](std::string_view word) {
@@ -38,7 +39,7 @@ inline void read_log_variable() {
     named_by("LOCUS_LOG", variable, [&] { open_json_log(rest); });
   } else if (!(take("text") && rest.empty())) {
     message text;
-    throw configuration_error(text << "locus: LOCUS_LOG is \"" << std::string_view(variable)
+    throw configuration_error(text << "locus: LOCUS_LOG is \"" << shown(variable).view()
                                    << "\"; write text or json:PATH, with every, in front of it "
                                       "for each time instead of once");
   }
@@ -48,7 +49,7 @@ inline void read_log_variable() {
 
 /// means: a variable that is set and neither empty nor 0
 inline char const* switch_variable(char const* name) {
-  char const* const v = std::getenv(name);
+  char const* const v = from_environment(name);
   return v && *v && !(v[0] == '0' && v[1] == '\0') ? v : nullptr;
 }
 

@@ -49,6 +49,17 @@ constexpr bool countable(shape const& s, std::int64_t element_bytes) {
   return element_bytes <= INT64_MAX - 256;
 }
 
+/// means: `bytes` of an element times the extents that are not 0. False: the product is no 63-bit
+///        number, or an extent is negative; then no array has them, not even an empty one
+/// after: NumPy, which refuses such extents too
+constexpr bool bytes_of_extents(std::int64_t const* extents, std::size_t rank,
+                                std::int64_t& bytes) {
+  for (std::size_t a = 0; a < rank; ++a)
+    if (extents[a] < 0 || (extents[a] > 0 && __builtin_mul_overflow(bytes, extents[a], &bytes)))
+      return false;
+  return bytes <= INT64_MAX - 256;
+}
+
 /// means: [2,3], with ? for an extent that is not known yet
 template <std::size_t N>
 constexpr text_buffer<N>& operator<<(text_buffer<N>& out, shape const& s) {

@@ -114,13 +114,12 @@ class AnyTensor : public tensor_base {
   /// fails: bad_file naming path, expected and found: truncated, too long, changed, of another type,
   ///        rank or extents
   static AnyTensor load(std::string_view path, call_site where = call_site::here()) {
-    detail::tensor_file file(path);
+    runtime::input_file file(path);
     auto const h = detail::read_header(file, path, E::pattern, element_of_v<T>, int(sizeof(T)));
     shape s{E::rank(), {}};
     for (int a = 0; a < E::rank(); ++a) s.extent[a] = h.extents[a];
     Tensor<T, E, CpuDevice> t(E(s), where);
-    if (!file.read(t.data(), std::int64_t(h.bytes)))
-      detail::refuse_file(path, "all its bytes", detail::words_of_error());
+    if (!file.read(t.data(), h.bytes)) detail::refuse_file(path, "all its bytes", "fewer");
     if (detail::checksum_of(h, t.data()) != h.checksum)
       detail::refuse_file(path, "the elements that were written",
                           "others: their check sum differs");

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensors in files: 128 bytes that say what follows, then the elements in row order, little endian.
 #pragma once
-#include <cerrno>      // errno
-#include <cstdio>      // fopen
-#include <cstring>     // strerror
-#include <sys/stat.h>  // fstat
+#include <cstring>  // memcpy
 
 #include <locus/core/checksum.hpp>        // checksum_of
 #include <locus/core/error.hpp>           // bad_file
 #include <locus/runtime/atomic_file.hpp>  // atomic_file
+#include <locus/runtime/input_file.hpp>   // input_file
 #include <locus/shape/element.hpp>        // element, row_of
 #include <locus/shape/shape.hpp>          // shape
 
@@ -33,39 +31,12 @@ inline std::uint64_t checksum_of(tensor_header const& h, void const* elements) {
   return checksum_of(elements, static_cast<std::size_t>(h.bytes), head);
 }
 
-/// A file that is read.
-class tensor_file {
- public:
-  explicit tensor_file(std::string_view path) {
-    text_buffer<4096> name;
-    name << path;
-    errno = 0;
-    file_ = std::fopen(name.c_str(), "rb");
-  }
-  tensor_file(tensor_file const&) = delete;
-  ~tensor_file() {
-    if (file_) std::fclose(file_);
-  }
-  bool is_open() const { return file_ != nullptr; }
-  bool read(void* to, std::int64_t bytes) {
-    return bytes == 0 || std::fread(to, static_cast<std::size_t>(bytes), 1, file_) == 1;
-  }
-  std::int64_t size() const {
-    struct stat s{};
-    return fstat(fileno(file_), &s) == 0 ? std::int64_t(s.st_size) : -1;
-  }
-
- private:
-  std::FILE* file_ = nullptr;
-};
-
 [[noreturn, gnu::cold]] inline void refuse_file(std::string_view path, std::string_view expected,
                                                 std::string_view found) {
   message text;
-  throw bad_file(text << "locus: " << path << ": expected " << expected << ", found " << found
-                      << "; write the file again, or give another path");
+  throw bad_file(text << "locus: " << shown(path).view() << ": expected " << expected << ", found "
+                      << shown(found).view() << "; write the file again, or give another path");
 }
-inline std::string_view words_of_error() { return errno ? std::strerror(errno) : "an error"; }
 
 /// means: the elements of a dense tensor on the host in a file that is there as a whole or not at all
 /// fails: bad_file, with the words of the system; what was there before is still there then
@@ -88,11 +59,10 @@ inline void write_tensor(std::string_view path, shape const& extents, element ty
 }
 
 /// means: what a file holds, before its elements are read
-/// fails: bad_file: path, expected, found: no file, none of locus, another version, type, rank or
+/// fails: bad_file: path, expected, found: none of locus, another version, type, rank or
 ///        extents, or of another size than it says
-inline tensor_header read_header(tensor_file& file, std::string_view path, shape const& pattern,
-                                 element type, int element_bytes) {
-  if (!file.is_open()) refuse_file(path, "a readable file", words_of_error());
+inline tensor_header read_header(runtime::input_file& file, std::string_view path,
+                                 shape const& pattern, element type, int element_bytes) {
   tensor_header h;
   message expected, found;
   if (!file.read(&h, sizeof h))
@@ -111,17 +81,17 @@ inline tensor_header read_header(tensor_file& file, std::string_view path, shape
     refuse_file(path, (expected << "rank " << pattern.rank).view(),
                 (found << "rank " << std::int64_t(h.rank)).view());
   std::int64_t bytes = element_bytes;
-  bool fits = true;
+  bool fits = bytes_of_extents(h.extents, h.rank, bytes);
   shape there{pattern.rank, {}};
   for (int a = 0; a < pattern.rank; ++a) {
     there.extent[a] = h.extents[a];
-    fits = fits && h.extents[a] >= 0 && !__builtin_mul_overflow(bytes, h.extents[a], &bytes) &&
-           (pattern.extent[a] == dyn || pattern.extent[a] == h.extents[a]);
+    if (h.extents[a] == 0) bytes = 0;
+    fits = fits && (pattern.extent[a] == dyn || pattern.extent[a] == h.extents[a]);
   }
   if (!fits)
     refuse_file(path, (expected << "extents " << pattern).view(),
                 (found << "extents " << there).view());
-  if (h.bytes != static_cast<std::uint64_t>(bytes) || file.size() != bytes + 128)
+  if (auto const b = static_cast<std::uint64_t>(bytes); h.bytes != b || file.size() != b + 128)
     refuse_file(path, (expected << bytes + 128 << " bytes for extents " << there).view(),
                 (found << file.size()).view());
   return h;

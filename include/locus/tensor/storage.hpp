@@ -48,10 +48,11 @@ inline block_owner make_storage(place const& where, shape const& extents, elemen
   for (int r = 0; r < where.count(); ++r) {
     piece& p = b.pieces[r];
     local_extents(extents, where, r, p.extents);
-    std::int64_t size = element_bytes, stride = 1;
+    std::int64_t size = element_bytes;
+    std::uint64_t stride = 1;  // wraps where there is no element, or too many
     for (int a = extents.rank; a-- > 0;) {
-      p.strides[a] = stride;
-      stride *= p.extents[a];
+      p.strides[a] = static_cast<std::int64_t>(stride);
+      stride *= static_cast<std::uint64_t>(p.extents[a]);
       if (__builtin_mul_overflow(size, p.extents[a], &size) || size > INT64_MAX / 2)
         size = INT64_MAX / 2;  // more than anybody has
     }

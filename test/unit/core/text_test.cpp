@@ -7,6 +7,7 @@
 #include <string>
 
 #include <locus/core/error.hpp>
+#include <locus/core/printable.hpp>
 #include <locus/core/text.hpp>
 
 using namespace locus;
@@ -90,4 +91,47 @@ TEST_CASE("every exception of locus is an error of locus and of the standard lib
   error const copy = first;
   first = error("new");
   CHECK(std::string(copy.what()) == "gone");  // the text is inside, not pointed to
+}
+
+TEST_CASE("bytes of others are printable inside messages: no terminal obeys them") {
+  auto const printable = [](std::string_view s) {
+    text_buffer<256> out;
+    write_printable(out, s);
+    return std::string(out.view());
+  };
+  CHECK(printable("plain, é, 字, 🙂 \\ \"'") == "plain, é, 字, 🙂 \\ \"'");
+  CHECK(printable("\x1b[31m\n\r\t\a\x7f") == "\\x1b[31m\\x0a\\x0d\\x09\\x07\\x7f");
+  CHECK(printable(std::string_view("a\0b", 3)) == "a\\x00b");
+  CHECK(printable("\xc2\x9b"
+                  "31m \xc2\xa0") == "\\xc2\\x9b31m \xc2\xa0");  // CSI in one character
+  CHECK(printable("\x9b \xff \xc3 \xe2\x82") == "\\x9b \\xff \\xc3 \\xe2\\x82");  // no UTF-8
+  CHECK(printable("\xc0\x9b \xe0\x80\x9b \xed\xa0\x80") ==
+        "\\xc0\\x9b \\xe0\\x80\\x9b \\xed\\xa0\\x80");  // too long ways to write one
+  message text;
+  text << "locus: a\x1b" << "b\nlocus: c";
+  CHECK(error(text).what() == std::string("locus: a\\x1b"
+                                          "b\\x0alocus: c"));
+  CHECK(bad_file(std::string_view("\x07")).what() == std::string("\\x07"));
+  for (int c = 0; c < 256; ++c) {
+    std::string const one(1, char(c));
+    for (char const p : printable("x" + one + "y")) CHECK((unsigned(p) & 0xffu) - 0x20 < 0x5f);
+    CHECK(printable(printable(one)) == printable(one));
+  }
+}
+
+TEST_CASE("of a long name a message shows both ends") {
+  std::string const begin(90, 'b'), middle(5000, 'm'), end(90, 'e');
+  CHECK(shown(begin).view() == begin);
+  auto const cut = shown(begin + middle + end);
+  CHECK(cut.view().starts_with(begin + "mmm"));
+  CHECK(cut.view().ends_with("mmm" + end));
+  CHECK(cut.contains(" ... "));
+  CHECK(cut.view().size() == 205);
+  for (std::size_t n : {199, 254, 255, 256, 257, 300, 1000})
+    for (char c : {'x', '\x1b', '\xff'}) {
+      std::string const s(n, c);
+      auto const all = shown(s);
+      CHECK(all.view().size() <= 255);
+      if (c == 'x' && n < 256) CHECK(all.view() == s);
+    }
 }

@@ -364,7 +364,7 @@ TEST_CASE("numbers that make no sense are refused") {
   CHECK(message_of([&] { r.shuffle({.buffer = 0}); }) ==
         "locus: the buffer of shuffle is 0; write a positive number");
   CHECK(message_of([&] { r.prefetch(0); }) ==
-        "locus: the number of elements to prefetch is 0; write 1 or more");
+        "locus: the number of elements to prefetch is 0; write 1 to 1048576");
   CHECK(message_of([&] { r.take(-1); }) ==
         "locus: the number of elements to take is -1; write 0 or more");
   CHECK(message_of([&] { r.map(slow_square{}, {.threads = -1}); }) ==
@@ -372,6 +372,26 @@ TEST_CASE("numbers that make no sense are refused") {
   auto never = data::range(0).repeat();
   CHECK(message_of([&] { pass_of(never); }) ==
         "locus: a dataset without elements is repeated for ever; look at what it reads");
+}
+
+TEST_CASE("numbers that nobody has memory for are refused by locus, or cost nothing") {
+  constexpr std::int64_t huge = std::int64_t(1) << 62;
+  auto const ten = data::range(10);
+  CHECK(message_of<configuration_error>([&] { ten.prefetch(huge); }) ==
+        "locus: the number of elements to prefetch is 4611686018427387904; write 1 to 1048576");
+  CHECK(message_of<configuration_error>([&] { ten.prefetch((1 << 20) + 1); }) != nothing_thrown);
+  auto many = ten.prefetch(1 << 20);
+  CHECK(pass_of(many) == up_to(10));
+  auto endless = ten.repeat().shuffle({.buffer = huge}).take(0);
+  CHECK(pass_of(endless).empty());
+  CHECK(ten.batch(INT64_MAX).size() == 1);
+  CHECK(ten.repeat(huge).size() == data::infinite);
+  auto one_batch = ten.batch(INT64_MAX);
+  CHECK(pass_of(one_batch) == up_to(10));
+  auto unknown_size = data::from_generator([] {
+                        return [n = 0]() mutable { return std::optional<int>(n++); };
+                      }).batch(huge);
+  CHECK_THROWS_AS(pass_of(unknown_size), out_of_memory);
 }
 
 TEST_CASE("a program whose input is slow" * doctest::skip()) {

@@ -2,7 +2,6 @@
 // The CBLAS that this machine has, found when the first matrices are multiplied: the one the
 // program is linked with, else one that dlopen finds. A program needs none to start.
 #pragma once
-#include <cstdlib>  // getenv
 #include <dlfcn.h>  // dlopen
 
 #include <locus/runtime/log.hpp>      // warn
@@ -31,7 +30,7 @@ struct cblas_table {
 ///        names
 inline cblas_table find_cblas() {
   cblas_table t;
-  char const* const wanted = std::getenv("LOCUS_CBLAS");
+  char const* const wanted = from_environment("LOCUS_CBLAS");
   auto take = [&t](void* handle, char const* name) {
     t.sgemm = reinterpret_cast<cblas_table::sgemm_t>(dlsym(handle, "cblas_sgemm"));
     t.dgemm = reinterpret_cast<cblas_table::dgemm_t>(dlsym(handle, "cblas_dgemm"));
@@ -50,7 +49,7 @@ inline cblas_table find_cblas() {
     if (std::string_view(wanted) == "none") return {};
     t.was_named = true;
     if (open(wanted)) return t;
-    runtime::warn(line << "locus: LOCUS_CBLAS names " << wanted
+    runtime::warn(line << "locus: LOCUS_CBLAS names " << shown(wanted).view()
                        << ", which is no CBLAS; matmul uses the kernels of locus");
     return {};
   }
@@ -76,12 +75,12 @@ inline cblas_table const& cblas() {
 enum class matmul_choice : unsigned char { by_kernels, blas, own };
 /// means: what LOCUS_MATMUL says: blas, own or nothing
 inline matmul_choice matmul_wanted() {
-  char const* const said = std::getenv("LOCUS_MATMUL");
+  char const* const said = from_environment("LOCUS_MATMUL");
   if (!said || !*said) return matmul_choice::by_kernels;
   if (std::string_view(said) == "blas") return matmul_choice::blas;
   if (std::string_view(said) == "own") return matmul_choice::own;
   message text;
-  throw configuration_error(text << "locus: LOCUS_MATMUL is \"" << std::string_view(said)
+  throw configuration_error(text << "locus: LOCUS_MATMUL is \"" << shown(said).view()
                                  << "\"; write blas or own");
 }
 

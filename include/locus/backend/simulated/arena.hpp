@@ -104,7 +104,7 @@ class arena {
     return static_cast<std::size_t>(round_up(bytes ? static_cast<std::int64_t>(bytes) : 1));
   }
   bool try_open() {
-    int const file = memfd_create("locus simulated gpu", 0);
+    int const file = memfd_create("locus simulated gpu", MFD_CLOEXEC);
     if (file < 0) return false;
     bool ok = ftruncate(file, static_cast<off_t>(bytes_)) == 0;
     auto map = [&](int rights) {
