@@ -29,9 +29,9 @@ struct result {
 };
 
 /// means: this program again, with one test case alone; environment: "NAME=value" in addition,
-///        LOCUS_QUIET is not set
+///        LOCUS_QUIET is not set; or a copy of this program
 inline result run(std::string const& test_case, std::vector<std::string> const& environment = {},
-                  int seconds = 60) {
+                  int seconds = 60, std::string const& program = "/proc/self/exe") {
   auto const name_of = [](std::string const& setting) {
     return setting.substr(0, setting.find('=') + 1);
   };
@@ -60,7 +60,7 @@ inline result run(std::string const& test_case, std::vector<std::string> const& 
   posix_spawn_file_actions_addclose(&files, ends[1]);
   pid_t process = 0;
   int const spawned =
-      posix_spawn(&process, "/proc/self/exe", &files, nullptr, arguments.data(), variables.data());
+      posix_spawn(&process, program.c_str(), &files, nullptr, arguments.data(), variables.data());
   posix_spawn_file_actions_destroy(&files);
   close(ends[1]);
   if (spawned != 0) {

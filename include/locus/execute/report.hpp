@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // LOCUS_EXPLAIN: every plan of the program, when it ends: who ran it, where, how often, what moved.
 #pragma once
-#include <cstdlib>  // getenv
 
 #include <locus/backend/devices.hpp>      // find_device
 #include <locus/core/config.hpp>          // LOCUS_COLD_BEGIN
@@ -184,17 +183,16 @@ inline void write_uses(report_text& out, plan_record const& p) {
 [[gnu::cold]] inline void write_report_at_end(bool terminating) {
   if (terminating && !the_report().lock.try_lock()) return;
   if (terminating) the_report().lock.unlock();
-  std::string_view const said = std::getenv("LOCUS_EXPLAIN");
-  char const* const path = said == "1" ? nullptr : said.data();
+  char const* const said = from_environment("LOCUS_EXPLAIN");  // null: the program unset it
+  char const* const path = said && std::string_view(said) != "1" ? said : nullptr;
   int file = 2;
   if (path) {
-    file = runtime::open_output(runtime::path_of_process(path).c_str());
-    if (file < 0) {
+    try {
+      file = runtime::open_output("the report of plans (LOCUS_EXPLAIN) cannot be written to",
+                                  runtime::path_of_process(path).view());
+    } catch (bad_file const& e) {
       log_line line;
-      runtime::write_line(line << "locus: the report of plans (LOCUS_EXPLAIN) cannot be written to "
-                               << std::string_view(path) << ": "
-                               << std::string_view(std::strerror(errno)));
-      file = 2;
+      runtime::write_line(line << e.what());
     }
   }
   write_report(file);

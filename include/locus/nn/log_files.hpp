@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a training logs, in files: CSV for tables, JSON lines for programs.
 #pragma once
+#include <cerrno>    // errno
 #include <charconv>  // to_chars
-#include <fstream>   // ifstream
 #include <string>    // string
+#include <unistd.h>  // access, close
 #include <vector>    // vector
 
 #include <locus/core/json.hpp>            // json_text
 #include <locus/nn/callback.hpp>          // logs
 #include <locus/runtime/atomic_file.hpp>  // atomic_file
+#include <locus/runtime/input_file.hpp>   // input_file
+#include <locus/runtime/log.hpp>          // write_all
+#include <locus/runtime/output_file.hpp>  // open_output
 
 namespace locus::nn {
 
@@ -53,21 +57,22 @@ inline std::string csv_line(std::vector<std::string> const& record) {
   return line + "\r\n";
 }
 inline std::string whole_file(std::string const& path) {
-  std::ifstream f(path, std::ios::binary);
-  std::string text;
-  char part[4096];
-  while (f.read(part, sizeof part), f.gcount() > 0)
-    text.append(part, static_cast<std::size_t>(f.gcount()));
-  return text;
+  if (::access(path.c_str(), F_OK) != 0 && errno == ENOENT) return {};
+  runtime::input_file f(path);
+  std::string text(f.size(), ' ');
+  if (f.read(text.data(), text.size())) return text;
+  message m;
+  throw bad_file(m << "locus: " << shown(path).view() << ": expected " << text.size()
+                   << " bytes, found fewer; look who else writes it, or give another path");
 }
 inline void add_to_file(std::string const& path, std::string_view text) {
-  std::ofstream f(path, std::ios::binary | std::ios::app);
-  f.write(text.data(), static_cast<std::streamsize>(text.size()));
-  f.flush();
-  if (f) return;
+  int const f =
+      runtime::open_output("a line cannot be added to", path, runtime::writing::at_the_end);
+  bool const all = runtime::write_all(f, text);
+  if (::close(f) == 0 && all) return;
   message m;
-  throw bad_file(m << "locus: " << path << ": a line cannot be added; make room, or give another "
-                   << "path");
+  throw bad_file(m << "locus: a line cannot be added to " << shown(path).view()
+                   << "; make room, or give another path");
 }
 inline void write_file(std::string const& path, std::string_view text) {
   runtime::atomic_file f(path);
@@ -89,8 +94,10 @@ class csv_log {
       rows_ = detail::csv_records(text);
       if (!rows_.empty() && (rows_[0].empty() || rows_[0][0] != "epoch")) {
         message m;
-        throw bad_file(m << "locus: " << path_ << ": expected a table of epochs, found the column "
-                         << rows_[0][0] << "; append to another file, or write a new one");
+        throw bad_file(m << "locus: " << shown(path_).view()
+                         << ": expected a table of epochs, found the column "
+                         << shown(rows_[0].empty() ? "" : rows_[0][0]).view()
+                         << "; append to another file, or write a new one");
       }
       if (!text.empty() && !text.ends_with('\n')) write_all();
     }

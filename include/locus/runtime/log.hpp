@@ -4,15 +4,16 @@
 #pragma once
 #include <cerrno>   // errno
 #include <cstdio>   // fwrite
-#include <cstdlib>  // getenv
 #include <cstring>  // strerror
 #include <utility>  // exchange
 
 #include <unistd.h>  // write
 
 #include <locus/core/config.hpp>          // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
+#include <locus/core/environment.hpp>     // from_environment
 #include <locus/core/error.hpp>           // configuration_error, bad_file
 #include <locus/core/lock.hpp>            // mutex
+#include <locus/core/printable.hpp>       // write_printable
 #include <locus/runtime/log_event.hpp>    // log_event, text_of, write_json
 #include <locus/runtime/output_file.hpp>  // open_output
 #include <locus/runtime/watch.hpp>        // set_watcher, time_since_start
@@ -34,14 +35,17 @@ LOCUS_SHARED_STATE inline constinit log_frequency placement_log = log_frequency:
 
 inline bool is_quiet() {
   static bool const quiet = [] {
-    char const* const v = std::getenv("LOCUS_QUIET");
+    char const* const v = from_environment("LOCUS_QUIET");
     return v && *v && *v != '0';
   }();
   return quiet;
 }
-inline void write_line(log_line& line) {
-  line << "\n";
-  std::fwrite(line.c_str(), 1, line.view().size(), stderr);
+inline void write_line(log_line const& line) {
+  log_line printable;
+  write_printable(printable, line.view());
+  text_buffer<sizeof(log_line) + 2> whole;
+  whole << printable.view() << "\n";
+  std::fwrite(whole.c_str(), 1, whole.view().size(), stderr);
 }
 
 /// Where the log goes.
@@ -134,8 +138,8 @@ inline void warn(log_line const& sentence) {
 // ---- JSON lines ----
 
 /// means: the path with %p as the number of the process
-inline text_buffer<1024> path_of_process(std::string_view path) {
-  text_buffer<1024> out;
+inline text_buffer<4200> path_of_process(std::string_view path) {
+  text_buffer<4200> out;  // longer than a path: one that is too long is refused, not cut
   for (std::size_t i = 0; i < path.size(); ++i)
     if (path[i] == '%' && i + 1 < path.size() && path[i + 1] == 'p')
       out << static_cast<int>(getpid()), ++i;
@@ -177,12 +181,7 @@ inline void send_log_to(log_callback callback, void* context, int file = -1) {
 /// fails: bad_file
 inline void open_json_log(std::string_view path) {
   auto const name = path_of_process(path);
-  int const file = open_output(name.c_str());
-  if (file < 0) {
-    message text;
-    throw bad_file(text << "locus: the log cannot be written to " << name.view() << ": "
-                        << std::strerror(errno) << "; name a file in a folder that is there");
-  }
+  int const file = open_output("the log cannot be written to", name.view());
   send_log_to(write_json_line, nullptr, file);
 }
 

@@ -166,7 +166,7 @@ class trace_writer {
 struct trace_target {
   mutex lock;
   int file = -1;
-  text_buffer<1024> path;
+  decltype(path_of_process({})) path;
   void (*finish_devices)(bool at_exit) = nullptr;
 };
 LOCUS_SHARED_STATE inline trace_target& the_trace_target() {
@@ -186,8 +186,8 @@ LOCUS_SHARED_STATE inline trace_target& the_trace_target() {
   ::close(std::exchange(to.file, -1));
   if (good) return;
   message text;
-  throw bad_file(text << "locus: the trace cannot be written to " << to.path.view() << ": "
-                      << std::strerror(errno));
+  throw bad_file(text << "locus: the trace cannot be written to " << shown(to.path.view()).view()
+                      << ": " << std::strerror(errno));
 }
 inline void close_trace_at_end(bool terminating) {
   if (terminating) {  // perhaps from inside of what is traced
@@ -208,12 +208,7 @@ inline void close_trace_at_end(bool terminating) {
   trace_target& to = the_trace_target();
   lock_guard hold(to.lock);
   to.path = path_of_process(path);
-  to.file = open_output(to.path.c_str());
-  if (to.file < 0) {
-    message text;
-    throw bad_file(text << "locus: a trace cannot be written to " << to.path.view() << ": "
-                        << std::strerror(errno) << "; name a file in a folder that is there");
-  }
+  to.file = open_output("a trace cannot be written to", to.path.view());
   the_tracer().start(options);
   set_watcher(watcher::trace, true);
   at_end(close_trace_at_end);

@@ -113,6 +113,7 @@ TEST_CASE("the report is written however the program ends, to a file on request"
   std::remove(path.c_str());
   auto const lost = child::run("a program that runs plans", {"LOCUS_EXPLAIN=/no/such/folder/x"});
   CHECK(lost.says("locus: the report of plans (LOCUS_EXPLAIN) cannot be written to "
-                  "/no/such/folder/x: No such file or directory\n"));
+                  "/no/such/folder/x: No such file or directory; name a file in a folder "
+                  "that is there\n"));
   CHECK(lost.count("\nplan ") == 4);  // then to stderr
 }

@@ -115,9 +115,16 @@ struct failing {
     return true;
   }
   static constexpr runtime::file_functions functions{
-      [](char const* path, int flags) {
-        return fail() ? -1 : runtime::system_files.open(path, flags);
+      [](char const* path, int flags, mode_t mode) {
+        return fail() ? -1 : runtime::system_files.open(path, flags, mode);
       },
+      [](char const* path, struct stat* what) {
+        return fail() ? -1 : runtime::system_files.look(path, what);
+      },
+      [](int file, struct stat* what) {
+        return fail() ? -1 : runtime::system_files.status(file, what);
+      },
+      [](int file, mode_t mode) { return fail() ? -1 : runtime::system_files.permit(file, mode); },
       [](int file, void const* from, std::size_t bytes) -> ssize_t {
         if (!fail()) return runtime::system_files.write(file, from, bytes > 300 ? 300 : bytes);
         return runtime::system_files.write(file, from, bytes / 2) * 0 -
