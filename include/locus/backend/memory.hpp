@@ -23,8 +23,8 @@ class reservation {
     std::int64_t now = __atomic_load_n(&m.in_use, __ATOMIC_RELAXED);
     do {
       if (size > m.limit - now) return;
-    } while (!__atomic_compare_exchange_n(&m.in_use, &now, now + size, true, __ATOMIC_RELAXED,
-                                          __ATOMIC_RELAXED));
+    } while (!__atomic_compare_exchange_n(&m.in_use, &now, now + size, true, __ATOMIC_SEQ_CST,
+                                          __ATOMIC_RELAXED));  // before it looks for its pool
     after_ = now + size, granted_ = true;
   }
   reservation(reservation const&) = delete;

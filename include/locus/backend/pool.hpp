@@ -2,8 +2,6 @@
 // What the blocks of a logical device come from: a region pool over its card, over a simulated
 // card's arena or over a resource of the user's; the host has a pool of its own.
 #pragma once
-#include <utility>  // exchange
-
 #include <locus/backend/sides.hpp>    // on_side
 #include <locus/core/config.hpp>      // LOCUS_SHARED_STATE, LOCUS_LEAN_BEGIN
 #include <locus/device/name.hpp>      // message << device
@@ -42,8 +40,12 @@ inline void give_back_region(void* context, void* p, std::size_t bytes) {
   on_side(d.how, [&](auto side) { side.give_back(d, p, bytes); });
 }
 LOCUS_SHARED_STATE inline constinit mutex pools_lock;
+inline bool has_given_resource(device d) {
+  return __atomic_load_n(&given_resource(d).allocate, __ATOMIC_SEQ_CST) != nullptr;
+}
 [[gnu::cold]] inline region_pool* open_pool(logical_device& d) {
   lock_guard hold(pools_lock);
+  if (d.how == backing::host && !has_given_resource(d.name)) return nullptr;  // not any more
   if (!d.memory.pool)
     __atomic_store_n(&d.memory.pool, new region_pool({obtain_region, give_back_region, &d}),
                      __ATOMIC_RELEASE);
@@ -53,13 +55,13 @@ LOCUS_SHARED_STATE inline constinit mutex pools_lock;
 
 /// means: the pool of a device, made at its first use; null: blocks come from the host's own pool
 inline region_pool* pool_of(logical_device& d) {
-  if (region_pool* const p = __atomic_load_n(&d.memory.pool, __ATOMIC_ACQUIRE)) return p;
-  if (d.how == backing::host && !given_resource(d.name).allocate) return nullptr;
+  if (region_pool* const p = __atomic_load_n(&d.memory.pool, __ATOMIC_SEQ_CST)) return p;
+  if (d.how == backing::host && !detail::has_given_resource(d.name)) return nullptr;
   return detail::open_pool(d);
 }
 /// means: all regions of a device go back; its tensors are gone, and so is what was in flight
 inline void close_memory(logical_device& d) noexcept {
-  delete std::exchange(d.memory.pool, nullptr);
+  delete __atomic_exchange_n(&d.memory.pool, nullptr, __ATOMIC_SEQ_CST);
   d.memory.communication = nullptr, d.memory.communication_bytes = 0;
 }
 

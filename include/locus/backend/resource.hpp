@@ -1,32 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory of the user's for the tensors of a device: an HPC code's own pool (Umpire, RMM).
 #pragma once
-#include <locus/backend/devices.hpp>         // devices
-#include <locus/backend/lack_of_memory.hpp>  // make_room
-#include <locus/backend/pool.hpp>            // given_resource, close_memory
-#include <locus/core/config.hpp>             // LOCUS_COLD_BEGIN
-#include <locus/device/name.hpp>             // device_named
-#include <locus/device/policy.hpp>           // single_device
+#include <locus/backend/devices.hpp>  // devices
+#include <locus/backend/pool.hpp>     // given_resource, close_memory
+#include <locus/core/array.hpp>       // dynamic_array
+#include <locus/core/config.hpp>      // LOCUS_COLD_BEGIN
+#include <locus/device/name.hpp>      // device_named
+#include <locus/device/policy.hpp>    // single_device
 
 LOCUS_COLD_BEGIN
 
 namespace locus::config {
 
 namespace detail {
+/// Pools whose memory went back: who asked for statistics may still look at one. They are small.
+LOCUS_SHARED_STATE inline void keep_empty_pool(runtime::region_pool* pool) {
+  static auto* const all = new dynamic_array<runtime::region_pool*>;
+  all->push(pool);
+}
+[[noreturn, gnu::cold]] inline void refuse_resource(device name, std::int64_t in_use) {
+  message text;
+  throw configuration_error(text << "locus: " << in_use << " bytes of " << name
+                                 << " are in use; give its memory resource before the first "
+                                    "tensor, or when all are gone");
+}
+/// An allocation counts its bytes and looks for its pool then; here the pool goes and the bytes are
+/// looked at then. So one of two threads sees the other, and the program keeps what it had.
 /// fails: configuration_error, while memory of the device is in use
 inline void give_resource(device name, memory_resource const& resource) {
   if (!resource.allocate != !resource.release)
     throw configuration_error(
         "locus: a memory resource has one of allocate and release; give both, or none");
   runtime::logical_device& d = runtime::table.slot(name);
-  message text;
-  if (__atomic_load_n(&d.memory.in_use, __ATOMIC_RELAXED) != 0)
-    throw configuration_error(text << "locus: " << d.memory.in_use << " bytes of " << name
-                                   << " are in use; give its memory resource before the first "
-                                      "tensor, or when all are gone");
-  if (d.memory.pool) runtime::detail::make_room(d);  // nothing is in flight
+  auto const in_use = [&] { return __atomic_load_n(&d.memory.in_use, __ATOMIC_SEQ_CST); };
+  lock_guard hold(runtime::detail::pools_lock);
+  runtime::region_pool* const pool = __atomic_exchange_n(&d.memory.pool, nullptr, __ATOMIC_SEQ_CST);
+  if (std::int64_t const bytes = in_use()) {
+    __atomic_store_n(&d.memory.pool, pool, __ATOMIC_SEQ_CST);
+    refuse_resource(name, bytes);
+  }
+  if (pool) {
+    keep_empty_pool(pool);
+    on_side(d.how, [&](auto side) { side.finish(d); });  // nothing is in flight
+    pool->trim();
+  }
   runtime::close_memory(d);
-  runtime::given_resource(name) = resource;
+  memory_resource& given = runtime::given_resource(name);
+  memory_resource const before = given;
+  auto const give = [&](memory_resource const& r) {
+    given.release = r.release, given.context = r.context;
+    __atomic_store_n(&given.allocate, r.allocate, __ATOMIC_SEQ_CST);
+  };
+  give(resource);
+  if (std::int64_t const bytes = in_use()) {
+    give(before);
+    refuse_resource(name, bytes);
+  }
 }
 inline memory_resource own_resource(device name) {
   return {[](void* context, std::size_t bytes) {

@@ -36,6 +36,7 @@ struct launch_site {
   touched const* operands = nullptr;
   int operand_count = 0;
   kernel_workspace* workspace = nullptr;  // null: the kernel obtains its own
+  bool tf32 = false;                      // products of floats read 10 bits of fraction
 };
 
 /// One copy, carried by the queue of one of the two devices.

@@ -18,7 +18,8 @@ Text& write_stands_behind(Text& out, device d) {
     return out << d << " is " << (real ? "on card " : "simulated, on card ") << int(here.card);
   }
   out << d << " is not there";
-  if (!t.soft_placement) return out << ", and placement is strict: using it is unknown_device";
+  if (!__atomic_load_n(&t.soft_placement, __ATOMIC_RELAXED))
+    return out << ", and placement is strict: using it is unknown_device";
   out << ", its steps run on ";
   if (t.gpus > 0) return out << gpu(d.ordinal() % t.gpus) << "'s card";
   return out << "the host: " << sentence(t.why_no_gpu);

@@ -21,7 +21,7 @@ namespace debugging {
 namespace detail {
 /// once devices are open: what is registered last is called first at exit, while CUDA still answers
 inline void trace_devices() {
-  runtime::the_trace_target().finish_devices = runtime::detail::finish_traced_work;
+  runtime::finish_traces_with(runtime::detail::finish_traced_work);
   runtime::at_end(runtime::close_trace_at_end);
 }
 }  // namespace detail
@@ -35,7 +35,7 @@ using runtime::trace_options;
 /// cost:  some hundred bytes for each event, up to max_events; on a GPU two events for each launch
 /// fails: bad_file
 inline void start_trace(std::string_view path, trace_options const& options = {}) {
-  runtime::the_trace_target().finish_devices = runtime::detail::finish_traced_work;
+  runtime::finish_traces_with(runtime::detail::finish_traced_work);
   runtime::open_trace(path, options);
 }
 /// means: waits for what was issued, and writes the trace; nothing, if there is none

@@ -158,8 +158,9 @@ class communicator_set {
   }
   bool is_done() const { return first_late() < 0; }
   double deadline() const {
-    runtime::collective_deadlines const& d = runtime::collectives.deadlines;
-    return issued <= 1 ? d.first : d.steady;
+    using runtime::collective_deadlines;
+    return runtime::collective_deadline(issued <= 1 ? &collective_deadlines::first
+                                                    : &collective_deadlines::steady);
   }
 
  private:
@@ -267,7 +268,7 @@ inline communicator_set* empty_set(replica_topology const& t, runtime::nccl_api 
   if (wrong != 0) s.fail(name, at, "a rank cannot begin", wrong, seconds_now() - begin, why.view());
   if (end != 0 && end != runtime::nccl_in_progress)
     s.fail(name, -1, "they could not be made", end, seconds_now() - begin);
-  s.settle(name, runtime::collectives.deadlines.init);
+  s.settle(name, runtime::collective_deadline(&runtime::collective_deadlines::init));
   if (s.on[0]->how == backing::cuda) runtime::gpu_api->last_error();  // what 2.28 leaves behind
   s.ready = true;
 }

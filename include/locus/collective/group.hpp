@@ -204,7 +204,8 @@ class nccl_group {
   }
   group.issue(queue_kind::compute);
   for (int p = 0; p < s.ranks; ++p) {
-    s.wait_for(group.done(p), p, name, runtime::collectives.deadlines.first);
+    s.wait_for(group.done(p), p, name,
+               runtime::collective_deadline(&runtime::collective_deadlines::first));
     std::int32_t got[2]{};
     runtime::synchronize(
         runtime::copy(host, got, *s.on[p], m.at[p], 8, queue_kind::compute, record));

@@ -221,7 +221,7 @@ class local_reduction {
 
  private:
   [[gnu::cold]] void log() const {
-    if (runtime::placement_log == log_frequency::off) return;
+    if (!runtime::is_watched(runtime::watcher::log)) return;
     auto const how = by_.describe(&job_);
     log_event e;
     e.kind = event_kind::collective, e.name = operation_.name, e.tensors = 1;

@@ -73,7 +73,7 @@ class replica_reducer {
 
   /// NCCL's own operation serves
   bool is_direct(reduction_job const& j) const {
-    return t_.uses_nccl() && runtime::collectives.order == reduction_order::fast &&
+    return t_.uses_nccl() && t_.order == reduction_order::fast &&
            j.type != runtime::nccl_type::none && nccl_op_for(j.op, j.type) >= 0;
   }
   /// NCCL's own reduce serves

@@ -63,6 +63,7 @@ struct replica_topology {
   int rank[max_devices]{};   // [replica]; -1: the host
   int first[max_devices]{};  // [rank]: the replica that stands for its card
   collective_algorithm how = collective_algorithm::nothing;
+  reduction_order order = reduction_order::fast;
 
   bool is_first(int r) const { return rank[r] >= 0 && first[rank[r]] == r; }
   int on_card(int p) const {
@@ -86,10 +87,12 @@ struct replica_topology {
   }
 };
 
-/// means: what stands behind these devices now, and who carries their collectives
-inline replica_topology look_at(device_list const& devices) {
+/// means: what stands behind these devices now, who carries their collectives, and in what order
+inline replica_topology look_at(
+    device_list const& devices,
+    runtime::collective_choices const& chosen = runtime::chosen_for_collectives()) {
   replica_topology t;
-  t.count = devices.size();
+  t.count = devices.size(), t.order = chosen.order;
   short cards[max_devices];
   backing how = backing::host;
   for (int r = 0; r < t.count; ++r) {
@@ -105,7 +108,7 @@ inline replica_topology look_at(device_list const& devices) {
   list_kind const kind = kind_of_list(cards, t.count);
   bool has_nccl = false;
   bool const asks = (kind == list_kind::distinct_cards || kind == list_kind::shared_cards) &&
-                    runtime::collectives.carrier == cross_device_ops::automatic;
+                    chosen.carrier == cross_device_ops::automatic;
   if (asks) {
     detail::nccl_facts const& f = detail::facts_of_nccl(nccl_of(how));
     has_nccl = f.usable();

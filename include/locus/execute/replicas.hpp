@@ -23,7 +23,7 @@ class replica_reduction : protected transport {
 
   /// the memory that a reduction takes besides its terms and its results
   [[gnu::cold]] void foresee_terms(transfer const& me) {
-    replica_topology const over = look_at(plan_.steps[me.from].where.devices);
+    replica_topology const over = look_at(plan_.steps[me.from].where.devices, chosen_);
     replica_reducer const by(over, name_of_collective(me));
     reduction_job const job = describe(me);
     if (job.count == 0) return;
@@ -55,7 +55,7 @@ class replica_reduction : protected transport {
         over = plan_.steps[t.from].where, bytes += bytes_of_terms(t),
         count += bytes_of_terms(t) > 0;
     done_.bytes_reduced += bytes;
-    replica_topology const on = look_at(over.devices);
+    replica_topology const on = look_at(over.devices, chosen_);
     replica_reducer by(on, {name_of(transfer_kind::all_reduce), bucket});
     dynamic_array<reduction_job> jobs;
     jobs.resize(static_cast<std::size_t>(count));
@@ -91,7 +91,7 @@ class replica_reduction : protected transport {
     std::int64_t const bytes = bytes_of_terms(me);
     ++done_.other_reductions;
     done_.bytes_reduced += bytes;
-    replica_topology const on = look_at(s.where.devices);
+    replica_topology const on = look_at(s.where.devices, chosen_);
     replica_reducer by(on, name_of_collective(me));
     reduction_job j = describe(me);
     if (seen_.log)
@@ -131,6 +131,7 @@ class replica_reduction : protected transport {
 
   tally done_{};
   run_watch const seen_;
+  runtime::collective_choices const chosen_ = runtime::chosen_for_collectives();
 
  private:
   /// for a trace: who does the work, a card or the host

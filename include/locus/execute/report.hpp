@@ -66,14 +66,14 @@ class plan_listener {
  public:
   plan_listener() : outer_(current()) {
     current() = this;
-    if (__atomic_fetch_add(&count(), 1, __ATOMIC_RELAXED) == 0)
-      runtime::set_watcher(runtime::watcher::plans, true);
+    lock_guard hold(runtime::watchers_lock);
+    if (count()++ == 0) runtime::set_watcher(runtime::watcher::plans, true);
   }
   plan_listener(plan_listener const&) = delete;
   virtual ~plan_listener() {
     current() = outer_;
-    if (__atomic_sub_fetch(&count(), 1, __ATOMIC_RELAXED) == 0)
-      runtime::set_watcher(runtime::watcher::plans, false);
+    lock_guard hold(runtime::watchers_lock);
+    if (--count() == 0) runtime::set_watcher(runtime::watcher::plans, false);
   }
   virtual void ran(plan_record const& record, plan_view const& plan, shape const* extents) = 0;
   LOCUS_SHARED_STATE static plan_listener*& current() {

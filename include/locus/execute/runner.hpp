@@ -98,7 +98,7 @@ class runner : results {
       if (look) count = gather_operands(i, r, d, record, operands);
       if (seen_.log) log_steps(i, d);
       frame const f{&p_, a_.values, extents_, a_.objects};
-      launch const what{&f, i, r, {&d, record, operands, count, find_workspace(d)}};
+      launch const what{&f, i, r, {&d, record, operands, count, find_workspace(d), tf32_}};
       work_scope scope_of_work;
       if (seen_.work)
         begin_launch(scope_of_work, seen_.work, plan_, extents_, i, d, bytes_of_region(i, r));
@@ -346,6 +346,7 @@ class runner : results {
   }
 
   static constexpr int max_operands = 64;
+  bool const tf32_ = runtime::matmul_is_tf32();
 
   // ---- what a program names that needs it: functions of a runner ----
   static void apply_policy_of(void* run) {

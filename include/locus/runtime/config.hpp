@@ -54,8 +54,8 @@ inline int get_inter_op_parallelism_threads() {
 /// means: what happens when a step reads a value that lies on another device; at any time
 /// after: tf.config.experimental.set_device_policy
 inline void set_device_policy(copy_policy policy) {
-  __atomic_store(&runtime::configured.copies, &policy, __ATOMIC_RELAXED);
-  runtime::set_watcher(runtime::watcher::copies, policy != copy_policy::silent);
+  runtime::set_watched(runtime::watcher::copies, policy != copy_policy::silent,
+                       runtime::configured.copies, policy);
 }
 inline copy_policy get_device_policy() {
   copy_policy now;

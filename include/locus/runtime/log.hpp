@@ -127,10 +127,14 @@ inline void warn(log_line const& sentence) {
   warn(e);
 }
 
+inline log_frequency how_often_logged() {
+  log_frequency now;
+  __atomic_load(&placement_log, &now, __ATOMIC_RELAXED);
+  return now;
+}
 /// means: this event of that thing at that place is wanted
 [[gnu::cold]] inline bool is_wanted(void const* what, call_site where) {
-  log_frequency how_often;
-  __atomic_load(&placement_log, &how_often, __ATOMIC_RELAXED);
+  log_frequency const how_often = how_often_logged();
   if (how_often == log_frequency::off) return false;
   return first_time(what, where) || how_often == log_frequency::every;
 }
@@ -193,9 +197,9 @@ namespace debugging {
 ///        or every time
 /// after: tf.debugging.set_log_device_placement
 inline void set_log_device_placement(bool on, log_frequency how_often = log_frequency::once) {
-  log_frequency now = on ? how_often : log_frequency::off;
-  __atomic_store(&runtime::placement_log, &now, __ATOMIC_RELAXED);
-  runtime::set_watcher(runtime::watcher::log, now != log_frequency::off);
+  log_frequency const now = on ? how_often : log_frequency::off;
+  runtime::set_watched(runtime::watcher::log, now != log_frequency::off, runtime::placement_log,
+                       now);
 }
 /// means: what is logged, and what a user must hear of, goes to callback(event, text, context)
 ///        instead of stderr; null: to stderr again

@@ -174,10 +174,15 @@ LOCUS_SHARED_STATE inline trace_target& the_trace_target() {
   return *t;
 }
 
+inline void finish_traces_with(void (*finish)(bool at_exit)) {
+  __atomic_store_n(&the_trace_target().finish_devices, finish, __ATOMIC_RELEASE);
+}
+
 /// means: the running trace ends and is written     fails: bad_file
 [[gnu::cold]] inline void close_trace(bool at_exit = false) {
   trace_target& to = the_trace_target();
-  if (to.finish_devices && is_watched(watcher::trace)) to.finish_devices(at_exit);
+  auto* const finish = __atomic_load_n(&to.finish_devices, __ATOMIC_ACQUIRE);
+  if (finish && is_watched(watcher::trace)) finish(at_exit);
   set_watcher(watcher::trace, false);
   lock_guard hold(to.lock);
   if (to.file < 0) return;
@@ -193,7 +198,7 @@ inline void close_trace_at_end(bool terminating) {
   if (terminating) {  // perhaps from inside of what is traced
     if (!the_tracer().lock().try_lock()) return;
     the_tracer().lock().unlock();
-    the_trace_target().finish_devices = nullptr;
+    finish_traces_with(nullptr);
   }
   try {
     close_trace(true);

@@ -35,6 +35,15 @@ inline void set_watcher(watcher w, bool on) {
   else
     __atomic_fetch_and(&watching, ~bit, __ATOMIC_RELAXED);
 }
+/// Held while a setting and the bit that says that somebody watches it change together.
+LOCUS_SHARED_STATE inline constinit mutex watchers_lock;
+/// means: setting = value, and the watcher is on or off, as one change
+template <class T>
+void set_watched(watcher w, bool on, T& setting, T value) {
+  lock_guard hold(watchers_lock);
+  __atomic_store(&setting, &value, __ATOMIC_RELAXED);
+  set_watcher(w, on);
+}
 
 /// means: the code that calls this, while somebody watches: for operators, which take no call_site
 [[gnu::always_inline]] inline call_site site_of_operator() {

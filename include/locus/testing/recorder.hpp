@@ -521,12 +521,14 @@ class recorder {
             },
         .range_push =
             [](char const* name) {
+              lock_guard hold(one_at_a_time_);
               recorder& r = *current();
               ++r.calls_["range_push"];
               return r.ranges_.push_back(name), 0;
             },  // a remark, not a call that could fail
         .range_pop =
             [] {
+              lock_guard hold(one_at_a_time_);
               recorder& r = *current();
               return ++r.calls_["range_pop"], 0;
             },

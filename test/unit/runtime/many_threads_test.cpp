@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <locus/config/listing.hpp>
+#include <locus/tensor/collective.hpp>
 
 using namespace locus;
 
@@ -96,6 +97,32 @@ void work_somewhere(int number, complaints& wrong) {
   case 1: return work_on<Second>(number, wrong);
   case 2: return work_on<CpuDevice>(number, wrong);
   default: return work_on<Rows>(number, wrong);
+  }
+}
+
+/// sums over three replicas, products, copies between devices, collectives by hand
+void sum_over_replicas(int number, complaints& wrong, int rounds = 12) {
+  using Third = GpuDevice<2>;
+  using Copies = Mirrored<First, Second, Third>;
+  Tensor<float, Dextents<2>, Sharded<0, First, Second, Third>> const x(
+      ones<float>(dextents<2>(8, 5)));
+  Tensor<float, Extents<5>, Copies> w(zeros<float>(Extents<5>{}));
+  Vector<CpuDevice> const host = full<float>(Line(5), float(number));
+  Tensor<float, Extents<4, 4>, First> const a(ones<float>(Extents<4, 4>{}));
+  std::string const me = " in thread " + std::to_string(number);
+  for (int i = 0; i < rounds; ++i) {
+    w = w * 0.f + sum<0>(x);
+    wrong.expect("a sum over replicas" + me, fetch(sum(w)), 40.f);
+    w = sum<0>(x) + sum(x);
+    wrong.expect("two sums over replicas" + me, fetch(sum(w)), 240.f);
+    Vector<Second> there(5);
+    there = host + 1.f;
+    wrong.expect("a copy" + me, fetch(sum(there)), 5.f * float(number + 1));
+    Vector<First> here(5);
+    here = there + host;
+    collective::all_reduce<collective::sum>(here, there);
+    wrong.expect("a collective" + me, fetch(sum(here)), 5.f * float(3 * number + 2));
+    wrong.expect("a product" + me, fetch(sum(matmul(a, a))), 64.f);
   }
 }
 
@@ -193,6 +220,103 @@ TEST_CASE("settings are read and written, memory is asked for and the log writte
     CHECK(wrong.first() == "");
     CHECK(log.lines > 0);
   });
+}
+
+namespace {
+
+/// Everything that may be set at any time, over and over, from a thread of its own.
+class restless_settings {
+ public:
+  restless_settings(complaints& wrong, bool may_be_hard)
+      : wrong_(wrong), may_be_hard_(may_be_hard) {
+    thread_ = std::thread([this] {
+      for (unsigned k = 0; !over_; ++k) try {
+          change(k);
+        } catch (std::exception const& e) {
+          wrong_.add(std::string("a setting: ") + e.what());
+        }
+    });
+  }
+  restless_settings(restless_settings const&) = delete;
+  ~restless_settings() {
+    over_ = true;
+    thread_.join();
+    config::set_reduction_order(reduction_order::fast);
+    config::set_cross_device_ops(cross_device_ops::automatic);
+    runtime::collectives.deadlines = {};
+    config::set_copy_cache(0);
+    config::set_device_policy(copy_policy::silent);
+    config::set_soft_device_placement(true);
+    config::set_matmul_precision(matmul_precision::highest);
+    config::set_intra_op_parallelism_threads(0);
+    config::set_inter_op_parallelism_threads(0);
+    debugging::set_log_device_placement(false);
+    debugging::set_log_allocations(false);
+    debugging::set_nvtx(false);
+    debugging::set_log_sink(nullptr);
+  }
+
+ private:
+  /// said of what is in use, or is not there
+  template <class F>
+  void refused(F&& f) {
+    try {
+      f();
+    } catch (error const&) {}
+  }
+  void change(unsigned k) {
+    bool const on = k % 2;
+    config::set_reduction_order(on ? reduction_order::ranked : reduction_order::fast);
+    config::set_cross_device_ops(k / 2 % 2 ? cross_device_ops::reduction_to_one_device
+                                           : cross_device_ops::automatic);
+    config::set_collective_timeout(on ? 500 : 600);
+    config::set_copy_cache(k / 4 % 2 ? 1 << 16 : 0);
+    config::set_device_policy(on ? copy_policy::warn : copy_policy::silent);
+    config::set_soft_device_placement(!may_be_hard_ || k / 2 % 2);
+    config::set_matmul_precision(on ? matmul_precision::high : matmul_precision::highest);
+    config::set_intra_op_parallelism_threads(on ? 2 : 1);
+    config::set_inter_op_parallelism_threads(on ? 2 : 1);
+    debugging::set_log_sink([](log_event const&, std::string_view, void*) {});
+    debugging::set_log_device_placement(on, k / 2 % 2 ? log_frequency::every : log_frequency::once);
+    debugging::set_log_allocations(k / 4 % 2);
+    debugging::set_nvtx(on);
+    config::reset_memory_stats<First>();
+    if (config::get_memory_info("/CPU:0").current < 0) wrong_.add("negative memory");
+    static_cast<void>(config::get_reduction_order());
+    static_cast<void>(config::get_cross_device_ops());
+    static_cast<void>(config::get_collective_timeout());
+    static_cast<void>(config::get_copy_cache());
+    static_cast<void>(config::get_matmul_precision());
+    // what is frozen while devices are in use
+    refused([] { config::set_memory_fraction(0.5); });
+    refused([] { config::set_memory_growth("GPU:0", false); });
+    refused([] { config::set_visible_devices("GPU", {0}); });
+    refused([] { config::set_memory_resource<First>({}); });
+    refused([] { config::set_memory_resource<CpuDevice>({}); });
+  }
+  complaints& wrong_;
+  bool may_be_hard_;  // what plans name is there
+  std::atomic<bool> over_ = false;
+  std::thread thread_;
+};
+
+}  // namespace
+
+TEST_CASE("every setting changes while plans run: each run is right, and none fails") {
+  for (backends::machine const& m : {backends::machine{backends::kind::host, 0, 0},
+                                     {backends::kind::simulated, 3, 3},
+                                     {backends::kind::simulated, 3, 4},
+                                     {backends::kind::recorded, 3, 0}})
+    backends::run_on(m, [&] {
+      complaints wrong;
+      {
+        restless_settings const settings(wrong, m.has_gpu());
+        in_threads(4, wrong, [&](int k) { sum_over_replicas(k, wrong); });
+      }
+      CHECK(wrong.first() == "");
+      sum_over_replicas(0, wrong);  // and afterwards
+      CHECK(wrong.first() == "");
+    });
 }
 
 TEST_CASE("a callback of the log that sends the log elsewhere is refused, not left waiting") {

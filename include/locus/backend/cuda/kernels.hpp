@@ -9,7 +9,6 @@
 #include <locus/backend/fold.hpp>              // fold_work
 #include <locus/backend/work.hpp>              // copy_work, matmul_work
 #include <locus/core/config.hpp>               // LOCUS_COLD_BEGIN
-#include <locus/runtime/configuration.hpp>     // matmul_is_tf32
 
 LOCUS_COLD_BEGIN
 
@@ -185,7 +184,7 @@ struct cuda_kernel<matmul_work<T>> {
     g.c = c.data, g.ldc = static_cast<int>(c.leading());
     g.batch = static_cast<int>(batch.count);
     g.a_step = batch.b, g.b_step = batch.a, g.c_step = batch.c;
-    g.tf32 = g.type == element::f32 && runtime::matmul_is_tf32();
+    g.tf32 = g.type == element::f32 && site.tf32;
     runtime::require_card(*site.on);
     runtime::cuda_queue& queue = runtime::cuda_queue_of(*site.on, queue_kind::compute);
     queue.note(site.record);

@@ -61,7 +61,7 @@ Text& write_remedy(Text& text, missing_kernel const& m) {
 /// means: said once, counted each time
 /// fails: no_kernel_in_unit without soft placement
 [[gnu::cold]] inline void announce_round_trip(launch_site const& site, missing_kernel& m) {
-  if (!runtime::table.soft_placement) {
+  if (!__atomic_load_n(&runtime::table.soft_placement, __ATOMIC_RELAXED)) {
     message text;
     text << "locus: step " << int(site.record.number) << " (" << site.record.name << ") on "
          << site.on->name << ": ";
@@ -69,8 +69,8 @@ Text& write_remedy(Text& text, missing_kernel const& m) {
   }
   __atomic_add_fetch(&runtime::host_round_trips, 1, __ATOMIC_RELAXED);
   bool const first = !__atomic_exchange_n(&m.told, true, __ATOMIC_RELAXED);
-  bool const log = runtime::placement_log == log_frequency::every ||
-                   (runtime::placement_log == log_frequency::once && first);
+  log_frequency const how_often = runtime::how_often_logged();
+  bool const log = how_often == log_frequency::every || (how_often == log_frequency::once && first);
   if (!first && !log) return;
   log_line line;
   line << "locus: step " << int(site.record.number) << " (" << site.record.name << ") of "
