@@ -28,8 +28,9 @@ LOCUS_SHARED_STATE inline nccl_facts const& facts_of_nccl(runtime::nccl_api cons
   nccl_facts& f = known[api == &simulated::nccl_table ? 0 : 1];
   lock_guard hold(lock);
   if (f.of != api) {
-    f = {api, 0, 0};
-    if (api) f.code = api->version(&f.version);
+    nccl_facts now{api, 0, 0};
+    if (api) now.code = api->version(&now.version);
+    f = now;
   }
   return f;
 }

@@ -26,6 +26,15 @@ class dynamic_array {
     if (size_ == capacity_) grow(capacity_ ? 2 * capacity_ : 8);
     return first_[size_++] = static_cast<T&&>(value);
   }
+  /// means: n elements fit: pushes up to there take no memory
+  void reserve(std::size_t n) {
+    if (n > capacity_) grow(n > 2 * capacity_ ? n : 2 * capacity_);
+  }
+  /// the first n go, the others keep their order
+  void drop_front(std::size_t n) {
+    for (std::size_t i = n; i < size_; ++i) first_[i - n] = static_cast<T&&>(first_[i]);
+    resize(size_ - n);
+  }
   void resize(std::size_t n) {
     if (n > capacity_) grow(n);
     while (size_ < n) first_[size_++] = T{};

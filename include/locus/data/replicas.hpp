@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batches cut over replicas, on their way to the devices while the batch before them is computed with.
 #pragma once
-#include <vector>  // vector
+#include <exception>  // exception_ptr, uncaught_exceptions
+#include <vector>     // vector
 
 #include <locus/backend/queues.hpp>   // copy, wait, mark
 #include <locus/data/batch.hpp>       // release_pinned
@@ -22,8 +23,23 @@ struct arrivals {
         runtime::wait(runtime::find_device(where.at(r)), queue_kind::compute, of[r]);
   }
   /// means: the host goes on when all have arrived
+  /// fails: with what the first device says, after all others have been waited for
   void synchronize() const {
-    for (stamp const& s : of) runtime::synchronize(s);
+    std::exception_ptr said;
+    for (stamp const& s : of) try {
+        runtime::synchronize(s);
+      } catch (...) {
+        if (!said) said = std::current_exception();
+      }
+    if (said) std::rethrow_exception(said);
+  }
+  /// means: the same where nothing can be thrown: what a kernel threw is said by the next who waits,
+  ///        unless another exception is on its way
+  void settle() const noexcept {
+    runtime::unreported_waits const later(std::uncaught_exceptions() == 0);
+    try {
+      synchronize();
+    } catch (...) {}  // or a lost card: nothing of it reads any more
   }
 };
 
@@ -87,15 +103,10 @@ struct replica_sender {
   /// means: the pieces of a batch, under way
   static delivery send(Batch&& from, bool keep) {
     arrivals when;
-    try {
-      element there = std::apply([&](auto&... t) { return element(piece_of(t, when)...); }, from);
-      delivery d{std::nullopt, std::move(there), when};
-      if (keep) d.from.emplace(std::move(from));
-      return d;
-    } catch (...) {  // its memory goes, and a device may still be reading it
-      when.synchronize();
-      throw;
-    }
+    element there = std::apply([&](auto&... t) { return element{piece_of(t, when)...}; }, from);
+    delivery d{std::nullopt, std::move(there), when};
+    if (keep) d.from.emplace(std::move(from));
+    return d;
   }
 
  private:
@@ -108,14 +119,15 @@ struct replica_sender {
       t.block = std::move(from.block);  // it is there
       t.block->where = at;
       t.block->tensor = static_cast<tensor_base const*>(&t);
-    } else {
-      t.make_for(from.extents().as_shape(), at);
-      arrivals mine;
-      bool const pinned = from.block->release == release_pinned;
-      send_rows(*from.block.get(), *t.block.get(), pinned, mine);
-      for (int r = 0; r < at.count(); ++r)
-        if (mine.of[r].is_set()) when.of[r] = mine.of[r];  // a queue is in order
-    }
+    } else
+      try {
+        t.make_for(from.extents().as_shape(), at);
+        bool const pinned = from.block->release == release_pinned;
+        send_rows(*from.block.get(), *t.block.get(), pinned, when);  // a queue is in order
+      } catch (...) {  // these pieces go, and those before them; devices may still write to them
+        when.settle();
+        throw;
+      }
     return t;
   }
 };
@@ -137,10 +149,8 @@ struct replica_stage {
     cursor(replica_stage const& s, opening const& o) : up_(s.up.open(prepared(o))) {}
     cursor(cursor const&) = delete;
     ~cursor() {
-      try {
-        if (under_way_) under_way_->arrived.synchronize();
-        sent_.arrived.synchronize();
-      } catch (...) {}  // a lost card: nothing of it reads any more
+      if (under_way_) under_way_->arrived.settle();
+      sent_.arrived.settle();
     }
     std::optional<element> next() {
       if (!under_way_) send();
@@ -148,11 +158,12 @@ struct replica_stage {
         if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
         return std::nullopt;
       }
+      sent_.arrived.synchronize();  // long ago; it may say what a kernel threw
+      // from here on their memory may go in the order of the compute queues
+      under_way_->arrived.order(std::get<0>(under_way_->there).block->where);
       std::optional<element> out(std::move(under_way_->there));
-      sent_.arrived.synchronize();  // long ago
       sent_ = {std::move(under_way_->from), under_way_->arrived};
       under_way_.reset();
-      sent_.arrived.order(std::get<0>(*out).block->where);
       // before the caller computes with what it gets, but never waiting for what is not read yet
       if (overlaps_ && is_ready()) send();
       return out;

@@ -37,6 +37,7 @@ enum : int { nccl_sum = 0, nccl_max = 2, nccl_min = 3, nccl_avg = 4, nccl_first_
 enum : int {
   nccl_success = 0,
   nccl_cuda_error = 1,
+  nccl_system_error = 2,
   nccl_invalid_argument = 4,
   nccl_invalid_usage = 5,
   nccl_remote_error = 6,

@@ -141,6 +141,16 @@ struct running_scope {
   ~running_scope() { running = before; }
 };
 
+/// While it lives, this thread waits for queues and leaves what kernels threw to its next wait: a
+/// destructor cannot say it.
+struct unreported_waits {
+  LOCUS_SHARED_STATE static inline thread_local constinit bool on = false;
+  bool before = on;
+  explicit unreported_waits(bool now) { on = on || now; }
+  unreported_waits(unreported_waits const&) = delete;
+  ~unreported_waits() { on = before; }
+};
+
 /// Deliberate mistakes, for the tests that show that each of them is caught.
 struct planted_faults {
   short omit_transfer = -1;         // a transfer of the next plans is left out

@@ -10,6 +10,7 @@
 
 #include <locus/data/dataset.hpp>
 
+#include "child.hpp"
 #include "message_of.hpp"
 
 using namespace locus;
@@ -168,6 +169,63 @@ TEST_CASE(
     CHECK(last == 2 * 64 * 63);
     CHECK(double(total(1)) == 2 * 64 * 64);
   });
+}
+
+namespace {
+struct refuses_forty {
+  LOCUS_OPERATION("refuses_forty", on_both)
+  float operator()(float x) const {
+    if (x == 40) throw std::runtime_error("forty");
+    return x;
+  }
+};
+}  // namespace
+
+TEST_CASE("loops over batches are left by exceptions" * doctest::skip()) {
+  using Both = ceil_of<0, 1>;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    testing::simulated_gpus const two{2, {.seed = seed, .peers = seed % 3 != 0}};
+    auto const x = counted(64);
+    auto const t = labels(64);
+    auto const set = data::from_tensors(x, t).batch(8);
+    Tensor<float, Dextents<1>, Both> w(Dextents<1>(shape{1, {2}}));
+    auto const pass = [&](bool bad) {
+      w = zeros<float>(w.extents());
+      for (auto [a, b] : distribute<Both>(set))
+        if (bad)
+          w = w + sum<0>(map(refuses_forty{}, a));
+        else
+          w = w + sum<0>(a);
+      return double(fetch(w)(0));
+    };
+    CHECK(pass(false) == 2 * 32 * 63);
+    CHECK_THROWS_WITH_AS(pass(true), "forty", std::runtime_error);
+    CHECK(pass(false) == 2 * 32 * 63);  // nothing is left of it
+    auto const left_early = [&] {
+      for (auto [a, b] : distribute<Both>(set)) {
+        w = w + sum<0>(a);
+        if (a.extent(0) == 8) throw std::runtime_error("the loop's own");
+      }
+    };
+    CHECK_THROWS_WITH_AS(left_early(), "the loop's own", std::runtime_error);
+    CHECK(pass(false) == 2 * 32 * 63);
+    auto const broken_off = [&] {  // the kernel's trouble is said, though nobody is there to hear
+      w = zeros<float>(w.extents());
+      for (auto [a, b] : distribute<Both>(set)) {
+        w = w + sum<0>(map(refuses_forty{}, a * 0.f + 40.f));
+        break;
+      }
+      return double(fetch(w)(0));
+    };
+    CHECK_THROWS_WITH_AS(broken_off(), "forty", std::runtime_error);
+    CHECK(pass(false) == 2 * 32 * 63);
+  }
+}
+TEST_CASE("an exception leaves a loop over batches: their memory goes when they have arrived") {
+  child::result const r = child::run("loops over batches are left by exceptions");
+  CAPTURE(r.text);
+  CHECK(r.code == 0);
+  CHECK(!r.says("locus:"));
 }
 
 TEST_CASE("the next batch does not wait for what is computed with this one") {

@@ -2,7 +2,7 @@
 // Simulated GPUs as a backend: the host's kernels, behind queues and protected memory.
 #pragma once
 #include <cstring>  // memcpy
-#include <utility>  // move
+#include <utility>  // move, exchange
 
 #include <locus/backend/far.hpp>                // far_work
 #include <locus/backend/seam.hpp>               // backend
@@ -11,6 +11,26 @@
 #include <locus/runtime/host_memory.hpp>        // host_memory
 
 namespace locus {
+
+namespace simulated {
+/// Host memory that a copy keeps until it has run, or never will.
+class staged_bytes {
+ public:
+  explicit staged_bytes(std::size_t bytes)
+      : at_(runtime::host_memory.allocate(bytes)), bytes_(bytes) {
+    if (!at_) throw out_of_memory("locus: no memory on the host to stage a copy");
+  }
+  staged_bytes(staged_bytes&& o) noexcept : at_(std::exchange(o.at_, nullptr)), bytes_(o.bytes_) {}
+  ~staged_bytes() {
+    if (at_) runtime::host_memory.release(at_, bytes_);
+  }
+  void* at() const { return at_; }
+
+ private:
+  void* at_;
+  std::size_t bytes_;
+};
+}  // namespace simulated
 
 template <>
 struct backend<backing::simulated> {
@@ -40,12 +60,10 @@ struct backend<backing::simulated> {
     if (job.from->how == backing::host &&
         !job.pinned) {  // staged: the source may change when we return
       m().check_host(source, bytes, false, job.record);
-      void* const staged = runtime::host_memory.allocate(bytes);
-      if (!staged) throw out_of_memory("locus: no memory on the host to stage a copy");
-      std::memcpy(staged, source, bytes);
-      m().issue(q, job.record, operands, 1, [target, staged, bytes] {
-        std::memcpy(m().behind(target), staged, bytes);
-        runtime::host_memory.release(staged, bytes);
+      simulated::staged_bytes staged(bytes);
+      std::memcpy(staged.at(), source, bytes);
+      m().issue(q, job.record, operands, 1, [target, staged = std::move(staged), bytes] {
+        std::memcpy(m().behind(target), staged.at(), bytes);
       });
     } else {
       m().issue(q, job.record, operands, 2, [target, source, bytes] {

@@ -182,7 +182,8 @@ class fake_nccl {
               return me("card_of", [&](fake_nccl&) { return *c = at(comm).card, 0; });
             },
         .group_start = [] { return me("group_start", [](fake_nccl& f) { return ++f.depth_, 0; }); },
-        .group_end = [] { return instance().end_group(); },
+        .group_end =
+            [] { return instance().without_throwing([] { return instance().end_group(); }); },
         .all_reduce = [](void const* s, void* r, std::size_t n, nccl_type t, int op, void* c,
                          void* q) { return add({nccl_call::all_reduce, s, r, n, t, op, 0, c, q}); },
         .reduce = [](void const* s, void* r, std::size_t n, nccl_type t, int op, int root, void* c,
@@ -213,6 +214,7 @@ class fake_nccl {
         .describe =
             [](int code) {
               return code == runtime::nccl_cuda_error         ? "unhandled cuda error"
+                     : code == runtime::nccl_system_error     ? "unhandled system error"
                      : code == runtime::nccl_invalid_argument ? "invalid argument"
                      : code == runtime::nccl_invalid_usage    ? "invalid usage"
                      : code == runtime::nccl_remote_error     ? "remote process exited"
@@ -268,7 +270,16 @@ class fake_nccl {
   template <class F>
   static int me(char const* name, F&& f) {
     fake_nccl& n = instance();
-    return n.count(name) ? n.mischief.fail_with : f(n);
+    return n.count(name) ? n.mischief.fail_with : n.without_throwing([&] { return f(n); });
+  }
+  /// a C function: what goes wrong is a code
+  template <class F>
+  int without_throwing(F&& f) noexcept try {
+    return f();
+  } catch (std::exception const& e) {
+    last_ = message{};
+    last_ << std::string_view(e.what());
+    return runtime::nccl_system_error;
   }
   int init(void** comm, int ranks, runtime::nccl_id const& id, int rank) {
     if (depth_ == 0 && ranks > 1) return refuse("one thread makes several ranks outside a group");

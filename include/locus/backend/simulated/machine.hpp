@@ -42,10 +42,6 @@ LOCUS_SHARED_STATE inline unsigned issuing_thread() {
   static thread_local unsigned const mine = __atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED);
   return mine;
 }
-struct failure {
-  std::exception_ptr what;
-  unsigned issuer = 0;
-};
 
 /// One piece of work in a queue.
 struct task {
@@ -56,11 +52,12 @@ struct task {
   std::uint64_t ticket = 0;
   step_record record{};
   dynamic_array<stamp> waits;
+  bool left_out = false;       // it depends on one that failed
   runtime::trace_span span{};  // under a trace
 };
 
 struct queue {
-  dynamic_array<task> tasks;  // [0, done) have run
+  dynamic_array<task> tasks;  // [0, done) have run, and go from time to time
   std::size_t done = 0;
   std::uint64_t issued = 0, executed = 0;
   clock known;                     // what comes before the next task
@@ -77,6 +74,31 @@ struct access_record {
   short step = -1;
   std::string_view name;
   device where{};
+};
+
+/// What a kernel threw, for the thread that issued it, until the host hears of it; and what depends on
+/// it: work of that thread behind it in its queue, what waits for that, and so on.
+struct failure {
+  std::exception_ptr what;
+  unsigned issuer = 0;
+  std::uint64_t from[queues]{};  // in each queue, the first ticket that depends on it; 0: none
+
+  void reaches(short q, std::uint64_t ticket) {
+    if (from[q] == 0 || ticket < from[q]) from[q] = ticket;
+  }
+  bool has_reached(stamp s) const { return from[s.queue] != 0 && from[s.queue] <= s.ticket; }
+  /// means: t is left out, and so is what depends on t
+  bool takes_in(short q, task const& t) {
+    bool depends = has_reached({q, t.ticket});
+    for (stamp const& s : t.waits) depends = depends || has_reached(s);
+    if (depends) reaches(q, t.ticket);
+    return depends;
+  }
+};
+
+/// What a machine keeps, for tests that it does not grow.
+struct kept_work {
+  std::size_t tasks = 0, points = 0, accesses = 0;
 };
 
 /// means: the machine's lock. Kernels run inside it, so a thread that comes back is one whose functor
@@ -138,6 +160,7 @@ class machine {
       issue(queue_of(d, queue_kind::compute), record, &whole, 1,
             [&a, p, bytes] { a.poison_range(p, bytes); });
     }
+  } catch (std::bad_alloc const&) {  // not poisoned, then
   } catch (...) {
     inside hold(lock_);
     note_failure(issuing_thread());
@@ -188,7 +211,8 @@ class machine {
   }
 
   // ---- queues ----
-  /// adds work to a queue; fails: bad_access, when it races with other work
+  /// adds work to a queue; fails: bad_access, when it races with other work; bad_alloc. Nothing was
+  /// issued then.
   template <class Work>
   [[gnu::cold]] void issue(short q, step_record const& record, touched const* operands, int count,
                            Work work) {
@@ -197,12 +221,14 @@ class machine {
     step_record const named = record;
     to.known.join(host_);
     for (int i = 0; i < count; ++i) check_order(q, operands[i], named);
-    std::uint64_t const ticket = ++to.issued;
-    to.known.of[q] = ticket;
+    // all memory first, then all changes
+    make_room(to, count);
     task t;
     t.run = [](void* w) { (*static_cast<Work*>(w))(); };
     t.drop = [](void* w) { delete static_cast<Work*>(w); };
     t.work = new Work(std::move(work));
+    std::uint64_t const ticket = ++to.issued;
+    to.known.of[q] = ticket;
     t.ticket = ticket, t.record = named, t.waits = std::move(to.waits);
     if (runtime::issued_as && count > 0)
       t.span = *runtime::issued_as, runtime::the_tracer().waits(1);
@@ -222,8 +248,8 @@ class machine {
     if (!s.is_set() || s.queue == q || runtime::planted.no_waits) return;
     inside hold(lock_);
     queue& to = queues_[q];
-    to.known.join(known_at(s));
     to.waits.push(s);
+    to.known.join(known_at(s));
   }
   /// the host goes on when s has run     fails: with what a functor threw
   [[gnu::cold]] void synchronize(stamp s) {
@@ -231,7 +257,7 @@ class machine {
     inside hold(lock_);
     complete(s);
     host_.join(known_at(s));
-    rethrow_failure();
+    if (!runtime::unreported_waits::on) rethrow_failure();
   }
   /// fails: bad_access, when the host touches bytes that a queue still writes or reads
   void check_host(void const* p, std::size_t bytes, bool writes, step_record const& record) {
@@ -263,7 +289,35 @@ class machine {
     random_ = (2 * seed + 1) * 0x9E3779B97F4A7C15u;  // near seeds are far apart
   }
 
+  kept_work kept() {
+    inside hold(lock_);
+    kept_work k;
+    for (queue const& q : queues_) k.tasks += q.tasks.size(), k.points += q.snapshots.size();
+    k.accesses = accesses_.size() + host_accesses_.size();
+    return k;
+  }
+
  private:
+  /// one task more, with so many operands, takes no memory; nor does what it throws
+  void make_room(queue& to, int operands) {
+    to.tasks.reserve(to.tasks.size() + 1);
+    to.snapshots.reserve(to.snapshots.size() + 1);
+    for (dynamic_array<access_record>* all : {&accesses_, &host_accesses_}) {
+      forget_known(*all);
+      all->reserve(all->size() + static_cast<std::size_t>(operands));
+    }
+    unsigned const me = issuing_thread();
+    if (issuers_ < me) issuers_ = me;
+    failures_.reserve(issuers_);
+  }
+  /// what the host knows to have run comes before all that is issued from now on
+  void forget_known(dynamic_array<access_record>& all) {
+    if (all.size() < 2 * kept_accesses) return;
+    for (std::size_t i = all.size(); i-- > 0;)
+      if (all[i].by.ticket <= host_.of[all[i].by.queue]) all.remove(i);
+  }
+  static constexpr std::size_t kept_accesses = 128, kept_tasks = 64;
+
   bool waits_for_something(short q) {
     inside hold(lock_);
     return queues_[q].waits.size() > 0;
@@ -343,10 +397,10 @@ class machine {
       for (std::size_t left = t.waits.size(); left > 0; --left) {  // in any order
         std::size_t const pick = next_random() % left;
         stamp const w = t.waits[pick];
-        t.waits[pick] = t.waits[left - 1];
+        t.waits[pick] = t.waits[left - 1], t.waits[left - 1] = w;
         complete(w);
       }
-      run_task(q);
+      run_task(s.queue);
     }
   }
   failure* failure_of(unsigned issuer) {
@@ -354,33 +408,52 @@ class machine {
       if (f.issuer == issuer) return &f;
     return nullptr;
   }
-  void note_failure(unsigned issuer) {
-    if (!failure_of(issuer)) failures_.push({std::current_exception(), issuer});
+  failure& note_failure(unsigned issuer) {
+    if (failure* const f = failure_of(issuer)) return *f;
+    failure f;
+    f.what = std::current_exception(), f.issuer = issuer;
+    return failures_.push(std::move(f));
   }
-  /// what kernels of this thread threw: its other work was left out meanwhile
+  /// means: what depends on it and is issued already never runs; what comes later is not concerned
+  void leave_out_dependents(failure& f) {
+    for (bool more = true; more;) {
+      more = false;
+      for (short q = 0; q < queues; ++q)
+        for (std::size_t i = queues_[q].done; i < queues_[q].tasks.size(); ++i) {
+          task& t = queues_[q].tasks[i];
+          if (t.left_out || t.issuer != f.issuer || !f.takes_in(q, t)) continue;
+          t.left_out = more = true;
+        }
+    }
+  }
+  /// what kernels of this thread threw
   void rethrow_failure() {
     failure* const f = failure_of(issuing_thread());
     if (!f) return;
+    leave_out_dependents(*f);
     std::exception_ptr const what = std::move(f->what);
     failures_.remove(static_cast<std::size_t>(f - failures_.begin()));
     std::rethrow_exception(what);
   }
-  void run_task(queue& q) {
+  void run_task(short number) {
+    queue& q = queues_[number];
     task t = std::move(q.tasks[q.done]);
     ++q.done;
     q.executed = t.ticket;
     std::int64_t const begin = t.span.is_set() ? read_clock() : 0;
     {
       runtime::running_scope scope(&t.record);
+      failure* const before = failure_of(t.issuer);
       try {
-        if (!failure_of(t.issuer)) t.run(t.work);
+        if (!t.left_out && !(before && before->takes_in(number, t))) t.run(t.work);
       } catch (...) {
-        note_failure(t.issuer);
+        note_failure(t.issuer).reaches(number, t.ticket);
       }
     }
     if (t.span.is_set()) trace_task(q, t.span, begin);
     t.drop(t.work);
-    if (q.done == q.tasks.size()) q.tasks.clear(), q.done = 0;
+    if (q.done == q.tasks.size() || (q.done >= kept_tasks && 2 * q.done >= q.tasks.size()))
+      q.tasks.drop_front(std::exchange(q.done, 0));
     if (q.snapshots.size() > 2048) {
       clock const newest = q.snapshots.back();
       q.first_snapshot = q.issued;
@@ -390,13 +463,13 @@ class machine {
   }
   /// from begin to now
   [[gnu::cold]] void trace_task(queue const& q, runtime::trace_span const& span,
-                                std::int64_t begin) {
+                                std::int64_t begin) noexcept try {
     auto const number = static_cast<int>(&q - queues_);
     runtime::the_tracer().waits(-1);
     runtime::the_tracer().ran(
         span, runtime::track_of(gpu(number / 2), static_cast<runtime::queue_kind>(number % 2)),
         begin, read_clock());
-  }
+  } catch (...) {}  // no memory for one event
   void run_all() {
     for (int q = 0; q < queues; ++q)
       if (queues_[q].issued > queues_[q].executed)
@@ -421,6 +494,7 @@ class machine {
   clock host_;
   dynamic_array<access_record> accesses_, host_accesses_;
   dynamic_array<failure> failures_;  // at most one of each thread
+  unsigned issuers_ = 0;             // threads that have issued work
 };
 
 /// One for each process. Never destroyed: tensors may outlive every static object.
