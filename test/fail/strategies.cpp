@@ -13,6 +13,13 @@
 // expect-10: locus: a number is the same on each replica, and its sum over them R times that; assign from outside, or a tensor of the replica's own
 // expect-11: locus: copies that each replica writes have no common value without an aggregation; write aggregation::sum, mean or only_first_replica
 // expect-12: locus: assign_add from outside to a sum over replicas would have to say to which of them; add inside a replica
+// expect-13: locus: a function of a strategy returns an expression that borrows a tensor, which may be dead by then; write return eval(on<policy>(e, c.device())), or move the tensor into the expression, as in return std::move(t) * 2.f
+// expect-14: locus: a function of a strategy returns an expression that borrows a tensor, which may be dead by then; write return eval(on<policy>(e, c.device())), or move the tensor into the expression, as in return std::move(t) * 2.f
+// expect-15: locus: a variable combines its copies when it is read; write v.read(), or v.local_results() for each of them
+// expect-16: locus: an expression knows the device of its operands when it is compiled, and an AnyTensor when the program runs; write a.as<CpuDevice>() where it lies, or to<CpuDevice>(a)
+// expect-17: locus: a value of another element type is assigned; write cast<float>(e), or the type of its destination
+// expect-18: locus: the extents of a value do not fit its destination; make the tensor as large, or slice it; they are printed below
+#include <locus/locus.hpp>
 #include <locus/strategy/variable.hpp>
 using namespace locus;
 
@@ -59,8 +66,29 @@ void use() {
   static_cast<void>(own.read());
 #elif LOCUS_MUST_FAIL == 12
   parts.assign_add(values);
+#elif LOCUS_MUST_FAIL == 13
+  s.run([] {
+    Tensor<float, Extents<2>> const t{1, 2};
+    return std::pair(1, let(t * 2.f, [](auto h) { return h + 1.f; }));
+  });
+#elif LOCUS_MUST_FAIL == 14
+  static_cast<void>(s.values_from([](int) {
+    Tensor<float, Extents<2>> const t{1, 2};
+    return t * 2.f;
+  }));
+#elif LOCUS_MUST_FAIL == 15
+  static_cast<void>(s.reduce(across::sum, parts));
+#elif LOCUS_MUST_FAIL == 16
+  static_cast<void>(rows[0] + 1.f);
+#elif LOCUS_MUST_FAIL == 17
+  total.assign(zeros<double>(Extents<4>{}));
+#elif LOCUS_MUST_FAIL == 18
+  s.run([](auto v) { v.assign(zeros<float>(Extents<4, 1>{})); }, own);
 #else
   s.run([](auto v) { v.assign(1); }, own);
+  s.run([] { return Tensor<float, Extents<2>>{1, 2} * 2.f; });
+  using namespace locus;
+  static_cast<void>(sum(values) + mean(values));
   static_cast<void>(s.reduce(across::sum, counts));
 #endif
 }

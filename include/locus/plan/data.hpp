@@ -20,8 +20,10 @@ struct min_copies {
   static constexpr auto rule = placement_rule::min_copies;
 };
 
-/// How many bytes of all-reduces travel together. The first bucket is smaller, so that it leaves
-/// early; a larger value has a bucket of its own. A policy with a member `buckets` has its own.
+/// How many bytes of all-reduces travel together: a bucket takes values until it holds more than its
+/// limit, so a large value ends a bucket. The first limit is smaller, so that the first bucket leaves
+/// early. A policy with a member `buckets` has its own.
+/// after: TensorFlow's bytes_per_pack
 struct bucket_sizes {
   std::int64_t first = std::int64_t(1) << 20, others = std::int64_t(4) << 20;
 };

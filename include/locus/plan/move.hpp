@@ -115,7 +115,7 @@ struct mover {
   }
 
   /// All-reduces that do not wait for one another share a bucket: same devices, operation and type,
-  /// and as many bytes as the policy says.
+  /// until a bucket holds more bytes than the policy says.
   constexpr void assign_buckets() {
     short depth[max_steps]{};              // all-reduces on the longest way to a step
     std::int64_t filled[2 * max_steps]{};  // [bucket]
@@ -131,14 +131,14 @@ struct mover {
       if (me.how != transfer_kind::all_reduce) continue;
       step const& s = p.steps[me.from];
       std::int64_t const bytes = s.bytes() == dyn ? 0 : s.bytes();  // open extents take no room
-      for (short k = t; k-- > 0;) {  // the latest of its kind, if there is room
+      for (short k = t; k-- > 0;) {  // the latest of its kind, if it is not full
         transfer const& other = p.transfers[k];
         step const& o = p.steps[other.from];
         bool const of_kind = other.how == transfer_kind::all_reduce &&
                              depth[other.from] == depth[me.from] && o.where == s.where &&
                              o.type == s.type && s.type != element::other;
         if (!of_kind) continue;
-        if (filled[other.bucket] + bytes <= (other.bucket == 0 ? sizes.first : sizes.others))
+        if (filled[other.bucket] <= (other.bucket == 0 ? sizes.first : sizes.others))
           me.bucket = other.bucket;
         break;
       }

@@ -7,15 +7,16 @@
 namespace locus {
 
 /// What values of replicas are combined with. mean is the sum divided by the number of replicas; with
-/// an axis, by the number of elements on all replicas.
-namespace across {
-template <bool Mean>
-struct operation {
-  static constexpr bool is_mean = Mean;
+/// an axis, by the number of elements on all replicas. No namespace, so that across::sum cannot be
+/// brought beside locus::sum.
+struct across {
+  template <bool Mean>
+  struct operation {
+    static constexpr bool is_mean = Mean;
+  };
+  static constexpr operation<false> sum{};
+  static constexpr operation<true> mean{};
 };
-inline constexpr operation<false> sum{};
-inline constexpr operation<true> mean{};
-}  // namespace across
 
 namespace detail {
 

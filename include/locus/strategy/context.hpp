@@ -4,9 +4,10 @@
 #pragma once
 #include <optional>  // optional
 
-#include <locus/strategy/across.hpp>  // reduce_parts
-#include <locus/strategy/team.hpp>    // replica_team
-#include <locus/tensor/view.hpp>      // view
+#include <locus/strategy/across.hpp>   // reduce_parts
+#include <locus/strategy/borrows.hpp>  // borrows_a_tensor
+#include <locus/strategy/team.hpp>     // replica_team
+#include <locus/tensor/view.hpp>       // view
 
 namespace locus {
 
@@ -40,9 +41,45 @@ inline constexpr char meeting_tag = 0;
 /// a value that a replica gets its own part of: a variable says so itself
 template <class X>
 struct is_divided {
-  static constexpr bool value =
-      is_per_replica<X> || is_distributed_tensor<X>() || requires { typename X::is_variable; };
+  static constexpr bool value = is_per_replica<X> || is_distributed_tensor<X>() || is_variable<X>;
 };
+
+/// an expression that holds the address of a tensor, which may die before it runs
+template <class X>
+struct is_borrowing {
+  static constexpr bool value = [] {
+    if constexpr (expression<X>)
+      return borrows_a_tensor<X>;
+    else if constexpr (is_per_replica<X>)
+      return any_leaf<typename X::value_type, locus::detail::is_borrowing>();
+    else
+      return false;
+  }();
+};
+/// means: what a function returned can be kept when its locals have died
+template <class Result>
+consteval bool require_own_value() {
+  constexpr bool owns = !any_leaf<Result, is_borrowing>();
+  static_assert(
+      owns, "locus: a function of a strategy returns an expression that borrows a tensor, which "
+            "may be dead by then; write return eval(on<policy>(e, c.device())), or move the "
+            "tensor into the expression, as in return std::move(t) * 2.f");
+  return owns;
+}
+inline void require_replicas(int have, int want) {
+  if (have == want) return;
+  message text;
+  throw placement_error(text << "locus: a value for " << have << " replicas is given to " << want
+                             << "; make it with the strategy that runs");
+}
+/// means: the memory of a Tensor or an AnyTensor     fails: bad_access, where it was moved from
+template <class X>
+tensor_block const& block_of(X const& x) {
+  if (!x.block)
+    throw bad_access("locus: the tensor of a replica was moved from and is used again; assign a "
+                     "tensor to it first");
+  return *x.block.get();
+}
 
 [[noreturn, gnu::cold]] inline void refuse_devices(device_list const& have, device_list const& want,
                                                    std::string_view what) {
@@ -69,24 +106,18 @@ struct localizer {
     using Of = std::remove_cv_t<X>;
     int const r = c.replica_id();
     if constexpr (is_per_replica<Of>) {
-      if (x.size() != c.num_replicas_in_sync()) {
-        message text;
-        throw placement_error(text << "locus: a value for " << x.size() << " replicas is given to "
-                                   << c.num_replicas_in_sync()
-                                   << "; make it with the strategy that "
-                                   << "runs");
-      }
+      require_replicas(x.size(), c.num_replicas_in_sync());
       using V = typename Of::value_type;
-      if constexpr (is_any_tensor<V>)
+      if constexpr (is_own_tensor<V>)
         return view_of_piece<Device, typename V::value_type, V::extents_type::rank()>(
-            *x[r].block.get(), 0);
+            c.brought_here(block_of(x[r])), 0);
       else
         return map_leaves(x[r], *this);
     } else if constexpr (is_distributed_tensor<Of>()) {
       device_list const where = x.block.get()->where.devices.balanced(false);
       if (!(where == c.devices())) refuse_devices(where, c.devices(), "a tensor");
       return view_of_piece<Device, typename Of::value_type, Of::rank()>(*x.block.get(), r);
-    } else if constexpr (requires { typename Of::is_variable; })
+    } else if constexpr (is_variable<Of>)
       return x.on_replica(c);
     else
       return Of(x);
@@ -174,6 +205,8 @@ class replica_context {
     using Carried = std::tuple<decltype(detail::map_leaves(std::as_const(a), carry))...>;
     Carried mine{detail::map_leaves(std::as_const(a), carry)...};
     using Result = decltype(std::apply(f, detail::regroup(std::declval<std::vector<Carried*>&>())));
+    if constexpr (!std::is_void_v<Result>)
+      static_cast<void>(detail::require_own_value<std::remove_cvref_t<Result>>());
     auto const result =
         team_.meet(replica_, "merge_call", &detail::meeting_tag<Carried, Result>, &mine,
                    [&](void* const* all) -> std::shared_ptr<void> {
@@ -192,6 +225,14 @@ class replica_context {
       return detail::map_leaves(*static_cast<Result*>(result.get()), detail::giver<Device>{*this});
   }
   detail::replica_team& team() { return team_; }
+  /// means: b where it lies on this replica's device, else a copy there, which lives as long as this
+  tensor_block const& brought_here(tensor_block const& b) {
+    place const here = single(device());
+    if (b.where == here) return b;
+    brought_.push_back(detail::make_storage(here, b.extents, b.type, b.element_bytes));
+    detail::move_block(b, *brought_.back().get());
+    return *brought_.back().get();
+  }
 
  private:
   template <class Op, class X>
@@ -243,6 +284,7 @@ class replica_context {
   }
   detail::replica_team& team_;
   int replica_;
+  std::vector<block_owner> brought_;
 };
 
 }  // namespace locus

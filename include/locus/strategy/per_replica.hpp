@@ -215,10 +215,13 @@ template <class X>
 inline constexpr bool is_per_replica = false;
 template <class X>
 inline constexpr bool is_per_replica<per_replica<X>> = true;
+/// a tensor that owns its elements and lies in one place: a Tensor on one device, or an AnyTensor
 template <class X>
-inline constexpr bool is_any_tensor = false;
-template <class T, class E>
-inline constexpr bool is_any_tensor<AnyTensor<T, E>> = true;
+inline constexpr bool is_own_tensor = is_any_tensor<X>;
+template <class T, class E, class Where>
+inline constexpr bool is_own_tensor<Tensor<T, E, Where>> = Where::value.is_single();
+template <class X>
+inline constexpr bool is_variable = requires { typename X::is_variable; };
 /// a Tensor over a device list
 template <class X>
 constexpr bool is_distributed_tensor() {

@@ -15,11 +15,50 @@ template <class X>
 local_parts parts_of_value(X const& x) {
   local_parts parts;
   if constexpr (is_per_replica<X>)
-    for (int r = 0; r < x.size(); ++r) parts.of[parts.count++] = part_of_block(*x[r].block.get());
+    for (int r = 0; r < x.size(); ++r) parts.of[parts.count++] = part_of_block(block_of(x[r]));
   else
     for (int r = 0; r < x.replica_count(); ++r)
       parts.of[parts.count++] = part_of_block(*x.block.get(), r);
   return parts;
+}
+/// means: V is a tensor on one device, or an AnyTensor
+template <class V>
+consteval bool require_tensors() {
+  constexpr bool tensors = is_own_tensor<V>;
+  static_assert(tensors,
+                "locus: replicas are reduced by sums and means of numbers and of tensors of "
+                "numbers; write cast<float>(x), or reduce the members one by one");
+  return tensors;
+}
+template <bool Owed>
+consteval bool require_sum_owed() {
+  static_assert(Owed,
+                "locus: a value that is the same on each replica counts once: no sum over them "
+                "and no join is owed; use it as it is");
+  return Owed;
+}
+template <class X>
+consteval bool require_no_variable() {
+  static_assert(!is_variable<X>,
+                "locus: a variable combines its copies when it is read; write v.read(), or "
+                "v.local_results() for each of them");
+  return !is_variable<X>;
+}
+/// means: x has a part on each replica that is a tensor
+template <class X>
+consteval bool require_parts_of() {
+  if constexpr (is_per_replica<X>)
+    return require_tensors<typename X::value_type>();
+  else if constexpr (require_no_variable<X>()) {
+    constexpr bool cut = [] {
+      if constexpr (is_distributed_tensor<X>())
+        return X::where.is_sharded();
+      else
+        return false;
+    }();
+    return require_sum_owed<cut>();
+  } else
+    return false;
 }
 [[noreturn, gnu::cold]] inline void refuse_axis(int axis, int rank) {
   message text;
@@ -61,6 +100,25 @@ std::int64_t sum_along(local_parts const& parts, axis_set axes, shape const& res
     }
   }
   return counted;
+}
+
+/// means: out = the sums, or the means, of the elements along some axes, over all parts
+template <class Op, class T, class E>
+void reduce_along(local_parts const& parts, axis_set axes, Tensor<T, E, CpuDevice>& out) {
+  std::vector<wide_sum<T>> sums;
+  shape const result = out.extents().as_shape();
+  auto const n = static_cast<wide_sum<T>>(sum_along<T>(parts, axes, result, sums));
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    out.data()[i] = static_cast<T>(Op::is_mean ? sums[i] / n : sums[i]);
+}
+/// means: each part is on a device of its own, as collectives want it
+inline bool lie_apart(local_parts const& parts) {
+  device_list seen;
+  for (int r = 0; r < parts.count; ++r) {
+    if (seen.contains(parts.of[r].at)) return false;
+    seen.push(parts.of[r].at);
+  }
+  return true;
 }
 
 /// means: the parts of a value along an axis, one after another, on the host; numbers become a row
@@ -116,8 +174,8 @@ inline thread_local void const* strategy_in_scope = nullptr;
 /// means: functions that run once for each device of a list, and what is done with what they return
 /// device: those of Replicas; Mirrored<AllGpus>, the default, is every visible GPU, or one CPU
 /// cost:  GPUs work side by side, a thread for each; CPUs, which share the host's threads, in turn
-/// fails: replica_error, naming the replica that threw; the strategy can be used again. Over one
-///        device known at compile time there is no replica to name: run(f, x) is f(x)
+/// fails: replica_error, naming the replica that threw; the strategy can be used again. One device
+///        is a list of one: the same types, places and errors
 /// after: tf.distribute.MirroredStrategy. What it does silently is refused: README.md, section 7
 template <device_policy Replicas = Mirrored<AllGpus>>
 class strategy {
@@ -127,10 +185,8 @@ class strategy {
                 "strategy<Mirrored<...>>");
 
  public:
-  using policy = Replicas;
-  /// one device, which the type knows: plain execution
-  static constexpr bool is_one =
-      Replicas::value.count() == 1 && !Replicas::value.devices.is_all_gpus();
+  /// the list that mirrored tensors of this strategy are over
+  using policy = std::conditional_t<Replicas::value.is_single(), Mirrored<Replicas>, Replicas>;
 
   explicit strategy(call_site where = call_site::here()) {
     runtime::devices("a strategy was made", where);
@@ -164,6 +220,10 @@ class strategy {
   ///        variables its own part, other values as they are. An f that takes a replica_context
   ///        first gets that. What they return has per_replica values at the leaves of its structure:
   ///        tuples, arrays, vectors, maps and struct templates
+  /// device: parts are views on the replica's device; a per_replica tensor that lies elsewhere is
+  ///        copied there first. Tensors come back as AnyTensor, where f left them
+  /// fails: replica_error; at compile time, where f returns an expression that borrows a tensor, as
+  ///        that may have died with f: return eval(e), or move the tensor into the expression
   template <class F, class... A>
   auto run(F&& f, A&&... a) const {
     detail::require_cross_replica("run");
@@ -172,48 +232,45 @@ class strategy {
                    on_gpus = p.devices.is_all_gpus() || has_gpu(p.devices);
     using Device = std::conditional_t<on_gpus, GpuDevice<dyn>, Cpu<dyn>>;
     detail::replica_team team(devices_, works_side_by_side());
-    if constexpr (is_one) {
-      replica_context<Device> c(team, 0);
-      detail::replica_scope const inside(1);
-      return call(f, c, a...);
-    } else {
-      using Result =
-          std::remove_cvref_t<decltype(call(f, std::declval<replica_context<Device>&>(), a...))>;
-      auto on_each = [&](auto&& keep) {
-        team.run([&](int r) {
-          detail::replica_scope const inside(1);
-          auto with = [&]<class D>(std::type_identity<D>) {
-            replica_context<D> c(team, r);
-            keep(r, c);
-          };
-          if constexpr (on_gpus)
-            if (devices_[r].is_gpu()) return with(std::type_identity<GpuDevice<dyn>>{});
-          if constexpr (on_cpus) with(std::type_identity<Cpu<dyn>>{});
-        });
-      };
-      if constexpr (std::is_void_v<Result>) {
-        on_each([&](int, auto& c) { call(f, c, a...); });
-      } else {
-        using Carried = decltype(detail::map_leaves(
-            std::declval<Result&>(), std::declval<detail::carrier<Device> const&>()));
-        std::optional<Carried> results[max_devices];
-        on_each([&](int r, auto& c) {
-          auto mine = call(f, c, a...);
-          results[r].emplace(detail::map_leaves(
-              mine, detail::carrier<typename std::remove_reference_t<decltype(c)>::policy>{c}));
-        });
-        std::vector<Carried*> all;
-        for (int r = 0; r < devices_.size(); ++r) all.push_back(&*results[r]);
-        return detail::regroup(all);
-      }
+    using Result =
+        std::remove_cvref_t<decltype(call(f, std::declval<replica_context<Device>&>(), a...))>;
+    auto on_each = [&](auto&& keep) {
+      team.run([&](int r) {
+        detail::replica_scope const inside(1);
+        auto with = [&]<class D>(std::type_identity<D>) {
+          replica_context<D> c(team, r);
+          keep(r, c);
+        };
+        if constexpr (on_gpus)
+          if (devices_[r].is_gpu()) return with(std::type_identity<GpuDevice<dyn>>{});
+        if constexpr (on_cpus) with(std::type_identity<Cpu<dyn>>{});
+      });
+    };
+    if constexpr (std::is_void_v<Result>) {
+      on_each([&](int, auto& c) { call(f, c, a...); });
+    } else if constexpr (detail::require_own_value<Result>()) {
+      using Carried = decltype(detail::map_leaves(std::declval<Result&>(),
+                                                  std::declval<detail::carrier<Device> const&>()));
+      std::optional<Carried> results[max_devices];
+      on_each([&](int r, auto& c) {
+        auto mine = call(f, c, a...);
+        results[r].emplace(detail::map_leaves(
+            mine, detail::carrier<typename std::remove_reference_t<decltype(c)>::policy>{c}));
+      });
+      std::vector<Carried*> all;
+      for (int r = 0; r < devices_.size(); ++r) all.push_back(&*results[r]);
+      return detail::regroup(all);
     }
   }
   /// means: a value for each replica: f(replica number)
   template <class F>
   auto values_from(F&& f) const {
-    per_replica<decltype(f(0))> out;
-    for (int r = 0; r < devices_.size(); ++r) out.push(f(r));
-    return out;
+    using Value = std::remove_cvref_t<decltype(f(0))>;
+    if constexpr (detail::require_own_value<Value>()) {
+      per_replica<Value> out;
+      for (int r = 0; r < devices_.size(); ++r) out.push(f(r));
+      return out;
+    }
   }
 
   /// means: the sum or mean of a value over the replicas, on the host; structures leaf by leaf
@@ -255,6 +312,8 @@ class strategy {
           return leaf[r];
         else if constexpr (detail::is_distributed_tensor<Of>())
           return piece_of(leaf, r);
+        else if constexpr (detail::is_variable<Of>)
+          return leaf.local_result(r);
         else
           return leaf;
       });
@@ -308,32 +367,24 @@ class strategy {
   auto reduce_leaf(X const& x) const {
     if constexpr (detail::is_per_replica<X>) {
       using V = typename X::value_type;
+      detail::require_replicas(x.size(), devices_.size());
       if constexpr (number<V>) {
         if constexpr (detail::require_reduction<Op, V>()) {
           V const* of[max_devices];
           for (int r = 0; r < x.size(); ++r) of[r] = &x[r];
           return detail::reduce_numbers<Op>(of, x.size());
         }
-      } else {
-        static_assert(detail::is_any_tensor<V>, "locus: replicas are reduced by sums and means of "
-                                                "numbers and of tensors of numbers; write "
-                                                "cast<float>(x), or reduce the members one by one");
-        if constexpr (detail::is_any_tensor<V>)
-          return reduce_tensors<Op, V::extents_type::rank(), V>(x);
-      }
+      } else if constexpr (detail::require_tensors<V>())
+        return reduce_tensors<Op, V::extents_type::rank(), V>(x);
     } else if constexpr (detail::is_distributed_tensor<X>()) {
-      static_assert(!X::where.is_mirrored() || Op::is_mean,
-                    "locus: a value that is the same on each replica counts once: no sum over them "
-                    "and no join is owed; use it as it is");
-      if constexpr (X::where.is_mirrored())
-        return to<CpuDevice>(x);
-      else
-        return reduce_tensors<Op, X::rank(), X>(x);
-    } else {
-      constexpr bool same = is_one || Op::is_mean;
-      static_assert(same, "locus: a value that is the same on each replica counts once: no sum "
-                          "over them and no join is owed; use it as it is");
-      return x;
+      if constexpr (detail::require_sum_owed<!X::where.is_mirrored() || Op::is_mean>()) {
+        if constexpr (X::where.is_mirrored())
+          return to<CpuDevice>(x);
+        else
+          return reduce_tensors<Op, X::rank(), X>(x);
+      }
+    } else if constexpr (detail::require_no_variable<X>()) {
+      if constexpr (detail::require_sum_owed<Op::is_mean>()) return x;
     }
   }
   template <class Op, int Rank, class V, class X>
@@ -346,29 +397,18 @@ class strategy {
       if (parts.count == 1)
         detail::copy_local(to_host.at, to_host.data, parts.of[0].at, parts.of[0].data,
                            out.size() * std::int64_t(sizeof(T)), "reduce");
-      else
+      else if (detail::lie_apart(parts))
         detail::local_reduction(parts, detail::reduction_over<Op, T>("reduce", parts.count))
             .to_one(to_host);
+      else
+        detail::reduce_along<Op>(parts, 0, out);
     }
     return out;
   }
   template <class Op, int N, class X>
   auto reduce_axes(X const& x, int const* axes) const {
-    if constexpr (detail::is_distributed_tensor<X>())
-      static_assert(!X::where.is_mirrored(),
-                    "locus: a value that is the same on each replica counts once: no sum over them "
-                    "and no join is owed; use it as it is");
-    constexpr bool parts_have_axes = [] {
-      if constexpr (detail::is_per_replica<X>)
-        return detail::is_any_tensor<typename X::value_type>;
-      else
-        return detail::is_distributed_tensor<X>();
-    }();
-    static_assert(
-        parts_have_axes,
-        "locus: replicas are reduced by sums and means of numbers and of tensors of numbers; write "
-        "cast<float>(x), or reduce the members one by one");
-    if constexpr (parts_have_axes) {
+    if constexpr (detail::is_per_replica<X>) detail::require_replicas(x.size(), devices_.size());
+    if constexpr (detail::require_parts_of<X>()) {
       using V = typename decltype([] {
         if constexpr (detail::is_per_replica<X>)
           return std::type_identity<typename X::value_type>{};
@@ -383,29 +423,20 @@ class strategy {
       axis_set const along = detail::axes_of(axes, N, rank);
       shape const result = reduced(parts.of[0].extents, along, false);
       Tensor<T, Dextents<rank - N>, CpuDevice> out{Dextents<rank - N>(result)};
-      if constexpr (detail::require_reduction<Op, T>()) {
-        std::vector<detail::wide_sum<T>> sums;
-        auto const n =
-            static_cast<detail::wide_sum<T>>(detail::sum_along<T>(parts, along, result, sums));
-        for (std::size_t i = 0; i < sums.size(); ++i)
-          out.data()[i] = static_cast<T>(Op::is_mean ? sums[i] / n : sums[i]);
-      }
+      if constexpr (detail::require_reduction<Op, T>()) detail::reduce_along<Op>(parts, along, out);
       return out;
     }
   }
   template <class X>
-  static auto gather_leaf(X const& x, int axis) {
-    if constexpr (detail::is_per_replica<X> || detail::is_distributed_tensor<X>()) {
-      if constexpr (detail::is_distributed_tensor<X>())
-        static_assert(!X::where.is_mirrored(),
-                      "locus: a value that is the same on each replica counts once: no sum over "
-                      "them and no join is owed; use it as it is");
+  auto gather_leaf(X const& x, int axis) const {
+    if constexpr (detail::is_per_replica<X>) {
+      detail::require_replicas(x.size(), devices_.size());
+      if constexpr (number<typename X::value_type>)
+        return detail::gathered(x, axis);
+      else if constexpr (detail::require_tensors<typename X::value_type>())
+        return detail::gathered(x, axis);
+    } else if constexpr (detail::require_parts_of<X>())
       return detail::gathered(x, axis);
-    } else {
-      static_assert(is_one, "locus: a value that is the same on each replica counts once: no sum "
-                            "over them and no join is owed; use it as it is");
-      return x;
-    }
   }
   device_list devices_{};
 };

@@ -160,7 +160,6 @@ class replica_team {
                                 "in the same order"));
   }
   std::exception_ptr name(int r, std::exception_ptr cause) const {
-    if (replicas() == 1) return cause;
     message text;
     text << "locus: replica " << r << " on " << devices_[r] << ": ";
     try {

@@ -9,41 +9,70 @@ namespace locus {
 /// each replica writes its own copy, and who reads from outside gets them combined.
 enum class synchronization : unsigned char { on_write, on_read };
 inline constexpr auto on_write = synchronization::on_write, on_read = synchronization::on_read;
-namespace aggregation {
-enum class rule : unsigned char { none, sum, mean, only_first_replica };
-using enum rule;
-}  // namespace aggregation
+enum class aggregation : unsigned char { none, sum, mean, only_first_replica };
+
+namespace detail {
+/// what a variable takes: an expression, a tensor anywhere, a number
+template <class X>
+concept variable_value = operand<X> || is_any_tensor<std::remove_cvref_t<X>>;
+template <class X>
+constexpr int rank_of_value() {
+  if constexpr (number<X>)
+    return 0;
+  else if constexpr (expression<X>)
+    return X::pattern.rank;
+  else
+    return X::extents_type::rank();
+}
+template <class X>
+struct value_of_variable {
+  using type = typename X::value_type;
+};
+template <number X>
+struct value_of_variable<X> {
+  using type = X;
+};
+template <class T, int Rank, class X>
+consteval bool require_variable_takes() {
+  if constexpr (is_any_tensor<X>)
+    return require_takes<
+        T, Dextents<Rank>,
+        Leaf<typename X::value_type, typename X::extents_type, CpuDevice, owned>>();
+  else
+    return require_takes<T, Dextents<Rank>, expression_of_t<X const&>>();
+}
+}  // namespace detail
 
 /// means: numbers that a training keeps beside its tensors: counters, sums of metrics, averages
 /// device: those of the strategy that made it
 /// after: tf.Variable under a strategy, with TensorFlow's table of assignments; what lets copies
 ///        diverge there (on_write without an aggregation, assigned inside a replica) does not compile
-template <class T, int Rank, class Replicas, synchronization Sync, aggregation::rule How>
+template <class T, int Rank, class Replicas, synchronization Sync, aggregation How>
 class variable {
   static_assert(How != aggregation::mean || is_floating_v<T>,
                 "locus: a mean of integers over replicas is no integer; write cast<float>(x)");
-  static constexpr bool is_one = strategy<Replicas>::is_one;
 
  public:
   using is_variable = void;
   using value_type = T;
   using host_tensor = Tensor<T, Dextents<Rank>, CpuDevice>;
 
-  variable(strategy<Replicas> const& s, host_tensor const& initial) {
-    place const over{s.devices(), is_one ? distribution::single : distribution::mirrored};
-    block_ = detail::make_storage(over, initial.extents().as_shape(), element_of_v<T>, sizeof(T));
-    detail::fill_storage(*block_.get(), initial.data());
+  template <detail::variable_value X>
+  variable(strategy<Replicas> const& s, X const& initial) {
+    host_tensor const first = on_host(initial);
+    place const over{s.devices(), distribution::mirrored};
+    block_ = detail::make_storage(over, first.extents().as_shape(), element_of_v<T>, sizeof(T));
+    detail::fill_storage(*block_.get(), first.data());
   }
   variable(variable const&) = delete;
 
   /// means: the value as all replicas together have it, on the host
   host_tensor read() const {
     detail::require_cross_replica("the value of a variable");
-    static_assert(Sync == on_write || How != aggregation::none || is_one,
+    static_assert(Sync == on_write || How != aggregation::none,
                   "locus: copies that each replica writes have no common value without an "
                   "aggregation; write aggregation::sum, mean or only_first_replica");
-    constexpr bool folds =
-        Sync == on_read && (How == aggregation::sum || How == aggregation::mean) && !is_one;
+    constexpr bool folds = Sync == on_read && (How == aggregation::sum || How == aggregation::mean);
     host_tensor out{Dextents<Rank>(block_->extents)};
     detail::local_part const to{cpu(0), out.data(), block_->extents};
     if constexpr (folds) {
@@ -59,10 +88,16 @@ class variable {
     std::copy(first.begin(), first.end(), out.data());
     return out;
   }
-  /// means: the value from now on: each copy; of a sum its R-th part, so that read() gives it again
+  /// means: the value from now on: each copy; of a sum its R-th part, so that read() gives it again.
+  ///        An expression and a tensor of any place come to the host first; a number is every element
+  /// fails: shape_error for other extents
+  template <detail::variable_value X>
+  void assign(X const& x) {
+    assign(on_host(x));
+  }
   void assign(host_tensor const& x) {
     detail::require_cross_replica("assign to a variable");
-    static_assert(Sync == on_write || How != aggregation::none || is_one,
+    static_assert(Sync == on_write || How != aggregation::none,
                   "locus: copies that each replica writes have no common value without an "
                   "aggregation; write aggregation::sum, mean or only_first_replica");
     require_extents(x.extents().as_shape());
@@ -82,27 +117,27 @@ class variable {
       runtime::synchronize(runtime::mark(runtime::find_device(p.at), queue_kind::compute));
     }
   }
-  void assign_add(host_tensor const& x) {
-    static_assert(
-        Sync == on_write || How != aggregation::sum || is_one,
-        "locus: assign_add from outside to a sum over replicas would have to say to which "
-        "of them; add inside a replica");
-    host_tensor now = read();
-    require_extents(x.extents().as_shape());
-    for (std::int64_t i = 0; i < x.size(); ++i)
-      now.data()[i] = static_cast<T>(now.data()[i] + x.data()[i]);
-    assign(now);
+  template <detail::variable_value X>
+  void assign_add(X const& x) {
+    add(on_host(x), T(1));
   }
+  void assign_add(host_tensor const& x) { add(x, T(1)); }
+  template <detail::variable_value X>
+  void assign_sub(X const& x) {
+    add(on_host(x), T(-1));
+  }
+  void assign_sub(host_tensor const& x) { add(x, T(-1)); }
   /// means: what each replica holds     after: strategy.experimental_local_results(v)
   std::vector<host_tensor> local_results() const {
     std::vector<host_tensor> all;
-    for (int r = 0; r < block_->where.count(); ++r) {
-      auto const values = detail::host_elements<T>(detail::part_of_block(*block_.get(), r));
-      host_tensor t{Dextents<Rank>(block_->extents)};
-      std::copy(values.begin(), values.end(), t.data());
-      all.push_back(std::move(t));
-    }
+    for (int r = 0; r < block_->where.count(); ++r) all.push_back(local_result(r));
     return all;
+  }
+  host_tensor local_result(int replica) const {
+    auto const values = detail::host_elements<T>(detail::part_of_block(*block_.get(), replica));
+    host_tensor t{Dextents<Rank>(block_->extents)};
+    std::copy(values.begin(), values.end(), t.data());
+    return t;
   }
 
   /// The variable as one replica sees it.
@@ -116,14 +151,19 @@ class variable {
     }
     /// means: on_write: every copy becomes what the aggregation makes of all replicas' values, which
     ///        all of them assign; on_read: its own copy becomes x
-    template <operand X>
+    template <detail::variable_value X>
     void assign(X const& x) {
       write(combined(x));
     }
-    template <operand X>
+    template <detail::variable_value X>
     void assign_add(X const& x) {
       auto const delta = combined(x);
       write(eval(on<Device>(read() + delta, bound_device<Device>(c_.device()))));
+    }
+    template <detail::variable_value X>
+    void assign_sub(X const& x) {
+      auto const delta = combined(x);
+      write(eval(on<Device>(read() - delta, bound_device<Device>(c_.device()))));
     }
 
    private:
@@ -132,18 +172,20 @@ class variable {
     own value_of(X const& x) const {
       bound_device<Device> const here(c_.device());
       if constexpr (number<X>) {
-        static_assert(How != aggregation::sum || Sync == on_read || is_one,
+        static_assert(How != aggregation::sum || Sync == on_read,
                       "locus: a number is the same on each replica, and its sum over them R times "
                       "that; assign from outside, or a tensor of the replica's own");
         return eval(
             on<Device>(full<T>(Dextents<Rank>(of_.block_->extents), static_cast<T>(x)), here));
       } else {
-        own t = [&] {
-          if constexpr (tensor<X>)
-            return to<Device>(x, here);
-          else
+        static_cast<void>(detail::require_variable_takes<T, Rank, X>());
+        AnyTensor<T, Dextents<Rank>> any = [&] {
+          if constexpr (expression<X>)
             return eval(on<Device>(x, here));
+          else
+            return to<Device>(x, here);
         }();
+        own t = std::move(any).template as<Device>();
         of_.require_extents(t.extents().as_shape());
         return t;
       }
@@ -151,7 +193,7 @@ class variable {
     template <class X>
     own combined(X const& x) {
       own mine = value_of(x);
-      if constexpr (Sync == on_write && !is_one) {
+      if constexpr (Sync == on_write) {
         static_assert(
             How != aggregation::none,
             "locus: an assignment inside a replica without an aggregation lets the copies "
@@ -193,6 +235,32 @@ class variable {
   }
 
  private:
+  /// means: a value for all replicas, on the host; a number has the variable's extents
+  template <class X>
+  host_tensor on_host(X const& x) const {
+    if constexpr (number<X>) {
+      host_tensor t{Dextents<Rank>(block_ ? block_->extents : shape{})};
+      std::fill(t.data(), t.data() + t.size(), static_cast<T>(x));
+      return t;
+    } else {
+      static_cast<void>(detail::require_variable_takes<T, Rank, X>());
+      if constexpr (detail::is_any_tensor<X>)
+        return AnyTensor<T, Dextents<Rank>>(x.template to<CpuDevice>()).template as<CpuDevice>();
+      else
+        return host_tensor(x);
+    }
+  }
+  void add(host_tensor const& x, T sign) {
+    static_assert(
+        Sync == on_write || How != aggregation::sum,
+        "locus: assign_add from outside to a sum over replicas would have to say to which "
+        "of them; add inside a replica");
+    host_tensor now = read();
+    require_extents(x.extents().as_shape());
+    for (std::int64_t i = 0; i < x.size(); ++i)
+      now.data()[i] = static_cast<T>(now.data()[i] + sign * x.data()[i]);
+    assign(now);
+  }
   void require_extents(shape const& s) const {
     if (s == block_->extents) return;
     message text;
@@ -209,12 +277,12 @@ class variable {
   block_owner block_;
 };
 
-/// means: a variable of a strategy: auto steps = make_variable<on_read, aggregation::sum>(s, zeros)
-template <synchronization Sync, aggregation::rule How, class Replicas, class T, class E>
-auto make_variable(strategy<Replicas> const& s, Tensor<T, E, CpuDevice> const& initial) {
-  Tensor<T, Dextents<E::rank()>, CpuDevice> open{Dextents<E::rank()>(initial.extents().as_shape())};
-  std::copy(initial.data(), initial.data() + initial.size(), open.data());
-  return variable<T, E::rank(), Replicas, Sync, How>(s, open);
+/// means: a variable of a strategy, with the value of an expression, a tensor or a number:
+///        auto steps = make_variable<on_read, aggregation::sum>(s, zeros<float>(dextents<1>(3)))
+template <synchronization Sync, aggregation How, class Replicas, detail::variable_value X>
+auto make_variable(strategy<Replicas> const& s, X const& initial) {
+  using T = typename detail::value_of_variable<X>::type;
+  return variable<T, detail::rank_of_value<X>(), Replicas, Sync, How>(s, initial);
 }
 
 }  // namespace locus

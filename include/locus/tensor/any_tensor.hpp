@@ -166,6 +166,83 @@ class AnyTensor : public tensor_base {
   }
 };
 
+namespace detail {
+template <class X>
+inline constexpr bool is_any_tensor = false;
+template <class T, class E>
+inline constexpr bool is_any_tensor<AnyTensor<T, E>> = true;
+template <class A, class B = A>
+concept any_of_both = is_any_tensor<A> || is_any_tensor<B>;
+template <class A>
+constexpr void refuse_arithmetic() {
+  static_assert(always_false<A>,
+                "locus: an expression knows the device of its operands when it is compiled, and an "
+                "AnyTensor when the program runs; write a.as<CpuDevice>() where it lies, or "
+                "to<CpuDevice>(a)");
+}
+}  // namespace detail
+
+/// means: a copy of an AnyTensor on Where, as of a Tensor: to<CpuDevice>(a), to<GpuDevice<dyn>>(a, 2)
+/// cost:  counted and logged as copies of plans
+template <device_policy Where, class T, class E>
+[[nodiscard]] auto to(AnyTensor<T, E> const& a) {
+  return a.template to<Where>();
+}
+template <open_device Where, class T, class E>
+[[nodiscard]] auto to(AnyTensor<T, E> const& a, bound_device<Where> const& on) {
+  return a.template to<Where>(on);
+}
+template <fixed_string Name, class T, class E>
+[[nodiscard]] auto to(AnyTensor<T, E> const& a) {
+  if constexpr (require_device_name<Name>()) {
+    constexpr int code = parse_device(Name.view()).value.code();
+    return a.template to<typename decltype(detail::policy_of_code<code>())::type>();
+  }
+}
+/// means: its value on the host: a number if it has rank 0, a Tensor on /CPU:0 otherwise
+template <class T, class E>
+[[nodiscard]] auto fetch(AnyTensor<T, E> const& a) {
+  auto t = a.template to<CpuDevice>();
+  if constexpr (E::rank() == 0)
+    return *t.data();
+  else
+    return t;
+}
+/// means: where a Tensor or an AnyTensor lies now, also where its type leaves that open
+/// fails: bad_access, when it was moved from
+template <class X>
+  requires std::is_base_of_v<tensor_base, X>
+place place_of(X const& x) {
+  static_cast<void>(x.size());  // says it, where x was moved from
+  return x.block.get()->where;
+}
+// ---- an AnyTensor is no operand: a sentence ----
+template <class A>
+  requires detail::is_any_tensor<A>
+constexpr void operator-(A const&) {
+  detail::refuse_arithmetic<A>();
+}
+template <class A, class B>
+  requires detail::any_of_both<A, B>
+constexpr void operator+(A const&, B const&) {
+  detail::refuse_arithmetic<A>();
+}
+template <class A, class B>
+  requires detail::any_of_both<A, B>
+constexpr void operator-(A const&, B const&) {
+  detail::refuse_arithmetic<A>();
+}
+template <class A, class B>
+  requires detail::any_of_both<A, B>
+constexpr void operator*(A const&, B const&) {
+  detail::refuse_arithmetic<A>();
+}
+template <class A, class B>
+  requires detail::any_of_both<A, B>
+constexpr void operator/(A const&, B const&) {
+  detail::refuse_arithmetic<A>();
+}
+
 /// means: the tensor as text, as a Tensor is     cost: the elements come to the host
 template <class Stream, class T, class E>
   requires requires(Stream& s) { s.write("", 0); }

@@ -418,12 +418,22 @@ constexpr std::int64_t KiB = 1 << 10, MiB = 1 << 20;
 struct off_node : prefer_gpu {
   static constexpr bucket_sizes buckets = buckets_off_node;
 };
+struct packs_of_200 : prefer_gpu {
+  static constexpr bucket_sizes buckets{200, 200};
+};
 }  // namespace
 
-TEST_CASE("the first bucket takes 1 MiB, the others 4, and a larger value has one of its own") {
+TEST_CASE("a bucket takes values until it holds more than its limit, as TensorFlow's packs do") {
   static_assert(buckets_for<prefer_gpu, 512 * KiB, 512 * KiB>() == 1);
-  static_assert(buckets_for<prefer_gpu, 512 * KiB, 512 * KiB, 4 * KiB>() == 2);
-  static_assert(buckets_for<prefer_gpu, MiB, 2 * MiB, 2 * MiB, MiB>() == 3);
-  static_assert(buckets_for<prefer_gpu, 4 * KiB, 9 * MiB, 4 * KiB>() == 3);
+  static_assert(buckets_for<prefer_gpu, 512 * KiB, 512 * KiB, 4 * KiB>() == 1);  // 1 MiB: not more
+  static_assert(buckets_for<prefer_gpu, 512 * KiB, 516 * KiB, 4 * KiB>() == 2);
+  static_assert(buckets_for<prefer_gpu, MiB, 2 * MiB, 2 * MiB, MiB>() == 2);
+  static_assert(buckets_for<prefer_gpu, 2 * MiB, 2 * MiB, 2 * MiB, 4 * KiB, MiB>() == 3);
+  static_assert(buckets_for<prefer_gpu, 4 * KiB, 9 * MiB, 4 * KiB>() ==
+                2);  // a large value ends one
   static_assert(buckets_for<off_node, 4 * KiB, 9 * MiB, 4 * KiB>() == 2);
+  // TensorFlow's own case: 128, 32, 800 and 4 bytes with bytes_per_pack = 200
+  static_assert(buckets_for<packs_of_200, 128, 32, 800, 4>() == 2);
+  static_assert(buckets_for<packs_of_200, 128, 32, 800>() == 1);
+  static_assert(buckets_for<packs_of_200, 128, 72, 4, 200>() == 2);
 }

@@ -255,23 +255,262 @@ TEST_CASE("the exception of a replica reaches the caller with its name, and the 
   });
 }
 
-TEST_CASE("one replica is plain execution; scopes nest for one strategy alone") {
-  auto plain = [](auto const& s) {
-    CHECK(s.num_replicas_in_sync() == 1);
-    auto const x = counted(2, 2);
-    float const total =
-        s.run([](auto& c, Matrix const& m) { return c.all_reduce(across::sum, m(1, 1)); }, x);
-    CHECK(total == 4);
-    CHECK(s.reduce(across::sum, total) == 4);
-    CHECK(s.gather(total, 0) == 4);
-    CHECK(message_of<bad_file>([&] { s.run([] { throw bad_file("as it was"); }); }) == "as it was");
-    CHECK(s.run([](auto& c) { return c.merge_call([](auto const& v) { return v[0] + 1; }, 4); }) ==
-          5);
-  };
-  plain(strategy<CpuDevice>());
-  plain(strategy<Mirrored<Cpu<0>>>());
-  plain(strategy<GpuDevice<0>>());
+namespace {
 
+/// f over lists of 1, 2 and 3 devices: CPUs, GPUs that are simulated, one device by itself, and all GPUs
+template <class F>
+void on_lists(F&& f) {
+  f(std::type_identity<CpuDevice>{});
+  f(std::type_identity<Mirrored<Cpu<0>>>{});
+  f(std::type_identity<Mirrored<Cpu<0>, Cpu<1>>>{});
+  f(std::type_identity<Cpus>{});
+  testing::simulated_gpus const three{3};
+  f(std::type_identity<GpuDevice<0>>{});
+  f(std::type_identity<Mirrored<GpuDevice<1>>>{});
+  f(std::type_identity<Mirrored<GpuDevice<0>, GpuDevice<1>>>{});
+  f(std::type_identity<Gpus>{});
+}
+/// Mirrored<AllGpus> over none, one and two GPUs
+template <class F>
+void on_all_gpus(F&& f) {
+  f(std::type_identity<Mirrored<AllGpus>>{});
+  for (int n : {1, 2}) {
+    testing::simulated_gpus const some{n};
+    f(std::type_identity<Mirrored<AllGpus>>{});
+  }
+}
+template <class T, class E>
+void on_host(Tensor<T, E, CpuDevice> const&) {}  // what is elsewhere does not compile
+using Row = Tensor<float, Extents<2>>;
+using Values = std::vector<float>;
+
+}  // namespace
+
+TEST_CASE("each function of a strategy does the same over 1, 2 and 3 devices") {
+  auto const same = []<class Replicas>(std::type_identity<Replicas>) {
+    strategy<Replicas> const s;
+    int const n = s.num_replicas_in_sync();
+    CAPTURE(n);
+    CAPTURE(s.devices()[0].code());
+    float const ids = float(n * (n + 1)) / 2;  // 1 + 2 + ... + n
+    auto own = [](auto& c) {
+      using Device = typename std::remove_reference_t<decltype(c)>::policy;
+      return eval(
+          on<Device>(full<float>(Extents<2>{}, 1.f) * float(c.replica_id() + 1), c.device()));
+    };
+    auto const values = s.run(own);  // a value for each replica, also for one
+    static_assert(std::is_same_v<std::remove_const_t<decltype(values)>,
+                                 per_replica<AnyTensor<float, Dextents<1>>>>);
+    REQUIRE(values.size() == n);
+    for (int r = 0; r < n; ++r) {
+      CHECK(values[r].where() == single(s.devices()[r]));
+      CHECK(numbers_of(values[r]) == Values(2, float(r + 1)));
+    }
+    auto const total = s.reduce(across::sum, values);
+    on_host(total);
+    CHECK(numbers_of(total) == Values(2, ids));
+    CHECK(numbers_of(s.reduce(across::mean, values)) == Values(2, ids / float(n)));
+    auto const one = s.reduce(across::sum, values, 0);
+    on_host(one);
+    CHECK(one() == 2 * ids);
+    CHECK(s.reduce(across::mean, values, -1)() == ids / float(n));
+    auto const joined = s.gather(values, 0);
+    on_host(joined);
+    REQUIRE(joined.size() == 2 * n);
+    CHECK(joined(2 * n - 1) == float(n));
+    CHECK(s.local_results(values).size() == std::size_t(n));
+    CHECK(numbers_of(s.local_results(values)[0]) == Values{1, 1});
+
+    // numbers, structures, and functions without a context
+    auto const numbers = s.run([](auto& c) { return std::pair(c.replica_id() + 1, 0.5); });
+    CHECK(numbers.first[0] == 1);
+    CHECK(s.reduce(across::sum, numbers).first == int(ids));
+    CHECK(s.reduce(across::mean, numbers.second) == 0.5);
+    CHECK(s.gather(numbers.first, 0)(n - 1) == n);
+    CHECK(s.local_results(numbers)[std::size_t(n - 1)].first == n);
+    CHECK(s.run([](int x) { return x; }, 7)[0] == 7);
+    CHECK(s.run([](int x) { return x; }, s.values_from([](int r) { return r; }))[n - 1] == n - 1);
+    int calls = 0;
+    if (!s.devices()[0].is_gpu()) {
+      s.run([&] { ++calls; });
+      CHECK(calls == n);
+    }
+
+    // replicas meet, on their own devices
+    auto const met = s.run(
+        [&](auto& c, auto const& mine) {
+          auto all = c.all_reduce(across::sum, mine);
+          auto rows = c.all_gather(mine);
+          auto twice =
+              c.merge_call([&](auto const& parts) { return s.reduce(across::mean, parts); }, mine);
+          CHECK(c.all_reduce(across::sum, 1) == c.num_replicas_in_sync());
+          CHECK(mine.device() == c.device());
+          return std::tuple(std::move(all), std::move(rows), twice(0));
+        },
+        values);
+    for (int r = 0; r < n; ++r) {
+      CHECK(std::get<0>(met)[r].where() == single(s.devices()[r]));
+      CHECK(numbers_of(std::get<0>(met)[r]) == Values(2, ids));
+      CHECK(std::get<1>(met)[r].size() == 2 * n);
+      CHECK(std::get<2>(met)[r] == ids / float(n));
+    }
+
+    // tensors over the strategy's list: each replica sees its part
+    using List = typename strategy<Replicas>::policy;
+    auto const w = to<List>(counted(1, 2));
+    auto const rows = to<rows_over<List>>(counted(3, 2));
+    auto const sums = s.run(
+        [](auto& c, auto const& x, auto const& weights) {
+          CHECK(x.device() == c.device());
+          return c.all_reduce(across::sum, sum<0>(x * weights));
+        },
+        rows, w);
+    CHECK(numbers_of(sums[n - 1]) == Values{9, 24});
+    CHECK(numbers_of(s.reduce(across::sum, rows, 0)) == Values{9, 12});
+    CHECK(numbers_of(s.gather(rows, 0)) == numbers_of(counted(3, 2)));
+    CHECK(numbers_of(s.reduce(across::mean, w)) == Values{1, 2});
+    on_host(s.reduce(across::mean, w));
+    CHECK(s.local_results(w).size() == std::size_t(n));
+
+    // errors name the replica, and a value of another strategy is refused
+    CHECK(message_of<replica_error>([&] {
+            s.run([] { throw bad_file("gone"); });
+          }).starts_with("locus: replica "));
+    CHECK(message_of<bad_file>([&] {
+            s.run([](auto& c) { c.merge_call([] { throw bad_file("merged"); }); });
+          }) == "merged");
+    per_replica<float> const others;
+    CHECK(message_of<placement_error>([&] {
+            static_cast<void>(s.reduce(across::sum, others));
+          }).find("a value for 0 replicas is given to") != std::string::npos);
+    CHECK(message_of<placement_error>([&] { static_cast<void>(s.gather(others, 0)); }) != "");
+    CHECK(s.devices().size() == n);
+    auto const scope = s.scope();
+    CHECK(s.is_in_scope());
+  };
+  on_lists(same);
+  on_all_gpus(same);
+}
+
+TEST_CASE("a variable does the same over 1, 2 and 3 devices, and takes what a tensor takes") {
+  auto const same = []<class Replicas>(std::type_identity<Replicas>) {
+    strategy<Replicas> const s;
+    int const n = s.num_replicas_in_sync();
+    CAPTURE(n);
+    auto v = make_variable<on_write, aggregation::mean>(s, Row{1, 2});
+    auto total = make_variable<on_read, aggregation::sum>(s, zeros<float>(Extents<2>{}));
+    auto number = make_variable<on_write, aggregation::none>(s, 1.5f);
+    static_assert(
+        std::is_same_v<decltype(v), variable<float, 1, Replicas, on_write, aggregation::mean>>);
+    auto value = [](auto const& x) {
+      on_host(x.read());
+      return numbers_of(x.read());
+    };
+    CHECK(value(v) == Values{1, 2});
+    CHECK(value(total) == Values{0, 0});
+    CHECK(value(number) == Values{1.5f});
+    // from outside: static and open extents, expressions, factories, tensors elsewhere, numbers
+    Tensor<float, Dextents<1>> const open{3, 4};
+    v.assign(Row{3, 4});
+    CHECK(value(v) == Values{3, 4});
+    v.assign(open * 2.f);
+    CHECK(value(v) == Values{6, 8});
+    v.assign(AnyTensor<float, Extents<2>>(Row{1, 1}));
+    CHECK(value(v) == Values{1, 1});
+    v.assign(to<typename strategy<Replicas>::policy>(open));
+    CHECK(value(v) == Values{3, 4});
+    v.assign(to<GpuDevice<0>>(Row{5, 6}));
+    CHECK(value(v) == Values{5, 6});
+    v.assign(2), v.assign_add(ones<float>(Extents<2>{})), v.assign_sub(open), v.assign_add(0.5);
+    CHECK(value(v) == Values{0.5f, -0.5f});
+    number.assign(4), number.assign_sub(1.5f);
+    CHECK(value(number) == Values{2.5f});
+    // inside
+    s.run(
+        [](auto& c, auto x, auto t) {
+          x.assign(full<float>(Extents<2>{}, 4.f) * float(c.replica_id()));
+          x.assign_add(Row{1, 2}), x.assign_sub(AnyTensor<float, Extents<2>>(Row{0, 1}));
+          t.assign(Row{1, 2}), t.assign_add(ones<float>(Extents<2>{})), t.assign_sub(1);
+        },
+        v, total);
+    float const mean = 4 * float(n - 1) / 2;
+    CHECK(value(v) == Values{mean + 1, mean + 1});
+    CHECK(value(total) == Values{float(n), float(2 * n)});
+    CHECK(total.local_results().size() == std::size_t(n));
+    CHECK(s.local_results(total).size() == std::size_t(n));
+    for (auto const& each : total.local_results()) {
+      on_host(each);
+      CHECK(numbers_of(each) == Values{1, 2});
+    }
+    CHECK(message_of<shape_error>([&] {
+            v.assign(zeros<float>(dextents<1>(3)));
+          }).find("[3] is assigned to a variable with [2]") != std::string::npos);
+    CHECK(message_of<replica_error>([&] {
+            s.run([](auto, auto x) { x.assign(zeros<float>(dextents<1>(3))); }, s, v);
+          }).find("[3] is assigned to a variable with [2]") != std::string::npos);
+  };
+  on_lists(same);
+  on_all_gpus(same);
+}
+
+TEST_CASE(
+    "values that lie elsewhere come to each replica's device, and Tensor is as good as AnyTensor") {
+  auto const same = []<class Replicas>(std::type_identity<Replicas>) {
+    strategy<Replicas> const s;
+    int const n = s.num_replicas_in_sync();
+    auto of = [](int r) { return Tensor<float, Dextents<1>>{1.f, float(r)}; };
+    auto const any = s.values_from([&](int r) { return AnyTensor<float, Dextents<1>>(of(r)); });
+    auto const plain = s.values_from(of);
+    auto const fixed = s.values_from([](int r) { return Row{1.f, float(r)}; });
+    auto add = [](auto& c, auto const& x, auto const& y) {
+      CHECK(x.device() == c.device());
+      auto own = c.all_reduce(across::sum, x);
+      return c.all_reduce(across::sum, x + own - y);
+    };
+    float const second = float(n * (n - 1)) / 2;
+    for (auto const& out :
+         {s.run(add, any, plain), s.run(add, plain, fixed), s.run(add, fixed, any)})
+      for (int r = 0; r < n; ++r) {
+        CHECK(out[r].where() == single(s.devices()[r]));
+        CHECK(numbers_of(out[r]) == Values{float(n * n), float(n) * second});
+      }
+    CHECK(numbers_of(s.reduce(across::sum, plain)) == Values{float(n), second});
+    CHECK(numbers_of(s.reduce(across::mean, fixed)) == Values{1, second / float(n)});
+    CHECK(s.reduce(across::sum, fixed, 0)() == float(n) + second);
+    CHECK(s.gather(plain, 0).size() == 2 * n);
+    CHECK(numbers_of(s.reduce(across::sum, any)) == numbers_of(s.reduce(across::sum, plain)));
+    auto gone = s.values_from(of);
+    Tensor<float, Dextents<1>> const taken = std::move(gone[0]);
+    CHECK(message_of<bad_access>([&] {
+            static_cast<void>(s.reduce(across::sum, gone));
+          }).find("was moved from") != std::string::npos);
+  };
+  on_lists(same);
+}
+
+TEST_CASE("a function may return expressions of its parts, and of what it moved into them") {
+  auto const same = []<class Replicas>(std::type_identity<Replicas>) {
+    strategy<Replicas> const s;
+    auto const x = to<typename strategy<Replicas>::policy>(counted(1, 2));
+    auto const out = s.run(
+        [](auto& c, auto const& part) {
+          using Device = typename std::remove_reference_t<decltype(c)>::policy;
+          Row const mine{3, 4};
+          Row moved{5, 6};
+          return std::tuple(part * 2.f, eval(on<Device>(mine * 2.f, c.device())),
+                            std::move(moved) * 2.f, let(part + 1.f, [](auto h) { return h * h; }));
+        },
+        x);
+    int const last = s.num_replicas_in_sync() - 1;
+    CHECK(numbers_of(std::get<0>(out)[last]) == Values{2, 4});
+    CHECK(numbers_of(std::get<1>(out)[last]) == Values{6, 8});
+    CHECK(numbers_of(std::get<2>(out)[last]) == Values{10, 12});
+    CHECK(numbers_of(std::get<3>(out)[last]) == Values{4, 9});
+  };
+  on_lists(same);
+}
+
+TEST_CASE("scopes nest for one strategy alone") {
   strategy<> const all;
   CHECK(all.num_replicas_in_sync() == std::max(1, config::count_logical_gpus()));
   CHECK(all.reduce(across::sum, all.run([](auto& c) { return c.replica_id() + 1.0; })) >= 1);

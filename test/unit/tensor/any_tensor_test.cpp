@@ -50,6 +50,24 @@ void write_bytes(std::string const& file, std::string const& bytes) {
 
 }  // namespace
 
+TEST_CASE("fetch, to and place_of read a tensor and an AnyTensor in the same way") {
+  auto const same = [](auto const& x) {
+    CHECK(place_of(x) == single(cpu(0)));
+    CHECK(fetch(x)(4, 2) == 14);
+    CHECK(to<CpuDevice>(x)(1, 1) == 4);
+    CHECK(to<"/CPU:1">(x).device() == cpu(1));
+    CHECK(place_of(to<Cpu<dyn>>(x, 2)) == single(cpu(2)));
+    CHECK(place_of(to<Mirrored<Cpu<0>, Cpu<1>>>(x)).count() == 2);
+  };
+  same(fifteen());
+  same(Any(fifteen()));
+  CHECK(fetch(AnyTensor<float, Extents<>>(Tensor<float, Extents<>>(4.f))) == 4);
+  Any gone(fifteen());
+  Any const taken = std::move(gone);
+  CHECK(message_of<bad_access>([&] { static_cast<void>(place_of(gone)); }).find("was moved from") !=
+        std::string::npos);
+}
+
 TEST_CASE("a tensor of any place is held, asked, taken back and copied anywhere") {
   on_backends([](backends::machine const& m) {
     std::vector<Any> all;
