@@ -15,6 +15,7 @@
 #include <bench/host/loops.hpp>
 #if BENCH_EIGEN
 #include <Eigen/Core>
+#include <unsupported/Eigen/SpecialFunctions>
 #endif
 #if BENCH_XTENSOR
 #define XTENSOR_USE_XSIMD
@@ -52,6 +53,22 @@ LOOPS(sin_by_library, ::sinf(a), ::sin(a))
 LOOPS(cos_by_library, ::cosf(a), ::cos(a))
 LOOPS(tanh_by_library, ::tanhf(a), ::tanh(a))
 LOOPS(log1p_by_library, ::log1pf(b), ::log1p(b))
+#define LIBRARY_LOOPS(name) LOOPS(name##_by_library, ::name##f(a), ::name(a))
+LIBRARY_LOOPS(erf)
+LIBRARY_LOOPS(erfc)
+LIBRARY_LOOPS(tan)
+LIBRARY_LOOPS(atan)
+LIBRARY_LOOPS(cbrt)
+LIBRARY_LOOPS(sinh)
+LIBRARY_LOOPS(cosh)
+LIBRARY_LOOPS(asinh)
+LOOPS(asin_by_library, ::asinf(a / 2), ::asin(a / 2))
+LOOPS(acos_by_library, ::acosf(a / 2), ::acos(a / 2))
+LOOPS(atanh_by_library, ::atanhf(a / 2), ::atanh(a / 2))
+LOOPS(acosh_by_library, ::acoshf(1 + b), ::acosh(1 + b))
+LOOPS(atan2_by_library, ::atan2f(a, b), ::atan2(a, b))
+LOOPS(hypot_by_library, ::hypotf(a, b), ::hypot(a, b))
+LOOPS(pow_by_library, ::powf(b, a), ::pow(b, a))
 #pragma GCC pop_options
 
 template <class T>
@@ -107,20 +124,48 @@ void add_all(bench::level const& l, std::int64_t bytes) {
     });
 #endif
   });
-#define ONE(function, operand)                                                            \
+// a function of the README's list: its rivals' times over that of locus are to be `goal` or more
+#define ONE(function, value, goal, eigen)                                                 \
   bench::add("functions", #function ", " + type, l.name, [=](bench::group& g) {           \
     auto const d = std::make_shared<data<T>>(bytes / std::int64_t(sizeof(T)));            \
     g.bytes(2. * static_cast<double>(bytes));                                             \
-    g.locus([=] { d->o = function(d->operand); });                                        \
-    g.rival("vector math library, -Ofast", 0,                                             \
+    g.locus([=] {                                                                         \
+      [[maybe_unused]] auto &x = d->x, &y = d->y;                                         \
+      d->o = value;                                                                       \
+    });                                                                                   \
+    g.rival("vector math library, -Ofast", goal,                                          \
             [=] { function##_by_library(d->r.data(), d->x.data(), d->y.data(), d->n); }); \
+    eigen                                                                                 \
   });
-  ONE(exp, x)
-  ONE(log, y)
-  ONE(sin, x)
-  ONE(cos, x)
-  ONE(tanh, x)
-  ONE(log1p, y)
+  ONE(exp, exp(x), 0, )
+  ONE(log, log(y), 0, )
+  ONE(sin, sin(x), 0, )
+  ONE(cos, cos(x), 0, )
+  ONE(tanh, tanh(x), 0, )
+  ONE(log1p, log1p(y), 0, )
+#if BENCH_EIGEN
+  ONE(erf, erf(x), 1, g.rival("Eigen", 1, [=] {
+    using array = Eigen::Array<T, Eigen::Dynamic, 1>;
+    Eigen::Map<array const> const a(d->x.data(), d->n);
+    Eigen::Map<array>(d->r.data(), d->n) = a.erf();
+  });)
+#else
+  ONE(erf, erf(x), 1, )
+#endif
+  ONE(erfc, erfc(x), 0.8, )
+  ONE(tan, tan(x), 1, )
+  ONE(atan, atan(x), 0.8, )
+  ONE(asin, asin(x / T(2)), 0.8, )
+  ONE(acos, acos(x / T(2)), 0.8, )
+  ONE(cbrt, cbrt(x), 1, )
+  ONE(sinh, sinh(x), 0.8, )
+  ONE(cosh, cosh(x), 0.8, )
+  ONE(asinh, asinh(x), 0.8, )
+  ONE(acosh, acosh(y + T(1)), 0.8, )
+  ONE(atanh, atanh(x / T(2)), 0.8, )
+  ONE(atan2, atan2(x, y), 1, )
+  ONE(hypot, hypot(x, y), 1, )
+  ONE(pow, pow(y, x), 0.8, )
 #undef ONE
 }
 

@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functors of mathematical functions. On the host exp, log, sin and their kin are the vector
-// functions of simd/, one element as many: a result does not depend on where an element lies. On
-// GPUs, and where there is no vector function, they are those of the C library.
+// The functors of mathematical functions. On the host they are the vector functions of simd/, one
+// element as many: a result does not depend on where an element lies. On GPUs they are those of the
+// C library.
 #pragma once
 #include <cstdint>      // uint32_t
 #include <type_traits>  // conditional
 
-#include <locus/core/config.hpp>     // LOCUS_HOST_DEVICE, LOCUS_MATH, LOCUS_BY_SIDE
-#include <locus/ops/operations.hpp>  // LOCUS_BUILTIN
-#include <locus/shape/element.hpp>   // promote_t
-#include <locus/simd/math_exp.hpp>   // vector_exp
-#include <locus/simd/math_log.hpp>   // vector_log
-#include <locus/simd/math_sin.hpp>   // vector_sin
+#include <locus/core/config.hpp>      // LOCUS_HOST_DEVICE, LOCUS_MATH, LOCUS_BY_SIDE
+#include <locus/ops/operations.hpp>   // LOCUS_BUILTIN
+#include <locus/shape/element.hpp>    // promote_t
+#include <locus/simd/math_asin.hpp>   // vector_asin
+#include <locus/simd/math_asinh.hpp>  // vector_asinh
+#include <locus/simd/math_atan.hpp>   // vector_atan
+#include <locus/simd/math_cbrt.hpp>   // vector_cbrt
+#include <locus/simd/math_erf.hpp>    // vector_erf
+#include <locus/simd/math_exp.hpp>    // vector_exp
+#include <locus/simd/math_hypot.hpp>  // vector_hypot
+#include <locus/simd/math_log.hpp>    // vector_log
+#include <locus/simd/math_pow.hpp>    // vector_pow
+#include <locus/simd/math_sin.hpp>    // vector_sin
+#include <locus/simd/math_sinh.hpp>   // vector_sinh
+#include <locus/simd/math_tan.hpp>    // vector_tan
 
 namespace locus {
 
@@ -22,18 +31,6 @@ namespace locus {
     LOCUS_HOST_DEVICE double operator()(double a) const { return LOCUS_MATH(in_double)(a); } \
   };
 LOCUS_MATH_FUNCTOR(sqrt, sqrtf, sqrt)
-LOCUS_MATH_FUNCTOR(tan, tanf, tan)
-LOCUS_MATH_FUNCTOR(asin, asinf, asin)
-LOCUS_MATH_FUNCTOR(acos, acosf, acos)
-LOCUS_MATH_FUNCTOR(atan, atanf, atan)
-LOCUS_MATH_FUNCTOR(sinh, sinhf, sinh)
-LOCUS_MATH_FUNCTOR(cosh, coshf, cosh)
-LOCUS_MATH_FUNCTOR(asinh, asinhf, asinh)
-LOCUS_MATH_FUNCTOR(acosh, acoshf, acosh)
-LOCUS_MATH_FUNCTOR(atanh, atanhf, atanh)
-LOCUS_MATH_FUNCTOR(erf, erff, erf)
-LOCUS_MATH_FUNCTOR(erfc, erfcf, erfc)
-LOCUS_MATH_FUNCTOR(cbrt, cbrtf, cbrt)
 LOCUS_MATH_FUNCTOR(floor, floorf, floor)
 LOCUS_MATH_FUNCTOR(ceil, ceilf, ceil)
 LOCUS_MATH_FUNCTOR(trunc, truncf, trunc)
@@ -64,26 +61,39 @@ LOCUS_VECTOR_FUNCTOR(log1p, ::log1pf(a), ::log1p(a))
 LOCUS_VECTOR_FUNCTOR(sin, ::sinf(a), ::sin(a))
 LOCUS_VECTOR_FUNCTOR(cos, ::cosf(a), ::cos(a))
 LOCUS_VECTOR_FUNCTOR(tanh, ::tanhf(a), ::tanh(a))
+LOCUS_VECTOR_FUNCTOR(tan, ::tanf(a), ::tan(a))
+LOCUS_VECTOR_FUNCTOR(asin, ::asinf(a), ::asin(a))
+LOCUS_VECTOR_FUNCTOR(acos, ::acosf(a), ::acos(a))
+LOCUS_VECTOR_FUNCTOR(atan, ::atanf(a), ::atan(a))
+LOCUS_VECTOR_FUNCTOR(sinh, ::sinhf(a), ::sinh(a))
+LOCUS_VECTOR_FUNCTOR(cosh, ::coshf(a), ::cosh(a))
+LOCUS_VECTOR_FUNCTOR(asinh, ::asinhf(a), ::asinh(a))
+LOCUS_VECTOR_FUNCTOR(acosh, ::acoshf(a), ::acosh(a))
+LOCUS_VECTOR_FUNCTOR(atanh, ::atanhf(a), ::atanh(a))
+LOCUS_VECTOR_FUNCTOR(erf, ::erff(a), ::erf(a))
+LOCUS_VECTOR_FUNCTOR(erfc, ::erfcf(a), ::erfc(a))
+LOCUS_VECTOR_FUNCTOR(cbrt, ::cbrtf(a), ::cbrt(a))
 LOCUS_VECTOR_FUNCTOR(sigmoid, 1 / (1 + ::expf(-a)), 1 / (1 + ::exp(-a)))
 #undef LOCUS_VECTOR_FUNCTOR
 
-#define LOCUS_MATH_FUNCTOR_OF_TWO(functor, in_float, in_double)                       \
-  struct functor##_fn {                                                               \
-    LOCUS_BUILTIN(#functor)                                                           \
-    template <class Lhs, class Rhs>                                                   \
-      requires is_floating_v<promote_t<Lhs, Rhs>>                                     \
-    LOCUS_HOST_DEVICE promote_t<Lhs, Rhs> operator()(Lhs a, Rhs b) const {            \
-      using T = promote_t<Lhs, Rhs>;                                                  \
-      if constexpr (std::is_same_v<T, float>)                                         \
-        return LOCUS_MATH(in_float)(a, b);                                            \
-      else                                                                            \
-        return LOCUS_MATH(in_double)(static_cast<double>(a), static_cast<double>(b)); \
-    }                                                                                 \
+#define LOCUS_VECTOR_FUNCTOR_OF_TWO(functor)                                                      \
+  struct functor##_fn {                                                                           \
+    LOCUS_BUILTIN(#functor)                                                                       \
+    template <class Lhs, class Rhs, class Mode = mode>                                            \
+      requires is_floating_v<promote_t<Lhs, Rhs>>                                                 \
+    LOCUS_HOST_DEVICE promote_t<Lhs, Rhs> operator()(Lhs lhs, Rhs rhs) const {                    \
+      using T = promote_t<Lhs, Rhs>;                                                              \
+      auto const a = static_cast<T>(lhs), b = static_cast<T>(rhs);                                \
+      if constexpr (std::is_same_v<T, float>)                                                     \
+        return LOCUS_BY_SIDE(::functor##f(a, b), simd::by_element<simd::vector_##functor>(a, b)); \
+      else                                                                                        \
+        return LOCUS_BY_SIDE(::functor(a, b), simd::by_element<simd::vector_##functor>(a, b));    \
+    }                                                                                             \
   };
-LOCUS_MATH_FUNCTOR_OF_TWO(atan2, atan2f, atan2)
-LOCUS_MATH_FUNCTOR_OF_TWO(pow, powf, pow)
-LOCUS_MATH_FUNCTOR_OF_TWO(hypot, hypotf, hypot)
-#undef LOCUS_MATH_FUNCTOR_OF_TWO
+LOCUS_VECTOR_FUNCTOR_OF_TWO(atan2)
+LOCUS_VECTOR_FUNCTOR_OF_TWO(pow)
+LOCUS_VECTOR_FUNCTOR_OF_TWO(hypot)
+#undef LOCUS_VECTOR_FUNCTOR_OF_TWO
 
 struct reciprocal_fn {
   LOCUS_BUILTIN("reciprocal")

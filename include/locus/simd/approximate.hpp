@@ -32,6 +32,13 @@ LOCUS_VECTOR_FUNCTION vector<float, 16> root_estimate(vector<float, 16> x) {
   return __builtin_ia32_rsqrt14ps512_mask(x, x, -1);
 #endif
 }
+LOCUS_VECTOR_FUNCTION vector<double, 8> root_estimate(vector<double, 8> x) {
+#if defined(__clang__)
+  return __builtin_ia32_rsqrt14pd512_mask(x, x, 255);
+#else
+  return __builtin_ia32_rsqrt14pd512_mask(x, x, -1);
+#endif
+}
 #elif defined(__SSE2__)
 #if LOCUS_ISA_AVX
 LOCUS_VECTOR_FUNCTION vector<float, 8> reciprocal_estimate(vector<float, 8> x) {

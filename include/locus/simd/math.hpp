@@ -87,50 +87,82 @@ LOCUS_VECTOR_FUNCTION V magnitude(V x) {
   return (V)((bits_vector<V>)x & ~float_traits<lane_of<V>>::sign);
 }
 
-template <class F, class V>
-[[gnu::cold, gnu::noinline]] void rare_register(lane_of<V> const* x, lane_of<V>* y) {
-  V in, out;
-  __builtin_memcpy(&in, x, sizeof in);
+template <class V>
+LOCUS_VECTOR_FUNCTION V loaded(lane_of<V> const* p) {
+  V x;
+  __builtin_memcpy(&x, p, sizeof x);
+  return x;
+}
+template <class F, class V, class... X>
+[[gnu::cold, gnu::noinline]] void rare_register(lane_of<V>* y, X const*... x) {
+  V out;
   __builtin_memcpy(&out, y, sizeof out);
-  out = F::rare(in, out);
+  out = F::rare(loaded<V>(x)..., out);
   __builtin_memcpy(y, &out, sizeof out);
 }
-/// means: y, but F::rare(x, y) where key > limit in any lane: what arguments of every size need and
+template <class V>
+struct lanes_in_memory {
+  lane_of<V> v[lanes_of<V>];
+  LOCUS_VECTOR_FUNCTION explicit lanes_in_memory(V x) { __builtin_memcpy(v, &x, sizeof x); }
+};
+/// means: y, but F::rare(x..., y) where key > limit in any lane: what arguments of every size need and
 ///        most registers do not is code beside the loop; lanes below the limit stay as they are
-template <class F, class V>
-LOCUS_VECTOR_FUNCTION V unless_rare(V x, V y, bits_vector<V> key, lane_of<bits_vector<V>> limit) {
+template <class F, class V, class... X>
+LOCUS_VECTOR_FUNCTION V rare_by_key(V y, bits_vector<V> key, lane_of<bits_vector<V>> limit,
+                                    X... x) {
   if (__builtin_expect(any_above(key, limit - bits_vector<V>{}), 0)) {
-    lane_of<V> in[lanes_of<V>], out[lanes_of<V>];
-    __builtin_memcpy(in, &x, sizeof x);
-    __builtin_memcpy(out, &y, sizeof y);
-    rare_register<F, V>(in, out);
-    __builtin_memcpy(&y, out, sizeof y);
+    lanes_in_memory<V> out(y);
+    rare_register<F, V>(out.v, lanes_in_memory<V>(x).v...);
+    __builtin_memcpy(&y, out.v, sizeof y);
   }
   return y;
 }
+template <class F, class V>
+LOCUS_VECTOR_FUNCTION V unless_rare(V x, V y, bits_vector<V> key, lane_of<bits_vector<V>> limit) {
+  return rare_by_key<F>(y, key, limit, x);
+}
+/// the same of a function of a and b
+template <class F, class V>
+LOCUS_VECTOR_FUNCTION V unless_rare(V a, V b, V y, bits_vector<V> key,
+                                    lane_of<bits_vector<V>> limit) {
+  return rare_by_key<F>(y, key, limit, a, b);
+}
 
-/// means: F::of(x), in as many registers as x takes; a packet below one register fills it up
-template <class F, class T, int N>
-LOCUS_VECTOR_FUNCTION packet<T, N> by_registers(packet<T, N> x) {
+/// means: the lanes of x, and ones behind them
+template <class V, class T, int N>
+LOCUS_VECTOR_FUNCTION V filled_up(packet<T, N> x) {
+  V whole = every<V>(T(1));
+  __builtin_memcpy(&whole, &x.v, sizeof x.v);
+  return whole;
+}
+template <int Which, class T, int N>
+LOCUS_VECTOR_FUNCTION packet<T, N / 2> half_in_memory(packet<T, N> x) {
+  packet<T, N / 2> half[2];
+  __builtin_memcpy(half, &x.v, sizeof x.v);
+  return half[Which];
+}
+/// means: F::of(x, more...), in as many registers as x takes; a packet below one register fills it up
+template <class F, class T, int N, class... More>
+LOCUS_VECTOR_FUNCTION packet<T, N> by_registers(packet<T, N> x, More... more) {
   if constexpr (int(sizeof x.v) > native_bytes) {
-    packet<T, N / 2> half[2];
-    __builtin_memcpy(half, &x.v, sizeof x.v);
-    for (auto& h : half) h = by_registers<F>(h);
+    packet<T, N / 2> const half[] = {
+        by_registers<F>(half_in_memory<0>(x), half_in_memory<0>(more)...),
+        by_registers<F>(half_in_memory<1>(x), half_in_memory<1>(more)...)};
     __builtin_memcpy(&x.v, half, sizeof x.v);
     return x;
   } else if constexpr (int(sizeof x.v) < least_bytes) {
-    auto whole = every<vector<T, least_bytes / int(sizeof(T))>>(T(1));
-    __builtin_memcpy(&whole, &x.v, sizeof x.v);
-    whole = F::of(whole);
+    using V = vector<T, least_bytes / int(sizeof(T))>;
+    V const whole = F::of(filled_up<V>(x), filled_up<V>(more)...);
     __builtin_memcpy(&x.v, &whole, sizeof x.v);
     return x;
   } else
-    return {F::of(x.v)};
+    return {F::of(x.v, more.v...)};
 }
 /// means: what F gives an element of a packet, for one alone
-template <class F, class T>
-[[gnu::noinline]] T by_element(T x) {
-  return F::of(every<vector<T, least_bytes / int(sizeof(T))>>(x))[0];
+template <class F, class T, class... More>
+[[gnu::noinline]] T by_element(T x, More... more) {
+  using V = vector<T, least_bytes / int(sizeof(T))>;
+  return F::of(every<V>(x), every<V>(more)...)[0];
 }
 
 }  // namespace LOCUS_MODE

@@ -16,7 +16,9 @@ template <>
 struct log_constants<float> {
   static constexpr std::uint32_t lowest_mantissa = 0x3f400000;
   static constexpr float ln2 = 0x1.62e43p-1f, log2e = 0x1.715476p+0f, log10e = 0x1.bcb7b2p-2f,
-                         log10_of_2 = 0x1.344136p-2f;
+                         log10_of_2 = 0x1.344p-2f,
+                         log10_of_2_low =
+                             0x1.3509f8p-18f;  // in two parts: no digit may be lost at 3/4
   template <class V>
   LOCUS_VECTOR_FUNCTION static V series(V z) {
     return polynomial(z, -0x1.5555b4p-1f, -0x1.992a98p-2f, -0x1.36eeb8p-2f);
@@ -26,7 +28,8 @@ template <>
 struct log_constants<double> {
   static constexpr std::uint64_t lowest_mantissa = 0x3fe8000000000000;
   static constexpr double ln2 = 0x1.62e42fefa39efp-1, log2e = 0x1.71547652b82fep+0,
-                          log10e = 0x1.bcb7b1526e50ep-2, log10_of_2 = 0x1.34413509f79ffp-2;
+                          log10e = 0x1.bcb7b1526e50ep-2, log10_of_2 = 0x1.34413509f79p-2,
+                          log10_of_2_low = 0x1.fde623e2566bp-47;
   template <class V>
   LOCUS_VECTOR_FUNCTION static V series(V z) {
     return polynomial(z, -0x1.555555555577fp-1, -0x1.99999998ee252p-2, -0x1.249249b3fd012p-2,
@@ -102,7 +105,9 @@ LOCUS_VECTOR_FUNCTION V with_ends(V x, V r) {
   };
 LOCUS_VECTOR_LOGARITHM(log, multiply_add(e, every<V>(C::ln2), l))
 LOCUS_VECTOR_LOGARITHM(log2, multiply_add(l, every<V>(C::log2e), e))
-LOCUS_VECTOR_LOGARITHM(log10, multiply_add(l, every<V>(C::log10e), e* C::log10_of_2))
+LOCUS_VECTOR_LOGARITHM(log10, multiply_add(e, every<V>(C::log10_of_2),
+                                           multiply_add(l, every<V>(C::log10e),
+                                                        as_written(e* C::log10_of_2_low))))
 #undef LOCUS_VECTOR_LOGARITHM
 
 /// e comes from 1 + x, and then f = x 2^-e + (2^-e - 1) is rounded once: nothing of x is lost
@@ -111,14 +116,17 @@ struct vector_log1p {
   LOCUS_VECTOR_FUNCTION static V of(V x) {
     using T = lane_of<V>;
     using B = bits_vector<V>;
-    V const u = x + 1;
-    auto const parts = log_parts<V>::of(u);
-    V const l = log_near_one(multiply_add(x, parts.down, as_written(parts.down - 1)));
-    V const r = multiply_add(parts.e, every<V>(log_constants<T>::ln2), l);
-    V const y = (V)((B)r | ((B)x & float_traits<T>::sign));  // -0 stays
-    // 2^-60 <= u <= 2^60
-    return unless_rare<vector_log1p>(x, y, (B)u - bits_of_two_to<T>(-60),
+    V const y = (V)((B)of_moderate(x) | ((B)x & float_traits<T>::sign));  // -0 stays
+    // 2^-60 <= 1 + x <= 2^60
+    return unless_rare<vector_log1p>(x, y, (B)(x + 1) - bits_of_two_to<T>(-60),
                                      bits_of_two_to<T>(60) - bits_of_two_to<T>(-60));
+  }
+  /// of 2^-60 <= 1 + x <= 2^60
+  template <class V>
+  LOCUS_VECTOR_FUNCTION static V of_moderate(V x) {
+    auto const parts = log_parts<V>::of(x + 1);
+    V const l = log_near_one(multiply_add(x, parts.down, as_written(parts.down - 1)));
+    return multiply_add(parts.e, every<V>(log_constants<lane_of<V>>::ln2), l);
   }
   template <class V>
   LOCUS_VECTOR_FUNCTION static V rare(V x, V y) {

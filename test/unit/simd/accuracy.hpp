@@ -4,10 +4,19 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <locus/simd/math_asin.hpp>
+#include <locus/simd/math_asinh.hpp>
+#include <locus/simd/math_atan.hpp>
+#include <locus/simd/math_cbrt.hpp>
+#include <locus/simd/math_erf.hpp>
 #include <locus/simd/math_exp.hpp>
+#include <locus/simd/math_hypot.hpp>
 #include <locus/simd/math_log.hpp>
+#include <locus/simd/math_pow.hpp>
 #include <locus/simd/math_round.hpp>
 #include <locus/simd/math_sin.hpp>
+#include <locus/simd/math_sinh.hpp>
+#include <locus/simd/math_tan.hpp>
 
 namespace accuracy {
 
@@ -35,7 +44,7 @@ double units(T got, wider<T> right) {
 template <class T>
 struct worst {
   double units = 0;
-  T at = 0;
+  T at = 0, and_at = 0;
 };
 template <class F, class T>
 constexpr int lanes = locus::simd::native_bytes / int(sizeof(T));
@@ -78,13 +87,69 @@ worst<double> over_doubles(long double (*right)(long double), long count, double
   });
 }
 
+/// means: the worst lane of F over `count` pairs that next(x, y) gives
+template <class F, class T, class Next>
+worst<T> worst_of_pairs(long count, wider<T> (*right)(wider<T>, wider<T>), Next next) {
+  constexpr int n = lanes<F, T>;
+  worst<T> w;
+  for (long k = 0; k < count / n; ++k) {
+    T x[n], y[n], out[n];
+    for (int i = 0; i < n; ++i) next(x[i], y[i]);
+    locus::simd::store(
+        out, locus::simd::by_registers<F>(locus::simd::load<n>(x), locus::simd::load<n>(y)));
+    for (int i = 0; i < n; ++i)
+      if (double const u =
+              units<T>(out[i], right(static_cast<wider<T>>(x[i]), static_cast<wider<T>>(y[i])));
+          u > w.units)
+        w = {u, x[i], y[i]};
+  }
+  return w;
+}
+/// pairs of all exponents, pairs in [-range, range], pairs of one exponent, and positive numbers near
+/// one with an exponent that makes most of them
+template <class F, class T>
+worst<T> over_pairs(wider<T> (*right)(wider<T>, wider<T>), long count, double range) {
+  std::uint64_t state = 88172645463325252u;
+  auto const bits = [&] {
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    return state;
+  };
+  auto const number = [&] {
+    return static_cast<double>(static_cast<std::int64_t>(bits())) * 0x1p-63;
+  };
+  long turn = 0;
+  return worst_of_pairs<F, T>(count, right, [&](T& x, T& y) {
+    using B = typename locus::simd::float_traits<T>::bits;
+    int const most = locus::simd::float_traits<T>::bias;
+    if (++turn % 4 == 0)
+      x = __builtin_bit_cast(T, B(bits())), y = __builtin_bit_cast(T, B(bits()));
+    else if (turn % 4 == 1)
+      x = static_cast<T>(range * number()), y = static_cast<T>(range * number());
+    else if (turn % 4 == 2) {
+      int const e = static_cast<int>(bits() % std::uint64_t(2 * most)) - most;
+      x = static_cast<T>(std::ldexp(number(), e)), y = static_cast<T>(std::ldexp(number(), e));
+    } else {
+      double const off = std::ldexp(number(), -static_cast<int>(bits() % 20) - 1);
+      x = static_cast<T>(1 + off), y = static_cast<T>(0.7 * most * number() / off);
+    }
+  });
+}
+
+// Name, range of every other argument, units that it may be off by: 2.5, but for erfc 3.5 (glibc's is
+// 5 off).
 #define ACCURACY_FUNCTIONS(row)                                                                   \
-  row(exp, 30) row(exp2, 30) row(expm1, 2) row(tanh, 2) row(sigmoid, 30) row(log, 2) row(log2, 2) \
-      row(log10, 2) row(log1p, 2) row(sin, 30) row(cos, 30)
+  row(exp, 30, 2.5) row(exp2, 30, 2.5) row(expm1, 2, 2.5) row(tanh, 2, 2.5) row(sigmoid, 30, 2.5) \
+      row(log, 2, 2.5) row(log2, 2, 2.5) row(log10, 2, 2.5) row(log1p, 2, 2.5) row(sin, 30, 2.5)  \
+          row(cos, 30, 2.5) row(tan, 30, 2.5) row(asin, 1, 2.5) row(acos, 1, 2.5)                 \
+              row(atan, 4, 2.5) row(sinh, 3, 2.5) row(cosh, 3, 2.5) row(asinh, 3, 2.5)            \
+                  row(acosh, 3, 2.5) row(atanh, 1, 2.5) row(erf, 6, 2.5) row(erfc, 28, 3.5)       \
+                      row(cbrt, 9, 2.5)
+#define ACCURACY_FUNCTIONS_OF_TWO(row) row(atan2, 3, 2.5) row(hypot, 3, 2.5) row(pow, 30, 2.5)
 
 namespace wide {
-using std::cos, std::exp, std::exp2, std::expm1, std::log, std::log10, std::log1p, std::log2,
-    std::sin, std::tanh;
+using std::acos, std::acosh, std::asin, std::asinh, std::atan, std::atan2, std::atanh, std::cbrt,
+    std::cos, std::cosh, std::erf, std::erfc, std::exp, std::exp2, std::expm1, std::hypot, std::log,
+    std::log10, std::log1p, std::log2, std::pow, std::sin, std::sinh, std::tan, std::tanh;
 template <class T>
 T sigmoid(T x) {
   return x < -20 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x));
@@ -92,10 +157,14 @@ T sigmoid(T x) {
 }  // namespace wide
 template <class T>
 struct right {
-#define ACCURACY_RIGHT(name, range) \
+#define ACCURACY_RIGHT(name, range, allowed) \
   static T of_##name(T x) { return wide::name(x); }
+#define ACCURACY_RIGHT_OF_TWO(name, range, allowed) \
+  static T of_##name(T x, T y) { return wide::name(x, y); }
   ACCURACY_FUNCTIONS(ACCURACY_RIGHT)
+  ACCURACY_FUNCTIONS_OF_TWO(ACCURACY_RIGHT_OF_TWO)
 #undef ACCURACY_RIGHT
+#undef ACCURACY_RIGHT_OF_TWO
 };
 
 }  // namespace accuracy

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The packet forms of mathematical functions: the vector functions of simd/, and the functor
-// itself, lane by lane, where there is none: what stands beside it stays in vectors.
+// The packet forms of mathematical functions: the vector functions of simd/.
 #pragma once
 #include <locus/backend/host/packet_form.hpp>  // packet_form
 #include <locus/ops/softmax.hpp>               // softmax_exp_fn
@@ -29,6 +28,18 @@ LOCUS_PACKET_MATH(log1p)
 LOCUS_PACKET_MATH(sin)
 LOCUS_PACKET_MATH(cos)
 LOCUS_PACKET_MATH(tanh)
+LOCUS_PACKET_MATH(tan)
+LOCUS_PACKET_MATH(asin)
+LOCUS_PACKET_MATH(acos)
+LOCUS_PACKET_MATH(atan)
+LOCUS_PACKET_MATH(sinh)
+LOCUS_PACKET_MATH(cosh)
+LOCUS_PACKET_MATH(asinh)
+LOCUS_PACKET_MATH(acosh)
+LOCUS_PACKET_MATH(atanh)
+LOCUS_PACKET_MATH(erf)
+LOCUS_PACKET_MATH(erfc)
+LOCUS_PACKET_MATH(cbrt)
 LOCUS_PACKET_MATH(sigmoid)
 LOCUS_PACKET_MATH(floor)
 LOCUS_PACKET_MATH(ceil)
@@ -36,41 +47,20 @@ LOCUS_PACKET_MATH(trunc)
 LOCUS_PACKET_MATH(round)
 #undef LOCUS_PACKET_MATH
 
-template <class F>
-struct lane_by_lane {
-  template <class T, int N>
-    requires is_floating_v<T>
-  LOCUS_VECTOR_FUNCTION static packet<T, N> call(packet<T, N> a) {
-    for (int i = 0; i < N; ++i) a.v[i] = F{}(T(a.v[i]));
-    return a;
-  }
-  template <class A, int N, class B>
-    requires is_floating_v<promote_t<A, B>>
-  LOCUS_VECTOR_FUNCTION static auto call(packet<A, N> a, packet<B, N> b) {
-    packet<promote_t<A, B>, N> r;
-    for (int i = 0; i < N; ++i) r.v[i] = F{}(A(a.v[i]), B(b.v[i]));
-    return r;
-  }
-};
-#define LOCUS_PACKET_BY_LANES(name) \
-  template <>                       \
-  struct packet_form<name##_fn> : lane_by_lane<name##_fn> {};
-LOCUS_PACKET_BY_LANES(tan)
-LOCUS_PACKET_BY_LANES(asin)
-LOCUS_PACKET_BY_LANES(acos)
-LOCUS_PACKET_BY_LANES(atan)
-LOCUS_PACKET_BY_LANES(sinh)
-LOCUS_PACKET_BY_LANES(cosh)
-LOCUS_PACKET_BY_LANES(asinh)
-LOCUS_PACKET_BY_LANES(acosh)
-LOCUS_PACKET_BY_LANES(atanh)
-LOCUS_PACKET_BY_LANES(erf)
-LOCUS_PACKET_BY_LANES(erfc)
-LOCUS_PACKET_BY_LANES(cbrt)
-LOCUS_PACKET_BY_LANES(atan2)
-LOCUS_PACKET_BY_LANES(pow)
-LOCUS_PACKET_BY_LANES(hypot)
-#undef LOCUS_PACKET_BY_LANES
+#define LOCUS_PACKET_MATH_OF_TWO(name)                                                          \
+  template <>                                                                                   \
+  struct packet_form<name##_fn> {                                                               \
+    template <class A, int N, class B>                                                          \
+      requires is_floating_v<promote_t<A, B>>                                                   \
+    LOCUS_VECTOR_FUNCTION static auto call(packet<A, N> a, packet<B, N> b) {                    \
+      using T = promote_t<A, B>;                                                                \
+      return simd::by_registers<simd::vector_##name>(simd::convert<T>(a), simd::convert<T>(b)); \
+    }                                                                                           \
+  };
+LOCUS_PACKET_MATH_OF_TWO(atan2)
+LOCUS_PACKET_MATH_OF_TWO(pow)
+LOCUS_PACKET_MATH_OF_TWO(hypot)
+#undef LOCUS_PACKET_MATH_OF_TWO
 
 template <>
 struct packet_form<reciprocal_fn> {

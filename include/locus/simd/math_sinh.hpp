@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// sinh and cosh of vectors from q, a quarter of e^|x| (less 1 for sinh, so that small results keep
+// their digits): no step leaves the numbers before the result does.
+#pragma once
+#include <locus/simd/math_exp.hpp>  // exp_parts, two_to
+
+LOCUS_VECTORS_BEGIN
+namespace locus::simd {
+inline namespace LOCUS_MODE {
+
+/// past every argument whose cosh is a number; a quarter of e^x still is one
+template <class T>
+inline constexpr T last_of_sinh = sizeof(T) == 4 ? T(89.7) : T(710.7);
+
+struct vector_sinh {
+  template <class V>
+  LOCUS_VECTOR_FUNCTION static V of(V x) {
+    using T = lane_of<V>;
+    V const a = least(every<V>(last_of_sinh<T>), magnitude(x));
+    auto const e = exp_parts<V, true>::of(a);
+    V const quarter = two_to<-2>(e.n), q = multiply_add(quarter, e.p, quarter - T(0.25));
+    V const half = q + q / multiply_add(q, every<V>(4), every<V>(1));
+    return a < T(0x1p-60) ? x : with_sign_of(x, half + half);
+  }
+};
+struct vector_cosh {
+  template <class V>
+  LOCUS_VECTOR_FUNCTION static V of(V x) {
+    using T = lane_of<V>;
+    V const a = least(every<V>(last_of_sinh<T>), magnitude(x));
+    auto const e = exp_parts<V>::of(a);
+    V const quarter = two_to<-2>(e.n), q = multiply_add(quarter, e.p, quarter);
+    V const half = q + T(0.0625) / q;
+    return half + half;
+  }
+};
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::simd
+LOCUS_VECTORS_END
