@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // let and named: identity in the type. What is bound is computed once for all its readers.
 #pragma once
-#include <locus/core/config.hpp>     // LOCUS_MODE
-#include <locus/core/error.hpp>      // placement_error
-#include <locus/core/shared.hpp>     // shared
-#include <locus/core/text.hpp>       // fixed_string, char_list
-#include <locus/core/type_list.hpp>  // index_in, union_t
-#include <locus/expr/builder.hpp>    // builder, binder
-#include <locus/expr/operand.hpp>    // as_operand, tensor_operand
+#include <locus/core/config.hpp>        // LOCUS_MODE
+#include <locus/core/error.hpp>         // placement_error
+#include <locus/core/shared.hpp>        // shared
+#include <locus/core/text.hpp>          // fixed_string, char_list
+#include <locus/core/type_list.hpp>     // index_in, union_t
+#include <locus/expr/builder.hpp>       // builder, binder
+#include <locus/expr/operand.hpp>       // as_operand, tensor_operand
+#include <locus/expr/unassignable.hpp>  // unassignable
 
 namespace locus {
 
@@ -47,6 +48,11 @@ struct [[nodiscard(
   static constexpr shape pattern = E::pattern;
   static constexpr int steps = 0, edges = 0;
   shared<E> value;
+  [[no_unique_address]] unassignable<E> written{};
+  template <class X>
+  void operator=(X&&) const {
+    unassignable<E>::template refuse<X>();
+  }
 
   template <class Lets>
   static constexpr short flatten(builder& b, request) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one inner node of expressions, and what an operation gives it.
 #pragma once
-#include <locus/core/pack.hpp>       // pack, get, for_each_index
-#include <locus/core/type_list.hpp>  // union_t, concatenate_t
-#include <locus/expr/builder.hpp>    // builder, binder, entry, request
-#include <locus/expr/operation.hpp>  // operation
+#include <locus/core/pack.hpp>          // pack, get, for_each_index
+#include <locus/core/type_list.hpp>     // union_t, concatenate_t
+#include <locus/expr/builder.hpp>       // builder, binder, entry, request
+#include <locus/expr/operation.hpp>     // operation
+#include <locus/expr/unassignable.hpp>  // unassignable
 
 namespace locus {
 
@@ -88,6 +89,12 @@ struct [[nodiscard(
 
   [[no_unique_address]] Op op;
   pack<Operands...> operands;
+  [[no_unique_address]] unassignable<Op> written{};  // one expression of the same type to another
+  /// anything else
+  template <class X>
+  void operator=(X&&) const {
+    unassignable<Op>::template refuse<X>();
+  }
 
   template <class Lets>
   static constexpr short flatten(builder& b, request r) {
@@ -129,6 +136,23 @@ struct [[nodiscard(
     return Number();
   }
 };
+
+template <class Op, class... Operands, class X>
+void operator+=(Node<Op, Operands...> const&, X const&) {
+  unassignable<Op>::template refuse<X>();
+}
+template <class Op, class... Operands, class X>
+void operator-=(Node<Op, Operands...> const&, X const&) {
+  unassignable<Op>::template refuse<X>();
+}
+template <class Op, class... Operands, class X>
+void operator*=(Node<Op, Operands...> const&, X const&) {
+  unassignable<Op>::template refuse<X>();
+}
+template <class Op, class... Operands, class X>
+void operator/=(Node<Op, Operands...> const&, X const&) {
+  unassignable<Op>::template refuse<X>();
+}
 
 template <class Op, class... Operands>
 constexpr auto make_node(Op op, Operands... operands) {

@@ -37,6 +37,15 @@ class View {
       : View(data, extents, layout) {
     leaf_.on.value = on;
   }
+  View(View const&) = default;
+  /// a view with a name looks elsewhere from now on, as an mdspan does
+  View& operator=(View const&) & = default;
+  template <std::same_as<View> X>
+  void operator=(X const&) && {
+    static_assert(always_false<X>,
+                  "locus: a view without a name would look elsewhere, and no element is copied; "
+                  "write run(into(view<Where>(data, extents), e))");
+  }
   auto leaf() const { return leaf_; }
   locus::device device() const {
     if constexpr (open_device<Where>)

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an expression says to whoever assigns to it.
+#pragma once
+#include <locus/core/config.hpp>  // always_false
+
+namespace locus {
+
+/// means: what stands for nothing that could be written: `slice(x, r) = e` would change an object that
+///        goes, and not x
+template <class Op>
+struct unassignable {
+  template <class X>
+  static constexpr void refuse() {
+    static_assert(
+        always_false<X>,
+        "locus: an expression is computed, not written, so that nothing is assigned here; "
+        "write run(into(slice(x, ...), e)), or x = e for a whole tensor");
+  }
+  unassignable() = default;
+  unassignable(unassignable const&) = default;
+  constexpr unassignable& operator=(unassignable const&) {
+    refuse<Op>();
+    return *this;
+  }
+};
+
+}  // namespace locus
