@@ -21,7 +21,10 @@ using checked_leaf = Leaf<float, Extents<4>, CpuDevice, borrowed<true>>;
 static_assert(std::is_same_v<expression_of_t<V&>,
                              std::conditional_t<checked_build, checked_leaf, static_leaf>>);
 static_assert(sizeof(Scalar<float>) == sizeof(float));
-static_assert(std::is_trivially_copyable_v<Node<map_op<add_fn>, static_leaf, Scalar<float>>>);
+using sum_of_leaf = Node<map_op<add_fn>, static_leaf, Scalar<float>>;  // handed on in registers
+static_assert(std::is_trivially_copy_constructible_v<sum_of_leaf> &&
+              std::is_trivially_move_constructible_v<sum_of_leaf> &&
+              std::is_trivially_destructible_v<sum_of_leaf>);
 static_assert(sizeof(Node<map_op<negate_fn>, static_leaf>) == sizeof(void*));  // no empty operation
 
 // ---- what may stand in an expression ----
