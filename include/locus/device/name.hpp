@@ -25,11 +25,14 @@ enum class name_error : unsigned char {
   other_process,  // a job, replica or task that is not this one
 };
 
-/// The fields of a name; a field that is not set (absent or "*") matches anything.
+/// The fields of a name; a field that is not set (absent or "*") matches anything. The types of cpu and
+/// gpu are "CPU" and "GPU", however they were spelt; others stay as they are.
 struct device_name {
   std::string_view job, type;
   int replica = -1, task = -1, id = -1;
   name_error error = name_error::none;
+  /// equal patterns, in whatever spelling
+  friend constexpr bool operator==(device_name const&, device_name const&) = default;
 };
 
 namespace detail {
@@ -55,6 +58,10 @@ struct name_parser {
     out.error = e;
     return false;
   }
+  /// one spelling
+  static constexpr std::string_view type_of(std::string_view text) {
+    return same_word(text, "cpu") ? "CPU" : same_word(text, "gpu") ? "GPU" : text;
+  }
   /// "*" leaves the field unset
   constexpr bool number(std::string_view text, int& field) {
     if (text == "*") return field = -1, true;
@@ -78,6 +85,7 @@ struct name_parser {
     auto const colon = find_char(text, ':');
     out.id = -1;
     if (!identifier(text.substr(0, colon), out.type)) return false;
+    out.type = type_of(out.type);
     return colon == text.npos || number(text.substr(colon + 1), out.id);
   }
   /// one part between slashes: key ":" value
@@ -89,7 +97,7 @@ struct name_parser {
       return fail(name_error::bad_part);
     if (colon == text.npos) return fail(name_error::bad_value);
     auto const value = text.substr(colon + 1);
-    if (legacy) return out.type = key, number(value, out.id);
+    if (legacy) return out.type = type_of(key), number(value, out.id);
     if (key == "job") return identifier(value, out.job);
     if (key == "replica") return number(value, out.replica);
     if (key == "task") return number(value, out.task);
@@ -141,9 +149,8 @@ constexpr named_device parse_device(std::string_view name) {
   if (n.type.empty()) return {{}, name_error::empty};
   if ((!n.job.empty() && n.job != "localhost") || n.replica > 0 || n.task > 0)
     return {{}, name_error::other_process};
-  bool const is_cpu = detail::name_parser::same_word(n.type, "cpu");
-  if (!is_cpu && !detail::name_parser::same_word(n.type, "gpu"))
-    return {{}, name_error::unknown_type};
+  bool const is_cpu = n.type == "CPU";
+  if (!is_cpu && n.type != "GPU") return {{}, name_error::unknown_type};
   if (n.id > max_ordinal) return {{}, name_error::large_ordinal};
   return {device(is_cpu ? device_kind::cpu : device_kind::gpu, n.id < 0 ? 0 : n.id)};
 }
@@ -202,6 +209,10 @@ consteval bool require_device_name() {
 }
 
 // ---- writing ----
+// Three spellings, each of which is read back: a device is /GPU:0, in messages and plans; what
+// config::list_logical_devices lists is /device:GPU:0; the log has TensorFlow's full name,
+// /job:localhost/replica:0/task:0/device:GPU:0. A pattern, which may leave fields open, has the fields
+// that are set, in that order.
 
 /// means: /GPU:0
 template <std::size_t N>
@@ -220,6 +231,29 @@ template <std::size_t N>
 constexpr text_buffer<N>& operator<<(text_buffer<N>& out, full_name name) {
   return out << "/job:localhost/replica:0/task:0/device:" << (name.of.is_gpu() ? "GPU:" : "CPU:")
              << name.of.ordinal();
+}
+
+/// means: the fields that are set: /job:worker/task:2/device:GPU:*; "/" where none is; of a malformed
+///        name what is wrong with it, in parentheses
+template <std::size_t N>
+constexpr text_buffer<N>& operator<<(text_buffer<N>& out, device_name const& n) {
+  if (n.error != name_error::none) return out << "(the name " << sentence(n.error) << ")";
+  if (n == device_name{}) return out << "/";
+  if (!n.job.empty()) out << "/job:" << n.job;
+  if (n.replica >= 0) out << "/replica:" << n.replica;
+  if (n.task >= 0) out << "/task:" << n.task;
+  if (n.type.empty() && n.id < 0) return out;
+  out << "/device:" << (n.type.empty() ? std::string_view("*") : n.type) << ":";
+  if (n.id < 0) return out << "*";
+  return out << n.id;
+}
+template <class Stream>
+  requires requires(Stream& s) { s.write("", 0); }
+Stream& operator<<(Stream& out, device_name const& n) {
+  message text;
+  text << n;
+  out.write(text.view().data(), static_cast<std::ptrdiff_t>(text.view().size()));
+  return out;
 }
 
 constexpr std::string_view name_of(reduction op) {

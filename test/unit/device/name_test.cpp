@@ -4,6 +4,7 @@
 #include <regex.h>
 
 #include <random>
+#include <sstream>
 #include <string>
 
 #include <locus/device/name.hpp>
@@ -21,20 +22,20 @@ struct parsed_row {
 };
 constexpr parsed_row parsed_rows[] = {
     {"/job:foo_bar/replica:1/task:2/device:GPU:3", "foo_bar", 1, 2, "GPU", 3},
-    {"/job:*/replica:4/gpu:5", "", 4, -1, "gpu", 5},
-    {"/job:*/replica:4/device:gpu:5", "", 4, -1, "gpu", 5},
-    {"/gpu:*/job:*/replica:4", "", 4, -1, "gpu", -1},
+    {"/job:*/replica:4/gpu:5", "", 4, -1, "GPU", 5},
+    {"/job:*/replica:4/device:gpu:5", "", 4, -1, "GPU", 5},
+    {"/gpu:*/job:*/replica:4", "", 4, -1, "GPU", -1},
     {"/job:*/device:GPU/replica:4", "", 4, -1, "GPU", -1},
     {"/job:*/replica:4/device:myspecialdevice:13", "", 4, -1, "myspecialdevice", 13},
     {"", "", -1, -1, "", -1},
     {"/", "", -1, -1, "", -1},
     {"CPU:10", "", -1, -1, "CPU", 10},
-    {"gpu:3", "", -1, -1, "gpu", 3},
-    {"/device:gpu:0", "", -1, -1, "gpu", 0},
+    {"gpu:3", "", -1, -1, "GPU", 3},
+    {"/device:gpu:0", "", -1, -1, "GPU", 0},
     {"/device:GPU:*", "", -1, -1, "GPU", -1},
     {"/device:*", "", -1, -1, "", -1},
-    {"/Gpu:0", "", -1, -1, "Gpu", 0},               // cpu and gpu in either case, in every form
-    {"/device:GPU:2/cpu:0", "", -1, -1, "cpu", 0},  // a later one overrides an earlier one
+    {"/Gpu:0", "", -1, -1, "GPU", 0},               // cpu and gpu in either case, in every form
+    {"/device:GPU:2/cpu:0", "", -1, -1, "CPU", 0},  // a later one overrides an earlier one
     {"/task:7/task:8", "", -1, 8, "", -1},
     {"/job:a1/job:b2", "b2", -1, -1, "", -1},
     {"/device:GPU:007", "", -1, -1, "GPU", 7},
@@ -170,6 +171,45 @@ class grammar {
 };
 
 }  // namespace
+
+TEST_CASE("equal patterns compare equal in every spelling, and a printed pattern is read back") {
+  struct {
+    char const* spellings[4];
+    char const* printed;
+  } const rows[] = {
+      {{"/gpu:*", "/device:GPU:*", "/Gpu:*", "/device:gPu"}, "/device:GPU:*"},
+      {{"cpu:3", "/CPU:3", "/device:cpu:3", "/job:*/device:CPU:3"}, "/device:CPU:3"},
+      {{"/replica:1/gpu:2/job:a", "/job:a/device:gpu:2/replica:1", "/job:a/replica:01/GPU:2",
+        "/job:a/task:*/replica:1/device:GPU:2"},
+       "/job:a/replica:1/device:GPU:2"},
+      {{"", "/", "/device:*", "/job:*/task:*"}, "/"},
+      {{"/device:*:3", "/device:*:03", "/job:*/device:*:3", "/task:*/device:*:3"}, "/device:*:3"},
+      {{"/task:4", "/task:4/job:*", "/task:1/task:4", "/task:4/device:*"}, "/task:4"},
+      {{"/device:TpU:1", "TpU:1", "/device:TpU:01", "/job:*/device:TpU:1"}, "/device:TpU:1"},
+  };
+  for (auto const& a : rows)
+    for (auto const& b : rows)
+      for (char const* x : a.spellings)
+        for (char const* y : b.spellings) {
+          CAPTURE(x);
+          CAPTURE(y);
+          CHECK((parse_name(x) == parse_name(y)) == (&a == &b));
+          std::ostringstream out;
+          out << parse_name(x);
+          CHECK(out.str() == a.printed);
+          CHECK(parse_name(out.str()) == parse_name(x));
+        }
+  std::ostringstream wrong;
+  wrong << parse_name("/gpu:x");
+  CHECK(wrong.str() == "(the name has an ordinal that is no number from 0; write \"/GPU:0\")");
+  for (device d : {cpu(0), gpu(7)}) {  // the three spellings
+    message shorter, full;
+    CHECK(device_named((shorter << d).view()) == d);
+    CHECK(device_named((full << full_name{d}).view()) == d);
+    message listed;
+    CHECK(device_named((listed << "/device:" << (shorter.view().substr(1))).view()) == d);
+  }
+}
 
 TEST_CASE("names are read at run time as at compile time") {
   for (parsed_row const& row : parsed_rows) {
