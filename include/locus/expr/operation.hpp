@@ -82,6 +82,12 @@ constexpr law law_of() {
     return Holds;                                                                                \
   }                                                                                              \
   template <bool Holds>                                                                          \
+  static consteval bool require_cpu_kernel() {                                                   \
+    static_assert(Holds, "locus: '" text "' has no CPU kernel and placement is strict; drop "    \
+                         "strict, or place it with on<GpuDevice<0>>");                           \
+    return Holds;                                                                                \
+  }                                                                                              \
+  template <bool Holds>                                                                          \
   static consteval bool require_shapes() {                                                       \
     static_assert(Holds, "locus: the shapes of the operands of '" text "' do not fit; they are " \
                          "printed below");                                                       \

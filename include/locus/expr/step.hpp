@@ -36,6 +36,7 @@ enum class reason : unsigned char {
   most_operands,  // prefer_gpu: the GPU on which most of its operands lie
   first_gpu,      // prefer_gpu: none of its operands lies on a GPU
   no_gpu_kernel,  // the CPU: there is no GPU kernel for its element types
+  no_cpu_kernel,  // a GPU: there is no CPU kernel for its element types
   followed_data,  // follow_data: where its operands lie
   cheapest,       // min_copies: the cheapest place
   with_replicas,  // a distributed operand decides
@@ -57,7 +58,7 @@ struct step {
   bool builtin = true;            // a functor of locus, not of the user
   bool generated = false;         // from scalars and indices alone: it is placed with its readers
   bool strict = false;            // requested with strict
-  bool fell_back = false;         // asked for or preferred a GPU, has no kernel there
+  bool fell_back = false;         // it has no kernel where it was asked for or wanted
   signed char order[max_rank]{};  // of a transpose
   signed char axis = 0;           // of a concatenate, of an expand
   reason why = reason::undecided;
@@ -81,6 +82,10 @@ struct step {
   /// in memory, or nothing to compute: has no kernel of its own and no place to decide
   constexpr bool is_source() const {
     return kind == step_kind::leaf || kind == step_kind::scalar || kind == step_kind::index;
+  }
+  /// of a step that fell back: what it has no kernel for
+  constexpr std::string_view side_without_kernel() const {
+    return why == reason::no_cpu_kernel ? "CPU" : "GPU";
   }
   /// units: bytes of the whole value; dyn while an extent is open
   constexpr std::int64_t bytes() const {

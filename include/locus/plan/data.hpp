@@ -51,7 +51,8 @@ enum class plan_error : unsigned char {
   request_on_distributed,    // on<Device> around replicas
   all_reduce_without_terms,  // a value that is equal everywhere, or in pieces, is summed over
                              // replicas
-  strict_placement,          // no kernel where it must run
+  strict_placement,          // no GPU kernel, and a GPU is where it must run
+  strict_on_cpu,             // no CPU kernel, and a CPU is where it must run
   no_kernel,                 // no kernel on any side
   too_many_steps,            // above max_steps
   not_reproducible,          // an operation whose bits depend on the library that has it

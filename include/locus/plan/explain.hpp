@@ -45,7 +45,7 @@ constexpr void write_step(Text& out, plan_view const& p, short i, shape const& e
   write_type(out, s, extents);
   if (s.kind == step_kind::matmul && s.region != i) out << "; in panels, not stored";
   if (s.fell_back) {
-    out << "; '" << s.name << "' has no GPU kernel";
+    out << "; '" << s.name << "' has no " << s.side_without_kernel() << " kernel";
     if (!s.request.is_none()) out << ", asked for " << s.request;
   }
   out << "\n";

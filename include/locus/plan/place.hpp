@@ -89,6 +89,10 @@ struct placer {
     return why = reason::first_gpu, gpu(0);
   }
 
+  static constexpr plan_error refusal_of(step const& s) {
+    return s.why == reason::no_cpu_kernel ? plan_error::strict_on_cpu
+                                          : plan_error::strict_placement;
+  }
   constexpr verdict settle(short i, device d, reason why) {
     step& s = p.steps[i];
     s.why = why;
@@ -96,8 +100,8 @@ struct placer {
       device const other = d.is_gpu() ? cpu(0) : gpu(0);
       if (!has_kernel(s, other)) return {plan_error::no_kernel, i};
       s.fell_back = true;
-      s.why = reason::no_gpu_kernel;
-      if (s.strict) return {plan_error::strict_placement, i};
+      s.why = d.is_gpu() ? reason::no_gpu_kernel : reason::no_cpu_kernel;
+      if (s.strict) return {refusal_of(s), i};
       d = other;
     }
     s.where = single(d);
@@ -225,8 +229,9 @@ struct placer {
       bool const refused = !s.request.is_none() && !(s.request == d) && !is_bound(s);
       if (!has_kernel(s, d)) return {plan_error::no_kernel, i};
       if (refused) {
-        s.fell_back = true, s.why = reason::no_gpu_kernel;
-        if (s.strict) return {plan_error::strict_placement, i};
+        s.fell_back = true;
+        s.why = s.request.is_gpu() ? reason::no_gpu_kernel : reason::no_cpu_kernel;
+        if (s.strict) return {refusal_of(s), i};
       }
     }
     return {};

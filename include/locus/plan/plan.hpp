@@ -28,6 +28,19 @@ struct sentences_of<Op> {
 };
 
 template <class Graph, int Culprit>
+consteval bool require_cpu_kernel() {
+  using Op =
+      typename sentences_of<typename at_t<Culprit, typename flattened<Graph>::entries>::op>::type;
+  if constexpr (requires { Op::template require_cpu_kernel<true>(); })
+    return Op::template require_cpu_kernel<false>();
+  else {
+    static_assert(always_false<Op>,
+                  "locus: an operation has no CPU kernel and placement is strict; drop strict, "
+                  "or give its functor kernels = on_both");
+    return false;
+  }
+}
+template <class Graph, int Culprit>
 consteval bool require_gpu_kernel() {
   using Op =
       typename sentences_of<typename at_t<Culprit, typename flattened<Graph>::entries>::op>::type;
@@ -119,6 +132,8 @@ consteval bool require_plan() {
           device_lists_differ<policy_of_t<differing<Graph, 0>>, policy_of_t<differing<Graph, 1>>>);
   if constexpr (found.error == plan_error::strict_placement)
     return require_gpu_kernel<Graph, found.culprit>();
+  if constexpr (found.error == plan_error::strict_on_cpu)
+    return require_cpu_kernel<Graph, found.culprit>();
   return found.error == plan_error::none;
 }
 

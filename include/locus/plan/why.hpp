@@ -19,6 +19,7 @@ constexpr std::string_view sentence(reason why) {
   case reason::first_gpu:
     return "it has a GPU kernel and none of its operands lies on a GPU (prefer_gpu)";
   case reason::no_gpu_kernel: return "it has no GPU kernel for its element types";
+  case reason::no_cpu_kernel: return "it has no CPU kernel for its element types";
   case reason::followed_data: return "its operands lie there (follow_data)";
   case reason::cheapest: return "the fewest bytes cross devices that way (min_copies)";
   case reason::with_readers: return "it is made from numbers alone and goes where it is read";

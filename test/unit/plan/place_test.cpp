@@ -262,19 +262,25 @@ TEST_CASE("follow_data: a step runs where its first operand lies") {
   }
 }
 
-TEST_CASE("strict refuses where the kernel is missing, soft goes to the CPU and says so") {
+TEST_CASE("strict refuses where the kernel is missing, soft goes to the other side and says so") {
   for (placement_rule rule :
        {placement_rule::prefer_gpu, placement_rule::follow_data, placement_rule::min_copies})
-    for (bool strictly : {false, true}) {
-      sketch g;
-      short const x = g.leaf(single(gpu(1)), {1, {4}});
-      short const y = g.map({x});
-      g.steps[y].on_gpu = false, g.steps[y].request = gpu(1), g.steps[y].strict = strictly;
-      g.ask(y);
-      CHECK(g.finish(rule) == (strictly ? plan_error::strict_placement : plan_error::none));
-      CHECK(g.steps[y].fell_back);
-      if (!strictly) CHECK(g.steps[y].where == single(cpu(0)));
-    }
+    for (bool strictly : {false, true})
+      for (device asked : {gpu(1), cpu(0), cpu(2)}) {
+        sketch g;
+        short const x = g.leaf(single(asked), {1, {4}});
+        short const y = g.map({x});
+        g.steps[y].request = asked, g.steps[y].strict = strictly;
+        (asked.is_gpu() ? g.steps[y].on_gpu : g.steps[y].on_cpu) = false;
+        g.ask(y);
+        CHECK(g.finish(rule) == (!strictly        ? plan_error::none
+                                 : asked.is_gpu() ? plan_error::strict_placement
+                                                  : plan_error::strict_on_cpu));
+        CHECK(g.steps[y].fell_back);
+        CHECK(g.steps[y].why == (asked.is_gpu() ? reason::no_gpu_kernel : reason::no_cpu_kernel));
+        CHECK(g.steps[y].side_without_kernel() == (asked.is_gpu() ? "GPU" : "CPU"));
+        if (!strictly) CHECK(g.steps[y].where == single(asked.is_gpu() ? cpu(0) : gpu(0)));
+      }
   sketch none;
   short const x = none.leaf(single(gpu(0)), {1, {4}});
   short const y = none.map({x});
