@@ -3,6 +3,7 @@
 #pragma once
 #include <locus/backend/gpus.hpp>            // note_gpus
 #include <locus/execute/at_once.hpp>         // at_once
+#include <locus/execute/crossing.hpp>        // crossing
 #include <locus/execute/home_statement.hpp>  // home_statement
 #include <locus/execute/open_plan.hpp>       // fill_in
 #include <locus/execute/region.hpp>          // region_code
@@ -49,6 +50,19 @@ struct graph_code {
   static constexpr bool names_gpu = find_gpus();
   static constexpr bool is_static = all_static<Graph>();
   static constexpr bool is_open = has_open_places(arrays.view());
+  /// nothing is computed: views of one tensor on an open device, whose elements may also belong to
+  /// another device of its kind
+  static constexpr bool find_whether_views() {
+    plan_view const p = arrays.view();
+    int leaves = 0;
+    for (step const& s : p.steps) {
+      leaves += s.kind == step_kind::leaf;
+      if (s.kind != step_kind::leaf && !(s.is_view() && s.region < 0)) return false;
+    }
+    return leaves == 1 && p.roots.count == 1 && p.transfers.count == 0 && p.actions.count == 0 &&
+           p.roots[0].result.is_single() && p.roots[0].result.is_open();
+  }
+  static constexpr bool only_views = find_whether_views();
   struct nothing {};
   using devices_of_run = std::conditional_t<is_open, open_devices, nothing>;
 
@@ -132,6 +146,11 @@ struct graph_code {
     if constexpr (is_open) {
       auto bound = arrays;
       if (open.all_gpus.size() == 0) open.all_gpus = runtime::visible_gpus();
+      if constexpr (only_views)
+        if (targets && !(targets[0].where == open.of(arrays.roots[0].result))) {
+          crossing const across(value_that_crosses(extents, open), targets[0].where);
+          return see(seen_plan{across.plan(), open, across.counts()});
+        }
       for (int k = 0; k < flattened<Graph>::roots && targets; ++k)
         bind_target(b, arrays.roots[k], targets[k]);
       open_devices with_names = open;  // what only a destination could have said stays open
@@ -183,6 +202,9 @@ struct graph_code {
       if (open.all_gpus.size() == 0) open.all_gpus = runtime::visible_gpus();
     target const targets[] = {
         find_target(int(K), known[code.plan.roots[K].from], place_of_root<int(K)>(open))...};
+    if constexpr (only_views)
+      if (!(targets[0].where == open.of(code.plan.roots[0].result)))
+        return cross(values_of, known, objects, open, targets[0], site);
     if constexpr (is_open) (bind_target(b, code.plan.roots[K], targets[K]), ...);
     if constexpr (at_once<Graph>::possible)
       if (host_alone() && runtime::watched() == 0 &&
@@ -216,6 +238,26 @@ struct graph_code {
       return open.of(where).at(0).is_none() ? where : open.of(where);
     else
       return where;
+  }
+  /// the value of the only root, on the device that its tensor says
+  static step value_that_crosses(shape const* extents, devices_of_run const& open) {
+    short const i = arrays.roots[0].from;
+    step s = arrays.steps[i];
+    s.where = open.of(s.where), s.extents = extents[i];
+    return s;
+  }
+  /// the elements of views of one tensor to another device
+  [[gnu::cold]] static void cross(local_value* values_of, shape const* extents,
+                                  void const* const* objects, devices_of_run const& open,
+                                  target const& to, call_site site) {
+    local_layout layouts[steps];
+    plan_view const p = arrays.view();
+    for (short i = 0; i < steps; ++i)
+      if (p.steps[i].is_view())
+        values_of[i] = view_value(p, i, 0, values_of[p.operands(p.steps[i])[0].from], extents,
+                                  objects, layouts[i]);
+    crossing(value_that_crosses(extents, open), to.where)
+        .run(&values_of[arrays.roots[0].from], to, site);
   }
   static void bind_target(binder& b, root const& r, target const& to) {
     b.at = r.from;

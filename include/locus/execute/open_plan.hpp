@@ -27,7 +27,8 @@ constexpr bool has_open_places(plan_view const& p) {
 [[noreturn, gnu::cold]] inline void refuse_unbound(device d) {
   message text;
   throw placement_error(text << "locus: nothing in the expression says which device " << d
-                             << " is; name it, as in to<GpuDevice<dyn>>(e, 2)");
+                             << " is; name it, as in to<" << (d.is_gpu() ? "GpuDevice" : "Cpu")
+                             << "<dyn>>(e, 2)");
 }
 
 /// means: the devices of this run instead of the open ones

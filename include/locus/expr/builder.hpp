@@ -70,7 +70,13 @@ struct binder {
     message text;
     text << "locus: one expression on two devices of " << as << ": " << open->of(as) << " and, for "
          << who << " (#" << int(at) << "), " << as.over(actual);
-    throw placement_error(text << "; bring one over first, as in to<GpuDevice<dyn>>(x, 2)");
+    if (placeholders.is_all_gpus())
+      text << "; bring one over first, as in to<Mirrored<AllGpus>>(x)";
+    else
+      text << "; bring one over first, as in to<"
+           << (placeholders[0].is_gpu() ? "GpuDevice" : "Cpu") << "<dyn>>(x, "
+           << actual[0].ordinal() << ")";
+    throw placement_error(text);
   }
 };
 

@@ -5,6 +5,7 @@
 #include <oracle.hpp>
 
 #include <memory>
+#include <sstream>
 #include <vector>
 
 #include <locus/data/batches.hpp>
@@ -104,6 +105,102 @@ TEST_CASE("open devices of one expression agree, and a sentence names who does n
         }) == "locus: nothing in the expression says which device /GPU:dyn is; name it, as in "
               "to<GpuDevice<dyn>>(e, 2)");
   CHECK(fetch(eval(to<AnyGpu>(one, 2) + two))(1) == 6);
+}
+
+namespace {
+/// each way to move elements of a tensor on one device of the policy to one on another
+template <class Where, device (*Number)(int)>
+void cross_between(int a, int b) {
+  using Matrix = Tensor<double, Dextents<2>, Where>;
+  using Host = Tensor<double, Dextents<2>, CpuDevice>;
+  Host const from(uniform<double>(dextents<2>(7, 9), 3)),
+      was(uniform<double>(dextents<2>(9, 7), 4));
+  Matrix const x = to<Where>(from, Number(a));
+  Matrix const start = to<Where>(was, Number(b));
+  Matrix y = start;
+  REQUIRE(y.device() == Number(b));
+  bool const other = a != b;
+  auto moved = [&](tally const& t, std::int64_t elements) {
+    CHECK(t.copies == (other ? 1 : 0));
+    CHECK(t.bytes_moved == (other ? elements * 8 : 0));
+  };
+  auto check = [&](auto const& expected) {
+    CHECK(y.device() == Number(b));
+    CHECK(equal(fetch(y), expected));
+    y = start;
+  };
+  Host h = was;
+  // a block with gaps into one with gaps: a halo
+  moved(counted(plan(into(slice(y, {1, 4}, {2, 7}), slice(x, {0, 3}, {4, 9})))), 15);
+  run(into(slice(h, {1, 4}, {2, 7}), slice(from, {0, 3}, {4, 9})));
+  check(h);
+  // columns, of a transposed view
+  h = was;
+  moved(counted(plan(into(slice(y, {0, 9}, {6, 7}), slice(transpose(x), {0, 9}, {2, 3})))), 9);
+  run(into(slice(h, {0, 9}, {6, 7}), slice(transpose(from), {0, 9}, {2, 3})));
+  check(h);
+  // the whole, in another order, by name and by an operator
+  moved(counted(plan(into(y, transpose(x)))), 63);
+  check(transpose(from));
+  y = transpose(x);
+  check(transpose(from));
+  // a slice into a whole tensor, a whole tensor into a slice, a view of memory of the program's own
+  Matrix small(Number(b), dextents<2>(3, 5));
+  small = slice(x, {2, 5}, {1, 6});
+  CHECK(equal(fetch(small), slice(from, {2, 5}, {1, 6})));
+  Matrix part(Number(a), dextents<2>(2, 7));
+  part = slice(transpose(x), {0, 2}, {0, 7});
+  moved(counted(plan(into(slice(y, {5, 7}), part))), 14);
+  h = was;
+  run(into(slice(h, {5, 7}), fetch(part)));
+  check(h);
+  auto const seen = view<Where>(y.data(), dextents<2>(9, 7), layout_right{}, Number(b));
+  seen = transpose(x);
+  check(transpose(from));
+  // no elements
+  CHECK(counted(plan(into(slice(y, {2, 2}), slice(transpose(x), {3, 3})))).bytes_moved == 0);
+  check(was);
+  CHECK(equal(fetch(x), from));
+}
+}  // namespace
+
+TEST_CASE("slices and other views cross between open devices, as whole tensors do") {
+  on_backends([] {
+    for (int a = 0; a < 3; ++a)
+      for (int b = 0; b < 3; ++b) {
+        CAPTURE(a);
+        CAPTURE(b);
+        cross_between<AnyGpu, gpu>(a, b);
+      }
+    cross_between<Cpu<dyn>, cpu>(0, 1);
+  });
+  // what is computed still wants one device
+  locus::testing::simulated_gpus const two{2};
+  Tensor<float, Vector, AnyGpu> x(gpu(0), {1, 2, 3}), y(gpu(1), 2);
+  CHECK(message_of([&] { run(into(y, 2.f * slice(x, {1, 3}))); }).find("one expression on two") !=
+        std::string::npos);
+  locus::debugging::set_log_device_placement(true, log_frequency::every);
+  std::ostringstream lines;
+  locus::debugging::log_to(lines);
+  run(into(y, slice(x, {1, 3})));
+  locus::debugging::set_log_sink(nullptr);
+  locus::debugging::set_log_device_placement(false);
+  CHECK(lines.str().find("Copying 8 bytes (copy of slice) from device "
+                         "/job:localhost/replica:0/task:0/device:GPU:0 to device "
+                         "/job:localhost/replica:0/task:0/device:GPU:1") == 0);
+}
+
+TEST_CASE("the remedy for two devices of one expression is of the kind that it names") {
+  Tensor<float, Vector, Cpu<dyn>> const a(cpu(0), {1, 2}), b(cpu(1), {3, 4});
+  CHECK(message_of([&] { static_cast<void>(eval(a + b)); }) ==
+        "locus: one expression on two devices of /CPU:dyn: /CPU:0 and, for a tensor (#1), /CPU:1; "
+        "bring one over first, as in to<Cpu<dyn>>(x, 1)");
+  CHECK(fetch(eval(a + to<Cpu<dyn>>(b, 0)))(1) == 6);
+  CHECK(message_of([&] {
+          Tensor<float, Vector, CpuDevice> const c{1};
+          Tensor<float, Vector, Cpu<dyn>> const t(2.f * c);
+        }) == "locus: nothing in the expression says which device /CPU:dyn is; name it, as in "
+              "to<Cpu<dyn>>(e, 2)");
 }
 
 TEST_CASE("a request at run time is where the step runs, and its value lies there") {
