@@ -10,6 +10,7 @@
 #include <locus/device/name.hpp>              // message << device
 #include <locus/runtime/arrivals.hpp>         // forget_arrivals
 #include <locus/runtime/forks.hpp>            // is_forked, watch_forks
+#include <locus/runtime/growth.hpp>           // growth_variables
 #include <locus/runtime/log.hpp>              // warn
 #include <locus/runtime/nccl_api.hpp>         // forget_communicators
 #include <locus/runtime/one_table.hpp>        // require_one_table
@@ -63,6 +64,7 @@ inline void build_table() try {
   watch_forks();
   read_watch_variables();
   name_devices();
+  table.growth_variables = growth_variables();
   if (gpus_of_program) gpus_of_program->build();
   table.built = true;
   if (is_watched(watcher::trace)) debugging::detail::trace_devices();
@@ -80,6 +82,7 @@ inline void build_table() try {
     lock_guard hold(table.lock);
     if (table.started) return;
     require_one_table(&table);
+    if (table.built && table.growth_variables != growth_variables()) close_gpus();
     build_table();
     table.frozen_by = {what, where};
     __atomic_store_n(&table.started, true, __ATOMIC_RELEASE);

@@ -10,18 +10,28 @@ LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
+namespace detail {
+/// true 1, false 0, something else 2, not set -1
+inline int read_growth(char const* variable) {
+  char const* const v = from_environment(variable);
+  std::string_view const value = v ? v : "";
+  return value.empty() ? -1 : value == "true" ? 1 : value == "false" ? 0 : 2;
+}
+}  // namespace detail
+
+/// means: a number that changes when the variables do: a table of devices that was made before its first
+///        use is made anew then
+inline int growth_variables() {
+  return 4 * detail::read_growth("LOCUS_FORCE_GPU_ALLOW_GROWTH") +
+         detail::read_growth("TF_FORCE_GPU_ALLOW_GROWTH");
+}
 /// means: LOCUS_FORCE_GPU_ALLOW_GROWTH, else TF_FORCE_GPU_ALLOW_GROWTH: 1 true, 0 false, -1 not set
 /// fails: configuration_error, where ours is neither; TensorFlow's is ignored then, as there, and
 ///        that is said
 inline int forced_growth() {
-  auto read = [](char const* variable) {
-    char const* const v = from_environment(variable);
-    std::string_view const value = v ? v : "";
-    return value.empty() ? -1 : value == "true" ? 1 : value == "false" ? 0 : 2;
-  };
   constexpr char const *ours = "LOCUS_FORCE_GPU_ALLOW_GROWTH",
                        *theirs = "TF_FORCE_GPU_ALLOW_GROWTH";
-  int const mine = read(ours);
+  int const mine = detail::read_growth(ours);
   if (mine == 2) {
     message text;
     throw configuration_error(text << "locus: " << std::string_view(ours) << " is \""
@@ -29,7 +39,7 @@ inline int forced_growth() {
                                    << "\"; write true or false, or unset it");
   }
   if (mine >= 0) return mine;
-  int const other = read(theirs);
+  int const other = detail::read_growth(theirs);
   if (other < 2) return other;
   log_line line;
   warn(line << "locus: " << std::string_view(theirs) << " is \""

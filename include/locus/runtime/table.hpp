@@ -103,9 +103,10 @@ struct first_use {
 
 /// means: the devices of this process     cost: looking one up is an index
 struct device_table {
-  bool started = false;  // in use: the configuration is frozen
-  bool built = false;    // made from the configuration, which may still change
-  bool forked = false;   // in the parent of this process
+  bool started = false;      // in use: the configuration is frozen
+  bool built = false;        // made from the configuration, which may still change
+  int growth_variables = 0;  // of the environment, when it was built
+  bool forked = false;       // in the parent of this process
   first_use frozen_by;
   bool soft_placement = true;
   int gpus = 0;             // that are there, simulated ones included

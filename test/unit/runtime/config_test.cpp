@@ -390,6 +390,17 @@ TEST_CASE("memory growth: on by default, for each card, beside limits, forced by
       CHECK_FALSE(runtime::table.started);
     }
     unsetenv("LOCUS_FORCE_GPU_ALLOW_GROWTH"), unsetenv("TF_FORCE_GPU_ALLOW_GROWTH");
+    // the variables are read at the first use, not when the cards came
+    for (char const* variable : {"LOCUS_FORCE_GPU_ALLOW_GROWTH", "TF_FORCE_GPU_ALLOW_GROWTH"}) {
+      testing::simulated_gpus const card{1};
+      setenv(variable, "false", 1);
+      Tensor<float, Extents<2>, G0> const x{1, 2};
+      CHECK_FALSE(runtime::table.gpu_devices[0].memory.growth);
+      unsetenv(variable);
+      Tensor<float, Extents<2>, G0> const y{1, 2};  // too late
+      CHECK_FALSE(runtime::table.gpu_devices[0].memory.growth);
+      CHECK(fetch(sum(x + y)) == 6);
+    }
   });
 }
 
