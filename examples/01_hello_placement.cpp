@@ -79,7 +79,7 @@ int main() {
   } catch (unknown_device const& e) {
     std::cout << e.what() << "\n";
   }
-  // prints: locus: there is no /GPU:99: <*> (present: /CPU:0<*>)
+  // prints: locus: there is no /GPU:99: <*> (present: /CPU:0<*>); 'add' (step 2) asks for it at <*>
   config::set_soft_device_placement(true);
 
   debugging::set_log_device_placement(true);  // kernels, copies, creations and fallbacks, on stderr

@@ -121,7 +121,7 @@ int main() {
   name_a_gpu_that_is_not_there();
   // prints:
   // 6 from 256 bytes of GPU:0's card
-  // locus: there is no /GPU:3: name one that is there (present: /CPU:0, /GPU:0, /GPU:1)
+  // locus: there is no /GPU:3: name one that is there (present: /CPU:0, /GPU:0, /GPU:1); <*>
   report_memory();
   // prints:
   // one matrix: 1 MiB, peak 1 MiB

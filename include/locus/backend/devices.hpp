@@ -14,6 +14,7 @@
 #include <locus/runtime/log.hpp>              // warn
 #include <locus/runtime/nccl_api.hpp>         // forget_communicators
 #include <locus/runtime/one_table.hpp>        // require_one_table
+#include <locus/runtime/site_text.hpp>        // write_site
 #include <locus/runtime/table.hpp>            // table
 #include <locus/runtime/watch_variables.hpp>  // read_watch_variables
 
@@ -129,32 +130,6 @@ inline void require_no_tensors() {
 }
 
 namespace detail {
-/// means: what stands in for d, a GPU or the host; false: that is known already
-/// fails: unknown_device without soft placement
-inline bool find_stand_in(logical_device& d, device& found) {
-  device_table& t = table;
-  lock_guard hold(t.lock);
-  if (t.told[d.name.ordinal()]) return false;
-  if (!__atomic_load_n(&t.soft_placement, __ATOMIC_RELAXED)) {
-    message text;
-    text << "locus: there is no " << d.name << ": ";
-    text << (t.gpus == 0 ? sentence(t.why_no_gpu) : std::string_view("name one that is there"))
-         << " (present: /CPU:0";
-    for (int i = 0; i < t.gpus; ++i) text << ", " << gpu(i);
-    throw unknown_device(text << ")");
-  }
-  found = cpu(0);
-  if (t.gpus > 0) {
-    logical_device const& other = t.gpu_devices[d.name.ordinal() % t.gpus];
-    d.how = other.how, d.card = other.card, d.memory.limit = other.memory.limit;
-    d.memory.growth = other.memory.growth;
-    if (other.how == backing::cuda) gpus_of_program->open_streams(d);
-    found = other.name;
-  }
-  // who reads this without the lock sees what stands behind d
-  __atomic_store_n(&t.told[d.name.ordinal()], true, __ATOMIC_RELEASE);
-  return true;
-}
 /// means: the GPUs of a table that was made while no unit of the program named one
 [[gnu::cold]] inline void find_gpus() {
   lock_guard hold(table.lock);
@@ -165,37 +140,77 @@ inline bool find_stand_in(logical_device& d, device& found) {
   making_scope const here;
   gpus_of_program->build();
 }
-/// means: a GPU that is not there: said once, and from then on another one or the host
-[[gnu::cold]] inline logical_device& missing_device(logical_device& d) {
-  if (!table.knows_gpus) {
-    find_gpus();
-    if (d.name.ordinal() < table.gpus) return d;
-  }
-  device other;
-  if (!find_stand_in(d, other)) return d;
+/// means: who does the work of a GPU that is not there, with its own memory, limit and queues: a GPU
+///        that is, or the host
+inline logical_device& stand_in_of(device_table& t, device missing) {
+  return t.gpu_devices[t.gpus > 0 ? missing.ordinal() % t.gpus : missing.ordinal()];
+}
+/// means: a GPU that is not there is found for the first time: said once
+[[gnu::cold]] inline void tell_missing(device missing) {
+  device_table& t = table;
+  if (!t.knows_gpus) find_gpus();
+  if (missing.ordinal() < t.gpus ||
+      __atomic_exchange_n(&t.told[missing.ordinal()], true, __ATOMIC_ACQ_REL))
+    return;
+  device const other = t.gpus > 0 ? stand_in_of(t, missing).name : cpu(0);
   log_line line;
-  line << "locus: " << d.name << " is not there, its steps run on ";
+  line << "locus: " << missing << " is not there, its steps run on ";
   if (other.is_gpu())
-    line << other << "'s card";
+    line << other << ", in its memory";
   else
-    line << "the host: " << sentence(table.why_no_gpu);
+    line << "the host: " << sentence(t.why_no_gpu);
   log_event e;
-  e.kind = event_kind::fallback, e.on = {d.name, other, {}}, e.reason = line.view();
+  e.kind = event_kind::fallback, e.on = {missing, other, {}}, e.reason = line.view();
   warn(e);
-  return d;
 }
 }  // namespace detail
 
-/// means: the logical device of that name, with what stands behind it
+/// means: the logical device that does the work of d: d itself, or what stands in for it, which is
+///        said once. Who asks for d by name asks request_devices first.
 /// cost:  an index and a test
-/// fails: unknown_device without soft placement
 inline logical_device& find_device(device d) {
   device_table& t = devices();
-  logical_device& found = t.slot(d);
-  if (!d.is_gpu() || d.ordinal() < t.gpus ||
-      __atomic_load_n(&t.told[d.ordinal()], __ATOMIC_ACQUIRE))
-    return found;
-  return detail::missing_device(found);
+  if (!d.is_gpu() || d.ordinal() < t.gpus) return t.slot(d);
+  if (!__atomic_load_n(&t.told[d.ordinal()], __ATOMIC_ACQUIRE)) detail::tell_missing(d);
+  return d.ordinal() < t.gpus ? t.slot(d) : detail::stand_in_of(t, d);
+}
+
+/// means: logical device d is on this machine, as list_logical_devices lists it
+inline bool is_there(device d) {
+  device_table& t = devices();
+  if (d.is_cpu()) return d.ordinal() < configured.cpus;
+  if (!t.knows_gpus) detail::find_gpus();
+  return d.ordinal() < t.gpus;
+}
+
+namespace detail {
+/// fails: unknown_device, naming what is there and who asked, where
+[[noreturn, gnu::cold]] inline void refuse_missing(device d, std::string_view who,
+                                                   call_site where) {
+  device_table const& t = table;
+  message text;
+  text << "locus: there is no " << d << ": ";
+  if (d.is_gpu())
+    text << (t.gpus == 0 ? sentence(t.why_no_gpu) : std::string_view("name one that is there"));
+  else
+    text << "name one that is there, or have more by config::set_logical_devices";
+  text << " (present:";
+  for (int i = 0; i < configured.cpus; ++i) text << (i ? ", " : " ") << cpu(i);
+  for (int i = 0; i < t.gpus; ++i) text << ", " << gpu(i);
+  text << "); " << who << " asks for it";
+  if (where.is_set() || where.is_code()) write_site(text << " at ", where);
+  throw unknown_device(text);
+}
+}  // namespace detail
+
+/// means: the program asks for these devices by name. Hard placement refuses those that are not
+///        there; what nobody asked for by name is not refused.
+/// cost:  a test of a flag while placement is soft
+/// fails: unknown_device while placement is hard, naming what is there, who asks, and where
+inline void request_devices(place const& all, std::string_view who, call_site where = {}) {
+  if (placement_is_soft()) return;
+  for (int r = 0; r < all.count(); ++r)
+    if (!is_there(all.at(r))) detail::refuse_missing(all.at(r), who, where);
 }
 
 }  // namespace runtime

@@ -81,11 +81,10 @@ struct gpu_set {
 struct gpu_part {
   far_side simulated, cuda;
   // the device table
-  void (*build)();                          // the GPUs of the table; table.lock is held
-  void (*close)() noexcept;                 // nothing is in flight on them any more
-  void (*close_streams)() noexcept;         // and their queues end
-  void (*forget)();                         // what was learnt about cards
-  void (*open_streams)(logical_device& d);  // of one that stands in for another
+  void (*build)();                   // the GPUs of the table; table.lock is held
+  void (*close)() noexcept;          // nothing is in flight on them any more
+  void (*close_streams)() noexcept;  // and their queues end
+  void (*forget)();                  // what was learnt about cards
   // copies to and from GPUs
   stamp (*copy)(copy_job const& job);
   void (*foresee_copy)(logical_device& to, logical_device& from);

@@ -154,7 +154,6 @@ LOCUS_SHARED_STATE inline constexpr gpu_part whole_gpu_part{
     .close = detail::gpu_functions::close,
     .close_streams = detail::gpu_functions::close_queues,
     .forget = detail::gpu_functions::forget,
-    .open_streams = open_streams,
     .copy = copy_beyond_host,
     .foresee_copy = foresee_chunks,
     .is_memory_of = detail::gpu_functions::is_memory_of,

@@ -26,8 +26,16 @@ LOCUS_SHARED_STATE inline void keep_empty_pool(runtime::region_pool* pool) {
 }
 /// An allocation counts its bytes and looks for its pool then; here the pool goes and the bytes are
 /// looked at then. So one of two threads sees the other, and the program keeps what it had.
-/// fails: configuration_error, while memory of the device is in use
+/// fails: configuration_error, while memory of the device is in use; unknown_device, where another GPU
+///        works for it with its own memory
 inline void give_resource(device name, memory_resource const& resource) {
+  runtime::device_table const& t = runtime::table;
+  if (t.built && name.is_gpu() && t.gpus > 0 && name.ordinal() >= t.gpus) {
+    message text;
+    throw unknown_device(text << "locus: " << name << " is not there and has no memory of its own; "
+                              << "give the memory resource to "
+                              << runtime::detail::stand_in_of(runtime::table, name).name);
+  }
   if (!resource.allocate != !resource.release)
     throw configuration_error(
         "locus: a memory resource has one of allocate and release; give both, or none");

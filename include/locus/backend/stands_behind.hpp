@@ -6,7 +6,7 @@
 
 namespace locus::runtime {
 
-/// means: "/GPU:2 is not there, its steps run on /GPU:0's card", or what else d is on this machine
+/// means: "/GPU:2 is not there, its steps run on /GPU:0, in its memory", or what else d is on this machine
 /// cost:  it looks at the device table, and takes nothing into use
 template <class Text>
 Text& write_stands_behind(Text& out, device d) {
@@ -18,10 +18,10 @@ Text& write_stands_behind(Text& out, device d) {
     return out << d << " is " << (real ? "on card " : "simulated, on card ") << int(here.card);
   }
   out << d << " is not there";
-  if (!__atomic_load_n(&t.soft_placement, __ATOMIC_RELAXED))
-    return out << ", and placement is strict: using it is unknown_device";
+  if (!placement_is_soft())
+    out << ", and placement is hard: asking for it by name is unknown_device";
   out << ", its steps run on ";
-  if (t.gpus > 0) return out << gpu(d.ordinal() % t.gpus) << "'s card";
+  if (t.gpus > 0) return out << gpu(d.ordinal() % t.gpus) << ", in its memory";
   return out << "the host: " << sentence(t.why_no_gpu);
 }
 

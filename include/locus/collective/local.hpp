@@ -140,8 +140,8 @@ inline void require_rows(local_parts const& parts, shape const& whole, std::stri
 class local_reduction {
  public:
   local_reduction(local_parts const& parts, local_operation const& o)
-      : parts_(parts), topology_(look_at(parts.devices())), by_(topology_, {o.name, -1}),
-        operation_(o) {
+      : parts_(parts), devices_(parts.devices()), topology_(look_at(devices_)),
+        by_(topology_, {o.name, -1}), operation_(o) {
     require_same_extents(parts, o.name);
     job_.count = parts.of[0].size(), job_.element_bytes = o.element_bytes, job_.type = o.type;
     job_.op = o.op, job_.scaled = o.scaled, job_.by = o.by, job_.fold = o.fold;
@@ -179,7 +179,7 @@ class local_reduction {
     int root = 0;
     bool here = false;
     for (int r = 0; r < topology_.count; ++r)
-      if (topology_.on[r]->name == out.at) root = r, here = true;
+      if (devices_[r] == out.at) root = r, here = true;
     bool const on_root = topology_.in_reach() || topology_.uses_nccl();
     void* const at = !on_root ? nullptr
                      : here   ? out.data
@@ -225,11 +225,11 @@ class local_reduction {
     auto const how = by_.describe(&job_);
     log_event e;
     e.kind = event_kind::collective, e.name = operation_.name, e.tensors = 1;
-    for (int r = 0; r < topology_.count; ++r) e.over.devices.push(topology_.on[r]->name);
-    e.over.how = distribution::mirrored, e.reason = how.view(), e.bytes = job_.bytes();
+    e.over = place{devices_}.mirrored(), e.reason = how.view(), e.bytes = job_.bytes();
     runtime::log(e);
   }
   local_parts parts_;
+  device_list devices_;
   replica_topology topology_;
   replica_reducer by_;
   local_operation operation_;

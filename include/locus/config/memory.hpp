@@ -9,33 +9,47 @@
 namespace locus::config {
 
 namespace detail {
-/// means: the one logical device that a name matches; a GPU that is not there counts once its steps
-///        run elsewhere
+[[noreturn]] inline void refuse_account(std::string_view name, bool several) {
+  message text;
+  text << "locus: " << (several ? "multiple devices match" : "no matching devices found for")
+       << " the device name \"" << shown(name).view() << "\" (present: " << runtime::configured.cpus << " CPU";
+  throw unknown_device(text << ", " << runtime::table.gpus
+                            << " GPU); name one of list_logical_devices");
+}
+/// means: what is counted for d: a GPU that is not there shares the account of the one that stands in
+///        for it, once it was used
+/// fails: unknown_device, where d is not there and nothing stands in for it yet, or placement is hard
+inline runtime::logical_device& account_of(device d, std::string_view name) {
+  bool const known = !d.is_gpu() || runtime::table.told[d.ordinal()];
+  if (!runtime::is_there(d) && !(known && runtime::placement_is_soft()))
+    refuse_account(name, false);
+  return runtime::find_device(d);
+}
+/// means: the one logical device that a name matches
 /// fails: unknown_device, for a malformed name, and where no device or several match
-inline device find_account(std::string_view name, char const* call, call_site where) {
+inline runtime::logical_device& find_account(std::string_view name, char const* call,
+                                             call_site where) {
   device const first = device_named(name);
   runtime::device_table const& t = runtime::devices_with_gpus(call, where);
-  int const there = first.is_gpu() ? t.gpus : runtime::configured.cpus;
   bool const any = parse_name(name).id < 0;  // "/device:GPU", "/gpu:*"
-  bool const known = !any && (!first.is_gpu() || t.told[first.ordinal()]);
-  if (known || first.ordinal() < (any && there > 1 ? 0 : there)) return first;
-  message text;
-  text << "locus: "
-       << (there > 1 && any ? "multiple devices match" : "no matching devices found for")
-       << " the device name \"" << shown(name).view() << "\" (present: " << runtime::configured.cpus
-       << " CPU";
-  throw unknown_device(text << ", " << t.gpus << " GPU); name one of list_logical_devices");
+  int const there = first.is_gpu() ? t.gpus : runtime::configured.cpus;
+  if (any && there != 1) refuse_account(name, there > 1);
+  return account_of(first, name);
 }
 template <class Device>
-consteval void require_known_device() {
+runtime::logical_device& find_account(char const* call, call_site where) {
   static_assert(
       !open_device<Device>,
       "locus: GpuDevice<dyn> by itself names no device; write get_memory_info(\"/GPU:2\")");
+  runtime::devices_with_gpus(call, where);
+  runtime::request_devices(Device::value, call, where);
+  return runtime::find_device(Device::value.at(0));
 }
 }  // namespace detail
 
 /// means: what tensors and plans hold on a logical device now, the most since the last reset, ...
-///        CPUs are counted too.
+///        CPUs are counted too; what is used in place of a GPU that is not there counts for the GPU
+///        that stands in
 /// fails: unknown_device, for a malformed name, and where no device or several match
 /// after: tf.config.experimental.get_memory_info, reset_memory_stats
 inline memory_info get_memory_info(std::string_view name, call_site where = call_site::here()) {
@@ -43,18 +57,14 @@ inline memory_info get_memory_info(std::string_view name, call_site where = call
 }
 template <single_device Device>
 memory_info get_memory_info(call_site where = call_site::here()) {
-  detail::require_known_device<Device>();
-  runtime::devices_with_gpus("get_memory_info", where);
-  return detail::read_memory(Device::value.at(0));
+  return detail::read_memory(detail::find_account<Device>("get_memory_info", where));
 }
 inline void reset_memory_stats(std::string_view name, call_site where = call_site::here()) {
   detail::reset_memory(detail::find_account(name, "reset_memory_stats", where));
 }
 template <single_device Device>
 void reset_memory_stats(call_site where = call_site::here()) {
-  detail::require_known_device<Device>();
-  runtime::devices_with_gpus("reset_memory_stats", where);
-  detail::reset_memory(Device::value.at(0));
+  detail::reset_memory(detail::find_account<Device>("reset_memory_stats", where));
 }
 
 }  // namespace locus::config

@@ -98,7 +98,7 @@ class device_printer {
       if (gpus == 0)
         put(line << "the host");
       else
-        put(line << "the card of /device:GPU:" << i % gpus);
+        put(line << "/device:GPU:" << i % gpus << ", in its memory");
     }
     runtime::visible_variable const v = runtime::read_visible_variable();
     if (!v.is_set || !runtime::gpu_api) return;

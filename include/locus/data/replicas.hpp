@@ -178,6 +178,7 @@ struct replica_stage {
       constexpr bool any_gpu = has_gpu(rows_over<Replicas>::value.devices);
       runtime::note_gpus<any_gpu>();
       runtime::devices("a dataset was read");
+      runtime::request_devices(replica_sender<Replicas, batch>::where(), "a dataset");
       overlaps_ = any_gpu && runtime::table.gpu_backing != backing::host;
       o.pinned = overlaps_;
       return o;

@@ -7,6 +7,7 @@
 #include <locus/execute/home_statement.hpp>  // home_statement
 #include <locus/execute/open_plan.hpp>       // fill_in
 #include <locus/execute/region.hpp>          // region_code
+#include <locus/execute/requests.hpp>        // hold_to_requests
 #include <locus/execute/runner.hpp>          // runner
 #include <locus/plan/plan.hpp>               // plan_facts, require_plan
 
@@ -63,6 +64,7 @@ struct graph_code {
            p.roots[0].result.is_single() && p.roots[0].result.is_open();
   }
   static constexpr bool only_views = find_whether_views();
+  static constexpr bool has_requests = detail::has_requests(arrays.view());
   struct nothing {};
   using devices_of_run = std::conditional_t<is_open, open_devices, nothing>;
 
@@ -200,6 +202,14 @@ struct graph_code {
     shape const* const known = is_static ? code.extents : extents;
     if constexpr (is_open)
       if (open.all_gpus.size() == 0) open.all_gpus = runtime::visible_gpus();
+    if constexpr (has_requests)
+      if (!runtime::placement_is_soft()) {
+        runtime::devices();
+        if constexpr (is_open)
+          hold_to_requests(code.plan, open, site);
+        else
+          hold_to_requests(code.plan, {}, site);
+      }
     target const targets[] = {
         find_target(int(K), known[code.plan.roots[K].from], place_of_root<int(K)>(open))...};
     if constexpr (only_views)

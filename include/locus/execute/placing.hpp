@@ -209,12 +209,12 @@ class placing : protected run_memory {
   }
   void open_arena(device name) {
     logical_device& d = runtime::find_device(name);
-    if (has_arena(d)) return;
+    if (has_arena(name)) return;
     std::int64_t const bytes = arena_bytes(plan_, slots_, name);
     if (bytes <= d.memory.limit - __atomic_load_n(&d.memory.in_use, __ATOMIC_RELAXED))
-      add_arena(d, bytes, "the temporaries of a plan");
+      add_arena(name, d, bytes, "the temporaries of a plan");
     else
-      add_arena(d, bytes, describe_temporaries(name).view());
+      add_arena(name, d, bytes, describe_temporaries(name).view());
   }
   /// for the message that there is no memory for them
   [[gnu::cold]] message describe_temporaries(device name) const {
@@ -257,9 +257,9 @@ class placing : protected run_memory {
                                                       where, r, a_.layouts[index(v, r)]);
         continue;
       }
-      logical_device& d = runtime::find_device(where.at(r));
-      void* const data = k < 0 ? in_arena(d, offset_of(v))
-                               : extra_memory(d, bytes, "a result that overlaps with an operand");
+      void* const data = k < 0 ? in_arena(where.at(r), offset_of(v))
+                               : extra_memory(runtime::find_device(where.at(r)), bytes,
+                                              "a result that overlaps with an operand");
       value(v, r) = dense_value(data, whole_of(v), where, r, a_.layouts[index(v, r)]);
     }
   }

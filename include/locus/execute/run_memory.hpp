@@ -20,22 +20,23 @@ class run_memory {
   /// temporaries go back in the order of their device's queue
   ~run_memory() {
     for (int i = 0; i < arena_count_; ++i)
-      runtime::release(*arenas_[i].on, arenas_[i].base, arenas_[i].bytes,
+      runtime::release(*arenas_[i].memory.on, arenas_[i].memory.base, arenas_[i].memory.bytes,
                        "the temporaries of a plan");
     for (memory_block const& e : extra_)
       runtime::release(*e.on, e.base, e.bytes, "what a plan packs, sets aside or works in");
   }
 
   // ---- the temporaries of a plan ----
-  bool has_arena(logical_device const& d) const { return find_arena(d) != nullptr; }
-  void add_arena(logical_device& d, std::int64_t bytes, std::string_view purpose) {
+  // one for each device that the plan names: of several that one device works for, each has its own
+  bool has_arena(device name) const { return find_arena(name) != nullptr; }
+  void add_arena(device name, logical_device& d, std::int64_t bytes, std::string_view purpose) {
     void* const base = runtime::allocate(d, bytes, purpose);
-    arenas_[arena_count_] = {&d, static_cast<char*>(base), bytes};
+    arenas_[arena_count_] = {{&d, static_cast<char*>(base), bytes}, name.code()};
     ++arena_count_;
   }
-  void* in_arena(logical_device const& d, std::int64_t offset) const {
-    memory_block const* const arena = find_arena(d);
-    return arena ? arena->base + offset : nullptr;  // null: a value without elements
+  void* in_arena(device name, std::int64_t offset) const {
+    memory_block const* const found = find_arena(name);
+    return found ? found->base + offset : nullptr;  // null: a value without elements
   }
 
   // ---- memory that a run needs besides its arenas, until it ends ----
@@ -98,13 +99,17 @@ class run_memory {
     char* next = nullptr;
     std::int64_t bytes = 0;  // that are left
   };
-  memory_block const* find_arena(logical_device const& d) const {
+  struct arena {
+    memory_block memory;
+    int code;  // of the device's name
+  };
+  memory_block const* find_arena(device name) const {
     for (int i = 0; i < arena_count_; ++i)
-      if (arenas_[i].on == &d) return &arenas_[i];
+      if (arenas_[i].code == name.code()) return &arenas_[i].memory;
     return nullptr;
   }
 
-  memory_block arenas_[2 * max_devices + 2];
+  arena arenas_[2 * max_devices + 2];
   int arena_count_ = 0;
   dynamic_array<memory_block> extra_;
   dynamic_array<reserve> reserves_;

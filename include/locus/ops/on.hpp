@@ -62,7 +62,8 @@ inline namespace LOCUS_MODE {
 
 /// means: e, computed on Device; the innermost on<> wins
 /// cost:  the copies that the plan shows
-/// fails: with `strict`, at compile time, when an operation has no kernel there
+/// fails: with `strict`, at compile time, when an operation has no kernel there; when it is run while
+///        placement is hard, placement_error for that, unknown_device for a device that is not there
 /// after: tf.device
 template <single_device Device, placement P = soft, tensor_operand X>
 constexpr auto on(X&& x) {

@@ -17,15 +17,15 @@ LOCUS_COLD_BEGIN
 
 namespace locus::config {
 
-/// means: on (default): a GPU that is not there is replaced, visibly; off: unknown_device when it
-///        is first used
+/// means: on (default): a device that is not there, or that has no kernel for an operation, is
+///        replaced, visibly. Off: what a program asks for by name and is not there is unknown_device, an
+///        operation without a kernel there placement_error, whatever was used before; what nobody asked
+///        for by name runs where it can. At any time
 /// after: tf.config.set_soft_device_placement
 inline void set_soft_device_placement(bool on) {
   __atomic_store_n(&runtime::table.soft_placement, on, __ATOMIC_RELAXED);
 }
-inline bool get_soft_device_placement() {
-  return __atomic_load_n(&runtime::table.soft_placement, __ATOMIC_RELAXED);
-}
+inline bool get_soft_device_placement() { return runtime::placement_is_soft(); }
 
 /// means: loops on the host, and the BLAS they call, use at most n threads; 0: LOCUS_NUM_THREADS,
 ///        else OpenMP's number, else one for each processor
@@ -82,8 +82,8 @@ struct memory_info {
 };
 
 namespace detail {
-[[gnu::noinline]] inline memory_info read_memory(device d) {
-  runtime::memory_account const& m = runtime::table.slot(d).memory;
+[[gnu::noinline]] inline memory_info read_memory(runtime::logical_device const& d) {
+  runtime::memory_account const& m = d.memory;
   auto const read = [](auto const& v) { return __atomic_load_n(&v, __ATOMIC_RELAXED); };
   runtime::region_pool const* const pool = __atomic_load_n(&m.pool, __ATOMIC_ACQUIRE);
   return {read(m.in_use),
@@ -92,12 +92,12 @@ namespace detail {
           read(m.largest),
           m.limit,
           pool ? pool->reserved()
-          : runtime::table.slot(d).how == runtime::backing::host
+          : d.how == runtime::backing::host
               ? static_cast<std::int64_t>(runtime::host_memory.reserved())
               : 0};
 }
-[[gnu::noinline]] inline void reset_memory(device d) {
-  runtime::memory_account& m = runtime::table.slot(d).memory;
+[[gnu::noinline]] inline void reset_memory(runtime::logical_device& d) {
+  runtime::memory_account& m = d.memory;
   __atomic_store_n(&m.peak, __atomic_load_n(&m.in_use, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
   __atomic_store_n(&m.allocations, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&m.largest, 0, __ATOMIC_RELAXED);

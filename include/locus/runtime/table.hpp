@@ -127,6 +127,9 @@ struct device_table {
 };
 LOCUS_SHARED_STATE inline constinit device_table table;
 
+/// means: a device or a kernel that is missing is replaced, visibly; at any time
+inline bool placement_is_soft() { return __atomic_load_n(&table.soft_placement, __ATOMIC_RELAXED); }
+
 /// What the step that runs now is called: for the messages of checks and of the fault handler.
 struct step_record {
   short number = -1;

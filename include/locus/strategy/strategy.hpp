@@ -192,6 +192,8 @@ class strategy {
     runtime::devices("a strategy was made", where);
     devices_ = Replicas::value.is_open() ? runtime::visible_gpus()
                                          : Replicas::value.devices.balanced(false);
+    runtime::note_gpus<has_gpu(Replicas::value.devices)>();
+    runtime::request_devices({devices_}, "a strategy", where);
   }
   int num_replicas_in_sync() const { return devices_.size(); }
   device_list const& devices() const { return devices_; }

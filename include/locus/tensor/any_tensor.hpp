@@ -90,17 +90,17 @@ class AnyTensor : public tensor_base {
   }
   /// means: a copy on Where, wherever this lies     cost: counted and logged as copies of plans
   template <device_policy Where>
-  Tensor<T, E, Where> to() const {
+  Tensor<T, E, Where> to(call_site site = call_site::here()) const {
     static_assert(!open_device<Where>,
                   "locus: to<GpuDevice<dyn>> of an AnyTensor needs its ordinal; write "
                   "any.to<GpuDevice<dyn>>(2)");
     place at = Where::value;
     if constexpr (open_policy<Where>) at = at.over(runtime::visible_gpus());
-    return copied_to<Where>(at);
+    return copied_to<Where>(at, site);
   }
   template <open_device Where>
-  Tensor<T, E, Where> to(bound_device<Where> const& on) const {
-    return copied_to<Where>(single(on.value()));
+  Tensor<T, E, Where> to(bound_device<Where> const& on, call_site site = call_site::here()) const {
+    return copied_to<Where>(single(on.value()), site);
   }
 
   /// means: the elements in a file, wherever they lie, with what they are
@@ -154,8 +154,10 @@ class AnyTensor : public tensor_base {
                                << "; copy it there with to<...>()");
   }
   template <class Where>
-  Tensor<T, E, Where> copied_to(place const& at) const {
+  Tensor<T, E, Where> copied_to(place const& at, call_site site) const {
     tensor_block const& from = live();
+    runtime::note_gpus<has_gpu(Where::value.devices)>();
+    runtime::request_devices(at, "to<...>()", site);
     Tensor<T, E, Where> t{typename Tensor<T, E, Where>::unmade{}};
     t.make_for(from.extents, at);
     detail::move_block(from, *t.block.get());

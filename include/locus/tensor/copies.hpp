@@ -51,7 +51,7 @@ inline void require_equal_copies(tensor_block const& b) {
       message text;
       throw bad_access(text << "locus: the copies of a mirrored tensor of " << row_of(b.type).name
                             << b.extents << " differ: element " << (at + n) / b.element_bytes
-                            << " on " << d.name << " is not that on " << first.name
+                            << " on " << b.where.at(r) << " is not that on " << b.where.at(0)
                             << "; assign to the tensor as a whole");
     }
   }

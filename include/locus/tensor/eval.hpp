@@ -77,6 +77,8 @@ template <placement_policy Policy = default_policy, tensor_operand X>
 template <device_policy Where, placement_policy Policy = default_policy, tensor_operand X>
 [[nodiscard]] auto to(X&& x, call_site where = call_site::here()) {
   runtime::devices("to", where);
+  runtime::note_gpus<has_gpu(Where::value.devices)>();
+  if constexpr (!Where::value.is_open()) runtime::request_devices(Where::value, "to<...>", where);
   if constexpr (checked_build && single_device<Where>) lowering::look_at_copies(x);
   auto const e = as_operand<void>(std::forward<X>(x));
   using Graph = graph<Policy, root_of<std::remove_cvref_t<decltype(e)>, Where>>;
@@ -89,6 +91,8 @@ template <device_policy Where, placement_policy Policy = default_policy, tensor_
 template <open_device Where, placement_policy Policy = default_policy, tensor_operand X>
 [[nodiscard]] auto to(X&& x, bound_device<Where> const& on, call_site where = call_site::here()) {
   runtime::devices("to", where);
+  runtime::note_gpus<has_gpu(Where::value.devices)>();
+  runtime::request_devices(single(on.value()), "to<...>", where);
   if constexpr (checked_build) lowering::look_at_copies(x);
   auto const e = as_operand<void>(std::forward<X>(x));
   using E = std::remove_cvref_t<decltype(e)>;

@@ -35,6 +35,7 @@ auto run_beside(on_stream const& s, F&& f) {
 }
 inline void lend(device d, void* stream, call_site where) {
   runtime::devices_with_gpus("use_stream", where);
+  runtime::request_devices(single(d), "use_stream", where);
   runtime::lend_stream(runtime::find_device(d), stream);
 }
 inline void take_back(device d) { runtime::take_stream_back(runtime::find_device(d)); }

@@ -127,8 +127,7 @@ class Tensor : public tensor_base {
     requires(E::pattern.is_static())
       : Tensor(E(), site) {}
   explicit Tensor(E const& extents, call_site site = call_site::here()) {
-    runtime::devices(made, site);
-    make(home(), extents.as_shape(), site);
+    make(asked_home(site), extents.as_shape(), site);
   }
   template <std::integral... N>
     requires(!E::pattern.is_static() &&
@@ -136,10 +135,10 @@ class Tensor : public tensor_base {
   explicit Tensor(detail::first_extent n, N... extents) : Tensor(E(n.value, extents...), n.where) {}
   /// nested lists: {{1, 2, 3}, {4, 5, 6}}
   Tensor(list_type const& values, call_site site = call_site::here()) {
-    runtime::devices(made, site);
+    place const at = asked_home(site);
     shape s{E::rank(), {}};
     detail::measure<E::rank()>(values, s, 0, false);
-    make(home(), E(s).as_shape(), site);
+    make(at, E(s).as_shape(), site);
     assign_list(values);
   }
   // ---- on GpuDevice<dyn> and Cpu<dyn>: the device first ----
@@ -149,8 +148,7 @@ class Tensor : public tensor_base {
   Tensor(locus::device d, E const& extents, call_site site = call_site::here())
     requires open_device<Where>
   {
-    runtime::devices(made, site);
-    make(single(bound_device<Where>(d)), extents.as_shape(), site);
+    make(asked(single(bound_device<Where>(d)), site), extents.as_shape(), site);
   }
   template <std::integral... N>
     requires(open_device<Where> && !E::pattern.is_static() &&
@@ -160,23 +158,29 @@ class Tensor : public tensor_base {
   Tensor(locus::device d, list_type const& values, call_site site = call_site::here())
     requires open_device<Where>
   {
-    runtime::devices(made, site);
+    place const at = asked(single(bound_device<Where>(d)), site);
     shape s{E::rank(), {}};
     detail::measure<E::rank()>(values, s, 0, false);
-    make(single(bound_device<Where>(d)), E(s).as_shape(), site);
+    make(at, E(s).as_shape(), site);
     assign_list(values);
   }
   /// the value of an expression
   template <expression X, class Mode = mode>
   Tensor(X const& x, call_site site = call_site::here()) {
-    runtime::devices(made, site);
+    if constexpr (open_device<Where>)
+      runtime::devices(made, site);  // the expression says where
+    else
+      asked_home(site);
     assign_to_new<Mode>(x, site);
   }
   /// the elements of a view, or of a tensor that lives elsewhere
   template <tensor X, class Mode = mode>
     requires(!std::same_as<X, Tensor>)
   explicit Tensor(X const& x, call_site site = call_site::here()) {
-    runtime::devices(made, site);
+    if constexpr (open_device<Where>)
+      runtime::devices(made, site);  // the expression says where
+    else
+      asked_home(site);
     assign_to_new<Mode>(x.leaf(), site);
   }
 
@@ -302,6 +306,14 @@ class Tensor : public tensor_base {
     return static_cast<Tensor const*>(static_cast<tensor_base const*>(t))->as_target();
   }
   static constexpr char const* made = "a Tensor was made";
+  /// a tensor is made for that place, which the program names
+  /// fails: unknown_device while placement is hard
+  static place asked(place const& at, call_site site) {
+    runtime::devices(made, site);
+    runtime::note_gpus<has_gpu(where.devices)>();
+    runtime::request_devices(at, "a Tensor", site);
+    return at;
+  }
   tensor_block& live() const {
     if (!block) {
       message text;
@@ -312,15 +324,16 @@ class Tensor : public tensor_base {
     return *block.get();
   }
   /// where a tensor is made when nothing else says it
-  static place home() {
+  static place asked_home(call_site site) {
     static_assert(
         !open_device<Where>,
         "locus: a tensor on GpuDevice<dyn> or Cpu<dyn> needs its device; write Tensor<float, "
         "E, GpuDevice<dyn>> t(gpu(2), extents...)");
+    runtime::devices(made, site);
     if constexpr (where.is_open())
-      return where.over(runtime::visible_gpus());
+      return asked(where.over(runtime::visible_gpus()), site);
     else
-      return where;
+      return asked(where, site);
   }
   void make(place const& at, shape const& extents, call_site site = {}) {
     runtime::note_gpus<has_gpu(where.devices)>();

@@ -37,7 +37,8 @@ decltype(auto) with_device(std::string_view name, F&& f, call_site where = call_
                 "return fetch(e), or AnyTensor<T, E>");
   device const d = device_named(name);
   runtime::devices("with_device", where);
-  runtime::find_device(d);
+  runtime::request_devices(single(d), "with_device", where);
+  runtime::find_device(d);  // says so where another does its work
   if constexpr (std::is_same_v<OnGpu, OnCpu>) {
     if (d.is_gpu()) return f(Here<GpuDevice<dyn>>(d));
     return f(Here<Cpu<dyn>>(d));

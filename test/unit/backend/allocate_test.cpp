@@ -32,7 +32,7 @@ constexpr std::int64_t KiB = 1024, MiB = 1024 * KiB;
 
 logical_device& gpu_device(int i) { return runtime::find_device(gpu(i)); }
 config::memory_info info_of(logical_device const& d) {  // CPUs need not be configured for it
-  return config::detail::read_memory(d.name);
+  return config::detail::read_memory(d);
 }
 
 /// body(device) on the host, on a simulated and on a recorded GPU
@@ -75,7 +75,7 @@ struct address_space {
 
 TEST_CASE("1 to 1023 bytes, one each: 1023 allocations, 654,336 bytes, the largest 1024") {
   on_each_device([](logical_device& d) {
-    config::detail::reset_memory(d.name);
+    config::detail::reset_memory(d);
     std::vector<void*> blocks;
     for (std::int64_t n = 1; n < 1024; ++n) blocks.push_back(allocate(d, n, "a test"));
     auto now = info_of(d);
@@ -91,7 +91,7 @@ TEST_CASE("1 to 1023 bytes, one each: 1023 allocations, 654,336 bytes, the large
     CHECK(now.current == 0);
     CHECK(now.peak == 654'336);
     CHECK(now.allocations == 1023);
-    config::detail::reset_memory(d.name);
+    config::detail::reset_memory(d);
     now = info_of(d);
     CHECK(now.peak == 0);
     CHECK(now.allocations == 0);
@@ -183,8 +183,9 @@ TEST_CASE("fragmented memory: the largest free block, and what to do about it") 
 
 TEST_CASE("a card that has less than the limits of its devices says so, and shares what it has") {
   testing::recorder const gpus{{.cards = 1, .bytes = 64 * MiB}};
-  logical_device &first = gpu_device(0), &second = gpu_device(1);  // which stands on card 0 too
-  CHECK(second.memory.limit == 64 * MiB);
+  config::set_logical_devices("GPU:0", {{.memory_limit = 32 * MiB}, {.memory_limit = 32 * MiB}});
+  logical_device &first = gpu_device(0), &second = gpu_device(1);
+  first.memory.limit = second.memory.limit = 64 * MiB;  // as if another process had the rest
   void* a = allocate(first, 40 * MiB, "a tensor");
   auto const text = message_of<out_of_memory>([&] { allocate(second, 40 * MiB, "a tensor"); });
   CHECK(text ==
@@ -417,7 +418,7 @@ TEST_CASE("100,000 random allocations and frees, 1 byte to 64 MiB, 4 devices, 4 
       devices[i] = &runtime::find_device(cpu(2 + i));
       limits[i] = std::exchange(devices[i]->memory.limit, (128 + 64 * i) * MiB + 100 * i);
       if (!from_pool) config::set_memory_resource(names[i], addresses.resource());
-      config::detail::reset_memory(devices[i]->name);
+      config::detail::reset_memory(*devices[i]);
     }
     // the address sanitizer gives every block of the host's pool back, and keeps it a while
     storm(devices, LOCUS_ADDRESS_SANITIZER && from_pool ? 1'000 : 25'000, 26);

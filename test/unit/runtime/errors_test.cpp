@@ -163,19 +163,26 @@ TEST_CASE("a malformed device name: what is wrong with it and what to write") {
 }
 
 TEST_CASE("without soft placement a missing GPU is an error that lists what is there") {
+  auto const asks = [](std::string const& who, int line) {
+    return "; " + who + " asks for it at " + __FILE__ + ":" + std::to_string(line);
+  };
   auto const ask = [] { return Tensor<float, Extents<6>, GpuDevice<5>>(); };
+  int const asked = __LINE__ - 1;
   config::set_soft_device_placement(false);
   CHECK_FALSE(config::get_soft_device_placement());
   CHECK(message_of<unknown_device>(ask) ==
         "locus: there is no /GPU:5: this program was built without CUDA; compile a unit with nvcc "
-        "and <locus/cuda.cuh> (present: /CPU:0)");
+        "and <locus/cuda.cuh> (present: /CPU:0)" +
+            asks("a Tensor", asked));
   {
     testing::simulated_gpus const gpus(2);
-    CHECK(message_of<unknown_device>(ask) ==
-          "locus: there is no /GPU:5: name one that is there (present: /CPU:0, /GPU:0, /GPU:1)");
+    std::string const missing =
+        "locus: there is no /GPU:5: name one that is there (present: /CPU:0, /GPU:0, /GPU:1)";
+    CHECK(message_of<unknown_device>(ask) == missing + asks("a Tensor", asked));
     Vector const c{1, 2};
-    CHECK(message_of<unknown_device>([&] { return eval(on<GpuDevice<5>>(c * 2.f)); }) ==
-          "locus: there is no /GPU:5: name one that is there (present: /CPU:0, /GPU:0, /GPU:1)");
+    auto const evaluate = [&] { return eval(on<GpuDevice<5>>(c * 2.f)); };
+    CHECK(message_of<unknown_device>(evaluate) ==
+          missing + asks("'multiply' (step 2)", __LINE__ - 2));
     CHECK(fetch(sum(on<G1>(c * 2.f))) == 6);
   }
   config::set_soft_device_placement(true);

@@ -175,7 +175,7 @@ TEST_CASE("a GPU that is not among those that are there runs on one of them, vis
   auto const seen = child::run("a program on missing GPUs", {"LOCUS_SIMULATED_GPUS=1"});
   CHECK(seen.code == 0);
   CHECK(seen.count("locus: ") == 1);
-  CHECK(seen.count("locus: /GPU:1 is not there, its steps run on /GPU:0's card\n") == 1);
+  CHECK(seen.count("locus: /GPU:1 is not there, its steps run on /GPU:0, in its memory\n") == 1);
 }
 
 // ---- where the log goes ----
@@ -250,7 +250,7 @@ TEST_CASE("a stream takes the lines of the log, and what a user must hear of") {
   });
   debugging::set_log_sink(nullptr);
   CHECK(on_stderr.empty());
-  CHECK(lines.str() == "locus: /GPU:1 is not there, its steps run on /GPU:0's card\n"
+  CHECK(lines.str() == "locus: /GPU:1 is not there, its steps run on /GPU:0, in its memory\n"
                        "Creating a Tensor of float[2] on /GPU:1\n");
 }
 
