@@ -4,6 +4,7 @@
 #pragma once
 #include <utility>  // swap
 
+#include <locus/backend/device_use.hpp>        // use_of
 #include <locus/collective/reduce.hpp>         // replica_reducer
 #include <locus/core/config.hpp>               // LOCUS_COLD_BEGIN
 #include <locus/runtime/copy_cache_limit.hpp>  // forget_copies
@@ -225,7 +226,7 @@ class local_reduction {
     auto const how = by_.describe(&job_);
     log_event e;
     e.kind = event_kind::collective, e.name = operation_.name, e.tensors = 1;
-    e.over = place{devices_}.mirrored(), e.reason = how.view(), e.bytes = job_.bytes();
+    e.over = use_of(place{devices_}.mirrored()), e.reason = how.view(), e.bytes = job_.bytes();
     runtime::log(e);
   }
   local_parts parts_;

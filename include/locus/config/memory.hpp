@@ -12,7 +12,8 @@ namespace detail {
 [[noreturn]] inline void refuse_account(std::string_view name, bool several) {
   message text;
   text << "locus: " << (several ? "multiple devices match" : "no matching devices found for")
-       << " the device name \"" << shown(name).view() << "\" (present: " << runtime::configured.cpus << " CPU";
+       << " the device name \"" << shown(name).view() << "\" (present: " << runtime::configured.cpus
+       << " CPU";
   throw unknown_device(text << ", " << runtime::table.gpus
                             << " GPU); name one of list_logical_devices");
 }

@@ -65,7 +65,8 @@ inline void send_rows(tensor_block const& from, tensor_block const& to, bool pin
     if (!runtime::is_watched(runtime::watcher::log) || !runtime::is_wanted(&sent, {})) continue;
     step what;
     what.name = "a batch";
-    locus::detail::log_copy(transfer_kind::scatter, what, -1, bytes, host, d, {}, {});
+    locus::detail::log_copy(transfer_kind::scatter, what, -1, bytes, cpu(0), to.where.at(r), {},
+                            {});
   }
 }
 [[gnu::cold]] inline void warn_of_idle_replicas(std::int64_t batch_size, int replicas) {

@@ -225,6 +225,7 @@ struct graph_code {
     slot slots[is_static ? 1 : values];
     run_arrays const run_in{values_of, layouts, ready, known, slots, objects};
     run_watch seen;
+    seen.site = site;
     if (unsigned const watchers = runtime::watched()) {
       static plan_record record{&code, policy_name<typename Graph::policy>()};
       seen = watch_run(watchers, record, site);

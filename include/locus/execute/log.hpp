@@ -2,10 +2,13 @@
 // The placement log: TensorFlow's words for operations, and what TensorFlow does not say: copies,
 // collectives, creations and fallbacks.
 #pragma once
-#include <locus/backend/seam.hpp>  // logical_device
-#include <locus/core/config.hpp>   // LOCUS_COLD_BEGIN
-#include <locus/plan/data.hpp>     // step, transfer
-#include <locus/runtime/log.hpp>   // log_event, log
+#include <locus/backend/device_use.hpp>  // use_of
+#include <locus/core/array.hpp>          // dynamic_array
+#include <locus/core/config.hpp>         // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
+#include <locus/core/lock.hpp>           // mutex
+#include <locus/plan/data.hpp>           // step, transfer
+#include <locus/runtime/log.hpp>         // log_event, log
+#include <locus/runtime/site_text.hpp>   // write_site
 
 LOCUS_COLD_BEGIN
 
@@ -13,32 +16,51 @@ namespace locus {
 
 namespace detail {
 
-/// where work for a device really runs, and why not there
-[[gnu::cold]] inline device_use use_of(logical_device const& d) {
-  if (!d.name.is_gpu() || d.how != backing::host) return {d.name, d.name, {}};
-  return {d.name, cpu(0),
-          runtime::table.why_no_gpu == runtime::absence::none
-              ? std::string_view("it is not there")
-              : sentence(runtime::table.why_no_gpu)};
-}
-
-[[gnu::cold]] inline void log_step(step const& s, short number, shape const& extents,
-                                   logical_device const& d, call_site site) {
+[[gnu::cold]] inline void log_step(step const& s, short number, shape const& extents, device on,
+                                   call_site site) {
   if (s.tensorflow.empty()) return;  // a part of an operation that has a line of its own
   log_event e;
   message reason;
-  e.kind = event_kind::step, e.step = number, e.name = s.tensorflow, e.on = use_of(d);
+  e.kind = event_kind::step, e.step = number, e.name = s.tensorflow, e.on = use_of(on);
   e.extents = extents, e.site = site;
   if (s.fell_back) {
     e.request = s.request;
-    e.reason = (reason << "'" << s.name << "' has no GPU kernel").view();
+    e.reason =
+        (reason << "'" << s.name << "' has no " << s.side_without_kernel() << " kernel").view();
   }
   runtime::log(e);
 }
+/// means: nobody has asked this yet about an operation of that name
+[[gnu::cold]] LOCUS_SHARED_STATE inline bool is_first_of_operation(std::string_view name) {
+  struct memory {
+    mutex lock;
+    dynamic_array<std::string_view> names;  // constants of the program
+  };
+  static memory* const seen = new memory;  // never destroyed: plans run until the end
+  lock_guard hold(seen->lock);
+  for (std::string_view const& one : seen->names)
+    if (one == name) return false;
+  seen->names.push(name);
+  return true;
+}
+/// means: a step has no kernel where it was asked for or wanted: each time an event where the program
+///        has a sink; on stderr once for each operation, not where nobody asked and there is no GPU
+[[gnu::cold]] inline void say_fallback(step const& s, short number, shape const& extents,
+                                       call_site site) {
+  message reason;
+  reason << "locus: '" << s.name << "' has no " << s.side_without_kernel()
+         << " kernel for its element types and runs on " << s.where;
+  if (!s.request.is_none()) reason << "; " << s.request << " was asked for";
+  if (site.is_set() || site.is_code()) runtime::write_site(reason << " at ", site);
+  log_event e;
+  e.kind = event_kind::fallback, e.step = number, e.name = s.name, e.extents = extents;
+  e.on = use_of(s.where.at(0)), e.request = s.request, e.site = site, e.reason = reason.view();
+  bool const matters = !s.request.is_none() || runtime::table.gpus > 0;
+  runtime::warn(e, matters && is_first_of_operation(s.name));
+}
 [[gnu::cold]] inline void log_copy(transfer_kind how, step const& s, short number,
-                                   std::int64_t bytes, logical_device const& from,
-                                   logical_device const& to, std::string_view skipped,
-                                   call_site site) {
+                                   std::int64_t bytes, device from, device to,
+                                   std::string_view skipped, call_site site) {
   log_event e;
   e.kind = event_kind::copy, e.step = number, e.name = name_of(how), e.of = s.name;
   e.from = use_of(from), e.on = use_of(to), e.bytes = bytes, e.site = site;
@@ -51,22 +73,23 @@ namespace detail {
   log_event e;
   for (transfer const& t : p.transfers) e.tensors += t.bucket == bucket && bucket >= 0;
   if (e.tensors == 0) e.tensors = 1;
-  e.kind = event_kind::collective, e.name = name_of(how), e.over = over, e.reason = algorithm;
+  e.kind = event_kind::collective, e.name = name_of(how), e.over = use_of(over),
+  e.reason = algorithm;
   e.bytes = bytes, e.site = site;
   runtime::log(e);
 }
 [[gnu::cold]] inline void log_creation(std::string_view type, shape const& extents,
                                        place const& where, call_site site) {
   log_event e;
-  e.kind = event_kind::creation, e.name = type, e.extents = extents, e.over = where, e.site = site;
+  e.kind = event_kind::creation, e.name = type, e.extents = extents, e.over = use_of(where),
+  e.site = site;
   runtime::log(e);
 }
 [[gnu::cold]] inline void log_tensor_copy(std::string_view type, shape const& extents,
-                                          std::int64_t bytes, logical_device const& on,
-                                          call_site site) {
+                                          std::int64_t bytes, device on, call_site site) {
   log_event e;
   e.kind = event_kind::copy, e.name = type, e.extents = extents, e.bytes = bytes;
-  e.on = {on.name, on.name, {}}, e.from = e.on, e.site = site;
+  e.on = use_of(on), e.from = e.on, e.site = site;
   runtime::log(e);
 }
 

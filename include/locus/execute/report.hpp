@@ -2,9 +2,8 @@
 // LOCUS_EXPLAIN: every plan of the program, when it ends: who ran it, where, how often, what moved.
 #pragma once
 
-#include <locus/backend/devices.hpp>      // find_device
+#include <locus/backend/device_use.hpp>   // use_of
 #include <locus/core/config.hpp>          // LOCUS_COLD_BEGIN
-#include <locus/execute/log.hpp>          // use_of
 #include <locus/execute/program.hpp>      // program
 #include <locus/plan/explain.hpp>         // write_plan
 #include <locus/runtime/at_end.hpp>       // at_end
@@ -59,7 +58,7 @@ inline void write_report_at_end(bool terminating);
 [[gnu::cold]] inline void note_device(dynamic_array<device_use>& uses, device d) {
   for (device_use const& u : uses)
     if (u.asked == d) return;
-  uses.push(use_of(runtime::find_device(d)));
+  uses.push(use_of(d));
 }
 /// What hears of every plan that its thread runs, while it lives.
 class plan_listener {
@@ -135,8 +134,11 @@ inline void write_uses(report_text& out, plan_record const& p) {
   for (std::size_t i = 0; i < p.uses->size(); ++i) out << (i ? ", " : " ") << (*p.uses)[i].asked;
   out << "\n";
   for (device_use const& u : *p.uses)
-    if (!u.why.empty())
-      out << "  " << u.asked << " was not there, " << u.used << " worked for it: " << u.why << "\n";
+    if (u.differs()) {
+      out << "  " << u.asked << " was not there, " << u.used << " worked for it";
+      if (!u.why.empty()) out << ": " << u.why;
+      out << "\n";
+    }
 }
 [[gnu::cold]] inline void write_record(report_text& out, plan_record const& p, int number) {
   out << "plan " << number << ", ";

@@ -87,7 +87,10 @@ class runner : results {
     step const& ends = plan_.steps[i];
     ++done_.launches;
     for (short k = 0; k <= i; ++k)
-      done_.fallbacks += plan_.steps[k].region == i && plan_.steps[k].fell_back;
+      if (plan_.steps[k].region == i && plan_.steps[k].fell_back) {
+        ++done_.fallbacks;
+        say_fallback(plan_.steps[k], k, extents_[k], seen_.site);
+      }
     bool const look = runtime::devices().gpu_backing != backing::host;
     for (int r = 0; r < ends.where.count(); ++r) {
       logical_device& d = runtime::find_device(ends.where.at(r));
@@ -96,21 +99,22 @@ class runner : results {
       touched operands[max_operands];
       int count = 0;
       if (look) count = gather_operands(i, r, d, record, operands);
-      if (seen_.log) log_steps(i, d);
+      if (seen_.log) log_steps(i, ends.where.at(r));
       frame const f{&p_, a_.values, extents_, a_.objects};
       launch const what{&f, i, r, {&d, record, operands, count, find_workspace(d), tf32_}};
       work_scope scope_of_work;
       if (seen_.work)
-        begin_launch(scope_of_work, seen_.work, plan_, extents_, i, d, bytes_of_region(i, r));
+        begin_launch(scope_of_work, seen_.work, plan_, extents_, i, ends.where.at(r), d,
+                     bytes_of_region(i, r));
       if (ends.kind == step_kind::concatenate || ends.kind == step_kind::reshape)
         copy_operands(what);
       else
         p_.launches[i](what);
     }
   }
-  [[gnu::cold]] void log_steps(short region, logical_device const& d) const {
+  [[gnu::cold]] void log_steps(short region, device on) const {
     for (short k = 0; k < plan_.steps.count; ++k)
-      if (plan_.steps[k].region == region) log_step(plan_.steps[k], k, extents_[k], d, seen_.site);
+      if (plan_.steps[k].region == region) log_step(plan_.steps[k], k, extents_[k], on, seen_.site);
   }
   /// units: bytes that the kernel of one replica reads and writes
   [[gnu::cold]] std::int64_t bytes_of_region(short i, int r) const {
@@ -279,7 +283,7 @@ class runner : results {
       ++(kept ? done_.reused : done_.copies);
       (kept ? done_.bytes_reused : done_.bytes_moved) += bytes;
       if (seen_.log)
-        log_copy(t.how, s, t.from, bytes, *from.on, *to.on,
+        log_copy(t.how, s, t.from, bytes, from_name, to_name,
                  kept   ? "reused: kept from a copy before"
                  : skip ? "both are host memory"
                         : std::string_view(),
@@ -310,12 +314,12 @@ class runner : results {
   [[gnu::cold]] void reuse(transfer const& me, short first) {
     step const& s = plan_.steps[me.from];
     int const v = value_of(me), other = plan_.steps.count + first;
-    each_part(me, [&](side const& to, device to_name, side const& from, device from_name, bool) {
+    each_part(me, [&](side const&, device to_name, side const& from, device from_name, bool) {
       if (to_name == from_name) return;
       std::int64_t const bytes = size_of(*from.at, extents_[me.from].rank) * s.element_bytes;
       ++done_.reused, done_.bytes_reused += bytes;
       if (seen_.log)
-        log_copy(me.how, s, me.from, bytes, *from.on, *to.on,
+        log_copy(me.how, s, me.from, bytes, from_name, to_name,
                  "reused: the same tensor was brought before", seen_.site);
     });
     for (int r = 0; r < me.arrives.count(); ++r) a_.ready[index(v, r)] = a_.ready[index(other, r)];

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a trace, and NVTX, call the work of a plan.
 #pragma once
+#include <locus/backend/device_use.hpp>  // use_of
 #include <locus/backend/devices.hpp>     // find_device
 #include <locus/backend/work_scope.hpp>  // work_scope
 #include <locus/core/config.hpp>         // LOCUS_LEAN_BEGIN
 #include <locus/core/json.hpp>           // json_text
-#include <locus/execute/log.hpp>         // use_of
 #include <locus/plan/explain.hpp>        // write_type
 #include <locus/runtime/site_text.hpp>   // write_site
 
@@ -21,18 +21,17 @@ void add_text(json_text& details, std::string_view name, Thing const& thing) {
   text_buffer<128> text;
   details.member(name, (text << thing).view());
 }
-inline void add_use(json_text& details, logical_device const& d) {
-  device_use const use = use_of(d);
+inline void add_use(json_text& details, device asked) {
+  device_use const use = use_of(asked);
   add_text(details, "device", use.used);
-  if (use.why.empty()) return;
-  add_text(details, "asked", use.asked);
-  details.member("why", use.why);
+  if (use.differs()) add_text(details, "asked", use.asked);
+  if (!use.why.empty()) details.member("why", use.why);
 }
 
 /// means: one kernel of a plan: named after its operations
 [[gnu::cold]] inline void begin_launch(work_scope& scope, unsigned watchers, plan_view const& p,
-                                       shape const* extents, short region, logical_device& d,
-                                       std::int64_t bytes) {
+                                       shape const* extents, short region, device asked,
+                                       logical_device& d, std::int64_t bytes) {
   text_buffer<160> name;
   message operations;
   for (short i = 0; i < p.steps.count; ++i) {
@@ -47,7 +46,7 @@ inline void add_use(json_text& details, logical_device const& d) {
   text_buffer<128> type;
   write_type(type, p.steps[region], extents[region]);
   details.member("shape", type.view()).member("bytes", bytes);
-  add_use(details, d);
+  add_use(details, asked);
   scope.begin(watchers, d, queue_kind::compute, {name.view(), details.view()});
 }
 

@@ -107,9 +107,9 @@ LOCUS_SHARED_STATE inline constinit noted_settings settings_to_say;
   say_settings();
   log_now(e);
 }
-/// means: what a user must hear of, once: on stderr unless LOCUS_QUIET is set, or where the program
-///        wants its log
-[[gnu::cold]] inline void warn(log_event& e) noexcept {
+/// means: what a user must hear of: where the program wants its log, else on stderr unless LOCUS_QUIET
+///        is set, or it was said there before (first is false)
+[[gnu::cold]] inline void warn(log_event& e, bool first = true) noexcept {
   log_line line = text_of(e);
   bool elsewhere, beside_stderr;
   if (inside_log) {  // this thread holds the lock
@@ -119,7 +119,7 @@ LOCUS_SHARED_STATE inline constinit noted_settings settings_to_say;
     elsewhere = log_goes_to.callback != nullptr, beside_stderr = log_goes_to.beside_stderr;
   }
   if (elsewhere) log(e);
-  if ((!elsewhere || beside_stderr) && !is_quiet()) write_line(line);
+  if (first && (!elsewhere || beside_stderr) && !is_quiet()) write_line(line);
 }
 inline void warn(log_line const& sentence) {
   log_event e;

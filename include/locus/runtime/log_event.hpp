@@ -29,7 +29,14 @@ enum class event_kind : unsigned char {
 /// A device that was asked for, and the one that does the work in its place.
 struct device_use {
   device asked{}, used{};
-  std::string_view why;  // they differ
+  std::string_view why;  // the host works for a GPU
+  constexpr bool differs() const { return !(asked == used); }
+};
+/// The same for a place.
+struct place_use {
+  place asked{}, used{};
+  std::string_view why;
+  constexpr bool differs() const { return !(asked == used); }
 };
 
 /// means: what happened; members that an event does not have are empty
@@ -41,7 +48,7 @@ struct log_event {
   device_use on{};        // where; copy: to where
   device_use from{};      // copy: from where
   device request{};       // the on<Device> that was not followed
-  place over{};           // creation, collective
+  place_use over{};       // creation, collective
   shape extents{-1, {}};
   int tensors = 0;           // collective
   std::int64_t bytes = -1;   // payload
@@ -54,10 +61,16 @@ struct log_event {
 
 namespace detail {
 
+/// the device, or the place, that was asked for where another does the work
+template <class Use>
+log_line& write_asked(log_line& out, Use const& u) {
+  if (!u.differs()) return out;
+  out << " (asked for " << u.asked;
+  if (!u.why.empty()) out << ": " << u.why;
+  return out << ")";
+}
 inline log_line& write_use(log_line& out, device_use const& d) {
-  out << full_name{d.used};
-  if (d.why.empty()) return out;
-  return out << " (asked for " << d.asked << ": " << d.why << ")";
+  return write_asked(out << full_name{d.used}, d);
 }
 [[gnu::cold]] inline void write_step_event(log_line& out, log_event const& e) {
   write_use(out << "Executing op " << e.name << " in device ", e.on);
@@ -70,6 +83,7 @@ inline log_line& write_use(log_line& out, device_use const& d) {
   if (e.of.empty()) {  // a tensor beside itself
     out << "Copying a Tensor of " << e.name << e.extents << ", " << e.bytes << " bytes, on "
         << e.on.used;
+    write_asked(out, e.on);
     return;
   }
   out << "Copying " << e.bytes << " bytes (" << e.name << " of " << e.of << ") from device ";
@@ -80,12 +94,21 @@ inline log_line& write_use(log_line& out, device_use const& d) {
 [[gnu::cold]] inline void write_collective_event(log_line& out, log_event const& e) {
   out << "Collective " << e.name << " of " << e.tensors
       << (e.tensors > 1 ? " tensors, " : " tensor, ") << e.bytes << " bytes, over "
-      << e.over.count() << " devices (";
-  for (int r = 0; r < e.over.count(); ++r) out << (r ? " " : "") << e.over.at(r);
+      << e.over.used.count() << " devices (";
+  auto write = [&](place const& p) {
+    for (int r = 0; r < p.count(); ++r) out << (r ? " " : "") << p.at(r);
+  };
+  write(e.over.used);
+  if (e.over.differs()) {
+    out << "; asked for ";
+    write(e.over.asked);
+    if (!e.over.why.empty()) out << ": " << e.over.why;
+  }
   out << "), by " << e.reason;
 }
 [[gnu::cold]] inline void write_creation_event(log_line& out, log_event const& e) {
-  out << "Creating a Tensor of " << e.name << e.extents << " on " << e.over;
+  out << "Creating a Tensor of " << e.name << e.extents << " on " << e.over.used;
+  write_asked(out, e.over);
 }
 [[gnu::cold]] inline void write_allocation_event(log_line& out, log_event const& e) {
   out << "locus: " << e.on.used << " " << e.name << " " << e.bytes << " bytes";
@@ -147,17 +170,20 @@ inline log_line text_of(log_event const& e) {
   if (e.step >= 0) out.member("step", e.step);
   text("name", e.name), text("of", e.of);
   put_device("from", e.from.used);
-  if (!e.from.why.empty()) put_device("from_asked", e.from.asked);
+  if (e.from.differs()) put_device("from_asked", e.from.asked);
   put_device("asked", e.request.is_none() ? e.on.asked : e.request),
       put_device("device", e.on.used);
-  if (!e.over.is_nowhere()) {
-    out.name("devices").open('[');
-    for (int r = 0; r < e.over.count(); ++r) {
+  auto put_devices = [&](char const* name, place const& p) {
+    if (p.is_nowhere()) return;
+    out.name(name).open('[');
+    for (int r = 0; r < p.count(); ++r) {
       text_buffer<16> t;
-      out.value((t << e.over.at(r)).view());
+      out.value((t << p.at(r)).view());
     }
     out.close(']');
-  }
+  };
+  if (e.over.differs()) put_devices("devices_asked", e.over.asked);
+  put_devices("devices", e.over.used);
   if (e.extents.rank >= 0) {
     out.name("shape").open('[');
     for (int a = 0; a < e.extents.rank; ++a) out.value(e.extents.extent[a]);
@@ -172,7 +198,10 @@ inline log_line text_of(log_event const& e) {
     message code;
     out.member("code", runtime::write_site(code, e.site).view());
   }
-  text("reason", !e.reason.empty() ? e.reason : !e.on.why.empty() ? e.on.why : e.from.why);
+  text("reason", !e.reason.empty()     ? e.reason
+                 : !e.on.why.empty()   ? e.on.why
+                 : !e.over.why.empty() ? e.over.why
+                                       : e.from.why);
   out.close('}');
 }
 

@@ -366,7 +366,7 @@ class Tensor : public tensor_base {
                     queue_kind::compute, {-1, "copying a tensor", d.name});
       if (logged)
         detail::log_tensor_copy(row_of(element_of_v<T>).name, block->extents,
-                                std::int64_t(from.bytes), d, {});
+                                std::int64_t(from.bytes), block->where.at(r), {});
     }
   }
   void assign_list(list_type const& values) {

@@ -125,7 +125,11 @@ TEST_CASE("collectives say what, how many, over which devices and how") {
     testing::simulated_gpus const gpus(2, {.cards = 1});
     CHECK(has(story(), bucket + "a fold in the card"));
   }
-  CHECK(has(story(), bucket + "a fold on the host"));
+  CHECK(
+      has(story(),
+          "Collective all_reduce of 2 tensors, 24 bytes, over 2 devices (/CPU:0 /CPU:0; asked for "
+          "/GPU:0 /GPU:1: this program was built without CUDA; compile a unit with nvcc and "
+          "<locus/cuda.cuh>), by a fold on the host"));
 }
 
 TEST_CASE("a call site speaks once by default, every time on request, and then not at all") {
@@ -176,6 +180,97 @@ TEST_CASE("a GPU that is not among those that are there runs on one of them, vis
   CHECK(seen.code == 0);
   CHECK(seen.count("locus: ") == 1);
   CHECK(seen.count("locus: /GPU:1 is not there, its steps run on /GPU:0, in its memory\n") == 1);
+}
+
+namespace {
+struct gpu_only {
+  static constexpr auto name = "gpu_only";
+  static constexpr auto kernels = on_gpu;
+  float operator()(float v) const { return v + 1; }
+};
+void fall_back() {
+  testing::simulated_gpus const gpus(1);
+  Tensor<int, Extents<2, 2>> const a{{1, 2}, {3, 4}};
+  Tensor<float, Extents<2>> const x{1, 2};
+  for (int i = 0; i < 3; ++i) {
+    auto const b = eval(on<G0>(matmul(a, a)));
+    auto const c = eval(on<G0>(matmul(b, a)));
+    auto const y = eval(on<CpuDevice>(map(gpu_only{}, x)));
+  }
+}
+}  // namespace
+TEST_CASE("a program with operations without kernels" * doctest::skip()) { fall_back(); }
+TEST_CASE("a program without GPUs and a kernel that nobody asked for" * doctest::skip()) {
+  Tensor<int, Extents<2, 2>> const a{{1, 2}, {3, 4}};
+  auto const b = eval(matmul(a, a));
+}
+
+TEST_CASE("a fallback for a missing kernel is said once for each operation, unless LOCUS_QUIET is "
+          "set, and the sink of a program hears of each") {
+  auto const loud = child::run("a program with operations without kernels");
+  CHECK(loud.code == 0);
+  CHECK(loud.count("locus: ") == 2);
+  CHECK(loud.count("locus: 'matmul' has no GPU kernel for its element types and runs on /CPU:0; "
+                   "/GPU:0 was asked for at ") == 1);
+  CHECK(loud.count("locus: 'gpu_only' has no CPU kernel for its element types and runs on /GPU:0; "
+                   "/CPU:0 was asked for at ") == 1);
+  CHECK(
+      child::run("a program with operations without kernels", {"LOCUS_QUIET=1"}).count("locus: ") ==
+      0);
+  // there is no GPU that it could have missed
+  CHECK(child::run("a program without GPUs and a kernel that nobody asked for").count("locus: ") ==
+        0);
+  struct heard {
+    int matmul = 0, gpu_only = 0, other = 0;
+  } all;
+  debugging::set_log_sink(
+      [](log_event const& e, std::string_view, void* to) {
+        auto& h = *static_cast<heard*>(to);
+        bool const falls = e.kind == event_kind::fallback;
+        ++(falls && e.name == "matmul" && e.request == gpu(0) && e.on.used == cpu(0) ? h.matmul
+           : falls && e.name == "gpu_only" && e.request == cpu(0) && e.on.used == gpu(0)
+               ? h.gpu_only
+               : h.other);
+      },
+      &all);
+  fall_back();
+  debugging::set_log_sink(nullptr);
+  CHECK(all.matmul == 6);
+  CHECK(all.gpu_only == 3);
+  CHECK(all.other == 0);
+}
+
+TEST_CASE("the log names the device that works, then the one that was asked for") {
+  testing::simulated_gpus const gpus(1);
+  Tensor<float, Extents<2>> const x{1, 2};
+  std::string const asked = " (asked for /GPU:7)", gpu7 = full("GPU:0") + asked;
+  CHECK(log_of(every, [&] { auto const r = eval(on<"/GPU:7">(x * 2.f)); }) ==
+        "Creating a Tensor of float[2] on /GPU:0" + asked + "\n" +
+            "Copying 8 bytes (copy of leaf) from device " + full("CPU:0") + " to device " + gpu7 +
+            "\nExecuting op Mul in device " + gpu7 + "\n");
+  Tensor<float, Extents<2>, GpuDevice<7>> const t{1, 2};
+  CHECK(log_of(every, [&] { auto const copy = t; }) ==
+        "Creating a Tensor of float[2] on /GPU:0" + asked +
+            "\nCopying a Tensor of float[2], 8 bytes, on /GPU:0" + asked + "\n");
+  CHECK(log_of(every, [&] { auto const y = to<CpuDevice>(t); }) ==
+        "Creating a Tensor of float[2] on /CPU:0\nCopying 8 bytes (copy of leaf) from device " +
+            gpu7 + " to device " + full("CPU:0") + "\n");
+  auto const rows = to<Rows>(Tensor<float, Extents<2, 2>>{{1, 2}, {3, 4}});
+  Tensor<float, Extents<2>, Pair> sums;
+  CHECK(log_of(every, [&] { sums = sum<0>(rows); })
+            .find("over 2 devices (/GPU:0 /GPU:0; asked for /GPU:0 /GPU:1), by a fold") !=
+        std::string::npos);
+  auto const path = "/tmp/locus_" + std::to_string(getpid()) + "_asked.json";
+  debugging::log_to_json(path);
+  CHECK(log_of(every, [&] { Tensor<float, Extents<2>, Pair> const pair{1, 2}; }).empty());
+  debugging::log_to_json("");
+  std::string text;
+  std::FILE* const file = std::fopen(path.c_str(), "r");
+  for (int c; file && (c = std::fgetc(file)) != EOF;) text += char(c);
+  if (file) std::fclose(file);
+  std::remove(path.c_str());
+  CHECK(text.find(R"("devices_asked":["/GPU:0","/GPU:1"],"devices":["/GPU:0","/GPU:0"])") !=
+        text.npos);
 }
 
 // ---- where the log goes ----
@@ -251,7 +346,7 @@ TEST_CASE("a stream takes the lines of the log, and what a user must hear of") {
   debugging::set_log_sink(nullptr);
   CHECK(on_stderr.empty());
   CHECK(lines.str() == "locus: /GPU:1 is not there, its steps run on /GPU:0, in its memory\n"
-                       "Creating a Tensor of float[2] on /GPU:1\n");
+                       "Creating a Tensor of float[2] on /GPU:0 (asked for /GPU:1)\n");
 }
 
 TEST_CASE("JSON lines hold one object for each event") {
@@ -268,7 +363,7 @@ TEST_CASE("JSON lines hold one object for each event") {
   std::remove(path.c_str());
   std::string const site =
       std::string("\"file\":\"") + __FILE__ + "\",\"line\":" + std::to_string(here + 3);
-  REQUIRE(lines.size() == 10);
+  REQUIRE(lines.size() == 11);
   CHECK(lines[0].starts_with(
       R"({"event":"creation","name":"float","devices":["/GPU:0"],"shape":[3],"file":")"));
   CHECK(lines[2] == R"({"event":"copy","step":0,"name":"copy","of":"leaf","from":"/GPU:0",)"
@@ -277,9 +372,13 @@ TEST_CASE("JSON lines hold one object for each event") {
   CHECK(lines[3] == R"({"event":"step","step":2,"name":"Mul","asked":"/CPU:0","device":"/CPU:0",)"
                     R"("shape":[3],)" +
                         site + "}");
-  CHECK(lines[7].starts_with(R"({"event":"step","step":1,"name":"legacy","asked":"/GPU:0",)"
+  CHECK(lines[7].starts_with(R"({"event":"fallback","step":1,"name":"legacy","asked":"/GPU:0",)"
                              R"("device":"/CPU:0","shape":[3],"file":)"));
-  CHECK(lines[7].ends_with(R"("reason":"'legacy' has no GPU kernel"})"));
+  CHECK(lines[7].find(R"("reason":"locus: 'legacy' has no GPU kernel for its element types and )"
+                      R"(runs on /CPU:0; /GPU:0 was asked for at )") != std::string::npos);
+  CHECK(lines[8].starts_with(R"({"event":"step","step":1,"name":"legacy","asked":"/GPU:0",)"
+                             R"("device":"/CPU:0","shape":[3],"file":)"));
+  CHECK(lines[8].ends_with(R"("reason":"'legacy' has no GPU kernel"})"));
   CHECK_THROWS_AS(debugging::log_to_json("/no/such/folder/log"), bad_file);
 }
 

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which device does the work of one that a program named: what logs, traces and reports say.
+#pragma once
+#include <locus/backend/devices.hpp>    // find_device
+#include <locus/core/config.hpp>        // LOCUS_COLD_BEGIN
+#include <locus/runtime/log_event.hpp>  // device_use, place_use
+
+LOCUS_COLD_BEGIN
+
+namespace locus::detail {
+
+/// means: the device that works for `asked`, itself or what stands in for it, and why not itself
+[[gnu::cold]] inline device_use use_of(device asked) {
+  logical_device const& d = runtime::find_device(asked);
+  if (!asked.is_gpu() || d.how != backing::host) return {asked, d.name, {}};
+  return {asked, cpu(0), sentence(runtime::table.why_no_gpu)};
+}
+/// means: the same for each device of a place
+[[gnu::cold]] inline place_use use_of(place const& asked) {
+  place_use all{asked, asked, {}};
+  device_list used;
+  for (int r = 0; r < asked.count(); ++r) {
+    device_use const u = use_of(asked.at(r));
+    used.push(u.used);
+    if (!u.why.empty()) all.why = u.why;
+  }
+  all.used = asked.over(used);
+  return all;
+}
+
+}  // namespace locus::detail
+
+LOCUS_COLD_END
