@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs what is missing, builds the examples, runs the small ones and then the main job: a network
-# trained on Fashion-MNIST with mirrored replicas, on the GPUs that are there or on the CPU.
+# Installs what is missing, builds the main job and runs it: a network trained on Fashion-MNIST with mirrored
+# replicas, on the GPUs that are there or on the CPU. Its last line says what was reached.
 #     sh examples/run.sh [replicas: 1, 2 or 4] [epochs] [folder of the dataset]
+#     sh examples/run.sh all      every example, the main job last
 set -eu
 cd "$(dirname "$0")/.."
 sh test/tools/install.sh g++ meson ninja-build pkgconf python3 zlib1g-dev '?libopenblas0-openmp' '?dataset-fashion-mnist' '?fortunes' '?fortunes-min'
@@ -10,8 +11,15 @@ command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
 build=${BUILD:-build-examples}
 [ -f "$build/build.ninja" ] || meson setup "$build" -Dtests=disabled -Dbenchmarks=disabled
 suffix=
-if [ -f "$build/build.ninja" ] && grep -q 'example.*_cuda' "$build/build.ninja"; then suffix=_cuda; fi
-for example in 01_hello_placement 02_cpu_vs_gpu 03_towers 05_devices 06_memory 07_text_cnn 08_fashion_mnist_cnn 09_linear_regression 10_multi_gpu_basics 11_mobilenet_v2 12_configured_devices 13_devices_at_run_time 04_mirrored_fashion_mnist; do
+if grep -q 'example.*_cuda' "$build/build.ninja"; then suffix=_cuda; fi
+main_job=04_mirrored_fashion_mnist
+others=
+if [ "${1:-}" = all ]; then
+  shift
+  others='01_hello_placement 02_cpu_vs_gpu 03_towers 05_devices 06_memory 07_text_cnn 08_fashion_mnist_cnn
+    09_linear_regression 10_multi_gpu_basics 11_mobilenet_v2 12_configured_devices 13_devices_at_run_time'
+fi
+for example in $others $main_job; do
   ninja -C "$build" "examples/$example$suffix"
   echo "--- $example"
   case $example in

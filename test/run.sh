@@ -6,7 +6,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 sh test/tools/install.sh g++ meson ninja-build pkgconf python3 doctest-dev zlib1g-dev \
-  '?libopenblas0-openmp' '?dataset-fashion-mnist' '?fortunes' '?fortunes-min' '?clang' '?cmake' '?libbenchmark-dev' '?clang-format-19' '?graphviz'
+  '?libopenblas0-openmp' '?dataset-fashion-mnist' '?fortunes' '?fortunes-min' '?clang' '?cmake' '?libbenchmark-dev' '?clang-format-19' '?clang-tidy-19' '?clang-19' '?graphviz'
 command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
 build=${BUILD:-build}
 [ -f "$build/build.ninja" ] || meson setup "$build" "$@"

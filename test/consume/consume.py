@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """consume.py WAY SOURCE_ROOT BUILD_ROOT COMPILER...: installs locus into a temporary folder, builds
 and runs the consumer there. WAY: plain, pkg-config, nvcc; meson (as a subproject), meson_cuda, wrap;
-cmake (by pkg-config), find_package, cmake_cuda.
+cmake (by pkg-config), find_package, cmake_cuda;
+add_subdirectory, fetch_content, and cmake_install: find_package of what `cmake --install` put there.
 Exit code 77 where the machine lacks the tool."""
 import hashlib
 import os
@@ -48,7 +49,7 @@ def copy_project(source, to):
     """What a subproject needs of locus."""
     for folder in ('include', 'cmake'):
         shutil.copytree(source / folder, to / folder)
-    for file in ('meson.build', 'meson_options.txt'):
+    for file in ('meson.build', 'meson_options.txt', 'CMakeLists.txt'):
         shutil.copy(source / file, to)
 
 
@@ -64,7 +65,7 @@ def main():
         environment['CUDACXX' if cuda else 'CXX'] = ' '.join(compiler)
         environment['CMAKE_PREFIX_PATH'] = str(include.parent)
         work = folder / 'work'
-        project = HERE / f'with_{way}'
+        project = HERE / f"with_{'find_package' if way == 'cmake_install' else way}"
         shutil.copytree(project if project.is_dir() else HERE, work)
         for file in ('main.cpp', 'kernels.cu'):
             shutil.copy(HERE / file, work)
@@ -98,7 +99,13 @@ def main():
             if 'doctest' in said or ('nvcc' in said and not cuda):
                 sys.exit(f'a subproject looks for what only our own build needs:\n{said}')
             run('meson', 'compile', '-C', exe.parent, env=environment)
-        elif way in ('cmake', 'find_package', 'cmake_cuda'):
+        elif way in ('cmake', 'find_package', 'cmake_cuda', 'add_subdirectory', 'fetch_content', 'cmake_install'):
+            if way in ('add_subdirectory', 'fetch_content'):
+                copy_project(source, work / 'locus')
+            elif way == 'cmake_install':
+                run(need('cmake'), '-G', 'Ninja', '-S', source, '-B', folder / 'cmake', env=environment)
+                run('cmake', '--install', folder / 'cmake', '--prefix', folder / 'prefix', env=environment)
+                environment['CMAKE_PREFIX_PATH'] = str(folder / 'prefix')
             run(need('cmake'), '-G', 'Ninja', '-S', work, '-B', exe.parent,
                 *(['-DCMAKE_CUDA_ARCHITECTURES=90'] if cuda else []), env=environment)
             run('cmake', '--build', exe.parent, env=environment)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""compile_fail.py FILES... [--headers DIR] [--jobs N] [--subset] -- COMPILER ARGS...: misuse reads well.
+"""compile_fail.py FILES... [--headers DIR] [--jobs N] -- COMPILER ARGS...: misuse reads well.
 
 Each file compiles as it stands, and does not with -DLOCUS_MUST_FAIL=k; then the FIRST error says
 what the file quotes:
@@ -9,10 +9,12 @@ what the file quotes:
     // flags: -DSOMETHING       for both compilations, a mistake's own with flags-k
     // only: host, only: nvcc   where the mistake can be made
 With --headers every assertion, #error and [[nodiscard]] text in DIR has the form `locus: what is wrong; what to
-write` and is quoted by a file. With --subset only the first mistake of each file is tried."""
+write` and is quoted by a file."""
 import argparse
+import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -41,8 +43,7 @@ class Compiler:
         about = subprocess.run([*command[:1], '--version'], capture_output=True, text=True).stdout
         self.kind = 'nvcc' if 'NVIDIA' in about else 'clang' if 'clang' in about else 'gcc'
         self.command, self.precompiled = command, []
-        if self.kind == 'nvcc':  # its front end alone, for both sides
-            self.command = [*command, '-x', 'cu', '-fdevice-syntax-only', '-c', '-o', '/dev/null']
+        if self.kind == 'nvcc':
             return
         header = pathlib.Path(folder) / 'all.hpp'
         header.write_text('#include <locus/locus.hpp>\n', encoding='utf-8')
@@ -55,10 +56,33 @@ class Compiler:
         subprocess.run(made, check=True)
         self.command = [*command, '-x', 'c++', '-fsyntax-only']
 
+    def front_end(self, words):
+        """nvcc's own steps up to its front end, which reads a whole unit once; not the code that it makes of it"""
+        with tempfile.TemporaryDirectory() as folder:
+            env = {**os.environ, 'TMPDIR': folder}
+            asked = [*self.command, '-x', 'cu', '-c', '-o', '/dev/null', '--dryrun', *map(str, words)]
+            steps = subprocess.run(asked, capture_output=True, text=True, env=env)
+            if steps.returncode or 'cudafe++' not in steps.stderr:
+                return steps
+            script = 'set -e\n'
+            for line in steps.stderr.splitlines():
+                line = line.removeprefix('#$ ')
+                setting = re.match(r'(\w+)=(.*)$', line)
+                script += f'export {setting[1]}={shlex.quote(setting[2])}\n' if setting else line + '\n'
+                if line.startswith('cudafe++'):
+                    break
+            return subprocess.run(['sh', '-c', script], capture_output=True, text=True, env=env)
+
     def compile(self, misuse, k):
         flags = ([] if misuse.own_mode else self.precompiled) + misuse.flags(k)
         flags += [f'-DLOCUS_MUST_FAIL={k}'] if k else []
-        done = subprocess.run([*self.command, *flags, misuse.path], capture_output=True, text=True)
+        if self.kind == 'nvcc':
+            done = self.front_end([*flags, misuse.path])
+            if k and not done.returncode:  # some mistakes show where code for GPUs is made
+                both = [*self.command, '-x', 'cu', '-fdevice-syntax-only', '-c', '-o', '/dev/null']
+                done = subprocess.run([*both, *flags, misuse.path], capture_output=True, text=True)
+        else:
+            done = subprocess.run([*self.command, *flags, misuse.path], capture_output=True, text=True)
         said = done.stdout + done.stderr              # nvcc uses both
         return done.returncode, said.replace('\\"', '"')  # clang prints a literal as it was written
 
@@ -120,7 +144,6 @@ def main():
     options.add_argument('files', nargs='+', type=pathlib.Path)
     options.add_argument('--headers', type=pathlib.Path)
     options.add_argument('--jobs', type=int, default=2)
-    options.add_argument('--subset', action='store_true')
     options.add_argument('--verbose', action='store_true')
     options = options.parse_args(sys.argv[1:cut])
     misuses = [Misuse(path) for path in options.files]
@@ -133,7 +156,7 @@ def main():
             compiler = Compiler(sys.argv[cut + 1:], folder)
             side = 'nvcc' if compiler.kind == 'nvcc' else 'host'
             jobs = [(compiler, m, k) for m in misuses if m.only in ('', side)
-                    for k in [0, *(sorted(m.expected)[:1] if options.subset else sorted(m.expected))]]
+                    for k in [0, *sorted(m.expected)]]
             for fault, length in pool.map(check, jobs):
                 wrong += [fault] if fault else []
                 lengths += [length] if length else []

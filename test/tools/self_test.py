@@ -103,9 +103,32 @@ def includes(folder):
 def headers(folder, compiler):
     (folder / 'good.hpp').write_text('#pragma once\nint f();\n')
     (folder / 'twice.hpp').write_text('struct S {};\n')
+    (folder / 'over.hpp').write_text('#pragma once\n#include <good.hpp>\ninline int g() { return f(); }\n')
+    (folder / 'lacks.hpp').write_text('#pragma once\n#if 0\n#include <good.hpp>\n#endif\ninline int h() { return f(); }\n')
+    (folder / 'reads_all.hpp').write_text('#pragma once\n#include <over.hpp>\n#include <lacks.hpp>\n')
     command = ['--', *compiler, '-std=c++20', f'-I{folder}']
-    expect(0, ' 0 wrong', 'check_headers.py', 'good.hpp', *command)
+    expect(0, '2 headers alone in 1 units, 0 wrong', 'check_headers.py', 'over.hpp', 'good.hpp', *command)
     expect(1, 'twice.hpp:', 'check_headers.py', 'good.hpp', 'twice.hpp', *command)
+    expect(1, 'lacks.hpp:', 'check_headers.py', 'good.hpp', 'over.hpp', 'lacks.hpp', *command)
+    expect(1, '1 wrong', 'check_headers.py', '--single', 'good.hpp', 'over.hpp', 'lacks.hpp', 'reads_all.hpp', *command)
+
+
+def named(folder):
+    for path, text in [('test/unit/meson.build', "files('here_test.cpp')\n"), ('test/unit/here_test.cpp', '// include/a.hpp\n'),
+                       ('include/a.hpp', '// held by unit/here_test.cpp\n#include <gone/b.hpp>\n')]:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    expect(0, '0 wrong', 'check_named.py', folder)
+    (folder / 'include' / 'a.hpp').write_text('// held by unit/gone_test.cpp\n')
+    expect(1, 'include/a.hpp:1: there is no unit/gone_test.cpp', 'check_named.py', folder)
+    (folder / 'test' / 'unit' / 'dead_test.cpp').write_text('int main() {}\n')
+    expect(1, 'test/unit/dead_test.cpp: no meson.build names it', 'check_named.py', folder)
+
+
+def silent(folder):
+    expect(0, '0 lines', 'silent.py', sys.executable, '-c', '')
+    expect(1, '1 lines', 'silent.py', sys.executable, '-c', 'print("a note")')
+    expect(1, 'exit code 3', 'silent.py', sys.executable, '-c', 'raise SystemExit(3)')
 
 
 def kernels(folder):
@@ -135,7 +158,7 @@ def kernels(folder):
 
 def main():
     compiler = [word for word in sys.argv[1:] if not word.endswith('ccache')]
-    for check in (output, includes, kernels):
+    for check in (output, includes, kernels, named, silent):
         with tempfile.TemporaryDirectory() as name:
             check(pathlib.Path(name))
     for check in (snippets, misuse, headers):

@@ -100,6 +100,7 @@ class tokenizer {
       std::int64_t count, first;
     };
     std::vector<place> order;
+    order.reserve(counts_.size());
     for (auto const& [word, count] : counts_) order.push_back({count, std::int64_t(order.size())});
     if (!order.empty())
       std::qsort(order.data(), order.size(), sizeof(place), [](void const* x, void const* y) {
@@ -198,11 +199,13 @@ inline labelled_texts read_fortunes(std::string const& folder, std::size_t at_le
   dirent** files = nullptr;
   int const n = scandir(folder.c_str(), &files, is_text, by_name);
   for (int i = 0; i < n; ++i) names.emplace_back(files[i]->d_name), std::free(files[i]);
-  std::free(files);
+  std::free(static_cast<void*>(files));
   labelled_texts all;
   for (std::string const& name : names) {
     std::vector<std::string> found(1);
-    detail::gzip_file file(folder + "/" + name);
+    std::string path = folder;
+    path.append("/").append(name);
+    detail::gzip_file file(path);
     for (std::string line; file.read_line(line);) {
       if (line == "%") {
         found.emplace_back();

@@ -56,7 +56,7 @@ struct home_binder {
   using apply = kernel::apply<compute_t<typename E::value_type>, functor<F>, Trees...>;
   template <class F>
   static functor<F> functor_of(map_op<F> const& op) {
-    if constexpr (std::is_empty_v<functor<F>>)
+    if constexpr (std::is_empty_v<functor<F>> && std::is_default_constructible_v<functor<F>>)
       return {};
     else
       return op.f;

@@ -93,7 +93,7 @@ struct region_code {
   template <int Idx>
   static auto functor_of(frame const& f) {
     using F = typename kernel::functor_under<numbers, typename op_of<Idx>::functor>::type;
-    if constexpr (std::is_empty_v<F>)
+    if constexpr (std::is_empty_v<F> && std::is_default_constructible_v<F>)
       return F{};
     else
       return static_cast<op_of<Idx> const*>(object(f, Idx))->f;
@@ -175,9 +175,23 @@ struct region_code {
   template <level At>
   using kinds = decltype(input_kinds<At>(std::make_index_sequence<std::size_t(facts.count(At))>{}));
 
+  template <int Idx>
+  static constexpr bool is_closure() {
+    if constexpr (p.steps[Idx].kind == step_kind::map)
+      return is_nvcc_closure<typename op_of<Idx>::functor>;
+    else
+      return false;
+  }
+  /// nvcc hands lambdas for both sides to the host compiler in a class that copies what the host calls;
+  /// its own front end has seen the lambda itself by then, and this assertion with it
+  template <std::size_t... Idx>
+  static constexpr bool has_closure(std::index_sequence<Idx...>) {
+    return (is_closure<int(Idx)>() || ...);
+  }
   template <class Work>
   static void send(launch const& what, Work const& work) {
-    static_assert(!Work::has_cuda_kernel || std::is_trivially_copyable_v<Work>,
+    static_assert(!Work::has_cuda_kernel || std::is_trivially_copyable_v<Work> ||
+                      has_closure(std::make_index_sequence<std::size_t(Root + 1)>{}),
                   "locus: a functor that runs on GPUs is copied as bytes; capture values, not "
                   "owners of memory");
     if constexpr (has_gpu(p.steps[Root].where.devices))

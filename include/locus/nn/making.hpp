@@ -46,7 +46,7 @@ class making {
   }
   /// means: "dense", "dense_1", ...
   std::string name(std::string_view kind) {
-    std::string const base = snake_case(kind);
+    std::string base = snake_case(kind);
     for (auto& [known, count] : counts_)
       if (known == base) return base + "_" + std::to_string(count++);
     counts_.emplace_back(base, 1);

@@ -28,6 +28,7 @@ inline std::vector<row_range> split_as_torch(std::int64_t rows, int devices) {
 /// after: keras.utils.multi_gpu_model
 inline std::vector<row_range> split_as_keras(std::int64_t rows, int devices) {
   std::vector<row_range> all;
+  all.reserve(std::size_t(devices));
   for (int r = 0; r < devices; ++r)
     all.push_back(
         {rows / devices * r, r + 1 < devices ? rows / devices : rows - rows / devices * r});

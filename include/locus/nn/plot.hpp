@@ -190,8 +190,8 @@ inline std::string plot_svg(history const& h) {
   constexpr double width = 480, height = 320;
   detail::svg_text svg(width * double(columns), height * double(rows));
   for (std::size_t k = 0; k < n; ++k)
-    detail::draw_panel(svg, h, names[k], width * double(k % columns), height * double(k / columns),
-                       width, height);
+    detail::draw_panel(svg, h, names[k], width * double(k % columns),
+                       height * double(std::size_t(k / columns)), width, height);
   if (n == 0) svg.text(width / 2, height / 2, "middle", "no epoch has ended");
   return svg.finish();
 }

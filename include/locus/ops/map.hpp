@@ -198,6 +198,19 @@ struct HostDevice {
     return f(v...);
   }
 };
+namespace detail {
+template <class F>
+inline constexpr bool is_closure_class = false;
+template <template <bool, bool, bool, class, class, class...> class Class, bool A, bool B, bool C,
+          class Tag, class Call, class... Captured>
+inline constexpr bool is_closure_class<Class<A, B, C, Tag, Call, Captured...>> = true;
+}  // namespace detail
+/// means: F is what nvcc makes, for the host compiler, of a lambda that is marked for both sides
+template <class F>
+inline constexpr bool is_nvcc_closure = detail::is_closure_class<F>;
+template <class F>
+inline constexpr bool is_nvcc_closure<HostDevice<F>> = detail::is_closure_class<F>;
+
 /// means: a lambda, or another functor, that has kernels on both sides:
 ///            map(host_device([=] LOCUS_HOST_DEVICE (float v) { return a * v; }), x)
 /// fails: in nvcc, for lambdas without --extended-lambda

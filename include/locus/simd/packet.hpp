@@ -93,12 +93,18 @@ LOCUS_VECTOR_FUNCTION void store_past(bool* p, mask<Bytes, N> x) {
   store_past(reinterpret_cast<signed char*>(p), packet<signed char, N>{-widen<1>(x).v});
 }
 
+// no lambda: with --expt-relaxed-constexpr nvcc makes code for GPUs of every lambda that could be
+// constexpr, and its compiler ends in an error of its own at a vector of constants
+namespace detail {
+template <class T, std::size_t... J>
+LOCUS_VECTOR_FUNCTION packet<T, int(sizeof...(J))> lane_numbers_of(std::index_sequence<J...>) {
+  return packet<T, int(sizeof...(J))>{vector<T, int(sizeof...(J))>{static_cast<T>(J)...}};
+}
+}  // namespace detail
 /// means: lane j = j
 template <class T, int N>
 LOCUS_VECTOR_FUNCTION packet<T, N> lane_numbers() {
-  return []<std::size_t... J>(std::index_sequence<J...>) __attribute__((always_inline)) {
-    return packet<T, N>{vector<T, N>{static_cast<T>(J)...}};
-  }(std::make_index_sequence<std::size_t(N)>{});
+  return detail::lane_numbers_of<T>(std::make_index_sequence<std::size_t(N)>{});
 }
 
 /// means: each lane as To; integers wrap, booleans are 0 and 1. To half and bfloat16 by way of

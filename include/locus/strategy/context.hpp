@@ -228,6 +228,7 @@ class replica_context {
   /// means: b where it lies on this replica's device, else a copy there, which lives as long as this
   tensor_block const& brought_here(tensor_block const& b) {
     place const here = single(device());
+    // NOLINTNEXTLINE(bugprone-return-const-ref-from-parameter): blocks of tensors, no temporaries
     if (b.where == here) return b;
     brought_.push_back(detail::make_storage(here, b.extents, b.type, b.element_bytes));
     detail::move_block(b, *brought_.back().get());

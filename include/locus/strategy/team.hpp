@@ -159,7 +159,7 @@ class replica_team {
                              << " and another one ends without that; replicas make the same calls "
                                 "in the same order"));
   }
-  std::exception_ptr name(int r, std::exception_ptr cause) const {
+  std::exception_ptr name(int r, std::exception_ptr const& cause) const {
     message text;
     text << "locus: replica " << r << " on " << devices_[r] << ": ";
     try {

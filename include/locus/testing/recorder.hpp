@@ -148,6 +148,7 @@ class recorder {
   /// means: the next work of each stream comes after all that all of them were given
   void join(void* const* streams, int n) {
     std::vector<event> reached;
+    reached.reserve(std::size_t(n));
     for (int i = 0; i < n; ++i) reached.push_back({&at(streams[i]), last_of(at(streams[i]))});
     for (int i = 0; i < n; ++i)
       for (event const& e : reached)

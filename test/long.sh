@@ -1,0 +1,64 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# All that takes hours: the sanitizers over every unit, each header in a unit of its own for each compiler,
+# random tests by the thousand. The last line is "N passed, N failed, N skipped".
+#     sh test/long.sh      BUILD: the folder, SEED: of the random tests, JOBS: how many at once
+set -u
+cd "$(dirname "$0")/.."
+out=${BUILD:-build-long}
+export JOBS="${JOBS:-2}" SEED="${SEED:-$(date -u +%Y%m%d)}"
+mkdir -p "$out"
+passed=0 failed=0 skipped=0
+echo "seed $SEED; SEED=$SEED gives it again"
+
+# add NAME PASSED FAILED SKIPPED
+add() {
+  passed=$((passed + $2)) failed=$((failed + $3)) skipped=$((skipped + $4))
+  echo "$1: $2 passed; $3 failed; $4 skipped"
+}
+# tree NAME [options of meson setup]: a tree of its own, its counts added up
+tree() {
+  name=$1
+  shift
+  BUILD="$out/$name" sh test/run.sh "$@" >"$out/$name.log" 2>&1
+  set -- $(tail -n 1 "$out/$name.log" | sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p')
+  [ $# = 3 ] || set -- 0 1 0
+  [ "$2" = 0 ] || grep -E 'FAILED|ERROR|error:' "$out/$name.log" | head -n 40
+  add "$name" "$@"
+}
+# once NAME COMMAND...: one test
+once() {
+  name=$1
+  shift
+  if "$@" >"$out/log" 2>&1; then add "$name" 1 0 0; else tail -n 40 "$out/log"; add "$name" 0 1 0; fi
+}
+
+tree default
+if command -v clang++ >/dev/null; then
+  export CXX=clang++
+  SUITES=unit TARGETS=units tree addresses -Dcuda=disabled -Dopenmp=disabled -Doptimization=0 \
+    -Db_sanitize=address,undefined -Db_lundef=false
+  SUITES=threads TARGETS=threads_units tree threads -Dcuda=disabled -Dopenmp=disabled -Doptimization=0 \
+    -Db_sanitize=thread -Db_lundef=false
+  unset CXX
+else
+  add sanitizers 0 0 2
+fi
+headers=$(sed -n "s/^  '\(locus\/.*\.hpp\)',/\1/p" include/meson.build)
+for compiler in g++ clang++-14 clang++-19; do
+  if command -v "$compiler" >/dev/null; then
+    once "each header alone ($compiler)" python3 test/tools/check_headers.py --jobs "$JOBS" --single $headers -- \
+      "$compiler" -std=c++20 -Iinclude -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
+  else
+    add "each header alone ($compiler)" 0 0 1
+  fi
+done
+once 'random programs' sh -c "g++ -std=c++20 -g0 -O1 -Iinclude test/random/programs.cpp -o $out/programs -ldl -pthread &&
+  LOCUS_QUIET=1 $out/programs 1000000 $SEED"
+once 'random expressions' sh -c "mkdir -p $out/random && rm -f $out/random/* &&
+  python3 test/random/generate.py --seed $SEED --count 500 --out $out/random &&
+  for u in test/random/main.cpp $out/random/*.cpp; do
+    g++ -std=c++20 -g0 -Iinclude -Itest -c \$u -o $out/random/\$(basename \$u).o || exit 1
+  done && g++ $out/random/*.o -o $out/random/run -ldl -pthread && LOCUS_QUIET=1 $out/random/run $out/random"
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]
