@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one seam between plans and devices: backend<Side>. A new kind of device is one specialisation
+// The seam between plans and devices: backend<Side>, what runs kernels and copies; what else devices of
+// GPUs offer is in backend/far.hpp. A new kind of device is one specialisation
 // that passes test/laws/backend_laws_test.cpp.
 #pragma once
 #include <locus/core/config.hpp>    // always_false

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is watched of one run, and the report of all plans at the end of the program (LOCUS_EXPLAIN).
 #pragma once
-#include <locus/core/config.hpp>      // LOCUS_COLD_BEGIN
-#include <locus/execute/program.hpp>  // program
-#include <locus/execute/report.hpp>   // plan_record, note_run
-#include <locus/execute/spans.hpp>    // begin_run
-#include <locus/runtime/config.hpp>   // get_device_policy
-#include <locus/runtime/log.hpp>      // is_wanted
-#include <locus/runtime/watch.hpp>    // watcher
+#include <locus/core/config.hpp>               // LOCUS_COLD_BEGIN
+#include <locus/execute/program.hpp>           // program
+#include <locus/execute/report.hpp>            // plan_record, note_run
+#include <locus/execute/spans.hpp>             // begin_run
+#include <locus/runtime/config.hpp>            // get_device_policy
+#include <locus/runtime/copy_cache_limit.hpp>  // keeps_copies
+#include <locus/runtime/log.hpp>               // is_wanted
+#include <locus/runtime/watch.hpp>             // watcher
 
 LOCUS_COLD_BEGIN
 

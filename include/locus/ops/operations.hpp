@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of operations: name, TensorFlow's name, how it commutes with sums, and for which
-// element types a kernel exists on which side. A new operation is a new row.
+// element types a kernel exists on which side. A new operation is a new row; README.md section 7 names
+// the other headers that it touches.
 #pragma once
 #include <string_view>  // string_view
 
