@@ -32,10 +32,11 @@ inline void gather_rows(void* to, void const* from, std::int64_t const* order, s
     copy_bytes(static_cast<char*>(to) + i * row_bytes,
                static_cast<char const*>(from) + order[i] * row_bytes, row_bytes);
 }
-[[noreturn]] inline void refuse_rows(std::int64_t x, std::int64_t y) {
+inline void require_rows(std::int64_t x, std::int64_t y, std::string_view what) {
+  if (x == y) return;
   message text;
-  throw shape_error(text << "locus: " << x << " examples come with " << y
-                         << " targets; each example needs one");
+  throw shape_error(text << "locus: " << x << " examples come with " << y << " " << what
+                         << "; each example needs one");
 }
 
 template <class X>
@@ -54,13 +55,16 @@ auto gathered(X const& x, std::int64_t const* order, std::int64_t rows) {
 
 }  // namespace detail
 
-/// means: batches of two arrays on the host, which outlive it, in another order in each pass
-template <class X, class Y>
+/// means: batches of arrays on the host, which outlive it, in another order in each pass: examples,
+///        targets, and perhaps a weight for each row
+template <class X, class... Y>
 class array_batches {
  public:
-  array_batches(X const& x, Y const& y, std::int64_t batch_size, bool shuffle, std::uint64_t seed)
-      : x_(x), y_(y), size_(batch_size), seed_(seed), shuffle_(shuffle) {
-    if (x.extent(0) != y.extent(0)) detail::refuse_rows(x.extent(0), y.extent(0));
+  array_batches(std::int64_t batch_size, bool shuffle, std::uint64_t seed, X const& x,
+                Y const&... y)
+      : arrays_(x, y...), size_(batch_size), seed_(seed), shuffle_(shuffle) {
+    int number = 0;
+    (detail::require_rows(x.extent(0), y.extent(0), number++ == 0 ? "targets" : "weights"), ...);
     if (batch_size < 1) {
       message text;
       throw configuration_error(text << "locus: the batch size is " << batch_size
@@ -79,8 +83,11 @@ class array_batches {
       auto const all = std::int64_t(of_.order_.size());
       std::int64_t const n = all - at_ < of_.size_ ? all - at_ : of_.size_;
       std::int64_t const* const order = &of_.order_[0] + at_;
-      return std::make_tuple(detail::gathered(of_.x_, order, n),
-                             detail::gathered(of_.y_, order, n));
+      return std::apply(
+          [&](auto const&... array) {
+            return std::make_tuple(detail::gathered(array, order, n)...);
+          },
+          of_.arrays_);
     }
     iterator& operator++() {
       at_ += of_.size_;
@@ -99,8 +106,7 @@ class array_batches {
   iterator end() const { return {*this, std::int64_t(order_.size())}; }
 
  private:
-  X const& x_;
-  Y const& y_;
+  std::tuple<X const&, Y const&...> arrays_;
   std::int64_t size_;
   std::uint64_t seed_, epoch_ = 0;
   bool shuffle_;

@@ -77,6 +77,11 @@ class training {
   ///        keeps beside them
   virtual std::uint64_t seed() const { return 0; }
   virtual std::uint64_t data_seed() const { return 0; }
+  /// means: weights = the moving averages that the optimizer keeps of them
+  /// fails: configuration_error, where it keeps none
+  virtual void take_averages() { refuse_averages(); }
+  /// means: the same, and the averages become what the weights were: done twice nothing has changed
+  virtual void swap_averages() { refuse_averages(); }
 
   /// means: the epoch ends after this step and is the last one
   void stop() { stopping_ = true; }
@@ -88,6 +93,11 @@ class training {
   bool stopping_ = false;
   int epochs_ = 0;
   std::int64_t steps_ = -1;
+  [[noreturn, gnu::cold]] static void refuse_averages() {
+    throw configuration_error(
+        "locus: the optimizer of this training keeps no averages of weights; wrap it, as in "
+        "nn::MovingAverage{nn::Adam{}, 0.99}");
+  }
 };
 
 /// means: what happens while a model is trained; a callback overrides what it wants to hear
@@ -100,6 +110,9 @@ class callback {
   virtual void on_epoch_begin(training&, int /*epoch*/) {}
   /// may add to the logs ("learning_rate"), which go into the history
   virtual void on_epoch_end(training&, int /*epoch*/, logs&) {}
+  /// around the validation of an epoch
+  virtual void on_test_begin(training&) {}
+  virtual void on_test_end(training&) {}
   virtual void on_batch_begin(training&, std::int64_t /*step*/) {}
   /// the logs are those of the epoch so far where wants_batch_logs() says so, else empty
   virtual void on_batch_end(training&, std::int64_t /*step*/, logs const&) {}

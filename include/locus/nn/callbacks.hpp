@@ -10,6 +10,37 @@
 
 namespace locus::nn {
 
+/// means: validation judges the moving averages of the weights, and the training ends with them in
+///        their place. OnEpoch: they are there while an epoch ends, too, for checkpoints behind this
+/// fails: configuration_error, where the optimizer is no nn::MovingAverage
+/// after: keras.callbacks.SwapEMAWeights, and what its fit does at the end
+class SwapEMAWeights : public callback {
+ public:
+  explicit SwapEMAWeights(bool swap_on_epoch = false) : on_epoch_(swap_on_epoch) {}
+  void on_train_begin(training& t) override {
+    in_place_ = false;
+    put(t, true), put(t, false);  // says at once, where there are none
+  }
+  void on_test_begin(training& t) override { put(t, true); }
+  void on_test_end(training& t) override { put(t, false); }
+  void on_epoch_begin(training& t, int) override { put(t, false); }
+  void on_epoch_end(training& t, int, logs&) override {
+    if (on_epoch_) put(t, true);
+  }
+  void on_train_end(training& t, logs const&) override {
+    put(t, false);
+    t.take_averages();
+  }
+
+ private:
+  void put(training& t, bool averages) {
+    if (in_place_ == averages) return;
+    t.swap_averages();
+    in_place_ = averages;
+  }
+  bool on_epoch_, in_place_ = false;
+};
+
 /// Whether a smaller or a larger value is better. automatic: as the name says; a name that does not
 /// say it is refused.
 enum class better : unsigned char { automatic, smaller, larger };

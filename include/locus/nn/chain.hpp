@@ -113,6 +113,13 @@ struct chain_state<T, Replicas, type_list<Links...>> {
   layer_label labels[size];
 
   shape output_extents() const { return get<size - 1>(states).output_extents(); }
+  /// the activation that the last link can leave to a loss (pass::logits); linear: none
+  activation ends_in() const {
+    if constexpr (requires { get<size - 1>(states).ends_in(); })
+      return get<size - 1>(states).ends_in();
+    else
+      return activation::linear;
+  }
   template <class F>
   void for_each_parameter(F&& f) {
     for_each_index<size>([&](auto k) { get<std::size_t(k)>(states).for_each_parameter(f); });
@@ -145,7 +152,9 @@ struct chain_state<T, Replicas, type_list<Links...>> {
   out_batch run_from(X const& x, kept& k, pass const& p) {
     auto& s = get<std::size_t(K)>(states);
     auto& mine = get<std::size_t(K)>(k);
-    auto y = s.forward(x, mine.own, p);
+    pass here = p;
+    here.logits = p.logits && K + 1 == size;
+    auto y = s.forward(x, mine.own, here);
     if (p.watch) p.watch->saw(labels[K].name, *y.block.get());
     if constexpr (K + 1 == size)
       return y;

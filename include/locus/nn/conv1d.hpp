@@ -14,10 +14,10 @@ namespace locus::nn {
 template <class T, class Replicas, bool Pools>
 struct conv1d_state {
   using batch = batch_of<T, 3, Replicas>;
-  struct winners {  // which row of its pool each number was, a byte
+  struct winners : kept_end {  // which row of its pool each number was, a byte
     batch_of<std::uint8_t, 3, Replicas> of{Dextents<3>(0, 0, 0)};
   };
-  using kept = std::conditional_t<Pools, winners, nothing>;
+  using kept = std::conditional_t<Pools, winners, kept_end>;
 
   parameter<T, Replicas> kernel, bias;
   conv1d_window window;  // relu is part of the kernel
@@ -25,6 +25,7 @@ struct conv1d_state {
   activation how;
   bool biased;
 
+  activation ends_in() const { return how; }
   shape output_extents() const {
     return {2, {window.over(steps, channels).rows(), window.filters}};
   }
@@ -45,11 +46,12 @@ struct conv1d_state {
         y = result<0>(made);
     } else
       y = result<0>(made);
-    if (!window.relu) activate(y, how);
+    k.logits = p.logits;
+    if (!window.relu && !p.logits) activate(y, how);
     return y;
   }
   batch backward(batch const& x, batch const& y, kept& k, batch dy, bool need_dx) {
-    if (!window.relu) activate_gradient(y, dy, how);
+    if (!window.relu && !k.logits) activate_gradient(y, dy, how);
     if constexpr (Pools)
       return backward_with(x, k.of, dy, need_dx);
     else

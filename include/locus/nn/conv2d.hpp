@@ -12,7 +12,7 @@ namespace locus::nn {
 template <class T, class Replicas>
 struct conv2d_state {
   using batch = batch_of<T, 4, Replicas>;
-  using kept = nothing;
+  using kept = kept_end;
 
   parameter<T, Replicas> kernel, bias;
   conv2d_window window;
@@ -20,6 +20,7 @@ struct conv2d_state {
   activation how;
   bool biased;
 
+  activation ends_in() const { return how; }
   shape output_extents() const {
     conv2d_geometry const g = window.over(1, in.extent[0], in.extent[1], in.extent[2]);
     return {3, {g.h.out, g.w.out, g.filters}};
@@ -30,15 +31,16 @@ struct conv2d_state {
     if (biased) f(bias);
   }
 
-  batch forward(batch const& x, kept&, pass const&) {
+  batch forward(batch const& x, kept& k, pass const& p) {
+    k.logits = p.logits;
     bool const fused = detail::has_bounds(how);
     batch y(call(conv2d_op{window, biased, fused ? how : activation::linear}, x, kernel.value,
                  bias.value));
-    if (!fused) activate(y, how);
+    if (!fused && !p.logits) activate(y, how);
     return y;
   }
-  batch backward(batch const& x, batch const& y, kept&, batch dy, bool need_dx) {
-    activate_gradient(y, dy, how);
+  batch backward(batch const& x, batch const& y, kept& k, batch dy, bool need_dx) {
+    if (!k.logits) activate_gradient(y, dy, how);
     auto const dw = call(conv2d_kernel_gradient_op{window}, x, dy);
     if (biased)
       run(plan(into(kernel.gradient, dw), into(bias.gradient, sum<0, 1, 2>(dy))));

@@ -35,12 +35,13 @@ void activate_gradient(Batch const& y, Batch& dy, activation how) {
 template <class T, class Replicas, bool Rows>
 struct dense_state {
   using batch = batch_of<T, 2, Replicas>;
-  using kept = nothing;
+  using kept = kept_end;
 
   parameter<T, Replicas> kernel, bias;
   activation how;
   bool biased;
 
+  activation ends_in() const { return Rows ? activation::softmax : how; }
   std::int64_t inputs() const { return kernel.extents.extent[0]; }
   std::int64_t units() const { return kernel.extents.extent[1]; }
   shape output_extents() const { return {1, {units()}}; }
@@ -50,17 +51,22 @@ struct dense_state {
     if (biased) f(bias);
   }
 
-  batch forward(batch const& x, kept&, pass const&) {
+  batch forward(batch const& x, kept& k, pass const& p) {
+    k.logits = p.logits;
     auto const w = reshape(kernel.value, weights());
-    batch y(map(activate_fn{Rows ? activation::linear : how}, matmul(x, w) + bias.value));
-    if constexpr (Rows) y = softmax_rows<T, 2, Replicas>(y);
+    batch y(
+        map(activate_fn{Rows || p.logits ? activation::linear : how}, matmul(x, w) + bias.value));
+    if constexpr (Rows)
+      if (!p.logits) y = softmax_rows<T, 2, Replicas>(y);
     return y;
   }
-  batch backward(batch const& x, batch const& y, kept&, batch dy, bool need_dx) {
-    if constexpr (Rows)
-      dy = softmax_rows_gradient<T, 2, Replicas>(y, dy);
-    else
-      activate_gradient(y, dy, how);
+  batch backward(batch const& x, batch const& y, kept& k, batch dy, bool need_dx) {
+    if (!k.logits) {
+      if constexpr (Rows)
+        dy = softmax_rows_gradient<T, 2, Replicas>(y, dy);
+      else
+        activate_gradient(y, dy, how);
+    }
     run(plan(into(kernel.gradient, reshape<-1>(matmul(transpose(x), dy))),
              into(bias.gradient, sum<0>(dy))));
     if (!need_dx) return batch(Dextents<2>(0, inputs()));

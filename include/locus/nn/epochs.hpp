@@ -6,6 +6,7 @@
 
 #include <locus/data/progress.hpp>  // progress_bar
 #include <locus/nn/callback.hpp>    // callback, logs, history
+#include <locus/runtime/log.hpp>    // warn
 
 LOCUS_COLD_BEGIN
 
@@ -22,6 +23,20 @@ inline std::string text_of(logs const& l) {
     s += (k ? " - " : "") + l.names[k] + ": " + number;
   }
   return s;
+}
+
+/// means: one line on stderr, unless LOCUS_QUIET is set     epoch: none of a single batch
+[[gnu::cold]] inline void tell_not_finite(int epoch = -1) {
+  log_line line;
+  line << "locus: the loss of ";
+  if (epoch < 0)
+    line << "a batch";
+  else
+    line << "epoch " << epoch + 1;
+  line
+      << " is no finite number, and weights may be none now; fit with .stop_on_nan = true stops in "
+         "front of the first such step and says where it comes from";
+  runtime::warn(line);
 }
 
 /// what fit was asked for, of all types of datasets
@@ -64,16 +79,39 @@ class epoch_loop {
   }
   void end_step() {
     logs l;
-    if (wants_batches_) read_(now_, l);
+    if (wants_batches_) read_(now_, l), look_at(l);
     for (callback* c : o_.callbacks) c->on_batch_end(training_, step_, l);
     ++step_;
     if (o_.verbose == 1 && redraws_ && bar_->seconds() - drawn_ > 0.2 && step_ < steps_) {
       drawn_ = bar_->seconds();
-      if (!wants_batches_) read_(now_, l);
+      if (!wants_batches_) read_(now_, l), look_at(l);
       bar_->show(step_, text_of(l));
     }
   }
+  /// means: f(), which judges the model
+  template <class F>
+  auto test(F&& f) {
+    for (callback* c : o_.callbacks) c->on_test_begin(training_);
+    auto const end = [&] {
+      for (callback* c : o_.callbacks) c->on_test_end(training_);
+    };
+    try {
+      auto judged = f();
+      end();
+      return judged;
+    } catch (...) {
+      end();
+      throw;
+    }
+  }
+  /// means: says once that a loss is no finite number: those who want an error ask for .stop_on_nan
+  void look_at(logs const& l) {
+    if (told_ || l.values[0] - l.values[0] == 0) return;
+    told_ = true;
+    tell_not_finite(epoch_);
+  }
   void end_epoch(logs l, history& h) {
+    look_at(l);
     for (callback* c : o_.callbacks) c->on_epoch_end(training_, epoch_, l);
     if (o_.verbose == 1) {
       if (steps_ < 1 || step_ != steps_) *bar_ = data::progress_bar(step_);
@@ -96,6 +134,7 @@ class epoch_loop {
   epoch_options const& o_;
   std::int64_t steps_, step_ = 0;
   int epoch_ = 0;
+  bool told_ = false;
   bool wants_batches_ = false, redraws_ = isatty(2) != 0;
   double drawn_ = 0;
   std::optional<data::progress_bar> bar_;

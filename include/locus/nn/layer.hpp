@@ -48,10 +48,16 @@ struct pass {
   bool training = false;
   std::uint64_t step = 0, seed = 0;  // random numbers are a function of both, and of the element
   pass_watch* watch = nullptr;
+  bool logits = false;  // the last layer leaves its softmax or sigmoid to the loss
 };
 
 /// A layer whose backward needs no more than x and y keeps this.
 struct nothing {};
+/// A layer that ends in an activation keeps whether its forward left that to the loss: then dy is the
+/// gradient of what is in front of it. Its state says which activation that is: ends_in().
+struct kept_end {
+  bool logits = false;
+};
 
 /// means: a seed of its own for part n of what has that seed
 /// after: the finaliser of SplitMix64

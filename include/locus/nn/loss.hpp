@@ -191,6 +191,7 @@ struct BinaryCrossentropy : detail::mean_of_row {
   static constexpr bool reads_logits = std::is_same_v<Reads, from_logits_t>;
   static constexpr char const* name = "binary_crossentropy";
   double label_smoothing = 0;
+  bool behind_sigmoid = false;  // a trainer's: it gets the logits of the model's last sigmoid
   constexpr explicit BinaryCrossentropy(double smoothing = 0) : label_smoothing(smoothing) {}
   constexpr explicit BinaryCrossentropy(Reads, double smoothing = 0) : label_smoothing(smoothing) {}
 
@@ -203,7 +204,7 @@ struct BinaryCrossentropy : detail::mean_of_row {
     T sum = T(0);
     for (std::int64_t j = 0; j < n; ++j) {
       T const t = smooth<T>(target, j);
-      if constexpr (reads_logits) {  // max(z, 0) - z t + log(1 + exp(-|z|))
+      if (reads_logits || behind_sigmoid) {  // max(z, 0) - z t + log(1 + exp(-|z|))
         T const z = p[j], size = z < T(0) ? -z : z;
         sum += (z > T(0) ? z : T(0)) - z * t + log1p_fn{}(detail::exp_of(-size));
       } else {
@@ -217,7 +218,7 @@ struct BinaryCrossentropy : detail::mean_of_row {
   LOCUS_HOST_DEVICE T slope(nothing, T const* p, U const* target, std::int64_t n,
                             std::int64_t j) const {
     T const t = smooth<T>(target, j), q = p[j];
-    if constexpr (reads_logits) {
+    if (reads_logits || behind_sigmoid) {
       T const e = detail::exp_of(q < T(0) ? q : -q), s = T(1) / (T(1) + e);
       return ((q < T(0) ? e * s : s) - t) / T(n);
     } else
@@ -227,6 +228,15 @@ struct BinaryCrossentropy : detail::mean_of_row {
 BinaryCrossentropy() -> BinaryCrossentropy<probabilities_t>;
 BinaryCrossentropy(double) -> BinaryCrossentropy<probabilities_t>;
 BinaryCrossentropy(from_logits_t, double = 0) -> BinaryCrossentropy<from_logits_t>;
+
+/// means: the loss of the logits that a softmax made these probabilities of
+/// after: Keras 3, which takes what is in front of a model's last softmax
+constexpr auto of_logits(SparseCategoricalCrossentropy<probabilities_t> const&) {
+  return SparseCategoricalCrossentropy<from_logits_t>{from_logits};
+}
+constexpr auto of_logits(CategoricalCrossentropy<probabilities_t> const& l) {
+  return CategoricalCrossentropy<from_logits_t>{from_logits, l.label_smoothing};
+}
 
 /// means: mean of (p - t)^2
 struct MeanSquaredError : detail::mean_of_row {

@@ -2,6 +2,7 @@
 // Layers, losses, optimizers, metrics, training: <locus/nn/nn.hpp> behind <locus/locus.hpp> or
 // <locus/cuda.cuh>.
 #pragma once
+#include <locus/data/dataset.hpp>   // data::from_tensors
 #include <locus/nn/batch_norm.hpp>  // BatchNorm
 #include <locus/nn/callbacks.hpp>   // EarlyStopping, ModelCheckpoint, ...
 #include <locus/nn/conv1d.hpp>      // Conv1D

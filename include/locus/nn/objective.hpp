@@ -28,21 +28,31 @@ namespace detail {
 
 inline namespace LOCUS_MODE {
 
-/// Operands: predictions, targets, and (Weighted) a weight for each row of the batch.
-template <class Loss, bool Weighted, class... Metrics>
+/// What the loss of a row is multiplied by: nothing, a number of the row, or one of its class.
+enum class weights_of : unsigned char { none, rows, classes };
+
+constexpr call_roles score_operands(weights_of by, bool apart) {
+  call_roles all{call_role::rows, call_role::rows};
+  if (by != weights_of::none)
+    all.of[all.count++] = by == weights_of::rows ? call_role::rows : call_role::whole;
+  if (apart) all.of[all.count++] = call_role::rows;
+  return all;
+}
+
+/// Operands: what the loss reads, targets, weights (By), and, where metrics read something else than
+/// the loss (Apart), that.
+template <class Loss, weights_of By, bool Apart, class... Metrics>
 struct score_op {
-  static constexpr call_rule rule{
-      .name = "score",
-      .operands = Weighted ? call_roles{call_role::rows, call_role::rows, call_role::rows}
-                           : call_roles{call_role::rows, call_role::rows},
-      .results = {call_role::rows, call_role::rows},
-      .stores_all = true};
+  static constexpr call_rule rule{.name = "score",
+                                  .operands = score_operands(By, Apart),
+                                  .results = {call_role::rows, call_role::rows},
+                                  .stores_all = true};
   static constexpr int columns = 1 + int(sizeof...(Metrics));
   Loss loss;
   pack<Metrics...> metrics;
   weighting rows_count = weighting::global_batch;
 
-  template <int Result, class T, class U, class... Weights>
+  template <int Result, class T, class U, class... Others>
   using result = std::conditional_t<Result == 0, T, double>;
   /// of the gradient: the predictions'; of the values: a row of loss and metrics for each row
   static constexpr shape infer(int result, shape p, shape target, auto...) {
@@ -63,9 +73,9 @@ struct score_op {
     return static_cast<std::int64_t>(label) >= 0 && static_cast<std::int64_t>(label) < n;
   }
 
-  template <class T, class U, class... Weights>
+  template <class T, class U, class... Others>
   void host(call_context const& here, tile<T> d, tile<double> values, tile<T const> p,
-            tile<U const> target, Weights... weights) const {
+            tile<U const> target, Others... others) const {
     std::int64_t const n = p.extent[p.rank - 1], rows = p.size() / n;
     T const by = scale<T>(here, p, n);
     constexpr std::int64_t at_once = 64;
@@ -79,18 +89,19 @@ struct score_op {
             if constexpr (Loss::sparse)
               if (!is_class(*t, n)) refuse_label(here, p, r, *t, n);
             double v[columns];
-            T const w = weight_of<T>(r, p, n, weights...);
+            T const w = weight_of(r, p, t, n, others...);
             v[0] = double(w) * nn::host::score_row(loss, row, t, n, by * w, d.data + r * n);
-            metric_values(row, t, n, v, std::index_sequence_for<Metrics...>{});
+            metric_values(seen_by_metrics(p, others...) + r * n, t, n, v,
+                          std::index_sequence_for<Metrics...>{});
             for (int c = 0; c < columns; ++c) values.data[r * columns + c] = v[c];
           }
         });
   }
 
-  template <int Result, class T, class U, class... Weights>
+  template <int Result, class T, class U, class... Others>
   LOCUS_HOST_DEVICE auto element(std::int64_t i, call_context const& here,
                                  tile<result<Result, T, U>>, tile<T const> p, tile<U const> target,
-                                 Weights... weights) const {
+                                 Others... others) const {
     std::int64_t const n = p.extent[p.rank - 1], width = Result == 0 ? n : columns;
     std::int64_t const r = i / width, j = i % width;
     T const* const row = p.data + r * n;
@@ -99,26 +110,53 @@ struct score_op {
       if (!is_class(*t, n)) return result<Result, T, U>(LOCUS_MATH(nan)(""));
     if constexpr (Result == 0)
       return loss.slope(loss.state(row, t, n), row, t, n, j) * scale<T>(here, p, n) *
-             weight_of<T>(r, p, n, weights...);
+             weight_of(r, p, t, n, others...);
     else {
       double v[columns];
       if (j == 0)
         return double(loss.value(loss.state(row, t, n), row, t, n) *
-                      weight_of<T>(r, p, n, weights...));
-      metric_values(row, t, n, v, std::index_sequence_for<Metrics...>{});
+                      weight_of(r, p, t, n, others...));
+      metric_values(seen_by_metrics(p, others...) + r * n, t, n, v,
+                    std::index_sequence_for<Metrics...>{});
       return v[j];
     }
   }
 
  private:
-  template <class T>
-  LOCUS_HOST_DEVICE static T weight_of(std::int64_t, tile<T const> const&, std::int64_t) {
-    return T(1);
+  template <class First, class... Rest>
+  LOCUS_HOST_DEVICE static First const& first_of(First const& first, Rest const&...) {
+    return first;
   }
-  template <class T>
-  LOCUS_HOST_DEVICE static T weight_of(std::int64_t row, tile<T const> const& p, std::int64_t n,
-                                       tile<T const> const& weights) {
-    return weights.data[row / (p.size() / n / p.extent[0])];
+  template <class First>
+  LOCUS_HOST_DEVICE static First const& last_of(First const& last) {
+    return last;
+  }
+  template <class First, class Last>
+  LOCUS_HOST_DEVICE static Last const& last_of(First const&, Last const& last) {
+    return last;
+  }
+  template <class T, class U, class... Others>
+  LOCUS_HOST_DEVICE static T weight_of([[maybe_unused]] std::int64_t row,
+                                       [[maybe_unused]] tile<T const> const& p,
+                                       [[maybe_unused]] U const* t, [[maybe_unused]] std::int64_t n,
+                                       Others const&... others) {
+    if constexpr (By == weights_of::rows)
+      return first_of(others...).data[row / (p.size() / n / p.extent[0])];
+    else if constexpr (By == weights_of::classes && Loss::sparse)
+      return first_of(others...).data[static_cast<std::int64_t>(*t)];
+    else if constexpr (By == weights_of::classes)
+      return first_of(others...).data[place_of_largest(t, n)];
+    else
+      return T(1);
+  }
+  /// where the predictions of the first row begin
+  template <class T, class... Others>
+  LOCUS_HOST_DEVICE static T const* seen_by_metrics(tile<T const> const& p,
+                                                    Others const&... others) {
+    if constexpr (Apart)
+      return last_of(others...).data;
+    else
+      return p.data;
   }
   template <class T, class U, std::size_t... K>
   LOCUS_HOST_DEVICE void metric_values([[maybe_unused]] T const* row, [[maybe_unused]] U const* t,
@@ -173,27 +211,22 @@ class objective {
   void set_weighting(weighting w) { weights_ = w; }
 
   /// means: adds a batch to the sums; the gradient of its loss with respect to the predictions.
-  ///        weights: what each row counts in the loss (one number each); metrics do not see them
+  ///        weights: what each row counts in the loss, a number for each row, or mirrored ones for
+  ///        each class; metrics do not see them
   /// after: Keras' sample_weight: weighted losses are still divided by the number of rows
   template <class E, class Target, class... Weights>
   Tensor<T, E, rows_over<Replicas>> add(Tensor<T, E, rows_over<Replicas>> const& predictions,
                                         Tensor<Label, Target, rows_over<Replicas>> const& targets,
                                         Weights const&... weights) {
-    static_assert(E::rank() >= 2 && E::rank() <= 4,
-                  "locus: predictions have rows and classes, and up to two axes between them; "
-                  "reshape them");
-    if constexpr (E::rank() >= 2 && E::rank() <= 4) {
-      shape const p = predictions.extents().as_shape();
-      require_fit(p, targets.extents().as_shape());
-      (require_weights(p, weights.extents().as_shape()), ...);
-      Tensor<T, E, rows_over<Replicas>> d{predictions.extents()};
-      using op = detail::score_op<Loss, (sizeof...(Weights) > 0), Metrics...>;
-      auto const scores = call(op{loss_, metrics_, weights_}, predictions, targets, weights...);
-      run(plan(into(d, result<0>(scores)), into(sums_, sums_ + sum_of_rows(result<1>(scores)))));
-      rows_ += p.size() / p.extent[p.rank - 1];
-      return d;
-    } else
-      return predictions;
+    return add_row<false>(predictions, predictions, targets, weights...);
+  }
+  /// means: the same where the loss reads logits and the metrics what an activation made of them
+  template <class E, class Target, class... Weights>
+  Tensor<T, E, rows_over<Replicas>> add_apart(
+      Tensor<T, E, rows_over<Replicas>> const& logits,
+      Tensor<T, E, rows_over<Replicas>> const& predictions,
+      Tensor<Label, Target, rows_over<Replicas>> const& targets, Weights const&... weights) {
+    return add_row<true>(logits, predictions, targets, weights...);
   }
 
   /// means: the mean of the loss and of each metric over all rows since the last reset; NaN of none
@@ -214,6 +247,37 @@ class objective {
   }
 
  private:
+  template <bool Apart, class E, class Target, class... Weights>
+  Tensor<T, E, rows_over<Replicas>> add_row(
+      Tensor<T, E, rows_over<Replicas>> const& read_by_loss,
+      [[maybe_unused]] Tensor<T, E, rows_over<Replicas>> const& predictions,
+      Tensor<Label, Target, rows_over<Replicas>> const& targets, Weights const&... weights) {
+    static_assert(E::rank() >= 2 && E::rank() <= 4,
+                  "locus: predictions have rows and classes, and up to two axes between them; "
+                  "reshape them");
+    if constexpr (E::rank() >= 2 && E::rank() <= 4) {
+      shape const p = read_by_loss.extents().as_shape();
+      require_fit(p, targets.extents().as_shape());
+      (require_weights(p, weights.extents().as_shape(), of_classes<Weights>), ...);
+      Tensor<T, E, rows_over<Replicas>> d{read_by_loss.extents()};
+      constexpr auto by = sizeof...(Weights) == 0        ? detail::weights_of::none
+                          : (of_classes<Weights> || ...) ? detail::weights_of::classes
+                                                         : detail::weights_of::rows;
+      using op = detail::score_op<Loss, by, Apart, Metrics...>;
+      auto const scores = [&] {
+        if constexpr (Apart)
+          return call(op{loss_, metrics_, weights_}, read_by_loss, targets, weights...,
+                      predictions);
+        else
+          return call(op{loss_, metrics_, weights_}, read_by_loss, targets, weights...);
+      }();
+      run(plan(into(d, result<0>(scores)), into(sums_, sums_ + sum_of_rows(result<1>(scores)))));
+      rows_ += p.size() / p.extent[p.rank - 1];
+      return d;
+    } else
+      return read_by_loss;
+  }
+
   template <class Values>
   static auto sum_of_rows(Values values) {
     constexpr int rank = Values::pattern.rank;
@@ -224,11 +288,16 @@ class objective {
     else
       return sum<0, 1, 2>(std::move(values));
   }
-  static void require_weights(shape const& p, shape const& w) {
-    if (w.rank == 1 && w.extent[0] == p.extent[0]) return;
+  /// weights of a list of classes: the same on each replica, not cut as rows are
+  template <class W>
+  static constexpr bool of_classes = std::is_same_v<typename W::policy, Replicas> &&
+                                     !std::is_same_v<Replicas, rows_over<Replicas>>;
+  static void require_weights(shape const& p, shape const& w, bool of_classes) {
+    if (w.rank == 1 && w.extent[0] == p.extent[of_classes ? p.rank - 1 : 0]) return;
     message text;
     throw shape_error(text << "locus: predictions " << p << " get weights " << w
-                           << "; give one number for each row of the batch");
+                           << "; give one number for each "
+                           << (of_classes ? "class" : "row of the batch"));
   }
   static void require_fit(shape const& p, shape const& t) {
     std::int64_t const n = p.extent[p.rank - 1], rows = p.extent[0];
@@ -251,7 +320,9 @@ class objective {
     throw shape_error(
         text << "locus: " << std::string_view(Loss::name) << " gets predictions " << p
              << " and targets " << t << "; it takes "
-             << (Loss::sparse ? "one label for each row" : "a target for each prediction"));
+             << (Loss::sparse ? "one label for each row"
+                              : "a target for each prediction; of numbers of classes make "
+                                "one_hot<N>(labels), or take the loss with Sparse in its name"));
   }
   Loss loss_;
   pack<Metrics...> metrics_;

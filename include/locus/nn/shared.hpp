@@ -24,6 +24,12 @@ struct shared_state {
   bool first;  // its forward comes first, its backward last: then the gradients are complete
 
   shape output_extents() const { return of->state.output_extents(); }
+  activation ends_in() const {
+    if constexpr (requires { of->state.ends_in(); })
+      return of->state.ends_in();
+    else
+      return activation::linear;
+  }
   template <class F>
   void for_each_parameter(F&& f) {
     if (first) of->state.for_each_parameter(f);

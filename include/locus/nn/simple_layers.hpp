@@ -112,22 +112,26 @@ struct Reshape {
 /// What a trainer keeps of an Activation. Rows: softmax.
 template <class T, int Rank, class Replicas, bool Rows>
 struct activation_state {
-  using kept = nothing;
+  using kept = kept_end;
   static constexpr bool reads_x = false;
   using batch = batch_of<T, Rank, Replicas>;
   activation how;
   shape extents;
 
+  activation ends_in() const { return how; }
   shape output_extents() const { return extents; }
   template <class F>
   void for_each_parameter(F&&) {}
-  batch forward(batch const& x, kept&, pass const&) {
+  batch forward(batch const& x, kept& k, pass const& p) {
+    k.logits = p.logits;
+    if (p.logits) return locus::detail::relabel<batch>(x, x.extents().as_shape());
     if constexpr (Rows)
       return softmax_rows<T, Rank, Replicas>(x);
     else
       return batch(map(activate_fn{how}, x));
   }
-  batch backward(batch const&, batch const& y, kept&, batch dy, bool need_dx) {
+  batch backward(batch const&, batch const& y, kept& k, batch dy, bool need_dx) {
+    if (k.logits) return dy;
     if constexpr (Rows)
       return softmax_rows_gradient<T, Rank, Replicas>(y, dy);
     else if (need_dx)

@@ -3,6 +3,7 @@
 // evaluate and predict. Nothing here speaks of replicas: batches are cut over them, weights are
 // mirrored, and the plans of the layers owe and pay the all-reduces.
 #pragma once
+#include <memory>   // unique_ptr
 #include <utility>  // forward
 
 #include <locus/nn/array_batches.hpp>  // array_batches
@@ -64,6 +65,76 @@ consteval bool require_judges() {
   return true;
 }
 
+/// means: the loss of logits, where the model ends in a softmax and the loss is that of its
+///        probabilities; else the loss itself
+template <class Model, class Loss>
+struct judge_of {
+  using type = Loss;
+};
+template <class Model, class Loss>
+  requires(last_activation<Model>() == activation::softmax &&
+           requires(Loss const& l) { of_logits(l); })
+struct judge_of<Model, Loss> {
+  using type = decltype(of_logits(std::declval<Loss const&>()));
+};
+
+/// means: targets of a value for each prediction may have as many
+template <class Network, class Loss, class Y>
+consteval bool require_targets() {
+  constexpr shape out = Network::model_type::template output<typename Network::input>::pattern;
+  constexpr bool fit = Loss::sparse || Y::rank() > out.rank || out.rank == 0 ||
+                       out.extent[out.rank - 1] == dyn || out.extent[out.rank - 1] == 1;
+  static_assert(fit,
+                "locus: this loss takes a value for each class, and these targets have one number "
+                "for each row; take SparseCategoricalCrossentropy, or one_hot<N>(labels)");
+  return fit;
+}
+template <std::size_t Count>
+consteval void require_one_weight() {
+  static_assert(
+      Count <= 1,
+      "locus: a batch brings weights of its rows and fit got weights of classes; give one "
+      "of them");
+}
+[[noreturn, gnu::cold]] inline void refuse_twice(activation end) {
+  message text;
+  throw configuration_error(text << "locus: the model ends in " << name_of(end)
+                                 << " and its loss reads logits, which would apply it twice; leave "
+                                    "the activation out, or write the loss without "
+                                    "nn::from_logits");
+}
+[[noreturn, gnu::cold]] inline void refuse_no_rows() {
+  throw shape_error("locus: a batch has no rows, and nothing can be learnt from it; leave it out");
+}
+inline void require_class_weights(std::vector<double> const& of, std::int64_t classes) {
+  message text;
+  if (std::int64_t(of.size()) != classes)
+    throw configuration_error(text << "locus: " << std::int64_t(of.size())
+                                   << " weights of classes are given and the model predicts "
+                                   << classes << " classes; write one for each");
+  for (double const w : of)
+    if (!(w - w == 0))
+      throw configuration_error(
+          "locus: a weight of a class is no finite number; write what its rows count");
+}
+[[gnu::cold]] inline stored weight_of(std::vector<stored> const& all, std::string_view name) {
+  stored const* found = nullptr;
+  int count = 0;
+  for (stored const& w : all) {
+    std::string_view const full = w.name;
+    if (full == name) return w;
+    if (full.size() > name.size() && full.ends_with(name) &&
+        full[full.size() - name.size() - 1] == '/')
+      found = &w, ++count;
+  }
+  if (count == 1) return *found;
+  message text;
+  text << "locus: " << (count ? "several weights are" : "no weight is") << " called '" << name
+       << "'; there are";
+  for (stored const& w : all) text << " " << std::string_view(w.name);
+  throw configuration_error(text);
+}
+
 /// a dataset over the replicas, if it is not there yet
 template <class Replicas, class D>
 decltype(auto) over_replicas(D& data) {
@@ -97,6 +168,16 @@ std::int64_t steps_of(D const& data) {
 
 }  // namespace detail
 
+/// means: what a row counts in the loss, by the number of its class: class_weights{{1, 1, 8}}
+/// shape: one for each class that the model predicts
+/// after: Keras' class_weight
+struct class_weights {
+  std::vector<double> of;
+};
+/// rows of examples, targets or weights on the host
+template <class X>
+concept array_of_rows = requires { X::rank(); };
+
 /// How evaluate, and predict on arrays, go through rows.
 struct evaluate_options {
   std::int64_t batch_size = 32;  // of arrays
@@ -117,46 +198,82 @@ class Trainer final : public training {
   using network_type = Network<Model, T, Replicas>;
   /// what targets are computed with
   using label = std::conditional_t<Loss::sparse, std::int32_t, T>;
-  using objective_type = objective<T, label, Replicas, Loss, Metrics...>;
+  /// the loss as it is computed: of logits, where the model ends in the softmax of this loss
+  using judge = typename detail::judge_of<Model, Loss>::type;
+  using objective_type = objective<T, label, Replicas, judge, Metrics...>;
   using parameter_type = parameter<T, Replicas>;
+  using updater_type = updater<Optimizer, T, Replicas>;
 
   Trainer(Model const& model, Optimizer optimizer, Loss loss, Metrics... metrics)
-      : network_(model), updater_(std::move(optimizer)), train_(loss, metrics...),
-        test_(loss, metrics...) {
+      : network_(std::make_unique<network_type>(model)), updater_(std::move(optimizer)),
+        train_(judge_with(loss), metrics...), test_(judge_with(loss), metrics...) {
+    activation const end = network_->state().ends_in();
+    if constexpr (Loss::reads_logits)
+      if (end == activation::sigmoid || end == activation::softmax) detail::refuse_twice(end);
+    takes_logits_ = takes_logits(end);
     for (int k = network_type::links; k-- > 0;)
-      for (int i = network_.first(k); i < network_.first(k + 1); ++i)
-        if (parameter_type* const p = network_.parameters()[std::size_t(i)]; p->trainable)
+      for (int i = network_->first(k); i < network_->first(k + 1); ++i)
+        if (parameter_type* const p = network_->parameters()[std::size_t(i)]; p->trainable)
           order_.push_back(p);
   }
+  /// cost:  moving: no weight is copied; what was moved from may be assigned to, or end
+  Trainer(Trainer&&) = default;
+  Trainer& operator=(Trainer&&) = default;
 
   /// means: data that knows how to judge the model: for .validation
   class validation_data {
    public:
     validation_data() = default;
+    /// a dataset; a temporary one is kept
     template <class D>
       requires(!std::is_same_v<std::remove_cvref_t<D>, validation_data>)
     validation_data(D&& data)
-        : x_(&data), run_([](Trainer& t, void const* d, void const*, evaluate_options const& o) {
+        : x_(held(std::forward<D>(data))),
+          run_([](Trainer& t, void const* d, void const*, void const*, evaluate_options const& o) {
             using Data = std::remove_reference_t<D>;
             return t.evaluate(*static_cast<Data*>(const_cast<void*>(d)), o);
           }) {}
+    /// examples and targets; temporary ones are kept, others are read where they lie
     template <class X, class Y>
-    validation_data(X const& x, Y const& y)
-        : x_(&x), y_(&y),
-          run_([](Trainer& t, void const* a, void const* b, evaluate_options const& o) {
-            return t.evaluate(*static_cast<X const*>(a), *static_cast<Y const*>(b), o);
+    validation_data(X&& x, Y&& y)
+        : x_(held(std::forward<X>(x))), y_(held(std::forward<Y>(y))),
+          run_(
+              [](Trainer& t, void const* a, void const* b, void const*, evaluate_options const& o) {
+                return t.evaluate(*static_cast<std::remove_cvref_t<X> const*>(a),
+                                  *static_cast<std::remove_cvref_t<Y> const*>(b), o);
+              }) {}
+    /// the same with a weight for each row
+    template <class X, class Y, class W>
+    validation_data(X&& x, Y&& y, W&& w)
+        : x_(held(std::forward<X>(x))), y_(held(std::forward<Y>(y))), w_(held(std::forward<W>(w))),
+          run_([](Trainer& t, void const* a, void const* b, void const* c,
+                  evaluate_options const& o) {
+            return t.evaluate(*static_cast<std::remove_cvref_t<X> const*>(a),
+                              *static_cast<std::remove_cvref_t<Y> const*>(b),
+                              *static_cast<std::remove_cvref_t<W> const*>(c), o);
           }) {}
     explicit operator bool() const { return run_ != nullptr; }
-    logs judge(Trainer& t, evaluate_options const& o) const { return run_(t, x_, y_, o); }
+    logs judge(Trainer& t, evaluate_options const& o) const {
+      return run_(t, x_.get(), y_.get(), w_.get(), o);
+    }
 
    private:
-    void const *x_ = nullptr, *y_ = nullptr;
-    logs (*run_)(Trainer&, void const*, void const*, evaluate_options const&) = nullptr;
+    /// owns what was given as a temporary, and looks at what lives elsewhere
+    template <class D>
+    static std::shared_ptr<void const> held(D&& data) {
+      if constexpr (std::is_lvalue_reference_v<D>)
+        return {std::shared_ptr<void const>(), &data};
+      else
+        return std::make_shared<D>(std::move(data));
+    }
+    std::shared_ptr<void const> x_, y_, w_;
+    logs (*run_)(Trainer&, void const*, void const*, void const*,
+                 evaluate_options const&) = nullptr;
   };
 
   struct fit_options {
     int epochs = 1;
-    validation_data validation{};  // a dataset, or {x, y}
+    validation_data validation{};  // a dataset, {x, y} or {x, y, weights}: see its constructors
     std::vector<callback*> callbacks{};
     int verbose = 1;                    // 0: silent, 1: a bar, 2: a line for each epoch
     int initial_epoch = 0;              // where a training goes on
@@ -171,7 +288,7 @@ class Trainer final : public training {
   };
 
   /// means: steps of the optimizer over the batches of a dataset, pass by pass
-  /// shape: a batch is a pair (examples, targets)
+  /// shape: a batch is (examples, targets), or (examples, targets, a weight for each row)
   /// fails: shape_error for an empty dataset, batches that do not fit, labels that are no class, and a
   ///        first batch with fewer rows than replicas; not_finite, where it is asked for
   template <class D>
@@ -181,24 +298,48 @@ class Trainer final : public training {
       if (o.initial_epoch > 0) batches.seek_epoch(static_cast<std::uint64_t>(o.initial_epoch));
     return run_epochs(batches, o);
   }
+  /// means: the same where each row counts what its class does
+  template <class D>
+  history fit(D&& data, class_weights const& w, fit_options const& o = {}) {
+    decltype(auto) batches = detail::over_replicas<Replicas>(data);
+    if constexpr (requires { batches.seek_epoch(0u); })
+      if (o.initial_epoch > 0) batches.seek_epoch(static_cast<std::uint64_t>(o.initial_epoch));
+    return run_epochs(batches, o, mirrored_weights(w));
+  }
   /// means: the same over the rows of two arrays on the host
-  template <class X, class Y>
-    requires(requires {
-      X::rank();
-      Y::rank();
-    })
+  template <array_of_rows X, array_of_rows Y>
   history fit(X const& x, Y const& y, fit_options const& o = {}) {
-    array_batches<X, Y> batches(x, y, o.batch_size, o.shuffle, o.seed);
+    array_batches<X, Y> batches(o.batch_size, o.shuffle, o.seed, x, y);
     batches.seek_epoch(static_cast<std::uint64_t>(o.initial_epoch));
     return run_epochs(batches, o);
   }
+  /// means: the same with a weight for each row, or for each class: what it counts in the loss
+  /// after: Keras' sample_weight and class_weight: the sum is divided by the number of rows; metrics
+  ///        do not see the weights
+  template <array_of_rows X, array_of_rows Y, array_of_rows W>
+  history fit(X const& x, Y const& y, W const& weights, fit_options const& o = {}) {
+    array_batches<X, Y, W> batches(o.batch_size, o.shuffle, o.seed, x, y, weights);
+    batches.seek_epoch(static_cast<std::uint64_t>(o.initial_epoch));
+    return run_epochs(batches, o);
+  }
+  template <array_of_rows X, array_of_rows Y>
+  history fit(X const& x, Y const& y, class_weights const& w, fit_options const& o = {}) {
+    array_batches<X, Y> batches(o.batch_size, o.shuffle, o.seed, x, y);
+    batches.seek_epoch(static_cast<std::uint64_t>(o.initial_epoch));
+    return run_epochs(batches, o, mirrored_weights(w));
+  }
 
   /// means: one step of the optimizer; loss and metrics of that batch, before the step
-  template <class X, class Y>
-  logs train_on_batch(X const& x, Y const& y) {
+  /// shape: weights, where they are given: a number for each row, or class_weights
+  /// fails: shape_error for a batch without rows
+  template <class X, class Y, class... W>
+    requires(sizeof...(W) <= 1)
+  logs train_on_batch(X const& x, Y const& y, W const&... weights) {
     train_.reset();
-    train_step(x, y, false);
-    return logs_of(train_);
+    train_step(x, y, false, nullptr, given(weights)...);
+    logs const l = logs_of(train_);
+    if (!told_ && !(l.values[0] - l.values[0] == 0)) told_ = true, detail::tell_not_finite();
+    return l;
   }
 
   /// means: mean loss and metrics over all rows
@@ -209,19 +350,21 @@ class Trainer final : public training {
     std::int64_t steps = 0;
     if (o.steps != 0)
       for (auto&& batch : detail::over_replicas<Replicas>(data)) {
-        test_step(std::get<0>(batch), std::get<1>(batch));
+        step_of(batch, [&](auto const&... part) { test_step(part...); });
         if (++steps == o.steps) break;
       }
     if (steps == 0) detail::refuse_empty("evaluate");
     return logs_of(test_);
   }
-  template <class X, class Y>
-    requires(requires {
-      X::rank();
-      Y::rank();
-    })
+  template <array_of_rows X, array_of_rows Y>
   logs evaluate(X const& x, Y const& y, evaluate_options const& o = {}) {
-    array_batches<X, Y> batches(x, y, o.batch_size, false, 0);
+    array_batches<X, Y> batches(o.batch_size, false, 0, x, y);
+    return evaluate(batches, o);
+  }
+  /// means: the same with a weight for each row
+  template <array_of_rows X, array_of_rows Y, array_of_rows W>
+  logs evaluate(X const& x, Y const& y, W const& weights, evaluate_options const& o = {}) {
+    array_batches<X, Y, W> batches(o.batch_size, false, 0, x, y, weights);
     return evaluate(batches, o);
   }
 
@@ -230,31 +373,49 @@ class Trainer final : public training {
   template <class D>
   auto predict(D&& data, evaluate_options const& o = {}) {
     if constexpr (requires { std::remove_cvref_t<D>::rank(); })
-      return network_.predict(data, {o.batch_size});
+      return network_->predict(data, {o.batch_size});
     else {
-      rows_collector<T, network_type::out_batch::rank()> all(network_.output_extents(), 0);
+      rows_collector<T, network_type::out_batch::rank()> all(network_->output_extents(), 0);
       for (auto&& batch : detail::over_replicas<Replicas>(data))
-        all.add(network_(std::get<0>(batch)));
+        all.add((*network_)(std::get<0>(batch)));
       return all.take();
     }
   }
 
-  network_type& network() { return network_; }
+  network_type& network() { return *network_; }
+  /// means: weights = their moving averages, which stay; before the first step nothing
+  /// fails: configuration_error, where the optimizer is no nn::MovingAverage
+  void take_averages() override {
+    if constexpr (updater_type::keeps_averages)
+      updater_.take_averages(in_order{order_});
+    else
+      refuse_averages();
+  }
+  /// means: weights and their moving averages change places: SwapEMAWeights evaluates with them
+  void swap_averages() override {
+    if constexpr (updater_type::keeps_averages)
+      updater_.swap_averages(in_order{order_});
+    else
+      refuse_averages();
+  }
   Optimizer const& optimizer() const { return updater_.optimizer(); }
   /// steps that the optimizer has made
   std::int64_t iterations() const { return updater_.iterations(); }
 
   // ---- what callbacks and files see ----
-  std::string_view model_name() const override { return network_.name(); }
-  int replicas() const override { return network_.replica_count(); }
+  std::string_view model_name() const override { return network_->name(); }
+  int replicas() const override { return network_->replica_count(); }
   double learning_rate() const override { return updater_.learning_rate(); }
   void set_learning_rate(double r) override { updater_.set_learning_rate(r); }
-  std::vector<stored> weights() override { return network_.weights(); }
+  std::vector<stored> weights() override { return network_->weights(); }
+  /// means: the weight of that name: "dense_1/kernel", or "kernel" where one layer has one
+  /// fails: configuration_error, when none or several have it; the text lists all
+  stored weights(std::string_view name) { return detail::weight_of(network_->weights(), name); }
   std::vector<stored> optimizer_state() override {
     in_order trained{order_};
     updater_.prepare(trained);
     std::vector<stored> all;
-    auto const named = network_.weights();
+    auto const named = network_->weights();
     for (std::size_t k = 0; k < order_.size(); ++k)
       for (stored const& w : named)
         if (w.block == order_[k]->value.block.get()) {
@@ -275,10 +436,10 @@ class Trainer final : public training {
   void explain(Stream& out, std::int64_t rows = 32) {
     detail::kept_state const before(*this);
     detail::plan_story story;
-    train_step(network_.zero_batch(rows), zero_targets(rows), false, &story);
+    train_step(network_->zero_batch(rows), zero_targets(rows), false, &story);
     train_.reset();
     before.restore(*this);
-    locus::detail::write_to(out, story.text(network_.name()));
+    locus::detail::write_to(out, story.text(network_->name()));
   }
 
  private:
@@ -293,6 +454,7 @@ class Trainer final : public training {
 
   template <class Y>
   auto targets_of(Y const& y) const {
+    static_cast<void>(detail::require_targets<network_type, Loss, Y>());
     if constexpr (Loss::sparse) {
       // says what is wrong with targets that are no labels
       static_cast<void>(sizeof(objective<T, typename Y::value_type, Replicas, Loss, Metrics...>));
@@ -302,7 +464,7 @@ class Trainer final : public training {
   }
   template <class Y>
   void require_classes(Y const& y) const {
-    shape const out = network_.output_extents();
+    shape const out = network_->output_extents();
     std::int64_t const classes = out.extent[out.rank - 1];
     for (std::int64_t i = 0; i < y.size(); ++i) {
       auto const v = static_cast<std::int64_t>(y.data()[i]);
@@ -315,14 +477,77 @@ class Trainer final : public training {
     }
   }
 
-  template <class X, class Y>
-  void train_step(X const& examples, Y const& y, bool look, detail::plan_story* story = nullptr) {
-    auto const x = network_.batch_of_examples(examples);
+  // ---- the loss, where the model ends in an activation that the loss can leave out ----
+  static constexpr bool of_sigmoid = requires(Loss l) { l.behind_sigmoid; } && !Loss::reads_logits;
+  static constexpr bool of_softmax = !std::is_same_v<judge, Loss>;
+  /// the metrics read what the activation makes, the loss what stands in front of it
+  static constexpr bool apart = (of_sigmoid || of_softmax) && sizeof...(Metrics) > 0;
+  static bool takes_logits(activation end) {
+    return of_softmax || (of_sigmoid && end == activation::sigmoid);
+  }
+  judge judge_with(Loss loss) const {
+    if constexpr (of_softmax)
+      return of_logits(loss);
+    else {
+      if constexpr (of_sigmoid)
+        loss.behind_sigmoid = network_->state().ends_in() == activation::sigmoid;
+      return loss;
+    }
+  }
+  using out_batch = typename network_type::out_batch;
+  static out_batch activated(out_batch const& logits) {
+    if constexpr (of_softmax)
+      return softmax_rows<T, out_batch::rank(), Replicas>(logits);
+    else
+      return out_batch(map(activate_fn{activation::sigmoid}, logits));
+  }
+  /// the gradient of the loss by what the pass made
+  template <class Y, class... W>
+  out_batch slope_of(objective_type& o, out_batch const& out, Y const& targets,
+                     W const&... w) const {
+    if constexpr (!apart)
+      return o.add(out, targets, w...);
+    else if (takes_logits_)
+      return o.add_apart(out, activated(out), targets, w...);
+    else
+      return o.add_apart(out, out, targets, w...);
+  }
+
+  // ---- weights of rows and of classes ----
+  using mirrored = Tensor<T, Dextents<1>, Replicas>;
+  mirrored mirrored_weights(class_weights const& w) const {
+    shape const out = network_->output_extents();
+    detail::require_class_weights(w.of, out.extent[out.rank - 1]);
+    Tensor<T, Dextents<1>, CpuDevice> host(std::int64_t(w.of.size()));
+    for (std::size_t c = 0; c < w.of.size(); ++c) host.data()[c] = T(w.of[c]);
+    return to<Replicas>(host);
+  }
+  mirrored const& given(mirrored const& w) const { return w; }
+  mirrored given(class_weights const& w) const { return mirrored_weights(w); }
+  template <class W>
+  auto given(W const& w) const {
+    return batch_as<T, 1, Replicas>(w);
+  }
+  /// means: f(examples, targets, and weights where the batch has them)
+  template <class Batch, class F>
+  static void step_of(Batch const& batch, F const& f) {
+    if constexpr (std::tuple_size_v<Batch> > 2)
+      f(std::get<0>(batch), std::get<1>(batch), std::get<2>(batch));
+    else
+      f(std::get<0>(batch), std::get<1>(batch));
+  }
+
+  template <class X, class Y, class... W>
+  void train_step(X const& examples, Y const& y, bool look, detail::plan_story* story = nullptr,
+                  W const&... w) {
+    if (examples.extent(0) == 0) detail::refuse_no_rows();
+    auto const x = network_->batch_of_examples(examples);
     auto const targets = targets_of(y);
-    auto& state = network_.state();
-    pass const p{true, static_cast<std::uint64_t>(updater_.iterations()), seed_, story};
+    auto& state = network_->state();
+    pass const p{true, static_cast<std::uint64_t>(updater_.iterations()), seed_, story,
+                 takes_logits_};
     auto out = state.forward(x, kept_, p);
-    auto dy = train_.add(out, targets);
+    auto dy = slope_of(train_, out, targets, w...);
     if (story) story->end_part("loss and metrics");
     if (look) look_at_loss(x, p);
     updater_.begin_step();
@@ -338,15 +563,15 @@ class Trainer final : public training {
     updater_.end_step();
   }
   void update(int link, detail::plan_story* story) {
-    for (int i = network_.first(link); i < network_.first(link + 1); ++i)
-      if (parameter_type& p = *network_.parameters()[std::size_t(i)]; p.trainable)
+    for (int i = network_->first(link); i < network_->first(link + 1); ++i)
+      if (parameter_type& p = *network_->parameters()[std::size_t(i)]; p.trainable)
         updater_.update(p);
-    if (story) story->end_part(network_.state().labels[link].name + ", update");
+    if (story) story->end_part(network_->state().labels[link].name + ", update");
   }
   /// targets that fit the predictions, all 0
   auto zero_targets(std::int64_t rows) const {
     constexpr int rank = network_type::out_batch::rank() - (Loss::sparse ? 1 : 0);
-    shape s = detail::with_rows(network_.output_extents(), rows);
+    shape s = detail::with_rows(network_->output_extents(), rows);
     s.rank = rank;
     return detail::zero_array<label, rank>(s);
   }
@@ -356,20 +581,21 @@ class Trainer final : public training {
     if (loss - loss == 0) return;
     detail::finite_watch watch;
     p.watch = &watch;
-    static_cast<void>(network_.state().forward(x, kept_, p));
+    static_cast<void>(network_->state().forward(x, kept_, p));
     detail::refuse_loss(updater_.iterations(), epoch_, batch_,
-                        detail::is_not_finite(*x.block.get()), watch.first, network_.weights());
+                        detail::is_not_finite(*x.block.get()), watch.first, network_->weights());
   }
-  template <class X, class Y>
-  void test_step(X const& examples, Y const& y) {
-    auto const x = network_.batch_of_examples(examples);
+  template <class X, class Y, class... W>
+  void test_step(X const& examples, Y const& y, W const&... w) {
+    auto const x = network_->batch_of_examples(examples);
     typename network_type::kept_type k{};
-    auto const out = network_.state().forward(x, k, pass{});
-    static_cast<void>(test_.add(out, targets_of(y)));
+    auto const out = network_->state().forward(x, k, pass{.logits = takes_logits_});
+    static_cast<void>(slope_of(test_, out, targets_of(y), given(w)...));
   }
 
-  template <class D>
-  history run_epochs(D& batches, fit_options const& o) {
+  /// w: weights of classes, or nothing
+  template <class D, class... W>
+  history run_epochs(D& batches, fit_options const& o, W const&... w) {
     seed_ = o.seed, epochs_ = o.epochs, stopping_ = false;
     steps_ = o.steps_per_epoch > 0 ? o.steps_per_epoch : detail::steps_of(batches);
     train_.set_weighting(o.weights);
@@ -383,7 +609,8 @@ class Trainer final : public training {
     auto const end_epoch = [&] {
       logs l = logs_of(train_);
       if (o.validation && (epoch_ + 1) % (o.validation_freq > 0 ? o.validation_freq : 1) == 0) {
-        logs const v = o.validation.judge(*this, {o.batch_size, o.validation_steps});
+        logs const v = loop.test(
+            [&] { return o.validation.judge(*this, {o.batch_size, o.validation_steps}); });
         for (std::size_t k = 0; k < v.names.size(); ++k) l.set("val_" + v.names[k], v.values[k]);
       }
       steps_ = loop.step();
@@ -402,7 +629,10 @@ class Trainer final : public training {
         }
         any = true;
         loop.begin_step();
-        train_step(x, std::get<1>(batch), o.stop_on_nan);
+        step_of(batch, [&](auto const&, auto const& y, auto const&... row) {
+          detail::require_one_weight<sizeof...(row) + sizeof...(w)>();
+          train_step(x, y, o.stop_on_nan, nullptr, given(row)..., w...);
+        });
         ++batch_;
         loop.end_step();
         if (o.steps_per_epoch > 0 && loop.step() == o.steps_per_epoch) end_epoch();
@@ -421,12 +651,13 @@ class Trainer final : public training {
     return l;
   }
 
-  network_type network_;
-  updater<Optimizer, T, Replicas> updater_;
+  std::unique_ptr<network_type> network_;  // layers and optimizer know where its weights lie
+  updater_type updater_;
   objective_type train_, test_;
   typename network_type::kept_type kept_{};
   std::vector<parameter_type*> order_;
   std::uint64_t seed_ = 1;
+  bool takes_logits_ = false, told_ = false;
   int epoch_ = 0;
   std::int64_t batch_ = 0;
 };

@@ -103,6 +103,17 @@ class updater {
     });
   }
 
+  /// means: each trainable parameter and its average change places
+  template <class Model>
+  void swap_averages(Model&& model) {
+    static_assert(averages, "locus: this optimizer keeps no averages; wrap it in MovingAverage");
+    std::size_t k = 0;
+    model.for_each_parameter([&](parameter_type& p) {
+      if (p.trainable && k < kept_.size()) std::swap(p.value, kept_[k++].back());
+    });
+  }
+  static constexpr bool keeps_averages = detail::averages<Optimizer>();
+
   Optimizer const& optimizer() const { return optimizer_; }
   double learning_rate() const { return rate_of(iterations_); }
   /// means: from the next step on, in place of the optimizer's own

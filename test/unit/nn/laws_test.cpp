@@ -206,9 +206,15 @@ void score_laws(oracle::random& r) {
       {1, {rows}}, [&](std::int64_t const*) { return r.number(0, classes - 1); });
   auto const logits = real(r, {2, {rows, classes}}, -5, 5);
   using Loss = SparseCategoricalCrossentropy<from_logits_t>;
-  using Score = locus::nn::detail::score_op<Loss, false, SparseCategoricalAccuracy,
-                                            SparseTopKCategoricalAccuracy<5>>;
+  using Score =
+      locus::nn::detail::score_op<Loss, locus::nn::detail::weights_of::none, false,
+                                  SparseCategoricalAccuracy, SparseTopKCategoricalAccuracy<5>>;
   agree(Score{}, 1e-5, logits, labels);
+  // weights of classes, and metrics that read something else than the loss
+  using Weighted = locus::nn::detail::score_op<Loss, locus::nn::detail::weights_of::classes, true,
+                                               SparseCategoricalAccuracy>;
+  agree(Weighted{}, 1e-5, logits, labels, real(r, {1, {classes}}, 0, 3),
+        real(r, {2, {rows, classes}}, 0, 1));
 }
 
 }  // namespace

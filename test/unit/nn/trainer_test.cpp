@@ -357,7 +357,7 @@ TEST_CASE("activations are their formulas, and their gradients central differenc
     auto const a = static_cast<activation>(k);
     CAPTURE(nn::name_of(a));
     state s{a, {1, {9}}};
-    nn::nothing kept;
+    state::kept kept;
     auto const y = s.forward(x, kept, {});
     auto const dx = s.backward(x, y, kept, decltype(y)(ones), true);
     auto const made = to<CpuDevice>(y), slope = to<CpuDevice>(dx);

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is done with a trainer: it is moved, asked for weights by name and for averages, and says what
+// it cannot learn from.
+#include <cmath>
+#include <doctest/doctest.h>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include <locus/locus.hpp>
+#include <locus/nn/nn.hpp>
+#include <message_of.hpp>
+
+using namespace locus;
+
+namespace {
+
+using Matrix = Tensor<double, Dextents<2>>;
+auto line_trainer(auto optimizer) {
+  return nn::compile<CpuDevice, double>(
+      nn::Sequential{nn::Input<1>{}, nn::Dense<1>{}.without_bias(), nn::Dense<1>{}.without_bias()},
+      optimizer, nn::MeanSquaredError{});
+}
+template <class Trainer>
+double weight_of(Trainer& t, std::string_view name = "dense/kernel") {
+  double w;
+  nn::read_values(t.weights(name), &w);
+  return w;
+}
+struct lines {  // what the log says meanwhile
+  std::vector<std::string> all;
+  lines() {
+    debugging::set_log_sink([](log_event const&, std::string_view line,
+                               void* to) { static_cast<lines*>(to)->all.emplace_back(line); },
+                            this);
+  }
+  ~lines() { debugging::set_log_sink(nullptr); }
+};
+
+}  // namespace
+
+TEST_CASE("a trainer is moved: into vectors, members and shared pointers, between two steps") {
+  Matrix const x{{1}, {2}}, y{{2}, {3}};
+  auto stays = line_trainer(nn::Adam{});
+  auto goes = line_trainer(nn::Adam{});
+  stays.train_on_batch(x, y), goes.train_on_batch(x, y);
+  using Trainer = decltype(goes);
+  std::vector<Trainer> all;
+  all.push_back(std::move(goes));
+  all.push_back(line_trainer(nn::Adam{}));
+  auto const shared = std::make_shared<Trainer>(std::move(all[0]));
+  for (int k = 0; k < 3; ++k)
+    CHECK(shared->train_on_batch(x, y)["loss"] == stays.train_on_batch(x, y)["loss"]);
+  CHECK(weight_of(*shared) == weight_of(stays));
+  all[0] = std::move(*shared);
+  stays.fit(x, y, {.verbose = 0}), all[0].fit(x, y, {.verbose = 0});
+  CHECK(weight_of(all[0]) == weight_of(stays));
+}
+
+TEST_CASE("weights are found by their names") {
+  auto t = line_trainer(nn::SGD{});
+  CHECK(t.weights("dense_1/kernel").name == "dense_1/kernel");
+  auto const text = message_of<configuration_error>([&] { t.weights("kernel"); });
+  CHECK(text ==
+        "locus: several weights are called 'kernel'; there are dense/kernel dense_1/kernel");
+  CHECK(message_of<configuration_error>([&] {
+          t.weights("ernel");
+        }).starts_with("locus: no weight is called 'ernel'"));
+}
+
+TEST_CASE("averages are taken, swapped, and judged by validation") {
+  Matrix const x{{1}, {2}}, y{{2}, {3}};
+  auto t = line_trainer(nn::MovingAverage{nn::SGD{}, 0.75});
+  double average = 0;
+  std::vector<double> seen;
+  for (int k = 0; k < 4; ++k) {
+    t.train_on_batch(x, y);
+    average = k == 0 ? weight_of(t) : 0.75 * average + 0.25 * weight_of(t);
+  }
+  double const last = weight_of(t);
+  t.swap_averages();
+  CHECK(weight_of(t) == doctest::Approx(average));
+  CHECK(average != doctest::Approx(last));
+  t.swap_averages();
+  CHECK(weight_of(t) == last);
+  t.take_averages();
+  CHECK(weight_of(t) == doctest::Approx(average));
+  t.take_averages();
+  CHECK(weight_of(t) == doctest::Approx(average));
+
+  struct spy : nn::callback {
+    std::vector<double> tested, ended;
+    static double of(nn::training& t) {
+      double w;
+      nn::read_values(t.weights()[0], &w);
+      return w;
+    }
+    void on_test_begin(nn::training& t) override { tested.push_back(of(t)); }
+    void on_epoch_end(nn::training& t, int, nn::logs&) override { ended.push_back(of(t)); }
+  } look;
+  auto plain = line_trainer(nn::MovingAverage{nn::SGD{}, 0.75});
+  auto swapped = line_trainer(nn::MovingAverage{nn::SGD{}, 0.75});
+  nn::SwapEMAWeights averages;
+  plain.fit(x, y, {.epochs = 3, .verbose = 0, .shuffle = false});
+  auto const h = swapped.fit(x, y,
+                             {.epochs = 3,
+                              .validation = {x, y},
+                              .callbacks = {&averages, &look},
+                              .verbose = 0,
+                              .shuffle = false});
+  CHECK(look.ended[2] == weight_of(plain));  // training went on with the weights
+  CHECK(look.tested[2] != look.ended[2]);    // validation saw the averages
+  plain.take_averages();
+  CHECK(weight_of(swapped) == weight_of(plain));
+  CHECK(h["val_loss"][2] == doctest::Approx(plain.evaluate(x, y)["loss"]));
+  nn::SwapEMAWeights for_files(true);
+  auto again = line_trainer(nn::MovingAverage{nn::SGD{}, 0.75});
+  spy last_of;
+  again.fit(x, y,
+            {.epochs = 3, .callbacks = {&for_files, &last_of}, .verbose = 0, .shuffle = false});
+  CHECK(last_of.ended[2] == weight_of(plain));
+  CHECK(weight_of(again) == weight_of(plain));
+
+  auto none = line_trainer(nn::SGD{});
+  CHECK(message_of<configuration_error>([&] {
+          none.take_averages();
+        }).find("keeps no averages of weights") != std::string::npos);
+  CHECK(message_of<configuration_error>([&] {
+          none.fit(x, y, {.callbacks = {&averages}, .verbose = 0});
+        }).find("keeps no averages of weights") != std::string::npos);
+}
+
+TEST_CASE("a batch without rows is refused, and a loss that is no number is said once") {
+  Tensor<double, Extents<dyn, 1>> const none(0);
+  auto t = line_trainer(nn::SGD{});
+  CHECK(message_of<shape_error>([&] {
+          t.train_on_batch(none, none);
+        }).find("a batch has no rows") != std::string::npos);
+  Matrix const x{{1}, {std::numeric_limits<double>::quiet_NaN()}}, y{{1}, {1}};
+  {
+    lines said;
+    CHECK(std::isnan(t.fit(x, y, {.epochs = 3, .verbose = 0})["loss"][2]));
+    int count = 0;
+    for (auto const& l : said.all) count += l.find("the loss of epoch 1 is no finite") != l.npos;
+    CHECK(count == 1);
+    CHECK(said.all.size() == 1);
+  }
+  {
+    lines said;
+    auto single = line_trainer(nn::SGD{});
+    single.train_on_batch(Matrix{{1}}, Matrix{{1}});
+    CHECK(said.all.empty());
+    single.train_on_batch(x, y), single.train_on_batch(x, y);
+    CHECK(said.all.size() == 1);
+  }
+  // validation of temporaries lives as long as the options
+  auto fresh = line_trainer(nn::SGD{});
+  decltype(fresh)::fit_options o{.verbose = 0};
+  o.validation = {Matrix{{1}, {2}}, Matrix{{2}, {3}}};
+  auto const h = fresh.fit(Matrix{{1}}, Matrix{{1}}, o);
+  CHECK(h["val_loss"][0] ==
+        doctest::Approx(fresh.evaluate(Matrix{{1}, {2}}, Matrix{{2}, {3}})["loss"]));
+  o.validation = data::from_tensors(Matrix{{1}, {2}}, Matrix{{2}, {3}}).batch(1);
+  CHECK(fresh.fit(Matrix{{1}}, Matrix{{1}}, o)["val_loss"].size() == 1);
+}
