@@ -68,8 +68,8 @@ inline physical_device find_named(device_argument const& wanted,
   named_device const parsed = parse_device(name);
   if (parsed.error != name_error::none && parsed.error != name_error::large_ordinal) {
     message text;
-    throw unknown_device(text << "locus: unrecognized device: \"" << wanted.text() << "\" "
-                              << sentence(parsed.error));
+    throw unknown_device(text << "locus: unrecognized device: \"" << shown(wanted.text()).view()
+                              << "\" " << sentence(parsed.error));
   }
   bool const is_gpu = parsed.value.is_gpu();
   if (parsed.error != name_error::none || parsed.value.ordinal() >= (is_gpu ? p.count : 1))
@@ -82,7 +82,7 @@ inline std::string_view find_type(std::string_view type) {
   if (type == "GPU" || type == "gpu") return "GPU";
   if (type == "CPU" || type == "cpu") return "CPU";
   message text;
-  throw unknown_device(text << "locus: \"" << type
+  throw unknown_device(text << "locus: \"" << shown(type).view()
                             << "\" is no type of device; write \"GPU\" or \"CPU\"");
 }
 

@@ -27,7 +27,7 @@ class gzip_file {
       ::close(number);
       throw out_of_memory("locus: there is no memory to read a file; end what holds memory");
     }
-    gzbuffer(file_, 1 << 18);
+    gzbuffer(file_, size_ < (1 << 18) ? 1 << 13 : 1 << 18);  // of three such buffers
   }
   gzip_file(gzip_file const&) = delete;
   ~gzip_file() { gzclose(file_); }
