@@ -33,7 +33,8 @@ inline void read_values(stored const& s, void* to) {
   block_owner const host = locus::detail::make_storage(single(cpu(0)), s.block->extents,
                                                        s.block->type, s.block->element_bytes);
   locus::detail::move_block(*s.block, *host.get());
-  __builtin_memcpy(to, host->pieces[0].data, static_cast<std::size_t>(s.bytes()));
+  if (s.bytes() > 0)
+    __builtin_memcpy(to, host->pieces[0].data, static_cast<std::size_t>(s.bytes()));
 }
 
 /// means: the elements = from, on every replica

@@ -61,7 +61,8 @@ inline block_owner make_storage(place const& where, shape const& extents, elemen
     what << "a tensor of " << row_of(type).name << extents;
     p.data = runtime::allocate(d, size, what.view());
     p.bytes = static_cast<std::size_t>(size);
-    if (checked_build && d.how == backing::host) __builtin_memset(p.data, 0xff, p.bytes);
+    if (checked_build && d.how == backing::host && size > 0)
+      __builtin_memset(p.data, 0xff, p.bytes);
   }
   return owner;
 }
