@@ -66,7 +66,9 @@ class Compiler:
                 return steps
             script = 'set -e\n'
             for line in steps.stderr.splitlines():
-                line = line.removeprefix('#$ ')
+                if not line.startswith('#$ '):
+                    continue  # a warning about its options
+                line = line[3:]
                 setting = re.match(r'(\w+)=(.*)$', line)
                 script += f'export {setting[1]}={shlex.quote(setting[2])}\n' if setting else line + '\n'
                 if line.startswith('cudafe++'):
