@@ -140,15 +140,57 @@ constexpr float time_of(loop_kernel const& kernel, std::int64_t elements, std::i
   return traffic > work ? traffic : work;
 }
 
-/// what is written past the caches: elements side by side that the kernel does not read
-inline bool goes_past_caches(loop_kernel const& kernel, kernel::access const* a, int last) {
-  if (kernel.lanes == 0) return false;
-  for (int m = kernel.ins; m < kernel.ins + kernel.outs; ++m) {
-    if (a[m].stride[last] != kernel.bytes[m]) return false;
-    for (int k = 0; k < kernel.ins; ++k)
-      if (kernel.bytes[k] != 0 && a[k].data == a[m].data) return false;
+/// Bytes of memory from `begin` to `end`, `touched` of them.
+struct touched_range {
+  std::intptr_t begin, end;
+  std::int64_t touched;
+
+  bool meets(touched_range const& o) const { return begin < o.end && o.begin < end; }
+  void join(touched_range const& o) {
+    begin = begin < o.begin ? begin : o.begin, end = end > o.end ? end : o.end;
+    touched = touched + o.touched < end - begin ? touched + o.touched : end - begin;
   }
-  return true;
+};
+/// means: what an operand touches; strides are in bytes
+inline touched_range range_of(kernel::space const& s, kernel::access const& a, int bytes) {
+  touched_range r{a.base, a.base + bytes, bytes};
+  for (int d = 0; d < s.rank; ++d) {
+    std::int64_t const way = a.stride[d] * (s.extent[d] - 1);
+    (way < 0 ? r.begin : r.end) += way;
+    if (a.stride[d] != 0) r.touched *= s.extent[d];
+  }
+  return r;
+}
+
+/// means: the statement touches more than the caches hold, where slices of one array are one, and
+///        writes elements side by side into memory that it does not read
+inline bool goes_past_caches(loop_kernel const& kernel, kernel::space const& s,
+                             kernel::access const* a) {
+  int const all = kernel.ins + kernel.outs;
+  if (kernel.lanes == 0) return false;
+  auto* const ranges = static_cast<touched_range*>(
+      __builtin_alloca(static_cast<std::size_t>(all) * sizeof(touched_range)));
+  int count = 0;
+  for (int k = 0; k < kernel.ins; ++k) {
+    if (kernel.bytes[k] == 0) continue;
+    touched_range r = range_of(s, a[k], kernel.bytes[k]);
+    for (int i = 0; i < count;)
+      if (ranges[i].meets(r))
+        r.join(ranges[i]), ranges[i] = ranges[--count], i = 0;
+      else
+        ++i;
+    ranges[count++] = r;
+  }
+  std::int64_t bytes = 0;
+  for (int i = 0; i < count; ++i) bytes += ranges[i].touched;
+  for (int m = kernel.ins; m < all; ++m) {
+    if (a[m].stride[s.rank - 1] != kernel.bytes[m]) return false;
+    touched_range const r = range_of(s, a[m], kernel.bytes[m]);
+    for (int i = 0; i < count; ++i)
+      if (ranges[i].meets(r)) return false;
+    bytes += r.touched;
+  }
+  return bytes > runtime::last_level_cache();
 }
 
 /// means: the kernel over one row that one thread does within the caches     false: it is none
@@ -205,7 +247,7 @@ inline void run_nest(loop_kernel const& kernel, void const* context, kernel::spa
     bytes += reached;
     gaps = gaps || (n > 1 && has_gaps(a[k].stride[last], kernel.bytes[k]));
   }
-  bool const streams = bytes > runtime::last_level_cache() && goes_past_caches(kernel, a, last);
+  bool const streams = bytes > runtime::last_level_cache() && goes_past_caches(kernel, s, a);
   loop_nest const nest{kernel, context, s, a, gaps && kernel.lanes != 0, streams};
   std::int64_t const rows = elements / n;
   int const threads = threads_worth(time_of(kernel, elements, bytes));

@@ -43,8 +43,7 @@ struct packet_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
 
   static void run(void const* context, plane const& p) {
     std::int64_t const n = p.n, packets = n / N;
-    bool const tail = n % N != 0, tails_apart = tail && (trip == 1 || packets == 0);
-    if (!p.streams && !tails_apart)
+    if (!p.streams && (packets > 0 || n == 0))
       rows(context, p, false);
     else
       in_parts(context, p);
@@ -74,15 +73,6 @@ struct packet_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
         (copy_few<simd::native_bytes>(reinterpret_cast<void*>(o[ins + M].at + r * o[ins + M].row),
                                       last[M], n * std::int64_t(sizeof(Outs))),
          ...);
-      } else if (!p.streams) {  // the tail ends where the row ends: computed first, written last
-        plane_operand const at[] = {
-            plane_operand{o[K].at + r * o[K].row + (n - N) * o[K].step, o[K].step, 0}...,
-            plane_operand{std::intptr_t(last[M]), o[ins + M].step, 0}...};
-        rows(context, {at, 1, N, false}, false);
-        part(0, packets * N, false);
-        (__builtin_memcpy(reinterpret_cast<Outs*>(o[ins + M].at + r * o[ins + M].row) + n - N,
-                          last[M], N * sizeof(Outs)),
-         ...);
       } else {  // what is written past the caches is not read: parts may overlap
         std::intptr_t const out[] = {(o[ins + M].at + r * o[ins + M].row)...};
         std::int64_t const found = elements_before_boundary(out), head = found < 0 ? 0 : found;
@@ -94,17 +84,69 @@ struct packet_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
     }
   }
 
-  /// rows of whole packets and, for light kernels, a tail
+  /// rows of whole packets and a tail that ends where the row ends: computed first, written last
   [[gnu::noinline]] static void rows(void const* context, plane const& p, bool streams) {
     auto const& given = *static_cast<map_context<Stage, Folds> const*>(context);
     Stage const f = given.f;  // copies that nothing else can point to
     Folds const folds = given.folds;
+    if constexpr (trip == 1)
+      heavy_rows(f, folds, p, streams);
+    else
+      light_rows(f, folds, p, streams);
+  }
+
+  /// One loop serves tails and whole packets, since a second copy of the body is long. All operands
+  /// move with one index: what is the same along a row is laid out for 256 elements.
+  LOCUS_VECTOR_FUNCTION static void heavy_rows(Stage const& f, Folds const& folds, plane const& p,
+                                               bool streams) {
+    constexpr std::int64_t laid_out = 256;
+    alignas(64) unsigned char same[ins + 1][laid_out * kernel::widest_of<Stage>];
+    alignas(64) unsigned char apart[outs][simd::native_bytes];
+    std::intptr_t const step[] = {p.operands[K].step..., 0};
+    std::intptr_t row_in[] = {p.operands[K].at..., 0}, row_out[] = {p.operands[ins + M].at...};
+    std::int64_t const n = p.n, whole = n / N * N;
+    bool const some_same = ((!is_index<Ins> && step[K] == 0) || ... || false);
+    bool const tail = n % N != 0;
+    std::int64_t const piece = some_same && whole > laid_out ? laid_out : whole;
+    std::intptr_t in[ins + 1], out[outs];
+    for (std::int64_t r = p.rows; r > 0; --r) {
+      ((in[K] = row_in[K]), ...);
+      if (some_same) (fill<Ins>(same[K], in[K], step[K], n < laid_out ? n : laid_out), ...);
+      bool in_tail = tail;
+      for (std::int64_t begin = tail ? n - N : 0, end = tail ? n : piece;;) {
+        if (some_same) ((in[K] = start_of<Ins>(same[K], row_in[K], step[K], begin)), ...);
+        if (in_tail)
+          ((out[M] = std::intptr_t(apart[M]) - begin * std::intptr_t(sizeof(Outs))), ...);
+        else
+          ((out[M] = row_out[M]), ...);
+        for (std::int64_t j = begin; j < end; j += N) {
+          auto const result =
+              packet_results<N>(f, together(load_at<Ins>(in[K], step[K], j)...), folds);
+          if (streams)
+            (simd::store_past(reinterpret_cast<Outs*>(out[M]) + j, get<M>(result)), ...);
+          else
+            (simd::store(reinterpret_cast<Outs*>(out[M]) + j, get<M>(result)), ...);
+        }
+        begin = in_tail ? 0 : end;
+        if (begin >= whole) break;
+        in_tail = false, end = whole - begin < piece ? whole : begin + piece;
+      }
+      if (tail)
+        (__builtin_memcpy(reinterpret_cast<Outs*>(row_out[M]) + n - N, apart[M], N * sizeof(Outs)),
+         ...);
+      ((row_in[K] += p.operands[K].row), ...);
+      ((row_out[M] += p.operands[ins + M].row), ...);
+    }
+  }
+
+  LOCUS_VECTOR_FUNCTION static void light_rows(Stage const& f, Folds const& folds, plane const& p,
+                                               bool streams) {
     alignas(64) unsigned char same[ins + 1][trip * simd::native_bytes];
     std::intptr_t const step[] = {p.operands[K].step..., 0};
     std::intptr_t row_in[] = {p.operands[K].at..., 0}, row_out[] = {p.operands[ins + M].at...};
-    std::int64_t const n = p.n, singles = trip == 1 ? n / N : n / N % trip, trips = n / N / trip;
+    std::int64_t const n = p.n, singles = n / N % trip, trips = n / N / trip;
     bool some_same = ((!is_index<Ins> && step[K] == 0) || ... || false);
-    bool tail = trip > 1 && n % N != 0;
+    bool tail = n % N != 0;
     std::intptr_t in[ins + 1], out[outs];
     auto const results = [&](int u) __attribute__((always_inline)) {
       return packet_results<N>(f, together(load<Ins>(in[K], step[K], u)...), folds);
@@ -130,28 +172,22 @@ struct packet_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
       if (some_same) ((in[K] = lay_out<Ins>(same[K], in[K], step[K])), ...);
       ((out[M] = row_out[M]), ...);
       decltype(results(0)) last{};
-      if constexpr (trip > 1)
-        if (tail) {
-          ((in[K] += (n - N) * step[K]), ...);
-          last = results(0);
-          ((in[K] -= (n - N) * step[K]), ...);
-        }
+      if (tail) {
+        ((in[K] += (n - N) * step[K]), ...);
+        last = results(0);
+        ((in[K] -= (n - N) * step[K]), ...);
+      }
       for (std::int64_t k = singles; k > 0; --k) {
-        if constexpr (trip == 1)
-          one(0);
-        else
-          put(results(0), 0);
+        put(results(0), 0);
         move(1);
       }
-      if constexpr (trip > 1) {
-        for (std::int64_t k = trips; k > 0; --k) {
-          LOCUS_UNROLL for (int u = 0; u < trip; ++u) one(u);
-          move(trip);
-        }
-        if (tail) {
-          ((out[M] = row_out[M] + (n - N) * std::intptr_t(sizeof(Outs))), ...);
-          put(last, 0);
-        }
+      for (std::int64_t k = trips; k > 0; --k) {
+        LOCUS_UNROLL for (int u = 0; u < trip; ++u) one(u);
+        move(trip);
+      }
+      if (tail) {
+        ((out[M] = row_out[M] + (n - N) * std::intptr_t(sizeof(Outs))), ...);
+        put(last, 0);
       }
       ((row_in[K] += p.operands[K].row), ...);
       ((row_out[M] += p.operands[ins + M].row), ...);
@@ -179,6 +215,26 @@ struct packet_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
       }
     return at;
   }
+  /// the same for n elements and for those of the packet in which they end
+  template <class Kind>
+  static void fill(unsigned char* buffer, std::intptr_t at, std::intptr_t step, std::int64_t n) {
+    if constexpr (!is_index<Kind>)
+      if (step == 0) {
+        using T = typename Kind::type;
+        auto const same = simd::broadcast<N>(*reinterpret_cast<T const*>(at));
+        for (std::int64_t j = 0; j < n; j += N) simd::store(reinterpret_cast<T*>(buffer) + j, same);
+      }
+  }
+  /// where element 0 of the row would lie
+  template <class Kind>
+  static std::intptr_t start_of(unsigned char* buffer, std::intptr_t at, std::intptr_t step,
+                                std::int64_t begin) {
+    if constexpr (!is_index<Kind>)
+      if (step == 0)
+        return reinterpret_cast<std::intptr_t>(buffer) -
+               begin * std::intptr_t(sizeof(typename Kind::type));
+    return at;
+  }
   /// n elements, and the first one again in the other lanes
   template <class Kind>
   static std::intptr_t pad(unsigned char* buffer, std::intptr_t at, std::intptr_t step,
@@ -202,6 +258,15 @@ struct packet_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
       return packet<T, N>{simd::lane_numbers<T, N>().v * T(step) + T(at + u * N * step)};
     } else
       return simd::load<N>(reinterpret_cast<T const*>(at) + u * N);
+  }
+  /// the packet that begins with element j
+  template <class Kind>
+  LOCUS_VECTOR_FUNCTION static auto load_at(std::intptr_t at, std::intptr_t step, std::int64_t j) {
+    using T = typename Kind::type;
+    if constexpr (is_index<Kind>)
+      return packet<T, N>{simd::lane_numbers<T, N>().v * T(step) + T(at + j * step)};
+    else
+      return simd::load<N>(reinterpret_cast<T const*>(at) + j);
   }
   /// elements until every output lies at a multiple of its packet; -1: they never do
   static std::int64_t elements_before_boundary(std::intptr_t const* out) {
