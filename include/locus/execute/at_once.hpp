@@ -44,31 +44,33 @@ struct at_once {
   }
   static constexpr bool has_extremum = find_extremum();
 
-  /// the kernel reads leaf i only at the index it writes
-  static constexpr bool reads_same_index(short leaf) {
-    for (short i = 0; i < p.steps.count; ++i)
-      for (edge const& e : p.operands(p.steps[i])) {
-        if (memory_of(p, e.from) != leaf) continue;
-        if (e.from != leaf || p.levels[ends] != level::element || p.levels[i] != level::element ||
-            p.steps[i].kind == step_kind::matmul ||
-            (p.steps[i].kind == step_kind::call && !p.steps[i].call->rule.in_place))
-          return false;
-      }
+  /// step i reads its operands where it computes the element that is written there
+  static constexpr bool reads_at_index(short i) {
+    step const& s = p.steps[i];
     for (level at : p.levels)
       if (at == level::fold) return false;
-    return true;
+    return p.levels[ends] == level::element && p.levels[i] == level::element && !s.is_view() &&
+           s.kind != step_kind::matmul && (s.kind != step_kind::call || s.call->rule.in_place);
   }
-  /// what is read lies apart from the destination, or is read where it is written
+  /// means: what is read lies apart from the destination, or is read where it is written: a tensor,
+  ///        or the slice of one that is the destination
   static bool lies_apart(local_value const* values, shape const* extents, target const& to) {
     int const rank = to.extents.rank;
     byte_range const written = range_of(to.locals[0], rank, p.steps[ends].element_bytes);
     for (short i = 0; i < p.steps.count; ++i) {
-      if (p.steps[i].kind != step_kind::leaf) continue;
-      byte_range const read = range_of(values[i], extents[i].rank, p.steps[i].element_bytes);
-      if (!read.overlaps(written)) continue;
-      bool const in_place = reads_same_index(i) && extents[i] == to.extents &&
-                            same_layout(values[i], to.locals[0], rank);
-      if (!in_place) return false;
+      if (p.steps[i].is_view() && p.steps[i].region < 0) continue;  // reads nothing itself
+      for (edge const& e : p.operands(p.steps[i])) {
+        step const& from = p.steps[e.from];
+        short const memory = memory_of(p, e.from);
+        if (p.steps[memory].kind != step_kind::leaf) continue;
+        bool const is_placed = e.from == memory || (from.is_view() && from.region < 0);
+        short const v = is_placed ? e.from : memory;
+        byte_range const read = range_of(values[v], extents[v].rank, from.element_bytes);
+        if (!read.overlaps(written)) continue;
+        bool const in_place = is_placed && reads_at_index(i) && extents[v] == to.extents &&
+                              same_layout(values[v], to.locals[0], rank);
+        if (!in_place) return false;
+      }
     }
     return true;
   }
@@ -80,13 +82,13 @@ struct at_once {
     if constexpr (p.steps[ends].kind == step_kind::call)
       if (!is_dense(to.locals[0], to.extents.rank)) return false;
     if constexpr (has_extremum) require_elements(p, extents);
-    if constexpr (may_alias)
-      if (!to.fresh && !to.no_alias && !lies_apart(values, extents, to)) return false;
     local_layout layouts[steps];
     for (short i = 0; i < p.steps.count; ++i)
       if (p.steps[i].is_view() && p.steps[i].region < 0)
         values[i] = view_value(p, i, 0, values[p.operands(p.steps[i])[0].from], extents, objects,
                                layouts[i]);
+    if constexpr (may_alias)
+      if (!to.fresh && !to.no_alias && !lies_apart(values, extents, to)) return false;
     values[ends] = to.locals[0];
     frame const f{&code, values, extents, objects};
     constexpr bool open = p.steps[ends].where.is_open();

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // eval, fetch, to: an expression becomes a Tensor.
 #pragma once
-#include <locus/device/name.hpp>    // require_device_name, parse_device
-#include <locus/device/policy.hpp>  // policy_of_code
-#include <locus/tensor/copies.hpp>  // require_equal_copies
-#include <locus/tensor/tensor.hpp>  // Tensor
+#include <locus/device/name.hpp>          // require_device_name, parse_device
+#include <locus/device/policy.hpp>        // policy_of_code
+#include <locus/execute/home_kernel.hpp>  // home_alone
+#include <locus/tensor/copies.hpp>        // require_equal_copies
+#include <locus/tensor/tensor.hpp>        // Tensor
 
 namespace locus {
 inline namespace LOCUS_MODE {
@@ -121,11 +122,25 @@ template <fixed_string Name, placement_policy Policy = default_policy, tensor_op
   }
 }
 
+namespace lowering {
+/// a number that lies on a CPU known when compiling
+template <class X>
+inline constexpr bool is_number_at_home = [] {
+  if constexpr (std::is_base_of_v<tensor_base, X>)
+    return X::rank() == 0 && X::where.is_single() && X::where.at(0).is_cpu() && !X::where.is_open();
+  return false;
+}();
+}  // namespace lowering
+
 /// means: the value of e on the host: a number if it has rank 0, a Tensor on /CPU:0 otherwise
-/// cost:  waits until it has been computed
+/// cost:  waits until it has been computed; a number that lies on the host is read where it lies
 template <placement_policy Policy = default_policy, tensor_operand X>
 [[nodiscard]] auto fetch(X&& x, call_site where = call_site::here()) {
   runtime::devices("fetch", where);
+  using Value = std::remove_cvref_t<X>;
+  if constexpr (lowering::is_number_at_home<Value>)  // nothing is pending, and nobody watches
+    if (tensor_block const* const b = x.block.get(); b && lowering::home_alone())
+      return *static_cast<typename Value::value_type const*>(b->pieces[0].data);
   auto t = to<CpuDevice, Policy>(std::forward<X>(x), where);
   if constexpr (decltype(t)::rank() == 0)
     return *t.data();

@@ -189,6 +189,49 @@ TEST_CASE("slices of a tensor are destinations, also of other slices of it") {
   on_backends(check_slices<CpuDevice>);
   on_backends(check_slices<Gpu>);
 }
+TEST_CASE("a slice that is read where it is written, or beside it, needs no memory of its own") {
+  std::int64_t const n = 9;
+  auto value = [n](std::int64_t i, std::int64_t j) { return float(i * n + j); };
+  Tensor<float, Dextents<2>> x(n, n), y(n, n);
+  auto fill = [&] {
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 0; j < n; ++j) x(i, j) = value(i, j), y(i, j) = 1.f;
+  };
+  auto allocated = [&](auto const& statement) {
+    fill();
+    std::int64_t const before = runtime::table.cpu_devices[0].memory.allocations;
+    statement();
+    return runtime::table.cpu_devices[0].memory.allocations - before;
+  };
+  auto same = [&](auto const& want) {
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 0; j < n; ++j) REQUIRE(x(i, j) == want(i, j));
+  };
+  range const in{1, -1};
+  auto inside = [n](std::int64_t k) { return k >= 1 && k < n - 1; };
+  CHECK(allocated(
+            [&] { run(into(slice(x, in, in), 2.f * slice(x, in, in) + slice(y, in, in))); }) == 0);
+  same([&](auto i, auto j) { return inside(i) && inside(j) ? 2 * value(i, j) + 1 : value(i, j); });
+  // the lower rows from the upper ones
+  CHECK(allocated([&] { run(into(slice(x, {5, 9}), slice(x, {0, 4}) + 1.f)); }) == 0);
+  same([&](auto i, auto j) { return i >= 5 ? value(i - 5, j) + 1 : value(i, j); });
+  // rows that overlap: old values
+  CHECK(allocated([&] { run(into(slice(x, {1, 9}), slice(x, {0, 8}) + 1.f)); }) > 0);
+  same([&](auto i, auto j) { return i >= 1 ? value(i - 1, j) + 1 : value(i, j); });
+  // the same place, the other way round
+  CHECK(allocated([&] { run(into(slice(x, in, in), transpose(slice(x, in, in)))); }) > 0);
+  same([&](auto i, auto j) { return inside(i) && inside(j) ? value(j, i) : value(i, j); });
+  // one read at the same place, one beside it
+  CHECK(allocated([&] { run(into(slice(x, in, in), slice(x, in, in) + slice(x, {0, -2}, in))); }) >
+        0);
+  same([&](auto i, auto j) {
+    return inside(i) && inside(j) ? value(i, j) + value(i - 1, j) : value(i, j);
+  });
+  // a sum of what is written, and a product
+  CHECK(allocated([&] {
+          run(into(slice(x, in, in), slice(x, in, in) - sum<1>(slice(x, in, in), keep_dims)));
+        }) > 0);
+}
 TEST_CASE("m = transpose(m), and what else reads the left side elsewhere") {
   on_backends([] {
     auto check = [](auto where) {
@@ -247,6 +290,28 @@ TEST_CASE("numbers of rank 0 stay on their GPU and are read there") {
     here = s;
     CHECK(*here.data() == 15.0);
     CHECK(here() == 15.0);
+  });
+}
+TEST_CASE("a number that lies on the host is read where it lies, and what is pending comes first") {
+  Tensor<double, Extents<>> s(full<double>(Extents<>{}, 2.5));
+  tally const one = testing::count([&] { CHECK(fetch(s) == 2.5); });
+  CHECK(one.launches == 0);
+  CHECK(one.copies == 0);
+#if LOCUS_CHECKED
+  auto const gone = std::move(s);
+  CHECK(fetch(gone) == 2.5);
+  CHECK_THROWS_AS(static_cast<void>(fetch(s)), bad_access);
+#endif
+}
+TEST_CASE("a number on the host is read when what is pending has come") {
+  on_backends([] {
+    Tensor<double, Extents<>> here(zeros<double>(Extents<>{}));
+    Tensor<double, Extents<8>, GpuDevice<0>> x(full<double>(Extents<8>{}, 2));
+    for (int k = 1; k < 5; ++k) {
+      here = sum(x) + here;  // computed there, copied here
+      CHECK(fetch(here) == 16. * k);
+      CHECK(fetch(Tensor<double, Extents<>>(here)) == 16. * k);
+    }
   });
 }
 TEST_CASE("empty tensors go everywhere and nothing happens to them") {
