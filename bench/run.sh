@@ -14,8 +14,9 @@ build=${BUILD:-build-bench}
 targets=
 for name; do targets="$targets bench/host_$name"; done
 ninja -C "$build" $targets
-# one thread each on a core of its own, and no thread that spins beside the one that is measured
-export OMP_PROC_BIND=true OMP_PLACES=cores OMP_WAIT_POLICY=passive
+# threads on cores of their own; those of rivals look out for the next loop for a tenth of a
+# millisecond, as those of locus do, so that none spins beside what is measured after them
+export OMP_PROC_BIND=true OMP_PLACES=cores GOMP_SPINCOUNT=20000
 stem=bench/results/$(date +%F)-host
 mkdir -p bench/results
 : >"$build/results.jsonl"

@@ -125,8 +125,8 @@
 #define LOCUS_CUDA_KERNELS 0
 #endif
 
-// LOCUS_OPENMP          1: loops run on OpenMP's threads, 0: on a pool of ours. Default: what
-// -fopenmp says
+// LOCUS_OPENMP          1: loops run on OpenMP's threads where LOCUS_THREADS=openmp asks for it, 0:
+//                       always on the pool of locus. Default: what -fopenmp says
 #if !defined(LOCUS_OPENMP)
 #if defined(_OPENMP)
 #define LOCUS_OPENMP 1

@@ -43,4 +43,16 @@ constexpr matrix matrix_at(matrix m, std::int64_t step, std::int64_t i) {
   return m;
 }
 
+/// means: `rows` rows of m from `first` on, all columns; of columns likewise: through transposed()
+template <class T>
+constexpr matrix rows_of(matrix m, std::int64_t first, std::int64_t rows) {
+  m.data = static_cast<T*>(m.data) + first * m.row_stride;
+  m.rows = rows;
+  return m;
+}
+template <class T>
+constexpr matrix columns_of(matrix const& m, std::int64_t first, std::int64_t columns) {
+  return rows_of<T>(m.transposed(), first, columns).transposed();
+}
+
 }  // namespace locus::kernel

@@ -6,6 +6,7 @@
 #include <locus/core/config.hpp>     // LOCUS_MODE
 #include <locus/ops/map.hpp>         // checked_node
 #include <locus/ops/operations.hpp>  // LOCUS_BUILTIN
+#include <locus/ops/views.hpp>       // reshape, expand_dims
 
 namespace locus {
 
@@ -20,7 +21,8 @@ struct matmul_op {
 inline namespace LOCUS_MODE {
 
 /// means: r[i][j] = sum over k of a[i][k] * b[k][j]
-/// shape: (m,k) x (k,n) -> (m,n); (B,m,k) x (B,k,n) -> (B,m,n), where B of 1 or none stretches
+/// shape: (m,k) x (k,n) -> (m,n); (B,m,k) x (B,k,n) -> (B,m,n), where B of 1 or none stretches;
+///        (m,k) x (k) -> (m); (k) x (k,n) -> (n)
 /// device: floats on both sides, integers on the CPU
 /// cost:  2 m n k operations by CBLAS or cuBLAS; transposed operands cost nothing
 /// fails: at compile time, when static extents or element types differ; when bound, dynamic extents
@@ -31,12 +33,19 @@ constexpr auto matmul(Lhs&& a, Rhs&& b) {
   auto y = as_operand<void>(std::forward<Rhs>(b));
   using X = decltype(x);
   using Y = decltype(y);
-  constexpr bool fits = std::is_same_v<typename X::value_type, typename Y::value_type> &&
-                        numbers.contains(element_of_v<typename X::value_type>);
-  if constexpr (detail::elements_fit<matmul_op, fits>())
-    return detail::checked_node<matmul_op>(matmul_op{}, std::move(x), std::move(y));
-  else
-    return sizeof(element_types_do_not_fit<matmul_op, element_of_t<Lhs>, element_of_t<Rhs>>);
+  // a vector is a matrix of one column, or of one row
+  if constexpr (X::pattern.rank == 2 && Y::pattern.rank == 1)
+    return reshape<-1>(matmul(std::move(x), expand_dims<-1>(std::move(y))));
+  else if constexpr (X::pattern.rank == 1 && Y::pattern.rank == 2)
+    return reshape<-1>(matmul(expand_dims<0>(std::move(x)), std::move(y)));
+  else {
+    constexpr bool fits = std::is_same_v<typename X::value_type, typename Y::value_type> &&
+                          numbers.contains(element_of_v<typename X::value_type>);
+    if constexpr (detail::elements_fit<matmul_op, fits>())
+      return detail::checked_node<matmul_op>(matmul_op{}, std::move(x), std::move(y));
+    else
+      return sizeof(element_types_do_not_fit<matmul_op, element_of_t<Lhs>, element_of_t<Rhs>>);
+  }
 }
 
 template <operand Lhs, operand Rhs>

@@ -27,8 +27,8 @@ inline void set_soft_device_placement(bool on) {
 }
 inline bool get_soft_device_placement() { return runtime::placement_is_soft(); }
 
-/// means: loops on the host, and the BLAS they call, use at most n threads; 0: LOCUS_NUM_THREADS,
-///        else OpenMP's number, else one for each processor
+/// means: loops on the host use at most n threads; 0: LOCUS_NUM_THREADS, else OMP_NUM_THREADS, else
+///        one for each processor of this process
 /// fails: configuration_error for a negative number
 /// after: tf.config.threading.set_intra_op_parallelism_threads
 inline void set_intra_op_parallelism_threads(int n) {

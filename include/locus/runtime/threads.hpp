@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's threads: OpenMP's where the unit is compiled with it, otherwise a pool of ours.
+// The host's threads: a pool of ours; OpenMP's on request (LOCUS_THREADS=openmp), and where a loop
+// stands in the caller's own parallel region, which is left alone.
 #pragma once
 #include <cstdlib>    // strtol
-#include <exception>  // exception_ptr
-#include <unistd.h>   // sysconf
+#include <exception>  // rethrow_exception
 
-#include <locus/core/config.hpp>       // LOCUS_MODE, LOCUS_OPENMP, LOCUS_LEAN_BEGIN
-#include <locus/core/environment.hpp>  // from_environment
-#include <locus/core/error.hpp>        // configuration_error
-#include <locus/core/lock.hpp>         // mutex
-#include <locus/runtime/table.hpp>     // running_scope
+#include <locus/core/config.hpp>          // LOCUS_MODE, LOCUS_OPENMP, LOCUS_LEAN_BEGIN
+#include <locus/core/environment.hpp>     // from_environment
+#include <locus/core/error.hpp>           // configuration_error
+#include <locus/runtime/processors.hpp>   // count_processors
+#include <locus/runtime/thread_pool.hpp>  // thread_pool, parallel_job
 
 #if LOCUS_OPENMP
 #include <omp.h>
@@ -34,7 +34,7 @@ inline int number_from_environment(char const* variable, int low, int high, int 
                                  << high);
 }
 
-/// 0: LOCUS_NUM_THREADS, else OpenMP's number, else one for each processor
+/// 0: LOCUS_NUM_THREADS, else OMP_NUM_THREADS, else one for each processor of this process
 LOCUS_SHARED_STATE inline constinit int thread_limit = 0;
 inline int limit_of_threads() { return __atomic_load_n(&thread_limit, __ATOMIC_RELAXED); }
 
@@ -43,149 +43,105 @@ inline int default_threads() {
   return n;
 }
 
-/// What a parallel loop hands to its threads: body(context, task). Thread k of a team takes the k-th
-/// part of the tasks, so that the same loop finds its data in the same cache again, and then what the
-/// others have left of theirs.
-struct parallel_job {
-  static constexpr int max_team = 256;
-  struct alignas(64) counter {
-    int value;
-  };
-  void (*body)(void const*, int) = nullptr;
-  void const* context = nullptr;
-  int tasks = 0;
-  int busy = 0;  // workers that have not finished
-  bool failed = false;
-  step_record const* record = nullptr;
-  std::exception_ptr failure;
-  mutex failure_lock;
-  counter taken[max_team];  // of each part; the first `team` are set
+/// Whose threads run the loops of a unit.
+enum class thread_choice : unsigned char { pool, openmp };
+/// means: what LOCUS_THREADS says: pool (also where it says nothing) or openmp
+/// fails: configuration_error for anything else
+inline thread_choice find_thread_choice() {
+  char const* const said = from_environment("LOCUS_THREADS");
+  std::string_view const word(said ? said : "");
+  if (word.empty() || word == "pool") return thread_choice::pool;
+  if (word == "openmp") return thread_choice::openmp;
+  message text;
+  throw configuration_error(text << "locus: LOCUS_THREADS is \"" << shown(said).view()
+                                 << "\"; write pool or openmp");
+}
+LOCUS_SHARED_STATE inline thread_choice threads_wanted() {
+  static thread_choice const choice = find_thread_choice();
+  return choice;
+}
 
-  void start(int team) {
-    for (int k = 0; k < team; ++k) taken[k].value = 0;
-  }
-  void work(int me, int team) noexcept {
-    running_scope scope(record);
-    auto begin = [&](int part) { return static_cast<int>(std::int64_t(tasks) * part / team); };
-    for (int k = 0; k < team; ++k) {
-      int const part = (me + k) % team, end = begin(part + 1);
-      for (int i;
-           (i = begin(part) + __atomic_fetch_add(&taken[part].value, 1, __ATOMIC_RELAXED)) < end;) {
-        if (__atomic_load_n(&failed, __ATOMIC_RELAXED)) return;
-        run(i);
-      }
-    }
-  }
+/// means: as many as OMP_NUM_THREADS says first ("4,2" is 4), otherwise as can run at once
+LOCUS_SHARED_STATE inline int threads_of_machine() {
+  static int const n = [] {
+    char const* const said = from_environment("OMP_NUM_THREADS");
+    long const first = said ? std::strtol(said, nullptr, 10) : 0;
+    return first > 0 && first <= 1 << 16 ? static_cast<int>(first) : count_processors();
+  }();
+  return n;
+}
 
- private:
-  void run(int task) noexcept try { body(context, task); } catch (...) {
-    lock_guard hold(failure_lock);
-    if (!failure) failure = std::current_exception();
-    __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
-  }
-};
+/// means: the threads of a loop on our pool
+inline int threads_of_pool() {
+  if (int const n = limit_of_threads(); n > 0) return n;
+  if (int const n = default_threads(); n > 0) return n;
+  return threads_of_machine();
+}
 
-/// Threads that sleep until a loop needs them. Never ended: they own nothing and end with the
-/// process.
-class thread_pool {
- public:
-  LOCUS_SHARED_STATE static thread_pool& instance() {
-    static thread_pool* const pool = new thread_pool;
-    return *pool;
-  }
-  /// false: the pool serves another loop (of another thread, or around this one); run it alone
-  bool run(parallel_job& job, int threads) {
-    if (pthread_mutex_trylock(user_.native()) != 0) return false;
-    start(threads - 1);
-    {
-      lock_guard hold(lock_);
-      job.busy = workers_ < threads - 1 ? workers_ : threads - 1;
-      job_ = &job, ++generation_, wanted_ = job.busy, team_ = job.busy + 1;
-      pthread_cond_broadcast(&wake_);
-    }
-    job.work(0, team_);
-    lock_.lock();
-    while (job.busy > 0) pthread_cond_wait(&done_, lock_.native());
-    job_ = nullptr;
-    lock_.unlock();
-    user_.unlock();
-    return true;
-  }
+// What a thread must have to do, so that it pays. units: nanoseconds
+inline constexpr float worth_if_awake = 5000, worth_waking = 120000;
 
- private:
-  void start(int workers) {
-    while (workers_ < workers) {
-      pthread_t thread;
-      if (pthread_create(&thread, nullptr, &thread_pool::entry, this) != 0) return;
-      pthread_detach(thread);
-      ++workers_;
-    }
-  }
-  static void* entry(void* self) {
-    static_cast<thread_pool*>(self)->serve();
-    return nullptr;
-  }
-  void serve() {
-    unsigned seen = 0;
-    lock_.lock();
-    for (;;) {
-      while (generation_ == seen || wanted_ == 0 || !job_) {
-        if (wanted_ == 0) seen = generation_;
-        pthread_cond_wait(&wake_, lock_.native());
-      }
-      seen = generation_;
-      int const me = wanted_--;
-      parallel_job* const job = job_;
-      lock_.unlock();
-      job->work(me, team_);
-      lock_.lock();
-      if (--job->busy == 0) pthread_cond_signal(&done_);
-    }
-  }
-  mutex user_, lock_;
-  pthread_cond_t wake_ = PTHREAD_COND_INITIALIZER, done_ = PTHREAD_COND_INITIALIZER;
-  parallel_job* job_ = nullptr;
-  int workers_ = 0, wanted_ = 0, team_ = 1;
-  unsigned generation_ = 0;
-};
+/// means: threads of our pool for so much work of one thread     work: nanoseconds
+/// cost:  none for what one thread does
+inline int pool_threads_worth(float work) {
+  float const worth = work / worth_if_awake;
+  if (worth < 2) return 1;
+  int const all = threads_wanted() == thread_choice::pool ? threads_of_pool() : 1;
+  if (all == 1) return 1;
+  int const wanted = worth < static_cast<float>(all) ? static_cast<int>(worth) : all;
+  return thread_pool::instance().worth(work, wanted, worth_waking);
+}
 
 }  // namespace runtime
 
 inline namespace LOCUS_MODE {
 
-/// means: the number of threads that a loop may use
-inline int thread_count() {
-  if (int const n = runtime::limit_of_threads(); n > 0) return n;
-  if (int const n = runtime::default_threads(); n > 0) return n;
+/// means: this unit's loops run on OpenMP's threads: it has them, and LOCUS_THREADS=openmp asks
+inline bool runs_on_openmp() {
 #if LOCUS_OPENMP
-  return omp_get_max_threads();
+  return runtime::threads_wanted() == runtime::thread_choice::openmp;
 #else
-  static int const processors = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
-  return processors > 0 ? processors : 1;
+  return false;
 #endif
 }
 
-inline constexpr float worth_a_woken_thread = 5000;  // nanoseconds
-/// means: what a thread must have to do, so that waking it pays     units: nanoseconds
-/// after: OMP_WAIT_POLICY of OpenMP 4.0: threads that are passive sleep between two loops, as those of
-///        our own pool do; others still look out for work when the next loop comes
-inline float worth_a_thread() {
+/// means: the number of threads that a loop may use
+inline int thread_count() {
 #if LOCUS_OPENMP
-  static bool const sleep = [] {
-    char const* const policy = std::getenv("OMP_WAIT_POLICY");
-    return policy && (*policy == 'p' || *policy == 'P');
-  }();
-#else
-  constexpr bool sleep = true;
+  if (runs_on_openmp() && runtime::limit_of_threads() <= 0 && runtime::default_threads() <= 0)
+    return omp_get_max_threads();
 #endif
-  return sleep ? 120000.f : worth_a_woken_thread;
+  return runtime::threads_of_pool();
 }
-/// means: threads for so much work of one thread: one for each worth_a_thread()
-inline int threads_worth(float nanoseconds) {
-  float const worth = nanoseconds / worth_a_thread();
-  if (worth < 2) return 1;
-  int const all = thread_count();
-  return worth < static_cast<float>(all) ? static_cast<int>(worth) : all;
+
+inline constexpr float worth_a_woken_thread = runtime::worth_if_awake;  // nanoseconds
+
+/// means: threads for so much work of one thread     work: nanoseconds
+/// after: OMP_WAIT_POLICY of OpenMP 4.0, where loops run on its threads: passive ones sleep between
+///        two loops, others look out for the next one. Of our own pool it is known.
+inline int threads_worth(float work) {
+  if (work < 2 * worth_a_woken_thread) return 1;
+#if LOCUS_OPENMP
+  if (runs_on_openmp()) {
+    static bool const sleep = [] {
+      char const* const policy = from_environment("OMP_WAIT_POLICY");
+      return policy && (*policy == 'p' || *policy == 'P');
+    }();
+    float const worth = work / (sleep ? runtime::worth_waking : worth_a_woken_thread);
+    int const all = thread_count();
+    return worth < 2 ? 1 : worth < static_cast<float>(all) ? static_cast<int>(worth) : all;
+  }
+#endif
+  return runtime::pool_threads_worth(work);
+}
+
+/// means: the caller stands in a parallel region of the program's own: its threads are at work
+inline bool in_parallel_region() {
+#if LOCUS_OPENMP
+  return omp_in_parallel();
+#else
+  return runtime::thread_pool::instance().in_openmp_region();
+#endif
 }
 
 /// means: body(i) for i in [0, tasks), on at most `threads` threads, in any order
@@ -202,15 +158,14 @@ void parallel_for(int tasks, int threads, Body const& body) {
   job.start(threads);
   job.body = [](void const* context, int i) { (*static_cast<Body const*>(context))(i); };
   job.context = &body, job.tasks = tasks, job.record = runtime::running;
+  bool done = !in_parallel_region();
 #if LOCUS_OPENMP
-  bool const done = !omp_in_parallel();
-  if (done) {
+  if (done && runs_on_openmp()) {
 #pragma omp parallel num_threads(threads)
-    job.work(omp_get_thread_num(), omp_get_num_threads());
-  }
-#else
-  bool const done = runtime::thread_pool::instance().run(job, threads);
+    job.work(omp_get_thread_num() % threads);
+  } else
 #endif
+    done = done && runtime::thread_pool::instance().run(job);
   if (!done) {
     for (int i = 0; i < tasks; ++i) body(i);
     return;

@@ -82,6 +82,11 @@ void check(int small, int large) {
   CHECK(worst <= most);
 }
 
+template <class T>
+void any(matrix c, matrix a, matrix b) {
+  host::matmul<T>(c, a, b);
+}
+
 template <class T, host::product_extents E>
 void check_static() {
   if constexpr (host::has_static_product<T>(E.m, E.n, E.k)) {
@@ -121,6 +126,38 @@ TEST_CASE("the host's own product of any extents and strides agrees with three l
   check<std::int64_t>(60, 2);
   check<std::uint8_t>(60, 2);
 }
+TEST_CASE("a matrix times a vector, and a vector times a matrix, agree with three loops") {
+  auto const check_vectors = [](auto zero) {
+    using T = decltype(zero);
+    oracle::random r(5);
+    double const most = is_floating_v<T> ? (sizeof(T) == 4 ? 1.0 : 2e-9) * 5e-7 : 0;
+    lie const ways[] = {lie::rows, lie::columns, lie::gaps};
+    double worst = 0;
+    for (lie const c : ways)
+      for (lie const a : ways)
+        for (lie const b : ways)
+          for (std::int64_t const m : {1, 3, 4, 65, 600})
+            for (std::int64_t const k : {0, 1, 7, 8, 33, 64, 700}) {
+              worst = std::max(worst, error_of<T>(r, m, 1, k, a, b, c, any<T>));
+              worst = std::max(worst, error_of<T>(r, 1, m, k, a, b, c, any<T>));
+            }
+    CHECK(worst <= most);
+  };
+  check_vectors(0.f), check_vectors(0.), check_vectors(std::int32_t{}),
+      check_vectors(std::uint8_t{});
+  runtime::thread_limit = 3;
+  oracle::random r(6);
+  CHECK(error_of<std::int64_t>(r, 3001, 1, 501, lie::rows, lie::gaps, lie::columns,
+                               any<std::int64_t>) == 0);
+  CHECK(error_of<std::int64_t>(r, 1, 3001, 501, lie::rows, lie::rows, lie::rows,
+                               any<std::int64_t>) == 0);
+  runtime::host_memory.trim();
+  runtime::host_memory.refuses = true;  // a vector with gaps that cannot be copied
+  CHECK(error_of<std::int32_t>(r, 20, 1, 700, lie::rows, lie::gaps, lie::rows, any<std::int32_t>) ==
+        0);
+  runtime::host_memory.refuses = false;
+  runtime::thread_limit = 0;
+}
 TEST_CASE("products of static extents agree with three loops, edges included") {
   check_static<float, host::product_extents{8, 8, 8}>();
   check_static<float, host::product_extents{13, 21, 5}>();
@@ -139,6 +176,22 @@ TEST_CASE("threads and a lack of workspace do not change a product of integers")
                                  own<std::int32_t>) == 0);
   }
   runtime::thread_limit = 0;
+}
+TEST_CASE("a BLAS that nobody else has runs on the threads that call it") {
+  host::cblas_table const& t = host::cblas();
+  if (!t.sgemm || !t.is_ours || !t.get_threads) return;
+  CHECK(t.is_single());
+  int const given = t.get_omp_threads ? t.get_omp_threads() : 0;
+  oracle::random r(7);
+  runtime::thread_limit = 2;
+  CHECK(error_of<float>(r, 500, 300, 200, lie::rows, lie::columns, lie::rows, any<float>) <= 5e-7);
+  CHECK(error_of<double>(r, 100, 400, 200, lie::columns, lie::rows, lie::columns, any<double>) <=
+        1e-15);
+  runtime::thread_limit = 0;
+  CHECK(t.is_single());
+  if (t.get_omp_threads) CHECK(t.get_omp_threads() == given);  // the program's setting is as it was
+  host::one_blas_thread const alone(t);
+  if (t.get_omp_threads) CHECK(t.get_omp_threads() == 1);
 }
 TEST_CASE("the kernels of an OpenBLAS are compared with the processor's") {
   host::cblas_table t;

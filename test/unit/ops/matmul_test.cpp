@@ -138,6 +138,40 @@ TEST_CASE("operands and results of matmul may be transposed, sliced or both") {
     }
   });
 }
+TEST_CASE("a vector beside a matrix: one column, or one row, and the result is a vector") {
+  oracle::random r(8);
+  std::int64_t const m = 37, k = 21;
+  auto const a = oracle::random_array<float>(r, {2, {m, k}}, -1, 1);
+  auto const v = oracle::random_array<float>(r, {2, {k, 1}}, -1, 1),
+             w = oracle::random_array<float>(r, {2, {1, m}}, -1, 1);
+  auto const flat = [](auto c) {
+    c.extents = {1, {c.extents.size()}};
+    return c;
+  };
+  auto const right = flat(product(a, v)), left = flat(product(w, a));
+  on_backends([&] {
+    auto const x = oracle::tensor<2>(a), xt = oracle::tensor<2>(turned(a));
+    auto const column = oracle::tensor<1>(flat(v)), row = oracle::tensor<1>(flat(w));
+    using Vector = Tensor<float, Dextents<1>>;
+    auto same = [](Vector const& c, auto const& expected) {
+      CHECK(oracle::difference(c, expected, 1e-5, 1e-5) == "");
+    };
+    same(Vector(on<GpuDevice<0>>(matmul(x, column))), right);
+    same(Vector(on<GpuDevice<0>>(matmul(transpose(xt), column))), right);
+    same(Vector(on<GpuDevice<0>>(matmul(row, x))), left);
+    same(Vector(matmul(column, transpose(x))), right);
+    same(Vector(2.f * matmul(x, column) - matmul(x, column)), right);
+    Vector y(m);
+    y = matmul(x, column);
+    same(y, right);
+    auto both = plan(into(y, matmul(x, column)));
+    CHECK(both.launches() == 1);
+  });
+  static_assert(std::is_same_v<decltype(eval(matmul(
+                                   std::declval<Tensor<float, Extents<3, 4>>&>(),
+                                   std::declval<Tensor<float, Extents<4>>&>())))::extents_type,
+                               Extents<3>>);
+}
 TEST_CASE("matmul of distributed matrices follows the table: rows, columns, partial sums") {
   on_backends([](backends::machine const& m) {
     check_distributions<GpuDevice<0>, GpuDevice<1>>();

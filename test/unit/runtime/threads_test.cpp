@@ -1,16 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's threads: each task once, exceptions arrive, loops in loops end.
+// The host's threads: each task once, exceptions arrive, loops in loops end. Run twice: over the pool
+// of our own and, with LOCUS_THREADS=openmp, over OpenMP's.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <stdexcept>
+#include <string>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include <locus/runtime/config.hpp>
+#include <locus/runtime/copy_bytes.hpp>
 #include <locus/runtime/threads.hpp>
 
 using namespace locus;
+
+std::thread::id second_thread_of_other_unit();  // which has no OpenMP
 
 TEST_CASE("a parallel loop runs each task once, whatever the numbers") {
   for (int const threads : {0, 1, 2, 3, 7, 64, 1000})
@@ -74,7 +84,7 @@ TEST_CASE("a loop inside the caller's own parallel region runs all of its tasks 
 }
 #endif
 
-TEST_CASE("loops of several threads at once all end") {
+TEST_CASE("loops of several threads at once share the workers and all end") {
   std::atomic<int> n = 0;
   std::vector<std::thread> callers;
   for (int k = 0; k < 4; ++k)
@@ -104,4 +114,220 @@ TEST_CASE("the number of threads is what was set, and a negative one is refused"
   CHECK(thread_count() == 3);
   config::set_intra_op_parallelism_threads(0);
   CHECK(thread_count() == before);
+}
+
+TEST_CASE("the same part of a loop runs on the same thread again") {
+  std::thread::id of_part[2][50];
+  for (int round = 0; round < 50; ++round)
+    for (int wait = 0; wait < 2; ++wait) {  // once each has come: until then parts are stolen
+      std::atomic<int> inside = 0;
+      parallel_for(2, 2, [&](int part) {
+        of_part[part][round] = std::this_thread::get_id();
+        ++inside;
+        for (int i = 0; i < 2000 && inside < 2; ++i)
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      });
+    }
+  for (int round = 0; round < 50; ++round) {
+    CHECK(of_part[0][round] == of_part[0][0]);
+    CHECK(of_part[1][round] == of_part[1][0]);
+    CHECK(of_part[0][round] == std::this_thread::get_id());
+  }
+}
+
+TEST_CASE("units with and without OpenMP share the workers") {
+  if (runs_on_openmp()) return;
+  std::thread::id second;
+  std::atomic<int> inside = 0;
+  parallel_for(2, 2, [&](int part) {
+    if (part == 1) second = std::this_thread::get_id();
+    ++inside;
+    for (int i = 0; i < 2000 && inside < 2; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  });
+  CHECK(second_thread_of_other_unit() == second);
+  CHECK(second != std::this_thread::get_id());
+}
+
+TEST_CASE("a worker that does not come is not waited for") {
+  if (runs_on_openmp()) return;  // its loops do wait
+  // a loop of another thread holds the only worker; this one ends all the same
+  std::atomic<bool> held = false, end = false;
+  std::thread other([&] {
+    parallel_for(2, 2, [&](int) {
+      held = true;
+      while (!end) std::this_thread::yield();
+    });
+  });
+  while (!held) std::this_thread::yield();
+  std::atomic<int> n = 0;
+  parallel_for(100, 2, [&](int) { ++n; });
+  CHECK(n == 100);
+  end = true;
+  other.join();
+}
+
+TEST_CASE("threads that wait for work sleep: an idle process takes no processor") {
+  if (runs_on_openmp()) return;
+  parallel_for(64, 8, [](int) {});
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  auto const used = [] {
+    std::timespec t{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return double(t.tv_sec) + 1e-9 * double(t.tv_nsec);
+  };
+  double const before = used();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  CHECK(used() - before < 0.05);
+}
+
+#if !defined(__SANITIZE_THREAD__)  // which ends a child that makes threads
+TEST_CASE("a child of a fork has no workers and needs none") {
+  if (runs_on_openmp()) return;  // libgomp's loops hang there
+  parallel_for(64, 4, [](int) {});
+  pid_t const child = fork();
+  if (child == 0) {
+    alarm(20);
+    std::atomic<int> n = 0;
+    for (int i = 0; i < 10; ++i) parallel_for(64, 4, [&](int) { ++n; });
+    _exit(n == 640 ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+  // and one that is made inside a loop, by the loop's own thread, ends that loop
+  pid_t inner = -1;
+  auto const me = std::this_thread::get_id();
+  parallel_for(64, 4, [&](int) {
+    if (std::this_thread::get_id() != me || inner >= 0) return;
+    inner = fork();
+    if (inner == 0) alarm(20);
+  });
+  if (inner == 0) _exit(0);
+  REQUIRE(waitpid(inner, &status, 0) == inner);
+  CHECK(WIFEXITED(status));
+}
+#endif
+
+TEST_CASE("whose threads is LOCUS_THREADS; anything else is refused") {
+  setenv("LOCUS_THREADS", "all", 1);
+  CHECK_THROWS_WITH_AS(runtime::find_thread_choice(),
+                       "locus: LOCUS_THREADS is \"all\"; write pool or openmp",
+                       configuration_error);
+  setenv("LOCUS_THREADS", "openmp", 1);
+  CHECK(runtime::find_thread_choice() == runtime::thread_choice::openmp);
+  setenv("LOCUS_THREADS", "pool", 1);
+  CHECK(runtime::find_thread_choice() == runtime::thread_choice::pool);
+  unsetenv("LOCUS_THREADS");
+  CHECK(runtime::find_thread_choice() == runtime::thread_choice::pool);
+}
+
+namespace {
+/// a folder of control groups, as the system shows them
+struct groups {
+  std::string root = "/tmp/locus_groups_" + std::to_string(getpid());
+  std::vector<std::string> made;
+
+  groups() { folder(""); }
+  ~groups() {
+    for (auto k = made.rbegin(); k != made.rend(); ++k)
+      if (unlink(k->c_str()) != 0) rmdir(k->c_str());
+  }
+  void folder(std::string const& name) {
+    mkdir((root + name).c_str(), 0700);
+    made.push_back(root + name);
+  }
+  void file(std::string const& name, std::string const& text) {
+    int const f = open((root + name).c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+    REQUIRE(f >= 0);
+    REQUIRE(write(f, text.data(), text.size()) == ssize_t(text.size()));
+    close(f);
+    made.push_back(root + name);
+  }
+  int quota(std::string const& own) {
+    file("/own", own);
+    return runtime::quota_of_groups((root + "/own").c_str(), root.c_str());
+  }
+};
+}  // namespace
+
+TEST_CASE("control groups of version 2: the least quota of a group and those around it") {
+  groups g;
+  g.folder("/a"), g.folder("/a/b");
+  g.file("/cpu.max", "max 100000\n");
+  CHECK(g.quota("0::/a/b\n") == 0);
+  g.file("/a/cpu.max", "350000 100000\n");
+  CHECK(g.quota("0::/a/b\n") == 4);  // rounded up
+  g.file("/a/b/cpu.max", "200000 100000\n");
+  CHECK(g.quota("0::/a/b\n") == 2);
+  CHECK(g.quota("0::/a\n") == 4);
+  CHECK(g.quota("0::/\n") == 0);
+  CHECK(g.quota("0::/not/mounted/here\n") == 0);
+  g.file("/cpu.max", "50000 100000\n");  // a container's own group is its mount
+  CHECK(g.quota("0::/not/mounted/here\n") == 1);
+  CHECK(g.quota("") == 0);
+  CHECK(g.quota("no such line") == 0);
+}
+TEST_CASE("control groups of version 1, and both at once") {
+  groups g;
+  g.folder("/cpu"), g.folder("/cpu/job"), g.folder("/unified"), g.folder("/unified/x");
+  g.file("/cpu/cpu.cfs_quota_us", "-1\n");
+  g.file("/cpu/cpu.cfs_period_us", "100000\n");
+  CHECK(g.quota("4:cpu,cpuacct:/job\n1:name=systemd:/\n") == 0);
+  g.file("/cpu/job/cpu.cfs_quota_us", "150000\n");
+  g.file("/cpu/job/cpu.cfs_period_us", "50000\n");
+  CHECK(g.quota("4:cpu,cpuacct:/job\n1:name=systemd:/\n") == 3);
+  CHECK(g.quota("4:cpuacct,cpu:/job") == 3);
+  CHECK(g.quota("4:cpuset:/job") == 0);
+  g.file("/unified/x/cpu.max", "100000 100000\n");
+  CHECK(g.quota("4:cpu:/job\n0::/x\n") == 1);
+}
+TEST_CASE("a process that may use one processor has one thread") {
+  cpu_set_t before, one;
+  CPU_ZERO(&one);
+  REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
+  std::size_t first = 0;
+  while (!CPU_ISSET(first, &before)) ++first;
+  CPU_SET(first, &one);
+  REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
+  cpu_set_t const seen = runtime::allowed_processors();
+  if (!std::getenv("OMP_PROC_BIND")) {
+    CHECK(CPU_COUNT(&seen) == 1);
+    CHECK(runtime::count_processors() == 1);
+  }
+  sched_setaffinity(0, sizeof before, &before);
+}
+
+TEST_CASE("what a thread must have to do depends on whether it sleeps, and on what comes next") {
+  runtime::thread_pool& pool = runtime::thread_pool::instance();
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));  // all sleep, and no crowd is known
+  CHECK(pool.worth(1000000, 2, runtime::worth_waking) == 2);
+  CHECK(pool.worth(20000, 2, runtime::worth_waking) == 1);
+  bool woken = false;  // a train of short loops
+  for (int i = 0; i < 100 && !woken; ++i) woken = pool.worth(20000, 2, runtime::worth_waking) == 2;
+  CHECK(woken);
+}
+
+TEST_CASE("copies of any size on any number of threads are the bytes of their source") {
+  std::vector<unsigned char> from(5 << 20), to(from.size() + 2);
+  for (std::size_t i = 0; i < from.size(); ++i)
+    from[i] = static_cast<unsigned char>(i * 7 + i / 255);
+  for (int const threads : {1, 2, 3, 7}) {
+    config::set_intra_op_parallelism_threads(threads);
+    for (std::size_t const n :
+         {0ul, 1ul, 8191ul, 16385ul, 1ul << 18, (1ul << 20) + 5, from.size()}) {
+      std::fill(to.begin(), to.end(), static_cast<unsigned char>(3));
+      runtime::copy_bytes(to.data() + 1, from.data(), n);
+      CHECK(std::equal(from.begin(), from.begin() + std::ptrdiff_t(n), to.begin() + 1));
+      CHECK(to[0] == 3);
+      CHECK(to[n + 1] == 3);
+      if (n > 0 && threads > 1) {
+        runtime::copy_in_parts(reinterpret_cast<char*>(to.data()),
+                               reinterpret_cast<char const*>(from.data()), n, threads);
+        CHECK(std::equal(from.begin(), from.begin() + std::ptrdiff_t(n), to.begin()));
+      }
+    }
+  }
+  config::set_intra_op_parallelism_threads(0);
 }

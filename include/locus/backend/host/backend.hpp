@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host: memory and threads of this process. Everything is done when a call returns.
 #pragma once
-#include <cstring>  // memcpy
-
 #include <locus/backend/seam.hpp>         // backend
+#include <locus/runtime/copy_bytes.hpp>   // copy_bytes
 #include <locus/runtime/host_memory.hpp>  // host_memory
 
 namespace locus {
@@ -23,7 +22,7 @@ struct backend<backing::host> {
   static void synchronize(stamp) {}
   static bool reaches(logical_device&, logical_device&) { return true; }
   static stamp copy(copy_job const& job) {
-    if (job.bytes > 0) std::memcpy(job.target, job.source, job.bytes);
+    if (job.bytes > 0) runtime::copy_bytes(job.target, job.source, job.bytes);
     return {};
   }
   template <class Work>

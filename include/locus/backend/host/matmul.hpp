@@ -6,6 +6,7 @@
 
 #include <locus/backend/host/cblas.hpp>  // cblas, uses_blas
 #include <locus/backend/host/gemm.hpp>   // product
+#include <locus/backend/host/gemv.hpp>   // vector_product
 #include <locus/core/error.hpp>          // shape_error
 #include <locus/kernel/matrix.hpp>       // matrix
 
@@ -22,7 +23,7 @@ void matmul_blas(kernel::matrix const& c, kernel::matrix const& a, kernel::matri
       c.leading() > limit)
     throw shape_error(
         "locus: a matrix of matmul has more than 2^31 - 1 columns; cut it with slice");
-  set_blas_threads();
+  one_blas_thread const alone(cblas());
   for (std::int64_t first = 0; first < c.rows;
        first += limit) {  // the rows in parts that an int can count
     int const m = static_cast<int>(c.rows - first < limit ? c.rows - first : limit);
@@ -43,16 +44,41 @@ void matmul_blas(kernel::matrix const& c, kernel::matrix const& a, kernel::matri
 
 }  // namespace detail
 
+namespace detail {
+
+/// c row-major; parts of its longer side on locus' threads, where the BLAS has none of its own
+template <class T>
+void share_blas(kernel::matrix const& c, kernel::matrix const& a, kernel::matrix const& b) {
+  int const threads = cblas().is_single() ? threads_for_product(c.rows * c.columns * a.columns) : 1;
+  std::int64_t const n = c.rows >= c.columns ? c.rows : c.columns,
+                     part = blocks_of(blocks_of(n, threads), 48) * 48;
+  if (threads == 1 || part >= n) return matmul_blas<T>(c, a, b);
+  parallel_for(static_cast<int>(blocks_of(n, part)), threads, [&](int task) {
+    std::int64_t const first = task * part, here = least(part, n - first);
+    if (c.rows >= c.columns)
+      matmul_blas<T>(kernel::rows_of<T>(c, first, here), kernel::rows_of<T>(a, first, here), b);
+    else
+      matmul_blas<T>(kernel::columns_of<T>(c, first, here), a,
+                     kernel::columns_of<T>(b, first, here));
+  });
+}
+
+}  // namespace detail
+
 /// means: c[i][j] = sum over k of a[i][k] * b[k][j]
 template <class T>
 void matmul(kernel::matrix const& c, kernel::matrix const& a, kernel::matrix const& b) {
   if (c.rows == 0 || c.columns == 0) return;
+  if (is_vector_product(c, a) && vector_product<T>(c, a, b)) return;
+  if (is_vector_product(c.transposed(), b.transposed()) &&
+      vector_product<T>(c.transposed(), b.transposed(), a.transposed()))
+    return;
   if constexpr (is_floating_v<T>)
     if (!is_small(c, a) && a.columns > 0 && a.fits_blas() && b.fits_blas() &&
         (c.rows < 4 || c.columns < 4 ? uses_blas_for_vectors() : uses_blas())) {
-      if (c.is_row_major()) return detail::matmul_blas<T>(c, a, b);
+      if (c.is_row_major()) return detail::share_blas<T>(c, a, b);
       if (c.transposed().is_row_major())
-        return detail::matmul_blas<T>(c.transposed(), b.transposed(), a.transposed());
+        return detail::share_blas<T>(c.transposed(), b.transposed(), a.transposed());
     }
   product<T>(c, a, b);
 }

@@ -6,7 +6,7 @@
 
 #include <locus/core/error.hpp>            // shape_error
 #include <locus/nn/kernels/workspace.hpp>  // workspace
-#include <locus/runtime/threads.hpp>       // parallel_for, thread_count
+#include <locus/runtime/threads.hpp>       // parallel_for, threads_worth
 #include <locus/simd/native.hpp>           // vector
 
 namespace locus::nn {
@@ -36,10 +36,7 @@ void gather_rows(T const* table, std::int64_t vocabulary, std::int64_t width, To
                  std::int64_t n, T* y, std::int64_t each = 0, std::int64_t first = 0) {
   std::int64_t const bytes = width * std::int64_t(sizeof(T)), block = 1024;
   std::int64_t const blocks = (n + block - 1) / block;
-  std::int64_t const worth = n * (bytes + 16) >> 17;
-  int const threads = worth < 2                ? 1
-                      : worth < thread_count() ? static_cast<int>(worth)
-                                               : thread_count();
+  int const threads = threads_worth(static_cast<float>(n * (bytes + 16)) * 0.04f);
   auto const* const from = reinterpret_cast<unsigned char const*>(table);
   auto* const to = reinterpret_cast<unsigned char*>(y);
   parallel_for(static_cast<int>(blocks), threads, [&](int task) {
@@ -108,10 +105,7 @@ std::int64_t sum_rows_by_token(std::int64_t vocabulary, std::int64_t width, Toke
   starts[found] = n;
   for (std::int64_t i = found; i < n; ++i) rows[i] = static_cast<std::int32_t>(vocabulary);
   std::int64_t const block = 512, blocks = (n + block - 1) / block;
-  std::int64_t const worth = n * (width + 8) >> 15;
-  int const threads = worth < 2                ? 1
-                      : worth < thread_count() ? static_cast<int>(worth)
-                                               : thread_count();
+  int const threads = threads_worth(static_cast<float>(n * (width + 8)) * 0.15f);
   parallel_for(static_cast<int>(blocks), threads, [&](int task) {
     std::int64_t const begin = task * block, end = begin + block < n ? begin + block : n;
     for (std::int64_t i = begin; i < end; ++i) {

@@ -32,9 +32,7 @@ constexpr tap_range taps_inside(window_axis const& a, std::int64_t o) {
 }
 /// threads for so many numbers that are read or written
 inline int threads_for_numbers(std::int64_t n) {
-  std::int64_t const worth = n >> 16;
-  int const all = worth < 2 ? 1 : thread_count();
-  return worth < all ? (worth < 1 ? 1 : static_cast<int>(worth)) : all;
+  return threads_worth(static_cast<float>(n) * 0.1f);  // nanoseconds
 }
 
 inline constexpr int pool_bytes = simd::native_bytes;
