@@ -31,13 +31,12 @@ struct computed_run<type_list<Reducers...>, Stage, Before, type_list<Kinds...>,
                       std::int64_t n, buffers& to) {
     auto const p = r.read(i, n);
     auto const q = r.write(i);
-    LOCUS_IVDEP
-    for (std::int64_t j = 0; j < n; ++j) {
-      auto const v = load(p, r.steps, j, std::index_sequence_for<Kinds...>{});
-      auto const result = f(v, before);
-      for_each_index<folds>([&](auto k) { get<k>(to).value[j] = get<k>(result); });
-      for_each_index<outs>([&](auto m) { get<m>(q)[j] = get<folds + m>(result); });
-    }
+    constexpr std::int64_t some = chunk / 2;  // as many as one value is laid out for
+    for (std::int64_t j = 0; j < n; j += some)
+      compute_some(f, before, p, r.steps, q, j, n - j < some ? n - j : some, to,
+                   std::make_index_sequence<std::size_t(ins)>{},
+                   std::make_index_sequence<std::size_t(outs)>{},
+                   std::make_index_sequence<std::size_t(folds)>{});
     r.written(i, n);
   }
   static void add(totals& t, buffers const& b, std::int64_t j) {
@@ -48,11 +47,24 @@ struct computed_run<type_list<Reducers...>, Stage, Before, type_list<Kinds...>,
   }
 
  private:
-  template <std::size_t... K>
-  static pack<typename Kinds::type...> load(typename run_type::sources const& p,
-                                            std::int64_t const* steps, std::int64_t j,
-                                            std::index_sequence<K...>) {
-    return {{get<K>(p)[j & steps[K]]}...};
+  /// The operands lie side by side here, so that a compiler may use vectors.
+  template <std::size_t... K, std::size_t... M, std::size_t... F>
+  static void compute_some(Stage const& given, Before const& folds_before,
+                           typename run_type::sources const& p, std::int64_t const* steps,
+                           typename run_type::targets const& q, std::int64_t first, std::int64_t n,
+                           buffers& to, std::index_sequence<K...>, std::index_sequence<M...>,
+                           std::index_sequence<F...>) {
+    Stage const f = given;  // copies that nothing else can point to
+    Before const before = folds_before;
+    [[maybe_unused]] typename run_type::sources const in{{get<K>(p) + (first & steps[K])}...};
+    [[maybe_unused]] typename run_type::targets const out{{get<M>(q) + first}...};
+    pack<typename Reducers::value*...> const values{{get<F>(to).value + first}...};
+    LOCUS_IVDEP
+    for (std::int64_t j = 0; j < n; ++j) {
+      auto const result = f(pack<typename Kinds::type...>{{get<K>(in)[j]}...}, before);
+      ((get<F>(values)[j] = get<F>(result)), ...);
+      ((get<M>(out)[j] = get<std::size_t(folds) + M>(result)), ...);
+    }
   }
 };
 
