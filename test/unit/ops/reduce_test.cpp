@@ -294,8 +294,80 @@ void check_large(Source source, std::int64_t n) {
   CHECK(std::memcmp(of_columns[0].data(), of_columns[1].data(), 4 << 10) == 0);
 }
 
+void check_equal_and_smooth() {
+  // numbers that are rounded alike, one after the other, add up to an error that does not cancel
+  auto const value = [](int kind, float c, std::int64_t i) {
+    auto const x = static_cast<double>(i);
+    return kind == 0   ? c
+           : kind == 1 ? static_cast<float>(c * (1 + 1e-3 * std::sin(1e-4 * x)))
+                       : static_cast<float>(c * (1 + std::fmod(x * 0.6180339887498949, 1.)));
+  };
+  double of_sum = 0, of_mean = 0, of_squares = 0, of_columns = 0, of_rows = 0;
+  auto const note = [](double& worst, float got, double exact) {
+    worst = std::fmax(worst, std::fabs(static_cast<double>(got) - exact) / exact);
+  };
+  for (std::int64_t n : {1, 3, 7, 16, 31, 64, 100, 255, 1000, 4096, 5000, 65536})
+    for (float c : {0.001f, 0.1f, 1.1f, 0.7f})
+      for (int kind : {0, 1, 2}) {
+        Tensor<float, Dextents<1>> x(n);
+        double exact = 0, squares = 0;
+        for (std::int64_t i = 0; i < n; ++i) {
+          auto const v = static_cast<double>(x.data()[i] = value(kind, c, i));
+          exact += v, squares += v * v;
+        }
+        note(of_sum, fetch(sum(on<GpuDevice<0>>(x))), exact);
+        note(of_mean, fetch(mean(on<GpuDevice<0>>(x))), exact / static_cast<double>(n));
+        note(of_squares, fetch(sum(on<GpuDevice<0>>(x * x))), squares);
+      }
+  for (std::int64_t rows : {1, 5, 8, 13, 64, 100, 1003})
+    for (std::int64_t columns : {3, 50, 130})
+      for (float c : {0.001f, 0.1f, 1.1f}) {
+        Tensor<float, Dextents<2>> x(rows, columns);
+        std::vector<double> down(std::size_t(columns), 0.), across(std::size_t(rows), 0.);
+        for (std::int64_t i = 0; i < rows; ++i)
+          for (std::int64_t j = 0; j < columns; ++j) {
+            float const v = x.data()[i * columns + j] = value(j % 2 == 0 ? 0 : 1, c, i);
+            down[std::size_t(j)] += static_cast<double>(v);
+            across[std::size_t(i)] += static_cast<double>(v);
+          }
+        Tensor<float, Dextents<1>> of_down(columns), of_across(rows);
+        of_down = on<GpuDevice<0>>(sum<0>(x)), of_across = on<GpuDevice<0>>(sum<1>(x));
+        for (std::int64_t j = 0; j < columns; ++j)
+          note(of_columns, of_down.data()[j], down[std::size_t(j)]);
+        for (std::int64_t i = 0; i < rows; ++i)
+          note(of_rows, of_across.data()[i], across[std::size_t(i)]);
+      }
+  CHECK(of_sum <= 1e-7);
+  CHECK(of_mean <= 1e-7);
+  CHECK(of_squares <= 1.3e-7);  // each square is a float, too: 6e-8 more
+  CHECK(of_columns <= 1e-7);
+  CHECK(of_rows <= 1e-7);
+}
+
 }  // namespace
 
+TEST_CASE("sums, means and dots of equal and smooth floats are within 1e-7") {
+  on_few_backends(check_equal_and_smooth);
+}
+TEST_CASE("a functor of the user's in a fold, over operands that move, stand still or have gaps") {
+  auto const mix = [](float x, float y) { return 2 * x * x + y; };
+  for (std::int64_t n : {1, 100, 128, 129, 257, 5000}) {
+    Tensor<float, Dextents<1>> x(uniform<float>(dextents<1>(n), 1)), y(n);
+    Tensor<float, Dextents<2>> wide(uniform<float>(dextents<2>(n, 3), 2));
+    Tensor<float, Dextents<2>> const upright(reshape<dyn, 1>(x));
+    double dense = 0, still = 0, gaps = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      y.data()[i] = static_cast<float>(i % 7);
+      double const v = static_cast<double>(x.data()[i]);
+      dense += 2 * v * v + static_cast<double>(y.data()[i]), still += 2 * v * v + 3;
+      gaps += 2 * v * v + static_cast<double>(wide.data()[3 * i + 1]);
+    }
+    CHECK(std::fabs(fetch(sum(on<CpuDevice>(map(mix, x, y)))) - dense) <= 3e-7 * dense);
+    CHECK(std::fabs(fetch(sum(on<CpuDevice>(map(mix, x, 3.f)))) - still) <= 3e-7 * still);
+    CHECK(std::fabs(fetch(sum(on<CpuDevice>(map(mix, upright, slice(wide, {0, n}, {1, 2}))))) -
+                    gaps) <= 3e-7 * gaps);
+  }
+}
 TEST_CASE("sums of up to 2^24 floats are within 1e-7, with the same bits for one thread and two") {
   on_few_backends([] {
     // the largest one where floats alone would stop growing; under a sanitizer it takes minutes

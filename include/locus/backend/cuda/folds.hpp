@@ -29,9 +29,9 @@ struct fold_facts {
   static constexpr int lanes = 128 / int(sizeof(typename all::lane)),
                        widest = vector_size(ins{}, elements{});
   static constexpr int vector = widest <= lanes ? widest : lanes < 1 ? 1 : largest_power(lanes);
-  /// vectors of one thread under way: 64 bytes, and at most 16 elements
+  /// vectors of one thread under way: 64 bytes, at most 16 elements, no more than a lane adds
   static constexpr int wanted = bytes_of(ins{}) == 0 ? 1 : 64 / (bytes_of(ins{}) * vector),
-                       most = 16 / vector;
+                       most = 16 / vector < all::adds ? 16 / vector : all::adds;
   static constexpr int unroll = wanted < 1 || most < 1 ? 1 : wanted < most ? wanted : most;
   /// several statistics of one array: inputs of one type, which may turn out to be one
   static constexpr bool may_be_one = in_count > 1 && same_kinds(ins{});

@@ -16,10 +16,10 @@ struct totals_of<type_list<Reducers...>> {
   using lane = pack<typename Reducers::lane...>;
   using results = pack<typename Reducers::result...>;
   static constexpr int count = sizeof...(Reducers);
-  /// Values that a lane adds before it goes to the total. The host's 64 lanes add 128 each and share
-  /// their errors; a column here may have one lane, so it adds 16: a double for 16 floats costs
-  /// nothing beside memory, on a card with few units for doubles either.
-  static constexpr int adds = ((Reducers::block < 1 << 30) || ...) ? 16 : 1 << 30;
+  /// Values that a lane adds before it goes to the total: of equal ones only the third addition may
+  /// round. A double for 4 floats costs nothing beside memory, on a card with few units for doubles
+  /// either.
+  static constexpr int adds = ((Reducers::block < 1 << 30) || ...) ? 4 : 1 << 30;
 
   LOCUS_HOST_DEVICE static constexpr total identity() { return {{Reducers::identity()}...}; }
   LOCUS_HOST_DEVICE static constexpr lane start() { return {{Reducers::start()}...}; }

@@ -44,14 +44,11 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
   using wides = pack<typename fold<F>::wide...>;
 
   /// sets of accumulators: enough to hide how long an addition takes
-  static constexpr int sets = folds > 2 ? 2 : folds == 2 ? 4 : kernel::cost_of<Stage> <= 8 ? 8 : 4;
+  static constexpr int sets = folds == 1 && kernel::cost_of<Stage> <= 8        ? 8
+                              : folds <= 2 || (folds_in_pairs<fold<F>> || ...) ? 4
+                                                                               : 2;
   /// elements of a run before accumulators go to the wide totals: 64 additions of each lane
   static constexpr std::int64_t at_once = 64 * sets * N;
-  template <class Lanes>
-  struct accumulators {
-    Lanes of[sets];
-  };
-
   LOCUS_VECTOR_FUNCTION static wides no_wides() { return {{fold<F>::no_wide()}...}; }
 
   /// means: n elements from p on into the wide totals, and to q
@@ -60,38 +57,36 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
     Stage const f = given;  // copies that nothing else can point to
     Before const before = folds_before;
     sources const p = from;
-    pack<accumulators<typename fold<F>::lanes>...> sums;
-    unrolled<sets>([&](auto a) __attribute__((always_inline)) {
-      ((get<F>(sums).of[a] = fold<F>::start()), ...);
-    });
+    pack<run_sums<fold<F>, value<F>, sets>...> sums{
+        {run_sums<fold<F>, value<F>, sets>(get<F>(to))}...};
     std::int64_t at[ins + 1];
     auto const move_to = [&]([[maybe_unused]] std::int64_t i)
                              __attribute__((always_inline)) { ((at[K] = i & steps[K]), ...); };
-    auto const one = [&]([[maybe_unused]] std::int64_t i, auto a) __attribute__((always_inline)) {
+    auto const at_place = [&]([[maybe_unused]] std::int64_t i,
+                              auto a) __attribute__((always_inline)) {
       auto const r = values(f, before, p, at, a * N);
-      ((get<F>(sums).of[a] = fold<F>::add(get<F>(sums).of[a], get<F>(r))), ...);
       (simd::store(get<M>(q) + i + a * N, get<std::size_t(folds) + M>(r)), ...);
+      return r;
     };
     std::int64_t i = 0;
     for (; i + sets * N <= n; i += sets * N) {
       move_to(i);
-      unrolled<sets>([&](auto a) __attribute__((always_inline)) { one(i, a); });
+      unrolled<sets>([&](auto a) __attribute__((always_inline)) {
+        auto const r = at_place(i, a);
+        (get<F>(sums).template add<a>(get<F>(r)), ...);
+      });
     }
-    for (; i + N <= n; i += N) move_to(i), one(i, std::integral_constant<int, 0>{});
+    for (; i + N <= n; i += N) {
+      move_to(i);
+      auto const r = at_place(i, std::integral_constant<int, 0>{});
+      (get<F>(sums).add_one(get<F>(r)), ...);
+    }
     if (i < n) {
       auto const r = tail(f, before, p, steps, q, i, n);
       int const first = N - static_cast<int>(n - i);
-      ((get<F>(sums).of[0] = fold<F>::add(get<F>(sums).of[0], fold<F>::without(first, get<F>(r)))),
-       ...);
+      (get<F>(sums).add_one(fold<F>::without(first, get<F>(r))), ...);
     }
-    unrolled<sets - 1>([&](auto a) __attribute__((always_inline)) {
-      constexpr int step = a < sets / 2 ? sets / 2 : a < sets / 2 + sets / 4 ? sets / 4 : 1;
-      constexpr int to_set = a < sets / 2 ? a : a < sets / 2 + sets / 4 ? a - sets / 2 : 0;
-      ((get<F>(sums).of[to_set] =
-            fold<F>::join(get<F>(sums).of[to_set], get<F>(sums).of[to_set + step])),
-       ...);
-    });
-    ((get<F>(to) = fold<F>::flush(get<F>(to), get<F>(sums).of[0])), ...);
+    ((get<F>(to) = get<F>(sums).end(get<F>(to))), ...);
   }
 
   /// The accumulators of up to Columns columns.
@@ -107,30 +102,85 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
       __builtin_memcpy(bytes + j / N * std::int64_t(sizeof(Lanes)), &l, sizeof l);
     }
   };
+  /// One fold of each column: lanes, or the waiting branches of a tree of 8 lines, and wide totals.
+  template <class Fold, int Columns>
+  struct column_sums {
+    using V = typename Fold::lanes;
+    column_lanes<V, Columns> lanes;
+    column_lanes<typename Fold::wide, Columns> wide;
+    void begin(std::int64_t j) { lanes.store(j, Fold::start()), wide.store(j, Fold::no_wide()); }
+    void flush(std::int64_t j, int) {
+      wide.store(j, Fold::flush(wide.load(j), lanes.load(j)));
+      lanes.store(j, Fold::start());
+    }
+    /// values of `lines` lines, before which `count` of the last 8 were added
+    template <class... Values>
+    LOCUS_VECTOR_FUNCTION void add(std::int64_t j, int, Values const&... v) {
+      auto sum = lanes.load(j);
+      ((sum = Fold::add(sum, v)), ...);
+      lanes.store(j, sum);
+    }
+  };
+  template <folds_in_pairs Fold, int Columns>
+  struct column_sums<Fold, Columns> {
+    using V = typename Fold::lanes;
+    column_lanes<V, Columns> waiting[3];
+    column_lanes<typename Fold::wide, Columns> wide;
+    void begin(std::int64_t j) { wide.store(j, Fold::no_wide()); }
+    void flush(std::int64_t j, int count) {
+      for (int level = 0; level < 3; ++level)
+        if (count >> level & 1) to_wide(j, waiting[level].load(j));
+    }
+    LOCUS_VECTOR_FUNCTION void add(std::int64_t j, int count, V v) {
+      if ((count & 1) != 0) v = Fold::join(waiting[0].load(j), v);
+      if ((count & 3) == 3) v = Fold::join(waiting[1].load(j), v);
+      if (count == 7)
+        to_wide(j, Fold::join(waiting[2].load(j), v));
+      else
+        waiting[(count & 3) == 3 ? 2 : count & 1].store(j, v);
+    }
+    LOCUS_VECTOR_FUNCTION void add(std::int64_t j, int, V a, V b, V c, V d, V e, V f, V g, V h) {
+      V const front = Fold::join(Fold::join(a, b), Fold::join(c, d)),
+              back = Fold::join(Fold::join(e, f), Fold::join(g, h));
+      to_wide(j, Fold::join(front, back));
+    }
+
+   private:
+    LOCUS_VECTOR_FUNCTION void to_wide(std::int64_t j, V v) {
+      wide.store(j, Fold::flush(wide.load(j), v));
+    }
+  };
   template <int Columns>
   struct columns {
-    pack<column_lanes<typename fold<F>::lanes, Columns>...> lanes;
-    pack<column_lanes<typename fold<F>::wide, Columns>...> wide;
+    pack<column_sums<fold<F>, Columns>...> sums;
+    int count = 0;  // lines since the trees of 8 were whole
 
     void begin(std::int64_t width) {
-      for (std::int64_t j = 0; j < width; j += N) {
-        (get<F>(lanes).store(j, fold<F>::start()), ...);
-        (get<F>(wide).store(j, fold<F>::no_wide()), ...);
-      }
+      for (std::int64_t j = 0; j < width; j += N) (get<F>(sums).begin(j), ...);
     }
+    void added(std::int64_t lines) { count = static_cast<int>((count + lines) & 7); }
     void flush(std::int64_t width) {
-      for (std::int64_t j = 0; j < width; j += N) {
-        (get<F>(wide).store(j, fold<F>::flush(get<F>(wide).load(j), get<F>(lanes).load(j))), ...);
-        (get<F>(lanes).store(j, fold<F>::start()), ...);
-      }
+      for (std::int64_t j = 0; j < width; j += N) (get<F>(sums).flush(j, count), ...);
+      count = 0;
     }
     template <class Totals>
     void total(std::int64_t j, Totals& t) const {
-      ((get<F>(t) = fold<F>::lane(get<F>(wide).load(j), static_cast<int>(j % N))), ...);
+      ((get<F>(t) = fold<F>::lane(get<F>(sums).wide.load(j), static_cast<int>(j % N))), ...);
     }
   };
+  template <int... L, class Columns>
+  LOCUS_VECTOR_FUNCTION static void add_values(Columns& to, std::int64_t j, int count,
+                                               results const* v) {
+    auto const add = [&](auto k) __attribute__((always_inline)) {
+      get<std::size_t(k)>(to.sums).add(j, count, get<std::size_t(k)>(v[L])...);
+    };
+    (add(std::integral_constant<std::size_t, F>{}), ...);
+  }
+  /// lines that are added at once
+  static constexpr int lines_at_once = (folds_in_pairs<fold<F>> || ...) ? 8 : 4;
   /// means: elements [0, width) of `rows` lines go to columns [first, first + width); a line after
   ///        the other: in_step, out_step elements further
+  /// after: to.added(rows), once every column has them
   template <int Columns>
   static void add_rows(Stage const& given, sources const& from, std::int64_t const* steps,
                        std::int64_t const* in_step, targets const& to_rows,
@@ -139,35 +189,40 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
     Stage const f = given;
     Before const before{};
     std::int64_t const whole = width / N * N;
-    auto const lines = [&](std::int64_t r, auto count) __attribute__((always_inline)) {
+    auto const count_at = [&](std::int64_t r) { return static_cast<int>((to.count + r) & 7); };
+    auto const lines = [&](std::int64_t r, auto line_numbers) __attribute__((always_inline)) {
       auto const line = [&](std::int64_t k) __attribute__((always_inline)) {
         return make_pack(get<K>(from) + (r + k) * in_step[K]...);
       };
       targets const q = make_pack(get<M>(to_rows) + r * out_step[M]...);
+      int const count = count_at(r);
       for (std::int64_t j = 0; j < whole; j += N) {
         std::int64_t const at[] = {(j & steps[K])..., 0};
-        auto sums = make_pack(get<F>(to.lanes).load(first + j)...);
-        unrolled<count>([&](auto k) __attribute__((always_inline)) {
+        auto const value_of = [&](auto k) __attribute__((always_inline)) {
           auto const v = values(f, before, line(k), at);
-          ((get<F>(sums) = fold<F>::add(get<F>(sums), get<F>(v))), ...);
           (simd::store(get<M>(q) + k * out_step[M] + j, get<std::size_t(folds) + M>(v)), ...);
-        });
-        (get<F>(to.lanes).store(first + j, get<F>(sums)), ...);
+          return v;
+        };
+        [&]<int... L>(std::integer_sequence<int, L...>) __attribute__((always_inline)) {
+          results const v[] = {value_of(std::integral_constant<int, L>{})...};
+          add_values<L...>(to, first + j, count, v);
+        }(line_numbers);
       }
     };
     std::int64_t r = 0;
-    if (!from_memory)  // the processor foresees one stream better than four that are pages apart
-      for (; r + 4 <= rows; r += 4) lines(r, std::integral_constant<int, 4>{});
-    for (; r < rows; ++r) lines(r, std::integral_constant<int, 1>{});
+    while (r < rows)  // the processor foresees one stream better than eight that are pages apart
+      if (!from_memory && count_at(r) % lines_at_once == 0 && r + lines_at_once <= rows) {
+        lines(r, std::make_integer_sequence<int, lines_at_once>{});
+        r += lines_at_once;
+      } else
+        lines(r++, std::make_integer_sequence<int, 1>{});
     if (whole == width) return;
-    auto sums = make_pack(get<F>(to.lanes).load(first + whole)...);
     for (r = 0; r < rows; ++r) {
       sources const p = make_pack(get<K>(from) + r * in_step[K]...);
       targets const q = make_pack(get<M>(to_rows) + r * out_step[M]...);
       auto const v = tail(f, before, p, steps, q, whole, width, true);
-      ((get<F>(sums) = fold<F>::add(get<F>(sums), get<F>(v))), ...);
+      (get<F>(to.sums).add(first + whole, count_at(r), get<F>(v)), ...);
     }
-    (get<F>(to.lanes).store(first + whole, get<F>(sums)), ...);
   }
 
   /// means: the values of elements [i, n), fewer than a packet, in its last lanes (or its first);

@@ -21,9 +21,52 @@ LOCUS_VECTOR_FUNCTION void unrolled(F const& f) {
 // How a reducer folds values of type V, a packet or a mask of N lanes: lanes, which are added to,
 // and wide, which lanes are added to;  start(), add(lanes, V), join(lanes, lanes), no_wide(),
 // flush(wide, lanes), total(wide), lane(wide, j), and without(j, V): nothing before lane j.
+// in_pairs: values are not added one after the other but as a tree of 8 (or 4), whose sum goes to the
+// wide total: equal numbers, which would round the same way each time, are then added exactly.
 template <class Reducer, class V>
 struct packet_fold;
+template <class Fold>
+concept folds_in_pairs = Fold::in_pairs;
 
+/// means: what waits of a tree of Size values: sums of 1, 2, 4 that need as many more
+template <class Fold, int Size>
+struct pairs {
+  typename Fold::lanes waiting[Size == 8 ? 3 : 2];
+  static_assert(Size == 8 || Size == 4);
+
+  /// v = the sum of the tree's values so far of which v, the Count-th, is the last; what is no whole
+  /// branch waits
+  template <int Count>
+  LOCUS_VECTOR_FUNCTION typename Fold::lanes put(typename Fold::lanes v) {
+    if constexpr ((Count & 1) != 0) v = Fold::join(waiting[0], v);
+    if constexpr ((Count & 3) == 3) v = Fold::join(waiting[1], v);
+    if constexpr (Count == 7) v = Fold::join(waiting[2], v);
+    if constexpr (Count + 1 < Size) waiting[(Count & 3) == 3 ? 2 : (Count & 1) != 0 ? 1 : 0] = v;
+    return v;
+  }
+};
+
+/// The accumulators of a fold along a run, of which Sets packets are at work at once.
+template <class Fold, class V, int Sets>
+struct run_sums {
+  typename Fold::lanes of[Sets];
+  LOCUS_VECTOR_FUNCTION explicit run_sums(typename Fold::wide) {
+    unrolled<Sets>([&](auto a) __attribute__((always_inline)) { of[a] = Fold::start(); });
+  }
+  template <int A>
+  LOCUS_VECTOR_FUNCTION void add(V v) {
+    of[A] = Fold::add(of[A], v);
+  }
+  LOCUS_VECTOR_FUNCTION void add_one(V v) { add<0>(v); }
+  LOCUS_VECTOR_FUNCTION typename Fold::wide end(typename Fold::wide w) {
+    unrolled<Sets - 1>([&](auto a) __attribute__((always_inline)) {
+      constexpr int step = a < Sets / 2 ? Sets / 2 : a < Sets / 2 + Sets / 4 ? Sets / 4 : 1;
+      constexpr int to = a < Sets / 2 ? a : a < Sets / 2 + Sets / 4 ? a - Sets / 2 : 0;
+      of[to] = Fold::join(of[to], of[to + step]);
+    });
+    return Fold::flush(w, of[0]);
+  }
+};
 namespace detail {
 /// means: lanes [First, First + N / 2); not by memcpy, which would go through memory
 template <int First, class T, int N, int... J>
@@ -59,6 +102,39 @@ LOCUS_VECTOR_FUNCTION mask<Bytes, N> lanes_from(int first) {
 }
 }  // namespace detail
 
+/// Wide totals as registers: a vector of more than one would go through memory.
+template <folds_in_pairs Fold, class V, int Sets>
+struct run_sums<Fold, V, Sets> {
+  using wide = typename Fold::wide;
+  static constexpr int N = Fold::N, parts = int(sizeof(wide)) > simd::native_bytes ? 2 : 1;
+  pairs<Fold, Sets> tree;
+  packet<typename wide::type, N / parts> all[parts];
+  LOCUS_VECTOR_FUNCTION explicit run_sums(wide w) { __builtin_memcpy(all, &w, sizeof w); }
+  template <int A>
+  LOCUS_VECTOR_FUNCTION void add(V v) {
+    auto const sum = tree.template put<A>(v);
+    if constexpr (A + 1 == Sets) add_one(sum);
+  }
+  LOCUS_VECTOR_FUNCTION void add_one(V v) {
+    if constexpr (parts == 1)
+      all[0] = simd::add(all[0], simd::convert<typename wide::type>(v));
+    else {
+      add_part(all[0], detail::half_of<0>(v));
+      add_part(all[1], detail::half_of<N / 2>(v));
+    }
+  }
+  LOCUS_VECTOR_FUNCTION wide end(wide w) {
+    __builtin_memcpy(&w, all, sizeof w);
+    return w;
+  }
+
+ private:
+  template <class Wide, class Half>
+  LOCUS_VECTOR_FUNCTION static void add_part(Wide& to, Half v) {
+    to = simd::add(to, simd::convert<typename wide::type>(v));
+  }
+};
+
 template <class T, class V>
 struct packet_fold<kernel::reducer<reduction::sum, T>, V> {
   using reducer = kernel::reducer<reduction::sum, T>;
@@ -68,6 +144,7 @@ struct packet_fold<kernel::reducer<reduction::sum, T>, V> {
       std::conditional_t<!is_floating_v<T> && sizeof(T) <= 2, std::int32_t, typename reducer::lane>;
   using lanes = packet<lane_type, N>;
   using wide = packet<typename reducer::total, N>;
+  static constexpr bool in_pairs = std::is_same_v<lane_type, float>;
   LOCUS_VECTOR_FUNCTION static lanes start() { return lanes{}; }
   LOCUS_VECTOR_FUNCTION static lanes add(lanes a, V v) {
     return simd::add(a, simd::convert<lane_type>(v));

@@ -328,6 +328,7 @@ struct folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type
         Lanes::add_rows({}, pass::sources_of(b), pass::moves, step, {}, step, 1, j, n, c);
       }
     }
+    c.added(lines);
   }
   void write_columns(std::int64_t const* at, std::int64_t first, int width,
                      totals const* sums) const {
