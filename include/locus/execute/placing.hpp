@@ -10,6 +10,7 @@
 #include <locus/execute/occurrences.hpp>  // occurrence_finder
 #include <locus/execute/program.hpp>      // program, run_arrays, target
 #include <locus/execute/run_memory.hpp>   // run_memory
+#include <locus/execute/same_bytes.hpp>   // share_bytes
 #include <locus/execute/values.hpp>       // dense_value, view_value
 #include <locus/plan/distribute.hpp>      // check_cut
 #include <locus/plan/infer.hpp>           // require_elements
@@ -91,6 +92,8 @@ class placing : protected run_memory {
       if (check_cut(plan_, i, extents_) != plan_error::none) refuse_cut(i);
     for (int k = 0; k < plan_.roots.count; ++k)
       if (!(extents_[plan_.roots[k].from] == targets_[k].extents)) refuse_extents(k);
+    for (int k = 1; k < plan_.roots.count; ++k)
+      for (int other = 0; other < k; ++other) require_apart(other, k);
   }
   /// everything that the plan will need, so that a lack of memory changes nothing
   void obtain_memory() {
@@ -200,6 +203,26 @@ class placing : protected run_memory {
     for (edge const& e : plan_.operands(s)) text << " " << extents_[e.from];
     throw shape_error(text << " become " << extents_[i] << " on " << s.where
                            << "; bring the operands to one place with to<...>(x)");
+  }
+  /// two roots of one plan are written at one moment
+  void require_apart(int k, int other) const {
+    int const rank = targets_[k].extents.rank, other_rank = targets_[other].extents.rank;
+    int const bytes = plan_.steps[plan_.roots[k].from].element_bytes,
+              other_bytes = plan_.steps[plan_.roots[other].from].element_bytes;
+    for (int r = 0; r < targets_[k].where.count(); ++r)
+      for (int q = 0; q < targets_[other].where.count(); ++q)
+        if (targets_[k].where.at(r) == targets_[other].where.at(q) &&
+            share_bytes(targets_[k].locals[r], rank, bytes, targets_[other].locals[q], other_rank,
+                        other_bytes))
+          refuse_common(k, other, r);
+  }
+  [[noreturn, gnu::cold]] void refuse_common(int k, int other, int r) const {
+    auto const name = [&](int root) { return plan_.steps[plan_.roots[root].from].name; };
+    message text;
+    throw shape_error(text << "locus: assignments " << k << " (" << name(k) << ") and " << other
+                           << " (" << name(other) << ") of one plan write the same elements on "
+                           << targets_[k].where.at(r)
+                           << "; give each a destination of its own, or run two plans");
   }
   [[noreturn, gnu::cold]] void refuse_extents(int k) const {
     message text;

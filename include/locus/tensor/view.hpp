@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // view: elements that somebody else owns, wrapped without a copy.
 #pragma once
-#include <locus/execute/program.hpp>  // target
-#include <locus/expr/leaf.hpp>        // ViewLeaf
-#include <locus/shape/layout.hpp>     // layout_right
-#include <locus/tensor/tensor.hpp>    // Tensor
+#include <locus/execute/program.hpp>     // target
+#include <locus/execute/same_bytes.hpp>  // repeats_elements
+#include <locus/expr/leaf.hpp>           // ViewLeaf
+#include <locus/shape/layout.hpp>        // layout_right
+#include <locus/tensor/tensor.hpp>       // Tensor
 
 namespace locus {
 
 /// means: elements at data + sum of i[a] * stride[a], on the device of policy Where; it owns
 ///        nothing
-/// shape: E     cost: none     fails: never; who gives a wrong address or stride gets what lies
-///        there
+/// shape: E     cost: none     fails: shape_error, where it is written and has one element at several
+///        indices; who gives a wrong address or stride gets what lies there
 /// after: std::mdspan
 template <class T, class E, class Where, bool Dense>
 class View {
@@ -68,6 +69,8 @@ class View {
   target as_target() const
     requires(!std::is_const_v<T>)
   {
+    if constexpr (!Dense)
+      if (detail::repeats_elements(leaf_.extents.extent, leaf_.strides, rank())) refuse_repeats();
     target t;
     t.where = single(device()), t.extents = leaf_.extents;
     t.locals[0] = {leaf_.data, leaf_.extents.extent, leaf_.strides};
@@ -75,6 +78,14 @@ class View {
   }
 
  private:
+  [[noreturn, gnu::cold]] void refuse_repeats() const {
+    message text;
+    text << "locus: a view with extents " << leaf_.extents << " and strides [";
+    for (int a = 0; a < rank(); ++a) text << (a ? "," : "") << leaf_.strides[a];
+    throw shape_error(
+        text << "] has one element at several indices, and is written; give it strides "
+                "that keep its elements apart");
+  }
   template <class X, class Mode = mode>
   void assign(X const& e, call_site site) const {
     using Graph = graph<default_policy, root_of<X, Where>>;
