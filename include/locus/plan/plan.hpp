@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // plan_of<E>: the plan as a constant that can be asserted, printed and tested.
 #pragma once
-#include <locus/core/config.hpp>    // LOCUS_DEFAULT_POLICY
-#include <locus/plan/explain.hpp>   // write_plan
-#include <locus/plan/facts.hpp>     // tally
-#include <locus/plan/graph.hpp>     // graph, unchecked_plan
-#include <locus/plan/numerics.hpp>  // numerics_of
-#include <locus/plan/why.hpp>       // write_why
+#include <locus/core/config.hpp>            // LOCUS_DEFAULT_POLICY
+#include <locus/plan/explain.hpp>           // write_plan
+#include <locus/plan/facts.hpp>             // tally
+#include <locus/plan/graph.hpp>             // graph, unchecked_plan
+#include <locus/plan/numerics.hpp>          // numerics_of
+#include <locus/plan/reduction_memory.hpp>  // reduction_bytes
+#include <locus/plan/why.hpp>               // write_why
 
 namespace locus {
 
@@ -217,13 +218,15 @@ struct plan_facts {
   static consteval std::int64_t bytes_read() { return work_of_static().bytes_read; }
   static consteval std::int64_t bytes_written() { return work_of_static().bytes_written; }
   static consteval std::int64_t flops() { return work_of_static().flops; }
-  /// units: bytes of results and temporaries on d, in blocks of 256, without operands and
-  ///        workspaces
+  /// units: bytes of results, temporaries and reductions over replicas on d, in blocks of 256, without
+  ///        operands and workspaces of kernels; of reductions what they take on cards of their own with
+  ///        NCCL (less where GPUs share a card, more in ranked order, on /CPU:0 where there is no NCCL)
   static consteval std::int64_t peak_bytes(device d) {
     require_static();
     require_devices<knows_replicas(arrays.view())>();
     auto p = arrays;
     std::int64_t bytes = arena_bytes(p.view(), p.all_slots(), d);
+    for (transfer const& t : p.view().transfers) bytes += reduction_bytes(p.view(), t, d);
     for (root const& r : p.view().roots)
       if (r.destination.is_nowhere() && r.result.devices.contains(d))
         bytes +=

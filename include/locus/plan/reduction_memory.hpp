@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that reductions over replicas take on their devices besides terms and results.
+#pragma once
+#include <locus/core/bytes.hpp>   // round_up
+#include <locus/core/config.hpp>  // LOCUS_LEAN_BEGIN
+#include <locus/plan/facts.hpp>   // is_reduction
+
+LOCUS_LEAN_BEGIN
+
+namespace locus {
+
+/// means: NCCL's own operation has the meaning of ours: it has the type, and no NaN is lost
+constexpr bool adds_on_the_way(reduction op, element type) {
+  bool const has_nan =
+      type == element::f32 || type == element::f64 || type == element::f16 || type == element::bf16;
+  switch (op) {
+  case reduction::sum:
+  case reduction::any:
+  case reduction::all: return type != element::other;
+  case reduction::max:
+  case reduction::min: return type != element::other && !has_nan;
+  default: return false;
+  }
+}
+
+/// means: bytes that a reduction takes on d: what the terms of others lie in where they are folded in
+///        replica order, and a sum that lies elsewhere than its destination
+/// units: bytes, in blocks of 256; for GPUs on cards of their own, with NCCL in its fast order
+constexpr std::int64_t reduction_bytes(plan_view const& p, transfer const& t, device d) {
+  step const& s = p.steps[t.from];
+  place const &from = s.where, &to = t.arrives;
+  int const replicas = from.count();
+  std::int64_t const count = s.extents.size(), bytes = count * s.element_bytes;
+  if (!detail::is_reduction(t.how) || replicas < 2 || count == 0) return 0;
+  int gpus = 0;
+  for (int r = 0; r < replicas; ++r) gpus += from.at(r).is_gpu();
+  if (gpus > 0 && gpus < replicas)  // through the host: the sum, and each term that lies elsewhere
+    return d == cpu(0) ? (1 + gpus) * round_up(bytes) : 0;
+  bool const folds_here = gpus == 0, direct = adds_on_the_way(from.op, s.type);
+  auto const from_others = [&](std::int64_t n) {
+    return (replicas - 1) * round_up(n * s.element_bytes);
+  };
+  int const me = from.devices.find(d);  // replicas: it is none of them
+  if (t.how == transfer_kind::all_reduce) {
+    if (me >= replicas || folds_here || direct) return 0;
+    return from_others(piece_size(count, replicas, me));
+  }
+  if (to.is_sharded() && to.axis == 0 && !folds_here) {
+    std::int64_t const rows = s.extents.extent[0];
+    return me >= replicas ? 0 : from_others(to.piece_size(rows, me) * (count / rows));
+  }
+  int const end = to.is_single() ? from.devices.find(to.at(0)) : replicas,
+            root = end < replicas ? end : 0;
+  if (me != root) return 0;
+  return (end < replicas ? 0 : round_up(bytes)) + (folds_here || direct ? 0 : from_others(count));
+}
+
+}  // namespace locus
+
+LOCUS_LEAN_END
