@@ -68,9 +68,9 @@ class main_job {
   using Replicas = Mirrored<GpuDevice<0>, GpuDevice<1>>;
   static constexpr int rows = 64, batches = 32;
   Tensor<float, Extents<784, 128>, Replicas> w1_{
-      to<Replicas>(uniform<float>(Extents<784, 128>{}, 1) * 0.16f - 0.08f)};
+      to<Replicas>(uniform<float>(Extents<784, 128>{}, seed{1}) * 0.16f - 0.08f)};
   Tensor<float, Extents<128, 10>, Replicas> w2_{
-      to<Replicas>(uniform<float>(Extents<128, 10>{}, 2) * 0.4f - 0.2f)};
+      to<Replicas>(uniform<float>(Extents<128, 10>{}, seed{2}) * 0.4f - 0.2f)};
   Tensor<float, Extents<>, Replicas> loss_{to<Replicas>(zeros<float>(Extents<>{}))};
   Tensor<float, Extents<dyn, 784>> images_;
   Tensor<std::uint8_t, Dextents<1>> labels_;
@@ -92,7 +92,8 @@ class main_job {
  public:
   static constexpr char const* name = "784-128-10 network, 2 replicas, 32 batches of 64";
   main_job()
-      : images_(uniform<float>(Extents<dyn, 784>(rows * batches), 3)), labels_(rows * batches) {
+      : images_(uniform<float>(Extents<dyn, 784>(rows * batches), seed{3})),
+        labels_(rows * batches) {
     for (int i = 0; i < rows * batches; ++i)
       labels_.data()[i] = static_cast<std::uint8_t>(next_number() % 10);
   }

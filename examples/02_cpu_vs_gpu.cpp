@@ -19,9 +19,10 @@ struct outcome {
 // [example: panels]
 template <single_device Device>
 outcome product_and_sums() {
-  Tensor<float, Extents<rows, inner>, Device> a(uniform<float>(Extents<rows, inner>{}, 1, 1, 2));
+  Tensor<float, Extents<rows, inner>, Device> a(
+      uniform<float>(Extents<rows, inner>{}, seed{1}, 1, 2));
   Tensor<float, Extents<inner, columns>, Device> b(
-      uniform<float>(Extents<inner, columns>{}, 2, 1, 2));
+      uniform<float>(Extents<inner, columns>{}, seed{2}, 1, 2));
   Tensor<float, Extents<columns>, Device> column_sums;
   data::progress_bar bar(columns / panel);
   for (std::int64_t j = 0; j < columns; j += panel) {

@@ -48,8 +48,8 @@ int main() {
   //  [ 98. 128.]]
 
   // Four towers on real sizes: the same as one product times four.
-  Tensor<double, Extents<300, 200>> x(uniform<double>(Extents<300, 200>{}, 1));
-  Tensor<double, Extents<200, 100>> y(uniform<double>(Extents<200, 100>{}, 2));
+  Tensor<double, Extents<300, 200>> x(uniform<double>(Extents<300, 200>{}, seed{1}));
+  Tensor<double, Extents<200, 100>> y(uniform<double>(Extents<200, 100>{}, seed{2}));
   auto four = towers<GpuDevice<0>, GpuDevice<1>, GpuDevice<2>, GpuDevice<3>>(x, y);
   bool const close = all_close(eval(four), eval(on<CpuDevice>(4. * matmul(x, y))), 1e-12);
   std::cout << "four towers agree with one CPU: " << (close ? "yes" : "NO") << "\n";

@@ -43,9 +43,9 @@ struct dataset {
 template <class Replicas>
 struct network {
   Tensor<float, Extents<784, 128>, Replicas> w1{
-      to<Replicas>(uniform<float>(Extents<784, 128>{}, 1, -0.08f, 0.08f))};
+      to<Replicas>(uniform<float>(Extents<784, 128>{}, seed{1}, -0.08f, 0.08f))};
   Tensor<float, Extents<128, 10>, Replicas> w2{
-      to<Replicas>(uniform<float>(Extents<128, 10>{}, 2, -0.2f, 0.2f))};
+      to<Replicas>(uniform<float>(Extents<128, 10>{}, seed{2}, -0.2f, 0.2f))};
   Tensor<float, Extents<>, Replicas> loss{to<Replicas>(zeros<float>(Extents<>{}))};
   Tensor<float, Extents<>, Replicas> correct{to<Replicas>(zeros<float>(Extents<>{}))};
 

@@ -53,8 +53,8 @@ int main() {
   // prints: loss 0.104167, then <#>; evaluated <#>
 
   // y = 3 x + 2 and some noise; batches of 33 leave pieces of 17 and 16 rows, the last has 10.
-  Column const x(uniform<double>(Extents<dyn, 1>(1000), 1, -1., 1.));
-  Column const y(3. * x + 2. + 0.1 * uniform<double>(Extents<dyn, 1>(1000), 2, -1., 1.));
+  Column const x(uniform<double>(Extents<dyn, 1>(1000), seed{1}, -1., 1.));
+  Column const y(3. * x + 2. + 0.1 * uniform<double>(Extents<dyn, 1>(1000), seed{2}, -1., 1.));
   auto line = fresh();
   auto const fitted =
       line.fit(x, y, {.epochs = 3, .verbose = 0, .batch_size = 33, .shuffle = false});

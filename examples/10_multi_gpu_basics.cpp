@@ -45,8 +45,8 @@ auto timed(char const* title, E const& e) {
 
 int main() {
   // rows sum to about 1, so that powers stay finite
-  Square const a = uniform<float>(Extents<dimension, dimension>{}, 1, 0, 2.f / dimension);
-  Square const b = uniform<float>(Extents<dimension, dimension>{}, 2, 0, 2.f / dimension);
+  Square const a = uniform<float>(Extents<dimension, dimension>{}, seed{1}, 0, 2.f / dimension);
+  Square const b = uniform<float>(Extents<dimension, dimension>{}, seed{2}, 0, 2.f / dimension);
 
   // [example: use on GPUs]
   auto one_gpu = sum_of_powers<G0, G0>(a, b);

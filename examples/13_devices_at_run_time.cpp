@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
 
   // [example: all]
   Tensor<double, Extents<dyn, 3>, Sharded<0, AllGpus>> x{1000};  // the visible GPUs, or one CPU
-  x = uniform<double>(x.extents(), 7);
+  x = uniform<double>(x.extents(), seed{7});
   Tensor<double, Extents<3>, Mirrored<AllGpus>> w{1, 2, 3};
   auto const step = plan(into(w, w - 0.1 * mean<0>(x * w)));
   static_assert(step.all_reduces() == 1);  // however many there are

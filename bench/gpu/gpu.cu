@@ -14,7 +14,7 @@ namespace {
 using locus::all_close, locus::cast, locus::Dextents, locus::equal, locus::Extents,
     locus::GpuDevice, locus::into, locus::matmul, locus::max, locus::ones, locus::own_stream,
     locus::plan, locus::reshape, locus::run, locus::slice, locus::softmax, locus::square,
-    locus::sum, locus::Tensor, locus::uniform, locus::use_stream, locus::zeros;
+    locus::sum, locus::seed, locus::Tensor, locus::uniform, locus::use_stream, locus::zeros;
 
 using Gpu = GpuDevice<0>;
 template <class T>
@@ -90,8 +90,8 @@ auto copy_of(double bytes) {
 template <class T, class Theirs, class Expression, class F>
 void two_inputs(char const* what, std::int64_t n, Expression expression, F f) {
   Vector<T> y{Dextents<1>(n)}, x{Dextents<1>(n)}, z{Dextents<1>(n)}, w{Dextents<1>(n)};
-  x = cast<T>(uniform<float>(Dextents<1>(n), 1, 1.f, 3.f));
-  z = cast<T>(uniform<float>(Dextents<1>(n), 2, 1.f, 3.f));
+  x = cast<T>(uniform<float>(Dextents<1>(n), seed{1}, 1.f, 3.f));
+  z = cast<T>(uniform<float>(Dextents<1>(n), seed{2}, 1.f, 3.f));
   auto* const to = reinterpret_cast<Theirs*>(w.data());
   auto const* const a = reinterpret_cast<Theirs const*>(x.data());
   auto const* const b = reinterpret_cast<Theirs const*>(z.data());
@@ -122,7 +122,7 @@ void maps() {
   }
   std::int64_t const n = std::int64_t(1) << 28, columns = 8192;
   Vector<float> x{Dextents<1>(n)}, y{Dextents<1>(n)}, w{Dextents<1>(n)};
-  x = uniform<float>(Dextents<1>(n), 3);
+  x = uniform<float>(Dextents<1>(n), seed{3});
   w = zeros<float>(Dextents<1>(n));
   {
     bench::group g{"GPU element-wise", "y[0, n-1) = 2 x[1, n), fp32", "1024 MiB"};
@@ -143,8 +143,8 @@ void maps() {
   }
   Matrix m{Dextents<2>(n / columns, columns)}, to{Dextents<2>(n / columns, columns)};
   Vector<float> row{Dextents<1>(columns)};
-  m = uniform<float>(Dextents<2>(n / columns, columns), 4),
-  row = uniform<float>(Dextents<1>(columns), 5);
+  m = uniform<float>(Dextents<2>(n / columns, columns), seed{4}),
+  row = uniform<float>(Dextents<1>(columns), seed{5});
   bench::group g{"GPU element-wise", "matrix + row, fp32", "1024 MiB"};
   g.bytes = 8. * double(n);
   g.add("locus", "locus", 0, [&] { to = m + row; });
@@ -161,7 +161,7 @@ void maps() {
 void folds() {
   std::int64_t const n = std::int64_t(1) << 28, columns = 4096;
   Vector<float> x{Dextents<1>(n)};
-  x = uniform<float>(Dextents<1>(n), 6);
+  x = uniform<float>(Dextents<1>(n), seed{6});
   Number a, b, c, theirs;
   std::size_t scratch = 0;
   cub::DeviceReduce::Sum(nullptr, scratch, x.data(), theirs.data(), n, stream);
@@ -178,7 +178,7 @@ void folds() {
   bench::check(all_close(a, theirs, 1e-5, 0), "sum");
 
   Tensor<float, Extents<std::int64_t(1) << 28>, Gpu> s;
-  s = uniform<float>(Extents<std::int64_t(1) << 28>{}, 6);
+  s = uniform<float>(Extents<std::int64_t(1) << 28>{}, seed{6});
   bench::group three{"GPU folds", "sum, max and sum of squares of one array", "1024 MiB"};
   three.bytes = 4. * double(n);
   three.add("locus", "locus", 0,
@@ -190,7 +190,7 @@ void folds() {
   bench::run(three, stream);
 
   Matrix m{Dextents<2>(n / columns, columns)}, to{Dextents<2>(n / columns, columns)};
-  m = uniform<float>(Dextents<2>(n / columns, columns), 7);
+  m = uniform<float>(Dextents<2>(n / columns, columns), seed{7});
   Vector<float> rows{Dextents<1>(n / columns)}, sums{Dextents<1>(columns)};
   bench::group by_row{"GPU folds", "sums of rows of 4096, fp32", "1024 MiB"};
   by_row.bytes = 4. * double(n);
@@ -215,7 +215,7 @@ void folds() {
 void products() {
   std::int64_t const n = 4096;
   Matrix a{Dextents<2>(n, n)}, b{Dextents<2>(n, n)}, c{Dextents<2>(n, n)}, d{Dextents<2>(n, n)};
-  a = uniform<float>(Dextents<2>(n, n), 8), b = uniform<float>(Dextents<2>(n, n), 9);
+  a = uniform<float>(Dextents<2>(n, n), seed{8}), b = uniform<float>(Dextents<2>(n, n), seed{9});
   bench::group g{"GPU products", "matmul, fp32", "4096"};
   g.operations = 2. * double(n) * double(n) * double(n);
   g.add("locus", "locus", 0, [&] { c = matmul(a, b); });

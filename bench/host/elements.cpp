@@ -22,7 +22,7 @@ using Vector = Tensor<T, Dextents<1>>;
 template <class T>
 std::shared_ptr<Vector<T>> random(std::int64_t n, unsigned seed) {
   if constexpr (is_floating_v<T>)
-    return std::make_shared<Vector<T>>(uniform<T>(dextents<1>{n}, seed));
+    return std::make_shared<Vector<T>>(uniform<T>(dextents<1>{n}, locus::seed{seed}));
   else
     return std::make_shared<Vector<T>>(iota<T>(dextents<1>{n}, T(seed)));
 }
@@ -135,13 +135,13 @@ void add_products(char const* name) {
   bench::add("elements", std::string(name) + ": a b", "512 x 512", [](bench::group& g) {
     using Matrix = Tensor<T, Extents<512, 512>>;
     Extents<512, 512> const e{};
-    auto const a = std::make_shared<Matrix>(uniform<T>(e, 1)),
-               b = std::make_shared<Matrix>(uniform<T>(e, 2)),
-               c = std::make_shared<Matrix>(uniform<T>(e, 3));
+    auto const a = std::make_shared<Matrix>(uniform<T>(e, seed{1})),
+               b = std::make_shared<Matrix>(uniform<T>(e, seed{2})),
+               c = std::make_shared<Matrix>(uniform<T>(e, seed{3}));
     using Floats = Tensor<float, Extents<512, 512>>;
-    auto const fa = std::make_shared<Floats>(uniform<float>(e, 1)),
-               fb = std::make_shared<Floats>(uniform<float>(e, 2)),
-               fc = std::make_shared<Floats>(uniform<float>(e, 3));
+    auto const fa = std::make_shared<Floats>(uniform<float>(e, seed{1})),
+               fb = std::make_shared<Floats>(uniform<float>(e, seed{2})),
+               fc = std::make_shared<Floats>(uniform<float>(e, seed{3}));
     g.operations(2. * 512 * 512 * 512);
     g.locus([=] { *c = matmul(*a, *b); });
     g.limit("the product of floats", 0, [=] { *fc = matmul(*fa, *fb); });

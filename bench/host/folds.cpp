@@ -31,10 +31,10 @@ using Vector = Tensor<float, Dextents<1>>;
 using Matrix = Tensor<float, Dextents<2>>;
 
 std::shared_ptr<Vector> vector(std::int64_t n, unsigned seed) {
-  return std::make_shared<Vector>(uniform<float>(dextents<1>{n}, seed));
+  return std::make_shared<Vector>(uniform<float>(dextents<1>{n}, locus::seed{seed}));
 }
 std::shared_ptr<Matrix> matrix(std::int64_t m, std::int64_t n, unsigned seed) {
-  return std::make_shared<Matrix>(uniform<float>(dextents<2>{m, n}, seed));
+  return std::make_shared<Matrix>(uniform<float>(dextents<2>{m, n}, locus::seed{seed}));
 }
 void keep(float x) { benchmark::DoNotOptimize(x); }
 

@@ -13,7 +13,7 @@ namespace {
 using Vector = Tensor<float, Dextents<1>>;
 
 std::shared_ptr<Vector> random(std::int64_t n, unsigned seed) {
-  return std::make_shared<Vector>(uniform<float>(dextents<1>{n}, seed));
+  return std::make_shared<Vector>(uniform<float>(dextents<1>{n}, locus::seed{seed}));
 }
 
 bench::file const groups([] {

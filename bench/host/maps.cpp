@@ -19,7 +19,7 @@ using Array = Tensor<T, Dextents<Rank>>;
 template <class T = float, class... N>
 auto random(unsigned seed, N... n) {
   return std::make_shared<Array<T, sizeof...(N)>>(
-      cast<T>(uniform<float>(dextents<sizeof...(N)>{n...}, seed, 0.5f, 2.5f)));
+      cast<T>(uniform<float>(dextents<sizeof...(N)>{n...}, locus::seed{seed}, 0.5f, 2.5f)));
 }
 
 #if BENCH_EIGEN

@@ -82,8 +82,9 @@ struct data {
   std::int64_t n;
   Vector<T> x, y, o, r;  // x in (-2, 2), y in (0, 2)
   explicit data(std::int64_t size)
-      : n(size), x(T(4) * uniform<T>(dextents<1>{size}, 1) - T(2)),
-        y(T(2) * uniform<T>(dextents<1>{size}, 2)), o(dextents<1>{size}), r(dextents<1>{size}) {}
+      : n(size), x(T(4) * uniform<T>(dextents<1>{size}, seed{1}) - T(2)),
+        y(T(2) * uniform<T>(dextents<1>{size}, seed{2})), o(dextents<1>{size}),
+        r(dextents<1>{size}) {}
 };
 
 template <class T>

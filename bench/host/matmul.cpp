@@ -20,7 +20,7 @@ template <class T>
 using Matrix = Tensor<T, Dextents<2>>;
 template <class T>
 std::shared_ptr<Matrix<T>> random(std::int64_t rows, std::int64_t columns, unsigned seed) {
-  return std::make_shared<Matrix<T>>(uniform<T>(dextents<2>{rows, columns}, seed));
+  return std::make_shared<Matrix<T>>(uniform<T>(dextents<2>{rows, columns}, locus::seed{seed}));
 }
 /// c = a b
 void gemm(Matrix<float>& c, Matrix<float> const& a, Matrix<float> const& b) {
@@ -130,7 +130,7 @@ bench::file const groups([] {
     auto const x = random<float>(256, 784, 1), w = random<float>(784, 128, 2),
                y = random<float>(256, 128, 3);
     auto const bias =
-        std::make_shared<Tensor<float, Dextents<1>>>(uniform<float>(dextents<1>{128}, 4));
+        std::make_shared<Tensor<float, Dextents<1>>>(uniform<float>(dextents<1>{128}, seed{4}));
     g.operations(2. * 256 * 784 * 128);
     g.locus([=] { *y = relu(matmul(*x, *w) + *bias); });
     g.rival("OpenBLAS, then a loop", 0.97, [=] {

@@ -15,7 +15,7 @@ namespace {
 template <int Rank, class... N>
 auto random(unsigned seed, N... n) {
   return std::make_shared<Tensor<double, Dextents<Rank>>>(
-      uniform<double>(Dextents<Rank>(n...), seed));
+      uniform<double>(Dextents<Rank>(n...), locus::seed{seed}));
 }
 range const inside{1, -1}, before{0, -2};
 

@@ -6,9 +6,9 @@
 using namespace locus;
 
 #if LOCUS_MUST_FAIL == 1
-auto misuse() { return uniform<int>(Extents<4>{}, 1, 0, 9); }
+auto misuse() { return uniform<int>(Extents<4>{}, seed{1}, 0, 9); }
 #elif LOCUS_MUST_FAIL == 2
-auto misuse() { return normal<int>(Extents<4>{}, 1, 0, 9); }
+auto misuse() { return normal<int>(Extents<4>{}, seed{1}, 0, 9); }
 #else
-auto proper() { return cast<int>(uniform<float>(Extents<4>{}, 1, 0.f, 9.f)); }
+auto proper() { return cast<int>(uniform<float>(Extents<4>{}, seed{1}, 0.f, 9.f)); }
 #endif

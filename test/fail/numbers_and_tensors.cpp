@@ -24,7 +24,7 @@ auto misuse() { return cast(a); }
 #elif LOCUS_MUST_FAIL == 6
 auto misuse() { return zeros<float>(3); }
 #elif LOCUS_MUST_FAIL == 7
-auto misuse() { return uniform<float>(3, 1); }
+auto misuse() { return uniform<float>(3, seed{1}); }
 #else
 float proper() {
   return fetch(sum(matmul(a, zeros<float>(Extents<2, 2>{}) * 2.f + cast<float>(a))));

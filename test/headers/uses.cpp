@@ -34,7 +34,7 @@ double integer_operations() {
   return double(fetch(sum(x * y))) + double(fetch(max(x))) + double(fetch(argmax(x)));
 }
 double train() {
-  Tensor<float, Extents<8, 4>> const x(uniform<float>(Extents<8, 4>{}, 1));
+  Tensor<float, Extents<8, 4>> const x(uniform<float>(Extents<8, 4>{}, seed{1}));
   Tensor<float, Extents<4, 2>> here(zeros<float>(Extents<4, 2>{}));
   auto const [loss, by_here] = value_and_grad(mean(square(matmul(x, here) - 1.f)), here);
   run(into(here, here - 0.1f * by_here));

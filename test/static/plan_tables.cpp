@@ -171,10 +171,10 @@ static_assert(lies<row_mirrored>(rows) && moves<row_mirrored>(0, 0));
 using row_cut = decltype(t<Rows, 1, 4>() + t<Both, 6, 4>());
 static_assert(refusal<row_cut> == plan_error::stretched_cut);
 static_assert(refusal<decltype(t<Rows, 1, 4>() + t<Rows, 6, 4>())> == plan_error::stretched_cut);
-using generated_mirrored = decltype(t<Both, 6, 4>() + uniform<float>(Extents<6, 4>{}, 1));
+using generated_mirrored = decltype(t<Both, 6, 4>() + uniform<float>(Extents<6, 4>{}, seed{1}));
 static_assert(lies<generated_mirrored>(both) && moves<generated_mirrored>(0, 0));
 static_assert(plan_of<generated_mirrored>.launches() == 1);
-using generated_cut = decltype(t<Columns, 6, 4>() + 2.f * uniform<float>(Extents<6, 4>{}, 1));
+using generated_cut = decltype(t<Columns, 6, 4>() + 2.f * uniform<float>(Extents<6, 4>{}, seed{1}));
 static_assert(lies<generated_cut>(columns) && moves<generated_cut>(0, 0));
 
 // ---- linear operations keep a partial sum partial: only what is summed at last is reduced ----
@@ -350,7 +350,7 @@ static_assert(device_of<tie> == "/GPU:1" && moves<tie>(1, 16));
 using mixed = decltype(t<Cpu0, 4>() + t<Gpu1, 4>());
 static_assert(device_of<mixed> == "/GPU:1" && moves<mixed>(1, 16));
 // a generator goes where it is read
-using generated = decltype(matmul(t<Gpu1, 4, 4>(), uniform<float>(Extents<4, 4>{}, 1)));
+using generated = decltype(matmul(t<Gpu1, 4, 4>(), uniform<float>(Extents<4, 4>{}, seed{1})));
 static_assert(device_of<generated> == "/GPU:1" && moves<generated>(0, 0));
 using generated_alone = decltype(iota<float>(Extents<8>{}) + 1.f);
 static_assert(device_of<generated_alone> == "/GPU:0");

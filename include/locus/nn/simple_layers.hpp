@@ -187,7 +187,8 @@ struct dropout_state {
  private:
   /// element i is 0 where number i of the seed's stream is below the rate
   batch dropped(batch const& x, std::uint64_t stream) const {
-    return batch(where(uniform<T>(x.extents(), stream) >= T(rate), x * T(1 / (1 - rate)), T(0)));
+    return batch(where(uniform<T>(x.extents(), locus::seed{stream}) >= T(rate),
+                       x * T(1 / (1 - rate)), T(0)));
   }
 };
 

@@ -5,6 +5,7 @@
 #include <concepts>  // integral
 #include <limits>    // numeric_limits
 
+#include <locus/core/error.hpp>  // configuration_error
 #include <locus/ops/map.hpp>     // map_op
 #include <locus/ops/normal.hpp>  // inverse_normal
 #include <locus/ops/philox.hpp>  // random_bits
@@ -78,7 +79,38 @@ struct normal_fn {
   }
 };
 
+/// means: which stream of random numbers: a seed and an element's number give the number
+/// A type of its own, since NumPy's and TensorFlow's uniform(low, high) would otherwise compile here
+/// and give another distribution.
+struct seed {
+  std::uint64_t value;
+  constexpr explicit seed(std::integral auto number) : value(static_cast<std::uint64_t>(number)) {}
+};
+
 namespace detail {
+template <class T>
+constexpr bool is_finite_from_0(T x) {
+  return x >= 0 && x <= std::numeric_limits<T>::max();
+}
+/// a number as a text: iostreams and <charconv> cost a unit a tenth of a second
+struct short_number {
+  char text[32];
+  explicit short_number(double x) { __builtin_snprintf(text, sizeof text, "%.9g", x); }
+};
+[[noreturn]] inline void refuse_numbers(char const* first, double x, char const* second, double y,
+                                        char const* remedy) {
+  message text;
+  throw configuration_error(text << "locus: " << first << short_number(x).text << second
+                                 << short_number(y).text << "; " << remedy);
+}
+[[noreturn]] inline void refuse_range(double low, double high) {
+  refuse_numbers("uniform from ", low, " to ", high,
+                 "give two numbers, the smaller one first, whose difference is finite");
+}
+[[noreturn]] inline void refuse_moments(double mean, double deviation) {
+  refuse_numbers("normal with mean ", mean, " and deviation ", deviation,
+                 "give two finite numbers, the deviation at least 0");
+}
 template <class F, class E>
 constexpr auto generator(F f, E extents) {
   return make_node(map_op<F>{f}, Index<E>{extents});
@@ -106,23 +138,32 @@ constexpr auto iota(Extents<N...> extents, std::type_identity_t<T> first = 0,
                     std::type_identity_t<T> by = 1) {
   return detail::generator(iota_fn<T>{first, by}, extents);
 }
-/// means: r[i] uniform in [low, high), a pure function of seed and i
+/// means: r[i] uniform in [low, high), a pure function of seed and i; low where the two are equal
+/// fails: configuration_error where low > high, or high - low is not finite
 /// after: Philox-4x32-10
 template <class T, std::int64_t... N>
-constexpr auto uniform(Extents<N...> extents, std::uint64_t seed, std::type_identity_t<T> low = 0,
+constexpr auto uniform(Extents<N...> extents, seed from, std::type_identity_t<T> low = 0,
                        std::type_identity_t<T> high = 1) {
   static_assert(is_floating_v<T>,
                 "locus: uniform makes floats; write uniform<float>(...) and cast it");
-  return detail::generator(uniform_fn<T>{seed, low, high - low, last_before(low, high)}, extents);
+  using computed = compute_t<T>;
+  computed const width = computed(high) - computed(low);
+  if (!detail::is_finite_from_0(width)) detail::refuse_range(double(low), double(high));
+  return detail::generator(uniform_fn<T>{from.value, low, width, last_before(low, high)}, extents);
 }
 /// means: r[i] normal with that mean and standard deviation, a pure function of seed and i
+/// fails: configuration_error where the deviation is below 0, or one of the two is not finite
 /// after: Philox-4x32-10 through the inverse of the distribution function, Wichura, AS 241 (1988)
 template <class T, std::int64_t... N>
-constexpr auto normal(Extents<N...> extents, std::uint64_t seed, std::type_identity_t<T> mean = 0,
+constexpr auto normal(Extents<N...> extents, seed from, std::type_identity_t<T> mean = 0,
                       std::type_identity_t<T> deviation = 1) {
   static_assert(is_floating_v<T>,
                 "locus: normal makes floats; write normal<float>(...) and cast it");
-  return detail::generator(normal_fn<T>{seed, mean, deviation}, extents);
+  using computed = compute_t<T>;
+  if (!detail::is_finite_from_0(computed(deviation)) ||
+      !detail::is_finite_from_0(computed(mean) < 0 ? -computed(mean) : computed(mean)))
+    detail::refuse_moments(double(mean), double(deviation));
+  return detail::generator(normal_fn<T>{from.value, mean, deviation}, extents);
 }
 
 // What a hand writes first: a number of elements. Extents are a type here.
@@ -133,7 +174,27 @@ constexpr void refuse_number_of_elements() {
                 "locus: a generator takes extents; write zeros<float>(Extents<3>{}), or "
                 "zeros<float>(dextents<1>{n})");
 }
+template <class...>
+inline constexpr bool begin_with_seed = false;
+template <class... More>
+inline constexpr bool begin_with_seed<seed, More...> = true;
+template <class... Given>
+constexpr void refuse_no_seed() {
+  static_assert(always_false<Given...>, "locus: random numbers begin with a seed; write "
+                                        "uniform<float>(extents, seed{1}, low, high) or "
+                                        "normal<float>(extents, seed{1}, mean, deviation)");
+}
 }  // namespace detail
+template <class T, std::int64_t... N, class... Given>
+  requires(!detail::begin_with_seed<Given...>)
+constexpr void uniform(Extents<N...>, Given...) {
+  detail::refuse_no_seed<T, Given...>();
+}
+template <class T, std::int64_t... N, class... Given>
+  requires(!detail::begin_with_seed<Given...>)
+constexpr void normal(Extents<N...>, Given...) {
+  detail::refuse_no_seed<T, Given...>();
+}
 template <class T, std::integral N, class... More>
 constexpr void zeros(N, More...) {
   detail::refuse_number_of_elements<N>();

@@ -264,7 +264,7 @@ TEST_CASE("nothing is lost when values are scattered, gathered and mirrored") {
 TEST_CASE("what is set aside is not lost while other values are gathered and reduced") {
   on_all([] {
     Tensor<float, Dextents<2>> c(ones<float>(dextents<2>{20, 30})), d(20, 30), e(20, 30);
-    Tensor<float, Dextents<2>> const whole(uniform<float>(dextents<2>{20, 30}, 1));
+    Tensor<float, Dextents<2>> const whole(uniform<float>(dextents<2>{20, 30}, seed{1}));
     Tensor<float, Dextents<3>, cut<3>> terms(to<cut<3>>(ones<float>(dextents<3>{3, 20, 30})));
     auto const pieces = to<cut<3>>(whole);
     run(plan(into(c, pieces), into(e, sum<0>(terms)), into(d, c * 2.f)));  // d reads the old c

@@ -63,14 +63,16 @@ bool same(X const& x, Y const& y) {
   return x.extents().as_shape() == y.extents().as_shape() &&
          std::equal(x.data(), x.data() + x.size(), y.data());
 }
-Tensor<float, Dextents<2>> small() { return to<CpuDevice>(normal<float>(Dextents<2>(5, 3), 7)); }
+Tensor<float, Dextents<2>> small() {
+  return to<CpuDevice>(normal<float>(Dextents<2>(5, 3), seed{7}));
+}
 
 }  // namespace
 
 TEST_CASE("arrays come back from an archive with their bits, types and extents") {
   folder const here;
   std::string const path = here / "a.npz";
-  auto const big = to<CpuDevice>(normal<double>(Dextents<3>(40, 30, 21), 3));
+  auto const big = to<CpuDevice>(normal<double>(Dextents<3>(40, 30, 21), seed{3}));
   Tensor<bool, Extents<3>> const flags{true, false, true};
   Tensor<half, Extents<2>> const halves{1.5, -0.25};
   Tensor<std::int64_t, Dextents<1>> const none(0);
@@ -257,7 +259,7 @@ TEST_CASE("NumPy reads what locus writes, and locus what NumPy writes") {
   if (!has_numpy()) return;
   folder const here;
   std::string const ours = here / "ours.npz", theirs = here / "theirs.npz";
-  auto const x = to<CpuDevice>(uniform<double>(Dextents<3>(4, 1, 7), 11));
+  auto const x = to<CpuDevice>(uniform<double>(Dextents<3>(4, 1, 7), seed{11}));
   for (int level : {0, 6}) {
     data::npz_writer w(ours, level);
     w.add("x", x).add("layer/kernel", small()).add("flags", Tensor<bool, Extents<2>>{true, false});

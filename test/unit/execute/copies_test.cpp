@@ -70,8 +70,8 @@ TEST_CASE("a tensor that occurs twice is copied once; two tensors are copied twi
 
 TEST_CASE("occurrences that other kernels read later, in whatever memory the plan gave them") {
   on_backends([] {
-    Tensor<float, Matrix> c = uniform<float>(Matrix(5, 5), 7, -1.f, 1.f);
-    Tensor<float, Matrix> d = uniform<float>(Matrix(5, 5), 8, -1.f, 1.f);
+    Tensor<float, Matrix> c = uniform<float>(Matrix(5, 5), seed{7}, -1.f, 1.f);
+    Tensor<float, Matrix> d = uniform<float>(Matrix(5, 5), seed{8}, -1.f, 1.f);
     auto const chain = [](auto const& x, auto const& y, auto const& z) {
       return matmul(matmul(exp(x), y) * 0.5f, matmul(z, exp(y))) - x + matmul(y, z);
     };

@@ -113,8 +113,8 @@ template <class Where, device (*Number)(int)>
 void cross_between(int a, int b) {
   using Matrix = Tensor<double, Dextents<2>, Where>;
   using Host = Tensor<double, Dextents<2>, CpuDevice>;
-  Host const from(uniform<double>(dextents<2>(7, 9), 3)),
-      was(uniform<double>(dextents<2>(9, 7), 4));
+  Host const from(uniform<double>(dextents<2>(7, 9), seed{3})),
+      was(uniform<double>(dextents<2>(9, 7), seed{4}));
   Matrix const x = to<Where>(from, Number(a));
   Matrix const start = to<Where>(was, Number(b));
   Matrix y = start;

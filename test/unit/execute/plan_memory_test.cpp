@@ -31,7 +31,7 @@ bool same(HostMatrix const& a, HostMatrix const& b) {
 
 /// What plans read and write.
 struct story {
-  HostMatrix numbers{uniform<float>(dextents<2>{40, 40}, 1)};
+  HostMatrix numbers{uniform<float>(dextents<2>{40, 40}, seed{1})};
   Matrix a{to<G0>(numbers)}, b{a * 2.f}, c{a * 3.f};
   HostMatrix host{numbers}, turned{numbers};
   Tensor<float, Dextents<2>, Sharded<1, G0, G1>> cut{to<Sharded<1, G0, G1>>(numbers)};
@@ -141,7 +141,8 @@ TEST_CASE("workspace is counted and limited, and comes from the device's pool") 
 }
 
 TEST_CASE("kernels of the host do without workspace where there is none, and find the same") {
-  HostMatrix x(uniform<float>(dextents<2>{700, 300}, 1)), y(zeros<float>(dextents<2>{20, 20}));
+  HostMatrix x(uniform<float>(dextents<2>{700, 300}, seed{1})),
+      y(zeros<float>(dextents<2>{20, 20}));
   Tensor<float, Extents<>> total;
   Tensor<float, Dextents<1>> columns(300);
   auto const gaps = view<CpuDevice>(x.data(), dextents<2>{20, 20}, layout_stride{600, 2});
@@ -164,7 +165,7 @@ TEST_CASE("kernels of the host do without workspace where there is none, and fin
 
 TEST_CASE("a steady statement on the host" * doctest::skip()) {
   config::set_intra_op_parallelism_threads(1);
-  HostMatrix x(uniform<float>(dextents<2>{60, 60}, 1)), y(x), z(x);
+  HostMatrix x(uniform<float>(dextents<2>{60, 60}, seed{1})), y(x), z(x);
   Tensor<float, Extents<>> total;
   auto const statements = [&] {
     y = 2.f * x + y;

@@ -95,8 +95,8 @@ TEST_CASE("replicas over one card by several names: temporaries, sums and copies
     using Both = Mirrored<GpuDevice<0>, GpuDevice<1>, GpuDevice<2>>;
     using Pieces = Sharded<0, GpuDevice<0>, GpuDevice<1>, GpuDevice<2>>;
     std::int64_t const rows = 31, columns = 5;
-    Tensor<double, Dextents<2>> const x(uniform<double>(dextents<2>(rows, columns), 1));
-    Tensor<double, Dextents<2>> const v(uniform<double>(dextents<2>(columns, 7), 2));
+    Tensor<double, Dextents<2>> const x(uniform<double>(dextents<2>(rows, columns), seed{1}));
+    Tensor<double, Dextents<2>> const v(uniform<double>(dextents<2>(columns, 7), seed{2}));
     auto const xs = to<Pieces>(x);
     auto w = to<Both>(v);
     // sums that a second kernel reads: temporaries on each replica

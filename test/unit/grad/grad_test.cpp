@@ -59,9 +59,9 @@ TEST_CASE("the gradients of two layers owe one all-reduce, and are those that a 
   using Replicas = Mirrored<GpuDevice<0>, GpuDevice<1>>;
   on_few_backends([] {
     Tensor<double, Extents<dyn, 784>, rows_over<Replicas>> x(
-        uniform<double>(Extents<dyn, 784>(7), 3));
+        uniform<double>(Extents<dyn, 784>(7), seed{3}));
     Tensor<std::int64_t, Dextents<1>, rows_over<Replicas>> label(
-        cast<std::int64_t>(uniform<double>(Dextents<1>(7), 4, 0, 10)));
+        cast<std::int64_t>(uniform<double>(Dextents<1>(7), seed{4}, 0, 10)));
     network::model<double, Replicas> written, derived;
     int launches = 0;
     network::with_step(written, x, label, 0.1, [&](auto const& step) {

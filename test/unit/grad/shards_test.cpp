@@ -31,9 +31,9 @@ template <int R>
 history train() {
   using Where = replicas::mirrored<R>;
   Tensor<float, Dextents<2>, rows_over<Where>> x(
-      uniform<float>(Dextents<2>(rows, columns), 1, -1, 1));
-  Tensor<float, Dextents<1>, rows_over<Where>> y(uniform<float>(Dextents<1>(rows), 2));
-  Tensor<float, Dextents<1>, Where> weights(uniform<float>(Dextents<1>(columns), 3));
+      uniform<float>(Dextents<2>(rows, columns), seed{1}, -1, 1));
+  Tensor<float, Dextents<1>, rows_over<Where>> y(uniform<float>(Dextents<1>(rows), seed{2}));
+  Tensor<float, Dextents<1>, Where> weights(uniform<float>(Dextents<1>(columns), seed{3}));
   Tensor<float, Extents<>, Where> loss;
   auto const w = named<"w">(weights);
   history seen;

@@ -81,7 +81,7 @@ TEST_CASE("the image network: 20 steps in float") {
       nn::Dropout{0.25},          nn::Dense<16>{nn::relu},    nn::Dense<4>{}};
   CHECK(largest_difference(20, [&] {
           Tensor<float, Extents<dyn, 12, 12, 1>, CpuDevice> const x(
-              uniform<float>(Extents<dyn, 12, 12, 1>(27), 8));
+              uniform<float>(Extents<dyn, 12, 12, 1>(27), seed{8}));
           return losses<float>(model, x, 4, 4);
         }) < 1e-5);
 }

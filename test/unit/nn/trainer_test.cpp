@@ -32,7 +32,7 @@ struct data_of {
   Tensor<T, Extents<dyn, 2, 3>, CpuDevice> x;
   Tensor<std::uint8_t, Dextents<1>, CpuDevice> y;
   explicit data_of(std::int64_t n, std::uint64_t seed = 3)
-      : x(uniform<T>(Extents<dyn, 2, 3>(n), seed, T(-1), T(1))), y(Dextents<1>(n)) {
+      : x(uniform<T>(Extents<dyn, 2, 3>(n), locus::seed{seed}, T(-1), T(1))), y(Dextents<1>(n)) {
     for (std::int64_t i = 0; i < n; ++i) {
       T const* const v = x.data() + 6 * i;
       y.data()[i] = std::uint8_t((v[0] + v[5] > 0 ? 1 : 0) + (v[1] > v[4] ? 2 : 0));
@@ -338,7 +338,8 @@ TEST_CASE("callbacks hear of epochs and steps, stop a training, and set its lear
 TEST_CASE("activations are their formulas, and their gradients central differences of these") {
   using nn::activation;
   using state = nn::activation_state<double, 2, Gpus, false>;
-  Tensor<double, Extents<7, 9>, CpuDevice> const host(uniform<double>(Extents<7, 9>{}, 2, -7, 7));
+  Tensor<double, Extents<7, 9>, CpuDevice> const host(
+      uniform<double>(Extents<7, 9>{}, seed{2}, -7, 7));
   auto const x = nn::batch_as<double, 2, Gpus>(host);
   nn::batch_of<double, 2, Gpus> const ones(full<double>(Dextents<2>(7, 9), 1.0));
   auto const formula = [](activation a, double v) {

@@ -90,7 +90,7 @@ void everywhere(Body const& body) {
 
 template <class T>
 std::vector<T> values(std::int64_t n, unsigned seed) {
-  Tensor<T, Dextents<1>> const t(uniform<T>(dextents<1>{n}, seed) * T(1000) - T(300));
+  Tensor<T, Dextents<1>> const t(uniform<T>(dextents<1>{n}, locus::seed{seed}) * T(1000) - T(300));
   std::vector<T> v(t.data(), t.data() + n);
   for (std::size_t i = 0; i < v.size();
        ++i)  // of many magnitudes, so that each order rounds otherwise

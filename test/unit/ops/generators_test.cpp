@@ -106,25 +106,29 @@ TEST_CASE("uniform and normal are functions of seed and index alone, on every ba
     for (int threads : {1, 2}) {
       config::set_intra_op_parallelism_threads(threads);
       Dextents<2> const e(37, 1001);
-      Tensor<float, Dextents<2>> const u(on<GpuDevice<0>>(uniform<float>(e, seed)));
-      Tensor<double, Dextents<2>> const d(on<GpuDevice<1>>(uniform<double>(e, seed, -2, 3)));
-      Tensor<double, Dextents<2>> const n(on<GpuDevice<0>>(normal<double>(e, seed, 3, 0.5)));
-      Tensor<float, Dextents<2>> const here(normal<float>(e, seed));
+      Tensor<float, Dextents<2>> const u(on<GpuDevice<0>>(uniform<float>(e, locus::seed{seed})));
+      Tensor<double, Dextents<2>> const d(
+          on<GpuDevice<1>>(uniform<double>(e, locus::seed{seed}, -2, 3)));
+      Tensor<double, Dextents<2>> const n(
+          on<GpuDevice<0>>(normal<double>(e, locus::seed{seed}, 3, 0.5)));
+      Tensor<float, Dextents<2>> const here(normal<float>(e, locus::seed{seed}));
       CHECK(oracle::difference(u, unit) == "");
       CHECK(oracle::difference(d, wide) == "");
       CHECK(oracle::difference(n, bell) == "");
       CHECK(oracle::difference(here, narrow) == "");
-      Tensor<float, Dextents<2>> const turned(on<GpuDevice<0>>(transpose(uniform<float>(e, seed))));
+      Tensor<float, Dextents<2>> const turned(
+          on<GpuDevice<0>>(transpose(uniform<float>(e, locus::seed{seed}))));
       bool same = true;
       for (int i = 0; i < 37; ++i)
         for (int j = 0; j < 1001; ++j) same = same && turned(j, i) == unit[i * 1001 + j];
       CHECK(same);
       using Rows = Sharded<0, GpuDevice<0>, GpuDevice<1>>;
       using Columns = Sharded<1, GpuDevice<0>, GpuDevice<1>>;
-      CHECK(oracle::difference(fetch(to<Rows>(uniform<float>(e, seed))), unit) == "");
+      CHECK(oracle::difference(fetch(to<Rows>(uniform<float>(e, locus::seed{seed}))), unit) == "");
       Tensor<float, Dextents<2>, Columns> ones_in_columns(37, 1001);
       ones_in_columns = ones<float>(e);
-      CHECK(oracle::difference(fetch(ones_in_columns * uniform<float>(e, seed)), unit) == "");
+      CHECK(oracle::difference(fetch(ones_in_columns * uniform<float>(e, locus::seed{seed})),
+                               unit) == "");
     }
     config::set_intra_op_parallelism_threads(0);
   });
@@ -134,7 +138,7 @@ TEST_CASE("uniform numbers are below `high`, whatever rounding does") {
   static_assert(last_before(2.f, 2.f) == 2.f && last_before(-2.f, -1.f) == -1.f - 0x1p-23f);
   Dextents<1> const many(1 << 20);
   on_few_backends([&] {
-    auto const t = fetch(on<GpuDevice<0>>(uniform<float>(many, 3, 1000, 1001)));
+    auto const t = fetch(on<GpuDevice<0>>(uniform<float>(many, seed{3}, 1000, 1001)));
     float low = 2000, high = 0;
     for (std::int64_t i = 0; i < t.size(); ++i)
       low = std::fmin(low, t(i)), high = std::fmax(high, t(i));
@@ -145,8 +149,8 @@ TEST_CASE("uniform numbers are below `high`, whatever rounding does") {
 TEST_CASE("2^20 numbers have the moments of their distribution") {
   Dextents<1> const many(1 << 20);
   for (std::uint64_t const seed : {1u, 2u, 3u}) {
-    moments const u(fetch(uniform<double>(many, seed)));
-    moments const z(fetch(normal<double>(many, seed)));
+    moments const u(fetch(uniform<double>(many, locus::seed{seed})));
+    moments const z(fetch(normal<double>(many, locus::seed{seed})));
     CHECK(std::fabs(u.mean - 0.5L) < 5 * 0.28868L / 1024);  // five standard errors
     CHECK(std::fabs(u.variance - 1 / 12.L) < 5 * 0.07454L / 1024);
     CHECK(std::fabs(z.mean) < 5 / 1024.L);
@@ -154,7 +158,7 @@ TEST_CASE("2^20 numbers have the moments of their distribution") {
     CHECK(std::fabs(z.skew) < 5 * 2.4495L / 1024);
     CHECK(std::fabs(z.kurtosis - 3) < 5 * 4.899L / 1024);
   }
-  auto const a = fetch(uniform<float>(many, 1)), b = fetch(uniform<float>(many, 2));
+  auto const a = fetch(uniform<float>(many, seed{1})), b = fetch(uniform<float>(many, seed{2}));
   double together = 0, along = 0;
   int equal_ones = 0;
   for (std::int64_t i = 0; i + 1 < a.size(); ++i) {
@@ -184,4 +188,36 @@ TEST_CASE("full, zeros, ones and iota of every kind of element") {
     same(eval(iota<float>(e, 0.1f, 0.1f)),
          [&](auto i) { return std::fma(double(nth(i)), double(0.1f), double(0.1f)); });
   });
+}
+
+TEST_CASE("a range that is none, and moments that are none, are refused by name") {
+  Extents<4> const e;
+  float const nan = std::numeric_limits<float>::quiet_NaN(),
+              inf = std::numeric_limits<float>::infinity(),
+              most = std::numeric_limits<float>::max();
+  auto const refuses = [](auto const& make, std::string_view part) {
+    try {
+      make();
+    } catch (configuration_error const& error) {
+      return std::string_view(error.what()).find(part) != std::string_view::npos;
+    }
+    return false;
+  };
+  for (auto const& [low, high] :
+       {std::pair{1.f, 0.f}, {nan, 1.f}, {0.f, nan}, {0.f, inf}, {-inf, 0.f}, {-most, most}})
+    CHECK(refuses([&] { return uniform<float>(e, seed{1}, low, high); }, "smaller one first"));
+  CHECK(refuses([&] { return uniform<double>(e, seed{1}, 2.0, 1.0); }, "from 2 to 1"));
+  CHECK(refuses([&] { return uniform<half>(e, seed{1}, half(2), half(1)); }, "from 2 to 1"));
+  for (auto const& [mean, deviation] :
+       {std::pair{0.f, -1.f}, {nan, 1.f}, {0.f, nan}, {inf, 1.f}, {0.f, inf}})
+    CHECK(refuses([&] { return normal<float>(e, seed{1}, mean, deviation); }, "at least 0"));
+  auto const same = fetch(uniform<float>(e, seed{1}, 3.f, 3.f));
+  auto const mean = fetch(normal<float>(e, seed{1}, 3.f, 0.f));
+  for (int i = 0; i < 4; ++i) CHECK((same(i) == 3.f && mean(i) == 3.f));
+}
+TEST_CASE("a seed is any integer, and a type of its own") {
+  static_assert(!std::is_convertible_v<int, seed> && !std::is_constructible_v<seed, double>);
+  CHECK(seed{-1}.value == ~std::uint64_t(0));
+  CHECK(equal(uniform<float>(Extents<40>{}, seed{7}),
+              uniform<float>(Extents<40>{}, seed{std::uint64_t(7)})));
 }

@@ -156,7 +156,7 @@ template <class T>
 void generators() {
   Vector const n(3000);
   each_is(iota<T>(n, -1, 0.125f), [](std::int64_t i) { return T(float(i) * 0.125f - 1); });
-  auto const u = fetch(uniform<T>(n, 11)), far = fetch(uniform<T>(n, 12, 100, 101));
+  auto const u = fetch(uniform<T>(n, seed{11})), far = fetch(uniform<T>(n, seed{12}, 100, 101));
   float low = 1, high = 0, most = 0;
   for (int i = 0; i < 3000; ++i) {
     low = std::min<float>(low, u(i)), high = std::max<float>(high, u(i));

@@ -352,8 +352,8 @@ TEST_CASE("sums, means and dots of equal and smooth floats are within 1e-7") {
 TEST_CASE("a functor of the user's in a fold, over operands that move, stand still or have gaps") {
   auto const mix = [](float x, float y) { return 2 * x * x + y; };
   for (std::int64_t n : {1, 100, 128, 129, 257, 5000}) {
-    Tensor<float, Dextents<1>> x(uniform<float>(dextents<1>(n), 1)), y(n);
-    Tensor<float, Dextents<2>> wide(uniform<float>(dextents<2>(n, 3), 2));
+    Tensor<float, Dextents<1>> x(uniform<float>(dextents<1>(n), seed{1})), y(n);
+    Tensor<float, Dextents<2>> wide(uniform<float>(dextents<2>(n, 3), seed{2}));
     Tensor<float, Dextents<2>> const upright(reshape<dyn, 1>(x));
     double dense = 0, still = 0, gaps = 0;
     for (std::int64_t i = 0; i < n; ++i) {
@@ -373,7 +373,7 @@ TEST_CASE("sums of up to 2^24 floats are within 1e-7, with the same bits for one
     // the largest one where floats alone would stop growing; under a sanitizer it takes minutes
     check_large([](auto e) { return full<float>(e, 5); },
                 LOCUS_ADDRESS_SANITIZER ? 1 << 20 : 1 << 24);
-    check_large([](auto e) { return uniform<float>(e, 1); }, 1 << 20);
-    check_large([](auto e) { return uniform<float>(e, 2, -0.5f, 0.5f); }, 1 << 20);
+    check_large([](auto e) { return uniform<float>(e, seed{1}); }, 1 << 20);
+    check_large([](auto e) { return uniform<float>(e, seed{2}, -0.5f, 0.5f); }, 1 << 20);
   });
 }

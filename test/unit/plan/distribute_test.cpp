@@ -51,8 +51,8 @@ std::string refusal(F f) {
 }
 
 void terms_that_are_looked_at() {
-  Tensor<float, Extents<6, 4>> const c = uniform<float>(Extents<6, 4>{}, 1);
-  Tensor<float, Extents<4, 3>> const d = uniform<float>(Extents<4, 3>{}, 2);
+  Tensor<float, Extents<6, 4>> const c = uniform<float>(Extents<6, 4>{}, seed{1});
+  Tensor<float, Extents<4, 3>> const d = uniform<float>(Extents<4, 3>{}, seed{2});
   auto const columns = to<Columns>(c);
   auto const rows = to<Rows>(d);
   CHECK(same(transpose(matmul(columns, rows)), transpose(matmul(c, d))));
@@ -70,7 +70,7 @@ void terms_that_are_looked_at() {
 }
 
 void generators_beside_replicas() {
-  auto const u = uniform<float>(Extents<6, 5>{}, 1);
+  auto const u = uniform<float>(Extents<6, 5>{}, seed{1});
   Tensor<float, Extents<6, 5>> const c = u;
   Tensor<float, Extents<6, 5>> const twice = c + c;
   CHECK(same(to<Both>(c) + u, twice));
@@ -78,15 +78,15 @@ void generators_beside_replicas() {
   CHECK(same(to<Columns>(c) + u, twice));
   CHECK(same(to<Both>(u), c));
   CHECK(same(to<Columns>(u), c));
-  auto const row = uniform<float>(Extents<5>{}, 3);
+  auto const row = uniform<float>(Extents<5>{}, seed{3});
   CHECK(same(to<Columns>(c) + row, c + row));
-  auto const turned = transpose(uniform<float>(Extents<5, 6>{}, 4));
+  auto const turned = transpose(uniform<float>(Extents<5, 6>{}, seed{4}));
   CHECK(same(to<Columns>(c) + turned, c + turned));
   CHECK(same(to<Both>(c) + turned, c + turned));
 }
 
 void kernels_for_the_cpu_alone() {
-  Tensor<float, Extents<6, 5>> const c = uniform<float>(Extents<6, 5>{}, 1);
+  Tensor<float, Extents<6, 5>> const c = uniform<float>(Extents<6, 5>{}, seed{1});
   Tensor<int, Extents<6, 5>> const n = cast<int>(10.f * c);
   auto const m = to<Both>(c);
   auto const r = to<Rows>(c);
@@ -156,7 +156,7 @@ TEST_CASE("extents whose bytes cannot be counted are refused when the plan is bo
 }
 
 TEST_CASE("a destination that an operand reads at other places is written last") {
-  Tensor<float, Extents<4, 4>> a = uniform<float>(Extents<4, 4>{}, 1);
+  Tensor<float, Extents<4, 4>> a = uniform<float>(Extents<4, 4>{}, seed{1});
   Tensor<float, Extents<4, 4>> const b = a;
   a = matmul(a, a);
   CHECK(same(a, matmul(b, b)));

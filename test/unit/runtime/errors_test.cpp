@@ -238,7 +238,7 @@ TEST_CASE("a plan whose temporaries do not fit has changed nothing") {
 
 TEST_CASE("memory to pack a value, or to set it aside, is obtained before anything is written") {
   testing::simulated_gpus const gpus(2, {.memory_limit = 1 << 16});
-  Tensor<float, Dextents<2>> const host(uniform<float>(dextents<2>{30, 40}, 1));
+  Tensor<float, Dextents<2>> const host(uniform<float>(dextents<2>{30, 40}, seed{1}));
   Tensor<float, Dextents<2>, G0> a(to<G0>(host)), b(a * 2.f), square(slice(a, {0, 30}, {0, 30}));
   Tensor<float, Dextents<2>> first(host), turned(40, 30);
   Tensor<float, Dextents<2>, Sharded<1, G0, G1>> cut(to<Sharded<1, G0, G1>>(host));

@@ -351,11 +351,11 @@ TEST_CASE("nested lists fill tensors of every rank, wherever they lie") {
 }
 TEST_CASE("a tensor is made from a view or from a tensor that lives elsewhere") {
   on_backends([] {
-    Tensor<float, Extents<3, 5>, Gpu> const there(uniform<float>(Extents<3, 5>{}, 4));
+    Tensor<float, Extents<3, 5>, Gpu> const there(uniform<float>(Extents<3, 5>{}, seed{4}));
     Tensor<float, Dextents<2>> const here(there);
     Tensor<float, Extents<3, 5>, Rows> const cut(here);
     Tensor<float, Dextents<2>> const again(cut);
-    CHECK(equal(here, uniform<float>(Extents<3, 5>{}, 4)));
+    CHECK(equal(here, uniform<float>(Extents<3, 5>{}, seed{4})));
     CHECK(equal(again, here));
     auto const named = to<"/device:GPU:1">(here * 2.f);
     static_assert(decltype(named)::where == "/GPU:1");

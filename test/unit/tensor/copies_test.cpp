@@ -22,11 +22,11 @@ void spoil(Tensor<float, Extents<size>, Replicas>& w, std::int64_t i) {
 }
 
 void compare_copies() {
-  Tensor<float, Extents<size>, Replicas> w(to<Replicas>(uniform<float>(Extents<size>{}, 1)));
+  Tensor<float, Extents<size>, Replicas> w(to<Replicas>(uniform<float>(Extents<size>{}, seed{1})));
   w = w * 2.f;
   CHECK_NOTHROW((void)fetch(w));
   for (std::int64_t i : {std::int64_t(0), size / 2, size - 1}) {
-    w = uniform<float>(Extents<size>{}, 1);
+    w = uniform<float>(Extents<size>{}, seed{1});
     CHECK_NOTHROW((void)fetch(w));
     spoil(w, i);
     bool thrown = false;

@@ -48,9 +48,9 @@ bool folds() {
   return fetch(total) == 12497500 && fetch(max(x)) == 4999;
 }
 bool trains() {
-  Tensor<double, Extents<6, 4>, Pair> w1 = uniform<double>(Extents<6, 4>{}, 1, -1.0, 1.0);
-  Tensor<double, Extents<4, 3>, Pair> w2 = uniform<double>(Extents<4, 3>{}, 2, -1.0, 1.0);
-  Tensor<double, Extents<5, 6>, Rows> x = uniform<double>(Extents<5, 6>{}, 3, 0.0, 1.0);
+  Tensor<double, Extents<6, 4>, Pair> w1 = uniform<double>(Extents<6, 4>{}, seed{1}, -1.0, 1.0);
+  Tensor<double, Extents<4, 3>, Pair> w2 = uniform<double>(Extents<4, 3>{}, seed{2}, -1.0, 1.0);
+  Tensor<double, Extents<5, 6>, Rows> x = uniform<double>(Extents<5, 6>{}, seed{3}, 0.0, 1.0);
   Tensor<std::int32_t, Extents<5>, Rows> label{0, 2, 1, 1, 0};
   for (int i = 0; i < 2; ++i)
     let(relu(matmul(x, w1)), [&](auto h) {
@@ -308,7 +308,7 @@ TEST_CASE("in the steady state a launch allocates nothing and asks the driver no
 
 TEST_CASE("temporaries and workspace take no call of the driver once they were there") {
   testing::recorder gpus{{.cards = 1}};
-  Tensor<float, Dextents<2>, G0> a(uniform<float>(dextents<2>{20, 30}, 1)), b(30, 20);
+  Tensor<float, Dextents<2>, G0> a(uniform<float>(dextents<2>{20, 30}, seed{1})), b(30, 20);
   Tensor<float, Extents<>, G0> total;
   auto const calls_of = [&](auto&& f) {
     f();

@@ -15,8 +15,8 @@ struct model {
   Tensor<T, Extents<784, 128>, Replicas> w1;
   Tensor<T, Extents<128, 10>, Replicas> w2;
   model()
-      : w1(uniform<T>(Extents<784, 128>{}, 1, T(-0.08), T(0.08))),
-        w2(uniform<T>(Extents<128, 10>{}, 2, T(-0.2), T(0.2))) {}
+      : w1(uniform<T>(Extents<784, 128>{}, seed{1}, T(-0.08), T(0.08))),
+        w2(uniform<T>(Extents<128, 10>{}, seed{2}, T(-0.2), T(0.2))) {}
 };
 
 /// means: the mean cross-entropy of a batch
