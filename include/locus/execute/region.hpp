@@ -190,10 +190,10 @@ struct region_code {
   }
   template <class Work>
   static void send(launch const& what, Work const& work) {
-    static_assert(!Work::has_cuda_kernel || std::is_trivially_copyable_v<Work> ||
-                      has_closure(std::make_index_sequence<std::size_t(Root + 1)>{}),
-                  "locus: a functor that runs on GPUs is copied as bytes; capture values, not "
-                  "owners of memory");
+    if constexpr (Work::has_cuda_kernel && !std::is_trivially_copyable_v<Work>)
+      static_assert(has_closure(std::make_index_sequence<std::size_t(Root + 1)>{}),
+                    "locus: a functor that runs on GPUs is copied as bytes; capture values, not "
+                    "owners of memory");
     if constexpr (has_gpu(p.steps[Root].where.devices))
       on_side(what.site.on->how, [&](auto side) { side.run(what.site, work); });
     else
