@@ -12,10 +12,11 @@ void misuse() { uniform<float>(Extents<4>{}, 0, 10); }
 #elif LOCUS_MUST_FAIL == 2
 void misuse() { normal<double>(Extents<4>{}, 5.0, 0.1); }
 #elif LOCUS_MUST_FAIL == 3
-void misuse() { uniform<float>(Extents<4>{}, 1u); }
+void misuse() { uniform<float>(Extents<4>{}, 1.f); }
 #elif LOCUS_MUST_FAIL == 4
 void misuse() { normal<float>(Extents<4>{}); }
 #else
 auto proper() { return uniform<float>(Extents<4>{}, seed{1}, 0, 10); }
+auto proper_alone() { return uniform<float>(Extents<4>{}, 7); }
 auto proper_too() { return normal<double>(Extents<4>{}, seed{1}, 5.0, 0.1); }
 #endif

@@ -80,17 +80,19 @@ struct normal_fn {
 };
 
 /// means: which stream of random numbers: a seed and an element's number give the number
-/// A type of its own, since NumPy's and TensorFlow's uniform(low, high) would otherwise compile here
-/// and give another distribution.
+/// A type of its own in front of a range, since NumPy's and TensorFlow's uniform(low, high) would
+/// otherwise compile here and give another distribution.
 struct seed {
   std::uint64_t value;
   constexpr explicit seed(std::integral auto number) : value(static_cast<std::uint64_t>(number)) {}
 };
 
 namespace detail {
+template <class S>
+concept seed_number = std::integral<S> && !std::same_as<S, bool>;
 template <class T>
 constexpr bool is_finite_from_0(T x) {
-  return x >= 0 && x <= std::numeric_limits<T>::max();
+  return x >= 0 && x <= (std::numeric_limits<T>::max)();
 }
 /// a number as a text: iostreams and <charconv> cost a unit a tenth of a second
 struct short_number {
@@ -151,6 +153,11 @@ constexpr auto uniform(Extents<N...> extents, seed from, std::type_identity_t<T>
   if (!detail::is_finite_from_0(width)) detail::refuse_range(double(low), double(high));
   return detail::generator(uniform_fn<T>{from.value, low, width, last_before(low, high)}, extents);
 }
+/// means: uniform<T>(extents, seed{number}); an integer with nothing behind it can be nothing else
+template <class T, std::int64_t... N, detail::seed_number S>
+constexpr auto uniform(Extents<N...> extents, S number) {
+  return uniform<T>(extents, seed{number});
+}
 /// means: r[i] normal with that mean and standard deviation, a pure function of seed and i
 /// fails: configuration_error where the deviation is below 0, or one of the two is not finite
 /// after: Philox-4x32-10 through the inverse of the distribution function, Wichura, AS 241 (1988)
@@ -165,6 +172,11 @@ constexpr auto normal(Extents<N...> extents, seed from, std::type_identity_t<T> 
     detail::refuse_moments(double(mean), double(deviation));
   return detail::generator(normal_fn<T>{from.value, mean, deviation}, extents);
 }
+/// means: normal<T>(extents, seed{number})
+template <class T, std::int64_t... N, detail::seed_number S>
+constexpr auto normal(Extents<N...> extents, S number) {
+  return normal<T>(extents, seed{number});
+}
 
 // What a hand writes first: a number of elements. Extents are a type here.
 namespace detail {
@@ -178,6 +190,8 @@ template <class...>
 inline constexpr bool begin_with_seed = false;
 template <class... More>
 inline constexpr bool begin_with_seed<seed, More...> = true;
+template <seed_number S>
+inline constexpr bool begin_with_seed<S> = true;
 template <class... Given>
 constexpr void refuse_no_seed() {
   static_assert(always_false<Given...>, "locus: random numbers begin with a seed; write "

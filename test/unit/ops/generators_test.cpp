@@ -215,8 +215,9 @@ TEST_CASE("a range that is none, and moments that are none, are refused by name"
   auto const mean = fetch(normal<float>(e, seed{1}, 3.f, 0.f));
   for (int i = 0; i < 4; ++i) CHECK((same(i) == 3.f && mean(i) == 3.f));
 }
-TEST_CASE("a seed is any integer, and a type of its own") {
+TEST_CASE("a seed is any integer, and a type of its own where a range follows") {
   static_assert(!std::is_convertible_v<int, seed> && !std::is_constructible_v<seed, double>);
+  CHECK(equal(normal<double>(Extents<40>{}, 7), normal<double>(Extents<40>{}, seed{7})));
   CHECK(seed{-1}.value == ~std::uint64_t(0));
   CHECK(equal(uniform<float>(Extents<40>{}, seed{7}),
               uniform<float>(Extents<40>{}, seed{std::uint64_t(7)})));
