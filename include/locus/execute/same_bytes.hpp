@@ -53,15 +53,15 @@ class ways_between {
     return a / b - (a % b != 0 && a < 0);
   }
   /// axes from k on go that far
-  bool goes(int k, std::int64_t far) {
-    if (k == count_) return far == 0;
+  bool goes(int k, std::int64_t distance) {
+    if (k == count_) return distance == 0;
     axis const& me = axes_[k];
-    std::int64_t const first = -floor_of(high_[k + 1] - far, me.step),
-                       last = floor_of(far - low_[k + 1], me.step);
+    std::int64_t const first = -floor_of(high_[k + 1] - distance, me.step),
+                       last = floor_of(distance - low_[k + 1], me.step);
     for (std::int64_t n = first > me.least ? first : me.least;
          n <= (last < me.most ? last : me.most); ++n) {
       if (++tried_ > 100'000) return false;
-      if (goes(k + 1, far - n * me.step)) return true;
+      if (goes(k + 1, distance - n * me.step)) return true;
     }
     return false;
   }
