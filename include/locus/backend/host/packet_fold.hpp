@@ -30,9 +30,9 @@ concept folds_in_pairs = Fold::in_pairs;
 
 /// means: what waits of a tree of Size values: sums of 1, 2, 4 that need as many more
 template <class Fold, int Size>
+  requires(Size == 8 || Size == 4)
 struct pairs {
   typename Fold::lanes waiting[Size == 8 ? 3 : 2];
-  static_assert(Size == 8 || Size == 4);
 
   /// v = the sum of the tree's values so far of which v, the Count-th, is the last; what is no whole
   /// branch waits
