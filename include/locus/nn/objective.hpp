@@ -124,15 +124,15 @@ struct score_op {
 
  private:
   template <class First, class... Rest>
-  LOCUS_HOST_DEVICE static First const& first_of(First const& first, Rest const&...) {
+  LOCUS_HOST_DEVICE static First first_of(First const& first, Rest const&...) {
     return first;
   }
   template <class First>
-  LOCUS_HOST_DEVICE static First const& last_of(First const& last) {
+  LOCUS_HOST_DEVICE static First last_of(First const& last) {
     return last;
   }
   template <class First, class Last>
-  LOCUS_HOST_DEVICE static Last const& last_of(First const&, Last const& last) {
+  LOCUS_HOST_DEVICE static Last last_of(First const&, Last const& last) {
     return last;
   }
   template <class T, class U, class... Others>

@@ -522,6 +522,7 @@ class Trainer final : public training {
     for (std::size_t c = 0; c < w.of.size(); ++c) host.data()[c] = T(w.of[c]);
     return to<Replicas>(host);
   }
+  // NOLINTNEXTLINE(bugprone-return-const-ref-from-parameter): weights of rows, not a temporary
   mirrored const& given(mirrored const& w) const { return w; }
   mirrored given(class_weights const& w) const { return mirrored_weights(w); }
   template <class W>
