@@ -66,7 +66,8 @@ TEST_CASE("a view that has one element at several indices is read, and not writt
       message_of<shape_error>([&] { at(0, 1) = x * 2.f; }) ==
       "locus: a view with extents [3,4] and strides [0,1] has one element at several indices, and "
       "is written; give it strides that keep its elements apart");
-  for (auto const& [row, column] : {std::pair{1, 1}, {2, 1}, {1, 2}, {3, 1}, {0, 0}, {4, 0}}) {
+  for (auto const& strides : {std::pair{1, 1}, {2, 1}, {1, 2}, {3, 1}, {0, 0}, {4, 0}}) {
+    int const row = strides.first, column = strides.second;
     CAPTURE(row);
     CAPTURE(column);
     CHECK_THROWS_AS(at(row, column) = x * 2.f, shape_error);

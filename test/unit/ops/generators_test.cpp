@@ -203,14 +203,16 @@ TEST_CASE("a range that is none, and moments that are none, are refused by name"
     }
     return false;
   };
-  for (auto const& [low, high] :
+  for (auto const& range :
        {std::pair{1.f, 0.f}, {nan, 1.f}, {0.f, nan}, {0.f, inf}, {-inf, 0.f}, {-most, most}})
-    CHECK(refuses([&] { return uniform<float>(e, seed{1}, low, high); }, "smaller one first"));
+    CHECK(refuses([&] { return uniform<float>(e, seed{1}, range.first, range.second); },
+                  "smaller one first"));
   CHECK(refuses([&] { return uniform<double>(e, seed{1}, 2.0, 1.0); }, "from 2 to 1"));
   CHECK(refuses([&] { return uniform<half>(e, seed{1}, half(2), half(1)); }, "from 2 to 1"));
-  for (auto const& [mean, deviation] :
+  for (auto const& moments_of :
        {std::pair{0.f, -1.f}, {nan, 1.f}, {0.f, nan}, {inf, 1.f}, {0.f, inf}})
-    CHECK(refuses([&] { return normal<float>(e, seed{1}, mean, deviation); }, "at least 0"));
+    CHECK(refuses([&] { return normal<float>(e, seed{1}, moments_of.first, moments_of.second); },
+                  "at least 0"));
   auto const same = fetch(uniform<float>(e, seed{1}, 3.f, 3.f));
   auto const mean = fetch(normal<float>(e, seed{1}, 3.f, 0.f));
   for (int i = 0; i < 4; ++i) CHECK((same(i) == 3.f && mean(i) == 3.f));

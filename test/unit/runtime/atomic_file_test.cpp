@@ -232,7 +232,7 @@ TEST_CASE("a program whose log goes where somebody laid something" * doctest::sk
     char const* subject;
     void (*open)(std::string const&);
   };
-  for (auto const& [subject, open] :
+  for (writer const& by :
        {writer{"the log cannot be written to", [](auto& p) { debugging::log_to_json(p); }},
         writer{"a trace cannot be written to", [](auto& p) { runtime::open_trace(p, {}); }},
         writer{"a line cannot be added to", [](auto& p) {
@@ -240,11 +240,11 @@ TEST_CASE("a program whose log goes where somebody laid something" * doctest::sk
                                             runtime::writing::at_the_end));
                }}})
     for (trap const& t : all) {
-      INFO(subject, " ", t.kind);
+      INFO(by.subject, " ", t.kind);
       put(victim, "precious");
       REQUIRE(t.lay(path, victim));
-      CHECK(message_of<bad_file>([&] { open(path); }) ==
-            "locus: " + std::string(subject) + " " + path + ": " + t.kind +
+      CHECK(message_of<bad_file>([&] { by.open(path); }) ==
+            "locus: " + std::string(by.subject) + " " + path + ": " + t.kind +
                 "; name a new file, or remove that one");
       CHECK(bytes_of(victim) == "precious");
       CHECK(access((here / "nowhere").c_str(), F_OK) != 0);
