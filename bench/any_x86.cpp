@@ -47,7 +47,7 @@ int main() {
   time_of("chain", [&] { y = exp(-a * a) * sin(a) + log1p(b); });
   time_of("softmax", [&] { s = softmax(m); });
   time_of("sum", [&] {
-    volatile float total = fetch(on<CpuDevice>(sum(a)));
+    float volatile total = fetch(on<CpuDevice>(sum(a)));
     (void)total;
   });
   time_of("row_sums", [&] { rows = sum<1>(m); });
