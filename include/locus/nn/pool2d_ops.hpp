@@ -64,8 +64,7 @@ struct max_pool2d_op {
   void host(call_context const&, tile<T> y, tile<std::uint8_t> winner, tile<T const> x) const {
     host::pool2d_geometry const g = window.over(x);
     host::workspace<T> const unread(y.data ? 0 : y.size());
-    LOCUS_CHOSEN(nn::host, max_pool2d<T, std::uint8_t>)(y.data ? y.data : unread.data(),
-                                                        winner.data, x.data, g);
+    host::max_pool2d(y.data ? y.data : unread.data(), winner.data, x.data, g);
   }
   template <int Result, class T>
   LOCUS_HOST_DEVICE result<Result, T> element(std::int64_t i, call_context const&,
@@ -112,8 +111,7 @@ struct max_pool2d_gradient_op {
   template <class T>
   void host(call_context const&, tile<T> dx, tile<T const> dy,
             tile<std::uint8_t const> winner) const {
-    LOCUS_CHOSEN(nn::host, max_pool2d_gradient<T, std::uint8_t>)(dx.data, dy.data, winner.data,
-                                                                 geometry(dy));
+    host::max_pool2d_gradient(dx.data, dy.data, winner.data, geometry(dy));
   }
   template <int Result, class T>
   LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const&, tile<T>, tile<T const> dy,
@@ -146,7 +144,7 @@ struct average_pool2d_op {
   static constexpr std::int64_t operations(shape, shape x) { return x.size(); }
   template <class T>
   void host(call_context const&, tile<T> y, tile<T const> x) const {
-    LOCUS_CHOSEN(nn::host, average_pool2d<T>)(y.data, x.data, window.over(x));
+    host::average_pool2d(y.data, x.data, window.over(x));
   }
   template <int Result, class T>
   LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const&, tile<T>, tile<T const> x) const {
@@ -186,7 +184,7 @@ struct average_pool2d_gradient_op {
   }
   template <class T>
   void host(call_context const&, tile<T> dx, tile<T const> dy) const {
-    LOCUS_CHOSEN(nn::host, average_pool2d_gradient<T>)(dx.data, dy.data, geometry(dy));
+    host::average_pool2d_gradient(dx.data, dy.data, geometry(dy));
   }
   template <int Result, class T>
   LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const&, tile<T>,

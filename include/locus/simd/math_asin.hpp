@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // asin and acos of vectors: a polynomial of s that is odd, s = |x| to 1/2 and sqrt((1 - |x|) / 2) from
 // there on, where asin is pi/2 less twice that.
-#if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_ASIN)
-#define LOCUS_SIMD_MATH_ASIN
+#pragma once
 #include <locus/simd/math.hpp>  // polynomial
 
-#define LOCUS_CLONED <locus/simd/math_asin.hpp>
-#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
-#elif defined(LOCUS_CLONE)
 LOCUS_VECTORS_BEGIN
-namespace LOCUS_SPACE(simd) {
+namespace locus::simd {
+inline namespace LOCUS_MODE {
 
 // pi/2 in two parts. Coefficients: minimax of (asin s - s) / s^3 in s^2, relative to asin s.
 template <class T>
@@ -76,6 +73,6 @@ struct vector_acos {
   }
 };
 
-}  // namespace LOCUS_SPACE(simd)
+}  // namespace LOCUS_MODE
+}  // namespace locus::simd
 LOCUS_VECTORS_END
-#endif

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // asinh, acosh and atanh of vectors by log1p of what lies in [0, 2^60]. Rare: larger arguments, for which
 // the logarithm of 2 x will do, and those outside the domain.
-#if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_ASINH)
-#define LOCUS_SIMD_MATH_ASINH
+#pragma once
 #include <locus/simd/math_log.hpp>  // vector_log1p, vector_log
 
-#define LOCUS_CLONED <locus/simd/math_asinh.hpp>
-#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
-#elif defined(LOCUS_CLONE)
 LOCUS_VECTORS_BEGIN
-namespace LOCUS_SPACE(simd) {
+namespace locus::simd {
+inline namespace LOCUS_MODE {
 
 /// means: log(2 x) where x > 2^60, y elsewhere
 template <class V>
@@ -65,6 +62,6 @@ struct vector_atanh {
   }
 };
 
-}  // namespace LOCUS_SPACE(simd)
+}  // namespace LOCUS_MODE
+}  // namespace locus::simd
 LOCUS_VECTORS_END
-#endif

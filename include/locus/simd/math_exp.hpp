@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // exp, exp2, expm1, tanh and sigmoid of vectors: x = n ln2 + r with |r| <= ln2 / 2, a polynomial
 // of r, and a scaling by 2^n. At most 2.5 ulp for every argument (bench/accuracy.cpp measures it).
-#if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_EXP)
-#define LOCUS_SIMD_MATH_EXP
+#pragma once
 #include <locus/simd/math.hpp>  // polynomial, nearest
 
-#define LOCUS_CLONED <locus/simd/math_exp.hpp>
-#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
-#elif defined(LOCUS_CLONE)
 LOCUS_VECTORS_BEGIN
-namespace LOCUS_SPACE(simd) {
+namespace locus::simd {
+inline namespace LOCUS_MODE {
 
 // ln2 in two parts, the first so short that n times it is exact. Coefficients: weighted minimax of
 // (e^r - 1 - r) / r^2, rounded one after the other.
@@ -162,6 +159,6 @@ struct vector_sigmoid {
   }
 };
 
-}  // namespace LOCUS_SPACE(simd)
+}  // namespace LOCUS_MODE
+}  // namespace locus::simd
 LOCUS_VECTORS_END
-#endif

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // pow of vectors: 2^(y log2 x), of floats in double, of doubles with a logarithm of twice the digits.
 // Bases that are not positive normal numbers, and results at the ends of the range, are rare.
-#if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_POW)
-#define LOCUS_SIMD_MATH_POW
+#pragma once
 #include <locus/simd/math_exp.hpp>      // exp_constants, with_exponent, times_two_to
 #include <locus/simd/math_log.hpp>      // log_parts
 #include <locus/simd/math_round.hpp>    // vector_trunc
 #include <locus/simd/math_twofold.hpp>  // product_of
 
-#define LOCUS_CLONED <locus/simd/math_pow.hpp>
-#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
-#elif defined(LOCUS_CLONE)
 LOCUS_VECTORS_BEGIN
-namespace LOCUS_SPACE(simd) {
+namespace locus::simd {
+inline namespace LOCUS_MODE {
 
 /// means: x^y of positive finite x in double, to 2^-28 of it; at most 2^200, at least 2^-200
 template <class W>
@@ -156,6 +153,6 @@ struct vector_pow {
   }
 };
 
-}  // namespace LOCUS_SPACE(simd)
+}  // namespace LOCUS_MODE
+}  // namespace locus::simd
 LOCUS_VECTORS_END
-#endif

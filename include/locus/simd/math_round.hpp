@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // floor, ceil, trunc and round of vectors, by additions: exact, for every instruction set.
-#if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_ROUND)
-#define LOCUS_SIMD_MATH_ROUND
+#pragma once
 #include <locus/simd/math.hpp>  // with_sign_of, magnitude
 
-#define LOCUS_CLONED <locus/simd/math_round.hpp>
-#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
-#elif defined(LOCUS_CLONE)
 LOCUS_VECTORS_BEGIN
-namespace LOCUS_SPACE(simd) {
+namespace locus::simd {
+inline namespace LOCUS_MODE {
 
 /// means: y with the sign of x where |x| has digits behind the point, x itself elsewhere
 template <class V>
@@ -52,6 +49,6 @@ struct vector_ceil {
   }
 };
 
-}  // namespace LOCUS_SPACE(simd)
+}  // namespace LOCUS_MODE
+}  // namespace locus::simd
 LOCUS_VECTORS_END
-#endif

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // sinh and cosh of vectors from q, a quarter of e^|x| (less 1 for sinh, so that small results keep
 // their digits): no step leaves the numbers before the result does.
-#if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_SINH)
-#define LOCUS_SIMD_MATH_SINH
+#pragma once
 #include <locus/simd/math_exp.hpp>  // exp_parts, two_to
 
-#define LOCUS_CLONED <locus/simd/math_sinh.hpp>
-#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
-#elif defined(LOCUS_CLONE)
 LOCUS_VECTORS_BEGIN
-namespace LOCUS_SPACE(simd) {
+namespace locus::simd {
+inline namespace LOCUS_MODE {
 
 /// past every argument whose cosh is a number; a quarter of e^x still is one
 template <class T>
@@ -38,6 +35,6 @@ struct vector_cosh {
   }
 };
 
-}  // namespace LOCUS_SPACE(simd)
+}  // namespace LOCUS_MODE
+}  // namespace locus::simd
 LOCUS_VECTORS_END
-#endif

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers of twice the digits as a sum of two: sums and products without a rounding error.
-#if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_TWOFOLD)
-#define LOCUS_SIMD_MATH_TWOFOLD
+#pragma once
 #include <locus/simd/math.hpp>  // multiply_add, as_written
 
-#define LOCUS_CLONED <locus/simd/math_twofold.hpp>
-#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
-#elif defined(LOCUS_CLONE)
 LOCUS_VECTORS_BEGIN
-namespace LOCUS_SPACE(simd) {
+namespace locus::simd {
+inline namespace LOCUS_MODE {
 
 /// means: high + low, |low| at most half a unit in the last place of high
 template <class V>
@@ -38,7 +35,7 @@ LOCUS_VECTOR_FUNCTION V upper_half(V x) {
 template <class V>
 LOCUS_VECTOR_FUNCTION twofold<V> product_of(V a, V b) {
   V const p = as_written(a * b);
-  if constexpr (LOCUS_CLONE_FMA || LOCUS_CLONE_AVX512)
+  if constexpr (LOCUS_ISA_FMA || LOCUS_ISA_AVX512)
     return {p, multiply_add(a, b, -p)};
   else {
     V const ah = upper_half(a), al = as_written(a - ah), bh = upper_half(b),
@@ -47,6 +44,6 @@ LOCUS_VECTOR_FUNCTION twofold<V> product_of(V a, V b) {
   }
 }
 
-}  // namespace LOCUS_SPACE(simd)
+}  // namespace LOCUS_MODE
+}  // namespace locus::simd
 LOCUS_VECTORS_END
-#endif

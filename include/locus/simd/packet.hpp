@@ -2,8 +2,7 @@
 // N values of one element type that are computed at once, and masks, their booleans. Everything
 // that one expression holds has the same N, whatever its types; a function that takes packets is
 // inlined, so that no vector passes through a calling convention.
-#if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_PACKET)
-#define LOCUS_SIMD_PACKET
+#pragma once
 #include <cstdint>      // int32_t
 #include <type_traits>  // conditional
 #include <utility>      // index_sequence
@@ -12,11 +11,9 @@
 #include <locus/simd/narrow.hpp>    // floats_of, narrowed
 #include <locus/simd/native.hpp>    // vector, sqrt_of
 
-#define LOCUS_CLONED <locus/simd/packet.hpp>
-#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
-#elif defined(LOCUS_CLONE)
 LOCUS_VECTORS_BEGIN
-namespace LOCUS_SPACE(simd) {
+namespace locus::simd {
+inline namespace LOCUS_MODE {
 
 template <int Bytes>
 using signed_of = std::conditional_t<
@@ -208,6 +205,6 @@ LOCUS_VECTOR_FUNCTION packet<T, N> from_bits(packet<B, N> x) {
   return {(vector<T, N>)x.v};
 }
 
-}  // namespace LOCUS_SPACE(simd)
+}  // namespace LOCUS_MODE
+}  // namespace locus::simd
 LOCUS_VECTORS_END
-#endif
