@@ -3,7 +3,8 @@
 """check_includes.py ROOT [--report]: the headers of locus lie in levels.
 
 A header includes lower levels or its own folder, without cycles, by full path and with a comment
-that says what the include brings; it begins with the licence, then `#pragma once`; CUDA's own
+that says what the include brings; it begins with the licence, then `#pragma once`, or, where it is
+read once for each set of instructions (simd/clones.hpp), with the guard of its first part; CUDA's own
 headers stand in .cuh alone; include/meson.build lists exactly what lies on disk.
 --report prints the public entities without a contract (`means:`); that is advice, not an error."""
 import pathlib
@@ -16,6 +17,7 @@ LEVELS = {
     '': 10,  # the umbrellas locus.hpp and cuda.cuh
 }
 FIRST = 'locus/core/compiler.hpp'
+READER = 'locus/simd/clones.hpp'  # is included again and again
 FOREIGN = re.compile(r'^(cuda|cub/|thrust/|nccl|cublas|curand|cooperative_groups)')
 
 
@@ -31,7 +33,9 @@ def check_header(name, text):
     folder = folder_of(name)
     if not text.startswith('// SPDX-License-Identifier: Apache-2.0\n'):
         yield 'the first line is not the licence'
-    if not re.match(r'//.*\n(//.*\n)*#pragma once\n', text):
+    guard = 'LOCUS_' + name.removeprefix('locus/').removesuffix('.hpp').replace('/', '_').upper()
+    begins = rf'#pragma once\n|#if !defined\(LOCUS_CLONE\) && !defined\({guard}\)\n#define {guard}\n'
+    if name != READER and not re.match(rf'//.*\n(//.*\n)*({begins})', text):
         yield 'comment lines and then #pragma once are what a header begins with'
     if re.search(r'^#include "', text, re.M):
         yield 'includes a file in quotes: write its full path in angle brackets'

@@ -6,6 +6,9 @@ nothing of the mode must not
   - call one of a mode (its caller's mode would decide for everybody), nor
   - hold a kernel, a functor or the run-time loop (a unit for AVX-512 or with -ffast-math would decide
     for everybody).
+And in a unit for any processor only what is named after AVX2 or AVX-512 holds their instructions: the
+clones of kernels (simd/clones.hpp) and the tiles of products, which run where the processor has them.
+What else a clone calls, of std:: or of core/, is compiled for any.
 What remains shared is bookkeeping: the device table, pools, texts, logs, simulated GPUs, members of
 Tensor. Exit code 77 where the machine lacks objdump."""
 import pathlib
@@ -25,6 +28,32 @@ OFFER = re.compile(r'offer_home_loop')
 
 def output(*words):
     return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+
+# The name of a function, without template arguments: that of a clone, or of a tile.
+FOR_WIDER = re.compile(r'(^|[ (&*])locus::for_avx(2|512)::|\w_avx(2|512)\b')
+
+
+def without_arguments(name):
+    """a plain name without what stands in <...>"""
+    out, depth = '', 0
+    for c in re.sub(r'operator(<=>|<<=?|>>=?|<=?|>=?|->\*?)', 'operator', name):
+        depth += c == '<'
+        if depth == 0:
+            out += c
+        depth -= c == '>'
+    return out
+
+
+def with_wide_registers(file):
+    """the functions that name a register of more than 16 bytes"""
+    found, name = set(), None
+    for line in output('objdump', '-d', '--no-show-raw-insn', file).splitlines():
+        if start := re.match(r'^[0-9a-f]+ <(.*)>:$', line):
+            name = start[1]
+        elif re.search(r'%[yz]mm', line):
+            found.add(name)
+    return found
 
 
 def functions(file):
@@ -54,10 +83,13 @@ def main():
         sys.exit(77)
     faults = []
     with tempfile.TemporaryDirectory() as folder:
-        def build(*flags):
+        def object_of(*flags):
             file = str(pathlib.Path(folder) / 'shared.o')
             subprocess.run([*compiler, '-std=c++20', '-I', include, *flags, '-c', source, '-o', file], check=True)
-            return functions(file)
+            return file
+
+        def build(*flags):
+            return functions(object_of(*flags))
         shared = {name: f for name, f in build('-O0').items() if MODE not in name}
         for name, (_, uses) in shared.items():
             for other in sorted(uses):
@@ -73,8 +105,17 @@ def main():
                 vector += 1
                 if KERNELS.search(plain(name).split('(')[0]):
                     faults.append(f'{plain(name)}\n  is shared by units of all modes and computes')
+        clones = 0
+        if probe.returncode == 0:
+            for level in ('-O1', '-O2'):
+                wide = with_wide_registers(object_of(level))
+                strays = [name for name in wide if not FOR_WIDER.search(without_arguments(plain(name)))]
+                faults += [f'{plain(name)}\n  is for any processor and holds wider instructions ({level})' for name in strays]
+                clones += len(wide) - len(strays)
+            if clones == 0:
+                faults.append('no function is compiled for AVX2 or AVX-512')
     print('\n'.join(faults[:20]))
-    print(f'{len(shared)} shared functions, {vector} of them bookkeeping with vector moves, {len(faults)} faults')
+    print(f'{len(shared)} shared functions, {vector} of them bookkeeping with vector moves, {clones} for wider instructions, {len(faults)} faults')
     sys.exit(1 if faults else 0)
 
 

@@ -8,6 +8,7 @@
 // LOCUS_IVDEP               in front of a loop whose iterations do not depend on each other
 // LOCUS_LANES               the same over the lanes of a fold, which stay in registers
 // LOCUS_UNROLL              in front of a loop of few, known trips: written out
+// LOCUS_LOOP_FUNCTION       in front of a function that is such a loop: g++ makes vectors of it at -O2 too
 // LOCUS_LOOPS_BEGIN, _END   around such loops: some functors have no vector form, which is no fault
 // LOCUS_DEVICE_CODE         1: this compiler makes code for GPUs
 // LOCUS_COLD_BEGIN, _END    around functions that no statement runs twice: they are compiled as
@@ -83,6 +84,11 @@
 #define LOCUS_LEAN_BEGIN
 #define LOCUS_LEAN_END
 #endif
+#if defined(__OPTIMIZE__) && defined(__GNUC__) && !defined(__clang__)
+#define LOCUS_LOOP_FUNCTION [[gnu::optimize("O3")]]
+#else
+#define LOCUS_LOOP_FUNCTION
+#endif
 #if !defined(LOCUS_LOOPS_BEGIN)
 #define LOCUS_LOOPS_BEGIN
 #define LOCUS_LOOPS_END
@@ -105,6 +111,9 @@
 // LOCUS_DEFAULT_POLICY  prefer_gpu (default), follow_data or min_copies
 // LOCUS_DEFAULT_NUMERICS  exact (default), relaxed or reproducible (plan/numerics.hpp)
 // LOCUS_CUDA_KERNELS    set by <locus/cuda.cuh>: this unit makes kernels for GPUs
+// LOCUS_TARGETS         3: kernels of the host are compiled for the unit's own instructions, and for
+//                       AVX2 and AVX-512 where it has fewer; 1: for its own alone. Default: 3 for
+//                       x86-64, unless the unit is not optimised
 #if !defined(LOCUS_CHECKED)
 #if defined(NDEBUG)
 #define LOCUS_CHECKED 0
@@ -123,6 +132,17 @@
 
 #if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 0
+#endif
+
+#if !defined(LOCUS_TARGETS)
+#if defined(__x86_64__) && defined(__OPTIMIZE__)
+#define LOCUS_TARGETS 3
+#else
+#define LOCUS_TARGETS 1
+#endif
+#elif LOCUS_TARGETS != 1 && LOCUS_TARGETS != 3
+#error \
+    "locus: LOCUS_TARGETS is 3 (kernels for AVX2 and AVX-512 too) or 1 (for the unit's own instructions)"
 #endif
 
 // LOCUS_OPENMP          1: loops run on OpenMP's threads where LOCUS_THREADS=openmp asks for it, 0:
@@ -229,17 +249,17 @@
 
 // Everything whose machine code depends on the above lives in the inline namespace LOCUS_MODE, so
 // that units of g++ and of nvcc, checked and not, for this processor and for any, link into one
-// program. kernels, checks, OpenMP, optimised, fast math; instructions; policy. A name that begins
-// in `mode_k` is dropped where kernels of different modes are compared
+// program. kernels, checks, OpenMP, optimised, fast math, targets; instructions; policy. A name that
+// begins in `mode_k` is dropped where kernels of different modes are compared
 // (runtime/kernel_registry.hpp).
-#define LOCUS_MODE_NAME_(k, c, p, o, f, i1, i2, i3, i4, i5, i6, i7, i8, i9, numerics, policy) \
-  mode_k##k##c##p##o##f##_i##i1##i2##i3##i4##i5##i6##i7##i8##i9##_##numerics##_##policy
+#define LOCUS_MODE_NAME_(k, c, p, o, f, t, i1, i2, i3, i4, i5, i6, i7, i8, i9, numerics, policy) \
+  mode_k##k##c##p##o##f##t##_i##i1##i2##i3##i4##i5##i6##i7##i8##i9##_##numerics##_##policy
 #define LOCUS_MODE_NAME(...) LOCUS_MODE_NAME_(__VA_ARGS__)
-#define LOCUS_MODE                                                                            \
-  LOCUS_MODE_NAME(LOCUS_CUDA_KERNELS, LOCUS_CHECKED, LOCUS_OPENMP, LOCUS_OPTIMIZED,           \
-                  LOCUS_FAST_MATH, LOCUS_ISA_AVX512, LOCUS_ISA_AVX512X, LOCUS_ISA_NEWER,      \
-                  LOCUS_ISA_AVX, LOCUS_ISA_FMA, LOCUS_ISA_SSE, LOCUS_ISA_BITS, LOCUS_ISA_SVE, \
-                  LOCUS_ISA_F16C, LOCUS_DEFAULT_NUMERICS, LOCUS_DEFAULT_POLICY)
+#define LOCUS_MODE                                                                              \
+  LOCUS_MODE_NAME(LOCUS_CUDA_KERNELS, LOCUS_CHECKED, LOCUS_OPENMP, LOCUS_OPTIMIZED,             \
+                  LOCUS_FAST_MATH, LOCUS_TARGETS, LOCUS_ISA_AVX512, LOCUS_ISA_AVX512X,          \
+                  LOCUS_ISA_NEWER, LOCUS_ISA_AVX, LOCUS_ISA_FMA, LOCUS_ISA_SSE, LOCUS_ISA_BITS, \
+                  LOCUS_ISA_SVE, LOCUS_ISA_F16C, LOCUS_DEFAULT_NUMERICS, LOCUS_DEFAULT_POLICY)
 
 namespace locus {
 

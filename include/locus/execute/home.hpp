@@ -27,7 +27,8 @@ struct home_record;  // what the run-time loop needs, made once
 /// What is constant of one statement: a constant of the program.
 struct home_code {
   home_step const* tree = nullptr;
-  void const* kernel = nullptr;  // a host::loop_kernel of the statement's mode, and how it is run
+  void const* kernels =
+      nullptr;  // host::loop_kernels of the statement's mode, and how they are run
   void (*run)(home_code const&, void const* context, kernel::space&, kernel::access*) = nullptr;
   int const* bytes = nullptr;  // of an element of each leaf, and of the result
   home_record** record = nullptr;

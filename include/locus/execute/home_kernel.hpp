@@ -8,6 +8,7 @@
 #include <locus/execute/values.hpp>       // range_of, byte_range
 #include <locus/runtime/table.hpp>        // table
 #include <locus/runtime/watch.hpp>        // watched
+#include <locus/simd/instructions.hpp>    // chosen_clone
 
 namespace locus {
 inline namespace LOCUS_MODE {
@@ -62,9 +63,13 @@ inline bool home_lies_apart(home_code const& c, home_value const* values) {
   return true;
 }
 
+/// means: the kernel for the instructions of this process
+inline host::loop_kernel const& home_kernel_now(home_code const& c) {
+  return static_cast<host::loop_kernel const*>(c.kernels)[simd::chosen_clone()];
+}
 inline void run_home_kernel(home_code const& c, void const* context, kernel::space& over,
                             kernel::access* operands) {
-  auto const& kernel = *static_cast<host::loop_kernel const*>(c.kernel);
+  host::loop_kernel const& kernel = home_kernel_now(c);
   if (over.rank == 1 && host::run_small_row(kernel, context, over, operands)) return;
   host::run_nest(kernel, context, over, operands);
 }
@@ -112,7 +117,7 @@ inline bool run_home_line(home_code const& c, void const* context,
     bool const apart = at >= to + n * size || to >= at + n * bytes;
     if (may_overlap && !apart && (at != to || bytes != size)) return false;
   }
-  if (n > 0) static_cast<host::loop_kernel const*>(c.kernel)->run(context, {o, 1, n, false});
+  if (n > 0) home_kernel_now(c).run(context, {o, 1, n, false});
   ++runtime::executed.launches;
   return true;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one statement at home compiles.
 #pragma once
-#include <locus/backend/host/map.hpp>     // map_kernel
+#include <locus/backend/host/map.hpp>     // map_kernels
 #include <locus/core/config.hpp>          // LOCUS_MODE, LOCUS_SHARED_STATE
 #include <locus/execute/home_binder.hpp>  // home_binder
 #include <locus/execute/home_kernel.hpp>  // run_home_tensors, run_home_values
@@ -33,17 +33,18 @@ struct home_statement<graph<Policy, root_of<E, Where>>> {
   }
 
   template <class Stage, class... Ins>
-  static constexpr host::loop_kernel const& kernel_of(type_list<Ins...>) {
+  static constexpr host::loop_kernel const* kernels_of(type_list<Ins...>) {
     using ins = type_list<kernel::elements_of<Ins>...>;
-    return host::map_kernel<Stage, pack<>, ins, type_list<result>>::value;
+    return host::map_kernels<Stage, pack<>, ins, type_list<result>>;
   }
   LOCUS_SHARED_STATE static inline constinit home_record* record = nullptr;
   template <class Stage>
   static constexpr home_code make_code() {
-    constexpr host::loop_kernel const& kernel = kernel_of<Stage>(typename home_inputs<E>::type{});
+    constexpr host::loop_kernel const* kernels = kernels_of<Stage>(typename home_inputs<E>::type{});
     home_code c;
-    c.tree = &home_step_of<E>, c.kernel = &kernel, c.run = run_home_kernel, c.bytes = kernel.bytes;
-    c.record = &record, c.steps = E::steps, c.leaves = leaves, c.few = few_elements(kernel);
+    c.tree = &home_step_of<E>, c.kernels = kernels, c.run = run_home_kernel,
+    c.bytes = kernels->bytes;
+    c.record = &record, c.steps = E::steps, c.leaves = leaves, c.few = few_elements(*kernels);
     c.policy = policy_name<Policy>(), c.where = Where::value;
     return c;
   }

@@ -135,6 +135,13 @@ struct reducer<reduction::first_max, ranked<T>> {
   LOCUS_HOST_DEVICE static constexpr ranked<T> finish(ranked<T> t, double) { return t; }
 };
 
+/// means: a reducer that stops at its total
+template <class Reducer>
+struct unfinished : Reducer {
+  using result = typename Reducer::total;
+  static constexpr result finish(result t, double) { return t; }
+};
+
 /// a value with its number, for first_max
 struct with_index_fn {
   template <class T>

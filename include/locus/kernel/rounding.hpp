@@ -51,9 +51,15 @@ struct relaxed_divide_fn {
     using T = promote_t<Lhs, Rhs>;
     T const x = static_cast<T>(a), y = static_cast<T>(b);
     if constexpr (std::is_same_v<T, float> && simd::has_estimates)
-      return LOCUS_BY_SIDE(x / y, simd::quotient_of_one(x, y));
+      return LOCUS_BY_SIDE(x / y, estimated<Mode>(x, y));
     else
       return x / y;
+  }
+
+ private:
+  template <class Mode>
+  static float estimated(float x, float y) {
+    return LOCUS_CHOSEN(simd, quotient_of_one<float>)(x, y);
   }
 };
 struct relaxed_sqrt_fn {
@@ -61,9 +67,16 @@ struct relaxed_sqrt_fn {
   template <class T, class Mode = mode>
   LOCUS_HOST_DEVICE T operator()(T a) const {
     if constexpr (std::is_same_v<T, float> && simd::has_estimates)
-      return LOCUS_BY_SIDE(::sqrtf(a), simd::by_element<simd::relaxed_root>(a));
+      return LOCUS_BY_SIDE(::sqrtf(a), estimated<Mode>(a));
     else
       return sqrt_fn{}(a);
+  }
+
+ private:
+  template <class Mode>
+  static float estimated(float a) {
+    static constexpr float (*clones[])(float) = {LOCUS_CLONES_BY(simd, by_element, relaxed_root)};
+    return clones[simd::chosen_clone()](a);
   }
 };
 

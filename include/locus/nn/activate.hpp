@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Activations as functors of one plan: which one is a number that the kernel gets, so that all
 // layers of a kind share their kernels. Their gradients are functions of what they made.
-#pragma once
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_NN_ACTIVATE)
+#define LOCUS_NN_ACTIVATE
 #include <locus/backend/host/packet_forms.hpp>  // packet_form
 #include <locus/nn/activation.hpp>              // activation
 #include <locus/ops/math_functors.hpp>          // tanh_fn
 
-LOCUS_VECTORS_BEGIN
 namespace locus::nn {
 
 /// means: a(x) for all activations but softmax
@@ -52,8 +52,11 @@ struct activate_gradient_fn {
 
 }  // namespace locus::nn
 
-namespace locus::host {
-inline namespace LOCUS_MODE {
+#define LOCUS_CLONED <locus/nn/activate.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+#elif defined(LOCUS_CLONE)
+LOCUS_VECTORS_BEGIN
+namespace LOCUS_SPACE(host) {
 
 template <>
 struct packet_form<nn::activate_fn> {
@@ -138,6 +141,6 @@ struct packet_form<nn::activate_gradient_fn> {
   }
 };
 
-}  // namespace LOCUS_MODE
-}  // namespace locus::host
+}  // namespace LOCUS_SPACE(host)
 LOCUS_VECTORS_END
+#endif

@@ -89,7 +89,7 @@ struct batch_moments_op {
             tile<T const> moving_variance) const {
     host::channel_rows const s = detail::rows_of(x);
     std::vector<double> mean(std::size_t(s.channels)), variance(mean);
-    host::moments<T>(mean.data(), variance.data(), x.data, s);
+    LOCUS_CHOSEN(nn::host, moments<T>)(mean.data(), variance.data(), x.data, s);
     double const step = s.rows == 0 ? 0 : (1 - settings.momentum) / here.replicas;
     for (std::int64_t c = 0; c < s.channels; ++c) {
       double const m = mean[std::size_t(c)], v = variance[std::size_t(c)];
@@ -137,9 +137,10 @@ struct batch_norm_op {
   void host(call_context const&, tile<T> y, tile<T const> x, tile<T const> statistics,
             tile<T const> gamma, tile<T const> beta) const {
     host::channel_rows const s = detail::rows_of(x);
-    host::normalise<T>(y.data, x.data, s,
-                       detail::normalisation_of<T>(settings, gamma.data, beta.data, statistics.data,
-                                                   statistics.data + s.channels, s.channels));
+    LOCUS_CHOSEN(nn::host, normalise<T>)(
+        y.data, x.data, s,
+        detail::normalisation_of<T>(settings, gamma.data, beta.data, statistics.data,
+                                    statistics.data + s.channels, s.channels));
   }
   template <int Result, class T>
   LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const&, tile<T>, tile<T const> x,
@@ -177,10 +178,10 @@ struct batch_norm_sums_op {
             tile<T const> beta) const {
     host::channel_rows const s = detail::rows_of(x);
     std::vector<double> plain(std::size_t(s.channels)), weighted(plain);
-    host::normalise_sums<T>(plain.data(), weighted.data(), x.data, dy.data, s,
-                            detail::normalisation_of<T>(settings, gamma.data, beta.data,
-                                                        statistics.data,
-                                                        statistics.data + s.channels, s.channels));
+    LOCUS_CHOSEN(nn::host, normalise_sums<T>)(
+        plain.data(), weighted.data(), x.data, dy.data, s,
+        detail::normalisation_of<T>(settings, gamma.data, beta.data, statistics.data,
+                                    statistics.data + s.channels, s.channels));
     for (std::int64_t c = 0; c < s.channels; ++c) {
       if (dgamma.data) dgamma[c] = static_cast<T>(weighted[std::size_t(c)]);
       if (dbeta.data) dbeta[c] = static_cast<T>(plain[std::size_t(c)]);
@@ -228,7 +229,7 @@ struct batch_norm_gradient_op {
             tile<T const> statistics, tile<T const> sums, tile<T const> gamma,
             tile<T const> beta) const {
     host::channel_rows const s = detail::rows_of(x);
-    host::normalise_gradient<T>(
+    LOCUS_CHOSEN(nn::host, normalise_gradient<T>)(
         dx.data, x.data, dy.data, s,
         detail::normalisation_of<T>(settings, gamma.data, beta.data, statistics.data,
                                     statistics.data + s.channels, s.channels),
@@ -264,9 +265,10 @@ struct normalise_op {
   void host(call_context const&, tile<T> y, tile<T const> x, tile<T const> gamma,
             tile<T const> beta, tile<T const> mean, tile<T const> variance) const {
     host::channel_rows const s = detail::rows_of(x);
-    host::normalise<T>(y.data, x.data, s,
-                       detail::normalisation_of<T>(settings, gamma.data, beta.data, mean.data,
-                                                   variance.data, s.channels));
+    LOCUS_CHOSEN(nn::host,
+                 normalise<T>)(y.data, x.data, s,
+                               detail::normalisation_of<T>(settings, gamma.data, beta.data,
+                                                           mean.data, variance.data, s.channels));
   }
   template <int Result, class T>
   LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const&, tile<T>, tile<T const> x,

@@ -64,7 +64,8 @@ struct max_pool2d_op {
   void host(call_context const&, tile<T> y, tile<std::uint8_t> winner, tile<T const> x) const {
     host::pool2d_geometry const g = window.over(x);
     host::workspace<T> const unread(y.data ? 0 : y.size());
-    host::max_pool2d(y.data ? y.data : unread.data(), winner.data, x.data, g);
+    LOCUS_CHOSEN(nn::host, max_pool2d<T, std::uint8_t>)(y.data ? y.data : unread.data(),
+                                                        winner.data, x.data, g);
   }
   template <int Result, class T>
   LOCUS_HOST_DEVICE result<Result, T> element(std::int64_t i, call_context const&,
@@ -111,7 +112,8 @@ struct max_pool2d_gradient_op {
   template <class T>
   void host(call_context const&, tile<T> dx, tile<T const> dy,
             tile<std::uint8_t const> winner) const {
-    host::max_pool2d_gradient(dx.data, dy.data, winner.data, geometry(dy));
+    LOCUS_CHOSEN(nn::host, max_pool2d_gradient<T, std::uint8_t>)(dx.data, dy.data, winner.data,
+                                                                 geometry(dy));
   }
   template <int Result, class T>
   LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const&, tile<T>, tile<T const> dy,
@@ -144,7 +146,7 @@ struct average_pool2d_op {
   static constexpr std::int64_t operations(shape, shape x) { return x.size(); }
   template <class T>
   void host(call_context const&, tile<T> y, tile<T const> x) const {
-    host::average_pool2d(y.data, x.data, window.over(x));
+    LOCUS_CHOSEN(nn::host, average_pool2d<T>)(y.data, x.data, window.over(x));
   }
   template <int Result, class T>
   LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const&, tile<T>, tile<T const> x) const {
@@ -184,7 +186,7 @@ struct average_pool2d_gradient_op {
   }
   template <class T>
   void host(call_context const&, tile<T> dx, tile<T const> dy) const {
-    host::average_pool2d_gradient(dx.data, dy.data, geometry(dy));
+    LOCUS_CHOSEN(nn::host, average_pool2d_gradient<T>)(dx.data, dy.data, geometry(dy));
   }
   template <int Result, class T>
   LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const&, tile<T>,

@@ -3,17 +3,18 @@
 // once, for a number and for a vector of them, and holds the numbers of one step, so that another
 // learning rate is another argument of the same kernel. One rule serves the fused map over dense
 // gradients and the walk over the rows of an embedding.
-#pragma once
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_NN_RULE)
+#define LOCUS_NN_RULE
 #include <type_traits>  // is_arithmetic
 
 #include <locus/core/config.hpp>  // LOCUS_HOST_DEVICE, LOCUS_MATH
 #include <locus/simd/native.hpp>  // sqrt_of, least, greatest
 
+#define LOCUS_CLONED <locus/nn/rule.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+#elif defined(LOCUS_CLONE)
 LOCUS_VECTORS_BEGIN
-namespace locus::nn {
-
-namespace detail {
-inline namespace LOCUS_MODE {
+namespace LOCUS_SPACE(nn::detail) {
 template <class V>
 inline constexpr bool is_number = std::is_arithmetic_v<V>;
 
@@ -36,10 +37,9 @@ template <class V, class T>
 LOCUS_VECTOR_FUNCTION V held_within(V g, T limit) {
   return simd::greatest(-limit - V{}, simd::least(limit - V{}, g));
 }
-}  // namespace LOCUS_MODE
-}  // namespace detail
+}  // namespace LOCUS_SPACE(nn::detail)
 
-inline namespace LOCUS_MODE {
+namespace LOCUS_SPACE(nn) {
 
 // The body of a rule, for a number on either side and for a vector on the host: a compiler for GPUs
 // takes no vector in what both may call.
@@ -135,6 +135,35 @@ struct averaged_rule {
 
 #undef LOCUS_RULE
 
-}  // namespace LOCUS_MODE
-}  // namespace locus::nn
+/// means: a rule, as it is compiled for these instructions, and how many bytes the vectors have that
+///        it takes; a rule of the program's own has those of the unit
+template <class Rule>
+struct rule_here {
+  using type = Rule;
+  static constexpr int bytes = ::locus::simd::native_bytes;
+};
+#define LOCUS_RULE_HERE(name)                        \
+  template <class T>                                 \
+  struct rule_here<::locus::nn::name<T>> {           \
+    using type = name<T>;                            \
+    static constexpr int bytes = simd::native_bytes; \
+  };
+#define LOCUS_RULE_HERE_AROUND(name)                      \
+  template <class Rule, class T>                          \
+  struct rule_here<::locus::nn::name<Rule, T>> {          \
+    using type = name<typename rule_here<Rule>::type, T>; \
+    static constexpr int bytes = rule_here<Rule>::bytes;  \
+  };
+LOCUS_RULE_HERE(sgd_rule)
+LOCUS_RULE_HERE(momentum_rule)
+LOCUS_RULE_HERE(adam_rule)
+LOCUS_RULE_HERE(rmsprop_rule)
+LOCUS_RULE_HERE(rmsprop_momentum_rule)
+LOCUS_RULE_HERE_AROUND(held_rule)
+LOCUS_RULE_HERE_AROUND(averaged_rule)
+#undef LOCUS_RULE_HERE
+#undef LOCUS_RULE_HERE_AROUND
+
+}  // namespace LOCUS_SPACE(nn)
 LOCUS_VECTORS_END
+#endif

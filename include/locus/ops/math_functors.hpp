@@ -6,21 +6,22 @@
 #include <cstdint>      // uint32_t
 #include <type_traits>  // conditional
 
-#include <locus/core/config.hpp>      // LOCUS_HOST_DEVICE, LOCUS_MATH, LOCUS_BY_SIDE
-#include <locus/ops/operations.hpp>   // LOCUS_BUILTIN
-#include <locus/shape/element.hpp>    // promote_t
-#include <locus/simd/math_asin.hpp>   // vector_asin
-#include <locus/simd/math_asinh.hpp>  // vector_asinh
-#include <locus/simd/math_atan.hpp>   // vector_atan
-#include <locus/simd/math_cbrt.hpp>   // vector_cbrt
-#include <locus/simd/math_erf.hpp>    // vector_erf
-#include <locus/simd/math_exp.hpp>    // vector_exp
-#include <locus/simd/math_hypot.hpp>  // vector_hypot
-#include <locus/simd/math_log.hpp>    // vector_log
-#include <locus/simd/math_pow.hpp>    // vector_pow
-#include <locus/simd/math_sin.hpp>    // vector_sin
-#include <locus/simd/math_sinh.hpp>   // vector_sinh
-#include <locus/simd/math_tan.hpp>    // vector_tan
+#include <locus/core/config.hpp>        // LOCUS_HOST_DEVICE, LOCUS_MATH, LOCUS_BY_SIDE
+#include <locus/ops/operations.hpp>     // LOCUS_BUILTIN
+#include <locus/shape/element.hpp>      // promote_t
+#include <locus/simd/instructions.hpp>  // chosen_clone
+#include <locus/simd/math_asin.hpp>     // vector_asin
+#include <locus/simd/math_asinh.hpp>    // vector_asinh
+#include <locus/simd/math_atan.hpp>     // vector_atan
+#include <locus/simd/math_cbrt.hpp>     // vector_cbrt
+#include <locus/simd/math_erf.hpp>      // vector_erf
+#include <locus/simd/math_exp.hpp>      // vector_exp
+#include <locus/simd/math_hypot.hpp>    // vector_hypot
+#include <locus/simd/math_log.hpp>      // vector_log
+#include <locus/simd/math_pow.hpp>      // vector_pow
+#include <locus/simd/math_sin.hpp>      // vector_sin
+#include <locus/simd/math_sinh.hpp>     // vector_sinh
+#include <locus/simd/math_tan.hpp>      // vector_tan
 
 namespace locus {
 
@@ -37,19 +38,29 @@ LOCUS_MATH_FUNCTOR(trunc, truncf, trunc)
 LOCUS_MATH_FUNCTOR(round, rintf, rint)  // halves to the even neighbour, as in NumPy
 #undef LOCUS_MATH_FUNCTOR
 
-// By a vector function on the host. Its code depends on the instructions of the unit, so does the
-// name of the operator.
-#define LOCUS_VECTOR_FUNCTOR(functor, in_float, in_double)                          \
-  struct functor##_fn {                                                             \
-    LOCUS_BUILTIN(#functor)                                                         \
-    template <class Mode = mode>                                                    \
-    LOCUS_HOST_DEVICE float operator()(float a) const {                             \
-      return LOCUS_BY_SIDE(in_float, simd::by_element<simd::vector_##functor>(a));  \
-    }                                                                               \
-    template <class Mode = mode>                                                    \
-    LOCUS_HOST_DEVICE double operator()(double a) const {                           \
-      return LOCUS_BY_SIDE(in_double, simd::by_element<simd::vector_##functor>(a)); \
-    }                                                                               \
+// By a vector function on the host, with the instructions that kernels run with. Its code depends on
+// those of the unit, so does the name of the operator.
+#define LOCUS_ELEMENT_OF(functor)                             \
+ private:                                                     \
+  template <class Mode, class T, class... More>               \
+  static T of_element(T a, More... more) {                    \
+    static constexpr T (*clones[])(T, More...) = {            \
+        LOCUS_CLONES_BY(simd, by_element, vector_##functor)}; \
+    return clones[simd::chosen_clone()](a, more...);          \
+  }
+#define LOCUS_VECTOR_FUNCTOR(functor, in_float, in_double)  \
+  struct functor##_fn {                                     \
+    LOCUS_BUILTIN(#functor)                                 \
+    template <class Mode = mode>                            \
+    LOCUS_HOST_DEVICE float operator()(float a) const {     \
+      return LOCUS_BY_SIDE(in_float, of_element<Mode>(a));  \
+    }                                                       \
+    template <class Mode = mode>                            \
+    LOCUS_HOST_DEVICE double operator()(double a) const {   \
+      return LOCUS_BY_SIDE(in_double, of_element<Mode>(a)); \
+    }                                                       \
+                                                            \
+    LOCUS_ELEMENT_OF(functor)                               \
   };
 LOCUS_VECTOR_FUNCTOR(exp, ::expf(a), ::exp(a))
 LOCUS_VECTOR_FUNCTOR(exp2, ::exp2f(a), ::exp2(a))
@@ -76,24 +87,27 @@ LOCUS_VECTOR_FUNCTOR(cbrt, ::cbrtf(a), ::cbrt(a))
 LOCUS_VECTOR_FUNCTOR(sigmoid, 1 / (1 + ::expf(-a)), 1 / (1 + ::exp(-a)))
 #undef LOCUS_VECTOR_FUNCTOR
 
-#define LOCUS_VECTOR_FUNCTOR_OF_TWO(functor)                                                      \
-  struct functor##_fn {                                                                           \
-    LOCUS_BUILTIN(#functor)                                                                       \
-    template <class Lhs, class Rhs, class Mode = mode>                                            \
-      requires is_floating_v<promote_t<Lhs, Rhs>>                                                 \
-    LOCUS_HOST_DEVICE promote_t<Lhs, Rhs> operator()(Lhs lhs, Rhs rhs) const {                    \
-      using T = promote_t<Lhs, Rhs>;                                                              \
-      auto const a = static_cast<T>(lhs), b = static_cast<T>(rhs);                                \
-      if constexpr (std::is_same_v<T, float>)                                                     \
-        return LOCUS_BY_SIDE(::functor##f(a, b), simd::by_element<simd::vector_##functor>(a, b)); \
-      else                                                                                        \
-        return LOCUS_BY_SIDE(::functor(a, b), simd::by_element<simd::vector_##functor>(a, b));    \
-    }                                                                                             \
+#define LOCUS_VECTOR_FUNCTOR_OF_TWO(functor)                                   \
+  struct functor##_fn {                                                        \
+    LOCUS_BUILTIN(#functor)                                                    \
+    template <class Lhs, class Rhs, class Mode = mode>                         \
+      requires is_floating_v<promote_t<Lhs, Rhs>>                              \
+    LOCUS_HOST_DEVICE promote_t<Lhs, Rhs> operator()(Lhs lhs, Rhs rhs) const { \
+      using T = promote_t<Lhs, Rhs>;                                           \
+      auto const a = static_cast<T>(lhs), b = static_cast<T>(rhs);             \
+      if constexpr (std::is_same_v<T, float>)                                  \
+        return LOCUS_BY_SIDE(::functor##f(a, b), of_element<Mode>(a, b));      \
+      else                                                                     \
+        return LOCUS_BY_SIDE(::functor(a, b), of_element<Mode>(a, b));         \
+    }                                                                          \
+                                                                               \
+    LOCUS_ELEMENT_OF(functor)                                                  \
   };
 LOCUS_VECTOR_FUNCTOR_OF_TWO(atan2)
 LOCUS_VECTOR_FUNCTOR_OF_TWO(pow)
 LOCUS_VECTOR_FUNCTOR_OF_TWO(hypot)
 #undef LOCUS_VECTOR_FUNCTOR_OF_TWO
+#undef LOCUS_ELEMENT_OF
 
 struct reciprocal_fn {
   LOCUS_BUILTIN("reciprocal")

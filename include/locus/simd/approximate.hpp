@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Quotients and roots from the estimates that vector units give, with one step of Newton: what
 // relaxed plans divide and take roots by.
-#pragma once
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_APPROXIMATE)
+#define LOCUS_SIMD_APPROXIMATE
 #include <locus/simd/math.hpp>  // every, multiply_add, by_element
 
+#define LOCUS_CLONED <locus/simd/approximate.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+#elif defined(LOCUS_CLONE)
 LOCUS_VECTORS_BEGIN
-namespace locus::simd {
-inline namespace LOCUS_MODE {
+namespace LOCUS_SPACE(simd) {
 
 /// there is an estimate of this many lanes of float
 inline constexpr bool has_estimates =
@@ -17,7 +20,7 @@ inline constexpr bool has_estimates =
 #endif
 
 // About 14 (AVX-512) or 12 bits of 1 / x and of 1 / sqrt(x), in one instruction.
-#if LOCUS_ISA_AVX512
+#if LOCUS_CLONE_AVX512
 LOCUS_VECTOR_FUNCTION vector<float, 16> reciprocal_estimate(vector<float, 16> x) {
 #if defined(__clang__)
   return __builtin_ia32_rcp14ps512_mask(x, x, 65535);
@@ -40,7 +43,7 @@ LOCUS_VECTOR_FUNCTION vector<double, 8> root_estimate(vector<double, 8> x) {
 #endif
 }
 #elif defined(__SSE2__)
-#if LOCUS_ISA_AVX
+#if LOCUS_CLONE_AVX
 LOCUS_VECTOR_FUNCTION vector<float, 8> reciprocal_estimate(vector<float, 8> x) {
   return __builtin_ia32_rcpps256(x);
 }
@@ -86,6 +89,6 @@ template <class Float>
   return approximate_quotient(every<V>(a), every<V>(b))[0];
 }
 
-}  // namespace LOCUS_MODE
-}  // namespace locus::simd
+}  // namespace LOCUS_SPACE(simd)
 LOCUS_VECTORS_END
+#endif

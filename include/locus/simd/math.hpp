@@ -2,14 +2,17 @@
 // What the vector functions exp, log, sin, ... share: how a packet goes through registers,
 // polynomials, the nearest integer, and arguments that are rare. Each function is
 // the same for every lane, so that a result does not depend on where an element lies.
-#pragma once
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH)
+#define LOCUS_SIMD_MATH
 #include <cstdint>  // uint32_t
 
 #include <locus/simd/packet.hpp>  // packet, vector
 
+#define LOCUS_CLONED <locus/simd/math.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+#elif defined(LOCUS_CLONE)
 LOCUS_VECTORS_BEGIN
-namespace locus::simd {
-inline namespace LOCUS_MODE {
+namespace LOCUS_SPACE(simd) {
 
 template <class V>
 using lane_of = std::remove_cvref_t<decltype(V{}[0])>;
@@ -165,6 +168,6 @@ template <class F, class T, class... More>
   return F::of(every<V>(x), every<V>(more)...)[0];
 }
 
-}  // namespace LOCUS_MODE
-}  // namespace locus::simd
+}  // namespace LOCUS_SPACE(simd)
 LOCUS_VECTORS_END
+#endif

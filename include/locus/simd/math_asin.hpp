@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // asin and acos of vectors: a polynomial of s that is odd, s = |x| to 1/2 and sqrt((1 - |x|) / 2) from
 // there on, where asin is pi/2 less twice that.
-#pragma once
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_ASIN)
+#define LOCUS_SIMD_MATH_ASIN
 #include <locus/simd/math.hpp>  // polynomial
 
+#define LOCUS_CLONED <locus/simd/math_asin.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+#elif defined(LOCUS_CLONE)
 LOCUS_VECTORS_BEGIN
-namespace locus::simd {
-inline namespace LOCUS_MODE {
+namespace LOCUS_SPACE(simd) {
 
 // pi/2 in two parts. Coefficients: minimax of (asin s - s) / s^3 in s^2, relative to asin s.
 template <class T>
@@ -73,6 +76,6 @@ struct vector_acos {
   }
 };
 
-}  // namespace LOCUS_MODE
-}  // namespace locus::simd
+}  // namespace LOCUS_SPACE(simd)
 LOCUS_VECTORS_END
+#endif

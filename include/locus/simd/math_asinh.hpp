@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // asinh, acosh and atanh of vectors by log1p of what lies in [0, 2^60]. Rare: larger arguments, for which
 // the logarithm of 2 x will do, and those outside the domain.
-#pragma once
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_ASINH)
+#define LOCUS_SIMD_MATH_ASINH
 #include <locus/simd/math_log.hpp>  // vector_log1p, vector_log
 
+#define LOCUS_CLONED <locus/simd/math_asinh.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+#elif defined(LOCUS_CLONE)
 LOCUS_VECTORS_BEGIN
-namespace locus::simd {
-inline namespace LOCUS_MODE {
+namespace LOCUS_SPACE(simd) {
 
 /// means: log(2 x) where x > 2^60, y elsewhere
 template <class V>
@@ -62,6 +65,6 @@ struct vector_atanh {
   }
 };
 
-}  // namespace LOCUS_MODE
-}  // namespace locus::simd
+}  // namespace LOCUS_SPACE(simd)
 LOCUS_VECTORS_END
+#endif

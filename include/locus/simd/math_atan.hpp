@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // atan and atan2 of vectors: k pi/4 + atan(q) with |q| <= 1/2, where q is y / x, (y - x) / (y + x) or
 // -x / y of the magnitudes, and a polynomial of q that is odd: one division.
-#pragma once
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_ATAN)
+#define LOCUS_SIMD_MATH_ATAN
 #include <locus/simd/math.hpp>  // polynomial, unless_rare
 
+#define LOCUS_CLONED <locus/simd/math_atan.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+#elif defined(LOCUS_CLONE)
 LOCUS_VECTORS_BEGIN
-namespace locus::simd {
-inline namespace LOCUS_MODE {
+namespace LOCUS_SPACE(simd) {
 
 // pi/4 in two parts, the first so short that 3 times it is exact. Coefficients: minimax of
 // (atan q - q) / q^3 in q^2, relative to atan q.
@@ -87,6 +90,6 @@ struct vector_atan2 {
   }
 };
 
-}  // namespace LOCUS_MODE
-}  // namespace locus::simd
+}  // namespace LOCUS_SPACE(simd)
 LOCUS_VECTORS_END
+#endif

@@ -2,12 +2,15 @@
 // cbrt of vectors, without a division: the bits of y = a^(-1/3) to 3 percent are those of a constant
 // less a third of a's; e = 1 - a y^3, a^(-2/3) = y^2 P(e), and a step of Newton for a^(1/3). Zero,
 // denormal numbers, inf and NaN are rare.
-#pragma once
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_CBRT)
+#define LOCUS_SIMD_MATH_CBRT
 #include <locus/simd/math.hpp>  // polynomial, unless_rare
 
+#define LOCUS_CLONED <locus/simd/math_cbrt.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+#elif defined(LOCUS_CLONE)
 LOCUS_VECTORS_BEGIN
-namespace locus::simd {
-inline namespace LOCUS_MODE {
+namespace LOCUS_SPACE(simd) {
 
 // series: minimax of (1 - e)^(-2/3) for |e| < 0.103, relative; start: the constant with the least
 // max |e|, found by trial.
@@ -77,6 +80,6 @@ struct vector_cbrt {
   }
 };
 
-}  // namespace LOCUS_MODE
-}  // namespace locus::simd
+}  // namespace LOCUS_SPACE(simd)
 LOCUS_VECTORS_END
+#endif

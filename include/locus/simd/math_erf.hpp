@@ -2,13 +2,16 @@
 // erf and erfc of vectors. erf: x + x P(x^2) near zero, 1 - Q(x)^(8 or 16) beyond, both polynomials at
 // once with coefficients chosen by lane. erfc: e^(-x^2) G(t) / (x + a), t = (x - a) / (x + a), and
 // 2 less that below zero.
-#pragma once
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_ERF)
+#define LOCUS_SIMD_MATH_ERF
 #include <locus/simd/math_exp.hpp>      // exp_parts, times_two_to
 #include <locus/simd/math_twofold.hpp>  // product_of
 
+#define LOCUS_CLONED <locus/simd/math_erf.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+#elif defined(LOCUS_CLONE)
 LOCUS_VECTORS_BEGIN
-namespace locus::simd {
-inline namespace LOCUS_MODE {
+namespace LOCUS_SPACE(simd) {
 
 // inner: minimax of erf(x) / x - 1 in x^2 for x < border, relative to erf(x). outer: of
 // erfc(x)^(1 / power) in x - middle for border < x < top, for an absolute error of erf.
@@ -113,6 +116,6 @@ struct vector_erfc {
   }
 };
 
-}  // namespace LOCUS_MODE
-}  // namespace locus::simd
+}  // namespace LOCUS_SPACE(simd)
 LOCUS_VECTORS_END
+#endif

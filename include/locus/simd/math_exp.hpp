@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // exp, exp2, expm1, tanh and sigmoid of vectors: x = n ln2 + r with |r| <= ln2 / 2, a polynomial
 // of r, and a scaling by 2^n. At most 2.5 ulp for every argument (bench/accuracy.cpp measures it).
-#pragma once
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_EXP)
+#define LOCUS_SIMD_MATH_EXP
 #include <locus/simd/math.hpp>  // polynomial, nearest
 
+#define LOCUS_CLONED <locus/simd/math_exp.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+#elif defined(LOCUS_CLONE)
 LOCUS_VECTORS_BEGIN
-namespace locus::simd {
-inline namespace LOCUS_MODE {
+namespace LOCUS_SPACE(simd) {
 
 // ln2 in two parts, the first so short that n times it is exact. Coefficients: weighted minimax of
 // (e^r - 1 - r) / r^2, rounded one after the other.
@@ -159,6 +162,6 @@ struct vector_sigmoid {
   }
 };
 
-}  // namespace LOCUS_MODE
-}  // namespace locus::simd
+}  // namespace LOCUS_SPACE(simd)
 LOCUS_VECTORS_END
+#endif

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // hypot of vectors: the root of x^2 + y^2, where neither square nor sum leaves the normal numbers;
 // what does is rare and is scaled first.
-#pragma once
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_HYPOT)
+#define LOCUS_SIMD_MATH_HYPOT
 #include <locus/simd/approximate.hpp>  // root_estimate
 
+#define LOCUS_CLONED <locus/simd/math_hypot.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+#elif defined(LOCUS_CLONE)
 LOCUS_VECTORS_BEGIN
-namespace locus::simd {
-inline namespace LOCUS_MODE {
+namespace LOCUS_SPACE(simd) {
 
 template <class T>
 struct hypot_constants;
@@ -24,7 +27,7 @@ struct hypot_constants<double> {
 /// means: sqrt(s) for normal s, to 0.6 ulp; the unit that takes roots is the slowest of the processor
 template <class V>
 LOCUS_VECTOR_FUNCTION V root_of_normal(V s) {
-#if LOCUS_ISA_AVX512
+#if LOCUS_CLONE_AVX512
   if constexpr (sizeof(V) == 64) {
     using T = lane_of<V>;
     V const y = root_estimate(s);
@@ -70,6 +73,6 @@ struct vector_hypot {
   }
 };
 
-}  // namespace LOCUS_MODE
-}  // namespace locus::simd
+}  // namespace LOCUS_SPACE(simd)
 LOCUS_VECTORS_END
+#endif

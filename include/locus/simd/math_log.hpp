@@ -2,12 +2,15 @@
 // log, log1p, log2 and log10 of vectors: x = 2^e (1 + f) with 1 + f in [0.75, 1.5), and
 // log(1 + f) = f - s (f - R(s^2)) with s = f / (f + 2). Zero, negative and
 // denormal numbers, inf and NaN are rare.
-#pragma once
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_LOG)
+#define LOCUS_SIMD_MATH_LOG
 #include <locus/simd/math.hpp>  // polynomial, unless_rare
 
+#define LOCUS_CLONED <locus/simd/math_log.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+#elif defined(LOCUS_CLONE)
 LOCUS_VECTORS_BEGIN
-namespace locus::simd {
-inline namespace LOCUS_MODE {
+namespace LOCUS_SPACE(simd) {
 
 // Coefficients: minimax of -(log(1 + f) - 2 s) / s^3 in z = s^2.
 template <class T>
@@ -135,6 +138,6 @@ struct vector_log1p {
   }
 };
 
-}  // namespace LOCUS_MODE
-}  // namespace locus::simd
+}  // namespace LOCUS_SPACE(simd)
 LOCUS_VECTORS_END
+#endif

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // pow of vectors: 2^(y log2 x), of floats in double, of doubles with a logarithm of twice the digits.
 // Bases that are not positive normal numbers, and results at the ends of the range, are rare.
-#pragma once
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_POW)
+#define LOCUS_SIMD_MATH_POW
 #include <locus/simd/math_exp.hpp>      // exp_constants, with_exponent, times_two_to
 #include <locus/simd/math_log.hpp>      // log_parts
 #include <locus/simd/math_round.hpp>    // vector_trunc
 #include <locus/simd/math_twofold.hpp>  // product_of
 
+#define LOCUS_CLONED <locus/simd/math_pow.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+#elif defined(LOCUS_CLONE)
 LOCUS_VECTORS_BEGIN
-namespace locus::simd {
-inline namespace LOCUS_MODE {
+namespace LOCUS_SPACE(simd) {
 
 /// means: x^y of positive finite x in double, to 2^-28 of it; at most 2^200, at least 2^-200
 template <class W>
@@ -153,6 +156,6 @@ struct vector_pow {
   }
 };
 
-}  // namespace LOCUS_MODE
-}  // namespace locus::simd
+}  // namespace LOCUS_SPACE(simd)
 LOCUS_VECTORS_END
+#endif

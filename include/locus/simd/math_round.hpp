@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // floor, ceil, trunc and round of vectors, by additions: exact, for every instruction set.
-#pragma once
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_ROUND)
+#define LOCUS_SIMD_MATH_ROUND
 #include <locus/simd/math.hpp>  // with_sign_of, magnitude
 
+#define LOCUS_CLONED <locus/simd/math_round.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+#elif defined(LOCUS_CLONE)
 LOCUS_VECTORS_BEGIN
-namespace locus::simd {
-inline namespace LOCUS_MODE {
+namespace LOCUS_SPACE(simd) {
 
 /// means: y with the sign of x where |x| has digits behind the point, x itself elsewhere
 template <class V>
@@ -49,6 +52,6 @@ struct vector_ceil {
   }
 };
 
-}  // namespace LOCUS_MODE
-}  // namespace locus::simd
+}  // namespace LOCUS_SPACE(simd)
 LOCUS_VECTORS_END
+#endif

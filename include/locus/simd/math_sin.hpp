@@ -2,13 +2,16 @@
 // sin and cos of vectors: x = n pi + r with |r| <= pi / 2, n whole for sin and half of an odd number
 // for cos, and a polynomial of r that is odd. Arguments so large that pi's parts do not do, inf and
 // NaN are rare and go to the C library, lane by lane.
-#pragma once
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_SIN)
+#define LOCUS_SIMD_MATH_SIN
 #include <locus/core/config.hpp>  // LOCUS_MATH
 #include <locus/simd/math.hpp>    // polynomial, unless_rare
 
+#define LOCUS_CLONED <locus/simd/math_sin.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+#elif defined(LOCUS_CLONE)
 LOCUS_VECTORS_BEGIN
-namespace locus::simd {
-inline namespace LOCUS_MODE {
+namespace LOCUS_SPACE(simd) {
 
 // pi in parts, all of one sign so that -0 stays -0. Coefficients: minimax of (sin r - r) / r^3 in
 // r^2, relative to sin r.
@@ -29,7 +32,7 @@ struct sin_constants<float> {
   }
   template <class V>
   LOCUS_VECTOR_FUNCTION static V less(V x, V n, float part) {
-    if constexpr (LOCUS_ISA_FMA || LOCUS_ISA_AVX512)
+    if constexpr (LOCUS_CLONE_FMA || LOCUS_CLONE_AVX512)
       return multiply_add(n, every<V>(-part), x);
     else {
       using W = vector<double, lanes_of<V>>;
@@ -41,7 +44,7 @@ struct sin_constants<float> {
 template <>
 struct sin_constants<double> {
   static constexpr double over_pi = 0x1.45f306dc9c883p-2;
-  static constexpr bool has_fma = LOCUS_ISA_FMA || LOCUS_ISA_AVX512;
+  static constexpr bool has_fma = LOCUS_CLONE_FMA || LOCUS_CLONE_AVX512;
   static constexpr std::uint64_t limit = has_fma ? 0x4270000000000000 : 0x4130000000000000;
   template <class V>
   LOCUS_VECTOR_FUNCTION static V series(V s) {
@@ -121,6 +124,6 @@ struct vector_cos {
   }
 };
 
-}  // namespace LOCUS_MODE
-}  // namespace locus::simd
+}  // namespace LOCUS_SPACE(simd)
 LOCUS_VECTORS_END
+#endif

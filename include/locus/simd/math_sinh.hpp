@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // sinh and cosh of vectors from q, a quarter of e^|x| (less 1 for sinh, so that small results keep
 // their digits): no step leaves the numbers before the result does.
-#pragma once
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_SINH)
+#define LOCUS_SIMD_MATH_SINH
 #include <locus/simd/math_exp.hpp>  // exp_parts, two_to
 
+#define LOCUS_CLONED <locus/simd/math_sinh.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+#elif defined(LOCUS_CLONE)
 LOCUS_VECTORS_BEGIN
-namespace locus::simd {
-inline namespace LOCUS_MODE {
+namespace LOCUS_SPACE(simd) {
 
 /// past every argument whose cosh is a number; a quarter of e^x still is one
 template <class T>
@@ -35,6 +38,6 @@ struct vector_cosh {
   }
 };
 
-}  // namespace LOCUS_MODE
-}  // namespace locus::simd
+}  // namespace LOCUS_SPACE(simd)
 LOCUS_VECTORS_END
+#endif

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // tan of vectors: x = n pi/2 + r with |r| <= pi/4, q = 2 tan(r / 2) by a polynomial, and
 // tan r = q / (1 - q^2 / 4), for odd n minus one over that: one division. Rare as for sin.
-#pragma once
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_TAN)
+#define LOCUS_SIMD_MATH_TAN
 #include <locus/simd/math_sin.hpp>      // sin_constants, by_library
 #include <locus/simd/math_twofold.hpp>  // twofold
 
+#define LOCUS_CLONED <locus/simd/math_tan.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+#elif defined(LOCUS_CLONE)
 LOCUS_VECTORS_BEGIN
-namespace locus::simd {
-inline namespace LOCUS_MODE {
+namespace LOCUS_SPACE(simd) {
 
 /// means: a - n (second + third)
 template <class V>
@@ -31,7 +34,7 @@ struct tan_constants<float> {
   template <class V>
   LOCUS_VECTOR_FUNCTION static twofold<V> reduced(V x, V n) {
     constexpr float first = 0x1.921fb4p+0f, second = 0x1.4442dp-24f, third = 0x1.846988p-48f;
-    if constexpr (LOCUS_ISA_FMA || LOCUS_ISA_AVX512) {
+    if constexpr (LOCUS_CLONE_FMA || LOCUS_CLONE_AVX512) {
       return less(multiply_add(n, every<V>(-first), x), n, second, third);
     } else {
       using Half = vector<float, lanes_of<V> / 2>;
@@ -65,7 +68,7 @@ struct tan_constants<double> {
   /// means: x - n pi/2. Without FMA the parts are so short that n times one is exact for n < 2^20.
   template <class V>
   LOCUS_VECTOR_FUNCTION static twofold<V> reduced(V x, V n) {
-    if constexpr (LOCUS_ISA_FMA || LOCUS_ISA_AVX512) {
+    if constexpr (LOCUS_CLONE_FMA || LOCUS_CLONE_AVX512) {
       constexpr double first = 0x1.921fb54442d18p+0, second = 0x1.1a62633145c06p-54,
                        third = 0x1.c1cd129024e08p-107;
       return less(multiply_add(n, every<V>(-first), x), n, second, third);
@@ -111,6 +114,6 @@ struct vector_tan {
   }
 };
 
-}  // namespace LOCUS_MODE
-}  // namespace locus::simd
+}  // namespace LOCUS_SPACE(simd)
 LOCUS_VECTORS_END
+#endif

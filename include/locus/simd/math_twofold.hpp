@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers of twice the digits as a sum of two: sums and products without a rounding error.
-#pragma once
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_TWOFOLD)
+#define LOCUS_SIMD_MATH_TWOFOLD
 #include <locus/simd/math.hpp>  // multiply_add, as_written
 
+#define LOCUS_CLONED <locus/simd/math_twofold.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+#elif defined(LOCUS_CLONE)
 LOCUS_VECTORS_BEGIN
-namespace locus::simd {
-inline namespace LOCUS_MODE {
+namespace LOCUS_SPACE(simd) {
 
 /// means: high + low, |low| at most half a unit in the last place of high
 template <class V>
@@ -35,7 +38,7 @@ LOCUS_VECTOR_FUNCTION V upper_half(V x) {
 template <class V>
 LOCUS_VECTOR_FUNCTION twofold<V> product_of(V a, V b) {
   V const p = as_written(a * b);
-  if constexpr (LOCUS_ISA_FMA || LOCUS_ISA_AVX512)
+  if constexpr (LOCUS_CLONE_FMA || LOCUS_CLONE_AVX512)
     return {p, multiply_add(a, b, -p)};
   else {
     V const ah = upper_half(a), al = as_written(a - ah), bh = upper_half(b),
@@ -44,6 +47,6 @@ LOCUS_VECTOR_FUNCTION twofold<V> product_of(V a, V b) {
   }
 }
 
-}  // namespace LOCUS_MODE
-}  // namespace locus::simd
+}  // namespace LOCUS_SPACE(simd)
 LOCUS_VECTORS_END
+#endif

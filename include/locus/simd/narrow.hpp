@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // half and bfloat16 in vectors: what shape/half.hpp does to one number, to N of them.
-#pragma once
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_NARROW)
+#define LOCUS_SIMD_NARROW
 #include <cstdint>  // uint16_t
 
 #include <locus/shape/half.hpp>   // half, bfloat16
 #include <locus/simd/native.hpp>  // vector, LOCUS_ISA_F16C
 
+#define LOCUS_CLONED <locus/simd/narrow.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+#elif defined(LOCUS_CLONE)
 LOCUS_VECTORS_BEGIN
-namespace locus::simd {
-inline namespace LOCUS_MODE {
+namespace LOCUS_SPACE(simd) {
 
 // 16 bits to 32 and back. (For a whole register g++ 12 takes three instructions where there is one.)
 template <class V, int N = sizeof(V) / 2>
@@ -19,7 +22,7 @@ template <class V, int N = sizeof(V) / 4>
 LOCUS_VECTOR_FUNCTION vector<std::uint16_t, N> low_halves(V const& v) {
   return __builtin_convertvector(v, vector<std::uint16_t, N>);
 }
-#if LOCUS_ISA_AVX512
+#if LOCUS_CLONE_AVX512
 inline constexpr unsigned short all_lanes = 0xffff;
 #if !defined(__clang__)
 LOCUS_VECTOR_FUNCTION vector<std::uint32_t, 16> widened(vector<std::uint16_t, 16> v) {
@@ -72,7 +75,7 @@ LOCUS_VECTOR_FUNCTION vector<std::uint16_t, N> narrowed(bfloat16, V const& v) {
 }
 
 // By the instructions for them: the rows of native.hpp's table for halves.
-#if LOCUS_ISA_F16C
+#if LOCUS_CLONE_F16C
 LOCUS_VECTOR_FUNCTION vector<float, 8> floats_of(half, vector<std::uint16_t, 8> h) {
 #if defined(__clang__)
   return __builtin_convertvector((vector<__fp16, 8>)h, vector<float, 8>);
@@ -84,7 +87,7 @@ LOCUS_VECTOR_FUNCTION vector<std::uint16_t, 8> narrowed(half, vector<float, 8> v
   return (vector<std::uint16_t, 8>)__builtin_ia32_vcvtps2ph256(v, 0);
 }
 #endif
-#if LOCUS_ISA_AVX512
+#if LOCUS_CLONE_AVX512
 LOCUS_VECTOR_FUNCTION vector<float, 16> floats_of(half, vector<std::uint16_t, 16> h) {
 #if defined(__clang__)
   return __builtin_convertvector((vector<__fp16, 16>)h, vector<float, 16>);
@@ -98,6 +101,6 @@ LOCUS_VECTOR_FUNCTION vector<std::uint16_t, 16> narrowed(half, vector<float, 16>
 }
 #endif
 
-}  // namespace LOCUS_MODE
-}  // namespace locus::simd
+}  // namespace LOCUS_SPACE(simd)
 LOCUS_VECTORS_END
+#endif

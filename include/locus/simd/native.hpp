@@ -1,30 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the vector unit of the target offers: the width, and the few instructions that have no
 // operator in the vector extensions of g++ and clang++. The one table of instruction sets.
-#pragma once
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_NATIVE)
+#define LOCUS_SIMD_NATIVE
 #include <locus/core/config.hpp>  // LOCUS_MODE, LOCUS_ISA_AVX512, LOCUS_ISA_AVX
 
-// LOCUS_VECTORS_BEGIN, _END  around functions that take or return vectors: the compilers warn of
-//                            their calling convention, and all of these are inlined
-// LOCUS_VECTOR_FUNCTION      in front of such a function
-#define LOCUS_VECTOR_FUNCTION [[gnu::always_inline]] inline
-// nvcc: 549: its front end loses sight of initialisers where packs are expanded; 68: it has masks of
-// other signs than the compilers
-#if defined(__CUDACC__)
-#define LOCUS_VECTORS_BEGIN _Pragma("nv_diagnostic push") _Pragma("nv_diag_suppress 549,68")
-#define LOCUS_VECTORS_END _Pragma("nv_diagnostic pop")
-#else
-#define LOCUS_VECTORS_BEGIN \
-  _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wpsabi\"")
-#define LOCUS_VECTORS_END _Pragma("GCC diagnostic pop")
-#endif
-
+#define LOCUS_CLONED <locus/simd/native.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+#elif defined(LOCUS_CLONE)
 LOCUS_VECTORS_BEGIN
-namespace locus::simd {
-inline namespace LOCUS_MODE {
+namespace LOCUS_SPACE(simd) {
 
 /// means: bytes of one register of the vector unit: AVX-512, AVX, else 16 (SSE2, NEON)
-inline constexpr int native_bytes = LOCUS_ISA_AVX512 ? 64 : LOCUS_ISA_AVX ? 32 : 16;
+inline constexpr int native_bytes = LOCUS_CLONE_AVX512 ? 64 : LOCUS_CLONE_AVX ? 32 : 16;
 
 namespace detail {
 template <class T, int N>
@@ -45,7 +33,7 @@ using vector_in_packet = typename detail::vector_of<T, N>::in_packet;
 
 // What instructions[i] = f(x[i]) there are: one overload for each register, and one that takes a
 // vector of any length lane by lane.
-#if LOCUS_ISA_AVX512
+#if LOCUS_CLONE_AVX512
 #if defined(__clang__)
 LOCUS_VECTOR_FUNCTION vector<float, 16> sqrt_of(vector<float, 16> x) {
   return __builtin_ia32_sqrtps512(x, 4);
@@ -62,7 +50,7 @@ LOCUS_VECTOR_FUNCTION vector<double, 8> sqrt_of(vector<double, 8> x) {
 }
 #endif
 #endif
-#if LOCUS_ISA_AVX
+#if LOCUS_CLONE_AVX
 LOCUS_VECTOR_FUNCTION vector<float, 8> sqrt_of(vector<float, 8> x) {
   return __builtin_ia32_sqrtps256(x);
 }
@@ -96,11 +84,11 @@ LOCUS_VECTOR_FUNCTION V sqrt_of(V const& x) {
     LOCUS_EXTREMUM_128(builtin)                                            \
     return a symbol b ? a : b;                                             \
   }
-#if LOCUS_ISA_AVX512 && defined(__clang__)
+#if LOCUS_CLONE_AVX512 && defined(__clang__)
 #define LOCUS_EXTREMUM_512(name)                                                        \
   if constexpr (bytes == 64 && lane == 4) return __builtin_ia32_##name##ps512(a, b, 4); \
   if constexpr (bytes == 64 && lane == 8) return __builtin_ia32_##name##pd512(a, b, 4);
-#elif LOCUS_ISA_AVX512
+#elif LOCUS_CLONE_AVX512
 #define LOCUS_EXTREMUM_512(name)                              \
   if constexpr (bytes == 64 && lane == 4)                     \
     return __builtin_ia32_##name##ps512_mask(a, b, a, -1, 4); \
@@ -108,7 +96,7 @@ LOCUS_VECTOR_FUNCTION V sqrt_of(V const& x) {
 #else
 #define LOCUS_EXTREMUM_512(name)
 #endif
-#if LOCUS_ISA_AVX
+#if LOCUS_CLONE_AVX
 #define LOCUS_EXTREMUM_256(name)                                                     \
   if constexpr (bytes == 32 && lane == 4) return __builtin_ia32_##name##ps256(a, b); \
   if constexpr (bytes == 32 && lane == 8) return __builtin_ia32_##name##pd256(a, b);
@@ -132,7 +120,7 @@ LOCUS_EXTREMUM(smaller_of, <, min, min)
 /// means: a b + c with one rounding
 template <class V>
 LOCUS_VECTOR_FUNCTION V fused(V a, V b, V c) {
-#if LOCUS_ISA_AVX512
+#if LOCUS_CLONE_AVX512
 #if defined(__clang__)
   if constexpr (sizeof(V) == 64 && sizeof(a[0]) == 4)
     return __builtin_ia32_vfmaddps512_mask(a, b, c, 65535, 4);
@@ -145,7 +133,7 @@ LOCUS_VECTOR_FUNCTION V fused(V a, V b, V c) {
     return __builtin_ia32_vfmaddpd512_mask(a, b, c, 0xff, 4);
 #endif
 #endif
-#if LOCUS_ISA_FMA && LOCUS_ISA_AVX
+#if LOCUS_CLONE_FMA && LOCUS_CLONE_AVX
   if constexpr (sizeof(V) == 32 && sizeof(a[0]) == 4) return __builtin_ia32_vfmaddps256(a, b, c);
   if constexpr (sizeof(V) == 32 && sizeof(a[0]) == 8) return __builtin_ia32_vfmaddpd256(a, b, c);
   if constexpr (sizeof(V) == 16 && sizeof(a[0]) == 4) return __builtin_ia32_vfmaddps(a, b, c);
@@ -160,11 +148,11 @@ LOCUS_VECTOR_FUNCTION V fused(V a, V b, V c) {
 }
 
 /// the registers from here on have all instructions of the target, and one result for all sizes
-inline constexpr int least_bytes = LOCUS_ISA_AVX512 ? 64 : 16;
+inline constexpr int least_bytes = LOCUS_CLONE_AVX512 ? 64 : 16;
 /// means: a b + c, with one rounding where that is one instruction, else with two
 template <class V>
 LOCUS_VECTOR_FUNCTION V multiply_add(V a, V b, V c) {
-  if constexpr (LOCUS_ISA_FMA || LOCUS_ISA_AVX512)
+  if constexpr (LOCUS_CLONE_FMA || LOCUS_CLONE_AVX512)
     return fused(a, b, c);
   else
     return a * b + c;
@@ -180,7 +168,7 @@ inline constexpr signed char every_double = -1;
 #endif
 // least(a, b) = a < b ? a : b and greatest alike: NaN in b stays. scaled(x, n): x 2^n for whole n,
 // rounded once, 0 or inf past the ends; only where has_scaled.
-#if LOCUS_ISA_AVX512
+#if LOCUS_CLONE_AVX512
 #if defined(__clang__)
 #define LOCUS_EXTREME(name, V, p) \
   LOCUS_VECTOR_FUNCTION V name(V a, V b) { return __builtin_ia32_##p##512(a, b, 4); }
@@ -211,13 +199,13 @@ LOCUS_VECTOR_FUNCTION V greatest(V a, V b) {
   return a > b ? a : b;
 }
 template <class V>
-inline constexpr bool has_scaled = LOCUS_ISA_AVX512 && sizeof(V) == 64;
+inline constexpr bool has_scaled = LOCUS_CLONE_AVX512 && sizeof(V) == 64;
 
 /// means: some x[i] > limit, of integers without sign
 template <class U>
 LOCUS_VECTOR_FUNCTION bool any_above(U x, U limit) {
   constexpr bool words = sizeof(x[0]) == 4;
-#if LOCUS_ISA_AVX512
+#if LOCUS_CLONE_AVX512
   if constexpr (sizeof(U) == 64 && words)
     return __builtin_ia32_ucmpd512_mask((vector<int, 16>)x, (vector<int, 16>)limit, 6,
                                         every_float) != 0;
@@ -225,7 +213,7 @@ LOCUS_VECTOR_FUNCTION bool any_above(U x, U limit) {
     return __builtin_ia32_ucmpq512_mask((vector<long long, 8>)x, (vector<long long, 8>)limit, 6,
                                         every_double) != 0;
 #endif
-#if LOCUS_ISA_AVX
+#if LOCUS_CLONE_AVX
   if constexpr (sizeof(U) == 32 && words)
     return __builtin_ia32_movmskps256((vector<float, 8>)(x > limit)) != 0;
   else if constexpr (sizeof(U) == 32)
@@ -245,7 +233,7 @@ LOCUS_VECTOR_FUNCTION bool any_above(U x, U limit) {
 /// means: x, computed as written: -ffast-math does not join what is before with what comes after
 template <class V>
 LOCUS_VECTOR_FUNCTION V as_written(V x) {
-#if LOCUS_FAST_MATH && LOCUS_ISA_AVX512
+#if LOCUS_FAST_MATH && LOCUS_CLONE_AVX512
   asm("" : "+v"(x));
 #elif LOCUS_FAST_MATH && defined(__SSE2__)
   asm("" : "+x"(x));
@@ -294,11 +282,11 @@ LOCUS_VECTOR_FUNCTION void stream(void* p, V x) {
 #if defined(__clang__)
   __builtin_nontemporal_store(x, static_cast<V*>(p));
 #else
-#if LOCUS_ISA_AVX512
+#if LOCUS_CLONE_AVX512
   if constexpr (sizeof(V) == 64)
     return __builtin_ia32_movntps512(static_cast<float*>(p), (vector<float, 16>)x);
 #endif
-#if LOCUS_ISA_AVX
+#if LOCUS_CLONE_AVX
   if constexpr (sizeof(V) == 32)
     return __builtin_ia32_movntps256(static_cast<float*>(p), (vector<float, 8>)x);
 #endif
@@ -316,6 +304,6 @@ inline void end_of_stream() {
 #endif
 }
 
-}  // namespace LOCUS_MODE
-}  // namespace locus::simd
+}  // namespace LOCUS_SPACE(simd)
 LOCUS_VECTORS_END
+#endif

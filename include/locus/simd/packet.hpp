@@ -2,7 +2,8 @@
 // N values of one element type that are computed at once, and masks, their booleans. Everything
 // that one expression holds has the same N, whatever its types; a function that takes packets is
 // inlined, so that no vector passes through a calling convention.
-#pragma once
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_PACKET)
+#define LOCUS_SIMD_PACKET
 #include <cstdint>      // int32_t
 #include <type_traits>  // conditional
 #include <utility>      // index_sequence
@@ -11,9 +12,11 @@
 #include <locus/simd/narrow.hpp>    // floats_of, narrowed
 #include <locus/simd/native.hpp>    // vector, sqrt_of
 
+#define LOCUS_CLONED <locus/simd/packet.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+#elif defined(LOCUS_CLONE)
 LOCUS_VECTORS_BEGIN
-namespace locus::simd {
-inline namespace LOCUS_MODE {
+namespace LOCUS_SPACE(simd) {
 
 template <int Bytes>
 using signed_of = std::conditional_t<
@@ -205,6 +208,6 @@ LOCUS_VECTOR_FUNCTION packet<T, N> from_bits(packet<B, N> x) {
   return {(vector<T, N>)x.v};
 }
 
-}  // namespace LOCUS_MODE
-}  // namespace locus::simd
+}  // namespace LOCUS_SPACE(simd)
 LOCUS_VECTORS_END
+#endif

@@ -308,15 +308,17 @@ namespace {
 /// means: whether the nest stores past the caches, for operands of doubles over n x n at those
 ///        places of memory that is not there     units: elements
 bool streams_at(std::int64_t n, std::vector<std::int64_t> const& places, std::int64_t row) {
-  static bool streams;
+  static bool streams;  // of any part of a row
+  streams = false;
   int const count = static_cast<int>(places.size());
   std::vector<int> const bytes(places.size(), 8);
-  host::loop_kernel const kernel{[](void const*, host::plane const& p) { streams = p.streams; },
-                                 count - 1,
-                                 1,
-                                 8,
-                                 0.1f,
-                                 bytes.data()};
+  host::loop_kernel const kernel{
+      [](void const*, host::plane const& p) { streams = streams || p.streams; },
+      count - 1,
+      1,
+      8,
+      0.1f,
+      bytes.data()};
   space s{2, 0, {n, n}};
   std::vector<kernel::access> a(places.size());
   for (std::size_t k = 0; k < places.size(); ++k)

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The innermost loop for functors without a packet form, such as lambdas: element by element, over
 // operands that lie side by side, so that a compiler may use vectors. Others pass through a buffer.
-#pragma once
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_BACKEND_HOST_ELEMENT_KERNEL)
+#define LOCUS_BACKEND_HOST_ELEMENT_KERNEL
 #include <locus/backend/host/plane.hpp>  // plane, map_context
 #include <locus/core/config.hpp>         // LOCUS_IVDEP
 #include <locus/core/pack.hpp>           // pack, get
 #include <locus/core/type_list.hpp>      // type_list
 #include <locus/kernel/call.hpp>         // own_offset
 
+#define LOCUS_CLONED <locus/backend/host/element_kernel.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+#elif defined(LOCUS_CLONE)
 LOCUS_LOOPS_BEGIN
-namespace locus::host {
-inline namespace LOCUS_MODE {
+namespace LOCUS_SPACE(host) {
 
 template <class Stage, class Folds, class Ins, class Outs, class InIndex, class OutIndex>
 struct element_kernel_of;
@@ -24,7 +27,7 @@ struct element_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
     T values[few];
   };
 
-  static void run(void const* context, plane const& p) {
+  LOCUS_LOOP_FUNCTION static void rows(void const* context, plane const& p) {
     auto const& given = *static_cast<map_context<Stage, Folds> const*>(context);
     Stage const f = given.f;  // copies that nothing else can point to
     Folds const folds = given.folds;
@@ -85,6 +88,6 @@ using element_kernel =
     element_kernel_of<Stage, Folds, Ins, Outs, std::make_index_sequence<std::size_t(Ins::size)>,
                       std::make_index_sequence<std::size_t(Outs::size)>>;
 
-}  // namespace LOCUS_MODE
-}  // namespace locus::host
+}  // namespace LOCUS_SPACE(host)
 LOCUS_LOOPS_END
+#endif

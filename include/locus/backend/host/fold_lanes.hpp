@@ -2,14 +2,17 @@
 // The innermost loops of folds: packets of a run go to accumulators in registers, packets of rows to
 // an accumulator for each column; elements may be stored beside them. A tail is a packet whose other
 // lanes are left out.
-#pragma once
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_BACKEND_HOST_FOLD_LANES)
+#define LOCUS_BACKEND_HOST_FOLD_LANES
 #include <locus/backend/host/packet_fold.hpp>    // packet_fold, unrolled
 #include <locus/backend/host/packet_kernel.hpp>  // lanes_of, copy_few
 #include <locus/backend/host/runs.hpp>           // run_operands
 
+#define LOCUS_CLONED <locus/backend/host/fold_lanes.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+#elif defined(LOCUS_CLONE)
 LOCUS_VECTORS_BEGIN
-namespace locus::host {
-inline namespace LOCUS_MODE {
+namespace LOCUS_SPACE(host) {
 
 /// means: lanes of a fold: sums of integers have 8 bytes
 template <class Stage>
@@ -33,7 +36,7 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
 
   LOCUS_VECTOR_FUNCTION static auto values(Stage const& f, Before const& before, sources const& p,
                                            std::int64_t const* at, int ahead = 0) {
-    return packet_results<N>(f, make_pack(simd::load<N>(get<K>(p) + at[K] + ahead)...), before);
+    return packet_results<N>(f, together(simd::load<N>(get<K>(p) + at[K] + ahead)...), before);
   }
   using results = decltype(values(std::declval<Stage const&>(), std::declval<Before const&>(),
                                   std::declval<sources const&>(), nullptr));
@@ -264,6 +267,6 @@ using fold_lanes = fold_lanes_of_parts<Reducers, Stage, Before, Kinds, Outs,
                                        std::make_index_sequence<std::size_t(Kinds::size)>,
                                        std::make_index_sequence<std::size_t(Outs::size)>>;
 
-}  // namespace LOCUS_MODE
-}  // namespace locus::host
+}  // namespace LOCUS_SPACE(host)
 LOCUS_VECTORS_END
+#endif

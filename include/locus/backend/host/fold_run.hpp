@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Folds of one run: on packets where every functor has a form for them; otherwise values are computed
 // one by one into a buffer, and the buffer is folded on packets.
-#pragma once
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_BACKEND_HOST_FOLD_RUN)
+#define LOCUS_BACKEND_HOST_FOLD_RUN
 #include <locus/backend/host/fold_lanes.hpp>  // fold_lanes
 #include <locus/kernel/reducer.hpp>           // reducer, with_index_fn
 
+#define LOCUS_CLONED <locus/backend/host/fold_run.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+#elif defined(LOCUS_CLONE)
 LOCUS_LOOPS_BEGIN
-namespace locus::host {
-inline namespace LOCUS_MODE {
+namespace LOCUS_SPACE(host) {
 
 template <class Reducers, class Stage, class Before, class Kinds, class Outs>
 struct computed_run;
@@ -49,11 +52,13 @@ struct computed_run<type_list<Reducers...>, Stage, Before, type_list<Kinds...>,
  private:
   /// The operands lie side by side here, so that a compiler may use vectors.
   template <std::size_t... K, std::size_t... M, std::size_t... F>
-  static void compute_some(Stage const& given, Before const& folds_before,
-                           typename run_type::sources const& p, std::int64_t const* steps,
-                           typename run_type::targets const& q, std::int64_t first, std::int64_t n,
-                           buffers& to, std::index_sequence<K...>, std::index_sequence<M...>,
-                           std::index_sequence<F...>) {
+  LOCUS_LOOP_FUNCTION static void compute_some(Stage const& given, Before const& folds_before,
+                                               typename run_type::sources const& p,
+                                               std::int64_t const* steps,
+                                               typename run_type::targets const& q,
+                                               std::int64_t first, std::int64_t n, buffers& to,
+                                               std::index_sequence<K...>, std::index_sequence<M...>,
+                                               std::index_sequence<F...>) {
     Stage const f = given;  // copies that nothing else can point to
     Before const before = folds_before;
     [[maybe_unused]] typename run_type::sources const in{{get<K>(p) + (first & steps[K])}...};
@@ -257,6 +262,6 @@ struct fold_run<type_list<kernel::reducer<reduction::first_max, ranked<T>>>, Sta
   }
 };
 
-}  // namespace LOCUS_MODE
-}  // namespace locus::host
+}  // namespace LOCUS_SPACE(host)
 LOCUS_LOOPS_END
+#endif

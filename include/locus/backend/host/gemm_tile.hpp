@@ -7,8 +7,9 @@
 #include <type_traits>  // make_unsigned
 #include <utility>      // integer_sequence
 
-#include <locus/shape/element.hpp>  // is_integer_v
-#include <locus/simd/native.hpp>    // vector, LOCUS_VECTORS_BEGIN
+#include <locus/shape/element.hpp>      // is_integer_v
+#include <locus/simd/instructions.hpp>  // instructions_now
+#include <locus/simd/native.hpp>        // vector, LOCUS_VECTORS_BEGIN
 
 // LOCUS_FOR_AVX512, _AVX2, _ANY  in front of a function for these instructions; where the compiler
 //                                can, it is optimised in units that are not, too
@@ -214,17 +215,13 @@ template <class T>
 tile_sets<T> find_tile_sets() {
 #if defined(__x86_64__)
   static constexpr tile_set<T> avx512 = avx512_tiles<T>(), avx2 = avx2_tiles<T>();
-#if LOCUS_ISA_AVX512X
-  return {avx512, avx2};
-#else
-  __builtin_cpu_init();
-  bool const has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  if (has_avx2 && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512vl"))
-    return {avx512, avx2};
+  if constexpr (LOCUS_ISA_AVX512X) return {avx512, avx2};
   static constexpr tile_set<T> any = any_tiles<T>();
-  return has_avx2 ? tile_sets<T>{avx2, any} : tile_sets<T>{any, any};
-#endif
+  switch (simd::instructions_now()) {
+  case simd::instructions::avx512: return {avx512, avx2};
+  case simd::instructions::avx2: return {avx2, any};
+  default: return {any, any};
+  }
 #else
   static constexpr tile_set<T> any = any_tiles<T>();
   return {any, any};

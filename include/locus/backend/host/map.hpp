@@ -3,37 +3,22 @@
 #pragma once
 #include <cstring>  // memset
 
-#include <locus/backend/host/element_kernel.hpp>  // element_kernel
-#include <locus/backend/host/nest.hpp>            // run_nest, run_plane, threads_for
-#include <locus/backend/host/packet_kernel.hpp>   // packet_kernel
+#include <locus/backend/host/map_kernel.hpp>  // map_kernel
+#include <locus/backend/host/nest.hpp>        // run_nest, run_plane, threads_for
+#include <locus/simd/instructions.hpp>        // LOCUS_CLONES, chosen_clone
 
 namespace locus::host {
 inline namespace LOCUS_MODE {
 
-template <class Kind>
-inline constexpr int bytes_of_kind =
-    std::is_same_v<Kind, kernel::own_offset> ? 0 : int(sizeof(typename Kind::type));
+/// means: the kernels of a stage, one for each set of instructions: element simd::chosen_clone() runs
+template <class Stage, class Folds, class Ins, class Outs>
+inline constexpr loop_kernel map_kernels[] = {
+    LOCUS_CLONES(host, map_kernel<Stage, Folds, Ins, Outs>::value)};
 
 template <class Stage, class Folds, class Ins, class Outs>
-struct map_kernel;
-/// means: the kernel of a stage, as a loop nest knows it
-template <class Stage, class Folds, class... Ins, class... Outs>
-struct map_kernel<Stage, Folds, type_list<Ins...>, type_list<Outs...>> {
-  using ins = type_list<Ins...>;
-  using outs = type_list<Outs...>;
-  static constexpr bool by_packets =
-      runs_on_packets<lanes_of<Stage>, Stage> && (has_packet<typename Ins::type> && ... && true);
-  using loop = std::conditional_t<by_packets, packet_kernel<Stage, Folds, ins, outs>,
-                                  element_kernel<Stage, Folds, ins, outs>>;
-  static constexpr float additions = by_packets ? 0.25f / lanes_of<Stage> : 0.5f;  // nanoseconds
-  static constexpr int bytes[] = {bytes_of_kind<Ins>..., int(sizeof(Outs))...};
-  static constexpr loop_kernel value{&loop::run,
-                                     ins::size,
-                                     outs::size,
-                                     by_packets ? lanes_of<Stage> : 0,
-                                     kernel::cost_of<Stage>* additions,
-                                     bytes};
-};
+loop_kernel const& map_kernel_now() {
+  return map_kernels<Stage, Folds, Ins, Outs>[simd::chosen_clone()];
+}
 
 /// means: memory of zeros     cost: less than half of what storing any other value costs
 inline void clear(void const* context, plane const& p) {
@@ -77,7 +62,7 @@ void map(Stage const& f, kernel::space s, kernel::access const* operands, type_l
     }
   }
   map_context<Stage, pack<>> const context{f, no_folds};
-  run(map_kernel<Stage, pack<>, type_list<Ins...>, type_list<Outs...>>::value, &context, 0);
+  run(map_kernel_now<Stage, pack<>, type_list<Ins...>, type_list<Outs...>>(), &context, 0);
 }
 
 /// means: the same for one row, whose folds are known     operands: inputs, then outputs
@@ -86,7 +71,7 @@ void map_row(Stage const& f, Folds const& folds, plane_operand const* operands, 
              Outs) {
   if (n == 0) return;  // short rows are padded with an element, which is not there
   map_context<Stage, Folds> const context{f, folds};
-  run_plane(map_kernel<Stage, Folds, Ins, Outs>::value, &context, {operands, 1, n, false});
+  run_plane(map_kernel_now<Stage, Folds, Ins, Outs>(), &context, {operands, 1, n, false});
 }
 
 }  // namespace LOCUS_MODE

@@ -5,13 +5,13 @@
 #pragma once
 #include <cstdint>  // int64_t
 
-#include <locus/backend/host/plane.hpp>  // plane, loop_kernel
-#include <locus/backend/host/tiles.hpp>  // run_tiles, has_gaps
-#include <locus/core/config.hpp>         // LOCUS_MODE, LOCUS_LEAN_BEGIN
-#include <locus/kernel/call.hpp>         // space, access, collapse
-#include <locus/runtime/caches.hpp>      // last_level_cache
-#include <locus/runtime/threads.hpp>     // parallel_for
-#include <locus/simd/native.hpp>         // end_of_stream
+#include <locus/backend/host/loop_kernel.hpp>  // plane, loop_kernel
+#include <locus/backend/host/tiles.hpp>        // run_tiles, has_gaps
+#include <locus/core/config.hpp>               // LOCUS_MODE, LOCUS_LEAN_BEGIN
+#include <locus/kernel/call.hpp>               // space, access, collapse
+#include <locus/runtime/caches.hpp>            // last_level_cache
+#include <locus/runtime/threads.hpp>           // parallel_for
+#include <locus/simd/native.hpp>               // end_of_stream
 
 LOCUS_LEAN_BEGIN
 namespace locus::host {

@@ -2,7 +2,8 @@
 // Reproducible sums on the host, in the order of kernel/ordered_sum.hpp. Values are laid out in rows
 // of 256, one for each lane, and rows are added to lanes; where the innermost axis is kept, 32
 // neighbouring outputs go side by side.
-#pragma once
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_BACKEND_HOST_ORDERED_SUM)
+#define LOCUS_BACKEND_HOST_ORDERED_SUM
 #include <locus/backend/host/element.hpp>          // element_at
 #include <locus/backend/host/packet_rounding.hpp>  // packet_results, runs_on_packets
 #include <locus/kernel/call.hpp>                   // space, access, collapse
@@ -10,9 +11,26 @@
 #include <locus/runtime/host_memory.hpp>           // host_memory
 #include <locus/runtime/threads.hpp>               // parallel_for
 
-LOCUS_VECTORS_BEGIN
+#define LOCUS_CLONED <locus/backend/host/ordered_sum.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+
 namespace locus::host {
 inline namespace LOCUS_MODE {
+
+/// means: work.operands' outputs = work.rest(row inputs, the sum of work.f(elements))
+template <class Work>
+void ordered_sum(Work const& work) {
+  using ins = typename Work::inputs;
+  using rows = typename Work::row_inputs;
+  using outs = typename Work::outputs;
+  LOCUS_CHOSEN(host, ordered_summing<Work, ins, rows, outs>::of)(work);
+}
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::host
+#elif defined(LOCUS_CLONE)
+LOCUS_VECTORS_BEGIN
+namespace LOCUS_SPACE(host) {
 
 /// means: to[j] = f(in[k] at offset[k] + j * stride[k]...) for j in [0, n)
 template <class Stage, class T, class... Ins>
@@ -58,6 +76,7 @@ class ordered_summing;
 template <class Work, class... Ins, class... Rows, class... Outs>
 class ordered_summing<Work, type_list<Ins...>, type_list<Rows...>, type_list<Outs...>> {
  public:
+  static void of(Work const& work) { ordered_summing(work).run(); }
   explicit ordered_summing(Work const& work) : w_(work), s_(work.over) {
     for (int k = 0; k < all; ++k) a_[k] = work.operands[k];
     kernel::collapse(s_, a_, all);
@@ -232,14 +251,6 @@ class ordered_summing<Work, type_list<Ins...>, type_list<Rows...>, type_list<Out
   std::int64_t width_ = 1;
 };
 
-/// means: work.operands' outputs = work.rest(row inputs, the sum of work.f(elements))
-template <class Work>
-void ordered_sum(Work const& work) {
-  ordered_summing<Work, typename Work::inputs, typename Work::row_inputs, typename Work::outputs>(
-      work)
-      .run();
-}
-
-}  // namespace LOCUS_MODE
-}  // namespace locus::host
+}  // namespace LOCUS_SPACE(host)
 LOCUS_VECTORS_END
+#endif

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reducers on packets: N lanes that are folded at once, then into wide totals, then into one.
-#pragma once
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_BACKEND_HOST_PACKET_FOLD)
+#define LOCUS_BACKEND_HOST_PACKET_FOLD
 #include <locus/backend/host/packet_forms.hpp>  // packet_form, packet, mask
 #include <locus/kernel/reducer.hpp>             // reducer
 
+#define LOCUS_CLONED <locus/backend/host/packet_fold.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+#elif defined(LOCUS_CLONE)
 LOCUS_VECTORS_BEGIN
-namespace locus::host {
-inline namespace LOCUS_MODE {
+namespace LOCUS_SPACE(host) {
 
 /// means: f(0), ..., f(Count - 1), each a constant, in one function
 template <class F, int... Idx>
@@ -25,6 +28,8 @@ LOCUS_VECTOR_FUNCTION void unrolled(F const& f) {
 // wide total: equal numbers, which would round the same way each time, are then added exactly.
 template <class Reducer, class V>
 struct packet_fold;
+template <class Reducer, class V>
+struct packet_fold<kernel::unfinished<Reducer>, V> : packet_fold<Reducer, V> {};
 template <class Fold>
 concept folds_in_pairs = Fold::in_pairs;
 
@@ -232,6 +237,6 @@ struct packet_fold<kernel::reducer<R, bool>, mask<Bytes, Lanes>> {
   }
 };
 
-}  // namespace LOCUS_MODE
-}  // namespace locus::host
+}  // namespace LOCUS_SPACE(host)
 LOCUS_VECTORS_END
+#endif

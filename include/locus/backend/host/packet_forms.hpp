@@ -2,7 +2,8 @@
 // The functors of locus on packets, and trees of them: packet_form<F>::call(packets...) computes
 // what F computes, lane by lane, to the bit. A functor without such a form, every lambda among them,
 // runs element by element.
-#pragma once
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_BACKEND_HOST_PACKET_FORMS)
+#define LOCUS_BACKEND_HOST_PACKET_FORMS
 #include <limits>   // numeric_limits
 #include <utility>  // index_sequence
 
@@ -12,9 +13,11 @@
 #include <locus/core/pack.hpp>                       // pack, get
 #include <locus/kernel/stage.hpp>                    // stage, apply, input
 
+#define LOCUS_CLONED <locus/backend/host/packet_forms.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+#elif defined(LOCUS_CLONE)
 LOCUS_VECTORS_BEGIN
-namespace locus::host {
-inline namespace LOCUS_MODE {
+namespace LOCUS_SPACE(host) {
 
 template <class P>
 using lane_t = typename P::type;
@@ -261,6 +264,11 @@ LOCUS_VECTOR_FUNCTION auto packet_value(kernel::rounded<T, Tree> const& r, In co
   return simd::convert<T>(packet_value<N>(r.tree, in, slots, folds));
 }
 
+/// means: a pack of packets; make_pack is not compiled for these instructions
+template <class... P>
+LOCUS_VECTOR_FUNCTION pack<P...> together(P const&... p) {
+  return {{p}...};
+}
 /// means: the shared values of a stage, each of which may read the ones before it
 template <int N, std::size_t K, class Slots, class In, class Done, class Folds>
 LOCUS_VECTOR_FUNCTION auto packet_slots(Slots const& slots, In const& in, Done const& done,
@@ -269,7 +277,7 @@ LOCUS_VECTOR_FUNCTION auto packet_slots(Slots const& slots, In const& in, Done c
     auto const next = packet_value<N>(get<K>(slots), in, done, folds);
     auto const more = [&]<std::size_t... Idx>(std::index_sequence<Idx...>)
                           __attribute__((always_inline)) {
-                            return make_pack(get<Idx>(done)..., next);
+                            return together(get<Idx>(done)..., next);
                           }(std::make_index_sequence<K>{});
     return packet_slots<N, K + 1>(slots, in, more, folds);
   } else
@@ -282,7 +290,7 @@ LOCUS_VECTOR_FUNCTION auto packet_results(
     Folds const& folds) {
   auto const slots = packet_slots<N, 0>(f.slots, in, pack<>{}, folds);
   return [&]<std::size_t... O>(std::index_sequence<O...>) __attribute__((always_inline)) {
-    return make_pack(packet_value<N>(get<O>(f.outs), in, slots, folds)...);
+    return together(packet_value<N>(get<O>(f.outs), in, slots, folds)...);
   }(std::index_sequence_for<Outs...>{});
 }
 
@@ -317,6 +325,6 @@ template <int N, class... Slots, class... Outs>
 inline constexpr bool runs_on_packets<N, kernel::stage<type_list<Slots...>, type_list<Outs...>>> =
     (runs_on_packets<N, Slots> && ... && true) && (runs_on_packets<N, Outs> && ... && true);
 
-}  // namespace LOCUS_MODE
-}  // namespace locus::host
+}  // namespace LOCUS_SPACE(host)
 LOCUS_VECTORS_END
+#endif

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The packet forms of generators: values that follow from the numbers of N elements.
-#pragma once
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_BACKEND_HOST_PACKET_GENERATORS)
+#define LOCUS_BACKEND_HOST_PACKET_GENERATORS
 #include <locus/ops/generators.hpp>  // full_fn, iota_fn
 #include <locus/simd/packet.hpp>     // packet, convert
 
+#define LOCUS_CLONED <locus/backend/host/packet_generators.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+#elif defined(LOCUS_CLONE)
 LOCUS_VECTORS_BEGIN
-namespace locus::host {
-inline namespace LOCUS_MODE {
+namespace LOCUS_SPACE(host) {
 
 template <class F>
 struct packet_form;
@@ -35,6 +38,6 @@ struct packet_form<iota_fn<T>> {
   }
 };
 
-}  // namespace LOCUS_MODE
-}  // namespace locus::host
+}  // namespace LOCUS_SPACE(host)
 LOCUS_VECTORS_END
+#endif

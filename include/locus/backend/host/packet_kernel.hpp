@@ -1,35 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // The innermost loop of element-wise work on packets. One body serves whole packets and tails: the
 // last, partial packet of a row is a whole one that ends where the row ends; it is computed first
-// and written last, so that a destination may be read. Rows of less than a packet pass through
-// buffers whose other lanes repeat an element, so that no lane computes what nobody asked for.
-#pragma once
+// and written last, so that a destination may be read. Rows of less than a packet are the matter of
+// loop_kernel.hpp.
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_BACKEND_HOST_PACKET_KERNEL)
+#define LOCUS_BACKEND_HOST_PACKET_KERNEL
 #include <locus/backend/host/packet_forms.hpp>  // packet_results, runs_on_packets
 #include <locus/backend/host/plane.hpp>         // plane, map_context
 #include <locus/kernel/call.hpp>                // own_offset
 #include <locus/kernel/cost.hpp>                // cost_of, widest_of
 
+#define LOCUS_CLONED <locus/backend/host/packet_kernel.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+#elif defined(LOCUS_CLONE)
 LOCUS_VECTORS_BEGIN
-namespace locus::host {
-inline namespace LOCUS_MODE {
+namespace LOCUS_SPACE(host) {
 
 /// means: lanes of a kernel: a register of its widest element type
 template <class Stage>
 inline constexpr int lanes_of =
     kernel::widest_of<Stage> <= simd::native_bytes ? simd::native_bytes / kernel::widest_of<Stage>
                                                    : 1;
-
-/// means: to[0, n) = from[0, n) for n < Limit bytes, without a call
-template <int Limit>
-void copy_few(void* to, void const* from, std::int64_t n) {
-  auto* t = static_cast<char*>(to);
-  auto const* f = static_cast<char const*>(from);
-  for_each_index<6>([&](auto k) {
-    constexpr int bytes = 32 >> k;
-    if constexpr (bytes < Limit)
-      if (n & bytes) __builtin_memcpy(t, f, bytes), t += bytes, f += bytes;
-  });
-}
 
 template <class Stage, class Folds, class Ins, class Outs, class InIndex, class OutIndex>
 struct packet_kernel_of;
@@ -41,60 +32,18 @@ struct packet_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
   static constexpr int N = lanes_of<Stage>, trip = kernel::cost_of<Stage> <= 8 ? 4 : 1;
   static constexpr int ins = sizeof...(Ins), outs = sizeof...(Outs);
 
-  static void run(void const* context, plane const& p) {
-    std::int64_t const n = p.n, packets = n / N;
-    if (!p.streams && (packets > 0 || n == 0))
-      rows(context, p, false);
-    else
-      in_parts(context, p);
-  }
-
- private:
-  [[gnu::noinline]] static void in_parts(void const* context, plane const& p) {
-    std::int64_t const n = p.n, packets = n / N;
-    alignas(64) unsigned char padded[ins + 1][simd::native_bytes];
-    alignas(64) unsigned char last[outs][simd::native_bytes];
-    plane_operand const* const o = p.operands;
-    for (std::int64_t r = 0; r < p.rows; ++r) {
-      // elements [first, first + count) of the row, from where they lie to where they lie
-      auto const part = [&](std::int64_t first, std::int64_t count, bool past) {
-        plane_operand const at[] = {
-            plane_operand{o[K].at + r * o[K].row + first * o[K].step, o[K].step, 0}...,
-            plane_operand{o[ins + M].at + r * o[ins + M].row + first * o[ins + M].step,
-                          o[ins + M].step, 0}...};
-        rows(context, {at, 1, count, false}, past);
-      };
-      if (packets == 0) {  // shorter than a packet: in and out through buffers
-        plane_operand const at[] = {
-            plane_operand{pad<Ins>(padded[K], o[K].at + r * o[K].row, o[K].step, n), o[K].step,
-                          0}...,
-            plane_operand{std::intptr_t(last[M]), o[ins + M].step, 0}...};
-        rows(context, {at, 1, N, false}, false);
-        (copy_few<simd::native_bytes>(reinterpret_cast<void*>(o[ins + M].at + r * o[ins + M].row),
-                                      last[M], n * std::int64_t(sizeof(Outs))),
-         ...);
-      } else {  // what is written past the caches is not read: parts may overlap
-        std::intptr_t const out[] = {(o[ins + M].at + r * o[ins + M].row)...};
-        std::int64_t const found = elements_before_boundary(out), head = found < 0 ? 0 : found;
-        std::int64_t const whole = n < head ? 0 : (n - head) / N * N;
-        if (head > 0) part(0, N, false);
-        if (whole > 0) part(head, whole, found >= 0);
-        if (head + whole < n) part(n - N, N, false);
-      }
-    }
-  }
-
   /// rows of whole packets and a tail that ends where the row ends: computed first, written last
-  [[gnu::noinline]] static void rows(void const* context, plane const& p, bool streams) {
+  [[gnu::noinline]] static void rows(void const* context, plane const& p) {
     auto const& given = *static_cast<map_context<Stage, Folds> const*>(context);
     Stage const f = given.f;  // copies that nothing else can point to
     Folds const folds = given.folds;
     if constexpr (trip == 1)
-      heavy_rows(f, folds, p, streams);
+      heavy_rows(f, folds, p, p.streams);
     else
-      light_rows(f, folds, p, streams);
+      light_rows(f, folds, p, p.streams);
   }
 
+ private:
   /// One loop serves tails and whole packets, since a second copy of the body is long. All operands
   /// move with one index: what is the same along a row is laid out for 256 elements.
   LOCUS_VECTOR_FUNCTION static void heavy_rows(Stage const& f, Folds const& folds, plane const& p,
@@ -235,21 +184,6 @@ struct packet_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
                begin * std::intptr_t(sizeof(typename Kind::type));
     return at;
   }
-  /// n elements, and the first one again in the other lanes
-  template <class Kind>
-  static std::intptr_t pad(unsigned char* buffer, std::intptr_t at, std::intptr_t step,
-                           std::int64_t n) {
-    if constexpr (is_index<Kind>)
-      return at;
-    else {
-      if (step == 0) return at;
-      using T = typename Kind::type;
-      auto const* const from = reinterpret_cast<T const*>(at);
-      for (int j = 0; j < N; ++j)
-        __builtin_memcpy(buffer + j * int(sizeof(T)), from + (j < n ? j : 0), sizeof(T));
-      return reinterpret_cast<std::intptr_t>(buffer);
-    }
-  }
   /// the u-th packet from `at`
   template <class Kind>
   LOCUS_VECTOR_FUNCTION static auto load(std::intptr_t at, std::intptr_t step, int u) {
@@ -268,24 +202,12 @@ struct packet_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
     else
       return simd::load<N>(reinterpret_cast<T const*>(at) + j);
   }
-  /// elements until every output lies at a multiple of its packet; -1: they never do
-  static std::int64_t elements_before_boundary(std::intptr_t const* out) {
-    std::int64_t head = -1;
-    auto const before = [](std::intptr_t at, std::intptr_t bytes) { return -at & (N * bytes - 1); };
-    bool fits = true;
-    auto const look = [&](std::intptr_t at, std::intptr_t bytes) {
-      if (head < 0) head = before(at, bytes) / bytes;
-      fits = fits && before(at + head * bytes, bytes) == 0;
-    };
-    (look(out[M], sizeof(Outs)), ...);
-    return fits ? head : -1;
-  }
 };
 template <class Stage, class Folds, class Ins, class Outs>
 using packet_kernel =
     packet_kernel_of<Stage, Folds, Ins, Outs, std::make_index_sequence<std::size_t(Ins::size)>,
                      std::make_index_sequence<std::size_t(Outs::size)>>;
 
-}  // namespace LOCUS_MODE
-}  // namespace locus::host
+}  // namespace LOCUS_SPACE(host)
 LOCUS_VECTORS_END
+#endif

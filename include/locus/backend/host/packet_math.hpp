@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The packet forms of mathematical functions: the vector functions of simd/.
-#pragma once
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_BACKEND_HOST_PACKET_MATH)
+#define LOCUS_BACKEND_HOST_PACKET_MATH
 #include <locus/backend/host/packet_form.hpp>  // packet_form
 #include <locus/ops/softmax.hpp>               // softmax_exp_fn
 #include <locus/simd/math_round.hpp>           // vector_floor
 
+#define LOCUS_CLONED <locus/backend/host/packet_math.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+#elif defined(LOCUS_CLONE)
 LOCUS_VECTORS_BEGIN
-namespace locus::host {
-inline namespace LOCUS_MODE {
+namespace LOCUS_SPACE(host) {
 
 #define LOCUS_PACKET_MATH(name)                                      \
   template <>                                                        \
@@ -128,6 +131,6 @@ struct packet_form<log_softmax_fn> {
   }
 };
 
-}  // namespace LOCUS_MODE
-}  // namespace locus::host
+}  // namespace LOCUS_SPACE(host)
 LOCUS_VECTORS_END
+#endif

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The packet forms of functors that the numerics of a plan ask for (kernel/rounding.hpp).
-#pragma once
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_BACKEND_HOST_PACKET_ROUNDING)
+#define LOCUS_BACKEND_HOST_PACKET_ROUNDING
 #include <locus/backend/host/packet_forms.hpp>  // packet_form
 #include <locus/kernel/rounding.hpp>            // rounded_multiply_fn
 
+#define LOCUS_CLONED <locus/backend/host/packet_rounding.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+#elif defined(LOCUS_CLONE)
 LOCUS_VECTORS_BEGIN
-namespace locus::host {
-inline namespace LOCUS_MODE {
+namespace LOCUS_SPACE(host) {
 
 template <>
 struct packet_form<kernel::rounded_multiply_fn> {
@@ -75,6 +78,6 @@ struct packet_form<fma_fn> {
   }
 };
 
-}  // namespace LOCUS_MODE
-}  // namespace locus::host
+}  // namespace LOCUS_SPACE(host)
 LOCUS_VECTORS_END
+#endif

@@ -3,15 +3,15 @@
 // is read while it lies in a cache. How it is cut, and so the order of adding, depends on the shape
 // alone.
 #pragma once
-#include <locus/backend/host/element.hpp>      // element_at
-#include <locus/backend/host/gemm.hpp>         // packed_product, scratch
-#include <locus/backend/host/map.hpp>          // map
-#include <locus/backend/host/packet_fold.hpp>  // packet_fold
-#include <locus/backend/host/reduce.hpp>       // reduce, mean_counts
-#include <locus/core/error.hpp>                // out_of_memory
-#include <locus/core/pack.hpp>                 // pack
-#include <locus/kernel/call.hpp>               // space, access
-#include <locus/kernel/stage.hpp>              // stage, fold_value
+#include <locus/backend/host/element.hpp>  // element_at
+#include <locus/backend/host/gemm.hpp>     // packed_product, scratch
+#include <locus/backend/host/map.hpp>      // map
+#include <locus/backend/host/reduce.hpp>   // reduce, mean_counts
+#include <locus/core/error.hpp>            // out_of_memory
+#include <locus/core/pack.hpp>             // pack
+#include <locus/kernel/call.hpp>           // space, access
+#include <locus/kernel/reducer.hpp>        // unfinished
+#include <locus/kernel/stage.hpp>          // stage, fold_value
 
 namespace locus::host {
 inline namespace LOCUS_MODE {
@@ -148,13 +148,6 @@ inline kernel::space space_of(panel const& p, axis_set axes) {
   return s;
 }
 
-/// a reducer that stops at its total
-template <class Reducer>
-struct unfinished : Reducer {
-  using result = typename Reducer::total;
-  static constexpr result finish(result t, double) { return t; }
-};
-
 /// the product beside which the others lie is there as a whole: small, empty, or stretched
 template <class T>
 bool reads_whole(kernel::space const& over, kernel::matrix const& a, kernel::matrix const& b) {
@@ -182,10 +175,6 @@ inline kernel::access access_of(panel const& p) {
 }
 
 }  // namespace detail
-
-/// on packets it folds as the whole reducer does
-template <class Reducer, class V>
-struct packet_fold<detail::unfinished<Reducer>, V> : packet_fold<Reducer, V> {};
 
 /// means: map, whose operand `Product` is a b
 template <class T, int Product, class Stage, class... Ins, class... Outs>
@@ -302,7 +291,7 @@ struct panel_folds<T, Product, type_list<Reducers...>, Stage, Rest, type_list<In
       for (int d = 0; d < 2; ++d) out.stride[d] = folds_axis(d) ? 0 : 1;
     });
     auto const give = give_totals(std::make_index_sequence<std::size_t(folds)>{});
-    reduce(type_list<detail::unfinished<Reducers>...>{}, f, give, means,
+    reduce(type_list<kernel::unfinished<Reducers>...>{}, f, give, means,
            detail::space_of(p, over.axes), here, type_list<Ins...>{}, type_list<>{},
            type_list<ElementOuts...>{}, type_list<typename Reducers::total...>{});
     totals* const first = sums + number(p.i, p.j);

@@ -22,15 +22,6 @@ struct plane {
   bool streams;
 };
 
-/// What a loop nest knows of a kernel.
-struct loop_kernel {
-  void (*run)(void const* context, plane const&);
-  int ins, outs;
-  int lanes;         // of a packet: steps are the size of an element, or 0; 0: any steps
-  float cost;        // arithmetic of one element; units: nanoseconds, roughly
-  int const* bytes;  // of an element of each operand; 0: an index
-};
-
 /// What a kernel is called with: its functor, and the results of folds before it.
 template <class Stage, class Folds>
 struct map_context {

@@ -2,51 +2,18 @@
 // Folds on the host: several over any axes in one pass, with elements stored beside them. How a sum
 // is cut depends on the shape alone, so that its bits do not depend on the number of threads.
 #pragma once
-#include <locus/backend/host/element.hpp>   // element_at
-#include <locus/backend/host/fold_run.hpp>  // fold_run
-#include <locus/backend/host/map.hpp>       // threads_for
-#include <locus/kernel/call.hpp>            // space, access, collapse
-#include <locus/runtime/caches.hpp>         // last_level_cache
-#include <locus/runtime/host_memory.hpp>    // host_memory
-#include <locus/runtime/threads.hpp>        // parallel_for
+#include <locus/backend/host/element.hpp>      // element_at
+#include <locus/backend/host/fold_choice.hpp>  // chosen_fold
+#include <locus/backend/host/fold_nest.hpp>    // fold_nest, column_run
+#include <locus/backend/host/map.hpp>          // threads_for
+#include <locus/kernel/call.hpp>               // space, access, collapse
+#include <locus/runtime/caches.hpp>            // last_level_cache
+#include <locus/runtime/host_memory.hpp>       // host_memory
+#include <locus/runtime/threads.hpp>           // parallel_for
 
 LOCUS_LOOPS_BEGIN
 namespace locus::host {
 inline namespace LOCUS_MODE {
-
-/// means: space with folded and kept axes apart, in the order in which loops run over them
-struct fold_nest {
-  kernel::space kept, folded;  // outer axes; the innermost axis of the space is in neither
-  int kept_axis[max_rank]{}, folded_axis[max_rank]{};
-  bool inner_folded = false;
-
-  explicit fold_nest(kernel::space const& s) {
-    inner_folded = has_axis(s.axes, s.rank - 1);
-    for (int d = 0; d < s.rank - 1; ++d) {
-      bool const fold = has_axis(s.axes, d);
-      kernel::space& to = fold ? folded : kept;
-      (fold ? folded_axis : kept_axis)[to.rank] = d;
-      to.extent[to.rank++] = s.extent[d];
-    }
-  }
-  /// offset of an operand at the i-th point of the kept or the folded outer axes
-  static std::int64_t offset(kernel::space const& part, int const* axes, kernel::access const& a,
-                             std::int64_t i) {
-    if (part.rank == 1) return i * a.stride[axes[0]];
-    std::int64_t at = 0;
-    for (int d = part.rank; d-- > 0;) {
-      at += i % part.extent[d] * a.stride[axes[d]];
-      i /= part.extent[d];
-    }
-    return at;
-  }
-  std::int64_t kept_offset(kernel::access const& a, std::int64_t i) const {
-    return offset(kept, kept_axis, a, i);
-  }
-  std::int64_t folded_offset(kernel::access const& a, std::int64_t i) const {
-    return offset(folded, folded_axis, a, i);
-  }
-};
 
 /// The numbers of elements that means divide by; negative: no mean.
 template <int Count>
@@ -72,11 +39,10 @@ struct folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type
                        first_out = elements + rows + element_outs;
   static constexpr int all = first_out + outs;
   using totals = pack<typename Reducers::total...>;
-  using pass = fold_run<type_list<Reducers...>, Stage, pack<>, type_list<Elements...>,
-                        type_list<ElementOuts...>>;
+  using chosen = chosen_fold<type_list<Reducers...>, Stage, pack<>, type_list<Elements...>,
+                             type_list<ElementOuts...>>;
   using run_type = run_operands<type_list<Elements...>, type_list<ElementOuts...>>;
-  // outputs of one run where the innermost axis is kept: their accumulators stay in the first cache
-  static constexpr int columns = folds == 1 ? 1024 : folds == 2 ? 512 : 256;
+  static constexpr int columns = columns_of_run<folds>;
 
   Stage const& f;
   Rest const& rest;
@@ -214,7 +180,7 @@ struct folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type
     if (n == 0) return;
     run_type r;
     r.begin(a, at, first_element_out, s.rank - 1);
-    pass::fold(f, pack<>{}, r, n, t);
+    chosen::row(f, pack<>{}, r, n, t);
   }
   /// the innermost axis is folded: whole lines, or parts of the one line
   void row_task(fold_nest const& nest, std::int64_t o, std::int64_t part, std::int64_t parts,
@@ -262,73 +228,12 @@ struct folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type
     std::int64_t const begin = part * each < folded ? part * each : folded;
     std::int64_t const end = begin + each < folded ? begin + each : folded;
     totals sums[columns];
-    std::int64_t element_at[all];
-    auto const begin_line = [&](run_type& r, std::int64_t i) {
-      for (int k = 0; k < all; ++k)
-        element_at[k] = at[k] + nest.folded_offset(a[k], i) + first * a[k].stride[last];
-      r.begin(a, element_at, first_element_out, last);
-    };
-    if constexpr (pass::has_lanes) {
-      using lanes = typename decltype(pass::lanes_type())::type;
-      typename lanes::template columns<columns> c;
-      c.begin(width);
-      run_type r;
-      std::int64_t step[all + 1]{};
-      bool regular = nest.folded.rank == 1;
-      for (int k = 0; k < all && regular; ++k) {
-        step[k] = a[k].stride[nest.folded_axis[0]];
-        regular = k >= elements || a[k].stride[last] != 0 || step[k] == 0;
-      }
-      for (std::int64_t i = begin; i < end;) {  // 64 lines before the accumulators are flushed
-        std::int64_t const lines = end - i < 64 ? end - i : 64;
-        begin_line(r, i);
-        if (regular && pass::by_packets && !r.chunked)
-          add_lines<lanes>(r, lines, width, step, c);
-        else
-          for (std::int64_t k = 0; k < lines; ++k) {
-            if (k > 0) begin_line(r, i + k);
-            add_lines<lanes>(r, 1, width, step, c);
-          }
-        i += lines;
-        c.flush(width);
-      }
-      for (int j = 0; j < width; ++j) c.total(j, sums[j]);
-    } else {
-      for (int j = 0; j < width; ++j) sums[j] = start();
-      run_type r;
-      typename pass::buffers b;
-      for (std::int64_t i = begin; i < end; ++i) {
-        begin_line(r, i);
-        for (std::int64_t j = 0; j < width; j += chunk) {
-          std::int64_t const n_here = width - j < chunk ? width - j : chunk;
-          pass::compute(f, pack<>{}, r, j, n_here, b);
-          for (std::int64_t k = 0; k < n_here; ++k) pass::add(sums[j + k], b, k);
-        }
-      }
-    }
+    chosen::columns(
+        f, {nest, a, at, last, first_element_out, first, width, begin, end, from_memory}, sums);
     if (to)
       for (int j = 0; j < width; ++j) to[j] = sums[j];
     else
       write_columns(at, first, width, sums);
-  }
-  /// lines of one run of columns to their accumulators
-  template <class Lanes, class Columns>
-  void add_lines(run_type& r, std::int64_t lines, std::int64_t width, std::int64_t const* step,
-                 Columns& c) const {
-    std::int64_t const each = !pass::by_packets || r.chunked ? chunk : width;
-    for (std::int64_t j = 0; j < width; j += each) {
-      std::int64_t const n = width - j < each ? width - j : each;
-      if constexpr (pass::by_packets) {
-        Lanes::add_rows(f, r.read(j, n), r.steps, step, r.write(j), step + first_element_out, lines,
-                        j, n, c, from_memory);
-        r.written(j, n);
-      } else {
-        typename pass::buffers b;
-        pass::compute(f, pack<>{}, r, j, n, b);
-        Lanes::add_rows({}, pass::sources_of(b), pass::moves, step, {}, step, 1, j, n, c);
-      }
-    }
-    c.added(lines);
   }
   void write_columns(std::int64_t const* at, std::int64_t first, int width,
                      totals const* sums) const {

@@ -5,7 +5,7 @@
 #pragma once
 #include <locus/backend/host/kept_values.hpp>  // kept_value
 #include <locus/backend/host/map.hpp>          // map_row, threads_for
-#include <locus/backend/host/reduce.hpp>       // fold_run
+#include <locus/backend/host/reduce.hpp>       // chosen_fold
 
 namespace locus::host {
 inline namespace LOCUS_MODE {
@@ -25,7 +25,7 @@ template <std::size_t K, class Fold, class Stage, class Ins, class Outs, class R
 void fold_row(Fold const& fold, Stage const& stage, run_operands<Ins, Outs>& run, Results& t) {
   using R = typename Fold::reducer;
   pack<typename R::total> total{{R::identity()}};
-  fold_run<type_list<R>, Stage, Results, Ins, Outs>::fold(stage, t, run, fold.extent, total);
+  chosen_fold<type_list<R>, Stage, Results, Ins, Outs>::row(stage, t, run, fold.extent, total);
   get<K>(t) = R::finish(get<0>(total), fold.count);
 }
 

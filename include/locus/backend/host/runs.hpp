@@ -82,14 +82,17 @@ struct run_operands<type_list<Kinds...>, type_list<Outs...>> {
 
   /// in: accesses [0, ins), out: accesses [first_out, first_out + outs)
   void begin(kernel::access const* a, std::int64_t const* at, int first_out, int axis) {
+    begin(a, at, a + first_out, at + first_out, axis);
+  }
+  void begin(kernel::access const* a, std::int64_t const* at, kernel::access const* to,
+             std::int64_t const* to_at, int axis) {
     chunked = false;
     for_each_index<ins>([&](auto k) {
       get<k>(in).begin(a[k], at[k], a[k].stride[axis]);
       chunked = chunked || get<k>(in).gathered, steps[k] = get<k>(in).steps;
     });
     for_each_index<outs>([&](auto m) {
-      kernel::access const& to = a[first_out + m];
-      get<m>(out).begin(to, at[first_out + m], to.stride[axis]);
+      get<m>(out).begin(to[m], to_at[m], to[m].stride[axis]);
       chunked = chunked || get<m>(out).scattered();
     });
   }

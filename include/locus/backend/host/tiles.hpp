@@ -4,8 +4,8 @@
 #pragma once
 #include <cstdint>  // int64_t
 
-#include <locus/backend/host/plane.hpp>  // plane, loop_kernel
-#include <locus/simd/transpose.hpp>      // transpose_square
+#include <locus/backend/host/loop_kernel.hpp>  // plane, loop_kernel
+#include <locus/simd/transpose.hpp>            // transpose_square
 
 namespace locus::host {
 inline namespace LOCUS_MODE {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Statistics of channels and what a batch normalisation does with them, on the host: one pass over
 // memory for mean and variance, taken together from blocks that lie in a cache, in double.
-#pragma once
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_NN_KERNELS_BATCH_NORM)
+#define LOCUS_NN_KERNELS_BATCH_NORM
 #include <vector>  // vector
 
 #include <locus/nn/kernels/pool2d.hpp>  // over_channels, threads_for_numbers
 #include <locus/runtime/threads.hpp>    // parallel_for
 #include <locus/simd/packet.hpp>        // packet
 
-LOCUS_VECTORS_BEGIN
 namespace locus::nn::host {
 inline namespace LOCUS_MODE {
 
@@ -57,6 +57,19 @@ struct row_cut {
     return e < rows ? e : rows;
   }
 };
+
+}  // namespace detail
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::nn::host
+
+#define LOCUS_CLONED <locus/nn/kernels/batch_norm.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+#elif defined(LOCUS_CLONE)
+LOCUS_VECTORS_BEGIN
+namespace LOCUS_SPACE(nn::host) {
+
+namespace detail {
 
 template <int M, class T>
 LOCUS_VECTOR_FUNCTION simd::packet<T, M> bounded(simd::packet<T, M> x, T high) {
@@ -209,6 +222,6 @@ void normalise_gradient(T* dx, T const* x, T const* dy, channel_rows const& s,
   });
 }
 
-}  // namespace LOCUS_MODE
-}  // namespace locus::nn::host
+}  // namespace LOCUS_SPACE(nn::host)
 LOCUS_VECTORS_END
+#endif

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pools of images on the host, forward and backward: registers run over channels. What a window has
 // outside of the image is not there: it is no candidate of a maximum and does not count in a mean.
-#pragma once
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_NN_KERNELS_POOL2D)
+#define LOCUS_NN_KERNELS_POOL2D
 #include <locus/nn/window.hpp>        // window_axis
 #include <locus/runtime/threads.hpp>  // parallel_for
 #include <locus/simd/packet.hpp>      // packet
 
-LOCUS_VECTORS_BEGIN
 namespace locus::nn::host {
 inline namespace LOCUS_MODE {
 
@@ -34,6 +34,19 @@ constexpr tap_range taps_inside(window_axis const& a, std::int64_t o) {
 inline int threads_for_numbers(std::int64_t n) {
   return threads_worth(static_cast<float>(n) * 0.1f);  // nanoseconds
 }
+
+}  // namespace detail
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::nn::host
+
+#define LOCUS_CLONED <locus/nn/kernels/pool2d.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+#elif defined(LOCUS_CLONE)
+LOCUS_VECTORS_BEGIN
+namespace LOCUS_SPACE(nn::host) {
+
+namespace detail {
 
 inline constexpr int pool_bytes = simd::native_bytes;
 
@@ -166,6 +179,6 @@ void average_pool2d_gradient(T* dx, T const* dy, pool2d_geometry const& g) {
   });
 }
 
-}  // namespace LOCUS_MODE
-}  // namespace locus::nn::host
+}  // namespace LOCUS_SPACE(nn::host)
 LOCUS_VECTORS_END
+#endif

@@ -2,13 +2,13 @@
 // row_update: an optimizer's rule over a whole table of which some rows have a gradient. The others
 // have a gradient of 0: their momenta decay and move them, as where the gradient is dense. That is one
 // pass over the table; of the dense gradient there are 8 KiB at a time.
-#pragma once
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_NN_KERNELS_ROW_UPDATE)
+#define LOCUS_NN_KERNELS_ROW_UPDATE
 #include <locus/backend/host/nest.hpp>  // threads_for
 #include <locus/nn/rule.hpp>            // the rules
 #include <locus/runtime/threads.hpp>    // parallel_for
 #include <locus/simd/packet.hpp>        // load, store
 
-LOCUS_VECTORS_BEGIN
 namespace locus::nn::host {
 inline namespace LOCUS_MODE {
 
@@ -26,6 +26,10 @@ LOCUS_HOST_DEVICE inline std::int64_t first_not_below(std::int32_t const* rows, 
   return low;
 }
 
+/// elements of a table whose dense gradient is made at a time
+template <class T>
+inline constexpr std::int64_t row_block = 8192 / sizeof(T);
+
 /// A table of rows * width numbers and its gradient: of all of them, or of `count` of its rows, in
 /// order.
 template <class T, int Numbers>
@@ -39,13 +43,49 @@ struct row_gradient {
   T scale = T(1);
 };
 
+}  // namespace LOCUS_MODE
+}  // namespace locus::nn::host
+
+#define LOCUS_CLONED <locus/nn/kernels/row_update.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+
+namespace locus::nn::host {
+inline namespace LOCUS_MODE {
+
+/// means: the rule over the whole table
+/// cost:  one pass, at the speed of memory; the bits do not depend on the threads
+template <class Rule, class T, int Numbers>
+void update_rows(Rule const& rule, row_gradient<T, Numbers> const& t) {
+  [&]<std::size_t... K>(std::index_sequence<K...>) {
+    constexpr std::int64_t block = row_block<T>;
+    auto* const walk = LOCUS_CHOSEN(nn::host, row_walk<Rule, T, Numbers, K...>::run);
+    std::int64_t const blocks = (t.elements + block - 1) / block;
+    int const threads =
+        locus::host::threads_for(2 * Numbers * t.elements * std::int64_t(sizeof(T)));
+    if (threads == 1) return walk(rule, t, 0, t.elements);
+    std::int64_t const part = (blocks + threads - 1) / threads * block;
+    parallel_for(threads, threads, [&](int task) {
+      std::int64_t const first = task * part;
+      std::int64_t const last = first + part < t.elements ? first + part : t.elements;
+      if (first < last) walk(rule, t, first, last);
+    });
+  }(std::make_index_sequence<std::size_t(Numbers)>{});
+}
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::nn::host
+#elif defined(LOCUS_CLONE)
+LOCUS_VECTORS_BEGIN
+namespace LOCUS_SPACE(nn::host) {
+
 template <class Rule, class T, int Numbers, std::size_t... K>
 class row_walk {
  public:
-  static constexpr int N = simd::native_bytes / int(sizeof(T));
+  using here = nn::rule_here<Rule>;
+  static constexpr int N = here::bytes / int(sizeof(T));
   // rows are short: stores of half a line cross into the next line less often
   static constexpr int L = N < 32 / int(sizeof(T)) ? N : 32 / int(sizeof(T));
-  static constexpr std::int64_t block = 8192 / sizeof(T);
+  static constexpr std::int64_t block = row_block<T>;
 
   /// elements [first, last), block by block
   [[gnu::noinline]] static void run(Rule const& given, row_gradient<T, Numbers> const& t,
@@ -90,15 +130,16 @@ class row_walk {
     }
     return k;
   }
-  LOCUS_VECTOR_FUNCTION static void one(Rule const& rule, T scale, T const* const* from,
-                                        T* const* to, T const* g) {
+  LOCUS_VECTOR_FUNCTION static void one(typename here::type const& rule, T scale,
+                                        T const* const* from, T* const* to, T const* g) {
     simd::vector<T, N> x[] = {simd::load<N>(from[K]).v...};
     rule(x, scale * simd::load<N>(g).v);
     (simd::store(to[K], simd::packet<T, N>{x[K]}), ...);
   }
   static void step(Rule const& given, row_gradient<T, Numbers> const& t, T const* g,
                    std::int64_t at, std::int64_t n) {
-    Rule const rule = given;  // copies that nothing else can point to
+    // copies that nothing else can point to
+    auto const rule = __builtin_bit_cast(typename here::type, given);
     T const scale = t.scale;
     T const* const from[] = {t.from[K] + at...};
     T* const to[] = {t.to[K] + at...};
@@ -121,25 +162,6 @@ class row_walk {
   }
 };
 
-/// means: the rule over the whole table
-/// cost:  one pass, at the speed of memory; the bits do not depend on the threads
-template <class Rule, class T, int Numbers>
-void update_rows(Rule const& rule, row_gradient<T, Numbers> const& t) {
-  [&]<std::size_t... K>(std::index_sequence<K...>) {
-    using walk = row_walk<Rule, T, Numbers, K...>;
-    std::int64_t const blocks = (t.elements + walk::block - 1) / walk::block;
-    int const threads =
-        locus::host::threads_for(2 * Numbers * t.elements * std::int64_t(sizeof(T)));
-    if (threads == 1) return walk::run(rule, t, 0, t.elements);
-    std::int64_t const part = (blocks + threads - 1) / threads * walk::block;
-    parallel_for(threads, threads, [&](int task) {
-      std::int64_t const first = task * part;
-      std::int64_t const last = first + part < t.elements ? first + part : t.elements;
-      if (first < last) walk::run(rule, t, first, last);
-    });
-  }(std::make_index_sequence<std::size_t(Numbers)>{});
-}
-
-}  // namespace LOCUS_MODE
-}  // namespace locus::nn::host
+}  // namespace LOCUS_SPACE(nn::host)
 LOCUS_VECTORS_END
+#endif

@@ -1,14 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 // score_row: the loss of one row of predictions and its gradient, on the host. Of logits the
 // exponentials are computed once, on packets, into the gradient.
-#pragma once
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_NN_KERNELS_SCORE_ROWS)
+#define LOCUS_NN_KERNELS_SCORE_ROWS
 #include <locus/nn/loss.hpp>      // the losses
 #include <locus/simd/math.hpp>    // by_registers
 #include <locus/simd/packet.hpp>  // load, store
 
-LOCUS_VECTORS_BEGIN
+#define LOCUS_CLONED <locus/nn/kernels/score_rows.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+
 namespace locus::nn::host {
 inline namespace LOCUS_MODE {
+
+/// means: the loss of a row; d[j] = its slope by p[j], times scale
+template <class Loss, class T, class U>
+double score_row(Loss const& loss, T const* p, U const* target, std::int64_t n, T scale, T* d) {
+  auto const s = loss.state(p, target, n);
+  for (std::int64_t j = 0; j < n; ++j) d[j] = loss.slope(s, p, target, n, j) * scale;
+  return double(loss.value(s, p, target, n));
+}
+template <class T, class U>
+double score_row(SparseCategoricalCrossentropy<from_logits_t> const& loss, T const* p,
+                 U const* target, std::int64_t n, T scale, T* d) {
+  auto const s = LOCUS_CHOSEN(nn::host, exponentials<T>)(p, n, d);
+  T const by = scale / s.sum;
+  for (std::int64_t j = 0; j < n; ++j) d[j] *= by;
+  d[*target] -= scale;
+  return double(loss.value(s, p, target, n));
+}
+template <class T, class U>
+double score_row(CategoricalCrossentropy<from_logits_t> const& loss, T const* p, U const* target,
+                 std::int64_t n, T scale, T* d) {
+  auto const z = LOCUS_CHOSEN(nn::host, exponentials<T>)(p, n, d);
+  T const log_sum = nn::detail::log_of(z.sum);
+  T targets = T(0);
+  double value = 0;
+  for (std::int64_t j = 0; j < n; ++j) {
+    T const t = loss.template smooth<T>(target, n, j);
+    targets += t, value += double(t * ((z.top - p[j]) + log_sum));
+  }
+  T const by = scale * targets / z.sum;
+  for (std::int64_t j = 0; j < n; ++j)
+    d[j] = d[j] * by - loss.template smooth<T>(target, n, j) * scale;
+  return value;
+}
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::nn::host
+#elif defined(LOCUS_CLONE)
+LOCUS_VECTORS_BEGIN
+namespace LOCUS_SPACE(nn::host) {
 
 /// means: e[j] = exp(z[j] - top); the largest, and the sum of e
 /// cost:  n exponentials; sums are added in lanes
@@ -44,39 +86,6 @@ nn::detail::softmax_state<T> exponentials(T const* z, std::int64_t n, T* e) {
   return {largest, T(total)};
 }
 
-/// means: the loss of a row; d[j] = its slope by p[j], times scale
-template <class Loss, class T, class U>
-double score_row(Loss const& loss, T const* p, U const* target, std::int64_t n, T scale, T* d) {
-  auto const s = loss.state(p, target, n);
-  for (std::int64_t j = 0; j < n; ++j) d[j] = loss.slope(s, p, target, n, j) * scale;
-  return double(loss.value(s, p, target, n));
-}
-template <class T, class U>
-double score_row(SparseCategoricalCrossentropy<from_logits_t> const& loss, T const* p,
-                 U const* target, std::int64_t n, T scale, T* d) {
-  auto const s = exponentials(p, n, d);
-  T const by = scale / s.sum;
-  for (std::int64_t j = 0; j < n; ++j) d[j] *= by;
-  d[*target] -= scale;
-  return double(loss.value(s, p, target, n));
-}
-template <class T, class U>
-double score_row(CategoricalCrossentropy<from_logits_t> const& loss, T const* p, U const* target,
-                 std::int64_t n, T scale, T* d) {
-  auto const z = exponentials(p, n, d);
-  T const log_sum = nn::detail::log_of(z.sum);
-  T targets = T(0);
-  double value = 0;
-  for (std::int64_t j = 0; j < n; ++j) {
-    T const t = loss.template smooth<T>(target, n, j);
-    targets += t, value += double(t * ((z.top - p[j]) + log_sum));
-  }
-  T const by = scale * targets / z.sum;
-  for (std::int64_t j = 0; j < n; ++j)
-    d[j] = d[j] * by - loss.template smooth<T>(target, n, j) * scale;
-  return value;
-}
-
-}  // namespace LOCUS_MODE
-}  // namespace locus::nn::host
+}  // namespace LOCUS_SPACE(nn::host)
 LOCUS_VECTORS_END
+#endif

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which sets of instructions a unit makes kernels for, and which of them this processor runs.
+#pragma once
+#include <cstdlib>      // getenv
+#include <string_view>  // string_view
+
+#include <locus/core/config.hpp>  // LOCUS_MODE, LOCUS_TARGETS, LOCUS_SHARED_STATE
+#include <locus/core/error.hpp>   // configuration_error
+
+// LOCUS_CLONES_AVX2, _AVX512   1: kernels are compiled for these too, beside the unit's own
+#if LOCUS_ISA_AVX512 && LOCUS_ISA_AVX512X && LOCUS_ISA_FMA
+#define LOCUS_OWN_INSTRUCTIONS 2
+#elif LOCUS_ISA_AVX >= 2 && LOCUS_ISA_FMA
+#define LOCUS_OWN_INSTRUCTIONS 1
+#else
+#define LOCUS_OWN_INSTRUCTIONS 0
+#endif
+#if LOCUS_TARGETS > 1 && LOCUS_OWN_INSTRUCTIONS < 1
+#define LOCUS_CLONES_AVX2 1
+#else
+#define LOCUS_CLONES_AVX2 0
+#endif
+#if LOCUS_TARGETS > 1 && LOCUS_OWN_INSTRUCTIONS < 2
+#define LOCUS_CLONES_AVX512 1
+#else
+#define LOCUS_CLONES_AVX512 0
+#endif
+
+// LOCUS_CLONES(host, f<T>)       locus::host::f<T>, the unit's own, the one for AVX2, ...: number
+//                                simd::chosen_clone() is the one that runs
+// LOCUS_CLONES_BY(simd, f, F)    the same of f<F>, whose F is made for the same instructions
+// LOCUS_CHOSEN(host, f<T>)       the one that runs
+#if LOCUS_CLONES_AVX2
+#define LOCUS_CLONES(space, ...)                                      \
+  ::locus::space::__VA_ARGS__, ::locus::for_avx2::space::__VA_ARGS__, \
+      ::locus::for_avx512::space::__VA_ARGS__
+#define LOCUS_CLONES_BY(space, f, F)                                                              \
+  ::locus::space::f<::locus::space::F>, ::locus::for_avx2::space::f<::locus::for_avx2::space::F>, \
+      ::locus::for_avx512::space::f<::locus::for_avx512::space::F>
+#elif LOCUS_CLONES_AVX512
+#define LOCUS_CLONES(space, ...) \
+  ::locus::space::__VA_ARGS__, ::locus::for_avx512::space::__VA_ARGS__
+#define LOCUS_CLONES_BY(space, f, F) \
+  ::locus::space::f<::locus::space::F>, ::locus::for_avx512::space::f<::locus::for_avx512::space::F>
+#else
+#define LOCUS_CLONES(space, ...) ::locus::space::__VA_ARGS__
+#define LOCUS_CLONES_BY(space, f, F) ::locus::space::f<::locus::space::F>
+#endif
+#define LOCUS_CHOSEN(...) ::locus::simd::chosen_of(LOCUS_CLONES(__VA_ARGS__))
+
+namespace locus {
+namespace simd {}
+namespace host {}
+namespace nn::detail {}
+namespace nn::host::inline LOCUS_MODE::detail {}
+// In these namespaces stands what is compiled for a set of instructions, under the names it has for
+// the unit's own; all else they find where it stands once.
+#if LOCUS_CLONES_AVX2
+namespace for_avx2::simd {
+using namespace ::locus::simd;
+}
+namespace for_avx2::host {
+using namespace ::locus::host;
+}
+namespace for_avx2::nn {
+using namespace ::locus::nn;
+}
+namespace for_avx2::nn::detail {
+using namespace ::locus::nn::detail;
+}
+namespace for_avx2::nn::host {
+using namespace ::locus::nn::host;
+}
+namespace for_avx2::nn::host::inline LOCUS_MODE::detail {
+using namespace ::locus::nn::host::detail;
+}
+#endif
+#if LOCUS_CLONES_AVX512
+namespace for_avx512::simd {
+using namespace ::locus::simd;
+}
+namespace for_avx512::host {
+using namespace ::locus::host;
+}
+namespace for_avx512::nn {
+using namespace ::locus::nn;
+}
+namespace for_avx512::nn::detail {
+using namespace ::locus::nn::detail;
+}
+namespace for_avx512::nn::host {
+using namespace ::locus::nn::host;
+}
+namespace for_avx512::nn::host::inline LOCUS_MODE::detail {
+using namespace ::locus::nn::host::detail;
+}
+#endif
+
+namespace simd {
+
+/// Sets of instructions that kernels are compiled for; each holds the ones before it.
+enum class instructions { baseline, avx2, avx512 };
+
+/// The variable that holds a program to fewer instructions than the processor has.
+inline constexpr char instructions_variable[] = "LOCUS_INSTRUCTIONS";
+
+/// means: the widest set that this processor and the operating system run
+inline instructions instructions_of_processor() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  [[maybe_unused]] unsigned a = 1, b = 0, c = 0, d = 0;
+  asm("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+  bool const f16c = (c >> 29 & 1) != 0;  // has no name in older compilers
+  if (!f16c || !__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
+    return instructions::baseline;
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+    return instructions::avx512;
+  return instructions::avx2;
+#else
+  return instructions::baseline;
+#endif
+}
+
+/// means: the set that kernels run with: the processor's, or the one LOCUS_INSTRUCTIONS names
+/// fails: configuration_error for another word, and for instructions that the processor lacks
+inline instructions choose_instructions(char const* wanted, instructions has) {
+  if (!wanted || !*wanted) return has;
+  std::string_view const word(wanted);
+  constexpr std::string_view words[] = {"baseline", "avx2", "avx512"};
+  for (int k = 0; k < 3; ++k) {
+    if (word != words[k]) continue;
+    if (k <= static_cast<int>(has)) return static_cast<instructions>(k);
+    message text;
+    throw configuration_error(text << "locus: " << instructions_variable << "=" << word
+                                   << ": this processor has no such instructions; it runs "
+                                   << words[static_cast<int>(has)] << " and below");
+  }
+  message text;
+  throw configuration_error(text << "locus: " << instructions_variable << "=" << word
+                                 << ": say baseline, avx2 or avx512, or leave it unset");
+}
+
+namespace detail {
+LOCUS_SHARED_STATE inline constinit int found_instructions = -1;  // not yet
+[[gnu::cold, gnu::noinline]] inline instructions find_instructions() {
+  instructions const found =
+      choose_instructions(std::getenv(instructions_variable), instructions_of_processor());
+  __atomic_store_n(&found_instructions, static_cast<int>(found), __ATOMIC_RELAXED);
+  return found;
+}
+}  // namespace detail
+
+/// means: the set of this process     fails: as choose_instructions, until it has been found
+inline instructions instructions_now() {
+  int const found = __atomic_load_n(&detail::found_instructions, __ATOMIC_RELAXED);
+  return found < 0 ? detail::find_instructions() : static_cast<instructions>(found);
+}
+
+inline namespace LOCUS_MODE {
+/// means: which of LOCUS_CLONES runs; 0, the unit's own, where the unit itself has what there is
+inline int chosen_clone() {
+  if constexpr (!LOCUS_CLONES_AVX512)
+    return 0;
+  else {
+    int const wider = static_cast<int>(instructions_now()) - LOCUS_OWN_INSTRUCTIONS;
+    return wider > 0 ? wider : 0;
+  }
+}
+/// means: that one of some functions
+template <class F, class... More>
+F chosen_of(F own, More... wider) {
+  if constexpr (sizeof...(More) == 0)
+    return own;
+  else {
+    F const all[] = {own, wider...};
+    return all[chosen_clone()];
+  }
+}
+}  // namespace LOCUS_MODE
+
+}  // namespace simd
+}  // namespace locus

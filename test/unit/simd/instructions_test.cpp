@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels that are compiled for several sets of instructions: which one runs, what LOCUS_INSTRUCTIONS
+// says of it, and results that do not depend on it.
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <doctest/doctest.h>
+#include <string>
+#include <vector>
+
+#include <locus/locus.hpp>
+#include <locus/nn/kernels/pool2d.hpp>
+#include <locus/nn/kernels/row_update.hpp>
+#include <locus/nn/update.hpp>
+
+#include "child.hpp"
+
+using namespace locus;
+
+namespace {
+
+using vector = Tensor<float, Dextents<1>>;
+using matrix = Tensor<float, Dextents<2>>;
+
+std::string bits(float x) {
+  unsigned b;
+  std::memcpy(&b, &x, sizeof b);
+  char text[16];
+  std::snprintf(text, sizeof text, "%08x ", b);
+  return text;
+}
+struct own_functor {
+  float operator()(float v) const { return v > 0.5f ? v + 1 : -v; }
+};
+
+/// the sets that this processor runs
+std::vector<std::string> sets() {
+  std::vector<std::string> all{"baseline"};
+  auto const has = simd::instructions_of_processor();
+  if (has >= simd::instructions::avx2) all.push_back("avx2");
+  if (has >= simd::instructions::avx512) all.push_back("avx512");
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("what a plan that is reproducible gives" * doctest::skip()) {
+  std::string out = "bits: ";
+  for (std::int64_t const n : {1, 5, 17, 1003, 20011}) {
+    vector const x(uniform<float>(dextents<1>(n), 1)), y(uniform<float>(dextents<1>(n), 2));
+    vector z(zeros<float>(dextents<1>(n)));
+    run<reproducible<>>(into(z, x * y - sqrt(x) / (y + 2.f)));
+    for (std::int64_t i = 0; i < n; i += 1 + n / 7) out += bits(z(i));
+    out += bits(fetch<reproducible<>>(sum(on<CpuDevice>(x * y))));
+    out += bits(fetch<reproducible<>>(sum(on<CpuDevice>(x * y - z))));
+  }
+  matrix const m(uniform<float>(dextents<2>(301, 67), 3));
+  vector columns(dextents<1>(67)), rows(dextents<1>(301));
+  run<reproducible<>>(into(columns, sum<0>(m * m)));
+  run<reproducible<>>(into(rows, sum<1>(m * m)));
+  for (std::int64_t i = 0; i < 67; i += 5) out += bits(columns(i)) + bits(rows(4 * i));
+  std::puts(out.c_str());
+}
+TEST_CASE("reproducible plans have the same bits with any instructions") {
+  std::string first;
+  for (auto const& set : sets()) {
+    auto const r = child::run("what a plan that is reproducible gives",
+                              {"LOCUS_INSTRUCTIONS=" + set, "LOCUS_QUIET=1"});
+    CAPTURE(set);
+    CAPTURE(r.text);
+    REQUIRE(r.code == 0);
+    auto const at = r.text.find("bits: ");
+    REQUIRE(at != std::string::npos);
+    std::string const line = r.text.substr(at, r.text.find('\n', at) - at);
+    CHECK(line.size() > 300);
+    if (first.empty()) first = line;
+    CHECK(line == first);
+  }
+}
+
+TEST_CASE("what runs beside a double" * doctest::skip()) {
+  bool const wider = LOCUS_TARGETS == 3;
+  auto const* const name = std::getenv("LOCUS_INSTRUCTIONS");
+  int const level = std::string(name) == "avx512" ? 2 : std::string(name) == "avx2" ? 1 : 0;
+  if (wider && level > LOCUS_OWN_INSTRUCTIONS)
+    CHECK(simd::chosen_clone() == level - LOCUS_OWN_INSTRUCTIONS);
+  for (std::int64_t const n : {1, 3, 8, 15, 16, 33, 100, 1003}) {
+    vector const x(uniform<float>(dextents<1>(n), 1)), y(uniform<float>(dextents<1>(n), 2));
+    vector z(zeros<float>(dextents<1>(n))), w(z);
+    z = exp(-x * x) * sin(x) + log1p(y);
+    w = map(own_functor{}, x) + exp(y);
+    double total = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      double const a = x(i), b = y(i);
+      CHECK(std::abs(z(i) - (std::exp(-a * a) * std::sin(a) + std::log1p(b))) < 3e-7);
+      CHECK(std::abs(w(i) - (double(own_functor{}(x(i))) + std::exp(b))) < 6e-7);
+      total += a;
+      // one element alone runs through the same code as all of them
+      CHECK(bits(exp_fn{}(x(i))) == bits(eval(on<CpuDevice>(exp(x)))(i)));
+    }
+    CHECK(std::abs(fetch(on<CpuDevice>(sum(x))) - total) < 1e-6 * total);
+    CHECK(fetch(on<CpuDevice>(max(x))) <= 1);
+  }
+  matrix const m(uniform<float>(dextents<2>(37, 53), 1));
+  matrix const s(on<CpuDevice>(softmax(m)));
+  vector const columns(on<CpuDevice>(sum<0>(m)));
+  for (std::int64_t i = 0; i < 37; ++i) {
+    double whole = 0, top = 0;
+    for (std::int64_t j = 0; j < 53; ++j) whole += std::exp(double(m(i, j))), top += s(i, j);
+    CHECK(std::abs(top - 1) < 1e-5);
+    for (std::int64_t j = 0; j < 53; ++j)
+      CHECK(std::abs(s(i, j) - std::exp(double(m(i, j))) / whole) < 1e-7);
+  }
+  for (std::int64_t j = 0; j < 53; ++j) {
+    double whole = 0;
+    for (std::int64_t i = 0; i < 37; ++i) whole += m(i, j);
+    CHECK(std::abs(columns(j) - whole) < 1e-5);
+  }
+  nn::adam_rule<float> const rule{0.1f, 0.001f, 0.01f, 0.f, 1.f, 1e-7f};
+  for (std::int64_t const n : {1, 7, 16, 67}) {
+    std::vector<float> v[4];
+    for (int k = 0; k < 4; ++k)
+      for (std::int64_t i = 0; i < n; ++i) v[k].push_back(float(1 + (i * 7 + k * 3) % 11) / 8);
+    auto expected = v[0];
+    for (std::size_t i = 0; i < std::size_t(n); ++i) {
+      float one[] = {v[0][i], v[1][i], v[2][i]};
+      rule(one, v[3][i]);
+      expected[i] = one[0];
+    }
+    nn::host::row_gradient<float, 3> t{{v[0].data(), v[1].data(), v[2].data()},
+                                       {v[0].data(), v[1].data(), v[2].data()}};
+    t.elements = n, t.dense = v[3].data();
+    nn::host::update_rows(rule, t);
+    for (std::size_t i = 0; i < std::size_t(n); ++i) CHECK(std::abs(v[0][i] - expected[i]) < 1e-6f);
+  }
+}
+TEST_CASE("kernels for each set of instructions beside a double") {
+  for (auto const& set : sets()) {
+    auto const r =
+        child::run("what runs beside a double", {"LOCUS_INSTRUCTIONS=" + set, "LOCUS_QUIET=1"});
+    CAPTURE(set);
+    CAPTURE(r.text);
+    CHECK(r.code == 0);
+  }
+}
+
+TEST_CASE("a word that LOCUS_INSTRUCTIONS does not know, and instructions that are not there") {
+  using simd::choose_instructions, simd::instructions;
+  CHECK(choose_instructions(nullptr, instructions::avx2) == instructions::avx2);
+  CHECK(choose_instructions("", instructions::avx512) == instructions::avx512);
+  CHECK(choose_instructions("baseline", instructions::avx512) == instructions::baseline);
+  CHECK(choose_instructions("avx2", instructions::avx512) == instructions::avx2);
+  CHECK_THROWS_WITH_AS(choose_instructions("sse9", instructions::avx512),
+                       "locus: LOCUS_INSTRUCTIONS=sse9: say baseline, avx2 or avx512, or leave it "
+                       "unset",
+                       configuration_error);
+  CHECK_THROWS_WITH_AS(choose_instructions("avx512", instructions::avx2),
+                       "locus: LOCUS_INSTRUCTIONS=avx512: this processor has no such instructions; "
+                       "it runs avx2 and below",
+                       configuration_error);
+}
