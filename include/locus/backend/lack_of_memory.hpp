@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // When there is no memory: what is tried before the error, and what the error says.
 #pragma once
-#include <locus/backend/pool.hpp>         // pool_of
-#include <locus/core/config.hpp>          // LOCUS_COLD_BEGIN
-#include <locus/core/error.hpp>           // out_of_memory
-#include <locus/device/name.hpp>          // message << device
-#include <locus/runtime/host_memory.hpp>  // host_memory
+#include <locus/backend/pool.hpp>            // pool_of
+#include <locus/core/config.hpp>             // LOCUS_COLD_BEGIN
+#include <locus/core/error.hpp>              // out_of_memory
+#include <locus/device/name.hpp>             // message << device
+#include <locus/runtime/allocation_log.hpp>  // memory_purpose
+#include <locus/runtime/host_memory.hpp>     // host_memory
 
 LOCUS_COLD_BEGIN
 
@@ -38,14 +39,15 @@ inline lack find_lack(memory_account const& m, std::int64_t size, region_pool::f
 }
 
 [[noreturn, gnu::cold]] inline void refuse_memory(logical_device& d, std::int64_t size,
-                                                  std::string_view purpose) {
+                                                  memory_purpose const& purpose) {
   memory_account const& m = d.memory;
   region_pool::facts f;
   if (region_pool* const pool = __atomic_load_n(&m.pool, __ATOMIC_ACQUIRE)) f = pool->look();
   message text;
-  text << "locus: no memory on " << d.name << " for " << purpose << ": requested " << size
-       << " bytes, in use " << __atomic_load_n(&m.in_use, __ATOMIC_RELAXED) << ", limit "
-       << m.limit;
+  text << "locus: no memory on " << d.name << " for ";
+  purpose.write_to(text);
+  text << ": requested " << size << " bytes, in use "
+       << __atomic_load_n(&m.in_use, __ATOMIC_RELAXED) << ", limit " << m.limit;
   if (running && running->number >= 0)
     text << ", step " << int(running->number) << " (" << running->name << ")";
   switch (find_lack(m, size, f)) {

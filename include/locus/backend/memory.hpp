@@ -69,7 +69,7 @@ inline bool lacks_memory() {
          __atomic_fetch_sub(&planted.lack_memory, 1, __ATOMIC_RELAXED) == 0;
 }
 [[gnu::cold]] inline void* allocate_again(logical_device& d, std::int64_t size,
-                                          std::int64_t requested, std::string_view purpose,
+                                          std::int64_t requested, memory_purpose const& purpose,
                                           bool planned_lack) {
   if (!planned_lack && size <= d.memory.limit) {
     make_room(d, size);
@@ -98,7 +98,7 @@ inline void trace_memory(logical_device const& d) noexcept {
 ///        driver
 /// fails: out_of_memory naming device, purpose, requested, in use, limit, step, after waiting for
 ///        the device, giving back what is only kept, and one more attempt; nothing has changed then
-inline void* allocate(logical_device& d, std::int64_t bytes, std::string_view purpose) {
+inline void* allocate(logical_device& d, std::int64_t bytes, memory_purpose const& purpose) {
   if (bytes <= 0) return nullptr;
   std::int64_t const size = bytes < INT64_MAX / 2 ? round_up(bytes) : INT64_MAX / 512 * 256;
   bool const planned_lack = detail::lacks_memory();
@@ -111,7 +111,7 @@ inline void* allocate(logical_device& d, std::int64_t bytes, std::string_view pu
 
 /// means: memory may be used again by what its device's compute queue is given from now on
 inline void release(logical_device& d, void* p, std::int64_t bytes,
-                    std::string_view purpose = {}) noexcept {
+                    memory_purpose const& purpose = "") noexcept {
   if (!p) return;
   std::int64_t size = round_up(bytes);
   try {

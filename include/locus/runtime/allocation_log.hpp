@@ -12,6 +12,23 @@ namespace locus {
 
 namespace runtime {
 
+/// What memory is for; the words are put together only where a log or an error says them.
+struct memory_purpose {
+  std::string_view words;
+  std::string_view element{};      // of a tensor
+  shape const* extents = nullptr;  // of a tensor
+
+  constexpr memory_purpose(std::string_view w) : words(w) {}
+  constexpr memory_purpose(char const* w) : words(w) {}
+  constexpr memory_purpose(std::string_view type, shape const& e)
+      : words("a tensor of "), element(type), extents(&e) {}
+
+  void write_to(message& text) const {
+    text << words << element;
+    if (extents) text << *extents;
+  }
+};
+
 /// What LOCUS_LOG_ALLOCATIONS says until the program says something else.
 enum class allocation_logging : signed char { ask_environment = -1, off, on };
 LOCUS_SHARED_STATE inline constinit allocation_logging allocation_log =
@@ -33,10 +50,12 @@ inline bool logs_allocations() {
   return now != allocation_logging::off && (now == allocation_logging::on || ask_allocation_log());
 }
 [[gnu::cold]] inline void log_memory(logical_device const& d, std::string_view verb,
-                                     std::int64_t bytes, std::string_view purpose) {
+                                     std::int64_t bytes, memory_purpose const& purpose) {
+  message words;
+  purpose.write_to(words);
   log_event e;
   e.kind = event_kind::allocation, e.name = verb, e.on = {d.name, d.name, {}};
-  e.bytes = bytes, e.reason = purpose;
+  e.bytes = bytes, e.reason = words.view();
   e.in_use = __atomic_load_n(&d.memory.in_use, __ATOMIC_RELAXED);
   log(e);
 }

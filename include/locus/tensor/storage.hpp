@@ -57,9 +57,7 @@ inline block_owner make_storage(place const& where, shape const& extents, elemen
         size = INT64_MAX / 2;  // more than anybody has
     }
     logical_device& d = runtime::find_device(where.at(r));
-    message what;
-    what << "a tensor of " << row_of(type).name << extents;
-    p.data = runtime::allocate(d, size, what.view());
+    p.data = runtime::allocate(d, size, {row_of(type).name, extents});
     p.bytes = static_cast<std::size_t>(size);
     if (checked_build && d.how == backing::host && size > 0)
       __builtin_memset(p.data, 0xff, p.bytes);
