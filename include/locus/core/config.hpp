@@ -142,7 +142,7 @@
 #endif
 #elif LOCUS_TARGETS != 1 && LOCUS_TARGETS != 3
 #error \
-    "locus: LOCUS_TARGETS is 3 (kernels for AVX2 and AVX-512 too) or 1 (for the unit's own instructions)"
+    "locus: LOCUS_TARGETS has a value it cannot have; write 3 (kernels for AVX2 and AVX-512 too) or 1 (for the unit's own instructions)"
 #endif
 
 // LOCUS_OPENMP          1: loops run on OpenMP's threads where LOCUS_THREADS=openmp asks for it, 0:
