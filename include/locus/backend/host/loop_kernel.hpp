@@ -107,7 +107,7 @@ struct row_parts {
 };
 [[gnu::noinline]] inline void run_in_parts(loop_kernel const& kernel, void const* context,
                                            plane const& p) {
-  auto const operands = static_cast<std::size_t>(kernel.ins + kernel.outs);
+  std::size_t const operands = std::size_t(kernel.ins) + std::size_t(kernel.outs);
   auto* const at = static_cast<plane_operand*>(__builtin_alloca(operands * sizeof(plane_operand)));
   constexpr std::size_t room = row_parts::room;
   auto* const buffer =
