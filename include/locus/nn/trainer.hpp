@@ -470,8 +470,8 @@ class Trainer final : public training {
       auto const v = static_cast<std::int64_t>(y.data()[i]);
       if (v >= 0 && v < classes) continue;
       message text;
-      throw shape_error(text << "locus: the label of row " << i << " of a batch is " << v
-                             << ", outside [0, " << classes
+      throw shape_error(text << "locus: the label of row " << i / (y.size() / y.extent(0))
+                             << " of a batch is " << v << ", outside [0, " << classes
                              << "), the classes that the model predicts; drop the record or give "
                                 "the last layer more units");
     }
