@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of a batch on several devices: of devices that do not go together, on too few of them,
-// of what is distributed already, and towers on none.
+// of what is distributed already, of tensors that end with the function, and towers on none.
 // expect-1: locus: the devices of DataParallel are of one kind; name GPUs alone, or CPUs alone
 // expect-2: locus: multi_gpu_model is for 2 to 8 GPUs; call the function itself on one
 // expect-3: locus: what DataParallel splits lies on one device; use compile<Mirrored<...>> for tensors over replicas
 // expect-4: locus: a mean over no towers; write tower_mean<GpuDevice<0>, GpuDevice<1>>(f)
+// expect-5: locus: a function of DataParallel returns an expression that borrows a tensor, which may be dead by then; move the tensor into the expression, as in return std::move(t) * 2.f
 #include <locus/nn/parallel.hpp>
 #include <locus/nn/towers.hpp>
 using namespace locus;
@@ -28,5 +29,16 @@ void use() {
   static_cast<void>(nn::multi_gpu_model<1>(f));
 #elif LOCUS_MUST_FAIL == 4
   static_cast<void>(nn::tower_mean<>([](auto) { return x; }));
+#elif LOCUS_MUST_FAIL == 5
+  static_cast<void>(nn::DataParallel<Cpu<0>, Second>([](auto const& rows) {
+    auto t = eval(rows * 2.f);
+    return std::pair(count(rows), t + 1.f);
+  })(x));
+#endif
+#if LOCUS_MUST_FAIL == 0
+  static_cast<void>(nn::DataParallel<Cpu<0>, Second>([](auto const& rows, auto const& weights) {
+    auto t = eval(rows * 2.f);
+    return std::pair(count(rows), std::move(t) + rows * weights);
+  })(x, x));
 #endif
 }

@@ -125,6 +125,28 @@ def named(folder):
     expect(1, 'test/unit/dead_test.cpp: no meson.build names it', 'check_named.py', folder)
 
 
+def header_map(folder):
+    tests = ('test/unit/a/one_test.cpp', '#include <locus/a/one.hpp>\n'), ('test/cuda/two.cu', '#include "../unit/a/one_test.cpp"\n')
+    headers = [(f'include/locus/{name}', '#pragma once\n') for name in ('a/one.hpp', 'a/one_more.hpp', 'b/two.cuh', 'all.hpp')]
+    for path, text in (*tests, *headers):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    (folder / 'include/locus/a/one.hpp').write_text('#include <locus/a/one_more.hpp>\n#include <locus/b/two.cuh>\n')
+    good = '# a comment\n\na/{one,one_more}  a/one cuda/two.cu\nb/t*  a/one\n'
+    for code, text, what, by in [
+            (1, 'no line has all.hpp', '', ''), (1, 'there is no header c/t*', 'b/', 'c/'), (1, 'no test is named', 't*  a/one', 't*'),
+            (1, 'there is no test/unit/a/two_test.cpp', '*  a/one', '*  a/two'),
+            (1, ':4: a/one.hpp stands in line 3 already', 'b/t*', '{b/two,a/one}'),
+            (1, 'no line names unit/a/one_test.cpp', 'a/one', 'cuda/two.cu')]:
+        (folder / 'test/map.txt').write_text(good.replace(what, by))
+        expect(code, text, 'check_map.py', folder)
+    (folder / 'test/map.txt').write_text(good + 'all  a/one\n')
+    expect(1, ':5: test/unit/a/one_test.cpp does not read all.hpp', 'check_map.py', folder)
+    (folder / 'include/locus/all.hpp').unlink()
+    (folder / 'test/map.txt').write_text(good)
+    expect(0, '0 wrong', 'check_map.py', folder)
+
+
 def silent(folder):
     expect(0, '0 lines', 'silent.py', sys.executable, '-c', '')
     expect(1, '1 lines', 'silent.py', sys.executable, '-c', 'print("a note")')
@@ -158,7 +180,7 @@ def kernels(folder):
 
 def main():
     compiler = [word for word in sys.argv[1:] if not word.endswith('ccache')]
-    for check in (output, includes, kernels, named, silent):
+    for check in (output, includes, kernels, named, header_map, silent):
         with tempfile.TemporaryDirectory() as name:
             check(pathlib.Path(name))
     for check in (snippets, misuse, headers):

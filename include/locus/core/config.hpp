@@ -15,6 +15,7 @@
 //                           without -O, since every unit that uses them compiles them anew
 // LOCUS_MATH(expf)          a function of the C library that kernels may call too; <cmath> costs a
 //                           tenth of a second of every unit
+// LOCUS_LIFETIMES           1: this compiler warns where what a call gave outlives what it points to
 // LOCUS_BY_SIDE(on_device, on_host)  one of two expressions: what kernels for GPUs compute, and all else
 // LOCUS_FILE_OF_CALL, LOCUS_LINE_OF_CALL  where a call stands, as default arguments; nothing in
 //                           nvcc's pass for GPUs, whose front end gives up on them in a member's
@@ -43,6 +44,12 @@
 #else
 #define LOCUS_FILE_OF_CALL __builtin_FILE()
 #define LOCUS_LINE_OF_CALL __builtin_LINE()
+#endif
+
+#if defined(__clang__) && !defined(__CUDACC__)
+#define LOCUS_LIFETIMES 1
+#else
+#define LOCUS_LIFETIMES 0
 #endif
 
 #if defined(__clang__)

@@ -73,7 +73,9 @@ class Dataset {
     if (n <= 0) detail::refuse_number("the batch size", n, "write a positive number");
     return detail::dataset_of(detail::batch_stage<Stage>{stage_, n, rule.drop_remainder});
   }
-  /// means: so many passes as one, each in its own order; for ever without a number
+  /// means: so many passes as one, each in its own order; for ever without a number. A pass without
+  ///        elements is the last one
+  /// fails: shape_error, when it is run through, for a pass without elements that is repeated for ever
   auto repeat(std::int64_t passes = -1) const {
     return detail::dataset_of(detail::repeat_stage<Stage>{stage_, passes});
   }

@@ -8,7 +8,9 @@ LOCUS_LEAN_BEGIN
 
 namespace locus::data::detail {
 
-/// means: `times` passes, each with an order of its own; for ever where that is negative
+/// means: `passes` passes, each with an order of its own; for ever where that is negative. A pass
+///        without elements is the last one: nothing, however often, is nothing
+/// fails: shape_error for a pass without elements, where passes follow for ever
 template <class Up>
 struct repeat_stage {
   using element = typename Up::element;
@@ -38,7 +40,7 @@ struct repeat_stage {
           throw shape_error(
               "locus: a dataset without elements is repeated for ever; look at what it reads");
         up_.reset();
-        ++pass_;
+        pass_ = any_ ? pass_ + 1 : of_.passes;
       }
     }
 

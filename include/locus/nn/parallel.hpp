@@ -43,7 +43,22 @@ inline std::string names_of(device_list const& all) {
   for (int r = 0; r < all.size(); ++r) text << (r ? " " : "") << all[r];
   return std::string(text.view());
 }
-/// means: a tensor's elements from `begin` on as a view on its own device, or a copy on another one
+/// means: what a function returned can be kept when its locals have died
+template <class Result>
+consteval bool require_own_result() {
+  constexpr bool owns = !locus::detail::any_leaf<Result, locus::detail::is_borrowing>();
+  static_assert(owns,
+                "locus: a function of DataParallel returns an expression that borrows a tensor, "
+                "which may be dead by then; move the tensor into the expression, as in return "
+                "std::move(t) * 2.f");
+  return owns;
+}
+/// means: what a function sees of a tensor that is kept while it runs and until its results are there
+template <class T, class E, class Device>
+auto seen(Tensor<T, E, Device> const& x) {
+  return locus::detail::view_of_piece<Device, T, E::rank()>(*x.block.get(), 0);
+}
+/// means: a tensor's elements from `begin` on as a copy on a device
 template <class Device, class X>
 auto rows_on(X const& x, device at, row_range rows) {
   using T = typename X::value_type;
@@ -98,11 +113,12 @@ auto joined_on(device at, per_replica<X> const& parts) {
 
 /// means: y = parallel(x, parameters...): rows of x on each device, f(rows, parameters...) there, and
 ///        its results joined along their first axis; structures leaf by leaf
-/// device: results lie on the first device, or on the CPU (merge_on_cpu), as AnyTensor
-/// cost:  parameters are copied to the other devices in each call, as torch does: what f writes to
-///        copies is lost
+/// device: f gets views on its device; results lie on the first device, or on the CPU
+///        (merge_on_cpu), as AnyTensor
+/// cost:  rows and parameters are copied to the devices in each call, as torch does
 /// fails: replica_error naming the device whose f threw; placement_error for a parameter that is not
-///        on the first device
+///        on the first device; at compile time, where f returns an expression that borrows a tensor
+///        of its own
 template <class F, device_kind Kind>
 class Parallel {
  public:
@@ -127,8 +143,10 @@ class Parallel {
       device const at = used[r];
       auto const rows = detail::rows_on<Device>(x, at, pieces[std::size_t(r)]);
       auto const own = std::make_tuple(detail::parameter_on<Device>(parameters, at)...);
-      auto result = std::apply([&](auto const&... w) { return f_(rows, w...); }, own);
-      return locus::detail::map_leaves(result, locus::detail::carrier<Device>{c});
+      auto result = std::apply(
+          [&](auto const&... w) { return f_(detail::seen(rows), detail::seen(w)...); }, own);
+      if constexpr (detail::require_own_result<decltype(result)>())
+        return locus::detail::map_leaves(result, locus::detail::carrier<Device>{c});
     };
     using Result = decltype(run(0));
     std::optional<Result> results[max_devices];

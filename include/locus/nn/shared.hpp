@@ -65,6 +65,8 @@ template <layer Layer>
 class Shared {
  public:
   static constexpr char const* kind = Layer::kind;
+  using layer_types = type_list<Layer>;  // a loss looks in here for the last activation
+  static constexpr int size = 1;
   explicit Shared(Layer l) : layer_(l), identity_(std::make_shared<char>()) {}
 
   template <class In>

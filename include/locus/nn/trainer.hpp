@@ -220,11 +220,15 @@ class Trainer final : public training {
   Trainer(Trainer&&) = default;
   Trainer& operator=(Trainer&&) = default;
 
-  /// means: data that knows how to judge the model: for .validation
+  /// means: data that knows how to judge the model: for .validation. Data given as temporaries are kept.
+  ///        Data that have a name are looked at, not copied: they outlive fit and what holds its
+  ///        options, and each validation reads what they hold then. A callback may change them between
+  ///        two validations; another thread may not change them while fit runs.
+  /// fails: undefined, where data with a name have died
   class validation_data {
    public:
     validation_data() = default;
-    /// a dataset; a temporary one is kept
+    /// a dataset
     template <class D>
       requires(!std::is_same_v<std::remove_cvref_t<D>, validation_data>)
     validation_data(D&& data)
@@ -233,7 +237,7 @@ class Trainer final : public training {
             using Data = std::remove_reference_t<D>;
             return t.evaluate(*static_cast<Data*>(const_cast<void*>(d)), o);
           }) {}
-    /// examples and targets; temporary ones are kept, others are read where they lie
+    /// examples and targets
     template <class X, class Y>
     validation_data(X&& x, Y&& y)
         : x_(held(std::forward<X>(x))), y_(held(std::forward<Y>(y))),
@@ -273,7 +277,7 @@ class Trainer final : public training {
 
   struct fit_options {
     int epochs = 1;
-    validation_data validation{};  // a dataset, {x, y} or {x, y, weights}: see its constructors
+    validation_data validation{};  // a dataset, {x, y} or {x, y, weights}; with names: they live on
     std::vector<callback*> callbacks{};
     int verbose = 1;                    // 0: silent, 1: a bar, 2: a line for each epoch
     int initial_epoch = 0;              // where a training goes on
@@ -470,8 +474,8 @@ class Trainer final : public training {
       auto const v = static_cast<std::int64_t>(y.data()[i]);
       if (v >= 0 && v < classes) continue;
       message text;
-      throw shape_error(text << "locus: the label of row " << i << " of a batch is " << v
-                             << ", outside [0, " << classes
+      throw shape_error(text << "locus: the label of row " << i / (y.size() / y.extent(0))
+                             << " of a batch is " << v << ", outside [0, " << classes
                              << "), the classes that the model predicts; drop the record or give "
                                 "the last layer more units");
     }

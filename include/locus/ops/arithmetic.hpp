@@ -3,39 +3,29 @@
 #pragma once
 #include <utility>  // forward
 
-#include <locus/core/config.hpp>   // LOCUS_MODE
-#include <locus/ops/functors.hpp>  // add_fn, ...
-#include <locus/ops/map.hpp>       // elementwise
+#include <locus/core/config.hpp>     // LOCUS_MODE
+#include <locus/expr/lifetimes.hpp>  // LOCUS_OF_ONE, LOCUS_OF_TWO
+#include <locus/ops/functors.hpp>    // add_fn, ...
+#include <locus/ops/map.hpp>         // elementwise
 
 namespace locus {
-
-/// Two operands of which one is a tensor: what the operators of locus take.
-template <class Lhs, class Rhs>
-concept tensor_pair = operand<Lhs> && operand<Rhs> && (tensor_operand<Lhs> || tensor_operand<Rhs>);
 
 inline namespace LOCUS_MODE {
 
 // means: r[i] = a[i] symbol b[i]     shape: NumPy broadcasting     cost: one operation per element,
 //        fused
 // fails: at compile time, when kinds of element types mix or static shapes do not fit
-#define LOCUS_OPERATOR(symbol, functor)                                                \
-  template <class Lhs, class Rhs>                                                      \
-    requires tensor_pair<Lhs, Rhs>                                                     \
-  constexpr auto operator symbol(Lhs&& a, Rhs&& b) {                                   \
-    return detail::elementwise(functor{}, std::forward<Lhs>(a), std::forward<Rhs>(b)); \
-  }
-LOCUS_OPERATOR(+, add_fn)
-LOCUS_OPERATOR(-, subtract_fn)
-LOCUS_OPERATOR(*, multiply_fn)
-LOCUS_OPERATOR(==, equal_to_fn)
-LOCUS_OPERATOR(!=, not_equal_to_fn)
-LOCUS_OPERATOR(<, less_fn)
-LOCUS_OPERATOR(<=, less_equal_fn)
-LOCUS_OPERATOR(>, greater_fn)
-LOCUS_OPERATOR(>=, greater_equal_fn)
-LOCUS_OPERATOR(&&, logical_and_fn)
-LOCUS_OPERATOR(||, logical_or_fn)
-#undef LOCUS_OPERATOR
+LOCUS_OF_TWO(operator+, detail::elementwise, add_fn{}, )
+LOCUS_OF_TWO(operator-, detail::elementwise, subtract_fn{}, )
+LOCUS_OF_TWO(operator*, detail::elementwise, multiply_fn{}, )
+LOCUS_OF_TWO(operator==, detail::elementwise, equal_to_fn{}, )
+LOCUS_OF_TWO(operator!=, detail::elementwise, not_equal_to_fn{}, )
+LOCUS_OF_TWO(operator<, detail::elementwise, less_fn{}, )
+LOCUS_OF_TWO(operator<=, detail::elementwise, less_equal_fn{}, )
+LOCUS_OF_TWO(operator>, detail::elementwise, greater_fn{}, )
+LOCUS_OF_TWO(operator>=, detail::elementwise, greater_equal_fn{}, )
+LOCUS_OF_TWO(operator&&, detail::elementwise, logical_and_fn{}, )
+LOCUS_OF_TWO(operator||, detail::elementwise, logical_or_fn{}, )
 
 }  // namespace LOCUS_MODE
 
@@ -48,27 +38,21 @@ consteval bool division_is_floating() {
                           "b) or true_div(a, b)");
   return floating;
 }
+template <class Lhs, class Rhs>
+constexpr auto quotient(Lhs&& a, Rhs&& b) {
+  if constexpr (division_is_floating<Lhs, Rhs>())
+    return elementwise(divide_fn{}, std::forward<Lhs>(a), std::forward<Rhs>(b));
+}
 }  // namespace detail
 
 inline namespace LOCUS_MODE {
 
 /// means: r[i] = a[i] / b[i]     fails: at compile time for integers: three divisions are meant by
 ///        it
-template <class Lhs, class Rhs>
-  requires tensor_pair<Lhs, Rhs>
-constexpr auto operator/(Lhs&& a, Rhs&& b) {
-  if constexpr (detail::division_is_floating<Lhs, Rhs>())
-    return detail::elementwise(divide_fn{}, std::forward<Lhs>(a), std::forward<Rhs>(b));
-}
+LOCUS_OF_TWO(operator/, detail::quotient, )
 
-template <tensor_operand Lhs>
-constexpr auto operator-(Lhs&& a) {
-  return detail::elementwise(negate_fn{}, std::forward<Lhs>(a));
-}
-template <tensor_operand Lhs>
-constexpr auto operator!(Lhs&& a) {
-  return detail::elementwise(logical_not_fn{}, std::forward<Lhs>(a));
-}
+LOCUS_OF_ONE(operator-, detail::elementwise, negate_fn{}, )
+LOCUS_OF_ONE(operator!, detail::elementwise, logical_not_fn{}, )
 
 }  // namespace LOCUS_MODE
 }  // namespace locus

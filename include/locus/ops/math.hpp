@@ -4,7 +4,7 @@
 #include <utility>  // forward
 
 #include <locus/core/config.hpp>     // LOCUS_MODE
-#include <locus/ops/arithmetic.hpp>  // tensor_pair
+#include <locus/expr/lifetimes.hpp>  // LOCUS_OF_ONE, LOCUS_OF_TWO
 #include <locus/ops/functors.hpp>    // exp_fn, ...
 #include <locus/ops/map.hpp>         // elementwise
 
@@ -13,11 +13,7 @@ namespace locus {
 inline namespace LOCUS_MODE {
 
 // means: r[i] = f(x[i])     shape: that of x     cost: fused with its neighbours
-#define LOCUS_UNARY(function)                                        \
-  template <tensor_operand X>                                        \
-  constexpr auto function(X&& x) {                                   \
-    return detail::elementwise(function##_fn{}, std::forward<X>(x)); \
-  }
+#define LOCUS_UNARY(function) LOCUS_OF_ONE(function, detail::elementwise, function##_fn{}, )
 LOCUS_UNARY(exp)
 LOCUS_UNARY(exp2)
 LOCUS_UNARY(expm1)
@@ -61,12 +57,7 @@ LOCUS_UNARY(isfinite)
 #undef LOCUS_UNARY
 
 // means: r[i] = f(a[i], b[i])     shape: NumPy broadcasting     cost: fused with its neighbours
-#define LOCUS_BINARY(function)                                                               \
-  template <class Lhs, class Rhs>                                                            \
-    requires tensor_pair<Lhs, Rhs>                                                           \
-  constexpr auto function(Lhs&& a, Rhs&& b) {                                                \
-    return detail::elementwise(function##_fn{}, std::forward<Lhs>(a), std::forward<Rhs>(b)); \
-  }
+#define LOCUS_BINARY(function) LOCUS_OF_TWO(function, detail::elementwise, function##_fn{}, )
 LOCUS_BINARY(maximum)
 LOCUS_BINARY(minimum)
 LOCUS_BINARY(floor_div)

@@ -79,9 +79,9 @@ struct cuda_api {
   int (*stream_create_with)(void** stream, int priority);     // 0; negative is higher
   int (*event_query)(void* event, bool* reached);
   int (*can_access_peer)(int device, int peer, bool* can);
-  int (*enable_peer)(int device, int peer);         // device reaches what lies on peer
-  int (*stream_device)(void* stream, int* device);  // null: the current device
-  int (*pointer_is_pinned)(void const* p, bool* pinned);
+  int (*enable_peer)(int device, int peer);               // device reaches what lies on peer
+  int (*stream_device)(void* stream, int* device);        // null: the current device
+  int (*pointer_is_pinned)(void const* p, bool* pinned);  // managed memory is not
   // what watches a program: times of events, ranges of NVTX (null where there is no NVTX)
   int (*timed_event_create)(void** event);
   int (*event_elapsed)(float* milliseconds, void* begin, void* end);

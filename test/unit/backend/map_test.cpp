@@ -20,6 +20,17 @@ using kernel::input;
 using kernel::own_offset;
 using kernel::space;
 
+// What a tree costs: additions, the widest value, and whether it is the same at every element.
+namespace cost {
+using x = input<0, float>;
+using wide = apply<double, exp_fn, x>;
+using tree = apply<float, multiply_fn, apply<float, divide_fn, x, x>, constant<float>>;
+static_assert(kernel::cost_of<tree> == 9 && kernel::cost_of<wide> == 16 && kernel::cost_of<x> == 0);
+static_assert(kernel::widest_of<tree> == 4 && kernel::widest_of<wide> == 8);
+static_assert(kernel::is_constant<apply<float, negate_fn, constant<float>>>);
+static_assert(!kernel::is_constant<tree> && !kernel::is_constant<x>);
+}  // namespace cost
+
 namespace {
 
 constexpr std::int64_t room = 1 << 14;  // elements of a buffer; views begin near its middle

@@ -5,6 +5,9 @@
 #include <doctest/doctest.h>
 #include <map>
 #include <random>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include <vector>
 
 #include <locus/backend/simulated/arena.hpp>
@@ -13,6 +16,17 @@
 #include "child.hpp"
 
 using namespace locus;
+
+namespace {
+unsigned memory_files = 0,
+         open_in_children = 0;  // made; those that a program after exec would have
+}
+/// in place of the C library's
+extern "C" int memfd_create(char const* name, unsigned flags) noexcept {
+  ++memory_files;
+  if (!(flags & MFD_CLOEXEC)) ++open_in_children;
+  return static_cast<int>(syscall(SYS_memfd_create, name, flags));
+}
 
 namespace {
 
@@ -125,4 +139,12 @@ TEST_CASE("blocks of the host do not overlap, and a size class is used again") {
     }
   }
   pool.trim();
+}
+
+TEST_CASE("no program that is executed inherits the memory of a simulated GPU") {
+  unsigned const before = memory_files;
+  simulated::arena memory;
+  memory.open();
+  CHECK(memory_files > before);
+  CHECK(open_in_children == 0);
 }

@@ -138,6 +138,19 @@ TEST_CASE("parts of a pass, several passes, remainders: what is known of their n
   CHECK(base.batch(4, {.drop_remainder = true}).rows() == 8);
   look(base.batch(1000), up_to(10), 1);
   CHECK(base.repeat().batch(4).size() == data::infinite);
+  // nothing, however often, is nothing, and is found at once
+  constexpr std::int64_t often = std::int64_t(1) << 62;
+  look(base.take(0).repeat(often), {}, 0);
+  look(base.skip(10).shuffle().repeat(often).repeat(often), {}, 0);
+  int opened = 0;
+  auto used_up = data::from_generator([&opened] {  // a source that gives its elements once
+                   return [n = opened++ ? 2 : 0]() mutable {
+                     return n < 2 ? std::optional<std::int64_t>(n++) : std::nullopt;
+                   };
+                 })
+                     .repeat(often);
+  CHECK(pass_of(used_up) == Numbers{0, 1});
+  CHECK(opened == 2);
 }
 
 TEST_CASE("the order is a function of seed and epoch; each pass is another epoch") {

@@ -89,6 +89,25 @@ void compare(Trainer t, Matrix const& x, Y const& y, std::int64_t n, bool softma
   for (std::size_t k = 0; k < w.size(); ++k)
     CHECK(w[k] == doctest::Approx(double(e.kernel[k])).epsilon(1e-11));
 }
+/// one step of two trainers with the same kernel: one that ends in an activation under the loss of its
+/// probabilities, and one without it under that of logits
+template <class Chances, class Logits, class X, class Y>
+void same_step(Chances a, Logits b, X const& x, Y const& y, std::vector<double> w) {
+  nn::write_values(a.weights("kernel"), w.data());
+  nn::write_values(b.weights("kernel"), w.data());
+  auto const p = a.predict(x);
+  for (std::int64_t i = 0; i < p.size(); ++i) CHECK((p.data()[i] >= 0 && p.data()[i] <= 1));
+  double const loss = b.evaluate(x, y)["loss"];
+  CHECK(std::isfinite(loss));
+  CHECK(a.evaluate(x, y)["loss"] == doctest::Approx(loss).epsilon(1e-12));
+  CHECK(a.train_on_batch(x, y)["loss"] == doctest::Approx(loss).epsilon(1e-12));
+  b.train_on_batch(x, y);
+  std::vector<double> v(w.size()), e(w.size());
+  nn::read_values(a.weights("kernel"), v.data());
+  nn::read_values(b.weights("kernel"), e.data());
+  CHECK(e != w);
+  for (std::size_t k = 0; k < w.size(); ++k) CHECK(v[k] == doctest::Approx(e[k]).epsilon(1e-11));
+}
 nn::SGD const plain{.learning_rate = 1.0};
 using Two = Mirrored<Cpu<0>, Cpu<1>>;
 using Gpus = Mirrored<GpuDevice<0>, GpuDevice<1>>;
@@ -154,6 +173,102 @@ TEST_CASE("sigmoid: of a Dense, of its type, as a layer, and inside of a Sequent
             false, kernel, target);
     compare(nn::compile<Two, double>(inside, plain, nn::BinaryCrossentropy{}, nn::BinaryAccuracy{}),
             x, y, 2, false, kernel, target);
+  }
+}
+
+TEST_CASE("a shared layer at the end, a shared network, and one that stands in the middle, too") {
+  auto const layer =
+      nn::Sequential{nn::Input<3>{}, nn::shared(nn::Dense<3, nn::softmax>{}.without_bias())};
+  auto const network = nn::Sequential{
+      nn::Input<3>{},
+      nn::shared(nn::Sequential{nn::Dense<3>{}.without_bias(), nn::Activation{nn::softmax}})};
+  auto const of_sigmoid =
+      nn::Sequential{nn::Input<3>{}, nn::shared(nn::Dense<2>{nn::sigmoid}.without_bias())};
+  auto const twice = [](auto const& tower) { return nn::Sequential{nn::Input<3>{}, tower, tower}; };
+  auto const plain_twice = [](auto const& tower) {
+    return nn::Sequential{nn::Input<3>{}, tower, nn::Activation{nn::softmax}, tower};
+  };
+  for (double const size : {1.0, 60.0, 900.0}) {
+    CAPTURE(size);
+    random_numbers draw{13};
+    Matrix const x = draw.matrix(5, 3, -1, 1), y = draw.matrix(5, 2, 0, 1);
+    Matrix const w = draw.matrix(3, 3, -size, size);
+    std::vector<double> const kernel(w.data(), w.data() + 9);
+    Labels const labels{1, 0, 2, 2, 1};
+    auto const hit = [&](std::int64_t r, std::int64_t j) { return real(labels(r) == j); };
+    compare(nn::compile<CpuDevice, double>(layer, plain, nn::SparseCategoricalCrossentropy{}), x,
+            labels, 3, true, kernel, hit);
+    compare(nn::compile<Two, double>(network, plain, nn::SparseCategoricalCrossentropy{},
+                                     nn::SparseCategoricalAccuracy{}),
+            x, labels, 3, true, kernel, hit);
+    compare(nn::compile<CpuDevice, double>(of_sigmoid, plain, nn::BinaryCrossentropy{},
+                                           nn::BinaryAccuracy{}),
+            x, y, 2, false, {w.data(), w.data() + 6},
+            [&](std::int64_t r, std::int64_t j) { return real(y(r, j)); });
+    same_step(nn::compile<CpuDevice, double>(
+                  twice(nn::shared(nn::Dense<3, nn::softmax>{}.without_bias())), plain,
+                  nn::SparseCategoricalCrossentropy{}),
+              nn::compile<CpuDevice, double>(plain_twice(nn::shared(nn::Dense<3>{}.without_bias())),
+                                             plain,
+                                             nn::SparseCategoricalCrossentropy{nn::from_logits}),
+              x, labels, kernel);
+  }
+  CHECK_THROWS_WITH_AS(
+      (nn::compile<CpuDevice, double>(of_sigmoid, plain, nn::BinaryCrossentropy{nn::from_logits})),
+      doctest::Contains("the model ends in sigmoid and its loss reads logits"),
+      configuration_error);
+}
+
+TEST_CASE("convolutions at the end: the loss of probabilities is that of the logits") {
+  using Images = Tensor<double, Dextents<4>>;
+  using Lines = Tensor<double, Dextents<3>>;
+  constexpr nn::BinaryCrossentropy chances{};
+  constexpr nn::BinaryCrossentropy logits{nn::from_logits};
+  for (double const size : {1.0, 60.0, 900.0}) {
+    CAPTURE(size);
+    random_numbers draw{17};
+    auto const fill = [&](auto t, double low, double high) {
+      for (std::int64_t i = 0; i < t.size(); ++i) t.data()[i] = draw.next(low, high);
+      return t;
+    };
+    auto const weights = [&](int n) {
+      std::vector<double> w(static_cast<std::size_t>(n));
+      for (double& v : w) v = draw.next(-size, size);
+      return w;
+    };
+    Lines const lines = fill(Lines(3, 6, 2), -1, 1);
+    auto const conv1d = nn::Conv1D<2, 3>{}.without_bias();
+    auto const conv1d_sigmoid = nn::Conv1D<2, 3>{nn::sigmoid}.without_bias();
+    same_step(
+        nn::compile<CpuDevice, double>(nn::Sequential{nn::Input<6, 2>{}, conv1d_sigmoid}, plain,
+                                       chances, nn::BinaryAccuracy{}),
+        nn::compile<CpuDevice, double>(nn::Sequential{nn::Input<6, 2>{}, conv1d}, plain, logits),
+        lines, fill(Lines(3, 4, 2), 0, 1), weights(12));
+    // sigmoid rises: the largest of a pool is that of its logits
+    same_step(
+        nn::compile<CpuDevice, double>(
+            nn::Sequential{nn::Input<6, 2>{}, conv1d_sigmoid, nn::MaxPool1D<2>{}}, plain, chances),
+        nn::compile<CpuDevice, double>(
+            nn::Sequential{nn::Input<6, 2>{}, conv1d, nn::MaxPool1D<2>{}}, plain, logits),
+        lines, fill(Lines(3, 2, 2), 0, 1), weights(12));
+    Images const images = fill(Images(3, 4, 3, 2), -1, 1);
+    same_step(
+        nn::compile<Two, double>(
+            nn::Sequential{nn::Input<4, 3, 2>{}, nn::Conv2D<2, 2, 2>{nn::sigmoid}.without_bias()},
+            plain, chances, nn::BinaryAccuracy{}),
+        nn::compile<Two, double>(
+            nn::Sequential{nn::Input<4, 3, 2>{}, nn::Conv2D<2, 2, 2>{}.without_bias()}, plain,
+            logits),
+        images, fill(Images(3, 3, 2, 2), 0, 1), weights(16));
+    Tensor<std::int32_t, Dextents<3>> classes(3, 3, 2);
+    for (std::int64_t i = 0; i < classes.size(); ++i) classes.data()[i] = std::int32_t(i * 5 % 3);
+    auto const of_pixels = nn::Conv2D<3, 2, 2>{}.without_bias();
+    same_step(nn::compile<CpuDevice, double>(
+                  nn::Sequential{nn::Input<4, 3, 2>{}, of_pixels, nn::Activation{nn::softmax}},
+                  plain, nn::SparseCategoricalCrossentropy{}, nn::SparseCategoricalAccuracy{}),
+              nn::compile<CpuDevice, double>(nn::Sequential{nn::Input<4, 3, 2>{}, of_pixels}, plain,
+                                             nn::SparseCategoricalCrossentropy{nn::from_logits}),
+              images, classes, weights(24));
   }
 }
 

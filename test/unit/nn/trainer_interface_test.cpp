@@ -163,3 +163,27 @@ TEST_CASE("a batch without rows is refused, and a loss that is no number is said
   o.validation = data::from_tensors(Matrix{{1}, {2}}, Matrix{{2}, {3}}).batch(1);
   CHECK(fresh.fit(Matrix{{1}}, Matrix{{1}}, o)["val_loss"].size() == 1);
 }
+
+TEST_CASE("validation data: temporary ones are kept, those with names are read where they lie") {
+  Matrix const x{{1}, {2}}, y{{2}, {3}};
+  Matrix named{{2}, {3}};
+  struct change : nn::callback {
+    Matrix& of;
+    explicit change(Matrix& m) : of(m) {}
+    void on_epoch_end(nn::training&, int epoch, nn::logs&) override {
+      if (epoch == 0) of = Matrix{{20}, {30}};
+    }
+  } between(named);
+  auto t = line_trainer(nn::SGD{.learning_rate = 0});  // nothing is learnt: the data alone change
+  auto const expected = [&](Matrix const& targets) { return t.evaluate(x, targets)["loss"]; };
+  auto const first = expected(y), second = expected(Matrix{{20}, {30}});
+  REQUIRE(first != second);
+  auto const h =
+      t.fit(x, y, {.epochs = 2, .validation = {x, named}, .callbacks = {&between}, .verbose = 0});
+  CHECK(h["val_loss"] == std::vector<double>{first, second});
+  using options = decltype(t)::fit_options;
+  auto const kept = [&]() -> options {
+    return {.epochs = 2, .validation = {Matrix(x), Matrix(y)}, .verbose = 0};
+  }();
+  CHECK(t.fit(x, y, kept)["val_loss"] == std::vector<double>{first, first});
+}

@@ -15,6 +15,7 @@
 
 #include <locus/locus.hpp>
 #include <locus/nn/callbacks.hpp>
+#include <locus/nn/conv2d.hpp>
 #include <locus/nn/residual.hpp>
 #include <locus/nn/shared.hpp>
 #include <locus/testing/simulated_gpus.hpp>
@@ -250,6 +251,19 @@ TEST_CASE("what fit cannot do is said") {
       says([&] { trainer.fit(d.x, labels, {.verbose = 0, .batch_size = 20, .shuffle = false}); }) ==
       "locus: the label of row 17 of a batch is 4, outside [0, 4), the classes that the model "
       "predicts; drop the record or give the last layer more units");
+  {  // labels of pixels, wider than those that a loss reads: the row is that of the image
+    auto pixels = nn::compile<CpuDevice, double>(
+        nn::Sequential{nn::Input<2, 2, 1>{}, nn::Conv2D<3, 1, 1>{}}, nn::SGD{},
+        nn::SparseCategoricalCrossentropy{nn::from_logits});
+    Tensor<double, Dextents<4>> const x(zeros<double>(dextents<4>(3, 2, 2, 1)));
+    Tensor<std::int64_t, Dextents<3>> wide(full<std::int64_t>(dextents<3>(3, 2, 2), 2));
+    CHECK(says([&] { pixels.train_on_batch(x, wide); }) == nothing_thrown);
+    wide.data()[6] = (std::int64_t(1) << 32) + 1;
+    CHECK(
+        says([&] { pixels.train_on_batch(x, wide); }) ==
+        "locus: the label of row 1 of a batch is 4294967297, outside [0, 3), the classes that the "
+        "model predicts; drop the record or give the last layer more units");
+  }
   Tensor<double, Extents<dyn, 2, 3>, CpuDevice> const none(Extents<dyn, 2, 3>(0));
   Tensor<std::uint8_t, Dextents<1>, CpuDevice> const no_labels(Dextents<1>(0));
   CHECK(says([&] { trainer.fit(none, no_labels, {.verbose = 0}); }) ==

@@ -66,6 +66,14 @@ TEST_CASE("a function on several devices gives what it gives on one, where it is
   CHECK(numbers_of(y) == expected);
   CHECK(y.is_on<GpuDevice<0>>());
   CHECK(std::vector<float>(count.data(), count.data() + 3) == std::vector<float>{4, 4, 2});
+  // what f is given may be returned as it is, and a tensor of its own in an expression that owns it
+  auto const [whole, shifted] =
+      nn::DataParallel<GpuDevice<2>, GpuDevice<1>>([](auto const& rows, auto const& weights) {
+        auto t = eval(rows * weights);
+        return std::pair(rows, std::move(t) + 1.f);
+      })(to<GpuDevice<2>>(x), to<GpuDevice<2>>(w));
+  CHECK(numbers_of(whole) == numbers_of(AnyTensor<float, Dextents<2>>(x)));
+  for (std::size_t i = 0; i < 20; ++i) CHECK(numbers_of(shifted)[i] == expected[i] + 1);
   auto const parallel = nn::DataParallel(f, {0, 3, 1});
   CHECK(parallel.devices()[1] == gpu(3));
   CHECK(numbers_of(parallel(x, w).first) == expected);

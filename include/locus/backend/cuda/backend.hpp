@@ -48,7 +48,8 @@ struct backend<backing::cuda> {
     runtime::check_cuda(code, "a copy", job.carrier->name);
     try {
       stamp const when = runtime::cuda_mark(*job.carrier, job.queue);
-      // CUDA stages pageable memory; from what the program has pinned itself it reads later
+      // CUDA stages pageable memory; from what the program has pinned itself it reads later. (From
+      // managed memory, too, which is not waited for.)
       bool later = false;
       if (job.from->how == backing::host && !job.pinned &&
           api.pointer_is_pinned(job.source, &later) == 0 && later)

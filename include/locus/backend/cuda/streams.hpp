@@ -15,7 +15,8 @@ namespace locus::runtime {
 
 /// means: the card of d is CUDA's current device inside the scope, and the program's own again
 ///        behind it
-/// cost:  nothing where CUDA shows one card; asking for the current one where it shows several
+/// cost:  nothing where CUDA shows one card; asking for the current one where it shows several. Since
+///        CUDA 12 the program's own gets a context by becoming current again, hidden or not
 class current_card {
  public:
   explicit current_card(logical_device const& d) {
