@@ -9,12 +9,12 @@
 #include <unistd.h>  // close, getpid
 
 #include <locus/core/config.hpp>          // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
-#include <locus/core/environment.hpp>     // from_environment
 #include <locus/core/error.hpp>           // configuration_error, bad_file
 #include <locus/core/lock.hpp>            // mutex
 #include <locus/core/printable.hpp>       // write_printable
 #include <locus/runtime/log_event.hpp>    // log_event, text_of, write_json
 #include <locus/runtime/output_file.hpp>  // open_output
+#include <locus/runtime/variables.hpp>    // is_switched_on
 #include <locus/runtime/watch.hpp>        // set_watcher, time_since_start
 #include <locus/runtime/write_all.hpp>    // write_all, write_to_stderr
 
@@ -34,10 +34,7 @@ namespace runtime {
 LOCUS_SHARED_STATE inline constinit log_frequency placement_log = log_frequency::off;
 
 inline bool is_quiet() {
-  static bool const quiet = [] {
-    char const* const v = from_environment("LOCUS_QUIET");
-    return v && *v && *v != '0';
-  }();
+  static bool const quiet = is_switched_on("LOCUS_QUIET");
   return quiet;
 }
 inline void write_line(log_line const& line) {

@@ -5,7 +5,7 @@
 #include <locus/runtime/configuration.hpp>     // max_cards
 #include <locus/runtime/cuda_api.hpp>          // gpu_api, cuda_device_facts
 #include <locus/runtime/table.hpp>             // backing, absence
-#include <locus/runtime/threads.hpp>           // number_from_environment
+#include <locus/runtime/variables.hpp>         // number_from_environment
 #include <locus/runtime/visible_variable.hpp>  // require_visible_variable
 
 LOCUS_COLD_BEGIN
