@@ -55,6 +55,8 @@ for compiler in g++ clang++-14 clang++-19; do
 done
 once 'random programs' sh -c "g++ -std=c++20 -g0 -O1 -Iinclude test/random/programs.cpp -o $out/programs -ldl -pthread &&
   LOCUS_QUIET=1 $out/programs 1000000 $SEED"
+once 'random strategies' sh -c "g++ -std=c++20 -g0 -O1 -Iinclude test/random/strategies.cpp -o $out/strategies -ldl -pthread &&
+  LOCUS_QUIET=1 $out/strategies 1000000 $SEED"
 once 'random expressions' sh -c "mkdir -p $out/random && rm -f $out/random/* &&
   python3 test/random/generate.py --seed $SEED --count 500 --out $out/random &&
   for u in test/random/main.cpp $out/random/*.cpp; do

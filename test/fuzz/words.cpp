@@ -84,6 +84,7 @@ void variables(std::string_view bytes) {
   runtime::visible_variable const v = runtime::read_visible_variable(value.c_str());
   demand(v.listed >= 0 && std::size_t(v.listed) <= value.size() + 1, "more cards than entries");
   done_or_refused([&] { host::matmul_wanted(); });
+  done_or_refused([&] { runtime::require_variables(); });
   if (value.find('/') == value.npos && std::strcmp(variable, "LOCUS_LOG") == 0)
     done_or_refused([&] { runtime::detail::read_log_variable(); });
   if (value.find('/') == value.npos && std::strcmp(variable, "LOCUS_TRACE") == 0)

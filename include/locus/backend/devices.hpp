@@ -16,6 +16,7 @@
 #include <locus/runtime/one_table.hpp>        // require_one_table
 #include <locus/runtime/site_text.hpp>        // write_site
 #include <locus/runtime/table.hpp>            // table
+#include <locus/runtime/variables.hpp>        // require_variables
 #include <locus/runtime/watch_variables.hpp>  // read_watch_variables
 
 LOCUS_COLD_BEGIN
@@ -63,6 +64,7 @@ inline void build_table() try {
   if (table.built) return;
   making_scope const here;
   watch_forks();
+  require_variables();
   read_watch_variables();
   name_devices();
   table.growth_variables = growth_variables();

@@ -105,7 +105,9 @@ class device_printer {
     table_line line;
     line << std::string_view(v.name) << " is \"" << shown(v.value).view()
          << "\": the driver shows ";
-    if (v.listed == 0) return put(line << "no card to this process");
+    if (v.listed == 0 || p.count == 0) return put(line << "no card to this process");
+    if (v.listed > p.count)
+      return put(line << p.count << " of the " << v.listed << " cards that it lists");
     put(line << (v.listed == 1 ? "that card" : "those cards") << " alone"
              << (v.renumbers ? " and numbers them from 0 in that order" : ""));
   }

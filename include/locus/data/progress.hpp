@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A progress bar for long work: redrawn on a terminal, one line at the end elsewhere.
 #pragma once
-#include <cstdio>    // fprintf
+#include <cstdio>    // snprintf
 #include <unistd.h>  // isatty
 
-#include <locus/core/clock.hpp>  // seconds_now
-#include <locus/core/text.hpp>   // text_buffer
+#include <locus/core/clock.hpp>         // seconds_now
+#include <locus/core/text.hpp>          // text_buffer
+#include <locus/runtime/write_all.hpp>  // write_to_stderr
 
 namespace locus::data {
 
@@ -22,13 +23,13 @@ class progress_bar {
     drawn_ = now;
     constexpr int width = 30;
     int const filled = static_cast<int>(done * width / total_);
-    text_buffer<256> line;
+    text_buffer<2048> line;
     line << (redraw_ ? "\r" : "") << done << "/" << total_ << " [";
     for (int i = 0; i < width; ++i) line << (i < filled ? "=" : i == filled ? ">" : ".");
-    std::fprintf(stderr, "%s] %.1f s  %.*s%s%s", line.c_str(), now - start_,
-                 static_cast<int>(note.size()), note.data(), redraw_ ? "\033[K" : "",
-                 done >= total_ ? "\n" : "");
-    std::fflush(stderr);
+    char time[32];
+    std::snprintf(time, sizeof time, "] %.1f s  ", now - start_);
+    line << time << note.substr(0, 1900) << (redraw_ ? "\033[K" : "");
+    runtime::write_to_stderr((line << (done >= total_ ? "\n" : "")).view());
   }
   double seconds() const { return seconds_now() - start_; }
 

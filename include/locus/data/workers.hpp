@@ -10,8 +10,9 @@
 #include <utility>             // exchange
 #include <vector>              // vector
 
-#include <locus/core/config.hpp>  // LOCUS_LEAN_BEGIN
-#include <locus/data/stage.hpp>   // opening, name_element
+#include <locus/core/config.hpp>      // LOCUS_LEAN_BEGIN
+#include <locus/data/stage.hpp>       // opening, name_element
+#include <locus/runtime/signals.hpp>  // without_signals
 
 LOCUS_LEAN_BEGIN
 
@@ -28,6 +29,7 @@ class workers {
   workers(Up const& up, F const& f, opening const& o, int threads, std::int64_t ahead, int chunk)
       : team_(new team(up, f, o, ahead, chunk)) {
     try {
+      runtime::without_signals const hold_back;
       for (int k = 0; k < threads; ++k) team_->threads.emplace_back([t = team_] { t->serve(); });
     } catch (std::system_error const&) {}  // fewer then; with none the consumer works itself
   }

@@ -4,9 +4,10 @@
 #include <cstdio>    // snprintf
 #include <optional>  // optional
 
-#include <locus/data/progress.hpp>  // progress_bar
-#include <locus/nn/callback.hpp>    // callback, logs, history
-#include <locus/runtime/log.hpp>    // warn
+#include <locus/data/progress.hpp>      // progress_bar
+#include <locus/nn/callback.hpp>        // callback, logs, history
+#include <locus/runtime/log.hpp>        // warn
+#include <locus/runtime/write_all.hpp>  // write_to_stderr
 
 LOCUS_COLD_BEGIN
 
@@ -69,7 +70,7 @@ class epoch_loop {
     epoch_ = epoch, step_ = 0;
     for (callback* c : o_.callbacks) c->on_epoch_begin(training_, epoch);
     if (o_.verbose == 1) {
-      std::fprintf(stderr, "Epoch %d/%d\n", epoch + 1, o_.epochs);
+      write_line(epoch, {});
       bar_.emplace(steps_ > 0 ? steps_ : 1);
     } else
       bar_.emplace(1);
@@ -116,9 +117,11 @@ class epoch_loop {
     if (o_.verbose == 1) {
       if (steps_ < 1 || step_ != steps_) *bar_ = data::progress_bar(step_);
       bar_->show(step_, text_of(l));
-    } else if (o_.verbose == 2)
-      std::fprintf(stderr, "Epoch %d/%d - %.1f s - %s\n", epoch_ + 1, o_.epochs, bar_->seconds(),
-                   text_of(l).c_str());
+    } else if (o_.verbose == 2) {
+      char time[32];
+      std::snprintf(time, sizeof time, " - %.1f s - ", bar_->seconds());
+      write_line(epoch_, time + text_of(l));
+    }
     h.epoch.push_back(epoch_), h.epochs.push_back(std::move(l));
     drawn_ = 0, steps_ = step_;
   }
@@ -130,6 +133,11 @@ class epoch_loop {
   std::int64_t step() const { return step_; }
 
  private:
+  void write_line(int epoch, std::string const& note) const {
+    std::string const text =
+        "Epoch " + std::to_string(epoch + 1) + "/" + std::to_string(o_.epochs) + note + "\n";
+    runtime::write_to_stderr(text);
+  }
   training& training_;
   epoch_options const& o_;
   std::int64_t steps_, step_ = 0;

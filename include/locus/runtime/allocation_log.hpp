@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A line for each allocation and each free, where somebody asked for it.
 #pragma once
-#include <locus/core/config.hpp>       // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
-#include <locus/core/environment.hpp>  // from_environment
-#include <locus/runtime/log.hpp>       // log_event, log
-#include <locus/runtime/table.hpp>     // logical_device
+#include <locus/core/config.hpp>        // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
+#include <locus/runtime/log.hpp>        // log_event, log
+#include <locus/runtime/table.hpp>      // logical_device
+#include <locus/runtime/variables.hpp>  // is_switched_on
 
 LOCUS_COLD_BEGIN
 
@@ -39,8 +39,7 @@ inline void set_allocation_log(bool on) {
   __atomic_store(&allocation_log, &now, __ATOMIC_RELAXED);
 }
 [[gnu::cold]] inline bool ask_allocation_log() {
-  char const* const v = from_environment("LOCUS_LOG_ALLOCATIONS");
-  bool const on = v && *v && *v != '0';
+  bool const on = is_switched_on("LOCUS_LOG_ALLOCATIONS");
   set_allocation_log(on);
   return on;
 }

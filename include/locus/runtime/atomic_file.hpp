@@ -13,6 +13,7 @@
 #include <locus/core/error.hpp>           // bad_file
 #include <locus/runtime/output_file.hpp>  // why_not_ours
 #include <locus/runtime/path.hpp>         // system_path
+#include <locus/runtime/signals.hpp>      // uninterrupted
 
 namespace locus::runtime {
 
@@ -71,7 +72,8 @@ class atomic_file {
   /// means: the file is at its path, whatever happens to the machine from here on
   void commit() {
     take_over_rights();
-    if (files->sync(file_) != 0) fail_with_words("syncing it to the disk failed", errno);
+    if (uninterrupted([&] { return files->sync(file_); }) != 0)
+      fail_with_words("syncing it to the disk failed", errno);
     if (files->rename(part_.c_str(), path_.c_str()) != 0)
       fail_with_words("renaming it into its place failed", errno);
     int const file = file_;
@@ -81,9 +83,22 @@ class atomic_file {
   }
 
  private:
+  // calls that the handler of a signal may break into, and that are made again then
+  static int open(system_path const& path, int flags, mode_t mode) {
+    return uninterrupted([&] { return files->open(path.c_str(), flags, mode); });
+  }
+  static int look(system_path const& path, struct stat& what) {
+    return uninterrupted([&] { return files->look(path.c_str(), &what); });
+  }
+  int status(struct stat& what) const {
+    return uninterrupted([&] { return files->status(file_, &what); });
+  }
+  int permit(mode_t mode) const {
+    return uninterrupted([&] { return files->permit(file_, mode); });
+  }
   /// A link is not followed: who may lay one into the folder would choose the file that is replaced.
   void look_at_target() {
-    replaces_ = files->look(path_.c_str(), &old_) == 0;
+    replaces_ = look(path_, old_) == 0;
     if (!replaces_ && errno != ENOENT) fail_with_words("it cannot be looked at", errno);
     if (!replaces_ || S_ISREG(old_.st_mode)) return;
     message text;
@@ -96,14 +111,14 @@ class atomic_file {
   void open_part() {
     for (int attempt = 0; attempt < 100; ++attempt) {
       constexpr int how = O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-      file_ = files->open(part_.c_str(), how | O_CREAT | O_EXCL, replaces_ ? 0600 : 0666);
+      file_ = open(part_, how | O_CREAT | O_EXCL, replaces_ ? 0600 : 0666);
       bool const is_new = file_ >= 0;
       struct stat ours{}, named{};
       if (!is_new) {
         if (errno != EEXIST) fail_with_words("it cannot be written", errno);
-        if (files->look(part_.c_str(), &named) == 0) {
+        if (look(part_, named) == 0) {
           if (!S_ISREG(named.st_mode)) fail_part(kind_of_file(named.st_mode));
-          file_ = files->open(part_.c_str(), how, 0);
+          file_ = open(part_, how, 0);
         }
         if (file_ < 0 && errno == ENOENT) continue;
         if (file_ < 0) fail_with_words("what lies beside it cannot be taken over", errno);
@@ -114,12 +129,12 @@ class atomic_file {
         if (why == EWOULDBLOCK) break;
         fail_with_words("it cannot be locked", why);
       }
-      if (files->status(file_, &ours) != 0) {
+      if (status(ours) != 0) {
         int const why = errno;
         give_up();
         fail_with_words("it cannot be looked at", why);
       }
-      bool const is_named = files->look(part_.c_str(), &named) == 0;
+      bool const is_named = look(part_, named) == 0;
       if (!is_named && errno != ENOENT) {
         int const why = errno;
         if (is_new) give_up();
@@ -137,7 +152,9 @@ class atomic_file {
       ::close(std::exchange(file_, -1));
       fail_part(why);
     }
-    if ((!replaces_ || files->permit(file_, 0600) == 0) && ::ftruncate(file_, 0) == 0) return;
+    if ((!replaces_ || permit(0600) == 0) &&
+        uninterrupted([&] { return ::ftruncate(file_, 0); }) == 0)
+      return;
     int const why = errno;
     ::close(std::exchange(file_, -1));
     fail_with_words("it cannot be emptied", why);
@@ -146,13 +163,13 @@ class atomic_file {
   void take_over_rights() {
     struct stat ours{};
     if (!replaces_) return;
-    if (files->status(file_, &ours) != 0) fail_with_words("it cannot be looked at", errno);
+    if (status(ours) != 0) fail_with_words("it cannot be looked at", errno);
     mode_t rights = old_.st_mode & 0777;
     if (ours.st_gid != old_.st_gid && ::fchown(file_, uid_t(-1), old_.st_gid) != 0)
       rights &= ~mode_t(070);
     if (ours.st_uid != old_.st_uid && ::fchown(file_, old_.st_uid, gid_t(-1)) != 0)
       static_cast<void>(errno);  // it stays ours
-    if ((ours.st_mode & 0777) != rights && files->permit(file_, rights) != 0)
+    if ((ours.st_mode & 0777) != rights && permit(rights) != 0)
       fail_with_words("its rights cannot be those of the file before", errno);
   }
   void give_up() {
@@ -166,9 +183,10 @@ class atomic_file {
     system_path const folder(slash == std::string_view::npos ? std::string_view(".")
                              : slash == 0                    ? std::string_view("/")
                                                              : path_.view().substr(0, slash));
-    int const f = files->open(folder.c_str(), O_RDONLY | O_DIRECTORY, 0);
+    int const f = open(folder, O_RDONLY | O_DIRECTORY, 0);
     if (f < 0) fail_late("its folder cannot be opened to sync it", errno);
-    bool const synced = files->sync(f) == 0 || errno == EINVAL || errno == ENOTSUP;
+    bool const synced =
+        uninterrupted([f] { return files->sync(f); }) == 0 || errno == EINVAL || errno == ENOTSUP;
     int const why = errno;
     ::close(f);
     if (!synced) fail_late("syncing its folder failed", why);

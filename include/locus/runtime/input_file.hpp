@@ -10,8 +10,9 @@
 #include <unistd.h>    // read, pread
 #include <utility>     // exchange
 
-#include <locus/core/error.hpp>    // bad_file
-#include <locus/runtime/path.hpp>  // system_path, kind_of_file
+#include <locus/core/error.hpp>       // bad_file
+#include <locus/runtime/path.hpp>     // system_path, kind_of_file
+#include <locus/runtime/signals.hpp>  // uninterrupted
 
 namespace locus::runtime {
 
@@ -25,7 +26,8 @@ class input_file {
     struct stat s{};
     if (::stat(name.c_str(), &s) != 0) refuse(path, "a readable file", std::strerror(errno));
     if (!S_ISREG(s.st_mode)) refuse(path, "a file", kind_of_file(s.st_mode));
-    file_ = ::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    constexpr int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+    file_ = uninterrupted([&] { return ::open(name.c_str(), flags); });
     if (file_ < 0) refuse(path, "a readable file", std::strerror(errno));
     bool const known = ::fstat(file_, &s) == 0;  // that which was opened, whatever was there before
     if (!known || !S_ISREG(s.st_mode)) {

@@ -3,20 +3,20 @@
 // whole, one at a time.
 #pragma once
 #include <cerrno>   // errno
-#include <cstdio>   // fwrite
 #include <cstring>  // strerror
 #include <utility>  // exchange
 
-#include <unistd.h>  // write
+#include <unistd.h>  // close, getpid
 
 #include <locus/core/config.hpp>          // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
-#include <locus/core/environment.hpp>     // from_environment
 #include <locus/core/error.hpp>           // configuration_error, bad_file
 #include <locus/core/lock.hpp>            // mutex
 #include <locus/core/printable.hpp>       // write_printable
 #include <locus/runtime/log_event.hpp>    // log_event, text_of, write_json
 #include <locus/runtime/output_file.hpp>  // open_output
+#include <locus/runtime/variables.hpp>    // is_switched_on
 #include <locus/runtime/watch.hpp>        // set_watcher, time_since_start
+#include <locus/runtime/write_all.hpp>    // write_all, write_to_stderr
 
 LOCUS_COLD_BEGIN
 
@@ -34,10 +34,7 @@ namespace runtime {
 LOCUS_SHARED_STATE inline constinit log_frequency placement_log = log_frequency::off;
 
 inline bool is_quiet() {
-  static bool const quiet = [] {
-    char const* const v = from_environment("LOCUS_QUIET");
-    return v && *v && *v != '0';
-  }();
+  static bool const quiet = is_switched_on("LOCUS_QUIET");
   return quiet;
 }
 inline void write_line(log_line const& line) {
@@ -45,7 +42,7 @@ inline void write_line(log_line const& line) {
   write_printable(printable, line.view());
   text_buffer<sizeof(log_line) + 2> whole;
   whole << printable.view() << "\n";
-  std::fwrite(whole.c_str(), 1, whole.view().size(), stderr);
+  write_to_stderr(whole.view());
 }
 
 /// Where the log goes.
@@ -150,16 +147,6 @@ inline text_buffer<4200> path_of_process(std::string_view path) {
     else
       out << path.substr(i, 1);
   return out;
-}
-/// means: all of it, or false
-inline bool write_all(int file, std::string_view text) {
-  while (!text.empty()) {
-    auto const n = ::write(file, text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return true;
 }
 [[gnu::cold]] inline void write_json_line(log_event const& e, std::string_view, void*) {
   json_text line;

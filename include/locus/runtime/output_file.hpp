@@ -7,8 +7,9 @@
 #include <sys/stat.h>  // fstat
 #include <unistd.h>    // ftruncate, geteuid
 
-#include <locus/core/error.hpp>    // bad_file
-#include <locus/runtime/path.hpp>  // system_path, kind_of_file
+#include <locus/core/error.hpp>       // bad_file
+#include <locus/runtime/path.hpp>     // system_path, kind_of_file
+#include <locus/runtime/signals.hpp>  // uninterrupted
 
 #include <locus/core/compiler.hpp>  // C++20, 64 bits, exceptions
 
@@ -43,9 +44,9 @@ inline int open_output(std::string_view subject, std::string_view path,
   struct stat s{};
   if (::lstat(name.c_str(), &s) == 0 && !S_ISREG(s.st_mode) && !S_ISCHR(s.st_mode))
     refuse(kind_of_file(s.st_mode), other);  // opening it could already do something
-  int const file =
-      ::open(name.c_str(),
-             O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK, 0666);
+  constexpr int flags =
+      O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK;
+  int const file = uninterrupted([&] { return ::open(name.c_str(), flags, 0666); });
   if (file < 0) refuse(std::strerror(errno), "name a file in a folder that is there");
   auto const give_up = [&](std::string_view why, std::string_view remedy) {
     ::close(file);
@@ -54,7 +55,8 @@ inline int open_output(std::string_view subject, std::string_view path,
   if (::fstat(file, &s) != 0) give_up(std::strerror(errno), other);
   if (!S_ISCHR(s.st_mode)) {
     if (auto const why = why_not_ours(s, ::geteuid()); !why.empty()) give_up(why, other);
-    if (how == writing::anew && ::ftruncate(file, 0) != 0) give_up(std::strerror(errno), other);
+    if (how == writing::anew && uninterrupted([&] { return ::ftruncate(file, 0); }) != 0)
+      give_up(std::strerror(errno), other);
   }
   ::fcntl(file, F_SETFL, O_APPEND);  // writers wait, as they did
   return file;

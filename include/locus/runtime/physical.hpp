@@ -5,7 +5,7 @@
 #include <locus/runtime/configuration.hpp>     // max_cards
 #include <locus/runtime/cuda_api.hpp>          // gpu_api, cuda_device_facts
 #include <locus/runtime/table.hpp>             // backing, absence
-#include <locus/runtime/threads.hpp>           // number_from_environment
+#include <locus/runtime/variables.hpp>         // number_from_environment
 #include <locus/runtime/visible_variable.hpp>  // require_visible_variable
 
 LOCUS_COLD_BEGIN
@@ -85,6 +85,8 @@ inline void find_cuda(physical_devices& p) {
   int const code = gpu_api->device_count(&count);
   gpu_api->last_error();
   p.why_none = code == cuda_old_driver ? absence::old_driver : absence::no_gpu_visible;
+  if (code == cuda_success || code == cuda_no_device)
+    tell_hidden(read_visible_variable(), code == cuda_success ? count : 0);
   if (code != cuda_success || count <= 0) return;
   p.how = backing::cuda, p.why_none = absence::none;
   p.count = count < max_cards ? count : max_cards;

@@ -14,6 +14,7 @@
 #include <locus/core/config.hpp>         // LOCUS_SHARED_STATE, LOCUS_LEAN_BEGIN
 #include <locus/core/lock.hpp>           // mutex
 #include <locus/runtime/processors.hpp>  // allowed_processors
+#include <locus/runtime/signals.hpp>     // without_signals
 #include <locus/runtime/table.hpp>       // running_scope
 
 LOCUS_LEAN_BEGIN
@@ -207,6 +208,7 @@ class thread_pool {
     pthread_attr_setdetachstate(&how, PTHREAD_CREATE_DETACHED);
     // not on the one processor to which their maker may be bound
     pthread_attr_setaffinity_np(&how, sizeof allowed, &allowed);
+    without_signals const hold_back;
     while (workers_ < workers) {
       desk& d = desks_[workers_ + 1];
       pthread_t thread;

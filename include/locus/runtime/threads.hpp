@@ -7,9 +7,9 @@
 
 #include <locus/core/config.hpp>          // LOCUS_MODE, LOCUS_OPENMP, LOCUS_LEAN_BEGIN
 #include <locus/core/environment.hpp>     // from_environment
-#include <locus/core/error.hpp>           // configuration_error
 #include <locus/runtime/processors.hpp>   // count_processors
 #include <locus/runtime/thread_pool.hpp>  // thread_pool, parallel_job
+#include <locus/runtime/variables.hpp>    // threads_said, pool_or_openmp
 
 #if LOCUS_OPENMP
 #include <omp.h>
@@ -20,26 +20,12 @@ namespace locus {
 
 namespace runtime {
 
-/// means: a number that an environment variable gives; `otherwise` where it is not set or empty
-/// fails: configuration_error, naming variable and value, for anything but a number in [low, high]
-inline int number_from_environment(char const* variable, int low, int high, int otherwise) {
-  char const* const v = from_environment(variable);
-  if (!v || !*v) return otherwise;
-  char* end = nullptr;
-  long const n = std::strtol(v, &end, 10);
-  if (*end == '\0' && n >= low && n <= high) return static_cast<int>(n);
-  message text;
-  throw configuration_error(text << "locus: " << std::string_view(variable) << " is \""
-                                 << shown(v).view() << "\"; write a number from " << low << " to "
-                                 << high);
-}
-
 /// 0: LOCUS_NUM_THREADS, else OMP_NUM_THREADS, else one for each processor of this process
 LOCUS_SHARED_STATE inline constinit int thread_limit = 0;
 inline int limit_of_threads() { return __atomic_load_n(&thread_limit, __ATOMIC_RELAXED); }
 
 inline int default_threads() {
-  static int const n = number_from_environment("LOCUS_NUM_THREADS", 0, 1 << 16, 0);
+  static int const n = threads_said();
   return n;
 }
 
@@ -48,13 +34,7 @@ enum class thread_choice : unsigned char { pool, openmp };
 /// means: what LOCUS_THREADS says: pool (also where it says nothing) or openmp
 /// fails: configuration_error for anything else
 inline thread_choice find_thread_choice() {
-  char const* const said = from_environment("LOCUS_THREADS");
-  std::string_view const word(said ? said : "");
-  if (word.empty() || word == "pool") return thread_choice::pool;
-  if (word == "openmp") return thread_choice::openmp;
-  message text;
-  throw configuration_error(text << "locus: LOCUS_THREADS is \"" << shown(said).view()
-                                 << "\"; write pool or openmp");
+  return pool_or_openmp() == 1 ? thread_choice::openmp : thread_choice::pool;
 }
 LOCUS_SHARED_STATE inline thread_choice threads_wanted() {
   static thread_choice const choice = find_thread_choice();

@@ -5,6 +5,7 @@
 
 #include <locus/core/config.hpp>  // LOCUS_COLD_BEGIN
 #include <locus/core/error.hpp>   // configuration_error
+#include <locus/runtime/log.hpp>  // warn
 
 LOCUS_COLD_BEGIN
 
@@ -77,6 +78,29 @@ inline visible_variable read_visible_variable(char const* value) {
 }
 inline visible_variable read_visible_variable() {
   return read_visible_variable(std::getenv(visible_variable::name));
+}
+
+/// means: an entry, counted from 0; empty where there are not as many
+inline std::string_view entry_of(visible_variable const& v, int number) {
+  std::string_view found;
+  detail::each_entry(v.value, [&](std::string_view entry) {
+    if (number == 0) found = entry;
+    return number-- > 0;
+  });
+  return found;
+}
+/// means: says which entries the driver dropped: it shows fewer cards than are listed
+inline void tell_hidden(visible_variable const& v, int shown_by_driver) {
+  if (v.listed <= shown_by_driver) return;
+  std::string_view const first = entry_of(v, shown_by_driver);
+  log_line line;
+  warn(line << "locus: " << std::string_view(v.name) << " is \"" << shown(v.value).view()
+            << "\", and the driver shows " << shown_by_driver << " of the " << v.listed
+            << " cards that it lists: \"" << shown(first).view()
+            << "\" and what follows is hidden; "
+            << (detail::begins_with(first, "MIG-")
+                    ? "a process sees one MIG device at most: write that"
+                    : "write numbers or UUIDs of cards that nvidia-smi -L lists"));
 }
 
 /// fails: configuration_error naming variable, value and entry: the driver would hide cards silently

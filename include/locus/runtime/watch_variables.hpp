@@ -5,8 +5,8 @@
 #include <locus/core/config.hpp>         // LOCUS_COLD_BEGIN
 #include <locus/core/environment.hpp>    // from_environment
 #include <locus/runtime/log.hpp>         // open_json_log, set_watcher
-#include <locus/runtime/threads.hpp>     // number_from_environment
 #include <locus/runtime/trace_file.hpp>  // open_trace
+#include <locus/runtime/variables.hpp>   // ranges_said
 
 LOCUS_COLD_BEGIN
 
@@ -45,6 +45,16 @@ inline void read_log_variable() {
   }
   debugging::set_log_device_placement(true, how_often);
 }
+/// fails: configuration_error, where a word that switches things on or off stands for a path: a file of
+///        that name is what nobody wants
+inline void require_path(char const* variable, std::string_view value, std::string_view remedy) {
+  for (std::string_view const word : {"1", "true", "false", "yes", "no", "on", "off"}) {
+    if (value != word) continue;
+    message text;
+    throw configuration_error(text << "locus: " << std::string_view(variable) << " is \"" << value
+                                   << "\"; write " << remedy);
+  }
+}
 }  // namespace detail
 
 /// means: a variable that is set and neither empty nor 0
@@ -60,10 +70,16 @@ LOCUS_SHARED_STATE inline void read_watch_variables() {
   if (done) return;
   static_cast<void>(time_since_start());
   detail::read_log_variable();
-  if (char const* const path = switch_variable("LOCUS_TRACE"))
+  if (char const* const path = switch_variable("LOCUS_TRACE")) {
+    detail::require_path("LOCUS_TRACE", path, "the path of a file");
     detail::named_by("LOCUS_TRACE", path, [&] { open_trace(path, {}); });
-  if (number_from_environment("LOCUS_NVTX", 0, 1, 0) == 1) set_watcher(watcher::ranges, true);
-  if (switch_variable("LOCUS_EXPLAIN")) set_watcher(watcher::report, true);
+  }
+  if (ranges_said() == 1) set_watcher(watcher::ranges, true);
+  if (char const* const said = switch_variable("LOCUS_EXPLAIN")) {
+    if (std::string_view(said) != "1")
+      detail::require_path("LOCUS_EXPLAIN", said, "1 for stderr, or the path of a file");
+    set_watcher(watcher::report, true);
+  }
   done = true;
 }
 

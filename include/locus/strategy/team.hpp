@@ -10,8 +10,9 @@
 #include <thread>              // thread
 #include <vector>              // vector
 
-#include <locus/core/error.hpp>   // error
-#include <locus/device/name.hpp>  // message << device
+#include <locus/core/error.hpp>       // error
+#include <locus/device/name.hpp>      // message << device
+#include <locus/runtime/signals.hpp>  // without_signals
 
 namespace locus {
 
@@ -98,6 +99,7 @@ class replica_team {
 
  private:
   void start_others() {
+    runtime::without_signals const hold_back;
     for (int r = 1; r < replicas(); ++r) try {
         threads_.emplace_back([this, r] { enter(r); });
       } catch (...) {

@@ -850,6 +850,74 @@ TEST_CASE(
   CHECK(child.says("2 logical"));
 }
 
+TEST_CASE("a statement on the cards that a driver shows" * doctest::skip()) {
+  try {
+    testing::recorder const cards{{.cards = std::atoi(std::getenv("LOCUS_TEST_CARDS"))}};
+    std::printf("%d GPUs\n", config::count_logical_gpus());
+    Tensor<float, Extents<3>, GpuDevice<0>> const x{1, 2, 3};
+    std::printf("the sum is %g\n", double(fetch(sum(x * 2.f))));
+    print_devices();
+  } catch (configuration_error const& e) {
+    std::printf("%s\n", e.what());
+  }
+}
+TEST_CASE("CUDA_VISIBLE_DEVICES on a machine of two cards: what is hidden is said") {
+  // what the driver of such a machine shows: what is listed, to the first that it does not know
+  struct {
+    char const* value;
+    int shown;
+    char const* said;   // once, and the program goes on
+    char const* table;  // what print_devices says
+  } const rows[] = {
+      {"0,1", 2, "", "the driver shows those cards alone\n"},
+      {"1,0", 2, "", "the driver shows those cards alone and numbers them from 0 in that order"},
+      {"1", 1, "", "the driver shows that card alone and numbers them from 0 in that order"},
+      {"", 0, "", "the driver shows no card to this process"},
+      {"-1", 0, "", "the driver shows no card to this process"},
+      {"0,-1,1", 1, "", "the driver shows that card alone\n"},
+      {"99", 0,
+       "locus: CUDA_VISIBLE_DEVICES is \"99\", and the driver shows 0 of the 1 cards that it "
+       "lists: \"99\" and what follows is hidden; write numbers or UUIDs of cards that nvidia-smi "
+       "-L lists\n",
+       "the driver shows no card to this process"},
+      {"0,99,1", 1, "the driver shows 1 of the 3 cards that it lists: \"99\" and what follows",
+       "the driver shows 1 of the 3 cards that it lists\n"},
+      {"GPU-0", 0, "the driver shows 0 of the 1 cards that it lists: \"GPU-0\"",
+       "the driver shows no card to this process"},
+      {"MIG-a,MIG-b", 1,
+       "\"MIG-b\" and what follows is hidden; a process sees one MIG device at most: write that",
+       "the driver shows 1 of the 2 cards that it lists\n"}};
+  auto const run = [](std::string const& value, int cards) {
+    return child::run("a statement on the cards that a driver shows",
+                      {"CUDA_VISIBLE_DEVICES=" + value, "LOCUS_TEST_CARDS=" + std::to_string(cards),
+                       "LOCUS_SIMULATED_GPUS="});
+  };
+  for (auto const& row : rows) {
+    auto const seen = run(row.value, row.shown);
+    INFO(std::string(row.value));
+    INFO(seen.text);
+    CHECK(seen.code == 0);
+    CHECK(seen.says(std::to_string(row.shown) + " GPUs\n"));
+    CHECK(seen.says("the sum is 12\n"));
+    CHECK(seen.says(row.table));
+    CHECK(seen.count("what follows is hidden") == (*row.said ? 1 : 0));
+    CHECK(seen.says(row.said));
+    CHECK(seen.says("/GPU:0 is not there, its steps run on the host: no GPU is visible to this "
+                    "process; look at CUDA_VISIBLE_DEVICES") == (row.shown == 0));
+  }
+  for (char const* garbage : {"abc", "0,abc", "1,1", "0;1", "0,,1", "0x1", "gpu-1", "all", "1.0",
+                              "+1", "99999999999999999999", "\033[2J"}) {
+    auto const seen = run(garbage, 1);
+    INFO(std::string(garbage));
+    INFO(seen.text);
+    CHECK(seen.code == 0);
+    CHECK(seen.says("locus: CUDA_VISIBLE_DEVICES is \""));
+    CHECK(seen.says("the driver would hide cards without a word; write numbers from 0"));
+    CHECK_FALSE(seen.says("the sum is"));
+    CHECK_FALSE(seen.says("\033"));
+  }
+}
+
 TEST_CASE("malformed variables are named with value and remedy, and devices come from variables") {
   auto const simulated = child::run("what is there", {"LOCUS_SIMULATED_GPUS=3"});
   CHECK(simulated.says("4 physical\n4 logical\n"));

@@ -38,7 +38,7 @@ TEST_CASE("a set-uid program reads no variable that names a file, a library or a
   auto const plain = run();
   INFO(plain.text);
   CHECK(plain.code == 0);
-  CHECK(plain.says("LOCUS_CBLAS names " + at + "/library"));
+  CHECK(plain.says("LOCUS_CBLAS is \"" + at + "/library\""));
   for (char const* file : {"log", "trace", "plans"}) {
     CHECK(there(file));
     std::remove((at + "/" + file).c_str());

@@ -10,7 +10,7 @@
 #include <locus/core/clock.hpp>            // read_clock
 #include <locus/core/config.hpp>           // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
 #include <locus/runtime/log.hpp>           // warn
-#include <locus/runtime/threads.hpp>       // number_from_environment
+#include <locus/runtime/variables.hpp>     // peer_copies_said
 
 LOCUS_COLD_BEGIN
 
@@ -124,7 +124,7 @@ inline std::string_view try_peer(logical_device& to, logical_device& from) {
   lock_guard hold(peers.lock);
   peer_path& path = peers.of[to.card][from.card];
   if (path != peer_untried) return;
-  static int const wanted = number_from_environment("LOCUS_PEER_COPIES", 0, 1, 1);
+  static int const wanted = peer_copies_said();
   if (!wanted) return refuse_peer(to, from, "LOCUS_PEER_COPIES is 0", false);
   if (peers.enabled[to.card] >= peer_table::most_peers)
     return refuse_peer(to, from, "the card has as many peers as the driver allows", false);

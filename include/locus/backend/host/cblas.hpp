@@ -5,8 +5,9 @@
 #pragma once
 #include <dlfcn.h>  // dlopen
 
-#include <locus/core/error.hpp>   // configuration_error
-#include <locus/runtime/log.hpp>  // warn
+#include <locus/core/environment.hpp>   // from_environment
+#include <locus/runtime/log.hpp>        // warn
+#include <locus/runtime/variables.hpp>  // blas_or_own
 
 namespace locus::host {
 
@@ -92,12 +93,13 @@ inline cblas_table find_cblas() {
     return true;
   };
   log_line line;
-  if (wanted) {
+  if (wanted && *wanted) {
     if (std::string_view(wanted) == "none") return {};
     t.was_named = true;
     if (open(wanted)) return t;
-    runtime::warn(line << "locus: LOCUS_CBLAS names " << shown(wanted).view()
-                       << ", which is no CBLAS; matmul uses the kernels of locus");
+    runtime::warn(line << "locus: LOCUS_CBLAS is \"" << shown(wanted).view()
+                       << "\", which is no CBLAS, and matmul uses the kernels of locus; write the "
+                          "path of a library, none, or unset it");
     return {};
   }
   if (take(RTLD_DEFAULT, "linked into the program")) return t;
@@ -115,13 +117,10 @@ inline cblas_table const& cblas() {
 enum class matmul_choice : unsigned char { by_kernels, blas, own };
 /// means: what LOCUS_MATMUL says: blas, own or nothing
 inline matmul_choice matmul_wanted() {
-  char const* const said = from_environment("LOCUS_MATMUL");
-  if (!said || !*said) return matmul_choice::by_kernels;
-  if (std::string_view(said) == "blas") return matmul_choice::blas;
-  if (std::string_view(said) == "own") return matmul_choice::own;
-  message text;
-  throw configuration_error(text << "locus: LOCUS_MATMUL is \"" << shown(said).view()
-                                 << "\"; write blas or own");
+  int const said = runtime::blas_or_own();
+  return said < 0    ? matmul_choice::by_kernels
+         : said == 0 ? matmul_choice::blas
+                     : matmul_choice::own;
 }
 
 /// means: this processor has AVX-512, and the BLAS chose kernels that do without: half of its speed

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Texts that are written as a whole, also where the handler of a signal breaks into it.
+#pragma once
+#include <cerrno>       // errno
+#include <cstdio>       // fwrite
+#include <string_view>  // string_view
+#include <unistd.h>     // write
+
+#include <locus/core/config.hpp>  // LOCUS_COLD_BEGIN
+
+LOCUS_COLD_BEGIN
+
+namespace locus::runtime {
+
+/// means: all of it, or false
+inline bool write_all(int file, std::string_view text) {
+  while (!text.empty()) {
+    auto const n = ::write(file, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return true;
+}
+/// means: all of it on stderr, wherever the program has sent that; errno is as it was
+inline void write_to_stderr(std::string_view text) {
+  int const before = errno;
+  for (;;) {
+    errno = 0;
+    text.remove_prefix(std::fwrite(text.data(), 1, text.size(), stderr));
+    if (text.empty() || errno != EINTR) break;
+    std::clearerr(stderr);
+  }
+  errno = before;
+}
+
+}  // namespace locus::runtime
+
+LOCUS_COLD_END
