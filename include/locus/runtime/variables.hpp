@@ -5,10 +5,11 @@
 #include <cstdlib>      // strtol
 #include <string_view>  // string_view
 
-#include <locus/core/config.hpp>       // LOCUS_COLD_BEGIN
-#include <locus/core/environment.hpp>  // from_environment
-#include <locus/core/error.hpp>        // configuration_error
-#include <locus/core/printable.hpp>    // shown
+#include <locus/core/config.hpp>        // LOCUS_COLD_BEGIN
+#include <locus/core/environment.hpp>   // from_environment
+#include <locus/core/error.hpp>         // configuration_error
+#include <locus/core/printable.hpp>     // shown
+#include <locus/simd/instructions.hpp>  // instructions_now
 
 LOCUS_COLD_BEGIN
 
@@ -59,6 +60,7 @@ inline void require_variables() {
   word_from_environment("LOCUS_QUIET", "0", "1");
   word_from_environment("LOCUS_LOG_ALLOCATIONS", "0", "1");
   threads_said(), pool_or_openmp(), blas_or_own(), peer_copies_said(), ranges_said();
+  simd::instructions_now();
 }
 
 }  // namespace locus::runtime

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which sets of instructions a unit makes kernels for, and which of them this processor runs.
 #pragma once
-#include <cstdlib>      // getenv
 #include <string_view>  // string_view
 
-#include <locus/core/config.hpp>  // LOCUS_MODE, LOCUS_TARGETS, LOCUS_SHARED_STATE
-#include <locus/core/error.hpp>   // configuration_error
+#include <locus/core/config.hpp>       // LOCUS_MODE, LOCUS_TARGETS, LOCUS_SHARED_STATE
+#include <locus/core/environment.hpp>  // from_environment
+#include <locus/core/error.hpp>        // configuration_error
+#include <locus/core/printable.hpp>    // shown
 
 // LOCUS_CLONES_AVX2, _AVX512   1: kernels are compiled for these too, beside the unit's own
 #if LOCUS_ISA_AVX512 && LOCUS_ISA_AVX512X && LOCUS_ISA_FMA
@@ -132,20 +133,22 @@ inline instructions choose_instructions(char const* wanted, instructions has) {
     if (word != words[k]) continue;
     if (k <= static_cast<int>(has)) return static_cast<instructions>(k);
     message text;
-    throw configuration_error(text << "locus: " << instructions_variable << "=" << word
-                                   << ": this processor has no such instructions; it runs "
-                                   << words[static_cast<int>(has)] << " and below");
+    throw configuration_error(
+        text << "locus: " << instructions_variable << " is \"" << word
+             << "\", which this processor does not have; write " << words[static_cast<int>(has)]
+             << (has == instructions::baseline ? "" : " or less") << ", or unset it");
   }
   message text;
-  throw configuration_error(text << "locus: " << instructions_variable << "=" << word
-                                 << ": say baseline, avx2 or avx512, or leave it unset");
+  throw configuration_error(text << "locus: " << instructions_variable << " is \""
+                                 << shown(word).view()
+                                 << "\"; write baseline, avx2 or avx512, or unset it");
 }
 
 namespace detail {
 LOCUS_SHARED_STATE inline constinit int found_instructions = -1;  // not yet
 [[gnu::cold, gnu::noinline]] inline instructions find_instructions() {
   instructions const found =
-      choose_instructions(std::getenv(instructions_variable), instructions_of_processor());
+      choose_instructions(from_environment(instructions_variable), instructions_of_processor());
   __atomic_store_n(&found_instructions, static_cast<int>(found), __ATOMIC_RELAXED);
   return found;
 }

@@ -151,12 +151,13 @@ TEST_CASE("a word that LOCUS_INSTRUCTIONS does not know, and instructions that a
   CHECK(choose_instructions("", instructions::avx512) == instructions::avx512);
   CHECK(choose_instructions("baseline", instructions::avx512) == instructions::baseline);
   CHECK(choose_instructions("avx2", instructions::avx512) == instructions::avx2);
-  CHECK_THROWS_WITH_AS(choose_instructions("sse9", instructions::avx512),
-                       "locus: LOCUS_INSTRUCTIONS=sse9: say baseline, avx2 or avx512, or leave it "
-                       "unset",
-                       configuration_error);
-  CHECK_THROWS_WITH_AS(choose_instructions("avx512", instructions::avx2),
-                       "locus: LOCUS_INSTRUCTIONS=avx512: this processor has no such instructions; "
-                       "it runs avx2 and below",
-                       configuration_error);
+  CHECK_THROWS_WITH_AS(
+      choose_instructions("sse9", instructions::avx512),
+      "locus: LOCUS_INSTRUCTIONS is \"sse9\"; write baseline, avx2 or avx512, or unset it",
+      configuration_error);
+  CHECK_THROWS_WITH_AS(
+      choose_instructions("avx512", instructions::avx2),
+      "locus: LOCUS_INSTRUCTIONS is \"avx512\", which this processor does not have; write "
+      "avx2 or less, or unset it",
+      configuration_error);
 }
