@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The innermost loop of element-wise work on packets. One body serves whole packets and tails: the
-// last, partial packet of a row is a whole one that ends where the row ends; it is computed first
-// and written last, so that a destination may be read. Rows of less than a packet are the matter of
+// last, partial packet of a row is a whole one that ends where the row ends; it is computed before
+// what it overlaps is written, and written last, so that a destination may be read. Rows of less than a packet are the matter of
 // loop_kernel.hpp.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_BACKEND_HOST_PACKET_KERNEL)
 #define LOCUS_BACKEND_HOST_PACKET_KERNEL
@@ -44,31 +44,39 @@ struct packet_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
   }
 
  private:
-  /// One loop serves tails and whole packets, since a second copy of the body is long. All operands
-  /// move with one index: what is the same along a row is laid out for 256 elements.
+  /// One loop serves tails and whole packets, since a second copy of the body is long: the packet that
+  /// ends where the row ends comes before the last whole one is written, and is itself written at the
+  /// end. So memory is read in order. All operands move with one index: what is the same along a row
+  /// is laid out for 256 elements, and for the packet in front of them and that behind.
   LOCUS_VECTOR_FUNCTION static void heavy_rows(Stage const& f, Folds const& folds, plane const& p,
                                                bool streams) {
-    constexpr std::int64_t laid_out = 256;
+    constexpr std::int64_t packets_laid_out = N < 256 ? 256 / N : 1;
+    constexpr std::int64_t laid_out = (packets_laid_out + 2) * N;
     alignas(64) unsigned char same[ins + 1][laid_out * kernel::widest_of<Stage>];
     alignas(64) unsigned char apart[outs][simd::native_bytes];
     std::intptr_t const step[] = {p.operands[K].step..., 0};
     std::intptr_t row_in[] = {p.operands[K].at..., 0}, row_out[] = {p.operands[ins + M].at...};
-    std::int64_t const n = p.n, whole = n / N * N;
+    std::int64_t const n = p.n, whole = n / N, tail = n % N != 0, count = whole + tail;
+    std::int64_t const tail_at = tail ? whole - 1 : -1;
     bool const some_same = ((!is_index<Ins> && step[K] == 0) || ... || false);
-    bool const tail = n % N != 0;
-    std::int64_t const piece = some_same && whole > laid_out ? laid_out : whole;
-    std::intptr_t in[ins + 1], out[outs];
+    std::intptr_t in[ins + 1];
     for (std::int64_t r = p.rows; r > 0; --r) {
       ((in[K] = row_in[K]), ...);
-      if (some_same) (fill<Ins>(same[K], in[K], step[K], n < laid_out ? n : laid_out), ...);
-      bool in_tail = tail;
-      for (std::int64_t begin = tail ? n - N : 0, end = tail ? n : piece;;) {
-        if (some_same) ((in[K] = start_of<Ins>(same[K], row_in[K], step[K], begin)), ...);
-        if (in_tail)
-          ((out[M] = std::intptr_t(apart[M]) - begin * std::intptr_t(sizeof(Outs))), ...);
-        else
-          ((out[M] = row_out[M]), ...);
-        for (std::int64_t j = begin; j < end; j += N) {
+      if (some_same)
+        (fill<Ins>(same[K], in[K], step[K],
+                   (count + 2) * N < laid_out ? (count + 2) * N : laid_out),
+         ...);
+      for (std::int64_t i = 0; i < count;) {
+        std::int64_t end = count;
+        if (some_same) {
+          ((in[K] = start_of<Ins>(same[K], row_in[K], step[K], (i - 1) * N)), ...);
+          if (end - i > packets_laid_out) end = i + packets_laid_out;
+        }
+        for (; i < end; ++i) {
+          bool const in_tail = i == tail_at;
+          std::int64_t const j = in_tail ? n - N : (i == whole ? i - 1 : i) * N;
+          std::intptr_t const out[] = {
+              in_tail ? std::intptr_t(apart[M]) - j * std::intptr_t(sizeof(Outs)) : row_out[M]...};
           auto const result =
               packet_results<N>(f, together(load_at<Ins>(in[K], step[K], j)...), folds);
           if (streams)
@@ -76,9 +84,6 @@ struct packet_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
           else
             (simd::store(reinterpret_cast<Outs*>(out[M]) + j, get<M>(result)), ...);
         }
-        begin = in_tail ? 0 : end;
-        if (begin >= whole) break;
-        in_tail = false, end = whole - begin < piece ? whole : begin + piece;
       }
       if (tail)
         (__builtin_memcpy(reinterpret_cast<Outs*>(row_out[M]) + n - N, apart[M], N * sizeof(Outs)),
