@@ -116,7 +116,7 @@ struct folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type
     std::int64_t const lines = folded, length = nest.inner_folded ? folded * n : folded;
     std::int64_t parts = 1;
     std::int64_t const few = nest.inner_folded ? 64 : 16;
-    if (runs < few && length * (nest.inner_folded || n > columns ? 1 : n) > (1 << 17)) {
+    if (runs < few && length * (nest.inner_folded || n > columns ? 1 : n) > (1 << 15)) {
       parts = (few + runs - 1) / runs;
       std::int64_t const most =
           nest.inner_folded && lines == 1 ? n / 16384 : lines / (nest.inner_folded ? 1 : 512);
