@@ -7,6 +7,8 @@
 #include <optional>
 #include <thread>
 
+#include "sanitizers.hpp"
+
 using namespace locus;
 
 namespace {
@@ -87,7 +89,9 @@ TEST_CASE("child: exit in a functor" * doctest::skip()) {
   Vector<First> const x = map(Leaves{}, *on_a_gpu);
   static_cast<void>(fetch(sum(x)));
 }
-TEST_CASE("exit from inside a kernel") { expect_quiet_end("child: exit in a functor", 3); }
+TEST_CASE("exit from inside a kernel" * doctest::skip(under_thread_sanitizer)) {
+  expect_quiet_end("child: exit in a functor", 3);
+}
 
 TEST_CASE("child: _Exit in flight" * doctest::skip()) {
   use_all();

@@ -7,6 +7,8 @@
 #include <on_backends.hpp>
 #include <thread>
 
+#include "sanitizers.hpp"
+
 using namespace locus;
 
 namespace {
@@ -81,7 +83,8 @@ TEST_CASE("a child that uses devices which its parent uses is told, and the pare
   });
 }
 
-TEST_CASE("a child ends by exit while its parent's tensors live") {
+TEST_CASE("a child ends by exit while its parent's tensors live" *
+          doctest::skip(under_thread_sanitizer)) {
   on_few_backends([] {
     Vector<First> x = full<float>(Line(), 1.f);
     static std::unique_ptr<Vector<First>> kept;

@@ -10,6 +10,8 @@
 
 #include <locus/runtime/regions.hpp>
 
+#include "sanitizers.hpp"
+
 using namespace locus;
 using runtime::region_policy, runtime::region_pool;
 
@@ -294,5 +296,6 @@ TEST_CASE("an allocation and its free in the steady state") {
   for (std::int64_t const s : sizes) pool.release(pool.allocate(s, 1, policy));
   CHECK(c.asked.size() == calls);
   std::printf("region pool: %.0f ns for an allocation and its free\n", best);
-  CHECK(best < 1000);  // the bound of a busy machine; 200 ns is what it is made for
+  // the bound of a busy machine; 200 ns is what it is made for
+  CHECK(best < (under_thread_sanitizer ? 10'000 : 1000));
 }

@@ -18,6 +18,8 @@
 #include <locus/runtime/copy_bytes.hpp>
 #include <locus/runtime/threads.hpp>
 
+#include "sanitizers.hpp"
+
 using namespace locus;
 
 std::thread::id second_thread_of_other_unit();  // which has no OpenMP
@@ -181,8 +183,8 @@ TEST_CASE("threads that wait for work sleep: an idle process takes no processor"
   CHECK(used() - before < 0.05);
 }
 
-#if !defined(__SANITIZE_THREAD__)  // which ends a child that makes threads
-TEST_CASE("a child of a fork has no workers and needs none") {
+TEST_CASE("a child of a fork has no workers and needs none" *
+          doctest::skip(under_thread_sanitizer)) {
   if (runs_on_openmp()) return;  // libgomp's loops hang there
   parallel_for(64, 4, [](int) {});
   pid_t const child = fork();
@@ -208,7 +210,6 @@ TEST_CASE("a child of a fork has no workers and needs none") {
   REQUIRE(waitpid(inner, &status, 0) == inner);
   CHECK(WIFEXITED(status));
 }
-#endif
 
 TEST_CASE("whose threads is LOCUS_THREADS; anything else is refused") {
   setenv("LOCUS_THREADS", "all", 1);
