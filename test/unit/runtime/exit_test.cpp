@@ -99,7 +99,8 @@ TEST_CASE("child: _Exit in flight" * doctest::skip()) {
 }
 TEST_CASE("quick ends") { expect_quiet_end("child: _Exit in flight", 4); }
 
-TEST_CASE("a kernel of a simulated GPU that uses locus is an error, not a hang") {
+TEST_CASE("a kernel of a simulated GPU that uses locus is an error, not a hang" *
+          doctest::skip(under_thread_sanitizer)) {
   testing::simulated_gpus const one{1};
   on_a_gpu.emplace(full<float>(Line(), 2.f));
   Vector<First> const x = map(Returns{}, *on_a_gpu);
