@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Signals are the program's: its handlers run on its own threads, and what they break into goes on.
 #pragma once
-#include <cerrno>   // errno
-#include <csignal>  // pthread_sigmask
+#include <cerrno>            // errno
+#include <csignal>           // pthread_sigmask
+#include <initializer_list>  // of signals
 
 #include <locus/core/compiler.hpp>  // C++20, 64 bits, exceptions
 

@@ -316,9 +316,10 @@ TEST_CASE(
 }
 
 namespace {
-/// means: whether the nest stores past the caches, for operands of doubles over n x n at those
+/// means: whether the nest stores past the caches, for operands of doubles over rows x n at those
 ///        places of memory that is not there     units: elements
-bool streams_at(std::int64_t n, std::vector<std::int64_t> const& places, std::int64_t row) {
+bool streams_at(std::int64_t rows, std::int64_t n, std::vector<std::int64_t> const& places,
+                std::int64_t row) {
   static bool streams;  // of any part of a row
   streams = false;
   int const count = static_cast<int>(places.size());
@@ -330,7 +331,7 @@ bool streams_at(std::int64_t n, std::vector<std::int64_t> const& places, std::in
       8,
       0.1f,
       bytes.data()};
-  space s{2, 0, {n, n}};
+  space s{2, 0, {rows, n}};
   std::vector<kernel::access> a(places.size());
   for (std::size_t k = 0; k < places.size(); ++k)
     a[k] = {reinterpret_cast<void*>((std::intptr_t(1) << 40) + 8 * places[k]), 0, {row, 1}};
@@ -343,19 +344,21 @@ bool streams_at(std::int64_t n, std::vector<std::int64_t> const& places, std::in
 
 TEST_CASE("slices of one array count once when stores pass the caches") {
   std::int64_t const cache = runtime::last_level_cache(), far = std::int64_t(1) << 36;
-  std::int64_t n = 64;  // an array of n x n doubles is a quarter of the cache
-  while (8 * (n + 8) * (n + 8) <= cache / 4) n += 8;
+  // an array of rows x n doubles is a quarter of the cache
+  std::int64_t const n = host::row_past_caches / 8 + 512, rows = cache / (4 * 8 * n);
   // a five-point stencil: four slices of one array, and the other array: half of the cache
-  CHECK_FALSE(streams_at(n - 2, {1, 2 * n + 1, n, n + 2, far}, n));
+  CHECK_FALSE(streams_at(rows - 2, n - 2, {1, 2 * n + 1, n, n + 2, far}, n));
   // four arrays, and the fifth: more than the cache
-  CHECK(streams_at(n - 2, {1, far, 2 * far, 3 * far, 4 * far}, n));
-  // 27 points of arrays of a third of the cache
+  CHECK(streams_at(rows - 2, n - 2, {1, far, 2 * far, 3 * far, 4 * far}, n));
+  // 27 points of an array
   std::vector<std::int64_t> points;
   for (int k = 0; k < 27; ++k) points.push_back(k / 3 * n + k % 3);
   points.push_back(far);
-  CHECK_FALSE(streams_at(n - 10, points, n));
+  CHECK_FALSE(streams_at(rows - 10, n - 2, points, n));
   // columns that take turns in one array are apart
-  CHECK(streams_at(2 * n, {0, far, 2 * far}, 2 * n));
+  CHECK(streams_at(4 * rows, n, {0, far, 2 * far}, 2 * n));
   // what is read elsewhere in the destination lies in the caches
-  CHECK_FALSE(streams_at(2 * n, {0, far, far + 1}, 2 * n));
+  CHECK_FALSE(streams_at(4 * rows, n, {0, far, far + 1}, 2 * n));
+  // and short rows do
+  CHECK_FALSE(streams_at(8 * rows, n - 600, {0, far, 2 * far}, n));
 }

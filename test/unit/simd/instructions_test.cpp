@@ -161,3 +161,25 @@ TEST_CASE("a word that LOCUS_INSTRUCTIONS does not know, and instructions that a
       "avx2 or less, or unset it",
       configuration_error);
 }
+
+TEST_CASE("a kernel of many operations may write over what it reads, in rows of any length") {
+  auto const value = [](auto const& x, auto const& of_row) {
+    return exp(-x * x) * sin(x + of_row) + log1p(x * of_row);
+  };
+  for (std::int64_t n : {1,   7,   15,  16,  17,  31,  32,  33,  48,  63, 65,
+                         100, 255, 256, 257, 272, 273, 511, 513, 530, 800}) {
+    matrix const x(uniform<float>(dextents<2>(3, n), seed{1}));
+    matrix const of_row(uniform<float>(dextents<2>(3, 1), seed{2}));
+    matrix apart(value(x, of_row)), in_place(x), one_by_one(x);
+    in_place = value(in_place, of_row);
+    for (std::int64_t r = 0; r < 3; ++r)
+      for (std::int64_t c = 0; c < n; ++c) {
+        vector const here(full<float>(dextents<1>(1), x(r, c)));
+        vector const single(value(here, of_row(r, 0)));
+        one_by_one(r, c) = single(0);
+      }
+    CAPTURE(n);
+    CHECK(std::memcmp(apart.data(), in_place.data(), std::size_t(3 * n) * sizeof(float)) == 0);
+    CHECK(std::memcmp(apart.data(), one_by_one.data(), std::size_t(3 * n) * sizeof(float)) == 0);
+  }
+}
