@@ -184,8 +184,11 @@ class thread_pool {
   bool is_crowded(std::int64_t now) const {
     return now < __atomic_load_n(&crowded_until_, __ATOMIC_RELAXED);
   }
+  /// once is an accident, a host that took the processor away; twice in that time are neighbours
   void note_crowd(std::int64_t now) {
-    __atomic_store_n(&crowded_until_, now + crowded_for, __ATOMIC_RELAXED);
+    std::int64_t const before = __atomic_exchange_n(&last_put_aside_, now, __ATOMIC_RELAXED);
+    if (now - before < crowded_for)
+      __atomic_store_n(&crowded_until_, now + crowded_for, __ATOMIC_RELAXED);
   }
 
   // ---- the caller ----
@@ -322,7 +325,7 @@ class thread_pool {
   int workers_ = 0;
   alignas(64) int awake_ = 0;
   int of_short_loops_ = 0;  // nanoseconds of work
-  std::int64_t last_short_loop_ = 0, crowded_until_ = 0;
+  std::int64_t last_short_loop_ = 0, last_put_aside_ = -crowded_for, crowded_until_ = 0;
   slot slots_[slots];
   desk desks_[parallel_job::max_team];
 };
