@@ -184,7 +184,8 @@ class thread_pool {
   bool is_crowded(std::int64_t now) const {
     return now < __atomic_load_n(&crowded_until_, __ATOMIC_RELAXED);
   }
-  /// once is an accident, a host that took the processor away; twice in that time are neighbours
+  /// means: a thread was put aside. Once is an accident: the host took the processor away. Twice
+  ///        within 20 ms is a crowd.
   void note_crowd(std::int64_t now) {
     std::int64_t const before = __atomic_exchange_n(&last_put_aside_, now, __ATOMIC_RELAXED);
     if (now - before < crowded_for)

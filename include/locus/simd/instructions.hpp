@@ -54,48 +54,34 @@ namespace simd {}
 namespace host {}
 namespace nn::detail {}
 namespace nn::host::inline LOCUS_MODE::detail {}
-// In these namespaces stands what is compiled for a set of instructions, under the names it has for
-// the unit's own; all else they find where it stands once.
+// These namespaces hold code that is compiled for a set of instructions, under the names that the
+// unit's own code has; they see all names that stand once.
+#define LOCUS_CLONE_NAMESPACES(instructions)                    \
+  namespace instructions::simd {                                \
+  using namespace ::locus::simd;                                \
+  }                                                             \
+  namespace instructions::host {                                \
+  using namespace ::locus::host;                                \
+  }                                                             \
+  namespace instructions::nn {                                  \
+  using namespace ::locus::nn;                                  \
+  }                                                             \
+  namespace instructions::nn::detail {                          \
+  using namespace ::locus::nn::detail;                          \
+  }                                                             \
+  namespace instructions::nn::host {                            \
+  using namespace ::locus::nn::host;                            \
+  }                                                             \
+  namespace instructions::nn::host::inline LOCUS_MODE::detail { \
+  using namespace ::locus::nn::host::detail;                    \
+  }
 #if LOCUS_CLONES_AVX2
-namespace for_avx2::simd {
-using namespace ::locus::simd;
-}
-namespace for_avx2::host {
-using namespace ::locus::host;
-}
-namespace for_avx2::nn {
-using namespace ::locus::nn;
-}
-namespace for_avx2::nn::detail {
-using namespace ::locus::nn::detail;
-}
-namespace for_avx2::nn::host {
-using namespace ::locus::nn::host;
-}
-namespace for_avx2::nn::host::inline LOCUS_MODE::detail {
-using namespace ::locus::nn::host::detail;
-}
+LOCUS_CLONE_NAMESPACES(for_avx2)
 #endif
 #if LOCUS_CLONES_AVX512
-namespace for_avx512::simd {
-using namespace ::locus::simd;
-}
-namespace for_avx512::host {
-using namespace ::locus::host;
-}
-namespace for_avx512::nn {
-using namespace ::locus::nn;
-}
-namespace for_avx512::nn::detail {
-using namespace ::locus::nn::detail;
-}
-namespace for_avx512::nn::host {
-using namespace ::locus::nn::host;
-}
-namespace for_avx512::nn::host::inline LOCUS_MODE::detail {
-using namespace ::locus::nn::host::detail;
-}
+LOCUS_CLONE_NAMESPACES(for_avx512)
 #endif
+#undef LOCUS_CLONE_NAMESPACES
 
 namespace simd {
 

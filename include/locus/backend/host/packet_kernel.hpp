@@ -50,7 +50,7 @@ struct packet_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
   /// is laid out for 256 elements, and for the packet in front of them and that behind.
   LOCUS_VECTOR_FUNCTION static void heavy_rows(Stage const& f, Folds const& folds, plane const& p,
                                                bool streams) {
-    constexpr std::int64_t packets_laid_out = N < 256 ? 256 / N : 1;
+    constexpr std::int64_t packets_laid_out = 256 / N;
     constexpr std::int64_t laid_out = (packets_laid_out + 2) * N;
     alignas(64) unsigned char same[ins + 1][laid_out * kernel::widest_of<Stage>];
     alignas(64) unsigned char apart[outs][simd::native_bytes];
