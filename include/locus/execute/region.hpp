@@ -261,6 +261,15 @@ struct region_code {
   using reducer_of = kernel::reducer<
       p.steps[facts.folds[Fold]].combines,
       std::conditional_t<facts.ranks, ranked<operand_type<Fold>>, operand_type<Fold>>>;
+  /// the reducer of one row that every replica has whole
+  template <int Fold>
+  static auto row_reducer() {
+    if constexpr (std::is_floating_point_v<operand_type<Fold>> &&
+                  requires { op_of<facts.folds[Fold]>::named::leaves_nan_out; })
+      return std::type_identity<kernel::largest_number<operand_type<Fold>>>{};
+    else
+      return std::type_identity<reducer_of<Fold>>{};
+  }
   /// its bits depend on the order of adding
   template <int Fold>
   static constexpr bool is_ordered_sum =
@@ -328,7 +337,7 @@ struct region_code {
     constexpr edge e = fold_edge(Fold);
     constexpr place where = e.by >= 0 ? p.transfers[e.by].arrives : p.steps[e.from].where;
     local_extents(from, over_all_gpus ? where.over(f.of->all_gpus) : where, replica, extents);
-    return host::row_fold<reducer_of<Fold>, decltype(stage)>{stage, extents[from.rank - 1],
+    return host::row_fold<typename decltype(row_reducer<Fold>())::type, decltype(stage)>{stage, extents[from.rank - 1],
                                                              mean_count<Fold>(f)};
   }
   template <std::size_t... F>

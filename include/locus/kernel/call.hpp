@@ -69,11 +69,11 @@ constexpr void collapse(space& s, access* operands, int count) {
 /// means: the operand offsets of the i-th point of the first `axes` axes, in row order
 constexpr std::int64_t offset_of(space const& s, access const& a, std::int64_t i, int axes) {
   std::int64_t offset = 0;
-  for (int d = axes; d-- > 0;) {
+  for (int d = axes - 1; d > 0; --d) {
     offset += i % s.extent[d] * a.stride[d];
     i /= s.extent[d];
   }
-  return offset;
+  return axes > 0 ? offset + i * a.stride[0] : 0;
 }
 
 }  // namespace locus::kernel

@@ -142,6 +142,13 @@ struct unfinished : Reducer {
   static constexpr result finish(result t, double) { return t; }
 };
 
+/// means: the largest of the values that are numbers
+template <class T>
+struct largest_number : reducer<reduction::max, T> {
+  LOCUS_HOST_DEVICE static constexpr T add(T a, T v) { return v > a ? v : a; }
+  LOCUS_HOST_DEVICE static constexpr T combine(T a, T b) { return add(a, b); }
+};
+
 /// a value with its number, for first_max
 struct with_index_fn {
   template <class T>

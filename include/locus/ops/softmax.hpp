@@ -13,6 +13,7 @@ namespace locus {
 
 struct softmax_max_fn {
   LOCUS_BUILTIN("softmax.max")
+  static constexpr bool leaves_nan_out = true;  // exp(NaN - m) brings it into the sum
   template <class T>
   using result = T;
 };

@@ -120,6 +120,8 @@ LOCUS_VECTOR_FUNCTION packet<To, N> convert(packet<T, N> x) {
     return convert<To>(packet<float, N>{floats_of(T{}, x.v)});
   else if constexpr (is_narrow_v<To>)
     return {narrowed(To{}, convert<float>(x).v)};
+  else if constexpr (requires { wider(x.v, To{}); })
+    return {wider(x.v, To{})};
   else {
 #if defined(__x86_64__) && !defined(__clang__)
     // a value that is known to come from memory g++ 12 would load element by element to widen it

@@ -38,6 +38,29 @@ auto evaluate_on(E const& e, device d, call_site site) {
       e);
   return t;
 }
+/// a number that one kernel on a CPU computes
+template <class E, class Graph>
+inline constexpr bool is_number_at_once = [] {
+  if constexpr (!std::is_base_of_v<tensor_base, E> && !is_at_home<Graph>)
+    if constexpr (detail::require_plan<Graph>()) return at_once<Graph>::possible;
+  return false;
+}();
+/// the value of e, whose plan is that of Graph: it needs no tensor
+template <class Graph, class E>
+auto evaluate_number(E const& e, call_site site) {
+  typename E::value_type value;
+  shape const no_axes{};
+  run_graph<Graph>(
+      site,
+      [&](int, shape const& extents, place const& at) {
+        target to;
+        to.where = at, to.extents = extents, to.fresh = true;
+        to.locals[0] = {&value, no_axes.extent, no_axes.extent};
+        return to;
+      },
+      e);
+  return value;
+}
 /// a leaf or a request of the graph's steps is on the open device
 template <class Graph>
 consteval bool reads_open(device open) {
@@ -141,11 +164,15 @@ template <placement_policy Policy = default_policy, tensor_operand X>
   if constexpr (lowering::is_number_at_home<Value>)  // nothing is pending, and nobody watches
     if (tensor_block const* const b = x.block.get(); b && lowering::home_alone())
       return *static_cast<typename Value::value_type const*>(b->pieces[0].data);
-  auto t = to<CpuDevice, Policy>(std::forward<X>(x), where);
-  if constexpr (decltype(t)::rank() == 0)
-    return *t.data();
-  else
-    return t;
+  using E = std::remove_cvref_t<decltype(as_operand<void>(std::forward<X>(x)))>;
+  if constexpr (E::pattern.rank == 0) {
+    using Graph = graph<Policy, root_of<E, CpuDevice>>;
+    if constexpr (lowering::is_number_at_once<E, Graph>)
+      return lowering::evaluate_number<Graph>(as_operand<void>(std::forward<X>(x)), where);
+    else
+      return *to<CpuDevice, Policy>(std::forward<X>(x), where).data();
+  } else
+    return to<CpuDevice, Policy>(std::forward<X>(x), where);
 }
 
 /// a number is on the host already

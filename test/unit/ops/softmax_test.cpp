@@ -101,6 +101,20 @@ TEST_CASE("infinities and NaN in a row of softmax") {
     for (int j = 0; j < 3; ++j) CHECK(t(1, j) != t(1, j));
   });
 }
+TEST_CASE("a NaN anywhere in a row makes all of the row's softmax NaN, and no other row's") {
+  on_few_backends([] {
+    Tensor<float, Extents<50, 50>> x;
+    for (int i = 0; i < 50; ++i)
+      for (int j = 0; j < 50; ++j) x(i, j) = i == j && i % 3 == 0 ? NAN : float(200 * (i - j));
+    Tensor<float, Extents<50, 50>> const t(on<GpuDevice<0>>(softmax(x))),
+        l(on<GpuDevice<0>>(log_softmax(x)));
+    for (int i = 0; i < 50; ++i)
+      for (int j = 0; j < 50; ++j) {
+        CHECK((t(i, j) != t(i, j)) == (i % 3 == 0));
+        CHECK((l(i, j) != l(i, j)) == (i % 3 == 0));
+      }
+  });
+}
 TEST_CASE("a row of no element has a softmax of none, and nothing of it is read") {
   on_few_backends([] {
     Tensor<double, Dextents<2>, GpuDevice<0>> const x(2, 0);

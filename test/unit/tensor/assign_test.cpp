@@ -189,6 +189,16 @@ TEST_CASE("slices of a tensor are destinations, also of other slices of it") {
   on_backends(check_slices<CpuDevice>);
   on_backends(check_slices<Gpu>);
 }
+TEST_CASE("a number that one kernel computes is fetched without a tensor for it") {
+  Tensor<float, Dextents<1>> const x(uniform<float>(dextents<1>{1000}, locus::seed{1}));
+  std::int64_t const before = runtime::table.cpu_devices[0].memory.allocations;
+  float const total = fetch(on<CpuDevice>(sum(x * x))), most = fetch(on<CpuDevice>(locus::max(x)));
+  CHECK(runtime::table.cpu_devices[0].memory.allocations == before);
+  Tensor<float, Extents<>> const kept_total(sum(x * x)), kept_most(locus::max(x));
+  CHECK(total == *kept_total.data());
+  CHECK(most == *kept_most.data());
+  CHECK(fetch(on<CpuDevice>(argmax(x))) == fetch(on<CpuDevice>(argmax(1.f * x))));
+}
 TEST_CASE("a slice that is read where it is written, or beside it, needs no memory of its own") {
   std::int64_t const n = 9;
   auto value = [n](std::int64_t i, std::int64_t j) { return float(i * n + j); };

@@ -104,6 +104,14 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
     LOCUS_VECTOR_FUNCTION void store(std::int64_t j, Lanes const& l) {
       __builtin_memcpy(bytes + j / N * std::int64_t(sizeof(Lanes)), &l, sizeof l);
     }
+    /// of column j alone
+    template <class T>
+    LOCUS_VECTOR_FUNCTION T lane(std::int64_t j) const {
+      static_assert(sizeof(Lanes) == N * sizeof(T));
+      T x;
+      __builtin_memcpy(&x, bytes + j * std::int64_t(sizeof x), sizeof x);
+      return x;
+    }
   };
   /// One fold of each column: lanes, or the waiting branches of a tree of 8 lines, and wide totals.
   template <class Fold, int Columns>
@@ -168,7 +176,9 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
     }
     template <class Totals>
     void total(std::int64_t j, Totals& t) const {
-      ((get<F>(t) = fold<F>::lane(get<F>(sums).wide.load(j), static_cast<int>(j % N))), ...);
+      ((get<F>(t) = fold<F>::of_lane(
+            get<F>(sums).wide.template lane<typename fold<F>::wide_lane>(j))),
+       ...);
     }
   };
   template <int... L, class Columns>

@@ -23,7 +23,8 @@ LOCUS_VECTOR_FUNCTION void unrolled(F const& f) {
 
 // How a reducer folds values of type V, a packet or a mask of N lanes: lanes, which are added to,
 // and wide, which lanes are added to;  start(), add(lanes, V), join(lanes, lanes), no_wide(),
-// flush(wide, lanes), total(wide), lane(wide, j), and without(j, V): nothing before lane j.
+// flush(wide, lanes), total(wide), of_lane(wide_lane), and without(j, V): nothing before lane j. A wide
+// total lies in memory as N lanes of type wide_lane.
 // in_pairs: values are not added one after the other but as a tree of 8 (or 4), whose sum goes to the
 // wide total: equal numbers, which would round the same way each time, are then added exactly.
 template <class Reducer, class V>
@@ -97,6 +98,28 @@ LOCUS_VECTOR_FUNCTION T sum_of_lanes(packet<T, N> x) {
 }
 template <class V>
 inline constexpr int lane_bytes = int(sizeof(V)) / V::lanes;
+/// means: N totals in registers: a vector of more than one register would go through memory
+template <class T, int N>
+struct wide_lanes {
+  static constexpr int parts = N * int(sizeof(T)) > simd::native_bytes ? 2 : 1;
+  packet<T, N / parts> of[parts]{};
+
+  template <class U>
+  LOCUS_VECTOR_FUNCTION void add(packet<U, N> x) {
+    if constexpr (parts == 1)
+      of[0] = simd::add(of[0], simd::convert<T>(x));
+    else {
+      of[0] = simd::add(of[0], simd::convert<T>(half_of<0>(x)));
+      of[1] = simd::add(of[1], simd::convert<T>(half_of<N / 2>(x)));
+    }
+  }
+  LOCUS_VECTOR_FUNCTION T sum() const {
+    if constexpr (parts == 1)
+      return sum_of_lanes(of[0]);
+    else
+      return sum_of_lanes(simd::add(of[0], of[1]));
+  }
+};
 /// lane j for j >= first
 template <int Bytes, int N>
 LOCUS_VECTOR_FUNCTION mask<Bytes, N> lanes_from(int first) {
@@ -107,37 +130,19 @@ LOCUS_VECTOR_FUNCTION mask<Bytes, N> lanes_from(int first) {
 }
 }  // namespace detail
 
-/// Wide totals as registers: a vector of more than one would go through memory.
 template <folds_in_pairs Fold, class V, int Sets>
 struct run_sums<Fold, V, Sets> {
   using wide = typename Fold::wide;
-  static constexpr int N = Fold::N, parts = int(sizeof(wide)) > simd::native_bytes ? 2 : 1;
   pairs<Fold, Sets> tree;
-  packet<typename wide::type, N / parts> all[parts];
-  LOCUS_VECTOR_FUNCTION explicit run_sums(wide w) { __builtin_memcpy(all, &w, sizeof w); }
+  wide all;
+  LOCUS_VECTOR_FUNCTION explicit run_sums(wide w) : all(w) {}
   template <int A>
   LOCUS_VECTOR_FUNCTION void add(V v) {
     auto const sum = tree.template put<A>(v);
     if constexpr (A + 1 == Sets) add_one(sum);
   }
-  LOCUS_VECTOR_FUNCTION void add_one(V v) {
-    if constexpr (parts == 1)
-      all[0] = simd::add(all[0], simd::convert<typename wide::type>(v));
-    else {
-      add_part(all[0], detail::half_of<0>(v));
-      add_part(all[1], detail::half_of<N / 2>(v));
-    }
-  }
-  LOCUS_VECTOR_FUNCTION wide end(wide w) {
-    __builtin_memcpy(&w, all, sizeof w);
-    return w;
-  }
-
- private:
-  template <class Wide, class Half>
-  LOCUS_VECTOR_FUNCTION static void add_part(Wide& to, Half v) {
-    to = simd::add(to, simd::convert<typename wide::type>(v));
-  }
+  LOCUS_VECTOR_FUNCTION void add_one(V v) { all.add(v); }
+  LOCUS_VECTOR_FUNCTION wide end(wide) { return all; }
 };
 
 template <class T, class V>
@@ -148,7 +153,8 @@ struct packet_fold<kernel::reducer<reduction::sum, T>, V> {
   using lane_type =
       std::conditional_t<!is_floating_v<T> && sizeof(T) <= 2, std::int32_t, typename reducer::lane>;
   using lanes = packet<lane_type, N>;
-  using wide = packet<typename reducer::total, N>;
+  using wide_lane = typename reducer::total;
+  using wide = detail::wide_lanes<wide_lane, N>;
   static constexpr bool in_pairs = std::is_same_v<lane_type, float>;
   LOCUS_VECTOR_FUNCTION static lanes start() { return lanes{}; }
   LOCUS_VECTOR_FUNCTION static lanes add(lanes a, V v) {
@@ -157,27 +163,33 @@ struct packet_fold<kernel::reducer<reduction::sum, T>, V> {
   LOCUS_VECTOR_FUNCTION static lanes join(lanes a, lanes b) { return simd::add(a, b); }
   LOCUS_VECTOR_FUNCTION static wide no_wide() { return wide{}; }
   LOCUS_VECTOR_FUNCTION static wide flush(wide w, lanes a) {
-    return simd::add(w, simd::convert<typename reducer::total>(a));
+    w.add(a);
+    return w;
   }
-  LOCUS_VECTOR_FUNCTION static typename reducer::total total(wide w) {
-    return detail::sum_of_lanes(w);
-  }
-  LOCUS_VECTOR_FUNCTION static typename reducer::total lane(wide w, int j) { return w.v[j]; }
+  LOCUS_VECTOR_FUNCTION static wide_lane total(wide const& w) { return w.sum(); }
+  LOCUS_VECTOR_FUNCTION static wide_lane of_lane(wide_lane x) { return x; }
   LOCUS_VECTOR_FUNCTION static V without(int first, V v) {
     auto const valid = detail::lanes_from<detail::lane_bytes<V>, N>(first).v;
     return V{(decltype(v.v))((decltype(valid))v.v & valid)};
   }
 };
 
-/// max, min: what their functor does, NaN and all
-template <reduction R, class T, class V>
-  requires(R == reduction::max || R == reduction::min)
-struct packet_fold<kernel::reducer<R, T>, V> {
-  using reducer = kernel::reducer<R, T>;
-  using form = packet_form<std::conditional_t<R == reduction::max, maximum_fn, minimum_fn>>;
+/// means: lanes of a that are larger than those of b, otherwise those of b
+struct larger_lanes {
+  template <class T, int N>
+  LOCUS_VECTOR_FUNCTION static packet<T, N> call(packet<T, N> b, packet<T, N> a) {
+    return {simd::larger_of(a.v, b.v)};
+  }
+};
+template <class Reducer, class Form, class V>
+struct fold_of_extremum {
+  using reducer = Reducer;
+  using form = Form;
+  using T = typename Reducer::value;
   static constexpr int N = V::lanes;
   using lanes = V;
   using wide = V;
+  using wide_lane = T;
   LOCUS_VECTOR_FUNCTION static V start() { return simd::broadcast<N>(reducer::start()); }
   LOCUS_VECTOR_FUNCTION static V add(V a, V v) { return form::call(a, v); }
   LOCUS_VECTOR_FUNCTION static V join(V a, V b) { return form::call(a, b); }
@@ -191,11 +203,22 @@ struct packet_fold<kernel::reducer<R, T>, V> {
       return of_lanes(form::call(detail::half_of<0>(x), detail::half_of<Lanes / 2>(x)));
   }
   LOCUS_VECTOR_FUNCTION static T total(V w) { return of_lanes(w); }
-  LOCUS_VECTOR_FUNCTION static T lane(V w, int j) { return w.v[j]; }
+  LOCUS_VECTOR_FUNCTION static T of_lane(T x) { return x; }
   LOCUS_VECTOR_FUNCTION static V without(int first, V v) {
     return simd::select(detail::lanes_from<int(sizeof(T)), N>(first), v, start());
   }
 };
+
+/// max, min: what their functor does, NaN and all
+template <class T, class V>
+struct packet_fold<kernel::reducer<reduction::max, T>, V>
+    : fold_of_extremum<kernel::reducer<reduction::max, T>, packet_form<maximum_fn>, V> {};
+template <class T, class V>
+struct packet_fold<kernel::reducer<reduction::min, T>, V>
+    : fold_of_extremum<kernel::reducer<reduction::min, T>, packet_form<minimum_fn>, V> {};
+template <class T, class V>
+struct packet_fold<kernel::largest_number<T>, V>
+    : fold_of_extremum<kernel::largest_number<T>, larger_lanes, V> {};
 
 /// any, all
 template <reduction R, int Bytes, int Lanes>
@@ -206,6 +229,7 @@ struct packet_fold<kernel::reducer<R, bool>, mask<Bytes, Lanes>> {
   static constexpr bool is_any = R == reduction::any;
   using lanes = V;
   using wide = V;
+  using wide_lane = simd::signed_of<Bytes>;
   LOCUS_VECTOR_FUNCTION static V start() {
     simd::vector<simd::signed_of<Bytes>, N> const none{};
     if constexpr (is_any)
@@ -224,10 +248,10 @@ struct packet_fold<kernel::reducer<R, bool>, mask<Bytes, Lanes>> {
   LOCUS_VECTOR_FUNCTION static V flush(V w, V a) { return add(w, a); }
   LOCUS_VECTOR_FUNCTION static bool total(V w) {
     for (int j = 0; j < N; ++j)
-      if (lane(w, j) == is_any) return is_any;
+      if (of_lane(w.v[j]) == is_any) return is_any;
     return !is_any;
   }
-  LOCUS_VECTOR_FUNCTION static bool lane(V w, int j) { return w.v[j] != 0; }
+  LOCUS_VECTOR_FUNCTION static bool of_lane(wide_lane x) { return x != 0; }
   LOCUS_VECTOR_FUNCTION static V without(int first, V v) {
     auto const valid = detail::lanes_from<Bytes, N>(first).v;
     if constexpr (is_any)

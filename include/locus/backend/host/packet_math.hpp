@@ -4,6 +4,7 @@
 #define LOCUS_BACKEND_HOST_PACKET_MATH
 #include <locus/backend/host/packet_form.hpp>  // packet_form
 #include <locus/ops/softmax.hpp>               // softmax_exp_fn
+#include <locus/simd/math_quotient.hpp>        // vector_quotient
 #include <locus/simd/math_round.hpp>           // vector_floor
 
 #define LOCUS_CLONED <locus/backend/host/packet_math.hpp>
@@ -120,7 +121,10 @@ template <>
 struct packet_form<softmax_fn> {
   template <class T, int N>
   LOCUS_VECTOR_FUNCTION static packet<T, N> call(packet<T, N> e, packet<T, N> s) {
-    return simd::divide(e, s);
+    if constexpr (is_narrow_v<T>)
+      return simd::divide(e, s);
+    else
+      return simd::by_registers<simd::vector_quotient>(e, s);
   }
 };
 template <>
