@@ -2,7 +2,7 @@
 // The innermost loops of a fold for the instructions of this process.
 #pragma once
 #include <locus/backend/host/fold_columns.hpp>  // fold_columns
-#include <locus/backend/host/fold_run.hpp>      // fold_run
+#include <locus/backend/host/fold_run.hpp>      // fold_rows
 #include <locus/simd/instructions.hpp>          // LOCUS_CHOSEN
 
 namespace locus::host {
@@ -10,12 +10,18 @@ inline namespace LOCUS_MODE {
 
 template <class Reducers, class Stage, class Before, class Kinds, class Outs>
 struct chosen_fold;
-/// means: fold_run and fold_columns
+/// means: fold_rows, fold_run and fold_columns
 template <class... Reducers, class Stage, class Before, class Kinds, class Outs>
 struct chosen_fold<type_list<Reducers...>, Stage, Before, Kinds, Outs> {
   using run_type = run_operands<Kinds, Outs>;
   using totals = pack<typename Reducers::total...>;
 
+  static void rows(Stage const& f, Before const& before, run_type& r, std::int64_t n,
+                   std::int64_t const* steps, std::int64_t count, totals* t) {
+    using reducers = type_list<Reducers...>;
+    LOCUS_CHOSEN(host, fold_rows<reducers, Stage, Before, Kinds, Outs>::fold)
+    (f, before, r, n, steps, count, t);
+  }
   static void row(Stage const& f, Before const& before, run_type& r, std::int64_t n, totals& t) {
     using reducers = type_list<Reducers...>;
     LOCUS_CHOSEN(host, fold_run<reducers, Stage, Before, Kinds, Outs>::fold)(f, before, r, n, t);

@@ -55,8 +55,9 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
   LOCUS_VECTOR_FUNCTION static wides no_wides() { return {{fold<F>::no_wide()}...}; }
 
   /// means: n elements from p on into the wide totals, and to q
-  static void add_run(Stage const& given, Before const& folds_before, sources const& from,
-                      std::int64_t const* steps, targets const& q, std::int64_t n, wides& to) {
+  LOCUS_VECTOR_FUNCTION static void add_run(Stage const& given, Before const& folds_before,
+                                            sources const& from, std::int64_t const* steps,
+                                            targets const& q, std::int64_t n, wides& to) {
     Stage const f = given;  // copies that nothing else can point to
     Before const before = folds_before;
     sources const p = from;
@@ -176,8 +177,8 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
     }
     template <class Totals>
     void total(std::int64_t j, Totals& t) const {
-      ((get<F>(t) = fold<F>::of_lane(
-            get<F>(sums).wide.template lane<typename fold<F>::wide_lane>(j))),
+      ((get<F>(t) =
+            fold<F>::of_lane(get<F>(sums).wide.template lane<typename fold<F>::wide_lane>(j))),
        ...);
     }
   };

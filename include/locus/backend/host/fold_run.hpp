@@ -262,6 +262,21 @@ struct fold_run<type_list<kernel::reducer<reduction::first_max, ranked<T>>>, Sta
   }
 };
 
+/// means: t[i] = the fold of row i and what t[i] was; operands of a row lie `steps` after the one before
+template <class Reducers, class Stage, class Before, class Kinds, class Outs>
+struct fold_rows {
+  using one = fold_run<Reducers, Stage, Before, Kinds, Outs>;
+  static void fold(Stage const& f, Before const& before, run_operands<Kinds, Outs>& r,
+                   std::int64_t n, std::int64_t const* steps, std::int64_t rows,
+                   typename one::totals* t) {
+    for (;;) {
+      one::fold(f, before, r, n, *t++);
+      if (--rows == 0) return;
+      r.move(steps);
+    }
+  }
+};
+
 }  // namespace LOCUS_SPACE(host)
 LOCUS_LOOPS_END
 #endif

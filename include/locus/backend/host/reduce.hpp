@@ -156,8 +156,10 @@ struct folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type
     std::int64_t const each =
         (tasks + 8 * threads - 1) / (8 * threads);  // runs of one trip to the task counter
     int const trips = static_cast<int>((tasks + each - 1) / each);
+    bool const lines_alone = nest.inner_folded && folded == 1 && !partials && n > 0;
     parallel_for(trips, threads, [&](int trip) {
       std::int64_t const end = (trip + 1) * each < tasks ? (trip + 1) * each : tasks;
+      if (lines_alone) return line_tasks(nest, trip * each, end, n);
       for (std::int64_t t = trip * each; t < end; ++t) {
         if (partials)
           do_task(t / parts, t % parts, partials + t * width);
@@ -180,7 +182,36 @@ struct folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type
     if (n == 0) return;
     run_type r;
     r.begin(a, at, first_element_out, s.rank - 1);
-    chosen::row(f, pack<>{}, r, n, t);
+    chosen::rows(f, pack<>{}, r, n, nullptr, 1, &t);
+  }
+  /// outputs [begin, end) of which each is the fold of one line
+  void line_tasks(fold_nest const& nest, std::int64_t begin, std::int64_t end,
+                  std::int64_t n) const {
+    int const last = s.rank - 1, last_kept = nest.kept.rank - 1,
+              along = last_kept < 0 ? last : nest.kept_axis[last_kept];
+    std::int64_t const neighbours = last_kept < 0 ? 1 : nest.kept.extent[last_kept];
+    bool const can_move = run_type::can_move(a, a + first_element_out, last, along);
+    std::int64_t steps[elements + element_outs + 1], at[all];
+    for (int k = 0; k < elements; ++k) steps[k] = a[k].stride[along];
+    for (int m = 0; m < element_outs; ++m)
+      steps[elements + m] = a[first_element_out + m].stride[along];
+    constexpr std::int64_t some = 32;
+    totals sums[some];
+    for (std::int64_t o = begin; o < end;) {
+      std::int64_t count = end - o < some ? end - o : some;
+      if (std::int64_t const left = neighbours - o % neighbours; count > left) count = left;
+      if (!can_move) count = 1;
+      offsets_of(nest, o, at);
+      run_type r;
+      r.begin(a, at, first_element_out, last);
+      for (std::int64_t j = 0; j < count; ++j) sums[j] = start();
+      chosen::rows(f, pack<>{}, r, n, steps, count, sums);
+      for (std::int64_t j = 0; j < count; ++j) {
+        finish(sums[j], at);
+        for (int k = elements; k < all; ++k) at[k] += a[k].stride[along];
+      }
+      o += count;
+    }
   }
   /// the innermost axis is folded: whole lines, or parts of the one line
   void row_task(fold_nest const& nest, std::int64_t o, std::int64_t part, std::int64_t parts,

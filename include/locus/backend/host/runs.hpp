@@ -96,6 +96,22 @@ struct run_operands<type_list<Kinds...>, type_list<Outs...>> {
       chunked = chunked || get<m>(out).scattered();
     });
   }
+  /// means: move() is all that the runs along an axis need
+  static bool can_move(kernel::access const* a, kernel::access const* to, int axis, int along) {
+    bool can = true;
+    for_each_index<ins>([&](auto k) {
+      bool const side_by_side =
+          !at_t<k, type_list<run_input<Kinds>...>>::is_index && a[k].stride[axis] == 1;
+      can = can && (side_by_side || a[k].stride[along] == 0);
+    });
+    for (int m = 0; m < outs; ++m) can = can && to[m].stride[axis] == 1;
+    return can;
+  }
+  /// means: the next run: operand k lies `way[k]` elements further, inputs first
+  void move(std::int64_t const* way) {
+    for_each_index<ins>([&](auto k) { get<k>(in).data += way[k]; });
+    for_each_index<outs>([&](auto m) { get<m>(out).data += way[ins + m]; });
+  }
   sources read(std::int64_t i, std::int64_t n) {
     sources p;
     for_each_index<ins>([&](auto k) { get<k>(p) = get<k>(in).at(i, n); });
