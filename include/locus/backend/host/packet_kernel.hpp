@@ -46,8 +46,9 @@ struct packet_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
  private:
   /// One loop serves tails and whole packets, since a second copy of the body is long: the packet that
   /// ends where the row ends comes before the last whole one is written, and is itself written at the
-  /// end. So memory is read in order. All operands move with one index: what is the same along a row
-  /// is laid out for 256 elements, and for the packet in front of them and that behind.
+  /// end. So memory is read in order. All operands move with one index, from row to row too where
+  /// rows lie as far apart in all of them; what is the same along a row is laid out for 256 elements,
+  /// and for the packet in front of them and that behind.
   LOCUS_VECTOR_FUNCTION static void heavy_rows(Stage const& f, Folds const& folds, plane const& p,
                                                bool streams) {
     constexpr std::int64_t packets_laid_out = 256 / N;
@@ -59,11 +60,12 @@ struct packet_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
     std::int64_t const n = p.n, whole = n / N, tail = n % N != 0, count = whole + tail;
     std::int64_t const tail_at = tail ? whole - 1 : -1;
     bool const some_same = ((!is_index<Ins> && step[K] == 0) || ... || false);
-    std::intptr_t in[ins + 1];
+    std::int64_t const way = some_same ? 0 : elements_to_next_row(p);
+    std::intptr_t in[] = {row_in[K]..., 0};
+    std::int64_t origin = 0;  // of the row
     for (std::int64_t r = p.rows; r > 0; --r) {
-      ((in[K] = row_in[K]), ...);
       if (some_same)
-        (fill<Ins>(same[K], in[K], step[K],
+        (fill<Ins>(same[K], row_in[K], step[K],
                    (count + 2) * N < laid_out ? (count + 2) * N : laid_out),
          ...);
       for (std::int64_t i = 0; i < count;) {
@@ -74,7 +76,7 @@ struct packet_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
         }
         for (; i < end; ++i) {
           bool const in_tail = i == tail_at;
-          std::int64_t const j = in_tail ? n - N : (i == whole ? i - 1 : i) * N;
+          std::int64_t const j = origin + (in_tail ? n - N : (i == whole ? i - 1 : i) * N);
           std::intptr_t const out[] = {
               in_tail ? std::intptr_t(apart[M]) - j * std::intptr_t(sizeof(Outs)) : row_out[M]...};
           auto const result =
@@ -86,10 +88,26 @@ struct packet_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
         }
       }
       if (tail)
-        (__builtin_memcpy(reinterpret_cast<Outs*>(row_out[M]) + n - N, apart[M], N * sizeof(Outs)),
+        (__builtin_memcpy(reinterpret_cast<Outs*>(row_out[M]) + origin + n - N, apart[M],
+                          N * sizeof(Outs)),
          ...);
-      ((row_in[K] += p.operands[K].row), ...);
+      origin += way;
+      if (way != 0) continue;
+      ((in[K] = row_in[K] += p.operands[K].row), ...);
       ((row_out[M] += p.operands[ins + M].row), ...);
+    }
+  }
+  /// from one row to the next, in every operand     0: they differ
+  static std::int64_t elements_to_next_row(plane const& p) {
+    if constexpr ((is_index<Ins> || ... || false))
+      return 0;
+    else {
+      std::int64_t const bytes[] = {std::int64_t(sizeof(typename Ins::type))...,
+                                    std::int64_t(sizeof(Outs))...};
+      std::int64_t const way = p.operands[0].row / bytes[0];
+      for (int k = 0; k < ins + outs; ++k)
+        if (p.operands[k].row != way * bytes[k]) return 0;
+      return way;
     }
   }
 
