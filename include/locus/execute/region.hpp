@@ -337,8 +337,8 @@ struct region_code {
     constexpr edge e = fold_edge(Fold);
     constexpr place where = e.by >= 0 ? p.transfers[e.by].arrives : p.steps[e.from].where;
     local_extents(from, over_all_gpus ? where.over(f.of->all_gpus) : where, replica, extents);
-    return host::row_fold<typename decltype(row_reducer<Fold>())::type, decltype(stage)>{stage, extents[from.rank - 1],
-                                                             mean_count<Fold>(f)};
+    return host::row_fold<typename decltype(row_reducer<Fold>())::type, decltype(stage)>{
+        stage, extents[from.rank - 1], mean_count<Fold>(f)};
   }
   template <std::size_t... F>
   static void run_rows(launch const& what, std::index_sequence<F...>) {
