@@ -140,26 +140,31 @@ class operand_placer {
   void place_all(kernel::access* to) const {
     for (int k = 0; k < g_.input_count; ++k)
       if (g_.inputs[k].at == level::element)
-        *to++ = input(g_.inputs[k], over.rank, over.extent, g_.space_place);
-    if (g_.ranks) *to++ = number_in_fold();
+        input(*to++, g_.inputs[k], over.rank, over.extent, g_.space_place);
+    if (g_.ranks) number_in_fold(*to++);
     if (g_.fold_count > 0) {
       shape const& rows = f_.extents[g_.rows_step];
       std::int64_t extents[max_rank];
       local_extents(rows, g_.rows_place, replica_, extents);
       for (int k = 0; k < g_.input_count; ++k)
-        if (g_.inputs[k].at == level::row)
-          *to++ = spread(input(g_.inputs[k], rows.rank, extents, g_.rows_place));
+        if (g_.inputs[k].at == level::row) {
+          input(*to, g_.inputs[k], rows.rank, extents, g_.rows_place);
+          spread(*to++);
+        }
     }
-    for (int k = 0; k < g_.output_count; ++k)
-      *to++ = k < g_.element_outputs ? output(g_.outputs[k]) : spread(output(g_.outputs[k]));
+    for (int k = 0; k < g_.output_count; ++k, ++to) {
+      output(*to, g_.outputs[k]);
+      if (k >= g_.element_outputs) spread(*to);
+    }
   }
   kernel::space over;
 
  private:
+  // Where they are wanted, since a copy of eight strides would wait for each of them.
+
   /// an operand right aligned to a space of `rank` axes and those extents, at `where`
-  kernel::access input(region_input const& in, int rank, std::int64_t const* extents,
-                       place const& where) const {
-    kernel::access a;
+  void input(kernel::access& a, region_input const& in, int rank, std::int64_t const* extents,
+             place const& where) const {
     a.data = nullptr, a.base = 0;
     shape const& whole = f_.extents[in.from];
     std::int64_t index_strides[max_rank];
@@ -176,7 +181,6 @@ class operand_placer {
       a.stride[d] = own[d - shift] == 1 && extents[d] != 1 ? 0 : strides[d - shift];
     if (where.is_sharded() && !in.where.is_sharded() && where.axis >= shift)
       take_piece(a, in, where, whole.extent[where.axis - shift], strides[where.axis - shift]);
-    return a;
   }
   /// a whole operand beside pieces: this replica reads its piece
   void take_piece(kernel::access& a, region_input const& in, place const& where, std::int64_t n,
@@ -189,26 +193,23 @@ class operand_placer {
       a.data = static_cast<char*>(a.data) + begin * f_.of->plan.steps[in.from].element_bytes;
   }
   /// an operand of the rows that a fold leaves, in terms of the axes of the element space
-  kernel::access spread(kernel::access const& row) const {
-    kernel::access a = row;
-    for (int d = 0, k = 0; d < over.rank; ++d) {
+  void spread(kernel::access& a) const {
+    int axes_of_row = 0;
+    for (int d = 0; d < over.rank; ++d) axes_of_row += !has_axis(g_.axes, d) || g_.keeps;
+    for (int d = over.rank, k = axes_of_row; d-- > 0;) {  // strides move to the right
       bool const folded = has_axis(g_.axes, d);
-      a.stride[d] = folded ? 0 : row.stride[k];
-      k += !folded || g_.keeps;
+      k -= !folded || g_.keeps;
+      a.stride[d] = folded ? 0 : a.stride[k];
     }
-    return a;
   }
-  kernel::access output(short step) const {
+  void output(kernel::access& a, short step) const {
     local_value const& v = f_.value(step, replica_);
-    kernel::access a;
     a.data = v.data, a.base = 0;
     for (int d = 0; d < f_.extents[step].rank; ++d) a.stride[d] = v.strides[d];
-    return a;
   }
   /// the number of an element within its fold, over all replicas, in row order
-  kernel::access number_in_fold() const {
+  void number_in_fold(kernel::access& a) const {
     shape const& whole = f_.extents[g_.space_step];
-    kernel::access a;
     a.data = nullptr, a.base = 0;
     std::int64_t step_size = 1;
     for (int d = whole.rank; d-- > 0;) {
@@ -219,7 +220,6 @@ class operand_placer {
         a.base += g_.space_place.piece_begin(whole.extent[d], replica_) * step_size;
       step_size *= whole.extent[d];
     }
-    return a;
   }
 
   frame const& f_;

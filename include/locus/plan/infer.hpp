@@ -51,6 +51,24 @@ inline shape inferred(plan_view const& p, short i, shape const* extents, void co
   }
 }
 
+/// means: a map's operand that has the extents of all others, but for scalars; -1: there is none
+inline short like_all_operands(plan_view const& p, step const& s, shape const* extents) {
+  if (s.kind != step_kind::map) return -1;
+  short like = p.operands(s)[0].from;
+  for (int k = 1; k < s.arity; ++k) {
+    short const from = p.operands(s)[k].from;
+    if (extents[like].rank == 0)
+      like = from;
+    else if (extents[from].rank != 0 && !(extents[from] == extents[like]))
+      return -1;
+  }
+  return like;
+}
+inline void copy_extents(shape& to, shape const& from) {
+  to.rank = from.rank;
+  for (int a = 0; a < from.rank; ++a) to.extent[a] = from.extent[a];
+}
+
 [[noreturn]] inline void refuse_size(step const& s, short i, shape const& extents) {
   message text;
   throw shape_error(text << "locus: '" << s.name << "' (step " << int(i) << ") has extents "
@@ -93,10 +111,16 @@ inline shape inferred(plan_view const& p, short i, shape const* extents, void co
 ///        nothing
 inline void infer_extents(plan_view const& p, shape* extents, void const** objects) {
   for (short i = 0; i < p.steps.count; ++i) {
+    step const& s = p.steps[i];
+    short const like = detail::like_all_operands(p, s, extents);
+    if (like >= 0 && s.element_bytes <= p.steps[like].element_bytes) {  // what fits there fits here
+      detail::copy_extents(extents[i], extents[like]);
+      continue;
+    }
     shape const r = detail::inferred(p, i, extents, objects);
     if (!fits(r)) detail::refuse_shapes(p, i, extents, objects);
-    if (!countable(r, p.steps[i].element_bytes)) detail::refuse_size(p.steps[i], i, r);
-    extents[i] = r;
+    if (!countable(r, s.element_bytes)) detail::refuse_size(s, i, r);
+    detail::copy_extents(extents[i], r);
   }
 }
 

@@ -153,9 +153,11 @@ struct folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type
       return;
     }
     std::int64_t const tasks = runs * parts;
+    std::int64_t const shares = 8 * threads;
     std::int64_t const each =
-        (tasks + 8 * threads - 1) / (8 * threads);  // runs of one trip to the task counter
-    int const trips = static_cast<int>((tasks + each - 1) / each);
+        tasks <= shares ? 1
+                        : (tasks + shares - 1) / shares;  // runs of one trip to the task counter
+    int const trips = static_cast<int>(each == 1 ? tasks : (tasks + each - 1) / each);
     bool const lines_alone = nest.inner_folded && folded == 1 && !partials && n > 0;
     parallel_for(trips, threads, [&](int trip) {
       std::int64_t const end = (trip + 1) * each < tasks ? (trip + 1) * each : tasks;
@@ -199,7 +201,8 @@ struct folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type
     totals sums[some];
     for (std::int64_t o = begin; o < end;) {
       std::int64_t count = end - o < some ? end - o : some;
-      if (std::int64_t const left = neighbours - o % neighbours; count > left) count = left;
+      std::int64_t const left = neighbours - (last_kept > 0 ? o % neighbours : o);
+      if (count > left) count = left;
       if (!can_move) count = 1;
       offsets_of(nest, o, at);
       run_type r;
