@@ -105,10 +105,9 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
     LOCUS_VECTOR_FUNCTION void store(std::int64_t j, Lanes const& l) {
       __builtin_memcpy(bytes + j / N * std::int64_t(sizeof(Lanes)), &l, sizeof l);
     }
-    /// of column j alone
+    /// of column j alone: lanes of type T lie side by side
     template <class T>
     LOCUS_VECTOR_FUNCTION T lane(std::int64_t j) const {
-      static_assert(sizeof(Lanes) == N * sizeof(T));
       T x;
       __builtin_memcpy(&x, bytes + j * std::int64_t(sizeof x), sizeof x);
       return x;
