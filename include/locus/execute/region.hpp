@@ -21,6 +21,12 @@ namespace lowering {
 
 using namespace locus::detail;
 
+/// means: the fold of Op keeps numbers alone, and the steps behind it bring NaN in
+/// This question stands outside of region_code: inside of that class nvcc's front end answered no and the
+/// host compiler yes, and the host launched a kernel that nvcc had not made.
+template <class Op>
+inline constexpr bool leaves_nan_out = requires { Op::named::leaves_nan_out; };
+
 /// The code of the region that ends in step Root.
 template <class Graph, int Root>
 struct region_code {
@@ -265,7 +271,7 @@ struct region_code {
   template <int Fold>
   static auto row_reducer() {
     if constexpr (std::is_floating_point_v<operand_type<Fold>> &&
-                  requires { op_of<facts.folds[Fold]>::named::leaves_nan_out; })
+                  leaves_nan_out<op_of<facts.folds[Fold]>>)
       return std::type_identity<kernel::largest_number<operand_type<Fold>>>{};
     else
       return std::type_identity<reducer_of<Fold>>{};
