@@ -8,6 +8,8 @@ cd "$(dirname "$0")/.."
 sh test/tools/install.sh g++ meson ninja-build pkgconf python3 doctest-dev zlib1g-dev \
   '?libopenblas0-openmp' '?dataset-fashion-mnist' '?fortunes' '?fortunes-min' '?clang' '?cmake' '?libbenchmark-dev' '?clang-format-19' '?clang-tidy-19' '?clang-19' '?graphviz'
 command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
+# a finding of UndefinedBehaviorSanitizer ends its test, which fails
+export UBSAN_OPTIONS="${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1}"
 build=${BUILD:-build}
 [ -f "$build/build.ninja" ] || meson setup "$build" "$@"
 ninja -C "$build" -k 0 ${TARGETS:-} && built=0 || built=1

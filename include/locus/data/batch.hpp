@@ -5,6 +5,7 @@
 #include <locus/data/field.hpp>                   // field, batch_tensor
 #include <locus/data/stage.hpp>                   // opening
 #include <locus/runtime/collective_settings.hpp>  // issue_lock
+#include <locus/shape/shape.hpp>                  // countable
 
 namespace locus::data {
 
@@ -27,7 +28,8 @@ inline void release_pinned(tensor_block& b) noexcept {
 ///        left
 inline block_owner make_batch_storage(shape const& extents, element type, int element_bytes,
                                       bool pinned) {
-  std::int64_t const bytes = extents.size() * element_bytes;
+  // make_storage refuses a size that 64 bits do not hold
+  std::int64_t const bytes = countable(extents, element_bytes) ? extents.size() * element_bytes : 0;
   runtime::devices("a batch was made");
   void* p = nullptr;
   if (pinned && bytes > 0) {

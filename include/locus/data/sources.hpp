@@ -86,13 +86,13 @@ template <class Make>
 struct generator_source {
   using generator = decltype(begin_generator(std::declval<Make const&>(), 0));
   using result = std::invoke_result_t<generator&>;
-  static_assert(
-      requires(result r) {
-        *r;
-        bool(r);
-      }, "locus: a generator returns std::optional of an element, empty at its end; from_generator "
-         "takes "
-         "a function that makes one for each pass");
+  static constexpr bool gives_optional = requires(result r) {
+    *r;
+    bool(r);
+  };
+  static_assert(gives_optional,
+                "locus: a generator returns std::optional of an element, empty at its end; "
+                "from_generator takes a function that makes one for each pass");
   using element = as_element_t<decltype(*std::declval<result&>())>;
   static constexpr bool is_shuffled = false, is_batched = false;
   Make make;

@@ -156,21 +156,20 @@ struct derivative<per_shard_fn<V>> {
     return sum<0>(all_gather(detail::filled(g, y)), keep_dims);
   }
 };
-/// min(max(x, low), high); at both ends x
+/// min(max(x, low), high); at both ends x; high where low is above it
 template <>
 struct derivative<clamp_fn> {
-  static constexpr unsigned reads(int k) {
-    return derivatives::first |
-           (k == 0 ? derivatives::second | derivatives::third : derivatives::operand(k));
+  static constexpr unsigned reads(int) {
+    return derivatives::first | derivatives::second | derivatives::third;
   }
   template <int K, class G, class Y, class X, class Low, class High>
   static constexpr auto of(G const& g, Y const&, X const& x, Low const& low, High const& high) {
     if constexpr (K == 0)
       return derivatives::only_where(x >= low && x <= high, g);
     else if constexpr (K == 1)
-      return derivatives::only_where(x < low, g);
+      return derivatives::only_where(x < low && low <= high, g);
     else
-      return derivatives::only_where(x > high, g);
+      return derivatives::only_where(x > high || low > high, g);
   }
 };
 /// from float to float; an adjoint takes the element type of its value

@@ -296,16 +296,18 @@ TEST_CASE(
   stage const s{{}, make_pack(tree{{}, make_pack(input<0, float>{})})};
   std::int64_t const rows = 3;
   for (std::int64_t const n : {1, 15, 16, 33, 64, 100, 1000})
-    for (std::int64_t shift = 0; shift < 17; ++shift) {
+    for (std::int64_t shift = 0; shift < 34; ++shift) {
+      std::int64_t const gap = shift < 17 ? 5 : 16;  // with 16, rows of 64 end at boundaries
       oracle::random random(5);
       buffer<float> x{random}, y{random};
       std::vector<float> expected(y.at(0), y.at(room));
       for (std::int64_t r = 0; r < rows; ++r)
         for (std::int64_t j = 0; j < n; ++j)
-          expected[static_cast<std::size_t>(100 + shift + r * (n + 5) + j)] = -*x.at(r * n + j);
+          expected[static_cast<std::size_t>(100 + shift % 17 + r * (n + gap) + j)] =
+              -*x.at(r * n + j);
       host::plane_operand const o[] = {
           {reinterpret_cast<std::intptr_t>(x.at(0)), 4, 4 * n},
-          {reinterpret_cast<std::intptr_t>(y.at(100 + shift)), 4, 4 * (n + 5)}};
+          {reinterpret_cast<std::intptr_t>(y.at(100 + shift % 17)), 4, 4 * (n + gap)}};
       pack<> const no_folds{};
       host::map_context<stage, pack<>> const context{s, no_folds};
       host::map_kernel<stage, pack<>, type_list<elements_of<float>>, type_list<float>>::value.run(
@@ -359,6 +361,9 @@ TEST_CASE("slices of one array count once when stores pass the caches") {
   CHECK(streams_at(4 * rows, n, {0, far, 2 * far}, 2 * n));
   // what is read elsewhere in the destination lies in the caches
   CHECK_FALSE(streams_at(4 * rows, n, {0, far, far + 1}, 2 * n));
-  // and short rows do
-  CHECK_FALSE(streams_at(8 * rows, n - 600, {0, far, 2 * far}, n));
+  // and short rows do, whose ends lie within cache lines
+  CHECK_FALSE(streams_at(8 * rows, n - 601, {0, far, 2 * far}, n));
+  CHECK_FALSE(streams_at(8 * rows, n - 600, {0, far, 2 * far + 1}, n));
+  CHECK_FALSE(streams_at(8 * rows, n - 600, {0, far, 2 * far}, n + 1));
+  CHECK(streams_at(8 * rows, n - 600, {0, far, 2 * far}, n));
 }

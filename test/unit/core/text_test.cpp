@@ -127,7 +127,7 @@ TEST_CASE("of a long name a message shows both ends") {
   CHECK(cut.view().ends_with("mmm" + end));
   CHECK(cut.contains(" ... "));
   CHECK(cut.view().size() == 205);
-  for (std::size_t n : {199, 254, 255, 256, 257, 300, 1000})
+  for (std::size_t n : {199u, 254u, 255u, 256u, 257u, 300u, 1000u})
     for (char c : {'x', '\x1b', '\xff'}) {
       std::string const s(n, c);
       auto const all = shown(s);

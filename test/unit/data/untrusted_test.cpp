@@ -92,15 +92,15 @@ std::int64_t peak() {
 
 TEST_CASE("readers of a folder that tries to hang them" * doctest::skip()) {
   std::string const at = std::getenv("LOCUS_TEST_FOLDER");
-  for (auto const& [name, read] : readers)
+  for (reader const& each : readers)
     for (auto const& [file, kind] : {std::pair{"pipe", "a pipe"},
                                      {"socket", "a socket"},
                                      {"sub", "a folder"},
                                      {"link", "a pipe"},
                                      {"null", "a device"}}) {
       std::string const path = at + "/" + file;
-      INFO(name);
-      CHECK(message_of<bad_file>([&] { read(path); }) ==
+      INFO(each.name);
+      CHECK(message_of<bad_file>([&] { each.read(path); }) ==
             "locus: " + path + ": expected a file, found " + kind + "; give another path");
     }
 }
@@ -130,18 +130,18 @@ TEST_CASE("a path is taken as a whole or refused: none names another file") {
   while (path.size() + std::string(here.name).size() < 4090) path += "./";
   path = here / path;
   path += std::string(4095 - path.size(), 'q');
-  for (auto const& [name, read] : readers) {
-    INFO(name);
+  for (reader const& each : readers) {
+    INFO(each.name);
     std::string const there = here / path.substr(path.rfind('/') + 1);
     write_bytes(there, "");  // whatever a reader says of it, it says that it looked into it
-    std::string const opened = message_of<bad_file>([&] { read(path); });
+    std::string const opened = message_of<bad_file>([&] { each.read(path); });
     CHECK_FALSE(has(opened, "path is too long"));
-    std::string const refused = message_of<bad_file>([&] { read(path + "_and_more"); });
+    std::string const refused = message_of<bad_file>([&] { each.read(path + "_and_more"); });
     CHECK(refused.starts_with("locus: " + path.substr(0, 50)));
     CHECK(refused.ends_with("_and_more: its path is too long; give a shorter path"));
-    CHECK(message_of<bad_file>([&] { read(there + std::string("\0/x", 3)); }) ==
+    CHECK(message_of<bad_file>([&] { each.read(there + std::string("\0/x", 3)); }) ==
           "locus: " + there + "\\x00/x: its path holds a null character; give another path");
-    CHECK(message_of<bad_file>([&] { read(here / "nothing"); }) ==
+    CHECK(message_of<bad_file>([&] { each.read(here / "nothing"); }) ==
           "locus: " + (here / "nothing") +
               ": expected a readable file, found No such file or directory; give another path");
   }
@@ -213,12 +213,12 @@ TEST_CASE("bytes of a file reach no terminal") {
       if ((c >= 0 && c < 0x20) || c == 0x7f) return false;
     return text.starts_with("locus: ");
   };
-  for (auto const& [who, read] : readers) {
-    INFO(who);
+  for (reader const& each : readers) {
+    INFO(each.name);
     write_bytes(path, "\x1b]0;title\x07\x9b\n\x93NUMPY");
-    std::string const text = message_of<bad_file>([&] { read(path); });
+    std::string const text = message_of<bad_file>([&] { each.read(path); });
     CAPTURE(text);
-    if (who == std::string("from_lines")) continue;  // it is a text
+    if (each.name == std::string("from_lines")) continue;  // it is a text
     CHECK(clean(text));
     CHECK(text.starts_with(name));
   }
@@ -265,7 +265,7 @@ TEST_CASE(
       "expected a header, whose length stands in 4 bytes, found the end of "
       "the file; it was cut short: write or fetch it again";
   for (char version : {'\2', '\3'})
-    for (std::size_t n : {10, 11})
+    for (std::size_t n : {10u, 11u})
       CHECK(refusal((std::string("\x93NUMPY") + version + std::string("\0\x76\0\0\0", 6))
                         .substr(0, n)) == short_one);
   CHECK(refusal(std::string("\x93NUMPY\2\0\1\0\0\0", 12)) ==
@@ -305,7 +305,7 @@ TEST_CASE("extents of an IDX file and of a tensor's file whose product overflows
   using Any = AnyTensor<float, Dextents<3>>;
   Any(Tensor<float, Dextents<3>>(0, 1, 1)).save(path);
   std::string bytes = bytes_of(path);
-  for (std::size_t at : {48, 56}) bytes[at + 7] = '\x40';  // extents 1 and 2 become 2^62
+  for (std::size_t at : {48u, 56u}) bytes[at + 7] = '\x40';  // extents 1 and 2 become 2^62
   write_bytes(path, bytes);
   CHECK(has(message_of<bad_file>([&] { Any::load(path); }),
             "expected extents [?,?,?], found extents"

@@ -143,7 +143,8 @@ TEST_CASE("expressions view tensors that live and own those that were moved into
   if constexpr (checked_build) {
     auto const dead = [] {
       V local{1, 2, 3, 4};
-      return local * 2.f;
+      auto const behind = [](V& v) -> V& { return v; };  // without it clang warns
+      return behind(local) * 2.f;
     }();
     CHECK(refusal([&] { static_cast<void>(fetch(dead)); })
               .starts_with("locus: operand #0 of the "

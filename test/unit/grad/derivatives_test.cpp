@@ -14,7 +14,10 @@ using column = Extents<dyn, 1>;
 template <class F>
 void on_random_shapes(F&& f) {
   oracle::random r(11);
-  for (int turn = 0; turn < 5; ++turn) f(r, r.number(1, 4), r.number(1, 5));
+  for (int turn = 0; turn < 5; ++turn) {
+    auto const m = r.number(1, 4), n = r.number(1, 5);  // in this order under every compiler
+    f(r, m, n);
+  }
 }
 template <class X, class... Fs>
 auto sum_of(X const& x, Fs... f) {
@@ -94,6 +97,10 @@ TEST_CASE("derivatives of two and three operands") {
     check(sum(add_n(maximum(*a, *b), 2 * minimum(*a, *c), where(*a < *b, *a * *c, *b),
                     clamp(*a, *b * 0.5, *c), map(weighted{}, *a, *b))),
           a, b, c);
+    // bounds in either order
+    parameter<"low", matrix> low(r, matrix(m, n), 0, 2);
+    parameter<"high", matrix> high(r, matrix(m, n), 0, 2);
+    check(sum(clamp(*a, *low, *high) * *b) + sum(clamp(*low, *c, 0.7) * *b), a, low, high, c);
   });
 }
 TEST_CASE("derivatives of folds and of softmax") {

@@ -200,8 +200,8 @@ TEST_CASE("a number that one kernel computes is fetched without a tensor for it"
   CHECK(fetch(on<CpuDevice>(argmax(x))) == fetch(on<CpuDevice>(argmax(1.f * x))));
 }
 TEST_CASE("a slice that is read where it is written, or beside it, needs no memory of its own") {
-  std::int64_t const n = 9;
-  auto value = [n](std::int64_t i, std::int64_t j) { return float(i * n + j); };
+  static constexpr std::int64_t n = 9;
+  auto value = [](std::int64_t i, std::int64_t j) { return float(i * n + j); };
   Tensor<float, Dextents<2>> x(n, n), y(n, n);
   auto fill = [&] {
     for (std::int64_t i = 0; i < n; ++i)
@@ -218,7 +218,7 @@ TEST_CASE("a slice that is read where it is written, or beside it, needs no memo
       for (std::int64_t j = 0; j < n; ++j) REQUIRE(x(i, j) == want(i, j));
   };
   range const in{1, -1};
-  auto inside = [n](std::int64_t k) { return k >= 1 && k < n - 1; };
+  auto inside = [](std::int64_t k) { return k >= 1 && k < n - 1; };
   CHECK(allocated(
             [&] { run(into(slice(x, in, in), 2.f * slice(x, in, in) + slice(y, in, in))); }) == 0);
   same([&](auto i, auto j) { return inside(i) && inside(j) ? 2 * value(i, j) + 1 : value(i, j); });

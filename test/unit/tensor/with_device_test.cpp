@@ -94,10 +94,12 @@ TEST_CASE("strict placement refuses a GPU that is not there") {
   config::set_soft_device_placement(false);
   {
     locus::testing::simulated_gpus const two{2};
-    CHECK(message_of([] { with_device("/gpu:5", [](auto) {}); }) ==
+    int const line = __LINE__ + 1;
+    std::string const said = message_of([] { with_device("/gpu:5", [](auto) {}); });
+    CHECK(said ==
           "locus: there is no /GPU:5: name one that is there (present: /CPU:0, /GPU:0, /GPU:1); "
           "with_device asks for it at " +
-              std::string(__FILE__) + ":" + std::to_string(__LINE__ - 3));
+              std::string(__FILE__) + ":" + std::to_string(line));
     with_device("/gpu:1", [](auto here) { CHECK(device(here) == gpu(1)); });
   }
   config::set_soft_device_placement(true);

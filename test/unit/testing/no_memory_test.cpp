@@ -23,6 +23,9 @@ void* take(std::size_t n) {
 void* operator new(std::size_t n) { return take(n); }
 void* operator new[](std::size_t n) { return take(n); }
 void* operator new(std::size_t n, std::nothrow_t const&) noexcept { return std::malloc(n ? n : 1); }
+void* operator new[](std::size_t n, std::nothrow_t const&) noexcept {
+  return std::malloc(n ? n : 1);
+}
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete[](void* p) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t) noexcept { std::free(p); }

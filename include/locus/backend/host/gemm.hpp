@@ -113,6 +113,12 @@ template <class T>
 /// c = a b for extents of at most 64
 template <class T>
 void small_product(kernel::matrix const& c, kernel::matrix const& a, kernel::matrix const& b) {
+  if (a.columns == 0) {  // sums of nothing; operands without elements have no address
+    strided<T> const to = output_of<T>(c);
+    for (std::int64_t i = 0; i < c.rows; ++i)
+      for (std::int64_t j = 0; j < c.columns; ++j) *to.at(i, j) = T(0);
+    return;
+  }
   tile_sets<T> const& sets = tiles<T>();
   tile_set<T> const& set = c.columns >= sets.wide.lanes ? sets.wide : sets.narrow;
   tile_call<T> const t{input_of<T>(a).data, input_of<T>(b).data, output_of<T>(c).data,

@@ -62,7 +62,7 @@ void depthwise_taps(pixels<T> const& to, pixels<T const> const& from, axis_taps 
                    for (std::int64_t n = 0; n < blocks.count(); ++n) {
                      std::int64_t const j = blocks.first(n);
                      tap_call<T> const t{x.data + y * h.step * x.row + j,
-                                         weights.data() + j,
+                                         weights.empty() ? nullptr : weights.data() + j,
                                          direct ? row + j : line + j,
                                          list.offset.data(),
                                          static_cast<std::int64_t>(list.offset.size()),
