@@ -64,6 +64,7 @@ inline short like_all_operands(plan_view const& p, step const& s, shape const* e
   }
   return like;
 }
+/// the axes that there are: a copy of all eight waits for each that was just written
 inline void copy_extents(shape& to, shape const& from) {
   to.rank = from.rank;
   for (int a = 0; a < from.rank; ++a) to.extent[a] = from.extent[a];

@@ -118,9 +118,10 @@ LOCUS_VECTOR_FUNCTION packet<To, N> convert(packet<T, N> x) {
     return x;
   else if constexpr (is_narrow_v<T>)
     return convert<To>(packet<float, N>{floats_of(T{}, x.v)});
-  else if constexpr (is_narrow_v<To>)
-    return {narrowed(To{}, convert<float>(x).v)};
-  else if constexpr (requires { wider(x.v, To{}); })
+  else if constexpr (is_narrow_v<To>) {
+    vector<float, N> const floats = convert<float>(x).v;  // a packet's is aligned as in memory
+    return {narrowed(To{}, floats)};
+  } else if constexpr (requires { wider(x.v, To{}); })
     return {wider(x.v, To{})};
   else {
 #if defined(__x86_64__) && !defined(__clang__)

@@ -38,10 +38,10 @@ auto evaluate_on(E const& e, device d, call_site site) {
       e);
   return t;
 }
-/// a number that one kernel on a CPU computes
-template <class E, class Graph>
+/// one kernel on a CPU computes the number
+template <class Graph>
 inline constexpr bool is_number_at_once = [] {
-  if constexpr (!std::is_base_of_v<tensor_base, E> && !is_at_home<Graph>)
+  if constexpr (!is_at_home<Graph>)
     if constexpr (detail::require_plan<Graph>()) return at_once<Graph>::possible;
   return false;
 }();
@@ -167,7 +167,7 @@ template <placement_policy Policy = default_policy, tensor_operand X>
   using E = std::remove_cvref_t<decltype(as_operand<void>(std::forward<X>(x)))>;
   if constexpr (E::pattern.rank == 0) {
     using Graph = graph<Policy, root_of<E, CpuDevice>>;
-    if constexpr (lowering::is_number_at_once<E, Graph>)
+    if constexpr (lowering::is_number_at_once<Graph>)
       return lowering::evaluate_number<Graph>(as_operand<void>(std::forward<X>(x)), where);
     else
       return *to<CpuDevice, Policy>(std::forward<X>(x), where).data();

@@ -50,8 +50,13 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
   static constexpr int sets = folds == 1 && kernel::cost_of<Stage> <= 8        ? 8
                               : folds <= 2 || (folds_in_pairs<fold<F>> || ...) ? 4
                                                                                : 2;
-  /// elements of a run before accumulators go to the wide totals: 64 additions of each lane
-  static constexpr std::int64_t at_once = 64 * sets * N;
+  /// means: accumulators of Fold lose no digits, however many values they take
+  template <class Fold>
+  static constexpr bool adds_any_number =
+      folds_in_pairs<Fold> || std::is_same_v<typename Fold::wide, typename Fold::lanes>;
+  /// elements of a run before accumulators go to the wide totals: no limit, or 64 additions of each lane
+  static constexpr std::int64_t at_once =
+      (adds_any_number<fold<F>> && ...) ? std::int64_t(1) << 40 : 64 * sets * N;
   LOCUS_VECTOR_FUNCTION static wides no_wides() { return {{fold<F>::no_wide()}...}; }
 
   /// means: n elements from p on into the wide totals, and to q

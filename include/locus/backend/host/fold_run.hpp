@@ -241,28 +241,40 @@ struct fold_run<type_list<kernel::reducer<reduction::first_max, ranked<T>>>, Sta
   static std::int64_t find(Values const& f, Folds const& before, Sources const& p,
                            std::int64_t const* steps, std::int64_t n, T most) {
     constexpr int N = lanes::N;
-    T few[N];
     for (std::int64_t i = 0;; i += N) {
-      std::int64_t first = i;
-      if (i + N <= n) {
+      bool const whole = i + N <= n;
+      auto const values = [&] {
+        if (!whole) return get<0>(lanes::tail(f, before, p, steps, {}, i, n));
         std::int64_t at[value_kinds::size + 1];
         for (int k = 0; k < value_kinds::size; ++k) at[k] = i & steps[k];
-        simd::store(few, get<0>(lanes::values(f, before, p, at)));
-      } else {
-        simd::store(few, get<0>(lanes::tail(f, before, p, steps, {}, i, n)));
-        first = n - N;
-      }
-      bool found = false;
-      for (int j = 0; j < N; ++j) found = found || few[j] == most || few[j] != few[j];
-      if (!found && i + N < n) continue;
-      for (int j = first < i ? static_cast<int>(i - first) : 0; j < N; ++j)
+        return get<0>(lanes::values(f, before, p, at));
+      }();
+      if (i + N < n && !is_in(most, values)) continue;
+      T few[N];
+      simd::store(few, values);
+      std::int64_t const first = whole ? i : n - N;
+      for (int j = static_cast<int>(i - first); j < N; ++j)
         if (few[j] == most || few[j] != few[j]) return first + j;
       return n - 1;
     }
   }
+  /// means: some lane is x, or NaN
+  template <class U, int N>
+  LOCUS_VECTOR_FUNCTION static bool is_in(U x, simd::packet<U, N> values) {
+    if constexpr (is_narrow_v<U>)
+      return is_in(static_cast<float>(x), simd::convert<float>(values));
+    else {
+      auto const found =
+          simd::equal(values, simd::broadcast<N>(x)).v | simd::not_equal(values, values).v;
+      using word = std::conditional_t<sizeof found % 8 == 0, std::uint64_t, std::uint32_t>;
+      using words = simd::vector<word, int(sizeof found / sizeof(word))>;
+      return simd::any_above((words)found, words{});
+    }
+  }
 };
 
-/// means: t[i] = the fold of row i and what t[i] was; operands of a row lie `steps` after the one before
+/// means: t[i] = combine(t[i], fold of row i) for i in [0, rows), rows >= 1; operand k of a row lies
+///        steps[k] elements behind that of the row before
 template <class Reducers, class Stage, class Before, class Kinds, class Outs>
 struct fold_rows {
   using one = fold_run<Reducers, Stage, Before, Kinds, Outs>;

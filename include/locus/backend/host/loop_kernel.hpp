@@ -21,6 +21,13 @@ struct loop_kernel {
   int const* bytes;  // of an element of each operand; 0: an index
 
   void run(void const* context, plane const& p) const;
+  /// means: the rows of every output begin and end where a packet does
+  bool lies_at_boundaries(plane const& p) const {
+    std::intptr_t apart = p.n & (lanes - 1);
+    for (int k = ins; k < ins + outs; ++k)
+      apart |= (p.operands[k].at | p.operands[k].row) & (std::intptr_t(lanes) * bytes[k] - 1);
+    return apart == 0;
+  }
 };
 
 LOCUS_LEAN_BEGIN
@@ -118,7 +125,7 @@ LOCUS_LEAN_END
 
 /// means: the kernel over every row, of any length
 inline void loop_kernel::run(void const* context, plane const& p) const {
-  if (lanes == 0 || (!p.streams && (p.n >= lanes || p.n == 0)))
+  if (lanes == 0 || (p.streams ? lies_at_boundaries(p) : p.n >= lanes || p.n == 0))
     rows(context, p);
   else
     run_in_parts(*this, context, p);

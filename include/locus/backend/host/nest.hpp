@@ -166,8 +166,15 @@ inline touched_range range_of(kernel::space const& s, kernel::access const& a, i
 /// whose rows have 8 or 12 KB are faster without, those with 16 KB with it.
 inline constexpr std::int64_t row_past_caches = 12288;
 
+/// means: the rows of an output begin and end at boundaries of cache lines: they have no ends
+inline bool writes_whole_lines(kernel::space const& s, kernel::access const& a, int bytes) {
+  std::intptr_t apart = a.base | s.extent[s.rank - 1] * bytes;
+  for (int d = 0; d < s.rank - 1; ++d) apart |= a.stride[d];
+  return apart % 64 == 0;
+}
+
 /// means: the statement touches more than the caches hold, where slices of one array are one, and
-///        writes long rows, elements side by side, into memory that it does not read
+///        writes rows, long ones or whole lines, elements side by side, into memory that it does not read
 inline bool goes_past_caches(loop_kernel const& kernel, kernel::space const& s,
                              kernel::access const* a) {
   int const all = kernel.ins + kernel.outs;
@@ -189,7 +196,9 @@ inline bool goes_past_caches(loop_kernel const& kernel, kernel::space const& s,
   for (int i = 0; i < count; ++i) bytes += ranges[i].touched;
   for (int m = kernel.ins; m < all; ++m) {
     if (a[m].stride[s.rank - 1] != kernel.bytes[m]) return false;
-    if (s.extent[s.rank - 1] * kernel.bytes[m] < row_past_caches) return false;
+    if (s.extent[s.rank - 1] * kernel.bytes[m] < row_past_caches &&
+        !writes_whole_lines(s, a[m], kernel.bytes[m]))
+      return false;
     touched_range const r = range_of(s, a[m], kernel.bytes[m]);
     for (int i = 0; i < count; ++i)
       if (ranges[i].meets(r)) return false;

@@ -181,6 +181,7 @@ struct larger_lanes {
     return {simd::larger_of(a.v, b.v)};
   }
 };
+/// The fold of a reducer that keeps one of two values, by Form.
 template <class Reducer, class Form, class V>
 struct fold_of_extremum {
   using reducer = Reducer;

@@ -153,12 +153,11 @@ struct folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type
       return;
     }
     std::int64_t const tasks = runs * parts;
+    // runs of one trip to the task counter; few are not divided: a division takes as long as a short row
     std::int64_t const shares = 8 * threads;
-    std::int64_t const each =
-        tasks <= shares ? 1
-                        : (tasks + shares - 1) / shares;  // runs of one trip to the task counter
+    std::int64_t const each = tasks <= shares ? 1 : (tasks + shares - 1) / shares;
     int const trips = static_cast<int>(each == 1 ? tasks : (tasks + each - 1) / each);
-    bool const lines_alone = nest.inner_folded && folded == 1 && !partials && n > 0;
+    bool const lines_alone = nest.inner_folded && folded == 1 && !partials;
     parallel_for(trips, threads, [&](int trip) {
       std::int64_t const end = (trip + 1) * each < tasks ? (trip + 1) * each : tasks;
       if (lines_alone) return line_tasks(nest, trip * each, end, n);
@@ -205,10 +204,12 @@ struct folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type
       if (count > left) count = left;
       if (!can_move) count = 1;
       offsets_of(nest, o, at);
-      run_type r;
-      r.begin(a, at, first_element_out, last);
       for (std::int64_t j = 0; j < count; ++j) sums[j] = start();
-      chosen::rows(f, pack<>{}, r, n, steps, count, sums);
+      if (n > 0) {  // the first element of an empty line is not there
+        run_type r;
+        r.begin(a, at, first_element_out, last);
+        chosen::rows(f, pack<>{}, r, n, steps, count, sums);
+      }
       for (std::int64_t j = 0; j < count; ++j) {
         finish(sums[j], at);
         for (int k = elements; k < all; ++k) at[k] += a[k].stride[along];
@@ -216,21 +217,15 @@ struct folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type
       o += count;
     }
   }
-  /// the innermost axis is folded: whole lines, or parts of the one line
+  /// the innermost axis is folded: a part of the lines of one output, or of its one line
   void row_task(fold_nest const& nest, std::int64_t o, std::int64_t part, std::int64_t parts,
                 std::int64_t n, std::int64_t folded, totals* to) const {
     std::int64_t at[all];
     offsets_of(nest, o, at);
     bool const cut_line = folded == 1;
-    if (cut_line && parts == 1) {  // as short rows are: nothing is divided
-      totals t = start();
-      fold_line(t, at, n);
-      return to ? void(*to = t) : finish(t, at);
-    }
-    std::int64_t const unit = cut_line ? (n / parts + 8191) / 8192 * 8192 : 0;
     std::int64_t const whole = cut_line ? n : folded;
     std::int64_t const each =
-        cut_line && parts > 1 ? (unit > 0 ? unit : 8192) : (whole + parts - 1) / parts;
+        cut_line ? (n / parts + 8191) / 8192 * 8192 : (whole + parts - 1) / parts;
     std::int64_t const begin = part * each < whole ? part * each : whole;
     std::int64_t const end = part == parts - 1 || begin + each > whole ? whole : begin + each;
     int const last = s.rank - 1;
