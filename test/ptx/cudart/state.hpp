@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the CUDA runtime keeps: kernels that nvcc's code registered, streams, events, blocks of memory.
+#pragma once
+#include <cuda_runtime_api.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "../machine/machine.hpp"
+
+#define PTX_API extern "C" __attribute__((visibility("default")))
+
+namespace ptx::cudart {
+
+inline unsigned from_environment(char const* name, unsigned otherwise) {
+  char const* const s = std::getenv(name);
+  return s ? static_cast<unsigned>(std::strtoul(s, nullptr, 0)) : otherwise;
+}
+/// what the machine pretends to have
+struct machine_facts {
+  int devices = int(from_environment("PTX_CARDS", 1));
+  int capability = int(from_environment("PTX_CAPABILITY", 90));
+  int processors = int(from_environment("PTX_PROCESSORS", 4));
+  std::uint64_t bytes = std::uint64_t(from_environment("PTX_MEGABYTES", 16384)) << 20;
+  bool late = from_environment("PTX_LATE", 0) != 0;  // streams run as late as they may
+};
+
+// ---- what nvcc's code registers before main ----
+struct fat_binary {
+  void const* data;
+  std::unique_ptr<program> loaded;
+  std::string problem;
+  bool tried = false;
+  std::vector<std::string> texts;
+};
+struct kernel_entry {
+  fat_binary* in;
+  std::string name;
+};
+struct stream;
+struct event {
+  stream* on = nullptr;
+  std::uint64_t ticket = 0;
+  std::int64_t when = 0;
+};
+struct task {
+  std::vector<event> waits;
+  std::function<void()> work;
+  std::uint64_t ticket;
+};
+struct stream {
+  int device = 0;
+  bool blocking = true;
+  std::deque<task> tasks;
+  std::vector<event> waits;
+  std::uint64_t given = 0, done = 0;
+};
+struct launch_configuration {
+  dim3 grid, block;
+  std::size_t shared;
+  cudaStream_t on;
+};
+
+struct state {
+  machine_facts facts;
+  std::recursive_mutex lock;
+  std::vector<std::unique_ptr<fat_binary>> binaries;
+  std::map<void const*, kernel_entry> kernels;
+  std::map<void const*, std::pair<fat_binary*, std::string>> variables;
+  std::map<std::uint64_t, std::pair<std::uint64_t, int>> device_blocks;  // begin -> bytes, device
+  std::map<void*, std::uint64_t> host_blocks;
+  std::set<stream*> streams;
+  std::map<int, stream> default_streams;
+  std::set<event*> events;
+  std::vector<launch_configuration> configurations;
+  cudaError_t lost = cudaSuccess;  // what a kernel did
+  std::uint64_t launches = 0;
+};
+state& all();
+extern thread_local int current;
+extern thread_local cudaError_t last;
+
+inline cudaError_t note(cudaError_t e) {
+  if (e != cudaSuccess && e != cudaErrorNotReady) last = e;
+  return e;
+}
+/// every function of the runtime: one at a time, and none after a kernel failed
+template <class F>
+cudaError_t api(F&& f) {
+  std::lock_guard hold(all().lock);
+  if (all().lost != cudaSuccess) return note(all().lost);
+  try {
+    return note(f(all()));
+  } catch (fault const& what) {
+    std::fprintf(stderr, "ptx machine: %s\n", what.what());
+    if (options::instance().abort) std::abort();
+    return note(all().lost = cudaError_t(what.code));
+  } catch (std::exception const& what) {
+    std::fprintf(stderr, "ptx machine: %s\n", what.what());
+    return note(cudaErrorInvalidKernelImage);
+  }
+}
+
+// ---- streams.cpp ----
+stream& at(cudaStream_t s);
+void complete(stream& s, std::uint64_t ticket);
+/// all that it was given, and what its next task would wait for
+void finish(stream& s);
+void submit(cudaStream_t on, std::function<void()> work);
+void finish_all();
+
+// ---- kernels.cpp ----
+program& program_of(fat_binary& b);
+kernel_entry* find_kernel(void const* symbol);
+int target_of(std::string const& text);
+
+}  // namespace ptx::cudart

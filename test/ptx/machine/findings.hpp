@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the machine looks for, and what it found.
+#pragma once
+#include <cstdint>
+#include <set>
+#include <utility>
+
+#include "module.hpp"
+
+namespace ptx {
+
+/// What is found without ending the kernel.
+enum class finding : std::uint8_t {
+  shared_race,
+  shared_unwritten,
+  global_unwritten,
+  stray_shuffle,
+  divergent_barrier
+};
+inline constexpr char const* finding_names[] = {
+    "race in shared memory", "read of unwritten shared memory", "read of unwritten global memory",
+    "shuffle from a lane that does not take part", "barrier in divergent code"};
+
+/// How the machine runs, by variables of the environment (README.md).
+struct options {
+  bool check_races = true, check_unwritten = true, abort = false;
+  bool host_memory = false;  // kernels may use all memory of the host, as on machines that share it
+  std::uint32_t seed = 0;    // of the order of warps; 0: as they are
+  bool say_speed = false;
+  static options& instance();
+};
+/// Sums over all launches.
+struct statistics {
+  std::uint64_t instructions = 0, lane_instructions = 0, launches = 0, findings[5]{};
+  double seconds = 0;
+  std::set<std::pair<finding, statement const*>> said;
+  static statistics& instance();
+};
+
+}  // namespace ptx
