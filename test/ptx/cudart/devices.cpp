@@ -2,6 +2,7 @@
 // Cards, errors, and what tests ask for.
 #include <cstring>
 
+#include "../counts/log.hpp"
 #include "state.hpp"
 
 using namespace ptx;
@@ -101,6 +102,20 @@ PTX_API std::uint64_t ptx_findings() {
 }
 PTX_API std::uint64_t ptx_thread_instructions() { return statistics::instance().lane_instructions; }
 PTX_API std::uint64_t ptx_launches() { return statistics::instance().launches; }
+// counts of launches (counts/log.hpp); what was launched before belongs to the label before
+PTX_API void ptx_counts_on(int on) {
+  api([&](state&) { return finish_all(), counts::log::instance().turn(on != 0), cudaSuccess; });
+}
+PTX_API void ptx_counts_label(char const* text) {
+  api([&](state&) { return finish_all(), counts::log::instance().set_label(text), cudaSuccess; });
+}
+PTX_API void ptx_counts_forget() {
+  api([&](state&) { return finish_all(), counts::log::instance().forget(), cudaSuccess; });
+}
+PTX_API double ptx_counts(char const* label, char const* what) {
+  api([&](state&) { return finish_all(), cudaSuccess; });
+  return counts::log::instance().value(label, what);
+}
 /// after a kernel failed on purpose
 PTX_API void ptx_forget() {
   all().lost = last = cudaSuccess;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "../counts/log.hpp"
 #include "state.hpp"
 
 namespace ptx::cudart {
@@ -115,6 +116,7 @@ cudaError_t launch(void const* symbol, dim3 blocks, dim3 threads, void** args, s
 }
 
 void say_at_exit() {
+  counts::log::instance().say_at_exit();
   statistics const& s = statistics::instance();
   if (options::instance().say_speed)
     std::fprintf(stderr,

@@ -2,6 +2,7 @@
 // Blocks of cards and of the host, copies and fills.
 #include <cstring>
 
+#include "../counts/log.hpp"
 #include "state.hpp"
 
 using namespace ptx;
@@ -22,6 +23,7 @@ void move(void* to, void const* from, std::size_t n) {
   auto const a = reinterpret_cast<std::uint64_t>(to), b = reinterpret_cast<std::uint64_t>(from);
   std::memmove(m.host(a), m.host(b), n);
   m.copy_written(a, b, n);
+  counts::log::instance().add_copy(n);
 }
 cudaError_t copy(void* to, void const* from, std::size_t n, cudaStream_t on, bool is_async) {
   check_range(to, n), check_range(from, n);
@@ -45,6 +47,7 @@ cudaError_t fill(void* to, int value, std::size_t n, cudaStream_t on) {
     auto const a = reinterpret_cast<std::uint64_t>(to);
     std::memset(m.host(a), value, n);
     m.set_written(a, n);
+    counts::log::instance().add_copy(n);
   });
   return cudaSuccess;
 }

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "../counts/launch_counts.hpp"
 #include "machine.hpp"
 
 namespace ptx {
@@ -69,6 +70,8 @@ void idle_blocks::keep(std::unique_ptr<block> b) {
 /// so that blocks may wait for each other.
 void grid::run(bool all_at_once) {
   std::clock_t const begin = std::clock();
+  auto const counts_of_this = launch_counts::of(*this);
+  counting = counts_of_this.get();
   std::uint64_t const count = blocks.count();
   std::uint64_t next = 0;
   auto const place = [&](std::uint64_t n) {
@@ -96,6 +99,7 @@ void grid::run(bool all_at_once) {
     ++turns;
     if (next < count && (live.empty() || (turns > 200 && live.size() < 512))) admit();
   }
+  if (counting) counting->finish(), counting = nullptr;
   statistics& s = statistics::instance();
   ++s.launches;
   s.seconds += double(std::clock() - begin) / CLOCKS_PER_SEC;  // of a processor

@@ -26,6 +26,7 @@ struct dimensions {
 
 struct grid;
 class block;
+class launch_counts;
 struct grid {
   program const& code;
   program_function const& entry;
@@ -33,6 +34,7 @@ struct grid {
   std::vector<std::byte> params;
   std::uint32_t dynamic_shared = 0;
   std::uint64_t number = 0;
+  launch_counts* counting = nullptr;  // while it runs, where launches are counted
   void run(bool all_at_once = false);
   void report(finding what, warp& w, instruction const& i, int lane, std::string const& more);
 };
@@ -91,6 +93,8 @@ class warp {
   mask carry = 0;  // of add.cc
 
  private:
+  template <bool Counts>
+  bool run_counted(std::uint64_t budget);
   bool select();
   void park(mask lanes, std::uint32_t pc);
   void set(frame* f);

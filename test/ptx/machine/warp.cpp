@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "../counts/launch_counts.hpp"
 #include "machine.hpp"
 
 namespace ptx {
@@ -144,6 +145,10 @@ bool warp::select() {
 }
 
 bool warp::run(std::uint64_t budget) {
+  return in.of->counting ? run_counted<true>(budget) : run_counted<false>(budget);
+}
+template <bool Counts>
+bool warp::run_counted(std::uint64_t budget) {
   instruction const* const code = in.of->code.code.data();
   statistics& count = statistics::instance();
   std::uint64_t instructions = 0, lanes = 0;
@@ -163,6 +168,7 @@ bool warp::run(std::uint64_t budget) {
         mask m = active;
         if (i.guard >= 0) m &= i.guard_negated ? ~predicate(i.guard) : predicate(i.guard);
         ++instructions, lanes += unsigned(std::popcount(m));
+        if constexpr (Counts) in.of->counting->note(*this, i, pc_, m, active);
         if (i.goes == control::none) {
           if (m) i.run(*this, i, m);
           ++pc_;

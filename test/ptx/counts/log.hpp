@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What was counted so far, by label and kernel, and who wants to know.
+#pragma once
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "../machine/machine.hpp"
+#include "facts.hpp"
+#include "figures.hpp"
+
+namespace ptx::counts {
+
+class log {
+ public:
+  static log& instance();
+  bool is_on() const { return on_; }
+  void turn(bool on) { on_ = on; }
+  /// of what runs from now on
+  void set_label(std::string text);
+  void forget();
+  void add(grid const& g, figures const& f);
+  /// a copy or a fill by the host
+  void add_copy(std::uint64_t bytes);
+  /// The sum over kernels whose label is `label` (empty: all); -1: no such figure. Besides the names of
+  /// figures: warp_K and thread_K for a kind K, load_ratio, store_ratio, conflict_ratio, lanes,
+  /// bytes_in_flight.
+  double value(std::string_view label, std::string_view what);
+  /// PTX_COUNTS=1: a table on stderr
+  void say_at_exit();
+
+  std::vector<instruction_facts> const& facts(program const& p);
+  std::uint64_t first_cache_bytes() const { return first_cache_bytes_; }
+
+ private:
+  log();
+  figures& sum_of(std::string const& name);
+  std::mutex lock_;
+  bool on_ = false, at_exit_ = false;
+  std::FILE* file_ = nullptr;
+  std::string label_;
+  std::uint64_t first_cache_bytes_ = 192 << 10;
+  std::map<program const*, std::vector<instruction_facts>> facts_;
+  struct sum {
+    std::string label, name;
+    figures of;
+  };
+  std::vector<sum> sums_;  // in the order of the first launch
+};
+
+/// "kernel<flat_map>" of a mangled name
+std::string short_name(std::string const& mangled);
+
+}  // namespace ptx::counts
