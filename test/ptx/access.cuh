@@ -5,7 +5,7 @@
 
 template <class T>
 __global__ void copy_one(T* __restrict__ y, T const* __restrict__ x, int n) {
-  int const i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  int const i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) y[i] = x[i];
 }
 template <class T>
@@ -15,25 +15,23 @@ __global__ void copy_loop(T* __restrict__ y, T const* __restrict__ x, std::size_
     y[i] = x[i];
 }
 __global__ void copy_strided(float* y, float const* x, int n, int stride) {
-  int const i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x) * stride;
+  int const i = (blockIdx.x * blockDim.x + threadIdx.x) * stride;
   if (i < n) y[i] = x[i] + 1;
 }
 __global__ void transpose_naive(float const* __restrict__ in, float* __restrict__ out, int n) {
-  int const x = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x),
-            y = static_cast<int>(blockIdx.y * blockDim.y + threadIdx.y);
+  int const x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
   if (x < n && y < n) out[x * n + y] = in[y * n + x];
 }
 /// tiles of 32 x 32
 template <int Pad>
 __global__ void transpose_tiled(float const* __restrict__ in, float* __restrict__ out, int n) {
   __shared__ float tile[32][32 + Pad];
-  int const column = static_cast<int>(threadIdx.x), row = static_cast<int>(threadIdx.y),
-            rows = static_cast<int>(blockDim.y);
-  int x = static_cast<int>(blockIdx.x) * 32 + column, y = static_cast<int>(blockIdx.y) * 32 + row;
-  for (int j = 0; j < 32; j += rows) tile[row + j][column] = in[(y + j) * n + x];
+  int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
+  for (int j = 0; j < 32; j += blockDim.y) tile[threadIdx.y + j][threadIdx.x] = in[(y + j) * n + x];
   __syncthreads();
-  x = static_cast<int>(blockIdx.y) * 32 + column, y = static_cast<int>(blockIdx.x) * 32 + row;
-  for (int j = 0; j < 32; j += rows) out[(y + j) * n + x] = tile[column][row + j];
+  x = blockIdx.y * 32 + threadIdx.x, y = blockIdx.x * 32 + threadIdx.y;
+  for (int j = 0; j < 32; j += blockDim.y)
+    out[(y + j) * n + x] = tile[threadIdx.x][threadIdx.y + j];
 }
 __device__ inline int sum_of(int v) { return v; }
 __device__ inline int sum_of(int2 v) { return v.x + v.y; }
@@ -43,8 +41,8 @@ template <class V>
 __global__ void sum_loop(int const* __restrict__ x, int* y, int n) {
   auto const* const v = reinterpret_cast<V const*>(x);
   int sum = 0;
-  for (int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-       i < n / static_cast<int>(sizeof(V) / 4); i += static_cast<int>(blockDim.x * gridDim.x))
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n / int(sizeof(V) / 4);
+       i += blockDim.x * gridDim.x)
     sum += sum_of(v[i]);
   auto const in_warp = [](int a) {
     for (int k = 16; k; k /= 2) a += __shfl_down_sync(~0u, a, k);
@@ -59,5 +57,5 @@ __global__ void sum_loop(int const* __restrict__ x, int* y, int n) {
   if (threadIdx.x == 0) y[blockIdx.x] = sum;
 }
 __global__ void add_one(int* x, int step) {
-  atomicAdd(x + step * static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x), 1);
+  atomicAdd(x + step * (blockIdx.x * blockDim.x + threadIdx.x), 1);
 }
