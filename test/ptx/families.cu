@@ -21,41 +21,41 @@
 namespace {
 using namespace locus;
 using Gpu = GpuDevice<0>;
-using index = std::int64_t;
+using count = std::int64_t;
 template <int Rank, class T = float>
 using On = Tensor<T, Dextents<Rank>, Gpu>;
 
-index n = index(1) << 17;
+count n = count(1) << 17;
 
 template <class F>
-void family(char const* label, index elements, F&& f) {
+void family(char const* label, count elements, F&& f) {
   ptx_counts::measure(label, f);
   std::printf("%s\t%lld\n", label, static_cast<long long>(elements) * 4);
 }
-On<1> numbers(index count, unsigned seed, float least = 0.f, float most = 1.f) {
-  On<1> x{Dextents<1>(count)};
-  x = uniform<float>(Dextents<1>(count), seed, least, most);
+On<1> numbers(count elements, unsigned number, float least = 0.f, float most = 1.f) {
+  On<1> x{Dextents<1>(elements)};
+  x = uniform<float>(Dextents<1>(elements), seed(number), least, most);
   return x;
 }
-On<2> matrix(index rows, index columns) {
+On<2> matrix(count rows, count columns) {
   On<2> m{Dextents<2>(rows, columns)};
-  m = uniform<float>(Dextents<2>(rows, columns), 4);
+  m = uniform<float>(Dextents<2>(rows, columns), seed(4));
   return m;
 }
 
 void maps_and_copies() {
   On<1> x{Dextents<1>(n)}, y{Dextents<1>(n)}, z{Dextents<1>(n)};
   Tensor<float, Extents<>, Gpu> one;
-  family("uniform", n, [&] { x = uniform<float>(Dextents<1>(n), 7, -1.f, 1.f); });
-  family("normal", n, [&] { y = normal<float>(Dextents<1>(n), 9); });
+  family("uniform", n, [&] { x = uniform<float>(Dextents<1>(n), seed(7), -1.f, 1.f); });
+  family("normal", n, [&] { y = normal<float>(Dextents<1>(n), seed(9)); });
   family("2 x + y", n, [&] { z = 2.f * x + y; });
   family("slice copy, aligned", n / 2,
          [&] { run(into(slice(z, {0, n / 2}), slice(x, {n / 2, n}))); });
   family("slice 2 x[1,n)", n, [&] { run(into(slice(z, {0, n - 1}), 2.f * slice(x, {1, n}))); });
   family("sum", n, [&] { one = sum(x); });
 }
-void rows_and_columns(index columns, bool with_maps) {
-  index const rows = n / columns;
+void rows_and_columns(count columns, bool with_maps) {
+  count const rows = n / columns;
   On<2> const m = matrix(rows, columns);
   On<2> to{Dextents<2>(rows, columns)};
   On<1> const row = numbers(columns, 5);
@@ -76,7 +76,7 @@ void rows_and_columns(index columns, bool with_maps) {
          [&] { run(into(slice(to, all_of, {0, 1000}), slice(m, all_of, {3000, 4000}))); });
 }
 void transposes() {
-  index const side = index(1) << (std::bit_width(std::uint64_t(n)) - 1) / 2;
+  count const side = count(1) << (std::bit_width(std::uint64_t(n)) - 1) / 2;
   On<2> const m = matrix(side, side);
   On<2> to{Dextents<2>(side, side)};
   family("transposed operand", side * side, [&] { to = m + transpose(m); });
@@ -90,9 +90,9 @@ void training() {
            [&] { run(nn::update_plan<false>(rule, w, kept, std::make_index_sequence<2>{}, g)); });
   }
   {
-    index const c = 64, batch = std::max<index>(1, n >> 18);
+    count const c = 64, batch = std::max<count>(1, n >> 18);
     On<4> image{Dextents<4>(batch, 32, 32, c)};
-    image = uniform<float>(Dextents<4>(batch, 32, 32, c), 3);
+    image = uniform<float>(Dextents<4>(batch, 32, 32, c), seed(3));
     On<1> const mean = numbers(c, 1), variance = numbers(c, 2, 1.f, 2.f);
     On<1> a{Dextents<1>(c)}, b{Dextents<1>(c)};
     On<2> statistics{Dextents<2>(batch, 2 * c)};
@@ -102,14 +102,15 @@ void training() {
     });
   }
   {
-    index const rows = n / 4096, classes = 1000;
+    count const rows = n / 4096, classes = 1000;
     On<2> logits{Dextents<2>(rows, classes)}, d{Dextents<2>(rows, classes)};
-    logits = uniform<float>(Dextents<2>(rows, classes), 3, -3.f, 3.f);
+    logits = uniform<float>(Dextents<2>(rows, classes), seed(3), -3.f, 3.f);
     On<1, std::int32_t> target{Dextents<1>(rows)};
-    target = cast<std::int32_t>(uniform<float>(Dextents<1>(rows), 3, 0.f, 999.f));
+    target = cast<std::int32_t>(uniform<float>(Dextents<1>(rows), seed(3), 0.f, 999.f));
     Tensor<double, Dextents<2>, Gpu> values{Dextents<2>(rows, 1)};
     nn::SparseCategoricalCrossentropy const loss{nn::from_logits};
-    using op = nn::detail::score_op<std::remove_const_t<decltype(loss)>, false>;
+    using op = nn::detail::score_op<std::remove_const_t<decltype(loss)>,
+                                    nn::detail::weights_of::none, false>;
     family("sparse cross-entropy", rows * classes, [&] {
       auto const s = call(op{loss, {}}, logits, target);
       run(plan(into(d, result<0>(s)), into(values, result<1>(s))));
@@ -119,21 +120,21 @@ void training() {
 void layers() {
   {
     nn::conv2d_window window{{3, 1, 1}, {3, 1, 1}, nn::padding::same};
-    index const c = 16, filters = 32, batch = std::max<index>(1, n >> 18);
+    count const c = 16, filters = 32, batch = std::max<count>(1, n >> 18);
     window.filters = filters;
     On<4> image{Dextents<4>(batch, 32, 32, c)}, to{Dextents<4>(batch, 32, 32, filters)};
-    image = uniform<float>(Dextents<4>(batch, 32, 32, c), 3);
+    image = uniform<float>(Dextents<4>(batch, 32, 32, c), seed(3));
     On<1> const k = numbers(9 * c * filters, 5), bias = numbers(filters, 5);
     On<1> dk{Dextents<1>(9 * c * filters)};
-    index const largest = batch * 1024 * filters;
+    count const largest = batch * 1024 * filters;
     family("conv2d", largest, [&] { to = call(nn::conv2d_op{window, true}, image, k, bias); });
     family("conv2d kernel gradient", largest,
            [&] { dk = call(nn::conv2d_kernel_gradient_op{window}, image, to); });
   }
   {
-    index const width = 256, words = 5000, lines = std::max<index>(1, n >> 17);
+    count const width = 256, words = 5000, lines = std::max<count>(1, n >> 17);
     On<2, std::int32_t> tokens{Dextents<2>(lines, 256)};
-    tokens = cast<std::int32_t>(uniform<float>(Dextents<2>(lines, 256), 3, 0.f, 4999.f));
+    tokens = cast<std::int32_t>(uniform<float>(Dextents<2>(lines, 256), seed(3), 0.f, 4999.f));
     On<1> const table = numbers(words * width, 5);
     On<3> to{Dextents<3>(lines, 256, width)};
     family("embedding gather", lines * 256 * width,
@@ -146,7 +147,7 @@ int main(int argc, char** argv) {
   if (argc > 1) n = std::atoll(argv[1]);
   if (n < 4096) return std::fprintf(stderr, "families: at least 4096 elements\n"), 1;
   maps_and_copies();
-  for (index const columns : {4096, 1000, 64, 16}) rows_and_columns(columns, columns == 4096);
+  for (count const columns : {4096, 1000, 64, 16}) rows_and_columns(columns, columns == 4096);
   transposes();
   training();
   layers();

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """self_test.py COMPILER...: the tools of this folder find what is planted for them."""
+import json
 import pathlib
 import shutil
 import subprocess
@@ -178,9 +179,41 @@ def kernels(folder):
         expect(1, text, 'check_kernels.py', unit, '--ptx', ptx, '--log', log)
 
 
+def budgets(folder):
+    program, table = folder / 'program.py', folder / 'budgets.txt'
+    figures = 'launches issue_slots load_sectors load_misses store_sectors waits shared_wavefronts warp_barrier divergent atomic_sectors'
+    program.write_text('import os, sys\nopen(os.environ["PTX_COUNTS"], "w").write(open(sys.argv[1]).read().replace('
+                       '"SEED", os.environ.get("PTX_SEED", "0")))\n')
+    counts = folder / 'counts.jsonl'
+    command = [sys.executable, program, counts]
+
+    def ran(label, **changes):
+        of = dict.fromkeys(figures.split(), 100) | changes
+        return json.dumps({'label': label, 'name': 'kernel', 'load_near': 'SEED', **of}) + '\n'
+    counts.write_text(ran('a map') + ran('a sum') + ran('a sum', waits=7))
+    table.write_text('# what it is\n')
+    expect(1, 'a sum: no budget', 'check_budgets.py', table, *command)
+    expect(0, '2 labels, 0 faults', 'check_budgets.py', '--write', table, *command)
+    expect(0, '2 labels, 0 faults', 'check_budgets.py', table, *command)
+    if '# what it is\n' not in table.read_text() or ' 107 ' not in table.read_text():
+        failures.append('check_budgets.py: its table has no comment, or no sums')
+    for figure in figures.split():
+        counts.write_text(ran('a map', **{figure: 103}) + ran('a sum'))
+        expect(1, f'a map: {figure} ', 'check_budgets.py', table, *command)
+    half = ran('a sum', **dict.fromkeys(figures.split(), 50))
+    counts.write_text(ran('a map', issue_slots=102) + half)
+    expect(0, 'a sum: waits 50, better than the budget of 107', 'check_budgets.py', table, *command)
+    counts.write_text(half)
+    expect(1, 'a map: a budget, but nothing ran', 'check_budgets.py', table, *command)
+    counts.write_text(ran('a map', grid='SEED') + half)
+    expect(1, 'warps in another order', 'check_budgets.py', table, *command)
+    table.write_text('a map | 1 2\n')
+    expect(1, '10 numbers expected', 'check_budgets.py', table, *command)
+
+
 def main():
     compiler = [word for word in sys.argv[1:] if not word.endswith('ccache')]
-    for check in (output, includes, kernels, named, header_map, silent):
+    for check in (output, includes, kernels, named, header_map, silent, budgets):
         with tempfile.TemporaryDirectory() as name:
             check(pathlib.Path(name))
     for check in (snippets, misuse, headers):
