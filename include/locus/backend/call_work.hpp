@@ -16,7 +16,9 @@ struct call_work;
 /// The type knows the operation and element types alone: ten shapes and eight devices share it.
 template <class Op, class... R, class... T>
 struct call_work<Op, type_list<R...>, type_list<T...>> {
-  static constexpr bool has_cuda_kernel = detail::has_element_bodies<Op, T...>;
+  static constexpr bool has_element_body = detail::has_element_bodies<Op, T...>;
+  static constexpr bool has_card_body = detail::has_card_body<Op, T...>;
+  static constexpr bool has_cuda_kernel = has_element_body || has_card_body;
   static constexpr int results = sizeof...(R), operands = sizeof...(T);
   Op op;
   call_context here;
@@ -33,6 +35,9 @@ struct call_work<Op, type_list<R...>, type_list<T...>> {
       run_host(each_result{}, each_operand{});
     else
       host::each_element(size(), [this](std::int64_t i) { write_element(i); });
+  }
+  void on_card(card_context& here_on_card) const {
+    run_card(here_on_card, each_result{}, each_operand{});
   }
   /// this piece has no rows, so that terms are 0 and rows are none
   constexpr bool has_nothing_to_read() const {
@@ -73,10 +78,17 @@ struct call_work<Op, type_list<R...>, type_list<T...>> {
       has_host_body || has_cuda_kernel,
       "locus: a called operation has no body for its element types; give it host(context, "
       "results..., operands...), or element<Result>(i, context, own, operands...)");
+  static_assert(has_host_body || has_element_body || !has_card_body,
+                "locus: a called operation has a body for cards alone; give it host(context, "
+                "results..., operands...), which runs on machines without a card and in tests");
 
   template <std::size_t... Out, std::size_t... In>
   void run_host(std::index_sequence<Out...>, std::index_sequence<In...>) const {
     op.host(here, tiles[Out].template of<R>()..., tiles[results + In].template of<T const>()...);
+  }
+  template <std::size_t... Out, std::size_t... In>
+  void run_card(card_context& card, std::index_sequence<Out...>, std::index_sequence<In...>) const {
+    op.card(card, tiles[Out].template of<R>()..., tiles[results + In].template of<T const>()...);
   }
   template <std::size_t... Out>
   LOCUS_HOST_DEVICE void write_zero(std::int64_t i, std::index_sequence<Out...>) const {

@@ -17,6 +17,7 @@ namespace locus {
 struct missing_kernel {
   char const* unit;  // the file that the compiler was given
   runtime::work_id of;
+  char const* algorithm = nullptr;  // of a library, that is what is missing; "": some of its own
   runtime::kernel_entry const* found = nullptr;
   unsigned seen = 0;  // the state of the registry
   bool told = false;
@@ -115,7 +116,8 @@ inline namespace LOCUS_MODE {
 /// means: work with its type forgotten; why this unit may have to look elsewhere, once for each type
 template <class Work>
 far_work forget_type(Work const& work) {
-  static missing_kernel missing{LOCUS_UNIT_FILE, id_of<Work>()};
+  constexpr bool runs_algorithms = requires { requires Work::has_card_body; };
+  static missing_kernel missing{LOCUS_UNIT_FILE, id_of<Work>(), runs_algorithms ? "" : nullptr};
   return {&work,
           &missing,
           [](void const* w) { static_cast<Work const*>(w)->on_host(); },

@@ -267,7 +267,8 @@ class runner : results {
     obtain_workspaces();
   }
   bool may_take_workspace(short region) const {
-    if (plan_.steps[region].kind == step_kind::matmul) return true;
+    step const& s = plan_.steps[region];
+    if (s.kind == step_kind::matmul || s.takes_workspace) return true;
     for (short k = 0; k <= region; ++k)
       if (plan_.steps[k].region == region && plan_.levels[k] == level::fold) return true;
     return false;

@@ -7,7 +7,8 @@
 #include <locus/core/config.hpp>      // LOCUS_MODE, LOCUS_LEAN_BEGIN
 #include <locus/execute/placing.hpp>  // placing
 #if LOCUS_CUDA_KERNELS
-#include <locus/backend/cuda/kernels.hpp>  // cuda_kernel
+#include <locus/backend/cuda/kernels.hpp>     // cuda_kernel
+#include <locus/engine/gpu/card_context.hpp>  // run_card_body
 #endif
 
 LOCUS_LEAN_BEGIN

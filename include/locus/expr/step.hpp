@@ -58,6 +58,7 @@ struct step {
   bool builtin = true;            // a functor of locus, not of the user
   bool generated = false;         // from scalars and indices alone: it is placed with its readers
   bool strict = false;            // requested with strict
+  bool takes_workspace = false;   // of a call: on GPUs, which is measured before a run
   bool fell_back = false;         // it has no kernel where it was asked for or wanted
   signed char order[max_rank]{};  // of a transpose
   signed char axis = 0;           // of a concatenate, of an expand

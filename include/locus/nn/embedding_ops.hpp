@@ -6,6 +6,9 @@
 
 #include <locus/nn/kernels/embedding.hpp>  // gather_rows, sum_rows_by_token
 #include <locus/ops/call.hpp>              // call_rule, tile
+#if LOCUS_CUDA_KERNELS
+#include <locus/nn/kernels/embedding_card.hpp>  // cards::sum_rows_by_token
+#endif
 
 namespace locus::nn {
 
@@ -79,6 +82,19 @@ struct embedding_gradient_op {
                             unique.data ? unique.data : unread.data(),
                             sums.data ? sums.data : unread_sums.data(), tokens.extent[1]);
   }
+  /// the host's bits; a bad token is no error here: it counts as `vocabulary`, which no row is
+  template <class T, class Token>
+  void card(card_context& here, tile<std::int32_t> unique, tile<T> sums, tile<Token const> tokens,
+            tile<T const> dy) const;
 };
+
+#if LOCUS_CUDA_KERNELS
+template <class T, class Token>
+void embedding_gradient_op::card(card_context& here, tile<std::int32_t> unique, tile<T> sums,
+                                 tile<Token const> tokens, tile<T const> dy) const {
+  cards::sum_rows_by_token(here, vocabulary, dy.extent[2], tokens.data, tokens.size(), dy.data,
+                           unique.data, sums.data);
+}
+#endif
 
 }  // namespace locus::nn

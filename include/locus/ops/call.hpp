@@ -14,6 +14,10 @@
 
 namespace locus {
 
+inline namespace LOCUS_MODE {
+class card_context;
+}
+
 // An operation that is called is a type whose members are parameters of one run, with
 //   static constexpr call_rule rule
 //       its name, the roles of its operands and results
@@ -28,9 +32,13 @@ namespace locus {
 //                                   tile<T const>... operands) const
 //       element i of one result, LOCUS_HOST_DEVICE: the GPU's body, one thread each; and the CPU's,
 //       if there is no other                                              (optional)
+//   void card(card_context&, tile<R>... results, tile<T const>... operands) const
+//       the body of real GPUs, before element(): loops and algorithms in the order of the device's
+//       queue, with workspace (engine/gpu/card_context.hpp). A unit of nvcc defines it; a declaration
+//       is enough elsewhere                                               (optional)
 //   static constexpr std::int64_t operations(shape first_result, shape... operands)
 //       what it costs; without it one operation for each element          (optional)
-// It has host(), element(), or both; without element() it runs on CPUs. Operands and results have no
+// It has host(), element(), or both; without element() and card() it runs on CPUs. Operands and results have no
 // gaps. A result that nobody reads is not stored: its tile has extents and no data (unless the
 // rule says stores_all). Where a replica has
 // no rows no body runs and its terms are 0, unless a result is whole: then host() sees 0 rows.
@@ -62,6 +70,17 @@ inline constexpr bool has_each_element_body<Op, std::index_sequence<R...>, T...>
 template <class Op, class... T>
 inline constexpr bool has_element_bodies =
     has_each_element_body<Op, std::make_index_sequence<std::size_t(Op::rule.results.count)>, T...>;
+
+template <class Op, class Results, class... T>
+inline constexpr bool has_card_body_for = false;
+template <class Op, std::size_t... R, class... T>
+inline constexpr bool has_card_body_for<Op, std::index_sequence<R...>, T...> =
+    requires(Op const& op, card_context& here, tile<call_result_t<Op, int(R), T...>>... own,
+             tile<T const>... in) { op.card(here, own..., in...); };
+/// a body of several launches for GPUs is declared
+template <class Op, class... T>
+inline constexpr bool has_card_body =
+    has_card_body_for<Op, std::make_index_sequence<std::size_t(Op::rule.results.count)>, T...>;
 
 /// means: extents while the plan is a constant: those of a static rule; of a member, its rank alone
 template <class Op, class... Shapes>
@@ -147,19 +166,21 @@ struct call_op {
     short const first = b.steps_used;
     (b.add(step_of<detail::call_result_t<Op, int(R), T...>>(
                int(R), detail::call_pattern<Op>(int(R), s[K]...),
-               detail::has_element_bodies<Op, T...>, r),
+               detail::has_element_bodies<Op, T...>, detail::has_card_body<Op, T...>, r),
            R == 0 ? operands : &first, R == 0 ? int(sizeof...(T)) : 1),
      ...);
     return first;
   }
   template <class T>
-  static constexpr step step_of(int result, shape const& extents, bool has_kernel, request r) {
+  static constexpr step step_of(int result, shape const& extents, bool has_kernel, bool has_card,
+                                request r) {
     step s;
     s.kind = step_kind::call, s.call = &detail::facts_of_call<Op>;
     s.result = static_cast<signed char>(result), s.extents = extents;
     s.name = Op::rule.name;
     s.tensorflow = Op::rule.tensorflow.empty() ? Op::rule.name : Op::rule.tensorflow;
-    s.heavy = true, s.builtin = false, s.on_gpu = has_kernel;
+    s.heavy = true, s.builtin = false, s.on_gpu = has_kernel || has_card;
+    s.takes_workspace = has_card;
     s.type = element_of_v<T>, s.element_bytes = sizeof(T);
     s.request = r.where, s.strict = r.strict;
     return s;
@@ -268,7 +289,7 @@ constexpr auto result(X&& call) {
 ///        result<0>(c). Two such calls of one op in one plan: call_as<"name">(op, x...)
 /// shape: op.infer(0, shapes...)
 /// device: rows are cut with the batch, terms are summed over replicas by whoever needs the sum;
-///         GPUs where op has element()
+///         GPUs where op has element() or card()
 /// cost:  one launch, that fuses with nothing; an operand with gaps is copied first
 /// fails: at compile time, for shapes that do not fit, or when they are bound
 template <class Op, operand... Xs>

@@ -34,6 +34,20 @@ struct cuda_gemm {
   void* stream = nullptr;
 };
 
+/// One algorithm of a library. Without workspace it is a question: *bytes becomes what it needs, and
+/// nothing is launched. The body is trivially copyable; a recorder runs it as host code.
+struct cuda_algorithm {
+  char const* name = nullptr;  // of the library's function: for counts and messages
+  int (*on_card)(void const* body, void* workspace, std::size_t* bytes,
+                 void* stream) = nullptr;  // null over a recorder
+  void (*on_host)(void const* body) = nullptr;
+  void const* body = nullptr;
+  std::size_t body_bytes = 0;
+  void* workspace = nullptr;
+  std::size_t* bytes = nullptr;
+  void* stream = nullptr;
+};
+
 struct cuda_device_facts {
   char name[128]{};
   std::size_t total_bytes = 0;
@@ -87,6 +101,7 @@ struct cuda_api {
   int (*event_elapsed)(float* milliseconds, void* begin, void* end);
   int (*range_push)(char const* name);
   int (*range_pop)();
+  int (*algorithm)(cuda_algorithm const& what);
 };
 
 /// Null while no unit of this program was compiled by nvcc (or by a test with a recorder).

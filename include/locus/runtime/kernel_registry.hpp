@@ -74,6 +74,8 @@ struct work_id {
 struct kernel_entry {
   work_id of;
   void (*launch)(launch_site const&, void const* work) = nullptr;
+  /// of an algorithm's body instead (cuda_algorithm::on_card)
+  int (*algorithm)(void const* body, void* workspace, std::size_t* bytes, void* stream) = nullptr;
   std::uint64_t hash = 0;
   kernel_entry* next = nullptr;
 };

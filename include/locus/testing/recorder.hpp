@@ -156,6 +156,8 @@ class recorder {
   }
 
  private:
+  static constexpr std::size_t asked_bytes =
+      1021;  // what an algorithm's workspace has: an odd number
   struct stream;
   struct event {
     stream* on = nullptr;
@@ -171,6 +173,7 @@ class recorder {
     void (*run)(recorder&, task&) = nullptr;
     runtime::cuda_launch launch;
     runtime::cuda_gemm gemm;
+    void (*algorithm)(void const* body) = nullptr;
     void* to = nullptr;
     void const* from = nullptr;
     std::size_t size = 0;
@@ -533,6 +536,12 @@ class recorder {
               recorder& r = *current();
               return ++r.calls_["range_pop"], 0;
             },
+        .algorithm =
+            [](runtime::cuda_algorithm const& a) {
+              if (!a.workspace)
+                return me("algorithm_bytes", [&](recorder&) { return *a.bytes = asked_bytes, 0; });
+              return on_stream(a.name, a.stream, [&](recorder& r) { return r.run(a); });
+            },
     };
     return table;
   }
@@ -629,6 +638,24 @@ class recorder {
       alignas(64) static thread_local char body[runtime::cuda_launch::max_body_bytes];
       std::memcpy(body, me.bytes.data(), me.bytes.size());
       me.launch.on_host(body, me.launch.blocks, me.launch.threads);
+    };
+    return 0;
+  }
+  /// the workspace is what a library leaves there: who reads it has not written it
+  int run(runtime::cuda_algorithm const& a) {
+    if (*a.bytes < asked_bytes || card_of(a.workspace) != at(a.stream).card ||
+        a.body_bytes > runtime::cuda_launch::max_body_bytes)
+      return 1;
+    task& t = add(a.stream);
+    t.algorithm = a.on_host, t.to = a.workspace, t.size = *a.bytes;
+    auto const* const body = static_cast<char const*>(a.body);
+    t.bytes.assign(body, body + a.body_bytes);
+    t.run = [](recorder& r, task& me) {
+      opened const open(r, me.card, -1);
+      alignas(64) static thread_local char copy[runtime::cuda_launch::max_body_bytes];
+      std::memcpy(copy, me.bytes.data(), me.bytes.size());
+      std::memset(me.to, simulated::poison, me.size);
+      me.algorithm(copy);
     };
     return 0;
   }

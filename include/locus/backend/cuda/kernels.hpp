@@ -17,6 +17,10 @@ namespace locus {
 namespace cuda_side {
 inline namespace LOCUS_MODE {
 
+/// the body of several launches (engine/gpu/card_context.hpp)
+template <class Work>
+void run_card_body(launch_site const& site, Work const& work);
+
 /// to[i...] = from[i...], elements of `bytes` bytes in units of T
 template <class T>
 struct strided_copy {
@@ -57,10 +61,9 @@ struct call_elements {
   template <class Block>
   LOCUS_HOST_DEVICE void operator()(Block const& block) const {
     each_of(block, size, [&](std::int64_t i) {
-      if (zeros)
-        w.write_zero(i);
-      else
-        w.write_element(i);
+      if constexpr (Work::has_element_body)
+        if (!zeros) return w.write_element(i);
+      w.write_zero(i);
     });
   }
 };
@@ -101,16 +104,18 @@ struct cuda_kernel<fold_work<R, T>> {
   }
 };
 
-/// one thread for each element of each result
+/// the body for cards, or one thread for each element of each result
 template <class Op, class Results, class Operands>
 struct cuda_kernel<call_work<Op, Results, Operands>> {
   using work_type = call_work<Op, Results, Operands>;
   static void launch(launch_site const& site, work_type const& work) {
     std::int64_t const n = work.size();
-    if (n > 0)
-      cuda_side::start(site,
-                       cuda_side::call_elements<work_type>{work, n, work.has_nothing_to_read()},
-                       cuda_side::blocks_for(n));
+    if (n == 0) return;
+    bool const zeros = work.has_nothing_to_read();
+    if constexpr (work_type::has_card_body)
+      if (!zeros) return cuda_side::run_card_body(site, work);
+    cuda_side::start(site, cuda_side::call_elements<work_type>{work, n, zeros},
+                     cuda_side::blocks_for(n));
   }
 };
 

@@ -314,6 +314,11 @@ inline constexpr runtime::cuda_api real_api = {
     .range_push = nullptr,
     .range_pop = nullptr,
 #endif
+    .algorithm =
+        [](runtime::cuda_algorithm const& a) {
+          return a.on_card ? a.on_card(a.body, a.workspace, a.bytes, a.stream)
+                           : int(cudaErrorInvalidDeviceFunction);
+        },
 };
 
 /// Before main, in every program that has a unit of nvcc; nothing of CUDA is called yet.

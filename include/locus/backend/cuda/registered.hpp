@@ -47,7 +47,7 @@ class kernel_of_unit {
   static void launch(launch_site const& site, void const* work) {
     cuda_kernel<Work>::launch(site, *static_cast<Work const*>(work));
   }
-  runtime::kernel_entry entry_{id_of<Work>(), &launch};
+  runtime::kernel_entry entry_{.of = id_of<Work>(), .launch = &launch};
 };
 template <class Work>
 kernel_of_unit<Work> kernel_of_unit<Work>::registered;

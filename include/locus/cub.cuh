@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The algorithms of CUB for a whole program: one .cu includes this and says LOCUS_INSTANTIATE_ALGORITHMS;
+// all other units, of the host compiler and of nvcc, find them in the kernel registry and pay nothing.
+#pragma once
+#include <locus/cuda.cuh>  // the library, with GPUs
+#if defined(__CUDACC__)
+#include <locus/engine/gpu/cub_scans.cuh>    // card_code<scan>
+#include <locus/engine/gpu/cub_selects.cuh>  // card_code<select_flagged>
+#include <locus/engine/gpu/cub_sorts.cuh>    // card_code<sort_keys>
+#include <locus/nn/embedding_ops.hpp>        // embedding_gradient_op
+
+// means: the algorithms of engine/gpu/ for these types of elements, and what the operations of locus use
+//        of them, stand in the registry before main; at namespace scope, once in a program:
+//            LOCUS_INSTANTIATE_ALGORITHMS(float, double, std::int32_t, std::int64_t);
+// cost:  half a minute of nvcc for each type (README.md)
+#define LOCUS_INSTANTIATE_ALGORITHMS(...)                                   \
+  [[maybe_unused]] static bool const LOCUS_INSTANTIATE_NAME_(__COUNTER__) = \
+      (::locus::cuda_side::instantiate_algorithms<__VA_ARGS__>(),           \
+       ::locus::cuda_side::instantiate_layers<__VA_ARGS__>())
+
+// means: only what the layers of networks use, for networks of these types
+#define LOCUS_INSTANTIATE_LAYERS(...)                                       \
+  [[maybe_unused]] static bool const LOCUS_INSTANTIATE_NAME_(__COUNTER__) = \
+      ::locus::cuda_side::instantiate_layers<__VA_ARGS__>()
+
+namespace locus::cuda_side {
+inline namespace LOCUS_MODE {
+
+template <class T>
+void instantiate_algorithms_of() {
+  require_algorithms<sort_keys<T>, sort_pairs<T, std::int32_t>, sort_segments<T>,
+                     select_flagged<T>>();
+  if constexpr (!is_narrow_v<T>)
+    require_algorithms<scan<false, reduction::sum, T>, scan<true, reduction::sum, T>,
+                       fold_segments<reduction::sum, T>, fold_segments<reduction::max, T>,
+                       fold_by_key<reduction::sum, std::int32_t, T>, first_of_runs<T, std::int32_t>,
+                       run_lengths<T>, histogram<T>>();
+}
+template <class... T>
+bool instantiate_algorithms() {
+  (instantiate_algorithms_of<T>(), ...);
+  return true;
+}
+
+template <class T>
+void instantiate_layers_of() {
+  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>)
+    require_registered<call_work<nn::embedding_gradient_op, type_list<std::int32_t, T>,
+                                 type_list<std::int32_t, T>>>();
+}
+template <class... T>
+bool instantiate_layers() {
+  require_algorithms<sort_pairs<std::int32_t, std::int32_t>,
+                     first_of_runs<std::int32_t, std::int32_t>>();
+  (instantiate_layers_of<T>(), ...);
+  return true;
+}
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::cuda_side
+#else
+#define LOCUS_INSTANTIATE_ALGORITHMS(...) static_assert(true)
+#define LOCUS_INSTANTIATE_LAYERS(...) static_assert(true)
+#endif

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the card() body of a called operation has: workspace, loops and algorithms in the order of one
+// device's queue. And how such a body is launched.
+#pragma once
+#include <locus/backend/cuda/block.hpp>    // each_of
+#include <locus/backend/cuda/launch.hpp>   // start, workspace
+#include <locus/core/array.hpp>            // dynamic_array
+#include <locus/core/config.hpp>           // LOCUS_MODE
+#include <locus/engine/gpu/algorithm.hpp>  // run_algorithm
+#include <locus/shape/tile.hpp>            // call_context
+
+namespace locus {
+
+namespace cuda_side {
+inline namespace LOCUS_MODE {
+template <class F>
+struct each_number {
+  F f;
+  std::int64_t n;
+  LOCUS_EXEC_CHECK_DISABLE
+  template <class Block>
+  LOCUS_HOST_DEVICE void operator()(Block const& block) const {
+    each_of(block, n, f);
+  }
+};
+}  // namespace LOCUS_MODE
+}  // namespace cuda_side
+
+inline namespace LOCUS_MODE {
+
+/// means: the place of a called operation on one GPU. Its members enqueue and never wait. A body runs
+///        once more while the plan measures workspace: then nothing is enqueued, and take() gives null.
+/// fails: out_of_memory, device_lost, no_kernel_in_unit
+class card_context : public call_context {
+ public:
+  card_context(call_context const& part, launch_site const& site)
+      : call_context(part), site_(site) {}
+  card_context(card_context const&) = delete;
+  ~card_context() {
+    while (!taken_.empty()) {
+      delete taken_.back();
+      taken_.resize(taken_.size() - 1);
+    }
+  }
+  /// only the workspace is asked for: call no library then
+  bool measuring() const { return site_.workspace && site_.workspace->measuring; }
+  /// the cudaStream_t of the device, whose card is the current one; over a recorder it is no stream
+  void* stream() const { return runtime::cuda_queue_of(*site_.on, queue_kind::compute).stream; }
+  int card() const { return site_.on->card; }
+
+  /// means: unset memory of n elements until the body is done; for 0 null
+  template <class T>
+  T* take(std::int64_t n) {
+    taken_.reserve(taken_.size() + 1);
+    taken_.push(new cuda_side::workspace(site_, n * std::int64_t(sizeof(T))));
+    return static_cast<T*>(taken_.back()->data());
+  }
+  /// means: f(i) for i in [0, n), one thread each; f is LOCUS_HOST_DEVICE and trivially copyable
+  template <class F>
+  void each(std::int64_t n, F const& f) const {
+    if (n > 0) cuda_side::start(site_, cuda_side::each_number<F>{f, n}, cuda_side::blocks_for(n));
+  }
+  /// means: an algorithm of a library (engine/gpu/algorithm.hpp)
+  template <class Algorithm>
+  void run(Algorithm const& a) {
+    if (measuring() && !missing_) {
+      auto& type = cuda_side::type_of_algorithm<Algorithm>();
+      if (!cuda_side::is_made(type, cuda_side::algorithm_of(a))) missing_ = &type;
+    }
+    if (!missing_) cuda_side::run_algorithm(site_, a);
+  }
+  /// of a body that was measured: the first algorithm that no unit of the program made
+  cuda_side::algorithm_type* missing() const { return missing_; }
+
+ private:
+  launch_site const& site_;
+  dynamic_array<cuda_side::workspace*> taken_;
+  cuda_side::algorithm_type* missing_ = nullptr;
+};
+
+}  // namespace LOCUS_MODE
+
+namespace cuda_side {
+inline namespace LOCUS_MODE {
+
+/// means: the first algorithm of the body that no unit of the program made, or null
+/// cost:  once, and again after the registry has changed: the body is measured
+template <class Work>
+missing_kernel* missing_algorithm(launch_site const& site, Work const& work) {
+  static unsigned seen = 0;
+  static missing_kernel* missing = nullptr;
+  if (runtime::gpu_api->is_recorder) return nullptr;
+  unsigned const now = runtime::kernels.changes();
+  if (__atomic_load_n(&seen, __ATOMIC_ACQUIRE) != now) {
+    kernel_workspace none{site.on};
+    launch_site dry = site;
+    dry.workspace = &none;
+    card_context here(work.here, dry);
+    work.on_card(here);
+    __atomic_store_n(&missing, here.missing() ? &here.missing()->lookup : nullptr,
+                     __ATOMIC_RELAXED);
+    __atomic_store_n(&seen, now, __ATOMIC_RELEASE);
+  }
+  return __atomic_load_n(&missing, __ATOMIC_RELAXED);
+}
+
+/// means: the card() body of a called operation on one device; where an algorithm of it is missing, the
+///        host's body, with the operands brought there and back
+template <class Work>
+void run_card_body(launch_site const& site, Work const& work) {
+  runtime::require_card(*site.on);
+  runtime::current_card const scope(*site.on);
+  if (missing_kernel* const missing = missing_algorithm(site, work)) {
+    far_work far = forget_type(work);
+    far.missing = missing;
+    return run_elsewhere(site, far);
+  }
+  card_context here(work.here, site);
+  work.on_card(here);
+  if (!here.measuring())  // of launches that the body made itself
+    runtime::check_cuda(runtime::gpu_api->last_error(), "a body for cards", site.on->name);
+}
+
+}  // namespace LOCUS_MODE
+}  // namespace cuda_side
+}  // namespace locus

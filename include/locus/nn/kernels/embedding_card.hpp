@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// The gradient of an embedding on a GPU: tokens sorted with their places, the first of each run, and a
+// thread for each number of a sum, which adds in the order of the batch.
+#pragma once
+#include <locus/core/config.hpp>              // LOCUS_HOST_DEVICE, LOCUS_MODE
+#include <locus/engine/gpu/card_context.hpp>  // card_context
+#include <locus/engine/gpu/selects.hpp>       // first_of_runs
+#include <locus/engine/gpu/sorts.hpp>         // sort_pairs
+
+namespace locus::nn::cards {
+inline namespace LOCUS_MODE {
+
+/// Token i as a key, with its place. What no row belongs to is `vocabulary`.
+template <class Token>
+struct token_keys {
+  std::int64_t vocabulary;
+  Token const* tokens;
+  std::int32_t *keys, *places;
+  LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
+    auto const token = static_cast<std::int64_t>(tokens[i]);
+    keys[i] = static_cast<std::int32_t>(token < 0 || token > vocabulary ? vocabulary : token);
+    places[i] = static_cast<std::int32_t>(i);
+  }
+};
+
+/// Number i of the results: of row i / (width + 1) its token, then `width` numbers of its sum.
+template <class T>
+struct run_sums {
+  std::int64_t vocabulary, width, n;
+  std::int32_t const *runs, *first, *count, *places;
+  T const* dy;
+  std::int32_t* rows;  // null: nobody reads them
+  T* sums;
+  LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
+    std::int64_t const row = i / (width + 1), column = i % (width + 1) - 1, found = *count;
+    std::int64_t const token = row < found ? runs[row] : vocabulary;
+    if (column < 0) {
+      if (rows) rows[row] = static_cast<std::int32_t>(token);
+      return;
+    }
+    if (!sums) return;
+    T sum = T(0);
+    if (token < vocabulary) {
+      std::int64_t const begin = first[row], end = row + 1 < found ? first[row + 1] : n;
+      sum = dy[places[begin] * width + column];
+      for (std::int64_t k = begin + 1; k < end; ++k) sum += dy[places[k] * width + column];
+    }
+    sums[row * width + column] = sum;
+  }
+};
+
+/// means: as host::sum_rows_by_token, bit for bit; a token that no row belongs to counts as `vocabulary`,
+///        with a sum of 0
+/// shape: n of fewer than 2^31 tokens, dy (n, width) -> rows (n), sums (n, width)
+template <class T, class Token>
+void sum_rows_by_token(card_context& here, std::int64_t vocabulary, std::int64_t width,
+                       Token const* tokens, std::int64_t n, T const* dy, std::int32_t* rows,
+                       T* sums) {
+  using number = std::int32_t;
+  number* const keys = here.take<number>(n);
+  number* const places = here.take<number>(n);
+  number* const sorted = here.take<number>(n);
+  number* const order = here.take<number>(n);
+  number* const runs = here.take<number>(n);
+  number* const first = here.take<number>(n);
+  number* const count = here.take<number>(1);
+  int bits = 1;  // of `vocabulary` itself
+  while (bits < 31 && vocabulary >> bits) ++bits;
+  here.each(n, token_keys<Token>{vocabulary, tokens, keys, places});
+  here.run(cuda_side::sort_pairs<number, number>{n, keys, places, sorted, order, bits});
+  here.run(cuda_side::first_of_runs<number, number>{n, sorted, runs, first, count});
+  here.each(n * (width + 1),
+            run_sums<T>{vocabulary, width, n, runs, first, count, order, dy, rows, sums});
+}
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::nn::cards
