@@ -19,13 +19,15 @@ F* function_of(char const* name) {
 }
 inline bool is_possible() { return dlsym(RTLD_DEFAULT, "ptx_counts") != nullptr; }
 
+/// means: from now on only what is measured is counted; PTX_COUNTS counts all
+inline void only_measured() { function_of<void(int)>("ptx_counts_on")(0); }
 /// means: runs f and counts its launches and copies, until the device is done, under a label
 template <class F>
 void measure(char const* label, F&& f) {
   function_of<void(char const*)>("ptx_counts_label")(label);
   function_of<void(int)>("ptx_counts_on")(1);
   f();
-  function_of<void(int)>("ptx_counts_on")(0);
+  only_measured();
 }
 /// means: the figure of that name, summed over what was measured under the label (empty: all)
 /// fails: std::invalid_argument: no figure has that name

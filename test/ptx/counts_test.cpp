@@ -154,6 +154,7 @@ TEST_CASE("waits: once for all loads in front of the first use") {
                               "add.u64 %l7, %l7, %l1;\nld.global.u32 %r11, [%l7];\n"
                               "add.u32 %r12, %r11, 1;");
   CHECK(chain["waits"] == 8);
+  CHECK(chain["wait_loads"] == 8);
   CHECK(chain["bytes_in_flight"] == 4);
   counted const unused(three);
   CHECK(unused["waits"] == 0);

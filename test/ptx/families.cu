@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// families [ELEMENTS]: a statement of each family of kernels, once under its label; prints the labels and the bytes
-// of the largest tensor of each. ELEMENTS (2^17) is about how many numbers a statement touches. Run with
-// PTX_COUNTS=file. check_budgets.py holds the counts to budgets.txt, model/families.py says how long they take.
+// families [ELEMENTS [LABEL]]: a statement of each family of kernels (or those whose label begins so), once under its
+// label; prints the label, the bytes of its largest tensor, and the bytes that it must read and write. ELEMENTS (2^17)
+// is about how many numbers a statement touches. PTX_COUNTS=file has the counts: tools/check_budgets.py holds them to
+// budgets.txt, model/families.py says how long they take.
 #include <locus/cuda.cuh>
 
 #include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
 #include <locus/nn/batch_norm.hpp>
 #include <locus/nn/conv2d_ops.hpp>
@@ -26,11 +28,15 @@ template <int Rank, class T = float>
 using On = Tensor<T, Dextents<Rank>, Gpu>;
 
 count n = count(1) << 17;
+std::string only;
 
+/// touched: numbers that are read or written, each once
 template <class F>
-void family(char const* label, count elements, F&& f) {
+void family(char const* label, count largest, count touched, F&& f) {
+  if (std::string(label).rfind(only, 0) != 0) return;
   ptx_counts::measure(label, f);
-  std::printf("%s\t%lld\n", label, static_cast<long long>(elements) * 4);
+  std::printf("%s\t%lld\t%lld\n", label, static_cast<long long>(largest) * 4,
+              static_cast<long long>(touched) * 4);
 }
 On<1> numbers(count elements, unsigned number, float least = 0.f, float most = 1.f) {
   On<1> x{Dextents<1>(elements)};
@@ -44,15 +50,16 @@ On<2> matrix(count rows, count columns) {
 }
 
 void maps_and_copies() {
-  On<1> x{Dextents<1>(n)}, y{Dextents<1>(n)}, z{Dextents<1>(n)};
+  On<1> x = numbers(n, 1), y = numbers(n, 2), z{Dextents<1>(n)};
   Tensor<float, Extents<>, Gpu> one;
-  family("uniform", n, [&] { x = uniform<float>(Dextents<1>(n), seed(7), -1.f, 1.f); });
-  family("normal", n, [&] { y = normal<float>(Dextents<1>(n), seed(9)); });
-  family("2 x + y", n, [&] { z = 2.f * x + y; });
-  family("slice copy, aligned", n / 2,
+  family("uniform", n, n, [&] { x = uniform<float>(Dextents<1>(n), seed(7), -1.f, 1.f); });
+  family("normal", n, n, [&] { y = normal<float>(Dextents<1>(n), seed(9)); });
+  family("2 x + y", n, 3 * n, [&] { z = 2.f * x + y; });
+  family("slice copy, aligned", n / 2, n,
          [&] { run(into(slice(z, {0, n / 2}), slice(x, {n / 2, n}))); });
-  family("slice 2 x[1,n)", n, [&] { run(into(slice(z, {0, n - 1}), 2.f * slice(x, {1, n}))); });
-  family("sum", n, [&] { one = sum(x); });
+  family("slice 2 x[1,n)", n, 2 * n,
+         [&] { run(into(slice(z, {0, n - 1}), 2.f * slice(x, {1, n}))); });
+  family("sum", n, n, [&] { one = sum(x); });
 }
 void rows_and_columns(count columns, bool with_maps) {
   count const rows = n / columns;
@@ -61,32 +68,32 @@ void rows_and_columns(count columns, bool with_maps) {
   On<1> const row = numbers(columns, 5);
   On<1> of_rows{Dextents<1>(rows)}, of_columns{Dextents<1>(columns)};
   Tensor<float, Extents<>, Gpu> one;
-  auto const named = [&](char const* what, auto&& f) {
+  auto const named = [&](char const* what, count touched, auto&& f) {
     char label[40];
     std::snprintf(label, sizeof label, "%s %d", what, static_cast<int>(columns));
-    family(label, n, f);
+    family(label, n, touched, f);
   };
-  named("row sums", [&] { of_rows = sum<1>(m); });
-  named("column sums", [&] { of_columns = sum<0>(m); });
-  if (columns >= 1000) named("softmax rows", [&] { to = softmax(m); });
+  named("row sums", n, [&] { of_rows = sum<1>(m); });
+  named("column sums", n, [&] { of_columns = sum<0>(m); });
+  if (columns >= 1000) named("softmax rows", 2 * n, [&] { to = softmax(m); });
   if (!with_maps) return;
-  family("matrix + row", n, [&] { to = m + row; });
-  family("sum of matrix * row", n, [&] { one = sum(m * row); });
-  family("slice of columns", n,
+  family("matrix + row", n, 2 * n, [&] { to = m + row; });
+  family("sum of matrix * row", n, n, [&] { one = sum(m * row); });
+  family("slice of columns", n, 2 * rows * 1000,
          [&] { run(into(slice(to, all_of, {0, 1000}), slice(m, all_of, {3000, 4000}))); });
 }
 void transposes() {
   count const side = count(1) << (std::bit_width(std::uint64_t(n)) - 1) / 2;
   On<2> const m = matrix(side, side);
   On<2> to{Dextents<2>(side, side)};
-  family("transposed operand", side * side, [&] { to = m + transpose(m); });
-  family("transpose", side * side, [&] { to = transpose(m); });
+  family("transposed operand", side * side, 2 * side * side, [&] { to = m + transpose(m); });
+  family("transpose", side * side, 2 * side * side, [&] { to = transpose(m); });
 }
 void training() {
   {
     On<1> w = numbers(n, 1), kept[2] = {numbers(n, 2), numbers(n, 3)}, g = numbers(n, 4);
     nn::adam_rule<float> const rule = nn::detail::adam_of<float>(nn::Adam{}, nn::step_state{});
-    family("Adam", n,
+    family("Adam", n, 7 * n,
            [&] { run(nn::update_plan<false>(rule, w, kept, std::make_index_sequence<2>{}, g)); });
   }
   {
@@ -96,7 +103,7 @@ void training() {
     On<1> const mean = numbers(c, 1), variance = numbers(c, 2, 1.f, 2.f);
     On<1> a{Dextents<1>(c)}, b{Dextents<1>(c)};
     On<2> statistics{Dextents<2>(batch, 2 * c)};
-    family("batch statistics", batch * 1024 * c, [&] {
+    family("batch statistics", batch * 1024 * c, batch * 1024 * c, [&] {
       auto const s = call(nn::batch_moments_op{}, image, mean, variance);
       run(plan(into(statistics, result<0>(s)), into(a, result<1>(s)), into(b, result<2>(s))));
     });
@@ -111,7 +118,7 @@ void training() {
     nn::SparseCategoricalCrossentropy const loss{nn::from_logits};
     using op = nn::detail::score_op<std::remove_const_t<decltype(loss)>,
                                     nn::detail::weights_of::none, false>;
-    family("sparse cross-entropy", rows * classes, [&] {
+    family("sparse cross-entropy", rows * classes, 2 * rows * classes, [&] {
       auto const s = call(op{loss, {}}, logits, target);
       run(plan(into(d, result<0>(s)), into(values, result<1>(s))));
     });
@@ -126,9 +133,10 @@ void layers() {
     image = uniform<float>(Dextents<4>(batch, 32, 32, c), seed(3));
     On<1> const k = numbers(9 * c * filters, 5), bias = numbers(filters, 5);
     On<1> dk{Dextents<1>(9 * c * filters)};
-    count const largest = batch * 1024 * filters;
-    family("conv2d", largest, [&] { to = call(nn::conv2d_op{window, true}, image, k, bias); });
-    family("conv2d kernel gradient", largest,
+    count const largest = batch * 1024 * filters, touched = largest + batch * 1024 * c;
+    family("conv2d", largest, touched,
+           [&] { to = call(nn::conv2d_op{window, true}, image, k, bias); });
+    family("conv2d kernel gradient", largest, touched,
            [&] { dk = call(nn::conv2d_kernel_gradient_op{window}, image, to); });
   }
   {
@@ -137,7 +145,7 @@ void layers() {
     tokens = cast<std::int32_t>(uniform<float>(Dextents<2>(lines, 256), seed(3), 0.f, 4999.f));
     On<1> const table = numbers(words * width, 5);
     On<3> to{Dextents<3>(lines, 256, width)};
-    family("embedding gather", lines * 256 * width,
+    family("embedding gather", lines * 256 * width, 2 * lines * 256 * width,
            [&] { to = call(nn::embedding_op{width}, tokens, table); });
   }
 }
@@ -145,7 +153,9 @@ void layers() {
 
 int main(int argc, char** argv) {
   if (argc > 1) n = std::atoll(argv[1]);
+  if (argc > 2) only = argv[2];
   if (n < 4096) return std::fprintf(stderr, "families: at least 4096 elements\n"), 1;
+  ptx_counts::only_measured();
   maps_and_copies();
   for (count const columns : {4096, 1000, 64, 16}) rows_and_columns(columns, columns == 4096);
   transposes();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ptxas makes another number of instructions of most statements. The weights are what it made of kernels
-// without loops for sm_80 and sm_90, by the eye; model/README.md says how far they are off.
+// without loops for sm_80 and sm_90, by the eye; ../model/README.md says how far they are off.
 #include "weights.hpp"
 
 #include <string_view>

@@ -102,7 +102,7 @@ PTX_API std::uint64_t ptx_findings() {
 }
 PTX_API std::uint64_t ptx_thread_instructions() { return statistics::instance().lane_instructions; }
 PTX_API std::uint64_t ptx_launches() { return statistics::instance().launches; }
-// counts of launches (counts/log.hpp); what was launched before belongs to the label before
+// counts of launches (../counts/log.hpp); what was launched before belongs to the label before
 PTX_API void ptx_counts_on(int on) {
   api([&](state&) { return finish_all(), counts::log::instance().turn(on != 0), cudaSuccess; });
 }

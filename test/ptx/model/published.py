@@ -65,7 +65,7 @@ def main():
     counted, known = {}, {}
     for ptx in (80, 90):
         program = folder / f'published_{ptx}'
-        programs.build(programs.ROOT / 'test/ptx/model/published.cu', program, ptx)
+        programs.build(pathlib.Path(__file__).with_name('published.cu'), program, ptx)
         counted[ptx], _ = programs.run(program, library)
         known[ptx] = programs.resources(program)
 
