@@ -131,13 +131,30 @@ struct stored_outputs<type_list<Outs...>, Size> {
   }
 };
 
+/// means: *to = v by one instruction; of 16 bytes nvcc would make four where a branch stands in front
+template <class T, int Size>
+LOCUS_HOST_DEVICE void store_whole(T* to, vector_of<T, Size> const& v) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof v == 16) {
+    std::uint32_t w[4];
+    __builtin_memcpy(w, &v, sizeof w);
+    asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};"
+                 :
+                 : "l"(__cvta_generic_to_global(to)), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3])
+                 : "memory");
+    return;
+  }
+#endif
+  *reinterpret_cast<vector_of<T, Size>*>(to) = v;
+}
+
 /// means: elements [i, i + Size) of a line of an output
 template <class T, int Size>
 LOCUS_HOST_DEVICE void store_vector(vector_of<T, Size> const& v, kernel::access const& a, lay how,
                                     std::int64_t stride, std::int64_t row, std::int64_t i) {
   T* const line = static_cast<T*>(a.data) + row;
   if (how == lay::aligned)
-    *reinterpret_cast<vector_of<T, Size>*>(line + i) = v;
+    store_whole(line + i, v);
   else
     for (int j = 0; j < Size; ++j) line[(i + j) * stride] = v.element[j];
 }
