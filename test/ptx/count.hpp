@@ -36,6 +36,10 @@ inline double figure(char const* label, char const* name) {
   if (v < 0) throw std::invalid_argument(std::string(name) + " is no figure: counts/figures.hpp");
   return v;
 }
+/// means: "kernel x 2, another x 1": what ran under the label, in the order of first launches
+inline std::string kernels(char const* label) {
+  return function_of<char const*(char const*)>("ptx_counts_kernels")(label);
+}
 /// means: nothing was measured yet
 inline void forget() { function_of<void()>("ptx_counts_forget")(); }
 

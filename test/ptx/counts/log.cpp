@@ -110,6 +110,16 @@ double log::value(std::string_view label, std::string_view what) {
   return -1;
 }
 
+std::string log::kernels(std::string_view label) {
+  std::lock_guard const hold(lock_);
+  std::string all;
+  for (sum const& each : sums_)
+    if (each.label == label && each.of[figure::launches] > 0)
+      all += (all.empty() ? "" : ", ") + each.name + " x " +
+             std::to_string(each.of[figure::launches]);
+  return all;
+}
+
 void log::say_at_exit() {
   if (!at_exit_ || sums_.empty()) return;
   std::fprintf(stderr, "ptx machine: %-40s %6s %9s %11s %5s | %5s %5s %5s | %5s %6s %6s | %s\n",

@@ -29,6 +29,8 @@ class log {
   /// figures: warp_K and thread_K for a kind K, load_ratio, store_ratio, conflict_ratio, lanes,
   /// bytes_in_flight.
   double value(std::string_view label, std::string_view what);
+  /// means: "kernel x 2, another x 1", in the order of their first launches under the label
+  std::string kernels(std::string_view label);
   /// PTX_COUNTS=1: a table on stderr
   void say_at_exit();
 

@@ -112,6 +112,12 @@ PTX_API void ptx_counts_label(char const* text) {
 PTX_API void ptx_counts_forget() {
   api([&](state&) { return finish_all(), counts::log::instance().forget(), cudaSuccess; });
 }
+/// valid until the thread asks again
+PTX_API char const* ptx_counts_kernels(char const* label) {
+  static thread_local std::string text;
+  text = counts::log::instance().kernels(label);
+  return text.c_str();
+}
 PTX_API double ptx_counts(char const* label, char const* what) {
   api([&](state&) { return finish_all(), cudaSuccess; });
   return counts::log::instance().value(label, what);
