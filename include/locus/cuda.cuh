@@ -9,8 +9,22 @@
 #error \
     "locus: <locus/cuda.cuh> comes too late in this unit; include it before any other header of locus"
 #endif
+
+#if !defined(LOCUS_GPU_ENGINE)
+#define LOCUS_GPU_ENGINE cub
+#endif
+#define LOCUS_GPU_ENGINE_own 1
+#define LOCUS_GPU_ENGINE_cub 2
+#define LOCUS_GPU_ENGINE_NUMBER_(engine) LOCUS_GPU_ENGINE_##engine
+#define LOCUS_GPU_ENGINE_NUMBER(engine) LOCUS_GPU_ENGINE_NUMBER_(engine)
 #undef LOCUS_CUDA_KERNELS
+#if LOCUS_GPU_ENGINE_NUMBER(LOCUS_GPU_ENGINE) == 1
 #define LOCUS_CUDA_KERNELS 1
+#elif LOCUS_GPU_ENGINE_NUMBER(LOCUS_GPU_ENGINE) == 2
+#define LOCUS_CUDA_KERNELS 2
+#else
+#error "locus: LOCUS_GPU_ENGINE has a value it cannot have; write cub or own"
+#endif
 #include <locus/backend/cuda/real_api.cuh>  // registers the GPUs of this machine
 #endif
 

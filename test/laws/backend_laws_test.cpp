@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every backend must satisfy, whatever its kernels look like: laws over random data, run on
 // the host alone, on simulated GPUs and on the recorded CUDA path.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <on_backends.hpp>
 #include <oracle.hpp>
 

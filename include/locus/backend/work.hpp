@@ -48,11 +48,11 @@ struct map_work {
 /// One pass over the elements: r = f(in[k][i]...); the first of its results are folded, t[n] = fold
 /// of r[n], the others are stored, element_out[m][i] = r[folds + m]; for each row
 /// out[m] = rest(row_in[k], t)[m]
-/// Operands: Ins, Rows, ElementOuts, Outs.
+/// Operands: Ins, Rows, ElementOuts, Outs. FoldsAll: there is one row, which the types know.
 template <class Reducers, class Stage, class Rest, class Ins, class Rows, class ElementOuts,
-          class Outs, bool HasCudaKernel>
+          class Outs, bool HasCudaKernel, bool FoldsAll = false>
 struct reduce_work {
-  static constexpr bool has_cuda_kernel = HasCudaKernel;
+  static constexpr bool has_cuda_kernel = HasCudaKernel, folds_all = FoldsAll;
   static constexpr int operand_count = Ins::size + Rows::size + ElementOuts::size + Outs::size;
   using reducers = Reducers;
   using inputs = Ins;

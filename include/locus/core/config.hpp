@@ -117,7 +117,9 @@
 //                       launch; 0: they are not. Default: 1 unless NDEBUG
 // LOCUS_DEFAULT_POLICY  prefer_gpu (default), follow_data or min_copies
 // LOCUS_DEFAULT_NUMERICS  exact (default), relaxed or reproducible (plan/numerics.hpp)
-// LOCUS_CUDA_KERNELS    set by <locus/cuda.cuh>: this unit makes kernels for GPUs
+// LOCUS_CUDA_KERNELS    set by <locus/cuda.cuh>: 1, this unit makes kernels for GPUs; 2, CUB's where
+//                       they suit
+// LOCUS_GPU_ENGINE      cub (default) or own: which of both <locus/cuda.cuh> sets
 // LOCUS_TARGETS         3: kernels of the host are compiled for the unit's own instructions, and for
 //                       AVX2 and AVX-512 where it has fewer; 1: for its own alone. Default: 3 for
 //                       x86-64, unless the unit is not optimised

@@ -312,6 +312,9 @@ struct region_code {
       return n;
     }
   }
+  /// one total is left
+  static constexpr bool folds_all = facts.fold_count > 0 &&
+                                    facts.axes == all_axes(p.steps[facts.space_step].extents.rank);
   using fold_inputs =
       std::conditional_t<facts.ranks,
                          concatenate_t<kinds<level::element>, type_list<kernel::own_offset>>,
@@ -330,7 +333,7 @@ struct region_code {
       place_and_send(what, work);
     } else {
       reduce_work<type_list<reducer_of<int(F)>...>, decltype(stage), decltype(rest), fold_inputs,
-                  kinds<level::row>, element_types, row_types, facts.all_on_gpu>
+                  kinds<level::row>, element_types, row_types, facts.all_on_gpu, folds_all>
           work(stage, rest, {mean_count<int(F)>(f)...});
       place_and_send(what, work);
     }

@@ -34,8 +34,8 @@ struct cuda_gemm {
   void* stream = nullptr;
 };
 
-/// One algorithm of a library. Without workspace it is a question: *bytes becomes what it needs, and
-/// nothing is launched. The body is trivially copyable; a recorder runs it as host code.
+/// One algorithm of a library. With bytes and without workspace it is a question: *bytes becomes what it
+/// needs, and nothing is launched. The body is trivially copyable; a recorder runs it as host code.
 struct cuda_algorithm {
   char const* name = nullptr;  // of the library's function: for counts and messages
   int (*on_card)(void const* body, void* workspace, std::size_t* bytes,
@@ -44,7 +44,7 @@ struct cuda_algorithm {
   void const* body = nullptr;
   std::size_t body_bytes = 0;
   void* workspace = nullptr;
-  std::size_t* bytes = nullptr;
+  std::size_t* bytes = nullptr;  // null: it needs no workspace
   void* stream = nullptr;
 };
 

@@ -64,6 +64,12 @@ constexpr bool is_local_to_unit(std::string_view mangled) {
          mangled.find("$_") != std::string_view::npos;
 }
 
+/// LOCUS_CUDA_KERNELS of the unit that a name comes from, as a digit
+constexpr char engines_of(std::string_view mangled) {
+  std::size_t const at = mangled.find("mode_k");
+  return at + 6 < mangled.size() && at != std::string_view::npos ? mangled[at + 6] : '0';
+}
+
 /// A type of work, as every unit names it.
 struct work_id {
   std::string_view name;  // mangled; empty: this unit has no names of types
@@ -102,13 +108,16 @@ class kernel_registry {
       }
     __atomic_add_fetch(&changes_, 1, __ATOMIC_RELEASE);
   }
-  /// null: no unit made one
+  /// means: that of the unit with the most engines, whatever the order of linking; null: no unit made one
   kernel_entry const* find(work_id const& what) {
     std::uint64_t const hash = hash_of_type(what.name);
+    kernel_entry const* found = nullptr;
     lock_guard hold(lock_);
-    for (kernel_entry* e = buckets_[hash % bucket_count]; e; e = e->next)
-      if (e->hash == hash && same_type(e->of.name, what.name)) return e;
-    return nullptr;
+    for (kernel_entry const* e = buckets_[hash % bucket_count]; e; e = e->next)
+      if (e->hash == hash && same_type(e->of.name, what.name) &&
+          (!found || engines_of(e->of.name) > engines_of(found->of.name)))
+        found = e;
+    return found;
   }
   /// another number after each change
   unsigned changes() const { return __atomic_load_n(&changes_, __ATOMIC_ACQUIRE); }

@@ -538,7 +538,7 @@ class recorder {
             },
         .algorithm =
             [](runtime::cuda_algorithm const& a) {
-              if (!a.workspace)
+              if (a.bytes && !a.workspace)
                 return me("algorithm_bytes", [&](recorder&) { return *a.bytes = asked_bytes, 0; });
               return on_stream(a.name, a.stream, [&](recorder& r) { return r.run(a); });
             },
@@ -643,18 +643,17 @@ class recorder {
   }
   /// the workspace is what a library leaves there: who reads it has not written it
   int run(runtime::cuda_algorithm const& a) {
-    if (*a.bytes < asked_bytes || card_of(a.workspace) != at(a.stream).card ||
-        a.body_bytes > runtime::cuda_launch::max_body_bytes)
-      return 1;
+    if (a.bytes && (*a.bytes < asked_bytes || card_of(a.workspace) != at(a.stream).card)) return 1;
+    if (a.body_bytes > runtime::cuda_launch::max_body_bytes) return 1;
     task& t = add(a.stream);
-    t.algorithm = a.on_host, t.to = a.workspace, t.size = *a.bytes;
+    t.algorithm = a.on_host, t.to = a.workspace, t.size = a.bytes ? *a.bytes : 0;
     auto const* const body = static_cast<char const*>(a.body);
     t.bytes.assign(body, body + a.body_bytes);
     t.run = [](recorder& r, task& me) {
       opened const open(r, me.card, -1);
       alignas(64) static thread_local char copy[runtime::cuda_launch::max_body_bytes];
       std::memcpy(copy, me.bytes.data(), me.bytes.size());
-      std::memset(me.to, simulated::poison, me.size);
+      if (me.size) std::memset(me.to, simulated::poison, me.size);
       me.algorithm(copy);
     };
     return 0;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory of devices on the host, on simulated GPUs and over the recorder: counted to the byte,
 // never above a limit, said when there is none, from many threads, from a resource of the user's.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <locus/testing/recorder.hpp>
 // the recorder comes first
 #include <atomic>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The element-wise kernels of the CUDA path, block by block on the host: any address, any stride,
 // any length give what a plain loop gives, and nothing outside the operands is touched.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <locus/testing/recorder.hpp>
 // the recorder comes first
 #include <doctest/doctest.h>

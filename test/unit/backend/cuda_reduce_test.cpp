@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The folds of the CUDA path, block by block on the host: any axes, lengths, addresses and strides,
 // several folds and stored elements in one pass, by warps, blocks, parts and columns.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <locus/testing/recorder.hpp>
 // the recorder comes first
 #include <doctest/doctest.h>

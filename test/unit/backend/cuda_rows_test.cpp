@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel of rows of the CUDA path, block by block on the host: rows of any length, address and
 // stride, by warps and by blocks, kept in shared memory or read again.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <locus/testing/recorder.hpp>
 // the recorder comes first
 #include <doctest/doctest.h>

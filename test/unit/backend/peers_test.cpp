@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies between GPUs: directly where cards reach each other, in chunks by way of the host elsewhere.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <locus/testing/recorder.hpp>
 // the recorder comes first
 #include <doctest/doctest.h>

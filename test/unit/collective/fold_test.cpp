@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives: reductions over replicas with the bits of an oracle that adds in replica order, and
 // values that are scattered, gathered and mirrored without losing an element.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include "on_backends.hpp"
 // the backends come first
 #include "oracle.hpp"

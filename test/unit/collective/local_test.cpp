@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // collective:: over tensors of single devices: every operation, element type and number of replicas
 // over every kind of device list, beside a serial fold.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include "on_backends.hpp"
 // the backends come first
 #include <locus/testing/nccl_recorder.hpp>

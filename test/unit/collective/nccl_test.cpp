@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives among cards: the choice of who carries them, NCCL's rules over the recorder, what
 // happens when NCCL fails or does not come back, and the check that all ranks do the same.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include "on_backends.hpp"
 // the backends come first
 #include <sstream>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batches over replicas by both rules: what each replica gets, and what plans make of such pieces.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <on_backends.hpp>
 // the backends come first
 #include <atomic>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums over replicas arrive beside the compute queues: whoever touches them waits for them, by whatever
 // way. Simulated GPUs find an access that does not.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <on_backends.hpp>
 #include <replicas.hpp>
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies that a run may leave out, and copies that a program may forbid: one tensor that occurs more
 // than once is copied once; the copy policy.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <on_backends.hpp>
 
 #include <sstream>

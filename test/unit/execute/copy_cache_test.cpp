@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies that devices keep for later plans: until the tensor changes or dies, until others need the
 // place. The plan counts them still.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <on_backends.hpp>
 
 #include <string>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values over several devices: every reduction along and beside the cut, terms that are added late,
 // and operands that lie otherwise, against plain loops.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <on_backends.hpp>
 #include <oracle.hpp>
 

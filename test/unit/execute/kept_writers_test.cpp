@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whatever writes to a tensor in place, copies that devices keep of it are out of date from then on:
 // statements, collectives, files of weights, streams, other names of the same memory.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <on_backends.hpp>
 
 #include <string>

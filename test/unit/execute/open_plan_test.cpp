@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans whose devices are known when they run: one ordinal of many, and as many GPUs as there are.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <on_backends.hpp>
 #include <oracle.hpp>
 

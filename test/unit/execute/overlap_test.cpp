@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Assignments whose operands and destinations overlap in one memory, at random strides: every right
 // side must be what it was before anything was written.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <on_backends.hpp>
 #include <oracle.hpp>
 

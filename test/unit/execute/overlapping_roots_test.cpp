@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Assignments of one plan that write the same elements, and views that have one element twice, are
 // refused before anything is written; what only lies between one another is not.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <on_backends.hpp>
 #include <random>
 #include <string>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products that one kernel reads: never stored on a CPU, made in panels. Maps and folds of every
 // kind against double, at extents of one panel, of several, and of sums that are too deep to pack.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <on_backends.hpp>
 #include <oracle.hpp>
 

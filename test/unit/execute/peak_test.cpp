@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // peak_bytes is what a run holds at its most, reductions over replicas included.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <on_backends.hpp>
 
 using namespace locus;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory of a plan: all of it is there before the first step, workspace included; whichever
 // allocation fails, nothing has changed; and a steady statement makes no system call.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <on_backends.hpp>
 // the recorder comes first
 #include <cmath>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels that fold and store several values: one launch, the plan's counts and the oracle's numbers
 // on the host, on simulated GPUs and on the recorded CUDA path.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <on_backends.hpp>
 
 #include <cmath>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hard placement (set_soft_device_placement(false)) refuses what a program asks for by name and is
 // not there, whatever was used before, and nothing that nobody asked for.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <doctest/doctest.h>
 #include <functional>
 #include <sstream>

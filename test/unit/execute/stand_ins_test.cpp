@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A GPU that stands in for one that is not there lends its memory, its limit and its statistics:
 // nothing is counted or obtained twice.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <doctest/doctest.h>
 #include <string>
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Traces for Perfetto and ranges of NVTX: what they show is what ran, where and when it ran.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <locus/testing/recorder.hpp>
 // the recorder comes first
 #include <cstdio>

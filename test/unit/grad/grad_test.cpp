@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans of gradients: what they owe their replicas, what they share, which tensor is meant; and what is
 // refused.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include "../../on_backends.hpp"
 
 #include <string>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Least squares in virtual shards: every bit of the losses and of the weights is the same for 1, 2 and 4
 // replicas.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include "../../on_backends.hpp"
 
 #include <cstring>

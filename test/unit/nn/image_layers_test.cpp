@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers over images: gradients against central differences, and the same numbers for every number of
 // replicas.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <on_backends.hpp>
 
 #include <cmath>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers along one axis: gradients against central differences in double, the same numbers for 1 to 4
 // replicas, sparse gradients of an Embedding, what is refused.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <message_of.hpp>
 #include <on_backends.hpp>
 #include <oracle.hpp>

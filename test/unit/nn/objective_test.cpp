@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Losses and metrics against Keras' formulas, worked out in long double over random rows; gradients
 // against central differences of them.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <doctest/doctest.h>
 
 #include <locus/testing/recorder.hpp>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Optimizers against Keras' formulas, worked out in long double, over 50 steps of random gradients.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <doctest/doctest.h>
 
 #include <locus/testing/recorder.hpp>

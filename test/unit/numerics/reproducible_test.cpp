@@ -3,7 +3,9 @@
 // over the recorder. The reference is written here in plain loops, whose roundings are forced through
 // memory; the file is compiled with and without optimisation and with contraction forced on.
 #if !defined(LOCUS_CUDA_KERNELS)
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #endif
 #include <locus/testing/recorder.hpp>
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Called operations: roles of operands and results over replicas, several results of one kernel, what
 // has gaps, empty pieces, operations without a GPU's body.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <message_of.hpp>
 #include <on_backends.hpp>
 #include <replicas.hpp>

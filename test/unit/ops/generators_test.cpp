@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Generators: Philox against its published answers, uniform and normal numbers, their moments, and
 // the same numbers on every device, under every cut and for every number of threads.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <on_backends.hpp>
 #include <oracle.hpp>
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every element-wise operation against plain C++ on random data, for every element type it takes.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <on_backends.hpp>
 #include <oracle.hpp>
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products against the three loops, in double: sizes, transposed and sliced operands,
 // element types, and every row of the table of distributions.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <on_backends.hpp>
 #include <oracle.hpp>
 

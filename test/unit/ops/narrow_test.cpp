@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // half, bfloat16 and int8 on every backend: halves are computed as floats and rounded once, where
 // they are stored.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <algorithm>
 #include <sstream>
 #include <unistd.h>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions over all axes and over chosen ones against plain loops: sizes 0, 1, odd, larger than a
 // block and larger than a part, ties and NaN, and operands with gaps.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <on_backends.hpp>
 #include <oracle.hpp>
 

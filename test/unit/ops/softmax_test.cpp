@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // softmax, log_softmax, one_hot, equal and all_close against plain loops, sharded axes included.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <on_backends.hpp>
 #include <oracle.hpp>
 

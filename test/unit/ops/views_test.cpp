@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Broadcasting, transpose, reshape, slice, expand_dims and concatenate against index arithmetic on
 // random extents, 0 and 1 among them.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <on_backends.hpp>
 #include <oracle.hpp>
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values over replicas are the values of one device: what the tables decide, run on two simulated
 // GPUs; and cuts that cannot be told to meet before the extents are known.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <locus/testing/recorder.hpp>
 //
 #include <doctest/doctest.h>

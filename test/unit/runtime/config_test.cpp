@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Listing and configuration: unset, configured, frozen at the first use; every row of TensorFlow's
 // tables of errors, with what locus does instead where that is safer.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <locus/testing/recorder.hpp>
 // the recorder comes first
 #include <cstdio>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a program may end: tensors with static storage, work in flight, exit() from inside, a driver
 // that is gone. Nothing crashes, hangs or throws; AddressSanitizer looks for leaks.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <child.hpp>
 #include <on_backends.hpp>
 #include <optional>

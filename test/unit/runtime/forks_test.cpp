@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // fork(): before the first use the child is free, after it the child is told, and nothing hangs.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <atomic>
 #include <child.hpp>
 #include <memory>

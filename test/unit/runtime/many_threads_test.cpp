@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many host threads: as with standard containers, different tensors are for different threads, and
 // one tensor for any number of readers. Also compiled alone under ThreadSanitizer, without OpenMP.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <atomic>
 #include <on_backends.hpp>
 #include <optional>

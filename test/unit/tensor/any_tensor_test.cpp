@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // AnyTensor: what lies anywhere, comes back checked, and goes through files unharmed.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <on_backends.hpp>
 
 #include <fstream>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Making, copying, moving and assigning tensors; values from every kind of place to every other;
 // slices as destinations; plans of several assignments; let and named; rank 0 and empty tensors.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <on_backends.hpp>
 #include <oracle.hpp>
 

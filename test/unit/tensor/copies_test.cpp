@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies of a mirrored tensor that are no longer equal are noticed when it is read, on any backend.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <locus/testing/recorder.hpp>
 // a recorder comes before the rest
 #include <doctest/doctest.h>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stream of the user's: what it holds comes before a plan, what it is given later comes behind it.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <locus/testing/recorder.hpp>
 // the recorder comes first
 #include <doctest/doctest.h>

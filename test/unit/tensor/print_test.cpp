@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Printing gives the very text of NumPy's str(): numbers of all kinds, ranks 0 to 3, line breaks,
 // summaries, empty arrays.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <on_backends.hpp>
 #include <unit/tensor/numpy_strings.hpp>
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // with_device: two instantiations of a lambda for all ordinals; what stands behind a name.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <on_backends.hpp>
 
 #include <message_of.hpp>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host has no memory for what simulated GPUs keep of a statement: the n-th allocation fails, for
 // every n. The statement says so, nothing is lost or left behind, and what comes later is right.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <cstdlib>
 #include <doctest/doctest.h>
 #include <new>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mistakes that simulated GPUs exist to find, made on purpose: each is found, with a message
 // that names step and devices, and the same program without it passes.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <locus/testing/recorder.hpp>
 // the recorder comes first
 #include <cstdlib>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA path over a recorder: whichever call fails, the program hears of it as an error of
 // locus, nothing leaks, nothing hangs, and the next run is right.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <locus/testing/recorder.hpp>
 // the recorder comes first
 #include <doctest/doctest.h>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // One step of training as one plan: its gradients are those of the loss, and the number of replicas
 // does not show in the numbers, wherever they run.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <locus/testing/recorder.hpp>
 // the recorder comes first
 #include <cmath>

@@ -6,6 +6,7 @@
 #include <locus/backend/cuda/launch.hpp>   // start
 #include <locus/backend/cuda/lines.hpp>    // lines
 #include <locus/backend/work.hpp>          // map_work
+#include <locus/engine/gpu/dense_map.hpp>  // run_dense_map
 
 namespace locus {
 
@@ -178,7 +179,16 @@ struct cuda_kernel<map_work<Stage, Ins, Outs, HasCudaKernel>> {
   using facts = cuda_side::map_facts<Work>;
   static constexpr int vector = facts::vector, in_count = facts::in_count;
 
-  static void launch(launch_site const& site, Work const& work) {
+  static void launch(launch_site const& site, Work work) {
+    if constexpr (by_cub) {
+      kernel::collapse(work.over, work.operands, Work::operand_count);
+      std::int64_t const size = work.over.size(), rest = size % vector;
+      if (work.over.rank == 1 && is_flat(work) && phase(work, in_count) == 0 &&
+          (rest == 0 || size >= worth_two_launches)) {
+        if (size > 0) cuda_side::run_dense_map(site, work, size / vector);
+        advance(work, size - rest);
+      }
+    }
     choose(work, [&](auto& body, unsigned blocks) { cuda_side::start(site, body, blocks); });
   }
   /// means: start(body, blocks) with the kernel that suits where the operands lie, if there is any
@@ -188,10 +198,11 @@ struct cuda_kernel<map_work<Stage, Ins, Outs, HasCudaKernel>> {
     kernel::collapse(work.over, work.operands, Work::operand_count);
     std::int64_t const size = work.over.size();
     if (size == 0) return;
-    if (work.over.rank == 1 && is_flat(work)) {
-      cuda_side::flat_map<Work> body = flat(work, size);
-      return start(body, cuda_side::blocks_of(body.vectors, facts::tile));
-    }
+    if constexpr (!by_cub)
+      if (work.over.rank == 1 && is_flat(work)) {
+        cuda_side::flat_map<Work> body = flat(work, size);
+        return start(body, cuda_side::blocks_of(body.vectors, facts::tile));
+      }
     cuda_side::line_map<Work> body{
         work.f, {work.over, all_axes(work.over.rank), work.operands, bytes, leader(work)}};
     start(body, cuda_side::blocks_of(body.over.vectors, cuda_side::block_threads));
@@ -209,7 +220,21 @@ struct cuda_kernel<map_work<Stage, Ins, Outs, HasCudaKernel>> {
   }
   static constexpr auto byte_table = element_bytes(Ins{}, Outs{});
   static constexpr int const* bytes = byte_table.of;
+  /// CUB has the kernel where operands are arrays without gaps; one of our own is not made then
+  static constexpr bool by_cub = cuda_side::may_be_dense<Work>;
+  /// elements; below, what the vectors leave is not worth a launch of its own
+  static constexpr std::int64_t worth_two_launches = std::int64_t(1) << 17;
 
+  /// means: the same without its first `n` elements
+  /// shape: one axis
+  static void advance(Work& work, std::int64_t n) {
+    work.over.extent[0] -= n;
+    for (int k = 0; k < Work::operand_count; ++k) {
+      kernel::access& a = work.operands[k];
+      if (a.data) a.data = static_cast<char*>(a.data) + n * bytes[k];
+      a.base += n * a.stride[0];
+    }
+  }
   /// where in a vector an operand's first element lies
   static std::int64_t phase(Work const& w, int k) {
     return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(w.operands[k].data) /

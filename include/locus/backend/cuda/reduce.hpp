@@ -1,37 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Folds on a GPU: several of several operands in one pass, in vectors of 16 bytes.
 #pragma once
-#include <locus/backend/cuda/backend.hpp>  // cuda_kernel
-#include <locus/backend/cuda/folds.hpp>    // fold_map, fold_thread
-#include <locus/backend/cuda/launch.hpp>   // start, workspace
-#include <locus/backend/work.hpp>          // reduce_work
+#include <locus/backend/cuda/backend.hpp>   // cuda_kernel
+#include <locus/backend/cuda/fold_end.hpp>  // fold_end
+#include <locus/backend/cuda/folds.hpp>     // fold_map, fold_thread
+#include <locus/backend/cuda/launch.hpp>    // start, workspace
+#include <locus/backend/work.hpp>           // reduce_work
+#include <locus/engine/gpu/whole_fold.hpp>  // run_whole_fold
 
 namespace locus {
 
 namespace cuda_side {
 inline namespace LOCUS_MODE {
-
-/// What is done with totals: the end of an output, or a part of it for fold_the_parts.
-template <class Work>
-struct fold_end {
-  using facts = fold_facts<Work>;
-  using all = typename facts::all;
-  using total = typename all::total;
-  decltype(Work::rest) rest;
-  decltype(Work::means) means;
-  total* partials;  // [output * output_step + part * part_step]; null with one part
-  std::int64_t parts, output_step, part_step;
-
-  /// at: the operands' offsets of the output
-  LOCUS_EXEC_CHECK_DISABLE
-  LOCUS_HOST_DEVICE void finish(total const& t, kernel::access const* operands,
-                                std::int64_t const* at) const {
-    output_pack<typename facts::outs>::write(
-        rest(input_pack<typename facts::rows>::at(operands + facts::row, at + facts::row),
-             all::finish(t, means.of)),
-        operands + facts::out, at + facts::out);
-  }
-};
 
 /// A warp or a block for each output, or a block for a part of it: threads stride over its vectors.
 template <class Work>
@@ -285,14 +265,19 @@ struct fold_cut {
 inline namespace LOCUS_MODE {
 
 template <class Reducers, class Stage, class Rest, class Ins, class Rows, class ElementOuts,
-          class Outs, bool HasCudaKernel>
+          class Outs, bool HasCudaKernel, bool FoldsAll>
 struct cuda_kernel<
-    reduce_work<Reducers, Stage, Rest, Ins, Rows, ElementOuts, Outs, HasCudaKernel>> {
-  using Work = reduce_work<Reducers, Stage, Rest, Ins, Rows, ElementOuts, Outs, HasCudaKernel>;
+    reduce_work<Reducers, Stage, Rest, Ins, Rows, ElementOuts, Outs, HasCudaKernel, FoldsAll>> {
+  using Work =
+      reduce_work<Reducers, Stage, Rest, Ins, Rows, ElementOuts, Outs, HasCudaKernel, FoldsAll>;
   using facts = cuda_side::fold_facts<Work>;
   using total = typename facts::all::total;
 
-  static void launch(launch_site const& site, Work const& work) {
+  static void launch(launch_site const& site, Work work) {
+    if constexpr (cuda_side::has_cub_engine && FoldsAll && ElementOuts::size == 0) {
+      kernel::collapse(work.over, work.operands, Work::operand_count);
+      if (cuda_side::run_whole_fold(site, work, byte_table.of)) return;
+    }
     choose(
         work, [&](std::int64_t bytes) { return cuda_side::workspace(site, bytes); },
         [&](auto const& body, unsigned blocks) { cuda_side::start(site, body, blocks); });
@@ -320,7 +305,7 @@ struct cuda_kernel<
       std::int64_t const jobs = map.outputs * cut.parts;
       start(cuda_side::fold_rows<Work>{work.f, end, map, cut.team, cut.each, {cut.parts, jobs}},
             cuda_side::blocks_of(jobs, cuda_side::block_threads / cut.team));
-    } else {
+    } else if constexpr (!FoldsAll) {
       std::int64_t const blocks = cut.tiles * cut.parts;
       start(
           cuda_side::fold_columns<Work>{

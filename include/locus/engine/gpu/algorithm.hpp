@@ -18,7 +18,7 @@ namespace locus::cuda_side {
 
 // The body of an algorithm is a trivially copyable class with
 //   static constexpr char const* name     of the library's function: for messages and counts
-//   algorithm_size size() const           the numbers that its workspace depends on
+//   algorithm_size size() const           the numbers that its workspace depends on; without: it needs none
 //   void host() const                     the same as a loop: what a recorder runs
 // Its code for GPUs is card_code<Body>::run(body, workspace, &bytes, stream), a specialisation that a unit
 // of nvcc registers (registered_algorithm); or a member card(workspace, &bytes, stream) of the body, for
@@ -83,7 +83,7 @@ inline bool is_made(algorithm_type& type, runtime::cuda_algorithm const& what) {
 /// means: what.body in the order of the compute stream; while workspace is measured only the question
 ///        for its bytes
 inline void issue_algorithm(launch_site const& site, algorithm_type& type,
-                            runtime::cuda_algorithm what, algorithm_size const& size) {
+                            runtime::cuda_algorithm what, algorithm_size const* size) {
   runtime::require_card(*site.on);
   runtime::current_card const scope(*site.on);
   runtime::cuda_queue& queue = runtime::cuda_queue_of(*site.on, queue_kind::compute);
@@ -91,15 +91,17 @@ inline void issue_algorithm(launch_site const& site, algorithm_type& type,
   if (found) what.on_card = found->algorithm;
   if (!is_made(type, what)) refuse_algorithm(site, type);
   what.name = type.name, what.stream = queue.stream;
-  std::size_t bytes = type.sizes.of(site.on->card, size, [&] {
-    std::size_t n = 0;
-    what.bytes = &n;
-    runtime::check_cuda(runtime::gpu_api->algorithm(what), type.name, site.on->name);
-    return n ? n : 1;  // without a workspace a call is a question
-  });
+  std::size_t bytes = 0;
+  if (size)
+    bytes = type.sizes.of(site.on->card, *size, [&] {
+      std::size_t n = 0;
+      what.bytes = &n;
+      runtime::check_cuda(runtime::gpu_api->algorithm(what), type.name, site.on->name);
+      return n ? n : 1;  // with bytes and without workspace a call is a question
+    });
   workspace const memory(site, static_cast<std::int64_t>(bytes));
   if (site.workspace && site.workspace->measuring) return;
-  what.workspace = memory.data(), what.bytes = &bytes;
+  what.workspace = memory.data(), what.bytes = size ? &bytes : nullptr;
   queue.note(site.record);
   runtime::check_cuda(runtime::gpu_api->algorithm(what), type.name, site.on->name);
 }
@@ -139,7 +141,11 @@ runtime::cuda_algorithm algorithm_of(Body const& body) {
 /// fails: no_kernel_in_unit, where no unit of the program made it; device_lost, naming the algorithm
 template <class Body>
 void run_algorithm(launch_site const& site, Body const& body) {
-  issue_algorithm(site, type_of_algorithm<Body>(), algorithm_of(body), body.size());
+  if constexpr (requires { body.size(); }) {
+    algorithm_size const size = body.size();
+    issue_algorithm(site, type_of_algorithm<Body>(), algorithm_of(body), &size);
+  } else
+    issue_algorithm(site, type_of_algorithm<Body>(), algorithm_of(body), nullptr);
 }
 
 /// One algorithm that this unit made, for all units.

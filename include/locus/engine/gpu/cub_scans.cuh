@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scans and folds of runs by CUB.
 #pragma once
+#include <locus/engine/gpu/half_names.cuh>  // before CUB
+
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // g++ 12 finds one in dispatch_scan.cuh
 #include <cub/device/device_reduce.cuh>                 // DeviceReduce

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selections, runs and counts by CUB.
 #pragma once
+#include <locus/engine/gpu/half_names.cuh>  // before CUB
+
 #include <cub/device/device_histogram.cuh>          // DeviceHistogram
 #include <cub/device/device_run_length_encode.cuh>  // DeviceRunLengthEncode
 #include <cub/device/device_select.cuh>             // DeviceSelect

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorts by CUB.
 #pragma once
+#include <locus/engine/gpu/half_names.cuh>  // before CUB
+
 #include <cub/device/device_radix_sort.cuh>      // DeviceRadixSort
 #include <cub/device/device_segmented_sort.cuh>  // DeviceSegmentedSort
 

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whose kernels a unit makes for maps and folds: CUB's where they suit, or those of locus alone.
+#pragma once
+#include <locus/core/config.hpp>  // LOCUS_CUDA_KERNELS, LOCUS_DEVICE_CODE
+
+namespace locus::cuda_side {
+inline namespace LOCUS_MODE {
+
+/// LOCUS_GPU_ENGINE=cub
+inline constexpr bool has_cub_engine = LOCUS_CUDA_KERNELS == 2;
+/// LOCUS_MAKES_CUB: and nvcc compiles the unit, so that <cub/...> is there
+#define LOCUS_MAKES_CUB (LOCUS_DEVICE_CODE && LOCUS_CUDA_KERNELS == 2)
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::cuda_side

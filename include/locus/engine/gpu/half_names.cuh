@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// <cuda_fp16.h> without its ::half, which CUB brings into every unit: with `using namespace locus` half is
+// locus::half. Where a program wants ::half, it includes <cuda_fp16.h> before locus.
+#pragma once
+#if !defined(CUDA_NO_HALF)
+#if !defined(__CUDA_FP16_H__)
+#define CUDA_NO_HALF
+#include <cuda_fp16.h>
+#undef CUDA_NO_HALF
+typedef __half nv_half;
+typedef __half2 half2, nv_half2;
+#endif
+#endif

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whose kernels a unit with CUB's engine launches, over a recorder: which statements are CUB's, that they run in
+// the order of the queue, that their workspace is there before the first step, and what a failure says.
+#if !defined(LOCUS_CUDA_KERNELS)
+#define LOCUS_CUDA_KERNELS 2
+#endif
+#include <locus/testing/recorder.hpp>
+// the recorder comes first
+#include <doctest/doctest.h>
+
+#include <locus/locus.hpp>
+#include <message_of.hpp>
+
+using namespace locus;
+
+namespace {
+using Row = Tensor<float, Dextents<1>, GpuDevice<0>>;
+using Grid = Tensor<float, Dextents<2>, GpuDevice<0>>;
+constexpr char const *fold = "cub::DeviceReduce", *transform = "cub::DeviceTransform",
+                     *loop = "cub::DeviceFor";
+
+/// means: what f launched: CUB's kernels of that name, and those of locus
+struct launched {
+  std::int64_t cub, own;
+  friend bool operator==(launched const&, launched const&) = default;
+};
+template <class F>
+launched by(testing::recorder& record, char const* name, F&& f) {
+  auto const cub = record.calls(name), own = record.calls("launch");
+  f();
+  return {record.calls(name) - cub, record.calls("launch") - own};
+}
+}  // namespace
+
+TEST_CASE(
+    "dense maps are CUB's; what lies otherwise, and the elements that vectors leave, are not") {
+  testing::recorder record;
+  std::int64_t const n = 1 << 18;
+  for (std::int64_t size : {std::int64_t(1000), n}) {
+    Row x = to<GpuDevice<0>>(iota<float>(dextents<1>(size)));
+    Row y{dextents<1>(size)};
+    CHECK(by(record, transform, [&] { y = 2.f * x; }) == launched{1, 0});
+    CHECK(by(record, transform, [&] { y = y + x; }) == launched{1, 0});
+    CHECK(by(record, loop, [&] { y = zeros<float>(y.extents()); }) == launched{1, 0});
+    CHECK(by(record, loop, [&] { y = iota<float>(y.extents(), 3.f) * 2.f; }) == launched{1, 0});
+    auto const host = fetch(y);
+    bool all = true;
+    for (std::int64_t i = 0; i < size; ++i) all = all && host(i) == 2.f * (float(i) + 3.f);
+    CHECK(all);
+  }
+  Row odd = to<GpuDevice<0>>(iota<float>(dextents<1>(n + 3)));
+  Row more{dextents<1>(n + 3)};
+  CHECK(by(record, transform, [&] { more = 2.f * odd; }) == launched{1, 1});  // the last three
+  CHECK(fetch(more)(n + 2) == 2.f * float(n + 2));
+  CHECK(fetch(more)(n - 1) == 2.f * float(n - 1));
+  Row few = to<GpuDevice<0>>(iota<float>(dextents<1>(1003)));
+  Row twice{dextents<1>(1003)};
+  CHECK(by(record, transform, [&] { twice = 2.f * few; }) ==
+        launched{0, 1});  // one launch is quicker than two
+  CHECK(fetch(twice)(1002) == 2004.f);
+  Row part{dextents<1>(1000)};
+  CHECK(by(record, transform, [&] { part = 2.f * slice(few, range{1, 1001}); }) == launched{0, 1});
+  CHECK(fetch(part)(0) == 2.f);
+  Grid const z = to<GpuDevice<0>>(iota<float>(dextents<2>(20, 50)));
+  Grid turned{dextents<2>(50, 20)};
+  CHECK(by(record, transform, [&] { turned = 2.f * transpose(z); }) == launched{0, 1});
+  CHECK(fetch(turned)(1, 2) == 2.f * 101.f);
+  Row empty{dextents<1>(0)};
+  CHECK(by(record, transform, [&] { empty = 2.f * empty; }) == launched{0, 0});
+}
+
+TEST_CASE("folds of a whole value are CUB's, with broadcasts, maps and what follows them") {
+  testing::recorder record;
+  Grid const z = to<GpuDevice<0>>(iota<float>(dextents<2>(20, 64)));
+  Row const row = to<GpuDevice<0>>(iota<float>(dextents<1>(64)));
+  float r = 0;
+  CHECK(by(record, fold, [&] { r = fetch(sum(z)); }) == launched{1, 0});
+  CHECK(r == 1280.f * 1279.f / 2);
+  CHECK(by(record, fold, [&] { r = fetch(max(z - row)); }) == launched{1, 0});
+  CHECK(r == 19 * 64.f);
+  CHECK(by(record, fold, [&] { r = fetch(sum(z) + max(z)); }).own == 0);
+  CHECK(r == 1280.f * 1279.f / 2 + 1279.f);
+  CHECK(by(record, fold, [&] { r = float(fetch(argmax(z * -1.f))); }) == launched{1, 0});
+  CHECK(r == 0);
+  Row sums{dextents<1>(20)};
+  CHECK(by(record, fold, [&] { sums = sum<1>(z); }) == launched{0, 1});  // several outputs
+  CHECK(fetch(sums)(0) == 64.f * 63.f / 2);
+  CHECK(by(record, fold, [&] { r = fetch(sum(transpose(z) * 2.f)); }).cub == 0);
+  CHECK(r == 1280.f * 1279.f);
+  // lines that are no whole vectors
+  CHECK(by(record, fold, [&] { r = fetch(sum(slice(z, range{0, 20}, range{1, 30}))); }).cub == 0);
+  double want = 0;
+  for (int i = 0; i < 20; ++i)
+    for (int j = 1; j < 30; ++j) want += i * 64 + j;
+  CHECK(double(r) == want);
+}
+
+TEST_CASE(
+    "a question for workspace launches nothing, and the workspace is there before the first step") {
+  testing::recorder record;
+  Row x = to<GpuDevice<0>>(iota<float>(dextents<1>(5000)));
+  Tensor<float, Extents<>, GpuDevice<0>> s;
+  auto const step = plan(into(s, sum(x)));
+  run(step);
+  auto const obtained = record.calls("malloc_device"), asked = record.calls("algorithm_bytes");
+  CHECK(asked == 1);
+  run(step);
+  CHECK(record.calls("malloc_device") == obtained);
+  CHECK(record.calls("algorithm_bytes") == asked);  // the answer is kept
+  CHECK(record.calls(fold) == 2);
+  CHECK(fetch(s) == 5000.f * 4999.f / 2);
+}
+
+TEST_CASE("a kernel of CUB that fails is named, and nothing is lost") {
+  testing::recorder record;
+  Row x = to<GpuDevice<0>>(iota<float>(dextents<1>(5000)));
+  Row y{dextents<1>(5000)};
+  record.fail_next(fold, 98);
+  auto const of_fold = message_of([&] { static_cast<void>(fetch(sum(x))); });
+  CHECK(of_fold.find(fold) != std::string::npos);
+  CHECK(of_fold.find("/GPU:0") != std::string::npos);
+  record.fail_next(transform, 98);
+  CHECK(message_of([&] { y = 2.f * x; }).find(transform) != std::string::npos);
+  y = 2.f * x;
+  CHECK(fetch(sum(y)) == 5000.f * 4999.f);
+}
+
+TEST_CASE("of units with several engines the one with CUB's makes the kernel of all") {
+  runtime::kernel_entry own, cub;
+  own.of = {"N5locus40mode_k110103_i000002000_exact_prefer_gpu4thatE", 8, 8};
+  cub.of = {"N5locus40mode_k210103_i000002000_exact_prefer_gpu4thatE", 8, 8};
+  runtime::work_id const wanted{"N5locus40mode_k010103_i000002000_exact_prefer_gpu4thatE", 8, 8};
+  for (auto [first, second] : {std::pair{&own, &cub}, std::pair{&cub, &own}}) {
+    runtime::kernel_registry kernels;
+    kernels.add(*first);
+    kernels.add(*second);
+    CHECK(kernels.find(wanted) == &cub);
+    kernels.remove(cub);
+    CHECK(kernels.find(wanted) == &own);
+  }
+}
