@@ -4,12 +4,7 @@
 #pragma once
 #include <locus/core/compiler.hpp>  // C++20, 64 bits, exceptions: asked before anything else
 
-#if defined(__CUDACC__)
-#if defined(LOCUS_CUDA_KERNELS) && LOCUS_CUDA_KERNELS == 0
-#error \
-    "locus: <locus/cuda.cuh> comes too late in this unit; include it before any other header of locus"
-#endif
-
+// LOCUS_GPU_ENGINE: cub (default), CUB's kernels where they suit; own, those of locus alone
 #if !defined(LOCUS_GPU_ENGINE)
 #define LOCUS_GPU_ENGINE cub
 #endif
@@ -17,13 +12,20 @@
 #define LOCUS_GPU_ENGINE_cub 2
 #define LOCUS_GPU_ENGINE_NUMBER_(engine) LOCUS_GPU_ENGINE_##engine
 #define LOCUS_GPU_ENGINE_NUMBER(engine) LOCUS_GPU_ENGINE_NUMBER_(engine)
+#if LOCUS_GPU_ENGINE_NUMBER(LOCUS_GPU_ENGINE) == 0
+#error "locus: LOCUS_GPU_ENGINE has a value it cannot have; write cub or own"
+#endif
+
+#if defined(__CUDACC__)
+#if defined(LOCUS_CUDA_KERNELS) && LOCUS_CUDA_KERNELS == 0
+#error \
+    "locus: <locus/cuda.cuh> comes too late in this unit; include it before any other header of locus"
+#endif
 #undef LOCUS_CUDA_KERNELS
-#if LOCUS_GPU_ENGINE_NUMBER(LOCUS_GPU_ENGINE) == 1
-#define LOCUS_CUDA_KERNELS 1
-#elif LOCUS_GPU_ENGINE_NUMBER(LOCUS_GPU_ENGINE) == 2
+#if LOCUS_GPU_ENGINE_NUMBER(LOCUS_GPU_ENGINE) == LOCUS_GPU_ENGINE_cub
 #define LOCUS_CUDA_KERNELS 2
 #else
-#error "locus: LOCUS_GPU_ENGINE has a value it cannot have; write cub or own"
+#define LOCUS_CUDA_KERNELS 1
 #endif
 #include <locus/backend/cuda/real_api.cuh>  // registers the GPUs of this machine
 #endif

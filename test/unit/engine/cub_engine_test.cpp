@@ -82,6 +82,16 @@ TEST_CASE("folds of a whole value are CUB's, with broadcasts, maps and what foll
   CHECK(r == 1280.f * 1279.f / 2 + 1279.f);
   CHECK(by(record, fold, [&] { r = float(fetch(argmax(z * -1.f))); }) == launched{1, 0});
   CHECK(r == 0);
+  for (std::int64_t n : {0, 1, 3, 4, 1003})  // what vectors leave, in front of them and behind them
+    for (std::int64_t from : {0, 1, 3}) {
+      Row const all = to<GpuDevice<0>>(iota<float>(dextents<1>(n + 3)));
+      auto const x = slice(all, range{from, from + n});
+      CHECK(by(record, fold, [&] { r = fetch(sum(x)); }) == launched{1, 0});
+      CHECK(r == float(n * (n - 1) / 2 + n * from));
+      auto const y = slice(all, range{2, n + 2});
+      CHECK(by(record, fold, [&] { r = fetch(sum(x - y)); }).cub == 0);  // at other places
+      CHECK(r == float(n * (from - 2)));
+    }
   Row sums{dextents<1>(20)};
   CHECK(by(record, fold, [&] { sums = sum<1>(z); }) == launched{0, 1});  // several outputs
   CHECK(fetch(sums)(0) == 64.f * 63.f / 2);

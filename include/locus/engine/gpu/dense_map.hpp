@@ -56,7 +56,7 @@ struct vector_places<type_list<Outs...>, Size> {
   }
 };
 
-/// A fused expression as a function of vectors.
+/// A fused expression as a function of vectors; by value, so that each is one load of 16 bytes.
 template <class Stage, class Ins, class Outs, int Size>
 struct vector_function;
 template <class Stage, class... Kinds, class Outs, int Size>
@@ -64,7 +64,7 @@ struct vector_function<Stage, type_list<Kinds...>, Outs, Size> {
   Stage f;
   LOCUS_EXEC_CHECK_DISABLE
   LOCUS_HOST_DEVICE stored_outputs<Outs, Size> operator()(
-      vector_of<typename Kinds::type, Size> const&... in) const {
+      vector_of<typename Kinds::type, Size>... in) const {
     stored_outputs<Outs, Size> to;
     for (int j = 0; j < Size; ++j)
       to.template set_from<0>(j, f(pack<typename Kinds::type...>{{in.element[j]}...}, pack<>{}));

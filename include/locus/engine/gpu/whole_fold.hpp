@@ -13,10 +13,10 @@
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
 
-/// Item v of what a fold reads, as one total: a vector of 16 bytes of each operand, or one element in
-/// front of the vectors or behind them. It must be lean: CUB unrolls it eight times in two kernels.
+/// Item v of what a fold reads: a vector of 16 bytes of each operand, as one total. It has no branches: CUB
+/// unrolls it, and its loads go out together.
 template <class Work>
-struct total_of_item {
+struct total_of_vector {
   using facts = fold_facts<Work>;
   using all = typename facts::all;
   using ins = typename facts::ins;
@@ -24,8 +24,8 @@ struct total_of_item {
       vector_size(ins{}, type_list<>{});  // at most 16: one lane adds them
   static constexpr int in_count = ins::size;
   struct operand {
-    void const* data;  // of the first vector; null: the value at (line, i) is base + its steps
-    std::int64_t base, line_step, step;  // step: 1, 0 for one number a line; any without memory
+    void const* data;                    // of the first vector; null: the value at (line, i) is
+    std::int64_t base, line_step, step;  // base and its steps; with memory step is 1
   };
   decltype(Work::f) f;
   std::int64_t vectors = 0, rest = 0,
@@ -34,46 +34,47 @@ struct total_of_item {
   bool is_one_line = true;
   operand operands[in_count > 0 ? in_count : 1]{};
 
-  explicit total_of_item(decltype(Work::f) const& stage) : f(stage) {}
+  explicit total_of_vector(decltype(Work::f) const& stage) : f(stage) {}
   LOCUS_EXEC_CHECK_DISABLE
   LOCUS_HOST_DEVICE typename all::total operator()(std::int64_t v) const {
+    auto const n = static_cast<std::uint32_t>(v);
+    std::uint32_t const q = line.divide(n);
+    std::int64_t const row = is_one_line ? 0 : q, column = is_one_line ? v : n - q * line.by;
+    loaded_inputs<ins, vector> in;
+    load(in, row, column * vector, each{});
     typename all::lane lane = all::start();
-    if (v < vectors) {
-      std::int64_t row = 0, column = v;
-      if (!is_one_line) {
-        auto const n = static_cast<std::uint32_t>(v);
-        std::uint32_t const q = line.divide(n);
-        row = q, column = n - q * line.by;
-      }
-      loaded_inputs<ins, vector> in;
-      load(in, row, column * vector, each{});
-      for (int j = 0; j < vector; ++j) all::add(lane, f(in.element(j), pack<>{}));
-    } else {
-      std::int64_t const e = v - vectors, i = e < head ? e - head : vectors * vector + e - head;
-      all::add(lane, f(element(i, each{}), pack<>{}));
-    }
+    for (int j = 0; j < vector; ++j) all::add(lane, f(in.element(j), pack<>{}));
     typename all::total t = all::identity();
     all::flush(t, lane);
     return t;
   }
-  LOCUS_HOST_DEVICE std::int64_t items() const { return vectors + rest; }
+  /// the elements that lie in front of the vectors and behind them, added to t
+  LOCUS_EXEC_CHECK_DISABLE
+  LOCUS_HOST_DEVICE void add_rest(typename all::total& t) const {
+    for (std::int64_t e = 0; e < rest; ++e) {
+      typename all::lane lane = all::start();
+      all::add(lane,
+               f(element(e < head ? e - head : vectors * vector + e - head, each{}), pack<>{}));
+      all::flush(t, lane);
+    }
+  }
 
-  /// false: the operands do not lie as items; bytes: of an element of each
+  /// false: the operands do not lie as vectors; bytes: of an element of each
   /// shape: `work` is collapsed, all its axes are folded
   bool place(Work const& work, int const* bytes) {
     kernel::space const& s = work.over;
     if (s.rank > 2) return false;
     std::int64_t const length = s.extent[s.rank - 1], lines = s.rank == 2 ? s.extent[0] : 1;
-    std::int64_t phase = -1;
-    for (int k = 0; k < in_count; ++k) {
+    std::int64_t phase = 0;
+    for (int k = 0, first = -1; k < in_count; ++k) {
       kernel::access const& a = work.operands[k];
       operand& o = operands[k];
       o = {a.data, a.base, s.rank == 2 ? a.stride[0] : 0, length > 1 ? a.stride[s.rank - 1] : 1};
-      if (bytes[k] == 0 || o.step == 0) continue;
+      if (bytes[k] == 0) continue;
       auto const at = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(a.data) /
                                                 unsigned(bytes[k]) % unsigned(vector));
-      if (o.step != 1 || (phase >= 0 && at != phase) || o.line_step % vector != 0) return false;
-      phase = at;
+      if (o.step != 1 || (first >= 0 && at != phase) || o.line_step % vector != 0) return false;
+      first = k, phase = at;
     }
     is_one_line = lines == 1;
     if (!is_one_line && (phase > 0 || length % vector != 0)) return false;
@@ -90,7 +91,7 @@ struct total_of_item {
       if (bytes[k] == 0)
         o.base += head * o.step;
       else
-        o.data = static_cast<char const*>(o.data) + head * o.step * bytes[k];
+        o.data = static_cast<char const*>(o.data) + head * bytes[k];
     }
     return true;
   }
@@ -102,14 +103,8 @@ struct total_of_item {
                               std::int64_t i) const {
     if constexpr (std::is_same_v<Kind, kernel::own_offset>)
       for (int j = 0; j < vector; ++j) to.values[j] = o.base + row * o.line_step + (i + j) * o.step;
-    else {
-      auto const* const line_of =
-          static_cast<typename Kind::type const*>(o.data) + row * o.line_step;
-      if (o.step)
-        to.load_aligned(line_of + i);
-      else
-        for (int j = 0; j < vector; ++j) to.values[j] = *line_of;
-    }
+    else
+      to.load_aligned(static_cast<typename Kind::type const*>(o.data) + row * o.line_step + i);
   }
   template <std::size_t... K>
   LOCUS_HOST_DEVICE void load(loaded_inputs<ins, vector>& in, std::int64_t row, std::int64_t i,
@@ -134,7 +129,8 @@ struct combine_totals {
   }
 };
 
-/// An output iterator of one element: the total that it is given is finished and stored.
+/// An output iterator of one element: the total of all vectors becomes that of all elements, is finished and
+/// stored.
 template <class Work>
 struct whole_end {
   using facts = fold_facts<Work>;
@@ -146,10 +142,12 @@ struct whole_end {
   using reference = void;
   fold_end<Work> end;
   kernel::access operands[facts::operands];
+  total_of_vector<Work> of;
 
   LOCUS_HOST_DEVICE whole_end const& operator*() const { return *this; }
   LOCUS_EXEC_CHECK_DISABLE
-  LOCUS_HOST_DEVICE void operator=(total const& t) const {
+  LOCUS_HOST_DEVICE void operator=(total t) const {
+    of.add_rest(t);
     std::int64_t const at[facts::operands]{};
     end.finish(t, operands, at);
   }
@@ -159,22 +157,21 @@ template <class Work>
 struct whole_fold {
   using all = typename fold_facts<Work>::all;
   static constexpr char const* name = "cub::DeviceReduce";
-  total_of_item<Work> of;
+  total_of_vector<Work> of;
   whole_end<Work> to;
-
   std::int64_t
-      most_items;  // wherever the operands lie: addresses are not known while it is measured
+      most_vectors;  // wherever the operands lie: addresses are not known while it is measured
 
-  algorithm_size size() const { return {most_items}; }
+  algorithm_size size() const { return {most_vectors}; }
 #if LOCUS_MAKES_CUB
   int card(void* workspace, std::size_t* bytes, void* stream) const {
-    return cub_calls::reduce(workspace, bytes, workspace ? of.items() : most_items, of, to,
+    return cub_calls::reduce(workspace, bytes, workspace ? of.vectors : most_vectors, of, to,
                              combine_totals<all>{}, all::identity(), stream);
   }
 #endif
   void host() const {
     auto t = all::identity();
-    for (std::int64_t v = 0, n = of.items(); v < n; ++v) t = all::combine(t, of(v));
+    for (std::int64_t v = 0; v < of.vectors; ++v) t = all::combine(t, of(v));
     *to = t;
   }
 };
@@ -183,11 +180,10 @@ struct whole_fold {
 /// shape: work is collapsed, all its axes are folded; bytes: of an element of each operand
 template <class Work>
 bool run_whole_fold(launch_site const& site, Work const& work, int const* bytes) {
-  constexpr int vector = total_of_item<Work>::vector;
-  whole_fold<Work> body{total_of_item<Work>(work.f),
-                        {{work.rest, work.means, nullptr, 1, 0, 0}, {}},
-                        work.over.size() / vector + 2 * vector};
-  if (!body.of.place(work, bytes)) return false;
+  total_of_vector<Work> of(work.f);
+  if (!of.place(work, bytes)) return false;
+  whole_fold<Work> body{
+      of, {{work.rest, work.means, nullptr, 1, 0, 0}, {}, of}, work.over.size() / of.vector};
   for (int k = 0; k < Work::operand_count; ++k)
     body.to.operands[k].data = work.operands[k].data,
     body.to.operands[k].base = work.operands[k].base;
