@@ -115,8 +115,8 @@ std::string log::kernels(std::string_view label) {
   std::string all;
   for (sum const& each : sums_)
     if (each.label == label && each.of[figure::launches] > 0)
-      all += (all.empty() ? "" : ", ") + each.name + " x " +
-             std::to_string(each.of[figure::launches]);
+      all +=
+          (all.empty() ? "" : ", ") + each.name + " x " + std::to_string(each.of[figure::launches]);
   return all;
 }
 
