@@ -12,11 +12,17 @@
 // means: the algorithms of engine/gpu/ for these types of elements, and what the operations of locus use
 //        of them, stand in the registry before main; at namespace scope, once in a program:
 //            LOCUS_INSTANTIATE_ALGORITHMS(float, double, std::int32_t, std::int64_t);
-// cost:  half a minute of nvcc for each type (README.md)
+// cost:  about 10 s of nvcc for each type
 #define LOCUS_INSTANTIATE_ALGORITHMS(...)                                   \
   [[maybe_unused]] static bool const LOCUS_INSTANTIATE_NAME_(__COUNTER__) = \
       (::locus::cuda_side::instantiate_algorithms<__VA_ARGS__>(),           \
        ::locus::cuda_side::instantiate_layers<__VA_ARGS__>())
+
+// means: one algorithm, for types that stand in no list: LOCUS_INSTANTIATE_ALGORITHM(
+//            locus::cuda_side::sort_pairs<float, std::int64_t>);
+#define LOCUS_INSTANTIATE_ALGORITHM(...)                                    \
+  [[maybe_unused]] static bool const LOCUS_INSTANTIATE_NAME_(__COUNTER__) = \
+      (::locus::cuda_side::require_algorithms<__VA_ARGS__>(), true)
 
 // means: only what the layers of networks use, for networks of these types
 #define LOCUS_INSTANTIATE_LAYERS(...)                                       \
@@ -60,5 +66,6 @@ bool instantiate_layers() {
 }  // namespace locus::cuda_side
 #else
 #define LOCUS_INSTANTIATE_ALGORITHMS(...) static_assert(true)
+#define LOCUS_INSTANTIATE_ALGORITHM(...) static_assert(true)
 #define LOCUS_INSTANTIATE_LAYERS(...) static_assert(true)
 #endif

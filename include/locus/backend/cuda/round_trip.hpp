@@ -34,11 +34,10 @@ inline runtime::kernel_entry const* find_kernel(missing_kernel& m) {
 namespace detail {
 template <class Text>
 Text& write_remedy(Text& text, missing_kernel const& m) {
-  if (m.algorithm && *m.algorithm)
-    return text
-           << "no unit of this program made " << m.algorithm
-           << " for its element types; write LOCUS_INSTANTIATE_ALGORITHMS(element types) in one "
-              ".cu that includes <locus/cub.cuh>";
+  char const* const missing = "no unit of this program made ";
+  char const* const door = "; LOCUS_INSTANTIATE_ALGORITHMS(element types) in one .cu that includes "
+                           "<locus/cub.cuh> makes what locus has";
+  if (m.algorithm && *m.algorithm) return text << missing << m.algorithm << door;
   text << "no unit of this program made a GPU kernel for it; ";
   if (runtime::is_local_to_unit(m.of.name))
     return text
@@ -47,10 +46,9 @@ Text& write_remedy(Text& text, missing_kernel const& m) {
   if (m.of.name.empty())
     return text << "compile " << m.unit << " without -fno-rtti, or with nvcc and <locus/cuda.cuh>";
   text << "compile " << m.unit
-       << " with nvcc and <locus/cuda.cuh>, or write LOCUS_INSTANTIATE(expression type) in a .cu";
-  if (m.algorithm)
-    text << "; the operations of locus are in LOCUS_INSTANTIATE_ALGORITHMS(element types) of "
-            "<locus/cub.cuh>";
+       << " with nvcc and <locus/cuda.cuh>, or write LOCUS_INSTANTIATE(expression type) in a "
+          ".cu";
+  if (m.algorithm) text << door;
   return text;
 }
 }  // namespace detail

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// A policy of Thrust on the stream of a device, with memory out of the device's pool.
+#pragma once
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // g++ 12 finds one in dispatch_scan.cuh
+#include <thrust/count.h>                               // count_if
+#include <thrust/fill.h>                                // fill
+#include <thrust/for_each.h>                            // for_each
+#include <thrust/reduce.h>                              // reduce
+#include <thrust/remove.h>                              // remove_if
+#include <thrust/reverse.h>                             // reverse
+#include <thrust/scan.h>                                // inclusive_scan
+#include <thrust/sort.h>                                // sort
+#include <thrust/system/cuda/execution_policy.h>        // cuda::par_nosync
+#include <thrust/system_error.h>                        // system_error
+#include <thrust/transform.h>                           // transform
+#include <thrust/unique.h>                              // unique
+#pragma GCC diagnostic pop
+
+#include <locus/backend/memory.hpp>  // allocate, release
+
+namespace locus::cuda_side {
+
+/// what Thrust needs besides the operands: counted, limited, and free in the order of the queue
+struct thrust_memory {
+  using value_type = char;
+  static constexpr std::string_view purpose = "the workspace of Thrust";
+  logical_device* on;
+  char* allocate(std::ptrdiff_t n) {
+    return static_cast<char*>(runtime::allocate(*on, n, purpose));
+  }
+  void deallocate(char* p, std::size_t n) {
+    runtime::release(*on, p, static_cast<std::int64_t>(n), purpose);
+  }
+};
+
+/// means: f(policy); CUDA's code of what Thrust throws
+template <class F>
+int with_policy(logical_device* on, void* stream, F&& f) {
+  thrust_memory memory{on};
+  try {
+    f(::thrust::cuda::par_nosync(memory).on(static_cast<cudaStream_t>(stream)));
+  } catch (::thrust::system_error const& e) {
+    return e.code().value();
+  }
+  return 0;
+}
+
+}  // namespace locus::cuda_side
