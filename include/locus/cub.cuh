@@ -64,8 +64,8 @@ bool instantiate_layers() {
 
 }  // namespace LOCUS_MODE
 }  // namespace locus::cuda_side
-#else
-#define LOCUS_INSTANTIATE_ALGORITHMS(...) static_assert(true)
-#define LOCUS_INSTANTIATE_ALGORITHM(...) static_assert(true)
-#define LOCUS_INSTANTIATE_LAYERS(...) static_assert(true)
+#else  // in a unit of a host compiler they do nothing
+#define LOCUS_INSTANTIATE_ALGORITHMS(...) struct locus_needs_nvcc
+#define LOCUS_INSTANTIATE_ALGORITHM(...) struct locus_needs_nvcc
+#define LOCUS_INSTANTIATE_LAYERS(...) struct locus_needs_nvcc
 #endif
