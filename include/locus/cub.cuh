@@ -12,7 +12,7 @@
 // means: the algorithms of engine/gpu/ for these types of elements, and what the operations of locus use
 //        of them, stand in the registry before main; at namespace scope, once in a program:
 //            LOCUS_INSTANTIATE_ALGORITHMS(float, double, std::int32_t, std::int64_t);
-// cost:  about 10 s of nvcc for each type
+// cost:  about 15 s of nvcc for each type
 #define LOCUS_INSTANTIATE_ALGORITHMS(...)                                   \
   [[maybe_unused]] static bool const LOCUS_INSTANTIATE_NAME_(__COUNTER__) = \
       (::locus::cuda_side::instantiate_algorithms<__VA_ARGS__>(),           \

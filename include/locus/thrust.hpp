@@ -48,14 +48,10 @@ struct thrust_work {
   }
   void on_host() const { run(host_algorithms::policy{}); }
   void host() const { on_host(); }
-#if LOCUS_CUDA_KERNELS
-  cuda_side::algorithm_size size() const { return {}; }
-#if LOCUS_DEVICE_CODE
-  int card(void* memory, std::size_t* bytes, void* stream) const {
-    if (!memory) return *bytes = 1, 0;  // Thrust asks the pool itself
+#if LOCUS_CUDA_KERNELS && LOCUS_DEVICE_CODE
+  int card(void*, std::size_t*, void* stream) const {  // Thrust asks the pool itself
     return cuda_side::with_policy(on, stream, [this](auto const& policy) { run(policy); });
   }
-#endif
 #endif
   template <class Visit>
   void for_each_pointer(Visit&& visit) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A policy of Thrust on the stream of a device, with memory out of the device's pool.
 #pragma once
+#include <locus/engine/gpu/half_names.cuh>  // before Thrust
+
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // g++ 12 finds one in dispatch_scan.cuh
 #include <thrust/count.h>                               // count_if
