@@ -3,8 +3,11 @@
 #pragma once
 #include <locus/engine/gpu/half_names.cuh>  // before CUB
 
-#include <cub/device/device_for.cuh>        // DeviceFor
-#include <cub/device/device_transform.cuh>  // DeviceTransform
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // g++ 12 finds some in CUB
+#include <cub/device/device_for.cuh>                    // DeviceFor
+#include <cub/device/device_transform.cuh>              // DeviceTransform
+#pragma GCC diagnostic pop
 
 #include <cstdint>  // int64_t
 

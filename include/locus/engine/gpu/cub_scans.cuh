@@ -4,7 +4,7 @@
 #include <locus/engine/gpu/half_names.cuh>  // before CUB
 
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // g++ 12 finds one in dispatch_scan.cuh
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // g++ 12 finds some in CUB
 #include <cub/device/device_reduce.cuh>                 // DeviceReduce
 #include <cub/device/device_scan.cuh>                   // DeviceScan
 #include <cub/device/device_segmented_reduce.cuh>       // DeviceSegmentedReduce

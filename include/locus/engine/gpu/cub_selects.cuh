@@ -3,10 +3,13 @@
 #pragma once
 #include <locus/engine/gpu/half_names.cuh>  // before CUB
 
-#include <cub/device/device_histogram.cuh>          // DeviceHistogram
-#include <cub/device/device_run_length_encode.cuh>  // DeviceRunLengthEncode
-#include <cub/device/device_select.cuh>             // DeviceSelect
-#include <thrust/iterator/counting_iterator.h>      // counting_iterator
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // g++ 12 finds some in CUB
+#include <cub/device/device_histogram.cuh>              // DeviceHistogram
+#include <cub/device/device_run_length_encode.cuh>      // DeviceRunLengthEncode
+#include <cub/device/device_select.cuh>                 // DeviceSelect
+#include <thrust/iterator/counting_iterator.h>          // counting_iterator
+#pragma GCC diagnostic pop
 
 #include <locus/engine/gpu/selects.hpp>  // select_flagged
 

@@ -3,8 +3,11 @@
 #pragma once
 #include <locus/engine/gpu/half_names.cuh>  // before CUB
 
-#include <cub/device/device_radix_sort.cuh>      // DeviceRadixSort
-#include <cub/device/device_segmented_sort.cuh>  // DeviceSegmentedSort
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // g++ 12 finds some in CUB
+#include <cub/device/device_radix_sort.cuh>             // DeviceRadixSort
+#include <cub/device/device_segmented_sort.cuh>         // DeviceSegmentedSort
+#pragma GCC diagnostic pop
 
 #include <locus/core/bytes.hpp>               // round_up
 #include <locus/engine/gpu/card_context.hpp>  // each_number

@@ -4,7 +4,7 @@
 #include <locus/engine/gpu/half_names.cuh>  // before Thrust
 
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // g++ 12 finds one in dispatch_scan.cuh
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // g++ 12 finds some in CUB
 #include <thrust/count.h>                               // count_if
 #include <thrust/fill.h>                                // fill
 #include <thrust/for_each.h>                            // for_each
