@@ -32,6 +32,8 @@ struct cuda_gemm {
   void const *a = nullptr, *b = nullptr;
   void* c = nullptr;
   void* stream = nullptr;
+  void* workspace = nullptr;  // of the card, for this product; null: cuBLAS' own
+  std::size_t workspace_bytes = 0;
 };
 
 /// One algorithm of a library. With bytes and without workspace it is a question: *bytes becomes what it
@@ -80,7 +82,7 @@ struct cuda_api {
   int (*event_synchronize)(void* event);
   int (*launch)(cuda_launch const& what);
   int (*last_error)();
-  int (*gemm)(int device, cuda_gemm const& what);        // loads cuBLAS when it is first called
+  int (*gemm)(void* handle, cuda_gemm const& what);      // of blas_create
   int (*device_of_pointer)(void const* p, int* device);  // -1: host memory
   char const* (*describe)(int code);
   bool is_recorder;
@@ -102,6 +104,10 @@ struct cuda_api {
   int (*range_push)(char const* name);
   int (*range_pop)();
   int (*algorithm)(cuda_algorithm const& what);
+  // cuBLAS, opened when the first handle is made; one handle serves several threads
+  int (*blas_create)(void** handle);  // for the current device
+  void (*blas_destroy)(void* handle);
+  std::size_t (*blas_workspace)(int major);  // bytes that it wants on a card of that capability
 };
 
 /// Null while no unit of this program was compiled by nvcc (or by a test with a recorder).

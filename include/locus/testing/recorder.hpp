@@ -4,6 +4,7 @@
 // Include it, with LOCUS_CUDA_KERNELS defined to 1, before any other header of locus (in a unit of
 // nvcc: after <locus/cuda.cuh>).
 #pragma once
+#include <algorithm>   // find_if
 #include <bit>         // bit_cast
 #include <cstring>     // memcpy
 #include <deque>       // deque
@@ -11,6 +12,7 @@
 #include <map>         // map
 #include <memory>      // unique_ptr
 #include <new>         // align_val_t
+#include <set>         // set
 #include <string>      // string
 #include <vector>      // vector
 
@@ -118,6 +120,13 @@ class recorder {
   /// handles and bytes that nobody gave back
   int open_streams() const { return static_cast<int>(streams_.size()); }
   int open_events() const { return static_cast<int>(events_.size()); }
+  /// handles of cuBLAS, and streams that one of them has multiplied on
+  int open_handles() const { return static_cast<int>(handles_.size()); }
+  int most_streams_of_handle() const {
+    std::size_t most = 0;
+    for (auto const& h : handles_) most = h->streams.size() > most ? h->streams.size() : most;
+    return static_cast<int>(most);
+  }
   /// of the streams that were made with one
   std::vector<int> const& priorities() const { return priorities_; }
   std::int64_t open_bytes() const {
@@ -185,6 +194,10 @@ class recorder {
     std::deque<task> tasks;
     std::uint64_t issued = 0, executed = 0;
     std::vector<event> waits;
+  };
+  struct blas_handle {
+    int card = 0;
+    std::set<void*> streams;  // that it was given
   };
   struct card {
     simulated::arena memory;
@@ -408,11 +421,11 @@ class recorder {
             },
         .last_error = [] { return 0; },
         .gemm =
-            [](int, runtime::cuda_gemm const& g) {
+            [](void* handle, runtime::cuda_gemm const& g) {
               return on_stream(g.batch > 1 ? "gemm_batch"
                                : g.tf32    ? "gemm_tf32"
                                            : "gemm",
-                               g.stream, [&](recorder& r) { return r.multiply(g); });
+                               g.stream, [&](recorder& r) { return r.multiply(handle, g); });
             },
         .device_of_pointer =
             [](void const* p, int* device) {
@@ -542,6 +555,21 @@ class recorder {
                 return me("algorithm_bytes", [&](recorder&) { return *a.bytes = asked_bytes, 0; });
               return on_stream(a.name, a.stream, [&](recorder& r) { return r.run(a); });
             },
+        .blas_create =
+            [](void** handle) {
+              return me("blas_create", [&](recorder& r) {
+                r.handles_.push_back(std::make_unique<blas_handle>());
+                r.handles_.back()->card = device_;
+                return *handle = r.handles_.back().get(), 0;
+              });
+            },
+        .blas_destroy =
+            [](void* handle) {
+              me("blas_destroy", [&](recorder& r) {
+                return std::erase_if(r.handles_, [&](auto& h) { return h.get() == handle; }), 0;
+              });
+            },
+        .blas_workspace = [](int) { return std::size_t(64) << 10; },
     };
     return table;
   }
@@ -658,8 +686,14 @@ class recorder {
     };
     return 0;
   }
-  /// column-major, as cuBLAS; in double, so that a wrong stride cannot hide behind rounding
-  int multiply(runtime::cuda_gemm const& g) {
+  /// column-major, as cuBLAS; in double, so that a wrong stride cannot hide behind rounding. A handle is
+  /// of one stream: two streams of one handle are unordered with cuBLAS.
+  int multiply(void* handle, runtime::cuda_gemm const& g) {
+    auto const h = std::find_if(handles_.begin(), handles_.end(),
+                                [&](auto& each) { return each.get() == handle; });
+    if (h == handles_.end() || (*h)->card != at(g.stream).card) return 100001;
+    if (g.workspace && card_of(g.workspace) != (*h)->card) return 100007;
+    (*h)->streams.insert(g.stream);
     if (g.lda < (g.transpose_a ? g.k : g.m) || g.ldb < (g.transpose_b ? g.n : g.k) || g.ldc < g.m)
       return 7;
     task& t = add(g.stream);
@@ -713,6 +747,7 @@ class recorder {
   std::map<void*, std::unique_ptr<stream>> streams_;
   std::map<void*, std::unique_ptr<event>> events_;
   std::map<void*, std::size_t> pinned_;
+  std::vector<std::unique_ptr<blas_handle>> handles_;
   std::map<int, std::unique_ptr<stream>> default_streams_;  // [card]
   std::map<std::string, std::int64_t> calls_;
   std::int64_t all_calls_ = 0, fail_from_ = INT64_MAX;

@@ -4,6 +4,7 @@
 #include <locus/backend/call_work.hpp>         // call_work
 #include <locus/backend/cuda/map.hpp>          // cuda_kernel<map_work>
 #include <locus/backend/cuda/ordered_sum.hpp>  // cuda_kernel<ordered_sum_work>
+#include <locus/backend/cuda/products.hpp>     // products_of
 #include <locus/backend/cuda/reduce.hpp>       // cuda_kernel<reduce_work>
 #include <locus/backend/cuda/rows.hpp>         // cuda_kernel<rows_work>
 #include <locus/backend/fold.hpp>              // fold_work
@@ -179,6 +180,8 @@ struct cuda_kernel<matmul_work<T>> {
         b.leading() > limit || c.leading() > limit)
       throw shape_error(
           "locus: a matrix of matmul has more than 2^31 - 1 rows or columns; cut it with slice");
+    runtime::require_card(*site.on);
+    runtime::cuda_products const& cublas = runtime::products_of(*site.on);
     if (site.workspace && site.workspace->measuring) return;
     runtime::cuda_gemm g;
     g.type = element_of_v<T>;
@@ -190,12 +193,11 @@ struct cuda_kernel<matmul_work<T>> {
     g.batch = static_cast<int>(batch.count);
     g.a_step = batch.b, g.b_step = batch.a, g.c_step = batch.c;
     g.tf32 = g.type == element::f32 && site.tf32;
-    runtime::require_card(*site.on);
     runtime::cuda_queue& queue = runtime::cuda_queue_of(*site.on, queue_kind::compute);
     queue.note(site.record);
-    g.stream = queue.stream;
+    g.stream = queue.stream, g.workspace = cublas.workspace, g.workspace_bytes = cublas.bytes;
     runtime::current_card const scope(*site.on);
-    runtime::check_cuda(runtime::gpu_api->gemm(site.on->card, g), "cuBLAS gemm", site.on->name);
+    runtime::check_cuda(runtime::gpu_api->gemm(cublas.handle, g), "cuBLAS gemm", site.on->name);
   }
 };
 

@@ -12,6 +12,13 @@ namespace locus::runtime {
 /// Held while a queue notes its steps: several host threads may use one device.
 LOCUS_SHARED_STATE inline constinit mutex notes_lock;
 
+/// What cuBLAS keeps for a logical device.
+struct cuda_products {
+  void* handle = nullptr;
+  void* workspace = nullptr;  // of the device's memory, which takes it back as a whole
+  std::size_t bytes = 0;
+};
+
 /// A stream and the events that mark points on it. Ticket t is marked by event t % kept; who waits
 /// for an older ticket waits for a later point of the same stream, which is safe.
 struct cuda_queue {
@@ -23,6 +30,7 @@ struct cuda_queue {
   void* own = nullptr;      // ours, while the user's is in its place
   bool is_lent = false;     // stream is the user's; null is CUDA's default stream then
   void* visitor = nullptr;  // the event that marks a point on a stream of the user
+  cuda_products products;   // of the compute queue
   // ---- for the message of device_lost ----
   step_record steps[remembered]{};  // the last ones: number n is steps[n % remembered]
   std::uint64_t given = 0, good = 0;

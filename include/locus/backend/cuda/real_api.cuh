@@ -12,113 +12,13 @@
 #define LOCUS_NVTX 0
 #endif
 
-#include <locus/backend/cuda/kernel.cuh>     // kernel
-#include <locus/backend/cuda/real_nccl.hpp>  // real_nccl
-#include <locus/core/config.hpp>             // LOCUS_HOST_DEVICE
-#include <locus/runtime/cuda_api.hpp>        // cuda_api
+#include <locus/backend/cuda/kernel.cuh>       // kernel
+#include <locus/backend/cuda/real_cublas.hpp>  // blas_handle, cublas_table
+#include <locus/backend/cuda/real_nccl.hpp>    // real_nccl
+#include <locus/core/config.hpp>               // LOCUS_HOST_DEVICE
+#include <locus/runtime/cuda_api.hpp>          // cuda_api
 
 namespace locus::cuda_side {
-
-/// cuBLAS' entry points; its handles are opaque
-struct cublas_table {
-  static constexpr int not_found = 100000, failed = 100001;
-  // cuBLAS' and CUDA's numbers: default math, without parts of a sum as halves; types; float sums;
-  // its own choice of an algorithm
-  static constexpr int full_sums = 16, real_half = 2, real_bfloat16 = 14, real_float = 0,
-                       real_double = 1, compute_float = 68, compute_double = 70, compute_tf32 = 77,
-                       any_algorithm = -1;
-  int (*create)(void**) = nullptr;
-  int (*set_stream)(void*, void*) = nullptr;
-  int (*sgemm)(void*, int, int, int, int, int, float const*, float const*, int, float const*, int,
-               float const*, float*, int) = nullptr;
-  int (*dgemm)(void*, int, int, int, int, int, double const*, double const*, int, double const*,
-               int, double const*, double*, int) = nullptr;
-  int (*gemm_of)(void*, int, int, int, int, int, void const*, void const*, int, int, void const*,
-                 int, int, void const*, void*, int, int, int, int) = nullptr;
-  int (*gemm_of_batch)(void*, int, int, int, int, int, void const*, void const*, int, int,
-                       long long, void const*, int, int, long long, void const*, void*, int, int,
-                       long long, int, int, int) = nullptr;
-  int (*set_math_mode)(void*, int) = nullptr;
-
-  static cublas_table const& instance() {
-    static cublas_table const t = [] {
-      cublas_table found;
-      void* handle = nullptr;
-      for (char const* name : {"libcublas.so.13", "libcublas.so.12", "libcublas.so"})
-        if (!handle) handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-      if (!handle) return found;
-      auto take = [handle](auto& to, char const* name) {
-        to = reinterpret_cast<std::decay_t<decltype(to)>>(dlsym(handle, name));
-      };
-      take(found.create, "cublasCreate_v2");
-      take(found.set_stream, "cublasSetStream_v2");
-      take(found.sgemm, "cublasSgemm_v2");
-      take(found.dgemm, "cublasDgemm_v2");
-      take(found.gemm_of, "cublasGemmEx");
-      take(found.gemm_of_batch, "cublasGemmStridedBatchedEx");
-      take(found.set_math_mode, "cublasSetMathMode");
-      return found;
-    }();
-    return t;
-  }
-  /// one handle for each card, made at its first use
-  static void* handle_of(int card) {
-    static void* handles[64]{};
-    if (card >= 64) return nullptr;
-    if (!handles[card] && instance().create(&handles[card]) == 0 && instance().set_math_mode)
-      instance().set_math_mode(handles[card], full_sums);
-    return handles[card];
-  }
-};
-
-/// a batch, and floats as tf32: by the entry points that take types
-inline int real_gemm_of_types(void* handle, runtime::cuda_gemm const& g) {
-  using t = cublas_table;
-  int const ta = g.transpose_a ? 1 : 0, tb = g.transpose_b ? 1 : 0;
-  int const type = g.type == element::f64    ? t::real_double
-                   : g.type == element::f16  ? t::real_half
-                   : g.type == element::bf16 ? t::real_bfloat16
-                                             : t::real_float;
-  int const sums = g.type == element::f64 ? t::compute_double
-                   : g.tf32               ? t::compute_tf32
-                                          : t::compute_float;
-  double const one = 1, zero = 0;
-  float const one_float = 1, zero_float = 0;
-  bool const wide = g.type == element::f64;
-  void const *alpha = wide ? static_cast<void const*>(&one) : &one_float,
-             *beta = wide ? static_cast<void const*>(&zero) : &zero_float;
-  t const& table = t::instance();
-  if (g.batch == 1)
-    return table.gemm_of(handle, ta, tb, g.m, g.n, g.k, alpha, g.a, type, g.lda, g.b, type, g.ldb,
-                         beta, g.c, type, g.ldc, sums, t::any_algorithm);
-  if (!table.gemm_of_batch) return t::not_found;
-  return table.gemm_of_batch(handle, ta, tb, g.m, g.n, g.k, alpha, g.a, type, g.lda, g.a_step, g.b,
-                             type, g.ldb, g.b_step, beta, g.c, type, g.ldc, g.c_step, g.batch, sums,
-                             t::any_algorithm);
-}
-
-inline int real_gemm(int card, runtime::cuda_gemm const& g) {
-  cublas_table const& t = cublas_table::instance();
-  if (!t.create || !t.set_stream || !t.sgemm || !t.dgemm || !t.gemm_of)
-    return cublas_table::not_found;
-  void* const handle = cublas_table::handle_of(card);
-  if (!handle || t.set_stream(handle, g.stream) != 0) return cublas_table::failed;
-  int const ta = g.transpose_a ? 1 : 0, tb = g.transpose_b ? 1 : 0;  // CUBLAS_OP_T, CUBLAS_OP_N
-  int status;
-  if (g.type == element::f16 || g.type == element::bf16 || g.tf32 || g.batch != 1) {
-    status = real_gemm_of_types(handle, g);
-  } else if (g.type == element::f64) {
-    double const one = 1, zero = 0;
-    status =
-        t.dgemm(handle, ta, tb, g.m, g.n, g.k, &one, static_cast<double const*>(g.a), g.lda,
-                static_cast<double const*>(g.b), g.ldb, &zero, static_cast<double*>(g.c), g.ldc);
-  } else {
-    float const one = 1, zero = 0;
-    status = t.sgemm(handle, ta, tb, g.m, g.n, g.k, &one, static_cast<float const*>(g.a), g.lda,
-                     static_cast<float const*>(g.b), g.ldb, &zero, static_cast<float*>(g.c), g.ldc);
-  }
-  return status == 0 ? 0 : cublas_table::failed;
-}
 
 namespace detail {
 inline cudaStream_t stream(void* s) { return static_cast<cudaStream_t>(s); }
@@ -231,7 +131,14 @@ inline constexpr runtime::cuda_api real_api = {
                                       detail::stream(w.stream)));
         },
     .last_error = [] { return int(cudaGetLastError()); },
-    .gemm = real_gemm,
+    .gemm =
+        [](void* handle, runtime::cuda_gemm const& what) {
+          int const code = static_cast<blas_handle*>(handle)->multiply(what);
+          // a kernel of cuBLAS that failed has left CUDA's own word for it
+          cudaError_t const cause =
+              code == cublas_table::execution_failed ? cudaPeekAtLastError() : cudaSuccess;
+          return cause == cudaSuccess ? code : int(cause);
+        },
     .device_of_pointer =
         [](void const* p, int* device) {
           cudaPointerAttributes a;
@@ -243,9 +150,7 @@ inline constexpr runtime::cuda_api real_api = {
         },
     .describe =
         [](int code) {
-          if (code == cublas_table::not_found)
-            return "no cuBLAS library (libcublas.so.13) was found; install it";
-          if (code == cublas_table::failed) return "cuBLAS refused a product";
+          if (char const* const text = describe_cublas(code)) return text;
           return cudaGetErrorString(static_cast<cudaError_t>(code));
         },
     .is_recorder = false,
@@ -319,6 +224,9 @@ inline constexpr runtime::cuda_api real_api = {
           return a.on_card ? a.on_card(a.body, a.workspace, a.bytes, a.stream)
                            : int(cudaErrorInvalidDeviceFunction);
         },
+    .blas_create = [](void** handle) { return make_blas_handle(cublas_table::instance(), handle); },
+    .blas_destroy = [](void* handle) { delete static_cast<blas_handle*>(handle); },
+    .blas_workspace = cublas_workspace,
 };
 
 /// Before main, in every program that has a unit of nvcc; nothing of CUDA is called yet.

@@ -45,6 +45,7 @@ inline void close_streams(logical_device& d) noexcept {
     for (void* e : q->events)
       if (e) gpu_api->event_destroy(e);
     if (q->visitor) gpu_api->event_destroy(q->visitor);
+    if (q->products.handle) gpu_api->blas_destroy(q->products.handle);
     void* const ours = q->is_lent ? q->own : q->stream;  // the user's stream is the user's
     if (ours) gpu_api->stream_destroy(ours);
     delete q;

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuBLAS, opened when the first matrices are multiplied, so that a binary starts anywhere. No header of
+// CUDA is needed here: handles are opaque, numbers are cuBLAS' own.
+#pragma once
+#include <dlfcn.h>           // dlopen
+#include <initializer_list>  // for a list of names
+#include <type_traits>       // decay
+
+#include <locus/core/lock.hpp>         // mutex
+#include <locus/runtime/cuda_api.hpp>  // cuda_gemm
+
+namespace locus::cuda_side {
+
+/// cuBLAS' entry points; its handles are opaque
+struct cublas_table {
+  // codes of this table: a status of cuBLAS behind not_found, which is no status
+  static constexpr int not_found = 100000, execution_failed = not_found + 13;
+  // cuBLAS' and CUDA's numbers: default math, without parts of a sum as halves; types; float sums;
+  // its own choice of an algorithm
+  static constexpr int full_sums = 16, real_half = 2, real_bfloat16 = 14, real_float = 0,
+                       real_double = 1, compute_float = 68, compute_double = 70, compute_tf32 = 77,
+                       any_algorithm = -1;
+  int (*create)(void**) = nullptr;
+  int (*destroy)(void*) = nullptr;
+  int (*set_stream)(void*, void*) = nullptr;
+  int (*set_workspace)(void*, void*, std::size_t) = nullptr;
+  int (*sgemm)(void*, int, int, int, int, int, float const*, float const*, int, float const*, int,
+               float const*, float*, int) = nullptr;
+  int (*dgemm)(void*, int, int, int, int, int, double const*, double const*, int, double const*,
+               int, double const*, double*, int) = nullptr;
+  int (*gemm_of)(void*, int, int, int, int, int, void const*, void const*, int, int, void const*,
+                 int, int, void const*, void*, int, int, int, int) = nullptr;
+  int (*gemm_of_batch)(void*, int, int, int, int, int, void const*, void const*, int, int,
+                       long long, void const*, int, int, long long, void const*, void*, int, int,
+                       long long, int, int, int) = nullptr;
+  int (*set_math_mode)(void*, int) = nullptr;
+
+  bool is_complete() const {
+    return create && destroy && set_stream && sgemm && dgemm && gemm_of && gemm_of_batch;
+  }
+  static cublas_table const& instance() {
+    static cublas_table const t = [] {
+      cublas_table found;
+      void* handle = nullptr;
+      for (char const* name : {"libcublas.so.13", "libcublas.so.12", "libcublas.so"})
+        if (!handle) handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+      if (!handle) return found;
+      auto take = [handle](auto& to, char const* name) {
+        to = reinterpret_cast<std::decay_t<decltype(to)>>(dlsym(handle, name));
+      };
+      take(found.create, "cublasCreate_v2");
+      take(found.destroy, "cublasDestroy_v2");
+      take(found.set_stream, "cublasSetStream_v2");
+      take(found.set_workspace, "cublasSetWorkspace_v2");
+      take(found.sgemm, "cublasSgemm_v2");
+      take(found.dgemm, "cublasDgemm_v2");
+      take(found.gemm_of, "cublasGemmEx");
+      take(found.gemm_of_batch, "cublasGemmStridedBatchedEx");
+      take(found.set_math_mode, "cublasSetMathMode");
+      return found;
+    }();
+    return t;
+  }
+};
+
+/// means: what cuBLAS itself takes for a handle: with less it chooses other algorithms
+constexpr std::size_t cublas_workspace(int major) { return std::size_t(major >= 9 ? 32 : 8) << 20; }
+
+/// means: a status of cuBLAS in words, with what to do; null for the codes of others
+constexpr char const* describe_cublas(int code) {
+  switch (code - cublas_table::not_found) {
+  case 0:
+    return "no cuBLAS library (libcublas.so.13 or .12) was found; install it, or name its folder "
+           "in "
+           "LD_LIBRARY_PATH";
+  case 1:
+    return "CUBLAS_STATUS_NOT_INITIALIZED: cuBLAS could not begin on this card; look for a driver "
+           "that is older than the library, and for memory that is used up";
+  case 3:
+    return "CUBLAS_STATUS_ALLOC_FAILED: cuBLAS found no memory on the card outside of what locus "
+           "holds; lower the memory limit of the device, or leave memory growth on";
+  case 7:
+    return "CUBLAS_STATUS_INVALID_VALUE: cuBLAS refused a size or an address; this is an error in "
+           "locus";
+  case 8:
+    return "CUBLAS_STATUS_ARCH_MISMATCH: this card cannot compute with that element type; use "
+           "float";
+  case 11: return "CUBLAS_STATUS_MAPPING_ERROR: cuBLAS could not reach memory of the card";
+  case 13: return "CUBLAS_STATUS_EXECUTION_FAILED: a kernel of cuBLAS failed on the card";
+  case 14: return "CUBLAS_STATUS_INTERNAL_ERROR: cuBLAS failed inside; update it";
+  case 15:
+    return "CUBLAS_STATUS_NOT_SUPPORTED: this cuBLAS has no such product on this card; update it, "
+           "or "
+           "use float";
+  case 16: return "CUBLAS_STATUS_LICENSE_ERROR: cuBLAS asks for a licence";
+  default:
+    return code > cublas_table::not_found && code < cublas_table::not_found + 100
+               ? "a status that this locus does not know; update locus"
+               : nullptr;
+  }
+}
+
+/// A handle for one logical device. Its stream and its workspace are state of cuBLAS: they and the product
+/// are one under a lock, so that several threads may multiply.
+class blas_handle {
+ public:
+  blas_handle(cublas_table const& t, void* raw) : table_(t), raw_(raw) {}
+  blas_handle(blas_handle const&) = delete;
+  ~blas_handle() { table_.destroy(raw_); }
+
+  /// 0, or a code for describe_cublas
+  int multiply(runtime::cuda_gemm const& g) {
+    lock_guard hold(lock_);
+    int status = table_.set_stream(raw_, g.stream);  // forgets the workspace
+    if (status == 0 && g.workspace && table_.set_workspace)
+      status = table_.set_workspace(raw_, g.workspace, g.workspace_bytes);
+    if (status == 0) status = product(g);
+    return status == 0 ? 0 : cublas_table::not_found + status;
+  }
+
+ private:
+  int product(runtime::cuda_gemm const& g) const {
+    int const ta = g.transpose_a ? 1 : 0, tb = g.transpose_b ? 1 : 0;  // CUBLAS_OP_T, CUBLAS_OP_N
+    if (g.type == element::f16 || g.type == element::bf16 || g.tf32 || g.batch != 1)
+      return product_of_types(g, ta, tb);
+    if (g.type == element::f64) {
+      double const one = 1, zero = 0;
+      return table_.dgemm(raw_, ta, tb, g.m, g.n, g.k, &one, static_cast<double const*>(g.a), g.lda,
+                          static_cast<double const*>(g.b), g.ldb, &zero, static_cast<double*>(g.c),
+                          g.ldc);
+    }
+    float const one = 1, zero = 0;
+    return table_.sgemm(raw_, ta, tb, g.m, g.n, g.k, &one, static_cast<float const*>(g.a), g.lda,
+                        static_cast<float const*>(g.b), g.ldb, &zero, static_cast<float*>(g.c),
+                        g.ldc);
+  }
+  /// a batch, and floats as tf32: by the entry points that take types
+  int product_of_types(runtime::cuda_gemm const& g, int ta, int tb) const {
+    int const type = g.type == element::f64    ? cublas_table::real_double
+                     : g.type == element::f16  ? cublas_table::real_half
+                     : g.type == element::bf16 ? cublas_table::real_bfloat16
+                                               : cublas_table::real_float;
+    int const sums = g.type == element::f64 ? cublas_table::compute_double
+                     : g.tf32               ? cublas_table::compute_tf32
+                                            : cublas_table::compute_float;
+    double const one = 1, zero = 0;
+    float const one_float = 1, zero_float = 0;
+    bool const wide = g.type == element::f64;
+    void const *alpha = wide ? static_cast<void const*>(&one) : &one_float,
+               *beta = wide ? static_cast<void const*>(&zero) : &zero_float;
+    if (g.batch == 1)
+      return table_.gemm_of(raw_, ta, tb, g.m, g.n, g.k, alpha, g.a, type, g.lda, g.b, type, g.ldb,
+                            beta, g.c, type, g.ldc, sums, cublas_table::any_algorithm);
+    return table_.gemm_of_batch(raw_, ta, tb, g.m, g.n, g.k, alpha, g.a, type, g.lda, g.a_step, g.b,
+                                type, g.ldb, g.b_step, beta, g.c, type, g.ldc, g.c_step, g.batch,
+                                sums, cublas_table::any_algorithm);
+  }
+  cublas_table const& table_;
+  void* raw_;
+  mutex lock_;
+};
+
+/// means: a blas_handle for the current device; 0, or a code for describe_cublas
+inline int make_blas_handle(cublas_table const& t, void** handle) {
+  if (!t.is_complete()) return cublas_table::not_found;
+  void* raw = nullptr;
+  if (int const status = t.create(&raw); status != 0) return cublas_table::not_found + status;
+  if (t.set_math_mode) t.set_math_mode(raw, cublas_table::full_sums);
+  return *handle = new blas_handle(t, raw), 0;
+}
+
+}  // namespace locus::cuda_side
