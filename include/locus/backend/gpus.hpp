@@ -77,6 +77,7 @@ struct gpu_functions {
     for (logical_device& d : table.gpu_devices) close_streams(d);
   }
   static void forget() {
+    detail::forget_contexts();
     forget_losses();
     forget_peers();
   }
@@ -92,6 +93,7 @@ struct gpu_functions {
       return !simulated::gpus().same_card(owner, d);
     }
     int card = -1;
+    card_scope const scope(table.gpu_devices[0].card);
     if (gpu_api->device_of_pointer(p, &card) != 0) return false;
     owner = card < 0 ? cpu(0) : gpu(card);
     return card != (d.how == backing::cuda ? d.card : -1);

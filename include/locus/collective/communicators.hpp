@@ -26,28 +26,17 @@ inline void* stream_of(logical_device& d, queue_kind queue) {
 /// what waits for it goes on: it was reached, or CUDA has an error to report
 inline bool has_run(stamp s) {
   bool reached = true;
+  runtime::card_scope const scope(runtime::table.gpu_of_queue(s.queue).card);
   return runtime::gpu_api->event_query(runtime::cuda_event_of(s), &reached) != 0 || reached;
 }
-/// means: NCCL makes what it makes for the card of d
-class nccl_card_scope {
+/// means: NCCL makes what it makes for the card of d; NCCL itself goes back to the card that is current
+///        when it is called, which must be one in use
+class nccl_card_scope : public runtime::card_scope {
  public:
-  explicit nccl_card_scope(logical_device const& d) {
-    if (d.how == backing::simulated)
-      simulated::nccl_card = d.card;
-    else
-      code_ = runtime::gpu_api->get_device(&before_), set(d.card);
+  explicit nccl_card_scope(logical_device const& d)
+      : card_scope(d.how == backing::cuda ? d.card : -1) {
+    if (d.how == backing::simulated) simulated::nccl_card = d.card;
   }
-  nccl_card_scope(nccl_card_scope const&) = delete;
-  ~nccl_card_scope() {
-    if (before_ >= 0) runtime::gpu_api->set_device(before_);
-  }
-  int code() const { return code_; }
-
- private:
-  void set(int card) {
-    if (code_ == 0) code_ = runtime::gpu_api->set_device(card);
-  }
-  int before_ = -1, code_ = 0;
 };
 
 /// One operation, for messages.
@@ -113,6 +102,8 @@ class communicator_set {
   }
   /// gives communicators back; in order: what they were given has run, or will
   void end(bool in_order) noexcept {
+    if (ranks == 0) return;
+    nccl_card_scope const scope(*on[0]);
     for (int p = 0; p < ranks; ++p)
       if (void* const c = std::exchange(comm[p], nullptr); c && owned)
         in_order ? api->destroy(c) : api->abort(c);
@@ -249,6 +240,7 @@ inline communicator_set* empty_set(replica_topology const& t, runtime::nccl_api 
 [[gnu::cold]] inline void init_communicators(communicator_set& s) {
   collective_name const name{"making communicators", -1};
   lock_guard hold(runtime::issue_lock);
+  nccl_card_scope const scope(*s.on[0]);
   double const begin = seconds_now();
   runtime::nccl_id id{};
   if (int const code = s.api->make_id(&id); code != 0)

@@ -73,6 +73,7 @@ class nccl_group {
     if constexpr (checked_build) verify();
     for (int p = 0; p < set_.ranks; ++p)
       runtime::wait(*set_.on[p], queue, all.last_on_card[set_.on[p]->card]);
+    nccl_card_scope const scope(*set_.on[0]);
     double const begin = seconds_now();
     if (int const code = set_.api->group_start(); code != 0)
       set_.fail(name_, -1, "a group cannot begin", code, seconds_now() - begin);

@@ -66,7 +66,7 @@ struct cuda_api {
   int (*get_device)(int* device);
   int (*set_device)(int device);
   int (*device_facts)(int device, cuda_device_facts* facts);
-  int (*kernel_runs)(int device, bool* runs);  // a kernel of this binary has code for the device
+  int (*kernel_runs)(bool* runs);  // a kernel of this binary has code for the current device
   int (*memory_free)(std::size_t* free, std::size_t* total);
   int (*memcpy_async)(void* to, void const* from, std::size_t bytes,
                       void* stream);  // any direction
@@ -95,8 +95,8 @@ struct cuda_api {
   int (*stream_create_with)(void** stream, int priority);     // 0; negative is higher
   int (*event_query)(void* event, bool* reached);
   int (*can_access_peer)(int device, int peer, bool* can);
-  int (*enable_peer)(int device, int peer);               // device reaches what lies on peer
-  int (*stream_device)(void* stream, int* device);        // null: the current device
+  int (*enable_peer)(int peer);                     // the current device reaches what lies on peer
+  int (*stream_device)(void* stream, int* device);  // null: the current device
   int (*pointer_is_pinned)(void const* p, bool* pinned);  // managed memory is not
   // what watches a program: times of events, ranges of NVTX (null where there is no NVTX)
   int (*timed_event_create)(void** event);
@@ -107,7 +107,8 @@ struct cuda_api {
   // cuBLAS, opened when the first handle is made; one handle serves several threads
   int (*blas_create)(void** handle);  // for the current device
   void (*blas_destroy)(void* handle);
-  std::size_t (*blas_workspace)(int major);  // bytes that it wants on a card of that capability
+  int (*has_context)(int device, bool* has);  // makes none
+  std::size_t (*blas_workspace)(int major);   // bytes that it wants on a card of that capability
 };
 
 /// Null while no unit of this program was compiled by nvcc (or by a test with a recorder).

@@ -79,7 +79,14 @@ class nccl_recorder {
     state().mischief.fail_with = code;
   }
 
-  static constexpr runtime::nccl_api table = fake::table();
+  /// NCCL goes back to the card that was current when it was called, which makes a context there
+  static constexpr runtime::nccl_api table = [] {
+    runtime::nccl_api t = fake::table();
+    t.group_end = [] { return recorder::now().make_context(), fake::table().group_end(); };
+    t.abort = [](void* c) { return recorder::now().make_context(), fake::table().abort(c); };
+    t.destroy = [](void* c) { return recorder::now().make_context(), fake::table().destroy(c); };
+    return t;
+  }();
 
  private:
   static runtime::cuda_api const*& inner() {

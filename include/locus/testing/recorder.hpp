@@ -120,6 +120,16 @@ class recorder {
   /// handles and bytes that nobody gave back
   int open_streams() const { return static_cast<int>(streams_.size()); }
   int open_events() const { return static_cast<int>(events_.size()); }
+  /// cards that have a context: as since CUDA 12 a card gets one by becoming current, and by nearly every
+  /// call while it is
+  std::set<int> const& contexts() const { return contexts_; }
+  /// as in a process that begins; the devices are made anew behind it
+  void end_contexts() { contexts_.clear(); }
+  /// a library beside CUDA calls it: the current card gets a context
+  void make_context() {
+    lock_guard hold(one_at_a_time_);
+    contexts_.insert(device_);
+  }
   /// handles of cuBLAS, and streams that one of them has multiplied on
   int open_handles() const { return static_cast<int>(handles_.size()); }
   int most_streams_of_handle() const {
@@ -319,7 +329,10 @@ class recorder {
         .get_device =
             [](int* d) { return me("get_device", [&](recorder&) { return *d = device_, 0; }); },
         .set_device =
-            [](int d) { return me("set_device", [&](recorder&) { return device_ = d, 0; }); },
+            [](int d) {
+              return me("set_device",
+                        [&](recorder& r) { return device_ = d, r.contexts_.insert(d), 0; });
+            },
         .device_facts =
             [](int card, runtime::cuda_device_facts* f) {
               return me("device_facts", [&](recorder& r) {
@@ -332,7 +345,7 @@ class recorder {
               });
             },
         .kernel_runs =
-            [](int, bool* runs) {
+            [](bool* runs) {
               return me("kernel_runs",
                         [&](recorder& r) { return *runs = r.options_.kernels_run, 0; });
             },
@@ -429,6 +442,7 @@ class recorder {
             },
         .device_of_pointer =
             [](void const* p, int* device) {
+              current()->make_context();
               return *device = current()->card_of(p), 0;
             },  // a check, not a call
         .describe =
@@ -501,7 +515,7 @@ class recorder {
               });
             },
         .enable_peer =
-            [](int, int) {
+            [](int) {
               return me("enable_peer", [&](recorder& r) {
                 return r.options_.peers == peer_copies::fail ? 217 : 0;
               });
@@ -515,6 +529,7 @@ class recorder {
             },
         .pointer_is_pinned =
             [](void const* p, bool* pinned) {
+              current()->make_context();
               return *pinned = current()->is_pinned(p), 0;
             },  // a check, not a call
         .timed_event_create =
@@ -569,6 +584,11 @@ class recorder {
                 return std::erase_if(r.handles_, [&](auto& h) { return h.get() == handle; }), 0;
               });
             },
+        .has_context =
+            [](int card, bool* has) {
+              return me("has_context",
+                        [&](recorder& r) { return *has = r.contexts_.contains(card), 0; });
+            },
         .blas_workspace = [](int) { return std::size_t(64) << 10; },
     };
     return table;
@@ -577,6 +597,11 @@ class recorder {
   static int me(char const* name, F&& f) {
     lock_guard hold(one_at_a_time_);
     recorder& r = *current();
+    constexpr std::string_view asks_alone[] = {
+        "driver_version", "runtime_version", "device_count", "get_device",
+        "device_facts",   "can_access_peer", "has_context",  "set_device"};
+    if (std::find(std::begin(asks_alone), std::end(asks_alone), name) == std::end(asks_alone))
+      r.contexts_.insert(device_);
     if (r.count(name)) return r.options_.fail_with;
     return f(r);
   }
@@ -747,6 +772,7 @@ class recorder {
   std::map<void*, std::unique_ptr<stream>> streams_;
   std::map<void*, std::unique_ptr<event>> events_;
   std::map<void*, std::size_t> pinned_;
+  std::set<int> contexts_;
   std::vector<std::unique_ptr<blas_handle>> handles_;
   std::map<int, std::unique_ptr<stream>> default_streams_;  // [card]
   std::map<std::string, std::int64_t> calls_;

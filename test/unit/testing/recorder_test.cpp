@@ -68,6 +68,13 @@ story const programs[] = {creates, copies, multiplies, folds, trains};
 
 int set_device_throws = 0;
 
+/// without the workspace of cuBLAS, which stays
+std::int64_t in_use_beside_cublas(runtime::logical_device& d) {
+  if (!d.queues[0]) return d.memory.in_use;
+  runtime::cuda_queue& q = runtime::cuda_queue_of(d, queue_kind::compute);
+  return d.memory.in_use - std::int64_t(q.products.bytes);
+}
+
 /// one run of a program in which call n fails; false: it made fewer calls
 bool fails_well(story run, int cards, int n, int code,
                 testing::peer_copies peers = testing::peer_copies::work) {
@@ -91,13 +98,15 @@ bool fails_well(story run, int cards, int n, int code,
   CAPTURE(gpus.failed_call());
   // what destructors do cannot throw; a lack of memory is tried again
   bool const retried = code == 2 && gpus.failed_call() == "malloc_device";
-  bool const restored = gpus.failed_call() == "set_device";  // or set: see below
+  // or set: see below; asked or set where nobody can throw
+  bool const restored = gpus.failed_call() == "set_device" || gpus.failed_call() == "get_device" ||
+                        gpus.failed_call() == "has_context";
   bool const kept = gpus.failed_call().ends_with("_destroy") || gpus.failed_call() == "free_device";
   bool const staged = gpus.failed_call() == "can_access_peer" ||
                       gpus.failed_call() == "enable_peer" ||
                       gpus.failed_call() == "memcpy_peer_async";  // by way of the host then
   if (!retried && !restored && !kept && !staged) CHECK(threw);
-  for (int g = 0; g < cards; ++g) CHECK(runtime::table.gpu_devices[g].memory.in_use == 0);
+  for (int g = 0; g < cards; ++g) CHECK(in_use_beside_cublas(runtime::table.gpu_devices[g]) == 0);
   set_device_throws += restored && threw;
   CHECK(runtime::table.live_blocks == 0);
   CHECK(run());
@@ -116,11 +125,11 @@ TEST_CASE("each program is right on 1 and 2 recorded cards and gives everything 
       CHECK(run());
       for (int g = 0; g < cards; ++g) {
         runtime::logical_device& d = runtime::table.gpu_devices[g];
-        CHECK(d.memory.in_use == 0);
+        CHECK(in_use_beside_cublas(d) == 0);
         runtime::detail::make_room(d);
       }
-      CHECK(gpus.open_bytes() == 0);
-      CHECK(gpus.calls("malloc_device") == gpus.calls("free_device"));
+      CHECK(gpus.open_bytes() == (64 << 10) * gpus.open_handles());
+      CHECK(gpus.calls("malloc_device") == gpus.calls("free_device") + gpus.open_handles());
     }
 }
 
@@ -320,7 +329,7 @@ TEST_CASE("temporaries and workspace take no call of the driver once they were t
   };
   CHECK(calls_of([&] { b = transpose(matmul(matmul(a, transpose(a)), a)); }) == 3);
   CHECK(calls_of([&] { total = sum(matmul(a, transpose(a))); }) >= 2);
-  CHECK(gpus.calls("malloc_device") == 1);
+  CHECK(gpus.calls("malloc_device") == 2);  // one is the workspace of cuBLAS
   CHECK(gpus.calls("free_device") == 0);
 }
 
@@ -330,7 +339,7 @@ TEST_CASE("with several cards a launch asks for the current one") {
   y = 2.f * x + y;
   auto const all = gpus.all_calls();
   y = 2.f * x + y;
-  CHECK(gpus.all_calls() - all == 2);
+  CHECK(gpus.all_calls() - all == (checked_build ? 5 : 2));  // a check of each operand asks, too
 }
 
 TEST_CASE("memory beyond a card: device, requested, in use, limit, and nothing is kept") {

@@ -17,6 +17,9 @@ LOCUS_SHARED_STATE inline constinit mutex
 inline int card_of_stream(void* stream, std::string_view what) {
   if (!stream) return -1;
   int card = -1;
+  int now = -1;  // a question to CUDA makes a context on the current card
+  bool const is_bare = gpu_api->get_device(&now) == cuda_success && !has_context(now);
+  card_scope const scope(is_bare ? table.gpu_devices[0].card : -1);
   int const code = gpu_api->stream_device(stream, &card);
   if (code == cuda_success) return card;
   gpu_api->last_error();
@@ -69,8 +72,15 @@ inline void cuda_lead(logical_device* const* devices, int count, void* stream) {
 }
 /// means: the host goes on behind what the stream holds
 inline void cuda_await_guest(void* stream) {
-  detail::card_of_stream(stream, "on_stream");
-  check_cuda(gpu_api->stream_synchronize(stream), "waiting for the user's stream", gpu(0));
+  // every card has a null stream of its own
+  for (logical_device& d : table.gpu_devices) {
+    if (d.how != backing::cuda || !d.queues[0]) continue;
+    int const card = detail::card_of_stream(stream, "on_stream");
+    if (card >= 0 && d.card != card) continue;
+    current_card const scope(d);
+    check_cuda(gpu_api->stream_synchronize(stream), "waiting for the user's stream", d.name);
+    if (card >= 0) return;
+  }
 }
 
 /// means: the user's stream is the compute queue of a device from now on, behind what that was given

@@ -78,6 +78,7 @@ class trial_side {
 
  private:
   void close() noexcept {
+    card_scope const scope(on_.card);
     if (data) gpu_api->free_device(data);
     if (event) gpu_api->event_destroy(event);
     if (stream) gpu_api->stream_destroy(stream);
@@ -135,7 +136,10 @@ inline std::string_view try_peer(logical_device& to, logical_device& from) {
     gpu_api->last_error();
     return refuse_peer(to, from, "the driver says that one card cannot reach the other", false);
   }
-  code = gpu_api->enable_peer(to.card, from.card);
+  {
+    current_card const scope(to);
+    code = gpu_api->enable_peer(from.card);
+  }
   if (is_sticky(code)) check_cuda(code, "enabling a peer", to.name);
   if (code != cuda_success)
     return gpu_api->last_error(), refuse_peer(to, from, gpu_api->describe(code), true);

@@ -61,6 +61,22 @@ inline void describe_card(cudaDeviceProp const& p, runtime::cuda_device_facts& f
   put(unsigned(p.pciBusID), 2), *to++ = ':';
   put(unsigned(p.pciDeviceID), 2), *to++ = '.', *to++ = '0';
 }
+/// asked of the driver: CUDA's runtime cannot say it
+inline int has_context(int device, bool* has) {
+  static void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);  // the runtime's own
+  using device_of = int (*)(int*, int);
+  using state_of = int (*)(int, unsigned*, int*);
+  static auto const find =
+      driver ? reinterpret_cast<device_of>(dlsym(driver, "cuDeviceGet")) : nullptr;
+  static auto const ask =
+      driver ? reinterpret_cast<state_of>(dlsym(driver, "cuDevicePrimaryCtxGetState")) : nullptr;
+  if (!find || !ask) return int(cudaErrorNotSupported);
+  int handle = 0, active = 1;
+  unsigned flags = 0;
+  if (int const code = find(&handle, device)) return code;
+  int const code = ask(handle, &flags, &active);
+  return *has = active != 0, code;
+}
 /// a kernel that exists in every binary: can this card run it?
 struct nothing_body {
   LOCUS_EXEC_CHECK_DISABLE
@@ -83,16 +99,11 @@ inline constexpr runtime::cuda_api real_api = {
           return code;
         },
     .kernel_runs =
-        [](int device, bool* runs) {
-          int before = 0;
-          cudaGetDevice(&before);
-          int code = int(cudaSetDevice(device));
+        [](bool* runs) {
           cudaFuncAttributes a;
-          if (code == 0)
-            *runs = cudaFuncGetAttributes(&a, kernel<detail::nothing_body>) == cudaSuccess;
-          cudaGetLastError();
-          cudaSetDevice(before);
-          return code;
+          *runs = cudaFuncGetAttributes(&a, kernel<detail::nothing_body>) == cudaSuccess;
+          if (!*runs) cudaGetLastError();
+          return 0;
         },
     .memory_free = [](std::size_t* free,
                       std::size_t* total) { return int(cudaMemGetInfo(free, total)); },
@@ -181,14 +192,10 @@ inline constexpr runtime::cuda_api real_api = {
           return *can = code == 0 && answer != 0, code;
         },
     .enable_peer =
-        [](int device, int peer) {
-          int before = 0;
-          cudaGetDevice(&before);
-          int code = int(cudaSetDevice(device));
-          if (code == 0) code = int(cudaDeviceEnablePeerAccess(peer, 0));
-          if (code == int(cudaErrorPeerAccessAlreadyEnabled)) cudaGetLastError(), code = 0;
-          cudaSetDevice(before);
-          return code;
+        [](int peer) {
+          int const code = int(cudaDeviceEnablePeerAccess(peer, 0));
+          if (code != int(cudaErrorPeerAccessAlreadyEnabled)) return code;
+          return cudaGetLastError(), 0;
         },
     .stream_device =
         [](void* s, int* device) {
@@ -226,6 +233,7 @@ inline constexpr runtime::cuda_api real_api = {
         },
     .blas_create = [](void** handle) { return make_blas_handle(cublas_table::instance(), handle); },
     .blas_destroy = [](void* handle) { delete static_cast<blas_handle*>(handle); },
+    .has_context = detail::has_context,
     .blas_workspace = cublas_workspace,
 };
 

@@ -108,7 +108,10 @@ class host_operands {
   }
   host_operands(host_operands const&) = delete;
   ~host_operands() {
-    if (in_flight_) runtime::gpu_api->stream_synchronize(stream(queue_kind::compute));
+    if (in_flight_) {
+      runtime::card_scope const scope(site_.on->card);
+      runtime::gpu_api->stream_synchronize(stream(queue_kind::compute));
+    }
     for (range& r : ranges_)
       if (r.here) runtime::host_memory.release(r.here, r.bytes);
   }
@@ -161,6 +164,7 @@ class host_operands {
         site_.on->name);
   }
   void wait(queue_kind kind) {
+    runtime::card_scope const scope(site_.on->card);
     runtime::check_cuda(runtime::gpu_api->stream_synchronize(stream(kind)), "waiting for a GPU",
                         site_.on->name);
     if (kind == queue_kind::compute) in_flight_ = false;

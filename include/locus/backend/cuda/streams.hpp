@@ -3,41 +3,28 @@
 #pragma once
 #include <utility>  // exchange
 
+#include <locus/backend/cuda/card_scope.hpp>      // card_scope
 #include <locus/backend/cuda/loss.hpp>            // check_cuda, require_card
 #include <locus/backend/cuda/timing.hpp>          // the_cuda_timing
 #include <locus/core/config.hpp>                  // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
 #include <locus/runtime/collective_settings.hpp>  // issue_lock
-#include <locus/runtime/physical.hpp>             // cuda_success
 
 LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
-/// means: the card of d is CUDA's current device inside the scope, and the program's own again
-///        behind it
-/// cost:  nothing where CUDA shows one card; asking for the current one where it shows several. Since
-///        CUDA 12 the program's own gets a context by becoming current again, hidden or not
-class current_card {
+/// means: a card_scope of d's card
+/// fails: device_lost, where the card cannot become the current device
+class current_card : public card_scope {
  public:
-  explicit current_card(logical_device const& d) {
-    if (physical.count == 1) return;
-    int now = -1;
-    check_cuda(gpu_api->get_device(&now), "asking for the current device", d.name);
-    if (now == d.card) return;
-    check_cuda(gpu_api->set_device(d.card), "setting the current device", d.name);
-    before_ = now;
+  explicit current_card(logical_device const& d) : card_scope(d.card) {
+    check_cuda(code(), "setting the current device", d.name);
   }
-  current_card(current_card const&) = delete;
-  ~current_card() {
-    if (before_ >= 0) gpu_api->set_device(before_);
-  }
-
- private:
-  int before_ = -1;
 };
 
 inline void close_streams(logical_device& d) noexcept {
-  if (!gpu_api) return;
+  if (!gpu_api || !(d.queues[0] || d.queues[1])) return;
+  card_scope const scope(d.card);
   if (d.queues[0]) the_cuda_timing().forget(d.card);
   for (void*& queue : d.queues) {
     auto* const q = static_cast<cuda_queue*>(std::exchange(queue, nullptr));
@@ -71,7 +58,9 @@ inline void open_streams(logical_device& d) try {
 /// means: a kernel of this program has code for the card
 inline bool cuda_runs_on(int card) {
   bool runs = false;
-  if (gpu_api->kernel_runs(card, &runs) == cuda_success && runs) return true;
+  card_scope const scope(card);
+  if (scope.code() == cuda_success && gpu_api->kernel_runs(&runs) == cuda_success && runs)
+    return true;
   gpu_api->last_error();
   return false;
 }
@@ -141,14 +130,9 @@ inline void cuda_wait(logical_device& d, queue_kind kind, stamp s) {
   require_card(table.gpu_of_queue(s.queue));
   if (s.queue / 2 == d.index)
     cuda_queue_of(d, kind).note_wait(cuda_queue_of(d, other_of(kind)), s.ticket);
-  cuda_queue& q = cuda_queue_of(d, kind);
-  auto const wait = [&] {
-    check_cuda(gpu_api->stream_wait_event(q.stream, cuda_event_of(s)), "waiting for an event",
-               d.name);
-  };
-  if (q.stream) return wait();
-  current_card const scope(d);  // the default stream is that of the current device
-  wait();
+  current_card const scope(d);
+  check_cuda(gpu_api->stream_wait_event(cuda_queue_of(d, kind).stream, cuda_event_of(s)),
+             "waiting for an event", d.name);
 }
 /// fails: device_lost; what the queue was given is not in flight then
 inline void cuda_synchronize(stamp s) {
@@ -158,6 +142,7 @@ inline void cuda_synchronize(stamp s) {
   require_card(d);
   auto const kind = static_cast<queue_kind>(s.queue % 2);
   cuda_queue& q = cuda_queue_of(d, kind);
+  card_scope const scope(d.card);
   int const code = gpu_api->event_synchronize(cuda_event_of(s));
   if (code == cuda_success) return q.note_good(cuda_queue_of(d, other_of(kind)), s.ticket);
   gpu_api->stream_synchronize(q.stream);

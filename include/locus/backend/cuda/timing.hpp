@@ -3,10 +3,11 @@
 #pragma once
 #include <utility>  // exchange
 
-#include <locus/core/clock.hpp>        // read_clock
-#include <locus/core/config.hpp>       // LOCUS_COLD_BEGIN
-#include <locus/runtime/cuda_api.hpp>  // gpu_api
-#include <locus/runtime/trace.hpp>     // the_tracer
+#include <locus/backend/cuda/card_scope.hpp>  // card_scope
+#include <locus/core/clock.hpp>               // read_clock
+#include <locus/core/config.hpp>              // LOCUS_COLD_BEGIN
+#include <locus/runtime/cuda_api.hpp>         // gpu_api
+#include <locus/runtime/trace.hpp>            // the_tracer
 
 LOCUS_COLD_BEGIN
 
@@ -44,6 +45,7 @@ class cuda_timing {
     lock_guard hold(lock_);
     if (bases_.empty() && free_.empty() && pending_.empty()) return;
     resolve(pending_.size());
+    card_scope const scope(card);
     for (std::size_t i = bases_.size(); i-- > 0;)
       if (bases_[i].card == card) gpu_api->event_destroy(bases_[i].event), bases_.remove(i);
     for (std::size_t i = free_.size(); i-- > 0;)
@@ -99,6 +101,7 @@ class cuda_timing {
   void resolve(std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) {
       pending& p = pending_[i];
+      card_scope const scope(p.card);
       card_event* const base = base_of(p.card);
       std::int64_t begin = 0, length = 0;
       if (base && p.begin && p.end && gpu_api->event_synchronize(p.end) == 0 &&
