@@ -27,7 +27,8 @@ inline void* stream_of(logical_device& d, queue_kind queue) {
 inline bool has_run(stamp s) {
   bool reached = true;
   runtime::card_scope const scope(runtime::table.gpu_of_queue(s.queue).card);
-  return runtime::gpu_api->event_query(runtime::cuda_event_of(s), &reached) != 0 || reached;
+  void* const event = runtime::cuda_event_of(s);
+  return !event || runtime::gpu_api->event_query(event, &reached) != 0 || reached;
 }
 /// means: NCCL makes what it makes for the card of d; NCCL itself goes back to the card that is current
 ///        when it is called, which must be one in use

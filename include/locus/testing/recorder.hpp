@@ -103,6 +103,8 @@ class recorder {
   void lose_card(int which, int n = 0, int code = 719) {
     lost_card_ = which, lost_at_ = all_calls_ + n, options_.fail_with = code;
   }
+  /// means: streams go on only where the host waits for them; who asks an event gets no further
+  void be_busy(bool yes) { busy_ = yes; }
   /// means: bytes of the program's own memory are pinned: copies from there are not staged
   void pin(void* p, std::size_t bytes) { pinned_[p] = bytes; }
   /// the call with that number, counted from now, and all behind it fail: a device that is lost (719),
@@ -504,6 +506,7 @@ class recorder {
                   [&](recorder& r) {
                     event const& what = *static_cast<event*>(e);
                     *reached = r.options_.peers != peer_copies::freeze;
+                    if (r.busy_) return *reached = !what.on || what.on->executed >= what.ticket, 0;
                     if (what.on && *reached) r.complete(*what.on, what.ticket);
                     return 0;
                   });
@@ -780,7 +783,8 @@ class recorder {
   LOCUS_SHARED_STATE static inline constinit mutex
       one_at_a_time_;  // CUDA may be called from any thread
   LOCUS_SHARED_STATE static inline thread_local int device_ =
-      0;                    // the current device is one of each thread
+      0;  // the current device is one of each thread
+  bool busy_ = false;
   bool successor_ = false;  // keeps what an ended recorder recorded
   std::string failed_call_, fail_name_;
   std::vector<int> priorities_;

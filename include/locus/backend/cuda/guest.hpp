@@ -32,7 +32,8 @@ inline int card_of_stream(void* stream, std::string_view what) {
 inline void make_guest_wait(logical_device& d, void* stream) {
   stamp const s = cuda_mark(d, queue_kind::compute);
   current_card const scope(d);
-  check_cuda(gpu_api->stream_wait_event(stream, cuda_event_of(s)), "waiting for an event", d.name);
+  if (void* const event = cuda_event_of(s))
+    check_cuda(gpu_api->stream_wait_event(stream, event), "waiting for an event", d.name);
 }
 }  // namespace detail
 

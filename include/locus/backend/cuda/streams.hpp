@@ -29,8 +29,8 @@ inline void close_streams(logical_device& d) noexcept {
   for (void*& queue : d.queues) {
     auto* const q = static_cast<cuda_queue*>(std::exchange(queue, nullptr));
     if (!q) continue;
-    for (void* e : q->events)
-      if (e) gpu_api->event_destroy(e);
+    for (unsigned i = 0; i < q->size; ++i)
+      if (void* const e = q->points[i].event) gpu_api->event_destroy(e);
     if (q->visitor) gpu_api->event_destroy(q->visitor);
     if (q->products.handle) gpu_api->blas_destroy(q->products.handle);
     void* const ours = q->is_lent ? q->own : q->stream;  // the user's stream is the user's
@@ -48,7 +48,8 @@ inline void open_streams(logical_device& d) try {
     check_cuda(d.priority == 0 ? gpu_api->stream_create(&q->stream)
                                : gpu_api->stream_create_with(&q->stream, d.priority),
                "making a stream", d.name);
-    for (void*& e : q->events) check_cuda(gpu_api->event_create(&e), "making an event", d.name);
+    for (cuda_queue::point& p : q->first_points)
+      check_cuda(gpu_api->event_create(&p.event), "making an event", d.name);
   }
 } catch (...) {
   close_streams(d);
@@ -102,14 +103,40 @@ inline void cuda_retire(logical_device& d, void* p, std::size_t bytes) {
 constexpr queue_kind other_of(queue_kind k) {
   return k == queue_kind::compute ? queue_kind::copy : queue_kind::compute;
 }
+namespace detail {
+/// means: the stream has come to that point, as far as CUDA says so; q.marking is held
+inline bool was_reached(cuda_queue& q, std::uint64_t ticket) {
+  if (ticket <= __atomic_load_n(&q.reached, __ATOMIC_RELAXED)) return true;
+  cuda_queue::point const* const p = q.find(ticket);
+  bool reached = true;
+  if (!p) return true;
+  if (gpu_api->event_query(p->event, &reached) != cuda_success) return false;
+  if (reached) q.note_reached(ticket);
+  return reached;
+}
+/// means: an event for the next ticket, that marks no point which is still ahead; q.marking is held
+/// cost:  a question to CUDA for each half of the events, while the card keeps up
+inline void* event_for(cuda_queue& q, std::uint64_t ticket, device name) {
+  std::uint64_t const oldest = q.points[ticket % q.size].ticket;
+  if (oldest > __atomic_load_n(&q.reached, __ATOMIC_RELAXED) &&
+      !was_reached(q, oldest + q.size / 2) && !was_reached(q, oldest))
+    q.grow();
+  void*& event = q.points[ticket % q.size].event;
+  if (!event) check_cuda(gpu_api->event_create(&event), "making an event", name);
+  return event;
+}
+}  // namespace detail
+
 inline stamp cuda_mark(logical_device& d, queue_kind kind) {
   require_card(d);
   cuda_queue& q = cuda_queue_of(d, kind);
   current_card scope(d);
-  std::uint64_t const ticket = __atomic_add_fetch(&q.issued, 1, __ATOMIC_RELAXED);
-  q.note_mark(ticket);
-  check_cuda(gpu_api->event_record(q.events[ticket % cuda_queue::kept], q.stream),
+  lock_guard hold(q.marking);
+  std::uint64_t const ticket = q.issued + 1;
+  check_cuda(gpu_api->event_record(detail::event_for(q, ticket, d.name), q.stream),
              "recording an event", d.name);
+  q.note_mark(ticket);
+  q.issued = ticket;
   return {d.queue(kind), ticket};
 }
 inline void cuda_finish(logical_device& d) {
@@ -120,9 +147,15 @@ inline void cuda_finish(logical_device& d) {
                d.name);
   }
 }
+inline cuda_queue& cuda_queue_of(stamp s) {
+  return cuda_queue_of(table.gpu_of_queue(s.queue), static_cast<queue_kind>(s.queue % 2));
+}
+/// null: that point was reached long ago
 inline void* cuda_event_of(stamp s) {
-  logical_device& d = table.gpu_of_queue(s.queue);
-  return cuda_queue_of(d, static_cast<queue_kind>(s.queue % 2)).events[s.ticket % cuda_queue::kept];
+  cuda_queue& q = cuda_queue_of(s);
+  lock_guard hold(q.marking);
+  cuda_queue::point const* const p = q.find(s.ticket);
+  return p ? p->event : nullptr;
 }
 inline void cuda_wait(logical_device& d, queue_kind kind, stamp s) {
   if (!s.is_set() || s.queue == d.queue(kind)) return;
@@ -131,8 +164,9 @@ inline void cuda_wait(logical_device& d, queue_kind kind, stamp s) {
   if (s.queue / 2 == d.index)
     cuda_queue_of(d, kind).note_wait(cuda_queue_of(d, other_of(kind)), s.ticket);
   current_card const scope(d);
-  check_cuda(gpu_api->stream_wait_event(cuda_queue_of(d, kind).stream, cuda_event_of(s)),
-             "waiting for an event", d.name);
+  if (void* const event = cuda_event_of(s))
+    check_cuda(gpu_api->stream_wait_event(cuda_queue_of(d, kind).stream, event),
+               "waiting for an event", d.name);
 }
 /// fails: device_lost; what the queue was given is not in flight then
 inline void cuda_synchronize(stamp s) {
@@ -143,7 +177,8 @@ inline void cuda_synchronize(stamp s) {
   auto const kind = static_cast<queue_kind>(s.queue % 2);
   cuda_queue& q = cuda_queue_of(d, kind);
   card_scope const scope(d.card);
-  int const code = gpu_api->event_synchronize(cuda_event_of(s));
+  void* const event = cuda_event_of(s);
+  int const code = event ? gpu_api->event_synchronize(event) : cuda_success;
   if (code == cuda_success) return q.note_good(cuda_queue_of(d, other_of(kind)), s.ticket);
   gpu_api->stream_synchronize(q.stream);
   check_cuda(code, "waiting for a GPU", d.name);
