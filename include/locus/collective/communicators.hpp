@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// NCCL's communicators: one set for each list of cards, made when it is first needed, nonblocking,
-// with deadlines, since NCCL has none. A set that failed is ended as a whole.
+// NCCL's communicators: one set for each list of cards, made when it is first needed, with deadlines,
+// since NCCL has none. A set that failed is ended as a whole.
 #pragma once
-#include <sched.h>  // sched_yield
-#include <utility>  // exchange
+#include <csignal>    // pthread_sigmask
+#include <ctime>      // clock_gettime
+#include <pthread.h>  // pthread_create
+#include <unistd.h>   // usleep
+#include <utility>    // exchange
 
 #include <locus/backend/cuda/streams.hpp>  // cuda_queue_of, cuda_event_of
 #include <locus/backend/queues.hpp>        // mark, synchronize
@@ -11,6 +14,7 @@
 #include <locus/collective/topology.hpp>   // replica_topology
 #include <locus/core/clock.hpp>            // seconds_now
 #include <locus/core/config.hpp>           // LOCUS_COLD_BEGIN
+#include <locus/runtime/log.hpp>           // warn
 
 LOCUS_COLD_BEGIN
 
@@ -46,6 +50,19 @@ struct collective_name {
   short bucket = -1;
 };
 
+/// A group that was issued, until all ranks have run it.
+struct collective_flight {
+  collective_name name;
+  double deadline = 0;  // seconds after a rank came to it; 0: none
+  double begun = 0;     // when that was seen; 0: no rank is there yet
+  /// a point of a rank's queue, and the event that CUDA has for it
+  struct point {
+    stamp when;
+    void* event = nullptr;
+  };
+  point before[max_devices], done[max_devices];  // [rank]; done is unset until it is marked
+};
+
 class communicator_set {
  public:
   device_list list;  // [rank]
@@ -54,15 +71,149 @@ class communicator_set {
   void* comm[max_devices]{};
   runtime::nccl_api const* api = nullptr;
   bool owned = true, ready = false, broken = false;
-  std::uint64_t issued = 0;   // groups
-  bool pending = false;       // the last group may still run
-  stamp last[max_devices]{};  // [rank]: behind the last group
-  collective_name latest{};
+  bool tried = false;        // they are made, and bring right sums
+  std::uint64_t issued = 0;  // groups
+  mutex use;                 // held while NCCL is called with these communicators
+  double issuing_since = 0;  // a thread is with NCCL; 0: none
 
+  /// means: ends all communicators, with these words; only the first failure of a set has any
+  [[gnu::cold]] void give_up(collective_name const& name, int rank, std::string_view cause,
+                             int code, double seconds, std::string_view more = {},
+                             bool tell_others = false) {
+    lock_guard hold(words_);  // who asks for the words finds the communicators ended
+    if (is_broken()) return;
+    write(name, rank, cause, code, seconds, more);
+    failed_ = {name, rank, seconds, tell_others};
+    if (tell_others) __atomic_store_n(&any_untold(), true, __ATOMIC_RELEASE);
+    __atomic_store_n(&broken, true, __ATOMIC_RELEASE);
+    end(false);
+  }
   /// ends all communicators and says so     fails: always, with collective_error
   [[noreturn, gnu::cold]] void fail(collective_name const& name, int rank, std::string_view cause,
                                     int code, double seconds, std::string_view more = {}) {
+    give_up(name, rank, cause, code, seconds, more);
+    rethrow();
+  }
+  /// what NCCL wrote about its last failure
+  std::string_view text_of_error() const {
+    char const* const text = api->last_error(nullptr);
+    return text ? std::string_view(text) : std::string_view();
+  }
+  bool is_broken() const { return __atomic_load_n(&broken, __ATOMIC_ACQUIRE); }
+  /// fails: collective_error, when the set failed before; with its first words, if nobody has heard them
+  void require_usable(collective_name const& name) {
+    if (!is_broken()) return;
+    tell();
     message text;
+    text << "locus: " << name.operation << " over";
+    for (int p = 0; p < ranks; ++p) text << " " << list[p];
+    throw collective_error(text << " cannot run: its communicators failed before; call "
+                                   "collective::rebuild<Devices>(). It was: "
+                                << why_.view(),
+                           name.operation, name.bucket, -1, 0);
+  }
+  /// fails: collective_error, for a failure that the watch saw and nobody was told
+  void tell() {
+    {
+      lock_guard hold(words_);
+      if (!std::exchange(failed_.untold, false)) return;
+    }
+    rethrow();
+  }
+  /// gives communicators back; in order: what they were given has run, or will
+  void end(bool in_order) noexcept {
+    if (ranks == 0) return;
+    nccl_card_scope const scope(*on[0]);
+    for (int p = 0; p < ranks; ++p)
+      if (void* const c = __atomic_exchange_n(&comm[p], nullptr, __ATOMIC_ACQ_REL); c && owned)
+        in_order ? api->destroy(c) : api->abort(c);
+    __atomic_store_n(&ready, false, __ATOMIC_RELEASE);
+  }
+  /// waits until NCCL has taken all that it was given: communicators that do not block
+  void settle(collective_name const& name, double deadline) {
+    double const begin = seconds_now();
+    for (int p = 0; p < ranks; ++p)
+      for (;; usleep(20)) {
+        if (is_broken()) rethrow();
+        int state = 0;
+        if (int const code = api->async_state(comm[p], &state); code != 0)
+          fail(name, p, "asking for its state failed", code, seconds_now() - begin);
+        if (state == runtime::nccl_success) break;
+        if (state != runtime::nccl_in_progress)
+          fail(name, p, "it ended with an error", state, seconds_now() - begin);
+        if (deadline > 0 && seconds_now() - begin > deadline)
+          fail(name, p, "it did not come back within the timeout", 0, seconds_now() - begin);
+      }
+  }
+  double deadline() const {
+    using runtime::collective_deadlines;
+    return runtime::collective_deadline(issued <= 1 ? &collective_deadlines::first
+                                                    : &collective_deadlines::steady);
+  }
+  /// a group was issued: the watch looks after it
+  void watch(collective_flight const& f) {
+    lock_guard hold(flights_lock_);
+    flights_.push(f);
+  }
+  /// the last one has this point behind it
+  void note_done(int rank, collective_flight::point const& p) {
+    lock_guard hold(flights_lock_);
+    if (!flights_.empty()) flights_.back().done[rank] = p;
+  }
+  /// means: looks after what is in flight; units: seconds until it should look again
+  double look(double now) {
+    if (is_broken() || !__atomic_load_n(&ready, __ATOMIC_ACQUIRE)) return patient;
+    if (!use.try_lock()) return look_at_issue(now);
+    struct unlock {
+      mutex& m;
+      ~unlock() { m.unlock(); }
+    } const at_end{use};
+    lock_guard hold(flights_lock_);
+    std::size_t n = 0;
+    while (n < flights_.size() && first_late(flights_[n]) < 0) ++n;
+    flights_.drop_front(n);
+    if (flights_.empty()) return patient;
+    collective_flight& f = flights_[0];
+    for (int p = 0; p < ranks; ++p) {
+      int state = 0;
+      int const code = api->async_state(comm[p], &state);
+      if (code != 0 || (state != 0 && state != runtime::nccl_in_progress))
+        return late(f, p, "it ended with an error", code ? code : state, now), patient;
+    }
+    if (f.deadline <= 0) return patient;
+    for (int p = 0; p < ranks && f.begun == 0; ++p)
+      if (seems_run(f.before[p])) f.begun = now;  // who is there waits for the others
+    if (f.begun != 0 && now - f.begun > f.deadline) {
+      if (int const p = first_late(f); p >= 0)
+        late(f, p, "it did not end within the timeout", 0, now);
+    }
+    return f.deadline / 16 < patient ? f.deadline / 16 : patient;
+  }
+
+  static constexpr double patient = 0.5;  // seconds between two looks, at most
+  /// some set has words that nobody was told
+  LOCUS_SHARED_STATE static bool& any_untold() {
+    static bool untold = false;
+    return untold;
+  }
+
+ private:
+  struct failure {
+    collective_name name;
+    int rank = -1;
+    double seconds = 0;
+    bool untold = false;
+  };
+  [[noreturn, gnu::cold]] void rethrow() {
+    lock_guard hold(words_);
+    failed_.untold = false;
+    throw collective_error(why_, failed_.name.operation, failed_.name.bucket, failed_.rank,
+                           failed_.seconds);
+  }
+  void write(collective_name const& name, int rank, std::string_view cause, int code,
+             double seconds, std::string_view more) {
+    message& text = why_;
+    text = message{};
     text << "locus: " << name.operation;
     if (name.bucket >= 0) text << " of bucket " << int(name.bucket);
     text << " over";
@@ -81,104 +232,76 @@ class communicator_set {
               "collective::rebuild<Devices>()";
     else
       text << "end your communicators, make new ones and call collective::use_communicator again";
-    end(false);
-    broken = true, why_ = message{}, why_ << text.view();
-    throw collective_error(text, name.operation, name.bucket, rank, seconds);
   }
-  /// what NCCL wrote about its last failure
-  std::string_view text_of_error() const {
-    char const* const text = api->last_error(nullptr);
-    return text ? std::string_view(text) : std::string_view();
+  void late(collective_flight const& f, int rank, std::string_view cause, int code, double now) {
+    give_up(f.name, rank, cause, code, f.begun != 0 ? now - f.begun : 0, {}, true);
+    flights_.clear();
   }
-  /// fails: collective_error, when the set failed before
-  void require_usable(collective_name const& name) const {
-    if (!broken) return;
-    message text;
-    text << "locus: " << name.operation << " over";
-    for (int p = 0; p < ranks; ++p) text << " " << list[p];
-    throw collective_error(text << " cannot run: its communicators failed before; call "
-                                   "collective::rebuild<Devices>(). It was: "
-                                << why_.view(),
-                           name.operation, name.bucket, -1, 0);
+  /// a thread is with NCCL, perhaps for ever: ending its communicators is what brings it back
+  double look_at_issue(double now) {
+    double since = 0;
+    __atomic_load(&issuing_since, &since, __ATOMIC_ACQUIRE);
+    double const limit = deadline();
+    if (since == 0 || limit <= 0) return patient;
+    if (now - since > limit)
+      give_up(issuing, -1, "NCCL did not take it within the timeout", 0, now - since);
+    return limit / 16 < patient ? limit / 16 : patient;
   }
-  /// gives communicators back; in order: what they were given has run, or will
-  void end(bool in_order) noexcept {
-    if (ranks == 0) return;
-    nccl_card_scope const scope(*on[0]);
+  int first_late(collective_flight const& f) const {
     for (int p = 0; p < ranks; ++p)
-      if (void* const c = std::exchange(comm[p], nullptr); c && owned)
-        in_order ? api->destroy(c) : api->abort(c);
-    ready = pending = false;
-  }
-  /// waits until NCCL has taken all that it was given
-  void settle(collective_name const& name, double deadline) {
-    double const begin = seconds_now();
-    for (int p = 0; p < ranks; ++p)
-      for (;;) {
-        int state = 0;
-        if (int const code = api->async_state(comm[p], &state); code != 0)
-          fail(name, p, "asking for its state failed", code, seconds_now() - begin);
-        if (state == runtime::nccl_success) break;
-        if (state != runtime::nccl_in_progress)
-          fail(name, p, "it ended with an error", state, seconds_now() - begin);
-        if (deadline > 0 && seconds_now() - begin > deadline)
-          fail(name, p, "it did not come back within the timeout", 0, seconds_now() - begin);
-        sched_yield();
-      }
-  }
-  /// waits until rank p has passed s, or the deadline
-  void wait_for(stamp s, int p, collective_name const& name, double deadline) {
-    if (on[p]->how != backing::cuda) return runtime::synchronize(s);
-    double const begin = seconds_now();
-    for (unsigned spin = 0;; ++spin) {
-      if (has_run(s)) break;
-      if (spin % 64 == 63) check_state(name, begin, deadline);
-      sched_yield();
-    }
-    runtime::synchronize(s);  // what the event says
-  }
-  /// an error of another rank, or a deadline that has passed
-  void check_state(collective_name const& name, double begin, double deadline) {
-    for (int q = 0; q < ranks; ++q) {
-      int state = 0;
-      int const code = api->async_state(comm[q], &state);
-      if (code != 0 || (state != 0 && state != runtime::nccl_in_progress))
-        fail(name, q, "it ended with an error", code ? code : state, seconds_now() - begin);
-    }
-    if (deadline > 0 && seconds_now() - begin > deadline)
-      fail(name, first_late(), "it did not end within the timeout", 0, seconds_now() - begin);
-  }
-  bool is_done() const { return first_late() < 0; }
-  double deadline() const {
-    using runtime::collective_deadlines;
-    return runtime::collective_deadline(issued <= 1 ? &collective_deadlines::first
-                                                    : &collective_deadlines::steady);
-  }
-
- private:
-  int first_late() const {
-    for (int p = 0; p < ranks; ++p)
-      if (last[p].is_set() && on[p]->how == backing::cuda && !has_run(last[p])) return p;
+      if (!seems_run(f.done[p])) return p;
     return -1;
   }
+  /// has_run for the watch, which waits for nobody: a thread that marks the queue may be in CUDA for ever
+  static bool seems_run(collective_flight::point const& of) {
+    if (!of.when.is_set()) return false;
+    runtime::card_scope const scope(runtime::table.gpu_of_queue(of.when.queue).card);
+    runtime::cuda_queue& q = runtime::cuda_queue_of(of.when);
+    if (q.marking.try_lock()) {
+      bool const is_old = !q.find(of.when.ticket);
+      q.marking.unlock();
+      if (is_old) return true;
+    }
+    bool reached = true;
+    return runtime::gpu_api->event_query(of.event, &reached) != 0 || reached;
+  }
+  mutex flights_lock_;
+  dynamic_array<collective_flight> flights_;  // in the order of their issue
+  mutex words_;                               // around the two below
   message why_;
+  failure failed_;
+
+ public:
+  collective_name issuing;  // written before issuing_since
 };
 
 /// Kept until the device table changes; never destroyed at exit, where NCCL may be gone.
 struct communicator_registry {
   dynamic_array<communicator_set*> sets;
   stamp last_on_card[runtime::max_logical]{};  // groups of several sets on one card take turns
-  mutex lock;
+  mutex lock;                                  // of the list; never held while somebody waits
+  mutex making;                                // held while communicators are made, before `lock`
 
   communicator_set* find(device_list const& list) {
     for (communicator_set* s : sets)
       if (s->list == list) return s;
     return nullptr;
   }
+  /// means: the set of that list is no more; its communicators end
+  void remove(device_list const& list) {
+    lock_guard hold(lock);
+    for (std::size_t i = 0; i < sets.size(); ++i)
+      if (sets[i]->list == list) {
+        sets[i]->end(!sets[i]->is_broken());
+        delete sets[i];
+        return sets.remove(i);
+      }
+  }
   void forget() noexcept {
+    lock_guard waiting(making);
     lock_guard hold(lock);
     for (communicator_set* s : sets) {
-      s->end(true);
+      s->end(!s->is_broken());
       delete s;
     }
     sets.clear();
@@ -190,42 +313,76 @@ LOCUS_SHARED_STATE inline communicator_registry& communicators() {
   return *r;
 }
 
-/// This thread holds the registry's lock: what it waits for then has a deadline of its own.
-struct in_registry {
-  LOCUS_SHARED_STATE static bool& flag() {
-    static thread_local bool on = false;
-    return on;
-  }
-  in_registry() { flag() = true; }
-  in_registry(in_registry const&) = delete;
-  ~in_registry() { flag() = false; }
-};
-
-/// the host waits for s, and not for ever: called where it waits for a card
-inline void watch_collectives(stamp s) {
-  if (in_registry::flag()) return;
+/// fails: collective_error, where a collective failed behind the program's back; one thread is told
+inline void report_collectives() {
+  if (!__atomic_load_n(&communicator_set::any_untold(), __ATOMIC_ACQUIRE)) return;
   communicator_registry& all = communicators();
   lock_guard hold(all.lock);
-  double const begin = seconds_now();
-  for (communicator_set* set : all.sets) {
-    double deadline = 0;
-    {
-      lock_guard issuing(runtime::issue_lock);
-      if (!set->pending || set->on[0]->how != backing::cuda) continue;
-      deadline = set->deadline();
-    }
-    for (unsigned spin = 0;; ++spin) {
-      if (has_run(s)) break;
-      if (spin % 64 == 63) {
-        lock_guard issuing(runtime::issue_lock);
-        set->check_state(set->latest, begin, deadline);
-      }
-      sched_yield();
-    }
-    lock_guard issuing(runtime::issue_lock);
-    set->pending = !set->is_done();
-  }
+  for (communicator_set* s : all.sets) s->tell();
+  __atomic_store_n(&communicator_set::any_untold(), false, __ATOMIC_RELEASE);
 }
+
+/// A thread that looks after the groups in flight: NCCL has no deadline, and who issues work, or waits for
+/// it, may be in CUDA for ever. Ending the communicators brings both back. Never destroyed.
+class collective_watch {
+ public:
+  /// means: the thread is there; it looks soon
+  LOCUS_SHARED_STATE static void wake() {
+    static collective_watch* const one = new collective_watch;
+    one->look_soon();
+  }
+
+ private:
+  collective_watch() {
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&something_, &attributes);
+    pthread_condattr_destroy(&attributes);
+    sigset_t all, before;
+    sigfillset(&all);  // signals are the program's
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t thread;
+    auto const body = [](void* me) -> void* {
+      for (auto* const w = static_cast<collective_watch*>(me);;) w->wait(w->look());
+    };
+    if (pthread_create(&thread, nullptr, body, this) == 0) {
+      pthread_detach(thread);
+    } else {
+      log_line line;
+      runtime::warn(line << "locus: no thread could be made that watches collectives: they have no "
+                            "deadline");
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+  double look() {
+    communicator_registry& all = communicators();
+    lock_guard hold(all.lock);
+    double next = communicator_set::patient;
+    for (communicator_set* s : all.sets) {
+      double const theirs = s->look(seconds_now());
+      if (theirs < next) next = theirs;
+    }
+    return next > 0.001 ? next : 0.001;
+  }
+  void wait(double seconds) {
+    timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += static_cast<long>(seconds * 1e9);
+    until.tv_sec += until.tv_nsec / 1'000'000'000, until.tv_nsec %= 1'000'000'000;
+    lock_guard hold(lock_);
+    if (!std::exchange(woken_, false)) pthread_cond_timedwait(&something_, lock_.native(), &until);
+    woken_ = false;
+  }
+  void look_soon() {
+    lock_guard hold(lock_);
+    woken_ = true;
+    pthread_cond_signal(&something_);
+  }
+  mutex lock_;
+  pthread_cond_t something_;
+  bool woken_ = false;
+};
 
 /// means: a set for these cards, as yet without communicators
 inline communicator_set* empty_set(replica_topology const& t, runtime::nccl_api const* api) {
@@ -233,7 +390,7 @@ inline communicator_set* empty_set(replica_topology const& t, runtime::nccl_api 
   s->list = t.representatives(), s->ranks = t.ranks, s->api = api;
   for (int p = 0; p < t.ranks; ++p) s->on[p] = t.on[t.first[p]];
   runtime::forget_communicators = [] { communicators().forget(); };
-  runtime::collective_watch = watch_collectives;
+  runtime::collective_report = report_collectives;
   return s;
 }
 
@@ -241,6 +398,7 @@ inline communicator_set* empty_set(replica_topology const& t, runtime::nccl_api 
 [[gnu::cold]] inline void init_communicators(communicator_set& s) {
   collective_name const name{"making communicators", -1};
   lock_guard hold(runtime::issue_lock);
+  lock_guard using_it(s.use);
   nccl_card_scope const scope(*s.on[0]);
   double const begin = seconds_now();
   runtime::nccl_id id{};
@@ -263,7 +421,7 @@ inline communicator_set* empty_set(replica_topology const& t, runtime::nccl_api 
     s.fail(name, -1, "they could not be made", end, seconds_now() - begin);
   s.settle(name, runtime::collective_deadline(&runtime::collective_deadlines::init));
   if (s.on[0]->how == backing::cuda) runtime::gpu_api->last_error();  // what 2.28 leaves behind
-  s.ready = true;
+  __atomic_store_n(&s.ready, true, __ATOMIC_RELEASE);
 }
 
 }  // namespace detail

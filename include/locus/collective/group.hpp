@@ -69,12 +69,48 @@ class nccl_group {
     if (requests_.empty()) return;
     communicator_registry& all = communicators();
     lock_guard hold(runtime::issue_lock);
-    set_.require_usable(name_);  // another thread may have seen it fail
+    set_.require_usable(name_);  // it may have failed since
     if constexpr (checked_build) verify();
-    for (int p = 0; p < set_.ranks; ++p)
+    bool const watched = set_.on[0]->how == backing::cuda;
+    collective_flight flight;
+    flight.name = name_, flight.deadline = set_.deadline();
+    for (int p = 0; p < set_.ranks; ++p) {
       runtime::wait(*set_.on[p], queue, all.last_on_card[set_.on[p]->card]);
+      if (watched) flight.before[p] = point(runtime::mark(*set_.on[p], queue));
+    }
+    call_nccl(queue);
+    if (watched) set_.watch(flight), collective_watch::wake();
+    for (int p = 0; p < set_.ranks; ++p) {
+      all.last_on_card[set_.on[p]->card] = done_[p] = runtime::mark(*set_.on[p], queue);
+      if (watched) set_.note_done(p, point(done_[p]));
+    }
+  }
+  /// the point behind the group on the queue of a rank
+  stamp done(int rank) const { return done_[rank]; }
+
+ private:
+  /// a thread calls NCCL: the watch may have to bring it back
+  struct with_nccl {
+    communicator_set& set;
+    with_nccl(communicator_set& s, collective_name const& name, double now) : set(s) {
+      s.issuing = name;
+      __atomic_store(&s.issuing_since, &now, __ATOMIC_RELEASE);
+      if (s.on[0]->how == backing::cuda) collective_watch::wake();
+    }
+    with_nccl(with_nccl const&) = delete;
+    ~with_nccl() {
+      double none = 0;
+      __atomic_store(&set.issuing_since, &none, __ATOMIC_RELEASE);
+    }
+  };
+  static collective_flight::point point(stamp s) { return {s, runtime::cuda_event_of(s)}; }
+  /// between `use` and its end nothing but NCCL is called: the watch ends who stays there too long
+  void call_nccl(queue_kind queue) {
+    lock_guard using_it(set_.use);
+    set_.require_usable(name_);
     nccl_card_scope const scope(*set_.on[0]);
     double const begin = seconds_now();
+    with_nccl const here(set_, name_, begin);
     if (int const code = set_.api->group_start(); code != 0)
       set_.fail(name_, -1, "a group cannot begin", code, seconds_now() - begin);
     int wrong = 0, at = -1;
@@ -87,21 +123,14 @@ class nccl_group {
       break;
     }
     int const end = set_.api->group_end();
-    ++set_.issued, set_.latest = name_;
+    ++set_.issued;
     if (wrong != 0)
       set_.fail(name_, at, "NCCL refused it", wrong, seconds_now() - begin, why.view());
     if (end != 0 && end != runtime::nccl_in_progress)
       set_.fail(name_, -1, "NCCL did not take it", end, seconds_now() - begin);
     if (end == runtime::nccl_in_progress) set_.settle(name_, set_.deadline());
-    for (int p = 0; p < set_.ranks; ++p)
-      all.last_on_card[set_.on[p]->card] = set_.last[p] = done_[p] =
-          runtime::mark(*set_.on[p], queue);
-    set_.pending = true;
+    set_.require_usable(name_);
   }
-  /// the point behind the group on the queue of a rank
-  stamp done(int rank) const { return done_[rank]; }
-
- private:
   static bool is_pair(nccl_request const& r) {
     return r.what == request_kind::send || r.what == request_kind::receive;
   }
@@ -205,8 +234,8 @@ class nccl_group {
   }
   group.issue(queue_kind::compute);
   for (int p = 0; p < s.ranks; ++p) {
-    s.wait_for(group.done(p), p, name,
-               runtime::collective_deadline(&runtime::collective_deadlines::first));
+    runtime::synchronize(group.done(p));
+    s.require_usable(name);
     std::int32_t got[2]{};
     runtime::synchronize(
         runtime::copy(host, got, *s.on[p], m.at[p], 8, queue_kind::compute, record));
@@ -220,14 +249,22 @@ class nccl_group {
 /// fails: collective_error, now or because they failed before
 inline communicator_set& communicators_for(replica_topology const& t, collective_name const& name) {
   communicator_registry& all = communicators();
-  lock_guard hold(all.lock);
-  in_registry const here;
-  communicator_set* s = all.find(t.representatives());
-  if (!s) s = all.sets.push(empty_set(t, nccl_of(t.on[t.first[0]]->how)));
+  auto const find = [&] {
+    lock_guard hold(all.lock);
+    communicator_set* s = all.find(t.representatives());
+    if (!s) s = all.sets.push(empty_set(t, nccl_of(t.on[t.first[0]]->how)));
+    return s;
+  };
+  communicator_set* s = find();
   s->require_usable(name);
-  if (s->ready) return *s;
+  if (__atomic_load_n(&s->tried, __ATOMIC_ACQUIRE)) return *s;
+  lock_guard one_at_a_time(all.making);
+  s = find();
+  s->require_usable(name);
+  if (s->tried) return *s;
   init_communicators(*s);
   try_communicators(*s);
+  __atomic_store_n(&s->tried, true, __ATOMIC_RELEASE);
   return *s;
 }
 

@@ -24,15 +24,8 @@ inline replica_topology cards_of(device_list const& devices, std::string_view wh
 [[gnu::cold]] inline void rebuild_communicators(device_list const& devices) {
   replica_topology const t = look_at(devices);
   if (!t.uses_nccl()) return;
-  communicator_registry& all = communicators();
-  lock_guard hold(all.lock);
-  for (std::size_t i = 0; i < all.sets.size(); ++i)
-    if (all.sets[i]->list == t.representatives()) {
-      all.sets[i]->end(!all.sets[i]->broken);
-      delete all.sets[i];
-      all.sets.remove(i);
-      return;
-    }
+  lock_guard waiting(communicators().making);
+  communicators().remove(t.representatives());
 }
 [[gnu::cold]] inline void take_communicators(device_list const& devices, void* const* comms,
                                              int count) {
@@ -74,7 +67,7 @@ inline replica_topology cards_of(device_list const& devices, std::string_view wh
   lock_guard hold(all.lock);
   communicator_set* const s = all.sets.push(empty_set(t, api));
   for (int p = 0; p < count; ++p) s->comm[p] = comms[p];
-  s->owned = false, s->ready = true;
+  s->owned = false, s->ready = s->tried = true;
 }
 
 }  // namespace detail

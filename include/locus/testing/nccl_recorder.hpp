@@ -2,7 +2,10 @@
 // NCCL among the cards of a recorder: calls counted, the n-th failing, a communicator or a group or
 // an operation that never ends, and what must not happen while a group is in flight.
 #pragma once
-#include <utility>  // move
+#include <atomic>    // atomic
+#include <set>       // set
+#include <unistd.h>  // usleep
+#include <utility>   // move
 
 #include <locus/backend/seam.hpp>                 // touched
 #include <locus/backend/simulated/fake_nccl.hpp>  // fake_nccl
@@ -48,13 +51,16 @@ class nccl_recorder {
     };
     watched().free_host = [](void* p) { return guarded(), inner()->free_host(p); };
     watched().stream_synchronize = [](void* s) {
-      return guarded(), blocked(), inner()->stream_synchronize(s);
+      return guarded(), wait_while_stuck(), inner()->stream_synchronize(s);
     };
     watched().event_synchronize = [](void* e) {
-      return guarded(), blocked(), inner()->event_synchronize(e);
+      guarded();
+      if (is_late(e)) wait_while_stuck();
+      return inner()->event_synchronize(e);
     };
+    watched().event_record = [](void* e, void* s) { return note(e), inner()->event_record(e, s); };
     watched().event_query = [](void* e, bool* reached) {
-      if (state().is_stuck()) return *reached = false, 0;
+      if (is_late(e) && state().is_stuck()) return *reached = false, 0;
       return inner()->event_query(e, reached);
     };
     runtime::gpu_api = &watched();
@@ -72,7 +78,7 @@ class nccl_recorder {
   int groups() const { return state().groups; }
   int open_communicators() const { return state().open_communicators; }
   int count(nccl_call what) const { return state().operations[static_cast<int>(what)]; }
-  /// allocations and waits while a group was in flight, and waits for what never ends
+  /// allocations and waits while a group was in flight, and waits for what nobody ended for 20 s
   int forbidden() const { return wrong(); }
   void fail_at(int n, int code = runtime::nccl_cuda_error) {
     state().mischief.fail_at = n < 0 ? -1 : state().calls + n;
@@ -97,12 +103,40 @@ class nccl_recorder {
     static runtime::cuda_api api{};
     return api;
   }
-  static int& wrong() {
-    static int n = 0;
+  static std::atomic<int>& wrong() {
+    static std::atomic<int> n = 0;
     return n;
   }
   static void guarded() { wrong() += state().in_flight(); }
-  static void blocked() { wrong() += state().is_stuck(); }
+  /// as a card: until somebody ends the communicators
+  static void wait_while_stuck() {
+    for (int i = 0; state().is_stuck(); usleep(1000))
+      if (++i == 20000) {
+        ++wrong();
+        return;
+      }
+  }
+  /// events that were recorded behind what never ends
+  struct late_events {
+    mutex lock;
+    std::set<void*> all;
+  };
+  static late_events& late() {
+    static late_events events;
+    return events;
+  }
+  static void note(void* e) {
+    bool const stuck = state().is_stuck();
+    lock_guard hold(late().lock);
+    if (stuck)
+      late().all.insert(e);
+    else
+      late().all.erase(e);
+  }
+  static bool is_late(void* e) {
+    lock_guard hold(late().lock);
+    return late().all.contains(e);
+  }
   runtime::nccl_api const* before_;
   runtime::cuda_api const* cuda_;
 };

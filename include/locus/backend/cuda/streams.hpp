@@ -66,10 +66,10 @@ inline bool cuda_runs_on(int card) {
   return false;
 }
 
-/// The host is about to wait for a stamp: collectives are watched meanwhile. Null while there are
+/// The host has waited for a card: it hears of a collective that failed meanwhile. Null while there are
 /// none.
-using watch_fn = void (*)(stamp);
-LOCUS_SHARED_STATE inline constinit watch_fn collective_watch = nullptr;
+using report_fn = void (*)();
+LOCUS_SHARED_STATE inline constinit report_fn collective_report = nullptr;
 
 /// null where the card has no more
 inline void* cuda_obtain(logical_device& d, std::size_t bytes) {
@@ -141,11 +141,11 @@ inline stamp cuda_mark(logical_device& d, queue_kind kind) {
 }
 inline void cuda_finish(logical_device& d) {
   for (queue_kind const k : {queue_kind::compute, queue_kind::copy}) {
-    if (collective_watch) collective_watch(cuda_mark(d, k));
     current_card scope(d);
     check_cuda(gpu_api->stream_synchronize(cuda_queue_of(d, k).stream), "waiting for memory",
                d.name);
   }
+  if (collective_report) collective_report();
 }
 inline cuda_queue& cuda_queue_of(stamp s) {
   return cuda_queue_of(table.gpu_of_queue(s.queue), static_cast<queue_kind>(s.queue % 2));
@@ -171,7 +171,6 @@ inline void cuda_wait(logical_device& d, queue_kind kind, stamp s) {
 /// fails: device_lost; what the queue was given is not in flight then
 inline void cuda_synchronize(stamp s) {
   if (!s.is_set()) return;
-  if (collective_watch) collective_watch(s);
   logical_device& d = table.gpu_of_queue(s.queue);
   require_card(d);
   auto const kind = static_cast<queue_kind>(s.queue % 2);
@@ -179,7 +178,11 @@ inline void cuda_synchronize(stamp s) {
   card_scope const scope(d.card);
   void* const event = cuda_event_of(s);
   int const code = event ? gpu_api->event_synchronize(event) : cuda_success;
-  if (code == cuda_success) return q.note_good(cuda_queue_of(d, other_of(kind)), s.ticket);
+  if (code == cuda_success) {
+    q.note_good(cuda_queue_of(d, other_of(kind)), s.ticket);
+    if (collective_report) collective_report();
+    return;
+  }
   gpu_api->stream_synchronize(q.stream);
   check_cuda(code, "waiting for a GPU", d.name);
 }

@@ -10,6 +10,7 @@
 #include <locus/core/array.hpp>        // dynamic_array
 #include <locus/core/config.hpp>       // LOCUS_COLD_BEGIN
 #include <locus/core/error.hpp>        // message
+#include <locus/core/lock.hpp>         // mutex
 #include <locus/core/shared.hpp>       // shared
 #include <locus/device/device.hpp>     // max_devices
 #include <locus/runtime/nccl_api.hpp>  // nccl_api
@@ -126,7 +127,10 @@ class fake_nccl {
   nccl_mischief mischief{};
   int calls = 0, open_communicators = 0, groups = 0;
   int operations[7]{};  // [nccl_call], over all ranks
-  bool in_flight() const { return depth_ > 0 || waiting_ > 0; }
+  bool in_flight() const {
+    return __atomic_load_n(&depth_, __ATOMIC_RELAXED) > 0 ||
+           __atomic_load_n(&waiting_, __ATOMIC_RELAXED) > 0;
+  }
   std::string_view failed_call() const { return failed_; }
   void reset() {
     mischief = {}, calls = open_communicators = groups = depth_ = waiting_ = 0;
@@ -135,8 +139,9 @@ class fake_nccl {
     group_.clear(), stuck_.clear();
   }
   bool is_stuck() const {
+    lock_guard hold(stuck_lock_);
     for (auto const& s : stuck_)
-      if (!s->aborted) return true;
+      if (!__atomic_load_n(&s->aborted, __ATOMIC_ACQUIRE)) return true;
     return false;
   }
 
@@ -159,12 +164,13 @@ class fake_nccl {
             },
         .async_state =
             [](void* comm, int* state) {
+              if (!instance().in_flight()) return instance().poll(at(comm), state);  // from a watch
               return me("async_state", [&](fake_nccl& f) { return f.poll(at(comm), state); });
             },
         .abort =
             [](void* comm) {
               fake_nccl& f = instance();  // an abort that fails helps nobody
-              at(comm).ring->aborted = true;
+              __atomic_store_n(&at(comm).ring->aborted, true, __ATOMIC_RELEASE);
               return f.close(comm);
             },
         .destroy =
@@ -181,7 +187,12 @@ class fake_nccl {
             [](void* comm, int* c) {
               return me("card_of", [&](fake_nccl&) { return *c = at(comm).card, 0; });
             },
-        .group_start = [] { return me("group_start", [](fake_nccl& f) { return ++f.depth_, 0; }); },
+        .group_start =
+            [] {
+              return me("group_start", [](fake_nccl& f) {
+                return __atomic_add_fetch(&f.depth_, 1, __ATOMIC_RELAXED), 0;
+              });
+            },
         .group_end =
             [] { return instance().without_throwing([] { return instance().end_group(); }); },
         .all_reduce = [](void const* s, void* r, std::size_t n, nccl_type t, int op, void* c,
@@ -306,7 +317,7 @@ class fake_nccl {
                       mischief.groups_hang || c.polls > 0;
     if (c.polls > 0) --c.polls;
     *state = busy ? int(runtime::nccl_in_progress) : mischief.async_state;
-    if (!busy) waiting_ = 0;
+    if (!busy && waiting_ != 0) set_waiting(0);
     return 0;
   }
   int close(void* comm) {
@@ -314,7 +325,7 @@ class fake_nccl {
       if (open_[i] == comm) {
         delete open_[i];
         open_.remove(i);
-        --open_communicators, waiting_ = 0;
+        --open_communicators, set_waiting(0);
         return 0;
       }
     return runtime::nccl_invalid_argument;
@@ -362,7 +373,7 @@ class fake_nccl {
   int end_group() {
     bool const fails = count("group_end");
     if (depth_ == 0) return refuse("group_end without group_start");
-    if (--depth_ > 0) return 0;
+    if (__atomic_sub_fetch(&depth_, 1, __ATOMIC_RELAXED) > 0) return 0;
     ++groups;
     bool initialises = false;
     for (communicator const* c : open_) initialises = initialises || c->polls > 0;
@@ -370,7 +381,7 @@ class fake_nccl {
     int const code = issue();
     if (code != 0) return code;
     if (!initialises && !mischief.groups_hang) return 0;
-    waiting_ = 1;
+    set_waiting(1);
     return runtime::nccl_in_progress;
   }
 
@@ -417,8 +428,10 @@ class fake_nccl {
       }
       meetings.push(std::move(m));
     }
-    if (mischief.never_done)
+    if (mischief.never_done) {
+      lock_guard hold(stuck_lock_);
       for (auto const& m : meetings) stuck_.push(const_cast<clique*>(m->ring));
+    }
     run(meetings);
     return 0;
   }
@@ -438,7 +451,7 @@ class fake_nccl {
                                       : c.bytes();
         void* const from = Engine::reach(c.stream, const_cast<void*>(c.send));
         Engine::enqueue(c.stream, {c.send, bytes, false}, [m, rank, from, bytes] {
-          if (m->ring->aborted) return;
+          if (__atomic_load_n(&m->ring->aborted, __ATOMIC_ACQUIRE)) return;
           m->sent[rank].resize(bytes);
           if (bytes > 0) std::memcpy(m->sent[rank].begin(), from, bytes);
           m->brought[rank] = true;
@@ -456,7 +469,8 @@ class fake_nccl {
                                       : c.bytes();
         void* const to = Engine::reach(c.stream, c.receive);
         Engine::enqueue(c.stream, {c.receive, bytes, true}, [m, rank, to, bytes] {
-          if (!m->ring->aborted && bytes > 0) deliver(*m, rank, static_cast<char*>(to), bytes);
+          if (!__atomic_load_n(&m->ring->aborted, __ATOMIC_ACQUIRE) && bytes > 0)
+            deliver(*m, rank, static_cast<char*>(to), bytes);
         });
       }
   }
@@ -505,13 +519,15 @@ class fake_nccl {
     }
   }
 
-  int depth_ = 0, waiting_ = 0;
+  void set_waiting(int n) { __atomic_store_n(&waiting_, n, __ATOMIC_RELAXED); }
+  int depth_ = 0, waiting_ = 0;  // other threads look at these
   std::uint64_t ids_ = 0;
   std::string_view failed_;
   message last_;
   dynamic_array<call> group_;
   dynamic_array<clique*> cliques_;  // kept: work that was not run may still ask them
   dynamic_array<communicator*> open_;
+  mutable mutex stuck_lock_;
   dynamic_array<clique*> stuck_;
   dynamic_array<double> scales_;
 };
