@@ -3,12 +3,13 @@
 #pragma once
 #include <utility>  // exchange
 
-#include <locus/backend/cuda/card_scope.hpp>  // card_scope
-#include <locus/core/bytes.hpp>               // round_up
-#include <locus/core/config.hpp>              // LOCUS_SHARED_STATE, LOCUS_LEAN_BEGIN
-#include <locus/runtime/host_memory.hpp>      // host_memory
-#include <locus/runtime/physical.hpp>         // cuda_success, gpu_api
-#include <locus/runtime/regions.hpp>          // region_pool
+#include <locus/backend/cuda/card_scope.hpp>      // card_scope
+#include <locus/core/bytes.hpp>                   // round_up
+#include <locus/core/config.hpp>                  // LOCUS_SHARED_STATE, LOCUS_LEAN_BEGIN
+#include <locus/runtime/collective_settings.hpp>  // issue_lock
+#include <locus/runtime/host_memory.hpp>          // host_memory
+#include <locus/runtime/physical.hpp>             // cuda_success, gpu_api
+#include <locus/runtime/regions.hpp>              // region_pool
 
 LOCUS_LEAN_BEGIN
 
@@ -51,6 +52,7 @@ class pinned_pool {
   static void* pin(void*, std::size_t bytes) {
     void* p = nullptr;
     card_scope const scope(table.gpu_devices[0].card);
+    lock_guard issuing(issue_lock);  // it may wait for every card
     if (gpu_api->malloc_host(&p, bytes) == cuda_success) return p;
     gpu_api->last_error();
     return nullptr;
@@ -58,6 +60,7 @@ class pinned_pool {
   static void unpin(void*, void* p, std::size_t) {
     if (!gpu_api) return;
     card_scope const scope(table.gpu_devices[0].card);
+    lock_guard issuing(issue_lock);
     if (gpu_api->free_host(p) != cuda_success) gpu_api->last_error();
   }
   static void* obtain(void*, std::size_t bytes) { return host_memory.allocate(bytes); }

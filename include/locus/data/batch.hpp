@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements side by side as tensors with one more axis.
 #pragma once
-#include <locus/backend/pinned.hpp>               // pinned_memory
-#include <locus/data/field.hpp>                   // field, batch_tensor
-#include <locus/data/stage.hpp>                   // opening
-#include <locus/runtime/collective_settings.hpp>  // issue_lock
-#include <locus/shape/shape.hpp>                  // countable
+#include <locus/backend/pinned.hpp>  // pinned_memory
+#include <locus/data/field.hpp>      // field, batch_tensor
+#include <locus/data/stage.hpp>      // opening
+#include <locus/shape/shape.hpp>     // countable
 
 namespace locus::data {
 
@@ -32,10 +31,7 @@ inline block_owner make_batch_storage(shape const& extents, element type, int el
   std::int64_t const bytes = countable(extents, element_bytes) ? extents.size() * element_bytes : 0;
   runtime::devices("a batch was made");
   void* p = nullptr;
-  if (pinned && bytes > 0) {
-    lock_guard issuing(runtime::issue_lock);  // pinning may wait for every card
-    p = runtime::pinned_memory.allocate(bytes);
-  }
+  if (pinned && bytes > 0) p = runtime::pinned_memory.allocate(bytes);
   if (!p) return locus::detail::make_storage(single(cpu(0)), extents, type, element_bytes);
   block_owner owner(tensor_block::make(single(cpu(0))));
   tensor_block& b = *owner.get();

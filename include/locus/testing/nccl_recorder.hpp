@@ -50,6 +50,9 @@ class nccl_recorder {
       return guarded(), inner()->malloc_host(p, n);
     };
     watched().free_host = [](void* p) { return guarded(), inner()->free_host(p); };
+    watched().enable_peer = [](int peer) { return guarded(), inner()->enable_peer(peer); };
+    watched().blas_create = [](void** handle) { return guarded(), inner()->blas_create(handle); };
+    watched().blas_destroy = [](void* handle) { guarded(), inner()->blas_destroy(handle); };
     watched().stream_synchronize = [](void* s) {
       return guarded(), wait_while_stuck(), inner()->stream_synchronize(s);
     };

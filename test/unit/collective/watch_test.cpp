@@ -167,6 +167,39 @@ TEST_CASE("a thread that waits keeps others from nothing") {
   waits.join();
 }
 
+TEST_CASE("nothing that waits for all cards is called while a group is half issued") {
+  testing::recorder const cards{{.cards = 2}};
+  testing::nccl_recorder const nccl;
+  using G0 = GpuDevice<0>;
+  using G1 = GpuDevice<1>;
+  Tensor<float, Dextents<2>, G0> a(8, 8), b(8, 8);
+  a = ones<float>(dextents<2>{8, 8});
+  void* pinned = nullptr;
+  auto const meanwhile = [&](char const* what, auto&& call) {
+    CAPTURE(what);
+    std::thread other;
+    {
+      lock_guard issuing(runtime::issue_lock);
+      runtime::nccl->group_start();
+      other = std::thread([&] { call(); });
+      usleep(30000);
+      runtime::nccl->group_end();
+    }
+    other.join();
+    CHECK(nccl.forbidden() == 0);
+  };
+  meanwhile("pinning", [&] { pinned = runtime::pinned_memory.allocate(8 << 20); });
+  meanwhile("unpinning", [&] {
+    runtime::pinned_memory.release(pinned);
+    runtime::pinned_memory.close();
+  });
+  meanwhile("cuBLAS begins", [&] { b = matmul(a, a); });
+  meanwhile("a trial of peers", [&] {
+    CHECK(runtime::cuda_reaches(runtime::find_device(gpu(1)), runtime::find_device(gpu(0))));
+  });
+  meanwhile("memory", [&] { Tensor<float, Dextents<1>, G1> const more(1 << 22); });
+}
+
 TEST_CASE("an error that NCCL reports later is told to who waits") {
   testing::recorder const cards{{.cards = 2}};
   testing::nccl_recorder nccl;

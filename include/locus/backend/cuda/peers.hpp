@@ -129,6 +129,7 @@ inline std::string_view try_peer(logical_device& to, logical_device& from) {
   if (!wanted) return refuse_peer(to, from, "LOCUS_PEER_COPIES is 0", false);
   if (peers.enabled[to.card] >= peer_table::most_peers)
     return refuse_peer(to, from, "the card has as many peers as the driver allows", false);
+  lock_guard issuing(issue_lock);  // mapping a peer and memory for a trial may wait for every card
   bool can = false;
   int code = gpu_api->can_access_peer(to.card, from.card, &can);
   if (is_sticky(code)) check_cuda(code, "asking for peers", to.name);

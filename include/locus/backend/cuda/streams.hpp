@@ -32,7 +32,10 @@ inline void close_streams(logical_device& d) noexcept {
     for (unsigned i = 0; i < q->size; ++i)
       if (void* const e = q->points[i].event) gpu_api->event_destroy(e);
     if (q->visitor) gpu_api->event_destroy(q->visitor);
-    if (q->products.handle) gpu_api->blas_destroy(q->products.handle);
+    if (q->products.handle) {
+      lock_guard issuing(issue_lock);  // cuBLAS gives memory back
+      gpu_api->blas_destroy(q->products.handle);
+    }
     void* const ours = q->is_lent ? q->own : q->stream;  // the user's stream is the user's
     if (ours) gpu_api->stream_destroy(ours);
     delete q;
