@@ -400,6 +400,8 @@ inline communicator_set* empty_set(replica_topology const& t, runtime::nccl_api 
   lock_guard hold(runtime::issue_lock);
   lock_guard using_it(s.use);
   nccl_card_scope const scope(*s.on[0]);
+  bool const is_cuda = s.on[0]->how == backing::cuda;
+  bool const had_error = is_cuda && runtime::gpu_api->peek_error() != 0;  // of the program's
   double const begin = seconds_now();
   runtime::nccl_id id{};
   if (int const code = s.api->make_id(&id); code != 0)
@@ -420,7 +422,7 @@ inline communicator_set* empty_set(replica_topology const& t, runtime::nccl_api 
   if (end != 0 && end != runtime::nccl_in_progress)
     s.fail(name, -1, "they could not be made", end, seconds_now() - begin);
   s.settle(name, runtime::collective_deadline(&runtime::collective_deadlines::init));
-  if (s.on[0]->how == backing::cuda) runtime::gpu_api->last_error();  // what 2.28 leaves behind
+  if (is_cuda && !had_error) runtime::gpu_api->last_error();  // what 2.28 leaves behind
   __atomic_store_n(&s.ready, true, __ATOMIC_RELEASE);
 }
 

@@ -37,8 +37,11 @@ struct bad_access : error {
 struct out_of_memory : error {
   using error::error;
 };  // device, requested, in use, limit, step
-struct device_lost : error {
+struct device_error : error {
   using error::error;
+};  // a GPU refused a call; values are lost, it goes on
+struct device_lost : device_error {
+  using device_error::device_error;
 };  // a GPU that no longer answers
 struct no_kernel_in_unit : error {
   using error::error;

@@ -108,6 +108,7 @@ struct cuda_api {
   int (*blas_create)(void** handle);  // for the current device
   void (*blas_destroy)(void* handle);
   int (*has_context)(int device, bool* has);  // makes none
+  int (*peek_error)();                        // what last_error would say; it stays
   std::size_t (*blas_workspace)(int major);   // bytes that it wants on a card of that capability
 };
 

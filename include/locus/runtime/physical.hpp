@@ -83,7 +83,7 @@ inline void find_cuda(physical_devices& p) {
   }
   int count = 0;
   int const code = gpu_api->device_count(&count);
-  gpu_api->last_error();
+  if (code != cuda_success) gpu_api->last_error();  // ours, not one of the program's
   p.why_none = code == cuda_old_driver ? absence::old_driver : absence::no_gpu_visible;
   if (code == cuda_success || code == cuda_no_device)
     tell_hidden(read_visible_variable(), code == cuda_success ? count : 0);

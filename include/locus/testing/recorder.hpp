@@ -14,6 +14,7 @@
 #include <new>         // align_val_t
 #include <set>         // set
 #include <string>      // string
+#include <utility>     // exchange
 #include <vector>      // vector
 
 #include <locus/backend/host/matmul.hpp>      // host::matmul
@@ -125,6 +126,8 @@ class recorder {
   /// cards that have a context: as since CUDA 12 a card gets one by becoming current, and by nearly every
   /// call while it is
   std::set<int> const& contexts() const { return contexts_; }
+  /// means: the program itself has made an error that it has not asked for yet
+  void leave_error(int code) { pending_ = code; }
   /// as in a process that begins; the devices are made anew behind it
   void end_contexts() { contexts_.clear(); }
   /// a library beside CUDA calls it: the current card gets a context
@@ -434,7 +437,7 @@ class recorder {
             [](runtime::cuda_launch const& w) {
               return on_stream("launch", w.stream, [&](recorder& r) { return r.launch(w); });
             },
-        .last_error = [] { return 0; },
+        .last_error = [] { return std::exchange(current()->pending_, 0); },
         .gemm =
             [](void* handle, runtime::cuda_gemm const& g) {
               return on_stream(g.batch > 1 ? "gemm_batch"
@@ -592,6 +595,7 @@ class recorder {
               return me("has_context",
                         [&](recorder& r) { return *has = r.contexts_.contains(card), 0; });
             },
+        .peek_error = [] { return current()->pending_; },
         .blas_workspace = [](int) { return std::size_t(64) << 10; },
     };
     return table;
@@ -605,8 +609,9 @@ class recorder {
         "device_facts",   "can_access_peer", "has_context",  "set_device"};
     if (std::find(std::begin(asks_alone), std::end(asks_alone), name) == std::end(asks_alone))
       r.contexts_.insert(device_);
-    if (r.count(name)) return r.options_.fail_with;
-    return f(r);
+    int const code = r.count(name) ? r.options_.fail_with : f(r);
+    if (code != 0) r.pending_ = code;
+    return code;
   }
   /// a call that concerns a card
   template <class Card, class F>
@@ -775,6 +780,7 @@ class recorder {
   std::map<void*, std::unique_ptr<stream>> streams_;
   std::map<void*, std::unique_ptr<event>> events_;
   std::map<void*, std::size_t> pinned_;
+  int pending_ = 0;  // what last_error says
   std::set<int> contexts_;
   std::vector<std::unique_ptr<blas_handle>> handles_;
   std::map<int, std::unique_ptr<stream>> default_streams_;  // [card]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What CUDA's error codes become: device_lost with the steps since the last good one. After some
-// codes a card answers nothing any more: every later use of it says so at once.
+// What CUDA's error codes become. After some a card answers nothing any more: device_lost, with the steps since
+// the last good one, and every later use of it says so at once. After the others it goes on: device_error.
 #pragma once
 #include <locus/backend/cuda/queue.hpp>  // cuda_queue
 #include <locus/core/config.hpp>         // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
@@ -16,14 +16,42 @@ namespace locus::runtime {
 /// CUDA keeps these for the rest of the process: its context on that card is gone.
 constexpr bool is_sticky(int code) {
   constexpr int codes[] = {
-      214, 220,                      // uncorrectable errors of memory, of NVLink
+      214, 220, 226,                 // errors of memory and of NVLink that nobody can correct
       700, 702, 710,                 // illegal address, launch timeout, assertion in a kernel
       714, 715, 716, 717, 718, 719,  // what a kernel can do wrong
-      721, 999,                      // leaked tensor memory, unknown
+      721, 806, 810, 911, 999,       // leaked tensor memory, MPS is gone, another device, unknown
   };
   for (int const c : codes)
     if (c == code) return true;
   return false;
+}
+
+/// means: what to do about a code after which the card goes on; empty: nobody knows
+constexpr std::string_view remedy_of(int code) {
+  switch (code) {
+  case 1:
+  case 9:
+  case 400: return "this may be an error in locus";
+  case 2: return "free tensors, or end other programs on the card";
+  case 46:
+    return "another process has the card for itself; end it, or ask for the default mode "
+           "(nvidia-smi -c DEFAULT)";
+  case 98:
+  case 209:
+  case 222: return "compile for the card's architecture (-arch)";
+  case 701: return "the kernel asks for more registers or shared memory than the card has";
+  case 802: return "the driver waits for a service; start nvidia-fabricmanager (cards on NVSwitch)";
+  case 803: return "the loaded driver and its library differ; restart the machine";
+  case 804: return "this card has no forward compatibility; update the driver";
+  case 805:
+  case 807: return "look whether the MPS server runs (nvidia-cuda-mps-control)";
+  case 808:
+  case 809: return "MPS serves no more processes; end some";
+  default:
+    if (code >= 900 && code <= 908)
+      return "a stream that is being captured came into it; end the capture before a plan runs";
+    return "";
+  }
 }
 
 /// Which error took a card away, and in which step it was seen; 0: none.
@@ -80,7 +108,10 @@ inline void write_open_steps(message& out, int card) {
   if (running && running->number >= 0)
     text << ", step " << int(running->number) << " (" << running->name << ")";
   gpu_api->last_error();
-  if (!is_sticky(code) || card < 0) throw device_lost(text << "; the values of this plan are lost");
+  if (!is_sticky(code) || card < 0) {
+    if (std::string_view const remedy = remedy_of(code); !remedy.empty()) text << "; " << remedy;
+    throw device_error(text << "; the values of this plan are lost, the device goes on");
+  }
   lock_guard hold(notes_lock);
   write_open_steps(text, card);
   card_loss& l = card_losses[card];
@@ -92,8 +123,8 @@ inline void write_open_steps(message& out, int card) {
 }
 }  // namespace detail
 
-/// fails: device_lost, with CUDA's words, the step that ran and, where the card is gone, the steps
-///        that were under way
+/// fails: device_error, with CUDA's words, the step that ran and a remedy; device_lost, where the card is
+///        gone, with the steps that were under way
 inline void check_cuda(int code, std::string_view what, device on) {
   if (code != cuda_success) detail::throw_cuda(code, what, on);
 }

@@ -234,6 +234,7 @@ inline constexpr runtime::cuda_api real_api = {
     .blas_create = [](void** handle) { return make_blas_handle(cublas_table::instance(), handle); },
     .blas_destroy = [](void* handle) { delete static_cast<blas_handle*>(handle); },
     .has_context = detail::has_context,
+    .peek_error = [] { return int(cudaPeekAtLastError()); },
     .blas_workspace = cublas_workspace,
 };
 
