@@ -14,6 +14,7 @@
 #include <locus/collective/topology.hpp>   // replica_topology
 #include <locus/core/clock.hpp>            // seconds_now
 #include <locus/core/config.hpp>           // LOCUS_COLD_BEGIN
+#include <locus/core/environment.hpp>      // from_environment
 #include <locus/runtime/log.hpp>           // warn
 
 LOCUS_COLD_BEGIN
@@ -394,6 +395,20 @@ inline communicator_set* empty_set(replica_topology const& t, runtime::nccl_api 
   return s;
 }
 
+/// said once: a variable under which launches on several cards by one thread wait for one another
+LOCUS_SHARED_STATE [[gnu::cold]] inline void warn_of_blocking() {
+  static constinit bool said = false;
+  char const* const value = from_environment("CUDA_LAUNCH_BLOCKING");
+  if (!value || *value == 0 || std::string_view(value) == "0" ||
+      __atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
+    return;
+  log_line line;
+  runtime::warn(
+      line << "locus: CUDA_LAUNCH_BLOCKING is set: a collective's kernel on one card waits "
+              "for that on another, which is not launched yet, and none of them ends; unset "
+              "it, or call config::set_cross_device_ops(reduction_to_one_device)");
+}
+
 /// makes the communicators of a set: grouped, nonblocking, with a deadline
 [[gnu::cold]] inline void init_communicators(communicator_set& s) {
   collective_name const name{"making communicators", -1};
@@ -401,6 +416,7 @@ inline communicator_set* empty_set(replica_topology const& t, runtime::nccl_api 
   lock_guard using_it(s.use);
   nccl_card_scope const scope(*s.on[0]);
   bool const is_cuda = s.on[0]->how == backing::cuda;
+  if (is_cuda) warn_of_blocking();
   bool const had_error = is_cuda && runtime::gpu_api->peek_error() != 0;  // of the program's
   double const begin = seconds_now();
   runtime::nccl_id id{};

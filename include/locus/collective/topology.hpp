@@ -7,6 +7,7 @@
 #include <locus/core/config.hpp>                  // LOCUS_COLD_BEGIN
 #include <locus/runtime/collective_settings.hpp>  // collectives
 #include <locus/runtime/nccl_api.hpp>             // nccl
+#include <locus/runtime/physical.hpp>             // physical
 
 LOCUS_COLD_BEGIN
 
@@ -47,6 +48,22 @@ LOCUS_SHARED_STATE [[gnu::cold]] inline void warn_without_nccl(nccl_facts const&
   else
     line << "NCCL " << f.version << " is older than 2.14; update it";
   runtime::warn(line);
+}
+/// said once: NCCL takes a GPU once
+LOCUS_SHARED_STATE [[gnu::cold]] inline void warn_of_slices(device a, device b) {
+  static constinit bool said = false;
+  if (__atomic_exchange_n(&said, true, __ATOMIC_RELAXED)) return;
+  log_line line;
+  runtime::warn(
+      line << "locus: " << a << " and " << b
+           << " are on one GPU (slices of MIG, or a card that is listed twice), which NCCL "
+              "refuses: reductions over them go through the host");
+}
+/// means: two cards of CUDA that are one GPU on the bus
+inline bool are_one_gpu(logical_device const& a, logical_device const& b) {
+  if (a.how != backing::cuda || b.how != backing::cuda || a.card == b.card) return false;
+  std::string_view const bus = runtime::physical.cards[a.card].bus;
+  return !bus.empty() && bus == std::string_view(runtime::physical.cards[b.card].bus);
 }
 }  // namespace detail
 
@@ -114,6 +131,12 @@ inline replica_topology look_at(
     detail::nccl_facts const& f = detail::facts_of_nccl(nccl_of(how));
     has_nccl = f.usable();
     if (!has_nccl) detail::warn_without_nccl(f);
+    for (int p = 0; p < t.ranks && has_nccl; ++p)
+      for (int q = 0; q < p && has_nccl; ++q) {
+        logical_device const &a = *t.on[t.first[q]], &b = *t.on[t.first[p]];
+        if (!detail::are_one_gpu(a, b)) continue;
+        detail::warn_of_slices(a.name, b.name), has_nccl = false;
+      }
   }
   t.how = choose(kind, has_nccl);
   return t;

@@ -97,7 +97,8 @@ struct cuda_api {
   int (*can_access_peer)(int device, int peer, bool* can);
   int (*enable_peer)(int peer);                     // the current device reaches what lies on peer
   int (*stream_device)(void* stream, int* device);  // null: the current device
-  int (*pointer_is_pinned)(void const* p, bool* pinned);  // managed memory is not
+  int (*is_read_later)(void const* p,
+                       bool* later);  // of host memory: a copy from it returns before
   // what watches a program: times of events, ranges of NVTX (null where there is no NVTX)
   int (*timed_event_create)(void** event);
   int (*event_elapsed)(float* milliseconds, void* begin, void* end);
@@ -109,7 +110,8 @@ struct cuda_api {
   void (*blas_destroy)(void* handle);
   int (*has_context)(int device, bool* has);  // makes none
   int (*peek_error)();                        // what last_error would say; it stays
-  std::size_t (*blas_workspace)(int major);   // bytes that it wants on a card of that capability
+  int (*stream_is_captured)(void* stream, bool* is);
+  std::size_t (*blas_workspace)(int major);  // bytes that it wants on a card of that capability
 };
 
 /// Null while no unit of this program was compiled by nvcc (or by a test with a recorder).

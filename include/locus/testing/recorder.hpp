@@ -47,6 +47,7 @@ struct recorder_options {
   int fail_at = -1;                            // the number of the call that fails, from 0
   int fail_with = 719;                         // CUDA's "unspecified launch failure"
   peer_copies peers = peer_copies::work;
+  bool one_gpu = false;  // the cards are slices of one GPU
 };
 
 /// means: while it lives, the program's GPUs are recorded ones
@@ -126,6 +127,9 @@ class recorder {
   /// cards that have a context: as since CUDA 12 a card gets one by becoming current, and by nearly every
   /// call while it is
   std::set<int> const& contexts() const { return contexts_; }
+  /// means: the program captures that stream into a graph
+  void capture(void* s) { captured_.insert(s); }
+  void end_capture(void* s) { captured_.erase(s); }
   /// means: the program itself has made an error that it has not asked for yet
   void leave_error(int code) { pending_ = code; }
   /// as in a process that begins; the devices are made anew behind it
@@ -345,7 +349,8 @@ class recorder {
                 f->total_bytes = static_cast<std::size_t>(r.options_.bytes), f->major = 9;
                 std::strcpy(f->uuid, "GPU-00000000-0000-0000-0000-00000000000x");
                 std::strcpy(f->bus, "00000000:0x:00.0");
-                f->uuid[39] = f->bus[10] = static_cast<char>('0' + card % 10);
+                f->uuid[39] = static_cast<char>('0' + card % 10);
+                f->bus[10] = r.options_.one_gpu ? '0' : f->uuid[39];
                 return 0;
               });
             },
@@ -533,10 +538,10 @@ class recorder {
                 return *device = r.at(s).card, 0;
               });
             },
-        .pointer_is_pinned =
-            [](void const* p, bool* pinned) {
+        .is_read_later =
+            [](void const* p, bool* later) {
               current()->make_context();
-              return *pinned = current()->is_pinned(p), 0;
+              return *later = current()->is_pinned(p), 0;
             },  // a check, not a call
         .timed_event_create =
             [](void** e) {
@@ -596,6 +601,11 @@ class recorder {
                         [&](recorder& r) { return *has = r.contexts_.contains(card), 0; });
             },
         .peek_error = [] { return current()->pending_; },
+        .stream_is_captured =
+            [](void* s, bool* is) {
+              return me("stream_is_captured",
+                        [&](recorder& r) { return *is = r.captured_.contains(s), 0; });
+            },
         .blas_workspace = [](int) { return std::size_t(64) << 10; },
     };
     return table;
@@ -780,6 +790,7 @@ class recorder {
   std::map<void*, std::unique_ptr<stream>> streams_;
   std::map<void*, std::unique_ptr<event>> events_;
   std::map<void*, std::size_t> pinned_;
+  std::set<void*> captured_;
   int pending_ = 0;  // what last_error says
   std::set<int> contexts_;
   std::vector<std::unique_ptr<blas_handle>> handles_;

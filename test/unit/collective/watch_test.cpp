@@ -200,6 +200,43 @@ TEST_CASE("nothing that waits for all cards is called while a group is half issu
   meanwhile("memory", [&] { Tensor<float, Dextents<1>, G1> const more(1 << 22); });
 }
 
+TEST_CASE(
+    "slices of one GPU are no ranks of NCCL: the host carries their sums, which is said once") {
+  static std::string said;
+  debugging::set_log_sink([](log_event const&, std::string_view line, void*) { said += line; });
+  {
+    testing::recorder const cards{{.cards = 2, .one_gpu = true}};
+    testing::nccl_recorder const nccl;
+    for (int i = 0; i < 2; ++i) {
+      program_of_sums p;
+      p.run();
+      CHECK(p.first() == 2);
+    }
+    CHECK(nccl.calls() <= 1);  // its version
+  }
+  debugging::set_log_sink(nullptr);
+  auto const at = said.find("/GPU:0 and /GPU:1 are on one GPU (slices of MIG");
+  CHECK(at != std::string::npos);
+  CHECK(said.find("are on one GPU", at + 40) == std::string::npos);
+}
+
+TEST_CASE("launches that wait for one another are said before they hang") {
+  static std::string said;
+  setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
+  debugging::set_log_sink([](log_event const&, std::string_view line, void*) { said += line; });
+  {
+    testing::recorder const cards{{.cards = 2}};
+    testing::nccl_recorder const nccl;
+    program_of_sums p;
+    p.run();
+    CHECK(p.first() == 2);
+  }
+  debugging::set_log_sink(nullptr);
+  unsetenv("CUDA_LAUNCH_BLOCKING");
+  CHECK(has(said, "CUDA_LAUNCH_BLOCKING is set"));
+  CHECK(has(said, "unset it"));
+}
+
 TEST_CASE("an error that NCCL reports later is told to who waits") {
   testing::recorder const cards{{.cards = 2}};
   testing::nccl_recorder nccl;

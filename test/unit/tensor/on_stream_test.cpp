@@ -149,6 +149,29 @@ TEST_CASE("a stream that is none of theirs is refused; a host needs none") {
   CHECK(fetch(sum(x)) == 4);
 }
 
+TEST_CASE("CUDA: a stream that is being captured is refused, and nothing of a plan comes into it") {
+  testing::recorder gpus{{.cards = 1}};
+  recorded_stream const s(0);
+  Tensor<float, Row, G0> x{{1, 1, 1, 1}};
+  gpus.capture(s.handle);
+  auto const events = gpus.calls("event_record"), waits = gpus.calls("stream_wait_event");
+  CHECK(
+      refusal([&] { run(into(x, x * 2.f), on_stream(s.handle)); }) ==
+      "locus: on_stream was given a stream that is being captured into a graph, and a plan cannot "
+      "be captured; end the capture before");
+  CHECK(refusal([&] {
+          use_stream<G0>(s.handle);
+        }).starts_with("locus: use_stream was given a stream"));
+  CHECK(gpus.calls("event_record") == events);
+  CHECK(gpus.calls("stream_wait_event") == waits);
+  gpus.end_capture(s.handle);
+  gpus.capture(nullptr);
+  CHECK(
+      refusal([&] { run(into(x, x * 2.f), on_stream(nullptr)); }).starts_with("locus: on_stream"));
+  gpus.end_capture(nullptr);
+  CHECK(fetch(sum(x)) == 4);
+}
+
 TEST_CASE("CUDA: two events order a plan and the stream, and the host waits for nothing") {
   testing::recorder gpus{{.cards = 2}};
   recorded_stream const s(0), other(1);

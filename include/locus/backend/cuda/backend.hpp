@@ -48,11 +48,10 @@ struct backend<backing::cuda> {
     runtime::check_cuda(code, "a copy", job.carrier->name);
     try {
       stamp const when = runtime::cuda_mark(*job.carrier, job.queue);
-      // CUDA stages pageable memory; from what the program has pinned itself it reads later. (From
-      // managed memory, too, which is not waited for.)
+      // CUDA stages pageable memory; from what is pinned or managed it reads later
       bool later = false;
       if (job.from->how == backing::host && !job.pinned &&
-          api.pointer_is_pinned(job.source, &later) == 0 && later)
+          api.is_read_later(job.source, &later) == 0 && later)
         runtime::cuda_synchronize(when);
       return when;
     } catch (...) {  // nobody can wait for it: its memory may go as soon as we have thrown

@@ -13,17 +13,23 @@ LOCUS_SHARED_STATE inline constinit mutex
     guest_lock;  // around the event that marks a point of a user's stream
 
 /// means: the card that a stream belongs to; -1: null, which every card has
-/// fails: placement_error, where CUDA does not know the stream
+/// fails: placement_error, where CUDA does not know the stream, or captures it
 inline int card_of_stream(void* stream, std::string_view what) {
-  if (!stream) return -1;
   int card = -1;
   int now = -1;  // a question to CUDA makes a context on the current card
   bool const is_bare = gpu_api->get_device(&now) == cuda_success && !has_context(now);
   card_scope const scope(is_bare ? table.gpu_devices[0].card : -1);
-  int const code = gpu_api->stream_device(stream, &card);
+  bool is_captured = false;
+  int code = gpu_api->stream_is_captured(stream, &is_captured);
+  message text;
+  if (is_captured)
+    throw placement_error(text << "locus: " << what
+                               << " was given a stream that is being captured into a graph, and a "
+                                  "plan cannot be captured; end the capture before");
+  if (!stream) return -1;
+  if (code == cuda_success) code = gpu_api->stream_device(stream, &card);
   if (code == cuda_success) return card;
   gpu_api->last_error();
-  message text;
   throw placement_error(text << "locus: " << what << " was given what is no stream of CUDA: "
                              << std::string_view(gpu_api->describe(code)) << " (code " << code
                              << "); hand in a cudaStream_t that is alive");

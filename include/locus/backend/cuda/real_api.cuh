@@ -204,11 +204,18 @@ inline constexpr runtime::cuda_api real_api = {
 #endif
           return int(cudaGetDevice(device));
         },
-    .pointer_is_pinned =
-        [](void const* p, bool* pinned) {
+    .is_read_later =
+        [](void const* p, bool* later) {
           cudaPointerAttributes a;
-          int const code = int(cudaPointerGetAttributes(&a, p));
-          *pinned = code == 0 && a.type == cudaMemoryTypeHost;
+          int device = 0, shares_pages = 0;
+          int code = int(cudaPointerGetAttributes(&a, p));
+          *later = code == 0 && a.type != cudaMemoryTypeUnregistered;  // pinned, managed
+          // where cards use the host's page tables they read pageable memory themselves
+          if (code == 0 && !*later) code = int(cudaGetDevice(&device));
+          if (code == 0 && !*later)
+            code = int(cudaDeviceGetAttribute(
+                &shares_pages, cudaDevAttrPageableMemoryAccessUsesHostPageTables, device));
+          if (shares_pages != 0) *later = true;
           return code == 0 ? 0 : (cudaGetLastError(), code);
         },
     .timed_event_create =
@@ -235,6 +242,15 @@ inline constexpr runtime::cuda_api real_api = {
     .blas_destroy = [](void* handle) { delete static_cast<blas_handle*>(handle); },
     .has_context = detail::has_context,
     .peek_error = [] { return int(cudaPeekAtLastError()); },
+    .stream_is_captured =
+        [](void* s, bool* is) {
+          cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+          int const code = int(cudaStreamIsCapturing(detail::stream(s), &status));
+          // the null stream cannot be asked while another one is captured
+          *is =
+              status != cudaStreamCaptureStatusNone || code == int(cudaErrorStreamCaptureImplicit);
+          return *is ? 0 : code;
+        },
     .blas_workspace = cublas_workspace,
 };
 
