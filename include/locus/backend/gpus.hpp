@@ -2,6 +2,8 @@
 // What only units that name a GPU compile: simulated GPUs, CUDA's, and their part of the device
 // table.
 #pragma once
+#include <sys/statvfs.h>  // statvfs
+
 #include <locus/backend/cuda/backend.hpp>       // backend<backing::cuda>
 #include <locus/backend/cuda/guest.hpp>         // cuda_follow, cuda_lead
 #include <locus/backend/devices.hpp>            // table
@@ -57,12 +59,14 @@ struct gpu_functions {
     table.why_no_gpu = p.count > 0 ? absence::hidden : p.why_none;
     if (p.how == backing::simulated) begin_simulation(p, requests.size());
     for (logical_request const& r : requests) {
-      bool const runs = p.how != backing::cuda || (p.answers[r.card] && cuda_runs_on(r.card));
+      absence const why = p.how != backing::cuda ? absence::none
+                          : p.answers[r.card]    ? why_not_on(r.card)
+                                                 : absence::wrong_architecture;
       table.gpu_backing = p.how;
-      if (runs)
+      if (why == absence::none)
         open_gpu(r, p, forced >= 0 ? forced == 1 : configured.growth.has(r.card));
       else
-        table.why_no_gpu = absence::wrong_architecture;
+        table.why_no_gpu = why;
     }
     if (table.gpus == 0) table.gpu_backing = backing::host;
     if (table.gpus > 0) table.why_no_gpu = absence::none;
@@ -80,6 +84,13 @@ struct gpu_functions {
     detail::forget_contexts();
     forget_losses();
     forget_peers();
+  }
+
+  /// where NCCL's ranks meet on cards that do not reach each other; a recorder's do not
+  static std::int64_t shared_memory() {
+    struct statvfs s;
+    if (gpu_api->is_recorder || ::statvfs("/dev/shm", &s) != 0) return 0;
+    return std::int64_t(s.f_blocks) * std::int64_t(s.f_frsize);
   }
 
   static bool is_memory_of(device d, void const* p) { return simulated::gpus().device_of(p) == d; }
@@ -156,6 +167,7 @@ LOCUS_SHARED_STATE inline constexpr gpu_part whole_gpu_part{
     .close = detail::gpu_functions::close,
     .close_streams = detail::gpu_functions::close_queues,
     .forget = detail::gpu_functions::forget,
+    .shared_memory = detail::gpu_functions::shared_memory,
     .copy = copy_beyond_host,
     .foresee_copy = foresee_chunks,
     .is_memory_of = detail::gpu_functions::is_memory_of,

@@ -28,6 +28,11 @@ inline text_buffer<24> size_text(std::int64_t bytes) {
   return out;
 }
 
+/// means: whether so little of /dev/shm can end in communicators that NCCL cannot make; 0 bytes: unknown
+constexpr bool is_scarce_shared_memory(std::int64_t bytes, int cards) {
+  return cards > 1 && bytes > 0 && bytes < std::int64_t(cards) * (64 << 20);
+}
+
 class device_printer {
  public:
   device_printer(line_sink sink, void* to) : sink_(sink), to_(to) {}
@@ -99,6 +104,14 @@ class device_printer {
         put(line << "the host");
       else
         put(line << "/device:GPU:" << i % gpus << ", in its memory");
+    }
+    std::int64_t const shm = p.how == runtime::backing::cuda && runtime::gpus_of_program
+                                 ? runtime::gpus_of_program->shared_memory()
+                                 : 0;
+    if (is_scarce_shared_memory(shm, p.count)) {
+      table_line line;
+      line << std::string_view("/dev/shm has ") << size_text(shm).view();
+      put(line << std::string_view(": NCCL may not begin; start the container with --shm-size=1g"));
     }
     runtime::visible_variable const v = runtime::read_visible_variable();
     if (!v.is_set || !runtime::gpu_api) return;

@@ -12,7 +12,15 @@ LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
-enum : int { cuda_success = 0, cuda_out_of_memory = 2, cuda_old_driver = 35, cuda_no_device = 100 };
+enum : int {
+  cuda_success = 0,
+  cuda_out_of_memory = 2,
+  cuda_old_driver = 35,
+  cuda_card_taken = 46,
+  cuda_no_device = 100,
+  cuda_not_ready = 802,
+  cuda_driver_mismatch = 803,
+};
 
 inline constexpr int max_simulated = 16;
 
@@ -84,7 +92,10 @@ inline void find_cuda(physical_devices& p) {
   int count = 0;
   int const code = gpu_api->device_count(&count);
   if (code != cuda_success) gpu_api->last_error();  // ours, not one of the program's
-  p.why_none = code == cuda_old_driver ? absence::old_driver : absence::no_gpu_visible;
+  p.why_none = code == cuda_old_driver        ? absence::old_driver
+               : code == cuda_not_ready       ? absence::driver_waits
+               : code == cuda_driver_mismatch ? absence::driver_mismatch
+                                              : absence::no_gpu_visible;
   if (code == cuda_success || code == cuda_no_device)
     tell_hidden(read_visible_variable(), code == cuda_success ? count : 0);
   if (code != cuda_success || count <= 0) return;

@@ -73,7 +73,10 @@ enum class absence : unsigned char {
   no_driver,           // the binary has CUDA, the machine has no driver
   old_driver,          // the driver is older than the toolkit
   no_gpu_visible,      // a driver, but no card that this process may use
+  driver_waits,        // for a service of the machine
+  driver_mismatch,     // the loaded driver and its library differ
   wrong_architecture,  // no kernel in this binary runs on the card
+  taken,               // another process has the card for itself
   hidden,              // config::set_visible_devices left none
 };
 constexpr std::string_view sentence(absence why) {
@@ -88,7 +91,16 @@ constexpr std::string_view sentence(absence why) {
   case absence::no_gpu_visible:
     return "no GPU is visible to this process; look at CUDA_VISIBLE_DEVICES";
   case absence::wrong_architecture:
-    return "no kernel of this program runs on that GPU; compile for its architecture (-arch)";
+    return "no kernel of this program runs on that GPU; compile for its architecture "
+           "(-arch=native on that machine, -arch=all-major for all)";
+  case absence::driver_waits:
+    return "the NVIDIA driver is not ready; start nvidia-fabricmanager, which cards on NVSwitch "
+           "(HGX, DGX) need";
+  case absence::driver_mismatch:
+    return "the loaded NVIDIA driver and its library differ; restart the machine";
+  case absence::taken:
+    return "another process has that GPU for itself (exclusive mode); end it, or run nvidia-smi -c "
+           "DEFAULT";
   case absence::hidden:
     return "config::set_visible_devices hides all GPUs of this machine; name one there";
   }

@@ -5,9 +5,12 @@
 #include <locus/testing/recorder.hpp>
 // the recorder comes first
 #include <atomic>
+#include <dlfcn.h>
+#include <filesystem>
 #include <string>
 #include <thread>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <doctest/doctest.h>
 
@@ -176,6 +179,24 @@ TEST_CASE(
   CHECK(taken(G<1>{}) == 1 << 14);
   CHECK(taken(G<0>{}) == 0);
   CHECK(cards.open_handles() == 2);
+}
+
+TEST_CASE("a library is found among Python's packages, where no loader looks") {
+  char folder[] = "/tmp/locus_library_XXXXXX";
+  REQUIRE(mkdtemp(folder));
+  std::filesystem::path const root = folder;
+  std::filesystem::path const at = root / "lib/python3.11/site-packages/nvidia/cublas/lib";
+  std::filesystem::create_directories(at);
+  Dl_info info{};
+  REQUIRE(dladdr(reinterpret_cast<void*>(&zlibVersion), &info));  // some library of this program
+  std::filesystem::copy_file(std::filesystem::canonical(info.dli_fname), at / "liblocus_test.so.1");
+  CHECK(cuda_side::open_library({"liblocus_test.so.1"}) == nullptr);
+  setenv("VIRTUAL_ENV", folder, 1);
+  void* const handle = cuda_side::open_library({"liblocus_none.so", "liblocus_test.so.1"});
+  unsetenv("VIRTUAL_ENV");
+  CHECK(handle != nullptr);
+  if (handle) dlclose(handle);
+  std::filesystem::remove_all(root);
 }
 
 TEST_CASE("a cuBLAS that cannot begin says so, and the next product tries again") {

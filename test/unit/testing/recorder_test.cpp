@@ -264,6 +264,9 @@ TEST_CASE("machines without a usable GPU give the same numbers on the host") {
       {{.driver = 12080, .toolkit = 13000}, runtime::absence::old_driver},
       {{.cards = 0}, runtime::absence::no_gpu_visible},
       {{.kernels_run = false}, runtime::absence::wrong_architecture},
+      {{.fail_at = 2, .fail_with = 802}, runtime::absence::driver_waits},
+      {{.fail_at = 2, .fail_with = 803}, runtime::absence::driver_mismatch},
+      {{.fail_at = 4, .fail_with = 46}, runtime::absence::taken},
   };
   for (auto const& [machine, why] : machines) {
     testing::recorder gpus{machine};

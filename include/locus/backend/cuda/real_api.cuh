@@ -24,12 +24,6 @@ namespace detail {
 inline cudaStream_t stream(void* s) { return static_cast<cudaStream_t>(s); }
 inline cudaEvent_t event(void* e) { return static_cast<cudaEvent_t>(e); }
 
-/// the first of the libraries that is there; it stays open
-inline void* open_library(std::initializer_list<char const*> names) {
-  for (char const* name : names)
-    if (void* const handle = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return handle;
-  return nullptr;
-}
 inline int library_versions(int* cublas, int* nccl) {
   *cublas = *nccl = 0;
   if (void* const h = open_library({"libcublas.so.13", "libcublas.so.12", "libcublas.so"}))
@@ -101,9 +95,10 @@ inline constexpr runtime::cuda_api real_api = {
     .kernel_runs =
         [](bool* runs) {
           cudaFuncAttributes a;
-          *runs = cudaFuncGetAttributes(&a, kernel<detail::nothing_body>) == cudaSuccess;
-          if (!*runs) cudaGetLastError();
-          return 0;
+          int const code = int(cudaFuncGetAttributes(&a, kernel<detail::nothing_body>));
+          *runs = code == 0;
+          if (code != 0) cudaGetLastError();
+          return code == int(cudaErrorDevicesUnavailable) ? code : 0;
         },
     .memory_free = [](std::size_t* free,
                       std::size_t* total) { return int(cudaMemGetInfo(free, total)); },

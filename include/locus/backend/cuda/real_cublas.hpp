@@ -2,12 +2,12 @@
 // cuBLAS, opened when the first matrices are multiplied, so that a binary starts anywhere. No header of
 // CUDA is needed here: handles are opaque, numbers are cuBLAS' own.
 #pragma once
-#include <dlfcn.h>           // dlopen
-#include <initializer_list>  // for a list of names
-#include <type_traits>       // decay
+#include <dlfcn.h>      // dlsym
+#include <type_traits>  // decay
 
-#include <locus/core/lock.hpp>         // mutex
-#include <locus/runtime/cuda_api.hpp>  // cuda_gemm
+#include <locus/backend/cuda/open_library.hpp>  // open_library
+#include <locus/core/lock.hpp>                  // mutex
+#include <locus/runtime/cuda_api.hpp>           // cuda_gemm
 
 namespace locus::cuda_side {
 
@@ -41,9 +41,7 @@ struct cublas_table {
   static cublas_table const& instance() {
     static cublas_table const t = [] {
       cublas_table found;
-      void* handle = nullptr;
-      for (char const* name : {"libcublas.so.13", "libcublas.so.12", "libcublas.so"})
-        if (!handle) handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+      void* const handle = open_library({"libcublas.so.13", "libcublas.so.12", "libcublas.so"});
       if (!handle) return found;
       auto take = [handle](auto& to, char const* name) {
         to = reinterpret_cast<std::decay_t<decltype(to)>>(dlsym(handle, name));

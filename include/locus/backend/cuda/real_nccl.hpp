@@ -2,11 +2,11 @@
 // The table of NCCL's functions, filled from libnccl.so.2 when it is first asked for. A missing
 // library is a code with a sentence, so that the binary starts anywhere.
 #pragma once
-#include <dlfcn.h>           // dlopen
-#include <initializer_list>  // for a list of names
-#include <type_traits>       // decay
+#include <dlfcn.h>      // dlsym
+#include <type_traits>  // decay
 
-#include <locus/runtime/nccl_api.hpp>  // nccl_api
+#include <locus/backend/cuda/open_library.hpp>  // open_library
+#include <locus/runtime/nccl_api.hpp>           // nccl_api
 
 namespace locus::cuda_side {
 
@@ -49,9 +49,7 @@ struct nccl_library {
  private:
   static nccl_library open() {
     nccl_library n;
-    void* handle = nullptr;
-    for (char const* name : {"libnccl.so.2", "libnccl.so"})
-      if (!handle) handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    void* const handle = open_library({"libnccl.so.2", "libnccl.so"});
     if (!handle) return n;
     n.complete = true;
     auto take = [&](auto& to, char const* name) {

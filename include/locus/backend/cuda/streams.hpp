@@ -59,14 +59,14 @@ inline void open_streams(logical_device& d) try {
   throw;
 }
 
-/// means: a kernel of this program has code for the card
-inline bool cuda_runs_on(int card) {
+/// means: none, where a kernel of this program has code for the card
+inline absence why_not_on(int card) {
   bool runs = false;
   card_scope const scope(card);
-  if (scope.code() == cuda_success && gpu_api->kernel_runs(&runs) == cuda_success && runs)
-    return true;
-  gpu_api->last_error();
-  return false;
+  int const code = scope.code() != cuda_success ? scope.code() : gpu_api->kernel_runs(&runs);
+  if (code == cuda_success && runs) return absence::none;
+  if (code != cuda_success) gpu_api->last_error();
+  return code == cuda_card_taken ? absence::taken : absence::wrong_architecture;
 }
 
 /// The host has waited for a card: it hears of a collective that failed meanwhile. Null while there are
