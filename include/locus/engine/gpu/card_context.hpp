@@ -116,8 +116,9 @@ void run_card_body(launch_site const& site, Work const& work) {
     return run_elsewhere(site, far);
   }
   card_context here(work.here, site);
+  bool const had_error = runtime::gpu_api->peek_error() != runtime::cuda_success;  // the program's
   work.on_card(here);
-  if (!here.measuring())  // of launches that the body made itself
+  if (!here.measuring() && !had_error)  // of launches that the body made itself
     runtime::check_cuda(runtime::gpu_api->last_error(), "a body for cards", site.on->name);
 }
 
