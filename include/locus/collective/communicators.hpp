@@ -75,7 +75,6 @@ class communicator_set {
   bool tried = false;        // they are made, and bring right sums
   std::uint64_t issued = 0;  // groups
   mutex use;                 // held while NCCL is called with these communicators
-  double issuing_since = 0;  // a thread is with NCCL; 0: none
 
   /// means: ends all communicators, with these words; only the first failure of a set has any
   [[gnu::cold]] void give_up(collective_name const& name, int rank, std::string_view cause,
@@ -148,8 +147,14 @@ class communicator_set {
   }
   double deadline() const {
     using runtime::collective_deadlines;
-    return runtime::collective_deadline(issued <= 1 ? &collective_deadlines::first
-                                                    : &collective_deadlines::steady);
+    return runtime::collective_deadline(__atomic_load_n(&issued, __ATOMIC_RELAXED) <= 1
+                                            ? &collective_deadlines::first
+                                            : &collective_deadlines::steady);
+  }
+  /// a thread calls NCCL from now on, which may have to be ended; seconds 0: it is back
+  void note_issue(collective_name const& name, double since) {
+    lock_guard hold(flights_lock_);
+    issuing_ = name, issuing_since_ = since;
   }
   /// a group was issued: the watch looks after it
   void watch(collective_flight const& f) {
@@ -240,12 +245,16 @@ class communicator_set {
   }
   /// a thread is with NCCL, perhaps for ever: ending its communicators is what brings it back
   double look_at_issue(double now) {
+    collective_name name;
     double since = 0;
-    __atomic_load(&issuing_since, &since, __ATOMIC_ACQUIRE);
+    {
+      lock_guard hold(flights_lock_);
+      name = issuing_, since = issuing_since_;
+    }
     double const limit = deadline();
     if (since == 0 || limit <= 0) return patient;
     if (now - since > limit)
-      give_up(issuing, -1, "NCCL did not take it within the timeout", 0, now - since);
+      give_up(name, -1, "NCCL did not take it within the timeout", 0, now - since);
     return limit / 16 < patient ? limit / 16 : patient;
   }
   int first_late(collective_flight const& f) const {
@@ -268,12 +277,11 @@ class communicator_set {
   }
   mutex flights_lock_;
   dynamic_array<collective_flight> flights_;  // in the order of their issue
+  collective_name issuing_;                   // of a thread that is with NCCL
+  double issuing_since_ = 0;                  // 0: none
   mutex words_;                               // around the two below
   message why_;
   failure failed_;
-
- public:
-  collective_name issuing;  // written before issuing_since
 };
 
 /// Kept until the device table changes; never destroyed at exit, where NCCL may be gone.

@@ -93,15 +93,11 @@ class nccl_group {
   struct with_nccl {
     communicator_set& set;
     with_nccl(communicator_set& s, collective_name const& name, double now) : set(s) {
-      s.issuing = name;
-      __atomic_store(&s.issuing_since, &now, __ATOMIC_RELEASE);
+      s.note_issue(name, now);
       if (s.on[0]->how == backing::cuda) collective_watch::wake();
     }
     with_nccl(with_nccl const&) = delete;
-    ~with_nccl() {
-      double none = 0;
-      __atomic_store(&set.issuing_since, &none, __ATOMIC_RELEASE);
-    }
+    ~with_nccl() { set.note_issue({}, 0); }
   };
   static collective_flight::point point(stamp s) { return {s, runtime::cuda_event_of(s)}; }
   /// between `use` and its end nothing but NCCL is called: the watch ends who stays there too long
@@ -123,7 +119,7 @@ class nccl_group {
       break;
     }
     int const end = set_.api->group_end();
-    ++set_.issued;
+    __atomic_add_fetch(&set_.issued, 1, __ATOMIC_RELAXED);
     if (wrong != 0)
       set_.fail(name_, at, "NCCL refused it", wrong, seconds_now() - begin, why.view());
     if (end != 0 && end != runtime::nccl_in_progress)

@@ -79,7 +79,9 @@ class nccl_recorder {
   static fake& state() { return fake::instance(); }
   int calls() const { return state().calls; }
   int groups() const { return state().groups; }
-  int open_communicators() const { return state().open_communicators; }
+  int open_communicators() const {
+    return __atomic_load_n(&state().open_communicators, __ATOMIC_RELAXED);
+  }
   int count(nccl_call what) const { return state().operations[static_cast<int>(what)]; }
   /// allocations and waits while a group was in flight, and waits for what nobody ended for 20 s
   int forbidden() const { return wrong(); }

@@ -106,7 +106,10 @@ class recorder {
     lost_card_ = which, lost_at_ = all_calls_ + n, options_.fail_with = code;
   }
   /// means: streams go on only where the host waits for them; who asks an event gets no further
-  void be_busy(bool yes) { busy_ = yes; }
+  void be_busy(bool yes) {
+    lock_guard hold(one_at_a_time_);
+    busy_ = yes;
+  }
   /// means: bytes of the program's own memory are pinned: copies from there are not staged
   void pin(void* p, std::size_t bytes) { pinned_[p] = bytes; }
   /// the call with that number, counted from now, and all behind it fail: a device that is lost (719),

@@ -64,10 +64,14 @@ struct slow_card {
       while (!go_on) usleep(1000);
       return quick->event_synchronize(e);
     };
+    lock_guard hold(detail::communicators().lock);  // the watch looks elsewhere
     runtime::gpu_api = &slow;
   }
   slow_card(slow_card const&) = delete;
-  ~slow_card() { runtime::gpu_api = quick; }
+  ~slow_card() {
+    lock_guard hold(detail::communicators().lock);
+    runtime::gpu_api = quick;
+  }
 };
 
 }  // namespace

@@ -309,7 +309,7 @@ class fake_nccl {
     if (ring->ranks != ranks || rank >= ranks) return refuse("ranks do not fit");
     auto* const fresh = new communicator{ring, rank, card, mischief.polls};
     *comm = open_.push(fresh);
-    ++ring->joined, ++open_communicators;
+    ++ring->joined, __atomic_add_fetch(&open_communicators, 1, __ATOMIC_RELAXED);
     return 0;
   }
   int poll(communicator& c, int* state) {
@@ -325,7 +325,7 @@ class fake_nccl {
       if (open_[i] == comm) {
         delete open_[i];
         open_.remove(i);
-        --open_communicators, set_waiting(0);
+        __atomic_sub_fetch(&open_communicators, 1, __ATOMIC_RELAXED), set_waiting(0);
         return 0;
       }
     return runtime::nccl_invalid_argument;
