@@ -86,7 +86,6 @@ struct gpu_part {
   void (*close)() noexcept;          // nothing is in flight on them any more
   void (*close_streams)() noexcept;  // and their queues end
   void (*forget)();                  // what was learnt about cards
-  std::int64_t (*shared_memory)();   // bytes of /dev/shm; 0: unknown
   // copies to and from GPUs
   stamp (*copy)(copy_job const& job);
   void (*foresee_copy)(logical_device& to, logical_device& from);

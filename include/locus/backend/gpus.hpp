@@ -2,8 +2,6 @@
 // What only units that name a GPU compile: simulated GPUs, CUDA's, and their part of the device
 // table.
 #pragma once
-#include <sys/statvfs.h>  // statvfs
-
 #include <locus/backend/cuda/backend.hpp>       // backend<backing::cuda>
 #include <locus/backend/cuda/guest.hpp>         // cuda_follow, cuda_lead
 #include <locus/backend/devices.hpp>            // table
@@ -86,13 +84,6 @@ struct gpu_functions {
     forget_peers();
   }
 
-  /// where NCCL's ranks meet on cards that do not reach each other; a recorder's do not
-  static std::int64_t shared_memory() {
-    struct statvfs s;
-    if (gpu_api->is_recorder || ::statvfs("/dev/shm", &s) != 0) return 0;
-    return std::int64_t(s.f_blocks) * std::int64_t(s.f_frsize);
-  }
-
   static bool is_memory_of(device d, void const* p) { return simulated::gpus().device_of(p) == d; }
   static void check_host(void const* p, std::size_t bytes, bool writes, step_record const& record) {
     simulated::gpus().check_host(p, bytes, writes, record);
@@ -167,7 +158,6 @@ LOCUS_SHARED_STATE inline constexpr gpu_part whole_gpu_part{
     .close = detail::gpu_functions::close,
     .close_streams = detail::gpu_functions::close_queues,
     .forget = detail::gpu_functions::forget,
-    .shared_memory = detail::gpu_functions::shared_memory,
     .copy = copy_beyond_host,
     .foresee_copy = foresee_chunks,
     .is_memory_of = detail::gpu_functions::is_memory_of,

@@ -105,9 +105,8 @@ class device_printer {
       else
         put(line << "/device:GPU:" << i % gpus << ", in its memory");
     }
-    std::int64_t const shm = p.how == runtime::backing::cuda && runtime::gpus_of_program
-                                 ? runtime::gpus_of_program->shared_memory()
-                                 : 0;
+    std::int64_t const shm =
+        p.how == runtime::backing::cuda ? runtime::gpu_api->shared_memory() : 0;
     if (is_scarce_shared_memory(shm, p.count)) {
       table_line line;
       line << std::string_view("/dev/shm has ") << size_text(shm).view();

@@ -111,6 +111,7 @@ struct cuda_api {
   int (*has_context)(int device, bool* has);  // makes none
   int (*peek_error)();                        // what last_error would say; it stays
   int (*stream_is_captured)(void* stream, bool* is);
+  std::int64_t (*shared_memory)();  // bytes of /dev/shm, where ranks of NCCL meet; 0: unknown
   std::size_t (*blas_workspace)(int major);  // bytes that it wants on a card of that capability
 };
 

@@ -47,7 +47,8 @@ struct recorder_options {
   int fail_at = -1;                            // the number of the call that fails, from 0
   int fail_with = 719;                         // CUDA's "unspecified launch failure"
   peer_copies peers = peer_copies::work;
-  bool one_gpu = false;  // the cards are slices of one GPU
+  bool one_gpu = false;            // the cards are slices of one GPU
+  std::int64_t shared_memory = 0;  // bytes of /dev/shm
 };
 
 /// means: while it lives, the program's GPUs are recorded ones
@@ -609,6 +610,7 @@ class recorder {
               return me("stream_is_captured",
                         [&](recorder& r) { return *is = r.captured_.contains(s), 0; });
             },
+        .shared_memory = [] { return current()->options_.shared_memory; },
         .blas_workspace = [](int) { return std::size_t(64) << 10; },
     };
     return table;

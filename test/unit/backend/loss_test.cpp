@@ -48,7 +48,9 @@ TEST_CASE("a code that CUDA keeps takes the card away, another does not") {
       {907, false, "captured"},
       {201, false, "the device goes on"},
   };
-  for (auto const& [code, lost, says] : rows) {
+  for (auto const& row : rows) {
+    int const code = row.code;
+    bool const lost = row.lost;
     CAPTURE(code);
     testing::recorder cards{{.cards = 1}};
     Tensor<float, Extents<4>, G0> x(ones<float>(Extents<4>{}));
@@ -63,7 +65,7 @@ TEST_CASE("a code that CUDA keeps takes the card away, another does not") {
       said = e.what();
     }
     CHECK(was_lost == lost);
-    CHECK(said.find(says) != std::string::npos);
+    CHECK(said.find(row.says) != std::string::npos);
     if (lost) continue;
     x = x + 1.f;
     CHECK(fetch(sum(x)) == 8);

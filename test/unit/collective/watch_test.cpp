@@ -5,6 +5,7 @@
 #include "on_backends.hpp"
 // the backends come first
 #include <atomic>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <unistd.h>
@@ -222,6 +223,20 @@ TEST_CASE(
   auto const at = said.find("/GPU:0 and /GPU:1 are on one GPU (slices of MIG");
   CHECK(at != std::string::npos);
   CHECK(said.find("are on one GPU", at + 40) == std::string::npos);
+}
+
+TEST_CASE("little shared memory is said for several cards, none for one") {
+  auto const table = [](int cards, std::int64_t bytes) {
+    testing::recorder const machine{{.cards = cards, .shared_memory = bytes}};
+    std::ostringstream out;
+    print_devices(out);
+    return has(out.str(), "/dev/shm has ") &&
+           has(out.str(), "start the container with --shm-size=1g");
+  };
+  CHECK(table(2, 64 << 20));
+  CHECK(!table(1, 64 << 20));
+  CHECK(!table(8, std::int64_t(1) << 30));
+  CHECK(!table(8, 0));
 }
 
 TEST_CASE("launches that wait for one another are said before they hang") {

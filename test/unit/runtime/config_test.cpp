@@ -67,13 +67,6 @@ void on_four_cards(Body&& body) {
 
 }  // namespace
 
-TEST_CASE("little shared memory is said for several cards, none for one") {
-  CHECK(locus::detail::is_scarce_shared_memory(64 << 20, 2));
-  CHECK(!locus::detail::is_scarce_shared_memory(64 << 20, 1));
-  CHECK(!locus::detail::is_scarce_shared_memory(std::int64_t(1) << 30, 8));
-  CHECK(!locus::detail::is_scarce_shared_memory(0, 8));
-}
-
 TEST_CASE("physical devices are listed without freezing, logical ones freeze") {
   on_four_cards([] {
     CHECK(names(config::list_physical_devices("GPU")) ==

@@ -5,6 +5,7 @@
 #pragma once
 #include <cuda_runtime.h>  // cudaMalloc
 #include <dlfcn.h>         // dlopen
+#include <sys/statvfs.h>   // statvfs
 #if __has_include(<nvtx3/nvToolsExt.h>)
 #define LOCUS_NVTX 1
 #include <nvtx3/nvToolsExt.h>  // nvtxRangePushA
@@ -245,6 +246,13 @@ inline constexpr runtime::cuda_api real_api = {
           *is =
               status != cudaStreamCaptureStatusNone || code == int(cudaErrorStreamCaptureImplicit);
           return *is ? 0 : code;
+        },
+    .shared_memory =
+        [] {
+          struct statvfs s;
+          return ::statvfs("/dev/shm", &s) == 0
+                     ? std::int64_t(s.f_blocks) * std::int64_t(s.f_frsize)
+                     : 0;
         },
     .blas_workspace = cublas_workspace,
 };
