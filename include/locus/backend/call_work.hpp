@@ -18,7 +18,7 @@ template <class Op, class... R, class... T>
 struct call_work<Op, type_list<R...>, type_list<T...>> {
   static constexpr bool has_element_body = detail::has_element_bodies<Op, T...>;
   static constexpr bool has_card_body = detail::has_card_body<Op, T...>;
-  static constexpr bool has_cuda_kernel = has_element_body || has_card_body;
+  static constexpr bool has_cuda_kernel = has_element_body || has_card_body || Op::rule.by_teams;
   static constexpr int results = sizeof...(R), operands = sizeof...(T);
   Op op;
   call_context here;
@@ -39,6 +39,8 @@ struct call_work<Op, type_list<R...>, type_list<T...>> {
   void on_card(card_context& here_on_card) const {
     run_card(here_on_card, each_result{}, each_operand{});
   }
+  /// means: the body for teams of threads, with its tiles
+  constexpr auto team() const { return team(each_result{}, each_operand{}); }
   /// this piece has no rows, so that terms are 0 and rows are none
   constexpr bool has_nothing_to_read() const {
     bool none = false;
@@ -75,7 +77,7 @@ struct call_work<Op, type_list<R...>, type_list<T...>> {
         body.host(c, out..., in...);
       };
   static_assert(
-      has_host_body || has_cuda_kernel,
+      has_host_body || has_element_body,
       "locus: a called operation has no body for its element types; give it host(context, "
       "results..., operands...), or element<Result>(i, context, own, operands...)");
   static_assert(has_host_body || has_element_body || !has_card_body,
@@ -89,6 +91,11 @@ struct call_work<Op, type_list<R...>, type_list<T...>> {
   template <std::size_t... Out, std::size_t... In>
   void run_card(card_context& card, std::index_sequence<Out...>, std::index_sequence<In...>) const {
     op.card(card, tiles[Out].template of<R>()..., tiles[results + In].template of<T const>()...);
+  }
+  template <std::size_t... Out, std::size_t... In>
+  constexpr auto team(std::index_sequence<Out...>, std::index_sequence<In...>) const {
+    return op.team(here, tiles[Out].template of<R>()...,
+                   tiles[results + In].template of<T const>()...);
   }
   template <std::size_t... Out>
   LOCUS_HOST_DEVICE void write_zero(std::int64_t i, std::index_sequence<Out...>) const {

@@ -8,6 +8,7 @@
 #include <locus/execute/placing.hpp>  // placing
 #if LOCUS_CUDA_KERNELS
 #include <locus/backend/cuda/kernels.hpp>     // cuda_kernel
+#include <locus/engine/gpu/call_teams.hpp>    // start_teams
 #include <locus/engine/gpu/card_context.hpp>  // run_card_body
 #endif
 

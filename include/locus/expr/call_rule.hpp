@@ -43,6 +43,7 @@ struct call_rule {
   // all results have one size, and element i of each is made of elements i of the operands of that
   // size, before any of them is stored: a result may lie where such an operand does
   bool in_place = false;
+  bool by_teams = false;  // on GPUs by teams of threads: its body is team(), not element()
   friend constexpr bool operator==(call_rule const&, call_rule const&) = default;
 };
 

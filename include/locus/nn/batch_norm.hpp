@@ -9,6 +9,9 @@
 #include <locus/ops/math.hpp>               // rsqrt
 #include <locus/ops/reduce.hpp>             // sum
 #include <locus/tensor/eval.hpp>            // run
+#if LOCUS_CUDA_KERNELS
+#include <locus/nn/kernels/batch_norm_team.hpp>  // moments_team, sums_team
+#endif
 
 namespace locus::nn {
 
@@ -18,6 +21,11 @@ namespace detail {
 struct batch_norm_settings {
   double epsilon = 1e-3, momentum = 0.99;
   activation how = activation::linear;  // linear, relu, relu6
+  /// what y = bounds(v) lets a gradient through
+  template <class T>
+  LOCUS_HOST_DEVICE constexpr bool passes(T v) const {
+    return how == activation::linear || (v > T(0) && v < upper_bound_of<T>(how));
+  }
 };
 template <class T>
 host::channel_rows rows_of(tile<T> const& x) {
@@ -52,11 +60,6 @@ LOCUS_HOST_DEVICE T normalised_by(batch_norm_settings const& s, T x, T mean, T v
   T const deviation = sqrt_fn{}(static_cast<T>(variance + static_cast<T>(s.epsilon)));
   return (x - mean) * (gamma / deviation) + beta;
 }
-/// what y = bounds(v) lets a gradient through
-template <class T>
-LOCUS_HOST_DEVICE constexpr bool passes(activation how, T v) {
-  return how == activation::linear || (v > T(0) && v < upper_bound_of<T>(how));
-}
 /// x has as many channels as each of the others
 template <class... Channels>
 constexpr bool channels_fit(shape const& x, Channels const&... of) {
@@ -75,7 +78,8 @@ struct batch_moments_op {
   static constexpr call_rule rule{.name = "batch_moments",
                                   .operands = {rows, whole, whole},
                                   .results = {rows, terms, terms},
-                                  .tensorflow = "FusedBatchNormV3"};
+                                  .tensorflow = "FusedBatchNormV3",
+                                  .by_teams = true};
   detail::batch_norm_settings settings;
 
   static constexpr shape infer(int result, shape x, shape mean, shape variance) {
@@ -99,26 +103,11 @@ struct batch_moments_op {
     }
     detail::store_pair<T>(statistics, mean, variance);
   }
-  template <int Result, class T>
-  LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const& here, tile<T>, tile<T const> x,
-                              tile<T const> moving_mean, tile<T const> moving_variance) const {
-    std::int64_t const channels = x.extent[x.rank - 1], n = x.size();
-    if (Result == 0 && i >= 2 * channels) return T(0);
-    std::int64_t const c = i % channels;
-    double mean = 0, variance = 0;
-    for (std::int64_t k = c; k < n; k += channels) mean += double(x[k]);
-    mean /= double(n / channels);
-    for (std::int64_t k = c; k < n; k += channels)
-      variance += (double(x[k]) - mean) * (double(x[k]) - mean);
-    variance /= double(n / channels);
-    double const step = (1 - settings.momentum) / here.replicas;
-    if constexpr (Result == 0)
-      return static_cast<T>(i < channels ? mean : variance);
-    else if constexpr (Result == 1)
-      return static_cast<T>(step * (mean - double(moving_mean[c])));
-    else
-      return static_cast<T>(step * (variance - double(moving_variance[c])));
-  }
+  /// threads side by side for the channels
+  template <class T>
+  auto team(call_context const& here, tile<T> statistics, tile<T> mean_change,
+            tile<T> variance_change, tile<T const> x, tile<T const> moving_mean,
+            tile<T const> moving_variance) const;
 };
 
 /// means: y = bounds(normalised x), with the statistics of this replica
@@ -160,7 +149,8 @@ struct batch_norm_sums_op {
   static constexpr call_rule rule{.name = "batch_norm_sums",
                                   .operands = {rows, rows, rows, whole, whole},
                                   .results = {rows, terms, terms},
-                                  .tensorflow = "FusedBatchNormGradV3"};
+                                  .tensorflow = "FusedBatchNormGradV3",
+                                  .by_teams = true};
   detail::batch_norm_settings settings;
 
   static constexpr shape infer(int result, shape x, shape dy, shape statistics, shape gamma,
@@ -188,23 +178,10 @@ struct batch_norm_sums_op {
     }
     detail::store_pair<T>(sums, plain, weighted);
   }
-  template <int Result, class T>
-  LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const&, tile<T>, tile<T const> x,
-                              tile<T const> dy, tile<T const> statistics, tile<T const> gamma,
-                              tile<T const> beta) const {
-    std::int64_t const channels = x.extent[x.rank - 1], n = x.size();
-    if (Result == 0 && i >= 2 * channels) return T(0);
-    std::int64_t const c = i % channels;
-    bool const weighted = Result == 1 || (Result == 0 && i >= channels);
-    T const mean = statistics[c], variance = statistics[channels + c];
-    double sum = 0;
-    for (std::int64_t k = c; k < n; k += channels) {
-      T const centred = detail::normalised_by(settings, x[k], mean, variance, T(1), T(0));
-      if (detail::passes(settings.how, gamma[c] * centred + beta[c]))
-        sum += double(dy[k]) * (weighted ? double(centred) : 1.0);
-    }
-    return static_cast<T>(sum);
-  }
+  template <class T>
+  auto team(call_context const&, tile<T> sums, tile<T> dgamma, tile<T> dbeta, tile<T const> x,
+            tile<T const> dy, tile<T const> statistics, tile<T const> gamma,
+            tile<T const> beta) const;
 };
 
 /// means: dx, for the statistics and sums of this replica
@@ -242,12 +219,49 @@ struct batch_norm_gradient_op {
     std::int64_t const channels = x.extent[x.rank - 1], c = i % channels;
     T const variance = statistics[channels + c], count = static_cast<T>(x.size() / channels);
     T const centred = detail::normalised_by(settings, x[i], statistics[c], variance, T(1), T(0));
-    T const d = detail::passes(settings.how, gamma[c] * centred + beta[c]) ? dy[i] : T(0);
+    T const d = settings.passes(gamma[c] * centred + beta[c]) ? dy[i] : T(0);
     T const factor =
         gamma[c] / sqrt_fn{}(static_cast<T>(variance + static_cast<T>(settings.epsilon)));
     return factor * (d - sums[c] / count - centred * (sums[channels + c] / count));
   }
 };
+
+#if LOCUS_CUDA_KERNELS
+template <class T>
+auto batch_moments_op::team(call_context const& here, tile<T> statistics, tile<T> mean_change,
+                            tile<T> variance_change, tile<T const> x, tile<T const> moving_mean,
+                            tile<T const> moving_variance) const {
+  host::channel_rows const s = detail::rows_of(x);
+  detail::channel_columns<T> const all{s.rows, s.channels, statistics};
+  double const step = all.rows == 0 ? 0 : (1 - settings.momentum) / here.replicas;
+  return detail::moments_team<T>{all,
+                                 x.data,
+                                 all.has_vectors(x.data),
+                                 step,
+                                 mean_change.data,
+                                 variance_change.data,
+                                 moving_mean.data,
+                                 moving_variance.data};
+}
+
+template <class T>
+auto batch_norm_sums_op::team(call_context const&, tile<T> sums, tile<T> dgamma, tile<T> dbeta,
+                              tile<T const> x, tile<T const> dy, tile<T const> statistics,
+                              tile<T const> gamma, tile<T const> beta) const {
+  host::channel_rows const s = detail::rows_of(x);
+  detail::channel_columns<T> const all{s.rows, s.channels, sums};
+  return detail::sums_team<T, detail::batch_norm_settings>{all,
+                              settings,
+                              x.data,
+                              dy.data,
+                              all.has_vectors(x.data) && all.has_vectors(dy.data),
+                              statistics.data,
+                              gamma.data,
+                              beta.data,
+                              dgamma.data,
+                              dbeta.data};
+}
+#endif
 
 /// means: y = bounds((x - mean) * gamma / sqrt(variance + epsilon) + beta) with statistics that are given
 struct normalise_op {

@@ -52,6 +52,9 @@ LOCUS_HOST_DEVICE constexpr T exp_of(T x) {
   return exp_fn{}(x);
 }
 
+/// What the loss of a row is multiplied by: nothing, a number of the row, or one of its class.
+enum class weights_of : unsigned char { none, rows, classes };
+
 /// of a row of logits: the largest, and the sum of exp(z - largest)
 template <class T>
 struct softmax_state {
@@ -113,11 +116,15 @@ struct SparseCategoricalCrossentropy {
   template <class T, class U, class State>
   LOCUS_HOST_DEVICE T slope(State const& s, T const* p, U const* target, std::int64_t,
                             std::int64_t j) const {
-    bool const hit = j == std::int64_t(*target);
+    return slope_at(s, p[j], j == std::int64_t(*target));
+  }
+  /// hit: it is the target's class
+  template <class T, class State>
+  LOCUS_HOST_DEVICE T slope_at(State const& s, T p, bool hit) const {
     if constexpr (reads_logits)
-      return detail::exp_of(p[j] - s.top) / s.sum - T(hit);
+      return detail::exp_of(p - s.top) / s.sum - T(hit);
     else
-      return detail::is_inside(p[j]) ? T(1) / s.sum - (hit ? T(1) / p[j] : T(0)) : T(0);
+      return detail::is_inside(p) ? T(1) / s.sum - (hit ? T(1) / p : T(0)) : T(0);
   }
 };
 SparseCategoricalCrossentropy() -> SparseCategoricalCrossentropy<probabilities_t>;
@@ -141,7 +148,11 @@ struct CategoricalCrossentropy {
   };
   template <class T, class U>
   LOCUS_HOST_DEVICE T smooth(U const* target, std::int64_t n, std::int64_t j) const {
-    return T(target[j]) * T(1 - label_smoothing) + T(label_smoothing / double(n));
+    return smoothed(T(target[j]), n);
+  }
+  template <class T>
+  LOCUS_HOST_DEVICE T smoothed(T target, std::int64_t n) const {
+    return target * T(1 - label_smoothing) + T(label_smoothing / double(n));
   }
   template <class T, class U>
   LOCUS_HOST_DEVICE row<T> state(T const* p, U const* target, std::int64_t n) const {
@@ -162,23 +173,29 @@ struct CategoricalCrossentropy {
   LOCUS_HOST_DEVICE T value(row<T> const& s, T const* p, U const* target, std::int64_t n) const {
     T sum = T(0);
     T const log_sum = reads_logits ? detail::log_of(s.sum) : T(0);
-    for (std::int64_t j = 0; j < n; ++j) {
-      T const t = smooth<T>(target, n, j);
-      if constexpr (reads_logits)
-        sum += t * ((s.top - p[j]) + log_sum);
-      else
-        sum -= t * detail::log_of(detail::held_probability(p[j] / s.sum));
-    }
+    for (std::int64_t j = 0; j < n; ++j)
+      sum += term(s.top, s.sum, log_sum, p[j], smooth<T>(target, n, j));
     return sum;
+  }
+  /// what one prediction adds to the value; t: its target, smoothed
+  template <class T>
+  LOCUS_HOST_DEVICE T term(T top, [[maybe_unused]] T sum, T log_sum, T p, T t) const {
+    if constexpr (reads_logits)
+      return t * ((top - p) + log_sum);
+    else
+      return -(t * detail::log_of(detail::held_probability(p / sum)));
   }
   template <class T, class U>
   LOCUS_HOST_DEVICE T slope(row<T> const& s, T const* p, U const* target, std::int64_t n,
                             std::int64_t j) const {
-    T const t = smooth<T>(target, n, j);
+    return slope_at(s, p[j], smooth<T>(target, n, j));
+  }
+  template <class T>
+  LOCUS_HOST_DEVICE T slope_at(row<T> const& s, T p, T t) const {
     if constexpr (reads_logits)
-      return s.targets * (detail::exp_of(p[j] - s.top) / s.sum) - t;
+      return s.targets * (detail::exp_of(p - s.top) / s.sum) - t;
     else
-      return s.weighted / s.sum - (detail::is_inside(p[j] / s.sum) ? t / p[j] : T(0));
+      return s.weighted / s.sum - (detail::is_inside(p / s.sum) ? t / p : T(0));
   }
 };
 CategoricalCrossentropy() -> CategoricalCrossentropy<probabilities_t>;
@@ -196,33 +213,42 @@ struct BinaryCrossentropy : detail::mean_of_row {
   constexpr explicit BinaryCrossentropy(Reads, double smoothing = 0) : label_smoothing(smoothing) {}
 
   template <class T, class U>
-  LOCUS_HOST_DEVICE T smooth(U const* target, std::int64_t j) const {
-    return T(target[j]) * T(1 - label_smoothing) + T(label_smoothing / 2);
-  }
-  template <class T, class U>
   LOCUS_HOST_DEVICE T value(nothing, T const* p, U const* target, std::int64_t n) const {
     T sum = T(0);
-    for (std::int64_t j = 0; j < n; ++j) {
-      T const t = smooth<T>(target, j);
-      if (reads_logits || behind_sigmoid) {  // max(z, 0) - z t + log(1 + exp(-|z|))
-        T const z = p[j], size = z < T(0) ? -z : z;
-        sum += (z > T(0) ? z : T(0)) - z * t + log1p_fn{}(detail::exp_of(-size));
-      } else {
-        T const q = detail::held_probability(p[j]);
-        sum -= t * detail::log_of(q) + (T(1) - t) * detail::log_of(T(1) - q);
-      }
-    }
+    for (std::int64_t j = 0; j < n; ++j) sum += term(p[j], T(target[j]));
     return sum / T(n);
+  }
+  /// what one prediction adds to n times the value
+  template <class T>
+  LOCUS_HOST_DEVICE T term(T p, T target) const {
+    T const t = smoothed(target);
+    if (reads_logits || behind_sigmoid) {  // max(z, 0) - z t + log(1 + exp(-|z|))
+      T const size = p < T(0) ? -p : p;
+      return (p > T(0) ? p : T(0)) - p * t + log1p_fn{}(detail::exp_of(-size));
+    } else {
+      T const q = detail::held_probability(p);
+      return -(t * detail::log_of(q) + (T(1) - t) * detail::log_of(T(1) - q));
+    }
   }
   template <class T, class U>
   LOCUS_HOST_DEVICE T slope(nothing, T const* p, U const* target, std::int64_t n,
                             std::int64_t j) const {
-    T const t = smooth<T>(target, j), q = p[j];
+    return slope_at(p[j], T(target[j]), n);
+  }
+  template <class T>
+  LOCUS_HOST_DEVICE T slope_at(T q, T target, std::int64_t n) const {
+    T const t = smoothed(target);
     if (reads_logits || behind_sigmoid) {
       T const e = detail::exp_of(q < T(0) ? q : -q), s = T(1) / (T(1) + e);
       return ((q < T(0) ? e * s : s) - t) / T(n);
     } else
       return detail::is_inside(q) ? ((T(1) - t) / (T(1) - q) - t / q) / T(n) : T(0);
+  }
+
+ private:
+  template <class T>
+  LOCUS_HOST_DEVICE T smoothed(T target) const {
+    return target * T(1 - label_smoothing) + T(label_smoothing / 2);
   }
 };
 BinaryCrossentropy() -> BinaryCrossentropy<probabilities_t>;
@@ -245,13 +271,21 @@ struct MeanSquaredError : detail::mean_of_row {
   template <class T, class U>
   LOCUS_HOST_DEVICE T value(nothing, T const* p, U const* target, std::int64_t n) const {
     T sum = T(0);
-    for (std::int64_t j = 0; j < n; ++j) sum += (p[j] - T(target[j])) * (p[j] - T(target[j]));
+    for (std::int64_t j = 0; j < n; ++j) sum += term(p[j], T(target[j]));
     return sum / T(n);
+  }
+  template <class T>
+  LOCUS_HOST_DEVICE T term(T p, T target) const {
+    return (p - target) * (p - target);
   }
   template <class T, class U>
   LOCUS_HOST_DEVICE T slope(nothing, T const* p, U const* target, std::int64_t n,
                             std::int64_t j) const {
-    return T(2) * (p[j] - T(target[j])) / T(n);
+    return slope_at(p[j], T(target[j]), n);
+  }
+  template <class T>
+  LOCUS_HOST_DEVICE T slope_at(T p, T target, std::int64_t n) const {
+    return T(2) * (p - target) / T(n);
   }
 };
 
@@ -262,16 +296,22 @@ struct MeanAbsoluteError : detail::mean_of_row {
   template <class T, class U>
   LOCUS_HOST_DEVICE T value(nothing, T const* p, U const* target, std::int64_t n) const {
     T sum = T(0);
-    for (std::int64_t j = 0; j < n; ++j) {
-      T const d = p[j] - T(target[j]);
-      sum += d < T(0) ? -d : d;
-    }
+    for (std::int64_t j = 0; j < n; ++j) sum += term(p[j], T(target[j]));
     return sum / T(n);
+  }
+  template <class T>
+  LOCUS_HOST_DEVICE T term(T p, T target) const {
+    T const d = p - target;
+    return d < T(0) ? -d : d;
   }
   template <class T, class U>
   LOCUS_HOST_DEVICE T slope(nothing, T const* p, U const* target, std::int64_t n,
                             std::int64_t j) const {
-    T const d = p[j] - T(target[j]);
+    return slope_at(p[j], T(target[j]), n);
+  }
+  template <class T>
+  LOCUS_HOST_DEVICE T slope_at(T p, T target, std::int64_t n) const {
+    T const d = p - target;
     return (d > T(0) ? T(1) : d < T(0) ? T(-1) : d) / T(n);
   }
 };

@@ -90,8 +90,12 @@ struct BinaryAccuracy {
   template <class T, class U>
   LOCUS_HOST_DEVICE double of_row(T const* p, U const* target, std::int64_t n) const {
     std::int64_t hits = 0;
-    for (std::int64_t j = 0; j < n; ++j) hits += (p[j] > T(threshold)) == (T(target[j]) > T(0.5));
+    for (std::int64_t j = 0; j < n; ++j) hits += is_hit(p[j], T(target[j]));
     return double(hits) / double(n);
+  }
+  template <class T>
+  LOCUS_HOST_DEVICE bool is_hit(T p, T target) const {
+    return (p > T(threshold)) == (target > T(0.5));
   }
 };
 

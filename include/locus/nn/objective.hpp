@@ -15,6 +15,9 @@
 #include <locus/ops/reduce.hpp>             // sum
 #include <locus/runtime/threads.hpp>        // parallel_for
 #include <locus/tensor/assign.hpp>          // into, plan, run
+#if LOCUS_CUDA_KERNELS
+#include <locus/nn/kernels/score_team.hpp>  // score_team
+#endif
 
 namespace locus::nn {
 
@@ -27,9 +30,6 @@ enum class weighting : unsigned char {
 namespace detail {
 
 inline namespace LOCUS_MODE {
-
-/// What the loss of a row is multiplied by: nothing, a number of the row, or one of its class.
-enum class weights_of : unsigned char { none, rows, classes };
 
 constexpr call_roles score_operands(weights_of by, bool apart) {
   call_roles all{call_role::rows, call_role::rows};
@@ -46,7 +46,8 @@ struct score_op {
   static constexpr call_rule rule{.name = "score",
                                   .operands = score_operands(By, Apart),
                                   .results = {call_role::rows, call_role::rows},
-                                  .stores_all = true};
+                                  .stores_all = true,
+                                  .by_teams = true};
   static constexpr int columns = 1 + int(sizeof...(Metrics));
   Loss loss;
   pack<Metrics...> metrics;
@@ -62,14 +63,14 @@ struct score_op {
   }
 
   template <class T>
-  LOCUS_HOST_DEVICE T scale(call_context const& here, tile<T const> const& p,
+  T scale(call_context const& here, tile<T const> const& p,
                             std::int64_t n) const {
     double const rows = double(p.size() / n), inner = rows / double(p.extent[0]);
     return T(1 / (rows_count == weighting::global_batch ? double(here.rows) * inner
                                                         : double(here.replicas) * rows));
   }
   template <class U>
-  LOCUS_HOST_DEVICE static bool is_class(U label, std::int64_t n) {
+  static bool is_class(U label, std::int64_t n) {
     return static_cast<std::int64_t>(label) >= 0 && static_cast<std::int64_t>(label) < n;
   }
 
@@ -98,45 +99,26 @@ struct score_op {
         });
   }
 
-  template <int Result, class T, class U, class... Others>
-  LOCUS_HOST_DEVICE auto element(std::int64_t i, call_context const& here,
-                                 tile<result<Result, T, U>>, tile<T const> p, tile<U const> target,
-                                 Others... others) const {
-    std::int64_t const n = p.extent[p.rank - 1], width = Result == 0 ? n : columns;
-    std::int64_t const r = i / width, j = i % width;
-    T const* const row = p.data + r * n;
-    U const* const t = target.data + (Loss::sparse ? r : r * n);
-    if constexpr (Loss::sparse)
-      if (!is_class(*t, n)) return result<Result, T, U>(LOCUS_MATH(nan)(""));
-    if constexpr (Result == 0)
-      return loss.slope(loss.state(row, t, n), row, t, n, j) * scale<T>(here, p, n) *
-             weight_of(r, p, t, n, others...);
-    else {
-      double v[columns];
-      if (j == 0)
-        return double(loss.value(loss.state(row, t, n), row, t, n) *
-                      weight_of(r, p, t, n, others...));
-      metric_values(seen_by_metrics(p, others...) + r * n, t, n, v,
-                    std::index_sequence_for<Metrics...>{});
-      return v[j];
-    }
-  }
+  /// a team for each row (nn/kernels/score_team.hpp); the row of a label that is no class is NaN
+  template <class T, class U, class... Others>
+  auto team(call_context const& here, tile<T> d, tile<double> values, tile<T const> p,
+            tile<U const> target, Others... others) const;
 
  private:
   template <class First, class... Rest>
-  LOCUS_HOST_DEVICE static First first_of(First const& first, Rest const&...) {
+  static First first_of(First const& first, Rest const&...) {
     return first;
   }
   template <class First>
-  LOCUS_HOST_DEVICE static First last_of(First const& last) {
+  static First last_of(First const& last) {
     return last;
   }
   template <class First, class Last>
-  LOCUS_HOST_DEVICE static Last last_of(First const&, Last const& last) {
+  static Last last_of(First const&, Last const& last) {
     return last;
   }
   template <class T, class U, class... Others>
-  LOCUS_HOST_DEVICE static T weight_of([[maybe_unused]] std::int64_t row,
+  static T weight_of([[maybe_unused]] std::int64_t row,
                                        [[maybe_unused]] tile<T const> const& p,
                                        [[maybe_unused]] U const* t, [[maybe_unused]] std::int64_t n,
                                        Others const&... others) {
@@ -151,7 +133,7 @@ struct score_op {
   }
   /// where the predictions of the first row begin
   template <class T, class... Others>
-  LOCUS_HOST_DEVICE static T const* seen_by_metrics(tile<T const> const& p,
+  static T const* seen_by_metrics(tile<T const> const& p,
                                                     Others const&... others) {
     if constexpr (Apart)
       return last_of(others...).data;
@@ -159,7 +141,7 @@ struct score_op {
       return p.data;
   }
   template <class T, class U, std::size_t... K>
-  LOCUS_HOST_DEVICE void metric_values([[maybe_unused]] T const* row, [[maybe_unused]] U const* t,
+  void metric_values([[maybe_unused]] T const* row, [[maybe_unused]] U const* t,
                                        [[maybe_unused]] std::int64_t n, [[maybe_unused]] double* v,
                                        std::index_sequence<K...>) const {
     ((v[K + 1] = metric_of_row(get<K>(metrics), row, t, n)), ...);
@@ -176,6 +158,34 @@ struct score_op {
                               "the last layer more units");
   }
 };
+
+#if LOCUS_CUDA_KERNELS
+template <class Loss, weights_of By, bool Apart, class... Metrics>
+template <class T, class U, class... Others>
+auto score_op<Loss, By, Apart, Metrics...>::team(call_context const& here, tile<T> d,
+                                                 tile<double> values, tile<T const> p,
+                                                 tile<U const> target, Others... others) const {
+  std::int64_t const n = p.extent[p.rank - 1], rows = n > 0 ? p.size() / n : 0;
+  if (n > INT32_MAX) {
+    message text;
+    throw shape_error(text << "locus: rows of " << n
+                           << " predictions are more than a GPU's kernel counts, 2^31 - 1; compute "
+                              "their loss on a CPU");
+  }
+  auto const weights = [&] {
+    if constexpr (By == weights_of::none)
+      return static_cast<T const*>(nullptr);
+    else
+      return first_of(others...).data;
+  }();
+  using weight = std::remove_cvref_t<decltype(*weights)>;
+  return score_team<Loss, By, Apart, T, U, weight, Metrics...>{
+      loss,    metrics,     scale<T>(here, p, n), rows,
+      n,       rows > 0 ? rows / p.extent[0] : 1, d.data,
+      values.data, p.data,  target.data,          weights,
+      seen_by_metrics(p, others...)};
+}
+#endif
 
 }  // namespace LOCUS_MODE
 }  // namespace detail

@@ -38,7 +38,10 @@ class card_context;
 //       is enough elsewhere                                               (optional)
 //   static constexpr std::int64_t operations(shape first_result, shape... operands)
 //       what it costs; without it one operation for each element          (optional)
-// It has host(), element(), or both; without element() and card() it runs on CPUs. Operands and results have no
+//   auto team(call_context const&, tile<R>... results, tile<T const>... operands) const
+//       where the rule says by_teams: the GPU's body in place of element(), for threads that share a row
+//       or columns (engine/gpu/call_teams.hpp). Units that make kernels define it; the others declare it
+// It has host(), element(), or both; without element(), team() and card() it runs on CPUs. Operands and results have no
 // gaps. A result that nobody reads is not stored: its tile has extents and no data (unless the
 // rule says stores_all). Where a replica has
 // no rows no body runs and its terms are 0, unless a result is whole: then host() sees 0 rows.
@@ -179,8 +182,8 @@ struct call_op {
     s.result = static_cast<signed char>(result), s.extents = extents;
     s.name = Op::rule.name;
     s.tensorflow = Op::rule.tensorflow.empty() ? Op::rule.name : Op::rule.tensorflow;
-    s.heavy = true, s.builtin = false, s.on_gpu = has_kernel || has_card;
-    s.takes_workspace = has_card;
+    s.heavy = true, s.builtin = false, s.on_gpu = has_kernel || has_card || Op::rule.by_teams;
+    s.takes_workspace = has_card || Op::rule.by_teams;
     s.type = element_of_v<T>, s.element_bytes = sizeof(T);
     s.request = r.where, s.strict = r.strict;
     return s;
@@ -289,8 +292,9 @@ constexpr auto result(X&& call) {
 ///        result<0>(c). Two such calls of one op in one plan: call_as<"name">(op, x...)
 /// shape: op.infer(0, shapes...)
 /// device: rows are cut with the batch, terms are summed over replicas by whoever needs the sum;
-///         GPUs where op has element() or card()
-/// cost:  one launch, that fuses with nothing; an operand with gaps is copied first
+///         GPUs where op has element(), team() or card()
+/// cost:  one launch, or those of team() and card(), that fuse with nothing; an operand with gaps is
+///        copied first
 /// fails: at compile time, for shapes that do not fit, or when they are bound
 template <class Op, operand... Xs>
 constexpr auto call(Op op, Xs&&... xs) {

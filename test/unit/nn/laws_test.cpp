@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The law of called operations: the host's body and the body of one element make the same results, on
-// random shapes, with results that nobody reads and on a piece of the batch. Numbers are small and
+// The law of called operations: the host's body and that for GPUs, of one element or of a team of threads, make
+// the same results, on random shapes, with results that nobody reads and on a piece of the batch. Numbers are small and
 // whole where only products are added, so that no order of adding shows.
+#define LOCUS_CUDA_KERNELS 1
+#include <locus/testing/recorder.hpp>
+// the recorder comes first
 #include <doctest/doctest.h>
 #include <oracle.hpp>
 
@@ -9,6 +12,7 @@
 #include <tuple>
 
 #include <locus/backend/call_work.hpp>
+#include <locus/engine/gpu/call_teams.hpp>
 #include <locus/nn/batch_norm.hpp>
 #include <locus/nn/conv1d_ops.hpp>
 #include <locus/nn/conv2d_ops.hpp>
@@ -33,6 +37,16 @@ kernel::any_tile tile_over(void const* data, shape const& s) {
   return t;
 }
 
+/// the workspace of a kernel: numbers of no meaning
+class part_memory {
+ public:
+  explicit part_memory(std::int64_t bytes) : bytes_(std::size_t(bytes / 8 + 1), 1e300) {}
+  void* data() const { return const_cast<double*>(bytes_.data()); }
+
+ private:
+  std::vector<double> bytes_;
+};
+
 /// means: the results of the host's body; every element of them, and of the others' bodies, agrees
 /// tolerance: 0, or of the larger of 1 and the value
 template <class Op, class... T, std::size_t... R>
@@ -53,6 +67,13 @@ auto results_of(std::index_sequence<R...>, Op const& op, call_context const& her
     ((w.tiles[k++] = tile_over(in.cells.data(), in.extents)), ...);
     if (host || w.has_nothing_to_read())
       w.on_host();
+    else if constexpr (Op::rule.by_teams)
+      cuda_side::choose_teams(
+          w.team(), [](std::int64_t bytes) { return part_memory(bytes); },
+          [](auto const& body, unsigned blocks) {
+            cuda_side::run_on_host<std::remove_cvref_t<decltype(body)>>(&body, blocks,
+                                                                        cuda_side::block_threads);
+          });
     else
       for (std::int64_t i = 0, n = w.size(); i < n; ++i) w.write_element(i);
     return to;

@@ -21,6 +21,9 @@ inline namespace LOCUS_MODE {
 /// the body of several launches (engine/gpu/card_context.hpp)
 template <class Work>
 void run_card_body(launch_site const& site, Work const& work);
+/// the body for teams of threads (engine/gpu/call_teams.hpp)
+template <class Team>
+void start_teams(launch_site const& site, Team const& of);
 
 /// to[i...] = from[i...], elements of `bytes` bytes in units of T
 template <class T>
@@ -105,7 +108,7 @@ struct cuda_kernel<fold_work<R, T>> {
   }
 };
 
-/// the body for cards, or one thread for each element of each result
+/// the body for cards, teams of threads, or one thread for each element of each result
 template <class Op, class Results, class Operands>
 struct cuda_kernel<call_work<Op, Results, Operands>> {
   using work_type = call_work<Op, Results, Operands>;
@@ -115,6 +118,8 @@ struct cuda_kernel<call_work<Op, Results, Operands>> {
     bool const zeros = work.has_nothing_to_read();
     if constexpr (work_type::has_card_body)
       if (!zeros) return cuda_side::run_card_body(site, work);
+    if constexpr (Op::rule.by_teams)
+      if (!zeros) return cuda_side::start_teams(site, work.team());
     cuda_side::start(site, cuda_side::call_elements<work_type>{work, n, zeros},
                      cuda_side::blocks_for(n));
   }

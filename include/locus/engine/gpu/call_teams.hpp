@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+// Called operations whose body for GPUs is a team of threads: 32 or 256 that share a row, or threads side by
+// side that share columns. What is read is read side by side, and what is folded is folded in an order that
+// follows from the shape alone.
+#pragma once
+#include <locus/backend/cuda/block.hpp>    // each_of, block_threads
+#include <locus/backend/cuda/launch.hpp>   // start, workspace
+#include <locus/backend/cuda/vectors.hpp>  // vector_of
+#include <locus/core/config.hpp>           // LOCUS_HOST_DEVICE
+
+namespace locus::cuda_side {
+inline namespace LOCUS_MODE {
+
+// What team() of an operation returns is trivially copyable, and has either
+//
+//   std::int64_t rows, length                 a team of threads for each row of so many elements:
+//   line at(row)                              what every thread knows of its row
+//   element load(line, j)                     what it reads of element j; a short row is read once
+//   first begin(line); add(first&, line, j, element); static combine(first, first)
+//                                             a fold over the row
+//   second begin(line, first); add(second&, line, first, j, element); static combine(second, second)
+//                                             another one, that knows the first; of an empty type: none
+//   settled settle(line, first, second)       what the rest shares
+//   write(line, settled, j, element)          of each element of the row
+//   finish(line, first, second)               once for each row
+// or
+//   std::int64_t rows, columns                threads side by side for the columns of a matrix:
+//   static constexpr int vector, batch        columns of one thread, rows that it reads at once
+//   at(column)                                what a thread knows of its columns
+//   add<Batch>(totals, at, row, step)         to the totals of `vector` columns: Batch rows
+//   total; static identity(), static combine(total, total)
+//   finish(column, total)                     once for each column
+//   std::int64_t zeros(), zero(i)             elements of results that are 0
+
+template <class Team>
+inline constexpr bool shares_rows = requires { typename Team::line; };
+
+/// A team of threads for each row.
+template <class Rows>
+struct teams_of_rows {
+  static constexpr int kept = 8;  // elements of a thread in registers; of a row that fits them it reads no more
+  Rows of;
+  unsigned team;
+
+  LOCUS_EXEC_CHECK_DISABLE
+  template <class Block>
+  LOCUS_HOST_DEVICE void operator()(Block const& block) const {
+    typename Block::template own<share> mine;
+    typename Block::template own<first> one;
+    typename Block::template own<second> two;
+    block.apart([&](unsigned t) {
+      share& s = mine[t];
+      one[t] = first();
+      std::int64_t const row = std::int64_t(block.number()) * (block_threads / team) + t / team;
+      s.has_row = row < of.rows;
+      if (!s.has_row) return;
+      s.line = of.at(row);
+      one[t] = of.begin(s.line);
+      each(s, t % team, false,
+           [&](std::int64_t j, element const& e) { of.add(one[t], s.line, j, e); });
+    });
+    block.template fold<Rows>(one, team);
+    bool const is_kept = of.length <= std::int64_t(kept) * team;
+    if constexpr (!std::is_empty_v<second>) {
+      block.apart([&](unsigned t) {
+        share& s = mine[t];
+        two[t] = second();
+        if (!s.has_row) return;
+        two[t] = of.begin(s.line, one[t]);
+        each(s, t % team, is_kept,
+             [&](std::int64_t j, element const& e) { of.add(two[t], s.line, one[t], j, e); });
+      });
+      block.template fold<Rows>(two, team);
+    }
+    block.apart([&](unsigned t) {
+      share& s = mine[t];
+      if (!s.has_row) return;
+      auto const settled = of.settle(s.line, one[t], two[t]);
+      each(s, t % team, is_kept,
+           [&](std::int64_t j, element const& e) { of.write(s.line, settled, j, e); });
+      if (t % team == 0) of.finish(s.line, one[t], two[t]);
+    });
+  }
+
+ private:
+  using first = typename Rows::first;
+  using second = typename Rows::second;
+  using element = typename Rows::element;
+  struct share {
+    bool has_row;
+    typename Rows::line line;
+    element batch[kept];
+  };
+  /// means: f(j, element j) for the elements of this thread; loaded: its batch is the row's first and only
+  LOCUS_EXEC_CHECK_DISABLE
+  template <class F>
+  LOCUS_HOST_DEVICE void each(share& s, unsigned thread, bool loaded, F const& f) const {
+    for (std::int64_t begin = thread; begin < of.length; begin += std::int64_t(kept) * team) {
+      if (!loaded)
+        for (int k = 0; k < kept; ++k)
+          if (begin + std::int64_t(k) * team < of.length)
+            s.batch[k] = of.load(s.line, begin + std::int64_t(k) * team);
+      for (int k = 0; k < kept; ++k)
+        if (begin + std::int64_t(k) * team < of.length)
+          f(begin + std::int64_t(k) * team, s.batch[k]);
+    }
+  }
+};
+
+/// `across` threads side by side, each for a vector of columns, and block_threads / across of these down a
+/// part of the rows.
+template <class Columns>
+struct teams_of_columns {
+  static constexpr int vector = Columns::vector, batch = Columns::batch;
+  using total = typename Columns::total;
+  struct totals {
+    total of[vector];
+  };
+  Columns of;
+  std::int64_t tiles, parts, each;  // each: rows of a part
+  unsigned across;
+  total* partials;  // [column][part]; null: one part
+
+  LOCUS_EXEC_CHECK_DISABLE
+  template <class Block>
+  LOCUS_HOST_DEVICE void operator()(Block const& block) const {
+    auto* const v = block.template shared<totals, block_threads>();
+    std::int64_t const tile = block.number() % tiles, part = block.number() / tiles;
+    block.each([&](unsigned t) {
+      totals mine;
+      for (total& one : mine.of) one = Columns::identity();
+      if (column(tile, t) < of.columns) fold(mine, column(tile, t), part, t / across);
+      v[t] = mine;
+    });
+    for (unsigned half = block_threads / 2; half >= across; half /= 2)
+      block.each([&](unsigned t) {
+        if (t < half)
+          for (int j = 0; j < vector; ++j)
+            v[t].of[j] = Columns::combine(v[t].of[j], v[t + half].of[j]);
+      });
+    block.apart([&](unsigned t) {
+      if (t >= across) return;
+      for (int j = 0; j < vector; ++j) {
+        std::int64_t const c = column(tile, t) + j;
+        if (c >= of.columns) return;
+        if (partials)
+          partials[c * parts + part] = v[t].of[j];
+        else
+          of.finish(c, v[t].of[j]);
+      }
+    });
+    each_of(block, of.zeros(), [&](std::int64_t i) { of.zero(i); });
+  }
+
+ private:
+  LOCUS_HOST_DEVICE std::int64_t column(std::int64_t tile, unsigned t) const {
+    return (tile * across + t % across) * vector;
+  }
+  LOCUS_EXEC_CHECK_DISABLE
+  LOCUS_HOST_DEVICE void fold(totals& to, std::int64_t c, std::int64_t part, unsigned down) const {
+    auto const here = of.at(c);
+    std::int64_t const step = block_threads / across, end = (part + 1) * each,
+                       stop = end < of.rows ? end : of.rows;
+    std::int64_t row = part * each + down;
+    for (; row + (batch - 1) * step < stop; row += batch * step)
+      of.template add<batch>(to.of, here, row, step);
+    for (; row < stop; row += step) of.template add<1>(to.of, here, row, step);
+  }
+};
+
+/// The parts of each column, by a warp.
+template <class Columns>
+struct parts_of_columns {
+  using total = typename Columns::total;
+  Columns of;
+  std::int64_t parts;
+  total const* partials;
+
+  LOCUS_EXEC_CHECK_DISABLE
+  template <class Block>
+  LOCUS_HOST_DEVICE void operator()(Block const& block) const {
+    typename Block::template own<total> v;
+    block.apart([&](unsigned t) {
+      v[t] = Columns::identity();
+      if (column(block, t) >= of.columns) return;
+      total const* const from = partials + column(block, t) * parts;
+      for (std::int64_t part = t % warp_threads; part < parts; part += warp_threads)
+        v[t] = Columns::combine(v[t], from[part]);
+    });
+    block.template fold<Columns>(v, warp_threads);
+    block.apart([&](unsigned t) {
+      if (t % warp_threads == 0 && column(block, t) < of.columns)
+        of.finish(column(block, t), v[t]);
+    });
+  }
+
+ private:
+  template <class Block>
+  LOCUS_HOST_DEVICE std::int64_t column(Block const& block, unsigned t) const {
+    return std::int64_t(block.number()) * (block_threads / warp_threads) + t / warp_threads;
+  }
+};
+
+/// means: start(body, blocks) for each kernel of a team's body; obtain(bytes) has data(), the memory of its
+///        parts. Cuts follow the shape, not the card: so do the bits.
+template <class Team, class Obtain, class Start>
+void choose_teams(Team const& of, Obtain&& obtain, Start&& start) {
+  if constexpr (shares_rows<Team>) {
+    if (of.rows == 0) return;
+    unsigned const team = of.length <= teams_of_rows<Team>::kept * std::int64_t(warp_threads)
+                              ? warp_threads
+                              : block_threads;
+    start(teams_of_rows<Team>{of, team}, blocks_of(of.rows, block_threads / team));
+  } else {
+    using body = teams_of_columns<Team>;
+    using total = typename Team::total;
+    if (of.columns == 0) return;
+    std::int64_t const vectors = (of.columns + body::vector - 1) / body::vector;
+    unsigned across = warp_threads;
+    while (across / 2 >= vectors) across /= 2;
+    std::int64_t const tiles = (vectors + across - 1) / across;
+    // parts where the columns alone do not fill a card; each has a batch for each of its threads
+    std::int64_t const least = std::int64_t(block_threads / across) * body::batch, enough = 1024;
+    std::int64_t const most = (of.rows + least - 1) / least, wanted = (enough + tiles - 1) / tiles;
+    std::int64_t parts = wanted < most ? wanted : most < 1 ? 1 : most;
+    std::int64_t const each = ((of.rows + parts - 1) / parts + least - 1) / least * least;
+    parts = each == 0 ? 1 : (of.rows + each - 1) / each;
+    auto const memory =
+        obtain(parts > 1 ? parts * of.columns * std::int64_t(sizeof(total)) : std::int64_t(0));
+    auto* const partials = parts > 1 ? static_cast<total*>(memory.data()) : nullptr;
+    start(body{of, tiles, parts, each, across, partials}, blocks_of(tiles * parts, 1));
+    if (parts > 1)
+      start(parts_of_columns<Team>{of, parts, partials},
+            blocks_of(of.columns, block_threads / warp_threads));
+  }
+}
+
+template <class Team>
+void start_teams(launch_site const& site, Team const& of) {
+  choose_teams(
+      of, [&](std::int64_t bytes) { return workspace(site, bytes); },
+      [&](auto const& body, unsigned blocks) { start(site, body, blocks); });
+}
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::cuda_side
