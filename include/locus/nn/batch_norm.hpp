@@ -250,16 +250,18 @@ auto batch_norm_sums_op::team(call_context const&, tile<T> sums, tile<T> dgamma,
                               tile<T const> gamma, tile<T const> beta) const {
   host::channel_rows const s = detail::rows_of(x);
   detail::channel_columns<T> const all{s.rows, s.channels, sums};
-  return detail::sums_team<T, detail::batch_norm_settings>{all,
-                              settings,
-                              x.data,
-                              dy.data,
-                              all.has_vectors(x.data) && all.has_vectors(dy.data),
-                              statistics.data,
-                              gamma.data,
-                              beta.data,
-                              dgamma.data,
-                              dbeta.data};
+  return detail::sums_team<T, detail::batch_norm_settings>{
+      all,
+      settings,
+      x.data,
+      dy.data,
+      all.has_vectors(x.data) && all.has_vectors(dy.data),
+      all.has_vectors(statistics.data) && all.has_vectors(gamma.data) && all.has_vectors(beta.data),
+      statistics.data,
+      gamma.data,
+      beta.data,
+      dgamma.data,
+      dbeta.data};
 }
 #endif
 

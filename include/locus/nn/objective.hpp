@@ -63,8 +63,7 @@ struct score_op {
   }
 
   template <class T>
-  T scale(call_context const& here, tile<T const> const& p,
-                            std::int64_t n) const {
+  T scale(call_context const& here, tile<T const> const& p, std::int64_t n) const {
     double const rows = double(p.size() / n), inner = rows / double(p.extent[0]);
     return T(1 / (rows_count == weighting::global_batch ? double(here.rows) * inner
                                                         : double(here.replicas) * rows));
@@ -118,10 +117,9 @@ struct score_op {
     return last;
   }
   template <class T, class U, class... Others>
-  static T weight_of([[maybe_unused]] std::int64_t row,
-                                       [[maybe_unused]] tile<T const> const& p,
-                                       [[maybe_unused]] U const* t, [[maybe_unused]] std::int64_t n,
-                                       Others const&... others) {
+  static T weight_of([[maybe_unused]] std::int64_t row, [[maybe_unused]] tile<T const> const& p,
+                     [[maybe_unused]] U const* t, [[maybe_unused]] std::int64_t n,
+                     Others const&... others) {
     if constexpr (By == weights_of::rows)
       return first_of(others...).data[row / (p.size() / n / p.extent[0])];
     else if constexpr (By == weights_of::classes && Loss::sparse)
@@ -133,8 +131,7 @@ struct score_op {
   }
   /// where the predictions of the first row begin
   template <class T, class... Others>
-  static T const* seen_by_metrics(tile<T const> const& p,
-                                                    Others const&... others) {
+  static T const* seen_by_metrics(tile<T const> const& p, Others const&... others) {
     if constexpr (Apart)
       return last_of(others...).data;
     else
@@ -142,8 +139,8 @@ struct score_op {
   }
   template <class T, class U, std::size_t... K>
   void metric_values([[maybe_unused]] T const* row, [[maybe_unused]] U const* t,
-                                       [[maybe_unused]] std::int64_t n, [[maybe_unused]] double* v,
-                                       std::index_sequence<K...>) const {
+                     [[maybe_unused]] std::int64_t n, [[maybe_unused]] double* v,
+                     std::index_sequence<K...>) const {
     ((v[K + 1] = metric_of_row(get<K>(metrics), row, t, n)), ...);
   }
   template <class T>
@@ -180,10 +177,10 @@ auto score_op<Loss, By, Apart, Metrics...>::team(call_context const& here, tile<
   }();
   using weight = std::remove_cvref_t<decltype(*weights)>;
   return score_team<Loss, By, Apart, T, U, weight, Metrics...>{
-      loss,    metrics,     scale<T>(here, p, n), rows,
-      n,       rows > 0 ? rows / p.extent[0] : 1, d.data,
-      values.data, p.data,  target.data,          weights,
-      seen_by_metrics(p, others...)};
+      loss,        metrics,     scale<T>(here, p, n),
+      rows,        n,           rows > 0 ? rows / p.extent[0] : 1,
+      d.data,      values.data, p.data,
+      target.data, weights,     seen_by_metrics(p, others...)};
 }
 #endif
 

@@ -17,9 +17,9 @@
 
 using namespace locus;
 using namespace locus::nn;
-using oracle::array;
 using locus::nn::detail::score_op;
 using locus::nn::detail::weights_of;
+using oracle::array;
 
 namespace {
 
@@ -158,8 +158,7 @@ answer answer_of(SparseCategoricalCrossentropy<probabilities_t> const&, row cons
   for (real q : p) sum += held(q);
   answer a{std::log(sum) - std::log(held(p[std::size_t(t[0])])), row(p.size())};
   for (std::size_t j = 0; j < p.size(); ++j)
-    a.slopes[j] =
-        is_inside(p[j]) ? 1 / sum - (j == std::size_t(t[0]) ? 1 / p[j] : 0) : 0;
+    a.slopes[j] = is_inside(p[j]) ? 1 / sum - (j == std::size_t(t[0]) ? 1 / p[j] : 0) : 0;
   return a;
 }
 row smoothed(row t, real by, real to) {
@@ -357,7 +356,8 @@ void compare(score_case<T, U> const& c, double tolerance, Loss const& loss,
   CHECK(off(std::get<1>(is), [&](std::int64_t i) { return values[i]; }) <= tolerance);
   if (!labels_are_classes) return;  // the host throws
   auto const want = both(true);
-  CHECK(off(std::get<0>(is), [&](std::int64_t i) { return real(std::get<0>(want)[i]); },
+  CHECK(off(
+            std::get<0>(is), [&](std::int64_t i) { return real(std::get<0>(want)[i]); },
             double(most)) <= tolerance);
   CHECK(off(std::get<1>(is), [&](std::int64_t i) { return real(std::get<1>(want)[i]); }) <=
         tolerance);
@@ -390,9 +390,9 @@ void dense_losses(oracle::random& r, std::int64_t rows, std::int64_t n) {
 TEST_CASE("every loss and metric by teams, over rows of any length") {
   struct {
     std::int64_t length, batches[3];
-  } const cases[] = {{1, {1, 8, 300}}, {10, {1, 9, 300}},  {31, {1, 2, 65}}, {32, {1, 7, 64}},
-                     {33, {1, 3, 65}}, {256, {1, 2, 9}},   {257, {1, 2, 3}}, {1000, {1, 2, 20}},
-                     {2049, {1, 2, 2}}, {5000, {1, 2, 3}}};
+  } const cases[] = {{1, {1, 8, 300}},  {10, {1, 9, 300}}, {31, {1, 2, 65}}, {32, {1, 7, 64}},
+                     {33, {1, 3, 65}},  {128, {1, 2, 9}},  {129, {1, 2, 3}}, {1000, {1, 2, 20}},
+                     {1025, {1, 2, 2}}, {5000, {1, 2, 3}}};
   oracle::random r(1);
   sizes_of_teams = 0;
   for (auto const& each : cases)
@@ -401,6 +401,10 @@ TEST_CASE("every loss and metric by teams, over rows of any length") {
       dense_losses<float, weights_of::none, false>(r, rows, each.length);
     }
   CHECK(sizes_of_teams == (cuda_side::warp_threads | cuda_side::block_threads));
+  sizes_of_teams = 0;  // many rows: a warp for each, which reads it again
+  sparse_losses<float, weights_of::none, false>(r, 2048, 130);
+  dense_losses<float, weights_of::none, false>(r, 2048, 130);
+  CHECK(sizes_of_teams == cuda_side::warp_threads);
 }
 
 TEST_CASE("teams: double, weights of rows and classes, metrics of other predictions, own losses") {
@@ -500,9 +504,7 @@ void moments_case(oracle::random& r, shape const& in, double mean, double deviat
   CHECK(of_variance <= 4 * rounding);
   CHECK(of_zeros == 0);
   auto by = [&](auto const& moments, auto const& moving) {
-    return [&](std::int64_t i) {
-      return 0.01L / 2 * (moments[std::size_t(i)] - real(moving[i]));
-    };
+    return [&](std::int64_t i) { return 0.01L / 2 * (moments[std::size_t(i)] - real(moving[i])); };
   };
   CHECK(off(std::get<1>(is), by(m, moving_mean)) <= rounding);
   CHECK(off(std::get<2>(is), by(v, moving_variance)) <= 4 * rounding);
@@ -556,10 +558,10 @@ void sums_case(oracle::random& r, shape const& in, activation how) {
 TEST_CASE("mean and variance of channels by teams: values far from 0 lose nothing") {
   oracle::random r(5);
   launches = 0;
-  shape const shapes[] = {{2, {1, 1}},          {2, {7, 3}},     {4, {3, 5, 5, 1}},
-                          {4, {2, 40, 31, 3}},  {2, {300, 64}},  {4, {4, 20, 20, 64}},
-                          {2, {9, 1000}},       {2, {70, 1000}}, {3, {5, 100, 30}},
-                          {2, {20000, 1}},      {2, {33, 130}}};
+  shape const shapes[] = {{2, {1, 1}},         {2, {7, 3}},     {4, {3, 5, 5, 1}},
+                          {4, {2, 40, 31, 3}}, {2, {300, 64}},  {4, {4, 20, 20, 64}},
+                          {2, {9, 1000}},      {2, {70, 1000}}, {3, {5, 100, 30}},
+                          {2, {20000, 1}},     {2, {33, 130}}};
   for (shape const& s : shapes) {
     moments_case<float>(r, s, 0, 1);
     moments_case<float>(r, s, 1e4, 0.1);
@@ -590,7 +592,7 @@ TEST_CASE("one value far from the others, wherever it stands, spoils no variance
 
 TEST_CASE("the sums of a batch normalisation's gradient by teams") {
   oracle::random r(6);
-  shape const shapes[] = {{2, {1, 1}},    {2, {7, 3}},     {4, {2, 40, 31, 3}}, {2, {300, 64}},
+  shape const shapes[] = {{2, {1, 1}},     {2, {7, 3}},       {4, {2, 40, 31, 3}}, {2, {300, 64}},
                           {2, {70, 1000}}, {3, {5, 100, 30}}, {2, {20000, 1}}};
   for (shape const& s : shapes) {
     sums_case<float>(r, s, activation::linear);

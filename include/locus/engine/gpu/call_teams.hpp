@@ -38,7 +38,8 @@ inline constexpr bool shares_rows = requires { typename Team::line; };
 /// A team of threads for each row.
 template <class Rows>
 struct teams_of_rows {
-  static constexpr int kept = 8;  // elements of a thread in registers; of a row that fits them it reads no more
+  static constexpr int kept =
+      4;  // elements of a thread in registers: a row that fits them is read once
   Rows of;
   unsigned team;
 
@@ -96,13 +97,15 @@ struct teams_of_rows {
   template <class F>
   LOCUS_HOST_DEVICE void each(share& s, unsigned thread, bool loaded, F const& f) const {
     for (std::int64_t begin = thread; begin < of.length; begin += std::int64_t(kept) * team) {
-      if (!loaded)
-        for (int k = 0; k < kept; ++k)
-          if (begin + std::int64_t(k) * team < of.length)
-            s.batch[k] = of.load(s.line, begin + std::int64_t(k) * team);
-      for (int k = 0; k < kept; ++k)
-        if (begin + std::int64_t(k) * team < of.length)
-          f(begin + std::int64_t(k) * team, s.batch[k]);
+      if (!loaded)  // all at once: where the row has ended, its last element again
+        for (int k = 0; k < kept; ++k) {
+          std::int64_t const j = begin + std::int64_t(k) * team;
+          s.batch[k] = of.load(s.line, j < of.length ? j : of.length - 1);
+        }
+      for (int k = 0; k < kept; ++k) {
+        std::int64_t const j = begin + std::int64_t(k) * team;
+        if (j < of.length) f(j, s.batch[k]);
+      }
     }
   }
 };
@@ -119,7 +122,7 @@ struct teams_of_columns {
   Columns of;
   std::int64_t tiles, parts, each;  // each: rows of a part
   unsigned across;
-  total* partials;  // [column][part]; null: one part
+  total* partials;  // [part][column]; null: one part
 
   LOCUS_EXEC_CHECK_DISABLE
   template <class Block>
@@ -139,15 +142,13 @@ struct teams_of_columns {
             v[t].of[j] = Columns::combine(v[t].of[j], v[t + half].of[j]);
       });
     block.apart([&](unsigned t) {
-      if (t >= across) return;
-      for (int j = 0; j < vector; ++j) {
-        std::int64_t const c = column(tile, t) + j;
-        if (c >= of.columns) return;
-        if (partials)
-          partials[c * parts + part] = v[t].of[j];
-        else
-          of.finish(c, v[t].of[j]);
-      }
+      total const* const from = v->of;  // the totals of the tile's columns lie side by side
+      std::int64_t const first = column(tile, 0), left = of.columns - first,
+                         count = left < across * vector ? left : across * vector;
+      if (partials)
+        copy_words(partials + part * of.columns + first, from, count, t);
+      else
+        for (std::int64_t c = t; c < count; c += block_threads) of.finish(first + c, from[c]);
     });
     each_of(block, of.zeros(), [&](std::int64_t i) { of.zero(i); });
   }
@@ -166,11 +167,22 @@ struct teams_of_columns {
       of.template add<batch>(to.of, here, row, step);
     for (; row < stop; row += step) of.template add<1>(to.of, here, row, step);
   }
+  /// neighbouring threads store neighbouring words
+  LOCUS_HOST_DEVICE static void copy_words(total* to, total const* from, std::int64_t count,
+                                           unsigned t) {
+    static_assert(sizeof(total) % sizeof(double) == 0 && alignof(total) == alignof(double));
+    auto* const words = reinterpret_cast<double*>(to);
+    auto const* const those = reinterpret_cast<double const*>(from);
+    for (std::int64_t w = t; w < count * std::int64_t(sizeof(total) / sizeof(double));
+         w += block_threads)
+      words[w] = those[w];
+  }
 };
 
-/// The parts of each column, by a warp.
+/// The parts of each column: 8 columns side by side, which lie in whole sectors, 32 threads down the parts.
 template <class Columns>
 struct parts_of_columns {
+  static constexpr unsigned across = 8;
   using total = typename Columns::total;
   Columns of;
   std::int64_t parts;
@@ -179,25 +191,23 @@ struct parts_of_columns {
   LOCUS_EXEC_CHECK_DISABLE
   template <class Block>
   LOCUS_HOST_DEVICE void operator()(Block const& block) const {
-    typename Block::template own<total> v;
-    block.apart([&](unsigned t) {
-      v[t] = Columns::identity();
-      if (column(block, t) >= of.columns) return;
-      total const* const from = partials + column(block, t) * parts;
-      for (std::int64_t part = t % warp_threads; part < parts; part += warp_threads)
-        v[t] = Columns::combine(v[t], from[part]);
+    auto* const v = block.template shared<total, block_threads>();
+    block.each([&](unsigned t) {
+      std::int64_t const c = std::int64_t(block.number()) * across + t % across;
+      total mine = Columns::identity();
+      if (c < of.columns)
+        for (std::int64_t part = t / across; part < parts; part += block_threads / across)
+          mine = Columns::combine(mine, partials[part * of.columns + c]);
+      v[t] = mine;
     });
-    block.template fold<Columns>(v, warp_threads);
+    for (unsigned half = block_threads / 2; half >= across; half /= 2)
+      block.each([&](unsigned t) {
+        if (t < half) v[t] = Columns::combine(v[t], v[t + half]);
+      });
     block.apart([&](unsigned t) {
-      if (t % warp_threads == 0 && column(block, t) < of.columns)
-        of.finish(column(block, t), v[t]);
+      std::int64_t const c = std::int64_t(block.number()) * across + t;
+      if (t < across && c < of.columns) of.finish(c, v[t]);
     });
-  }
-
- private:
-  template <class Block>
-  LOCUS_HOST_DEVICE std::int64_t column(Block const& block, unsigned t) const {
-    return std::int64_t(block.number()) * (block_threads / warp_threads) + t / warp_threads;
   }
 };
 
@@ -207,9 +217,10 @@ template <class Team, class Obtain, class Start>
 void choose_teams(Team const& of, Obtain&& obtain, Start&& start) {
   if constexpr (shares_rows<Team>) {
     if (of.rows == 0) return;
-    unsigned const team = of.length <= teams_of_rows<Team>::kept * std::int64_t(warp_threads)
-                              ? warp_threads
-                              : block_threads;
+    // a warp for what it keeps, or where rows alone fill a card: it has less to exchange than a block
+    std::int64_t const keeps = teams_of_rows<Team>::kept * std::int64_t(warp_threads);
+    bool const many = of.rows >= 2048 && of.length <= 2048;
+    unsigned const team = of.length <= keeps || many ? warp_threads : block_threads;
     start(teams_of_rows<Team>{of, team}, blocks_of(of.rows, block_threads / team));
   } else {
     using body = teams_of_columns<Team>;
@@ -219,8 +230,8 @@ void choose_teams(Team const& of, Obtain&& obtain, Start&& start) {
     unsigned across = warp_threads;
     while (across / 2 >= vectors) across /= 2;
     std::int64_t const tiles = (vectors + across - 1) / across;
-    // parts where the columns alone do not fill a card; each has a batch for each of its threads
-    std::int64_t const least = std::int64_t(block_threads / across) * body::batch, enough = 1024;
+    // parts where the columns alone do not fill a card; each has 8 rows for each of its threads
+    std::int64_t const least = std::int64_t(block_threads / across) * 8, enough = 512;
     std::int64_t const most = (of.rows + least - 1) / least, wanted = (enough + tiles - 1) / tiles;
     std::int64_t parts = wanted < most ? wanted : most < 1 ? 1 : most;
     std::int64_t const each = ((of.rows + parts - 1) / parts + least - 1) / least * least;
@@ -231,7 +242,7 @@ void choose_teams(Team const& of, Obtain&& obtain, Start&& start) {
     start(body{of, tiles, parts, each, across, partials}, blocks_of(tiles * parts, 1));
     if (parts > 1)
       start(parts_of_columns<Team>{of, parts, partials},
-            blocks_of(of.columns, block_threads / warp_threads));
+            blocks_of(of.columns, parts_of_columns<Team>::across));
   }
 }
 

@@ -3,7 +3,7 @@
 // The values of a few rows meet their own mean in T; what they make meets the other rows in double.
 #pragma once
 #include <locus/backend/cuda/vectors.hpp>  // vector_of
-#include <locus/ops/math.hpp>               // sqrt_fn
+#include <locus/ops/math.hpp>              // sqrt_fn
 #include <locus/shape/tile.hpp>            // tile
 
 namespace locus::nn::detail {
@@ -104,7 +104,7 @@ struct sums_team : channel_columns<T> {
   };
   Settings settings;
   T const *x, *dy;
-  bool are_vectors;
+  bool are_vectors, has_vectors_of_channels;
   T const *statistics, *gamma, *beta;
   T *dgamma, *dbeta;
   /// of the channels from `first` on
@@ -120,14 +120,12 @@ struct sums_team : channel_columns<T> {
   LOCUS_HOST_DEVICE channels at(std::int64_t c) const {
     channels here;
     here.first = c;
-    for (int j = 0; j < vector; ++j) {
-      std::int64_t const k = c + j < this->columns ? c + j : c;
-      T const variance = statistics[this->columns + k];
-      here.mean[j] = statistics[k];
-      here.inverse[j] =
-          T(1) / sqrt_fn{}(static_cast<T>(variance + static_cast<T>(settings.epsilon)));
-      here.gamma[j] = gamma[k], here.beta[j] = beta[k];
-    }
+    this->load(here.mean, statistics, 0, c, has_vectors_of_channels);
+    this->load(here.inverse, statistics, 1, c, has_vectors_of_channels);
+    this->load(here.gamma, gamma, 0, c, has_vectors_of_channels);
+    this->load(here.beta, beta, 0, c, has_vectors_of_channels);
+    for (T& v : here.inverse)
+      v = T(1) / sqrt_fn{}(static_cast<T>(v + static_cast<T>(settings.epsilon)));
     return here;
   }
   template <int Batch>

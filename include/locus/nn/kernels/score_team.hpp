@@ -217,14 +217,16 @@ struct largest_fold {
   count place;  // -1: of no elements
   LOCUS_HOST_DEVICE static largest_fold begin() { return {value(0), -1}; }
   LOCUS_HOST_DEVICE static void add(largest_fold& to, std::int64_t j, V v) {
-    to = combine(to, {static_cast<value>(v), static_cast<count>(j)});
+    value const w = static_cast<value>(v);  // of a later element
+    bool const is_larger = (to.place < 0) | (w > to.v) | ((w != w) & (to.v == to.v));
+    to.v = is_larger ? w : to.v;
+    to.place = is_larger ? static_cast<count>(j) : to.place;
   }
   LOCUS_HOST_DEVICE static largest_fold combine(largest_fold const& a, largest_fold const& b) {
-    if (a.place < 0 || b.place < 0) return a.place < 0 ? b : a;
-    bool const a_nan = a.v != a.v, b_nan = b.v != b.v;
-    if (a_nan != b_nan) return a_nan ? a : b;
-    if (a.v > b.v || b.v > a.v) return a.v > b.v ? a : b;
-    return a.place < b.place ? a : b;
+    bool const a_nan = a.v != a.v, b_nan = b.v != b.v, is_equal = (a.v == b.v) | (a_nan & b_nan);
+    bool const is_larger = (b.v > a.v) | (b_nan & !a_nan) | (is_equal & (b.place < a.place));
+    bool const takes_b = (b.place >= 0) & ((a.place < 0) | is_larger);
+    return {takes_b ? b.v : a.v, takes_b ? b.place : a.place};
   }
 };
 /// is_in_top: how many are larger than that of the class, which a NaN makes NaN
@@ -250,9 +252,7 @@ struct row_fold<SparseCategoricalAccuracy, T, U> : no_row_folds<T, U> {
   using row = scored_row<T, U>;
   using none = typename no_row_folds<T, U>::none;
   using first = largest_fold<T>;
-  LOCUS_HOST_DEVICE static first begin(metric const&, row const&) {
-    return first::begin();
-  }
+  LOCUS_HOST_DEVICE static first begin(metric const&, row const&) { return first::begin(); }
   LOCUS_HOST_DEVICE static void add(metric const&, first& to, row const&, std::int64_t j, T p,
                                     bool) {
     largest_fold<T>::add(to, j, p);
@@ -379,17 +379,18 @@ struct score_team {
   struct folds_of<std::index_sequence<K...>> {
     struct none {};
     using first = pack<typename fold<int(K)>::first...>;
-    using second = std::conditional_t<(std::is_same_v<typename fold<int(K)>::second, folded_nothing<T>> && ...),
-                                      none,
-                                      pack<typename fold<int(K)>::second...>>;
+    using second =
+        std::conditional_t<(std::is_same_v<typename fold<int(K)>::second, folded_nothing<T>> &&
+                            ...),
+                           none, pack<typename fold<int(K)>::second...>>;
   };
   using each = std::make_index_sequence<std::size_t(pieces)>;
   using first = typename folds_of<each>::first;
   using second = typename folds_of<each>::second;
   struct line {
     scored_row<T, U> of_loss, of_metrics;
-    std::int64_t row;
-    bool is_valid;  // its label is one of the classes
+    std::int64_t row, label;  // of dense targets 0
+    bool is_valid;            // the label is one of the classes
   };
   struct nothing {};
   struct element {
@@ -411,10 +412,13 @@ struct score_team {
 
   LOCUS_HOST_DEVICE line at(std::int64_t row) const {
     U const* const t = targets + (Loss::sparse ? row : row * length);
-    bool is_valid = true;
-    if constexpr (Loss::sparse)
-      is_valid = static_cast<std::int64_t>(*t) >= 0 && static_cast<std::int64_t>(*t) < length;
-    return {{p + row * length, t, length}, {seen + row * length, t, length}, row, is_valid};
+    std::int64_t label = 0;
+    if constexpr (Loss::sparse) label = static_cast<std::int64_t>(*t);
+    return {{p + row * length, t, length},
+            {seen + row * length, t, length},
+            row,
+            label,
+            label >= 0 && label < length};
   }
   LOCUS_HOST_DEVICE element load(line const& l, std::int64_t j) const {
     element e;
@@ -501,7 +505,7 @@ struct score_team {
   template <int>
   LOCUS_HOST_DEVICE static auto target(line const& l, std::int64_t j, element const& e) {
     if constexpr (Loss::sparse)
-      return j == static_cast<std::int64_t>(*l.of_loss.t);
+      return j == l.label;
     else
       return e.t;
   }
@@ -511,7 +515,7 @@ struct score_team {
     else if constexpr (finds_class)
       return T(weights[get<std::size_t(columns)>(one).place]);
     else if constexpr (By == weights_of::classes)
-      return T(weights[static_cast<std::int64_t>(*l.of_loss.t)]);
+      return T(weights[l.label]);
     else
       return T(1);
   }
