@@ -5,6 +5,9 @@
 #include <locus/nn/activation.hpp>         // activation
 #include <locus/nn/kernels/depthwise.hpp>  // conv2d, depthwise2d
 #include <locus/ops/call.hpp>              // call_rule, tile
+#if LOCUS_CUDA_KERNELS
+#include <locus/nn/kernels/conv2d_team.hpp>  // kernel_gradient_team
+#endif
 
 namespace locus::nn {
 
@@ -183,7 +186,8 @@ struct conv2d_kernel_gradient_op {
   static constexpr call_rule rule{.name = "conv2d_kernel_gradient",
                                   .operands = {rows, rows},
                                   .results = {terms},
-                                  .tensorflow = "Conv2DBackpropFilter"};
+                                  .tensorflow = "Conv2DBackpropFilter",
+                                  .by_teams = true};
   conv2d_window window;
 
   constexpr shape infer(int, shape x, shape dy) const {
@@ -205,27 +209,30 @@ struct conv2d_kernel_gradient_op {
     else
       host::conv2d_kernel_gradient<T>(dw.data, x.data, dy.data, g);
   }
-  template <int Result, class T>
-  LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const&, tile<T>, tile<T const> x,
-                              tile<T const> dy) const {
-    conv2d_geometry const g = window.over(x);
-    std::int64_t const each = g.group_channels(), f = i % g.filters,
-                       c = i / g.filters % each + f / g.group_filters() * each,
-                       kw = i / g.filters / each % g.w.size, kh = i / g.filters / each / g.w.size;
-    T sum = T(0);
-    for (std::int64_t n = 0; n < g.images; ++n)
-      for (std::int64_t oh = 0; oh < g.h.out; ++oh) {
-        std::int64_t const ih = g.h.input(oh, kh);
-        if (!g.h.is_inside(ih)) continue;
-        for (std::int64_t ow = 0; ow < g.w.out; ++ow) {
-          std::int64_t const iw = g.w.input(ow, kw);
-          if (!g.w.is_inside(iw)) continue;
-          sum += x[((n * g.h.in + ih) * g.w.in + iw) * g.channels + c] *
-                 dy[((n * g.h.out + oh) * g.w.out + ow) * g.filters + f];
-        }
-      }
-    return sum;
-  }
+  /// weights side by side, pixels down
+  template <class T>
+  auto team(call_context const&, tile<T> dw, tile<T const> x, tile<T const> dy) const;
 };
+
+#if LOCUS_CUDA_KERNELS
+template <class T>
+auto conv2d_kernel_gradient_op::team(call_context const&, tile<T> dw, tile<T const> x,
+                                     tile<T const> dy) const {
+  using body = detail::kernel_gradient_team<T>;
+  conv2d_geometry const g = window.over(x);
+  std::int64_t const lines = g.images * g.h.out, pixels = lines * g.w.out;
+  bool const are_vectors = g.group_filters() % body::vector == 0 &&
+                           reinterpret_cast<std::uintptr_t>(dy.data) % sizeof(T[body::vector]) == 0;
+  return body{g,
+              pixels,
+              dw.size(),
+              {g.w.out > 0 ? g.w.out : 1, pixels},
+              {g.h.out > 0 ? g.h.out : 1, lines},
+              are_vectors,
+              x.data,
+              dy.data,
+              dw.data};
+}
+#endif
 
 }  // namespace locus::nn

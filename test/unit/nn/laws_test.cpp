@@ -11,8 +11,7 @@
 #include <array>
 #include <tuple>
 
-#include <locus/backend/call_work.hpp>
-#include <locus/engine/gpu/call_teams.hpp>
+#include <locus/locus.hpp>
 #include <locus/nn/batch_norm.hpp>
 #include <locus/nn/conv1d_ops.hpp>
 #include <locus/nn/conv2d_ops.hpp>
@@ -254,4 +253,30 @@ TEST_CASE("the bodies of each operation of layers agree") {
       INFO(each.name, ", seed ", seed);
       each.law(r);
     }
+}
+
+TEST_CASE("the parts of long columns are workspace, counted and there before the first step") {
+  testing::recorder record;
+  std::int64_t const rows = 1000, channels = 64;
+  using matrix = Tensor<float, Dextents<2>, GpuDevice<0>>;
+  using channel_row = Tensor<float, Dextents<1>, GpuDevice<0>>;
+  matrix x{Dextents<2>(rows, channels)}, statistics{Dextents<2>(rows, 2 * channels)};
+  x = uniform<float>(Dextents<2>(rows, channels), seed{1});
+  channel_row mean{Dextents<1>(channels)}, variance{Dextents<1>(channels)};
+  mean = zeros<float>(Dextents<1>(channels)), variance = ones<float>(Dextents<1>(channels));
+  auto const c = call(batch_moments_op{}, x, mean, variance);
+  auto const step = plan(into(statistics, result<0>(c)), into(mean, mean + result<1>(c)),
+                         into(variance, variance + result<2>(c)));
+  run(step);
+  auto const before = config::get_memory_info<GpuDevice<0>>().current;
+  config::reset_memory_stats<GpuDevice<0>>();
+  auto const obtained = record.calls("malloc_device"), launches = record.calls("launch");
+  run(step);
+  CHECK(record.calls("malloc_device") == obtained);
+  CHECK(record.calls("launch") == launches + 4);  // parts, their fold, and two sums
+  // 8 parts of 128 rows, three doubles of each channel; and the two changes
+  CHECK(config::get_memory_info<GpuDevice<0>>().peak == before + 8 * 64 * 24 + 2 * 256);
+  runtime::planted.lack_memory = 1;  // the second block is the workspace
+  CHECK_THROWS_AS(run(step), out_of_memory);
+  runtime::planted.lack_memory = -1;
 }
