@@ -13,6 +13,7 @@
 #include <locus/backend/call_work.hpp>
 #include <locus/engine/gpu/call_teams.hpp>
 #include <locus/nn/batch_norm.hpp>
+#include <locus/nn/conv2d_ops.hpp>
 #include <locus/nn/objective.hpp>
 
 using namespace locus;
@@ -599,6 +600,25 @@ TEST_CASE("the sums of a batch normalisation's gradient by teams") {
     sums_case<double>(r, s, activation::relu6);
     sums_case<float>(r, s, activation::relu);
   }
+}
+
+TEST_CASE("the gradient of a convolution's kernel by teams is the host's") {
+  oracle::random r(8);
+  for (std::int64_t filters : {4, 3, 64})
+    for (std::int64_t groups : {1, 2}) {
+      if (filters % groups != 0) continue;
+      conv2d_window w{{3, 1 + groups % 2, 1}, {2, 1, 2}, padding::same};
+      w.filters = filters, w.groups = groups;
+      shape const in{4, {3, 9, 11, 4 * groups}};
+      array<float> x(in);
+      for (std::int64_t i = 0; i < x.size(); ++i) x[i] = float(r.number(-3, 3));
+      conv2d_geometry const g = w.over(3, 9, 11, 4 * groups);
+      array<float> dy({4, {3, g.h.out, g.w.out, filters}});
+      for (std::int64_t i = 0; i < dy.size(); ++i) dy[i] = float(r.number(-3, 3));
+      auto const is = run(false, conv2d_kernel_gradient_op{w}, x, dy);
+      auto const want = run(true, conv2d_kernel_gradient_op{w}, x, dy);
+      CHECK(off(std::get<0>(is), [&](std::int64_t i) { return real(std::get<0>(want)[i]); }) == 0);
+    }
 }
 
 TEST_CASE("results that nobody reads, arrays that begin anywhere, and the same bits") {
