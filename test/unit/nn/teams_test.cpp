@@ -440,7 +440,7 @@ TEST_CASE("teams: NaN, infinities, ties, labels that are no class, steep rows") 
     for (std::int64_t j = 0; j < n; ++j) at(3, j) = -inf, at(4, j) = 2, at(5, j) = float(j);
     for (std::int64_t j = 0; j < n; ++j) at(6, j) = float(-3 * j), at(7, j) = 1e4f + float(j % 2);
     c.t[0] = 1, c.t[2] = 0, c.t[4] = 2;
-    at(8, 0) = at(8, 2) = nan;
+    at(8, 0) = at(8, 2) = nan, at(8, 1) = 9, c.t[8] = 1;  // the largest number, and not in the top
     at(9, 1) = inf, at(9, 2) = inf;
     c.t[10] = -1, c.t[11] = std::int32_t(n);
     compare<weights_of::none, false>(c, 1e-5, SparseCategoricalCrossentropy{from_logits},
