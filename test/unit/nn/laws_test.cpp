@@ -2,7 +2,9 @@
 // The law of called operations: the host's body and that for GPUs, of one element or of a team of threads, make
 // the same results, on random shapes, with results that nobody reads and on a piece of the batch. Numbers are small and
 // whole where only products are added, so that no order of adding shows.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <locus/testing/recorder.hpp>
 // the recorder comes first
 #include <doctest/doctest.h>

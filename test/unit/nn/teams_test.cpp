@@ -2,7 +2,9 @@
 // The bodies of teams of threads, block by block on the host (or as device code): each loss and each metric over
 // rows of any length, and the sums of a batch normalisation over channels of any number, against formulas in long
 // double and against the host's body.
+#if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
+#endif
 #include <locus/testing/recorder.hpp>
 // the recorder comes first
 #include <doctest/doctest.h>
