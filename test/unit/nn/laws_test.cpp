@@ -265,7 +265,8 @@ TEST_CASE("the parts of long columns are workspace, counted and there before the
   matrix x{Dextents<2>(rows, channels)}, statistics{Dextents<2>(rows, 2 * channels)};
   x = uniform<float>(Dextents<2>(rows, channels), seed{1});
   channel_row mean{Dextents<1>(channels)}, variance{Dextents<1>(channels)};
-  mean = zeros<float>(Dextents<1>(channels)), variance = ones<float>(Dextents<1>(channels));
+  mean = locus::zeros<float>(Dextents<1>(channels)),
+  variance = locus::ones<float>(Dextents<1>(channels));
   auto const c = call(batch_moments_op{}, x, mean, variance);
   auto const step = plan(into(statistics, result<0>(c)), into(mean, mean + result<1>(c)),
                          into(variance, variance + result<2>(c)));

@@ -221,7 +221,7 @@ answer answer_of(MeanAbsoluteError const&, row const& p, row const& t) {
 }
 /// a loss of one's own, which has no folds: the largest error
 struct largest_error {
-  static constexpr bool reads_logits = false, sparse = false;
+  static constexpr bool sparse = false;
   static constexpr char const* name = "largest_error";
   struct at {
     std::int64_t place;
