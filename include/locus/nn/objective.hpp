@@ -64,7 +64,8 @@ struct score_op {
 
   template <class T>
   T scale(call_context const& here, tile<T const> const& p, std::int64_t n) const {
-    double const rows = double(p.size() / n), inner = rows / double(p.extent[0]);
+    std::int64_t const count = p.size() / n;
+    double const rows = double(count), inner = rows / double(p.extent[0]);
     return T(1 / (rows_count == weighting::global_batch ? double(here.rows) * inner
                                                         : double(here.replicas) * rows));
   }
