@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# All that takes hours: the sanitizers over every unit, each header in a unit of its own for each compiler,
-# random tests by the thousand. The last line is "N passed, N failed, N skipped".
+# All that takes hours: the sanitizers over every unit, device code for every kind of PTX and its mutants, each
+# header in a unit of its own for each compiler, random tests by the thousand. The last line is "N passed, N failed, N skipped".
 #     sh test/long.sh      BUILD: the folder, SEED: of the random tests, JOBS: how many at once
 set -u
 cd "$(dirname "$0")/.."
@@ -43,6 +43,13 @@ if command -v clang++ >/dev/null; then
   unset CXX
 else
   add sanitizers 0 0 2
+fi
+command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
+if command -v nvcc >/dev/null; then
+  SUITES=ptx TARGETS=card_programs tree cards -Dlong_tests=true
+  once 'mutants of the GPU side' python3 test/ptx/mutants.py "$out/cards"
+else
+  add 'device code' 0 0 2
 fi
 headers=$(sed -n "s/^  '\(locus\/.*\.hpp\)',/\1/p" include/meson.build)
 for compiler in g++ clang++-14 clang++-19; do

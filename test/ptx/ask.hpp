@@ -5,10 +5,26 @@
 
 #include <cstdint>
 
+namespace ptx_machine {
+template <class F>
+F* function(char const* name) {
+  return reinterpret_cast<F*>(dlsym(RTLD_DEFAULT, name));
+}
+}  // namespace ptx_machine
+
 /// means: the number that the machine's function of that name returns; -1: another CUDA runtime is in use
 inline std::int64_t ptx_figure(char const* name) {
-  auto* const f = reinterpret_cast<std::uint64_t (*)()>(dlsym(RTLD_DEFAULT, name));
+  auto* const f = ptx_machine::function<std::uint64_t()>(name);
   return f ? static_cast<std::int64_t>(f()) : -1;
 }
 /// after a kernel failed on purpose: the card is as new
-inline void ptx_forget() { reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "ptx_forget"))(); }
+inline void ptx_forget() { ptx_machine::function<void()>("ptx_forget")(); }
+/// the n-th call of a function from now on returns a code; null: nothing is planned any more
+inline void ptx_fail(char const* name, std::uint64_t n, int code) {
+  ptx_machine::function<void(char const*, std::uint64_t, int)>("ptx_fail")(name, n, code);
+}
+/// how often a function of the CUDA runtime was called
+inline std::int64_t ptx_calls(char const* name) {
+  return static_cast<std::int64_t>(
+      ptx_machine::function<std::uint64_t(char const*)>("ptx_calls")(name));
+}

@@ -19,6 +19,16 @@ std::pair<int, std::string> fault_of(std::string const& body, dimensions blocks,
   }
   return {0, ""};
 }
+/// the same of a program that ran before
+std::pair<int, std::string> fault_of(program const& p, dimensions blocks, dimensions threads,
+                                     std::vector<std::uint64_t> addresses) {
+  try {
+    ptx::testing::run(p, blocks, threads, addresses);
+  } catch (fault const& f) {
+    return {f.code, f.what()};
+  }
+  return {0, ""};
+}
 void says(std::pair<int, std::string> const& found, int code, std::string const& text) {
   CAPTURE(found.second);
   CHECK(found.first == code);
@@ -95,6 +105,62 @@ TEST_CASE("races in shared memory") {
   CHECK(races(places + "atom.shared.add.u32 %r5, [next], %r1;") == 0);
   CHECK(races(write + "bar.sync 0;\n" + far + "\nst.shared.u32 [%l13], %r5;") >
         0);  // what others still read
+}
+TEST_CASE("races between blocks in global memory") {
+  buffer<std::uint32_t> data(std::vector<std::uint32_t>(64)), flag(std::vector<std::uint32_t>(1));
+  // block 0 writes a word and sets a flag, block 1 waits for the flag and reads the word
+  auto const hand_over = [&](std::string const& before, std::string const& set,
+                             std::string const& get, std::string const& behind,
+                             std::string const& last = "ld.global.u32 %r5, [%l1];") {
+    std::string const body =
+        "setp.ne.u32 %p1, %r2, 0;\n@%p1 bra READER;\nst.global.u32 [%l1], 7;\n" + before + "\n" +
+        set + "\nret;\nREADER:\nWAIT:\n" + get + "\nsetp.eq.u32 %p2, %r6, 0;\n@%p2 bra WAIT;\n" +
+        behind + "\n" + last;
+    flag.set(0, 0);
+    CHECK(fault_of(body, {2}, {1}, {data.address(), flag.address(), 0, 0}).first == 0);
+    return new_findings(finding::global_race);
+  };
+  std::string const fence = "fence.acq_rel.gpu;", set = "st.relaxed.gpu.global.u32 [%l2], 1;",
+                    get = "ld.relaxed.gpu.global.u32 %r6, [%l2];";
+  CHECK(hand_over(fence, set, get, fence) == 0);
+  CHECK(hand_over("membar.gl;", "st.volatile.global.u32 [%l2], 1;",
+                  "ld.volatile.global.u32 %r6, [%l2];", "membar.gl;") == 0);
+  CHECK(hand_over("", "st.release.gpu.global.u32 [%l2], 1;",
+                  "ld.acquire.gpu.global.u32 %r6, [%l2];", "") == 0);
+  CHECK(hand_over(fence, "atom.global.add.u32 %r7, [%l2], 1;", "atom.global.or.b32 %r6, [%l2], 0;",
+                  fence) == 0);
+  CHECK(hand_over(fence, set, get, fence, "st.global.u32 [%l1], 8;") == 0);
+  CHECK(hand_over("", set, get, fence) > 0);                    // nothing before the flag
+  CHECK(hand_over(fence, set, get, "") > 0);                    // nothing behind it
+  CHECK(hand_over("fence.acq_rel.cta;", set, get, fence) > 0);  // of the block alone
+  CHECK(hand_over("", set, get, "", "st.global.u32 [%l1], 8;") > 0);
+  CHECK(hand_over(fence, "st.global.u32 [%l2], 1;", get, fence) > 0);  // a flag that is none
+  auto const races = [&](std::string const& body, std::uint32_t blocks = 4) {
+    CHECK(fault_of(body, {blocks}, {1}, {data.address(), flag.address(), 0, 0}).first == 0);
+    return new_findings(finding::global_race);
+  };
+  CHECK(races("st.global.u32 [%l1], %r0;") > 0);
+  CHECK(races("st.global.u32 [%l1], %r0;", 1) == 0);
+  CHECK(races("red.global.add.u32 [%l1], 1;") == 0);
+  CHECK(races("red.global.add.u32 [%l1], 1;\nld.global.u32 %r5, [%l1];") > 0);
+  CHECK(races("st.volatile.global.u32 [%l1], %r0;") == 0);
+  CHECK(races("ld.global.u32 %r5, [%l1];") == 0);
+  CHECK(
+      races("setp.eq.u32 %p1, %r2, 3;\nld.global.u32 %r5, [%l1];\n@%p1 st.global.u32 [%l1], %r0;") >
+      0);  // what others read
+  // bytes of one word, each of another block
+  CHECK(races("cvt.u64.u32 %l10, %r2;\nadd.u64 %l10, %l10, %l1;\nst.global.u8 [%l10], %r0;") == 0);
+  CHECK(
+      races("shr.u32 %r5, %r2, 1;\ncvt.u64.u32 %l10, %r5;\nadd.u64 %l10, %l10, %l1;\nst.global.u8 "
+            "[%l10], %r0;") > 0);
+}
+TEST_CASE("memory that is given back between two launches") {
+  auto fresh = std::make_unique<buffer<std::uint32_t>>(64);
+  std::uint64_t const address = fresh->address();
+  CHECK(fault_of(store, {}, {64}, {address, 0, 0, 0}).first == 0);
+  fresh.reset();
+  program const& same = last_program();
+  says(fault_of(same, {}, {64}, {address, 0, 0, 0}), 700, "illegal address");
 }
 TEST_CASE("lanes are missing") {
   std::string const half = "mov.u32 %r4, %laneid;\nsetp.lt.u32 %p1, %r4, 16;\n";

@@ -24,6 +24,10 @@ class buffer {
   buffer& operator=(buffer const&) = delete;
   ~buffer() { memory().release(at_); }
   std::uint64_t address() const { return at_; }
+  void set(std::size_t k, T value) {
+    std::memcpy(memory().host(at_ + k * sizeof(T)), &value, sizeof(T));
+    memory().set_written(at_ + k * sizeof(T), sizeof(T));
+  }
   std::vector<T> values() const {
     std::vector<T> found(count_);
     std::memcpy(found.data(), memory().host(at_), count_ * sizeof(T));
@@ -53,16 +57,24 @@ inline std::string kernel(std::string const& body, std::string const& more = "")
 }
 
 /// fails: fault, as the kernel does
-inline void run(std::string const& text, dimensions blocks, dimensions threads,
+inline void run(program const& p, dimensions blocks, dimensions threads,
                 std::vector<std::uint64_t> const& addresses = {}, std::uint32_t shared = 0) {
-  static std::vector<std::unique_ptr<program>> all;  // what failed is asked for its place later
-  all.push_back(load(text));
-  program const& p = *all.back();
   program_function const& entry = *p.find("test");
   grid g{p, entry, blocks, threads, {}, shared};
   g.params.resize(entry.param_bytes);
   std::memcpy(g.params.data(), addresses.data(), addresses.size() * sizeof(std::uint64_t));
   g.run();
+}
+inline std::vector<std::unique_ptr<program>>&
+programs() {  // what failed is asked for its place later
+  static std::vector<std::unique_ptr<program>> all;
+  return all;
+}
+inline program const& last_program() { return *programs().back(); }
+inline void run(std::string const& text, dimensions blocks, dimensions threads,
+                std::vector<std::uint64_t> const& addresses = {}, std::uint32_t shared = 0) {
+  programs().push_back(load(text));
+  run(last_program(), blocks, threads, addresses, shared);
 }
 /// how often something was found since the last call
 inline std::uint64_t new_findings(finding what) {

@@ -5,20 +5,35 @@
 #pragma once
 #include <cstdio>
 #include <cstdlib>
+#include <map>
+#include <string>
 
 #include <locus/cuda.cuh>
 
 #include <locus/testing/recorder.hpp>
 
+#include "ask.hpp"
+
 namespace locus::testing {
 struct real_cards {
   real_cards(recorder_options const& = {}) {}
   ~real_cards() {}  // no warning of a scope without use
+  /// products of a kind since the scope began
+  std::int64_t calls(std::string const& name) const { return count(name) - before_.at(name); }
+
+ private:
+  static std::int64_t count(std::string const& name) {
+    if (name == "gemm_batch") return ptx_calls("cublasGemmStridedBatchedEx");
+    std::int64_t const rough = ptx_calls("products of tf32");
+    if (name == "gemm_tf32") return rough;
+    return ptx_calls("cublasSgemm") + ptx_calls("cublasDgemm") + ptx_calls("cublasGemmEx") - rough;
+  }
+  std::map<std::string, std::int64_t> before_{{"gemm", count("gemm")},
+                                              {"gemm_tf32", count("gemm_tf32")},
+                                              {"gemm_batch", count("gemm_batch")}};
 };
 }  // namespace locus::testing
 #define recorder real_cards
-
-inline bool const without_nccl = (locus::runtime::nccl = nullptr, true);  // NCCL asks the driver
 
 namespace locus::cuda_side {
 template <class Body>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cards, errors, and what tests ask for.
+// Cards, and what tests ask for.
 #include <cstring>
 
 #include "../counts/log.hpp"
@@ -8,91 +8,135 @@
 using namespace ptx;
 using namespace ptx::cudart;
 
-PTX_API cudaError_t cudaDriverGetVersion(int* v) { return *v = 13000, cudaSuccess; }
-PTX_API cudaError_t cudaRuntimeGetVersion(int* v) { return *v = 13000, cudaSuccess; }
-PTX_API cudaError_t cudaGetDeviceCount(int* n) { return *n = all().facts.devices, cudaSuccess; }
-PTX_API cudaError_t cudaGetDevice(int* d) { return *d = current, cudaSuccess; }
+namespace {
+cudaError_t give(int* to, int value) {
+  require(to);
+  return *to = value, cudaSuccess;
+}
+}  // namespace
+
+PTX_API cudaError_t cudaDriverGetVersion(int* v) {
+  return question([&](state&) { return give(v, 13000); });
+}
+PTX_API cudaError_t cudaRuntimeGetVersion(int* v) {
+  return question([&](state&) { return give(v, 13000); });
+}
+PTX_API cudaError_t cudaGetDeviceCount(int* n) {
+  return question([&](state& s) {
+    require(s.facts.devices > 0, cudaErrorNoDevice);
+    return give(n, s.facts.devices);
+  });
+}
+PTX_API cudaError_t cudaGetDevice(int* d) {
+  return question([&](state&) { return give(d, current); });
+}
 PTX_API cudaError_t cudaSetDevice(int d) {
-  if (d < 0 || d >= all().facts.devices) return note(cudaErrorInvalidDevice);
-  return current = d, cudaSuccess;
+  return question([&](state&) {
+    require_device(d);
+    return current = d, cudaSuccess;
+  });
 }
 PTX_API cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
-  if (device < 0 || device >= all().facts.devices) return note(cudaErrorInvalidDevice);
-  machine_facts const& f = all().facts;
-  *p = {};
-  std::strcpy(p->name, "PTX machine");
-  p->uuid.bytes[15] = char(device);
-  p->totalGlobalMem = f.bytes, p->major = f.capability / 10, p->minor = f.capability % 10;
-  p->multiProcessorCount = f.processors, p->warpSize = lane_count, p->maxThreadsPerBlock = 1024;
-  p->sharedMemPerBlock = 49152, p->sharedMemPerBlockOptin = 232448,
-  p->sharedMemPerMultiprocessor = 233472;
-  p->regsPerBlock = p->regsPerMultiprocessor = 65536, p->maxThreadsPerMultiProcessor = 2048;
-  p->maxThreadsDim[0] = p->maxThreadsDim[1] = 1024, p->maxThreadsDim[2] = 64;
-  p->maxGridSize[0] = 0x7fffffff, p->maxGridSize[1] = p->maxGridSize[2] = 65535;
-  p->pciDeviceID = device + 1, p->unifiedAddressing = 1, p->concurrentKernels = 1,
-  p->asyncEngineCount = 2;
-  return cudaSuccess;
+  return question([&](state& s) {
+    require(p), require_device(device);
+    machine_facts const& f = s.facts;
+    *p = {};
+    std::strcpy(p->name, "PTX machine");
+    p->uuid.bytes[15] = char(device);
+    p->totalGlobalMem = f.bytes, p->major = f.capability / 10, p->minor = f.capability % 10;
+    p->multiProcessorCount = f.processors, p->warpSize = lane_count, p->maxThreadsPerBlock = 1024;
+    p->sharedMemPerBlock = shared_without_asking, p->sharedMemPerBlockOptin = shared_of_a_block,
+    p->sharedMemPerMultiprocessor = shared_of_a_processor;
+    p->regsPerBlock = p->regsPerMultiprocessor = 65536, p->maxThreadsPerMultiProcessor = 2048;
+    p->maxThreadsDim[0] = p->maxThreadsDim[1] = 1024, p->maxThreadsDim[2] = 64;
+    p->maxGridSize[0] = 0x7fffffff, p->maxGridSize[1] = p->maxGridSize[2] = 65535;
+    p->pciDeviceID = device + 1, p->unifiedAddressing = p->managedMemory = p->concurrentKernels = 1,
+    p->asyncEngineCount = 2, p->cooperativeLaunch = 1, p->l2CacheSize = 4 << 20;
+    return cudaSuccess;
+  });
 }
-PTX_API cudaError_t cudaDeviceGetAttribute(int* v, cudaDeviceAttr a, int) {
-  machine_facts const& f = all().facts;
-  switch (a) {
-  case cudaDevAttrMaxThreadsPerBlock:
-  case cudaDevAttrMaxBlockDimX:
-  case cudaDevAttrMaxBlockDimY: *v = 1024; break;
-  case cudaDevAttrMaxBlockDimZ: *v = 64; break;
-  case cudaDevAttrMaxGridDimX: *v = 0x7fffffff; break;
-  case cudaDevAttrMaxGridDimY:
-  case cudaDevAttrMaxGridDimZ: *v = 65535; break;
-  case cudaDevAttrMaxSharedMemoryPerBlock: *v = 49152; break;
-  case cudaDevAttrMaxSharedMemoryPerBlockOptin: *v = 232448; break;
-  case cudaDevAttrMaxSharedMemoryPerMultiprocessor: *v = 233472; break;
-  case cudaDevAttrWarpSize: *v = lane_count; break;
-  case cudaDevAttrMultiProcessorCount: *v = f.processors; break;
-  case cudaDevAttrMaxThreadsPerMultiProcessor: *v = 2048; break;
-  case cudaDevAttrMaxBlocksPerMultiprocessor: *v = 32; break;
-  case cudaDevAttrMaxRegistersPerBlock:
-  case cudaDevAttrMaxRegistersPerMultiprocessor: *v = 65536; break;
-  case cudaDevAttrComputeCapabilityMajor: *v = f.capability / 10; break;
-  case cudaDevAttrComputeCapabilityMinor: *v = f.capability % 10; break;
-  case cudaDevAttrL2CacheSize: *v = 4 << 20; break;
-  case cudaDevAttrCooperativeLaunch:
-  case cudaDevAttrUnifiedAddressing:
-  case cudaDevAttrConcurrentKernels: *v = 1; break;
-  default: *v = 0;
-  }
-  return cudaSuccess;
+PTX_API cudaError_t cudaDeviceGetAttribute(int* v, cudaDeviceAttr a, int device) {
+  return question([&](state& s) {
+    require(v && a > 0 && a < cudaDevAttrMax), require_device(device);
+    machine_facts const& f = s.facts;
+    switch (a) {
+    case cudaDevAttrMaxThreadsPerBlock:
+    case cudaDevAttrMaxBlockDimX:
+    case cudaDevAttrMaxBlockDimY: *v = 1024; break;
+    case cudaDevAttrMaxBlockDimZ: *v = 64; break;
+    case cudaDevAttrMaxGridDimX: *v = 0x7fffffff; break;
+    case cudaDevAttrMaxGridDimY:
+    case cudaDevAttrMaxGridDimZ: *v = 65535; break;
+    case cudaDevAttrMaxSharedMemoryPerBlock: *v = shared_without_asking; break;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *v = shared_of_a_block; break;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor: *v = shared_of_a_processor; break;
+    case cudaDevAttrReservedSharedMemoryPerBlock: *v = 1024; break;
+    case cudaDevAttrWarpSize: *v = lane_count; break;
+    case cudaDevAttrMultiProcessorCount: *v = f.processors; break;
+    case cudaDevAttrMaxThreadsPerMultiProcessor: *v = 2048; break;
+    case cudaDevAttrMaxBlocksPerMultiprocessor: *v = 32; break;
+    case cudaDevAttrMaxRegistersPerBlock:
+    case cudaDevAttrMaxRegistersPerMultiprocessor: *v = 65536; break;
+    case cudaDevAttrComputeCapabilityMajor: *v = f.capability / 10; break;
+    case cudaDevAttrComputeCapabilityMinor: *v = f.capability % 10; break;
+    case cudaDevAttrL2CacheSize: *v = 4 << 20; break;
+    case cudaDevAttrAsyncEngineCount: *v = 2; break;
+    case cudaDevAttrManagedMemory:
+    case cudaDevAttrHostRegisterSupported:
+    case cudaDevAttrCooperativeLaunch:
+    case cudaDevAttrUnifiedAddressing:
+    case cudaDevAttrConcurrentKernels: *v = 1; break;
+    default: *v = 0;
+    }
+    return cudaSuccess;
+  });
 }
-PTX_API cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) { return *can = 1, cudaSuccess; }
-PTX_API cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) { return cudaSuccess; }
-PTX_API cudaError_t cudaDeviceReset() { return cudaSuccess; }
+PTX_API cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+  return question([&](state&) {
+    require(can), require_device(device), require_device(peer);
+    return *can = device != peer, cudaSuccess;
+  });
+}
+PTX_API cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
+  return api([&](state&) {
+    require(flags == 0), require_device(peer), require(peer != current, cudaErrorInvalidDevice);
+    device_memory& m = device_memory::instance();
+    require(!m.reaches(current, peer), cudaErrorPeerAccessAlreadyEnabled);
+    return m.set_reach(current, peer, true), cudaSuccess;
+  });
+}
+PTX_API cudaError_t cudaDeviceDisablePeerAccess(int peer) {
+  return api([&](state&) {
+    require_device(peer);
+    device_memory& m = device_memory::instance();
+    require(peer != current && m.reaches(current, peer), cudaErrorPeerAccessNotEnabled);
+    finish_device(current);
+    return m.set_reach(current, peer, false), cudaSuccess;
+  });
+}
+/// all that the card has is gone, its error as well
+PTX_API cudaError_t cudaDeviceReset() {
+  return question([&](state& s) {
+    if (s.lost == cudaSuccess) finish_all();
+    s.lost = last = cudaSuccess;
+    for (auto it = s.device_blocks.begin(); it != s.device_blocks.end();) {
+      auto const here = it++;
+      if (here->second.second != current) continue;
+      device_memory::instance().release(here->first);
+      s.device_blocks.erase(here);
+    }
+    s.in_use[current] = 0;
+    std::vector<stream*> const streams(s.streams.begin(), s.streams.end());
+    for (stream* each : streams)
+      if (each->device == current) forget_stream(*each);
+    for (int other = 0; other < s.facts.devices; ++other)
+      if (other != current) device_memory::instance().set_reach(current, other, false);
+    return cudaSuccess;
+  });
+}
 PTX_API cudaError_t cudaDeviceSynchronize() {
-  return api([](state&) { return finish_all(), cudaSuccess; });
+  return api([](state&) { return finish_device(current), cudaSuccess; });
 }
-
-// ---- errors ----
-PTX_API cudaError_t cudaGetLastError() {
-  cudaError_t const e = last;
-  last = all().lost;
-  return e;
-}
-PTX_API cudaError_t cudaPeekAtLastError() { return last; }
-PTX_API char const* cudaGetErrorString(cudaError_t e) {
-  switch (int(e)) {
-  case 0: return "no error";
-  case 1: return "invalid argument";
-  case 2: return "out of memory";
-  case 9: return "invalid configuration argument";
-  case 98: return "invalid device function";
-  case 200: return "device kernel image is invalid";
-  case 700: return "an illegal memory access was encountered";
-  case 710: return "device-side assert triggered";
-  case 716: return "misaligned address";
-  case 719: return "unspecified launch failure";
-  case 801: return "operation not supported";
-  default: return "an error";
-  }
-}
-PTX_API char const* cudaGetErrorName(cudaError_t e) { return cudaGetErrorString(e); }
 
 // ---- for tests ----
 PTX_API std::uint64_t ptx_findings() {

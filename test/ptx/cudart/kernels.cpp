@@ -84,35 +84,87 @@ using namespace ptx::cudart;
 
 namespace {
 
+struct launch_configuration {
+  dim3 grid, block;
+  std::size_t shared;
+  cudaStream_t on;
+};
 dimensions of(dim3 d) { return {d.x, d.y, d.z}; }
 
-cudaError_t refused(std::string const& why) {
+thread_local std::vector<launch_configuration> configurations;
+
+[[noreturn]] void refuse(std::string const& why) {
   std::fprintf(stderr, "ptx machine: %s\n", why.c_str());
-  return cudaErrorInvalidDeviceFunction;
+  throw refusal{cudaErrorInvalidDeviceFunction};
 }
-cudaError_t launch(void const* symbol, dim3 blocks, dim3 threads, void** args, std::size_t shared,
-                   cudaStream_t on, bool all_at_once = false) {
-  return api([&](state& s) {
-    kernel_entry* k = find_kernel(symbol);
-    if (!k) {  // a handle of __cudaGetKernel
-      for (auto& [key, each] : s.kernels)
-        if (&each == symbol) k = &each;
+struct kernel {
+  kernel_entry& entry;
+  program& code;
+  program_function const& function;
+  /// bytes that its own variables take in each block
+  std::size_t own_shared() const {
+    std::size_t n = 0;
+    for (variable const& v : function.source->variables)
+      if (v.where == space::shared && !v.is_extern)
+        n = (n + v.align - 1) / v.align * v.align + v.bytes;
+    return n;
+  }
+  std::size_t dynamic_shared() const {
+    return entry.dynamic_shared ? entry.dynamic_shared : shared_without_asking - own_shared();
+  }
+  int blocks_at_once(int threads, std::size_t shared) const {
+    int const warps = (threads + lane_count - 1) / lane_count;
+    std::size_t const each = own_shared() + shared + 1024;
+    return std::min({32, 2048 / lane_count / warps, int(shared_of_a_processor / each)});
+  }
+};
+/// a kernel by its symbol, or by a handle of __cudaGetKernel
+kernel kernel_of(state& s, void const* symbol) {
+  kernel_entry* k = find_kernel(symbol);
+  if (!k)
+    for (auto& [key, each] : s.kernels)
+      if (&each == symbol) k = &each;
+  if (!k) refuse("nvcc's front end made no device code for a kernel that the host calls");
+  program& p = program_of(*k->in);
+  program_function const* const f = p.find(k->name);
+  if (!f) refuse("its module has no kernel " + k->name);
+  return {*k, p, *f};
+}
+cudaError_t launch(state& s, void const* symbol, dim3 blocks, dim3 threads, void** args,
+                   std::size_t shared, cudaStream_t on, bool all_at_once = false) {
+  kernel const k = kernel_of(s, symbol);
+  std::uint64_t const n = of(threads).count();
+  require(n > 0 && n <= 1024 && threads.z <= 64 && of(blocks).count() > 0 &&
+              blocks.x <= 0x7fffffff && blocks.y <= 65535 && blocks.z <= 65535,
+          cudaErrorInvalidConfiguration);
+  require(shared <= k.dynamic_shared());
+  require(!all_at_once || of(blocks).count() <= std::uint64_t(s.facts.processors) *
+                                                    std::uint64_t(k.blocks_at_once(int(n), shared)),
+          cudaErrorCooperativeLaunchTooLarge);
+  int const device = at(on).device;
+  require(device == current, cudaErrorInvalidResourceHandle);
+  auto g = std::make_shared<grid>(grid{k.code,
+                                       k.function,
+                                       of(blocks),
+                                       of(threads),
+                                       {},
+                                       std::uint32_t(shared),
+                                       ++s.launches,
+                                       device});
+  g->params.resize(k.function.param_bytes);
+  for (std::size_t a = 0; a < k.function.params.size(); ++a)
+    std::memcpy(g->params.data() + k.function.params[a].at, args[a], k.function.params[a].bytes);
+  submit(on, [g, all_at_once] {
+    device_memory& m = device_memory::instance();
+    if (all_at_once) {
+      g->workspace = m.allocate(8);
+      std::memset(m.host(g->workspace), 0, 8);
+      m.set_written(g->workspace, 8);
     }
-    if (!k) return refused("nvcc's front end made no device code for a kernel that the host calls");
-    program& p = program_of(*k->in);
-    program_function const* const entry = p.find(k->name);
-    if (!entry) return refused("its module has no kernel " + k->name);
-    std::uint64_t const n = of(threads).count();
-    if (n == 0 || n > 1024 || of(blocks).count() == 0 || blocks.y > 65535 || blocks.z > 65535)
-      return cudaErrorInvalidConfiguration;
-    auto g = std::make_shared<grid>(
-        grid{p, *entry, of(blocks), of(threads), {}, std::uint32_t(shared), ++s.launches});
-    g->params.resize(entry->param_bytes);
-    for (std::size_t a = 0; a < entry->params.size(); ++a)
-      std::memcpy(g->params.data() + entry->params[a].at, args[a], entry->params[a].bytes);
-    submit(on, [g, all_at_once] { g->run(all_at_once); });
-    return cudaSuccess;
+    g->run(all_at_once);
+    if (all_at_once) m.release(g->workspace);
   });
+  return cudaSuccess;
 }
 
 void say_at_exit() {
@@ -125,7 +177,7 @@ void say_at_exit() {
                  static_cast<unsigned long long>(s.launches), double(s.instructions),
                  double(s.lane_instructions), s.seconds,
                  s.seconds > 0 ? double(s.lane_instructions) / s.seconds / 1e6 : 0.);
-  for (std::size_t k = 0; k < 5; ++k)
+  for (std::size_t k = 0; k < std::size(finding_names); ++k)
     if (s.findings[k])
       std::fprintf(stderr, "ptx machine: %s: %llu times\n", finding_names[k],
                    static_cast<unsigned long long>(s.findings[k]));
@@ -162,61 +214,87 @@ PTX_API void __cudaRegisterManagedVar(void**, void**, char*, char const*, int, s
                                       int) {}
 PTX_API unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, std::size_t shared,
                                              CUstream_st* on) {
-  all().configurations.push_back({grid, block, shared, on});
+  configurations.push_back({grid, block, shared, on});
   return 0;
 }
 PTX_API cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, std::size_t* shared,
                                                void* on) {
-  if (all().configurations.empty()) return cudaErrorMissingConfiguration;
-  launch_configuration const c = all().configurations.back();
-  all().configurations.pop_back();
+  if (configurations.empty()) return note(cudaErrorMissingConfiguration);
+  launch_configuration const c = configurations.back();
+  configurations.pop_back();
   *grid = c.grid, *block = c.block, *shared = c.shared, *static_cast<cudaStream_t*>(on) = c.on;
   return cudaSuccess;
 }
 PTX_API cudaError_t __cudaGetKernel(cudaKernel_t* kernel, void const* symbol) {
+  std::lock_guard hold(all().lock);
   kernel_entry* const k = find_kernel(symbol);
   *kernel = reinterpret_cast<cudaKernel_t>(k);
-  return k ? cudaSuccess : cudaErrorInvalidDeviceFunction;
+  return k ? cudaSuccess : note(cudaErrorInvalidDeviceFunction);
 }
 PTX_API cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** args,
                                        std::size_t shared, cudaStream_t on) {
-  return launch(kernel, grid, block, args, shared, on);
+  return api([&](state& s) { return launch(s, kernel, grid, block, args, shared, on); },
+             "cudaLaunchKernel");
 }
 PTX_API cudaError_t cudaLaunchKernel(void const* f, dim3 grid, dim3 block, void** args,
                                      std::size_t shared, cudaStream_t on) {
-  return launch(f, grid, block, args, shared, on);
+  return api([&](state& s) { return launch(s, f, grid, block, args, shared, on); });
 }
 PTX_API cudaError_t cudaLaunchCooperativeKernel(void const* f, dim3 grid, dim3 block, void** args,
                                                 std::size_t shared, cudaStream_t on) {
-  return launch(f, grid, block, args, shared, on, true);
+  return api([&](state& s) { return launch(s, f, grid, block, args, shared, on, true); });
 }
 PTX_API cudaError_t cudaLaunchKernelExC(cudaLaunchConfig_t const* c, void const* f, void** args) {
-  return launch(f, c->gridDim, c->blockDim, args, c->dynamicSmemBytes, c->stream);
+  return api([&](state& s) {
+    require(c);
+    bool all_at_once = false;
+    for (unsigned k = 0; k < c->numAttrs; ++k) {
+      cudaLaunchAttribute const& a = c->attrs[k];
+      if (a.id == cudaLaunchAttributeCooperative) all_at_once = a.val.cooperative != 0;
+      require(a.id != cudaLaunchAttributeClusterDimension ||
+                  a.val.clusterDim.x * a.val.clusterDim.y * a.val.clusterDim.z <= 1,
+              cudaErrorNotSupported);
+    }
+    return launch(s, f, c->gridDim, c->blockDim, args, c->dynamicSmemBytes, c->stream, all_at_once);
+  });
 }
 PTX_API cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* a, void const* f) {
   return api([&](state& s) {
-    kernel_entry* k = find_kernel(f);
-    for (auto& [key, each] : s.kernels)
-      if (&each == f) k = &each;
-    if (!k) return cudaErrorInvalidDeviceFunction;
-    program& p = program_of(*k->in);
-    if (!p.find(k->name)) return cudaErrorInvalidDeviceFunction;
+    require(a);
+    kernel const k = kernel_of(s, f);
     *a = {};
     a->maxThreadsPerBlock = 1024, a->numRegs = 32;
-    a->maxDynamicSharedSizeBytes = 49152;
-    a->ptxVersion = target_of(p.text), a->binaryVersion = s.facts.capability;
+    a->sharedSizeBytes = k.own_shared(), a->localSizeBytes = k.function.local_bytes;
+    a->maxDynamicSharedSizeBytes = int(k.dynamic_shared());
+    a->ptxVersion = target_of(k.code.text), a->binaryVersion = s.facts.capability;
     return cudaSuccess;
   });
 }
-PTX_API cudaError_t cudaFuncSetAttribute(void const*, cudaFuncAttribute, int) {
-  return cudaSuccess;
+PTX_API cudaError_t cudaFuncSetAttribute(void const* f, cudaFuncAttribute a, int value) {
+  return api([&](state& s) {
+    kernel const k = kernel_of(s, f);
+    if (a == cudaFuncAttributeMaxDynamicSharedMemorySize) {
+      require(value >= 0 && std::size_t(value) + k.own_shared() <= shared_of_a_block);
+      k.entry.dynamic_shared = std::size_t(value);
+    } else {
+      require(a == cudaFuncAttributePreferredSharedMemoryCarveout && value >= -1 && value <= 100);
+    }
+    return cudaSuccess;
+  });
 }
-PTX_API cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* n, void const*,
-                                                                           int threads, std::size_t,
-                                                                           unsigned) {
-  return *n = threads > 0 ? std::min(32, 2048 / threads) : 0, cudaSuccess;
+PTX_API cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* n, void const* f,
+                                                                           int threads,
+                                                                           std::size_t shared,
+                                                                           unsigned flags) {
+  return api([&](state& s) {
+    require(n && threads > 0 && flags <= cudaOccupancyDisableCachingOverride);
+    return *n = kernel_of(s, f).blocks_at_once(threads, shared), cudaSuccess;
+  });
 }
-PTX_API cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* n, void const*, int threads,
-                                                                  std::size_t) {
-  return *n = threads > 0 ? std::min(32, 2048 / threads) : 0, cudaSuccess;
+PTX_API cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* n, void const* f,
+                                                                  int threads, std::size_t shared) {
+  return api([&](state& s) {
+    require(n && threads > 0);
+    return *n = kernel_of(s, f).blocks_at_once(threads, shared), cudaSuccess;
+  });
 }

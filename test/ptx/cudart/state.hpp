@@ -32,6 +32,8 @@ struct machine_facts {
   std::uint64_t bytes = std::uint64_t(from_environment("PTX_MEGABYTES", 16384)) << 20;
   bool late = from_environment("PTX_LATE", 0) != 0;  // streams run as late as they may
 };
+inline constexpr std::size_t shared_without_asking = 49152, shared_of_a_block = 232448,
+                             shared_of_a_processor = 233472;
 
 // ---- what nvcc's code registers before main ----
 struct fat_binary {
@@ -44,12 +46,15 @@ struct fat_binary {
 struct kernel_entry {
   fat_binary* in;
   std::string name;
+  std::size_t dynamic_shared = 0;  // what was asked for; 0: what every kernel has
 };
 struct stream;
 struct event {
   stream* on = nullptr;
   std::uint64_t ticket = 0;
   std::int64_t when = 0;
+  int device = 0;
+  bool timed = true;
 };
 struct task {
   std::vector<event> waits;
@@ -63,10 +68,11 @@ struct stream {
   std::vector<event> waits;
   std::uint64_t given = 0, done = 0;
 };
-struct launch_configuration {
-  dim3 grid, block;
-  std::size_t shared;
-  cudaStream_t on;
+enum class host_kind : std::uint8_t { pinned, managed, registered };
+struct host_block {
+  std::uint64_t bytes;
+  host_kind kind;
+  int device;
 };
 
 struct state {
@@ -76,11 +82,11 @@ struct state {
   std::map<void const*, kernel_entry> kernels;
   std::map<void const*, std::pair<fat_binary*, std::string>> variables;
   std::map<std::uint64_t, std::pair<std::uint64_t, int>> device_blocks;  // begin -> bytes, device
-  std::map<void*, std::uint64_t> host_blocks;
+  std::map<void*, host_block> host_blocks;
+  std::map<int, std::uint64_t> in_use;  // bytes of a device
   std::set<stream*> streams;
   std::map<int, stream> default_streams;
   std::set<event*> events;
-  std::vector<launch_configuration> configurations;
   cudaError_t lost = cudaSuccess;  // what a kernel did
   std::uint64_t launches = 0;
 };
@@ -92,20 +98,57 @@ inline cudaError_t note(cudaError_t e) {
   if (e != cudaSuccess && e != cudaErrorNotReady) last = e;
   return e;
 }
+/// A call that CUDA refuses; the program goes on.
+struct refusal {
+  cudaError_t code;
+};
+inline void require(bool holds, cudaError_t otherwise = cudaErrorInvalidValue) {
+  if (!holds) throw refusal{otherwise};
+}
+inline void require_device(int d) {
+  require(d >= 0 && d < all().facts.devices, cudaErrorInvalidDevice);
+}
+/// what a test planned for this call of a function; cudaSuccess: nothing
+cudaError_t planned_failure(char const* function);
+/// after these no call succeeds
+bool ends_context(cudaError_t e);
+
+/// a kernel, a copy or a library ended the context
+inline void lose(fault const& what) {
+  std::fprintf(stderr, "ptx machine: %s\n", what.what());
+  if (options::instance().abort) std::abort();
+  all().lost = cudaError_t(what.code);
+}
 /// every function of the runtime: one at a time, and none after a kernel failed
 template <class F>
-cudaError_t api(F&& f) {
+cudaError_t api(F&& f, char const* function = __builtin_FUNCTION()) {
   std::lock_guard hold(all().lock);
   if (all().lost != cudaSuccess) return note(all().lost);
+  if (cudaError_t const e = planned_failure(function)) {
+    if (ends_context(e)) all().lost = e;
+    return note(e);
+  }
   try {
     return note(f(all()));
+  } catch (refusal const& r) {
+    return note(r.code);
   } catch (fault const& what) {
-    std::fprintf(stderr, "ptx machine: %s\n", what.what());
-    if (options::instance().abort) std::abort();
-    return note(all().lost = cudaError_t(what.code));
+    lose(what);
+    return note(all().lost);
   } catch (std::exception const& what) {
     std::fprintf(stderr, "ptx machine: %s\n", what.what());
     return note(cudaErrorInvalidKernelImage);
+  }
+}
+/// a function that answers after a kernel failed, too
+template <class F>
+cudaError_t question(F&& f, char const* function = __builtin_FUNCTION()) {
+  std::lock_guard hold(all().lock);
+  if (cudaError_t const e = planned_failure(function)) return note(e);
+  try {
+    return note(f(all()));
+  } catch (refusal const& r) {
+    return note(r.code);
   }
 }
 
@@ -116,6 +159,8 @@ void complete(stream& s, std::uint64_t ticket);
 void finish(stream& s);
 void submit(cudaStream_t on, std::function<void()> work);
 void finish_all();
+void finish_device(int device);
+void forget_stream(stream& s);
 
 // ---- kernels.cpp ----
 program& program_of(fat_binary& b);

@@ -12,7 +12,9 @@ stream& at(cudaStream_t s) {
     found.device = current;
     return found;
   }
-  return *reinterpret_cast<stream*>(s);
+  auto* const mine = reinterpret_cast<stream*>(s);
+  require(all().streams.count(mine), cudaErrorInvalidResourceHandle);
+  return *mine;
 }
 void complete(stream& s, std::uint64_t ticket) {
   while (s.done < ticket && !s.tasks.empty()) {
@@ -43,11 +45,34 @@ void submit(cudaStream_t on, std::function<void()> work) {
   }
   s.tasks.push_back({std::move(s.waits), std::move(work), ++s.given});
   s.waits.clear();
-  if (!all().facts.late || is_default) complete(s, s.given);
+  if (all().facts.late && !is_default) return;
+  try {
+    complete(s, s.given);
+  } catch (fault const& what) {  // the call that gave the work knows nothing of it
+    lose(what);
+  }
+}
+void finish_device(int device) {
+  for (stream* each : all().streams)
+    if (each->device == device) finish(*each);
+  finish(all().default_streams[device]);
 }
 void finish_all() {
-  for (stream* each : all().streams) finish(*each);
-  for (auto& [device, s] : all().default_streams) finish(s);
+  for (int d = 0; d < all().facts.devices; ++d) finish_device(d);
+}
+void forget_stream(stream& mine) {
+  for (event* e : all().events)
+    if (e->on == &mine) e->on = nullptr;
+  for (stream* each : all().streams) {
+    auto const forget = [&](std::vector<event>& list) {
+      for (event& e : list)
+        if (e.on == &mine) e.on = nullptr;
+    };
+    forget(each->waits);
+    for (task& t : each->tasks) forget(t.waits);
+  }
+  all().streams.erase(&mine);
+  delete &mine;
 }
 
 }  // namespace ptx::cudart
@@ -55,91 +80,131 @@ void finish_all() {
 using namespace ptx;
 using namespace ptx::cudart;
 
-PTX_API cudaError_t cudaStreamCreateWithPriority(cudaStream_t* out, unsigned flags, int) {
-  return api([&](state& s) {
-    auto* const fresh = new stream;
-    fresh->device = current, fresh->blocking = !(flags & cudaStreamNonBlocking);
-    s.streams.insert(fresh);
-    return *out = reinterpret_cast<cudaStream_t>(fresh), cudaSuccess;
-  });
+namespace {
+
+event& at(cudaEvent_t e) {
+  auto* const mine = reinterpret_cast<event*>(e);
+  require(all().events.count(mine), cudaErrorInvalidResourceHandle);
+  return *mine;
+}
+cudaError_t make(cudaStream_t* out, unsigned flags) {
+  require(out && (flags & ~unsigned(cudaStreamNonBlocking)) == 0);
+  auto* const fresh = new stream;
+  fresh->device = current, fresh->blocking = !(flags & cudaStreamNonBlocking);
+  all().streams.insert(fresh);
+  return *out = reinterpret_cast<cudaStream_t>(fresh), cudaSuccess;
+}
+cudaError_t make(cudaEvent_t* out, unsigned flags) {
+  require(out && flags <= (cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess));
+  auto* const fresh = new event;
+  fresh->device = current, fresh->timed = !(flags & cudaEventDisableTiming);
+  all().events.insert(fresh);
+  return *out = reinterpret_cast<cudaEvent_t>(fresh), cudaSuccess;
+}
+/// A question takes one task further, so that who asks again and again gets there.
+cudaError_t reached(stream& s, std::uint64_t ticket) {
+  if (s.done >= ticket) return cudaSuccess;
+  complete(s, s.done + 1);
+  return cudaErrorNotReady;
+}
+
+}  // namespace
+
+PTX_API cudaError_t cudaStreamCreateWithPriority(cudaStream_t* s, unsigned flags, int) {
+  return api([&](state&) { return make(s, flags); });
 }
 PTX_API cudaError_t cudaStreamCreateWithFlags(cudaStream_t* s, unsigned flags) {
-  return cudaStreamCreateWithPriority(s, flags, 0);
+  return api([&](state&) { return make(s, flags); });
 }
 PTX_API cudaError_t cudaStreamCreate(cudaStream_t* s) {
-  return cudaStreamCreateWithPriority(s, 0, 0);
+  return api([&](state&) { return make(s, 0u); });
 }
 PTX_API cudaError_t cudaStreamDestroy(cudaStream_t on) {
   return api([&](state& s) {
     auto* const mine = reinterpret_cast<stream*>(on);
-    if (!s.streams.count(mine)) return cudaErrorInvalidResourceHandle;
+    require(s.streams.count(mine), cudaErrorInvalidResourceHandle);
     finish(*mine);
-    for (event* e : s.events)
-      if (e->on == mine) e->on = nullptr;
-    for (stream* each : s.streams) {
-      auto const forget = [&](std::vector<event>& list) {
-        for (event& e : list)
-          if (e.on == mine) e.on = nullptr;
-      };
-      forget(each->waits);
-      for (task& t : each->tasks) forget(t.waits);
-    }
-    s.streams.erase(mine);
-    return delete mine, cudaSuccess;
+    return forget_stream(*mine), cudaSuccess;
   });
 }
 PTX_API cudaError_t cudaStreamSynchronize(cudaStream_t on) {
   return api([&](state&) { return finish(at(on)), cudaSuccess; });
 }
-PTX_API cudaError_t cudaStreamQuery(cudaStream_t on) { return cudaStreamSynchronize(on); }
-PTX_API cudaError_t cudaStreamGetDevice(cudaStream_t on, int* device) {
-  return *device = at(on).device, cudaSuccess;
-}
-PTX_API cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* s) {
-  return *s = cudaStreamCaptureStatusNone, cudaSuccess;
-}
-PTX_API cudaError_t cudaStreamWaitEvent(cudaStream_t on, cudaEvent_t e, unsigned) {
+PTX_API cudaError_t cudaStreamQuery(cudaStream_t on) {
   return api([&](state&) {
-    event const& what = *reinterpret_cast<event*>(e);
-    if (what.on) at(on).waits.push_back(what);
+    stream& s = at(on);
+    if (s.tasks.empty()) finish(s);
+    return reached(s, s.given);
+  });
+}
+PTX_API cudaError_t cudaStreamGetDevice(cudaStream_t on, int* device) {
+  return api([&](state&) {
+    require(device);
+    return *device = at(on).device, cudaSuccess;
+  });
+}
+PTX_API cudaError_t cudaStreamIsCapturing(cudaStream_t on, cudaStreamCaptureStatus* s) {
+  return api([&](state&) {
+    require(s);
+    return at(on), *s = cudaStreamCaptureStatusNone, cudaSuccess;
+  });
+}
+PTX_API cudaError_t cudaStreamWaitEvent(cudaStream_t on, cudaEvent_t e, unsigned flags) {
+  return api([&](state&) {
+    require(flags == 0);
+    event const& what = at(e);
+    stream& s = at(on);
+    if (what.on) s.waits.push_back(what);
     return cudaSuccess;
   });
 }
-PTX_API cudaError_t cudaEventCreateWithFlags(cudaEvent_t* e, unsigned) {
-  return api([&](state& s) {
-    auto* const fresh = new event;
-    s.events.insert(fresh);
-    return *e = reinterpret_cast<cudaEvent_t>(fresh), cudaSuccess;
-  });
+PTX_API cudaError_t cudaEventCreateWithFlags(cudaEvent_t* e, unsigned flags) {
+  return api([&](state&) { return make(e, flags); });
 }
-PTX_API cudaError_t cudaEventCreate(cudaEvent_t* e) { return cudaEventCreateWithFlags(e, 0); }
+PTX_API cudaError_t cudaEventCreate(cudaEvent_t* e) {
+  return api([&](state&) { return make(e, 0u); });
+}
 PTX_API cudaError_t cudaEventDestroy(cudaEvent_t e) {
   return api([&](state& s) {
-    auto* const mine = reinterpret_cast<event*>(e);
-    if (s.events.erase(mine) == 0) return cudaErrorInvalidResourceHandle;
+    event* const mine = &at(e);
+    s.events.erase(mine);
     return delete mine, cudaSuccess;
   });
 }
 PTX_API cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t on) {
   return api([&](state& s) {
-    auto* const mine = reinterpret_cast<event*>(e);
+    event* const mine = &at(e);
+    stream& where = at(on);
+    require(where.device == mine->device, cudaErrorInvalidResourceHandle);
     submit(on, [&s, mine] {
       if (s.events.count(mine))
         mine->when = std::chrono::steady_clock::now().time_since_epoch().count();
     });
-    mine->on = &at(on), mine->ticket = at(on).given;
+    mine->on = &where, mine->ticket = where.given;
     return cudaSuccess;
   });
 }
 PTX_API cudaError_t cudaEventSynchronize(cudaEvent_t e) {
   return api([&](state&) {
-    event const& what = *reinterpret_cast<event*>(e);
+    event const& what = at(e);
     if (what.on) complete(*what.on, what.ticket);
     return cudaSuccess;
   });
 }
-PTX_API cudaError_t cudaEventQuery(cudaEvent_t e) { return cudaEventSynchronize(e); }
+PTX_API cudaError_t cudaEventQuery(cudaEvent_t e) {
+  return api([&](state&) {
+    event const& what = at(e);
+    return what.on ? reached(*what.on, what.ticket) : cudaSuccess;
+  });
+}
 PTX_API cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t a, cudaEvent_t b) {
-  *ms = float(double(reinterpret_cast<event*>(b)->when - reinterpret_cast<event*>(a)->when) / 1e6);
-  return cudaSuccess;
+  return api([&](state&) {
+    require(ms);
+    for (event* const e : {&at(a), &at(b)}) {
+      require(e->timed && e->ticket > 0, cudaErrorInvalidResourceHandle);
+      if (e->on && e->on->done < e->ticket) return cudaErrorNotReady;
+    }
+    *ms = float(double(at(b).when - at(a).when) / 1e6);
+    return cudaSuccess;
+  });
 }

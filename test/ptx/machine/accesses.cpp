@@ -190,7 +190,14 @@ handler for_memory(type t, unsigned reg, F&& f) {
   default: return nullptr;
   }
 }
+/// how an access takes part in the order of blocks: order.cpp
+void set_order(instruction& i, statement const& s) {
+  bool const both = s.has("acq_rel");
+  i.flag = s.has("volatile") || s.has("relaxed") || s.has("acquire") || s.has("release") || both;
+  i.mode = std::uint8_t((s.has("acquire") || both ? 1 : 0) | (s.has("release") || both ? 2 : 0));
+}
 bool access(decoding& of, instruction& i, statement const& s) {
+  set_order(i, s);
   type const t = last_type(s);
   unsigned const bits = bits_of(t);
   bool const stores = s.opcode == "st";
@@ -232,6 +239,7 @@ bool access(decoding& of, instruction& i, statement const& s) {
   return true;
 }
 bool atomic_access(decoding& of, instruction& i, statement const& s) {
+  set_order(i, s);
   type const t = last_type(s);
   unsigned const bits = bits_of(t);
   bool const gives = s.opcode == "atom";

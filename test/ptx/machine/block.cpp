@@ -19,6 +19,8 @@ block::block(grid& g)
 }
 void block::restart(grid& g, dimensions n) {
   of = &g, number = n;
+  among_others.start(g.order,
+                     std::uint32_t(n.x + g.blocks.x * (n.y + std::uint64_t(g.blocks.y) * n.z)));
   ++time;
   std::fill(memory.begin(), memory.end(), std::byte(0xd5));
   std::fill(written.begin(), written.end(), std::uint8_t(0));

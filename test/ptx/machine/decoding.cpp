@@ -118,6 +118,8 @@ bool find_special(std::string const& name, special& is) {
       {"%nwarpid", special::nwarpid},
       {"%smid", special::smid},
       {"%nsmid", special::nsmid},
+      {"%envreg1", special::workspace_high},
+      {"%envreg2", special::workspace_low},
       {"%gridid", special::gridid},
       {"%lanemask_eq", special::lanemask_eq},
       {"%lanemask_le", special::lanemask_le},

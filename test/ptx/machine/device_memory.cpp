@@ -24,16 +24,19 @@ device_memory::device_memory() {
   face_ = reserve(size, PROT_NONE);
   to_data_ = reserve(size, PROT_READ | PROT_WRITE) - face_;
   to_written_ = reserve(size, PROT_READ | PROT_WRITE) - face_;
+  to_touched_ = reserve(size * sizeof(touched_byte), PROT_READ | PROT_WRITE);
   next_ = face_ + 512;
 }
+void device_memory::forget_touched() {
+  madvise(reinterpret_cast<void*>(to_touched_), size * sizeof(touched_byte), MADV_DONTNEED);
+}
 
-std::uint64_t device_memory::allocate(std::uint64_t bytes) {
+std::uint64_t device_memory::allocate(std::uint64_t bytes, int owner) {
   std::uint64_t const taken = (bytes + 511) / 256 * 256;  // 256 bytes and more lie between two
   if (taken > size || next_ + taken > face_ + size) return 0;
   std::uint64_t const a = next_;
   next_ += taken;
-  blocks_[a] = a + bytes;
-  in_use_ += bytes;
+  blocks_[a] = {a + bytes, owner};
   std::memset(host(a), 0xd5, bytes < 4096 ? bytes : 4096);  // not the zeros of fresh pages
   return a;
 }
@@ -41,12 +44,12 @@ std::uint64_t device_memory::allocate(std::uint64_t bytes) {
 bool device_memory::release(std::uint64_t address) {
   auto const found = blocks_.find(address);
   if (found == blocks_.end() || !is_device(address)) return false;
-  in_use_ -= found->second - found->first;
   std::uint64_t const first = (found->first + 4095) / 4096 * 4096,
-                      last = found->second / 4096 * 4096;
+                      last = found->second.first / 4096 * 4096;
   if (last > first) {
     madvise(host(first), last - first, MADV_DONTNEED);
     madvise(written(first), last - first, MADV_DONTNEED);
+    madvise(touched(first), (last - first) * sizeof(touched_byte), MADV_DONTNEED);
   }
   blocks_.erase(found);
   return true;
@@ -54,7 +57,7 @@ bool device_memory::release(std::uint64_t address) {
 
 void device_memory::add_host(void* p, std::uint64_t bytes) {
   auto const a = reinterpret_cast<std::uint64_t>(p);
-  blocks_[a] = a + bytes;
+  blocks_[a] = {a + bytes, -1};
 }
 bool device_memory::remove_host(void* p) {
   auto const a = reinterpret_cast<std::uint64_t>(p);
@@ -67,10 +70,16 @@ bool device_memory::is_pinned(std::uint64_t a) const {
 bool device_memory::find(std::uint64_t a, block& found) const {
   auto const above = blocks_.upper_bound(a);
   if (above == blocks_.begin()) return false;
-  auto const& [begin, end] = *std::prev(above);
-  if (a >= end) return false;
-  found = {begin, end};
+  auto const& [begin, rest] = *std::prev(above);
+  if (a >= rest.first) return false;
+  found = {begin, rest.first, rest.second};
   return true;
+}
+void device_memory::set_reach(int card, int owner, bool may) {
+  if (may)
+    reach_.insert({card, owner});
+  else
+    reach_.erase({card, owner});
 }
 void device_memory::set_written(std::uint64_t a, std::uint64_t bytes) {
   if (is_device(a)) std::memset(written(a), 1, bytes);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the machine looks for, and what it found.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <utility>
@@ -15,11 +16,18 @@ enum class finding : std::uint8_t {
   shared_unwritten,
   global_unwritten,
   stray_shuffle,
-  divergent_barrier
+  divergent_barrier,
+  global_race,
+  misused_library
 };
-inline constexpr char const* finding_names[] = {
-    "race in shared memory", "read of unwritten shared memory", "read of unwritten global memory",
-    "shuffle from a lane that does not take part", "barrier in divergent code"};
+inline constexpr char const* finding_names[] = {"race in shared memory",
+                                                "read of unwritten shared memory",
+                                                "read of unwritten global memory",
+                                                "shuffle from a lane that does not take part",
+                                                "barrier in divergent code",
+                                                "race between blocks in global memory",
+                                                "misuse of a library"};
+inline constexpr std::size_t finding_count = sizeof finding_names / sizeof *finding_names;
 
 /// How the machine runs, by variables of the environment (README.md).
 struct options {
@@ -31,7 +39,7 @@ struct options {
 };
 /// Sums over all launches.
 struct statistics {
-  std::uint64_t instructions = 0, lane_instructions = 0, launches = 0, findings[5]{};
+  std::uint64_t instructions = 0, lane_instructions = 0, launches = 0, findings[finding_count]{};
   double seconds = 0;
   std::set<std::pair<finding, statement const*>> said;
   static statistics& instance();

@@ -45,6 +45,13 @@ bool stop(decoding&, instruction& i, statement const&) {
   i.run = trap;
   return true;
 }
+void order_blocks(warp& w, instruction const&, mask) { w.in.among_others.fence(); }
+/// memory is seen at once; other blocks may rely on it behind a fence alone
+bool fence(decoding&, instruction& i, statement const& s) {
+  bool const among_blocks = !s.has("cta") && !s.has("proxy") && !s.has("mbarrier_init");
+  i.run = among_blocks ? order_blocks : nothing;
+  return true;
+}
 bool left_out(decoding&, instruction& i, statement const&) {
   i.run = nothing;
   return true;
@@ -52,7 +59,6 @@ bool left_out(decoding&, instruction& i, statement const&) {
 
 }  // namespace
 
-// Memory is seen at once and in order: fences have nothing to do.
 std::span<opcode const> flow() {
   static constexpr opcode all[] = {
       {"bra", branch},
@@ -62,8 +68,8 @@ std::span<opcode const> flow() {
       {"nanosleep", end<control::rest>},
       {"call", call},
       {"trap", stop},
-      {"membar", left_out},
-      {"fence", left_out},
+      {"membar", fence},
+      {"fence", fence},
       {"prefetch", left_out},
       {"prefetchu", left_out},
       {"brkpt", left_out},

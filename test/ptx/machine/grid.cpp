@@ -74,6 +74,9 @@ void grid::run(bool all_at_once) {
   counting = counts_of_this.get();
   std::uint64_t const count = blocks.count();
   std::uint64_t next = 0;
+  std::unique_ptr<launch_order> among_blocks;
+  if (options::instance().check_races && count > 1) among_blocks = std::make_unique<launch_order>();
+  order = among_blocks.get();
   auto const place = [&](std::uint64_t n) {
     return dimensions{std::uint32_t(n % blocks.x), std::uint32_t(n / blocks.x % blocks.y),
                       std::uint32_t(n / blocks.x / blocks.y)};

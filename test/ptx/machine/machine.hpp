@@ -9,6 +9,7 @@
 
 #include "device_memory.hpp"
 #include "findings.hpp"
+#include "order.hpp"
 #include "program.hpp"
 
 namespace ptx {
@@ -34,6 +35,9 @@ struct grid {
   std::vector<std::byte> params;
   std::uint32_t dynamic_shared = 0;
   std::uint64_t number = 0;
+  int device = -1;
+  launch_order* order = nullptr;
+  std::uint64_t workspace = 0;  // of a cooperative launch: where its blocks wait for each other
   launch_counts* counting = nullptr;  // while it runs, where launches are counted
   void run(bool all_at_once = false);
   void report(finding what, warp& w, instruction const& i, int lane, std::string const& more);
@@ -147,6 +151,7 @@ class block {
   std::vector<std::uint8_t> written;
   std::vector<touch> reads, writes;
   std::uint32_t time = 1;  // how often it synchronised its memory
+  block_order among_others;
 
  private:
   struct barrier {

@@ -28,10 +28,13 @@ std::byte* warp::memory(instruction const& i, std::uint64_t a, unsigned bytes, i
     }
     device_memory& all = device_memory::instance();
     if (options::instance().host_memory && !all.is_device(a)) return all.host(a);
-    if (!seen_.holds(a, bytes) && (!all.find(a, seen_) || !seen_.holds(a, bytes))) {
+    if (!seen_.holds(a, bytes) && (!all.find(a, seen_) || !seen_.holds(a, bytes) ||
+                                   !all.reaches(in.of->device, seen_.owner))) {
       std::string what = "illegal address of " + std::to_string(bytes) + " bytes";
-      if (device_memory::block b;
-          all.find(a, b) || (a > 512 && all.find(a - 512, b)) || all.find(a + 512, b))
+      if (device_memory::block b; seen_.holds(a, bytes))
+        what = "memory of card " + std::to_string(seen_.owner) + ", which card " +
+               std::to_string(in.of->device) + " does not reach (cudaDeviceEnablePeerAccess)";
+      else if (all.find(a, b) || (a > 512 && all.find(a - 512, b)) || all.find(a + 512, b))
         what += ", " +
                 (a >= b.end    ? std::to_string(a - b.end) + " past the end of"
                  : a < b.begin ? std::to_string(b.begin - a) + " before"
@@ -54,6 +57,12 @@ std::byte* warp::memory(instruction const& i, std::uint64_t a, unsigned bytes, i
           }
       }
     }
+    if (in.among_others.is_on() && all.is_device(a))
+      in.among_others.touch(*this, i,
+                            U == use::read    ? block_order::use::read
+                            : U == use::write ? block_order::use::write
+                                              : block_order::use::atomic,
+                            i.flag || U == use::atomic, all.touched(a), a, bytes, lane);
     return all.host(a);
   }
 }

@@ -97,6 +97,8 @@ enum class special : std::uint8_t {
   dynamic_smem_size,
   total_smem_size,
   local_base,
+  workspace_high,
+  workspace_low,
 };
 struct special_place {
   std::int32_t at;

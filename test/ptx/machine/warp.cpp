@@ -26,6 +26,7 @@ void warp::fail(int code, instruction const& i, int lane, std::string const& wha
 
 void warp::start(mask lanes) {
   alive = lanes, active = resting = 0, runs_ = 0, impatient_ = false;
+  seen_ = {};  // memory may have been given back since
   for (auto& f : pool_) f->lanes = 0;
   free_.clear();
   for (auto& f : pool_) free_.push_back(f.get());
@@ -94,6 +95,8 @@ frame* warp::make_frame(program_function const& of, frame* caller) {
       case special::lanemask_gt: v = ~((2u << l) - 1); break;
       case special::dynamic_smem_size: v = g.dynamic_shared; break;
       case special::total_smem_size: v = g.dynamic_shared + g.code.shared_bytes; break;
+      case special::workspace_high: v = g.workspace >> 32; break;
+      case special::workspace_low: v = g.workspace & 0xffffffff; break;
       case special::local_base: v = f->local_base; break;
       }
       put(s.at, s.bits, l, v);

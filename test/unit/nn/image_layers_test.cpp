@@ -88,7 +88,7 @@ struct bench {
     }
     s.for_each_parameter([&](auto& p) {
       r.values.push_back(numbers_of(p.value));
-      if (p.trainable) r.gradients.push_back(numbers_of(p.gradient));
+      if (training && p.trainable) r.gradients.push_back(numbers_of(p.gradient));
     });
     return r;
   }

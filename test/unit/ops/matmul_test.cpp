@@ -51,7 +51,8 @@ void check_type() {
 template <class A, class B>
 void check_distribution(int replicas) {
   oracle::random r(3);
-  for (auto const& [m, k, n] : {std::array{9, 8, 7}, std::array{3, 5, 2}, std::array{40, 33, 27}}) {
+  for (auto const& [m, k, n] :
+       {std::array<int, 3>{9, 8, 7}, std::array<int, 3>{3, 5, 2}, std::array<int, 3>{40, 33, 27}}) {
     auto const a = oracle::random_array<float>(r, {2, {m, k}}, -1, 1);
     auto const b = oracle::random_array<float>(r, {2, {k, n}}, -1, 1);
     auto const x = to<A>(oracle::tensor<2>(a));
@@ -97,8 +98,8 @@ TEST_CASE("integers have no GPU kernel: their product runs on the CPU and the pl
 TEST_CASE("operands and results of matmul may be transposed, sliced or both") {
   oracle::random r(2);
   on_backends([&] {
-    for (auto const& [m, k, n] :
-         {std::array{5, 7, 3}, std::array{64, 31, 65}, std::array{1, 5, 1}}) {
+    for (auto const& [m, k, n] : {std::array<int, 3>{5, 7, 3}, std::array<int, 3>{64, 31, 65},
+                                  std::array<int, 3>{1, 5, 1}}) {
       auto const a = oracle::random_array<float>(r, {2, {m, k}}, -1, 1);
       auto const b = oracle::random_array<float>(r, {2, {k, n}}, -1, 1);
       auto const want = product(a, b);
@@ -212,8 +213,9 @@ TEST_CASE("batches of products: one for each, one matrix for all, pieces of a ba
     return all;
   };
   on_few_backends([&](backends::machine const& m) {
-    for (auto const& [n, rows, k, columns] : {std::array{6, 4, 5, 3}, std::array{40, 20, 17, 33},
-                                              std::array{2, 70, 65, 80}, std::array{0, 3, 4, 5}}) {
+    for (auto const& [n, rows, k, columns] :
+         {std::array<int, 4>{6, 4, 5, 3}, std::array<int, 4>{40, 20, 17, 33},
+          std::array<int, 4>{2, 70, 65, 80}, std::array<int, 4>{0, 3, 4, 5}}) {
       auto const a = oracle::random_array<float>(r, {3, {n, rows, k}}, -1, 1);
       auto const b = oracle::random_array<float>(r, {3, {n, k, columns}}, -1, 1);
       auto const one = oracle::random_array<float>(r, {2, {k, columns}}, -1, 1);

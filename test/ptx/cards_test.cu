@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+// Statements of locus as device code, on cards with cuBLAS and NCCL: halves, products of two threads, calls that
+// fail, and a network that learns the same on one card, on two, on four and on the host.
+#include <barrier>
+#include <cmath>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <on_cards.hpp>
+
+#include <doctest/doctest.h>
+
+#include <locus/locus.hpp>
+#include <locus/testing/count.hpp>
+
+#include "child.hpp"
+#include "unit/training/network.hpp"
+
+using namespace locus;
+
+namespace {
+
+using G0 = GpuDevice<0>;
+using G1 = GpuDevice<1>;
+using Pair = Mirrored<G0, G1>;
+using Rows = Sharded<0, G0, G1>;
+template <class T, class Device = CpuDevice>
+using Matrix = Tensor<T, Dextents<2>, Device>;
+
+template <class T>
+Matrix<T> counted(std::int64_t rows, std::int64_t columns, int seed) {
+  Matrix<T> m(rows, columns);
+  for (std::int64_t i = 0; i < m.size(); ++i)
+    m.data()[i] = static_cast<T>(float((i * 37 + seed * 101) % 257) / 64.f - 2.f);
+  return m;
+}
+template <class T>
+std::int64_t bits_that_differ(Matrix<T> const& a, Matrix<T> const& b) {
+  REQUIRE(a.size() == b.size());
+  std::int64_t n = 0;
+  for (std::int64_t i = 0; i < a.size(); ++i)
+    n += std::memcmp(a.data() + i, b.data() + i, sizeof(T)) != 0;
+  return n;
+}
+template <class T>
+double most_apart(Matrix<T> const& a, Matrix<T> const& b) {
+  REQUIRE(a.size() == b.size());
+  double most = 0;
+  for (std::int64_t i = 0; i < a.size(); ++i) {
+    double const d = std::fabs(double(a.data()[i]) - double(b.data()[i]));
+    if (!(d <= most)) most = d;
+  }
+  return most;
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("halves on a card: each rounded once, as on the host", T, half, bfloat16) {
+  std::int64_t const rows = 37, columns = 53;
+  auto const a = counted<T>(rows, columns, 1), b = counted<T>(rows, columns, 2);
+  Matrix<T, G0> const x = to<G0>(a), y = to<G0>(b);
+  auto const same = [&](auto const& on_card, auto const& on_host) {
+    Matrix<T> const found = to<CpuDevice>(eval(on_card)), wanted = eval(on<CpuDevice>(on_host));
+    CHECK(bits_that_differ<T>(found, wanted) == 0);
+  };
+  same(x + y * 2.f, a + b * 2.f);
+  same((x - y) / (abs(y) + 2.f), (a - b) / (abs(b) + 2.f));
+  same(maximum(minimum(x, y), -x), maximum(minimum(a, b), -a));
+  same(where(x < y, x, 0.1f) * 3.f, where(a < b, a, 0.1f) * 3.f);
+  same(sqrt(abs(x)), sqrt(abs(a)));
+  same(transpose(to<G0>(eval(on<CpuDevice>(transpose(a))))) + y, a + b);
+  // all 65,536 values there and back
+  Matrix<T> all(256, 256);
+  for (int i = 0; i < 0x10000; ++i) all.data()[i] = T::from_bits(static_cast<std::uint16_t>(i));
+  Matrix<T, G0> const there = to<G0>(all);
+  Matrix<float> const wide = to<CpuDevice>(eval(cast<float>(there)));
+  Matrix<T> const back = to<CpuDevice>(eval(cast<T>(cast<float>(there) * 1.f)));
+  int wrong = 0;
+  for (int i = 0; i < 0x10000; ++i) {
+    float const v = all.data()[i];
+    wrong +=
+        v == v ? wide.data()[i] != v || back.data()[i].bits != i : wide.data()[i] == wide.data()[i];
+  }
+  CHECK(wrong == 0);
+  Matrix<float> close(1, 4);
+  close.data()[0] = 1 + 0x1p-8f, close.data()[1] = 1 + 0x1p-11f + 0x1p-20f, close.data()[2] = 65519,
+  close.data()[3] = -3.0e-8f;
+  Matrix<T> const rounded = to<CpuDevice>(eval(cast<T>(to<G0>(close))));
+  for (int i = 0; i < 4; ++i) CHECK(rounded.data()[i].bits == T(close.data()[i]).bits);
+  // sums are floats
+  double total = 0;
+  for (std::int64_t i = 0; i < a.size(); ++i) total += double(a.data()[i]);
+  double const unit = std::numeric_limits<T>::epsilon();
+  CHECK(double(fetch(sum(x))) == doctest::Approx(total).epsilon(unit));
+  CHECK(float(fetch(max(x))) == float(fetch(on<CpuDevice>(max(a)))));
+  CHECK(fetch(argmax(x)) == fetch(on<CpuDevice>(argmax(a))));
+  Matrix<T> const p = to<CpuDevice>(eval(softmax(x))), q = eval(on<CpuDevice>(softmax(a)));
+  CHECK(most_apart<T>(p, q) <= unit);
+  Matrix<T> const product = to<CpuDevice>(eval(matmul(x, transpose(y)))),
+                  wanted = eval(on<CpuDevice>(matmul(a, transpose(b))));
+  CHECK(most_apart<T>(product, wanted) <= 128 * unit);
+}
+TEST_CASE_TEMPLATE("products on a card beside those of the host", T, float, double, half,
+                   bfloat16) {
+  double const unit = std::numeric_limits<T>::epsilon();
+  auto const a = counted<T>(21, 34, 1), b = counted<T>(34, 13, 2);
+  Matrix<T> const at = eval(on<CpuDevice>(transpose(a))), bt = eval(on<CpuDevice>(transpose(b))),
+                  wanted = eval(on<CpuDevice>(matmul(a, b)));
+  auto const near = [&](auto const& e) {
+    Matrix<T> const found = to<CpuDevice>(eval(e));
+    CHECK(most_apart<T>(found, wanted) <= 256 * unit);
+  };
+  Matrix<T, G0> const x = to<G0>(a), y = to<G0>(b), xt = to<G0>(at), yt = to<G0>(bt);
+  near(matmul(x, y));
+  near(matmul(transpose(xt), y));
+  near(matmul(x, transpose(yt)));
+  near(matmul(transpose(xt), transpose(yt)));
+  near(transpose(eval(matmul(yt, xt))));
+}
+/// In a process of its own: it makes two logical GPUs of one card.
+TEST_CASE("two logical GPUs" * doctest::skip()) {
+  config::set_logical_devices("GPU:0", {{.memory_limit = 64_MiB}, {.memory_limit = 64_MiB}});
+  auto const a = counted<float>(16, 16, 1);
+  Matrix<float> const right = eval(on<CpuDevice>(matmul(a, a)));
+  std::barrier together(2);
+  auto const multiply = [&]<class Device>(Device) {
+    Matrix<float, Device> const x = to<Device>(a);
+    CHECK(fetch(sum(x * 0.f)) == 0);
+    for (int i = 0; i < 30; ++i) {
+      together.arrive_and_wait();
+      CHECK(most_apart<float>(to<CpuDevice>(eval(matmul(x, x))), right) < 1e-3);
+    }
+  };
+  std::thread one([&] { multiply(G0()); }), two([&] { multiply(G1()); });
+  one.join(), two.join();
+}
+// handles of cuBLAS under a lock are there with this header
+#if __has_include(<locus/backend/cuda/real_cublas.hpp>)
+inline constexpr bool handles_have_locks = true;
+#else
+inline constexpr bool handles_have_locks = false;
+#endif
+TEST_CASE("two threads multiply on one card, each on a logical GPU of its own" *
+          doctest::skip(!handles_have_locks)) {
+  for (char const* late : {"PTX_LATE=0", "PTX_LATE=1"}) {
+    auto const found = child::run("two logical GPUs", {late});
+    CAPTURE(found.text);
+    CHECK(found.code == 0);
+    CHECK(found.says(" 0 findings"));
+  }
+}
+
+namespace {
+/// programs that say whether their numbers are right
+using story = bool (*)();
+bool creates() {
+  Tensor<float, Extents<2, 3>, G0> a{{1, 2, 3}, {4, 5, 6}};
+  Tensor<float, Extents<2, 3>, G0> b = a;
+  Tensor<float, Extents<2, 3>, Rows> cut{{1, 2, 3}, {4, 5, 6}};
+  b = {{6, 5, 4}, {3, 2, 1}};
+  return fetch(sum(a)) == 21 && fetch(sum(b)) == 21 && fetch(sum(cut)) == 21;
+}
+bool copies() {
+  Tensor<double, Extents<2, 3>> c{{1, 2, 3}, {4, 5, 6}};
+  Tensor<double, Extents<2, 3>, G0> a{{1, 2, 3}, {4, 5, 6}};
+  Tensor<double, Extents<3, 2>, G1> b{{1, 2}, {3, 4}, {5, 6}};
+  auto const moved = to<CpuDevice>(transpose(a));
+  auto const there = eval(on<G1>(a + transpose(b)) + c);
+  return moved(2, 1) == 6 && fetch(sum(there)) == 63;
+}
+bool multiplies() {
+  Tensor<float, Extents<2, 3>, G0> a{{1, 2, 3}, {4, 5, 6}};
+  Tensor<float, Extents<3, 2>, G0> b{{1, 2}, {3, 4}, {5, 6}};
+  return fetch(sum(matmul(a, b))) == 163;
+}
+bool adds_up() {
+  Tensor<float, Extents<64>, Rows> x = to<Rows>(iota<float>(Extents<64>{}));
+  Tensor<float, Extents<>, Pair> total = sum(x);
+  return fetch(total) == 2016;
+}
+struct named_story {
+  char const* name;
+  story run;
+};
+constexpr named_story stories[] = {
+    {"creates", creates}, {"copies", copies}, {"multiplies", multiplies}, {"adds up", adds_up}};
+/// functions that a statement calls and whose failure it must hear of
+constexpr char const* functions[] = {"cudaMalloc",           "cudaHostAlloc",
+                                     "cudaMemcpyAsync",      "cudaMemcpyPeerAsync",
+                                     "cudaLaunchKernel",     "cudaEventRecord",
+                                     "cudaStreamWaitEvent",  "cudaStreamSynchronize",
+                                     "cudaEventSynchronize", "cudaEventCreateWithFlags",
+                                     "cublasSgemm",          "cublasSetStream"};
+}  // namespace
+
+TEST_CASE("whichever call fails, locus says so, nothing is lost, and the next run is right") {
+  for (auto const& [name, run] : stories) {
+    CAPTURE(name);
+    REQUIRE(run());  // devices are found, pools and communicators are there
+    REQUIRE(run());
+    std::int64_t heard = 0;
+    for (char const* const function : functions) {
+      CAPTURE(function);
+      std::int64_t const before = ptx_calls(function);
+      REQUIRE(run());
+      std::int64_t const calls = ptx_calls(function) - before;
+      for (std::int64_t n = 1; n <= calls; ++n) {
+        CAPTURE(n);
+        bool right = false, threw = false;
+        ptx_fail(function, std::uint64_t(n), cudaErrorInvalidValue);
+        try {
+          right = run();
+        } catch (error const& e) {
+          threw = true;
+          std::string const said = e.what();
+          CAPTURE(said);
+          CHECK(said.starts_with("locus: "));
+          CHECK((said.find("/GPU:") != said.npos));
+          CHECK((said.find("invalid argument") != said.npos || said.find("cuBLAS") != said.npos ||
+                 said.find("memory") != said.npos));
+        }
+        ptx_fail(nullptr, 0, 0);
+        heard += threw;
+        CHECK(right == !threw);  // a wrong number is never passed on
+        for (int g = 0; g < 4; ++g) CHECK(runtime::table.gpu_devices[g].memory.in_use == 0);
+        CHECK(runtime::table.live_blocks == 0);
+        CHECK(run());
+      }
+    }
+    CHECK(heard > 3);
+  }
+}
+
+namespace {
+/// the weights behind three steps, the same in every replica
+template <class Where>
+std::vector<double> learned() {
+  std::int64_t const rows = 30;
+  Tensor<double, Extents<dyn, 784>> x(rows);
+  Tensor<std::uint8_t, Dextents<1>> label(rows);
+  for (std::int64_t i = 0; i < x.size(); ++i) x.data()[i] = double(i * 7919 % 1009) / 1009;
+  for (std::int64_t i = 0; i < rows; ++i) label.data()[i] = static_cast<std::uint8_t>(i * 3 % 10);
+  auto const xs = to<rows_over<Where>>(x);
+  auto const labels = to<rows_over<Where>>(label);
+  network::model<double, Where> m;
+  for (int i = 0; i < 3; ++i)
+    network::with_step(m, xs, labels, 0.1, [](auto const& step) { run(step); });
+  auto const w1 = network::copies_of(m.w1), w2 = network::copies_of(m.w2);
+  for (std::size_t r = 0; r < w1.size(); ++r) CHECK((w1[r] == w1[0] && w2[r] == w2[0]));
+  std::vector<double> all = w1[0];
+  all.insert(all.end(), w2[0].begin(), w2[0].end());
+  return all;
+}
+double most_apart(std::vector<double> const& a, std::vector<double> const& b) {
+  REQUIRE(a.size() == b.size());
+  double most = 0;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (double const d = std::fabs(a[i] - b[i]); !(d <= most)) most = d;
+  return most;
+}
+}  // namespace
+
+TEST_CASE("a network learns the same on one card, on two, on four, and on the host") {
+  auto const host = learned<Mirrored<CpuDevice>>();
+  std::int64_t const launches = ptx_figure("ptx_launches"), sums = ptx_calls("ncclAllReduce");
+  auto const alone = learned<Mirrored<G0>>();
+  CHECK(ptx_figure("ptx_launches") > launches);
+  CHECK(most_apart(alone, host) <= 1e-12);
+  CHECK(ptx_calls("ncclAllReduce") == sums);
+  CHECK(most_apart(learned<Pair>(), host) <= 1e-12);
+  CHECK(ptx_calls("ncclAllReduce") > sums);
+  CHECK(most_apart(learned<Mirrored<G0, G1, GpuDevice<2>, GpuDevice<3>>>(), host) <= 1e-12);
+}
