@@ -135,14 +135,7 @@ TEST_CASE("two logical GPUs" * doctest::skip()) {
   std::thread one([&] { multiply(G0()); }), two([&] { multiply(G1()); });
   one.join(), two.join();
 }
-// handles of cuBLAS under a lock are there with this header
-#if __has_include(<locus/backend/cuda/real_cublas.hpp>)
-inline constexpr bool handles_have_locks = true;
-#else
-inline constexpr bool handles_have_locks = false;
-#endif
-TEST_CASE("two threads multiply on one card, each on a logical GPU of its own" *
-          doctest::skip(!handles_have_locks)) {
+TEST_CASE("two threads multiply on one card, each on a logical GPU of its own") {
   for (char const* late : {"PTX_LATE=0", "PTX_LATE=1"}) {
     auto const found = child::run("two logical GPUs", {late});
     CAPTURE(found.text);

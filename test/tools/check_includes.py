@@ -13,8 +13,8 @@ import sys
 
 LEVELS = {
     'core': 0, 'device': 1, 'shape': 1, 'simd': 2, 'expr': 2, 'ops': 3, 'plan': 4, 'runtime': 4, 'kernel': 4,
-    'backend': 5, 'config': 6, 'collective': 6, 'engine': 6, 'execute': 7, 'tensor': 8, 'data': 9, 'grad': 9, 'strategy': 9, 'testing': 9, 'nn': 10,
-    '': 11,  # the umbrellas locus.hpp, cuda.cuh and cub.cuh
+    'backend': 5, 'engine': 6, 'config': 7, 'collective': 7, 'execute': 8, 'tensor': 9, 'data': 10, 'grad': 10, 'strategy': 10, 'testing': 10,
+    'nn': 11, '': 12,  # the umbrellas locus.hpp, cuda.cuh and cub.cuh
 }
 FIRST = 'locus/core/compiler.hpp'
 READER = 'locus/simd/clones.hpp'  # is included again and again

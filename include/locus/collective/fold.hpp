@@ -4,7 +4,7 @@
 #include <locus/backend/devices.hpp>  // on_side
 #include <locus/backend/fold.hpp>     // fold_work, replica_terms
 #if LOCUS_CUDA_KERNELS
-#include <locus/backend/cuda/kernels.hpp>  // cuda_kernel
+#include <locus/engine/gpu/kernels.hpp>  // cuda_kernel
 #endif
 
 namespace locus {

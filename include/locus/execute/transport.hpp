@@ -7,9 +7,9 @@
 #include <locus/core/config.hpp>      // LOCUS_MODE, LOCUS_LEAN_BEGIN
 #include <locus/execute/placing.hpp>  // placing
 #if LOCUS_CUDA_KERNELS
-#include <locus/backend/cuda/kernels.hpp>     // cuda_kernel
 #include <locus/engine/gpu/call_teams.hpp>    // start_teams
 #include <locus/engine/gpu/card_context.hpp>  // run_card_body
+#include <locus/engine/gpu/kernels.hpp>       // cuda_kernel
 #endif
 
 LOCUS_LEAN_BEGIN

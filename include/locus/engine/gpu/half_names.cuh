@@ -2,6 +2,8 @@
 // <cuda_fp16.h> without its ::half, which CUB brings into every unit: with `using namespace locus` half is
 // locus::half. Where a program wants ::half, it includes <cuda_fp16.h> before locus.
 #pragma once
+#include <locus/core/compiler.hpp>  // C++20, 64 bits, exceptions
+
 #if !defined(CUDA_NO_HALF)
 #if !defined(__CUDA_FP16_H__)
 #define CUDA_NO_HALF

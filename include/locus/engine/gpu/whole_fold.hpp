@@ -2,10 +2,10 @@
 // Folds of whole arrays by cub::DeviceReduce: its items are totals of vectors of 16 bytes, which the
 // fused expression makes as they are read; its output ends the fold.
 #pragma once
-#include <locus/backend/cuda/fold_end.hpp>  // fold_end
-#include <locus/backend/cuda/folds.hpp>     // fold_facts
-#include <locus/engine/gpu/algorithm.hpp>   // run_algorithm
-#include <locus/engine/gpu/engine.hpp>      // has_cub_engine
+#include <locus/backend/cuda/folds.hpp>    // fold_facts
+#include <locus/engine/gpu/algorithm.hpp>  // run_algorithm
+#include <locus/engine/gpu/engine.hpp>     // has_cub_engine
+#include <locus/engine/gpu/fold_end.hpp>   // fold_end
 #if LOCUS_MAKES_CUB
 #include <locus/engine/gpu/cub_fold.cuh>  // reduce
 #endif

@@ -2,10 +2,10 @@
 // Folds on a GPU: several of several operands in one pass, in vectors of 16 bytes.
 #pragma once
 #include <locus/backend/cuda/backend.hpp>   // cuda_kernel
-#include <locus/backend/cuda/fold_end.hpp>  // fold_end
 #include <locus/backend/cuda/folds.hpp>     // fold_map, fold_thread
 #include <locus/backend/cuda/launch.hpp>    // start, workspace
 #include <locus/backend/work.hpp>           // reduce_work
+#include <locus/engine/gpu/fold_end.hpp>    // fold_end
 #include <locus/engine/gpu/whole_fold.hpp>  // run_whole_fold
 
 namespace locus {
