@@ -111,9 +111,9 @@ void run_card_body(launch_site const& site, Work const& work) {
   runtime::require_card(*site.on);
   runtime::current_card const scope(*site.on);
   if (missing_kernel* const missing = missing_algorithm(site, work)) {
-    far_work far = forget_type(work);
-    far.missing = missing;
-    return run_elsewhere(site, far);
+    far_work away = forget_type(work);
+    away.missing = missing;
+    return run_elsewhere(site, away);
   }
   card_context here(work.here, site);
   bool const had_error = runtime::gpu_api->peek_error() != runtime::cuda_success;  // the program's
