@@ -77,7 +77,7 @@ struct call_work<Op, type_list<R...>, type_list<T...>> {
         body.host(c, out..., in...);
       };
   static_assert(
-      has_host_body || has_element_body,
+      has_host_body || has_element_body || has_card_body,
       "locus: a called operation has no body for its element types; give it host(context, "
       "results..., operands...), or element<Result>(i, context, own, operands...)");
   static_assert(has_host_body || has_element_body || !has_card_body,

@@ -38,8 +38,8 @@ inline constexpr bool shares_rows = requires { typename Team::line; };
 /// A team of threads for each row.
 template <class Rows>
 struct teams_of_rows {
-  static constexpr int kept =
-      4;  // elements of a thread in registers: a row that fits them is read once
+  /// elements of a thread in registers: a row that fits them is read once
+  static constexpr int kept = 4;
   Rows of;
   unsigned team;
 
@@ -167,10 +167,9 @@ struct teams_of_columns {
       of.template add<batch>(to.of, here, row, step);
     for (; row < stop; row += step) of.template add<1>(to.of, here, row, step);
   }
-  /// neighbouring threads store neighbouring words
+  /// neighbouring threads store neighbouring words; totals are made of doubles
   LOCUS_HOST_DEVICE static void copy_words(total* to, total const* from, std::int64_t count,
                                            unsigned t) {
-    static_assert(sizeof(total) % sizeof(double) == 0 && alignof(total) == alignof(double));
     auto* const words = reinterpret_cast<double*>(to);
     auto const* const those = reinterpret_cast<double const*>(from);
     for (std::int64_t w = t; w < count * std::int64_t(sizeof(total) / sizeof(double));

@@ -159,8 +159,8 @@ struct whole_fold {
   static constexpr char const* name = "cub::DeviceReduce";
   total_of_vector<Work> of;
   whole_end<Work> to;
-  std::int64_t
-      most_vectors;  // wherever the operands lie: addresses are not known while it is measured
+  /// wherever the operands lie: addresses are not known while workspace is measured
+  std::int64_t most_vectors;
 
   algorithm_size size() const { return {most_vectors}; }
 #if LOCUS_MAKES_CUB
