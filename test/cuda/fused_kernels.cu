@@ -155,9 +155,10 @@ void chain(Vector& y, Vector const& a, Vector const& b, Vector const& c, Vector 
 // check: line_map(?!.*multiply).*add_fn, at most 48 registers
 void broadcast(Matrix& y, Matrix const& x, Vector const& row) { y = x + row; }
 // check: fold_rows(?!.*square) loops like hand_sum, at most 72 registers
-// check: fold_columns, at most 128 registers
 // check: fold_the_parts, at most 40 registers
 void total(Number& y, Vector const& x) { y = sum(x); }
+// check: fold_columns, at most 128 registers
+void columns(Vector& y, Matrix const& x) { y = sum<0>(x); }
 // check: fold_rows.*square loops like hand_three, at most 128 registers
 void moments(Number& a, Number& b, Number& c, Fixed<0, 1 << 20> const& x) {
   run(plan(into(a, sum(x)), into(b, max(x)), into(c, sum(square(x)))));
