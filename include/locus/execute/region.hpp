@@ -312,8 +312,8 @@ struct region_code {
       return n;
     }
   }
-  /// one total is left
-  static constexpr bool folds_all = facts.fold_count > 0 &&
+  /// there are axes, and all of them are folded
+  static constexpr bool folds_all = facts.fold_count > 0 && facts.axes != 0 &&
                                     facts.axes == all_axes(p.steps[facts.space_step].extents.rank);
   using fold_inputs =
       std::conditional_t<facts.ranks,

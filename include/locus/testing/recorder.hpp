@@ -135,7 +135,7 @@ class recorder {
   void capture(void* s) { captured_.insert(s); }
   void end_capture(void* s) { captured_.erase(s); }
   /// means: the program itself has made an error that it has not asked for yet
-  void leave_error(int code) { pending_ = code; }
+  void leave_error(int code) { __atomic_store_n(&pending_, code, __ATOMIC_RELAXED); }
   /// as in a process that begins; the devices are made anew behind it
   void end_contexts() { contexts_.clear(); }
   /// a library beside CUDA calls it: the current card gets a context
@@ -446,7 +446,7 @@ class recorder {
             [](runtime::cuda_launch const& w) {
               return on_stream("launch", w.stream, [&](recorder& r) { return r.launch(w); });
             },
-        .last_error = [] { return std::exchange(current()->pending_, 0); },
+        .last_error = [] { return __atomic_exchange_n(&current()->pending_, 0, __ATOMIC_RELAXED); },
         .gemm =
             [](void* handle, runtime::cuda_gemm const& g) {
               return on_stream(g.batch > 1 ? "gemm_batch"
@@ -604,7 +604,7 @@ class recorder {
               return me("has_context",
                         [&](recorder& r) { return *has = r.contexts_.contains(card), 0; });
             },
-        .peek_error = [] { return current()->pending_; },
+        .peek_error = [] { return __atomic_load_n(&current()->pending_, __ATOMIC_RELAXED); },
         .stream_is_captured =
             [](void* s, bool* is) {
               return me("stream_is_captured",
@@ -625,7 +625,7 @@ class recorder {
     if (std::find(std::begin(asks_alone), std::end(asks_alone), name) == std::end(asks_alone))
       r.contexts_.insert(device_);
     int const code = r.count(name) ? r.options_.fail_with : f(r);
-    if (code != 0) r.pending_ = code;
+    if (code != 0) r.leave_error(code);
     return code;
   }
   /// a call that concerns a card
@@ -796,7 +796,7 @@ class recorder {
   std::map<void*, std::unique_ptr<event>> events_;
   std::map<void*, std::size_t> pinned_;
   std::set<void*> captured_;
-  int pending_ = 0;  // what last_error says
+  int pending_ = 0;  // what last_error says, atomic: of all threads; CUDA has one for each
   std::set<int> contexts_;
   std::vector<std::unique_ptr<blas_handle>> handles_;
   std::map<int, std::unique_ptr<stream>> default_streams_;  // [card]

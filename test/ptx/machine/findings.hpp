@@ -31,7 +31,7 @@ inline constexpr std::size_t finding_count = sizeof finding_names / sizeof *find
 
 /// How the machine runs, by variables of the environment (README.md).
 struct options {
-  bool check_races = true, check_unwritten = true, abort = false;
+  bool check_races = true, check_order = true, check_unwritten = true, abort = false;
   bool host_memory = false;  // kernels may use all memory of the host, as on machines that share it
   std::uint32_t seed = 0;    // of the order of warps; 0: as they are
   bool say_speed = false;

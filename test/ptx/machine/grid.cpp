@@ -18,6 +18,7 @@ options& options::instance() {
     };
     options found;
     found.check_races = number("PTX_RACES", 1) != 0;
+    found.check_order = number("PTX_ORDER", 1) != 0;
     found.check_unwritten = number("PTX_UNWRITTEN", 1) != 0;
     found.abort = number("PTX_ABORT", 0) != 0;
     found.host_memory = number("PTX_HOST_MEMORY", 0) != 0;
@@ -75,7 +76,8 @@ void grid::run(bool all_at_once) {
   std::uint64_t const count = blocks.count();
   std::uint64_t next = 0;
   std::unique_ptr<launch_order> among_blocks;
-  if (options::instance().check_races && count > 1) among_blocks = std::make_unique<launch_order>();
+  if (options::instance().check_races && options::instance().check_order && count > 1)
+    among_blocks = std::make_unique<launch_order>();
   order = among_blocks.get();
   auto const place = [&](std::uint64_t n) {
     return dimensions{std::uint32_t(n % blocks.x), std::uint32_t(n / blocks.x % blocks.y),
