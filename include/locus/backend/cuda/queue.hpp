@@ -33,7 +33,7 @@ struct cuda_queue {
   void* stream = nullptr;  // ours, or the one that the user lent
   mutex marking;           // held from a ticket until its event is recorded: both have one order
   std::uint64_t issued = 0;
-  std::uint64_t reached = 0;  // points up to this one are known to be
+  std::uint64_t reached = 0;  // points up to this one are known to be; read without a lock
   point first_points[kept]{};
   point* points = first_points;  // ticket t is points[t % size]
   unsigned size = kept;
@@ -95,7 +95,7 @@ struct cuda_queue {
 
  private:
   static void raise(std::uint64_t& to, std::uint64_t value) {
-    if (value > to) to = value;
+    if (value > to) __atomic_store_n(&to, value, __ATOMIC_RELAXED);
   }
 };
 inline cuda_queue& cuda_queue_of(logical_device& d, queue_kind kind) {
