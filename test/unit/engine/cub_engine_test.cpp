@@ -105,6 +105,19 @@ TEST_CASE("folds of a whole value are CUB's, with broadcasts, maps and what foll
   CHECK(double(r) == want);
 }
 
+TEST_CASE("a fold over no axes is of one number, by a kernel of locus") {
+  testing::recorder record;
+  Tensor<float, Extents<>, GpuDevice<0>> s;
+  s = full<float>(Extents<>{}, 3.f);
+  float r = 0;
+  CHECK(by(record, fold, [&] { r = fetch(sum(s + s)); }) == launched{0, 1});
+  CHECK(r == 6);
+  CHECK(fetch(max(s * 2.f)) == 6);
+  Row const x = to<GpuDevice<0>>(iota<float>(dextents<1>(100)));
+  CHECK(all_close(sum(x), sum(x * 1.f), 1e-6, 1e-6));
+  CHECK(!all_close(sum(x), sum(x * 2.f), 1e-6, 1e-6));
+}
+
 TEST_CASE(
     "a question for workspace launches nothing, and the workspace is there before the first step") {
   testing::recorder record;
