@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # One GPU in at most ten minutes: builds, runs the tests that need a GPU, measures locus beside copies,
-# hand-written kernels, CUB, cuBLAS, and PyTorch and CuPy where they are installed, and writes tables and
+# hand-written kernels, CUB, cuBLAS, and PyTorch (with cuDNN) and CuPy where they are installed, and writes tables and
 # pictures to bench/results/DATE-gpu*. Without a GPU it builds, says so and ends with 77.
 #     sh bench/gpu.sh      ARCH=90: of the card      BUILD=folder
 set -eu
@@ -12,12 +12,15 @@ build=${BUILD:-build-gpu} arch=${ARCH:-90}
 mkdir -p "$build" bench/results
 flags="-std=c++20 -O3 -DNDEBUG -arch=sm_$arch -Iinclude"
 nvcc $flags bench/gpu/gpu.cu -o "$build/gpu_bench" -ldl
+nvcc $flags bench/gpu/training.cu -o "$build/gpu_training" -ldl
 nvcc $flags test/cuda/nccl_on_one_gpu.cu -o "$build/nccl_on_one_gpu" -ldl
 : >"$build/results.jsonl"
 code=0
-timeout 300 "$build/gpu_bench" >"$build/results.jsonl" || code=$?
-[ "$code" != 77 ] || exit 77
-[ "$code" = 0 ] || { echo "bench/gpu/gpu.cu ended with $code: no tables" >&2; exit 1; }
+for program in gpu_bench gpu_training; do
+  timeout 180 "$build/$program" >>"$build/results.jsonl" || code=$?
+  [ "$code" != 77 ] || exit 77
+  [ "$code" = 0 ] || { echo "$program ended with $code: no tables" >&2; exit 1; }
+done
 timeout 60 "$build/nccl_on_one_gpu" || [ $? = 77 ] || { echo 'NCCL on one GPU failed' >&2; exit 1; }
 timeout 180 python3 bench/gpu/peers.py "$build/results.jsonl" || echo 'peers.py ended early' >&2
 stem=bench/results/$(date +%F)-gpu

@@ -58,7 +58,7 @@ int main() {
   //   launch on /CPU:0
   //     #1 = legacy(#0) float[2,3]; 'legacy' has no GPU kernel, asked for /GPU:0
   //   copy #1 from /CPU:0 to /GPU:0, 24 bytes
-  //   launch on /GPU:0
+  //   launch on /GPU:0 by a kernel of locus
   //     #3 = multiply(#1, scalar) float[2,3]
   //   result #3 on /GPU:0
   //   2 launches, 1 copy (24 bytes), 0 all-reduces (0 bytes), 1 fallback

@@ -34,10 +34,10 @@ int main() {
   //   copy #1 from /CPU:0 to /GPU:0, 24 bytes
   //   copy #3 from /CPU:0 to /GPU:1, 24 bytes
   //   copy #4 from /CPU:0 to /GPU:1, 24 bytes
-  //   launch on /GPU:0
+  //   launch on /GPU:0 by cuBLAS
   //     #2 = matmul(#0, #1) float[2,2]
   //   copy #2 from /GPU:0 to /CPU:0, 16 bytes
-  //   launch on /GPU:1
+  //   launch on /GPU:1 by cuBLAS
   //     #5 = matmul(#3, #4) float[2,2]
   //   copy #5 from /GPU:1 to /CPU:0, 16 bytes
   //   launch on /CPU:0

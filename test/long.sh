@@ -48,8 +48,9 @@ command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
 if command -v nvcc >/dev/null; then
   SUITES=ptx TARGETS=card_programs tree cards -Dlong_tests=true
   once 'mutants of the GPU side' python3 test/ptx/mutants.py "$out/cards"
+  once 'kernels of CUB in steps of training' python3 test/ptx/shares.py "$out/cards/test/ptx"
 else
-  add 'device code' 0 0 2
+  add 'device code' 0 0 3
 fi
 headers=$(sed -n "s/^  '\(locus\/.*\.hpp\)',/\1/p" include/meson.build)
 for compiler in g++ clang++-14 clang++-19; do

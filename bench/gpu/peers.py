@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""peers.py RESULTS.jsonl: PyTorch (eager and compiled) and CuPy do the work of the groups that
-bench/gpu/gpu.cu measured; their lines follow those of locus. What is not installed is skipped by name.
+"""peers.py RESULTS.jsonl: PyTorch (eager and compiled; its convolutions are cuDNN's) and CuPy do the work of the
+groups that bench/gpu/*.cu measured; their lines follow those of locus. What is not installed is skipped by name.
 A ratio is that of medians: another process cannot share a round."""
 import json
 import statistics
@@ -57,6 +57,48 @@ def torch_candidates():
         wide, row = x.view(-1, 8192), z[:8192]
         yield 'matrix + row, fp32', lambda: torch.add(wide, row), lambda x, z: x + z, (wide, row)
 
+    def steps():
+        """what a training step is made of: PyTorch's own kernels, of 256 MiB as the rows of training.cu"""
+        small = 1 << 26
+        f = torch.nn.functional
+        x = torch.empty(small, device='cuda')
+        yield 'uniform, fp32', lambda: x.uniform_(-1, 1)
+        yield 'normal, fp32', lambda: x.normal_()
+        m = x.view(8192, 8192)
+        to = torch.empty_like(m)
+        yield 'transpose, fp32', lambda: to.copy_(m.t())
+        for width in (64, 1000):
+            rows = x[:small // width * width].view(-1, width)
+            yield f'sums of rows of {width}, fp32', lambda rows=rows: rows.sum(1)
+        yield 'argmax, fp32', lambda: torch.argmax(x)
+        yield 'sort, fp32', lambda: torch.sort(x)
+        w = torch.nn.Parameter(uniform(small))
+        w.grad = uniform(small)
+        adam = torch.optim.Adam([w], fused=True)
+        yield 'Adam, fp32', adam.step
+        image = uniform(small // (1024 * 64), 64, 32, 32).to(memory_format=torch.channels_last)
+        yield ('batch statistics of 64 channels, fp32',
+               lambda: torch.var_mean(image, dim=(0, 2, 3), correction=0))
+        logits, target = uniform(65536, 1000), torch.randint(1000, (65536,), device='cuda')
+        logits.requires_grad_()
+        yield ('cross-entropy of 1000 classes and its gradient, fp32',
+               lambda: torch.autograd.grad(f.cross_entropy(logits, target), logits))
+        torch.backends.cudnn.benchmark, torch.backends.cudnn.allow_tf32 = True, False  # fp32 as locus
+        images = uniform(512, 16, 32, 32).to(memory_format=torch.channels_last)
+        kernel = uniform(32, 16, 3, 3).to(memory_format=torch.channels_last)
+        bias, dy = uniform(32), uniform(512, 32, 32, 32).to(memory_format=torch.channels_last)
+        yield 'conv2d 3 x 3, 16 to 32, fp32', lambda: f.conv2d(images, kernel, bias, padding=1).relu_()
+        yield ('conv2d 3 x 3, 16 to 32, gradient of its kernel, fp32',
+               lambda: torch.nn.grad.conv2d_weight(images, kernel.shape, dy, padding=1))
+        tokens, table = torch.randint(5000, (small // 65536, 256), device='cuda'), uniform(5000, 256)
+        yield 'embedding of 256 numbers, fp32', lambda: f.embedding(tokens, table)
+        for name, dtype, side in (('fp32', torch.float32, 4096), ('fp16', torch.float16, 8192),
+                                  ('bf16', torch.bfloat16, 8192), ('fp64', torch.float64, 4096)):
+            a, b = uniform(side, side, dtype=dtype), uniform(side, side, dtype=dtype)
+            yield f'matmul, {name}', lambda a=a, b=b: a @ b
+
+    for what, run in steps():
+        yield what, 'PyTorch', time(run)
     for what, eager, function, arguments in cases():
         yield what, 'PyTorch', time(eager)
         try:
@@ -84,7 +126,7 @@ def cupy_candidates():
 def main(results):
     with open(results) as lines:
         own = {r['what']: r for r in map(json.loads, lines) if r['candidate'] == 'locus' and
-               r['size'] in ('1024 MiB', '512 MiB', '256 MiB')}
+               r['size'] in ('1024 MiB', '512 MiB', '256 MiB', '4096', '8192')}
     with open(results, 'a') as to:
         for candidates in (torch_candidates(), cupy_candidates()):
             for what, name, seconds in candidates or ():

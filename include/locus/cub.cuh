@@ -2,6 +2,16 @@
 // The algorithms of CUB for a whole program: one .cu includes this and says LOCUS_INSTANTIATE_ALGORITHMS;
 // all other units, of the host compiler and of nvcc, find them in the kernel registry and pay nothing.
 #pragma once
+#if defined(LOCUS_GPU_ENGINE)
+#define LOCUS_GPU_ENGINE_IS_shared 1
+#define LOCUS_GPU_ENGINE_IS_(engine) LOCUS_GPU_ENGINE_IS_##engine
+#define LOCUS_GPU_ENGINE_IS(engine) LOCUS_GPU_ENGINE_IS_(engine)
+#if LOCUS_GPU_ENGINE_IS(LOCUS_GPU_ENGINE) == \
+    1  // units with engine `shared` find these kernels here
+#undef LOCUS_GPU_ENGINE
+#define LOCUS_GPU_ENGINE cub
+#endif
+#endif
 #include <locus/cuda.cuh>  // the library, with GPUs
 #if defined(__CUDACC__)
 #include <locus/engine/gpu/cub_scans.cuh>    // card_code<scan>
@@ -9,13 +19,14 @@
 #include <locus/engine/gpu/cub_sorts.cuh>    // card_code<sort_keys>
 #include <locus/nn/embedding_ops.hpp>        // embedding_gradient_op
 
-// means: the algorithms of engine/gpu/ for these types of elements, and what the operations of locus use
-//        of them, stand in the registry before main; at namespace scope, once in a program:
+// means: the algorithms of engine/gpu/ for these types of elements, those that operations of locus use, and sum,
+//        mean, max and min of a whole tensor, stand in the registry before main; at namespace scope, once in a program:
 //            LOCUS_INSTANTIATE_ALGORITHMS(float, double, std::int32_t, std::int64_t);
-// cost:  about 15 s of nvcc for each type
+// cost:  about 20 s of nvcc for each type
 #define LOCUS_INSTANTIATE_ALGORITHMS(...)                                   \
   [[maybe_unused]] static bool const LOCUS_INSTANTIATE_NAME_(__COUNTER__) = \
       (::locus::cuda_side::instantiate_algorithms<__VA_ARGS__>(),           \
+       ::locus::cuda_side::instantiate_folds<__VA_ARGS__>(),                \
        ::locus::cuda_side::instantiate_layers<__VA_ARGS__>())
 
 // means: one algorithm, for types that stand in no list: LOCUS_INSTANTIATE_ALGORITHM(
@@ -46,6 +57,20 @@ template <class... T>
 bool instantiate_algorithms() {
   (instantiate_algorithms_of<T>(), ...);
   return true;
+}
+
+/// of a tensor of any rank, on any device: their kernels know neither
+template <class T>
+void instantiate_folds_of() {
+  using X = Tensor<T, Dextents<1>, GpuDevice<0>> const&;
+  lowering::instantiate<decltype(sum(std::declval<X>()))>();
+  if constexpr (is_floating_v<T>) lowering::instantiate<decltype(mean(std::declval<X>()))>();
+  lowering::instantiate<decltype(max(std::declval<X>()))>();
+  lowering::instantiate<decltype(min(std::declval<X>()))>();
+}
+template <class... T>
+void instantiate_folds() {
+  (instantiate_folds_of<T>(), ...);
 }
 
 template <class T>

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // with_thrust(x, f): algorithms of Thrust on the elements of a tensor, where it lies and in the order of its
 // device. Where Thrust is not there (CPUs, simulated GPUs, units of a host compiler) they are the host's.
+// sort, unique and reduce by it; begin and end of tensors and expressions; vectors of Thrust as views.
 #pragma once
 #include <locus/engine/gpu/host_algorithms.hpp>  // host_algorithms::policy
 #include <locus/locus.hpp>                       // Tensor
+#include <locus/tensor/elements.hpp>             // element_iterator
 #if LOCUS_CUDA_KERNELS
 #include <locus/engine/gpu/algorithm.hpp>  // run_algorithm
 #if LOCUS_DEVICE_CODE
@@ -22,29 +24,41 @@ void issue_thrust(launch_site const& site, Work const& work) {
   else
     backend<backing::host>::run(site, work);
 }
+template <class T, class Visit>
+void visit_iterator(T*& i, Visit& visit) {
+  void* p = const_cast<std::remove_const_t<T>*>(i);
+  visit(p);
+  i = static_cast<T*>(p);
+}
+template <class Reader, class T, class Visit>
+void visit_iterator(element_iterator<Reader, T>& i, Visit& visit) {
+  i.read.for_each_pointer(visit);
+}
 }  // namespace LOCUS_MODE
 }  // namespace detail
 
 inline namespace LOCUS_MODE {
 
-/// f(policy, first, last), on whatever device; its result, if it has one, goes to host memory
-template <class F, class T, class R>
+/// f(policy, first, last, others...), on whatever device; its result, if it has one, goes to host memory
+template <class F, class R, class First, class... Others>
 struct thrust_work {
   static constexpr bool has_cuda_kernel = true;
   static constexpr char const* name = "an algorithm of Thrust";
   F f;
-  void* first;
   std::int64_t n;
   R* result;  // null for void
   logical_device* on;
+  First first;
+  pack<Others...> others;
 
   template <class Policy>
   void run(Policy const& policy) const {
-    auto* const begin = static_cast<T*>(first);
-    if constexpr (std::is_void_v<R>)
-      f(policy, begin, begin + n);
-    else
-      *result = f(policy, begin, begin + n);
+    [&]<std::size_t... K>(std::index_sequence<K...>) {
+      if constexpr (std::is_void_v<R>)
+        f(policy, first, first + n, get<K>(others)...);
+      else
+        *result = f(policy, first, first + n, get<K>(others)...);
+    }(std::index_sequence_for<Others...>{});
   }
   void on_host() const { run(host_algorithms::policy{}); }
   void host() const { on_host(); }
@@ -55,61 +69,256 @@ struct thrust_work {
 #endif
   template <class Visit>
   void for_each_pointer(Visit&& visit) {
-    visit(first);
+    detail::visit_iterator(first, visit);
+    for_each_index<sizeof...(Others)>(
+        [&](auto k) { detail::visit_iterator(get<k>(others), visit); });
   }
 };
 #if LOCUS_CUDA_KERNELS
-template <class F, class T, class R>
-struct cuda_kernel<thrust_work<F, T, R>> {
-  static void launch(launch_site const& site, thrust_work<F, T, R> const& work) {
+template <class F, class R, class First, class... Others>
+struct cuda_kernel<thrust_work<F, R, First, Others...>> {
+  static void launch(launch_site const& site, thrust_work<F, R, First, Others...> const& work) {
     cuda_side::run_algorithm(site, work);
   }
 };
 #endif
 
-/// means: f(policy, first, last) with the elements of x in row order; its result, which waits for the device:
-///            with_thrust(x, [](auto policy, auto first, auto last) { sort(policy, first, last); });
-///            float const s = with_thrust(x, [](auto policy, auto first, auto last) {
-///              return reduce(policy, first, last, 0.f, Larger{}); });
-///        Names stay unqualified: the policy finds thrust::sort on a GPU, the host's elsewhere
-///        (engine/gpu/host_algorithms.hpp). Functors are LOCUS_HOST_DEVICE.
-/// device: the tensor's. A unit of nvcc with <locus/cuda.cuh> in front has Thrust; a unit of the host compiler
-///         runs f on the host, x brought there and back
-/// cost:  some seconds of nvcc for each unit that includes this; workspace out of the device's pool
-/// fails: at compile time, for replicas; what the device, or f, throws
-template <class T, class E, class Where, class F>
-auto with_thrust(Tensor<T, E, Where>& x, F f, call_site where = call_site::here()) {
-  using R =
-      decltype(f(host_algorithms::policy{}, static_cast<T*>(nullptr), static_cast<T*>(nullptr)));
-  static_assert(single_device<Where>,
-                "locus: with_thrust takes a tensor of one device; bring replicas together with "
-                "to<Device>(x)");
+}  // namespace LOCUS_MODE
+
+namespace detail {
+inline namespace LOCUS_MODE {
+
+/// means: f over operands that `all` has seen; Gpu: their device may be one
+template <bool Gpu, class F, class First, class... Others>
+auto run_thrust(operand_list const& all, F const& f, First first, Others... others) {
+  using R = decltype(f(host_algorithms::policy{}, first, first, others...));
   static_assert(
       std::is_trivially_copyable_v<F>,
       "locus: the lambda of with_thrust runs later on a GPU; capture values, not owners of "
       "memory");
-  if constexpr (single_device<Where> && std::is_trivially_copyable_v<F>) {
-    runtime::devices("with_thrust", where);
-    logical_device& d = runtime::find_device(x.device());
-    auto* const first = const_cast<T*>(std::as_const(x).data());
-    std::int64_t const bytes = x.size() * std::int64_t(sizeof(T));
-    runtime::meet_arrivals(d, first, bytes);
-    runtime::forget_copies(first, bytes);
-    touched const memory{first, static_cast<std::size_t>(bytes), true};
-    launch_site const site{&d, {0, "with_thrust", x.device()}, &memory, 1, nullptr};
-    constexpr bool gpu = has_gpu(Where::value.devices);
+  if constexpr (std::is_trivially_copyable_v<F>) {
+    logical_device& d = runtime::find_device(all.on);
+    for (int k = 0; k < all.count; ++k) {
+      touched const& t = all.memory[k];
+      runtime::meet_arrivals(d, t.first, static_cast<std::int64_t>(t.bytes));
+      if (t.writes) runtime::forget_copies(t.first, static_cast<std::int64_t>(t.bytes));
+    }
+    launch_site const site{&d, {0, "with_thrust", all.on}, all.memory, all.count, nullptr};
+    using work = thrust_work<F, R, First, Others...>;
     if constexpr (std::is_void_v<R>)
-      detail::issue_thrust<gpu>(site, thrust_work<F, T, R>{f, first, x.size(), nullptr, &d});
+      issue_thrust<Gpu>(site, work{f, all.n, nullptr, &d, first, make_pack(others...)});
     else {
       auto* const result = new R{};  // stays where something fails: the work may still run
-      detail::issue_thrust<gpu>(site, thrust_work<F, T, R>{f, first, x.size(), result, &d});
-      if constexpr (gpu)
+      issue_thrust<Gpu>(site, work{f, all.n, result, &d, first, make_pack(others...)});
+      if constexpr (Gpu)
         if (d.how != backing::host) runtime::synchronize(runtime::mark(d, queue_kind::compute));
       R const made = *result;
       delete result;
       return made;
     }
   }
+}
+/// means: the elements of a tensor or of a view that an algorithm writes
+template <class X>
+auto* add_written(X& x, operand_list& all) {
+  using T = typename X::value_type;
+  auto* const first = const_cast<T*>(std::as_const(x).data());
+  all.add(x.device(), first, x.size(), sizeof(T), true);
+  return first;
+}
+/// means: with_thrust
+template <class X, class F, class... Others>
+auto run_on_elements(call_site where, X& x, F const& f, Others const&... others) {
+  using policy = typename X::policy;
+  static_assert(single_device<policy>,
+                "locus: with_thrust takes a tensor of one device; bring replicas together with "
+                "to<Device>(x)");
+  if constexpr (single_device<policy>) {
+    runtime::devices("with_thrust", where);
+    operand_list all;
+    auto* const first = add_written(x, all);
+    pack<decltype(first_of(others, all))...> const at{{first_of(others, all)}...};
+    return [&]<std::size_t... K>(std::index_sequence<K...>) {
+      return run_thrust<has_gpu(policy::value.devices)>(all, f, first, get<K>(at)...);
+    }(std::index_sequence_for<Others...>{});
+  }
+}
+
+/// a tensor, or a view without gaps
+template <class X>
+inline constexpr bool has_elements = false;
+template <class T, class E, class Where>
+inline constexpr bool has_elements<Tensor<T, E, Where>> = true;
+template <class T, class E, class Where>
+inline constexpr bool has_elements<View<T, E, Where, true>> = true;
+/// an operand that an algorithm may write
+template <class X>
+inline constexpr bool is_writable =
+    has_elements<std::remove_cvref_t<X>> &&
+    !std::is_const_v<std::remove_pointer_t<decltype(std::declval<X>().data())>>;
+template <class X>
+  requires(!has_elements<std::remove_cvref_t<X>>)
+inline constexpr bool is_writable<X> = false;
+
+}  // namespace LOCUS_MODE
+}  // namespace detail
+
+inline namespace LOCUS_MODE {
+
+/// means: f(policy, first, last, others...) with the elements of x in row order, and an iterator to the first element
+///        of each further operand: a tensor or an expression of maps, which is read; the result of f, which waits for
+///        the device:
+///            with_thrust(x, [](auto policy, auto first, auto last) { sort(policy, first, last); });
+///            with_thrust(x, [](auto policy, auto first, auto last, auto y) {
+///              transform(policy, first, last, y, first, Larger{}); }, a * b);
+///        Names stay unqualified: the policy finds thrust::sort on a GPU, the host's elsewhere
+///        (engine/gpu/host_algorithms.hpp). Functors are LOCUS_HOST_DEVICE.
+/// shape: all operands have as many elements
+/// device: the tensor's, on which the further operands lie too. A unit of nvcc with <locus/cuda.cuh> in front has Thrust; a unit
+///         of the host compiler runs f on the host, x brought there and back
+/// cost:  some seconds of nvcc for each unit that includes this; workspace out of the device's pool
+/// fails: at compile time, for replicas; placement_error and shape_error, for operands elsewhere or of other sizes;
+///        and all that the device, or f, throws
+template <class X, class F>
+  requires detail::is_writable<X&>
+auto with_thrust(X&& x, F f, call_site where = call_site::here()) {
+  return detail::run_on_elements(where, x, f);
+}
+template <class X, class F, tensor_operand... Others>
+  requires(detail::is_writable<X&> && sizeof...(Others) > 0)
+auto with_thrust(X&& x, F f, Others const&... others) {
+  return detail::run_on_elements(call_site{}, x, f, others...);
+}
+
+}  // namespace LOCUS_MODE
+
+namespace detail {
+template <class Less>
+struct sort_by {
+  Less less;
+  template <class Policy, class It>
+  void operator()(Policy const& policy, It first, It last) const {
+    sort(policy, first, last, less);
+  }
+};
+template <class Equal>
+struct unique_by {
+  Equal equal;
+  template <class Policy, class It>
+  std::int64_t operator()(Policy const& policy, It first, It last) const {
+    return static_cast<std::int64_t>(unique(policy, first, last, equal) - first);
+  }
+};
+template <class F, class T>
+struct reduce_by {
+  F f;
+  T initial;
+  template <class Policy, class It>
+  T operator()(Policy const& policy, It first, It last) const {
+    return reduce(policy, first, last, initial, f);
+  }
+};
+}  // namespace detail
+
+inline namespace LOCUS_MODE {
+
+/// means: the elements of x in an order, by row; elements of which neither is less may change places
+/// shape: x     device: x's     cost: that of thrust::sort
+/// fails: as with_thrust
+template <class X, class Less>
+  requires detail::is_writable<X&>
+void sort(X&& x, Less less, call_site where = call_site::here()) {
+  detail::run_on_elements(where, x, detail::sort_by<Less>{less});
+}
+/// means: of neighbours that are equal the first stays; the result is how many stay, in front of the rest
+/// device: x's; the host waits for it     cost: that of thrust::unique
+/// fails: as with_thrust
+template <class X, class Equal>
+  requires detail::is_writable<X&>
+[[nodiscard]] std::int64_t unique(X&& x, Equal equal, call_site where = call_site::here()) {
+  return detail::run_on_elements(where, x, detail::unique_by<Equal>{equal});
+}
+/// means: f(initial, all elements of x), two at a time in any order: f(a, b) = f(b, a), f(a, f(b, c)) = f(f(a, b), c)
+/// device: that on which the tensors of x lie; the host waits for it     cost: that of thrust::reduce
+/// fails: as with_thrust
+template <tensor_operand X, class F, class T>
+[[nodiscard]] T reduce(X const& x, F f, T initial, call_site where = call_site::here()) {
+  runtime::devices("reduce", where);
+  detail::operand_list all;
+  auto const first = detail::first_of(x, all);
+  return detail::run_thrust<true>(all, detail::reduce_by<F, T>{f, initial}, first);
+}
+
+}  // namespace LOCUS_MODE
+
+namespace detail {
+/// means: all work that the device was given has run: streams of the program may touch its memory
+inline void await_operands(operand_list const& all) {
+  logical_device& d = runtime::find_device(all.on);
+  for (int k = 0; k < all.count; ++k)
+    runtime::meet_arrivals(d, all.memory[k].first, static_cast<std::int64_t>(all.memory[k].bytes));
+  if (d.how != backing::host) runtime::synchronize(runtime::mark(d, queue_kind::compute));
+}
+}  // namespace detail
+
+inline namespace LOCUS_MODE {
+
+/// means: an iterator to the first element of a tensor, or of a view without gaps: a pointer, and in a unit of nvcc for
+///        memory of a GPU Thrust's device_ptr: thrust::sort(begin(x), end(x)). All work that the device was given has run then;
+///        Thrust's own work on other streams must have run before locus touches x again.
+/// after: thrust::device_vector::begin
+template <class X>
+  requires detail::has_elements<std::remove_cv_t<X>>
+auto begin(X& x) {
+  using policy = typename X::policy;
+  constexpr bool on_gpu = has_gpu(policy::value.devices);
+  static_assert(single_device<policy> && (!on_gpu || (LOCUS_CUDA_KERNELS && LOCUS_DEVICE_CODE)),
+                "locus: iterators over memory of a GPU are Thrust's, and only units of nvcc have "
+                "them; write with_thrust(x, f), or bring x over with to<CpuDevice>(x)");
+  detail::operand_list all;
+  detail::add_written(x, all);
+  detail::await_operands(all);
+#if LOCUS_CUDA_KERNELS && LOCUS_DEVICE_CODE
+  if constexpr (on_gpu)
+    return ::thrust::device_pointer_cast(x.data());
+  else
+#endif
+    return x.data();
+}
+template <class X>
+  requires detail::has_elements<std::remove_cv_t<X>>
+auto end(X& x) {
+  return begin(x) + x.size();
+}
+/// means: the elements of an expression of maps, computed as they are read:
+///            thrust::reduce(thrust::device, begin(x * y), end(x * y))
+/// after: begin of a tensor
+template <expression X>
+auto begin(X const& x) {
+  detail::operand_list all;
+  auto const first = detail::first_of(x, all);
+  if (all.count > 0) detail::await_operands(all);
+  return first;
+}
+template <expression X>
+auto end(X const& x) {
+  detail::operand_list all;
+  auto const first = detail::first_of(x, all);
+  return first + all.n;
+}
+
+/// means: the elements of a thrust::device_vector or host_vector, as they lie: view<GpuDevice<0>>(v)
+/// device: Where, on whose card v lies     cost: none; v stays the owner, and as large as it is
+template <single_device Where, class V>
+  requires(
+      requires(V& v) { v.data().get(), v.size(); } ||
+      requires(V& v) { *v.data(), v.size(), v.resize(v.size()); })
+auto view(V& v) {
+  auto const extents = Dextents<1>(static_cast<std::int64_t>(v.size()));
+  if constexpr (requires { v.data().get(); })
+    return view<Where>(v.data().get(), extents);
+  else
+    return view<Where>(v.data(), extents);
 }
 
 }  // namespace LOCUS_MODE

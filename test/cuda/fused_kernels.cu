@@ -91,38 +91,50 @@ extern "C" __global__ void hand_chain(float* y, float const* a, float const* b, 
 }
 /// sums of a block: four lanes, four vectors under way
 extern "C" __global__ void hand_sum(float const* x, double* totals, long long vectors) {
-  float lane[4]{};
+  double total = 0;
   long long v = threadIdx.x;
   for (; v + 3 * 256 < vectors; v += 4 * 256) {
     four in[4];
+    float lane[4]{};
 #pragma unroll
     for (int u = 0; u < 4; ++u) in[u] = reinterpret_cast<four const*>(x)[v + u * 256];
 #pragma unroll
     for (int u = 0; u < 4; ++u)
 #pragma unroll
       for (int j = 0; j < 4; ++j) lane[j] += in[u].x[j];
+#pragma unroll
+    for (int j = 0; j < 4; ++j) total += double(lane[j]);
   }
-  atomicAdd(totals, double(lane[0] + lane[1] + lane[2] + lane[3]));
+  atomicAdd(totals, total);
 }
-/// sum, largest and sum of squares in one pass
-extern "C" __global__ void hand_three(float const* x, float* totals, long long vectors) {
-  float sum[4]{}, most[4]{}, squares[4]{};
+/// sum, largest and sum of squares in one pass, of three arrays
+extern "C" __global__ void hand_three(float const* x, float const* y, float const* z,
+                                      double* totals, long long vectors) {
+  double sum = 0, squares = 0;
+  float most[4]{};
   long long v = threadIdx.x;
-  for (; v + 2 * 256 < vectors; v += 3 * 256) {
-    four in[3];
+  for (; v + 3 * 256 < vectors; v += 4 * 256) {
+    four in[4][3];
+    float lane[4]{}, square[4]{};
 #pragma unroll
-    for (int u = 0; u < 3; ++u) in[u] = reinterpret_cast<four const*>(x)[v + u * 256];
+    for (int u = 0; u < 4; ++u) {
+      in[u][0] = reinterpret_cast<four const*>(x)[v + u * 256];
+      in[u][1] = reinterpret_cast<four const*>(y)[v + u * 256];
+      in[u][2] = reinterpret_cast<four const*>(z)[v + u * 256];
+    }
 #pragma unroll
-    for (int u = 0; u < 3; ++u)
+    for (int u = 0; u < 4; ++u)
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
-        float const e = in[u].x[j];
-        sum[j] += e;
-        squares[j] += e * e;
+        float const e = in[u][1].x[j];
+        lane[j] += in[u][0].x[j];
         most[j] = most[j] > e || most[j] != most[j] ? most[j] : e;
+        square[j] += in[u][2].x[j] * in[u][2].x[j];
       }
+#pragma unroll
+    for (int j = 0; j < 4; ++j) sum += double(lane[j]), squares += double(square[j]);
   }
-  for (int j = 0; j < 4; ++j) atomicAdd(totals + j, sum[j] + most[j] + squares[j]);
+  for (int j = 0; j < 4; ++j) atomicAdd(totals + j, sum + squares + double(most[j]));
 }
 
 using Gpu = GpuDevice<0>;
@@ -131,8 +143,8 @@ using Matrix = Tensor<float, Dextents<2>, Gpu>;
 using Number = Tensor<float, Extents<>, Gpu>;
 
 // check: flat_map(?!.*divide).*multiply_fn like hand_triad, at most 32 registers
-// one type of kernel for eight ordinals and ten shapes, each in two forms
-// count: ^(?!.*divide).*map_work.*multiply_fn is 2
+// one type of kernel for eight ordinals and ten shapes, each in three forms
+// count: ^(?!.*divide).*map_work.*multiply_fn is 3
 template <int N, std::int64_t... Shape>
 using Fixed = Tensor<float, Extents<Shape...>, GpuDevice<N>>;
 template <class Y>
@@ -152,7 +164,9 @@ void chain(Vector& y, Vector const& a, Vector const& b, Vector const& c, Vector 
            Vector const& e) {
   y = (a * b + c) / (d + 2.f) - sqrt(e);
 }
-// check: line_map(?!.*multiply).*add_fn, at most 48 registers
+// four lines of a thread
+// check: line_map(?!.*multiply).*add_fn, at most 64 registers
+// check: point_map(?!.*multiply).*add_fn, at most 64 registers
 void broadcast(Matrix& y, Matrix const& x, Vector const& row) { y = x + row; }
 // check: fold_rows(?!.*square) loops like hand_sum, at most 72 registers
 // check: fold_the_parts, at most 40 registers
@@ -165,5 +179,5 @@ void moments(Number& a, Number& b, Number& c, Fixed<0, 1 << 20> const& x) {
 }
 // check: flat_map.*cast_fn, at most 40 registers
 void narrow(Tensor<std::int8_t, Dextents<1>, Gpu>& y, Vector const& x) { y = cast<std::int8_t>(x); }
-// check: rows_by_teams, at most 48 registers
+// check: rows_by_teams, at most 104 registers
 void rows(Matrix& y, Matrix const& x) { y = softmax<1>(x); }

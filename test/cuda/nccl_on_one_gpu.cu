@@ -84,14 +84,14 @@ int run_rank(int rank, int channel) {
   t = full<float>(Extents<4>{}, 1.f);
   api.all_reduce(t.data(), t.data(), 4, runtime::nccl_type::float32, runtime::nccl_sum, comm,
                  stream);
-  stamp const behind = runtime::mark(d, queue_kind::compute);
+  void* const behind = runtime::cuda_event_of(runtime::mark(d, queue_kind::compute));
   double const begin = seconds_now();
   bool ended = false, failed = false;
   while (!ended && !failed && seconds_now() - begin < 10) {
     int state = 0;
     failed =
         api.async_state(comm, &state) != 0 || (state != 0 && state != runtime::nccl_in_progress);
-    ended = detail::has_run(behind);
+    runtime::gpu_api->event_query(behind, &ended);
     usleep(1000);
   }
   check(!ended, "an all_reduce without its peer does not end");

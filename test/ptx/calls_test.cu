@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ask.hpp"
+#include "on_card.hpp"
 
 namespace {
 
@@ -17,6 +18,7 @@ __global__ void add_one(int* x, int n) {
   int const i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (i < n) ++x[i];
 }
+__global__ void copy_one(int const* from, int* to) { *to = *from; }
 /// each block adds up what all blocks wrote
 __global__ void sum_of_all(int* of_blocks, int* sums) {
   if (threadIdx.x == 0) of_blocks[blockIdx.x] = static_cast<int>(blockIdx.x) + 1;
@@ -52,13 +54,6 @@ cudaError_t refused(cudaError_t e) {
   CHECK(cudaGetLastError() == cudaSuccess);
   return e;
 }
-template <class T>
-struct room {
-  T* p = nullptr;
-  explicit room(std::size_t n) { REQUIRE(cudaMalloc(&p, n * sizeof(T)) == cudaSuccess); }
-  room(room const&) = delete;
-  ~room() { cudaFree(p); }
-};
 std::vector<int> values(int const* p, std::size_t n) {
   std::vector<int> v(n);
   REQUIRE(cudaMemcpy(v.data(), p, n * sizeof(int), cudaMemcpyDefault) == cudaSuccess);
@@ -152,9 +147,9 @@ TEST_CASE("peers: a kernel reaches what its card may reach") {
   CHECK(refused(cudaDeviceEnablePeerAccess(0, 0)) == cudaErrorInvalidDevice);  // itself
   CHECK(refused(cudaDeviceEnablePeerAccess(1, 1)) == cudaErrorInvalidValue);
   CHECK(refused(cudaDeviceDisablePeerAccess(1)) == cudaErrorPeerAccessNotEnabled);
-  room<int> here(1);
+  on_card<int> here(1);
   REQUIRE(cudaSetDevice(1) == cudaSuccess);
-  room<int> there(1);
+  on_card<int> there(1);
   at_end_forget const forget;
   int const seven = 7;
   REQUIRE(cudaMemcpy(there.p, &seven, sizeof seven, cudaMemcpyHostToDevice) == cudaSuccess);
@@ -176,7 +171,7 @@ TEST_CASE("memory of cards: how much there is, whose it is, what is no memory") 
   std::size_t before = 0, now = 0, total = 0, on_another = 0;
   REQUIRE(cudaMemGetInfo(&before, &total) == cudaSuccess);
   {
-    room<char> const r(1000);
+    on_card<char> const r(1000);
     REQUIRE(cudaMemGetInfo(&now, &total) == cudaSuccess);
     CHECK(before - now >= 1000);
     REQUIRE(cudaSetDevice(1) == cudaSuccess);
@@ -262,7 +257,7 @@ TEST_CASE("memory of the host: pinned, managed, registered") {
 }
 TEST_CASE("copies and fills, of rows as well") {
   std::vector<int> const source = counted(64);
-  room<int> r(64);
+  on_card<int> r(64);
   REQUIRE(cudaMemcpy(r.p, source.data(), 256, cudaMemcpyHostToDevice) == cudaSuccess);
   CHECK(values(r.p, 64) == source);
   CHECK(refused(cudaMemcpy(r.p, source.data(), 256, cudaMemcpyDeviceToHost)) ==
@@ -301,6 +296,47 @@ TEST_CASE("copies and fills, of rows as well") {
   CHECK(refused(cudaMemset2D(rows, pitch, 0, 20, 5)) == cudaErrorInvalidValue);
   CHECK(cudaFree(rows) == cudaSuccess);
 }
+TEST_CASE("boxes of three dimensions") {
+  int const wide = 5, high = 3, deep = 4;
+  std::vector<int> const source = counted(wide * high * deep);
+  cudaExtent const all = make_cudaExtent(wide * sizeof(int), high, deep);
+  cudaPitchedPtr box;
+  REQUIRE(cudaMalloc3D(&box, all) == cudaSuccess);
+  CHECK((box.pitch >= all.width && box.xsize == all.width && box.ysize == high));
+  REQUIRE(cudaMemset3D(box, 0, all) == cudaSuccess);
+  cudaPitchedPtr const from =
+      make_cudaPitchedPtr(const_cast<int*>(source.data()), all.width, all.width, high);
+  cudaMemcpy3DParms p{};  // two columns, two rows and three slices, one further in each direction
+  p.srcPtr = from, p.dstPtr = box, p.kind = cudaMemcpyHostToDevice;
+  p.srcPos = p.dstPos = make_cudaPos(sizeof(int), 1, 1);
+  p.extent = make_cudaExtent(2 * sizeof(int), 2, 3);
+  REQUIRE(cudaMemcpy3D(&p) == cudaSuccess);
+  std::vector<int> back(source.size(), -1), right(source.size());
+  for (int z = 1; z < 4; ++z)
+    for (int y = 1; y < 3; ++y)
+      for (int x = 1; x < 3; ++x) {
+        auto const k = static_cast<std::size_t>((z * high + y) * wide + x);
+        right[k] = source[k];
+      }
+  cudaMemcpy3DParms home{};
+  home.srcPtr = box, home.dstPtr = make_cudaPitchedPtr(back.data(), all.width, all.width, high);
+  home.extent = all, home.kind = cudaMemcpyDeviceToHost;
+  stream_scope const s;
+  REQUIRE(cudaMemcpy3DAsync(&home, s.s) == cudaSuccess);
+  REQUIRE(cudaStreamSynchronize(s.s) == cudaSuccess);
+  CHECK(back == right);
+  REQUIRE(cudaMemset3DAsync(box, 0xff, make_cudaExtent(4, 1, deep), s.s) == cudaSuccess);
+  REQUIRE(cudaMemcpy3DAsync(&home, s.s) == cudaSuccess);
+  REQUIRE(cudaStreamSynchronize(s.s) == cudaSuccess);
+  CHECK((back[0] == -1 && back[1] == 0 && back[wide * high] == -1 && back[wide] == 0));
+  p.extent.width = 512;
+  CHECK(refused(cudaMemcpy3D(&p)) == cudaErrorInvalidPitchValue);
+  CHECK(refused(cudaMemcpy3D(nullptr)) == cudaErrorInvalidValue);
+  CHECK(refused(cudaMemset3D(box, 0, make_cudaExtent(4, high + 1, deep))) ==
+        cudaErrorInvalidPitchValue);
+  CHECK(refused(cudaMalloc3D(nullptr, all)) == cudaErrorInvalidValue);
+  CHECK(cudaFree(box.ptr) == cudaSuccess);
+}
 TEST_CASE("variables of device code") {
   std::vector<int> const source = counted(8, 5);
   std::vector<int> back(8);
@@ -318,7 +354,7 @@ TEST_CASE("variables of device code") {
   CHECK(refused(cudaGetSymbolSize(&n, not_a_symbol)) == cudaErrorInvalidSymbol);
 }
 TEST_CASE("launches: sizes, shared memory, streams of other cards") {
-  room<int> r(1024);
+  on_card<int> r(1024);
   std::vector<int> const source = counted(1024);
   REQUIRE(cudaMemcpy(r.p, source.data(), 4096, cudaMemcpyDefault) == cudaSuccess);
   int n = 1024;
@@ -404,7 +440,7 @@ TEST_CASE("occupancy, and launches whose blocks wait for each other") {
   int processors = 0;
   REQUIRE(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0) == cudaSuccess);
   unsigned const most = static_cast<unsigned>(processors) * 8;
-  room<int> parts(most), sums(most);
+  on_card<int> parts(most), sums(most);
   void* arguments[] = {&parts.p, &sums.p};
   REQUIRE(cudaLaunchCooperativeKernel(f, most, 256, arguments, 0, nullptr) == cudaSuccess);
   REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
@@ -420,7 +456,7 @@ TEST_CASE("occupancy, and launches whose blocks wait for each other") {
 }
 TEST_CASE("streams and events: order, questions, times, handles that are none") {
   stream_scope const one, two;
-  room<int> r(1);
+  on_card<int> r(1);
   REQUIRE(cudaMemset(r.p, 0, sizeof(int)) == cudaSuccess);
   cudaEvent_t begin, middle, end, untimed;
   REQUIRE(cudaEventCreate(&begin) == cudaSuccess);
@@ -494,12 +530,113 @@ TEST_CASE("memory that is given back while a late stream still needs it") {
   REQUIRE(cudaMalloc(&there, 4) == cudaSuccess);
   REQUIRE(cudaMemset(there, 0, 4) == cudaSuccess);
   REQUIRE(cudaSetDevice(0) == cudaSuccess);
-  room<int> here(1);
+  on_card<int> here(1);
   stream_scope const s;
   at_end_forget const forget;
   REQUIRE(cudaMemcpyPeerAsync(here.p, 0, there, 1, 4, s.s) == cudaSuccess);
   REQUIRE(cudaFree(there) == cudaSuccess);  // waits for card 1 alone
   CHECK(cudaStreamSynchronize(s.s) == cudaErrorIllegalAddress);
+}
+TEST_CASE("graphs: what a stream was given while it was captured runs with each launch") {
+  stream_scope const one, two;
+  on_card<int> x(1), y(1), sum(1);
+  for (int* p : {x.p, y.p, sum.p}) REQUIRE(cudaMemset(p, 0, sizeof(int)) == cudaSuccess);
+  cudaEvent_t parted, joined;
+  for (cudaEvent_t* e : {&parted, &joined})
+    REQUIRE(cudaEventCreateWithFlags(e, cudaEventDisableTiming) == cudaSuccess);
+  // x and y grow on streams of their own, and the sum comes after both
+  auto const work = [&](bool waits = true) {
+    add_one<<<1, 1, 0, one.s>>>(x.p, 1);
+    REQUIRE(cudaEventRecord(parted, one.s) == cudaSuccess);
+    REQUIRE(cudaStreamWaitEvent(two.s, parted, 0) == cudaSuccess);
+    copy_one<<<1, 1, 0, two.s>>>(x.p, y.p);
+    REQUIRE(cudaEventRecord(joined, two.s) == cudaSuccess);
+    if (waits) REQUIRE(cudaStreamWaitEvent(one.s, joined, 0) == cudaSuccess);
+    copy_one<<<1, 1, 0, one.s>>>(y.p, sum.p);
+  };
+  REQUIRE(cudaStreamBeginCapture(one.s, cudaStreamCaptureModeGlobal) == cudaSuccess);
+  work();
+  cudaStreamCaptureStatus status{};
+  for (stream_scope const* each : {&one, &two})
+    CHECK((cudaStreamIsCapturing(each->s, &status) == cudaSuccess &&
+           status == cudaStreamCaptureStatusActive));
+  cudaGraph_t graph = nullptr;
+  REQUIRE(cudaStreamEndCapture(one.s, &graph) == cudaSuccess);
+  CHECK((cudaStreamIsCapturing(two.s, &status) == cudaSuccess &&
+         status == cudaStreamCaptureStatusNone));
+  CHECK(values(x.p, 1)[0] == 0);  // nothing ran
+  std::size_t n = 0;
+  CHECK((cudaGraphGetNodes(graph, nullptr, &n) == cudaSuccess && n == 3));
+  cudaGraphExec_t ready = nullptr;
+  REQUIRE(cudaGraphInstantiate(&ready, graph, 0) == cudaSuccess);
+  REQUIRE(cudaGraphDestroy(graph) == cudaSuccess);
+  for (int i = 0; i < 3; ++i) REQUIRE(cudaGraphLaunch(ready, two.s) == cudaSuccess);
+  REQUIRE(cudaStreamSynchronize(two.s) == cudaSuccess);
+  CHECK((values(x.p, 1)[0] == 3 && values(y.p, 1)[0] == 3 && values(sum.p, 1)[0] == 3));
+  REQUIRE(cudaGraphExecDestroy(ready) == cudaSuccess);
+
+  // what no capture allows ends it
+  auto const ends = [&](auto&& call, cudaError_t code, auto mode) {
+    REQUIRE(cudaStreamBeginCapture(one.s, mode) == cudaSuccess);
+    add_one<<<1, 1, 0, one.s>>>(x.p, 1);
+    CHECK(refused(call()) == code);
+    cudaGraph_t none = graph;
+    CHECK(refused(cudaStreamEndCapture(one.s, &none)) == cudaErrorStreamCaptureInvalidated);
+    CHECK(none == nullptr);
+  };
+  auto const global = cudaStreamCaptureModeGlobal;
+  ends([&] { return cudaStreamSynchronize(one.s); }, cudaErrorStreamCaptureUnsupported, global);
+  ends([&] { return cudaStreamQuery(one.s); }, cudaErrorStreamCaptureUnsupported, global);
+  ends([] { return cudaDeviceSynchronize(); }, cudaErrorStreamCaptureUnsupported, global);
+  void* room = nullptr;
+  ends([&] { return cudaMalloc(&room, 4); }, cudaErrorStreamCaptureUnsupported, global);
+  ends([&] { return cudaFree(y.p); }, cudaErrorStreamCaptureUnsupported, global);
+  ends([&] { return cudaMallocHost(&room, 4); }, cudaErrorStreamCaptureUnsupported, global);
+  ends([&] { return cudaMallocAsync(&room, 4, one.s); }, cudaErrorStreamCaptureUnsupported, global);
+  for (auto const ask : {cudaEventQuery, cudaEventSynchronize})
+    ends(
+        [&] {
+          REQUIRE(cudaEventRecord(parted, one.s) == cudaSuccess);
+          return ask(parted);
+        },
+        cudaErrorCapturedEvent, global);
+  ends(
+      [&] {
+        REQUIRE(cudaEventRecord(joined, two.s) == cudaSuccess);
+        return cudaStreamWaitEvent(one.s, joined, 0);
+      },
+      cudaErrorStreamCaptureIsolation, global);
+  // memory is another matter where the program says so
+  REQUIRE(cudaStreamBeginCapture(one.s, cudaStreamCaptureModeRelaxed) == cudaSuccess);
+  CHECK((cudaMalloc(&room, 4) == cudaSuccess && cudaFree(room) == cudaSuccess));
+  CHECK(refused(cudaStreamBeginCapture(one.s, global)) == cudaErrorIllegalState);
+  REQUIRE(cudaStreamEndCapture(one.s, &graph) == cudaSuccess);
+  CHECK((cudaGraphGetNodes(graph, nullptr, &n) == cudaSuccess && n == 0));
+  CHECK(cudaGraphDestroy(graph) == cudaSuccess);
+  // a stream that never comes back, an end elsewhere, the null stream
+  REQUIRE(cudaStreamBeginCapture(one.s, global) == cudaSuccess);
+  work(false);
+  CHECK(refused(cudaStreamEndCapture(two.s, &graph)) == cudaErrorStreamCaptureUnmatched);
+  CHECK(refused(cudaStreamEndCapture(one.s, &graph)) == cudaErrorStreamCaptureUnjoined);
+  CHECK(refused(cudaStreamEndCapture(one.s, &graph)) == cudaErrorIllegalState);
+  CHECK(refused(cudaStreamBeginCapture(nullptr, global)) == cudaErrorStreamCaptureUnsupported);
+  REQUIRE(cudaStreamBeginCapture(one.s, global) == cudaSuccess);
+  std::thread([&] {
+    CHECK(refused(cudaStreamEndCapture(one.s, &graph)) == cudaErrorStreamCaptureWrongThread);
+  }).join();
+  CHECK(cudaStreamIsCapturing(nullptr, &status) == cudaSuccess);  // one does not wait for it
+  REQUIRE(cudaStreamEndCapture(one.s, &graph) == cudaSuccess);
+  CHECK(cudaGraphDestroy(graph) == cudaSuccess);
+  stream_scope const blocking(cudaStreamDefault);
+  REQUIRE(cudaStreamBeginCapture(blocking.s, global) == cudaSuccess);
+  CHECK(refused(cudaStreamIsCapturing(nullptr, &status)) == cudaErrorStreamCaptureImplicit);
+  CHECK((cudaStreamIsCapturing(blocking.s, &status) == cudaSuccess &&
+         status == cudaStreamCaptureStatusActive));  // it only asked
+  CHECK(refused(cudaMemset(x.p, 0, 4)) == cudaErrorStreamCaptureImplicit);
+  CHECK(refused(cudaStreamEndCapture(blocking.s, &graph)) == cudaErrorStreamCaptureInvalidated);
+  CHECK(refused(cudaGraphDestroy(nullptr)) == cudaErrorInvalidValue);
+  CHECK(refused(cudaGraphLaunch(nullptr, one.s)) == cudaErrorInvalidValue);
+  for (cudaEvent_t e : {parted, joined}) CHECK(cudaEventDestroy(e) == cudaSuccess);
 }
 TEST_CASE("errors: some go, that of a kernel stays until the card is reset") {
   void* p = nullptr;

@@ -15,6 +15,7 @@
 #include <locus/testing/count.hpp>
 
 #include "child.hpp"
+#include "stories.hpp"
 #include "unit/training/network.hpp"
 
 using namespace locus;
@@ -119,6 +120,26 @@ TEST_CASE_TEMPLATE("products on a card beside those of the host", T, float, doub
   near(transpose(eval(matmul(yt, xt))));
 }
 /// In a process of its own: it makes two logical GPUs of one card.
+TEST_CASE(
+    "memory that CUDA manages, or that the program has pinned, is free when a copy has returned") {
+  constexpr std::int64_t n = 5000;
+  for (bool const managed : {true, false}) {
+    CAPTURE(managed);
+    float* memory = nullptr;
+    REQUIRE((managed ? cudaMallocManaged(&memory, n * sizeof(float))
+                     : cudaMallocHost(&memory, n * sizeof(float))) == cudaSuccess);
+    auto const source = view<CpuDevice>(memory, Dextents<1>(n));
+    for (std::int64_t i = 0; i < n; ++i) memory[i] = float(i);
+    Tensor<float, Dextents<1>, G0> const there(to<G0>(source));
+    for (std::int64_t i = 0; i < n; ++i) memory[i] = -1;
+    auto const back = to<CpuDevice>(there);
+    std::int64_t wrong = 0;
+    for (std::int64_t i = 0; i < n; ++i) wrong += back(i) != float(i);
+    CHECK(wrong == 0);
+    CHECK((managed ? cudaFree(memory) : cudaFreeHost(memory)) == cudaSuccess);
+  }
+}
+
 TEST_CASE("two logical GPUs" * doctest::skip()) {
   config::set_logical_devices("GPU:0", {{.memory_limit = 64_MiB}, {.memory_limit = 64_MiB}});
   auto const a = counted<float>(16, 16, 1);
@@ -145,28 +166,6 @@ TEST_CASE("two threads multiply on one card, each on a logical GPU of its own") 
 }
 
 namespace {
-/// programs that say whether their numbers are right
-using story = bool (*)();
-bool creates() {
-  Tensor<float, Extents<2, 3>, G0> a{{1, 2, 3}, {4, 5, 6}};
-  Tensor<float, Extents<2, 3>, G0> b = a;
-  Tensor<float, Extents<2, 3>, Rows> cut{{1, 2, 3}, {4, 5, 6}};
-  b = {{6, 5, 4}, {3, 2, 1}};
-  return fetch(sum(a)) == 21 && fetch(sum(b)) == 21 && fetch(sum(cut)) == 21;
-}
-bool copies() {
-  Tensor<double, Extents<2, 3>> c{{1, 2, 3}, {4, 5, 6}};
-  Tensor<double, Extents<2, 3>, G0> a{{1, 2, 3}, {4, 5, 6}};
-  Tensor<double, Extents<3, 2>, G1> b{{1, 2}, {3, 4}, {5, 6}};
-  auto const moved = to<CpuDevice>(transpose(a));
-  auto const there = eval(on<G1>(a + transpose(b)) + c);
-  return moved(2, 1) == 6 && fetch(sum(there)) == 63;
-}
-bool multiplies() {
-  Tensor<float, Extents<2, 3>, G0> a{{1, 2, 3}, {4, 5, 6}};
-  Tensor<float, Extents<3, 2>, G0> b{{1, 2}, {3, 4}, {5, 6}};
-  return fetch(sum(matmul(a, b))) == 163;
-}
 bool adds_up() {
   Tensor<float, Extents<64>, Rows> x = to<Rows>(iota<float>(Extents<64>{}));
   Tensor<float, Extents<>, Pair> total = sum(x);
@@ -174,10 +173,12 @@ bool adds_up() {
 }
 struct named_story {
   char const* name;
-  story run;
+  stories::story run;
 };
-constexpr named_story stories[] = {
-    {"creates", creates}, {"copies", copies}, {"multiplies", multiplies}, {"adds up", adds_up}};
+constexpr named_story programs[] = {{"creates", stories::creates},
+                                    {"copies", stories::copies},
+                                    {"multiplies", stories::multiplies},
+                                    {"adds up", adds_up}};
 /// functions that a statement calls and whose failure it must hear of
 constexpr char const* functions[] = {"cudaMalloc",           "cudaHostAlloc",
                                      "cudaMemcpyAsync",      "cudaMemcpyPeerAsync",
@@ -188,7 +189,7 @@ constexpr char const* functions[] = {"cudaMalloc",           "cudaHostAlloc",
 }  // namespace
 
 TEST_CASE("whichever call fails, locus says so, nothing is lost, and the next run is right") {
-  for (auto const& [name, run] : stories) {
+  for (auto const& [name, run] : programs) {
     CAPTURE(name);
     REQUIRE(run());  // devices are found, pools and communicators are there
     REQUIRE(run());

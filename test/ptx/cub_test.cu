@@ -82,3 +82,28 @@ TEST_CASE("reduce, scan, sort, transform") {
     CHECK(wrong == 0);
   }
 }
+TEST_CASE("a graph of CUB's kernels") {
+  int const n = 40000;
+  thrust::device_vector<int> x(n), sum(1);
+  cudaStream_t s;
+  REQUIRE(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking) == cudaSuccess);
+  std::size_t bytes = 0;
+  REQUIRE(cub::DeviceReduce::Sum(nullptr, bytes, at(x), at(sum), n, s) == cudaSuccess);
+  thrust::device_vector<char> room(bytes);
+  REQUIRE(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal) == cudaSuccess);
+  CHECK(cub::DeviceReduce::Sum(at(room), bytes, at(x), at(sum), n, s) == cudaSuccess);
+  cudaGraph_t graph;
+  REQUIRE(cudaStreamEndCapture(s, &graph) == cudaSuccess);
+  cudaGraphExec_t ready;
+  REQUIRE(cudaGraphInstantiate(&ready, graph, 0) == cudaSuccess);
+  for (int each : {1, 3}) {
+    thrust::fill(x.begin(), x.end(), each);
+    REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+    REQUIRE(cudaGraphLaunch(ready, s) == cudaSuccess);
+    REQUIRE(cudaStreamSynchronize(s) == cudaSuccess);
+    CHECK(sum[0] == each * n);
+  }
+  CHECK(cudaGraphExecDestroy(ready) == cudaSuccess);
+  CHECK(cudaGraphDestroy(graph) == cudaSuccess);
+  CHECK(cudaStreamDestroy(s) == cudaSuccess);
+}

@@ -34,6 +34,22 @@ TEST_CASE("the gradient of an embedding runs on the card, in a program whose mai
   CHECK(std::memcmp(expected.data(), found.data(), sizeof(float) * std::size_t(found.size())) == 0);
 }
 
+TEST_CASE("sum, mean, max and min of a whole tensor are the library unit's, in units of the host "
+          "compiler too") {
+  auto const trips = runtime::host_round_trips;
+  auto const check = []<class T>(T) {
+    Tensor<T, Dextents<2>, CpuDevice> host(9, 13);
+    for (std::int64_t i = 0; i < host.size(); ++i) host.data()[i] = T(i);
+    auto const x = to<GpuDevice<0>>(host);
+    CHECK(double(fetch(sum(x))) == 117 * 58);
+    if constexpr (is_floating_v<T>) CHECK(double(fetch(mean(x))) == 58);
+    CHECK(double(fetch(max(x))) == 116);
+    CHECK(double(fetch(min(x))) == 0);
+  };
+  check(0.f), check(0.), check(std::int32_t(0)), check(std::int64_t(0));
+  CHECK(runtime::host_round_trips == trips);
+}
+
 TEST_CASE("a body that no unit made: the host's, and the remedy is named") {
   auto const trips = runtime::host_round_trips;
   auto const expected = gradient_on<std::int64_t, CpuDevice>();

@@ -74,8 +74,14 @@ void rows_and_columns(count columns, bool with_maps) {
     family(label, n, touched, f);
   };
   named("row sums", n, [&] { of_rows = sum<1>(m); });
-  named("column sums", n, [&] { of_columns = sum<0>(m); });
-  if (columns >= 1000) named("softmax rows", 2 * n, [&] { to = softmax(m); });
+  if (columns >= 64) named("softmax rows", 2 * n, [&] { to = softmax(m); });
+  {  // tall enough for as many parts as a fold of columns may have
+    On<2> tall{Dextents<2>(8 * rows, columns)};
+    tall = full<float>(tall.extents(), 1.f);
+    char label[40];
+    std::snprintf(label, sizeof label, "column sums %d", static_cast<int>(columns));
+    family(label, 8 * n, 8 * n, [&] { of_columns = sum<0>(tall); });
+  }
   if (!with_maps) return;
   family("matrix + row", n, 2 * n, [&] { to = m + row; });
   family("sum of matrix * row", n, n, [&] { one = sum(m * row); });
@@ -97,7 +103,9 @@ void training() {
            [&] { run(nn::update_plan<false>(rule, w, kept, std::make_index_sequence<2>{}, g)); });
   }
   {
-    count const c = 64, batch = std::max<count>(1, n >> 18);
+    // sixteen times the others: a block of the columns reads a thousand rows in a large batch, and one
+    // of eight times fewer rows costs more for each
+    count const c = 64, batch = std::max<count>(1, n >> 12);
     On<4> image{Dextents<4>(batch, 32, 32, c)};
     image = uniform<float>(Dextents<4>(batch, 32, 32, c), seed(3));
     On<1> const mean = numbers(c, 1), variance = numbers(c, 2, 1.f, 2.f);
@@ -136,6 +144,10 @@ void layers() {
     count const largest = batch * 1024 * filters, touched = largest + batch * 1024 * c;
     family("conv2d", largest, touched,
            [&] { to = call(nn::conv2d_op{window, true}, image, k, bias); });
+    On<4> dx{Dextents<4>(batch, 32, 32, c)};
+    shape const one{3, {32, 32, c}};
+    family("conv2d input gradient", largest, touched,
+           [&] { dx = call(nn::conv2d_input_gradient_op{window, one}, to, k); });
     family("conv2d kernel gradient", largest, touched,
            [&] { dk = call(nn::conv2d_kernel_gradient_op{window}, image, to); });
   }
@@ -157,7 +169,7 @@ int main(int argc, char** argv) {
   if (n < 4096) return std::fprintf(stderr, "families: at least 4096 elements\n"), 1;
   ptx_counts::only_measured();
   maps_and_copies();
-  for (count const columns : {4096, 1000, 64, 16}) rows_and_columns(columns, columns == 4096);
+  for (count const columns : {4096, 1000, 999, 64, 16}) rows_and_columns(columns, columns == 4096);
   transposes();
   training();
   layers();

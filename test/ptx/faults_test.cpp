@@ -148,11 +148,44 @@ TEST_CASE("races between blocks in global memory") {
   CHECK(
       races("setp.eq.u32 %p1, %r2, 3;\nld.global.u32 %r5, [%l1];\n@%p1 st.global.u32 [%l1], %r0;") >
       0);  // what others read
+  // block 0 reads a word and sets a flag without a fence, or the other way; block 1 waits for it and writes the word
+  auto const read_and_let_write = [&](std::string const& of_0, std::string const& of_1) {
+    flag.set(0, 0);
+    CHECK(fault_of("setp.ne.u32 %p1, %r2, 0;\n@%p1 bra WRITER;\n" + of_0 + "\nret;\nWRITER:\n" +
+                       of_1 + "\nst.global.u32 [%l1], 8;",
+                   {2}, {1}, {data.address(), flag.address(), 0, 0})
+              .first == 0);
+    return new_findings(finding::global_race);
+  };
+  std::string const reads = "ld.global.u32 %r5, [%l1];\n";
+  CHECK(read_and_let_write(reads + set, get) == 0);
+  CHECK(read_and_let_write(set + reads, get) > 0);  // the flag comes too early
+  CHECK(read_and_let_write(reads + set, "") > 0);   // nobody waits
+  CHECK(read_and_let_write(reads + "st.global.u32 [%l2], 1;", get) > 0);  // two: the flag is none
+  // block 0 writes and sets a flag; block 1 sets the next one and knows nothing of it; block 2 asks the first
+  buffer<std::uint32_t> two(std::vector<std::uint32_t>(4));
+  CHECK(fault_of("setp.eq.u32 %p1, %r2, 1;\n@%p1 st.release.gpu.global.u32 [%l2+4], 1;\n@%p1 ret;\n"
+                 "setp.eq.u32 %p1, %r2, 2;\n@%p1 bra READER;\nst.global.u32 [%l1], 7;\n"
+                 "st.release.gpu.global.u32 [%l2], 1;\nret;\nREADER:\n"
+                 "ld.acquire.gpu.global.u32 %r6, [%l2];\nld.global.u32 %r5, [%l1];",
+                 {3}, {1}, {data.address(), two.address(), 0, 0})
+            .first == 0);
+  CHECK(new_findings(finding::global_race) == 0);
   // bytes of one word, each of another block
   CHECK(races("cvt.u64.u32 %l10, %r2;\nadd.u64 %l10, %l10, %l1;\nst.global.u8 [%l10], %r0;") == 0);
   CHECK(
       races("shr.u32 %r5, %r2, 1;\ncvt.u64.u32 %l10, %r5;\nadd.u64 %l10, %l10, %l1;\nst.global.u8 "
             "[%l10], %r0;") > 0);
+}
+TEST_CASE("a kernel that may read shared memory that nobody wrote") {
+  std::string const more = ".shared .align 4 .b8 room[64];\n", reads = "ld.shared.u32 %r5, [room];";
+  options::instance().drops = "other kernel";
+  CHECK(fault_of(reads, {}, {1}, {0, 0, 0, 0}, more).first == 0);
+  CHECK(new_findings(finding::shared_unwritten) == 1);
+  options::instance().drops = "test";
+  CHECK(fault_of(reads, {}, {1}, {0, 0, 0, 0}, more).first == 0);
+  CHECK(new_findings(finding::shared_unwritten) == 0);
+  options::instance().drops.clear();
 }
 TEST_CASE("memory that is given back between two launches") {
   auto fresh = std::make_unique<buffer<std::uint32_t>>(64);

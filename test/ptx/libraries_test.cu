@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "ask.hpp"
+#include "count.hpp"
+#include "on_card.hpp"
 
 namespace {
 
@@ -48,24 +50,6 @@ struct blas {
   void* handle = nullptr;
   blas() { REQUIRE(create(&handle) == 0); }
   ~blas() { CHECK(destroy(handle) == 0); }
-};
-template <class T>
-struct on_card {
-  T* p = nullptr;
-  std::size_t n;
-  explicit on_card(std::size_t count) : n(count) {
-    REQUIRE(cudaMalloc(&p, n * sizeof(T)) == cudaSuccess);
-  }
-  explicit on_card(std::vector<T> const& v) : on_card(v.size()) {
-    REQUIRE(cudaMemcpy(p, v.data(), n * sizeof(T), cudaMemcpyDefault) == cudaSuccess);
-  }
-  on_card(on_card const&) = delete;
-  ~on_card() { cudaFree(p); }
-  std::vector<T> values() const {
-    std::vector<T> v(n);
-    REQUIRE(cudaMemcpy(v.data(), p, n * sizeof(T), cudaMemcpyDefault) == cudaSuccess);
-    return v;
-  }
 };
 template <class T>
 double number(T v) {
@@ -199,6 +183,26 @@ TEST_CASE("a product that leaves its memory, or reads what nobody wrote") {
   ptx_forget();
   CHECK(gemm(a.p + 1, 8) == cudaErrorIllegalAddress);
   ptx_forget();
+}
+TEST_CASE("a product is counted by its sizes, and reads what it adds to") {
+  blas b;
+  on_card<float> a(std::vector<float>(48)), c(std::vector<float>(48));
+  float const one = 1, zero = 0;
+  ptx_counts::only_measured();
+  ptx_counts::measure("product", [&] {
+    CHECK(b.gemm(b.handle, 0, 0, 2, 3, 4, &one, a.p, 0, 2, a.p, 0, 4, &zero, c.p, 0, 2, 68, -1) ==
+          0);
+  });
+  ptx_counts::measure("batch that adds", [&] {
+    CHECK(b.batch(b.handle, 0, 0, 2, 3, 4, &one, a.p, 0, 2, 8, a.p, 0, 4, 12, &one, c.p, 0, 2, 6, 2,
+                  68, -1) == 0);
+  });
+  CHECK(ptx_counts::figure("product", "library_work") == 1);
+  CHECK(ptx_counts::figure("product", "multiplications") == 24);
+  CHECK(ptx_counts::figure("product", "library_bytes") == 4 * (8 + 12 + 6));
+  CHECK(ptx_counts::figure("batch that adds", "library_work") == 1);
+  CHECK(ptx_counts::figure("batch that adds", "multiplications") == 48);
+  CHECK(ptx_counts::figure("batch that adds", "library_bytes") == 2 * 4 * (8 + 12 + 2 * 6));
 }
 TEST_CASE("products come in the order of their stream") {
   blas b;

@@ -18,11 +18,12 @@ namespace locus::testing {
 struct real_cards {
   real_cards(recorder_options const& = {}) {}
   ~real_cards() {}  // no warning of a scope without use
-  /// products of a kind since the scope began
+  /// products of a kind, or kernels that were launched, since the scope began
   std::int64_t calls(std::string const& name) const { return count(name) - before_.at(name); }
 
  private:
   static std::int64_t count(std::string const& name) {
+    if (name == "launch") return ptx_calls("cudaLaunchKernel");
     if (name == "gemm_batch") return ptx_calls("cublasGemmStridedBatchedEx");
     std::int64_t const rough = ptx_calls("products of tf32");
     if (name == "gemm_tf32") return rough;
@@ -30,7 +31,8 @@ struct real_cards {
   }
   std::map<std::string, std::int64_t> before_{{"gemm", count("gemm")},
                                               {"gemm_tf32", count("gemm_tf32")},
-                                              {"gemm_batch", count("gemm_batch")}};
+                                              {"gemm_batch", count("gemm_batch")},
+                                              {"launch", count("launch")}};
 };
 }  // namespace locus::testing
 #define recorder real_cards

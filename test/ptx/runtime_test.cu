@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "ask.hpp"
+#include "on_card.hpp"
 
 namespace {
 
@@ -68,27 +69,13 @@ __global__ void keeps_lists(int* sums) {
 }
 __constant__ int table[4] = {3, 1, 4, 1};
 __device__ int counter = 5;
+__managed__ int shared_count = 40;
+__managed__ float shared_row[8];
+__global__ void writes_managed() {
+  atomicAdd(&shared_count, 1);
+  shared_row[threadIdx.x] += 2.f * threadIdx.x;
+}
 __global__ void symbols(int* out) { out[threadIdx.x] = table[threadIdx.x % 4] + counter; }
-
-/// Memory of a card, given back at the end.
-template <class T>
-struct on_card {
-  T* p = nullptr;
-  std::size_t n;
-  explicit on_card(std::size_t count) : n(count) {
-    REQUIRE(cudaMalloc(&p, n * sizeof(T)) == cudaSuccess);
-  }
-  explicit on_card(std::vector<T> const& v) : on_card(v.size()) {
-    REQUIRE(cudaMemcpy(p, v.data(), n * sizeof(T), cudaMemcpyDefault) == cudaSuccess);
-  }
-  on_card(on_card const&) = delete;
-  ~on_card() { cudaFree(p); }
-  std::vector<T> values() const {
-    std::vector<T> v(n);
-    REQUIRE(cudaMemcpy(v.data(), p, n * sizeof(T), cudaMemcpyDefault) == cudaSuccess);
-    return v;
-  }
-};
 
 }  // namespace
 
@@ -135,6 +122,17 @@ TEST_CASE("symbols") {
   int back = 0;
   CHECK(cudaMemcpyFromSymbol(&back, counter, sizeof back) == cudaSuccess);
   CHECK(back == 9);
+}
+TEST_CASE("managed variables: the host and a kernel use one place") {
+  CHECK(shared_count == 40);  // before any kernel ran
+  shared_row[7] = 1;
+  writes_managed<<<1, 8>>>();
+  REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+  CHECK(shared_count == 48);
+  CHECK((shared_row[0] == 0 && shared_row[3] == 6 && shared_row[7] == 15));
+  cudaPointerAttributes of;
+  REQUIRE(cudaPointerGetAttributes(&of, &shared_count) == cudaSuccess);
+  CHECK(of.type == cudaMemoryTypeManaged);
 }
 TEST_CASE("streams, events, cards") {
   int cards = 0;

@@ -1,15 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ordinary statements, without a macro: which kernels run, and that the numbers are those of the host. A dense
-// map is cub::DeviceTransform, a fold of a whole value cub::DeviceReduce.
+// map is cub::DeviceTransform, a fold of a whole value cub::DeviceReduce. `using namespace locus` leaves half
+// unambiguous, with CUDA's own in reach.
 #include <locus/cuda.cuh>
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <random>
 #include <string>
+#include <vector>
+
+#include <locus/engine/gpu/scans.hpp>
+#include <locus/engine/gpu/selects.hpp>
+#include <locus/engine/gpu/sorts.hpp>
+#include <locus/nn/embedding_ops.hpp>
+#include <locus/nn/objective.hpp>
+#include <locus/nn/optimizer.hpp>
+#include <locus/nn/update.hpp>
 
 #include "count.hpp"
 
@@ -32,15 +43,37 @@ Tensor<T, E, CpuDevice> drawn(E const& extents, unsigned seed) {
       x.data()[i] = T(float(int(random() % 4001) - 2000) / 512.f);
   return x;
 }
-/// means: f(), under its label; which kernels it launched, and how often
+bool has(std::string const& text, char const* part) { return text.find(part) != std::string::npos; }
+/// means: f(), under its label; which kernels it launched, and how often; the log names the same
 template <class F>
 std::string kernels_of(char const* label, F&& f) {
+  std::string said;
+  debugging::set_log_sink(
+      [](log_event const& e, std::string_view, void* to) {
+        if (e.kind == event_kind::step)
+          *static_cast<std::string*>(to) += std::string(e.kernel) + "; ";
+      },
+      &said);
+  debugging::set_log_device_placement(true, log_frequency::every);
   ptx_counts::measure(label, f);
+  debugging::set_log_device_placement(false);
+  debugging::set_log_sink(nullptr);
   auto const names = ptx_counts::kernels(label);
-  MESSAGE(std::string(label) << ": " << names);
+  MESSAGE(std::string(label) << ": " << names << "; the log: " << said);
+  struct pair {
+    char const *said, *kernel;
+  };
+  constexpr pair pairs[] = {{"cub::DeviceTransform", "transform_kernel<"},
+                            {"cub::DeviceFor", "static_kernel<"},
+                            {"cub::DeviceReduce", "DeviceReduce"},
+                            {"line_map", "<line_map>"},
+                            {"fold_rows", "<fold_rows>"}};
+  for (auto const& [in_log, kernel] : pairs) {
+    CAPTURE(in_log);
+    if (!said.empty()) CHECK(has(said, in_log) == has(names, kernel));
+  }
   return names;
 }
-bool has(std::string const& text, char const* part) { return text.find(part) != std::string::npos; }
 bool is_transform(std::string const& names) {
   return names.substr(0, 17) == "transform_kernel<" && !has(names, ",");
 }
@@ -63,8 +96,18 @@ bool near(double a, double b, double tolerance) {
 
 }  // namespace
 
+// A type takes nvcc ten seconds and more: what runs for hours takes all, the others have vectors of 4, 8 and 16
+// elements.
+#if defined(LOCUS_LONG_TESTS)
+#define MAPPED_TYPES float, double, half, bfloat16, std::int32_t, std::int64_t, std::int8_t
+#define FOLDED_TYPES float, double, half, std::int32_t
+#else
+#define MAPPED_TYPES float, half, std::int8_t
+#define FOLDED_TYPES float, half
+#endif
+
 TEST_CASE_TEMPLATE("dense maps are cub::DeviceTransform, to the bit what the host computes", T,
-                   float, double, half, bfloat16, std::int32_t, std::int64_t, std::int8_t) {
+                   MAPPED_TYPES) {
   for (std::int64_t n : {1, 7, 16, 1000, 1024, 100003, 131072, 200001}) {
     CAPTURE(n);
     auto const x = drawn<T>(dextents<1>(n), 1), y = drawn<T>(dextents<1>(n), 2);
@@ -169,8 +212,169 @@ TEST_CASE("statements") {
   CHECK(has(kernels_of("row sums", [&] { static_cast<void>(fetch(sum<1>(m))); }), "fold_rows"));
 }
 
+namespace {
+/// an algorithm by its entry in the table of CUDA's functions
+template <class Algorithm>
+void run_entry(Algorithm const& a) {
+  auto& d = runtime::find_device(gpu(0));
+  cuda_side::run_algorithm({&d, {0, Algorithm::name, d.name}, nullptr, 0, nullptr}, a);
+}
+}  // namespace
+
+TEST_CASE("algorithms by their entries") {
+  std::int64_t const n = 20000;
+  auto const hx = drawn<float>(dextents<1>(n), 7);
+  std::vector<float> numbers(hx.data(), hx.data() + n);
+  Array<float> const x = to<Gpu>(hx);
+  Array<float> sorted{dextents<1>(n)}, unique{dextents<1>(n)}, totals{dextents<1>(n)};
+  Array<std::int64_t> found{dextents<1>(1)};
+  Array<std::int32_t> first{dextents<1>(n)}, runs{dextents<1>(1)};
+
+  CHECK(has(kernels_of("sort",
+                       [&] { run_entry(cuda_side::sort_keys<float>{n, x.data(), sorted.data()}); }),
+            "DeviceRadixSort"));
+  std::vector<float> rising = numbers;
+  std::sort(rising.begin(), rising.end());
+  auto const in_order = fetch(sorted);
+  CHECK(std::equal(rising.begin(), rising.end(), in_order.data()));
+
+  CHECK(has(kernels_of("unique",
+                       [&] {
+                         run_entry(cuda_side::first_of_runs<float, std::int32_t>{
+                             n, sorted.data(), unique.data(), first.data(), runs.data()});
+                       }),
+            "DeviceCompactInit"));
+  rising.erase(std::unique(rising.begin(), rising.end()), rising.end());
+  CHECK(fetch(runs)(0) == std::int32_t(rising.size()));
+  auto const once = fetch(unique);
+  CHECK(std::equal(rising.begin(), rising.end(), once.data()));
+
+  int const bins = 10;
+  Array<float, 1, CpuDevice> edges{dextents<1>(bins + 1)};
+  for (int b = 0; b <= bins; ++b) edges(b) = -4.f + 0.8f * float(b);
+  Array<float> const levels = to<Gpu>(edges);
+  Array<std::int32_t> counts{dextents<1>(bins)};
+  CHECK(has(kernels_of("histogram",
+                       [&] {
+                         run_entry(cuda_side::histogram<float>{n, x.data(), bins, levels.data(),
+                                                               counts.data()});
+                       }),
+            "DeviceHistogram"));
+  auto const counted = fetch(counts);
+  for (int b = 0; b < bins; ++b)
+    CHECK(counted(b) == std::count_if(numbers.begin(), numbers.end(),
+                                      [&](float v) { return v >= edges(b) && v < edges(b + 1); }));
+
+  CHECK(has(kernels_of("scan",
+                       [&] {
+                         run_entry(cuda_side::scan<false, reduction::sum, float>{n, x.data(),
+                                                                                 totals.data()});
+                       }),
+            "DeviceScan"));
+  auto const sums = fetch(totals);
+  double total = 0, worst = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    total += double(numbers[std::size_t(i)]);
+    worst = std::max(worst, std::fabs(double(sums(i)) - total));
+  }
+  CHECK(worst < 1e-3);
+}
+
+TEST_CASE("statements of a training") {
+  std::int64_t const words = 50, width = 16;
+  auto const hg = drawn<float>(dextents<3>(8, 20, width), 8);
+  Array<std::int32_t, 2, CpuDevice> spoken{dextents<2>(8, 20)};
+  for (std::int64_t i = 0; i < spoken.size(); ++i) spoken.data()[i] = std::int32_t(i * 7 % words);
+  Array<std::int32_t> rows{dextents<1>(160)};
+  Array<float, 2> sums{dextents<2>(160, width)};
+  auto const trips = runtime::host_round_trips;
+  auto const gradient = call(nn::embedding_gradient_op{words}, to<Gpu>(spoken), to<Gpu>(hg));
+  auto const names = kernels_of("embedding gradient", [&] {
+    run(plan(into(rows, result<0>(gradient)), into(sums, result<1>(gradient))));
+  });
+  CHECK(has(names, "DeviceRadixSort"));
+  CHECK(has(names, "DeviceCompactInit"));  // cub::DeviceSelect
+  CHECK(runtime::host_round_trips == trips);
+  auto const by_host = call(nn::embedding_gradient_op{words}, spoken, hg);
+  Array<std::int32_t, 1, CpuDevice> want_rows{dextents<1>(160)};
+  Array<float, 2, CpuDevice> want_sums{dextents<2>(160, width)};
+  run(plan(into(want_rows, result<0>(by_host)), into(want_sums, result<1>(by_host))));
+  CHECK(same(rows, want_rows));
+  CHECK(same(sums, want_sums));
+
+  std::int64_t const n = 4096;
+  auto const hw = drawn<float>(dextents<1>(n), 21);
+  Array<float> w = to<Gpu>(hw);
+  Array<float> kept[2] = {to<Gpu>(drawn<float>(dextents<1>(n), 22)),
+                          to<Gpu>(abs(drawn<float>(dextents<1>(n), 23)))};
+  Array<float> const g = to<Gpu>(drawn<float>(dextents<1>(n), 24));
+  Array<float, 1, CpuDevice> host_w = hw, host_kept[2] = {fetch(kept[0]), fetch(kept[1])};
+  auto const rule = nn::detail::adam_of<float>(nn::Adam{}, nn::step_state{});
+  auto const both = std::make_index_sequence<2>{};
+  // an operation that is called: its element() has a thread for each
+  CHECK(
+      !has(kernels_of("Adam", [&] { run(nn::update_plan<false>(rule, w, kept, both, g)); }), ","));
+  CHECK(ptx_counts::figure("Adam", "launches") == 1);
+  run(nn::update_plan<false>(rule, host_w, host_kept, both, fetch(g)));
+  auto const moved = fetch(w);
+  double worst = 0;
+  for (std::int64_t i = 0; i < n; ++i)
+    worst = std::max(worst, std::fabs(double(moved(i)) - double(host_w(i))));
+  auto const first = fetch(kept[0]);
+  for (std::int64_t i = 0; i < n; ++i)
+    worst = std::max(worst, std::fabs(double(first(i)) - double(host_kept[0](i))));
+  CHECK(worst < 1e-6);
+
+  std::int64_t const batch = 6, classes = 100;
+  auto const hl = drawn<float>(dextents<2>(batch, classes), 31);
+  Array<std::int32_t, 1, CpuDevice> right{dextents<1>(batch)};
+  for (std::int64_t i = 0; i < batch; ++i) right(i) = std::int32_t(i * 17 % classes);
+  nn::SparseCategoricalCrossentropy const loss{nn::from_logits};
+  using score = nn::detail::score_op<std::remove_const_t<decltype(loss)>,
+                                     nn::detail::weights_of::none, false>;
+  auto const scored = call(score{loss, {}}, to<Gpu>(hl), to<Gpu>(right));
+  Array<float, 2> slope{dextents<2>(batch, classes)};
+  Tensor<double, Dextents<2>, Gpu> value{dextents<2>(batch, 1)};
+  CHECK(has(kernels_of(
+                "loss",
+                [&] { run(plan(into(slope, result<0>(scored)), into(value, result<1>(scored)))); }),
+            "team"));
+  auto const losses = fetch(value);
+  for (std::int64_t i = 0; i < batch; ++i) {
+    double of = 0;
+    for (std::int64_t c = 0; c < classes; ++c) of += std::exp(double(hl(i, c)));
+    CHECK(near(losses(i, 0), std::log(of) - double(hl(i, right(i))), 1e-6));
+  }
+}
+
+TEST_CASE("the workspace of CUB's folds has a bound in the plan") {
+  auto const hx = drawn<double>(dextents<1>(1 << 19), 41);
+  Tensor<double, Extents<1 << 19>, Gpu> const x(to<Gpu>(hx));
+  Tensor<double, Extents<>, Gpu> s, m;
+  Tensor<std::int64_t, Extents<>, Gpu> at;
+  auto const held_by = [](auto const& step) {
+    run(step);
+    runtime::synchronize(runtime::find_device(gpu(0)));
+    auto const before = runtime::find_device(gpu(0)).memory.in_use;
+    config::detail::reset_memory(runtime::find_device(gpu(0)));
+    run(step);
+    return config::detail::read_memory(runtime::find_device(gpu(0))).peak - before;
+  };
+  auto const check = [&](auto const& step) {
+    using Step = std::remove_cvref_t<decltype(step)>;
+    auto const held = held_by(step);
+    CHECK(held > Step::template peak_bytes<Gpu>());
+    CHECK(held <= Step::template peak_bytes<Gpu>() + Step::template cub_workspace<Gpu>());
+  };
+  check(plan(into(s, sum(x))));
+  check(plan(into(at, argmax(x))));
+  let(x, [&](auto v) { check(plan(into(s, sum(v)), into(m, max(v * 2.)))); });
+  using Map = decltype(plan(into(s, s * 2.)));
+  static_assert(Map::cub_workspace<Gpu>() == 0);
+}
+
 TEST_CASE_TEMPLATE("whole folds: every size, addresses between vectors, several folds, NaN", T,
-                   float, double, half, std::int32_t) {
+                   FOLDED_TYPES) {
   double const tolerance = std::is_same_v<T, half>     ? 2e-3
                            : std::is_same_v<T, double> ? 1e-12
                                                        : 2e-6;

@@ -66,6 +66,8 @@ for line in pathlib.Path(path).read_text(encoding='utf-8').splitlines():
         continue
     if not bar or len(numbers.split()) != len(FIGURES) or not all(n.isdigit() for n in numbers.split()):
         sys.exit(f'{path}: a label, a bar and {len(FIGURES)} numbers expected: {line}')
+    if label.strip() in budgets:
+        sys.exit(f'{path}: {label.strip()} stands there twice')
     budgets[label.strip()] = dict(zip(FIGURES, map(int, numbers.split())))
 for label in found.keys() | budgets.keys():
     if label not in budgets:

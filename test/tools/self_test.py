@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """self_test.py COMPILER...: the tools of this folder find what is planted for them."""
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -179,6 +180,24 @@ def kernels(folder):
         expect(1, text, 'check_kernels.py', unit, '--ptx', ptx, '--log', log)
 
 
+def programs(folder):
+    program = folder / 'program'
+    program.write_bytes(b'\x7fELF\x00.visible .entry _Z8line_mapv(\n\x00.visible .entry _Z4foldv(\n')
+    lister = folder / 'lister.sh'
+    lister.write_text('#!/bin/sh\ncat "$2"\n')
+    lister.chmod(0o755)
+    os.environ['CUOBJDUMP'] = str(lister)
+    expect(0, '2 kernels', 'check_programs.py', program, 'line_map', 'fold')
+    expect(0, ' 0 wrong', 'check_programs.py', program, 'fold', 'not', 'flat_map')
+    expect(1, 'no kernel is called flat_map', 'check_programs.py', program, 'fold', 'flat_map')
+    expect(1, '1 kernels are called line_map', 'check_programs.py', program, 'fold', 'not', 'line_map')
+    program.write_bytes(b'')
+    expect(1, 'it has no kernels', 'check_programs.py', program, 'not', 'line_map')
+    lister.write_text('#!/bin/sh\nexit 3\n')
+    expect(1, 'does not read', 'check_programs.py', program, 'fold')
+    del os.environ['CUOBJDUMP']
+
+
 def budgets(folder):
     program, table = folder / 'program.py', folder / 'budgets.txt'
     figures = 'launches issue_slots load_sectors load_misses store_sectors waits shared_wavefronts warp_barrier divergent atomic_sectors'
@@ -209,11 +228,13 @@ def budgets(folder):
     expect(1, 'warps in another order', 'check_budgets.py', table, *command)
     table.write_text('a map | 1 2\n')
     expect(1, '10 numbers expected', 'check_budgets.py', table, *command)
+    table.write_text(2 * ('a map |' + 10 * ' 100' + '\n'))
+    expect(1, 'a map stands there twice', 'check_budgets.py', table, *command)
 
 
 def main():
     compiler = [word for word in sys.argv[1:] if not word.endswith('ccache')]
-    for check in (output, includes, kernels, named, header_map, silent, budgets):
+    for check in (output, includes, kernels, named, header_map, silent, budgets, programs):
         with tempfile.TemporaryDirectory() as name:
             check(pathlib.Path(name))
     for check in (snippets, misuse, headers):

@@ -39,6 +39,13 @@ struct call_work<Op, type_list<R...>, type_list<T...>> {
   void on_card(card_context& here_on_card) const {
     run_card(here_on_card, each_result{}, each_operand{});
   }
+  /// means: these operands go to the body for cards; otherwise a card runs element() or team()
+  bool is_for_cards() const {
+    if constexpr (requires(tile<T const>... in) { op.is_for_cards(in...); })
+      return is_for_cards(each_operand{});
+    else
+      return true;
+  }
   /// means: the body for teams of threads, with its tiles
   constexpr auto team() const { return team(each_result{}, each_operand{}); }
   /// this piece has no rows, so that terms are 0 and rows are none
@@ -91,6 +98,10 @@ struct call_work<Op, type_list<R...>, type_list<T...>> {
   template <std::size_t... Out, std::size_t... In>
   void run_card(card_context& card, std::index_sequence<Out...>, std::index_sequence<In...>) const {
     op.card(card, tiles[Out].template of<R>()..., tiles[results + In].template of<T const>()...);
+  }
+  template <std::size_t... In>
+  bool is_for_cards(std::index_sequence<In...>) const {
+    return op.is_for_cards(tiles[results + In].template of<T const>()...);
   }
   template <std::size_t... Out, std::size_t... In>
   constexpr auto team(std::index_sequence<Out...>, std::index_sequence<In...>) const {

@@ -113,10 +113,14 @@ LOCUS_SHARED_STATE inline constinit gpu_part const* gpus_of_program = nullptr;
 
 namespace cuda_side {
 inline namespace LOCUS_MODE {
+/// the unit with LOCUS_INSTANTIATE_ALGORITHMS makes its kernel
+template <class Work>
+inline constexpr bool is_in_library = requires { requires Work::is_plain; };
 /// means: work with its type forgotten; why this unit may have to look elsewhere, once for each type
 template <class Work>
 far_work forget_type(Work const& work) {
-  constexpr bool runs_algorithms = requires { requires Work::has_card_body; };
+  constexpr bool runs_algorithms =
+      requires { requires Work::has_card_body; } || is_in_library<Work>;
   static missing_kernel missing{LOCUS_UNIT_FILE, id_of<Work>(), runs_algorithms ? "" : nullptr};
   return {&work,
           &missing,
@@ -148,7 +152,8 @@ struct far_backend {
   stamp copy(copy_job const& job) const { return of->copy(job); }
   template <class Work, class Mode = mode>
   void run(launch_site const& site, Work const& work) const {
-    if constexpr (LOCUS_CUDA_KERNELS && Work::has_cuda_kernel)
+    constexpr bool by_library = LOCUS_CUDA_KERNELS == 3 && cuda_side::is_in_library<Work>;
+    if constexpr (LOCUS_CUDA_KERNELS && Work::has_cuda_kernel && !by_library)
       if (how == backing::cuda) {
         cuda_side::require_registered<Work>();
         return cuda_kernel<Work>::launch(site, work);

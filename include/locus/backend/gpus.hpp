@@ -27,13 +27,34 @@ inline std::int64_t limit_of(logical_request const& r, physical_devices const& p
   double const part = configured.memory_fraction;
   return part == 1 ? whole : static_cast<std::int64_t>(double(whole) * part);
 }
-inline void open_gpu(logical_request const& r, physical_devices const& p, bool growth) {
+/// means: without growth the whole card is taken at once: this room is left for NCCL
+inline void leave_room_for_nccl(logical_device& d, int cards) {
+  std::size_t free = 0, total = 0;
+  current_card const scope(d);
+  if (gpu_api->memory_free(&free, &total) != cuda_success) {
+    gpu_api->last_error();
+    return;
+  }
+  std::int64_t const rest = static_cast<std::int64_t>(free) - room_for_nccl(cards);
+  if (rest > 0 && rest < d.memory.limit) d.memory.limit = rest / 256 * 256;
+}
+inline int count_cards(request_list const& requests) {
+  card_set all;
+  int n = 0;
+  for (logical_request const& r : requests)
+    if (!all.has(r.card)) all.put(r.card, true), ++n;
+  return n;
+}
+inline void open_gpu(logical_request const& r, physical_devices const& p, bool growth, int cards) {
   logical_device& d = table.gpu_devices[table.gpus];
   d.card = r.card, d.memory.limit = limit_of(r, p), d.memory.growth = growth;
   d.priority = static_cast<short>(r.priority == r.unset ? 0 : r.priority);
   d.how = p.how;
   if (p.how == backing::simulated) simulated::gpus().open(d);
-  if (p.how == backing::cuda) open_streams(d);
+  if (p.how == backing::cuda) {
+    open_streams(d);
+    if (!growth && cards > 1 && r.memory_limit == r.no_limit) leave_room_for_nccl(d, cards);
+  }
   ++table.gpus;
 }
 inline void begin_simulation(physical_devices const& p, int gpus) {
@@ -56,13 +77,14 @@ struct gpu_functions {
       require_limits_fit(requests, card, static_cast<std::int64_t>(p.cards[card].total_bytes));
     table.why_no_gpu = p.count > 0 ? absence::hidden : p.why_none;
     if (p.how == backing::simulated) begin_simulation(p, requests.size());
+    int const cards = count_cards(requests);
     for (logical_request const& r : requests) {
       absence const why = p.how != backing::cuda ? absence::none
                           : p.answers[r.card]    ? why_not_on(r.card)
                                                  : absence::wrong_architecture;
       table.gpu_backing = p.how;
       if (why == absence::none)
-        open_gpu(r, p, forced >= 0 ? forced == 1 : configured.growth.has(r.card));
+        open_gpu(r, p, forced >= 0 ? forced == 1 : configured.growth.has(r.card), cards);
       else
         table.why_no_gpu = why;
     }
@@ -96,7 +118,7 @@ struct gpu_functions {
     }
     int card = -1;
     card_scope const scope(table.gpu_devices[0].card);
-    if (gpu_api->device_of_pointer(p, &card) != 0) return false;
+    if (gpu_api->device_of_pointer(p, &card) != 0 || card == cuda_api::managed_memory) return false;
     owner = card < 0 ? cpu(0) : gpu(card);
     return card != (d.how == backing::cuda ? d.card : -1);
   }

@@ -3,6 +3,8 @@
 // GPUs offer is in backend/far.hpp. A new kind of device is one specialisation
 // that passes test/laws/backend_laws_test.cpp.
 #pragma once
+#include <string_view>  // string_view
+
 #include <locus/core/config.hpp>    // always_false
 #include <locus/runtime/table.hpp>  // logical_device, stamp, step_record
 
@@ -21,13 +23,26 @@ struct touched {
   bool writes = false;
 };
 
+/// The kernels of one launch of a plan, each once.
+struct kernel_list {
+  static constexpr int most = 8;
+  std::string_view names[most];
+  int count = 0;
+  void add(std::string_view name) {
+    for (int k = 0; k < count; ++k)
+      if (names[k] == name) return;
+    if (count < most) names[count++] = name;
+  }
+};
+
 /// Memory that kernels of one device use one after the other, besides their operands. While it is
-/// measured nothing is launched, and `most` becomes what the launches would have taken.
+/// measured nothing is launched: `most` becomes what the launches would have taken, and `kernels` hears of each.
 struct kernel_workspace {
   logical_device* on = nullptr;
   char* base = nullptr;
   std::int64_t bytes = 0, used = 0, most = 0;
   bool measuring = true;
+  kernel_list* kernels = nullptr;
 };
 
 /// Where and as what a kernel runs.
@@ -38,6 +53,13 @@ struct launch_site {
   int operand_count = 0;
   kernel_workspace* workspace = nullptr;  // null: the kernel obtains its own
   bool tf32 = false;                      // products of floats read 10 bits of fraction
+
+  /// means: nothing may be launched; a kernel that would be says its name
+  bool only_measures(std::string_view kernel) const {
+    if (!workspace || !workspace->measuring) return false;
+    if (workspace->kernels) workspace->kernels->add(kernel);
+    return true;
+  }
 };
 
 /// One copy, carried by the queue of one of the two devices.

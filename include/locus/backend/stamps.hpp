@@ -35,8 +35,7 @@ inline void meet_arrivals(logical_device& d, void const* first = nullptr, std::i
 }
 /// means: waits until a device has finished everything
 inline void synchronize(logical_device& d) {
-  synchronize(mark(d, queue_kind::compute));
-  synchronize(mark(d, queue_kind::copy));
+  for (queue_kind const kind : queue_kinds) synchronize(mark(d, kind));
 }
 
 }  // namespace locus::runtime

@@ -14,6 +14,8 @@
 #include <locus/core/config.hpp>                  // LOCUS_LEAN_BEGIN
 #include <locus/kernel/call.hpp>                  // space, access
 #include <locus/kernel/matrix.hpp>                // matrix
+#include <locus/kernel/reducer.hpp>               // reducer
+#include <locus/kernel/stage.hpp>                 // stage, is_fold_as_it_is
 
 LOCUS_LEAN_BEGIN
 
@@ -45,6 +47,18 @@ struct map_work {
   }
 };
 
+/// sum, mean, max or min of an operand as it is, to one number, of element types that most programs have: kernels that
+/// the unit with LOCUS_INSTANTIATE_ALGORITHMS makes for all
+template <class Reducers, class Stage, class Rest>
+inline constexpr bool is_plain_fold = false;
+template <reduction R, class U, class T, class V>
+inline constexpr bool is_plain_fold<type_list<kernel::reducer<R, U>>,
+                                    kernel::stage<type_list<>, type_list<kernel::input<0, T>>>,
+                                    kernel::stage<type_list<>, type_list<V>>> =
+    (R == reduction::sum || R == reduction::max || R == reduction::min) &&
+    (is_floating_v<T> || std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::int64_t>) &&
+    kernel::is_fold_as_it_is<V>;
+
 /// One pass over the elements: r = f(in[k][i]...); the first of its results are folded, t[n] = fold
 /// of r[n], the others are stored, element_out[m][i] = r[folds + m]; for each row
 /// out[m] = rest(row_in[k], t)[m]
@@ -53,6 +67,7 @@ template <class Reducers, class Stage, class Rest, class Ins, class Rows, class 
           class Outs, bool HasCudaKernel, bool FoldsAll = false>
 struct reduce_work {
   static constexpr bool has_cuda_kernel = HasCudaKernel, folds_all = FoldsAll;
+  static constexpr bool is_plain = FoldsAll && is_plain_fold<Reducers, Stage, Rest>;
   static constexpr int operand_count = Ins::size + Rows::size + ElementOuts::size + Outs::size;
   using reducers = Reducers;
   using inputs = Ins;

@@ -23,6 +23,7 @@ struct work_label {
   std::string_view name, details;  // details: members of a JSON object
   device to{}, from{};             // of a copy
   device_list replicas{};          // of a collective
+  bool behind_compute = false;     // it begins when the compute queue has come there
 };
 
 /// cost: nothing until begin is called; begin is called under a watcher alone
@@ -44,7 +45,8 @@ class work_scope {
     if (d.how != backing::host) span_.to = label.to, span_.from = label.from;
     if (d.how == backing::host) begin_ = read_clock();
     if (d.how == backing::simulated) before_ = std::exchange(issued_as, &span_);
-    if (d.how == backing::cuda) mark_ = gpus_of_program->mark_work(d, kind);
+    if (d.how == backing::cuda)
+      mark_ = gpus_of_program->mark_work(d, label.behind_compute ? queue_kind::compute : kind);
   } catch (...) {}  // no memory, or CUDA does not answer: the work itself will say so
 
  private:

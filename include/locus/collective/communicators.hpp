@@ -4,7 +4,9 @@
 #pragma once
 #include <csignal>    // pthread_sigmask
 #include <ctime>      // clock_gettime
+#include <exception>  // uncaught_exceptions
 #include <pthread.h>  // pthread_create
+#include <sched.h>    // sched_yield
 #include <unistd.h>   // usleep
 #include <utility>    // exchange
 
@@ -27,13 +29,6 @@ namespace detail {
 inline void* stream_of(logical_device& d, queue_kind queue) {
   return d.how == backing::simulated ? simulated::nccl_stream(d, queue)
                                      : runtime::cuda_queue_of(d, queue).stream;
-}
-/// what waits for it goes on: it was reached, or CUDA has an error to report
-inline bool has_run(stamp s) {
-  bool reached = true;
-  runtime::card_scope const scope(runtime::table.gpu_of_queue(s.queue).card);
-  void* const event = runtime::cuda_event_of(s);
-  return !event || runtime::gpu_api->event_query(event, &reached) != 0 || reached;
 }
 /// means: NCCL makes what it makes for the card of d; NCCL itself goes back to the card that is current
 ///        when it is called, which must be one in use
@@ -118,7 +113,20 @@ class communicator_set {
       lock_guard hold(words_);
       if (!std::exchange(failed_.untold, false)) return;
     }
+    __atomic_store_n(&any_untold(), true, __ATOMIC_RELEASE);  // perhaps by another set, too
     rethrow();
+  }
+  /// means: nobody can use them any more; `use` is held
+  /// after: a thread that still holds this set is told that they were ended
+  void retire() noexcept {
+    lock_guard hold(words_);
+    bool const in_order = !is_broken();
+    if (in_order) {
+      why_ = message{};
+      why_ << "locus: other communicators took their place";
+      __atomic_store_n(&broken, true, __ATOMIC_RELEASE);
+    }
+    end(in_order);
   }
   /// gives communicators back; in order: what they were given has run, or will
   void end(bool in_order) noexcept {
@@ -129,12 +137,13 @@ class communicator_set {
         in_order ? api->destroy(c) : api->abort(c);
     __atomic_store_n(&ready, false, __ATOMIC_RELEASE);
   }
-  /// waits until NCCL has taken all that it was given: communicators that do not block
+  /// waits until NCCL has taken all that it was given: communicators that do not block. The watch keeps
+  /// away meanwhile: ending communicators while another thread asks for their state is not allowed.
   void settle(collective_name const& name, double deadline) {
+    constexpr double brief = 0.0002;  // a group takes so long; sleeping would take longer
     double const begin = seconds_now();
     for (int p = 0; p < ranks; ++p)
-      for (;; usleep(20)) {
-        if (is_broken()) rethrow();
+      for (;; seconds_now() - begin < brief ? sched_yield() : usleep(20)) {
         int state = 0;
         if (int const code = api->async_state(comm[p], &state); code != 0)
           fail(name, p, "asking for its state failed", code, seconds_now() - begin);
@@ -151,7 +160,8 @@ class communicator_set {
                                             ? &collective_deadlines::first
                                             : &collective_deadlines::steady);
   }
-  /// a thread calls NCCL from now on, which may have to be ended; seconds 0: it is back
+  /// a thread calls NCCL from now on, which may have to be ended; since 0: it is back, and the watch has
+  /// ended what it wanted to
   void note_issue(collective_name const& name, double since) {
     lock_guard hold(flights_lock_);
     issuing_ = name, issuing_since_ = since;
@@ -245,16 +255,11 @@ class communicator_set {
   }
   /// a thread is with NCCL, perhaps for ever: ending its communicators is what brings it back
   double look_at_issue(double now) {
-    collective_name name;
-    double since = 0;
-    {
-      lock_guard hold(flights_lock_);
-      name = issuing_, since = issuing_since_;
-    }
-    double const limit = deadline();
+    lock_guard hold(flights_lock_);  // the thread does not come back meanwhile
+    double const limit = deadline(), since = issuing_since_;
     if (since == 0 || limit <= 0) return patient;
     if (now - since > limit)
-      give_up(name, -1, "NCCL did not take it within the timeout", 0, now - since);
+      give_up(issuing_, -1, "NCCL did not take it within the timeout", 0, now - since);
     return limit / 16 < patient ? limit / 16 : patient;
   }
   int first_late(collective_flight const& f) const {
@@ -265,6 +270,7 @@ class communicator_set {
   /// has_run for the watch, which waits for nobody: a thread that marks the queue may be in CUDA for ever
   static bool seems_run(collective_flight::point const& of) {
     if (!of.when.is_set()) return false;
+    if (!of.event) return true;  // it was reached before anybody could look
     runtime::card_scope const scope(runtime::table.gpu_of_queue(of.when.queue).card);
     runtime::cuda_queue& q = runtime::cuda_queue_of(of.when);
     if (q.marking.try_lock()) {
@@ -287,33 +293,47 @@ class communicator_set {
 /// Kept until the device table changes; never destroyed at exit, where NCCL may be gone.
 struct communicator_registry {
   dynamic_array<communicator_set*> sets;
+  dynamic_array<communicator_set*> retired;    // other threads may still hold one
   stamp last_on_card[runtime::max_logical]{};  // groups of several sets on one card take turns
-  mutex lock;                                  // of the list; never held while somebody waits
+  mutex lock;                                  // of the lists; never held while somebody waits
   mutex making;                                // held while communicators are made, before `lock`
+  mutex looking;                               // held by the watch, before `lock`: sets stay
 
   communicator_set* find(device_list const& list) {
     for (communicator_set* s : sets)
       if (s->list == list) return s;
     return nullptr;
   }
-  /// means: the set of that list is no more; its communicators end
-  void remove(device_list const& list) {
+  /// null: there are not so many
+  communicator_set* number(std::size_t i) {
     lock_guard hold(lock);
-    for (std::size_t i = 0; i < sets.size(); ++i)
-      if (sets[i]->list == list) {
-        sets[i]->end(!sets[i]->is_broken());
-        delete sets[i];
-        return sets.remove(i);
-      }
+    return i < sets.size() ? sets[i] : nullptr;
+  }
+  /// means: the set of that list is no more; its communicators end when nobody calls NCCL with them
+  void remove(device_list const& list) {
+    communicator_set* s = nullptr;
+    {
+      lock_guard hold(lock);
+      s = find(list);
+    }
+    if (!s) return;
+    lock_guard using_it(s->use);
+    s->retire();
+    lock_guard hold(lock);
+    for (std::size_t i = sets.size(); i-- > 0;)
+      if (sets[i] == s) retired.push(s), sets.remove(i);
   }
   void forget() noexcept {
     lock_guard waiting(making);
+    lock_guard watching(looking);
     lock_guard hold(lock);
-    for (communicator_set* s : sets) {
-      s->end(!s->is_broken());
-      delete s;
+    for (dynamic_array<communicator_set*>* all : {&sets, &retired}) {
+      for (communicator_set* s : *all) {
+        s->end(!s->is_broken());
+        delete s;
+      }
+      all->clear();
     }
-    sets.clear();
     for (stamp& s : last_on_card) s = {};
   }
 };
@@ -322,13 +342,14 @@ LOCUS_SHARED_STATE inline communicator_registry& communicators() {
   return *r;
 }
 
-/// fails: collective_error, where a collective failed behind the program's back; one thread is told
+/// fails: collective_error, where a collective failed behind the program's back; one thread is told, unless
+///        another error is on its way there, which would swallow this one
 inline void report_collectives() {
+  if (std::uncaught_exceptions() > 0) return;
   if (!__atomic_load_n(&communicator_set::any_untold(), __ATOMIC_ACQUIRE)) return;
-  communicator_registry& all = communicators();
-  lock_guard hold(all.lock);
-  for (communicator_set* s : all.sets) s->tell();
   __atomic_store_n(&communicator_set::any_untold(), false, __ATOMIC_RELEASE);
+  communicator_registry& all = communicators();
+  for (std::size_t i = 0; communicator_set* const s = all.number(i); ++i) s->tell();
 }
 
 /// A thread that looks after the groups in flight: NCCL has no deadline, and who issues work, or waits for
@@ -366,9 +387,9 @@ class collective_watch {
   }
   double look() {
     communicator_registry& all = communicators();
-    lock_guard hold(all.lock);
+    lock_guard watching(all.looking);
     double next = communicator_set::patient;
-    for (communicator_set* s : all.sets) {
+    for (std::size_t i = 0; communicator_set* const s = all.number(i); ++i) {
       double const theirs = s->look(seconds_now());
       if (theirs < next) next = theirs;
     }

@@ -100,32 +100,35 @@ class nccl_group {
     ~with_nccl() { set.note_issue({}, 0); }
   };
   static collective_flight::point point(stamp s) { return {s, runtime::cuda_event_of(s)}; }
-  /// between `use` and its end nothing but NCCL is called: the watch ends who stays there too long
   void call_nccl(queue_kind queue) {
     lock_guard using_it(set_.use);
     set_.require_usable(name_);
     nccl_card_scope const scope(*set_.on[0]);
     double const begin = seconds_now();
-    with_nccl const here(set_, name_, begin);
-    if (int const code = set_.api->group_start(); code != 0)
-      set_.fail(name_, -1, "a group cannot begin", code, seconds_now() - begin);
-    int wrong = 0, at = -1;
-    message why;  // before the end of the group has another word
-    for (nccl_request const& r : requests_) {
-      wrong = call(r, queue);
-      if (wrong == runtime::nccl_in_progress) wrong = 0;
-      if (wrong == 0) continue;
-      at = r.rank, why << set_.text_of_error();
-      break;
-    }
-    int const end = set_.api->group_end();
-    __atomic_add_fetch(&set_.issued, 1, __ATOMIC_RELAXED);
-    if (wrong != 0)
-      set_.fail(name_, at, "NCCL refused it", wrong, seconds_now() - begin, why.view());
-    if (end != 0 && end != runtime::nccl_in_progress)
-      set_.fail(name_, -1, "NCCL did not take it", end, seconds_now() - begin);
-    if (end == runtime::nccl_in_progress) set_.settle(name_, set_.deadline());
+    if (hand_over(queue, begin) == runtime::nccl_in_progress) set_.settle(name_, set_.deadline());
     set_.require_usable(name_);
+  }
+  /// means: the code of the group's end: done, or in progress
+  int hand_over(queue_kind queue, double begin) {
+    int start = 0, wrong = 0, at = -1, end = 0;
+    message why;  // before the end of the group has another word
+    {
+      with_nccl const here(set_, name_, begin);
+      start = set_.api->group_start();
+      for (std::size_t i = 0; i < requests_.size() && start == 0 && wrong == 0; ++i) {
+        wrong = call(requests_[i], queue);
+        if (wrong == runtime::nccl_in_progress) wrong = 0;
+        if (wrong != 0) at = requests_[i].rank, why << set_.text_of_error();
+      }
+      if (start == 0) end = set_.api->group_end();
+      __atomic_add_fetch(&set_.issued, 1, __ATOMIC_RELAXED);
+    }
+    double const seconds = seconds_now() - begin;
+    if (start != 0) set_.fail(name_, -1, "a group cannot begin", start, seconds);
+    if (wrong != 0) set_.fail(name_, at, "NCCL refused it", wrong, seconds, why.view());
+    if (end != 0 && end != runtime::nccl_in_progress)
+      set_.fail(name_, -1, "NCCL did not take it", end, seconds);
+    return end;
   }
   static bool is_pair(nccl_request const& r) {
     return r.what == request_kind::send || r.what == request_kind::receive;
@@ -236,8 +239,9 @@ class nccl_group {
     runtime::synchronize(
         runtime::copy(host, got, *s.on[p], m.at[p], 8, queue_kind::compute, record));
     int const sum = s.ranks * (s.ranks + 1) / 2;
-    if (got[0] != sum || got[1] != 1000 * sum)
-      s.fail(name, p, "a sum of small integers came out wrong; try NCCL_P2P_DISABLE=1", 0, 0);
+    if (got[0] == sum && got[1] == 1000 * sum) continue;
+    lock_guard using_it(s.use);
+    s.fail(name, p, "a sum of small integers came out wrong; try NCCL_P2P_DISABLE=1", 0, 0);
   }
 }
 
@@ -258,7 +262,7 @@ inline communicator_set& communicators_for(replica_topology const& t, collective
   s = find();
   s->require_usable(name);
   if (s->tried) return *s;
-  init_communicators(*s);
+  if (!s->ready) init_communicators(*s);
   try_communicators(*s);
   __atomic_store_n(&s->tried, true, __ATOMIC_RELEASE);
   return *s;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Communicators on request: made anew after a failure, or the program's own.
+// Communicators on request: before the first step, anew after a failure, or the program's own.
 #pragma once
+#include <locus/backend/all_gpus.hpp>  // visible_gpus
 #include <locus/collective/group.hpp>  // communicators_for
 #include <locus/core/config.hpp>       // LOCUS_COLD_BEGIN
 #include <locus/device/policy.hpp>     // device_policy
@@ -20,6 +21,13 @@ inline replica_topology cards_of(device_list const& devices, std::string_view wh
   throw collective_error(text << ", which is done by " << sentence(t.how)
                               << "; name GPUs on several cards",
                          what, -1, -1, 0);
+}
+inline device_list named_devices(device_list const& devices) {
+  return devices.is_all_gpus() ? runtime::visible_gpus() : devices;
+}
+[[gnu::cold]] inline void prepare_communicators(device_list const& devices) {
+  replica_topology const t = look_at(devices);
+  if (t.uses_nccl()) communicators_for(t, {"collective::prepare", -1});
 }
 [[gnu::cold]] inline void rebuild_communicators(device_list const& devices) {
   replica_topology const t = look_at(devices);
@@ -74,11 +82,20 @@ inline replica_topology cards_of(device_list const& devices, std::string_view wh
 
 namespace collective {
 
+/// means: these devices have communicators, which have carried a first sum. A plan makes them before its
+///        first step; this call keeps that out of a plan that is timed. A Trainer does it
+///        when it is made
+/// cost:  seconds on real cards, the first time
+/// fails: collective_error
+template <device_policy Devices>
+void prepare() {
+  detail::prepare_communicators(detail::named_devices(Devices::value.devices));
+}
 /// means: communicators for these devices are made anew when they are next needed
 /// after: a collective_error, whose cause is gone
 template <device_policy Devices>
 void rebuild() {
-  detail::rebuild_communicators(Devices::value.devices);
+  detail::rebuild_communicators(detail::named_devices(Devices::value.devices));
 }
 /// means: collectives over these devices use the program's own NCCL communicators (ncclComm_t): one
 ///        of each card, in the order of the list. They stay the program's: it ends them, after the
@@ -86,7 +103,7 @@ void rebuild() {
 /// fails: collective_error, when their number, ranks or cards are others
 template <device_policy Devices>
 void use_communicator(void* const* comms, int count) {
-  detail::take_communicators(Devices::value.devices, comms, count);
+  detail::take_communicators(detail::named_devices(Devices::value.devices), comms, count);
 }
 
 }  // namespace collective

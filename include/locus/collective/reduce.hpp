@@ -87,6 +87,13 @@ class replica_reducer {
     if (t_.uses_nccl() && j && !is_direct(*j)) text << ", in replica order";
     return text;
   }
+  /// where all-reduces of these run: beside the compute queues, if no kernel has a part in them
+  queue_kind queue_of(reduction_job const* jobs, int n) const {
+    bool beside = t_.how == collective_algorithm::nccl;
+    for (int k = 0; k < n; ++k)
+      beside = beside && is_direct(jobs[k]) && jobs[k].scaled != scaling::divide_sum;
+    return beside ? queue_kind::communication : queue_kind::compute;
+  }
   // ---- memory: what a job needs besides terms and results, on each replica's device ----
   std::int64_t scratch_of(segment const& s, int element_bytes) const {
     return (t_.count - t_.on_card(t_.rank[s.owner])) * round_up(s.count * element_bytes);
@@ -244,18 +251,15 @@ class replica_reducer {
   // ---- NCCL ----
   [[gnu::cold]] void all_reduce_by_nccl(reduction_job* jobs, int n) {
     bool const cards = t_.how == collective_algorithm::hierarchical;
-    bool direct = true, kernels = cards, any = false;
-    for (int k = 0; k < n; ++k) {
+    bool direct = true, any = false;
+    for (int k = 0; k < n; ++k)
       direct = direct && is_direct(jobs[k]), any = any || jobs[k].count > 0;
-      kernels = kernels || jobs[k].scaled == scaling::divide_sum;
-    }
     if (!any) return;
     runtime::running_scope const scope(&jobs[0].record);
     if (!direct) return all_reduce_in_segments(jobs, n);
     communicator_set& set = communicators_for(t_, name_);
     nccl_group group(set, name_);
-    // where no kernel has a part in it, compute queues go on beside it
-    queue_kind const queue = kernels ? queue_kind::compute : queue_kind::copy;
+    queue_kind const queue = queue_of(jobs, n);
     wait_for_cards(queue);
     for (int k = 0; k < n; ++k) {
       reduction_job const& j = jobs[k];
@@ -273,7 +277,7 @@ class replica_reducer {
     for (int k = 0; k < n; ++k) {
       reduction_job& j = jobs[k];
       for (int p = 0; p < t_.ranks && j.count > 0; ++p)
-        if (kernels)
+        if (queue == queue_kind::compute)
           spread(j, p, j.scaled == scaling::divide_sum);
         else
           j.done[t_.first[p]] = group.done(p);
@@ -378,8 +382,9 @@ class replica_reducer {
       terms.terms[r] = j.terms[r];
       if (d.how == backing::host) continue;
       void* const stage = take();
-      runtime::wait(d, queue_kind::copy, runtime::mark(d, queue_kind::compute));
-      arrived[r] = runtime::copy(host, stage, d, j.terms[r], j.bytes(), queue_kind::copy, record);
+      runtime::wait(d, queue_kind::communication, runtime::mark(d, queue_kind::compute));
+      arrived[r] =
+          runtime::copy(host, stage, d, j.terms[r], j.bytes(), queue_kind::communication, record);
       terms.terms[r] = stage;
     }
     for (stamp const& a : arrived) runtime::synchronize(a);
@@ -391,9 +396,10 @@ class replica_reducer {
     for (int r = 0; r < t_.count; ++r) {
       logical_device& d = *t_.on[r];
       if (d.how != backing::host)
-        runtime::wait(d, queue_kind::copy, runtime::mark(d, queue_kind::compute));
-      stamp const back = runtime::copy(d, j.outs[r], host, sum, j.bytes(), queue_kind::copy,
-                                       {j.record.number, j.record.name, d.name});
+        runtime::wait(d, queue_kind::communication, runtime::mark(d, queue_kind::compute));
+      stamp const back =
+          runtime::copy(d, j.outs[r], host, sum, j.bytes(), queue_kind::communication,
+                        {j.record.number, j.record.name, d.name});
       runtime::wait(d, queue_kind::compute, back);
     }
   }

@@ -8,6 +8,7 @@
 // LOCUS_IVDEP               in front of a loop whose iterations do not depend on each other
 // LOCUS_LANES               the same over the lanes of a fold, which stay in registers
 // LOCUS_UNROLL              in front of a loop of few, known trips: written out
+// LOCUS_ROLLED              in front of a loop that kernels for GPUs run as a loop
 // LOCUS_LOOP_FUNCTION       in front of a function that is such a loop: g++ makes vectors of it at -O2 too
 // LOCUS_LOOPS_BEGIN, _END   around such loops: some functors have no vector form, which is no fault
 // LOCUS_DEVICE_CODE         1: this compiler makes code for GPUs
@@ -67,6 +68,11 @@
 #define LOCUS_IVDEP _Pragma("GCC ivdep") _Pragma("GCC unroll 1")
 #define LOCUS_LANES _Pragma("GCC ivdep") _Pragma("GCC unroll 16")
 #define LOCUS_UNROLL _Pragma("GCC unroll 8")
+#endif
+#if defined(__CUDA_ARCH__)
+#define LOCUS_ROLLED _Pragma("unroll 1")
+#else
+#define LOCUS_ROLLED
 #endif
 #if defined(__OPTIMIZE__) && defined(__clang__)
 #define LOCUS_COLD_BEGIN _Pragma("clang optimize off")

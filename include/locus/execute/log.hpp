@@ -16,13 +16,14 @@ namespace locus {
 
 namespace detail {
 
+/// kernel: on a GPU, which ones run it
 [[gnu::cold]] inline void log_step(step const& s, short number, shape const& extents, device on,
-                                   call_site site) {
+                                   std::string_view kernel, call_site site) {
   if (s.tensorflow.empty()) return;  // a part of an operation that has a line of its own
   log_event e;
   message reason;
   e.kind = event_kind::step, e.step = number, e.name = s.tensorflow, e.on = use_of(on);
-  e.extents = extents, e.site = site;
+  e.extents = extents, e.site = site, e.kernel = kernel;
   if (s.fell_back) {
     e.request = s.request;
     e.reason =

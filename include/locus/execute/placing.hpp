@@ -63,7 +63,7 @@ class placing : protected run_memory {
   void drain() const noexcept {
     auto wait_for_all = [](place const& p) {
       for (int r = 0; r < p.count(); ++r)
-        for (queue_kind const queue : {queue_kind::compute, queue_kind::copy}) try {
+        for (queue_kind const queue : runtime::queue_kinds) try {
             logical_device& d = runtime::find_device(p.at(r));
             runtime::synchronize(runtime::mark(d, queue));
           } catch (std::exception const&) {}  // the first error is on its way

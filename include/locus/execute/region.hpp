@@ -342,7 +342,7 @@ struct region_code {
   static auto row_fold_of(frame const& f, int replica) {
     auto stage = with_slots<Fold>(f, folded<Fold, Fold>(f));
     shape const& from = f.extents[fold_edge(Fold).from];
-    std::int64_t extents[max_rank];
+    std::int64_t extents[max_rank]{};
     constexpr edge e = fold_edge(Fold);
     constexpr place where = e.by >= 0 ? p.transfers[e.by].arrives : p.steps[e.from].where;
     local_extents(from, over_all_gpus ? where.over(f.of->all_gpus) : where, replica, extents);

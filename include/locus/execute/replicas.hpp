@@ -21,12 +21,14 @@ class replica_reduction : protected transport {
                     run_watch const& seen)
       : transport(p, arrays, targets), seen_(seen) {}
 
-  /// the memory that a reduction takes besides its terms and its results
+  /// the memory that a reduction takes besides its terms and its results, after that of NCCL: nothing that
+  /// is made once is part of a step
   [[gnu::cold]] void foresee_terms(transfer const& me) {
     replica_topology const over = look_at(plan_.steps[me.from].where.devices, chosen_);
     replica_reducer const by(over, name_of_collective(me));
     reduction_job const job = describe(me);
     if (job.count == 0) return;
+    if (over.uses_nccl()) communicators_for(over, name_of_collective(me));
     need(runtime::find_device(cpu(0)), by.host_scratch(job));
     bool const all = me.how == transfer_kind::all_reduce;
     for (int r = 0; r < over.count; ++r) {
@@ -78,7 +80,8 @@ class replica_reduction : protected transport {
     work_scope scope;
     if (seen_.work && k > 0)
       begin_collective(scope, seen_.work, name_of(transfer_kind::all_reduce), over,
-                       by.describe(&jobs[0]).view(), bytes, carrier_of(on));
+                       by.describe(&jobs[0]).view(), bytes, carrier_of(on),
+                       by.queue_of(jobs.begin(), k));
     by.all_reduce(jobs.begin(), k);
     k = 0;
     for (transfer const& t : plan_.transfers)
@@ -101,7 +104,7 @@ class replica_reduction : protected transport {
     work_scope scope;
     if (seen_.work)
       begin_collective(scope, seen_.work, name_of(me.how), s.where, by.describe(&j).view(), bytes,
-                       carrier_of(on));
+                       carrier_of(on), queue_kind::compute);
     j.host_scratch = take(runtime::find_device(cpu(0)), by.host_scratch(j));
     int const v = value_of(me);
     for (int r = 0; r < me.arrives.count(); ++r) {

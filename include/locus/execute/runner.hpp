@@ -99,22 +99,41 @@ class runner : results {
       touched operands[max_operands];
       int count = 0;
       if (look) count = gather_operands(i, r, d, record, operands);
-      if (seen_.log) log_steps(i, ends.where.at(r));
       frame const f{&p_, a_.values, extents_, a_.objects};
       launch const what{&f, i, r, {&d, record, operands, count, find_workspace(d), tf32_}};
       work_scope scope_of_work;
-      if (seen_.work)
-        begin_launch(scope_of_work, seen_.work, plan_, extents_, i, ends.where.at(r), d,
-                     bytes_of_region(i, r));
-      if (ends.kind == step_kind::concatenate || ends.kind == step_kind::reshape)
-        copy_operands(what);
-      else
-        p_.launches[i](what);
+      if (seen_.log || seen_.work) tell(what, scope_of_work);
+      issue(what);
     }
   }
-  [[gnu::cold]] void log_steps(short region, device on) const {
-    for (short k = 0; k < plan_.steps.count; ++k)
-      if (plan_.steps[k].region == region) log_step(plan_.steps[k], k, extents_[k], on, seen_.site);
+  void issue(launch const& what) {
+    step_kind const kind = plan_.steps[what.step].kind;
+    if (kind == step_kind::concatenate || kind == step_kind::reshape)
+      copy_operands(what);
+    else
+      p_.launches[what.step](what);
+  }
+  /// means: whoever watches hears of the launch before it is issued
+  [[gnu::cold]] void tell(launch const& what, work_scope& work) {
+    logical_device& d = *what.site.on;
+    device const asked = plan_.steps[what.step].where.at(what.replica);
+    message kernel;
+    if (d.how == backing::cuda) write_kernels(kernel, what);
+    for (short k = 0; seen_.log && k < plan_.steps.count; ++k)
+      if (plan_.steps[k].region == what.step)
+        log_step(plan_.steps[k], k, extents_[k], asked, kernel.view(), seen_.site);
+    if (seen_.work)
+      begin_launch(work, seen_.work, plan_, extents_, what.step, asked, d,
+                   bytes_of_region(what.step, what.replica), kernel.view());
+  }
+  /// means: the kernels that the launch will start: it goes the same way, and starts none
+  [[gnu::cold]] void write_kernels(message& out, launch const& what) {
+    kernel_list kernels;
+    kernel_workspace measured{.on = what.site.on, .kernels = &kernels};
+    launch dry = what;
+    dry.site.workspace = &measured;
+    issue(dry);
+    for (int k = 0; k < kernels.count; ++k) out << (k ? " + " : "") << kernels.names[k];
   }
   /// units: bytes that the kernel of one replica reads and writes
   [[gnu::cold]] std::int64_t bytes_of_region(short i, int r) const {

@@ -28,10 +28,11 @@ inline void add_use(json_text& details, device asked) {
   if (!use.why.empty()) details.member("why", use.why);
 }
 
-/// means: one kernel of a plan: named after its operations
+/// means: one launch of a plan: named after its operations; kernel: on a GPU, which ones run it
 [[gnu::cold]] inline void begin_launch(work_scope& scope, unsigned watchers, plan_view const& p,
                                        shape const* extents, short region, device asked,
-                                       logical_device& d, std::int64_t bytes) {
+                                       logical_device& d, std::int64_t bytes,
+                                       std::string_view kernel) {
   text_buffer<160> name;
   message operations;
   for (short i = 0; i < p.steps.count; ++i) {
@@ -46,21 +47,22 @@ inline void add_use(json_text& details, device asked) {
   text_buffer<128> type;
   write_type(type, p.steps[region], extents[region]);
   details.member("shape", type.view()).member("bytes", bytes);
+  if (!kernel.empty()) details.member("kernel", kernel);
   add_use(details, asked);
   scope.begin(watchers, d, queue_kind::compute, {name.view(), details.view()});
 }
 
-/// means: values of replicas meet: on the device that folds them, or by way of the host
+/// means: values of replicas meet: on that queue of the device that folds them, or by way of the host
 [[gnu::cold]] inline void begin_collective(work_scope& scope, unsigned watchers,
                                            std::string_view how, place const& over,
                                            std::string_view algorithm, std::int64_t bytes,
-                                           logical_device& at) {
+                                           logical_device& at, queue_kind queue) {
   json_text details;
   add_text(details, "over", over);
   details.member("bytes", bytes).member("algorithm", algorithm);
   runtime::work_label label{how, details.view()};
-  label.replicas = over.devices;
-  scope.begin(watchers, at, queue_kind::compute, label);
+  label.replicas = over.devices, label.behind_compute = true;
+  scope.begin(watchers, at, queue, label);
 }
 
 /// means: the run of a plan, on the thread that issues it

@@ -17,7 +17,7 @@ enum class call_role : unsigned char {
 
 /// Roles of operands or of results, in order: {call_role::rows, call_role::whole}
 struct call_roles {
-  static constexpr int most = 16;
+  static constexpr int most = 24;
   call_role of[most]{};
   int count = 0;
   constexpr call_roles() = default;

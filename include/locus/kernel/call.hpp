@@ -66,6 +66,23 @@ constexpr void collapse(space& s, access* operands, int count) {
   s.rank = to, s.axes = axes;
 }
 
+/// means: axes sorted by the strides of an operand, the largest first
+constexpr void sort_axes(space& s, access* a, int count, int by) {
+  auto const length = [&](int d) {
+    return a[by].stride[d] < 0 ? -a[by].stride[d] : a[by].stride[d];
+  };
+  auto const exchange = [&](int d) {
+    auto const swap = [](std::int64_t& x, std::int64_t& y) {
+      std::int64_t const t = x;
+      x = y, y = t;
+    };
+    swap(s.extent[d], s.extent[d - 1]);
+    for (int k = 0; k < count; ++k) swap(a[k].stride[d], a[k].stride[d - 1]);
+  };
+  for (int i = 1; i < s.rank; ++i)
+    for (int d = i; d > 0 && length(d) > length(d - 1); --d) exchange(d);
+}
+
 /// means: the operand offsets of the i-th point of the first `axes` axes, in row order
 constexpr std::int64_t offset_of(space const& s, access const& a, std::int64_t i, int axes) {
   std::int64_t offset = 0;

@@ -57,6 +57,13 @@ struct fold_value {
     return get<K>(folds);
   }
 };
+/// a tree that is the first fold, and nothing besides
+template <class Tree>
+inline constexpr bool is_fold_as_it_is = false;
+template <class T>
+inline constexpr bool is_fold_as_it_is<fold_value<0, T>> = true;
+template <class T, class Tree>
+inline constexpr bool is_fold_as_it_is<rounded<T, Tree>> = is_fold_as_it_is<Tree>;
 /// a number that was captured by value
 template <class T>
 struct constant {

@@ -8,6 +8,9 @@
 #include <locus/nn/kernels/conv1d_backward.hpp>  // conv1d_backward
 #include <locus/nn/window.hpp>                   // slide
 #include <locus/ops/call.hpp>                    // call_rule, tile
+#if LOCUS_CUDA_KERNELS
+#include <locus/nn/kernels/conv1d_card.hpp>  // cards::conv1d
+#endif
 
 namespace locus::nn {
 
@@ -27,6 +30,10 @@ struct conv1d_window {
   template <class T>
   LOCUS_HOST_DEVICE constexpr conv1d_sizes over(tile<T> const& x) const {
     return over(x.extent[1], x.extent[2]);
+  }
+  template <class T>
+  constexpr bool is_depthwise(tile<T const> const& x) const {
+    return groups > 1 && groups == x.extent[2];
   }
   /// means: x and the flat kernel fit
   constexpr bool takes(shape const& x, shape const& w) const {
@@ -102,6 +109,14 @@ struct conv1d_op {
     host::conv1d<T>(window.over(x), x.extent[0], x.data, w.data, biased ? b.data : nullptr,
                     y.data ? y.data : unread.data(), winner.data);
   }
+  /// of channels by themselves a product would be mostly 0
+  template <class T>
+  bool is_for_cards(tile<T const> x, tile<T const>, tile<T const>) const {
+    return !window.is_depthwise(x);
+  }
+  template <class T>
+  void card(card_context& here, tile<T> y, tile<std::uint8_t> winner, tile<T const> x,
+            tile<T const> w, tile<T const> b) const;
   template <int Result, class T>
   LOCUS_HOST_DEVICE result<Result, T> element(std::int64_t i, call_context const&,
                                               tile<result<Result, T>>, tile<T const> x,
@@ -159,6 +174,13 @@ struct conv1d_gradient_op {
     host::conv1d_backward<T>(window.over(x), x.extent[0], x.data, w.data, y, winners, dy.data,
                              dw.data, db.data, dx.data);
   }
+  template <class T, class Marks>
+  bool is_for_cards(tile<T const> x, tile<T const>, tile<Marks const>, tile<T const>) const {
+    return !window.is_depthwise(x);
+  }
+  template <class T, class Marks>
+  void card(card_context& here, tile<T> dx, tile<T> dw, tile<T> db, tile<T const> x,
+            tile<T const> w, tile<Marks const> marks, tile<T const> dy) const;
   template <int Result, class T, class Marks>
   LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const&, tile<T>, tile<T const> x,
                               tile<T const> w, tile<Marks const> marks, tile<T const> dy) const {
@@ -191,5 +213,25 @@ struct conv1d_gradient_op {
     return sum;
   }
 };
+
+#if LOCUS_CUDA_KERNELS
+template <class T>
+void conv1d_op::card(card_context& here, tile<T> y, tile<std::uint8_t> winner, tile<T const> x,
+                     tile<T const> w, tile<T const> b) const {
+  conv1d_sizes const s = window.over(x);
+  cards::window_slabs<T> const slabs(cards::as_column(s, x.extent[0]), s.pool);
+  cards::conv1d(here, s, slabs, x.data, w.data, biased ? b.data : nullptr, y.data, winner.data);
+}
+template <class T, class Marks>
+void conv1d_gradient_op::card(card_context& here, tile<T> dx, tile<T> dw, tile<T> db,
+                              tile<T const> x, tile<T const> w, tile<Marks const> marks,
+                              tile<T const> dy) const {
+  conv1d_sizes const s = window.over(x);
+  conv2d_geometry const g = cards::as_column(s, x.extent[0]);
+  detail::conv1d_slope<T, Marks> const slope{s, marks.data, dy.data};
+  cards::conv1d_backward(here, s, cards::window_slabs<T>(g), cards::input_slabs<T>(g), x.data,
+                         w.data, dy.data, slope, dx.data, dw.data, db.data);
+}
+#endif
 
 }  // namespace locus::nn

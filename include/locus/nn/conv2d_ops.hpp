@@ -7,6 +7,7 @@
 #include <locus/ops/call.hpp>              // call_rule, tile
 #if LOCUS_CUDA_KERNELS
 #include <locus/nn/kernels/conv2d_team.hpp>  // kernel_gradient_team
+#include <locus/nn/kernels/conv_card.hpp>    // cards::conv2d
 #endif
 
 namespace locus::nn {
@@ -91,13 +92,18 @@ struct conv2d_op {
   void host(call_context const&, tile<T> y, tile<T const> x, tile<T const> w,
             tile<T const> b) const {
     conv2d_geometry const g = window.over(x);
-    host::store_rule<T> const store{biased ? b.data : nullptr, how != activation::linear, T(0),
-                                    detail::upper_bound_of<T>(how)};
     if (g.is_depthwise())
-      host::depthwise2d<T>(y.data, x.data, w.data, g, store);
+      host::depthwise2d<T>(y.data, x.data, w.data, g, store(b));
     else
-      host::conv2d<T>(y.data, x.data, w.data, g, store);
+      host::conv2d<T>(y.data, x.data, w.data, g, store(b));
   }
+  /// of channels by themselves a product would be mostly 0
+  template <class T>
+  bool is_for_cards(tile<T const> x, tile<T const>, tile<T const>) const {
+    return !window.over(x).is_depthwise();
+  }
+  template <class T>
+  void card(card_context& here, tile<T> y, tile<T const> x, tile<T const> w, tile<T const> b) const;
   template <int Result, class T>
   LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const&, tile<T>, tile<T const> x,
                               tile<T const> w, tile<T const> b) const {
@@ -119,6 +125,13 @@ struct conv2d_op {
       }
     }
     return detail::bounded(how, sum);
+  }
+
+ private:
+  template <class T>
+  host::store_rule<T> store(tile<T const> const& b) const {
+    return {biased ? b.data : nullptr, how != activation::linear, T(0),
+            detail::upper_bound_of<T>(how)};
   }
 };
 
@@ -157,6 +170,12 @@ struct conv2d_input_gradient_op {
     else
       host::conv2d_input_gradient<T>(dx.data, dy.data, w.data, g);
   }
+  template <class T>
+  bool is_for_cards(tile<T const> dy, tile<T const>) const {
+    return !geometry(dy).is_depthwise();
+  }
+  template <class T>
+  void card(card_context& here, tile<T> dx, tile<T const> dy, tile<T const> w) const;
   template <int Result, class T>
   LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const&, tile<T>, tile<T const> dy,
                               tile<T const> w) const {
@@ -209,12 +228,42 @@ struct conv2d_kernel_gradient_op {
     else
       host::conv2d_kernel_gradient<T>(dw.data, x.data, dy.data, g);
   }
+  template <class T>
+  bool is_for_cards(tile<T const> x, tile<T const>) const {
+    return !window.over(x).is_depthwise();
+  }
+  template <class T>
+  void card(card_context& here, tile<T> dw, tile<T const> x, tile<T const> dy) const;
   /// weights side by side, pixels down
   template <class T>
   auto team(call_context const&, tile<T> dw, tile<T const> x, tile<T const> dy) const;
 };
 
 #if LOCUS_CUDA_KERNELS
+template <class T>
+void conv2d_op::card(card_context& here, tile<T> y, tile<T const> x, tile<T const> w,
+                     tile<T const> b) const {
+  cards::conv2d(here, cards::window_slabs<T>(window.over(x)), y.data, x.data, w.data, store(b));
+}
+template <class T>
+void conv2d_input_gradient_op::card(card_context& here, tile<T> dx, tile<T const> dy,
+                                    tile<T const> w) const {
+  conv2d_geometry const g = geometry(dy);
+  auto const gradient = [&](std::int64_t first, std::int64_t) {
+    return dy.data + first * g.filters;
+  };
+  cards::conv_input_gradient(here, cards::input_slabs<T>(g), dx.data, gradient, w.data);
+}
+template <class T>
+void conv2d_kernel_gradient_op::card(card_context& here, tile<T> dw, tile<T const> x,
+                                     tile<T const> dy) const {
+  conv2d_geometry const g = window.over(x);
+  auto const gradient = [&](std::int64_t first, std::int64_t) {
+    return dy.data + first * g.filters;
+  };
+  cards::conv_kernel_gradient<T>(here, cards::window_slabs<T>(g), dw.data, nullptr, x.data,
+                                 gradient);
+}
 template <class T>
 auto conv2d_kernel_gradient_op::team(call_context const&, tile<T> dw, tile<T const> x,
                                      tile<T const> dy) const {

@@ -7,7 +7,7 @@
 #include <locus/nn/kernels/embedding.hpp>  // gather_rows, sum_rows_by_token
 #include <locus/ops/call.hpp>              // call_rule, tile
 #if LOCUS_CUDA_KERNELS
-#include <locus/nn/kernels/embedding_card.hpp>  // cards::sum_rows_by_token
+#include <locus/nn/kernels/embedding_card.hpp>  // cards::gather_rows, sum_rows_by_token
 #endif
 
 namespace locus::nn {
@@ -39,13 +39,8 @@ struct embedding_op {
     host::gather_rows(table.data, table.extent[0] / width, width, tokens.data, tokens.size(),
                       y.data, tokens.extent[1], here.first_row);
   }
-  template <int Result, class T, class Token>
-  LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const&, tile<T>,
-                              tile<Token const> tokens, tile<T const> table) const {
-    auto const row = static_cast<std::int64_t>(tokens[i / width]);
-    if (row < 0 || row >= table.extent[0] / width) return T(__builtin_nanf(""));
-    return table[row * width + i % width];
-  }
+  template <class T, class Token>
+  void card(card_context& here, tile<T> y, tile<Token const> tokens, tile<T const> table) const;
 };
 
 /// means: result 0: the different tokens in rising order, then `vocabulary` for those that are left;
@@ -89,6 +84,12 @@ struct embedding_gradient_op {
 };
 
 #if LOCUS_CUDA_KERNELS
+template <class T, class Token>
+void embedding_op::card(card_context& here, tile<T> y, tile<Token const> tokens,
+                        tile<T const> table) const {
+  cards::gather_rows(here, table.data, table.extent[0] / width, width, tokens.data, tokens.size(),
+                     y.data);
+}
 template <class T, class Token>
 void embedding_gradient_op::card(card_context& here, tile<std::int32_t> unique, tile<T> sums,
                                  tile<Token const> tokens, tile<T const> dy) const {

@@ -177,11 +177,20 @@ auto score_op<Loss, By, Apart, Metrics...>::team(call_context const& here, tile<
       return first_of(others...).data;
   }();
   using weight = std::remove_cvref_t<decltype(*weights)>;
-  return score_team<Loss, By, Apart, T, U, weight, Metrics...>{
-      loss,        metrics,     scale<T>(here, p, n),
-      rows,        n,           rows > 0 ? rows / p.extent[0] : 1,
-      d.data,      values.data, p.data,
-      target.data, weights,     seen_by_metrics(p, others...)};
+  score_team<Loss, By, Apart, T, U, weight, Metrics...> all{loss,
+                                                            metrics,
+                                                            scale<T>(here, p, n),
+                                                            rows,
+                                                            static_cast<std::int32_t>(n),
+                                                            rows > 0 ? rows / p.extent[0] : 1,
+                                                            d.data,
+                                                            values.data,
+                                                            p.data,
+                                                            target.data,
+                                                            weights,
+                                                            seen_by_metrics(p, others...)};
+  all.look_at_addresses();
+  return all;
 }
 #endif
 

@@ -6,13 +6,14 @@
 #include <memory>   // unique_ptr
 #include <utility>  // forward
 
-#include <locus/nn/array_batches.hpp>  // array_batches
-#include <locus/nn/epochs.hpp>         // epoch_loop
-#include <locus/nn/finite.hpp>         // refuse_loss
-#include <locus/nn/network.hpp>        // Network
-#include <locus/nn/objective.hpp>      // objective
-#include <locus/nn/story.hpp>          // plan_story
-#include <locus/nn/updater.hpp>        // updater
+#include <locus/collective/rebuild.hpp>  // collective::prepare
+#include <locus/nn/array_batches.hpp>    // array_batches
+#include <locus/nn/epochs.hpp>           // epoch_loop
+#include <locus/nn/finite.hpp>           // refuse_loss
+#include <locus/nn/network.hpp>          // Network
+#include <locus/nn/objective.hpp>        // objective
+#include <locus/nn/story.hpp>            // plan_story
+#include <locus/nn/updater.hpp>          // updater
 
 LOCUS_COLD_BEGIN
 
@@ -215,6 +216,7 @@ class Trainer final : public training {
       for (int i = network_->first(k); i < network_->first(k + 1); ++i)
         if (parameter_type* const p = network_->parameters()[std::size_t(i)]; p->trainable)
           order_.push_back(p);
+    collective::prepare<Replicas>();  // no part of the first step
   }
   /// cost:  moving: no weight is copied; what was moved from may be assigned to, or end
   Trainer(Trainer&&) = default;
@@ -566,6 +568,7 @@ class Trainer final : public training {
     if (!at_once)
       for (int k = network_type::links; k-- > 0;) update(k, story);
     updater_.end_step();
+    if (story) story->end_part("updates that waited for others");
   }
   void update(int link, detail::plan_story* story) {
     for (int i = network_->first(link); i < network_->first(link + 1); ++i)

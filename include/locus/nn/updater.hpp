@@ -16,6 +16,15 @@ namespace locus::nn {
 namespace detail {
 
 struct no_norm {};
+/// A weight without elements and all that a rule may keep for it.
+template <class Tensor>
+struct no_weights {
+  static constexpr int most = 5;
+  std::vector<Tensor> of;
+  no_weights() {
+    for (int k = 0; k < most; ++k) of.emplace_back(Dextents<1>(0));
+  }
+};
 /// means: the factor that brings gradients to a norm, on every replica; nobody waits for it
 template <class T, class Replicas>
 struct norm_scale {
@@ -36,7 +45,8 @@ struct norm_scale {
 
 /// means: steps of an optimizer over the parameters of one model
 /// device: what is kept lies where the parameters do, equal on every replica
-/// cost:  of a step: one kernel for each parameter and replica; no allocation after the first
+/// cost:  of a step and a replica: one kernel for each parameter; on GPUs one for weights_at_once<Rule> dense
+///        ones, which is 5 for Adam and 11 for SGD; no allocation after the first
 /// fails: configuration_error for options that make no sense; shape_error, when the parameters are not
 ///        those of the first step
 template <class Optimizer, class T, class Replicas>
@@ -74,23 +84,28 @@ class updater {
       for (; known_ < now_.step; ++known_) product_ *= base().momentum_of(known_ + 1);
       now_.product = product_;
     }
-    ++iterations_, next_ = 0;
-    if constexpr (clips == norm_of::model) scale_.begin(), waiting_.clear();
+    ++iterations_, next_ = 0, waiting_.clear();
+    if constexpr (clips == norm_of::model) scale_.begin();
   }
   void update(parameter_type& p) {
+    waiting const one{&p, next_++};
     if constexpr (clips == norm_of::model)  // the norm is known when all gradients are
-      add_square(p), waiting_.push_back(&p);
+      add_square(p), waiting_.push_back(one);
     else {
       if constexpr (clips == norm_of::parameter)
         scale_.begin(), add_square(p), scale_.end(detail::clip_norm(optimizer_));
-      update_now(p);
+      update_soon(one);
     }
   }
   void end_step() {
     if constexpr (clips == norm_of::model) {
       scale_.end(detail::clip_norm(optimizer_));
-      for (parameter_type* p : waiting_) update_now(*p);
+      std::vector<waiting> const all = std::move(waiting_);
+      waiting_.clear();
+      for (waiting const& one : all) update_soon(one);
     }
+    if constexpr (together)
+      if (!waiting_.empty()) update_waiting();
   }
 
   /// means: weight = its moving average, of each trainable parameter
@@ -126,7 +141,7 @@ class updater {
   void prepare(Model& model) {
     next_ = 0;
     model.for_each_parameter([this](parameter_type& p) {
-      if (p.trainable) with_rule([&]<class Rule>(Rule const&) { kept_for<Rule>(p), ++next_; });
+      if (p.trainable) with_rule([&]<class Rule>(Rule const&) { kept_for<Rule>({&p, next_++}); });
     });
   }
   /// means: what is kept of the k-th trainable parameter, whose name is given
@@ -145,6 +160,15 @@ class updater {
   static constexpr bool averages = detail::averages<Optimizer>();
   using base_type = std::remove_cvref_t<decltype(detail::innermost(std::declval<Optimizer&>()))>;
 
+  /// a launch costs a GPU more than most weights do; a norm of each parameter is known of one at a time
+  static constexpr bool together =
+      Replicas::value.devices[0].is_gpu() && clips != norm_of::parameter;
+  /// a parameter and its number among the trainable ones
+  struct waiting {
+    parameter_type* of;
+    std::size_t number;
+  };
+
   base_type const& base() const { return detail::innermost(optimizer_); }
   double rate_of(std::int64_t step) const { return base().learning_rate.at(step); }
   std::string slot_name(std::size_t k, std::size_t s) const {
@@ -162,12 +186,37 @@ class updater {
         f(held);
     });
   }
-  void update_now(parameter_type& p) {
+  void update_soon(waiting const& one) {
+    if constexpr (together)
+      if (!one.of->sparse) {
+        waiting_.push_back(one);
+        with_rule([&]<class Rule>(Rule const&) {
+          if (waiting_.size() == std::size_t(weights_at_once<Rule>)) update_waiting();
+        });
+        return;
+      }
     with_rule([&]<class Rule>(Rule const& rule) {
-      tensor* const kept = kept_for<Rule>(p);
-      run_update(rule, p, kept, std::make_index_sequence<std::size_t(Rule::slots)>{});
+      run_update(rule, *one.of, kept_for<Rule>(one),
+                 std::make_index_sequence<std::size_t(Rule::slots)>{});
     });
-    ++next_;
+  }
+  /// all that wait, and weights without elements behind them, so that there is one kernel to compile
+  void update_waiting() {
+    with_rule([&]<class Rule>(Rule const& rule) {
+      constexpr int most = weights_at_once<Rule>;
+      update_of<tensor> all[most];
+      for (int k = 0; k < most; ++k)
+        if (auto const n = std::size_t(k); n < waiting_.size()) {
+          parameter_type& p = *waiting_[n].of;
+          all[k] = {&p.value, kept_for<Rule>(waiting_[n]), &p.gradient};
+        } else
+          all[k] = {nothing_.of.data(), nothing_.of.data() + 1, nothing_.of.data()};
+      if constexpr (clips == norm_of::none)
+        run(update_plan(rule, all));
+      else
+        run(update_plan(rule, all, scale_.factor));
+    });
+    waiting_.clear();
   }
   void add_square(parameter_type const& p) {
     if (p.sparse)
@@ -177,18 +226,20 @@ class updater {
   }
 
   template <class Rule>
-  tensor* kept_for(parameter_type const& p) {
-    if (next_ == kept_.size()) {
-      std::vector<tensor> kept;
+  tensor* kept_for(waiting const& one) {
+    parameter_type const& p = *one.of;
+    while (kept_.size() <= one.number) kept_.emplace_back(), sizes_.push_back(-1);
+    std::vector<tensor>& kept = kept_[one.number];
+    if (sizes_[one.number] < 0) {
       std::vector<T> const nothing(static_cast<std::size_t>(p.size()));
       for (int s = 0; s < Rule::slots; ++s) {
         kept.emplace_back(Dextents<1>(p.size()));
         locus::detail::fill_storage(*kept.back().block.get(), nothing.data());
       }
-      kept_.push_back(std::move(kept)), sizes_.push_back(p.size());
+      sizes_[one.number] = p.size();
     }
-    if (sizes_[next_] != p.size()) refuse(p);
-    return kept_[next_].data();
+    if (sizes_[one.number] != p.size()) refuse(one);
+    return kept.data();
   }
   template <class Rule, std::size_t... S>
   void run_update(Rule const& rule, parameter_type& p, tensor* kept,
@@ -204,10 +255,11 @@ class updater {
     else
       run_with(p.gradient);
   }
-  [[noreturn, gnu::cold]] void refuse(parameter_type const& p) const {
+  [[noreturn, gnu::cold]] void refuse(waiting const& one) const {
+    parameter_type const& p = *one.of;
     message text;
-    throw shape_error(text << "locus: parameter " << next_ << " ('" << std::string_view(p.name)
-                           << "') has " << p.size() << " elements, and had " << sizes_[next_]
+    throw shape_error(text << "locus: parameter " << one.number << " ('" << std::string_view(p.name)
+                           << "') has " << p.size() << " elements, and had " << sizes_[one.number]
                            << " when " << std::string_view(base_type::name)
                            << " made its first step; an optimizer serves one model");
   }
@@ -215,7 +267,8 @@ class updater {
   Optimizer optimizer_;
   std::vector<std::vector<tensor>> kept_;  // [trainable parameter][slot]
   std::vector<std::int64_t> sizes_;
-  std::vector<parameter_type*> waiting_;
+  std::vector<waiting> waiting_;
+  std::conditional_t<together, detail::no_weights<tensor>, detail::no_norm> nothing_;
   std::conditional_t<clips == norm_of::none, detail::no_norm, detail::norm_scale<T, Replicas>>
       scale_;
   std::size_t next_ = 0;

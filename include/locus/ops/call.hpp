@@ -36,6 +36,9 @@ class card_context;
 //       the body of real GPUs, before element(): loops and algorithms in the order of the device's
 //       queue, with workspace (engine/gpu/card_context.hpp). A unit of nvcc defines it; a declaration
 //       is enough elsewhere                                               (optional)
+//   bool is_for_cards(tile<T const>... operands) const
+//       false: a GPU runs element() or team() for these operands, although there is card()
+//                                                                         (optional)
 //   static constexpr std::int64_t operations(shape first_result, shape... operands)
 //       what it costs; without it one operation for each element          (optional)
 //   auto team(call_context const&, tile<R>... results, tile<T const>... operands) const

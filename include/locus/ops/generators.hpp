@@ -5,10 +5,11 @@
 #include <concepts>  // integral
 #include <limits>    // numeric_limits
 
-#include <locus/core/error.hpp>  // configuration_error
-#include <locus/ops/map.hpp>     // map_op
-#include <locus/ops/normal.hpp>  // inverse_normal
-#include <locus/ops/philox.hpp>  // random_bits
+#include <locus/core/error.hpp>      // configuration_error
+#include <locus/ops/box_muller.hpp>  // random_normal
+#include <locus/ops/map.hpp>         // map_op
+#include <locus/ops/normal.hpp>      // inverse_normal
+#include <locus/ops/philox.hpp>      // random_bits, random_word
 
 namespace locus {
 
@@ -30,14 +31,6 @@ struct iota_fn {
       return add_fn{}(first, multiply_fn{}(static_cast<T>(i), by));
   }
 };
-/// means: a uniform number in [0, 1): 24 random bits for float, 53 for double
-template <class T>
-LOCUS_HOST_DEVICE constexpr T unit_uniform(std::uint64_t bits) {
-  if constexpr (sizeof(T) == 4)
-    return static_cast<T>(bits >> 40) * static_cast<T>(0x1p-24);
-  else
-    return static_cast<T>(bits >> 11) * static_cast<T>(0x1p-53);
-}
 /// means: the largest number below high, where one lies in [low, high)
 template <class T>
 constexpr T last_before(T low, T high) {
@@ -57,14 +50,19 @@ struct uniform_fn {
   computed low, width;
   T last;  // what rounding would make `high` is the last number before it
   LOCUS_HOST_DEVICE T operator()(std::int64_t i) const {
-    computed const u = unit_uniform<computed>(random_bits(seed, i));
-    T v;
-    // two floats have an exact product in double: contracted or not, the sum is the same
-    if constexpr (sizeof(u) == 4)
-      v = static_cast<T>(double(u) * double(width) + double(low));
-    else
-      v = detail::fused(u, width, low);
-    return v < last ? v : last;
+    if constexpr (sizeof(computed) == 4) {
+      // 24 bits are a float; fminf is one instruction of a GPU, and a call on the host
+      computed const v =
+          detail::fused(static_cast<computed>(random_word(seed, i) >> 8), width * 0x1p-24f, low);
+      T const r = static_cast<T>(v);
+      if constexpr (sizeof(T) == 4)
+        return LOCUS_BY_SIDE(::fminf(r, last), r < last ? r : last);
+      else
+        return r < last ? r : last;
+    } else {
+      T const r = detail::fused(static_cast<T>(random_bits(seed, i) >> 11) * 0x1p-53, width, low);
+      return r < last ? r : last;
+    }
   }
 };
 template <class T>
@@ -73,9 +71,10 @@ struct normal_fn {
   std::uint64_t seed;
   T mean, deviation;
   LOCUS_HOST_DEVICE T operator()(std::int64_t i) const {
-    double const z = inverse_normal(random_bits(seed, i));
-    return static_cast<T>(
-        detail::fused(z, static_cast<double>(deviation), static_cast<double>(mean)));
+    if constexpr (sizeof(compute_t<T>) == 4)
+      return static_cast<T>(detail::fused(random_normal(seed, i), float(deviation), float(mean)));
+    else
+      return detail::fused(inverse_normal(random_bits(seed, i)), deviation, mean);
   }
 };
 
@@ -140,7 +139,8 @@ constexpr auto iota(Extents<N...> extents, std::type_identity_t<T> first = 0,
                     std::type_identity_t<T> by = 1) {
   return detail::generator(iota_fn<T>{first, by}, extents);
 }
-/// means: r[i] uniform in [low, high), a pure function of seed and i; low where the two are equal
+/// means: r[i] uniform in [low, high), a pure function of seed and i; low where the two are equal. Doubles take one of
+///        2^53 places, all other types one of 2^24
 /// fails: configuration_error where low > high, or high - low is not finite
 /// after: Philox-4x32-10
 template <class T, std::int64_t... N>
@@ -160,7 +160,8 @@ constexpr auto uniform(Extents<N...> extents, S number) {
 }
 /// means: r[i] normal with that mean and standard deviation, a pure function of seed and i
 /// fails: configuration_error where the deviation is below 0, or one of the two is not finite
-/// after: Philox-4x32-10 through the inverse of the distribution function, Wichura, AS 241 (1988)
+/// after: Philox-4x32-10; doubles through the inverse of the distribution function, Wichura, AS 241 (1988),
+///        all other types, up to 6.8 deviations, by Box and Muller (1958)
 template <class T, std::int64_t... N>
 constexpr auto normal(Extents<N...> extents, seed from, std::type_identity_t<T> mean = 0,
                       std::type_identity_t<T> deviation = 1) {

@@ -13,11 +13,14 @@ namespace detail {
 LOCUS_HOST_DEVICE inline double fused(double a, double b, double c) {
   return LOCUS_MATH(fma)(a, b, c);
 }
+LOCUS_HOST_DEVICE inline float fused(float a, float b, float c) {
+  return LOCUS_MATH(fmaf)(a, b, c);
+}
 
 /// means: c[0] + c[1] x + ... + c[n-1] x^(n-1), by Horner's rule
-template <class... Condition>
-LOCUS_HOST_DEVICE inline double polynomial(double x, double c0, Condition... higher) {
-  if constexpr (sizeof...(Condition) == 0)
+template <class T, class... Coefficients>
+LOCUS_HOST_DEVICE inline T polynomial(T x, T c0, Coefficients... higher) {
+  if constexpr (sizeof...(Coefficients) == 0)
     return c0;
   else
     return fused(polynomial(x, higher...), x, c0);

@@ -11,31 +11,50 @@ struct philox_block {
   std::uint32_t word[4];
 };
 
+namespace detail {
+/// means: the upper word of a product; a compiler for GPUs would make 64-bit products of the host's form
+LOCUS_HOST_DEVICE constexpr std::uint32_t upper_product(std::uint32_t a, std::uint32_t b) {
+#if defined(__CUDA_ARCH__)
+  if (!__builtin_is_constant_evaluated()) return __umulhi(a, b);
+#endif
+  return static_cast<std::uint32_t>(std::uint64_t(a) * b >> 32);
+}
+}  // namespace detail
+
 /// means: four random words from a 128-bit counter and a 64-bit key
 /// after: Salmon, Moraes, Dror, Shaw, Parallel random numbers: as easy as 1, 2, 3 (SC 2011)
 LOCUS_HOST_DEVICE constexpr philox_block philox(philox_block counter, std::uint32_t key0,
                                                 std::uint32_t key1) {
   for (int round = 0; round < 10; ++round) {
-    std::uint64_t const a = std::uint64_t(0xD2511F53u) * counter.word[0];
-    std::uint64_t const b = std::uint64_t(0xCD9E8D57u) * counter.word[2];
-    counter = {{static_cast<std::uint32_t>(b >> 32) ^ counter.word[1] ^ key0,
-                static_cast<std::uint32_t>(b),
-                static_cast<std::uint32_t>(a >> 32) ^ counter.word[3] ^ key1,
-                static_cast<std::uint32_t>(a)}};
+    std::uint32_t const a = counter.word[0], b = counter.word[2];
+    counter = {{detail::upper_product(b, 0xCD9E8D57u) ^ counter.word[1] ^ key0, b * 0xCD9E8D57u,
+                detail::upper_product(a, 0xD2511F53u) ^ counter.word[3] ^ key1, a * 0xD2511F53u}};
     key0 += 0x9E3779B9u;
     key1 += 0xBB67AE85u;
   }
   return counter;
 }
 
-/// means: 64 random bits for element i of the stream that the seed names
+/// means: block n of the stream that the seed names
+LOCUS_HOST_DEVICE constexpr philox_block random_block(std::uint64_t seed, std::int64_t n) {
+  return philox({{static_cast<std::uint32_t>(n), static_cast<std::uint32_t>(n >> 32), 0, 0}},
+                static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));
+}
+
+/// means: 64 random bits for element i of the stream that the seed names; two elements share a block
 LOCUS_HOST_DEVICE constexpr std::uint64_t random_bits(std::uint64_t seed, std::int64_t i) {
-  auto const n = static_cast<std::uint64_t>(i) / 2;
-  philox_block const block =
-      philox({{static_cast<std::uint32_t>(n), static_cast<std::uint32_t>(n >> 32), 0, 0}},
-             static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));
+  philox_block const block = random_block(seed, (i - (i & 1)) / 2);
   bool const second = (i & 1) != 0;
   return std::uint64_t(block.word[second ? 2 : 0]) << 32 | block.word[second ? 3 : 1];
+}
+
+/// means: 32 random bits for element i of that stream; four elements share a block
+LOCUS_HOST_DEVICE constexpr std::uint32_t random_word(std::uint64_t seed, std::int64_t i) {
+  philox_block const block = random_block(seed, (i - (i & 3)) / 4);
+  // a word is chosen by its number, not by an address: a kernel would keep the block in memory
+  std::uint32_t const of_first_two = (i & 1) != 0 ? block.word[1] : block.word[0],
+                      of_last_two = (i & 1) != 0 ? block.word[3] : block.word[2];
+  return (i & 2) != 0 ? of_last_two : of_first_two;
 }
 
 }  // namespace locus

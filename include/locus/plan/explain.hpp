@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plan as text: a constant, byte-equal under all compilers and builds.
 #pragma once
-#include <locus/core/text.hpp>    // text_buffer
-#include <locus/device/name.hpp>  // text << device, place
-#include <locus/plan/facts.hpp>   // count_plan
+#include <locus/core/text.hpp>            // text_buffer
+#include <locus/device/name.hpp>          // text << device, place
+#include <locus/plan/facts.hpp>           // count_plan
+#include <locus/plan/library_kernel.hpp>  // library_kernel_of
 
 namespace locus {
 
@@ -76,6 +77,19 @@ constexpr void write_transfer(Text& out, plan_view const& p, transfer const& t,
   out << "\n";
 }
 
+/// means: whose kernel a launch on GPUs is
+template <class Text>
+constexpr void write_kernel(Text& out, plan_view const& p, short root, shape const* extents,
+                            bool reproducible) {
+  place const& where = p.steps[root].where;
+  for (int r = 0; r < where.count(); ++r)
+    if (!where.at(r).is_gpu()) return;
+  library_kernel const k = library_kernel_of(p, root, extents, reproducible);
+  if (k.name.empty()) return void(out << " by a kernel of locus");
+  out << " by " << k.name;
+  if (!k.is_certain) out << " or a kernel of locus";
+}
+
 template <class Text>
 constexpr void write_plan(Text& out, plan_view const& p, shape const* extents,
                           std::string_view policy) {
@@ -95,7 +109,9 @@ constexpr void write_plan(Text& out, plan_view const& p, shape const* extents,
         if (t.bucket == a.what) write_transfer(out, p, t, extents[t.from]);
     }
     if (a.kind != action_kind::launch) continue;
-    out << "  launch on " << p.steps[a.what].where << "\n";
+    out << "  launch on " << p.steps[a.what].where;
+    write_kernel(out, p, a.what, extents, policy.starts_with("reproducible"));
+    out << "\n";
     for (short i = 0; i < p.steps.count; ++i)
       if (p.steps[i].region == a.what) {
         out << "    ";

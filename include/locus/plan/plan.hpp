@@ -5,6 +5,7 @@
 #include <locus/plan/explain.hpp>           // write_plan
 #include <locus/plan/facts.hpp>             // tally
 #include <locus/plan/graph.hpp>             // graph, unchecked_plan
+#include <locus/plan/library_kernel.hpp>    // library_kernel_of
 #include <locus/plan/numerics.hpp>          // numerics_of
 #include <locus/plan/reduction_memory.hpp>  // reduction_bytes
 #include <locus/plan/why.hpp>               // write_why
@@ -167,7 +168,7 @@ consteval auto extents_of_steps() {
 template <class Graph>
 consteval auto write_plan_text() {
   constexpr auto extents = extents_of_steps<Graph>();
-  text_buffer<flattened<Graph>::steps * 200 + decltype(make_plan<Graph>())::max_transfers * 120 +
+  text_buffer<flattened<Graph>::steps * 250 + decltype(make_plan<Graph>())::max_transfers * 120 +
               400>
       out;
   write_plan(out, unchecked_plan<Graph>.view(), extents.of, policy_name<typename Graph::policy>());
@@ -219,7 +220,7 @@ struct plan_facts {
   static consteval std::int64_t bytes_written() { return work_of_static().bytes_written; }
   static consteval std::int64_t flops() { return work_of_static().flops; }
   /// units: bytes of results, temporaries and reductions over replicas on d, in blocks of 256, without
-  ///        operands and workspaces of kernels; of reductions what they take on cards of their own with
+  ///        operands and workspaces of kernels (cub_workspace); of reductions what they take on cards of their own with
   ///        NCCL (less where GPUs share a card, more in ranked order, on /CPU:0 where there is no NCCL)
   static consteval std::int64_t peak_bytes(device d) {
     require_static();
@@ -236,6 +237,29 @@ struct plan_facts {
   template <class Policy>
   static consteval std::int64_t peak_bytes() {
     return peak_bytes(Policy::value.at(0));
+  }
+  /// units: bytes that cub::DeviceReduce works in on d, at most: it differs by card. It comes besides peak_bytes; launches
+  ///        use it one after the other.
+  static consteval std::int64_t cub_workspace(device d) {
+    plan_view const p = view();
+    constexpr auto extents = detail::extents_of_steps<Graph>();
+    constexpr bool reproducible = numerics_of<typename Graph::policy>() == numerics::reproducible;
+    std::int64_t most = 0;
+    for (action const& a : p.actions) {
+      if (a.kind != action_kind::launch || !p.steps[a.what].where.devices.contains(d)) continue;
+      if (library_kernel_of(p, a.what, extents.of, reproducible).name != "cub::DeviceReduce")
+        continue;
+      std::int64_t folds = 0;
+      for (short i = 0; i <= a.what; ++i)
+        folds += p.steps[i].region == a.what && p.levels[i] == level::fold;
+      std::int64_t const bytes = folds * most_cub_totals * 16 + 256;
+      if (bytes > most) most = bytes;
+    }
+    return most;
+  }
+  template <class Policy>
+  static consteval std::int64_t cub_workspace() {
+    return cub_workspace(Policy::value.at(0));
   }
 
   /// means: where the first root's value lies

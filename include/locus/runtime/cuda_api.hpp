@@ -27,6 +27,7 @@ struct cuda_gemm {
   element type = element::f32;  // floating
   bool transpose_a = false, transpose_b = false;
   bool tf32 = false;  // floats are read with 10 bits of fraction, added as floats
+  bool adds = false;  // c += the product; otherwise c is not read
   int m = 0, n = 0, k = 0, lda = 0, ldb = 0, ldc = 0, batch = 1;
   std::int64_t a_step = 0, b_step = 0, c_step = 0;
   void const *a = nullptr, *b = nullptr;
@@ -60,6 +61,8 @@ struct cuda_device_facts {
 
 /// All functions return 0 for success, or a code that `describe` puts into words.
 struct cuda_api {
+  static constexpr int host_memory = -1,
+                       managed_memory = -2;  // managed: of every device and the host
   int (*driver_version)(int* version);
   int (*runtime_version)(int* version);
   int (*device_count)(int* count);
@@ -83,7 +86,7 @@ struct cuda_api {
   int (*launch)(cuda_launch const& what);
   int (*last_error)();
   int (*gemm)(void* handle, cuda_gemm const& what);      // of blas_create
-  int (*device_of_pointer)(void const* p, int* device);  // -1: host memory
+  int (*device_of_pointer)(void const* p, int* device);  // or one of the two below
   char const* (*describe)(int code);
   bool is_recorder;
   int (*malloc_device)(void** p, std::size_t bytes);  // of the current device

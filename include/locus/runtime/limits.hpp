@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Limits of the logical GPUs of a card, held against the card.
 #pragma once
+#include <cstdint>  // int64_t
+
 #include <locus/core/config.hpp>            // LOCUS_COLD_BEGIN
 #include <locus/core/error.hpp>             // configuration_error
 #include <locus/runtime/configuration.hpp>  // request_list
@@ -8,6 +10,15 @@
 LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
+
+/// means: bytes of a card that NCCL takes for communicators of so many cards, beside the memory that locus counts: each
+///        of its at most 32 channels has, for each of the card's at most two neighbours in a ring, buffers for
+///        its three protocols: 4 MiB, 120 * 640 * 8 * 8 bytes, 8 * 512 * 8 * 16 bytes
+/// after: computeBuffSizes in NCCL's init.cc
+constexpr std::int64_t room_for_nccl(int cards) {
+  constexpr std::int64_t buffers = (4 << 20) + 120 * 640 * 8 * 8 + 8 * 512 * 8 * 16, channels = 32;
+  return cards < 2 ? 0 : channels * (cards == 2 ? 1 : 2) * buffers;
+}
 
 /// fails: configuration_error, where the limits of a card add up to more than it has
 /// after: TensorFlow leaves this unchecked, and the second device fails when it first allocates

@@ -42,13 +42,14 @@ struct place_use {
 /// means: what happened; members that an event does not have are empty
 struct log_event {
   event_kind kind = event_kind::step;
-  short step = -1;        // its number in its plan
-  std::string_view name;  // an operation, a transfer, an element type, a setting
-  std::string_view of;    // copy: whose value
-  device_use on{};        // where; copy: to where
-  device_use from{};      // copy: from where
-  device request{};       // the on<Device> that was not followed
-  place_use over{};       // creation, collective
+  short step = -1;          // its number in its plan
+  std::string_view name;    // an operation, a transfer, an element type, a setting
+  std::string_view of;      // copy: whose value
+  std::string_view kernel;  // step on a GPU: which ones run it
+  device_use on{};          // where; copy: to where
+  device_use from{};        // copy: from where
+  device request{};         // the on<Device> that was not followed
+  place_use over{};         // creation, collective
   shape extents{-1, {}};
   int tensors = 0;           // collective
   std::int64_t bytes = -1;   // payload
@@ -74,6 +75,7 @@ inline log_line& write_use(log_line& out, device_use const& d) {
 }
 [[gnu::cold]] inline void write_step_event(log_line& out, log_event const& e) {
   write_use(out << "Executing op " << e.name << " in device ", e.on);
+  if (!e.kernel.empty()) out << " by " << e.kernel;
   if (e.reason.empty()) return;
   out << " (";
   if (!e.request.is_none()) out << "asked for " << e.request << ": ";
@@ -168,7 +170,7 @@ inline log_line text_of(log_event const& e) {
   for (std::int64_t unit = 100'000; unit > 0; unit /= 10) time << microseconds / unit % 10;
   out.append(time.view());
   if (e.step >= 0) out.member("step", e.step);
-  text("name", e.name), text("of", e.of);
+  text("name", e.name), text("of", e.of), text("kernel", e.kernel);
   put_device("from", e.from.used);
   if (e.from.differs()) put_device("from_asked", e.from.asked);
   put_device("asked", e.request.is_none() ? e.on.asked : e.request),

@@ -23,8 +23,15 @@ enum class backing : unsigned char {
   cuda,       // a GPU, or one of the logical GPUs that share it
 };
 
-/// In-order work of one device: kernels on one queue, copies on another.
-enum class queue_kind : unsigned char { compute, copy };
+/// In-order work of one device: kernels on one queue, copies on another, and on a third collectives, while
+/// both go on.
+enum class queue_kind : unsigned char { compute, copy, communication };
+inline constexpr queue_kind queue_kinds[] = {queue_kind::compute, queue_kind::copy,
+                                             queue_kind::communication};
+inline constexpr int queues_of_device = 3;
+constexpr queue_kind kind_of_queue(short queue) {
+  return static_cast<queue_kind>(queue % queues_of_device);
+}
 
 /// A point on a queue that another queue, or the host, can wait for; none: nothing to wait for.
 struct stamp {
@@ -53,16 +60,16 @@ struct memory_account {
 struct logical_device {
   device name{};
   backing how = backing::host;
-  short index = 0;     // GPUs from 0, CPUs behind them; its queues are 2 * index and 2 * index + 1
+  short index = 0;     // GPUs from 0, CPUs behind them; its queues are numbered one after another
   short card = -1;     // which arena, which CUDA ordinal; several logical devices may share one
-  short priority = 0;  // of CUDA's streams
+  short priority = 0;  // of CUDA's streams; that of communication has the highest
   memory_account memory{};
-  void* queues[2]{};  // CUDA: a stream and its events, one for each queue_kind
+  void* queues[queues_of_device]{};  // CUDA: a stream and its events
   staging_chunks staging{};
   bool beside_user = false;  // a stream of the user's is its compute queue
   short lent = -1;           // simulated: the queue of the user's in place of the compute queue
   short queue(queue_kind kind) const {
-    return static_cast<short>(2 * index + static_cast<int>(kind));
+    return static_cast<short>(queues_of_device * index + static_cast<int>(kind));
   }
 };
 
@@ -135,7 +142,7 @@ struct device_table {
   logical_device& slot(device d) {
     return d.is_gpu() ? gpu_devices[d.ordinal()] : cpu_devices[d.ordinal()];
   }
-  logical_device& gpu_of_queue(short queue) { return gpu_devices[queue / 2]; }
+  logical_device& gpu_of_queue(short queue) { return gpu_devices[queue / queues_of_device]; }
 };
 LOCUS_SHARED_STATE inline constinit device_table table;
 

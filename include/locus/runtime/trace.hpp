@@ -15,10 +15,10 @@ namespace locus::runtime {
 
 /// A row of the picture: a thread of the host, or what a device does in order.
 struct trace_track {
-  enum kind : short { thread, compute, copy, collective, peer };
+  enum kind : short { thread, compute, copy, communication, collective, peer };
   kind what = thread;
   device of{}, beside{};  // peer: the other end of copies that `beside` carries
-  short number = 0;       // of a thread of the host, from 0
+  short number = 0;       // of a thread of the host, from 0; of a peer 1: its communication
   friend constexpr bool operator==(trace_track const&, trace_track const&) = default;
   /// how tracks are ordered in the picture
   constexpr long order() const {
@@ -85,7 +85,8 @@ class tracer {
     if (crosses) e.flow = on.of == s.from ? flows_ + 1 : -(flows_ + 1);
     add(e);
     if (crosses) {
-      e.track = {trace_track::peer, on.of == s.from ? s.to : s.from, on.of, 0};
+      e.track = {trace_track::peer, on.of == s.from ? s.to : s.from, on.of,
+                 static_cast<short>(on.what == trace_track::communication)};
       e.flow = -e.flow;
       add(e);
       ++flows_;
@@ -140,7 +141,9 @@ LOCUS_SHARED_STATE inline tracer& the_tracer() {
 
 /// means: the track of a device's queue
 constexpr trace_track track_of(device d, queue_kind kind) {
-  return {kind == queue_kind::compute ? trace_track::compute : trace_track::copy, d, {}, 0};
+  constexpr trace_track::kind tracks[] = {trace_track::compute, trace_track::copy,
+                                          trace_track::communication};
+  return {tracks[static_cast<int>(kind)], d, {}, 0};
 }
 /// means: the track of the thread that calls this
 LOCUS_SHARED_STATE inline trace_track host_track() {

@@ -106,8 +106,12 @@ class trace_writer {
       break;
     case trace_track::compute: name << t.of << " compute"; break;
     case trace_track::copy: name << t.of << " copy"; break;
+    case trace_track::communication: name << t.of << " communication"; break;
     case trace_track::collective: name << t.of << " collectives"; break;
-    case trace_track::peer: name << t.of << " with " << t.beside; break;
+    case trace_track::peer:
+      name << t.of << " with " << t.beside;
+      if (t.number != 0) name << ", communication";
+      break;
     }
     begin_event("M").member("tid", t.order()).member("name", "thread_name").name("args");
     out_.open('{').member("name", name.view()).close('}').close('}');

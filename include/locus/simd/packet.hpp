@@ -121,7 +121,9 @@ LOCUS_VECTOR_FUNCTION packet<To, N> convert(packet<T, N> x) {
   else if constexpr (is_narrow_v<To>) {
     vector<float, N> const floats = convert<float>(x).v;  // a packet's is aligned as in memory
     return {narrowed(To{}, floats)};
-  } else if constexpr (requires { wider(x.v, To{}); })
+  } else if constexpr (requires {  // by that for doubles an int would go, too
+                         requires std::is_same_v<decltype(wider(x.v, To{})), vector<To, N>>;
+                       })
     return {wider(x.v, To{})};
   else {
 #if defined(__x86_64__) && !defined(__clang__)

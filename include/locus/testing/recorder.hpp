@@ -784,7 +784,8 @@ class recorder {
                                    : i + std::ptrdiff_t(k) * g.lda]) *
               read(
                   b[g.transpose_b ? j + std::ptrdiff_t(k) * g.ldb : k + std::ptrdiff_t(j) * g.ldb]);
-        static_cast<T*>(g.c)[i + std::ptrdiff_t(j) * g.ldc] = static_cast<T>(sum);
+        T& c = static_cast<T*>(g.c)[i + std::ptrdiff_t(j) * g.ldc];
+        c = static_cast<T>(g.adds ? sum + static_cast<double>(c) : sum);
       }
   }
 

@@ -59,7 +59,10 @@ namespace ptx::counts {
   X(shared_waits, "times that a warp waits for shared memory alone") \
   X(prefetches, "prefetches") \
   X(copies, "copies and fills that the host asks for") \
-  X(copied_bytes, "bytes that they write")
+  X(copied_bytes, "bytes that they write") \
+  X(library_work, "products and collectives of CUDA's other libraries") \
+  X(library_bytes, "bytes that they touch") \
+  X(multiplications, "multiplications and additions of products")
 
 /// Kinds of instructions, counted for warps and for threads. `moved` is what ptxas mostly removes.
 #define PTX_KINDS(X) \

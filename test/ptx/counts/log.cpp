@@ -73,15 +73,26 @@ void log::add(grid const& g, figures const& f) {
   sum_of(short_name(g.entry.name)) += f;
   if (file_) write_json(file_, label_, g, f);
 }
-void log::add_copy(std::uint64_t bytes) {
+void log::add_others(std::string const& name, std::initializer_list<count> counts) {
   if (!on_) return;
   std::lock_guard const hold(lock_);
-  figures& f = sum_of("copy by the host");
-  ++f[figure::copies], f[figure::copied_bytes] += bytes;
-  if (file_)
-    std::fprintf(file_, "{\"label\":%s,\"name\":\"copy by the host\",\"copied_bytes\":%llu}\n",
-                 quoted(label_).c_str(), static_cast<unsigned long long>(bytes)),
-        std::fflush(file_);
+  figures& f = sum_of(name);
+  for (auto const& [what, n] : counts) f[what] += n;
+  if (!file_) return;
+  std::fprintf(file_, "{\"label\":%s,\"name\":\"%s\"", quoted(label_).c_str(), name.c_str());
+  for (auto const& [what, n] : counts)
+    std::fprintf(file_, ",\"%s\":%llu", figure_names[std::size_t(what)],
+                 static_cast<unsigned long long>(n));
+  std::fputs("}\n", file_);
+  std::fflush(file_);
+}
+void log::add_copy(std::uint64_t bytes) {
+  add_others("copy by the host", {{figure::copies, 1}, {figure::copied_bytes, bytes}});
+}
+void log::add_library(std::string const& name, std::uint64_t bytes, std::uint64_t multiplications) {
+  add_others(name, {{figure::library_work, 1},
+                    {figure::library_bytes, bytes},
+                    {figure::multiplications, multiplications}});
 }
 
 double log::value(std::string_view label, std::string_view what) {

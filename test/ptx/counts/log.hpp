@@ -2,10 +2,12 @@
 // What was counted so far, by label and kernel, and who wants to know.
 #pragma once
 #include <cstdio>
+#include <initializer_list>
 #include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "../machine/machine.hpp"
@@ -25,6 +27,8 @@ class log {
   void add(grid const& g, figures const& f);
   /// a copy or a fill by the host
   void add_copy(std::uint64_t bytes);
+  /// a product or a collective: only its sizes are known
+  void add_library(std::string const& name, std::uint64_t bytes, std::uint64_t multiplications);
   /// The sum over kernels whose label is `label` (empty: all); -1: no such figure. Besides the names of
   /// figures: warp_K and thread_K for a kind K, load_ratio, store_ratio, conflict_ratio, lanes,
   /// bytes_in_flight.
@@ -40,6 +44,9 @@ class log {
  private:
   log();
   figures& sum_of(std::string const& name);
+  using count = std::pair<figure, std::uint64_t>;
+  /// what is no kernel
+  void add_others(std::string const& name, std::initializer_list<count> counts);
   std::mutex lock_;
   bool on_ = false, at_exit_ = false;
   std::FILE* file_ = nullptr;

@@ -135,7 +135,11 @@ PTX_API cudaError_t cudaDeviceReset() {
   });
 }
 PTX_API cudaError_t cudaDeviceSynchronize() {
-  return api([](state&) { return finish_device(current), cudaSuccess; });
+  return api([](state&) {
+    refuse_while_capturing([](capture const&, stream const& s) { return s.device == current; },
+                           cudaErrorStreamCaptureUnsupported);
+    return finish_device(current), cudaSuccess;
+  });
 }
 
 // ---- for tests ----

@@ -56,6 +56,17 @@ int target_of(std::string const& text) {
   std::size_t const at = text.find(".target sm_");
   return at == text.npos ? 0 : std::atoi(text.c_str() + at + 11);
 }
+/// the host finds managed variables where kernels do
+static void place_managed(fat_binary& b) {
+  for (auto const& v : all().managed) {
+    auto const found = b.loaded->variables.find(v.name);
+    if (v.in != &b || found == b.loaded->variables.end()) continue;
+    device_memory::block there;
+    device_memory::instance().find(found->second, there);
+    *v.host = reinterpret_cast<void*>(found->second);
+    all().host_blocks[*v.host] = {there.end - there.begin, host_kind::managed, 0};
+  }
+}
 program& program_of(fat_binary& b) {
   if (!b.tried) {
     b.tried = true;
@@ -65,7 +76,7 @@ program& program_of(fat_binary& b) {
       if (target_of(t) <= all().facts.capability && (!best || target_of(t) > target_of(*best)))
         best = &t;
     if (best)
-      b.loaded = load(*best);
+      b.loaded = load(*best), place_managed(b);
     else if (b.problem.empty())
       b.problem = "its PTX is for newer devices";
   }
@@ -172,11 +183,16 @@ void say_at_exit() {
   statistics const& s = statistics::instance();
   if (options::instance().say_speed)
     std::fprintf(stderr,
-                 "ptx machine: %llu launches, %.3g warp instructions, %.3g thread instructions in "
+                 "ptx machine: %llu launches, %llu works of libraries, %.3g warp instructions, "
+                 "%.3g thread instructions in "
                  "%.3f s: %.0f million a second\n",
-                 static_cast<unsigned long long>(s.launches), double(s.instructions),
+                 static_cast<unsigned long long>(s.launches),
+                 static_cast<unsigned long long>(s.library_work), double(s.instructions),
                  double(s.lane_instructions), s.seconds,
                  s.seconds > 0 ? double(s.lane_instructions) / s.seconds / 1e6 : 0.);
+  if (!options::instance().without.what.empty())
+    std::fprintf(stderr, "ptx machine: PTX_WITHOUT: %llu were left out\n",
+                 static_cast<unsigned long long>(s.left_out));
   for (std::size_t k = 0; k < std::size(finding_names); ++k)
     if (s.findings[k])
       std::fprintf(stderr, "ptx machine: %s: %llu times\n", finding_names[k],
@@ -201,7 +217,12 @@ PTX_API void** __cudaRegisterFatBinary(void* wrapper) {
 }
 PTX_API void __cudaRegisterFatBinaryEnd(void**) {}
 PTX_API void __cudaUnregisterFatBinary(void**) {}
-PTX_API char __cudaInitModule(void**) { return 1; }
+/// before the host first uses a managed variable
+PTX_API char __cudaInitModule(void** handle) {
+  std::lock_guard hold(all().lock);
+  auto* const b = reinterpret_cast<fat_binary*>(handle);
+  return program_of(*b), 1;
+}
 PTX_API void __cudaRegisterFunction(void** handle, char const* host, char*, char const* name, int,
                                     uint3*, uint3*, dim3*, dim3*, int*) {
   all().kernels[host] = {reinterpret_cast<fat_binary*>(handle), name};
@@ -210,8 +231,10 @@ PTX_API void __cudaRegisterVar(void** handle, char* host, char*, char const* nam
                                int, int) {
   all().variables[host] = {reinterpret_cast<fat_binary*>(handle), name};
 }
-PTX_API void __cudaRegisterManagedVar(void**, void**, char*, char const*, int, std::size_t, int,
-                                      int) {}
+PTX_API void __cudaRegisterManagedVar(void** handle, void** host, char*, char const* name, int,
+                                      std::size_t, int, int) {
+  all().managed.push_back({reinterpret_cast<fat_binary*>(handle), host, name});
+}
 PTX_API unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, std::size_t shared,
                                              CUstream_st* on) {
   configurations.push_back({grid, block, shared, on});

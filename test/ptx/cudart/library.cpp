@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "library.hpp"
 
+#include "../counts/log.hpp"
 #include "state.hpp"
 
 using namespace ptx;
@@ -15,9 +16,14 @@ void say(finding what, std::string const& more) {
 }
 }  // namespace
 
-PTX_API int ptx_submit(void* on, void (*work)(void*), void* data) {
+PTX_API int ptx_submit(void* on, void (*work)(void*), void* data, char const* name,
+                       std::size_t bytes, std::size_t multiplications) {
   return api([&](state&) {
-    submit(static_cast<cudaStream_t>(on), [work, data] { work(data); });
+    submit(static_cast<cudaStream_t>(on), [=] {
+      ++statistics::instance().library_work;
+      counts::log::instance().add_library(name, bytes, multiplications);
+      work(data);
+    });
     return cudaSuccess;
   });
 }

@@ -5,8 +5,10 @@
 #include <cstddef>
 
 extern "C" {
-/// work(data) runs on the host, in the order of the stream; a code of CUDA
-int ptx_submit(void* stream, void (*work)(void*), void* data);
+/// work(data) runs on the host, in the order of the stream; a code of CUDA. Counts name it so, with the bytes that it
+/// touches and the multiplications of a product.
+int ptx_submit(void* stream, void (*work)(void*), void* data, char const* name, std::size_t bytes,
+               std::size_t multiplications);
 /// From such work: where the host finds bytes of a card, which must all lie in one block that card reaches; what
 /// does not ends the context, as in a kernel. reads: bytes that nobody wrote are a finding. `who` is named then.
 void* ptx_reach(void const* p, std::size_t bytes, int card, bool reads, char const* who);

@@ -67,13 +67,15 @@ cudaError_t copy(area to, area from, std::size_t width, std::size_t rows, cudaMe
     }
     counts::log::instance().add_copy(width * rows);
   };
-  if (is_async && from_pageable && all().facts.late) {  // it was read when the call comes back
+  bool const is_captured = at(on).captured_by != nullptr;  // then memory is read by each launch
+  if (is_async && from_pageable && all().facts.late &&
+      !is_captured) {  // it was read when the call comes back
     auto const* const first = static_cast<char const*>(from.at);
     submit(on, [move, bytes = std::vector<char>(first, first + n)] { move(number(bytes.data())); });
   } else {
     submit(on, [=] { move(number(from.at)); });
   }
-  if (!is_async || to_pageable) finish(at(on));
+  if (!is_captured && (!is_async || to_pageable)) finish(at(on));
   return cudaSuccess;
 }
 cudaError_t copy(void* to, void const* from, std::size_t n, cudaMemcpyKind kind, cudaStream_t on,
@@ -97,8 +99,34 @@ cudaError_t fill(area to, int value, std::size_t width, std::size_t rows, cudaSt
   });
   return cudaSuccess;
 }
+std::size_t pitch_of(std::size_t width) { return (width + 511) / 512 * 512; }
+/// slices of rows, one behind the other
+area slice_of(cudaPitchedPtr const& p, cudaPos const& first, std::size_t z) {
+  std::size_t const row = (first.z + z) * p.ysize + first.y;
+  return {static_cast<char const*>(p.ptr) + row * p.pitch + first.x, p.pitch};
+}
+cudaError_t copy(cudaMemcpy3DParms const* p, cudaStream_t on, bool is_async) {
+  require(p);
+  require(!p->srcArray && !p->dstArray, cudaErrorNotSupported);
+  cudaExtent const& n = p->extent;
+  for (auto const& [ptr, first] :
+       {std::pair(&p->srcPtr, &p->srcPos), std::pair(&p->dstPtr, &p->dstPos)})
+    require(first->x + n.width <= ptr->pitch && (n.depth < 2 || first->y + n.height <= ptr->ysize),
+            cudaErrorInvalidPitchValue);
+  for (std::size_t z = 0; z < n.depth; ++z)
+    copy(slice_of(p->dstPtr, p->dstPos, z), slice_of(p->srcPtr, p->srcPos, z), n.width, n.height,
+         p->kind, on, is_async);
+  return cudaSuccess;
+}
+cudaError_t fill(cudaPitchedPtr const& p, int value, cudaExtent n, cudaStream_t on) {
+  require(n.depth < 2 || n.height <= p.ysize, cudaErrorInvalidPitchValue);
+  for (std::size_t z = 0; z < n.depth; ++z)
+    fill(slice_of(p, {0, 0, 0}, z), value, n.width, n.height, on);
+  return cudaSuccess;
+}
 cudaError_t take(state& s, void** p, std::size_t n) {
   require(p);
+  refuse_while_capturing(is_unsafe_in, cudaErrorStreamCaptureUnsupported);
   *p = nullptr;
   if (n == 0) return cudaSuccess;
   device_memory& m = device_memory::instance();
@@ -111,6 +139,7 @@ cudaError_t take(state& s, void** p, std::size_t n) {
 }
 cudaError_t take_host(state& s, void** p, std::size_t n, host_kind kind) {
   require(p);
+  refuse_while_capturing(is_unsafe_in, cudaErrorStreamCaptureUnsupported);
   *p = nullptr;
   if (n == 0) return cudaSuccess;
   *p = n < s.facts.bytes ? std::aligned_alloc(256, (n + 255) / 256 * 256) : nullptr;
@@ -149,13 +178,21 @@ PTX_API cudaError_t cudaMallocPitch(void** p, std::size_t* pitch, std::size_t wi
                                     std::size_t rows) {
   return api([&](state& s) {
     require(pitch);
-    *pitch = (width + 511) / 512 * 512;
+    *pitch = pitch_of(width);
     return take(s, p, *pitch * rows);
+  });
+}
+PTX_API cudaError_t cudaMalloc3D(cudaPitchedPtr* p, cudaExtent n) {
+  return api([&](state& s) {
+    require(p);
+    *p = {nullptr, pitch_of(n.width), n.width, n.height};
+    return take(s, &p->ptr, p->pitch * n.height * n.depth);
   });
 }
 PTX_API cudaError_t cudaFree(void* p) {
   return api([&](state& s) {
     check_known(s, p);
+    refuse_while_capturing(is_unsafe_in, cudaErrorStreamCaptureUnsupported);
     if (!p || give_back_host(s, p, host_kind::managed)) return cudaSuccess;
     finish_device(s.device_blocks[number(p)].second);
     give_back(s, number(p));
@@ -163,11 +200,15 @@ PTX_API cudaError_t cudaFree(void* p) {
   });
 }
 PTX_API cudaError_t cudaMallocAsync(void** p, std::size_t n, cudaStream_t on) {
-  return api([&](state& s) { return at(on), take(s, p, n); });
+  return api([&](state& s) {
+    refuse_captured(at(on).captured_by, cudaErrorStreamCaptureUnsupported);  // no nodes of memory
+    return take(s, p, n);
+  });
 }
 PTX_API cudaError_t cudaFreeAsync(void* p, cudaStream_t on) {
   return api([&](state& s) {
     require(!p || s.device_blocks.count(number(p)));
+    refuse_captured(at(on).captured_by, cudaErrorStreamCaptureUnsupported);
     submit(on, [&s, p] { give_back(s, number(p)); });
     return cudaSuccess;
   });
@@ -259,6 +300,18 @@ PTX_API cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, void const
     require(width <= to_pitch && width <= from_pitch, cudaErrorInvalidPitchValue);
     return copy(area{to, to_pitch}, area{from, from_pitch}, width, rows, kind, on, true);
   });
+}
+PTX_API cudaError_t cudaMemcpy3D(cudaMemcpy3DParms const* p) {
+  return api([&](state&) { return copy(p, nullptr, false); });
+}
+PTX_API cudaError_t cudaMemcpy3DAsync(cudaMemcpy3DParms const* p, cudaStream_t on) {
+  return api([&](state&) { return copy(p, on, true); });
+}
+PTX_API cudaError_t cudaMemset3D(cudaPitchedPtr to, int v, cudaExtent n) {
+  return api([&](state&) { return fill(to, v, n, nullptr); });
+}
+PTX_API cudaError_t cudaMemset3DAsync(cudaPitchedPtr to, int v, cudaExtent n, cudaStream_t on) {
+  return api([&](state&) { return fill(to, v, n, on); });
 }
 PTX_API cudaError_t cudaMemset(void* to, int v, std::size_t n) {
   return api([&](state&) { return fill({to, n}, v, n, 1, nullptr); });

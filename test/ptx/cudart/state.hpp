@@ -49,7 +49,12 @@ struct kernel_entry {
   std::size_t dynamic_shared = 0;  // what was asked for; 0: what every kernel has
 };
 struct stream;
+struct capture;
+struct graph;
+struct graph_exec;
 struct event {
+  std::shared_ptr<capture> captured_by;  // its last record was captured
+  std::vector<std::size_t> last;         // with the works that it comes after
   stream* on = nullptr;
   std::uint64_t ticket = 0;
   std::int64_t when = 0;
@@ -67,6 +72,8 @@ struct stream {
   std::deque<task> tasks;
   std::vector<event> waits;
   std::uint64_t given = 0, done = 0;
+  std::shared_ptr<capture> captured_by;
+  std::vector<std::size_t> last;  // captured works that the next one comes after
 };
 enum class host_kind : std::uint8_t { pinned, managed, registered };
 struct host_block {
@@ -81,12 +88,20 @@ struct state {
   std::vector<std::unique_ptr<fat_binary>> binaries;
   std::map<void const*, kernel_entry> kernels;
   std::map<void const*, std::pair<fat_binary*, std::string>> variables;
+  struct managed_variable {
+    fat_binary* in;
+    void** host;  // a pointer to it, which nvcc's code follows
+    std::string name;
+  };
+  std::vector<managed_variable> managed;
   std::map<std::uint64_t, std::pair<std::uint64_t, int>> device_blocks;  // begin -> bytes, device
   std::map<void*, host_block> host_blocks;
   std::map<int, std::uint64_t> in_use;  // bytes of a device
   std::set<stream*> streams;
   std::map<int, stream> default_streams;
   std::set<event*> events;
+  std::map<cudaGraph_t, std::shared_ptr<graph const>> graphs;
+  std::set<graph_exec*> graph_execs;
   cudaError_t lost = cudaSuccess;  // what a kernel did
   std::uint64_t launches = 0;
 };
@@ -124,6 +139,8 @@ template <class F>
 cudaError_t api(F&& f, char const* function = __builtin_FUNCTION()) {
   std::lock_guard hold(all().lock);
   if (all().lost != cudaSuccess) return note(all().lost);
+  if (options::instance().without.what == function)
+    return ++statistics::instance().left_out, cudaSuccess;
   if (cudaError_t const e = planned_failure(function)) {
     if (ends_context(e)) all().lost = e;
     return note(e);
@@ -161,6 +178,18 @@ void submit(cudaStream_t on, std::function<void()> work);
 void finish_all();
 void finish_device(int device);
 void forget_stream(stream& s);
+
+// ---- graphs.cpp ----
+void capture_work(stream& s, std::function<void()> work);
+/// a stream waits for an event, and one of them is captured
+void capture_wait(stream& s, event const& e);
+/// what is not possible with a captured stream or event ends its capture
+void refuse_captured(std::shared_ptr<capture> const& c, cudaError_t code);
+/// what is not possible while streams are captured ends the captures
+void refuse_while_capturing(bool (*of)(capture const&, stream const&), cudaError_t code);
+/// a call that may wait for a stream
+bool is_unsafe_in(capture const& c, stream const& s);
+void leave_capture(stream& s);
 
 // ---- kernels.cpp ----
 program& program_of(fat_binary& b);

@@ -10,6 +10,9 @@ stream& at(cudaStream_t s) {
   if (s == nullptr || s == cudaStreamLegacy || s == cudaStreamPerThread) {
     stream& found = all().default_streams[current];
     found.device = current;
+    refuse_while_capturing(
+        [](capture const&, stream const& each) { return each.blocking && each.device == current; },
+        cudaErrorStreamCaptureImplicit);
     return found;
   }
   auto* const mine = reinterpret_cast<stream*>(s);
@@ -35,6 +38,7 @@ void finish(stream& s) {
 }
 void submit(cudaStream_t on, std::function<void()> work) {
   stream& s = at(on);
+  if (s.captured_by) return capture_work(s, std::move(work));
   bool const is_default = &s == &all().default_streams[s.device];
   if (is_default) {  // it waits for all others, and they for it
     for (stream* each : all().streams)
@@ -71,6 +75,7 @@ void forget_stream(stream& mine) {
     forget(each->waits);
     for (task& t : each->tasks) forget(t.waits);
   }
+  leave_capture(mine);
   all().streams.erase(&mine);
   delete &mine;
 }
@@ -128,11 +133,16 @@ PTX_API cudaError_t cudaStreamDestroy(cudaStream_t on) {
   });
 }
 PTX_API cudaError_t cudaStreamSynchronize(cudaStream_t on) {
-  return api([&](state&) { return finish(at(on)), cudaSuccess; });
+  return api([&](state&) {
+    stream& s = at(on);
+    refuse_captured(s.captured_by, cudaErrorStreamCaptureUnsupported);
+    return finish(s), cudaSuccess;
+  });
 }
 PTX_API cudaError_t cudaStreamQuery(cudaStream_t on) {
   return api([&](state&) {
     stream& s = at(on);
+    refuse_captured(s.captured_by, cudaErrorStreamCaptureUnsupported);
     if (s.tasks.empty()) finish(s);
     return reached(s, s.given);
   });
@@ -143,18 +153,15 @@ PTX_API cudaError_t cudaStreamGetDevice(cudaStream_t on, int* device) {
     return *device = at(on).device, cudaSuccess;
   });
 }
-PTX_API cudaError_t cudaStreamIsCapturing(cudaStream_t on, cudaStreamCaptureStatus* s) {
-  return api([&](state&) {
-    require(s);
-    return at(on), *s = cudaStreamCaptureStatusNone, cudaSuccess;
-  });
-}
 PTX_API cudaError_t cudaStreamWaitEvent(cudaStream_t on, cudaEvent_t e, unsigned flags) {
   return api([&](state&) {
     require(flags == 0);
     event const& what = at(e);
     stream& s = at(on);
-    if (what.on) s.waits.push_back(what);
+    if (s.captured_by || what.captured_by)
+      capture_wait(s, what);
+    else if (what.on)
+      s.waits.push_back(what);
     return cudaSuccess;
   });
 }
@@ -176,6 +183,8 @@ PTX_API cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t on) {
     event* const mine = &at(e);
     stream& where = at(on);
     require(where.device == mine->device, cudaErrorInvalidResourceHandle);
+    mine->captured_by = where.captured_by, mine->last = where.last;
+    if (where.captured_by) return cudaSuccess;
     submit(on, [&s, mine] {
       if (s.events.count(mine))
         mine->when = std::chrono::steady_clock::now().time_since_epoch().count();
@@ -187,6 +196,7 @@ PTX_API cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t on) {
 PTX_API cudaError_t cudaEventSynchronize(cudaEvent_t e) {
   return api([&](state&) {
     event const& what = at(e);
+    refuse_captured(what.captured_by, cudaErrorCapturedEvent);
     if (what.on) complete(*what.on, what.ticket);
     return cudaSuccess;
   });
@@ -194,6 +204,7 @@ PTX_API cudaError_t cudaEventSynchronize(cudaEvent_t e) {
 PTX_API cudaError_t cudaEventQuery(cudaEvent_t e) {
   return api([&](state&) {
     event const& what = at(e);
+    refuse_captured(what.captured_by, cudaErrorCapturedEvent);
     return what.on ? reached(*what.on, what.ticket) : cudaSuccess;
   });
 }

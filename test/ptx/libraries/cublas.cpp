@@ -74,6 +74,17 @@ struct product {
   double alpha, beta;
   int card;
   bool narrow_sums;
+  /// that it reads and writes, what all products of a batch share once
+  std::size_t bytes() const {
+    auto const times = [&](long long step) { return std::size_t(step != 0 ? batch : 1); };
+    auto const of = [](int rows, int columns) { return std::size_t(rows) * std::size_t(columns); };
+    return (of(m, k) * times(a_step) + of(k, n) * times(b_step) +
+            of(m, n) * times(c_step) * (beta != 0 ? 2 : 1)) *
+           a.size();
+  }
+  std::size_t multiplications() const {
+    return std::size_t(m) * std::size_t(n) * std::size_t(k) * std::size_t(batch);
+  }
 };
 
 template <class S>
@@ -200,7 +211,8 @@ int start(char const* function, void* h, int ta, int tb, int m, int n, int k, vo
                                 number(beta),
                                 mine.card,
                                 halves && !(mine.math_mode & without_narrow_sums)};
-    if (ptx_submit(mine.stream, run, p) == 0) return success;
+    if (ptx_submit(mine.stream, run, p, function, p->bytes(), p->multiplications()) == 0)
+      return success;
     delete p;
     return execution_failed;
   });

@@ -34,7 +34,7 @@ struct engine {
   template <class Work>
   static void enqueue(void* s, locus::touched const& memory, Work work) {
     auto* const t = new task<Work>{memory, ptx_card_of_stream(s), std::move(work)};
-    ptx_submit(s, task<Work>::run, t);
+    ptx_submit(s, task<Work>::run, t, "NCCL", memory.bytes, 0);
   }
   static void join(void* const* streams, int n) { ptx_join(streams, n); }
 };

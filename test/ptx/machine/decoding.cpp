@@ -242,6 +242,16 @@ auto* find_opcode(std::string const& name) {
   auto const found = all.find(name);
   return found == all.end() ? nullptr : found->second;
 }
+/// ends: it goes to where the function returns; found: how many of the function came before it
+bool is_left_out(statement const& s, bool ends, std::string const& function, unsigned& found) {
+  auto const& without = options::instance().without;
+  std::size_t const dot = without.what.find('.');
+  bool const named = s.opcode == without.what.substr(0, dot) &&
+                     (dot == std::string::npos || s.has(without.what.substr(dot + 1)));
+  if (!(without.what == "ret" ? ends : named) || function.find(without.in) == std::string::npos)
+    return false;
+  return ++found == without.number || without.number == 0;
+}
 }  // namespace
 
 instruction decoding::decoded(statement const& s) {
@@ -260,7 +270,21 @@ instruction decoding::decoded(statement const& s) {
 void decoding::run() {
   function_.first = static_cast<std::uint32_t>(program_.code.size());
   declare_variables();
-  for (statement const& s : source_.code) program_.code.push_back(decoded(s));
+  bool const is_faulty = !options::instance().without.what.empty();
+  auto const ends = [&](statement const& s) {  // where its predicate holds
+    if (s.guard.empty() || s.opcode != "bra") return !s.guard.empty() && s.opcode == "ret";
+    std::size_t const to = label(s, s.operands.at(0).name) - function_.first;
+    return to >= source_.code.size() || source_.code[to].opcode == "ret";
+  };
+  unsigned left_out = 0;
+  for (statement const& s : source_.code) {
+    instruction i = decoded(s);
+    if (is_faulty && is_left_out(s, ends(s), function_.name, left_out)) {
+      ++statistics::instance().left_out;
+      i.run = nothing, i.goes = control::none;
+    }
+    program_.code.push_back(i);
+  }
   instruction end;  // a body that ends without ret
   end.goes = control::give_back;
   end.source = source_.code.empty() ? nullptr : &source_.code.back();

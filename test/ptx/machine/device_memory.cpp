@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <cstdlib>
 #include <cstring>
 
 namespace ptx {
@@ -58,6 +59,11 @@ bool device_memory::release(std::uint64_t address) {
 void device_memory::add_host(void* p, std::uint64_t bytes) {
   auto const a = reinterpret_cast<std::uint64_t>(p);
   blocks_[a] = {a + bytes, -1};
+}
+std::uint64_t device_memory::take_host(std::uint64_t bytes) {
+  void* const p = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  if (!p) throw std::runtime_error("ptx machine: no memory for a managed variable");
+  return add_host(p, bytes), reinterpret_cast<std::uint64_t>(p);
 }
 bool device_memory::remove_host(void* p) {
   auto const a = reinterpret_cast<std::uint64_t>(p);

@@ -31,6 +31,8 @@ class device_memory {
   /// memory of the host that kernels may use, too
   void add_host(void* p, std::uint64_t bytes);
   bool remove_host(void* p);
+  /// such memory, for good
+  std::uint64_t take_host(std::uint64_t bytes);
 
   bool is_device(std::uint64_t a) const { return a - face_ < size; }
   bool is_pinned(std::uint64_t a) const;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "module.hpp"
@@ -35,11 +36,20 @@ struct options {
   bool host_memory = false;  // kernels may use all memory of the host, as on machines that share it
   std::uint32_t seed = 0;    // of the order of warps; 0: as they are
   bool say_speed = false;
+  std::string
+      drops;  // in names of kernels that may read shared memory that nobody wrote; empty: none may
+  /// A fault on purpose: instructions that are left out, or calls of a function of the runtime.
+  struct fault_on_purpose {
+    std::string what;     // "bar.sync", "ret" with a guard, "cudaStreamWaitEvent"; empty: none
+    std::string in;       // in the name of the function that has it
+    unsigned number = 0;  // which of them in each function, from 1; 0: all
+  } without;
   static options& instance();
 };
 /// Sums over all launches.
 struct statistics {
-  std::uint64_t instructions = 0, lane_instructions = 0, launches = 0, findings[finding_count]{};
+  std::uint64_t instructions = 0, lane_instructions = 0, launches = 0, library_work = 0,
+                left_out = 0, findings[finding_count]{};
   double seconds = 0;
   std::set<std::pair<finding, statement const*>> said;
   static statistics& instance();

@@ -24,6 +24,15 @@ options& options::instance() {
     found.host_memory = number("PTX_HOST_MEMORY", 0) != 0;
     found.seed = number("PTX_SEED", 0);
     found.say_speed = number("PTX_SPEED", 0) != 0;
+    if (char const* const s = std::getenv("PTX_DROPS")) found.drops = s;
+    if (char const* const s = std::getenv("PTX_WITHOUT")) {  // ret@map#1
+      std::string const all = s;
+      std::size_t const at = std::min(all.find('@'), all.size()), number_at = all.find('#');
+      found.without.what = all.substr(0, std::min(at, number_at));
+      if (at < all.size()) found.without.in = all.substr(at + 1, number_at - at - 1);
+      if (number_at != all.npos)
+        found.without.number = unsigned(std::atoi(all.c_str() + number_at + 1));
+    }
     return found;
   }();
   return o;

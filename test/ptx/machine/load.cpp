@@ -23,16 +23,9 @@ std::unique_ptr<program> load(std::string text) {
   std::vector<std::pair<variable const*, std::uint64_t>> with_data;
   auto const place = [&](variable const& v) {
     if (v.where == space::local || v.where == space::param) return;
-    if (v.where == space::shared) {
-      if (v.bytes == 0 || v.is_extern) return;
-      p.shared_bytes = (p.shared_bytes + v.align - 1) / v.align * v.align;
-      p.variables[v.name] = p.shared_bytes;
-      p.shared_used.resize(p.shared_bytes + v.bytes);
-      std::fill(p.shared_used.begin() + p.shared_bytes, p.shared_used.end(), std::uint8_t(1));
-      p.shared_bytes += std::uint32_t(v.bytes) + 64;  // what leaves a variable hits no other
-      return;
-    }
-    std::uint64_t const at = memory.allocate(v.bytes ? v.bytes : 1);
+    if (v.where == space::shared) return;
+    std::uint64_t const bytes = v.bytes ? v.bytes : 1;
+    std::uint64_t const at = v.is_managed ? memory.take_host(bytes) : memory.allocate(bytes);
     std::memset(memory.host(at), 0, v.bytes);
     if (!v.data.empty()) std::memcpy(memory.host(at), v.data.data(), v.bytes);
     memory.set_written(at, v.bytes);
@@ -45,8 +38,30 @@ std::unique_ptr<program> load(std::string text) {
       for (auto const& v : each.variables) f(v);
   };
   every(place);
-  p.shared_bytes = (p.shared_bytes + 127) / 128 * 128;
-  p.shared_used.resize(p.shared_bytes);
+  // shared memory: first what all kernels may use; behind it lie the variables of one kernel, in each block its own
+  auto const place_shared = [&](std::vector<variable> const& variables,
+                                std::vector<std::uint8_t>& used) {
+    for (variable const& v : variables) {
+      if (v.where != space::shared || v.bytes == 0 || v.is_extern) continue;
+      used.resize((used.size() + v.align - 1) / v.align * v.align);
+      p.variables[v.name] = used.size();
+      used.resize(used.size() + v.bytes, 1);
+      used.resize(used.size() + 64);  // what leaves a variable hits no other
+    }
+  };
+  std::vector<std::uint8_t> of_all;
+  place_shared(p.source.variables, of_all);
+  for (auto const& f : p.source.functions)
+    if (!f.is_entry) place_shared(f.variables, of_all);
+  std::map<function const*, std::vector<std::uint8_t>> used;
+  std::size_t most = of_all.size();
+  for (auto const& f : p.source.functions)
+    if (f.is_entry) {
+      used[&f] = of_all;
+      place_shared(f.variables, used[&f]);
+      most = std::max(most, used[&f].size());
+    }
+  p.shared_bytes = std::uint32_t((most + 127) / 128 * 128);
   every([&](variable const& v) {  // what a launch adds begins behind the rest
     if (v.where == space::shared && (v.bytes == 0 || v.is_extern))
       p.variables[v.name] = p.shared_bytes;
@@ -61,6 +76,7 @@ std::unique_ptr<program> load(std::string text) {
     if (f.is_extern) continue;
     p.functions.push_back(std::make_unique<program_function>());
     p.functions.back()->name = f.name, p.functions.back()->source = &f;
+    if (f.is_entry) p.functions.back()->shared_used = std::move(used[&f]);
   }
   for (auto& f : p.functions) decoding(p, *f).run();
   for (call_site& c : p.calls) c.to = p.find(c.name);

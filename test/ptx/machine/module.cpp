@@ -228,8 +228,11 @@ class parser {
     for (;;) {
       if (take(".align")) {
         v.align = unsigned(take_number().bits);
-      } else if (take(".ptr") || take(".managed") || take(".attribute")) {
-        if (take("(")) skip_to(")");
+      } else if (take(".attribute")) {
+        expect("(");
+        v.is_managed |= is(".managed");
+        skip_to(")");
+      } else if (take(".ptr")) {
       } else if (is(".v2") || is(".v4")) {
         vector_ = now_.text[2] - '0';
         advance();

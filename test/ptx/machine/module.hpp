@@ -76,8 +76,8 @@ struct variable {
   space where = space::global;
   unsigned align = 1;
   std::uint64_t bytes = 0;
-  bool is_extern = false;
-  std::vector<std::uint8_t> data;  // its first value; empty: zero
+  bool is_extern = false, is_managed = false;  // managed: the host uses it, too
+  std::vector<std::uint8_t> data;              // its first value; empty: zero
   struct pointer {
     std::uint64_t at;  // in the data
     std::string to;

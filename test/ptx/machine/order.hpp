@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What orders the blocks of a launch: flags in global memory, between fences. A byte that one block wrote and
 // another touches needs such an order, or both touch it as a flag (atomics, volatile, relaxed): otherwise it is
-// a race. Of threads in one block nothing is said here.
+// a race. A byte that one block read and another writes needs the flag alone: a read is over when its value is there, and
+// no write begins before the flag is seen. Of threads in one block nothing is said here.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -18,8 +19,9 @@ class warp;
 struct touched_byte {
   std::uint32_t write, read;
 };
-/// How much a block knows of others: of each, up to which of its fences.
+/// How much a block knows of others: of each, up to which of its epochs. Fences and flags end epochs.
 using knowledge = std::unordered_map<std::uint32_t, std::uint32_t>;
+using told = std::shared_ptr<knowledge const>;
 
 /// The blocks of one launch.
 class launch_order {
@@ -35,7 +37,11 @@ class launch_order {
   bool is_now(std::uint32_t stamp) const { return stamp >= first_; }
   /// the stamp of bytes that several blocks read
   std::uint32_t many() const { return first_; }
-  std::unordered_map<std::uint64_t, std::shared_ptr<knowledge const>> flags;
+  struct flag {
+    told fenced, reads;  // what its writers knew at their fences; of which reads are over
+  };
+  /// what each word of 4 bytes tells who reads it as a flag
+  std::unordered_map<std::uint64_t, flag> flags;
 
  private:
   std::uint32_t first_;
@@ -63,13 +69,14 @@ class block_order {
  private:
   /// false: another block of the launch touched them; else they are this one's
   template <unsigned Bytes>
-  bool alone(use u, touched_byte* t) const {
+  bool alone(use u, touched_byte* t) {
     std::uint32_t const mine = stamp_ * 2, now = begin_ * 2;
     bool free = true;
     if (u == use::read) {
       for (unsigned k = 0; k < Bytes; ++k)
         free &= t[k].write < now && (t[k].read < now || t[k].read == mine);
       for (unsigned k = 0; k < Bytes && free; ++k) t[k].read = mine;
+      has_read_ |= free;
     } else {
       for (unsigned k = 0; k < Bytes; ++k)
         free &= (t[k].write < now || t[k].write == mine) && (t[k].read < now || t[k].read == mine);
@@ -79,14 +86,18 @@ class block_order {
   }
   void touch_each(warp& w, instruction const& i, use u, bool flag, touched_byte* t,
                   std::uint64_t address, unsigned bytes, int lane);
-  bool knows(std::uint32_t stamp) const;
+  void touch_flag(instruction const& i, use u, std::uint64_t word, bool is_part);
+  bool knows(knowledge const& of, std::uint32_t stamp) const;
+  told const& reads_until_now();
   void report(warp& w, instruction const& i, use u, int lane, std::uint64_t byte, bool wrote,
               std::uint32_t stamp);
 
   launch_order* launch_ = nullptr;
   std::uint32_t number_ = 0, epoch_ = 0, stamp_ = 0, begin_ = 0;
-  knowledge known_, seen_;                     // seen: of flags that were read since the last fence
-  std::shared_ptr<knowledge const> released_;  // what flags tell: known at the last fence
+  knowledge known_, seen_;  // seen: of flags that were read since the last fence
+  knowledge over_;          // reads that are over
+  bool has_read_ = false;   // since its last flag
+  told released_, reads_;   // what its flags tell
 };
 
 }  // namespace ptx

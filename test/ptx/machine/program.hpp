@@ -119,6 +119,7 @@ struct program_function {
   std::vector<param> params, returns;  // of an entry: in the launch's; otherwise in local memory
   std::vector<constant_place> constants;
   std::vector<special_place> specials;
+  std::vector<std::uint8_t> shared_used;  // of an entry; 0: a byte between variables
 };
 
 struct call_site {
@@ -136,8 +137,7 @@ struct program {
   std::vector<call_site> calls;
   std::vector<std::vector<std::uint32_t>> tables;
   std::map<std::string, std::uint64_t> variables;  // addresses
-  std::uint32_t shared_bytes = 0;         // of static variables, where dynamic shared memory begins
-  std::vector<std::uint8_t> shared_used;  // 0: a byte between variables
+  std::uint32_t shared_bytes = 0;  // of any kernel's variables; dynamic shared memory begins there
   bool has_calls = false;
   program_function const* find(std::string const& name) const;
 };

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """families.py LIBRARIES [MACHINE [FOLDER]]: what the statements of ../families.cu ask of a GPU, and how long the model says
-that they take where their largest tensor has 256 MiB. LIBRARIES is the folder of the PTX machine's libcudart.so.13
+that they take where their largest tensor has 256 MiB. LIBRARIES is the folder of the PTX machine's libcudart.so.13 and libcublas.so.13
 (BUILD/test/ptx). Takes two minutes."""
 import pathlib
 import subprocess
@@ -52,11 +52,14 @@ def main():
                 for by in (False, True)]
         rows.setdefault(label, []).append((name, c, registers, spills, both[0]))
         times[label] = [t + r['with_launch'] for t, r in zip(times.get(label, (0, 0)), both)]
-    for c in launches:  # what the host copies
-        if 'symbol' not in c:
-            seconds = 2 * c['copied_bytes'] * SIZE / size_of[c['label']][0] / (bandwidth * 1e9 * law.COMMON['achievable'])
-            rows.setdefault(c['label'], []).append((c['name'], None, 0, 0, None))
-            times[c['label']] = [t + seconds + law.COMMON['launch_us'] * 1e-6 for t in times.get(c['label'], (0, 0))]
+    for label, name, c, how in programs.by_others(launches):  # what the host copies, products by cuBLAS
+        small = next((s for of, other, s, _ in programs.by_others(few) if (of, other) == (label, name)), dict.fromkeys(c, 0))
+        largest = size_of[label][0]
+        at_size = extrapolated(c, small, (SIZE - largest) / (largest - small_of[label][0]))
+        seconds = (law.product_seconds(at_size, machine) if how == 'product'
+                   else 2 * at_size['copied_bytes'] / (bandwidth * 1e9 * law.COMMON['achievable']))
+        rows.setdefault(label, []).append((name, None, 0, 0, how))
+        times[label] = [t + seconds + at_size['launches'] * law.COMMON['launch_us'] * 1e-6 for t in times.get(label, (0, 0))]
 
     commit = subprocess.run(['git', 'log', '-1', '--format=%h of %as', '--', 'include'], capture_output=True, text=True, cwd=programs.ROOT)
     print(f'''# Kernels on the PTX machine
@@ -83,11 +86,11 @@ second cache is not known.
             first = f'{label} | ' if k == 0 else ' | '
             last = f'{time} | {share}' if k == 0 else ' | '
             if c is None:
-                print(f'| {first}{name} | | | | | | | | dram | {last} |')
+                print(f'| {first}{name} | | | | | | | | {"dram" if r == "copy" else "fp32 or dram"} | {last} |')
                 continue
             q = law.ratios(c)
             again = c['load_misses'] / c['load_unique'] if c['load_unique'] else 0
-            print(f'| {first}{name.removeprefix("kernel<").rstrip(">")} | {q["slots"]:.1f} | {q["loads"]:.2f} | {q["stores"]:.2f} | '
+            print(f'| {first}{name.removeprefix("kernel<").split("<")[0].rstrip(">")} | {q["slots"]:.1f} | {q["loads"]:.2f} | {q["stores"]:.2f} | '
                   f'{again:.2f} | {q["flight"]:.1f} | {registers}{f" and {spills} B of spills" if spills else ""} | {r["resident"]} | '
                   f'{r["limit"]} | {last} |')
 

@@ -84,6 +84,13 @@ def copy_seconds(useful, machine):
     return predict(c, machine, registers=14)['seconds']
 
 
+def product_seconds(c, machine):
+    """products of floats by cuBLAS, of which only the sizes are known: the fp32 units or DRAM, tails of tiles not counted"""
+    m = {**COMMON, **MACHINES[machine]}
+    rate = m['sms'] * m['ghz'] * 1e9 * m['fp32'] * 32 * m['product_share']
+    return max(c['multiplications'] / rate, c['library_bytes'] / (m['dram'] * 1e9 * m['achievable'] * m['mixed']))
+
+
 def ratios(c):
     """what a table says of counts besides their time"""
     def over(a, b):

@@ -29,6 +29,7 @@ COMMON = dict(
     barrier_cycles=40,
     dependent_cycles=4.5,  # from an instruction to the next one of its warp; every second one depends
     issue_share=0.9,       # of the four schedulers' slots that can be filled (assumed)
+    product_share=0.8,     # of the fp32 units' rate that a product by cuBLAS reaches (assumed)
     store_lines=0.26,      # pieces of 128 bytes that a processor stores in a cycle (fitted)
     sharpness=3,           # of the soft maximum of throughput and latency (fitted)
     launch_us=2.2,         # of a kernel that does nothing (assumed)

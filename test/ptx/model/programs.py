@@ -61,6 +61,21 @@ def read(path):
     return [json.loads(line) for line in open(path, encoding='utf-8')]
 
 
+def by_others(launches):
+    """(label, name, sums, 'copy' or 'product') of what is no kernel: copies by the host, products by cuBLAS; sums of NCCL are not among them"""
+    rows = {}
+    for c in launches:
+        if 'symbol' in c or c.get('multiplications') == 0:
+            continue
+        how = 'product' if 'multiplications' in c else 'copy'
+        sums = rows.setdefault((c['label'], c['name'], how), {'launches': 0})
+        sums['launches'] += 1
+        for k, v in c.items():
+            if isinstance(v, int):
+                sums[k] = sums.get(k, 0) + v
+    return [(label, name, sums, how) for (label, name, how), sums in rows.items()]
+
+
 def by_kernel(launches):
     """(label, kernel, threads of a block) -> their sum, in the order of the first launch; copies by the host are no kernels"""
     rows = {}

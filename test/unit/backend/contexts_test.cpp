@@ -80,7 +80,6 @@ TEST_CASE("the first call of a thread makes no context, whichever it is") {
       CHECK(text_of(testing::recorder::now().contexts()) == "23");
     };
     first("waiting", [&] { runtime::synchronize(s); });
-    first("asking", [&] { CHECK(detail::has_run(s)); });
     first("a queue", [&] { runtime::wait(d, queue_kind::copy, s); });
     first("finishing", [&] { on_side(d.how, [&](auto side) { side.finish(d); }); });
     first("pinning", [&] { pinned = runtime::pinned_memory.allocate(8 << 20); });

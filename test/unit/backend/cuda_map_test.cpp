@@ -49,13 +49,18 @@ struct bordered {
   T* data() { return &cells[border].value; }
 };
 
-/// the kernel that was chosen: flat, or lines
-int flats = 0, others = 0;
+/// the kernels that were chosen
+struct {
+  int flat, lines, points, tiles;
+} chosen;
 template <class Work>
 void run(Work const& work) {
   cuda_kernel<Work>::choose(work, [](auto& body, unsigned blocks) {
     using Body = std::remove_reference_t<decltype(body)>;
-    ++(std::is_same_v<Body, cuda_side::flat_map<Work>> ? flats : others);
+    if constexpr (std::is_same_v<Body, cuda_side::point_map<Work>>)
+      ++(body.in_tiles ? chosen.tiles : chosen.points);
+    else
+      ++(std::is_same_v<Body, cuda_side::flat_map<Work>> ? chosen.flat : chosen.lines);
     cuda_side::run_on_host<Body>(&body, blocks, cuda_side::block_threads);
   });
 }
@@ -65,9 +70,10 @@ struct shape_case {
   std::int64_t extent[3];
 };
 constexpr shape_case shapes[] = {
-    {1, {1}},        {1, {3}},        {1, {15}},       {1, {16}},     {1, {1000}},
-    {1, {4099}},     {2, {7, 3}},     {2, {5, 16}},    {2, {9, 33}},  {2, {3, 1030}},
-    {3, {3, 5, 12}}, {3, {2, 3, 17}}, {3, {4, 1, 40}}, {2, {600, 2}}, {1, {9001}},
+    {1, {1}},        {1, {3}},         {1, {15}},         {1, {16}},     {1, {1000}},
+    {1, {4099}},     {2, {7, 3}},      {2, {5, 16}},      {2, {9, 33}},  {2, {3, 1030}},
+    {3, {3, 5, 12}}, {3, {2, 3, 17}},  {3, {4, 1, 40}},   {2, {600, 2}}, {1, {9001}},
+    {2, {70, 45}},   {3, {9, 3, 300}}, {3, {10, 34, 36}}, {2, {256, 8}},
 };
 
 /// means: strides of an operand: 0: dense, 1: constant along the last axis, 2: constant along the
@@ -111,7 +117,7 @@ void check(oracle::random& r, shape_case const& s, int form_a, int form_b, int f
   out.data = mout.data() + r.number(0, 2) * r.number(0, 5);
   second.data = msecond.data() + r.number(0, 1);
   if (indexed)
-    b.base = 5;
+    b.base = form_a % 2 == 0 ? 8 : 5;  // with and without a whole vector in front
   else
     b.data = mb.data() + r.number(0, 4);
   auto const before = mout.cells;
@@ -160,14 +166,79 @@ void check_all(unsigned seed) {
 }  // namespace
 
 TEST_CASE("element-wise kernels: any address, stride and length") {
-  flats = others = 0;
+  chosen = {};
   check_all<two_inputs<float, float>, float, float>(1);
   check_all<two_inputs<double, float>, double, float>(2);
   check_all<two_inputs<std::uint8_t, std::uint8_t>, std::uint8_t, std::uint8_t>(3);
   check_all<two_inputs<std::int32_t, bool>, std::int32_t, bool>(4);
   check_all<with_index<float>, float, std::int64_t>(5);
-  CHECK(flats > 100);
-  CHECK(others > 1000);
+  check_all<two_inputs<std::int16_t, std::int8_t>, std::int16_t, std::int8_t>(6);
+  CHECK(chosen.flat > 100);
+  CHECK(chosen.lines > 500);
+  CHECK(chosen.points > 500);
+  CHECK(chosen.tiles > 100);
+}
+
+TEST_CASE("a line that is long enough is cut, and its parts meet") {
+  chosen = {};
+  oracle::random r(9);
+  for (int k = 0; k < 4; ++k)
+    check<two_inputs<float, float>, float, float>(r, {1, {(1 << 20) + 70 + k}}, 0, k == 3 ? 6 : 0,
+                                                  0);
+  check<two_inputs<std::int16_t, std::int8_t>, std::int16_t, std::int8_t>(r, {1, {(1 << 21) + 5}},
+                                                                          0, 6, 0);
+  CHECK(chosen.lines >= 3);
+}
+
+namespace {
+/// a copy between two forms, elements of any size at any multiple of `unit`
+template <int Bytes>
+void check_copy(oracle::random& r, shape_case const& s, int form_from, int form_to, int unit) {
+  copy_work w{Bytes, {}, {}, {}};
+  w.over.rank = s.rank;
+  for (int d = 0; d < s.rank; ++d) w.over.extent[d] = s.extent[d];
+  auto const n = strides_of(form_from, s, w.from.stride), m = strides_of(form_to, s, w.to.stride);
+  std::vector<unsigned char> from(std::size_t(n * Bytes + 64)), to(std::size_t(m * Bytes + 64));
+  for (auto& b : from) b = r.value<std::uint8_t>(0, 255);
+  for (auto& b : to) b = r.value<std::uint8_t>(0, 255);
+  auto want = to;
+  auto const first = std::size_t(r.number(0, 16 / unit) * unit),
+             to_first = std::size_t(r.number(0, 16 / unit) * unit);
+  for (std::int64_t i = 0; i < w.over.size(); ++i)
+    std::memcpy(&want[to_first + std::size_t(kernel::offset_of(w.over, w.to, i, s.rank)) * Bytes],
+                &from[first + std::size_t(kernel::offset_of(w.over, w.from, i, s.rank)) * Bytes],
+                Bytes);
+  w.from.data = &from[first], w.to.data = &to[to_first];
+  cuda_side::choose_copy(w, [](auto& body, unsigned blocks) {
+    using Body = std::remove_reference_t<decltype(body)>;
+    if constexpr (requires { body.in_tiles; })
+      ++(body.in_tiles ? chosen.tiles : chosen.points);
+    else
+      ++chosen.lines;
+    cuda_side::run_on_host<Body>(&body, blocks, cuda_side::block_threads);
+  });
+  INFO("bytes ", Bytes, " rank ", s.rank, " last ", s.extent[s.rank - 1], " forms ", form_from,
+       form_to, " unit ", unit);
+  REQUIRE(to == want);
+}
+template <int Bytes>
+void check_copies(unsigned seed) {
+  oracle::random r(seed);
+  for (auto const& s : shapes)
+    for (int from = 0; from < forms; ++from)
+      for (int const to : {0, 3, 4, 5})
+        for (int const unit : {Bytes & -Bytes, 1})
+          check_copy<Bytes>(r, s, from, to, unit < 16 ? unit : 16);
+}
+}  // namespace
+
+TEST_CASE("copies: elements of any size, any address, stride and length") {
+  chosen = {};
+  check_copies<1>(1), check_copies<2>(2), check_copies<4>(3), check_copies<8>(4);
+  check_copies<16>(5), check_copies<12>(6), check_copies<3>(7), check_copies<64>(8);
+  CHECK(chosen.lines > 500);
+  CHECK(chosen.points > 500);
+  CHECK(chosen.tiles > 500);
 }
 
 TEST_CASE("words between two vectors") {

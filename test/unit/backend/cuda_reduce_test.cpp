@@ -68,7 +68,7 @@ void run(Work const& work) {
         by_columns += std::is_same_v<Body, cuda_side::fold_columns<Work>>;
         in_parts += std::is_same_v<Body, cuda_side::fold_the_parts<Work>>;
         if constexpr (std::is_same_v<Body, cuda_side::fold_rows<Work>>)
-          warps += body.team == cuda_side::warp_threads;
+          warps += body.team() <= cuda_side::warp_threads;
         cuda_side::run_on_host<Body>(&body, blocks, cuda_side::block_threads);
       });
 }
@@ -250,11 +250,12 @@ TEST_CASE("the cut of a fold fills a card, and no thread adds too little") {
   auto const all = cuda_side::fold_cut::of_rows(1, std::int64_t(1) << 26);
   CHECK(all.parts == 4096);
   CHECK(all.each == 1 << 14);
-  CHECK(cuda_side::fold_cut::of_rows(1 << 20, 100).team == cuda_side::warp_threads);
+  CHECK(cuda_side::fold_cut::of_rows(1 << 20, 100).team_bits == 5);
+  CHECK(cuda_side::fold_cut::of_rows(1 << 20, 16).team_bits == 2);
   CHECK(cuda_side::fold_cut::of_rows(8, 1 << 20).parts == 512);
   auto const columns = cuda_side::fold_cut::of_columns(16, 1 << 20);
-  CHECK(columns.across == 16);
-  CHECK(columns.parts == 2048);
+  CHECK(columns.across_bits == 4);
+  CHECK(columns.parts == 512);
 }
 
 namespace {  // `operand` is this file's
@@ -281,10 +282,9 @@ TEST_CASE("a thread that adds many numbers goes on in double") {
     p.begin = v * thread::vector;
     return p;
   };
-  one.add(0, map.run.vectors, 1, map.wholes, thread::all::adds, place_of, place_of,
-          [&](auto& lanes) {
-            for (auto& l : lanes) thread::all::flush(total, l);
-          });
+  one.add_plain(std::int64_t(0), map.run.vectors, 1, false, place_of, [&](auto& lanes) {
+    for (auto& l : lanes) thread::all::flush(total, l);
+  });
   CHECK(std::fabs(double(get<0>(total) - want)) < 4e-8 * double(want));
 }
 

@@ -48,7 +48,7 @@ unsigned teams_seen = 0;
 template <class Work>
 void run(Work const& work) {
   cuda_kernel<Work>::choose(work, [](auto const& body, unsigned blocks) {
-    teams_seen |= body.team;
+    teams_seen |= body.team();
     cuda_side::run_on_host<std::remove_cvref_t<decltype(body)>>(&body, blocks,
                                                                 cuda_side::block_threads);
   });
@@ -146,7 +146,8 @@ TEST_CASE("rows: any length, address and stride") {
         check<double>(2, n, shift, gap, shift == 1 ? 2 : 1);
       }
   for (std::int64_t n : {3, 200, 512, 513}) check<float>(1030, n, 1, 0, 1);
-  CHECK(teams_seen == (32 | 256));
+  for (std::int64_t n : {1500, 3001}) check<float>(512, n, 0, 0, 1);
+  CHECK(teams_seen == (63 | 64 | 128 | 256));  // every power of two to a warp, and a block
 }
 
 TEST_CASE("rows: NaN goes through, an empty row sums to nothing") {

@@ -101,6 +101,37 @@ TEST_CASE("stream, workspace and product are one for each thread that shares a h
   CHECK(fake_cublas::open == 0);
 }
 
+TEST_CASE("a product that adds reads what it adds to, of each type and in a batch") {
+  static double before = -1;
+  cublas_table table = fake_cublas::table();
+  table.sgemm = [](void*, int, int, int, int, int, float const*, float const*, int, float const*,
+                   int, float const* beta, float*, int) { return before = *beta, 0; };
+  table.dgemm = [](void*, int, int, int, int, int, double const*, double const*, int, double const*,
+                   int, double const* beta, double*, int) { return before = *beta, 0; };
+  static auto const read = [](void const* beta, int sums) {
+    return before = sums == cublas_table::compute_double ? *static_cast<double const*>(beta)
+                                                         : *static_cast<float const*>(beta),
+           0;
+  };
+  table.gemm_of = [](void*, int, int, int, int, int, void const*, void const*, int, int,
+                     void const*, int, int, void const* beta, void*, int, int, int sums,
+                     int) { return read(beta, sums); };
+  table.gemm_of_batch = [](void*, int, int, int, int, int, void const*, void const*, int, int,
+                           long long, void const*, int, int, long long, void const* beta, void*,
+                           int, int, long long, int, int sums, int) { return read(beta, sums); };
+  void* handle = nullptr;
+  REQUIRE(cuda_side::make_blas_handle(table, &handle) == 0);
+  for (element const type : {element::f32, element::f64, element::f16, element::bf16})
+    for (int const batch : {1, 2})
+      for (bool const adds : {false, true}) {
+        runtime::cuda_gemm g = product_on(0);
+        g.type = type, g.batch = batch, g.adds = adds;
+        CHECK(static_cast<cuda_side::blas_handle*>(handle)->multiply(g) == 0);
+        CHECK(before == (adds ? 1 : 0));
+      }
+  delete static_cast<cuda_side::blas_handle*>(handle);
+}
+
 TEST_CASE("each status of cuBLAS has its name and a remedy") {
   cublas_table table = fake_cublas::table();
   void* handle = nullptr;

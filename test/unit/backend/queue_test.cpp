@@ -55,18 +55,18 @@ TEST_CASE("another queue that waits for an old point waits for nothing behind it
 TEST_CASE("events are as many as points are under way, and no more") {
   marked_work w;
   for (int i = 0; i < 1000; ++i) w.next();
-  CHECK(w.cards.open_events() == 2 * int(runtime::cuda_queue::kept));
+  CHECK(w.cards.open_events() == runtime::queues_of_device * int(runtime::cuda_queue::kept));
   stamp last = w.next();
   runtime::synchronize(last);
   w.cards.be_busy(true);
   for (int i = 0; i < 100; ++i) last = w.next();
   int const events = w.cards.open_events();
   CHECK(events > 100);
-  CHECK(events <= 32 + 128);
+  CHECK(events <= 2 * 32 + 128);
   w.cards.be_busy(false);
   runtime::synchronize(last);
   for (int i = 0; i < 1000; ++i) w.next();
-  CHECK(w.cards.open_events() <= 32 + 128);
+  CHECK(w.cards.open_events() <= 2 * 32 + 128);
 }
 
 TEST_CASE("a card that keeps up is asked once for many points") {

@@ -12,10 +12,13 @@
 #include <locus/backend/cuda/real_nccl.hpp>
 #include <locus/testing/nccl_recorder.hpp>
 
+#include "collectives.hpp"
 #include "replicas.hpp"
 #include <message_of.hpp>
 
 using namespace locus;
+using collectives::deadline;
+using collectives::has;
 using replicas::cut;
 using replicas::mirrored;
 using replicas::parts_of;
@@ -23,17 +26,11 @@ using testing::nccl_call;
 
 namespace {
 
-struct deadline {
-  explicit deadline(double seconds) { config::set_collective_timeout(seconds); }
-  deadline(deadline const&) = delete;
-  ~deadline() { runtime::collectives.deadlines = {}; }
-};
 struct ranked_sums {
   ranked_sums() { config::set_reduction_order(reduction_order::ranked); }
   ranked_sums(ranked_sums const&) = delete;
   ~ranked_sums() { config::set_reduction_order(reduction_order::fast); }
 };
-bool has(std::string const& text, char const* part) { return text.find(part) != std::string::npos; }
 
 using Three = mirrored<3>;
 using Cut = cut<3>;

@@ -13,21 +13,17 @@
 #include <locus/core/clock.hpp>
 #include <locus/testing/nccl_recorder.hpp>
 
+#include "collectives.hpp"
 #include "replicas.hpp"
 #include <message_of.hpp>
 
 using namespace locus;
+using collectives::deadline;
+using collectives::has;
 using replicas::cut;
 using replicas::mirrored;
 
 namespace {
-
-struct deadline {
-  explicit deadline(double seconds) { config::set_collective_timeout(seconds); }
-  deadline(deadline const&) = delete;
-  ~deadline() { runtime::collectives.deadlines = {}; }
-};
-bool has(std::string const& text, char const* part) { return text.find(part) != std::string::npos; }
 
 using Two = mirrored<2>;
 using Cut = cut<2>;
@@ -38,6 +34,20 @@ struct program_of_sums {
   void run() { locus::run(plan(into(y, sum<0>(x)))); }
   float first() { return fetch(sum(y)) / 8; }
 };
+/// two recorded cards that have summed up once, by NCCL at that pace
+template <class Pace>
+struct sums_at {
+  testing::recorder cards{{.cards = 2}};
+  testing::nccl_recorder nccl;
+  Pace pace;
+  program_of_sums p;
+  sums_at() {
+    p.run();
+    CHECK(p.first() == 2);
+  }
+};
+struct usual_nccl {};
+using summing_cards = sums_at<usual_nccl>;
 /// within the seconds
 bool becomes(auto&& what, double seconds = 5) {
   for (double const begin = seconds_now(); seconds_now() - begin < seconds; usleep(1000))
@@ -47,7 +57,7 @@ bool becomes(auto&& what, double seconds = 5) {
 
 void finish_cards() {
   for (int g : {0, 1})
-    for (queue_kind const k : {queue_kind::copy, queue_kind::compute})
+    for (queue_kind const k : runtime::queue_kinds)
       runtime::gpu_api->stream_synchronize(
           runtime::cuda_queue_of(runtime::find_device(gpu(g)), k).stream);
 }
@@ -65,105 +75,147 @@ struct slow_card {
       while (!go_on) usleep(1000);
       return quick->event_synchronize(e);
     };
-    lock_guard hold(detail::communicators().lock);  // the watch looks elsewhere
+    lock_guard hold(detail::communicators().looking);  // the watch looks elsewhere
     runtime::gpu_api = &slow;
   }
   slow_card(slow_card const&) = delete;
   ~slow_card() {
-    lock_guard hold(detail::communicators().lock);
+    lock_guard hold(detail::communicators().looking);
     runtime::gpu_api = quick;
   }
 };
+
+/// NCCL that takes its time, and what happened to its communicators meanwhile
+struct slow_nccl {
+  static inline runtime::nccl_api const* quick = nullptr;
+  static inline std::atomic<int> to_end = 0, to_ask = 0;  // milliseconds of the next call
+  static inline std::atomic<bool> inside = false;
+  static inline std::atomic<int> ended_inside = 0, ended_by_nobody = 0, ended_under_lock = 0;
+  static inline std::atomic<bool> adds_wrongly = false;
+  runtime::nccl_api slow;
+  slow_nccl() : slow(*runtime::nccl) {
+    quick = runtime::nccl;
+    to_end = to_ask = ended_inside = ended_by_nobody = ended_under_lock = 0, adds_wrongly = false;
+    slow.async_state = [](void* c, int* state) {
+      take_time(to_ask);
+      return quick->async_state(c, state);
+    };
+    slow.group_end = [] {
+      int const code = quick->group_end();
+      take_time(to_end);
+      return code;
+    };
+    slow.abort = [](void* c) { return note_end(), quick->abort(c); };
+    slow.destroy = [](void* c) { return note_end(), quick->destroy(c); };
+    slow.all_reduce = [](void const* s, void* r, std::size_t n, runtime::nccl_type t, int op,
+                         void* c, void* q) {
+      return quick->all_reduce(s, r, n, t, adds_wrongly ? int(runtime::nccl_max) : op, c, q);
+    };
+    runtime::nccl = &slow;
+  }
+  slow_nccl(slow_nccl const&) = delete;
+  ~slow_nccl() {
+    if (runtime::forget_communicators) runtime::forget_communicators();
+    runtime::nccl = quick;
+  }
+
+ private:
+  static void take_time(std::atomic<int>& milliseconds) {
+    int const now = milliseconds.exchange(0);
+    if (now == 0) return;
+    inside = true;
+    usleep(useconds_t(now) * 1000);
+    inside = false;
+  }
+  static bool is_free(mutex& m) {
+    bool const was_free = m.try_lock();
+    if (was_free) m.unlock();
+    return was_free;
+  }
+  static void note_end() {
+    auto& all = detail::communicators();
+    ended_inside += inside;
+    ended_under_lock += !is_free(all.lock);
+    for (detail::communicator_set* const s : all.sets) ended_by_nobody += is_free(s->use);
+  }
+};
+
+using slowly_summing_cards = sums_at<slow_nccl>;
 
 }  // namespace
 
 TEST_CASE("a collective that hangs is ended although nobody waits, and the next to wait is told") {
   deadline const soon(0.1);
-  testing::recorder const cards{{.cards = 2}};
-  testing::nccl_recorder nccl;
-  program_of_sums p;
-  p.run();
-  CHECK(p.first() == 2);
-  nccl.state().mischief.never_done = true;
-  p.run();
-  CHECK(nccl.open_communicators() == 2);
+  summing_cards on;
+  on.nccl.state().mischief.never_done = true;
+  on.p.run();
+  CHECK(on.nccl.open_communicators() == 2);
   auto& sets = detail::communicators().sets;
   REQUIRE(sets.size() == 1);
   CHECK(becomes([&] { return sets[0]->is_broken(); }));
-  std::string const said = message_of<collective_error>([&] { static_cast<void>(p.first()); });
+  std::string const said = message_of<collective_error>([&] { static_cast<void>(on.p.first()); });
   CHECK(has(said,
             "all_reduce of bucket 0 over /GPU:0 /GPU:1 failed at /GPU:0: it did not end within"));
-  CHECK(nccl.open_communicators() == 0);
-  CHECK(message_of<collective_error>([&] { static_cast<void>(p.first()); }) == nothing_thrown);
-  CHECK(has(message_of<collective_error>([&] { p.run(); }), "its communicators failed before"));
-  nccl.state().mischief = {};
+  CHECK(on.nccl.open_communicators() == 0);
+  CHECK(message_of<collective_error>([&] { static_cast<void>(on.p.first()); }) == nothing_thrown);
+  CHECK(has(message_of<collective_error>([&] { on.p.run(); }), "its communicators failed before"));
+  on.nccl.state().mischief = {};
   collective::rebuild<Two>();
-  p.run();
-  CHECK(p.first() == 2);
-  CHECK(nccl.forbidden() == 0);
+  on.p.run();
+  CHECK(on.p.first() == 2);
+  CHECK(on.nccl.forbidden() == 0);
 }
 
 TEST_CASE("a thread that stays in CUDA keeps no deadline from passing") {
   deadline const soon(0.1);
-  testing::recorder const cards{{.cards = 2}};
-  testing::nccl_recorder nccl;
-  program_of_sums p;
-  p.run();
-  CHECK(p.first() == 2);
-  nccl.state().mischief.never_done = true;
-  p.run();
+  summing_cards on;
+  on.nccl.state().mischief.never_done = true;
+  on.p.run();
   // the queue is full: marking it takes until the card goes on
   runtime::cuda_queue& full =
-      runtime::cuda_queue_of(runtime::find_device(gpu(0)), queue_kind::copy);
+      runtime::cuda_queue_of(runtime::find_device(gpu(0)), queue_kind::communication);
   lock_guard hold(full.marking);
   CHECK(becomes([&] { return detail::communicators().sets[0]->is_broken(); }));
 }
 
 TEST_CASE("what lies behind other work, or has it behind itself, is not late") {
   deadline const soon(0.1);
-  testing::recorder cards{{.cards = 2}};
-  testing::nccl_recorder const nccl;
-  program_of_sums p;
-  p.run();
-  CHECK(p.first() == 2);
+  summing_cards on;
   finish_cards();
-  cards.be_busy(true);
+  on.cards.be_busy(true);
   for (int g : {0, 1})
-    cards.enqueue(runtime::cuda_queue_of(runtime::find_device(gpu(g)), queue_kind::copy).stream,
-                  [] {});
-  p.run();  // behind work that takes longer than the timeout
+    on.cards.enqueue(
+        runtime::cuda_queue_of(runtime::find_device(gpu(g)), queue_kind::communication).stream,
+        [] {});
+  on.p.run();  // behind work that takes longer than the timeout
   usleep(400'000);
   CHECK(!detail::communicators().sets[0]->is_broken());
-  cards.be_busy(false);
-  CHECK(p.first() == 2);
+  on.cards.be_busy(false);
+  CHECK(on.p.first() == 2);
   {
-    p.run();
+    on.p.run();
     finish_cards();
     slow_card const other_work;
     std::thread([&] {
       std::thread later([] { usleep(400'000), slow_card::go_on = true; });
-      CHECK(message_of<collective_error>([&] { CHECK(p.first() == 2); }) == nothing_thrown);
+      CHECK(message_of<collective_error>([&] { CHECK(on.p.first() == 2); }) == nothing_thrown);
       later.join();
     }).join();
     CHECK(slow_card::waiting > 0);
   }
-  CHECK(nccl.open_communicators() == 2);
+  CHECK(on.nccl.open_communicators() == 2);
 }
 
 TEST_CASE("a thread that waits keeps others from nothing") {
-  testing::recorder const cards{{.cards = 2}};
-  testing::nccl_recorder const nccl;
-  program_of_sums p;
-  p.run();
-  CHECK(p.first() == 2);
-  p.run();
+  summing_cards on;
+  on.p.run();
   slow_card const card;
-  std::thread waits([&] { CHECK(p.first() == 2); });
+  std::thread waits([&] { CHECK(on.p.first() == 2); });
   CHECK(becomes([] { return slow_card::waiting > 0; }));
   double const begin = seconds_now();
   std::thread issues([&] {
     detail::communicators_for(look_at(Two::value.devices), {"all_reduce", 0});
-    runtime::mark(runtime::find_device(gpu(1)), queue_kind::copy);
+    runtime::mark(runtime::find_device(gpu(1)), queue_kind::communication);
   });
   std::thread([&] { usleep(500'000), slow_card::go_on = true; }).detach();
   issues.join();
@@ -243,13 +295,7 @@ TEST_CASE("launches that wait for one another are said before they hang") {
   static std::string said;
   setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
   debugging::set_log_sink([](log_event const&, std::string_view line, void*) { said += line; });
-  {
-    testing::recorder const cards{{.cards = 2}};
-    testing::nccl_recorder const nccl;
-    program_of_sums p;
-    p.run();
-    CHECK(p.first() == 2);
-  }
+  { summing_cards const on; }
   debugging::set_log_sink(nullptr);
   unsetenv("CUDA_LAUNCH_BLOCKING");
   CHECK(has(said, "CUDA_LAUNCH_BLOCKING is set"));
@@ -257,14 +303,96 @@ TEST_CASE("launches that wait for one another are said before they hang") {
 }
 
 TEST_CASE("an error that NCCL reports later is told to who waits") {
-  testing::recorder const cards{{.cards = 2}};
-  testing::nccl_recorder nccl;
-  program_of_sums p;
-  p.run();
-  CHECK(p.first() == 2);
-  nccl.state().mischief.never_done = true;
-  p.run();
-  nccl.state().mischief.async_state = runtime::nccl_remote_error;
-  std::string const said = message_of<collective_error>([&] { static_cast<void>(p.first()); });
+  summing_cards on;
+  on.nccl.state().mischief.never_done = true;
+  on.p.run();
+  on.nccl.state().mischief.async_state = runtime::nccl_remote_error;
+  std::string const said = message_of<collective_error>([&] { static_cast<void>(on.p.first()); });
   CHECK(has(said, "it ended with an error, NCCL: remote process exited"));
+}
+
+TEST_CASE("communicators whose state a thread asks for are ended by that thread alone") {
+  deadline const soon(0.1);
+  slowly_summing_cards on;
+  on.nccl.state().mischief.groups_hang = true;
+  finish_cards();  // so that the watch has nothing to ask
+  slow_nccl::to_ask = 400;
+  std::string const said = message_of<collective_error>([&] { on.p.run(); });
+  CHECK(has(said, "it did not come back within the timeout"));
+  CHECK(slow_nccl::ended_inside == 0);
+  CHECK(on.nccl.open_communicators() == 0);
+}
+
+TEST_CASE("a thread that stays in NCCL is brought back") {
+  deadline const soon(0.1);
+  slowly_summing_cards on;
+  slow_nccl::to_end = 400;
+  std::string const said = message_of<collective_error>([&] { on.p.run(); });
+  CHECK(has(said, "NCCL did not take it within the timeout"));
+  CHECK(slow_nccl::ended_inside == 2);
+  CHECK(slow_nccl::ended_under_lock == 0);
+}
+
+TEST_CASE("communicators that bring wrong sums end while nobody calls NCCL with them") {
+  testing::recorder const cards{{.cards = 2}};
+  testing::nccl_recorder const nccl;
+  slow_nccl const slow;
+  slow_nccl::adds_wrongly = true;
+  program_of_sums p;
+  CHECK(has(message_of<collective_error>([&] { p.run(); }), "a sum of small integers came out"));
+  CHECK(nccl.open_communicators() == 0);
+  CHECK(slow_nccl::ended_by_nobody == 0);
+}
+
+TEST_CASE("rebuild waits for a thread that is in NCCL, whose set stays as long as it needs it") {
+  slowly_summing_cards on;
+  slow_nccl::to_end = 300;
+  std::thread other([&] { on.p.run(); });
+  CHECK(becomes([] { return slow_nccl::inside.load(); }));
+  collective::rebuild<Two>();
+  other.join();
+  CHECK(slow_nccl::ended_inside == 0);
+  CHECK(on.p.first() == 2);
+  CHECK(on.nccl.open_communicators() == 0);
+  detail::communicator_set& before =
+      detail::communicators_for(look_at(Two::value.devices), {"all_reduce", 0});
+  collective::rebuild<Two>();
+  CHECK(has(message_of<collective_error>([&] { before.require_usable({"all_reduce", 0}); }),
+            "other communicators took their place"));
+  on.p.run();
+  CHECK(on.p.first() == 2);
+}
+
+TEST_CASE("communicators whose trial found no memory are tried again, not made again") {
+  testing::recorder const cards{{.cards = 2}};
+  testing::nccl_recorder const nccl;
+  int lacked = 0;
+  for (int n = 0; n < 40; ++n) {
+    collective::rebuild<Two>();
+    program_of_sums p;
+    runtime::planted.lack_memory = n;
+    lacked += message_of<out_of_memory>([&] { p.run(); }) != nothing_thrown;
+    runtime::planted.lack_memory = -1;
+    p.run();
+    CHECK(p.first() == 2);
+    CHECK(nccl.open_communicators() == 2);
+  }
+  CHECK(lacked >= 2);  // the two of the trial
+}
+
+TEST_CASE("an error that is on its way does not swallow a collective's") {
+  deadline const soon(0.1);
+  summing_cards on;
+  on.nccl.state().mischief.never_done = true;
+  on.p.run();
+  CHECK(becomes([&] { return detail::communicators().sets[0]->is_broken(); }));
+  struct at_end {
+    ~at_end() { runtime::synchronize(runtime::find_device(gpu(0))); }
+  };
+  auto const fail = [] {
+    at_end const waits;
+    throw std::runtime_error("another");
+  };
+  CHECK_THROWS_AS(fail(), std::runtime_error);
+  CHECK(has(message_of<collective_error>([&] { static_cast<void>(on.p.first()); }), "did not end"));
 }

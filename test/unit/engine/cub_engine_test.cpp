@@ -8,6 +8,12 @@
 // the recorder comes first
 #include <doctest/doctest.h>
 
+#include <cstdio>
+#include <sstream>
+#include <string>
+
+#include <unistd.h>
+
 #include <locus/locus.hpp>
 #include <message_of.hpp>
 
@@ -132,6 +138,89 @@ TEST_CASE(
   CHECK(record.calls("algorithm_bytes") == asked);  // the answer is kept
   CHECK(record.calls(fold) == 2);
   CHECK(fetch(s) == 5000.f * 4999.f / 2);
+}
+
+namespace {
+/// means: what the log says of the kernels of f's steps on GPUs, each launch's behind the other's
+template <class F>
+std::string logged(F&& f) {
+  std::string names;
+  debugging::set_log_sink(
+      [](log_event const& e, std::string_view, void* to) {
+        if (e.kind != event_kind::step) return;
+        auto& all = *static_cast<std::string*>(to);
+        all += all.empty() ? "" : ", ";
+        all += e.kernel;
+      },
+      &names);
+  debugging::set_log_device_placement(true, log_frequency::every);
+  f();
+  debugging::set_log_device_placement(false);
+  debugging::set_log_sink(nullptr);
+  return names;
+}
+template <class X>
+bool explains(X const& x, char const* line) {
+  std::ostringstream text;
+  explain(text, x);
+  return text.str().find(line) != std::string::npos;
+}
+}  // namespace
+
+TEST_CASE("the log names the kernels that run, the plan those that its types are sure of") {
+  testing::recorder record;
+  std::int64_t const n = 1 << 18;
+  Row const x = to<GpuDevice<0>>(iota<float>(dextents<1>(n)));
+  Row y{dextents<1>(n)};
+  auto const launches = record.calls("launch"), transforms = record.calls(transform);
+  CHECK(logged([&] { y = -x; }) == transform);
+  CHECK(record.calls(transform) == transforms + 1);  // to say its name launches nothing
+  CHECK(record.calls("launch") == launches);
+  CHECK(logged([&] { y = zeros<float>(y.extents()); }) == loop);
+  Row odd{dextents<1>(n + 3)};
+  Row const more = to<GpuDevice<0>>(iota<float>(dextents<1>(n + 3)));
+  CHECK(logged([&] { odd = -more; }) == "cub::DeviceTransform + point_map");
+  Row part{dextents<1>(1000)};
+  CHECK(logged([&] { part = -slice(x, range{1, 1001}); }) == "line_map");
+  CHECK(logged([&] { part = -slice(x, range{4, 1004}); }) == transform);
+  CHECK(logged([&] { static_cast<void>(fetch(sum(x))); }) == fold);
+  Grid const z = to<GpuDevice<0>>(iota<float>(dextents<2>(20, 64)));
+  Row sums{dextents<1>(20)};
+  CHECK(logged([&] { sums = sum<1>(z); }) == "fold_rows");
+  Grid square{dextents<2>(20, 20)};
+  CHECK(logged([&] { square = matmul(z, transpose(z)); }) == "cuBLAS");
+
+  CHECK(explains(-x, "launch on /GPU:0 by cub::DeviceTransform or a kernel of locus"));
+  CHECK(explains(sum(2.f * x), "launch on /GPU:0 by cub::DeviceReduce\n"));
+  CHECK(explains(sum(x * y), "by cub::DeviceReduce or a kernel of locus\n"));
+  CHECK(explains(max(slice(x, range{1, 5})), "by cub::DeviceReduce or a kernel of locus\n"));
+  Tensor<float, Extents<20, 64>, GpuDevice<0>> const fixed;
+  Tensor<float, Extents<64>, GpuDevice<0>> const line;
+  CHECK(explains(-fixed, "by cub::DeviceTransform\n"));
+  CHECK(explains(zeros<float>(Extents<20, 64>{}) + iota<float>(Extents<20, 64>{}),
+                 "by cub::DeviceFor\n"));
+  CHECK(explains(fixed + line, "by a kernel of locus\n"));
+  CHECK(explains(sum(fixed * line), "by cub::DeviceReduce\n"));
+  CHECK(explains(sum(fixed + slice(fixed, range{0, 1})), "or a kernel of locus\n"));
+  CHECK(explains(sum<1>(fixed), "by a kernel of locus\n"));
+}
+
+TEST_CASE("a trace names the kernels of a step") {
+  testing::recorder record;
+  auto const path = "/tmp/locus_" + std::to_string(getpid()) + "_kernels.json";
+  Row x = to<GpuDevice<0>>(iota<float>(dextents<1>(1000)));
+  debugging::start_trace(path);
+  x = -x;
+  static_cast<void>(fetch(sum(x)));
+  debugging::stop_trace();
+  std::string text;
+  if (std::FILE* const file = std::fopen(path.c_str(), "r")) {
+    for (int c; (c = std::fgetc(file)) != EOF;) text += char(c);
+    std::fclose(file);
+  }
+  std::remove(path.c_str());
+  CHECK(text.find("\"kernel\":\"cub::DeviceTransform\"") != std::string::npos);
+  CHECK(text.find("\"kernel\":\"cub::DeviceReduce\"") != std::string::npos);
 }
 
 TEST_CASE("a kernel of CUB that fails is named, and nothing is lost") {

@@ -72,6 +72,41 @@ TEST_CASE_TEMPLATE("the gradient of an embedding has the same bits on GPUs", T, 
   });
 }
 
+TEST_CASE_TEMPLATE("rows of an embedding on GPUs: vectors, odd widths, tokens without a row", T,
+                   half, float, double) {
+  on_few_backends([](backends::machine const& m) {
+    if (!m.has_gpu()) return;
+    for (std::int64_t const width : {1, 3, 8, 64, 1000})
+      for (std::int64_t const rows : {1, 5, 34}) {
+        std::int64_t const vocabulary = 50, length = 7;
+        CAPTURE(width);
+        CAPTURE(rows);
+        oracle::random r(std::uint64_t(width + rows));
+        host_array<std::int32_t, 2> tokens{Dextents<2>(rows, length)};
+        for (std::int64_t i = 0; i < tokens.size(); ++i)
+          tokens.data()[i] = static_cast<std::int32_t>(r.number(-1, vocabulary));
+        host_array<T, 1> table{Dextents<1>(vocabulary * width)};
+        for (std::int64_t i = 0; i < table.size(); ++i) table.data()[i] = T(float(i % 2039));
+        using Gpu = GpuDevice<0>;
+        Tensor<T, Dextents<3>, Gpu> y{Dextents<3>(rows, length, width)};
+        auto const tokens_there = to<Gpu>(tokens);
+        auto const table_there = to<Gpu>(table);
+        if (m.how != backends::kind::recorded) return;  // the host refuses such tokens
+        y = call(nn::embedding_op{width}, tokens_there, table_there);
+        auto const got = to<CpuDevice>(y);
+        bool all = true;
+        for (std::int64_t i = 0; i < y.size(); ++i) {
+          std::int64_t const token = tokens.data()[i / width];
+          auto const value = static_cast<float>(got.data()[i]);
+          all = all && (token >= 0 && token < vocabulary
+                            ? value == static_cast<float>(table.data()[token * width + i % width])
+                            : value != value);
+        }
+        CHECK(all);
+      }
+  });
+}
+
 TEST_CASE("the plan places it on the GPU, and no host takes part") {
   using Tokens = Tensor<std::int32_t, Extents<4, 6>, GpuDevice<0>>;
   using Rows = Tensor<float, Extents<4, 6, 3>, GpuDevice<0>>;

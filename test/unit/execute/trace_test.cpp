@@ -3,7 +3,7 @@
 #if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
 #endif
-#include <locus/testing/recorder.hpp>
+#include <locus/testing/nccl_recorder.hpp>
 // the recorder comes first
 #include <cstdio>
 #include <cstdlib>
@@ -151,7 +151,7 @@ TEST_CASE("gradients of a layer are summed over cards while the layer before it 
     auto const text = trace_of(train);
     CAPTURE(text);
     auto const slow = begins_of(text, "/GPU:0 compute | slow \"one\"\\\n"),
-               sums = begins_of(text, "/GPU:0 copy | all_reduce"),
+               sums = begins_of(text, "/GPU:0 communication | all_reduce"),
                halves = begins_of(text, "/GPU:0 compute | Mul");
     REQUIRE(slow.size() == 2);
     REQUIRE(sums.size() == 4);  // each sends and takes
@@ -161,6 +161,27 @@ TEST_CASE("gradients of a layer are summed over cards while the layer before it 
     CHECK(sums[3] < halves[1]);
   }
   CHECK(overlapped > 0);
+}
+
+TEST_CASE("a sum over recorded cards is a slice of the communication streams, behind its terms") {
+  testing::recorder const gpus{{.cards = 2}};
+  testing::nccl_recorder const nccl;
+  Tensor<float, Dextents<2>, Rows> const x(Tensor<float, Dextents<2>>{{1, 1}, {1, 1}});
+  Tensor<float, Dextents<1>, Pair> total(2);
+  auto const add = [&] {
+    run(plan(into(total, sum<0>(map(slow_fn{}, x)))));
+    CHECK(fetch(total)(0) == 4);
+  };
+  add();
+  auto const text = trace_of(add);
+  CAPTURE(text);
+  auto const sums = begins_of(text, "/GPU:0 communication | all_reduce"),
+             kernels = begins_of(text, "/GPU:0 compute | slow \"one\"\\\n+Sum");
+  REQUIRE(sums.size() == 1);
+  REQUIRE(kernels.size() == 1);
+  CHECK(sums[0] > kernels[0] + 2900);
+  CHECK(duration_of(text, "/GPU:0 communication | all_reduce") >
+        duration_of(text, "/GPU:0 compute | all_reduce"));
 }
 
 TEST_CASE("a trace has a track for each queue, arrows for copies, slices for collectives") {
@@ -175,7 +196,10 @@ TEST_CASE("a trace has a track for each queue, arrows for copies, slices for col
     CHECK(count(text, "/GPU:0 collectives | all_reduce | ") ==
           count(text, "/GPU:1 collectives | all_reduce | "));
     CHECK(count(text, "host | plan at ") == 6);
-    CHECK(count(text, R"("shape": "float[2]", "bytes": 16, "device": "/GPU:1")") == 1);
+    bool const on_card = runtime::table.gpu_backing == backing::cuda;  // kernels have names there
+    CHECK(count(text, std::string(R"("shape": "float[2]", "bytes": 16, )") +
+                          (on_card ? R"("kernel": "flat_map", )" : "") + R"("device": "/GPU:1")") ==
+          1);
     CHECK(count(text, R"( | copy | )") > 0);
     CHECK(count(text, ", 0 dropped, 0 without a time") == 1);
     CHECK(number_before(text, "arrows") > 0);

@@ -243,6 +243,86 @@ TEST_CASE("simulated and recorded GPUs update as the host does") {
   }
 }
 
+namespace {
+
+/// twelve weights of odd sizes, one of them a table of which some rows have a gradient
+template <class Replicas, class Optimizer>
+std::vector<std::vector<double>> many_weights(Optimizer const& optimizer, int steps,
+                                              testing::recorder const* gpus = nullptr,
+                                              int launches = 0) {
+  oracle::random r(23);
+  model<double, Replicas> m;
+  auto const values = [&](std::int64_t n, double most) {
+    std::vector<double> all(std::size_t(n), 0.);
+    for (double& v : all) v = r.value<double>(-most, most);
+    return all;
+  };
+  for (std::int64_t n : {1, 2, 3, 513, 8, 1000, 7, 4, 5, 2049, 6, 31})
+    m.parameters.push_back(parameter_of<double, Replicas>(values(n, 1), shape{1, {n}}));
+  m.parameters[4].sparse = true;
+  std::int32_t const rows[] = {1, 3};
+  m.parameters[4].rows = Tensor<std::int32_t, Dextents<1>, Replicas>(Dextents<1>(2));
+  m.parameters[4].row_values = Tensor<double, Dextents<2>, Replicas>(Dextents<2>(2, 2));
+  nn::updater<Optimizer, double, Replicas> updater(optimizer);
+  for (int t = 0; t < steps; ++t) {
+    for (auto& p : m.parameters)
+      if (p.sparse) {
+        locus::detail::fill_storage(*p.rows.block.get(), rows);
+        locus::detail::fill_storage(*p.row_values.block.get(), values(4, 2).data());
+      } else
+        locus::detail::fill_storage(*p.gradient.block.get(), values(p.size(), 2).data());
+    auto const before = gpus ? gpus->calls("launch") : 0;
+    updater.step(m);
+    if (gpus) CHECK(gpus->calls("launch") == before + launches);
+  }
+  std::vector<std::vector<double>> all;
+  for (auto const& p : m.parameters) all.push_back(read(p.value));
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("on GPUs one launch updates several weights, and none waits for the next step") {
+  auto const agree = [](auto const& optimizer, int dense) {
+    auto const want = many_weights<one>(optimizer, 3);
+    auto const same = [&](std::vector<std::vector<double>> const& is) {
+      for (std::size_t k = 0; k < want.size(); ++k)
+        for (std::size_t i = 0; i < want[k].size(); ++i)
+          REQUIRE(is[k][i] == doctest::Approx(want[k][i]).epsilon(1e-13));
+    };
+    testing::recorder const gpus{{.cards = 2}};
+    same(many_weights<two>(optimizer, 3, &gpus, 2 * (dense + 1)));  // and one of the table
+  };
+  agree(nn::SGD{}, 1);                            // eleven of 11
+  agree(nn::SGD{.momentum = 0.9}, 2);             // of 7
+  agree(nn::Nadam{.learning_rate = 0.01}, 3);     // of 5
+  agree(nn::MovingAverage{nn::Nadam{}, 0.9}, 3);  // of 4
+  testing::recorder const gpus{{.cards = 2}};
+  nn::sgd_rule<double> const rule{0.5};
+  using on_gpu = Tensor<double, Dextents<1>, GpuDevice<0>>;
+  on_gpu const g(ones<double>(Dextents<1>(3)));
+  std::vector<on_gpu> w;
+  for (int k = 0; k < 11; ++k) w.emplace_back(full<double>(Dextents<1>(3), k));
+  nn::update_of<on_gpu> all[11];
+  for (std::size_t k = 0; k < 11; ++k) all[k] = {&w[k], nullptr, &g};
+  auto const updates = nn::update_plan(rule, all);
+  static_assert(decltype(updates)::launches() == 1);
+  run(updates);
+  for (std::size_t k = 0; k < 11; ++k) CHECK(read(w[k]) == std::vector<double>(3, double(k) - 0.5));
+}
+
+TEST_CASE("a clipped optimizer on GPUs is that of the host") {
+  testing::recorder const gpus{{.cards = 2}};
+  auto const same = [](auto const& optimizer) {
+    auto const want = many_weights<one>(optimizer, 2), is = many_weights<two>(optimizer, 2);
+    for (std::size_t k = 0; k < want.size(); ++k)
+      for (std::size_t i = 0; i < want[k].size(); ++i)
+        REQUIRE(is[k][i] == doctest::Approx(want[k][i]).epsilon(1e-12));
+  };
+  same(nn::ClipGlobalNorm{0.5, nn::SGD{}});
+  same(nn::ClipNorm{0.5, nn::SGD{}});
+}
+
 TEST_CASE("schedules are Keras'") {
   auto same = [](double is, double want) { CHECK(is == doctest::Approx(want).epsilon(1e-12)); };
   nn::rate const stairs = nn::ExponentialDecay{0.1, 100, 0.9, true};

@@ -18,11 +18,14 @@
 #include <locus/nn/conv2d_ops.hpp>
 #include <locus/nn/objective.hpp>
 
+#include "team_bodies.hpp"
+
 using namespace locus;
 using namespace locus::nn;
 using locus::nn::detail::score_op;
 using locus::nn::detail::weights_of;
 using oracle::array;
+using team_bodies::part_memory, team_bodies::tile_over;
 
 namespace {
 
@@ -30,21 +33,6 @@ using real = long double;
 using row = std::vector<real>;
 
 // ---- the team's body and the host's ----
-
-kernel::any_tile tile_over(void const* data, shape const& s) {
-  kernel::any_tile t;
-  t.data = const_cast<void*>(data), t.rank = s.rank;
-  for (int a = 0; a < s.rank; ++a) t.extent[a] = s.extent[a];
-  return t;
-}
-class part_memory {
- public:
-  explicit part_memory(std::int64_t bytes) : bytes_(std::size_t(bytes / 8 + 1), 1e300) {}
-  void* data() const { return const_cast<double*>(bytes_.data()); }
-
- private:
-  std::vector<double> bytes_;
-};
 
 int launches = 0;
 unsigned sizes_of_teams = 0;

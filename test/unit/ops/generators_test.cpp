@@ -4,6 +4,9 @@
 #if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
 #endif
+#include <algorithm>
+#include <vector>
+
 #include <on_backends.hpp>
 #include <oracle.hpp>
 
@@ -52,6 +55,27 @@ struct moments {
   }
 };
 
+void require_moments(moments const& u, moments const& z) {
+  CHECK(std::fabs(u.mean - 0.5L) < 5 * 0.28868L / 1024);  // five standard errors of 2^20 numbers
+  CHECK(std::fabs(u.variance - 1 / 12.L) < 5 * 0.07454L / 1024);
+  CHECK(std::fabs(z.mean) < 5 / 1024.L);
+  CHECK(std::fabs(z.variance - 1) < 5 * 1.4142L / 1024);
+  CHECK(std::fabs(z.skew) < 5 * 2.4495L / 1024);
+  CHECK(std::fabs(z.kurtosis - 3) < 5 * 4.899L / 1024);
+}
+/// between the numbers' distribution and the one they should have
+template <class Tensor, class F>
+double largest_gap(Tensor const& t, F const& distribution) {
+  std::vector<double> x(t.data(), t.data() + t.size());
+  std::sort(x.begin(), x.end());
+  double gap = 0, n = double(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    double const p = distribution(x[i]);
+    gap = std::fmax(gap, std::fmax(double(i + 1) / n - p, p - double(i) / n));
+  }
+  return gap;
+}
+
 }  // namespace
 
 TEST_CASE("Philox-4x32-10 gives the answers of its authors") {
@@ -71,6 +95,42 @@ TEST_CASE("Philox-4x32-10 gives the answers of its authors") {
   std::int64_t const i = (std::int64_t(5) << 33) + 2 * 77 + 1;
   philox_block const b = philox({{77, 5, 0, 0}}, 0x9abcdef0, 0x12345678);
   CHECK(random_bits(0x123456789abcdef0, i) == (std::uint64_t(b.word[2]) << 32 | b.word[3]));
+  // a word of its own for each element: the counter is i / 4
+  static_assert(random_word(0, 0) == 0x6627e8d5 && random_word(0, 1) == 0xe169c58d);
+  static_assert(random_word(0, 2) == 0xbc57ac4c && random_word(0, 3) == 0x9b00dbd8);
+  for (int k = 0; k < 4; ++k)
+    CHECK(random_word(0x123456789abcdef0, (std::int64_t(5) << 34) + 4 * 77 + k) == b.word[k]);
+}
+TEST_CASE("pairs of normal floats are those of Box and Muller to 5 ulp") {
+  long double const pi = 3.14159265358979323846264338327950288L;
+  auto const agrees = [&](std::uint32_t a, std::uint32_t b) {
+    auto const u = static_cast<long double>(std::fma(float(a), 0x1p-32f, 0x1p-33f));
+    long double const r = std::sqrt(-2 * std::log(u)), t = 2 * pi * b / 4294967296.L;
+    normal_pair const z = box_muller(a, b);
+    return oracle::agree(z.first, r * std::cos(t), 6e-7, 1e-25) &&
+           oracle::agree(z.second, r * std::sin(t), 6e-7, 1e-25);
+  };
+  oracle::random r(2);
+  for (int k = 0; k < 200000; ++k) {
+    auto const a = static_cast<std::uint32_t>(r.bits()) >> k % 32;
+    auto const b = static_cast<std::uint32_t>(r.bits()) >> k / 32 % 32;
+    if (b << 2 == 0) continue;  // below
+    CAPTURE(a);
+    CAPTURE(b);
+    REQUIRE(agrees(a, b));
+    REQUIRE(agrees(~a, ~b));
+  }
+  // the ends of both, and of each quarter
+  normal_pair const most = box_muller(0, 0), least = box_muller(0xffffffff, 7);
+  CHECK(oracle::agree(most.first, std::sqrt(66 * std::log(2.L)), 3e-7, 0));
+  CHECK(most.second == 0.f);
+  CHECK((least.first == 0.f && least.second == 0.f));
+  float const size = box_muller(12345, 0).first;
+  for (std::uint32_t quarter = 0; quarter < 4; ++quarter) {
+    normal_pair const z = box_muller(12345, quarter << 30);
+    CHECK(z.first == (quarter == 0 ? size : quarter == 2 ? -size : 0.f));
+    CHECK(z.second == (quarter == 1 ? size : quarter == 3 ? -size : 0.f));
+  }
 }
 TEST_CASE("normal numbers are the inverse of the distribution function to 15 digits") {
   for (auto const& answer : normal_answers) {
@@ -92,7 +152,7 @@ TEST_CASE("uniform and normal are functions of seed and index alone, on every ba
   shape const s{2, {37, 1001}};
   std::uint64_t const seed = 0xfedcba9876543210;
   auto const unit = oracle::make<float>(s, [&](std::int64_t const* i) {
-    return static_cast<float>(random_bits(seed, i[0] * 1001 + i[1]) >> 40) * 0x1p-24f;
+    return static_cast<float>(random_word(seed, i[0] * 1001 + i[1]) >> 8) * 0x1p-24f;
   });
   auto const wide = oracle::make<double>(s, [&](std::int64_t const* i) {
     double const u = static_cast<double>(random_bits(seed, i[0] * 1001 + i[1]) >> 11) * 0x1p-53;
@@ -102,7 +162,9 @@ TEST_CASE("uniform and normal are functions of seed and index alone, on every ba
     return std::fma(inverse_normal(random_bits(seed, i[0] * 1001 + i[1])), 0.5, 3.);
   });
   auto const narrow = oracle::make<float>(s, [&](std::int64_t const* i) {
-    return static_cast<float>(inverse_normal(random_bits(seed, i[0] * 1001 + i[1])));
+    std::int64_t const n = i[0] * 1001 + i[1];
+    normal_pair const z = box_muller(random_word(seed, n & ~1), random_word(seed, n | 1));
+    return n % 2 == 0 ? z.first : z.second;
   });
   on_backends([&] {
     for (int threads : {1, 2}) {
@@ -153,12 +215,21 @@ TEST_CASE("2^20 numbers have the moments of their distribution") {
   for (std::uint64_t const seed : {1u, 2u, 3u}) {
     moments const u(fetch(uniform<double>(many, locus::seed{seed})));
     moments const z(fetch(normal<double>(many, locus::seed{seed})));
-    CHECK(std::fabs(u.mean - 0.5L) < 5 * 0.28868L / 1024);  // five standard errors
-    CHECK(std::fabs(u.variance - 1 / 12.L) < 5 * 0.07454L / 1024);
-    CHECK(std::fabs(z.mean) < 5 / 1024.L);
-    CHECK(std::fabs(z.variance - 1) < 5 * 1.4142L / 1024);
-    CHECK(std::fabs(z.skew) < 5 * 2.4495L / 1024);
-    CHECK(std::fabs(z.kurtosis - 3) < 5 * 4.899L / 1024);
+    require_moments(u, z);
+    auto const unit = fetch(uniform<float>(many, locus::seed{seed}));
+    auto const bell = fetch(normal<float>(many, locus::seed{seed}));
+    require_moments(moments(unit), moments(bell));
+    // Kolmogorov and Smirnov: exceeded once in 10^6 samples
+    CHECK(largest_gap(unit, [](double x) { return x; }) < 2.69 / 1024);
+    CHECK(largest_gap(bell, [](double x) { return std::erfc(-x / std::sqrt(2.)) / 2; }) <
+          2.69 / 1024);
+    long double product = 0, squares = 0;  // the two of a pair have one radius
+    for (std::int64_t i = 0; i < bell.size(); i += 2) {
+      long double const a = bell(i), b = bell(i + 1);
+      product += a * b, squares += (a * a - 1) * (b * b - 1);
+    }
+    CHECK(std::fabs(product) < 5 * 724.1L);
+    CHECK(std::fabs(squares) < 5 * 2 * 724.1L);
   }
   auto const a = fetch(uniform<float>(many, seed{1})), b = fetch(uniform<float>(many, seed{2}));
   double together = 0, along = 0;
@@ -189,6 +260,9 @@ TEST_CASE("full, zeros, ones and iota of every kind of element") {
          [&](auto i) { return static_cast<std::int32_t>(2147483647u + unsigned(nth(i))); });
     same(eval(iota<float>(e, 0.1f, 0.1f)),
          [&](auto i) { return std::fma(double(nth(i)), double(0.1f), double(0.1f)); });
+    same(eval(cast<std::int32_t>(iota<float>(e, 0, 0.5f))), [&](auto i) { return nth(i) / 2; });
+    same(eval(cast<std::int64_t>(iota<float>(e, 0, 0.5f))), [&](auto i) { return nth(i) / 2; });
+    same(eval(cast<double>(iota<float>(e, 0, 0.5f))), [&](auto i) { return double(nth(i)) / 2; });
   });
 }
 

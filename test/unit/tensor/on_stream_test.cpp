@@ -250,3 +250,41 @@ TEST_CASE("CUDA: the compute queue is the user's stream, which stays the user's"
   }
   CHECK(gpus.open_streams() == streams);
 }
+
+TEST_CASE(
+    "CUDA: each card has a default stream: a plan over two comes behind both, and they behind it") {
+  testing::recorder const gpus{{.cards = 2}};
+  Tensor<float, Row, G0> x{{1, 1, 1, 1}}, x2 = x;
+  Tensor<float, Row, G1> y{{1, 1, 1, 1}}, y2 = y;
+  for (int g : {0, 1}) runtime::synchronize(runtime::find_device(gpu(g)));
+  auto const& api = *runtime::gpu_api;
+  auto const on_card = [&](int card, auto&& f) {
+    int before = 0;
+    api.get_device(&before), api.set_device(card), f(), api.set_device(before);
+  };
+  auto const fill = [&](int card, float* to, float v) {
+    float const row[] = {v, v, v, v};
+    on_card(card, [&] { api.memcpy_async(to, row, sizeof row, nullptr); });
+  };
+  auto const read = [&](int card, float const* from) {
+    float row[4]{};
+    on_card(card, [&] {
+      api.memcpy_async(row, from, sizeof row, nullptr), api.stream_synchronize(nullptr);
+    });
+    return row[0] + row[1] + row[2] + row[3];
+  };
+  for (int first : {0, 1}) {
+    fill(0, x.data(), 2), fill(1, y.data(), 3);
+    run(plan(into(x2, x * 2.f), into(y2, y * 2.f)), on_stream(nullptr));
+    if (first == 1)  // nobody else asks the default streams to go on
+      for (int g : {0, 1}) runtime::synchronize(runtime::find_device(gpu(g)));
+    fill(0, x.data(), 7), fill(1, y.data(), 7);  // the plan has read them
+    CHECK(read(first, first == 0 ? x2.data() : y2.data()) == (first == 0 ? 16 : 24));
+    CHECK(read(1 - first, first == 0 ? y2.data() : x2.data()) == (first == 0 ? 24 : 16));
+    fill(0, x.data(), 4), fill(1, y.data(), 5);
+    Tensor<float, Row> a, b;  // the host reads what both have
+    run(plan(into(a, x), into(b, y)), on_stream(nullptr));
+    CHECK(a(3) == 4);
+    CHECK(b(3) == 5);
+  }
+}

@@ -11,6 +11,8 @@
 #include <locus/locus.hpp>
 #include <locus/testing/count.hpp>
 
+#include "stories.hpp"
+
 using namespace locus;
 
 namespace {
@@ -20,30 +22,8 @@ using G1 = GpuDevice<1>;
 using Pair = Mirrored<G0, G1>;
 using Rows = Sharded<0, G0, G1>;
 
-/// a program of locus that says whether its numbers are right
-using story = bool (*)();
+using stories::copies, stories::creates, stories::multiplies, stories::story;
 
-bool creates() {
-  Tensor<float, Extents<2, 3>, G0> a{{1, 2, 3}, {4, 5, 6}};
-  Tensor<float, Extents<2, 3>, G0> b = a;
-  Tensor<float, Extents<2, 3>, Rows> cut{{1, 2, 3}, {4, 5, 6}};
-  b = {{6, 5, 4}, {3, 2, 1}};
-  return fetch(sum(a)) == 21 && fetch(sum(b)) == 21 && fetch(sum(cut)) == 21;
-}
-bool copies() {
-  Tensor<double, Extents<2, 3>> c{{1, 2, 3}, {4, 5, 6}};
-  Tensor<double, Extents<2, 3>, G0> a{{1, 2, 3}, {4, 5, 6}};
-  Tensor<double, Extents<3, 2>, G1> b{{1, 2}, {3, 4}, {5, 6}};
-  auto const moved = to<CpuDevice>(transpose(a));
-  auto const there = eval(on<G1>(a + transpose(b)) + c);
-  return moved(2, 1) == 6 && fetch(sum(there)) == 63;
-}
-bool multiplies() {
-  Tensor<float, Extents<2, 3>> a{{1, 2, 3}, {4, 5, 6}};
-  Tensor<float, Extents<3, 2>> b{{1, 2}, {3, 4}, {5, 6}};
-  auto const c = fetch(eval(matmul(a, b)));
-  return c(0, 0) == 22 && c(0, 1) == 28 && c(1, 0) == 49 && c(1, 1) == 64;
-}
 bool folds() {
   Tensor<float, Dextents<1>, Rows> x = to<Rows>(iota<float>(Dextents<1>(5000)));
   Tensor<float, Extents<>, Pair> total = sum(x);
@@ -112,7 +92,7 @@ bool fails_well(story run, int cards, int n, int code,
   CHECK(runtime::table.live_blocks == 0);
   CHECK(run());
   if (kept) return true;
-  CHECK(gpus.open_streams() % 2 == 0);  // a device has two queues with their events, or none
+  CHECK(gpus.open_streams() % runtime::queues_of_device == 0);  // with their events, or none
   CHECK(gpus.open_events() == gpus.open_streams() * int(runtime::cuda_queue::kept));
   return true;
 }

@@ -2,8 +2,9 @@
 // Kernels as phases of a block of threads. The same body runs as a kernel on a GPU and as loops on
 // the host, where a recorder stands in for the GPU.
 #pragma once
-#include <locus/core/config.hpp>       // LOCUS_DEVICE_CODE
-#include <locus/runtime/cuda_api.hpp>  // cuda_launch
+#include <locus/backend/cuda/shared_memory.hpp>  // shared_memory
+#include <locus/core/config.hpp>                 // LOCUS_DEVICE_CODE
+#include <locus/runtime/cuda_api.hpp>            // cuda_launch
 #if LOCUS_DEVICE_CODE
 #include <locus/backend/cuda/kernel.cuh>  // kernel
 #endif
@@ -42,33 +43,36 @@ class host_block {
    private:
     T values_[block_threads];
   };
-  /// means: v[t] = the fold of all values of t's team, 32 threads or 256, in a tree that is the same
-  ///        on a GPU: neighbours at distance 16, 8, 4, 2, 1, then warps at 4, 2, 1
+  /// means: v[t] = the fold of all values of t's team, a power of two up to 256 threads, in a tree
+  ///        that is the same on a GPU: neighbours at distance 16, 8, 4, 2, 1, then warps at 4, 2, 1
   template <class Reducer, class T>
   void fold(own<T>& v, unsigned team) const {
-    T warps[block_threads / warp_threads];
-    for (unsigned w = 0; w < block_threads / warp_threads; ++w)
-      warps[w] = butterfly<Reducer, warp_threads>(&v[w * warp_threads]);
-    if (team > warp_threads) butterfly<Reducer, block_threads / warp_threads>(warps);
-    for (unsigned t = 0; t < block_threads && team > warp_threads; ++t)
-      v[t] = warps[t % (block_threads / warp_threads)];
+    unsigned const side_by_side = team < warp_threads ? team : warp_threads;
+    for (unsigned first = 0; first < block_threads; first += side_by_side)
+      butterfly<Reducer>(&v[first], side_by_side);
+    if (team <= warp_threads) return;
+    constexpr unsigned warps = block_threads / warp_threads;
+    unsigned const mates = team / warp_threads;
+    T each[warps];
+    for (unsigned w = 0; w < warps; ++w) each[w] = v[w * warp_threads];
+    for (unsigned w = 0; w < warps; w += mates) butterfly<Reducer>(&each[w], mates);
+    for (unsigned t = 0; t < block_threads; ++t) v[t] = each[t / warp_threads];
   }
   /// memory that the threads of a block share
   template <class T, unsigned Size>
   T* shared() const {
-    static thread_local T memory[Size];
-    return memory;
+    static thread_local shared_memory<T, Size> memory;
+    return memory.of;
   }
 
  private:
-  template <class Reducer, unsigned Size, class T>
-  static T const& butterfly(T* v) {
-    for (unsigned half = Size / 2; half > 0; half /= 2) {
-      T before[Size];
-      for (unsigned t = 0; t < Size; ++t) before[t] = v[t];
-      for (unsigned t = 0; t < Size; ++t) v[t] = Reducer::combine(before[t], before[t ^ half]);
+  template <class Reducer, class T>
+  static void butterfly(T* v, unsigned size) {
+    for (unsigned half = size / 2; half > 0; half /= 2) {
+      T before[warp_threads];
+      for (unsigned t = 0; t < size; ++t) before[t] = v[t];
+      for (unsigned t = 0; t < size; ++t) v[t] = Reducer::combine(before[t], before[t ^ half]);
     }
-    return v[0];
   }
   unsigned number_, count_, size_;
 };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which threads of a GPU fold what: a fold's axes as vectors, its parts, and the loop of one
-// thread. All of it depends on the shape alone, and so do the bits of a sum.
+// Which threads of a GPU fold what: a fold's axes as vectors, its parts, the loop of one thread, and what
+// follows. All of it depends on the shape alone, and so do the bits of a sum.
 #pragma once
 #include <locus/backend/cuda/block.hpp>   // block_threads
+#include <locus/backend/cuda/inputs.hpp>  // input_pack, output_pack
 #include <locus/backend/cuda/lines.hpp>   // lines
 #include <locus/backend/cuda/totals.hpp>  // totals_of
 
@@ -32,10 +33,12 @@ struct fold_facts {
   /// vectors of one thread under way: 64 bytes, at most 16 elements, no more than a lane adds
   static constexpr int wanted = bytes_of(ins{}) == 0 ? 1 : 64 / (bytes_of(ins{}) * vector),
                        most = 16 / vector < all::adds ? 16 / vector : all::adds;
-  static constexpr int unroll = wanted < 1 || most < 1 ? 1 : wanted < most ? wanted : most;
+  static constexpr int unroll =
+      wanted < 1 || most < 1 ? 1 : largest_power(wanted < most ? wanted : most);
   /// several statistics of one array: inputs of one type, which may turn out to be one
   static constexpr bool may_be_one = in_count > 1 && same_kinds(ins{});
-  static constexpr int unroll_one = unroll * in_count < most ? unroll * in_count : most;
+  static constexpr int unroll_one =
+      largest_power(unroll * in_count < most ? unroll * in_count : most);
 };
 
 /// Where the operands of a fold lie. Vectors run along the folded axes, a team of threads for each
@@ -55,7 +58,8 @@ struct fold_map {
   fold_map(kernel::space const& s, kernel::access const* operands, int const* bytes) {
     for (int d = 0; d < s.rank; ++d) (has_axis(s.axes, d) ? length : outputs) *= s.extent[d];
     axis_set const kept = static_cast<axis_set>(all_axes(s.rank) & ~s.axes);
-    by_rows = kept == 0 || (has_axis(s.axes, s.rank - 1) && length > warp_threads);
+    by_rows = kept == 0 || (has_axis(s.axes, s.rank - 1) &&
+                            (length > warp_threads || are_short_rows(s, operands, bytes, length)));
     run = {s, by_rows ? s.axes : kept, operands, bytes, -1};
     kernel::space rest;
     for (int d = 0; d < s.rank; ++d) {
@@ -75,6 +79,24 @@ struct fold_map {
         is_one = is_one && operands[k].stride[d] == operands[0].stride[d];
     }
   }
+  /// means: where an output lies
+  LOCUS_HOST_DEVICE void find(std::int64_t output, std::int64_t* at) const {
+    if (other.rank == 1)
+      for (int k = 0; k < all; ++k) at[k] = output * in_other[k].stride[0];
+    else
+      other.template offsets<all>(output, in_other, at);
+  }
+
+ private:
+  /// rows of whole vectors, where nothing lies in columns
+  static bool are_short_rows(kernel::space const& s, kernel::access const* operands,
+                             int const* bytes, std::int64_t length) {
+    bool fits = length == s.extent[s.rank - 1] && length >= 2 * vector && length % vector == 0;
+    for (int k = 0; k < facts::in_count; ++k)
+      fits = fits && (bytes[k] == 0 ||
+                      (0 <= operands[k].stride[s.rank - 1] && operands[k].stride[s.rank - 1] <= 1));
+    return fits;
+  }
 };
 
 /// The elements that a thread folds, as vectors.
@@ -85,6 +107,7 @@ struct fold_thread {
   using ins = typename facts::ins;
   using elements = typename facts::elements;
   static constexpr int vector = facts::vector, unroll = facts::unroll;
+  static constexpr std::int64_t most_plain = std::int64_t(1) << 31;  // numbered in 32 bits
   /// of all operands: where a line begins, and the vector's first element in it
   struct place {
     std::int64_t at[facts::operands], begin;
@@ -93,46 +116,75 @@ struct fold_thread {
   fold_map<Work> const& map;
   typename all::lane lanes[vector];
 
-  /// means: places [begin, end) in steps, flush(lanes) after as many as lanes may add; plain_of:
-  ///        the same places, of which [0, wholes) are whole, where the map is plain
+  /// means: places begin, begin + step, ... below end, all whole and of a plain map; flush(lanes)
+  ///        after as many as lanes may add; few: after each
+  template <class Index, class PlaceOf, class Flush>
+  LOCUS_HOST_DEVICE void add_plain(Index begin, Index end, unsigned step, bool few,
+                                   PlaceOf const& place_of, Flush const& flush) {
+    if constexpr (facts::may_be_one)
+      if (map.is_one)
+        return add_batches<facts::unroll_one, true>(begin, end, step, few, place_of, flush);
+    add_batches<unroll, false>(begin, end, step, few, place_of, flush);
+  }
+  /// means: the same of any places, to the bit; place `part` may be the part of a vector that ends a
+  ///        row, and is added alone
   LOCUS_EXEC_CHECK_DISABLE
-  template <class PlainOf, class PlaceOf, class Flush>
-  LOCUS_HOST_DEVICE void add(std::int64_t begin, std::int64_t end, std::int64_t step,
-                             std::int64_t wholes, std::int64_t adds, PlainOf const& plain_of,
-                             PlaceOf const& place_of, Flush const& flush) {
+  template <class PlaceOf, class Flush>
+  LOCUS_HOST_DEVICE void add_any(std::int64_t begin, std::int64_t end, std::int64_t part,
+                                 unsigned step, bool few, PlaceOf const& place_of,
+                                 Flush const& flush) {
     for (auto& l : lanes) l = all::start();
-    std::int64_t const plain_end = map.is_plain && wholes < end ? wholes : map.is_plain ? end : 0;
-    for (std::int64_t n = begin; n < end;) {
-      std::int64_t const last = n + adds * step, stop = last < end ? last : end;
-      std::int64_t const plain_stop = plain_end < stop ? plain_end : stop;
-      if constexpr (facts::may_be_one)
-        if (map.is_one) batches<facts::unroll_one, true>(n, plain_stop, step, plain_of);
-      if (!facts::may_be_one || !map.is_one) batches<unroll, false>(n, plain_stop, step, plain_of);
-      for (; n < stop; n += step) one(place_of(n));
-      flush(lanes);
+    int added = 0;
+    for (std::int64_t n = begin; n < end; n += step) {
+      if (added == all::adds || n == part || few) flush(lanes), added = 0;
+      one(place_of(n));
+      ++added;
     }
+    flush(lanes);
   }
 
  private:
   using each_in = std::make_index_sequence<std::size_t(ins::size)>;
   using each_element = std::make_index_sequence<std::size_t(elements::size)>;
-  /// means: places [n, end) as far as whole batches go
   LOCUS_EXEC_CHECK_DISABLE
-  template <int Unroll, bool IsOne, class PlainOf>
-  LOCUS_HOST_DEVICE void batches(std::int64_t& n, std::int64_t end, std::int64_t step,
-                                 PlainOf const& plain_of) {
-    for (; n < end - (Unroll - 1) * step; n += Unroll * step) {
-      place p[Unroll];
-      loaded_inputs<ins, vector> in[Unroll];
-      for (int u = 0; u < Unroll; ++u) {
-        p[u] = plain_of(n + u * step);
-        if constexpr (IsOne)
-          load_one(in[u], p[u], each_in{});
-        else
-          load_plain(in[u], p[u], each_in{});
-      }
-      for (int u = 0; u < Unroll; ++u) whole(in[u], p[u]);
+  template <int Unroll, bool IsOne, class Index, class PlaceOf, class Flush>
+  LOCUS_HOST_DEVICE void add_batches(Index begin, Index end, unsigned step, bool few,
+                                     PlaceOf const& place_of, Flush const& flush) {
+    // lanes are added to the total after each group, or, where they never round, at the end
+    constexpr bool ends = all::adds < 1 << 30;
+    constexpr int group = ends ? all::adds : Unroll;
+    for (auto& l : lanes) l = all::start();
+    Index n = begin;
+    for (; !few && n < end && end - n > Index((group - 1) * step); n += group * step) {
+      for (int g = 0; g < group; g += Unroll)
+        batch<Unroll, IsOne, true>(Index(n + g * step), end, step, false, place_of, flush);
+      if constexpr (ends) flush(lanes);
     }
+    for (; n < end; n += group * step) {
+      for (int g = 0; g < group && n + g * step < end; g += Unroll)
+        batch<Unroll, IsOne, false>(Index(n + g * step), end, step, few, place_of, flush);
+      if constexpr (ends) flush(lanes);
+    }
+    if constexpr (!ends) flush(lanes);
+  }
+  /// Unroll vectors are under way before the first is used; behind the end, the first once more.
+  LOCUS_EXEC_CHECK_DISABLE
+  template <int Unroll, bool IsOne, bool IsFull, class Index, class PlaceOf, class Flush>
+  LOCUS_HOST_DEVICE void batch(Index n, Index end, unsigned step, bool few, PlaceOf const& place_of,
+                               Flush const& flush) {
+    loaded_inputs<ins, vector> in[Unroll];
+    for (int u = 0; u < Unroll; ++u) {
+      Index const at = n + Index(u) * step;
+      if constexpr (IsOne)
+        load_one(in[u], place_of(IsFull || at < end ? at : n), each_in{});
+      else
+        load_plain(in[u], place_of(IsFull || at < end ? at : n), each_in{});
+    }
+    for (int u = 0; u < Unroll; ++u)
+      if (IsFull || n + Index(u) * step < end) {
+        whole(in[u], place_of(n + Index(u) * step));
+        if (!IsFull && few) flush(lanes);
+      }
   }
   LOCUS_EXEC_CHECK_DISABLE
   LOCUS_HOST_DEVICE void one(place const& p) {
@@ -192,6 +244,28 @@ struct fold_thread {
     all::add(lanes[j], r);
     output_pack<elements>::template write_from<all::count>(r, map.run.operands + facts::element,
                                                            at + facts::element);
+  }
+};
+
+/// The end of a fold: totals become an output, or a part of one for fold_the_parts.
+template <class Work>
+struct fold_end {
+  using facts = fold_facts<Work>;
+  using all = typename facts::all;
+  using total = typename all::total;
+  decltype(Work::rest) rest;
+  decltype(Work::means) means;
+  total* partials;  // [part * in_part + slot]; null with one part
+  std::int64_t parts, in_part;
+
+  /// at: the operands' offsets of the output
+  LOCUS_EXEC_CHECK_DISABLE
+  LOCUS_HOST_DEVICE void finish(total const& t, kernel::access const* operands,
+                                std::int64_t const* at) const {
+    output_pack<typename facts::outs>::write(
+        rest(input_pack<typename facts::rows>::at(operands + facts::row, at + facts::row),
+             all::finish(t, means.of)),
+        operands + facts::out, at + facts::out);
   }
 };
 

@@ -43,7 +43,8 @@ inline void make_guest_wait(logical_device& d, void* stream) {
 }
 }  // namespace detail
 
-/// means: the queues of those devices go on behind what the user's stream holds
+/// means: the queues of those devices go on behind the work of the user's stream; their communication comes
+///        behind their compute queues
 /// fails: placement_error, where the stream belongs to none of their cards
 inline void cuda_follow(logical_device* const* devices, int count, void* stream) {
   int const card = detail::card_of_stream(stream, "on_stream");

@@ -22,7 +22,12 @@ struct divider {
         ((std::uint64_t(1) << 32) * ((std::uint64_t(1) << shift) - d)) / d + 1);
   }
   LOCUS_HOST_DEVICE std::uint32_t divide(std::uint32_t n) const {
+#if defined(__CUDA_ARCH__)
+    std::uint32_t const high =
+        __umulhi(n, magic);  // nvcc would multiply 64 bits where magic is at hand
+#else
     std::uint32_t const high = static_cast<std::uint32_t>((std::uint64_t(n) * magic) >> 32);
+#endif
     return (high + n) >> shift;
   }
 };
@@ -47,6 +52,7 @@ struct unravel {
   LOCUS_HOST_DEVICE void offsets(std::int64_t i, kernel::access const* operands,
                                  std::int64_t* out) const {
     for (int k = 0; k < K; ++k) out[k] = 0;
+    LOCUS_ROLLED
     for (int d = rank; d-- > 0;) {
       std::int64_t at = i;
       if (d == 0) {  // what is left

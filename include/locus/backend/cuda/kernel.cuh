@@ -2,7 +2,8 @@
 // The one kernel template of locus: its parameter is the body, its name says nothing of devices or
 // extents.
 #pragma once
-#include <locus/core/compiler.hpp>  // C++20, 64 bits, exceptions
+#include <locus/backend/cuda/shared_memory.hpp>  // shared_memory
+#include <locus/core/compiler.hpp>               // C++20, 64 bits, exceptions
 
 namespace locus::cuda_side {
 
@@ -33,20 +34,22 @@ class device_block {
   __device__ void fold(own<T>& v, unsigned team) const {
     constexpr unsigned warp = 32, warps = 256 / warp;
     T& mine = v[0];
+    if (team < warp) return butterfly<Reducer>(mine, team);
     butterfly<Reducer, warp>(mine);
     if (team == warp) return;
     __shared__ alignas(T) unsigned char memory[warps * sizeof(T)];
     T* const each = reinterpret_cast<T*>(memory);
     if (threadIdx.x % warp == 0) each[threadIdx.x / warp] = mine;
     __syncthreads();
-    mine = each[threadIdx.x % warps];
+    unsigned const mates = team / warp, first = threadIdx.x / warp & ~(mates - 1);
+    mine = each[first + (threadIdx.x & (mates - 1))];
     __syncthreads();
-    butterfly<Reducer, warps>(mine);
+    butterfly<Reducer>(mine, mates);
   }
   template <class T, unsigned Size>
   __device__ T* shared() const {
-    __shared__ T memory[Size];
-    return memory;
+    __shared__ shared_memory<T, Size> memory;
+    return memory.of;
   }
 
  private:
@@ -54,6 +57,12 @@ class device_block {
   __device__ static void butterfly(T& mine) {
 #pragma unroll
     for (unsigned half = Size / 2; half > 0; half /= 2)
+      mine = Reducer::combine(mine, other(mine, half));
+  }
+  template <class Reducer, class T>
+  __device__ static void butterfly(T& mine, unsigned size) {
+#pragma unroll 1
+    for (unsigned half = size / 2; half > 0; half /= 2)
       mine = Reducer::combine(mine, other(mine, half));
   }
   /// the value of the thread at a distance, word by word

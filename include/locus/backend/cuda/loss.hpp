@@ -78,9 +78,10 @@ inline message& write_step(message& out, short number, std::string_view name) {
 inline void write_open_steps(message& out, int card) {
   bool any = false;
   for (logical_device& d : table.gpu_devices) {
-    if (d.how != backing::cuda || d.card != card || !d.queues[0] || !d.queues[1]) continue;
-    for (queue_kind const kind : {queue_kind::compute, queue_kind::copy}) {
-      cuda_queue const& q = cuda_queue_of(d, kind);
+    if (d.how != backing::cuda || d.card != card) continue;
+    for (void const* queue : d.queues) {
+      if (!queue) continue;  // the card is being opened
+      auto const& q = *static_cast<cuda_queue const*>(queue);
       std::uint64_t n = q.good;
       if (q.given - n > cuda_queue::remembered) n = q.given - cuda_queue::remembered;
       for (; n < q.given; ++n) {

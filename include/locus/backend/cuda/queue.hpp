@@ -27,8 +27,9 @@ struct cuda_queue {
   static constexpr unsigned remembered = 8;  // steps that device_lost can name
   struct point {
     void* event = nullptr;
-    std::uint64_t ticket = 0;            // 0: none
-    std::uint64_t given = 0, other = 0;  // steps that lie before it, of this queue and of the other
+    std::uint64_t ticket = 0;  // 0: none
+    std::uint64_t
+        behind[queues_of_device]{};  // steps of each queue of the device that lie before it
   };
   void* stream = nullptr;  // ours, or the one that the user lent
   mutex marking;           // held from a ticket until its event is recorded: both have one order
@@ -44,7 +45,8 @@ struct cuda_queue {
   // ---- for the message of device_lost ----
   step_record steps[remembered]{};  // the last ones: number n is steps[n % remembered]
   std::uint64_t given = 0, good = 0;
-  std::uint64_t other_given = 0;  // steps of the device's other queue that this one has behind it
+  std::uint64_t
+      behind[queues_of_device]{};  // steps of the device's other queues that come before the next
 
   cuda_queue() = default;
   cuda_queue(cuda_queue const&) = delete;
@@ -68,29 +70,34 @@ struct cuda_queue {
     lock_guard hold(notes_lock);
     steps[given++ % remembered] = r;
   }
-  /// marking is held
-  void note_mark(std::uint64_t ticket) {
+  /// marking is held; kind: of this queue
+  void note_mark(std::uint64_t ticket, queue_kind kind) {
     lock_guard hold(notes_lock);
     point& p = points[ticket % size];
-    p.ticket = ticket, p.given = given, p.other = other_given;
+    p.ticket = ticket;
+    for (int k = 0; k < queues_of_device; ++k)
+      p.behind[k] = k == static_cast<int>(kind) ? given : behind[k];
   }
-  /// this queue waits for a point of the other
+  /// this queue waits for a point of another one of the device
   void note_wait(cuda_queue const& other, std::uint64_t ticket) {
     lock_guard hold(notes_lock);
     point const& p = other.points[ticket % other.size];
-    if (p.ticket == ticket) raise(other_given, p.given);
+    for (int k = 0; k < queues_of_device && p.ticket == ticket; ++k) raise(behind[k], p.behind[k]);
   }
   void note_reached(std::uint64_t ticket) {
     lock_guard hold(notes_lock);
     raise(reached, ticket);
   }
-  /// what lies behind that point has run
-  void note_good(cuda_queue& other, std::uint64_t ticket) {
+  /// all work before that point of one of these queues has run
+  static void note_good(void* const (&queues)[queues_of_device], queue_kind kind,
+                        std::uint64_t ticket) {
+    auto const queue = [&](int k) { return static_cast<cuda_queue*>(queues[k]); };
+    cuda_queue& mine = *queue(static_cast<int>(kind));
     lock_guard hold(notes_lock);
-    raise(reached, ticket);
-    point const& p = points[ticket % size];
-    if (p.ticket != ticket) return;
-    raise(good, p.given), raise(other.good, p.other);
+    raise(mine.reached, ticket);
+    point const& p = mine.points[ticket % mine.size];
+    for (int k = 0; k < queues_of_device && p.ticket == ticket; ++k)
+      raise(queue(k)->good, p.behind[k]);
   }
 
  private:

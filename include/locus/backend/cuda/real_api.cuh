@@ -151,8 +151,9 @@ inline constexpr runtime::cuda_api real_api = {
           cudaPointerAttributes a;
           int const code = int(cudaPointerGetAttributes(&a, p));
           if (code != 0) return cudaGetLastError(), code;
-          *device =
-              a.type == cudaMemoryTypeDevice || a.type == cudaMemoryTypeManaged ? a.device : -1;
+          *device = a.type == cudaMemoryTypeDevice    ? a.device
+                    : a.type == cudaMemoryTypeManaged ? runtime::cuda_api::managed_memory
+                                                      : runtime::cuda_api::host_memory;
           return 0;
         },
     .describe =
@@ -243,8 +244,9 @@ inline constexpr runtime::cuda_api real_api = {
           cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
           int const code = int(cudaStreamIsCapturing(detail::stream(s), &status));
           // the null stream cannot be asked while another one is captured
-          *is =
-              status != cudaStreamCaptureStatusNone || code == int(cudaErrorStreamCaptureImplicit);
+          bool const another = code == int(cudaErrorStreamCaptureImplicit);
+          if (another) cudaGetLastError();  // an answer, not an error of the program's
+          *is = another || status != cudaStreamCaptureStatusNone;
           return *is ? 0 : code;
         },
     .shared_memory =

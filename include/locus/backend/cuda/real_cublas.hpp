@@ -122,14 +122,14 @@ class blas_handle {
     if (g.type == element::f16 || g.type == element::bf16 || g.tf32 || g.batch != 1)
       return product_of_types(g, ta, tb);
     if (g.type == element::f64) {
-      double const one = 1, zero = 0;
+      double const one = 1, before = g.adds ? 1 : 0;
       return table_.dgemm(raw_, ta, tb, g.m, g.n, g.k, &one, static_cast<double const*>(g.a), g.lda,
-                          static_cast<double const*>(g.b), g.ldb, &zero, static_cast<double*>(g.c),
-                          g.ldc);
+                          static_cast<double const*>(g.b), g.ldb, &before,
+                          static_cast<double*>(g.c), g.ldc);
     }
-    float const one = 1, zero = 0;
+    float const one = 1, before = g.adds ? 1 : 0;
     return table_.sgemm(raw_, ta, tb, g.m, g.n, g.k, &one, static_cast<float const*>(g.a), g.lda,
-                        static_cast<float const*>(g.b), g.ldb, &zero, static_cast<float*>(g.c),
+                        static_cast<float const*>(g.b), g.ldb, &before, static_cast<float*>(g.c),
                         g.ldc);
   }
   /// a batch, and floats as tf32: by the entry points that take types
@@ -141,11 +141,11 @@ class blas_handle {
     int const sums = g.type == element::f64 ? cublas_table::compute_double
                      : g.tf32               ? cublas_table::compute_tf32
                                             : cublas_table::compute_float;
-    double const one = 1, zero = 0;
-    float const one_float = 1, zero_float = 0;
+    double const one = 1, before = g.adds ? 1 : 0;
+    float const one_float = 1, before_float = g.adds ? 1 : 0;
     bool const wide = g.type == element::f64;
     void const *alpha = wide ? static_cast<void const*>(&one) : &one_float,
-               *beta = wide ? static_cast<void const*>(&zero) : &zero_float;
+               *beta = wide ? static_cast<void const*>(&before) : &before_float;
     if (g.batch == 1)
       return table_.gemm_of(raw_, ta, tb, g.m, g.n, g.k, alpha, g.a, type, g.lda, g.b, type, g.ldb,
                             beta, g.c, type, g.ldc, sums, cublas_table::any_algorithm);

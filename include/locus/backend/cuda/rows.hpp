@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows on a GPU: a warp or a block folds its row as often as the kernel asks, then writes its
-// elements or its value. A row of at most 16 KiB is read once.
+// Rows on a GPU: a team of threads folds its row as often as the kernel asks, then writes its elements or
+// its value. A row that fits the registers of its team is read once.
 #pragma once
-#include <locus/backend/cuda/backend.hpp>  // cuda_kernel
-#include <locus/backend/cuda/launch.hpp>   // start
-#include <locus/backend/cuda/lines.hpp>    // lines
-#include <locus/backend/cuda/totals.hpp>   // totals_of
-#include <locus/backend/work.hpp>          // rows_work
+#include <locus/backend/cuda/backend.hpp>      // cuda_kernel
+#include <locus/backend/cuda/launch.hpp>       // start
+#include <locus/backend/cuda/lines.hpp>        // lines
+#include <locus/backend/cuda/totals.hpp>       // totals_of
+#include <locus/backend/host/kept_values.hpp>  // kept_value
+#include <locus/backend/work.hpp>              // rows_work
 
 namespace locus {
 
@@ -34,40 +35,74 @@ struct row_facts {
   static constexpr int vector =
       Work::elementwise ? vector_size(ins{}, outs{}) : vector_size(ins{}, type_list<>{});
   using vectors = loaded_inputs<ins, vector>;
-  /// vectors of each thread that the block keeps in shared memory
-  static constexpr int fit = ins::size == 0 ? 0 : 16384 / int(block_threads * sizeof(vectors));
-  static constexpr int kept = fit < 4 ? fit : 4;
+  /// vectors of each thread in registers: 128 bytes, and code for at most 32 elements
+  static constexpr int fit = 128 / int(sizeof(vectors)), most = 32 / vector,
+                       kept = largest_power(fit < most ? fit : most);
+
+  using last_fold = at_t<folds - 1, typename Work::fold_list>;
+  using kept_value = host::kept_value<last_fold, decltype(Work::last), outs>;
+  /// values that the last fold computes and the elements read again take the place of the first input
+  static constexpr bool keeps = [] {
+    if constexpr (Work::elementwise && in_count > 0 && kept_value::value)
+      return std::is_same_v<typename at_t<0, ins>::type, at_t<0, outs>>;
+    else
+      return false;
+  }();
 };
 
-/// A team of 32 or 256 threads for each row.
+/// The last fold's stage, which gives the kept values too, and the stage that reads them.
+template <class Work, bool Keeps = row_facts<Work>::keeps>
+struct row_end {
+  using kept_value = typename row_facts<Work>::kept_value;
+  decltype(kept_value::keep(std::declval<typename row_facts<Work>::last_fold>())) keep;
+  decltype(kept_value::finish(std::declval<decltype(Work::last)>())) finish;
+  explicit row_end(Work const& work)
+      : keep(kept_value::keep(get<row_facts<Work>::folds - 1>(work.folds))),
+        finish(kept_value::finish(work.last)) {}
+};
+template <class Work>
+struct row_end<Work, false> {
+  explicit row_end(Work const&) {}
+};
+
+/// A team of 256 threads for each row, or a power of two up to 32.
 template <class Work>
 struct rows_by_teams {
   using facts = row_facts<Work>;
   using ins = typename facts::ins;
   using outs = typename facts::outs;
   using results = typename facts::results;
-  static constexpr int vector = facts::vector;
+  static constexpr int vector = facts::vector, kept = facts::kept;
   decltype(Work::folds) folds;
   decltype(Work::last) last;
+  row_end<Work> end;
   std::int64_t rows;
-  unsigned team;
+  unsigned team_bits;  // 2^team_bits threads
+  bool is_plain;       // all vectors are aligned
+  bool by_elements;    // rows are no whole vectors: neighbouring threads have neighbouring elements
   lines<facts::operands, vector, false> run;  // the row's axis
   unravel outer;                              // the axes before it
   kernel::access operands[facts::operands];   // in these
 
+  LOCUS_HOST_DEVICE unsigned team() const { return 1u << team_bits; }
   LOCUS_EXEC_CHECK_DISABLE
   template <class Block>
   LOCUS_HOST_DEVICE void operator()(Block const& block) const {
     typename Block::template own<state> mine;
-    auto* const kept = block.template shared<typename facts::vectors, kept_of_block>();
     block.apart([&](unsigned t) {
       state& s = mine[t];
-      s.row = std::int64_t(block.number()) * (block_threads / team) + t / team;
+      s.row = std::int64_t(block.number()) * (block_threads >> team_bits) + (t >> team_bits);
       s.row = s.row < rows ? s.row : -1;
-      s.first = t % team;
-      outer.template offsets<facts::operands>(s.row < 0 ? 0 : s.row, operands, s.at);
-      s.kept = kept + t % kept_of_block;
-      if (s.row >= 0 && is_kept()) keep(s);
+      s.rank = t & (team() - 1);
+      s.first = by_elements ? s.rank : s.rank * vector;
+      s.apart = by_elements ? team() : 1;
+      if (s.row < 0) return;
+      if (outer.rank == 1)
+        for (int k = 0; k < facts::operands; ++k) s.at[k] = s.row * operands[k].stride[0];
+      else
+        outer.template offsets<facts::operands>(s.row, operands, s.at);
+      s.there = -1;
+      if (has_tail()) load_tail(s, each_in{});
     });
     fold_all(block, mine, std::make_index_sequence<std::size_t(facts::folds)>{});
     block.apart([&](unsigned t) {
@@ -77,46 +112,108 @@ struct rows_by_teams {
 
  private:
   struct state {
-    std::int64_t row;  // -1: none
-    unsigned first;    // vector
+    std::int64_t row;       // -1: none
+    unsigned rank;          // of the thread in its team
+    unsigned first, apart;  // of its vectors: the first element, and how far apart they are
     std::int64_t at[facts::operands];
-    typename facts::vectors* kept;  // [k * block_threads]
+    typename facts::vectors in[kept], tail;
+    std::int64_t there;  // number of the row's vectors that in[] begins with; -1: nothing is there
     results folded;
   };
   using each_in = std::make_index_sequence<std::size_t(facts::in_count)>;
-  static constexpr unsigned kept_of_block = facts::kept > 0 ? facts::kept* block_threads : 1;
-  LOCUS_HOST_DEVICE bool is_kept() const {
-    return run.length <= std::int64_t(facts::kept) * vector * team;
+  using each_kept = std::make_index_sequence<std::size_t(kept)>;
+  /// vectors in the first `extent` elements; by elements, in whole ones of the team
+  LOCUS_HOST_DEVICE std::int64_t wholes(std::int64_t extent) const {
+    std::int64_t const all = extent / vector;
+    return by_elements ? all >> team_bits << team_bits : all;
   }
-  template <std::size_t... K>
-  LOCUS_HOST_DEVICE void load(typename facts::vectors& in, state const& s, std::int64_t i,
-                              std::index_sequence<K...>) const {
-    (get<K>(in.vectors).load(run.operands[K], run.how[K], run.stride(K), s.at[K], i, run.length),
+  /// the vectors of a thread, of `count` from number `begin` on; behind them, one of these once more
+  LOCUS_HOST_DEVICE void load(state& s, std::int64_t begin, std::int64_t count) const {
+    if (count <= 0) return;
+    if (by_elements)
+      load<lay::strided>(s, begin, limit(count), each_kept{});
+    else if (is_plain)
+      load<lay::aligned>(s, begin, limit(count), each_kept{});
+    else
+      load<lay::shifted>(s, begin, limit(count), each_kept{});
+  }
+  LOCUS_HOST_DEVICE unsigned limit(std::int64_t count) const {
+    std::int64_t const most = std::int64_t(kept) << team_bits;
+    return static_cast<unsigned>(count < most ? count : most);
+  }
+  template <lay How, std::size_t... N>
+  LOCUS_HOST_DEVICE void load(state& s, std::int64_t begin, unsigned count,
+                              std::index_sequence<N...>) const {
+    (load<How>(s.in[N], s, begin, number<How>(s.rank, unsigned(N) << team_bits, count), each_in{}),
      ...);
   }
-  LOCUS_HOST_DEVICE void keep(state const& s) const {
-    for (int k = 0; k < facts::kept; ++k) {
-      std::int64_t const i = (std::int64_t(k) * team + s.first) * vector;
-      if (i + vector <= run.length) load(s.kept[unsigned(k) * block_threads], s, i, each_in{});
+  /// of a vector that is there: by elements, vectors of a team are there together
+  template <lay How>
+  LOCUS_HOST_DEVICE static unsigned number(unsigned rank, unsigned n, unsigned count) {
+    if constexpr (How == lay::strided) return rank + (n < count ? n : 0);
+    return rank + n < count ? rank + n : count - 1;
+  }
+  template <lay How, std::size_t... K>
+  LOCUS_HOST_DEVICE void load(typename facts::vectors& in, state const& s, std::int64_t begin,
+                              unsigned n, std::index_sequence<K...>) const {
+    if constexpr (How == lay::strided)
+      (get<K>(in.vectors)
+           .load_apart(run.operands[K], run.stride(K), s.at[K],
+                       (begin + n - s.rank) * vector + s.rank, team()),
+       ...);
+    else if constexpr (How == lay::aligned)
+      (get<K>(in.vectors)
+           .load(run.operands[K], How, run.stride(K), s.at[K] + begin * vector * run.stride(K),
+                 std::int64_t(n) * vector, run.length),
+       ...);
+    else
+      (get<K>(in.vectors)
+           .load(run.operands[K], run.how[K], run.stride(K), s.at[K], (begin + n) * vector,
+                 run.length),
+       ...);
+  }
+  /// the elements behind the whole vectors: at most `vector` of each thread, apart
+  LOCUS_HOST_DEVICE std::int64_t tail_at(state const& s, int j) const {
+    return wholes(run.length) * vector + s.rank + j * team();
+  }
+  template <std::size_t... K>
+  LOCUS_HOST_DEVICE void load_tail(state& s, std::index_sequence<K...>) const {
+    for (int j = 0; j < vector; ++j) {
+      std::int64_t const i = tail_at(s, j) < run.length ? tail_at(s, j) : run.length - 1;
+      ((get<K>(s.tail.vectors).values[j] =
+            read<at_t<K, ins>>(run.operands[K], s.at[K] + i * run.stride(K))),
+       ...);
     }
   }
-  /// means: whole(in, i) for each vector of the row's first `extent` elements that this thread has,
-  ///        single(i) for the elements of the last part of one
+  LOCUS_HOST_DEVICE bool has_tail() const { return wholes(run.length) * vector < run.length; }
+
+  /// means: whole(in, i, k, loaded, is_there) for each vector of this thread, i the number of its first
+  ///        element, k its own of those under way, loaded by the visit before this one; tail(j, i) for
+  ///        each element behind them. What is loaded comes first: a visit begins where the one before
+  ///        ended.
   LOCUS_EXEC_CHECK_DISABLE
-  template <class Whole, class Single>
-  LOCUS_HOST_DEVICE void each(state const& s, std::int64_t extent, Whole const& whole,
-                              Single const& single) const {
-    bool const from_kept = facts::kept > 0 && is_kept();
-    std::int64_t i = std::int64_t(s.first) * vector;
-    for (unsigned k = 0; i + vector <= extent; i += std::int64_t(team) * vector, ++k)
-      if (from_kept)
-        whole(s.kept[k * block_threads], i);
-      else {
-        typename facts::vectors in;
-        load(in, s, i, each_in{});
-        whole(in, i);
-      }
-    for (int j = 0; j < vector && i + j < extent; ++j) single(i + j, j);
+  template <class Whole, class Tail>
+  LOCUS_HOST_DEVICE void each(state& s, Whole const& whole, Tail const& tail) const {
+    std::int64_t const all = wholes(run.length), step = std::int64_t(kept) << team_bits,
+                       last_begin = (all - 1) & ~(step - 1);
+    bool const forwards = s.there <= 0;
+    for (std::int64_t done = 0; done < all; done += step) {
+      std::int64_t const begin = forwards ? done : last_begin - done;
+      bool const loaded = begin == s.there;
+      if (!loaded) load(s, begin, all - begin), s.there = begin;
+      visit(s, begin, limit(all - begin), loaded, whole, each_kept{});
+    }
+    if (has_tail())
+      for (int j = 0; j < vector; ++j)
+        if (tail_at(s, j) < run.length) tail(j, tail_at(s, j));
+  }
+  LOCUS_EXEC_CHECK_DISABLE
+  template <class Whole, std::size_t... N>
+  LOCUS_HOST_DEVICE void visit(state& s, std::int64_t begin, unsigned count, bool loaded,
+                               Whole const& whole, std::index_sequence<N...>) const {
+    (whole(s.in[N], begin * vector + (s.first + (unsigned(N * vector) << team_bits)), int(N),
+           loaded, s.rank + (unsigned(N) << team_bits) < count),
+     ...);
   }
   LOCUS_HOST_DEVICE typename input_pack<ins>::values element(state const& s, std::int64_t i) const {
     std::int64_t here[facts::operands];
@@ -134,53 +231,72 @@ struct rows_by_teams {
   LOCUS_HOST_DEVICE void fold(Block const& block, Own& mine) const {
     using reducer = typename at_t<F, typename Work::fold_list>::reducer;
     using all = totals_of<type_list<reducer>>;
+    constexpr bool keeps = F == facts::folds - 1 && facts::keeps;
     typename Block::template own<typename all::total> v;
     auto const& one = get<F>(folds);
     block.apart([&](unsigned t) {
       v[t] = all::identity();
-      state const& s = mine[t];
+      state& s = mine[t];
       if (s.row < 0) return;
       typename all::lane lanes[vector];
       for (auto& l : lanes) l = all::start();
-      int added = 0;
-      each(
-          s, one.extent,
-          [&](typename facts::vectors const& in, std::int64_t) {
-            for (int j = 0; j < vector; ++j) all::add(lanes[j], one.f(in.element(j), s.folded));
-            if (++added % all::adds == 0)
-              for (auto& l : lanes) all::flush(v[t], l);
-          },
-          [&](std::int64_t i, int j) {
-            // a lane by its number, without an address of it
-            auto const r = one.f(element(s, i), s.folded);
-            for (int k = 0; k < vector; ++k)
-              if (k == j) all::add(lanes[k], r);
-          });
-      for (auto& l : lanes) all::flush(v[t], l);
+      auto const flush = [&] {
+        for (auto& l : lanes) all::flush(v[t], l);
+      };
+      auto const add = [&](auto& lane, typename facts::vectors& in, int j) {
+        if constexpr (keeps) {
+          auto const r = end.keep(in.element(j), s.folded);
+          all::add(lane, r);
+          get<0>(in.vectors).values[j] = get<1>(r);
+        } else
+          all::add(lane, one.f(in.element(j), s.folded));
+      };
+      if (one.extent == run.length)
+        each(
+            s,
+            [&](typename facts::vectors& in, std::int64_t, int k, bool, bool is_there) {
+              if (is_there)
+                for (int j = 0; j < vector; ++j) add(lanes[j], in, j);
+              if ((k + 1) % all::adds == 0 || k + 1 == kept) flush();
+            },
+            [&](int j, std::int64_t) { add(lanes[j], s.tail, j); });
+      else  // of less than a row
+        for (std::int64_t i = s.rank; i < one.extent; i += team())
+          all::add(lanes[0], one.f(element(s, i), s.folded)), flush();
+      flush();
     });
-    block.template fold<all>(v, team);
+    block.template fold<all>(v, team());
     block.apart(
         [&](unsigned t) { get<F>(mine[t].folded) = reducer::finish(get<0>(v[t]), one.count); });
   }
 
   LOCUS_EXEC_CHECK_DISABLE
-  LOCUS_HOST_DEVICE void finish(state const& s) const {
-    if constexpr (Work::elementwise)
+  LOCUS_HOST_DEVICE void finish(state& s) const {
+    if constexpr (Work::elementwise) {
+      // the values of the last fold stand in for the inputs
+      bool const is_computed = facts::keeps && get<facts::folds - 1>(folds).extent == run.length;
+      auto const value = [&](typename facts::vectors const& in, int j, bool computed) {
+        if constexpr (facts::keeps)
+          if (computed)
+            return end.finish(pack<at_t<0, outs>>{get<0>(in.vectors).values[j]}, s.folded);
+        return last(in.element(j), s.folded);
+      };
       each(
-          s, run.length,
-          [&](typename facts::vectors const& in, std::int64_t i) {
+          s,
+          [&](typename facts::vectors const& in, std::int64_t i, int, bool loaded, bool is_there) {
+            if (!is_there) return;
             stored_outputs<outs, vector> to;
             for (int j = 0; j < vector; ++j)
-              to.template set_from<0>(j, last(in.element(j), s.folded));
+              to.template set_from<0>(j, value(in, j, is_computed && loaded));
             store(to, s, i, std::make_index_sequence<std::size_t(outs::size)>{});
           },
-          [&](std::int64_t i, int) {
+          [&](int j, std::int64_t i) {
             std::int64_t at[facts::operands];
             for (int k = 0; k < facts::operands; ++k) at[k] = s.at[k] + i * run.stride(k);
-            output_pack<outs>::write(last(element(s, i), s.folded), run.operands + facts::out,
+            output_pack<outs>::write(value(s.tail, j, is_computed), run.operands + facts::out,
                                      at + facts::out);
           });
-    else if (s.first == 0)
+    } else if (s.rank == 0)
       output_pack<outs>::write(last(input_pack<typename facts::rows>::at(
                                         run.operands + facts::in_count, s.at + facts::in_count),
                                     s.folded),
@@ -190,7 +306,7 @@ struct rows_by_teams {
   LOCUS_HOST_DEVICE void store(stored_outputs<type_list<T...>, vector> const& to, state const& s,
                                std::int64_t i, std::index_sequence<M...>) const {
     (store_vector(get<M>(to.vectors), run.operands[facts::out + M], run.how[facts::out + M],
-                  run.stride(facts::out + M), s.at[facts::out + M], i),
+                  run.stride(facts::out + M), s.at[facts::out + M], i, s.apart),
      ...);
   }
 };
@@ -215,22 +331,38 @@ struct cuda_kernel<rows_work<Elementwise, Folds, Last, Ins, Rows, Outs, HasCudaK
     int const last = --outer.rank;
     std::int64_t const rows = outer.size();
     if (rows == 0) return;
-    lines_type const run(work.over, static_cast<axis_set>(1u << last), work.operands, byte_table.of,
-                         -1);
-    cuda_side::rows_by_teams<Work> body{
-        work.folds, work.last, rows, team(rows, run.vectors), run, cuda_side::unravel(outer), {}};
+    lines_type run(work.over, static_cast<axis_set>(1u << last), work.operands, byte_table.of, -1);
+    bool const by_elements = run.length % facts::vector != 0;
+    bool is_plain = !by_elements;
+    for (int k = 0; k < facts::in_count; ++k)
+      is_plain = is_plain && (byte_table.of[k] == 0 || run.how[k] == cuda_side::lay::aligned);
+    if (by_elements)
+      for (cuda_side::lay& how : run.how) how = cuda_side::lay::strided;
+    cuda_side::rows_by_teams<Work> body{work.folds,
+                                        work.last,
+                                        cuda_side::row_end<Work>(work),
+                                        rows,
+                                        team_bits(rows, run.length / facts::vector),
+                                        is_plain,
+                                        by_elements,
+                                        run,
+                                        cuda_side::unravel(outer),
+                                        {}};
     for (int k = 0; k < Work::operand_count; ++k) body.operands[k] = work.operands[k];
-    start(body, cuda_side::blocks_of(rows, cuda_side::block_threads / body.team));
+    start(body, cuda_side::blocks_of(rows, cuda_side::block_threads >> body.team_bits));
   }
 
  private:
   using lines_type = cuda_side::lines<Work::operand_count, facts::vector, false>;
-  /// a warp for a row that it keeps, where rows are many, or that is no more than a vector for each
-  /// of its threads
-  static unsigned team(std::int64_t rows, std::int64_t vectors) {
-    bool const fits = vectors <= std::int64_t(facts::kept) * cuda_side::warp_threads;
-    return vectors <= cuda_side::warp_threads || (fits && rows >= 1024) ? cuda_side::warp_threads
-                                                                        : cuda_side::block_threads;
+  /// as few threads as keep the row; few rows, which do not fill a card: four vectors for a thread, a
+  /// warp or a block
+  static unsigned team_bits(std::int64_t rows, std::int64_t vectors) {
+    std::int64_t const few = facts::kept < 4 ? facts::kept : 4,
+                       most = rows < 512 ? few : facts::kept;
+    if (vectors <= few) return 0;
+    for (unsigned bits = 1; bits < 8; ++bits)
+      if (vectors <= (bits > 5 && rows < 512 ? 0 : most) << bits) return bits;
+    return 8;
   }
   template <class... Kinds, class... Rs, class... Os>
   static consteval auto element_bytes(type_list<Kinds...>, type_list<Rs...>, type_list<Os...>) {

@@ -23,9 +23,9 @@ class current_card : public card_scope {
 };
 
 inline void close_streams(logical_device& d) noexcept {
-  if (!gpu_api || !(d.queues[0] || d.queues[1])) return;
+  if (!gpu_api || !d.queues[0]) return;
   card_scope const scope(d.card);
-  if (d.queues[0]) the_cuda_timing().forget(d.card);
+  the_cuda_timing().forget(d.card);
   for (void*& queue : d.queues) {
     auto* const q = static_cast<cuda_queue*>(std::exchange(queue, nullptr));
     if (!q) continue;
@@ -41,15 +41,21 @@ inline void close_streams(logical_device& d) noexcept {
     delete q;
   }
 }
+/// The highest priority of cards today; where a card has fewer CUDA takes its highest. All devices wait for a
+/// collective: its blocks come before those of a kernel that was launched earlier.
+inline constexpr int highest_priority = -5;
+
 /// all of them, or none
 inline void open_streams(logical_device& d) try {
   current_card scope(d);
-  for (void*& queue : d.queues) {
+  for (queue_kind const kind : queue_kinds) {
+    void*& queue = d.queues[static_cast<int>(kind)];
     if (queue) continue;
     auto* const q = new cuda_queue;
     queue = q;
-    check_cuda(d.priority == 0 ? gpu_api->stream_create(&q->stream)
-                               : gpu_api->stream_create_with(&q->stream, d.priority),
+    int const priority = kind == queue_kind::communication ? highest_priority : d.priority;
+    check_cuda(priority == 0 ? gpu_api->stream_create(&q->stream)
+                             : gpu_api->stream_create_with(&q->stream, priority),
                "making a stream", d.name);
     for (cuda_queue::point& p : q->first_points)
       check_cuda(gpu_api->event_create(&p.event), "making an event", d.name);
@@ -103,9 +109,6 @@ inline void cuda_retire(logical_device& d, void* p, std::size_t bytes) {
     gpu_api->retired(p, bytes, cuda_queue_of(d, queue_kind::compute).stream);
 }
 
-constexpr queue_kind other_of(queue_kind k) {
-  return k == queue_kind::compute ? queue_kind::copy : queue_kind::compute;
-}
 namespace detail {
 /// means: the stream has come to that point, as far as CUDA says so; q.marking is held
 inline bool was_reached(cuda_queue& q, std::uint64_t ticket) {
@@ -138,12 +141,12 @@ inline stamp cuda_mark(logical_device& d, queue_kind kind) {
   std::uint64_t const ticket = q.issued + 1;
   check_cuda(gpu_api->event_record(detail::event_for(q, ticket, d.name), q.stream),
              "recording an event", d.name);
-  q.note_mark(ticket);
+  q.note_mark(ticket, kind);
   q.issued = ticket;
   return {d.queue(kind), ticket};
 }
 inline void cuda_finish(logical_device& d) {
-  for (queue_kind const k : {queue_kind::compute, queue_kind::copy}) {
+  for (queue_kind const k : queue_kinds) {
     current_card scope(d);
     check_cuda(gpu_api->stream_synchronize(cuda_queue_of(d, k).stream), "waiting for memory",
                d.name);
@@ -151,7 +154,7 @@ inline void cuda_finish(logical_device& d) {
   if (collective_report) collective_report();
 }
 inline cuda_queue& cuda_queue_of(stamp s) {
-  return cuda_queue_of(table.gpu_of_queue(s.queue), static_cast<queue_kind>(s.queue % 2));
+  return cuda_queue_of(table.gpu_of_queue(s.queue), kind_of_queue(s.queue));
 }
 /// null: that point was reached long ago
 inline void* cuda_event_of(stamp s) {
@@ -164,8 +167,8 @@ inline void cuda_wait(logical_device& d, queue_kind kind, stamp s) {
   if (!s.is_set() || s.queue == d.queue(kind)) return;
   require_card(d);
   require_card(table.gpu_of_queue(s.queue));
-  if (s.queue / 2 == d.index)
-    cuda_queue_of(d, kind).note_wait(cuda_queue_of(d, other_of(kind)), s.ticket);
+  if (&table.gpu_of_queue(s.queue) == &d)
+    cuda_queue_of(d, kind).note_wait(cuda_queue_of(s), s.ticket);
   current_card const scope(d);
   if (void* const event = cuda_event_of(s))
     check_cuda(gpu_api->stream_wait_event(cuda_queue_of(d, kind).stream, event),
@@ -176,13 +179,13 @@ inline void cuda_synchronize(stamp s) {
   if (!s.is_set()) return;
   logical_device& d = table.gpu_of_queue(s.queue);
   require_card(d);
-  auto const kind = static_cast<queue_kind>(s.queue % 2);
+  queue_kind const kind = kind_of_queue(s.queue);
   cuda_queue& q = cuda_queue_of(d, kind);
   card_scope const scope(d.card);
   void* const event = cuda_event_of(s);
   int const code = event ? gpu_api->event_synchronize(event) : cuda_success;
   if (code == cuda_success) {
-    q.note_good(cuda_queue_of(d, other_of(kind)), s.ticket);
+    cuda_queue::note_good(d.queues, kind, s.ticket);
     if (collective_report) collective_report();
     return;
   }

@@ -8,6 +8,7 @@
 #include <locus/core/config.hpp>          // LOCUS_HOST_DEVICE
 #include <locus/core/type_list.hpp>       // type_list
 #include <locus/kernel/call.hpp>          // access, own_offset
+#include <locus/plan/library_kernel.hpp>  // elements_of_vector
 
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
@@ -28,8 +29,7 @@ consteval int vector_size(type_list<Kinds...>, type_list<Outs...>) {
   auto see = [&](std::size_t bytes) { widest = bytes > widest ? bytes : widest; };
   (see(std::is_same_v<Kinds, kernel::own_offset> ? 1 : sizeof(typename Kinds::type)), ...);
   (see(sizeof(Outs)), ...);
-  bool const power_of_two = (widest & (widest - 1)) == 0;
-  return power_of_two && widest <= 16 ? static_cast<int>(16 / widest) : 1;
+  return elements_of_vector(widest);
 }
 /// bytes that one element of all inputs takes in memory
 template <class... Kinds>
@@ -61,6 +61,14 @@ LOCUS_HOST_DEVICE vector_of<std::uint32_t, Words> load_between(void const* p) {
   return r;
 }
 
+/// means: vector n of the numbers 0, 1, 2, ... The product can wrap, so that a compiler keeps it as it is. So a
+///        block of random words is one expression for its four elements, and is computed once
+template <int Size>
+LOCUS_HOST_DEVICE void number_vector(std::int64_t (&to)[Size], std::int64_t n) {
+  auto const first = static_cast<std::int64_t>(static_cast<std::uint64_t>(n) * unsigned(Size));
+  for (int j = 0; j < Size; ++j) to[j] = first + j;
+}
+
 /// means: the values [i, i + Size) of an operand along a line that begins at element `row` and has
 ///        `length` elements; nothing beside the line is read
 template <class Kind, int Size>
@@ -81,6 +89,11 @@ struct loaded {
         if (how == lay::shifted && i >= Size && i + 2 * Size <= length) return load_shifted(p + i);
       for (int j = 0; j < Size; ++j) values[j] = p[(i + j) * stride];
     }
+  }
+  /// the elements i, i + apart, ... of any operand
+  LOCUS_HOST_DEVICE void load_apart(kernel::access const& a, std::int64_t stride, std::int64_t row,
+                                    std::int64_t i, unsigned apart) {
+    for (int j = 0; j < Size; ++j) values[j] = read<Kind>(a, row + (i + j * apart) * stride);
   }
   LOCUS_HOST_DEVICE void load_aligned(type const* p) {
     auto const v = *reinterpret_cast<vector_of<type, Size> const*>(p);
@@ -131,32 +144,41 @@ struct stored_outputs<type_list<Outs...>, Size> {
   }
 };
 
-/// means: *to = v by one instruction; of 16 bytes nvcc would make four where a branch stands in front
+/// means: *to = v by one instruction; nvcc would make one for each element where a branch stands in front
 template <class T, int Size>
 LOCUS_HOST_DEVICE void store_whole(T* to, vector_of<T, Size> const& v) {
 #if defined(__CUDA_ARCH__)
-  if constexpr (sizeof v == 16) {
-    std::uint32_t w[4];
+  constexpr int words = int(sizeof v / 4);
+  if constexpr (sizeof v % 4 == 0 && (words == 1 || words == 2 || words == 4) &&
+                (words == 4 || Size > 1)) {
+    std::uint32_t w[words];
     __builtin_memcpy(w, &v, sizeof w);
-    asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};"
-                 :
-                 : "l"(__cvta_generic_to_global(to)), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3])
-                 : "memory");
+    std::size_t const at = __cvta_generic_to_global(to);
+    if constexpr (words == 4)
+      asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};"
+                   :
+                   : "l"(at), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3])
+                   : "memory");
+    else if constexpr (words == 2)
+      asm volatile("st.global.v2.b32 [%0], {%1, %2};" : : "l"(at), "r"(w[0]), "r"(w[1]) : "memory");
+    else
+      asm volatile("st.global.b32 [%0], %1;" : : "l"(at), "r"(w[0]) : "memory");
     return;
   }
 #endif
   *reinterpret_cast<vector_of<T, Size>*>(to) = v;
 }
 
-/// means: elements [i, i + Size) of a line of an output
+/// means: elements i, i + apart, ... of a line of an output; aligned ones are not apart
 template <class T, int Size>
 LOCUS_HOST_DEVICE void store_vector(vector_of<T, Size> const& v, kernel::access const& a, lay how,
-                                    std::int64_t stride, std::int64_t row, std::int64_t i) {
+                                    std::int64_t stride, std::int64_t row, std::int64_t i,
+                                    unsigned apart = 1) {
   T* const line = static_cast<T*>(a.data) + row;
   if (how == lay::aligned)
     store_whole(line + i, v);
   else
-    for (int j = 0; j < Size; ++j) line[(i + j) * stride] = v.element[j];
+    for (int j = 0; j < Size; ++j) line[(i + j * apart) * stride] = v.element[j];
 }
 
 }  // namespace LOCUS_MODE

@@ -97,22 +97,6 @@ struct loop_nest {
   }
 };
 
-/// means: axes sorted by the strides of an operand, the largest first
-inline void sort_axes(kernel::space& s, kernel::access* a, int count, int by) {
-  auto const length = [&](int d) {
-    return a[by].stride[d] < 0 ? -a[by].stride[d] : a[by].stride[d];
-  };
-  auto const exchange = [&](int d) {
-    auto const swap = [](std::int64_t& x, std::int64_t& y) {
-      std::int64_t const t = x;
-      x = y, y = t;
-    };
-    swap(s.extent[d], s.extent[d - 1]);
-    for (int k = 0; k < count; ++k) swap(a[k].stride[d], a[k].stride[d - 1]);
-  };
-  for (int i = 1; i < s.rank; ++i)
-    for (int d = i; d > 0 && length(d) > length(d - 1); --d) exchange(d);
-}
 /// means: the axis along which a transposed input lies side by side becomes the last but one
 inline void pair_axes(kernel::space& s, kernel::access* a, loop_kernel const& kernel) {
   int const all = kernel.ins + kernel.outs, last = s.rank - 1;
@@ -243,7 +227,7 @@ inline void run_nest(loop_kernel const& kernel, void const* context, kernel::spa
   if (s.rank != 1) {
     kernel::collapse(s, a, all);
     if (s.rank > 1) {
-      sort_axes(s, a, all, kernel.ins);
+      kernel::sort_axes(s, a, all, kernel.ins);
       kernel::collapse(s, a, all);
       if (s.rank > 2 && kernel.lanes != 0) pair_axes(s, a, kernel);
     }

@@ -22,7 +22,8 @@ LOCUS_COLD_BEGIN
 namespace locus::simulated {
 
 inline constexpr int max_gpus = 16;
-inline constexpr int first_guest = 2 * max_gpus;  // queues that belong to no device
+inline constexpr int first_guest =
+    runtime::queues_of_device * max_gpus;  // these belong to no device
 inline constexpr int guests = 4;
 inline constexpr int queues = first_guest + guests;
 inline constexpr int host_clock = queues;
@@ -126,7 +127,8 @@ class [[nodiscard]] inside {
 /// means: the queue of a logical device: its own, or the user's in its place
 inline short queue_of(logical_device const& d, queue_kind kind) {
   if (d.lent >= 0 && kind == queue_kind::compute) return d.lent;
-  return static_cast<short>(2 * (d.index % max_gpus) + static_cast<int>(kind));
+  return static_cast<short>(runtime::queues_of_device * (d.index % max_gpus) +
+                            static_cast<int>(kind));
 }
 
 class machine {
@@ -187,7 +189,7 @@ class machine {
     return i < 0 ? -1 : card_[i];
   }
   int card_of_queue(short q) const {
-    return q < first_guest ? card_[q / 2] : guest_card_[q - first_guest];
+    return q < first_guest ? card_[q / runtime::queues_of_device] : guest_card_[q - first_guest];
   }
   /// a queue of the user's in place of a device's, each behind what the other was given
   void lend(logical_device& d, short guest) {
@@ -464,11 +466,11 @@ class machine {
   /// from begin to now
   [[gnu::cold]] void trace_task(queue const& q, runtime::trace_span const& span,
                                 std::int64_t begin) noexcept try {
-    auto const number = static_cast<int>(&q - queues_);
+    auto const number = static_cast<short>(&q - queues_);
+    device const of = gpu(number / runtime::queues_of_device);
     runtime::the_tracer().waits(-1);
-    runtime::the_tracer().ran(
-        span, runtime::track_of(gpu(number / 2), static_cast<runtime::queue_kind>(number % 2)),
-        begin, read_clock());
+    runtime::the_tracer().ran(span, runtime::track_of(of, runtime::kind_of_queue(number)), begin,
+                              read_clock());
   } catch (...) {}  // no memory for one event
   void run_all() {
     for (int q = 0; q < queues; ++q)

@@ -100,7 +100,7 @@ inline void issue_algorithm(launch_site const& site, algorithm_type& type,
       return n ? n : 1;  // with bytes and without workspace a call is a question
     });
   workspace const memory(site, static_cast<std::int64_t>(bytes));
-  if (site.workspace && site.workspace->measuring) return;
+  if (site.only_measures(type.name)) return;
   what.workspace = memory.data(), what.bytes = size ? &bytes : nullptr;
   queue.note(site.record);
   runtime::check_cuda(runtime::gpu_api->algorithm(what), type.name, site.on->name);

@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // Called operations whose body for GPUs is a team of threads: 32 or 256 that share a row, or threads side by
-// side that share columns. What is read is read side by side, and what is folded is folded in an order that
+// side that share columns, or that take a vector of an array each. What is read is read side by side, and what is folded is folded in an order that
 // follows from the shape alone.
 #pragma once
-#include <locus/backend/cuda/block.hpp>    // each_of, block_threads
-#include <locus/backend/cuda/launch.hpp>   // start, workspace
-#include <locus/backend/cuda/vectors.hpp>  // vector_of
-#include <locus/core/config.hpp>           // LOCUS_HOST_DEVICE
+#include <locus/backend/cuda/block.hpp>      // each_of, block_threads
+#include <locus/backend/cuda/launch.hpp>     // start, workspace
+#include <locus/backend/cuda/vectors.hpp>    // vector_of
+#include <locus/core/config.hpp>             // LOCUS_HOST_DEVICE
+#include <locus/engine/gpu/call_arrays.hpp>  // vectors_of_arrays
 
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
 
 // What team() of an operation returns is trivially copyable, and has either
 //
-//   std::int64_t rows, length                 a team of threads for each row of so many elements:
+//   std::int64_t rows; std::int32_t length    a team of threads for each row of so many elements
+//   static constexpr int vector, bytes        elements that a thread reads at once, and their bytes
 //   line at(row)                              what every thread knows of its row
-//   element load(line, j)                     what it reads of element j; a short row is read once
+//   load(elements&, line, j)                  what it reads of elements [j, j + vector); a short row is read once
+//   element one_of(elements, e)               one of them
 //   first begin(line); add(first&, line, j, element); static combine(first, first)
 //                                             a fold over the row
 //   second begin(line, first); add(second&, line, first, j, element); static combine(second, second)
 //                                             another one, that knows the first; of an empty type: none
 //   settled settle(line, first, second)       what the rest shares
-//   write(line, settled, j, element)          of each element of the row
+//   write(line, settled, j, elements)         of elements [j, j + vector) that are there
 //   finish(line, first, second)               once for each row
 // or
 //   std::int64_t rows, columns                threads side by side for the columns of a matrix:
@@ -31,6 +34,7 @@ inline namespace LOCUS_MODE {
 //   total; static identity(), static combine(total, total)
 //   finish(column, total)                     once for each column
 //   std::int64_t zeros(), zero(i)             elements of results that are 0
+// or the members that call_arrays.hpp lists.
 
 template <class Team>
 inline constexpr bool shares_rows = requires { typename Team::line; };
@@ -38,8 +42,10 @@ inline constexpr bool shares_rows = requires { typename Team::line; };
 /// A team of threads for each row.
 template <class Rows>
 struct teams_of_rows {
-  /// elements of a thread in registers: a row that fits them is read once
-  static constexpr int kept = 4;
+  using elements = typename Rows::elements;
+  static constexpr int vector = Rows::vector, fit = 128 / Rows::bytes;
+  /// vectors of a thread in registers, 128 bytes: a row that fits them is read once
+  static constexpr int kept = fit < 1 ? 1 : fit;
   Rows of;
   unsigned team;
 
@@ -57,19 +63,22 @@ struct teams_of_rows {
       if (!s.has_row) return;
       s.line = of.at(row);
       one[t] = of.begin(s.line);
-      each(s, t % team, false,
-           [&](std::int64_t j, element const& e) { of.add(one[t], s.line, j, e); });
+      each(s, t % team, false, [&](std::int32_t j, elements const& v) {
+        each_of_vector(v, j, [&](std::int32_t k, auto const& e) { of.add(one[t], s.line, k, e); });
+      });
     });
     block.template fold<Rows>(one, team);
-    bool const is_kept = of.length <= std::int64_t(kept) * team;
+    bool const is_kept = of.length <= std::int64_t(kept * vector) * team;
     if constexpr (!std::is_empty_v<second>) {
       block.apart([&](unsigned t) {
         share& s = mine[t];
         two[t] = second();
         if (!s.has_row) return;
         two[t] = of.begin(s.line, one[t]);
-        each(s, t % team, is_kept,
-             [&](std::int64_t j, element const& e) { of.add(two[t], s.line, one[t], j, e); });
+        each(s, t % team, is_kept, [&](std::int32_t j, elements const& v) {
+          each_of_vector(
+              v, j, [&](std::int32_t k, auto const& e) { of.add(two[t], s.line, one[t], k, e); });
+        });
       });
       block.template fold<Rows>(two, team);
     }
@@ -78,7 +87,7 @@ struct teams_of_rows {
       if (!s.has_row) return;
       auto const settled = of.settle(s.line, one[t], two[t]);
       each(s, t % team, is_kept,
-           [&](std::int64_t j, element const& e) { of.write(s.line, settled, j, e); });
+           [&](std::int32_t j, elements const& v) { of.write(s.line, settled, j, v); });
       if (t % team == 0) of.finish(s.line, one[t], two[t]);
     });
   }
@@ -86,27 +95,35 @@ struct teams_of_rows {
  private:
   using first = typename Rows::first;
   using second = typename Rows::second;
-  using element = typename Rows::element;
   struct share {
     bool has_row;
     typename Rows::line line;
-    element batch[kept];
+    elements batch[kept];
   };
-  /// means: f(j, element j) for the elements of this thread; loaded: its batch is the row's first and only
+  /// means: f(j, elements from j on) for the vectors of this thread; loaded: its batch is the row's first and only
   LOCUS_EXEC_CHECK_DISABLE
   template <class F>
   LOCUS_HOST_DEVICE void each(share& s, unsigned thread, bool loaded, F const& f) const {
-    for (std::int64_t begin = thread; begin < of.length; begin += std::int64_t(kept) * team) {
-      if (!loaded)  // all at once: where the row has ended, its last element again
-        for (int k = 0; k < kept; ++k) {
-          std::int64_t const j = begin + std::int64_t(k) * team;
-          s.batch[k] = of.load(s.line, j < of.length ? j : of.length - 1);
-        }
-      for (int k = 0; k < kept; ++k) {
-        std::int64_t const j = begin + std::int64_t(k) * team;
-        if (j < of.length) f(j, s.batch[k]);
-      }
+    std::int32_t const step = std::int32_t(team) * vector;
+    for (std::int64_t begin = thread * vector; begin < of.length; begin += kept * step) {
+      auto const origin = static_cast<std::int32_t>(begin);
+      // vectors that are there: no number behind the last element may wrap
+      std::int32_t const there = (of.length - 1 - origin) / step + 1;
+      if (!loaded)  // all at once
+        for (int k = 0; k < kept; ++k)
+          if (k < there) of.load(s.batch[k], s.line, origin + k * step);
+      for (int k = 0; k < kept; ++k)
+        if (k < there) f(origin + k * step, s.batch[k]);
     }
+  }
+  LOCUS_EXEC_CHECK_DISABLE
+  template <class F>
+  LOCUS_HOST_DEVICE void each_of_vector(elements const& v, std::int32_t j, F const& f) const {
+    if (of.length - j >= vector)
+      for (int e = 0; e < vector; ++e) f(j + e, Rows::one_of(v, e));
+    else
+      for (int e = 0; e < vector; ++e)
+        if (e < of.length - j) f(j + e, Rows::one_of(v, e));
   }
 };
 
@@ -214,10 +231,14 @@ struct parts_of_columns {
 ///        parts. Cuts follow the shape, not the card: so do the bits.
 template <class Team, class Obtain, class Start>
 void choose_teams(Team const& of, Obtain&& obtain, Start&& start) {
-  if constexpr (shares_rows<Team>) {
+  if constexpr (goes_over_arrays<Team>) {
+    vectors_of_arrays<Team> const all(of);
+    if (all.blocks > 0) start(all, all.blocks);
+  } else if constexpr (shares_rows<Team>) {
     if (of.rows == 0) return;
     // a warp for what it keeps, or where rows alone fill a card: it has less to exchange than a block
-    std::int64_t const keeps = teams_of_rows<Team>::kept * std::int64_t(warp_threads);
+    std::int64_t const keeps =
+        teams_of_rows<Team>::kept * std::int64_t(Team::vector * warp_threads);
     bool const many = of.rows >= 2048 && of.length <= 2048;
     unsigned const team = of.length <= keeps || many ? warp_threads : block_threads;
     start(teams_of_rows<Team>{of, team}, blocks_of(of.rows, block_threads / team));

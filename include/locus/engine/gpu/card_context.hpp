@@ -7,6 +7,7 @@
 #include <locus/core/array.hpp>            // dynamic_array
 #include <locus/core/config.hpp>           // LOCUS_MODE
 #include <locus/engine/gpu/algorithm.hpp>  // run_algorithm
+#include <locus/engine/gpu/product.hpp>    // start_product
 #include <locus/shape/tile.hpp>            // call_context
 
 namespace locus {
@@ -68,6 +69,14 @@ class card_context : public call_context {
       if (!cuda_side::is_made(type, cuda_side::algorithm_of(a))) missing_ = &type;
     }
     if (!missing_) cuda_side::run_algorithm(site_, a);
+  }
+  /// means: c = a b by cuBLAS, or c += a b, or a batch of them: matrices of T; floats are read as the session's
+  ///        precision of matmul says
+  /// shape: c is row-major, a and b fit a BLAS (kernel/matrix.hpp)
+  template <class T>
+  void multiply(kernel::matrix const& c, kernel::matrix const& a, kernel::matrix const& b,
+                kernel::batch const& batch = {}, bool adds = false) const {
+    cuda_side::start_product(site_, element_of_v<T>, c, a, b, batch, adds);
   }
   /// of a body that was measured: the first algorithm that no unit of the program made
   cuda_side::algorithm_type* missing() const { return missing_; }

@@ -5,18 +5,13 @@
 #include <locus/backend/cuda/vectors.hpp>  // loaded_inputs, stored_outputs
 #include <locus/engine/gpu/algorithm.hpp>  // run_algorithm
 #include <locus/engine/gpu/engine.hpp>     // has_cub_engine
+#include <locus/engine/gpu/map_facts.hpp>  // in_memory
 #if LOCUS_MAKES_CUB
 #include <locus/engine/gpu/cub_map.cuh>  // transform, for_each
 #endif
 
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
-
-template <class Kinds>
-inline constexpr int in_memory = 0;
-template <class... Kinds>
-inline constexpr int in_memory<type_list<Kinds...>> =
-    (0 + ... + int(!std::is_same_v<Kinds, kernel::own_offset>));
 
 /// Where vectors of all results go: an output iterator of packs of vectors.
 template <class Outs, int Size>
@@ -80,7 +75,7 @@ struct vector_generator<Stage, type_list<Offsets...>, Outs, Size> {
   static constexpr std::size_t count = sizeof...(Offsets);
   Stage f;
   vector_places<Outs, Size> to;
-  std::int64_t base[count + 1], step[count + 1];  // operand k at element i: base[k] + i * step[k]
+  std::int64_t first[count + 1];  // operand k at vector i: the vector of numbers first[k] + i
 
   LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
     write(i, std::make_index_sequence<count>{});
@@ -90,10 +85,11 @@ struct vector_generator<Stage, type_list<Offsets...>, Outs, Size> {
   LOCUS_EXEC_CHECK_DISABLE
   template <std::size_t... K>
   LOCUS_HOST_DEVICE void write(std::int64_t i, std::index_sequence<K...>) const {
+    std::int64_t numbers[count + 1][Size];
+    (number_vector(numbers[K], first[K] + i), ...);
     stored_outputs<Outs, Size> v;
     for (int j = 0; j < Size; ++j)
-      v.template set_from<0>(
-          j, f(pack<typename Offsets::type...>{{base[K] + (i * Size + j) * step[K]}...}, pack<>{}));
+      v.template set_from<0>(j, f(pack<typename Offsets::type...>{{numbers[K][j]}...}, pack<>{}));
     to[i] = v;
   }
 };
@@ -153,9 +149,8 @@ inline constexpr bool may_be_dense =
     has_cub_engine && (in_memory<typename Work::inputs> == 0 ||
                        in_memory<typename Work::inputs> == Work::inputs::size);
 
-/// means: the whole vectors of the map by CUB; how many elements they are, 0: nothing was launched
-/// shape: work is collapsed, and has elements; aligned: every operand without gaps, from a multiple of 16
-///        bytes on
+/// means: the first `vectors` vectors of the map by CUB
+/// shape: collapsed to one axis; every operand without gaps, from a multiple of a vector on
 template <class Work>
 void run_dense_map(launch_site const& site, Work const& work, std::int64_t vectors) {
   using ins = typename Work::inputs;
@@ -176,10 +171,8 @@ void run_dense_map(launch_site const& site, Work const& work, std::int64_t vecto
                                   work.operands[K].data)}...},
                               to});
     else
-      run_algorithm(
-          site, dense_generator<stage, ins, outs>{
-                    {work.f, to, {work.operands[K].base..., 0}, {work.operands[K].stride[0]..., 0}},
-                    vectors});
+      run_algorithm(site, dense_generator<stage, ins, outs>{
+                              {work.f, to, {work.operands[K].base / vector..., 0}}, vectors});
   }(ins{}, std::make_index_sequence<std::size_t(ins::size)>{});
 }
 

@@ -6,10 +6,10 @@
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
 
-/// LOCUS_GPU_ENGINE=cub
-inline constexpr bool has_cub_engine = LOCUS_CUDA_KERNELS == 2;
+/// LOCUS_GPU_ENGINE=cub or shared
+inline constexpr bool has_cub_engine = LOCUS_CUDA_KERNELS >= 2;
 /// LOCUS_MAKES_CUB: and nvcc compiles the unit, so that <cub/...> is there
-#define LOCUS_MAKES_CUB (LOCUS_DEVICE_CODE && LOCUS_CUDA_KERNELS == 2)
+#define LOCUS_MAKES_CUB (LOCUS_DEVICE_CODE && LOCUS_CUDA_KERNELS >= 2)
 
 }  // namespace LOCUS_MODE
 }  // namespace locus::cuda_side

@@ -3,12 +3,13 @@
 #pragma once
 #include <locus/backend/call_work.hpp>         // call_work
 #include <locus/backend/cuda/ordered_sum.hpp>  // cuda_kernel<ordered_sum_work>
-#include <locus/backend/cuda/products.hpp>     // products_of
 #include <locus/backend/cuda/rows.hpp>         // cuda_kernel<rows_work>
 #include <locus/backend/fold.hpp>              // fold_work
 #include <locus/backend/work.hpp>              // copy_work, matmul_work
 #include <locus/core/config.hpp>               // LOCUS_COLD_BEGIN
+#include <locus/engine/gpu/copy.hpp>           // cuda_kernel<copy_work>
 #include <locus/engine/gpu/map.hpp>            // cuda_kernel<map_work>
+#include <locus/engine/gpu/product.hpp>        // start_product
 #include <locus/engine/gpu/reduce.hpp>         // cuda_kernel<reduce_work>
 
 LOCUS_COLD_BEGIN
@@ -24,27 +25,6 @@ void run_card_body(launch_site const& site, Work const& work);
 /// the body for teams of threads (engine/gpu/call_teams.hpp)
 template <class Team>
 void start_teams(launch_site const& site, Team const& of);
-
-/// to[i...] = from[i...], elements of `bytes` bytes in units of T
-template <class T>
-struct strided_copy {
-  std::int64_t size;
-  int units;  // of T in one element
-  unravel points;
-  kernel::access operands[2];  // to, from
-
-  LOCUS_EXEC_CHECK_DISABLE
-  template <class Block>
-  LOCUS_HOST_DEVICE void operator()(Block const& block) const {
-    each_of(block, size, [&](std::int64_t i) {
-      std::int64_t at[2];
-      points.offsets<2>(i, operands, at);
-      for (int u = 0; u < units; ++u)
-        static_cast<T*>(operands[0].data)[at[0] * units + u] =
-            static_cast<T const*>(operands[1].data)[at[1] * units + u];
-    });
-  }
-};
 
 template <class Work>
 struct fold_elements {
@@ -77,29 +57,6 @@ struct call_elements {
 
 inline namespace LOCUS_MODE {
 
-template <>
-struct cuda_kernel<copy_work> {
-  static void launch(launch_site const& site, copy_work const& work) {
-    kernel::space s = work.over;
-    kernel::access operands[] = {work.to, work.from};
-    kernel::collapse(s, operands, 2);
-    if (s.size() == 0) return;
-    if (work.bytes % 4 == 0)
-      start<std::uint32_t>(site, s, operands, work.bytes);
-    else
-      start<std::uint8_t>(site, s, operands, work.bytes);
-  }
-
- private:
-  template <class T>
-  static void start(launch_site const& site, kernel::space const& s, kernel::access const* operands,
-                    int bytes) {
-    cuda_side::strided_copy<T> body{
-        s.size(), bytes / int(sizeof(T)), cuda_side::unravel(s), {operands[0], operands[1]}};
-    cuda_side::start(site, body, cuda_side::blocks_for(s.size()));
-  }
-};
-
 template <reduction R, class T>
 struct cuda_kernel<fold_work<R, T>> {
   static void launch(launch_site const& site, fold_work<R, T> const& work) {
@@ -117,7 +74,7 @@ struct cuda_kernel<call_work<Op, Results, Operands>> {
     if (n == 0) return;
     bool const zeros = work.has_nothing_to_read();
     if constexpr (work_type::has_card_body)
-      if (!zeros) return cuda_side::run_card_body(site, work);
+      if (!zeros && work.is_for_cards()) return cuda_side::run_card_body(site, work);
     if constexpr (Op::rule.by_teams)
       if (!zeros) return cuda_side::start_teams(site, work.team());
     cuda_side::start(site, cuda_side::call_elements<work_type>{work, n, zeros},
@@ -179,30 +136,7 @@ struct cuda_kernel<matmul_work<T>> {
   }
   static void gemm(launch_site const& site, kernel::matrix const& c, kernel::matrix const& a,
                    kernel::matrix const& b, kernel::batch const& batch = {}) {
-    if (batch.count == 0) return;
-    std::int64_t const limit = INT32_MAX;
-    if (c.rows > limit || c.columns > limit || a.columns > limit || a.leading() > limit ||
-        b.leading() > limit || c.leading() > limit)
-      throw shape_error(
-          "locus: a matrix of matmul has more than 2^31 - 1 rows or columns; cut it with slice");
-    runtime::require_card(*site.on);
-    runtime::cuda_products const& cublas = runtime::products_of(*site.on);
-    if (site.workspace && site.workspace->measuring) return;
-    runtime::cuda_gemm g;
-    g.type = element_of_v<T>;
-    g.m = static_cast<int>(c.columns), g.n = static_cast<int>(c.rows),
-    g.k = static_cast<int>(a.columns);
-    g.a = b.data, g.lda = static_cast<int>(b.leading()), g.transpose_a = !b.is_row_major();
-    g.b = a.data, g.ldb = static_cast<int>(a.leading()), g.transpose_b = !a.is_row_major();
-    g.c = c.data, g.ldc = static_cast<int>(c.leading());
-    g.batch = static_cast<int>(batch.count);
-    g.a_step = batch.b, g.b_step = batch.a, g.c_step = batch.c;
-    g.tf32 = g.type == element::f32 && site.tf32;
-    runtime::cuda_queue& queue = runtime::cuda_queue_of(*site.on, queue_kind::compute);
-    queue.note(site.record);
-    g.stream = queue.stream, g.workspace = cublas.workspace, g.workspace_bytes = cublas.bytes;
-    runtime::current_card const scope(*site.on);
-    runtime::check_cuda(runtime::gpu_api->gemm(cublas.handle, g), "cuBLAS gemm", site.on->name);
+    cuda_side::start_product(site, element_of_v<T>, c, a, b, batch);
   }
 };
 

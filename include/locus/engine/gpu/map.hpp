@@ -1,35 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element-wise kernels on a GPU: one for operands that are flat arrays, one for lines of any
-// strides. Both move vectors of 16 bytes.
+// Element-wise kernels on a GPU: which of them suits where the operands lie, and the one for arrays
+// without gaps.
 #pragma once
 #include <locus/backend/cuda/backend.hpp>  // cuda_kernel
 #include <locus/backend/cuda/launch.hpp>   // start
-#include <locus/backend/cuda/lines.hpp>    // lines
 #include <locus/backend/work.hpp>          // map_work
 #include <locus/engine/gpu/dense_map.hpp>  // run_dense_map
+#include <locus/engine/gpu/line_map.hpp>   // line_map
+#include <locus/engine/gpu/map_facts.hpp>  // map_facts
+#include <locus/engine/gpu/point_map.hpp>  // point_map
+#include <locus/plan/library_kernel.hpp>   // is_worth_vectors
 
 namespace locus {
 
 namespace cuda_side {
 inline namespace LOCUS_MODE {
 
-/// What a map's types say about its kernels.
-template <class Work>
-struct map_facts {
-  using ins = typename Work::inputs;
-  using outs = typename Work::outputs;
-  static constexpr int in_count = ins::size, out_count = outs::size,
-                       vector = vector_size(ins{}, outs{});
-  /// Vectors of one thread. A card keeps its memory busy with some 32 KiB under way in each of its
-  /// processors (cub::DeviceTransform has 48 on Hopper): 2048 threads with 16 bytes or more.
-  static constexpr int wanted = bytes_of(ins{}) == 0 ? 1 : 64 / (bytes_of(ins{}) * vector),
-                       most = 8 / vector;
-  static constexpr int unroll = wanted < 1 || most < 1 ? 1 : wanted < most ? wanted : most;
-  static constexpr unsigned tile = block_threads * unsigned(unroll);
-};
-
-/// means: out[m][i] = f(in[k][i]...)[m], every operand an array without gaps. Element 0 is the first
-///        that every output and input has at the beginning of a vector; `head` lie before it.
+/// means: out[m][i] = f(in[k][i]...)[m], every operand an array without gaps, or elements' numbers one after the
+///        other. Element 0 is the first that every operand has at the beginning of a vector; `head` lie before it.
 template <class Work>
 struct flat_map {
   using facts = map_facts<Work>;
@@ -38,7 +26,8 @@ struct flat_map {
   static constexpr int vector = facts::vector, unroll = facts::unroll;
   struct array {
     void* data;
-    std::int64_t base, step;  // of an operand without memory: its value at i is base + i * step
+    std::int64_t
+        first;  // of an operand without memory: the vector of numbers that lies at element 0
   };
   typename Work::stage_type f;
   std::int64_t vectors, rest;  // rest: what the vectors leave, the head included
@@ -73,7 +62,7 @@ struct flat_map {
                               unsigned i) const {
     using T = typename Kind::type;
     if constexpr (std::is_same_v<Kind, kernel::own_offset>)
-      for (int j = 0; j < vector; ++j) to.values[j] = a.base + ((tile + i) * vector + j) * a.step;
+      number_vector(to.values, a.first + tile + i);
     else
       to.load_aligned(
           reinterpret_cast<T const*>(static_cast<vector_of<T, vector> const*>(a.data) + tile + i));
@@ -105,68 +94,61 @@ struct flat_map {
     kernel::access a[Work::operand_count];
     std::int64_t at[Work::operand_count];
     for (int k = 0; k < Work::operand_count; ++k)
-      a[k].data = operands[k].data, a[k].base = operands[k].base,
-      at[k] = k < facts::in_count ? i * operands[k].step : i;
+      a[k].data = operands[k].data, a[k].base = operands[k].first * vector, at[k] = i;
     output_pack<outs>::write(f(input_pack<ins>::at(a, at), pack<>{}), a + facts::in_count,
                              at + facts::in_count);
   }
 };
 
-/// means: the same for operands of any strides, one vector of a line a thread
+/// means: the axes in the order in which the first output lies, as few as possible
 template <class Work>
-struct line_map {
+void order_axes(Work& work) {
+  constexpr int count = Work::operand_count;
+  kernel::collapse(work.over, work.operands, count);
+  if (work.over.rank == 1) return;
+  kernel::sort_axes(work.over, work.operands, count, Work::inputs::size);
+  kernel::collapse(work.over, work.operands, count);
+}
+
+/// Whether all operands lie so that vectors can be had of them: outputs in one run, inputs too or
+/// unchanged along the last axis; of short lines too little would be whole vectors.
+template <class Work>
+bool has_lines(Work const& w) {
   using facts = map_facts<Work>;
-  using ins = typename Work::inputs;
-  using outs = typename Work::outputs;
-  static constexpr int vector = facts::vector, in_count = facts::in_count;
-  typename Work::stage_type f;
-  lines<Work::operand_count, vector, true> over;
+  constexpr int vector = facts::vector, in_count = facts::in_count;
+  int const last = w.over.rank - 1;
+  auto const phase = [&](int k) {
+    return reinterpret_cast<std::uintptr_t>(w.operands[k].data) / unsigned(facts::bytes[k]) %
+           unsigned(vector);
+  };
+  bool even = w.over.extent[last] % vector == 0 && phase(in_count) == 0;
+  for (int d = 0; d < last; ++d) even = even && w.operands[in_count].stride[d] % vector == 0;
+  if (w.over.extent[last] < (even ? vector : 4 * vector)) return false;
+  for (int k = 0; k < Work::operand_count; ++k) {
+    std::int64_t const step = w.operands[k].stride[last];
+    if (k < in_count) {
+      if (facts::bytes[k] != 0 && step != 0 && step != 1) return false;
+      continue;
+    }
+    if (step != 1 || phase(k) != phase(in_count)) return false;
+    for (int d = 0; d < last; ++d)
+      if ((w.operands[k].stride[d] - w.operands[in_count].stride[d]) % vector != 0) return false;
+  }
+  return true;
+}
 
-  LOCUS_EXEC_CHECK_DISABLE
-  template <class Block>
-  LOCUS_HOST_DEVICE void operator()(Block const& block) const {
-    block.apart([&](unsigned t) {
-      std::int64_t const v = std::int64_t(block.number()) * block_threads + t;
-      if (v >= over.vectors) return;
-      auto const p = over.find(v);
-      if (p.is_whole(over.length)) return whole(p);
-      std::int64_t const end = p.begin + vector < over.length ? p.begin + vector : over.length;
-      for (std::int64_t i = p.begin < 0 ? 0 : p.begin; i < end; ++i) single(p, i);
-    });
+/// means: start(body, blocks) with the kernel of ours that suits where the operands lie
+/// shape: work has been through order_axes, and has elements
+template <class Work, class Start>
+void choose_kernel(Work const& work, Start&& start) {
+  using facts = map_facts<Work>;
+  if (has_lines(work)) {
+    line_map<Work> body{work.f, {work.over, work.operands, facts::bytes, facts::in_count}};
+    return start(body, blocks_of(body.over.vectors, block_threads));
   }
-
- private:
-  using place = typename lines<Work::operand_count, vector, true>::place;
-  LOCUS_EXEC_CHECK_DISABLE
-  LOCUS_HOST_DEVICE void whole(place const& p) const {
-    loaded_inputs<ins, vector> in;
-    load(in, p, std::make_index_sequence<std::size_t(in_count)>{});
-    stored_outputs<outs, vector> to;
-    for (int j = 0; j < vector; ++j) to.template set_from<0>(j, f(in.element(j), pack<>{}));
-    store(to, p, std::make_index_sequence<std::size_t(facts::out_count)>{});
-  }
-  template <std::size_t... K>
-  LOCUS_HOST_DEVICE void load(loaded_inputs<ins, vector>& in, place const& p,
-                              std::index_sequence<K...>) const {
-    (get<K>(in.vectors)
-         .load(over.operands[K], over.how[K], over.stride(K), p.at[K], p.begin, over.length),
-     ...);
-  }
-  template <class... Outs, std::size_t... M>
-  LOCUS_HOST_DEVICE void store(stored_outputs<type_list<Outs...>, vector> const& to, place const& p,
-                               std::index_sequence<M...>) const {
-    (store_vector(get<M>(to.vectors), over.operands[in_count + M], over.how[in_count + M],
-                  over.stride(int(in_count + M)), p.at[in_count + M], p.begin),
-     ...);
-  }
-  LOCUS_EXEC_CHECK_DISABLE
-  LOCUS_HOST_DEVICE void single(place const& p, std::int64_t i) const {
-    std::int64_t at[Work::operand_count];
-    for (int k = 0; k < Work::operand_count; ++k) at[k] = p.at[k] + i * over.stride(k);
-    output_pack<outs>::write(f(input_pack<ins>::at(over.operands, at), pack<>{}),
-                             over.operands + in_count, at + in_count);
-  }
-};
+  point_map<Work> body(work.f, work.over, work.operands);
+  start(body, body.blocks());
+}
 
 }  // namespace LOCUS_MODE
 }  // namespace cuda_side
@@ -181,12 +163,12 @@ struct cuda_kernel<map_work<Stage, Ins, Outs, HasCudaKernel>> {
 
   static void launch(launch_site const& site, Work work) {
     if constexpr (by_cub) {
-      kernel::collapse(work.over, work.operands, Work::operand_count);
-      std::int64_t const size = work.over.size(), rest = size % vector;
+      cuda_side::order_axes(work);
+      std::int64_t const size = work.over.size();
       if (work.over.rank == 1 && is_flat(work) && phase(work, in_count) == 0 &&
-          (rest == 0 || size >= worth_two_launches)) {
+          is_worth_vectors(size, vector)) {
         if (size > 0) cuda_side::run_dense_map(site, work, size / vector);
-        advance(work, size - rest);
+        advance(work, size - size % vector);
       }
     }
     choose(work, [&](auto& body, unsigned blocks) { cuda_side::start(site, body, blocks); });
@@ -195,7 +177,7 @@ struct cuda_kernel<map_work<Stage, Ins, Outs, HasCudaKernel>> {
   ///        element
   template <class Start>
   static void choose(Work work, Start&& start) {
-    kernel::collapse(work.over, work.operands, Work::operand_count);
+    cuda_side::order_axes(work);
     std::int64_t const size = work.over.size();
     if (size == 0) return;
     if constexpr (!by_cub)
@@ -203,27 +185,13 @@ struct cuda_kernel<map_work<Stage, Ins, Outs, HasCudaKernel>> {
         cuda_side::flat_map<Work> body = flat(work, size);
         return start(body, cuda_side::blocks_of(body.vectors, facts::tile));
       }
-    cuda_side::line_map<Work> body{
-        work.f, {work.over, all_axes(work.over.rank), work.operands, bytes, leader(work)}};
-    start(body, cuda_side::blocks_of(body.over.vectors, cuda_side::block_threads));
+    cuda_side::choose_kernel(work, start);
   }
 
  private:
-  template <class... Kinds, class... Os>
-  static consteval auto element_bytes(type_list<Kinds...>, type_list<Os...>) {
-    struct table {
-      int of[Work::operand_count];
-    };
-    return table{
-        {(std::is_same_v<Kinds, kernel::own_offset> ? 0 : int(sizeof(typename Kinds::type)))...,
-         int(sizeof(Os))...}};
-  }
-  static constexpr auto byte_table = element_bytes(Ins{}, Outs{});
-  static constexpr int const* bytes = byte_table.of;
+  static constexpr int const* bytes = facts::bytes;
   /// CUB has the kernel where operands are arrays without gaps; one of our own is not made then
   static constexpr bool by_cub = cuda_side::may_be_dense<Work>;
-  /// elements; below, what the vectors leave is not worth a launch of its own
-  static constexpr std::int64_t worth_two_launches = std::int64_t(1) << 17;
 
   /// means: the same without its first `n` elements
   /// shape: one axis
@@ -235,15 +203,15 @@ struct cuda_kernel<map_work<Stage, Ins, Outs, HasCudaKernel>> {
       a.base += n * a.stride[0];
     }
   }
-  /// where in a vector an operand's first element lies
+  /// where in a vector an operand's first element lies; of one without memory its number
   static std::int64_t phase(Work const& w, int k) {
+    if (bytes[k] == 0) return w.operands[k].base & (vector - 1);
     return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(w.operands[k].data) /
                                      unsigned(bytes[k]) % unsigned(vector));
   }
   static bool is_flat(Work const& w) {
     for (int k = 0; k < Work::operand_count; ++k)
-      if (bytes[k] != 0 && (w.operands[k].stride[0] != 1 || phase(w, k) != phase(w, in_count)))
-        return false;
+      if (w.operands[k].stride[0] != 1 || phase(w, k) != phase(w, in_count)) return false;
     return true;
   }
   static cuda_side::flat_map<Work> flat(Work const& work, std::int64_t size) {
@@ -255,15 +223,9 @@ struct cuda_kernel<map_work<Stage, Ins, Outs, HasCudaKernel>> {
     for (int k = 0; k < Work::operand_count; ++k) {
       kernel::access const& a = work.operands[k];
       body.operands[k] = {a.data ? static_cast<char*>(a.data) + head * bytes[k] : nullptr,
-                          a.base + head * a.stride[0], a.stride[0]};
+                          bytes[k] == 0 ? (a.base + head) / vector : 0};
     }
     return body;
-  }
-  /// the first output that is written in vectors
-  static int leader(Work const& w) {
-    for (int k = in_count; k < Work::operand_count; ++k)
-      if (w.operands[k].stride[w.over.rank - 1] == 1) return k;
-    return -1;
   }
 };
 

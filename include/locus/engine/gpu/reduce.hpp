@@ -2,10 +2,9 @@
 // Folds on a GPU: several of several operands in one pass, in vectors of 16 bytes.
 #pragma once
 #include <locus/backend/cuda/backend.hpp>   // cuda_kernel
-#include <locus/backend/cuda/folds.hpp>     // fold_map, fold_thread
+#include <locus/backend/cuda/folds.hpp>     // fold_end, fold_map, fold_thread
 #include <locus/backend/cuda/launch.hpp>    // start, workspace
 #include <locus/backend/work.hpp>           // reduce_work
-#include <locus/engine/gpu/fold_end.hpp>    // fold_end
 #include <locus/engine/gpu/whole_fold.hpp>  // run_whole_fold
 
 namespace locus {
@@ -13,7 +12,7 @@ namespace locus {
 namespace cuda_side {
 inline namespace LOCUS_MODE {
 
-/// A warp or a block for each output, or a block for a part of it: threads stride over its vectors.
+/// A team of threads for each output, or for a part of it: they stride over its vectors.
 template <class Work>
 struct fold_rows {
   using facts = fold_facts<Work>;
@@ -21,57 +20,71 @@ struct fold_rows {
   decltype(Work::f) f;
   fold_end<Work> end;
   fold_map<Work> map;
-  unsigned team;
-  std::int64_t each;  // vectors of a part
-  quotient parts;
+  unsigned team_bits;  // 2^team_bits threads
+  std::int64_t each;   // vectors of a part
+  quotient outputs;
 
+  LOCUS_HOST_DEVICE unsigned team() const { return 1u << team_bits; }
   LOCUS_EXEC_CHECK_DISABLE
   template <class Block>
   LOCUS_HOST_DEVICE void operator()(Block const& block) const {
     typename Block::template own<typename all::total> v;
     block.apart([&](unsigned t) {
       v[t] = all::identity();
-      if (job(block, t) < map.outputs * end.parts) fold(v[t], job(block, t), t % team);
+      if (job(block, t) < map.outputs * end.parts) fold(v[t], job(block, t), rank(t));
     });
-    block.template fold<all>(v, team);
+    block.template fold<all>(v, team());
     block.apart([&](unsigned t) {
-      if (t % team != 0 || job(block, t) >= map.outputs * end.parts) return;
+      if (rank(t) != 0 || job(block, t) >= map.outputs * end.parts) return;
       if (end.partials) {
         end.partials[job(block, t)] = v[t];
         return;
       }
       std::int64_t at[facts::operands];
-      map.other.template offsets<facts::operands>(job(block, t), map.in_other, at);
+      map.find(job(block, t), at);
       end.finish(v[t], map.run.operands, at);
     });
   }
 
  private:
+  /// of thread t in its team
+  LOCUS_HOST_DEVICE unsigned rank(unsigned t) const { return t & (team() - 1); }
   template <class Block>
   LOCUS_HOST_DEVICE std::int64_t job(Block const& block, unsigned t) const {
-    return std::int64_t(block.number()) * (block_threads / team) + t / team;
+    return std::int64_t(block.number()) * (block_threads >> team_bits) + (t >> team_bits);
   }
   LOCUS_EXEC_CHECK_DISABLE
-  LOCUS_HOST_DEVICE void fold(typename all::total& to, std::int64_t job, unsigned t) const {
-    std::int64_t part = job, output = job;
-    if (end.parts == 1)
-      part = 0;
-    else
-      output = parts.divide(part);
+  LOCUS_HOST_DEVICE void fold(typename all::total& to, std::int64_t output, unsigned t) const {
+    std::int64_t const part = end.parts == 1 ? 0 : outputs.divide(output);
     std::int64_t base[facts::operands];
-    map.other.template offsets<facts::operands>(output, map.in_other, base);
+    map.find(output, base);
     std::int64_t const begin = part * each,
                        stop = begin + each < map.run.vectors ? begin + each : map.run.vectors;
+    // the part of a vector that ends a row is added alone
+    std::int64_t const whole = map.run.count == 1 && map.wholes < stop ? map.wholes : stop;
     using thread = fold_thread<Work>;
     thread mine{f, map, {}};
-    mine.add(
-        begin + t, stop, team, map.wholes, all::adds,
-        [&](std::int64_t n) {
-          typename thread::place q;
-          q.begin = n * facts::vector;
-          for (int k = 0; k < facts::operands; ++k) q.at[k] = base[k];
-          return q;
-        },
+    auto const flush = [&](auto& lanes) {
+      for (auto& l : lanes) all::flush(to, l);
+    };
+    bool const few = map.length <= warp_threads,
+               plain = map.is_plain && whole - begin <= thread::most_plain;
+    if (plain) {
+      typename thread::place first;
+      first.begin = begin * facts::vector;
+      for (int k = 0; k < facts::operands; ++k) first.at[k] = base[k];
+      mine.add_plain(
+          t, static_cast<std::uint32_t>(whole - begin), team(), few,
+          [&](std::uint32_t n) {
+            typename thread::place q = first;
+            q.begin += std::int64_t(n) * facts::vector;
+            return q;
+          },
+          flush);
+      if (whole == stop || rank(static_cast<unsigned>(whole - begin)) != t) return;
+    }
+    mine.add_any(
+        plain ? whole : begin + t, stop, whole, team(), few,
         [&](std::int64_t n) {
           auto const p = map.run.find(n);
           typename thread::place q;
@@ -79,9 +92,7 @@ struct fold_rows {
           for (int k = 0; k < facts::operands; ++k) q.at[k] = p.at[k] + base[k];
           return q;
         },
-        [&](auto& lanes) {
-          for (auto& l : lanes) all::flush(to, l);
-        });
+        flush);
   }
 };
 
@@ -99,8 +110,8 @@ struct fold_columns {
   decltype(Work::f) f;
   fold_end<Work> end;
   fold_map<Work> map;
-  unsigned across;    // threads side by side
-  std::int64_t each;  // points of a part
+  unsigned across_bits;  // 2^across_bits threads side by side
+  std::int64_t each;     // points of a part
   std::int64_t tiles;
   quotient tile;
 
@@ -109,150 +120,184 @@ struct fold_columns {
   LOCUS_HOST_DEVICE void operator()(Block const& block) const {
     typename Block::template own<totals> v;
     std::int64_t column = block.number();
-    std::int64_t const part = tile.divide(column), first = column * across;
+    std::int64_t const part = tile.divide(column), first = column * across();
     block.apart([&](unsigned t) {
       for (total& one : v[t].of) one = all::identity();
-      if (first + t % across < map.run.vectors) fold(v[t], first + t % across, part, t / across);
+      if (first + beside(t) < map.run.vectors)
+        fold(v[t], first + beside(t), part, t >> across_bits);
     });
-    if (across < block_threads) fold_down(block, v);
+    if (across() < block_threads) fold_down(block, v);
     block.apart([&](unsigned t) {
-      if (t >= across || first + t >= map.run.vectors) return;
+      if (t >= across() || first + t >= map.run.vectors) return;
       auto const p = map.run.find(first + t);
-      std::int64_t const output = map.run.count == 1 ? p.begin : output_of(first + t, p.begin);
-      for (int j = 0; j < vector; ++j)
-        if (p.begin + j < map.run.length) {
-          if (end.partials) {
-            end.partials[(output + j) * end.output_step + part * end.part_step] = v[t].of[j];
-            continue;
-          }
+      for (int j = 0; j < vector; ++j) {
+        if (end.partials)  // neighbours store side by side
+          end.partials[part * end.in_part + j * map.run.vectors + first + t] = v[t].of[j];
+        else if (p.begin + j < map.run.length) {
           std::int64_t at[facts::operands];
           for (int k = 0; k < facts::operands; ++k)
             at[k] = p.at[k] + (p.begin + j) * map.run.stride(k);
           end.finish(v[t].of[j], map.run.operands, at);
         }
+      }
     });
   }
 
  private:
-  LOCUS_HOST_DEVICE std::int64_t output_of(std::int64_t v, std::int64_t begin) const {
-    return map.run.line.divide(v) * map.run.length + begin;
-  }
+  static constexpr int fit = 16384 / int(block_threads * sizeof(total)),
+                       at_once = fit < 1 ? 1 : largest_power(fit < vector ? fit : vector);
+  LOCUS_HOST_DEVICE unsigned across() const { return 1u << across_bits; }
+  LOCUS_HOST_DEVICE unsigned beside(unsigned t) const { return t & (across() - 1); }
   LOCUS_EXEC_CHECK_DISABLE
   LOCUS_HOST_DEVICE void fold(totals& to, std::int64_t column, std::int64_t part,
                               unsigned down) const {
     auto const base = map.run.find(column);
     std::int64_t const begin = part * each,
                        stop = begin + each < map.length ? begin + each : map.length;
-    bool const whole = base.begin + vector <= map.run.length;
     using thread = fold_thread<Work>;
     thread mine{f, map, {}};
-    mine.add(
-        begin + down, stop, block_threads / across, whole ? stop : 0,
-        map.length <= warp_threads ? 1 : all::adds,  // few values: each as a double
-        [&](std::int64_t n) {
-          typename thread::place q;
-          for (int k = 0; k < facts::operands; ++k)
-            q.at[k] = base.at[k] + n * map.in_other[k].stride[0];
-          q.begin = base.begin;
-          return q;
-        },
-        [&](std::int64_t n) {
-          typename thread::place q;
-          map.other.template offsets<facts::operands>(n, map.in_other, q.at);
-          for (int k = 0; k < facts::operands; ++k) q.at[k] += base.at[k];
-          q.begin = base.begin;
-          return q;
-        },
-        [&](auto& lanes) {
-          for (int j = 0; j < vector; ++j) all::flush(to.of[j], lanes[j]);
-        });
+    auto const flush = [&](auto& lanes) {
+      for (int j = 0; j < vector; ++j) all::flush(to.of[j], lanes[j]);
+    };
+    bool const few = map.length <= warp_threads;
+    unsigned const step = block_threads >> across_bits;
+    if (map.is_plain && base.begin + vector <= map.run.length)
+      mine.add_plain(
+          begin + down, stop, step, few,
+          [&](std::int64_t n) {
+            typename thread::place q;
+            for (int k = 0; k < facts::operands; ++k)
+              q.at[k] = base.at[k] + n * map.in_other[k].stride[0];
+            q.begin = base.begin;
+            return q;
+          },
+          flush);
+    else
+      mine.add_any(
+          begin + down, stop, stop, step, few,
+          [&](std::int64_t n) {
+            typename thread::place q;
+            map.other.template offsets<facts::operands>(n, map.in_other, q.at);
+            for (int k = 0; k < facts::operands; ++k) q.at[k] += base.at[k];
+            q.begin = base.begin;
+            return q;
+          },
+          flush);
   }
-  /// the sets of points, one column of outputs after the other
+  /// the sets of points, as many columns of outputs at once as 16 KiB hold
   LOCUS_EXEC_CHECK_DISABLE
   template <class Block, class Own>
   LOCUS_HOST_DEVICE void fold_down(Block const& block, Own& v) const {
-    auto* const shared = block.template shared<total, block_threads>();
-    for (int j = 0; j < vector; ++j) {
-      block.each([&](unsigned t) { shared[t] = v[t].of[j]; });
-      for (unsigned half = block_threads / 2; half >= across; half /= 2)
-        block.each([&](unsigned t) {
-          if (t < half) shared[t] = all::combine(shared[t], shared[t + half]);
-        });
+    auto* const shared = block.template shared<total, at_once * block_threads>();
+    for (int j = 0; j < vector; j += at_once) {
       block.each([&](unsigned t) {
-        if (t < across) v[t].of[j] = shared[t];
+        for (int i = 0; i < at_once; ++i) shared[i * block_threads + t] = v[t].of[j + i];
+      });
+      for (unsigned half = block_threads / 2; half >= across(); half /= 2)
+        block.each([&](unsigned t) {
+          for (int i = 0; i < at_once && t < half; ++i) {
+            total& mine = shared[i * block_threads + t];
+            mine = all::combine(mine, shared[i * block_threads + t + half]);
+          }
+        });
+      block.apart([&](unsigned t) {
+        for (int i = 0; i < at_once && t < across(); ++i)
+          v[t].of[j + i] = shared[i * block_threads + t];
       });
     }
   }
 };
 
-/// The parts of each output, by a warp or a block.
+/// The parts of all outputs: 2^across_bits slots side by side, the other threads of a block down the parts.
 template <class Work>
 struct fold_the_parts {
   using facts = fold_facts<Work>;
   using all = typename facts::all;
+  using total = typename all::total;
   fold_end<Work> end;
-  std::int64_t outputs;
-  unsigned team;
+  unsigned across_bits;
+  // slot j * vectors + v is element j of vector v; of rows each output is a vector
+  int vector;
+  std::int64_t length;  // of a line of outputs
+  quotient vectors, in_line;
   unravel kept;
   kernel::access operands[facts::operands];
 
   LOCUS_EXEC_CHECK_DISABLE
   template <class Block>
   LOCUS_HOST_DEVICE void operator()(Block const& block) const {
-    typename Block::template own<typename all::total> v;
-    block.apart([&](unsigned t) {
-      v[t] = all::identity();
-      if (output(block, t) >= outputs) return;
-      auto const* const from = end.partials + output(block, t) * end.output_step;
-      for (std::int64_t part = t % team; part < end.parts; part += team)
-        v[t] = all::combine(v[t], from[part * end.part_step]);
+    auto* const v = block.template shared<total, block_threads>();
+    unsigned const across = 1u << across_bits;
+    std::int64_t const first = std::int64_t(block.number()) << across_bits;
+    block.each([&](unsigned t) {
+      total mine = all::identity();
+      std::int64_t const slot = first + (t & (across - 1));
+      if (slot < end.in_part) add(mine, end.partials + slot, t >> across_bits);
+      v[t] = mine;
     });
-    block.template fold<all>(v, team);
+    for (unsigned half = block_threads / 2; half >= across; half /= 2)
+      block.each([&](unsigned t) {
+        if (t < half) v[t] = all::combine(v[t], v[t + half]);
+      });
     block.apart([&](unsigned t) {
-      if (t % team != 0 || output(block, t) >= outputs) return;
+      std::int64_t n = first + t;
+      if (t >= across || n >= end.in_part) return;
+      std::int64_t const j = vectors.divide(n), line = in_line.divide(n), begin = n * vector + j;
+      if (begin >= length) return;
       std::int64_t at[facts::operands];
-      kept.template offsets<facts::operands>(output(block, t), operands, at);
+      kept.template offsets<facts::operands>(line * length + begin, operands, at);
       end.finish(v[t], operands, at);
     });
   }
 
  private:
-  template <class Block>
-  LOCUS_HOST_DEVICE std::int64_t output(Block const& block, unsigned t) const {
-    return std::int64_t(block.number()) * (block_threads / team) + t / team;
+  /// every so many-th part, four under way at once
+  LOCUS_HOST_DEVICE void add(total& to, total const* from, std::int64_t part) const {
+    std::int64_t const step = block_threads >> across_bits;
+    while (part < end.parts) {
+      total some[4];
+      for (int k = 0; k < 4; ++k) {
+        std::int64_t const p = part + k * step;
+        some[k] = from[(p < end.parts ? p : part) * end.in_part];
+      }
+      for (int k = 0; k < 4; ++k, part += step)
+        to = all::combine(to, part < end.parts ? some[k] : all::identity());
+    }
   }
 };
 
 /// means: how a fold of that shape is cut; numbers of vectors and points, never of a card
 struct fold_cut {
-  unsigned team = block_threads, across = block_threads;
+  unsigned team_bits = 8, across_bits = 5;
   std::int64_t parts = 1, each = 1, tiles = 1;
 
   /// rows: `vectors` of each of `outputs`
   static fold_cut of_rows(std::int64_t outputs, std::int64_t vectors) {
     fold_cut c;
-    bool const many = outputs >= 4096;
-    if (vectors <= 2 * warp_threads || (many && vectors <= 16 * warp_threads))
-      c.team = warp_threads;
-    else
-      c.cut(outputs, vectors, 8 * block_threads);
+    bool const many = outputs >= 2 * vectors && vectors <= 16 * warp_threads;
+    if (vectors <= 2 * warp_threads || many) {
+      c.team_bits = 0;  // four vectors for a thread, at most a warp
+      while (c.team_bits < 5 && vectors > std::int64_t(4) << c.team_bits) ++c.team_bits;
+    } else
+      c.cut(outputs, vectors, 8 * block_threads, 4096);
     c.each = (vectors + c.parts - 1) / c.parts;
     return c;
   }
-  /// columns: `points` of each vector of outputs
+  /// columns: `points` of each vector of outputs; a block has few columns, and so few parts to store
   static fold_cut of_columns(std::int64_t vectors, std::int64_t points) {
     fold_cut c;
-    while (c.across / 2 >= vectors) c.across /= 2;
-    c.tiles = (vectors + c.across - 1) / c.across;
-    c.cut(c.tiles, points, 32 * std::int64_t(block_threads / c.across));
+    c.across_bits = points <= warp_threads ? 8 : 5;
+    while (c.across_bits > 0 && std::int64_t(1) << (c.across_bits - 1) >= vectors) --c.across_bits;
+    std::int64_t const across = std::int64_t(1) << c.across_bits;
+    c.tiles = (vectors + across - 1) / across;
+    if (points > warp_threads) c.cut(c.tiles, points, 8 * (block_threads / across), 512);
     c.each = (points + c.parts - 1) / c.parts;
     return c;
   }
 
  private:
-  /// parts where outputs alone do not fill a card: 4096 blocks, but none with less than `least`
-  void cut(std::int64_t blocks, std::int64_t all, std::int64_t least) {
-    constexpr std::int64_t enough = 4096;
+  /// parts where outputs alone do not fill a card: `enough` blocks, but none with less than `least`
+  void cut(std::int64_t blocks, std::int64_t all, std::int64_t least, std::int64_t enough) {
     parts = blocks < enough / 4 ? enough / blocks : 1;
     if (parts > all / least) parts = all / least;
     if (parts < 1) parts = 1;
@@ -292,27 +337,26 @@ struct cuda_kernel<
     cuda_side::fold_cut const cut =
         map.by_rows ? cuda_side::fold_cut::of_rows(map.outputs, map.run.vectors)
                     : cuda_side::fold_cut::of_columns(map.run.vectors, map.length);
-    auto const memory = obtain(cut.parts > 1 ? map.outputs * cut.parts * std::int64_t(sizeof(total))
-                                             : std::int64_t(0));
-    cuda_side::fold_end<Work> const end{work.rest,
-                                        work.means,
-                                        cut.parts > 1 ? static_cast<total*>(memory.data())
-                                                      : nullptr,
-                                        cut.parts,
-                                        map.by_rows ? cut.parts : 1,
-                                        map.by_rows ? 1 : map.outputs};
+    std::int64_t const in_part = map.by_rows ? map.outputs : map.run.vectors * facts::vector;
+    auto const memory =
+        obtain(cut.parts > 1 ? in_part * cut.parts * std::int64_t(sizeof(total)) : std::int64_t(0));
+    cuda_side::fold_end<Work> const end{
+        work.rest, work.means, cut.parts > 1 ? static_cast<total*>(memory.data()) : nullptr,
+        cut.parts, in_part};
     if (map.by_rows) {
       std::int64_t const jobs = map.outputs * cut.parts;
-      start(cuda_side::fold_rows<Work>{work.f, end, map, cut.team, cut.each, {cut.parts, jobs}},
-            cuda_side::blocks_of(jobs, cuda_side::block_threads / cut.team));
+      start(
+          cuda_side::fold_rows<Work>{
+              work.f, end, map, cut.team_bits, cut.each, {map.outputs, jobs}},
+          cuda_side::blocks_of(jobs, cuda_side::block_threads >> cut.team_bits));
     } else if constexpr (!FoldsAll) {
       std::int64_t const blocks = cut.tiles * cut.parts;
       start(
           cuda_side::fold_columns<Work>{
-              work.f, end, map, cut.across, cut.each, cut.tiles, {cut.tiles, blocks}},
+              work.f, end, map, cut.across_bits, cut.each, cut.tiles, {cut.tiles, blocks}},
           cuda_side::blocks_of(blocks, 1));
     }
-    if (cut.parts > 1) start_last(work, end, map.outputs, start);
+    if (cut.parts > 1) start_last(work, end, map, start);
   }
 
  private:
@@ -329,10 +373,19 @@ struct cuda_kernel<
 
   template <class Start>
   static void start_last(Work const& work, cuda_side::fold_end<Work> const& end,
-                         std::int64_t outputs, Start&& start) {
-    unsigned const team = end.parts <= 4 * cuda_side::warp_threads ? cuda_side::warp_threads
-                                                                   : cuda_side::block_threads;
-    cuda_side::fold_the_parts<Work> body{end, outputs, team, {}, {}};
+                         cuda_side::fold_map<Work> const& map, Start&& start) {
+    unsigned bits = 3;  // whole sectors; more where parts are few
+    while (bits < 8 && cuda_side::block_threads >> bits > end.parts) ++bits;
+    while (bits > 0 && std::int64_t(1) << (bits - 1) >= end.in_part) --bits;
+    bool const rows = map.by_rows;
+    cuda_side::fold_the_parts<Work> body{end,
+                                         bits,
+                                         rows ? 1 : facts::vector,
+                                         rows ? end.in_part : map.run.length,
+                                         {rows ? end.in_part : map.run.vectors, end.in_part},
+                                         {rows ? end.in_part : map.run.in_line, end.in_part},
+                                         {},
+                                         {}};
     kernel::space kept;
     for (int k = 0; k < Work::operand_count; ++k)
       body.operands[k].data = work.operands[k].data, body.operands[k].base = work.operands[k].base;
@@ -343,7 +396,7 @@ struct cuda_kernel<
       kept.extent[kept.rank++] = work.over.extent[d];
     }
     body.kept = cuda_side::unravel(kept);
-    start(body, cuda_side::blocks_of(outputs, cuda_side::block_threads / team));
+    start(body, cuda_side::blocks_of(end.in_part, 1u << bits));
   }
 };
 

@@ -6,6 +6,7 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // g++ 12 finds some in CUB
 #include <thrust/count.h>                               // count_if
+#include <thrust/device_ptr.h>                          // device_pointer_cast
 #include <thrust/fill.h>                                // fill
 #include <thrust/for_each.h>                            // for_each
 #include <thrust/reduce.h>                              // reduce

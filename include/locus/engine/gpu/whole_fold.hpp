@@ -2,10 +2,9 @@
 // Folds of whole arrays by cub::DeviceReduce: its items are totals of vectors of 16 bytes, which the
 // fused expression makes as they are read; its output ends the fold.
 #pragma once
-#include <locus/backend/cuda/folds.hpp>    // fold_facts
+#include <locus/backend/cuda/folds.hpp>    // fold_end, fold_facts
 #include <locus/engine/gpu/algorithm.hpp>  // run_algorithm
 #include <locus/engine/gpu/engine.hpp>     // has_cub_engine
-#include <locus/engine/gpu/fold_end.hpp>   // fold_end
 #if LOCUS_MAKES_CUB
 #include <locus/engine/gpu/cub_fold.cuh>  // reduce
 #endif
@@ -183,7 +182,7 @@ bool run_whole_fold(launch_site const& site, Work const& work, int const* bytes)
   total_of_vector<Work> of(work.f);
   if (!of.place(work, bytes)) return false;
   whole_fold<Work> body{
-      of, {{work.rest, work.means, nullptr, 1, 0, 0}, {}, of}, work.over.size() / of.vector};
+      of, {{work.rest, work.means, nullptr, 1, 0}, {}, of}, work.over.size() / of.vector};
   for (int k = 0; k < Work::operand_count; ++k)
     body.to.operands[k].data = work.operands[k].data,
     body.to.operands[k].base = work.operands[k].base;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gradient of an embedding on a GPU: tokens sorted with their places, the first of each run, and a
-// thread for each number of a sum, which adds in the order of the batch.
+// An embedding on a GPU: rows in vectors. Its gradient: tokens sorted with their places, the first of each
+// run, and a thread for each number of a sum, which adds in the order of the batch.
 #pragma once
+#include <locus/backend/cuda/lines.hpp>       // quotient
+#include <locus/backend/cuda/vectors.hpp>     // vector_of, store_whole
 #include <locus/core/config.hpp>              // LOCUS_HOST_DEVICE, LOCUS_MODE
 #include <locus/engine/gpu/card_context.hpp>  // card_context
 #include <locus/engine/gpu/selects.hpp>       // first_of_runs
@@ -9,6 +11,50 @@
 
 namespace locus::nn::cards {
 inline namespace LOCUS_MODE {
+
+/// Vector i of four neighbouring rows of the result: a thread has four loads under way at once.
+template <class T, class Token, int Size>
+struct gathered_rows {
+  static constexpr int rows = 4;
+  using vector = cuda_side::vector_of<T, Size>;
+  cuda_side::quotient width;  // in vectors
+  std::int64_t vocabulary, n;
+  Token const* tokens;
+  T const* table;
+  T* y;
+  LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
+    std::int64_t const first = width.divide(i) * rows;
+    vector values[rows];
+    for (int r = 0; r < rows; ++r) {
+      auto const token = first + r < n ? static_cast<std::int64_t>(tokens[first + r]) : -1;
+      if (token >= 0 && token < vocabulary)
+        values[r] = reinterpret_cast<vector const*>(table)[token * width.wide + i];
+      else
+        for (int j = 0; j < Size; ++j) values[r].element[j] = T(__builtin_nanf(""));
+    }
+    for (int r = 0; r < rows; ++r)
+      if (first + r < n)
+        cuda_side::store_whole(y + ((first + r) * width.wide + i) * Size, values[r]);
+  }
+};
+
+/// means: row tokens[i] of the table as row i of y, of NaN where there is no such row
+/// shape: table (vocabulary, width), y (n, width)
+template <class T, class Token>
+void gather_rows(card_context& here, T const* table, std::int64_t vocabulary, std::int64_t width,
+                 Token const* tokens, std::int64_t n, T* y) {
+  auto const in_vectors = [&]<int Size>(std::integral_constant<int, Size>) {
+    using body = gathered_rows<T, Token, Size>;
+    std::int64_t const wide = width / Size, vectors = (n + body::rows - 1) / body::rows * wide;
+    here.each(vectors, body{{wide, vectors}, vocabulary, n, tokens, table, y});
+  };
+  constexpr int size = int(16 / sizeof(T));
+  bool const fits =
+      width % size == 0 &&
+      (reinterpret_cast<std::uintptr_t>(table) | reinterpret_cast<std::uintptr_t>(y)) % 16 == 0;
+  fits ? in_vectors(std::integral_constant<int, size>{})
+       : in_vectors(std::integral_constant<int, 1>{});
+}
 
 /// Token i as a key, with its place. What no row belongs to is `vocabulary`.
 template <class Token>

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that the threads of a block share, within what every card grants a kernel.
+#pragma once
+#include <locus/core/compiler.hpp>  // C++20, 64 bits, exceptions
+
+namespace locus::cuda_side {
+
+/// fails: at compile time, where the assembler would refuse the kernel with a number alone
+template <class T, unsigned Size>
+struct shared_memory {
+  static_assert(
+      sizeof(T) * Size <= 49152,
+      "locus: the threads of a block would share more than 49,152 bytes; fold fewer values in one "
+      "statement, or give a call's team smaller totals");
+  T of[Size];
+};
+
+}  // namespace locus::cuda_side

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Called operations whose body for GPUs goes over arrays, element by element: vectors of 16 bytes, all arrays in
+// one launch.
+#pragma once
+#include <locus/backend/cuda/block.hpp>   // block_threads
+#include <locus/backend/cuda/launch.hpp>  // blocks_of
+
+namespace locus::cuda_side {
+inline namespace LOCUS_MODE {
+
+// The result of such an operation's team() is trivially copyable, and has
+//   static constexpr int arrays, vector     how many there are, elements of 16 bytes
+//   std::int64_t size(k)                    elements of array k
+//   bool has_vectors(k)                     all that belongs to array k begins at multiples of 16 bytes
+//   apply<Size>(k, i)                       elements [i, i + Size) of array k, Size is 1 or `vector`
+template <class Team>
+inline constexpr bool goes_over_arrays = requires { Team::arrays; };
+
+/// A vector of an array for each thread, block after block.
+template <class Arrays>
+struct vectors_of_arrays {
+  static constexpr int vector = Arrays::vector;
+  Arrays of;
+  unsigned first[Arrays::arrays];  // block of each array
+
+  explicit vectors_of_arrays(Arrays const& all) : of(all) {
+    for (int k = 0; k < Arrays::arrays; ++k) first[k] = blocks, blocks += blocks_for_array(k);
+  }
+  /// units: blocks of all arrays; an array without elements has none
+  unsigned blocks = 0;
+
+  LOCUS_EXEC_CHECK_DISABLE
+  template <class Block>
+  LOCUS_HOST_DEVICE void operator()(Block const& block) const {
+    int k = 0;
+    for (int next = 1; next < Arrays::arrays; ++next) k += block.number() >= first[next] ? 1 : 0;
+    block.apart([&](unsigned t) {
+      std::int64_t const n = of.size(k),
+                         i = (std::int64_t(block.number() - first[k]) * block_threads + t) * vector;
+      if (of.has_vectors(k) && i + vector <= n) return of.template apply<vector>(k, i);
+      for (std::int64_t j = i; j < n && j < i + vector; ++j) of.template apply<1>(k, j);
+    });
+  }
+
+ private:
+  unsigned blocks_for_array(int k) const {
+    std::int64_t const n = of.size(k);
+    return n == 0 ? 0 : blocks_of(n, std::int64_t(block_threads) * vector);
+  }
+};
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::cuda_side

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Maps whose operands lie side by side along the last axis, or do not change along it: vectors of
+// 16 bytes, those of some neighbouring lines by one thread.
+#pragma once
+#include <locus/backend/cuda/lines.hpp>    // quotient
+#include <locus/backend/cuda/vectors.hpp>  // loaded_inputs, stored_outputs
+#include <locus/engine/gpu/map_facts.hpp>  // map_facts
+
+namespace locus::cuda_side {
+inline namespace LOCUS_MODE {
+
+/// Count operands over axes of which the last is cut into vectors of Size elements. Vectors begin
+/// where addresses of operand `lead` are multiples of a vector, so that the first and the last of a
+/// line may be parts. Rows lines side by side are a band; numbers run along a band first.
+template <int Count, int Size, int Rows>
+struct bands {
+  static constexpr int places = Count + 2, phase = Count, row = Count + 1;
+  std::int64_t length = 1, last_length = 1, rows = 1, vectors = 0;
+  quotient in_band;
+  unravel outer;
+  kernel::access operands[places];  // behind them: the leader's phase, the number of the row
+  std::int64_t down[places];        // from a line to the next
+  lay how[Count];
+  bool same[Count];  // the same vector for all lines of a band
+
+  /// the vectors of a thread: offsets of its first line, and where they begin in each line
+  struct place {
+    std::int64_t at[places], begin[Rows];
+    int lines;  // of the band
+    bool whole[Rows];
+  };
+  LOCUS_HOST_DEVICE place find(std::int64_t v) const {
+    place p;
+    std::int64_t const band = in_band.divide(v);
+    outer.template offsets<places>(band, operands, p.at);
+    p.lines = rows - p.at[row] < Rows ? int(rows - p.at[row]) : Rows;
+    for (int r = 0; r < Rows; ++r) {  // Size is a power of two, and the phase may be negative
+      p.begin[r] = v * Size - ((operands[phase].base + p.at[phase] + r * down[phase]) & (Size - 1));
+      p.whole[r] = r < p.lines && p.begin[r] >= 0 && p.begin[r] + Size <= length_of(p, r);
+    }
+    return p;
+  }
+  LOCUS_HOST_DEVICE std::int64_t length_of(place const& p, int r) const {
+    return p.at[row] + r + 1 == rows ? last_length : length;
+  }
+  LOCUS_HOST_DEVICE std::int64_t stride(int k) const { return operands[k].stride[max_rank - 1]; }
+
+  /// shape: collapsed; along the last axis every operand in memory has stride 1 or 0, the leader 1
+  bands(kernel::space const& all, kernel::access const* from, int const* bytes, int lead) {
+    int const last = all.rank - 1;
+    kernel::space before;
+    before.rank = last > 0 ? last : 1;
+    for (int d = 0; d < before.rank; ++d) before.extent[d] = last > 0 ? all.extent[d] : 1;
+    for (int k = 0; k < places; ++k) operands[k] = {}, down[k] = 0;
+    for (int k = 0; k < Count; ++k) {
+      operands[k].data = from[k].data, operands[k].base = from[k].base;
+      for (int d = 0; d < last; ++d) operands[k].stride[d] = from[k].stride[d];
+      operands[k].stride[max_rank - 1] = from[k].stride[last];
+    }
+    length = last_length = all.extent[last];
+    std::int64_t& lines = before.extent[before.rank - 1];
+    if (last == 0 && length >= worth_parts) {  // a line is as many as a thread has vectors for
+      length = ((length + Rows - 1) / Rows + Size - 1) / Size * Size;
+      lines = (last_length + length - 1) / length, last_length -= (lines - 1) * length;
+      for (int k = 0; k < Count; ++k) operands[k].stride[0] = length * stride(k);
+    }
+    operands[phase] = operands[lead];
+    operands[phase].base = element_number(from[lead], bytes[lead]);
+    std::int64_t most = operands[phase].base;
+    for (int d = 0; d < before.rank; ++d)
+      if (operands[lead].stride[d] % Size != 0) most = Size - 1;
+    for (int k = 0; k < Count; ++k) how[k] = how_of(k, all, from, bytes, lead);
+
+    rows = lines, lines = (rows + Rows - 1) / Rows;
+    operands[row].stride[before.rank - 1] = 1;
+    for (int k = 0; k < places; ++k) {
+      std::int64_t& step = operands[k].stride[before.rank - 1];
+      down[k] = step, step *= Rows;
+    }
+    for (int k = 0; k < Count; ++k) same[k] = down[k] == 0 && down[phase] % Size == 0;
+    std::int64_t const width = (length + most + Size - 1) / Size;
+    vectors = before.size() * width;
+    in_band = quotient(width < 1 ? 1 : width, vectors);
+    outer = unravel(before);
+  }
+
+ private:
+  /// elements; below, more threads are worth more than more vectors of each
+  static constexpr std::int64_t worth_parts = std::int64_t(Rows) * Size << 16;
+  static std::int64_t element_number(kernel::access const& a, int bytes) {
+    return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(a.data) /
+                                     static_cast<unsigned>(bytes) % Size);
+  }
+  lay how_of(int k, kernel::space const& all, kernel::access const* from, int const* bytes,
+             int lead) const {
+    if (bytes[k] == 0) return lay::strided;
+    if (stride(k) == 0) return lay::constant;
+    bool fits =
+        (element_number(from[k], bytes[k]) - element_number(from[lead], bytes[lead])) % Size == 0;
+    for (int d = 0; d + 1 < all.rank; ++d)
+      fits = fits && (from[k].stride[d] - from[lead].stride[d]) % Size == 0;
+    return fits ? lay::aligned : lay::shifted;
+  }
+};
+
+/// means: out[m][i] = f(in[k][i]...)[m] for operands of one run along the last axis
+template <class Work>
+struct line_map {
+  using facts = map_facts<Work>;
+  using ins = typename Work::inputs;
+  using outs = typename Work::outputs;
+  static constexpr int vector = facts::vector, in_count = facts::in_count;
+  /// lines of a thread: four where the vectors of all operands fit in 32 registers
+  static constexpr int held = vector * (in_count < 1 ? 1 : in_count);
+  static constexpr int rows = held <= 8 ? 4 : held <= 16 ? 2 : 1;
+  typename Work::stage_type f;
+  bands<Work::operand_count, vector, rows> over;
+
+  LOCUS_EXEC_CHECK_DISABLE
+  template <class Block>
+  LOCUS_HOST_DEVICE void operator()(Block const& block) const {
+    block.apart([&](unsigned t) {
+      std::int64_t const v = std::int64_t(block.number()) * block_threads + t;
+      if (v >= over.vectors) return;
+      auto const p = over.find(v);
+      loaded_inputs<ins, vector> in[rows] LOCUS_BY_SIDE(, {});  // g++ wants them set
+      for (int r = 0; r < rows; ++r)
+        if (p.whole[r]) load(in, p, r, std::make_index_sequence<std::size_t(in_count)>{});
+      for (int r = 0; r < rows; ++r)
+        if (p.whole[r]) write(in[r], p, r);
+      for (int r = 0; r < rows; ++r)
+        if (r < p.lines && !p.whole[r]) part(p, r);
+    });
+  }
+
+ private:
+  using place = typename bands<Work::operand_count, vector, rows>::place;
+  template <std::size_t... K>
+  LOCUS_HOST_DEVICE void load(loaded_inputs<ins, vector>* in, place const& p, int r,
+                              std::index_sequence<K...>) const {
+    (load(get<K>(in[0].vectors), get<K>(in[r].vectors), p, r, int(K)), ...);
+  }
+  template <class Vector>
+  LOCUS_HOST_DEVICE void load(Vector const& first, Vector& to, place const& p, int r, int k) const {
+    if (r > 0 && over.same[k])
+      to = first;
+    else
+      to.load(over.operands[k], over.how[k], over.stride(k), p.at[k] + r * over.down[k], p.begin[r],
+              over.length_of(p, r));
+  }
+  LOCUS_EXEC_CHECK_DISABLE
+  LOCUS_HOST_DEVICE void write(loaded_inputs<ins, vector> const& in, place const& p, int r) const {
+    stored_outputs<outs, vector> to;
+    for (int j = 0; j < vector; ++j) to.template set_from<0>(j, f(in.element(j), pack<>{}));
+    store(to, p, r, std::make_index_sequence<std::size_t(facts::out_count)>{});
+  }
+  template <class... Outs, std::size_t... M>
+  LOCUS_HOST_DEVICE void store(stored_outputs<type_list<Outs...>, vector> const& to, place const& p,
+                               int r, std::index_sequence<M...>) const {
+    (store_whole(static_cast<Outs*>(over.operands[in_count + M].data) + p.at[in_count + M] +
+                     r * over.down[in_count + M] + p.begin[r],
+                 get<M>(to.vectors)),
+     ...);
+  }
+  /// the elements of a vector that the line has
+  LOCUS_EXEC_CHECK_DISABLE
+  LOCUS_HOST_DEVICE void part(place const& p, int r) const {
+    std::int64_t const length = over.length_of(p, r);
+    std::int64_t const end = p.begin[r] + vector < length ? p.begin[r] + vector : length;
+    for (std::int64_t i = p.begin[r] < 0 ? 0 : p.begin[r]; i < end; ++i) {
+      std::int64_t at[Work::operand_count];
+      for (int k = 0; k < Work::operand_count; ++k)
+        at[k] = p.at[k] + r * over.down[k] + i * over.stride(k);
+      output_pack<outs>::write(f(input_pack<ins>::at(over.operands, at), pack<>{}),
+                               over.operands + in_count, at + in_count);
+    }
+  }
+};
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::cuda_side

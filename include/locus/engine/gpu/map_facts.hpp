@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the types of an element-wise kernel on a GPU say about it.
+#pragma once
+#include <locus/backend/cuda/block.hpp>    // block_threads
+#include <locus/backend/cuda/vectors.hpp>  // vector_size, bytes_of
+
+namespace locus::cuda_side {
+inline namespace LOCUS_MODE {
+
+template <class Kinds>
+inline constexpr int in_memory = 0;
+template <class... Kinds>
+inline constexpr int in_memory<type_list<Kinds...>> =
+    (0 + ... + int(!std::is_same_v<Kinds, kernel::own_offset>));
+
+/// What a map's types say about its kernels.
+template <class Work>
+struct map_facts {
+  using ins = typename Work::inputs;
+  using outs = typename Work::outputs;
+  static constexpr int in_count = ins::size, out_count = outs::size,
+                       vector = vector_size(ins{}, outs{});
+  /// Vectors of one thread. A card keeps its memory busy with some 32 KiB under way in each of its
+  /// processors (cub::DeviceTransform has 48 on Hopper): 2048 threads with 16 bytes or more.
+  static constexpr int wanted = bytes_of(ins{}) == 0 ? 1 : 64 / (bytes_of(ins{}) * vector),
+                       most = 8 / vector;
+  static constexpr int unroll = wanted < 1 || most < 1 ? 1 : wanted < most ? wanted : most;
+  static constexpr unsigned tile = block_threads * unsigned(unroll);
+
+  static constexpr int inputs_in_memory = in_memory<ins>;
+  template <class... Kinds, class... Outs>
+  static consteval auto element_bytes(type_list<Kinds...>, type_list<Outs...>) {
+    struct table {
+      int of[Work::operand_count];
+    };
+    return table{
+        {(std::is_same_v<Kinds, kernel::own_offset> ? 0 : int(sizeof(typename Kinds::type)))...,
+         int(sizeof(Outs))...}};
+  }
+  static constexpr auto byte_table = element_bytes(ins{}, outs{});
+  /// of an element of each operand, 0 for one without memory
+  static constexpr int const* bytes = byte_table.of;
+  /// bytes of an element of the widest input, 16 at most
+  static consteval int widest() {
+    int found = 1;
+    for (int k = 0; k < in_count; ++k)
+      if (byte_table.of[k] > found && byte_table.of[k] <= 16) found = byte_table.of[k];
+    return found;
+  }
+};
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::cuda_side

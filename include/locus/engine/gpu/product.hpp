@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// A product of matrices by cuBLAS on the compute stream of a device.
+#pragma once
+#include <locus/backend/cuda/products.hpp>  // products_of
+#include <locus/backend/seam.hpp>           // launch_site
+#include <locus/core/config.hpp>            // LOCUS_COLD_BEGIN
+#include <locus/core/error.hpp>             // shape_error
+#include <locus/kernel/matrix.hpp>          // matrix, batch
+
+LOCUS_COLD_BEGIN
+
+namespace locus::cuda_side {
+
+/// means: c = a b, or c += a b, or a batch of them; cuBLAS is column-major: c' = b' a'. While workspace is
+///        measured only cuBLAS is opened
+/// shape: c is row-major, a and b fit a BLAS
+/// fails: shape_error, for more rows or columns than cuBLAS counts; device_lost
+inline void start_product(launch_site const& site, element type, kernel::matrix const& c,
+                          kernel::matrix const& a, kernel::matrix const& b,
+                          kernel::batch const& batch = {}, bool adds = false) {
+  if (batch.count == 0 || c.rows == 0 || c.columns == 0) return;
+  std::int64_t const limit = INT32_MAX;
+  if (c.rows > limit || c.columns > limit || a.columns > limit || a.leading() > limit ||
+      b.leading() > limit || c.leading() > limit)
+    throw shape_error(
+        "locus: a matrix of matmul has more than 2^31 - 1 rows or columns; cut it with slice");
+  runtime::require_card(*site.on);
+  runtime::cuda_products const& cublas = runtime::products_of(*site.on);
+  if (site.only_measures("cuBLAS")) return;
+  runtime::cuda_gemm g;
+  g.type = type, g.adds = adds;
+  g.m = static_cast<int>(c.columns), g.n = static_cast<int>(c.rows),
+  g.k = static_cast<int>(a.columns);
+  g.a = b.data, g.lda = static_cast<int>(b.leading()), g.transpose_a = !b.is_row_major();
+  g.b = a.data, g.ldb = static_cast<int>(a.leading()), g.transpose_b = !a.is_row_major();
+  g.c = c.data, g.ldc = static_cast<int>(c.leading());
+  g.batch = static_cast<int>(batch.count);
+  g.a_step = batch.b, g.b_step = batch.a, g.c_step = batch.c;
+  g.tf32 = g.type == element::f32 && site.tf32;
+  runtime::cuda_queue& queue = runtime::cuda_queue_of(*site.on, queue_kind::compute);
+  queue.note(site.record);
+  g.stream = queue.stream, g.workspace = cublas.workspace, g.workspace_bytes = cublas.bytes;
+  runtime::current_card const scope(*site.on);
+  runtime::check_cuda(runtime::gpu_api->gemm(cublas.handle, g), "cuBLAS gemm", site.on->name);
+}
+
+}  // namespace locus::cuda_side
+
+LOCUS_COLD_END

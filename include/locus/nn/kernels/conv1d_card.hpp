@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// A convolution along one axis on a GPU, besides its products: the pool behind it, and the slopes
+// back through pool and relu.
+#pragma once
+#include <locus/nn/kernels/conv1d_sizes.hpp>  // conv1d_sizes
+#include <locus/nn/kernels/conv_card.hpp>     // convolve
+
+namespace locus::nn::cards {
+inline namespace LOCUS_MODE {
+
+/// means: images of one column, whose lines are the steps that a pool reads
+inline conv2d_geometry as_column(conv1d_sizes const& s, std::int64_t examples) {
+  return {examples,  {s.steps, s.taps, s.stride, s.dilation, s.left, s.used()},
+          {},        s.channels,
+          s.filters, s.groups};
+}
+
+/// means: result i: the largest of the sums of its pool, with bias and relu, and which row of the pool it is
+template <class T>
+struct pool_sums {
+  conv1d_sizes s;
+  T const *sums, *bias;  // no bias: null
+  T* y;                  // may be `sums`, behind no pool
+  std::uint8_t* winner;  // null: nobody reads it
+  cuda_side::quotient in_filters;
+
+  LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
+    std::int64_t f = i;
+    std::int64_t const row = in_filters.divide(f);
+    T best = T(0);
+    int won = 0;
+    for (std::int64_t r = 0; r < s.pool; ++r) {
+      T sum = sums[(row * s.pool + r) * s.filters + f];
+      if (bias) sum += bias[f];
+      if (r == 0 || sum > best || (sum != sum && best == best)) best = sum, won = int(r) + 1;
+    }
+    if (s.relu && best <= T(0)) best = T(0), won = 0;
+    if (y) y[i] = best;
+    if (winner) winner[i] = static_cast<std::uint8_t>(won);
+  }
+};
+
+/// means: as host::conv1d, to rounding; y or winner may be null
+/// shape: slabs of as_column(s), of multiples of the pool
+template <class T>
+void conv1d(card_context& here, conv1d_sizes const& s, window_slabs<T> const& slabs, T const* x,
+            T const* kernel, T const* bias, T* y, std::uint8_t* winner) {
+  bool const in_place = s.pool == 1 && y;
+  T* const memory = here.take<T>(in_place ? 0 : slabs.rows * s.filters);
+  auto const sums = [&](std::int64_t first) { return in_place ? y + first * s.filters : memory; };
+  convolve(here, slabs, x, kernel, sums, [&](std::int64_t first, std::int64_t n) {
+    if (in_place && !winner && !bias && !s.relu) return;
+    std::int64_t const from = first / s.pool * s.filters, results = n / s.pool * s.filters;
+    here.each(results, pool_sums<T>{s,
+                                    sums(first),
+                                    bias,
+                                    y ? y + from : nullptr,
+                                    winner ? winner + from : nullptr,
+                                    {s.filters, results}});
+  });
+}
+
+/// Slopes of the rows from `first` on; Slope: (example, row, filter) -> T.
+template <class T, class Slope>
+struct slope_rows {
+  Slope slope;
+  std::int64_t first, filters;
+  T* to;
+  cuda_side::quotient in_filters, in_example;
+
+  LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
+    std::int64_t f = i, row = in_filters.divide(f) + first;
+    std::int64_t const example = in_example.divide(row);
+    to[i] = slope(example, row, f);
+  }
+};
+
+/// means: as host::conv1d_backward, to rounding; any result may be null; without pool and relu slopes are dy
+template <class T, class Slope>
+void conv1d_backward(card_context& here, conv1d_sizes const& s, window_slabs<T> const& windows,
+                     input_slabs<T> const& inputs, T const* x, T const* kernel, T const* dy,
+                     Slope const& slope, T* dx, T* dkernel, T* dbias) {
+  bool const is_dy = s.pool == 1 && !s.relu;
+  std::int64_t const most = windows.rows > inputs.rows() ? windows.rows : inputs.rows();
+  T* const memory = here.take<T>(is_dy ? 0 : most * s.filters);
+  auto const rows = [&](std::int64_t first, std::int64_t n) -> T const* {
+    if (is_dy) return dy + first * s.filters;
+    std::int64_t const size = n * s.filters;
+    here.each(size, slope_rows<T, Slope>{
+                        slope, first, s.filters, memory, {s.filters, size}, {s.used(), first + n}});
+    return memory;
+  };
+  if (dkernel || dbias) conv_kernel_gradient(here, windows, dkernel, dbias, x, rows);
+  if (dx) conv_input_gradient(here, inputs, dx, rows, kernel);
+}
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::nn::cards

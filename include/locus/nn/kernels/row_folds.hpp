@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+// Losses and metrics as folds over a row, in any order: kernels for GPUs read them so.
+#pragma once
+#include <locus/kernel/reducer.hpp>  // below_all
+#include <locus/nn/metric.hpp>       // the losses and metrics
+
+namespace locus::nn::detail {
+inline namespace LOCUS_MODE {
+
+/// One row, as a loss or a metric reads it.
+template <class T, class U>
+struct scored_row {
+  T const* p;
+  U const* t;  // of a sparse one the number of its class
+  std::int64_t n;
+};
+
+/// Nothing is folded. (Totals have no gaps: threads exchange them word by word.)
+template <class T>
+struct folded_nothing {
+  T unused;
+};
+/// a number of elements of a row, in totals beside values of T
+template <class T>
+using row_count = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
+
+template <class T, class U>
+struct no_row_folds {
+  using row = scored_row<T, U>;
+  using none = folded_nothing<T>;
+  using first = none;
+  using second = none;
+  template <class Piece>
+  LOCUS_HOST_DEVICE static none begin(Piece const&, row const&) {
+    return {T(0)};
+  }
+  template <class Piece, class V>
+  LOCUS_HOST_DEVICE static void add(Piece const&, none&, row const&, std::int32_t, T, V) {}
+  LOCUS_HOST_DEVICE static none combine(none, none) { return {T(0)}; }
+  template <class Piece, class First>
+  LOCUS_HOST_DEVICE static none begin_again(Piece const&, row const&, First const&) {
+    return {T(0)};
+  }
+  template <class Piece, class First, class V>
+  LOCUS_HOST_DEVICE static void add_again(Piece const&, none&, row const&, First const&,
+                                          std::int32_t, T, V) {}
+  LOCUS_HOST_DEVICE static none combine_again(none, none) { return {T(0)}; }
+};
+
+/// The folds of a loss or a metric over a row, and its value from them. A loss or metric of the user's has no
+/// folds: each thread goes over the row.
+///   first, begin(piece, row), add(piece, first&, row, j, prediction, target), combine(first, first)
+///   second, begin_again(piece, row, first), add_again(piece, second&, ...), combine_again
+///   value(piece, row, first, second)
+///   of losses: settle(piece, row, first, second), slope(piece, settled, row, j, prediction, target)
+/// target: of a sparse one whether j is its class
+template <class Piece, class T, class U>
+struct row_fold : no_row_folds<T, U> {
+  using row = scored_row<T, U>;
+  using none = typename no_row_folds<T, U>::none;
+  LOCUS_HOST_DEVICE static auto settle(Piece const& loss, row const& r, none, none) {
+    return loss.state(r.p, r.t, r.n);
+  }
+  template <class State, class V>
+  LOCUS_HOST_DEVICE static T slope(Piece const& loss, State const& s, row const& r, std::int32_t j,
+                                   T, V) {
+    return loss.slope(s, r.p, r.t, r.n, j);
+  }
+  LOCUS_HOST_DEVICE static double value(Piece const& piece, row const& r, none, none) {
+    return metric_of_row(piece, r.p, r.t, r.n);
+  }
+};
+
+/// the largest of a row; NaN where one is
+template <class T>
+struct top_fold {
+  T top;
+  LOCUS_HOST_DEVICE static top_fold begin() { return {kernel::detail::below_all<T>}; }
+  LOCUS_HOST_DEVICE void add(T z) { top = larger(top, z); }
+  LOCUS_HOST_DEVICE static T larger(T a, T b) { return b > a || b != b ? b : a; }
+  LOCUS_HOST_DEVICE static top_fold combine(top_fold a, top_fold b) {
+    return {larger(a.top, b.top)};
+  }
+};
+template <class T>
+struct sum_fold {
+  T sum;
+  LOCUS_HOST_DEVICE static sum_fold combine(sum_fold a, sum_fold b) { return {a.sum + b.sum}; }
+};
+
+/// The first fold is a type with a combine() of its own.
+template <class First, class T, class U>
+struct first_fold : no_row_folds<T, U> {
+  using first = First;
+  LOCUS_HOST_DEVICE static first combine(first const& a, first const& b) {
+    return First::combine(a, b);
+  }
+};
+
+/// the largest logit, then the sum of the exponentials
+template <class T, class U>
+struct row_fold<SparseCategoricalCrossentropy<from_logits_t>, T, U>
+    : first_fold<top_fold<T>, T, U> {
+  using loss = SparseCategoricalCrossentropy<from_logits_t>;
+  using row = scored_row<T, U>;
+  using first = top_fold<T>;
+  using second = sum_fold<T>;
+  LOCUS_HOST_DEVICE static first begin(loss const&, row const&) { return first::begin(); }
+  LOCUS_HOST_DEVICE static void add(loss const&, first& s, row const&, std::int32_t, T p, bool) {
+    s.add(p);
+  }
+  LOCUS_HOST_DEVICE static second begin_again(loss const&, row const&, first) { return {T(0)}; }
+  LOCUS_HOST_DEVICE static void add_again(loss const&, second& s, row const&, first f, std::int32_t,
+                                          T p, bool) {
+    s.sum += exp_of(p - f.top);
+  }
+  LOCUS_HOST_DEVICE static second combine_again(second a, second b) {
+    return second::combine(a, b);
+  }
+  using settled = softmax_state<T>;
+  LOCUS_HOST_DEVICE static settled settle(loss const&, row const&, first f, second s) {
+    return {f.top, s.sum};
+  }
+  LOCUS_HOST_DEVICE static T slope(loss const& l, settled const& s, row const&, std::int32_t, T p,
+                                   bool hit) {
+    return l.slope_at(s, p, hit);
+  }
+  LOCUS_HOST_DEVICE static double value(loss const& l, row const& r, first f, second s) {
+    return double(l.value(settled{f.top, s.sum}, r.p, r.t, r.n));
+  }
+};
+template <class T, class U>
+struct row_fold<SparseCategoricalCrossentropy<probabilities_t>, T, U>
+    : first_fold<sum_fold<T>, T, U> {
+  using loss = SparseCategoricalCrossentropy<probabilities_t>;
+  using row = scored_row<T, U>;
+  using none = typename no_row_folds<T, U>::none;
+  using first = sum_fold<T>;
+  LOCUS_HOST_DEVICE static first begin(loss const&, row const&) { return {T(0)}; }
+  LOCUS_HOST_DEVICE static void add(loss const&, first& s, row const&, std::int32_t, T p, bool) {
+    s.sum += held_probability(p);
+  }
+  LOCUS_HOST_DEVICE static first settle(loss const&, row const&, first s, none) { return s; }
+  LOCUS_HOST_DEVICE static T slope(loss const& l, first s, row const&, std::int32_t, T p,
+                                   bool hit) {
+    return l.slope_at(s, p, hit);
+  }
+  LOCUS_HOST_DEVICE static double value(loss const& l, row const& r, first s, none) {
+    return double(l.value(s, r.p, r.t, r.n));
+  }
+};
+
+/// of probabilities `top` is 0, and the first sum is theirs
+template <class Reads, class T, class U>
+struct row_fold<CategoricalCrossentropy<Reads>, T, U> {
+  using loss = CategoricalCrossentropy<Reads>;
+  using row = scored_row<T, U>;
+  struct first {
+    T top, sum, targets;
+    LOCUS_HOST_DEVICE static first combine(first const& a, first const& b) {
+      return {top_fold<T>::larger(a.top, b.top), a.sum + b.sum, a.targets + b.targets};
+    }
+  };
+  struct second {
+    T value, weighted, sum;
+  };
+  LOCUS_HOST_DEVICE static first begin(loss const&, row const&) {
+    return {loss::reads_logits ? kernel::detail::below_all<T> : T(0), T(0), T(0)};
+  }
+  LOCUS_HOST_DEVICE static void add(loss const& l, first& s, row const& r, std::int32_t, T p, U t) {
+    if constexpr (loss::reads_logits)
+      s.top = top_fold<T>::larger(s.top, p);
+    else
+      s.sum += p;
+    s.targets += l.smoothed(T(t), r.n);
+  }
+  LOCUS_HOST_DEVICE static first combine(first const& a, first const& b) {
+    return first::combine(a, b);
+  }
+  LOCUS_HOST_DEVICE static second begin_again(loss const&, row const&, first const&) {
+    return {T(0), T(0), T(0)};
+  }
+  LOCUS_HOST_DEVICE static void add_again(loss const& l, second& to, row const& r, first const& s,
+                                          std::int32_t, T p, U target) {
+    T const t = l.smoothed(T(target), r.n);
+    to.value += l.term(s.top, s.sum, T(0), p, t);  // the logarithm of the sum is added at the end
+    if constexpr (loss::reads_logits)
+      to.sum += exp_of(p - s.top);
+    else if (is_inside(p / s.sum))
+      to.weighted += t;
+  }
+  LOCUS_HOST_DEVICE static second combine_again(second const& a, second const& b) {
+    return {a.value + b.value, a.weighted + b.weighted, a.sum + b.sum};
+  }
+  using settled = typename loss::template row<T>;
+  LOCUS_HOST_DEVICE static settled settle(loss const&, row const&, first const& a,
+                                          second const& b) {
+    return {a.top, loss::reads_logits ? b.sum : a.sum, a.targets, b.weighted};
+  }
+  LOCUS_HOST_DEVICE static T slope(loss const& l, settled const& s, row const& r, std::int32_t, T p,
+                                   U t) {
+    return l.slope_at(s, p, l.smoothed(T(t), r.n));
+  }
+  LOCUS_HOST_DEVICE static double value(loss const&, row const&, first const& a, second const& b) {
+    return double(loss::reads_logits ? b.value + a.targets * log_of(b.sum) : b.value);
+  }
+};
+
+/// losses that are a mean over the elements of a row
+template <class Loss, class T, class U>
+  requires std::is_base_of_v<mean_of_row, Loss>
+struct row_fold<Loss, T, U> : first_fold<sum_fold<T>, T, U> {
+  using row = scored_row<T, U>;
+  using none = typename no_row_folds<T, U>::none;
+  using first = sum_fold<T>;
+  LOCUS_HOST_DEVICE static first begin(Loss const&, row const&) { return {T(0)}; }
+  LOCUS_HOST_DEVICE static void add(Loss const& l, first& s, row const&, std::int32_t, T p, U t) {
+    s.sum += l.term(p, T(t));
+  }
+  LOCUS_HOST_DEVICE static none settle(Loss const&, row const&, first, none s) { return s; }
+  LOCUS_HOST_DEVICE static T slope(Loss const& l, none, row const& r, std::int32_t, T p, U t) {
+    return l.slope_at(p, T(t), r.n);
+  }
+  LOCUS_HOST_DEVICE static double value(Loss const&, row const& r, first s, none) {
+    return double(s.sum / T(r.n));
+  }
+};
+
+/// the place of the largest, as place_of_largest has it
+template <class V>
+struct largest_fold {
+  using value = std::conditional_t<is_integer_v<V>, std::int64_t,
+                                   std::conditional_t<sizeof(V) == 8, double, float>>;
+  using count = row_count<value>;
+  value v;
+  count place;  // -1: of no elements
+  LOCUS_HOST_DEVICE static largest_fold begin() { return {value(0), -1}; }
+  LOCUS_HOST_DEVICE static void add(largest_fold& to, std::int32_t j, V v) {
+    value const w = static_cast<value>(v);  // of a later element
+    bool const is_larger = (to.place < 0) | (w > to.v) | ((w != w) & (to.v == to.v));
+    to.v = is_larger ? w : to.v;
+    to.place = is_larger ? static_cast<count>(j) : to.place;
+  }
+  LOCUS_HOST_DEVICE static largest_fold combine(largest_fold const& a, largest_fold const& b) {
+    bool const a_nan = a.v != a.v, b_nan = b.v != b.v, is_equal = (a.v == b.v) | (a_nan & b_nan);
+    bool const is_larger = (b.v > a.v) | (b_nan & !a_nan) | (is_equal & (b.place < a.place));
+    bool const takes_b = (b.place >= 0) & ((a.place < 0) | is_larger);
+    return {takes_b ? b.v : a.v, takes_b ? b.place : a.place};
+  }
+};
+/// is_in_top: how many are larger than that of the class, which a NaN makes NaN
+template <class T, int K>
+struct above_fold {
+  T of_class;
+  row_count<T> above;
+  LOCUS_HOST_DEVICE static void add(above_fold& to, T p) {
+    to.of_class = p != p ? p : to.of_class;
+    to.above += p > to.of_class ? 1 : 0;
+  }
+  LOCUS_HOST_DEVICE static above_fold combine(above_fold const& a, above_fold const& b) {
+    return {a.of_class != a.of_class ? a.of_class : b.of_class, a.above + b.above};
+  }
+  LOCUS_HOST_DEVICE double is_in() const {
+    return of_class - of_class == T(0) && above < K ? 1 : 0;
+  }
+};
+
+template <class T, class U>
+struct row_fold<SparseCategoricalAccuracy, T, U> : first_fold<largest_fold<T>, T, U> {
+  using metric = SparseCategoricalAccuracy;
+  using row = scored_row<T, U>;
+  using none = typename no_row_folds<T, U>::none;
+  using first = largest_fold<T>;
+  LOCUS_HOST_DEVICE static first begin(metric const&, row const&) { return first::begin(); }
+  LOCUS_HOST_DEVICE static void add(metric const&, first& to, row const&, std::int32_t j, T p,
+                                    bool) {
+    largest_fold<T>::add(to, j, p);
+  }
+  LOCUS_HOST_DEVICE static double value(metric const&, row const& r, first const& best, none) {
+    return std::int64_t(best.place) == std::int64_t(*r.t) ? 1 : 0;
+  }
+};
+template <int K, class T, class U>
+struct row_fold<SparseTopKCategoricalAccuracy<K>, T, U> : first_fold<above_fold<T, K>, T, U> {
+  using metric = SparseTopKCategoricalAccuracy<K>;
+  using row = scored_row<T, U>;
+  using none = typename no_row_folds<T, U>::none;
+  using first = above_fold<T, K>;
+  LOCUS_HOST_DEVICE static first begin(metric const&, row const& r) { return {r.p[*r.t], 0}; }
+  LOCUS_HOST_DEVICE static void add(metric const&, first& to, row const&, std::int32_t, T p, bool) {
+    first::add(to, p);
+  }
+  LOCUS_HOST_DEVICE static double value(metric const&, row const&, first const& s, none) {
+    return s.is_in();
+  }
+};
+/// the class of dense targets, whose weight a row has
+struct class_of_targets {};
+template <class T, class U>
+struct row_fold<class_of_targets, T, U> : first_fold<largest_fold<U>, T, U> {
+  using row = scored_row<T, U>;
+  using first = largest_fold<U>;
+  template <class Piece>
+  LOCUS_HOST_DEVICE static first begin(Piece const&, row const&) {
+    return first::begin();
+  }
+  template <class Piece>
+  LOCUS_HOST_DEVICE static void add(Piece const&, first& to, row const&, std::int32_t j, T, U t) {
+    largest_fold<U>::add(to, j, t);
+  }
+};
+template <class T, class U>
+struct row_fold<CategoricalAccuracy, T, U> : no_row_folds<T, U> {
+  using metric = CategoricalAccuracy;
+  using row = scored_row<T, U>;
+  using none = typename no_row_folds<T, U>::none;
+  struct first {
+    largest_fold<T> p;
+    largest_fold<U> t;
+  };
+  LOCUS_HOST_DEVICE static first begin(metric const&, row const&) {
+    return {largest_fold<T>::begin(), largest_fold<U>::begin()};
+  }
+  LOCUS_HOST_DEVICE static void add(metric const&, first& to, row const&, std::int32_t j, T p,
+                                    U t) {
+    largest_fold<T>::add(to.p, j, p);
+    largest_fold<U>::add(to.t, j, t);
+  }
+  LOCUS_HOST_DEVICE static first combine(first const& a, first const& b) {
+    return {largest_fold<T>::combine(a.p, b.p), largest_fold<U>::combine(a.t, b.t)};
+  }
+  LOCUS_HOST_DEVICE static double value(metric const&, row const&, first const& best, none) {
+    return std::int64_t(best.p.place) == std::int64_t(best.t.place) ? 1 : 0;
+  }
+};
+template <int K, class T, class U>
+struct row_fold<TopKCategoricalAccuracy<K>, T, U> : row_fold<class_of_targets, T, U> {
+  using metric = TopKCategoricalAccuracy<K>;
+  using row = scored_row<T, U>;
+  using first = largest_fold<U>;
+  using second = above_fold<T, K>;
+  LOCUS_HOST_DEVICE static second begin_again(metric const&, row const& r, first const& best) {
+    return {r.p[best.place], 0};
+  }
+  LOCUS_HOST_DEVICE static void add_again(metric const&, second& to, row const&, first const&,
+                                          std::int32_t, T p, U) {
+    second::add(to, p);
+  }
+  LOCUS_HOST_DEVICE static second combine_again(second const& a, second const& b) {
+    return second::combine(a, b);
+  }
+  LOCUS_HOST_DEVICE static double value(metric const&, row const&, first const&, second const& s) {
+    return s.is_in();
+  }
+};
+template <class T, class U>
+struct row_fold<BinaryAccuracy, T, U> : no_row_folds<T, U> {
+  using metric = BinaryAccuracy;
+  using row = scored_row<T, U>;
+  using none = typename no_row_folds<T, U>::none;
+  struct first {
+    row_count<T> hits;
+  };
+  LOCUS_HOST_DEVICE static first begin(metric const&, row const&) { return {0}; }
+  LOCUS_HOST_DEVICE static void add(metric const& m, first& to, row const&, std::int32_t, T p,
+                                    U t) {
+    to.hits += m.is_hit(p, T(t)) ? 1 : 0;
+  }
+  LOCUS_HOST_DEVICE static first combine(first a, first b) { return {a.hits + b.hits}; }
+  LOCUS_HOST_DEVICE static double value(metric const&, row const& r, first s, none) {
+    return double(s.hits) / double(r.n);
+  }
+};
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::nn::detail

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rule of an optimizer over several weights at once: on GPUs one launch.
+#pragma once
+#include <locus/backend/cuda/vectors.hpp>  // vector_of, store_whole
+#include <locus/core/config.hpp>           // LOCUS_HOST_DEVICE
+
+namespace locus::nn::detail {
+inline namespace LOCUS_MODE {
+
+template <class Rule, class T, int Weights>
+struct update_team {
+  static constexpr int arrays = Weights, vector = sizeof(T) < 16 ? 16 / int(sizeof(T)) : 1,
+                       numbers = Rule::slots + 1;
+  /// a weight and its slots
+  struct array {
+    T const* from[numbers];
+    T* to[numbers];  // may be the same
+    T const* gradient;
+    std::int64_t size;
+    bool has_vectors;
+  };
+  Rule rule;
+  T const* scale;  // of all gradients; null: none
+  array of[Weights];
+
+  LOCUS_HOST_DEVICE std::int64_t size(int k) const { return of[k].size; }
+  LOCUS_HOST_DEVICE bool has_vectors(int k) const { return of[k].has_vectors; }
+  template <int Size>
+  LOCUS_HOST_DEVICE void apply(int k, std::int64_t i) const {
+    using values = cuda_side::vector_of<T, Size>;
+    array const& a = of[k];
+    values x[numbers], g = *reinterpret_cast<values const*>(a.gradient + i);
+    for (int n = 0; n < numbers; ++n) x[n] = *reinterpret_cast<values const*>(a.from[n] + i);
+    T const by = scale ? *scale : T(1);
+    for (int j = 0; j < Size; ++j) {
+      T one[numbers];
+      for (int n = 0; n < numbers; ++n) one[n] = x[n].element[j];
+      rule(one, scale ? g.element[j] * by : g.element[j]);
+      for (int n = 0; n < numbers; ++n) x[n].element[j] = one[n];
+    }
+    for (int n = 0; n < numbers; ++n) cuda_side::store_whole(a.to[n] + i, x[n]);
+  }
+  /// means: whether the arrays of weight k begin at vectors; set before a launch
+  void look_at_addresses() {
+    for (array& a : of) {
+      auto const is_vector = [](T const* p) {
+        return reinterpret_cast<std::uintptr_t>(p) % (sizeof(T) * unsigned(vector)) == 0;
+      };
+      a.has_vectors = is_vector(a.gradient);
+      for (int n = 0; n < numbers; ++n)
+        a.has_vectors = a.has_vectors && is_vector(a.from[n]) && is_vector(a.to[n]);
+    }
+  }
+};
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::nn::detail

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whose kernel a launch on GPUs is, as far as types and extents say it. The launches themselves ask the same
+// questions with addresses in hand (engine/gpu/map.hpp, engine/gpu/whole_fold.hpp).
+#pragma once
+#include <locus/core/config.hpp>  // LOCUS_LEAN_BEGIN
+#include <locus/plan/data.hpp>    // plan_view
+#include <locus/plan/facts.hpp>   // piece_bytes
+
+LOCUS_LEAN_BEGIN
+
+namespace locus {
+
+/// A library's function that makes the kernel of a launch.
+struct library_kernel {
+  std::string_view name{};  // empty: a kernel of locus
+  bool is_certain =
+      true;  // no: where operands lie as the library wants them, otherwise one of locus
+};
+
+/// totals of blocks that cub::DeviceReduce keeps, at most: five times the blocks that fit on a card, of which no card has
+/// more than 256 processors with 16 blocks each
+inline constexpr std::int64_t most_cub_totals = std::int64_t(5) * 256 * 16;
+
+/// elements; below, the rest behind whole vectors is not worth a launch of its own
+inline constexpr std::int64_t worth_two_launches = std::int64_t(1) << 17;
+
+/// means: how many elements a vector of 16 bytes has, of which the widest has that many bytes
+constexpr int elements_of_vector(std::size_t widest) {
+  bool const power_of_two = (widest & (widest - 1)) == 0;
+  return power_of_two && widest <= 16 ? static_cast<int>(16 / widest) : 1;
+}
+/// means: whole vectors of a map's arrays are CUB's: they leave nothing, or enough for a launch
+constexpr bool is_worth_vectors(std::int64_t size, int vector) {
+  return size % vector == 0 || size >= worth_two_launches;
+}
+
+namespace detail {
+
+/// The operands of one launch, sorted by how they are known to lie.
+class launch_operands {
+ public:
+  constexpr launch_operands(plan_view const& p, short root, shape const* extents)
+      : p_(p), extents_(extents), root_(root), space_(root) {
+    for (short i = 0; i <= root; ++i) {
+      step const& s = p.steps[i];
+      if (s.region != root || p.levels[i] != level::fold) continue;
+      if (!folds_) space_ = p.operands(s)[0].from, axes_ = s.axes;
+      folds_ = true;
+      adds_floats_ = adds_floats_ || (s.combines == reduction::sum && is_float(s.type));
+    }
+    for (short i = 0; i <= root; ++i) {
+      step const& s = p.steps[i];
+      if (s.region != root) continue;
+      for (edge const& e : p.operands(s)) see(e, level_read_by(p, i));
+      if (!s.stored || p.levels[i] != level::element) continue;
+      stores_elements_ = true;
+      widen(s);
+    }
+  }
+  constexpr library_kernel find(bool reproducible) const {
+    return folds_ ? of_fold(reproducible) : of_map();
+  }
+
+ private:
+  constexpr library_kernel of_map() const {
+    if (elsewhere_ || row_ > 0 || (memory_ && indices_)) return {};
+    std::string_view const name = memory_ ? "cub::DeviceTransform" : "cub::DeviceFor";
+    shape const& all = extents_[space_];
+    place const& where = p_.steps[root_].where;
+    if (open_ || unsized_ || !all.is_static() || (where.is_sharded() && where.is_open()))
+      return {name, false};
+    for (int k = 0; k < (where.is_sharded() ? where.count() : 1); ++k)
+      if (!is_worth_vectors(where.is_sharded() ? piece_bytes(all, 1, where, k) : all.size(),
+                            elements_of_vector(widest_)))
+        return {};
+    return {name};
+  }
+  constexpr library_kernel of_fold(bool reproducible) const {
+    bool const whole = axes_ != 0 && axes_ == all_axes(extents_[space_].rank);
+    if (!whole || chained_ || stores_elements_ || elsewhere_) return {};
+    if (reproducible && adds_floats_) return {};
+    if (row_ % elements_of_vector(widest_) != 0) return {};
+    return {"cub::DeviceReduce", !open_ && !(unsized_ && several_)};
+  }
+  static constexpr bool is_float(element t) {
+    return t == element::f16 || t == element::bf16 || t == element::f32 || t == element::f64;
+  }
+  constexpr bool is_cut() const {
+    place const& where = p_.steps[root_].where;
+    return where.is_sharded() || where.is_partial();
+  }
+  constexpr void widen(step const& s) {
+    if (s.element_bytes > widest_) widest_ = s.element_bytes;
+  }
+  constexpr void see(edge const& e, level at) {
+    step const& o = p_.steps[e.from];
+    bool const inside = o.region == root_ && e.by < 0;
+    if (inside && at == level::element && p_.levels[e.from] == level::fold) chained_ = true;
+    if (inside || o.kind == step_kind::scalar || at == level::row) return;
+    bool const is_index = o.kind == step_kind::index;
+    (is_index ? indices_ : memory_) = true;
+    if (!is_index) widen(o);
+    shape const &own = extents_[e.from], &all = extents_[space_];
+    several_ = several_ || (only_.from >= 0 && !(only_ == e));
+    only_ = e;
+    if (!is_index && !is_whole(e))
+      open_ = true;
+    else if (!own.is_static() || !all.is_static())
+      unsized_ = true;
+    else if (own.size() != all.size())
+      see_repeated(own, all);
+  }
+  /// an operand that is repeated: a row of the last axes, the same for all, is one that folds take
+  constexpr void see_repeated(shape const& own, shape const& all) {
+    std::int64_t n = 1;
+    for (int a = all.rank; a-- > 0 && n < own.size();) n *= all.extent[a];
+    bool const is_row = own.size() > 1 && n == own.size() && (row_ == 0 || row_ == n);
+    if (is_row)
+      row_ = n;
+    else
+      elsewhere_ = true;
+  }
+  /// means: an array without gaps that begins at a multiple of 16 bytes; no: nobody knows before the run
+  constexpr bool is_whole(edge const& e) const {
+    place const& at = e.by >= 0 ? p_.transfers[e.by].arrives : p_.steps[e.from].where;
+    if (is_cut() && !at.is_sharded()) return false;  // a piece of it
+    if (e.by >= 0) return p_.transfers[e.by].how != transfer_kind::slice;
+    for (short i = e.from;;) {
+      step const& s = p_.steps[i];
+      if (!s.is_view() || s.region >= 0)
+        return s.kind != step_kind::leaf || (s.dense && s.name != "view");
+      if (s.kind != step_kind::reshape && s.kind != step_kind::expand) return false;
+      i = p_.operands(s)[0].from;
+    }
+  }
+
+  plan_view const& p_;
+  shape const* extents_;
+  short root_, space_;  // space: the step whose extents the launch goes over
+  axis_set axes_ = 0;
+  std::size_t widest_ = 1;
+  std::int64_t row_ = 0;  // elements of the operands that are rows
+  edge only_{};           // the last operand: all of them, unless there are several
+  bool folds_ = false, chained_ = false, stores_elements_ = false, adds_floats_ = false;
+  // operands in memory, indices; some whose place is open, some that lie as no library wants them
+  bool memory_ = false, indices_ = false, open_ = false, elsewhere_ = false;
+  bool several_ = false,
+       unsized_ = false;  // different operands; extents that are known when it runs
+};
+
+}  // namespace detail
+
+/// means: whose kernel the launch of step `root` is on GPUs, with the default engine
+constexpr library_kernel library_kernel_of(plan_view const& p, short root, shape const* extents,
+                                           bool reproducible) {
+  step const& s = p.steps[root];
+  if (s.kind == step_kind::matmul) return {"cuBLAS"};
+  if (s.kind == step_kind::call || s.kind == step_kind::concatenate || s.is_view()) return {};
+  for (short i = 0; i < root; ++i)
+    if (p.steps[i].region == root && p.steps[i].kind == step_kind::matmul) return {};
+  return detail::launch_operands(p, root, extents).find(reproducible);
+}
+
+}  // namespace locus
+
+LOCUS_LEAN_END

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Algorithms over what has no elements of its own on one device.
+// expect-1: locus: an iterator goes over maps of whole tensors; evaluate what else there is with eval(e)
+// expect-2: locus: an algorithm goes over elements of one device; bring replicas together with to<Device>(x)
+// expect-3: locus: iterators over memory of a GPU are Thrust's, and only units of nvcc have them; write with_thrust(x, f), or bring x over with to<CpuDevice>(x)
+#include <locus/thrust.hpp>
+using namespace locus;
+
+struct Larger {
+  LOCUS_HOST_DEVICE float operator()(float a, float b) const { return a > b ? a : b; }
+};
+using Rows = Sharded<0, GpuDevice<0>, GpuDevice<1>>;
+
+float f(Tensor<float, Extents<4, 4>> const& x, Tensor<float, Extents<4>, Rows> const& cut,
+        Tensor<float, Extents<4>, GpuDevice<0>>& there) {
+#if LOCUS_MUST_FAIL == 1
+  return reduce(transpose(x), Larger{}, 0.f);
+#elif LOCUS_MUST_FAIL == 2
+  return reduce(cut, Larger{}, 0.f);
+#elif LOCUS_MUST_FAIL == 3
+  return begin(there) != end(there);
+#else
+  sort(there, Larger{});
+  static_cast<void>(cut);
+  return reduce(x * 2.f, Larger{}, 0.f) + *begin(x * x);
+#endif
+}
