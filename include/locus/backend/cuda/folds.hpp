@@ -152,16 +152,16 @@ struct fold_thread {
                                      PlaceOf const& place_of, Flush const& flush) {
     // lanes are added to the total after each group, or, where they never round, at the end
     constexpr bool ends = all::adds < 1 << 30;
-    constexpr int group = ends ? all::adds : Unroll;
+    constexpr unsigned group = ends ? all::adds : Unroll;
     for (auto& l : lanes) l = all::start();
     Index n = begin;
     for (; !few && n < end && end - n > Index((group - 1) * step); n += group * step) {
-      for (int g = 0; g < group; g += Unroll)
+      for (unsigned g = 0; g < group; g += Unroll)
         batch<Unroll, IsOne, true>(Index(n + g * step), end, step, false, place_of, flush);
       if constexpr (ends) flush(lanes);
     }
     for (; n < end; n += group * step) {
-      for (int g = 0; g < group && n + g * step < end; g += Unroll)
+      for (unsigned g = 0; g < group && n + g * step < end; g += Unroll)
         batch<Unroll, IsOne, false>(Index(n + g * step), end, step, few, place_of, flush);
       if constexpr (ends) flush(lanes);
     }

@@ -174,7 +174,7 @@ struct rows_by_teams {
   }
   /// the elements behind the whole vectors: at most `vector` of each thread, apart
   LOCUS_HOST_DEVICE std::int64_t tail_at(state const& s, int j) const {
-    return wholes(run.length) * vector + s.rank + j * team();
+    return wholes(run.length) * vector + s.rank + unsigned(j) * team();
   }
   template <std::size_t... K>
   LOCUS_HOST_DEVICE void load_tail(state& s, std::index_sequence<K...>) const {

@@ -93,7 +93,8 @@ struct loaded {
   /// the elements i, i + apart, ... of any operand
   LOCUS_HOST_DEVICE void load_apart(kernel::access const& a, std::int64_t stride, std::int64_t row,
                                     std::int64_t i, unsigned apart) {
-    for (int j = 0; j < Size; ++j) values[j] = read<Kind>(a, row + (i + j * apart) * stride);
+    for (int j = 0; j < Size; ++j)
+      values[j] = read<Kind>(a, row + (i + unsigned(j) * apart) * stride);
   }
   LOCUS_HOST_DEVICE void load_aligned(type const* p) {
     auto const v = *reinterpret_cast<vector_of<type, Size> const*>(p);
@@ -178,7 +179,7 @@ LOCUS_HOST_DEVICE void store_vector(vector_of<T, Size> const& v, kernel::access 
   if (how == lay::aligned)
     store_whole(line + i, v);
   else
-    for (int j = 0; j < Size; ++j) line[(i + j * apart) * stride] = v.element[j];
+    for (int j = 0; j < Size; ++j) line[(i + unsigned(j) * apart) * stride] = v.element[j];
 }
 
 }  // namespace LOCUS_MODE

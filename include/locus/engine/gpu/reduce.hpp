@@ -191,18 +191,18 @@ struct fold_columns {
     auto* const shared = block.template shared<total, at_once * block_threads>();
     for (int j = 0; j < vector; j += at_once) {
       block.each([&](unsigned t) {
-        for (int i = 0; i < at_once; ++i) shared[i * block_threads + t] = v[t].of[j + i];
+        for (int i = 0; i < at_once; ++i) shared[unsigned(i) * block_threads + t] = v[t].of[j + i];
       });
       for (unsigned half = block_threads / 2; half >= across(); half /= 2)
         block.each([&](unsigned t) {
           for (int i = 0; i < at_once && t < half; ++i) {
-            total& mine = shared[i * block_threads + t];
-            mine = all::combine(mine, shared[i * block_threads + t + half]);
+            total& mine = shared[unsigned(i) * block_threads + t];
+            mine = all::combine(mine, shared[unsigned(i) * block_threads + t + half]);
           }
         });
       block.apart([&](unsigned t) {
         for (int i = 0; i < at_once && t < across(); ++i)
-          v[t].of[j + i] = shared[i * block_threads + t];
+          v[t].of[j + i] = shared[unsigned(i) * block_threads + t];
       });
     }
   }
