@@ -67,6 +67,7 @@ constexpr void collapse(space& s, access* operands, int count) {
 }
 
 /// means: axes sorted by the strides of an operand, the largest first
+/// shape: no axis of s is folded
 constexpr void sort_axes(space& s, access* a, int count, int by) {
   auto const length = [&](int d) {
     return a[by].stride[d] < 0 ? -a[by].stride[d] : a[by].stride[d];

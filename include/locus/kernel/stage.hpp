@@ -57,7 +57,7 @@ struct fold_value {
     return get<K>(folds);
   }
 };
-/// a tree that is the first fold, and nothing besides
+/// whether a tree is the result of the first fold, at most rounded
 template <class Tree>
 inline constexpr bool is_fold_as_it_is = false;
 template <class T>

@@ -51,16 +51,18 @@ struct bordered {
 
 /// the kernels that were chosen
 struct {
-  int flat, lines, points, tiles;
+  int flat, lines, cut, points, tiles;  // cut: lines of one axis in parts
 } chosen;
 template <class Work>
 void run(Work const& work) {
-  cuda_kernel<Work>::choose(work, [](auto& body, unsigned blocks) {
+  cuda_kernel<Work>::choose(work, [&](auto& body, unsigned blocks) {
     using Body = std::remove_reference_t<decltype(body)>;
     if constexpr (std::is_same_v<Body, cuda_side::point_map<Work>>)
       ++(body.in_tiles ? chosen.tiles : chosen.points);
+    else if constexpr (std::is_same_v<Body, cuda_side::flat_map<Work>>)
+      ++chosen.flat;
     else
-      ++(std::is_same_v<Body, cuda_side::flat_map<Work>> ? chosen.flat : chosen.lines);
+      ++chosen.lines, chosen.cut += work.over.rank == 1 && body.over.rows > 1;
     cuda_side::run_on_host<Body>(&body, blocks, cuda_side::block_threads);
   });
 }
@@ -187,7 +189,32 @@ TEST_CASE("a line that is long enough is cut, and its parts meet") {
                                                   0);
   check<two_inputs<std::int16_t, std::int8_t>, std::int16_t, std::int8_t>(r, {1, {(1 << 21) + 5}},
                                                                           0, 6, 0);
-  CHECK(chosen.lines >= 3);
+  CHECK(chosen.cut >= 3);
+}
+
+TEST_CASE("an array that ends before its first vector") {
+  using Work = with_index<float>;
+  constexpr int vector = cuda_side::map_facts<Work>::vector;
+  alignas(16) float in[3 * vector], out[2][3 * vector];
+  for (int i = 0; i < 3 * vector; ++i) in[i] = float(i * i % 11);
+  for (int phase = 0; phase < vector; ++phase)
+    for (int size = 2; size < 2 * vector; ++size) {
+      std::fill(&out[0][0], &out[0][0] + 6 * vector, -1.f);
+      Work work{Work::stage_type{}};
+      work.over.rank = 1, work.over.extent[0] = size;
+      for (auto& a : work.operands) a = {}, a.stride[0] = 1;
+      work.operands[0].data = in + phase, work.operands[1].base = 4 * vector + phase;
+      work.operands[2].data = out[0] + phase, work.operands[3].data = out[1] + phase;
+      chosen = {};
+      run(work);
+      CHECK(chosen.flat == 1);
+      INFO("phase ", phase, ", ", size, " elements");
+      for (int i = 0; i < 3 * vector; ++i) {
+        bool const is_there = i >= phase && i < phase + size;
+        CHECK(out[0][i] == (is_there ? mix{}(in[i], std::int64_t(4 * vector + i)) : -1.f));
+        CHECK(out[1][i] == (is_there ? in[i] : -1.f));
+      }
+    }
 }
 
 namespace {

@@ -51,7 +51,7 @@ struct fold_map {
   bool is_one = facts::may_be_one;       // all inputs are the same array
   std::int64_t outputs = 1, length = 1;  // of a fold: its points
   std::int64_t wholes = 0;               // of one line
-  lines<all, vector, false> run;         // of the axes that vectors run along
+  lines<all, vector> run;                // of the axes that vectors run along
   unravel other;                         // the other axes
   kernel::access in_other[all]{};
 
@@ -60,7 +60,7 @@ struct fold_map {
     axis_set const kept = static_cast<axis_set>(all_axes(s.rank) & ~s.axes);
     by_rows = kept == 0 || (has_axis(s.axes, s.rank - 1) &&
                             (length > warp_threads || are_short_rows(s, operands, bytes, length)));
-    run = {s, by_rows ? s.axes : kept, operands, bytes, -1};
+    run = {s, by_rows ? s.axes : kept, operands, bytes};
     kernel::space rest;
     for (int d = 0; d < s.rank; ++d) {
       if (has_axis(s.axes, d) == by_rows) continue;

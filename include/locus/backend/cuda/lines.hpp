@@ -32,33 +32,26 @@ struct quotient {
 };
 
 /// Count operands over axes of which the last is cut into vectors of Size elements; vector numbers
-/// run along a line first. With a leader, vectors begin where the leader's addresses are multiples
-/// of a vector, so that the first and the last of a line may be parts; without, only the last may.
-template <int Count, int Size, bool HasLeader>
+/// run along a line first. Vectors begin with a line, so that the last of a line may be a part.
+template <int Count, int Size>
 struct lines {
-  static constexpr int places = Count + (HasLeader ? 1 : 0);
   std::int64_t length = 1, vectors = 0, in_line = 1, count = 1;  // count: lines
   quotient line;
   unravel outer;
-  kernel::access operands[places];  // behind them: the leader's phase
+  kernel::access operands[Count];
   lay how[Count];
 
   /// a vector: offsets of the operands' lines, and its elements [begin, begin + Size) of the line
   struct place {
-    std::int64_t at[places], begin;
-    LOCUS_HOST_DEVICE bool is_whole(std::int64_t line_length) const {
-      return begin >= 0 && begin + Size <= line_length;
-    }
+    std::int64_t at[Count], begin;
   };
   LOCUS_HOST_DEVICE place find(std::int64_t v) const {
     place p;
     if (count == 1)
-      for (int k = 0; k < places; ++k) p.at[k] = 0;
+      for (int k = 0; k < Count; ++k) p.at[k] = 0;
     else
-      outer.template offsets<places>(line.divide(v), operands, p.at);
+      outer.template offsets<Count>(line.divide(v), operands, p.at);
     p.begin = v * Size;
-    if constexpr (HasLeader)  // Size is a power of two, and the phase may be negative
-      p.begin -= (operands[Count].base + p.at[Count]) & (Size - 1);
     return p;
   }
   LOCUS_HOST_DEVICE std::int64_t stride(int k) const { return operands[k].stride[max_rank - 1]; }
@@ -66,8 +59,7 @@ struct lines {
   lines() = default;
   /// the axes of `all` that are in `axes`; bytes: of an element of each operand, 0 for one without
   /// memory
-  lines(kernel::space const& all, axis_set axes, kernel::access const* from, int const* bytes,
-        int leader) {
+  lines(kernel::space const& all, axis_set axes, kernel::access const* from, int const* bytes) {
     kernel::space before;
     int last = -1;
     for (int k = 0; k < Count; ++k) operands[k] = {from[k].data, from[k].base, {}};
@@ -82,18 +74,7 @@ struct lines {
     length = last < 0 ? 1 : all.extent[last], count = before.size();
     for (int k = 0; k < Count; ++k)
       operands[k].stride[max_rank - 1] = last < 0 ? 0 : from[k].stride[last];
-    std::int64_t phase = 0, most = 0;
-    if constexpr (HasLeader) {
-      operands[Count] = {};
-      if (leader >= 0) {
-        operands[Count] = operands[leader];
-        operands[Count].base = phase = element_number(from[leader], bytes[leader]);
-        most = phase;
-        for (int d = 0; d < before.rank; ++d)
-          if (operands[leader].stride[d] % Size != 0) most = Size - 1;
-      }
-    }
-    in_line = (length + most + Size - 1) / Size, vectors = count * in_line;
+    in_line = (length + Size - 1) / Size, vectors = count * in_line;
     line = quotient(in_line < 1 ? 1 : in_line, vectors);
     outer = unravel(before);
     for (int k = 0; k < Count; ++k) {
@@ -101,19 +82,11 @@ struct lines {
       if (bytes[k] == 0 || stride(k) > 1 || stride(k) < 0) continue;
       how[k] = lay::constant;
       if (stride(k) == 0) continue;
-      bool fits = (element_number(from[k], bytes[k]) - phase) % Size == 0;
+      bool fits = place_in_vector<Size>(from[k], bytes[k]) == 0;
       for (int d = 0; d < all.rank; ++d)
-        if (d != last && all.extent[d] != 1)
-          fits =
-              fits && (from[k].stride[d] - (leader < 0 ? 0 : from[leader].stride[d])) % Size == 0;
+        fits = fits && (d == last || all.extent[d] == 1 || from[k].stride[d] % Size == 0);
       how[k] = fits ? lay::aligned : lay::shifted;
     }
-  }
-
- private:
-  static std::int64_t element_number(kernel::access const& a, int bytes) {
-    return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(a.data) /
-                                     static_cast<unsigned>(bytes) % Size);
   }
 };
 

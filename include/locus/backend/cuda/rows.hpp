@@ -80,9 +80,9 @@ struct rows_by_teams {
   unsigned team_bits;  // 2^team_bits threads
   bool is_plain;       // all vectors are aligned
   bool by_elements;    // rows are no whole vectors: neighbouring threads have neighbouring elements
-  lines<facts::operands, vector, false> run;  // the row's axis
-  unravel outer;                              // the axes before it
-  kernel::access operands[facts::operands];   // in these
+  lines<facts::operands, vector> run;        // the row's axis
+  unravel outer;                             // the axes before it
+  kernel::access operands[facts::operands];  // in these
 
   LOCUS_HOST_DEVICE unsigned team() const { return 1u << team_bits; }
   LOCUS_EXEC_CHECK_DISABLE
@@ -331,7 +331,7 @@ struct cuda_kernel<rows_work<Elementwise, Folds, Last, Ins, Rows, Outs, HasCudaK
     int const last = --outer.rank;
     std::int64_t const rows = outer.size();
     if (rows == 0) return;
-    lines_type run(work.over, static_cast<axis_set>(1u << last), work.operands, byte_table.of, -1);
+    lines_type run(work.over, static_cast<axis_set>(1u << last), work.operands, byte_table.of);
     bool const by_elements = run.length % facts::vector != 0;
     bool is_plain = !by_elements;
     for (int k = 0; k < facts::in_count; ++k)
@@ -353,7 +353,7 @@ struct cuda_kernel<rows_work<Elementwise, Folds, Last, Ins, Rows, Outs, HasCudaK
   }
 
  private:
-  using lines_type = cuda_side::lines<Work::operand_count, facts::vector, false>;
+  using lines_type = cuda_side::lines<Work::operand_count, facts::vector>;
   /// as few threads as keep the row; few rows, which do not fill a card: four vectors for a thread, a
   /// warp or a block
   static unsigned team_bits(std::int64_t rows, std::int64_t vectors) {

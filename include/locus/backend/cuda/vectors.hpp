@@ -38,6 +38,14 @@ consteval int bytes_of(type_list<Kinds...>) {
           (std::is_same_v<Kinds, kernel::own_offset> ? 0 : int(sizeof(typename Kinds::type))));
 }
 
+/// where in a vector of Size elements an operand's first element lies
+/// shape: bytes, of an element, at least 1
+template <int Size>
+std::int64_t place_in_vector(kernel::access const& a, int bytes) {
+  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(a.data) / unsigned(bytes) %
+                                   unsigned(Size));
+}
+
 constexpr int largest_power(int n) { return n < 2 ? n : 2 * largest_power(n / 2); }
 
 /// means: Words words from any address, by the two aligned vectors that hold them
@@ -144,6 +152,16 @@ struct stored_outputs<type_list<Outs...>, Size> {
     set<First>(j, v, std::index_sequence_for<Outs...>{});
   }
 };
+
+/// means: the results of f for each element of the vectors
+LOCUS_EXEC_CHECK_DISABLE
+template <class Outs, class F, class Ins, int Size>
+LOCUS_HOST_DEVICE stored_outputs<Outs, Size> made_of(F const& f,
+                                                     loaded_inputs<Ins, Size> const& in) {
+  stored_outputs<Outs, Size> made;
+  for (int j = 0; j < Size; ++j) made.template set_from<0>(j, f(in.element(j), pack<>{}));
+  return made;
+}
 
 /// means: *to = v by one instruction; nvcc would make one for each element where a branch stands in front
 template <class T, int Size>

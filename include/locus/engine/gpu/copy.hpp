@@ -27,8 +27,8 @@ struct unchanged {
 template <class Word>
 using word_map = map_work<unchanged, type_list<kernel::elements_of<Word>>, type_list<Word>, true>;
 
-/// means: start(body, blocks) with the kernel of each launch that a copy takes; more than one where
-///        elements of an odd size have gaps
+/// means: start(body, blocks) with the kernel of each launch of a copy: one where runs lie side by side, otherwise
+///        one for each word of 1 to 16 bytes that an element consists of
 template <class Start>
 void choose_copy(copy_work const& work, Start&& start) {
   word_map<std::uint32_t> order{unchanged{}};
@@ -60,8 +60,8 @@ void choose_copy(copy_work const& work, Start&& start) {
     in_units(word, [&]<class Word>(word_map<Word>& w) {
       w.over.extent[last] = s.extent[last] * work.bytes / int(sizeof(Word));
       w.operands[0].stride[last] = w.operands[1].stride[last] = 1;
-      line_map<word_map<Word>> body{{}, {w.over, w.operands, map_facts<word_map<Word>>::bytes, 1}};
-      start(body, blocks_of(body.over.vectors, block_threads));
+      line_map<word_map<Word>> body({}, w.over, w.operands);
+      start(body, body.blocks());
     });
   };
   auto const points = [&](auto word) {
@@ -69,7 +69,9 @@ void choose_copy(copy_work const& work, Start&& start) {
       for (int part = 0; part < work.bytes; part += int(sizeof(Word))) {
         point_map<word_map<Word>> body({}, w.over, w.operands);
         start(body, body.blocks());
-        for (kernel::access& a : w.operands) a.data = static_cast<char*>(a.data) + sizeof(Word);
+        for (kernel::access& a : w.operands)
+          if (a.data)  // there is none yet while a plan counts its bytes
+            a.data = static_cast<char*>(a.data) + sizeof(Word);
       }
     });
   };

@@ -5,7 +5,7 @@
 #include <locus/backend/cuda/vectors.hpp>  // loaded_inputs, stored_outputs
 #include <locus/engine/gpu/algorithm.hpp>  // run_algorithm
 #include <locus/engine/gpu/engine.hpp>     // has_cub_engine
-#include <locus/engine/gpu/map_facts.hpp>  // in_memory
+#include <locus/engine/gpu/map_facts.hpp>  // map_facts
 #if LOCUS_MAKES_CUB
 #include <locus/engine/gpu/cub_map.cuh>  // transform, for_each
 #endif
@@ -146,24 +146,25 @@ struct dense_generator {
 /// none that is read.
 template <class Work>
 inline constexpr bool may_be_dense =
-    has_cub_engine && (in_memory<typename Work::inputs> == 0 ||
-                       in_memory<typename Work::inputs> == Work::inputs::size);
+    has_cub_engine && (map_facts<Work>::inputs_in_memory == 0 ||
+                       map_facts<Work>::inputs_in_memory == Work::inputs::size);
 
 /// means: the first `vectors` vectors of the map by CUB
 /// shape: collapsed to one axis; every operand without gaps, from a multiple of a vector on
 template <class Work>
 void run_dense_map(launch_site const& site, Work const& work, std::int64_t vectors) {
+  using facts = map_facts<Work>;
   using ins = typename Work::inputs;
   using outs = typename Work::outputs;
   using stage = typename Work::stage_type;
-  constexpr int vector = vector_size(ins{}, outs{});
+  constexpr int vector = facts::vector;
   vector_places<outs, vector> const to =
       [&]<class... O, std::size_t... M>(type_list<O...>, std::index_sequence<M...>) {
         return vector_places<outs, vector>{
             {{static_cast<vector_of<O, vector>*>(work.operands[ins::size + M].data)}...}};
       }(outs{}, std::make_index_sequence<std::size_t(outs::size)>{});
   [&]<class... Kinds, std::size_t... K>(type_list<Kinds...>, std::index_sequence<K...>) {
-    if constexpr (in_memory<ins> > 0)
+    if constexpr (facts::inputs_in_memory > 0)
       run_algorithm(site, dense_map<stage, ins, outs>{
                               {work.f},
                               vectors,

@@ -2,6 +2,7 @@
 // Maps whose operands lie side by side along the last axis, or do not change along it: vectors of
 // 16 bytes, those of some neighbouring lines by one thread.
 #pragma once
+#include <locus/backend/cuda/launch.hpp>   // blocks_of
 #include <locus/backend/cuda/lines.hpp>    // quotient
 #include <locus/backend/cuda/vectors.hpp>  // loaded_inputs, stored_outputs
 #include <locus/engine/gpu/map_facts.hpp>  // map_facts
@@ -65,7 +66,7 @@ struct bands {
       for (int k = 0; k < Count; ++k) operands[k].stride[0] = length * stride(k);
     }
     operands[phase] = operands[lead];
-    operands[phase].base = element_number(from[lead], bytes[lead]);
+    operands[phase].base = place_in_vector<Size>(from[lead], bytes[lead]);
     std::int64_t most = operands[phase].base;
     for (int d = 0; d < before.rank; ++d)
       if (operands[lead].stride[d] % Size != 0) most = Size - 1;
@@ -87,16 +88,11 @@ struct bands {
  private:
   /// elements; below, more threads are worth more than more vectors of each
   static constexpr std::int64_t worth_parts = std::int64_t(Rows) * Size << 16;
-  static std::int64_t element_number(kernel::access const& a, int bytes) {
-    return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(a.data) /
-                                     static_cast<unsigned>(bytes) % Size);
-  }
   lay how_of(int k, kernel::space const& all, kernel::access const* from, int const* bytes,
              int lead) const {
     if (bytes[k] == 0) return lay::strided;
     if (stride(k) == 0) return lay::constant;
-    bool fits =
-        (element_number(from[k], bytes[k]) - element_number(from[lead], bytes[lead])) % Size == 0;
+    bool fits = place_in_vector<Size>(from[k], bytes[k]) == operands[phase].base;
     for (int d = 0; d + 1 < all.rank; ++d)
       fits = fits && (from[k].stride[d] - from[lead].stride[d]) % Size == 0;
     return fits ? lay::aligned : lay::shifted;
@@ -116,6 +112,11 @@ struct line_map {
   typename Work::stage_type f;
   bands<Work::operand_count, vector, rows> over;
 
+  /// shape: collapsed; along the last axis every operand in memory has stride 1 or 0, the first output 1
+  line_map(typename Work::stage_type stage, kernel::space const& s, kernel::access const* operands)
+      : f(stage), over(s, operands, facts::bytes, in_count) {}
+  unsigned blocks() const { return blocks_of(over.vectors, block_threads); }
+
   LOCUS_EXEC_CHECK_DISABLE
   template <class Block>
   LOCUS_HOST_DEVICE void operator()(Block const& block) const {
@@ -127,7 +128,9 @@ struct line_map {
       for (int r = 0; r < rows; ++r)
         if (p.whole[r]) load(in, p, r, std::make_index_sequence<std::size_t(in_count)>{});
       for (int r = 0; r < rows; ++r)
-        if (p.whole[r]) write(in[r], p, r);
+        if (p.whole[r])
+          store(made_of<outs>(f, in[r]), p, r,
+                std::make_index_sequence<std::size_t(facts::out_count)>{});
       for (int r = 0; r < rows; ++r)
         if (r < p.lines && !p.whole[r]) part(p, r);
     });
@@ -147,12 +150,6 @@ struct line_map {
     else
       to.load(over.operands[k], over.how[k], over.stride(k), p.at[k] + r * over.down[k], p.begin[r],
               over.length_of(p, r));
-  }
-  LOCUS_EXEC_CHECK_DISABLE
-  LOCUS_HOST_DEVICE void write(loaded_inputs<ins, vector> const& in, place const& p, int r) const {
-    stored_outputs<outs, vector> to;
-    for (int j = 0; j < vector; ++j) to.template set_from<0>(j, f(in.element(j), pack<>{}));
-    store(to, p, r, std::make_index_sequence<std::size_t(facts::out_count)>{});
   }
   template <class... Outs, std::size_t... M>
   LOCUS_HOST_DEVICE void store(stored_outputs<type_list<Outs...>, vector> const& to, place const& p,

@@ -17,7 +17,8 @@ namespace cuda_side {
 inline namespace LOCUS_MODE {
 
 /// means: out[m][i] = f(in[k][i]...)[m], every operand an array without gaps, or elements' numbers one after the
-///        other. Element 0 is the first that every operand has at the beginning of a vector; `head` lie before it.
+///        other. Element 0 is the first at the beginning of a vector, elements -head to -1 lie before it. An
+///        array may end before element 0.
 template <class Work>
 struct flat_map {
   using facts = map_facts<Work>;
@@ -47,7 +48,7 @@ struct flat_map {
           load(in[u], tile, t + unsigned(u) * block_threads);
       for (int u = 0; u < unroll; ++u)
         if (t + unsigned(u) * block_threads < here)
-          write(in[u], tile, t + unsigned(u) * block_threads);
+          store(made_of<outs>(f, in[u]), tile, t + unsigned(u) * block_threads, each_out{});
       if constexpr (vector > 1)
         if (block.number() == 0 && t < unsigned(rest))
           single(int(t) < head ? std::int64_t(t) - head : vectors * vector + t - head);
@@ -83,13 +84,6 @@ struct flat_map {
      ...);
   }
   LOCUS_EXEC_CHECK_DISABLE
-  LOCUS_HOST_DEVICE void write(loaded_inputs<ins, vector> const& in, std::int64_t tile,
-                               unsigned i) const {
-    stored_outputs<outs, vector> to;
-    for (int j = 0; j < vector; ++j) to.template set_from<0>(j, f(in.element(j), pack<>{}));
-    store(to, tile, i, each_out{});
-  }
-  LOCUS_EXEC_CHECK_DISABLE
   LOCUS_HOST_DEVICE void single(std::int64_t i) const {
     kernel::access a[Work::operand_count];
     std::int64_t at[Work::operand_count];
@@ -117,10 +111,7 @@ bool has_lines(Work const& w) {
   using facts = map_facts<Work>;
   constexpr int vector = facts::vector, in_count = facts::in_count;
   int const last = w.over.rank - 1;
-  auto const phase = [&](int k) {
-    return reinterpret_cast<std::uintptr_t>(w.operands[k].data) / unsigned(facts::bytes[k]) %
-           unsigned(vector);
-  };
+  auto const phase = [&](int k) { return place_in_vector<vector>(w.operands[k], facts::bytes[k]); };
   bool even = w.over.extent[last] % vector == 0 && phase(in_count) == 0;
   for (int d = 0; d < last; ++d) even = even && w.operands[in_count].stride[d] % vector == 0;
   if (w.over.extent[last] < (even ? vector : 4 * vector)) return false;
@@ -137,14 +128,13 @@ bool has_lines(Work const& w) {
   return true;
 }
 
-/// means: start(body, blocks) with the kernel of ours that suits where the operands lie
+/// means: start(body, blocks) with line_map or point_map, whichever suits where the operands lie
 /// shape: work has been through order_axes, and has elements
 template <class Work, class Start>
-void choose_kernel(Work const& work, Start&& start) {
-  using facts = map_facts<Work>;
+void choose_strided(Work const& work, Start&& start) {
   if (has_lines(work)) {
-    line_map<Work> body{work.f, {work.over, work.operands, facts::bytes, facts::in_count}};
-    return start(body, blocks_of(body.over.vectors, block_threads));
+    line_map<Work> body(work.f, work.over, work.operands);
+    return start(body, body.blocks());
   }
   point_map<Work> body(work.f, work.over, work.operands);
   start(body, body.blocks());
@@ -162,8 +152,8 @@ struct cuda_kernel<map_work<Stage, Ins, Outs, HasCudaKernel>> {
   static constexpr int vector = facts::vector, in_count = facts::in_count;
 
   static void launch(launch_site const& site, Work work) {
+    cuda_side::order_axes(work);
     if constexpr (by_cub) {
-      cuda_side::order_axes(work);
       std::int64_t const size = work.over.size();
       if (work.over.rank == 1 && is_flat(work) && phase(work, in_count) == 0 &&
           is_worth_vectors(size, vector)) {
@@ -171,13 +161,20 @@ struct cuda_kernel<map_work<Stage, Ins, Outs, HasCudaKernel>> {
         advance(work, size - size % vector);
       }
     }
-    choose(work, [&](auto& body, unsigned blocks) { cuda_side::start(site, body, blocks); });
+    choose_ordered(work,
+                   [&](auto& body, unsigned blocks) { cuda_side::start(site, body, blocks); });
   }
   /// means: start(body, blocks) with the kernel that suits where the operands lie, if there is any
   ///        element
   template <class Start>
   static void choose(Work work, Start&& start) {
     cuda_side::order_axes(work);
+    choose_ordered(work, start);
+  }
+
+ private:
+  template <class Start>
+  static void choose_ordered(Work const& work, Start&& start) {
     std::int64_t const size = work.over.size();
     if (size == 0) return;
     if constexpr (!by_cub)
@@ -185,10 +182,8 @@ struct cuda_kernel<map_work<Stage, Ins, Outs, HasCudaKernel>> {
         cuda_side::flat_map<Work> body = flat(work, size);
         return start(body, cuda_side::blocks_of(body.vectors, facts::tile));
       }
-    cuda_side::choose_kernel(work, start);
+    cuda_side::choose_strided(work, start);
   }
-
- private:
   static constexpr int const* bytes = facts::bytes;
   /// CUB has the kernel where operands are arrays without gaps; one of our own is not made then
   static constexpr bool by_cub = cuda_side::may_be_dense<Work>;
@@ -206,8 +201,7 @@ struct cuda_kernel<map_work<Stage, Ins, Outs, HasCudaKernel>> {
   /// where in a vector an operand's first element lies; of one without memory its number
   static std::int64_t phase(Work const& w, int k) {
     if (bytes[k] == 0) return w.operands[k].base & (vector - 1);
-    return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(w.operands[k].data) /
-                                     unsigned(bytes[k]) % unsigned(vector));
+    return cuda_side::place_in_vector<vector>(w.operands[k], bytes[k]);
   }
   static bool is_flat(Work const& w) {
     for (int k = 0; k < Work::operand_count; ++k)
@@ -215,11 +209,9 @@ struct cuda_kernel<map_work<Stage, Ins, Outs, HasCudaKernel>> {
     return true;
   }
   static cuda_side::flat_map<Work> flat(Work const& work, std::int64_t size) {
-    cuda_side::flat_map<Work> body{work.f, 0, 0, 0, {}};
-    std::int64_t const to_next = (vector - phase(work, in_count)) % vector;
-    std::int64_t const head = to_next < size ? to_next : size;
-    body.head = int(head), body.vectors = (size - head) / vector;
-    body.rest = size - body.vectors * vector;
+    std::int64_t const head = (vector - phase(work, in_count)) % vector,
+                       vectors = head < size ? (size - head) / vector : 0;
+    cuda_side::flat_map<Work> body{work.f, vectors, size - vectors * vector, int(head), {}};
     for (int k = 0; k < Work::operand_count; ++k) {
       kernel::access const& a = work.operands[k];
       body.operands[k] = {a.data ? static_cast<char*>(a.data) + head * bytes[k] : nullptr,

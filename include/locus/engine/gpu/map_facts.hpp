@@ -7,12 +7,6 @@
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
 
-template <class Kinds>
-inline constexpr int in_memory = 0;
-template <class... Kinds>
-inline constexpr int in_memory<type_list<Kinds...>> =
-    (0 + ... + int(!std::is_same_v<Kinds, kernel::own_offset>));
-
 /// What a map's types say about its kernels.
 template <class Work>
 struct map_facts {
@@ -27,7 +21,11 @@ struct map_facts {
   static constexpr int unroll = wanted < 1 || most < 1 ? 1 : wanted < most ? wanted : most;
   static constexpr unsigned tile = block_threads * unsigned(unroll);
 
-  static constexpr int inputs_in_memory = in_memory<ins>;
+  template <class... Kinds>
+  static consteval int count_in_memory(type_list<Kinds...>) {
+    return (0 + ... + int(!std::is_same_v<Kinds, kernel::own_offset>));
+  }
+  static constexpr int inputs_in_memory = count_in_memory(ins{});
   template <class... Kinds, class... Outs>
   static consteval auto element_bytes(type_list<Kinds...>, type_list<Outs...>) {
     struct table {
@@ -40,7 +38,7 @@ struct map_facts {
   static constexpr auto byte_table = element_bytes(ins{}, outs{});
   /// of an element of each operand, 0 for one without memory
   static constexpr int const* bytes = byte_table.of;
-  /// bytes of an element of the widest input, 16 at most
+  /// bytes of an element of the widest input that has at most 16
   static consteval int widest() {
     int found = 1;
     for (int k = 0; k < in_count; ++k)

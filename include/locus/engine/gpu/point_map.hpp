@@ -54,9 +54,8 @@ struct point_map {
   template <class T>
   static constexpr int shift = cell * int(sizeof(T)) < 8 ? 64 / int(sizeof(T)) : 0;
   static constexpr int widest = facts::widest();
-  static constexpr int in_memory = facts::inputs_in_memory;
   /// inputs that go through shared memory; further ones are read as they lie
-  static constexpr int slots = in_memory < 2 ? in_memory : 2;
+  static constexpr int slots = facts::inputs_in_memory < 2 ? facts::inputs_in_memory : 2;
   static constexpr unsigned slot_bytes =
       unsigned(64 * cell + side * (side * widest + (cell * widest > 8 ? cell * widest : 8)));
 
@@ -260,18 +259,24 @@ struct point_map {
     return (whole[K] ? squares / cell : squares) * pitch<in_type<K>>;
   }
 
-  /// Where an operand is read or written next, one line of a tile after the other.
-  template <class T>
+  /// Where an operand is read or written next, one line of a tile after the other; At: an address, or the
+  /// number of an element.
+  template <class At>
   struct line {
-    T* at;
-    std::int64_t value, next;  // value: of an operand without memory
-    LOCUS_HOST_DEVICE void move() { at += next, value += next; }
+    At at;
+    std::int64_t next;
+    LOCUS_HOST_DEVICE void move() { at += next; }
   };
-  template <class T>
-  LOCUS_HOST_DEVICE line<T> line_at(place const& p, int k, int a, int b) const {
-    std::int64_t const at = offset(p, k, a, b);
-    return {static_cast<T*>(operands[k].data) + at, operands[k].base + at,
-            squares * step_across(k)};
+  template <class Kind>
+  using at_of = std::conditional_t<std::is_same_v<Kind, kernel::own_offset>, std::int64_t,
+                                   typename Kind::type const*>;
+  template <class At>
+  LOCUS_HOST_DEVICE line<At> line_at(place const& p, int k, int a, int b) const {
+    std::int64_t const at = offset(p, k, a, b), next = squares * step_across(k);
+    if constexpr (std::is_same_v<At, std::int64_t>)
+      return {operands[k].base + at, next};
+    else
+      return {static_cast<At>(operands[k].data) + at, next};
   }
   LOCUS_EXEC_CHECK_DISABLE
   LOCUS_HOST_DEVICE void tile(place const& p, unsigned t, unsigned char* memory) const {
@@ -283,10 +288,10 @@ struct point_map {
   LOCUS_HOST_DEVICE void tile(place const& p, int a, int first, unsigned char* memory,
                               std::index_sequence<K...>, type_list<Outs...>,
                               std::index_sequence<M...>) const {
-    pack<line<in_type<K> const>...> from{};
-    ((has_slot<K>() ? void() : void(get<K>(from) = line_at<in_type<K> const>(p, K, a, first))),
+    pack<line<at_of<at_t<K, ins>>>...> from{};
+    ((has_slot<K>() ? void() : void(get<K>(from) = line_at<at_of<at_t<K, ins>>>(p, K, a, first))),
      ...);
-    pack<line<Outs>...> to{{line_at<Outs>(p, in_count + M, a, first)}...};
+    pack<line<Outs*>...> to{{line_at<Outs*>(p, in_count + M, a, first)}...};
     int const left = p.along - a, apart = in_vectors ? 1 : squares;
     bool const is_vector = in_vectors && left >= cell;
     int const turned[] = {
@@ -297,12 +302,11 @@ struct point_map {
         (read<K>(get<K>(in[i].vectors), get<K>(from), is_vector, apart, left,
                  slot_of<K>(memory) + turned[K] + i * next_line<K>()),
          ...);
-      (get<K>(from).move(), ...);
+      ((has_slot<K>() ? void() : get<K>(from).move()), ...);
     }
     for (int i = 0; i < cell; ++i) {
       if (first + i * squares < p.across) {
-        stored_outputs<outs, cell> made;
-        for (int j = 0; j < cell; ++j) made.template set_from<0>(j, f(in[i].element(j), pack<>{}));
+        auto const made = made_of<outs>(f, in[i]);
         (write_cell<Outs, cell>(get<M>(to).at, get<M>(made.vectors),
                                 apart * step_along(in_count + M), is_vector, apart, left),
          ...);
@@ -311,13 +315,13 @@ struct point_map {
     }
   }
   template <std::size_t K, class Values>
-  LOCUS_HOST_DEVICE void read(Values& to, line<in_type<K> const> const& from,
+  LOCUS_HOST_DEVICE void read(Values& to, line<at_of<at_t<K, ins>>> const& from,
                               [[maybe_unused]] bool is_vector, [[maybe_unused]] int apart,
                               [[maybe_unused]] int left,
                               [[maybe_unused]] in_type<K> const* turned) const {
     using T = in_type<K>;
     if constexpr (std::is_same_v<at_t<K, ins>, kernel::own_offset>)
-      for (int j = 0; j < cell; ++j) to.values[j] = from.value + j * apart * step_along(K);
+      for (int j = 0; j < cell; ++j) to.values[j] = from.at + j * apart * step_along(K);
     else if (has_slot<K>())
       read_cell<T, cell>(to.values, turned, apart, is_vector, apart, left);
     else
