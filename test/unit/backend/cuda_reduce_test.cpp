@@ -258,7 +258,40 @@ TEST_CASE("the cut of a fold fills a card, and no thread adds too little") {
   CHECK(columns.parts == 512);
 }
 
+TEST_CASE("each part of a fold has something to fold, and the last one ends the row") {
+  auto const check = [](cuda_side::fold_cut const& cut, std::int64_t all) {
+    CHECK((cut.parts - 1) * cut.each < all);
+    CHECK(cut.parts * cut.each >= all);
+  };
+  for (std::int64_t all :
+       {1, 64, 65, 513, 2048, 4097, 1 << 20, 4202497, 8388608, 8388609, 8998912, 9000000, 16777217})
+    for (std::int64_t others : {1, 2, 3, 100, 1025}) {
+      INFO(others, " outputs, ", all, " vectors or points");
+      check(cuda_side::fold_cut::of_rows(others, all), all);
+      check(cuda_side::fold_cut::of_columns(others, all), all);
+    }
+}
+
 namespace {  // `operand` is this file's
+
+TEST_CASE("a row of some more vectors than whole parts") {
+  using sum = reduce_work<type_list<kernel::reducer<reduction::sum, double>>,
+                          kernel::stage<type_list<>, type_list<in<0, double>>>,
+                          kernel::stage<type_list<>, type_list<kernel::fold_value<0, double>>>,
+                          type_list<kernel::elements_of<double>>, type_list<>, type_list<>,
+                          type_list<double>, true>;
+  std::int64_t const n =
+      std::int64_t(2) * 4202497;  // the last of 2052 parts of 2049 vectors is empty
+  shape_case const s{1, {n}, 1};
+  operand<double> x(s, 0, 0);
+  for (double& e : x.cells) e = 1;
+  sum work({}, {}, {{-1}});
+  work.over = space_of(s);
+  double out = 0;
+  work.operands[0] = x.a, work.operands[1] = output_of(s, &out);
+  run(work);
+  CHECK(out == double(n));
+}
 
 TEST_CASE("a thread that adds many numbers goes on in double") {
   std::int64_t const n = 1 << 17;
