@@ -5,6 +5,8 @@
 #include <locus/backend/cuda/folds.hpp>     // fold_end, fold_map, fold_thread
 #include <locus/backend/cuda/launch.hpp>    // start, workspace
 #include <locus/backend/work.hpp>           // reduce_work
+#include <locus/engine/gpu/fold_cut.hpp>    // fold_cut
+#include <locus/engine/gpu/fold_parts.hpp>  // fold_the_parts
 #include <locus/engine/gpu/whole_fold.hpp>  // run_whole_fold
 
 namespace locus {
@@ -205,105 +207,6 @@ struct fold_columns {
           v[t].of[j + i] = shared[unsigned(i) * block_threads + t];
       });
     }
-  }
-};
-
-/// The parts of all outputs: 2^across_bits slots side by side, the other threads of a block down the parts.
-template <class Work>
-struct fold_the_parts {
-  using facts = fold_facts<Work>;
-  using all = typename facts::all;
-  using total = typename all::total;
-  fold_end<Work> end;
-  unsigned across_bits;
-  // slot j * vectors + v is element j of vector v; of rows each output is a vector
-  int vector;
-  std::int64_t length;  // of a line of outputs
-  quotient vectors, in_line;
-  unravel kept;
-  kernel::access operands[facts::operands];
-
-  LOCUS_EXEC_CHECK_DISABLE
-  template <class Block>
-  LOCUS_HOST_DEVICE void operator()(Block const& block) const {
-    auto* const v = block.template shared<total, block_threads>();
-    unsigned const across = 1u << across_bits;
-    std::int64_t const first = std::int64_t(block.number()) << across_bits;
-    block.each([&](unsigned t) {
-      total mine = all::identity();
-      std::int64_t const slot = first + (t & (across - 1));
-      if (slot < end.in_part) add(mine, end.partials + slot, t >> across_bits);
-      v[t] = mine;
-    });
-    for (unsigned half = block_threads / 2; half >= across; half /= 2)
-      block.each([&](unsigned t) {
-        if (t < half) v[t] = all::combine(v[t], v[t + half]);
-      });
-    block.apart([&](unsigned t) {
-      std::int64_t n = first + t;
-      if (t >= across || n >= end.in_part) return;
-      std::int64_t const j = vectors.divide(n), line = in_line.divide(n), begin = n * vector + j;
-      if (begin >= length) return;
-      std::int64_t at[facts::operands];
-      kept.template offsets<facts::operands>(line * length + begin, operands, at);
-      end.finish(v[t], operands, at);
-    });
-  }
-
- private:
-  /// every so many-th part, four under way at once
-  LOCUS_HOST_DEVICE void add(total& to, total const* from, std::int64_t part) const {
-    std::int64_t const step = block_threads >> across_bits;
-    while (part < end.parts) {
-      total some[4];
-      for (int k = 0; k < 4; ++k) {
-        std::int64_t const p = part + k * step;
-        some[k] = from[(p < end.parts ? p : part) * end.in_part];
-      }
-      for (int k = 0; k < 4; ++k, part += step)
-        to = all::combine(to, part < end.parts ? some[k] : all::identity());
-    }
-  }
-};
-
-/// means: how a fold of that shape is cut; numbers of vectors and points, never of a card
-struct fold_cut {
-  unsigned team_bits = 8, across_bits = 5;
-  std::int64_t parts = 1, each = 1, tiles = 1;
-
-  /// rows: `vectors` of each of `outputs`
-  static fold_cut of_rows(std::int64_t outputs, std::int64_t vectors) {
-    fold_cut c;
-    c.each = vectors;
-    bool const many = outputs >= 2 * vectors && vectors <= 16 * warp_threads;
-    if (vectors <= 2 * warp_threads || many) {
-      c.team_bits = 0;  // four vectors for a thread, at most a warp
-      while (c.team_bits < 5 && vectors > std::int64_t(4) << c.team_bits) ++c.team_bits;
-    } else
-      c.cut(outputs, vectors, 8 * block_threads, 4096);
-    return c;
-  }
-  /// columns: `points` of each vector of outputs; a block has few columns, and so few parts to store
-  static fold_cut of_columns(std::int64_t vectors, std::int64_t points) {
-    fold_cut c;
-    c.each = points;
-    c.across_bits = points <= warp_threads ? 8 : 5;
-    while (c.across_bits > 0 && std::int64_t(1) << (c.across_bits - 1) >= vectors) --c.across_bits;
-    std::int64_t const across = std::int64_t(1) << c.across_bits;
-    c.tiles = (vectors + across - 1) / across;
-    if (points > warp_threads) c.cut(c.tiles, points, 8 * (block_threads / across), 512);
-    return c;
-  }
-
- private:
-  /// parts where outputs alone do not fill a card: `enough` blocks, but none with less than `least`.
-  /// `each` is rounded up, so that fewer parts may hold all: none is empty
-  void cut(std::int64_t blocks, std::int64_t all, std::int64_t least, std::int64_t enough) {
-    std::int64_t wanted = blocks < enough / 4 ? enough / blocks : 1;
-    if (wanted > all / least) wanted = all / least;
-    if (wanted <= 1) return;
-    each = (all + wanted - 1) / wanted;
-    parts = (all + each - 1) / each;
   }
 };
 

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many threads and blocks of a GPU share a fold.
+#pragma once
+#include <cstdint>  // int64_t
+
+#include <locus/backend/cuda/block.hpp>  // block_threads, warp_threads
+
+namespace locus::cuda_side {
+
+/// means: how a fold of that shape is cut; numbers of vectors and points, never of a card
+struct fold_cut {
+  unsigned team_bits = 8, across_bits = 5;
+  std::int64_t parts = 1, each = 1, tiles = 1;
+
+  /// rows: `vectors` of each of `outputs`
+  static fold_cut of_rows(std::int64_t outputs, std::int64_t vectors) {
+    fold_cut c;
+    c.each = vectors;
+    bool const many = outputs >= 2 * vectors && vectors <= 16 * warp_threads;
+    if (vectors <= 2 * warp_threads || many) {
+      c.team_bits = 0;  // four vectors for a thread, at most a warp
+      while (c.team_bits < 5 && vectors > std::int64_t(4) << c.team_bits) ++c.team_bits;
+    } else
+      c.cut(outputs, vectors, 8 * block_threads, 4096);
+    return c;
+  }
+  /// columns: `points` of each vector of outputs; a block has few columns, and so few parts to store
+  static fold_cut of_columns(std::int64_t vectors, std::int64_t points) {
+    fold_cut c;
+    c.each = points;
+    c.across_bits = points <= warp_threads ? 8 : 5;
+    while (c.across_bits > 0 && std::int64_t(1) << (c.across_bits - 1) >= vectors) --c.across_bits;
+    std::int64_t const across = std::int64_t(1) << c.across_bits;
+    c.tiles = (vectors + across - 1) / across;
+    if (points > warp_threads) c.cut(c.tiles, points, 8 * (block_threads / across), 512);
+    return c;
+  }
+
+ private:
+  /// parts where outputs alone do not fill a card: `enough` blocks, but none with less than `least`.
+  /// `each` is rounded up, so that fewer parts may hold all: none is empty
+  void cut(std::int64_t blocks, std::int64_t all, std::int64_t least, std::int64_t enough) {
+    std::int64_t wanted = blocks < enough / 4 ? enough / blocks : 1;
+    if (wanted > all / least) wanted = all / least;
+    if (wanted <= 1) return;
+    each = (all + wanted - 1) / wanted;
+    parts = (all + each - 1) / each;
+  }
+};
+
+}  // namespace locus::cuda_side
