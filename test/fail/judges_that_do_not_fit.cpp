@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Losses, metrics and optimizers: targets of another kind, no classes to count, two norms, no averages.
+// Losses, metrics and optimizers: targets of another kind, no classes to count, two norms, no averages, too many slots.
 // expect-1: locus: this loss reads the number of a class for each row; give it integer labels, or take CategoricalCrossentropy
 // expect-2: locus: this metric reads the number of a class for each row, and the targets are no integers; take the metric without Sparse in its name
 // expect-3: locus: a metric reads other targets than the loss: one takes the number of a class for each row, the other a value for each prediction; take both of one kind
@@ -8,6 +8,7 @@
 // expect-6: locus: predictions have rows and classes, and up to two axes between them; reshape them
 // expect-7: locus: gradients are clipped to one norm; take ClipNorm or ClipGlobalNorm
 // expect-8: locus: this optimizer keeps no averages; wrap it in MovingAverage
+// expect-9: locus: a kernel reads a weight, its slots, its gradient and a factor, 24 values in all, and this rule of an optimizer has more slots; give it 20 at most
 #include <locus/nn/objective.hpp>
 #include <locus/nn/updater.hpp>
 using namespace locus;
@@ -17,6 +18,25 @@ using judged = nn::objective<float, T, CpuDevice, Loss, Metrics...>;
 struct no_model {
   template <class F>
   void for_each_parameter(F&&) {}
+};
+template <int Slots>
+struct Hoards {
+  struct rule {
+    static constexpr int slots = Slots;
+    template <class V>
+    void operator()(V* x, V g) const {
+      x[Slots] = g;
+    }
+  };
+  nn::rate learning_rate = 0.1;
+  double weight_decay = 0, clipvalue = 0;
+  static constexpr char const* name = "Hoards";
+  static constexpr char const* slot_names[Slots]{};
+  void require() const {}
+  template <class T, class F>
+  void with_rule(nn::step_state const&, F&& f) const {
+    f(rule{});
+  }
 };
 #if LOCUS_MUST_FAIL == 1
 judged<float, Cross> misuse(Cross{});
@@ -38,7 +58,10 @@ void misuse(judged<float, nn::MeanSquaredError>& o,
 nn::updater<nn::ClipNorm<nn::ClipGlobalNorm<nn::SGD>>, float, CpuDevice> misuse({});
 #elif LOCUS_MUST_FAIL == 8
 void misuse(nn::updater<nn::SGD, float, CpuDevice>& u) { u.take_averages(no_model{}); }
+#elif LOCUS_MUST_FAIL == 9
+void misuse(nn::updater<Hoards<22>, float, CpuDevice>& u) { u.step(no_model{}); }
 #else
 judged<int, Cross, nn::SparseTopKCategoricalAccuracy<2>> use(Cross{}, {});
 nn::updater<nn::ClipNorm<nn::SGD>, float, CpuDevice> clipped({});
+void keep(nn::updater<Hoards<21>, float, CpuDevice>& u) { u.step(no_model{}); }
 #endif

@@ -29,6 +29,10 @@ template <class Rule, bool Sparse, bool Scaled, int Weights>
 struct update_op {
   static constexpr int numbers = Rule::slots + 1, results = numbers * Weights,
                        gradient = results + Scaled;
+  static_assert(gradient + Weights + Sparse <= call_roles::most,
+                "locus: a kernel reads a weight, its slots, its gradient and a factor, 24 values "
+                "in all, and this "
+                "rule of an optimizer has more slots; give it 20 at most");
   static constexpr call_rule rule{.name = Sparse ? "update rows" : "update",
                                   .operands = whole_roles(gradient + Weights + Sparse),
                                   .results = whole_roles(results),
@@ -154,9 +158,11 @@ auto update_plan(Rule const& rule, Tensor& weight, Tensor* kept, std::index_sequ
   }
 }
 
-/// How many weights one launch updates: as many as the values that a kernel of a plan may read.
+/// How many weights one launch updates: with their slots, their gradients and a factor they are at most the
+/// values that a kernel of a plan may read.
 template <class Rule>
-inline constexpr int weights_at_once = (max_region_values - 1) / (Rule::slots + 2);
+inline constexpr int weights_at_once =
+    Rule::slots + 2 < max_region_values ? (max_region_values - 1) / (Rule::slots + 2) : 1;
 
 /// A weight, its slots, and its gradient.
 template <class Tensor>

@@ -16,14 +16,18 @@ namespace locus::nn {
 namespace detail {
 
 struct no_norm {};
-/// A weight without elements and all that a rule may keep for it.
+/// A weight without elements and all that a rule keeps for it.
 template <class Tensor>
-struct no_weights {
-  static constexpr int most = 5;
-  std::vector<Tensor> of;
-  no_weights() {
-    for (int k = 0; k < most; ++k) of.emplace_back(Dextents<1>(0));
+class no_weights {
+ public:
+  /// means: so many tensors, of which the first is the weight
+  Tensor* of(int numbers) {
+    while (int(tensors_.size()) < numbers) tensors_.emplace_back(Dextents<1>(0));
+    return tensors_.data();
   }
+
+ private:
+  std::vector<Tensor> tensors_;
 };
 /// means: the factor that brings gradients to a norm, on every replica; nobody waits for it
 template <class T, class Replicas>
@@ -46,7 +50,8 @@ struct norm_scale {
 /// means: steps of an optimizer over the parameters of one model
 /// device: what is kept lies where the parameters do, equal on every replica
 /// cost:  of a step and a replica: one kernel for each parameter; on GPUs one for weights_at_once<Rule> dense
-///        ones, which is 5 for Adam and 11 for SGD; no allocation after the first
+///        ones: 11 for SGD, 7 for SGD with momentum, 5 for Adam. ClipNorm and ClipGlobalNorm read each gradient
+///        once more, and with ClipNorm a kernel updates one parameter. Only the first step allocates
 /// fails: configuration_error for options that make no sense; shape_error, when the parameters are not
 ///        those of the first step
 template <class Optimizer, class T, class Replicas>
@@ -84,13 +89,13 @@ class updater {
       for (; known_ < now_.step; ++known_) product_ *= base().momentum_of(known_ + 1);
       now_.product = product_;
     }
-    ++iterations_, next_ = 0, waiting_.clear();
+    ++iterations_, next_ = 0, waiting_.clear(), unclipped_.clear();
     if constexpr (clips == norm_of::model) scale_.begin();
   }
   void update(parameter_type& p) {
     waiting const one{&p, next_++};
     if constexpr (clips == norm_of::model)  // the norm is known when all gradients are
-      add_square(p), waiting_.push_back(one);
+      add_square(p), unclipped_.push_back(one);
     else {
       if constexpr (clips == norm_of::parameter)
         scale_.begin(), add_square(p), scale_.end(detail::clip_norm(optimizer_));
@@ -100,9 +105,7 @@ class updater {
   void end_step() {
     if constexpr (clips == norm_of::model) {
       scale_.end(detail::clip_norm(optimizer_));
-      std::vector<waiting> const all = std::move(waiting_);
-      waiting_.clear();
-      for (waiting const& one : all) update_soon(one);
+      for (waiting const& one : unclipped_) update_soon(one);
     }
     if constexpr (together)
       if (!waiting_.empty()) update_waiting();
@@ -111,21 +114,13 @@ class updater {
   /// means: weight = its moving average, of each trainable parameter
   template <class Model>
   void take_averages(Model&& model) {
-    static_assert(averages, "locus: this optimizer keeps no averages; wrap it in MovingAverage");
-    std::size_t k = 0;
-    model.for_each_parameter([&](parameter_type& p) {
-      if (p.trainable && k < kept_.size()) p.value = kept_[k++].back();
-    });
+    for_each_average(model, [](tensor& weight, tensor& average) { weight = average; });
   }
 
   /// means: each trainable parameter and its average change places
   template <class Model>
   void swap_averages(Model&& model) {
-    static_assert(averages, "locus: this optimizer keeps no averages; wrap it in MovingAverage");
-    std::size_t k = 0;
-    model.for_each_parameter([&](parameter_type& p) {
-      if (p.trainable && k < kept_.size()) std::swap(p.value, kept_[k++].back());
-    });
+    for_each_average(model, [](tensor& weight, tensor& average) { std::swap(weight, average); });
   }
   static constexpr bool keeps_averages = detail::averages<Optimizer>();
 
@@ -169,6 +164,17 @@ class updater {
     std::size_t number;
   };
 
+  /// means: f(weight, average) for each trainable parameter that has made a step
+  template <class Model, class F>
+  void for_each_average(Model& model, F&& f) {
+    static_assert(averages, "locus: this optimizer keeps no averages; wrap it in MovingAverage");
+    std::size_t k = 0;
+    model.for_each_parameter([&](parameter_type& p) {
+      if (!p.trainable) return;
+      if (k < kept_.size() && !kept_[k].empty()) f(p.value, kept_[k].back());
+      ++k;
+    });
+  }
   base_type const& base() const { return detail::innermost(optimizer_); }
   double rate_of(std::int64_t step) const { return base().learning_rate.at(step); }
   std::string slot_name(std::size_t k, std::size_t s) const {
@@ -204,13 +210,14 @@ class updater {
   void update_waiting() {
     with_rule([&]<class Rule>(Rule const& rule) {
       constexpr int most = weights_at_once<Rule>;
+      tensor* const nothing = nothing_.of(Rule::slots + 1);
       update_of<tensor> all[most];
       for (int k = 0; k < most; ++k)
         if (auto const n = std::size_t(k); n < waiting_.size()) {
           parameter_type& p = *waiting_[n].of;
           all[k] = {&p.value, kept_for<Rule>(waiting_[n]), &p.gradient};
         } else
-          all[k] = {nothing_.of.data(), nothing_.of.data() + 1, nothing_.of.data()};
+          all[k] = {nothing, nothing + 1, nothing};
       if constexpr (clips == norm_of::none)
         run(update_plan(rule, all));
       else
@@ -228,18 +235,20 @@ class updater {
   template <class Rule>
   tensor* kept_for(waiting const& one) {
     parameter_type const& p = *one.of;
-    while (kept_.size() <= one.number) kept_.emplace_back(), sizes_.push_back(-1);
-    std::vector<tensor>& kept = kept_[one.number];
+    if (sizes_.size() <= one.number)
+      kept_.resize(one.number + 1), sizes_.resize(one.number + 1, -1);
     if (sizes_[one.number] < 0) {
       std::vector<T> const nothing(static_cast<std::size_t>(p.size()));
+      std::vector<tensor>
+          slots;  // where memory lacks none is kept, and the step may be taken again
       for (int s = 0; s < Rule::slots; ++s) {
-        kept.emplace_back(Dextents<1>(p.size()));
-        locus::detail::fill_storage(*kept.back().block.get(), nothing.data());
+        slots.emplace_back(Dextents<1>(p.size()));
+        locus::detail::fill_storage(*slots.back().block.get(), nothing.data());
       }
-      sizes_[one.number] = p.size();
+      kept_[one.number] = std::move(slots), sizes_[one.number] = p.size();
     }
     if (sizes_[one.number] != p.size()) refuse(one);
-    return kept.data();
+    return kept_[one.number].data();
   }
   template <class Rule, std::size_t... S>
   void run_update(Rule const& rule, parameter_type& p, tensor* kept,
@@ -267,7 +276,8 @@ class updater {
   Optimizer optimizer_;
   std::vector<std::vector<tensor>> kept_;  // [trainable parameter][slot]
   std::vector<std::int64_t> sizes_;
-  std::vector<waiting> waiting_;
+  std::vector<waiting> waiting_;    // for the next kernel
+  std::vector<waiting> unclipped_;  // for the norm of all gradients
   std::conditional_t<together, detail::no_weights<tensor>, detail::no_norm> nothing_;
   std::conditional_t<clips == norm_of::none, detail::no_norm, detail::norm_scale<T, Replicas>>
       scale_;

@@ -228,6 +228,29 @@ TEST_CASE("a step takes no memory but what is kept from step to step") {
   CHECK(config::get_memory_info("GPU:1").peak == before);
 }
 
+TEST_CASE("a step that lacked memory can be taken again: slots are kept once") {
+  int lacks = 0;
+  for (int k = 0;; ++k) {
+    model<float, one> m;
+    for (float w : {1.f, 2.f})
+      m.parameters.push_back(parameter_of<float, one>(std::vector<float>(9, w), {1, {9}}));
+    nn::updater<nn::RMSprop, float, one> updater(nn::RMSprop{.momentum = 0.9});
+    runtime::planted.lack_memory = k;
+    bool lacked = false;
+    try {
+      updater.prepare(m);
+    } catch (out_of_memory const&) {
+      lacked = true;
+    }
+    runtime::planted.lack_memory = -1;
+    if (!lacked) break;
+    ++lacks;
+    updater.prepare(m);
+    for (std::size_t n : {0, 1}) CHECK(updater.stored_of(n, m.parameters[n], "w").size() == 3);
+  }
+  CHECK(lacks == 6);  // three slots of two weights
+}
+
 TEST_CASE("simulated and recorded GPUs update as the host does") {
   auto all = [] {
     compare<float, two>(nn::Nadam{.learning_rate = 0.01, .weight_decay = 0.1}, keras_nadam{},
@@ -244,6 +267,31 @@ TEST_CASE("simulated and recorded GPUs update as the host does") {
 }
 
 namespace {
+
+/// an optimizer of the program's own, which keeps many numbers of each weight
+template <class T, int Slots>
+struct delays_rule {
+  static constexpr int slots = Slots;
+  T rate;
+  template <class V>
+  LOCUS_HOST_DEVICE void operator()(V* x, V g) const {
+    x[0] = x[0] - rate * x[Slots];
+    for (int k = Slots; k > 1; --k) x[k] = x[k - 1];
+    x[1] = g;
+  }
+};
+template <int Slots>
+struct delays {
+  nn::rate learning_rate = 0.5;
+  double weight_decay = 0, clipvalue = 0;
+  static constexpr char const* name = "delays";
+  static constexpr char const* slot_names[Slots]{};
+  void require() const {}
+  template <class T, class F>
+  void with_rule(nn::step_state const& s, F&& f) const {
+    f(delays_rule<T, Slots>{T(s.rate)});
+  }
+};
 
 /// twelve weights of odd sizes, one of them a table of which some rows have a gradient
 template <class Replicas, class Optimizer>
@@ -297,6 +345,8 @@ TEST_CASE("on GPUs one launch updates several weights, and none waits for the ne
   agree(nn::SGD{.momentum = 0.9}, 2);             // of 7
   agree(nn::Nadam{.learning_rate = 0.01}, 3);     // of 5
   agree(nn::MovingAverage{nn::Nadam{}, 0.9}, 3);  // of 4
+  agree(delays<7>{}, 6);                          // of 2
+  agree(delays<20>{}, 11);                        // of 1
   testing::recorder const gpus{{.cards = 2}};
   nn::sgd_rule<double> const rule{0.5};
   using on_gpu = Tensor<double, Dextents<1>, GpuDevice<0>>;
