@@ -132,6 +132,28 @@ TEST_CASE("a product that adds reads what it adds to, of each type and in a batc
   delete static_cast<cuda_side::blas_handle*>(handle);
 }
 
+TEST_CASE("what cuBLAS does not count is refused before anything is asked of it") {
+  testing::recorder const cards{{.cards = 1}};
+  launch_site site;
+  site.on = &runtime::find_device(gpu(0));
+  float cell = 0;
+  kernel::matrix const one{&cell, 1, 1, 1, 1};
+  std::int64_t const large = std::int64_t(1) << 31;
+  auto const refused = [&](kernel::matrix const& c, kernel::matrix const& a,
+                           kernel::matrix const& b, std::int64_t products) {
+    return message_of<shape_error>(
+        [&] { cuda_side::start_product(site, element::f32, c, a, b, {products, 0, 0, 0}); });
+  };
+  std::string const matrix =
+      "locus: a matrix of matmul has more than 2^31 - 1 rows or columns; cut it with slice";
+  CHECK(refused({&cell, large, 1, 1, 1}, {&cell, large, 1, 1, 1}, one, 1) == matrix);
+  CHECK(refused({&cell, 1, large, large, 1}, one, {&cell, 1, large, large, 1}, 1) == matrix);
+  CHECK(refused(one, {&cell, 1, large, large, 1}, {&cell, large, 1, 1, 1}, 1) == matrix);
+  CHECK(refused(one, one, one, large) ==
+        "locus: a batch has more than 2^31 - 1 products; multiply parts of it");
+  CHECK(cards.calls("gemm") + cards.calls("gemm_batch") == 0);
+}
+
 TEST_CASE("each status of cuBLAS has its name and a remedy") {
   cublas_table table = fake_cublas::table();
   void* handle = nullptr;

@@ -246,7 +246,8 @@ TEST_CASE("a step that lacked memory can be taken again: slots are kept once") {
     if (!lacked) break;
     ++lacks;
     updater.prepare(m);
-    for (std::size_t n : {0, 1}) CHECK(updater.stored_of(n, m.parameters[n], "w").size() == 3);
+    for (std::size_t n = 0; n < 2; ++n)
+      CHECK(updater.stored_of(n, m.parameters[n], "w").size() == 3);
   }
   CHECK(lacks == 6);  // three slots of two weights
 }

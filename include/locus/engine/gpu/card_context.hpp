@@ -73,6 +73,7 @@ class card_context : public call_context {
   /// means: c = a b by cuBLAS, or c += a b, or a batch of them: matrices of T; floats are read as the session's
   ///        precision of matmul says
   /// shape: c is row-major, a and b fit a BLAS (kernel/matrix.hpp)
+  /// fails: shape_error, for more rows, columns or products than cuBLAS counts, 2^31 - 1
   template <class T>
   void multiply(kernel::matrix const& c, kernel::matrix const& a, kernel::matrix const& b,
                 kernel::batch const& batch = {}, bool adds = false) const {

@@ -14,7 +14,7 @@ namespace locus::cuda_side {
 /// means: c = a b, or c += a b, or a batch of them; cuBLAS is column-major: c' = b' a'. While workspace is
 ///        measured only cuBLAS is opened
 /// shape: c is row-major, a and b fit a BLAS
-/// fails: shape_error, for more rows or columns than cuBLAS counts; device_lost
+/// fails: shape_error, for more rows, columns or products than cuBLAS counts; device_lost
 inline void start_product(launch_site const& site, element type, kernel::matrix const& c,
                           kernel::matrix const& a, kernel::matrix const& b,
                           kernel::batch const& batch = {}, bool adds = false) {
@@ -24,6 +24,8 @@ inline void start_product(launch_site const& site, element type, kernel::matrix 
       b.leading() > limit || c.leading() > limit)
     throw shape_error(
         "locus: a matrix of matmul has more than 2^31 - 1 rows or columns; cut it with slice");
+  if (batch.count > limit)
+    throw shape_error("locus: a batch has more than 2^31 - 1 products; multiply parts of it");
   runtime::require_card(*site.on);
   runtime::cuda_products const& cublas = runtime::products_of(*site.on);
   if (site.only_measures("cuBLAS")) return;
