@@ -307,6 +307,26 @@ TEST_CASE("slabs: every line once, all lines of dy that they need, no more memor
   CHECK(large.images == 1);
   CHECK(large.lines == 12);  // 14 lines of dy, of 2304 KB each
   CHECK(large.memory() * 4 <= 64 << 20);
+  // a slab has no fewer lines than a window: where those of dy are long it is larger than 64 MiB
+  w.h = w.w = {7, 1, 1};
+  cards::input_slabs<float> const long_lines(w.over(4, 1000, 1000, 64));
+  CHECK(long_lines.lines == 7);
+  CHECK(long_lines.rows() == 13 * 1000);
+  CHECK(long_lines.memory() * 4 == 163'072'000);
+  for (std::int64_t size : {1, 3, 7, 15})
+    for (std::int64_t stride : {1, 2})
+      for (std::int64_t width : {10, 224, 4000})
+        for (std::int64_t channels : {1, 64, 512}) {
+          w.h = w.w = {size, stride, 1};
+          conv2d_geometry const g = w.over(3, 300, width, channels);
+          std::int64_t const line = g.w.out * size * size * channels * 4,
+                             most = (2 * g.h.span() - 1) * line;
+          CHECK(cards::input_slabs<float>(g).memory() * 4 <= (most > 64 << 20 ? most : 64 << 20));
+          std::int64_t lines = 0;
+          cards::input_slabs<float>(g).each(
+              [&](cards::input_slab const& s) { lines += s.images * (s.high - s.low); });
+          CHECK(lines < 2 * g.images * g.h.out);
+        }
 }
 
 TEST_CASE("images that are larger than a kernel counts are refused, whatever is large") {

@@ -301,7 +301,8 @@ void conv2d(card_context& here, window_slabs<T> const& slabs, T* y, T const* x, 
 
 /// means: as host::conv2d_kernel_gradient, to rounding, where dy(first pixel, pixels) are rows of filters; and
 ///        dbias = the sums of dy's columns. Either may be null
-/// after: slabs are added in their order, which follows from the shape: no bit depends on the card's blocks
+/// after: slabs follow from the shape and are added in their order. How the sums within a slab are added is
+///        cuBLAS' own: one card and one version of cuBLAS give the same bits in every run
 template <class T, class Gradient>
 void conv_kernel_gradient(card_context& here, window_slabs<T> const& slabs, T* dkernel, T* dbias,
                           T const* x, Gradient const& dy) {
@@ -373,7 +374,9 @@ struct input_slabs {
 };
 
 /// means: as host::conv2d_input_gradient, to rounding; dy as in conv_kernel_gradient
-/// cost:  as conv2d
+/// cost:  a product and a kernel over dx for each slab. Windows of more than one pixel are written and read once,
+///        less than twice where images are cut, in at most 64 MiB of workspace, or in that of the windows of
+///        2 n - 1 lines of dy, where a window reaches over n lines
 template <class T, class Gradient>
 void conv_input_gradient(card_context& here, input_slabs<T> const& slabs, T* dx, Gradient const& dy,
                          T const* kernel) {
