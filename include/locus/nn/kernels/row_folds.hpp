@@ -19,32 +19,39 @@ struct scored_row {
 template <class T>
 struct folded_nothing {
   T unused;
+  LOCUS_HOST_DEVICE static folded_nothing combine(folded_nothing, folded_nothing) { return {T(0)}; }
 };
 /// a number of elements of a row, in totals beside values of T
 template <class T>
 using row_count = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
 
-template <class T, class U>
-struct no_row_folds {
+/// Two folds over a row, of which the second knows the first. Each is a type with a combine() of its own; a fold of
+/// nothing adds nothing.
+template <class T, class U, class First = folded_nothing<T>, class Second = folded_nothing<T>>
+struct row_folds {
   using row = scored_row<T, U>;
   using none = folded_nothing<T>;
-  using first = none;
-  using second = none;
+  using first = First;
+  using second = Second;
   template <class Piece>
   LOCUS_HOST_DEVICE static none begin(Piece const&, row const&) {
     return {T(0)};
   }
   template <class Piece, class V>
   LOCUS_HOST_DEVICE static void add(Piece const&, none&, row const&, std::int32_t, T, V) {}
-  LOCUS_HOST_DEVICE static none combine(none, none) { return {T(0)}; }
-  template <class Piece, class First>
-  LOCUS_HOST_DEVICE static none begin_again(Piece const&, row const&, First const&) {
+  LOCUS_HOST_DEVICE static first combine(first const& a, first const& b) {
+    return First::combine(a, b);
+  }
+  template <class Piece>
+  LOCUS_HOST_DEVICE static none begin_again(Piece const&, row const&, first const&) {
     return {T(0)};
   }
-  template <class Piece, class First, class V>
-  LOCUS_HOST_DEVICE static void add_again(Piece const&, none&, row const&, First const&,
+  template <class Piece, class V>
+  LOCUS_HOST_DEVICE static void add_again(Piece const&, none&, row const&, first const&,
                                           std::int32_t, T, V) {}
-  LOCUS_HOST_DEVICE static none combine_again(none, none) { return {T(0)}; }
+  LOCUS_HOST_DEVICE static second combine_again(second const& a, second const& b) {
+    return Second::combine(a, b);
+  }
 };
 
 /// The folds of a loss or a metric over a row, and its value from them. A loss or metric of the user's has no
@@ -55,9 +62,9 @@ struct no_row_folds {
 ///   of losses: settle(piece, row, first, second), slope(piece, settled, row, j, prediction, target)
 /// target: of a sparse one whether j is its class
 template <class Piece, class T, class U>
-struct row_fold : no_row_folds<T, U> {
+struct row_fold : row_folds<T, U> {
   using row = scored_row<T, U>;
-  using none = typename no_row_folds<T, U>::none;
+  using none = folded_nothing<T>;
   LOCUS_HOST_DEVICE static auto settle(Piece const& loss, row const& r, none, none) {
     return loss.state(r.p, r.t, r.n);
   }
@@ -88,19 +95,10 @@ struct sum_fold {
   LOCUS_HOST_DEVICE static sum_fold combine(sum_fold a, sum_fold b) { return {a.sum + b.sum}; }
 };
 
-/// The first fold is a type with a combine() of its own.
-template <class First, class T, class U>
-struct first_fold : no_row_folds<T, U> {
-  using first = First;
-  LOCUS_HOST_DEVICE static first combine(first const& a, first const& b) {
-    return First::combine(a, b);
-  }
-};
-
 /// the largest logit, then the sum of the exponentials
 template <class T, class U>
 struct row_fold<SparseCategoricalCrossentropy<from_logits_t>, T, U>
-    : first_fold<top_fold<T>, T, U> {
+    : row_folds<T, U, top_fold<T>, sum_fold<T>> {
   using loss = SparseCategoricalCrossentropy<from_logits_t>;
   using row = scored_row<T, U>;
   using first = top_fold<T>;
@@ -113,9 +111,6 @@ struct row_fold<SparseCategoricalCrossentropy<from_logits_t>, T, U>
   LOCUS_HOST_DEVICE static void add_again(loss const&, second& s, row const&, first f, std::int32_t,
                                           T p, bool) {
     s.sum += exp_of(p - f.top);
-  }
-  LOCUS_HOST_DEVICE static second combine_again(second a, second b) {
-    return second::combine(a, b);
   }
   using settled = softmax_state<T>;
   LOCUS_HOST_DEVICE static settled settle(loss const&, row const&, first f, second s) {
@@ -131,10 +126,10 @@ struct row_fold<SparseCategoricalCrossentropy<from_logits_t>, T, U>
 };
 template <class T, class U>
 struct row_fold<SparseCategoricalCrossentropy<probabilities_t>, T, U>
-    : first_fold<sum_fold<T>, T, U> {
+    : row_folds<T, U, sum_fold<T>> {
   using loss = SparseCategoricalCrossentropy<probabilities_t>;
   using row = scored_row<T, U>;
-  using none = typename no_row_folds<T, U>::none;
+  using none = folded_nothing<T>;
   using first = sum_fold<T>;
   LOCUS_HOST_DEVICE static first begin(loss const&, row const&) { return {T(0)}; }
   LOCUS_HOST_DEVICE static void add(loss const&, first& s, row const&, std::int32_t, T p, bool) {
@@ -150,20 +145,28 @@ struct row_fold<SparseCategoricalCrossentropy<probabilities_t>, T, U>
   }
 };
 
-/// of probabilities `top` is 0, and the first sum is theirs
+/// of probabilities `top` is 0, and the sum is theirs
+template <class T>
+struct target_fold {
+  T top, sum, targets;
+  LOCUS_HOST_DEVICE static target_fold combine(target_fold const& a, target_fold const& b) {
+    return {top_fold<T>::larger(a.top, b.top), a.sum + b.sum, a.targets + b.targets};
+  }
+};
+template <class T>
+struct term_fold {
+  T value, weighted, sum;
+  LOCUS_HOST_DEVICE static term_fold combine(term_fold const& a, term_fold const& b) {
+    return {a.value + b.value, a.weighted + b.weighted, a.sum + b.sum};
+  }
+};
 template <class Reads, class T, class U>
-struct row_fold<CategoricalCrossentropy<Reads>, T, U> {
+struct row_fold<CategoricalCrossentropy<Reads>, T, U>
+    : row_folds<T, U, target_fold<T>, term_fold<T>> {
   using loss = CategoricalCrossentropy<Reads>;
   using row = scored_row<T, U>;
-  struct first {
-    T top, sum, targets;
-    LOCUS_HOST_DEVICE static first combine(first const& a, first const& b) {
-      return {top_fold<T>::larger(a.top, b.top), a.sum + b.sum, a.targets + b.targets};
-    }
-  };
-  struct second {
-    T value, weighted, sum;
-  };
+  using first = target_fold<T>;
+  using second = term_fold<T>;
   LOCUS_HOST_DEVICE static first begin(loss const&, row const&) {
     return {loss::reads_logits ? kernel::detail::below_all<T> : T(0), T(0), T(0)};
   }
@@ -173,9 +176,6 @@ struct row_fold<CategoricalCrossentropy<Reads>, T, U> {
     else
       s.sum += p;
     s.targets += l.smoothed(T(t), r.n);
-  }
-  LOCUS_HOST_DEVICE static first combine(first const& a, first const& b) {
-    return first::combine(a, b);
   }
   LOCUS_HOST_DEVICE static second begin_again(loss const&, row const&, first const&) {
     return {T(0), T(0), T(0)};
@@ -188,9 +188,6 @@ struct row_fold<CategoricalCrossentropy<Reads>, T, U> {
       to.sum += exp_of(p - s.top);
     else if (is_inside(p / s.sum))
       to.weighted += t;
-  }
-  LOCUS_HOST_DEVICE static second combine_again(second const& a, second const& b) {
-    return {a.value + b.value, a.weighted + b.weighted, a.sum + b.sum};
   }
   using settled = typename loss::template row<T>;
   LOCUS_HOST_DEVICE static settled settle(loss const&, row const&, first const& a,
@@ -209,9 +206,9 @@ struct row_fold<CategoricalCrossentropy<Reads>, T, U> {
 /// losses that are a mean over the elements of a row
 template <class Loss, class T, class U>
   requires std::is_base_of_v<mean_of_row, Loss>
-struct row_fold<Loss, T, U> : first_fold<sum_fold<T>, T, U> {
+struct row_fold<Loss, T, U> : row_folds<T, U, sum_fold<T>> {
   using row = scored_row<T, U>;
-  using none = typename no_row_folds<T, U>::none;
+  using none = folded_nothing<T>;
   using first = sum_fold<T>;
   LOCUS_HOST_DEVICE static first begin(Loss const&, row const&) { return {T(0)}; }
   LOCUS_HOST_DEVICE static void add(Loss const& l, first& s, row const&, std::int32_t, T p, U t) {
@@ -266,10 +263,10 @@ struct above_fold {
 };
 
 template <class T, class U>
-struct row_fold<SparseCategoricalAccuracy, T, U> : first_fold<largest_fold<T>, T, U> {
+struct row_fold<SparseCategoricalAccuracy, T, U> : row_folds<T, U, largest_fold<T>> {
   using metric = SparseCategoricalAccuracy;
   using row = scored_row<T, U>;
-  using none = typename no_row_folds<T, U>::none;
+  using none = folded_nothing<T>;
   using first = largest_fold<T>;
   LOCUS_HOST_DEVICE static first begin(metric const&, row const&) { return first::begin(); }
   LOCUS_HOST_DEVICE static void add(metric const&, first& to, row const&, std::int32_t j, T p,
@@ -281,10 +278,10 @@ struct row_fold<SparseCategoricalAccuracy, T, U> : first_fold<largest_fold<T>, T
   }
 };
 template <int K, class T, class U>
-struct row_fold<SparseTopKCategoricalAccuracy<K>, T, U> : first_fold<above_fold<T, K>, T, U> {
+struct row_fold<SparseTopKCategoricalAccuracy<K>, T, U> : row_folds<T, U, above_fold<T, K>> {
   using metric = SparseTopKCategoricalAccuracy<K>;
   using row = scored_row<T, U>;
-  using none = typename no_row_folds<T, U>::none;
+  using none = folded_nothing<T>;
   using first = above_fold<T, K>;
   LOCUS_HOST_DEVICE static first begin(metric const&, row const& r) { return {r.p[*r.t], 0}; }
   LOCUS_HOST_DEVICE static void add(metric const&, first& to, row const&, std::int32_t, T p, bool) {
@@ -294,10 +291,9 @@ struct row_fold<SparseTopKCategoricalAccuracy<K>, T, U> : first_fold<above_fold<
     return s.is_in();
   }
 };
-/// the class of dense targets, whose weight a row has
-struct class_of_targets {};
-template <class T, class U>
-struct row_fold<class_of_targets, T, U> : first_fold<largest_fold<U>, T, U> {
+/// the class of dense targets, and a second fold that knows it
+template <class T, class U, class Second = folded_nothing<T>>
+struct class_folds : row_folds<T, U, largest_fold<U>, Second> {
   using row = scored_row<T, U>;
   using first = largest_fold<U>;
   template <class Piece>
@@ -306,18 +302,29 @@ struct row_fold<class_of_targets, T, U> : first_fold<largest_fold<U>, T, U> {
   }
   template <class Piece>
   LOCUS_HOST_DEVICE static void add(Piece const&, first& to, row const&, std::int32_t j, T, U t) {
-    largest_fold<U>::add(to, j, t);
+    first::add(to, j, t);
+  }
+};
+/// of the class alone, whose weight a row has
+struct class_of_targets {};
+template <class T, class U>
+struct row_fold<class_of_targets, T, U> : class_folds<T, U> {};
+
+/// the places of the largest prediction and of the largest target
+template <class T, class U>
+struct largest_pair {
+  largest_fold<T> p;
+  largest_fold<U> t;
+  LOCUS_HOST_DEVICE static largest_pair combine(largest_pair const& a, largest_pair const& b) {
+    return {largest_fold<T>::combine(a.p, b.p), largest_fold<U>::combine(a.t, b.t)};
   }
 };
 template <class T, class U>
-struct row_fold<CategoricalAccuracy, T, U> : no_row_folds<T, U> {
+struct row_fold<CategoricalAccuracy, T, U> : row_folds<T, U, largest_pair<T, U>> {
   using metric = CategoricalAccuracy;
   using row = scored_row<T, U>;
-  using none = typename no_row_folds<T, U>::none;
-  struct first {
-    largest_fold<T> p;
-    largest_fold<U> t;
-  };
+  using none = folded_nothing<T>;
+  using first = largest_pair<T, U>;
   LOCUS_HOST_DEVICE static first begin(metric const&, row const&) {
     return {largest_fold<T>::begin(), largest_fold<U>::begin()};
   }
@@ -326,15 +333,12 @@ struct row_fold<CategoricalAccuracy, T, U> : no_row_folds<T, U> {
     largest_fold<T>::add(to.p, j, p);
     largest_fold<U>::add(to.t, j, t);
   }
-  LOCUS_HOST_DEVICE static first combine(first const& a, first const& b) {
-    return {largest_fold<T>::combine(a.p, b.p), largest_fold<U>::combine(a.t, b.t)};
-  }
   LOCUS_HOST_DEVICE static double value(metric const&, row const&, first const& best, none) {
     return std::int64_t(best.p.place) == std::int64_t(best.t.place) ? 1 : 0;
   }
 };
 template <int K, class T, class U>
-struct row_fold<TopKCategoricalAccuracy<K>, T, U> : row_fold<class_of_targets, T, U> {
+struct row_fold<TopKCategoricalAccuracy<K>, T, U> : class_folds<T, U, above_fold<T, K>> {
   using metric = TopKCategoricalAccuracy<K>;
   using row = scored_row<T, U>;
   using first = largest_fold<U>;
@@ -346,29 +350,23 @@ struct row_fold<TopKCategoricalAccuracy<K>, T, U> : row_fold<class_of_targets, T
                                           std::int32_t, T p, U) {
     second::add(to, p);
   }
-  LOCUS_HOST_DEVICE static second combine_again(second const& a, second const& b) {
-    return second::combine(a, b);
-  }
   LOCUS_HOST_DEVICE static double value(metric const&, row const&, first const&, second const& s) {
     return s.is_in();
   }
 };
 template <class T, class U>
-struct row_fold<BinaryAccuracy, T, U> : no_row_folds<T, U> {
+struct row_fold<BinaryAccuracy, T, U> : row_folds<T, U, sum_fold<row_count<T>>> {
   using metric = BinaryAccuracy;
   using row = scored_row<T, U>;
-  using none = typename no_row_folds<T, U>::none;
-  struct first {
-    row_count<T> hits;
-  };
+  using none = folded_nothing<T>;
+  using first = sum_fold<row_count<T>>;
   LOCUS_HOST_DEVICE static first begin(metric const&, row const&) { return {0}; }
-  LOCUS_HOST_DEVICE static void add(metric const& m, first& to, row const&, std::int32_t, T p,
+  LOCUS_HOST_DEVICE static void add(metric const& m, first& hits, row const&, std::int32_t, T p,
                                     U t) {
-    to.hits += m.is_hit(p, T(t)) ? 1 : 0;
+    hits.sum += m.is_hit(p, T(t)) ? 1 : 0;
   }
-  LOCUS_HOST_DEVICE static first combine(first a, first b) { return {a.hits + b.hits}; }
-  LOCUS_HOST_DEVICE static double value(metric const&, row const& r, first s, none) {
-    return double(s.hits) / double(r.n);
+  LOCUS_HOST_DEVICE static double value(metric const&, row const& r, first hits, none) {
+    return double(hits.sum) / double(r.n);
   }
 };
 
