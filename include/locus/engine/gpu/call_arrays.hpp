@@ -21,13 +21,13 @@ template <class Arrays>
 struct vectors_of_arrays {
   static constexpr int vector = Arrays::vector;
   Arrays of;
-  unsigned first[Arrays::arrays];  // block of each array
+  unsigned first[Arrays::arrays + 1]{};  // block of each array; behind them: how many there are
 
   explicit vectors_of_arrays(Arrays const& all) : of(all) {
-    for (int k = 0; k < Arrays::arrays; ++k) first[k] = blocks, blocks += blocks_for_array(k);
+    for (int k = 0; k < Arrays::arrays; ++k) first[k + 1] = first[k] + blocks_for_array(k);
   }
   /// units: blocks of all arrays; an array without elements has none
-  unsigned blocks = 0;
+  unsigned blocks() const { return first[Arrays::arrays]; }
 
   LOCUS_EXEC_CHECK_DISABLE
   template <class Block>

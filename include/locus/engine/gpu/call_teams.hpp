@@ -233,7 +233,7 @@ template <class Team, class Obtain, class Start>
 void choose_teams(Team const& of, Obtain&& obtain, Start&& start) {
   if constexpr (goes_over_arrays<Team>) {
     vectors_of_arrays<Team> const all(of);
-    if (all.blocks > 0) start(all, all.blocks);
+    if (all.blocks() > 0) start(all, all.blocks());
   } else if constexpr (shares_rows<Team>) {
     if (of.rows == 0) return;
     // a warp for what it keeps, or where rows alone fill a card: it has less to exchange than a block
