@@ -6,6 +6,7 @@
 #include <locus/nn/kernels/depthwise.hpp>  // conv2d, depthwise2d
 #include <locus/ops/call.hpp>              // call_rule, tile
 #if LOCUS_CUDA_KERNELS
+#include <locus/backend/cuda/vectors.hpp>    // are_vectors
 #include <locus/nn/kernels/conv2d_team.hpp>  // kernel_gradient_team
 #include <locus/nn/kernels/conv_card.hpp>    // cards::conv2d
 #endif
@@ -270,14 +271,12 @@ auto conv2d_kernel_gradient_op::team(call_context const&, tile<T> dw, tile<T con
   using body = detail::kernel_gradient_team<T>;
   conv2d_geometry const g = window.over(x);
   std::int64_t const lines = g.images * g.h.out, pixels = lines * g.w.out;
-  bool const are_vectors = g.group_filters() % body::vector == 0 &&
-                           reinterpret_cast<std::uintptr_t>(dy.data) % sizeof(T[body::vector]) == 0;
   return body{g,
               pixels,
               dw.size(),
               {g.w.out > 0 ? g.w.out : 1, pixels},
               {g.h.out > 0 ? g.h.out : 1, lines},
-              are_vectors,
+              cuda_side::are_vectors(g.group_filters(), dy.data),
               x.data,
               dy.data,
               dw.data};

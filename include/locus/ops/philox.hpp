@@ -3,23 +3,14 @@
 #pragma once
 #include <cstdint>  // uint32_t
 
-#include <locus/core/config.hpp>  // LOCUS_HOST_DEVICE
+#include <locus/core/config.hpp>         // LOCUS_HOST_DEVICE
+#include <locus/core/upper_product.hpp>  // upper_product
 
 namespace locus {
 
 struct philox_block {
   std::uint32_t word[4];
 };
-
-namespace detail {
-/// means: the upper word of a product; a compiler for GPUs would make 64-bit products of the host's form
-LOCUS_HOST_DEVICE constexpr std::uint32_t upper_product(std::uint32_t a, std::uint32_t b) {
-#if defined(__CUDA_ARCH__)
-  if (!__builtin_is_constant_evaluated()) return __umulhi(a, b);
-#endif
-  return static_cast<std::uint32_t>(std::uint64_t(a) * b >> 32);
-}
-}  // namespace detail
 
 /// means: four random words from a 128-bit counter and a 64-bit key
 /// after: Salmon, Moraes, Dror, Shaw, Parallel random numbers: as easy as 1, 2, 3 (SC 2011)

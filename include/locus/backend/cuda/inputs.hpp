@@ -3,10 +3,11 @@
 #pragma once
 #include <cstdint>  // int64_t
 
-#include <locus/core/config.hpp>     // LOCUS_HOST_DEVICE
-#include <locus/core/pack.hpp>       // pack
-#include <locus/core/type_list.hpp>  // type_list
-#include <locus/kernel/call.hpp>     // access, space, own_offset
+#include <locus/core/config.hpp>         // LOCUS_HOST_DEVICE
+#include <locus/core/pack.hpp>           // pack
+#include <locus/core/type_list.hpp>      // type_list
+#include <locus/core/upper_product.hpp>  // upper_product
+#include <locus/kernel/call.hpp>         // access, space, own_offset
 
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
@@ -22,13 +23,7 @@ struct divider {
         ((std::uint64_t(1) << 32) * ((std::uint64_t(1) << shift) - d)) / d + 1);
   }
   LOCUS_HOST_DEVICE std::uint32_t divide(std::uint32_t n) const {
-#if defined(__CUDA_ARCH__)
-    std::uint32_t const high =
-        __umulhi(n, magic);  // nvcc would multiply 64 bits where magic is at hand
-#else
-    std::uint32_t const high = static_cast<std::uint32_t>((std::uint64_t(n) * magic) >> 32);
-#endif
-    return (high + n) >> shift;
+    return (locus::detail::upper_product(n, magic) + n) >> shift;
   }
 };
 

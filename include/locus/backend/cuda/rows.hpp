@@ -364,15 +364,7 @@ struct cuda_kernel<rows_work<Elementwise, Folds, Last, Ins, Rows, Outs, HasCudaK
       if (vectors <= (bits > 5 && rows < 512 ? 0 : most) << bits) return bits;
     return 8;
   }
-  template <class... Kinds, class... Rs, class... Os>
-  static consteval auto element_bytes(type_list<Kinds...>, type_list<Rs...>, type_list<Os...>) {
-    struct table {
-      int of[Work::operand_count];
-    };
-    return table{{cuda_side::bytes_of(type_list<Kinds>{})...,
-                  cuda_side::bytes_of(type_list<Rs>{})..., int(sizeof(Os))...}};
-  }
-  static constexpr auto byte_table = element_bytes(Ins{}, Rows{}, Outs{});
+  static constexpr auto byte_table = cuda_side::bytes_of_each(concatenate_t<Ins, Rows>{}, Outs{});
 };
 
 }  // namespace LOCUS_MODE

@@ -18,6 +18,21 @@ struct alignas(sizeof(T) * Size) vector_of {
   T element[Size];
 };
 
+/// elements of a vector of 16 bytes, at least 1
+template <class T>
+inline constexpr int vector_elements = elements_of_vector(sizeof(T));
+
+/// means: such vectors may begin at p
+template <class T>
+bool begins_vector(T const* p) {
+  return reinterpret_cast<std::uintptr_t>(p) % (sizeof(T) * unsigned(vector_elements<T>)) == 0;
+}
+/// means: arrays of rows of n elements can be read and written as such vectors
+template <class... T>
+bool are_vectors(std::int64_t n, T const*... arrays) {
+  return ((n % vector_elements<T> == 0 && begins_vector(arrays)) && ...);
+}
+
 /// How an operand lies along the last axis: one element for all of it; vectors at addresses that
 /// are multiples of their size; vectors between two of these; any other stride.
 enum class lay : unsigned char { constant, aligned, shifted, strided };
@@ -44,6 +59,16 @@ template <int Size>
 std::int64_t place_in_vector(kernel::access const& a, int bytes) {
   return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(a.data) / unsigned(bytes) %
                                    unsigned(Size));
+}
+/// of an element of each operand, inputs first; 0 for one without memory
+template <int Count>
+struct operand_bytes {
+  int of[Count];
+};
+template <class... Kinds, class... Outs>
+consteval auto bytes_of_each(type_list<Kinds...>, type_list<Outs...>) {
+  return operand_bytes<int(sizeof...(Kinds) + sizeof...(Outs))>{
+      {bytes_of(type_list<Kinds>{})..., int(sizeof(Outs))...}};
 }
 
 constexpr int largest_power(int n) { return n < 2 ? n : 2 * largest_power(n / 2); }

@@ -26,16 +26,7 @@ struct map_facts {
     return (0 + ... + int(!std::is_same_v<Kinds, kernel::own_offset>));
   }
   static constexpr int inputs_in_memory = count_in_memory(ins{});
-  template <class... Kinds, class... Outs>
-  static consteval auto element_bytes(type_list<Kinds...>, type_list<Outs...>) {
-    struct table {
-      int of[Work::operand_count];
-    };
-    return table{
-        {(std::is_same_v<Kinds, kernel::own_offset> ? 0 : int(sizeof(typename Kinds::type)))...,
-         int(sizeof(Outs))...}};
-  }
-  static constexpr auto byte_table = element_bytes(ins{}, outs{});
+  static constexpr auto byte_table = bytes_of_each(ins{}, outs{});
   /// of an element of each operand, 0 for one without memory
   static constexpr int const* bytes = byte_table.of;
   /// bytes of an element of the widest input that has at most 16

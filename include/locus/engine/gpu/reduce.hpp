@@ -266,16 +266,8 @@ struct cuda_kernel<
   }
 
  private:
-  template <class... Kinds, class... Rs, class... Es, class... Os>
-  static consteval auto element_bytes(type_list<Kinds...>, type_list<Rs...>, type_list<Es...>,
-                                      type_list<Os...>) {
-    struct table {
-      int of[Work::operand_count];
-    };
-    return table{{cuda_side::bytes_of(type_list<Kinds>{})...,
-                  cuda_side::bytes_of(type_list<Rs>{})..., int(sizeof(Es))..., int(sizeof(Os))...}};
-  }
-  static constexpr auto byte_table = element_bytes(Ins{}, Rows{}, ElementOuts{}, Outs{});
+  static constexpr auto byte_table =
+      cuda_side::bytes_of_each(concatenate_t<Ins, Rows>{}, concatenate_t<ElementOuts, Outs>{});
 
   template <class Start>
   static void start_last(Work const& work, cuda_side::fold_end<Work> const& end,

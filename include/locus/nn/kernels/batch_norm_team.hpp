@@ -2,7 +2,7 @@
 // The sums of a batch normalisation on GPUs: threads side by side read vectors of channels, a few rows at once.
 // The values of a few rows meet their own mean in T; what they make meets the other rows in double.
 #pragma once
-#include <locus/backend/cuda/vectors.hpp>  // vector_of
+#include <locus/backend/cuda/vectors.hpp>  // vector_of, are_vectors
 #include <locus/ops/math.hpp>              // sqrt_fn
 #include <locus/shape/tile.hpp>            // tile
 
@@ -12,7 +12,7 @@ namespace locus::nn::detail {
 /// row, and zeros behind them.
 template <class T>
 struct channel_columns {
-  static constexpr int vector = sizeof(T) < 16 ? 16 / int(sizeof(T)) : 1;
+  static constexpr int vector = cuda_side::vector_elements<T>;
   std::int64_t rows, columns;
   tile<T> pairs;  // result 0
 
@@ -35,10 +35,7 @@ struct channel_columns {
     } else
       for (int j = 0; j < vector; ++j) to[j] = c + j < columns ? p[j] : T(0);
   }
-  bool has_vectors(T const* p) const {
-    return columns % vector == 0 &&
-           reinterpret_cast<std::uintptr_t>(p) % (sizeof(T) * std::size_t(vector)) == 0;
-  }
+  bool has_vectors(T const* p) const { return cuda_side::are_vectors(columns, p); }
 };
 
 template <class T>

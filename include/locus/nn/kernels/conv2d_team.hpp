@@ -10,7 +10,7 @@ namespace locus::nn::detail {
 
 template <class T>
 struct kernel_gradient_team {
-  static constexpr int vector = sizeof(T) < 16 ? 16 / int(sizeof(T)) : 1, batch = 4;
+  static constexpr int vector = cuda_side::vector_elements<T>, batch = 4;
   struct total {
     double sum;
   };

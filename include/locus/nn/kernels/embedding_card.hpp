@@ -3,7 +3,7 @@
 // run, and a thread for each number of a sum, which adds in the order of the batch.
 #pragma once
 #include <locus/backend/cuda/lines.hpp>       // quotient
-#include <locus/backend/cuda/vectors.hpp>     // vector_of, store_whole
+#include <locus/backend/cuda/vectors.hpp>     // vector_of, are_vectors
 #include <locus/core/config.hpp>              // LOCUS_HOST_DEVICE, LOCUS_MODE
 #include <locus/engine/gpu/card_context.hpp>  // card_context
 #include <locus/engine/gpu/selects.hpp>       // first_of_runs
@@ -48,12 +48,9 @@ void gather_rows(card_context& here, T const* table, std::int64_t vocabulary, st
     std::int64_t const wide = width / Size, vectors = (n + body::rows - 1) / body::rows * wide;
     here.each(vectors, body{{wide, vectors}, vocabulary, n, tokens, table, y});
   };
-  constexpr int size = int(16 / sizeof(T));
-  bool const fits =
-      width % size == 0 &&
-      (reinterpret_cast<std::uintptr_t>(table) | reinterpret_cast<std::uintptr_t>(y)) % 16 == 0;
-  fits ? in_vectors(std::integral_constant<int, size>{})
-       : in_vectors(std::integral_constant<int, 1>{});
+  cuda_side::are_vectors(width, table, y)
+      ? in_vectors(std::integral_constant<int, cuda_side::vector_elements<T>>{})
+      : in_vectors(std::integral_constant<int, 1>{});
 }
 
 /// Token i as a key, with its place. What no row belongs to is `vocabulary`.

@@ -40,7 +40,7 @@ struct score_team {
     bool is_valid;            // the label is one of the classes
   };
   struct nothing {};
-  static constexpr int vector = 16 / int(sizeof(T));
+  static constexpr int vector = cuda_side::vector_elements<T>;
   template <class V>
   using vector_of = cuda_side::vector_of<V, vector>;
   /// neighbours in a row, and how many bytes they have (members without any are counted by sizeof)

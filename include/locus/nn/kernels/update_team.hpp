@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rule of an optimizer over several weights at once: on GPUs one launch.
 #pragma once
-#include <locus/backend/cuda/vectors.hpp>  // vector_of, store_whole
+#include <locus/backend/cuda/vectors.hpp>  // vector_of, begins_vector
 #include <locus/core/config.hpp>           // LOCUS_HOST_DEVICE
 
 namespace locus::nn::detail {
@@ -9,7 +9,7 @@ inline namespace LOCUS_MODE {
 
 template <class Rule, class T, int Weights>
 struct update_team {
-  static constexpr int arrays = Weights, vector = sizeof(T) < 16 ? 16 / int(sizeof(T)) : 1,
+  static constexpr int arrays = Weights, vector = cuda_side::vector_elements<T>,
                        numbers = Rule::slots + 1;
   /// a weight and its slots
   struct array {
@@ -43,12 +43,10 @@ struct update_team {
   /// means: whether the arrays of weight k begin at vectors; set before a launch
   void look_at_addresses() {
     for (array& a : of) {
-      auto const is_vector = [](T const* p) {
-        return reinterpret_cast<std::uintptr_t>(p) % (sizeof(T) * unsigned(vector)) == 0;
-      };
-      a.has_vectors = is_vector(a.gradient);
+      a.has_vectors = cuda_side::begins_vector(a.gradient);
       for (int n = 0; n < numbers; ++n)
-        a.has_vectors = a.has_vectors && is_vector(a.from[n]) && is_vector(a.to[n]);
+        a.has_vectors = a.has_vectors && cuda_side::begins_vector(a.from[n]) &&
+                        cuda_side::begins_vector(a.to[n]);
     }
   }
 };

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The upper half of a product of two words.
+#pragma once
+#include <cstdint>  // uint32_t
+
+#include <locus/core/config.hpp>  // LOCUS_HOST_DEVICE
+
+namespace locus::detail {
+
+/// means: a * b / 2^32. A compiler for GPUs would multiply 64 bits in the host's form
+LOCUS_HOST_DEVICE constexpr std::uint32_t upper_product(std::uint32_t a, std::uint32_t b) {
+#if defined(__CUDA_ARCH__)
+  if (!__builtin_is_constant_evaluated()) return __umulhi(a, b);
+#endif
+  return static_cast<std::uint32_t>(std::uint64_t(a) * b >> 32);
+}
+
+}  // namespace locus::detail
