@@ -6,6 +6,7 @@
 
 #include <locus/nn/kernels/conv1d.hpp>           // conv1d
 #include <locus/nn/kernels/conv1d_backward.hpp>  // conv1d_backward
+#include <locus/nn/kernels/pool_best.hpp>        // pool_best
 #include <locus/nn/window.hpp>                   // slide
 #include <locus/ops/call.hpp>                    // call_rule, tile
 #if LOCUS_CUDA_KERNELS
@@ -124,8 +125,7 @@ struct conv1d_op {
     conv1d_sizes const s = window.over(x);
     detail::step_place const p = detail::step_of(i, s.rows(), s.filters);
     std::int64_t const each = s.group_channels(), first = p.number / s.group_filters() * each;
-    T best = T(0);
-    int won = 0;
+    detail::pool_best<T> best;
     for (std::int64_t r = 0; r < s.pool; ++r) {
       T sum = T(0);
       detail::each_tap(s, p.step * s.pool + r, [&](std::int64_t at, std::int64_t t) {
@@ -134,13 +134,13 @@ struct conv1d_op {
         for (std::int64_t c = 0; c < each; ++c) sum += from[c] * weight[c * s.filters];
       });
       if (biased) sum += b[p.number];
-      if (r == 0 || sum > best || (sum != sum && best == best)) best = sum, won = int(r) + 1;
+      best.add(sum, int(r));
     }
-    if (s.relu && best <= T(0)) best = T(0), won = 0;
+    if (s.relu && best.value <= T(0)) best = {};
     if constexpr (Result == 1)
-      return static_cast<std::uint8_t>(won);
+      return static_cast<std::uint8_t>(best.place + 1);
     else
-      return best;
+      return best.value;
   }
 };
 

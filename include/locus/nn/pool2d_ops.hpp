@@ -5,6 +5,7 @@
 
 #include <locus/nn/conv2d_ops.hpp>         // window_steps, is_open
 #include <locus/nn/kernels/pool2d.hpp>     // max_pool2d, average_pool2d
+#include <locus/nn/kernels/pool_best.hpp>  // pool_best
 #include <locus/nn/kernels/workspace.hpp>  // workspace
 
 namespace locus::nn {
@@ -72,19 +73,18 @@ struct max_pool2d_op {
                                               tile<result<Result, T>>, tile<T const> x) const {
     host::pool2d_geometry const g = window.over(x);
     detail::pixel_place const p = detail::place_in(i, g.h.out, g.w.out, g.channels);
-    T best = T(0);
-    std::int64_t at = -1;
+    detail::pool_best<T> best;
     for (std::int64_t a = 0; a < g.h.size; ++a)
       for (std::int64_t b = 0; b < g.w.size; ++b) {
         std::int64_t const y = g.h.input(p.y, a), z = g.w.input(p.x, b);
         if (!g.h.is_inside(y) || !g.w.is_inside(z)) continue;
-        T const v = x[((p.image * g.h.in + y) * g.w.in + z) * g.channels + p.channel];
-        if (at < 0 || v > best || (v != v && best == best)) best = v, at = a * g.w.size + b;
+        best.add(x[((p.image * g.h.in + y) * g.w.in + z) * g.channels + p.channel],
+                 static_cast<int>(a * g.w.size + b));
       }
     if constexpr (Result == 1)
-      return static_cast<std::uint8_t>(at);
+      return static_cast<std::uint8_t>(best.place);
     else
-      return best;
+      return best.value;
   }
 };
 

@@ -4,6 +4,7 @@
 #pragma once
 #include <locus/nn/kernels/conv1d_sizes.hpp>  // conv1d_sizes
 #include <locus/nn/kernels/conv_card.hpp>     // convolve
+#include <locus/nn/kernels/pool_best.hpp>     // pool_best
 
 namespace locus::nn::cards {
 inline namespace LOCUS_MODE {
@@ -27,16 +28,15 @@ struct pool_sums {
   LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
     std::int64_t f = i;
     std::int64_t const row = in_filters.divide(f);
-    T best = T(0);
-    int won = 0;
+    nn::detail::pool_best<T> best;
     for (std::int64_t r = 0; r < s.pool; ++r) {
       T sum = sums[(row * s.pool + r) * s.filters + f];
       if (bias) sum += bias[f];
-      if (r == 0 || sum > best || (sum != sum && best == best)) best = sum, won = int(r) + 1;
+      best.add(sum, int(r));
     }
-    if (s.relu && best <= T(0)) best = T(0), won = 0;
-    if (y) y[i] = best;
-    if (winner) winner[i] = static_cast<std::uint8_t>(won);
+    if (s.relu && best.value <= T(0)) best = {};
+    if (y) y[i] = best.value;
+    if (winner) winner[i] = static_cast<std::uint8_t>(best.place + 1);
   }
 };
 
