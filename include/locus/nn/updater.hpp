@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// updater: an optimizer at work: what it keeps of each parameter, and its steps.
+// updater: the steps of an optimizer, and the slots that it keeps for each parameter.
 #pragma once
 #include <string>  // string
 #include <vector>  // vector
@@ -16,11 +16,11 @@ namespace locus::nn {
 namespace detail {
 
 struct no_norm {};
-/// A weight without elements and all that a rule keeps for it.
+/// A weight without elements, and its slots.
 template <class Tensor>
 class no_weights {
  public:
-  /// means: so many tensors, of which the first is the weight
+  /// means: so many tensors; the first is the weight
   Tensor* of(int numbers) {
     while (int(tensors_.size()) < numbers) tensors_.emplace_back(Dextents<1>(0));
     return tensors_.data();
@@ -29,7 +29,7 @@ class no_weights {
  private:
   std::vector<Tensor> tensors_;
 };
-/// means: the factor that brings gradients to a norm, on every replica; nobody waits for it
+/// means: the factor that brings gradients to a norm, on every replica; the host does not wait for it
 template <class T, class Replicas>
 struct norm_scale {
   Tensor<T, Extents<>, Replicas> square, factor;
@@ -48,7 +48,7 @@ struct norm_scale {
 }  // namespace detail
 
 /// means: steps of an optimizer over the parameters of one model
-/// device: what is kept lies where the parameters do, equal on every replica
+/// device: slots lie where the parameters do, equal on every replica
 /// cost:  of a step and a replica: one kernel for each parameter; on GPUs one for weights_at_once<Rule> dense
 ///        ones: 11 for SGD, 7 for SGD with momentum, 5 for Adam. ClipNorm and ClipGlobalNorm read each gradient
 ///        once more, and with ClipNorm a kernel updates one parameter. Only the first step allocates
@@ -85,7 +85,7 @@ class updater {
   void begin_step() {
     now_.step = iterations_ + 1, now_.rate = rate_of(iterations_);
     if constexpr (requires { base().momentum_of(1); }) {
-      if (known_ > iterations_) known_ = 0, product_ = 1;  // somebody set the counter back
+      if (known_ > iterations_) known_ = 0, product_ = 1;  // the counter was set back
       for (; known_ < now_.step; ++known_) product_ *= base().momentum_of(known_ + 1);
       now_.product = product_;
     }
@@ -130,8 +130,8 @@ class updater {
   void set_learning_rate(rate r) { detail::innermost(optimizer_).learning_rate = r; }
   std::int64_t iterations() const { return iterations_; }
 
-  /// means: what is kept, as a checkpoint sees it; there is nothing before the first step, unless
-  ///        prepare made it
+  /// means: the slots of all trainable parameters are there, so that a checkpoint can be read into them. Without
+  ///        this the first step makes them
   template <class Model>
   void prepare(Model& model) {
     next_ = 0;
@@ -139,7 +139,7 @@ class updater {
       if (p.trainable) with_rule([&]<class Rule>(Rule const&) { kept_for<Rule>({&p, next_++}); });
     });
   }
-  /// means: what is kept of the k-th trainable parameter, whose name is given
+  /// means: the slots of the k-th trainable parameter, which has that name; none before they are made
   std::vector<stored> stored_of(std::size_t k, parameter_type const& p, std::string const& name) {
     std::vector<stored> all;
     if (k < kept_.size())

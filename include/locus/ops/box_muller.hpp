@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two normal floats from two random words, with the same bits on every device, as ops/normal.hpp has it for
-// doubles.
+// Two normal floats from two random words, with the same bits on every device. (ops/normal.hpp makes normal
+// doubles.)
 #pragma once
 #include <locus/ops/normal.hpp>  // fused, polynomial
 #include <locus/ops/philox.hpp>  // random_block
@@ -32,8 +32,8 @@ LOCUS_HOST_DEVICE inline float with_sign(float x, std::uint32_t sign) {
 struct normal_pair {
   float first, second;
 };
-/// means: r cos(t) and r sin(t), independent normal numbers, where r^2 = -2 log((a + 1/2) / 2^32) and
-///        t = 2 pi b / 2^32; within 5 ulp of that for the first rounded to a float; r is 0 where it is 1
+/// means: two independent normal numbers, r cos(t) and r sin(t), each within 5 ulp: r^2 = -2 log(u), where u is
+///        (a + 1/2) / 2^32 rounded to a float, and t = 2 pi b / 2^32. Where u is 1, r is 0
 /// cost:  a logarithm, a square root and two short polynomials for both
 /// after: Box and Muller, A note on the generation of random normal deviates, 1958
 LOCUS_HOST_DEVICE inline normal_pair box_muller(std::uint32_t a, std::uint32_t b) {

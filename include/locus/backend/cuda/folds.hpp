@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which threads of a GPU fold what: a fold's axes as vectors, its parts, the loop of one thread, and what
-// follows. All of it depends on the shape alone, and so do the bits of a sum.
+// The threads of a GPU in a fold: its axes as vectors, the loop of one thread, and the end of its totals. All of
+// it follows from the shape alone, and so do the bits of a sum.
 #pragma once
 #include <locus/backend/cuda/block.hpp>   // block_threads
 #include <locus/backend/cuda/inputs.hpp>  // input_pack, output_pack

@@ -65,7 +65,7 @@ struct row_end<Work, false> {
   explicit row_end(Work const&) {}
 };
 
-/// A team of 256 threads for each row, or a power of two up to 32.
+/// A team of threads for each row: a power of two, from 1 to 256.
 template <class Work>
 struct rows_by_teams {
   using facts = row_facts<Work>;
@@ -354,8 +354,9 @@ struct cuda_kernel<rows_work<Elementwise, Folds, Last, Ins, Rows, Outs, HasCudaK
 
  private:
   using lines_type = cuda_side::lines<Work::operand_count, facts::vector>;
-  /// as few threads as keep the row; few rows, which do not fill a card: four vectors for a thread, a
-  /// warp or a block
+  /// means: 2^bits threads share a row. A row of up to four vectors has one thread; a longer row has as few as keep
+  ///        all of its vectors, or a block. Fewer than 512 rows do not fill a card: then a thread keeps at most four
+  ///        vectors, and a row that is too long for a warp has a block
   static unsigned team_bits(std::int64_t rows, std::int64_t vectors) {
     std::int64_t const few = facts::kept < 4 ? facts::kept : 4,
                        most = rows < 512 ? few : facts::kept;

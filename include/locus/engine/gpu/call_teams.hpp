@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Called operations whose body for GPUs is a team of threads: 32 or 256 that share a row, or threads side by
-// side that share columns, or that take a vector of an array each. What is read is read side by side, and what is folded is folded in an order that
-// follows from the shape alone.
+// Called operations whose body for GPUs is a team of threads. A team shares a row, or columns of a matrix, or each
+// thread takes a vector of an array. Neighbouring threads read neighbouring elements. The order of a fold follows
+// from the shape alone.
 #pragma once
 #include <locus/backend/cuda/block.hpp>      // each_of, block_threads
 #include <locus/backend/cuda/launch.hpp>     // start, workspace
@@ -12,9 +12,9 @@
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
 
-// What team() of an operation returns is trivially copyable, and has either
+// The result of an operation's team() is trivially copyable, and has one of three sets of members:
 //
-//   std::int64_t rows; std::int32_t length    a team of threads for each row of so many elements
+//   std::int64_t rows; std::int32_t length    32 or 256 threads for each row of so many elements
 //   static constexpr int vector, bytes        elements that a thread reads at once, and their bytes
 //   line at(row)                              what every thread knows of its row
 //   load(elements&, line, j)                  what it reads of elements [j, j + vector); a short row is read once
