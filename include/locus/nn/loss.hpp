@@ -59,6 +59,7 @@ enum class weights_of : unsigned char { none, rows, classes };
 template <class T>
 struct softmax_state {
   T top, sum;
+  LOCUS_HOST_DEVICE T share(T z) const { return exp_of(z - top) / sum; }
 };
 template <class T>
 LOCUS_HOST_DEVICE softmax_state<T> softmax_state_of(T const* z, std::int64_t n) {
@@ -122,7 +123,7 @@ struct SparseCategoricalCrossentropy {
   template <class T, class State>
   LOCUS_HOST_DEVICE T slope_at(State const& s, T p, bool hit) const {
     if constexpr (reads_logits)
-      return detail::exp_of(p - s.top) / s.sum - T(hit);
+      return s.share(p) - T(hit);
     else
       return detail::is_inside(p) ? T(1) / s.sum - (hit ? T(1) / p : T(0)) : T(0);
   }
@@ -145,6 +146,7 @@ struct CategoricalCrossentropy {
   struct row {
     T top, sum;           // of the logits, or the sum of the probabilities
     T targets, weighted;  // sum of targets; of those p[j] inside the bounds
+    LOCUS_HOST_DEVICE T share(T z) const { return detail::softmax_state<T>{top, sum}.share(z); }
   };
   template <class T, class U>
   LOCUS_HOST_DEVICE T smooth(U const* target, std::int64_t n, std::int64_t j) const {
@@ -190,10 +192,10 @@ struct CategoricalCrossentropy {
                             std::int64_t j) const {
     return slope_at(s, p[j], smooth<T>(target, n, j));
   }
-  template <class T>
-  LOCUS_HOST_DEVICE T slope_at(row<T> const& s, T p, T t) const {
+  template <class T, class State>
+  LOCUS_HOST_DEVICE T slope_at(State const& s, T p, T t) const {
     if constexpr (reads_logits)
-      return s.targets * (detail::exp_of(p - s.top) / s.sum) - t;
+      return s.targets * s.share(p) - t;
     else
       return s.weighted / s.sum - (detail::is_inside(p / s.sum) ? t / p : T(0));
   }

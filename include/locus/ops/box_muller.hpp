@@ -55,7 +55,7 @@ LOCUS_HOST_DEVICE inline normal_pair box_muller(std::uint32_t a, std::uint32_t b
 
 /// means: element i of a stream of normal floats; the words of a block make four
 LOCUS_HOST_DEVICE inline float random_normal(std::uint64_t seed, std::int64_t i) {
-  philox_block const block = random_block(seed, (i - (i & 3)) / 4);
+  philox_block const block = random_block(seed, i >> 2);
   bool const second = (i & 2) != 0;
   normal_pair const z =
       box_muller(second ? block.word[2] : block.word[0], second ? block.word[3] : block.word[1]);

@@ -34,14 +34,14 @@ LOCUS_HOST_DEVICE constexpr philox_block random_block(std::uint64_t seed, std::i
 
 /// means: 64 random bits for element i of the stream that the seed names; two elements share a block
 LOCUS_HOST_DEVICE constexpr std::uint64_t random_bits(std::uint64_t seed, std::int64_t i) {
-  philox_block const block = random_block(seed, (i - (i & 1)) / 2);
+  philox_block const block = random_block(seed, i >> 1);
   bool const second = (i & 1) != 0;
   return std::uint64_t(block.word[second ? 2 : 0]) << 32 | block.word[second ? 3 : 1];
 }
 
 /// means: 32 random bits for element i of that stream; four elements share a block
 LOCUS_HOST_DEVICE constexpr std::uint32_t random_word(std::uint64_t seed, std::int64_t i) {
-  philox_block const block = random_block(seed, (i - (i & 3)) / 4);
+  philox_block const block = random_block(seed, i >> 2);
   // a word is chosen by its number, not by an address: a kernel would keep the block in memory
   std::uint32_t const of_first_two = (i & 1) != 0 ? block.word[1] : block.word[0],
                       of_last_two = (i & 1) != 0 ? block.word[3] : block.word[2];

@@ -95,6 +95,13 @@ struct sum_fold {
   LOCUS_HOST_DEVICE static sum_fold combine(sum_fold a, sum_fold b) { return {a.sum + b.sum}; }
 };
 
+/// softmax_state with one division a row: a GPU takes as long for another as for ten sums
+template <class T>
+struct softmax_scale {
+  T top, scale;  // scale: 1 / the sum of exp(z - top)
+  LOCUS_HOST_DEVICE T share(T z) const { return exp_of(z - top) * scale; }
+};
+
 /// the largest logit, then the sum of the exponentials
 template <class T, class U>
 struct row_fold<SparseCategoricalCrossentropy<from_logits_t>, T, U>
@@ -112,16 +119,16 @@ struct row_fold<SparseCategoricalCrossentropy<from_logits_t>, T, U>
                                           T p, bool) {
     s.sum += exp_of(p - f.top);
   }
-  using settled = softmax_state<T>;
+  using settled = softmax_scale<T>;
   LOCUS_HOST_DEVICE static settled settle(loss const&, row const&, first f, second s) {
-    return {f.top, s.sum};
+    return {f.top, T(1) / s.sum};
   }
   LOCUS_HOST_DEVICE static T slope(loss const& l, settled const& s, row const&, std::int32_t, T p,
                                    bool hit) {
     return l.slope_at(s, p, hit);
   }
   LOCUS_HOST_DEVICE static double value(loss const& l, row const& r, first f, second s) {
-    return double(l.value(settled{f.top, s.sum}, r.p, r.t, r.n));
+    return double(l.value(softmax_state<T>{f.top, s.sum}, r.p, r.t, r.n));
   }
 };
 template <class T, class U>
@@ -189,10 +196,17 @@ struct row_fold<CategoricalCrossentropy<Reads>, T, U>
     else if (is_inside(p / s.sum))
       to.weighted += t;
   }
-  using settled = typename loss::template row<T>;
+  struct settled_logits : softmax_scale<T> {
+    T targets;
+  };
+  using settled =
+      std::conditional_t<loss::reads_logits, settled_logits, typename loss::template row<T>>;
   LOCUS_HOST_DEVICE static settled settle(loss const&, row const&, first const& a,
                                           second const& b) {
-    return {a.top, loss::reads_logits ? b.sum : a.sum, a.targets, b.weighted};
+    if constexpr (loss::reads_logits)
+      return {{a.top, T(1) / b.sum}, a.targets};
+    else
+      return {a.top, a.sum, a.targets, b.weighted};
   }
   LOCUS_HOST_DEVICE static T slope(loss const& l, settled const& s, row const& r, std::int32_t, T p,
                                    U t) {
