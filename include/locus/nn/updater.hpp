@@ -51,7 +51,8 @@ struct norm_scale {
 /// device: slots lie where the parameters do, equal on every replica
 /// cost:  of a step and a replica: one kernel for each parameter; on GPUs one for weights_at_once<Rule> dense
 ///        ones: 11 for SGD, 7 for SGD with momentum, 5 for Adam. ClipNorm and ClipGlobalNorm read each gradient
-///        once more, and with ClipNorm a kernel updates one parameter. Only the first step allocates
+///        once more, and with ClipNorm a kernel updates one parameter. The first step makes the slots; later
+///        steps keep no memory
 /// fails: configuration_error for options that make no sense; shape_error, when the parameters are not
 ///        those of the first step
 template <class Optimizer, class T, class Replicas>
