@@ -35,7 +35,7 @@ MUTANTS = {
     "a fold of columns past the last one": (
         ENGINE + "reduce.hpp", "if (t >= across() || first + t >= map.run.vectors) return;", "if (t >= across()) return;", "reduce", None),
     "totals past the last output": (
-        ENGINE + "reduce.hpp", "if (t >= across || n >= end.in_part) return;", "if (t >= across) return;", "reduce", None),
+        ENGINE + "fold_parts.hpp", "if (t >= across || n >= end.in_part) return;", "if (t >= across) return;", "reduce", None),
     "a map past its last line": (
         ENGINE + "line_map.hpp", "p.whole[r] = r < p.lines && ", "p.whole[r] = ", "map", None),
     "a tile that is read before all of it is turned": (
