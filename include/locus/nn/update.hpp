@@ -31,8 +31,7 @@ struct update_op {
                        gradient = results + Scaled;
   static_assert(gradient + Weights + Sparse <= call_roles::most,
                 "locus: a kernel reads a weight, its slots, its gradient and a factor, 24 values "
-                "in all, and this "
-                "rule of an optimizer has more slots; give it 20 at most");
+                "in all, and this rule of an optimizer has more slots; give it 20 at most");
   static constexpr call_rule rule{.name = Sparse ? "update rows" : "update",
                                   .operands = whole_roles(gradient + Weights + Sparse),
                                   .results = whole_roles(results),

@@ -240,8 +240,7 @@ class updater {
       kept_.resize(one.number + 1), sizes_.resize(one.number + 1, -1);
     if (sizes_[one.number] < 0) {
       std::vector<T> const nothing(static_cast<std::size_t>(p.size()));
-      std::vector<tensor>
-          slots;  // where memory lacks none is kept, and the step may be taken again
+      std::vector<tensor> slots;  // a step that lacks memory leaves none, and can be taken again
       for (int s = 0; s < Rule::slots; ++s) {
         slots.emplace_back(Dextents<1>(p.size()));
         locus::detail::fill_storage(*slots.back().block.get(), nothing.data());
