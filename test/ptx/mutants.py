@@ -1,8 +1,12 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# Faults of the GPU side, planted one at a time: a barrier, a mask, a wait or a bound is taken out of a copy of the
-# headers, a test on cards is compiled over it, and must fail. The last line is "N passed, N failed, N skipped".
-#     mutants.py BUILD [name of a mutant...]
-#     mutants.py --quick LIBRARIES [name...]      nothing is compiled: the machine leaves instructions and calls out (PTX_WITHOUT)
+"""mutants.py BUILD [NAME...]: faults of the GPU side, planted one at a time: a barrier, a mask, a wait or a bound is taken out of
+a copy of the headers, and a test on cards is compiled over it.
+mutants.py --quick LIBRARIES [NAME...]: nothing is compiled: the machine leaves instructions and calls out (PTX_WITHOUT).
+LIBRARIES is BUILD/test/ptx. Each test passes without a fault, and fails (exit code 1) with it. A test that ends in another
+way, or from which nothing was left out, says nothing of its fault: the mutant counts as failed. The last line is
+"N passed, N failed, N skipped"."""
+import functools
 import os
 import pathlib
 import re
@@ -72,8 +76,37 @@ def commands_of(build, program):
     return unit[0], link[0]
 
 
-def run(build, folder, program):
-    """true: the test passes in both orders; false: it fails; None: it does not compile"""
+def judge(file, libraries, program, cases=None, without=None):
+    """'passes' in both orders, 'fails' in one, or why a run says nothing"""
+    for order in ({}, {"PTX_LATE": "1", "PTX_SEED": "7"}):
+        environment = {**os.environ, "LOCUS_QUIET": "1", "OMP_NUM_THREADS": "2", "PTX_CARDS": "4",
+                       "LD_LIBRARY_PATH": str(libraries), **order, **({"PTX_WITHOUT": without} if without else {})}
+        if program in HOST_MEMORY:
+            environment["PTX_HOST_MEMORY"] = "1"
+        try:
+            ended = subprocess.run([file, *([f"-tc={cases}"] if cases else [])], env=environment, capture_output=True, text=True,
+                                   errors="replace", timeout=300)
+        except subprocess.TimeoutExpired:
+            return "runs for more than 300 s"
+        except OSError as wrong:
+            return f"does not run: {wrong}"
+        if ended.returncode not in (0, 1):
+            return f"ends with {ended.returncode}"
+        if without and not re.search(r"PTX_WITHOUT: [1-9]", ended.stderr):
+            return f"has nothing of {without}; correct the list"
+        if ended.returncode == 1:
+            return "fails"
+    return "passes"
+
+
+@functools.cache
+def whole(libraries, program, cases=None):
+    """what the program says without a fault"""
+    return judge(str(libraries / f"cards_{program}"), libraries, program, cases)
+
+
+def compiled(build, folder, program):
+    """what the program says, compiled over the headers in the folder"""
     unit, link = commands_of(build, program)
     object_file = re.search(r" -o (\S+)", unit).group(1)
     unit = unit.replace("-I../include", f"-I{folder}/include").replace(f"-o {object_file}", f"-o {folder}/unit.o")
@@ -83,58 +116,52 @@ def run(build, folder, program):
         made = subprocess.run(command, shell=True, cwd=build, capture_output=True, text=True)
         if made.returncode != 0:
             print(made.stderr[-2000:])
-            return None
-    return passes(f"{folder}/program", pathlib.Path(build) / "test/ptx", program)
-
-
-def passes(file, libraries, program, cases=None, more=None):
-    for order in ({}, {"PTX_LATE": "1", "PTX_SEED": "7"}):
-        environment = {**os.environ, "LOCUS_QUIET": "1", "OMP_NUM_THREADS": "2", "PTX_CARDS": "4",
-                       "LD_LIBRARY_PATH": str(libraries), **order, **(more or {})}
-        if program in HOST_MEMORY:
-            environment["PTX_HOST_MEMORY"] = "1"
-        try:
-            ended = subprocess.run([file, *([f"-tc={cases}"] if cases else [])], env=environment, capture_output=True, text=True,
-                                   timeout=300)
-        except subprocess.TimeoutExpired:
-            return False
-        if ended.returncode != 0:
-            return False
-        if more and not re.search(r"PTX_WITHOUT: [1-9]", ended.stderr):
-            sys.exit(f"mutants.py: {program} has nothing of {more['PTX_WITHOUT']}; correct the list")
-    return True
+            return "does not compile"
+    return judge(f"{folder}/program", pathlib.Path(build) / "test/ptx", program)
 
 
 def quick(libraries, names):
-    """(name, where, whether the test passes, why it may)"""
+    """(name, where, what the test says without the fault, and with it, why the fault may stay unseen)"""
+    at = pathlib.Path(libraries).resolve()
     for name in names:
         without, program, cases, unseen = QUICK[name]
-        at = pathlib.Path(libraries).resolve()
-        yield name, f"{without}, {program}", passes(str(at / f"cards_{program}"), at, program, cases, {"PTX_WITHOUT": without}), unseen
+        before = whole(at, program, cases)
+        yield (name, f"{without}, {program}", before,
+               before == "passes" and judge(str(at / f"cards_{program}"), at, program, cases, without), unseen)
 
 
 def in_full(build, names):
     for name in names:
         file, there, instead, program, unseen = MUTANTS[name]
+        before = whole(pathlib.Path(build) / "test/ptx", program)
         with tempfile.TemporaryDirectory() as folder:
             shutil.copytree(ROOT / "include", f"{folder}/include")
             mutated = pathlib.Path(folder) / "include" / file
-            text = mutated.read_text()
-            mutated.write_text(text.replace(there, instead))
-            yield name, f"{file}, {program}", run(build, folder, program), unseen
+            mutated.write_text(mutated.read_text().replace(there, instead))
+            yield name, f"{file}, {program}", before, before == "passes" and compiled(build, folder, program), unseen
 
 
 def main():
-    is_quick = sys.argv[1] == "--quick"
+    is_quick = sys.argv[1:2] == ["--quick"]
+    place, names = (sys.argv[1 + is_quick:] or [None])[0], sys.argv[2 + is_quick:]
+    every = QUICK if is_quick else MUTANTS
+    if place is None or not pathlib.Path(place).is_dir() or not all(n in every for n in names):
+        sys.exit(__doc__ + "\nNames:\n  " + "\n  ".join(every))
     for name, (file, there, *_) in MUTANTS.items():
         if (n := (ROOT / "include" / file).read_text().count(there)) != 1:
             sys.exit(f"mutants.py: {name}: {file} has {n} times: {there}; correct the list")
     counts = {"passed": 0, "failed": 0, "skipped": 0}
-    for name, where, seen_nothing, unseen in (
-            quick(sys.argv[2], sys.argv[3:] or list(QUICK)) if is_quick else in_full(str(pathlib.Path(sys.argv[1]).resolve()), sys.argv[2:] or list(MUTANTS))):
-        what = ("does not compile" if seen_nothing is None else "is found" if not seen_nothing
-                else "is not found" + (f": {unseen}" if unseen else ""))
-        counts["failed" if seen_nothing is None else "passed" if not seen_nothing else "skipped" if unseen else "failed"] += 1
+    of = quick(place, names or list(QUICK)) if is_quick else in_full(str(pathlib.Path(place).resolve()), names or list(MUTANTS))
+    for name, where, before, after, unseen in of:
+        if before != "passes":
+            end, what = "failed", f"the test {before} without a fault"
+        elif after == "fails":
+            end, what = "passed", "is found"
+        elif after == "passes":
+            end, what = "skipped" if unseen else "failed", "is not found" + (f": {unseen}" if unseen else "")
+        else:
+            end, what = "failed", f"is not judged: the test {after}"
+        counts[end] += 1
         print(f"{name} ({where}): {what}", flush=True)
     print(", ".join(f"{n} {k}" for k, n in counts.items()))
     return 1 if counts["failed"] else 0

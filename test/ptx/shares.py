@@ -4,8 +4,8 @@
 bytes. Examples 04, 07 and 08 run on two cards of the PTX machine with few steps and with more of them; a step is what they differ by.
 LIBRARIES is BUILD/test/ptx, with libcudart.so.13, libcublas.so.13, libnccl.so.2 and the programs. Bytes of a kernel are those that
 it reads and writes, each once; of a library those of its operands. Our dense map is flat_map, and a fold of ours is whole where it leaves
-one number; line_map has the strides, the broadcasts and what is too small for two launches. Fails where CUB has less than 0.9 of the bytes of dense maps and
-folds of whole values."""
+one number; line_map has the strides, the broadcasts and what is too small for two launches. Fails where CUB has less than 0.9 of the
+bytes of dense maps and folds of whole values, or where a step has none of them."""
 import os
 import pathlib
 import subprocess
@@ -90,7 +90,9 @@ def main():
             print(f'  {of}: {cub / all_of:.3f} of {all_of:g} bytes are CUB\'s' if all_of else f'  {of}: none')
         both = {k: v for k, v in step.items() if k[2]}
         all_of, cub = sum(v[1] for v in both.values()), sum(v[1] for k, v in both.items() if k[0] == 'CUB')
-        if cub < 0.9 * all_of:
+        if not all_of:
+            wrong.append(f'{name}: a step has no dense map and no fold of a whole value')
+        elif cub < 0.9 * all_of:
             wrong.append(f'{name}: {cub / all_of:.3f} of the bytes of dense maps and whole folds are CUB\'s')
     sys.exit('\n'.join(wrong) if wrong else 0)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""self_test.py COMPILER...: the tools of this folder find what is planted for them."""
+"""self_test.py COMPILER...: the tools of this folder, and those of test/ptx, find what is planted for them."""
 import json
 import os
 import pathlib
@@ -232,9 +232,47 @@ def budgets(folder):
     expect(1, 'a map stands there twice', 'check_budgets.py', table, *command)
 
 
+def cards(folder):
+    def program(name, lines):
+        file = folder / name
+        file.write_text('#!/usr/bin/env python3\nimport json, os, sys\n' + '\n'.join(lines) + '\n')
+        file.chmod(0o755)
+        return file
+    mutant = 'turned tiles without a barrier'
+    for code, text, whole, broken, left_out in [(0, 'is found', 0, 1, 1), (1, 'is not found', 0, 0, 1),
+                                                (1, 'the test fails without a fault', 1, 1, 1),
+                                                (1, 'the test ends with 3 without a fault', 3, 1, 1),
+                                                (1, 'is not judged: the test ends with 3', 0, 3, 1),
+                                                (1, 'is not judged: the test has nothing of', 0, 1, 0)]:
+        program('cards_moves', ['broken = "PTX_WITHOUT" in os.environ',
+                                f'if broken: print("PTX_WITHOUT: {left_out} were left out", file=sys.stderr)',
+                                f'sys.exit({broken} if broken else {whole})'])
+        expect(code, text, '../ptx/mutants.py', '--quick', folder, mutant)
+    (folder / 'cards_moves').unlink()
+    expect(1, 'the test does not run', '../ptx/mutants.py', '--quick', folder, mutant)
+    for wrong in ([], ['--quick'], ['--quick', folder, 'no such name'], [folder / 'nowhere']):
+        expect(1, 'mutants.py BUILD [NAME...]: faults', '../ptx/mutants.py', *wrong)
+
+    for code, text, name, symbol in [(0, "1.000 of 64 bytes are CUB's", 'transform_kernel<f>', '_ZN3cub1f'),
+                                     (1, "0.000 of the bytes of dense maps", 'kernel<flat_map>', '_ZN5locus1f'),
+                                     (1, 'a step has no dense map and no fold', 'kernel<line_map>', '_ZN5locus1f')]:
+        program('cards_07_text_cnn', [
+            'line = json.dumps(' + repr({'label': '', 'name': name, 'symbol': symbol, 'load_unique_bytes': 64, 'store_unique_bytes': 0}) + ')',
+            'open(os.environ["PTX_COUNTS"], "w").write((line + "\\n") * (int(sys.argv[2]) // 40))'])
+        expect(code, text, '../ptx/shares.py', folder, '07')
+
+    source = folder / 'example.cpp'
+    source.write_text('')
+    for code, text, printed, on_host in [(0, 'loss 1.0', 'loss 1.0', 'loss 1.0005'), (1, 'on cards: loss 1.0', 'loss 1.0', 'loss 1.01'),
+                                         (1, 'nothing was printed', '', '')]:
+        both = [program(n, [f'print({p!r})', 'print("ptx machine: 3 launches, 1 works", file=sys.stderr)'])
+                for n, p in (('on_cards', printed), ('on_host', on_host))]
+        expect(code, text, '../ptx/examples.py', source, *both)
+
+
 def main():
     compiler = [word for word in sys.argv[1:] if not word.endswith('ccache')]
-    for check in (output, includes, kernels, named, header_map, silent, budgets, programs):
+    for check in (output, includes, kernels, named, header_map, silent, budgets, programs, cards):
         with tempfile.TemporaryDirectory() as name:
             check(pathlib.Path(name))
     for check in (snippets, misuse, headers):
