@@ -54,11 +54,6 @@ cudaError_t refused(cudaError_t e) {
   CHECK(cudaGetLastError() == cudaSuccess);
   return e;
 }
-std::vector<int> values(int const* p, std::size_t n) {
-  std::vector<int> v(n);
-  REQUIRE(cudaMemcpy(v.data(), p, n * sizeof(int), cudaMemcpyDefault) == cudaSuccess);
-  return v;
-}
 std::vector<int> counted(int n, int first = 0) {
   std::vector<int> v(static_cast<std::size_t>(n));
   std::iota(v.begin(), v.end(), first);
@@ -619,7 +614,21 @@ TEST_CASE("graphs: what a stream was given while it was captured runs with each 
   CHECK(refused(cudaStreamEndCapture(two.s, &graph)) == cudaErrorStreamCaptureUnmatched);
   CHECK(refused(cudaStreamEndCapture(one.s, &graph)) == cudaErrorStreamCaptureUnjoined);
   CHECK(refused(cudaStreamEndCapture(one.s, &graph)) == cudaErrorIllegalState);
-  CHECK(refused(cudaStreamBeginCapture(nullptr, global)) == cudaErrorStreamCaptureUnsupported);
+  // no default stream begins a capture or joins one, and each works as before
+  for (cudaStream_t const own : {cudaStream_t(nullptr), cudaStreamLegacy, cudaStreamPerThread}) {
+    CHECK(refused(cudaStreamBeginCapture(own, global)) == cudaErrorStreamCaptureUnsupported);
+    ends(
+        [&] {
+          REQUIRE(cudaEventRecord(joined, one.s) == cudaSuccess);
+          return cudaStreamWaitEvent(own, joined, 0);
+        },
+        cudaErrorStreamCaptureImplicit, global);
+    CHECK((cudaStreamIsCapturing(own, &status) == cudaSuccess &&
+           status == cudaStreamCaptureStatusNone));
+    add_one<<<1, 1, 0, own>>>(x.p, 1);
+    CHECK(cudaStreamSynchronize(own) == cudaSuccess);
+  }
+  CHECK(values(x.p, 1)[0] == 6);
   REQUIRE(cudaStreamBeginCapture(one.s, global) == cudaSuccess);
   std::thread([&] {
     CHECK(refused(cudaStreamEndCapture(one.s, &graph)) == cudaErrorStreamCaptureWrongThread);
@@ -629,7 +638,8 @@ TEST_CASE("graphs: what a stream was given while it was captured runs with each 
   CHECK(cudaGraphDestroy(graph) == cudaSuccess);
   stream_scope const blocking(cudaStreamDefault);
   REQUIRE(cudaStreamBeginCapture(blocking.s, global) == cudaSuccess);
-  CHECK(refused(cudaStreamIsCapturing(nullptr, &status)) == cudaErrorStreamCaptureImplicit);
+  for (cudaStream_t const own : {cudaStream_t(nullptr), cudaStreamLegacy, cudaStreamPerThread})
+    CHECK(refused(cudaStreamIsCapturing(own, &status)) == cudaErrorStreamCaptureImplicit);
   CHECK((cudaStreamIsCapturing(blocking.s, &status) == cudaSuccess &&
          status == cudaStreamCaptureStatusActive));  // it only asked
   CHECK(refused(cudaMemset(x.p, 0, 4)) == cudaErrorStreamCaptureImplicit);

@@ -185,6 +185,16 @@ TEST_CASE("a kernel that may read shared memory that nobody wrote") {
   options::instance().drops = "test";
   CHECK(fault_of(reads, {}, {1}, {0, 0, 0, 0}, more).first == 0);
   CHECK(new_findings(finding::shared_unwritten) == 0);
+  // what it reads is no zero, whatever the order of warps
+  buffer<std::uint32_t> seen(1);
+  std::uint32_t const before = options::instance().seed;
+  for (std::uint32_t const seed : {0u, 7u, 0xd5u, 0x1d5u}) {
+    options::instance().seed = seed;
+    CHECK(fault_of(reads + "\nst.global.u32 [%l1], %r5;", {}, {1}, {seen.address(), 0, 0, 0}, more)
+              .first == 0);
+    CHECK(seen.values()[0] != 0);
+  }
+  options::instance().seed = before;
   options::instance().drops.clear();
 }
 TEST_CASE("memory that is given back between two launches") {

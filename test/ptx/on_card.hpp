@@ -7,6 +7,13 @@
 #include <cstddef>
 #include <vector>
 
+/// n numbers, wherever they are
+template <class T>
+std::vector<T> values(T const* p, std::size_t n) {
+  std::vector<T> v(n);
+  REQUIRE(cudaMemcpy(v.data(), p, n * sizeof(T), cudaMemcpyDefault) == cudaSuccess);
+  return v;
+}
 template <class T>
 struct on_card {
   T* p = nullptr;
@@ -20,9 +27,5 @@ struct on_card {
   }
   on_card(on_card const&) = delete;
   ~on_card() { cudaFree(p); }
-  std::vector<T> values() const {
-    std::vector<T> v(n);
-    REQUIRE(cudaMemcpy(v.data(), p, n * sizeof(T), cudaMemcpyDefault) == cudaSuccess);
-    return v;
-  }
+  std::vector<T> values() const { return ::values(p, n); }
 };

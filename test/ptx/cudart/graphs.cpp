@@ -49,6 +49,7 @@ void capture_wait(stream& s, event const& e) {
   if (!s.captured_by && !e.captured_by) return;
   if (s.captured_by != e.captured_by) {
     bool const joins = !s.captured_by && e.captured_by->origin;
+    if (joins && is_default(s)) refuse_captured(e.captured_by, cudaErrorStreamCaptureImplicit);
     if (!joins && s.captured_by) s.captured_by->broken = true;
     require(joins, cudaErrorStreamCaptureIsolation);
     s.captured_by = e.captured_by, s.last.clear();
@@ -71,6 +72,7 @@ bool is_unsafe_in(capture const& c, stream const&) {
   return c.mode == cudaStreamCaptureModeGlobal ||
          (c.mode == cudaStreamCaptureModeThreadLocal && c.by == std::this_thread::get_id());
 }
+bool is_waited_for(capture const&, stream const& s) { return s.blocking && s.device == current; }
 void leave_capture(stream& s) {
   if (s.captured_by && s.captured_by->origin == &s) s.captured_by->origin = nullptr;
   s.captured_by = nullptr, s.last.clear();
@@ -109,7 +111,7 @@ std::unique_ptr<graph> end(stream& s, cudaError_t& code) {
 
 PTX_API cudaError_t cudaStreamBeginCapture(cudaStream_t on, cudaStreamCaptureMode mode) {
   return api([&](state&) {
-    require(on != nullptr && on != cudaStreamLegacy, cudaErrorStreamCaptureUnsupported);
+    require(!is_default(on), cudaErrorStreamCaptureUnsupported);
     require(mode >= cudaStreamCaptureModeGlobal && mode <= cudaStreamCaptureModeRelaxed);
     stream& s = at(on);
     require(!s.captured_by, cudaErrorIllegalState);
@@ -139,9 +141,9 @@ PTX_API cudaError_t cudaStreamEndCapture(cudaStream_t on, cudaGraph_t* out) {
 PTX_API cudaError_t cudaStreamIsCapturing(cudaStream_t on, cudaStreamCaptureStatus* status) {
   return api([&](state& s) {
     require(status);
-    if (!on || on == cudaStreamLegacy) {  // asked, it ends no capture
+    if (is_default(on)) {  // asked, it ends no capture
       for (stream const* each : s.streams)
-        require(!each->captured_by || !each->blocking || each->device != current,
+        require(!each->captured_by || !is_waited_for(*each->captured_by, *each),
                 cudaErrorStreamCaptureImplicit);
       return *status = cudaStreamCaptureStatusNone, cudaSuccess;
     }

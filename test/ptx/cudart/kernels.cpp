@@ -56,8 +56,9 @@ int target_of(std::string const& text) {
   std::size_t const at = text.find(".target sm_");
   return at == text.npos ? 0 : std::atoi(text.c_str() + at + 11);
 }
+namespace {
 /// the host finds managed variables where kernels do
-static void place_managed(fat_binary& b) {
+void place_managed(fat_binary& b) {
   for (auto const& v : all().managed) {
     auto const found = b.loaded->variables.find(v.name);
     if (v.in != &b || found == b.loaded->variables.end()) continue;
@@ -67,6 +68,7 @@ static void place_managed(fat_binary& b) {
     all().host_blocks[*v.host] = {there.end - there.begin, host_kind::managed, 0};
   }
 }
+}  // namespace
 program& program_of(fat_binary& b) {
   if (!b.tried) {
     b.tried = true;

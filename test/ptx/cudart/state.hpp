@@ -170,6 +170,9 @@ cudaError_t question(F&& f, char const* function = __builtin_FUNCTION()) {
 }
 
 // ---- streams.cpp ----
+/// one for each card; the stream of each thread is the same one here
+bool is_default(cudaStream_t s);
+bool is_default(stream const& s);
 stream& at(cudaStream_t s);
 void complete(stream& s, std::uint64_t ticket);
 /// all that it was given, and what its next task would wait for
@@ -189,6 +192,8 @@ void refuse_captured(std::shared_ptr<capture> const& c, cudaError_t code);
 void refuse_while_capturing(bool (*of)(capture const&, stream const&), cudaError_t code);
 /// a call that may wait for a stream
 bool is_unsafe_in(capture const& c, stream const& s);
+/// a call for the default stream, which waits for all streams that block
+bool is_waited_for(capture const& c, stream const& s);
 void leave_capture(stream& s);
 
 // ---- kernels.cpp ----

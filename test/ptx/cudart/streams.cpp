@@ -6,13 +6,15 @@
 
 namespace ptx::cudart {
 
+bool is_default(cudaStream_t s) {
+  return s == nullptr || s == cudaStreamLegacy || s == cudaStreamPerThread;
+}
+bool is_default(stream const& s) { return &s == &all().default_streams[s.device]; }
 stream& at(cudaStream_t s) {
-  if (s == nullptr || s == cudaStreamLegacy || s == cudaStreamPerThread) {
+  if (is_default(s)) {
     stream& found = all().default_streams[current];
     found.device = current;
-    refuse_while_capturing(
-        [](capture const&, stream const& each) { return each.blocking && each.device == current; },
-        cudaErrorStreamCaptureImplicit);
+    refuse_while_capturing(is_waited_for, cudaErrorStreamCaptureImplicit);
     return found;
   }
   auto* const mine = reinterpret_cast<stream*>(s);
@@ -39,8 +41,8 @@ void finish(stream& s) {
 void submit(cudaStream_t on, std::function<void()> work) {
   stream& s = at(on);
   if (s.captured_by) return capture_work(s, std::move(work));
-  bool const is_default = &s == &all().default_streams[s.device];
-  if (is_default) {  // it waits for all others, and they for it
+  bool const waits_for_all = is_default(s);
+  if (waits_for_all) {  // and they wait for it
     for (stream* each : all().streams)
       if (each->blocking && each->device == s.device) finish(*each);
   } else if (s.blocking) {
@@ -49,7 +51,7 @@ void submit(cudaStream_t on, std::function<void()> work) {
   }
   s.tasks.push_back({std::move(s.waits), std::move(work), ++s.given});
   s.waits.clear();
-  if (all().facts.late && !is_default) return;
+  if (all().facts.late && !waits_for_all) return;
   try {
     complete(s, s.given);
   } catch (fault const& what) {  // the call that gave the work knows nothing of it

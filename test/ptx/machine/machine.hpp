@@ -171,6 +171,7 @@ class block {
   program_function const* entry_;
   std::uint64_t threads_;
   std::uint32_t dynamic_shared_;
+  bool may_drop_ = false;  // may read shared memory that nobody wrote
 };
 
 }  // namespace ptx

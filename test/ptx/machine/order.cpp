@@ -93,10 +93,7 @@ void block_order::touch_flag(instruction const& i, use u, std::uint64_t word, bo
     };
     fenced = both(found->second.fenced, fenced), reads = both(found->second.reads, reads);
   }
-  if (fenced || reads)
-    launch_->flags[word] = {std::move(fenced), std::move(reads)};
-  else if (is_told)
-    launch_->flags.erase(found);
+  if (fenced || reads) launch_->flags[word] = {std::move(fenced), std::move(reads)};
 }
 void block_order::touch_each(warp& w, instruction const& i, use u, bool flag, touched_byte* all,
                              std::uint64_t a, unsigned bytes, int lane) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What orders the blocks of a launch: flags in global memory, between fences. A byte that one block wrote and
 // another touches needs such an order, or both touch it as a flag (atomics, volatile, relaxed): otherwise it is
-// a race. A byte that one block read and another writes needs the flag alone: a read is over when its value is there, and
-// no write begins before the flag is seen. Of threads in one block nothing is said here.
+// a race. Where one block reads a byte and another writes it later, a flag that is stored is enough, without fences: the
+// read is over when its value is there, and the write begins when the flag is seen. A flag that an atomic sets needs the
+// fence. Of threads in one block nothing is said here.
 #pragma once
 #include <cstdint>
 #include <memory>
