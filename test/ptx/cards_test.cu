@@ -119,7 +119,6 @@ TEST_CASE_TEMPLATE("products on a card beside those of the host", T, float, doub
   near(matmul(transpose(xt), transpose(yt)));
   near(transpose(eval(matmul(yt, xt))));
 }
-/// In a process of its own: it makes two logical GPUs of one card.
 TEST_CASE(
     "memory that CUDA manages, or that the program has pinned, is free when a copy has returned") {
   constexpr std::int64_t n = 5000;
@@ -140,6 +139,7 @@ TEST_CASE(
   }
 }
 
+/// In a process of its own: it makes two logical GPUs of one card.
 TEST_CASE("two logical GPUs" * doctest::skip()) {
   config::set_logical_devices("GPU:0", {{.memory_limit = 64_MiB}, {.memory_limit = 64_MiB}});
   auto const a = counted<float>(16, 16, 1);

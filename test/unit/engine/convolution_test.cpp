@@ -152,6 +152,21 @@ struct images {
   conv2d_geometry over() const { return window.over(n, h, w, c); }
   shape one() const { return {3, {h, w, c}}; }
 };
+/// what a convolution of images takes, and a slope of its result
+template <class T>
+struct operands {
+  array<T, 4> x;
+  array<T, 1> w, b;
+  array<T, 4> dy;
+  operands(oracle::random& r, images const& i, bool whole) : operands(r, i, i.over(), whole) {}
+
+ private:
+  operands(oracle::random& r, images const& i, conv2d_geometry const& g, bool whole)
+      : x(made<T>(r, Dextents<4>(i.n, i.h, i.w, i.c), whole)),
+        w(made<T>(r, Dextents<1>(g.kernel_size()), whole)),
+        b(made<T>(r, Dextents<1>(g.filters), whole)),
+        dy(made<T>(r, Dextents<4>(i.n, g.h.out, g.w.out, g.filters), whole)) {}
+};
 struct signals {
   conv1d_window window;
   std::int64_t n, steps, c;
@@ -220,19 +235,16 @@ TEST_CASE("convolutions of images on GPUs have the host's numbers") {
       CAPTURE(seed);
       oracle::random r(seed);
       images const i(r);
-      conv2d_geometry const g = i.over();
-      auto const x = made<float>(r, Dextents<4>(i.n, i.h, i.w, i.c));
-      auto const w = made<float>(r, Dextents<1>(g.kernel_size())),
-                 b = made<float>(r, Dextents<1>(g.filters));
-      auto const dy = made<float>(r, Dextents<4>(i.n, g.h.out, g.w.out, g.filters));
+      operands<float> const o(r, i, true);
       activation const hows[] = {activation::linear, activation::relu, activation::relu6};
-      check_whole(conv2d_op{i.window, r.number(0, 1) != 0, hows[r.number(0, 2)]}, x, w, b);
-      check_whole(conv2d_input_gradient_op{i.window, i.one()}, dy, w);
-      check_whole(conv2d_kernel_gradient_op{i.window}, x, dy);
-      check_whole(slabs::Conv2d{{i.window, true, activation::relu6}, r.number(1, 40)}, x, w, b);
-      check_whole(slabs::Conv2dKernelGradient{{i.window}, r.number(1, 40)}, x, dy);
-      check_whole(slabs::Conv2dInputGradient{{i.window, i.one()}, 1, r.number(1, 8)}, dy, w);
-      check_whole(slabs::Conv2dInputGradient{{i.window, i.one()}, 2, i.h}, dy, w);
+      check_whole(conv2d_op{i.window, r.number(0, 1) != 0, hows[r.number(0, 2)]}, o.x, o.w, o.b);
+      check_whole(conv2d_input_gradient_op{i.window, i.one()}, o.dy, o.w);
+      check_whole(conv2d_kernel_gradient_op{i.window}, o.x, o.dy);
+      check_whole(slabs::Conv2d{{i.window, true, activation::relu6}, r.number(1, 40)}, o.x, o.w,
+                  o.b);
+      check_whole(slabs::Conv2dKernelGradient{{i.window}, r.number(1, 40)}, o.x, o.dy);
+      check_whole(slabs::Conv2dInputGradient{{i.window, i.one()}, 1, r.number(1, 8)}, o.dy, o.w);
+      check_whole(slabs::Conv2dInputGradient{{i.window, i.one()}, 2, i.h}, o.dy, o.w);
     }
   });
 }
@@ -244,15 +256,11 @@ TEST_CASE("their sums are those of double, to rounding") {
       CAPTURE(seed);
       oracle::random r(seed);
       images const i(r);
-      conv2d_geometry const g = i.over();
-      auto const x = made<double>(r, Dextents<4>(i.n, i.h, i.w, i.c), false);
-      auto const w = made<double>(r, Dextents<1>(g.kernel_size()), false),
-                 b = made<double>(r, Dextents<1>(g.filters), false);
-      auto const dy = made<double>(r, Dextents<4>(i.n, g.h.out, g.w.out, g.filters), false);
+      operands<double> const o(r, i, false);
       auto const check = [&]<class T>(T) {
-        check_rounding<T>(conv2d_op{i.window}, 40, x, w, b);
-        check_rounding<T>(conv2d_input_gradient_op{i.window, i.one()}, 40, dy, w);
-        check_rounding<T>(conv2d_kernel_gradient_op{i.window}, 60, x, dy);
+        check_rounding<T>(conv2d_op{i.window}, 40, o.x, o.w, o.b);
+        check_rounding<T>(conv2d_input_gradient_op{i.window, i.one()}, 40, o.dy, o.w);
+        check_rounding<T>(conv2d_kernel_gradient_op{i.window}, 60, o.x, o.dy);
       };
       check(float());
       check(double());
