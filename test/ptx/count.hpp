@@ -17,7 +17,6 @@ F* function_of(char const* name) {
                              ": not the PTX machine: LD_LIBRARY_PATH=BUILD/test/ptx");
   return f;
 }
-inline bool is_possible() { return dlsym(RTLD_DEFAULT, "ptx_counts") != nullptr; }
 
 /// means: from now on only what is measured is counted; PTX_COUNTS counts all
 inline void only_measured() { function_of<void(int)>("ptx_counts_on")(0); }

@@ -66,9 +66,9 @@ std::byte* warp::memory(instruction const& i, std::uint64_t a, unsigned bytes, i
     return all.host(a);
   }
 }
+namespace {
 template <warp::use U>
-static std::byte* memory_of(warp& w, instruction const& i, std::uint64_t a, unsigned bytes,
-                            int lane) {
+std::byte* memory_of(warp& w, instruction const& i, std::uint64_t a, unsigned bytes, int lane) {
   switch (i.where) {
   case space::shared: return w.memory<space::shared, U>(i, a, bytes, lane);
   case space::local: return w.memory<space::local, U>(i, a, bytes, lane);
@@ -77,6 +77,7 @@ static std::byte* memory_of(warp& w, instruction const& i, std::uint64_t a, unsi
   default: return w.memory<space::global, U>(i, a, bytes, lane);
   }
 }
+}  // namespace
 std::byte* warp::memory(instruction const& i, use u, std::uint64_t a, unsigned bytes, int lane) {
   return u == use::read    ? memory_of<use::read>(*this, i, a, bytes, lane)
          : u == use::write ? memory_of<use::write>(*this, i, a, bytes, lane)
