@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// launches: what one training step of the examples 07, 08 and 11 launches on one GPU. Each row has the launches of the
-// step's plans, as their constants say; those that the recorder of CUDA's calls saw, which has kernels and copies of
-// several launches apart; and how many of the first are updates of weights. Fails where the plans that ran and the
-// tally of what ran do not agree. No GPU is needed, nothing is timed. The same file over the headers of another commit
-// says what that one launches: g++ -std=c++20 -O1 -fopenmp -I OTHER/include bench/launches.cpp
+// launches: what one training step of the examples 07, 08 and 11 launches on one GPU. Each row has the number of plans
+// of the step; the launches that their constants say; those that the recorder of CUDA's calls saw, where a step that is
+// several kernels counts each; and how many of the plans' launches update weights. Fails where the launches of the
+// plans are not those that were counted while they ran. No GPU is needed, nothing is timed.
+//     ninja -C BUILD bench/launches && BUILD/bench/launches
+// Over the headers of another commit:
+//     g++ -std=c++20 -O1 -fopenmp -I OTHER/include bench/launches.cpp -o launches -ldl -lz -pthread
 #if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
 #endif

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // locus on one GPU beside copies, hand-written kernels, CUB and cuBLAS. Lines of JSON on stdout; 77
 // where no GPU answers, 1 where anything fell back or gave other numbers.
-#include "rounds.cuh"
+#include "card.cuh"
 // locus comes first
 #include <cuda_fp16.h>
 
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_transform.cuh>
 
+#include <cstdint>
+#include <string>
+
 namespace {
 
 // by name: half of these names are also CUB's and Thrust's
-using locus::all_close, locus::cast, locus::Dextents, locus::equal, locus::Extents,
-    locus::GpuDevice, locus::into, locus::matmul, locus::max, locus::ones, locus::own_stream,
-    locus::plan, locus::reshape, locus::run, locus::slice, locus::softmax, locus::square,
-    locus::sum, locus::seed, locus::Tensor, locus::uniform, locus::use_stream, locus::zeros;
+using bench::copy_of, bench::Gpu, bench::other_memory, bench::stream;
+using locus::all_close, locus::cast, locus::Dextents, locus::equal, locus::Extents, locus::into,
+    locus::max, locus::ones, locus::plan, locus::reshape, locus::run, locus::slice, locus::softmax,
+    locus::square, locus::sum, locus::seed, locus::Tensor, locus::uniform, locus::zeros;
 
-using Gpu = GpuDevice<0>;
 template <class T>
 using Vector = Tensor<T, Dextents<1>, Gpu>;
 using Matrix = Tensor<float, Dextents<2>, Gpu>;
 using Number = Tensor<float, Extents<>, Gpu>;
-
-cudaStream_t stream;
 
 /// y[i] = f(x[i], z[i]), 16 bytes a thread where addresses allow it
 template <class T, class F>
@@ -74,17 +74,6 @@ struct twice_fn {
 };
 unsigned blocks_of(std::int64_t n, std::int64_t each) {
   return unsigned((n + 256 * each - 1) / (256 * each));
-}
-
-char* other_memory;  // for limits and rivals
-/// what moves `bytes`, half read and half written
-auto copy_of(double bytes) {
-  auto const half = std::size_t(bytes / 2);
-  return [half] {
-    bench::must(
-        cudaMemcpyAsync(other_memory, other_memory + half, half, cudaMemcpyDeviceToDevice, stream),
-        "a copy");
-  };
 }
 
 template <class T, class Theirs, class Expression, class F>
@@ -164,7 +153,7 @@ void folds() {
   x = uniform<float>(Dextents<1>(n), seed{6});
   Number a, b, c, theirs;
   std::size_t scratch = 0;
-  cub::DeviceReduce::Sum(nullptr, scratch, x.data(), theirs.data(), n, stream);
+  bench::must(cub::DeviceReduce::Sum(nullptr, scratch, x.data(), theirs.data(), n, stream), "CUB");
   auto sum_by_cub = [&] {
     bench::must(cub::DeviceReduce::Sum(other_memory, scratch, x.data(), theirs.data(), n, stream),
                 "CUB");
@@ -188,6 +177,10 @@ void folds() {
   });
   three.add("copy", "limit", 0.9, copy_of(three.bytes));
   bench::run(three, stream);
+  Number most, squares;
+  most = max(x), squares = sum(square(x));
+  bench::check(all_close(a, theirs, 1e-5, 0) && equal(b, most) && all_close(c, squares, 1e-5, 0),
+               "three folds");
 
   Matrix m{Dextents<2>(n / columns, columns)}, to{Dextents<2>(n / columns, columns)};
   m = uniform<float>(Dextents<2>(n / columns, columns), seed{7});
@@ -213,26 +206,12 @@ void folds() {
 }
 
 void products() {
-  std::int64_t const n = 4096;
-  Matrix a{Dextents<2>(n, n)}, b{Dextents<2>(n, n)}, c{Dextents<2>(n, n)}, d{Dextents<2>(n, n)};
-  a = uniform<float>(Dextents<2>(n, n), seed{8}), b = uniform<float>(Dextents<2>(n, n), seed{9});
-  bench::group g{"GPU products", "matmul, fp32", "4096"};
-  g.operations = 2. * double(n) * double(n) * double(n);
-  g.add("locus", "locus", 0, [&] { c = matmul(a, b); });
-  auto const& blas = locus::cuda_side::cublas_table::instance();
-  void* handle = nullptr;
-  if (!blas.create || !blas.sgemm || blas.create(&handle) != 0) {
-    std::fprintf(stderr, "skipped: matmul: no cuBLAS\n");
-    return;
-  }
-  blas.set_stream(handle, stream);
-  g.add("cublasSgemm", "rival", 0.98, [&, handle] {
-    float const one = 1, zero = 0;
-    int const k = int(n);
-    blas.sgemm(handle, 0, 0, k, k, k, &one, b.data(), k, a.data(), k, &zero, d.data(), k);
-  });
-  bench::run(g, stream);
-  bench::check(all_close(c, d, 1e-4, 0), "matmul");
+  bench::product<float>("matmul, fp32", "cublasSgemm", 4096, 1e-4,
+                        [](bench::cublas const& blas, void* handle, int k, float const* b,
+                           float const* a, float* to) {
+                          float const one = 1, zero = 0;
+                          return blas.sgemm(handle, 0, 0, k, k, k, &one, b, k, a, k, &zero, to, k);
+                        });
 }
 
 /// what the host pays for a statement beside a launch of the same number of arguments
@@ -249,20 +228,5 @@ void launches() {
 }  // namespace
 
 int main() {
-  int count = 0;
-  if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) {
-    std::fprintf(stderr, "no GPU answers here: nothing was measured\n");
-    return 77;
-  }
-  cudaDeviceProp card;
-  bench::must(cudaGetDeviceProperties(&card, 0), "the card");
-  std::fprintf(stderr, "%s, %d processors\n", card.name, card.multiProcessorCount);
-  bench::must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "a stream");
-  bench::must(cudaMalloc(reinterpret_cast<void**>(&other_memory), std::size_t(4) << 30), "4 GiB");
-  use_stream<Gpu>(stream);
-  maps(), folds(), products(), launches();
-  bench::must(cudaStreamSynchronize(stream), "the end");
-  use_stream<Gpu>(own_stream);
-  cudaFree(other_memory);
-  return bench::failed ? 1 : 0;
+  return bench::on_card([] { maps(), folds(), products(), launches(); });
 }

@@ -2,13 +2,18 @@
 // What a training step is made of, on one GPU, beside copies, CUB and cuBLAS; bench/gpu/peers.py adds PyTorch,
 // whose convolutions are cuDNN's. Lines of JSON on stdout; 77 where no GPU answers, 1 where anything fell back
 // or gave other numbers.
-#include "rounds.cuh"
+#include "card.cuh"
 // locus comes first
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_segmented_reduce.cuh>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
 
 #include <locus/nn/batch_norm.hpp>
 #include <locus/nn/conv2d_ops.hpp>
@@ -21,19 +26,15 @@
 namespace {
 
 // by name: half of these names are also CUB's and Thrust's
+using bench::copy_of, bench::Gpu, bench::other_memory, bench::stream;
 using locus::all_close, locus::argmax, locus::call, locus::cast, locus::Dextents, locus::equal,
-    locus::Extents, locus::GpuDevice, locus::into, locus::matmul, locus::normal, locus::own_stream,
-    locus::plan, locus::result, locus::run, locus::seed, locus::sum, locus::Tensor,
-    locus::transpose, locus::uniform, locus::use_stream, locus::with_thrust;
+    locus::Extents, locus::into, locus::normal, locus::plan, locus::result, locus::run, locus::seed,
+    locus::sum, locus::Tensor, locus::transpose, locus::uniform, locus::with_thrust;
 namespace nn = locus::nn;
 
 using count = std::int64_t;
-using Gpu = GpuDevice<0>;
 template <int Rank, class T = float>
 using On = Tensor<T, Dextents<Rank>, Gpu>;
-
-cudaStream_t stream;
-char* other_memory;  // for limits and rivals
 
 constexpr count n = count(1) << 26;  // 256 MiB of floats
 
@@ -49,12 +50,7 @@ void measure(char const* table, char const* what, double bytes, F f, Rivals&&...
   g.bytes = bytes;
   g.add("locus", "locus", 0, f);
   (rivals(g), ...);
-  auto const half = std::size_t(bytes / 2);
-  g.add("copy", "limit", 0.8, [half] {
-    bench::must(
-        cudaMemcpyAsync(other_memory, other_memory + half, half, cudaMemcpyDeviceToDevice, stream),
-        "a copy");
-  });
+  g.add("copy", "limit", 0.8, copy_of(bytes));
   bench::run(g, stream);
 }
 /// an algorithm of CUB, asked for its workspace once
@@ -191,57 +187,30 @@ void layers() {
             [&] { to = call(nn::embedding_op{width}, tokens, table); });
   }
 }
-/// op(a) op(b) by cuBLAS' entry point that takes types, as locus calls it
+/// beside cuBLAS' entry point that takes types, as locus calls it
 template <class T>
-void product(char const* what, int type, count side) {
-  On<2, T> a{Dextents<2>(side, side)}, b{Dextents<2>(side, side)}, c{Dextents<2>(side, side)},
-      d{Dextents<2>(side, side)};
-  a = cast<T>(uniform<float>(Dextents<2>(side, side), seed{8}));
-  b = cast<T>(uniform<float>(Dextents<2>(side, side), seed{9}));
-  bench::group g{"GPU products", what, std::to_string(side)};
-  g.operations = 2. * double(side) * double(side) * double(side);
-  g.add("locus", "locus", 0, [&] { c = matmul(a, b); });
-  auto const& blas = locus::cuda_side::cublas_table::instance();
-  void* handle = nullptr;
-  if (!blas.is_complete() || blas.create(&handle) != 0) {
-    std::fprintf(stderr, "skipped: %s: no cuBLAS\n", what);
-    return;
-  }
-  blas.set_stream(handle, stream);
-  bool const wide = sizeof(T) == 8;
-  g.add("cublasGemmEx", "rival", 0.98, [&, handle] {
-    double const one = 1, zero = 0;
-    float const one_float = 1, zero_float = 0;
-    void const *alpha = wide ? static_cast<void const*>(&one) : &one_float,
-               *beta = wide ? static_cast<void const*>(&zero) : &zero_float;
-    int const k = int(side);
-    using table = locus::cuda_side::cublas_table;
-    blas.gemm_of(handle, 0, 0, k, k, k, alpha, b.data(), type, k, a.data(), type, k, beta, d.data(),
-                 type, k, wide ? table::compute_double : table::compute_float,
-                 table::any_algorithm);
-  });
-  bench::run(g, stream);
-  bench::check(all_close(cast<float>(c), cast<float>(d), 2e-2, 0), what);
-  blas.destroy(handle);
+void typed_product(char const* what, int type, count side, double tolerance) {
+  using bench::cublas;
+  bench::product<T>(what, "cublasGemmEx", side, tolerance,
+                    [type](cublas const& blas, void* handle, int k, T const* b, T const* a, T* to) {
+                      constexpr bool wide = sizeof(T) == 8;
+                      std::conditional_t<wide, double, float> const one = 1, zero = 0;
+                      return blas.gemm_of(handle, 0, 0, k, k, k, &one, b, type, k, a, type, k,
+                                          &zero, to, type, k,
+                                          wide ? cublas::compute_double : cublas::compute_float,
+                                          cublas::any_algorithm);
+                    });
+}
+void products() {
+  using bench::cublas;
+  typed_product<locus::half>("matmul, fp16", cublas::real_half, 8192, 2e-2);
+  typed_product<locus::bfloat16>("matmul, bf16", cublas::real_bfloat16, 8192, 2e-2);
+  typed_product<double>("matmul, fp64", cublas::real_double, 4096, 1e-12);
 }
 
 }  // namespace
 
 int main() {
-  int cards = 0;
-  if (cudaGetDeviceCount(&cards) != cudaSuccess || cards == 0) {
-    std::fprintf(stderr, "no GPU answers here: nothing was measured\n");
-    return 77;
-  }
-  bench::must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "a stream");
-  bench::must(cudaMalloc(reinterpret_cast<void**>(&other_memory), std::size_t(4) << 30), "4 GiB");
-  use_stream<Gpu>(stream);
-  numbers_and_copies(), rows_and_places(), training(), layers();
-  product<locus::half>("matmul, fp16", locus::cuda_side::cublas_table::real_half, 8192);
-  product<locus::bfloat16>("matmul, bf16", locus::cuda_side::cublas_table::real_bfloat16, 8192);
-  product<double>("matmul, fp64", locus::cuda_side::cublas_table::real_double, 4096);
-  bench::must(cudaStreamSynchronize(stream), "the end");
-  use_stream<Gpu>(own_stream);
-  cudaFree(other_memory);
-  return bench::failed ? 1 : 0;
+  return bench::on_card(
+      [] { numbers_and_copies(), rows_and_places(), training(), layers(), products(); });
 }
