@@ -241,7 +241,7 @@ def cards(folder):
     mutant = 'turned tiles without a barrier'
     for code, text, whole, broken, left_out in [(0, 'is found', 0, 1, 1), (1, 'is not found', 0, 0, 1),
                                                 (1, 'the test fails without a fault', 1, 1, 1),
-                                                (1, 'the test ends with 3 without a fault', 3, 1, 1),
+                                                (1, 'the test fails without a fault', 3, 1, 1),
                                                 (1, 'is not judged: the test ends with 3', 0, 3, 1),
                                                 (1, 'is not judged: the test has nothing of', 0, 1, 0)]:
         program('cards_moves', ['broken = "PTX_WITHOUT" in os.environ',
@@ -253,13 +253,16 @@ def cards(folder):
     for wrong in ([], ['--quick'], ['--quick', folder, 'no such name'], [folder / 'nowhere']):
         expect(1, 'mutants.py BUILD [NAME...]: faults', '../ptx/mutants.py', *wrong)
 
+    shares = folder / 'shares_of_toy.py'
+    shares.write_text(f'import sys\nsys.path.insert(0, {str(TOOLS.parent / "ptx")!r})\nimport shares\n'
+                      'shares.RUNS = {"toy": (["1"], ["2"], 1, "", True)}\nshares.main()\n')
     for code, text, name, symbol in [(0, "1.000 of 64 bytes are CUB's", 'transform_kernel<f>', '_ZN3cub1f'),
                                      (1, "0.000 of the bytes of dense maps", 'kernel<flat_map>', '_ZN5locus1f'),
                                      (1, 'a step has no dense map and no fold', 'kernel<line_map>', '_ZN5locus1f')]:
-        program('cards_07_text_cnn', [
+        program('cards_toy', [
             'line = json.dumps(' + repr({'label': '', 'name': name, 'symbol': symbol, 'load_unique_bytes': 64, 'store_unique_bytes': 0}) + ')',
-            'open(os.environ["PTX_COUNTS"], "w").write((line + "\\n") * (int(sys.argv[2]) // 40))'])
-        expect(code, text, '../ptx/shares.py', folder, '07')
+            'open(os.environ["PTX_COUNTS"], "w").write((line + "\\n") * int(sys.argv[1]))'])
+        expect(code, text, shares, folder)
 
     source = folder / 'example.cpp'
     source.write_text('')
