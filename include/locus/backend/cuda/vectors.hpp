@@ -94,13 +94,10 @@ LOCUS_HOST_DEVICE vector_of<std::uint32_t, Words> load_between(void const* p) {
   return r;
 }
 
-/// means: vector n of the numbers 0, 1, 2, ... A compiler for GPUs knows nothing of n here: then the block of random
-///        words behind each of the numbers is one expression to it, and is computed once
+/// means: vector n of the numbers 0, 1, 2, ... The product can wrap, so that a compiler keeps it as it is. So a
+///        block of random words is one expression for its four elements, and is computed once
 template <int Size>
 LOCUS_HOST_DEVICE void number_vector(std::int64_t (&to)[Size], std::int64_t n) {
-#if defined(__CUDA_ARCH__)
-  asm("" : "+l"(n));
-#endif
   auto const first = static_cast<std::int64_t>(static_cast<std::uint64_t>(n) * unsigned(Size));
   for (int j = 0; j < Size; ++j) to[j] = first + j;
 }
