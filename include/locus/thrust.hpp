@@ -123,7 +123,8 @@ template <class X>
 auto* add_written(X& x, operand_list& all) {
   using T = typename X::value_type;
   auto* const first = const_cast<T*>(std::as_const(x).data());
-  all.add(x.device(), first, x.size(), sizeof(T), true);
+  all.begin_operand();
+  all.add(x.device(), first, x.extents().as_shape(), sizeof(T), true);
   return first;
 }
 /// means: with_thrust
@@ -173,11 +174,11 @@ inline namespace LOCUS_MODE {
 ///              transform(policy, first, last, y, first, Larger{}); }, a * b);
 ///        Names stay unqualified: the policy finds thrust::sort on a GPU, the host's elsewhere
 ///        (engine/gpu/host_algorithms.hpp). Functors are LOCUS_HOST_DEVICE.
-/// shape: all operands have as many elements
+/// shape: all operands have as many elements; all tensors and generators of one expression have one shape
 /// device: the tensor's, on which the further operands lie too. A unit of nvcc with <locus/cuda.cuh> in front has Thrust; a unit
 ///         of the host compiler runs f on the host, x brought there and back
 /// cost:  some seconds of nvcc for each unit that includes this; workspace out of the device's pool
-/// fails: at compile time, for replicas; placement_error and shape_error, for operands elsewhere or of other sizes;
+/// fails: at compile time, for replicas; placement_error and shape_error, for operands elsewhere or of other shapes;
 ///        and all that the device, or f, throws
 template <class X, class F>
   requires detail::is_writable<X&>
@@ -239,13 +240,15 @@ template <class X, class Equal>
   return detail::run_on_elements(where, x, detail::unique_by<Equal>{equal});
 }
 /// means: f(initial, all elements of x), two at a time in any order: f(a, b) = f(b, a), f(a, f(b, c)) = f(f(a, b), c)
-/// device: that on which the tensors of x lie; the host waits for it     cost: that of thrust::reduce
+/// device: that on which the tensors of x lie, the host without any; the host waits for it
+/// cost:  that of thrust::reduce
 /// fails: as with_thrust
 template <tensor_operand X, class F, class T>
 [[nodiscard]] T reduce(X const& x, F f, T initial, call_site where = call_site::here()) {
   runtime::devices("reduce", where);
   detail::operand_list all;
   auto const first = detail::first_of(x, all);
+  if (all.on.is_none()) all.on = cpu(0);  // generators alone
   return detail::run_thrust<true>(all, detail::reduce_by<F, T>{f, initial}, first);
 }
 
@@ -259,25 +262,18 @@ inline void await_operands(operand_list const& all) {
     runtime::meet_arrivals(d, all.memory[k].first, static_cast<std::int64_t>(all.memory[k].bytes));
   if (d.how != backing::host) runtime::synchronize(runtime::mark(d, queue_kind::compute));
 }
-}  // namespace detail
-
 inline namespace LOCUS_MODE {
-
-/// means: an iterator to the first element of a tensor, or of a view without gaps: a pointer, and in a unit of nvcc for
-///        memory of a GPU Thrust's device_ptr: thrust::sort(begin(x), end(x)). All work that the device was given has run then;
-///        Thrust's own work on other streams must have run before locus touches x again.
-/// after: thrust::device_vector::begin
+/// means: the first element of a tensor or view, as the algorithms of others take it
 template <class X>
-  requires detail::has_elements<std::remove_cv_t<X>>
-auto begin(X& x) {
+auto first_element(X& x) {
   using policy = typename X::policy;
   constexpr bool on_gpu = has_gpu(policy::value.devices);
-  static_assert(single_device<policy> && (!on_gpu || (LOCUS_CUDA_KERNELS && LOCUS_DEVICE_CODE)),
+  static_assert(single_device<policy>,
+                "locus: an iterator goes over elements of one device; bring replicas together with "
+                "to<Device>(x)");
+  static_assert(!single_device<policy> || !on_gpu || (LOCUS_CUDA_KERNELS && LOCUS_DEVICE_CODE),
                 "locus: iterators over memory of a GPU are Thrust's, and only units of nvcc have "
                 "them; write with_thrust(x, f), or bring x over with to<CpuDevice>(x)");
-  detail::operand_list all;
-  detail::add_written(x, all);
-  detail::await_operands(all);
 #if LOCUS_CUDA_KERNELS && LOCUS_DEVICE_CODE
   if constexpr (on_gpu)
     return ::thrust::device_pointer_cast(x.data());
@@ -285,13 +281,39 @@ auto begin(X& x) {
 #endif
     return x.data();
 }
+}  // namespace LOCUS_MODE
+}  // namespace detail
+
+inline namespace LOCUS_MODE {
+
+/// means: an iterator to the first element of a tensor, or of a view without gaps: a pointer, and in a unit of nvcc for
+///        memory of a GPU Thrust's device_ptr: thrust::sort(begin(x), end(x)). All work that the device was given has run then;
+///        Thrust's own work on other streams must have run before locus touches x again.
+/// device: x's     cost: the host waits for it
+/// fails: at compile time, for replicas, and for memory of a GPU in a unit of a host compiler
+/// after: thrust::device_vector::begin
+template <class X>
+  requires detail::has_elements<std::remove_cv_t<X>>
+auto begin(X& x) {
+  auto const first = detail::first_element(x);
+  detail::operand_list all;
+  detail::add_written(x, all);
+  detail::await_operands(all);
+  return first;
+}
+/// means: begin(x) + x.size(); begin has waited for the device
+/// device: x's     cost: none     fails: as begin
 template <class X>
   requires detail::has_elements<std::remove_cv_t<X>>
 auto end(X& x) {
-  return begin(x) + x.size();
+  return detail::first_element(x) + x.size();
 }
 /// means: the elements of an expression of maps, computed as they are read:
 ///            thrust::reduce(thrust::device, begin(x * y), end(x * y))
+/// shape: all tensors and generators of x have one shape
+/// device: that of its tensors     cost: the host waits for it
+/// fails: at compile time, for what is no map of whole tensors on one device; placement_error and shape_error, for
+///        operands elsewhere or of other shapes
 /// after: begin of a tensor
 template <expression X>
 auto begin(X const& x) {
@@ -300,6 +322,8 @@ auto begin(X const& x) {
   if (all.count > 0) detail::await_operands(all);
   return first;
 }
+/// means: begin(x) + the number of elements; begin has waited for the device
+/// device: that of its tensors     cost: none     fails: as begin
 template <expression X>
 auto end(X const& x) {
   detail::operand_list all;

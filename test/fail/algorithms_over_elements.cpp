@@ -3,6 +3,8 @@
 // expect-1: locus: an iterator goes over maps of whole tensors; evaluate what else there is with eval(e)
 // expect-2: locus: an algorithm goes over elements of one device; bring replicas together with to<Device>(x)
 // expect-3: locus: iterators over memory of a GPU are Thrust's, and only units of nvcc have them; write with_thrust(x, f), or bring x over with to<CpuDevice>(x)
+// expect-4: locus: an iterator goes over operands of one shape, and one of these is broadcast; evaluate the expression with eval(e)
+// expect-5: locus: an iterator goes over elements of one device; bring replicas together with to<Device>(x)
 #include <locus/thrust.hpp>
 using namespace locus;
 
@@ -19,6 +21,12 @@ float f(Tensor<float, Extents<4, 4>> const& x, Tensor<float, Extents<4>, Rows> c
   return reduce(cut, Larger{}, 0.f);
 #elif LOCUS_MUST_FAIL == 3
   return begin(there) != end(there);
+#elif LOCUS_MUST_FAIL == 4
+  Tensor<float, Extents<4, 1>> const column;
+  Tensor<float, Extents<1, 4>> const line;
+  return reduce(column * line, Larger{}, 0.f);
+#elif LOCUS_MUST_FAIL == 5
+  return *begin(cut);
 #else
   sort(there, Larger{});
   static_cast<void>(cut);

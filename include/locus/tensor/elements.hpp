@@ -66,15 +66,18 @@ struct map_reader {
   }
 };
 
-/// The extents that the operands of an algorithm share, and the device where they lie.
+/// The device and the number of elements that the operands of an algorithm share.
 struct operand_list {
   static constexpr int most = 16;
-  device on{};           // none: nothing lies in memory yet
-  std::int64_t n = -1;   // elements of each
-  touched memory[most];  // those that are read, behind those that are written
+  device on{};               // none: nothing lies in memory yet
+  std::int64_t n = -1;       // elements of each
+  shape extents = no_shape;  // of all that the operand being read is made of
+  touched memory[most];      // those that are read, behind those that are written
   int count = 0;
 
-  void add(device d, void const* first, std::int64_t elements, int bytes, bool writes) {
+  /// means: another operand is read, in row order of its own extents
+  void begin_operand() { extents = no_shape; }
+  void add(device d, void const* first, shape const& own, int bytes, bool writes) {
     if (!on.is_none() && !(on == d)) {
       message text;
       throw placement_error(
@@ -82,21 +85,42 @@ struct operand_list {
                << " and " << d << "; bring one over with to<Device>(x)");
     }
     on = d;
-    has(elements);
+    require_extents(own);
     if (count == most)
       throw shape_error(
           "locus: an algorithm has more than 16 operands; evaluate some with eval(e)");
-    memory[count++] = {first, static_cast<std::size_t>(elements * bytes), writes};
+    memory[count++] = {first, static_cast<std::size_t>(own.size() * bytes), writes};
   }
-  void has(std::int64_t elements) {
-    if (n >= 0 && n != elements) {
+  /// fails: shape_error, for parts of one expression that are not of one shape, and for operands of other sizes
+  void require_extents(shape const& own) {
+    if (fits(extents) && extents != own) {
       message text;
-      throw shape_error(text << "locus: operands of an algorithm have " << n << " and " << elements
-                             << " elements; make them equally large");
+      throw shape_error(
+          text << "locus: an iterator goes over operands of one shape, and these have " << extents
+               << " and " << own << "; evaluate the expression with eval(e)");
     }
-    n = elements;
+    extents = own;
+    if (n >= 0 && n != own.size()) {
+      message text;
+      throw shape_error(text << "locus: operands of an algorithm have " << n << " and "
+                             << own.size() << " elements; make them equally large");
+    }
+    n = own.size();
   }
 };
+
+/// means: two patterns can be of one shape; extents that are known later are compared then
+constexpr bool may_be_one_shape(shape const& a, shape const& b) {
+  if (a.rank != b.rank) return false;
+  for (int i = 0; i < a.rank; ++i)
+    if (a.extent[i] != b.extent[i] && a.extent[i] != dyn && b.extent[i] != dyn) return false;
+  return true;
+}
+/// means: an operand is not broadcast by a map of that pattern; a number has no elements to repeat
+template <class Operand, class Map>
+inline constexpr bool is_read_once = may_be_one_shape(Operand::pattern, Map::pattern);
+template <class T, class Map>
+inline constexpr bool is_read_once<Scalar<T>, Map> = true;
 
 template <class X>
 auto reader_of(X const&, operand_list&) {
@@ -113,7 +137,7 @@ auto reader_of(Leaf<T, E, Where, Source> const& x, operand_list& all) {
       "to<Device>(x)");
   tensor_block const* const b = x.source.find();
   if (!b) refuse_dead_leaf(row_of(element_of_v<T>).name, E::pattern, Where::value, all.count);
-  all.add(b->where.at(0), b->pieces[0].data, b->extents.size(), sizeof(T), false);
+  all.add(b->where.at(0), b->pieces[0].data, b->extents, sizeof(T), false);
   return array_reader<T>{b->pieces[0].data};
 }
 template <class T, class E, class Where>
@@ -121,7 +145,7 @@ auto reader_of(ViewLeaf<T, E, Where, true> const& x, operand_list& all) {
   using V = std::remove_const_t<T>;
   device on = Where::value.at(0);
   if constexpr (open_device<Where>) on = x.on.value;
-  all.add(on, x.data, x.extents.size(), sizeof(T), false);
+  all.add(on, x.data, x.extents, sizeof(T), false);
   return array_reader<V>{const_cast<V*>(x.data)};
 }
 template <class T>
@@ -130,7 +154,7 @@ auto reader_of(Scalar<T> const& x, operand_list&) {
 }
 template <class E>
 auto reader_of(Index<E> const& x, operand_list& all) {
-  all.has(x.extents.as_shape().size());
+  all.require_extents(x.extents.as_shape());
   return index_reader{};
 }
 template <class F, class Op>
@@ -142,6 +166,10 @@ F functor_as(Op const& op) {
 }
 template <class F, class... Operands>
 auto reader_of(Node<map_op<F>, Operands...> const& x, operand_list& all) {
+  static_assert(
+      (is_read_once<Operands, Node<map_op<F>, Operands...>> && ...),
+      "locus: an iterator goes over operands of one shape, and one of these is broadcast; "
+      "evaluate the expression with eval(e)");
   using T = compute_t<typename Node<map_op<F>, Operands...>::value_type>;
   using functor = typename kernel::functor_under<numerics_of<default_policy>(), F>::type;
   return [&]<std::size_t... K>(std::index_sequence<K...>) {
@@ -229,6 +257,7 @@ inline namespace LOCUS_MODE {
 template <class X>
 auto first_of(X const& x, operand_list& all) {
   auto const e = as_operand<void>(x);
+  all.begin_operand();
   using reader = decltype(reader_of(e, all));
   return element_iterator<reader, typename std::remove_cvref_t<decltype(e)>::value_type>{
       reader_of(e, all)};

@@ -215,6 +215,39 @@ TEST_CASE("iterators of host memory go through algorithms of the standard librar
   CHECK(begin(numbered)[9] == 9 * y(9));
 }
 
+TEST_CASE("an expression that an algorithm reads has operands of one shape") {
+  Tensor<float, Dextents<2>, CpuDevice> column(4, 1), line(1, 4), a(2, 3), b(3, 2);
+  column = ones<float>(Dextents<2>(4, 1)), line = ones<float>(Dextents<2>(1, 4));
+  a = ones<float>(Dextents<2>(2, 3)), b = ones<float>(Dextents<2>(3, 2));
+  auto const said = [](auto const& e) {
+    return message_of<shape_error>([&] { static_cast<void>(reduce(e, rooms::Sum{}, 0.f)); });
+  };
+  CHECK(said(column * line) ==
+        "locus: an iterator goes over operands of one shape, and these have [4,1] and [1,4]; "
+        "evaluate the expression with eval(e)");
+  CHECK(said(a * b).find("[2,3] and [3,2]") != std::string::npos);
+  CHECK(said(a * 2.f + (iota<float>(Dextents<2>(3, 2)) - 1.f)).find("[2,3] and [3,2]") !=
+        std::string::npos);
+  CHECK(message_of<shape_error>([&] { begin(column * line); }) != nothing_thrown);
+  CHECK(message_of<shape_error>([&] { end(column * line); }) != nothing_thrown);
+  CHECK(reduce(eval(on<CpuDevice>(column * line)), rooms::Sum{}, 0.f) == 16);
+  // operands side by side are read in row order each, whatever their extents
+  auto const add = [](auto policy, auto first, auto last, auto other) {
+    transform(policy, first, last, other, first, rooms::Sum{});
+  };
+  with_thrust(a, add, b * 2.f);
+  with_thrust(a, add, iota<float>(Dextents<1>(6)));
+  for (int i = 0; i < 6; ++i) CHECK(a.data()[i] == float(3 + i));
+}
+
+TEST_CASE("an expression without any tensor is folded on the host") {
+  auto const numbers = iota<float>(Dextents<1>(100));
+  CHECK(reduce(numbers, rooms::Sum{}, 1.f) == 4951);
+  CHECK(reduce(iota<float>(Extents<3, 4>{}) * 2.f, rooms::Larger{}, 0.f) == 22);
+  CHECK(end(numbers) - begin(numbers) == 100);
+  CHECK(*std::max_element(begin(numbers), end(numbers)) == 99);
+}
+
 TEST_CASE("vectors of others are views without a copy") {
   std::vector<float> v{1, 2, 3};
   auto const seen = view<CpuDevice>(v);
