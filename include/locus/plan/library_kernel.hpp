@@ -44,7 +44,8 @@ class launch_operands {
     for (short i = 0; i <= root; ++i) {
       step const& s = p.steps[i];
       if (s.region != root || p.levels[i] != level::fold) continue;
-      if (!folds_) space_ = p.operands(s)[0].from, axes_ = s.axes;
+      edge const& folded = p.operands(s)[0];
+      if (!folds_) space_ = folded.from, folded_ = place_of(folded), axes_ = s.axes;
       folds_ = true;
       adds_floats_ = adds_floats_ || (s.combines == reduction::sum && is_float(s.type));
     }
@@ -69,18 +70,40 @@ class launch_operands {
     place const& where = p_.steps[root_].where;
     if (open_ || unsized_ || !all.is_static() || (where.is_sharded() && where.is_open()))
       return {name, false};
-    for (int k = 0; k < (where.is_sharded() ? where.count() : 1); ++k)
-      if (!is_worth_vectors(where.is_sharded() ? piece_bytes(all, 1, where, k) : all.size(),
-                            elements_of_vector(widest_)))
-        return {};
-    return {name};
+    int const vector = elements_of_vector(widest_);
+    if (!where.is_sharded())
+      return is_worth_vectors(all.size(), vector) ? library_kernel{name} : library_kernel{};
+    int own = 0;  // pieces whose kernel is one of locus
+    for (int k = 0; k < where.count(); ++k)
+      own += !is_worth_vectors(piece_bytes(all, 1, where, k), vector);
+    if (own == where.count()) return {};
+    return {name, own == 0 && (!indices_ || has_numbers_in_vectors(all, where, vector))};
   }
   constexpr library_kernel of_fold(bool reproducible) const {
-    bool const whole = axes_ != 0 && axes_ == all_axes(extents_[space_].rank);
+    shape const& all = extents_[space_];
+    bool const whole = axes_ != 0 && axes_ == all_axes(all.rank);
     if (!whole || chained_ || stores_elements_ || elsewhere_) return {};
     if (reproducible && adds_floats_) return {};
     if (row_ % elements_of_vector(widest_) != 0) return {};
-    return {"cub::DeviceReduce", !open_ && !(unsized_ && several_)};
+    bool const cuts_lines =
+        (indices_ || row_ > 0) && folded_.is_sharded() && !is_cut_in_front(all, folded_);
+    return {"cub::DeviceReduce", !open_ && !(unsized_ && several_) && !cuts_lines};
+  }
+  /// means: a piece is one run of elements in row order
+  static constexpr bool is_cut_in_front(shape const& all, place const& where) {
+    for (int a = 0; a < where.axis; ++a)
+      if (all.extent[a] != 1) return false;
+    return true;
+  }
+  /// means: the elements of each piece are numbered one after the other, from a multiple of a vector on
+  static constexpr bool has_numbers_in_vectors(shape const& all, place const& where, int vector) {
+    if (!is_cut_in_front(all, where)) return false;
+    std::int64_t first = 0;
+    for (int k = 0; k < where.count(); ++k) {
+      if (first % vector != 0) return false;
+      first += piece_bytes(all, 1, where, k);
+    }
+    return true;
   }
   static constexpr bool is_float(element t) {
     return t == element::f16 || t == element::bf16 || t == element::f32 || t == element::f64;
@@ -110,20 +133,23 @@ class launch_operands {
     else if (own.size() != all.size())
       see_repeated(own, all);
   }
-  /// an operand that is repeated: a row of the last axes, the same for all, is one that folds take
+  /// an operand that is repeated: one that folds take is a row of the last axes, the same for all in front of them
   constexpr void see_repeated(shape const& own, shape const& all) {
     std::int64_t n = 1;
-    for (int a = all.rank; a-- > 0 && n < own.size();) n *= all.extent[a];
-    bool const is_row = own.size() > 1 && n == own.size() && (row_ == 0 || row_ == n);
+    for (int i = 0; i < all.rank && own.from_right(i) == all.from_right(i); ++i)
+      n *= own.from_right(i);
+    bool const is_row = n > 1 && n == own.size() && (row_ == 0 || row_ == n);
     if (is_row)
       row_ = n;
     else
       elsewhere_ = true;
   }
+  constexpr place const& place_of(edge const& e) const {
+    return e.by >= 0 ? p_.transfers[e.by].arrives : p_.steps[e.from].where;
+  }
   /// means: an array without gaps that begins at a multiple of 16 bytes; no: nobody knows before the run
   constexpr bool is_whole(edge const& e) const {
-    place const& at = e.by >= 0 ? p_.transfers[e.by].arrives : p_.steps[e.from].where;
-    if (is_cut() && !at.is_sharded()) return false;  // a piece of it
+    if (is_cut() && !place_of(e).is_sharded()) return false;  // a piece of it
     if (e.by >= 0) return p_.transfers[e.by].how != transfer_kind::slice;
     for (short i = e.from;;) {
       step const& s = p_.steps[i];
@@ -137,6 +163,7 @@ class launch_operands {
   plan_view const& p_;
   shape const* extents_;
   short root_, space_;  // space: the step whose extents the launch goes over
+  place folded_{};      // where the elements lie that a fold reads
   axis_set axes_ = 0;
   std::size_t widest_ = 1;
   std::int64_t row_ = 0;  // elements of the operands that are rows

@@ -205,6 +205,83 @@ TEST_CASE("the log names the kernels that run, the plan those that its types are
   CHECK(explains(sum<1>(fixed), "by a kernel of locus\n"));
 }
 
+TEST_CASE("a column is no row: the plan is not sure of CUB where the fold is not CUB's") {
+  testing::recorder record;
+  using Cube = Tensor<float, Extents<2, 32, 64>, GpuDevice<0>>;
+  Tensor<float, Extents<64, 64>, GpuDevice<0>> const x;
+  Tensor<float, Extents<64, 1>, GpuDevice<0>> const column;
+  Tensor<float, Extents<1, 64>, GpuDevice<0>> const line;
+  Tensor<float, Extents<32, 1>, GpuDevice<0>> const short_column;
+  Tensor<float, Extents<32, 64>, GpuDevice<0>> const plane;
+  Cube const deep;
+  auto const runs = [](auto const& e) { return logged([&] { static_cast<void>(fetch(e)); }); };
+  CHECK(runs(sum(x * column)).find(fold) == std::string::npos);
+  CHECK(explains(sum(x * column), "by a kernel of locus\n"));
+  CHECK(runs(sum(deep * short_column)).find(fold) == std::string::npos);
+  CHECK(explains(sum(deep * short_column), "by a kernel of locus\n"));
+  CHECK(runs(sum(x * line)).find(fold) == 0);
+  CHECK(explains(sum(x * line), "by cub::DeviceReduce\n"));
+  CHECK(runs(sum(deep * plane)).find(fold) == 0);
+  CHECK(explains(sum(deep * plane), "by cub::DeviceReduce\n"));
+}
+
+namespace {
+/// means: y = e runs these kernels, and its plan says that line
+template <class Y, class E>
+void check_pieces(Y& y, E const& e, std::string const& kernels, char const* line) {
+  CAPTURE(line);
+  CHECK(logged([&] { y = e; }) == kernels);
+  CHECK(explains(plan(into(y, e)), line));
+}
+}  // namespace
+
+TEST_CASE("the plan is sure of CUB over pieces where each of them is CUB's") {
+  testing::recorder record({.cards = 2});
+  using Rows = Sharded<0, GpuDevice<0>, GpuDevice<1>>;
+  using Columns = Sharded<1, GpuDevice<0>, GpuDevice<1>>;
+  constexpr char const *sure = "by cub::DeviceFor\n",
+                       *perhaps = "by cub::DeviceFor or a kernel of locus\n";
+  std::string const both = std::string(loop) + ", " + loop;
+  Tensor<float, Extents<4, 6>, Rows> even;
+  check_pieces(even, iota<float>(Extents<4, 6>{}), both, sure);
+  using Long = Extents<2, (1 << 17) + 1>;
+  Tensor<float, Long, Rows> odd;  // the second piece begins within a vector
+  check_pieces(odd, iota<float>(Long{}), "cub::DeviceFor + point_map, line_map", perhaps);
+  Tensor<float, Extents<4, 8>, Columns> columns;  // numbers of a piece have gaps
+  check_pieces(columns, iota<float>(Extents<4, 8>{}), "line_map, line_map", perhaps);
+  Tensor<float, Extents<1, 8>, Columns> line;
+  check_pieces(line, iota<float>(Extents<1, 8>{}), both, sure);
+}
+
+TEST_CASE("pieces of tensors and folds of pieces, by CUB and by locus") {
+  testing::recorder record({.cards = 2});
+  using Rows = Sharded<0, GpuDevice<0>, GpuDevice<1>>;
+  using Columns = Sharded<1, GpuDevice<0>, GpuDevice<1>>;
+  auto const both = [](std::string const& name) { return name + ", " + name; };
+  Tensor<float, Extents<4, 8>, Columns> columns;
+  check_pieces(columns, columns * 2.f, both(transform), "by cub::DeviceTransform\n");
+  Tensor<float, Extents<7>, Rows> uneven;  // 4 and 3
+  check_pieces(uneven, uneven * 2.f, "cub::DeviceTransform, point_map",
+               "by cub::DeviceTransform or a kernel of locus\n");
+  Tensor<float, Extents<3, 2>, Columns> small;
+  check_pieces(small, small * 2.f, both("point_map"), "by a kernel of locus\n");
+
+  Tensor<float, Extents<>, GpuDevice<0>> total;
+  Tensor<float, Extents<4, 6>, Columns> const narrow;
+  Tensor<float, Extents<4, 6>, Rows> const wide;
+  auto const numbers = iota<float>(Extents<4, 6>{});
+  check_pieces(total, sum(narrow), both(fold), "by cub::DeviceReduce\n");
+  auto const cut = logged([&] { total = sum(narrow + numbers); });
+  CHECK(cut.find("fold_rows") != std::string::npos);
+  CHECK(cut.find(fold) == std::string::npos);
+  CHECK(explains(plan(into(total, sum(narrow + numbers))),
+                 "by cub::DeviceReduce or a kernel of locus\n"));
+  auto const in_front = logged([&] { total = sum(wide + numbers); });
+  CHECK(in_front.find(fold) != std::string::npos);
+  CHECK(in_front.find("fold_rows") == std::string::npos);
+  CHECK(explains(plan(into(total, sum(wide + numbers))), "by cub::DeviceReduce\n"));
+}
+
 TEST_CASE("a trace names the kernels of a step") {
   testing::recorder record;
   auto const path = "/tmp/locus_" + std::to_string(getpid()) + "_kernels.json";
