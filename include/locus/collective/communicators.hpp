@@ -67,6 +67,7 @@ class communicator_set {
   void* comm[max_devices]{};
   runtime::nccl_api const* api = nullptr;
   bool owned = true, ready = false, broken = false;
+  bool retired = false;      // other communicators took their place; they are broken, too
   bool tried = false;        // they are made, and bring right sums
   std::uint64_t issued = 0;  // groups
   mutex use;                 // held while NCCL is called with these communicators
@@ -95,17 +96,20 @@ class communicator_set {
     return text ? std::string_view(text) : std::string_view();
   }
   bool is_broken() const { return __atomic_load_n(&broken, __ATOMIC_ACQUIRE); }
-  /// fails: collective_error, when the set failed before; with its first words, if nobody has heard them
+  /// fails: collective_error, when the set failed before or was replaced; with its first words, if nobody has heard them
   void require_usable(collective_name const& name) {
     if (!is_broken()) return;
     tell();
     message text;
     text << "locus: " << name.operation << " over";
     for (int p = 0; p < ranks; ++p) text << " " << list[p];
-    throw collective_error(text << " cannot run: its communicators failed before; call "
-                                   "collective::rebuild<Devices>(). It was: "
-                                << why_.view(),
-                           name.operation, name.bucket, -1, 0);
+    if (__atomic_load_n(&retired, __ATOMIC_ACQUIRE))
+      text << " did not run: other communicators took the place of those that it had; run it again";
+    else
+      text << " cannot run: its communicators failed before; call "
+              "collective::rebuild<Devices>(). It was: "
+           << why_.view();
+    throw collective_error(text, name.operation, name.bucket, -1, 0);
   }
   /// fails: collective_error, for a failure that the watch saw and nobody was told
   void tell() {
@@ -117,15 +121,12 @@ class communicator_set {
     rethrow();
   }
   /// means: nobody can use them any more; `use` is held
-  /// after: a thread that still holds this set is told that they were ended
+  /// after: a thread that still holds this set is told so
   void retire() noexcept {
     lock_guard hold(words_);
     bool const in_order = !is_broken();
-    if (in_order) {
-      why_ = message{};
-      why_ << "locus: other communicators took their place";
-      __atomic_store_n(&broken, true, __ATOMIC_RELEASE);
-    }
+    __atomic_store_n(&retired, true, __ATOMIC_RELEASE);
+    __atomic_store_n(&broken, true, __ATOMIC_RELEASE);
     end(in_order);
   }
   /// gives communicators back; in order: what they were given has run, or will
@@ -140,7 +141,7 @@ class communicator_set {
   /// waits until NCCL has taken all that it was given: communicators that do not block. The watch keeps
   /// away meanwhile: ending communicators while another thread asks for their state is not allowed.
   void settle(collective_name const& name, double deadline) {
-    constexpr double brief = 0.0002;  // a group takes so long; sleeping would take longer
+    constexpr double brief = 0.0002;  // a guess: a short group is taken before a sleep would end
     double const begin = seconds_now();
     for (int p = 0; p < ranks; ++p)
       for (;; seconds_now() - begin < brief ? sched_yield() : usleep(20)) {
@@ -267,7 +268,8 @@ class communicator_set {
       if (!seems_run(f.done[p])) return p;
     return -1;
   }
-  /// has_run for the watch, which waits for nobody: a thread that marks the queue may be in CUDA for ever
+  /// means: a point of a queue was reached, as far as is seen without waiting: a thread that marks that queue may be in CUDA
+  ///        for ever
   static bool seems_run(collective_flight::point const& of) {
     if (!of.when.is_set()) return false;
     if (!of.event) return true;  // it was reached before anybody could look
