@@ -6,6 +6,7 @@
 #include <string_view>  // string_view
 
 #include <locus/core/config.hpp>    // always_false
+#include <locus/core/text.hpp>      // text_buffer
 #include <locus/runtime/table.hpp>  // logical_device, stamp, step_record
 
 namespace locus {
@@ -28,12 +29,21 @@ struct kernel_list {
   static constexpr int most = 8;
   std::string_view names[most];
   int count = 0;
+  bool has_others = false;  // that have no place here
   void add(std::string_view name) {
     for (int k = 0; k < count; ++k)
       if (names[k] == name) return;
-    if (count < most) names[count++] = name;
+    if (count < most)
+      names[count++] = name;
+    else
+      has_others = true;
   }
 };
+template <std::size_t N>
+text_buffer<N>& operator<<(text_buffer<N>& out, kernel_list const& kernels) {
+  for (int k = 0; k < kernels.count; ++k) out << (k ? " + " : "") << kernels.names[k];
+  return out << (kernels.has_others ? " + others" : "");
+}
 
 /// Memory that kernels of one device use one after the other, besides their operands. While it is
 /// measured nothing is launched: `most` becomes what the launches would have taken, and `kernels` hears of each.

@@ -227,7 +227,7 @@ struct graph_code {
     run_watch seen;
     seen.site = site;
     if (unsigned const watchers = runtime::watched()) {
-      static plan_record record{&code, policy_name<typename Graph::policy>()};
+      static plan_record record{&code, value_of_policy<typename Graph::policy>()};
       seen = watch_run(watchers, record, site);
     }
     if constexpr (is_open) {

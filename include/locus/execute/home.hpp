@@ -4,13 +4,12 @@
 // log, temporaries, other devices at work, errors) the run-time loop does, with the plan of
 // plan/home.hpp: whoever makes a tensor brings the loop along, so that a unit of statements does not.
 #pragma once
-#include <string_view>  // string_view
-
 #include <locus/core/call_site.hpp>   // call_site
 #include <locus/core/config.hpp>      // LOCUS_SHARED_STATE
 #include <locus/execute/program.hpp>  // target
 #include <locus/kernel/call.hpp>      // space, access
 #include <locus/plan/home.hpp>        // home_step
+#include <locus/plan/numerics.hpp>    // policy_value
 
 namespace locus {
 
@@ -34,7 +33,7 @@ struct home_code {
   home_record** record = nullptr;
   short steps = 0, leaves = 0;
   std::int64_t few = 0;  // so many elements need neither threads nor stores past the caches
-  std::string_view policy;
+  policy_value policy;
   place where{};
 };
 

@@ -5,7 +5,7 @@
 #include <locus/core/config.hpp>          // LOCUS_MODE, LOCUS_SHARED_STATE
 #include <locus/execute/home_binder.hpp>  // home_binder
 #include <locus/execute/home_kernel.hpp>  // run_home_tensors, run_home_values
-#include <locus/plan/plan.hpp>            // policy_name
+#include <locus/plan/numerics.hpp>        // value_of_policy
 
 namespace locus {
 inline namespace LOCUS_MODE {
@@ -45,7 +45,7 @@ struct home_statement<graph<Policy, root_of<E, Where>>> {
     c.tree = &home_step_of<E>, c.kernels = kernels, c.run = run_home_kernel,
     c.bytes = kernels->bytes;
     c.record = &record, c.steps = E::steps, c.leaves = leaves, c.few = few_elements(*kernels);
-    c.policy = policy_name<Policy>(), c.where = Where::value;
+    c.policy = value_of_policy<Policy>(), c.where = Where::value;
     return c;
   }
   template <class Stage>

@@ -6,6 +6,7 @@
 #include <locus/core/config.hpp>          // LOCUS_COLD_BEGIN
 #include <locus/execute/program.hpp>      // program
 #include <locus/plan/explain.hpp>         // write_plan
+#include <locus/plan/numerics.hpp>        // policy_value
 #include <locus/runtime/at_end.hpp>       // at_end
 #include <locus/runtime/log.hpp>          // write_all, path_of_process
 #include <locus/runtime/output_file.hpp>  // open_output
@@ -26,7 +27,7 @@ struct site_record {
 /// One for each graph, in its code: constant at the start, never destroyed.
 struct plan_record {
   program const* code = nullptr;
-  std::string_view policy;
+  policy_value policy{};
   site_record* sites = nullptr;
   shape* extents = nullptr;                   // [step] of the first run
   dynamic_array<device_use>* uses = nullptr;  // each device once

@@ -5,6 +5,7 @@
 #include <locus/execute/program.hpp>           // program
 #include <locus/execute/report.hpp>            // plan_record, note_run
 #include <locus/execute/spans.hpp>             // begin_run
+#include <locus/plan/numerics.hpp>             // policy_value
 #include <locus/runtime/config.hpp>            // get_device_policy
 #include <locus/runtime/copy_cache_limit.hpp>  // keeps_copies
 #include <locus/runtime/log.hpp>               // is_wanted
@@ -18,7 +19,7 @@ struct run_watch {
   call_site site{};
   bool log = false;
   unsigned work = 0;  // those that hear of each piece of work
-  std::string_view policy;
+  policy_value policy{};
   plan_record* record = nullptr;  // for the report
   program const* code = nullptr;  // the constant that runs, or of which it is a copy
   copy_policy copies = copy_policy::silent;

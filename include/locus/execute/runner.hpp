@@ -133,23 +133,33 @@ class runner : results {
     launch dry = what;
     dry.site.workspace = &measured;
     issue(dry);
-    for (int k = 0; k < kernels.count; ++k) out << (k ? " + " : "") << kernels.names[k];
+    out << kernels;
   }
   /// units: bytes that the kernel of one replica reads and writes
   [[gnu::cold]] std::int64_t bytes_of_region(short i, int r) const {
     std::int64_t bytes = 0;
+    each_value(
+        i,
+        [&](step const& s, edge const& e) {
+          if (!read_before(plan_, s, e)) bytes += bytes_of(value_of(e), r).bytes;
+        },
+        [&](short k) { bytes += bytes_of(k, r).bytes; });
+    return bytes;
+  }
+  /// means: read(step, edge) for each operand in memory that the kernel of region i reads, stored(k) for each value that it
+  ///        stores
+  template <class Read, class Stored>
+  void each_value(short i, Read const& read, Stored const& stored) const {
     for (short k = 0; k < plan_.steps.count; ++k) {
       step const& s = plan_.steps[k];
       if (s.region != i) continue;
       for (edge const& e : plan_.operands(s)) {
         step const& o = plan_.steps[e.from];
         bool const inside = o.region == i && e.by < 0;
-        if (o.kind == step_kind::scalar || o.kind == step_kind::index || inside) continue;
-        if (!read_before(plan_, s, e)) bytes += bytes_of(value_of(e), r).bytes;
+        if (o.kind != step_kind::scalar && o.kind != step_kind::index && !inside) read(s, e);
       }
-      if (s.stored) bytes += bytes_of(k, r).bytes;
+      if (s.stored) stored(k);
     }
-    return bytes;
   }
   /// waits for what the kernel reads, and checks where it lies
   [[gnu::cold]] int gather_operands(short i, int r, logical_device& d, step_record const& record,
@@ -168,18 +178,13 @@ class runner : results {
       if (count < max_operands)
         operands[count++] = {range.first, static_cast<std::size_t>(range.bytes), writes};
     };
-    for (short k = 0; k < plan_.steps.count; ++k) {
-      step const& s = plan_.steps[k];
-      if (s.region != i) continue;
-      for (edge const& e : plan_.operands(s)) {
-        step const& o = plan_.steps[e.from];
-        bool const inside = o.region == i && e.by < 0;
-        if (o.kind == step_kind::scalar || o.kind == step_kind::index || inside) continue;
-        add(value_of(e), false);
-        if (e.by < 0) wait_for(memory_of(plan_, e.from), r, d);
-      }
-      if (s.stored) add(k, true);
-    }
+    each_value(
+        i,
+        [&](step const&, edge const& e) {
+          add(value_of(e), false);
+          if (e.by < 0) wait_for(memory_of(plan_, e.from), r, d);
+        },
+        [&](short k) { add(k, true); });
     return count;
   }
   /// concatenate, and a reshape of what has gaps: one copying kernel for each operand

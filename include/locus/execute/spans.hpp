@@ -7,6 +7,7 @@
 #include <locus/core/config.hpp>         // LOCUS_LEAN_BEGIN
 #include <locus/core/json.hpp>           // json_text
 #include <locus/plan/explain.hpp>        // write_type
+#include <locus/plan/numerics.hpp>       // policy_value
 #include <locus/runtime/site_text.hpp>   // write_site
 
 LOCUS_LEAN_BEGIN
@@ -67,13 +68,13 @@ inline void add_use(json_text& details, device asked) {
 
 /// means: the run of a plan, on the thread that issues it
 [[gnu::cold]] inline void begin_run(work_scope& scope, unsigned watchers, call_site site,
-                                    plan_view const& p, std::string_view policy) {
+                                    plan_view const& p, policy_value const& policy) {
   text_buffer<256> name;
   name << "plan";
   if (!(site == call_site{})) runtime::write_site(name << " at ", site);
   json_text details;
   details.member("steps", p.steps.count).member("transfers", p.transfers.count);
-  details.member("policy", policy);
+  details.member("policy", name_of(policy));
   scope.begin(watchers, runtime::find_device(cpu(0)), queue_kind::compute,
               {name.view(), details.view()});
 }

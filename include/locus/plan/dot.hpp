@@ -2,7 +2,8 @@
 // The plan as a picture: text for Graphviz. A cluster for each list of devices, a box for each
 // kernel with its steps, coloured edges for what crosses.
 #pragma once
-#include <locus/plan/explain.hpp>  // write_operand, write_type
+#include <locus/plan/explain.hpp>   // write_operand, write_type
+#include <locus/plan/numerics.hpp>  // policy_value
 
 namespace locus::detail {
 
@@ -13,8 +14,8 @@ class dot_writer {
   dot_writer(text_buffer<N>& out, plan_view const& p, shape const* extents)
       : out_(out), p_(p), extents_(extents) {}
 
-  void run(std::string_view policy) {
-    out_ << "digraph plan {\n  label=\"plan under " << policy
+  void run(policy_value const& policy) {
+    out_ << "digraph plan {\n  label=\"plan under " << name_of(policy)
          << "\"; labelloc=t; fontname=Helvetica;\n"
          << "  node [fontname=Helvetica, fontsize=11, style=filled, fillcolor=white];\n"
          << "  edge [fontname=Helvetica, fontsize=10];\n";

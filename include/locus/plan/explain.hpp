@@ -5,6 +5,7 @@
 #include <locus/device/name.hpp>          // text << device, place
 #include <locus/plan/facts.hpp>           // count_plan
 #include <locus/plan/library_kernel.hpp>  // library_kernel_of
+#include <locus/plan/numerics.hpp>        // policy_value
 
 namespace locus {
 
@@ -92,8 +93,8 @@ constexpr void write_kernel(Text& out, plan_view const& p, short root, shape con
 
 template <class Text>
 constexpr void write_plan(Text& out, plan_view const& p, shape const* extents,
-                          std::string_view policy) {
-  out << "plan under " << policy << "\n";
+                          policy_value const& policy) {
+  out << "plan under " << name_of(policy) << "\n";
   for (short i = 0; i < p.steps.count; ++i) {
     step const& s = p.steps[i];
     if (s.kind != step_kind::leaf) continue;
@@ -110,7 +111,7 @@ constexpr void write_plan(Text& out, plan_view const& p, shape const* extents,
     }
     if (a.kind != action_kind::launch) continue;
     out << "  launch on " << p.steps[a.what].where;
-    write_kernel(out, p, a.what, extents, policy.starts_with("reproducible"));
+    write_kernel(out, p, a.what, extents, policy.bits == numerics::reproducible);
     out << "\n";
     for (short i = 0; i < p.steps.count; ++i)
       if (p.steps[i].region == a.what) {

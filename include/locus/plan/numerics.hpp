@@ -40,6 +40,23 @@ constexpr numerics numerics_of() {
     return numerics::exact;
 }
 
+/// What a policy says, as a value.
+struct policy_value {
+  placement_rule rule = placement_rule::prefer_gpu;
+  numerics bits = numerics::exact;
+};
+template <class Policy>
+constexpr policy_value value_of_policy() {
+  return {Policy::rule, numerics_of<Policy>()};
+}
+constexpr std::string_view name_of(policy_value const& policy) {
+  constexpr std::string_view names[3][3] = {
+      {"prefer_gpu", "follow_data", "min_copies"},
+      {"relaxed<prefer_gpu>", "relaxed<follow_data>", "relaxed<min_copies>"},
+      {"reproducible<prefer_gpu>", "reproducible<follow_data>", "reproducible<min_copies>"}};
+  return names[static_cast<int>(policy.bits)][static_cast<int>(policy.rule)];
+}
+
 namespace detail {
 
 /// The operations whose result IEEE 754 fixes, or that are integer arithmetic, or that are written

@@ -146,15 +146,6 @@ consteval bool all_static() {
   return true;
 }
 
-template <class Policy>
-consteval std::string_view policy_name() {
-  constexpr std::string_view names[3][3] = {
-      {"prefer_gpu", "follow_data", "min_copies"},
-      {"relaxed<prefer_gpu>", "relaxed<follow_data>", "relaxed<min_copies>"},
-      {"reproducible<prefer_gpu>", "reproducible<follow_data>", "reproducible<min_copies>"}};
-  return names[int(numerics_of<Policy>())][int(Policy::rule)];
-}
-
 template <class Graph>
 consteval auto extents_of_steps() {
   struct {
@@ -171,7 +162,8 @@ consteval auto write_plan_text() {
   text_buffer<flattened<Graph>::steps * 250 + decltype(make_plan<Graph>())::max_transfers * 120 +
               400>
       out;
-  write_plan(out, unchecked_plan<Graph>.view(), extents.of, policy_name<typename Graph::policy>());
+  write_plan(out, unchecked_plan<Graph>.view(), extents.of,
+             value_of_policy<typename Graph::policy>());
   return out;
 }
 template <class Graph>

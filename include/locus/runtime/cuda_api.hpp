@@ -86,7 +86,7 @@ struct cuda_api {
   int (*launch)(cuda_launch const& what);
   int (*last_error)();
   int (*gemm)(void* handle, cuda_gemm const& what);      // of blas_create
-  int (*device_of_pointer)(void const* p, int* device);  // or one of the two below
+  int (*device_of_pointer)(void const* p, int* device);  // or one of the two above
   char const* (*describe)(int code);
   bool is_recorder;
   int (*malloc_device)(void** p, std::size_t bytes);  // of the current device

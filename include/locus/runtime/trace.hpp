@@ -15,10 +15,18 @@ namespace locus::runtime {
 
 /// A row of the picture: a thread of the host, or what a device does in order.
 struct trace_track {
-  enum kind : short { thread, compute, copy, communication, collective, peer };
+  enum kind : short {
+    thread,
+    compute,
+    copy,
+    communication,
+    collective,
+    peer_copy,           // the other end of copies that `beside` carries
+    peer_communication,  // of those that its communication queue carries
+  };
   kind what = thread;
-  device of{}, beside{};  // peer: the other end of copies that `beside` carries
-  short number = 0;       // of a thread of the host, from 0; of a peer 1: its communication
+  device of{}, beside{};
+  short number = 0;  // of a thread of the host, from 0
   friend constexpr bool operator==(trace_track const&, trace_track const&) = default;
   /// how tracks are ordered in the picture
   constexpr long order() const {
@@ -85,8 +93,9 @@ class tracer {
     if (crosses) e.flow = on.of == s.from ? flows_ + 1 : -(flows_ + 1);
     add(e);
     if (crosses) {
-      e.track = {trace_track::peer, on.of == s.from ? s.to : s.from, on.of,
-                 static_cast<short>(on.what == trace_track::communication)};
+      e.track = {on.what == trace_track::communication ? trace_track::peer_communication
+                                                       : trace_track::peer_copy,
+                 on.of == s.from ? s.to : s.from, on.of, 0};
       e.flow = -e.flow;
       add(e);
       ++flows_;

@@ -108,9 +108,9 @@ class trace_writer {
     case trace_track::copy: name << t.of << " copy"; break;
     case trace_track::communication: name << t.of << " communication"; break;
     case trace_track::collective: name << t.of << " collectives"; break;
-    case trace_track::peer:
-      name << t.of << " with " << t.beside;
-      if (t.number != 0) name << ", communication";
+    case trace_track::peer_copy: name << t.of << " with " << t.beside; break;
+    case trace_track::peer_communication:
+      name << t.of << " with " << t.beside << ", communication";
       break;
     }
     begin_event("M").member("tid", t.order()).member("name", "thread_name").name("args");

@@ -66,7 +66,7 @@ void write_dot(Stream& out) {
   static constexpr auto extents = extents_of_steps<Graph>();
   auto* const text = new dot_text;
   dot_writer(*text, unchecked_plan<Graph>.view(), extents.of)
-      .run(policy_name<typename Graph::policy>());
+      .run(value_of_policy<typename Graph::policy>());
   write_to(out, text->view());
   delete text;
 }

@@ -203,6 +203,25 @@ TEST_CASE("the log names the kernels that run, the plan those that its types are
   CHECK(explains(sum(fixed * line), "by cub::DeviceReduce\n"));
   CHECK(explains(sum(fixed + slice(fixed, range{0, 1})), "or a kernel of locus\n"));
   CHECK(explains(sum<1>(fixed), "by a kernel of locus\n"));
+  CHECK(plan_of<decltype(sum(fixed))>.explain().view().find("by cub::DeviceReduce\n") !=
+        std::string_view::npos);
+  auto const same_bits =
+      plan_of<decltype(sum(fixed)), nowhere, reproducible<follow_data>>.explain().view();
+  CHECK(same_bits.starts_with("plan under reproducible<follow_data>\n"));
+  CHECK(same_bits.find("by a kernel of locus\n") != std::string_view::npos);
+}
+
+TEST_CASE("a launch of more kernels than have a place in a log says so") {
+  char const names[] = "abcdefghij";
+  auto const text_of = [&](std::size_t n) {
+    kernel_list kernels;
+    for (std::size_t k = 0; k < 2 * n; ++k) kernels.add(std::string_view(names + k % n, 1));
+    message text;
+    return std::string((text << kernels).view());
+  };
+  CHECK(text_of(1) == "a");
+  CHECK(text_of(8) == "a + b + c + d + e + f + g + h");
+  CHECK(text_of(9) == "a + b + c + d + e + f + g + h + others");
 }
 
 TEST_CASE("a column is no row: the plan is not sure of CUB where the fold is not CUB's") {
