@@ -14,7 +14,8 @@ namespace locus {
 struct library_kernel {
   std::string_view name{};  // empty: a kernel of locus
   bool is_certain =
-      true;  // no: where operands lie as the library wants them, otherwise one of locus
+      true;       // no: where operands lie as the library wants them, otherwise one of locus
+  int folds = 0;  // that it makes of one pass; 0: none, it stores elements
 };
 
 /// totals of blocks that cub::DeviceReduce keeps, at most: five times the blocks that fit on a card, of which no card has
@@ -45,8 +46,8 @@ class launch_operands {
       step const& s = p.steps[i];
       if (s.region != root || p.levels[i] != level::fold) continue;
       edge const& folded = p.operands(s)[0];
-      if (!folds_) space_ = folded.from, folded_ = place_of(folded), axes_ = s.axes;
-      folds_ = true;
+      if (folds_ == 0) space_ = folded.from, folded_ = place_of(folded), axes_ = s.axes;
+      ++folds_;
       adds_floats_ = adds_floats_ || (s.combines == reduction::sum && is_float(s.type));
     }
     for (short i = 0; i <= root; ++i) {
@@ -59,7 +60,7 @@ class launch_operands {
     }
   }
   constexpr library_kernel find(bool reproducible) const {
-    return folds_ ? of_fold(reproducible) : of_map();
+    return folds_ > 0 ? of_fold(reproducible) : of_map();
   }
 
  private:
@@ -87,7 +88,7 @@ class launch_operands {
     if (row_ % elements_of_vector(widest_) != 0) return {};
     bool const cuts_lines =
         (indices_ || row_ > 0) && folded_.is_sharded() && !is_cut_in_front(all, folded_);
-    return {"cub::DeviceReduce", !open_ && !(unsized_ && several_) && !cuts_lines};
+    return {"cub::DeviceReduce", !open_ && !(unsized_ && several_) && !cuts_lines, folds_};
   }
   /// means: a piece is one run of elements in row order
   static constexpr bool is_cut_in_front(shape const& all, place const& where) {
@@ -168,7 +169,8 @@ class launch_operands {
   std::size_t widest_ = 1;
   std::int64_t row_ = 0;  // elements of the operands that are rows
   edge only_{};           // the last operand: all of them, unless there are several
-  bool folds_ = false, chained_ = false, stores_elements_ = false, adds_floats_ = false;
+  int folds_ = 0;
+  bool chained_ = false, stores_elements_ = false, adds_floats_ = false;
   // operands in memory, indices; some whose place is open, some that lie as no library wants them
   bool memory_ = false, indices_ = false, open_ = false, elsewhere_ = false;
   bool several_ = false,

@@ -239,12 +239,8 @@ struct plan_facts {
     std::int64_t most = 0;
     for (action const& a : p.actions) {
       if (a.kind != action_kind::launch || !p.steps[a.what].where.devices.contains(d)) continue;
-      if (library_kernel_of(p, a.what, extents.of, reproducible).name != "cub::DeviceReduce")
-        continue;
-      std::int64_t folds = 0;
-      for (short i = 0; i <= a.what; ++i)
-        folds += p.steps[i].region == a.what && p.levels[i] == level::fold;
-      std::int64_t const bytes = folds * most_cub_totals * 16 + 256;
+      int const folds = library_kernel_of(p, a.what, extents.of, reproducible).folds;
+      std::int64_t const bytes = folds > 0 ? folds * most_cub_totals * 16 + 256 : 0;
       if (bytes > most) most = bytes;
     }
     return most;

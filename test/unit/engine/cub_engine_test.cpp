@@ -240,6 +240,11 @@ TEST_CASE("a column is no row: the plan is not sure of CUB where the fold is not
   CHECK(explains(sum(deep * short_column), "by a kernel of locus\n"));
   CHECK(runs(sum(x * line)).find(fold) == 0);
   CHECK(explains(sum(x * line), "by cub::DeviceReduce\n"));
+  using Gpu = GpuDevice<0>;
+  static_assert(plan_of<decltype(sum(x * column))>.cub_workspace<Gpu>() == 0);
+  static_assert(plan_of<decltype(sum(x * line))>.cub_workspace<Gpu>() ==
+                most_cub_totals * 16 + 256);
+  static_assert(plan_of<decltype(x * line)>.cub_workspace<Gpu>() == 0);
   CHECK(runs(sum(deep * plane)).find(fold) == 0);
   CHECK(explains(sum(deep * plane), "by cub::DeviceReduce\n"));
 }
