@@ -13,10 +13,12 @@
 #include <locus/locus.hpp>
 #include <locus/testing/simulated_gpus.hpp>
 
+#include "collectives.hpp"
 #include "replicas.hpp"
 #include <message_of.hpp>
 
 using namespace locus;
+using collectives::stream_of;
 using replicas::cut;
 using replicas::mirrored;
 
@@ -45,10 +47,6 @@ struct training {
     return true;
   }
 };
-
-void* stream_of(int gpu_number, queue_kind kind) {
-  return runtime::cuda_queue_of(runtime::find_device(gpu(gpu_number)), kind).stream;
-}
 
 /// CUDA without one of the events that order communication streams with others
 struct missing_event {

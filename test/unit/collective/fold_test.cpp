@@ -6,6 +6,7 @@
 #endif
 #include "on_backends.hpp"
 // the backends come first
+#include "collectives.hpp"
 #include "oracle.hpp"
 #include "replicas.hpp"
 
@@ -24,14 +25,9 @@ constexpr machine machines[] = {
     {backends::kind::recorded, 1, 0},  {backends::kind::recorded, 3, 0},
 };
 /// sums in replica order among cards too: NCCL's own order is not promised
-struct ranked_sums {
-  ranked_sums() { config::set_reduction_order(reduction_order::ranked); }
-  ranked_sums(ranked_sums const&) = delete;
-  ~ranked_sums() { config::set_reduction_order(reduction_order::fast); }
-};
 template <class Body>
 void on_all(Body&& body) {
-  ranked_sums const order;
+  collectives::order_scope const ranked(reduction_order::ranked);
   for (machine const& m : machines) backends::run_on(m, body);
 }
 

@@ -8,11 +8,13 @@
 // the backends come first
 #include <locus/testing/nccl_recorder.hpp>
 
+#include "collectives.hpp"
 #include "oracle.hpp"
 
 using namespace locus;
 using backends::machine;
 using collective::combine_with;
+using collectives::order_scope;
 
 namespace {
 
@@ -32,11 +34,6 @@ void on_all(Body&& body) {
       CHECK(nccl.forbidden() == 0);
     });
 }
-struct order_scope {
-  explicit order_scope(reduction_order o) { config::set_reduction_order(o); }
-  order_scope(order_scope const&) = delete;
-  ~order_scope() { config::set_reduction_order(reduction_order::fast); }
-};
 
 template <class T>
 using cells = std::vector<oracle::cell<T>>;

@@ -19,18 +19,13 @@
 using namespace locus;
 using collectives::deadline;
 using collectives::has;
+using collectives::order_scope;
 using replicas::cut;
 using replicas::mirrored;
 using replicas::parts_of;
 using testing::nccl_call;
 
 namespace {
-
-struct ranked_sums {
-  ranked_sums() { config::set_reduction_order(reduction_order::ranked); }
-  ranked_sums(ranked_sums const&) = delete;
-  ~ranked_sums() { config::set_reduction_order(reduction_order::fast); }
-};
 
 using Three = mirrored<3>;
 using Cut = cut<3>;
@@ -312,7 +307,7 @@ TEST_CASE("ranked sums go to the owner of a segment and back, with NCCL's order 
   };
   auto const fast = bits();
   CHECK(fast[0] == fast[1]);
-  ranked_sums const order;
+  order_scope const order(reduction_order::ranked);
   int const before = nccl.count(nccl_call::all_reduce);
   auto const ranked = bits();
   CHECK(nccl.count(nccl_call::all_reduce) == before);
@@ -357,7 +352,7 @@ TEST_CASE("the log says who carries a collective") {
   testing::nccl_recorder const nccl;
   CHECK(has(line_of(), "by NCCL"));
   CHECK_FALSE(has(line_of(), "replica order"));
-  ranked_sums const order;
+  order_scope const order(reduction_order::ranked);
   CHECK(has(line_of(), "by NCCL, in replica order"));
 }
 

@@ -58,8 +58,7 @@ bool becomes(auto&& what, double seconds = 5) {
 void finish_cards() {
   for (int g : {0, 1})
     for (queue_kind const k : runtime::queue_kinds)
-      runtime::gpu_api->stream_synchronize(
-          runtime::cuda_queue_of(runtime::find_device(gpu(g)), k).stream);
+      runtime::gpu_api->stream_synchronize(collectives::stream_of(g, k));
 }
 
 /// event_synchronize of a card that takes its time
@@ -188,9 +187,7 @@ TEST_CASE("what lies behind other work, or has it behind itself, is not late") {
   finish_cards();
   on.cards.be_busy(true);
   for (int g : {0, 1})
-    on.cards.enqueue(
-        runtime::cuda_queue_of(runtime::find_device(gpu(g)), queue_kind::communication).stream,
-        [] {});
+    on.cards.enqueue(collectives::stream_of(g, queue_kind::communication), [] {});
   on.p.run();  // behind work that takes longer than the timeout
   usleep(400'000);
   CHECK(!detail::communicators().sets[0]->is_broken());
