@@ -13,7 +13,7 @@ import sys
 
 LEVELS = {
     'core': 0, 'device': 1, 'shape': 1, 'simd': 2, 'expr': 2, 'ops': 3, 'plan': 4, 'runtime': 4, 'kernel': 4,
-    'backend': 5, 'engine': 6, 'config': 7, 'collective': 7, 'execute': 8, 'tensor': 9, 'data': 10, 'grad': 10, 'strategy': 10, 'testing': 10,
+    'backend': 5, 'engine': 6, 'config': 7, 'collective': 7, 'execute': 8, 'tensor': 9, 'data': 10, 'grad': 10, 'strategy': 10, 'testing': 10, 'thrust': 10,
     'nn': 11, '': 12,  # the umbrellas locus.hpp, cuda.cuh and cub.cuh
 }
 FIRST = 'locus/core/compiler.hpp'

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// begin and end of tensors and of expressions, for the algorithms of others.
+#pragma once
+#include <locus/thrust/element_iterator.hpp>  // element_iterator, first_of
+#include <locus/thrust/with_thrust.hpp>       // add_written
+
+namespace locus {
+
+namespace detail {
+/// means: all work that the device was given has run: streams of the program may touch its memory
+inline void await_operands(operand_list const& all) {
+  logical_device& d = runtime::find_device(all.on);
+  for (int k = 0; k < all.count; ++k)
+    runtime::meet_arrivals(d, all.memory[k].first, static_cast<std::int64_t>(all.memory[k].bytes));
+  if (d.how != backing::host) runtime::synchronize(runtime::mark(d, queue_kind::compute));
+}
+inline namespace LOCUS_MODE {
+/// means: the first element of a tensor or view, as the algorithms of others take it
+template <class X>
+auto first_element(X& x) {
+  using policy = typename X::policy;
+  constexpr bool on_gpu = has_gpu(policy::value.devices);
+  static_assert(single_device<policy>,
+                "locus: an iterator goes over elements of one device; bring replicas together with "
+                "to<Device>(x)");
+  static_assert(!single_device<policy> || !on_gpu || (LOCUS_CUDA_KERNELS && LOCUS_DEVICE_CODE),
+                "locus: iterators over memory of a GPU are Thrust's, and only units of nvcc have "
+                "them; write with_thrust(x, f), or bring x over with to<CpuDevice>(x)");
+#if LOCUS_CUDA_KERNELS && LOCUS_DEVICE_CODE
+  if constexpr (on_gpu)
+    return ::thrust::device_pointer_cast(x.data());
+  else
+#endif
+    return x.data();
+}
+}  // namespace LOCUS_MODE
+}  // namespace detail
+
+inline namespace LOCUS_MODE {
+
+/// means: an iterator to the first element of a tensor, or of a view without gaps: a pointer, and in a unit of nvcc for
+///        memory of a GPU Thrust's device_ptr: thrust::sort(begin(x), end(x)). All work that the device was given has run then;
+///        Thrust's own work on other streams must have run before locus touches x again.
+/// device: x's     cost: the host waits for it
+/// fails: at compile time, for replicas, and for memory of a GPU in a unit of a host compiler
+/// after: thrust::device_vector::begin
+template <class X>
+  requires detail::has_elements<std::remove_cv_t<X>>
+auto begin(X& x) {
+  auto const first = detail::first_element(x);
+  detail::operand_list all;
+  detail::add_written(x, all);
+  detail::await_operands(all);
+  return first;
+}
+/// means: begin(x) + x.size(); begin has waited for the device
+/// device: x's     cost: none     fails: as begin
+template <class X>
+  requires detail::has_elements<std::remove_cv_t<X>>
+auto end(X& x) {
+  return detail::first_element(x) + x.size();
+}
+/// means: the elements of an expression of maps, computed as they are read:
+///            thrust::reduce(thrust::device, begin(x * y), end(x * y))
+/// shape: all tensors and generators of x have one shape
+/// device: that of its tensors     cost: the host waits for it
+/// fails: at compile time, for what is no map of whole tensors on one device; placement_error and shape_error, for
+///        operands elsewhere or of other shapes
+/// after: begin of a tensor
+template <expression X>
+auto begin(X const& x) {
+  detail::operand_list all;
+  auto const first = detail::first_of(x, all);
+  if (all.count > 0) detail::await_operands(all);
+  return first;
+}
+/// means: begin(x) + the number of elements; begin has waited for the device
+/// device: that of its tensors     cost: none     fails: as begin
+template <expression X>
+auto end(X const& x) {
+  detail::operand_list all;
+  auto const first = detail::first_of(x, all);
+  return first + all.n;
+}
+
+}  // namespace LOCUS_MODE
+}  // namespace locus

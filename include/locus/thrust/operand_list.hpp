@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the operands of an algorithm share: one device, and one number of elements.
+#pragma once
+#include <locus/backend/seam.hpp>   // touched
+#include <locus/core/config.hpp>    // LOCUS_MODE
+#include <locus/core/error.hpp>     // shape_error, placement_error
+#include <locus/device/device.hpp>  // device
+#include <locus/device/name.hpp>    // text << device
+#include <locus/shape/shape.hpp>    // shape
+
+namespace locus {
+
+namespace detail {
+inline namespace LOCUS_MODE {
+
+/// The device and the number of elements that the operands of an algorithm share.
+struct operand_list {
+  static constexpr int most = 16;
+  device on{};               // none: nothing lies in memory yet
+  std::int64_t n = -1;       // elements of each
+  shape extents = no_shape;  // of all that the operand being read is made of
+  touched memory[most];      // those that are read, behind those that are written
+  int count = 0;
+
+  /// means: another operand is read, in row order of its own extents
+  void begin_operand() { extents = no_shape; }
+  void add(device d, void const* first, shape const& own, int bytes, bool writes) {
+    if (!on.is_none() && !(on == d)) {
+      message text;
+      throw placement_error(
+          text << "locus: an algorithm runs on one device, and its operands lie on " << on
+               << " and " << d << "; bring one over with to<Device>(x)");
+    }
+    on = d;
+    require_extents(own);
+    if (count == most)
+      throw shape_error(
+          "locus: an algorithm has more than 16 operands; evaluate some with eval(e)");
+    memory[count++] = {first, static_cast<std::size_t>(own.size() * bytes), writes};
+  }
+  /// fails: shape_error, for parts of one expression that are not of one shape, and for operands of other sizes
+  void require_extents(shape const& own) {
+    if (fits(extents) && extents != own) {
+      message text;
+      throw shape_error(
+          text << "locus: an iterator goes over operands of one shape, and these have " << extents
+               << " and " << own << "; evaluate the expression with eval(e)");
+    }
+    extents = own;
+    if (n >= 0 && n != own.size()) {
+      message text;
+      throw shape_error(text << "locus: operands of an algorithm have " << n << " and "
+                             << own.size() << " elements; make them equally large");
+    }
+    n = own.size();
+  }
+};
+
+}  // namespace LOCUS_MODE
+}  // namespace detail
+
+}  // namespace locus
