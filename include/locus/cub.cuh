@@ -22,7 +22,7 @@
 // means: the algorithms of engine/gpu/ for these types of elements, those that operations of locus use, and sum,
 //        mean, max and min of a whole tensor, stand in the registry before main; at namespace scope, once in a program:
 //            LOCUS_INSTANTIATE_ALGORITHMS(float, double, std::int32_t, std::int64_t);
-// cost:  about 20 s of nvcc for each type
+// cost:  nvcc compiles all of them for each type: name the types that the program uses
 #define LOCUS_INSTANTIATE_ALGORITHMS(...)                                   \
   [[maybe_unused]] static bool const LOCUS_INSTANTIATE_NAME_(__COUNTER__) = \
       (::locus::cuda_side::instantiate_algorithms<__VA_ARGS__>(),           \

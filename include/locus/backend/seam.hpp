@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The seam between plans and devices: backend<Side>, what runs kernels and copies; what else devices of
-// GPUs offer is in backend/far.hpp. A new kind of device is one specialisation
-// that passes test/laws/backend_laws_test.cpp.
+// The seam between plans and devices: backend<Side> runs kernels and copies. backend/far.hpp has the rest that
+// devices of GPUs offer. A new kind of device is one specialisation that passes test/laws/backend_laws_test.cpp.
 #pragma once
 #include <string_view>  // string_view
 
@@ -24,7 +23,7 @@ struct touched {
   bool writes = false;
 };
 
-/// The kernels of one launch of a plan, each once.
+/// The names of the kernels of one launch of a plan, each once.
 struct kernel_list {
   static constexpr int most = 8;
   std::string_view names[most];
@@ -45,8 +44,8 @@ text_buffer<N>& operator<<(text_buffer<N>& out, kernel_list const& kernels) {
   return out << (kernels.has_others ? " + others" : "");
 }
 
-/// Memory that kernels of one device use one after the other, besides their operands. While it is
-/// measured nothing is launched: `most` becomes what the launches would have taken, and `kernels` hears of each.
+/// Memory that kernels of one device use one after the other, besides their operands. While it is measured no
+/// kernel is launched: `most` becomes the bytes that the largest launch would have taken, and `kernels` gets the names.
 struct kernel_workspace {
   logical_device* on = nullptr;
   char* base = nullptr;
@@ -64,7 +63,7 @@ struct launch_site {
   kernel_workspace* workspace = nullptr;  // null: the kernel obtains its own
   bool tf32 = false;                      // products of floats read 10 bits of fraction
 
-  /// means: nothing may be launched; a kernel that would be says its name
+  /// means: no kernel may be launched; the name of this one is noted
   bool only_measures(std::string_view kernel) const {
     if (!workspace || !workspace->measuring) return false;
     if (workspace->kernels) workspace->kernels->add(kernel);

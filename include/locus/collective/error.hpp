@@ -8,8 +8,9 @@ LOCUS_COLD_BEGIN
 
 namespace locus {
 
-/// means: a collective, or the communicators for it, failed or did not come back in time; the
-///        device list of its text cannot be used until its communicators are made anew
+/// means: a collective, or the communicators for it, failed or did not come back in time: the device list of its text
+///        cannot be used until its communicators are made anew. Or they were replaced meanwhile: the text says so then,
+///        and the collective can run again
 struct collective_error : error {
   std::string_view operation;  // "all_reduce"
   short bucket = -1;           // of the plan; -1: none

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A group of collectives: what each rank is to do, checked before any of it is issued, then issued
-// at once, behind what the same cards were given by other groups.
+// A group of collectives: the requests of each rank. All are checked before one is issued; then all are
+// issued at once, behind the groups that the same cards were given before.
 #pragma once
 #include <locus/backend/memory.hpp>            // allocate, release
 #include <locus/collective/communicators.hpp>  // communicator_set
@@ -16,7 +16,7 @@ constexpr std::string_view name_of(request_kind k) {
   return names[static_cast<int>(k)];
 }
 
-/// What one rank does in a group.
+/// One request of one rank.
 struct nccl_request {
   request_kind what{};
   int rank = 0;
@@ -108,7 +108,7 @@ class nccl_group {
     if (hand_over(queue, begin) == runtime::nccl_in_progress) set_.settle(name_, set_.deadline());
     set_.require_usable(name_);
   }
-  /// means: the code of the group's end: done, or in progress
+  /// means: NCCL has the group; the result is its code: success, or in progress
   int hand_over(queue_kind queue, double begin) {
     int start = 0, wrong = 0, at = -1, end = 0;
     message why;  // before the end of the group has another word
@@ -207,7 +207,8 @@ class nccl_group {
   stamp done_[max_devices]{};
 };
 
-/// sums of small integers, checked: cards that say they reach one another and do not are found here
+/// means: a sum of small integers over these cards came out right
+/// fails: collective_error, also for cards that say they reach one another, and do not
 [[gnu::cold]] inline void try_communicators(communicator_set& s) {
   collective_name const name{"the first all_reduce", -1};
   step_record const record{-1, "trying NCCL", s.list[0]};
@@ -246,7 +247,7 @@ class nccl_group {
 }
 
 /// means: the communicators for these cards, made when they are first asked for
-/// fails: collective_error, now or because they failed before
+/// fails: collective_error, when they cannot be made or failed before
 inline communicator_set& communicators_for(replica_topology const& t, collective_name const& name) {
   communicator_registry& all = communicators();
   auto const find = [&] {

@@ -16,7 +16,7 @@ namespace locus {
 
 namespace detail {
 
-/// kernel: on a GPU, which ones run it
+/// kernel: on a GPU, the names of the kernels that run the step
 [[gnu::cold]] inline void log_step(step const& s, short number, shape const& extents, device on,
                                    std::string_view kernel, call_site site) {
   if (s.tensorflow.empty()) return;  // a part of an operation that has a line of its own

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions over replicas inside a run: the terms of a bucket, and where their results belong,
-// handed to who carries them.
+// Reductions over replicas inside a run: the reducer is given the terms of a bucket, and the memory of
+// their results.
 #pragma once
 #include <utility>  // swap
 
@@ -21,8 +21,8 @@ class replica_reduction : protected transport {
                     run_watch const& seen)
       : transport(p, arrays, targets), seen_(seen) {}
 
-  /// the memory that a reduction takes besides its terms and its results, after that of NCCL: nothing that
-  /// is made once is part of a step
+  /// means: a reduction finds the memory that it takes besides its terms and its results. Communicators are made before
+  ///        that memory is counted, and not within a step
   [[gnu::cold]] void foresee_terms(transfer const& me) {
     replica_topology const over = look_at(plan_.steps[me.from].where.devices, chosen_);
     replica_reducer const by(over, name_of_collective(me));
@@ -137,7 +137,7 @@ class replica_reduction : protected transport {
   runtime::collective_choices const chosen_ = runtime::chosen_for_collectives();
 
  private:
-  /// for a trace: who does the work, a card or the host
+  /// for a trace: the card that does the work, or the host
   static logical_device& carrier_of(replica_topology const& on) {
     return on.in_reach() || on.uses_nccl() ? *on.on[0] : runtime::find_device(cpu(0));
   }
@@ -228,7 +228,7 @@ class replica_reduction : protected transport {
       for (int r = 0; r < over.count; ++r)
         check_owner(*over.on[r], j.terms[r], {me.from, name_of(me.how), over.on[r]->name});
   }
-  /// a result that comes beside the compute queue: who reads it waits, and so does who writes there
+  /// a result that comes beside the compute queue: work that reads it, or writes there, waits for it
   void await(transfer const& me, replica_topology const& over, reduction_job const& j) {
     for (int r = 0; r < over.count; ++r) {
       if (!j.done[r].is_set()) continue;

@@ -113,7 +113,7 @@ class runner : results {
     else
       p_.launches[what.step](what);
   }
-  /// means: whoever watches hears of the launch before it is issued
+  /// means: the log and the trace hear of the launch before it is issued
   [[gnu::cold]] void tell(launch const& what, work_scope& work) {
     logical_device& d = *what.site.on;
     device const asked = plan_.steps[what.step].where.at(what.replica);
@@ -126,7 +126,7 @@ class runner : results {
       begin_launch(work, seen_.work, plan_, extents_, what.step, asked, d,
                    bytes_of_region(what.step, what.replica), kernel.view());
   }
-  /// means: the kernels that the launch will start: it goes the same way, and starts none
+  /// means: the names of the kernels that the launch will start: the same call with a workspace that measures starts none
   [[gnu::cold]] void write_kernels(message& out, launch const& what) {
     kernel_list kernels;
     kernel_workspace measured{.on = what.site.on, .kernels = &kernels};

@@ -29,7 +29,7 @@ inline void add_use(json_text& details, device asked) {
   if (!use.why.empty()) details.member("why", use.why);
 }
 
-/// means: one launch of a plan: named after its operations; kernel: on a GPU, which ones run it
+/// means: one launch of a plan: named after its operations; kernel: on a GPU, the names of its kernels
 [[gnu::cold]] inline void begin_launch(work_scope& scope, unsigned watchers, plan_view const& p,
                                        shape const* extents, short region, device asked,
                                        logical_device& d, std::int64_t bytes,

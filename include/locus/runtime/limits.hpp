@@ -11,9 +11,10 @@ LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
-/// means: bytes of a card that NCCL takes for communicators of so many cards, beside the memory that locus counts: each
-///        of its at most 32 channels has, for each of the card's at most two neighbours in a ring, buffers for
-///        its three protocols: 4 MiB, 120 * 640 * 8 * 8 bytes, 8 * 512 * 8 * 16 bytes
+/// means: the bytes of a card that NCCL is expected to take for communicators of so many cards, beside the memory that
+///        locus counts. They are computed and not measured: NCCL's source makes at most 32 channels; a channel has buffers
+///        for each neighbour of the card in a ring, of which there are at most two; the buffers of its three protocols have
+///        4 MiB, 120 * 640 * 8 * 8 bytes and 8 * 512 * 8 * 16 bytes
 /// after: computeBuffSizes in NCCL's init.cc
 constexpr std::int64_t room_for_nccl(int cards) {
   constexpr std::int64_t buffers = (4 << 20) + 120 * 640 * 8 * 8 + 8 * 512 * 8 * 16, channels = 32;

@@ -104,8 +104,8 @@ LOCUS_SHARED_STATE inline constinit noted_settings settings_to_say;
   say_settings();
   log_now(e);
 }
-/// means: what a user must hear of: where the program wants its log, else on stderr unless LOCUS_QUIET
-///        is set, or it was said there before (first is false)
+/// means: an event that a user must hear of goes where the program wants its log. Without such a place it goes to
+///        stderr, unless LOCUS_QUIET is set or it was said there before (first is false)
 [[gnu::cold]] inline void warn(log_event& e, bool first = true) noexcept {
   log_line line = text_of(e);
   bool elsewhere, beside_stderr;

@@ -45,7 +45,7 @@ struct log_event {
   short step = -1;          // its number in its plan
   std::string_view name;    // an operation, a transfer, an element type, a setting
   std::string_view of;      // copy: whose value
-  std::string_view kernel;  // step on a GPU: which ones run it
+  std::string_view kernel;  // step on a GPU: the names of its kernels
   device_use on{};          // where; copy: to where
   device_use from{};        // copy: from where
   device request{};         // the on<Device> that was not followed

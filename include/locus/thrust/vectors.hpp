@@ -6,8 +6,10 @@
 namespace locus {
 inline namespace LOCUS_MODE {
 
-/// means: the elements of a thrust::device_vector or host_vector, as they lie: view<GpuDevice<0>>(v)
-/// device: Where, on whose card v lies     cost: none; v stays the owner, and as large as it is
+/// means: a view of the elements of a thrust::device_vector, a thrust::host_vector or a std::vector:
+///            view<GpuDevice<0>>(v)
+/// shape: one axis
+/// device: Where: v lies in its memory     cost: none; v owns the elements, and keeps its size while the view is used
 template <single_device Where, class V>
   requires(
       requires(V& v) { v.data().get(), v.size(); } ||

@@ -178,7 +178,7 @@ inline namespace LOCUS_MODE {
 /// shape: all operands have as many elements; all tensors and generators of one expression have one shape
 /// device: the tensor's, on which the further operands lie too. A unit of nvcc with <locus/cuda.cuh> in front has Thrust; a unit
 ///         of the host compiler runs f on the host, x brought there and back
-/// cost:  some seconds of nvcc for each unit that includes this; workspace out of the device's pool
+/// cost:  nvcc reads Thrust's headers in each unit that includes this; workspace out of the device's pool
 /// fails: at compile time, for replicas; placement_error and shape_error, for operands elsewhere or of other shapes;
 ///        and all that the device, or f, throws
 template <class X, class F>
