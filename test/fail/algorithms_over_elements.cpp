@@ -5,6 +5,7 @@
 // expect-3: locus: iterators over memory of a GPU are Thrust's, and only units of nvcc have them; write with_thrust(x, f), or bring x over with to<CpuDevice>(x)
 // expect-4: locus: an iterator goes over operands of one shape, and one of these is broadcast; evaluate the expression with eval(e)
 // expect-5: locus: an iterator goes over elements of one device; bring replicas together with to<Device>(x)
+// expect-6: locus: iterators over memory of a GPU are Thrust's, and only units of nvcc have them; write with_thrust(x, f), or bring x over with to<CpuDevice>(x)
 #include <locus/thrust.hpp>
 using namespace locus;
 
@@ -27,6 +28,8 @@ float f(Tensor<float, Extents<4, 4>> const& x, Tensor<float, Extents<4>, Rows> c
   return reduce(column * line, Larger{}, 0.f);
 #elif LOCUS_MUST_FAIL == 5
   return *begin(cut);
+#elif LOCUS_MUST_FAIL == 6
+  return *begin(2.f * there + 1.f);
 #else
   sort(there, Larger{});
   static_cast<void>(cut);

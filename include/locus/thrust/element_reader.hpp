@@ -75,6 +75,16 @@ inline constexpr bool is_read_once = may_be_one_shape(Operand::pattern, Map::pat
 template <class T, class Map>
 inline constexpr bool is_read_once<Scalar<T>, Map> = true;
 
+/// means: an expression reads memory of a GPU
+template <class X>
+inline constexpr bool reads_gpu = false;
+template <class T, class E, class Where, class Source>
+inline constexpr bool reads_gpu<Leaf<T, E, Where, Source>> = has_gpu(Where::value.devices);
+template <class T, class E, class Where, bool Dense>
+inline constexpr bool reads_gpu<ViewLeaf<T, E, Where, Dense>> = has_gpu(Where::value.devices);
+template <class Op, class... Operands>
+inline constexpr bool reads_gpu<Node<Op, Operands...>> = (reads_gpu<Operands> || ...);
+
 /// means: the reader of an expression, of which `all` hears each operand
 template <class X>
 auto reader_of(X const&, operand_list&) {

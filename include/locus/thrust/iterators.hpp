@@ -15,6 +15,13 @@ inline void await_operands(operand_list const& all) {
   if (d.how != backing::host) runtime::synchronize(runtime::mark(d, queue_kind::compute));
 }
 inline namespace LOCUS_MODE {
+/// fails: at compile time, where memory of a GPU is read by iterators in a unit of a host compiler
+template <bool OfGpu>
+constexpr void require_thrust() {
+  static_assert(!OfGpu || (LOCUS_CUDA_KERNELS && LOCUS_DEVICE_CODE),
+                "locus: iterators over memory of a GPU are Thrust's, and only units of nvcc have "
+                "them; write with_thrust(x, f), or bring x over with to<CpuDevice>(x)");
+}
 /// means: the first element of a tensor or view, as the algorithms of others take it
 template <class X>
 auto first_element(X& x) {
@@ -23,9 +30,7 @@ auto first_element(X& x) {
   static_assert(single_device<policy>,
                 "locus: an iterator goes over elements of one device; bring replicas together with "
                 "to<Device>(x)");
-  static_assert(!single_device<policy> || !on_gpu || (LOCUS_CUDA_KERNELS && LOCUS_DEVICE_CODE),
-                "locus: iterators over memory of a GPU are Thrust's, and only units of nvcc have "
-                "them; write with_thrust(x, f), or bring x over with to<CpuDevice>(x)");
+  require_thrust<single_device<policy> && on_gpu>();
 #if LOCUS_CUDA_KERNELS && LOCUS_DEVICE_CODE
   if constexpr (on_gpu)
     return ::thrust::device_pointer_cast(x.data());
@@ -64,13 +69,15 @@ auto end(X& x) {
 ///            thrust::reduce(thrust::device, begin(x * y), end(x * y))
 /// shape: all tensors and generators of x have one shape
 /// device: that of its tensors     cost: the host waits for it
-/// fails: at compile time, for what is no map of whole tensors on one device; placement_error and shape_error, for
+/// fails: at compile time, for what is no map of whole tensors on one device, and for memory of a GPU in a unit of a host
+///        compiler; placement_error and shape_error, for
 ///        operands elsewhere or of other shapes
 /// after: begin of a tensor
 template <expression X>
 auto begin(X const& x) {
   detail::operand_list all;
   auto const first = detail::first_of(x, all);
+  detail::require_thrust<detail::reads_gpu<X>>();
   if (all.count > 0) detail::await_operands(all);
   return first;
 }
@@ -80,6 +87,7 @@ template <expression X>
 auto end(X const& x) {
   detail::operand_list all;
   auto const first = detail::first_of(x, all);
+  detail::require_thrust<detail::reads_gpu<X>>();
   return first + all.n;
 }
 
