@@ -206,6 +206,23 @@ TEST_CASE("a trace has a track for each queue, arrows for copies, slices for col
   });
 }
 
+TEST_CASE("the other end of a copy has a track for each queue that carries it") {
+  auto const text = trace_of([] {
+    runtime::tracer& t = runtime::the_tracer();
+    for (queue_kind const kind : {queue_kind::copy, queue_kind::communication}) {
+      runtime::trace_span s = t.span("moved", "");
+      s.to = gpu(1), s.from = gpu(0);
+      std::int64_t const now = read_clock();
+      t.ran(s, runtime::track_of(gpu(0), kind), now, now + 1000);
+    }
+  });
+  CAPTURE(text);
+  for (char const* track : {"/GPU:0 copy", "/GPU:0 communication", "/GPU:1 with /GPU:0",
+                            "/GPU:1 with /GPU:0, communication"})
+    CHECK(count(text, std::string("track ") + track + ": ") == 1);
+  CHECK(number_before(text, "arrows") == 2);
+}
+
 TEST_CASE("a slice lies where its kernel ran and takes as long, whatever it is called") {
   std::string const name = "slow \"one\"\\\n";
   auto const slice = [&](std::string const& track) { return track + " | " + name; };
