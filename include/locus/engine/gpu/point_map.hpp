@@ -302,7 +302,7 @@ struct point_map {
         (read<K>(get<K>(in[i].vectors), get<K>(from), is_vector, apart, left,
                  slot_of<K>(memory) + turned[K] + i * next_line<K>()),
          ...);
-      ((has_slot<K>() ? void() : get<K>(from).move()), ...);
+      (move<K>(get<K>(from)), ...);
     }
     for (int i = 0; i < cell; ++i) {
       if (first + i * squares < p.across) {
@@ -313,6 +313,11 @@ struct point_map {
       }
       (get<M>(to).move(), ...);
     }
+  }
+  /// A turned input has no line, and a null pointer stays one; a GPU moves it rather than ask.
+  template <std::size_t K, class Line>
+  LOCUS_HOST_DEVICE void move(Line& from) const {
+    if (LOCUS_BY_SIDE(true, !has_slot<K>())) from.move();
   }
   template <std::size_t K, class Values>
   LOCUS_HOST_DEVICE void read(Values& to, line<at_of<at_t<K, ins>>> const& from,
