@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# One GPU in at most a quarter of an hour, besides compilation: builds, runs the tests that need a GPU, measures locus
+# One GPU in at most a quarter of an hour, besides compilation: builds, runs the test that needs a GPU, measures locus
 # beside copies, hand-written kernels, CUB, cuBLAS, and PyTorch (with cuDNN) and CuPy where they are installed, and writes
 # tables and pictures to bench/results/DATE-gpu*. Without a GPU it builds, says so and ends with 77.
 #     sh bench/gpu.sh      ARCH=90: of the card      BUILD=folder

@@ -6,6 +6,8 @@
 // expect-4: locus: an iterator goes over operands of one shape, and one of these is broadcast; evaluate the expression with eval(e)
 // expect-5: locus: an iterator goes over elements of one device; bring replicas together with to<Device>(x)
 // expect-6: locus: iterators over memory of a GPU are Thrust's, and only units of nvcc have them; write with_thrust(x, f), or bring x over with to<CpuDevice>(x)
+// expect-7: locus: this iterator would outlive a tensor that the expression alone keeps; give the tensor or the expression a name
+// expect-8: locus: this iterator would outlive a tensor that the expression alone keeps; give the tensor or the expression a name
 #include <locus/thrust.hpp>
 using namespace locus;
 
@@ -30,7 +32,13 @@ float f(Tensor<float, Extents<4, 4>> const& x, Tensor<float, Extents<4>, Rows> c
   return *begin(cut);
 #elif LOCUS_MUST_FAIL == 6
   return *begin(2.f * there + 1.f);
+#elif LOCUS_MUST_FAIL == 7
+  begin(eval(on<CpuDevice>(2.f * x)) * 3.f);
+#elif LOCUS_MUST_FAIL == 8
+  end(eval(on<CpuDevice>(2.f * x)) * 3.f);
 #else
+  auto const kept = eval(on<CpuDevice>(2.f * x)) * 3.f;
+  if (begin(kept) == end(kept)) return 0;
   sort(there, Larger{});
   static_cast<void>(cut);
   return reduce(x * 2.f, Larger{}, 0.f) + *begin(x * x);

@@ -4,8 +4,8 @@
 a copy of the headers, and a test on cards is compiled over it.
 mutants.py --quick LIBRARIES [NAME...]: nothing is compiled: the machine leaves instructions and calls out (PTX_WITHOUT).
 LIBRARIES is BUILD/test/ptx; a test ends with 0 or 1 here, and says how much was left out.
-Each test passes without a fault, and fails with it. A test that ends in another way says nothing of its fault, and the
-mutant counts as failed. The last line is "N passed, N failed, N skipped"."""
+Each test passes without a fault, and fails with it. A test that runs for more than 300 s, or with --quick ends with another
+code, says nothing of its fault, and the mutant counts as failed. The last line is "N passed, N failed, N skipped"."""
 import functools
 import os
 import pathlib

@@ -161,7 +161,7 @@ TEST_CASE("a row that fits its team is read once, a longer one less often than i
   };
   for (row_case const c :
        {row_case{600, 1000, 1, 1}, row_case{600, 64, 1, 1}, row_case{520, 4096, 1, 1},
-        row_case{3, 8192, 1, 1}, row_case{2, 10000, 2.01, 1.5}, row_case{2, 16384, 2.01, 1.5}}) {
+        row_case{3, 8192, 1, 1}, row_case{2, 10000, 2.12, 1.5}, row_case{2, 16384, 2.01, 1.5}}) {
     CAPTURE(c.columns);
     Array<float, 2> m{dextents<2>(c.rows, c.columns)}, to{dextents<2>(c.rows, c.columns)};
     m = full<float>(m.extents(), 1.f);
@@ -170,7 +170,8 @@ TEST_CASE("a row that fits its team is read once, a longer one less often than i
     std::string const label = "softmax " + std::to_string(c.columns);
     ptx_counts::measure(label.c_str(), [&] { to = softmax(m); });
     CHECK(ptx_counts::figure(label.c_str(), "launches") == 1);
-    CHECK(ptx_counts::figure(label.c_str(), "load_sectors") <= c.reads * sectors * 1.25);
+    CHECK(ptx_counts::figure(label.c_str(), "load_sectors") <=
+          c.reads * sectors * (c.reads > 1 ? 1 : 1.25));
     CHECK(ptx_counts::figure(label.c_str(), "load_sectors") >= c.least_reads * sectors);
     CHECK(ptx_counts::figure(label.c_str(), "store_sectors") == sectors);
     std::string const of_sums = "sums " + std::to_string(c.columns);

@@ -247,7 +247,7 @@ class nccl_group {
 }
 
 /// means: the communicators for these cards, made when they are first asked for
-/// fails: collective_error, when they cannot be made or failed before
+/// fails: collective_error, when they cannot be made, failed before, or were replaced meanwhile
 inline communicator_set& communicators_for(replica_topology const& t, collective_name const& name) {
   communicator_registry& all = communicators();
   auto const find = [&] {

@@ -548,6 +548,8 @@ class Trainer final : public training {
   void train_step(X const& examples, Y const& y, bool look, detail::plan_story* story = nullptr,
                   W const&... w) {
     if (examples.extent(0) == 0) detail::refuse_no_rows();
+    in_order trained{order_};
+    updater_.prepare(trained);
     auto const x = network_->batch_of_examples(examples);
     auto const targets = targets_of(y);
     auto& state = network_->state();

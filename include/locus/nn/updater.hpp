@@ -72,8 +72,10 @@ class updater {
   }
 
   /// means: one step of all trainable parameters of a model, from their gradients
+  /// fails: out_of_memory, before anything is changed, where there is none for slots: the step can be taken again
   template <class Model>
   void step(Model&& model) {
+    prepare(model);
     begin_step();
     model.for_each_parameter([this](parameter_type& p) {
       if (p.trainable) update(p);
@@ -82,7 +84,7 @@ class updater {
   }
 
   /// means: a step in parts: begin_step(), then update(p) for each trainable parameter, in one order,
-  ///        as soon as its gradient is there, then end_step()
+  ///        as soon as its gradient is there, then end_step(). After prepare() none of them takes memory
   void begin_step() {
     now_.step = iterations_ + 1, now_.rate = rate_of(iterations_);
     if constexpr (requires { base().momentum_of(1); }) {
@@ -90,7 +92,7 @@ class updater {
       for (; known_ < now_.step; ++known_) product_ *= base().momentum_of(known_ + 1);
       now_.product = product_;
     }
-    ++iterations_, next_ = 0, waiting_.clear(), unclipped_.clear();
+    next_ = 0, waiting_.clear(), unclipped_.clear();
     if constexpr (clips == norm_of::model) scale_.begin();
   }
   void update(parameter_type& p) {
@@ -110,9 +112,10 @@ class updater {
     }
     if constexpr (together)
       if (!waiting_.empty()) update_waiting();
+    ++iterations_;
   }
 
-  /// means: weight = its moving average, of each trainable parameter
+  /// means: weight = its moving average, of each trainable parameter; before its first step the two are equal
   template <class Model>
   void take_averages(Model&& model) {
     for_each_average(model, [](tensor& weight, tensor& average) { weight = average; });
@@ -165,7 +168,7 @@ class updater {
     std::size_t number;
   };
 
-  /// means: f(weight, average) for each trainable parameter that has made a step
+  /// means: f(weight, average) for each trainable parameter that has slots
   template <class Model, class F>
   void for_each_average(Model& model, F&& f) {
     static_assert(averages, "locus: this optimizer keeps no averages; wrap it in MovingAverage");
@@ -245,6 +248,7 @@ class updater {
         slots.emplace_back(Dextents<1>(p.size()));
         locus::detail::fill_storage(*slots.back().block.get(), nothing.data());
       }
+      if constexpr (averages) slots.back() = p.value;
       kept_[one.number] = std::move(slots), sizes_[one.number] = p.size();
     }
     if (sizes_[one.number] != p.size()) refuse(one);

@@ -13,9 +13,8 @@ namespace locus {
 /// A library's function that makes the kernel of a launch.
 struct library_kernel {
   std::string_view name{};  // empty: a kernel of locus
-  bool is_certain =
-      true;       // no: where operands lie as the library wants them, otherwise one of locus
-  int folds = 0;  // that it makes of one pass; 0: none, it stores elements
+  bool is_certain = true;   // false: only where operands lie as the library wants them
+  int folds = 0;            // in one pass; 0: it stores elements
 };
 
 /// totals of blocks that cub::DeviceReduce keeps, at most: five times the blocks that fit on a card, of which no card has

@@ -22,7 +22,7 @@ struct trace_track {
     communication,
     collective,
     peer_copy,           // the other end of copies that `beside` carries
-    peer_communication,  // of those that its communication queue carries
+    peer_communication,  // the other end of copies that the communication queue of `beside` carries
   };
   kind what = thread;
   device of{}, beside{};

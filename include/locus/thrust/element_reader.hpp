@@ -85,6 +85,14 @@ inline constexpr bool reads_gpu<ViewLeaf<T, E, Where, Dense>> = has_gpu(Where::v
 template <class Op, class... Operands>
 inline constexpr bool reads_gpu<Node<Op, Operands...>> = (reads_gpu<Operands> || ...);
 
+/// means: an expression keeps a tensor alive that nothing else may keep
+template <class X>
+inline constexpr bool owns_tensor = false;
+template <class T, class E, class Where>
+inline constexpr bool owns_tensor<Leaf<T, E, Where, owned>> = true;
+template <class Op, class... Operands>
+inline constexpr bool owns_tensor<Node<Op, Operands...>> = (owns_tensor<Operands> || ...);
+
 /// means: the reader of an expression, of which `all` hears each operand
 template <class X>
 auto reader_of(X const&, operand_list&) {

@@ -7,7 +7,7 @@
 namespace locus {
 
 namespace detail {
-/// means: all work that the device was given has run: streams of the program may touch its memory
+/// means: all work on the operands' memory has run: streams of the program may touch it
 inline void await_operands(operand_list const& all) {
   logical_device& d = runtime::find_device(all.on);
   for (int k = 0; k < all.count; ++k)
@@ -21,6 +21,13 @@ constexpr void require_thrust() {
   static_assert(!OfGpu || (LOCUS_CUDA_KERNELS && LOCUS_DEVICE_CODE),
                 "locus: iterators over memory of a GPU are Thrust's, and only units of nvcc have "
                 "them; write with_thrust(x, f), or bring x over with to<CpuDevice>(x)");
+}
+/// fails: at compile time, where the tensor that iterators would read dies with the expression
+template <bool Owns>
+constexpr void require_kept_tensor() {
+  static_assert(!Owns,
+                "locus: this iterator would outlive a tensor that the expression alone keeps; give "
+                "the tensor or the expression a name");
 }
 /// means: the first element of a tensor or view, as the algorithms of others take it
 template <class X>
@@ -44,7 +51,7 @@ auto first_element(X& x) {
 inline namespace LOCUS_MODE {
 
 /// means: an iterator to the first element of a tensor, or of a view without gaps: a pointer, and in a unit of nvcc for
-///        memory of a GPU Thrust's device_ptr: thrust::sort(begin(x), end(x)). All work that the device was given has run then;
+///        memory of a GPU Thrust's device_ptr: thrust::sort(begin(x), end(x)). All work on the memory of x has run then;
 ///        Thrust's own work on other streams must have run before locus touches x again.
 /// device: x's     cost: the host waits for it
 /// fails: at compile time, for replicas, and for memory of a GPU in a unit of a host compiler
@@ -89,6 +96,16 @@ auto end(X const& x) {
   auto const first = detail::first_of(x, all);
   detail::require_thrust<detail::reads_gpu<X>>();
   return first + all.n;
+}
+template <expression X>
+  requires detail::owns_tensor<X>
+void begin(X const&&) {
+  detail::require_kept_tensor<detail::owns_tensor<X>>();
+}
+template <expression X>
+  requires detail::owns_tensor<X>
+void end(X const&&) {
+  detail::require_kept_tensor<detail::owns_tensor<X>>();
 }
 
 }  // namespace LOCUS_MODE

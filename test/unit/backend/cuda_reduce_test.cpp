@@ -280,8 +280,8 @@ TEST_CASE("a row of some more vectors than whole parts") {
                           kernel::stage<type_list<>, type_list<kernel::fold_value<0, double>>>,
                           type_list<kernel::elements_of<double>>, type_list<>, type_list<>,
                           type_list<double>, true>;
-  std::int64_t const n =
-      std::int64_t(2) * 4202497;  // the last of 2052 parts of 2049 vectors is empty
+  // 2052 parts are wanted, 2051 parts of 2049 vectors have all
+  std::int64_t const n = std::int64_t(2) * 4202497;
   shape_case const s{1, {n}, 1};
   operand<double> x(s, 0, 0);
   for (double& e : x.cells) e = 1;

@@ -339,10 +339,10 @@ TEST_CASE("slabs: every line once, all lines of dy that they need, no more memor
 
 TEST_CASE("images that are larger than a kernel counts are refused, whatever is large") {
   std::int64_t const large = (std::int64_t(1) << 30) + 1;
-  auto const refused = [](conv2d_geometry const& g) {
+  auto const refused = [](conv2d_geometry const& g, char const* what = "of more than 2^30 lines") {
     auto const text = message_of<shape_error>([&] { cards::window_slabs<float>{g}; });
     CHECK(text == message_of<shape_error>([&] { cards::input_slabs<float>{g}; }));
-    CHECK(text.find("of more than 2^30 lines") != std::string::npos);
+    CHECK(text.find(what) != std::string::npos);
   };
   conv2d_window w;
   refused(w.over(1, large, 1, 1));
@@ -353,6 +353,8 @@ TEST_CASE("images that are larger than a kernel counts are refused, whatever is 
   w.w = {1, large, 1};
   refused(w.over(1, 4, 4, 1));
   CHECK(cards::window_slabs<float>(conv2d_window{}.over(1, large - 1, 1, 9)).rows == large - 1);
+  w.w = w.h = {1000, 1, 1};
+  refused(w.over(1, 1000, 1000, 2200), "windows of more than 2^30 numbers");
   // a slab of dx is no larger either
   w.w = w.h = {1, 1000, 1};
   cards::input_slabs<float> const sparse(w.over(5000, 1000, 1000, 4));

@@ -228,28 +228,70 @@ TEST_CASE("a step takes no memory but what is kept from step to step") {
   CHECK(config::get_memory_info("GPU:1").peak == before);
 }
 
-TEST_CASE("a step that lacked memory can be taken again: slots are kept once") {
-  int lacks = 0;
-  for (int k = 0;; ++k) {
+TEST_CASE("a step that lacked memory changes nothing, and can be taken again") {
+  auto const weights_and_averages = [](int lack, int& lacks) {
     model<float, one> m;
-    for (float w : {1.f, 2.f})
+    for (float w : {1.f, 2.f}) {
       m.parameters.push_back(parameter_of<float, one>(std::vector<float>(9, w), {1, {9}}));
-    nn::updater<nn::RMSprop, float, one> updater(nn::RMSprop{.momentum = 0.9});
-    runtime::planted.lack_memory = k;
-    bool lacked = false;
-    try {
-      updater.prepare(m);
-    } catch (out_of_memory const&) {
-      lacked = true;
+      locus::detail::fill_storage(*m.parameters.back().gradient.block.get(),
+                                  std::vector<float>(9, w / 2).data());
     }
-    runtime::planted.lack_memory = -1;
-    if (!lacked) break;
-    ++lacks;
-    updater.prepare(m);
-    for (std::size_t n = 0; n < 2; ++n)
-      CHECK(updater.stored_of(n, m.parameters[n], "w").size() == 3);
+    nn::MovingAverage const rule{nn::RMSprop{.momentum = 0.9}, 0.5};
+    nn::updater<std::remove_const_t<decltype(rule)>, float, one> updater(rule);
+    auto const step = [&](int planted) {
+      runtime::planted.lack_memory = planted;
+      try {
+        updater.step(m);
+      } catch (out_of_memory const&) {
+        ++lacks;
+      }
+      runtime::planted.lack_memory = -1;
+    };
+    int const before = lacks;
+    step(lack);
+    if (lacks > before) {
+      CHECK(updater.iterations() == 0);
+      CHECK(read(m.parameters[0].value)[0] == 1);
+      CHECK(read(m.parameters[1].value)[0] == 2);
+      step(-1);
+    }
+    step(-1);
+    CHECK(updater.iterations() == 2);
+    std::vector<double> all;
+    for (int averages : {0, 1}) {
+      for (auto& p : m.parameters) all.push_back(read(p.value)[0]);
+      if (averages == 0) updater.take_averages(m);
+    }
+    return all;
+  };
+  int lacks = 0;
+  auto const want = weights_and_averages(-1, lacks);
+  CHECK(want[0] != want[2]);
+  for (int k = 0, before = -1; lacks > before; ++k) {
+    before = lacks;
+    CHECK(weights_and_averages(k, lacks) == want);
   }
-  CHECK(lacks == 6);  // three slots of two weights
+  CHECK(lacks >= 8);  // four slots of two weights
+}
+
+TEST_CASE("an average is the weight until the weight's first step") {
+  model<float, one> m;
+  for (float w : {1.f, 2.f})
+    m.parameters.push_back(parameter_of<float, one>(std::vector<float>(9, w), {1, {9}}));
+  nn::MovingAverage const rule{nn::SGD{.learning_rate = 0.1}, 0.5};
+  nn::updater<std::remove_const_t<decltype(rule)>, float, one> updater(rule);
+  updater.prepare(m);
+  updater.take_averages(m);
+  CHECK(read(m.parameters[0].value)[0] == 1);
+  // a weight that is trained from the second step on
+  auto const ones = std::vector<float>(9, 1.f);
+  for (auto& p : m.parameters) locus::detail::fill_storage(*p.gradient.block.get(), ones.data());
+  m.parameters[1].trainable = false;
+  updater.step(m);
+  m.parameters[1].trainable = true;
+  updater.step(m);
+  updater.take_averages(m);
+  CHECK(read(m.parameters[1].value)[0] == doctest::Approx((2 + 1.9) / 2));
 }
 
 TEST_CASE("simulated and recorded GPUs update as the host does") {

@@ -70,8 +70,7 @@ struct total_of_vector {
       operand& o = operands[k];
       o = {a.data, a.base, s.rank == 2 ? a.stride[0] : 0, length > 1 ? a.stride[s.rank - 1] : 1};
       if (bytes[k] == 0) continue;
-      auto const at = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(a.data) /
-                                                unsigned(bytes[k]) % unsigned(vector));
+      std::int64_t const at = place_in_vector<vector>(a, bytes[k]);
       if (o.step != 1 || (first >= 0 && at != phase) || o.line_step % vector != 0) return false;
       first = k, phase = at;
     }

@@ -6,7 +6,8 @@
 namespace locus::nn::detail {
 inline namespace LOCUS_MODE {
 
-/// The largest so far, the first of several. A NaN is larger than all.
+/// The largest so far, the first of several. A NaN is larger than all. (Metrics fold in any order: largest_fold; the host folds
+/// vectors: pool_lines.)
 template <class T>
 struct pool_best {
   T value = T(0);

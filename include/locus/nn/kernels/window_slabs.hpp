@@ -35,7 +35,7 @@ std::int64_t pixels_of_slab(conv2d_geometry const& g) {
   return g.is_pointwise() ? std::int64_t(1) << 30 : rows_of_slab(at_least_1(row));
 }
 
-/// means: g, whose lines, and the numbers of each, a kernel counts in 32 bits
+/// means: g, whose lines, and the numbers of each and of a window, a kernel counts in 32 bits
 /// fails: shape_error
 inline conv2d_geometry require_countable(conv2d_geometry const& g) {
   constexpr std::int64_t most = std::int64_t(1) << 30;
@@ -44,6 +44,10 @@ inline conv2d_geometry require_countable(conv2d_geometry const& g) {
       throw shape_error(
           "locus: a convolution over images of more than 2^30 lines, or over lines of more than "
           "2^30 numbers, is more than a GPU's kernel counts; compute it on a CPU");
+  if (g.h.size * g.w.size > most / at_least_1(g.channels))
+    throw shape_error(
+        "locus: a convolution with windows of more than 2^30 numbers is more than a GPU's kernel "
+        "counts; compute it on a CPU");
   return g;
 }
 
