@@ -316,12 +316,11 @@ template <class T, int Slots>
 struct delays_rule {
   static constexpr int slots = Slots;
   T rate;
-  template <class V>
-  LOCUS_HOST_DEVICE void operator()(V* x, V g) const {
+  LOCUS_RULE({
     x[0] = x[0] - rate * x[Slots];
     for (int k = Slots; k > 1; --k) x[k] = x[k - 1];
     x[1] = g;
-  }
+  })
 };
 template <int Slots>
 struct delays {
