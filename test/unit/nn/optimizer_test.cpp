@@ -316,11 +316,20 @@ template <class T, int Slots>
 struct delays_rule {
   static constexpr int slots = Slots;
   T rate;
-  LOCUS_RULE({
+  // a compiler for GPUs takes no vector in what both sides may call
+  template <class V>
+    requires nn::detail::is_number<V>
+  LOCUS_HOST_DEVICE void operator()(V* x, V g) const {
     x[0] = x[0] - rate * x[Slots];
     for (int k = Slots; k > 1; --k) x[k] = x[k - 1];
     x[1] = g;
-  })
+  }
+  template <class V>
+  void operator()(V* x, V g) const {
+    x[0] = x[0] - rate * x[Slots];
+    for (int k = Slots; k > 1; --k) x[k] = x[k - 1];
+    x[1] = g;
+  }
 };
 template <int Slots>
 struct delays {
