@@ -162,7 +162,7 @@ class communicator_set {
                                             : &collective_deadlines::steady);
   }
   /// a thread calls NCCL from now on, which may have to be ended; since 0: it is back, and the watch has
-  /// ended what it wanted to
+  /// ended all that it was to end
   void note_issue(collective_name const& name, double since) {
     lock_guard hold(flights_lock_);
     issuing_ = name, issuing_since_ = since;

@@ -549,7 +549,7 @@ class Trainer final : public training {
                   W const&... w) {
     if (examples.extent(0) == 0) detail::refuse_no_rows();
     in_order trained{order_};
-    updater_.prepare(trained);
+    updater_.prepare(trained);  // slots take memory before a weight is changed
     auto const x = network_->batch_of_examples(examples);
     auto const targets = targets_of(y);
     auto& state = network_->state();

@@ -40,7 +40,7 @@ constexpr numerics numerics_of() {
     return numerics::exact;
 }
 
-/// What a policy says, as a value.
+/// A policy as a value.
 struct policy_value {
   placement_rule rule = placement_rule::prefer_gpu;
   numerics bits = numerics::exact;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Readers: what computes an element of an expression of maps from its number in row order.
+// Readers: they compute an element of an expression of maps from its number in row order.
 #pragma once
 #include <locus/core/pack.hpp>            // pack
 #include <locus/expr/leaf.hpp>            // Leaf, ViewLeaf, Scalar, Index

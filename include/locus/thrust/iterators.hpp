@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// begin and end of tensors and of expressions, for the algorithms of others.
+// begin and end of tensors and of expressions, for algorithms of Thrust and of the standard library.
 #pragma once
 #include <locus/thrust/element_iterator.hpp>  // element_iterator, first_of
 #include <locus/thrust/with_thrust.hpp>       // add_written
@@ -29,7 +29,7 @@ constexpr void require_kept_tensor() {
                 "locus: this iterator would outlive a tensor that the expression alone keeps; give "
                 "the tensor or the expression a name");
 }
-/// means: the first element of a tensor or view, as the algorithms of others take it
+/// means: the first element of a tensor or view: a pointer, or Thrust's for memory of a GPU
 template <class X>
 auto first_element(X& x) {
   using policy = typename X::policy;
@@ -76,9 +76,9 @@ auto end(X& x) {
 ///            thrust::reduce(thrust::device, begin(x * y), end(x * y))
 /// shape: all tensors and generators of x have one shape
 /// device: that of its tensors     cost: the host waits for it
-/// fails: at compile time, for what is no map of whole tensors on one device, and for memory of a GPU in a unit of a host
-///        compiler; placement_error and shape_error, for
-///        operands elsewhere or of other shapes
+/// fails: at compile time, for expressions that are no maps of whole tensors on one device, for memory of a GPU in a unit
+///        of a host compiler, and for a temporary expression that alone keeps a tensor; placement_error and shape_error,
+///        for operands elsewhere or of other shapes
 /// after: begin of a tensor
 template <expression X>
 auto begin(X const& x) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the operands of an algorithm share: one device, and one number of elements.
+// The operands of an algorithm, and the device and the number of elements that all of them have.
 #pragma once
 #include <locus/backend/seam.hpp>   // touched
 #include <locus/core/config.hpp>    // LOCUS_MODE

@@ -189,8 +189,8 @@ struct rows_by_teams {
 
   /// means: whole(in, i, k, loaded, is_there) for each vector of this thread, i the number of its first
   ///        element, k its own of those under way, loaded by the visit before this one; tail(j, i) for
-  ///        each element behind them. What is loaded comes first: a visit begins where the one before
-  ///        ended.
+  ///        each element behind them. The vectors that are loaded come first: a visit
+  ///        begins where the visit before it ended.
   LOCUS_EXEC_CHECK_DISABLE
   template <class Whole, class Tail>
   LOCUS_HOST_DEVICE void each(state& s, Whole const& whole, Tail const& tail) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the types of an element-wise kernel on a GPU say about it.
+// Sizes of an element-wise kernel on a GPU that follow from its types.
 #pragma once
 #include <locus/backend/cuda/block.hpp>    // block_threads
 #include <locus/backend/cuda/vectors.hpp>  // vector_size, bytes_of
@@ -7,7 +7,7 @@
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
 
-/// What a map's types say about its kernels.
+/// Sizes of a map's kernels: vectors of a thread, elements of a vector, bytes of an element.
 template <class Work>
 struct map_facts {
   using ins = typename Work::inputs;
