@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a training step is made of, on one GPU, beside copies, CUB and cuBLAS; bench/gpu/peers.py adds PyTorch,
-// whose convolutions are cuDNN's. Lines of JSON on stdout; 77 where no GPU answers, 1 where anything fell back
+// whose convolutions are cuDNN's. Those of locus are too where cuDNN is found, beside products of cuBLAS. Lines of JSON on stdout; 77 where no GPU answers, 1 where anything fell back
 // or gave other numbers.
 #include "card.cuh"
 // locus comes first
@@ -162,6 +162,33 @@ void training() {
             });
   }
 }
+/// the same convolutions, without cuDNN
+struct ProductConv2d : nn::conv2d_op {
+  template <class T>
+  void card(locus::card_context& here, locus::tile<T> y, locus::tile<T const> x,
+            locus::tile<T const> w, locus::tile<T const> b) const {
+    nn::cards::conv2d(here, nn::cards::window_slabs<T>(window.over(x)), y.data, x.data, w.data,
+                      {b.data, false, T(0), T(0)});
+  }
+};
+struct ProductKernelGradient : nn::conv2d_kernel_gradient_op {
+  template <class T>
+  void card(locus::card_context& here, locus::tile<T> dw, locus::tile<T const> x,
+            locus::tile<T const> dy) const {
+    nn::conv2d_geometry const g = window.over(x);
+    nn::cards::conv_kernel_gradient<T>(
+        here, nn::cards::window_slabs<T>(g), dw.data, nullptr, x.data,
+        [&](count first, count) { return dy.data + first * g.filters; });
+  }
+};
+/// a rival where cuDNN is found: otherwise locus does this itself
+template <class F>
+auto without_cudnn(F f) {
+  return [f](bench::group& g) {
+    if (locus::cuda_side::cudnn_table::instance().complete)
+      g.add("locus by products of cuBLAS", "rival", 0, f);
+  };
+}
 void layers() {
   {
     nn::conv2d_window window{{3, 1, 1}, {3, 1, 1}, nn::padding::same};
@@ -172,10 +199,14 @@ void layers() {
     On<1> const k = numbers(9 * c * filters, 5), bias = numbers(filters, 5);
     On<1> dk{Dextents<1>(9 * c * filters)};
     double const touched = 4. * double(batch * 1024 * (c + filters));
-    measure("GPU training", "conv2d 3 x 3, 16 to 32, fp32", touched,
-            [&] { to = call(nn::conv2d_op{window, true}, image, k, bias); });
-    measure("GPU training", "conv2d 3 x 3, 16 to 32, gradient of its kernel, fp32", touched,
-            [&] { dk = call(nn::conv2d_kernel_gradient_op{window}, image, to); });
+    measure(
+        "GPU training", "conv2d 3 x 3, 16 to 32, fp32", touched,
+        [&] { to = call(nn::conv2d_op{window, true}, image, k, bias); },
+        without_cudnn([&] { to = call(ProductConv2d{{window, true}}, image, k, bias); }));
+    measure(
+        "GPU training", "conv2d 3 x 3, 16 to 32, gradient of its kernel, fp32", touched,
+        [&] { dk = call(nn::conv2d_kernel_gradient_op{window}, image, to); },
+        without_cudnn([&] { dk = call(ProductKernelGradient{{window}}, image, to); }));
   }
   {
     count const width = 256, words = 5000, lines = n / (256 * width);

@@ -15,6 +15,7 @@
 #include <locus/testing/count.hpp>
 
 #include "child.hpp"
+#include "count.hpp"
 #include "stories.hpp"
 #include "unit/training/network.hpp"
 
@@ -171,6 +172,14 @@ bool adds_up() {
   Tensor<float, Extents<>, Pair> total = sum(x);
   return fetch(total) == 2016;
 }
+/// a product with a row, of one shape
+bool adds_rows() {
+  Tensor<float, Extents<8, 16>, G0> const x = to<G0>(ones<float>(Extents<8, 16>{}));
+  Tensor<float, Extents<16, 4>, G0> const w = to<G0>(ones<float>(Extents<16, 4>{}));
+  Tensor<float, Extents<4>, G0> const b = to<G0>(iota<float>(Extents<4>{}));
+  Tensor<float, Extents<8, 4>, G0> y = matmul(x, w) + b;
+  return fetch(sum(y)) == 8 * (4 * 16 + 6);
+}
 struct named_story {
   char const* name;
   stories::story run;
@@ -178,14 +187,16 @@ struct named_story {
 constexpr named_story programs[] = {{"creates", stories::creates},
                                     {"copies", stories::copies},
                                     {"multiplies", stories::multiplies},
-                                    {"adds up", adds_up}};
+                                    {"adds up", adds_up},
+                                    {"adds rows", adds_rows}};
 /// functions that a statement calls and whose failure it must hear of
 constexpr char const* functions[] = {"cudaMalloc",           "cudaHostAlloc",
                                      "cudaMemcpyAsync",      "cudaMemcpyPeerAsync",
                                      "cudaLaunchKernel",     "cudaEventRecord",
                                      "cudaStreamWaitEvent",  "cudaStreamSynchronize",
                                      "cudaEventSynchronize", "cudaEventCreateWithFlags",
-                                     "cublasSgemm",          "cublasSetStream"};
+                                     "cublasSgemm",          "cublasSetStream",
+                                     "cublasLtMatmul"};
 }  // namespace
 
 TEST_CASE("whichever call fails, locus says so, nothing is lost, and the next run is right") {
@@ -269,4 +280,62 @@ TEST_CASE("a network learns the same on one card, on two, on four, and on the ho
   CHECK(most_apart(learned<Pair>(), host) <= 1e-12);
   CHECK(ptx_calls("ncclAllReduce") > sums);
   CHECK(most_apart(learned<Mirrored<G0, G1, GpuDevice<2>, GpuDevice<3>>>(), host) <= 1e-12);
+}
+
+namespace {
+struct packs_of_200 : prefer_gpu {
+  static constexpr bucket_sizes buckets{200, 200};
+};
+template <class Policy>
+std::int64_t buckets_of_a_run() {
+  Tensor<float, Extents<2, 32>, Rows> const x = to<Rows>(ones<float>(Extents<2, 32>{}));
+  Tensor<float, Extents<32>, Pair> a, b, c;
+  auto step = plan<Policy>(into(a, sum<0>(x)), into(b, sum<0>(x * 2.f)), into(c, sum<0>(x * 3.f)));
+  std::int64_t const done = testing::count([&] { run(step); }).all_reduces;
+  CHECK(done == step.all_reduces());
+  CHECK((fetch(sum(a)) == 64 && fetch(sum(b)) == 128 && fetch(sum(c)) == 192));
+  return done;
+}
+}  // namespace
+
+TEST_CASE("all-reduces travel in the buckets of the policy, whatever joins the cards") {
+  CHECK(buckets_of_a_run<prefer_gpu>() == 1);
+  CHECK(buckets_of_a_run<packs_of_200>() == 2);  // 128 and 128 bytes are more than 200
+}
+
+TEST_CASE("a product with a row is one call of cuBLASLt, or one of cuBLAS and a kernel of ours") {
+  auto const calls = [](char const* name, auto&& f) {
+    std::int64_t const before = ptx_calls(name);
+    f();
+    return ptx_calls(name) - before;
+  };
+  REQUIRE(adds_rows());
+  CHECK(calls("cublasLtMatmulAlgoGetHeuristic", [] { CHECK(adds_rows()); }) == 0);  // asked once
+  CHECK(calls("cublasLtMatmul", [] { CHECK(adds_rows()); }) == 1);
+  CHECK(calls("cublasSgemm", [] { CHECK(adds_rows()); }) == 0);
+  ptx_counts::measure("with row", [] { CHECK(adds_rows()); });
+  CHECK(ptx_counts::figure("with row", "library_work") == 1);
+  CHECK(ptx_counts::figure("with row", "library_bytes") == 4 * (8 * 16 + 16 * 4 + 8 * 4 + 4));
+  // refused when it shall run: never again, and nothing is lost
+  auto const other = [](std::int64_t rows) {
+    Matrix<float, G0> const x(ones<float>(dextents<2>{rows, 16})),
+        w(ones<float>(dextents<2>{16, 4}));
+    Tensor<float, Dextents<1>, G0> const b(ones<float>(dextents<1>{4}));
+    Matrix<float, G0> y(rows, 4);
+    y = matmul(x, w) + b;
+    return fetch(sum(y)) == float(rows * 4 * 17);
+  };
+  ptx_fail("cublasLtMatmul", 1, 15);
+  CHECK(calls("cublasSgemm", [&] { CHECK(other(12)); }) == 1);
+  CHECK(calls("cublasLtMatmul", [&] { CHECK(other(12)); }) == 0);
+  // no algorithm for a shape
+  ptx_fail("cublasLtMatmulAlgoGetHeuristic", 1, 15);
+  CHECK(calls("cublasLtMatmul", [&] { CHECK(other(20)); }) == 0);
+  CHECK(calls("cublasSgemm", [&] { CHECK(other(20)); }) == 1);
+  CHECK(calls("cublasLtMatmul", [&] { CHECK(other(28)); }) == 1);
+  ptx_fail(nullptr, 0, 0);
+  // floats as tf32, when the program says so
+  config::set_matmul_precision(matmul_precision::high);
+  CHECK(calls("products of tf32", [&] { CHECK(other(28)); }) == 1);
+  config::set_matmul_precision(matmul_precision::highest);
 }

@@ -26,6 +26,11 @@ MUTANTS = {
         GPU + "kernel.cuh", "mine = each[first + (threadIdx.x & (mates - 1))];\n    __syncthreads();",
         "mine = each[first + (threadIdx.x & (mates - 1))];",
         "rows", "no kernel of this test folds twice with one reducer in teams of 256"),
+    "a row that a library and a kernel both add": (
+        ENGINE + "kernels.hpp", "*work.row.added = true;", "", "product_row", None),
+    "a row that nobody adds where a library has no kernel": (
+        ENGINE + "kernels.hpp", "a.fits_blas() && b.fits_blas() &&\n        cuda_side::start_product_with_row(site, element_of_v<T>, c, a, b, work.row)) {",
+        "a.fits_blas() && b.fits_blas()) {\n      cuda_side::start_product(site, element_of_v<T>, c, a, b);", "product_row", None),
     "phases without a barrier": (
         GPU + "kernel.cuh", "f(threadIdx.x);\n    __syncthreads();", "f(threadIdx.x);", "reduce", None),
     "a shuffle of half a warp": (
@@ -37,7 +42,7 @@ MUTANTS = {
     "a fold of columns that all threads halve": (
         ENGINE + "reduce.hpp", "i < at_once && t < half;", "i < at_once;", "reduce", None),
     "a fold of columns past the last one": (
-        ENGINE + "reduce.hpp", "if (t >= across() || first + t >= map.run.vectors) return;", "if (t >= across()) return;", "reduce", None),
+        ENGINE + "reduce.hpp", "if (t >= across() || first + t >= vectors) return;", "if (t >= across()) return;", "reduce", None),
     "totals past the last output": (
         ENGINE + "fold_parts.hpp", "if (t >= across || n >= end.in_part) return;", "if (t >= across) return;", "reduce", None),
     "a map past its last line": (
@@ -80,7 +85,7 @@ def commands_of(build, program):
 def judge(file, libraries, program, cases=None, without=None):
     """'passes' in both orders, 'fails' in one, or why a run says nothing"""
     for order in ({}, {"PTX_LATE": "1", "PTX_SEED": "7"}):
-        environment = {**os.environ, "LOCUS_QUIET": "1", "OMP_NUM_THREADS": "2", "PTX_CARDS": "4",
+        environment = {**os.environ, "LOCUS_QUIET": "1", "LOCUS_CUDNN": "off", "OMP_NUM_THREADS": "2", "PTX_CARDS": "4",
                        "LD_LIBRARY_PATH": str(libraries), **order, **({"PTX_WITHOUT": without} if without else {})}
         if program in HOST_MEMORY:
             environment["PTX_HOST_MEMORY"] = "1"
@@ -110,7 +115,10 @@ def compiled(build, folder, program):
     """what the program says, compiled over the headers in the folder"""
     unit, link = commands_of(build, program)
     object_file = re.search(r" -o (\S+)", unit).group(1)
-    unit = unit.replace("-I../include", f"-I{folder}/include").replace(f"-o {object_file}", f"-o {folder}/unit.o")
+    headers = [i for i in re.findall(r"-I(\S+)", unit) if pathlib.Path(build, i).resolve() == ROOT / "include"]
+    if len(headers) != 1:
+        sys.exit(f"mutants.py: {headers} of cards_{program}'s command are the headers; one is expected")
+    unit = unit.replace(f"-I{headers[0]} ", f"-I{folder}/include ").replace(f"-o {object_file}", f"-o {folder}/unit.o")
     unit = re.sub(r"-MD -MF \S+ -MT \S+", "", unit)
     link = link.replace(f"-o test/ptx/cards_{program} ", f"-o {folder}/program ").replace(object_file, f"{folder}/unit.o")
     for command in (unit, link):

@@ -180,3 +180,11 @@ TEST_CASE("a row that fits its team is read once, a longer one less often than i
     CHECK(ptx_counts::figure(of_sums.c_str(), "bytes_in_flight") >= 32);
   }
 }
+
+TEST_CASE("halves have as many bytes under way as floats") {
+  Array<half, 2> m{dextents<2>(600, 1024)};
+  m = full<half>(m.extents(), half(1));
+  Array<half, 1> sums{dextents<1>(600)};
+  ptx_counts::measure("sums of halves", [&] { sums = sum<1>(m); });
+  CHECK(ptx_counts::figure("sums of halves", "bytes_in_flight") >= 60);
+}

@@ -380,6 +380,29 @@ TEST_CASE("the workspace of CUB's folds has a bound in the plan") {
   static_assert(Map::cub_workspace<Gpu>() == 0);
 }
 
+TEST_CASE_TEMPLATE("whole folds of matrices and a row of all lines: each line, each column once", T,
+                   float, half, double) {
+  for (std::int64_t lines : {1, 2, 3, 4, 6, 8, 9, 24, 40})
+    for (std::int64_t columns : {8, 64, 128, 256, 384, 768, 1000}) {
+      CAPTURE(lines);
+      CAPTURE(columns);
+      // products are -1, 0 or 1 times a power of two of the line: their sum is exact
+      Tensor<T, Dextents<2>, CpuDevice> m{dextents<2>(lines, columns)};
+      Tensor<T, Dextents<1>, CpuDevice> row{dextents<1>(columns)};
+      double want = 0, plain = 0;
+      for (std::int64_t j = 0; j < columns; ++j) row(j) = T(float(int(j * 7 % 3) - 1));
+      for (std::int64_t i = 0; i < lines; ++i)
+        for (std::int64_t j = 0; j < columns; ++j) {
+          m(i, j) = T(float((i + j * j) % 5 == 0));
+          want += double(float(m(i, j))) * double(float(row(j))), plain += double(float(m(i, j)));
+        }
+      Tensor<T, Dextents<2>, Gpu> const on = to<Gpu>(m);
+      Array<T> const of_lines = to<Gpu>(row);
+      CHECK(double(float(fetch(sum(on * of_lines)))) == double(float(T(want))));
+      CHECK(double(float(fetch(sum(on)))) == double(float(T(plain))));
+    }
+}
+
 TEST_CASE_TEMPLATE("whole folds: every size, addresses between vectors, several folds, NaN", T,
                    FOLDED_TYPES) {
   double const tolerance = std::is_same_v<T, half>     ? 2e-3

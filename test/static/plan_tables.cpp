@@ -387,8 +387,8 @@ static_assert(plan_of<regression>.bytes_written() == 4);
 static_assert(plan_of<regression>.peak_bytes<Gpu0>() == 256);
 using replicas_work = decltype(matmul(t<Both, 6, 4>(), t<Both, 4, 3>()) + t<Both, 3>());
 static_assert(plan_of<replicas_work>.flops() == 2 * (2 * 6 * 4 * 3 + 18));  // each replica does all
-static_assert(plan_of<replicas_work>.bytes_read() == 2 * 4 * (24 + 12 + 18 + 3));
-static_assert(plan_of<replicas_work>.bytes_written() == 2 * 4 * (18 + 18));
+static_assert(plan_of<replicas_work>.bytes_read() == 2 * 4 * (24 + 12 + 3));
+static_assert(plan_of<replicas_work>.bytes_written() == 2 * 4 * 18);
 using pieces_work = decltype(matmul(t<Rows, 6, 4>(), t<Both, 4, 3>()) + t<Both, 6, 3>());
 static_assert(plan_of<pieces_work>.flops() == 2 * 6 * 4 * 3 + 18);  // each does its rows
 static_assert(plan_of<pieces_work>.bytes_read() == 4 * (24 + 2 * 12 + 18 + 18));

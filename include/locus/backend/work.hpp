@@ -135,6 +135,7 @@ struct matmul_work {
   using type = T;
   kernel::matrix c, a, b;
   kernel::batch batch{};
+  kernel::product_row row{};  // which the host leaves out
 
   void on_host() const {
     host::for_each_of_batch<T>(c, a, b, batch, [](auto const& z, auto const& x, auto const& y) {

@@ -306,10 +306,11 @@ struct communicator_registry {
       if (s->list == list) return s;
     return nullptr;
   }
-  /// null: there are not so many
+  /// those in use, then those that others replaced; null: there are not so many
   communicator_set* number(std::size_t i) {
     lock_guard hold(lock);
-    return i < sets.size() ? sets[i] : nullptr;
+    if (i < sets.size()) return sets[i];
+    return i - sets.size() < retired.size() ? retired[i - sets.size()] : nullptr;
   }
   /// means: the set of that list is no more; its communicators end when nobody calls NCCL with them
   void remove(device_list const& list) {
@@ -324,6 +325,8 @@ struct communicator_registry {
     lock_guard hold(lock);
     for (std::size_t i = sets.size(); i-- > 0;)
       if (sets[i] == s) retired.push(s), sets.remove(i);
+    // a thread that goes through the sets to tell their failures may have missed one of them
+    __atomic_store_n(&communicator_set::any_untold(), true, __ATOMIC_RELEASE);
   }
   void forget() noexcept {
     lock_guard waiting(making);

@@ -86,8 +86,10 @@
 #endif
 #define LOCUS_COLD_BEGIN _Pragma("GCC push_options") LOCUS_HANDED_ON("GCC optimize(\"O0\")")
 #define LOCUS_COLD_END _Pragma("GCC pop_options")
+#if defined(__CUDACC__)  // elsewhere the bodies of kernels run: over a recorder
 #define LOCUS_LEAN_BEGIN _Pragma("GCC push_options") LOCUS_HANDED_ON("GCC optimize(\"O1\")")
 #define LOCUS_LEAN_END _Pragma("GCC pop_options")
+#endif
 #endif
 #if !defined(LOCUS_COLD_BEGIN)
 #define LOCUS_COLD_BEGIN

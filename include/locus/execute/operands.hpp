@@ -32,7 +32,7 @@ struct region_facts {
   bool chained = false;    // elements read folds: rows are folded one after the other
   bool ranks = false;      // its fold is a first_max: elements carry their number
   bool all_on_gpu = true;  // every step has a GPU kernel
-  short product = -1;      // the matmul that it reads in panels
+  short product = -1;      // the matmul that it reads: on a CPU in panels
   short space_step = -1;   // the step whose extents the element space has
   place space_place{};
   // of the folds
@@ -104,8 +104,12 @@ constexpr region_facts facts_of_region(plan_view const& p, short root) {
       bool const inside = o.region == root && e.by < 0 && !product;
       f.chained |= inside && at == level::element && p.levels[e.from] == level::fold;
       if (o.kind == step_kind::scalar || inside || f.number_of(value, at) >= 0) continue;
-      f.inputs[f.input_count++] = {value,   e.from,     at, o.kind == step_kind::index,
-                                   product, place_of(e)};
+      f.inputs[f.input_count++] = {value,
+                                   e.from,
+                                   at,
+                                   o.kind == step_kind::index,
+                                   product && !is_product_with_row(p, e.from),
+                                   place_of(e)};
     }
   }
   f.output_count = f.element_outputs;

@@ -111,7 +111,7 @@ class placing : protected run_memory {
   void place_values(void* run) {
     for (short i = 0; i < plan_.steps.count; ++i) {
       step const& s = plan_.steps[i];
-      if (s.is_source() || (s.region >= 0 && !s.stored)) continue;
+      if (s.is_source() || (s.region >= 0 && !s.stored && slots_[i].bytes == 0)) continue;
       if (s.region >= 0) {
         place_made(i);
         continue;
@@ -121,6 +121,11 @@ class placing : protected run_memory {
         value(i, r) =
             view_value(plan_, i, r, value(from, r), extents_, a_.objects, a_.layouts[index(i, r)]);
     }
+    for (short i = 0; i < plan_.steps.count;
+         ++i)  // a product lies where the result of its kernel will lie
+      if (is_product_with_row(plan_, i) && slots_[i].bytes == 0)
+        for (int r = 0; r < plan_.steps[i].where.count(); ++r)
+          value(i, r) = value(plan_.steps[i].region, r);
     if (p_.crossings) p_.crossings->place(run);
   }
   /// what transfers bring; keeps: copies, for later plans

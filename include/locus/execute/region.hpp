@@ -218,10 +218,12 @@ struct region_code {
       place_with(facts.over(what.of->of->all_gpus));
     else
       place_with(facts);
-    if constexpr (facts.product >= 0)
-      send_in_panels(what, work);
-    else
+    if constexpr (facts.product < 0)
       send(what, work);
+    else if constexpr (is_product_with_row(p, facts.product))
+      send_with_row(what, work);
+    else
+      send_in_panels(what, work);
   }
   template <class Work>
   static void send_in_panels(launch const& what, Work const& work) {
@@ -231,6 +233,40 @@ struct region_code {
     send(what, panel_work<type_of<product>, facts.number_of(product, level::element), Work>{
                    work, matrix_of(f.value(value_of(e[0]), what.replica)),
                    matrix_of(f.value(value_of(e[1]), what.replica))});
+  }
+  /// a library makes the product with what the map does to it; or the map does so where the product lies by then
+  template <class Work>
+  static void send_with_row(launch const& what, Work const& work) {
+    constexpr int product = facts.product;
+    constexpr array_view<edge> e = p.operands(p.steps[product]);
+    frame const& f = *what.of;
+    kernel::matrix const c = matrix_of(f.value(product, what.replica));
+    bool added = false;
+    kernel::product_row row;
+    constexpr int added_row = 1 - facts.number_of(product, level::element);
+    kernel::access const &of_row = work.operands[added_row], &to = work.operands[2];
+    product_end const ends = end_of_product(f);
+    bool const alone = c.columns <= 1 || of_row.stride[1] == 1;
+    if (alone && c.data == to.data && ends != product_end::chosen)
+      row = {of_row.data, ends == product_end::relu, &added};
+    send(what, matmul_work<type_of<product>>{c,
+                                             matrix_of(f.value(value_of(e[0]), what.replica)),
+                                             matrix_of(f.value(value_of(e[1]), what.replica)),
+                                             {},
+                                             row});
+    if (!added) send(what, work);
+  }
+  /// what follows the row; chosen: what no library has
+  static product_end end_of_product(frame const& f) {
+    constexpr product_end known = p.steps[Root].ends;
+    if constexpr (known == product_end::row)
+      return product_end::none;
+    else if constexpr (known == product_end::chosen) {
+      product_end const now = functor_of<Root>(f).end_of_product();
+      bool const keeps_nan = now != product_end::relu || numbers == numerics::relaxed;
+      return keeps_nan ? now : product_end::chosen;
+    } else
+      return known;
   }
   static kernel::matrix matrix_of(local_value const& v, int rank = 2) {
     int const row = rank - 2, column = rank - 1;

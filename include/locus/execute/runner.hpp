@@ -158,7 +158,7 @@ class runner : results {
         bool const inside = o.region == i && e.by < 0;
         if (o.kind != step_kind::scalar && o.kind != step_kind::index && !inside) read(s, e);
       }
-      if (s.stored) stored(k);
+      if (s.stored || slots_[k].bytes > 0) stored(k);
     }
   }
   /// waits for what the kernel reads, and checks where it lies
@@ -285,7 +285,7 @@ class runner : results {
             {&f,
              act.what,
              r,
-             {&d, record_of(act.what, d.name), nullptr, 0, &measured_workspace(d)}});
+             {&d, record_of(act.what, d.name), nullptr, 0, &measured_workspace(d), tf32_}});
       }
     }
     obtain_workspaces();
@@ -294,7 +294,9 @@ class runner : results {
     step const& s = plan_.steps[region];
     if (s.kind == step_kind::matmul || s.takes_workspace) return true;
     for (short k = 0; k <= region; ++k)
-      if (plan_.steps[k].region == region && plan_.levels[k] == level::fold) return true;
+      if (plan_.steps[k].region == region &&
+          (plan_.levels[k] == level::fold || plan_.steps[k].kind == step_kind::matmul))
+        return true;
     return false;
   }
   /// one value, or one piece, to another device (or beside itself); counted where devices differ

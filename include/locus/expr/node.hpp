@@ -41,7 +41,7 @@ constexpr step step_of(builder const& b, request r, short const* operands,
   step s;
   s.kind = Op::kind;
   s.name = Op::op.name, s.tensorflow = Op::op.tensorflow, s.heavy = Op::op.heavy;
-  s.commutes = Op::op.commutes;
+  s.commutes = Op::op.commutes, s.ends = Op::op.ends;
   s.on_cpu = all_in<T...>(Op::op.cpu), s.on_gpu = all_in<T...>(Op::op.gpu);
   s.type = element_of_v<Result>, s.element_bytes = sizeof(Result);
   s.request = r.where, s.strict = r.strict;

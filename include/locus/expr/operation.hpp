@@ -18,6 +18,14 @@ enum class law : unsigned char {
   scale_left  // linear in the first operand while the second stays: divided by
 };
 
+/// What an operation is behind a product of matrices, for a library that makes both in one kernel.
+enum class product_end : unsigned char {
+  none,
+  row,     // a row is added to each row of the product
+  relu,    // max(x, 0); NVIDIA does not say that NaN stays NaN
+  chosen,  // the functor says when it runs: none, relu, or chosen for what no library has
+};
+
 /// One row of the table of operations.
 struct operation {
   std::string_view name;        // in texts of locus
@@ -25,6 +33,7 @@ struct operation {
   law commutes = law::none;
   element_set cpu = no_elements, gpu = no_elements;  // operand types with a kernel on that side
   bool heavy = false;  // costs more than a few cycles: not computed again for a broadcast
+  product_end ends = product_end::none;
 };
 
 enum class kernels_on : unsigned char { cpu = 1, gpu = 2, both = 3 };
@@ -48,6 +57,13 @@ constexpr bool functor_on(kernels_on side) {
   else
     return side == on_cpu;
 }
+template <class F>
+constexpr product_end functor_end() {
+  if constexpr (requires { F::ends_product; })
+    return F::ends_product;
+  else
+    return product_end::none;
+}
 }  // namespace detail
 
 /// means: the row of functor F; a functor of the user's own gets one from its `name` and `kernels`
@@ -61,7 +77,8 @@ constexpr operation operation_of() {
             law::none,
             detail::functor_on<F>(on_cpu) ? any_element : no_elements,
             detail::functor_on<F>(on_gpu) ? any_element : no_elements,
-            true};
+            true,
+            detail::functor_end<F>()};
 }
 
 /// means: how F commutes with sums when its operands are T...

@@ -55,6 +55,7 @@ struct step {
   bool dense = true;                     // a leaf lies in row order without gaps
   bool on_cpu = true, on_gpu = true;     // kernels for the operands' element types
   bool heavy = false;
+  product_end ends = product_end::none;
   bool builtin = true;            // a functor of locus, not of the user
   bool generated = false;         // from scalars and indices alone: it is placed with its readers
   bool strict = false;            // requested with strict

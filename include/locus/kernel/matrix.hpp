@@ -36,6 +36,13 @@ struct matrix {
 struct batch {
   std::int64_t count = 1, c = 0, a = 0, b = 0;
 };
+/// means: what a library may add to a product in its kernel: c = a b + the row, then max(c, 0)
+/// after: CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_RELU_BIAS
+struct product_row {
+  void const* data = nullptr;  // neighbours side by side; null: nothing is added
+  bool relu = false;
+  bool* added = nullptr;  // becomes true when the launch is one that adds; on the host none does
+};
 /// means: the i-th matrix of a batch
 template <class T>
 constexpr matrix matrix_at(matrix m, std::int64_t step, std::int64_t i) {

@@ -13,7 +13,13 @@ namespace locus::nn {
 struct activate_fn {
   static constexpr auto name = "activate";
   static constexpr auto kernels = on_both;
+  static constexpr auto ends_product = product_end::chosen;
   activation how = activation::linear;
+  constexpr product_end end_of_product() const {
+    return how == activation::linear ? product_end::none
+           : how == activation::relu ? product_end::relu
+                                     : product_end::chosen;
+  }
   template <class T>
   LOCUS_HOST_DEVICE T operator()(T x) const {
     switch (how) {

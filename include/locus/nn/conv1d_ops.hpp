@@ -220,7 +220,11 @@ void conv1d_op::card(card_context& here, tile<T> y, tile<std::uint8_t> winner, t
                      tile<T const> w, tile<T const> b) const {
   conv1d_sizes const s = window.over(x);
   cards::window_slabs<T> const slabs(cards::as_column(s, x.extent[0]), s.pool);
-  cards::conv1d(here, s, slabs, x.data, w.data, biased ? b.data : nullptr, y.data, winner.data);
+  conv2d_geometry const& g = slabs.of;
+  cards::conv_cudnn<T> cudnn(here, cards::convolution_result::y, g,
+                             cards::is_in_place(s, y.data) ? 0 : g.h.out * g.filters);
+  cards::conv1d(here, s, slabs, x.data, w.data, biased ? b.data : nullptr, y.data, winner.data,
+                &cudnn);
 }
 template <class T, class Marks>
 void conv1d_gradient_op::card(card_context& here, tile<T> dx, tile<T> dw, tile<T> db,
@@ -229,8 +233,15 @@ void conv1d_gradient_op::card(card_context& here, tile<T> dx, tile<T> dw, tile<T
   conv1d_sizes const s = window.over(x);
   conv2d_geometry const g = cards::as_column(s, x.extent[0]);
   detail::conv1d_slope<T, Marks> const slope{s, marks.data, dy.data};
-  cards::conv1d_backward(here, s, cards::window_slabs<T>(g), cards::input_slabs<T>(g), x.data,
-                         w.data, dy.data, slope, dx.data, dw.data, db.data);
+  cards::window_slabs<T> const windows(g);
+  cards::input_slabs<T> const inputs(g);
+  std::int64_t const slopes = cards::has_own_slopes(s) ? g.filters : 0, for_bias = db.data ? 1 : 0;
+  cards::conv_cudnn<T> for_kernel(here, cards::convolution_result::dkernel,
+                                  dw.data ? g : conv2d_geometry{}, g.h.out * (slopes + for_bias)),
+      for_input(here, cards::convolution_result::dx, dx.data ? g : conv2d_geometry{},
+                g.h.out * slopes);
+  cards::conv1d_backward(here, s, windows, inputs, x.data, w.data, dy.data, slope, dx.data, dw.data,
+                         db.data, &for_kernel, &for_input);
 }
 #endif
 

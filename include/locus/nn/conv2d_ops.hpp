@@ -244,7 +244,9 @@ struct conv2d_kernel_gradient_op {
 template <class T>
 void conv2d_op::card(card_context& here, tile<T> y, tile<T const> x, tile<T const> w,
                      tile<T const> b) const {
-  cards::conv2d(here, cards::window_slabs<T>(window.over(x)), y.data, x.data, w.data, store(b));
+  cards::window_slabs<T> const slabs(window.over(x));
+  cards::conv_cudnn<T> cudnn(here, cards::convolution_result::y, slabs.of);
+  cards::conv2d(here, slabs, y.data, x.data, w.data, store(b), &cudnn);
 }
 template <class T>
 void conv2d_input_gradient_op::card(card_context& here, tile<T> dx, tile<T const> dy,
@@ -253,7 +255,9 @@ void conv2d_input_gradient_op::card(card_context& here, tile<T> dx, tile<T const
   auto const gradient = [&](std::int64_t first, std::int64_t) {
     return dy.data + first * g.filters;
   };
-  cards::conv_input_gradient(here, cards::input_slabs<T>(g), dx.data, gradient, w.data);
+  cards::input_slabs<T> const slabs(g);
+  cards::conv_cudnn<T> cudnn(here, cards::convolution_result::dx, g);
+  cards::conv_input_gradient(here, slabs, dx.data, gradient, w.data, &cudnn);
 }
 template <class T>
 void conv2d_kernel_gradient_op::card(card_context& here, tile<T> dw, tile<T const> x,
@@ -262,8 +266,9 @@ void conv2d_kernel_gradient_op::card(card_context& here, tile<T> dw, tile<T cons
   auto const gradient = [&](std::int64_t first, std::int64_t) {
     return dy.data + first * g.filters;
   };
-  cards::conv_kernel_gradient<T>(here, cards::window_slabs<T>(g), dw.data, nullptr, x.data,
-                                 gradient);
+  cards::window_slabs<T> const slabs(g);
+  cards::conv_cudnn<T> cudnn(here, cards::convolution_result::dkernel, g);
+  cards::conv_kernel_gradient<T>(here, slabs, dw.data, nullptr, x.data, gradient, &cudnn);
 }
 template <class T>
 auto conv2d_kernel_gradient_op::team(call_context const&, tile<T> dw, tile<T const> x,

@@ -15,8 +15,8 @@ struct philox_block {
 /// means: four random words from a 128-bit counter and a 64-bit key
 /// after: Salmon, Moraes, Dror, Shaw, Parallel random numbers: as easy as 1, 2, 3 (SC 2011)
 LOCUS_HOST_DEVICE constexpr philox_block philox(philox_block counter, std::uint32_t key0,
-                                                std::uint32_t key1) {
-  for (int round = 0; round < 10; ++round) {
+                                                std::uint32_t key1, int rounds = 10) {
+  for (int round = 0; round < rounds; ++round) {
     std::uint32_t const a = counter.word[0], b = counter.word[2];
     counter = {{detail::upper_product(b, 0xCD9E8D57u) ^ counter.word[1] ^ key0, b * 0xCD9E8D57u,
                 detail::upper_product(a, 0xD2511F53u) ^ counter.word[3] ^ key1, a * 0xD2511F53u}};
@@ -26,10 +26,14 @@ LOCUS_HOST_DEVICE constexpr philox_block philox(philox_block counter, std::uint3
   return counter;
 }
 
-/// means: block n of the stream that the seed names
+/// means: block n of the stream that the seed names: philox({n, n / 2^32, 0, 0}), whose first round has one product,
+///        since the other is that of 0. (nvcc keeps the upper half of a product of 0.)
 LOCUS_HOST_DEVICE constexpr philox_block random_block(std::uint64_t seed, std::int64_t n) {
-  return philox({{static_cast<std::uint32_t>(n), static_cast<std::uint32_t>(n >> 32), 0, 0}},
-                static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));
+  auto const low = static_cast<std::uint32_t>(n), high = static_cast<std::uint32_t>(n >> 32),
+             key0 = static_cast<std::uint32_t>(seed), key1 = static_cast<std::uint32_t>(seed >> 32);
+  return philox(
+      {{high ^ key0, 0, detail::upper_product(low, 0xD2511F53u) ^ key1, low * 0xD2511F53u}},
+      key0 + 0x9E3779B9u, key1 + 0xBB67AE85u, 9);
 }
 
 /// means: 64 random bits for element i of the stream that the seed names; two elements share a block

@@ -151,6 +151,17 @@ constexpr bool call_is_cut(plan_view const& p, short i) {
   return false;
 }
 
+/// means: each of these devices is a GPU
+constexpr bool is_on_gpus(place const& where) {
+  for (int r = 0; r < where.count(); ++r)
+    if (!where.at(r).is_gpu()) return false;
+  return where.count() > 0;
+}
+/// means: product i is a part of the kernel for GPUs behind it (plan/fuse.hpp), also where AllGpus turns out to be a CPU
+constexpr bool is_product_with_row(plan_view const& p, short i) {
+  return p.steps[i].kind == step_kind::matmul && p.steps[i].ends == product_end::row;
+}
+
 /// means: the step in whose memory a view of a view looks
 constexpr short memory_of(plan_view const& p, short i) {
   while (p.steps[i].is_view() && p.steps[i].region < 0) i = p.operands(p.steps[i])[0].from;

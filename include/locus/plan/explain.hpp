@@ -45,7 +45,8 @@ constexpr void write_step(Text& out, plan_view const& p, short i, shape const& e
   }
   out << ") ";
   write_type(out, s, extents);
-  if (s.kind == step_kind::matmul && s.region != i) out << "; in panels, not stored";
+  if (s.kind == step_kind::matmul && s.region != i)
+    out << (is_product_with_row(p, i) ? "; with the row, not stored" : "; in panels, not stored");
   if (s.fell_back) {
     out << "; '" << s.name << "' has no " << s.side_without_kernel() << " kernel";
     if (!s.request.is_none()) out << ", asked for " << s.request;

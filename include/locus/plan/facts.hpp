@@ -197,6 +197,11 @@ constexpr work count_work(plan_view const& p, shape const* extents) {
       for (int k = 0; k < s.arity; ++k) of_operands[k] = extents[p.operands(s)[k].from];
       w.flops += busy * s.call->operations(extents[i], of_operands);
     }
+    if (is_product_with_row(p, i) && p.steps[s.region].ends == product_end::chosen) {
+      // what is chosen may be none of the library's: the map reads the product then
+      std::int64_t const bytes = detail::repeats(s.where) * extents[i].size() * s.element_bytes;
+      w.bytes_written += bytes, w.bytes_read += bytes;
+    }
     if (s.kind == step_kind::matmul)
       w.flops += busy * 2 * extents[i].size() * extents[p.operands(s)[0].from].from_right(0);
   }

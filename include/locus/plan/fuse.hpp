@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pass 5: which steps share a kernel? A region is a maximal set of element-wise steps on one device
-// with the reductions they feed, and on a CPU the matrix product that only they read. Its number is that of its last step. It may store several values:
+// with the reductions they feed, and the matrix product that only they read: on a CPU any, on GPUs one to which they add
+// a row. Its number is that of its last step. It may store several values:
 // of elements, and of rows.
 //
 //   element:  y = exp(x) * 2 + b                    one value for each element of the space
@@ -10,7 +11,8 @@
 //   element behind folds (a chain): exp(x - m) / s  rows of the last axis, m and s its folds
 //                                                   (softmax); it stores elements or rows
 #pragma once
-#include <locus/plan/data.hpp>  // plan_view, level
+#include <locus/core/numerics.hpp>  // numerics
+#include <locus/plan/data.hpp>      // plan_view, level
 
 namespace locus {
 
@@ -18,7 +20,8 @@ namespace detail {
 
 struct fuser {
   plan_view& p;
-  bool lone_folds = false;
+  numerics bits = numerics::exact;
+  bool lone_folds = bits == numerics::reproducible;
   struct region {
     short fold = -1;       // one of its folds: all have one space and one axis set
     bool chained = false;  // elements read folds
@@ -358,6 +361,48 @@ struct fuser {
     me.region = at, me.stored = false, p.levels[i] = level::element;
   }
 
+  /// means: the step that adds a row to product i and reads it alone; -1: none
+  constexpr short adds_row(short i) const {
+    short at = -1;
+    for (short k = static_cast<short>(i + 1); k < p.steps.count; ++k)
+      for (edge const& e : p.operands(p.steps[k])) {
+        if (e.from != i) continue;
+        if (at >= 0 || e.by >= 0 || p.steps[k].ends != product_end::row) return -1;
+        at = k;
+      }
+    if (at < 0) return -1;
+    array_view<edge> const both = p.operands(p.steps[at]);
+    edge const& row = both[both[0].from == i ? 1 : 0];
+    step const& o = p.steps[row.from];
+    bool const in_memory = o.kind != step_kind::scalar && o.kind != step_kind::index &&
+                           (row.by >= 0 || o.region != p.steps[at].region);
+    return in_memory && o.extents.rank == 1 && o.type == p.steps[i].type ? at : short(-1);
+  }
+  /// an activation that a library may have behind the row
+  constexpr bool ends_product(step const& s) const {
+    return s.ends == product_end::chosen ||
+           (s.ends == product_end::relu && bits == numerics::relaxed);
+  }
+  /// a product on GPUs becomes a part of the map that adds a row to it, with at most an activation behind: a library makes
+  /// both at once, or the product lies where the result will
+  constexpr void take_with_row(short i) {
+    step& me = p.steps[i];
+    if (me.kind != step_kind::matmul || is_root[i] || me.extents.rank != 2) return;
+    if (me.where.is_partial() || !is_on_gpus(me.where)) return;
+    short const add = adds_row(i);
+    if (add < 0) return;
+    short const at = p.steps[add].region;
+    step const& last = p.steps[at];
+    if (at != add && !(last.arity == 1 && p.operands(last)[0].from == add && ends_product(last)))
+      return;
+    for (short k = 0; k < p.steps.count; ++k)
+      if (p.steps[k].region == at && k != add && k != at) return;
+    if (at != add && p.steps[add].stored) return;
+    if (last.type != me.type || !(last.extents == me.extents) || !(last.where == me.where)) return;
+    me.region = at, me.stored = false, p.levels[i] = level::element;
+    me.ends = product_end::row;
+  }
+
   /// one kernel for all results of a call, which stores those that somebody reads
   constexpr void open_call(short i) {
     step& me = p.steps[i];
@@ -417,14 +462,17 @@ struct fuser {
       if (one_region && me.kind == step_kind::map) close_into_readers(i);
     }
     share_passes();
-    for (short i = 0; i < p.steps.count; ++i) take_in_panels(i);
+    for (short i = 0; i < p.steps.count; ++i) {
+      take_in_panels(i);
+      take_with_row(i);
+    }
   }
 };
 
 }  // namespace detail
 
 /// means: steps[i].region, stored and levels[i]
-/// lone_folds: each fold has a kernel of its own
-constexpr void fuse(plan_view& p, bool lone_folds = false) { detail::fuser{p, lone_folds}.run(); }
+/// bits: under `reproducible` each fold has a kernel of its own, under `relaxed` a product may end in a relu
+constexpr void fuse(plan_view& p, numerics bits = numerics::exact) { detail::fuser{p, bits}.run(); }
 
 }  // namespace locus

@@ -135,7 +135,7 @@ constexpr auto make_plan() {
     if (p.found.error == plan_error::none)
       p.found = check_numerics(v, numerics_of<typename Graph::policy>());
     if (p.found.error == plan_error::none) {
-      fuse(v, numerics_of<typename Graph::policy>() == numerics::reproducible);
+      fuse(v, numerics_of<typename Graph::policy>());
       schedule(v);
       p.transfer_count = v.transfers.count, p.action_count = v.actions.count;
       shape extents[Flat::steps]{};

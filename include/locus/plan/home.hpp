@@ -99,7 +99,7 @@ constexpr short write_home_steps(builder& b, home_step const& tree, place const&
   short at[max_home_arity]{};
   step s;
   s.kind = step_kind::map, s.why = reason::home, s.where = where, s.region = last;
-  s.name = row.name, s.tensorflow = row.tensorflow, s.heavy = row.heavy;
+  s.name = row.name, s.tensorflow = row.tensorflow, s.heavy = row.heavy, s.ends = row.ends;
   s.commutes = tree.commutes, s.builtin = tree.builtin;
   s.type = tree.type, s.element_bytes = tree.element_bytes;
   for (int k = 0; k < tree.arity; ++k) {

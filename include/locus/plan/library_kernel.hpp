@@ -185,7 +185,8 @@ constexpr library_kernel library_kernel_of(plan_view const& p, short root, shape
   if (s.kind == step_kind::matmul) return {"cuBLAS"};
   if (s.kind == step_kind::call || s.kind == step_kind::concatenate || s.is_view()) return {};
   for (short i = 0; i < root; ++i)
-    if (p.steps[i].region == root && p.steps[i].kind == step_kind::matmul) return {};
+    if (p.steps[i].region == root && p.steps[i].kind == step_kind::matmul)
+      return is_product_with_row(p, i) ? library_kernel{"cuBLASLt", false} : library_kernel{};
   return detail::launch_operands(p, root, extents).find(reproducible);
 }
 

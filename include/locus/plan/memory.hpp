@@ -37,7 +37,11 @@ struct memory_planner {
   shape const* extents;    // [step]: the extents at run time, or those of the steps
 
   constexpr bool is_temporary_step(short i) const {
-    return p.steps[i].region >= 0 && p.steps[i].stored;
+    return p.steps[i].region >= 0 && (p.steps[i].stored || lies_aside(i));
+  }
+  /// a product that is smaller than the result of its kernel does not lie there meanwhile
+  constexpr bool lies_aside(short i) const {
+    return is_product_with_row(p, i) && !(extents[i] == extents[p.steps[i].region]);
   }
   constexpr short value_of(edge const& e) const {
     return e.by >= 0 ? static_cast<short>(p.steps.count + e.by) : memory_of(p, e.from);
@@ -105,7 +109,7 @@ struct memory_planner {
       if (act.kind == action_kind::launch) {
         for (short i = 0; i < p.steps.count; ++i) {
           if (p.steps[i].region != act.what) continue;
-          if (p.steps[i].stored) slots[i].made = a, read(i, a);
+          if (is_temporary_step(i)) slots[i].made = a, read(i, a);
           for (edge const& e : p.operands(p.steps[i]))
             if (p.steps[e.from].region != act.what || p.steps[e.from].stored) read(value_of(e), a);
         }

@@ -13,7 +13,7 @@ template <placement_policy Placement = prefer_gpu>
 using exact = Placement;
 
 /// means: division and square root of float to 3 ulp (0.6 with AVX-512) instead of half a unit, on the
-///        host
+///        host; on GPUs a relu behind a product and its row may make 0 of NaN
 /// after: Intel's vrcp14ps, vrsqrt14ps with one Newton step
 template <placement_policy Placement = prefer_gpu>
 struct relaxed : Placement {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every CUDA and cuBLAS entry point that locus uses, as one table. A unit of nvcc fills it with the
+// Every CUDA, cuBLAS and cuDNN entry point that locus uses, as one table. A unit of nvcc fills it with the
 // real ones; tests fill it with a recorder. No CUDA header is needed to call it.
 #pragma once
 #include <cstddef>  // size_t
@@ -35,6 +35,8 @@ struct cuda_gemm {
   void* stream = nullptr;
   void* workspace = nullptr;  // of the card, for this product; null: cuBLAS' own
   std::size_t workspace_bytes = 0;
+  void const* row = nullptr;  // m numbers that are added to each column of c, by gemm_with_row
+  bool relu = false;          // then max(c, 0)
 };
 
 /// One algorithm of a library. With bytes and without workspace it is a question: *bytes becomes what it
@@ -49,6 +51,35 @@ struct cuda_algorithm {
   void* workspace = nullptr;
   std::size_t* bytes = nullptr;  // null: it needs no workspace
   void* stream = nullptr;
+};
+
+/// Which of a convolution's three arrays is computed from the other two.
+enum class convolution_result : unsigned char { y, dx, dkernel };
+
+/// One convolution as cuDNN sees it: pixels are channels-last, the kernel is (filters, h.size, w.size,
+/// channels / groups), and an axis has as many zeros behind it as in front.
+struct cuda_convolution {
+  struct axis {
+    int in = 1, size = 1, stride = 1, dilation = 1, padding = 0, out = 1;
+    friend constexpr bool operator==(axis const&, axis const&) = default;
+  };
+  convolution_result result = convolution_result::y;
+  element type = element::f32;  // floating; halves are added as floats
+  bool tf32 = false;            // floats are read with 10 bits of fraction, added as floats
+  int images = 0, channels = 1, filters = 1, groups = 1;
+  axis h, w;
+  std::size_t most_workspace = 0;
+  friend constexpr bool operator==(cuda_convolution const&, cuda_convolution const&) = default;
+};
+
+/// The arrays of one call, in the order x, kernel, y without the result, which comes last.
+struct cuda_convolution_arrays {
+  void const *a = nullptr, *b = nullptr;
+  void* result = nullptr;
+  bool adds = false;  // result += what is computed; otherwise it is not read
+  void* stream = nullptr;
+  void* workspace = nullptr;
+  std::size_t workspace_bytes = 0;
 };
 
 struct cuda_device_facts {
@@ -116,6 +147,20 @@ struct cuda_api {
   int (*stream_is_captured)(void* stream, bool* is);
   std::int64_t (*shared_memory)();  // bytes of /dev/shm, where ranks of NCCL meet; 0: unknown
   std::size_t (*blas_workspace)(int major);  // bytes that it wants on a card of that capability
+  // c = the product + the row: launched, unless this is only a question. *has: cuBLASLt has a kernel for it; false: nothing
+  // was launched
+  int (*gemm_with_row)(void* handle, cuda_gemm const& what, bool asks, bool* has) = nullptr;
+  // cuDNN, opened when the first handle is made; one handle serves several threads. Null: none is used
+  int (*dnn_create)(void** handle) = nullptr;  // for the current device
+  void (*dnn_destroy)(void* handle) = nullptr;
+  int (*dnn_ask)(void* handle, cuda_convolution const& what, std::size_t* workspace) = nullptr;
+  int (*dnn_convolve)(void* handle, cuda_convolution const& what,
+                      cuda_convolution_arrays const& arrays) = nullptr;
+
+  /// codes of the four above are this number plus a status of cuDNN; the number alone: there is no cuDNN
+  static constexpr int of_cudnn = 200000;
+  /// means: cuDNN has begun nothing, and gives this answer for this convolution each time
+  static constexpr bool is_refused(int code) { return code >= of_cudnn && code < of_cudnn + 4000; }
 };
 
 /// Null while no unit of this program was compiled by nvcc (or by a test with a recorder).

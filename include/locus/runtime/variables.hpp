@@ -48,11 +48,23 @@ inline bool is_switched_on(char const* variable) {
   return v && v[0] == '1' && v[1] == '\0';
 }
 
-// What each says; -1 or 0: nothing. fails: configuration_error
+// What each says; -1, 0 or null: nothing. fails: configuration_error
 inline int threads_said() { return number_from_environment("LOCUS_NUM_THREADS", 0, 1 << 16, 0); }
 inline int pool_or_openmp() { return word_from_environment("LOCUS_THREADS", "pool", "openmp"); }
 inline int blas_or_own() { return word_from_environment("LOCUS_MATMUL", "blas", "own"); }
 inline int peer_copies_said() { return number_from_environment("LOCUS_PEER_COPIES", 0, 1, 1); }
+/// off, or a library
+inline char const* cudnn_said() {
+  char const* const v = from_environment("LOCUS_CUDNN");
+  std::string_view const word(v ? v : "");
+  for (std::string_view const wrong : {"0", "1", "on", "none", "true", "false", "yes", "no"}) {
+    if (word != wrong) continue;
+    message text;
+    throw configuration_error(text << "locus: LOCUS_CUDNN is \"" << wrong
+                                   << "\"; write off or the path of a libcudnn.so.9, or unset it");
+  }
+  return word.empty() ? nullptr : v;
+}
 inline int ranges_said() { return number_from_environment("LOCUS_NVTX", 0, 1, 0); }
 
 /// fails: configuration_error, for the first variable that says what nobody understands
@@ -60,6 +72,7 @@ inline void require_variables() {
   word_from_environment("LOCUS_QUIET", "0", "1");
   word_from_environment("LOCUS_LOG_ALLOCATIONS", "0", "1");
   threads_said(), pool_or_openmp(), blas_or_own(), peer_copies_said(), ranges_said();
+  cudnn_said();
   simd::instructions_now();
 }
 

@@ -49,6 +49,7 @@ struct recorder_options {
   peer_copies peers = peer_copies::work;
   bool one_gpu = false;            // the cards are slices of one GPU
   std::int64_t shared_memory = 0;  // bytes of /dev/shm
+  bool adds_rows = true;           // cuBLASLt has kernels for products with a row
 };
 
 /// means: while it lives, the program's GPUs are recorded ones
@@ -612,6 +613,13 @@ class recorder {
             },
         .shared_memory = [] { return current()->options_.shared_memory; },
         .blas_workspace = [](int) { return std::size_t(64) << 10; },
+        .gemm_with_row =
+            [](void* handle, runtime::cuda_gemm const& g, bool asks, bool* has) {
+              *has = current()->options_.adds_rows;
+              if (asks || !*has) return 0;  // a question, not a call
+              return on_stream(g.tf32 ? "gemm_with_row_tf32" : "gemm_with_row", g.stream,
+                               [&](recorder& r) { return r.multiply(handle, g); });
+            },
     };
     return table;
   }
@@ -785,7 +793,9 @@ class recorder {
               read(
                   b[g.transpose_b ? j + std::ptrdiff_t(k) * g.ldb : k + std::ptrdiff_t(j) * g.ldb]);
         T& c = static_cast<T*>(g.c)[i + std::ptrdiff_t(j) * g.ldc];
-        c = static_cast<T>(g.adds ? sum + static_cast<double>(c) : sum);
+        if (g.adds) sum += static_cast<double>(c);
+        if (g.row) sum += static_cast<double>(static_cast<T const*>(g.row)[i]);
+        c = static_cast<T>(g.relu && !(sum > 0) ? 0. : sum);
       }
   }
 

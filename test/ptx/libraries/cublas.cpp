@@ -2,35 +2,21 @@
 // In place of libcublas.so.13: the products that locus calls, in the order of a handle's stream. What the real
 // one refuses is refused; two threads with one handle, and a handle away from its card, are findings.
 #include <algorithm>
-#include <bit>
 #include <chrono>
-#include <cmath>
-#include <cstdint>
-#include <cstdio>
-#include <cstring>
+#include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <thread>
-#include <vector>
 
-#include "../cudart/library.hpp"
-#include "../machine/numbers.hpp"
+#include "product.hpp"
 
-#define BLAS_API extern "C" __attribute__((visibility("default")))
+BLAS_API int cublasLtCreate(void** h);
+BLAS_API int cublasLtDestroy(void* h);
 
 namespace {
 
-// cuBLAS' numbers
-enum : int {
-  success = 0,
-  not_initialized = 1,
-  invalid_value = 7,
-  execution_failed = 13,
-  not_supported = 15
-};
-enum : int { real_float = 0, real_double = 1, real_half = 2, real_bfloat16 = 14 };
-enum : int { sums_of_floats = 68, sums_of_doubles = 70, sums_of_tf32 = 77 };
+using namespace products;
+
 enum : int { without_narrow_sums = 16 };
 
 struct handle {
@@ -44,128 +30,22 @@ std::mutex& lock() {
   static std::mutex& m = *new std::mutex;
   return m;
 }
-std::set<handle*>& handles() {
-  static auto& all = *new std::set<handle*>;
+/// by the handles of cuBLASLt in them: each of ours is one of those, too
+std::map<void*, std::unique_ptr<handle>>& handles() {
+  static auto& all = *new std::map<void*, std::unique_ptr<handle>>;
   return all;
 }
 /// f(handle), which a thread uses now
 template <class F>
 int with(void* h, F&& f) {
   std::lock_guard const hold(lock());
-  auto* const mine = static_cast<handle*>(h);
-  if (!handles().count(mine)) return not_initialized;
+  auto const found = handles().find(h);
+  if (found == handles().end()) return not_initialized;
+  handle* const mine = found->second.get();
   std::thread::id const me = std::this_thread::get_id();
   mine->shared |= mine->used_by != std::thread::id() && mine->used_by != me;
   mine->used_by = me;
   return f(*mine);
-}
-
-struct matrix {
-  char const* at;
-  int type;
-  long long step;  // of columns
-  bool turned;
-  std::size_t size() const { return type == real_double ? 8 : type == real_float ? 4 : 2; }
-};
-struct product {
-  matrix a, b, c;
-  long long a_step, b_step, c_step;  // of a batch
-  int m, n, k, batch, sums;
-  double alpha, beta;
-  int card;
-  bool narrow_sums;
-  /// that it reads and writes, what all products of a batch share once
-  std::size_t bytes() const {
-    auto const times = [&](long long step) { return std::size_t(step != 0 ? batch : 1); };
-    auto const of = [](int rows, int columns) { return std::size_t(rows) * std::size_t(columns); };
-    return (of(m, k) * times(a_step) + of(k, n) * times(b_step) +
-            of(m, n) * times(c_step) * (beta != 0 ? 2 : 1)) *
-           a.size();
-  }
-  std::size_t multiplications() const {
-    return std::size_t(m) * std::size_t(n) * std::size_t(k) * std::size_t(batch);
-  }
-};
-
-template <class S>
-S value(char const* p, int type, bool tf32) {
-  auto const read = [p]<class T>(T v) {
-    return std::memcpy(static_cast<void*>(&v), p, sizeof v), v;
-  };
-  switch (type) {
-  case real_double: return static_cast<S>(read(double()));
-  case real_half: return static_cast<S>(float(read(ptx::half())));
-  case real_bfloat16: return static_cast<S>(float(read(ptx::brain())));
-  default: {
-    float const v = read(float());
-    if (!tf32) return static_cast<S>(v);
-    std::uint32_t const bits = std::bit_cast<std::uint32_t>(v);  // 10 bits of fraction stay
-    return static_cast<S>(std::isfinite(v) ? std::bit_cast<float>((bits + 0x1000) & ~0x1fffu) : v);
-  }
-  }
-}
-double rounded(double v, int type) {
-  return type == real_half       ? double(float(ptx::half(v)))
-         : type == real_bfloat16 ? double(float(ptx::brain(v)))
-         : type == real_float    ? double(float(v))
-                                 : v;
-}
-void put(char* p, int type, double v) {
-  auto const write = [p](auto x) { std::memcpy(p, &x, sizeof x); };
-  switch (type) {
-  case real_double: return write(v);
-  case real_half: return write(ptx::half(v));
-  case real_bfloat16: return write(ptx::brain(v));
-  default: return write(float(v));
-  }
-}
-/// op(x) as rows of S, each element asked for as a card's kernel would
-template <class S>
-std::vector<S> rows_of(matrix const& x, char const* at, int rows, int columns, product const& p) {
-  std::vector<S> r(std::size_t(rows) * std::size_t(columns));
-  int const high = x.turned ? columns : rows, wide = x.turned ? rows : columns;
-  for (int j = 0; j < wide; ++j) {
-    auto const* const column =
-        static_cast<char const*>(ptx_reach(at + x.step * j * (long long)x.size(),
-                                           std::size_t(high) * x.size(), p.card, true, "cuBLAS"));
-    for (int i = 0; i < high; ++i)
-      r[x.turned ? std::size_t(j) * std::size_t(columns) + std::size_t(i)
-                 : std::size_t(i) * std::size_t(columns) + std::size_t(j)] =
-          value<S>(column + std::size_t(i) * x.size(), x.type, p.sums == sums_of_tf32);
-  }
-  return r;
-}
-template <class S>
-void multiply(product const& p, long long number) {
-  std::size_t const n = std::size_t(p.n), k = std::size_t(p.k);
-  auto const a = rows_of<S>(p.a, p.a.at + number * p.a_step * (long long)p.a.size(), p.m, p.k, p);
-  auto const b = rows_of<S>(p.b, p.b.at + number * p.b_step * (long long)p.b.size(), p.k, p.n, p);
-  std::vector<S> c(std::size_t(p.m) * n);
-  for (std::size_t i = 0; i < std::size_t(p.m); ++i)
-    for (std::size_t l = 0; l < k; ++l) {
-      S const x = a[i * k + l];
-      for (std::size_t j = 0; j < n; ++j) c[i * n + j] += x * b[l * n + j];
-      if (p.narrow_sums && l % 64 == 63)  // parts of a sum meet as halves, unless that is forbidden
-        for (std::size_t j = 0; j < n; ++j)
-          c[i * n + j] = S(rounded(double(c[i * n + j]), p.c.type));
-    }
-  char const* const to = p.c.at + number * p.c_step * (long long)p.c.size();
-  for (std::size_t j = 0; j < n; ++j) {
-    char const* const column = to + p.c.step * (long long)(j * p.c.size());
-    std::size_t const bytes = std::size_t(p.m) * p.c.size();
-    auto* const out = static_cast<char*>(ptx_reach(column, bytes, p.card, p.beta != 0, "cuBLAS"));
-    for (std::size_t i = 0; i < std::size_t(p.m); ++i) {
-      char* const e = out + i * p.c.size();
-      double const before = p.beta != 0 ? p.beta * value<double>(e, p.c.type, false) : 0;
-      put(e, p.c.type, p.alpha * double(c[i * n + j]) + before);
-    }
-    ptx_wrote(column, bytes);
-  }
-}
-void run(void* data) {
-  std::unique_ptr<product> const p(static_cast<product*>(data));
-  for (long long each = 0; each < p->batch; ++each)
-    p->sums == sums_of_doubles ? multiply<double>(*p, each) : multiply<float>(*p, each);
 }
 
 int start(char const* function, void* h, int ta, int tb, int m, int n, int k, void const* alpha,
@@ -180,12 +60,7 @@ int start(char const* function, void* h, int ta, int tb, int m, int n, int k, vo
     if (lda < std::max(1, ta ? k : m) || ldb < std::max(1, tb ? n : k) || ldc < std::max(1, m))
       return invalid_value;
     if (!alpha || !beta) return invalid_value;
-    bool const known = wide                   ? at == real_double
-                       : sums == sums_of_tf32 ? at == real_float
-                       : sums == sums_of_floats
-                           ? at == real_float || at == real_half || at == real_bfloat16
-                           : false;
-    if (!known || at != bt || at != ct) return not_supported;
+    if (!is_known(at, sums) || at != bt || at != ct) return not_supported;
     if (m == 0 || n == 0 || batch == 0) return success;
     if (!c || (k > 0 && (!a || !b))) return invalid_value;
     if (mine.has_stream && mine.set_by != std::this_thread::get_id())
@@ -224,14 +99,14 @@ BLAS_API int cublasCreate_v2(void** h) {
   if (!h) return invalid_value;
   if (int const planned = ptx_called("cublasCreate")) return planned;
   std::lock_guard const hold(lock());
-  auto* const fresh = new handle;
-  handles().insert(fresh);
-  return *h = fresh, success;
+  if (int const code = cublasLtCreate(h); code != success) return code;
+  handles()[*h] = std::make_unique<handle>();
+  return success;
 }
 BLAS_API int cublasDestroy_v2(void* h) {
   std::lock_guard const hold(lock());
-  if (handles().erase(static_cast<handle*>(h)) == 0) return not_initialized;
-  return delete static_cast<handle*>(h), success;
+  if (handles().erase(h) == 0) return not_initialized;
+  return cublasLtDestroy(h);
 }
 BLAS_API int cublasSetStream_v2(void* h, void* stream) {
   bool shared = false;

@@ -219,7 +219,7 @@ bool access(decoding& of, instruction& i, statement const& s) {
     i.at[k + 1] = stores ? of.source(s, parts[k], reg) : of.destination(s, parts[k]);
   std::size_t const n = parts.size();
   i.run = for_memory(t, reg, [&]<class M, class R>(M, R) -> handler {
-    if (i.where == space::param && !stores && of.register_place(s, address.name).at < 0)
+    if (i.where == space::param && !stores && !of.is_register(s, address.name))
       return n == 1   ? handler(&load_param<M, R, 1>)
              : n == 2 ? handler(&load_param<M, R, 2>)
              : n == 4 ? handler(&load_param<M, R, 4>)

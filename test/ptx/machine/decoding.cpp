@@ -73,13 +73,33 @@ std::int32_t decoding::take_place(unsigned bits) {
   next_ += bits == 1 ? 4 : static_cast<std::int32_t>(bits) * lane_count / 8;
   return at;
 }
-decoding::place decoding::register_place(statement const& s, std::string const& name) {
+namespace {
+/// A number from here on is that of a register which has no place yet.
+constexpr std::int32_t first_register = 1 << 30;
+}  // namespace
+decoding::place decoding::register_of(statement const& s, std::string const& name) {
   std::string key;
   auto const* const r = find_register(s.scope, name, key);
   if (!r) return {};
-  auto const [found, is_new] = places_.try_emplace(key, place{});
-  if (is_new) found->second = {take_place(bits_of(r->of)), bits_of(r->of)};
+  auto const [found, is_new] = registers_.try_emplace(key, place{});
+  if (is_new) {
+    found->second = {first_register + std::int32_t(widths_.size()), bits_of(r->of)};
+    widths_.push_back(bits_of(r->of));
+  }
   return found->second;
+}
+decoding::place decoding::read(statement const& s, std::string const& name) {
+  place const p = register_of(s, name);
+  if (p.at >= 0) uses_.back().reads.push_back(p.at - first_register);
+  return p;
+}
+std::int32_t decoding::written(statement const& s, std::string const& name) {
+  place const p = register_of(s, name);
+  if (p.at >= 0) uses_.back().writes.push_back(p.at - first_register);
+  return p.at;
+}
+bool decoding::is_register(statement const& s, std::string const& name) {
+  return register_of(s, name).at >= 0;
 }
 std::int32_t decoding::constant(unsigned bits, std::uint64_t value) {
   if (bits < 64) value &= (std::uint64_t(1) << bits) - 1;
@@ -155,7 +175,7 @@ std::int32_t decoding::source(statement const& s, operand const& o, unsigned bit
     return constant(bits, v);
   }
   if (o.is != operand::kind::name) fail("an operand of another kind expected");
-  if (place const p = register_place(s, o.name); p.at >= 0) return p.at;
+  if (place const p = read(s, o.name); p.at >= 0) return p.at;
   if (special is; find_special(o.name, is)) return special_place_of(is, bits);
   if (o.name == "WARP_SZ") return constant(bits, lane_count);
   if (symbol found; find_symbol(o.name, found) && found.where != space::local)
@@ -164,20 +184,23 @@ std::int32_t decoding::source(statement const& s, operand const& o, unsigned bit
 }
 std::int32_t decoding::destination(statement const& s, operand const& o) {
   if (o.is == operand::kind::sink) return -1;
-  place const p = register_place(s, o.name);
-  if (p.at < 0) fail("nothing is known of " + o.name);
-  return p.at;
+  std::int32_t const at = written(s, o.name);
+  if (at < 0) fail("nothing is known of " + o.name);
+  return at;
+}
+std::int32_t decoding::second_destination(statement const& s, operand const& o) {
+  return o.second.empty() || o.second == "_" ? -1 : written(s, o.second);
 }
 unsigned decoding::bits_in(statement const& s, operand const& o, unsigned otherwise) {
   if (o.is != operand::kind::name) return otherwise;
-  place const p = register_place(s, o.name);
+  place const p = register_of(s, o.name);
   return p.at >= 0 ? p.bits : otherwise;
 }
 void decoding::set_address(instruction& i, statement const& s, operand const& o, std::size_t k) {
   i.added = o.value;
   if (o.name.empty()) {
     i.at[k] = constant(64, 0);
-  } else if (place const p = register_place(s, o.name); p.at >= 0) {
+  } else if (place const p = read(s, o.name); p.at >= 0) {
     i.at[k] = p.at, i.wide = p.bits == 64;
   } else if (symbol found; find_symbol(o.name, found)) {
     i.at[k] =
@@ -259,13 +282,42 @@ instruction decoding::decoded(statement const& s) {
   i.source = &s;
   bool known = false;
   try {
-    if (!s.guard.empty())
-      i.guard = register_place(s, s.guard).at, i.guard_negated = s.guard_negated;
+    if (!s.guard.empty()) i.guard = read(s, s.guard).at, i.guard_negated = s.guard_negated;
     opcode const* const how = find_opcode(s.opcode);
     known = how && how->decode(*this, i, s) && (i.run || i.goes != control::none);
   } catch (error const&) {}
   if (!known) i.run = unknown, i.goes = control::none;  // no error until it runs
   return i;
+}
+/// Instructions of the function that may come after its k-th.
+std::vector<std::uint32_t> decoding::next_of(instruction const& i, std::size_t k) const {
+  std::vector<std::uint32_t> all;
+  if (i.goes == control::branch) all.push_back(i.target - function_.first);
+  if (i.goes == control::table)
+    for (std::uint32_t const to : program_.tables[i.target]) all.push_back(to - function_.first);
+  bool const never_goes_on = i.goes == control::branch || i.goes == control::table ||
+                             i.goes == control::leave || i.goes == control::give_back;
+  if (i.guard >= 0 || !never_goes_on) all.push_back(std::uint32_t(k + 1));
+  return all;
+}
+/// Places for registers, in the order of their lives: a frame as small as what lives at one time.
+void decoding::place_registers() {
+  for (std::size_t k = 0; k < uses_.size(); ++k) {
+    instruction const& i = program_.code[function_.first + k];
+    uses_[k].next = next_of(i, k), uses_[k].is_guarded = i.guard >= 0;
+  }
+  std::vector<std::int32_t> const shared = shared_places(lives_of(uses_, widths_.size()), widths_);
+  std::vector<std::int32_t> bytes(widths_.size(), -1);  // of each shared place
+  for (std::size_t r = 0; r < widths_.size(); ++r)
+    if (auto& at = bytes[std::size_t(shared[r])]; at < 0) at = take_place(widths_[r]);
+  auto const settle = [&](std::int32_t& at) {
+    if (at >= first_register) at = bytes[std::size_t(shared[std::size_t(at - first_register)])];
+  };
+  for (std::size_t k = 0; k < uses_.size(); ++k) {
+    instruction& i = program_.code[function_.first + k];
+    settle(i.guard);
+    for (std::int32_t& at : i.at) settle(at);
+  }
 }
 void decoding::run() {
   function_.first = static_cast<std::uint32_t>(program_.code.size());
@@ -278,6 +330,7 @@ void decoding::run() {
   };
   unsigned left_out = 0;
   for (statement const& s : source_.code) {
+    uses_.emplace_back();
     instruction i = decoded(s);
     if (is_faulty && is_left_out(s, ends(s), function_.name, left_out)) {
       ++statistics::instance().left_out;
@@ -289,6 +342,7 @@ void decoding::run() {
   end.goes = control::give_back;
   end.source = source_.code.empty() ? nullptr : &source_.code.back();
   program_.code.push_back(end);
+  place_registers();
   function_.frame_bytes = next_;
 }
 

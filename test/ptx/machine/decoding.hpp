@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "places.hpp"
 #include "program.hpp"
 
 namespace ptx {
@@ -32,13 +33,17 @@ class decoding {
     space where;
     std::uint64_t at, bytes;
   };
-  place register_place(statement const& s, std::string const& name);
+  /// a register is written, or read; before all are known its place is a number, not bytes
+  std::int32_t written(statement const& s, std::string const& name);
+  bool is_register(statement const& s, std::string const& name);
   std::int32_t constant(unsigned bits, std::uint64_t value);
   std::int32_t special_place_of(special is, unsigned bits);
   bool find_symbol(std::string const& name, symbol& found) const;
   /// where an operand of that many bits lies
   std::int32_t source(statement const& s, operand const& o, unsigned bits);
   std::int32_t destination(statement const& s, operand const& o);
+  /// the predicate beside it, or -1: p|q
+  std::int32_t second_destination(statement const& s, operand const& o);
   unsigned bits_in(statement const& s, operand const& o, unsigned otherwise);
   void set_address(instruction& i, statement const& s, operand const& o, std::size_t k = 0);
   std::uint32_t label(statement const& s, std::string const& name) const;
@@ -55,13 +60,19 @@ class decoding {
   std::uint32_t place_local(variable const& v);
   scope::registers const* find_register(int scope, std::string const& name, std::string& key) const;
   std::int32_t take_place(unsigned bits);
+  place register_of(statement const& s, std::string const& name);
+  place read(statement const& s, std::string const& name);
   instruction decoded(statement const& s);
+  std::vector<std::uint32_t> next_of(instruction const& i, std::size_t k) const;
+  void place_registers();
 
   program& program_;
   program_function& function_;
   function const& source_;
   std::int32_t next_ = 0;
-  std::map<std::string, place> places_;
+  std::map<std::string, place> registers_;  // numbers, from first_register
+  std::vector<unsigned> widths_;            // of registers, in bits
+  std::vector<register_use> uses_;          // of each statement
   std::map<std::pair<unsigned, std::uint64_t>, std::int32_t> constants_;
   std::map<std::pair<special, unsigned>, std::int32_t> specials_;
   std::map<std::string, symbol> locals_;

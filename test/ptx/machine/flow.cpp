@@ -35,7 +35,7 @@ bool call(decoding& of, instruction& i, statement const& s) {
   site.name = s.operands[k++].name;
   if (k < s.operands.size())
     for (operand const& each : s.operands[k].parts) site.arguments.push_back(of.parameter(each));
-  if (of.register_place(s, site.name).at >= 0) return false;  // through a pointer
+  if (of.is_register(s, site.name)) return false;  // through a pointer
   i.target = static_cast<std::uint32_t>(of.code().calls.size()), i.goes = control::call;
   of.code().calls.push_back(std::move(site));
   of.code().has_calls = true;

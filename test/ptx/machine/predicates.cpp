@@ -96,7 +96,7 @@ bool comparison(decoding& of, instruction& i, statement const& s) {
   bool const unordered = found->second.second;
   operand const& d = s.operands[0];
   i.at[0] = of.destination(s, d);
-  if (!d.second.empty() && d.second != "_") i.at[3] = of.register_place(s, d.second).at;
+  i.at[3] = of.second_destination(s, d);
   i.at[1] = of.source(s, s.operands[1], bits), i.at[2] = of.source(s, s.operands[2], bits);
   if (s.operands.size() > 3) {
     i.at[4] = of.source(s, s.operands[3], 1), i.flag = s.operands[3].negated;

@@ -110,7 +110,7 @@ bool meeting(decoding& of, instruction& i, statement const& s) {
   i.at[9] = of.source(s, o.back(), 32);
   if (op == "shfl") {
     i.at[0] = of.destination(s, o[0]);
-    if (!o[0].second.empty() && o[0].second != "_") i.at[1] = of.register_place(s, o[0].second).at;
+    i.at[1] = of.second_destination(s, o[0]);
     for (std::size_t k = 1; k <= 3; ++k) i.at[k + 1] = of.source(s, o[k], 32);
     i.mode = s.has("up") ? 0 : s.has("down") ? 1 : s.has("bfly") ? 2 : 3;
     i.run = shuffle;
@@ -120,7 +120,7 @@ bool meeting(decoding& of, instruction& i, statement const& s) {
     i.run = vote;
   } else if (op == "match") {
     i.at[0] = of.destination(s, o[0]);
-    if (!o[0].second.empty() && o[0].second != "_") i.at[1] = of.register_place(s, o[0].second).at;
+    i.at[1] = of.second_destination(s, o[0]);
     i.at[2] = of.source(s, o[1], bits), i.flag = s.has("all");
     i.run = bits == 32 ? &match<uint32_t> : &match<uint64_t>;
   } else if (op == "redux") {
@@ -135,7 +135,7 @@ bool meeting(decoding& of, instruction& i, statement const& s) {
     if (t == type::f32) return false;
   } else {
     i.at[0] = of.destination(s, o[0]);
-    i.at[1] = of.register_place(s, o[0].second).at, i.run = elect;
+    i.at[1] = of.second_destination(s, o[0]), i.run = elect;
   }
   return true;
 }

@@ -50,7 +50,7 @@ def run(program, library, arguments=(), environment=()):
     if not (pathlib.Path(library) / 'libcudart.so.13').exists():
         sys.exit(f'{library} has no libcudart.so.13: ninja -C BUILD test/ptx/libcudart.so.13')
     done = subprocess.run([str(program), *arguments], capture_output=True, text=True, env={
-        **os.environ, 'LD_LIBRARY_PATH': str(library), 'PTX_PROCESSORS': '132', 'PTX_COUNTS': str(counts), 'LOCUS_QUIET': '1',
+        **os.environ, 'LD_LIBRARY_PATH': str(library), 'PTX_PROCESSORS': '132', 'PTX_COUNTS': str(counts), 'LOCUS_QUIET': '1', 'LOCUS_CUDNN': 'off',
         **dict(environment)})
     if done.returncode:
         sys.exit(f'{program} ended with {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}')

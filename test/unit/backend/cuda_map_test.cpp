@@ -278,6 +278,9 @@ TEST_CASE("words between two vectors") {
     CHECK(std::memcmp(&four, bytes + at, 16) == 0);
     CHECK(std::memcmp(&two, bytes + at, 8) == 0);
     CHECK(std::memcmp(&one, bytes + at, 4) == 0);
+    if (at % 4 != 0) continue;
+    auto const whole = cuda_side::load_between<4, 4>(bytes + at);
+    CHECK(std::memcmp(&whole, bytes + at, 16) == 0);
   }
 }
 

@@ -79,12 +79,13 @@ struct shape_case {
   axis_set axes;
 };
 constexpr shape_case shapes[] = {
-    {1, {1}, 1},        {1, {5}, 1},        {1, {1000}, 1},     {1, {20000}, 1},
-    {1, {300001}, 1},   {2, {3, 40}, 2},    {2, {7, 33}, 2},    {2, {2, 9000}, 2},
-    {2, {4500, 70}, 2}, {2, {6, 5}, 2},     {2, {50, 3}, 2},    {2, {40, 3}, 1},
-    {2, {33, 65}, 1},   {2, {9000, 6}, 1},  {2, {3, 2050}, 1},  {2, {5, 6}, 3},
-    {3, {4, 5, 40}, 5}, {3, {40, 5, 4}, 2}, {3, {3, 50, 7}, 5}, {3, {6, 7, 9}, 3},
-    {3, {5, 1, 8}, 2},  {2, {0, 4}, 1},     {2, {4, 0}, 2},     {3, {2, 3, 700}, 4},
+    {1, {1}, 1},        {1, {5}, 1},        {1, {1000}, 1},      {1, {20000}, 1},
+    {1, {300001}, 1},   {2, {3, 40}, 2},    {2, {7, 33}, 2},     {2, {2, 9000}, 2},
+    {2, {4500, 70}, 2}, {2, {6, 5}, 2},     {2, {50, 3}, 2},     {2, {40, 3}, 1},
+    {2, {33, 65}, 1},   {2, {9000, 6}, 1},  {2, {3, 2050}, 1},   {2, {5, 6}, 3},
+    {3, {4, 5, 40}, 5}, {3, {40, 5, 4}, 2}, {3, {3, 50, 7}, 5},  {3, {6, 7, 9}, 3},
+    {3, {5, 1, 8}, 2},  {2, {0, 4}, 1},     {2, {4, 0}, 2},      {3, {2, 3, 700}, 4},
+    {2, {3, 9001}, 2},  {2, {150, 515}, 2}, {2, {4000, 131}, 1}, {2, {300, 69}, 1},
 };
 
 /// an operand over a shape: dense, with gaps after each line, transposed, or constant along axis 0
@@ -253,6 +254,11 @@ TEST_CASE("the cut of a fold fills a card, and no thread adds too little") {
   CHECK(cuda_side::fold_cut::of_rows(1 << 20, 100).team_bits == 5);
   CHECK(cuda_side::fold_cut::of_rows(1 << 20, 16).team_bits == 2);
   CHECK(cuda_side::fold_cut::of_rows(8, 1 << 20).parts == 512);
+  // a warp for a row while warps fill a card; a longer row, or one of fewer, has a block
+  CHECK(cuda_side::fold_cut::of_rows(2048, 1024).team_bits == 5);
+  CHECK(cuda_side::fold_cut::of_rows(2047, 1024).team_bits == 8);
+  CHECK(cuda_side::fold_cut::of_rows(1 << 20, 2048).team_bits == 5);
+  CHECK(cuda_side::fold_cut::of_rows(1 << 20, 2049).team_bits == 8);
   auto const columns = cuda_side::fold_cut::of_columns(16, 1 << 20);
   CHECK(columns.across_bits == 4);
   CHECK(columns.parts == 512);

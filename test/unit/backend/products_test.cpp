@@ -4,6 +4,7 @@
 #define LOCUS_CUDA_KERNELS 1
 #include <locus/testing/recorder.hpp>
 // the recorder comes first
+#include <array>
 #include <atomic>
 #include <dlfcn.h>
 #include <filesystem>
@@ -130,6 +131,198 @@ TEST_CASE("a product that adds reads what it adds to, of each type and in a batc
         CHECK(before == (adds ? 1 : 0));
       }
   delete static_cast<cuda_side::blas_handle*>(handle);
+}
+
+namespace {
+/// A cuBLASLt that has an answer for each shape of less than 100 rows, and refuses what the answer was not for.
+struct fake_light {
+  static inline int asked = 0, launched = 0, open = 0, refuses = 0, attributes = 0;
+  static inline void const* row = nullptr;
+  static inline std::uint64_t rows = 0;
+  static inline std::size_t workspace = 0, wants = 0;
+
+  static cuda_side::cublaslt_table table() {
+    asked = launched = open = refuses = attributes = 0, wants = 0;
+    cuda_side::cublaslt_table t;
+    t.make_product = [](void** p, int, int) { return *p = new int(), ++open, 0; };
+    t.end_product = [](void* p) { return delete static_cast<int*>(p), --open, 0; };
+    t.set_product = [](void*, int what, void const* from, std::size_t) {
+      ++attributes;
+      if (what == cuda_side::cublaslt_table::row_pointer)
+        row = *static_cast<void const* const*>(from);
+      return 0;
+    };
+    t.make_layout = [](void** l, int, std::uint64_t high, std::uint64_t, std::int64_t) {
+      return rows = high, *l = new int(), ++open, 0;
+    };
+    t.end_layout = [](void* l) { return delete static_cast<int*>(l), --open, 0; };
+    t.make_preference = [](void** p) { return *p = new int(), ++open, 0; };
+    t.end_preference = [](void* p) { return delete static_cast<int*>(p), --open, 0; };
+    t.set_preference = [](void*, int, void const*, std::size_t) { return 0; };
+    t.ask = [](void*, void*, void*, void*, void*, void*, void*, int, cuda_side::cublaslt_answer* to,
+               int* found) {
+      ++asked;
+      to->algorithm[0] = rows, to->workspace_bytes = wants;
+      return *found = rows < 100, rows < 100 ? 0 : 15;
+    };
+    t.multiply = [](void*, void*, void const*, void const*, void*, void const*, void*, void const*,
+                    void const*, void*, void*, void*, std::uint64_t const* how, void*,
+                    std::size_t bytes, void*) {
+      if (refuses) return refuses;
+      return ++launched, workspace = bytes, how[0] == rows ? 0 : 7;
+    };
+    return t;
+  }
+};
+struct light_handle {
+  cublas_table table = fake_cublas::table();
+  void* handle = nullptr;
+  explicit light_handle(cuda_side::cublaslt_table const& light = fake_light::table()) {
+    table.light = light;
+    REQUIRE(cuda_side::make_blas_handle(table, &handle) == 0);
+  }
+  light_handle(light_handle const&) = delete;
+  ~light_handle() { delete &get(); }
+  cuda_side::blas_handle& get() { return *static_cast<cuda_side::blas_handle*>(handle); }
+  /// the code; has: it was launched, or would be
+  int run(runtime::cuda_gemm const& g, bool& has, bool asks = false) {
+    return get().multiply_with_row(g, asks, has);
+  }
+};
+alignas(64) float light_memory[64];
+runtime::cuda_gemm light_product(int rows) {
+  runtime::cuda_gemm g;
+  g.m = rows, g.n = g.k = 2, g.lda = g.ldc = rows, g.ldb = 2;
+  g.a = g.b = g.c = light_memory, g.row = light_memory + 4;
+  return g;
+}
+}  // namespace
+
+TEST_CASE("cuBLASLt is asked once for each shape, and gets the row of each call") {
+  {
+    light_handle h;
+    bool has = false;
+    for (int i = 0; i < 3; ++i) {
+      runtime::cuda_gemm g = light_product(8);
+      g.row = light_memory + 4 * i;
+      CHECK(h.run(g, has, true) == 0);
+      CHECK((has && fake_light::launched == i));  // a question launches nothing
+      CHECK(h.run(g, has) == 0);
+      CHECK((has && fake_light::launched == i + 1 && fake_light::row == g.row));
+    }
+    CHECK(fake_light::asked == 1);
+    auto const fresh = [&](auto&& change) {
+      runtime::cuda_gemm g = light_product(8);
+      change(g);
+      int const before = fake_light::asked;
+      CHECK(h.run(g, has, true) == 0);
+      return fake_light::asked - before;
+    };
+    CHECK(fresh([](auto& g) { g.relu = true; }) == 1);
+    CHECK(fresh([](auto& g) { g.tf32 = true; }) == 1);
+    CHECK(fresh([](auto& g) { g.type = element::f16; }) == 1);
+    CHECK(fresh([](auto& g) { g.transpose_a = true, g.lda = 9; }) == 1);
+    CHECK(fresh([](auto& g) { g.transpose_b = true; }) == 1);
+    CHECK(fresh([](auto& g) { g.ldc = 12; }) == 1);
+    CHECK(fresh([](auto& g) { g.workspace_bytes = 256; }) == 1);
+    CHECK(fresh([](auto&) {}) == 0);
+    // of very many shapes the oldest are forgotten
+    for (int i = 0; i < 300; ++i) fresh([i](auto& g) { g.n = 10 + i; });
+    CHECK(fresh([](auto&) {}) == 1);
+    CHECK(fresh([](auto& g) { g.n = 309; }) == 0);
+  }
+  CHECK(fake_light::open == 0);
+}
+
+TEST_CASE("without a kernel of cuBLASLt nothing is launched, and no error is made of it") {
+  bool has = true;
+  {
+    light_handle h;
+    CHECK(h.run(light_product(200), has) == 0);  // no answer
+    CHECK((!has && fake_light::launched == 0));
+    CHECK(h.run(light_product(200), has) == 0);
+    CHECK((!has && fake_light::asked == 1));
+    runtime::cuda_gemm g = light_product(8);
+    g.row = light_memory + 1;  // addresses that an algorithm was not asked for
+    CHECK(h.run(g, has) == 0);
+    CHECK((!has && fake_light::asked == 1));
+    fake_light::wants = 4096;  // more workspace than there is
+    CHECK(h.run(light_product(9), has) == 0);
+    CHECK(!has);
+    fake_light::wants = 0;
+    // an algorithm that is refused when it shall run is tried once
+    fake_light::refuses = 15;
+    CHECK(h.run(light_product(10), has) == 0);
+    CHECK(!has);
+    fake_light::refuses = 0;
+    CHECK(h.run(light_product(10), has) == 0);
+    CHECK(!has);
+    // what failed is said
+    fake_light::refuses = 13;
+    CHECK(h.run(light_product(11), has) == cublas_table::execution_failed);
+    fake_light::refuses = 0;
+    CHECK(h.run(light_product(11), has) == 0);
+    CHECK(has);
+  }
+  light_handle none{cuda_side::cublaslt_table{}};
+  CHECK(none.run(light_product(8), has) == 0);
+  CHECK(!has);
+}
+
+TEST_CASE(
+    "a row goes with the product where cuBLASLt has a kernel, else a kernel of ours adds it") {
+  auto const calls = [](auto&& statement, bool adds_rows) {
+    testing::recorder const cards{{.cards = 1, .adds_rows = adds_rows}};
+    Tensor<float, Dextents<2>, G<0>> x(uniform<float>(dextents<2>{6, 8}, seed{1})),
+        w(uniform<float>(dextents<2>{8, 4}, seed{2})), y(6, 4), wide(6, 8), turned(4, 6);
+    Tensor<float, Dextents<1>, G<0>> b(uniform<float>(dextents<1>{8}, seed{3}));
+    y = matmul(x, w) + slice(b, {0, 4});
+    auto const before = [&](char const* name) { return cards.calls(name); };
+    std::int64_t const with = before("gemm_with_row"), alone = before("gemm"),
+                       kernels = before("launch");
+    statement(x, w, b, y, wide, turned);
+    return std::array<std::int64_t, 3>{before("gemm_with_row") - with, before("gemm") - alone,
+                                       before("launch") - kernels};
+  };
+  using counts = std::array<std::int64_t, 3>;
+  auto const plain = [](auto& x, auto& w, auto& b, auto& y, auto&, auto&) {
+    y = matmul(x, w) + slice(b, {0, 4});
+  };
+  CHECK(calls(plain, true) == counts{1, 0, 0});
+  auto const without = calls(plain, false);
+  CHECK((without[0] == 0 && without[1] == 1 && without[2] >= 1));
+  // a result in columns, a row with gaps
+  auto const columns = calls(
+      [](auto& x, auto& w, auto& b, auto&, auto&, auto& turned) {
+        auto const to = view<G<0>>(turned.data(), Dextents<2>(6, 4), layout_left{});
+        run(into(to, matmul(x, w) + slice(b, {0, 4})));
+      },
+      true);
+  CHECK((columns[0] == 0 && columns[1] == 1));
+  auto const gaps = calls(
+      [](auto& x, auto& w, auto& b, auto& y, auto&, auto&) {
+        y = matmul(x, w) + view<G<0>>(b.data(), Dextents<1>(4), layout_stride{{2}});
+      },
+      true);
+  CHECK((gaps[0] == 0 && gaps[1] == 1));
+  // a part of a wider matrix is a place like others
+  auto const part =
+      calls([](auto& x, auto& w, auto& b, auto&, auto& wide,
+               auto&) { run(into(slice(wide, all_of, {0, 4}), matmul(x, w) + slice(b, {0, 4}))); },
+            true);
+  CHECK(part == counts{1, 0, 0});
+}
+
+TEST_CASE("a product with a row that fails says so, and the next one is right") {
+  testing::recorder cards{{.cards = 1}};
+  Tensor<float, Dextents<2>, G<0>> a(ones<float>(dextents<2>{8, 8})), c(8, 8);
+  Tensor<float, Dextents<1>, G<0>> b(ones<float>(dextents<1>{8}));
+  c = matmul(a, a) + b;
+  cards.fail_next("gemm_with_row", 100014);
+  std::string const said = message_of<error>([&] { c = matmul(a, a) + b; });
+  CHECK(said.find("cuBLASLt matmul") != std::string::npos);
+  c = matmul(a, a) + b;
+  CHECK(fetch(sum(c)) == 64 * 9);
 }
 
 TEST_CASE("what cuBLAS does not count is refused before anything is asked of it") {

@@ -431,3 +431,22 @@ TEST_CASE("a bucket takes values until it holds more than its limit, as TensorFl
   static_assert(buckets_for<packs_of_200, 128, 32, 800>() == 1);
   static_assert(buckets_for<packs_of_200, 128, 72, 4, 200>() == 2);
 }
+
+TEST_CASE("a run has the buckets that its policy gave the plan, whatever joins the cards") {
+  on_backends([](backends::machine const& m) {
+    if (m.gpus < 2) return;
+    gradient<128> a, b, c;
+    for (auto* const g : {&a, &b, &c}) g->terms = to<cut<2>>(ones<float>(Extents<2, 32>{}));
+    auto const run_under = [&]<class Policy>(Policy) {
+      auto step = plan<Policy>(into(a.sum, sum<0>(a.terms)), into(b.sum, sum<0>(b.terms)),
+                               into(c.sum, sum<0>(c.terms)));
+      tally const done = testing::count([&] { run(step); });
+      CHECK(done.all_reduces == step.all_reduces());
+      for (auto const* g : {&a, &b, &c}) CHECK(fetch(sum(g->sum)) == 2 * 32);
+      return done.all_reduces;
+    };
+    CHECK(run_under(prefer_gpu{}) == 1);
+    CHECK(run_under(off_node{}) == 1);
+    CHECK(run_under(packs_of_200{}) == 2);  // 128 and 128 bytes are more than 200
+  });
+}

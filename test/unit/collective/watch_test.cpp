@@ -402,6 +402,20 @@ TEST_CASE("communicators whose trial found no memory are tried again, not made a
   CHECK(lacked >= 2);  // the two of the trial
 }
 
+TEST_CASE("a failure that nobody was told is told although other communicators took their place") {
+  deadline const soon(0.1);
+  summing_cards on;
+  on.nccl.state().mischief.never_done = true;
+  on.p.run();
+  CHECK(becomes([&] { return detail::communicators().sets[0]->is_broken(); }));
+  on.nccl.state().mischief = {};
+  collective::rebuild<Two>();
+  CHECK(has(message_of<collective_error>([&] { static_cast<void>(on.p.first()); }), "did not end"));
+  CHECK(message_of<collective_error>([&] { static_cast<void>(on.p.first()); }) == nothing_thrown);
+  on.p.run();
+  CHECK(on.p.first() == 2);
+}
+
 TEST_CASE("an error that is on its way does not swallow a collective's") {
   deadline const soon(0.1);
   summing_cards on;

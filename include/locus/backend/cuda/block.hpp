@@ -9,6 +9,8 @@
 #include <locus/backend/cuda/kernel.cuh>  // kernel
 #endif
 
+LOCUS_LEAN_BEGIN
+
 namespace locus::cuda_side {
 
 inline constexpr unsigned block_threads = 256, warp_threads = 32;
@@ -113,3 +115,5 @@ runtime::cuda_launch launch_of(Body const& body, unsigned blocks, unsigned threa
 }
 
 }  // namespace locus::cuda_side
+
+LOCUS_LEAN_END

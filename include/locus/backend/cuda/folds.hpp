@@ -6,6 +6,9 @@
 #include <locus/backend/cuda/inputs.hpp>  // input_pack, output_pack
 #include <locus/backend/cuda/lines.hpp>   // lines
 #include <locus/backend/cuda/totals.hpp>  // totals_of
+#include <locus/core/config.hpp>          // LOCUS_LEAN_BEGIN
+
+LOCUS_LEAN_BEGIN
 
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
@@ -30,9 +33,9 @@ struct fold_facts {
   static constexpr int lanes = 128 / int(sizeof(typename all::lane)),
                        widest = vector_size(ins{}, elements{});
   static constexpr int vector = widest <= lanes ? widest : lanes < 1 ? 1 : largest_power(lanes);
-  /// vectors of one thread under way: 64 bytes, at most 16 elements, no more than a lane adds
+  /// vectors of one thread under way: 64 bytes, at most 32 elements, no more than a lane adds
   static constexpr int wanted = bytes_of(ins{}) == 0 ? 1 : 64 / (bytes_of(ins{}) * vector),
-                       most = 16 / vector < all::adds ? 16 / vector : all::adds;
+                       most = 32 / vector < all::adds ? 32 / vector : all::adds;
   static constexpr int unroll =
       wanted < 1 || most < 1 ? 1 : largest_power(wanted < most ? wanted : most);
   /// several statistics of one array: inputs of one type, which may turn out to be one
@@ -123,8 +126,31 @@ struct fold_thread {
                                    PlaceOf const& place_of, Flush const& flush) {
     if constexpr (facts::may_be_one)
       if (map.is_one)
-        return add_batches<facts::unroll_one, true>(begin, end, step, few, place_of, flush);
-    add_batches<unroll, false>(begin, end, step, few, place_of, flush);
+        return add_batches<facts::unroll_one, true, false>(begin, end, step, few, place_of, flush);
+    add_batches<unroll, false, false>(begin, end, step, few, place_of, flush);
+  }
+  /// means: the same of vectors whose elements lie `warp_threads` apart, those of a warp side by side;
+  ///        is_run: all of them are there, in a run of each operand
+  template <class Index, class PlaceOf, class Flush>
+  LOCUS_HOST_DEVICE void add_by_warps(bool is_run, Index begin, Index end, unsigned step,
+                                      PlaceOf const& place_of, Flush const& flush) {
+    if (is_run) return add_batches<unroll, false, true>(begin, end, step, false, place_of, flush);
+    for (auto& l : lanes) l = all::start();
+    int added = 0;
+    for (Index n = begin; n < end; n += step) {
+      if (added == all::adds) flush(lanes), added = 0;
+      add_some(place_of(n), map.run.length, warp_threads);
+      ++added;
+    }
+    flush(lanes);
+  }
+  /// means: the elements begin, begin + step, ... below end of a line, at most one for each lane
+  template <class Flush>
+  LOCUS_HOST_DEVICE void add_rest(place const& line, std::int64_t end, unsigned step,
+                                  Flush const& flush) {
+    for (auto& l : lanes) l = all::start();
+    add_some(line, end, step);
+    flush(lanes);
   }
   /// means: the same of any places, to the bit; place `part` may be the part of a vector that ends a
   ///        row, and is added alone
@@ -147,7 +173,7 @@ struct fold_thread {
   using each_in = std::make_index_sequence<std::size_t(ins::size)>;
   using each_element = std::make_index_sequence<std::size_t(elements::size)>;
   LOCUS_EXEC_CHECK_DISABLE
-  template <int Unroll, bool IsOne, class Index, class PlaceOf, class Flush>
+  template <int Unroll, bool IsOne, bool ByWarps, class Index, class PlaceOf, class Flush>
   LOCUS_HOST_DEVICE void add_batches(Index begin, Index end, unsigned step, bool few,
                                      PlaceOf const& place_of, Flush const& flush) {
     // lanes are added to the total after each group, or, where they never round, at the end
@@ -157,32 +183,36 @@ struct fold_thread {
     Index n = begin;
     for (; !few && n < end && end - n > Index((group - 1) * step); n += group * step) {
       for (unsigned g = 0; g < group; g += Unroll)
-        batch<Unroll, IsOne, true>(Index(n + g * step), end, step, false, place_of, flush);
+        batch<Unroll, IsOne, ByWarps, true>(Index(n + g * step), end, step, false, place_of, flush);
       if constexpr (ends) flush(lanes);
     }
     for (; n < end; n += group * step) {
       for (unsigned g = 0; g < group && n + g * step < end; g += Unroll)
-        batch<Unroll, IsOne, false>(Index(n + g * step), end, step, few, place_of, flush);
+        batch<Unroll, IsOne, ByWarps, false>(Index(n + g * step), end, step, few, place_of, flush);
       if constexpr (ends) flush(lanes);
     }
     if constexpr (!ends) flush(lanes);
   }
   /// Unroll vectors are under way before the first is used; behind the end, the first once more.
   LOCUS_EXEC_CHECK_DISABLE
-  template <int Unroll, bool IsOne, bool IsFull, class Index, class PlaceOf, class Flush>
+  template <int Unroll, bool IsOne, bool ByWarps, bool IsFull, class Index, class PlaceOf,
+            class Flush>
   LOCUS_HOST_DEVICE void batch(Index n, Index end, unsigned step, bool few, PlaceOf const& place_of,
                                Flush const& flush) {
     loaded_inputs<ins, vector> in[Unroll];
     for (int u = 0; u < Unroll; ++u) {
       Index const at = n + Index(u) * step;
-      if constexpr (IsOne)
+      if constexpr (ByWarps)
+        load_by_warps(in[u], place_of(IsFull || at < end ? at : n), each_in{});
+      else if constexpr (IsOne)
         load_one(in[u], place_of(IsFull || at < end ? at : n), each_in{});
       else
         load_plain(in[u], place_of(IsFull || at < end ? at : n), each_in{});
     }
+    if constexpr (ByWarps) keep_loads_in_front();
     for (int u = 0; u < Unroll; ++u)
       if (IsFull || n + Index(u) * step < end) {
-        whole(in[u], place_of(n + Index(u) * step));
+        whole<ByWarps>(in[u], place_of(n + Index(u) * step));
         if (!IsFull && few) flush(lanes);
       }
   }
@@ -191,7 +221,7 @@ struct fold_thread {
     if (p.begin + vector <= map.run.length) {
       loaded_inputs<ins, vector> in;
       load(in, p, each_in{});
-      whole(in, p);
+      whole<false>(in, p);
     } else
       for (int j = 0; j < vector; ++j)
         if (p.begin + j < map.run.length) single(p, j);
@@ -213,12 +243,18 @@ struct fold_thread {
      ...);
   }
   template <std::size_t... K>
+  LOCUS_HOST_DEVICE void load_by_warps(loaded_inputs<ins, vector>& in, place const& p,
+                                       std::index_sequence<K...>) const {
+    (get<K>(in.vectors).load_apart(map.run.operands[K], 1, p.at[K], p.begin, warp_threads), ...);
+  }
+  template <std::size_t... K>
   LOCUS_HOST_DEVICE void load_one(loaded_inputs<ins, vector>& in, place const& p,
                                   std::index_sequence<K...>) const {
     load_plain(in, p, std::index_sequence<0>{});
     ((get<K>(in.vectors) = get<0>(in.vectors)), ...);
   }
   LOCUS_EXEC_CHECK_DISABLE
+  template <bool ByWarps>
   LOCUS_HOST_DEVICE void whole(loaded_inputs<ins, vector> const& in, place const& p) {
     stored_outputs<elements, vector> to;
     for (int j = 0; j < vector; ++j) {
@@ -226,15 +262,43 @@ struct fold_thread {
       all::add(lanes[j], r);
       to.template set_from<all::count>(j, r);
     }
-    store(to, p, each_element{});
+    store<ByWarps>(to, p, each_element{});
   }
-  template <class... T, std::size_t... M>
+  template <bool ByWarps, class... T, std::size_t... M>
   LOCUS_HOST_DEVICE void store(stored_outputs<type_list<T...>, vector> const& to, place const& p,
                                std::index_sequence<M...>) const {
     (store_vector(get<M>(to.vectors), map.run.operands[facts::element + M],
-                  map.run.how[facts::element + M], map.run.stride(facts::element + M),
-                  p.at[facts::element + M], p.begin),
+                  ByWarps ? lay::by_warps : map.run.how[facts::element + M],
+                  map.run.stride(facts::element + M), p.at[facts::element + M], p.begin),
      ...);
+  }
+  /// the elements p.begin, p.begin + apart, ... below end of a line, one for each lane; all are under way at once
+  LOCUS_EXEC_CHECK_DISABLE
+  LOCUS_HOST_DEVICE void add_some(place const& p, std::int64_t end, unsigned apart) {
+    loaded_inputs<ins, vector> in;
+    load_some(in, p, end, apart, each_in{});
+    keep_loads_in_front();
+    for (int j = 0; j < vector; ++j) {
+      std::int64_t const i = std::int64_t(j) * apart;
+      if (p.begin + i >= end) continue;
+      auto const r = f(in.element(j), pack<>{});
+      all::add(lanes[j], r);
+      std::int64_t at[facts::operands];
+      for (int k = 0; k < facts::operands; ++k) at[k] = p.at[k] + (p.begin + i) * map.run.stride(k);
+      output_pack<elements>::template write_from<all::count>(r, map.run.operands + facts::element,
+                                                             at + facts::element);
+    }
+  }
+  /// in place of what is not there, the last one below end
+  template <std::size_t... K>
+  LOCUS_HOST_DEVICE void load_some(loaded_inputs<ins, vector>& in, place const& p, std::int64_t end,
+                                   unsigned apart, std::index_sequence<K...>) const {
+    for (int j = 0; j < vector; ++j) {
+      std::int64_t const e = p.begin + std::int64_t(j) * apart, i = e < end ? e : end - 1;
+      ((get<K>(in.vectors).values[j] =
+            read<at_t<K, ins>>(map.run.operands[K], p.at[K] + i * map.run.stride(K))),
+       ...);
+    }
   }
   LOCUS_EXEC_CHECK_DISABLE
   LOCUS_HOST_DEVICE void single(place const& p, int j) {
@@ -271,3 +335,5 @@ struct fold_end {
 
 }  // namespace LOCUS_MODE
 }  // namespace locus::cuda_side
+
+LOCUS_LEAN_END

@@ -9,6 +9,8 @@
 #include <locus/core/upper_product.hpp>  // upper_product
 #include <locus/kernel/call.hpp>         // access, space, own_offset
 
+LOCUS_LEAN_BEGIN
+
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
 
@@ -113,3 +115,5 @@ struct output_pack<type_list<T...>> {
 
 }  // namespace LOCUS_MODE
 }  // namespace locus::cuda_side
+
+LOCUS_LEAN_END

@@ -6,6 +6,9 @@
 #include <locus/backend/cuda/streams.hpp>  // cuda_queue_of, check_cuda
 #include <locus/backend/memory.hpp>        // allocate, release
 #include <locus/backend/seam.hpp>          // launch_site
+#include <locus/core/config.hpp>           // LOCUS_LEAN_BEGIN
+
+LOCUS_LEAN_BEGIN
 
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
@@ -84,3 +87,5 @@ class workspace {
 
 }  // namespace LOCUS_MODE
 }  // namespace locus::cuda_side
+
+LOCUS_LEAN_END

@@ -3,7 +3,10 @@
 // operand lies along the lines.
 #pragma once
 #include <locus/backend/cuda/vectors.hpp>  // lay, unravel
+#include <locus/core/config.hpp>           // LOCUS_LEAN_BEGIN
 #include <locus/kernel/call.hpp>           // space, access
+
+LOCUS_LEAN_BEGIN
 
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
@@ -30,6 +33,14 @@ struct quotient {
     return q;
   }
 };
+
+/// means: element j of vector v; by_warps: vectors of 32 neighbours share their elements, so that those of number j
+///        lie side by side
+template <int Size>
+LOCUS_HOST_DEVICE std::int64_t element_of_vector(std::int64_t v, int j, bool by_warps) {
+  std::int64_t const lane = v & 31;
+  return by_warps ? (v - lane) * Size + lane + j * 32 : v * Size + j;
+}
 
 /// Count operands over axes of which the last is cut into vectors of Size elements; vector numbers
 /// run along a line first. Vectors begin with a line, so that the last of a line may be a part.
@@ -92,3 +103,5 @@ struct lines {
 
 }  // namespace LOCUS_MODE
 }  // namespace locus::cuda_side
+
+LOCUS_LEAN_END

@@ -5,6 +5,9 @@
 #include <locus/backend/cuda/inputs.hpp>   // unravel, input_pack, output_pack
 #include <locus/backend/cuda/launch.hpp>   // start, workspace
 #include <locus/backend/ordered_work.hpp>  // ordered_sum_work
+#include <locus/core/config.hpp>           // LOCUS_LEAN_BEGIN
+
+LOCUS_LEAN_BEGIN
 
 namespace locus {
 
@@ -169,3 +172,5 @@ struct cuda_kernel<ordered_sum_work<T, Stage, Rest, Ins, Rows, Outs, HasCudaKern
 
 }  // namespace LOCUS_MODE
 }  // namespace locus
+
+LOCUS_LEAN_END

@@ -19,6 +19,12 @@ struct cuda_products {
   std::size_t bytes = 0;
 };
 
+/// What cuDNN keeps for a logical device.
+struct cuda_convolutions {
+  void* handle = nullptr;
+  bool none = false;  // there is no cuDNN, or it cannot begin
+};
+
 /// A stream and the events that mark points on it. A point has its event until it was reached: where all
 /// events are under way there will be twice as many. So an event never means another point than that which is
 /// asked for, and a ticket without one was reached.
@@ -42,6 +48,7 @@ struct cuda_queue {
   bool is_lent = false;     // stream is the user's; null is CUDA's default stream then
   void* visitor = nullptr;  // the event that marks a point on a stream of the user
   cuda_products products;   // of the compute queue
+  cuda_convolutions convolutions;
   // ---- for the message of device_lost ----
   step_record steps[remembered]{};  // the last ones: number n is steps[n % remembered]
   std::uint64_t given = 0, good = 0;

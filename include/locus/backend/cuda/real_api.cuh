@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of CUDA's functions, filled with the real ones. The CUDA runtime is linked statically
-// by nvcc; cuBLAS is opened when the first matrices are multiplied, so that a binary starts
-// anywhere.
+// by nvcc; cuBLAS is opened when the first matrices are multiplied, cuDNN for the first convolution, so that a
+// binary starts anywhere.
 #pragma once
 #include <cuda_runtime.h>  // cudaMalloc
 #include <dlfcn.h>         // dlopen
@@ -14,7 +14,9 @@
 #endif
 
 #include <locus/backend/cuda/kernel.cuh>       // kernel
+#include <locus/backend/cuda/loss.hpp>         // is_sticky
 #include <locus/backend/cuda/real_cublas.hpp>  // blas_handle, cublas_table
+#include <locus/backend/cuda/real_cudnn.hpp>   // dnn_handle, cudnn_table
 #include <locus/backend/cuda/real_nccl.hpp>    // real_nccl
 #include <locus/core/config.hpp>               // LOCUS_HOST_DEVICE
 #include <locus/runtime/cuda_api.hpp>          // cuda_api
@@ -24,6 +26,18 @@ namespace locus::cuda_side {
 namespace detail {
 inline cudaStream_t stream(void* s) { return static_cast<cudaStream_t>(s); }
 inline cudaEvent_t event(void* e) { return static_cast<cudaEvent_t>(e); }
+/// where a kernel of cuDNN failed, or an error that stays came before, CUDA has its own word for it
+inline int cause_in_cudnn(int code) {
+  int const cause = code == 0 ? 0 : int(cudaPeekAtLastError());
+  bool const is_it = code >= cudnn_table::execution_failed || runtime::is_sticky(cause);
+  return cause != 0 && is_it ? cause : code;
+}
+/// a kernel of cuBLAS that failed has left CUDA's own word for it
+inline int cause_of(int code) {
+  cudaError_t const cause =
+      code == cublas_table::execution_failed ? cudaPeekAtLastError() : cudaSuccess;
+  return cause == cudaSuccess ? code : int(cause);
+}
 
 inline int library_versions(int* cublas, int* nccl) {
   *cublas = *nccl = 0;
@@ -140,11 +154,7 @@ inline constexpr runtime::cuda_api real_api = {
     .last_error = [] { return int(cudaGetLastError()); },
     .gemm =
         [](void* handle, runtime::cuda_gemm const& what) {
-          int const code = static_cast<blas_handle*>(handle)->multiply(what);
-          // a kernel of cuBLAS that failed has left CUDA's own word for it
-          cudaError_t const cause =
-              code == cublas_table::execution_failed ? cudaPeekAtLastError() : cudaSuccess;
-          return cause == cudaSuccess ? code : int(cause);
+          return detail::cause_of(static_cast<blas_handle*>(handle)->multiply(what));
         },
     .device_of_pointer =
         [](void const* p, int* device) {
@@ -159,6 +169,7 @@ inline constexpr runtime::cuda_api real_api = {
     .describe =
         [](int code) {
           if (char const* const text = describe_cublas(code)) return text;
+          if (char const* const text = describe_cudnn(code)) return text;
           return cudaGetErrorString(static_cast<cudaError_t>(code));
         },
     .is_recorder = false,
@@ -257,6 +268,25 @@ inline constexpr runtime::cuda_api real_api = {
                      : 0;
         },
     .blas_workspace = cublas_workspace,
+    .gemm_with_row =
+        [](void* handle, runtime::cuda_gemm const& what, bool asks, bool* has) {
+          return detail::cause_of(
+              static_cast<blas_handle*>(handle)->multiply_with_row(what, asks, *has));
+        },
+    .dnn_create =
+        [](void** handle) {
+          return detail::cause_in_cudnn(make_dnn_handle(cudnn_table::instance(), handle));
+        },
+    .dnn_destroy = [](void* handle) { delete static_cast<dnn_handle*>(handle); },
+    .dnn_ask =
+        [](void* handle, runtime::cuda_convolution const& what, std::size_t* workspace) {
+          return detail::cause_in_cudnn(static_cast<dnn_handle*>(handle)->ask(what, workspace));
+        },
+    .dnn_convolve =
+        [](void* handle, runtime::cuda_convolution const& what,
+           runtime::cuda_convolution_arrays const& arrays) {
+          return detail::cause_in_cudnn(static_cast<dnn_handle*>(handle)->convolve(what, arrays));
+        },
 };
 
 /// Before main, in every program that has a unit of nvcc; nothing of CUDA is called yet.

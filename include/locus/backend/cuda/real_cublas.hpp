@@ -5,9 +5,10 @@
 #include <dlfcn.h>      // dlsym
 #include <type_traits>  // decay
 
-#include <locus/backend/cuda/open_library.hpp>  // open_library
-#include <locus/core/lock.hpp>                  // mutex
-#include <locus/runtime/cuda_api.hpp>           // cuda_gemm
+#include <locus/backend/cuda/open_library.hpp>   // open_library
+#include <locus/backend/cuda/real_cublaslt.hpp>  // products_with_row
+#include <locus/core/lock.hpp>                   // mutex
+#include <locus/runtime/cuda_api.hpp>            // cuda_gemm
 
 namespace locus::cuda_side {
 
@@ -34,6 +35,7 @@ struct cublas_table {
                        long long, void const*, int, int, long long, void const*, void*, int, int,
                        long long, int, int, int) = nullptr;
   int (*set_math_mode)(void*, int) = nullptr;
+  cublaslt_table light;
 
   bool is_complete() const {
     return create && destroy && set_stream && sgemm && dgemm && gemm_of && gemm_of_batch;
@@ -55,6 +57,7 @@ struct cublas_table {
       take(found.gemm_of, "cublasGemmEx");
       take(found.gemm_of_batch, "cublasGemmStridedBatchedEx");
       take(found.set_math_mode, "cublasSetMathMode");
+      found.light = cublaslt_table::of_library(handle);
       return found;
     }();
     return t;
@@ -102,7 +105,7 @@ constexpr char const* describe_cublas(int code) {
 /// are one under a lock, so that several threads may multiply.
 class blas_handle {
  public:
-  blas_handle(cublas_table const& t, void* raw) : table_(t), raw_(raw) {}
+  blas_handle(cublas_table const& t, void* raw) : table_(t), raw_(raw), with_row_(t.light) {}
   blas_handle(blas_handle const&) = delete;
   ~blas_handle() { table_.destroy(raw_); }
 
@@ -116,7 +119,28 @@ class blas_handle {
     return status == 0 ? 0 : cublas_table::not_found + status;
   }
 
+  /// the same with g's row by one kernel, unless it asks alone; has: false: there is none, nothing was launched
+  int multiply_with_row(runtime::cuda_gemm const& g, bool asks, bool& has) {
+    lock_guard hold(lock_);
+    product_with_row::numbers const of{type_of(g), sums_of(g),
+                                       g.type == element::f64 ? cublas_table::real_double
+                                                              : cublas_table::real_float};
+    int const status = with_row_.run(raw_, g, of, asks, has);
+    return status == 0 ? 0 : cublas_table::not_found + status;
+  }
+
  private:
+  static int type_of(runtime::cuda_gemm const& g) {
+    return g.type == element::f64    ? cublas_table::real_double
+           : g.type == element::f16  ? cublas_table::real_half
+           : g.type == element::bf16 ? cublas_table::real_bfloat16
+                                     : cublas_table::real_float;
+  }
+  static int sums_of(runtime::cuda_gemm const& g) {
+    return g.type == element::f64 ? cublas_table::compute_double
+           : g.tf32               ? cublas_table::compute_tf32
+                                  : cublas_table::compute_float;
+  }
   int product(runtime::cuda_gemm const& g) const {
     int const ta = g.transpose_a ? 1 : 0, tb = g.transpose_b ? 1 : 0;  // CUBLAS_OP_T, CUBLAS_OP_N
     if (g.type == element::f16 || g.type == element::bf16 || g.tf32 || g.batch != 1)
@@ -134,13 +158,7 @@ class blas_handle {
   }
   /// a batch, and floats as tf32: by the entry points that take types
   int product_of_types(runtime::cuda_gemm const& g, int ta, int tb) const {
-    int const type = g.type == element::f64    ? cublas_table::real_double
-                     : g.type == element::f16  ? cublas_table::real_half
-                     : g.type == element::bf16 ? cublas_table::real_bfloat16
-                                               : cublas_table::real_float;
-    int const sums = g.type == element::f64 ? cublas_table::compute_double
-                     : g.tf32               ? cublas_table::compute_tf32
-                                            : cublas_table::compute_float;
+    int const type = type_of(g), sums = sums_of(g);
     double const one = 1, before = g.adds ? 1 : 0;
     float const one_float = 1, before_float = g.adds ? 1 : 0;
     bool const wide = g.type == element::f64;
@@ -155,6 +173,7 @@ class blas_handle {
   }
   cublas_table const& table_;
   void* raw_;
+  products_with_row with_row_;
   mutex lock_;
 };
 

@@ -8,6 +8,9 @@
 #include <locus/backend/cuda/totals.hpp>       // totals_of
 #include <locus/backend/host/kept_values.hpp>  // kept_value
 #include <locus/backend/work.hpp>              // rows_work
+#include <locus/core/config.hpp>               // LOCUS_LEAN_BEGIN
+
+LOCUS_LEAN_BEGIN
 
 namespace locus {
 
@@ -80,6 +83,8 @@ struct rows_by_teams {
   unsigned team_bits;  // 2^team_bits threads
   bool is_plain;       // all vectors are aligned
   bool by_elements;    // rows are no whole vectors: neighbouring threads have neighbouring elements
+  unsigned lane_bits;  // by elements: of the neighbours that share vectors, a warp or the team
+  bool by_warps;       // a warp, and rows are runs in memory
   lines<facts::operands, vector> run;        // the row's axis
   unravel outer;                             // the axes before it
   kernel::access operands[facts::operands];  // in these
@@ -94,8 +99,8 @@ struct rows_by_teams {
       s.row = std::int64_t(block.number()) * (block_threads >> team_bits) + (t >> team_bits);
       s.row = s.row < rows ? s.row : -1;
       s.rank = t & (team() - 1);
-      s.first = by_elements ? s.rank : s.rank * vector;
-      s.apart = by_elements ? team() : 1;
+      s.lane = by_elements ? s.rank & (lanes() - 1) : 0;
+      s.first = first_of(s, s.rank);
       if (s.row < 0) return;
       if (outer.rank == 1)
         for (int k = 0; k < facts::operands; ++k) s.at[k] = s.row * operands[k].stride[0];
@@ -112,9 +117,10 @@ struct rows_by_teams {
 
  private:
   struct state {
-    std::int64_t row;       // -1: none
-    unsigned rank;          // of the thread in its team
-    unsigned first, apart;  // of its vectors: the first element, and how far apart they are
+    std::int64_t row;  // -1: none
+    unsigned rank;     // of the thread in its team
+    unsigned lane;     // by elements, of the thread among the neighbours that share vectors
+    unsigned first;    // element of its first vector
     std::int64_t at[facts::operands];
     typename facts::vectors in[kept], tail;
     std::int64_t there;  // number of the row's vectors that in[] begins with; -1: nothing is there
@@ -122,49 +128,63 @@ struct rows_by_teams {
   };
   using each_in = std::make_index_sequence<std::size_t(facts::in_count)>;
   using each_kept = std::make_index_sequence<std::size_t(kept)>;
-  /// vectors in the first `extent` elements; by elements, in whole ones of the team
+  /// How vectors lie: `aligned` and `shifted` as operands do, by elements `apart`, or a known number of them
+  /// apart, by warps.
+  enum class form { aligned, shifted, apart, by_warps };
+  /// threads that share vectors, by elements
+  LOCUS_HOST_DEVICE unsigned lanes() const { return 1u << lane_bits; }
+  /// vectors in the first `extent` elements; by elements, in whole ones of the lanes
   LOCUS_HOST_DEVICE std::int64_t wholes(std::int64_t extent) const {
     std::int64_t const all = extent / vector;
-    return by_elements ? all >> team_bits << team_bits : all;
+    return by_elements ? all & ~std::int64_t(lanes() - 1) : all;
   }
   /// the vectors of a thread, of `count` from number `begin` on; behind them, one of these once more
   LOCUS_HOST_DEVICE void load(state& s, std::int64_t begin, std::int64_t count) const {
     if (count <= 0) return;
-    if (by_elements)
-      load<lay::strided>(s, begin, limit(count), each_kept{});
+    if (by_warps)
+      load<form::by_warps>(s, begin, limit(count), each_kept{});
+    else if (by_elements)
+      load<form::apart>(s, begin, limit(count), each_kept{});
     else if (is_plain)
-      load<lay::aligned>(s, begin, limit(count), each_kept{});
+      load<form::aligned>(s, begin, limit(count), each_kept{});
     else
-      load<lay::shifted>(s, begin, limit(count), each_kept{});
+      load<form::shifted>(s, begin, limit(count), each_kept{});
   }
   LOCUS_HOST_DEVICE unsigned limit(std::int64_t count) const {
     std::int64_t const most = std::int64_t(kept) << team_bits;
     return static_cast<unsigned>(count < most ? count : most);
   }
-  template <lay How, std::size_t... N>
+  template <form How, std::size_t... N>
   LOCUS_HOST_DEVICE void load(state& s, std::int64_t begin, unsigned count,
                               std::index_sequence<N...>) const {
-    (load<How>(s.in[N], s, begin, number<How>(s.rank, unsigned(N) << team_bits, count), each_in{}),
-     ...);
+    (load<How>(s.in[N], s, begin, number<How>(s, unsigned(N) << team_bits, count), each_in{}), ...);
   }
-  /// of a vector that is there: by elements, vectors of a team are there together
-  template <lay How>
-  LOCUS_HOST_DEVICE static unsigned number(unsigned rank, unsigned n, unsigned count) {
-    if constexpr (How == lay::strided) return rank + (n < count ? n : 0);
-    return rank + n < count ? rank + n : count - 1;
+  /// of a vector that is there: by elements, vectors of the lanes are there together
+  template <form How>
+  LOCUS_HOST_DEVICE static unsigned number(state const& s, unsigned n, unsigned count) {
+    if (s.rank + n < count) return s.rank + n;
+    return How == form::apart || How == form::by_warps ? s.lane : count - 1;
   }
-  template <lay How, std::size_t... K>
+  /// the first element of vector n
+  LOCUS_HOST_DEVICE static unsigned first_of(state const& s, unsigned n) {
+    return (n - s.lane) * unsigned(vector) + s.lane;
+  }
+  template <form How, std::size_t... K>
   LOCUS_HOST_DEVICE void load(typename facts::vectors& in, state const& s, std::int64_t begin,
                               unsigned n, std::index_sequence<K...>) const {
-    if constexpr (How == lay::strided)
+    if constexpr (How == form::by_warps)
       (get<K>(in.vectors)
-           .load_apart(run.operands[K], run.stride(K), s.at[K],
-                       (begin + n - s.rank) * vector + s.rank, team()),
+           .load_apart(run.operands[K], 1, s.at[K], begin * vector + first_of(s, n), warp_threads),
        ...);
-    else if constexpr (How == lay::aligned)
+    else if constexpr (How == form::apart)
       (get<K>(in.vectors)
-           .load(run.operands[K], How, run.stride(K), s.at[K] + begin * vector * run.stride(K),
-                 std::int64_t(n) * vector, run.length),
+           .load_apart(run.operands[K], run.stride(K), s.at[K], begin * vector + first_of(s, n),
+                       lanes()),
+       ...);
+    else if constexpr (How == form::aligned)
+      (get<K>(in.vectors)
+           .load(run.operands[K], lay::aligned, run.stride(K),
+                 s.at[K] + begin * vector * run.stride(K), std::int64_t(n) * vector, run.length),
        ...);
     else
       (get<K>(in.vectors)
@@ -306,7 +326,7 @@ struct rows_by_teams {
   LOCUS_HOST_DEVICE void store(stored_outputs<type_list<T...>, vector> const& to, state const& s,
                                std::int64_t i, std::index_sequence<M...>) const {
     (store_vector(get<M>(to.vectors), run.operands[facts::out + M], run.how[facts::out + M],
-                  run.stride(facts::out + M), s.at[facts::out + M], i, s.apart),
+                  run.stride(facts::out + M), s.at[facts::out + M], i, by_elements ? lanes() : 1),
      ...);
   }
 };
@@ -336,15 +356,25 @@ struct cuda_kernel<rows_work<Elementwise, Folds, Last, Ins, Rows, Outs, HasCudaK
     bool is_plain = !by_elements;
     for (int k = 0; k < facts::in_count; ++k)
       is_plain = is_plain && (byte_table.of[k] == 0 || run.how[k] == cuda_side::lay::aligned);
+    unsigned const bits = team_bits(rows, run.length / facts::vector);
+    // where threads keep few vectors, those of a warp would leave them more single elements
+    bool const in_warps = bits >= 5 && run.length / facts::vector > std::int64_t(facts::kept / 2)
+                                                                        << bits;
+    bool by_warps = by_elements && in_warps;
+    for (int k = 0; k < facts::operands; ++k)
+      by_warps = by_warps && (is_of_rows(k) || run.stride(k) == 1);
     if (by_elements)
-      for (cuda_side::lay& how : run.how) how = cuda_side::lay::strided;
+      for (cuda_side::lay& how : run.how)
+        how = by_warps ? cuda_side::lay::by_warps : cuda_side::lay::strided;
     cuda_side::rows_by_teams<Work> body{work.folds,
                                         work.last,
                                         cuda_side::row_end<Work>(work),
                                         rows,
-                                        team_bits(rows, run.length / facts::vector),
+                                        bits,
                                         is_plain,
                                         by_elements,
+                                        in_warps ? 5 : bits,
+                                        by_warps,
                                         run,
                                         cuda_side::unravel(outer),
                                         {}};
@@ -354,6 +384,10 @@ struct cuda_kernel<rows_work<Elementwise, Folds, Last, Ins, Rows, Outs, HasCudaK
 
  private:
   using lines_type = cuda_side::lines<Work::operand_count, facts::vector>;
+  /// operands that have one value for each row
+  static constexpr bool is_of_rows(int k) {
+    return (k >= facts::in_count && k < facts::out) || (k >= facts::out && !Work::elementwise);
+  }
   /// means: 2^bits threads share a row. A row of up to four vectors has one thread; a longer row has as few as keep
   ///        all of its vectors, or a block. Fewer than 512 rows do not fill a card: then a thread keeps at most four
   ///        vectors, and a row that is too long for a warp has a block
@@ -370,3 +404,5 @@ struct cuda_kernel<rows_work<Elementwise, Folds, Last, Ins, Rows, Outs, HasCudaK
 
 }  // namespace LOCUS_MODE
 }  // namespace locus
+
+LOCUS_LEAN_END

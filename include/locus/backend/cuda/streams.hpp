@@ -36,6 +36,10 @@ inline void close_streams(logical_device& d) noexcept {
       lock_guard issuing(issue_lock);  // cuBLAS gives memory back
       gpu_api->blas_destroy(q->products.handle);
     }
+    if (q->convolutions.handle) {
+      lock_guard issuing(issue_lock);  // cuDNN waits for the card
+      gpu_api->dnn_destroy(q->convolutions.handle);
+    }
     void* const ours = q->is_lent ? q->own : q->stream;  // the user's stream is the user's
     if (ours) gpu_api->stream_destroy(ours);
     delete q;

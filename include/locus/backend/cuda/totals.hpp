@@ -5,6 +5,8 @@
 #include <locus/core/pack.hpp>       // pack
 #include <locus/core/type_list.hpp>  // type_list
 
+LOCUS_LEAN_BEGIN
+
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
 
@@ -63,3 +65,5 @@ struct totals_of<type_list<Reducers...>> {
 
 }  // namespace LOCUS_MODE
 }  // namespace locus::cuda_side
+
+LOCUS_LEAN_END

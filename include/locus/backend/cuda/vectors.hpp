@@ -10,6 +10,8 @@
 #include <locus/kernel/call.hpp>          // access, own_offset
 #include <locus/plan/library_kernel.hpp>  // elements_of_vector
 
+LOCUS_LEAN_BEGIN
+
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
 
@@ -34,8 +36,9 @@ bool are_vectors(std::int64_t n, T const*... arrays) {
 }
 
 /// How an operand lies along the last axis: one element for all of it; vectors at addresses that
-/// are multiples of their size; vectors between two of these; any other stride.
-enum class lay : unsigned char { constant, aligned, shifted, strided };
+/// are multiples of their size; vectors between two of these; any other stride; elements of neighbours of a warp,
+/// one beside the other.
+enum class lay : unsigned char { constant, aligned, shifted, strided, by_warps };
 
 /// elements of one vector: 16 bytes of the widest operand, at least 1
 template <class... Kinds, class... Outs>
@@ -73,9 +76,10 @@ consteval auto bytes_of_each(type_list<Kinds...>, type_list<Outs...>) {
 
 constexpr int largest_power(int n) { return n < 2 ? n : 2 * largest_power(n / 2); }
 
-/// means: Words words from any address, by the two aligned vectors that hold them
-/// cost:  two loads, of which the second is the neighbour's first, and at most 14 selects and shifts
-template <int Words>
+/// means: Words words from an address that is a multiple of Unit, by the two aligned vectors that hold them
+/// cost:  two loads, of which the second is the neighbour's first, and at most 14 selects and shifts; of whole words
+///        nothing is shifted
+template <int Words, int Unit = 1>
 LOCUS_HOST_DEVICE vector_of<std::uint32_t, Words> load_between(void const* p) {
   using words = vector_of<std::uint32_t, Words>;
   auto const off = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(p) % sizeof(words));
@@ -89,8 +93,10 @@ LOCUS_HOST_DEVICE vector_of<std::uint32_t, Words> load_between(void const* p) {
       w[i] = (off / 4 & step) != 0 ? w[i + int(step)] : w[i];
   words r;
   for (int i = 0; i < Words; ++i)
-    r.element[i] = static_cast<std::uint32_t>((static_cast<std::uint64_t>(w[i + 1]) << 32 | w[i]) >>
-                                              (off % 4 * 8));
+    r.element[i] = Unit % 4 == 0
+                       ? w[i]
+                       : static_cast<std::uint32_t>(
+                             (static_cast<std::uint64_t>(w[i + 1]) << 32 | w[i]) >> (off % 4 * 8));
   return r;
 }
 
@@ -140,7 +146,7 @@ struct loaded {
     for (int j = 0; j < Size; ++j) values[j] = v;
   }
   LOCUS_HOST_DEVICE void load_shifted(type const* p) {
-    auto const words = load_between<bytes / 4>(p);
+    auto const words = load_between<bytes / 4, int(sizeof(type))>(p);
     __builtin_memcpy(values, &words, bytes);
   }
 };
@@ -188,6 +194,13 @@ LOCUS_HOST_DEVICE stored_outputs<Outs, Size> made_of(F const& f,
   return made;
 }
 
+/// means: what is loaded in front of it is under way together; nvcc would put each load in front of its use
+LOCUS_HOST_DEVICE inline void keep_loads_in_front() {
+#if defined(__CUDA_ARCH__)
+  asm volatile("" : : : "memory");
+#endif
+}
+
 /// means: *to = v by one instruction; nvcc would make one for each element where a branch stands in front
 template <class T, int Size>
 LOCUS_HOST_DEVICE void store_whole(T* to, vector_of<T, Size> const& v) {
@@ -221,9 +234,13 @@ LOCUS_HOST_DEVICE void store_vector(vector_of<T, Size> const& v, kernel::access 
   T* const line = static_cast<T*>(a.data) + row;
   if (how == lay::aligned)
     store_whole(line + i, v);
+  else if (how == lay::by_warps)
+    for (int j = 0; j < Size; ++j) line[i + j * 32] = v.element[j];
   else
     for (int j = 0; j < Size; ++j) line[(i + unsigned(j) * apart) * stride] = v.element[j];
 }
 
 }  // namespace LOCUS_MODE
 }  // namespace locus::cuda_side
+
+LOCUS_LEAN_END

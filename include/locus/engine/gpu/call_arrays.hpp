@@ -4,6 +4,9 @@
 #pragma once
 #include <locus/backend/cuda/block.hpp>   // block_threads
 #include <locus/backend/cuda/launch.hpp>  // blocks_of
+#include <locus/core/config.hpp>          // LOCUS_LEAN_BEGIN
+
+LOCUS_LEAN_BEGIN
 
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
@@ -51,3 +54,5 @@ struct vectors_of_arrays {
 
 }  // namespace LOCUS_MODE
 }  // namespace locus::cuda_side
+
+LOCUS_LEAN_END

@@ -9,6 +9,8 @@
 #include <locus/core/config.hpp>             // LOCUS_HOST_DEVICE
 #include <locus/engine/gpu/call_arrays.hpp>  // vectors_of_arrays
 
+LOCUS_LEAN_BEGIN
+
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
 
@@ -275,3 +277,5 @@ void start_teams(launch_site const& site, Team const& of) {
 
 }  // namespace LOCUS_MODE
 }  // namespace locus::cuda_side
+
+LOCUS_LEAN_END

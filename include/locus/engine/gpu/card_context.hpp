@@ -2,13 +2,14 @@
 // What the card() body of a called operation has: workspace, loops and algorithms in the order of one
 // device's queue. And how such a body is launched.
 #pragma once
-#include <locus/backend/cuda/block.hpp>    // each_of
-#include <locus/backend/cuda/launch.hpp>   // start, workspace
-#include <locus/core/array.hpp>            // dynamic_array
-#include <locus/core/config.hpp>           // LOCUS_MODE
-#include <locus/engine/gpu/algorithm.hpp>  // run_algorithm
-#include <locus/engine/gpu/product.hpp>    // start_product
-#include <locus/shape/tile.hpp>            // call_context
+#include <locus/backend/cuda/block.hpp>      // each_of
+#include <locus/backend/cuda/launch.hpp>     // start, workspace
+#include <locus/core/array.hpp>              // dynamic_array
+#include <locus/core/config.hpp>             // LOCUS_MODE
+#include <locus/engine/gpu/algorithm.hpp>    // run_algorithm
+#include <locus/engine/gpu/convolution.hpp>  // ask_convolution, start_convolution
+#include <locus/engine/gpu/product.hpp>      // start_product
+#include <locus/shape/tile.hpp>              // call_context
 
 namespace locus {
 
@@ -78,6 +79,18 @@ class card_context : public call_context {
   void multiply(kernel::matrix const& c, kernel::matrix const& a, kernel::matrix const& b,
                 kernel::batch const& batch = {}, bool adds = false) const {
     cuda_side::start_product(site_, element_of_v<T>, c, a, b, batch, adds);
+  }
+  /// means: cuDNN computes such a convolution on this device, with so much workspace. Its type is T, and its
+  ///        precision is the session's of matmul
+  template <class T>
+  bool asks_cudnn(runtime::cuda_convolution& c, std::size_t& workspace) const {
+    c.type = element_of_v<T>;
+    return cuda_side::ask_convolution(site_, c, workspace);
+  }
+  /// means: a convolution that asks_cudnn allowed; false: cuDNN refuses it after all, and began nothing
+  bool convolve(runtime::cuda_convolution const& c,
+                runtime::cuda_convolution_arrays const& arrays) const {
+    return cuda_side::start_convolution(site_, c, arrays);
   }
   /// of a body that was measured: the first algorithm that no unit of the program made
   cuda_side::algorithm_type* missing() const { return missing_; }

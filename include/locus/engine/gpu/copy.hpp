@@ -4,7 +4,10 @@
 #include <locus/backend/cuda/backend.hpp>  // cuda_kernel
 #include <locus/backend/cuda/launch.hpp>   // start
 #include <locus/backend/work.hpp>          // copy_work
+#include <locus/core/config.hpp>           // LOCUS_LEAN_BEGIN
 #include <locus/engine/gpu/map.hpp>        // order_axes, line_map, point_map
+
+LOCUS_LEAN_BEGIN
 
 namespace locus {
 
@@ -98,3 +101,5 @@ struct cuda_kernel<copy_work> {
 
 }  // namespace LOCUS_MODE
 }  // namespace locus
+
+LOCUS_LEAN_END

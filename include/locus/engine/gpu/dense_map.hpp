@@ -3,12 +3,15 @@
 // What reads no memory is cub::DeviceFor, everything else cub::DeviceTransform.
 #pragma once
 #include <locus/backend/cuda/vectors.hpp>  // loaded_inputs, stored_outputs
+#include <locus/core/config.hpp>           // LOCUS_LEAN_BEGIN
 #include <locus/engine/gpu/algorithm.hpp>  // run_algorithm
 #include <locus/engine/gpu/engine.hpp>     // has_cub_engine
 #include <locus/engine/gpu/map_facts.hpp>  // map_facts
 #if LOCUS_MAKES_CUB
 #include <locus/engine/gpu/cub_map.cuh>  // transform, for_each
 #endif
+
+LOCUS_LEAN_BEGIN
 
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
@@ -179,3 +182,5 @@ void run_dense_map(launch_site const& site, Work const& work, std::int64_t vecto
 
 }  // namespace LOCUS_MODE
 }  // namespace locus::cuda_side
+
+LOCUS_LEAN_END

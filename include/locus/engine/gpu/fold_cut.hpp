@@ -4,6 +4,9 @@
 #include <cstdint>  // int64_t
 
 #include <locus/backend/cuda/block.hpp>  // block_threads, warp_threads
+#include <locus/core/config.hpp>         // LOCUS_LEAN_BEGIN
+
+LOCUS_LEAN_BEGIN
 
 namespace locus::cuda_side {
 
@@ -16,7 +19,7 @@ struct fold_cut {
   static fold_cut of_rows(std::int64_t outputs, std::int64_t vectors) {
     fold_cut c;
     c.each = vectors;
-    bool const many = outputs >= 2 * vectors && vectors <= 16 * warp_threads;
+    bool const many = outputs >= 2 * vectors && vectors <= 64 * warp_threads;
     if (vectors <= 2 * warp_threads || many) {
       c.team_bits = 0;  // four vectors for a thread, at most a warp
       while (c.team_bits < 5 && vectors > std::int64_t(4) << c.team_bits) ++c.team_bits;
@@ -49,3 +52,5 @@ struct fold_cut {
 };
 
 }  // namespace locus::cuda_side
+
+LOCUS_LEAN_END

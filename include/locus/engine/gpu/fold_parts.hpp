@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The second kernel of a fold that is cut into parts: it adds the parts of each output and finishes them.
 #pragma once
-#include <locus/backend/cuda/folds.hpp>  // fold_end, fold_facts
-#include <locus/backend/cuda/lines.hpp>  // quotient, unravel
+#include <locus/backend/cuda/folds.hpp>    // fold_end, fold_facts
+#include <locus/backend/cuda/lines.hpp>    // quotient, unravel
+#include <locus/backend/cuda/vectors.hpp>  // keep_loads_in_front
+#include <locus/core/config.hpp>           // LOCUS_LEAN_BEGIN
+
+LOCUS_LEAN_BEGIN
 
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
@@ -18,6 +22,7 @@ struct fold_the_parts {
   // slot j * vectors + v is element j of vector v; of rows each output is a vector
   int vector;
   std::int64_t length;  // of a line of outputs
+  bool by_warps;        // elements of a vector are apart
   quotient vectors, in_line;
   unravel kept;
   kernel::access operands[facts::operands];
@@ -41,7 +46,9 @@ struct fold_the_parts {
     block.apart([&](unsigned t) {
       std::int64_t n = first + t;
       if (t >= across || n >= end.in_part) return;
-      std::int64_t const j = vectors.divide(n), line = in_line.divide(n), begin = n * vector + j;
+      std::int64_t const j = vectors.divide(n), line = in_line.divide(n),
+                         begin = by_warps ? element_of_vector<facts::vector>(n, int(j), true)
+                                          : n * vector + j;
       if (begin >= length) return;
       std::int64_t at[facts::operands];
       kept.template offsets<facts::operands>(line * length + begin, operands, at);
@@ -53,17 +60,17 @@ struct fold_the_parts {
   /// every so many-th part, four under way at once
   LOCUS_HOST_DEVICE void add(total& to, total const* from, std::int64_t part) const {
     std::int64_t const step = block_threads >> across_bits;
-    while (part < end.parts) {
+    for (; part + 3 * step < end.parts; part += 4 * step) {
       total some[4];
-      for (int k = 0; k < 4; ++k) {
-        std::int64_t const p = part + k * step;
-        some[k] = from[(p < end.parts ? p : part) * end.in_part];
-      }
-      for (int k = 0; k < 4; ++k, part += step)
-        to = all::combine(to, part < end.parts ? some[k] : all::identity());
+      for (int k = 0; k < 4; ++k) some[k] = from[(part + k * step) * end.in_part];
+      keep_loads_in_front();
+      for (total const& one : some) to = all::combine(to, one);
     }
+    for (; part < end.parts; part += step) to = all::combine(to, from[part * end.in_part]);
   }
 };
 
 }  // namespace LOCUS_MODE
 }  // namespace locus::cuda_side
+
+LOCUS_LEAN_END

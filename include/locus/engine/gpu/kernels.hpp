@@ -89,6 +89,11 @@ struct cuda_kernel<matmul_work<T>> {
     kernel::matrix const &a = work.a, &b = work.b, &c = work.c;
     if (c.rows == 0 || c.columns == 0) return;
     if (work.batch.count != 1) return launch_batch(site, work);
+    if (work.row.data && c.is_row_major() && a.fits_blas() && b.fits_blas() &&
+        cuda_side::start_product_with_row(site, element_of_v<T>, c, a, b, work.row)) {
+      *work.row.added = true;
+      return;
+    }
     if (!a.fits_blas())
       return with_dense(site, work, a,
                         [&](kernel::matrix const& m) { return matmul_work<T>{c, m, b}; });

@@ -5,7 +5,10 @@
 #include <locus/backend/cuda/launch.hpp>   // blocks_of
 #include <locus/backend/cuda/lines.hpp>    // quotient
 #include <locus/backend/cuda/vectors.hpp>  // loaded_inputs, stored_outputs
+#include <locus/core/config.hpp>           // LOCUS_LEAN_BEGIN
 #include <locus/engine/gpu/map_facts.hpp>  // map_facts
+
+LOCUS_LEAN_BEGIN
 
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
@@ -176,3 +179,5 @@ struct line_map {
 
 }  // namespace LOCUS_MODE
 }  // namespace locus::cuda_side
+
+LOCUS_LEAN_END

@@ -5,11 +5,14 @@
 #include <locus/backend/cuda/backend.hpp>  // cuda_kernel
 #include <locus/backend/cuda/launch.hpp>   // start
 #include <locus/backend/work.hpp>          // map_work
+#include <locus/core/config.hpp>           // LOCUS_LEAN_BEGIN
 #include <locus/engine/gpu/dense_map.hpp>  // run_dense_map
 #include <locus/engine/gpu/line_map.hpp>   // line_map
 #include <locus/engine/gpu/map_facts.hpp>  // map_facts
 #include <locus/engine/gpu/point_map.hpp>  // point_map
 #include <locus/plan/library_kernel.hpp>   // is_worth_vectors
+
+LOCUS_LEAN_BEGIN
 
 namespace locus {
 
@@ -223,3 +226,5 @@ struct cuda_kernel<map_work<Stage, Ins, Outs, HasCudaKernel>> {
 
 }  // namespace LOCUS_MODE
 }  // namespace locus
+
+LOCUS_LEAN_END

@@ -3,6 +3,9 @@
 #pragma once
 #include <locus/backend/cuda/block.hpp>    // block_threads
 #include <locus/backend/cuda/vectors.hpp>  // vector_size, bytes_of
+#include <locus/core/config.hpp>           // LOCUS_LEAN_BEGIN
+
+LOCUS_LEAN_BEGIN
 
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
@@ -40,3 +43,5 @@ struct map_facts {
 
 }  // namespace LOCUS_MODE
 }  // namespace locus::cuda_side
+
+LOCUS_LEAN_END

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A product of matrices by cuBLAS on the compute stream of a device.
+// A product of matrices by cuBLAS on the compute stream of a device; with a row that is added, by cuBLASLt.
 #pragma once
 #include <locus/backend/cuda/products.hpp>  // products_of
 #include <locus/backend/seam.hpp>           // launch_site
@@ -10,6 +10,25 @@
 LOCUS_COLD_BEGIN
 
 namespace locus::cuda_side {
+
+/// means: the product as cuBLAS sees it, on the compute stream with the device's workspace
+inline runtime::cuda_gemm gemm_of(launch_site const& site, runtime::cuda_products const& cublas,
+                                  element type, kernel::matrix const& c, kernel::matrix const& a,
+                                  kernel::matrix const& b, kernel::batch const& batch, bool adds) {
+  runtime::cuda_gemm g;
+  g.type = type, g.adds = adds;
+  g.m = static_cast<int>(c.columns), g.n = static_cast<int>(c.rows),
+  g.k = static_cast<int>(a.columns);
+  g.a = b.data, g.lda = static_cast<int>(b.leading()), g.transpose_a = !b.is_row_major();
+  g.b = a.data, g.ldb = static_cast<int>(a.leading()), g.transpose_b = !a.is_row_major();
+  g.c = c.data, g.ldc = static_cast<int>(c.leading());
+  g.batch = static_cast<int>(batch.count);
+  g.a_step = batch.b, g.b_step = batch.a, g.c_step = batch.c;
+  g.tf32 = g.type == element::f32 && site.tf32;
+  g.stream = runtime::cuda_queue_of(*site.on, queue_kind::compute).stream;
+  g.workspace = cublas.workspace, g.workspace_bytes = cublas.bytes;
+  return g;
+}
 
 /// means: c = a b, or c += a b, or a batch of them; cuBLAS is column-major: c' = b' a'. While workspace is
 ///        measured only cuBLAS is opened
@@ -29,21 +48,39 @@ inline void start_product(launch_site const& site, element type, kernel::matrix 
   runtime::require_card(*site.on);
   runtime::cuda_products const& cublas = runtime::products_of(*site.on);
   if (site.only_measures("cuBLAS")) return;
-  runtime::cuda_gemm g;
-  g.type = type, g.adds = adds;
-  g.m = static_cast<int>(c.columns), g.n = static_cast<int>(c.rows),
-  g.k = static_cast<int>(a.columns);
-  g.a = b.data, g.lda = static_cast<int>(b.leading()), g.transpose_a = !b.is_row_major();
-  g.b = a.data, g.ldb = static_cast<int>(a.leading()), g.transpose_b = !a.is_row_major();
-  g.c = c.data, g.ldc = static_cast<int>(c.leading());
-  g.batch = static_cast<int>(batch.count);
-  g.a_step = batch.b, g.b_step = batch.a, g.c_step = batch.c;
-  g.tf32 = g.type == element::f32 && site.tf32;
-  runtime::cuda_queue& queue = runtime::cuda_queue_of(*site.on, queue_kind::compute);
-  queue.note(site.record);
-  g.stream = queue.stream, g.workspace = cublas.workspace, g.workspace_bytes = cublas.bytes;
+  runtime::cuda_gemm const g = gemm_of(site, cublas, type, c, a, b, batch, adds);
+  runtime::cuda_queue_of(*site.on, queue_kind::compute).note(site.record);
   runtime::current_card const scope(*site.on);
   runtime::check_cuda(runtime::gpu_api->gemm(cublas.handle, g), "cuBLAS gemm", site.on->name);
+}
+
+/// means: c = a b + row, relu where it says so, by one kernel of cuBLASLt; false: it has none for these operands, and
+///        nothing was launched
+/// shape: c is row-major, a and b fit a BLAS, row has a number for each column of c; neither lies in c
+/// cost:  cuBLASLt is asked once for each shape of a device
+/// fails: device_lost
+inline bool start_product_with_row(launch_site const& site, element type, kernel::matrix const& c,
+                                   kernel::matrix const& a, kernel::matrix const& b,
+                                   kernel::product_row const& row) {
+  if (!runtime::gpu_api->gemm_with_row) return false;
+  std::int64_t const limit = INT32_MAX;
+  for (std::int64_t const n : {c.rows, c.columns, a.columns, a.leading(), b.leading(), c.leading()})
+    if (n < 1 || n > limit) return false;
+  runtime::require_card(*site.on);
+  runtime::cuda_products const& cublas = runtime::products_of(*site.on);
+  runtime::cuda_gemm g = gemm_of(site, cublas, type, c, a, b, {}, false);
+  g.row = row.data, g.relu = row.relu;
+  runtime::current_card const scope(*site.on);
+  auto const has_kernel = [&](bool asks) {
+    bool has = false;
+    int const code = runtime::gpu_api->gemm_with_row(cublas.handle, g, asks, &has);
+    runtime::check_cuda(code, "cuBLASLt matmul", site.on->name);
+    return has;
+  };
+  if (!has_kernel(true)) return false;
+  if (site.only_measures("cuBLASLt")) return true;
+  runtime::cuda_queue_of(*site.on, queue_kind::compute).note(site.record);
+  return has_kernel(false);
 }
 
 }  // namespace locus::cuda_side

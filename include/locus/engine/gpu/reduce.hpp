@@ -5,16 +5,25 @@
 #include <locus/backend/cuda/folds.hpp>     // fold_end, fold_map, fold_thread
 #include <locus/backend/cuda/launch.hpp>    // start, workspace
 #include <locus/backend/work.hpp>           // reduce_work
+#include <locus/core/config.hpp>            // LOCUS_LEAN_BEGIN
 #include <locus/engine/gpu/fold_cut.hpp>    // fold_cut
 #include <locus/engine/gpu/fold_parts.hpp>  // fold_the_parts
 #include <locus/engine/gpu/whole_fold.hpp>  // run_whole_fold
+
+LOCUS_LEAN_BEGIN
 
 namespace locus {
 
 namespace cuda_side {
 inline namespace LOCUS_MODE {
 
-/// A team of threads for each output, or for a part of it: they stride over its vectors.
+/// A fold of a whole value is CUB's where its operands lie as vectors.
+template <class Work>
+inline constexpr bool may_be_cubs =
+    has_cub_engine && Work::folds_all && Work::element_outputs::size == 0;
+
+/// A team of threads for each output, or for a part of it: they stride over its vectors. Where CUB has whole vectors, no
+/// loop for them is made here.
 template <class Work>
 struct fold_rows {
   using facts = fold_facts<Work>;
@@ -25,6 +34,9 @@ struct fold_rows {
   unsigned team_bits;  // 2^team_bits threads
   std::int64_t each;   // vectors of a part
   quotient outputs;
+  /// a row of no whole vectors, for at least a warp: neighbours read neighbouring elements, wherever rows begin
+  bool by_warps;
+  bool is_run;  // all that is read or stored in vectors lies side by side
 
   LOCUS_HOST_DEVICE unsigned team() const { return 1u << team_bits; }
   LOCUS_EXEC_CHECK_DISABLE
@@ -69,22 +81,44 @@ struct fold_rows {
     auto const flush = [&](auto& lanes) {
       for (auto& l : lanes) all::flush(to, l);
     };
-    bool const few = map.length <= warp_threads,
-               plain = map.is_plain && whole - begin <= thread::most_plain;
-    if (plain) {
+    if (by_warps) {
+      unsigned const lane = t & (warp_threads - 1);
+      std::int64_t const length = map.run.length,
+                         behind = stop * facts::vector < length ? stop * facts::vector : length;
+      // vectors of whole warps, then single elements
+      std::int64_t const in_warps = (behind / facts::vector - begin) & -std::int64_t(warp_threads);
       typename thread::place first;
-      first.begin = begin * facts::vector;
+      first.begin = begin * facts::vector + lane;
       for (int k = 0; k < facts::operands; ++k) first.at[k] = base[k];
-      mine.add_plain(
-          t, static_cast<std::uint32_t>(whole - begin), team(), few,
-          [&](std::uint32_t n) {
+      mine.add_by_warps(
+          is_run, std::int64_t(t), in_warps, team(),
+          [&](std::int64_t n) {
             typename thread::place q = first;
-            q.begin += std::int64_t(n) * facts::vector;
+            q.begin += (n - lane) * facts::vector;
             return q;
           },
           flush);
-      if (whole == stop || rank(static_cast<unsigned>(whole - begin)) != t) return;
+      first.begin = (begin + in_warps) * facts::vector + t;
+      mine.add_rest(first, behind, team(), flush);
+      return;
     }
+    bool const few = map.length <= warp_threads,
+               plain = !may_be_cubs<Work> && map.is_plain && whole - begin <= thread::most_plain;
+    if constexpr (!may_be_cubs<Work>)
+      if (plain) {
+        typename thread::place first;
+        first.begin = begin * facts::vector;
+        for (int k = 0; k < facts::operands; ++k) first.at[k] = base[k];
+        mine.add_plain(
+            t, static_cast<std::uint32_t>(whole - begin), team(), few,
+            [&](std::uint32_t n) {
+              typename thread::place q = first;
+              q.begin += std::int64_t(n) * facts::vector;
+              return q;
+            },
+            flush);
+        if (whole == stop || rank(static_cast<unsigned>(whole - begin)) != t) return;
+      }
     mine.add_any(
         plain ? whole : begin + t, stop, whole, team(), few,
         [&](std::int64_t n) {
@@ -116,6 +150,9 @@ struct fold_columns {
   std::int64_t each;     // points of a part
   std::int64_t tiles;
   quotient tile;
+  /// lines of no whole vectors: neighbours read neighbouring columns, wherever lines begin
+  bool by_warps;
+  std::int64_t vectors;  // of the outputs; by warps, those of whole warps
 
   LOCUS_EXEC_CHECK_DISABLE
   template <class Block>
@@ -125,20 +162,19 @@ struct fold_columns {
     std::int64_t const part = tile.divide(column), first = column * across();
     block.apart([&](unsigned t) {
       for (total& one : v[t].of) one = all::identity();
-      if (first + beside(t) < map.run.vectors)
-        fold(v[t], first + beside(t), part, t >> across_bits);
+      if (first + beside(t) < vectors) fold(v[t], first + beside(t), part, t >> across_bits);
     });
     if (across() < block_threads) fold_down(block, v);
     block.apart([&](unsigned t) {
-      if (t >= across() || first + t >= map.run.vectors) return;
+      if (t >= across() || first + t >= vectors) return;
       auto const p = map.run.find(first + t);
       for (int j = 0; j < vector; ++j) {
         if (end.partials)  // neighbours store side by side
-          end.partials[part * end.in_part + j * map.run.vectors + first + t] = v[t].of[j];
-        else if (p.begin + j < map.run.length) {
+          end.partials[part * end.in_part + j * vectors + first + t] = v[t].of[j];
+        else if (std::int64_t const c = element_of_vector<vector>(p.begin / vector, j, by_warps);
+                 c < map.run.length) {
           std::int64_t at[facts::operands];
-          for (int k = 0; k < facts::operands; ++k)
-            at[k] = p.at[k] + (p.begin + j) * map.run.stride(k);
+          for (int k = 0; k < facts::operands; ++k) at[k] = p.at[k] + c * map.run.stride(k);
           end.finish(v[t].of[j], map.run.operands, at);
         }
       }
@@ -163,6 +199,19 @@ struct fold_columns {
     };
     bool const few = map.length <= warp_threads;
     unsigned const step = block_threads >> across_bits;
+    if (by_warps) {
+      bool const is_whole = ((column | (warp_threads - 1)) + 1) * vector <= map.run.length;
+      return mine.add_by_warps(
+          is_whole, begin + down, stop, step,
+          [&](std::int64_t n) {
+            typename thread::place q;
+            for (int k = 0; k < facts::operands; ++k)
+              q.at[k] = base.at[k] + n * map.in_other[k].stride[0];
+            q.begin = element_of_vector<vector>(column, 0, true);
+            return q;
+          },
+          flush);
+    }
     if (map.is_plain && base.begin + vector <= map.run.length)
       mine.add_plain(
           begin + down, stop, step, few,
@@ -225,7 +274,7 @@ struct cuda_kernel<
   using total = typename facts::all::total;
 
   static void launch(launch_site const& site, Work work) {
-    if constexpr (cuda_side::has_cub_engine && FoldsAll && ElementOuts::size == 0) {
+    if constexpr (cuda_side::may_be_cubs<Work>) {
       kernel::collapse(work.over, work.operands, Work::operand_count);
       if (cuda_side::run_whole_fold(site, work, byte_table.of)) return;
     }
@@ -243,7 +292,18 @@ struct cuda_kernel<
     cuda_side::fold_cut const cut =
         map.by_rows ? cuda_side::fold_cut::of_rows(map.outputs, map.run.vectors)
                     : cuda_side::fold_cut::of_columns(map.run.vectors, map.length);
-    std::int64_t const in_part = map.by_rows ? map.outputs : map.run.vectors * facts::vector;
+    bool is_run = map.run.count == 1;
+    for (int k = 0; k < facts::out; ++k)
+      is_run = is_run && (is_of_rows(k) || map.run.stride(k) == 1);
+    // by the shape alone, as the order of a sum is; the memory of parts is known without addresses. A thread of
+    // one vector would have single elements besides
+    bool const by_warps =
+        map.run.count == 1 && map.run.length % facts::vector != 0 &&
+        (map.by_rows ? cut.team_bits >= 5 && cut.each >= std::int64_t(2) << cut.team_bits
+                     : cut.across_bits == 5 && is_run && map.other.rank <= 1);
+    std::int64_t const vectors = by_warps && !map.by_rows ? (map.run.vectors + 31) / 32 * 32
+                                                          : map.run.vectors,
+                       in_part = map.by_rows ? map.outputs : vectors * facts::vector;
     auto const memory =
         obtain(cut.parts > 1 ? in_part * cut.parts * std::int64_t(sizeof(total)) : std::int64_t(0));
     cuda_side::fold_end<Work> const end{
@@ -253,25 +313,34 @@ struct cuda_kernel<
       std::int64_t const jobs = map.outputs * cut.parts;
       start(
           cuda_side::fold_rows<Work>{
-              work.f, end, map, cut.team_bits, cut.each, {map.outputs, jobs}},
+              work.f, end, map, cut.team_bits, cut.each, {map.outputs, jobs}, by_warps, is_run},
           cuda_side::blocks_of(jobs, cuda_side::block_threads >> cut.team_bits));
     } else if constexpr (!FoldsAll) {
       std::int64_t const blocks = cut.tiles * cut.parts;
-      start(
-          cuda_side::fold_columns<Work>{
-              work.f, end, map, cut.across_bits, cut.each, cut.tiles, {cut.tiles, blocks}},
-          cuda_side::blocks_of(blocks, 1));
+      start(cuda_side::fold_columns<Work>{work.f,
+                                          end,
+                                          map,
+                                          cut.across_bits,
+                                          cut.each,
+                                          cut.tiles,
+                                          {cut.tiles, blocks},
+                                          by_warps,
+                                          vectors},
+            cuda_side::blocks_of(blocks, 1));
     }
-    if (cut.parts > 1) start_last(work, end, map, start);
+    if (cut.parts > 1) start_last(work, end, map, vectors, by_warps, start);
   }
 
  private:
+  /// operands that have one value for each output
+  static constexpr bool is_of_rows(int k) { return k >= facts::row && k < facts::element; }
   static constexpr auto byte_table =
       cuda_side::bytes_of_each(concatenate_t<Ins, Rows>{}, concatenate_t<ElementOuts, Outs>{});
 
   template <class Start>
   static void start_last(Work const& work, cuda_side::fold_end<Work> const& end,
-                         cuda_side::fold_map<Work> const& map, Start&& start) {
+                         cuda_side::fold_map<Work> const& map, std::int64_t vectors, bool by_warps,
+                         Start&& start) {
     unsigned bits = 3;  // whole sectors; more where parts are few
     while (bits < 8 && cuda_side::block_threads >> bits > end.parts) ++bits;
     while (bits > 0 && std::int64_t(1) << (bits - 1) >= end.in_part) --bits;
@@ -280,8 +349,12 @@ struct cuda_kernel<
                                          bits,
                                          rows ? 1 : facts::vector,
                                          rows ? end.in_part : map.run.length,
-                                         {rows ? end.in_part : map.run.vectors, end.in_part},
-                                         {rows ? end.in_part : map.run.in_line, end.in_part},
+                                         by_warps && !rows,
+                                         {rows ? end.in_part : vectors, end.in_part},
+                                         {rows       ? end.in_part
+                                          : by_warps ? vectors
+                                                     : map.run.in_line,
+                                          end.in_part},
                                          {},
                                          {}};
     kernel::space kept;
@@ -300,3 +373,5 @@ struct cuda_kernel<
 
 }  // namespace LOCUS_MODE
 }  // namespace locus
+
+LOCUS_LEAN_END

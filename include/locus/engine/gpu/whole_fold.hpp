@@ -4,11 +4,14 @@
 #pragma once
 #include <locus/backend/cuda/folds.hpp>    // fold_end, fold_facts
 #include <locus/backend/cuda/vectors.hpp>  // place_in_vector
+#include <locus/core/config.hpp>           // LOCUS_LEAN_BEGIN
 #include <locus/engine/gpu/algorithm.hpp>  // run_algorithm
 #include <locus/engine/gpu/engine.hpp>     // has_cub_engine
 #if LOCUS_MAKES_CUB
 #include <locus/engine/gpu/cub_fold.cuh>  // reduce
 #endif
+
+LOCUS_LEAN_BEGIN
 
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
@@ -30,16 +33,23 @@ struct total_of_vector {
   decltype(Work::f) f;
   std::int64_t vectors = 0, rest = 0,
                head = 0;  // rest: single elements, of which `head` are in front
-  divider line;           // vectors of one line
+  divider line;           // runs of one line
   bool is_one_line = true;
+  // Vectors are numbered in runs of 2^run_bits of a line, one below the other in bands of 2^band_bits lines: a row
+  // that all lines read comes from the first cache then. Without such a row both are 0
+  unsigned run_bits = 0, band_bits = 0;
   operand operands[in_count > 0 ? in_count : 1]{};
 
   explicit total_of_vector(decltype(Work::f) const& stage) : f(stage) {}
   LOCUS_EXEC_CHECK_DISABLE
   LOCUS_HOST_DEVICE typename all::total operator()(std::int64_t v) const {
-    auto const n = static_cast<std::uint32_t>(v);
-    std::uint32_t const q = line.divide(n);
-    std::int64_t const row = is_one_line ? 0 : q, column = is_one_line ? v : n - q * line.by;
+    auto const n = static_cast<std::uint32_t>(v), in_band = n >> run_bits,
+               run = in_band >> band_bits;
+    std::uint32_t const q = line.divide(run);
+    std::int64_t const row = is_one_line ? 0 : (q << band_bits) + low_bits(in_band, band_bits),
+                       column = is_one_line
+                                    ? v
+                                    : ((run - q * line.by) << run_bits) + low_bits(n, run_bits);
     loaded_inputs<ins, vector> in;
     load(in, row, column * vector, each{});
     typename all::lane lane = all::start();
@@ -83,7 +93,14 @@ struct total_of_vector {
     rest = is_one_line ? length - vectors * vector : 0;
     if (!is_one_line) {
       if (vectors >= std::int64_t(1) << 31) return false;  // no divisions of 64 bits
-      line = divider(vectors == 0 ? 1 : static_cast<std::uint32_t>(length / vector));
+      bool repeats = false;
+      for (int k = 0; k < in_count; ++k)
+        repeats = repeats || (bytes[k] != 0 && operands[k].line_step == 0);
+      if (repeats && length / vector % warp_threads == 0) {
+        while (band_bits < 3 && (lines >> band_bits & 1) == 0) ++band_bits;
+        if (band_bits > 0) run_bits = 5;
+      }
+      line = divider(vectors == 0 ? 1 : static_cast<std::uint32_t>(length / vector >> run_bits));
     }
     for (int k = 0; k < in_count; ++k) {
       operand& o = operands[k];
@@ -97,6 +114,9 @@ struct total_of_vector {
 
  private:
   using each = std::make_index_sequence<std::size_t(in_count)>;
+  LOCUS_HOST_DEVICE static std::uint32_t low_bits(std::uint32_t n, unsigned bits) {
+    return n & ((1u << bits) - 1);
+  }
   template <class Kind>
   LOCUS_HOST_DEVICE void load(loaded<Kind, vector>& to, operand const& o, std::int64_t row,
                               std::int64_t i) const {
@@ -192,3 +212,5 @@ bool run_whole_fold(launch_site const& site, Work const& work, int const* bytes)
 
 }  // namespace LOCUS_MODE
 }  // namespace locus::cuda_side
+
+LOCUS_LEAN_END

@@ -40,15 +40,22 @@ struct pool_sums {
   }
 };
 
+/// means: sums are made where y lies
+template <class T>
+constexpr bool is_in_place(conv1d_sizes const& s, T const* y) {
+  return s.pool == 1 && y;
+}
+
 /// means: as host::conv1d, to rounding; y or winner may be null
-/// shape: slabs of as_column(s), of multiples of the pool
+/// shape: slabs and cudnn of as_column(s), the former of multiples of the pool
 template <class T>
 void conv1d(card_context& here, conv1d_sizes const& s, window_slabs<T> const& slabs, T const* x,
-            T const* kernel, T const* bias, T* y, std::uint8_t* winner) {
-  bool const in_place = s.pool == 1 && y;
-  T* const memory = here.take<T>(in_place ? 0 : slabs.rows * s.filters);
+            T const* kernel, T const* bias, T* y, std::uint8_t* winner,
+            conv_cudnn<T>* cudnn = nullptr) {
+  bool const in_place = is_in_place(s, y);
+  T* const memory = here.take<T>(in_place ? 0 : most_rows(slabs.rows, cudnn) * s.filters);
   auto const sums = [&](std::int64_t first) { return in_place ? y + first * s.filters : memory; };
-  convolve(here, slabs, x, kernel, sums, [&](std::int64_t first, std::int64_t n) {
+  convolve(here, slabs, cudnn, x, kernel, sums, [&](std::int64_t first, std::int64_t n) {
     if (in_place && !winner && !bias && !s.relu) return;
     std::int64_t const from = first / s.pool * s.filters, results = n / s.pool * s.filters;
     here.each(results, pool_sums<T>{s,
@@ -75,13 +82,19 @@ struct slope_rows {
   }
 };
 
+/// means: a pool or a relu is behind the convolution: its slopes are not dy
+constexpr bool has_own_slopes(conv1d_sizes const& s) { return s.pool > 1 || s.relu; }
+
 /// means: as host::conv1d_backward, to rounding; any result may be null; without pool and relu slopes are dy
 template <class T, class Slope>
 void conv1d_backward(card_context& here, conv1d_sizes const& s, window_slabs<T> const& windows,
                      input_slabs<T> const& inputs, T const* x, T const* kernel, T const* dy,
-                     Slope const& slope, T* dx, T* dkernel, T* dbias) {
-  bool const is_dy = s.pool == 1 && !s.relu;
-  std::int64_t const most = windows.rows > inputs.rows() ? windows.rows : inputs.rows();
+                     Slope const& slope, T* dx, T* dkernel, T* dbias,
+                     conv_cudnn<T>* for_kernel = nullptr, conv_cudnn<T>* for_input = nullptr) {
+  bool const is_dy = !has_own_slopes(s);
+  std::int64_t const of_windows = most_rows(windows.rows, for_kernel),
+                     of_inputs = most_rows(inputs.rows(), for_input),
+                     most = of_windows > of_inputs ? of_windows : of_inputs;
   T* const memory = here.take<T>(is_dy ? 0 : most * s.filters);
   auto const rows = [&](std::int64_t first, std::int64_t n) -> T const* {
     if (is_dy) return dy + first * s.filters;
@@ -90,8 +103,8 @@ void conv1d_backward(card_context& here, conv1d_sizes const& s, window_slabs<T> 
                         slope, first, s.filters, memory, {s.filters, size}, {s.used(), first + n}});
     return memory;
   };
-  if (dkernel || dbias) conv_kernel_gradient(here, windows, dkernel, dbias, x, rows);
-  if (dx) conv_input_gradient(here, inputs, dx, rows, kernel);
+  if (dkernel || dbias) conv_kernel_gradient(here, windows, dkernel, dbias, x, rows, for_kernel);
+  if (dx) conv_input_gradient(here, inputs, dx, rows, kernel, for_input);
 }
 
 }  // namespace LOCUS_MODE

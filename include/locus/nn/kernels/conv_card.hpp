@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions on a GPU as products of cuBLAS. The windows of a slab of pixels become rows of a matrix in
-// workspace; pixels are a matrix already where a window has one.
+// Convolutions on a GPU: by cuDNN where it is there and computes them, else as products of cuBLAS. The windows of a
+// slab of pixels become rows of a matrix in workspace then; pixels are a matrix already where a window has one.
 #pragma once
 #include <locus/backend/cuda/lines.hpp>         // quotient
 #include <locus/backend/cuda/vectors.hpp>       // vector_of, store_whole
 #include <locus/core/config.hpp>                // LOCUS_HOST_DEVICE, LOCUS_MODE
 #include <locus/engine/gpu/card_context.hpp>    // card_context
 #include <locus/nn/kernels/conv2d.hpp>          // store_rule
+#include <locus/nn/kernels/conv_cudnn.hpp>      // conv_cudnn
 #include <locus/nn/kernels/window_kernels.hpp>  // sum_windows
 #include <locus/nn/kernels/window_slabs.hpp>    // window_slabs, input_slabs
 #include <locus/nn/window.hpp>                  // conv2d_geometry
@@ -54,10 +55,18 @@ kernel::matrix filter_rows(T const* data, std::int64_t n, conv2d_geometry const&
   return {const_cast<T*>(data), n, g.group_filters(), g.filters, 1};
 }
 
-/// means: sums(first pixel) = x * kernel for the pixels of each slab, and then done(first pixel, pixels)
+/// means: the rows of a slab, whoever computes it
+template <class T>
+std::int64_t most_rows(std::int64_t rows, conv_cudnn<T> const* cudnn) {
+  return cudnn && cudnn->pixels() > rows ? cudnn->pixels() : rows;
+}
+
+/// means: sums(first pixel) = x * kernel for the pixels of each slab, and then done(first pixel, pixels); by
+///        cuDNN, unless it is null or refuses. Its slabs are others
 template <class T, class Sums, class Done>
-void convolve(card_context& here, window_slabs<T> const& slabs, T const* x, T const* kernel,
-              Sums const& sums, Done const& done) {
+void convolve(card_context& here, window_slabs<T> const& slabs, conv_cudnn<T>* cudnn, T const* x,
+              T const* kernel, Sums const& sums, Done const& done) {
+  if (cudnn && cudnn->convolve(x, kernel, sums, done)) return;
   conv2d_geometry const& g = slabs.of;
   T* const memory = here.take<T>(slabs.memory());
   slabs.each([&](std::int64_t first, std::int64_t n) {
@@ -70,13 +79,14 @@ void convolve(card_context& here, window_slabs<T> const& slabs, T const* x, T co
 
 /// means: as host::conv2d, to rounding
 /// cost:  a product and, with bias or bounds, a kernel over y for each slab; windows of more than one pixel are
-///        written and read once, in at most 64 MiB of workspace, or in that of one pixel's windows
+///        written and read once, in at most 64 MiB of workspace, or in that of one pixel's windows. By cuDNN
+///        what that takes, and the kernel over y
 template <class T>
 void conv2d(card_context& here, window_slabs<T> const& slabs, T* y, T const* x, T const* kernel,
-            host::store_rule<T> const& rule) {
+            host::store_rule<T> const& rule, conv_cudnn<T>* cudnn = nullptr) {
   conv2d_geometry const& g = slabs.of;
   auto const sums = [&](std::int64_t first) { return y + first * g.filters; };
-  convolve(here, slabs, x, kernel, sums, [&](std::int64_t first, std::int64_t n) {
+  convolve(here, slabs, cudnn, x, kernel, sums, [&](std::int64_t first, std::int64_t n) {
     if (!rule.bias && !rule.clamp) return;
     auto const finish = [&]<int Size>(std::integral_constant<int, Size>) {
       std::int64_t const in_row = g.filters / Size, vectors = n * in_row;
@@ -92,30 +102,34 @@ void conv2d(card_context& here, window_slabs<T> const& slabs, T* y, T const* x, 
 /// means: as host::conv2d_kernel_gradient, to rounding, where dy(first pixel, pixels) are rows of filters; and
 ///        dbias = the sums of dy's columns. Either may be null
 /// after: slabs follow from the shape and are added in their order. How the sums within a slab are added is
-///        cuBLAS' own: one card and one version of cuBLAS give the same bits in every run
+///        the library's own: one card and one version of cuBLAS, or of cuDNN, give the same bits in every run
 template <class T, class Gradient>
 void conv_kernel_gradient(card_context& here, window_slabs<T> const& slabs, T* dkernel, T* dbias,
-                          T const* x, Gradient const& dy) {
+                          T const* x, Gradient const& dy, conv_cudnn<T>* cudnn = nullptr) {
   conv2d_geometry const& g = slabs.of;
   if (slabs.pixels() == 0) {
     if (dkernel) here.each(g.kernel_size(), fill<T>{dkernel, T(0)});
     if (dbias) here.each(g.filters, fill<T>{dbias, T(0)});
     return;
   }
-  T* const memory = here.take<T>(dkernel ? slabs.memory() : 0);
-  T* const ones = here.take<T>(dbias ? slabs.rows : 0);
-  if (dbias) here.each(slabs.rows, fill<T>{ones, T(1)});
-  slabs.each([&](std::int64_t first, std::int64_t n) {
-    T const* const rows = dy(first, n);
-    bool const adds = first > 0;
-    if (dkernel)
-      here.multiply<T>(kernel_matrix(dkernel, g),
-                       slabs.windows(here, x, memory, first, n).transposed(),
-                       filter_rows(rows, n, g),
-                       {g.groups, g.group_filters(), slabs.group_step(), g.group_filters()}, adds);
+  std::int64_t const most = most_rows(slabs.rows, cudnn);
+  T* const ones = here.take<T>(dbias ? most : 0);
+  if (dbias) here.each(most, fill<T>{ones, T(1)});
+  auto const sum_rows = [&](T const* rows, std::int64_t first, std::int64_t n) {
     if (dbias)
       here.multiply<T>({dbias, 1, g.filters, g.filters, 1}, {ones, 1, n, n, 1},
-                       {const_cast<T*>(rows), n, g.filters, g.filters, 1}, {}, adds);
+                       {const_cast<T*>(rows), n, g.filters, g.filters, 1}, {}, first > 0);
+  };
+  if (dkernel && cudnn && cudnn->kernel_gradient(dkernel, x, dy, sum_rows)) return;
+  T* const memory = here.take<T>(dkernel ? slabs.memory() : 0);
+  slabs.each([&](std::int64_t first, std::int64_t n) {
+    T const* const rows = dy(first, n);
+    if (dkernel)
+      here.multiply<T>(
+          kernel_matrix(dkernel, g), slabs.windows(here, x, memory, first, n).transposed(),
+          filter_rows(rows, n, g),
+          {g.groups, g.group_filters(), slabs.group_step(), g.group_filters()}, first > 0);
+    sum_rows(rows, first, n);
   });
 }
 
@@ -125,9 +139,10 @@ void conv_kernel_gradient(card_context& here, window_slabs<T> const& slabs, T* d
 ///        2 n - 1 lines of dy, where a window reaches over n lines
 template <class T, class Gradient>
 void conv_input_gradient(card_context& here, input_slabs<T> const& slabs, T* dx, Gradient const& dy,
-                         T const* kernel) {
+                         T const* kernel, conv_cudnn<T>* cudnn = nullptr) {
   conv2d_geometry const& g = slabs.of;
   if (g.input_size() == 0) return;
+  if (cudnn && cudnn->input_gradient(dx, dy, kernel)) return;
   T* const memory = here.take<T>(slabs.memory());
   std::int64_t const columns = slabs.row / g.groups;
   slabs.each([&](input_slab const& s) {

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// What cuDNN keeps for each logical device: a handle. Where there is none, convolutions are products of cuBLAS.
+#pragma once
+#include <locus/backend/cuda/streams.hpp>  // current_card, check_cuda
+#include <locus/core/config.hpp>           // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
+#include <locus/runtime/log.hpp>           // warn
+
+LOCUS_COLD_BEGIN
+
+namespace locus::runtime {
+
+namespace detail {
+LOCUS_SHARED_STATE inline constinit mutex convolutions_lock;
+LOCUS_SHARED_STATE inline constinit bool refusal_was_said = false;
+
+/// once in a process: the placement log has the library of each step
+[[gnu::cold]] inline void say_refusal(int code, std::string_view what, device on) {
+  if (__atomic_exchange_n(&refusal_was_said, true, __ATOMIC_RELAXED)) return;
+  log_line line;
+  line << "locus: cuDNN does not compute " << what << " on " << on << ": "
+       << std::string_view(gpu_api->describe(code)) << "; products of cuBLAS compute it";
+  warn(line);
+}
+[[gnu::cold]] inline void open_convolutions(logical_device& d) {
+  lock_guard hold(convolutions_lock);
+  cuda_convolutions& mine = cuda_queue_of(d, queue_kind::compute).convolutions;
+  if (mine.handle || mine.none) return;
+  current_card const scope(d);
+  void* handle = nullptr;
+  int code;
+  {
+    lock_guard issuing(issue_lock);  // cuDNN obtains memory
+    code = gpu_api->dnn_create(&handle);
+  }
+  if (cuda_api::is_refused(code)) {
+    if (code != cuda_api::of_cudnn) say_refusal(code, "convolutions", d.name);
+    return __atomic_store_n(&mine.none, true, __ATOMIC_RELEASE);
+  }
+  check_cuda(code, "opening cuDNN", d.name);
+  __atomic_store_n(&mine.handle, handle, __ATOMIC_RELEASE);
+}
+}  // namespace detail
+
+/// means: the handle of cuDNN that is d's alone, made at its first use; null: there is no cuDNN, or it
+///        cannot begin on this card
+/// cost:  two loads; the first time what cuDNN takes to begin, in seconds and in memory of the card that
+///        nobody counts
+/// fails: device_error, device_lost, where it begins and fails, as without memory
+inline void* convolutions_of(logical_device& d) {
+  if (!gpu_api->dnn_create) return nullptr;
+  cuda_convolutions& mine = cuda_queue_of(d, queue_kind::compute).convolutions;
+  void* handle = __atomic_load_n(&mine.handle, __ATOMIC_ACQUIRE);
+  if (handle || __atomic_load_n(&mine.none, __ATOMIC_ACQUIRE)) return handle;
+  detail::open_convolutions(d);
+  return mine.handle;
+}
+
+}  // namespace locus::runtime
+
+LOCUS_COLD_END

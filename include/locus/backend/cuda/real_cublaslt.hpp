@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuBLASLt: products with a row, and a relu, in their kernel. It is the library below cuBLAS and found through it, so both
+// are of one version; a handle of cuBLAS is one of cuBLASLt. No header of CUDA is needed here, as for cuBLAS.
+#pragma once
+#include <dlfcn.h>      // dlsym
+#include <memory>       // unique_ptr
+#include <type_traits>  // decay
+#include <utility>      // move
+
+#include <locus/core/array.hpp>        // dynamic_array
+#include <locus/runtime/cuda_api.hpp>  // cuda_gemm
+
+namespace locus::cuda_side {
+
+/// What cuBLASLt answers to a question for an algorithm: cublasLtMatmulHeuristicResult_t.
+struct cublaslt_answer {
+  std::uint64_t algorithm[8]{};
+  std::size_t workspace_bytes = 0;
+  int status = 0;
+  float waves = 0;
+  int reserved[4]{};
+};
+
+/// cuBLASLt's entry points; what they make is opaque
+struct cublaslt_table {
+  // cuBLASLt's numbers: of descriptors, of preferences, of what follows a product; sums in parts that keep their type
+  static constexpr int transpose_a = 3, transpose_b = 4, epilogue = 7, row_pointer = 8;
+  static constexpr int most_workspace = 1, reductions = 3, alignment_a = 5, alignment_d = 8;
+  static constexpr std::uint32_t adds_row = 4, adds_row_then_relu = 6, sums_as_computed = 2;
+  static constexpr int invalid_value = 7, not_supported = 15;
+  int (*make_product)(void**, int compute, int scale) = nullptr;
+  int (*end_product)(void*) = nullptr;
+  int (*set_product)(void*, int attribute, void const*, std::size_t) = nullptr;
+  int (*make_layout)(void**, int type, std::uint64_t rows, std::uint64_t columns,
+                     std::int64_t leading) = nullptr;
+  int (*end_layout)(void*) = nullptr;
+  int (*make_preference)(void**) = nullptr;
+  int (*end_preference)(void*) = nullptr;
+  int (*set_preference)(void*, int attribute, void const*, std::size_t) = nullptr;
+  int (*ask)(void* handle, void* product, void* a, void* b, void* c, void* d, void* preference,
+             int wanted, cublaslt_answer*, int* found) = nullptr;
+  int (*multiply)(void* handle, void* product, void const* alpha, void const* a, void* a_layout,
+                  void const* b, void* b_layout, void const* beta, void const* c, void* c_layout,
+                  void* d, void* d_layout, std::uint64_t const* algorithm, void* workspace,
+                  std::size_t workspace_bytes, void* stream) = nullptr;
+
+  bool is_complete() const {
+    return make_product && end_product && set_product && make_layout && end_layout &&
+           make_preference && end_preference && set_preference && ask && multiply;
+  }
+  /// means: what the library behind a handle of dlopen has, itself or by those that it needs
+  static cublaslt_table of_library(void* library) {
+    cublaslt_table found;
+    auto take = [library](auto& to, char const* name) {
+      to = reinterpret_cast<std::decay_t<decltype(to)>>(dlsym(library, name));
+    };
+    take(found.make_product, "cublasLtMatmulDescCreate");
+    take(found.end_product, "cublasLtMatmulDescDestroy");
+    take(found.set_product, "cublasLtMatmulDescSetAttribute");
+    take(found.make_layout, "cublasLtMatrixLayoutCreate");
+    take(found.end_layout, "cublasLtMatrixLayoutDestroy");
+    take(found.make_preference, "cublasLtMatmulPreferenceCreate");
+    take(found.end_preference, "cublasLtMatmulPreferenceDestroy");
+    take(found.set_preference, "cublasLtMatmulPreferenceSetAttribute");
+    take(found.ask, "cublasLtMatmulAlgoGetHeuristic");
+    take(found.multiply, "cublasLtMatmul");
+    return found;
+  }
+};
+
+/// One shape of products with a row, with the algorithm that cuBLASLt named for it.
+class product_with_row {
+ public:
+  /// the numbers of a type and of its sums, as cuBLAS has them
+  struct numbers {
+    int type, sums, scale;
+  };
+  /// whose addresses are multiples of these bytes: the answer depends on no address
+  static constexpr std::size_t alignment = 16;
+
+  product_with_row(cublaslt_table const& t, void* handle, runtime::cuda_gemm const& g,
+                   numbers const& of)
+      : table_(t), of_(g) {
+    int status = t.make_product(&product_, of.sums, of.scale);
+    auto set = [&](int attribute, auto const& value) {
+      if (status == 0)
+        status = t.set_product(product_, attribute, static_cast<void const*>(&value), sizeof value);
+    };
+    set(cublaslt_table::transpose_a, std::int32_t(g.transpose_a));
+    set(cublaslt_table::transpose_b, std::int32_t(g.transpose_b));
+    set(cublaslt_table::epilogue,
+        g.relu ? cublaslt_table::adds_row_then_relu : cublaslt_table::adds_row);
+    // only asked how many zeros its address ends in
+    set(cublaslt_table::row_pointer, reinterpret_cast<void const*>(alignment));
+    auto lay_out = [&](void*& to, int rows, int columns, int leading) {
+      if (status == 0)
+        status = t.make_layout(&to, of.type, std::uint64_t(rows), std::uint64_t(columns), leading);
+    };
+    lay_out(a_, g.transpose_a ? g.k : g.m, g.transpose_a ? g.m : g.k, g.lda);
+    lay_out(b_, g.transpose_b ? g.n : g.k, g.transpose_b ? g.k : g.n, g.ldb);
+    lay_out(c_, g.m, g.n, g.ldc);
+    if (status == 0) ask(handle);
+  }
+  product_with_row(product_with_row const&) = delete;
+  ~product_with_row() {
+    if (product_) table_.end_product(product_);
+    for (void* const layout : {a_, b_, c_})
+      if (layout) table_.end_layout(layout);
+  }
+
+  bool has_kernel() const { return has_; }
+  /// other addresses and another stream alone
+  bool serves(runtime::cuda_gemm const& g) const {
+    return g.type == of_.type && g.transpose_a == of_.transpose_a &&
+           g.transpose_b == of_.transpose_b && g.tf32 == of_.tf32 && g.relu == of_.relu &&
+           g.m == of_.m && g.n == of_.n && g.k == of_.k && g.lda == of_.lda && g.ldb == of_.ldb &&
+           g.ldc == of_.ldc && g.workspace_bytes == of_.workspace_bytes;
+  }
+  /// 0, or a status of cuBLAS; one that says that there is no such product is the last that is tried
+  int run(void* handle, runtime::cuda_gemm const& g) {
+    double const one = 1, zero = 0;
+    float const one_float = 1, zero_float = 0;
+    bool const wide = g.type == element::f64;
+    void const *alpha = wide ? static_cast<void const*>(&one) : &one_float,
+               *beta = wide ? static_cast<void const*>(&zero) : &zero_float;
+    int status = table_.set_product(product_, cublaslt_table::row_pointer,
+                                    static_cast<void const*>(&g.row), sizeof g.row);
+    if (status == 0)
+      status = table_.multiply(handle, product_, alpha, g.a, a_, g.b, b_, beta, g.c, c_, g.c, c_,
+                               algorithm_, g.workspace, g.workspace_bytes, g.stream);
+    if (status == cublaslt_table::not_supported || status == cublaslt_table::invalid_value)
+      has_ = false;
+    return status;
+  }
+
+ private:
+  /// no answer: has_kernel is false
+  void ask(void* handle) {
+    void* preference = nullptr;
+    if (table_.make_preference(&preference) != 0) return;
+    int status = 0;
+    auto set = [&](int attribute, auto const& value) {
+      if (status == 0) status = table_.set_preference(preference, attribute, &value, sizeof value);
+    };
+    set(cublaslt_table::most_workspace, of_.workspace_bytes);
+    set(cublaslt_table::reductions, cublaslt_table::sums_as_computed);
+    for (int k = cublaslt_table::alignment_a; k <= cublaslt_table::alignment_d; ++k)
+      set(k, std::uint32_t(alignment));
+    cublaslt_answer answer;
+    int found = 0;
+    if (status == 0)
+      status = table_.ask(handle, product_, a_, b_, c_, c_, preference, 1, &answer, &found);
+    table_.end_preference(preference);
+    has_ = status == 0 && found > 0 && answer.status == 0 &&
+           answer.workspace_bytes <= of_.workspace_bytes;
+    for (int k = 0; k < 8; ++k) algorithm_[k] = answer.algorithm[k];
+  }
+
+  cublaslt_table const& table_;
+  runtime::cuda_gemm of_;
+  void *product_ = nullptr, *a_ = nullptr, *b_ = nullptr, *c_ = nullptr;
+  std::uint64_t algorithm_[8]{};
+  bool has_ = false;
+};
+
+/// The shapes that one handle was asked for: each is asked once, until many others were.
+class products_with_row {
+ public:
+  static constexpr std::size_t most = 256;
+
+  explicit products_with_row(cublaslt_table const& t) : table_(t) {}
+
+  /// means: g by one kernel, unless it only asks; has: false: there is none, and nothing was launched
+  /// fails: a status of cuBLAS
+  int run(void* handle, runtime::cuda_gemm const& g, product_with_row::numbers const& of, bool asks,
+          bool& has) {
+    has = false;
+    if (!table_.is_complete() || !is_aligned(g)) return 0;
+    product_with_row& p = find(handle, g, of);
+    if (!p.has_kernel()) return 0;
+    int const status = asks ? 0 : p.run(handle, g);
+    has = p.has_kernel();
+    return has ? status : 0;
+  }
+
+ private:
+  static bool is_aligned(runtime::cuda_gemm const& g) {
+    for (void const* const at : {g.a, g.b, static_cast<void const*>(g.c), g.row})
+      if (reinterpret_cast<std::uintptr_t>(at) % product_with_row::alignment != 0) return false;
+    return true;
+  }
+  product_with_row& find(void* handle, runtime::cuda_gemm const& g,
+                         product_with_row::numbers const& of) {
+    for (std::size_t k = 0; k < shapes_.size(); ++k)
+      if (shapes_[k]->serves(g)) return *shapes_[k];
+    auto fresh = std::make_unique<product_with_row>(table_, handle, g, of);
+    if (shapes_.size() < most) return *shapes_.push(std::move(fresh));
+    std::size_t const at = oldest_++ % most;
+    shapes_[at] = std::move(fresh);
+    return *shapes_[at];
+  }
+
+  cublaslt_table const& table_;
+  dynamic_array<std::unique_ptr<product_with_row>> shapes_;
+  std::size_t oldest_ = 0;
+};
+
+}  // namespace locus::cuda_side
