@@ -3,9 +3,10 @@
 """mutants.py BUILD [NAME...]: faults of the GPU side, planted one at a time: a barrier, a mask, a wait or a bound is taken out of
 a copy of the headers, and a test on cards is compiled over it.
 mutants.py --quick LIBRARIES [NAME...]: nothing is compiled: the machine leaves instructions and calls out (PTX_WITHOUT).
-LIBRARIES is BUILD/test/ptx; a test ends with 0 or 1 here, and says how much was left out.
-Each test passes without a fault, and fails with it. A test that runs for more than 300 s, or with --quick ends with another
-code, says nothing of its fault, and the mutant counts as failed. The last line is "N passed, N failed, N skipped"."""
+LIBRARIES is BUILD/test/ptx; a test that ends by itself ends with 0 or 1 here, and says how much was left out.
+Each test passes without a fault, and fails with it: a signal is a failure too, since a bound that is left out may spoil memory
+of the host. A test that runs for more than 300 s, or with --quick ends with another code, says nothing of its fault, and the
+mutant counts as failed. The last line is "N passed, N failed, N skipped"."""
 import functools
 import os
 import pathlib
@@ -96,6 +97,8 @@ def judge(file, libraries, program, cases=None, without=None):
             return "runs for more than 300 s"
         except OSError as wrong:
             return f"does not run: {wrong}"
+        if ended.returncode < 0:  # a signal, before the test could say what was left out
+            return "fails"
         if without and ended.returncode not in (0, 1):
             return f"ends with {ended.returncode}"
         if without and not re.search(r"PTX_WITHOUT: [1-9]", ended.stderr):

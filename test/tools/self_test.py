@@ -273,9 +273,20 @@ def cards(folder):
         expect(code, text, '../ptx/examples.py', source, *both)
 
 
+def sums(folder):
+    log = folder / 'testlog.json'
+    good = {'name': 'good', 'result': 'OK', 'stdout': '[doctest] test cases: 3 | 3 passed | 0 failed | 0 skipped'}
+    bad = {'name': 'bad', 'result': 'FAIL', 'stdout': 'why\n\n2 passed, 1 failed, 0 skipped', 'stderr': 'where'}
+    for code, text, tests in [(0, '3 passed, 0 failed, 0 skipped', [good]), (0, '3 passed, 0 failed, 1 skipped', [good, {**bad, 'result': 'SKIP'}]),
+                              (1, '5 passed, 1 failed, 0 skipped', [good, bad]), (1, 'FAILED: bad FAIL\nFAILED:      why\n', [bad]),
+                              (1, 'FAILED:      where\n', [bad]), (1, '0 passed, 0 failed, 0 skipped', [])]:
+        log.write_text('\n'.join(map(json.dumps, tests)))
+        expect(code, text, 'summary.py', log)
+
+
 def main():
     compiler = [word for word in sys.argv[1:] if not word.endswith('ccache')]
-    for check in (output, includes, kernels, named, header_map, silent, budgets, programs, cards):
+    for check in (output, includes, kernels, named, header_map, silent, budgets, programs, cards, sums):
         with tempfile.TemporaryDirectory() as name:
             check(pathlib.Path(name))
     for check in (snippets, misuse, headers):

@@ -4,7 +4,7 @@
 
 A doctest program counts as its test cases (those it skips are programs for its other cases, see
 test/child.hpp), a tool that ends with a line 'N passed, N failed, N skipped' as those, any other
-test as one. EXTRA_FAILED in the environment: build steps that failed."""
+test as one. A failed test is named, with the last lines that it printed. EXTRA_FAILED in the environment: build steps that failed."""
 import json
 import os
 import re
@@ -12,6 +12,8 @@ import sys
 
 DOCTEST = re.compile(r'\[doctest\] test cases:\s*\d+ \|\s*(\d+) passed \|\s*(\d+) failed')
 COUNTS = re.compile(r'^(\d+) passed, (\d+) failed, (\d+) skipped$', re.M)
+
+LAST_LINES = 12  # that a failed test printed
 
 
 def counts(test):
@@ -29,6 +31,9 @@ def counts(test):
     if test['result'] != 'OK':
         failed = max(failed, 1)
         print('FAILED:', test['name'], test['result'])
+        said = output + '\n' + (test.get('stderr') or '')
+        for line in [line for line in said.splitlines() if line.strip()][-LAST_LINES:]:
+            print('FAILED:     ', line)
     return passed, failed, skipped
 
 
