@@ -3,7 +3,6 @@
 """families.py LIBRARIES [MACHINE [FOLDER]]: what the statements of ../families.cu ask of a GPU, and how long the model says
 that they take where their largest tensor has 256 MiB. LIBRARIES is the folder of the PTX machine's libcudart.so.13 and libcublas.so.13
 (BUILD/test/ptx). Takes two minutes."""
-import pathlib
 import subprocess
 import sys
 
@@ -28,13 +27,7 @@ def extrapolated(c, smaller, times):
 
 
 def main():
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    library = pathlib.Path(sys.argv[1]).resolve()
-    machine = sys.argv[2] if len(sys.argv) > 2 else 'h200'
-    program = (pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else library / 'model').resolve() / 'families'
-    programs.build(programs.ROOT / 'test/ptx/families.cu', program, 90,
-                   ['-I' + str(programs.ROOT / 'include'), '-diag-suppress=177', '-Xcompiler', '-fopenmp', '-lgomp'])
+    library, machine, program = programs.of_locus(programs.ROOT / 'test/ptx/families.cu', sys.argv[1:], __doc__)
     few, printed_of_few = programs.run(program, library, [str(ELEMENTS // 4)])
     launches, printed = programs.run(program, library, [str(ELEMENTS)])
     known, size_of, small_of = programs.resources(program), sizes(printed), sizes(printed_of_few)

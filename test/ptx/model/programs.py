@@ -29,6 +29,17 @@ def build(source, to, ptx, flags=()):
     log.write_text(done.stderr + done.stdout)
 
 
+def of_locus(source, arguments, usage):
+    """from LIBRARIES [MACHINE [FOLDER]]: the folder of the libraries, the GPU, the source as a program in the folder"""
+    if not arguments:
+        sys.exit(usage)
+    library, machine, folder, *_ = [*arguments, None, None]
+    library = pathlib.Path(library).resolve()
+    program = pathlib.Path(folder or library / 'model').resolve() / source.stem
+    build(source, program, 90, ['-I' + str(ROOT / 'include'), '-diag-suppress=177', '-Xcompiler', '-fopenmp', '-lgomp'])
+    return library, machine or 'h200', program
+
+
 def resources(program):
     """kernel -> (registers, bytes of static shared memory, of spills) for sm_90"""
     found, name, spills = {}, None, 0

@@ -12,13 +12,7 @@ SIZE = 256 << 20
 
 
 def main():
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    library = pathlib.Path(sys.argv[1]).resolve()
-    machine = sys.argv[2] if len(sys.argv) > 2 else 'h200'
-    program = (pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else library / 'model').resolve() / 'row_sums'
-    programs.build(pathlib.Path(__file__).with_name('row_sums.cu'), program, 90,
-                   ['-I' + str(programs.ROOT / 'include'), '-diag-suppress=177', '-Xcompiler', '-fopenmp', '-lgomp'])
+    library, machine, program = programs.of_locus(pathlib.Path(__file__).with_name('row_sums.cu'), sys.argv[1:], __doc__)
     runs = [programs.run(program, library, [part]) for part in ('4', '8')]
     (counts, fewer), sizes = (programs.by_kernel(launches) for launches, _ in runs), [
         dict(line.split('\t') for line in printed.splitlines()) for _, printed in runs]

@@ -2,7 +2,7 @@
 // Libraries of NVIDIA: where the loader finds them, or beside Python's packages (nvidia-cublas, nvidia-nccl),
 // which are on nobody's path.
 #pragma once
-#include <dlfcn.h>           // dlopen
+#include <dlfcn.h>           // dlopen, dlsym
 #include <glob.h>            // glob
 #include <initializer_list>  // for a list of names
 
@@ -49,6 +49,14 @@ inline void* open_beside_python(std::string_view root, std::string_view name) {
       if (void* const handle = detail::open_beside_python(root, name)) return handle;
   }
   return nullptr;
+}
+
+/// means: to = the library's function of that name, null where the library has none; gives whether it is there
+/// after: dlsym(3)
+template <class Function>
+bool take_function(void* library, Function*& to, char const* name) {
+  to = reinterpret_cast<Function*>(dlsym(library, name));
+  return to != nullptr;
 }
 
 }  // namespace locus::cuda_side

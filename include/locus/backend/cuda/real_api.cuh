@@ -41,16 +41,17 @@ inline int cause_of(int code) {
 
 inline int library_versions(int* cublas, int* nccl) {
   *cublas = *nccl = 0;
+  int (*property)(int, int*) = nullptr;
   if (void* const h = open_library({"libcublas.so.13", "libcublas.so.12", "libcublas.so"}))
-    if (auto* const get = reinterpret_cast<int (*)(int, int*)>(dlsym(h, "cublasGetProperty"))) {
+    if (take_function(h, property, "cublasGetProperty")) {
       int part[3]{};  // major, minor, patch
       for (int i = 0; i < 3; ++i)
-        if (get(i, &part[i]) != 0) return 0;
+        if (property(i, &part[i]) != 0) return 0;
       *cublas = 10000 * part[0] + 100 * part[1] + part[2];
     }
+  int (*version)(int*) = nullptr;
   if (void* const h = open_library({"libnccl.so.2", "libnccl.so"}))
-    if (auto* const get = reinterpret_cast<int (*)(int*)>(dlsym(h, "ncclGetVersion")))
-      if (get(nccl) != 0) *nccl = 0;
+    if (take_function(h, version, "ncclGetVersion") && version(nccl) != 0) *nccl = 0;
   return 0;
 }
 inline void describe_card(cudaDeviceProp const& p, runtime::cuda_device_facts& facts) {

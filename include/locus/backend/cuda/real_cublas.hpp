@@ -2,8 +2,6 @@
 // cuBLAS, opened when the first matrices are multiplied, so that a binary starts anywhere. No header of
 // CUDA is needed here: handles are opaque, numbers are cuBLAS' own.
 #pragma once
-#include <dlfcn.h>      // dlsym
-#include <type_traits>  // decay
 
 #include <locus/backend/cuda/open_library.hpp>   // open_library
 #include <locus/backend/cuda/real_cublaslt.hpp>  // products_with_row
@@ -45,9 +43,7 @@ struct cublas_table {
       cublas_table found;
       void* const handle = open_library({"libcublas.so.13", "libcublas.so.12", "libcublas.so"});
       if (!handle) return found;
-      auto take = [handle](auto& to, char const* name) {
-        to = reinterpret_cast<std::decay_t<decltype(to)>>(dlsym(handle, name));
-      };
+      auto const take = [handle](auto& to, char const* name) { take_function(handle, to, name); };
       take(found.create, "cublasCreate_v2");
       take(found.destroy, "cublasDestroy_v2");
       take(found.set_stream, "cublasSetStream_v2");

@@ -2,13 +2,12 @@
 // cuBLASLt: products with a row, and a relu, in their kernel. It is the library below cuBLAS and found through it, so both
 // are of one version; a handle of cuBLAS is one of cuBLASLt. No header of CUDA is needed here, as for cuBLAS.
 #pragma once
-#include <dlfcn.h>      // dlsym
-#include <memory>       // unique_ptr
-#include <type_traits>  // decay
-#include <utility>      // move
+#include <memory>   // unique_ptr
+#include <utility>  // move
 
-#include <locus/core/array.hpp>        // dynamic_array
-#include <locus/runtime/cuda_api.hpp>  // cuda_gemm
+#include <locus/backend/cuda/open_library.hpp>  // take_function
+#include <locus/core/array.hpp>                 // dynamic_array
+#include <locus/runtime/cuda_api.hpp>           // cuda_gemm
 
 namespace locus::cuda_side {
 
@@ -51,9 +50,7 @@ struct cublaslt_table {
   /// means: what the library behind a handle of dlopen has, itself or by those that it needs
   static cublaslt_table of_library(void* library) {
     cublaslt_table found;
-    auto take = [library](auto& to, char const* name) {
-      to = reinterpret_cast<std::decay_t<decltype(to)>>(dlsym(library, name));
-    };
+    auto const take = [library](auto& to, char const* name) { take_function(library, to, name); };
     take(found.make_product, "cublasLtMatmulDescCreate");
     take(found.end_product, "cublasLtMatmulDescDestroy");
     take(found.set_product, "cublasLtMatmulDescSetAttribute");

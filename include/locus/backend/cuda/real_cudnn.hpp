@@ -2,8 +2,7 @@
 // cuDNN 9, opened for the first convolution: its functions for convolutions, which take descriptors. No header
 // of CUDA or cuDNN is needed here: handles are opaque, numbers are cuDNN's own.
 #pragma once
-#include <dlfcn.h>      // dlsym
-#include <type_traits>  // decay
+#include <dlfcn.h>  // dlopen
 
 #include <locus/backend/cuda/open_library.hpp>  // open_library
 #include <locus/core/lock.hpp>                  // mutex
@@ -82,8 +81,7 @@ struct cudnn_table {
   char const* take_all(void* library) {
     char const* missing = nullptr;
     auto const take = [&](auto& to, char const* name) {
-      to = reinterpret_cast<std::decay_t<decltype(to)>>(dlsym(library, name));
-      if (!to && !missing) missing = name;
+      if (!take_function(library, to, name) && !missing) missing = name;
     };
     take(version, "cudnnGetVersion");
     take(create, "cudnnCreate");

@@ -2,8 +2,6 @@
 // The table of NCCL's functions, filled from libnccl.so.2 when it is first asked for. A missing
 // library is a code with a sentence, so that the binary starts anywhere.
 #pragma once
-#include <dlfcn.h>      // dlsym
-#include <type_traits>  // decay
 
 #include <locus/backend/cuda/open_library.hpp>  // open_library
 #include <locus/runtime/nccl_api.hpp>           // nccl_api
@@ -52,9 +50,8 @@ struct nccl_library {
     void* const handle = open_library({"libnccl.so.2", "libnccl.so"});
     if (!handle) return n;
     n.complete = true;
-    auto take = [&](auto& to, char const* name) {
-      to = reinterpret_cast<std::decay_t<decltype(to)>>(dlsym(handle, name));
-      n.complete = n.complete && to;
+    auto const take = [&](auto& to, char const* name) {
+      n.complete &= take_function(handle, to, name);
     };
     take(n.version, "ncclGetVersion"), take(n.make_id, "ncclGetUniqueId");
     take(n.init_rank, "ncclCommInitRankConfig"), take(n.async_state, "ncclCommGetAsyncError");
