@@ -1,64 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensor<T, Extents, Where>: elements that live where the type says.
 #pragma once
-#include <concepts>          // integral
-#include <initializer_list>  // initializer_list
+#include <concepts>     // integral
+#include <type_traits>  // is_same
 
-#include <locus/backend/all_gpus.hpp>   // visible_gpus
-#include <locus/core/call_site.hpp>     // call_site
-#include <locus/core/forward.hpp>       // Tensor, and what its parameters are by default
-#include <locus/device/open.hpp>        // bound_device
-#include <locus/execute/code.hpp>       // graph_code
-#include <locus/execute/log.hpp>        // log_creation
-#include <locus/expr/leaf.hpp>          // Leaf, tensor_base
-#include <locus/expr/operand.hpp>       // as_operand
-#include <locus/tensor/move_block.hpp>  // move_block
-#include <locus/tensor/storage.hpp>     // make_storage
-#include <locus/tensor/takes.hpp>       // require_takes
+#include <locus/backend/all_gpus.hpp>    // visible_gpus
+#include <locus/core/call_site.hpp>      // call_site
+#include <locus/core/forward.hpp>        // Tensor, and what its parameters are by default
+#include <locus/device/open.hpp>         // bound_device
+#include <locus/execute/code.hpp>        // graph_code
+#include <locus/execute/log.hpp>         // log_creation
+#include <locus/expr/leaf.hpp>           // Leaf, tensor_base
+#include <locus/expr/operand.hpp>        // as_operand
+#include <locus/tensor/move_block.hpp>   // move_block
+#include <locus/tensor/nested_list.hpp>  // nested_list, measure
+#include <locus/tensor/storage.hpp>      // make_storage
+#include <locus/tensor/takes.hpp>        // require_takes
 
 namespace locus {
 
 namespace detail {
-
-/// initializer_list of initializer_list ... of T
-template <class T, int Rank>
-struct nested_list {
-  using type = std::initializer_list<typename nested_list<T, Rank - 1>::type>;
-};
-template <class T>
-struct nested_list<T, 0> {
-  using type = T;
-};
-
-/// means: the extents of a nested list     fails: shape_error, when rows differ in length
-template <int Rank, class List>
-void measure(List const& list, shape& s, int axis, bool known) {
-  if constexpr (Rank > 0) {
-    auto const n = static_cast<std::int64_t>(list.size());
-    if (known && s.extent[axis] != n) {
-      message text;
-      throw shape_error(text << "locus: rows of a nested list differ in length: " << s.extent[axis]
-                             << " and " << n << " elements along axis " << axis
-                             << "; write as many in each");
-    }
-    s.extent[axis] = n;
-    bool first = !known;
-    for (auto const& inner : list) {
-      measure<Rank - 1>(inner, s, axis + 1, !first);
-      first = false;
-    }
-  }
-}
-template <int Rank, class T, class List>
-T* flatten_list(List const& list, T* to) {
-  if constexpr (Rank == 0) {
-    *to = list;
-    return to + 1;
-  } else {
-    for (auto const& inner : list) to = flatten_list<Rank - 1>(inner, to);
-    return to;
-  }
-}
 
 /// the first extent of Tensor(2, 3), and where that stands: a pack takes no default argument
 struct first_extent {
