@@ -41,6 +41,7 @@
 #include <locus/tensor/kernels.hpp>      // LOCUS_INSTANTIATE
 #include <locus/tensor/on_stream.hpp>    // on_stream, use_stream
 #include <locus/tensor/print.hpp>        // <<
+#include <locus/tensor/synchronize.hpp>  // synchronize
 #include <locus/tensor/tensor.hpp>       // Tensor
 #include <locus/tensor/view.hpp>         // view
 #include <locus/tensor/with_device.hpp>  // with_device

@@ -65,6 +65,14 @@ struct entries_of<Op, T...> {
   using type = typename Op::template entries<T...>;
 };
 
+template <class Op>
+consteval bool refuse_index() {
+  static_assert(always_false<Op>,
+                "locus: an expression has no elements before it is computed; write "
+                "fetch(e)(i, j)");
+  return false;
+}
+
 }  // namespace detail
 
 /// means: r = op(operands...)     shape: Op::infer     device: the plan's     cost: the plan's
@@ -121,6 +129,14 @@ struct [[nodiscard(
       using Operand = std::remove_cvref_t<decltype(get<k>(operands))>;
       if constexpr (Operand::lets::size > 0) get<k>(operands).template find_lets<Lets>(cells);
     });
+  }
+  template <class... Index>
+  auto operator()(Index...) const {
+    return detail::refuse_index<Op>();
+  }
+  template <class Index>
+  auto operator[](Index) const {
+    return detail::refuse_index<Op>();
   }
   explicit operator bool() const {
     static_assert(

@@ -44,5 +44,10 @@ constexpr auto concatenate(X&& x, More&&... more) {
     return sizeof(element_types_do_not_fit<Op, element_of_t<X>, element_of_t<More>...>);
 }
 
+template <tensor_operand X, class... More>
+constexpr auto concatenate(X const&, More const&...) {
+  static_assert(always_false<X>, "locus: concatenate names its axis; write concatenate<0>(x, y)");
+}
+
 }  // namespace LOCUS_MODE
 }  // namespace locus

@@ -182,10 +182,11 @@ constexpr auto normal(Extents<N...> extents, S number) {
 // What a hand writes first: a number of elements. Extents are a type here.
 namespace detail {
 template <class N>
-constexpr void refuse_number_of_elements() {
+consteval bool refuse_number_of_elements() {
   static_assert(always_false<N>,
                 "locus: a generator takes extents; write zeros<float>(Extents<3>{}), or "
                 "zeros<float>(dextents<1>{n})");
+  return false;
 }
 template <class...>
 inline constexpr bool begin_with_seed = false;
@@ -194,45 +195,46 @@ inline constexpr bool begin_with_seed<seed, More...> = true;
 template <seed_number S>
 inline constexpr bool begin_with_seed<S> = true;
 template <class... Given>
-constexpr void refuse_no_seed() {
+consteval bool refuse_no_seed() {
   static_assert(always_false<Given...>, "locus: random numbers begin with a seed; write "
                                         "uniform<float>(extents, seed{1}, low, high) or "
                                         "normal<float>(extents, seed{1}, mean, deviation)");
+  return false;
 }
 }  // namespace detail
 template <class T, std::int64_t... N, class... Given>
   requires(!detail::begin_with_seed<Given...>)
-constexpr void uniform(Extents<N...>, Given...) {
-  detail::refuse_no_seed<T, Given...>();
+constexpr auto uniform(Extents<N...>, Given...) {
+  return detail::refuse_no_seed<T, Given...>();
 }
 template <class T, std::int64_t... N, class... Given>
   requires(!detail::begin_with_seed<Given...>)
-constexpr void normal(Extents<N...>, Given...) {
-  detail::refuse_no_seed<T, Given...>();
+constexpr auto normal(Extents<N...>, Given...) {
+  return detail::refuse_no_seed<T, Given...>();
 }
 template <class T, std::integral N, class... More>
-constexpr void zeros(N, More...) {
-  detail::refuse_number_of_elements<N>();
+constexpr auto zeros(N, More...) {
+  return detail::refuse_number_of_elements<N>();
 }
 template <class T, std::integral N, class... More>
-constexpr void ones(N, More...) {
-  detail::refuse_number_of_elements<N>();
+constexpr auto ones(N, More...) {
+  return detail::refuse_number_of_elements<N>();
 }
 template <class T, std::integral N, class... More>
-constexpr void full(N, More...) {
-  detail::refuse_number_of_elements<N>();
+constexpr auto full(N, More...) {
+  return detail::refuse_number_of_elements<N>();
 }
 template <class T, std::integral N, class... More>
-constexpr void iota(N, More...) {
-  detail::refuse_number_of_elements<N>();
+constexpr auto iota(N, More...) {
+  return detail::refuse_number_of_elements<N>();
 }
 template <class T, std::integral N, class... More>
-constexpr void uniform(N, More...) {
-  detail::refuse_number_of_elements<N>();
+constexpr auto uniform(N, More...) {
+  return detail::refuse_number_of_elements<N>();
 }
 template <class T, std::integral N, class... More>
-constexpr void normal(N, More...) {
-  detail::refuse_number_of_elements<N>();
+constexpr auto normal(N, More...) {
+  return detail::refuse_number_of_elements<N>();
 }
 
 }  // namespace locus

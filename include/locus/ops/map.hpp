@@ -183,6 +183,11 @@ constexpr auto map(F f, Xs&&... xs) {
   else
     return sizeof(element_types_do_not_fit<F, element_of_t<Xs>...>);
 }
+template <tensor_operand X, class F>
+  requires(!operand<F>)
+constexpr auto map(X const&, F const&) {
+  static_assert(always_false<X>, "locus: map takes its function first; write map(f, x)");
+}
 
 }  // namespace LOCUS_MODE
 

@@ -93,6 +93,12 @@ constexpr auto on(X&&) {
   static_assert(always_false<Device>,
                 "locus: on<> names a device; write on<GpuDevice<0>>(e) or on<\"/GPU:0\">(e)");
 }
+template <tensor_operand X, class Name>
+constexpr auto on(X const&, Name const&) {
+  static_assert(always_false<X>,
+                "locus: on<> names its device as a template argument; write on<\"/GPU:0\">(e), "
+                "or with_device(name, f) for a name that is known when the program runs");
+}
 template <fixed_string Name, placement P = soft, tensor_operand X>
 constexpr auto on(X&& x) {
   if constexpr (require_device_name<Name>()) {

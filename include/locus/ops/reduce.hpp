@@ -125,6 +125,13 @@ constexpr auto reduction_of(X&& x) {
     return sizeof(shapes_do_not_fit<Fn, extents_of<E>>);
 }
 }  // namespace LOCUS_MODE
+template <class X>
+consteval bool refuse_second_argument() {
+  static_assert(always_false<X>,
+                "locus: a reduction takes one tensor, and its axes as template arguments; write "
+                "sum<0>(x), or maximum(x, y) for the larger of two");
+  return false;
+}
 }  // namespace detail
 
 inline namespace LOCUS_MODE {
@@ -141,6 +148,10 @@ inline namespace LOCUS_MODE {
   template <int... Axes, tensor_operand X>                                                   \
   constexpr auto(function)(X && x, keep_dims_t) {                                            \
     return detail::reduction_of<function##_fn, combine, true, Axes...>(std::forward<X>(x));  \
+  }                                                                                          \
+  template <tensor_operand X, class Second>                                                  \
+  constexpr auto(function)(X const&, Second const&) {                                        \
+    return detail::refuse_second_argument<X>();                                              \
   }
 /// sum: int64 for integers and booleans; of nothing 0. Blocks of floats are added in double.
 LOCUS_REDUCTION(sum, reduction::sum)

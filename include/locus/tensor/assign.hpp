@@ -200,6 +200,14 @@ void run(Assignment<E, To> assignment, call_site where = call_site::here()) {
   runtime::devices("run", where);
   plan<Policy>(std::move(assignment)).run(where);
 }
+/// means: run(plan(assignments...))
+template <placement_policy Policy = default_policy, class... E, class... To>
+  requires(sizeof...(E) > 1)
+void run(Assignment<E, To>... assignments) {
+  call_site const where = runtime::site_of_operator();
+  runtime::devices("run", where);
+  plan<Policy>(std::move(assignments)...).run(where);
+}
 template <tensor_operand X>
 void run(X const&) {
   static_assert(always_false<X>,

@@ -127,6 +127,12 @@ void explain(Stream& out, X const& x) {
   });
 }
 
+/// means: explain(out, plan(assignment))
+template <placement_policy Policy = default_policy, class Stream, class E, class To>
+void explain(Stream& out, Assignment<E, To> assignment) {
+  explain<Policy>(out, plan<Policy>(std::move(assignment)));
+}
+
 /// means: for each step of that name, where it runs and by which rule; then what stands behind those
 ///        GPUs on this machine now
 template <placement_policy Policy = default_policy, class Stream, explainable X>

@@ -323,4 +323,14 @@ Stream& operator<<(Stream& out, Where const& where) {
   return out;
 }
 
+/// means: extents as text: [2,3]
+template <class Stream, std::int64_t... N>
+  requires requires(Stream& s) { s.write("", 0); }
+Stream& operator<<(Stream& out, Extents<N...> const& extents) {
+  message text;
+  text << extents.as_shape();
+  out.write(text.view().data(), static_cast<std::ptrdiff_t>(text.view().size()));
+  return out;
+}
+
 }  // namespace locus

@@ -12,6 +12,9 @@
 #include <locus/execute/log.hpp>         // log_creation
 #include <locus/expr/leaf.hpp>           // Leaf, tensor_base
 #include <locus/expr/operand.hpp>        // as_operand
+#include <locus/ops/generators.hpp>      // full
+#include <locus/shape/layout.hpp>        // layout_right
+#include <locus/tensor/host_range.hpp>   // host_range
 #include <locus/tensor/move_block.hpp>   // move_block
 #include <locus/tensor/nested_list.hpp>  // nested_list, measure
 #include <locus/tensor/storage.hpp>      // make_storage
@@ -44,6 +47,21 @@ class host_buffer {
   void* data_;
   std::int64_t bytes_;
 };
+
+/// fails: shape_error, where a range has not as many elements
+inline void require_size(std::int64_t given, shape const& extents) {
+  if (given == extents.size()) return;
+  message text;
+  throw shape_error(text << "locus: a tensor with extents " << extents << " is made from " << given
+                         << " elements; give " << extents.size());
+}
+template <class X, class Self>
+concept tensor_besides = tensor<X> && !std::same_as<X, Self>;
+template <class X, class T, int Rank>
+concept tensor_with_memory = std::is_base_of_v<tensor_base, X> &&
+                             std::same_as<typename X::value_type, T> && X::rank() == Rank;
+template <class X>
+concept may_be_converted = true;  // preferred to the constructor that refuses
 
 }  // namespace detail
 
@@ -82,11 +100,14 @@ class Tensor : public tensor_base {
   using list_type = typename detail::nested_list<T, E::rank()>::type;
   static constexpr place where = Where::value;
   static constexpr int rank() { return E::rank(); }
+  static constexpr bool on_one_cpu = where.is_single() && where.at(0).is_cpu();
+  /// a tensor that copies itself onto a CPU: what its type says is written beside it, nothing is lost
+  template <class X>
+  static constexpr bool comes_by_itself =
+      on_one_cpu && !where.is_open() && detail::tensor_with_memory<X, T, E::rank()>;
 
-  /// elements are unspecified until something is assigned (NaN in checked builds)
-  Tensor(call_site site = call_site::here())
-    requires(E::pattern.is_static())
-      : Tensor(E(), site) {}
+  /// open extents are 0; elements are unspecified until something is assigned (NaN in checked builds)
+  Tensor(call_site site = call_site::here()) : Tensor(E(), site) {}
   explicit Tensor(E const& extents, call_site site = call_site::here()) {
     make(asked_home(site), extents.as_shape(), site);
   }
@@ -94,6 +115,25 @@ class Tensor : public tensor_base {
     requires(!E::pattern.is_static() &&
              (int(sizeof...(N)) + 1 == E::rank() || int(sizeof...(N)) + 1 == E::rank_dynamic()))
   explicit Tensor(detail::first_extent n, N... extents) : Tensor(E(n.value, extents...), n.where) {}
+  /// extents of another type: what is known in E has to agree
+  template <std::int64_t... N>
+    requires(!std::same_as<Extents<N...>, E>)
+  explicit Tensor(Extents<N...> const& extents, call_site site = call_site::here())
+      : Tensor(of_this_rank(extents), site) {}
+  /// the elements of a std::vector, std::span or std::array, in row order
+  template <host_range R>
+    requires(E::rank() == 1)
+  explicit Tensor(R const& from, call_site site = call_site::here())
+      : Tensor(from, E(shape{1, {static_cast<std::int64_t>(from.size())}}), site) {}
+  template <host_range R, class Mode = mode>
+  Tensor(R const& from, E const& extents, call_site site = call_site::here()) {
+    asked_home(site);
+    detail::require_size(static_cast<std::int64_t>(from.size()), extents.as_shape());
+    ViewLeaf<std::remove_const_t<element_of_range_t<R const>> const, E, CpuDevice, true> leaf{
+        from.data(), extents.as_shape(), {}};
+    detail::strides_of(layout_right{}, leaf.extents, leaf.strides);
+    assign_to_new<Mode>(leaf, site);
+  }
   /// nested lists: {{1, 2, 3}, {4, 5, 6}}
   Tensor(list_type const& values, call_site site = call_site::here()) {
     place const at = asked_home(site);
@@ -134,15 +174,38 @@ class Tensor : public tensor_base {
       asked_home(site);
     assign_to_new<Mode>(x, site);
   }
-  /// the elements of a view, or of a tensor that lives elsewhere
-  template <tensor X, class Mode = mode>
-    requires(!std::same_as<X, Tensor>)
-  explicit Tensor(X const& x, call_site site = call_site::here()) {
+  /// the elements of a view, or of a tensor that lives elsewhere; of a tensor onto a CPU by itself, as in
+  /// Tensor<float, E> c = eval(a + b)
+  template <detail::tensor_besides<Tensor> X, class Mode = mode>
+    requires detail::may_be_converted<X>
+  explicit(!comes_by_itself<X>) Tensor(X const& x, call_site site = call_site::here()) {
     if constexpr (open_device<Where>)
       runtime::devices(made, site);  // the expression says where
     else
       asked_home(site);
     assign_to_new<Mode>(x.leaf(), site);
+  }
+
+  // ---- what a hand writes first ----
+  template <detail::tensor_besides<Tensor> X, class Mode = mode>
+  Tensor(X const&, call_site = {}) {
+    static_assert(always_false<X>,
+                  "locus: a tensor is made from one on another device, or of other elements, and "
+                  "nothing says so; write Tensor<...> t(x), or t(cast<T>(x))");
+  }
+  template <class P, class... More>
+  explicit Tensor(P*, More const&...) {
+    static_assert(always_false<P>, "locus: a pointer does not say how many elements there are; "
+                                   "write Tensor<...> t(view<CpuDevice>(p, extents))");
+  }
+  template <std::integral... N>
+    requires(sizeof...(N) > 0 &&
+             (E::pattern.is_static() ||
+              (int(sizeof...(N)) != E::rank() && int(sizeof...(N)) != E::rank_dynamic())))
+  explicit Tensor(N...) {
+    static_assert(always_false<N...>,
+                  "locus: a Tensor takes one number for each open extent, or for each extent, and "
+                  "none where all are known; write t(2, 3) of Dextents<2>");
   }
 
   Tensor(Tensor const& o) { copy_of(o, o.live().where); }
@@ -180,12 +243,15 @@ class Tensor : public tensor_base {
     assign<Mode>(as_operand<void>(std::forward<X>(x)), runtime::site_of_operator());
     return *this;
   }
-  template <number X>
+  /// means: every element = n     fails: shape_error, for an integer that T cannot hold
+  template <number X, class Mode = mode>
     requires(E::rank() > 0)
-  Tensor& operator=(X) {
-    static_assert(
-        always_false<X>,
-        "locus: a number is assigned to a whole tensor; write t = full<T>(t.extents(), n)");
+  Tensor& operator=(X n) {
+    static_assert(number_fits_v<X, T>, "locus: a number of another kind is assigned to a tensor; "
+                                       "write one of its element type");
+    if constexpr (number_fits_v<X, T>)
+      assign<Mode>(full<T>(extents(), detail::checked_number<T>(n)), runtime::site_of_operator());
+    return *this;
   }
   template <operand X, class Mode = mode>
   Tensor& operator+=(X&& x) {
@@ -202,6 +268,22 @@ class Tensor : public tensor_base {
   template <operand X, class Mode = mode>
   Tensor& operator/=(X&& x) {
     return *this = *this / std::forward<X>(x);
+  }
+
+  /// means: these extents from now on; where they are others, in new memory with unspecified elements
+  /// cost:  one allocation on each device where extents change
+  void resize(E const& extents, call_site site = call_site::here()) {
+    if (!(live().extents == extents.as_shape())) make(block->where, extents.as_shape(), site);
+  }
+  template <std::integral... N>
+    requires(!E::pattern.is_static() &&
+             (int(sizeof...(N)) + 1 == E::rank() || int(sizeof...(N)) + 1 == E::rank_dynamic()))
+  void resize(detail::first_extent n, N... extents) {
+    resize(E(n.value, extents...), n.where);
+  }
+  friend void swap(Tensor& a, Tensor& b) noexcept {
+    Tensor was(std::move(a));
+    a = std::move(b), b = std::move(was);
   }
 
   E extents() const { return E(live().extents); }
@@ -227,13 +309,42 @@ class Tensor : public tensor_base {
   /// means: one element     fails: at compile time, where it does not lie on one CPU
   template <std::integral... Idx, class Mode = mode>
   T& operator()(Idx... i) {
-    std::int64_t const at = offset<Mode>(i...);
-    runtime::forget_copies(*block.get());
-    return static_cast<T*>(block->pieces[0].data)[at];
+    return element<Mode>(i...);
   }
   template <std::integral... Idx, class Mode = mode>
   T const& operator()(Idx... i) const {
-    return data()[offset<Mode>(i...)];
+    return element<Mode>(i...);
+  }
+
+  /// of one axis: t[i] is t(i)
+  template <std::integral I, class Mode = mode>
+  T& operator[](I i) {
+    return element<Mode>(i);
+  }
+  template <std::integral I, class Mode = mode>
+  T const& operator[](I i) const {
+    return element<Mode>(i);
+  }
+  /// means: the elements in row order, for loops and for algorithms of the standard library
+  T* begin()
+    requires on_one_cpu
+  {
+    return data();
+  }
+  T* end()
+    requires on_one_cpu
+  {
+    return data() + size();
+  }
+  T const* begin() const
+    requires on_one_cpu
+  {
+    return data();
+  }
+  T const* end() const
+    requires on_one_cpu
+  {
+    return data() + size();
   }
 
   template <class Mode = mode>
@@ -263,6 +374,13 @@ class Tensor : public tensor_base {
   }
 
  private:
+  template <class Given>
+  static E of_this_rank(Given const& extents) {
+    static_assert(
+        Given::rank() == E::rank(),
+        "locus: a Tensor is made with extents of another rank; write as many as its type has");
+    return E(extents.as_shape());
+  }
   static target found(void const* t, shape const&) {
     return static_cast<Tensor const*>(static_cast<tensor_base const*>(t))->as_target();
   }
@@ -357,8 +475,17 @@ class Tensor : public tensor_base {
           x);
   }
   template <class Mode, class... Idx>
+  T& element(Idx... i) {
+    std::int64_t const at = offset<Mode>(i...);
+    runtime::forget_copies(*block.get());
+    return static_cast<T*>(block->pieces[0].data)[at];
+  }
+  template <class Mode, class... Idx>
+  T const& element(Idx... i) const {
+    return data()[offset<Mode>(i...)];
+  }
+  template <class Mode, class... Idx>
   std::int64_t offset(Idx... i) const {
-    constexpr bool on_one_cpu = where.is_single() && where.at(0).is_cpu();
     static_assert(
         on_one_cpu,
         "locus: an element of a tensor on a GPU, or of replicas, is not host memory; write "

@@ -5,6 +5,7 @@
 #include <locus/execute/same_bytes.hpp>  // repeats_elements
 #include <locus/expr/leaf.hpp>           // ViewLeaf
 #include <locus/shape/layout.hpp>        // layout_right
+#include <locus/tensor/host_range.hpp>   // host_range
 #include <locus/tensor/tensor.hpp>       // Tensor
 
 namespace locus {
@@ -117,6 +118,25 @@ auto view(T* data, Extents<N...> const& extents, Layout const& layout,
                                                                              on);
 }
 
+/// means: the elements of a std::vector, std::span or std::array, as one axis or with these extents
+/// fails: shape_error, where there are not as many elements
+template <single_device Where, class R>
+  requires(host_range<R> && (std::is_lvalue_reference_v<R> || std::is_trivially_copyable_v<R>))
+auto view(R&& from) {
+  return view<Where>(from.data(), Dextents<1>(static_cast<std::int64_t>(from.size())));
+}
+template <single_device Where, class R, std::int64_t... N>
+  requires(host_range<R> && (std::is_lvalue_reference_v<R> || std::is_trivially_copyable_v<R>))
+auto view(R&& from, Extents<N...> const& extents) {
+  detail::require_size(static_cast<std::int64_t>(from.size()), extents.as_shape());
+  return view<Where>(from.data(), extents);
+}
+template <class Memory, class... More>
+  requires(!device_policy<Memory>)
+auto view(Memory const&, More const&...) {
+  static_assert(always_false<Memory>,
+                "locus: a view names its device; write view<CpuDevice>(data, extents)");
+}
 template <replicas Where, class... X>
 auto view(X const&...) {
   static_assert(always_false<Where>,
