@@ -12,6 +12,7 @@ namespace locus {
 /// means: data() is the address of size() elements
 template <class R>
 concept host_range = !tensor_operand<R> && requires(R& r) {
+  requires std::is_pointer_v<decltype(r.data())>;
   *r.data();
   static_cast<std::size_t>(r.size());
 };
