@@ -131,9 +131,8 @@ void training() {
     On<1> const gamma = numbers(c, 1), beta = numbers(c, 2);
     family("batch norm", size, 2 * size,
            [&] { to = call(nn::batch_norm_op{}, x, statistics, gamma, beta); });
-    family("batch norm gradient", size, 3 * size, [&] {
-      to = call(nn::batch_norm_gradient_op{}, x, dy, statistics, sums, gamma, beta);
-    });
+    family("batch norm gradient", size, 3 * size,
+           [&] { to = call(nn::batch_norm_gradient_op{}, x, dy, statistics, sums, gamma, beta); });
   }
   {
     count const rows = n / 4096, classes = 1000;
