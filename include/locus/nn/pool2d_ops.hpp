@@ -5,10 +5,11 @@
 
 #include <locus/nn/conv2d_ops.hpp>         // window_steps, is_open
 #include <locus/nn/kernels/pool2d.hpp>     // max_pool2d, average_pool2d
-#include <locus/nn/kernels/pool_best.hpp>  // pool_best
+#include <locus/nn/kernels/pool_best.hpp>  // pool_best, is_largest
 #include <locus/nn/kernels/workspace.hpp>  // workspace
 #if LOCUS_CUDA_KERNELS
-#include <locus/nn/kernels/pool_card.hpp>  // cards::max_pool2d, cards::average_pool2d
+#include <locus/nn/kernels/global_pool_card.hpp>  // cards::global_max_gradient
+#include <locus/nn/kernels/pool_card.hpp>         // cards::max_pool2d, cards::average_pool2d
 #endif
 
 namespace locus::nn {
@@ -265,7 +266,7 @@ struct global_max_gradient_op {
                    T* const to = dx.data + image * pixels * channels;
                    for (std::int64_t c = 0; c < channels; ++c) {
                      T const best = y[image * channels + c];
-                     auto wins = [&](T v) { return v == best || (v != v && best != best); };
+                     auto wins = [&](T v) { return detail::is_largest(v, best); };
                      std::int64_t count = 0;
                      for (std::int64_t p = 0; p < pixels; ++p)
                        count += wins(from[p * channels + c]);
@@ -275,18 +276,19 @@ struct global_max_gradient_op {
                    }
                  });
   }
+  template <class T>
+  void card(card_context& here, tile<T> dx, tile<T const> x, tile<T const> y,
+            tile<T const> dy) const;
   template <int Result, class T>
   LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const&, tile<T>, tile<T const> x,
                               tile<T const> y, tile<T const> dy) const {
     std::int64_t const pixels = x.extent[1] * x.extent[2], channels = x.extent[3];
     std::int64_t const c = i % channels, image = i / channels / pixels;
     T const best = y[image * channels + c];
-    if (!(x[i] == best || (x[i] != x[i] && best != best))) return T(0);
+    if (!detail::is_largest(x[i], best)) return T(0);
     std::int64_t count = 0;
-    for (std::int64_t p = 0; p < pixels; ++p) {
-      T const v = x[(image * pixels + p) * channels + c];
-      count += v == best || (v != v && best != best);
-    }
+    for (std::int64_t p = 0; p < pixels; ++p)
+      count += detail::is_largest(x[(image * pixels + p) * channels + c], best);
     return dy[image * channels + c] / static_cast<T>(count);
   }
 };
@@ -309,6 +311,12 @@ void average_pool2d_op::card(card_context& here, tile<T> y, tile<T const> x) con
 template <class T>
 void average_pool2d_gradient_op::card(card_context& here, tile<T> dx, tile<T const> dy) const {
   cards::average_pool2d_gradient(here, geometry(dy), dy.data, dx.data);
+}
+template <class T>
+void global_max_gradient_op::card(card_context& here, tile<T> dx, tile<T const> x, tile<T const> y,
+                                  tile<T const> dy) const {
+  cards::global_max_gradient(here, x.extent[0], x.extent[1] * x.extent[2], x.extent[3], x.data,
+                             y.data, dy.data, dx.data);
 }
 #endif
 

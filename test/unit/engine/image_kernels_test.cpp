@@ -255,6 +255,32 @@ TEST_CASE_TEMPLATE("pools of images have the host's bits on GPUs", T, float, dou
   });
 }
 
+TEST_CASE_TEMPLATE("slopes of a maximum over whole images: ties and NaN share", T, float, double) {
+  on_few_backends([&](backends::machine const& m) {
+    if (!m.has_gpu()) return;
+    for (std::int64_t const channels : {1, 3, 4, 8, 17})
+      for (std::int64_t const images : {0, 1, 3}) {
+        CAPTURE(channels);
+        CAPTURE(images);
+        oracle::random r{std::uint64_t(channels + images)};
+        auto x = random<T, 4>(r, Dextents<4>(images, 5, 3, channels));
+        auto y = random<T, 4>(r, Dextents<4>(images, 1, 1, channels));
+        auto const dy = random<T, 4>(r, y.extents());
+        for (std::int64_t i = 0; i < x.size(); ++i)
+          x.data()[i] =
+              i % 61 == 20 ? std::numeric_limits<T>::quiet_NaN() : std::round(x.data()[i]);
+        y = max<1, 2>(x, keep_dims);
+        auto const on = [&]<class Where>(Where) {
+          auto const x_there = to<Where>(x), y_there = to<Where>(y), dy_there = to<Where>(dy);
+          Tensor<T, Dextents<4>, Where> dx{x.extents()};
+          dx = call(nn::global_max_gradient_op{}, x_there, y_there, dy_there);
+          return to<CpuDevice>(dx);
+        };
+        CHECK(same(on(CpuDevice{}), on(GpuDevice<0>{})));
+      }
+  });
+}
+
 TEST_CASE("windows wider than the image have no results, and no gradient") {
   on_few_backends([&](backends::machine const& m) {
     if (!m.has_gpu()) return;
