@@ -16,6 +16,7 @@
 #include <locus/nn/embedding_ops.hpp>
 #include <locus/nn/objective.hpp>
 #include <locus/nn/optimizer.hpp>
+#include <locus/nn/pool2d_ops.hpp>
 #include <locus/nn/update.hpp>
 
 #include "count.hpp"
@@ -60,6 +61,9 @@ void maps_and_copies() {
   family("slice 2 x[1,n)", n, 2 * n,
          [&] { run(into(slice(z, {0, n - 1}), 2.f * slice(x, {1, n}))); });
   family("sum", n, n, [&] { one = sum(x); });
+  family("dropout", n, 2 * n, [&] {  // as the layer has it
+    z = where(uniform<float>(x.extents(), seed(7)) >= 0.25f, x * (1 / 0.75f), 0.f);
+  });
 }
 void rows_and_columns(count columns, bool with_maps) {
   count const rows = n / columns;
@@ -117,6 +121,20 @@ void training() {
     });
   }
   {
+    count const c = 64, batch = std::max<count>(1, n >> 16), size = batch * 1024 * c;
+    Dextents<4> const all(batch, 32, 32, c);
+    On<4> x{all}, dy{all}, to{all};
+    x = uniform<float>(all, seed(3)), dy = uniform<float>(all, seed(4));
+    On<2> statistics{Dextents<2>(batch, 2 * c)}, sums{Dextents<2>(batch, 2 * c)};
+    statistics = uniform<float>(Dextents<2>(batch, 2 * c), seed(5), 0.5f, 1.f);
+    sums = uniform<float>(Dextents<2>(batch, 2 * c), seed(6));
+    On<1> const gamma = numbers(c, 1), beta = numbers(c, 2);
+    family("batch norm", size, 2 * size,
+           [&] { to = call(nn::batch_norm_op{}, x, statistics, gamma, beta); });
+    family("batch norm gradient", size, 3 * size,
+           [&] { to = call(nn::batch_norm_gradient_op{}, x, dy, statistics, sums, gamma, beta); });
+  }
+  {
     count const rows = n / 4096, classes = 1000;
     On<2> logits{Dextents<2>(rows, classes)}, d{Dextents<2>(rows, classes)};
     logits = uniform<float>(Dextents<2>(rows, classes), seed(3), -3.f, 3.f);
@@ -159,6 +177,22 @@ void layers() {
     On<3> to{Dextents<3>(lines, 256, width)};
     family("embedding gather", lines * 256 * width, 2 * lines * 256 * width,
            [&] { to = call(nn::embedding_op{width}, tokens, table); });
+  }
+  {
+    count const c = 64, batch = std::max<count>(1, n >> 16), size = batch * 1024 * c;
+    nn::pool2d_window const window{{2, 2, 1}, {2, 2, 1}, nn::padding::valid};
+    Dextents<4> const all(batch, 32, 32, c), pooled(batch, 16, 16, c);
+    On<4> x{all}, dx{all}, y{pooled};
+    On<4, std::uint8_t> winner{pooled};
+    x = uniform<float>(all, seed(3));
+    count const touched = size + size / 4 + size / 16;  // winners are bytes
+    family("max pool", size, touched, [&] {
+      auto const s = call(nn::max_pool2d_op{window}, x);
+      run(plan(into(y, result<0>(s)), into(winner, result<1>(s))));
+    });
+    shape const one{3, {32, 32, c}};
+    family("max pool gradient", size, touched,
+           [&] { dx = call(nn::max_pool2d_gradient_op{window, one}, y, winner); });
   }
 }
 }  // namespace

@@ -10,12 +10,32 @@
 #include <locus/ops/reduce.hpp>             // sum
 #include <locus/tensor/eval.hpp>            // run
 #if LOCUS_CUDA_KERNELS
+#include <locus/nn/kernels/batch_norm_card.hpp>  // cards::normalise, cards::normalise_gradient
 #include <locus/nn/kernels/batch_norm_team.hpp>  // moments_team, sums_team
 #endif
 
 namespace locus::nn {
 
 namespace detail {
+
+/// A channel of y = (x - mean) * gamma / deviation + beta.
+template <class T>
+struct normal_channel {
+  T mean, factor, beta;  // factor: gamma / deviation
+  LOCUS_HOST_DEVICE constexpr T operator()(T x) const { return (x - mean) * factor + beta; }
+};
+/// A channel of dx.
+template <class T>
+struct channel_slope {
+  normal_channel<T> centred;  // with gamma 1 and beta 0
+  T gamma, beta, factor;
+  T plain, weighted;  // means of dy and of dy * normalised x
+  template <class Settings>
+  LOCUS_HOST_DEVICE constexpr T operator()(Settings const& settings, T x, T dy) const {
+    T const v = centred(x), d = settings.passes(gamma * v + beta) ? dy : T(0);
+    return factor * (d - plain - v * weighted);
+  }
+};
 
 /// what all steps of a batch normalisation are told
 struct batch_norm_settings {
@@ -25,6 +45,27 @@ struct batch_norm_settings {
   template <class T>
   LOCUS_HOST_DEVICE constexpr bool passes(T v) const {
     return how == activation::linear || (v > T(0) && v < upper_bound_of<T>(how));
+  }
+  template <class T>
+  LOCUS_HOST_DEVICE constexpr T bounded(T v) const {
+    return detail::bounded(how, v);
+  }
+  template <class T>
+  LOCUS_HOST_DEVICE normal_channel<T> channel(T mean, T variance, T gamma, T beta) const {
+    return {mean, gamma / deviation(variance), beta};
+  }
+  /// sums: of dy and of dy * normalised x over `count` rows
+  template <class T>
+  LOCUS_HOST_DEVICE channel_slope<T> slope(T mean, T variance, T gamma, T beta, T sum,
+                                           T weighted_sum, T count) const {
+    return {channel(mean, variance, T(1), T(0)), gamma,       beta,
+            gamma / deviation(variance),         sum / count, weighted_sum / count};
+  }
+
+ private:
+  template <class T>
+  LOCUS_HOST_DEVICE T deviation(T variance) const {
+    return sqrt_fn{}(static_cast<T>(variance + static_cast<T>(epsilon)));
   }
 };
 template <class T>
@@ -53,12 +94,6 @@ void store_pair(tile<T> const& to, std::vector<double> const& first,
     to.data[c] = static_cast<T>(first[c]);
     to.data[first.size() + c] = static_cast<T>(second[c]);
   }
-}
-template <class T>
-LOCUS_HOST_DEVICE T normalised_by(batch_norm_settings const& s, T x, T mean, T variance, T gamma,
-                                  T beta) {
-  T const deviation = sqrt_fn{}(static_cast<T>(variance + static_cast<T>(s.epsilon)));
-  return (x - mean) * (gamma / deviation) + beta;
 }
 /// x has as many channels as each of the others
 template <class... Channels>
@@ -131,14 +166,16 @@ struct batch_norm_op {
         detail::normalisation_of<T>(settings, gamma.data, beta.data, statistics.data,
                                     statistics.data + s.channels, s.channels));
   }
+  template <class T>
+  void card(card_context& here, tile<T> y, tile<T const> x, tile<T const> statistics,
+            tile<T const> gamma, tile<T const> beta) const;
   template <int Result, class T>
   LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const&, tile<T>, tile<T const> x,
                               tile<T const> statistics, tile<T const> gamma,
                               tile<T const> beta) const {
     std::int64_t const channels = x.extent[x.rank - 1], c = i % channels;
-    return detail::bounded(settings.how,
-                           detail::normalised_by(settings, x[i], statistics[c],
-                                                 statistics[channels + c], gamma[c], beta[c]));
+    return settings.bounded(
+        settings.channel(statistics[c], statistics[channels + c], gamma[c], beta[c])(x[i]));
   }
 };
 
@@ -212,17 +249,18 @@ struct batch_norm_gradient_op {
                                     statistics.data + s.channels, s.channels),
         sums.data, sums.data + s.channels, double(s.rows));
   }
+  template <class T>
+  void card(card_context& here, tile<T> dx, tile<T const> x, tile<T const> dy,
+            tile<T const> statistics, tile<T const> sums, tile<T const> gamma,
+            tile<T const> beta) const;
   template <int Result, class T>
   LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const&, tile<T>, tile<T const> x,
                               tile<T const> dy, tile<T const> statistics, tile<T const> sums,
                               tile<T const> gamma, tile<T const> beta) const {
     std::int64_t const channels = x.extent[x.rank - 1], c = i % channels;
-    T const variance = statistics[channels + c], count = static_cast<T>(x.size() / channels);
-    T const centred = detail::normalised_by(settings, x[i], statistics[c], variance, T(1), T(0));
-    T const d = settings.passes(gamma[c] * centred + beta[c]) ? dy[i] : T(0);
-    T const factor =
-        gamma[c] / sqrt_fn{}(static_cast<T>(variance + static_cast<T>(settings.epsilon)));
-    return factor * (d - sums[c] / count - centred * (sums[channels + c] / count));
+    return settings.slope(statistics[c], statistics[channels + c], gamma[c], beta[c], sums[c],
+                          sums[channels + c],
+                          static_cast<T>(x.size() / channels))(settings, x[i], dy[i]);
   }
 };
 
@@ -286,15 +324,43 @@ struct normalise_op {
                                detail::normalisation_of<T>(settings, gamma.data, beta.data,
                                                            mean.data, variance.data, s.channels));
   }
+  template <class T>
+  void card(card_context& here, tile<T> y, tile<T const> x, tile<T const> gamma, tile<T const> beta,
+            tile<T const> mean, tile<T const> variance) const;
   template <int Result, class T>
   LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const&, tile<T>, tile<T const> x,
                               tile<T const> gamma, tile<T const> beta, tile<T const> mean,
                               tile<T const> variance) const {
     std::int64_t const c = i % x.extent[x.rank - 1];
-    return detail::bounded(settings.how, detail::normalised_by(settings, x[i], mean[c], variance[c],
-                                                               gamma[c], beta[c]));
+    return settings.bounded(settings.channel(mean[c], variance[c], gamma[c], beta[c])(x[i]));
   }
 };
+
+#if LOCUS_CUDA_KERNELS
+template <class T>
+void batch_norm_op::card(card_context& here, tile<T> y, tile<T const> x, tile<T const> statistics,
+                         tile<T const> gamma, tile<T const> beta) const {
+  host::channel_rows const s = detail::rows_of(x);
+  cards::normalise(here, settings, s.rows, s.channels, x.data, statistics.data,
+                   statistics.data + s.channels, gamma.data, beta.data, y.data);
+}
+template <class T>
+void batch_norm_gradient_op::card(card_context& here, tile<T> dx, tile<T const> x, tile<T const> dy,
+                                  tile<T const> statistics, tile<T const> sums, tile<T const> gamma,
+                                  tile<T const> beta) const {
+  host::channel_rows const s = detail::rows_of(x);
+  cards::normalise_gradient(here, settings, s.rows, s.channels, x.data, dy.data, statistics.data,
+                            statistics.data + s.channels, sums.data, sums.data + s.channels,
+                            gamma.data, beta.data, dx.data);
+}
+template <class T>
+void normalise_op::card(card_context& here, tile<T> y, tile<T const> x, tile<T const> gamma,
+                        tile<T const> beta, tile<T const> mean, tile<T const> variance) const {
+  host::channel_rows const s = detail::rows_of(x);
+  cards::normalise(here, settings, s.rows, s.channels, x.data, mean.data, variance.data, gamma.data,
+                   beta.data, y.data);
+}
+#endif
 
 namespace detail {
 

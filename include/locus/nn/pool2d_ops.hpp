@@ -5,8 +5,12 @@
 
 #include <locus/nn/conv2d_ops.hpp>         // window_steps, is_open
 #include <locus/nn/kernels/pool2d.hpp>     // max_pool2d, average_pool2d
-#include <locus/nn/kernels/pool_best.hpp>  // pool_best
+#include <locus/nn/kernels/pool_best.hpp>  // pool_best, is_largest
 #include <locus/nn/kernels/workspace.hpp>  // workspace
+#if LOCUS_CUDA_KERNELS
+#include <locus/nn/kernels/global_pool_card.hpp>  // cards::global_max_gradient
+#include <locus/nn/kernels/pool_card.hpp>         // cards::max_pool2d, cards::average_pool2d
+#endif
 
 namespace locus::nn {
 
@@ -44,6 +48,12 @@ LOCUS_HOST_DEVICE constexpr pixel_place place_in(std::int64_t i, std::int64_t ro
   return {i / channels / columns / rows, i / channels / columns % rows, i / channels % columns,
           i % channels};
 }
+/// means: every number of the images has a place below 2^31, as the bodies for cards want it
+inline bool is_short(host::pool2d_geometry const& g) {
+  constexpr std::int64_t most = std::int64_t(1) << 31;
+  auto const fits = [](window_axis const& a) { return a.in + a.size + a.stride < most; };
+  return g.input_size() < most && g.output_size() < most && fits(g.h) && fits(g.w);
+}
 
 }  // namespace detail
 
@@ -68,6 +78,12 @@ struct max_pool2d_op {
     LOCUS_CHOSEN(nn::host, max_pool2d<T, std::uint8_t>)(y.data ? y.data : unread.data(),
                                                         winner.data, x.data, g);
   }
+  template <class T>
+  bool is_for_cards(tile<T const> x) const {
+    return detail::is_short(window.over(x));
+  }
+  template <class T>
+  void card(card_context& here, tile<T> y, tile<std::uint8_t> winner, tile<T const> x) const;
   template <int Result, class T>
   LOCUS_HOST_DEVICE result<Result, T> element(std::int64_t i, call_context const&,
                                               tile<result<Result, T>>, tile<T const> x) const {
@@ -115,6 +131,13 @@ struct max_pool2d_gradient_op {
     LOCUS_CHOSEN(nn::host, max_pool2d_gradient<T, std::uint8_t>)(dx.data, dy.data, winner.data,
                                                                  geometry(dy));
   }
+  template <class T>
+  bool is_for_cards(tile<T const> dy, tile<std::uint8_t const>) const {
+    return detail::is_short(geometry(dy));
+  }
+  template <class T>
+  void card(card_context& here, tile<T> dx, tile<T const> dy,
+            tile<std::uint8_t const> winner) const;
   template <int Result, class T>
   LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const&, tile<T>, tile<T const> dy,
                               tile<std::uint8_t const> winner) const {
@@ -148,6 +171,12 @@ struct average_pool2d_op {
   void host(call_context const&, tile<T> y, tile<T const> x) const {
     LOCUS_CHOSEN(nn::host, average_pool2d<T>)(y.data, x.data, window.over(x));
   }
+  template <class T>
+  bool is_for_cards(tile<T const> x) const {
+    return detail::is_short(window.over(x));
+  }
+  template <class T>
+  void card(card_context& here, tile<T> y, tile<T const> x) const;
   template <int Result, class T>
   LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const&, tile<T>, tile<T const> x) const {
     host::pool2d_geometry const g = window.over(x);
@@ -188,6 +217,12 @@ struct average_pool2d_gradient_op {
   void host(call_context const&, tile<T> dx, tile<T const> dy) const {
     LOCUS_CHOSEN(nn::host, average_pool2d_gradient<T>)(dx.data, dy.data, geometry(dy));
   }
+  template <class T>
+  bool is_for_cards(tile<T const> dy) const {
+    return detail::is_short(geometry(dy));
+  }
+  template <class T>
+  void card(card_context& here, tile<T> dx, tile<T const> dy) const;
   template <int Result, class T>
   LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const&, tile<T>,
                               tile<T const> dy) const {
@@ -231,7 +266,7 @@ struct global_max_gradient_op {
                    T* const to = dx.data + image * pixels * channels;
                    for (std::int64_t c = 0; c < channels; ++c) {
                      T const best = y[image * channels + c];
-                     auto wins = [&](T v) { return v == best || (v != v && best != best); };
+                     auto wins = [&](T v) { return detail::is_largest(v, best); };
                      std::int64_t count = 0;
                      for (std::int64_t p = 0; p < pixels; ++p)
                        count += wins(from[p * channels + c]);
@@ -241,20 +276,48 @@ struct global_max_gradient_op {
                    }
                  });
   }
+  template <class T>
+  void card(card_context& here, tile<T> dx, tile<T const> x, tile<T const> y,
+            tile<T const> dy) const;
   template <int Result, class T>
   LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const&, tile<T>, tile<T const> x,
                               tile<T const> y, tile<T const> dy) const {
     std::int64_t const pixels = x.extent[1] * x.extent[2], channels = x.extent[3];
     std::int64_t const c = i % channels, image = i / channels / pixels;
     T const best = y[image * channels + c];
-    if (!(x[i] == best || (x[i] != x[i] && best != best))) return T(0);
+    if (!detail::is_largest(x[i], best)) return T(0);
     std::int64_t count = 0;
-    for (std::int64_t p = 0; p < pixels; ++p) {
-      T const v = x[(image * pixels + p) * channels + c];
-      count += v == best || (v != v && best != best);
-    }
+    for (std::int64_t p = 0; p < pixels; ++p)
+      count += detail::is_largest(x[(image * pixels + p) * channels + c], best);
     return dy[image * channels + c] / static_cast<T>(count);
   }
 };
+
+#if LOCUS_CUDA_KERNELS
+template <class T>
+void max_pool2d_op::card(card_context& here, tile<T> y, tile<std::uint8_t> winner,
+                         tile<T const> x) const {
+  cards::max_pool2d(here, window.over(x), x.data, y.data, winner.data);
+}
+template <class T>
+void max_pool2d_gradient_op::card(card_context& here, tile<T> dx, tile<T const> dy,
+                                  tile<std::uint8_t const> winner) const {
+  cards::max_pool2d_gradient(here, geometry(dy), dy.data, winner.data, dx.data);
+}
+template <class T>
+void average_pool2d_op::card(card_context& here, tile<T> y, tile<T const> x) const {
+  cards::average_pool2d(here, window.over(x), x.data, y.data);
+}
+template <class T>
+void average_pool2d_gradient_op::card(card_context& here, tile<T> dx, tile<T const> dy) const {
+  cards::average_pool2d_gradient(here, geometry(dy), dy.data, dx.data);
+}
+template <class T>
+void global_max_gradient_op::card(card_context& here, tile<T> dx, tile<T const> x, tile<T const> y,
+                                  tile<T const> dy) const {
+  cards::global_max_gradient(here, x.extent[0], x.extent[1] * x.extent[2], x.extent[3], x.data,
+                             y.data, dy.data, dx.data);
+}
+#endif
 
 }  // namespace locus::nn

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""families.py LIBRARIES [MACHINE [FOLDER]]: what the statements of ../families.cu ask of a GPU, and how long the model says
+"""families.py LIBRARIES [MACHINE [FOLDER [LABEL]]]: what the statements of ../families.cu ask of a GPU, and how long the model says
 that they take where their largest tensor has 256 MiB. LIBRARIES is the folder of the PTX machine's libcudart.so.13 and libcublas.so.13
-(BUILD/test/ptx). Takes two minutes."""
+(BUILD/test/ptx). LABEL: those alone whose label begins so. Takes two minutes."""
 import subprocess
 import sys
 
@@ -28,8 +28,9 @@ def extrapolated(c, smaller, times):
 
 def main():
     library, machine, program = programs.of_locus(programs.ROOT / 'test/ptx/families.cu', sys.argv[1:], __doc__)
-    few, printed_of_few = programs.run(program, library, [str(ELEMENTS // 4)])
-    launches, printed = programs.run(program, library, [str(ELEMENTS)])
+    only = sys.argv[4:5]
+    few, printed_of_few = programs.run(program, library, [str(ELEMENTS // 4), *only])
+    launches, printed = programs.run(program, library, [str(ELEMENTS), *only])
     known, size_of, small_of = programs.resources(program), sizes(printed), sizes(printed_of_few)
     smaller = programs.by_kernel(few)
     bandwidth = law.MACHINES[machine]['dram']

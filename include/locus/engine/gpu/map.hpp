@@ -50,8 +50,10 @@ struct flat_map {
         if (t + unsigned(u) * block_threads < here)
           load(in[u], tile, t + unsigned(u) * block_threads);
       for (int u = 0; u < unroll; ++u)
-        if (t + unsigned(u) * block_threads < here)
+        if (t + unsigned(u) * block_threads < here) {
+          number(in[u], tile, t + unsigned(u) * block_threads, each_in{});
           store(made_of<outs>(f, in[u]), tile, t + unsigned(u) * block_threads, each_out{});
+        }
       if constexpr (vector > 1)
         if (block.number() == 0 && t < unsigned(rest))
           single(int(t) < head ? std::int64_t(t) - head : vectors * vector + t - head);
@@ -65,11 +67,22 @@ struct flat_map {
   LOCUS_HOST_DEVICE void load(loaded<Kind, vector>& to, array const& a, std::int64_t tile,
                               unsigned i) const {
     using T = typename Kind::type;
-    if constexpr (std::is_same_v<Kind, kernel::own_offset>)
-      number_vector(to.values, a.first + tile + i);
-    else
+    if constexpr (!std::is_same_v<Kind, kernel::own_offset>)
       to.load_aligned(
           reinterpret_cast<T const*>(static_cast<vector_of<T, vector> const*>(a.data) + tile + i));
+  }
+  /// means: the numbers of a vector's elements. They are made where they are read: behind a branch a compiler no longer
+  ///        sees that they are neighbours, and makes a block of random words for each of them
+  template <class Kind>
+  LOCUS_HOST_DEVICE void number(loaded<Kind, vector>& to, array const& a, std::int64_t tile,
+                                unsigned i) const {
+    if constexpr (std::is_same_v<Kind, kernel::own_offset>)
+      number_vector(to.values, a.first + tile + i);
+  }
+  template <std::size_t... K>
+  LOCUS_HOST_DEVICE void number(loaded_inputs<ins, vector>& in, std::int64_t tile, unsigned i,
+                                std::index_sequence<K...>) const {
+    (number(get<K>(in.vectors), operands[K], tile, i), ...);
   }
   template <std::size_t... K>
   LOCUS_HOST_DEVICE void load(loaded_inputs<ins, vector>& in, std::int64_t tile, unsigned i,

@@ -18,5 +18,11 @@ struct pool_best {
   }
 };
 
+/// means: v is as large as the largest of its window; a NaN is where that is one
+template <class T>
+LOCUS_HOST_DEVICE constexpr bool is_largest(T v, T best) {
+  return v == best || (v != v && best != best);
+}
+
 }  // namespace LOCUS_MODE
 }  // namespace locus::nn::detail
