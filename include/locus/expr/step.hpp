@@ -58,7 +58,7 @@ struct step {
   bool heavy = false;
   product_end ends = product_end::none;  // what the operation is behind a product
   bool has_row = false;                  // a product: the kernel of its region adds a row to it
-  bool builtin = true;            // a functor of locus, not of the user
+  bool builtin = true;                   // a functor of locus, not of the user
   bool generated = false;         // from scalars and indices alone: it is placed with its readers
   bool strict = false;            // requested with strict
   bool takes_workspace = false;   // of a call: on GPUs, which is measured before a run
