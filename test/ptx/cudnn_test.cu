@@ -379,6 +379,7 @@ TEST_CASE("the products of what cuDNN refuses find the workspace that was measur
 }
 TEST_CASE("libraries are opened in a process of its own" * doctest::skip()) {
   array<float, 1, G> const x(ones<float>(dextents<1>{4}));
+  REQUIRE(fetch(sum(x)) == 4);
   runtime::logical_device& d = runtime::table.gpu_devices[0];
   auto const is_open = [](char const* name) {
     void* const library = dlopen(name, RTLD_NOW | RTLD_NOLOAD);
