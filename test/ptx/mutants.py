@@ -102,7 +102,8 @@ def judge(file, libraries, program, cases=None, without=None):
     """'passes' in both orders, 'fails' in one, or why a run says nothing"""
     for order in ({}, {"PTX_LATE": "1", "PTX_SEED": "7"}):
         environment = {**os.environ, "LOCUS_QUIET": "1", "OMP_NUM_THREADS": "2", "PTX_CARDS": "4",
-                       "LOCUS_CUDNN": "libcudnn.so.9" if program == "cudnn" else "off", "LD_LIBRARY_PATH": str(libraries), **order, **({"PTX_WITHOUT": without} if without else {})}
+                       "LOCUS_CUDNN": "libcudnn.so.9" if program == "cudnn" else "off",
+                       "LD_LIBRARY_PATH": str(libraries), **order, **({"PTX_WITHOUT": without} if without else {})}
         if program in HOST_MEMORY:
             environment["PTX_HOST_MEMORY"] = "1"
         try:
