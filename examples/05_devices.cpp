@@ -14,12 +14,12 @@ int main() {
   }
   config::library_versions const v = config::versions();  // 0: not there
   std::cout << "CUDA driver " << v.driver << ", runtime " << v.runtime << ", cuBLAS " << v.cublas
-            << ", NCCL " << v.nccl << "\n";
+            << ", NCCL " << v.nccl << ", cuDNN " << v.cudnn << "\n";
   // [end]
   // prints:
   // /physical_device:CPU:0: the host, <#> MiB
   // ...
-  // CUDA driver <#>, runtime <#>, cuBLAS <#>, NCCL <#>
+  // CUDA driver <#>, runtime <#>, cuBLAS <#>, NCCL <#>, cuDNN <#>
 
   print_devices(std::cout);  // as often as you like; where there is no GPU it says why
   // prints:

@@ -334,8 +334,114 @@ TEST_CASE("a product with a row is one call of cuBLASLt, or one of cuBLAS and a 
   CHECK(calls("cublasSgemm", [&] { CHECK(other(20)); }) == 1);
   CHECK(calls("cublasLtMatmul", [&] { CHECK(other(28)); }) == 1);
   ptx_fail(nullptr, 0, 0);
+  // an address that is refused: the shape is refused from then on, and products go on
+  ptx_fail("cublasLtMatmul", 1, 7);
+  CHECK(calls("cublasSgemm", [&] { CHECK(other(36)); }) == 1);
+  CHECK(calls("cublasLtMatmul", [&] { CHECK(other(36)); }) == 0);
+  // what is no refusal is an error, and the shape keeps its kernel
+  ptx_fail("cublasLtMatmul", 1, 14);
+  CHECK_THROWS_AS(other(28), device_error);
+  CHECK(calls("cublasLtMatmul", [&] { CHECK(other(28)); }) == 1);
+  ptx_fail(nullptr, 0, 0);
   // floats as tf32, when the program says so
   config::set_matmul_precision(matmul_precision::high);
   CHECK(calls("products of tf32", [&] { CHECK(other(28)); }) == 1);
   config::set_matmul_precision(matmul_precision::highest);
+}
+
+TEST_CASE("a handle keeps 256 products with a row, and asks again for the oldest") {
+  void* made = nullptr;
+  REQUIRE(cuda_side::make_blas_handle(cuda_side::cublas_table::instance(), &made) == 0);
+  auto* const handle = static_cast<cuda_side::blas_handle*>(made);
+  std::int64_t const before = ptx_calls("cublasLtMatmulAlgoGetHeuristic");
+  runtime::cuda_gemm g;
+  g.m = 4, g.n = 5, g.k = 6, g.lda = 8, g.ldb = 8, g.ldc = 8;
+  std::int64_t questions = 0;
+  auto const asks = [&](std::int64_t more) {
+    for (int twice = 0; twice < 2; ++twice) {
+      bool has = false;
+      CHECK(handle->multiply_with_row(g, true, has) == 0);
+      CHECK(has);
+    }
+    questions += more;
+    CHECK(ptx_calls("cublasLtMatmulAlgoGetHeuristic") - before == questions);
+  };
+  // each number of a shape makes another one
+  asks(1);
+  auto const other = [&](auto change) {
+    runtime::cuda_gemm const plain = g;
+    change();
+    asks(1);
+    g = plain;
+    asks(0);
+  };
+  other([&] { g.m = 3; });
+  other([&] { g.n = 7; });
+  other([&] { g.k = 7; });
+  other([&] { g.lda = 16; });
+  other([&] { g.ldb = 16; });
+  other([&] { g.ldc = 16; });
+  other([&] { g.transpose_a = true; });
+  other([&] { g.transpose_b = true; });
+  other([&] { g.relu = true; });
+  other([&] { g.tf32 = true; });
+  other([&] { g.type = element::f64; });
+  other([&] { g.workspace_bytes = 4096; });
+  REQUIRE(questions == 13);
+  for (int n = 14; n <= 256; ++n) g.n = 100 + n, asks(1);
+  g.n = 5, asks(0);          // 256 are kept
+  g.n = 1000, asks(1);       // in the place of the oldest
+  g.n = 100 + 256, asks(0);  // the last one is there
+  g.n = 5, asks(1);          // the oldest is not, and takes the place of the next
+  bool has = true;
+  g.n = 1001, g.a = reinterpret_cast<void const*>(8);  // in the midst of 16 bytes: no question
+  CHECK(handle->multiply_with_row(g, true, has) == 0);
+  CHECK_FALSE(has);
+  CHECK(ptx_calls("cublasLtMatmulAlgoGetHeuristic") - before == questions);
+  delete handle;
+}
+
+TEST_CASE(
+    "a stream that is being captured is refused, and the null stream while that waits for it") {
+  Tensor<float, Extents<4>, G0> x{{1, 1, 1, 1}};
+  REQUIRE(fetch(sum(x)) == 4);
+  auto const refusal = [&](cudaStream_t s) {
+    std::string said;
+    try {
+      run(into(x, x * 2.f), on_stream(s));
+    } catch (placement_error const& e) {
+      said = e.what();
+    }
+    CHECK(cudaPeekAtLastError() == cudaSuccess);  // an answer, and no error of the program's
+    return said;
+  };
+  cudaStream_t waits = nullptr, does_not = nullptr, gone = nullptr;
+  REQUIRE(cudaSetDevice(0) == cudaSuccess);
+  REQUIRE(cudaStreamCreate(&waits) == cudaSuccess);
+  REQUIRE(cudaStreamCreateWithFlags(&does_not, cudaStreamNonBlocking) == cudaSuccess);
+  REQUIRE((cudaStreamCreate(&gone) == cudaSuccess && cudaStreamDestroy(gone) == cudaSuccess));
+  bool is = true;
+  CHECK((runtime::gpu_api->stream_is_captured(waits, &is) == 0 && !is));
+  CHECK((runtime::gpu_api->stream_is_captured(nullptr, &is) == 0 && !is));
+  is = true;
+  CHECK(runtime::gpu_api->stream_is_captured(gone, &is) == cudaErrorInvalidResourceHandle);
+  CHECK_FALSE(is);
+  cudaGetLastError();
+  CHECK(refusal(gone).starts_with("locus: on_stream was given what is no stream of CUDA: "));
+  std::string const captured = "locus: on_stream was given a stream that is being captured";
+  cudaGraph_t graph = nullptr;
+  REQUIRE(cudaStreamBeginCapture(waits, cudaStreamCaptureModeGlobal) == cudaSuccess);
+  CHECK(refusal(waits).starts_with(captured));
+  CHECK(refusal(nullptr).starts_with(captured));
+  CHECK((runtime::gpu_api->stream_is_captured(does_not, &is) == 0 && !is));
+  REQUIRE(cudaStreamEndCapture(waits, &graph) == cudaSuccess);  // the capture is as it was
+  CHECK(cudaGraphDestroy(graph) == cudaSuccess);
+  REQUIRE(cudaStreamBeginCapture(does_not, cudaStreamCaptureModeGlobal) == cudaSuccess);
+  CHECK(refusal(does_not).starts_with(captured));
+  CHECK((runtime::gpu_api->stream_is_captured(nullptr, &is) == 0 && !is));
+  REQUIRE(cudaStreamEndCapture(does_not, &graph) == cudaSuccess);
+  CHECK(cudaGraphDestroy(graph) == cudaSuccess);
+  CHECK(refusal(waits) == "");
+  CHECK(fetch(sum(x)) == 8);
+  CHECK((cudaStreamDestroy(waits) == cudaSuccess && cudaStreamDestroy(does_not) == cudaSuccess));
 }

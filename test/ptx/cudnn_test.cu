@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions by cuDNN, over a stand-in: what locus asks of it, what it does where cuDNN is not there, refuses or
 // fails, and the stand-in's own rules. LOCUS_CUDNN is libcudnn.so.9.
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include <dlfcn.h>
 #include <on_cards.hpp>
 
 #include <doctest/doctest.h>
@@ -312,14 +314,19 @@ TEST_CASE("a convolution is chosen once for its shape, and the workspace is ther
   run(step);
   CHECK(ptx_calls("cudaMalloc") == obtained);
   CHECK(ptx_calls(chosen_by[0]) - choice == 1);
-  config::set_matmul_precision(matmul_precision::high);  // which is another convolution
-  run(step);
-  run(step);
-  config::set_matmul_precision(matmul_precision::highest);
-  CHECK(ptx_calls(chosen_by[0]) - choice == 2);
   // what the stand-in wants, in whole units, and the turned kernel
   auto const round = [](std::int64_t n) { return (n + 255) / 256 * 256; };
-  CHECK(config::get_memory_info<G>().peak - before == round(1000) + round(9 * 4 * 8 * 4));
+  std::int64_t const wanted = round(1000) + round(9 * 4 * 8 * 4);
+  CHECK(config::get_memory_info<G>().peak - before == wanted);
+  config::set_matmul_precision(matmul_precision::high);  // which is another convolution
+  run(step);
+  // until cuDNN has computed it once there is memory for the products, too: of all windows
+  CHECK(config::get_memory_info<G>().peak - before == wanted + 4 * 8 * 8 * 9 * 4 * 4);
+  config::reset_memory_stats<G>();
+  run(step);
+  CHECK(config::get_memory_info<G>().peak - before == wanted);
+  config::set_matmul_precision(matmul_precision::highest);
+  CHECK(ptx_calls(chosen_by[0]) - choice == 2);
 }
 TEST_CASE("what cuDNN refuses, before or in the call, is a product of cuBLAS, now and later") {
   int number = 20;
@@ -340,6 +347,61 @@ TEST_CASE("what cuDNN refuses, before or in the call, is a product of cuBLAS, no
         CHECK(by_cublas() > products);
         CHECK(by_cudnn() == before);
       }
+}
+TEST_CASE("refusals in the call in a process of its own" * doctest::skip()) {
+  trial<float> const t(plain, 2, 6, 6, 4);
+  for (int k = 0; k < 3; ++k) {
+    ptx_fail(functions[k], 1, 3000);
+    std::int64_t const products = by_cublas();
+    CHECK((k == 0 ? t.y() : k == 1 ? t.dx() : t.dkernel()) == 0);
+    CHECK(by_cublas() > products);
+  }
+  // a shape that cuDNN computes, and images of it that cuDNN cannot read
+  trial<float> const even(plain, 2, 4, 4, 4);
+  CHECK(even.y() == 0);
+  array<float, 1, G> room{Dextents<1>(even.x.size() + 1)};
+  auto const shifted = view<G>(room.data() + 1, even.x.extents());
+  REQUIRE(cudaMemcpy(room.data() + 1, even.x.data(), std::size_t(even.x.size()) * sizeof(float),
+                     cudaMemcpyDefault) == cudaSuccess);
+  std::int64_t const products = by_cublas();
+  CHECK(most_apart(to<CpuDevice>(call(conv2d_op{plain}, shifted, even.kernelg, even.biasg)),
+                   to<CpuDevice>(on<CpuDevice>(
+                       call(conv2d_op{plain}, even.x, even.kernel, even.bias)))) == 0);
+  CHECK(by_cublas() > products);
+}
+TEST_CASE("the products of what cuDNN refuses find the workspace that was measured for them") {
+  auto const log =
+      child::run("refusals in the call in a process of its own", {"LOCUS_LOG_ALLOCATIONS=1"});
+  CAPTURE(log.text);
+  CHECK(log.code == 0);
+  CHECK(log.says("the workspace of kernels"));
+  CHECK_FALSE(log.says("the workspace of a kernel"));  // which no plan obtained
+}
+TEST_CASE("libraries are opened in a process of its own" * doctest::skip()) {
+  array<float, 1, G> const x(ones<float>(dextents<1>{4}));
+  REQUIRE(fetch(sum(x)) == 4);
+  runtime::logical_device& d = runtime::table.gpu_devices[0];
+  auto const is_open = [](char const* name) {
+    void* const library = dlopen(name, RTLD_NOW | RTLD_NOLOAD);
+    return library && dlclose(library) == 0;
+  };
+  auto const opens = [&](char const* name, auto const& use) {
+    CHECK_FALSE(is_open(name));
+    runtime::issue_lock.lock();
+    std::thread user(use);
+    for (int n = 0; n < 1000 && !is_open(name); ++n)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    CHECK(is_open(name));
+    runtime::issue_lock.unlock();
+    user.join();
+  };
+  opens("libcudnn.so.9", [&] { CHECK(runtime::convolutions_of(d)); });
+  opens("libcublas.so.13", [&] { CHECK(runtime::products_of(d).handle); });
+}
+TEST_CASE("libraries are opened while other threads give work to the cards") {
+  auto const found = child::run("libraries are opened in a process of its own");
+  CAPTURE(found.text);
+  CHECK(found.code == 0);
 }
 TEST_CASE(
     "a call of cuDNN that fails is an error with its step; nothing is kept, the next is right") {
@@ -393,15 +455,19 @@ TEST_CASE_TEMPLATE("a handle computes each type, and halves with sums of floats"
   std::vector<T> const x(9 * 300, T(1.f)), kernel(2 * 9 * 300, T(0.5f));
   on_card<T> a(x), b(kernel), y(std::vector<T>(2, T(1.f)));
   on_card<char> memory(1000);
-  std::size_t bytes = 0;
-  CHECK(handle->ask(c, &bytes) == 0);
-  CHECK(bytes == 1000);
+  runtime::cuda_convolution_choice choice;
+  CHECK(handle->ask(c, &choice) == 0);
+  CHECK(choice.workspace == 1000);
+  CHECK_FALSE(choice.was_computed);
   for (bool adds : {false, true}) {
-    runtime::cuda_convolution_arrays const arrays{a.p, b.p, y.p, adds, nullptr, memory.p, bytes};
+    runtime::cuda_convolution_arrays const arrays{
+        a.p, b.p, y.p, adds, nullptr, memory.p, choice.workspace};
     CHECK(handle->convolve(c, arrays) == 0);
     REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
     T const wanted(adds ? 1350.f + float(T(1350.f)) : 1350.f);
     for (T v : y.values()) CHECK(float(v) == float(wanted));
+    CHECK(handle->ask(c, &choice) == 0);
+    CHECK(choice.was_computed);
   }
   delete handle;
 }
@@ -412,11 +478,11 @@ TEST_CASE("a handle keeps 128 choices and asks again for the oldest") {
   runtime::cuda_convolution c;
   c.channels = c.filters = 4, c.h = c.w = {.in = 3, .size = 3, .out = 1},
   c.most_workspace = 1 << 20;
-  std::size_t bytes = 0;
+  runtime::cuda_convolution_choice choice;
   std::int64_t const before = ptx_calls(chosen_by[0]);
   auto const ask = [&](int images) {
     c.images = images;
-    CHECK(handle->ask(c, &bytes) == 0);
+    CHECK(handle->ask(c, &choice) == 0);
     return ptx_calls(chosen_by[0]) - before;
   };
   for (int turn = 0; turn < 2; ++turn)
@@ -427,7 +493,7 @@ TEST_CASE("a handle keeps 128 choices and asks again for the oldest") {
   CHECK(ask(1) == 130);
   c.w.stride = 0;  // an error in the caller
   c.images = 1;
-  CHECK(handle->ask(c, &bytes) == runtime::cuda_api::of_cudnn + 2000);
+  CHECK(handle->ask(c, &choice) == runtime::cuda_api::of_cudnn + 2000);
   delete handle;
 }
 TEST_CASE("in a process of its own" * doctest::skip()) {
@@ -436,16 +502,17 @@ TEST_CASE("in a process of its own" * doctest::skip()) {
   CHECK(t.all() == 0);
   CHECK(t.all() == 0);
   CHECK(trial<float>(window_of(3, 1, 1, padding::valid), 2, 6, 6, 4).all() == 0);
-  std::printf("cuDNN %d, cuBLAS %d\n", int(by_cudnn()), int(by_cublas() > 0));
+  std::printf("cuDNN %d, cuBLAS %d, version %d\n", int(by_cudnn()), int(by_cublas() > 0),
+              config::versions().cudnn);
 }
 TEST_CASE("where there is no cuDNN 9 convolutions are products of cuBLAS, and one line says why") {
   struct way {
     char const *named, *version, *says, *calls;
   };
-  char const* const none = "cuDNN 0, cuBLAS 1";
+  char const *const none = "cuDNN 0, cuBLAS 1, version 0\n",
+                    *const all = "cuDNN 9, cuBLAS 0, version 91900\n";
   for (way const& w :
-       {way{"off", "", "", none}, way{"", "", "", "cuDNN 9, cuBLAS 0"},
-        way{"libcudnn.so.9", "", "", "cuDNN 9, cuBLAS 0"},
+       {way{"off", "", "", none}, way{"", "", "", all}, way{"libcudnn.so.9", "", "", all},
         way{"/nowhere/libcudnn.so.9", "",
             "LOCUS_CUDNN is \"/nowhere/libcudnn.so.9\", which is no library that "
             "can be opened, and convolutions are products of cuBLAS; write the path "

@@ -54,6 +54,21 @@ MUTANTS = {
         GPU + "streams.hpp", "gpu_api->stream_wait_event(cuda_queue_of(d, kind).stream, event)", "0", "cards", None),
     "an event that is not recorded": (
         GPU + "streams.hpp", "gpu_api->event_record(detail::event_for(q, ticket, d.name), q.stream)", "0", "cards", None),
+    "the null stream beside one that is captured": (
+        GPU + "real_api.cuh", "*is = another || status", "*is = status", "cards", None),
+    "shapes of cuBLASLt that are forgotten": (
+        GPU + "real_cublaslt.hpp", "if (shapes_[k]->serves(g)) return *shapes_[k];", ";", "cards", None),
+    "a refusal of cuBLASLt that is forgotten": (
+        GPU + "real_cublaslt.hpp", "cublaslt_table::invalid_value)\n      has_ = false;", "cublaslt_table::invalid_value)\n      ;",
+        "cards", None),
+    "a refusal of cuBLASLt behind which nobody multiplies": (
+        ENGINE + "product.hpp", "return has_kernel(false);", "has_kernel(false);\n  return true;", "cards", None),
+    "cuBLAS opened while no card may be given work": (
+        GPU + "products.hpp", "if (gpu_api->blas_open) gpu_api->blas_open();", "", "cudnn", None),
+    "cuDNN opened while no card may be given work": (
+        GPU + "convolutions.hpp", "if (gpu_api->dnn_open) gpu_api->dnn_open();", "", "cudnn", None),
+    "products behind a refusal of cuDNN, whose workspace nobody measured": (
+        "locus/nn/kernels/conv_card.hpp", "cudnn && !cudnn->may_refuse();", "cudnn && *cudnn;", "cudnn", None),
 }
 # name: what is left out, a program of test/ptx, its cases or None, why it may stay unseen
 QUICK = {
@@ -86,7 +101,8 @@ def commands_of(build, program):
 def judge(file, libraries, program, cases=None, without=None):
     """'passes' in both orders, 'fails' in one, or why a run says nothing"""
     for order in ({}, {"PTX_LATE": "1", "PTX_SEED": "7"}):
-        environment = {**os.environ, "LOCUS_QUIET": "1", "LOCUS_CUDNN": "off", "OMP_NUM_THREADS": "2", "PTX_CARDS": "4",
+        environment = {**os.environ, "LOCUS_QUIET": "1", "OMP_NUM_THREADS": "2", "PTX_CARDS": "4",
+                       "LOCUS_CUDNN": "libcudnn.so.9" if program == "cudnn" else "off",
                        "LD_LIBRARY_PATH": str(libraries), **order, **({"PTX_WITHOUT": without} if without else {})}
         if program in HOST_MEMORY:
             environment["PTX_HOST_MEMORY"] = "1"

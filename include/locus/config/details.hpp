@@ -44,19 +44,21 @@ device_details get_device_details(Logical const&) {
 }
 
 /// Numbers as the libraries give them: driver and runtime 13000 is 13.0, cublas 130100 is 13.1.0,
-/// nccl 22703 is 2.27.3; 0: not there.
+/// nccl 22703 is 2.27.3, cudnn 91900 is 9.19.0; 0: not there. A cuDNN that LOCUS_CUDNN turns off, or that is
+/// older than 9, is not there.
 struct library_versions {
-  int driver = 0, runtime = 0, cublas = 0, nccl = 0;
+  int driver = 0, runtime = 0, cublas = 0, nccl = 0, cudnn = 0;
 };
-/// means: the versions of CUDA's driver and runtime, of cuBLAS and of NCCL
-/// cost:  opens cuBLAS and NCCL, if nothing has yet
+/// means: the versions of CUDA's driver and runtime, of cuBLAS, of NCCL and of the cuDNN that convolutions use
+/// cost:  opens cuBLAS, NCCL and cuDNN, if nothing has yet
+/// fails: configuration_error, for a LOCUS_CUDNN that is a wrong word
 inline library_versions versions() {
   lock_guard hold(runtime::table.lock);
   library_versions v;
   if (!runtime::gpu_api) return v;
   if (runtime::gpu_api->driver_version(&v.driver) != 0) v.driver = 0;
   if (runtime::gpu_api->runtime_version(&v.runtime) != 0) v.runtime = 0;
-  runtime::gpu_api->library_versions(&v.cublas, &v.nccl);
+  runtime::gpu_api->library_versions(&v.cublas, &v.nccl, &v.cudnn);
   return v;
 }
 

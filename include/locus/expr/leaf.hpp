@@ -117,7 +117,7 @@ struct ViewLeaf {
     step s;
     s.kind = step_kind::leaf, s.name = "view", s.type = element_of_v<value_type>;
     s.element_bytes = sizeof(T), s.where = Policy::value, s.extents = pattern;
-    s.dense = Dense, s.why = reason::leaf;
+    s.dense = Dense, s.whole = false, s.why = reason::leaf;
     return s;
   }
   template <class Lets>

@@ -53,10 +53,12 @@ struct step {
   axis_set axes = 0;                     // reduced, or cut by a slice
   bool keep = false;                     // a reduce keeps extents of 1
   bool dense = true;                     // a leaf lies in row order without gaps
+  bool whole = true;                     // a leaf begins at a multiple of 16 bytes, as tensors do
   bool on_cpu = true, on_gpu = true;     // kernels for the operands' element types
   bool heavy = false;
-  product_end ends = product_end::none;
-  bool builtin = true;            // a functor of locus, not of the user
+  product_end ends = product_end::none;  // what the operation is behind a product
+  bool has_row = false;                  // a product: the kernel of its region adds a row to it
+  bool builtin = true;                   // a functor of locus, not of the user
   bool generated = false;         // from scalars and indices alone: it is placed with its readers
   bool strict = false;            // requested with strict
   bool takes_workspace = false;   // of a call: on GPUs, which is measured before a run

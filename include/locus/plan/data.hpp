@@ -158,9 +158,7 @@ constexpr bool is_on_gpus(place const& where) {
   return where.count() > 0;
 }
 /// means: product i is a part of the kernel for GPUs behind it (plan/fuse.hpp), also where AllGpus turns out to be a CPU
-constexpr bool is_product_with_row(plan_view const& p, short i) {
-  return p.steps[i].kind == step_kind::matmul && p.steps[i].ends == product_end::row;
-}
+constexpr bool is_product_with_row(plan_view const& p, short i) { return p.steps[i].has_row; }
 
 /// means: the step in whose memory a view of a view looks
 constexpr short memory_of(plan_view const& p, short i) {

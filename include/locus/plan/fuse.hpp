@@ -400,7 +400,7 @@ struct fuser {
     if (at != add && p.steps[add].stored) return;
     if (last.type != me.type || !(last.extents == me.extents) || !(last.where == me.where)) return;
     me.region = at, me.stored = false, p.levels[i] = level::element;
-    me.ends = product_end::row;
+    me.has_row = true;
   }
 
   /// one kernel for all results of a call, which stores those that somebody reads

@@ -153,8 +153,7 @@ class launch_operands {
     if (e.by >= 0) return p_.transfers[e.by].how != transfer_kind::slice;
     for (short i = e.from;;) {
       step const& s = p_.steps[i];
-      if (!s.is_view() || s.region >= 0)
-        return s.kind != step_kind::leaf || (s.dense && s.name != "view");
+      if (!s.is_view() || s.region >= 0) return s.kind != step_kind::leaf || (s.dense && s.whole);
       if (s.kind != step_kind::reshape && s.kind != step_kind::expand) return false;
       i = p_.operands(s)[0].from;
     }

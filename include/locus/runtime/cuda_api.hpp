@@ -72,6 +72,12 @@ struct cuda_convolution {
   friend constexpr bool operator==(cuda_convolution const&, cuda_convolution const&) = default;
 };
 
+/// What cuDNN chose for a convolution.
+struct cuda_convolution_choice {
+  std::size_t workspace = 0;  // bytes
+  bool was_computed = false;  // a call of it succeeded: cuDNN refuses none from then on
+};
+
 /// The arrays of one call, in the order x, kernel, y without the result, which comes last.
 struct cuda_convolution_arrays {
   void const *a = nullptr, *b = nullptr;
@@ -125,8 +131,9 @@ struct cuda_api {
   int (*malloc_host)(void** p, std::size_t bytes);    // pinned, for all devices
   int (*free_host)(void* p);
   void (*retired)(void* p, std::size_t bytes, void* stream);  // no call: nobody uses it behind this
-  int (*library_versions)(int* cublas, int* nccl);            // opens the libraries; 0: not there
-  int (*stream_create_with)(void** stream, int priority);     // 0; negative is higher
+  int (*library_versions)(int* cublas, int* nccl,
+                          int* cudnn);                     // opens the libraries; 0: not there
+  int (*stream_create_with)(void** stream, int priority);  // 0; negative is higher
   int (*event_query)(void* event, bool* reached);
   int (*can_access_peer)(int device, int peer, bool* can);
   int (*enable_peer)(int peer);                     // the current device reaches what lies on peer
@@ -139,7 +146,7 @@ struct cuda_api {
   int (*range_push)(char const* name);
   int (*range_pop)();
   int (*algorithm)(cuda_algorithm const& what);
-  // cuBLAS, opened when the first handle is made; one handle serves several threads
+  // cuBLAS; one handle serves several threads
   int (*blas_create)(void** handle);  // for the current device
   void (*blas_destroy)(void* handle);
   int (*has_context)(int device, bool* has);  // makes none
@@ -150,10 +157,14 @@ struct cuda_api {
   // c = the product + the row: launched, unless this is only a question. *has: cuBLASLt has a kernel for it; false: nothing
   // was launched
   int (*gemm_with_row)(void* handle, cuda_gemm const& what, bool asks, bool* has) = nullptr;
-  // cuDNN, opened when the first handle is made; one handle serves several threads. Null: none is used
+  // these open cuBLAS and cuDNN, if they are there; then a handle is made without reading a library. Null: nothing to open
+  void (*blas_open)() = nullptr;
+  void (*dnn_open)() = nullptr;
+  // cuDNN; one handle serves several threads. Null: none is used
   int (*dnn_create)(void** handle) = nullptr;  // for the current device
   void (*dnn_destroy)(void* handle) = nullptr;
-  int (*dnn_ask)(void* handle, cuda_convolution const& what, std::size_t* workspace) = nullptr;
+  int (*dnn_ask)(void* handle, cuda_convolution const& what,
+                 cuda_convolution_choice* choice) = nullptr;
   int (*dnn_convolve)(void* handle, cuda_convolution const& what,
                       cuda_convolution_arrays const& arrays) = nullptr;
 

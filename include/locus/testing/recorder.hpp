@@ -502,8 +502,10 @@ class recorder {
                   r.cards_[static_cast<std::size_t>(me.card)]->memory.poison_range(me.to, me.size);
               };
             },
-        .library_versions = [](int* cublas,
-                               int* nccl) { return *cublas = 130000, *nccl = 22700, 0; },
+        .library_versions =
+            [](int* cublas, int* nccl, int* cudnn) {
+              return *cublas = 130000, *nccl = 22700, *cudnn = 91900, 0;
+            },
         .stream_create_with =
             [](void** s, int priority) {
               return me("stream_create_with", [&](recorder& r) {

@@ -95,7 +95,7 @@ auto end(X const& x) {
   detail::operand_list all;
   auto const first = detail::first_of(x, all);
   detail::require_thrust<detail::reads_gpu<X>>();
-  return first + all.n;
+  return first + all.size();
 }
 template <expression X>
   requires detail::owns_tensor<X>

@@ -17,11 +17,13 @@ inline namespace LOCUS_MODE {
 struct operand_list {
   static constexpr int most = 16;
   device on{};               // none: nothing lies in memory yet
-  std::int64_t n = -1;       // elements of each
+  std::int64_t n = -1;       // elements of each; -1: numbers alone
   shape extents = no_shape;  // of all that the operand being read is made of
   touched memory[most];      // those that are read, behind those that are written
   int count = 0;
 
+  /// means: the elements that an algorithm goes over; numbers alone are one element
+  std::int64_t size() const { return n < 0 ? 1 : n; }
   /// means: another operand is read, in row order of its own extents
   void begin_operand() { extents = no_shape; }
   void add(device d, void const* first, shape const& own, int bytes, bool writes) {

@@ -107,10 +107,10 @@ auto run_thrust(operand_list const& all, F const& f, First first, Others... othe
     launch_site const site{&d, {0, "with_thrust", all.on}, all.memory, all.count, nullptr};
     using work = thrust_work<F, R, First, Others...>;
     if constexpr (std::is_void_v<R>)
-      issue_thrust<Gpu>(site, work{f, all.n, nullptr, &d, first, make_pack(others...)});
+      issue_thrust<Gpu>(site, work{f, all.size(), nullptr, &d, first, make_pack(others...)});
     else {
       auto* const result = new R{};  // stays where something fails: the work may still run
-      issue_thrust<Gpu>(site, work{f, all.n, result, &d, first, make_pack(others...)});
+      issue_thrust<Gpu>(site, work{f, all.size(), result, &d, first, make_pack(others...)});
       if constexpr (Gpu)
         if (d.how != backing::host) runtime::synchronize(runtime::mark(d, queue_kind::compute));
       R const made = *result;

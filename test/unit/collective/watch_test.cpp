@@ -207,6 +207,30 @@ TEST_CASE("what lies behind other work, or has it behind itself, is not late") {
   CHECK(on.nccl.open_communicators() == 2);
 }
 
+TEST_CASE("a point that was reached before anybody looked has no event, and is not late") {
+  deadline const soon(0.1);
+  summing_cards on;
+  finish_cards();
+  auto& sets = detail::communicators().sets;
+  REQUIRE(sets.size() == 1);
+  detail::collective_flight flight;
+  flight.name = {"all_reduce", 0}, flight.deadline = 0.1;
+  for (int p = 0; p < 2; ++p) {
+    stamp const s = runtime::mark(*sets[0]->on[p], queue_kind::communication);
+    REQUIRE(s.is_set());
+    flight.before[p] = {s, runtime::cuda_event_of(s)};
+    flight.done[p] = {s, nullptr};
+  }
+  sets[0]->watch(flight);
+  sets[0]->look(seconds_now());
+  CHECK(!sets[0]->is_broken());
+  usleep(200'000);
+  sets[0]->look(seconds_now());
+  CHECK(!sets[0]->is_broken());
+  on.p.run();
+  CHECK(on.p.first() == 2);
+}
+
 TEST_CASE("a thread that waits keeps others from nothing") {
   summing_cards on;
   on.p.run();

@@ -199,6 +199,9 @@ TEST_CASE("the log names the kernels that run, the plan those that its types are
   CHECK(explains(-fixed, "by cub::DeviceTransform\n"));
   CHECK(explains(zeros<float>(Extents<20, 64>{}) + iota<float>(Extents<20, 64>{}),
                  "by cub::DeviceFor\n"));
+  // memory of others begins wherever it likes
+  CHECK(explains(-view<GpuDevice<0>>(fixed.data(), Extents<20, 64>{}),
+                 "by cub::DeviceTransform or a kernel of locus\n"));
   CHECK(explains(fixed + line, "by a kernel of locus\n"));
   CHECK(explains(sum(fixed * line), "by cub::DeviceReduce\n"));
   CHECK(explains(sum(fixed + slice(fixed, range{0, 1})), "or a kernel of locus\n"));

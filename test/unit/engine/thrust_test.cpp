@@ -246,6 +246,11 @@ TEST_CASE("an expression without any tensor is folded on the host") {
   CHECK(reduce(iota<float>(Extents<3, 4>{}) * 2.f, rooms::Larger{}, 0.f) == 22);
   CHECK(end(numbers) - begin(numbers) == 100);
   CHECK(*std::max_element(begin(numbers), end(numbers)) == 99);
+  // numbers alone are one element, as eval makes of them
+  auto const number = Scalar<float>{2.f} * 3.f;
+  CHECK(end(number) - begin(number) == 1);
+  CHECK(*begin(number) == 6);
+  CHECK(reduce(number, rooms::Sum{}, 1.f) == 7);
 }
 
 TEST_CASE("vectors of others are views without a copy") {

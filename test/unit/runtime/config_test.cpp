@@ -651,12 +651,14 @@ TEST_CASE("details of a card, versions") {
     CHECK(v.driver == 13000);
     CHECK(v.cublas == 130000);
     CHECK(v.nccl == 22700);
+    CHECK(v.cudnn == 91900);
     CHECK_FALSE(runtime::table.started);
   }
   auto const host = config::get_device_details("CPU:0");
   CHECK(host.memory == runtime::physical_memory());
   CHECK(host.uuid.view().empty());
   CHECK(config::versions().runtime == 0);
+  CHECK(config::versions().cudnn == 0);
   CHECK(has(unknown([] { static_cast<void>(config::get_device_details("GPU:0")); }),
             "(present: /physical_device:CPU:0; no GPU: this program was built without CUDA"));
 }

@@ -25,6 +25,7 @@ LOCUS_SHARED_STATE inline constinit bool refusal_was_said = false;
   lock_guard hold(convolutions_lock);
   cuda_convolutions& mine = cuda_queue_of(d, queue_kind::compute).convolutions;
   if (mine.handle || mine.none) return;
+  if (gpu_api->dnn_open) gpu_api->dnn_open();  // reading files takes long: nobody waits for that
   current_card const scope(d);
   void* handle = nullptr;
   int code;

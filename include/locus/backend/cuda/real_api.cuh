@@ -39,8 +39,10 @@ inline int cause_of(int code) {
   return cause == cudaSuccess ? code : int(cause);
 }
 
-inline int library_versions(int* cublas, int* nccl) {
-  *cublas = *nccl = 0;
+inline int library_versions(int* cublas, int* nccl, int* cudnn) {
+  *cublas = *nccl = *cudnn = 0;
+  cudnn_table const& of_cudnn = cudnn_table::instance();
+  if (of_cudnn.complete) *cudnn = int(of_cudnn.version());
   int (*property)(int, int*) = nullptr;
   if (void* const h = open_library({"libcublas.so.13", "libcublas.so.12", "libcublas.so"}))
     if (take_function(h, property, "cublasGetProperty")) {
@@ -274,14 +276,17 @@ inline constexpr runtime::cuda_api real_api = {
           return detail::cause_of(
               static_cast<blas_handle*>(handle)->multiply_with_row(what, asks, *has));
         },
+    .blas_open = [] { static_cast<void>(cublas_table::instance()); },
+    .dnn_open = [] { static_cast<void>(cudnn_table::instance()); },
     .dnn_create =
         [](void** handle) {
           return detail::cause_in_cudnn(make_dnn_handle(cudnn_table::instance(), handle));
         },
     .dnn_destroy = [](void* handle) { delete static_cast<dnn_handle*>(handle); },
     .dnn_ask =
-        [](void* handle, runtime::cuda_convolution const& what, std::size_t* workspace) {
-          return detail::cause_in_cudnn(static_cast<dnn_handle*>(handle)->ask(what, workspace));
+        [](void* handle, runtime::cuda_convolution const& what,
+           runtime::cuda_convolution_choice* choice) {
+          return detail::cause_in_cudnn(static_cast<dnn_handle*>(handle)->ask(what, choice));
         },
     .dnn_convolve =
         [](void* handle, runtime::cuda_convolution const& what,

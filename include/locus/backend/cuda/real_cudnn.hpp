@@ -176,11 +176,11 @@ class dnn_handle {
     table_.destroy(raw_);
   }
 
-  /// means: the algorithm is chosen; *workspace is what it wants. 0, or a code for describe_cudnn
-  int ask(runtime::cuda_convolution const& what, std::size_t* workspace) {
+  /// means: the algorithm is chosen, and *choice says it. 0, or a code for describe_cudnn
+  int ask(runtime::cuda_convolution const& what, runtime::cuda_convolution_choice* choice) {
     lock_guard hold(lock_);
     known& k = find(what);
-    *workspace = k.workspace;
+    *choice = k.choice;
     return answer_of(k);
   }
   int convolve(runtime::cuda_convolution const& what,
@@ -198,6 +198,7 @@ class dnn_handle {
           k.window, k.algorithm, arrays.workspace, arrays.workspace_bytes,
           wide ? static_cast<void const*>(&before) : &before_float, k.c, arrays.result);
     int const code = code_of(status);
+    if (code == 0) k.choice.was_computed = true;
     if (runtime::cuda_api::is_refused(code)) k.code = code;  // and each time from now on
     return code;
   }
@@ -208,7 +209,7 @@ class dnn_handle {
     runtime::cuda_convolution what;
     void *a = nullptr, *b = nullptr, *c = nullptr, *window = nullptr;
     int algorithm = 0, code = 0;
-    std::size_t workspace = 0;
+    runtime::cuda_convolution_choice choice;
     bool is_used = false;
   };
 
@@ -311,7 +312,7 @@ class dnn_handle {
       std::size_t bytes = 0;
       status = f.workspace(raw_, k.a, k.b, k.window, k.c, one.algorithm, &bytes);
       if (status != 0 || bytes > k.what.most_workspace) continue;
-      k.algorithm = one.algorithm, k.workspace = bytes;
+      k.algorithm = one.algorithm, k.choice.workspace = bytes;
       return 0;
     }
     return cudnn_table::no_algorithm;

@@ -80,12 +80,12 @@ class card_context : public call_context {
                 kernel::batch const& batch = {}, bool adds = false) const {
     cuda_side::start_product(site_, element_of_v<T>, c, a, b, batch, adds);
   }
-  /// means: cuDNN computes such a convolution on this device, with so much workspace. Its type is T, and its
+  /// means: cuDNN computes such a convolution on this device, as `choice` says then. Its type is T, and its
   ///        precision is the session's of matmul
   template <class T>
-  bool asks_cudnn(runtime::cuda_convolution& c, std::size_t& workspace) const {
+  bool asks_cudnn(runtime::cuda_convolution& c, runtime::cuda_convolution_choice& choice) const {
     c.type = element_of_v<T>;
-    return cuda_side::ask_convolution(site_, c, workspace);
+    return cuda_side::ask_convolution(site_, c, choice);
   }
   /// means: a convolution that asks_cudnn allowed; false: cuDNN refuses it after all, and began nothing
   bool convolve(runtime::cuda_convolution const& c,

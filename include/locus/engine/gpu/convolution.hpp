@@ -24,19 +24,19 @@ inline bool is_done(int code, runtime::cuda_convolution const& c, runtime::logic
 }
 }  // namespace detail
 
-/// means: cuDNN computes it with at most a sixteenth of the device's limit as workspace, of which *workspace
-///        becomes what it wants. Precision and limit of c are filled in
+/// means: cuDNN computes it with at most a sixteenth of the device's limit as workspace; `choice` becomes what it
+///        wants. Precision and limit of c are filled in
 /// cost:  a look into what the handle knows; the first time what cuDNN takes to choose
 /// fails: device_error, device_lost
 inline bool ask_convolution(launch_site const& site, runtime::cuda_convolution& c,
-                            std::size_t& workspace) {
+                            runtime::cuda_convolution_choice& choice) {
   runtime::require_card(*site.on);
   void* const handle = runtime::convolutions_of(*site.on);
   if (!handle) return false;
   c.tf32 = c.type == element::f32 && site.tf32;
   c.most_workspace = static_cast<std::size_t>(site.on->memory.limit) / 16;
   runtime::current_card const scope(*site.on);
-  return detail::is_done(runtime::gpu_api->dnn_ask(handle, c, &workspace), c, *site.on);
+  return detail::is_done(runtime::gpu_api->dnn_ask(handle, c, &choice), c, *site.on);
 }
 
 /// means: the result of c; false: cuDNN refuses it, and enqueued nothing. While workspace is measured nothing is

@@ -61,19 +61,31 @@ std::int64_t most_rows(std::int64_t rows, conv_cudnn<T> const* cudnn) {
   return cudnn && cudnn->pixels() > rows ? cudnn->pixels() : rows;
 }
 
+/// means: by_cudnn(), which says whether cuDNN computed it; else by_products(workspace of n numbers). That
+///        workspace is there before cuDNN is called, unless a call as this one was computed before
+template <class T, class ByCudnn, class ByProducts>
+void by_either(card_context& here, conv_cudnn<T> const* cudnn, std::int64_t n,
+               ByCudnn const& by_cudnn, ByProducts const& by_products) {
+  bool const is_sure = cudnn && !cudnn->may_refuse();
+  T* const memory = is_sure ? nullptr : here.take<T>(n);
+  if (cudnn && by_cudnn()) return;
+  by_products(is_sure ? here.take<T>(n) : memory);
+}
+
 /// means: sums(first pixel) = x * kernel for the pixels of each slab, and then done(first pixel, pixels); by
 ///        cuDNN, unless it is null or refuses. Its slabs are others
 template <class T, class Sums, class Done>
 void convolve(card_context& here, window_slabs<T> const& slabs, conv_cudnn<T>* cudnn, T const* x,
               T const* kernel, Sums const& sums, Done const& done) {
-  if (cudnn && cudnn->convolve(x, kernel, sums, done)) return;
   conv2d_geometry const& g = slabs.of;
-  T* const memory = here.take<T>(slabs.memory());
-  slabs.each([&](std::int64_t first, std::int64_t n) {
-    here.multiply<T>(filter_rows(sums(first), n, g), slabs.windows(here, x, memory, first, n),
-                     kernel_matrix(kernel, g),
-                     {g.groups, g.group_filters(), slabs.group_step(), g.group_filters()});
-    done(first, n);
+  auto const by_cudnn = [&] { return cudnn->convolve(x, kernel, sums, done); };
+  by_either(here, cudnn, slabs.memory(), by_cudnn, [&](T* memory) {
+    slabs.each([&](std::int64_t first, std::int64_t n) {
+      here.multiply<T>(filter_rows(sums(first), n, g), slabs.windows(here, x, memory, first, n),
+                       kernel_matrix(kernel, g),
+                       {g.groups, g.group_filters(), slabs.group_step(), g.group_filters()});
+      done(first, n);
+    });
   });
 }
 
@@ -120,16 +132,17 @@ void conv_kernel_gradient(card_context& here, window_slabs<T> const& slabs, T* d
       here.multiply<T>({dbias, 1, g.filters, g.filters, 1}, {ones, 1, n, n, 1},
                        {const_cast<T*>(rows), n, g.filters, g.filters, 1}, {}, first > 0);
   };
-  if (dkernel && cudnn && cudnn->kernel_gradient(dkernel, x, dy, sum_rows)) return;
-  T* const memory = here.take<T>(dkernel ? slabs.memory() : 0);
-  slabs.each([&](std::int64_t first, std::int64_t n) {
-    T const* const rows = dy(first, n);
-    if (dkernel)
-      here.multiply<T>(
-          kernel_matrix(dkernel, g), slabs.windows(here, x, memory, first, n).transposed(),
-          filter_rows(rows, n, g),
-          {g.groups, g.group_filters(), slabs.group_step(), g.group_filters()}, first > 0);
-    sum_rows(rows, first, n);
+  auto const by_cudnn = [&] { return dkernel && cudnn->kernel_gradient(dkernel, x, dy, sum_rows); };
+  by_either(here, cudnn, dkernel ? slabs.memory() : 0, by_cudnn, [&](T* memory) {
+    slabs.each([&](std::int64_t first, std::int64_t n) {
+      T const* const rows = dy(first, n);
+      if (dkernel)
+        here.multiply<T>(
+            kernel_matrix(dkernel, g), slabs.windows(here, x, memory, first, n).transposed(),
+            filter_rows(rows, n, g),
+            {g.groups, g.group_filters(), slabs.group_step(), g.group_filters()}, first > 0);
+      sum_rows(rows, first, n);
+    });
   });
 }
 
@@ -142,27 +155,29 @@ void conv_input_gradient(card_context& here, input_slabs<T> const& slabs, T* dx,
                          T const* kernel, conv_cudnn<T>* cudnn = nullptr) {
   conv2d_geometry const& g = slabs.of;
   if (g.input_size() == 0) return;
-  if (cudnn && cudnn->input_gradient(dx, dy, kernel)) return;
-  T* const memory = here.take<T>(slabs.memory());
   std::int64_t const columns = slabs.row / g.groups;
-  slabs.each([&](input_slab const& s) {
-    std::int64_t const first = (s.image * g.h.out + s.low) * g.w.out,
-                       n = s.images * (s.high - s.low) * g.w.out;
-    T* const windows = g.is_pointwise() ? dx + first * g.channels : memory;
-    if (n > 0)
-      here.multiply<T>({windows, n, columns, slabs.row, 1}, filter_rows(dy(first, n), n, g),
-                       kernel_matrix(kernel, g).transposed(),
-                       {g.groups, columns, g.group_filters(), g.group_filters()});
-    if (g.is_pointwise()) return;
-    auto const sum = [&]<int Size>(std::integral_constant<int, Size>) {
-      here.each(s.images * s.lines * g.w.in * g.channels / Size,
-                sum_windows<T, Size>(g, s, windows, dx));
-    };
-    if (cuda_side::are_vectors(g.group_channels(), dx, windows))
-      sum(std::integral_constant<int, cuda_side::vector_elements<T>>{});
-    else
-      sum(std::integral_constant<int, 1>{});
-  });
+  auto const by_cudnn = [&] { return cudnn->input_gradient(dx, dy, kernel); };
+  auto const by_products = [&](T* memory) {
+    slabs.each([&](input_slab const& s) {
+      std::int64_t const first = (s.image * g.h.out + s.low) * g.w.out,
+                         n = s.images * (s.high - s.low) * g.w.out;
+      T* const windows = g.is_pointwise() ? dx + first * g.channels : memory;
+      if (n > 0)
+        here.multiply<T>({windows, n, columns, slabs.row, 1}, filter_rows(dy(first, n), n, g),
+                         kernel_matrix(kernel, g).transposed(),
+                         {g.groups, columns, g.group_filters(), g.group_filters()});
+      if (g.is_pointwise()) return;
+      auto const sum = [&]<int Size>(std::integral_constant<int, Size>) {
+        here.each(s.images * s.lines * g.w.in * g.channels / Size,
+                  sum_windows<T, Size>(g, s, windows, dx));
+      };
+      if (cuda_side::are_vectors(g.group_channels(), dx, windows))
+        sum(std::integral_constant<int, cuda_side::vector_elements<T>>{});
+      else
+        sum(std::integral_constant<int, 1>{});
+    });
+  };
+  by_either(here, cudnn, slabs.memory(), by_cudnn, by_products);
 }
 
 }  // namespace LOCUS_MODE

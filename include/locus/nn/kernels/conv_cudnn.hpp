@@ -92,15 +92,16 @@ class conv_cudnn {
     what_.images = int(images_), what_.channels = int(g.channels), what_.filters = int(g.filters);
     what_.groups = int(g.groups);
     what_.h = axis(g.h, frame_.rows), what_.w = axis(g.w, frame_.columns);
-    std::size_t bytes = 0;
-    if (!here.asks_cudnn<T>(what_, bytes)) return;
-    asked_ = true, bytes_ = bytes;
-    workspace_ = here.take<char>(std::int64_t(bytes));
+    if (!here.asks_cudnn<T>(what_, choice_)) return;
+    asked_ = true;
+    workspace_ = here.take<char>(std::int64_t(choice_.workspace));
     kernel_ = here.take<T>(g.kernel_size());
     framed_ = here.take<T>(frame_ ? images_ * image() : 0);
   }
 
   explicit operator bool() const { return asked_; }
+  /// means: a call may be refused: none was made yet, or cuDNN is not asked at all
+  bool may_refuse() const { return !asked_ || !choice_.was_computed; }
   /// of a slab; 0 where cuDNN does not compute it
   std::int64_t pixels() const { return asked_ ? images_ * of_.h.out * of_.w.out : 0; }
 
@@ -203,7 +204,7 @@ class conv_cudnn {
       return reinterpret_cast<std::uintptr_t>(p) % 16 == 0;
     };
     if (!begins_16(a) || !begins_16(b) || !begins_16(result)) return false;
-    return here_.convolve(what_, {a, b, result, adds, nullptr, workspace_, bytes_});
+    return here_.convolve(what_, {a, b, result, adds, nullptr, workspace_, choice_.workspace});
   }
 
   card_context& here_;
@@ -212,7 +213,7 @@ class conv_cudnn {
   std::int64_t most_bytes_, images_ = 0;
   runtime::cuda_convolution what_;
   bool asked_ = false;
-  std::size_t bytes_ = 0;
+  runtime::cuda_convolution_choice choice_;
   char* workspace_ = nullptr;
   T *kernel_ = nullptr, *framed_ = nullptr;
 };
