@@ -83,7 +83,8 @@ struct reduce_work {
   reduce_work(Stage stage, Rest after, host::mean_counts<Reducers::size> const& n)
       : f(stage), rest(after), means(n) {}
   void on_host() const {
-    host::reduce(Reducers{}, f, rest, means, over, operands, Ins{}, Rows{}, ElementOuts{}, Outs{});
+    host::reduce<FoldsAll>(Reducers{}, f, rest, means, over, operands, Ins{}, Rows{}, ElementOuts{},
+                           Outs{});
   }
   /// operand `Product` is a b, made in panels
   template <class T, int Product>

@@ -8,7 +8,8 @@
 #include <locus/core/error.hpp>        // configuration_error
 #include <locus/core/printable.hpp>    // shown
 
-// LOCUS_CLONES_AVX2, _AVX512   1: kernels are compiled for these too, beside the unit's own
+// LOCUS_CLONES_AVX2, _AVX512   1: kernels are compiled for these too, beside the unit's own; not in nvcc's pass
+//                              for GPUs, which makes no code for the host
 #if LOCUS_ISA_AVX512 && LOCUS_ISA_AVX512X && LOCUS_ISA_FMA
 #define LOCUS_OWN_INSTRUCTIONS 2
 #elif LOCUS_ISA_AVX >= 2 && LOCUS_ISA_FMA
@@ -16,12 +17,12 @@
 #else
 #define LOCUS_OWN_INSTRUCTIONS 0
 #endif
-#if LOCUS_TARGETS > 1 && LOCUS_OWN_INSTRUCTIONS < 1
+#if LOCUS_TARGETS > 1 && LOCUS_OWN_INSTRUCTIONS < 1 && !defined(__CUDA_ARCH__)
 #define LOCUS_CLONES_AVX2 1
 #else
 #define LOCUS_CLONES_AVX2 0
 #endif
-#if LOCUS_TARGETS > 1 && LOCUS_OWN_INSTRUCTIONS < 2
+#if LOCUS_TARGETS > 1 && LOCUS_OWN_INSTRUCTIONS < 2 && !defined(__CUDA_ARCH__)
 #define LOCUS_CLONES_AVX512 1
 #else
 #define LOCUS_CLONES_AVX512 0

@@ -24,14 +24,14 @@ struct mean_counts {
 /// means: for every row o:  t[n] = fold of f(element inputs)[n], and element_out[m][i] =
 ///        f(element inputs)[folds + m];  out[m][o] = rest(row inputs, t)[m]
 /// Operands: element inputs, row inputs, outputs of elements, of rows, all in terms of the space's
-/// axes.
-template <class Reducers, class Stage, class Rest, class Elements, class Rows, class ElementOuts,
-          class Outs>
+/// axes. FoldsAll: every axis is folded, and no loop over columns is made.
+template <bool FoldsAll, class Reducers, class Stage, class Rest, class Elements, class Rows,
+          class ElementOuts, class Outs>
 struct folding;
-template <class... Reducers, class Stage, class Rest, class... Elements, class... Rows,
-          class... ElementOuts, class... Outs>
-struct folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type_list<Rows...>,
-               type_list<ElementOuts...>, type_list<Outs...>> {
+template <bool FoldsAll, class... Reducers, class Stage, class Rest, class... Elements,
+          class... Rows, class... ElementOuts, class... Outs>
+struct folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements...>,
+               type_list<Rows...>, type_list<ElementOuts...>, type_list<Outs...>> {
   static constexpr int folds = sizeof...(Reducers), elements = sizeof...(Elements),
                        rows = sizeof...(Rows), element_outs = sizeof...(ElementOuts),
                        outs = sizeof...(Outs);
@@ -105,27 +105,30 @@ struct folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type
     });
   }
 
+  /// the innermost axis is folded
+  static bool in_runs(fold_nest const& nest) { return FoldsAll || nest.inner_folded; }
+
   void run() {
     fold_nest const nest(s);
     int const last = s.rank - 1;
     std::int64_t const n = s.extent[last];
     std::int64_t const kept = nest.kept.size(), folded = nest.folded.size();
-    std::int64_t const runs = nest.inner_folded ? kept : kept * ((n + columns - 1) / columns);
-    if (runs == 0 || (!nest.inner_folded && n == 0)) return;
+    std::int64_t const runs = in_runs(nest) ? kept : kept * ((n + columns - 1) / columns);
+    if (runs == 0 || (!in_runs(nest) && n == 0)) return;
     // parts of one output: only where outputs are few and long
-    std::int64_t const lines = folded, length = nest.inner_folded ? folded * n : folded;
+    std::int64_t const lines = folded, length = in_runs(nest) ? folded * n : folded;
     std::int64_t parts = 1;
-    std::int64_t const few = nest.inner_folded ? 64 : 16;
-    if (runs < few && length * (nest.inner_folded || n > columns ? 1 : n) > (1 << 15)) {
+    std::int64_t const few = in_runs(nest) ? 64 : 16;
+    if (runs < few && length * (in_runs(nest) || n > columns ? 1 : n) > (1 << 15)) {
       parts = (few + runs - 1) / runs;
       std::int64_t const most =
-          nest.inner_folded && lines == 1 ? n / 16384 : lines / (nest.inner_folded ? 1 : 512);
+          in_runs(nest) && lines == 1 ? n / 16384 : lines / (in_runs(nest) ? 1 : 512);
       if (parts > most) parts = most < 1 ? 1 : most;
     }
     std::int64_t const bytes = s.size() * std::int64_t((sizeof(typename Elements::type) + ... + 0));
     int const threads = threads_for(bytes);
     from_memory = bytes > runtime::last_level_cache();
-    std::int64_t const width = nest.inner_folded ? 1 : columns;
+    std::int64_t const width = in_runs(nest) ? 1 : columns;
     std::int64_t const total_count = runs * parts * width;
     constexpr int room = 64;
     totals here[room];
@@ -135,10 +138,8 @@ struct folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type
                                       : static_cast<totals*>(runtime::host_memory.allocate(
                                         std::size_t(total_count) * sizeof(totals)));
     auto const do_task = [&](std::int64_t run, std::int64_t part, totals* to) {
-      if (nest.inner_folded)
-        row_task(nest, run, part, parts, n, folded, to);
-      else
-        column_task(nest, run, part, parts, n, folded, to);
+      if (in_runs(nest)) return row_task(nest, run, part, parts, n, folded, to);
+      if constexpr (!FoldsAll) column_task(nest, run, part, parts, n, folded, to);
     };
     if (parts > 1 && !partials) {  // no memory for them: one output after the other, the same bits
       totals sums[columns], one[columns];
@@ -157,7 +158,7 @@ struct folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type
     std::int64_t const shares = 8 * threads;
     std::int64_t const each = tasks <= shares ? 1 : (tasks + shares - 1) / shares;
     int const trips = static_cast<int>(each == 1 ? tasks : (tasks + each - 1) / each);
-    bool const lines_alone = nest.inner_folded && folded == 1 && !partials;
+    bool const lines_alone = in_runs(nest) && folded == 1 && !partials;
     parallel_for(trips, threads, [&](int trip) {
       std::int64_t const end = (trip + 1) * each < tasks ? (trip + 1) * each : tasks;
       if (lines_alone) return line_tasks(nest, trip * each, end, n);
@@ -275,7 +276,7 @@ struct folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type
   }
   /// outputs of one run
   static std::int64_t width_of(fold_nest const& nest, std::int64_t run, std::int64_t n) {
-    if (nest.inner_folded) return 1;
+    if (in_runs(nest)) return 1;
     std::int64_t const first = run % ((n + columns - 1) / columns) * columns;
     return n - first < columns ? n - first : columns;
   }
@@ -293,7 +294,7 @@ struct folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type
   void finish_run(fold_nest const& nest, std::int64_t run, std::int64_t n,
                   totals const* sums) const {
     std::int64_t at[all];
-    if (nest.inner_folded) {
+    if (in_runs(nest)) {
       offsets_of(nest, run, at);
       return finish(sums[0], at);
     }
@@ -304,13 +305,13 @@ struct folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type
 };
 
 /// means: folding::run
-template <class... Reducers, class Stage, class Rest, class... Elements, class... Rows,
-          class... ElementOuts, class... Outs>
+template <bool FoldsAll, class... Reducers, class Stage, class Rest, class... Elements,
+          class... Rows, class... ElementOuts, class... Outs>
 void reduce(type_list<Reducers...>, Stage const& f, Rest const& rest,
             mean_counts<sizeof...(Reducers)> const& means, kernel::space const& s,
             kernel::access const* operands, type_list<Elements...>, type_list<Rows...>,
             type_list<ElementOuts...>, type_list<Outs...>) {
-  folding<type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type_list<Rows...>,
+  folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type_list<Rows...>,
           type_list<ElementOuts...>, type_list<Outs...>>(f, rest, s, operands, means)
       .run();
 }
