@@ -33,18 +33,14 @@ std::string find_fortunes() {
   return path.substr(0, path.rfind('/'));
 }
 
+using Labels = Tensor<std::int32_t, Dextents<1>>;
+
 /// Rows of tokens and their classes; the first ones are for testing.
 struct numbered_texts {
   Tensor<std::int32_t, Dextents<2>> tokens;
-  Tensor<std::int32_t, Dextents<1>> labels;
+  Labels labels;
   std::int64_t tests, vocabulary;
 };
-
-Tensor<std::int32_t, Dextents<1>> tensor_of(std::vector<std::int32_t> const& v) {
-  Tensor<std::int32_t, Dextents<1>> t(v.size());
-  std::copy(v.begin(), v.end(), t.data());
-  return t;
-}
 
 /// the arrays of reuters_to_arrays.py: tests first
 numbered_texts read_arrays(std::string const& folder) {
@@ -64,7 +60,7 @@ numbered_texts read_arrays(std::string const& folder) {
   std::int32_t last = 0;
   for (auto const& text : texts)
     for (std::int32_t const token : text) last = std::max(last, token);
-  return {data::pad_sequences(texts, {.length = length}), tensor_of(labels), tests, last + 1};
+  return {data::pad_sequences(texts, {.length = length}), Labels(labels), tests, last + 1};
 }
 
 /// the fortunes of a folder in one order, a fifth of them for testing
@@ -73,7 +69,7 @@ numbered_texts read_fortunes(std::string const& folder, std::int64_t most) {
   data::tokenizer words;
   words.fit(all.texts);
   auto const tokens = data::pad_sequences(words.sequences(all.texts), {.length = length});
-  auto const labels = tensor_of(all.labels);
+  Labels const labels(all.labels);
   std::int64_t const n = std::min(most, labels.size());
   auto mixed = data::from_tensors(tokens, labels).shuffle({.seed = 113}).take(n).batch(n);
   auto [x, y] = *mixed.begin();
