@@ -8,7 +8,10 @@
 #include <utility>      // move
 
 #include <locus/core/array.hpp>        // dynamic_array
+#include <locus/core/config.hpp>       // LOCUS_LEAN_BEGIN
 #include <locus/runtime/cuda_api.hpp>  // cuda_gemm
+
+LOCUS_LEAN_BEGIN
 
 namespace locus::cuda_side {
 
@@ -206,3 +209,5 @@ class products_with_row {
 };
 
 }  // namespace locus::cuda_side
+
+LOCUS_LEAN_END

@@ -6,7 +6,10 @@
 #include <type_traits>  // decay
 
 #include <locus/backend/cuda/open_library.hpp>  // open_library
+#include <locus/core/config.hpp>                // LOCUS_LEAN_BEGIN
 #include <locus/runtime/nccl_api.hpp>           // nccl_api
+
+LOCUS_LEAN_BEGIN
 
 namespace locus::cuda_side {
 
@@ -162,3 +165,5 @@ inline constexpr runtime::nccl_api real_nccl = {
 };
 
 }  // namespace locus::cuda_side
+
+LOCUS_LEAN_END
