@@ -8,7 +8,10 @@
 #include <sys/statvfs.h>   // statvfs
 #if __has_include(<nvtx3/nvToolsExt.h>)
 #define LOCUS_NVTX 1
+#include <locus/core/config.hpp>  // LOCUS_LEAN_BEGIN
+LOCUS_LEAN_BEGIN
 #include <nvtx3/nvToolsExt.h>  // nvtxRangePushA
+LOCUS_LEAN_END
 #else
 #define LOCUS_NVTX 0
 #endif
@@ -18,8 +21,10 @@
 #include <locus/backend/cuda/real_cublas.hpp>  // blas_handle, cublas_table
 #include <locus/backend/cuda/real_cudnn.hpp>   // dnn_handle, cudnn_table
 #include <locus/backend/cuda/real_nccl.hpp>    // real_nccl
-#include <locus/core/config.hpp>               // LOCUS_HOST_DEVICE
+#include <locus/core/config.hpp>               // LOCUS_HOST_DEVICE, LOCUS_LEAN_BEGIN
 #include <locus/runtime/cuda_api.hpp>          // cuda_api
+
+LOCUS_LEAN_BEGIN
 
 namespace locus::cuda_side {
 
@@ -299,3 +304,5 @@ inline constexpr runtime::cuda_api real_api = {
 inline bool const registered = (runtime::gpu_api = &real_api, runtime::nccl = &real_nccl, true);
 
 }  // namespace locus::cuda_side
+
+LOCUS_LEAN_END

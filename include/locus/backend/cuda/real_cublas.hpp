@@ -5,8 +5,11 @@
 
 #include <locus/backend/cuda/open_library.hpp>   // open_library
 #include <locus/backend/cuda/real_cublaslt.hpp>  // products_with_row
+#include <locus/core/config.hpp>                 // LOCUS_LEAN_BEGIN
 #include <locus/core/lock.hpp>                   // mutex
 #include <locus/runtime/cuda_api.hpp>            // cuda_gemm
+
+LOCUS_LEAN_BEGIN
 
 namespace locus::cuda_side {
 
@@ -183,3 +186,5 @@ inline int make_blas_handle(cublas_table const& t, void** handle) {
 }
 
 }  // namespace locus::cuda_side
+
+LOCUS_LEAN_END

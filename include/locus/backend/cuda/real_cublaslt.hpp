@@ -7,7 +7,10 @@
 
 #include <locus/backend/cuda/open_library.hpp>  // take_function
 #include <locus/core/array.hpp>                 // dynamic_array
+#include <locus/core/config.hpp>                // LOCUS_LEAN_BEGIN
 #include <locus/runtime/cuda_api.hpp>           // cuda_gemm
+
+LOCUS_LEAN_BEGIN
 
 namespace locus::cuda_side {
 
@@ -203,3 +206,5 @@ class products_with_row {
 };
 
 }  // namespace locus::cuda_side
+
+LOCUS_LEAN_END

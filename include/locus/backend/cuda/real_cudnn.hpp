@@ -5,10 +5,13 @@
 #include <dlfcn.h>  // dlopen
 
 #include <locus/backend/cuda/open_library.hpp>  // open_library
+#include <locus/core/config.hpp>                // LOCUS_LEAN_BEGIN
 #include <locus/core/lock.hpp>                  // mutex
 #include <locus/runtime/cuda_api.hpp>           // cuda_convolution
 #include <locus/runtime/log.hpp>                // warn
 #include <locus/runtime/variables.hpp>          // cudnn_said
+
+LOCUS_LEAN_BEGIN
 
 namespace locus::cuda_side {
 
@@ -334,3 +337,5 @@ inline int make_dnn_handle(cudnn_table const& t, void** handle) {
 }
 
 }  // namespace locus::cuda_side
+
+LOCUS_LEAN_END

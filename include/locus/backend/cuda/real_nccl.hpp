@@ -4,7 +4,10 @@
 #pragma once
 
 #include <locus/backend/cuda/open_library.hpp>  // open_library
+#include <locus/core/config.hpp>                // LOCUS_LEAN_BEGIN
 #include <locus/runtime/nccl_api.hpp>           // nccl_api
+
+LOCUS_LEAN_BEGIN
 
 namespace locus::cuda_side {
 
@@ -159,3 +162,5 @@ inline constexpr runtime::nccl_api real_nccl = {
 };
 
 }  // namespace locus::cuda_side
+
+LOCUS_LEAN_END
