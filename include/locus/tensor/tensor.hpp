@@ -317,12 +317,12 @@ class Tensor : public tensor_base {
   }
 
   /// of one axis: t[i] is t(i)
-  template <std::integral I, class Mode = mode>
-  T& operator[](I i) {
+  template <std::integral Index, class Mode = mode>
+  T& operator[](Index i) {
     return element<Mode>(i);
   }
-  template <std::integral I, class Mode = mode>
-  T const& operator[](I i) const {
+  template <std::integral Index, class Mode = mode>
+  T const& operator[](Index i) const {
     return element<Mode>(i);
   }
   /// means: the elements in row order, for loops and for algorithms of the standard library
