@@ -254,8 +254,8 @@ struct panel_folds<T, Product, type_list<Reducers...>, Stage, Rest, type_list<In
       kernel::access here[all];
       for (int k = 0; k < all; ++k) here[k] = operands[k];
       here[Product] = product;
-      reduce(type_list<Reducers...>{}, f, rest, means, over, here, type_list<Ins...>{},
-             type_list<Rows...>{}, type_list<ElementOuts...>{}, type_list<Outs...>{});
+      reduce<false>(type_list<Reducers...>{}, f, rest, means, over, here, type_list<Ins...>{},
+                    type_list<Rows...>{}, type_list<ElementOuts...>{}, type_list<Outs...>{});
     });
   }
   static void combine(totals& t, totals const& other) {
@@ -291,9 +291,9 @@ struct panel_folds<T, Product, type_list<Reducers...>, Stage, Rest, type_list<In
       for (int d = 0; d < 2; ++d) out.stride[d] = folds_axis(d) ? 0 : 1;
     });
     auto const give = give_totals(std::make_index_sequence<std::size_t(folds)>{});
-    reduce(type_list<kernel::unfinished<Reducers>...>{}, f, give, means,
-           detail::space_of(p, over.axes), here, type_list<Ins...>{}, type_list<>{},
-           type_list<ElementOuts...>{}, type_list<typename Reducers::total...>{});
+    reduce<false>(type_list<kernel::unfinished<Reducers>...>{}, f, give, means,
+                  detail::space_of(p, over.axes), here, type_list<Ins...>{}, type_list<>{},
+                  type_list<ElementOuts...>{}, type_list<typename Reducers::total...>{});
     totals* const first = sums + number(p.i, p.j);
     for (std::int64_t o = 0; o < n; ++o) {
       totals mine;
