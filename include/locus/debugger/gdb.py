@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """gdb shows tensors, views, extents, halves and expressions by their values, and steps over the functions that only
 build expressions:
-    (gdb) source .../include/locus/debugger/gdb.py
+    (gdb) source include/locus/debugger/gdb.py
     (gdb) print t
     $1 = float[2,3] on /CPU:0 {1, 2, 3, 4, 5, 6}
 As many elements are shown as `set print elements` says. Elements on a GPU and of replicas stay where they are."""
