@@ -163,6 +163,14 @@ std::string difference(Tensor const& t, array<U> const& want, double relative = 
          std::to_string(first) + "] is " + text_of(data[first]) + ", not " + text_of(want[first]);
 }
 
+/// means: two tensors on the host have as many elements and the same bytes in row order
+template <class A, class B>
+bool same_bits(A const& a, B const& b) {
+  return a.size() == b.size() &&
+         (a.size() == 0 ||
+          std::memcmp(a.data(), b.data(), sizeof(*a.data()) * std::size_t(a.size())) == 0);
+}
+
 /// units in the last place of a float and of a double, as relative errors
 template <class T>
 inline constexpr double ulp = static_cast<double>(std::numeric_limits<T>::epsilon());

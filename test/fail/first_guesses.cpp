@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls that a hand tries first, and what to write.
+// Calls that newcomers try first; each sentence has the remedy.
 // expect-1: locus: a tensor is made from one on another device, or of other elements, and nothing says so; write Tensor<...> t(x), or t(cast<T>(x))
 // expect-2: locus: a tensor is made from one on another device, or of other elements, and nothing says so; write Tensor<...> t(x), or t(cast<T>(x))
 // expect-3: locus: a pointer does not say how many elements there are; write Tensor<...> t(view<CpuDevice>(p, extents))

@@ -33,8 +33,7 @@ MUTANTS = {
         ENGINE + "kernels.hpp", "a.fits_blas() && b.fits_blas() &&\n        cuda_side::start_product_with_row(site, element_of_v<T>, c, a, b, work.row)) {",
         "a.fits_blas() && b.fits_blas()) {\n      cuda_side::start_product(site, element_of_v<T>, c, a, b);", "product_row", None),
     "vectors of pools from any address": (
-        "locus/nn/kernels/pool_card.hpp", "cuda_side::are_vectors(channels, a, more...)",
-        "cuda_side::are_vectors(channels, a, more...) || channels % cuda_side::vector_elements<T> == 0", "image_kernels", None),
+        GPU + "vectors.hpp", "are_vectors(n, first, more...) ? f(", "n % vector_elements<T> == 0 ? f(", "image_kernels", None),
     "a normalisation that stores rows where they do not lie": (
         "locus/nn/kernels/batch_norm_card.hpp", "cuda_side::store_whole(y + of.vector(i, r) * Size, v[r]);",
         "cuda_side::store_whole(y + (i + 2 * r * of.apart) * Size, v[r]);", "image_kernels", None),

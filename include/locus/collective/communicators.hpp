@@ -306,7 +306,7 @@ struct communicator_registry {
       if (s->list == list) return s;
     return nullptr;
   }
-  /// those in use, then those that others replaced; null: there are not so many
+  /// means: set i: the sets in use, then the replaced ones; null: there are not so many
   communicator_set* number(std::size_t i) {
     lock_guard hold(lock);
     if (i < sets.size()) return sets[i];

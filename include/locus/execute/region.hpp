@@ -234,7 +234,7 @@ struct region_code {
                    work, matrix_of(f.value(value_of(e[0]), what.replica)),
                    matrix_of(f.value(value_of(e[1]), what.replica))});
   }
-  /// a library makes the product with what the map does to it; or the map does so where the product lies by then
+  /// a library makes the product, its row and its relu in one kernel; without such a kernel the map adds the row in place
   template <class Work>
   static void send_with_row(launch const& what, Work const& work) {
     constexpr int product = facts.product;
@@ -256,7 +256,7 @@ struct region_code {
                                              row});
     if (!added) send(what, work);
   }
-  /// what follows the row; chosen: what no library has
+  /// the operation behind the row; chosen: an operation that no library has
   static product_end end_of_product(frame const& f) {
     constexpr product_end known = p.steps[Root].ends;
     if constexpr (known == product_end::row)

@@ -18,12 +18,12 @@ enum class law : unsigned char {
   scale_left  // linear in the first operand while the second stays: divided by
 };
 
-/// What an operation is behind a product of matrices, for a library that makes both in one kernel.
+/// The part that an operation plays behind a product of matrices, for a library that makes both in one kernel.
 enum class product_end : unsigned char {
   none,
-  row,     // a row is added to each row of the product
-  relu,    // max(x, 0); NVIDIA does not say that NaN stays NaN
-  chosen,  // the functor says when it runs: none, relu, or chosen for what no library has
+  row,   // a row is added to each row of the product
+  relu,  // max(x, 0); NVIDIA does not say that NaN stays NaN
+  chosen,  // the functor says when the plan runs: none, relu, or chosen for an operation that no library has
 };
 
 /// One row of the table of operations.

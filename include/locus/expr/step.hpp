@@ -56,7 +56,7 @@ struct step {
   bool whole = true;                     // a leaf begins at a multiple of 16 bytes, as tensors do
   bool on_cpu = true, on_gpu = true;     // kernels for the operands' element types
   bool heavy = false;
-  product_end ends = product_end::none;  // what the operation is behind a product
+  product_end ends = product_end::none;  // the operation's part behind a product
   bool has_row = false;                  // a product: the kernel of its region adds a row to it
   bool builtin = true;                   // a functor of locus, not of the user
   bool generated = false;         // from scalars and indices alone: it is placed with its readers

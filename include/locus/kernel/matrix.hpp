@@ -36,7 +36,7 @@ struct matrix {
 struct batch {
   std::int64_t count = 1, c = 0, a = 0, b = 0;
 };
-/// means: what a library may add to a product in its kernel: c = a b + the row, then max(c, 0)
+/// means: the row and the relu that a library may add to a product in its kernel: c = a b + the row, then max(c, 0)
 /// after: CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_RELU_BIAS
 struct product_row {
   void const* data = nullptr;  // neighbours side by side; null: nothing is added

@@ -198,7 +198,7 @@ constexpr work count_work(plan_view const& p, shape const* extents) {
       w.flops += busy * s.call->operations(extents[i], of_operands);
     }
     if (is_product_with_row(p, i) && p.steps[s.region].ends == product_end::chosen) {
-      // what is chosen may be none of the library's: the map reads the product then
+      // the chosen operation may be none of the library's: the map reads the product then
       std::int64_t const bytes = detail::repeats(s.where) * extents[i].size() * s.element_bytes;
       w.bytes_written += bytes, w.bytes_read += bytes;
     }

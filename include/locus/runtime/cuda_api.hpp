@@ -72,7 +72,7 @@ struct cuda_convolution {
   friend constexpr bool operator==(cuda_convolution const&, cuda_convolution const&) = default;
 };
 
-/// What cuDNN chose for a convolution.
+/// The choice of cuDNN for a convolution.
 struct cuda_convolution_choice {
   std::size_t workspace = 0;  // bytes
   bool was_computed = false;  // a call of it succeeded: cuDNN refuses none from then on
@@ -82,7 +82,7 @@ struct cuda_convolution_choice {
 struct cuda_convolution_arrays {
   void const *a = nullptr, *b = nullptr;
   void* result = nullptr;
-  bool adds = false;  // result += what is computed; otherwise it is not read
+  bool adds = false;  // result += the convolution; otherwise the result is not read
   void* stream = nullptr;
   void* workspace = nullptr;
   std::size_t workspace_bytes = 0;

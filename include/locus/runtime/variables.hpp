@@ -48,7 +48,7 @@ inline bool is_switched_on(char const* variable) {
   return v && v[0] == '1' && v[1] == '\0';
 }
 
-// What each says; -1, 0 or null: nothing. fails: configuration_error
+// The value of each variable; -1, 0 or null: not set. fails: configuration_error
 inline int threads_said() { return number_from_environment("LOCUS_NUM_THREADS", 0, 1 << 16, 0); }
 inline int pool_or_openmp() { return word_from_environment("LOCUS_THREADS", "pool", "openmp"); }
 inline int blas_or_own() { return word_from_environment("LOCUS_MATMUL", "blas", "own"); }

@@ -200,7 +200,7 @@ void run(Assignment<E, To> assignment, call_site where = call_site::here()) {
   runtime::devices("run", where);
   plan<Policy>(std::move(assignment)).run(where);
 }
-/// means: run(plan(assignments...))
+/// means: run(plan(assignments...)): every right side is computed before any left side is written
 template <placement_policy Policy = default_policy, class... E, class... To>
   requires(sizeof...(E) > 1)
 void run(Assignment<E, To>... assignments) {

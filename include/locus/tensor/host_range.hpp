@@ -5,7 +5,9 @@
 #include <type_traits>  // remove_reference
 #include <utility>      // declval
 
+#include <locus/core/error.hpp>    // shape_error
 #include <locus/expr/operand.hpp>  // tensor_operand
+#include <locus/shape/shape.hpp>   // shape
 
 namespace locus {
 
@@ -19,5 +21,15 @@ concept host_range = !tensor_operand<R> && requires(R& r) {
 /// the element type of a host_range, const where its elements are
 template <host_range R>
 using element_of_range_t = std::remove_reference_t<decltype(*std::declval<R&>().data())>;
+
+namespace detail {
+/// fails: shape_error, where a range of `given` elements is to fill other extents
+inline void require_size(std::int64_t given, shape const& extents) {
+  if (given == extents.size()) return;
+  message text;
+  throw shape_error(text << "locus: a tensor with extents " << extents << " is made from " << given
+                         << " elements; give " << extents.size());
+}
+}  // namespace detail
 
 }  // namespace locus

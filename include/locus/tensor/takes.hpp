@@ -4,6 +4,8 @@
 #include <type_traits>  // is_same
 
 #include <locus/core/config.hpp>    // always_false
+#include <locus/expr/leaf.hpp>      // tensor_base
+#include <locus/expr/operand.hpp>   // tensor
 #include <locus/ops/map.hpp>        // shapes_do_not_fit, element_types_do_not_fit
 #include <locus/shape/extents.hpp>  // Extents
 
@@ -34,6 +36,19 @@ consteval bool same_extents() {
                 "large, or slice it; they are printed below");
   return Agree;
 }
+}  // namespace detail
+
+namespace detail {
+/// a tensor of another type than Self
+template <class X, class Self>
+concept tensor_besides = tensor<X> && !std::is_same_v<X, Self>;
+/// a Tensor, no view, of elements T
+template <class X, class T, int Rank>
+concept tensor_with_memory = std::is_base_of_v<tensor_base, X> &&
+                             std::is_same_v<typename X::value_type, T> && X::rank() == Rank;
+/// makes a constructor more constrained, and so preferred, than the one that refuses
+template <class X>
+concept may_be_converted = true;
 }  // namespace detail
 
 /// means: a destination of elements T and extents E takes the value of expression X

@@ -48,21 +48,6 @@ class host_buffer {
   std::int64_t bytes_;
 };
 
-/// fails: shape_error, where a range has not as many elements
-inline void require_size(std::int64_t given, shape const& extents) {
-  if (given == extents.size()) return;
-  message text;
-  throw shape_error(text << "locus: a tensor with extents " << extents << " is made from " << given
-                         << " elements; give " << extents.size());
-}
-template <class X, class Self>
-concept tensor_besides = tensor<X> && !std::same_as<X, Self>;
-template <class X, class T, int Rank>
-concept tensor_with_memory = std::is_base_of_v<tensor_base, X> &&
-                             std::same_as<typename X::value_type, T> && X::rank() == Rank;
-template <class X>
-concept may_be_converted = true;  // preferred to the constructor that refuses
-
 }  // namespace detail
 
 /// means: elements of type T with extents E on the device, or the devices, of policy Where
@@ -101,9 +86,9 @@ class Tensor : public tensor_base {
   static constexpr place where = Where::value;
   static constexpr int rank() { return E::rank(); }
   static constexpr bool on_one_cpu = where.is_single() && where.at(0).is_cpu();
-  /// a tensor that copies itself onto a CPU: what its type says is written beside it, nothing is lost
+  /// a tensor of the same elements becomes one on a CPU without a word: the program names the CPU by the type
   template <class X>
-  static constexpr bool comes_by_itself =
+  static constexpr bool converts_implicitly =
       on_one_cpu && !where.is_open() && detail::tensor_with_memory<X, T, E::rank()>;
 
   /// open extents are 0; elements are unspecified until something is assigned (NaN in checked builds)
@@ -115,7 +100,7 @@ class Tensor : public tensor_base {
     requires(!E::pattern.is_static() &&
              (int(sizeof...(N)) + 1 == E::rank() || int(sizeof...(N)) + 1 == E::rank_dynamic()))
   explicit Tensor(detail::first_extent n, N... extents) : Tensor(E(n.value, extents...), n.where) {}
-  /// extents of another type: what is known in E has to agree
+  /// extents of another type     fails: shape_error, where they differ from extents that E knows
   template <std::int64_t... N>
     requires(!std::same_as<Extents<N...>, E>)
   explicit Tensor(Extents<N...> const& extents, call_site site = call_site::here())
@@ -178,7 +163,7 @@ class Tensor : public tensor_base {
   /// Tensor<float, E> c = eval(a + b)
   template <detail::tensor_besides<Tensor> X, class Mode = mode>
     requires detail::may_be_converted<X>
-  explicit(!comes_by_itself<X>) Tensor(X const& x, call_site site = call_site::here()) {
+  explicit(!converts_implicitly<X>) Tensor(X const& x, call_site site = call_site::here()) {
     if constexpr (open_device<Where>)
       runtime::devices(made, site);  // the expression says where
     else
@@ -186,7 +171,7 @@ class Tensor : public tensor_base {
     assign_to_new<Mode>(x.leaf(), site);
   }
 
-  // ---- what a hand writes first ----
+  // ---- constructors that refuse, with a sentence ----
   template <detail::tensor_besides<Tensor> X, class Mode = mode>
   Tensor(X const&, call_site = {}) {
     static_assert(always_false<X>,
@@ -270,8 +255,10 @@ class Tensor : public tensor_base {
     return *this = *this / std::forward<X>(x);
   }
 
-  /// means: these extents from now on; where they are others, in new memory with unspecified elements
+  /// means: the extents of the tensor become these; elements stay where they are equal, otherwise the tensor has new memory
+  ///        with unspecified elements
   /// cost:  one allocation on each device where extents change
+  /// fails: out_of_memory; shape_error; bad_access, after the tensor was moved from
   void resize(E const& extents, call_site site = call_site::here()) {
     if (!(live().extents == extents.as_shape())) make(block->where, extents.as_shape(), site);
   }
@@ -281,6 +268,7 @@ class Tensor : public tensor_base {
   void resize(detail::first_extent n, N... extents) {
     resize(E(n.value, extents...), n.where);
   }
+  /// means: a and b exchange their memory     cost: O(1)
   friend void swap(Tensor& a, Tensor& b) noexcept {
     Tensor was(std::move(a));
     a = std::move(b), b = std::move(was);

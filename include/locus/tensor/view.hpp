@@ -119,7 +119,9 @@ auto view(T* data, Extents<N...> const& extents, Layout const& layout,
 }
 
 /// means: the elements of a std::vector, std::span or std::array, as one axis or with these extents
-/// fails: shape_error, where there are not as many elements
+/// device: Where: the range lies in its memory     cost: none; the range owns the elements, and keeps its size while the
+///         view is used
+/// fails: shape_error, where the range has not as many elements
 template <single_device Where, class R>
   requires(host_range<R> && (std::is_lvalue_reference_v<R> || std::is_trivially_copyable_v<R>))
 auto view(R&& from) {

@@ -114,12 +114,6 @@ auto sorted_on(row<float, CpuDevice> const& x) {
   run(plan(into(y, result<0>(both)), into(ranks, result<1>(both))));
   return std::pair(to<CpuDevice>(y), to<CpuDevice>(ranks));
 }
-template <class A, class B>
-bool same(A const& a, B const& b) {
-  return a.size() == b.size() &&
-         (a.size() == 0 ||
-          std::memcmp(a.data(), b.data(), sizeof(*a.data()) * std::size_t(a.size())) == 0);
-}
 
 }  // namespace
 
@@ -131,8 +125,8 @@ TEST_CASE("a body for cards and the host's body find the same") {
       auto const [y, ranks] = sorted_on<CpuDevice>(x);
       CHECK(std::is_sorted(y.data(), y.data() + n));
       auto const [z, places] = sorted_on<GpuDevice<0>>(x);
-      CHECK(same(y, z));
-      CHECK(same(ranks, places));
+      CHECK(oracle::same_bits(y, z));
+      CHECK(oracle::same_bits(ranks, places));
     }
   });
 }
@@ -143,8 +137,8 @@ TEST_CASE("a result that nobody reads has no memory in a body for cards") {
     auto const x = counted(700);
     auto const [y, ranks] = sorted_on<CpuDevice>(x);
     row<float, GpuDevice<0>> const there(x);
-    CHECK(same(ranks, to<CpuDevice>(result<1>(call(rooms::Sorted{}, there)))));
-    CHECK(same(y, to<CpuDevice>(result<0>(call(rooms::Sorted{}, there)))));
+    CHECK(oracle::same_bits(ranks, to<CpuDevice>(result<1>(call(rooms::Sorted{}, there)))));
+    CHECK(oracle::same_bits(y, to<CpuDevice>(result<0>(call(rooms::Sorted{}, there)))));
   });
 }
 
@@ -161,7 +155,7 @@ TEST_CASE("terms of 1, 2 and 3 replicas: a replica without rows runs no body") {
     }
     row<float, Sharded<0, Devices...>> const cut(x);
     row<float, Mirrored<Devices...>> const bounds(levels);
-    CHECK(same(expected, to<CpuDevice>(call(rooms::Counts{}, cut, bounds))));
+    CHECK(oracle::same_bits(expected, to<CpuDevice>(call(rooms::Counts{}, cut, bounds))));
   };
   using A = GpuDevice<0>;
   using B = GpuDevice<1>;

@@ -16,12 +16,6 @@ namespace {
 template <class T, int Rank>
 using host_array = Tensor<T, Dextents<Rank>, CpuDevice>;
 
-template <class A, class B>
-bool same(A const& a, B const& b) {
-  return a.size() == b.size() &&
-         (a.size() == 0 ||
-          std::memcmp(a.data(), b.data(), sizeof(*a.data()) * std::size_t(a.size())) == 0);
-}
 template <class T>
 struct batch {
   host_array<std::int32_t, 2> tokens;
@@ -53,8 +47,8 @@ void check(std::int64_t rows, std::int64_t length, std::int64_t width, std::int6
   batch<T> const b(rows, length, width, vocabulary);
   auto const [unique, sums] = gradient_on<CpuDevice>(b, vocabulary);
   auto const [there, sums_there] = gradient_on<GpuDevice<0>>(b, vocabulary);
-  CHECK(same(unique, there));
-  CHECK(same(sums, sums_there));
+  CHECK(oracle::same_bits(unique, there));
+  CHECK(oracle::same_bits(sums, sums_there));
 }
 
 }  // namespace
@@ -138,8 +132,8 @@ TEST_CASE("an Embedding has the same gradient on 1, 2 and 3 replicas, bit for bi
     nn::nothing kept;
     auto const y = state.forward(x, kept, {.training = true});
     state.backward(x, y, kept, dy, false);
-    CHECK(same(unique, to<CpuDevice>(state.embeddings.rows)));
-    CHECK(same(sums, to<CpuDevice>(state.embeddings.row_values)));
+    CHECK(oracle::same_bits(unique, to<CpuDevice>(state.embeddings.rows)));
+    CHECK(oracle::same_bits(sums, to<CpuDevice>(state.embeddings.row_values)));
   };
   using A = GpuDevice<0>;
   using B = GpuDevice<1>;

@@ -7,7 +7,6 @@
 #include <on_backends.hpp>
 
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include <locus/nn/batch_norm.hpp>
@@ -27,12 +26,6 @@ on_host<T, Rank> random(oracle::random& r, Dextents<Rank> const& s, double low =
   on_host<T, Rank> x{s};
   for (std::int64_t i = 0; i < x.size(); ++i) x.data()[i] = r.value<T>(low, high);
   return x;
-}
-template <class A, class B>
-bool same(A const& a, B const& b) {
-  return a.size() == b.size() &&
-         (a.size() == 0 ||
-          std::memcmp(a.data(), b.data(), sizeof(*a.data()) * std::size_t(a.size())) == 0);
 }
 template <class T>
 struct pool_results {
@@ -68,12 +61,12 @@ void check_pools(nn::pool2d_window const& w, Dextents<4> const& in) {
   auto const want = pools_on<T, CpuDevice>(w, x, dy, image, in, out);
   auto const got =
       pools_on<T, GpuDevice<0>>(w, to<GpuDevice<0>>(x), to<GpuDevice<0>>(dy), image, in, out);
-  CHECK(same(want.y, got.y));
-  CHECK(same(want.y, got.alone));
-  CHECK(same(want.winner, got.winner));
-  CHECK(same(want.dx, got.dx));
-  CHECK(same(want.mean, got.mean));
-  CHECK(same(want.dmean, got.dmean));
+  CHECK(oracle::same_bits(want.y, got.y));
+  CHECK(oracle::same_bits(want.y, got.alone));
+  CHECK(oracle::same_bits(want.winner, got.winner));
+  CHECK(oracle::same_bits(want.dx, got.dx));
+  CHECK(oracle::same_bits(want.mean, got.mean));
+  CHECK(oracle::same_bits(want.dmean, got.dmean));
 }
 
 template <class A, class B>
@@ -224,11 +217,11 @@ TEST_CASE_TEMPLATE("images that begin in the midst of 16 bytes have the host's b
     auto const x = random<T, 1>(r, Dextents<1>(shifted::op::pools().input_size() + 1));
     auto const dy = random<T, 1>(r, Dextents<1>(shifted::op::pools().output_size() + 1));
     auto const want = shifted::on<CpuDevice, T>(x, dy), got = shifted::on<GpuDevice<0>, T>(x, dy);
-    CHECK(same(want.y, got.y));
-    CHECK(same(want.winner, got.winner));
-    CHECK(same(want.mean, got.mean));
-    CHECK(same(want.dx, got.dx));
-    CHECK(same(want.dmean, got.dmean));
+    CHECK(oracle::same_bits(want.y, got.y));
+    CHECK(oracle::same_bits(want.winner, got.winner));
+    CHECK(oracle::same_bits(want.mean, got.mean));
+    CHECK(oracle::same_bits(want.dx, got.dx));
+    CHECK(oracle::same_bits(want.dmean, got.dmean));
   });
 }
 
@@ -276,7 +269,7 @@ TEST_CASE_TEMPLATE("slopes of a maximum over whole images: ties and NaN share", 
           dx = call(nn::global_max_gradient_op{}, x_there, y_there, dy_there);
           return to<CpuDevice>(dx);
         };
-        CHECK(same(on(CpuDevice{}), on(GpuDevice<0>{})));
+        CHECK(oracle::same_bits(on(CpuDevice{}), on(GpuDevice<0>{})));
       }
   });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensors as containers: from std::vector and std::span, loops, algorithms, resize, swap, numbers; and the first
-// guesses of a hand: several assignments at once, explain of an assignment, extents as text.
+// guesses of newcomers: several assignments at once, explain of an assignment, extents as text.
 #if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
 #endif
@@ -122,7 +122,7 @@ TEST_CASE("a tensor on a CPU is a range of its elements in row order") {
   CHECK(fetch(sum(line)) == 24);
   CHECK_THROWS_AS(line[3], bad_access);
 }
-TEST_CASE("what is written through iterators is seen on GPUs") {
+TEST_CASE("GPUs see numbers that iterators wrote") {
   on_backends([] {
     Tensor<float, Extents<4>> t;
     t = 1;
@@ -207,7 +207,7 @@ TEST_CASE("a view of a vector reads and writes its elements") {
   CHECK(fetch(sum(view<CpuDevice>(std::span<double const>(v), Extents<3, 2>{}))) == 24);
   CHECK_THROWS_AS(view<CpuDevice>(v, dextents<2>(2, 4)), shape_error);
 }
-TEST_CASE("synchronize waits until all devices have run what they were given") {
+TEST_CASE("synchronize waits until all devices have finished their work") {
   synchronize();  // no device was used
   on_backends([] {
     Tensor<float, Extents<64>, Gpu> x(ones<float>(Extents<64>{}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What cuDNN keeps for each logical device: a handle. Where there is none, convolutions are products of cuBLAS.
+// cuDNN has a handle for each logical device. A device without a handle convolves by products of cuBLAS.
 #pragma once
 #include <locus/backend/cuda/streams.hpp>  // current_card, check_cuda
 #include <locus/core/config.hpp>           // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
@@ -25,7 +25,7 @@ LOCUS_SHARED_STATE inline constinit bool refusal_was_said = false;
   lock_guard hold(convolutions_lock);
   cuda_convolutions& mine = cuda_queue_of(d, queue_kind::compute).convolutions;
   if (mine.handle || mine.none) return;
-  if (gpu_api->dnn_open) gpu_api->dnn_open();  // reading files takes long: nobody waits for that
+  if (gpu_api->dnn_open) gpu_api->dnn_open();  // reading files takes long: no other thread waits
   current_card const scope(d);
   void* handle = nullptr;
   int code;
@@ -44,8 +44,7 @@ LOCUS_SHARED_STATE inline constinit bool refusal_was_said = false;
 
 /// means: the handle of cuDNN that is d's alone, made at its first use; null: there is no cuDNN, or it
 ///        cannot begin on this card
-/// cost:  two loads; the first time what cuDNN takes to begin, in seconds and in memory of the card that
-///        nobody counts
+/// cost:  two loads; the first call starts cuDNN, which takes seconds, and memory of the card that no account has
 /// fails: device_error, device_lost, where it begins and fails, as without memory
 inline void* convolutions_of(logical_device& d) {
   if (!gpu_api->dnn_create) return nullptr;

@@ -289,7 +289,7 @@ struct fold_thread {
                                                              at + facts::element);
     }
   }
-  /// in place of what is not there, the last one below end
+  /// elements behind `end` are read as the last one in front of it
   template <std::size_t... K>
   LOCUS_HOST_DEVICE void load_some(loaded_inputs<ins, vector>& in, place const& p, std::int64_t end,
                                    unsigned apart, std::index_sequence<K...>) const {

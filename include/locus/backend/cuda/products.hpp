@@ -17,7 +17,7 @@ LOCUS_SHARED_STATE inline constinit mutex products_lock;
   lock_guard hold(products_lock);
   cuda_products& mine = cuda_queue_of(d, queue_kind::compute).products;
   if (mine.handle) return;
-  if (gpu_api->blas_open) gpu_api->blas_open();  // reading files takes long: nobody waits for that
+  if (gpu_api->blas_open) gpu_api->blas_open();  // reading files takes long: no other thread waits
   auto size = static_cast<std::int64_t>(gpu_api->blas_workspace(physical.cards[d.card].major));
   if (size > d.memory.limit / 16) size = d.memory.limit / 16 / 256 * 256;
   if (!mine.workspace && size > 0) mine.workspace = try_allocate(d, size, size, true);

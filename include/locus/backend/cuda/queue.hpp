@@ -19,7 +19,7 @@ struct cuda_products {
   std::size_t bytes = 0;
 };
 
-/// What cuDNN keeps for a logical device.
+/// The handle of cuDNN that a logical device has.
 struct cuda_convolutions {
   void* handle = nullptr;
   bool none = false;  // there is no cuDNN, or it cannot begin

@@ -14,7 +14,7 @@ LOCUS_LEAN_BEGIN
 
 namespace locus::cuda_side {
 
-/// What cuBLASLt answers to a question for an algorithm: cublasLtMatmulHeuristicResult_t.
+/// cuBLASLt's answer to a question for an algorithm: cublasLtMatmulHeuristicResult_t.
 struct cublaslt_answer {
   std::uint64_t algorithm[8]{};
   std::size_t workspace_bytes = 0;
@@ -23,9 +23,9 @@ struct cublaslt_answer {
   int reserved[4]{};
 };
 
-/// cuBLASLt's entry points; what they make is opaque
+/// cuBLASLt's entry points; the objects that they make are opaque
 struct cublaslt_table {
-  // cuBLASLt's numbers: of descriptors, of preferences, of what follows a product; sums in parts that keep their type
+  // cuBLASLt's numbers: of descriptors, of preferences, of epilogues; sums in parts that keep their type
   static constexpr int transpose_a = 3, transpose_b = 4, epilogue = 7, row_pointer = 8;
   static constexpr int most_workspace = 1, reductions = 3, alignment_a = 5, alignment_d = 8;
   static constexpr std::uint32_t adds_row = 4, adds_row_then_relu = 6, sums_as_computed = 2;
@@ -50,7 +50,7 @@ struct cublaslt_table {
     return make_product && end_product && set_product && make_layout && end_layout &&
            make_preference && end_preference && set_preference && ask && multiply;
   }
-  /// means: what the library behind a handle of dlopen has, itself or by those that it needs
+  /// means: the functions of a library that dlopen gave, and of the libraries that this one needs
   static cublaslt_table of_library(void* library) {
     cublaslt_table found;
     auto const take = [library](auto& to, char const* name) { take_function(library, to, name); };
@@ -163,7 +163,7 @@ class product_with_row {
   bool has_ = false;
 };
 
-/// The shapes that one handle was asked for: each is asked once, until many others were.
+/// The shapes that one handle was asked for. The handle is asked once for each of the last 256.
 class products_with_row {
  public:
   static constexpr std::size_t most = 256;

@@ -24,7 +24,7 @@ struct cudnn_table {
   static constexpr int channels_last = 1, cross_correlation = 1, real_float = 0, real_double = 1,
                        real_half = 2, real_bfloat16 = 9, default_math = 0, fused_math = 3,
                        converting_math = 2, deterministic = 1;
-  /// what cuDNN says of one algorithm
+  /// cuDNN's figures for one algorithm
   struct answer {
     int algorithm, status;
     float milliseconds;
@@ -64,7 +64,7 @@ struct cudnn_table {
     static cudnn_table const table = find();
     return table;
   }
-  /// means: what LOCUS_CUDNN names, else a library of that name where the loader or Python's packages have one
+  /// means: the library that LOCUS_CUDNN names, else libcudnn of the loader or of Python's packages
   /// after: a library that is no cuDNN 9 is said once
   [[gnu::cold]] static cudnn_table find() {
     cudnn_table t;
@@ -131,7 +131,7 @@ struct cudnn_table {
   }
 };
 
-/// means: a status of cuDNN in words, with what to do; null for the codes of others
+/// means: a status of cuDNN in words, with the remedy; null for codes of other libraries
 constexpr char const* describe_cudnn(int code) {
   int const status = code - cudnn_table::not_found;
   if (status < 0 || status >= 10000) return nullptr;
@@ -290,7 +290,7 @@ class dnn_handle {
   static int math_of(runtime::cuda_convolution const& g) {
     return g.type == element::f32 && !g.tf32 ? cudnn_table::fused_math : cudnn_table::default_math;
   }
-  /// sums of products alone: what transforms its operands (FFT, Winograd) rounds otherwise
+  /// sums of products alone: algorithms that transform their operands (FFT, Winograd) round otherwise
   static bool sums_products(runtime::convolution_result r, int algorithm) {
     return r == runtime::convolution_result::y ? algorithm >= 0 && algorithm <= 2 : algorithm == 1;
   }

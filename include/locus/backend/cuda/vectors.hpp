@@ -2,7 +2,8 @@
 // Neighbouring elements of an operand as one vector of at most 16 bytes, whatever its address and
 // its stride are.
 #pragma once
-#include <cstdint>  // uintptr_t
+#include <cstdint>      // uintptr_t
+#include <type_traits>  // integral_constant
 
 #include <locus/backend/cuda/inputs.hpp>  // read
 #include <locus/core/config.hpp>          // LOCUS_HOST_DEVICE
@@ -33,6 +34,14 @@ bool begins_vector(T const* p) {
 template <class... T>
 bool are_vectors(std::int64_t n, T const*... arrays) {
   return ((n % vector_elements<T> == 0 && begins_vector(arrays)) && ...);
+}
+
+/// means: f(integral_constant<int, Size>): Size is the elements of such a vector where all arrays can be read and written as
+///        vectors, otherwise 1
+template <class F, class T, class... More>
+void with_vectors(std::int64_t n, F&& f, T const* first, More const*... more) {
+  are_vectors(n, first, more...) ? f(std::integral_constant<int, vector_elements<T>>{})
+                                 : f(std::integral_constant<int, 1>{});
 }
 
 /// How an operand lies along the last axis: one element for all of it; vectors at addresses that
@@ -194,7 +203,7 @@ LOCUS_HOST_DEVICE stored_outputs<Outs, Size> made_of(F const& f,
   return made;
 }
 
-/// means: what is loaded in front of it is under way together; nvcc would put each load in front of its use
+/// means: the loads in front of this call are under way together; nvcc would put each load in front of its use
 LOCUS_HOST_DEVICE inline void keep_loads_in_front() {
 #if defined(__CUDA_ARCH__)
   asm volatile("" : : : "memory");

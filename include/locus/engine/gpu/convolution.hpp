@@ -24,9 +24,9 @@ inline bool is_done(int code, runtime::cuda_convolution const& c, runtime::logic
 }
 }  // namespace detail
 
-/// means: cuDNN computes it with at most a sixteenth of the device's limit as workspace; `choice` becomes what it
-///        wants. Precision and limit of c are filled in
-/// cost:  a look into what the handle knows; the first time what cuDNN takes to choose
+/// means: whether cuDNN computes the convolution c with at most a sixteenth of the device's limit as workspace; `choice`
+///        becomes cuDNN's choice. Precision and limit of c are filled in
+/// cost:  a look into the handle's list of shapes; cuDNN chooses at the first call with a shape
 /// fails: device_error, device_lost
 inline bool ask_convolution(launch_site const& site, runtime::cuda_convolution& c,
                             runtime::cuda_convolution_choice& choice) {

@@ -5,14 +5,14 @@
 #include <type_traits>  // integral_constant
 
 #include <locus/backend/cuda/lines.hpp>       // quotient
-#include <locus/backend/cuda/vectors.hpp>     // vector_of, are_vectors, store_whole
+#include <locus/backend/cuda/vectors.hpp>     // vector_of, with_vectors, store_whole
 #include <locus/core/config.hpp>              // LOCUS_HOST_DEVICE, LOCUS_MODE
 #include <locus/engine/gpu/card_context.hpp>  // card_context
 
 namespace locus::nn::cards {
 inline namespace LOCUS_MODE {
 
-/// Rows of channels as vectors. The rows of a thread lie far apart: vectors of neighbours lie side by side, whatever the
+/// Rows of channels as vectors. The rows of a thread lie far apart: vectors of neighbours lie side by side for every
 /// number of channels.
 template <int Rows>
 struct rows_of_channels {
@@ -98,7 +98,7 @@ struct slopes_of_rows {
 };
 
 /// means: as normalise_op's element(), bit for bit
-/// shape: x, y (rows, channels), of each channel the others
+/// shape: x, y (rows, channels); mean, variance, gamma, beta (channels)
 template <class T, class Settings>
 void normalise(card_context& here, Settings const& settings, std::int64_t rows,
                std::int64_t channels, T const* x, T const* mean, T const* variance, T const* gamma,
@@ -109,12 +109,10 @@ void normalise(card_context& here, Settings const& settings, std::int64_t rows,
     rows_of_channels<body::rows> const of(rows, channels / Size);
     here.each(of.apart, body{of, settings, x, mean, variance, gamma, beta, y});
   };
-  cuda_side::are_vectors(channels, x, mean, variance, gamma, beta, y)
-      ? run(std::integral_constant<int, cuda_side::vector_elements<T>>{})
-      : run(std::integral_constant<int, 1>{});
+  cuda_side::with_vectors(channels, run, x, mean, variance, gamma, beta, y);
 }
 /// means: as batch_norm_gradient_op's element(), bit for bit
-/// shape: x, dy, dx (rows, channels), of each channel the others
+/// shape: x, dy, dx (rows, channels); the other arrays (channels)
 template <class T, class Settings>
 void normalise_gradient(card_context& here, Settings const& settings, std::int64_t rows,
                         std::int64_t channels, T const* x, T const* dy, T const* mean,
@@ -127,9 +125,7 @@ void normalise_gradient(card_context& here, Settings const& settings, std::int64
     here.each(of.apart, body{of, settings, static_cast<T>(rows), x, dy, mean, variance, plain,
                              weighted, gamma, beta, dx});
   };
-  cuda_side::are_vectors(channels, x, dy, mean, variance, plain, weighted, gamma, beta, dx)
-      ? run(std::integral_constant<int, cuda_side::vector_elements<T>>{})
-      : run(std::integral_constant<int, 1>{});
+  cuda_side::with_vectors(channels, run, x, dy, mean, variance, plain, weighted, gamma, beta, dx);
 }
 
 }  // namespace LOCUS_MODE

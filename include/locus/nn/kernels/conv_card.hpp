@@ -55,7 +55,7 @@ kernel::matrix filter_rows(T const* data, std::int64_t n, conv2d_geometry const&
   return {const_cast<T*>(data), n, g.group_filters(), g.filters, 1};
 }
 
-/// means: the rows of a slab, whoever computes it
+/// means: the rows of a slab by cuBLAS or by cuDNN, the larger number
 template <class T>
 std::int64_t most_rows(std::int64_t rows, conv_cudnn<T> const* cudnn) {
   return cudnn && cudnn->pixels() > rows ? cudnn->pixels() : rows;
@@ -73,7 +73,7 @@ void by_either(card_context& here, conv_cudnn<T> const* cudnn, std::int64_t n,
 }
 
 /// means: sums(first pixel) = x * kernel for the pixels of each slab, and then done(first pixel, pixels); by
-///        cuDNN, unless it is null or refuses. Its slabs are others
+///        cuDNN, whose slabs have other sizes, unless it is null or refuses
 template <class T, class Sums, class Done>
 void convolve(card_context& here, window_slabs<T> const& slabs, conv_cudnn<T>* cudnn, T const* x,
               T const* kernel, Sums const& sums, Done const& done) {
@@ -91,8 +91,8 @@ void convolve(card_context& here, window_slabs<T> const& slabs, conv_cudnn<T>* c
 
 /// means: as host::conv2d, to rounding
 /// cost:  a product and, with bias or bounds, a kernel over y for each slab; windows of more than one pixel are
-///        written and read once, in at most 64 MiB of workspace, or in that of one pixel's windows. By cuDNN
-///        what that takes, and the kernel over y
+///        written and read once, in at most 64 MiB of workspace, or in that of one pixel's windows. By
+///        cuDNN: its workspace, and the kernel over y
 template <class T>
 void conv2d(card_context& here, window_slabs<T> const& slabs, T* y, T const* x, T const* kernel,
             host::store_rule<T> const& rule, conv_cudnn<T>* cudnn = nullptr) {

@@ -33,7 +33,7 @@ struct turn {
   }
 };
 
-/// What of an image a frame has: the lines and columns [-before, -before + size), zeros beside the image.
+/// The lines and columns [-before, -before + size) of an image; zeros where the image has none.
 struct frame {
   std::int64_t rows = 0, columns = 0;  // 0: the image itself
 
@@ -48,8 +48,8 @@ struct frame {
   }
 };
 
-/// to = images of (rows, columns, channels) cut from, or set into, others that begin `down` lines and `across`
-/// columns further; zeros beside those
+/// to = images of (rows, columns, channels) cut from, or set into, larger images that begin `down` lines and `across`
+/// columns further; zeros beside the smaller ones
 template <class T>
 struct set_images {
   T const* from;
@@ -78,7 +78,7 @@ struct set_images {
 template <class T>
 class conv_cudnn {
  public:
-  /// means: cuDNN is asked, and what it needs is taken. `kept`: numbers that the caller keeps for each image. A slab
+  /// means: cuDNN is asked, and its workspace is taken. `kept`: numbers that the caller keeps for each image. A slab
   ///        has at most `bytes_of_slab` bytes of these numbers and of frames, but at least one image. Windows of one
   ///        pixel are a product already, and nothing is asked
   conv_cudnn(card_context& here, convolution_result result, conv2d_geometry const& g,

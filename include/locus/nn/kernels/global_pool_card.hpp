@@ -5,7 +5,7 @@
 #include <type_traits>  // integral_constant
 
 #include <locus/backend/cuda/lines.hpp>       // quotient
-#include <locus/backend/cuda/vectors.hpp>     // vector_of, are_vectors, store_whole
+#include <locus/backend/cuda/vectors.hpp>     // vector_of, with_vectors, store_whole
 #include <locus/core/config.hpp>              // LOCUS_HOST_DEVICE, LOCUS_MODE
 #include <locus/engine/gpu/card_context.hpp>  // card_context
 #include <locus/nn/kernels/pool_best.hpp>     // is_largest
@@ -73,9 +73,7 @@ void global_max_gradient(card_context& here, std::int64_t images, std::int64_t p
     here.each(all * pixels, slopes_of_largest<T, Size>{
                                 {wide, all * pixels}, {pixels, all * pixels}, x, y, shares, dx});
   };
-  cuda_side::are_vectors(channels, x, y, dy, shares, dx)
-      ? run(std::integral_constant<int, cuda_side::vector_elements<T>>{})
-      : run(std::integral_constant<int, 1>{});
+  cuda_side::with_vectors(channels, run, x, y, dy, shares, dx);
 }
 
 }  // namespace LOCUS_MODE

@@ -4,7 +4,7 @@
 #pragma once
 #include <cstdint>  // uint8_t, uintptr_t
 
-#include <locus/backend/cuda/vectors.hpp>       // vector_of, are_vectors, store_whole
+#include <locus/backend/cuda/vectors.hpp>       // vector_of, with_vectors, store_whole
 #include <locus/core/config.hpp>                // LOCUS_HOST_DEVICE, LOCUS_MODE
 #include <locus/engine/gpu/card_context.hpp>    // card_context
 #include <locus/nn/kernels/pool2d.hpp>          // pool2d_geometry
@@ -18,7 +18,7 @@ inline namespace LOCUS_MODE {
 struct short_range {
   std::int32_t begin, end;
 };
-/// Where the numbers lie that windows slide over, and those that they give.
+/// Places of the images' numbers, and of the windows' results.
 struct pool_places {
   short_axis h, w;
   std::uint32_t channels;
@@ -40,8 +40,8 @@ struct pool_places {
     std::int32_t const from = o * a.stride - a.before, rest = a.in - from;
     return {from < 0 ? -from : 0, rest < a.size ? rest : a.size};
   }
-  /// means: f(vector, its place in the window) for what the window of a result has in the image, in order; the loads of
-  ///        four are under way together
+  /// means: f(vector, its place in the window) for each pixel of a result's window that lies in the image, in order; the
+  ///        loads of four are under way together
   LOCUS_EXEC_CHECK_DISABLE
   template <class Vector, class T, class F>
   LOCUS_HOST_DEVICE void each_tap(T const* x, std::uint32_t image, std::int32_t y, std::int32_t z,
@@ -101,8 +101,8 @@ struct max_of_windows : pool_places {
   using packet = cuda_side::vector_of<T, Size>;
   vectors_of_pixels of;
   T const* x;
-  T* y;                  // null: nobody reads it
-  std::uint8_t* winner;  // null: the same
+  T* y;                  // null: no step reads the numbers
+  std::uint8_t* winner;  // null: no step reads the places
 
   max_of_windows(host::pool2d_geometry const& g, T const* from, T* to, std::uint8_t* which)
       : pool_places(g), of(g.h.out, g.w.out, g.channels / Size), x(from), y(to), winner(which) {}
@@ -123,20 +123,22 @@ struct max_of_windows : pool_places {
   }
 };
 
-/// dx = for each input the sum of dy of the windows that it won
+/// Vector i of dx = the sum of add(sum, ...) over the windows that the input lies in.
 template <class T, int Size>
-struct dy_of_winners : pool_places {
+struct slopes_of_inputs : pool_places {
   using packet = cuda_side::vector_of<T, Size>;
   vectors_of_pixels of;
   cuda_side::divider h_stride, w_stride;
   T const* dy;
-  std::uint8_t const* winner;
   T* dx;
 
-  dy_of_winners(host::pool2d_geometry const& g, T const* from, std::uint8_t const* which, T* to)
+  slopes_of_inputs(host::pool2d_geometry const& g, T const* from, T* to)
       : pool_places(g), of(g.h.in, g.w.in, g.channels / Size), h_stride(divider_of(g.h.stride)),
-        w_stride(divider_of(g.w.stride)), dy(from), winner(which), dx(to) {}
-  LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
+        w_stride(divider_of(g.w.stride)), dy(from), dx(to) {}
+  /// add(sum, dy of the window, its place among the results, the input's place, the window's row and column)
+  LOCUS_EXEC_CHECK_DISABLE
+  template <class Add>
+  LOCUS_HOST_DEVICE void over_windows(std::int64_t i, Add const& add) const {
     auto const p = of.find<Size>(i);
     short_range const rows = results_of(h, h_stride, p.y), columns = results_of(w, w_stride, p.x);
     packet sum;
@@ -144,20 +146,37 @@ struct dy_of_winners : pool_places {
     for (std::int32_t oh = rows.begin; oh < rows.end; ++oh)
       for (std::int32_t ow = columns.begin; ow < columns.end; ++ow) {
         std::uint32_t const o = output(p.image, oh, ow) + p.channel;
-        std::int32_t const at =
-            (p.y + h.before - oh * h.stride) * w.size + (p.x + w.before - ow * w.stride);
-        auto const which =
-            *reinterpret_cast<cuda_side::vector_of<std::uint8_t, Size> const*>(winner + o);
-        packet const d = *reinterpret_cast<packet const*>(dy + o);
-        for (int j = 0; j < Size; ++j)
-          sum.element[j] = which.element[j] == at ? sum.element[j] + d.element[j] : sum.element[j];
+        add(sum, *reinterpret_cast<packet const*>(dy + o), o, p, oh, ow);
       }
     cuda_side::store_whole(dx + i * Size, sum);
   }
 };
 
-/// The same for windows that share no input: the vector of a result, and all inputs from its window on to the next
-/// ones, of which it writes those that the window does not have as zeros.
+/// dx = for each input the sum of dy of the windows that it won
+template <class T, int Size>
+struct dy_of_winners : slopes_of_inputs<T, Size> {
+  using base = slopes_of_inputs<T, Size>;
+  using packet = typename base::packet;
+  using base::h, base::w;
+  std::uint8_t const* winner;
+
+  dy_of_winners(host::pool2d_geometry const& g, T const* from, std::uint8_t const* which, T* to)
+      : base(g, from, to), winner(which) {}
+  LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
+    this->over_windows(i, [&](packet& sum, packet const& d, std::uint32_t o,
+                              vectors_of_pixels::place const& p, std::int32_t oh, std::int32_t ow) {
+      std::int32_t const at =
+          (p.y + h.before - oh * h.stride) * w.size + (p.x + w.before - ow * w.stride);
+      auto const which =
+          *reinterpret_cast<cuda_side::vector_of<std::uint8_t, Size> const*>(winner + o);
+      for (int j = 0; j < Size; ++j)
+        sum.element[j] = which.element[j] == at ? sum.element[j] + d.element[j] : sum.element[j];
+    });
+  }
+};
+
+/// The same for windows that share no input: a thread has a vector of a result and writes all inputs from its window on to
+/// the next windows, zeros where the window has none.
 template <class T, int Size>
 struct dy_to_windows : pool_places {
   using packet = cuda_side::vector_of<T, Size>;
@@ -210,7 +229,7 @@ struct dy_to_windows : pool_places {
   }
 };
 
-/// y = the mean of what each window has in the image
+/// y = the mean over the pixels of each window that lie in the image
 template <class T, int Size>
 struct mean_of_windows : pool_places {
   using packet = cuda_side::vector_of<T, Size>;
@@ -236,41 +255,21 @@ struct mean_of_windows : pool_places {
 
 /// dx = each input's shares of the means that it is in
 template <class T, int Size>
-struct dy_of_means : pool_places {
-  using packet = cuda_side::vector_of<T, Size>;
-  vectors_of_pixels of;
-  cuda_side::divider h_stride, w_stride;
-  T const* dy;
-  T* dx;
+struct dy_of_means : slopes_of_inputs<T, Size> {
+  using base = slopes_of_inputs<T, Size>;
+  using packet = typename base::packet;
+  using base::base, base::h, base::w;
 
-  dy_of_means(host::pool2d_geometry const& g, T const* from, T* to)
-      : pool_places(g), of(g.h.in, g.w.in, g.channels / Size), h_stride(divider_of(g.h.stride)),
-        w_stride(divider_of(g.w.stride)), dy(from), dx(to) {}
   LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
-    auto const p = of.find<Size>(i);
-    short_range const rows = results_of(h, h_stride, p.y), columns = results_of(w, w_stride, p.x);
-    packet sum;
-    for (int j = 0; j < Size; ++j) sum.element[j] = T(0);
-    for (std::int32_t oh = rows.begin; oh < rows.end; ++oh) {
-      short_range const down = taps_inside(h, oh);
-      for (std::int32_t ow = columns.begin; ow < columns.end; ++ow) {
-        short_range const across = taps_inside(w, ow);
-        T const count = static_cast<T>((down.end - down.begin) * (across.end - across.begin));
-        packet const d = *reinterpret_cast<packet const*>(dy + output(p.image, oh, ow) + p.channel);
-        for (int j = 0; j < Size; ++j) sum.element[j] += d.element[j] / count;
-      }
-    }
-    cuda_side::store_whole(dx + i * Size, sum);
+    this->over_windows(i, [&](packet& sum, packet const& d, std::uint32_t,
+                              vectors_of_pixels::place const&, std::int32_t oh, std::int32_t ow) {
+      short_range const down = base::taps_inside(h, oh), across = base::taps_inside(w, ow);
+      T const count = static_cast<T>((down.end - down.begin) * (across.end - across.begin));
+      for (int j = 0; j < Size; ++j) sum.element[j] += d.element[j] / count;
+    });
   }
 };
 
-/// means: f(vectors of `Size` elements), as wide as all arrays of pixels allow
-template <class T, class F, class... More>
-void with_channels(std::int64_t channels, F&& f, T const* a, More const*... more) {
-  cuda_side::are_vectors(channels, a, more...)
-      ? f(std::integral_constant<int, cuda_side::vector_elements<T>>{})
-      : f(std::integral_constant<int, 1>{});
-}
 /// means: vectors of marks, a byte for each number of a vector of T, may begin at p
 template <class T>
 bool begins_marks(std::uint8_t const* p) {
@@ -286,7 +285,7 @@ void max_pool2d(card_context& here, host::pool2d_geometry const& g, T const* x, 
   auto const run = [&]<int Size>(std::integral_constant<int, Size>) {
     here.each(g.output_size() / Size, max_of_windows<T, Size>(g, x, y, winner));
   };
-  with_channels(begins_marks<T>(winner) ? g.channels : 1, run, x, y);
+  cuda_side::with_vectors(begins_marks<T>(winner) ? g.channels : 1, run, x, y);
 }
 /// means: as host::max_pool2d_gradient, bit for bit
 /// shape: every number of the images has a place below 2^31
@@ -299,7 +298,7 @@ void max_pool2d_gradient(card_context& here, host::pool2d_geometry const& g, T c
     if (apart::serves(g)) return here.each(apart::threads(g), apart(g, dy, winner, dx));
     here.each(g.input_size() / Size, dy_of_winners<T, Size>(g, dy, winner, dx));
   };
-  with_channels(begins_marks<T>(winner) ? g.channels : 1, run, dy, dx);
+  cuda_side::with_vectors(begins_marks<T>(winner) ? g.channels : 1, run, dy, dx);
 }
 /// means: as host::average_pool2d
 /// shape: every number of the images has a place below 2^31
@@ -309,7 +308,7 @@ void average_pool2d(card_context& here, host::pool2d_geometry const& g, T const*
   auto const run = [&]<int Size>(std::integral_constant<int, Size>) {
     here.each(g.output_size() / Size, mean_of_windows<T, Size>(g, x, y));
   };
-  with_channels(g.channels, run, x, y);
+  cuda_side::with_vectors(g.channels, run, x, y);
 }
 /// means: as host::average_pool2d_gradient
 /// shape: every number of the images has a place below 2^31
@@ -320,7 +319,7 @@ void average_pool2d_gradient(card_context& here, host::pool2d_geometry const& g,
   auto const run = [&]<int Size>(std::integral_constant<int, Size>) {
     here.each(g.input_size() / Size, dy_of_means<T, Size>(g, dy, dx));
   };
-  with_channels(g.channels, run, dy, dx);
+  cuda_side::with_vectors(g.channels, run, dy, dx);
 }
 
 }  // namespace LOCUS_MODE

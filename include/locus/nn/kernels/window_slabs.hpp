@@ -3,7 +3,7 @@
 #pragma once
 #include <cstdint>  // int64_t
 
-#include <locus/backend/cuda/vectors.hpp>       // vector_elements, are_vectors
+#include <locus/backend/cuda/vectors.hpp>       // with_vectors
 #include <locus/core/config.hpp>                // LOCUS_MODE
 #include <locus/core/error.hpp>                 // shape_error
 #include <locus/engine/gpu/card_context.hpp>    // card_context
@@ -80,19 +80,14 @@ struct window_slabs {
   kernel::matrix windows(card_context& here, T const* x, T* memory, std::int64_t first,
                          std::int64_t n) const {
     T const* const from = of.is_pointwise() ? x + first * of.channels : memory;
-    if (!of.is_pointwise() && row > 0) {
-      if (cuda_side::are_vectors(of.group_channels(), x, memory))
-        gather<cuda_side::vector_elements<T>>(here, x, memory, first, n);
-      else
-        gather<1>(here, x, memory, first, n);
-    }
+    if (!of.is_pointwise() && row > 0)
+      cuda_side::with_vectors(
+          of.group_channels(),
+          [&]<int Size>(std::integral_constant<int, Size>) {
+            here.each(n * row / Size, gather_windows<T, Size>(of, first, x, memory));
+          },
+          x, memory);
     return {const_cast<T*>(from), n, group_step(), row, 1};
-  }
-
- private:
-  template <int Size>
-  void gather(card_context& here, T const* x, T* memory, std::int64_t first, std::int64_t n) const {
-    here.each(n * row / Size, gather_windows<T, Size>(of, first, x, memory));
   }
 };
 
