@@ -6,7 +6,9 @@
 #error \
     "locus: LOCUS_REQUIRE_CUDA is set and this unit makes no kernels; compile it with nvcc and <locus/cuda.cuh>"
 #endif
+#include <locus/backend/resource.hpp>    // config::set_memory_resource
 #include <locus/backend/trace.hpp>       // debugging::start_trace
+#include <locus/collective/error.hpp>    // collective_error
 #include <locus/config/details.hpp>      // config::get_device_details, versions
 #include <locus/config/listing.hpp>      // config::list_physical_devices ...
 #include <locus/config/logical.hpp>      // config::set_logical_devices, set_memory_growth, 1_GiB

@@ -3,7 +3,9 @@
 """consume.py WAY SOURCE_ROOT BUILD_ROOT COMPILER...: installs locus into a temporary folder, builds
 and runs the consumer there. WAY: plain, pkg-config, nvcc; meson (as a subproject), meson_cuda, wrap;
 cmake (by pkg-config), find_package, cmake_cuda;
-add_subdirectory, fetch_content, and cmake_install: find_package of what `cmake --install` put there.
+add_subdirectory, fetch_content, and cmake_install: find_package of what `cmake --install` put there;
+runtime, meson_runtime, cmake_runtime, subdirectory_runtime: the compiled run time, by a unit that pkg-config names
+and by the targets of both.
 Exit code 77 where the machine lacks the tool."""
 import hashlib
 import os
@@ -76,10 +78,15 @@ def main():
         elif way == 'pkg-config':
             flags = run(need('pkg-config'), '--cflags', '--libs', 'locus >= 0.1', env=environment).split()
             run(*compiler, *STRICT, work / 'main.cpp', *flags, '-o', exe)
+        elif way == 'runtime':
+            flags = run(need('pkg-config'), '--cflags', '--libs', 'locus', env=environment).split()
+            unit = folder / 'installed' / run('pkg-config', '--variable=runtime', 'locus', env=environment).strip().lstrip('/')
+            run(*compiler, '-std=c++20', '-O1', unit, '-c', *flags, '-o', work / 'runtime.o')
+            run(*compiler, *STRICT, '-DLOCUS_COMPILED', work / 'main.cpp', work / 'runtime.o', *flags, '-o', exe)
         elif way == 'nvcc':  # no flag but the standard: extended lambdas and the like are the user's affair
             run(*compiler, '-std=c++20', '-arch=sm_90', '-x', 'cu', '-Werror=all-warnings', '-I', include,
                 work / 'main.cpp', '-o', exe)
-        elif way in ('meson', 'meson_cuda', 'wrap'):
+        elif way in ('meson', 'meson_cuda', 'meson_runtime', 'wrap'):
             subprojects = work / 'subprojects'
             if way == 'wrap':
                 copy_project(source, folder / 'locus')
@@ -99,8 +106,9 @@ def main():
             if 'doctest' in said or ('nvcc' in said and not cuda):
                 sys.exit(f'a subproject looks for what only our own build needs:\n{said}')
             run('meson', 'compile', '-C', exe.parent, env=environment)
-        elif way in ('cmake', 'find_package', 'cmake_cuda', 'add_subdirectory', 'fetch_content', 'cmake_install'):
-            if way in ('add_subdirectory', 'fetch_content'):
+        elif way in ('cmake', 'find_package', 'cmake_cuda', 'add_subdirectory', 'fetch_content', 'cmake_install', 'cmake_runtime',
+                     'subdirectory_runtime'):
+            if way in ('add_subdirectory', 'fetch_content', 'subdirectory_runtime'):
                 copy_project(source, work / 'locus')
             elif way == 'cmake_install':
                 run(need('cmake'), '-G', 'Ninja', '-S', source, '-B', folder / 'cmake', env=environment)

@@ -5,7 +5,9 @@
 A header includes lower levels or its own folder, without cycles, by full path and with a comment
 that says what the include brings; it begins with the licence, then `#pragma once`, or, where it is
 read once for each set of instructions (simd/clones.hpp), with the guard of its first part; CUDA's own
-headers stand in .cuh alone; include/meson.build lists exactly what lies on disk.
+headers stand in .cuh alone; include/meson.build lists exactly what lies on disk. A file of a folder `bodies`
+has the bodies of functions that the header of its name declares: that header includes it in its last lines,
+it includes that header, and one of the two implementation.hpp lists it. For cycles both are one header.
 --report prints the public entities without a contract (`means:`); that is advice, not an error."""
 import pathlib
 import re
@@ -29,8 +31,36 @@ def folder_of(name):
     return name.split('/')[1] if name.count('/') > 1 else ''
 
 
+TAIL = '\n#if LOCUS_HAS_{}BODIES\n#include <{}>  // bodies of the functions above\n#endif\n'
+
+
+TRAINING = ('data', 'nn', 'strategy')
+
+
+def declared_by(name):
+    """the header whose functions' bodies a file of a folder `bodies` has; another header itself"""
+    return name.replace('/bodies/', '/')
+
+
+def check_bodies(texts):
+    listed = [to for name in texts if name.endswith('/implementation.hpp') for to, _ in includes_of(texts[name])]
+    for name in texts:
+        header = declared_by(name)
+        if header == name:
+            continue
+        if header not in texts:
+            yield f'{name}: there is no {header}, whose functions it could have'
+        else:
+            if not texts[header].endswith(TAIL.format('TRAINING_' if folder_of(name) in TRAINING else '', name)):
+                yield f'{header}: its last lines do not include {name} where this unit has bodies'
+            if header not in [to for to, _ in includes_of(texts[name])]:
+                yield f'{name}: it does not include {header}'
+        if listed.count(name) != 1:
+            yield f'{name}: one implementation.hpp lists it, {listed.count(name)} do'
+
+
 def check_header(name, text):
-    folder = folder_of(name)
+    folder = '' if name.endswith('/implementation.hpp') else folder_of(name)
     if not text.startswith('// SPDX-License-Identifier: Apache-2.0\n'):
         yield 'the first line is not the licence'
     guard = 'LOCUS_' + name.removeprefix('locus/').removesuffix('.hpp').replace('/', '_').upper()
@@ -98,10 +128,15 @@ def main():
     texts = {path.relative_to(root / 'include').as_posix(): path.read_text(encoding='utf-8')
              for path in sorted((root / 'include').rglob('*')) if path.suffix in ('.hpp', '.cuh')}
     wrong = [f'{name}: {fault}' for name, text in texts.items() for fault in check_header(name, text)]
+    wrong += check_bodies(texts)
     graph = {name: [to for to, _ in includes_of(text)] for name, text in texts.items()}
     wrong += [f'{name}: includes {to}, which is not there' for name, tos in graph.items() for to in tos
               if to.startswith('locus/') and to not in texts]
-    cycle = find_cycle(graph)
+    whole = {}
+    for name, tos in graph.items():
+        header = declared_by(name)
+        whole.setdefault(header, []).extend(to for to in map(declared_by, tos) if to != header)
+    cycle = find_cycle(whole)
     wrong += [f'a cycle: {" -> ".join(cycle)}'] if cycle else []
     listed = re.findall(r"^  '(locus/.*)',$", (root / 'include' / 'meson.build').read_text(encoding='utf-8'), re.M)
     wrong += [f'include/meson.build lists {name} twice' for name in set(listed) if listed.count(name) > 1]

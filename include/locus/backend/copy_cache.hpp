@@ -2,14 +2,15 @@
 // Copies of tensors that devices keep for later plans: until the tensor is written or dies, until
 // others need the place, or memory runs out. TensorFlow calls them the mirrors of a handle.
 #pragma once
-#include <utility>  // exchange
 
-#include <locus/backend/memory.hpp>            // allocate, release
+#include <locus/backend/seam.hpp>              // logical_device
 #include <locus/core/array.hpp>                // dynamic_array
 #include <locus/core/checksum.hpp>             // checksum_of
-#include <locus/core/config.hpp>               // LOCUS_COLD_BEGIN
+#include <locus/core/config.hpp>               // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/core/lock.hpp>                 // lock_guard
 #include <locus/expr/block.hpp>                // tensor_block
 #include <locus/runtime/copy_cache_limit.hpp>  // copy_cache_limit
+#include <locus/runtime/watch.hpp>             // set_watcher
 
 LOCUS_COLD_BEGIN
 
@@ -37,14 +38,7 @@ struct kept_copy {
   bool summed = false;    // in checked builds, where the source is host memory
   std::uint64_t sum = 0;  // of the source
 
-  bool is(copy_key const& k) const {
-    if (!ready || dead || key.of != k.of || key.on != k.on || key.source.data != k.source.data ||
-        key.type != k.type || key.rank != k.rank)
-      return false;
-    for (int a = 0; a < k.rank; ++a)
-      if (extents[a] != k.source.extents[a] || strides[a] != k.source.strides[a]) return false;
-    return true;
-  }
+  bool is(copy_key const& k) const;
 };
 
 /// means: the copies of unchanged tensors that devices keep, up to a bound for each device
@@ -52,88 +46,23 @@ struct kept_copy {
 class copy_cache {
  public:
   /// null: there is none     fails: bad_access in checked builds, for one that is out of date
-  kept_copy* find(copy_key const& k, bool checked) {
-    lock_guard hold(lock_);
-    for (kept_copy* c : copies_)
-      if (c->is(k)) {
-        if (checked && c->summed && c->sum != sum_of(k)) refuse(*c);
-        ++c->users, c->last_use = ++clock_;
-        return c;
-      }
-    return nullptr;
-  }
+  kept_copy* find(copy_key const& k, bool checked);
   /// means: memory for a copy that shall be kept; null: there is no place for it
-  kept_copy* make(copy_key const& k, bool checked) {
-    std::int64_t const size = round_up(k.bytes);
-    {
-      lock_guard hold(lock_);
-      std::int64_t const limit = __atomic_load_n(&copy_cache_limit, __ATOMIC_RELAXED);
-      while (bytes_on(*k.on) + size > limit)
-        if (!drop_oldest(*k.on)) return nullptr;
-    }
-    void* data = nullptr;
-    try {
-      data = allocate(*k.on, k.bytes, "a copy that is kept");
-    } catch (out_of_memory const&) {
-      return nullptr;  // the plan has its own place for it
-    }
-    auto* const c = new kept_copy;
-    c->key = k, c->data = data;
-    for (int a = 0; a < k.rank; ++a)
-      c->extents[a] = k.source.extents[a], c->strides[a] = k.source.strides[a];
-    c->summed = checked && k.from->how == backing::host;
-    if (c->summed) c->sum = sum_of(k);
-    lock_guard hold(lock_);
-    c->last_use = ++clock_;
-    copies_.push(c);
-    __atomic_store_n(&k.of->kept, 1, __ATOMIC_RELAXED);
-    return c;
-  }
+  kept_copy* make(copy_key const& k, bool checked);
   /// means: a run has finished with a copy; arrived: it may be found from now on
-  void leave(kept_copy* c, bool arrived) noexcept {
-    lock_guard hold(lock_);
-    c->ready = c->ready || arrived;
-    c->dead = c->dead || !c->ready;
-    if (--c->users == 0 && c->dead) end(c);
-  }
+  void leave(kept_copy* c, bool arrived) noexcept;
   /// means: the tensor is about to be written, or dies
-  void forget(tensor_block const& b) noexcept {
-    lock_guard hold(lock_);
-    __atomic_store_n(&b.kept, 0, __ATOMIC_RELAXED);
-    drop_if([&](kept_copy const& c) { return c.key.of == &b; });
-  }
+  void forget(tensor_block const& b) noexcept;
   /// means: those bytes are about to be written
-  void forget(void const* first, std::int64_t bytes) noexcept {
-    auto const* const begin = static_cast<char const*>(first);
-    lock_guard hold(lock_);
-    drop_if([&](kept_copy const& c) {
-      auto const* const other = static_cast<char const*>(c.key.first);
-      return begin < other + c.key.bytes && other < begin + bytes;
-    });
-  }
+  void forget(void const* first, std::int64_t bytes) noexcept;
   /// means: what a device keeps and nobody uses goes; false: there was nothing
-  bool drop(logical_device& d) noexcept {
-    lock_guard hold(lock_);
-    bool any = false;
-    while (drop_oldest(d)) any = true;
-    return any;
-  }
-  void drop_all() noexcept {
-    lock_guard hold(lock_);
-    drop_if([](kept_copy const&) { return true; });
-  }
+  bool drop(logical_device& d) noexcept;
+  void drop_all() noexcept;
   /// units: bytes
-  std::int64_t bytes_kept(logical_device const& d) {
-    lock_guard hold(lock_);
-    return bytes_on(d);
-  }
+  std::int64_t bytes_kept(logical_device const& d);
 
  private:
-  std::int64_t bytes_on(logical_device const& d) const {
-    std::int64_t n = 0;
-    for (kept_copy const* c : copies_) n += c->key.on == &d ? round_up(c->key.bytes) : 0;
-    return n;
-  }
+  std::int64_t bytes_on(logical_device const& d) const;
   template <class Which>
   void drop_if(Which const& which) noexcept {
     for (std::size_t i = copies_.size(); i-- > 0;) {
@@ -143,34 +72,12 @@ class copy_cache {
       if (c->users == 0) end(c);
     }
   }
-  bool drop_oldest(logical_device const& d) noexcept {
-    kept_copy* oldest = nullptr;
-    for (kept_copy* c : copies_)
-      if (c->key.on == &d && c->users == 0 && (!oldest || c->last_use < oldest->last_use))
-        oldest = c;
-    if (oldest) end(oldest);
-    return oldest != nullptr;
-  }
-  void end(kept_copy* c) noexcept {
-    for (std::size_t i = 0; i < copies_.size(); ++i)
-      if (copies_[i] == c) {
-        copies_.remove(i);
-        break;
-      }
-    release(*c->key.on, c->data, c->key.bytes, "a copy that was kept");
-    delete c;
-  }
+  bool drop_oldest(logical_device const& d) noexcept;
+  void end(kept_copy* c) noexcept;
   static std::uint64_t sum_of(copy_key const& k) {
     return locus::detail::checksum_of(k.first, static_cast<std::size_t>(k.bytes));
   }
-  [[noreturn, gnu::cold]] static void refuse(kept_copy const& c) {
-    message text;
-    throw bad_access(text << "locus: a Tensor of " << row_of(c.key.of->type).name
-                          << c.key.of->extents << " was written through a reference that was taken "
-                          << "before it was copied to " << c.key.on->name
-                          << ", which kept the copy; write t(i) anew for each element, or "
-                          << "config::set_copy_cache(0)");
-  }
+  [[noreturn, gnu::cold]] static void refuse(kept_copy const& c);
 
   mutex lock_;
   dynamic_array<kept_copy*> copies_;
@@ -184,10 +91,7 @@ LOCUS_SHARED_STATE inline copy_cache& kept_copies() {
 }
 /// means: the elements of a tensor are about to change, in place and by no plan; what another block
 ///        sees of the same memory is not known here: see relabel     cost: one test
-inline void forget_copies(tensor_block const& b) noexcept {
-  if (__builtin_expect(__atomic_load_n(&b.kept, __ATOMIC_RELAXED) != 0, 0))
-    copy_cache_in_use()->forget(b);
-}
+LOCUS_FUNCTION void forget_copies(tensor_block const& b) noexcept;
 /// means: copies are kept, up to so many bytes on each device; 0: none, and none is left
 /// cost:  threads that set it take turns
 LOCUS_SHARED_STATE [[gnu::cold]] inline void keep_copies(std::int64_t bytes) {
@@ -217,12 +121,7 @@ namespace locus::config {
 /// cost:  the small plans of a CPU no longer take their shortest way
 /// fails: configuration_error for a negative number
 /// after: the mirrors of TensorFlow's eager tensors
-inline void set_copy_cache(std::int64_t bytes) {
-  if (bytes < 0)
-    throw configuration_error(
-        "locus: the bytes of copies that a device keeps are negative; write 0 for none");
-  runtime::keep_copies(bytes);
-}
+LOCUS_FUNCTION void set_copy_cache(std::int64_t bytes);
 inline std::int64_t get_copy_cache() {
   return __atomic_load_n(&runtime::copy_cache_limit, __ATOMIC_RELAXED);
 }
@@ -230,3 +129,7 @@ inline std::int64_t get_copy_cache() {
 }  // namespace locus::config
 
 LOCUS_COLD_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/backend/bodies/copy_cache.hpp>  // bodies of the functions above
+#endif

@@ -2,6 +2,7 @@
 // Which device does the work of one that a program named: what logs, traces and reports say.
 #pragma once
 #include <locus/backend/devices.hpp>    // find_device
+#include <locus/backend/seam.hpp>       // logical_device
 #include <locus/core/config.hpp>        // LOCUS_COLD_BEGIN
 #include <locus/runtime/log_event.hpp>  // device_use, place_use
 

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pinned host memory: what copies to and from GPUs pass through, obtained once and kept.
 #pragma once
-#include <utility>  // exchange
 
-#include <locus/backend/cuda/card_scope.hpp>      // card_scope
-#include <locus/core/bytes.hpp>                   // round_up
-#include <locus/core/config.hpp>                  // LOCUS_SHARED_STATE, LOCUS_LEAN_BEGIN
-#include <locus/runtime/collective_settings.hpp>  // issue_lock
-#include <locus/runtime/host_memory.hpp>          // host_memory
-#include <locus/runtime/physical.hpp>             // cuda_success, gpu_api
-#include <locus/runtime/regions.hpp>              // region_pool
+#include <locus/core/config.hpp>          // LOCUS_SHARED_STATE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
+#include <locus/runtime/host_memory.hpp>  // host_memory
+#include <locus/runtime/regions.hpp>      // region_pool
 
 LOCUS_LEAN_BEGIN
 
@@ -25,44 +20,17 @@ class pinned_pool {
   /// null: there is no more; copy from pageable memory then
   /// after: the chunk belongs to the caller until he releases it, which must be after the last copy
   ///        that reads or writes it has run
-  void* allocate(std::int64_t bytes) {
-    if (bytes <= 0) return nullptr;
-    lock_guard hold(lock_);
-    if (!pool_)
-      pool_ = new region_pool(table.gpu_backing == backing::cuda ? cuda_source() : host_source());
-    return pool_->allocate(round_up(bytes), bytes, {limit, true});
-  }
-  void release(void* p) noexcept {
-    lock_guard hold(lock_);
-    if (p && pool_) pool_->release(p);
-  }
+  void* allocate(std::int64_t bytes);
+  void release(void* p) noexcept;
   /// units: bytes that are pinned now
-  std::int64_t reserved() {
-    lock_guard hold(lock_);
-    return pool_ ? pool_->reserved() : 0;
-  }
+  std::int64_t reserved();
   /// means: all of it goes back; no copy is in flight
-  void close() noexcept {
-    lock_guard hold(lock_);
-    delete std::exchange(pool_, nullptr);
-  }
+  void close() noexcept;
 
  private:
   // with functions that have names: nvcc loses lambdas inside the braces of a return
-  static void* pin(void*, std::size_t bytes) {
-    void* p = nullptr;
-    card_scope const scope(table.gpu_devices[0].card);
-    lock_guard issuing(issue_lock);  // it may wait for every card
-    if (gpu_api->malloc_host(&p, bytes) == cuda_success) return p;
-    gpu_api->last_error();
-    return nullptr;
-  }
-  static void unpin(void*, void* p, std::size_t) {
-    if (!gpu_api) return;
-    card_scope const scope(table.gpu_devices[0].card);
-    lock_guard issuing(issue_lock);
-    if (gpu_api->free_host(p) != cuda_success) gpu_api->last_error();
-  }
+  static void* pin(void*, std::size_t bytes);
+  static void unpin(void*, void* p, std::size_t);
   static void* obtain(void*, std::size_t bytes) { return host_memory.allocate(bytes); }
   static void give_back(void*, void* p, std::size_t bytes) { host_memory.release(p, bytes); }
   static memory_resource cuda_source() { return {pin, unpin, nullptr}; }
@@ -75,3 +43,7 @@ LOCUS_SHARED_STATE inline constinit pinned_pool pinned_memory;
 }  // namespace locus::runtime
 
 LOCUS_LEAN_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/backend/bodies/pinned.hpp>  // bodies of the functions above
+#endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies and queues of a device, whatever stands behind it.
 #pragma once
-#include <locus/backend/stamps.hpp>      // mark, wait, synchronize
-#include <locus/backend/work_scope.hpp>  // begin_copy
-#include <locus/core/config.hpp>         // LOCUS_LEAN_BEGIN
+#include <locus/backend/far.hpp>   // gpus_of_program
+#include <locus/backend/seam.hpp>  // backing
+#include <locus/core/config.hpp>   // LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
 
 LOCUS_LEAN_BEGIN
 
@@ -14,35 +14,22 @@ namespace locus::runtime {
 ///        read is free at return, or, where `pinned` says that it stays, when the copy has run.
 ///        Between cards that do not reach each other it goes by way of the
 ///        host.
-inline stamp copy(logical_device& to, void* target, logical_device& from, void const* source,
-                  std::int64_t bytes, queue_kind kind, step_record const& record,
-                  bool pinned = false) {
-  if (bytes == 0) return {};
-  logical_device& carrier = to.how != backing::host ? to : from;
-  if (has_arrivals()) {
-    meet_arrivals(to, target, bytes, &carrier, kind);
-    meet_arrivals(from, source, bytes, &carrier, kind);
-  }
-  work_scope scope;
-  if (unsigned const w = watched() & work_watchers)
-    begin_copy(scope, w, carrier, kind, to, from, bytes, record);
-  copy_job const job{&carrier, kind,  &to, target, &from, source, static_cast<std::size_t>(bytes),
-                     record,   pinned};
-  return carrier.how == backing::host ? backend<backing::host>::copy(job)
-                                      : gpus_of_program->copy(job);
-}
+LOCUS_FUNCTION stamp copy(logical_device& to, void* target, logical_device& from,
+                          void const* source, std::int64_t bytes, queue_kind kind,
+                          step_record const& record, bool pinned = false);
 /// means: what a copy from one device to the other needs of the host is there
 inline void foresee_copy(logical_device& to, logical_device& from) {
   if (to.how != backing::host && from.how != backing::host) gpus_of_program->foresee_copy(to, from);
 }
 /// means: the host is about to touch these bytes     fails: bad_access, when a queue has not
 ///        finished with them
-inline void check_host_access(void const* p, std::int64_t bytes, bool writes,
-                              step_record const& record) {
-  if (table.gpu_backing == backing::simulated && bytes > 0)
-    gpus_of_program->check_host(p, static_cast<std::size_t>(bytes), writes, record);
-}
+LOCUS_FUNCTION void check_host_access(void const* p, std::int64_t bytes, bool writes,
+                                      step_record const& record);
 
 }  // namespace locus::runtime
 
 LOCUS_LEAN_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/backend/bodies/queues.hpp>  // bodies of the functions above
+#endif

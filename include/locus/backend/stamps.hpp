@@ -2,6 +2,7 @@
 // Points on the queues of devices, and who waits for them, whatever stands behind a device.
 #pragma once
 #include <locus/backend/devices.hpp>   // on_side
+#include <locus/backend/sides.hpp>     // on_side
 #include <locus/core/config.hpp>       // LOCUS_LEAN_BEGIN
 #include <locus/runtime/arrivals.hpp>  // take_arrivals
 

@@ -3,7 +3,9 @@
 #pragma once
 #include <locus/backend/far.hpp>         // gpus_of_program
 #include <locus/core/config.hpp>         // LOCUS_COLD_BEGIN
+#include <locus/runtime/at_end.hpp>      // at_end
 #include <locus/runtime/trace_file.hpp>  // open_trace, close_trace
+#include <locus/runtime/watch.hpp>       // set_watcher
 
 LOCUS_COLD_BEGIN
 

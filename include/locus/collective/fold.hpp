@@ -3,6 +3,7 @@
 #pragma once
 #include <locus/backend/devices.hpp>  // on_side
 #include <locus/backend/fold.hpp>     // fold_work, replica_terms
+#include <locus/backend/seam.hpp>     // launch_site
 #if LOCUS_CUDA_KERNELS
 #include <locus/engine/gpu/kernels.hpp>  // cuda_kernel
 #endif

@@ -2,9 +2,9 @@
 // A group of collectives: the requests of each rank. All are checked before one is issued; then all are
 // issued at once, behind the groups that the same cards were given before.
 #pragma once
-#include <locus/backend/memory.hpp>            // allocate, release
+#include <locus/backend/cuda/streams.hpp>      // cuda_event_of
 #include <locus/collective/communicators.hpp>  // communicator_set
-#include <locus/core/config.hpp>               // LOCUS_COLD_BEGIN
+#include <locus/core/config.hpp>               // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 
 LOCUS_COLD_BEGIN
 
@@ -45,46 +45,14 @@ class nccl_group {
 
   /// means: a hash of what a rank is about to do with all others, and of how often it has; among
   ///        processes these are compared before a group
-  std::uint64_t fingerprint(int rank) const {
-    std::uint64_t h = 0xcbf29ce484222325u ^ set_.issued;
-    for (nccl_request const& r : requests_)
-      if (r.rank == rank && !is_pair(r))
-        for (std::uint64_t v : {std::uint64_t(r.what), std::uint64_t(r.count),
-                                std::uint64_t(r.type), std::uint64_t(r.op), std::uint64_t(r.peer)})
-          h = (h ^ v) * 0x100000001b3u;
-    return h;
-  }
+  std::uint64_t fingerprint(int rank) const;
   /// means: all ranks do the same in the same order, and each send has its receive
   /// fails: collective_error naming operation, bucket and rank; nothing was issued then
-  void verify() const {
-    for (int p = 1; p < set_.ranks; ++p)
-      if (fingerprint(p) != fingerprint(0)) refuse_difference(p);
-    for (int p = 0; p < set_.ranks; ++p)
-      for (int q = 0; q < set_.ranks; ++q) verify_pairs(p, q);
-  }
+  void verify() const;
 
   /// means: everything is in the queues, behind what they were given before; NCCL has taken it
   /// fails: collective_error; the communicators are ended then
-  void issue(queue_kind queue) {
-    if (requests_.empty()) return;
-    communicator_registry& all = communicators();
-    lock_guard hold(runtime::issue_lock);
-    set_.require_usable(name_);  // it may have failed since
-    if constexpr (checked_build) verify();
-    bool const watched = set_.on[0]->how == backing::cuda;
-    collective_flight flight;
-    flight.name = name_, flight.deadline = set_.deadline();
-    for (int p = 0; p < set_.ranks; ++p) {
-      runtime::wait(*set_.on[p], queue, all.last_on_card[set_.on[p]->card]);
-      if (watched) flight.before[p] = point(runtime::mark(*set_.on[p], queue));
-    }
-    call_nccl(queue);
-    if (watched) set_.watch(flight), collective_watch::wake();
-    for (int p = 0; p < set_.ranks; ++p) {
-      all.last_on_card[set_.on[p]->card] = done_[p] = runtime::mark(*set_.on[p], queue);
-      if (watched) set_.note_done(p, point(done_[p]));
-    }
-  }
+  void issue(queue_kind queue);
   /// the point behind the group on the queue of a rank
   stamp done(int rank) const { return done_[rank]; }
 
@@ -92,114 +60,23 @@ class nccl_group {
   /// a thread calls NCCL: the watch may have to bring it back
   struct with_nccl {
     communicator_set& set;
-    with_nccl(communicator_set& s, collective_name const& name, double now) : set(s) {
-      s.note_issue(name, now);
-      if (s.on[0]->how == backing::cuda) collective_watch::wake();
-    }
+    with_nccl(communicator_set& s, collective_name const& name, double now);
     with_nccl(with_nccl const&) = delete;
     ~with_nccl() { set.note_issue({}, 0); }
   };
   static collective_flight::point point(stamp s) { return {s, runtime::cuda_event_of(s)}; }
-  void call_nccl(queue_kind queue) {
-    lock_guard using_it(set_.use);
-    set_.require_usable(name_);
-    nccl_card_scope const scope(*set_.on[0]);
-    double const begin = seconds_now();
-    if (hand_over(queue, begin) == runtime::nccl_in_progress) set_.settle(name_, set_.deadline());
-    set_.require_usable(name_);
-  }
+  void call_nccl(queue_kind queue);
   /// means: NCCL has the group; the result is its code: success, or in progress
-  int hand_over(queue_kind queue, double begin) {
-    int start = 0, wrong = 0, at = -1, end = 0;
-    message why;  // before the end of the group has another word
-    {
-      with_nccl const here(set_, name_, begin);
-      start = set_.api->group_start();
-      for (std::size_t i = 0; i < requests_.size() && start == 0 && wrong == 0; ++i) {
-        wrong = call(requests_[i], queue);
-        if (wrong == runtime::nccl_in_progress) wrong = 0;
-        if (wrong != 0) at = requests_[i].rank, why << set_.text_of_error();
-      }
-      if (start == 0) end = set_.api->group_end();
-      __atomic_add_fetch(&set_.issued, 1, __ATOMIC_RELAXED);
-    }
-    double const seconds = seconds_now() - begin;
-    if (start != 0) set_.fail(name_, -1, "a group cannot begin", start, seconds);
-    if (wrong != 0) set_.fail(name_, at, "NCCL refused it", wrong, seconds, why.view());
-    if (end != 0 && end != runtime::nccl_in_progress)
-      set_.fail(name_, -1, "NCCL did not take it", end, seconds);
-    return end;
-  }
+  int hand_over(queue_kind queue, double begin);
   static bool is_pair(nccl_request const& r) {
     return r.what == request_kind::send || r.what == request_kind::receive;
   }
-  int call(nccl_request const& r, queue_kind queue) const {
-    runtime::nccl_api const& api = *set_.api;
-    void *const comm = set_.comm[r.rank], *const stream = stream_of(*set_.on[r.rank], queue);
-    auto const n = static_cast<std::size_t>(r.count);
-    switch (r.what) {
-    case request_kind::all_reduce:
-      return api.all_reduce(r.from, r.to, n, r.type, r.op, comm, stream);
-    case request_kind::reduce:
-      return api.reduce(r.from, r.to, n, r.type, r.op, r.peer, comm, stream);
-    case request_kind::broadcast:
-      return api.broadcast(r.from, r.to, n, r.type, r.peer, comm, stream);
-    case request_kind::send: return api.send(r.from, n, r.type, r.peer, comm, stream);
-    case request_kind::receive: return api.receive(r.to, n, r.type, r.peer, comm, stream);
-    }
-    return 0;
-  }
-  nccl_request const* find(int rank, int k) const {
-    for (nccl_request const& r : requests_)
-      if (r.rank == rank && !is_pair(r) && k-- == 0) return &r;
-    return nullptr;
-  }
-  static message& write(message& text, nccl_request const* r) {
-    if (!r) return text << "nothing";
-    return text << name_of(r->what) << " of " << r->count << " elements of NCCL's type "
-                << static_cast<int>(r->type) << " with operation " << r->op;
-  }
-  [[noreturn, gnu::cold]] void refuse_difference(int p) const {
-    int k = 0;
-    auto same = [&] {
-      nccl_request const *a = find(0, k), *b = find(p, k);
-      return a && b && a->what == b->what && a->count == b->count && a->type == b->type &&
-             a->op == b->op && a->peer == b->peer;
-    };
-    while (same()) ++k;
-    message text = begin_text();
-    text << " would not end: call " << k << " of rank " << p << " (" << set_.list[p] << ") is ";
-    write(text, find(p, k)) << ", that of rank 0 is ";
-    write(text, find(0, k));
-    throw collective_error(text << "; give every replica the same calls in the same order",
-                           name_.operation, name_.bucket, p, 0);
-  }
-  void verify_pairs(int from, int to) const {
-    std::size_t r = 0;
-    auto next = [&](request_kind what, int rank, int peer, std::size_t& i) {
-      for (; i < requests_.size(); ++i)
-        if (requests_[i].what == what && requests_[i].rank == rank && requests_[i].peer == peer)
-          return &requests_[i++];
-      return static_cast<nccl_request const*>(nullptr);
-    };
-    for (std::size_t s = 0;;) {
-      auto const* const out = next(request_kind::send, from, to, s);
-      auto const* const in = next(request_kind::receive, to, from, r);
-      if (!out && !in) return;
-      if (out && in && out->count == in->count && out->type == in->type) continue;
-      message text = begin_text();
-      text << " would not end: rank " << from << " sends " << (out ? out->count : 0)
-           << " elements to rank " << to << ", which takes " << (in ? in->count : 0);
-      throw collective_error(text << "; this is an error in locus", name_.operation, name_.bucket,
-                             to, 0);
-    }
-  }
-  message begin_text() const {
-    message text;
-    text << "locus: " << name_.operation;
-    if (name_.bucket >= 0) text << " of bucket " << int(name_.bucket);
-    return text;
-  }
+  int call(nccl_request const& r, queue_kind queue) const;
+  nccl_request const* find(int rank, int k) const;
+  static message& write(message& text, nccl_request const* r);
+  [[noreturn, gnu::cold]] void refuse_difference(int p) const;
+  void verify_pairs(int from, int to) const;
+  message begin_text() const;
 
   communicator_set& set_;
   collective_name name_;
@@ -209,66 +86,17 @@ class nccl_group {
 
 /// means: a sum of small integers over these cards came out right
 /// fails: collective_error, also for cards that say they reach one another, and do not
-[[gnu::cold]] inline void try_communicators(communicator_set& s) {
-  collective_name const name{"the first all_reduce", -1};
-  step_record const record{-1, "trying NCCL", s.list[0]};
-  runtime::running_scope const scope(&record);
-  static constexpr std::int64_t bytes = allocation_unit;
-  static constexpr std::string_view purpose = "a first all_reduce";
-  logical_device& host = runtime::find_device(cpu(0));
-  struct memory {
-    communicator_set& of;
-    void* at[max_devices]{};
-    ~memory() {
-      for (int p = 0; p < of.ranks; ++p) runtime::release(*of.on[p], at[p], bytes, purpose);
-    }
-  } m{s};
-  nccl_group group(s, name);
-  std::int32_t sent[max_devices][2];
-  for (int p = 0; p < s.ranks; ++p) {
-    m.at[p] = runtime::allocate(*s.on[p], bytes, purpose);
-    sent[p][0] = p + 1, sent[p][1] = 1000 * (p + 1);
-    runtime::copy(*s.on[p], m.at[p], host, sent[p], 8, queue_kind::compute, record);
-    group.add({request_kind::all_reduce, p, m.at[p], m.at[p], 2, runtime::nccl_type::int32,
-               runtime::nccl_sum, 0});
-  }
-  group.issue(queue_kind::compute);
-  for (int p = 0; p < s.ranks; ++p) {
-    runtime::synchronize(group.done(p));
-    s.require_usable(name);
-    std::int32_t got[2]{};
-    runtime::synchronize(
-        runtime::copy(host, got, *s.on[p], m.at[p], 8, queue_kind::compute, record));
-    int const sum = s.ranks * (s.ranks + 1) / 2;
-    if (got[0] == sum && got[1] == 1000 * sum) continue;
-    lock_guard using_it(s.use);
-    s.fail(name, p, "a sum of small integers came out wrong; try NCCL_P2P_DISABLE=1", 0, 0);
-  }
-}
+[[gnu::cold]] LOCUS_FUNCTION void try_communicators(communicator_set& s);
 
 /// means: the communicators for these cards, made when they are first asked for
 /// fails: collective_error, when they cannot be made, failed before, or were replaced meanwhile
-inline communicator_set& communicators_for(replica_topology const& t, collective_name const& name) {
-  communicator_registry& all = communicators();
-  auto const find = [&] {
-    lock_guard hold(all.lock);
-    communicator_set* s = all.find(t.representatives());
-    if (!s) s = all.sets.push(empty_set(t, nccl_of(t.on[t.first[0]]->how)));
-    return s;
-  };
-  communicator_set* s = find();
-  s->require_usable(name);
-  if (__atomic_load_n(&s->tried, __ATOMIC_ACQUIRE)) return *s;
-  lock_guard one_at_a_time(all.making);
-  s = find();
-  s->require_usable(name);
-  if (s->tried) return *s;
-  if (!s->ready) init_communicators(*s);
-  try_communicators(*s);
-  __atomic_store_n(&s->tried, true, __ATOMIC_RELEASE);
-  return *s;
-}
+LOCUS_FUNCTION communicator_set& communicators_for(replica_topology const& t,
+                                                   collective_name const& name);
 
 }  // namespace locus::detail
 
 LOCUS_COLD_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/collective/bodies/group.hpp>  // bodies of the functions above
+#endif

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What stands behind a device list: which replicas share a card, and who carries their collectives.
 #pragma once
-#include <locus/backend/devices.hpp>              // find_device
-#include <locus/backend/simulated/nccl.hpp>       // nccl_table
-#include <locus/collective/choice.hpp>            // choose
-#include <locus/core/config.hpp>                  // LOCUS_COLD_BEGIN
-#include <locus/runtime/collective_settings.hpp>  // collectives
-#include <locus/runtime/nccl_api.hpp>             // nccl
-#include <locus/runtime/physical.hpp>             // physical
+#include <locus/backend/devices.hpp>         // devices
+#include <locus/backend/simulated/nccl.hpp>  // nccl_table
+#include <locus/collective/choice.hpp>       // collective_algorithm
+#include <locus/core/config.hpp>             // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/runtime/collective_settings.hpp>  // chosen_for_collectives, collective_choices, reduction_order
+#include <locus/runtime/log.hpp>                  // warn
+#include <locus/runtime/log_event.hpp>  // log_line
+#include <locus/runtime/nccl_api.hpp>   // nccl
 
 LOCUS_COLD_BEGIN
 
@@ -60,19 +61,11 @@ LOCUS_SHARED_STATE [[gnu::cold]] inline void warn_of_slices(device a, device b) 
               "refuses: reductions over them go through the host");
 }
 /// means: two cards of CUDA that are one GPU on the bus
-inline bool are_one_gpu(logical_device const& a, logical_device const& b) {
-  if (a.how != backing::cuda || b.how != backing::cuda || a.card == b.card) return false;
-  std::string_view const bus = runtime::physical.cards[a.card].bus;
-  return !bus.empty() && bus == std::string_view(runtime::physical.cards[b.card].bus);
-}
+LOCUS_FUNCTION bool are_one_gpu(logical_device const& a, logical_device const& b);
 }  // namespace detail
 
 /// means: NCCL's functions for devices of that backing; null where there are none
-inline runtime::nccl_api const* nccl_of(runtime::backing how) {
-  return how == backing::simulated ? &simulated::nccl_table
-         : how == backing::cuda    ? runtime::nccl
-                                   : nullptr;
-}
+LOCUS_FUNCTION runtime::nccl_api const* nccl_of(runtime::backing how);
 
 /// Replicas, and the cards they are on. Rank p is the p-th card, in the order of the replicas.
 struct replica_topology {
@@ -84,64 +77,25 @@ struct replica_topology {
   reduction_order order = reduction_order::fast;
 
   bool is_first(int r) const { return rank[r] >= 0 && first[rank[r]] == r; }
-  int on_card(int p) const {
-    int n = 0;
-    for (int r = 0; r < count; ++r) n += rank[r] == p;
-    return n;
-  }
+  int on_card(int p) const;
   /// one kernel can read all terms
-  bool in_reach() const {
-    return how == collective_algorithm::host_fold || how == collective_algorithm::card_fold ||
-           how == collective_algorithm::nothing;
-  }
+  bool in_reach() const;
   bool uses_nccl() const {
     return how == collective_algorithm::nccl || how == collective_algorithm::hierarchical;
   }
   /// the devices that stand for their cards
-  device_list representatives() const {
-    device_list all;
-    for (int p = 0; p < ranks; ++p) all.push(on[first[p]]->name);
-    return all;
-  }
+  device_list representatives() const;
 };
 
 /// means: what stands behind these devices now, who carries their collectives, and in what order
-inline replica_topology look_at(
-    device_list const& devices,
-    runtime::collective_choices const& chosen = runtime::chosen_for_collectives()) {
-  replica_topology t;
-  t.count = devices.size(), t.order = chosen.order;
-  short cards[max_devices];
-  backing how = backing::host;
-  for (int r = 0; r < t.count; ++r) {
-    logical_device& d = runtime::find_device(devices[r]);
-    t.on[r] = &d, t.rank[r] = -1;
-    cards[r] = d.how == backing::host ? short(-1) : d.card;
-    if (d.how == backing::host) continue;
-    how = d.how;
-    for (int p = 0; p < t.ranks && t.rank[r] < 0; ++p)
-      if (t.on[t.first[p]]->card == d.card) t.rank[r] = p;
-    if (t.rank[r] < 0) t.first[t.ranks] = r, t.rank[r] = t.ranks++;
-  }
-  list_kind const kind = kind_of_list(cards, t.count);
-  bool has_nccl = false;
-  bool const asks = (kind == list_kind::distinct_cards || kind == list_kind::shared_cards) &&
-                    chosen.carrier == cross_device_ops::automatic;
-  if (asks) {
-    detail::nccl_facts const& f = detail::facts_of_nccl(nccl_of(how));
-    has_nccl = f.usable();
-    if (!has_nccl) detail::warn_without_nccl(f);
-    for (int p = 0; p < t.ranks && has_nccl; ++p)
-      for (int q = 0; q < p && has_nccl; ++q) {
-        logical_device const &a = *t.on[t.first[q]], &b = *t.on[t.first[p]];
-        if (!detail::are_one_gpu(a, b)) continue;
-        detail::warn_of_slices(a.name, b.name), has_nccl = false;
-      }
-  }
-  t.how = choose(kind, has_nccl);
-  return t;
-}
+LOCUS_FUNCTION replica_topology
+look_at(device_list const& devices,
+        runtime::collective_choices const& chosen = runtime::chosen_for_collectives());
 
 }  // namespace locus
 
 LOCUS_COLD_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/collective/bodies/topology.hpp>  // bodies of the functions above
+#endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a card is, and which versions of the libraries under locus are there.
 #pragma once
-#include <locus/config/listing.hpp>       // logical_device
-#include <locus/config/names.hpp>         // find_named
-#include <locus/core/config.hpp>          // always_false
-#include <locus/runtime/host_memory.hpp>  // physical_memory
+#include <locus/config/listing.hpp>    // logical_device
+#include <locus/config/names.hpp>      // device_argument
+#include <locus/core/config.hpp>       // always_false, LOCUS_FUNCTION
+#include <locus/runtime/nccl_api.hpp>  // nccl
 
 namespace locus::config {
 
@@ -19,21 +19,7 @@ struct device_details {
 /// means: what the driver says of a card; of the CPU its memory
 /// fails: unknown_device, for a device that list_physical_devices does not have
 /// after: tf.config.experimental.get_device_details
-inline device_details get_device_details(device_argument const& device) {
-  lock_guard hold(runtime::table.lock);
-  runtime::physical_devices const& p = runtime::find_physical();
-  physical_device const d = detail::find_named(device, p);
-  device_details out;
-  if (d.type == "CPU") {
-    out.name << "the host", out.memory = runtime::physical_memory();
-    return out;
-  }
-  runtime::cuda_device_facts const& f = p.cards[d.index];
-  out.name << std::string_view(f.name), out.uuid << std::string_view(f.uuid),
-      out.bus << std::string_view(f.bus);
-  out.memory = static_cast<std::int64_t>(f.total_bytes), out.major = f.major, out.minor = f.minor;
-  return out;
-}
+LOCUS_FUNCTION device_details get_device_details(device_argument const& device);
 template <class Logical>
   requires std::same_as<Logical, logical_device>
 device_details get_device_details(Logical const&) {
@@ -52,14 +38,10 @@ struct library_versions {
 /// means: the versions of CUDA's driver and runtime, of cuBLAS, of NCCL and of the cuDNN that convolutions use
 /// cost:  opens cuBLAS, NCCL and cuDNN, if nothing has yet
 /// fails: configuration_error, for a LOCUS_CUDNN that is a wrong word
-inline library_versions versions() {
-  lock_guard hold(runtime::table.lock);
-  library_versions v;
-  if (!runtime::gpu_api) return v;
-  if (runtime::gpu_api->driver_version(&v.driver) != 0) v.driver = 0;
-  if (runtime::gpu_api->runtime_version(&v.runtime) != 0) v.runtime = 0;
-  runtime::gpu_api->library_versions(&v.cublas, &v.nccl, &v.cudnn);
-  return v;
-}
+LOCUS_FUNCTION library_versions versions();
 
 }  // namespace locus::config
+
+#if LOCUS_HAS_BODIES
+#include <locus/config/bodies/details.hpp>  // bodies of the functions above
+#endif

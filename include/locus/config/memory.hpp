@@ -2,41 +2,22 @@
 // What logical devices hold: asked by name, or by policy.
 #pragma once
 #include <locus/backend/gpus.hpp>    // devices_with_gpus
-#include <locus/device/name.hpp>     // device_named, parse_name
+#include <locus/core/config.hpp>     // LOCUS_FUNCTION, LOCUS_HAS_BODIES
 #include <locus/device/policy.hpp>   // single_device
 #include <locus/runtime/config.hpp>  // read_memory, reset_memory
 
 namespace locus::config {
 
 namespace detail {
-[[noreturn]] inline void refuse_account(std::string_view name, bool several) {
-  message text;
-  text << "locus: " << (several ? "multiple devices match" : "no matching devices found for")
-       << " the device name \"" << shown(name).view() << "\" (present: " << runtime::configured.cpus
-       << " CPU";
-  throw unknown_device(text << ", " << runtime::table.gpus
-                            << " GPU); name one of list_logical_devices");
-}
+[[noreturn]] LOCUS_FUNCTION void refuse_account(std::string_view name, bool several);
 /// means: what is counted for d: a GPU that is not there shares the account of the one that stands in
 ///        for it, once it was used
 /// fails: unknown_device, where d is not there and nothing stands in for it yet, or placement is hard
-inline runtime::logical_device& account_of(device d, std::string_view name) {
-  bool const known = !d.is_gpu() || runtime::table.told[d.ordinal()];
-  if (!runtime::is_there(d) && !(known && runtime::placement_is_soft()))
-    refuse_account(name, false);
-  return runtime::find_device(d);
-}
+LOCUS_FUNCTION runtime::logical_device& account_of(device d, std::string_view name);
 /// means: the one logical device that a name matches
 /// fails: unknown_device, for a malformed name, and where no device or several match
-inline runtime::logical_device& find_account(std::string_view name, char const* call,
-                                             call_site where) {
-  device const first = device_named(name);
-  runtime::device_table const& t = runtime::devices_with_gpus(call, where);
-  bool const any = parse_name(name).id < 0;  // "/device:GPU", "/gpu:*"
-  int const there = first.is_gpu() ? t.gpus : runtime::configured.cpus;
-  if (any && there != 1) refuse_account(name, there > 1);
-  return account_of(first, name);
-}
+LOCUS_FUNCTION runtime::logical_device& find_account(std::string_view name, char const* call,
+                                                     call_site where);
 template <class Device>
 runtime::logical_device& find_account(char const* call, call_site where) {
   static_assert(
@@ -69,3 +50,7 @@ void reset_memory_stats(call_site where = call_site::here()) {
 }
 
 }  // namespace locus::config
+
+#if LOCUS_HAS_BODIES
+#include <locus/config/bodies/memory.hpp>  // bodies of the functions above
+#endif

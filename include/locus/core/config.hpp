@@ -13,7 +13,8 @@
 // LOCUS_LOOPS_BEGIN, _END   around such loops: some functors have no vector form, which is no fault
 // LOCUS_DEVICE_CODE         1: this compiler makes code for GPUs
 // LOCUS_COLD_BEGIN, _END    around functions that no statement runs twice: they are compiled as
-//                           without -O, since every unit that uses them compiles them anew
+//                           without -O, since every unit that uses them compiles them anew; with -O in a
+//                           unit that has LOCUS_IMPLEMENTATION
 // LOCUS_MATH(expf)          a function of the C library that kernels may call too; <cmath> costs a
 //                           tenth of a second of every unit
 // LOCUS_LIFETIMES           1: this compiler warns where what a call gave outlives what it points to
@@ -74,7 +75,8 @@
 #else
 #define LOCUS_ROLLED
 #endif
-#if defined(__OPTIMIZE__) && defined(__clang__)
+#if defined(LOCUS_IMPLEMENTATION)
+#elif defined(__OPTIMIZE__) && defined(__clang__)
 #define LOCUS_COLD_BEGIN _Pragma("clang optimize off")
 #define LOCUS_COLD_END _Pragma("clang optimize on")
 #elif defined(__OPTIMIZE__) && defined(__GNUC__) && !defined(__CUDA_ARCH__)
@@ -183,6 +185,28 @@
 #define LOCUS_KEEP_APART(x) asm("" : "+w"(x))
 #else
 #define LOCUS_KEEP_APART(x) asm("" : "+m"(x))
+#endif
+
+// A compiled run time (README.md, "A compiled run time"). Functions that are the same in every unit stand in
+// folders named bodies; a unit reads them, unless it says LOCUS_COMPILED.
+// LOCUS_COMPILED            set by the program: this unit declares these functions only
+// LOCUS_IMPLEMENTATION      set in one unit of the program, or by the target locus::runtime: that unit has the
+//                           bodies; 1: those of the core alone, 2: those of data, strategy and nn alone
+// LOCUS_FUNCTION            in front of such a function
+// LOCUS_HAS_BODIES          1: this unit reads the bodies of the core
+// LOCUS_HAS_TRAINING_BODIES 1: this unit reads the bodies of data, strategy and nn
+#if defined(LOCUS_IMPLEMENTATION)
+#define LOCUS_FUNCTION
+#define LOCUS_HAS_BODIES (LOCUS_IMPLEMENTATION + 0 != 2)
+#define LOCUS_HAS_TRAINING_BODIES (LOCUS_IMPLEMENTATION + 0 != 1)
+#elif defined(LOCUS_COMPILED)
+#define LOCUS_FUNCTION
+#define LOCUS_HAS_BODIES 0
+#define LOCUS_HAS_TRAINING_BODIES 0
+#else
+#define LOCUS_FUNCTION inline
+#define LOCUS_HAS_BODIES 1
+#define LOCUS_HAS_TRAINING_BODIES 1
 #endif
 
 // LOCUS_SHARED_STATE    in front of a variable that a process has once, whatever the shared

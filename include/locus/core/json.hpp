@@ -4,9 +4,8 @@
 #include <cstdint>      // int64_t
 #include <string_view>  // string_view
 
-#include <locus/core/array.hpp>      // dynamic_array
-#include <locus/core/config.hpp>     // LOCUS_COLD_BEGIN
-#include <locus/core/printable.hpp>  // utf8_length
+#include <locus/core/array.hpp>   // dynamic_array
+#include <locus/core/config.hpp>  // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 
 LOCUS_COLD_BEGIN
 
@@ -15,68 +14,19 @@ namespace locus {
 /// means: a JSON text under construction; commas are put where they belong
 class json_text {
  public:
-  json_text& open(char bracket) {
-    separate();
-    characters_.push(bracket);
-    first_ = true;
-    return *this;
-  }
-  json_text& close(char bracket) {
-    characters_.push(bracket);
-    first_ = false;
-    return *this;
-  }
+  json_text& open(char bracket);
+  json_text& close(char bracket);
   /// the name of the next value
-  json_text& name(std::string_view n) {
-    value(n);
-    characters_.push(':');
-    first_ = true;
-    return *this;
-  }
-  [[gnu::cold]] json_text& value(std::string_view s) {
-    separate();
-    characters_.push('"');
-    for (std::size_t i = 0; i < s.size();) {
-      std::size_t const n = detail::utf8_length(s, i);
-      if (n == 0)
-        raw("\\ufffd");
-      else if (n > 1)
-        raw(s.substr(i, n));
-      else
-        write_character(s[i]);
-      i += n ? n : 1;
-    }
-    characters_.push('"');
-    return *this;
-  }
-  json_text& value(std::int64_t v) {
-    separate();
-    write_number(v);
-    return *this;
-  }
+  json_text& name(std::string_view n);
+  [[gnu::cold]] json_text& value(std::string_view s);
+  json_text& value(std::int64_t v);
   /// units: v thousandths, written as a decimal fraction
-  json_text& thousandths(std::int64_t v) {
-    separate();
-    std::int64_t const part = v % 1000 < 0 ? -(v % 1000) : v % 1000;
-    if (v < 0 && v > -1000) characters_.push('-');
-    write_number(v / 1000);
-    characters_.push('.');
-    for (std::int64_t unit = 100; unit > 0; unit /= 10)
-      characters_.push(static_cast<char>('0' + part / unit % 10));
-    return *this;
-  }
+  json_text& thousandths(std::int64_t v);
   json_text& member(std::string_view n, std::string_view v) { return name(n).value(v); }
   json_text& member(std::string_view n, std::int64_t v) { return name(n).value(v); }
   /// members or items that are written already
-  json_text& append(std::string_view members) {
-    if (members.empty()) return *this;
-    separate();
-    return raw(members);
-  }
-  json_text& raw(std::string_view s) {
-    for (char c : s) characters_.push(c);
-    return *this;
-  }
+  json_text& append(std::string_view members);
+  json_text& raw(std::string_view s);
 
   std::string_view view() const { return {characters_.begin(), characters_.size()}; }
   void clear() { characters_.clear(), first_ = true; }
@@ -84,31 +34,9 @@ class json_text {
   void restart() { characters_.clear(); }
 
  private:
-  void separate() {
-    if (!first_) characters_.push(',');
-    first_ = false;
-  }
-  void write_number(std::int64_t v) {
-    char digits[20];
-    int n = 0;
-    if (v < 0) characters_.push('-');
-    auto u = v < 0 ? 0 - static_cast<std::uint64_t>(v) : static_cast<std::uint64_t>(v);
-    do digits[n++] = static_cast<char>('0' + u % 10);
-    while (u /= 10);
-    while (n) characters_.push(digits[--n]);
-  }
-  void write_character(char c) {
-    constexpr std::string_view hex = "0123456789abcdef";
-    auto const u = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') characters_.push('\\');
-    if (u >= 0x20 && u != 0x7f) {
-      characters_.push(c);
-      return;
-    }
-    raw("\\u00");
-    characters_.push(hex[u >> 4]);
-    characters_.push(hex[u & 15]);
-  }
+  void separate();
+  void write_number(std::int64_t v);
+  void write_character(char c);
   dynamic_array<char> characters_;
   bool first_ = true;
 };
@@ -116,3 +44,7 @@ class json_text {
 }  // namespace locus
 
 LOCUS_COLD_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/core/bodies/json.hpp>  // bodies of the functions above
+#endif

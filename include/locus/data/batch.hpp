@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements side by side as tensors with one more axis.
 #pragma once
-#include <locus/backend/pinned.hpp>  // pinned_memory
-#include <locus/data/field.hpp>      // field, batch_tensor
-#include <locus/data/stage.hpp>      // opening
-#include <locus/shape/shape.hpp>     // countable
+#include <locus/core/config.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/data/field.hpp>   // field, batch_tensor
+#include <locus/data/stage.hpp>   // opening
+#include <locus/shape/shape.hpp>  // shape
+#include <optional>               // optional
 
 namespace locus::data {
 
@@ -16,47 +17,14 @@ struct batch_rule {
 namespace detail {
 
 LOCUS_COLD_BEGIN
-inline void release_pinned(tensor_block& b) noexcept {
-  if (runtime::is_forked()) return;
-  runtime::pinned_memory.release(b.pieces[0].data);
-  if (__atomic_sub_fetch(&runtime::table.live_blocks, 1, __ATOMIC_RELAXED) == 0 &&
-      runtime::table.retire)
-    runtime::table.retire();
-}
+LOCUS_FUNCTION void release_pinned(tensor_block& b) noexcept;
 /// means: memory for a batch on the host, of the kind that GPUs read by themselves where there is some
 ///        left
-inline block_owner make_batch_storage(shape const& extents, element type, int element_bytes,
-                                      bool pinned) {
-  // make_storage refuses a size that 64 bits do not hold
-  std::int64_t const bytes = countable(extents, element_bytes) ? extents.size() * element_bytes : 0;
-  runtime::devices("a batch was made");
-  void* p = nullptr;
-  if (pinned && bytes > 0) p = runtime::pinned_memory.allocate(bytes);
-  if (!p) return locus::detail::make_storage(single(cpu(0)), extents, type, element_bytes);
-  block_owner owner(tensor_block::make(single(cpu(0))));
-  tensor_block& b = *owner.get();
-  b.extents = extents, b.type = type, b.element_bytes = element_bytes;
-  __atomic_add_fetch(&runtime::table.live_blocks, 1, __ATOMIC_RELAXED);
-  b.release = release_pinned;
-  b.pieces[0].data = p, b.pieces[0].bytes = static_cast<std::size_t>(bytes);
-  for (std::int64_t a = extents.rank, stride = 1; a-- > 0; stride *= extents.extent[a])
-    b.pieces[0].extents[a] = extents.extent[a], b.pieces[0].strides[a] = stride;
-  return owner;
-}
-[[noreturn]] inline void refuse_extents(shape const& is, shape const& of_batch, int component,
-                                        std::int64_t number) {
-  message text;
-  throw shape_error(text << "locus: component " << component << " of element " << number
-                         << " has extents " << is << ", those before it in its batch have "
-                         << of_batch << "; pad or cut them in a map() before batch()");
-}
-[[noreturn]] inline void refuse_no_batch(std::int64_t elements, std::int64_t size) {
-  message text;
-  text << "locus: a dataset of " << elements << " elements makes no batch of " << size;
-  throw shape_error(
-      elements == 0 ? text << "; look at what it reads"
-                    : text << " when the remainder is dropped; keep it, or write smaller batches");
-}
+LOCUS_FUNCTION block_owner make_batch_storage(shape const& extents, element type, int element_bytes,
+                                              bool pinned);
+[[noreturn]] LOCUS_FUNCTION void refuse_extents(shape const& is, shape const& of_batch,
+                                                int component, std::int64_t number);
+[[noreturn]] LOCUS_FUNCTION void refuse_no_batch(std::int64_t elements, std::int64_t size);
 LOCUS_COLD_END
 LOCUS_LEAN_BEGIN
 
@@ -189,3 +157,7 @@ struct batch_stage {
 }  // namespace locus::data
 
 LOCUS_LEAN_END
+
+#if LOCUS_HAS_TRAINING_BODIES
+#include <locus/data/bodies/batch.hpp>  // bodies of the functions above
+#endif

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one pass has read is kept for the next ones.
 #pragma once
-#include <memory>  // shared_ptr
-#include <mutex>   // mutex
-#include <vector>  // vector
+#include <memory>    // shared_ptr
+#include <mutex>     // mutex
+#include <optional>  // optional
+#include <vector>    // vector
 
 #include <locus/core/config.hpp>  // LOCUS_LEAN_BEGIN
 #include <locus/data/stage.hpp>   // opening

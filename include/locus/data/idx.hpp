@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // IDX files, gzipped or not, as MNIST and its kin come: read through zlib. Link with -lz.
 #pragma once
-#include <locus/data/read_elements.hpp>  // gzip_file, read_elements
+#include <locus/core/config.hpp>         // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/data/read_elements.hpp>  // read_elements
 
 namespace locus::data {
 
@@ -53,30 +54,7 @@ void from_big_endian(T* p, std::int64_t n) {
 
 LOCUS_COLD_BEGIN
 /// means: the extents of an IDX file of that type and rank, which begins here
-inline shape read_idx_head(gzip_file& file, int code, char const* type, int rank) {
-  unsigned char head[4];
-  file.read(head, 4);
-  message found;
-  if (head[0] != 0 || head[1] != 0)
-    file.fail("an IDX file, which begins with two zero bytes",
-              (found << "bytes " << int(head[0]) << " and " << int(head[1])).view());
-  if (head[2] != code) {
-    message expected;
-    file.fail((expected << "elements of type " << std::string_view(type)).view(),
-              (found << "type " << int(head[2])).view());
-  }
-  if (head[3] != rank) {
-    message expected;
-    file.fail((expected << "rank " << rank).view(), (found << "rank " << int(head[3])).view());
-  }
-  shape s{rank, {}};
-  for (int a = 0; a < rank; ++a) s.extent[a] = file.big_endian();
-  std::int64_t size = 1;
-  if (!bytes_of_extents(s.extent, static_cast<std::size_t>(rank), size) ||
-      size > (std::int64_t(1) << 40))
-    file.fail("at most 2^40 elements", (found << "extents " << s).view());
-  return s;
-}
+LOCUS_FUNCTION shape read_idx_head(gzip_file& file, int code, char const* type, int rank);
 LOCUS_COLD_END
 
 }  // namespace detail
@@ -99,3 +77,7 @@ Tensor<T, Dextents<Rank>, CpuDevice> read_idx(std::string_view path,
 }
 
 }  // namespace locus::data
+
+#if LOCUS_HAS_TRAINING_BODIES
+#include <locus/data/bodies/idx.hpp>  // bodies of the functions above
+#endif

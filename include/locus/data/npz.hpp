@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arrays in files that NumPy reads and writes: .npz archives and single .npy files. Link with -lz.
 #pragma once
+#include <locus/core/config.hpp>      // LOCUS_FUNCTION, LOCUS_HAS_BODIES
 #include <locus/data/npy.hpp>         // npy_array
 #include <locus/data/zip_reader.hpp>  // zip_reader
 #include <locus/tensor/eval.hpp>      // to
@@ -57,28 +58,11 @@ class npz_writer {
     return *this;
   }
   /// elements in row order on the host
-  npz_writer& add(std::string_view name, npy_type type, shape const& extents,
-                  void const* elements) {
-    add_bytes(name, detail::npy_head(type, extents), elements,
-              static_cast<std::size_t>(extents.size() * type.bytes));
-    return *this;
-  }
+  npz_writer& add(std::string_view name, npy_type type, shape const& extents, void const* elements);
   void save() { file_.finish(); }
 
  private:
-  void add_bytes(std::string_view name, std::string_view head, void const* p, std::size_t bytes) {
-    bool known = name.empty() || name.size() > 65000;
-    for (std::string const& n : names_) known = known || n == name;
-    if (known) {
-      message text;
-      throw bad_file(text << "locus: " << shown(file_.path()).view() << ": an array named \""
-                          << shown(name).view()
-                          << "\" is added twice, or the name is empty or too long; "
-                          << "give each array a name of its own");
-    }
-    names_.emplace_back(name);
-    file_.add(names_.back() + ".npy", head, p, bytes, level_);
-  }
+  void add_bytes(std::string_view name, std::string_view head, void const* p, std::size_t bytes);
   detail::zip_writer file_;
   std::vector<std::string> names_;
   int level_;
@@ -89,30 +73,11 @@ class npz_writer {
 /// after: numpy.load(path)
 class npz_file {
  public:
-  explicit npz_file(std::string_view path) : file_(path) {
-    for (detail::zip_member const& m : file_.members()) {
-      std::string_view n = m.name;
-      if (n.ends_with(".npy")) n.remove_suffix(4);
-      names_.emplace_back(n);
-    }
-  }
+  explicit npz_file(std::string_view path);
   std::vector<std::string> const& names() const { return names_; }
   std::string const& path() const { return file_.path(); }
-  bool contains(std::string_view name) const {
-    for (std::string const& n : names_)
-      if (n == name) return true;
-    return false;
-  }
-  npy_array array(std::string_view name) const {
-    for (std::size_t i = 0; i < names_.size(); ++i)
-      if (names_[i] == name)
-        return detail::parse_npy(file_.path() + ", member " + file_.members()[i].name,
-                                 file_.read(file_.members()[i]));
-    std::string all;
-    for (std::size_t i = 0; i < names_.size() && i < 12; ++i) all += (i ? ", " : "") + names_[i];
-    file_.fail({}, "an array named " + std::string(name),
-               names_.empty() ? "none at all" : all + (names_.size() > 12 ? ", ..." : ""));
-  }
+  bool contains(std::string_view name) const;
+  npy_array array(std::string_view name) const;
   /// means: an array as a tensor on the host; see npy_array::to_tensor
   template <class T, int Rank>
   Tensor<T, Dextents<Rank>, CpuDevice> read(std::string_view name,
@@ -136,12 +101,7 @@ void write_npy(std::string_view path, X const& x) {
   });
 }
 /// means: the array of a file     fails: bad_file, as npz_file     after: numpy.load
-inline npy_array load_npy(std::string_view path) {
-  runtime::input_file file(path);
-  detail::byte_block all(file.size());
-  if (!file.read(all.data.get(), all.size)) all.resize(0);  // cut while it was read
-  return detail::parse_npy(path, std::move(all));
-}
+LOCUS_FUNCTION npy_array load_npy(std::string_view path);
 template <class T, int Rank>
 Tensor<T, Dextents<Rank>, CpuDevice> read_npy(std::string_view path,
                                               call_site where = call_site::here()) {
@@ -149,3 +109,7 @@ Tensor<T, Dextents<Rank>, CpuDevice> read_npy(std::string_view path,
 }
 
 }  // namespace locus::data
+
+#if LOCUS_HAS_TRAINING_BODIES
+#include <locus/data/bodies/npz.hpp>  // bodies of the functions above
+#endif

@@ -3,6 +3,7 @@
 #pragma once
 #include <locus/core/config.hpp>  // LOCUS_LEAN_BEGIN
 #include <locus/data/stage.hpp>   // opening
+#include <optional>               // optional
 
 LOCUS_LEAN_BEGIN
 

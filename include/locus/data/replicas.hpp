@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batches cut over replicas, on their way to the devices while the batch before them is computed with.
 #pragma once
-#include <exception>  // exception_ptr, uncaught_exceptions
-#include <vector>     // vector
+#include <exception>  // exception_ptr
 
-#include <locus/backend/queues.hpp>   // copy, wait, mark
+#include <locus/core/config.hpp>      // LOCUS_FUNCTION, LOCUS_HAS_BODIES
 #include <locus/data/batch.hpp>       // release_pinned
 #include <locus/data/distribute.hpp>  // rows_over
-#include <locus/execute/log.hpp>      // log_copy
 
 namespace locus::data::detail {
 
@@ -17,66 +15,20 @@ LOCUS_COLD_BEGIN
 struct arrivals {
   stamp of[max_devices]{};
   /// means: what the devices compute from now on comes behind them
-  void order(place const& where) const {
-    for (int r = 0; r < where.count(); ++r)
-      if (of[r].is_set())
-        runtime::wait(runtime::find_device(where.at(r)), queue_kind::compute, of[r]);
-  }
+  void order(place const& where) const;
   /// means: the host goes on when all have arrived
   /// fails: with what the first device says, after all others have been waited for
-  void synchronize() const {
-    std::exception_ptr said;
-    for (stamp const& s : of) try {
-        runtime::synchronize(s);
-      } catch (...) {
-        if (!said) said = std::current_exception();
-      }
-    if (said) std::rethrow_exception(said);
-  }
+  void synchronize() const;
   /// means: the same where nothing can be thrown: what a kernel threw is said by the next who waits,
   ///        unless another exception is on its way
-  void settle() const noexcept {
-    runtime::unreported_waits const later(std::uncaught_exceptions() == 0);
-    try {
-      synchronize();
-    } catch (...) {}  // or a lost card: nothing of it reads any more
-  }
+  void settle() const noexcept;
 };
 
 /// means: the rows of a host tensor to the pieces of another one, on copy queues, behind what the
 ///        devices have been given to compute; `pinned`: the source stays until they have arrived
-inline void send_rows(tensor_block const& from, tensor_block const& to, bool pinned,
-                      arrivals& when) {
-  logical_device& host = runtime::find_device(cpu(0));
-  std::int64_t const n = from.extents.extent[0], row = n ? from.extents.size() / n : 0;
-  for (int r = 0; r < to.where.count(); ++r) {
-    logical_device& d = runtime::find_device(to.where.at(r));
-    std::int64_t const begin = to.where.piece_begin(n, r) * row * from.element_bytes,
-                       bytes = to.where.piece_size(n, r) * row * from.element_bytes;
-    if (bytes == 0) continue;
-    if (d.how != backing::host)
-      runtime::wait(d, queue_kind::copy, runtime::mark(d, queue_kind::compute));
-    when.of[r] = runtime::copy(d, to.pieces[r].data, host,
-                               static_cast<char const*>(from.pieces[0].data) + begin, bytes,
-                               queue_kind::copy, {-1, "a batch", d.name}, pinned);
-    if (d.name == cpu(0)) continue;
-    ++runtime::executed.copies, runtime::executed.bytes_moved += bytes;
-    static constexpr char sent = 0;
-    if (!runtime::is_watched(runtime::watcher::log) || !runtime::is_wanted(&sent, {})) continue;
-    step what;
-    what.name = "a batch";
-    locus::detail::log_copy(transfer_kind::scatter, what, -1, bytes, cpu(0), to.where.at(r), {},
-                            {});
-  }
-}
-[[gnu::cold]] inline void warn_of_idle_replicas(std::int64_t batch_size, int replicas) {
-  static int said = 0;
-  if (__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED)) return;
-  log_line line;
-  runtime::warn(line << "locus: batches of " << batch_size << " rows over " << replicas
-                     << " replicas leave some of them without rows in every step; write batches of "
-                     << replicas << " rows or more");
-}
+LOCUS_FUNCTION void send_rows(tensor_block const& from, tensor_block const& to, bool pinned,
+                              arrivals& when);
+[[gnu::cold]] LOCUS_FUNCTION void warn_of_idle_replicas(std::int64_t batch_size, int replicas);
 LOCUS_COLD_END
 LOCUS_LEAN_BEGIN
 
@@ -222,3 +174,7 @@ struct replica_stage {
 }  // namespace locus::data::detail
 
 LOCUS_LEAN_END
+
+#if LOCUS_HAS_TRAINING_BODIES
+#include <locus/data/bodies/replicas.hpp>  // bodies of the functions above
+#endif

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements in an order that seed and epoch alone decide.
 #pragma once
-#include <vector>  // vector
+#include <optional>  // optional
+#include <vector>    // vector
 
 #include <locus/core/config.hpp>  // LOCUS_LEAN_BEGIN
 #include <locus/data/stage.hpp>   // opening, random_bits
+#include <locus/ops/philox.hpp>   // random_bits
 
 LOCUS_LEAN_BEGIN
 

@@ -4,6 +4,7 @@
 #include <locus/core/config.hpp>  // LOCUS_LEAN_BEGIN
 #include <locus/data/field.hpp>   // example, row_extents, as_element
 #include <locus/data/stage.hpp>   // opening
+#include <optional>               // optional
 
 LOCUS_LEAN_BEGIN
 

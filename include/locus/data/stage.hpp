@@ -2,11 +2,10 @@
 // Stages of a dataset: descriptions that are copied freely, and the cursors that run through them.
 #pragma once
 #include <exception>  // exception_ptr
-#include <optional>   // optional
 #include <utility>    // move
 
-#include <locus/core/error.hpp>  // error
-#include <locus/ops/philox.hpp>  // random_bits
+#include <locus/core/config.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/error.hpp>   // error
 
 namespace locus::data {
 
@@ -41,21 +40,8 @@ struct element_error : error {
 namespace detail {
 
 /// inside a handler: what was thrown, with the number of the element
-[[gnu::cold]] inline std::exception_ptr name_element(std::string_view what, position const& at) {
-  message text;
-  text << "locus: " << what << " failed at element " << at.element << " of epoch "
-       << static_cast<std::int64_t>(at.epoch) << ": ";
-  try {
-    throw;
-  } catch (element_error const&) {  // of a dataset inside the function
-    return std::current_exception();
-  } catch (std::exception const& e) {
-    text << std::string_view(e.what());
-  } catch (...) {
-    text << "an exception that is no std::exception";
-  }
-  return std::make_exception_ptr(element_error(text, at.element, std::current_exception()));
-}
+[[gnu::cold]] LOCUS_FUNCTION std::exception_ptr name_element(std::string_view what,
+                                                             position const& at);
 
 /// n > 0, or one of the words
 constexpr std::int64_t at_most(std::int64_t size, std::int64_t n) {
@@ -70,12 +56,13 @@ constexpr std::int64_t times(std::int64_t size, std::int64_t n) {
   return __builtin_mul_overflow(size, n, &all) ? infinite : all;  // nobody sees its end
 }
 
-[[noreturn, gnu::cold]] inline void refuse_number(std::string_view what, std::int64_t n,
-                                                  std::string_view remedy) {
-  message text;
-  throw configuration_error(text << "locus: " << what << " is " << n << "; " << remedy);
-}
+[[noreturn, gnu::cold]] LOCUS_FUNCTION void refuse_number(std::string_view what, std::int64_t n,
+                                                          std::string_view remedy);
 
 }  // namespace detail
 
 }  // namespace locus::data
+
+#if LOCUS_HAS_TRAINING_BODIES
+#include <locus/data/bodies/stage.hpp>  // bodies of the functions above
+#endif

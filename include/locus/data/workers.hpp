@@ -5,6 +5,7 @@
 #include <condition_variable>  // condition_variable
 #include <memory>              // unique_ptr
 #include <mutex>               // mutex
+#include <optional>            // optional
 #include <thread>              // thread
 #include <unistd.h>            // getpid
 #include <utility>             // exchange

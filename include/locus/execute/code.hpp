@@ -2,6 +2,7 @@
 // The code of a graph: its constant program, and the arrays of one run on the stack.
 #pragma once
 #include <locus/backend/gpus.hpp>            // note_gpus
+#include <locus/collective/fold.hpp>         // fold_replicas
 #include <locus/execute/at_once.hpp>         // at_once
 #include <locus/execute/crossing.hpp>        // crossing
 #include <locus/execute/home_statement.hpp>  // home_statement

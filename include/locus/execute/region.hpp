@@ -5,6 +5,7 @@
 #include <locus/backend/call_work.hpp>     // call_work
 #include <locus/backend/devices.hpp>       // on_side
 #include <locus/backend/ordered_work.hpp>  // ordered_sum_work
+#include <locus/backend/sides.hpp>         // on_side
 #include <locus/backend/work.hpp>          // map_work, reduce_work, rows_work, matmul_work
 #include <locus/execute/call_tiles.hpp>    // call_tile, call_part
 #include <locus/execute/operands.hpp>      // region_facts, operand_placer

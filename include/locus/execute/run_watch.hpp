@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is watched of one run, and the report of all plans at the end of the program (LOCUS_EXPLAIN).
 #pragma once
+#include <locus/backend/work_scope.hpp>        // work_watchers
 #include <locus/core/config.hpp>               // LOCUS_COLD_BEGIN
 #include <locus/execute/program.hpp>           // program
 #include <locus/execute/report.hpp>            // plan_record, note_run

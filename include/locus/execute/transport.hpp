@@ -3,9 +3,10 @@
 //   between plans, a device's compute queue orders all accesses to its memory;
 //   inside a plan, copies run on copy queues, behind what made the value and what used its target.
 #pragma once
-#include <locus/backend/work.hpp>     // copy_work
-#include <locus/core/config.hpp>      // LOCUS_MODE, LOCUS_LEAN_BEGIN
-#include <locus/execute/placing.hpp>  // placing
+#include <locus/backend/work.hpp>        // copy_work
+#include <locus/backend/work_scope.hpp>  // begin_copy
+#include <locus/core/config.hpp>         // LOCUS_MODE, LOCUS_LEAN_BEGIN
+#include <locus/execute/placing.hpp>     // placing
 #if LOCUS_CUDA_KERNELS
 #include <locus/engine/gpu/call_teams.hpp>    // start_teams
 #include <locus/engine/gpu/card_context.hpp>  // run_card_body

@@ -2,9 +2,9 @@
 // What a Tensor owns: where its elements lie, counted by owners and by expressions that watch it.
 #pragma once
 #include <cstdlib>  // malloc
-#include <new>      // bad_alloc
 #include <utility>  // exchange
 
+#include <locus/core/config.hpp>    // LOCUS_FUNCTION, LOCUS_HAS_BODIES
 #include <locus/core/shared.hpp>    // count_up, count_down
 #include <locus/device/device.hpp>  // place
 #include <locus/expr/builder.hpp>   // local_value
@@ -35,19 +35,8 @@ struct tensor_block {
   piece pieces[1];          // count() of them
 
   /// room: bytes behind the pieces, for what the memory's owner keeps there
-  static tensor_block* make(place const& where, std::size_t room = 0) {
-    auto const extra = sizeof(piece) * static_cast<std::size_t>(where.count() - 1);
-    void* const memory = std::malloc(sizeof(tensor_block) + extra + room);
-    if (!memory) throw std::bad_alloc();
-    auto* const block = new (memory) tensor_block;
-    for (int r = 1; r < where.count(); ++r) new (block->pieces + r) piece;
-    block->where = where;
-    return block;
-  }
-  local_value local(int replica) const {
-    piece const& p = pieces[replica];
-    return {p.data, p.extents, p.strides};
-  }
+  static tensor_block* make(place const& where, std::size_t room = 0);
+  local_value local(int replica) const;
 };
 
 namespace detail {
@@ -65,15 +54,8 @@ class block_owner {
     if (block_) count_up(block_->owners);
   }
   block_owner(block_owner&& o) noexcept : block_(std::exchange(o.block_, nullptr)) {}
-  block_owner& operator=(block_owner o) noexcept {
-    std::swap(block_, o.block_);
-    return *this;
-  }
-  ~block_owner() {
-    if (!block_ || count_down(block_->owners) > 0) return;
-    if (block_->release) block_->release(*block_);
-    detail::stop_watching(block_);
-  }
+  block_owner& operator=(block_owner o) noexcept;
+  ~block_owner();
   tensor_block* get() const { return block_; }
   tensor_block* operator->() const { return block_; }
   explicit operator bool() const { return block_ != nullptr; }
@@ -90,10 +72,7 @@ class block_watcher {
   }
   block_watcher(block_watcher const& o) noexcept : block_watcher(o.block_) {}
   block_watcher(block_watcher&& o) noexcept : block_(std::exchange(o.block_, nullptr)) {}
-  block_watcher& operator=(block_watcher o) noexcept {
-    std::swap(block_, o.block_);
-    return *this;
-  }
+  block_watcher& operator=(block_watcher o) noexcept;
   ~block_watcher() {
     if (block_) detail::stop_watching(block_);
   }
@@ -107,3 +86,7 @@ class block_watcher {
 };
 
 }  // namespace locus
+
+#if LOCUS_HAS_BODIES
+#include <locus/expr/bodies/block.hpp>  // bodies of the functions above
+#endif

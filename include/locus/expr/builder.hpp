@@ -2,6 +2,7 @@
 // Flattening writes steps here, operands before their reader; binding visits them in the same
 // order.
 #pragma once
+#include <locus/core/config.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_BODIES
 #include <locus/device/open.hpp>  // open_devices
 #include <locus/expr/step.hpp>    // step, edge
 
@@ -57,27 +58,16 @@ struct binder {
   }
   /// fails: placement_error, where something else said that the open devices are others
   void set_devices(device_list const& placeholders, device_list const& actual,
-                   std::string_view who) const {
-    if (!open->bind(placeholders, actual)) refuse_devices(placeholders, actual, who);
-  }
+                   std::string_view who) const;
 
  private:
   [[noreturn, gnu::cold]] void refuse_devices(device_list const& placeholders,
                                               device_list const& actual,
-                                              std::string_view who) const {
-    place const as =
-        placeholders.is_all_gpus() ? place{placeholders}.mirrored() : single(placeholders[0]);
-    message text;
-    text << "locus: one expression on two devices of " << as << ": " << open->of(as) << " and, for "
-         << who << " (#" << int(at) << "), " << as.over(actual);
-    if (placeholders.is_all_gpus())
-      text << "; bring one over first, as in to<Mirrored<AllGpus>>(x)";
-    else
-      text << "; bring one over first, as in to<"
-           << (placeholders[0].is_gpu() ? "GpuDevice" : "Cpu") << "<dyn>>(x, "
-           << actual[0].ordinal() << ")";
-    throw placement_error(text);
-  }
+                                              std::string_view who) const;
 };
 
 }  // namespace locus
+
+#if LOCUS_HAS_BODIES
+#include <locus/expr/bodies/builder.hpp>  // bodies of the functions above
+#endif

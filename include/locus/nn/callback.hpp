@@ -5,8 +5,8 @@
 #include <string_view>  // string_view
 #include <vector>       // vector
 
-#include <locus/core/error.hpp>  // configuration_error
-#include <locus/nn/stored.hpp>   // stored, counter
+#include <locus/core/config.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/nn/stored.hpp>    // stored, counter
 
 LOCUS_COLD_BEGIN
 
@@ -18,28 +18,10 @@ struct logs {
   std::vector<std::string> names;
   std::vector<double> values;
 
-  void set(std::string_view name, double value) {
-    for (std::size_t k = 0; k < names.size(); ++k)
-      if (names[k] == name) {
-        values[k] = value;
-        return;
-      }
-    names.emplace_back(name), values.push_back(value);
-  }
-  bool has(std::string_view name) const {
-    for (auto const& n : names)
-      if (n == name) return true;
-    return false;
-  }
+  void set(std::string_view name, double value);
+  bool has(std::string_view name) const;
   /// fails: configuration_error, when nothing has that name; the text lists what there is
-  double operator[](std::string_view name) const {
-    for (std::size_t k = 0; k < names.size(); ++k)
-      if (names[k] == name) return values[k];
-    message text;
-    text << "locus: nothing is logged as '" << name << "'; there is";
-    for (auto const& n : names) text << " " << std::string_view(n);
-    throw configuration_error(text);
-  }
+  double operator[](std::string_view name) const;
 };
 
 /// means: what each epoch ended with
@@ -50,13 +32,7 @@ struct history {
 
   /// means: one value over the epochs: h["val_loss"]; epochs that did not log it are left out
   /// fails: configuration_error, when no epoch has it
-  std::vector<double> operator[](std::string_view name) const {
-    std::vector<double> column;
-    for (logs const& e : epochs)
-      if (e.has(name)) column.push_back(e[name]);
-    if (column.empty()) static_cast<void>((epochs.empty() ? logs{} : epochs.back())[name]);
-    return column;
-  }
+  std::vector<double> operator[](std::string_view name) const;
 };
 
 /// means: a training under way as callbacks see it
@@ -93,11 +69,7 @@ class training {
   bool stopping_ = false;
   int epochs_ = 0;
   std::int64_t steps_ = -1;
-  [[noreturn, gnu::cold]] static void refuse_averages() {
-    throw configuration_error(
-        "locus: the optimizer of this training keeps no averages of weights; wrap it, as in "
-        "nn::MovingAverage{nn::Adam{}, 0.99}");
-  }
+  [[noreturn, gnu::cold]] static void refuse_averages();
 };
 
 /// means: what happens while a model is trained; a callback overrides what it wants to hear
@@ -123,3 +95,7 @@ class callback {
 }  // namespace locus::nn
 
 LOCUS_COLD_END
+
+#if LOCUS_HAS_TRAINING_BODIES
+#include <locus/nn/bodies/callback.hpp>  // bodies of the functions above
+#endif

@@ -4,9 +4,10 @@
 #include <string>  // string
 #include <vector>  // vector
 
-#include <locus/core/error.hpp>  // error
-#include <locus/nn/layer.hpp>    // pass_watch
-#include <locus/nn/stored.hpp>   // read_values
+#include <locus/core/config.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/error.hpp>   // error
+#include <locus/nn/layer.hpp>     // pass_watch
+#include <locus/nn/stored.hpp>    // stored
 
 LOCUS_COLD_BEGIN
 
@@ -28,15 +29,7 @@ bool has_no_number(void const* data, std::int64_t n) {
   return false;
 }
 /// means: NaN or an infinity is among the elements
-inline bool is_not_finite(tensor_block const& b) {
-  if (b.type != element::f32 && b.type != element::f64) return false;
-  block_owner const host =
-      locus::detail::make_storage(single(cpu(0)), b.extents, b.type, b.element_bytes);
-  locus::detail::move_block(b, *host.get());
-  void const* const data = host->pieces[0].data;
-  return b.type == element::f32 ? has_no_number<float>(data, b.extents.size())
-                                : has_no_number<double>(data, b.extents.size());
-}
+LOCUS_FUNCTION bool is_not_finite(tensor_block const& b);
 
 /// the first layer whose output is not finite
 struct finite_watch : pass_watch {
@@ -46,31 +39,15 @@ struct finite_watch : pass_watch {
   }
 };
 
-[[noreturn]] inline void refuse_loss(std::int64_t step, int epoch, std::int64_t batch,
-                                     bool in_batch, std::string const& layer,
-                                     std::vector<stored> const& weights) {
-  message text;
-  text << "locus: the loss is no finite number in step " << step << " (epoch " << epoch + 1
-       << ", batch " << batch + 1 << "): ";
-  std::string_view bad_weight;
-  for (stored const& w : weights)
-    if (bad_weight.empty() && is_not_finite(*w.block)) bad_weight = w.name;
-  if (in_batch)
-    text << "the batch itself holds NaN or infinity; look at the data, or write "
-            ".require_finite() behind the dataset";
-  else if (!layer.empty()) {
-    text << "the first layer that makes NaN or infinity is '" << std::string_view(layer) << "'";
-    if (!bad_weight.empty())
-      text << ", and '" << bad_weight << "' holds some already; lower the learning rate, or clip";
-    else
-      text << ", whose weights are finite; scale the data or lower the learning rate";
-  } else
-    text << "all layers are finite, so it is the loss: a label that is no class, or a logarithm of "
-            "0";
-  throw not_finite(text);
-}
+[[noreturn]] LOCUS_FUNCTION void refuse_loss(std::int64_t step, int epoch, std::int64_t batch,
+                                             bool in_batch, std::string const& layer,
+                                             std::vector<stored> const& weights);
 
 }  // namespace detail
 }  // namespace locus::nn
 
 LOCUS_COLD_END
+
+#if LOCUS_HAS_TRAINING_BODIES
+#include <locus/nn/bodies/finite.hpp>  // bodies of the functions above
+#endif

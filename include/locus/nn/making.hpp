@@ -6,26 +6,14 @@
 #include <utility>  // pair
 #include <vector>   // vector
 
-#include <locus/core/config.hpp>  // LOCUS_COLD_BEGIN
+#include <locus/core/config.hpp>  // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 
 LOCUS_COLD_BEGIN
 
 namespace locus::nn::detail {
 
 /// means: "MaxPooling1D" as Keras names a layer of it: "max_pooling1d"
-inline std::string snake_case(std::string_view kind) {
-  auto const upper = [](char c) { return c >= 'A' && c <= 'Z'; };
-  auto const lower = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-  std::string s;
-  for (std::size_t i = 0; i < kind.size(); ++i) {
-    bool const word =
-        i > 0 && upper(kind[i]) &&
-        ((i + 1 < kind.size() && lower(kind[i + 1])) || (kind[i - 1] >= 'a' && kind[i - 1] <= 'z'));
-    if (word) s += '_';
-    s += upper(kind[i]) ? static_cast<char>(kind[i] - 'A' + 'a') : kind[i];
-  }
-  return s;
-}
+LOCUS_FUNCTION std::string snake_case(std::string_view kind);
 
 /// A state that several places of a model share.
 struct shared_cell {
@@ -40,18 +28,9 @@ class making {
   making() : outer_(current()) { current() = this; }
   making(making const&) = delete;
   ~making() { current() = outer_; }
-  static making*& current() {
-    static thread_local making* now = nullptr;
-    return now;
-  }
+  static making*& current();
   /// means: "dense", "dense_1", ...
-  std::string name(std::string_view kind) {
-    std::string base = snake_case(kind);
-    for (auto& [known, count] : counts_)
-      if (known == base) return base + "_" + std::to_string(count++);
-    counts_.emplace_back(base, 1);
-    return base;
-  }
+  std::string name(std::string_view kind);
   std::vector<shared_cell> cells;
 
  private:
@@ -62,3 +41,7 @@ class making {
 }  // namespace locus::nn::detail
 
 LOCUS_COLD_END
+
+#if LOCUS_HAS_TRAINING_BODIES
+#include <locus/nn/bodies/making.hpp>  // bodies of the functions above
+#endif

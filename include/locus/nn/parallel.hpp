@@ -5,7 +5,8 @@
 #pragma once
 #include <string>  // string
 
-#include <locus/strategy/strategy.hpp>  // replica_team, carrier, regroup
+#include <locus/core/config.hpp>        // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/strategy/strategy.hpp>  // gathered, parts_of_value
 
 namespace locus::nn {
 
@@ -16,33 +17,15 @@ struct row_range {
 };
 /// means: ceil(b / n) rows for each device until none are left; those without rows are not used
 /// after: torch.chunk
-inline std::vector<row_range> split_as_torch(std::int64_t rows, int devices) {
-  std::vector<row_range> all;
-  std::int64_t const most = (rows + devices - 1) / devices;
-  for (std::int64_t at = 0; at < rows; at += most)
-    all.push_back({at, rows - at < most ? rows - at : most});
-  if (all.empty()) all.push_back({});
-  return all;
-}
+LOCUS_FUNCTION std::vector<row_range> split_as_torch(std::int64_t rows, int devices);
 /// means: floor(b / n) rows for each device, and the rest for the last, too
 /// after: keras.utils.multi_gpu_model
-inline std::vector<row_range> split_as_keras(std::int64_t rows, int devices) {
-  std::vector<row_range> all;
-  all.reserve(std::size_t(devices));
-  for (int r = 0; r < devices; ++r)
-    all.push_back(
-        {rows / devices * r, r + 1 < devices ? rows / devices : rows - rows / devices * r});
-  return all;
-}
+LOCUS_FUNCTION std::vector<row_range> split_as_keras(std::int64_t rows, int devices);
 using split_function = std::vector<row_range> (*)(std::int64_t rows, int devices);
 
 namespace detail {
 
-inline std::string names_of(device_list const& all) {
-  text_buffer<128> text;
-  for (int r = 0; r < all.size(); ++r) text << (r ? " " : "") << all[r];
-  return std::string(text.view());
-}
+LOCUS_FUNCTION std::string names_of(device_list const& all);
 /// means: what a function returned can be kept when its locals have died
 template <class Result>
 consteval bool require_own_result() {
@@ -231,3 +214,7 @@ auto multi_gpu_model(F f, bool merge_on_cpu = true) {
 }
 
 }  // namespace locus::nn
+
+#if LOCUS_HAS_TRAINING_BODIES
+#include <locus/nn/bodies/parallel.hpp>  // bodies of the functions above
+#endif

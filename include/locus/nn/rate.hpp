@@ -7,8 +7,8 @@
 #include <functional>  // function
 #include <vector>      // vector
 
-#include <locus/core/config.hpp>  // LOCUS_COLD_BEGIN
-#include <locus/core/error.hpp>   // configuration_error
+#include <locus/core/config.hpp>  // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/core/text.hpp>    // operator
 
 LOCUS_COLD_BEGIN
 
@@ -33,15 +33,7 @@ class rate {
       : schedule_([schedule](std::int64_t step) { return static_cast<double>(schedule(step)); }) {}
 
   /// fails: configuration_error, when the rate is negative or not finite
-  double at(std::int64_t step) const {
-    double const r = schedule_ ? schedule_(step) : value_;
-    if (r >= 0 && r <= 1e300) return r;
-    message text;
-    text << "locus: the learning rate";
-    if (schedule_) text << " of step " << step;
-    throw configuration_error(text << " is " << detail::number_text(r)
-                                   << "; it must be a finite number, 0 or above");
-  }
+  double at(std::int64_t step) const;
   bool is_scheduled() const { return static_cast<bool>(schedule_); }
 
  private:
@@ -50,48 +42,28 @@ class rate {
 };
 
 namespace detail {
-inline double part_of(std::int64_t step, double steps) {
-  double const part = double(step) / steps;
-  return part < 0 ? 0 : part > 1 ? 1 : part;
-}
-[[noreturn]] inline void refuse_schedule(char const* name, char const* what) {
-  message text;
-  throw configuration_error(text << "locus: " << std::string_view(name) << " needs "
-                                 << std::string_view(what));
-}
+LOCUS_FUNCTION double part_of(std::int64_t step, double steps);
+[[noreturn]] LOCUS_FUNCTION void refuse_schedule(char const* name, char const* what);
 }  // namespace detail
 
 /// means: initial_learning_rate * decay_rate^(step / decay_steps); staircase: of whole quotients
 struct ExponentialDecay {
   double initial_learning_rate = 0.001, decay_steps = 1000, decay_rate = 0.96;
   bool staircase = false;
-  double operator()(std::int64_t step) const {
-    if (!(decay_steps > 0)) detail::refuse_schedule("ExponentialDecay", "decay_steps above 0");
-    double const p = double(step) / decay_steps;
-    return initial_learning_rate * __builtin_pow(decay_rate, staircase ? __builtin_floor(p) : p);
-  }
+  double operator()(std::int64_t step) const;
 };
 
 /// means: initial_learning_rate / (1 + decay_rate * step / decay_steps)
 struct InverseTimeDecay {
   double initial_learning_rate = 0.001, decay_steps = 1000, decay_rate = 0.5;
   bool staircase = false;
-  double operator()(std::int64_t step) const {
-    if (!(decay_steps > 0)) detail::refuse_schedule("InverseTimeDecay", "decay_steps above 0");
-    double const p = double(step) / decay_steps;
-    return initial_learning_rate / (1 + decay_rate * (staircase ? __builtin_floor(p) : p));
-  }
+  double operator()(std::int64_t step) const;
 };
 
 /// means: from initial to end, as (1 - step / decay_steps)^power
 struct PolynomialDecay {
   double initial_learning_rate = 0.001, decay_steps = 1000, end_learning_rate = 0.0001, power = 1;
-  double operator()(std::int64_t step) const {
-    if (!(decay_steps > 0)) detail::refuse_schedule("PolynomialDecay", "decay_steps above 0");
-    return (initial_learning_rate - end_learning_rate) *
-               __builtin_pow(1 - detail::part_of(step, decay_steps), power) +
-           end_learning_rate;
-  }
+  double operator()(std::int64_t step) const;
 };
 
 /// means: half a cosine from initial_learning_rate (with warmup_steps: from warmup_target, which is
@@ -100,29 +72,14 @@ struct CosineDecay {
   double initial_learning_rate = 0.001, decay_steps = 1000, alpha = 0;
   double warmup_target = 0;
   std::int64_t warmup_steps = 0;
-  double operator()(std::int64_t step) const {
-    if (!(decay_steps > 0)) detail::refuse_schedule("CosineDecay", "decay_steps above 0");
-    if (step < warmup_steps)
-      return initial_learning_rate +
-             (warmup_target - initial_learning_rate) * (double(step) / double(warmup_steps));
-    double const top = warmup_steps > 0 ? warmup_target : initial_learning_rate;
-    double const part = detail::part_of(step - warmup_steps, decay_steps);
-    double const cosine = 0.5 * (1 + __builtin_cos(3.14159265358979323846 * part));
-    return top * ((1 - alpha) * cosine + alpha);
-  }
+  double operator()(std::int64_t step) const;
 };
 
 /// means: values[k] up to and with step boundaries[k], the last value behind the last boundary
 struct PiecewiseConstantDecay {
   std::vector<std::int64_t> boundaries;
   std::vector<double> values;
-  double operator()(std::int64_t step) const {
-    if (values.size() != boundaries.size() + 1)
-      detail::refuse_schedule("PiecewiseConstantDecay", "one value more than boundaries");
-    std::size_t k = 0;
-    while (k < boundaries.size() && step > boundaries[k]) ++k;
-    return values[k];
-  }
+  double operator()(std::int64_t step) const;
 };
 
 /// means: a straight line from 0 over the first `steps` steps, then what `then` gives for the steps
@@ -138,3 +95,7 @@ struct LinearWarmup {
 }  // namespace locus::nn
 
 LOCUS_COLD_END
+
+#if LOCUS_HAS_TRAINING_BODIES
+#include <locus/nn/bodies/rate.hpp>  // bodies of the functions above
+#endif

@@ -3,6 +3,7 @@
 #pragma once
 #include <string>  // string
 
+#include <locus/core/config.hpp>     // LOCUS_FUNCTION, LOCUS_HAS_BODIES
 #include <locus/execute/report.hpp>  // plan_listener
 #include <locus/nn/callback.hpp>     // training
 #include <locus/nn/layer.hpp>        // pass_watch
@@ -15,21 +16,12 @@ namespace locus::nn::detail {
 class plan_story : public pass_watch, public locus::detail::plan_listener {
  public:
   void ran(locus::detail::plan_record const& record, plan_view const& plan,
-           shape const* extents) override {
-    auto* const one = new text_buffer<1 << 15>;
-    locus::detail::write_plan(*one, plan, extents, record.policy);
-    part_ += one->view();
-    delete one;
-    ++plans_;
-  }
+           shape const* extents) override;
   void saw(std::string_view layer, tensor_block const&) override {
     end_part(std::string(layer) + ", forward");
   }
   /// means: the plans since the last part are those of what has that name; without plans it is left out
-  void end_part(std::string const& what) {
-    if (!part_.empty()) text_ += what + "\n" + part_;
-    part_.clear();
-  }
+  void end_part(std::string const& what);
   std::string text(std::string_view model) const {
     return "model \"" + std::string(model) + "\", " + std::to_string(plans_) + " plans\n" + text_;
   }
@@ -42,19 +34,8 @@ class plan_story : public pass_watch, public locus::detail::plan_listener {
 /// means: all that a training keeps, on the host, to be put back
 class kept_state {
  public:
-  explicit kept_state(training& t) {
-    for_each(t, [&](stored const& s) {
-      values_.emplace_back(static_cast<std::size_t>(s.bytes()), '\0');
-      read_values(s, values_.back().data());
-    });
-    for (counter const& c : t.counters()) counters_.push_back(*c.value);
-  }
-  void restore(training& t) const {
-    std::size_t k = 0;
-    for_each(t, [&](stored const& s) { write_values(s, values_[k++].data()); });
-    k = 0;
-    for (counter const& c : t.counters()) *c.value = counters_[k++];
-  }
+  explicit kept_state(training& t);
+  void restore(training& t) const;
 
  private:
   template <class F>
@@ -69,3 +50,7 @@ class kept_state {
 }  // namespace locus::nn::detail
 
 LOCUS_COLD_END
+
+#if LOCUS_HAS_TRAINING_BODIES
+#include <locus/nn/bodies/story.hpp>  // bodies of the functions above
+#endif

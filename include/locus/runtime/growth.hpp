@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The environment variables that decide whether memory of GPUs grows.
 #pragma once
-#include <locus/core/config.hpp>       // LOCUS_COLD_BEGIN
-#include <locus/core/environment.hpp>  // from_environment
-#include <locus/core/error.hpp>        // configuration_error
-#include <locus/runtime/log.hpp>       // warn
+#include <locus/core/config.hpp>  // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 
 LOCUS_COLD_BEGIN
 
@@ -12,42 +9,21 @@ namespace locus::runtime {
 
 namespace detail {
 /// true 1, false 0, something else 2, not set -1
-inline int read_growth(char const* variable) {
-  char const* const v = from_environment(variable);
-  std::string_view const value = v ? v : "";
-  return value.empty() ? -1 : value == "true" ? 1 : value == "false" ? 0 : 2;
-}
+LOCUS_FUNCTION int read_growth(char const* variable);
 }  // namespace detail
 
 /// means: a number that changes when the variables do: a table of devices that was made before its first
 ///        use is made anew then
-inline int growth_variables() {
-  return 4 * detail::read_growth("LOCUS_FORCE_GPU_ALLOW_GROWTH") +
-         detail::read_growth("TF_FORCE_GPU_ALLOW_GROWTH");
-}
+LOCUS_FUNCTION int growth_variables();
 /// means: LOCUS_FORCE_GPU_ALLOW_GROWTH, else TF_FORCE_GPU_ALLOW_GROWTH: 1 true, 0 false, -1 not set
 /// fails: configuration_error, where ours is neither; TensorFlow's is ignored then, as there, and
 ///        that is said
-inline int forced_growth() {
-  constexpr char const *ours = "LOCUS_FORCE_GPU_ALLOW_GROWTH",
-                       *theirs = "TF_FORCE_GPU_ALLOW_GROWTH";
-  int const mine = detail::read_growth(ours);
-  if (mine == 2) {
-    message text;
-    throw configuration_error(text << "locus: " << std::string_view(ours) << " is \""
-                                   << shown(from_environment(ours)).view()
-                                   << "\"; write true or false, or unset it");
-  }
-  if (mine >= 0) return mine;
-  int const other = detail::read_growth(theirs);
-  if (other < 2) return other;
-  log_line line;
-  warn(line << "locus: " << std::string_view(theirs) << " is \""
-            << shown(from_environment(theirs)).view()
-            << "\" and ignored; write true or false, or unset it");
-  return -1;
-}
+LOCUS_FUNCTION int forced_growth();
 
 }  // namespace locus::runtime
 
 LOCUS_COLD_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/runtime/bodies/growth.hpp>  // bodies of the functions above
+#endif

@@ -6,7 +6,7 @@
 #include <cstdint>  // uint64_t
 #include <string_view>
 
-#include <locus/core/config.hpp>  // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
+#include <locus/core/config.hpp>  // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 #include <locus/core/lock.hpp>    // mutex
 
 LOCUS_COLD_BEGIN
@@ -91,34 +91,11 @@ struct kernel_entry {
 ///        the registry has changed
 class kernel_registry {
  public:
-  void add(kernel_entry& e) {
-    e.hash = hash_of_type(e.of.name);
-    lock_guard hold(lock_);
-    kernel_entry*& head = buckets_[e.hash % bucket_count];
-    e.next = head, head = &e;
-    __atomic_add_fetch(&changes_, 1, __ATOMIC_RELEASE);
-  }
+  void add(kernel_entry& e);
   /// before the unit's library is unloaded
-  void remove(kernel_entry& e) noexcept {
-    lock_guard hold(lock_);
-    for (kernel_entry** at = &buckets_[e.hash % bucket_count]; *at; at = &(*at)->next)
-      if (*at == &e) {
-        *at = e.next;
-        break;
-      }
-    __atomic_add_fetch(&changes_, 1, __ATOMIC_RELEASE);
-  }
+  void remove(kernel_entry& e) noexcept;
   /// means: that of the unit with the most engines, whatever the order of linking; null: no unit made one
-  kernel_entry const* find(work_id const& what) {
-    std::uint64_t const hash = hash_of_type(what.name);
-    kernel_entry const* found = nullptr;
-    lock_guard hold(lock_);
-    for (kernel_entry const* e = buckets_[hash % bucket_count]; e; e = e->next)
-      if (e->hash == hash && same_type(e->of.name, what.name) &&
-          (!found || engines_of(e->of.name) > engines_of(found->of.name)))
-        found = e;
-    return found;
-  }
+  kernel_entry const* find(work_id const& what);
   /// another number after each change
   unsigned changes() const { return __atomic_load_n(&changes_, __ATOMIC_ACQUIRE); }
 
@@ -138,3 +115,7 @@ LOCUS_SHARED_STATE inline constinit std::int64_t host_round_trips = 0;
 }  // namespace locus
 
 LOCUS_COLD_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/runtime/bodies/kernel_registry.hpp>  // bodies of the functions above
+#endif

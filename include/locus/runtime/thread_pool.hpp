@@ -3,19 +3,14 @@
 // Workers look out for the next loop for a short while and then sleep; who starts a loop waits for
 // nobody who has not come, and for nobody whom the system has put aside without sleeping itself.
 #pragma once
-#include <exception>       // exception_ptr
-#include <linux/futex.h>   // FUTEX_WAIT_PRIVATE
-#include <pthread.h>       // pthread_create, pthread_atfork
-#include <sys/resource.h>  // getrusage
-#include <sys/syscall.h>   // SYS_futex
-#include <unistd.h>        // syscall
+#include <exception>      // exception_ptr
+#include <linux/futex.h>  // FUTEX_WAIT_PRIVATE
+#include <sys/syscall.h>  // SYS_futex
+#include <unistd.h>       // syscall
 
-#include <locus/core/clock.hpp>          // read_clock
-#include <locus/core/config.hpp>         // LOCUS_SHARED_STATE, LOCUS_LEAN_BEGIN
-#include <locus/core/lock.hpp>           // mutex
-#include <locus/runtime/processors.hpp>  // allowed_processors
-#include <locus/runtime/signals.hpp>     // without_signals
-#include <locus/runtime/table.hpp>       // running_scope
+#include <locus/core/config.hpp>    // LOCUS_SHARED_STATE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
+#include <locus/core/lock.hpp>      // mutex
+#include <locus/runtime/table.hpp>  // step_record
 
 LOCUS_LEAN_BEGIN
 namespace locus::runtime {
@@ -55,29 +50,11 @@ struct parallel_job {
   mutex failure_lock;
   counter taken[max_team];  // of each part; the first `team` are set
 
-  void start(int threads) {
-    team = threads;
-    for (int k = 0; k < team; ++k) taken[k].value = 0;
-  }
-  void work(int me) noexcept {
-    running_scope scope(record);
-    auto begin = [&](int part) { return static_cast<int>(std::int64_t(tasks) * part / team); };
-    for (int k = 0; k < team; ++k) {
-      int const part = (me + k) % team, end = begin(part + 1);
-      for (int i;
-           (i = begin(part) + __atomic_fetch_add(&taken[part].value, 1, __ATOMIC_RELAXED)) < end;) {
-        if (__atomic_load_n(&failed, __ATOMIC_RELAXED)) return;
-        run(i);
-      }
-    }
-  }
+  void start(int threads);
+  void work(int me) noexcept;
 
  private:
-  void run(int task) noexcept try { body(context, task); } catch (...) {
-    lock_guard hold(failure_lock);
-    if (!failure) failure = std::current_exception();
-    __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
-  }
+  void run(int task) noexcept;
 };
 
 /// this thread runs tasks of the loop in that slot; -1: of none
@@ -106,48 +83,11 @@ class thread_pool {
   ///        for work, or so many that each has what it costs to wake one
   /// awake, asleep: what a thread must have to do     units: nanoseconds
   /// cost:  reads the clock where threads would have to be woken
-  int worth(float work, int wanted, float asleep) {
-    int const awake = __atomic_load_n(&awake_, __ATOMIC_RELAXED) + 1;
-    std::int64_t now = 0;
-    if (wanted <= awake) {
-      if (__atomic_load_n(&crowded_until_, __ATOMIC_RELAXED) == 0) return wanted;
-      now = read_clock();
-      if (!is_crowded(now)) return wanted;
-    }
-    float const woken = work / asleep;
-    int const pay = woken < 2 ? 1 : woken < static_cast<float>(wanted) ? int(woken) : wanted;
-    if (pay == wanted) return wanted;
-    if (now == 0) now = read_clock();
-    if (is_crowded(now)) return pay;
-    // loops that are too short one by one, and follow each other: worth waking workers for all of them
-    std::int64_t const before = __atomic_exchange_n(&last_short_loop_, now, __ATOMIC_RELAXED);
-    int const sum = now - before < train ? __atomic_load_n(&of_short_loops_, __ATOMIC_RELAXED) : 0;
-    int const all = sum + static_cast<int>(work);  // less than 2 * asleep each
-    bool const wake = all >= static_cast<int>(2 * asleep);
-    __atomic_store_n(&of_short_loops_, wake ? 0 : all, __ATOMIC_RELAXED);
-    return wake ? wanted : pay > awake ? pay : awake;
-  }
+  int worth(float work, int wanted, float asleep);
 
   /// means: the loop has run, on this thread and on workers that came
   /// false: this thread is in a loop already, or too many loops run: run it alone
-  bool run(parallel_job& job) {
-    if (loop_of_thread >= 0) return false;
-    int const mine = take_slot();
-    if (mine < 0) return false;
-    slot& s = slots_[mine];
-    start(job.team - 1);
-    s.job = &job;
-    __atomic_store_n(&s.state, open, __ATOMIC_RELEASE);
-    int const all = __atomic_load_n(&workers_, __ATOMIC_ACQUIRE);
-    for (int w = 1, called = 0; w <= all && called < job.team - 1; ++w)
-      called += call(desks_[w], mine, w < job.team ? w : called + 1);
-    loop_of_thread = mine;
-    job.work(0);
-    loop_of_thread = -1;
-    close(s);
-    __atomic_store_n(&s.owned, 0, __ATOMIC_RELEASE);
-    return true;
-  }
+  bool run(parallel_job& job);
 
  private:
   static constexpr int slots = 32, open = 1 << 30, waiting = 1 << 29, members = waiting - 1;
@@ -164,162 +104,31 @@ class thread_pool {
     long seen_aside = 0;
   };
 
-  thread_pool() {
-    in_region_ = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_in_parallel"));
-    pthread_atfork([] { instance().starting_.lock(); }, [] { instance().starting_.unlock(); },
-                   [] { instance().forget_workers(); });
-  }
+  thread_pool();
   /// in the child of a fork, which has one thread: that of the loop which forked, or of none
-  void forget_workers() {
-    workers_ = 0, awake_ = 0;
-    for (desk& d : desks_) d = {};
-    for (int k = 0; k < slots; ++k)
-      if (k == loop_of_thread)
-        slots_[k].state &= open;
-      else
-        slots_[k] = {};
-    starting_.unlock();
-  }
+  void forget_workers();
 
   bool is_crowded(std::int64_t now) const {
     return now < __atomic_load_n(&crowded_until_, __ATOMIC_RELAXED);
   }
   /// means: a thread was put aside. Once is an accident: the host took the processor away. Twice
   ///        within 20 ms is a crowd.
-  void note_crowd(std::int64_t now) {
-    std::int64_t const before = __atomic_exchange_n(&last_put_aside_, now, __ATOMIC_RELAXED);
-    if (now - before < crowded_for)
-      __atomic_store_n(&crowded_until_, now + crowded_for, __ATOMIC_RELAXED);
-  }
+  void note_crowd(std::int64_t now);
 
   // ---- the caller ----
-  int take_slot() {
-    for (int k = 0; k < slots; ++k) {
-      int free = 0;
-      if (__atomic_load_n(&slots_[k].owned, __ATOMIC_RELAXED) == 0 &&
-          __atomic_compare_exchange_n(&slots_[k].owned, &free, 1, false, __ATOMIC_ACQUIRE,
-                                      __ATOMIC_RELAXED))
-        return k;
-    }
-    return -1;
-  }
-  void start(int workers) {
-    if (__atomic_load_n(&workers_, __ATOMIC_ACQUIRE) >= workers) return;
-    lock_guard const hold(starting_);
-    cpu_set_t const allowed = allowed_processors();
-    pthread_attr_t how;
-    pthread_attr_init(&how);
-    pthread_attr_setdetachstate(&how, PTHREAD_CREATE_DETACHED);
-    // not on the one processor to which their maker may be bound
-    pthread_attr_setaffinity_np(&how, sizeof allowed, &allowed);
-    without_signals const hold_back;
-    while (workers_ < workers) {
-      desk& d = desks_[workers_ + 1];
-      pthread_t thread;
-      __atomic_add_fetch(&awake_, 1, __ATOMIC_RELAXED);
-      if (pthread_create(&thread, &how, &thread_pool::enter, &d) != 0) {
-        __atomic_sub_fetch(&awake_, 1, __ATOMIC_RELAXED);
-        break;
-      }
-      __atomic_add_fetch(&workers_, 1, __ATOMIC_RELEASE);
-    }
-    pthread_attr_destroy(&how);
-  }
+  int take_slot();
+  void start(int workers);
   /// true: the worker comes
-  static bool call(desk& d, int slot, int part) {
-    int const task = (slot + 1) | part << 8;
-    for (int word = __atomic_load_n(&d.word, __ATOMIC_RELAXED);;) {
-      if (word > 0) return (word & 255) == slot + 1;  // called before, and not yet there
-      if (!__atomic_compare_exchange_n(&d.word, &word, task, false, __ATOMIC_ACQ_REL,
-                                       __ATOMIC_RELAXED))
-        continue;
-      if (word < 0) wake_sleeper(&d.word);
-      return true;
-    }
-  }
+  static bool call(desk& d, int slot, int part);
   /// means: nobody comes any more, and those who came have ended
-  void close(slot& s) {
-    int state = __atomic_and_fetch(&s.state, ~open, __ATOMIC_ACQ_REL);
-    if (state == 0) return;
-    std::int64_t last = read_clock();
-    for (std::int64_t const end = last + (is_crowded(last) ? 0 : patience_of_caller);;) {
-      for (int k = 0; k < 32; ++k, pause_briefly())
-        if (__atomic_load_n(&s.state, __ATOMIC_ACQUIRE) == 0) return;
-      std::int64_t const now = read_clock();
-      if (now - last > put_aside) note_crowd(now);
-      if (now >= end) break;
-      last = now;
-    }
-    state = __atomic_or_fetch(&s.state, waiting, __ATOMIC_ACQ_REL);
-    while (state & members) {
-      sleep_while(&s.state, state);
-      state = __atomic_load_n(&s.state, __ATOMIC_ACQUIRE);
-    }
-    __atomic_store_n(&s.state, 0, __ATOMIC_RELAXED);
-  }
+  void close(slot& s);
 
   // ---- a worker ----
-  static void* enter(void* at) {
-    instance().serve(*static_cast<desk*>(at));
-    return nullptr;
-  }
-  [[noreturn]] void serve(desk& d) {
-    for (;;) {
-      int const task = wait_for_call(d), mine = (task & 255) - 1;
-      slot& s = slots_[mine];
-      bool const came = join(s);
-      if (came) {
-        loop_of_thread = mine;
-        s.job->work((task >> 8) % s.job->team);
-        loop_of_thread = -1;
-      }
-      __atomic_store_n(&d.word, 0, __ATOMIC_RELEASE);  // before its caller can start the next loop
-      if (came) leave(s, d);
-    }
-  }
-  int wait_for_call(desk& d) {
-    int word = 0;
-    std::int64_t const begin = read_clock(), end = begin + (is_crowded(begin) ? 0 : d.patience);
-    for (std::int64_t last = begin;;) {
-      for (int k = 0; k < 32; ++k, pause_briefly())
-        if ((word = __atomic_load_n(&d.word, __ATOMIC_ACQUIRE)) > 0) {
-          d.patience = longest_spin;
-          return word;
-        }
-      std::int64_t const now = read_clock();
-      if (now - last > put_aside) note_crowd(now);
-      if (now >= end || is_crowded(now)) break;
-      last = now;
-    }
-    __atomic_sub_fetch(&awake_, 1, __ATOMIC_RELAXED);
-    word = 0;
-    if (__atomic_compare_exchange_n(&d.word, &word, -1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-      while ((word = __atomic_load_n(&d.word, __ATOMIC_ACQUIRE)) == -1) sleep_while(&d.word, -1);
-    __atomic_add_fetch(&awake_, 1, __ATOMIC_RELAXED);
-    // as long as it would have had to look out, if that pays; otherwise less each time
-    std::int64_t const less = d.patience / 2;
-    d.patience = read_clock() - begin < longest_spin ? longest_spin
-                 : less > shortest_spin              ? less
-                                                     : shortest_spin;
-    return word;
-  }
-  static bool join(slot& s) {
-    for (int state = __atomic_load_n(&s.state, __ATOMIC_RELAXED); state & open;)
-      if (__atomic_compare_exchange_n(&s.state, &state, state + 1, false, __ATOMIC_ACQUIRE,
-                                      __ATOMIC_RELAXED))
-        return true;
-    return false;
-  }
-  void leave(slot& s, desk& d) {
-    int const left = __atomic_sub_fetch(&s.state, 1, __ATOMIC_ACQ_REL);
-    if (left != waiting) return;
-    wake_sleeper(&s.state);
-    // the caller has waited for long: has the system put this thread aside for another one?
-    rusage used;
-    getrusage(RUSAGE_THREAD, &used);
-    if (used.ru_nivcsw != d.seen_aside) note_crowd(read_clock());
-    d.seen_aside = used.ru_nivcsw;
-  }
+  static void* enter(void* at);
+  [[noreturn]] void serve(desk& d);
+  int wait_for_call(desk& d);
+  static bool join(slot& s);
+  void leave(slot& s, desk& d);
 
   int (*in_region_)() = nullptr;
   mutex starting_;
@@ -333,3 +142,7 @@ class thread_pool {
 
 }  // namespace locus::runtime
 LOCUS_LEAN_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/runtime/bodies/thread_pool.hpp>  // bodies of the functions above
+#endif

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trace: what ran when, on which track. Kept in memory up to a limit, written when it stops.
 #pragma once
-#include <locus/core/clock.hpp>      // read_clock
-#include <locus/core/config.hpp>     // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
+#include <locus/core/config.hpp>     // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 #include <locus/core/lock.hpp>       // mutex
 #include <locus/core/text_pool.hpp>  // text_pool
 #include <locus/device/device.hpp>   // device, device_list
 #include <locus/runtime/table.hpp>   // queue_kind
-#include <locus/runtime/watch.hpp>   // is_watched
 
 LOCUS_COLD_BEGIN
 
@@ -63,60 +61,18 @@ class tracer {
   };
 
   /// fails: never; the file is made when the trace stops
-  void start(trace_options const& options) {
-    lock_guard hold(lock_);
-    events_.clear(), texts_.clear();
-    dropped_ = 0, flows_ = 0, unknown_ = 0;
-    limit_ = options.max_events;
-    begin_ = read_clock();
-    ++number_;
-  }
+  void start(trace_options const& options);
   /// means: a name for work that will run, and JSON members that say more
-  [[gnu::cold]] trace_span span(std::string_view name, std::string_view details) {
-    lock_guard hold(lock_);
-    trace_span s;
-    s.trace = number_;
-    if (events_.size() >= limit_) {  // it would not be kept
-      s.name = s.details = 0;
-      if (texts_.size() > 0) return s;
-    }
-    s.name = texts_.number_of(name), s.details = texts_.number_of(details);
-    return s;
-  }
+  [[gnu::cold]] trace_span span(std::string_view name, std::string_view details);
   /// means: that work ran there, from begin to end
   [[gnu::cold]] void ran(trace_span const& s, trace_track const& on, std::int64_t begin,
-                         std::int64_t end) {
-    lock_guard hold(lock_);
-    if (s.trace != number_) return;  // issued under another trace
-    event e{begin, end - begin, on, s.name, s.details, 0, false};
-    bool const crosses = !s.to.is_none() && !(s.to == s.from);
-    if (crosses) e.flow = on.of == s.from ? flows_ + 1 : -(flows_ + 1);
-    add(e);
-    if (crosses) {
-      e.track = {on.what == trace_track::communication ? trace_track::peer_communication
-                                                       : trace_track::peer_copy,
-                 on.of == s.from ? s.to : s.from, on.of, 0};
-      e.flow = -e.flow;
-      add(e);
-      ++flows_;
-    }
-    for (int r = 0; r < s.replicas.size(); ++r) {
-      e.track = {trace_track::collective, s.replicas[r], {}, 0};
-      add(e);
-    }
-  }
+                         std::int64_t end);
   /// units: bytes in use
-  [[gnu::cold]] void memory(device of, std::int64_t bytes) {
-    lock_guard hold(lock_);
-    add({read_clock(), bytes, {trace_track::compute, of, {}, 0}, -1, -1, 0, true});
-  }
+  [[gnu::cold]] void memory(device of, std::int64_t bytes);
   /// work waits in a queue, or has left it
   void waits(int change) { __atomic_fetch_add(&waiting_, change, __ATOMIC_RELAXED); }
   /// work of which no time came to be known
-  void lost() {
-    lock_guard hold(lock_);
-    ++unknown_;
-  }
+  void lost();
 
   mutex& lock() { return lock_; }
   dynamic_array<event>& events() { return events_; }
@@ -128,12 +84,7 @@ class tracer {
   }
 
  private:
-  void add(event const& e) {
-    if (events_.size() < limit_)
-      events_.push(e);
-    else
-      ++dropped_;
-  }
+  void add(event const& e);
   mutex lock_;
   dynamic_array<event> events_;
   text_pool texts_;
@@ -167,3 +118,7 @@ LOCUS_SHARED_STATE inline thread_local constinit trace_span const* issued_as = n
 }  // namespace locus::runtime
 
 LOCUS_COLD_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/runtime/bodies/trace.hpp>  // bodies of the functions above
+#endif

@@ -2,11 +2,10 @@
 // LOCUS_LOG, LOCUS_TRACE, LOCUS_NVTX, LOCUS_EXPLAIN: what a user may see of a program without
 // changing it.
 #pragma once
-#include <locus/core/config.hpp>         // LOCUS_COLD_BEGIN
-#include <locus/core/environment.hpp>    // from_environment
-#include <locus/runtime/log.hpp>         // open_json_log, set_watcher
+#include <locus/core/config.hpp>         // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 #include <locus/runtime/trace_file.hpp>  // open_trace
 #include <locus/runtime/variables.hpp>   // ranges_said
+#include <locus/runtime/watch.hpp>       // set_watcher
 
 LOCUS_COLD_BEGIN
 
@@ -25,43 +24,15 @@ void named_by(char const* variable, char const* value, F const& f) {
   }
 }
 /// [every,]text or [every,]json:PATH
-inline void read_log_variable() {
-  char const* const variable = from_environment("LOCUS_LOG");
-  if (!variable || !*variable) return;
-  std::string_view rest = variable;
-  auto const take = [&](std::string_view word) {
-    bool const is = rest.substr(0, word.size()) == word;
-    if (is) rest.remove_prefix(word.size());
-    return is;
-  };
-  auto const how_often = take("every,") ? log_frequency::every : log_frequency::once;
-  if (take("json:") && !rest.empty()) {
-    named_by("LOCUS_LOG", variable, [&] { open_json_log(rest); });
-  } else if (!(take("text") && rest.empty())) {
-    message text;
-    throw configuration_error(text << "locus: LOCUS_LOG is \"" << shown(variable).view()
-                                   << "\"; write text or json:PATH, with every, in front of it "
-                                      "for each time instead of once");
-  }
-  debugging::set_log_device_placement(true, how_often);
-}
+LOCUS_FUNCTION void read_log_variable();
 /// fails: configuration_error, where a word that switches things on or off stands for a path: a file of
 ///        that name is what nobody wants
-inline void require_path(char const* variable, std::string_view value, std::string_view remedy) {
-  for (std::string_view const word : {"1", "true", "false", "yes", "no", "on", "off"}) {
-    if (value != word) continue;
-    message text;
-    throw configuration_error(text << "locus: " << std::string_view(variable) << " is \"" << value
-                                   << "\"; write " << remedy);
-  }
-}
+LOCUS_FUNCTION void require_path(char const* variable, std::string_view value,
+                                 std::string_view remedy);
 }  // namespace detail
 
 /// means: a variable that is set and neither empty nor 0
-inline char const* switch_variable(char const* name) {
-  char const* const v = from_environment(name);
-  return v && *v && !(v[0] == '0' && v[1] == '\0') ? v : nullptr;
-}
+LOCUS_FUNCTION char const* switch_variable(char const* name);
 
 /// means: what the environment asks for is watched; looked at once, when the device table is made
 /// fails: configuration_error, naming variable, value and remedy
@@ -86,3 +57,7 @@ LOCUS_SHARED_STATE inline void read_watch_variables() {
 }  // namespace locus::runtime
 
 LOCUS_COLD_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/runtime/bodies/watch_variables.hpp>  // bodies of the functions above
+#endif

@@ -2,8 +2,8 @@
 // replica_context: what a function that a strategy runs knows about its replica, and where it meets
 // the others. And how values become one replica's, and are given back.
 #pragma once
-#include <optional>  // optional
 
+#include <locus/core/config.hpp>       // LOCUS_FUNCTION, LOCUS_HAS_BODIES
 #include <locus/strategy/across.hpp>   // reduce_parts
 #include <locus/strategy/borrows.hpp>  // borrows_a_tensor
 #include <locus/strategy/team.hpp>     // replica_team
@@ -27,13 +27,7 @@ class [[nodiscard]] replica_scope {
  private:
   int before_;
 };
-inline void require_cross_replica(std::string_view what) {
-  if (inside_replica == 0) return;
-  message text;
-  throw placement_error(text << "locus: " << what
-                             << " speaks of all replicas and was called inside one; use the "
-                                "replica_context, or write it in a merge_call");
-}
+LOCUS_FUNCTION void require_cross_replica(std::string_view what);
 
 template <class... What>
 inline constexpr char meeting_tag = 0;
@@ -66,12 +60,7 @@ consteval bool require_own_value() {
             "tensor into the expression, as in return std::move(t) * 2.f");
   return owns;
 }
-inline void require_replicas(int have, int want) {
-  if (have == want) return;
-  message text;
-  throw placement_error(text << "locus: a value for " << have << " replicas is given to " << want
-                             << "; make it with the strategy that runs");
-}
+LOCUS_FUNCTION void require_replicas(int have, int want);
 /// means: the memory of a Tensor or an AnyTensor     fails: bad_access, where it was moved from
 template <class X>
 tensor_block const& block_of(X const& x) {
@@ -81,15 +70,9 @@ tensor_block const& block_of(X const& x) {
   return *x.block.get();
 }
 
-[[noreturn, gnu::cold]] inline void refuse_devices(device_list const& have, device_list const& want,
-                                                   std::string_view what) {
-  message text;
-  text << "locus: " << what << " lies over";
-  for (int r = 0; r < have.size(); ++r) text << " " << have[r];
-  text << " and the strategy over";
-  for (int r = 0; r < want.size(); ++r) text << " " << want[r];
-  throw placement_error(text << "; bring it over with to<...>(x)");
-}
+[[noreturn, gnu::cold]] LOCUS_FUNCTION void refuse_devices(device_list const& have,
+                                                           device_list const& want,
+                                                           std::string_view what);
 template <class Device, class T, int Rank>
 auto view_of_piece(tensor_block const& b, int piece) {
   local_part const p = part_of_block(b, piece);
@@ -289,3 +272,7 @@ class replica_context {
 };
 
 }  // namespace locus
+
+#if LOCUS_HAS_TRAINING_BODIES
+#include <locus/strategy/bodies/context.hpp>  // bodies of the functions above
+#endif

@@ -3,7 +3,9 @@
 #pragma once
 #include <algorithm>   // copy_n
 #include <functional>  // invoke
+#include <optional>    // optional
 
+#include <locus/core/config.hpp>       // LOCUS_FUNCTION, LOCUS_HAS_BODIES
 #include <locus/strategy/context.hpp>  // replica_context, localizer
 
 namespace locus {
@@ -60,20 +62,8 @@ consteval bool require_parts_of() {
   } else
     return false;
 }
-[[noreturn, gnu::cold]] inline void refuse_axis(int axis, int rank) {
-  message text;
-  throw shape_error(text << "locus: axis " << axis << " is out of range for a value with rank "
-                         << rank << "; name one from " << -rank << " to " << rank - 1);
-}
-inline axis_set axes_of(int const* axes, int count, int rank) {
-  axis_set all = 0;
-  for (int k = 0; k < count; ++k) {
-    int const a = axes[k] < 0 ? axes[k] + rank : axes[k];
-    if (a < 0 || a >= rank || has_axis(all, a)) refuse_axis(axes[k], rank);
-    all = static_cast<axis_set>(all | 1u << a);
-  }
-  return all;
-}
+[[noreturn, gnu::cold]] LOCUS_FUNCTION void refuse_axis(int axis, int rank);
+LOCUS_FUNCTION axis_set axes_of(int const* axes, int count, int rank);
 
 /// means: sums of the elements along some axes, over all parts, and how many were added for each
 template <class T>
@@ -112,14 +102,7 @@ void reduce_along(local_parts const& parts, axis_set axes, Tensor<T, E, CpuDevic
     out.data()[i] = static_cast<T>(Op::is_mean ? sums[i] / n : sums[i]);
 }
 /// means: each part is on a device of its own, as collectives want it
-inline bool lie_apart(local_parts const& parts) {
-  device_list seen;
-  for (int r = 0; r < parts.count; ++r) {
-    if (seen.contains(parts.of[r].at)) return false;
-    seen.push(parts.of[r].at);
-  }
-  return true;
-}
+LOCUS_FUNCTION bool lie_apart(local_parts const& parts);
 
 /// means: the parts of a value along an axis, one after another, on the host; numbers become a row
 template <class X>
@@ -455,3 +438,7 @@ auto replica_context<Device>::all_gather(X const& x, int axis) {
 }
 
 }  // namespace locus
+
+#if LOCUS_HAS_TRAINING_BODIES
+#include <locus/strategy/bodies/strategy.hpp>  // bodies of the functions above
+#endif

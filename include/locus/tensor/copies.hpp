@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checked builds look whether the copies of a mirrored tensor are still equal when it is read.
 #pragma once
-#include <cstring>  // memcmp
 
-#include <locus/backend/queues.hpp>       // find_device, copy
+#include <locus/backend/seam.hpp>         // logical_device
+#include <locus/core/config.hpp>          // LOCUS_FUNCTION, LOCUS_HAS_BODIES
 #include <locus/expr/block.hpp>           // tensor_block
 #include <locus/runtime/host_memory.hpp>  // host_memory
 
@@ -18,14 +18,7 @@ class copy_reader {
   copy_reader(copy_reader const&) = delete;
   ~copy_reader() { runtime::host_memory.release(buffer_, capacity); }
   /// means: bytes [begin, begin + n) of a replica; nullptr where there is no memory to look
-  char const* read(logical_device& d, piece const& p, std::int64_t begin, std::int64_t n) {
-    char const* const from = static_cast<char const*>(p.data) + begin;
-    if (d.how == backing::host || !buffer_) return d.how == backing::host ? from : nullptr;
-    step_record const record{-1, "comparing copies", d.name};
-    runtime::synchronize(runtime::copy(runtime::find_device(cpu(0)), buffer_, d, from, n,
-                                       queue_kind::compute, record));
-    return static_cast<char const*>(buffer_);
-  }
+  char const* read(logical_device& d, piece const& p, std::int64_t begin, std::int64_t n);
 
  private:
   void* buffer_;
@@ -35,26 +28,10 @@ class copy_reader {
 /// fails: bad_access, naming the replica and the element
 /// cost:  every copy comes to the host: for checked builds. Kinds of devices that round otherwise
 ///        are not compared.
-inline void require_equal_copies(tensor_block const& b) {
-  logical_device& first = runtime::find_device(b.where.at(0));
-  std::int64_t const bytes = static_cast<std::int64_t>(b.pieces[0].bytes);
-  copy_reader ours, theirs;
-  for (int r = 1; r < b.where.count(); ++r) {
-    logical_device& d = runtime::find_device(b.where.at(r));
-    if (d.how != first.how) continue;
-    for (std::int64_t at = 0; at < bytes; at += copy_reader::capacity) {
-      std::int64_t n = bytes - at < copy_reader::capacity ? bytes - at : copy_reader::capacity;
-      char const* const x = ours.read(first, b.pieces[0], at, n);
-      char const* const y = theirs.read(d, b.pieces[r], at, n);
-      if (!x || !y || std::memcmp(x, y, static_cast<std::size_t>(n)) == 0) continue;
-      for (n = 0; x[n] == y[n];) ++n;
-      message text;
-      throw bad_access(text << "locus: the copies of a mirrored tensor of " << row_of(b.type).name
-                            << b.extents << " differ: element " << (at + n) / b.element_bytes
-                            << " on " << b.where.at(r) << " is not that on " << b.where.at(0)
-                            << "; assign to the tensor as a whole");
-    }
-  }
-}
+LOCUS_FUNCTION void require_equal_copies(tensor_block const& b);
 
 }  // namespace locus::detail
+
+#if LOCUS_HAS_BODIES
+#include <locus/tensor/bodies/copies.hpp>  // bodies of the functions above
+#endif

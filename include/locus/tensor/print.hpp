@@ -6,7 +6,8 @@
 #include <limits>   // numeric_limits
 
 #include <locus/core/array.hpp>   // dynamic_array
-#include <locus/tensor/eval.hpp>  // fetch
+#include <locus/core/config.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/tensor/eval.hpp>  // to
 
 namespace locus {
 
@@ -15,10 +16,7 @@ namespace detail {
 /// a text that grows
 class text_sink {
  public:
-  text_sink& operator<<(std::string_view s) {
-    for (char c : s) chars_.push(c);
-    return *this;
-  }
+  text_sink& operator<<(std::string_view s);
   void spaces(int n) {
     while (n-- > 0) chars_.push(' ');
   }
@@ -39,14 +37,7 @@ struct number_text {
 
 constexpr int printed_precision = 8;
 
-inline void measure(number_text& t) {
-  std::size_t const e = find_char(t.view(), 'e'),
-                    digits = e == std::string_view::npos ? t.view().size() : e;
-  std::size_t const point = find_char(t.view().substr(0, digits), '.');
-  t.before = static_cast<int>(point == std::string_view::npos ? digits : point);
-  t.behind = point == std::string_view::npos ? 0 : static_cast<int>(digits - point) - 1;
-  t.exponent = static_cast<int>(t.view().size() - digits);
-}
+LOCUS_FUNCTION void measure(number_text& t);
 template <class T>
 T number_in(char const* digits) {
   if constexpr (std::is_same_v<T, float>)
@@ -76,12 +67,7 @@ number_text shortest_text(T v, bool scientific) {
   return t;
 }
 /// so many digits behind the point, of the exact value
-inline number_text exact_text(double v, bool scientific, int behind) {
-  number_text t;
-  t.size = std::snprintf(t.text, sizeof t.text, scientific ? "%.*e" : "%.*f", behind, v);
-  measure(t);
-  return t;
-}
+LOCUS_FUNCTION number_text exact_text(double v, bool scientific, int behind);
 /// the shortest digits, at most eight of them behind the point
 template <class T>
 number_text float_text(T v, bool scientific) {
@@ -96,11 +82,7 @@ number_text float_text(T v, bool scientific) {
   return t;
 }
 
-inline number_text integer_text(std::int64_t v) {
-  number_text t;
-  t.size = std::snprintf(t.text, sizeof t.text, "%lld", static_cast<long long>(v));
-  return t;
-}
+LOCUS_FUNCTION number_text integer_text(std::int64_t v);
 
 /// means: how all elements of one tensor are written, found from the elements that are shown
 template <class T>
@@ -334,3 +316,7 @@ Stream& operator<<(Stream& out, Extents<N...> const& extents) {
 }
 
 }  // namespace locus
+
+#if LOCUS_HAS_BODIES
+#include <locus/tensor/bodies/print.hpp>  // bodies of the functions above
+#endif

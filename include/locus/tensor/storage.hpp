@@ -1,98 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory of a tensor: one piece on each of its devices, given back when the last owner goes.
 #pragma once
-#include <cstdlib>  // free
 
-#include <locus/backend/copy_cache.hpp>  // forget_copies
-#include <locus/backend/devices.hpp>     // find_device
-#include <locus/backend/memory.hpp>      // allocate, release
-#include <locus/backend/queues.hpp>      // copy
-#include <locus/backend/resource.hpp>    // set_memory_resource
-#include <locus/execute/home_loop.hpp>   // offer_home_loop
-#include <locus/execute/values.hpp>      // local_extents
-#include <locus/expr/block.hpp>          // tensor_block
-#include <locus/runtime/forks.hpp>       // is_forked
+#include <locus/core/config.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/expr/block.hpp>   // tensor_block
 
 namespace locus::detail {
 
 /// in a forked child: memory of devices is the parent's, plain memory of the host is also ours
-[[gnu::cold]] inline void release_in_child(tensor_block& b) noexcept {
-  for (int r = 0; r < b.where.count(); ++r) {
-    logical_device const& d = runtime::table.slot(b.where.at(r));
-    if (d.how == backing::host && !d.memory.pool) std::free(b.pieces[r].data);
-  }
-}
-inline void release_block(tensor_block& b) noexcept {
-  if (runtime::is_forked()) return release_in_child(b);
-  runtime::forget_copies(b);
-  for (int r = 0; r < b.where.count(); ++r)
-    if (b.pieces[r].data)
-      runtime::release(runtime::find_device(b.where.at(r)), b.pieces[r].data,
-                       std::int64_t(b.pieces[r].bytes));
-  if (__atomic_sub_fetch(&runtime::table.live_blocks, 1, __ATOMIC_RELAXED) == 0 &&
-      runtime::table.retire)
-    runtime::table.retire();
-}
+[[gnu::cold]] LOCUS_FUNCTION void release_in_child(tensor_block& b) noexcept;
+LOCUS_FUNCTION void release_block(tensor_block& b) noexcept;
 
 /// means: memory for a value of those extents, elements unspecified (NaN in checked builds, on the
 ///        host)
 /// fails: out_of_memory; nothing is kept then
-inline block_owner make_storage(place const& where, shape const& extents, element type,
-                                int element_bytes) {
-  lowering::offer_home_loop();
-  block_owner owner(tensor_block::make(where));
-  tensor_block& b = *owner.get();
-  b.extents = extents, b.type = type, b.element_bytes = element_bytes;
-  __atomic_add_fetch(&runtime::table.live_blocks, 1, __ATOMIC_RELAXED);
-  b.release = release_block;
-  for (int r = 0; r < where.count(); ++r) {
-    piece& p = b.pieces[r];
-    local_extents(extents, where, r, p.extents);
-    std::int64_t size = element_bytes;
-    std::uint64_t stride = 1;  // wraps where there is no element, or too many
-    for (int a = extents.rank; a-- > 0;) {
-      p.strides[a] = static_cast<std::int64_t>(stride);
-      stride *= static_cast<std::uint64_t>(p.extents[a]);
-      if (__builtin_mul_overflow(size, p.extents[a], &size) || size > INT64_MAX / 2)
-        size = INT64_MAX / 2;  // more than anybody has
-    }
-    logical_device& d = runtime::find_device(where.at(r));
-    p.data = runtime::allocate(d, size, {row_of(type).name, extents});
-    p.bytes = static_cast<std::size_t>(size);
-    if (checked_build && d.how == backing::host && size > 0)
-      __builtin_memset(p.data, 0xff, p.bytes);
-  }
-  return owner;
-}
+LOCUS_FUNCTION block_owner make_storage(place const& where, shape const& extents, element type,
+                                        int element_bytes);
 
 /// means: host values in row order to every replica, or to each its piece
-inline void fill_storage(tensor_block const& b, void const* values) {
-  runtime::forget_copies(b);
-  step_record const record{-1, "filling a tensor", b.where.at(0)};
-  logical_device& host = runtime::find_device(cpu(0));
-  int const rank = b.extents.rank, axis = b.where.axis;
-  for (int r = 0; r < b.where.count(); ++r) {
-    piece const& p = b.pieces[r];
-    logical_device& d = runtime::find_device(b.where.at(r));
-    auto send = [&](std::int64_t to, std::int64_t from, std::int64_t elements) {
-      stamp const done = runtime::copy(d, static_cast<char*>(p.data) + to * b.element_bytes, host,
-                                       static_cast<char const*>(values) + from * b.element_bytes,
-                                       elements * b.element_bytes, queue_kind::compute, record);
-      static_cast<void>(done);  // in the order of the compute queue, as all that follows
-    };
-    if (!b.where.is_sharded()) {
-      send(0, 0, b.extents.size());
-      continue;
-    }
-    std::int64_t inner = 1,
-                 outer = 1;  // a piece is one run of rows for each point of the axes before the cut
-    for (int a = axis + 1; a < rank; ++a) inner *= b.extents.extent[a];
-    for (int a = 0; a < axis; ++a) outer *= b.extents.extent[a];
-    std::int64_t const n = b.extents.extent[axis], begin = b.where.piece_begin(n, r),
-                       rows = p.extents[axis];
-    for (std::int64_t o = 0; o < outer && rows > 0; ++o)
-      send(o * rows * inner, (o * n + begin) * inner, rows * inner);
-  }
-}
+LOCUS_FUNCTION void fill_storage(tensor_block const& b, void const* values);
 
 }  // namespace locus::detail
+
+#if LOCUS_HAS_BODIES
+#include <locus/tensor/bodies/storage.hpp>  // bodies of the functions above
+#endif

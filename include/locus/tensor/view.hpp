@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // view: elements that somebody else owns, wrapped without a copy.
 #pragma once
+#include <locus/execute/home_loop.hpp>   // offer_home_loop
 #include <locus/execute/program.hpp>     // target
 #include <locus/execute/same_bytes.hpp>  // repeats_elements
 #include <locus/expr/leaf.hpp>           // ViewLeaf

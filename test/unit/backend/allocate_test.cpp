@@ -4,6 +4,9 @@
 #if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
 #endif
+#include <locus/backend/lack_of_memory.hpp>  // make_room
+#include <locus/backend/memory.hpp>          // allocate, release
+#include <locus/backend/pinned.hpp>          // pinned_memory, pinned_pool
 #include <locus/testing/recorder.hpp>
 // the recorder comes first
 #include <atomic>

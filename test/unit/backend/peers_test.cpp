@@ -3,6 +3,7 @@
 #if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
 #endif
+#include <locus/backend/staging.hpp>  // staging_chunk
 #include <locus/testing/recorder.hpp>
 // the recorder comes first
 #include <doctest/doctest.h>

@@ -2,6 +2,7 @@
 // Products by cuBLAS: a handle and a counted workspace for each logical device, several threads, and what
 // each status says. cuBLAS itself is a table of functions here.
 #define LOCUS_CUDA_KERNELS 1
+#include <locus/backend/cuda/open_library.hpp>  // open_library
 #include <locus/testing/recorder.hpp>
 // the recorder comes first
 #include <array>

@@ -10,6 +10,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include <locus/backend/pinned.hpp>  // pinned_memory
 #include <locus/core/clock.hpp>
 #include <locus/testing/nccl_recorder.hpp>
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <locus/backend/host/cblas.hpp>
+#include <locus/core/environment.hpp>  // from_environment
 #include <locus/execute/report.hpp>
 #include <locus/runtime/watch_variables.hpp>
 

@@ -8,6 +8,8 @@
 #include <random>
 #include <vector>
 
+#include <locus/core/bytes.hpp>  // round_up
+#include <locus/core/error.hpp>  // configuration_error
 #include <locus/runtime/regions.hpp>
 
 #include "sanitizers.hpp"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuDNN has a handle for each logical device. A device without a handle convolves by products of cuBLAS.
 #pragma once
-#include <locus/backend/cuda/streams.hpp>  // current_card, check_cuda
-#include <locus/core/config.hpp>           // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
-#include <locus/runtime/log.hpp>           // warn
+#include <locus/core/config.hpp>    // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/device/device.hpp>  // device
+#include <locus/runtime/table.hpp>  // logical_device
 
 LOCUS_COLD_BEGIN
 
@@ -14,47 +14,20 @@ LOCUS_SHARED_STATE inline constinit mutex convolutions_lock;
 LOCUS_SHARED_STATE inline constinit bool refusal_was_said = false;
 
 /// once in a process: the placement log has the library of each step
-[[gnu::cold]] inline void say_refusal(int code, std::string_view what, device on) {
-  if (__atomic_exchange_n(&refusal_was_said, true, __ATOMIC_RELAXED)) return;
-  log_line line;
-  line << "locus: cuDNN does not compute " << what << " on " << on << ": "
-       << std::string_view(gpu_api->describe(code)) << "; products of cuBLAS compute it";
-  warn(line);
-}
-[[gnu::cold]] inline void open_convolutions(logical_device& d) {
-  lock_guard hold(convolutions_lock);
-  cuda_convolutions& mine = cuda_queue_of(d, queue_kind::compute).convolutions;
-  if (mine.handle || mine.none) return;
-  if (gpu_api->dnn_open) gpu_api->dnn_open();  // reading files takes long: no other thread waits
-  current_card const scope(d);
-  void* handle = nullptr;
-  int code;
-  {
-    lock_guard issuing(issue_lock);  // cuDNN obtains memory
-    code = gpu_api->dnn_create(&handle);
-  }
-  if (cuda_api::is_refused(code)) {
-    if (code != cuda_api::of_cudnn) say_refusal(code, "convolutions", d.name);
-    return __atomic_store_n(&mine.none, true, __ATOMIC_RELEASE);
-  }
-  check_cuda(code, "opening cuDNN", d.name);
-  __atomic_store_n(&mine.handle, handle, __ATOMIC_RELEASE);
-}
+[[gnu::cold]] LOCUS_FUNCTION void say_refusal(int code, std::string_view what, device on);
+[[gnu::cold]] LOCUS_FUNCTION void open_convolutions(logical_device& d);
 }  // namespace detail
 
 /// means: the handle of cuDNN that is d's alone, made at its first use; null: there is no cuDNN, or it
 ///        cannot begin on this card
 /// cost:  two loads; the first call starts cuDNN, which takes seconds, and memory of the card that no account has
 /// fails: device_error, device_lost, where it begins and fails, as without memory
-inline void* convolutions_of(logical_device& d) {
-  if (!gpu_api->dnn_create) return nullptr;
-  cuda_convolutions& mine = cuda_queue_of(d, queue_kind::compute).convolutions;
-  void* handle = __atomic_load_n(&mine.handle, __ATOMIC_ACQUIRE);
-  if (handle || __atomic_load_n(&mine.none, __ATOMIC_ACQUIRE)) return handle;
-  detail::open_convolutions(d);
-  return mine.handle;
-}
+LOCUS_FUNCTION void* convolutions_of(logical_device& d);
 
 }  // namespace locus::runtime
 
 LOCUS_COLD_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/backend/cuda/bodies/convolutions.hpp>  // bodies of the functions above
+#endif

@@ -2,12 +2,10 @@
 // What CUDA's error codes become. After some a card answers nothing any more: device_lost, with the steps since
 // the last good one, and every later use of it says so at once. After the others it goes on: device_error.
 #pragma once
-#include <locus/backend/cuda/queue.hpp>  // cuda_queue
-#include <locus/core/config.hpp>         // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
-#include <locus/core/error.hpp>          // device_lost
-#include <locus/device/name.hpp>         // message << device
-#include <locus/runtime/cuda_api.hpp>    // gpu_api
-#include <locus/runtime/physical.hpp>    // cuda_success
+#include <locus/core/config.hpp>       // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/core/error.hpp>        // message
+#include <locus/device/name.hpp>       // message << device
+#include <locus/runtime/physical.hpp>  // cuda_success
 
 LOCUS_COLD_BEGIN
 
@@ -70,58 +68,11 @@ inline bool is_lost(logical_device const& d) {
 }
 
 namespace detail {
-inline message& write_step(message& out, short number, std::string_view name) {
-  if (number >= 0) out << "step " << int(number) << " ";
-  return out << (number >= 0 ? "(" : "") << name << (number >= 0 ? ")" : "");
-}
+LOCUS_FUNCTION message& write_step(message& out, short number, std::string_view name);
 /// what the queues of a card were given and nobody has seen the end of; notes_lock is held
-inline void write_open_steps(message& out, int card) {
-  bool any = false;
-  for (logical_device& d : table.gpu_devices) {
-    if (d.how != backing::cuda || d.card != card) continue;
-    for (void const* queue : d.queues) {
-      if (!queue) continue;  // the card is being opened
-      auto const& q = *static_cast<cuda_queue const*>(queue);
-      std::uint64_t n = q.good;
-      if (q.given - n > cuda_queue::remembered) n = q.given - cuda_queue::remembered;
-      for (; n < q.given; ++n) {
-        step_record const& s = q.steps[n % cuda_queue::remembered];
-        out << (any ? ", " : "; since the last good one: ");
-        write_step(out, s.number, s.name) << " on " << d.name;
-        any = true;
-      }
-    }
-  }
-}
-[[noreturn, gnu::cold]] inline void refuse_lost(logical_device const& d) {
-  card_loss const& l = card_losses[d.card];
-  message text;
-  text << "locus: " << d.name << " was lost";
-  if (!l.name.empty()) write_step(text << " in ", l.step, l.name);
-  throw device_lost(text << ": " << std::string_view(gpu_api->describe(l.code)) << " (code "
-                         << l.code << "); other devices go on, this one needs a new process");
-}
-[[noreturn, gnu::cold]] inline void throw_cuda(int code, std::string_view what, device on) {
-  short const card = table.slot(on).card;
-  message text;
-  text << "locus: CUDA failed on " << on << " in " << what << ": "
-       << std::string_view(gpu_api->describe(code)) << " (code " << code << ")";
-  if (running && running->number >= 0)
-    text << ", step " << int(running->number) << " (" << running->name << ")";
-  gpu_api->last_error();
-  if (!is_sticky(code) || card < 0) {
-    if (std::string_view const remedy = remedy_of(code); !remedy.empty()) text << "; " << remedy;
-    throw device_error(text << "; the values of this plan are lost, the device goes on");
-  }
-  lock_guard hold(notes_lock);
-  write_open_steps(text, card);
-  card_loss& l = card_losses[card];
-  if (l.code == 0) {
-    if (running) l.step = running->number, l.name = running->name;
-    __atomic_store_n(&l.code, code, __ATOMIC_RELEASE);
-  }
-  throw device_lost(text << "; other devices go on, this one needs a new process");
-}
+LOCUS_FUNCTION void write_open_steps(message& out, int card);
+[[noreturn, gnu::cold]] LOCUS_FUNCTION void refuse_lost(logical_device const& d);
+[[noreturn, gnu::cold]] LOCUS_FUNCTION void throw_cuda(int code, std::string_view what, device on);
 }  // namespace detail
 
 /// fails: device_error, with CUDA's words, the step that ran and a remedy; device_lost, where the card is
@@ -137,3 +88,7 @@ inline void require_card(logical_device const& d) {
 }  // namespace locus::runtime
 
 LOCUS_COLD_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/backend/cuda/bodies/loss.hpp>  // bodies of the functions above
+#endif

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What cuBLAS keeps for each logical device: a handle, and memory for its kernels.
 #pragma once
-#include <locus/backend/cuda/streams.hpp>  // current_card, check_cuda
-#include <locus/backend/memory.hpp>        // try_allocate
-#include <locus/core/config.hpp>           // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
-#include <locus/runtime/physical.hpp>      // physical
+#include <locus/backend/cuda/queue.hpp>  // cuda_products
+#include <locus/core/config.hpp>         // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 
 LOCUS_COLD_BEGIN
 
@@ -13,21 +11,7 @@ namespace locus::runtime {
 namespace detail {
 LOCUS_SHARED_STATE inline constinit mutex products_lock;
 
-[[gnu::cold]] inline void open_products(logical_device& d) {
-  lock_guard hold(products_lock);
-  cuda_products& mine = cuda_queue_of(d, queue_kind::compute).products;
-  if (mine.handle) return;
-  if (gpu_api->blas_open) gpu_api->blas_open();  // reading files takes long: no other thread waits
-  auto size = static_cast<std::int64_t>(gpu_api->blas_workspace(physical.cards[d.card].major));
-  if (size > d.memory.limit / 16) size = d.memory.limit / 16 / 256 * 256;
-  if (!mine.workspace && size > 0) mine.workspace = try_allocate(d, size, size, true);
-  mine.bytes = mine.workspace ? static_cast<std::size_t>(size) : 0;
-  current_card const scope(d);
-  lock_guard issuing(issue_lock);  // cuBLAS obtains memory
-  void* handle = nullptr;
-  check_cuda(gpu_api->blas_create(&handle), "opening cuBLAS", d.name);
-  __atomic_store_n(&mine.handle, handle, __ATOMIC_RELEASE);
-}
+[[gnu::cold]] LOCUS_FUNCTION void open_products(logical_device& d);
 }  // namespace detail
 
 /// means: the handle of cuBLAS that is d's alone, with memory that is counted as d's; made at its first
@@ -35,12 +19,12 @@ LOCUS_SHARED_STATE inline constinit mutex products_lock;
 /// cost:  a load; the first time the workspace that cuBLAS wants, at most a sixteenth of d's limit (where
 ///        there is no room for it cuBLAS uses its own, which nobody counts), and what cuBLAS takes to begin
 /// fails: device_lost, where there is no cuBLAS or it cannot begin
-inline cuda_products& products_of(logical_device& d) {
-  cuda_products& mine = cuda_queue_of(d, queue_kind::compute).products;
-  if (!__atomic_load_n(&mine.handle, __ATOMIC_ACQUIRE)) detail::open_products(d);
-  return mine;
-}
+LOCUS_FUNCTION cuda_products& products_of(logical_device& d);
 
 }  // namespace locus::runtime
 
 LOCUS_COLD_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/backend/cuda/bodies/products.hpp>  // bodies of the functions above
+#endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stream of CUDA as a queue: events that mark points on it, and the steps that it was given last.
 #pragma once
-#include <locus/core/config.hpp>    // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
+#include <locus/core/config.hpp>    // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 #include <locus/core/lock.hpp>      // mutex
 #include <locus/runtime/table.hpp>  // logical_device, step_record
 
@@ -61,51 +61,18 @@ struct cuda_queue {
     if (points != first_points) delete[] points;
   }
   /// null: it was reached; marking is held
-  point* find(std::uint64_t ticket) {
-    point& p = points[ticket % size];
-    return p.ticket == ticket ? &p : nullptr;
-  }
+  point* find(std::uint64_t ticket);
   /// twice as many points; those that are new have no event yet; marking is held
-  void grow() {
-    auto* const more = new point[2 * size];
-    lock_guard hold(notes_lock);
-    for (unsigned i = 0; i < size; ++i) more[points[i].ticket % (2 * size)] = points[i];
-    if (points != first_points) delete[] points;
-    points = more, size *= 2;
-  }
-  void note(step_record const& r) {
-    lock_guard hold(notes_lock);
-    steps[given++ % remembered] = r;
-  }
+  void grow();
+  void note(step_record const& r);
   /// marking is held; kind: of this queue
-  void note_mark(std::uint64_t ticket, queue_kind kind) {
-    lock_guard hold(notes_lock);
-    point& p = points[ticket % size];
-    p.ticket = ticket;
-    for (int k = 0; k < queues_of_device; ++k)
-      p.behind[k] = k == static_cast<int>(kind) ? given : behind[k];
-  }
+  void note_mark(std::uint64_t ticket, queue_kind kind);
   /// this queue waits for a point of another one of the device
-  void note_wait(cuda_queue const& other, std::uint64_t ticket) {
-    lock_guard hold(notes_lock);
-    point const& p = other.points[ticket % other.size];
-    for (int k = 0; k < queues_of_device && p.ticket == ticket; ++k) raise(behind[k], p.behind[k]);
-  }
-  void note_reached(std::uint64_t ticket) {
-    lock_guard hold(notes_lock);
-    raise(reached, ticket);
-  }
+  void note_wait(cuda_queue const& other, std::uint64_t ticket);
+  void note_reached(std::uint64_t ticket);
   /// all work before that point of one of these queues has run
   static void note_good(void* const (&queues)[queues_of_device], queue_kind kind,
-                        std::uint64_t ticket) {
-    auto const queue = [&](int k) { return static_cast<cuda_queue*>(queues[k]); };
-    cuda_queue& mine = *queue(static_cast<int>(kind));
-    lock_guard hold(notes_lock);
-    raise(mine.reached, ticket);
-    point const& p = mine.points[ticket % mine.size];
-    for (int k = 0; k < queues_of_device && p.ticket == ticket; ++k)
-      raise(queue(k)->good, p.behind[k]);
-  }
+                        std::uint64_t ticket);
 
  private:
   static void raise(std::uint64_t& to, std::uint64_t value) {
@@ -119,3 +86,7 @@ inline cuda_queue& cuda_queue_of(logical_device& d, queue_kind kind) {
 }  // namespace locus::runtime
 
 LOCUS_COLD_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/backend/cuda/bodies/queue.hpp>  // bodies of the functions above
+#endif

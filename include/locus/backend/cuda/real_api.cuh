@@ -8,7 +8,8 @@
 #include <sys/statvfs.h>   // statvfs
 #if __has_include(<nvtx3/nvToolsExt.h>)
 #define LOCUS_NVTX 1
-#include <locus/core/config.hpp>  // LOCUS_LEAN_BEGIN
+#include <locus/backend/cuda/open_library.hpp>  // open_library
+#include <locus/core/config.hpp>                // LOCUS_LEAN_BEGIN
 LOCUS_LEAN_BEGIN
 #include <nvtx3/nvToolsExt.h>  // nvtxRangePushA
 LOCUS_LEAN_END

@@ -3,9 +3,8 @@
 // CUDA is needed here: handles are opaque, numbers are cuBLAS' own.
 #pragma once
 
-#include <locus/backend/cuda/open_library.hpp>   // open_library
 #include <locus/backend/cuda/real_cublaslt.hpp>  // products_with_row
-#include <locus/core/config.hpp>                 // LOCUS_LEAN_BEGIN
+#include <locus/core/config.hpp>                 // LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
 #include <locus/core/lock.hpp>                   // mutex
 #include <locus/runtime/cuda_api.hpp>            // cuda_gemm
 
@@ -41,26 +40,7 @@ struct cublas_table {
   bool is_complete() const {
     return create && destroy && set_stream && sgemm && dgemm && gemm_of && gemm_of_batch;
   }
-  static cublas_table const& instance() {
-    static cublas_table const t = [] {
-      cublas_table found;
-      void* const handle = open_library({"libcublas.so.13", "libcublas.so.12", "libcublas.so"});
-      if (!handle) return found;
-      auto const take = [handle](auto& to, char const* name) { take_function(handle, to, name); };
-      take(found.create, "cublasCreate_v2");
-      take(found.destroy, "cublasDestroy_v2");
-      take(found.set_stream, "cublasSetStream_v2");
-      take(found.set_workspace, "cublasSetWorkspace_v2");
-      take(found.sgemm, "cublasSgemm_v2");
-      take(found.dgemm, "cublasDgemm_v2");
-      take(found.gemm_of, "cublasGemmEx");
-      take(found.gemm_of_batch, "cublasGemmStridedBatchedEx");
-      take(found.set_math_mode, "cublasSetMathMode");
-      found.light = cublaslt_table::of_library(handle);
-      return found;
-    }();
-    return t;
-  }
+  static cublas_table const& instance();
 };
 
 /// means: what cuBLAS itself takes for a handle: with less it chooses other algorithms
@@ -109,67 +89,17 @@ class blas_handle {
   ~blas_handle() { table_.destroy(raw_); }
 
   /// 0, or a code for describe_cublas
-  int multiply(runtime::cuda_gemm const& g) {
-    lock_guard hold(lock_);
-    int status = table_.set_stream(raw_, g.stream);  // forgets the workspace
-    if (status == 0 && g.workspace && table_.set_workspace)
-      status = table_.set_workspace(raw_, g.workspace, g.workspace_bytes);
-    if (status == 0) status = product(g);
-    return status == 0 ? 0 : cublas_table::not_found + status;
-  }
+  int multiply(runtime::cuda_gemm const& g);
 
   /// the same with g's row by one kernel, unless it asks alone; has: false: there is none, nothing was launched
-  int multiply_with_row(runtime::cuda_gemm const& g, bool asks, bool& has) {
-    lock_guard hold(lock_);
-    product_with_row::numbers const of{type_of(g), sums_of(g),
-                                       g.type == element::f64 ? cublas_table::real_double
-                                                              : cublas_table::real_float};
-    int const status = with_row_.run(raw_, g, of, asks, has);
-    return status == 0 ? 0 : cublas_table::not_found + status;
-  }
+  int multiply_with_row(runtime::cuda_gemm const& g, bool asks, bool& has);
 
  private:
-  static int type_of(runtime::cuda_gemm const& g) {
-    return g.type == element::f64    ? cublas_table::real_double
-           : g.type == element::f16  ? cublas_table::real_half
-           : g.type == element::bf16 ? cublas_table::real_bfloat16
-                                     : cublas_table::real_float;
-  }
-  static int sums_of(runtime::cuda_gemm const& g) {
-    return g.type == element::f64 ? cublas_table::compute_double
-           : g.tf32               ? cublas_table::compute_tf32
-                                  : cublas_table::compute_float;
-  }
-  int product(runtime::cuda_gemm const& g) const {
-    int const ta = g.transpose_a ? 1 : 0, tb = g.transpose_b ? 1 : 0;  // CUBLAS_OP_T, CUBLAS_OP_N
-    if (g.type == element::f16 || g.type == element::bf16 || g.tf32 || g.batch != 1)
-      return product_of_types(g, ta, tb);
-    if (g.type == element::f64) {
-      double const one = 1, before = g.adds ? 1 : 0;
-      return table_.dgemm(raw_, ta, tb, g.m, g.n, g.k, &one, static_cast<double const*>(g.a), g.lda,
-                          static_cast<double const*>(g.b), g.ldb, &before,
-                          static_cast<double*>(g.c), g.ldc);
-    }
-    float const one = 1, before = g.adds ? 1 : 0;
-    return table_.sgemm(raw_, ta, tb, g.m, g.n, g.k, &one, static_cast<float const*>(g.a), g.lda,
-                        static_cast<float const*>(g.b), g.ldb, &before, static_cast<float*>(g.c),
-                        g.ldc);
-  }
+  static int type_of(runtime::cuda_gemm const& g);
+  static int sums_of(runtime::cuda_gemm const& g);
+  int product(runtime::cuda_gemm const& g) const;
   /// a batch, and floats as tf32: by the entry points that take types
-  int product_of_types(runtime::cuda_gemm const& g, int ta, int tb) const {
-    int const type = type_of(g), sums = sums_of(g);
-    double const one = 1, before = g.adds ? 1 : 0;
-    float const one_float = 1, before_float = g.adds ? 1 : 0;
-    bool const wide = g.type == element::f64;
-    void const *alpha = wide ? static_cast<void const*>(&one) : &one_float,
-               *beta = wide ? static_cast<void const*>(&before) : &before_float;
-    if (g.batch == 1)
-      return table_.gemm_of(raw_, ta, tb, g.m, g.n, g.k, alpha, g.a, type, g.lda, g.b, type, g.ldb,
-                            beta, g.c, type, g.ldc, sums, cublas_table::any_algorithm);
-    return table_.gemm_of_batch(raw_, ta, tb, g.m, g.n, g.k, alpha, g.a, type, g.lda, g.a_step, g.b,
-                                type, g.ldb, g.b_step, beta, g.c, type, g.ldc, g.c_step, g.batch,
-                                sums, cublas_table::any_algorithm);
-  }
+  int product_of_types(runtime::cuda_gemm const& g, int ta, int tb) const;
   cublas_table const& table_;
   void* raw_;
   products_with_row with_row_;
@@ -177,14 +107,12 @@ class blas_handle {
 };
 
 /// means: a blas_handle for the current device; 0, or a code for describe_cublas
-inline int make_blas_handle(cublas_table const& t, void** handle) {
-  if (!t.is_complete()) return cublas_table::not_found;
-  void* raw = nullptr;
-  if (int const status = t.create(&raw); status != 0) return cublas_table::not_found + status;
-  if (t.set_math_mode) t.set_math_mode(raw, cublas_table::full_sums);
-  return *handle = new blas_handle(t, raw), 0;
-}
+LOCUS_FUNCTION int make_blas_handle(cublas_table const& t, void** handle);
 
 }  // namespace locus::cuda_side
 
 LOCUS_LEAN_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/backend/cuda/bodies/real_cublas.hpp>  // bodies of the functions above
+#endif

@@ -2,10 +2,10 @@
 // The table of NCCL's functions, filled from libnccl.so.2 when it is first asked for. A missing
 // library is a code with a sentence, so that the binary starts anywhere.
 #pragma once
+#include <cstdlib>  // abort
 
-#include <locus/backend/cuda/open_library.hpp>  // open_library
-#include <locus/core/config.hpp>                // LOCUS_LEAN_BEGIN
-#include <locus/runtime/nccl_api.hpp>           // nccl_api
+#include <locus/core/config.hpp>       // LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
+#include <locus/runtime/nccl_api.hpp>  // nccl_api
 
 LOCUS_LEAN_BEGIN
 
@@ -42,35 +42,10 @@ struct nccl_library {
   char const* (*last_error)(void*) = nullptr;
   bool complete = false;
 
-  static nccl_library const& instance() {
-    static nccl_library const found = open();
-    return found;
-  }
+  static nccl_library const& instance();
 
  private:
-  static nccl_library open() {
-    nccl_library n;
-    void* const handle = open_library({"libnccl.so.2", "libnccl.so"});
-    if (!handle) return n;
-    n.complete = true;
-    auto const take = [&](auto& to, char const* name) {
-      n.complete &= take_function(handle, to, name);
-    };
-    take(n.version, "ncclGetVersion"), take(n.make_id, "ncclGetUniqueId");
-    take(n.init_rank, "ncclCommInitRankConfig"), take(n.async_state, "ncclCommGetAsyncError");
-    take(n.abort, "ncclCommAbort"), take(n.destroy, "ncclCommDestroy");
-    take(n.rank_count, "ncclCommCount"), take(n.rank_of, "ncclCommUserRank");
-    take(n.card_of, "ncclCommCuDevice");
-    take(n.group_start, "ncclGroupStart"), take(n.group_end, "ncclGroupEnd");
-    take(n.all_reduce, "ncclAllReduce"), take(n.reduce, "ncclReduce");
-    take(n.broadcast, "ncclBroadcast"), take(n.all_gather, "ncclAllGather");
-    take(n.reduce_scatter, "ncclReduceScatter");
-    take(n.send, "ncclSend"), take(n.receive, "ncclRecv");
-    take(n.create_scaled_sum, "ncclRedOpCreatePreMulSum");
-    take(n.destroy_op, "ncclRedOpDestroy");
-    take(n.describe, "ncclGetErrorString"), take(n.last_error, "ncclGetLastError");
-    return n;
-  }
+  static nccl_library open();
 };
 
 namespace detail {
@@ -164,3 +139,7 @@ inline constexpr runtime::nccl_api real_nccl = {
 }  // namespace locus::cuda_side
 
 LOCUS_LEAN_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/backend/cuda/bodies/real_nccl.hpp>  // bodies of the functions above
+#endif

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // When GPUs ran what a trace shows: pairs of events, asked for their times later.
 #pragma once
-#include <utility>  // exchange
 
-#include <locus/backend/cuda/card_scope.hpp>  // card_scope
-#include <locus/core/clock.hpp>               // read_clock
-#include <locus/core/config.hpp>              // LOCUS_COLD_BEGIN
-#include <locus/runtime/cuda_api.hpp>         // gpu_api
-#include <locus/runtime/trace.hpp>            // the_tracer
+#include <locus/core/config.hpp>    // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/runtime/trace.hpp>  // trace_span, trace_track
 
 LOCUS_COLD_BEGIN
 
@@ -18,39 +14,14 @@ namespace locus::runtime {
 class cuda_timing {
  public:
   /// means: an event behind all that the stream was given; the card is CUDA's current device
-  [[gnu::cold]] void* mark(short card, void* stream) noexcept try {
-    lock_guard hold(lock_);
-    find_base(card, stream);
-    void* const e = take_event(card);
-    if (e && gpu_api->event_record(e, stream) == 0) return e;
-    if (e) free_.push({card, e});
-    return nullptr;
-  } catch (...) {
-    return nullptr;
-  }
+  [[gnu::cold]] void* mark(short card, void* stream) noexcept;
   /// means: what that span is called ran between two marks
   [[gnu::cold]] void add(trace_span const& s, trace_track const& on, short card, void* begin,
-                         void* end) noexcept try {
-    lock_guard hold(lock_);
-    pending_.push({s, on, card, begin, end});
-    if (pending_.size() > most_pending) resolve(most_pending / 2);
-  } catch (...) {}
+                         void* end) noexcept;
   /// means: all times are known
-  [[gnu::cold]] void finish() noexcept try {
-    lock_guard hold(lock_);
-    resolve(pending_.size());
-  } catch (...) {}
+  [[gnu::cold]] void finish() noexcept;
   /// means: the card's streams end: nothing of it is left
-  void forget(short card) noexcept try {
-    lock_guard hold(lock_);
-    if (bases_.empty() && free_.empty() && pending_.empty()) return;
-    resolve(pending_.size());
-    card_scope const scope(card);
-    for (std::size_t i = bases_.size(); i-- > 0;)
-      if (bases_[i].card == card) gpu_api->event_destroy(bases_[i].event), bases_.remove(i);
-    for (std::size_t i = free_.size(); i-- > 0;)
-      if (free_[i].card == card) gpu_api->event_destroy(free_[i].event), free_.remove(i);
-  } catch (...) {}
+  void forget(short card) noexcept;
 
  private:
   static constexpr std::size_t most_pending = 4096;
@@ -65,62 +36,13 @@ class cuda_timing {
     void* event = nullptr;
     std::int64_t time = 0;  // of a base: by the clock of the host
   };
-  void* take_event(short card) {
-    for (std::size_t i = free_.size(); i-- > 0;)
-      if (free_[i].card == card) {
-        void* const e = free_[i].event;
-        free_.remove(i);
-        return e;
-      }
-    void* e = nullptr;
-    return gpu_api->timed_event_create(&e) == 0 ? e : nullptr;
-  }
-  card_event* base_of(short card) {
-    for (card_event& b : bases_)
-      if (b.card == card) return &b;
-    return nullptr;
-  }
+  void* take_event(short card);
+  card_event* base_of(short card);
   /// an event whose time the host knows
-  void find_base(short card, void* stream) {
-    if (base_of(card)) return;
-    void* const e = take_event(card);
-    if (!e) return;
-    if (gpu_api->event_record(e, stream) != 0 || gpu_api->event_synchronize(e) != 0) {
-      free_.push({card, e});
-      return;
-    }
-    bases_.push({card, e, read_clock()});
-  }
-  static bool nanoseconds_between(void* begin, void* end, std::int64_t& out) {
-    float milliseconds = 0;
-    if (gpu_api->event_elapsed(&milliseconds, begin, end) != 0) return false;
-    out = static_cast<std::int64_t>(static_cast<double>(milliseconds) * 1e6);
-    return true;
-  }
+  void find_base(short card, void* stream);
+  static bool nanoseconds_between(void* begin, void* end, std::int64_t& out);
   /// the first n; the last event of a card is its base from then on, so that distances stay short
-  void resolve(std::size_t n) {
-    for (std::size_t i = 0; i < n; ++i) {
-      pending& p = pending_[i];
-      card_scope const scope(p.card);
-      card_event* const base = base_of(p.card);
-      std::int64_t begin = 0, length = 0;
-      if (base && p.begin && p.end && gpu_api->event_synchronize(p.end) == 0 &&
-          nanoseconds_between(base->event, p.begin, begin) &&
-          nanoseconds_between(p.begin, p.end, length)) {
-        begin += base->time;
-        the_tracer().ran(p.span, p.on, begin, begin + length);
-        base->time = begin + length;
-        std::swap(base->event, p.end);
-      } else {
-        gpu_api->last_error();
-        the_tracer().lost();
-      }
-      if (p.begin) free_.push({p.card, p.begin});
-      if (p.end) free_.push({p.card, p.end});
-    }
-    for (std::size_t i = n; i < pending_.size(); ++i) pending_[i - n] = pending_[i];
-    pending_.resize(pending_.size() - n);
-  }
+  void resolve(std::size_t n);
 
   mutex lock_;
   dynamic_array<pending> pending_;
@@ -135,3 +57,7 @@ LOCUS_SHARED_STATE inline cuda_timing& the_cuda_timing() {
 }  // namespace locus::runtime
 
 LOCUS_COLD_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/backend/cuda/bodies/timing.hpp>  // bodies of the functions above
+#endif

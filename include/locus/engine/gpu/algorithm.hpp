@@ -2,13 +2,12 @@
 // Algorithms of a library on the compute stream of a device. One unit of the program makes their code
 // for GPUs (<locus/cub.cuh>), the kernel registry finds it; over a recorder they are loops of the host.
 #pragma once
-#include <cstddef>      // size_t
-#include <type_traits>  // is_trivially_copyable
+#include <cstddef>  // size_t
+#include <cstdio>   // remove
 
-#include <locus/backend/cuda/launch.hpp>      // workspace, launch_site
 #include <locus/backend/cuda/registered.hpp>  // id_of
-#include <locus/backend/cuda/round_trip.hpp>  // find_kernel, missing_kernel
-#include <locus/core/config.hpp>              // LOCUS_MODE, LOCUS_COLD_BEGIN
+#include <locus/backend/cuda/round_trip.hpp>  // find_kernel
+#include <locus/core/config.hpp>              // LOCUS_MODE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 #include <locus/core/lock.hpp>                // mutex
 #include <locus/runtime/cuda_api.hpp>         // cuda_algorithm
 
@@ -68,12 +67,8 @@ struct algorithm_type {
 };
 
 /// fails: no_kernel_in_unit, naming what makes the algorithm
-[[noreturn]] inline void refuse_algorithm(launch_site const& site, algorithm_type const& type) {
-  message text;
-  text << "locus: step " << int(site.record.number) << " (" << site.record.name << ") on "
-       << site.on->name << ": ";
-  throw no_kernel_in_unit(detail::write_remedy(text, type.lookup));
-}
+[[noreturn]] LOCUS_FUNCTION void refuse_algorithm(launch_site const& site,
+                                                  algorithm_type const& type);
 
 /// means: the algorithm can run on the devices that there are
 inline bool is_made(algorithm_type& type, runtime::cuda_algorithm const& what) {
@@ -82,29 +77,8 @@ inline bool is_made(algorithm_type& type, runtime::cuda_algorithm const& what) {
 
 /// means: what.body in the order of the compute stream; while workspace is measured only the question
 ///        for its bytes
-inline void issue_algorithm(launch_site const& site, algorithm_type& type,
-                            runtime::cuda_algorithm what, algorithm_size const* size) {
-  runtime::require_card(*site.on);
-  runtime::current_card const scope(*site.on);
-  runtime::cuda_queue& queue = runtime::cuda_queue_of(*site.on, queue_kind::compute);
-  auto const* const found = what.on_card ? nullptr : find_kernel(type.lookup);
-  if (found) what.on_card = found->algorithm;
-  if (!is_made(type, what)) refuse_algorithm(site, type);
-  what.name = type.name, what.stream = queue.stream;
-  std::size_t bytes = 0;
-  if (size)
-    bytes = type.sizes.of(site.on->card, *size, [&] {
-      std::size_t n = 0;
-      what.bytes = &n;
-      runtime::check_cuda(runtime::gpu_api->algorithm(what), type.name, site.on->name);
-      return n ? n : 1;  // with bytes and without workspace a call is a question
-    });
-  workspace const memory(site, static_cast<std::int64_t>(bytes));
-  if (site.only_measures(type.name)) return;
-  what.workspace = memory.data(), what.bytes = size ? &bytes : nullptr;
-  queue.note(site.record);
-  runtime::check_cuda(runtime::gpu_api->algorithm(what), type.name, site.on->name);
-}
+LOCUS_FUNCTION void issue_algorithm(launch_site const& site, algorithm_type& type,
+                                    runtime::cuda_algorithm what, algorithm_size const* size);
 
 inline namespace LOCUS_MODE {
 
@@ -175,3 +149,7 @@ void require_algorithms() {
 }  // namespace locus::cuda_side
 
 LOCUS_COLD_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/engine/gpu/bodies/algorithm.hpp>  // bodies of the functions above
+#endif

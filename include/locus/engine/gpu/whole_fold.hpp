@@ -3,6 +3,7 @@
 // fused expression makes as they are read; its output ends the fold.
 #pragma once
 #include <locus/backend/cuda/folds.hpp>    // fold_end, fold_facts
+#include <locus/backend/cuda/launch.hpp>   // workspace
 #include <locus/backend/cuda/vectors.hpp>  // place_in_vector
 #include <locus/core/config.hpp>           // LOCUS_LEAN_BEGIN
 #include <locus/engine/gpu/algorithm.hpp>  // run_algorithm

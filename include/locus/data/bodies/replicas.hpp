@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of the functions that data/replicas.hpp declares.
+#pragma once
+#include <locus/backend/queues.hpp>  // copy
+#include <locus/core/config.hpp>     // LOCUS_FUNCTION, LOCUS_COLD_BEGIN, LOCUS_LEAN_BEGIN
+#include <locus/data/replicas.hpp>   // the declarations
+#include <locus/execute/log.hpp>     // log_copy
+
+LOCUS_COLD_BEGIN
+
+LOCUS_LEAN_BEGIN
+
+namespace locus::data::detail {
+
+LOCUS_FUNCTION void arrivals::order(place const& where) const {
+  for (int r = 0; r < where.count(); ++r)
+    if (of[r].is_set())
+      runtime::wait(runtime::find_device(where.at(r)), queue_kind::compute, of[r]);
+}
+
+LOCUS_FUNCTION void arrivals::synchronize() const {
+  std::exception_ptr said;
+  for (stamp const& s : of) try {
+      runtime::synchronize(s);
+    } catch (...) {
+      if (!said) said = std::current_exception();
+    }
+  if (said) std::rethrow_exception(said);
+}
+
+LOCUS_FUNCTION void arrivals::settle() const noexcept {
+  runtime::unreported_waits const later(std::uncaught_exceptions() == 0);
+  try {
+    synchronize();
+  } catch (...) {}  // or a lost card: nothing of it reads any more
+}
+
+LOCUS_FUNCTION void send_rows(tensor_block const& from, tensor_block const& to, bool pinned,
+                              arrivals& when) {
+  logical_device& host = runtime::find_device(cpu(0));
+  std::int64_t const n = from.extents.extent[0], row = n ? from.extents.size() / n : 0;
+  for (int r = 0; r < to.where.count(); ++r) {
+    logical_device& d = runtime::find_device(to.where.at(r));
+    std::int64_t const begin = to.where.piece_begin(n, r) * row * from.element_bytes,
+                       bytes = to.where.piece_size(n, r) * row * from.element_bytes;
+    if (bytes == 0) continue;
+    if (d.how != backing::host)
+      runtime::wait(d, queue_kind::copy, runtime::mark(d, queue_kind::compute));
+    when.of[r] = runtime::copy(d, to.pieces[r].data, host,
+                               static_cast<char const*>(from.pieces[0].data) + begin, bytes,
+                               queue_kind::copy, {-1, "a batch", d.name}, pinned);
+    if (d.name == cpu(0)) continue;
+    ++runtime::executed.copies, runtime::executed.bytes_moved += bytes;
+    static constexpr char sent = 0;
+    if (!runtime::is_watched(runtime::watcher::log) || !runtime::is_wanted(&sent, {})) continue;
+    step what;
+    what.name = "a batch";
+    locus::detail::log_copy(transfer_kind::scatter, what, -1, bytes, cpu(0), to.where.at(r), {},
+                            {});
+  }
+}
+
+LOCUS_FUNCTION void warn_of_idle_replicas(std::int64_t batch_size, int replicas) {
+  static int said = 0;
+  if (__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED)) return;
+  log_line line;
+  runtime::warn(line << "locus: batches of " << batch_size << " rows over " << replicas
+                     << " replicas leave some of them without rows in every step; write batches of "
+                     << replicas << " rows or more");
+}
+
+}  // namespace locus::data::detail
+
+LOCUS_LEAN_END
+
+LOCUS_COLD_END
