@@ -4,10 +4,10 @@
 #include <cstring>
 #include <unistd.h>
 
-#include <locus/runtime/visible_variable.hpp>  // read_visible_variable, require_visible_variable, visible_variable
 #include <locus/backend/host/cblas.hpp>
 #include <locus/locus.hpp>
 #include <locus/nn/log_files.hpp>
+#include <locus/runtime/visible_variable.hpp>  // read_visible_variable, require_visible_variable, visible_variable
 #include <locus/runtime/watch_variables.hpp>
 
 #include "fuzz.hpp"

@@ -302,6 +302,14 @@
                   LOCUS_ISA_NEWER, LOCUS_ISA_AVX, LOCUS_ISA_FMA, LOCUS_ISA_SSE, LOCUS_ISA_BITS, \
                   LOCUS_ISA_SVE, LOCUS_ISA_F16C, LOCUS_DEFAULT_NUMERICS, LOCUS_DEFAULT_POLICY)
 
+// The run-time loop and the loop nests of the host call kernels by pointers and know bytes alone. They have the
+// unit's mode where the unit compiles them, and one for all units where a run time is compiled: that of its library.
+#if defined(LOCUS_COMPILED) || defined(LOCUS_IMPLEMENTATION)
+#define LOCUS_RUN_MODE mode_of_run_time
+#else
+#define LOCUS_RUN_MODE LOCUS_MODE
+#endif
+
 namespace locus {
 
 inline namespace LOCUS_MODE {

@@ -2,53 +2,29 @@
 // What a called operation gets in a run: its operands and results on one replica, and which part of
 // the batch that is.
 #pragma once
-#include <locus/core/config.hpp>      // LOCUS_MODE, LOCUS_LEAN_BEGIN
+#include <locus/core/config.hpp>      // LOCUS_RUN_MODE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
 #include <locus/execute/program.hpp>  // frame
-#include <locus/execute/values.hpp>   // local_extents, is_dense
 #include <locus/kernel/any_tile.hpp>  // any_tile
 
 LOCUS_LEAN_BEGIN
 
 namespace locus {
 namespace detail {
-inline namespace LOCUS_MODE {
+inline namespace LOCUS_RUN_MODE {
 
 /// means: a value on one replica; stored: it lies in memory, otherwise nobody reads it
 /// fails: in checked builds, for a value with gaps: an error in locus
-inline kernel::any_tile call_tile(frame const& f, int value, int replica, bool stored) {
-  plan_view const& p = f.of->plan;
-  bool const is_step = value < p.steps.count;
-  int const from = is_step ? value : p.transfers[value - p.steps.count].from;
-  kernel::any_tile t;
-  t.rank = f.extents[from].rank;
-  if (!stored) {
-    local_extents(f.extents[from], p.steps[from].where, replica, t.extent);
-    return t;
-  }
-  local_value const& v = f.value(value, replica);
-  if (checked_build && !is_dense(v, t.rank))
-    throw error("locus: an operand of a call has gaps; this is an error in locus");
-  t.data = v.data;
-  for (int a = 0; a < t.rank; ++a) t.extent[a] = v.extents[a];
-  return t;
-}
+LOCUS_FUNCTION kernel::any_tile call_tile(frame const& f, int value, int replica, bool stored);
 
 /// means: the rows of one replica among those of the batch
-inline call_context call_part(frame const& f, short first, int replica) {
-  plan_view const& p = f.of->plan;
-  call_context c;
-  int const k = operand_of_rows(p, first);
-  if (k < 0) return c;
-  shape const& batch = f.extents[p.operands(p.steps[first])[k].from];
-  c.rows = batch.rank > 0 ? batch.extent[0] : 0;
-  if (!call_is_cut(p, first)) return c;
-  c.replica = replica, c.replicas = p.steps[first].where.count();
-  c.first_row = piece_begin(c.rows, c.replicas, replica);
-  return c;
-}
+LOCUS_FUNCTION call_context call_part(frame const& f, short first, int replica);
 
-}  // namespace LOCUS_MODE
+}  // namespace LOCUS_RUN_MODE
 }  // namespace detail
 }  // namespace locus
 
 LOCUS_LEAN_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/execute/bodies/call_tiles.hpp>  // bodies of the functions above
+#endif

@@ -2,26 +2,23 @@
 // The elements of one value into memory elsewhere: a plan of one transfer, made when the program
 // runs.
 #pragma once
-#include <locus/core/config.hpp>     // LOCUS_MODE, LOCUS_LEAN_BEGIN
-#include <locus/execute/runner.hpp>  // runner
-#include <locus/plan/move.hpp>       // move_values
-#include <locus/plan/schedule.hpp>   // schedule
+#include <locus/backend/host/loop_kernel.hpp>  // run
+#include <locus/core/call_site.hpp>            // call_site
+#include <locus/core/config.hpp>               // LOCUS_RUN_MODE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
+#include <locus/execute/program.hpp>           // target
+#include <locus/expr/builder.hpp>              // local_value
+#include <locus/plan/data.hpp>                 // action
+#include <locus/plan/facts.hpp>                // count_plan
 
 LOCUS_LEAN_BEGIN
 
 namespace locus::detail {
-inline namespace LOCUS_MODE {
+inline namespace LOCUS_RUN_MODE {
 
 class crossing {
  public:
   /// what: of the value: element type and size, place, extents
-  crossing(step const& what, place const& to) : leaf_(what) {
-    leaf_.kind = step_kind::leaf, leaf_.why = reason::leaf;
-    leaf_.arity = 0, leaf_.first_edge = 0, leaf_.region = -1, leaf_.stored = false;
-    result_ = {0, -1, to, to};
-    possible_ = move_values(plan_).error == plan_error::none;
-    if (possible_) schedule(plan_);
-  }
+  crossing(step const& what, place const& to);
   crossing(crossing const&) = delete;
   /// false: no row of assign_rows leads there
   bool is_possible() const { return possible_; }
@@ -31,27 +28,7 @@ class crossing {
 
   /// means: into = from, which has a local value for each replica, at any strides; counted, logged and
   ///        checked as the transfers of other plans
-  void run(local_value const* from, target const& into, call_site site = {}) {
-    program only_this;
-    only_this.plan = plan_;
-    only_this.crossings = &runner::crossings;
-    only_this.may_alias = true;
-    int const a = leaf_.where.count(), b = into.where.count();
-    only_this.replicas = a > b ? a : b;
-    local_value values[2 * max_devices];
-    local_layout layouts[2 * max_devices];
-    stamp ready[2 * max_devices];
-    slot slots[2];
-    void const* objects[1]{};
-    for (int r = 0; r < a; ++r) values[r] = from[r];
-    run_arrays const arrays{values, layouts, ready, &leaf_.extents, slots, objects};
-    static constexpr char moved = 0;
-    run_watch seen;
-    seen.site = site;
-    seen.log = runtime::is_watched(runtime::watcher::log) && runtime::is_wanted(&moved, site);
-    seen.keeps = runtime::keeps_copies();
-    runner(only_this, arrays, &into, seen).run();
-  }
+  void run(local_value const* from, target const& into, call_site site = {});
 
  private:
   step leaf_;
@@ -65,7 +42,11 @@ class crossing {
   bool possible_ = false;
 };
 
-}  // namespace LOCUS_MODE
+}  // namespace LOCUS_RUN_MODE
 }  // namespace locus::detail
 
 LOCUS_LEAN_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/execute/bodies/crossing.hpp>  // bodies of the functions above
+#endif

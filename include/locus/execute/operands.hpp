@@ -2,10 +2,9 @@
 // What a region reads and over which space it runs, as a table; and where its operands lie in a
 // run.
 #pragma once
-#include <locus/core/config.hpp>      // LOCUS_MODE, LOCUS_LEAN_BEGIN
+#include <locus/core/config.hpp>      // LOCUS_RUN_MODE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
 #include <locus/execute/program.hpp>  // frame
-#include <locus/execute/values.hpp>   // local_extents
-#include <locus/kernel/call.hpp>      // space, access
+#include <locus/kernel/call.hpp>      // space
 
 LOCUS_LEAN_BEGIN
 
@@ -67,20 +66,11 @@ struct region_facts {
     return -1;
   }
   /// means: the same with the devices that AllGpus stands for
-  region_facts over(device_list const& all_gpus) const {
-    region_facts f = *this;
-    auto fill_in = [&](place& p) {
-      if (p.devices.is_all_gpus()) p = p.over(all_gpus);
-    };
-    for (int k = 0; k < input_count; ++k) fill_in(f.inputs[k].where);
-    fill_in(f.space_place);
-    fill_in(f.rows_place);
-    return f;
-  }
+  region_facts over(device_list const& all_gpus) const;
 };
 
 namespace detail {
-inline namespace LOCUS_MODE {
+inline namespace LOCUS_RUN_MODE {
 
 /// means: what the region that ends in step `root` reads, at which level
 constexpr region_facts facts_of_region(plan_view const& p, short root) {
@@ -134,33 +124,9 @@ constexpr region_facts facts_of_region(plan_view const& p, short root) {
 /// means: where the operands of a region lie on one replica, in terms of the region's space
 class operand_placer {
  public:
-  operand_placer(frame const& f, region_facts const& facts, int replica)
-      : f_(f), g_(facts), replica_(replica) {
-    shape const& whole = f.extents[g_.space_step];
-    over.rank = whole.rank, over.axes = g_.axes;
-    local_extents(whole, g_.space_place, replica, over.extent);
-  }
+  operand_placer(frame const& f, region_facts const& facts, int replica);
   /// element inputs, (the elements' numbers,) row inputs, outputs of elements, of rows
-  void place_all(kernel::access* to) const {
-    for (int k = 0; k < g_.input_count; ++k)
-      if (g_.inputs[k].at == level::element)
-        input(*to++, g_.inputs[k], over.rank, over.extent, g_.space_place);
-    if (g_.ranks) number_in_fold(*to++);
-    if (g_.fold_count > 0) {
-      shape const& rows = f_.extents[g_.rows_step];
-      std::int64_t extents[max_rank];
-      local_extents(rows, g_.rows_place, replica_, extents);
-      for (int k = 0; k < g_.input_count; ++k)
-        if (g_.inputs[k].at == level::row) {
-          input(*to, g_.inputs[k], rows.rank, extents, g_.rows_place);
-          spread(*to++);
-        }
-    }
-    for (int k = 0; k < g_.output_count; ++k, ++to) {
-      output(*to, g_.outputs[k]);
-      if (k >= g_.element_outputs) spread(*to);
-    }
-  }
+  void place_all(kernel::access* to) const;
   kernel::space over;
 
  private:
@@ -168,71 +134,27 @@ class operand_placer {
 
   /// an operand right aligned to a space of `rank` axes and those extents, at `where`
   void input(kernel::access& a, region_input const& in, int rank, std::int64_t const* extents,
-             place const& where) const {
-    a.data = nullptr, a.base = 0;
-    shape const& whole = f_.extents[in.from];
-    std::int64_t index_strides[max_rank];
-    std::int64_t const *own = whole.extent, *strides = index_strides;
-    if (in.is_index || in.is_product)
-      row_major(whole, index_strides);
-    else {
-      local_value const& v = f_.value(in.value, replica_);
-      a.data = v.data, own = v.extents, strides = v.strides;
-    }
-    int const shift = rank - whole.rank;
-    for (int d = 0; d < shift; ++d) a.stride[d] = 0;
-    for (int d = shift; d < rank; ++d)
-      a.stride[d] = own[d - shift] == 1 && extents[d] != 1 ? 0 : strides[d - shift];
-    if (where.is_sharded() && !in.where.is_sharded() && where.axis >= shift)
-      take_piece(a, in, where, whole.extent[where.axis - shift], strides[where.axis - shift]);
-  }
+             place const& where) const;
   /// a whole operand beside pieces: this replica reads its piece
   void take_piece(kernel::access& a, region_input const& in, place const& where, std::int64_t n,
-                  std::int64_t stride) const {
-    if (n == 1) return;
-    std::int64_t const begin = where.piece_begin(n, replica_) * stride;
-    if (in.is_index)
-      a.base += begin;
-    else if (a.data)
-      a.data = static_cast<char*>(a.data) + begin * f_.of->plan.steps[in.from].element_bytes;
-  }
+                  std::int64_t stride) const;
   /// an operand of the rows that a fold leaves, in terms of the axes of the element space
-  void spread(kernel::access& a) const {
-    int axes_of_row = 0;
-    for (int d = 0; d < over.rank; ++d) axes_of_row += !has_axis(g_.axes, d) || g_.keeps;
-    for (int d = over.rank, k = axes_of_row; d-- > 0;) {  // strides move to the right
-      bool const folded = has_axis(g_.axes, d);
-      k -= !folded || g_.keeps;
-      a.stride[d] = folded ? 0 : a.stride[k];
-    }
-  }
-  void output(kernel::access& a, short step) const {
-    local_value const& v = f_.value(step, replica_);
-    a.data = v.data, a.base = 0;
-    for (int d = 0; d < f_.extents[step].rank; ++d) a.stride[d] = v.strides[d];
-  }
+  void spread(kernel::access& a) const;
+  void output(kernel::access& a, short step) const;
   /// the number of an element within its fold, over all replicas, in row order
-  void number_in_fold(kernel::access& a) const {
-    shape const& whole = f_.extents[g_.space_step];
-    a.data = nullptr, a.base = 0;
-    std::int64_t step_size = 1;
-    for (int d = whole.rank; d-- > 0;) {
-      a.stride[d] = 0;
-      if (!has_axis(g_.axes, d)) continue;
-      a.stride[d] = step_size;
-      if (g_.space_place.is_sharded() && g_.space_place.axis == d)
-        a.base += g_.space_place.piece_begin(whole.extent[d], replica_) * step_size;
-      step_size *= whole.extent[d];
-    }
-  }
+  void number_in_fold(kernel::access& a) const;
 
   frame const& f_;
   region_facts const& g_;
   int replica_;
 };
 
-}  // namespace LOCUS_MODE
+}  // namespace LOCUS_RUN_MODE
 }  // namespace detail
 }  // namespace locus
 
 LOCUS_LEAN_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/execute/bodies/operands.hpp>  // bodies of the functions above
+#endif

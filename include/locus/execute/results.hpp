@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The end of a run: results that lie elsewhere than in their destination are copied there.
 #pragma once
-#include <locus/core/config.hpp>       // LOCUS_MODE, LOCUS_LEAN_BEGIN
+#include <locus/core/config.hpp>       // LOCUS_RUN_MODE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
 #include <locus/execute/replicas.hpp>  // replica_reduction
-#include <locus/runtime/guest.hpp>     // guest
 
 LOCUS_LEAN_BEGIN
 
 namespace locus::detail {
-inline namespace LOCUS_MODE {
+inline namespace LOCUS_RUN_MODE {
 
 class results : protected replica_reduction {
  protected:
@@ -16,91 +15,27 @@ class results : protected replica_reduction {
 
   /// results that lie elsewhere (a leaf, a view, a replica, memory aside) are copied into their
   /// destination
-  void write_targets() {
-    if (p_.may_alias) set_aside();
-    for (int k = 0; k < plan_.roots.count; ++k) {
-      root const& me = plan_.roots[k];
-      target const& to = targets_[k];
-      int const v = value_of(me), rank = rank_of(v);
-      for (int r = 0; r < to.where.count(); ++r) {
-        logical_device& d = runtime::find_device(to.where.at(r));
-        if (same_layout(value(v, r), to.locals[r], rank)) {
-          if (!leaves_beside(v, r, d)) wait_for(v, r, d);  // it arrived in the destination itself
-          continue;
-        }
-        step_record const record{me.from, "write", d.name};
-        runtime::running_scope const scope(&record);
-        carry({&d, &to.locals[r]}, {&d, &value(v, r), v, r}, rank,
-              plan_.steps[me.from].element_bytes, record);
-      }
-    }
-  }
+  void write_targets();
 
   /// the memory that setting values aside takes
-  void foresee_targets() {
-    if (!p_.may_alias) return;
-    for (int k = 0; k < plan_.roots.count; ++k) {
-      int const v = value_of(plan_.roots[k]);
-      for (int r = 0; r < targets_[k].where.count(); ++r)
-        if (must_set_aside(k, r))
-          will_need(runtime::find_device(targets_[k].where.at(r)),
-                    size_of(value(v, r), rank_of(v)) * source_of(v).element_bytes);
-    }
-  }
+  void foresee_targets();
 
  private:
   /// a sum over replicas that comes beside the compute queue stays there, so that plans behind this
   /// one that do not read it compute meanwhile
-  bool leaves_beside(int v, int r, logical_device& d) {
-    stamp const when = a_.ready[index(v, r)];
-    if (is_step(v) || !when.is_set() || d.how == backing::host || d.beside_user || runtime::guest)
-      return false;
-    if (plan_.transfers[v - plan_.steps.count].how != transfer_kind::all_reduce) return false;
-    byte_range const range = bytes_of(v, r);
-    runtime::leave_arrival({&d, static_cast<char const*>(range.first), range.bytes, when});
-    forget_in_flight(d, range);
-    return true;
-  }
-  bool must_set_aside(int k, int r) const {
-    int const v = value_of(plan_.roots[k]);
-    target const& to = targets_[k];
-    return !to.no_alias && !same_layout(value(v, r), to.locals[r], rank_of(v)) &&
-           some_target_overlaps(bytes_of(v, r));
-  }
-  bool some_target_overlaps(byte_range const& source) const {
-    for (int k = 0; k < plan_.roots.count; ++k)
-      for (int r = 0; r < targets_[k].where.count(); ++r)
-        if (range_of(targets_[k].locals[r], rank_of(value_of(plan_.roots[k])),
-                     plan_.steps[plan_.roots[k].from].element_bytes)
-                .overlaps(source))
-          return true;
-    return false;
-  }
+  bool leaves_beside(int v, int r, logical_device& d);
+  bool must_set_aside(int k, int r) const;
+  bool some_target_overlaps(byte_range const& source) const;
   /// what is still to be copied, and is about to be written over: a = transpose(a), or a and b
   /// exchanged
-  [[gnu::cold]] void set_aside() {
-    for (int k = 0; k < plan_.roots.count; ++k) {
-      int const v = value_of(plan_.roots[k]), rank = rank_of(v);
-      int const element_bytes = source_of(v).element_bytes;
-      target const& to = targets_[k];
-      for (int r = 0; r < to.where.count(); ++r) {
-        if (!must_set_aside(k, r)) continue;
-        logical_device& d = runtime::find_device(to.where.at(r));
-        local_value const from = value(v, r);
-        std::int64_t const bytes = size_of(from, rank) * element_bytes;
-        void* const memory = take_reserve(d, bytes);
-        local_layout layout;
-        local_value const aside = dense_value(memory, whole_of(v), place_of(v), r, layout);
-        step_record const record{plan_.roots[k].from, "set aside", d.name};
-        runtime::running_scope const scope(&record);
-        carry({&d, &aside}, {&d, &from, v, r}, rank, element_bytes, record);
-        value(v, r) = dense_value(memory, whole_of(v), place_of(v), r, a_.layouts[index(v, r)]);
-      }
-    }
-  }
+  [[gnu::cold]] void set_aside();
 };
 
-}  // namespace LOCUS_MODE
+}  // namespace LOCUS_RUN_MODE
 }  // namespace locus::detail
 
 LOCUS_LEAN_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/execute/bodies/results.hpp>  // bodies of the functions above
+#endif

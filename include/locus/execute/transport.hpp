@@ -3,10 +3,8 @@
 //   between plans, a device's compute queue orders all accesses to its memory;
 //   inside a plan, copies run on copy queues, behind what made the value and what used its target.
 #pragma once
-#include <locus/backend/work.hpp>        // copy_work
-#include <locus/backend/work_scope.hpp>  // begin_copy
-#include <locus/core/config.hpp>         // LOCUS_MODE, LOCUS_LEAN_BEGIN
-#include <locus/execute/placing.hpp>     // placing
+#include <locus/core/config.hpp>      // LOCUS_RUN_MODE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
+#include <locus/execute/placing.hpp>  // placing
 #if LOCUS_CUDA_KERNELS
 #include <locus/engine/gpu/call_teams.hpp>    // start_teams
 #include <locus/engine/gpu/card_context.hpp>  // run_card_body
@@ -16,7 +14,7 @@
 LOCUS_LEAN_BEGIN
 
 namespace locus::detail {
-inline namespace LOCUS_MODE {
+inline namespace LOCUS_RUN_MODE {
 
 class transport : protected placing {
  protected:
@@ -24,47 +22,22 @@ class transport : protected placing {
 
   // ---- order ----
   /// the next work of d comes after value v of replica r has arrived
-  void wait_for(int v, int r, logical_device& d) {
-    stamp& s = a_.ready[index(v, r)];
-    if (!s.is_set()) return;
-    runtime::wait(d, queue_kind::compute, s);
-    if (d.how == backing::host) s = stamp{};
-  }
+  void wait_for(int v, int r, logical_device& d);
   /// work on d is about to write there: copies that still read it come first
   void wait_for_readers(logical_device& d, queue_kind queue, byte_range const& range,
-                        logical_device& owner) {
-    for (pending_copy const& c : pending_)
-      if (c.from == &owner && c.source.overlaps(range)) runtime::wait(d, queue, c.when);
-  }
+                        logical_device& owner);
   /// work beside the compute queue of d reads or writes there until `when`
   void in_flight(logical_device& d, byte_range const& range, stamp when) {
     pending_.push({&d, &d, range, when});
   }
   /// somebody else has that on his list
-  void forget_in_flight(logical_device& d, byte_range const& range) {
-    for (std::size_t k = pending_.size(); k-- > 0;) {
-      pending_copy const& c = pending_[k];
-      if (c.from == &d && c.to == &d && c.source.first == range.first) pending_.remove(k);
-    }
-  }
+  void forget_in_flight(logical_device& d, byte_range const& range);
   /// every device's compute queue orders what touches its memory, and host memory is complete
-  void settle() {
-    for (pending_copy const& c : pending_) {
-      if (c.to->how == backing::host) runtime::synchronize(c.when);
-      if (c.from->how != backing::host) runtime::wait(*c.from, queue_kind::compute, c.when);
-      if (c.to->how != backing::host) runtime::wait(*c.to, queue_kind::compute, c.when);
-    }
-    pending_.clear();
-  }
+  void settle();
 
   // ---- checks ----
   /// every operand lies in the memory of the device that touches it
-  static void check_owner(logical_device const& d, void const* p, step_record const& r) {
-    device owner;
-    if (runtime::table.gpu_backing != backing::host &&
-        runtime::gpus_of_program->find_other_owner(d, p, owner))
-      refuse_operand(r, owner);
-  }
+  static void check_owner(logical_device const& d, void const* p, step_record const& r);
 
   // ---- moving ----
   /// One side of a move: a local value on a device; number: which value of the plan, -1 if it is
@@ -75,112 +48,28 @@ class transport : protected placing {
     int number = -1, replica = 0;
   };
   static void copy_strided(launch_site const& site, local_value const& to, local_value const& from,
-                           int rank, int element_bytes) {
-    copy_work w;
-    w.bytes = element_bytes, w.over.rank = rank;
-    w.to.data = to.data, w.from.data = from.data;
-    for (int a = 0; a < rank; ++a)
-      w.over.extent[a] = from.extents[a], w.to.stride[a] = to.strides[a],
-      w.from.stride[a] = from.strides[a];
-    if (w.over.size() > 0) on_side(site.on->how, [&](auto s) { s.run(site, w); });
-  }
+                           int rank, int element_bytes);
   /// means: the elements of `from` at `to`, wherever both lie
   [[gnu::cold]] void carry(side const& to, side const& from, int rank, int element_bytes,
-                           step_record const& record) {
-    if (size_of(*from.at, rank) == 0) return;
-    if (in_one_memory(to, from)) return carry_inside(to, from, rank, element_bytes, record);
-    if (moves_as_block(*to.at, *from.at, rank)) {
-      stamp const arrived = cross(to, from, rank, element_bytes, record);
-      if (to.number >= 0)
-        a_.ready[index(to.number, to.replica)] = arrived;
-      else
-        runtime::wait(*to.on, queue_kind::compute, arrived);
-      return;
-    }
-    // by way of dense memory on the side that has gaps
-    bool const gaps_here = !is_dense(*from.at, rank);
-    logical_device& d = gaps_here ? *from.on : *to.on;
-    shape s{rank, {}};
-    for (int a = 0; a < rank; ++a) s.extent[a] = from.at->extents[a];
-    local_layout layout;
-    void* const memory = take_reserve(d, size_of(*from.at, rank) * element_bytes);
-    local_value const dense = dense_value(memory, s, single(d.name), 0, layout);
-    side const packed{&d, &dense};
-    carry(packed, from, rank, element_bytes, record);
-    carry(to, packed, rank, element_bytes, record);
-  }
+                           step_record const& record);
 
   /// the memory that carry takes to pack
-  [[gnu::cold]] void foresee_carry(side const& to, side const& from, int rank, int element_bytes) {
-    std::int64_t const bytes = size_of(*from.at, rank) * element_bytes;
-    if (bytes == 0 || in_one_memory(to, from)) return;
-    runtime::foresee_copy(*to.on, *from.on);
-    if (moves_as_block(*to.at, *from.at, rank)) return;
-    if (!is_dense(*from.at, rank)) will_need(*from.on, bytes);
-    if (!is_dense(*to.at, rank)) will_need(*to.on, bytes);
-  }
+  [[gnu::cold]] void foresee_carry(side const& to, side const& from, int rank, int element_bytes);
 
   /// a step number and a name, for messages
   step_record record_of(short i, device where) const { return {i, plan_.steps[i].name, where}; }
 
  private:
-  [[noreturn, gnu::cold]] static void refuse_operand(step_record const& r, device owner) {
-    message text;
-    throw bad_access(text << "locus: step " << int(r.number) << " (" << r.name << ") on " << r.where
-                          << " touched memory of " << owner << "; a copy is missing in the plan");
-  }
+  [[noreturn, gnu::cold]] static void refuse_operand(step_record const& r, device owner);
   static bool in_one_memory(side const& to, side const& from) {
     return to.on == from.on || (to.on->how == backing::host && from.on->how == backing::host);
   }
-  static bool moves_as_block(local_value const& to, local_value const& from, int rank) {
-    if (is_dense(from, rank) && is_dense(to, rank)) return true;
-    for (int a = 0; a < rank; ++a)
-      if (from.extents[a] != 1 && from.strides[a] != to.strides[a]) return false;
-    return is_block(from, rank);
-  }
+  static bool moves_as_block(local_value const& to, local_value const& from, int rank);
   [[gnu::cold]] void carry_inside(side const& to, side const& from, int rank, int element_bytes,
-                                  step_record const& record) {
-    if (from.number >= 0) wait_for(from.number, from.replica, *to.on);
-    byte_range const target = range_of(*to.at, rank, element_bytes),
-                     source = range_of(*from.at, rank, element_bytes);
-    if (to.on->how == backing::host) {
-      runtime::check_host_access(target.first, target.bytes, true, record);
-      runtime::check_host_access(source.first, source.bytes, false, record);
-    }
-    wait_for_readers(*to.on, queue_kind::compute, target, *to.on);
-    runtime::work_scope scope;
-    if (unsigned const w = runtime::watched() & runtime::work_watchers)
-      begin_copy(scope, w, *to.on, queue_kind::compute, *to.on, *from.on, source.bytes, record);
-    touched const operands[] = {{target.first, static_cast<std::size_t>(target.bytes), true},
-                                {source.first, static_cast<std::size_t>(source.bytes), false}};
-    copy_strided({to.on, record, operands, 2}, *to.at, *from.at, rank, element_bytes);
-  }
+                                  step_record const& record);
   /// one block from device to device, on a copy queue, behind what made it and what used its target
   [[gnu::cold]] stamp cross(side const& to, side const& from, int rank, int element_bytes,
-                            step_record const& record) {
-    logical_device& carrier = to.on->how != backing::host ? *to.on : *from.on;
-    byte_range const target = range_of(*to.at, rank, element_bytes),
-                     source = range_of(*from.at, rank, element_bytes);
-    if constexpr (checked_build) {
-      check_owner(*from.on, source.first, record);
-      check_owner(*to.on, target.first, record);
-    }
-    for (logical_device* d : {from.on, to.on})
-      if (d->how != backing::host)
-        runtime::wait(carrier, queue_kind::copy, runtime::mark(*d, queue_kind::compute));
-    if (from.number >= 0)
-      if (stamp const made = a_.ready[index(from.number, from.replica)]; made.is_set()) {
-        if (from.on->how == backing::host)
-          wait_for(from.number, from.replica, *from.on);
-        else
-          runtime::wait(carrier, queue_kind::copy, made);
-      }
-    wait_for_readers(carrier, queue_kind::copy, target, *to.on);
-    stamp const when = runtime::copy(*to.on, const_cast<void*>(target.first), *from.on,
-                                     source.first, source.bytes, queue_kind::copy, record);
-    pending_.push({from.on, to.on, source, when});
-    return when;
-  }
+                            step_record const& record);
 
   /// a copy under way, and the memory it still reads
   struct pending_copy {
@@ -191,7 +80,11 @@ class transport : protected placing {
   dynamic_array<pending_copy> pending_;
 };
 
-}  // namespace LOCUS_MODE
+}  // namespace LOCUS_RUN_MODE
 }  // namespace locus::detail
 
 LOCUS_LEAN_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/execute/bodies/transport.hpp>  // bodies of the functions above
+#endif

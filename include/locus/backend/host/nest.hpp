@@ -5,17 +5,14 @@
 #pragma once
 #include <cstdint>  // int64_t
 
-#include <locus/backend/host/loop_kernel.hpp>  // plane, loop_kernel
-#include <locus/backend/host/tiles.hpp>        // run_tiles, has_gaps
-#include <locus/core/config.hpp>               // LOCUS_MODE, LOCUS_LEAN_BEGIN
-#include <locus/kernel/call.hpp>               // space, access, collapse
-#include <locus/runtime/caches.hpp>            // last_level_cache
-#include <locus/runtime/threads.hpp>           // parallel_for
-#include <locus/simd/native.hpp>               // end_of_stream
+#include <locus/backend/host/loop_kernel.hpp>  // loop_kernel
+#include <locus/core/config.hpp>               // LOCUS_RUN_MODE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
+#include <locus/kernel/call.hpp>               // space
+#include <locus/runtime/threads.hpp>           // threads_worth
 
 LOCUS_LEAN_BEGIN
 namespace locus::host {
-inline namespace LOCUS_MODE {
+inline namespace LOCUS_RUN_MODE {
 
 /// threads for a kernel that touches that many bytes, at 25 GB/s
 inline int threads_for(std::int64_t bytes) {
@@ -23,16 +20,7 @@ inline int threads_for(std::int64_t bytes) {
 }
 
 /// means: kernel.run(context, p), whatever the steps of the operands
-inline void run_plane(loop_kernel const& kernel, void const* context, plane const& p) {
-  if (p.rows == 0 || p.n == 0) return;  // a kernel may look at the first element
-  bool gaps = false;
-  for (int k = 0; k < kernel.ins + kernel.outs; ++k)
-    gaps = gaps || has_gaps(p.operands[k].step, kernel.bytes[k]);
-  if (gaps && kernel.lanes != 0 && p.n > 1)
-    run_tiles(kernel, context, p);
-  else
-    kernel.run(context, p);
-}
+LOCUS_FUNCTION void run_plane(loop_kernel const& kernel, void const* context, plane const& p);
 
 /// A kernel bound to its space; strides are in bytes, `base` is an address.
 struct loop_nest {
@@ -43,79 +31,17 @@ struct loop_nest {
   bool gaps, streams;
 
   int operands() const { return kernel.ins + kernel.outs; }
-  std::int64_t rows() const {
-    std::int64_t n = 1;
-    for (int d = 0; d + 1 < s.rank; ++d) n *= s.extent[d];
-    return n;
-  }
+  std::int64_t rows() const;
   /// means: of rows [begin, end) the elements [first, first + n)
-  void run(std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t n) const {
-    int const last = s.rank - 1, outer = last - 1;  // axes before `outer` run as counters
-    auto* const o = static_cast<plane_operand*>(
-        __builtin_alloca(static_cast<std::size_t>(operands()) * sizeof(plane_operand)));
-    for (int k = 0; k < operands(); ++k)
-      o[k] = {a[k].base + first * a[k].stride[last], a[k].stride[last],
-              outer < 0 ? 0 : a[k].stride[outer]};
-    if (outer <= 0) {
-      for (int k = 0; k < operands(); ++k) o[k].at += begin * o[k].row;
-      run(plane{o, end - begin, n, streams});
-    } else
-      run_planes(o, begin, end, n);
-    if (streams) simd::end_of_stream();
-  }
+  void run(std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t n) const;
 
  private:
-  void run_planes(plane_operand* o, std::int64_t begin, std::int64_t end, std::int64_t n) const {
-    int const outer = s.rank - 2;
-    std::int64_t const rows = s.extent[outer];
-    std::int64_t at[max_rank], row = begin % rows, i = begin / rows;
-    for (int d = outer; d-- > 0; i /= s.extent[d]) {
-      at[d] = i % s.extent[d];
-      for (int k = 0; k < operands(); ++k) o[k].at += at[d] * a[k].stride[d];
-    }
-    for (std::int64_t left = end - begin;;) {
-      std::int64_t const count = rows - row < left ? rows - row : left;
-      for (int k = 0; k < operands(); ++k) o[k].at += row * o[k].row;
-      run(plane{o, count, n, streams});
-      for (int k = 0; k < operands(); ++k) o[k].at -= row * o[k].row;
-      if ((left -= count) == 0) return;
-      row = 0;
-      for (int d = outer - 1;; --d) {
-        bool const more = ++at[d] < s.extent[d];
-        std::int64_t const steps = more ? 1 : 1 - s.extent[d];
-        for (int k = 0; k < operands(); ++k) o[k].at += steps * a[k].stride[d];
-        if (more) break;
-        at[d] = 0;
-      }
-    }
-  }
-  void run(plane const& p) const {
-    if (gaps || (p.n < kernel.lanes && p.rows > 1))
-      run_tiles(kernel, context, p);
-    else
-      kernel.run(context, p);
-  }
+  void run_planes(plane_operand* o, std::int64_t begin, std::int64_t end, std::int64_t n) const;
+  void run(plane const& p) const;
 };
 
 /// means: the axis along which a transposed input lies side by side becomes the last but one
-inline void pair_axes(kernel::space& s, kernel::access* a, loop_kernel const& kernel) {
-  int const all = kernel.ins + kernel.outs, last = s.rank - 1;
-  for (int k = 0; k < kernel.ins; ++k) {
-    int const bytes = kernel.bytes[k];
-    if (bytes == 0 || a[k].stride[last] == 0 || a[k].stride[last] == bytes) continue;
-    for (int d = 0; d < last; ++d) {
-      if (a[k].stride[d] != bytes) continue;
-      auto const rotate = [&](std::int64_t* values) {
-        std::int64_t const v = values[d];
-        for (int e = d; e < last - 1; ++e) values[e] = values[e + 1];
-        values[last - 1] = v;
-      };
-      rotate(s.extent);
-      for (int j = 0; j < all; ++j) rotate(a[j].stride);
-      return;
-    }
-  }
-}
+LOCUS_FUNCTION void pair_axes(kernel::space& s, kernel::access* a, loop_kernel const& kernel);
 
 /// means: time of one thread     units: nanoseconds, roughly
 constexpr float time_of(loop_kernel const& kernel, std::int64_t elements, std::int64_t bytes) {
@@ -130,141 +56,36 @@ struct touched_range {
   std::int64_t touched;
 
   bool meets(touched_range const& o) const { return begin < o.end && o.begin < end; }
-  void join(touched_range const& o) {
-    begin = begin < o.begin ? begin : o.begin, end = end > o.end ? end : o.end;
-    touched = touched + o.touched < end - begin ? touched + o.touched : end - begin;
-  }
+  void join(touched_range const& o);
 };
 /// means: what an operand touches; strides are in bytes
-inline touched_range range_of(kernel::space const& s, kernel::access const& a, int bytes) {
-  touched_range r{a.base, a.base + bytes, bytes};
-  for (int d = 0; d < s.rank; ++d) {
-    std::int64_t const way = a.stride[d] * (s.extent[d] - 1);
-    (way < 0 ? r.begin : r.end) += way;
-    if (a.stride[d] != 0) r.touched *= s.extent[d];
-  }
-  return r;
-}
+LOCUS_FUNCTION touched_range range_of(kernel::space const& s, kernel::access const& a, int bytes);
 
 /// Bytes of a row that pay for its two ends, which do not go past the caches: measured, stencils
 /// whose rows have 8 or 12 KB are faster without, those with 16 KB with it.
 inline constexpr std::int64_t row_past_caches = 12288;
 
 /// means: the rows of an output begin and end at boundaries of cache lines: they have no ends
-inline bool writes_whole_lines(kernel::space const& s, kernel::access const& a, int bytes) {
-  std::intptr_t apart = a.base | s.extent[s.rank - 1] * bytes;
-  for (int d = 0; d < s.rank - 1; ++d) apart |= a.stride[d];
-  return apart % 64 == 0;
-}
+LOCUS_FUNCTION bool writes_whole_lines(kernel::space const& s, kernel::access const& a, int bytes);
 
 /// means: the statement touches more than the caches hold, where slices of one array are one, and
 ///        writes rows, long ones or whole lines, elements side by side, into memory that it does not read
-inline bool goes_past_caches(loop_kernel const& kernel, kernel::space const& s,
-                             kernel::access const* a) {
-  int const all = kernel.ins + kernel.outs;
-  if (kernel.lanes == 0) return false;
-  auto* const ranges = static_cast<touched_range*>(
-      __builtin_alloca(static_cast<std::size_t>(all) * sizeof(touched_range)));
-  int count = 0;
-  for (int k = 0; k < kernel.ins; ++k) {
-    if (kernel.bytes[k] == 0) continue;
-    touched_range r = range_of(s, a[k], kernel.bytes[k]);
-    for (int i = 0; i < count;)
-      if (ranges[i].meets(r))
-        r.join(ranges[i]), ranges[i] = ranges[--count], i = 0;
-      else
-        ++i;
-    ranges[count++] = r;
-  }
-  std::int64_t bytes = 0;
-  for (int i = 0; i < count; ++i) bytes += ranges[i].touched;
-  for (int m = kernel.ins; m < all; ++m) {
-    if (a[m].stride[s.rank - 1] != kernel.bytes[m]) return false;
-    if (s.extent[s.rank - 1] * kernel.bytes[m] < row_past_caches &&
-        !writes_whole_lines(s, a[m], kernel.bytes[m]))
-      return false;
-    touched_range const r = range_of(s, a[m], kernel.bytes[m]);
-    for (int i = 0; i < count; ++i)
-      if (ranges[i].meets(r)) return false;
-    bytes += r.touched;
-  }
-  return bytes > runtime::last_level_cache();
-}
+LOCUS_FUNCTION bool goes_past_caches(loop_kernel const& kernel, kernel::space const& s,
+                                     kernel::access const* a);
 
 /// means: the kernel over one row that one thread does within the caches     false: it is none
-inline bool run_small_row(loop_kernel const& kernel, void const* context, kernel::space const& s,
-                          kernel::access const* a) {
-  int const all = kernel.ins + kernel.outs;
-  std::int64_t const n = s.extent[0];
-  auto* const o = static_cast<plane_operand*>(
-      __builtin_alloca(static_cast<std::size_t>(all) * sizeof(plane_operand)));
-  std::int64_t bytes = 0;
-  for (int k = 0; k < all; ++k) {
-    int const size = kernel.bytes[k];
-    bytes += size;
-    o[k] = size != 0
-               ? plane_operand{reinterpret_cast<std::intptr_t>(a[k].data), a[k].stride[0] * size, 0}
-               : plane_operand{a[k].base, a[k].stride[0], 0};
-    if (kernel.lanes != 0 && has_gaps(o[k].step, size)) return false;
-  }
-  if (n == 0) return true;
-  if (time_of(kernel, n, n * bytes) >= 2 * worth_a_woken_thread) return false;
-  kernel.run(context, {o, 1, n, false});
-  return true;
-}
+LOCUS_FUNCTION bool run_small_row(loop_kernel const& kernel, void const* context,
+                                  kernel::space const& s, kernel::access const* a);
 
 /// means: the kernel at every point of the space     s, a: used up
 /// cost:  one pass; threads share rows, or parts of rows where there are few
-inline void run_nest(loop_kernel const& kernel, void const* context, kernel::space& s,
-                     kernel::access* a) {
-  int const all = kernel.ins + kernel.outs;
-  for (int k = 0; k < all; ++k) {
-    int const bytes = kernel.bytes[k];
-    if (bytes == 0) continue;
-    a[k].base = reinterpret_cast<std::intptr_t>(a[k].data);
-    for (int d = 0; d < s.rank; ++d) a[k].stride[d] *= bytes;
-  }
-  if (s.rank != 1) {
-    kernel::collapse(s, a, all);
-    if (s.rank > 1) {
-      kernel::sort_axes(s, a, all, kernel.ins);
-      kernel::collapse(s, a, all);
-      if (s.rank > 2 && kernel.lanes != 0) pair_axes(s, a, kernel);
-    }
-  }
-  int const last = s.rank - 1;
-  std::int64_t const n = s.extent[last];
-  std::int64_t elements = 1, bytes = 0;
-  for (int d = 0; d <= last; ++d) elements *= s.extent[d];
-  if (elements == 0) return;
-  bool gaps = false;
-  for (int k = 0; k < all; ++k) {
-    std::int64_t reached = kernel.bytes[k];
-    for (int d = 0; d <= last; ++d)
-      if (a[k].stride[d] != 0) reached *= s.extent[d];
-    bytes += reached;
-    gaps = gaps || (n > 1 && has_gaps(a[k].stride[last], kernel.bytes[k]));
-  }
-  bool const streams = bytes > runtime::last_level_cache() && goes_past_caches(kernel, s, a);
-  loop_nest const nest{kernel, context, s, a, gaps && kernel.lanes != 0, streams};
-  std::int64_t const rows = elements / n;
-  int const threads = threads_worth(time_of(kernel, elements, bytes));
-  if (threads == 1) return nest.run(0, rows, 0, n);
-  if (rows >= 4 * threads) {
-    std::int64_t each = (rows + threads - 1) / threads;
-    if (gaps) each = (each + 15) / 16 * 16;
-    return parallel_for(threads, threads, [&](int task) {
-      std::int64_t const begin = task * each, end = begin + each < rows ? begin + each : rows;
-      if (begin < end) nest.run(begin, end, 0, n);
-    });
-  }
-  std::int64_t const part = ((n + threads - 1) / threads + 1023) / 1024 * 1024;
-  parallel_for(threads, threads, [&](int task) {
-    std::int64_t const first = task * part;
-    if (first < n) nest.run(0, rows, first, n - first < part ? n - first : part);
-  });
-}
+LOCUS_FUNCTION void run_nest(loop_kernel const& kernel, void const* context, kernel::space& s,
+                             kernel::access* a);
 
-}  // namespace LOCUS_MODE
+}  // namespace LOCUS_RUN_MODE
 }  // namespace locus::host
 LOCUS_LEAN_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/backend/host/bodies/nest.hpp>  // bodies of the functions above
+#endif

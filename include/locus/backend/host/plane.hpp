@@ -4,10 +4,10 @@
 #pragma once
 #include <cstdint>  // int64_t, intptr_t
 
-#include <locus/core/config.hpp>  // LOCUS_MODE
+#include <locus/core/config.hpp>  // LOCUS_RUN_MODE
 
 namespace locus::host {
-inline namespace LOCUS_MODE {
+inline namespace LOCUS_RUN_MODE {
 
 /// means: element j of row r lies at `at + r * row + j * step`; of an index operand, which has no
 ///        memory, that sum is the value     units: bytes; of an index operand 1
@@ -29,5 +29,5 @@ struct map_context {
   Folds const& folds;
 };
 
-}  // namespace LOCUS_MODE
+}  // namespace LOCUS_RUN_MODE
 }  // namespace locus::host

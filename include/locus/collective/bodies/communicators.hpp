@@ -9,8 +9,6 @@
 #include <locus/collective/error.hpp>          // collective_error
 #include <locus/core/clock.hpp>                // seconds_now
 #include <locus/core/config.hpp>               // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
-#include <locus/runtime/at_end.hpp>            // at_end
-#include <locus/runtime/watch.hpp>             // watching
 
 LOCUS_COLD_BEGIN
 

@@ -5,7 +5,6 @@
 #include <locus/backend/queues.hpp>    // copy
 #include <locus/collective/error.hpp>  // collective_error
 #include <locus/collective/group.hpp>  // the declarations
-#include <locus/core/clock.hpp>        // seconds_now
 #include <locus/core/config.hpp>       // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 #include <locus/runtime/watch.hpp>     // watched
 

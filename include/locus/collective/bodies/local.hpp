@@ -2,7 +2,6 @@
 // Bodies of the functions that collective/local.hpp declares.
 #pragma once
 #include <locus/backend/device_use.hpp>        // use_of
-#include <locus/backend/host/rows.hpp>         // rows
 #include <locus/backend/queues.hpp>            // check_host_access
 #include <locus/collective/local.hpp>          // the declarations
 #include <locus/core/config.hpp>               // LOCUS_FUNCTION, LOCUS_COLD_BEGIN

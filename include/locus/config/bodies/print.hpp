@@ -3,12 +3,11 @@
 #pragma once
 #include <cstdio>  // fwrite
 
-#include <locus/backend/gpus.hpp>               // limit_of
-#include <locus/backend/simulated/machine.hpp>  // gpus
-#include <locus/config/print.hpp>               // the declarations
-#include <locus/core/config.hpp>                // LOCUS_FUNCTION
-#include <locus/runtime/growth.hpp>             // forced_growth
-#include <locus/runtime/visible_variable.hpp>   // read_visible_variable
+#include <locus/backend/gpus.hpp>              // limit_of
+#include <locus/config/print.hpp>              // the declarations
+#include <locus/core/config.hpp>               // LOCUS_FUNCTION
+#include <locus/runtime/growth.hpp>            // forced_growth
+#include <locus/runtime/visible_variable.hpp>  // read_visible_variable
 
 namespace locus::detail {
 

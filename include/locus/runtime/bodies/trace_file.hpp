@@ -2,6 +2,7 @@
 // Bodies of the functions that runtime/trace_file.hpp declares.
 #pragma once
 #include <cerrno>   // program_invocation_short_name
+#include <cstdlib>  // qsort
 #include <cstring>  // strerror
 #include <utility>  // exchange
 

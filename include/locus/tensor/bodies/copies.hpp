@@ -3,11 +3,10 @@
 #pragma once
 #include <cstring>  // memcmp
 
-#include <locus/backend/devices.hpp>  // find_device
-#include <locus/backend/queues.hpp>   // copy
-#include <locus/backend/stamps.hpp>   // synchronize
-#include <locus/core/config.hpp>      // LOCUS_FUNCTION
-#include <locus/tensor/copies.hpp>    // the declarations
+#include <locus/backend/queues.hpp>  // copy
+#include <locus/backend/stamps.hpp>  // synchronize
+#include <locus/core/config.hpp>     // LOCUS_FUNCTION
+#include <locus/tensor/copies.hpp>   // the declarations
 
 namespace locus::detail {
 

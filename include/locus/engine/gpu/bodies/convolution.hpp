@@ -2,8 +2,6 @@
 // Bodies of the functions that engine/gpu/convolution.hpp declares.
 #pragma once
 #include <locus/backend/cuda/convolutions.hpp>  // convolutions_of
-#include <locus/backend/cuda/loss.hpp>          // check_cuda
-#include <locus/backend/cuda/queue.hpp>         // cuda_queue
 #include <locus/backend/cuda/streams.hpp>       // current_card
 #include <locus/core/config.hpp>                // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 #include <locus/engine/gpu/convolution.hpp>     // the declarations

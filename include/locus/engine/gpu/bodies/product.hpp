@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that engine/gpu/product.hpp declares.
 #pragma once
-#include <locus/backend/cuda/loss.hpp>      // check_cuda
 #include <locus/backend/cuda/products.hpp>  // products_of
 #include <locus/backend/cuda/streams.hpp>   // current_card
 #include <locus/core/config.hpp>            // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
