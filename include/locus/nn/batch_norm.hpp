@@ -487,14 +487,10 @@ struct BatchNorm {
   }
 
   constexpr BatchNorm with_momentum(double moving) const {
-    BatchNorm b = *this;
-    b.momentum = moving;
-    return b;
+    return detail::with(*this, &BatchNorm::momentum, moving);
   }
   constexpr BatchNorm with_epsilon(double added) const {
-    BatchNorm b = *this;
-    b.epsilon = added;
-    return b;
+    return detail::with(*this, &BatchNorm::epsilon, added);
   }
 
   template <class In>

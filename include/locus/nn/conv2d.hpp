@@ -3,32 +3,26 @@
 #pragma once
 #include <locus/nn/conv2d_ops.hpp>  // conv2d_op
 #include <locus/nn/dense.hpp>       // activate_gradient
-#include <locus/nn/layer.hpp>       // parameter, batch_of
+#include <locus/nn/layer.hpp>       // batch_of
+#include <locus/nn/weights.hpp>     // weights, weighted
 #include <locus/tensor/eval.hpp>    // run
 
 namespace locus::nn {
 
 /// What a trainer keeps of a Conv2D: kernel (KH, KW, channels / groups, filters), bias (filters).
 template <class T, class Replicas>
-struct conv2d_state {
+struct conv2d_state : weights<T, Replicas> {
   using batch = batch_of<T, 4, Replicas>;
-  using kept = kept_end;
+  using typename weights<T, Replicas>::kept;
+  using weights<T, Replicas>::kernel, weights<T, Replicas>::bias, weights<T, Replicas>::how,
+      weights<T, Replicas>::biased;
 
-  parameter<T, Replicas> kernel, bias;
   conv2d_window window;
   shape in;  // one image
-  activation how;
-  bool biased;
 
-  activation ends_in() const { return how; }
   shape output_extents() const {
     conv2d_geometry const g = window.over(1, in.extent[0], in.extent[1], in.extent[2]);
     return {3, {g.h.out, g.w.out, g.filters}};
-  }
-  template <class F>
-  void for_each_parameter(F&& f) {
-    f(kernel);
-    if (biased) f(bias);
   }
 
   batch forward(batch const& x, kept& k, pass const& p) {
@@ -76,22 +70,12 @@ constexpr bool has_room(shape const& in, window_steps const& h, window_steps con
 
 /// What Conv2D and DepthwiseConv2D share.
 template <class Derived>
-struct conv2d_description {
-  activation how = activation::linear;
-  bool bias = true;
-  initial kernel_begins = glorot_uniform, bias_begins = zeros;
-
+struct conv2d_description : weighted<Derived> {
   constexpr conv2d_description() = default;
-  constexpr conv2d_description(activation a) : how(a) {}
-  constexpr Derived without_bias() const {
-    Derived d = static_cast<Derived const&>(*this);
-    d.bias = false;
-    return d;
-  }
-  constexpr Derived begin_with(initial kernel, initial bias_value = zeros) const {
-    Derived d = static_cast<Derived const&>(*this);
-    d.kernel_begins = kernel, d.bias_begins = bias_value;
-    return d;
+  template <activation A>
+  constexpr conv2d_description(activation_constant<A>) : weighted<Derived>(A) {
+    static_assert(A != activation::softmax, "locus: a convolution over images has no softmax; put "
+                                            "nn::Activation{nn::softmax} behind it");
   }
 
  protected:
@@ -100,13 +84,7 @@ struct conv2d_description {
                                  shape const& kernel_extents, std::uint64_t seed) const {
     if (in.extent[2] % w.groups != 0 || !has_room(in, w.h, w.w, w.pad))
       refuse_image(Derived::kind, in);
-    return {
-        make_parameter<T, Replicas>("kernel", kernel_extents, kernel_begins, seed),
-        make_parameter<T, Replicas>("bias", {1, {w.filters}}, bias_begins, derived_seed(seed, 1)),
-        w,
-        in,
-        how,
-        bias};
+    return {this->template make_weights<T, Replicas>(kernel_extents, w.filters, seed), w, in};
   }
 };
 
@@ -134,12 +112,7 @@ struct Conv2D : detail::conv2d_description<Conv2D<Filters, KH, KW, Pad, Stride, 
   static constexpr conv2d_window window{
       {KH, Stride, Dilation}, {KW, Stride, Dilation}, Pad, Filters, Groups};
 
-  constexpr Conv2D() = default;
-  template <activation A>
-  constexpr Conv2D(activation_constant<A>) : detail::conv2d_description<Conv2D>(A) {
-    static_assert(A != activation::softmax, "locus: a convolution over images has no softmax; put "
-                                            "nn::Activation{nn::softmax} behind it");
-  }
+  using detail::conv2d_description<Conv2D>::conv2d_description;
 
   template <class In>
   static consteval auto output_type() {
@@ -186,13 +159,7 @@ struct DepthwiseConv2D
   static constexpr char const* kind = "DepthwiseConv2D";
   static constexpr window_steps h{KH, Stride, Dilation}, w{KW, Stride, Dilation};
 
-  constexpr DepthwiseConv2D() = default;
-  template <activation A>
-  constexpr DepthwiseConv2D(activation_constant<A>)
-      : detail::conv2d_description<DepthwiseConv2D>(A) {
-    static_assert(A != activation::softmax, "locus: a convolution over images has no softmax; put "
-                                            "nn::Activation{nn::softmax} behind it");
-  }
+  using detail::conv2d_description<DepthwiseConv2D>::conv2d_description;
 
   template <class In>
   static consteval auto output_type() {

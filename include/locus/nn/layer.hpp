@@ -68,6 +68,16 @@ constexpr std::uint64_t derived_seed(std::uint64_t seed, std::uint64_t n) {
   return z ^ (z >> 31);
 }
 
+namespace detail {
+/// means: d with that value of a member
+template <class Description, class Owner, class Value>
+constexpr Description with(Description d, Value Owner::* member,
+                           std::type_identity_t<Value> const& value) {
+  d.*member = value;
+  return d;
+}
+}  // namespace detail
+
 template <class Description>
 concept layer = requires { Description::kind; };
 
