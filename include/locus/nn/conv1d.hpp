@@ -77,12 +77,6 @@ LOCUS_COLD_BEGIN
   throw shape_error(text << "; write padding::same, or a smaller window");
 }
 LOCUS_COLD_END
-
-/// means: the rows of a window of that span over `steps`; an open number stays open
-constexpr std::int64_t rows_over_steps(std::int64_t steps, std::int64_t size, std::int64_t stride,
-                                       std::int64_t dilation, padding p) {
-  return steps == dyn ? dyn : slide(steps, size, stride, dilation, p).out;
-}
 }  // namespace detail
 
 /// means: y = a(x * kernel + bias): Conv1D<64, 5>{relu}, Conv1D<64, 5, padding::causal, 1, 2>{}
@@ -101,6 +95,7 @@ struct Conv1D : weighted<Conv1D<Filters, Taps, Pad, Stride, Dilation, Groups>> {
   static_assert(Filters % Groups == 0, "locus: the filters of a Conv1D are no multiple of its "
                                        "groups; write as many filters for each group");
   static constexpr char const* kind = "Conv1D";
+  static constexpr window_axes<1> steps{{{Taps, Stride, Dilation}}, Pad};
 
   constexpr Conv1D() = default;
   template <activation A>
@@ -117,12 +112,13 @@ struct Conv1D : weighted<Conv1D<Filters, Taps, Pad, Stride, Dilation, Groups>> {
         "or nn::Reshape in front of it");
     if constexpr (In::rank() == 2) {
       constexpr shape in = In::pattern;
-      constexpr std::int64_t n = detail::rows_over_steps(in.extent[0], Taps, Stride, Dilation, Pad);
+      constexpr std::int64_t n = steps.slid(in, Filters).extent[0];
       static_assert(in.extent[1] == dyn || in.extent[1] % Groups == 0,
                     "locus: the channels that a Conv1D takes are no multiple of its groups; change "
                     "the groups, or the layer before");
-      static_assert(n != 0, "locus: the window of a Conv1D is longer than its examples; write "
-                            "padding::same, or a smaller window");
+      static_assert(steps.has_room(in),
+                    "locus: the window of a Conv1D is longer than its examples; write "
+                    "padding::same, or a smaller window");
       return std::type_identity<Extents<n, Filters>>{};
     } else
       return std::type_identity<Extents<dyn, Filters>>{};
