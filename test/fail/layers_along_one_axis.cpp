@@ -14,8 +14,10 @@
 // expect-12: locus: a pool along one axis takes examples of two axes, (steps, channels); put nn::Reshape in front of it
 // expect-13: locus: the window of a pool is longer than its examples; write padding::same, or a smaller window
 // expect-14: locus: the window of a MaxPool1D has at most 254 steps; pool twice, or write nn::GlobalMaxPool1D
+// expect-15: locus: a LayerNorm takes examples of at least one axis, whose last one it normalises; put nn::Reshape in front of it
 #include <locus/locus.hpp>
 #include <locus/nn/embedding.hpp>
+#include <locus/nn/layer_norm.hpp>
 #include <locus/nn/pool1d.hpp>
 using namespace locus;
 
@@ -50,7 +52,10 @@ output<nn::MaxPool1D<2>, Extents<300>> misuse;
 output<nn::MaxPool1D<5>, Extents<4, 7>> misuse;
 #elif LOCUS_MUST_FAIL == 14
 nn::MaxPool1D<300> misuse;
+#elif LOCUS_MUST_FAIL == 15
+output<nn::LayerNorm, Extents<>> misuse;
 #else
 output<nn::MaxPool1D<2>, output<nn::Conv1D<64, 5>, output<nn::Embedding<7, 300>, Extents<300>>>>
     use;
+output<nn::LayerNorm, Extents<1>> proper_norm;
 #endif

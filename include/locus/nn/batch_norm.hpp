@@ -6,6 +6,7 @@
 #include <locus/nn/conv2d_ops.hpp>          // has_bounds, upper_bound_of
 #include <locus/nn/kernels/batch_norm.hpp>  // moments, normalise
 #include <locus/nn/layer.hpp>               // parameter, batch_of
+#include <locus/nn/sum_over_rows.hpp>       // sum_over_rows
 #include <locus/ops/math.hpp>               // rsqrt
 #include <locus/ops/reduce.hpp>             // sum
 #include <locus/tensor/eval.hpp>            // run
@@ -362,23 +363,6 @@ void normalise_op::card(card_context& here, tile<T> y, tile<T const> x, tile<T c
 }
 #endif
 
-namespace detail {
-
-/// sum over all axes but the last
-template <int Rank, class X>
-auto sum_over_rows(X&& x) {
-  if constexpr (Rank == 2)
-    return sum<0>(x);
-  else if constexpr (Rank == 3)
-    return sum<0, 1>(x);
-  else if constexpr (Rank == 4)
-    return sum<0, 1, 2>(x);
-  else
-    return sum<0, 1, 2, 3>(x);
-}
-
-}  // namespace detail
-
 /// What a trainer keeps of a BatchNorm: gamma, beta, and the moving statistics, which are not trained.
 /// Global: statistics are those of the global batch, plain expressions whose sums the plan reduces over
 /// the replicas.
@@ -487,14 +471,10 @@ struct BatchNorm {
   }
 
   constexpr BatchNorm with_momentum(double moving) const {
-    BatchNorm b = *this;
-    b.momentum = moving;
-    return b;
+    return detail::with(*this, &BatchNorm::momentum, moving);
   }
   constexpr BatchNorm with_epsilon(double added) const {
-    BatchNorm b = *this;
-    b.epsilon = added;
-    return b;
+    return detail::with(*this, &BatchNorm::epsilon, added);
   }
 
   template <class In>

@@ -4,7 +4,8 @@
 #pragma once
 #include <locus/nn/conv1d_ops.hpp>  // conv1d_op, conv1d_gradient_op
 #include <locus/nn/dense.hpp>       // activate, activate_gradient
-#include <locus/nn/layer.hpp>       // parameter, batch_of
+#include <locus/nn/layer.hpp>       // batch_of
+#include <locus/nn/weights.hpp>     // weights, weighted
 #include <locus/tensor/eval.hpp>    // run
 
 namespace locus::nn {
@@ -12,31 +13,24 @@ namespace locus::nn {
 /// What a trainer keeps of a Conv1D, or of one with the MaxPool1D behind it: kernel (taps, channels /
 /// groups, filters), bias (filters).
 template <class T, class Replicas, bool Pools>
-struct conv1d_state {
+struct conv1d_state : weights<T, Replicas> {
   using batch = batch_of<T, 3, Replicas>;
   struct winners : kept_end {  // which row of its pool each number was, a byte
     batch_of<std::uint8_t, 3, Replicas> of{Dextents<3>(0, 0, 0)};
   };
   using kept = std::conditional_t<Pools, winners, kept_end>;
 
-  parameter<T, Replicas> kernel, bias;
+  using weights<T, Replicas>::kernel, weights<T, Replicas>::bias, weights<T, Replicas>::how;
+
   conv1d_window window;  // relu is part of the kernel
   std::int64_t steps, channels;
-  activation how;
-  bool biased;
 
-  activation ends_in() const { return how; }
   shape output_extents() const {
     return {2, {window.over(steps, channels).rows(), window.filters}};
   }
-  template <class F>
-  void for_each_parameter(F&& f) {
-    f(kernel);
-    if (biased) f(bias);
-  }
 
   batch forward(batch const& x, kept& k, pass const& p) {
-    auto made = call(conv1d_op{window, biased}, x, kernel.value, bias.value);
+    auto made = call(conv1d_op{window, this->biased}, x, kernel.value, bias.value);
     batch y(Dextents<3>(x.extent(0), output_extents().extent[0], window.filters));
     if constexpr (Pools) {
       if (p.training) {
@@ -83,12 +77,6 @@ LOCUS_COLD_BEGIN
   throw shape_error(text << "; write padding::same, or a smaller window");
 }
 LOCUS_COLD_END
-
-/// means: the rows of a window of that span over `steps`; an open number stays open
-constexpr std::int64_t rows_over_steps(std::int64_t steps, std::int64_t size, std::int64_t stride,
-                                       std::int64_t dilation, padding p) {
-  return steps == dyn ? dyn : slide(steps, size, stride, dilation, p).out;
-}
 }  // namespace detail
 
 /// means: y = a(x * kernel + bias): Conv1D<64, 5>{relu}, Conv1D<64, 5, padding::causal, 1, 2>{}
@@ -100,33 +88,20 @@ constexpr std::int64_t rows_over_steps(std::int64_t steps, std::int64_t size, st
 /// after: keras.layers.Conv1D: glorot_uniform, zeros
 template <std::int64_t Filters, int Taps, padding Pad = padding::valid, int Stride = 1,
           int Dilation = 1, int Groups = 1>
-struct Conv1D {
+struct Conv1D : weighted<Conv1D<Filters, Taps, Pad, Stride, Dilation, Groups>> {
   static_assert(Filters > 0 && Taps > 0 && Stride > 0 && Dilation > 0 && Groups > 0,
                 "locus: a Conv1D has filters, a window and steps of at least 1; write "
                 "nn::Conv1D<64, 5>{}");
   static_assert(Filters % Groups == 0, "locus: the filters of a Conv1D are no multiple of its "
                                        "groups; write as many filters for each group");
   static constexpr char const* kind = "Conv1D";
-
-  activation how = activation::linear;
-  bool bias = true;
-  initial kernel_begins = glorot_uniform, bias_begins = zeros;
+  static constexpr window_axes<1> steps{{{Taps, Stride, Dilation}}, Pad};
 
   constexpr Conv1D() = default;
   template <activation A>
-  constexpr Conv1D(activation_constant<A>) : how(A) {
+  constexpr Conv1D(activation_constant<A>) : weighted<Conv1D>(A) {
     static_assert(A != activation::softmax,
                   "locus: a Conv1D has no softmax; put an nn::Activation behind it");
-  }
-  constexpr Conv1D without_bias() const {
-    Conv1D c = *this;
-    c.bias = false;
-    return c;
-  }
-  constexpr Conv1D begin_with(initial kernel, initial bias_value = zeros) const {
-    Conv1D c = *this;
-    c.kernel_begins = kernel, c.bias_begins = bias_value;
-    return c;
   }
 
   template <class In>
@@ -137,12 +112,13 @@ struct Conv1D {
         "or nn::Reshape in front of it");
     if constexpr (In::rank() == 2) {
       constexpr shape in = In::pattern;
-      constexpr std::int64_t n = detail::rows_over_steps(in.extent[0], Taps, Stride, Dilation, Pad);
+      constexpr std::int64_t n = steps.slid(in, Filters).extent[0];
       static_assert(in.extent[1] == dyn || in.extent[1] % Groups == 0,
                     "locus: the channels that a Conv1D takes are no multiple of its groups; change "
                     "the groups, or the layer before");
-      static_assert(n != 0, "locus: the window of a Conv1D is longer than its examples; write "
-                            "padding::same, or a smaller window");
+      static_assert(steps.has_room(in),
+                    "locus: the window of a Conv1D is longer than its examples; write "
+                    "padding::same, or a smaller window");
       return std::type_identity<Extents<n, Filters>>{};
     } else
       return std::type_identity<Extents<dyn, Filters>>{};
@@ -161,20 +137,15 @@ struct Conv1D {
   template <class T, class Replicas, bool Pools>
   auto make_with(shape const& in, std::uint64_t seed, std::int64_t pool) const {
     conv1d_window const w{Taps,   Stride, Dilation, Filters,
-                          Groups, pool,   Pad,      how == activation::relu};
+                          Groups, pool,   Pad,      this->how == activation::relu};
     conv1d_sizes const s = w.over(in.extent[0], in.extent[1]);
     if (in.extent[1] % Groups != 0 || s.windows < 1)
       detail::refuse_steps(kind, in, s.span(), Groups);
     if (s.rows() < 1) detail::refuse_steps("MaxPool1D", {2, {s.windows, Filters}}, pool, 1);
     return conv1d_state<T, Replicas, Pools>{
-        make_parameter<T, Replicas>("kernel", {3, {Taps, in.extent[1] / Groups, Filters}},
-                                    kernel_begins, seed),
-        make_parameter<T, Replicas>("bias", {1, {Filters}}, bias_begins, derived_seed(seed, 1)),
-        w,
-        in.extent[0],
-        in.extent[1],
-        how,
-        bias};
+        this->template make_weights<T, Replicas>({3, {Taps, in.extent[1] / Groups, Filters}},
+                                                 Filters, seed),
+        w, in.extent[0], in.extent[1]};
   }
 };
 

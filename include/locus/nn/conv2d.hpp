@@ -3,33 +3,24 @@
 #pragma once
 #include <locus/nn/conv2d_ops.hpp>  // conv2d_op
 #include <locus/nn/dense.hpp>       // activate_gradient
-#include <locus/nn/layer.hpp>       // parameter, batch_of
+#include <locus/nn/layer.hpp>       // batch_of
+#include <locus/nn/weights.hpp>     // weights, weighted
 #include <locus/tensor/eval.hpp>    // run
 
 namespace locus::nn {
 
 /// What a trainer keeps of a Conv2D: kernel (KH, KW, channels / groups, filters), bias (filters).
 template <class T, class Replicas>
-struct conv2d_state {
+struct conv2d_state : weights<T, Replicas> {
   using batch = batch_of<T, 4, Replicas>;
-  using kept = kept_end;
+  using typename weights<T, Replicas>::kept;
+  using weights<T, Replicas>::kernel, weights<T, Replicas>::bias, weights<T, Replicas>::how,
+      weights<T, Replicas>::biased;
 
-  parameter<T, Replicas> kernel, bias;
   conv2d_window window;
   shape in;  // one image
-  activation how;
-  bool biased;
 
-  activation ends_in() const { return how; }
-  shape output_extents() const {
-    conv2d_geometry const g = window.over(1, in.extent[0], in.extent[1], in.extent[2]);
-    return {3, {g.h.out, g.w.out, g.filters}};
-  }
-  template <class F>
-  void for_each_parameter(F&& f) {
-    f(kernel);
-    if (biased) f(bias);
-  }
+  shape output_extents() const { return window.axes().slid(in, window.filters); }
 
   batch forward(batch const& x, kept& k, pass const& p) {
     k.logits = p.logits;
@@ -53,18 +44,22 @@ struct conv2d_state {
 
 namespace detail {
 
-/// (H, W, C) of the images that a window makes of images; an extent that is open stays open
-constexpr shape slid(shape const& in, window_steps const& h, window_steps const& w, padding p,
-                     std::int64_t channels) {
-  auto along = [&](std::int64_t n, window_steps const& s) {
-    return n == dyn ? dyn : slide(n, s.size, s.stride, s.dilation, p).out;
-  };
-  return {3, {along(in.extent[0], h), along(in.extent[1], w), channels}};
-}
-/// the window has a place in the image
-constexpr bool has_room(shape const& in, window_steps const& h, window_steps const& w, padding p) {
-  shape const out = slid(in, h, w, p, 1);
-  return out.extent[0] != 0 && out.extent[1] != 0;
+/// means: the extents behind a layer whose window moves over images In; the layer says how many
+///        channels it makes of theirs
+template <class Layer, class In>
+consteval auto images_behind() {
+  static_assert(
+      In::rank() == 3,
+      "locus: a layer over images takes (H, W, channels); put nn::Reshape in front of it");
+  if constexpr (In::rank() == 3) {
+    constexpr window_axes<2> axes = Layer::window.axes();
+    static_assert(axes.has_room(In::pattern),
+                  "locus: the window of this layer is larger than its images; write "
+                  "padding::same, or a smaller window");
+    constexpr shape out = axes.slid(In::pattern, Layer::channels_of(In::pattern.extent[2]));
+    return std::type_identity<Extents<out.extent[0], out.extent[1], out.extent[2]>>{};
+  } else
+    return std::type_identity<Extents<dyn, dyn, dyn>>{};
 }
 [[noreturn, gnu::cold]] inline void refuse_image(char const* kind, shape const& in) {
   message text;
@@ -76,37 +71,20 @@ constexpr bool has_room(shape const& in, window_steps const& h, window_steps con
 
 /// What Conv2D and DepthwiseConv2D share.
 template <class Derived>
-struct conv2d_description {
-  activation how = activation::linear;
-  bool bias = true;
-  initial kernel_begins = glorot_uniform, bias_begins = zeros;
-
+struct conv2d_description : weighted<Derived> {
   constexpr conv2d_description() = default;
-  constexpr conv2d_description(activation a) : how(a) {}
-  constexpr Derived without_bias() const {
-    Derived d = static_cast<Derived const&>(*this);
-    d.bias = false;
-    return d;
-  }
-  constexpr Derived begin_with(initial kernel, initial bias_value = zeros) const {
-    Derived d = static_cast<Derived const&>(*this);
-    d.kernel_begins = kernel, d.bias_begins = bias_value;
-    return d;
+  template <activation A>
+  constexpr conv2d_description(activation_constant<A>) : weighted<Derived>(A) {
+    static_assert(A != activation::softmax, "locus: a convolution over images has no softmax; put "
+                                            "nn::Activation{nn::softmax} behind it");
   }
 
  protected:
   template <class T, class Replicas>
   conv2d_state<T, Replicas> made(conv2d_window const& w, shape const& in,
                                  shape const& kernel_extents, std::uint64_t seed) const {
-    if (in.extent[2] % w.groups != 0 || !has_room(in, w.h, w.w, w.pad))
-      refuse_image(Derived::kind, in);
-    return {
-        make_parameter<T, Replicas>("kernel", kernel_extents, kernel_begins, seed),
-        make_parameter<T, Replicas>("bias", {1, {w.filters}}, bias_begins, derived_seed(seed, 1)),
-        w,
-        in,
-        how,
-        bias};
+    if (in.extent[2] % w.groups != 0 || !w.axes().has_room(in)) refuse_image(Derived::kind, in);
+    return {this->template make_weights<T, Replicas>(kernel_extents, w.filters, seed), w, in};
   }
 };
 
@@ -134,30 +112,18 @@ struct Conv2D : detail::conv2d_description<Conv2D<Filters, KH, KW, Pad, Stride, 
   static constexpr conv2d_window window{
       {KH, Stride, Dilation}, {KW, Stride, Dilation}, Pad, Filters, Groups};
 
-  constexpr Conv2D() = default;
-  template <activation A>
-  constexpr Conv2D(activation_constant<A>) : detail::conv2d_description<Conv2D>(A) {
-    static_assert(A != activation::softmax, "locus: a convolution over images has no softmax; put "
-                                            "nn::Activation{nn::softmax} behind it");
-  }
+  using detail::conv2d_description<Conv2D>::conv2d_description;
 
+  static constexpr std::int64_t channels_of(std::int64_t) { return Filters; }
   template <class In>
   static consteval auto output_type() {
-    static_assert(
-        In::rank() == 3,
-        "locus: a layer over images takes (H, W, channels); put nn::Reshape in front of it");
     if constexpr (In::rank() == 3) {
-      constexpr shape in = In::pattern;
-      static_assert(in.extent[2] == dyn || in.extent[2] % Groups == 0,
+      constexpr std::int64_t channels = In::pattern.extent[2];
+      static_assert(channels == dyn || channels % Groups == 0,
                     "locus: filters and channels of a Conv2D are no multiples of its groups; take "
                     "other numbers");
-      static_assert(detail::has_room(in, window.h, window.w, Pad),
-                    "locus: the window of this layer is larger than its images; write "
-                    "padding::same, or a smaller window");
-      constexpr shape out = detail::slid(in, window.h, window.w, Pad, Filters);
-      return std::type_identity<Extents<out.extent[0], out.extent[1], out.extent[2]>>{};
-    } else
-      return std::type_identity<Extents<dyn, dyn, Filters>>{};
+    }
+    return detail::images_behind<Conv2D, In>();
   }
   template <class In>
   using output = typename decltype(output_type<In>())::type;
@@ -184,41 +150,23 @@ struct DepthwiseConv2D
   static_assert(Pad != padding::causal,
                 "locus: images have no causal padding; write padding::same or padding::valid");
   static constexpr char const* kind = "DepthwiseConv2D";
-  static constexpr window_steps h{KH, Stride, Dilation}, w{KW, Stride, Dilation};
+  // filters and groups follow from the channels of the images
+  static constexpr conv2d_window window{{KH, Stride, Dilation}, {KW, Stride, Dilation}, Pad};
 
-  constexpr DepthwiseConv2D() = default;
-  template <activation A>
-  constexpr DepthwiseConv2D(activation_constant<A>)
-      : detail::conv2d_description<DepthwiseConv2D>(A) {
-    static_assert(A != activation::softmax, "locus: a convolution over images has no softmax; put "
-                                            "nn::Activation{nn::softmax} behind it");
-  }
+  using detail::conv2d_description<DepthwiseConv2D>::conv2d_description;
 
-  template <class In>
-  static consteval auto output_type() {
-    static_assert(
-        In::rank() == 3,
-        "locus: a layer over images takes (H, W, channels); put nn::Reshape in front of it");
-    if constexpr (In::rank() == 3) {
-      constexpr shape in = In::pattern;
-      static_assert(detail::has_room(in, h, w, Pad),
-                    "locus: the window of this layer is larger than its images; write "
-                    "padding::same, or a smaller window");
-      constexpr std::int64_t c = in.extent[2] == dyn ? dyn : in.extent[2] * Multiplier;
-      constexpr shape out = detail::slid(in, h, w, Pad, c);
-      return std::type_identity<Extents<out.extent[0], out.extent[1], out.extent[2]>>{};
-    } else
-      return std::type_identity<Extents<dyn, dyn, dyn>>{};
+  static constexpr std::int64_t channels_of(std::int64_t c) {
+    return c == dyn ? dyn : c * Multiplier;
   }
   template <class In>
-  using output = typename decltype(output_type<In>())::type;
+  using output = typename decltype(detail::images_behind<DepthwiseConv2D, In>())::type;
   template <class T, class In, class Replicas>
   using state = conv2d_state<T, Replicas>;
 
   template <class T, class In, class Replicas>
   auto make(shape const& in, std::uint64_t seed) const {
     std::int64_t const c = in.extent[2];
-    return this->template made<T, Replicas>({h, w, Pad, c * Multiplier, c}, in,
+    return this->template made<T, Replicas>({window.h, window.w, Pad, c * Multiplier, c}, in,
                                             {4, {KH, KW, c, Multiplier}}, seed);
   }
 };

@@ -4,6 +4,7 @@
 #pragma once
 #include <locus/nn/activation.hpp>         // activation
 #include <locus/nn/kernels/depthwise.hpp>  // conv2d, depthwise2d
+#include <locus/nn/window.hpp>             // window_axes, window_steps, conv2d_geometry
 #include <locus/ops/call.hpp>              // call_rule, tile
 #if LOCUS_CUDA_KERNELS
 #include <locus/backend/cuda/vectors.hpp>    // are_vectors
@@ -13,26 +14,17 @@
 
 namespace locus::nn {
 
-/// How a window moves along one axis.
-struct window_steps {
-  std::int64_t size = 1, stride = 1, dilation = 1;
-  friend constexpr bool operator==(window_steps const&, window_steps const&) = default;
-};
 /// What a convolution over images is, whatever the images.
 struct conv2d_window {
   window_steps h, w;
   padding pad = padding::valid;
   std::int64_t filters = 1, groups = 1;
 
+  constexpr window_axes<2> axes() const { return {{h, w}, pad}; }
   LOCUS_HOST_DEVICE constexpr conv2d_geometry over(std::int64_t images, std::int64_t rows,
                                                    std::int64_t columns,
                                                    std::int64_t channels) const {
-    return {images,
-            slide(rows, h.size, h.stride, h.dilation, pad),
-            slide(columns, w.size, w.stride, w.dilation, pad),
-            channels,
-            filters,
-            groups};
+    return {images, h.over(rows, pad), w.over(columns, pad), channels, filters, groups};
   }
   template <class T>
   LOCUS_HOST_DEVICE constexpr conv2d_geometry over(tile<T> const& x) const {

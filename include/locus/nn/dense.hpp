@@ -2,7 +2,8 @@
 // Dense<Units>: y = a(x W + b).
 #pragma once
 #include <locus/nn/activate.hpp>  // activate_fn
-#include <locus/nn/layer.hpp>     // parameter, batch_of
+#include <locus/nn/layer.hpp>     // batch_of
+#include <locus/nn/weights.hpp>   // weights, weighted
 #include <locus/ops/matmul.hpp>   // matmul
 #include <locus/ops/softmax.hpp>  // softmax
 #include <locus/tensor/eval.hpp>  // eval
@@ -33,27 +34,19 @@ void activate_gradient(Batch const& y, Batch& dy, activation how) {
 
 /// What a trainer keeps of a Dense: kernel (inputs, units), bias (units). Rows: softmax at the end.
 template <class T, class Replicas, bool Rows>
-struct dense_state {
+struct dense_state : weights<T, Replicas> {
   using batch = batch_of<T, 2, Replicas>;
-  using kept = kept_end;
-
-  parameter<T, Replicas> kernel, bias;
-  activation how;
-  bool biased;
+  using typename weights<T, Replicas>::kept;
+  using weights<T, Replicas>::kernel, weights<T, Replicas>::bias, weights<T, Replicas>::how;
 
   activation ends_in() const { return Rows ? activation::softmax : how; }
   std::int64_t inputs() const { return kernel.extents.extent[0]; }
   std::int64_t units() const { return kernel.extents.extent[1]; }
   shape output_extents() const { return {1, {units()}}; }
-  template <class F>
-  void for_each_parameter(F&& f) {
-    f(kernel);
-    if (biased) f(bias);
-  }
 
   batch forward(batch const& x, kept& k, pass const& p) {
     k.logits = p.logits;
-    auto const w = reshape(kernel.value, weights());
+    auto const w = reshape(kernel.value, matrix());
     batch y(
         map(activate_fn{Rows || p.logits ? activation::linear : how}, matmul(x, w) + bias.value));
     if constexpr (Rows)
@@ -70,11 +63,11 @@ struct dense_state {
     run(plan(into(kernel.gradient, reshape<-1>(matmul(transpose(x), dy))),
              into(bias.gradient, sum<0>(dy))));
     if (!need_dx) return batch(Dextents<2>(0, inputs()));
-    return batch(matmul(dy, transpose(reshape(kernel.value, weights()))));
+    return batch(matmul(dy, transpose(reshape(kernel.value, matrix()))));
   }
 
  private:
-  Dextents<2> weights() const { return Dextents<2>(kernel.extents); }
+  Dextents<2> matrix() const { return Dextents<2>(kernel.extents); }
 };
 
 /// means: y = a(x W + b), Units of them for each example: Dense<64>{relu}, Dense<10, softmax>{}
@@ -83,33 +76,19 @@ struct dense_state {
 ///        part of the type
 /// after: keras.layers.Dense: glorot_uniform, zeros
 template <std::int64_t Units, activation Act = activation::linear>
-struct Dense {
+struct Dense : weighted<Dense<Units, Act>> {
   static_assert(Units > 0, "locus: a Dense has no units; write Dense<64>{}");
   static constexpr char const* kind = "Dense";
   static constexpr activation last = Act;  // what a loss may ask for
 
-  activation how = Act;
-  bool bias = true;
-  initial kernel_begins = glorot_uniform, bias_begins = zeros;
-
-  constexpr Dense() = default;
+  constexpr Dense() : weighted<Dense>(Act) {}
   template <activation A>
-  constexpr Dense(activation_constant<A> act) : how(act) {
+  constexpr Dense(activation_constant<A>) : weighted<Dense>(A) {
     static_assert(A != activation::softmax,
                   "locus: softmax stands in the type of a layer, since losses look for it there; "
                   "write Dense<10, nn::softmax>{}");
     static_assert(Act == activation::linear || A == Act,
                   "locus: a Dense has two activations; name one of them");
-  }
-  constexpr Dense without_bias() const {
-    Dense d = *this;
-    d.bias = false;
-    return d;
-  }
-  constexpr Dense begin_with(initial kernel, initial bias_value = zeros) const {
-    Dense d = *this;
-    d.kernel_begins = kernel, d.bias_begins = bias_value;
-    return d;
   }
 
   template <class In>
@@ -127,9 +106,7 @@ struct Dense {
   template <class T, class In, class Replicas>
   auto make(shape const& in, std::uint64_t seed) const {
     return state<T, In, Replicas>{
-        make_parameter<T, Replicas>("kernel", {2, {in.extent[0], Units}}, kernel_begins, seed),
-        make_parameter<T, Replicas>("bias", {1, {Units}}, bias_begins, derived_seed(seed, 1)), how,
-        bias};
+        this->template make_weights<T, Replicas>({2, {in.extent[0], Units}}, Units, seed)};
   }
 };
 

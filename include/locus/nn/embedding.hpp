@@ -81,9 +81,7 @@ struct Embedding {
   initial begins = random_uniform();
 
   constexpr Embedding begin_with(initial how) const {
-    Embedding e = *this;
-    e.begins = how;
-    return e;
+    return detail::with(*this, &Embedding::begins, how);
   }
   shape input_extents() const { return {1, {length}}; }
 

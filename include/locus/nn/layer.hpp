@@ -25,6 +25,9 @@
 // backward writes the gradient of every trainable parameter (one plan for all of a layer: one
 // bucket), and returns dx, which may be a tensor without rows where need_dx is false. dy is its own
 // to overwrite. make checks sizes that were dyn, and throws shape_error naming the layer.
+//
+// A layer with a kernel, a bias and an activation has its bases in nn/weights.hpp. A layer that plain
+// expressions make has no kernels of its own: nn/layer_norm.hpp is one.
 #pragma once
 #include <type_traits>  // type_identity
 
@@ -67,6 +70,16 @@ constexpr std::uint64_t derived_seed(std::uint64_t seed, std::uint64_t n) {
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
   return z ^ (z >> 31);
 }
+
+namespace detail {
+/// means: d with that value of a member
+template <class Description, class Owner, class Value>
+constexpr Description with(Description d, Value Owner::* member,
+                           std::type_identity_t<Value> const& value) {
+  d.*member = value;
+  return d;
+}
+}  // namespace detail
 
 template <class Description>
 concept layer = requires { Description::kind; };

@@ -8,6 +8,7 @@
 #include <locus/nn/conv1d.hpp>      // Conv1D
 #include <locus/nn/conv2d.hpp>      // Conv2D, DepthwiseConv2D
 #include <locus/nn/embedding.hpp>   // Embedding
+#include <locus/nn/layer_norm.hpp>  // LayerNorm
 #include <locus/nn/pool1d.hpp>      // MaxPool1D, GlobalAveragePool1D, ...
 #include <locus/nn/pool2d.hpp>      // MaxPool2D, GlobalAveragePool2D, ...
 #include <locus/nn/residual.hpp>    // Residual

@@ -61,6 +61,7 @@ struct pool1d_description {
                 "locus: a pool has no causal padding; write padding::same or padding::valid");
   static constexpr int step = Stride ? Stride : Size;
   static constexpr pool2d_window window{{1, 1, 1}, {Size, step, 1}, Pad};
+  static constexpr window_axes<1> steps{{window.w}, Pad};
 
   template <class In>
   static consteval auto output_type() {
@@ -69,10 +70,11 @@ struct pool1d_description {
                   "nn::Reshape in front of it");
     if constexpr (In::rank() == 2) {
       constexpr shape in = In::pattern;
-      constexpr std::int64_t n = rows_over_steps(in.extent[0], Size, step, 1, Pad);
-      static_assert(n != 0, "locus: the window of a pool is longer than its examples; write "
-                            "padding::same, or a smaller window");
-      return std::type_identity<Extents<n, in.extent[1]>>{};
+      constexpr shape out = steps.slid(in, in.extent[1]);
+      static_assert(steps.has_room(in),
+                    "locus: the window of a pool is longer than its examples; write "
+                    "padding::same, or a smaller window");
+      return std::type_identity<Extents<out.extent[0], out.extent[1]>>{};
     } else
       return std::type_identity<Extents<dyn, dyn>>{};
   }
@@ -81,7 +83,7 @@ struct pool1d_description {
 
  protected:
   static shape image_of(char const* kind, shape const& in) {
-    if (rows_over_steps(in.extent[0], Size, step, 1, Pad) < 1) refuse_steps(kind, in, Size, 1);
+    if (!steps.has_room(in)) refuse_steps(kind, in, Size, 1);
     return {3, {1, in.extent[0], in.extent[1]}};
   }
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pools over images, channels last: MaxPool2D, AveragePool2D, and over whole images.
 #pragma once
-#include <locus/nn/conv2d.hpp>       // slid, has_room, refuse_image
+#include <locus/nn/conv2d.hpp>       // images_behind, refuse_image
 #include <locus/nn/pool2d_ops.hpp>   // max_pool2d_op
 #include <locus/tensor/relabel.hpp>  // relabel
 
@@ -18,10 +18,7 @@ struct max_pool2d_state {
   pool2d_window window;
   shape in;  // one image
 
-  shape output_extents() const {
-    shape const y = window.pooled({4, {1, in.extent[0], in.extent[1], in.extent[2]}});
-    return {3, {y.extent[1], y.extent[2], y.extent[3]}};
-  }
+  shape output_extents() const { return window.axes().slid(in, in.extent[2]); }
   template <class F>
   void for_each_parameter(F&&) {}
   batch forward(batch const& x, kept& k, pass const& p) {
@@ -51,10 +48,7 @@ struct average_pool2d_state {
   pool2d_window window;
   shape in;  // one image
 
-  shape output_extents() const {
-    shape const y = window.pooled({4, {1, in.extent[0], in.extent[1], in.extent[2]}});
-    return {3, {y.extent[1], y.extent[2], y.extent[3]}};
-  }
+  shape output_extents() const { return window.axes().slid(in, in.extent[2]); }
   template <class F>
   void for_each_parameter(F&&) {}
   batch forward(batch const& x, kept&, pass const&) {
@@ -120,23 +114,15 @@ struct pool2d_description {
   static constexpr pool2d_window window{
       {PH, Stride ? Stride : PH, 1}, {PW, Stride ? Stride : PW, 1}, Pad};
 
+  static constexpr std::int64_t channels_of(std::int64_t c) { return c; }
   template <class In>
-  static consteval auto output_type() {
-    static_assert(
-        In::rank() == 3,
-        "locus: a layer over images takes (H, W, channels); put nn::Reshape in front of it");
-    if constexpr (In::rank() == 3) {
-      constexpr shape in = In::pattern;
-      static_assert(has_room(in, window.h, window.w, Pad),
-                    "locus: the window of this layer is larger than its images; write "
-                    "padding::same, or a smaller window");
-      constexpr shape out = slid(in, window.h, window.w, Pad, in.extent[2]);
-      return std::type_identity<Extents<out.extent[0], out.extent[1], out.extent[2]>>{};
-    } else
-      return std::type_identity<Extents<dyn, dyn, dyn>>{};
+  using output = typename decltype(images_behind<pool2d_description, In>())::type;
+
+ protected:
+  static pool2d_window window_over(char const* kind, shape const& in) {
+    if (!window.axes().has_room(in)) refuse_image(kind, in);
+    return window;
   }
-  template <class In>
-  using output = typename decltype(output_type<In>())::type;
 };
 
 template <bool Max, bool KeepDims>
@@ -179,9 +165,7 @@ struct MaxPool2D : detail::pool2d_description<PH, PW, Stride, Pad> {
   using state = max_pool2d_state<T, Replicas>;
   template <class T, class In, class Replicas>
   auto make(shape const& in, std::uint64_t) const {
-    if (!detail::has_room(in, this->window.h, this->window.w, Pad))
-      detail::refuse_image("MaxPool2D", in);
-    return state<T, In, Replicas>{this->window, in};
+    return state<T, In, Replicas>{this->window_over("MaxPool2D", in), in};
   }
 };
 
@@ -195,9 +179,7 @@ struct AveragePool2D : detail::pool2d_description<PH, PW, Stride, Pad> {
   using state = average_pool2d_state<T, Replicas>;
   template <class T, class In, class Replicas>
   auto make(shape const& in, std::uint64_t) const {
-    if (!detail::has_room(in, this->window.h, this->window.w, Pad))
-      detail::refuse_image("AveragePool2D", in);
-    return state<T, In, Replicas>{this->window, in};
+    return state<T, In, Replicas>{this->window_over("AveragePool2D", in), in};
   }
 };
 

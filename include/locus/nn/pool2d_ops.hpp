@@ -3,10 +3,11 @@
 #pragma once
 #include <type_traits>  // conditional
 
-#include <locus/nn/conv2d_ops.hpp>         // window_steps, is_open
+#include <locus/nn/conv2d_ops.hpp>         // is_open, open_shape
 #include <locus/nn/kernels/pool2d.hpp>     // max_pool2d, average_pool2d
 #include <locus/nn/kernels/pool_best.hpp>  // pool_best, is_largest
 #include <locus/nn/kernels/workspace.hpp>  // workspace
+#include <locus/nn/window.hpp>             // window_axes, window_steps
 #if LOCUS_CUDA_KERNELS
 #include <locus/nn/kernels/global_pool_card.hpp>  // cards::global_max_gradient
 #include <locus/nn/kernels/pool_card.hpp>         // cards::max_pool2d, cards::average_pool2d
@@ -19,6 +20,7 @@ struct pool2d_window {
   window_steps h, w;
   padding pad = padding::valid;
 
+  constexpr window_axes<2> axes() const { return {{h, w}, pad}; }
   LOCUS_HOST_DEVICE constexpr host::pool2d_geometry over(std::int64_t images, std::int64_t rows,
                                                          std::int64_t columns,
                                                          std::int64_t channels) const {

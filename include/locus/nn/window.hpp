@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A window that slides along one axis, as convolutions and pools have it. Padding is TensorFlow's:
-// what `same` adds in all is halved, the odd element comes behind.
+// Windows that slide along the axes of an example, as convolutions and pools have them. Padding is
+// TensorFlow's: what `same` adds in all is halved, the odd element comes behind.
 #pragma once
 #include <cstdint>  // int64_t
 
 #include <locus/core/config.hpp>  // LOCUS_HOST_DEVICE
 #include <locus/nn/padding.hpp>   // padding
+#include <locus/shape/shape.hpp>  // shape, dyn
 
 namespace locus::nn {
 
@@ -45,6 +46,42 @@ LOCUS_HOST_DEVICE constexpr window_axis slide(std::int64_t in, std::int64_t size
     w.out = in + w.before < span ? 0 : (in + w.before - span) / stride + 1;
   return w;
 }
+
+/// How a window moves along one axis.
+struct window_steps {
+  std::int64_t size = 1, stride = 1, dilation = 1;
+
+  LOCUS_HOST_DEVICE constexpr window_axis over(std::int64_t in, padding p) const {
+    return slide(in, size, stride, dilation, p);
+  }
+  friend constexpr bool operator==(window_steps const&, window_steps const&) = default;
+};
+
+/// A window over examples of N axes and a last one of channels: of steps, N = 1, or of images, N = 2.
+template <int N>
+struct window_axes {
+  window_steps along[N];
+  padding pad = padding::valid;
+
+  /// means: the extents of what the window makes of an example, with so many channels
+  /// shape: (n_1, ..., n_N, C) -> (n_1', ..., n_N', channels); an extent that is open stays open
+  constexpr shape slid(shape const& example, std::int64_t channels) const {
+    shape s{N + 1, {}};
+    for (int a = 0; a < N; ++a) {
+      std::int64_t const n = example.extent[a];
+      s.extent[a] = n == dyn ? dyn : along[a].over(n, pad).out;
+    }
+    s.extent[N] = channels;
+    return s;
+  }
+  /// means: the window has a place along each axis; along one that is open it may have
+  constexpr bool has_room(shape const& example) const {
+    shape const s = slid(example, 1);
+    for (int a = 0; a < N; ++a)
+      if (s.extent[a] == 0) return false;
+    return true;
+  }
+};
 
 /// What a convolution over images does: pixels are channels-last, the kernel is
 /// (h.size, w.size, channels / groups, filters).

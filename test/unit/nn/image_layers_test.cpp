@@ -185,6 +185,22 @@ using one_replica = replicas::mirrored<1>;
 using three = replicas::mirrored<3>;
 using image = Extents<dyn, dyn, dyn>;
 
+// what windows make of extents: TensorFlow's padding, axis by axis; an open extent stays open
+static_assert(nn::window_axes<2>{{{3, 2, 1}, {2, 1, 3}}, nn::padding::valid}.slid({3, {8, 9, 5}},
+                                                                                  4) ==
+              shape{3, {3, 6, 4}});
+static_assert(nn::window_axes<2>{{{3, 2, 1}, {2, 1, 3}}, nn::padding::same}.slid({3, {dyn, 9, 5}},
+                                                                                 dyn) ==
+              shape{3, {dyn, 9, dyn}});
+static_assert(nn::window_axes<1>{{{3, 2, 2}}, nn::padding::causal}.slid({2, {8, 5}}, 5) ==
+              shape{2, {4, 5}});
+static_assert(nn::window_axes<1>{{{3, 1, 2}}, nn::padding::valid}.has_room({2, {5, 1}}));
+static_assert(!nn::window_axes<1>{{{3, 1, 2}}, nn::padding::valid}.has_room({2, {4, 1}}));
+static_assert(
+    nn::window_axes<2>{{{3, 1, 1}, {9, 1, 1}}, nn::padding::valid}.has_room({3, {3, dyn, 1}}));
+static_assert(
+    !nn::window_axes<2>{{{3, 1, 1}, {9, 1, 1}}, nn::padding::valid}.has_room({3, {3, 8, 1}}));
+
 /// slopes on one replica, and the same numbers on three, with an uneven batch
 template <class Layer>
 void check_layer(Layer const& layer, shape const& in, std::int64_t rows = 7) {
