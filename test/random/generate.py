@@ -3,8 +3,8 @@
 """Writes random, well-typed expressions as C++ units, each beside the list of operations that the
 oracle walks:
     generate.py --seed 7 --count 40 --out DIR [--per-unit 20]
-Only what compiles is written: this file holds the table of distributions (include/locus/README.md,
-section 2) once more, and takes no combination without a row."""
+Only what compiles is written: this file holds the table of distributions
+(include/locus/decisions/04-distributions.md) once more, and takes no combination without a row."""
 import argparse
 import os
 import random

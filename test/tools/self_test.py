@@ -127,6 +127,27 @@ def named(folder):
     expect(1, 'test/unit/dead_test.cpp: no meson.build names it', 'check_named.py', folder)
 
 
+def pages(folder):
+    wall = '```cpp\nint main() {}\n```\n'
+    for path, text in [('README.md', '[guide](examples/guide/01-one.md#a-word) [web](https://x.y)\n'),
+                       ('examples/guide/01-one.md', f'# One\n\n## A *word*\n\n{wall}'),
+                       ('include/locus/README.md', '[one](decisions/01-one.md) [below](#two)\n# Two\n'),
+                       ('include/locus/decisions/01-one.md', '# One\n`[no](link)`\n'), ('test/meson.build', "'01-one'\n")]:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    expect(0, '4 pages, 0 wrong', 'check_pages.py', folder)
+    for path, text, said in [
+            ('README.md', '[guide](examples/guide/01-one.md#words)\n', 'README.md: no heading of 01-one.md is #words'),
+            ('README.md', '[guide](examples/guide/02-two.md)\n', 'README.md: there is no examples/guide/02-two.md'),
+            ('README.md', 'nothing\n', 'README.md: no link to examples/guide/01-one.md'),
+            ('include/locus/decisions/01-one.md', 'line\n' * 61, '01-one.md: 61 lines, at most 60'),
+            ('test/meson.build', '\n', 'test/meson.build: no test compiles the code of examples/guide/01-one.md')]:
+        good = (folder / path).read_text()
+        (folder / path).write_text(text)
+        expect(1, said, 'check_pages.py', folder)
+        (folder / path).write_text(good)
+
+
 def header_map(folder):
     tests = ('test/unit/a/one_test.cpp', '#include <locus/a/one.hpp>\n'), ('test/cuda/two.cu', '#include "../unit/a/one_test.cpp"\n')
     headers = [(f'include/locus/{name}', '#pragma once\n') for name in ('a/one.hpp', 'a/one_more.hpp', 'b/two.cuh', 'all.hpp')]
@@ -286,7 +307,7 @@ def sums(folder):
 
 def main():
     compiler = [word for word in sys.argv[1:] if not word.endswith('ccache')]
-    for check in (output, includes, kernels, named, header_map, silent, budgets, programs, cards, sums):
+    for check in (output, includes, kernels, named, pages, header_map, silent, budgets, programs, cards, sums):
         with tempfile.TemporaryDirectory() as name:
             check(pathlib.Path(name))
     for check in (snippets, misuse, headers):
