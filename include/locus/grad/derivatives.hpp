@@ -68,8 +68,8 @@ constexpr auto except_where(C const& condition, G const& g) {
     }                                                                                              \
   };
 
-LOCUS_DERIVATIVE_OF_one_reading(all_reduce, nothing, g)
-    LOCUS_DERIVATIVE_OF_one_reading(all_gather, nothing, g)
+LOCUS_CELL(LOCUS_DERIVATIVE_OF_one_, all_reduce, reading, nothing, g)
+LOCUS_CELL(LOCUS_DERIVATIVE_OF_one_, all_gather, reading, nothing, g)
 
 #define LOCUS_DERIVATIVE_OF_one_no_gradient(functor)
 #define LOCUS_DERIVATIVE_OF_two_no_gradient(functor)
@@ -78,7 +78,7 @@ LOCUS_DERIVATIVE_OF_one_reading(all_reduce, nothing, g)
 #define LOCUS_DERIVATIVE(operands, name, tensorflow, law, elements, cost, end, call, scalar, \
                          vector, derivative)                                                 \
   LOCUS_CELL(LOCUS_DERIVATIVE_OF_##operands##_, name, LOCUS_BARE derivative)
-        LOCUS_ELEMENTWISE(LOCUS_DERIVATIVE)
+LOCUS_ELEMENTWISE(LOCUS_DERIVATIVE)
 #undef LOCUS_DERIVATIVE
 #undef LOCUS_DERIVATIVE_OF_one_reading
 #undef LOCUS_DERIVATIVE_OF_two_reading
@@ -87,9 +87,9 @@ LOCUS_DERIVATIVE_OF_one_reading(all_reduce, nothing, g)
 #undef LOCUS_DERIVATIVE_OF_three_apart
 #undef LOCUS_DERIVATIVE_OF_any_apart
 
-    /// a b + c
-    template <>
-    struct derivative<fma_fn> {
+/// a b + c
+template <>
+struct derivative<fma_fn> {
   static constexpr unsigned reads(int k) {
     return k == 0 ? derivatives::second : k == 1 ? derivatives::first : derivatives::nothing;
   }

@@ -14,7 +14,7 @@
 //     call        how a program writes it                                              ops/math.hpp, ops/arithmetic.hpp
 //       (named)             NAME(x)
 //       (symbol, +)         an operator
-//     scalar      the function of one element                                          ops/math_functors.hpp, ops/functors.hpp
+//     scalar      the function of one element             ops/functors.hpp, math_functors.hpp, special_functions.hpp
 //       (wrapping, +)       an operator; integers wrap
 //       (comparison, <)     an operator that gives bool
 //       (common, e)         e of a and b, which have their common type T
@@ -212,5 +212,13 @@
   ROW(one,   isfinite,      "IsFinite",     none,       floats,         1,  none, (named),      (class_of, r < inf), \
       (class_of, less), (no_gradient))
 
-#define LOCUS_ELEMENTWISE(ROW) LOCUS_ELEMENTWISE_ARITHMETIC(ROW) LOCUS_ELEMENTWISE_MATH(ROW)
+// whose functions call those of the rows above
+#define LOCUS_ELEMENTWISE_SPECIAL(ROW) \
+  ROW(one,   digamma,       "Digamma",      none,       floats,         64, none, (named),      (own, detail::digamma), \
+      (by_lanes), (reading, first, times(g, trigamma(x)))) \
+  ROW(one,   trigamma,      "",             none,       floats,         64, none, (named),      (own, detail::trigamma), \
+      (by_lanes), (no_gradient))
+
+#define LOCUS_ELEMENTWISE(ROW) \
+  LOCUS_ELEMENTWISE_ARITHMETIC(ROW) LOCUS_ELEMENTWISE_MATH(ROW) LOCUS_ELEMENTWISE_SPECIAL(ROW)
 // clang-format on

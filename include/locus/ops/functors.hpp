@@ -5,11 +5,12 @@
 #include <limits>       // numeric_limits
 #include <type_traits>  // make_unsigned
 
-#include <locus/core/config.hpp>        // LOCUS_HOST_DEVICE, LOCUS_MATH
-#include <locus/ops/elementwise.hpp>    // LOCUS_ELEMENTWISE_ARITHMETIC
-#include <locus/ops/math_functors.hpp>  // exp_fn, ...
-#include <locus/ops/operations.hpp>     // LOCUS_BUILTIN
-#include <locus/shape/element.hpp>      // promote_t
+#include <locus/core/config.hpp>            // LOCUS_HOST_DEVICE, LOCUS_MATH
+#include <locus/ops/elementwise.hpp>        // LOCUS_ELEMENTWISE_ARITHMETIC
+#include <locus/ops/math_functors.hpp>      // exp_fn, ...
+#include <locus/ops/operations.hpp>         // LOCUS_BUILTIN
+#include <locus/ops/special_functions.hpp>  // digamma_fn, ...
+#include <locus/shape/element.hpp>          // promote_t
 
 namespace locus {
 

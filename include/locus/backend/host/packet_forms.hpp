@@ -67,7 +67,20 @@ struct packet_form<identity_fn> {
       return expression;                                             \
     }                                                                \
   };
-#define LOCUS_PACKET_OF_two_or_lanes(name, expression)
+#define LOCUS_PACKET_OF_two_or_lanes(name, expression)                                             \
+  template <>                                                                                      \
+  struct packet_form<name##_fn> {                                                                  \
+    template <class A, int N, class B>                                                             \
+      requires(!std::is_void_v<promote_t<A, B>>)                                                   \
+    LOCUS_VECTOR_FUNCTION static packet<promote_t<A, B>, N> call(packet<A, N> p, packet<B, N> q) { \
+      using T = promote_t<A, B>;                                                                   \
+      auto const a = simd::convert<T>(p), b = simd::convert<T>(q);                                 \
+      if constexpr (is_floating_v<T>)                                                              \
+        return expression;                                                                         \
+      else                                                                                         \
+        return by_lanes<name##_fn>(a, b);                                                          \
+    }                                                                                              \
+  };
 // written in this header and in packet_rounding.hpp
 #define LOCUS_PACKET_OF_one_apart(name)
 #define LOCUS_PACKET_OF_two_apart(name)

@@ -4,7 +4,7 @@
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_BACKEND_HOST_PACKET_MATH)
 #define LOCUS_BACKEND_HOST_PACKET_MATH
 #include <locus/backend/host/packet_form.hpp>  // packet_form
-#include <locus/ops/elementwise.hpp>           // LOCUS_ELEMENTWISE_MATH
+#include <locus/ops/elementwise.hpp>           // LOCUS_ELEMENTWISE_MATH, _SPECIAL
 #include <locus/ops/softmax.hpp>               // softmax_exp_fn
 #include <locus/simd/math_quotient.hpp>        // vector_quotient
 #include <locus/simd/math_round.hpp>           // vector_floor
@@ -56,11 +56,22 @@ namespace LOCUS_SPACE(host) {
       return simd::comparison(r, simd::broadcast<N>(inf));                        \
     }                                                                             \
   };
+#define LOCUS_PACKET_OF_one_by_lanes(name)                           \
+  template <>                                                        \
+  struct packet_form<name##_fn> {                                    \
+    template <class T, int N>                                        \
+      requires is_floating_v<T>                                      \
+    LOCUS_VECTOR_FUNCTION static packet<T, N> call(packet<T, N> a) { \
+      return by_lanes<name##_fn>(a);                                 \
+    }                                                                \
+  };
 #define LOCUS_PACKET(operands, name, tensorflow, law, elements, cost, end, call, scalar, vector, \
                      derivative)                                                                 \
   LOCUS_CELL(LOCUS_PACKET_OF_##operands##_, name, LOCUS_BARE vector)
 LOCUS_ELEMENTWISE_MATH(LOCUS_PACKET)
+LOCUS_ELEMENTWISE_SPECIAL(LOCUS_PACKET)
 #undef LOCUS_PACKET
+#undef LOCUS_PACKET_OF_one_by_lanes
 #undef LOCUS_PACKET_OF_one_by_vector
 #undef LOCUS_PACKET_OF_two_by_vector
 #undef LOCUS_PACKET_OF_one_of_floats
