@@ -214,9 +214,9 @@
 
 // whose functions call those of the rows above
 #define LOCUS_ELEMENTWISE_SPECIAL(ROW) \
-  ROW(one,   digamma,       "Digamma",      none,       floats,         64, none, (named),      (own, detail::digamma), \
+  ROW(one,   digamma,       "Digamma",      none,       floats,         64, none, (named),      (own, detail::digamma_of), \
       (by_lanes), (reading, first, times(g, trigamma(x)))) \
-  ROW(one,   trigamma,      "",             none,       floats,         64, none, (named),      (own, detail::trigamma), \
+  ROW(one,   trigamma,      "",             none,       floats,         64, none, (named),      (own, detail::trigamma_of), \
       (by_lanes), (no_gradient))
 
 #define LOCUS_ELEMENTWISE(ROW) \

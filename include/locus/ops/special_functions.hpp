@@ -124,7 +124,7 @@ LOCUS_HOST_DEVICE constexpr T trigamma_tail(T z) {
 ///        digamma(1 - x) and 1, since at its zeros there it is the difference of two such numbers
 /// after: Abramowitz and Stegun, 6.3
 template <class T>
-LOCUS_HOST_DEVICE T digamma(T x) {
+LOCUS_HOST_DEVICE T digamma_of(T x) {
   T pole = T(0);
   if (x <= T(0)) {
     T const r = x - round_fn{}(x);
@@ -152,7 +152,7 @@ LOCUS_HOST_DEVICE T digamma(T x) {
 /// units: at most 4 in the last place
 /// after: Abramowitz and Stegun, 6.4
 template <class T>
-LOCUS_HOST_DEVICE T trigamma(T x) {
+LOCUS_HOST_DEVICE T trigamma_of(T x) {
   T reflected = T(0);
   bool const below = x <= T(0);
   if (below) {
