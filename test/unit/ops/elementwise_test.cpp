@@ -2,6 +2,7 @@
 // The table of element-wise operations. Each operation of floats has a vector form, if only by lanes:
 // without one a kernel that it is fused into would run element by element, and nobody would see it. Each
 // form gives the bits of the functor, in every lane.
+#define LOCUS_TARGETS 1  // functors and forms of one set of instructions: the unit's own
 #include <cmath>
 #include <cstring>
 #include <doctest/doctest.h>
