@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of element-wise operations: one row says all that locus knows of an operation. The headers
 // named on the right make code of their column; a new operation is a new row and, where its scalar
-// function is not one expression, that function.
+// function is not one expression, that function. test/tools/check_operations.py names the tests and the
+// place of README.md that a new row needs.
 //
 //     column      what stands there                                                    expanded by
 //     operands    one, two, three, any
@@ -14,7 +15,7 @@
 //     call        how a program writes it                                              ops/math.hpp, ops/arithmetic.hpp
 //       (named)             NAME(x)
 //       (symbol, +)         an operator
-//     scalar      the function of one element             ops/functors.hpp, math_functors.hpp, special_functions.hpp
+//     scalar      the function of one element, on both sides   ops/functors.hpp, math_functors.hpp, special_functions.hpp
 //       (wrapping, +)       an operator; integers wrap
 //       (comparison, <)     an operator that gives bool
 //       (common, e)         e of a and b, which have their common type T
@@ -40,7 +41,7 @@
 //       (no_gradient)       no gradient passes; gradients refuse it with a sentence
 //
 // (apart) in a column: what is not regular is written in the header of that column. clamp, where, fma and add_n
-// have three operands or any number, so all but their first columns is apart; identity has no call; divide
+// have three operands or any number, so that all but their first columns are apart; identity has no call; divide
 // refuses integers with a sentence of its own. cast has no row: cast_fn<To> is a family, whose row of
 // operations.hpp, functor, packet form and derivative stand in those headers. Folds, generators, one_hot
 // and the steps of softmax are no element-wise operations: they have rows in operations.hpp alone.
@@ -212,7 +213,7 @@
   ROW(one,   isfinite,      "IsFinite",     none,       floats,         1,  none, (named),      (class_of, r < inf), \
       (class_of, less), (no_gradient))
 
-// whose functions call those of the rows above
+// rows whose scalar functions call functors of the rows above
 #define LOCUS_ELEMENTWISE_SPECIAL(ROW) \
   ROW(one,   digamma,       "Digamma",      none,       floats,         64, none, (named),      (own, detail::digamma_of), \
       (by_lanes), (reading, first, times(g, trigamma(x)))) \
