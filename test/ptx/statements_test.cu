@@ -135,6 +135,29 @@ TEST_CASE_TEMPLATE("dense maps are cub::DeviceTransform, to the bit what the hos
   }
 }
 
+TEST_CASE_TEMPLATE("functions of ours run on cards as on the host", T, float, double) {
+  std::int64_t const n = 1000;
+  Array<T, 1, CpuDevice> hx{dextents<1>(n)};
+  for (std::int64_t i = 0; i < n; ++i) hx(i) = static_cast<T>(i - 300) / T(37);
+  Array<T> const x = to<Gpu>(hx);
+  Array<T> d{dextents<1>(n)}, t{dextents<1>(n)};
+  d = digamma(x);
+  t = trigamma(x);
+  auto const got_d = fetch(d), got_t = fetch(t);
+  double worst = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    auto const off = [&](T got, T want) {
+      return got == want ? 0 : double(std::fabs(got - want) / std::fmax(T(1), std::fabs(want)));
+    };
+    // at -1, -2, ... digamma is NaN, trigamma infinite
+    bool const pole = std::isnan(digamma_fn{}(hx(i)));
+    CHECK(std::isnan(got_d(i)) == pole);
+    if (!pole) worst = std::max(worst, off(got_d(i), digamma_fn{}(hx(i))));
+    worst = std::max(worst, off(got_t(i), trigamma_fn{}(hx(i))));
+  }
+  CHECK(worst < 8 * std::numeric_limits<T>::epsilon());
+}
+
 TEST_CASE("statements") {
   std::int64_t const n = 40960;
   auto const hx = drawn<float>(dextents<1>(n), 3), hy = drawn<float>(dextents<1>(n), 4);

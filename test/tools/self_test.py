@@ -170,6 +170,24 @@ def header_map(folder):
     expect(0, '0 wrong', 'check_map.py', folder)
 
 
+def operations(folder):
+    files = ('examples/guide/09-types-and-operations.md', 'include/locus/ops/elementwise.hpp', 'test/unit/grad/derivatives_test.cpp', 'test/unit/simd/accuracy.hpp',
+             'test/unit/ops/special_functions_test.cpp')
+    for name in files:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    page, table, derivatives, accuracy, special = files
+    for code, text, name, what, by in [
+            (0, ' 0 wrong', page, '', ''), (1, 'lack `digamma`', page, ' digamma ', ' '),
+            (1, '`lgamma` is no operation', page, ' digamma ', ' digamma lgamma '), (1, 'lack `-`', page, '`+ - * /`', '`+ * /`'),
+            (1, 'exp2 stands in two rows', table, 'exp, ', 'exp2, '), (1, 'a row has 10 cells', table, '"Exp",', ''),
+            (1, 'the derivative of digamma', derivatives, 'digamma(', 'sin('), (1, 'no row for vector_erfc', accuracy, 'row(erfc,', 'row(erf,'),
+            (1, 'no test of trigamma', special, 'trigamma_fn', 'digamma_fn')]:
+        for each in files:
+            (folder / each).write_text((ROOT / each).read_text(encoding='utf-8'))
+        (folder / name).write_text((ROOT / name).read_text(encoding='utf-8').replace(what, by))
+        expect(code, text, 'check_operations.py', folder)
+
+
 def silent(folder):
     expect(0, '0 lines', 'silent.py', sys.executable, '-c', '')
     expect(1, '1 lines', 'silent.py', sys.executable, '-c', 'print("a note")')
@@ -307,7 +325,7 @@ def sums(folder):
 
 def main():
     compiler = [word for word in sys.argv[1:] if not word.endswith('ccache')]
-    for check in (output, includes, kernels, named, pages, header_map, silent, budgets, programs, cards, sums):
+    for check in (output, includes, kernels, named, pages, header_map, operations, silent, budgets, programs, cards, sums):
         with tempfile.TemporaryDirectory() as name:
             check(pathlib.Path(name))
     for check in (snippets, misuse, headers):

@@ -187,7 +187,7 @@
 #define LOCUS_KEEP_APART(x) asm("" : "+m"(x))
 #endif
 
-// A compiled run time (README.md, "A compiled run time"). Functions that are the same in every unit stand in
+// A compiled run time (decisions/38-compiled-run-time.md). Functions that are the same in every unit stand in
 // folders named bodies; a unit reads them, unless it says LOCUS_COMPILED.
 // LOCUS_COMPILED            set by the program: this unit declares these functions only
 // LOCUS_IMPLEMENTATION      set in one unit of the program, or by the target locus::runtime: that unit has the
@@ -210,7 +210,7 @@
 #endif
 
 // LOCUS_SHARED_STATE    in front of a variable that a process has once, whatever the shared
-//                       libraries in it and whatever -fvisibility says (README.md section 7)
+//                       libraries in it and whatever -fvisibility says (decisions/09-units-and-modes.md)
 #define LOCUS_SHARED_STATE [[gnu::visibility("default")]]
 
 // Which instructions the compiler may use: a copy of an inline function made with more of them than

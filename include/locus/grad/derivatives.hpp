@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of derivatives: for each element-wise operation its partial derivatives times g, the
-// adjoint of its result, and what they read. Comparisons, logic, argmax, one_hot and casts to integers
-// make values that have no gradient; floor, ceil, trunc, round, sign and the divisions of integers have
-// no row: their derivative is 0 almost everywhere, and no training is meant by that.
+// Derivatives of operations, from the table of ops/elementwise.hpp: for each operation its partial
+// derivatives times g, the adjoint of its result, and what they read. Comparisons, logic, argmax,
+// one_hot and casts to integers make values that have no gradient; so do floor, ceil, trunc, round, sign
+// and the divisions of integers: their derivative is 0 almost everywhere, and no training is meant by
+// that.
 #pragma once
-#include <locus/grad/adjoint.hpp>    // times, over
-#include <locus/ops/all_reduce.hpp>  // all_reduce_fn
-#include <locus/ops/shards.hpp>      // all_gather_fn, per_shard_fn
+#include <locus/grad/adjoint.hpp>     // times, over
+#include <locus/ops/all_reduce.hpp>   // all_reduce_fn
+#include <locus/ops/elementwise.hpp>  // LOCUS_ELEMENTWISE
+#include <locus/ops/shards.hpp>       // all_gather_fn, per_shard_fn
 
 namespace locus {
 
@@ -37,7 +39,7 @@ constexpr auto except_where(C const& condition, G const& g) {
 
 }  // namespace derivatives
 
-#define LOCUS_DERIVATIVE(functor, read, expression)                    \
+#define LOCUS_DERIVATIVE_OF_one_reading(functor, read, expression)     \
   template <>                                                          \
   struct derivative<functor##_fn> {                                    \
     static constexpr unsigned reads(int) { return derivatives::read; } \
@@ -48,7 +50,7 @@ constexpr auto except_where(C const& condition, G const& g) {
       return expression;                                               \
     }                                                                  \
   };
-#define LOCUS_DERIVATIVES(functor, read_by_a, by_a, read_by_b, by_b)                               \
+#define LOCUS_DERIVATIVE_OF_two_reading(functor, read_by_a, by_a, read_by_b, by_b)                 \
   template <>                                                                                      \
   struct derivative<functor##_fn> {                                                                \
     static constexpr unsigned reads(int k) {                                                       \
@@ -66,58 +68,24 @@ constexpr auto except_where(C const& condition, G const& g) {
     }                                                                                              \
   };
 
-// clang-format off
-//               y =           reads     g dy/dx
-LOCUS_DERIVATIVE(identity,     nothing,  g)
-LOCUS_DERIVATIVE(all_reduce,   nothing,  g)
-LOCUS_DERIVATIVE(all_gather,   nothing,  g)
-LOCUS_DERIVATIVE(negate,       nothing,  minus(g))
-LOCUS_DERIVATIVE(abs,          first,    times(g, sign(x)))                        // 0 at 0
-LOCUS_DERIVATIVE(square,       first,    times(times(g, 2), x))
-LOCUS_DERIVATIVE(reciprocal,   itself,   times(minus(g), square(y)))
-LOCUS_DERIVATIVE(sqrt,         itself,   over(times(g, 0.5), y))                   // infinite at 0
-LOCUS_DERIVATIVE(rsqrt,        itself,   times(times(g, -0.5), y * square(y)))
-LOCUS_DERIVATIVE(cbrt,         itself,   over(over(g, 3), square(y)))
-LOCUS_DERIVATIVE(exp,          itself,   times(g, y))
-LOCUS_DERIVATIVE(exp2,         itself,   times(times(g, 0.69314718055994530942), y))
-LOCUS_DERIVATIVE(expm1,        itself,   times(g, y + 1.0))
-LOCUS_DERIVATIVE(log,          first,    over(g, x))
-LOCUS_DERIVATIVE(log2,         first,    over(times(g, 1.44269504088896340736), x))
-LOCUS_DERIVATIVE(log10,        first,    over(times(g, 0.43429448190325182765), x))
-LOCUS_DERIVATIVE(log1p,        first,    over(g, x + 1.0))
-LOCUS_DERIVATIVE(sin,          first,    times(g, cos(x)))
-LOCUS_DERIVATIVE(cos,          first,    times(minus(g), sin(x)))
-LOCUS_DERIVATIVE(tan,          itself,   times(g, square(y) + 1.0))
-LOCUS_DERIVATIVE(asin,         first,    over(g, sqrt((1.0 - x) * (1.0 + x))))
-LOCUS_DERIVATIVE(acos,         first,    over(minus(g), sqrt((1.0 - x) * (1.0 + x))))
-LOCUS_DERIVATIVE(atan,         first,    over(g, square(x) + 1.0))
-LOCUS_DERIVATIVE(sinh,         first,    times(g, cosh(x)))
-LOCUS_DERIVATIVE(cosh,         first,    times(g, sinh(x)))
-LOCUS_DERIVATIVE(tanh,         itself,   times(g, 1.0 - square(y)))
-LOCUS_DERIVATIVE(asinh,        first,    over(g, sqrt(square(x) + 1.0)))
-LOCUS_DERIVATIVE(acosh,        first,    over(g, sqrt((x - 1.0) * (x + 1.0))))
-LOCUS_DERIVATIVE(atanh,        first,    over(g, (1.0 - x) * (1.0 + x)))
-LOCUS_DERIVATIVE(sigmoid,      itself,   times(g, y * (1.0 - y)))
-LOCUS_DERIVATIVE(erf,          first,    times(times(g, 1.12837916709551257390), exp(-square(x))))
-LOCUS_DERIVATIVE(erfc,         first,    times(times(g, -1.12837916709551257390), exp(-square(x))))
-LOCUS_DERIVATIVE(relu,         itself,   only_where(y > 0.0, g))                   // 0 at 0
+LOCUS_CELL(LOCUS_DERIVATIVE_OF_one_, all_reduce, reading, nothing, g)
+LOCUS_CELL(LOCUS_DERIVATIVE_OF_one_, all_gather, reading, nothing, g)
 
-//                y =          reads            g dy/da                   reads            g dy/db
-LOCUS_DERIVATIVES(add,         nothing,         g,                        nothing,         g)
-LOCUS_DERIVATIVES(subtract,    nothing,         g,                        nothing,         minus(g))
-LOCUS_DERIVATIVES(multiply,    second,          times(g, b),              first,           times(g, a))
-LOCUS_DERIVATIVES(divide,      second,          over(g, b),               itself | second, over(times(minus(g), y), b))
-LOCUS_DERIVATIVES(true_div,    second,          over(g, b),               itself | second, over(times(minus(g), y), b))
-LOCUS_DERIVATIVES(maximum,     first | second,  only_where(a >= b, g),    first | second,  except_where(a >= b, g))  // ties: the first
-LOCUS_DERIVATIVES(minimum,     first | second,  only_where(a <= b, g),    first | second,  except_where(a <= b, g))
-LOCUS_DERIVATIVES(pow,         first | second,  times(g, b * pow(a, plus(b, -1))),
-                               itself | first,  times(g, y * where(a > 0.0, log(a), 0.0)))
-LOCUS_DERIVATIVES(atan2,       first | second,  over(times(g, b), square(a) + square(b)),
-                               first | second,  over(times(minus(g), a), square(a) + square(b)))
-LOCUS_DERIVATIVES(hypot,       itself | first,  over(times(g, a), y),     itself | second, over(times(g, b), y))
-// clang-format on
+#define LOCUS_DERIVATIVE_OF_one_no_gradient(functor)
+#define LOCUS_DERIVATIVE_OF_two_no_gradient(functor)
+#define LOCUS_DERIVATIVE_OF_three_apart(functor)
+#define LOCUS_DERIVATIVE_OF_any_apart(functor)
+#define LOCUS_DERIVATIVE(operands, name, tensorflow, law, elements, cost, end, call, scalar, \
+                         vector, derivative)                                                 \
+  LOCUS_CELL(LOCUS_DERIVATIVE_OF_##operands##_, name, LOCUS_BARE derivative)
+LOCUS_ELEMENTWISE(LOCUS_DERIVATIVE)
 #undef LOCUS_DERIVATIVE
-#undef LOCUS_DERIVATIVES
+#undef LOCUS_DERIVATIVE_OF_one_reading
+#undef LOCUS_DERIVATIVE_OF_two_reading
+#undef LOCUS_DERIVATIVE_OF_one_no_gradient
+#undef LOCUS_DERIVATIVE_OF_two_no_gradient
+#undef LOCUS_DERIVATIVE_OF_three_apart
+#undef LOCUS_DERIVATIVE_OF_any_apart
 
 /// a b + c
 template <>

@@ -3,8 +3,9 @@
 #pragma once
 #include <type_traits>  // is_same
 
-#include <locus/kernel/stage.hpp>  // stage, apply, constant
-#include <locus/ops/functors.hpp>  // divide_fn, sqrt_fn
+#include <locus/kernel/stage.hpp>     // stage, apply, constant
+#include <locus/ops/elementwise.hpp>  // LOCUS_ELEMENTWISE
+#include <locus/ops/functors.hpp>     // divide_fn, sqrt_fn
 
 namespace locus {
 template <class T>
@@ -21,16 +22,11 @@ inline constexpr float cost_of_functor = [] {
   else
     return 4.f;  // the user's own
 }();
-template <>
-inline constexpr float cost_of_functor<divide_fn> = 8;
-template <>
-inline constexpr float cost_of_functor<true_div_fn> = 8;
-template <>
-inline constexpr float cost_of_functor<floor_div_fn> = 10;
-template <>
-inline constexpr float cost_of_functor<trunc_div_fn> = 10;
-template <>
-inline constexpr float cost_of_functor<sqrt_fn> = 8;
+#define LOCUS_COST(operands, name, tensorflow, law, elements, cost, ...) \
+  template <>                                                            \
+  inline constexpr float cost_of_functor<name##_fn> = cost;
+LOCUS_ELEMENTWISE(LOCUS_COST)
+#undef LOCUS_COST
 
 /// means: the operations of a tree or a stage
 template <class Tree>

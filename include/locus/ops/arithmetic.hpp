@@ -3,29 +3,42 @@
 #pragma once
 #include <utility>  // forward
 
-#include <locus/core/config.hpp>     // LOCUS_MODE
-#include <locus/expr/lifetimes.hpp>  // LOCUS_OF_ONE, LOCUS_OF_TWO
-#include <locus/ops/functors.hpp>    // add_fn, ...
-#include <locus/ops/map.hpp>         // elementwise
+#include <locus/core/config.hpp>      // LOCUS_MODE
+#include <locus/expr/lifetimes.hpp>   // LOCUS_OF_ONE, LOCUS_OF_TWO
+#include <locus/ops/elementwise.hpp>  // LOCUS_ELEMENTWISE_ARITHMETIC
+#include <locus/ops/functors.hpp>     // add_fn, ...
+#include <locus/ops/map.hpp>          // elementwise
 
 namespace locus {
 
 inline namespace LOCUS_MODE {
 
-// means: r[i] = a[i] symbol b[i]     shape: NumPy broadcasting     cost: one operation per element,
-//        fused
+// means: r[i] = a[i] symbol b[i], or symbol x[i], of the table in ops/elementwise.hpp
+// shape: NumPy broadcasting     cost: one operation per element, fused
 // fails: at compile time, when kinds of element types mix or static shapes do not fit
-LOCUS_OF_TWO(operator+, detail::elementwise, add_fn{}, )
-LOCUS_OF_TWO(operator-, detail::elementwise, subtract_fn{}, )
-LOCUS_OF_TWO(operator*, detail::elementwise, multiply_fn{}, )
-LOCUS_OF_TWO(operator==, detail::elementwise, equal_to_fn{}, )
-LOCUS_OF_TWO(operator!=, detail::elementwise, not_equal_to_fn{}, )
-LOCUS_OF_TWO(operator<, detail::elementwise, less_fn{}, )
-LOCUS_OF_TWO(operator<=, detail::elementwise, less_equal_fn{}, )
-LOCUS_OF_TWO(operator>, detail::elementwise, greater_fn{}, )
-LOCUS_OF_TWO(operator>=, detail::elementwise, greater_equal_fn{}, )
-LOCUS_OF_TWO(operator&&, detail::elementwise, logical_and_fn{}, )
-LOCUS_OF_TWO(operator||, detail::elementwise, logical_or_fn{}, )
+#define LOCUS_CALL_OF_one_symbol(name, symbol) \
+  LOCUS_OF_ONE(operator symbol, detail::elementwise, name##_fn{}, )
+#define LOCUS_CALL_OF_two_symbol(name, symbol) \
+  LOCUS_OF_TWO(operator symbol, detail::elementwise, name##_fn{}, )
+// of ops/math.hpp, and below
+#define LOCUS_CALL_OF_one_named(name)
+#define LOCUS_CALL_OF_two_named(name)
+#define LOCUS_CALL_OF_one_apart(name)
+#define LOCUS_CALL_OF_two_apart(name)
+#define LOCUS_CALL_OF_three_apart(name)
+#define LOCUS_CALL_OF_any_apart(name)
+#define LOCUS_OPERATOR(operands, name, tensorflow, law, elements, cost, end, call, ...) \
+  LOCUS_CELL(LOCUS_CALL_OF_##operands##_, name, LOCUS_BARE call)
+LOCUS_ELEMENTWISE_ARITHMETIC(LOCUS_OPERATOR)
+#undef LOCUS_OPERATOR
+#undef LOCUS_CALL_OF_one_symbol
+#undef LOCUS_CALL_OF_two_symbol
+#undef LOCUS_CALL_OF_one_named
+#undef LOCUS_CALL_OF_two_named
+#undef LOCUS_CALL_OF_one_apart
+#undef LOCUS_CALL_OF_two_apart
+#undef LOCUS_CALL_OF_three_apart
+#undef LOCUS_CALL_OF_any_apart
 
 }  // namespace LOCUS_MODE
 
@@ -50,9 +63,6 @@ inline namespace LOCUS_MODE {
 /// means: r[i] = a[i] / b[i]     fails: at compile time for integers: three divisions are meant by
 ///        it
 LOCUS_OF_TWO(operator/, detail::quotient, )
-
-LOCUS_OF_ONE(operator-, detail::elementwise, negate_fn{}, )
-LOCUS_OF_ONE(operator!, detail::elementwise, logical_not_fn{}, )
 
 }  // namespace LOCUS_MODE
 }  // namespace locus

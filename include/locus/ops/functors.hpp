@@ -5,10 +5,12 @@
 #include <limits>       // numeric_limits
 #include <type_traits>  // make_unsigned
 
-#include <locus/core/config.hpp>        // LOCUS_HOST_DEVICE, LOCUS_MATH
-#include <locus/ops/math_functors.hpp>  // exp_fn, ...
-#include <locus/ops/operations.hpp>     // LOCUS_BUILTIN
-#include <locus/shape/element.hpp>      // promote_t
+#include <locus/core/config.hpp>            // LOCUS_HOST_DEVICE, LOCUS_MATH
+#include <locus/ops/elementwise.hpp>        // LOCUS_ELEMENTWISE_ARITHMETIC
+#include <locus/ops/math_functors.hpp>      // exp_fn, ...
+#include <locus/ops/operations.hpp>         // LOCUS_BUILTIN
+#include <locus/ops/special_functions.hpp>  // digamma_fn, ...
+#include <locus/shape/element.hpp>          // promote_t
 
 namespace locus {
 
@@ -36,17 +38,10 @@ LOCUS_HOST_DEVICE constexpr bool is_minus_one(T a) {
 }
 }  // namespace detail
 
-struct identity_fn {
-  LOCUS_BUILTIN("identity")
-  template <class Lhs>
-  LOCUS_HOST_DEVICE constexpr Lhs operator()(Lhs a) const {
-    return a;
-  }
-};
-
-#define LOCUS_WRAPPING_FUNCTOR(functor, name, symbol)                                \
-  struct functor {                                                                   \
-    LOCUS_BUILTIN(name)                                                              \
+// The forms of the column `scalar` in ops/elementwise.hpp, whose rows say which functor is what.
+#define LOCUS_FUNCTOR_OF_two_wrapping(functor, symbol)                               \
+  struct functor##_fn {                                                              \
+    LOCUS_BUILTIN(#functor)                                                          \
     template <class Lhs, class Rhs>                                                  \
     LOCUS_HOST_DEVICE constexpr promote_t<Lhs, Rhs> operator()(Lhs a, Rhs b) const { \
       using T = promote_t<Lhs, Rhs>;                                                 \
@@ -54,19 +49,62 @@ struct identity_fn {
       return static_cast<T>(static_cast<W>(a) symbol static_cast<W>(b));             \
     }                                                                                \
   };
-LOCUS_WRAPPING_FUNCTOR(add_fn, "add", +)
-LOCUS_WRAPPING_FUNCTOR(subtract_fn, "subtract", -)
-LOCUS_WRAPPING_FUNCTOR(multiply_fn, "multiply", *)
-#undef LOCUS_WRAPPING_FUNCTOR
-
-struct divide_fn {
-  LOCUS_BUILTIN("divide")
-  template <class Lhs, class Rhs>
-  LOCUS_HOST_DEVICE constexpr promote_t<Lhs, Rhs> operator()(Lhs a, Rhs b) const {
-    using T = promote_t<Lhs, Rhs>;
-    return static_cast<T>(a) / static_cast<T>(b);
-  }
-};
+#define LOCUS_FUNCTOR_OF_two_comparison(functor, symbol)              \
+  struct functor##_fn {                                               \
+    LOCUS_BUILTIN(#functor)                                           \
+    template <class Lhs, class Rhs>                                   \
+    LOCUS_HOST_DEVICE constexpr bool operator()(Lhs a, Rhs b) const { \
+      using T = promote_t<Lhs, Rhs>;                                  \
+      return static_cast<T>(a) symbol static_cast<T>(b);              \
+    }                                                                 \
+  };
+#define LOCUS_FUNCTOR_OF_two_common(functor, expression)                                 \
+  struct functor##_fn {                                                                  \
+    LOCUS_BUILTIN(#functor)                                                              \
+    template <class Lhs, class Rhs>                                                      \
+    LOCUS_HOST_DEVICE constexpr promote_t<Lhs, Rhs> operator()(Lhs lhs, Rhs rhs) const { \
+      using T = promote_t<Lhs, Rhs>;                                                     \
+      T const a = static_cast<T>(lhs), b = static_cast<T>(rhs);                          \
+      return expression;                                                                 \
+    }                                                                                    \
+  };
+#define LOCUS_FUNCTOR_OF_one_of_numbers(functor, expression) \
+  struct functor##_fn {                                      \
+    LOCUS_BUILTIN(#functor)                                  \
+    template <class T>                                       \
+    LOCUS_HOST_DEVICE constexpr T operator()(T a) const {    \
+      return expression;                                     \
+    }                                                        \
+  };
+#define LOCUS_FUNCTOR_OF_one_of_booleans(functor, expression)                        \
+  struct functor##_fn {                                                              \
+    LOCUS_BUILTIN(#functor)                                                          \
+    LOCUS_HOST_DEVICE constexpr bool operator()(bool a) const { return expression; } \
+  };
+#define LOCUS_FUNCTOR_OF_two_of_booleans(functor, expression)                                \
+  struct functor##_fn {                                                                      \
+    LOCUS_BUILTIN(#functor)                                                                  \
+    LOCUS_HOST_DEVICE constexpr bool operator()(bool a, bool b) const { return expression; } \
+  };
+// written below
+#define LOCUS_FUNCTOR_OF_one_apart(functor)
+#define LOCUS_FUNCTOR_OF_two_apart(functor)
+#define LOCUS_FUNCTOR_OF_three_apart(functor)
+#define LOCUS_FUNCTOR_OF_any_apart(functor)
+#define LOCUS_FUNCTOR(operands, name, tensorflow, law, elements, cost, end, call, scalar, ...) \
+  LOCUS_CELL(LOCUS_FUNCTOR_OF_##operands##_, name, LOCUS_BARE scalar)
+LOCUS_ELEMENTWISE_ARITHMETIC(LOCUS_FUNCTOR)
+#undef LOCUS_FUNCTOR
+#undef LOCUS_FUNCTOR_OF_two_wrapping
+#undef LOCUS_FUNCTOR_OF_two_comparison
+#undef LOCUS_FUNCTOR_OF_two_common
+#undef LOCUS_FUNCTOR_OF_one_of_numbers
+#undef LOCUS_FUNCTOR_OF_one_of_booleans
+#undef LOCUS_FUNCTOR_OF_two_of_booleans
+#undef LOCUS_FUNCTOR_OF_one_apart
+#undef LOCUS_FUNCTOR_OF_two_apart
+#undef LOCUS_FUNCTOR_OF_three_apart
+#undef LOCUS_FUNCTOR_OF_any_apart
 
 /// means: the largest integer not above a / b; 0 where b is 0     after: Python's //
 struct floor_div_fn {
@@ -142,42 +180,6 @@ struct abs_fn {
       return a < Lhs(0) ? negate_fn{}(a) : a;
   }
 };
-struct square_fn {
-  LOCUS_BUILTIN("square")
-  template <class Lhs>
-  LOCUS_HOST_DEVICE constexpr Lhs operator()(Lhs a) const {
-    return multiply_fn{}(a, a);
-  }
-};
-
-/// means: max(a, 0); NaN stays NaN
-struct relu_fn {
-  LOCUS_BUILTIN("relu")
-  template <class Lhs>
-  LOCUS_HOST_DEVICE constexpr Lhs operator()(Lhs a) const {
-    return a < Lhs(0) ? Lhs(0) : a;
-  }
-};
-/// means: the larger one; NaN if either is
-struct maximum_fn {
-  LOCUS_BUILTIN("maximum")
-  template <class Lhs, class Rhs>
-  LOCUS_HOST_DEVICE constexpr promote_t<Lhs, Rhs> operator()(Lhs a, Rhs b) const {
-    using T = promote_t<Lhs, Rhs>;
-    T const x = static_cast<T>(a), y = static_cast<T>(b);
-    return x > y || x != x ? x : y;
-  }
-};
-/// means: the smaller one; NaN if either is
-struct minimum_fn {
-  LOCUS_BUILTIN("minimum")
-  template <class Lhs, class Rhs>
-  LOCUS_HOST_DEVICE constexpr promote_t<Lhs, Rhs> operator()(Lhs a, Rhs b) const {
-    using T = promote_t<Lhs, Rhs>;
-    T const x = static_cast<T>(a), y = static_cast<T>(b);
-    return x < y || x != x ? x : y;
-  }
-};
 /// means: min(max(x, low), high)
 struct clamp_fn {
   LOCUS_BUILTIN("clamp")
@@ -193,36 +195,6 @@ struct where_fn {
     using T = promote_t<Lhs, Rhs>;
     return c ? static_cast<T>(a) : static_cast<T>(b);
   }
-};
-
-#define LOCUS_COMPARISON(functor, name, symbol)                       \
-  struct functor {                                                    \
-    LOCUS_BUILTIN(name)                                               \
-    template <class Lhs, class Rhs>                                   \
-    LOCUS_HOST_DEVICE constexpr bool operator()(Lhs a, Rhs b) const { \
-      using T = promote_t<Lhs, Rhs>;                                  \
-      return static_cast<T>(a) symbol static_cast<T>(b);              \
-    }                                                                 \
-  };
-LOCUS_COMPARISON(equal_to_fn, "equal_to", ==)
-LOCUS_COMPARISON(not_equal_to_fn, "not_equal_to", !=)
-LOCUS_COMPARISON(less_fn, "less", <)
-LOCUS_COMPARISON(less_equal_fn, "less_equal", <=)
-LOCUS_COMPARISON(greater_fn, "greater", >)
-LOCUS_COMPARISON(greater_equal_fn, "greater_equal", >=)
-#undef LOCUS_COMPARISON
-
-struct logical_and_fn {
-  LOCUS_BUILTIN("logical_and")
-  LOCUS_HOST_DEVICE constexpr bool operator()(bool a, bool b) const { return a && b; }
-};
-struct logical_or_fn {
-  LOCUS_BUILTIN("logical_or")
-  LOCUS_HOST_DEVICE constexpr bool operator()(bool a, bool b) const { return a || b; }
-};
-struct logical_not_fn {
-  LOCUS_BUILTIN("logical_not")
-  LOCUS_HOST_DEVICE constexpr bool operator()(bool a) const { return !a; }
 };
 
 namespace detail {

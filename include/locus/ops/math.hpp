@@ -3,70 +3,42 @@
 #pragma once
 #include <utility>  // forward
 
-#include <locus/core/config.hpp>     // LOCUS_MODE
-#include <locus/expr/lifetimes.hpp>  // LOCUS_OF_ONE, LOCUS_OF_TWO
-#include <locus/ops/functors.hpp>    // exp_fn, ...
-#include <locus/ops/map.hpp>         // elementwise
+#include <locus/core/config.hpp>      // LOCUS_MODE
+#include <locus/expr/lifetimes.hpp>   // LOCUS_OF_ONE, LOCUS_OF_TWO
+#include <locus/ops/elementwise.hpp>  // LOCUS_ELEMENTWISE
+#include <locus/ops/functors.hpp>     // exp_fn, ...
+#include <locus/ops/map.hpp>          // elementwise
 
 namespace locus {
 
 inline namespace LOCUS_MODE {
 
-// means: r[i] = f(x[i])     shape: that of x     cost: fused with its neighbours
-#define LOCUS_UNARY(function) LOCUS_OF_ONE(function, detail::elementwise, function##_fn{}, )
-LOCUS_UNARY(exp)
-LOCUS_UNARY(exp2)
-LOCUS_UNARY(expm1)
-LOCUS_UNARY(log)
-LOCUS_UNARY(log2)
-LOCUS_UNARY(log10)
-LOCUS_UNARY(log1p)
-LOCUS_UNARY(sqrt)
-LOCUS_UNARY(rsqrt)
-LOCUS_UNARY(cbrt)
-LOCUS_UNARY(square)
-LOCUS_UNARY(reciprocal)
-LOCUS_UNARY(sin)
-LOCUS_UNARY(cos)
-LOCUS_UNARY(tan)
-LOCUS_UNARY(asin)
-LOCUS_UNARY(acos)
-LOCUS_UNARY(atan)
-LOCUS_UNARY(sinh)
-LOCUS_UNARY(cosh)
-LOCUS_UNARY(tanh)
-LOCUS_UNARY(asinh)
-LOCUS_UNARY(acosh)
-LOCUS_UNARY(atanh)
-LOCUS_UNARY(erf)
-LOCUS_UNARY(erfc)
-/// sigmoid: 1 / (1 + exp(-x))
-LOCUS_UNARY(sigmoid)
-LOCUS_UNARY(relu)
-LOCUS_UNARY(abs)
-/// sign: 1, -1, or x where it is 0 or NaN
-LOCUS_UNARY(sign)
-LOCUS_UNARY(floor)
-LOCUS_UNARY(ceil)
-LOCUS_UNARY(trunc)
-/// round: to the nearest whole number, halves to the even one
-LOCUS_UNARY(round)
-LOCUS_UNARY(isnan)
-LOCUS_UNARY(isinf)
-LOCUS_UNARY(isfinite)
-#undef LOCUS_UNARY
-
-// means: r[i] = f(a[i], b[i])     shape: NumPy broadcasting     cost: fused with its neighbours
-#define LOCUS_BINARY(function) LOCUS_OF_TWO(function, detail::elementwise, function##_fn{}, )
-LOCUS_BINARY(maximum)
-LOCUS_BINARY(minimum)
-LOCUS_BINARY(floor_div)
-LOCUS_BINARY(trunc_div)
-LOCUS_BINARY(true_div)
-LOCUS_BINARY(pow)
-LOCUS_BINARY(atan2)
-LOCUS_BINARY(hypot)
-#undef LOCUS_BINARY
+// means: r[i] = f(x[i]), or f(a[i], b[i]), of the table in ops/elementwise.hpp
+// shape: that of x, or NumPy broadcasting     cost: fused with its neighbours
+// fails: at compile time, when the element types or static shapes do not fit
+#define LOCUS_CALL_OF_one_named(function) \
+  LOCUS_OF_ONE(function, detail::elementwise, function##_fn{}, )
+#define LOCUS_CALL_OF_two_named(function) \
+  LOCUS_OF_TWO(function, detail::elementwise, function##_fn{}, )
+// of ops/arithmetic.hpp, and below
+#define LOCUS_CALL_OF_one_symbol(function, symbol)
+#define LOCUS_CALL_OF_two_symbol(function, symbol)
+#define LOCUS_CALL_OF_one_apart(function)
+#define LOCUS_CALL_OF_two_apart(function)
+#define LOCUS_CALL_OF_three_apart(function)
+#define LOCUS_CALL_OF_any_apart(function)
+#define LOCUS_CALL_ROW(operands, name, tensorflow, law, elements, cost, end, call, ...) \
+  LOCUS_CELL(LOCUS_CALL_OF_##operands##_, name, LOCUS_BARE call)
+LOCUS_ELEMENTWISE(LOCUS_CALL_ROW)
+#undef LOCUS_CALL_ROW
+#undef LOCUS_CALL_OF_one_named
+#undef LOCUS_CALL_OF_two_named
+#undef LOCUS_CALL_OF_one_symbol
+#undef LOCUS_CALL_OF_two_symbol
+#undef LOCUS_CALL_OF_one_apart
+#undef LOCUS_CALL_OF_two_apart
+#undef LOCUS_CALL_OF_three_apart
+#undef LOCUS_CALL_OF_any_apart
 
 /// means: r[i] = min(max(x[i], low[i]), high[i])
 template <tensor_operand X, operand Low, operand High>

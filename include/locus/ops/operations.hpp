@@ -1,86 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of operations: name, TensorFlow's name, how it commutes with sums, and for which
-// element types a kernel exists on which side. A new operation is a new row; README.md section 7 names
-// the other headers that it touches.
+// element types a kernel exists on which side. The rows of element-wise operations stand in
+// ops/elementwise.hpp, with all else that locus knows of them.
 #pragma once
 #include <string_view>  // string_view
 
-#include <locus/expr/operation.hpp>  // operation, law
-#include <locus/shape/element.hpp>   // element_set
+#include <locus/expr/operation.hpp>   // operation, law
+#include <locus/ops/elementwise.hpp>  // LOCUS_ELEMENTWISE
+#include <locus/shape/element.hpp>    // element_set
 
 namespace locus {
+
+#define LOCUS_OPERATION_ROW(operands, name, tensorflow, law_of_sums, elements, cost, end, ...) \
+  {#name, tensorflow, law::law_of_sums, elements, elements, cost >= 16, product_end::end},
 
 // clang-format off
 inline constexpr operation operation_table[] = {
     // name           TensorFlow          law              CPU             GPU             heavy
-    {"identity",      "Identity",         law::linear,     any_element,    any_element},
+    LOCUS_ELEMENTWISE(LOCUS_OPERATION_ROW)
     {"all_reduce",    "CollectiveReduceV2", law::none,     any_element,    any_element},
     {"all_gather",    "CollectiveGatherV2", law::none,     any_element,    any_element},
     {"per_shard",     "BroadcastTo",      law::none,       named_elements, named_elements},
-    {"add",           "AddV2",            law::add,        numbers,        numbers,        false, product_end::row},
-    {"subtract",      "Sub",              law::add,        numbers,        numbers},
-    {"multiply",      "Mul",              law::scale,      numbers,        numbers},
-    {"divide",        "RealDiv",          law::scale_left, floats,         floats},
-    {"floor_div",     "FloorDiv",         law::none,       numbers,        numbers},
-    {"trunc_div",     "TruncateDiv",      law::none,       numbers,        numbers},
-    {"true_div",      "RealDiv",          law::none,       numbers,        numbers},
-    {"negate",        "Neg",              law::linear,     numbers,        numbers},
-    {"abs",           "Abs",              law::none,       numbers,        numbers},
-    {"square",        "Square",           law::none,       numbers,        numbers},
-    {"sqrt",          "Sqrt",             law::none,       floats,         floats},
-    {"exp",           "Exp",              law::none,       floats,         floats,         true},
-    {"log",           "Log",              law::none,       floats,         floats,         true},
-    {"tanh",          "Tanh",             law::none,       floats,         floats,         true},
-    {"exp2",           "",                 law::none,        floats,         floats,         true},
-    {"expm1",          "Expm1",            law::none,        floats,         floats,         true},
-    {"log2",           "",                 law::none,        floats,         floats,         true},
-    {"log10",          "",                 law::none,        floats,         floats,         true},
-    {"log1p",          "Log1p",            law::none,        floats,         floats,         true},
-    {"sin",            "Sin",              law::none,        floats,         floats,         true},
-    {"cos",            "Cos",              law::none,        floats,         floats,         true},
-    {"tan",            "Tan",              law::none,        floats,         floats,         true},
-    {"asin",           "Asin",             law::none,        floats,         floats,         true},
-    {"acos",           "Acos",             law::none,        floats,         floats,         true},
-    {"atan",           "Atan",             law::none,        floats,         floats,         true},
-    {"sinh",           "Sinh",             law::none,        floats,         floats,         true},
-    {"cosh",           "Cosh",             law::none,        floats,         floats,         true},
-    {"asinh",          "Asinh",            law::none,        floats,         floats,         true},
-    {"acosh",          "Acosh",            law::none,        floats,         floats,         true},
-    {"atanh",          "Atanh",            law::none,        floats,         floats,         true},
-    {"sigmoid",        "Sigmoid",          law::none,        floats,         floats,         true},
-    {"erf",            "Erf",              law::none,        floats,         floats,         true},
-    {"erfc",           "Erfc",             law::none,        floats,         floats,         true},
-    {"cbrt",           "",                 law::none,        floats,         floats,         true},
-    {"atan2",          "Atan2",            law::none,        floats,         floats,         true},
-    {"pow",            "Pow",              law::none,        floats,         floats,         true},
-    {"hypot",          "",                 law::none,        floats,         floats,         true},
-    {"reciprocal",     "Reciprocal",       law::none,        floats,         floats},
-    {"rsqrt",          "Rsqrt",            law::none,        floats,         floats},
-    {"floor",          "Floor",            law::none,        floats,         floats},
-    {"ceil",           "Ceil",             law::none,        floats,         floats},
-    {"round",          "Rint",             law::none,        floats,         floats},
-    {"trunc",          "",                 law::none,        floats,         floats},
-    {"sign",           "Sign",             law::none,        numbers,        numbers},
-    {"isnan",          "IsNan",            law::none,        floats,         floats},
-    {"isinf",          "IsInf",            law::none,        floats,         floats},
-    {"isfinite",       "IsFinite",         law::none,        floats,         floats},
-    {"relu",          "Relu",             law::none,       numbers,        numbers,        false, product_end::relu},
-    {"maximum",       "Maximum",          law::none,       numbers,        numbers},
-    {"minimum",       "Minimum",          law::none,       numbers,        numbers},
-    {"clamp",         "ClipByValue",      law::none,       numbers,        numbers},
-    {"where",         "SelectV2",         law::none,       named_elements, named_elements},
     {"cast",          "Cast",             law::none,       named_elements, named_elements},
-    {"equal_to",      "Equal",            law::none,       named_elements, named_elements},
-    {"not_equal_to",  "NotEqual",         law::none,       named_elements, named_elements},
-    {"less",          "Less",             law::none,       numbers,        numbers},
-    {"less_equal",    "LessEqual",        law::none,       numbers,        numbers},
-    {"greater",       "Greater",          law::none,       numbers,        numbers},
-    {"greater_equal", "GreaterEqual",     law::none,       numbers,        numbers},
-    {"logical_and",   "LogicalAnd",       law::none,       booleans,       booleans},
-    {"logical_or",    "LogicalOr",        law::none,       booleans,       booleans},
-    {"logical_not",   "LogicalNot",       law::none,       booleans,       booleans},
-    {"fma",           "",                 law::none,       floats,         floats},
-    {"add_n",         "AddN",             law::add,        numbers,        numbers},
     {"one_hot",       "OneHot",           law::none,       integers,       integers},
     {"full",          "Fill",             law::none,       integers,       integers},
     {"iota",          "Range",            law::none,       integers,       integers},
@@ -107,6 +48,7 @@ inline constexpr operation operation_table[] = {
     {"concatenate",   "ConcatV2",         law::none,       any_element,    any_element},
 };
 // clang-format on
+#undef LOCUS_OPERATION_ROW
 
 /// means: the row of that name     fails: at compile time, when there is none
 consteval operation operation_named(std::string_view name) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass 3: where does each step run? Its rows stand in README.md, section 3.
+// Pass 3: where does each step run? Its rows stand in decisions/05-placement.md.
 //   (1) the innermost on<Device>
 //   (2) a destination keeps at home what is at home
 //   (3) the policy

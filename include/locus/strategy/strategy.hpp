@@ -159,7 +159,7 @@ inline thread_local void const* strategy_in_scope = nullptr;
 /// cost:  GPUs work side by side, a thread for each; CPUs, which share the host's threads, in turn
 /// fails: replica_error, naming the replica that threw; the strategy can be used again. One device
 ///        is a list of one: the same types, places and errors
-/// after: tf.distribute.MirroredStrategy. What it does silently is refused: README.md, section 7
+/// after: tf.distribute.MirroredStrategy. What it does silently is refused: decisions/34-strategies.md
 template <device_policy Replicas = Mirrored<AllGpus>>
 class strategy {
   static_assert((Replicas::value.is_mirrored() || Replicas::value.is_single()) &&

@@ -55,6 +55,14 @@ TEST_CASE("derivatives of one operand: exponentials, logarithms, roots") {
           x);
   });
 }
+TEST_CASE("derivatives of one operand: the digamma function, of both signs") {
+  static_assert(detail::has_row<digamma_fn> && !detail::has_row<trigamma_fn>);
+  on_random_shapes([](auto& r, auto m, auto n) {
+    parameter<"x", matrix> x(r, matrix(m, n), 0.2, 0.8);
+    auto const e = *x;
+    check(sum(add_n(digamma(e), 2 * digamma(e - 1), 3 * digamma(7 * e), 4 * digamma(12 + e))), x);
+  });
+}
 TEST_CASE("derivatives of one operand: circles and hyperbolas") {
   on_random_shapes([](auto& r, auto m, auto n) {
     parameter<"x", matrix> x(r, matrix(m, n), 0.2, 0.9);

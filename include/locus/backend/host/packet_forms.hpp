@@ -12,6 +12,7 @@
 #include <locus/backend/host/packet_math.hpp>        // its rows for exp, sin, ...
 #include <locus/core/pack.hpp>                       // pack, get
 #include <locus/kernel/stage.hpp>                    // stage, apply, input
+#include <locus/ops/elementwise.hpp>                 // LOCUS_ELEMENTWISE_ARITHMETIC
 
 #define LOCUS_CLONED <locus/backend/host/packet_forms.hpp>
 #include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
@@ -33,9 +34,10 @@ struct packet_form<identity_fn> {
   }
 };
 
-#define LOCUS_PACKET_FORM(functor, expression)                             \
+// The forms of the column `vector` in ops/elementwise.hpp.
+#define LOCUS_PACKET_OF_two_value(name, expression)                        \
   template <>                                                              \
-  struct packet_form<functor> {                                            \
+  struct packet_form<name##_fn> {                                          \
     template <class A, int N, class B>                                     \
     LOCUS_VECTOR_FUNCTION static auto call(packet<A, N> p, packet<B, N> q) \
       requires(!std::is_void_v<promote_t<A, B>>)                           \
@@ -45,34 +47,58 @@ struct packet_form<identity_fn> {
       return expression;                                                   \
     }                                                                      \
   };
-LOCUS_PACKET_FORM(add_fn, simd::add(a, b))
-LOCUS_PACKET_FORM(subtract_fn, simd::subtract(a, b))
-LOCUS_PACKET_FORM(multiply_fn, simd::multiply(a, b))
-// NaN of either: x > y || x != x
-LOCUS_PACKET_FORM(maximum_fn, simd::larger(a, b))
-LOCUS_PACKET_FORM(minimum_fn, simd::smaller(a, b))
-LOCUS_PACKET_FORM(equal_to_fn, simd::equal(a, b))
-LOCUS_PACKET_FORM(not_equal_to_fn, simd::not_equal(a, b))
-LOCUS_PACKET_FORM(less_fn, simd::less(a, b))
-LOCUS_PACKET_FORM(less_equal_fn, simd::less_equal(a, b))
-LOCUS_PACKET_FORM(greater_fn, simd::greater(a, b))
-LOCUS_PACKET_FORM(greater_equal_fn, simd::greater_equal(a, b))
-#undef LOCUS_PACKET_FORM
-
-template <class F>
-struct packet_quotient {
-  template <class A, int N, class B>
-  LOCUS_VECTOR_FUNCTION static auto call(packet<A, N> a, packet<B, N> b)
-    requires is_floating_v<promote_t<A, B>>
-  {
-    using T = promote_t<A, B>;
-    return simd::divide(simd::convert<T>(a), simd::convert<T>(b));
-  }
-};
-template <>
-struct packet_form<divide_fn> : packet_quotient<divide_fn> {};
-template <>
-struct packet_form<true_div_fn> : packet_quotient<true_div_fn> {};
+#define LOCUS_PACKET_OF_two_of_floats(name, expression)                    \
+  template <>                                                              \
+  struct packet_form<name##_fn> {                                          \
+    template <class A, int N, class B>                                     \
+    LOCUS_VECTOR_FUNCTION static auto call(packet<A, N> p, packet<B, N> q) \
+      requires is_floating_v<promote_t<A, B>>                              \
+    {                                                                      \
+      auto const a = simd::convert<promote_t<A, B>>(p);                    \
+      auto const b = simd::convert<promote_t<A, B>>(q);                    \
+      return expression;                                                   \
+    }                                                                      \
+  };
+#define LOCUS_PACKET_OF_one_value(name, expression)                  \
+  template <>                                                        \
+  struct packet_form<name##_fn> {                                    \
+    template <class T, int N>                                        \
+    LOCUS_VECTOR_FUNCTION static packet<T, N> call(packet<T, N> a) { \
+      return expression;                                             \
+    }                                                                \
+  };
+#define LOCUS_PACKET_OF_two_or_lanes(name, expression)                                             \
+  template <>                                                                                      \
+  struct packet_form<name##_fn> {                                                                  \
+    template <class A, int N, class B>                                                             \
+      requires(!std::is_void_v<promote_t<A, B>>)                                                   \
+    LOCUS_VECTOR_FUNCTION static packet<promote_t<A, B>, N> call(packet<A, N> p, packet<B, N> q) { \
+      using T = promote_t<A, B>;                                                                   \
+      auto const a = simd::convert<T>(p), b = simd::convert<T>(q);                                 \
+      if constexpr (is_floating_v<T>)                                                              \
+        return expression;                                                                         \
+      else                                                                                         \
+        return by_lanes<name##_fn>(a, b);                                                          \
+    }                                                                                              \
+  };
+// written in this header and in packet_rounding.hpp
+#define LOCUS_PACKET_OF_one_apart(name)
+#define LOCUS_PACKET_OF_two_apart(name)
+#define LOCUS_PACKET_OF_three_apart(name)
+#define LOCUS_PACKET_OF_any_apart(name)
+#define LOCUS_PACKET(operands, name, tensorflow, law, elements, cost, end, call, scalar, vector, \
+                     derivative)                                                                 \
+  LOCUS_CELL(LOCUS_PACKET_OF_##operands##_, name, LOCUS_BARE vector)
+LOCUS_ELEMENTWISE_ARITHMETIC(LOCUS_PACKET)
+#undef LOCUS_PACKET
+#undef LOCUS_PACKET_OF_two_value
+#undef LOCUS_PACKET_OF_two_of_floats
+#undef LOCUS_PACKET_OF_one_value
+#undef LOCUS_PACKET_OF_two_or_lanes
+#undef LOCUS_PACKET_OF_one_apart
+#undef LOCUS_PACKET_OF_two_apart
+#undef LOCUS_PACKET_OF_three_apart
+#undef LOCUS_PACKET_OF_any_apart
 
 template <>
 struct packet_form<negate_fn> {
@@ -96,26 +122,12 @@ struct packet_form<abs_fn> {
   }
 };
 template <>
-struct packet_form<square_fn> {
+struct packet_form<sign_fn> {
   template <class T, int N>
   LOCUS_VECTOR_FUNCTION static packet<T, N> call(packet<T, N> a) {
-    return simd::multiply(a, a);
-  }
-};
-template <>
-struct packet_form<relu_fn> {
-  template <class T, int N>
-  LOCUS_VECTOR_FUNCTION static packet<T, N> call(packet<T, N> a) {
-    return simd::select(simd::less(a, packet<T, N>{}), packet<T, N>{}, a);
-  }
-};
-template <>
-struct packet_form<sqrt_fn> {
-  template <class T, int N>
-  LOCUS_VECTOR_FUNCTION static packet<T, N> call(packet<T, N> a)
-    requires is_floating_v<T>
-  {
-    return simd::square_root(a);
+    packet<T, N> const zero{}, one = simd::broadcast<N>(T(1));
+    auto const below = simd::broadcast<N>(static_cast<T>(-1));
+    return simd::select(simd::greater(a, zero), one, simd::select(simd::less(a, zero), below, a));
   }
 };
 template <>

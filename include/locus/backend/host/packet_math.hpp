@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The packet forms of mathematical functions: the vector functions of simd/.
+// The packet forms of mathematical functions, from the table of ops/elementwise.hpp: the vector
+// functions of simd/.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_BACKEND_HOST_PACKET_MATH)
 #define LOCUS_BACKEND_HOST_PACKET_MATH
 #include <locus/backend/host/packet_form.hpp>  // packet_form
+#include <locus/ops/elementwise.hpp>           // LOCUS_ELEMENTWISE_MATH, _SPECIAL
 #include <locus/ops/softmax.hpp>               // softmax_exp_fn
 #include <locus/simd/math_quotient.hpp>        // vector_quotient
 #include <locus/simd/math_round.hpp>           // vector_floor
@@ -13,7 +15,8 @@
 LOCUS_VECTORS_BEGIN
 namespace LOCUS_SPACE(host) {
 
-#define LOCUS_PACKET_MATH(name)                                      \
+// The forms of the column `vector` in ops/elementwise.hpp.
+#define LOCUS_PACKET_OF_one_by_vector(name)                          \
   template <>                                                        \
   struct packet_form<name##_fn> {                                    \
     template <class T, int N>                                        \
@@ -22,36 +25,7 @@ namespace LOCUS_SPACE(host) {
       return simd::by_registers<simd::vector_##name>(a);             \
     }                                                                \
   };
-LOCUS_PACKET_MATH(exp)
-LOCUS_PACKET_MATH(exp2)
-LOCUS_PACKET_MATH(expm1)
-LOCUS_PACKET_MATH(log)
-LOCUS_PACKET_MATH(log2)
-LOCUS_PACKET_MATH(log10)
-LOCUS_PACKET_MATH(log1p)
-LOCUS_PACKET_MATH(sin)
-LOCUS_PACKET_MATH(cos)
-LOCUS_PACKET_MATH(tanh)
-LOCUS_PACKET_MATH(tan)
-LOCUS_PACKET_MATH(asin)
-LOCUS_PACKET_MATH(acos)
-LOCUS_PACKET_MATH(atan)
-LOCUS_PACKET_MATH(sinh)
-LOCUS_PACKET_MATH(cosh)
-LOCUS_PACKET_MATH(asinh)
-LOCUS_PACKET_MATH(acosh)
-LOCUS_PACKET_MATH(atanh)
-LOCUS_PACKET_MATH(erf)
-LOCUS_PACKET_MATH(erfc)
-LOCUS_PACKET_MATH(cbrt)
-LOCUS_PACKET_MATH(sigmoid)
-LOCUS_PACKET_MATH(floor)
-LOCUS_PACKET_MATH(ceil)
-LOCUS_PACKET_MATH(trunc)
-LOCUS_PACKET_MATH(round)
-#undef LOCUS_PACKET_MATH
-
-#define LOCUS_PACKET_MATH_OF_TWO(name)                                                          \
+#define LOCUS_PACKET_OF_two_by_vector(name)                                                     \
   template <>                                                                                   \
   struct packet_form<name##_fn> {                                                               \
     template <class A, int N, class B>                                                          \
@@ -61,38 +35,16 @@ LOCUS_PACKET_MATH(round)
       return simd::by_registers<simd::vector_##name>(simd::convert<T>(a), simd::convert<T>(b)); \
     }                                                                                           \
   };
-LOCUS_PACKET_MATH_OF_TWO(atan2)
-LOCUS_PACKET_MATH_OF_TWO(pow)
-LOCUS_PACKET_MATH_OF_TWO(hypot)
-#undef LOCUS_PACKET_MATH_OF_TWO
-
-template <>
-struct packet_form<reciprocal_fn> {
-  template <class T, int N>
-    requires is_floating_v<T>
-  LOCUS_VECTOR_FUNCTION static packet<T, N> call(packet<T, N> a) {
-    return simd::divide(simd::broadcast<N>(T(1)), a);
-  }
-};
-template <>
-struct packet_form<rsqrt_fn> {
-  template <class T, int N>
-    requires is_floating_v<T>
-  LOCUS_VECTOR_FUNCTION static packet<T, N> call(packet<T, N> a) {
-    return simd::divide(simd::broadcast<N>(T(1)), simd::square_root(a));
-  }
-};
-template <>
-struct packet_form<sign_fn> {
-  template <class T, int N>
-  LOCUS_VECTOR_FUNCTION static packet<T, N> call(packet<T, N> a) {
-    packet<T, N> const zero{}, one = simd::broadcast<N>(T(1));
-    auto const below = simd::broadcast<N>(static_cast<T>(-1));
-    return simd::select(simd::greater(a, zero), one, simd::select(simd::less(a, zero), below, a));
-  }
-};
-
-#define LOCUS_PACKET_CLASS(name, comparison)                                      \
+#define LOCUS_PACKET_OF_one_of_floats(name, expression)              \
+  template <>                                                        \
+  struct packet_form<name##_fn> {                                    \
+    template <class T, int N>                                        \
+      requires is_floating_v<T>                                      \
+    LOCUS_VECTOR_FUNCTION static packet<T, N> call(packet<T, N> a) { \
+      return expression;                                             \
+    }                                                                \
+  };
+#define LOCUS_PACKET_OF_one_class_of(name, comparison)                            \
   template <>                                                                     \
   struct packet_form<name##_fn> {                                                 \
     template <class T, int N>                                                     \
@@ -104,10 +56,26 @@ struct packet_form<sign_fn> {
       return simd::comparison(r, simd::broadcast<N>(inf));                        \
     }                                                                             \
   };
-LOCUS_PACKET_CLASS(isnan, greater)
-LOCUS_PACKET_CLASS(isinf, equal)
-LOCUS_PACKET_CLASS(isfinite, less)
-#undef LOCUS_PACKET_CLASS
+#define LOCUS_PACKET_OF_one_by_lanes(name)                           \
+  template <>                                                        \
+  struct packet_form<name##_fn> {                                    \
+    template <class T, int N>                                        \
+      requires is_floating_v<T>                                      \
+    LOCUS_VECTOR_FUNCTION static packet<T, N> call(packet<T, N> a) { \
+      return by_lanes<name##_fn>(a);                                 \
+    }                                                                \
+  };
+#define LOCUS_PACKET(operands, name, tensorflow, law, elements, cost, end, call, scalar, vector, \
+                     derivative)                                                                 \
+  LOCUS_CELL(LOCUS_PACKET_OF_##operands##_, name, LOCUS_BARE vector)
+LOCUS_ELEMENTWISE_MATH(LOCUS_PACKET)
+LOCUS_ELEMENTWISE_SPECIAL(LOCUS_PACKET)
+#undef LOCUS_PACKET
+#undef LOCUS_PACKET_OF_one_by_lanes
+#undef LOCUS_PACKET_OF_one_by_vector
+#undef LOCUS_PACKET_OF_two_by_vector
+#undef LOCUS_PACKET_OF_one_of_floats
+#undef LOCUS_PACKET_OF_one_class_of
 
 // The steps of softmax that have no fold in them.
 template <>

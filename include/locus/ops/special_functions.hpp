@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// Special functions that the C library does not have, one element at a time: the host and GPUs run the
+// same code. Their functors come from the table of ops/elementwise.hpp.
+#pragma once
+#include <locus/core/config.hpp>        // LOCUS_HOST_DEVICE, LOCUS_BY_SIDE, LOCUS_MODE
+#include <locus/ops/elementwise.hpp>    // LOCUS_ELEMENTWISE_SPECIAL
+#include <locus/ops/math_functors.hpp>  // log_fn, round_fn
+#include <locus/ops/operations.hpp>     // LOCUS_BUILTIN
+
+namespace locus {
+
+namespace detail {
+inline namespace LOCUS_MODE {
+
+/// means: c[0] + c[1] x + c[2] x^2 + ...
+template <class T>
+LOCUS_HOST_DEVICE constexpr T power_series(T, T c) {
+  return c;
+}
+template <class T, class... More>
+LOCUS_HOST_DEVICE constexpr T power_series(T x, T c, More... higher) {
+  return power_series(x, higher...) * x + c;
+}
+/// means: pi tan(pi b) for 0 <= b <= 1/4: pi^2 b, and what is above it
+template <class T>
+LOCUS_HOST_DEVICE constexpr T pi_tangent(T b) {
+  T const z = b * b;
+  if constexpr (sizeof(T) == 4) {
+    T const cosine =
+        power_series(z, 1.f, -0x1.3bd3ccp+2f, 0x1.03c1dcp+2f, -0x1.55c57ap+0f, 0x1.d9c2e8p-3f);
+    T const above =
+        power_series(z, 0x1.a51a66p+1f, -0x1.9f9ca8p+1f, 0x1.24f73ap+0f, -0x1.a6707cp-3f);
+    return 0x1.3bd3ccp+3f * b + (0x1.37c8bcp-22f * b + 0x1.3bd3ccp+3f * b * z * above / cosine);
+  } else {
+    T const cosine = power_series(
+        z, 1., -0x1.3bd3cc9be45dep+2, 0x1.03c1f081b5aacp+2, -0x1.55d3c7e3c90f8p+0,
+        0x1.e1f5068355e15p-3, -0x1.a6d1ec7906c20p-6, 0x1.f9cc41140bb60p-10, -0x1.b264ba152378ap-14);
+    T const above = power_series(z, 0x1.a51a6625307d3p+1, -0x1.9f9cb402bc466p+1,
+                                 0x1.24feab55897a3p+0, -0x1.ac6805ccc8fcbp-3, 0x1.8061c1d759b05p-6,
+                                 -0x1.d2e59272e3215p-10, 0x1.95ecdb5f41635p-14);
+    return 0x1.3bd3cc9be45dep+3 * b +
+           (0x1.692b71366cc04p-51 * b + 0x1.3bd3cc9be45dep+3 * b * z * above / cosine);
+  }
+}
+/// means: pi cot(pi r) for |r| <= 1/2: 1 / r, and what is below it
+template <class T>
+LOCUS_HOST_DEVICE constexpr T pi_cotangent(T r) {
+  T const a = r < T(0) ? -r : r, z = a * a;
+  T y = T(0);
+  if (a > T(0.25))
+    y = pi_tangent(T(0.5) - a);
+  else if constexpr (sizeof(T) == 4)
+    y = 1 / a - a * power_series(z, 0x1.a51a66p+1f, 0x1.151306p+1f, 0x1.047f28p+1f, 0x1.fd10dcp+0f,
+                                 0x1.2cb26ap+1f);
+  else
+    y = 1 / a - a * power_series(z, 0x1.a51a6625307d3p+1, 0x1.151322ac7d848p+1,
+                                 0x1.0470984c0923bp+1, 0x1.010b36af86f09p+1, 0x1.00412e3337b92p+1,
+                                 0x1.001020cca3396p+1, 0x1.0003fada36195p+1, 0x1.000248a6053f9p+1,
+                                 0x1.ffc05f2b25365p+0, 0x1.020df411682eep+1, 0x1.d5db6ac40e409p+0,
+                                 0x1.77e2b68985372p+1);
+  return r < T(0) ? -y : y;
+}
+/// means: (pi / sin(pi r))^2 for |r| <= 1/2: 1 / r^2, or pi^2, and what is above it
+template <class T>
+LOCUS_HOST_DEVICE constexpr T square_of_pi_over_sine(T r) {
+  T const a = r < T(0) ? -r : r, z = a * a;
+  if (a > T(0.25)) {
+    T const tangent = pi_tangent(T(0.5) - a);
+    return static_cast<T>(0x1.3bd3cc9be45dep+3) + tangent * tangent;
+  }
+  if constexpr (sizeof(T) == 4)
+    return 1 / z + power_series(z, 0x1.a51a66p+1f, 0x1.9f9cb8p+2f, 0x1.458b16p+3f, 0x1.c24356p+3f,
+                                0x1.19b0acp+4f, 0x1.b9e1eap+4f);
+  else
+    return 1 / z + power_series(z, 0x1.a51a6625307d3p+1, 0x1.9f9cb402bc46cp+2, 0x1.458cbe5f0b6d7p+3,
+                                0x1.c1d39fb32ac31p+3, 0x1.204953fa265b8p+4, 0x1.60162cdecb695p+4,
+                                0x1.a006872c76c63p+4, 0x1.e001a1457f32cp+4, 0x1.100430f2da1a4p+5,
+                                0x1.2fab28c63f60fp+5, 0x1.54cde210bc83bp+5, 0x1.43d4e7dd28684p+5,
+                                0x1.398de1425e3b0p+6);
+}
+
+/// means: the digamma function for 1 <= x <= 2, in digits of its own near its zero at 1.4616...
+template <class T>
+LOCUS_HOST_DEVICE constexpr T digamma_of_one_to_two(T x) {
+  T const t = x - T(1.5);
+  if constexpr (sizeof(T) == 4)
+    return (x - 0x1.762d86p+0f - 0x1.ab5f2p-27f) *
+           power_series(t, 0x1.e6f0ccp-1f, -0x1.b1cb64p-2f, 0x1.ec9f6cp-3f, -0x1.2fed84p-3f,
+                        0x1.859896p-4f, -0x1.fbf64p-5f, 0x1.4283a8p-5f, -0x1.aac8eep-6f,
+                        0x1.87b9eap-6f, -0x1.049beep-6f);
+  else
+    return (x - 0x1.762d86356be3fp+0 - 0x1.b86a722197829p-54) *
+           power_series(t, 0x1.e6f0cbb873617p-1, -0x1.b1cb63005ee97p-2, 0x1.eca189b8e6da1p-3,
+                        -0x1.2feeeb98a7cd8p-3, 0x1.8512e5905d180p-4, -0x1.fb442029cdbf4p-5,
+                        0x1.4de9aa05d3418p-5, -0x1.b9f8b1367959dp-6, 0x1.256475e5ac975p-6,
+                        -0x1.86355f6f68797p-7, 0x1.03c00801ba958p-7, -0x1.5a071c746535bp-8,
+                        0x1.cd3e42d157015p-9, -0x1.33661f9073563p-9, 0x1.980fc9c9f0be8p-10,
+                        -0x1.1002aaf6255f5p-10, 0x1.7b3b41b0b38cdp-11, -0x1.f99f529bd0771p-12,
+                        0x1.dc8ae08af0fc4p-13, -0x1.3db05b36d9a48p-13, 0x1.104c9d0897b58p-12,
+                        -0x1.6b107f71aa124p-13);
+}
+/// means: what log(x) - 1 / (2 x) is above the digamma function, of z = 1 / x^2, x >= 10
+template <class T>
+LOCUS_HOST_DEVICE constexpr T digamma_below_log(T z) {
+  if constexpr (sizeof(T) == 4)
+    return z * power_series(z, 1.f / 12, -1.f / 120, 1.f / 252);
+  else
+    return z * power_series(z, 1. / 12, -1. / 120, 1. / 252, -1. / 240, 1. / 132, -691. / 32760,
+                            1. / 12, -3617. / 8160);
+}
+/// means: x (trigamma(x) - 1 / x - 1 / (2 x^2)), of z = 1 / x^2, x >= 10
+template <class T>
+LOCUS_HOST_DEVICE constexpr T trigamma_tail(T z) {
+  if constexpr (sizeof(T) == 4)
+    return z * power_series(z, 1.f / 6, -1.f / 30, 1.f / 42);
+  else
+    return z * power_series(z, 1. / 6, -1. / 30, 1. / 42, -1. / 30, 5. / 66, -691. / 2730, 7. / 6,
+                            -3617. / 510, 43867. / 798);
+}
+
+/// means: the derivative of log(gamma(x)): below 0 by reflection, up to 10 by steps of 1 down to
+///        [1, 2], from there on by Stirling's series. -inf at 0, inf at -0, NaN at -1, -2, ... and -inf
+/// units: at most 4 in the last place, also at its zero above 0; below 0 of the largest of the result,
+///        digamma(1 - x) and 1, since at its zeros there it is the difference of two such numbers
+/// after: Abramowitz and Stegun, 6.3
+template <class T>
+LOCUS_HOST_DEVICE T digamma_of(T x) {
+  T pole = T(0);
+  if (x <= T(0)) {
+    T const r = x - round_fn{}(x);
+    if (r == T(0)) return x == T(0) ? T(-1) / x : r / r;
+    pole = -pi_cotangent(r);
+    x = T(1) - x;
+  } else if (x < T(1)) {
+    pole = T(-1) / x;
+    x += T(1);
+  }
+  if (x >= T(10)) {
+    T const over = T(1) / x;
+    return pole + (log_fn{}(x) - (over * T(0.5) + digamma_below_log(over * over)));
+  }
+  T steps = T(0);
+  while (x > T(2)) {
+    x -= T(1);
+    steps += T(1) / x;
+  }
+  return pole + (steps + digamma_of_one_to_two(x));
+}
+
+/// means: the derivative of digamma(x), above 0 everywhere: below 0 by reflection, up to 10 by steps
+///        of 1, from there on by Stirling's series. inf at 0, -1, -2, ..., NaN at -inf
+/// units: at most 4 in the last place
+/// after: Abramowitz and Stegun, 6.4
+template <class T>
+LOCUS_HOST_DEVICE T trigamma_of(T x) {
+  T reflected = T(0);
+  bool const below = x <= T(0);
+  if (below) {
+    reflected = square_of_pi_over_sine(x - round_fn{}(x));
+    x = T(1) - x;
+  }
+  int steps = 0;
+  while (x + T(steps) < T(10)) ++steps;
+  T const over = T(1) / (x + T(steps));
+  T y = over + over * (over * T(0.5) + trigamma_tail(over * over));
+  while (steps-- > 0) y += T(1) / ((x + T(steps)) * (x + T(steps)));  // the smallest first
+  return below ? reflected - y : y;
+}
+
+}  // namespace LOCUS_MODE
+}  // namespace detail
+
+// On the host a function of its own, never inlined: its bits are the same in kernels for every set of
+// instructions. They depend on the flags of the unit, so does the name of the operator.
+#define LOCUS_FUNCTOR_OF_one_own(functor, function)       \
+  struct functor##_fn {                                   \
+    LOCUS_BUILTIN(#functor)                               \
+    template <class Mode = mode>                          \
+    LOCUS_HOST_DEVICE float operator()(float a) const {   \
+      return LOCUS_BY_SIDE(function(a), of_one<Mode>(a)); \
+    }                                                     \
+    template <class Mode = mode>                          \
+    LOCUS_HOST_DEVICE double operator()(double a) const { \
+      return LOCUS_BY_SIDE(function(a), of_one<Mode>(a)); \
+    }                                                     \
+                                                          \
+   private:                                               \
+    template <class Mode, class T>                        \
+    [[gnu::noinline]] static T of_one(T a) {              \
+      return function(a);                                 \
+    }                                                     \
+  };
+#define LOCUS_FUNCTOR(operands, name, tensorflow, law, elements, cost, end, call, scalar, ...) \
+  LOCUS_CELL(LOCUS_FUNCTOR_OF_##operands##_, name, LOCUS_BARE scalar)
+LOCUS_ELEMENTWISE_SPECIAL(LOCUS_FUNCTOR)
+#undef LOCUS_FUNCTOR
+#undef LOCUS_FUNCTOR_OF_one_own
+
+}  // namespace locus
