@@ -18,7 +18,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GPU, ENGINE = "locus/backend/cuda/", "locus/engine/gpu/"
-# name: file, what is there once, what stands there then, a program of test/ptx, why it may stay unseen
+# name: file (or, where the functions of a header have their bodies apart, that header), what is there once, what stands there then, a program of test/ptx, why it may stay unseen
 MUTANTS = {
     "a fold without its barrier between writing and reading": (
         GPU + "kernel.cuh", "each[threadIdx.x / warp] = mine;\n    __syncthreads();", "each[threadIdx.x / warp] = mine;",
@@ -90,6 +90,18 @@ QUICK = {
     "events that are not recorded": ("cudaEventRecord", "cards", "a network learns*", None),
 }
 HOST_MEMORY = {"map", "reduce", "rows"}
+
+
+def pattern_of(text):
+    """the text, however its lines are indented"""
+    return r"\s+".join(map(re.escape, text.split()))
+
+
+def file_with(file, text):
+    """the header, or the file with its bodies, whichever has the text"""
+    bodies = ROOT / "include" / re.sub(r"/([^/]+)$", r"/bodies/\1", file)
+    has = bodies.is_file() and re.search(pattern_of(text), bodies.read_text())
+    return bodies.relative_to(ROOT / "include").as_posix() if has else file
 
 
 def commands_of(build, program):
@@ -169,8 +181,8 @@ def in_full(build, names):
         before = whole(pathlib.Path(build) / "test/ptx", program)
         with tempfile.TemporaryDirectory() as folder:
             shutil.copytree(ROOT / "include", f"{folder}/include")
-            mutated = pathlib.Path(folder) / "include" / file
-            mutated.write_text(mutated.read_text().replace(there, instead))
+            mutated = pathlib.Path(folder) / "include" / file_with(file, there)
+            mutated.write_text(re.sub(pattern_of(there), lambda _: instead, mutated.read_text()))
             yield name, f"{file}, {program}", before, before == "passes" and compiled(build, folder, program), unseen
 
 
@@ -181,7 +193,7 @@ def main():
     if place is None or not pathlib.Path(place).is_dir() or not all(n in every for n in names):
         sys.exit(__doc__ + "\nNames:\n  " + "\n  ".join(every))
     for name, (file, there, *_) in MUTANTS.items():
-        if (n := (ROOT / "include" / file).read_text().count(there)) != 1:
+        if (n := len(re.findall(pattern_of(there), (ROOT / "include" / file_with(file, there)).read_text()))) != 1:
             sys.exit(f"mutants.py: {name}: {file} has {n} times: {there}; correct the list")
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     of = quick(place, names or list(QUICK)) if is_quick else in_full(str(pathlib.Path(place).resolve()), names or list(MUTANTS))
