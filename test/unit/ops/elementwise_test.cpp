@@ -38,9 +38,11 @@ template <class F, class T>
 constexpr bool takes = F::op.cpu.contains(element_of_v<T>);
 
 // (a kernel computes with floats where the operands are halves)
-#define HAS_A_VECTOR_FORM(operands, name, ...)                                     \
-  static_assert(!takes<name##_fn, float> || form_of_##operands<name##_fn, float>); \
-  static_assert(!takes<name##_fn, double> || form_of_##operands<name##_fn, double>);
+#define HAS_A_VECTOR_FORM(operands, name, ...)                                      \
+  static_assert(!takes<name##_fn, float> || form_of_##operands<name##_fn, float>,   \
+                #name " of float has no vector form: write it, or by_lanes");       \
+  static_assert(!takes<name##_fn, double> || form_of_##operands<name##_fn, double>, \
+                #name " of double has no vector form: write it, or by_lanes");
 LOCUS_ELEMENTWISE(HAS_A_VECTOR_FORM)
 #undef HAS_A_VECTOR_FORM
 
