@@ -40,6 +40,7 @@ once() {
 }
 
 tree default
+SUITES='unit laws random examples' TARGETS= tree compiled-run-time -Druntime=compiled -Dcuda=disabled
 if command -v clang++ >/dev/null; then
   export CXX=clang++
   SUITES=unit TARGETS=units tree addresses -Dcuda=disabled -Dopenmp=disabled -Doptimization=0 \

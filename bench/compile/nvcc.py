@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """nvcc.py [OLDER [ROUNDS [ROW...]]]: seconds of nvcc (-O3 -arch=sm_90, processor time of all its processes) for a map, a sum and both: with
 locus, and by CUB by hand; with LOCUS_GPU_ENGINE=own, and with the headers of the commit OLDER (eebe06b). In random order within each of ROUNDS
-(2) rounds; the ratio is the median of those of the rounds. ROW: `map beside OLDER`, `sum with own kernels beside OLDER` ... in place of the four
-of the goals."""
+(2) rounds; the ratio is the median of those of the rounds. ROW: `map beside OLDER`, `sum with own kernels beside OLDER`, `both over a compiled run time beside CUB by hand` ... in place of the
+goals."""
 import os
 import random
 import shutil
@@ -15,7 +15,7 @@ import tempfile
 import measure
 
 SOURCES = {'map': 'elementwise', 'sum': 'reduction', 'both': 'both'}
-GOALS = ['map beside CUB by hand', 'sum beside CUB by hand', 'both beside CUB by hand', 'map with own kernels beside OLDER']
+GOALS = ['map beside CUB by hand', 'sum beside CUB by hand', 'both beside CUB by hand', *(f'{what} over a compiled run time beside CUB by hand' for what in SOURCES), 'map with own kernels beside OLDER']
 
 
 def main():
@@ -29,11 +29,12 @@ def main():
             return [nvcc, '-std=c++20', '-O3', '-arch=sm_90', *flags, f'-I{include}', '-c', measure.HERE / f'sources/{source}.cu',
                     '-o', os.path.join(work, 'unit.o')]
 
-        own, before = ['-DLOCUS_GPU_ENGINE=own'], os.path.join(work, 'include')
+        compiled, own, before = ['-DLOCUS_COMPILED'], ['-DLOCUS_GPU_ENGINE=own'], os.path.join(work, 'include')
         jobs = {}
         for what, source in SOURCES.items():
             ours = f'{source}_locus'
             jobs[f'{what} beside CUB by hand'] = command(ours), command(f'{source}_cub')
+            jobs[f'{what} over a compiled run time beside CUB by hand'] = command(ours, flags=compiled), command(f'{source}_cub')
             jobs[f'{what} beside OLDER'] = command(ours), command(ours, before)
             jobs[f'{what} with own kernels beside OLDER'] = command(ours, flags=own), command(ours, before, own)
         rows = sys.argv[3:] or GOALS

@@ -4,7 +4,7 @@
 
 A doctest program counts as its test cases (those it skips are programs for its other cases, see
 test/child.hpp), a tool that ends with a line 'N passed, N failed, N skipped' as those, any other
-test as one. A failed test is named, with the last lines that it printed. EXTRA_FAILED in the environment: build steps that failed."""
+test as one. The ten tests that took longest are named in front of that line. A failed test is named, with the last lines that it printed. EXTRA_FAILED in the environment: build steps that failed."""
 import json
 import os
 import re
@@ -37,6 +37,7 @@ def counts(test):
     return passed, failed, skipped
 
 
+took = []
 total = [0, int(os.environ.get('EXTRA_FAILED', 0)), 0]
 for log in sys.argv[1:]:
     if not os.path.exists(log):  # a program is missing that did not compile: no test ran
@@ -44,6 +45,10 @@ for log in sys.argv[1:]:
         continue
     with open(log) as lines:
         for line in lines:
-            total = [a + b for a, b in zip(total, counts(json.loads(line)))]
+            test = json.loads(line)
+            took.append((test.get('duration', 0), test['name']))
+            total = [a + b for a, b in zip(total, counts(test))]
+for seconds, name in sorted(took, reverse=True)[:10]:
+    print(f'{seconds:7.1f} s  {name}')
 print('{} passed, {} failed, {} skipped'.format(*total))
 sys.exit(1 if total[1] or not total[0] else 0)
