@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds the benchmarks with every rival that Debian has, runs them, and writes tables and pictures to
 # bench/results/DATE-host*. Run it on a quiet machine: each figure is a ratio to a rival that ran in the
-# same round.
+# same round. Then the table is compared with the one before it: exit code 1 where a row has become slower
+# (bench/compare.py).
 #     sh bench/run.sh [programs: machine maps math ...]      FILTER=TEXT: groups with that text alone
 set -eu
 cd "$(dirname "$0")/.."
@@ -24,3 +25,5 @@ for name; do "$build/bench/host_$name" ${FILTER:+"--filter=$FILTER"} >>"$build/r
 python3 bench/tables.py "$build/results.jsonl" "$stem" \
   "Host: $(date +%F), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores, $(c++ --version | head -n 1)"
 cat "$stem.md"
+before=$(ls bench/results/*-host.md | grep -v "^$stem.md$" | tail -n 1)
+[ -z "$before" ] || python3 bench/compare.py "$stem.md" "$before"

@@ -323,9 +323,20 @@ def sums(folder):
         expect(code, text, 'summary.py', log)
 
 
+def slower_rows(folder):
+    head, old, new = '## maps\n\n| what | size | locus | Eigen | accuracy |\n|---|---|---|---|---|\n', folder / 'old.md', folder / 'new.md'
+    old.write_text(head + '| y = a x | L2 | 1 us, 2 GB/s | 1.00 (0.90..1.10) >= 0.97 |  |\n')
+    for code, text, cell in [(0, '1 rows in both tables, 0 slower', '0.95 (0.90..1.20)'), (0, '0 slower', '0.85 (0.80..1.05)'),
+                             (1, '1.00 before, 0.85', '0.85 (0.80..0.95) >= 0.97 **missed**')]:
+        new.write_text(head + f'| y = a x | L2 | 1 us, 2 GB/s | {cell} |  |\n')
+        expect(code, text, '../../bench/compare.py', new, old)
+    new.write_text(head)
+    expect(1, '0 rows in both tables', '../../bench/compare.py', new, old)
+
+
 def main():
     compiler = [word for word in sys.argv[1:] if not word.endswith('ccache')]
-    for check in (output, includes, kernels, named, pages, header_map, operations, silent, budgets, programs, cards, sums):
+    for check in (output, includes, kernels, named, pages, header_map, operations, silent, budgets, programs, cards, sums, slower_rows):
         with tempfile.TemporaryDirectory() as name:
             check(pathlib.Path(name))
     for check in (snippets, misuse, headers):
