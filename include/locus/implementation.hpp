@@ -3,8 +3,8 @@
 // locus::runtime, defines LOCUS_IMPLEMENTATION and includes this header; nn/implementation.hpp has the bodies of
 // layers, data and strategies.
 #pragma once
-#include <locus/core/compiler.hpp>  // C++20, 64 bits, exceptions
-#if !defined(LOCUS_IMPLEMENTATION)
+#include <locus/core/config.hpp>  // LOCUS_GIVES_BODIES
+#if !LOCUS_GIVES_BODIES || !LOCUS_HAS_BODIES
 #error \
     "locus: <locus/implementation.hpp> gives the bodies of a compiled run time; define LOCUS_IMPLEMENTATION before the first include of one unit"
 #endif

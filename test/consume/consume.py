@@ -4,8 +4,8 @@
 and runs the consumer there. WAY: plain, pkg-config, nvcc; meson (as a subproject), meson_cuda, wrap;
 cmake (by pkg-config), find_package, cmake_cuda;
 add_subdirectory, fetch_content, and cmake_install: find_package of what `cmake --install` put there;
-runtime, meson_runtime, cmake_runtime, subdirectory_runtime: the compiled run time, by a unit that pkg-config names
-and by the targets of both.
+runtime, meson_runtime, cmake_runtime, cmake_runtime_cuda, subdirectory_runtime: the compiled run time, by a unit that
+pkg-config names and by the targets of both; the last in a shared library.
 Exit code 77 where the machine lacks the tool."""
 import hashlib
 import os
@@ -80,7 +80,7 @@ def main():
             run(*compiler, *STRICT, work / 'main.cpp', *flags, '-o', exe)
         elif way == 'runtime':
             flags = run(need('pkg-config'), '--cflags', '--libs', 'locus', env=environment).split()
-            unit = folder / 'installed' / run('pkg-config', '--variable=runtime', 'locus', env=environment).strip().lstrip('/')
+            unit = run('pkg-config', '--variable=runtime', 'locus', env=environment).strip()
             run(*compiler, '-std=c++20', '-O1', unit, '-c', *flags, '-o', work / 'runtime.o')
             run(*compiler, *STRICT, '-DLOCUS_COMPILED', work / 'main.cpp', work / 'runtime.o', *flags, '-o', exe)
         elif way == 'nvcc':  # no flag but the standard: extended lambdas and the like are the user's affair
@@ -107,7 +107,7 @@ def main():
                 sys.exit(f'a subproject looks for what only our own build needs:\n{said}')
             run('meson', 'compile', '-C', exe.parent, env=environment)
         elif way in ('cmake', 'find_package', 'cmake_cuda', 'add_subdirectory', 'fetch_content', 'cmake_install', 'cmake_runtime',
-                     'subdirectory_runtime'):
+                     'cmake_runtime_cuda', 'subdirectory_runtime'):
             if way in ('add_subdirectory', 'fetch_content', 'subdirectory_runtime'):
                 copy_project(source, work / 'locus')
             elif way == 'cmake_install':

@@ -5,7 +5,6 @@
 #include <pthread.h>  // pthread_create
 
 #include <locus/backend/cuda/card_scope.hpp>  // card_scope
-#include <locus/backend/stamps.hpp>           // wait
 #include <locus/collective/topology.hpp>      // replica_topology
 #include <locus/core/config.hpp>              // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 #include <locus/core/environment.hpp>         // from_environment

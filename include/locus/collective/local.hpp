@@ -6,7 +6,6 @@
 #include <locus/backend/memory.hpp>     // release
 #include <locus/collective/reduce.hpp>  // replica_reducer
 #include <locus/core/config.hpp>        // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
-#include <locus/runtime/log.hpp>        // log
 #include <locus/shape/shape.hpp>        // shape
 
 LOCUS_COLD_BEGIN

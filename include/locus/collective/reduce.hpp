@@ -6,13 +6,9 @@
 // After: so are the results, unless `done` holds a stamp.
 #pragma once
 
-#include <locus/backend/fold.hpp>         // replica_terms
-#include <locus/backend/host/gemm.hpp>    // scratch
-#include <locus/backend/host/reduce.hpp>  // reduce
-#include <locus/collective/group.hpp>     // nccl_group
-#include <locus/core/config.hpp>          // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
-#include <locus/ops/reduce.hpp>           // all
-#include <locus/plan/memory.hpp>          // slot
+#include <locus/backend/fold.hpp>      // replica_terms
+#include <locus/collective/group.hpp>  // nccl_group
+#include <locus/core/config.hpp>       // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 
 LOCUS_COLD_BEGIN
 

@@ -8,7 +8,7 @@
 #include <locus/runtime/collective_settings.hpp>  // chosen_for_collectives, collective_choices, reduction_order
 #include <locus/runtime/log.hpp>                  // warn
 #include <locus/runtime/log_event.hpp>  // log_line
-#include <locus/runtime/nccl_api.hpp>   // nccl
+#include <locus/runtime/nccl_api.hpp>   // nccl_api
 
 LOCUS_COLD_BEGIN
 

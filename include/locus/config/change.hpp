@@ -3,7 +3,7 @@
 // at any time; what would change something succeeds until the devices are first used.
 #pragma once
 #include <locus/backend/devices.hpp>  // close_gpus
-#include <locus/runtime/log.hpp>      // log
+#include <locus/runtime/log.hpp>      // note_setting
 #include <locus/runtime/watch.hpp>    // is_watched
 
 namespace locus::config::detail {

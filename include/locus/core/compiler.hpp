@@ -33,6 +33,7 @@
 #include <map>                 // map
 #include <memory>              // unique_ptr
 #include <mutex>               // mutex
+#include <numeric>             // accumulate
 #include <optional>            // optional
 #include <string>              // string
 #include <thread>              // thread

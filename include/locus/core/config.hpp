@@ -124,7 +124,8 @@
 
 // What a user may set before the first include of a unit:
 // LOCUS_CHECKED         1: expressions notice tensors that died, operands are checked before a
-//                       launch; 0: they are not. Default: 1 unless NDEBUG
+//                       launch; 0: they are not. Default: 1 unless NDEBUG. A compiled run time has its own setting
+//                       for the checks inside of it (decisions/38-compiled-run-time.md)
 // LOCUS_DEFAULT_POLICY  prefer_gpu (default), follow_data or min_copies
 // LOCUS_DEFAULT_NUMERICS  exact (default), relaxed or reproducible (plan/numerics.hpp)
 // LOCUS_CUDA_KERNELS    set by <locus/cuda.cuh>: 1, this unit makes kernels for GPUs; 2, CUB's where
@@ -193,18 +194,22 @@
 // LOCUS_IMPLEMENTATION      set in one unit of the program, or by the target locus::runtime: that unit has the
 //                           bodies; 1: those of the core alone, 2: those of data, strategy and nn alone
 // LOCUS_FUNCTION            in front of such a function
+// LOCUS_GIVES_BODIES        1: LOCUS_IMPLEMENTATION was set before the first include of this unit
 // LOCUS_HAS_BODIES          1: this unit reads the bodies of the core
 // LOCUS_HAS_TRAINING_BODIES 1: this unit reads the bodies of data, strategy and nn
 #if defined(LOCUS_IMPLEMENTATION)
 #define LOCUS_FUNCTION
+#define LOCUS_GIVES_BODIES 1
 #define LOCUS_HAS_BODIES (LOCUS_IMPLEMENTATION + 0 != 2)
 #define LOCUS_HAS_TRAINING_BODIES (LOCUS_IMPLEMENTATION + 0 != 1)
 #elif defined(LOCUS_COMPILED)
 #define LOCUS_FUNCTION
+#define LOCUS_GIVES_BODIES 0
 #define LOCUS_HAS_BODIES 0
 #define LOCUS_HAS_TRAINING_BODIES 0
 #else
 #define LOCUS_FUNCTION inline
+#define LOCUS_GIVES_BODIES 0
 #define LOCUS_HAS_BODIES 1
 #define LOCUS_HAS_TRAINING_BODIES 1
 #endif

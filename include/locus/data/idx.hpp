@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // IDX files, gzipped or not, as MNIST and its kin come: read through zlib. Link with -lz.
 #pragma once
-#include <locus/core/config.hpp>         // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/config.hpp>         // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
 #include <locus/data/read_elements.hpp>  // read_elements
 
 namespace locus::data {

@@ -6,7 +6,7 @@
 #include <utility>  // in_range
 #include <vector>   // vector
 
-#include <locus/core/config.hpp>      // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/config.hpp>      // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
 #include <locus/data/byte_block.hpp>  // byte_block
 #include <locus/shape/shape.hpp>      // operator, shape
 #include <locus/tensor/tensor.hpp>    // Tensor

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arrays in files that NumPy reads and writes: .npz archives and single .npy files. Link with -lz.
 #pragma once
-#include <locus/core/config.hpp>      // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/config.hpp>      // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
 #include <locus/data/npy.hpp>         // npy_array
 #include <locus/data/zip_reader.hpp>  // zip_reader
 #include <locus/tensor/eval.hpp>      // to

@@ -4,7 +4,7 @@
 #include <exception>  // exception_ptr
 #include <utility>    // move
 
-#include <locus/core/config.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/config.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
 #include <locus/core/error.hpp>   // error
 
 namespace locus::data {

@@ -6,7 +6,7 @@
 #include <utility>        // pair
 #include <vector>         // vector
 
-#include <locus/core/config.hpp>    // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/config.hpp>    // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
 #include <locus/tensor/tensor.hpp>  // Tensor
 
 LOCUS_COLD_BEGIN

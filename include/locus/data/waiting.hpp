@@ -3,7 +3,7 @@
 #pragma once
 #include <locus/core/clock.hpp>   // read_clock
 #include <locus/core/config.hpp>  // LOCUS_COLD_BEGIN
-#include <locus/core/config.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/config.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
 #include <string_view>            // string_view
 
 namespace locus::data {

@@ -5,7 +5,7 @@
 #include <vector>  // vector
 #include <zlib.h>  // inflate, crc32_z
 
-#include <locus/core/config.hpp>          // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/config.hpp>          // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
 #include <locus/data/byte_block.hpp>      // byte_block
 #include <locus/runtime/atomic_file.hpp>  // atomic_file
 

@@ -2,7 +2,7 @@
 // Reads zip archives and believes nothing: sizes, names and sums are checked before they are used.
 #pragma once
 
-#include <locus/core/config.hpp>         // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/config.hpp>         // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
 #include <locus/data/zip.hpp>            // zip_member
 #include <locus/runtime/input_file.hpp>  // input_file
 

@@ -2,13 +2,12 @@
 // The elements of one value into memory elsewhere: a plan of one transfer, made when the program
 // runs.
 #pragma once
-#include <locus/backend/host/loop_kernel.hpp>  // run
-#include <locus/core/call_site.hpp>            // call_site
-#include <locus/core/config.hpp>               // LOCUS_RUN_MODE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
-#include <locus/execute/program.hpp>           // target
-#include <locus/expr/builder.hpp>              // local_value
-#include <locus/plan/data.hpp>                 // action
-#include <locus/plan/facts.hpp>                // count_plan
+#include <locus/core/call_site.hpp>   // call_site
+#include <locus/core/config.hpp>      // LOCUS_RUN_MODE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
+#include <locus/execute/program.hpp>  // target
+#include <locus/expr/builder.hpp>     // local_value
+#include <locus/plan/data.hpp>        // action
+#include <locus/plan/facts.hpp>       // count_plan
 
 LOCUS_LEAN_BEGIN
 

@@ -11,7 +11,6 @@
 #include <locus/execute/run_memory.hpp>   // run_memory
 #include <locus/execute/values.hpp>       // byte_range, range_of
 #include <locus/plan/memory.hpp>          // slot
-#include <locus/shape/range.hpp>          // range
 
 LOCUS_LEAN_BEGIN
 

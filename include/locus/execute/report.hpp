@@ -38,8 +38,6 @@ LOCUS_SHARED_STATE inline run_report& the_report() {
   return *r;
 }
 
-inline void write_report_at_end(bool terminating);
-
 [[gnu::cold]] LOCUS_FUNCTION void add_to_report(plan_record& p, shape const* extents);
 [[gnu::cold]] LOCUS_FUNCTION void note_device(dynamic_array<device_use>& uses, device d);
 /// What hears of every plan that its thread runs, while it lives.

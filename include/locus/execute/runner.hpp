@@ -4,10 +4,9 @@
 // pointers.
 #pragma once
 
-#include <locus/backend/cuda/inputs.hpp>  // read
-#include <locus/backend/queues.hpp>       // copy
-#include <locus/core/config.hpp>          // LOCUS_RUN_MODE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
-#include <locus/execute/results.hpp>      // results
+#include <locus/backend/guest.hpp>    // gpu_set
+#include <locus/core/config.hpp>      // LOCUS_RUN_MODE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
+#include <locus/execute/results.hpp>  // results
 
 LOCUS_LEAN_BEGIN
 

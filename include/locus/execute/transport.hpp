@@ -6,9 +6,9 @@
 #include <locus/core/config.hpp>      // LOCUS_RUN_MODE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
 #include <locus/execute/placing.hpp>  // placing
 #if LOCUS_CUDA_KERNELS
-#include <locus/engine/gpu/call_teams.hpp>    // start_teams
-#include <locus/engine/gpu/card_context.hpp>  // run_card_body
-#include <locus/engine/gpu/kernels.hpp>       // cuda_kernel
+#include <locus/engine/gpu/call_teams.hpp>    // the teams of the unit
+#include <locus/engine/gpu/card_context.hpp>  // bodies for cards
+#include <locus/engine/gpu/kernels.hpp>  // common_kernels, which a compiled run time finds by name
 #endif
 
 LOCUS_LEAN_BEGIN

@@ -5,7 +5,7 @@
 #include <string_view>  // string_view
 #include <vector>       // vector
 
-#include <locus/core/config.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/config.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
 #include <locus/nn/stored.hpp>    // stored, counter
 
 LOCUS_COLD_BEGIN

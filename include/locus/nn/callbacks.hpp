@@ -4,7 +4,7 @@
 #include <functional>  // function
 #include <optional>    // optional
 
-#include <locus/core/config.hpp>    // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/config.hpp>    // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
 #include <locus/nn/callback.hpp>    // callback, training
 #include <locus/nn/checkpoint.hpp>  // position
 #include <locus/nn/log_files.hpp>   // csv_log, json_log

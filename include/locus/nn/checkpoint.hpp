@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checkpoints: all that a training is, in one .npz that is there as a whole or not at all.
 #pragma once
-#include <locus/core/config.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/config.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
 #include <locus/data/npz.hpp>     // npz_writer, npz_file
 #include <locus/nn/stored.hpp>    // stored, counter
 

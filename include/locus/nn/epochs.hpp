@@ -3,7 +3,7 @@
 #pragma once
 #include <optional>  // optional
 
-#include <locus/core/config.hpp>    // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/config.hpp>    // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
 #include <locus/data/progress.hpp>  // progress_bar
 #include <locus/nn/callback.hpp>    // callback, logs, history
 #include <locus/runtime/log.hpp>    // write_line

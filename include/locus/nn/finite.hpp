@@ -4,7 +4,7 @@
 #include <string>  // string
 #include <vector>  // vector
 
-#include <locus/core/config.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/config.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
 #include <locus/core/error.hpp>   // error
 #include <locus/nn/layer.hpp>     // pass_watch
 #include <locus/nn/stored.hpp>    // stored

@@ -2,8 +2,8 @@
 // Every body of data/, strategy/ and nn/ that units with LOCUS_COMPILED leave out, and those of the
 // core, which LOCUS_IMPLEMENTATION 2 leaves out. Reading .gz needs zlib.
 #pragma once
-#include <locus/core/config.hpp>  // LOCUS_HAS_BODIES
-#if !defined(LOCUS_IMPLEMENTATION)
+#include <locus/core/config.hpp>  // LOCUS_GIVES_BODIES, LOCUS_HAS_TRAINING_BODIES
+#if !LOCUS_GIVES_BODIES || !LOCUS_HAS_TRAINING_BODIES
 #error \
     "locus: <locus/nn/implementation.hpp> gives the bodies of a compiled run time; define LOCUS_IMPLEMENTATION before the first include of one unit"
 #endif

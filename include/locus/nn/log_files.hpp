@@ -4,7 +4,7 @@
 #include <string>  // string
 #include <vector>  // vector
 
-#include <locus/core/config.hpp>        // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/config.hpp>        // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
 #include <locus/nn/callback.hpp>        // logs
 #include <locus/runtime/write_all.hpp>  // write_all
 

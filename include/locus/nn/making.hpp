@@ -6,7 +6,7 @@
 #include <utility>  // pair
 #include <vector>   // vector
 
-#include <locus/core/config.hpp>  // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/core/config.hpp>  // LOCUS_COLD_BEGIN, LOCUS_FUNCTION, LOCUS_SHARED_STATE
 
 LOCUS_COLD_BEGIN
 
@@ -28,7 +28,10 @@ class making {
   making() : outer_(current()) { current() = this; }
   making(making const&) = delete;
   ~making() { current() = outer_; }
-  static making*& current();
+  LOCUS_SHARED_STATE static making*& current() {
+    static thread_local making* now = nullptr;
+    return now;
+  }
   /// means: "dense", "dense_1", ...
   std::string name(std::string_view kind);
   std::vector<shared_cell> cells;

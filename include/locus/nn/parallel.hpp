@@ -5,7 +5,7 @@
 #pragma once
 #include <string>  // string
 
-#include <locus/core/config.hpp>        // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/config.hpp>        // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
 #include <locus/strategy/strategy.hpp>  // gathered, parts_of_value
 
 namespace locus::nn {

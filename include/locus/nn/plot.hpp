@@ -5,7 +5,7 @@
 #include <string>  // string
 #include <vector>  // vector
 
-#include <locus/core/config.hpp>   // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/config.hpp>   // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
 #include <locus/nn/callback.hpp>   // history
 #include <locus/nn/log_files.hpp>  // write_file
 

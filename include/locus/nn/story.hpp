@@ -3,7 +3,7 @@
 #pragma once
 #include <string>  // string
 
-#include <locus/core/config.hpp>     // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/config.hpp>     // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
 #include <locus/execute/report.hpp>  // plan_listener
 #include <locus/nn/callback.hpp>     // training
 #include <locus/nn/layer.hpp>        // pass_watch

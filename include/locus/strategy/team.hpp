@@ -10,7 +10,7 @@
 #include <thread>              // thread
 #include <vector>              // vector
 
-#include <locus/core/config.hpp>    // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/config.hpp>    // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
 #include <locus/core/error.hpp>     // error
 #include <locus/device/device.hpp>  // device_list
 #include <locus/device/name.hpp>    // message << device

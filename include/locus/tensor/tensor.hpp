@@ -6,6 +6,7 @@
 
 #include <locus/backend/all_gpus.hpp>    // visible_gpus
 #include <locus/backend/memory.hpp>      // allocate, release
+#include <locus/backend/queues.hpp>      // copy
 #include <locus/core/call_site.hpp>      // call_site
 #include <locus/core/forward.hpp>        // Tensor, and what its parameters are by default
 #include <locus/device/open.hpp>         // bound_device

@@ -13,18 +13,11 @@
 #include <string>      // string
 #include <vector>      // vector
 
-#include <locus/backend/cuda/guest.hpp>         // card_of_stream
-#include <locus/backend/cuda/peers.hpp>         // peers
-#include <locus/backend/cuda/streams.hpp>       // current_card
-#include <locus/backend/host/gemm.hpp>          // product
-#include <locus/backend/simulated/arena.hpp>    // arena
-#include <locus/backend/simulated/machine.hpp>  // task
-#include <locus/core/config.hpp>                // LOCUS_SHARED_STATE, LOCUS_FUNCTION
-#include <locus/core/lock.hpp>                  // mutex
-#include <locus/runtime/cuda_api.hpp>           // cuda_api
-#include <locus/runtime/guest.hpp>              // on_stream
-#include <locus/runtime/nccl_api.hpp>           // nccl_api
-#include <locus/simd/packet.hpp>                // add
+#include <locus/backend/simulated/arena.hpp>  // arena
+#include <locus/core/config.hpp>              // LOCUS_SHARED_STATE, LOCUS_FUNCTION
+#include <locus/core/lock.hpp>                // mutex
+#include <locus/runtime/cuda_api.hpp>         // cuda_api
+#include <locus/runtime/nccl_api.hpp>         // nccl_api
 
 namespace locus::testing {
 

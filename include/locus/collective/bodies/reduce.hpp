@@ -2,6 +2,7 @@
 // Bodies of the functions that collective/reduce.hpp declares.
 #pragma once
 #include <locus/backend/queues.hpp>     // check_host_access
+#include <locus/backend/stamps.hpp>     // wait
 #include <locus/collective/reduce.hpp>  // the declarations
 #include <locus/core/config.hpp>        // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 

@@ -22,11 +22,6 @@ LOCUS_FUNCTION std::string snake_case(std::string_view kind) {
   return s;
 }
 
-LOCUS_FUNCTION making*& making::current() {
-  static thread_local making* now = nullptr;
-  return now;
-}
-
 LOCUS_FUNCTION std::string making::name(std::string_view kind) {
   std::string base = snake_case(kind);
   for (auto& [known, count] : counts_)
