@@ -3,7 +3,8 @@
 #if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
 #endif
-#include <locus/backend/staging.hpp>  // staging_chunk
+#include <locus/backend/cuda/peers.hpp>  // peers, peer_table
+#include <locus/backend/staging.hpp>     // staging_chunk
 #include <locus/testing/recorder.hpp>
 // the recorder comes first
 #include <doctest/doctest.h>
