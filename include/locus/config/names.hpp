@@ -3,7 +3,7 @@
 #pragma once
 #include <locus/core/config.hpp>       // LOCUS_FUNCTION, LOCUS_HAS_BODIES
 #include <locus/core/value_list.hpp>   // value_list
-#include <locus/device/name.hpp>       // operator
+#include <locus/device/name.hpp>       // message << device
 #include <locus/runtime/physical.hpp>  // physical_devices
 
 namespace locus::config {

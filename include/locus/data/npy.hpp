@@ -8,7 +8,7 @@
 
 #include <locus/core/config.hpp>      // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
 #include <locus/data/byte_block.hpp>  // byte_block
-#include <locus/shape/shape.hpp>      // operator, shape
+#include <locus/shape/shape.hpp>      // shape
 #include <locus/tensor/tensor.hpp>    // Tensor
 
 namespace locus::data {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Learning rates: a number, a schedule of Keras', or any function of the step.
 #pragma once
-#include <concepts>    // invocable
-#include <cstdint>     // int64_t
-#include <cstdio>      // snprintf
-#include <functional>  // function
-#include <vector>      // vector
+#include <concepts>     // invocable
+#include <cstdint>      // int64_t
+#include <cstdio>       // snprintf
+#include <functional>   // function
+#include <string_view>  // string_view
+#include <vector>       // vector
 
 #include <locus/core/config.hpp>  // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
-#include <locus/core/text.hpp>    // operator
 
 LOCUS_COLD_BEGIN
 

@@ -6,7 +6,7 @@
 #include <locus/backend/far.hpp>              // far_work, missing_kernel
 #include <locus/core/array.hpp>               // dynamic_array
 #include <locus/core/config.hpp>              // LOCUS_UNIT_FILE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
-#include <locus/device/name.hpp>              // operator
+#include <locus/device/name.hpp>              // message << device
 #include <locus/runtime/kernel_registry.hpp>  // is_local_to_unit, kernel_entry
 
 LOCUS_COLD_BEGIN

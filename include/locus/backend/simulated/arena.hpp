@@ -11,7 +11,6 @@
 #include <locus/core/array.hpp>   // dynamic_array
 #include <locus/core/bytes.hpp>   // round_up
 #include <locus/core/config.hpp>  // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
-#include <locus/core/text.hpp>    // operator
 
 LOCUS_COLD_BEGIN
 
