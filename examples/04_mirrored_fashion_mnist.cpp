@@ -9,8 +9,8 @@
 
 #include <locus/cuda.cuh>
 #include <locus/data/batches.hpp>   // batches, require_labels
-#include <locus/data/idx.hpp>       // read_idx
 #include <locus/data/progress.hpp>  // progress_bar
+#include <locus/files/idx.hpp>      // read_idx
 
 using namespace locus;
 

@@ -12,8 +12,8 @@
 
 #include <locus/cuda.cuh>
 #include <locus/data/dataset.hpp>  // from_tensors
-#include <locus/data/idx.hpp>      // read_idx
-#include <locus/data/text.hpp>     // tokenizer, pad_sequences
+#include <locus/files/idx.hpp>     // read_idx
+#include <locus/files/text.hpp>    // tokenizer, pad_sequences
 #include <locus/nn/nn.hpp>         // Sequential, compile
 
 using namespace locus;

@@ -9,8 +9,8 @@
 #include <string>
 
 #include <locus/cuda.cuh>
-#include <locus/data/idx.hpp>  // read_idx
-#include <locus/nn/nn.hpp>     // Sequential, compile
+#include <locus/files/idx.hpp>  // read_idx
+#include <locus/nn/nn.hpp>      // Sequential, compile
 
 using namespace locus;
 

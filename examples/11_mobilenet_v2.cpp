@@ -10,8 +10,8 @@
 
 #include <locus/cuda.cuh>
 #include <locus/data/dataset.hpp>  // from_tensors
-#include <locus/data/idx.hpp>      // read_idx
 #include <locus/data/resize.hpp>   // resize
+#include <locus/files/idx.hpp>     // read_idx
 #include <locus/nn/nn.hpp>         // Sequential, compile
 
 using namespace locus;

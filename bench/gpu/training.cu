@@ -15,12 +15,12 @@
 #include <type_traits>
 #include <utility>
 
-#include <locus/nn/batch_norm.hpp>
-#include <locus/nn/conv2d_ops.hpp>
-#include <locus/nn/embedding_ops.hpp>
-#include <locus/nn/objective.hpp>
-#include <locus/nn/optimizer.hpp>
-#include <locus/nn/update.hpp>
+#include <locus/nn/layers/batch_norm.hpp>
+#include <locus/nn/layers/conv2d_ops.hpp>
+#include <locus/nn/layers/embedding_ops.hpp>
+#include <locus/nn/losses/objective.hpp>
+#include <locus/nn/optimizers/optimizer.hpp>
+#include <locus/nn/optimizers/update.hpp>
 #include <locus/thrust.hpp>
 
 namespace {

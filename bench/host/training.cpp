@@ -5,12 +5,12 @@
 #include <memory>
 
 #include <bench/harness.hpp>
-#include <locus/nn/embedding.hpp>
-#include <locus/nn/loss.hpp>
-#include <locus/nn/optimizer.hpp>
-#include <locus/nn/pool1d.hpp>
-#include <locus/nn/sequential.hpp>
-#include <locus/nn/trainer.hpp>
+#include <locus/nn/layers/embedding.hpp>
+#include <locus/nn/layers/pool1d.hpp>
+#include <locus/nn/layers/sequential.hpp>
+#include <locus/nn/losses/loss.hpp>
+#include <locus/nn/optimizers/optimizer.hpp>
+#include <locus/nn/train/trainer.hpp>
 #if BENCH_TORCH
 #include <torch/torch.h>
 #endif

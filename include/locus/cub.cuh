@@ -14,10 +14,10 @@
 #endif
 #include <locus/cuda.cuh>  // the library, with GPUs
 #if defined(__CUDACC__)
-#include <locus/engine/gpu/cub_scans.cuh>    // card_code<scan>
-#include <locus/engine/gpu/cub_selects.cuh>  // card_code<select_flagged>
-#include <locus/engine/gpu/cub_sorts.cuh>    // card_code<sort_keys>
-#include <locus/nn/embedding_ops.hpp>        // embedding_gradient_op
+#include <locus/engine/gpu/cub_scans.cuh>     // card_code<scan>
+#include <locus/engine/gpu/cub_selects.cuh>   // card_code<select_flagged>
+#include <locus/engine/gpu/cub_sorts.cuh>     // card_code<sort_keys>
+#include <locus/nn/layers/embedding_ops.hpp>  // embedding_gradient_op
 
 // means: the algorithms of engine/gpu/ for these types of elements, those that operations of locus use, and sum,
 //        mean, max and min of a whole tensor, stand in the registry before main; at namespace scope, once in a program:

@@ -9,8 +9,8 @@
 // expect-7: locus: gradients are clipped to one norm; take ClipNorm or ClipGlobalNorm
 // expect-8: locus: this optimizer keeps no averages; wrap it in MovingAverage
 // expect-9: locus: a kernel reads a weight, its slots, its gradient and a factor, 24 values in all, and this rule of an optimizer has more slots; give it 20 at most
-#include <locus/nn/objective.hpp>
-#include <locus/nn/updater.hpp>
+#include <locus/nn/losses/objective.hpp>
+#include <locus/nn/optimizers/updater.hpp>
 using namespace locus;
 using Cross = nn::SparseCategoricalCrossentropy<nn::from_logits_t>;
 template <class T, class Loss, class... Metrics>

@@ -16,9 +16,9 @@
 // expect-14: locus: the window of a MaxPool1D has at most 254 steps; pool twice, or write nn::GlobalMaxPool1D
 // expect-15: locus: a LayerNorm takes examples of at least one axis, whose last one it normalises; put nn::Reshape in front of it
 #include <locus/locus.hpp>
-#include <locus/nn/embedding.hpp>
-#include <locus/nn/layer_norm.hpp>
-#include <locus/nn/pool1d.hpp>
+#include <locus/nn/layers/embedding.hpp>
+#include <locus/nn/layers/layer_norm.hpp>
+#include <locus/nn/layers/pool1d.hpp>
 using namespace locus;
 
 template <class Layer, class In>

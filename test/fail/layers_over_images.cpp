@@ -11,9 +11,9 @@
 // expect-9: locus: a BatchNorm has no other activation than relu and relu6; put nn::Activation behind it
 // expect-10: locus: a layer over images takes (H, W, channels); put nn::Reshape in front of it
 #include <locus/locus.hpp>
-#include <locus/nn/batch_norm.hpp>
-#include <locus/nn/conv2d.hpp>
-#include <locus/nn/pool2d.hpp>
+#include <locus/nn/layers/batch_norm.hpp>
+#include <locus/nn/layers/conv2d.hpp>
+#include <locus/nn/layers/pool2d.hpp>
 using namespace locus;
 using nn::padding;
 

@@ -15,7 +15,7 @@
 // expect-13: locus: softmax stands in the type of a layer, since losses look for it there; write Dense<10, nn::softmax>{}
 // expect-14: locus: a Dense has two activations; name one of them
 // expect-15: locus: memory keeps its elements' type and its place; only extents change
-#include <locus/nn/residual.hpp>
+#include <locus/nn/layers/residual.hpp>
 using namespace locus;
 
 using image = nn::Input<4, 4>;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A kind of device without a backend.
 // expect: locus: there is no backend for this side; specialise backend<Side>
-#include <locus/backend/seam.hpp>
 #include <locus/locus.hpp>
+#include <locus/machine/launch_site.hpp>
 using namespace locus;
 
 #ifdef LOCUS_MUST_FAIL

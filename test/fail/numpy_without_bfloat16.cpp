@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An element type that NumPy has not.
 // expect: locus: NumPy has no such element type; write cast<float>(x)
-#include <locus/data/npz.hpp>
+#include <locus/files/npz.hpp>
 using namespace locus;
 
 #if LOCUS_MUST_FAIL

@@ -6,8 +6,8 @@
 // expect-3: locus: what DataParallel splits lies on one device; use compile<Mirrored<...>> for tensors over replicas
 // expect-4: locus: a mean over no towers; write tower_mean<GpuDevice<0>, GpuDevice<1>>(f)
 // expect-5: locus: a function of DataParallel returns an expression that borrows a tensor, which may be dead by then; move the tensor into the expression, as in return std::move(t) * 2.f
-#include <locus/nn/parallel.hpp>
-#include <locus/nn/towers.hpp>
+#include <locus/nn/train/parallel.hpp>
+#include <locus/nn/train/towers.hpp>
 using namespace locus;
 
 #if !defined(LOCUS_MUST_FAIL)

@@ -10,7 +10,7 @@
 // expect-8: locus: arrays are cut into batches on the host; write fetch(x), or give the model a batch itself
 // expect-9: locus: this loss takes a value for each class, and these targets have one number for each row; take SparseCategoricalCrossentropy, or one_hot<N>(labels)
 // expect-10: locus: a batch brings weights of its rows and fit got weights of classes; give one of them
-#include <locus/nn/trainer.hpp>
+#include <locus/nn/train/trainer.hpp>
 using namespace locus;
 
 constexpr nn::Sequential model{nn::Input<4>{}, nn::Dense<3>{}};

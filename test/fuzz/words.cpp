@@ -4,11 +4,11 @@
 #include <cstring>
 #include <unistd.h>
 
-#include <locus/backend/host/cblas.hpp>
+#include <locus/engine/host/cblas.hpp>
 #include <locus/locus.hpp>
-#include <locus/nn/log_files.hpp>
-#include <locus/runtime/visible_variable.hpp>  // read_visible_variable, require_visible_variable, visible_variable
-#include <locus/runtime/watch_variables.hpp>
+#include <locus/machine/visible_variable.hpp>  // read_visible_variable, require_visible_variable, visible_variable
+#include <locus/nn/train/log_files.hpp>
+#include <locus/watch/watch_variables.hpp>
 
 #include "fuzz.hpp"
 

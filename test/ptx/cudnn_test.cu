@@ -14,8 +14,8 @@
 #include <doctest/doctest.h>
 
 #include <locus/locus.hpp>
-#include <locus/nn/conv1d_ops.hpp>
-#include <locus/nn/conv2d_ops.hpp>
+#include <locus/nn/layers/conv1d_ops.hpp>
+#include <locus/nn/layers/conv2d_ops.hpp>
 
 #include "child.hpp"
 #include "on_card.hpp"

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include <locus/locus.hpp>
-#include <locus/nn/embedding_ops.hpp>
+#include <locus/nn/layers/embedding_ops.hpp>
 #include <message_of.hpp>
 
 using namespace locus;

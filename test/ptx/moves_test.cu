@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include <locus/nn/embedding_ops.hpp>
+#include <locus/nn/layers/embedding_ops.hpp>
 
 #include "count.hpp"
 

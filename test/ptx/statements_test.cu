@@ -17,10 +17,10 @@
 #include <locus/engine/gpu/scans.hpp>
 #include <locus/engine/gpu/selects.hpp>
 #include <locus/engine/gpu/sorts.hpp>
-#include <locus/nn/embedding_ops.hpp>
-#include <locus/nn/objective.hpp>
-#include <locus/nn/optimizer.hpp>
-#include <locus/nn/update.hpp>
+#include <locus/nn/layers/embedding_ops.hpp>
+#include <locus/nn/losses/objective.hpp>
+#include <locus/nn/optimizers/optimizer.hpp>
+#include <locus/nn/optimizers/update.hpp>
 
 #include "count.hpp"
 

@@ -15,7 +15,7 @@
 
 #include <locus/data/distribute.hpp>
 #include <locus/locus.hpp>
-#include <locus/nn/parallel.hpp>
+#include <locus/nn/train/parallel.hpp>
 #include <locus/strategy/strategy.hpp>
 #include <locus/strategy/variable.hpp>
 #include <locus/testing/simulated_gpus.hpp>

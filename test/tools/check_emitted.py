@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """check_emitted.py UNIT -- COMPILER ARGS...: a unit that names no GPU compiles nothing of what stands
 behind GPUs. A header-only run time is compiled by every unit that uses it; what is reached through
-the tables of backend/far.hpp and of a program's crossings is not in a unit that does not fill them.
+the tables of machine/machine_functions.hpp and of a program's crossings is not in a unit that does not fill them.
 A unit that does name a GPU shows that the words are the right ones."""
 import re
 import subprocess

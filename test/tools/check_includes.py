@@ -14,9 +14,10 @@ import re
 import sys
 
 LEVELS = {
-    'core': 0, 'device': 1, 'shape': 1, 'simd': 2, 'expr': 2, 'ops': 3, 'plan': 4, 'runtime': 4, 'kernel': 4,
-    'backend': 5, 'engine': 6, 'config': 7, 'collective': 7, 'execute': 8, 'tensor': 9, 'data': 10, 'grad': 10, 'strategy': 10, 'testing': 10, 'thrust': 10,
-    'nn': 11, '': 12,  # the umbrellas locus.hpp, cuda.cuh and cub.cuh
+    'core': 0, 'device': 1, 'shape': 1, 'expr': 2, 'simd': 2, 'ops': 3, 'plan': 4, 'runtime': 4, 'work': 4,
+    'watch': 5, 'machine': 6, 'memory': 7, 'backend': 8, 'engine': 9, 'config': 10, 'collective': 10, 'run': 11,
+    'tensor': 12, 'files': 13, 'data': 14, 'grad': 14, 'strategy': 14, 'testing': 14, 'thrust': 14, 'nn': 15,
+    '': 16,  # the umbrellas locus.hpp, cuda.cuh and cub.cuh
 }
 FIRST = 'locus/core/compiler.hpp'
 READER = 'locus/simd/clones.hpp'  # is included again and again
@@ -34,7 +35,7 @@ def folder_of(name):
 TAIL = '\n#if LOCUS_HAS_{}BODIES\n#include <{}>  // bodies of the functions above\n#endif\n'
 
 
-TRAINING = ('data', 'nn', 'strategy')
+TRAINING = ('data', 'files', 'nn', 'strategy')
 
 
 def declared_by(name):

@@ -89,7 +89,7 @@ def includes(folder):
     good = name.read_text()
     for text, line in [('is not below level 0', '#include <locus/expr/leaf.hpp>  // Leaf'),
                        ('a cycle', '#include <locus/core/error.hpp>  // error'),
-                       ('says what the include brings', '#include <locus/core/config.hpp>'),
+                       ('says what the include brings', '#include <locus/core/macros.hpp>'),
                        ('belongs into a .cuh', '#include <cuda_runtime.h>'),
                        ('which is not there', '#include <locus/core/nothing.hpp>  // nothing'),
                        ('angle brackets', '#include "config.hpp"')]:

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What AllGpus stands for on this machine.
 #pragma once
-#include <locus/backend/gpus.hpp>       // devices_with_gpus
-#include <locus/core/config.hpp>        // LOCUS_LEAN_BEGIN
-#include <locus/device/device.hpp>      // device_list
-#include <locus/runtime/log.hpp>        // warn
-#include <locus/runtime/log_event.hpp>  // log_line
+#include <locus/backend/gpus.hpp>     // devices_with_gpus
+#include <locus/core/macros.hpp>      // LOCUS_LEAN_BEGIN
+#include <locus/device/device.hpp>    // device_list
+#include <locus/watch/log.hpp>        // warn
+#include <locus/watch/log_event.hpp>  // log_line
 
 LOCUS_LEAN_BEGIN
 

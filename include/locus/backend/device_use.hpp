@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which device does the work of one that a program named: what logs, traces and reports say.
 #pragma once
-#include <locus/backend/devices.hpp>    // find_device
-#include <locus/backend/seam.hpp>       // logical_device
-#include <locus/core/config.hpp>        // LOCUS_COLD_BEGIN
-#include <locus/runtime/log_event.hpp>  // device_use, place_use
+#include <locus/backend/devices.hpp>      // find_device
+#include <locus/core/macros.hpp>          // LOCUS_COLD_BEGIN
+#include <locus/machine/launch_site.hpp>  // logical_device
+#include <locus/watch/log_event.hpp>      // device_use, place_use
 
 LOCUS_COLD_BEGIN
 

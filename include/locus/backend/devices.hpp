@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // devices(): the device table, made at its first use from what is there.
 #pragma once
-#include <locus/core/config.hpp>    // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
-#include <locus/device/name.hpp>    // message << device
-#include <locus/runtime/table.hpp>  // table
+#include <locus/core/macros.hpp>           // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/device/name.hpp>           // message << device
+#include <locus/runtime/device_table.hpp>  // table
 
 LOCUS_COLD_BEGIN
 

@@ -2,19 +2,19 @@
 // What only units that name a GPU compile: simulated GPUs, CUDA's, and their part of the device
 // table.
 #pragma once
-#include <locus/backend/cuda/backend.hpp>       // backend
-#include <locus/backend/cuda/guest.hpp>         // cuda_follow, cuda_lead
-#include <locus/backend/cuda/timing.hpp>        // the_cuda_timing
-#include <locus/backend/devices.hpp>            // table
-#include <locus/backend/far.hpp>                // gpu_part
-#include <locus/backend/simulated/backend.hpp>  // backend
-#include <locus/backend/simulated/guest.hpp>    // guest_queue
-#include <locus/backend/staging.hpp>            // copy_beyond_host
-#include <locus/backend/stamps.hpp>             // mark
-#include <locus/core/config.hpp>       // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
-#include <locus/runtime/growth.hpp>    // forced_growth
-#include <locus/runtime/limits.hpp>    // require_limits_fit
-#include <locus/runtime/physical.hpp>  // physical_devices
+#include <locus/backend/cuda/backend.hpp>           // backend
+#include <locus/backend/cuda/timing.hpp>            // the_cuda_timing
+#include <locus/backend/cuda/user_stream.hpp>       // cuda_follow, cuda_lead
+#include <locus/backend/devices.hpp>                // table
+#include <locus/backend/simulated/backend.hpp>      // backend
+#include <locus/backend/simulated/user_stream.hpp>  // guest_queue
+#include <locus/backend/staging.hpp>                // copy_beyond_host
+#include <locus/core/macros.hpp>  // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/machine/machine_functions.hpp>  // gpu_part
+#include <locus/machine/physical.hpp>           // physical_devices
+#include <locus/machine/stamps.hpp>             // mark
+#include <locus/memory/growth.hpp>              // forced_growth
+#include <locus/memory/limits.hpp>              // require_limits_fit
 
 LOCUS_COLD_BEGIN
 

@@ -2,9 +2,9 @@
 // Copies between GPUs that do not reach each other: in chunks through two pinned buffers, so that
 // the way to the host of one chunk overlaps with the way from the host of the chunk before it.
 #pragma once
-#include <locus/backend/seam.hpp>  // copy_job
-#include <locus/core/config.hpp>   // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
-#include <locus/device/name.hpp>   // message << device
+#include <locus/core/macros.hpp>          // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/device/name.hpp>          // message << device
+#include <locus/machine/launch_site.hpp>  // copy_job
 
 LOCUS_COLD_BEGIN
 

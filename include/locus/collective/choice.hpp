@@ -3,7 +3,7 @@
 #pragma once
 #include <string_view>  // string_view
 
-#include <locus/core/config.hpp>    // LOCUS_COLD_BEGIN
+#include <locus/core/macros.hpp>    // LOCUS_COLD_BEGIN
 #include <locus/device/device.hpp>  // max_devices
 
 LOCUS_COLD_BEGIN

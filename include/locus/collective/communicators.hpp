@@ -4,11 +4,11 @@
 #pragma once
 #include <pthread.h>  // pthread_create
 
-#include <locus/backend/cuda/card_scope.hpp>  // card_scope
-#include <locus/collective/topology.hpp>      // replica_topology
-#include <locus/core/config.hpp>              // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
-#include <locus/core/environment.hpp>         // from_environment
-#include <locus/runtime/log.hpp>              // warn
+#include <locus/collective/topology.hpp>  // replica_topology
+#include <locus/core/environment.hpp>     // from_environment
+#include <locus/core/macros.hpp>          // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/machine/card_scope.hpp>   // card_scope
+#include <locus/watch/log.hpp>            // warn
 
 LOCUS_COLD_BEGIN
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a collective that failed throws.
 #pragma once
-#include <locus/core/config.hpp>  // LOCUS_COLD_BEGIN
 #include <locus/core/error.hpp>   // error
+#include <locus/core/macros.hpp>  // LOCUS_COLD_BEGIN
 
 LOCUS_COLD_BEGIN
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fold over replicas of one operation and element type, on whatever backend.
 #pragma once
-#include <locus/backend/devices.hpp>  // on_side
-#include <locus/backend/fold.hpp>     // fold_work, replica_terms
-#include <locus/backend/seam.hpp>     // launch_site
+#include <locus/backend/devices.hpp>      // on_side
+#include <locus/machine/launch_site.hpp>  // launch_site
+#include <locus/work/fold.hpp>            // fold_work, replica_terms
 #if LOCUS_CUDA_KERNELS
 #include <locus/engine/gpu/kernels.hpp>  // cuda_kernel
 #endif

@@ -4,7 +4,7 @@
 #pragma once
 #include <locus/backend/cuda/streams.hpp>      // cuda_event_of
 #include <locus/collective/communicators.hpp>  // communicator_set
-#include <locus/core/config.hpp>               // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/core/macros.hpp>               // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 
 LOCUS_COLD_BEGIN
 

@@ -3,9 +3,9 @@
 // compute queue orders them with whatever else uses the blocks; blocks on the host are complete.
 #pragma once
 
-#include <locus/backend/memory.hpp>     // release
 #include <locus/collective/reduce.hpp>  // replica_reducer
-#include <locus/core/config.hpp>        // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/core/macros.hpp>        // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/memory/allocate.hpp>    // release
 #include <locus/shape/shape.hpp>        // shape
 
 LOCUS_COLD_BEGIN

@@ -3,7 +3,7 @@
 #pragma once
 #include <locus/backend/all_gpus.hpp>     // visible_gpus
 #include <locus/collective/topology.hpp>  // replica_topology
-#include <locus/core/config.hpp>          // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/core/macros.hpp>          // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 #include <locus/device/policy.hpp>        // device_policy
 
 LOCUS_COLD_BEGIN

@@ -6,9 +6,9 @@
 // After: so are the results, unless `done` holds a stamp.
 #pragma once
 
-#include <locus/backend/fold.hpp>      // replica_terms
 #include <locus/collective/group.hpp>  // nccl_group
-#include <locus/core/config.hpp>       // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/core/macros.hpp>       // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/work/fold.hpp>         // replica_terms
 
 LOCUS_COLD_BEGIN
 

@@ -4,11 +4,11 @@
 #include <locus/backend/devices.hpp>         // devices
 #include <locus/backend/simulated/nccl.hpp>  // nccl_table
 #include <locus/collective/choice.hpp>       // collective_algorithm
-#include <locus/core/config.hpp>             // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/core/macros.hpp>             // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 #include <locus/runtime/collective_settings.hpp>  // chosen_for_collectives, collective_choices, reduction_order
-#include <locus/runtime/log.hpp>                  // warn
-#include <locus/runtime/log_event.hpp>  // log_line
-#include <locus/runtime/nccl_api.hpp>   // nccl_api
+#include <locus/runtime/nccl_api.hpp>  // nccl_api
+#include <locus/watch/log.hpp>         // warn
+#include <locus/watch/log_event.hpp>   // log_line
 
 LOCUS_COLD_BEGIN
 

@@ -3,8 +3,8 @@
 // at any time; what would change something succeeds until the devices are first used.
 #pragma once
 #include <locus/backend/devices.hpp>  // close_gpus
-#include <locus/runtime/log.hpp>      // note_setting
-#include <locus/runtime/watch.hpp>    // is_watched
+#include <locus/watch/log.hpp>        // note_setting
+#include <locus/watch/watch.hpp>      // is_watched
 
 namespace locus::config::detail {
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <locus/config/listing.hpp>    // logical_device
 #include <locus/config/names.hpp>      // device_argument
-#include <locus/core/config.hpp>       // always_false, LOCUS_FUNCTION
+#include <locus/core/macros.hpp>       // always_false, LOCUS_FUNCTION
 #include <locus/runtime/nccl_api.hpp>  // nccl_api
 
 namespace locus::config {

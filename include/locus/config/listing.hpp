@@ -2,7 +2,7 @@
 // What is there: cards, and the logical devices that they are.
 #pragma once
 #include <locus/config/names.hpp>  // physical_device
-#include <locus/core/config.hpp>   // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/macros.hpp>   // LOCUS_FUNCTION, LOCUS_HAS_BODIES
 
 namespace locus::config {
 

@@ -2,7 +2,7 @@
 // Into how many logical devices a card is cut, and how they get memory.
 #pragma once
 #include <locus/config/names.hpp>  // device_argument, physical_device
-#include <locus/core/config.hpp>   // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/macros.hpp>   // LOCUS_FUNCTION, LOCUS_HAS_BODIES
 
 namespace locus {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What logical devices hold: asked by name, or by policy.
 #pragma once
-#include <locus/backend/gpus.hpp>    // devices_with_gpus
-#include <locus/core/config.hpp>     // LOCUS_FUNCTION, LOCUS_HAS_BODIES
-#include <locus/device/policy.hpp>   // single_device
-#include <locus/runtime/config.hpp>  // read_memory, reset_memory
+#include <locus/backend/gpus.hpp>     // devices_with_gpus
+#include <locus/config/settings.hpp>  // read_memory, reset_memory
+#include <locus/core/macros.hpp>      // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/device/policy.hpp>    // single_device
 
 namespace locus::config {
 

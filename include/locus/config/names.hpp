@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Physical devices and their names, and how a call of the configuration finds the one it means.
 #pragma once
-#include <locus/core/config.hpp>       // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/macros.hpp>       // LOCUS_FUNCTION, LOCUS_HAS_BODIES
 #include <locus/core/value_list.hpp>   // value_list
 #include <locus/device/name.hpp>       // message << device
-#include <locus/runtime/physical.hpp>  // physical_devices
+#include <locus/machine/physical.hpp>  // physical_devices
 
 namespace locus::config {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <locus/config/listing.hpp>  // logical_device
-#include <locus/core/config.hpp>     // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/macros.hpp>     // LOCUS_FUNCTION, LOCUS_HAS_BODIES
 
 namespace locus {
 

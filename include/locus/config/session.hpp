@@ -2,7 +2,7 @@
 // The options of a TensorFlow 1 session as one struct, for programs that are ported.
 #pragma once
 #include <locus/config/logical.hpp>  // options_list
-#include <locus/core/config.hpp>     // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/macros.hpp>     // LOCUS_FUNCTION, LOCUS_HAS_BODIES
 
 namespace locus::config {
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <locus/backend/devices.hpp>  // devices
 #include <locus/config/names.hpp>     // index_list, physical_list
-#include <locus/core/config.hpp>      // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/macros.hpp>      // LOCUS_FUNCTION, LOCUS_HAS_BODIES
 
 namespace locus::config {
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <cstddef>  // size_t
 
-#include <locus/core/config.hpp>  // LOCUS_COLD_BEGIN
+#include <locus/core/macros.hpp>  // LOCUS_COLD_BEGIN
 
 LOCUS_COLD_BEGIN
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where in the program a call stands: for messages, the log and the report of plans.
 #pragma once
-#include <locus/core/config.hpp>  // LOCUS_FILE_OF_CALL
+#include <locus/core/macros.hpp>  // LOCUS_FILE_OF_CALL
 
 namespace locus {
 

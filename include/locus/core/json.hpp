@@ -5,7 +5,7 @@
 #include <string_view>  // string_view
 
 #include <locus/core/array.hpp>   // dynamic_array
-#include <locus/core/config.hpp>  // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/core/macros.hpp>  // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 
 LOCUS_COLD_BEGIN
 

@@ -5,7 +5,7 @@
 #include <cstddef>  // size_t
 #include <utility>  // index_sequence
 
-#include <locus/core/config.hpp>  // LOCUS_HOST_DEVICE
+#include <locus/core/macros.hpp>  // LOCUS_HOST_DEVICE
 
 namespace locus {
 

@@ -4,7 +4,7 @@
 #include <cstddef>      // size_t
 #include <string_view>  // string_view
 
-#include <locus/core/config.hpp>  // LOCUS_COLD_BEGIN
+#include <locus/core/macros.hpp>  // LOCUS_COLD_BEGIN
 #include <locus/core/text.hpp>    // text_buffer
 
 LOCUS_COLD_BEGIN

@@ -5,7 +5,7 @@
 #include <cstdint>      // int64_t
 #include <string_view>  // string_view
 
-#include <locus/core/config.hpp>  // LOCUS_COLD_BEGIN
+#include <locus/core/macros.hpp>  // LOCUS_COLD_BEGIN
 
 LOCUS_COLD_BEGIN
 

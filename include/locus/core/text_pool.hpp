@@ -5,7 +5,7 @@
 #include <string_view>  // string_view
 
 #include <locus/core/array.hpp>   // dynamic_array
-#include <locus/core/config.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/macros.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_BODIES
 
 namespace locus {
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <cstdint>  // uint32_t
 
-#include <locus/core/config.hpp>  // LOCUS_HOST_DEVICE
+#include <locus/core/macros.hpp>  // LOCUS_HOST_DEVICE
 
 namespace locus::detail {
 

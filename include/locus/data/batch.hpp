@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements side by side as tensors with one more axis.
 #pragma once
-#include <locus/core/config.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
+#include <locus/core/macros.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
 #include <locus/data/field.hpp>   // field, batch_tensor
 #include <locus/data/stage.hpp>   // opening
 #include <locus/shape/shape.hpp>  // shape

@@ -6,7 +6,7 @@
 #include <optional>  // optional
 #include <vector>    // vector
 
-#include <locus/core/config.hpp>  // LOCUS_LEAN_BEGIN
+#include <locus/core/macros.hpp>  // LOCUS_LEAN_BEGIN
 #include <locus/data/stage.hpp>   // opening
 
 LOCUS_LEAN_BEGIN

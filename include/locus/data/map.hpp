@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of elements: map on several threads, prefetch, and what is demanded of elements.
 #pragma once
-#include <locus/core/config.hpp>      // LOCUS_LEAN_BEGIN
+#include <locus/core/macros.hpp>      // LOCUS_LEAN_BEGIN
 #include <locus/data/field.hpp>       // as_element
 #include <locus/data/workers.hpp>     // workers
 #include <locus/runtime/threads.hpp>  // thread_count

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several passes as one, and parts of a pass: repeat, take, skip.
 #pragma once
-#include <locus/core/config.hpp>  // LOCUS_LEAN_BEGIN
+#include <locus/core/macros.hpp>  // LOCUS_LEAN_BEGIN
 #include <locus/data/stage.hpp>   // opening
 #include <optional>               // optional
 

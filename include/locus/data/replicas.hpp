@@ -3,7 +3,7 @@
 #pragma once
 #include <exception>  // exception_ptr
 
-#include <locus/core/config.hpp>      // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
+#include <locus/core/macros.hpp>      // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
 #include <locus/data/batch.hpp>       // release_pinned
 #include <locus/data/distribute.hpp>  // rows_over
 

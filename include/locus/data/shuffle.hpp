@@ -4,7 +4,7 @@
 #include <optional>  // optional
 #include <vector>    // vector
 
-#include <locus/core/config.hpp>  // LOCUS_LEAN_BEGIN
+#include <locus/core/macros.hpp>  // LOCUS_LEAN_BEGIN
 #include <locus/data/stage.hpp>   // opening, random_bits
 #include <locus/ops/philox.hpp>   // random_bits
 

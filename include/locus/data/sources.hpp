@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where elements come from: rows of host tensors, numbers, callables.
 #pragma once
-#include <locus/core/config.hpp>  // LOCUS_LEAN_BEGIN
+#include <locus/core/macros.hpp>  // LOCUS_LEAN_BEGIN
 #include <locus/data/field.hpp>   // example, row_extents, as_element
 #include <locus/data/stage.hpp>   // opening
 #include <optional>               // optional

@@ -4,8 +4,8 @@
 #include <exception>  // exception_ptr
 #include <utility>    // move
 
-#include <locus/core/config.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
 #include <locus/core/error.hpp>   // error
+#include <locus/core/macros.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
 
 namespace locus::data {
 

@@ -2,8 +2,8 @@
 // How long a program waits for its input: said once, and shown in the trace.
 #pragma once
 #include <locus/core/clock.hpp>   // read_clock
-#include <locus/core/config.hpp>  // LOCUS_COLD_BEGIN
-#include <locus/core/config.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
+#include <locus/core/macros.hpp>  // LOCUS_COLD_BEGIN
+#include <locus/core/macros.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
 #include <string_view>            // string_view
 
 namespace locus::data {

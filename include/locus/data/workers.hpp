@@ -11,7 +11,7 @@
 #include <utility>             // exchange
 #include <vector>              // vector
 
-#include <locus/core/config.hpp>      // LOCUS_LEAN_BEGIN
+#include <locus/core/macros.hpp>      // LOCUS_LEAN_BEGIN
 #include <locus/data/stage.hpp>       // opening, name_element
 #include <locus/runtime/signals.hpp>  // without_signals
 

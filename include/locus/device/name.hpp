@@ -4,8 +4,8 @@
 #include <cstdint>      // int64_t
 #include <string_view>  // string_view
 
-#include <locus/core/config.hpp>    // LOCUS_COLD_BEGIN
 #include <locus/core/error.hpp>     // unknown_device
+#include <locus/core/macros.hpp>    // LOCUS_COLD_BEGIN
 #include <locus/core/text.hpp>      // text_buffer, fixed_string, find_char
 #include <locus/device/device.hpp>  // device, place
 

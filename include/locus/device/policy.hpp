@@ -4,9 +4,9 @@
 #include <type_traits>  // is_same
 #include <utility>      // index_sequence
 
-#include <locus/core/config.hpp>    // always_false
 #include <locus/core/dyn.hpp>       // dyn
 #include <locus/core/forward.hpp>   // CpuDevice
+#include <locus/core/macros.hpp>    // always_false
 #include <locus/device/device.hpp>  // device, place
 
 namespace locus {

@@ -4,7 +4,7 @@
 #include <cstdlib>  // malloc
 #include <utility>  // exchange
 
-#include <locus/core/config.hpp>    // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/macros.hpp>    // LOCUS_FUNCTION, LOCUS_HAS_BODIES
 #include <locus/core/shared.hpp>    // count_up, count_down
 #include <locus/device/device.hpp>  // place
 #include <locus/expr/builder.hpp>   // local_value
@@ -30,7 +30,7 @@ struct tensor_block {
   shape extents{};
   element type = element::other;
   int element_bytes = 0;
-  mutable int kept = 0;     // devices keep copies of the elements: see backend/copy_cache.hpp
+  mutable int kept = 0;     // devices keep copies of the elements: see memory/kept_copies.hpp
   mutable int exposed = 0;  // its address was handed out for writing
   piece pieces[1];          // count() of them
 

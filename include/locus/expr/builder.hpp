@@ -2,7 +2,7 @@
 // Flattening writes steps here, operands before their reader; binding visits them in the same
 // order.
 #pragma once
-#include <locus/core/config.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/macros.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_BODIES
 #include <locus/device/open.hpp>  // open_devices
 #include <locus/expr/step.hpp>    // step, edge
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Leaves: tensors and views inside an expression, host scalars, and the index that generators read.
 #pragma once
-#include <locus/core/config.hpp>     // checked_build
 #include <locus/core/error.hpp>      // bad_access
+#include <locus/core/macros.hpp>     // checked_build
 #include <locus/core/type_list.hpp>  // type_list
 #include <locus/device/name.hpp>     // message << place
 #include <locus/device/open.hpp>     // own_device

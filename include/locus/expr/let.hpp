@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // let and named: identity in the type. What is bound is computed once for all its readers.
 #pragma once
-#include <locus/core/config.hpp>        // LOCUS_MODE
 #include <locus/core/error.hpp>         // placement_error
+#include <locus/core/macros.hpp>        // LOCUS_MODE
 #include <locus/core/shared.hpp>        // shared
 #include <locus/core/text.hpp>          // fixed_string, char_list
 #include <locus/core/type_list.hpp>     // index_in, union_t

@@ -6,7 +6,7 @@
 #pragma once
 #include <type_traits>  // is_base_of
 
-#include <locus/core/config.hpp>   // LOCUS_LIFETIMES
+#include <locus/core/macros.hpp>   // LOCUS_LIFETIMES
 #include <locus/expr/operand.hpp>  // operand, tensor_operand
 
 namespace locus {

@@ -5,8 +5,8 @@
 #include <type_traits>  // remove_cvref
 #include <utility>      // forward
 
-#include <locus/core/config.hpp>    // LOCUS_MODE
 #include <locus/core/error.hpp>     // shape_error
+#include <locus/core/macros.hpp>    // LOCUS_MODE
 #include <locus/expr/leaf.hpp>      // Scalar
 #include <locus/shape/element.hpp>  // promote_t
 

@@ -4,7 +4,7 @@
 #include <string_view>  // string_view
 #include <type_traits>  // invoke_result
 
-#include <locus/core/config.hpp>    // LOCUS_HOST_DEVICE
+#include <locus/core/macros.hpp>    // LOCUS_HOST_DEVICE
 #include <locus/shape/element.hpp>  // element_set
 
 namespace locus {

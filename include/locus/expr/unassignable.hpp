@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an expression says to whoever assigns to it.
 #pragma once
-#include <locus/core/config.hpp>  // always_false
+#include <locus/core/macros.hpp>  // always_false
 
 namespace locus {
 

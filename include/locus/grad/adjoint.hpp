@@ -2,13 +2,13 @@
 // What a derivative is put together from. The adjoint of a value has its element type; it may be
 // smaller than the value where it is the same along an axis: the derivative of a sum is one number.
 #pragma once
-#include <locus/core/config.hpp>      // LOCUS_MODE
-#include <locus/ops/arithmetic.hpp>   // + - * /
-#include <locus/ops/extents_now.hpp>  // shape_now
-#include <locus/ops/generators.hpp>   // full, ones
-#include <locus/ops/math.hpp>         // cast, where
-#include <locus/ops/reduce.hpp>       // sum
-#include <locus/ops/views.hpp>        // expand_dims
+#include <locus/core/macros.hpp>           // LOCUS_MODE
+#include <locus/ops/arithmetic.hpp>        // + - * /
+#include <locus/ops/generators.hpp>        // full, ones
+#include <locus/ops/math.hpp>              // cast, where
+#include <locus/ops/reduce.hpp>            // sum
+#include <locus/ops/run_time_extents.hpp>  // shape_now
+#include <locus/ops/views.hpp>             // expand_dims
 
 namespace locus::detail {
 

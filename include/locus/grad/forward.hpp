@@ -3,8 +3,8 @@
 #pragma once
 #include <utility>  // index_sequence
 
-#include <locus/grad/active.hpp>        // is_active, reads_of
-#include <locus/grad/same_reading.hpp>  // same_reading
+#include <locus/grad/reached_by_gradient.hpp>  // is_active, reads_of
+#include <locus/grad/same_leaves.hpp>          // same_reading
 
 namespace locus {
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <utility>  // forward
 
-#include <locus/core/config.hpp>   // LOCUS_MODE
+#include <locus/core/macros.hpp>   // LOCUS_MODE
 #include <locus/expr/node.hpp>     // make_node
 #include <locus/expr/operand.hpp>  // as_operand
 

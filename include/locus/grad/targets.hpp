@@ -2,9 +2,9 @@
 // What gradients are asked for: tensors that a loss reads once, and names. A type does not say which
 // tensor it is, so types and addresses are asked before an answer could be wrong.
 #pragma once
-#include <locus/core/error.hpp>    // placement_error
-#include <locus/grad/active.hpp>   // stands_in
-#include <locus/grad/forward.hpp>  // find_let
+#include <locus/core/error.hpp>                // placement_error
+#include <locus/grad/forward.hpp>              // find_let
+#include <locus/grad/reached_by_gradient.hpp>  // stands_in
 
 namespace locus::detail {
 

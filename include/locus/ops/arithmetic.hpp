@@ -3,7 +3,7 @@
 #pragma once
 #include <utility>  // forward
 
-#include <locus/core/config.hpp>      // LOCUS_MODE
+#include <locus/core/macros.hpp>      // LOCUS_MODE
 #include <locus/expr/lifetimes.hpp>   // LOCUS_OF_ONE, LOCUS_OF_TWO
 #include <locus/ops/elementwise.hpp>  // LOCUS_ELEMENTWISE_ARITHMETIC
 #include <locus/ops/functors.hpp>     // add_fn, ...

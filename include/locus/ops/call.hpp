@@ -3,7 +3,7 @@
 #pragma once
 #include <utility>  // forward
 
-#include <locus/core/config.hpp>     // LOCUS_MODE
+#include <locus/core/macros.hpp>     // LOCUS_MODE
 #include <locus/expr/call_rule.hpp>  // call_rule, call_facts
 #include <locus/expr/let.hpp>        // Bound
 #include <locus/ops/map.hpp>         // map_op, checked_node

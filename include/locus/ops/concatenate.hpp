@@ -3,7 +3,7 @@
 #pragma once
 #include <utility>  // forward
 
-#include <locus/core/config.hpp>     // LOCUS_MODE
+#include <locus/core/macros.hpp>     // LOCUS_MODE
 #include <locus/ops/map.hpp>         // checked_node
 #include <locus/ops/operations.hpp>  // LOCUS_BUILTIN
 

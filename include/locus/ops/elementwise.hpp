@@ -10,7 +10,7 @@
 //     tensorflow  TensorFlow's name, for the log; "" where TensorFlow has none         ops/operations.hpp
 //     law         how the operation commutes with a sum of terms                       ops/operations.hpp
 //     elements    element types that both sides have a kernel for                      ops/operations.hpp
-//     cost        for one element, in additions; from 16 on it is `heavy`              kernel/cost.hpp
+//     cost        for one element, in additions; from 16 on it is `heavy`              work/cost.hpp
 //     end         the part it plays behind a product of matrices                       ops/operations.hpp
 //     call        how a program writes it                                              ops/math.hpp, ops/arithmetic.hpp
 //       (named)             NAME(x)
@@ -27,7 +27,7 @@
 //       (by_vector, f, g)   on GPUs f for float and g for double; on the host simd::vector_NAME of one element
 //       (own, f)            f(a), a function of ours, on both sides; on the host never inlined, so that its
 //                           bits are the same in every kernel
-//     vector      the function of a packet on the host                                 backend/host/packet_math.hpp, packet_forms.hpp
+//     vector      the function of a packet on the host                                 engine/host/packet_math.hpp, packet_forms.hpp
 //       (by_vector)         simd::vector_NAME in registers
 //       (value, e)          e of a, a packet<T, N>; of two: of a and b, which have their common type
 //       (of_floats, e)      the same, of float and double alone

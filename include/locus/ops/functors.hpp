@@ -5,7 +5,7 @@
 #include <limits>       // numeric_limits
 #include <type_traits>  // make_unsigned
 
-#include <locus/core/config.hpp>            // LOCUS_HOST_DEVICE, LOCUS_MATH
+#include <locus/core/macros.hpp>            // LOCUS_HOST_DEVICE, LOCUS_MATH
 #include <locus/ops/elementwise.hpp>        // LOCUS_ELEMENTWISE_ARITHMETIC
 #include <locus/ops/math_functors.hpp>      // exp_fn, ...
 #include <locus/ops/operations.hpp>         // LOCUS_BUILTIN

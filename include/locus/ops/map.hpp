@@ -4,7 +4,7 @@
 #include <type_traits>  // invoke_result
 #include <utility>      // forward
 
-#include <locus/core/config.hpp>   // LOCUS_MODE
+#include <locus/core/macros.hpp>   // LOCUS_MODE
 #include <locus/expr/node.hpp>     // Node, make_node
 #include <locus/expr/operand.hpp>  // as_operand, element_of_t
 #include <locus/ops/functors.hpp>  // identity_fn

@@ -6,7 +6,7 @@
 #include <cstdint>      // uint32_t
 #include <type_traits>  // conditional
 
-#include <locus/core/config.hpp>        // LOCUS_HOST_DEVICE, LOCUS_MATH, LOCUS_BY_SIDE
+#include <locus/core/macros.hpp>        // LOCUS_HOST_DEVICE, LOCUS_MATH, LOCUS_BY_SIDE
 #include <locus/ops/elementwise.hpp>    // LOCUS_ELEMENTWISE_MATH
 #include <locus/ops/operations.hpp>     // LOCUS_BUILTIN
 #include <locus/shape/element.hpp>      // promote_t

@@ -4,7 +4,7 @@
 #pragma once
 #include <cstdint>  // uint64_t
 
-#include <locus/core/config.hpp>  // LOCUS_HOST_DEVICE, LOCUS_MATH
+#include <locus/core/macros.hpp>  // LOCUS_HOST_DEVICE, LOCUS_MATH
 
 namespace locus {
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <utility>  // forward
 
-#include <locus/core/config.hpp>    // LOCUS_MODE
+#include <locus/core/macros.hpp>    // LOCUS_MODE
 #include <locus/device/name.hpp>    // require_device_name, parse_device
 #include <locus/device/open.hpp>    // bound_device
 #include <locus/device/policy.hpp>  // single_device

@@ -3,7 +3,7 @@
 #pragma once
 #include <utility>  // forward
 
-#include <locus/core/config.hpp>   // LOCUS_MODE
+#include <locus/core/macros.hpp>   // LOCUS_MODE
 #include <locus/expr/node.hpp>     // make_node
 #include <locus/ops/functors.hpp>  // LOCUS_BUILTIN
 #include <locus/ops/map.hpp>       // elements_fit, map_op

@@ -7,12 +7,12 @@
 #pragma once
 #include <utility>  // forward
 
-#include <locus/core/config.hpp>      // LOCUS_MODE
-#include <locus/ops/extents_now.hpp>  // shape_now
-#include <locus/ops/map.hpp>          // checked_node
-#include <locus/ops/operations.hpp>   // LOCUS_BUILTIN
-#include <locus/ops/reduce.hpp>       // sum
-#include <locus/ops/views.hpp>        // reshape, expand_dims
+#include <locus/core/macros.hpp>           // LOCUS_MODE
+#include <locus/ops/map.hpp>               // checked_node
+#include <locus/ops/operations.hpp>        // LOCUS_BUILTIN
+#include <locus/ops/reduce.hpp>            // sum
+#include <locus/ops/run_time_extents.hpp>  // shape_now
+#include <locus/ops/views.hpp>             // reshape, expand_dims
 
 namespace locus {
 

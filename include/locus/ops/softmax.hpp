@@ -4,7 +4,7 @@
 #pragma once
 #include <utility>  // forward
 
-#include <locus/core/config.hpp>   // LOCUS_MODE
+#include <locus/core/macros.hpp>   // LOCUS_MODE
 #include <locus/ops/functors.hpp>  // LOCUS_MATH
 #include <locus/ops/map.hpp>       // map_op, checked_node
 #include <locus/ops/reduce.hpp>    // reduce_op

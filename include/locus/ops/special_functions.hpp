@@ -2,7 +2,7 @@
 // Special functions that the C library does not have, one element at a time: the host and GPUs run the
 // same code. Their functors come from the table of ops/elementwise.hpp.
 #pragma once
-#include <locus/core/config.hpp>        // LOCUS_HOST_DEVICE, LOCUS_BY_SIDE, LOCUS_MODE
+#include <locus/core/macros.hpp>        // LOCUS_HOST_DEVICE, LOCUS_BY_SIDE, LOCUS_MODE
 #include <locus/ops/elementwise.hpp>    // LOCUS_ELEMENTWISE_SPECIAL
 #include <locus/ops/math_functors.hpp>  // log_fn, round_fn
 #include <locus/ops/operations.hpp>     // LOCUS_BUILTIN

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pass 2: how does each value lie over devices? Its tables stand in decisions/04-distributions.md.
 #pragma once
-#include <locus/core/config.hpp>  // LOCUS_LEAN_BEGIN
+#include <locus/core/macros.hpp>  // LOCUS_LEAN_BEGIN
 #include <locus/plan/data.hpp>    // plan_view, verdict
 
 LOCUS_LEAN_BEGIN

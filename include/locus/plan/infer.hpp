@@ -2,7 +2,7 @@
 // Pass 1 again when the program runs: the extents that the type left open. The rules are those of
 // shape/shape.hpp, which the nodes applied to the static ones.
 #pragma once
-#include <locus/core/config.hpp>  // LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
+#include <locus/core/macros.hpp>  // LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
 #include <locus/plan/data.hpp>    // plan_view
 #include <locus/shape/range.hpp>  // range
 

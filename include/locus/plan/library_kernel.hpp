@@ -2,9 +2,9 @@
 // Whose kernel a launch on GPUs is, as far as types and extents say it. The launches themselves ask the same
 // questions with addresses in hand (engine/gpu/map.hpp, engine/gpu/whole_fold.hpp).
 #pragma once
-#include <locus/core/config.hpp>  // LOCUS_LEAN_BEGIN
-#include <locus/plan/data.hpp>    // plan_view
-#include <locus/plan/facts.hpp>   // piece_bytes
+#include <locus/core/macros.hpp>      // LOCUS_LEAN_BEGIN
+#include <locus/plan/data.hpp>        // plan_view
+#include <locus/plan/show/facts.hpp>  // piece_bytes
 
 LOCUS_LEAN_BEGIN
 

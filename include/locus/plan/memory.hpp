@@ -2,7 +2,7 @@
 // Where the temporaries of a plan lie: one arena per device, obtained before the first step.
 #pragma once
 #include <locus/core/bytes.hpp>   // round_up
-#include <locus/core/config.hpp>  // LOCUS_LEAN_BEGIN
+#include <locus/core/macros.hpp>  // LOCUS_LEAN_BEGIN
 #include <locus/plan/data.hpp>    // plan_view
 
 LOCUS_LEAN_BEGIN

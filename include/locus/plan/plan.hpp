@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // plan_of<E>: the plan as a constant that can be asserted, printed and tested.
 #pragma once
-#include <locus/core/config.hpp>            // LOCUS_DEFAULT_POLICY
-#include <locus/plan/explain.hpp>           // write_plan
-#include <locus/plan/facts.hpp>             // tally
+#include <locus/core/macros.hpp>            // LOCUS_DEFAULT_POLICY
 #include <locus/plan/graph.hpp>             // graph, unchecked_plan
 #include <locus/plan/library_kernel.hpp>    // library_kernel_of
 #include <locus/plan/numerics.hpp>          // numerics_of
 #include <locus/plan/reduction_memory.hpp>  // reduction_bytes
-#include <locus/plan/why.hpp>               // write_why
+#include <locus/plan/show/explain.hpp>      // write_plan
+#include <locus/plan/show/facts.hpp>        // tally
+#include <locus/plan/show/why.hpp>          // write_why
 
 namespace locus {
 

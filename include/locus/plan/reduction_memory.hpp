@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory that reductions over replicas take on their devices besides terms and results.
 #pragma once
-#include <locus/core/bytes.hpp>   // round_up
-#include <locus/core/config.hpp>  // LOCUS_LEAN_BEGIN
-#include <locus/plan/facts.hpp>   // is_reduction
+#include <locus/core/bytes.hpp>       // round_up
+#include <locus/core/macros.hpp>      // LOCUS_LEAN_BEGIN
+#include <locus/plan/show/facts.hpp>  // is_reduction
 
 LOCUS_LEAN_BEGIN
 

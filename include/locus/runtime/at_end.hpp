@@ -4,7 +4,7 @@
 #pragma once
 #include <exception>  // terminate_handler
 
-#include <locus/core/config.hpp>  // LOCUS_SHARED_STATE, LOCUS_FUNCTION
+#include <locus/core/macros.hpp>  // LOCUS_SHARED_STATE, LOCUS_FUNCTION
 
 namespace locus::runtime {
 

@@ -6,7 +6,7 @@
 #include <sys/stat.h>  // lstat, fchmod
 #include <unistd.h>    // write, fsync, fchown
 
-#include <locus/core/config.hpp>      // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/macros.hpp>      // LOCUS_FUNCTION, LOCUS_HAS_BODIES
 #include <locus/runtime/path.hpp>     // system_path
 #include <locus/runtime/signals.hpp>  // uninterrupted
 

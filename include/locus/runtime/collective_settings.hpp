@@ -2,9 +2,9 @@
 // What a program may set about collectives: the order of sums, who carries them, and how long a
 // step may wait for its peers.
 #pragma once
-#include <locus/core/config.hpp>  // LOCUS_SHARED_STATE
 #include <locus/core/error.hpp>   // configuration_error
 #include <locus/core/lock.hpp>    // mutex
+#include <locus/core/macros.hpp>  // LOCUS_SHARED_STATE
 
 namespace locus {
 

@@ -3,8 +3,8 @@
 #pragma once
 #include <cstdint>  // int64_t
 
-#include <locus/core/config.hpp>      // LOCUS_SHARED_STATE
 #include <locus/core/error.hpp>       // configuration_error
+#include <locus/core/macros.hpp>      // LOCUS_SHARED_STATE
 #include <locus/core/value_list.hpp>  // value_list
 #include <locus/device/device.hpp>    // max_ordinal
 

@@ -5,7 +5,7 @@
 #include <cstddef>  // size_t
 #include <cstdint>  // uint64_t
 
-#include <locus/core/config.hpp>    // LOCUS_SHARED_STATE
+#include <locus/core/macros.hpp>    // LOCUS_SHARED_STATE
 #include <locus/shape/element.hpp>  // element
 
 namespace locus::runtime {

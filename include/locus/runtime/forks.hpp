@@ -4,9 +4,9 @@
 #pragma once
 #include <pthread.h>  // pthread_atfork
 
-#include <locus/core/config.hpp>    // LOCUS_SHARED_STATE
-#include <locus/core/error.hpp>     // configuration_error
-#include <locus/runtime/table.hpp>  // table
+#include <locus/core/error.hpp>            // configuration_error
+#include <locus/core/macros.hpp>           // LOCUS_SHARED_STATE
+#include <locus/runtime/device_table.hpp>  // table
 
 namespace locus::runtime {
 

@@ -7,7 +7,7 @@
 #include <unistd.h>     // read, pread
 #include <utility>      // exchange
 
-#include <locus/core/config.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/macros.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_BODIES
 
 namespace locus::runtime {
 

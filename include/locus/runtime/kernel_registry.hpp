@@ -6,8 +6,8 @@
 #include <cstdint>  // uint64_t
 #include <string_view>
 
-#include <locus/core/config.hpp>  // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 #include <locus/core/lock.hpp>    // mutex
+#include <locus/core/macros.hpp>  // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 
 LOCUS_COLD_BEGIN
 

@@ -5,7 +5,7 @@
 #include <cstddef>  // size_t
 #include <cstdint>  // int32_t
 
-#include <locus/core/config.hpp>  // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
+#include <locus/core/macros.hpp>  // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
 
 LOCUS_COLD_BEGIN
 

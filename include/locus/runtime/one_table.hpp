@@ -3,7 +3,7 @@
 // libraries where it sees their names; where it does not, the second table is found and refused.
 #pragma once
 
-#include <locus/core/config.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/macros.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_BODIES
 
 namespace locus::runtime {
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <sys/stat.h>  // fstat
 
-#include <locus/core/config.hpp>   // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/macros.hpp>   // LOCUS_FUNCTION, LOCUS_HAS_BODIES
 #include <locus/runtime/path.hpp>  // kind_of_file
 
 #include <locus/core/compiler.hpp>  // C++20, 64 bits, exceptions

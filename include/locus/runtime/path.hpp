@@ -3,8 +3,8 @@
 #pragma once
 #include <sys/stat.h>  // S_ISDIR
 
-#include <locus/core/config.hpp>     // LOCUS_COLD_BEGIN
 #include <locus/core/error.hpp>      // bad_file
+#include <locus/core/macros.hpp>     // LOCUS_COLD_BEGIN
 #include <locus/core/printable.hpp>  // shown
 
 LOCUS_COLD_BEGIN

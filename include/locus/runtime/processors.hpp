@@ -8,7 +8,7 @@
 #include <string_view>  // string_view
 #include <unistd.h>     // close
 
-#include <locus/core/config.hpp>  // LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
+#include <locus/core/macros.hpp>  // LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
 
 LOCUS_LEAN_BEGIN
 namespace locus::runtime {

@@ -8,9 +8,9 @@
 #include <sys/syscall.h>  // SYS_futex
 #include <unistd.h>       // syscall
 
-#include <locus/core/config.hpp>    // LOCUS_SHARED_STATE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
-#include <locus/core/lock.hpp>      // mutex
-#include <locus/runtime/table.hpp>  // step_record
+#include <locus/core/lock.hpp>             // mutex
+#include <locus/core/macros.hpp>           // LOCUS_SHARED_STATE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
+#include <locus/runtime/device_table.hpp>  // step_record
 
 LOCUS_LEAN_BEGIN
 namespace locus::runtime {

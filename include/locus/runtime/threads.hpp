@@ -5,8 +5,8 @@
 #include <cstdlib>    // strtol
 #include <exception>  // rethrow_exception
 
-#include <locus/core/config.hpp>          // LOCUS_MODE, LOCUS_OPENMP, LOCUS_LEAN_BEGIN
 #include <locus/core/environment.hpp>     // from_environment
+#include <locus/core/macros.hpp>          // LOCUS_MODE, LOCUS_OPENMP, LOCUS_LEAN_BEGIN
 #include <locus/runtime/processors.hpp>   // count_processors
 #include <locus/runtime/thread_pool.hpp>  // thread_pool, parallel_job
 #include <locus/runtime/variables.hpp>    // threads_said, pool_or_openmp

@@ -4,7 +4,7 @@
 #pragma once
 #include <string_view>  // string_view
 
-#include <locus/core/config.hpp>  // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/core/macros.hpp>  // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 
 LOCUS_COLD_BEGIN
 

@@ -6,7 +6,7 @@
 #include <string_view>  // string_view
 #include <unistd.h>     // write
 
-#include <locus/core/config.hpp>  // LOCUS_COLD_BEGIN
+#include <locus/core/macros.hpp>  // LOCUS_COLD_BEGIN
 
 LOCUS_COLD_BEGIN
 

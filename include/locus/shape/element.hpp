@@ -5,7 +5,7 @@
 #include <string_view>  // string_view
 #include <type_traits>  // is_same
 
-#include <locus/core/config.hpp>     // always_false
+#include <locus/core/macros.hpp>     // always_false
 #include <locus/core/type_list.hpp>  // type_list, index_in
 #include <locus/shape/half.hpp>      // half, bfloat16
 

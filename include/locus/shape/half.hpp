@@ -5,7 +5,7 @@
 #include <limits>       // numeric_limits
 #include <type_traits>  // is_arithmetic
 
-#include <locus/core/config.hpp>  // LOCUS_HOST_DEVICE
+#include <locus/core/macros.hpp>  // LOCUS_HOST_DEVICE
 
 namespace locus {
 

@@ -4,7 +4,7 @@
 #include <cstdint>      // int64_t
 #include <type_traits>  // is_const
 
-#include <locus/core/config.hpp>  // LOCUS_HOST_DEVICE
+#include <locus/core/macros.hpp>  // LOCUS_HOST_DEVICE
 #include <locus/shape/shape.hpp>  // shape, max_rank
 
 namespace locus {

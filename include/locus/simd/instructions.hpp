@@ -3,9 +3,9 @@
 #pragma once
 #include <string_view>  // string_view
 
-#include <locus/core/config.hpp>       // LOCUS_MODE, LOCUS_TARGETS, LOCUS_SHARED_STATE
 #include <locus/core/environment.hpp>  // from_environment
 #include <locus/core/error.hpp>        // configuration_error
+#include <locus/core/macros.hpp>       // LOCUS_MODE, LOCUS_TARGETS, LOCUS_SHARED_STATE
 #include <locus/core/printable.hpp>    // shown
 
 // LOCUS_CLONES_AVX2, _AVX512   1: kernels are compiled for these too, beside the unit's own; not in nvcc's pass

@@ -4,7 +4,7 @@
 // NaN are rare and go to the C library, lane by lane.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_SIN)
 #define LOCUS_SIMD_MATH_SIN
-#include <locus/core/config.hpp>  // LOCUS_MATH
+#include <locus/core/macros.hpp>  // LOCUS_MATH
 #include <locus/simd/math.hpp>    // polynomial, unless_rare
 
 #define LOCUS_CLONED <locus/simd/math_sin.hpp>

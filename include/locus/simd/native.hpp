@@ -3,7 +3,7 @@
 // operator in the vector extensions of g++ and clang++. The one table of instruction sets.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_NATIVE)
 #define LOCUS_SIMD_NATIVE
-#include <locus/core/config.hpp>  // LOCUS_MODE, LOCUS_ISA_AVX512, LOCUS_ISA_AVX
+#include <locus/core/macros.hpp>  // LOCUS_MODE, LOCUS_ISA_AVX512, LOCUS_ISA_AVX
 
 #define LOCUS_CLONED <locus/simd/native.hpp>
 #include <locus/simd/clones.hpp>  // reads this file once for each set of instructions

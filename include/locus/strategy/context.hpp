@@ -3,11 +3,11 @@
 // the others. And how values become one replica's, and are given back.
 #pragma once
 
-#include <locus/core/config.hpp>       // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
-#include <locus/strategy/across.hpp>   // reduce_parts
-#include <locus/strategy/borrows.hpp>  // borrows_a_tensor
-#include <locus/strategy/team.hpp>     // replica_team
-#include <locus/tensor/view.hpp>       // view
+#include <locus/core/macros.hpp>               // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
+#include <locus/strategy/borrows.hpp>          // borrows_a_tensor
+#include <locus/strategy/replica_sums.hpp>     // reduce_parts
+#include <locus/strategy/replica_threads.hpp>  // replica_team
+#include <locus/tensor/view.hpp>               // view
 
 namespace locus {
 

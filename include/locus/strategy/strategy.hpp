@@ -5,7 +5,7 @@
 #include <functional>  // invoke
 #include <optional>    // optional
 
-#include <locus/core/config.hpp>       // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
+#include <locus/core/macros.hpp>       // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
 #include <locus/strategy/context.hpp>  // replica_context, localizer
 
 namespace locus {

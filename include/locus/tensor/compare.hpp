@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // equal and all_close: one answer about two tensors. (== is element-wise.)
 #pragma once
-#include <locus/core/config.hpp>     // LOCUS_MODE
+#include <locus/core/macros.hpp>     // LOCUS_MODE
 #include <locus/ops/arithmetic.hpp>  // operators
 #include <locus/ops/math.hpp>        // abs
 #include <locus/ops/reduce.hpp>      // all

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // eval, fetch, to: an expression becomes a Tensor.
 #pragma once
-#include <locus/device/name.hpp>          // require_device_name, parse_device
-#include <locus/device/policy.hpp>        // policy_of_code
-#include <locus/execute/home_kernel.hpp>  // home_alone
-#include <locus/tensor/copies.hpp>        // require_equal_copies
-#include <locus/tensor/tensor.hpp>        // Tensor
+#include <locus/device/name.hpp>            // require_device_name, parse_device
+#include <locus/device/policy.hpp>          // policy_of_code
+#include <locus/run/home_kernel.hpp>        // home_alone
+#include <locus/tensor/check_mirrored.hpp>  // require_equal_copies
+#include <locus/tensor/tensor.hpp>          // Tensor
 
 namespace locus {
 inline namespace LOCUS_MODE {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // explain, explain_dot, why, tally_of, bytes_moved: about an expression or a plan, when the program runs.
 #pragma once
-#include <locus/backend/stands_behind.hpp>  // write_stands_behind
-#include <locus/plan/dot.hpp>               // dot_writer
-#include <locus/tensor/assign.hpp>          // Plan, Assignment
+#include <locus/backend/describe_device.hpp>  // write_stands_behind
+#include <locus/plan/show/dot.hpp>            // dot_writer
+#include <locus/tensor/assign.hpp>            // Plan, Assignment
 
 namespace locus {
 

@@ -2,7 +2,7 @@
 // Tensors in files: 128 bytes that say what follows, then the elements in row order, little endian.
 #pragma once
 
-#include <locus/core/config.hpp>         // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/macros.hpp>         // LOCUS_FUNCTION, LOCUS_HAS_BODIES
 #include <locus/runtime/input_file.hpp>  // input_file
 #include <locus/shape/element.hpp>       // element
 #include <locus/shape/shape.hpp>         // shape

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The elements of one block of memory into another one, wherever both lie.
 #pragma once
-#include <locus/execute/crossing.hpp>  // crossing
-#include <locus/expr/block.hpp>        // tensor_block
-#include <locus/tensor/storage.hpp>    // make_storage
+#include <locus/expr/block.hpp>      // tensor_block
+#include <locus/run/crossing.hpp>    // crossing
+#include <locus/tensor/storage.hpp>  // make_storage
 
 namespace locus::detail {
 

@@ -6,7 +6,7 @@
 #include <limits>   // numeric_limits
 
 #include <locus/core/array.hpp>   // dynamic_array
-#include <locus/core/config.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/macros.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_BODIES
 #include <locus/tensor/eval.hpp>  // to
 
 namespace locus {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same memory under other extents, with two owners: for what knows that nobody writes it.
 #pragma once
-#include <locus/core/config.hpp>    // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/macros.hpp>    // LOCUS_FUNCTION, LOCUS_HAS_BODIES
 #include <locus/tensor/tensor.hpp>  // Tensor
 
 namespace locus::detail {

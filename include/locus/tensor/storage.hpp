@@ -2,7 +2,7 @@
 // The memory of a tensor: one piece on each of its devices, given back when the last owner goes.
 #pragma once
 
-#include <locus/core/config.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/macros.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_BODIES
 #include <locus/expr/block.hpp>   // tensor_block
 
 namespace locus::detail {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // synchronize: the host waits for all devices.
 #pragma once
-#include <locus/backend/stamps.hpp>  // synchronize
+#include <locus/machine/stamps.hpp>  // synchronize
 
 namespace locus {
 

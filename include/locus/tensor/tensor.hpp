@@ -5,22 +5,22 @@
 #include <type_traits>  // is_same
 
 #include <locus/backend/all_gpus.hpp>    // visible_gpus
-#include <locus/backend/memory.hpp>      // allocate, release
-#include <locus/backend/queues.hpp>      // copy
 #include <locus/core/call_site.hpp>      // call_site
 #include <locus/core/forward.hpp>        // Tensor, and what its parameters are by default
 #include <locus/device/open.hpp>         // bound_device
-#include <locus/execute/code.hpp>        // graph_code
-#include <locus/execute/log.hpp>         // log_creation
 #include <locus/expr/leaf.hpp>           // Leaf, tensor_base
 #include <locus/expr/operand.hpp>        // as_operand
+#include <locus/machine/queues.hpp>      // copy
+#include <locus/memory/allocate.hpp>     // allocate, release
 #include <locus/ops/generators.hpp>      // full
+#include <locus/run/bind_and_run.hpp>    // graph_code
+#include <locus/run/log.hpp>             // log_creation
 #include <locus/shape/layout.hpp>        // layout_right
+#include <locus/tensor/assignable.hpp>   // require_takes
 #include <locus/tensor/host_range.hpp>   // host_range
 #include <locus/tensor/move_block.hpp>   // move_block
 #include <locus/tensor/nested_list.hpp>  // nested_list, measure
 #include <locus/tensor/storage.hpp>      // make_storage
-#include <locus/tensor/takes.hpp>        // require_takes
 
 namespace locus {
 

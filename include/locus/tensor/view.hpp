@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // view: elements that somebody else owns, wrapped without a copy.
 #pragma once
-#include <locus/execute/home_loop.hpp>   // offer_home_loop
-#include <locus/execute/program.hpp>     // target
-#include <locus/execute/same_bytes.hpp>  // repeats_elements
-#include <locus/expr/leaf.hpp>           // ViewLeaf
-#include <locus/shape/layout.hpp>        // layout_right
-#include <locus/tensor/host_range.hpp>   // host_range
-#include <locus/tensor/tensor.hpp>       // Tensor
+#include <locus/expr/leaf.hpp>          // ViewLeaf
+#include <locus/run/home_loop.hpp>      // offer_home_loop
+#include <locus/run/program.hpp>        // target
+#include <locus/run/same_bytes.hpp>     // repeats_elements
+#include <locus/shape/layout.hpp>       // layout_right
+#include <locus/tensor/host_range.hpp>  // host_range
+#include <locus/tensor/tensor.hpp>      // Tensor
 
 namespace locus {
 

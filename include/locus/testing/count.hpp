@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a piece of a program did: launches, copies, collectives.
 #pragma once
-#include <locus/execute/program.hpp>          // executed
+#include <locus/run/program.hpp>              // executed
 #include <locus/runtime/kernel_registry.hpp>  // host_round_trips
 
 namespace locus::testing {

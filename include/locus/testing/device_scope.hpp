@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Other devices, or another configuration, for a while: what simulated GPUs and the recorder share.
 #pragma once
-#include <locus/core/config.hpp>       // LOCUS_SHARED_STATE, LOCUS_FUNCTION
-#include <locus/runtime/physical.hpp>  // card_source
+#include <locus/core/macros.hpp>       // LOCUS_SHARED_STATE, LOCUS_FUNCTION
+#include <locus/machine/physical.hpp>  // card_source
 
 namespace locus::testing {
 

@@ -6,11 +6,11 @@
 #include <set>      // set
 #include <utility>  // move
 
-#include <locus/backend/seam.hpp>                 // touched
 #include <locus/backend/simulated/fake_nccl.hpp>  // fake_nccl
-#include <locus/core/config.hpp>                  // LOCUS_FUNCTION, LOCUS_HAS_BODIES
-#include <locus/runtime/watch.hpp>                // watched
+#include <locus/core/macros.hpp>                  // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/machine/launch_site.hpp>          // touched
 #include <locus/testing/recorder.hpp>             // recorder
+#include <locus/watch/watch.hpp>                  // watched
 
 namespace locus::testing {
 

@@ -14,8 +14,8 @@
 #include <vector>      // vector
 
 #include <locus/backend/simulated/arena.hpp>  // arena
-#include <locus/core/config.hpp>              // LOCUS_SHARED_STATE, LOCUS_FUNCTION
 #include <locus/core/lock.hpp>                // mutex
+#include <locus/core/macros.hpp>              // LOCUS_SHARED_STATE, LOCUS_FUNCTION
 #include <locus/runtime/cuda_api.hpp>         // cuda_api
 #include <locus/runtime/nccl_api.hpp>         // nccl_api
 

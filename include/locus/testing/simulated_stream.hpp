@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stream of the program's own beside simulated GPUs, to test what on_stream and use_stream order.
 #pragma once
-#include <locus/backend/simulated/guest.hpp>  // guest_queue
+#include <locus/backend/simulated/user_stream.hpp>  // guest_queue
 
 namespace locus::testing {
 

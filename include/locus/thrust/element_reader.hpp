@@ -4,10 +4,10 @@
 #include <locus/core/pack.hpp>            // pack
 #include <locus/expr/leaf.hpp>            // Leaf, ViewLeaf, Scalar, Index
 #include <locus/expr/node.hpp>            // Node
-#include <locus/kernel/rounding.hpp>      // functor_under
 #include <locus/ops/map.hpp>              // map_op
 #include <locus/plan/plan.hpp>            // default_policy
 #include <locus/thrust/operand_list.hpp>  // operand_list
+#include <locus/work/rounding.hpp>        // functor_under
 
 namespace locus {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operands of an algorithm, and the device and the number of elements that all of them have.
 #pragma once
-#include <locus/backend/seam.hpp>   // touched
-#include <locus/core/config.hpp>    // LOCUS_MODE
-#include <locus/core/error.hpp>     // shape_error, placement_error
-#include <locus/device/device.hpp>  // device
-#include <locus/device/name.hpp>    // text << device
-#include <locus/shape/shape.hpp>    // shape
+#include <locus/core/error.hpp>           // shape_error, placement_error
+#include <locus/core/macros.hpp>          // LOCUS_MODE
+#include <locus/device/device.hpp>        // device
+#include <locus/device/name.hpp>          // text << device
+#include <locus/machine/launch_site.hpp>  // touched
+#include <locus/shape/shape.hpp>          // shape
 
 namespace locus {
 

@@ -2,8 +2,8 @@
 // with_thrust(x, f): algorithms of Thrust on the elements of a tensor, where it lies and in the order of its
 // device. Where Thrust is not there (CPUs, simulated GPUs, units of a host compiler) they are the host's.
 #pragma once
-#include <locus/backend/stamps.hpp>              // meet_arrivals, synchronize
 #include <locus/engine/gpu/host_algorithms.hpp>  // host_algorithms::policy
+#include <locus/machine/stamps.hpp>              // meet_arrivals, synchronize
 #include <locus/tensor/tensor.hpp>               // Tensor
 #include <locus/tensor/view.hpp>                 // View
 #include <locus/thrust/element_iterator.hpp>     // element_iterator, first_of

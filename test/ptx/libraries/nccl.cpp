@@ -4,8 +4,8 @@
 #include <memory>
 #include <mutex>
 
-#include <locus/backend/seam.hpp>
 #include <locus/backend/simulated/fake_nccl.hpp>
+#include <locus/machine/launch_site.hpp>
 
 #include "../cudart/library.hpp"
 

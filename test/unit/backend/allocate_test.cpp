@@ -4,9 +4,9 @@
 #if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
 #endif
-#include <locus/backend/lack_of_memory.hpp>  // make_room
-#include <locus/backend/memory.hpp>          // allocate, release
-#include <locus/backend/pinned.hpp>          // pinned_memory, pinned_pool
+#include <locus/memory/allocate.hpp>       // allocate, release
+#include <locus/memory/out_of_memory.hpp>  // make_room
+#include <locus/memory/pinned.hpp>         // pinned_memory, pinned_pool
 #include <locus/testing/recorder.hpp>
 // the recorder comes first
 #include <atomic>
@@ -19,10 +19,10 @@
 #include <thread>
 #include <vector>
 
-#include <locus/backend/communication.hpp>
-#include <locus/backend/resource.hpp>
 #include <locus/config/logical.hpp>
-#include <locus/runtime/config.hpp>
+#include <locus/config/memory_resource.hpp>
+#include <locus/config/settings.hpp>
+#include <locus/memory/communication.hpp>
 #include <locus/testing/simulated_gpus.hpp>
 
 #include "child.hpp"

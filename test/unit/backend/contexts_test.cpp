@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contexts of CUDA: on cards that are used, and on no other, whatever thread calls.
 #define LOCUS_CUDA_KERNELS 1
-#include <locus/backend/pinned.hpp>  // pinned_memory
+#include <locus/memory/pinned.hpp>  // pinned_memory
 #include <locus/testing/nccl_recorder.hpp>
 // the recorder comes first
 #include <set>

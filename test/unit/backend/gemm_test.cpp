@@ -5,8 +5,8 @@
 #include <doctest/doctest.h>
 #include <oracle.hpp>
 
-#include <locus/backend/host/matmul.hpp>
-#include <locus/backend/host/static_product.hpp>
+#include <locus/engine/host/matmul.hpp>
+#include <locus/engine/host/static_product.hpp>
 
 using namespace locus;
 using kernel::matrix;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <locus/backend/simulated/machine.hpp>
+#include <locus/backend/simulated/queues.hpp>
 #include <message_of.hpp>
 
 using namespace locus;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <locus/backend/host/map.hpp>
+#include <locus/engine/host/map.hpp>
 #include <locus/ops/generators.hpp>
 
 #include "oracle.hpp"

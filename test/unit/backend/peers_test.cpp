@@ -12,8 +12,8 @@
 #include <vector>
 
 #include <child.hpp>
-#include <locus/backend/memory.hpp>
-#include <locus/backend/queues.hpp>
+#include <locus/machine/queues.hpp>
+#include <locus/memory/allocate.hpp>
 #include <locus/testing/simulated_gpus.hpp>
 
 using namespace locus;

@@ -10,8 +10,8 @@
 #include <thread>
 #include <unistd.h>
 
-#include <locus/backend/pinned.hpp>  // pinned_memory
 #include <locus/core/clock.hpp>
+#include <locus/memory/pinned.hpp>  // pinned_memory
 #include <locus/testing/nccl_recorder.hpp>
 
 #include "collectives.hpp"

@@ -8,8 +8,8 @@
 #include <vector>
 #include <zlib.h>
 
-#include <locus/data/files.hpp>
-#include <locus/data/idx.hpp>
+#include <locus/data/from_files.hpp>
+#include <locus/files/idx.hpp>
 #include <locus/locus.hpp>
 #include <message_of.hpp>
 

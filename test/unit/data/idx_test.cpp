@@ -8,7 +8,7 @@
 #include <vector>
 #include <zlib.h>
 
-#include <locus/data/idx.hpp>
+#include <locus/files/idx.hpp>
 #include <locus/locus.hpp>
 
 using namespace locus;

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include <locus/data/npz.hpp>
+#include <locus/files/npz.hpp>
 #include <locus/locus.hpp>
 #include <message_of.hpp>
 

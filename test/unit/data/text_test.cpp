@@ -5,7 +5,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include <locus/data/text.hpp>
+#include <locus/files/text.hpp>
 #include <locus/locus.hpp>
 #include <message_of.hpp>
 

@@ -15,12 +15,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <locus/data/files.hpp>
-#include <locus/data/idx.hpp>
-#include <locus/data/npz.hpp>
-#include <locus/data/text.hpp>
+#include <locus/data/from_files.hpp>
+#include <locus/files/idx.hpp>
+#include <locus/files/npz.hpp>
+#include <locus/files/text.hpp>
 #include <locus/locus.hpp>
-#include <locus/nn/checkpoint.hpp>
+#include <locus/nn/train/checkpoint.hpp>
 #include <locus/tensor/any_tensor.hpp>
 
 #include "child.hpp"

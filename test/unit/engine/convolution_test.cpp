@@ -8,8 +8,8 @@
 
 #include <cmath>
 
-#include <locus/nn/conv1d_ops.hpp>
-#include <locus/nn/conv2d_ops.hpp>
+#include <locus/nn/layers/conv1d_ops.hpp>
+#include <locus/nn/layers/conv2d_ops.hpp>
 #include <message_of.hpp>
 #include <oracle.hpp>
 

@@ -6,7 +6,7 @@
 #endif
 #include <on_backends.hpp>
 
-#include <locus/nn/embedding.hpp>
+#include <locus/nn/layers/embedding.hpp>
 #include <oracle.hpp>
 
 using namespace locus;

@@ -9,8 +9,8 @@
 #include <cmath>
 #include <limits>
 
-#include <locus/nn/batch_norm.hpp>
-#include <locus/nn/pool2d_ops.hpp>
+#include <locus/nn/layers/batch_norm.hpp>
+#include <locus/nn/layers/pool2d_ops.hpp>
 #include <oracle.hpp>
 
 using namespace locus;

@@ -14,7 +14,7 @@
 
 #include <linux/seccomp.h>
 
-#include <locus/backend/host/cblas.hpp>
+#include <locus/engine/host/cblas.hpp>
 
 #include "child.hpp"
 

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <limits>
 
-#include <locus/nn/activate.hpp>
+#include <locus/nn/layers/activate.hpp>
 
 using namespace locus;
 

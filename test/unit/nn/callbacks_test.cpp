@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include <locus/locus.hpp>
-#include <locus/nn/callbacks.hpp>
-#include <locus/nn/plot.hpp>
+#include <locus/nn/train/callbacks.hpp>
+#include <locus/nn/train/plot.hpp>
 #include <message_of.hpp>
 
 using namespace locus;

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include <locus/locus.hpp>
-#include <locus/nn/checkpoint.hpp>
+#include <locus/nn/train/checkpoint.hpp>
 #include <locus/testing/simulated_gpus.hpp>
 #include <message_of.hpp>
 #include <replicas.hpp>

@@ -4,9 +4,9 @@
 #include <doctest/doctest.h>
 #include <oracle.hpp>
 
+#include <locus/config/settings.hpp>
 #include <locus/nn/kernels/conv1d_backward.hpp>
-#include <locus/nn/window.hpp>
-#include <locus/runtime/config.hpp>
+#include <locus/nn/layers/window.hpp>
 
 using namespace locus;
 using nn::conv1d_sizes;

@@ -6,8 +6,8 @@
 #include <message_of.hpp>
 #include <oracle.hpp>
 
+#include <locus/config/settings.hpp>
 #include <locus/nn/kernels/embedding.hpp>
-#include <locus/runtime/config.hpp>
 
 using namespace locus;
 

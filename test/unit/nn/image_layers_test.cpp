@@ -10,9 +10,9 @@
 #include <random>
 #include <vector>
 
-#include <locus/nn/batch_norm.hpp>
-#include <locus/nn/conv2d.hpp>
-#include <locus/nn/pool2d.hpp>
+#include <locus/nn/layers/batch_norm.hpp>
+#include <locus/nn/layers/conv2d.hpp>
+#include <locus/nn/layers/pool2d.hpp>
 
 #include <message_of.hpp>
 #include <replicas.hpp>

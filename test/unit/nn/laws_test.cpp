@@ -14,16 +14,16 @@
 #include <tuple>
 
 #include <locus/locus.hpp>
-#include <locus/nn/batch_norm.hpp>
-#include <locus/nn/conv1d_ops.hpp>
-#include <locus/nn/conv2d_ops.hpp>
-#include <locus/nn/embedding_ops.hpp>
-#include <locus/nn/loss.hpp>
-#include <locus/nn/metric.hpp>
-#include <locus/nn/objective.hpp>
-#include <locus/nn/pool2d_ops.hpp>
-#include <locus/nn/rule.hpp>
-#include <locus/nn/update.hpp>
+#include <locus/nn/layers/batch_norm.hpp>
+#include <locus/nn/layers/conv1d_ops.hpp>
+#include <locus/nn/layers/conv2d_ops.hpp>
+#include <locus/nn/layers/embedding_ops.hpp>
+#include <locus/nn/layers/pool2d_ops.hpp>
+#include <locus/nn/losses/loss.hpp>
+#include <locus/nn/losses/metric.hpp>
+#include <locus/nn/losses/objective.hpp>
+#include <locus/nn/optimizers/rule.hpp>
+#include <locus/nn/optimizers/update.hpp>
 
 #include "team_bodies.hpp"
 

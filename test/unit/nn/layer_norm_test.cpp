@@ -7,12 +7,12 @@
 #include <on_backends.hpp>
 #include <oracle.hpp>
 
-#include <locus/nn/conv1d.hpp>
-#include <locus/nn/embedding.hpp>
-#include <locus/nn/layer_norm.hpp>
-#include <locus/nn/network.hpp>
-#include <locus/nn/sequential.hpp>
-#include <locus/nn/simple_layers.hpp>
+#include <locus/nn/layers/conv1d.hpp>
+#include <locus/nn/layers/embedding.hpp>
+#include <locus/nn/layers/layer_norm.hpp>
+#include <locus/nn/layers/network.hpp>
+#include <locus/nn/layers/sequential.hpp>
+#include <locus/nn/layers/simple_layers.hpp>
 
 #include <replicas.hpp>
 

@@ -8,8 +8,8 @@
 #include <on_backends.hpp>
 #include <oracle.hpp>
 
-#include <locus/nn/embedding.hpp>
-#include <locus/nn/pool1d.hpp>
+#include <locus/nn/layers/embedding.hpp>
+#include <locus/nn/layers/pool1d.hpp>
 
 using namespace locus;
 

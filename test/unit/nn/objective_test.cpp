@@ -15,7 +15,7 @@
 #include <vector>
 
 #include <locus/locus.hpp>
-#include <locus/nn/objective.hpp>
+#include <locus/nn/losses/objective.hpp>
 #include <locus/testing/simulated_gpus.hpp>
 
 #include "oracle.hpp"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <locus/locus.hpp>
-#include <locus/nn/updater.hpp>
+#include <locus/nn/optimizers/updater.hpp>
 #include <locus/testing/simulated_gpus.hpp>
 
 #include "oracle.hpp"

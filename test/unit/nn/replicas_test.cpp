@@ -6,12 +6,12 @@
 #include <vector>
 
 #include <locus/locus.hpp>
-#include <locus/nn/conv1d.hpp>
-#include <locus/nn/conv2d.hpp>
-#include <locus/nn/embedding.hpp>
-#include <locus/nn/pool1d.hpp>
-#include <locus/nn/pool2d.hpp>
-#include <locus/nn/trainer.hpp>
+#include <locus/nn/layers/conv1d.hpp>
+#include <locus/nn/layers/conv2d.hpp>
+#include <locus/nn/layers/embedding.hpp>
+#include <locus/nn/layers/pool1d.hpp>
+#include <locus/nn/layers/pool2d.hpp>
+#include <locus/nn/train/trainer.hpp>
 #include <locus/testing/simulated_gpus.hpp>
 
 using namespace locus;

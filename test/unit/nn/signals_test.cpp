@@ -17,11 +17,11 @@
 #include <vector>
 
 #include <locus/data/dataset.hpp>
-#include <locus/data/files.hpp>
-#include <locus/data/npz.hpp>
+#include <locus/data/from_files.hpp>
+#include <locus/files/npz.hpp>
 #include <locus/locus.hpp>
-#include <locus/nn/callbacks.hpp>
 #include <locus/nn/nn.hpp>
+#include <locus/nn/train/callbacks.hpp>
 #include <locus/strategy/strategy.hpp>
 #include <locus/testing/simulated_gpus.hpp>
 #include <signal_storm.hpp>

@@ -12,11 +12,11 @@
 
 #include <cmath>
 
-#include <locus/backend/call_work.hpp>
 #include <locus/engine/gpu/call_teams.hpp>
-#include <locus/nn/batch_norm.hpp>
-#include <locus/nn/conv2d_ops.hpp>
-#include <locus/nn/objective.hpp>
+#include <locus/nn/layers/batch_norm.hpp>
+#include <locus/nn/layers/conv2d_ops.hpp>
+#include <locus/nn/losses/objective.hpp>
+#include <locus/work/call_work.hpp>
 
 #include "team_bodies.hpp"
 

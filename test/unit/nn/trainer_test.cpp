@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <locus/nn/trainer.hpp>
+#include <locus/nn/train/trainer.hpp>
 
 #include <doctest/doctest.h>
 
@@ -14,10 +14,10 @@
 #include "message_of.hpp"
 
 #include <locus/locus.hpp>
-#include <locus/nn/callbacks.hpp>
-#include <locus/nn/conv2d.hpp>
-#include <locus/nn/residual.hpp>
-#include <locus/nn/shared.hpp>
+#include <locus/nn/layers/conv2d.hpp>
+#include <locus/nn/layers/residual.hpp>
+#include <locus/nn/layers/shared.hpp>
+#include <locus/nn/train/callbacks.hpp>
 #include <locus/testing/simulated_gpus.hpp>
 
 using namespace locus;

@@ -27,7 +27,7 @@ T rounded(T x) {
   return memory;
 }
 
-/// means: the order of kernel/ordered_sum.hpp, written down once more; `halves` wrong: another tree
+/// means: the order of work/ordered_sum.hpp, written down once more; `halves` wrong: another tree
 template <class T>
 double reference_sum(std::vector<T> const& v, bool right = true) {
   std::vector<double> totals;

@@ -6,12 +6,12 @@
 
 #include <locus/device/policy.hpp>
 #include <locus/plan/distribute.hpp>
-#include <locus/plan/facts.hpp>
 #include <locus/plan/fuse.hpp>
 #include <locus/plan/memory.hpp>
 #include <locus/plan/move.hpp>
 #include <locus/plan/place.hpp>
 #include <locus/plan/schedule.hpp>
+#include <locus/plan/show/facts.hpp>
 
 namespace plans {
 

@@ -15,10 +15,10 @@
 #include <vector>
 
 #include <locus/runtime/atomic_file.hpp>
-#include <locus/runtime/log.hpp>
 #include <locus/runtime/output_file.hpp>  // open_output, writing
-#include <locus/runtime/trace_file.hpp>
-#include <locus/runtime/write_all.hpp>  // write_all
+#include <locus/runtime/write_all.hpp>    // write_all
+#include <locus/watch/log.hpp>
+#include <locus/watch/trace_file.hpp>
 
 #include "child.hpp"
 #include <message_of.hpp>

@@ -4,7 +4,7 @@
 #if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
 #endif
-#include <locus/runtime/visible_variable.hpp>  // read_visible_variable
+#include <locus/machine/visible_variable.hpp>  // read_visible_variable
 #include <locus/testing/recorder.hpp>
 // the recorder comes first
 #include <cstdio>

@@ -7,10 +7,10 @@
 #include <unistd.h>
 #include <vector>
 
-#include <locus/backend/host/cblas.hpp>
 #include <locus/core/environment.hpp>  // from_environment
-#include <locus/execute/report.hpp>
-#include <locus/runtime/watch_variables.hpp>
+#include <locus/engine/host/cblas.hpp>
+#include <locus/run/report.hpp>
+#include <locus/watch/watch_variables.hpp>
 
 #include "child.hpp"
 

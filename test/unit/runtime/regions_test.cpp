@@ -10,7 +10,7 @@
 
 #include <locus/core/bytes.hpp>  // round_up
 #include <locus/core/error.hpp>  // configuration_error
-#include <locus/runtime/regions.hpp>
+#include <locus/memory/regions.hpp>
 
 #include "sanitizers.hpp"
 

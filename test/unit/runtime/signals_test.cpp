@@ -13,9 +13,9 @@
 #include <locus/data/progress.hpp>
 #include <locus/runtime/atomic_file.hpp>
 #include <locus/runtime/input_file.hpp>
-#include <locus/runtime/log.hpp>
 #include <locus/runtime/signals.hpp>
 #include <locus/runtime/threads.hpp>
+#include <locus/watch/log.hpp>
 #include <signal_storm.hpp>
 
 #include "child.hpp"

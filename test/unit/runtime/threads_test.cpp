@@ -14,8 +14,8 @@
 #include <unistd.h>
 #include <vector>
 
-#include <locus/runtime/config.hpp>
-#include <locus/runtime/copy_bytes.hpp>
+#include <locus/config/settings.hpp>
+#include <locus/memory/copy_bytes.hpp>
 #include <locus/runtime/threads.hpp>
 
 #include "sanitizers.hpp"

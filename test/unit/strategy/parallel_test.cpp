@@ -4,8 +4,8 @@
 #include <doctest/doctest.h>
 #include <string>
 
-#include <locus/nn/parallel.hpp>
-#include <locus/nn/towers.hpp>
+#include <locus/nn/train/parallel.hpp>
+#include <locus/nn/train/towers.hpp>
 #include <locus/testing/simulated_gpus.hpp>
 #include <message_of.hpp>
 

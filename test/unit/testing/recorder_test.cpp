@@ -4,7 +4,7 @@
 #if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
 #endif
-#include <locus/backend/lack_of_memory.hpp>  // make_room
+#include <locus/memory/out_of_memory.hpp>  // make_room
 #include <locus/testing/recorder.hpp>
 // the recorder comes first
 #include <doctest/doctest.h>

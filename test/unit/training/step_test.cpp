@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include <locus/data/batches.hpp>
-#include <locus/data/idx.hpp>
+#include <locus/files/idx.hpp>
 #include <locus/testing/count.hpp>
 #include <locus/testing/simulated_gpus.hpp>
 

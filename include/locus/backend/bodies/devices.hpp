@@ -2,20 +2,20 @@
 // Bodies of the functions that backend/devices.hpp declares.
 #pragma once
 #include <locus/backend/devices.hpp>          // the declarations
-#include <locus/backend/pinned.hpp>           // pinned_memory
-#include <locus/backend/pool.hpp>             // close_memory
-#include <locus/backend/trace.hpp>            // trace_devices
-#include <locus/core/config.hpp>              // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 #include <locus/core/error.hpp>               // unknown_device
-#include <locus/runtime/arrivals.hpp>         // forget_arrivals
+#include <locus/core/macros.hpp>              // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
+#include <locus/machine/start_trace.hpp>      // trace_devices
+#include <locus/memory/growth.hpp>            // growth_variables
+#include <locus/memory/pinned.hpp>            // pinned_memory
+#include <locus/memory/pool.hpp>              // close_memory
 #include <locus/runtime/forks.hpp>            // is_forked, watch_forks
-#include <locus/runtime/growth.hpp>           // growth_variables
-#include <locus/runtime/log.hpp>              // warn
 #include <locus/runtime/nccl_api.hpp>         // forget_communicators
 #include <locus/runtime/one_table.hpp>        // require_one_table
-#include <locus/runtime/site_text.hpp>        // write_site
+#include <locus/runtime/pending_results.hpp>  // forget_arrivals
 #include <locus/runtime/variables.hpp>        // require_variables
-#include <locus/runtime/watch_variables.hpp>  // read_watch_variables
+#include <locus/watch/log.hpp>                // warn
+#include <locus/watch/site_text.hpp>          // write_site
+#include <locus/watch/watch_variables.hpp>    // read_watch_variables
 
 LOCUS_COLD_BEGIN
 

@@ -2,11 +2,11 @@
 // Bodies of the functions that backend/staging.hpp declares.
 #pragma once
 #include <locus/backend/cuda/peers.hpp>  // peer_refused
-#include <locus/backend/pinned.hpp>      // pinned_memory
 #include <locus/backend/staging.hpp>     // the declarations
-#include <locus/backend/stamps.hpp>      // wait, mark
-#include <locus/core/config.hpp>         // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 #include <locus/core/error.hpp>          // out_of_memory
+#include <locus/core/macros.hpp>         // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
+#include <locus/machine/stamps.hpp>      // wait, mark
+#include <locus/memory/pinned.hpp>       // pinned_memory
 
 LOCUS_COLD_BEGIN
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Real GPUs as a backend: streams, events and pooled memory through the table of CUDA's functions.
 #pragma once
-#include <locus/backend/cuda/peers.hpp>       // cuda_reaches
-#include <locus/backend/cuda/round_trip.hpp>  // run_elsewhere
-#include <locus/backend/cuda/streams.hpp>     // cuda_queue
-#include <locus/backend/seam.hpp>             // backend
-#include <locus/core/config.hpp>              // LOCUS_COLD_BEGIN
+#include <locus/backend/cuda/missing_kernel.hpp>  // run_elsewhere
+#include <locus/backend/cuda/peers.hpp>           // cuda_reaches
+#include <locus/backend/cuda/streams.hpp>         // cuda_queue
+#include <locus/core/macros.hpp>                  // LOCUS_COLD_BEGIN
+#include <locus/machine/launch_site.hpp>          // backend
 
 LOCUS_COLD_BEGIN
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuDNN has a handle for each logical device. A device without a handle convolves by products of cuBLAS.
 #pragma once
-#include <locus/core/config.hpp>    // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
-#include <locus/device/device.hpp>  // device
-#include <locus/runtime/table.hpp>  // logical_device
+#include <locus/core/macros.hpp>           // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/device/device.hpp>         // device
+#include <locus/runtime/device_table.hpp>  // logical_device
 
 LOCUS_COLD_BEGIN
 

@@ -6,7 +6,7 @@
 #include <initializer_list>  // initializer_list
 #include <string_view>       // string_view
 
-#include <locus/core/config.hpp>  // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/core/macros.hpp>  // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 
 LOCUS_COLD_BEGIN
 

@@ -3,8 +3,8 @@
 // Not every pair: a card has few peer mappings, and NCCL needs some too.
 #pragma once
 
-#include <locus/core/config.hpp>    // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
-#include <locus/runtime/table.hpp>  // logical_device
+#include <locus/core/macros.hpp>           // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/runtime/device_table.hpp>  // logical_device
 
 LOCUS_COLD_BEGIN
 

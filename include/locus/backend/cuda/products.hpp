@@ -2,7 +2,7 @@
 // What cuBLAS keeps for each logical device: a handle, and memory for its kernels.
 #pragma once
 #include <locus/backend/cuda/queue.hpp>  // cuda_products
-#include <locus/core/config.hpp>         // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/core/macros.hpp>         // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 
 LOCUS_COLD_BEGIN
 

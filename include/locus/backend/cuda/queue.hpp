@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stream of CUDA as a queue: events that mark points on it, and the steps that it was given last.
 #pragma once
-#include <locus/core/config.hpp>    // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
-#include <locus/core/lock.hpp>      // mutex
-#include <locus/runtime/table.hpp>  // logical_device, step_record
+#include <locus/core/lock.hpp>             // mutex
+#include <locus/core/macros.hpp>           // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/runtime/device_table.hpp>  // logical_device, step_record
 
 LOCUS_COLD_BEGIN
 

@@ -9,7 +9,7 @@
 #if __has_include(<nvtx3/nvToolsExt.h>)
 #define LOCUS_NVTX 1
 #include <locus/backend/cuda/open_library.hpp>  // open_library
-#include <locus/core/config.hpp>                // LOCUS_LEAN_BEGIN
+#include <locus/core/macros.hpp>                // LOCUS_LEAN_BEGIN
 LOCUS_LEAN_BEGIN
 #include <nvtx3/nvToolsExt.h>  // nvtxRangePushA
 LOCUS_LEAN_END
@@ -17,12 +17,12 @@ LOCUS_LEAN_END
 #define LOCUS_NVTX 0
 #endif
 
+#include <locus/backend/cuda/device_lost.hpp>  // is_sticky
 #include <locus/backend/cuda/kernel.cuh>       // kernel
-#include <locus/backend/cuda/loss.hpp>         // is_sticky
 #include <locus/backend/cuda/real_cublas.hpp>  // blas_handle, cublas_table
 #include <locus/backend/cuda/real_cudnn.hpp>   // dnn_handle, cudnn_table
 #include <locus/backend/cuda/real_nccl.hpp>    // real_nccl
-#include <locus/core/config.hpp>               // LOCUS_HOST_DEVICE, LOCUS_LEAN_BEGIN
+#include <locus/core/macros.hpp>               // LOCUS_HOST_DEVICE, LOCUS_LEAN_BEGIN
 #include <locus/runtime/cuda_api.hpp>          // cuda_api
 
 LOCUS_LEAN_BEGIN

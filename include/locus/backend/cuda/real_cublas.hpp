@@ -4,8 +4,8 @@
 #pragma once
 
 #include <locus/backend/cuda/real_cublaslt.hpp>  // products_with_row
-#include <locus/core/config.hpp>                 // LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
 #include <locus/core/lock.hpp>                   // mutex
+#include <locus/core/macros.hpp>                 // LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
 #include <locus/runtime/cuda_api.hpp>            // cuda_gemm
 
 LOCUS_LEAN_BEGIN

@@ -5,7 +5,7 @@
 #include <memory>  // unique_ptr
 
 #include <locus/core/array.hpp>        // dynamic_array
-#include <locus/core/config.hpp>       // LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
+#include <locus/core/macros.hpp>       // LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
 #include <locus/runtime/cuda_api.hpp>  // cuda_gemm
 
 LOCUS_LEAN_BEGIN

@@ -3,8 +3,8 @@
 // of CUDA or cuDNN is needed here: handles are opaque, numbers are cuDNN's own.
 #pragma once
 
-#include <locus/core/config.hpp>       // LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
 #include <locus/core/lock.hpp>         // mutex
+#include <locus/core/macros.hpp>       // LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
 #include <locus/runtime/cuda_api.hpp>  // cuda_convolution
 
 LOCUS_LEAN_BEGIN

@@ -4,7 +4,7 @@
 #pragma once
 #include <cstdlib>  // abort
 
-#include <locus/core/config.hpp>       // LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
+#include <locus/core/macros.hpp>       // LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
 #include <locus/runtime/nccl_api.hpp>  // nccl_api
 
 LOCUS_LEAN_BEGIN

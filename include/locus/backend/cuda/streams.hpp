@@ -2,10 +2,10 @@
 // Memory, copies and queues of real GPUs, through the table of CUDA's functions.
 #pragma once
 
-#include <locus/backend/cuda/card_scope.hpp>  // card_scope
-#include <locus/backend/cuda/loss.hpp>        // check_cuda
-#include <locus/backend/cuda/queue.hpp>       // cuda_queue
-#include <locus/core/config.hpp>  // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/backend/cuda/device_lost.hpp>  // check_cuda
+#include <locus/backend/cuda/queue.hpp>        // cuda_queue
+#include <locus/core/macros.hpp>         // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/machine/card_scope.hpp>  // card_scope
 
 LOCUS_COLD_BEGIN
 

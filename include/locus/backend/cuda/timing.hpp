@@ -2,8 +2,8 @@
 // When GPUs ran what a trace shows: pairs of events, asked for their times later.
 #pragma once
 
-#include <locus/core/config.hpp>    // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
-#include <locus/runtime/trace.hpp>  // trace_span, trace_track
+#include <locus/core/macros.hpp>  // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/watch/trace.hpp>  // trace_span, trace_track
 
 LOCUS_COLD_BEGIN
 

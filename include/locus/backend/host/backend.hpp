@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host: memory and threads of this process. Everything is done when a call returns.
 #pragma once
-#include <locus/backend/seam.hpp>         // backend
-#include <locus/runtime/copy_bytes.hpp>   // copy_bytes
-#include <locus/runtime/host_memory.hpp>  // host_memory
+#include <locus/machine/launch_site.hpp>  // backend
+#include <locus/memory/copy_bytes.hpp>    // copy_bytes
+#include <locus/memory/host_memory.hpp>   // host_memory
 
 namespace locus {
 

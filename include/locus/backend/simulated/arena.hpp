@@ -10,7 +10,7 @@
 
 #include <locus/core/array.hpp>   // dynamic_array
 #include <locus/core/bytes.hpp>   // round_up
-#include <locus/core/config.hpp>  // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/core/macros.hpp>  // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 
 LOCUS_COLD_BEGIN
 

@@ -4,11 +4,11 @@
 #include <cstring>  // memcpy
 #include <utility>  // move, exchange
 
-#include <locus/backend/far.hpp>                // far_work
-#include <locus/backend/seam.hpp>               // backend
-#include <locus/backend/simulated/machine.hpp>  // machine, gpus
+#include <locus/backend/simulated/queues.hpp>   // machine, gpus
 #include <locus/core/error.hpp>                 // out_of_memory
-#include <locus/runtime/host_memory.hpp>        // host_memory
+#include <locus/machine/launch_site.hpp>        // backend
+#include <locus/machine/machine_functions.hpp>  // far_work
+#include <locus/memory/host_memory.hpp>         // host_memory
 
 namespace locus {
 

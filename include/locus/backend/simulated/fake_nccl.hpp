@@ -8,9 +8,9 @@
 #include <utility>  // move
 
 #include <locus/core/array.hpp>        // dynamic_array
-#include <locus/core/config.hpp>       // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 #include <locus/core/error.hpp>        // message
 #include <locus/core/lock.hpp>         // mutex
+#include <locus/core/macros.hpp>       // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 #include <locus/core/shared.hpp>       // shared
 #include <locus/device/device.hpp>     // max_devices
 #include <locus/runtime/nccl_api.hpp>  // nccl_api

@@ -4,10 +4,10 @@
 #pragma once
 #include <utility>  // move
 
-#include <locus/backend/seam.hpp>                 // touched
 #include <locus/backend/simulated/fake_nccl.hpp>  // fake_nccl
-#include <locus/backend/simulated/machine.hpp>    // gpus, queue_of
-#include <locus/core/config.hpp>                  // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
+#include <locus/backend/simulated/queues.hpp>     // gpus, queue_of
+#include <locus/core/macros.hpp>                  // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
+#include <locus/machine/launch_site.hpp>          // touched
 
 LOCUS_COLD_BEGIN
 

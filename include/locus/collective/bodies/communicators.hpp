@@ -8,7 +8,7 @@
 #include <locus/collective/communicators.hpp>  // the declarations
 #include <locus/collective/error.hpp>          // collective_error
 #include <locus/core/clock.hpp>                // seconds_now
-#include <locus/core/config.hpp>               // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
+#include <locus/core/macros.hpp>               // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 
 LOCUS_COLD_BEGIN
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that collective/group.hpp declares.
 #pragma once
-#include <locus/backend/memory.hpp>    // allocate, release
-#include <locus/backend/queues.hpp>    // copy
 #include <locus/collective/error.hpp>  // collective_error
 #include <locus/collective/group.hpp>  // the declarations
-#include <locus/core/config.hpp>       // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
-#include <locus/runtime/watch.hpp>     // watched
+#include <locus/core/macros.hpp>       // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
+#include <locus/machine/queues.hpp>    // copy
+#include <locus/memory/allocate.hpp>   // allocate, release
+#include <locus/watch/watch.hpp>       // watched
 
 LOCUS_COLD_BEGIN
 

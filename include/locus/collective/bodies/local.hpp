@@ -2,11 +2,11 @@
 // Bodies of the functions that collective/local.hpp declares.
 #pragma once
 #include <locus/backend/device_use.hpp>        // use_of
-#include <locus/backend/queues.hpp>            // check_host_access
 #include <locus/collective/local.hpp>          // the declarations
-#include <locus/core/config.hpp>               // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
-#include <locus/runtime/copy_cache_limit.hpp>  // forget_copies
-#include <locus/runtime/watch.hpp>             // is_watched
+#include <locus/core/macros.hpp>               // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
+#include <locus/machine/queues.hpp>            // check_host_access
+#include <locus/memory/kept_copies_limit.hpp>  // forget_copies
+#include <locus/watch/watch.hpp>               // is_watched
 
 LOCUS_COLD_BEGIN
 

@@ -4,7 +4,7 @@
 #include <locus/collective/error.hpp>    // collective_error
 #include <locus/collective/group.hpp>    // communicators_for
 #include <locus/collective/rebuild.hpp>  // the declarations
-#include <locus/core/config.hpp>         // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
+#include <locus/core/macros.hpp>         // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 
 LOCUS_COLD_BEGIN
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that collective/reduce.hpp declares.
 #pragma once
-#include <locus/backend/queues.hpp>     // check_host_access
-#include <locus/backend/stamps.hpp>     // wait
 #include <locus/collective/reduce.hpp>  // the declarations
-#include <locus/core/config.hpp>        // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
+#include <locus/core/macros.hpp>        // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
+#include <locus/machine/queues.hpp>     // check_host_access
+#include <locus/machine/stamps.hpp>     // wait
 
 LOCUS_COLD_BEGIN
 

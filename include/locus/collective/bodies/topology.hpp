@@ -2,8 +2,8 @@
 // Bodies of the functions that collective/topology.hpp declares.
 #pragma once
 #include <locus/collective/topology.hpp>  // the declarations
-#include <locus/core/config.hpp>          // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
-#include <locus/runtime/physical.hpp>     // physical
+#include <locus/core/macros.hpp>          // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
+#include <locus/machine/physical.hpp>     // physical
 
 LOCUS_COLD_BEGIN
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <locus/backend/gpus.hpp>    // devices_with_gpus
 #include <locus/config/listing.hpp>  // the declarations
-#include <locus/core/config.hpp>     // LOCUS_FUNCTION
+#include <locus/core/macros.hpp>     // LOCUS_FUNCTION
 
 namespace locus::config {
 

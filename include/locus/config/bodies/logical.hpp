@@ -3,8 +3,8 @@
 #pragma once
 #include <locus/config/change.hpp>   // change
 #include <locus/config/logical.hpp>  // the declarations
-#include <locus/core/config.hpp>     // LOCUS_FUNCTION
-#include <locus/runtime/limits.hpp>  // require_limits_fit
+#include <locus/core/macros.hpp>     // LOCUS_FUNCTION
+#include <locus/memory/limits.hpp>   // require_limits_fit
 
 namespace locus::config::detail {
 

@@ -2,7 +2,7 @@
 // Bodies of the functions that config/memory.hpp declares.
 #pragma once
 #include <locus/config/memory.hpp>  // the declarations
-#include <locus/core/config.hpp>    // LOCUS_FUNCTION
+#include <locus/core/macros.hpp>    // LOCUS_FUNCTION
 #include <locus/device/name.hpp>    // device_named, parse_name
 
 namespace locus::config::detail {

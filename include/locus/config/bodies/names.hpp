@@ -2,7 +2,7 @@
 // Bodies of the functions that config/names.hpp declares.
 #pragma once
 #include <locus/config/names.hpp>  // the declarations
-#include <locus/core/config.hpp>   // LOCUS_FUNCTION
+#include <locus/core/macros.hpp>   // LOCUS_FUNCTION
 
 namespace locus::config {
 

@@ -5,9 +5,9 @@
 
 #include <locus/backend/gpus.hpp>              // limit_of
 #include <locus/config/print.hpp>              // the declarations
-#include <locus/core/config.hpp>               // LOCUS_FUNCTION
-#include <locus/runtime/growth.hpp>            // forced_growth
-#include <locus/runtime/visible_variable.hpp>  // read_visible_variable
+#include <locus/core/macros.hpp>               // LOCUS_FUNCTION
+#include <locus/machine/visible_variable.hpp>  // read_visible_variable
+#include <locus/memory/growth.hpp>             // forced_growth
 
 namespace locus::detail {
 

@@ -3,11 +3,11 @@
 #pragma once
 #include <locus/config/change.hpp>             // change
 #include <locus/config/session.hpp>            // the declarations
-#include <locus/core/config.hpp>               // LOCUS_FUNCTION
-#include <locus/runtime/config.hpp>            // set_soft_device_placement
-#include <locus/runtime/limits.hpp>            // require_limits_fit
-#include <locus/runtime/log.hpp>               // set_log_device_placement
-#include <locus/runtime/visible_variable.hpp>  // each_entry, small_number
+#include <locus/config/settings.hpp>           // set_soft_device_placement
+#include <locus/core/macros.hpp>               // LOCUS_FUNCTION
+#include <locus/machine/visible_variable.hpp>  // each_entry, small_number
+#include <locus/memory/limits.hpp>             // require_limits_fit
+#include <locus/watch/log.hpp>                 // set_log_device_placement
 
 namespace locus::config::detail {
 

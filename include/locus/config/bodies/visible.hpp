@@ -3,7 +3,7 @@
 #pragma once
 #include <locus/config/change.hpp>   // change
 #include <locus/config/visible.hpp>  // the declarations
-#include <locus/core/config.hpp>     // LOCUS_FUNCTION
+#include <locus/core/macros.hpp>     // LOCUS_FUNCTION
 
 namespace locus::config {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that core/json.hpp declares.
 #pragma once
-#include <locus/core/config.hpp>     // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 #include <locus/core/json.hpp>       // the declarations
+#include <locus/core/macros.hpp>     // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 #include <locus/core/printable.hpp>  // utf8_length
 
 LOCUS_COLD_BEGIN

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that data/batch.hpp declares.
 #pragma once
-#include <locus/backend/pinned.hpp>  // pinned_memory
-#include <locus/core/config.hpp>     // LOCUS_FUNCTION, LOCUS_COLD_BEGIN, LOCUS_LEAN_BEGIN
-#include <locus/data/batch.hpp>      // the declarations
-#include <locus/runtime/forks.hpp>   // is_forked
+#include <locus/core/macros.hpp>    // LOCUS_FUNCTION, LOCUS_COLD_BEGIN, LOCUS_LEAN_BEGIN
+#include <locus/data/batch.hpp>     // the declarations
+#include <locus/memory/pinned.hpp>  // pinned_memory
+#include <locus/runtime/forks.hpp>  // is_forked
 
 LOCUS_COLD_BEGIN
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that data/replicas.hpp declares.
 #pragma once
-#include <locus/backend/queues.hpp>  // copy
-#include <locus/core/config.hpp>     // LOCUS_FUNCTION, LOCUS_COLD_BEGIN, LOCUS_LEAN_BEGIN
+#include <locus/core/macros.hpp>     // LOCUS_FUNCTION, LOCUS_COLD_BEGIN, LOCUS_LEAN_BEGIN
 #include <locus/data/replicas.hpp>   // the declarations
-#include <locus/execute/log.hpp>     // log_copy
+#include <locus/machine/queues.hpp>  // copy
+#include <locus/run/log.hpp>         // log_copy
 
 LOCUS_COLD_BEGIN
 

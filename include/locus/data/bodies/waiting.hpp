@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that data/waiting.hpp declares.
 #pragma once
-#include <locus/core/config.hpp>    // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
-#include <locus/core/json.hpp>      // json_text
-#include <locus/data/waiting.hpp>   // the declarations
-#include <locus/runtime/log.hpp>    // warn
-#include <locus/runtime/trace.hpp>  // the_tracer
-#include <locus/runtime/watch.hpp>  // is_watched
+#include <locus/core/json.hpp>     // json_text
+#include <locus/core/macros.hpp>   // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
+#include <locus/data/waiting.hpp>  // the declarations
+#include <locus/watch/log.hpp>     // warn
+#include <locus/watch/trace.hpp>   // the_tracer
+#include <locus/watch/watch.hpp>   // is_watched
 
 LOCUS_COLD_BEGIN
 

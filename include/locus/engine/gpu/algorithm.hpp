@@ -5,11 +5,11 @@
 #include <cstddef>  // size_t
 #include <cstdio>   // remove
 
-#include <locus/backend/cuda/registered.hpp>  // id_of
-#include <locus/backend/cuda/round_trip.hpp>  // find_kernel
-#include <locus/core/config.hpp>              // LOCUS_MODE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
-#include <locus/core/lock.hpp>                // mutex
-#include <locus/runtime/cuda_api.hpp>         // cuda_algorithm
+#include <locus/backend/cuda/missing_kernel.hpp>  // find_kernel
+#include <locus/core/lock.hpp>                    // mutex
+#include <locus/core/macros.hpp>                  // LOCUS_MODE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/engine/registered.hpp>            // id_of
+#include <locus/runtime/cuda_api.hpp>             // cuda_algorithm
 
 LOCUS_COLD_BEGIN
 

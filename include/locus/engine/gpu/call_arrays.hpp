@@ -2,9 +2,9 @@
 // Called operations whose body for GPUs goes over arrays, element by element: vectors of 16 bytes, all arrays in
 // one launch.
 #pragma once
-#include <locus/backend/cuda/block.hpp>   // block_threads
-#include <locus/backend/cuda/launch.hpp>  // blocks_of
-#include <locus/core/config.hpp>          // LOCUS_LEAN_BEGIN
+#include <locus/core/macros.hpp>        // LOCUS_LEAN_BEGIN
+#include <locus/engine/gpu/block.hpp>   // block_threads
+#include <locus/engine/gpu/launch.hpp>  // blocks_of
 
 LOCUS_LEAN_BEGIN
 

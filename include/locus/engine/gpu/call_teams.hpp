@@ -3,11 +3,11 @@
 // thread takes a vector of an array. Neighbouring threads read neighbouring elements. The order of a fold follows
 // from the shape alone.
 #pragma once
-#include <locus/backend/cuda/block.hpp>      // each_of, block_threads
-#include <locus/backend/cuda/launch.hpp>     // start, workspace
-#include <locus/backend/cuda/vectors.hpp>    // vector_of
-#include <locus/core/config.hpp>             // LOCUS_HOST_DEVICE
+#include <locus/core/macros.hpp>             // LOCUS_HOST_DEVICE
+#include <locus/engine/gpu/block.hpp>        // each_of, block_threads
 #include <locus/engine/gpu/call_arrays.hpp>  // vectors_of_arrays
+#include <locus/engine/gpu/launch.hpp>       // start, workspace
+#include <locus/engine/gpu/vectors.hpp>      // vector_of
 
 LOCUS_LEAN_BEGIN
 

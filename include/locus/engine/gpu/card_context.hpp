@@ -2,12 +2,12 @@
 // What the card() body of a called operation has: workspace, loops and algorithms in the order of one
 // device's queue. And how such a body is launched.
 #pragma once
-#include <locus/backend/cuda/block.hpp>      // each_of
-#include <locus/backend/cuda/launch.hpp>     // start, workspace
 #include <locus/core/array.hpp>              // dynamic_array
-#include <locus/core/config.hpp>             // LOCUS_MODE
+#include <locus/core/macros.hpp>             // LOCUS_MODE
 #include <locus/engine/gpu/algorithm.hpp>    // run_algorithm
+#include <locus/engine/gpu/block.hpp>        // each_of
 #include <locus/engine/gpu/convolution.hpp>  // ask_convolution, start_convolution
+#include <locus/engine/gpu/launch.hpp>       // start, workspace
 #include <locus/engine/gpu/product.hpp>      // start_product
 #include <locus/shape/tile.hpp>              // call_context
 
@@ -73,7 +73,7 @@ class card_context : public call_context {
   }
   /// means: c = a b by cuBLAS, or c += a b, or a batch of them: matrices of T; floats are read as the session's
   ///        precision of matmul says
-  /// shape: c is row-major, a and b fit a BLAS (kernel/matrix.hpp)
+  /// shape: c is row-major, a and b fit a BLAS (work/matrix.hpp)
   /// fails: shape_error, for more rows, columns or products than cuBLAS counts, 2^31 - 1
   template <class T>
   void multiply(kernel::matrix const& c, kernel::matrix const& a, kernel::matrix const& b,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A convolution by cuDNN on the compute stream of a device.
 #pragma once
-#include <locus/backend/seam.hpp>      // launch_site
-#include <locus/core/config.hpp>       // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
-#include <locus/runtime/cuda_api.hpp>  // convolution_result
+#include <locus/core/macros.hpp>          // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/machine/launch_site.hpp>  // launch_site
+#include <locus/runtime/cuda_api.hpp>     // convolution_result
 
 LOCUS_COLD_BEGIN
 

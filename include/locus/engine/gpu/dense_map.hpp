@@ -2,11 +2,11 @@
 // Maps of arrays without gaps by CUB: items are vectors of 16 bytes, the fused expression is the functor.
 // What reads no memory is cub::DeviceFor, everything else cub::DeviceTransform.
 #pragma once
-#include <locus/backend/cuda/vectors.hpp>  // loaded_inputs, stored_outputs
-#include <locus/core/config.hpp>           // LOCUS_LEAN_BEGIN
+#include <locus/core/macros.hpp>           // LOCUS_LEAN_BEGIN
 #include <locus/engine/gpu/algorithm.hpp>  // run_algorithm
 #include <locus/engine/gpu/engine.hpp>     // has_cub_engine
 #include <locus/engine/gpu/map_facts.hpp>  // map_facts
+#include <locus/engine/gpu/vectors.hpp>    // loaded_inputs, stored_outputs
 #if LOCUS_MAKES_CUB
 #include <locus/engine/gpu/cub_map.cuh>  // transform, for_each
 #endif

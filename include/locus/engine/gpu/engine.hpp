@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whose kernels a unit makes for maps and folds: CUB's where they suit, or those of locus alone.
 #pragma once
-#include <locus/core/config.hpp>  // LOCUS_CUDA_KERNELS, LOCUS_DEVICE_CODE
+#include <locus/core/macros.hpp>  // LOCUS_CUDA_KERNELS, LOCUS_DEVICE_CODE
 
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {

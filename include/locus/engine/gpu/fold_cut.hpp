@@ -3,8 +3,8 @@
 #pragma once
 #include <cstdint>  // int64_t
 
-#include <locus/backend/cuda/block.hpp>  // block_threads, warp_threads
-#include <locus/core/config.hpp>         // LOCUS_LEAN_BEGIN
+#include <locus/core/macros.hpp>       // LOCUS_LEAN_BEGIN
+#include <locus/engine/gpu/block.hpp>  // block_threads, warp_threads
 
 LOCUS_LEAN_BEGIN
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The second kernel of a fold that is cut into parts: it adds the parts of each output and finishes them.
 #pragma once
-#include <locus/backend/cuda/folds.hpp>    // fold_end, fold_facts
-#include <locus/backend/cuda/lines.hpp>    // quotient, unravel
-#include <locus/backend/cuda/vectors.hpp>  // keep_loads_in_front
-#include <locus/core/config.hpp>           // LOCUS_LEAN_BEGIN
+#include <locus/core/macros.hpp>         // LOCUS_LEAN_BEGIN
+#include <locus/engine/gpu/folds.hpp>    // fold_end, fold_facts
+#include <locus/engine/gpu/lines.hpp>    // quotient, unravel
+#include <locus/engine/gpu/vectors.hpp>  // keep_loads_in_front
 
 LOCUS_LEAN_BEGIN
 

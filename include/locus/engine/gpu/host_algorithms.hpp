@@ -4,7 +4,7 @@
 #include <algorithm>  // sort
 #include <numeric>    // accumulate
 
-#include <locus/core/config.hpp>  // LOCUS_MODE
+#include <locus/core/macros.hpp>  // LOCUS_MODE
 
 namespace locus::host_algorithms {
 inline namespace LOCUS_MODE {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // How each kind of work is launched on a GPU.
 #pragma once
-#include <locus/backend/call_work.hpp>         // call_work
-#include <locus/backend/cuda/ordered_sum.hpp>  // cuda_kernel<ordered_sum_work>
-#include <locus/backend/cuda/rows.hpp>         // cuda_kernel<rows_work>
-#include <locus/backend/fold.hpp>              // fold_work
-#include <locus/backend/work.hpp>              // copy_work, matmul_work
-#include <locus/core/config.hpp>               // LOCUS_COLD_BEGIN
-#include <locus/engine/gpu/copy.hpp>           // cuda_kernel<copy_work>
-#include <locus/engine/gpu/map.hpp>            // cuda_kernel<map_work>
-#include <locus/engine/gpu/product.hpp>        // start_product
-#include <locus/engine/gpu/reduce.hpp>         // cuda_kernel<reduce_work>
+#include <locus/core/macros.hpp>             // LOCUS_COLD_BEGIN
+#include <locus/engine/gpu/copy.hpp>         // cuda_kernel<copy_work>
+#include <locus/engine/gpu/map.hpp>          // cuda_kernel<map_work>
+#include <locus/engine/gpu/ordered_sum.hpp>  // cuda_kernel<ordered_sum_work>
+#include <locus/engine/gpu/product.hpp>      // start_product
+#include <locus/engine/gpu/reduce.hpp>       // cuda_kernel<reduce_work>
+#include <locus/engine/gpu/rows.hpp>         // cuda_kernel<rows_work>
+#include <locus/work/call_work.hpp>          // call_work
+#include <locus/work/fold.hpp>               // fold_work
+#include <locus/work/work.hpp>               // copy_work, matmul_work
 
 LOCUS_COLD_BEGIN
 

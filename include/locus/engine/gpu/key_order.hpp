@@ -5,7 +5,7 @@
 #include <type_traits>  // conditional
 
 #include <locus/core/array.hpp>     // dynamic_array
-#include <locus/core/config.hpp>    // LOCUS_HOST_DEVICE, LOCUS_MODE
+#include <locus/core/macros.hpp>    // LOCUS_HOST_DEVICE, LOCUS_MODE
 #include <locus/shape/element.hpp>  // is_floating_v
 
 namespace locus::cuda_side {

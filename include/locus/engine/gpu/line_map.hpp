@@ -2,11 +2,11 @@
 // Maps whose operands lie side by side along the last axis, or do not change along it: vectors of
 // 16 bytes, those of some neighbouring lines by one thread.
 #pragma once
-#include <locus/backend/cuda/launch.hpp>   // blocks_of
-#include <locus/backend/cuda/lines.hpp>    // quotient
-#include <locus/backend/cuda/vectors.hpp>  // loaded_inputs, stored_outputs
-#include <locus/core/config.hpp>           // LOCUS_LEAN_BEGIN
+#include <locus/core/macros.hpp>           // LOCUS_LEAN_BEGIN
+#include <locus/engine/gpu/launch.hpp>     // blocks_of
+#include <locus/engine/gpu/lines.hpp>      // quotient
 #include <locus/engine/gpu/map_facts.hpp>  // map_facts
+#include <locus/engine/gpu/vectors.hpp>    // loaded_inputs, stored_outputs
 
 LOCUS_LEAN_BEGIN
 

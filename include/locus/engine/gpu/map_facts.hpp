@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sizes of an element-wise kernel on a GPU that follow from its types.
 #pragma once
-#include <locus/backend/cuda/block.hpp>    // block_threads
-#include <locus/backend/cuda/vectors.hpp>  // vector_size, bytes_of
-#include <locus/core/config.hpp>           // LOCUS_LEAN_BEGIN
+#include <locus/core/macros.hpp>         // LOCUS_LEAN_BEGIN
+#include <locus/engine/gpu/block.hpp>    // block_threads
+#include <locus/engine/gpu/vectors.hpp>  // vector_size, bytes_of
 
 LOCUS_LEAN_BEGIN
 

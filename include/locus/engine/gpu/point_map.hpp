@@ -3,11 +3,11 @@
 // lies side by side along another axis than the output. Tiles of such an input are turned in shared
 // memory, so that both sides touch whole sectors.
 #pragma once
-#include <locus/backend/cuda/launch.hpp>   // blocks_of
-#include <locus/backend/cuda/lines.hpp>    // quotient
-#include <locus/backend/cuda/vectors.hpp>  // loaded_inputs, stored_outputs
-#include <locus/core/config.hpp>           // LOCUS_LEAN_BEGIN
+#include <locus/core/macros.hpp>           // LOCUS_LEAN_BEGIN
+#include <locus/engine/gpu/launch.hpp>     // blocks_of
+#include <locus/engine/gpu/lines.hpp>      // quotient
 #include <locus/engine/gpu/map_facts.hpp>  // map_facts
+#include <locus/engine/gpu/vectors.hpp>    // loaded_inputs, stored_outputs
 
 LOCUS_LEAN_BEGIN
 

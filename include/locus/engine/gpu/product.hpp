@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A product of matrices by cuBLAS on the compute stream of a device; with a row that is added, by cuBLASLt.
 #pragma once
-#include <locus/backend/cuda/queue.hpp>  // cuda_products
-#include <locus/backend/seam.hpp>        // launch_site
-#include <locus/core/config.hpp>         // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
-#include <locus/kernel/matrix.hpp>       // matrix, batch
-#include <locus/runtime/cuda_api.hpp>    // cuda_gemm
+#include <locus/backend/cuda/queue.hpp>   // cuda_products
+#include <locus/core/macros.hpp>          // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/machine/launch_site.hpp>  // launch_site
+#include <locus/runtime/cuda_api.hpp>     // cuda_gemm
+#include <locus/work/matrix.hpp>          // matrix, batch
 
 LOCUS_COLD_BEGIN
 

@@ -2,7 +2,7 @@
 // Scans and folds of runs on a GPU, as data, and on the host for a recorder.
 #pragma once
 #include <locus/engine/gpu/algorithm.hpp>  // algorithm_size
-#include <locus/kernel/reducer.hpp>        // add_fn, maximum_fn, below_all
+#include <locus/work/reducer.hpp>          // add_fn, maximum_fn, below_all
 
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {

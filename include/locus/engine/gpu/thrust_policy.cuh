@@ -20,7 +20,7 @@
 #include <thrust/unique.h>                              // unique
 #pragma GCC diagnostic pop
 
-#include <locus/backend/memory.hpp>  // allocate, release
+#include <locus/memory/allocate.hpp>  // allocate, release
 
 namespace locus::cuda_side {
 

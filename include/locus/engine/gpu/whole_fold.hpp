@@ -2,12 +2,12 @@
 // Folds of whole arrays by cub::DeviceReduce: its items are totals of vectors of 16 bytes, which the
 // fused expression makes as they are read; its output ends the fold.
 #pragma once
-#include <locus/backend/cuda/folds.hpp>    // fold_end, fold_facts
-#include <locus/backend/cuda/launch.hpp>   // workspace
-#include <locus/backend/cuda/vectors.hpp>  // place_in_vector
-#include <locus/core/config.hpp>           // LOCUS_LEAN_BEGIN
+#include <locus/core/macros.hpp>           // LOCUS_LEAN_BEGIN
 #include <locus/engine/gpu/algorithm.hpp>  // run_algorithm
 #include <locus/engine/gpu/engine.hpp>     // has_cub_engine
+#include <locus/engine/gpu/folds.hpp>      // fold_end, fold_facts
+#include <locus/engine/gpu/launch.hpp>     // workspace
+#include <locus/engine/gpu/vectors.hpp>    // place_in_vector
 #if LOCUS_MAKES_CUB
 #include <locus/engine/gpu/cub_fold.cuh>  // reduce
 #endif

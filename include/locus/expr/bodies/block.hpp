@@ -3,7 +3,7 @@
 #pragma once
 #include <new>  // bad_alloc
 
-#include <locus/core/config.hpp>  // LOCUS_FUNCTION
+#include <locus/core/macros.hpp>  // LOCUS_FUNCTION
 #include <locus/expr/block.hpp>   // the declarations
 
 namespace locus {

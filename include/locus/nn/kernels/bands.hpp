@@ -4,10 +4,10 @@
 #pragma once
 #include <vector>  // vector
 
-#include <locus/backend/host/gemm.hpp>     // scratch
 #include <locus/core/error.hpp>            // out_of_memory
+#include <locus/engine/host/gemm.hpp>      // scratch
 #include <locus/nn/kernels/workspace.hpp>  // workspace
-#include <locus/nn/window.hpp>             // window_axis
+#include <locus/nn/layers/window.hpp>      // window_axis
 
 namespace locus::nn::host {
 inline namespace LOCUS_MODE {

@@ -2,9 +2,9 @@
 // The sums of a batch normalisation on GPUs: threads side by side read vectors of channels, a few rows at once.
 // The values of a few rows meet their own mean in T; what they make meets the other rows in double.
 #pragma once
-#include <locus/backend/cuda/vectors.hpp>  // vector_of, are_vectors
-#include <locus/ops/math.hpp>              // sqrt_fn
-#include <locus/shape/tile.hpp>            // tile
+#include <locus/engine/gpu/vectors.hpp>  // vector_of, are_vectors
+#include <locus/ops/math.hpp>            // sqrt_fn
+#include <locus/shape/tile.hpp>          // tile
 
 namespace locus::nn::detail {
 

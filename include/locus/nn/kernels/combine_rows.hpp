@@ -6,7 +6,7 @@
 #include <cstdint>      // int32_t, int64_t
 #include <type_traits>  // conditional
 
-#include <locus/backend/host/gemm_tile.hpp>  // LOCUS_FOR_AVX512, for_avx512::fused
+#include <locus/engine/host/gemm_tile.hpp>  // LOCUS_FOR_AVX512, for_avx512::fused
 
 LOCUS_VECTORS_BEGIN
 namespace locus::nn::host {

@@ -4,7 +4,7 @@
 // windows of the example where it lies, a step apart. Rows of the convolution become rows of the pool while
 // they lie in the first cache. How sums are cut depends on sizes alone.
 #pragma once
-#include <locus/backend/host/gemm.hpp>        // scratch, tiles, threads_for_product
+#include <locus/engine/host/gemm.hpp>         // scratch, tiles, threads_for_product
 #include <locus/nn/kernels/conv1d_sizes.hpp>  // conv1d_sizes
 #include <locus/nn/kernels/pool_lines.hpp>    // pool_call, unpool_call
 #include <locus/nn/kernels/workspace.hpp>     // workspace

@@ -2,9 +2,9 @@
 // The gradient of a convolution's kernel on GPUs: weights are columns, whose rows are the pixels of the output.
 // Threads side by side have neighbouring filters, and so neighbouring elements of dy.
 #pragma once
-#include <locus/backend/cuda/lines.hpp>    // quotient
-#include <locus/backend/cuda/vectors.hpp>  // vector_of
-#include <locus/nn/window.hpp>             // conv2d_geometry
+#include <locus/engine/gpu/lines.hpp>    // quotient
+#include <locus/engine/gpu/vectors.hpp>  // vector_of
+#include <locus/nn/layers/window.hpp>    // conv2d_geometry
 
 namespace locus::nn::detail {
 

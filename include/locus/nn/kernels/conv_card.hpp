@@ -2,15 +2,15 @@
 // Convolutions on a GPU: by cuDNN where it is there and computes them, else as products of cuBLAS. The windows of a
 // slab of pixels become rows of a matrix in workspace then; pixels are a matrix already where a window has one.
 #pragma once
-#include <locus/backend/cuda/lines.hpp>         // quotient
-#include <locus/backend/cuda/vectors.hpp>       // vector_of, store_whole
-#include <locus/core/config.hpp>                // LOCUS_HOST_DEVICE, LOCUS_MODE
+#include <locus/core/macros.hpp>                // LOCUS_HOST_DEVICE, LOCUS_MODE
 #include <locus/engine/gpu/card_context.hpp>    // card_context
+#include <locus/engine/gpu/lines.hpp>           // quotient
+#include <locus/engine/gpu/vectors.hpp>         // vector_of, store_whole
 #include <locus/nn/kernels/conv2d.hpp>          // store_rule
 #include <locus/nn/kernels/conv_cudnn.hpp>      // conv_cudnn
 #include <locus/nn/kernels/window_kernels.hpp>  // sum_windows
 #include <locus/nn/kernels/window_slabs.hpp>    // window_slabs, input_slabs
-#include <locus/nn/window.hpp>                  // conv2d_geometry
+#include <locus/nn/layers/window.hpp>           // conv2d_geometry
 
 namespace locus::nn::cards {
 inline namespace LOCUS_MODE {

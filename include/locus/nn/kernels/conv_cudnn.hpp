@@ -5,10 +5,10 @@
 #include <cstddef>  // size_t
 #include <cstdint>  // int64_t
 
-#include <locus/backend/cuda/lines.hpp>       // quotient
-#include <locus/core/config.hpp>              // LOCUS_HOST_DEVICE, LOCUS_MODE
+#include <locus/core/macros.hpp>              // LOCUS_HOST_DEVICE, LOCUS_MODE
 #include <locus/engine/gpu/card_context.hpp>  // card_context
-#include <locus/nn/window.hpp>                // conv2d_geometry
+#include <locus/engine/gpu/lines.hpp>         // quotient
+#include <locus/nn/layers/window.hpp>         // conv2d_geometry
 #include <locus/shape/element.hpp>            // element_of_v
 
 namespace locus::nn::cards {

@@ -2,12 +2,12 @@
 // An embedding on a GPU: rows in vectors. Its gradient: tokens sorted with their places, the first of each
 // run, and a thread for each number of a sum, which adds in the order of the batch.
 #pragma once
-#include <locus/backend/cuda/lines.hpp>       // quotient
-#include <locus/backend/cuda/vectors.hpp>     // vector_of, are_vectors
-#include <locus/core/config.hpp>              // LOCUS_HOST_DEVICE, LOCUS_MODE
+#include <locus/core/macros.hpp>              // LOCUS_HOST_DEVICE, LOCUS_MODE
 #include <locus/engine/gpu/card_context.hpp>  // card_context
+#include <locus/engine/gpu/lines.hpp>         // quotient
 #include <locus/engine/gpu/selects.hpp>       // first_of_runs
 #include <locus/engine/gpu/sorts.hpp>         // sort_pairs
+#include <locus/engine/gpu/vectors.hpp>       // vector_of, are_vectors
 
 namespace locus::nn::cards {
 inline namespace LOCUS_MODE {

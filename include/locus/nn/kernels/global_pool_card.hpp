@@ -4,10 +4,10 @@
 #pragma once
 #include <type_traits>  // integral_constant
 
-#include <locus/backend/cuda/lines.hpp>       // quotient
-#include <locus/backend/cuda/vectors.hpp>     // vector_of, with_vectors, store_whole
-#include <locus/core/config.hpp>              // LOCUS_HOST_DEVICE, LOCUS_MODE
+#include <locus/core/macros.hpp>              // LOCUS_HOST_DEVICE, LOCUS_MODE
 #include <locus/engine/gpu/card_context.hpp>  // card_context
+#include <locus/engine/gpu/lines.hpp>         // quotient
+#include <locus/engine/gpu/vectors.hpp>       // vector_of, with_vectors, store_whole
 #include <locus/nn/kernels/pool_best.hpp>     // is_largest
 
 namespace locus::nn::cards {

@@ -3,9 +3,9 @@
 // outside of the image is not there: it is no candidate of a maximum and does not count in a mean.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_NN_KERNELS_POOL2D)
 #define LOCUS_NN_KERNELS_POOL2D
-#include <locus/nn/window.hpp>        // window_axis
-#include <locus/runtime/threads.hpp>  // parallel_for
-#include <locus/simd/packet.hpp>      // packet
+#include <locus/nn/layers/window.hpp>  // window_axis
+#include <locus/runtime/threads.hpp>   // parallel_for
+#include <locus/simd/packet.hpp>       // packet
 
 namespace locus::nn::host {
 inline namespace LOCUS_MODE {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The largest number of a pool, and which one it is.
 #pragma once
-#include <locus/core/config.hpp>  // LOCUS_HOST_DEVICE, LOCUS_MODE
+#include <locus/core/macros.hpp>  // LOCUS_HOST_DEVICE, LOCUS_MODE
 
 namespace locus::nn::detail {
 inline namespace LOCUS_MODE {

@@ -4,9 +4,9 @@
 #pragma once
 #include <cstdint>  // uint8_t, uintptr_t
 
-#include <locus/backend/cuda/vectors.hpp>       // vector_of, with_vectors, store_whole
-#include <locus/core/config.hpp>                // LOCUS_HOST_DEVICE, LOCUS_MODE
+#include <locus/core/macros.hpp>                // LOCUS_HOST_DEVICE, LOCUS_MODE
 #include <locus/engine/gpu/card_context.hpp>    // card_context
+#include <locus/engine/gpu/vectors.hpp>         // vector_of, with_vectors, store_whole
 #include <locus/nn/kernels/pool2d.hpp>          // pool2d_geometry
 #include <locus/nn/kernels/pool_best.hpp>       // pool_best
 #include <locus/nn/kernels/window_kernels.hpp>  // short_axis, divider_of, divide

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Losses and metrics as folds over a row, in any order: kernels for GPUs read them so.
 #pragma once
-#include <locus/kernel/reducer.hpp>  // below_all
-#include <locus/nn/metric.hpp>       // the losses and metrics
+#include <locus/nn/losses/metric.hpp>  // the losses and metrics
+#include <locus/work/reducer.hpp>      // below_all
 
 namespace locus::nn::detail {
 inline namespace LOCUS_MODE {

@@ -4,10 +4,10 @@
 // pass over the table; of the dense gradient there are 8 KiB at a time.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_NN_KERNELS_ROW_UPDATE)
 #define LOCUS_NN_KERNELS_ROW_UPDATE
-#include <locus/backend/host/nest.hpp>  // threads_for
-#include <locus/nn/rule.hpp>            // the rules
-#include <locus/runtime/threads.hpp>    // parallel_for
-#include <locus/simd/packet.hpp>        // load, store
+#include <locus/engine/host/nest.hpp>    // threads_for
+#include <locus/nn/optimizers/rule.hpp>  // the rules
+#include <locus/runtime/threads.hpp>     // parallel_for
+#include <locus/simd/packet.hpp>         // load, store
 
 namespace locus::nn::host {
 inline namespace LOCUS_MODE {

@@ -3,9 +3,9 @@
 // exponentials are computed once, on packets, into the gradient.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_NN_KERNELS_SCORE_ROWS)
 #define LOCUS_NN_KERNELS_SCORE_ROWS
-#include <locus/nn/loss.hpp>      // the losses
-#include <locus/simd/math.hpp>    // by_registers
-#include <locus/simd/packet.hpp>  // load, store
+#include <locus/nn/losses/loss.hpp>  // the losses
+#include <locus/simd/math.hpp>       // by_registers
+#include <locus/simd/packet.hpp>     // load, store
 
 #define LOCUS_CLONED <locus/nn/kernels/score_rows.hpp>
 #include <locus/simd/clones.hpp>  // reads this file once for each set of instructions

@@ -2,8 +2,8 @@
 // A loss and metrics for a row of predictions: a team of threads of a GPU folds the row for all of them at once, then
 // writes its slopes.
 #pragma once
-#include <locus/backend/cuda/vectors.hpp>  // vector_of
 #include <locus/core/pack.hpp>             // pack, get
+#include <locus/engine/gpu/vectors.hpp>    // vector_of
 #include <locus/nn/kernels/row_folds.hpp>  // row_fold
 
 namespace locus::nn::detail {

@@ -3,7 +3,7 @@
 // sums stay in registers while all elements of the window are added. Compiled for several
 // instruction sets, as the tile of a matrix product is.
 #pragma once
-#include <locus/backend/host/gemm_tile.hpp>  // LOCUS_FOR_AVX512, fused
+#include <locus/engine/host/gemm_tile.hpp>  // LOCUS_FOR_AVX512, fused
 
 LOCUS_VECTORS_BEGIN
 namespace locus::nn::host {

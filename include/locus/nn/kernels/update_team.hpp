@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rule of an optimizer over several weights at once: on GPUs one launch.
 #pragma once
-#include <locus/backend/cuda/vectors.hpp>  // vector_of, begins_vector
-#include <locus/core/config.hpp>           // LOCUS_HOST_DEVICE
+#include <locus/core/macros.hpp>         // LOCUS_HOST_DEVICE
+#include <locus/engine/gpu/vectors.hpp>  // vector_of, begins_vector
 
 namespace locus::nn::detail {
 inline namespace LOCUS_MODE {

@@ -4,10 +4,10 @@
 #pragma once
 #include <cstdint>  // int64_t
 
-#include <locus/backend/cuda/inputs.hpp>   // divider
-#include <locus/backend/cuda/vectors.hpp>  // vector_of, store_whole
-#include <locus/core/config.hpp>           // LOCUS_HOST_DEVICE, LOCUS_MODE
-#include <locus/nn/window.hpp>             // conv2d_geometry, window_axis
+#include <locus/core/macros.hpp>         // LOCUS_HOST_DEVICE, LOCUS_MODE
+#include <locus/engine/gpu/inputs.hpp>   // divider
+#include <locus/engine/gpu/vectors.hpp>  // vector_of, store_whole
+#include <locus/nn/layers/window.hpp>    // conv2d_geometry, window_axis
 
 namespace locus::nn::cards {
 inline namespace LOCUS_MODE {

@@ -3,13 +3,13 @@
 #pragma once
 #include <cstdint>  // int64_t
 
-#include <locus/backend/cuda/vectors.hpp>       // with_vectors
-#include <locus/core/config.hpp>                // LOCUS_MODE
 #include <locus/core/error.hpp>                 // shape_error
+#include <locus/core/macros.hpp>                // LOCUS_MODE
 #include <locus/engine/gpu/card_context.hpp>    // card_context
-#include <locus/kernel/matrix.hpp>              // matrix
+#include <locus/engine/gpu/vectors.hpp>         // with_vectors
 #include <locus/nn/kernels/window_kernels.hpp>  // gather_windows, input_slab
-#include <locus/nn/window.hpp>                  // conv2d_geometry
+#include <locus/nn/layers/window.hpp>           // conv2d_geometry
+#include <locus/work/matrix.hpp>                // matrix
 
 namespace locus::nn::cards {
 inline namespace LOCUS_MODE {

@@ -3,8 +3,8 @@
 #pragma once
 #include <cstdint>  // int64_t
 
-#include <locus/backend/host/gemm.hpp>  // scratch
-#include <locus/core/error.hpp>         // out_of_memory
+#include <locus/core/error.hpp>        // out_of_memory
+#include <locus/engine/host/gemm.hpp>  // scratch
 
 namespace locus::nn::host {
 

@@ -5,7 +5,7 @@
 #include <exception>  // set_terminate
 #include <unistd.h>   // getpid
 
-#include <locus/core/config.hpp>     // LOCUS_FUNCTION
+#include <locus/core/macros.hpp>     // LOCUS_FUNCTION
 #include <locus/runtime/at_end.hpp>  // the declarations
 
 namespace locus::runtime::detail {

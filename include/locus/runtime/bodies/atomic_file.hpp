@@ -5,8 +5,8 @@
 #include <sys/file.h>  // flock
 #include <utility>     // exchange
 
-#include <locus/core/config.hpp>          // LOCUS_FUNCTION
 #include <locus/core/error.hpp>           // bad_file
+#include <locus/core/macros.hpp>          // LOCUS_FUNCTION
 #include <locus/runtime/atomic_file.hpp>  // the declarations
 #include <locus/runtime/output_file.hpp>  // why_not_ours
 

@@ -6,8 +6,8 @@
 #include <fcntl.h>     // open
 #include <sys/stat.h>  // stat
 
-#include <locus/core/config.hpp>         // LOCUS_FUNCTION
 #include <locus/core/error.hpp>          // bad_file
+#include <locus/core/macros.hpp>         // LOCUS_FUNCTION
 #include <locus/runtime/input_file.hpp>  // the declarations
 #include <locus/runtime/path.hpp>        // system_path, kind_of_file
 #include <locus/runtime/signals.hpp>     // uninterrupted

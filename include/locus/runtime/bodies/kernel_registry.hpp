@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that runtime/kernel_registry.hpp declares.
 #pragma once
-#include <locus/core/config.hpp>              // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
+#include <locus/core/macros.hpp>              // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 #include <locus/runtime/kernel_registry.hpp>  // the declarations
 
 LOCUS_COLD_BEGIN

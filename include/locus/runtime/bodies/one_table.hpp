@@ -6,8 +6,8 @@
 #include <sys/mman.h>  // memfd_create, mmap
 #include <unistd.h>    // ftruncate, close
 
-#include <locus/core/config.hpp>        // LOCUS_FUNCTION
 #include <locus/core/error.hpp>         // configuration_error
+#include <locus/core/macros.hpp>        // LOCUS_FUNCTION
 #include <locus/runtime/one_table.hpp>  // the declarations
 
 namespace locus::runtime::detail {

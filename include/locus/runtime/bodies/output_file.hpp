@@ -6,8 +6,8 @@
 #include <fcntl.h>   // open
 #include <unistd.h>  // ftruncate, geteuid
 
-#include <locus/core/config.hpp>          // LOCUS_FUNCTION
 #include <locus/core/error.hpp>           // bad_file
+#include <locus/core/macros.hpp>          // LOCUS_FUNCTION
 #include <locus/runtime/output_file.hpp>  // the declarations
 #include <locus/runtime/signals.hpp>      // uninterrupted
 

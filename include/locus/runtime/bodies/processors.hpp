@@ -5,7 +5,7 @@
 #include <dlfcn.h>   // dlsym
 #include <unistd.h>  // read, close
 
-#include <locus/core/config.hpp>         // LOCUS_FUNCTION, LOCUS_LEAN_BEGIN
+#include <locus/core/macros.hpp>         // LOCUS_FUNCTION, LOCUS_LEAN_BEGIN
 #include <locus/runtime/processors.hpp>  // the declarations
 
 LOCUS_LEAN_BEGIN

@@ -5,7 +5,7 @@
 #include <sys/resource.h>  // getrusage
 
 #include <locus/core/clock.hpp>           // read_clock
-#include <locus/core/config.hpp>          // LOCUS_FUNCTION, LOCUS_LEAN_BEGIN
+#include <locus/core/macros.hpp>          // LOCUS_FUNCTION, LOCUS_LEAN_BEGIN
 #include <locus/runtime/processors.hpp>   // allowed_processors
 #include <locus/runtime/signals.hpp>      // without_signals
 #include <locus/runtime/thread_pool.hpp>  // the declarations

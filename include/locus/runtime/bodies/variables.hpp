@@ -3,9 +3,9 @@
 #pragma once
 #include <cstdlib>  // strtol
 
-#include <locus/core/config.hpp>        // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 #include <locus/core/environment.hpp>   // from_environment
 #include <locus/core/error.hpp>         // configuration_error
+#include <locus/core/macros.hpp>        // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 #include <locus/core/printable.hpp>     // shown
 #include <locus/runtime/variables.hpp>  // the declarations
 #include <locus/simd/instructions.hpp>  // instructions_now

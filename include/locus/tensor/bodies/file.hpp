@@ -4,8 +4,8 @@
 #include <cstring>  // memcpy
 
 #include <locus/core/checksum.hpp>        // check_prime
-#include <locus/core/config.hpp>          // LOCUS_FUNCTION
 #include <locus/core/error.hpp>           // bad_file
+#include <locus/core/macros.hpp>          // LOCUS_FUNCTION
 #include <locus/runtime/atomic_file.hpp>  // atomic_file
 #include <locus/tensor/file.hpp>          // the declarations
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that tensor/print.hpp declares.
 #pragma once
-#include <locus/core/config.hpp>   // LOCUS_FUNCTION
+#include <locus/core/macros.hpp>   // LOCUS_FUNCTION
 #include <locus/tensor/print.hpp>  // the declarations
 
 namespace locus::detail {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that tensor/relabel.hpp declares.
 #pragma once
-#include <locus/core/config.hpp>     // LOCUS_FUNCTION
+#include <locus/core/macros.hpp>     // LOCUS_FUNCTION
 #include <locus/tensor/relabel.hpp>  // the declarations
 
 namespace locus::detail {

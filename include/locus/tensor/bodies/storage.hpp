@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that tensor/storage.hpp declares.
 #pragma once
-#include <locus/backend/copy_cache.hpp>  // forget_copies
 #include <locus/backend/devices.hpp>     // find_device
-#include <locus/backend/memory.hpp>      // allocate, release
-#include <locus/backend/queues.hpp>      // copy
-#include <locus/core/config.hpp>         // LOCUS_FUNCTION
-#include <locus/execute/home_loop.hpp>   // offer_home_loop
-#include <locus/execute/values.hpp>      // local_extents
+#include <locus/core/macros.hpp>         // LOCUS_FUNCTION
+#include <locus/machine/queues.hpp>      // copy
+#include <locus/memory/allocate.hpp>     // allocate, release
+#include <locus/memory/kept_copies.hpp>  // forget_copies
+#include <locus/run/home_loop.hpp>       // offer_home_loop
+#include <locus/run/values.hpp>          // local_extents
 #include <locus/runtime/forks.hpp>       // is_forked
 #include <locus/tensor/storage.hpp>      // the declarations
 

@@ -3,8 +3,8 @@
 #pragma once
 #include <locus/backend/devices.hpp>       // build_table, require_no_tensors, end_devices
 #include <locus/backend/gpus.hpp>          // whole_gpu_part
-#include <locus/core/config.hpp>           // LOCUS_FUNCTION
-#include <locus/runtime/config.hpp>        // set_soft_device_placement
+#include <locus/config/settings.hpp>       // set_soft_device_placement
+#include <locus/core/macros.hpp>           // LOCUS_FUNCTION
 #include <locus/testing/device_scope.hpp>  // the declarations
 
 namespace locus::testing::detail {

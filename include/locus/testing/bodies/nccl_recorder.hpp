@@ -3,7 +3,7 @@
 #pragma once
 #include <unistd.h>  // usleep
 
-#include <locus/core/config.hpp>            // LOCUS_FUNCTION
+#include <locus/core/macros.hpp>            // LOCUS_FUNCTION
 #include <locus/testing/nccl_recorder.hpp>  // the declarations
 
 namespace locus::testing {

@@ -6,7 +6,7 @@
 
 #include <locus/backend/devices.hpp>       // close_gpus
 #include <locus/core/clock.hpp>            // read_clock
-#include <locus/core/config.hpp>           // LOCUS_FUNCTION
+#include <locus/core/macros.hpp>           // LOCUS_FUNCTION
 #include <locus/testing/device_scope.hpp>  // push_built, pop_devices
 #include <locus/testing/recorder.hpp>      // the declarations
 

@@ -3,9 +3,9 @@
 #pragma once
 #include <locus/backend/cuda/convolutions.hpp>    // the declarations
 #include <locus/backend/cuda/streams.hpp>         // current_card
-#include <locus/core/config.hpp>                  // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
+#include <locus/core/macros.hpp>                  // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 #include <locus/runtime/collective_settings.hpp>  // issue_lock
-#include <locus/runtime/log.hpp>                  // warn
+#include <locus/watch/log.hpp>                    // warn
 
 LOCUS_COLD_BEGIN
 

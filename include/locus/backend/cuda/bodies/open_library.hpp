@@ -4,8 +4,8 @@
 #include <glob.h>  // glob
 
 #include <locus/backend/cuda/open_library.hpp>  // the declarations
-#include <locus/core/config.hpp>                // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 #include <locus/core/environment.hpp>           // from_environment
+#include <locus/core/macros.hpp>                // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 #include <locus/core/text.hpp>                  // text_buffer
 
 LOCUS_COLD_BEGIN

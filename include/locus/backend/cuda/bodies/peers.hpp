@@ -8,10 +8,10 @@
 #include <locus/backend/cuda/peers.hpp>           // the declarations
 #include <locus/backend/cuda/streams.hpp>         // current_card
 #include <locus/core/clock.hpp>                   // read_clock
-#include <locus/core/config.hpp>                  // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
+#include <locus/core/macros.hpp>                  // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 #include <locus/runtime/collective_settings.hpp>  // issue_lock
-#include <locus/runtime/log.hpp>                  // warn
 #include <locus/runtime/variables.hpp>            // peer_copies_said
+#include <locus/watch/log.hpp>                    // warn
 
 LOCUS_COLD_BEGIN
 

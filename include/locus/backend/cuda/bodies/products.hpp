@@ -3,10 +3,10 @@
 #pragma once
 #include <locus/backend/cuda/products.hpp>        // the declarations
 #include <locus/backend/cuda/streams.hpp>         // current_card
-#include <locus/backend/memory.hpp>               // try_allocate
-#include <locus/core/config.hpp>                  // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
+#include <locus/core/macros.hpp>                  // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
+#include <locus/machine/physical.hpp>             // physical
+#include <locus/memory/allocate.hpp>              // try_allocate
 #include <locus/runtime/collective_settings.hpp>  // issue_lock
-#include <locus/runtime/physical.hpp>             // physical
 
 LOCUS_COLD_BEGIN
 

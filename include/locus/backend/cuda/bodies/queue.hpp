@@ -2,7 +2,7 @@
 // Bodies of the functions that backend/cuda/queue.hpp declares.
 #pragma once
 #include <locus/backend/cuda/queue.hpp>  // the declarations
-#include <locus/core/config.hpp>         // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
+#include <locus/core/macros.hpp>         // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 
 LOCUS_COLD_BEGIN
 

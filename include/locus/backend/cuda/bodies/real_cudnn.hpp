@@ -5,9 +5,9 @@
 
 #include <locus/backend/cuda/open_library.hpp>  // open_library
 #include <locus/backend/cuda/real_cudnn.hpp>    // the declarations
-#include <locus/core/config.hpp>                // LOCUS_FUNCTION, LOCUS_LEAN_BEGIN
-#include <locus/runtime/log.hpp>                // warn
+#include <locus/core/macros.hpp>                // LOCUS_FUNCTION, LOCUS_LEAN_BEGIN
 #include <locus/runtime/variables.hpp>          // cudnn_said
+#include <locus/watch/log.hpp>                  // warn
 
 LOCUS_LEAN_BEGIN
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <locus/backend/cuda/open_library.hpp>  // open_library
 #include <locus/backend/cuda/real_nccl.hpp>     // the declarations
-#include <locus/core/config.hpp>                // LOCUS_FUNCTION, LOCUS_LEAN_BEGIN
+#include <locus/core/macros.hpp>                // LOCUS_FUNCTION, LOCUS_LEAN_BEGIN
 
 LOCUS_LEAN_BEGIN
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <locus/backend/cuda/streams.hpp>         // the declarations
 #include <locus/backend/cuda/timing.hpp>          // the_cuda_timing
-#include <locus/core/config.hpp>                  // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
+#include <locus/core/macros.hpp>                  // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 #include <locus/runtime/collective_settings.hpp>  // issue_lock
 
 LOCUS_COLD_BEGIN

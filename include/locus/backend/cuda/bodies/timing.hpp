@@ -4,11 +4,11 @@
 #include <cstdio>   // remove
 #include <utility>  // swap
 
-#include <locus/backend/cuda/card_scope.hpp>  // card_scope
-#include <locus/backend/cuda/timing.hpp>      // the declarations
-#include <locus/core/clock.hpp>               // read_clock
-#include <locus/core/config.hpp>              // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
-#include <locus/runtime/cuda_api.hpp>         // gpu_api
+#include <locus/backend/cuda/timing.hpp>  // the declarations
+#include <locus/core/clock.hpp>           // read_clock
+#include <locus/core/macros.hpp>          // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
+#include <locus/machine/card_scope.hpp>   // card_scope
+#include <locus/runtime/cuda_api.hpp>     // gpu_api
 
 LOCUS_COLD_BEGIN
 

@@ -4,8 +4,8 @@
 #include <unistd.h>  // ftruncate
 
 #include <locus/backend/simulated/arena.hpp>  // the declarations
-#include <locus/core/config.hpp>              // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 #include <locus/core/error.hpp>               // error
+#include <locus/core/macros.hpp>              // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 
 LOCUS_COLD_BEGIN
 

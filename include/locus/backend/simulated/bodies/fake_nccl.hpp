@@ -2,7 +2,7 @@
 // Bodies of the functions that backend/simulated/fake_nccl.hpp declares.
 #pragma once
 #include <locus/backend/simulated/fake_nccl.hpp>  // the declarations
-#include <locus/core/config.hpp>                  // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
+#include <locus/core/macros.hpp>                  // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 #include <locus/shape/half.hpp>                   // half, bfloat16
 
 LOCUS_COLD_BEGIN

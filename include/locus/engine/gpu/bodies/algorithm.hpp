@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that engine/gpu/algorithm.hpp declares.
 #pragma once
-#include <locus/backend/cuda/launch.hpp>   // workspace
-#include <locus/core/config.hpp>           // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
+#include <locus/core/macros.hpp>           // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 #include <locus/engine/gpu/algorithm.hpp>  // the declarations
+#include <locus/engine/gpu/launch.hpp>     // workspace
 
 LOCUS_COLD_BEGIN
 

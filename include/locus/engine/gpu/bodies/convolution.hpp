@@ -3,7 +3,7 @@
 #pragma once
 #include <locus/backend/cuda/convolutions.hpp>  // convolutions_of
 #include <locus/backend/cuda/streams.hpp>       // current_card
-#include <locus/core/config.hpp>                // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
+#include <locus/core/macros.hpp>                // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 #include <locus/engine/gpu/convolution.hpp>     // the declarations
 
 LOCUS_COLD_BEGIN

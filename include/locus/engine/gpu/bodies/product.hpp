@@ -3,8 +3,8 @@
 #pragma once
 #include <locus/backend/cuda/products.hpp>  // products_of
 #include <locus/backend/cuda/streams.hpp>   // current_card
-#include <locus/core/config.hpp>            // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 #include <locus/core/error.hpp>             // shape_error
+#include <locus/core/macros.hpp>            // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 #include <locus/engine/gpu/product.hpp>     // the declarations
 
 LOCUS_COLD_BEGIN

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams of a user beside simulated GPUs: queues of the machine that belong to no device.
+#pragma once
+#include <locus/backend/simulated/queues.hpp>  // machine, gpus
+#include <locus/core/macros.hpp>               // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
+
+LOCUS_COLD_BEGIN
+
+namespace locus::simulated {
+
+/// What a handle points to; null stands for the first, as for CUDA's default stream.
+LOCUS_SHARED_STATE inline constinit char guest_handles[guests]{};
+
+/// fails: placement_error, for a handle that is none of theirs
+inline short guest_queue(void* handle) {
+  if (!handle) return first_guest;
+  for (short k = 0; k < guests; ++k)
+    if (handle == guest_handles + k) return static_cast<short>(first_guest + k);
+  throw placement_error(
+      "locus: on simulated GPUs a stream is a testing::simulated_stream, or null; hand in its "
+      "handle()");
+}
+
+}  // namespace locus::simulated
+
+LOCUS_COLD_END

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels as phases of a block of threads. The same body runs as a kernel on a GPU and as loops on
+// the host, where a recorder stands in for the GPU.
+#pragma once
+#include <locus/backend/cuda/shared_memory.hpp>  // shared_memory
+#include <locus/core/macros.hpp>                 // LOCUS_DEVICE_CODE
+#include <locus/runtime/cuda_api.hpp>            // cuda_launch
+#if LOCUS_DEVICE_CODE
+#include <locus/backend/cuda/kernel.cuh>  // kernel
+#endif
+
+LOCUS_LEAN_BEGIN
+
+namespace locus::cuda_side {
+
+inline constexpr unsigned block_threads = 256, warp_threads = 32;
+
+/// A block on the host: a phase is a loop over its threads. (Marked for both sides since bodies
+/// are.)
+class host_block {
+ public:
+  host_block(unsigned number, unsigned count, unsigned size)
+      : number_(number), count_(count), size_(size) {}
+  LOCUS_HOST_DEVICE unsigned number() const { return number_; }
+  LOCUS_HOST_DEVICE unsigned count() const { return count_; }
+  LOCUS_HOST_DEVICE unsigned size() const { return size_; }
+  /// means: f(t) for each thread t, all of them before the next phase begins
+  LOCUS_EXEC_CHECK_DISABLE
+  template <class F>
+  LOCUS_HOST_DEVICE void each(F&& f) const {
+    for (unsigned t = 0; t < size_; ++t) f(t);
+  }
+  /// means: the same, and no thread waits for another
+  LOCUS_EXEC_CHECK_DISABLE
+  template <class F>
+  LOCUS_HOST_DEVICE void apart(F&& f) const {
+    for (unsigned t = 0; t < size_; ++t) f(t);
+  }
+  /// one value for each thread, which outlives a phase
+  template <class T>
+  class own {
+   public:
+    LOCUS_HOST_DEVICE T& operator[](unsigned t) { return values_[t]; }
+
+   private:
+    T values_[block_threads];
+  };
+  /// means: v[t] = the fold of all values of t's team, a power of two up to 256 threads, in a tree
+  ///        that is the same on a GPU: neighbours at distance 16, 8, 4, 2, 1, then warps at 4, 2, 1
+  template <class Reducer, class T>
+  void fold(own<T>& v, unsigned team) const {
+    unsigned const side_by_side = team < warp_threads ? team : warp_threads;
+    for (unsigned first = 0; first < block_threads; first += side_by_side)
+      butterfly<Reducer>(&v[first], side_by_side);
+    if (team <= warp_threads) return;
+    constexpr unsigned warps = block_threads / warp_threads;
+    unsigned const mates = team / warp_threads;
+    T each[warps];
+    for (unsigned w = 0; w < warps; ++w) each[w] = v[w * warp_threads];
+    for (unsigned w = 0; w < warps; w += mates) butterfly<Reducer>(&each[w], mates);
+    for (unsigned t = 0; t < block_threads; ++t) v[t] = each[t / warp_threads];
+  }
+  /// memory that the threads of a block share
+  template <class T, unsigned Size>
+  T* shared() const {
+    static thread_local shared_memory<T, Size> memory;
+    return memory.of;
+  }
+
+ private:
+  template <class Reducer, class T>
+  static void butterfly(T* v, unsigned size) {
+    for (unsigned half = size / 2; half > 0; half /= 2) {
+      T before[warp_threads];
+      for (unsigned t = 0; t < size; ++t) before[t] = v[t];
+      for (unsigned t = 0; t < size; ++t) v[t] = Reducer::combine(before[t], before[t ^ half]);
+    }
+  }
+  unsigned number_, count_, size_;
+};
+
+/// means: f(i) for i in [0, n): neighbouring threads take neighbouring numbers, the grid strides on
+LOCUS_EXEC_CHECK_DISABLE
+template <class Block, class F>
+LOCUS_HOST_DEVICE void each_of(Block const& block, std::int64_t n, F const& f) {
+  block.each([&](unsigned t) {
+    std::int64_t const threads = std::int64_t(block.count()) * block.size();
+    for (std::int64_t i = std::int64_t(block.number()) * block.size() + t; i < n; i += threads)
+      f(i);
+  });
+}
+
+/// means: the body, block after block, on the host
+template <class Body>
+void run_on_host(void const* body, unsigned blocks, unsigned threads) {
+  for (unsigned b = 0; b < blocks; ++b)
+    (*static_cast<Body const*>(body))(host_block(b, blocks, threads));
+}
+
+/// means: how the driver, and the recorder, start a body; the symbol is null in a unit of a host
+///        compiler
+template <class Body>
+runtime::cuda_launch launch_of(Body const& body, unsigned blocks, unsigned threads, void* stream) {
+  static_assert(sizeof(Body) <= runtime::cuda_launch::max_body_bytes,
+                "locus: a kernel has more than 32,764 bytes of parameters; evaluate a part with "
+                "eval(e)");
+  runtime::cuda_launch what;
+#if LOCUS_DEVICE_CODE
+  what.symbol = reinterpret_cast<void const*>(&kernel<Body>);
+#endif
+  what.on_host = &run_on_host<Body>;
+  what.body = const_cast<Body*>(&body), what.body_bytes = sizeof(Body);
+  what.blocks = blocks, what.threads = threads, what.stream = stream;
+  return what;
+}
+
+}  // namespace locus::cuda_side
+
+LOCUS_LEAN_END

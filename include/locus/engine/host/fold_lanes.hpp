@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+// The innermost loops of folds: packets of a run go to accumulators in registers, packets of rows to
+// an accumulator for each column; elements may be stored beside them. A tail is a packet whose other
+// lanes are left out.
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_ENGINE_HOST_FOLD_LANES)
+#define LOCUS_ENGINE_HOST_FOLD_LANES
+#include <locus/engine/host/gathered_run.hpp>   // run_operands
+#include <locus/engine/host/packet_fold.hpp>    // packet_fold, unrolled
+#include <locus/engine/host/packet_kernel.hpp>  // lanes_of, copy_few
+
+#define LOCUS_CLONED <locus/engine/host/fold_lanes.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+#elif defined(LOCUS_CLONE)
+LOCUS_VECTORS_BEGIN
+namespace LOCUS_SPACE(host) {
+
+/// means: lanes of a fold: sums of integers have 8 bytes
+template <class Stage>
+inline constexpr int fold_lanes_of =
+    lanes_of<Stage> * 4 <= simd::native_bytes ? lanes_of<Stage> : simd::native_bytes / 4;
+
+template <class Reducers, class Stage, class Before, class Kinds, class Outs, class F, class K,
+          class M>
+struct fold_lanes_of_parts;
+/// means: r = f(in[k][i]..., before) on packets; its first values go to the reducers, the others to
+///        outs
+template <class... Reducers, class Stage, class Before, class... Kinds, class... Outs,
+          std::size_t... F, std::size_t... K, std::size_t... M>
+struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kinds...>,
+                           type_list<Outs...>, std::index_sequence<F...>, std::index_sequence<K...>,
+                           std::index_sequence<M...>> {
+  static constexpr int N = fold_lanes_of<Stage>, folds = sizeof...(Reducers),
+                       ins = sizeof...(Kinds), outs = sizeof...(Outs);
+  using sources = pack<typename Kinds::type const*...>;
+  using targets = pack<Outs*...>;
+
+  LOCUS_VECTOR_FUNCTION static auto values(Stage const& f, Before const& before, sources const& p,
+                                           std::int64_t const* at, int ahead = 0) {
+    return packet_results<N>(f, together(simd::load<N>(get<K>(p) + at[K] + ahead)...), before);
+  }
+  using results = decltype(values(std::declval<Stage const&>(), std::declval<Before const&>(),
+                                  std::declval<sources const&>(), nullptr));
+  template <std::size_t Idx>
+  using value = std::remove_cvref_t<decltype(get<Idx>(std::declval<results const&>()))>;
+  template <std::size_t Idx>
+  using fold = packet_fold<at_t<int(Idx), type_list<Reducers...>>, value<Idx>>;
+  using wides = pack<typename fold<F>::wide...>;
+
+  /// sets of accumulators: enough to hide how long an addition takes
+  static constexpr int sets = folds == 1 && kernel::cost_of<Stage> <= 8        ? 8
+                              : folds <= 2 || (folds_in_pairs<fold<F>> || ...) ? 4
+                                                                               : 2;
+  /// means: accumulators of Fold lose no digits, however many values they take
+  template <class Fold>
+  static constexpr bool adds_any_number =
+      folds_in_pairs<Fold> || std::is_same_v<typename Fold::wide, typename Fold::lanes>;
+  /// elements of a run before accumulators go to the wide totals: no limit, or 64 additions of each lane
+  static constexpr std::int64_t at_once =
+      (adds_any_number<fold<F>> && ...) ? std::int64_t(1) << 40 : 64 * sets * N;
+  LOCUS_VECTOR_FUNCTION static wides no_wides() { return {{fold<F>::no_wide()}...}; }
+
+  /// means: n elements from p on into the wide totals, and to q
+  LOCUS_VECTOR_FUNCTION static void add_run(Stage const& given, Before const& folds_before,
+                                            sources const& from, std::int64_t const* steps,
+                                            targets const& q, std::int64_t n, wides& to) {
+    Stage const f = given;  // copies that nothing else can point to
+    Before const before = folds_before;
+    sources const p = from;
+    pack<run_sums<fold<F>, value<F>, sets>...> sums{
+        {run_sums<fold<F>, value<F>, sets>(get<F>(to))}...};
+    std::int64_t at[ins + 1];
+    auto const move_to = [&]([[maybe_unused]] std::int64_t i)
+                             __attribute__((always_inline)) { ((at[K] = i & steps[K]), ...); };
+    auto const at_place = [&]([[maybe_unused]] std::int64_t i,
+                              auto a) __attribute__((always_inline)) {
+      auto const r = values(f, before, p, at, a * N);
+      (simd::store(get<M>(q) + i + a * N, get<std::size_t(folds) + M>(r)), ...);
+      return r;
+    };
+    std::int64_t i = 0;
+    for (; i + sets * N <= n; i += sets * N) {
+      move_to(i);
+      unrolled<sets>([&](auto a) __attribute__((always_inline)) {
+        auto const r = at_place(i, a);
+        (get<F>(sums).template add<a>(get<F>(r)), ...);
+      });
+    }
+    for (; i + N <= n; i += N) {
+      move_to(i);
+      auto const r = at_place(i, std::integral_constant<int, 0>{});
+      (get<F>(sums).add_one(get<F>(r)), ...);
+    }
+    if (i < n) {
+      auto const r = tail(f, before, p, steps, q, i, n);
+      int const first = N - static_cast<int>(n - i);
+      (get<F>(sums).add_one(fold<F>::without(first, get<F>(r))), ...);
+    }
+    ((get<F>(to) = get<F>(sums).end(get<F>(to))), ...);
+  }
+
+  /// The accumulators of up to Columns columns.
+  template <class Lanes, int Columns>
+  struct column_lanes {
+    alignas(64) unsigned char bytes[Columns / N * sizeof(Lanes)];
+    LOCUS_VECTOR_FUNCTION Lanes load(std::int64_t j) const {
+      Lanes l;
+      __builtin_memcpy(&l, bytes + j / N * std::int64_t(sizeof(Lanes)), sizeof l);
+      return l;
+    }
+    LOCUS_VECTOR_FUNCTION void store(std::int64_t j, Lanes const& l) {
+      __builtin_memcpy(bytes + j / N * std::int64_t(sizeof(Lanes)), &l, sizeof l);
+    }
+    /// of column j alone: lanes of type T lie side by side
+    template <class T>
+    LOCUS_VECTOR_FUNCTION T lane(std::int64_t j) const {
+      T x;
+      __builtin_memcpy(&x, bytes + j * std::int64_t(sizeof x), sizeof x);
+      return x;
+    }
+  };
+  /// One fold of each column: lanes, or the waiting branches of a tree of 8 lines, and wide totals.
+  template <class Fold, int Columns>
+  struct column_sums {
+    using V = typename Fold::lanes;
+    column_lanes<V, Columns> lanes;
+    column_lanes<typename Fold::wide, Columns> wide;
+    void begin(std::int64_t j) { lanes.store(j, Fold::start()), wide.store(j, Fold::no_wide()); }
+    void flush(std::int64_t j, int) {
+      wide.store(j, Fold::flush(wide.load(j), lanes.load(j)));
+      lanes.store(j, Fold::start());
+    }
+    /// values of `lines` lines, before which `count` of the last 8 were added
+    template <class... Values>
+    LOCUS_VECTOR_FUNCTION void add(std::int64_t j, int, Values const&... v) {
+      auto sum = lanes.load(j);
+      ((sum = Fold::add(sum, v)), ...);
+      lanes.store(j, sum);
+    }
+  };
+  template <folds_in_pairs Fold, int Columns>
+  struct column_sums<Fold, Columns> {
+    using V = typename Fold::lanes;
+    column_lanes<V, Columns> waiting[3];
+    column_lanes<typename Fold::wide, Columns> wide;
+    void begin(std::int64_t j) { wide.store(j, Fold::no_wide()); }
+    void flush(std::int64_t j, int count) {
+      for (int level = 0; level < 3; ++level)
+        if (count >> level & 1) to_wide(j, waiting[level].load(j));
+    }
+    LOCUS_VECTOR_FUNCTION void add(std::int64_t j, int count, V v) {
+      if ((count & 1) != 0) v = Fold::join(waiting[0].load(j), v);
+      if ((count & 3) == 3) v = Fold::join(waiting[1].load(j), v);
+      if (count == 7)
+        to_wide(j, Fold::join(waiting[2].load(j), v));
+      else
+        waiting[(count & 3) == 3 ? 2 : count & 1].store(j, v);
+    }
+    LOCUS_VECTOR_FUNCTION void add(std::int64_t j, int, V a, V b, V c, V d, V e, V f, V g, V h) {
+      V const front = Fold::join(Fold::join(a, b), Fold::join(c, d)),
+              back = Fold::join(Fold::join(e, f), Fold::join(g, h));
+      to_wide(j, Fold::join(front, back));
+    }
+
+   private:
+    LOCUS_VECTOR_FUNCTION void to_wide(std::int64_t j, V v) {
+      wide.store(j, Fold::flush(wide.load(j), v));
+    }
+  };
+  template <int Columns>
+  struct columns {
+    pack<column_sums<fold<F>, Columns>...> sums;
+    int count = 0;  // lines since the trees of 8 were whole
+
+    void begin(std::int64_t width) {
+      for (std::int64_t j = 0; j < width; j += N) (get<F>(sums).begin(j), ...);
+    }
+    void added(std::int64_t lines) { count = static_cast<int>((count + lines) & 7); }
+    void flush(std::int64_t width) {
+      for (std::int64_t j = 0; j < width; j += N) (get<F>(sums).flush(j, count), ...);
+      count = 0;
+    }
+    template <class Totals>
+    void total(std::int64_t j, Totals& t) const {
+      ((get<F>(t) =
+            fold<F>::of_lane(get<F>(sums).wide.template lane<typename fold<F>::wide_lane>(j))),
+       ...);
+    }
+  };
+  template <int... L, class Columns>
+  LOCUS_VECTOR_FUNCTION static void add_values(Columns& to, std::int64_t j, int count,
+                                               results const* v) {
+    auto const add = [&](auto k) __attribute__((always_inline)) {
+      get<std::size_t(k)>(to.sums).add(j, count, get<std::size_t(k)>(v[L])...);
+    };
+    (add(std::integral_constant<std::size_t, F>{}), ...);
+  }
+  /// lines that are added at once
+  static constexpr int lines_at_once = (folds_in_pairs<fold<F>> || ...) ? 8 : 4;
+  /// means: elements [0, width) of `rows` lines go to columns [first, first + width); a line after
+  ///        the other: in_step, out_step elements further
+  /// after: to.added(rows), once every column has them
+  template <int Columns>
+  static void add_rows(Stage const& given, sources const& from, std::int64_t const* steps,
+                       std::int64_t const* in_step, targets const& to_rows,
+                       std::int64_t const* out_step, std::int64_t rows, std::int64_t first,
+                       std::int64_t width, columns<Columns>& to, bool from_memory = false) {
+    Stage const f = given;
+    Before const before{};
+    std::int64_t const whole = width / N * N;
+    auto const count_at = [&](std::int64_t r) { return static_cast<int>((to.count + r) & 7); };
+    auto const lines = [&](std::int64_t r, auto line_numbers) __attribute__((always_inline)) {
+      auto const line = [&](std::int64_t k) __attribute__((always_inline)) {
+        return make_pack(get<K>(from) + (r + k) * in_step[K]...);
+      };
+      targets const q = make_pack(get<M>(to_rows) + r * out_step[M]...);
+      int const count = count_at(r);
+      for (std::int64_t j = 0; j < whole; j += N) {
+        std::int64_t const at[] = {(j & steps[K])..., 0};
+        auto const value_of = [&](auto k) __attribute__((always_inline)) {
+          auto const v = values(f, before, line(k), at);
+          (simd::store(get<M>(q) + k * out_step[M] + j, get<std::size_t(folds) + M>(v)), ...);
+          return v;
+        };
+        [&]<int... L>(std::integer_sequence<int, L...>) __attribute__((always_inline)) {
+          results const v[] = {value_of(std::integral_constant<int, L>{})...};
+          add_values<L...>(to, first + j, count, v);
+        }(line_numbers);
+      }
+    };
+    std::int64_t r = 0;
+    while (r < rows)  // the processor foresees one stream better than eight that are pages apart
+      if (!from_memory && count_at(r) % lines_at_once == 0 && r + lines_at_once <= rows) {
+        lines(r, std::make_integer_sequence<int, lines_at_once>{});
+        r += lines_at_once;
+      } else
+        lines(r++, std::make_integer_sequence<int, 1>{});
+    if (whole == width) return;
+    for (r = 0; r < rows; ++r) {
+      sources const p = make_pack(get<K>(from) + r * in_step[K]...);
+      targets const q = make_pack(get<M>(to_rows) + r * out_step[M]...);
+      auto const v = tail(f, before, p, steps, q, whole, width, true);
+      (get<F>(to.sums).add(first + whole, count_at(r), get<F>(v)), ...);
+    }
+  }
+
+  /// means: the values of elements [i, n), fewer than a packet, in its last lanes (or its first);
+  ///        what is stored of them is stored
+  static results tail(Stage const& f, Before const& before, sources const& p,
+                      std::int64_t const* steps, targets const& q, std::int64_t i, std::int64_t n,
+                      bool in_front = false) {
+    std::int64_t const zero[ins + 1]{};
+    if (outs == 0 && n >= N && !in_front) {
+      std::int64_t const at[] = {((n - N) & steps[K])..., 0};
+      return values(f, before, p, at);
+    }
+    std::int64_t const count = n - i, first = in_front ? 0 : N - count;
+    [[maybe_unused]] pack<few<typename Kinds::type>...> in;
+    (get<K>(in).fill(get<K>(p) + (i & steps[K]), first, count), ...);
+    auto const r = values(f, before, sources{{get<K>(in).values}...}, zero);
+    [[maybe_unused]] pack<few<Outs>...> out;
+    (simd::store(get<M>(out).values, get<std::size_t(folds) + M>(r)), ...);
+    (__builtin_memcpy(get<M>(q) + i, get<M>(out).values + first,
+                      static_cast<std::size_t>(count) * sizeof(Outs)),
+     ...);
+    return r;
+  }
+
+ private:
+  /// one packet's elements; the other lanes repeat one, so that they compute nothing new
+  template <class T>
+  struct few {
+    T values[N];
+    void fill(T const* from, std::int64_t first, std::int64_t count) {
+      for (int j = 0; j < N; ++j)
+        values[j] = j >= first && j < first + count ? from[j - first] : from[0];
+    }
+  };
+};
+template <class Reducers, class Stage, class Before, class Kinds, class Outs>
+using fold_lanes = fold_lanes_of_parts<Reducers, Stage, Before, Kinds, Outs,
+                                       std::make_index_sequence<std::size_t(Reducers::size)>,
+                                       std::make_index_sequence<std::size_t(Kinds::size)>,
+                                       std::make_index_sequence<std::size_t(Outs::size)>>;
+
+}  // namespace LOCUS_SPACE(host)
+LOCUS_VECTORS_END
+#endif

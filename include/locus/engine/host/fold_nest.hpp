@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The axes of a fold, and its run of columns.
+#pragma once
+#include <cstdint>  // int64_t
+
+#include <locus/work/call.hpp>  // space, access
+
+namespace locus::host {
+inline namespace LOCUS_MODE {
+
+/// means: space with folded and kept axes apart, in the order in which loops run over them
+struct fold_nest {
+  kernel::space kept, folded;  // outer axes; the innermost axis of the space is in neither
+  int kept_axis[max_rank]{}, folded_axis[max_rank]{};
+  bool inner_folded = false;
+
+  explicit fold_nest(kernel::space const& s) {
+    inner_folded = has_axis(s.axes, s.rank - 1);
+    for (int d = 0; d < s.rank - 1; ++d) {
+      bool const fold = has_axis(s.axes, d);
+      kernel::space& to = fold ? folded : kept;
+      (fold ? folded_axis : kept_axis)[to.rank] = d;
+      to.extent[to.rank++] = s.extent[d];
+    }
+  }
+  /// offset of an operand at the i-th point of the kept or the folded outer axes
+  static std::int64_t offset(kernel::space const& part, int const* axes, kernel::access const& a,
+                             std::int64_t i) {
+    if (part.rank == 1) return i * a.stride[axes[0]];
+    std::int64_t at = 0;
+    for (int d = part.rank; d-- > 0;) {
+      at += i % part.extent[d] * a.stride[axes[d]];
+      i /= part.extent[d];
+    }
+    return at;
+  }
+  std::int64_t kept_offset(kernel::access const& a, std::int64_t i) const {
+    return offset(kept, kept_axis, a, i);
+  }
+  std::int64_t folded_offset(kernel::access const& a, std::int64_t i) const {
+    return offset(folded, folded_axis, a, i);
+  }
+};
+
+/// Columns [first, first + width) of a fold whose innermost axis is kept, over lines [begin, end).
+struct column_run {
+  fold_nest const& nest;
+  kernel::access const* operands;
+  std::int64_t const* at;  // of each operand, at the first line
+  int last;                // the innermost axis
+  int first_element_out;   // operand
+  std::int64_t first, width, begin, end;
+  bool from_memory;  // more than the caches hold
+};
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::host

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// packet_form<F>: what a functor computes, on packets. A kernel with a functor that has none
+// runs element by element.
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_ENGINE_HOST_PACKET_FORM)
+#define LOCUS_ENGINE_HOST_PACKET_FORM
+#include <locus/ops/functors.hpp>  // add_fn
+#include <locus/simd/packet.hpp>   // packet, mask
+
+#define LOCUS_CLONED <locus/engine/host/packet_form.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+#elif defined(LOCUS_CLONE)
+LOCUS_VECTORS_BEGIN
+namespace LOCUS_SPACE(host) {
+
+using simd::mask;
+using simd::packet;
+
+/// means: call(packets...) computes what F computes, lane by lane, to the bit
+template <class F>
+struct packet_form {};
+
+/// means: F of each lane, one after the other, where F has no vector form
+/// cost:  the scalar function for each lane; the rest of the kernel stays on packets
+template <class F, class T, int N>
+LOCUS_VECTOR_FUNCTION packet<T, N> by_lanes(packet<T, N> a) {
+  T in[N], out[N];
+  simd::store(in, a);
+  for (int j = 0; j < N; ++j) out[j] = F{}(in[j]);
+  return simd::load<N>(out);
+}
+template <class F, class T, int N>
+LOCUS_VECTOR_FUNCTION packet<T, N> by_lanes(packet<T, N> a, packet<T, N> b) {
+  T left[N], right[N], out[N];
+  simd::store(left, a), simd::store(right, b);
+  for (int j = 0; j < N; ++j) out[j] = F{}(left[j], right[j]);
+  return simd::load<N>(out);
+}
+
+}  // namespace LOCUS_SPACE(host)
+LOCUS_VECTORS_END
+#endif

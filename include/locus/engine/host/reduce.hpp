@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+// Folds on the host: several over any axes in one pass, with elements stored beside them. How a sum
+// is cut depends on the shape alone, so that its bits do not depend on the number of threads.
+#pragma once
+#include <locus/engine/host/element.hpp>      // element_at
+#include <locus/engine/host/fold_choice.hpp>  // chosen_fold
+#include <locus/engine/host/fold_nest.hpp>    // fold_nest, column_run
+#include <locus/engine/host/map.hpp>          // threads_for
+#include <locus/memory/caches.hpp>            // last_level_cache
+#include <locus/memory/host_memory.hpp>       // host_memory
+#include <locus/runtime/threads.hpp>          // parallel_for
+#include <locus/work/call.hpp>                // space, access, collapse
+
+LOCUS_LOOPS_BEGIN
+namespace locus::host {
+inline namespace LOCUS_MODE {
+
+/// The numbers of elements that means divide by; negative: no mean.
+template <int Count>
+struct mean_counts {
+  double of[Count];
+};
+
+/// means: for every row o:  t[n] = fold of f(element inputs)[n], and element_out[m][i] =
+///        f(element inputs)[folds + m];  out[m][o] = rest(row inputs, t)[m]
+/// Operands: element inputs, row inputs, outputs of elements, of rows, all in terms of the space's
+/// axes. FoldsAll: every axis is folded, and no loop over columns is made.
+template <bool FoldsAll, class Reducers, class Stage, class Rest, class Elements, class Rows,
+          class ElementOuts, class Outs>
+struct folding;
+template <bool FoldsAll, class... Reducers, class Stage, class Rest, class... Elements,
+          class... Rows, class... ElementOuts, class... Outs>
+struct folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements...>,
+               type_list<Rows...>, type_list<ElementOuts...>, type_list<Outs...>> {
+  static constexpr int folds = sizeof...(Reducers), elements = sizeof...(Elements),
+                       rows = sizeof...(Rows), element_outs = sizeof...(ElementOuts),
+                       outs = sizeof...(Outs);
+  static constexpr int first_element_out = elements + rows,
+                       first_out = elements + rows + element_outs;
+  static constexpr int all = first_out + outs;
+  using totals = pack<typename Reducers::total...>;
+  using chosen = chosen_fold<type_list<Reducers...>, Stage, pack<>, type_list<Elements...>,
+                             type_list<ElementOuts...>>;
+  using run_type = run_operands<type_list<Elements...>, type_list<ElementOuts...>>;
+  static constexpr int columns = columns_of_run<folds>;
+
+  Stage const& f;
+  Rest const& rest;
+  kernel::space s;
+  kernel::access a[all];
+  mean_counts<folds> const& means;
+  bool from_memory = false;  // more than the caches hold
+
+  folding(Stage const& stage, Rest const& after, kernel::space const& over,
+          kernel::access const* operands, mean_counts<folds> const& n)
+      : f(stage), rest(after), s(over), means(n) {
+    for (int k = 0; k < all; ++k) a[k] = operands[k];
+    bring_inside();
+    kernel::collapse(s, a, all);
+  }
+  /// the axis along which most inputs lie side by side becomes the innermost one
+  void bring_inside() {
+    int const last = s.rank - 1;
+    int best = last, most = -1;
+    for (int d = last; d >= 0; --d) {
+      int side_by_side = 0;
+      for (int k = 0; k < elements; ++k) side_by_side += a[k].stride[d] == 1;
+      if (s.extent[d] > 1 && side_by_side > most) best = d, most = side_by_side;
+    }
+    if (best >= last) return;
+    auto const rotate = [&](std::int64_t* v) {
+      std::int64_t const x = v[best];
+      for (int d = best; d < last; ++d) v[d] = v[d + 1];
+      v[last] = x;
+    };
+    rotate(s.extent);
+    for (int k = 0; k < all; ++k) rotate(a[k].stride);
+    bool const folded = has_axis(s.axes, best);
+    unsigned const below = (1u << best) - 1;
+    unsigned const above = unsigned(s.axes) >> (best + 1) << best;
+    s.axes = static_cast<axis_set>((s.axes & below) | above | (folded ? 1u << last : 0));
+  }
+
+  template <int N>
+  using reducer = at_t<N, type_list<Reducers...>>;
+  static totals start() { return {{Reducers::identity()}...}; }
+  static void combine_into(totals& t, totals const& other) {
+    for_each_index<folds>(
+        [&](auto n) { get<n>(t) = reducer<n>::combine(get<n>(t), get<n>(other)); });
+  }
+
+  template <std::size_t... K>
+  pack<typename Rows::type...> row_values(std::int64_t const* at, std::index_sequence<K...>) const {
+    return {{element_at<Rows>(a[elements + int(K)], at[elements + int(K)])}...};
+  }
+  /// what follows the fold of one row, written
+  void finish(totals const& t, std::int64_t const* at) const {
+    pack<typename Reducers::result...> done;
+    for_each_index<folds>(
+        [&](auto n) { get<n>(done) = reducer<n>::finish(get<n>(t), means.of[n]); });
+    auto const r = rest(row_values(at, std::index_sequence_for<Rows...>{}), done);
+    for_each_index<outs>([&](auto m) {
+      using T = at_t<m, type_list<Outs...>>;
+      static_cast<T*>(a[first_out + m].data)[at[first_out + m]] = get<m>(r);
+    });
+  }
+
+  /// the innermost axis is folded
+  static bool in_runs(fold_nest const& nest) { return FoldsAll || nest.inner_folded; }
+
+  void run() {
+    fold_nest const nest(s);
+    int const last = s.rank - 1;
+    std::int64_t const n = s.extent[last];
+    std::int64_t const kept = nest.kept.size(), folded = nest.folded.size();
+    std::int64_t const runs = in_runs(nest) ? kept : kept * ((n + columns - 1) / columns);
+    if (runs == 0 || (!in_runs(nest) && n == 0)) return;
+    // parts of one output: only where outputs are few and long
+    std::int64_t const lines = folded, length = in_runs(nest) ? folded * n : folded;
+    std::int64_t parts = 1;
+    std::int64_t const few = in_runs(nest) ? 64 : 16;
+    if (runs < few && length * (in_runs(nest) || n > columns ? 1 : n) > (1 << 15)) {
+      parts = (few + runs - 1) / runs;
+      std::int64_t const most =
+          in_runs(nest) && lines == 1 ? n / 16384 : lines / (in_runs(nest) ? 1 : 512);
+      if (parts > most) parts = most < 1 ? 1 : most;
+    }
+    std::int64_t const bytes = s.size() * std::int64_t((sizeof(typename Elements::type) + ... + 0));
+    int const threads = threads_for(bytes);
+    from_memory = bytes > runtime::last_level_cache();
+    std::int64_t const width = in_runs(nest) ? 1 : columns;
+    std::int64_t const total_count = runs * parts * width;
+    constexpr int room = 64;
+    totals here[room];
+    bool const fits = total_count <= room;
+    auto* const partials = parts == 1 ? nullptr
+                           : fits     ? here
+                                      : static_cast<totals*>(runtime::host_memory.allocate(
+                                        std::size_t(total_count) * sizeof(totals)));
+    auto const do_task = [&](std::int64_t run, std::int64_t part, totals* to) {
+      if (in_runs(nest)) return row_task(nest, run, part, parts, n, folded, to);
+      if constexpr (!FoldsAll) column_task(nest, run, part, parts, n, folded, to);
+    };
+    if (parts > 1 && !partials) {  // no memory for them: one output after the other, the same bits
+      totals sums[columns], one[columns];
+      for (std::int64_t r = 0; r < runs; ++r) {
+        for (std::int64_t j = 0; j < width; ++j) sums[j] = start();
+        for (std::int64_t part = 0; part < parts; ++part) {
+          do_task(r, part, one);
+          for (std::int64_t j = 0; j < width_of(nest, r, n); ++j) combine_into(sums[j], one[j]);
+        }
+        finish_run(nest, r, n, sums);
+      }
+      return;
+    }
+    std::int64_t const tasks = runs * parts;
+    // runs of one trip to the task counter; few are not divided: a division takes as long as a short row
+    std::int64_t const shares = 8 * threads;
+    std::int64_t const each = tasks <= shares ? 1 : (tasks + shares - 1) / shares;
+    int const trips = static_cast<int>(each == 1 ? tasks : (tasks + each - 1) / each);
+    bool const lines_alone = in_runs(nest) && folded == 1 && !partials;
+    parallel_for(trips, threads, [&](int trip) {
+      std::int64_t const end = (trip + 1) * each < tasks ? (trip + 1) * each : tasks;
+      if (lines_alone) return line_tasks(nest, trip * each, end, n);
+      for (std::int64_t t = trip * each; t < end; ++t) {
+        if (partials)
+          do_task(t / parts, t % parts, partials + t * width);
+        else
+          do_task(t, 0, nullptr);
+      }
+    });
+    if (!partials) return;
+    for (std::int64_t r = 0; r < runs; ++r)
+      combine(nest, r, parts, n, width, partials + r * parts * width);
+    if (!fits) runtime::host_memory.release(partials, std::size_t(total_count) * sizeof(totals));
+  }
+
+ private:
+  void offsets_of(fold_nest const& nest, std::int64_t o, std::int64_t* at) const {
+    for (int k = 0; k < all; ++k) at[k] = nest.kept_offset(a[k], o);
+  }
+  /// one line of n elements from `at` on
+  void fold_line(totals& t, std::int64_t const* at, std::int64_t n) const {
+    if (n == 0) return;
+    run_type r;
+    r.begin(a, at, first_element_out, s.rank - 1);
+    chosen::rows(f, pack<>{}, r, n, nullptr, 1, &t);
+  }
+  /// outputs [begin, end) of which each is the fold of one line
+  void line_tasks(fold_nest const& nest, std::int64_t begin, std::int64_t end,
+                  std::int64_t n) const {
+    int const last = s.rank - 1, last_kept = nest.kept.rank - 1,
+              along = last_kept < 0 ? last : nest.kept_axis[last_kept];
+    std::int64_t const neighbours = last_kept < 0 ? 1 : nest.kept.extent[last_kept];
+    bool const can_move = run_type::can_move(a, a + first_element_out, last, along);
+    std::int64_t steps[elements + element_outs + 1], at[all];
+    for (int k = 0; k < elements; ++k) steps[k] = a[k].stride[along];
+    for (int m = 0; m < element_outs; ++m)
+      steps[elements + m] = a[first_element_out + m].stride[along];
+    constexpr std::int64_t some = 32;
+    totals sums[some];
+    for (std::int64_t o = begin; o < end;) {
+      std::int64_t count = end - o < some ? end - o : some;
+      std::int64_t const left = neighbours - (last_kept > 0 ? o % neighbours : o);
+      if (count > left) count = left;
+      if (!can_move) count = 1;
+      offsets_of(nest, o, at);
+      for (std::int64_t j = 0; j < count; ++j) sums[j] = start();
+      if (n > 0) {  // the first element of an empty line is not there
+        run_type r;
+        r.begin(a, at, first_element_out, last);
+        chosen::rows(f, pack<>{}, r, n, steps, count, sums);
+      }
+      for (std::int64_t j = 0; j < count; ++j) {
+        finish(sums[j], at);
+        for (int k = elements; k < all; ++k) at[k] += a[k].stride[along];
+      }
+      o += count;
+    }
+  }
+  /// the innermost axis is folded: a part of the lines of one output, or of its one line
+  void row_task(fold_nest const& nest, std::int64_t o, std::int64_t part, std::int64_t parts,
+                std::int64_t n, std::int64_t folded, totals* to) const {
+    std::int64_t at[all];
+    offsets_of(nest, o, at);
+    bool const cut_line = folded == 1;
+    std::int64_t const whole = cut_line ? n : folded;
+    std::int64_t const each =
+        cut_line ? (n / parts + 8191) / 8192 * 8192 : (whole + parts - 1) / parts;
+    std::int64_t const begin = part * each < whole ? part * each : whole;
+    std::int64_t const end = part == parts - 1 || begin + each > whole ? whole : begin + each;
+    int const last = s.rank - 1;
+    totals t = start();
+    std::int64_t element_at[all];
+    if (cut_line) {
+      for (int k = 0; k < all; ++k) element_at[k] = at[k] + begin * a[k].stride[last];
+      fold_line(t, element_at, end - begin);
+    } else
+      for (std::int64_t i = begin; i < end; ++i) {
+        for (int k = 0; k < all; ++k) element_at[k] = at[k] + nest.folded_offset(a[k], i);
+        fold_line(t, element_at, n);
+      }
+    if (to)
+      *to = t;
+    else
+      finish(t, at);
+  }
+  /// the innermost axis is kept: a run of columns, line after line
+  void column_task(fold_nest const& nest, std::int64_t run, std::int64_t part, std::int64_t parts,
+                   std::int64_t n, std::int64_t folded, totals* to) const {
+    std::int64_t const runs = (n + columns - 1) / columns;
+    std::int64_t const o = run / runs, first = run % runs * columns;
+    int const width = static_cast<int>(n - first < columns ? n - first : columns),
+              last = s.rank - 1;
+    std::int64_t at[all];
+    offsets_of(nest, o, at);
+    std::int64_t const each = (folded + parts - 1) / parts;
+    std::int64_t const begin = part * each < folded ? part * each : folded;
+    std::int64_t const end = begin + each < folded ? begin + each : folded;
+    totals sums[columns];
+    chosen::columns(
+        f, {nest, a, at, last, first_element_out, first, width, begin, end, from_memory}, sums);
+    if (to)
+      for (int j = 0; j < width; ++j) to[j] = sums[j];
+    else
+      write_columns(at, first, width, sums);
+  }
+  void write_columns(std::int64_t const* at, std::int64_t first, int width,
+                     totals const* sums) const {
+    int const last = s.rank - 1;
+    for (int j = 0; j < width; ++j) {
+      std::int64_t here[all];
+      for (int k = elements; k < all; ++k) here[k] = at[k] + (first + j) * a[k].stride[last];
+      finish(sums[j], here);
+    }
+  }
+  /// outputs of one run
+  static std::int64_t width_of(fold_nest const& nest, std::int64_t run, std::int64_t n) {
+    if (in_runs(nest)) return 1;
+    std::int64_t const first = run % ((n + columns - 1) / columns) * columns;
+    return n - first < columns ? n - first : columns;
+  }
+  /// parts in order
+  void combine(fold_nest const& nest, std::int64_t run, std::int64_t parts, std::int64_t n,
+               std::int64_t width, totals const* partials) const {
+    totals sums[columns];
+    for (std::int64_t j = 0; j < width_of(nest, run, n); ++j) {
+      sums[j] = start();
+      for (std::int64_t part = 0; part < parts; ++part)
+        combine_into(sums[j], partials[part * width + j]);
+    }
+    finish_run(nest, run, n, sums);
+  }
+  void finish_run(fold_nest const& nest, std::int64_t run, std::int64_t n,
+                  totals const* sums) const {
+    std::int64_t at[all];
+    if (in_runs(nest)) {
+      offsets_of(nest, run, at);
+      return finish(sums[0], at);
+    }
+    std::int64_t const runs = (n + columns - 1) / columns;
+    offsets_of(nest, run / runs, at);
+    write_columns(at, run % runs * columns, static_cast<int>(width_of(nest, run, n)), sums);
+  }
+};
+
+/// means: folding::run
+template <bool FoldsAll, class... Reducers, class Stage, class Rest, class... Elements,
+          class... Rows, class... ElementOuts, class... Outs>
+void reduce(type_list<Reducers...>, Stage const& f, Rest const& rest,
+            mean_counts<sizeof...(Reducers)> const& means, kernel::space const& s,
+            kernel::access const* operands, type_list<Elements...>, type_list<Rows...>,
+            type_list<ElementOuts...>, type_list<Outs...>) {
+  folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type_list<Rows...>,
+          type_list<ElementOuts...>, type_list<Outs...>>(f, rest, s, operands, means)
+      .run();
+}
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::host
+LOCUS_LOOPS_END

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// The product of matrices whose extents are part of their types: its tiles, loops and addresses are
+// constants.
+#pragma once
+#include <locus/engine/host/gemm_tile.hpp>  // tile_call, known_steps
+#include <locus/work/matrix.hpp>            // matrix
+
+LOCUS_VECTORS_BEGIN
+namespace locus::host {
+inline namespace LOCUS_MODE {
+
+/// The extents of a product: (m,k) x (k,n).
+struct product_extents {
+  int m, n, k;
+};
+
+/// means: what the unit may use: with fewer instructions the tiles that are chosen when the program
+///        runs are quicker, whatever they do not know
+template <class T>
+constexpr bool has_static_product(std::int64_t m, std::int64_t n, std::int64_t k) {
+  return LOCUS_ISA_AVX >= 2 && LOCUS_ISA_FMA && is_floating_v<T> && !is_narrow_v<T> && m >= 1 &&
+         k >= 1 && m <= 64 && n <= 64 && k <= 64 && n * std::int64_t(sizeof(T)) >= 16;
+}
+
+/// means: c = a b, all three dense in row order; 64 * 64 * 64 at most
+template <class T, product_extents E>
+struct static_product {
+  static constexpr int register_bytes() {
+    int fits = simd::native_bytes;
+    while (fits > E.n * int(sizeof(T))) fits /= 2;
+    return fits;
+  }
+  static constexpr int bytes = register_bytes(), lanes = bytes / int(sizeof(T));
+  static constexpr int registers = E.n >= 2 * lanes ? 2 : 1;
+  static constexpr int most_rows = registers == 1 || LOCUS_ISA_AVX512X ? 8 : 4;
+  static constexpr int rows = E.m < most_rows ? E.m : most_rows;
+  using known = known_steps<E.k, E.k, 1, E.n, E.n>;
+
+  template <int Registers, int... Row>
+  static void tile(tile_call<T> const& t, std::integer_sequence<int, Row...>) {
+#if LOCUS_ISA_AVX512X
+    detail::tile_avx512<T, bytes, Registers, known, Row...>(t);
+#elif LOCUS_ISA_AVX >= 2
+    detail::tile_avx2<T, bytes, Registers, known, Row...>(t);
+#else
+    static_cast<void>(t);
+#endif
+  }
+  /// `Registers` registers of columns from column j on; the last rows overlap those before
+  template <int Registers>
+  static void columns(T* c, T const* a, T const* b, int j) {
+    for (int i = 0; i < E.m; i += rows) {
+      int const at = i + rows <= E.m ? i : E.m - rows;
+      tile_call<T> const t{a + at * E.k, b + j, c + at * E.n + j, 0, 0, 0, 0, 0, false};
+      tile<Registers>(t, std::make_integer_sequence<int, rows>{});
+    }
+  }
+  static void run(T* c, T const* a, T const* b) {
+    constexpr int wide = registers * lanes, left = E.n % wide;
+    for (int j = 0; j + wide <= E.n; j += wide) columns<registers>(c, a, b, j);
+    if constexpr (left > lanes)
+      columns<registers>(c, a, b, E.n - wide);
+    else if constexpr (left > 0)
+      columns<1>(c, a, b, E.n - lanes);
+  }
+
+  static bool fits(kernel::matrix const& c, kernel::matrix const& a, kernel::matrix const& b) {
+    auto dense = [](kernel::matrix const& m) {
+      return (m.columns == 1 || m.column_stride == 1) && (m.rows == 1 || m.row_stride == m.columns);
+    };
+    return dense(c) && dense(a) && dense(b);
+  }
+};
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::host
+LOCUS_VECTORS_END

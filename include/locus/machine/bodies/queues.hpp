@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of the functions that machine/queues.hpp declares.
+#pragma once
+#include <locus/core/macros.hpp>         // LOCUS_FUNCTION, LOCUS_LEAN_BEGIN
+#include <locus/machine/queues.hpp>      // the declarations
+#include <locus/machine/stamps.hpp>      // meet_arrivals
+#include <locus/machine/work_scope.hpp>  // begin_copy
+
+LOCUS_LEAN_BEGIN
+
+namespace locus::runtime {
+
+LOCUS_FUNCTION stamp copy(logical_device& to, void* target, logical_device& from,
+                          void const* source, std::int64_t bytes, queue_kind kind,
+                          step_record const& record, bool pinned) {
+  if (bytes == 0) return {};
+  logical_device& carrier = to.how != backing::host ? to : from;
+  if (has_arrivals()) {
+    meet_arrivals(to, target, bytes, &carrier, kind);
+    meet_arrivals(from, source, bytes, &carrier, kind);
+  }
+  work_scope scope;
+  if (unsigned const w = watched() & work_watchers)
+    begin_copy(scope, w, carrier, kind, to, from, bytes, record);
+  copy_job const job{&carrier, kind,  &to, target, &from, source, static_cast<std::size_t>(bytes),
+                     record,   pinned};
+  return carrier.how == backing::host ? backend<backing::host>::copy(job)
+                                      : gpus_of_program->copy(job);
+}
+
+LOCUS_FUNCTION void check_host_access(void const* p, std::int64_t bytes, bool writes,
+                                      step_record const& record) {
+  if (table.gpu_backing == backing::simulated && bytes > 0)
+    gpus_of_program->check_host(p, static_cast<std::size_t>(bytes), writes, record);
+}
+
+}  // namespace locus::runtime
+
+LOCUS_LEAN_END

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of the functions that machine/work_scope.hpp declares.
+#pragma once
+#include <utility>  // exchange
+
+#include <locus/core/clock.hpp>                 // read_clock
+#include <locus/core/json.hpp>                  // json_text
+#include <locus/core/macros.hpp>                // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
+#include <locus/machine/machine_functions.hpp>  // gpus_of_program
+#include <locus/machine/work_scope.hpp>         // the declarations
+#include <locus/runtime/cuda_api.hpp>           // gpu_api
+
+LOCUS_COLD_BEGIN
+
+namespace locus::runtime {
+
+LOCUS_FUNCTION void work_scope::begin(unsigned watchers, logical_device& d, queue_kind kind,
+                                      work_label const& label) noexcept try {
+  on_ = &d, kind_ = kind, open_ = true;
+  if (has_watcher(watchers, watcher::ranges)) push_range(label);
+  if (!has_watcher(watchers, watcher::trace)) return;
+  span_ = the_tracer().span(label.name, label.details);
+  span_.replicas = label.replicas;
+  if (d.how != backing::host) span_.to = label.to, span_.from = label.from;
+  if (d.how == backing::host) begin_ = read_clock();
+  if (d.how == backing::simulated) before_ = std::exchange(issued_as, &span_);
+  if (d.how == backing::cuda)
+    mark_ = gpus_of_program->mark_work(d, label.behind_compute ? queue_kind::compute : kind);
+} catch (...) {}
+
+LOCUS_FUNCTION void work_scope::push_range(work_label const& label) {
+  if (!gpu_api || !gpu_api->range_push || on_->how == backing::simulated) return;
+  text_buffer<256> text;
+  gpu_api->range_push((text << label.name << " on " << on_->name).c_str());
+  pushed_ = true;
+}
+
+LOCUS_FUNCTION void work_scope::end() noexcept try {
+  if (pushed_) gpu_api->range_pop();
+  if (!span_.is_set()) return;
+  if (on_->how == backing::host) the_tracer().ran(span_, host_track(), begin_, read_clock());
+  if (on_->how == backing::simulated) issued_as = before_;
+  if (on_->how == backing::cuda) gpus_of_program->add_work(span_, *on_, kind_, mark_);
+} catch (...) {}
+
+LOCUS_FUNCTION void begin_copy(work_scope& scope, unsigned watchers, logical_device& carrier,
+                               queue_kind kind, logical_device const& to,
+                               logical_device const& from, std::int64_t bytes,
+                               step_record const& record) {
+  json_text details;
+  text_buffer<16> target, source;
+  details.member("bytes", bytes).member("from", (source << from.name).view());
+  details.member("to", (target << to.name).view());
+  if (record.number >= 0) details.member("step", record.number);
+  work_label label{record.name, details.view()};
+  label.to = to.name, label.from = from.name;
+  scope.begin(watchers, carrier, kind, label);
+}
+
+}  // namespace locus::runtime
+
+LOCUS_COLD_END

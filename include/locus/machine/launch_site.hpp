@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// The seam between plans and devices: backend<Side> runs kernels and copies. machine/machine_functions.hpp has the rest that
+// devices of GPUs offer. A new kind of device is one specialisation that passes test/laws/backend_laws_test.cpp.
+#pragma once
+#include <string_view>  // string_view
+
+#include <locus/core/macros.hpp>           // always_false
+#include <locus/core/text.hpp>             // text_buffer
+#include <locus/runtime/device_table.hpp>  // logical_device, stamp, step_record
+
+namespace locus {
+
+using runtime::backing;
+using runtime::logical_device;
+using runtime::queue_kind;
+using runtime::stamp;
+using runtime::step_record;
+
+/// What one piece of work reads or writes: the bytes from the first to behind the last element.
+struct touched {
+  void const* first = nullptr;
+  std::size_t bytes = 0;
+  bool writes = false;
+};
+
+/// The names of the kernels of one launch of a plan, each once.
+struct kernel_list {
+  static constexpr int most = 8;
+  std::string_view names[most];
+  int count = 0;
+  bool has_others = false;  // that have no place here
+  void add(std::string_view name) {
+    for (int k = 0; k < count; ++k)
+      if (names[k] == name) return;
+    if (count < most)
+      names[count++] = name;
+    else
+      has_others = true;
+  }
+};
+template <std::size_t N>
+text_buffer<N>& operator<<(text_buffer<N>& out, kernel_list const& kernels) {
+  for (int k = 0; k < kernels.count; ++k) out << (k ? " + " : "") << kernels.names[k];
+  return out << (kernels.has_others ? " + others" : "");
+}
+
+/// Memory that kernels of one device use one after the other, besides their operands. While it is measured no
+/// kernel is launched: `most` becomes the bytes that the largest launch would have taken, and `kernels` gets the names.
+struct kernel_workspace {
+  logical_device* on = nullptr;
+  char* base = nullptr;
+  std::int64_t bytes = 0, used = 0, most = 0;
+  bool measuring = true;
+  kernel_list* kernels = nullptr;
+};
+
+/// Where and as what a kernel runs.
+struct launch_site {
+  logical_device* on = nullptr;
+  step_record record{};
+  touched const* operands = nullptr;
+  int operand_count = 0;
+  kernel_workspace* workspace = nullptr;  // null: the kernel obtains its own
+  bool tf32 = false;                      // products of floats read 10 bits of fraction
+
+  /// means: no kernel may be launched; the name of this one is noted
+  bool only_measures(std::string_view kernel) const {
+    if (!workspace || !workspace->measuring) return false;
+    if (workspace->kernels) workspace->kernels->add(kernel);
+    return true;
+  }
+};
+
+/// One copy, carried by the queue of one of the two devices.
+struct copy_job {
+  logical_device* carrier = nullptr;
+  queue_kind queue = queue_kind::copy;
+  logical_device* to = nullptr;
+  void* target = nullptr;
+  logical_device* from = nullptr;
+  void const* source = nullptr;
+  std::size_t bytes = 0;
+  step_record record{};
+  bool pinned = false;  // host memory that is read stays as it is until the copy has run
+};
+
+// A backend has, as static functions:
+//   void* obtain(logical_device&, size_t)          a region of memory; null: there is no more
+//   void give_back(logical_device&, void*, size_t) a region that nobody uses
+//   void retire(logical_device&, void*, size_t)    a block whose next user comes behind what the
+//                                                  compute queue was given
+//   void finish(logical_device&)                   waits until the device has done everything
+//   stamp mark(logical_device&, queue_kind)        the point that the queue has reached
+//   void wait(logical_device&, queue_kind, stamp)  the queue's next work comes after that point
+//   void synchronize(stamp)                        the host goes on behind that point
+//   stamp copy(copy_job const&)                    host memory that is read is free at return
+//   bool reaches(logical_device& to, logical_device& from)  a copy between them needs no host memory
+//   void run(launch_site const&, Work const&)      a kernel, in the order of the compute queue
+template <backing Side>
+struct backend {
+  static_assert(always_false<std::integral_constant<backing, Side>>,
+                "locus: there is no backend for this side; specialise backend<Side>");
+};
+
+}  // namespace locus

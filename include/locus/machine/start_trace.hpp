@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// start_trace, stop_trace, set_nvtx: what ran when, for Perfetto and for Nsight.
+#pragma once
+#include <locus/core/macros.hpp>                // LOCUS_COLD_BEGIN
+#include <locus/machine/machine_functions.hpp>  // gpus_of_program
+#include <locus/runtime/at_end.hpp>             // at_end
+#include <locus/watch/trace_file.hpp>           // open_trace, close_trace
+#include <locus/watch/watch.hpp>                // set_watcher
+
+LOCUS_COLD_BEGIN
+
+namespace locus {
+
+namespace runtime::detail {
+/// what has been issued has run; at exit what simulated GPUs did not run yet never runs
+inline void finish_traced_work(bool at_exit) {
+  if (gpus_of_program) gpus_of_program->finish_traced(at_exit);
+}
+}  // namespace runtime::detail
+
+namespace debugging {
+
+namespace detail {
+/// once devices are open: what is registered last is called first at exit, while CUDA still answers
+inline void trace_devices() {
+  runtime::finish_traces_with(runtime::detail::finish_traced_work);
+  runtime::at_end(runtime::close_trace_at_end);
+}
+}  // namespace detail
+
+using runtime::trace_options;
+
+/// means: from now on a trace is kept: each step, copy and collective on the track of its queue,
+///        arrows from the source of a copy to its target, the memory of each device. It is written
+///        by stop_trace, or when the program ends; LOCUS_TRACE=PATH traces a whole program. Open the
+///        file at ui.perfetto.dev. %p in the path is the number of the process.
+/// cost:  some hundred bytes for each event, up to max_events; on a GPU two events for each launch
+/// fails: bad_file
+inline void start_trace(std::string_view path, trace_options const& options = {}) {
+  runtime::finish_traces_with(runtime::detail::finish_traced_work);
+  runtime::open_trace(path, options);
+}
+/// means: waits for what was issued, and writes the trace; nothing, if there is none
+/// fails: bad_file
+inline void stop_trace() { runtime::close_trace(); }
+
+/// means: each step, copy and collective of a GPU is a range of NVTX, named after it and its device
+/// after: LOCUS_NVTX=1 does it for a whole program
+inline void set_nvtx(bool on) { runtime::set_watcher(runtime::watcher::ranges, on); }
+
+}  // namespace debugging
+
+}  // namespace locus
+
+LOCUS_COLD_END

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order between a plan and the user's stream, whatever stands behind the devices.
+#pragma once
+#include <locus/backend/devices.hpp>       // find_device
+#include <locus/core/macros.hpp>           // LOCUS_COLD_BEGIN
+#include <locus/machine/stamps.hpp>        // meet_arrivals
+#include <locus/runtime/stream_scope.hpp>  // on_stream
+
+LOCUS_COLD_BEGIN
+
+namespace locus::runtime {
+
+/// means: what those devices are given next comes behind what the stream holds now
+/// fails: placement_error, for a stream of another card, or what is no stream
+inline void follow_guest(gpu_set const& gpus, on_stream const& s) {
+  if (gpus.count > 0 && !planted.ignore_guest) gpus_of_program->follow_guest(gpus, s.handle);
+}
+/// means: what the stream is given next comes behind what those devices were given
+inline void lead_guest(gpu_set const& gpus, on_stream const& s) {
+  for (int i = 0; i < gpus.count; ++i) meet_arrivals(*gpus.devices[i]);
+  if (gpus.count > 0 && !planted.forget_guest) gpus_of_program->lead_guest(gpus, s.handle);
+}
+/// means: the host goes on behind what the stream holds
+inline void await_guest(on_stream const& s) {
+  if (devices().gpu_backing != backing::host && !planted.ignore_guest)
+    gpus_of_program->await_guest(s.handle);
+}
+
+/// means: a stream of the user's is the compute queue of d until it is taken back
+inline void lend_stream(logical_device& d, void* stream) {
+  if (d.how == backing::host) return;
+  meet_arrivals(d);
+  gpus_of_program->lend(d, stream);
+  d.beside_user = true;
+}
+inline void take_stream_back(logical_device& d) {
+  if (d.how == backing::host) return;
+  gpus_of_program->take_back(d);
+  d.beside_user = false;
+}
+
+}  // namespace locus::runtime
+
+LOCUS_COLD_END

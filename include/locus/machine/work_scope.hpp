@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Around work that is issued while somebody watches: a slice of the trace, a range of NVTX.
+#pragma once
+
+#include <locus/core/macros.hpp>          // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/device/device.hpp>        // device
+#include <locus/device/name.hpp>          // text << device
+#include <locus/machine/launch_site.hpp>  // logical_device
+#include <locus/watch/trace.hpp>          // trace_span
+#include <locus/watch/watch.hpp>          // watcher
+
+LOCUS_COLD_BEGIN
+
+namespace locus::runtime {
+
+/// The watchers that want to hear of each piece of work.
+inline constexpr unsigned work_watchers =
+    static_cast<unsigned>(watcher::trace) | static_cast<unsigned>(watcher::ranges);
+
+/// What work is called, and what a trace says besides.
+struct work_label {
+  std::string_view name, details;  // details: members of a JSON object
+  device to{}, from{};             // of a copy
+  device_list replicas{};          // of a collective
+  bool behind_compute = false;     // it begins when the compute queue has come there
+};
+
+/// cost: nothing until begin is called; begin is called under a watcher alone
+class work_scope {
+ public:
+  work_scope() = default;
+  work_scope(work_scope const&) = delete;
+  ~work_scope() {
+    if (open_) end();
+  }
+  /// means: what is issued until the end of the scope, to that queue, is called so
+  [[gnu::cold]] void begin(
+      unsigned watchers, logical_device& d, queue_kind kind,
+      work_label const&
+          label) noexcept;  // no memory, or CUDA does not answer: the work itself will say so
+
+ private:
+  void push_range(work_label const& label);
+  [[gnu::cold]] void end() noexcept;
+
+  logical_device* on_ = nullptr;
+  queue_kind kind_ = queue_kind::compute;
+  bool open_ = false, pushed_ = false;
+  trace_span span_{};
+  trace_span const* before_ = nullptr;
+  std::int64_t begin_ = 0;
+  void* mark_ = nullptr;
+};
+
+/// means: bytes on their way, carried by a queue of one of the two devices
+[[gnu::cold]] LOCUS_FUNCTION void begin_copy(work_scope& scope, unsigned watchers,
+                                             logical_device& carrier, queue_kind kind,
+                                             logical_device const& to, logical_device const& from,
+                                             std::int64_t bytes, step_record const& record);
+
+}  // namespace locus::runtime
+
+LOCUS_COLD_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/machine/bodies/work_scope.hpp>  // bodies of the functions above
+#endif

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of a device, whatever stands behind it: counted, limited, rounded up to 256 bytes.
+#pragma once
+#include <locus/core/bytes.hpp>             // round_up
+#include <locus/core/macros.hpp>            // LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
+#include <locus/machine/stamps.hpp>         // meet_arrivals
+#include <locus/memory/allocation_log.hpp>  // logs_allocations
+#include <locus/memory/pool.hpp>            // pool_of
+#include <locus/watch/log.hpp>              // write_line
+#include <locus/watch/log_event.hpp>        // log_line
+
+LOCUS_LEAN_BEGIN
+
+namespace locus::runtime {
+
+namespace detail {
+
+/// Bytes that are counted from the beginning, and no longer if nobody says `keep`.
+class reservation {
+ public:
+  reservation(memory_account& m, std::int64_t size);
+  reservation(reservation const&) = delete;
+  ~reservation() {
+    if (granted_) __atomic_sub_fetch(&account_.in_use, size_, __ATOMIC_RELAXED);
+  }
+  bool is_granted() const { return granted_; }
+  void keep();
+
+ private:
+  static void raise(std::int64_t& to, std::int64_t value);
+  memory_account& account_;
+  std::int64_t size_, after_ = 0;
+  bool granted_ = false;
+};
+
+/// null: the limit, the pool or the card has no room
+LOCUS_FUNCTION void* try_allocate(logical_device& d, std::int64_t size, std::int64_t requested,
+                                  bool apart = false);
+/// a planted fault: this allocation finds no memory
+LOCUS_FUNCTION bool lacks_memory();
+[[gnu::cold]] LOCUS_FUNCTION void* allocate_again(logical_device& d, std::int64_t size,
+                                                  std::int64_t requested,
+                                                  memory_purpose const& purpose, bool planned_lack);
+
+}  // namespace detail
+
+/// means: the memory of a device changed, for the trace     cost: one test
+LOCUS_FUNCTION void trace_memory(logical_device const& d) noexcept;
+
+/// means: memory on a device, in the order of its compute queue; the bytes are rounded up to 256,
+///        for none null is returned
+/// cost:  two locks and a few list operations where a freed block fits; otherwise a region from the
+///        driver
+/// fails: out_of_memory naming device, purpose, requested, in use, limit, step, after waiting for
+///        the device, giving back what is only kept, and one more attempt; nothing has changed then
+LOCUS_FUNCTION void* allocate(logical_device& d, std::int64_t bytes, memory_purpose const& purpose);
+
+/// means: memory may be used again by what its device's compute queue is given from now on
+inline void release(logical_device& d, void* p, std::int64_t bytes,
+                    memory_purpose const& purpose = "") noexcept {
+  if (!p) return;
+  std::int64_t size = round_up(bytes);
+  try {
+    meet_arrivals(d, p, size);
+    on_side(d.how, [&](auto side) { side.retire(d, p, static_cast<std::size_t>(size)); });
+  } catch (std::exception const& e) {  // a destructor may be under way
+    log_line line;
+    write_line(line << e.what());
+  }
+  if (region_pool* const pool = pool_of(d))
+    size = pool->release(p);  // none, when the table was made anew since
+  else
+    host_memory.release(p, static_cast<std::size_t>(size));
+  __atomic_sub_fetch(&d.memory.in_use, size, __ATOMIC_RELAXED);
+  trace_memory(d);
+  if (logs_allocations()) log_memory(d, "frees", size, purpose);
+}
+
+}  // namespace locus::runtime
+
+LOCUS_LEAN_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/memory/bodies/allocate.hpp>  // bodies of the functions above
+#endif

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pinned host memory: what copies to and from GPUs pass through, obtained once and kept.
+#pragma once
+
+#include <locus/core/macros.hpp>         // LOCUS_SHARED_STATE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
+#include <locus/memory/host_memory.hpp>  // host_memory
+#include <locus/memory/regions.hpp>      // region_pool
+
+LOCUS_LEAN_BEGIN
+
+namespace locus::runtime {
+
+/// means: chunks of host memory that a GPU reaches by itself; ordinary memory where there is no CUDA
+/// cost:  pinning is slow and waits for all GPUs: a first region of 2 MiB, then larger ones; chunks
+///        that were released are used again
+class pinned_pool {
+ public:
+  static constexpr std::int64_t limit = std::int64_t(256) << 20;  // bytes, of all chunks together
+
+  /// null: there is no more; copy from pageable memory then
+  /// after: the chunk belongs to the caller until he releases it, which must be after the last copy
+  ///        that reads or writes it has run
+  void* allocate(std::int64_t bytes);
+  void release(void* p) noexcept;
+  /// units: bytes that are pinned now
+  std::int64_t reserved();
+  /// means: all of it goes back; no copy is in flight
+  void close() noexcept;
+
+ private:
+  // with functions that have names: nvcc loses lambdas inside the braces of a return
+  static void* pin(void*, std::size_t bytes);
+  static void unpin(void*, void* p, std::size_t);
+  static void* obtain(void*, std::size_t bytes) { return host_memory.allocate(bytes); }
+  static void give_back(void*, void* p, std::size_t bytes) { host_memory.release(p, bytes); }
+  static memory_resource cuda_source() { return {pin, unpin, nullptr}; }
+  static memory_resource host_source() { return {obtain, give_back, nullptr}; }
+  mutex lock_;
+  region_pool* pool_ = nullptr;
+};
+LOCUS_SHARED_STATE inline constinit pinned_pool pinned_memory;
+
+}  // namespace locus::runtime
+
+LOCUS_LEAN_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/memory/bodies/pinned.hpp>  // bodies of the functions above
+#endif

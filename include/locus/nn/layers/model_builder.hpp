@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// While a model is made: names for its layers, and the states that stand at several places.
+#pragma once
+#include <memory>   // shared_ptr
+#include <string>   // string
+#include <utility>  // pair
+#include <vector>   // vector
+
+#include <locus/core/macros.hpp>  // LOCUS_COLD_BEGIN, LOCUS_FUNCTION, LOCUS_SHARED_STATE
+
+LOCUS_COLD_BEGIN
+
+namespace locus::nn::detail {
+
+/// means: "MaxPooling1D" as Keras names a layer of it: "max_pooling1d"
+LOCUS_FUNCTION std::string snake_case(std::string_view kind);
+
+/// A state that several places of a model share.
+struct shared_cell {
+  void const* layer;  // the description's identity
+  void const* type;   // of the cell
+  std::shared_ptr<void> cell;
+};
+
+/// What the layers of one model have in common while they are made.
+class making {
+ public:
+  making() : outer_(current()) { current() = this; }
+  making(making const&) = delete;
+  ~making() { current() = outer_; }
+  LOCUS_SHARED_STATE static making*& current() {
+    static thread_local making* now = nullptr;
+    return now;
+  }
+  /// means: "dense", "dense_1", ...
+  std::string name(std::string_view kind);
+  std::vector<shared_cell> cells;
+
+ private:
+  making* outer_;
+  std::vector<std::pair<std::string, int>> counts_;
+};
+
+}  // namespace locus::nn::detail
+
+LOCUS_COLD_END
+
+#if LOCUS_HAS_TRAINING_BODIES
+#include <locus/nn/layers/bodies/model_builder.hpp>  // bodies of the functions above
+#endif

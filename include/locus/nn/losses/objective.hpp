@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+// objective: what predictions are judged by. One kernel goes over the rows of a batch once: the
+// gradient of the loss, the loss and all metrics. Their sums stay on the devices until somebody reads
+// them, once an epoch; sums over replicas and uneven pieces are exact.
+#pragma once
+#include <string>  // string
+#include <tuple>   // tuple
+#include <vector>  // vector
+
+#include <locus/engine/host/nest.hpp>       // threads_for
+#include <locus/nn/kernels/score_rows.hpp>  // score_row
+#include <locus/nn/layers/layer.hpp>        // batch_of
+#include <locus/nn/losses/metric.hpp>       // metric_of_row
+#include <locus/ops/call.hpp>               // call
+#include <locus/ops/reduce.hpp>             // sum
+#include <locus/runtime/threads.hpp>        // parallel_for
+#include <locus/tensor/assign.hpp>          // into, plan, run
+#if LOCUS_CUDA_KERNELS
+#include <locus/nn/kernels/score_team.hpp>  // score_team
+#endif
+
+namespace locus::nn {
+
+/// What one row of a batch counts in the gradient of the loss.
+enum class weighting : unsigned char {
+  global_batch,  // 1 / rows of the batch: exact for pieces of any sizes
+  per_replica    // 1 / (replicas * rows of the piece), as TensorFlow's MirroredStrategy
+};
+
+namespace detail {
+
+inline namespace LOCUS_MODE {
+
+constexpr call_roles score_operands(weights_of by, bool apart) {
+  call_roles all{call_role::rows, call_role::rows};
+  if (by != weights_of::none)
+    all.of[all.count++] = by == weights_of::rows ? call_role::rows : call_role::whole;
+  if (apart) all.of[all.count++] = call_role::rows;
+  return all;
+}
+
+/// Operands: what the loss reads, targets, weights (By), and, where metrics read something else than
+/// the loss (Apart), that.
+template <class Loss, weights_of By, bool Apart, class... Metrics>
+struct score_op {
+  static constexpr call_rule rule{.name = "score",
+                                  .operands = score_operands(By, Apart),
+                                  .results = {call_role::rows, call_role::rows},
+                                  .stores_all = true,
+                                  .by_teams = true};
+  static constexpr int columns = 1 + int(sizeof...(Metrics));
+  Loss loss;
+  pack<Metrics...> metrics;
+  weighting rows_count = weighting::global_batch;
+
+  template <int Result, class T, class U, class... Others>
+  using result = std::conditional_t<Result == 0, T, double>;
+  /// of the gradient: the predictions'; of the values: a row of loss and metrics for each row
+  static constexpr shape infer(int result, shape p, shape target, auto...) {
+    if (p.rank < 2 || target.rank < 1) return no_shape;
+    if (result == 1) p.extent[p.rank - 1] = columns;
+    return p;
+  }
+
+  template <class T>
+  T scale(call_context const& here, tile<T const> const& p, std::int64_t n) const {
+    std::int64_t const count = p.size() / n;
+    double const rows = double(count), inner = rows / double(p.extent[0]);
+    return T(1 / (rows_count == weighting::global_batch ? double(here.rows) * inner
+                                                        : double(here.replicas) * rows));
+  }
+  template <class U>
+  static bool is_class(U label, std::int64_t n) {
+    return static_cast<std::int64_t>(label) >= 0 && static_cast<std::int64_t>(label) < n;
+  }
+
+  template <class T, class U, class... Others>
+  void host(call_context const& here, tile<T> d, tile<double> values, tile<T const> p,
+            tile<U const> target, Others... others) const {
+    std::int64_t const n = p.extent[p.rank - 1], rows = p.size() / n;
+    T const by = scale<T>(here, p, n);
+    constexpr std::int64_t at_once = 64;
+    int const tasks = int((rows + at_once - 1) / at_once);
+    parallel_for(
+        tasks, locus::host::threads_for(16 * p.size() * std::int64_t(sizeof(T))), [&](int task) {
+          std::int64_t const end = (task + 1) * at_once;
+          for (std::int64_t r = task * at_once; r < rows && r < end; ++r) {
+            T const* const row = p.data + r * n;
+            U const* const t = target.data + (Loss::sparse ? r : r * n);
+            if constexpr (Loss::sparse)
+              if (!is_class(*t, n)) refuse_label(here, p, r, *t, n);
+            double v[columns];
+            T const w = weight_of(r, p, t, n, others...);
+            v[0] = double(w) * nn::host::score_row(loss, row, t, n, by * w, d.data + r * n);
+            metric_values(seen_by_metrics(p, others...) + r * n, t, n, v,
+                          std::index_sequence_for<Metrics...>{});
+            for (int c = 0; c < columns; ++c) values.data[r * columns + c] = v[c];
+          }
+        });
+  }
+
+  /// a team for each row (nn/kernels/score_team.hpp); the row of a label that is no class is NaN
+  template <class T, class U, class... Others>
+  auto team(call_context const& here, tile<T> d, tile<double> values, tile<T const> p,
+            tile<U const> target, Others... others) const;
+
+ private:
+  template <class First, class... Rest>
+  static First first_of(First const& first, Rest const&...) {
+    return first;
+  }
+  template <class First>
+  static First last_of(First const& last) {
+    return last;
+  }
+  template <class First, class Last>
+  static Last last_of(First const&, Last const& last) {
+    return last;
+  }
+  template <class T, class U, class... Others>
+  static T weight_of([[maybe_unused]] std::int64_t row, [[maybe_unused]] tile<T const> const& p,
+                     [[maybe_unused]] U const* t, [[maybe_unused]] std::int64_t n,
+                     Others const&... others) {
+    if constexpr (By == weights_of::rows)
+      return first_of(others...).data[row / (p.size() / n / p.extent[0])];
+    else if constexpr (By == weights_of::classes && Loss::sparse)
+      return first_of(others...).data[static_cast<std::int64_t>(*t)];
+    else if constexpr (By == weights_of::classes)
+      return first_of(others...).data[place_of_largest(t, n)];
+    else
+      return T(1);
+  }
+  /// where the predictions of the first row begin
+  template <class T, class... Others>
+  static T const* seen_by_metrics(tile<T const> const& p, Others const&... others) {
+    if constexpr (Apart)
+      return last_of(others...).data;
+    else
+      return p.data;
+  }
+  template <class T, class U, std::size_t... K>
+  void metric_values([[maybe_unused]] T const* row, [[maybe_unused]] U const* t,
+                     [[maybe_unused]] std::int64_t n, [[maybe_unused]] double* v,
+                     std::index_sequence<K...>) const {
+    ((v[K + 1] = metric_of_row(get<K>(metrics), row, t, n)), ...);
+  }
+  template <class T>
+  [[noreturn, gnu::cold]] static void refuse_label(call_context const& here, tile<T const> const& p,
+                                                   std::int64_t r, std::int64_t label,
+                                                   std::int64_t n) {
+    std::int64_t const inner = p.size() / n / p.extent[0];
+    message text;
+    throw shape_error(text << "locus: the label of row " << here.first_row + r / inner
+                           << " of a batch is " << label << ", outside [0, " << n
+                           << "), the classes that the model predicts; drop the record or give "
+                              "the last layer more units");
+  }
+};
+
+#if LOCUS_CUDA_KERNELS
+template <class Loss, weights_of By, bool Apart, class... Metrics>
+template <class T, class U, class... Others>
+auto score_op<Loss, By, Apart, Metrics...>::team(call_context const& here, tile<T> d,
+                                                 tile<double> values, tile<T const> p,
+                                                 tile<U const> target, Others... others) const {
+  std::int64_t const n = p.extent[p.rank - 1], rows = n > 0 ? p.size() / n : 0;
+  if (n > INT32_MAX) {
+    message text;
+    throw shape_error(text << "locus: rows of " << n
+                           << " predictions are more than a GPU's kernel counts, 2^31 - 1; compute "
+                              "their loss on a CPU");
+  }
+  auto const weights = [&] {
+    if constexpr (By == weights_of::none)
+      return static_cast<T const*>(nullptr);
+    else
+      return first_of(others...).data;
+  }();
+  using weight = std::remove_cvref_t<decltype(*weights)>;
+  score_team<Loss, By, Apart, T, U, weight, Metrics...> all{loss,
+                                                            metrics,
+                                                            scale<T>(here, p, n),
+                                                            rows,
+                                                            static_cast<std::int32_t>(n),
+                                                            rows > 0 ? rows / p.extent[0] : 1,
+                                                            d.data,
+                                                            values.data,
+                                                            p.data,
+                                                            target.data,
+                                                            weights,
+                                                            seen_by_metrics(p, others...)};
+  all.look_at_addresses();
+  return all;
+}
+#endif
+
+}  // namespace LOCUS_MODE
+}  // namespace detail
+
+/// means: the sums of a loss and of metrics over batches, and the gradient of each batch's loss
+/// shape: predictions (rows, classes); targets (rows) or (rows, 1) of labels, or as the predictions
+/// device: rows over the replicas; the sums are mirrored
+/// cost:  of a batch: one kernel over the predictions and one sum of its rows
+/// fails: shape_error for targets that do not fit, a label that is no class (on GPUs: NaN), a metric
+///        of the first K classes where there are fewer
+template <class T, class Label, class Replicas, class Loss, class... Metrics>
+class objective {
+  static_assert(
+      !Loss::sparse || is_integer_v<Label>,
+      "locus: this loss reads the number of a class for each row; give it integer labels, "
+      "or take CategoricalCrossentropy");
+  static_assert(
+      ((!Metrics::sparse || is_integer_v<Label>) && ... && true),
+      "locus: this metric reads the number of a class for each row, and the targets are no "
+      "integers; take the metric without Sparse in its name");
+  static_assert(
+      ((Metrics::sparse == Loss::sparse) && ... && true),
+      "locus: a metric reads other targets than the loss: one takes the number of a class "
+      "for each row, the other a value for each prediction; take both of one kind");
+
+ public:
+  static constexpr int columns = 1 + int(sizeof...(Metrics));
+
+  explicit objective(Loss loss, Metrics... metrics)
+      : loss_(loss), metrics_{{metrics}...}, sums_(Dextents<1>(columns)) {
+    reset();
+  }
+  void set_weighting(weighting w) { weights_ = w; }
+
+  /// means: adds a batch to the sums; the gradient of its loss with respect to the predictions.
+  ///        weights: what each row counts in the loss, a number for each row, or mirrored ones for
+  ///        each class; metrics do not see them
+  /// after: Keras' sample_weight: weighted losses are still divided by the number of rows
+  template <class E, class Target, class... Weights>
+  Tensor<T, E, rows_over<Replicas>> add(Tensor<T, E, rows_over<Replicas>> const& predictions,
+                                        Tensor<Label, Target, rows_over<Replicas>> const& targets,
+                                        Weights const&... weights) {
+    return add_row<false>(predictions, predictions, targets, weights...);
+  }
+  /// means: the same where the loss reads logits and the metrics what an activation made of them
+  template <class E, class Target, class... Weights>
+  Tensor<T, E, rows_over<Replicas>> add_apart(
+      Tensor<T, E, rows_over<Replicas>> const& logits,
+      Tensor<T, E, rows_over<Replicas>> const& predictions,
+      Tensor<Label, Target, rows_over<Replicas>> const& targets, Weights const&... weights) {
+    return add_row<true>(logits, predictions, targets, weights...);
+  }
+
+  /// means: the mean of the loss and of each metric over all rows since the last reset; NaN of none
+  /// cost:  waits for the devices
+  std::vector<double> read() const {
+    auto const host = to<CpuDevice>(sums_);
+    std::vector<double> r(host.data(), host.data() + columns);
+    for (double& v : r) v /= double(rows_);
+    return r;
+  }
+  static std::vector<std::string> names() { return {"loss", Metrics::name...}; }
+  /// units: rows since the last reset
+  std::int64_t rows() const { return rows_; }
+  void reset() {
+    double const none[columns] = {};
+    locus::detail::fill_storage(*sums_.block.get(), none);
+    rows_ = 0;
+  }
+
+ private:
+  template <bool Apart, class E, class Target, class... Weights>
+  Tensor<T, E, rows_over<Replicas>> add_row(
+      Tensor<T, E, rows_over<Replicas>> const& read_by_loss,
+      [[maybe_unused]] Tensor<T, E, rows_over<Replicas>> const& predictions,
+      Tensor<Label, Target, rows_over<Replicas>> const& targets, Weights const&... weights) {
+    static_assert(E::rank() >= 2 && E::rank() <= 4,
+                  "locus: predictions have rows and classes, and up to two axes between them; "
+                  "reshape them");
+    if constexpr (E::rank() >= 2 && E::rank() <= 4) {
+      shape const p = read_by_loss.extents().as_shape();
+      require_fit(p, targets.extents().as_shape());
+      (require_weights(p, weights.extents().as_shape(), of_classes<Weights>), ...);
+      Tensor<T, E, rows_over<Replicas>> d{read_by_loss.extents()};
+      constexpr auto by = sizeof...(Weights) == 0        ? detail::weights_of::none
+                          : (of_classes<Weights> || ...) ? detail::weights_of::classes
+                                                         : detail::weights_of::rows;
+      using op = detail::score_op<Loss, by, Apart, Metrics...>;
+      auto const scores = [&] {
+        if constexpr (Apart)
+          return call(op{loss_, metrics_, weights_}, read_by_loss, targets, weights...,
+                      predictions);
+        else
+          return call(op{loss_, metrics_, weights_}, read_by_loss, targets, weights...);
+      }();
+      run(plan(into(d, result<0>(scores)), into(sums_, sums_ + sum_of_rows(result<1>(scores)))));
+      rows_ += p.size() / p.extent[p.rank - 1];
+      return d;
+    } else
+      return read_by_loss;
+  }
+
+  template <class Values>
+  static auto sum_of_rows(Values values) {
+    constexpr int rank = Values::pattern.rank;
+    if constexpr (rank == 2)
+      return sum<0>(std::move(values));
+    else if constexpr (rank == 3)
+      return sum<0, 1>(std::move(values));
+    else
+      return sum<0, 1, 2>(std::move(values));
+  }
+  /// weights of a list of classes: the same on each replica, not cut as rows are
+  template <class W>
+  static constexpr bool of_classes = std::is_same_v<typename W::policy, Replicas> &&
+                                     !std::is_same_v<Replicas, rows_over<Replicas>>;
+  static void require_weights(shape const& p, shape const& w, bool of_classes) {
+    if (w.rank == 1 && w.extent[0] == p.extent[of_classes ? p.rank - 1 : 0]) return;
+    message text;
+    throw shape_error(text << "locus: predictions " << p << " get weights " << w
+                           << "; give one number for each "
+                           << (of_classes ? "class" : "row of the batch"));
+  }
+  static void require_fit(shape const& p, shape const& t) {
+    std::int64_t const n = p.extent[p.rank - 1], rows = p.extent[0];
+    if (n < 1) {
+      message text;
+      throw shape_error(text << "locus: predictions " << p << " have no classes; give the last "
+                             << "layer units");
+    }
+    if (t.extent[0] == rows && t.size() == (Loss::sparse ? p.size() / n : p.size())) {
+      int const classes[] = {detail::least_classes_of<Metrics>()..., 1};
+      for (int k : classes)
+        if (k > n) {
+          message text;
+          throw shape_error(text << "locus: a metric counts the first " << k << " classes of " << n
+                                 << "; take a smaller K");
+        }
+      return;
+    }
+    message text;
+    throw shape_error(
+        text << "locus: " << std::string_view(Loss::name) << " gets predictions " << p
+             << " and targets " << t << "; it takes "
+             << (Loss::sparse ? "one label for each row"
+                              : "a target for each prediction; of numbers of classes make "
+                                "one_hot<N>(labels), or take the loss with Sparse in its name"));
+  }
+  Loss loss_;
+  pack<Metrics...> metrics_;
+  weighting weights_ = weighting::global_batch;
+  Tensor<double, Dextents<1>, Replicas> sums_;
+  std::int64_t rows_ = 0;
+};
+
+}  // namespace locus::nn

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Learning rates: a number, a schedule of Keras', or any function of the step.
+#pragma once
+#include <concepts>     // invocable
+#include <cstdint>      // int64_t
+#include <cstdio>       // snprintf
+#include <functional>   // function
+#include <string_view>  // string_view
+#include <vector>       // vector
+
+#include <locus/core/macros.hpp>  // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+
+LOCUS_COLD_BEGIN
+
+namespace locus::nn {
+
+namespace detail {
+/// a number as texts of errors show it
+struct number_text {
+  char text[32];
+  explicit number_text(double v) { std::snprintf(text, sizeof text, "%g", v); }
+  operator std::string_view() const { return text; }
+};
+}  // namespace detail
+
+/// means: the learning rate of each step; steps count from 0, as Keras' iterations do
+class rate {
+ public:
+  rate(double value = 0.001) : value_(value) {}
+  template <class Schedule>
+    requires(std::invocable<Schedule const&, std::int64_t> && !std::same_as<Schedule, rate>)
+  rate(Schedule schedule)
+      : schedule_([schedule](std::int64_t step) { return static_cast<double>(schedule(step)); }) {}
+
+  /// fails: configuration_error, when the rate is negative or not finite
+  double at(std::int64_t step) const;
+  bool is_scheduled() const { return static_cast<bool>(schedule_); }
+
+ private:
+  double value_;
+  std::function<double(std::int64_t)> schedule_;
+};
+
+namespace detail {
+LOCUS_FUNCTION double part_of(std::int64_t step, double steps);
+[[noreturn]] LOCUS_FUNCTION void refuse_schedule(char const* name, char const* what);
+}  // namespace detail
+
+/// means: initial_learning_rate * decay_rate^(step / decay_steps); staircase: of whole quotients
+struct ExponentialDecay {
+  double initial_learning_rate = 0.001, decay_steps = 1000, decay_rate = 0.96;
+  bool staircase = false;
+  double operator()(std::int64_t step) const;
+};
+
+/// means: initial_learning_rate / (1 + decay_rate * step / decay_steps)
+struct InverseTimeDecay {
+  double initial_learning_rate = 0.001, decay_steps = 1000, decay_rate = 0.5;
+  bool staircase = false;
+  double operator()(std::int64_t step) const;
+};
+
+/// means: from initial to end, as (1 - step / decay_steps)^power
+struct PolynomialDecay {
+  double initial_learning_rate = 0.001, decay_steps = 1000, end_learning_rate = 0.0001, power = 1;
+  double operator()(std::int64_t step) const;
+};
+
+/// means: half a cosine from initial_learning_rate (with warmup_steps: from warmup_target, which is
+///        reached on a straight line) to alpha times that
+struct CosineDecay {
+  double initial_learning_rate = 0.001, decay_steps = 1000, alpha = 0;
+  double warmup_target = 0;
+  std::int64_t warmup_steps = 0;
+  double operator()(std::int64_t step) const;
+};
+
+/// means: values[k] up to and with step boundaries[k], the last value behind the last boundary
+struct PiecewiseConstantDecay {
+  std::vector<std::int64_t> boundaries;
+  std::vector<double> values;
+  double operator()(std::int64_t step) const;
+};
+
+/// means: a straight line from 0 over the first `steps` steps, then what `then` gives for the steps
+///        behind them
+struct LinearWarmup {
+  std::int64_t steps = 0;
+  rate then = 0.001;
+  double operator()(std::int64_t step) const {
+    return step < steps ? then.at(0) * double(step + 1) / double(steps + 1) : then.at(step - steps);
+  }
+};
+
+}  // namespace locus::nn
+
+LOCUS_COLD_END
+
+#if LOCUS_HAS_TRAINING_BODIES
+#include <locus/nn/optimizers/bodies/rate.hpp>  // bodies of the functions above
+#endif

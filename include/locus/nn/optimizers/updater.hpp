@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+// updater: the steps of an optimizer, and the slots that it keeps for each parameter.
+#pragma once
+#include <string>  // string
+#include <vector>  // vector
+
+#include <locus/nn/layers/parameter.hpp>        // parameter
+#include <locus/nn/optimizers/optimizer.hpp>    // SGD, Adam, ...
+#include <locus/nn/optimizers/update.hpp>       // update_plan
+#include <locus/nn/train/checkpoint_entry.hpp>  // stored, counter
+#include <locus/ops/math.hpp>                   // sqrt, square, maximum
+#include <locus/ops/reduce.hpp>                 // sum
+
+namespace locus::nn {
+
+namespace detail {
+
+struct no_norm {};
+/// A weight without elements, and its slots.
+template <class Tensor>
+class no_weights {
+ public:
+  /// means: so many tensors; the first is the weight
+  Tensor* of(int numbers) {
+    while (int(tensors_.size()) < numbers) tensors_.emplace_back(Dextents<1>(0));
+    return tensors_.data();
+  }
+
+ private:
+  std::vector<Tensor> tensors_;
+};
+/// means: the factor that brings gradients to a norm, on every replica; the host does not wait for it
+template <class T, class Replicas>
+struct norm_scale {
+  Tensor<T, Extents<>, Replicas> square, factor;
+
+  void begin() {
+    T const none(0);
+    locus::detail::fill_storage(*square.block.get(), &none);
+  }
+  template <class Gradient>
+  void add(Gradient const& g) {
+    run(into(square, square + sum(locus::square(g))));
+  }
+  void end(double norm) { run(into(factor, T(norm) / maximum(sqrt(square), T(norm)))); }
+};
+
+}  // namespace detail
+
+/// means: steps of an optimizer over the parameters of one model
+/// device: slots lie where the parameters do, equal on every replica
+/// cost:  of a step and a replica: one kernel for each parameter; on GPUs one for weights_at_once<Rule> dense
+///        ones: 11 for SGD, 7 for SGD with momentum, 5 for Adam. ClipNorm and ClipGlobalNorm read each gradient
+///        once more, and with ClipNorm a kernel updates one parameter. The first step makes the slots; later
+///        steps keep no memory
+/// fails: configuration_error for options that make no sense; shape_error, when the parameters are not
+///        those of the first step
+template <class Optimizer, class T, class Replicas>
+class updater {
+ public:
+  using parameter_type = parameter<T, Replicas>;
+  using tensor = typename parameter_type::tensor;
+
+  explicit updater(Optimizer optimizer) : optimizer_(std::move(optimizer)) {
+    base().require();
+    if constexpr (clips != norm_of::none)
+      detail::require_number("a clipped optimizer", "norm", detail::clip_norm(optimizer_), 1e-300,
+                             1e300);
+    if constexpr (averages)
+      detail::require_number("MovingAverage", "momentum", detail::average_momentum(optimizer_), 0,
+                             1);
+  }
+
+  /// means: one step of all trainable parameters of a model, from their gradients
+  /// fails: out_of_memory, before anything is changed, where there is none for slots: the step can be taken again
+  template <class Model>
+  void step(Model&& model) {
+    prepare(model);
+    begin_step();
+    model.for_each_parameter([this](parameter_type& p) {
+      if (p.trainable) update(p);
+    });
+    end_step();
+  }
+
+  /// means: a step in parts: begin_step(), then update(p) for each trainable parameter, in one order,
+  ///        as soon as its gradient is there, then end_step(). After prepare() none of them takes memory
+  void begin_step() {
+    now_.step = iterations_ + 1, now_.rate = rate_of(iterations_);
+    if constexpr (requires { base().momentum_of(1); }) {
+      if (known_ > iterations_) known_ = 0, product_ = 1;  // the counter was set back
+      for (; known_ < now_.step; ++known_) product_ *= base().momentum_of(known_ + 1);
+      now_.product = product_;
+    }
+    next_ = 0, waiting_.clear(), unclipped_.clear();
+    if constexpr (clips == norm_of::model) scale_.begin();
+  }
+  void update(parameter_type& p) {
+    waiting const one{&p, next_++};
+    if constexpr (clips == norm_of::model)  // the norm is known when all gradients are
+      add_square(p), unclipped_.push_back(one);
+    else {
+      if constexpr (clips == norm_of::parameter)
+        scale_.begin(), add_square(p), scale_.end(detail::clip_norm(optimizer_));
+      update_soon(one);
+    }
+  }
+  void end_step() {
+    if constexpr (clips == norm_of::model) {
+      scale_.end(detail::clip_norm(optimizer_));
+      for (waiting const& one : unclipped_) update_soon(one);
+    }
+    if constexpr (together)
+      if (!waiting_.empty()) update_waiting();
+    ++iterations_;
+  }
+
+  /// means: weight = its moving average, of each trainable parameter; before its first step the two are equal
+  template <class Model>
+  void take_averages(Model&& model) {
+    for_each_average(model, [](tensor& weight, tensor& average) { weight = average; });
+  }
+
+  /// means: each trainable parameter and its average change places
+  template <class Model>
+  void swap_averages(Model&& model) {
+    for_each_average(model, [](tensor& weight, tensor& average) { std::swap(weight, average); });
+  }
+  static constexpr bool keeps_averages = detail::averages<Optimizer>();
+
+  Optimizer const& optimizer() const { return optimizer_; }
+  double learning_rate() const { return rate_of(iterations_); }
+  /// means: from the next step on, in place of the optimizer's own
+  void set_learning_rate(rate r) { detail::innermost(optimizer_).learning_rate = r; }
+  std::int64_t iterations() const { return iterations_; }
+
+  /// means: the slots of all trainable parameters are there, so that a checkpoint can be read into them. Without
+  ///        this the first step makes them
+  template <class Model>
+  void prepare(Model& model) {
+    next_ = 0;
+    model.for_each_parameter([this](parameter_type& p) {
+      if (p.trainable) with_rule([&]<class Rule>(Rule const&) { kept_for<Rule>({&p, next_++}); });
+    });
+  }
+  /// means: the slots of the k-th trainable parameter, which has that name; none before they are made
+  std::vector<stored> stored_of(std::size_t k, parameter_type const& p, std::string const& name) {
+    std::vector<stored> all;
+    if (k < kept_.size())
+      for (std::size_t s = 0; s < kept_[k].size(); ++s)
+        all.push_back({"optimizer/" + name + "/" + slot_name(k, s), p.extents, true,
+                       kept_[k][s].block.get()});
+    return all;
+  }
+  std::vector<counter> counters() { return {{"optimizer/iterations", &iterations_}}; }
+
+ private:
+  static constexpr norm_of clips = detail::clips<Optimizer>();
+  static constexpr bool averages = detail::averages<Optimizer>();
+  using base_type = std::remove_cvref_t<decltype(detail::innermost(std::declval<Optimizer&>()))>;
+
+  /// a launch costs a GPU more than most weights do; a norm of each parameter is known of one at a time
+  static constexpr bool together =
+      Replicas::value.devices[0].is_gpu() && clips != norm_of::parameter;
+  /// a parameter and its number among the trainable ones
+  struct waiting {
+    parameter_type* of;
+    std::size_t number;
+  };
+
+  /// means: f(weight, average) for each trainable parameter that has slots
+  template <class Model, class F>
+  void for_each_average(Model& model, F&& f) {
+    static_assert(averages, "locus: this optimizer keeps no averages; wrap it in MovingAverage");
+    std::size_t k = 0;
+    model.for_each_parameter([&](parameter_type& p) {
+      if (!p.trainable) return;
+      if (k < kept_.size() && !kept_[k].empty()) f(p.value, kept_[k].back());
+      ++k;
+    });
+  }
+  base_type const& base() const { return detail::innermost(optimizer_); }
+  double rate_of(std::int64_t step) const { return base().learning_rate.at(step); }
+  std::string slot_name(std::size_t k, std::size_t s) const {
+    return averages && s + 1 == kept_[k].size() ? "average" : base_type::slot_names[s];
+  }
+  template <class F>
+  void with_rule(F&& f) const {
+    base().template with_rule<T>(now_, [&]<class Rule>(Rule const& rule) {
+      double const limit = base().clipvalue > 0 ? base().clipvalue : __builtin_inf();
+      held_rule<Rule, T> const held{rule, T(limit), T(1 - base().weight_decay * now_.rate)};
+      if constexpr (averages) {
+        double const momentum = now_.step == 1 ? 0 : detail::average_momentum(optimizer_);
+        f(averaged_rule<held_rule<Rule, T>, T>{held, T(1 - momentum)});
+      } else
+        f(held);
+    });
+  }
+  void update_soon(waiting const& one) {
+    if constexpr (together)
+      if (!one.of->sparse) {
+        waiting_.push_back(one);
+        with_rule([&]<class Rule>(Rule const&) {
+          if (waiting_.size() == std::size_t(weights_at_once<Rule>)) update_waiting();
+        });
+        return;
+      }
+    with_rule([&]<class Rule>(Rule const& rule) {
+      run_update(rule, *one.of, kept_for<Rule>(one),
+                 std::make_index_sequence<std::size_t(Rule::slots)>{});
+    });
+  }
+  /// all that wait, and weights without elements behind them, so that there is one kernel to compile
+  void update_waiting() {
+    with_rule([&]<class Rule>(Rule const& rule) {
+      constexpr int most = weights_at_once<Rule>;
+      tensor* const nothing = nothing_.of(Rule::slots + 1);
+      update_of<tensor> all[most];
+      for (int k = 0; k < most; ++k)
+        if (auto const n = std::size_t(k); n < waiting_.size()) {
+          parameter_type& p = *waiting_[n].of;
+          all[k] = {&p.value, kept_for<Rule>(waiting_[n]), &p.gradient};
+        } else
+          all[k] = {nothing, nothing + 1, nothing};
+      if constexpr (clips == norm_of::none)
+        run(update_plan(rule, all));
+      else
+        run(update_plan(rule, all, scale_.factor));
+    });
+    waiting_.clear();
+  }
+  void add_square(parameter_type const& p) {
+    if (p.sparse)
+      scale_.add(p.row_values);
+    else
+      scale_.add(p.gradient);
+  }
+
+  template <class Rule>
+  tensor* kept_for(waiting const& one) {
+    parameter_type const& p = *one.of;
+    if (sizes_.size() <= one.number)
+      kept_.resize(one.number + 1), sizes_.resize(one.number + 1, -1);
+    if (sizes_[one.number] < 0) {
+      std::vector<T> const nothing(static_cast<std::size_t>(p.size()));
+      std::vector<tensor> slots;  // a step that lacks memory leaves none, and can be taken again
+      for (int s = 0; s < Rule::slots; ++s) {
+        slots.emplace_back(Dextents<1>(p.size()));
+        locus::detail::fill_storage(*slots.back().block.get(), nothing.data());
+      }
+      if constexpr (averages) slots.back() = p.value;
+      kept_[one.number] = std::move(slots), sizes_[one.number] = p.size();
+    }
+    if (sizes_[one.number] != p.size()) refuse(one);
+    return kept_[one.number].data();
+  }
+  template <class Rule, std::size_t... S>
+  void run_update(Rule const& rule, parameter_type& p, tensor* kept,
+                  std::index_sequence<S...> slots) {
+    auto const run_with = [&](auto const&... gradient) {
+      if constexpr (clips == norm_of::none)
+        run(update_plan<false>(rule, p.value, kept, slots, gradient...));
+      else
+        run(update_plan<true>(rule, p.value, kept, slots, scale_.factor, gradient...));
+    };
+    if (p.sparse)
+      run_with(p.rows, p.row_values);
+    else
+      run_with(p.gradient);
+  }
+  [[noreturn, gnu::cold]] void refuse(waiting const& one) const {
+    parameter_type const& p = *one.of;
+    message text;
+    throw shape_error(text << "locus: parameter " << one.number << " ('" << std::string_view(p.name)
+                           << "') has " << p.size() << " elements, and had " << sizes_[one.number]
+                           << " when " << std::string_view(base_type::name)
+                           << " made its first step; an optimizer serves one model");
+  }
+
+  Optimizer optimizer_;
+  std::vector<std::vector<tensor>> kept_;  // [trainable parameter][slot]
+  std::vector<std::int64_t> sizes_;
+  std::vector<waiting> waiting_;    // for the next kernel
+  std::vector<waiting> unclipped_;  // for the norm of all gradients
+  std::conditional_t<together, detail::no_weights<tensor>, detail::no_norm> nothing_;
+  std::conditional_t<clips == norm_of::none, detail::no_norm, detail::norm_scale<T, Replicas>>
+      scale_;
+  std::size_t next_ = 0;
+  std::int64_t iterations_ = 0, known_ = 0;
+  double product_ = 1;
+  step_state now_;
+};
+
+}  // namespace locus::nn

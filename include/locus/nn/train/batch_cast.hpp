@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Batches as models take them: rows over the replicas, extents open; and rows put together again.
+#pragma once
+#include <locus/nn/layers/layer.hpp>  // batch_of
+#include <locus/ops/arithmetic.hpp>   // cast
+#include <locus/tensor/eval.hpp>      // to
+#include <locus/tensor/relabel.hpp>   // relabel
+
+LOCUS_COLD_BEGIN
+
+namespace locus::nn {
+
+namespace detail {
+inline shape example_of(shape const& batch) {
+  shape s{batch.rank - 1, {}};
+  for (int a = 0; a < s.rank; ++a) s.extent[a] = batch.extent[a + 1];
+  return s;
+}
+inline shape with_rows(shape const& example, std::int64_t rows) {
+  shape s{example.rank + 1, {rows}};
+  for (int a = 0; a < example.rank; ++a) s.extent[a + 1] = example.extent[a];
+  return s;
+}
+/// fails: shape_error, when the rows of a batch are not what a model takes
+inline void require_examples(shape const& batch, shape const& takes) {
+  if (example_of(batch) == takes) return;
+  message text;
+  throw shape_error(text << "locus: a batch with extents " << batch << " holds examples of "
+                         << example_of(batch) << ", and the model takes " << takes
+                         << "; reshape the data, or name its extents in nn::Input");
+}
+/// a + from, so many bytes, on the host
+inline void copy_bytes(void* to, void const* from, std::int64_t bytes) {
+  if (bytes > 0) __builtin_memcpy(to, from, static_cast<std::size_t>(bytes));
+}
+template <class T, int Rank>
+Tensor<T, Dextents<Rank>, CpuDevice> zero_array(shape const& s) {
+  Tensor<T, Dextents<Rank>, CpuDevice> r{Dextents<Rank>(s)};
+  for (std::int64_t i = 0; i < r.size(); ++i) r.data()[i] = T(0);
+  return r;
+}
+}  // namespace detail
+
+/// means: x as batch_of<T, Rank, Replicas>
+/// cost:  nothing, where it lies there already and has that element type; else a copy to the replicas
+/// fails: at compile time, when x has another rank
+template <class T, int Rank, class Replicas, class X>
+batch_of<T, Rank, Replicas> batch_as(X const& x) {
+  using To = batch_of<T, Rank, Replicas>;
+  static_assert(X::rank() == Rank,
+                "locus: a batch has another number of axes than the model takes: one for the rows, "
+                "then those of nn::Input; reshape the data or name another Input");
+  shape const s = x.extents().as_shape();
+  if constexpr (!std::is_same_v<typename X::value_type, T>) {
+    if constexpr (std::is_same_v<typename X::policy, CpuDevice>) {
+      Tensor<T, Dextents<Rank>, CpuDevice> converted{Dextents<Rank>(s)};
+      for (std::int64_t i = 0; i < x.size(); ++i) converted.data()[i] = static_cast<T>(x.data()[i]);
+      return batch_as<T, Rank, Replicas>(converted);
+    } else
+      return To(cast<T>(x));
+  } else if constexpr (std::is_same_v<typename X::policy, typename To::policy>)
+    return locus::detail::relabel<To>(x, s);
+  else {
+    To r{Dextents<Rank>(s)};
+    locus::detail::move_block(*x.block.get(), *r.block.get());
+    return r;
+  }
+}
+
+/// means: rows [begin, end) of a tensor on the host
+template <class X>
+auto rows_of(X const& x, std::int64_t begin, std::int64_t end) {
+  static_assert(
+      std::is_same_v<typename X::policy, CpuDevice>,
+      "locus: arrays are cut into batches on the host; write fetch(x), or give the model a "
+      "batch itself");
+  using T = typename X::value_type;
+  shape s = x.extents().as_shape();
+  std::int64_t const row = s.extent[0] ? s.size() / s.extent[0] : 0;
+  s.extent[0] = end - begin;
+  Tensor<T, Dextents<X::rank()>, CpuDevice> r{Dextents<X::rank()>(s)};
+  detail::copy_bytes(r.data(), x.data() + begin * row, s.size() * std::int64_t(sizeof(T)));
+  return r;
+}
+
+/// means: f(batch) for the rows of x, n at a time, in order
+template <class X, class F>
+void for_each_slice(X const& x, std::int64_t n, F&& f) {
+  if (n < 1) {
+    message text;
+    throw configuration_error(text << "locus: the batch size is " << n
+                                   << "; write a positive number");
+  }
+  for (std::int64_t i = 0; i < x.extent(0); i += n)
+    f(rows_of(x, i, i + n < x.extent(0) ? i + n : x.extent(0)));
+}
+
+/// means: the rows of batches behind one another, on the host
+template <class T, int Rank>
+class rows_collector {
+ public:
+  using tensor = Tensor<T, Dextents<Rank>, CpuDevice>;
+  rows_collector(shape const& example, std::int64_t rows)
+      : all_(Dextents<Rank>(detail::with_rows(example, rows))), row_(example.size()) {}
+  template <class Batch>
+  void add(Batch const& b) {
+    std::int64_t const rows = b.extent(0);
+    if (at_ + rows > all_.extent(0)) grow(at_ + rows);
+    tensor part{b.extents()};
+    locus::detail::move_block(*b.block.get(), *part.block.get());
+    detail::copy_bytes(all_.data() + at_ * row_, part.data(),
+                       rows * row_ * std::int64_t(sizeof(T)));
+    at_ += rows;
+  }
+  tensor take() {
+    if (at_ == all_.extent(0)) return std::move(all_);
+    return rows_of(all_, 0, at_);
+  }
+
+ private:
+  void grow(std::int64_t rows) {
+    std::int64_t const more = rows > 2 * all_.extent(0) ? rows : 2 * all_.extent(0);
+    shape s = all_.extents().as_shape();
+    s.extent[0] = more;
+    tensor next{Dextents<Rank>(s)};
+    detail::copy_bytes(next.data(), all_.data(), at_ * row_ * std::int64_t(sizeof(T)));
+    all_ = std::move(next);
+  }
+  tensor all_;
+  std::int64_t row_, at_ = 0;
+};
+
+}  // namespace locus::nn
+
+LOCUS_COLD_END

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of the functions that nn/train/checkpoint.hpp declares.
+#pragma once
+#include <locus/core/macros.hpp>            // LOCUS_FUNCTION
+#include <locus/nn/train/checkpoint.hpp>    // the declarations
+#include <locus/tensor/check_mirrored.hpp>  // require_equal_copies
+
+namespace locus::nn::detail {
+
+LOCUS_FUNCTION data::npy_type npy_type_of(element e) {
+  element_row const& row = row_of(e);
+  char const kind = e == element::bf16                   ? 'u'
+                    : e == element::b8                   ? 'b'
+                    : e == element::u8                   ? 'u'
+                    : row.kind == element_kind::floating ? 'f'
+                                                         : 'i';
+  return {kind, row.bytes};
+}
+
+LOCUS_FUNCTION void add_stored(data::npz_writer& file, std::string_view group, stored const& s) {
+  if (checked_build && s.block->where.is_mirrored())
+    locus::detail::require_equal_copies(*s.block);  // copies that differ are nobody's weights
+  data::detail::byte_block host(static_cast<std::size_t>(s.bytes()));
+  read_values(s, host.data.get());
+  file.add(joined(group, s.name), npy_type_of(s.type()), s.extents, host.data.get());
+}
+
+LOCUS_FUNCTION void differences::require_none(std::string_view path, std::string_view what) {
+  if (count_ == 0) return;
+  message text;
+  text << "locus: " << shown(path).view() << " is of another " << what << ": " << text_.view();
+  if (count_ > 4) text << "; and " << count_ - 4 << " more";
+  throw bad_file(text << ". Load it into the model that saved it, or give another path");
+}
+
+LOCUS_FUNCTION void match(data::npz_file const& file, std::string_view group,
+                          std::vector<stored> const& wanted, std::vector<pending>& out,
+                          differences& d) {
+  for (stored const& s : wanted) {
+    std::string const name = joined(group, s.name);
+    if (!file.contains(name)) {
+      d.add(s.name, "the file has none");
+      continue;
+    }
+    data::npy_array a = file.array(name);
+    message there, here;
+    auto const type = npy_type_of(s.type());
+    there << a.type.text() << a.extents_text();
+    shape const& e = s.extents;
+    here << type.text() << "(";
+    for (int k = 0; k < e.rank; ++k) here << (k ? "," : "") << e.extent[k];
+    here << ")";
+    if (!(there == here.view())) {
+      message what;
+      what << there.view() << " in the file, " << here.view() << " in the model";
+      d.add(s.name, what.view());
+    } else
+      out.push_back({&s, std::move(a)});
+  }
+  for (std::string const& name : file.names()) {
+    if (!std::string_view(name).starts_with(group)) continue;
+    bool known = false;
+    for (stored const& s : wanted) known = known || joined(group, s.name) == name;
+    if (!known) d.add(std::string_view(name).substr(group.size()), "only in the file");
+  }
+}
+
+LOCUS_FUNCTION bool has_group(data::npz_file const& file, std::string_view group) {
+  for (std::string const& name : file.names())
+    if (std::string_view(name).starts_with(group)) return true;
+  return false;
+}
+
+}  // namespace locus::nn::detail
+
+namespace locus::nn {
+
+LOCUS_FUNCTION void save_checkpoint(std::string_view path, std::vector<stored> const& weights,
+                                    std::vector<stored> const& optimizer,
+                                    std::vector<counter> const& counters, position const& at) {
+  data::npz_writer file(path);
+  file.add(detail::version_name, detail::checkpoint_version);
+  for (stored const& s : weights) detail::add_stored(file, detail::weight_group, s);
+  for (stored const& s : optimizer) detail::add_stored(file, detail::optimizer_group, s);
+  for (counter const& c : counters)
+    file.add(detail::joined(detail::counter_group, c.name), *c.value);
+  for (auto const& row : detail::position_rows)
+    file.add(detail::joined(detail::position_group, row.name), at.*row.value);
+  file.save();
+}
+
+LOCUS_FUNCTION position load_checkpoint(std::string_view path, std::vector<stored> const& weights,
+                                        std::vector<stored> const& optimizer,
+                                        std::vector<counter> const& counters, load what) {
+  data::npz_file const file(path);
+  auto refuse = [&](std::string_view found, std::string_view remedy) {
+    message text;
+    throw bad_file(text << "locus: " << shown(path).view() << ": " << found << "; " << remedy);
+  };
+  if (!file.contains(detail::version_name))
+    refuse("it is no checkpoint of locus", "read arrays of other programs with import_weights");
+  std::int64_t const version = detail::read_number(file, detail::version_name);
+  if (version != detail::checkpoint_version) {
+    message found;
+    found << "it is a checkpoint of version " << version << ", this locus reads version "
+          << detail::checkpoint_version;
+    refuse(found.view(), "read it with the locus that wrote it");
+  }
+  std::vector<detail::pending> all;
+  detail::differences of_model;
+  detail::match(file, detail::weight_group, weights, all, of_model);
+  of_model.require_none(path, "model");
+
+  std::vector<std::int64_t> numbers;
+  position at;
+  if (what == load::whole) {
+    bool const has = detail::has_group(file, detail::optimizer_group) ||
+                     detail::has_group(file, detail::counter_group);
+    if (!has && (!optimizer.empty() || !counters.empty()))
+      refuse("it holds no state of an optimizer",
+             "load the weights alone with load::weights, and train on with a fresh optimizer");
+    detail::differences of_optimizer;
+    detail::match(file, detail::optimizer_group, optimizer, all, of_optimizer);
+    for (counter const& c : counters) {
+      std::string const name = detail::joined(detail::counter_group, c.name);
+      if (file.contains(name))
+        numbers.push_back(detail::read_number(file, name));
+      else
+        of_optimizer.add(c.name, "the file has none");
+    }
+    of_optimizer.require_none(path, "optimizer");
+  }
+  for (auto const& row : detail::position_rows)
+    at.*row.value = detail::read_number(file, detail::joined(detail::position_group, row.name));
+  detail::write_all(all);
+  for (std::size_t k = 0; k < numbers.size(); ++k) *counters[k].value = numbers[k];
+  return at;
+}
+
+LOCUS_FUNCTION void export_weights(std::string_view path, std::vector<stored> const& weights) {
+  data::npz_writer file(path);
+  for (stored const& s : weights) detail::add_stored(file, {}, s);
+  file.save();
+}
+
+LOCUS_FUNCTION void import_weights(std::string_view path, std::vector<stored> const& weights) {
+  data::npz_file const file(path);
+  std::vector<detail::pending> all;
+  detail::differences d;
+  detail::match(file, {}, weights, all, d);
+  d.require_none(path, "model");
+  detail::write_all(all);
+}
+
+}  // namespace locus::nn

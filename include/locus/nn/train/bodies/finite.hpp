@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of the functions that nn/train/finite.hpp declares.
+#pragma once
+#include <locus/core/macros.hpp>      // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
+#include <locus/nn/train/finite.hpp>  // the declarations
+
+LOCUS_COLD_BEGIN
+
+namespace locus::nn::detail {
+
+LOCUS_FUNCTION bool is_not_finite(tensor_block const& b) {
+  if (b.type != element::f32 && b.type != element::f64) return false;
+  block_owner const host =
+      locus::detail::make_storage(single(cpu(0)), b.extents, b.type, b.element_bytes);
+  locus::detail::move_block(b, *host.get());
+  void const* const data = host->pieces[0].data;
+  return b.type == element::f32 ? has_no_number<float>(data, b.extents.size())
+                                : has_no_number<double>(data, b.extents.size());
+}
+
+LOCUS_FUNCTION void refuse_loss(std::int64_t step, int epoch, std::int64_t batch, bool in_batch,
+                                std::string const& layer, std::vector<stored> const& weights) {
+  message text;
+  text << "locus: the loss is no finite number in step " << step << " (epoch " << epoch + 1
+       << ", batch " << batch + 1 << "): ";
+  std::string_view bad_weight;
+  for (stored const& w : weights)
+    if (bad_weight.empty() && is_not_finite(*w.block)) bad_weight = w.name;
+  if (in_batch)
+    text << "the batch itself holds NaN or infinity; look at the data, or write "
+            ".require_finite() behind the dataset";
+  else if (!layer.empty()) {
+    text << "the first layer that makes NaN or infinity is '" << std::string_view(layer) << "'";
+    if (!bad_weight.empty())
+      text << ", and '" << bad_weight << "' holds some already; lower the learning rate, or clip";
+    else
+      text << ", whose weights are finite; scale the data or lower the learning rate";
+  } else
+    text << "all layers are finite, so it is the loss: a label that is no class, or a logarithm of "
+            "0";
+  throw not_finite(text);
+}
+
+}  // namespace locus::nn::detail
+
+LOCUS_COLD_END

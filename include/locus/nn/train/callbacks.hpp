@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// Callbacks: stop early, keep checkpoints and logs, change the learning rate.
+#pragma once
+#include <functional>  // function
+#include <optional>    // optional
+
+#include <locus/core/macros.hpp>          // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
+#include <locus/nn/train/callback.hpp>    // callback, training
+#include <locus/nn/train/checkpoint.hpp>  // position
+#include <locus/nn/train/log_files.hpp>   // csv_log, json_log
+
+namespace locus::nn {
+
+/// means: validation judges the moving averages of the weights, and the training ends with them in
+///        their place. OnEpoch: they are there while an epoch ends, too, for checkpoints behind this
+/// fails: configuration_error, where the optimizer is no nn::MovingAverage
+/// after: keras.callbacks.SwapEMAWeights, and what its fit does at the end
+class SwapEMAWeights : public callback {
+ public:
+  explicit SwapEMAWeights(bool swap_on_epoch = false) : on_epoch_(swap_on_epoch) {}
+  void on_train_begin(training& t) override;
+  void on_test_begin(training& t) override { put(t, true); }
+  void on_test_end(training& t) override { put(t, false); }
+  void on_epoch_begin(training& t, int) override { put(t, false); }
+  void on_epoch_end(training& t, int, logs&) override {
+    if (on_epoch_) put(t, true);
+  }
+  void on_train_end(training& t, logs const&) override;
+
+ private:
+  void put(training& t, bool averages);
+  bool on_epoch_, in_place_ = false;
+};
+
+/// Whether a smaller or a larger value is better. automatic: as the name says; a name that does not
+/// say it is refused.
+enum class better : unsigned char { automatic, smaller, larger };
+
+namespace detail {
+/// Remembers the best value so far.
+class best_value {
+ public:
+  best_value(std::string monitor, better mode, double min_delta);
+  std::string const& monitor() const { return monitor_; }
+  bool has_value() const { return best_.has_value(); }
+  double value() const { return *best_; }
+  void forget() { best_.reset(); }
+  /// NaN is better than nothing
+  bool improves(double v, std::optional<double> on) const;
+  bool take(double v);
+
+ private:
+  std::string monitor_;
+  double min_delta_;
+  bool larger_ = false;
+  std::optional<double> best_;
+};
+
+/// Weights that were kept on the host.
+class kept_weights {
+ public:
+  void keep(training& t);
+  void restore(training& t) const;
+  bool has_any() const { return !values_.empty(); }
+  void forget() { values_.clear(); }
+
+ private:
+  std::vector<data::detail::byte_block> values_;
+};
+}  // namespace detail
+
+/// means: the training ends when a value has not become better for `patience` epochs
+/// cost:  with restore_best a copy of the weights on the host at each better epoch
+/// fails: configuration_error, when the value is not logged
+/// after: keras.callbacks.EarlyStopping, with its counting
+class EarlyStopping : public callback {
+ public:
+  struct options {
+    std::string monitor = "val_loss";
+    double min_delta = 0;
+    int patience = 0;  // epochs
+    better mode = better::automatic;
+    std::optional<double> baseline = {};  // patience runs until this is beaten, too
+    bool restore_best = false;
+    int start_from_epoch = 0;
+  };
+  EarlyStopping() : EarlyStopping(options{}) {}
+  explicit EarlyStopping(options o) : o_(std::move(o)), best_(o_.monitor, o_.mode, o_.min_delta) {}
+
+  void on_train_begin(training&) override;
+  void on_epoch_end(training& t, int epoch, logs& l) override;
+  void on_train_end(training& t, logs const&) override {
+    if (kept_.has_any()) kept_.restore(t);
+  }
+  int best_epoch() const { return best_epoch_; }        // -1: none
+  int stopped_epoch() const { return stopped_epoch_; }  // -1: it was not this that stopped
+
+ private:
+  options o_;
+  detail::best_value best_;
+  detail::kept_weights kept_;
+  int waited_ = 0, best_epoch_ = -1, stopped_epoch_ = -1;
+};
+
+/// means: a checkpoint after each epoch, after each better one, or every so many steps
+/// cost:  each is written as a whole before training goes on
+/// fails: bad_file; configuration_error, when the path or the value names what is not logged
+/// after: keras.callbacks.ModelCheckpoint. In the path {epoch} stands for the number of epochs that
+///        are done, {step} for that of steps, {val_loss} for a value
+class ModelCheckpoint : public callback {
+ public:
+  struct options {
+    std::string path;
+    bool save_best_only = false;
+    std::string monitor = "val_loss";
+    better mode = better::automatic;
+    bool weights_only = false;
+    int every_epochs = 1;          // 0: none
+    std::int64_t every_steps = 0;  // 0: at the end of epochs
+    int keep = 0;                  // as many of the newest; 0: all
+    position begin = {};           // where the training began: what load_checkpoint returned
+  };
+  explicit ModelCheckpoint(options o)
+      : o_(std::move(o)), best_(o_.monitor, o_.mode, 0), step_(o_.begin.step) {}
+  explicit ModelCheckpoint(char const* path) : ModelCheckpoint(options{.path = path}) {}
+
+  void on_epoch_begin(training&, int epoch) override { epoch_ = epoch, step_of_epoch_ = 0; }
+  void on_batch_end(training& t, std::int64_t, logs const& l) override;
+  void on_epoch_end(training& t, int epoch, logs& l) override;
+  std::string const& last_path() const { return last_path_; }
+
+ private:
+  void save(training& t, logs const& l, int epochs_done, std::int64_t step_of_epoch);
+  std::string path_of(logs const& l, int epochs_done) const;
+  options o_;
+  detail::best_value best_;
+  std::int64_t step_, step_of_epoch_ = 0;
+  int epoch_ = 0;
+  std::string last_path_;
+  std::vector<std::string> written_;
+};
+
+/// means: each epoch as a row of a CSV file     after: keras.callbacks.CSVLogger
+class CSVLogger : public callback {
+ public:
+  explicit CSVLogger(std::string path, bool append = false)
+      : path_(std::move(path)), append_(append) {}
+  void on_train_begin(training&) override { file_.emplace(path_, append_), append_ = true; }
+  void on_epoch_end(training&, int epoch, logs& l) override { file_->add(epoch, l); }
+
+ private:
+  std::string path_;
+  bool append_;
+  std::optional<csv_log> file_;
+};
+
+/// means: each epoch as a line of JSON
+class JSONLogger : public callback {
+ public:
+  explicit JSONLogger(std::string path, bool append = false)
+      : path_(std::move(path)), append_(append) {}
+  void on_train_begin(training&) override { file_.emplace(path_, append_), append_ = true; }
+  void on_epoch_end(training&, int epoch, logs& l) override { file_->add(epoch, l); }
+
+ private:
+  std::string path_;
+  bool append_;
+  std::optional<json_log> file_;
+};
+
+/// means: the learning rate of each epoch is schedule(epoch, rate before it); it is logged
+/// after: keras.callbacks.LearningRateScheduler
+class LearningRateScheduler : public callback {
+ public:
+  explicit LearningRateScheduler(std::function<double(int, double)> schedule)
+      : schedule_(std::move(schedule)) {}
+  void on_epoch_begin(training& t, int epoch) override;
+  void on_epoch_end(training& t, int, logs& l) override {
+    l.set("learning_rate", t.learning_rate());
+  }
+
+ private:
+  std::function<double(int, double)> schedule_;
+};
+
+/// means: the learning rate becomes factor times as large when a value has not become better for
+///        `patience` epochs; it is logged
+/// after: keras.callbacks.ReduceLROnPlateau
+class ReduceLROnPlateau : public callback {
+ public:
+  struct options {
+    std::string monitor = "val_loss";
+    double factor = 0.1;
+    int patience = 10;  // epochs
+    better mode = better::automatic;
+    double min_delta = 1e-4;
+    int cooldown = 0;  // epochs after a change that do not count
+    double min_rate = 0;
+  };
+  ReduceLROnPlateau() : ReduceLROnPlateau(options{}) {}
+  explicit ReduceLROnPlateau(options o);
+  void on_train_begin(training&) override;
+  void on_epoch_end(training& t, int, logs& l) override;
+
+ private:
+  options o_;
+  detail::best_value best_;
+  int waited_ = 0, cooling_ = 0;
+};
+
+/// means: the training ends after an epoch whose loss is no number
+/// after: keras.callbacks.TerminateOnNaN, at the end of an epoch: a look at each step waits for the
+///        devices. With each_step it looks there.
+class TerminateOnNaN : public callback {
+ public:
+  explicit TerminateOnNaN(bool each_step = false) : each_step_(each_step) {}
+  bool wants_batch_logs() const override { return each_step_; }
+  void on_batch_end(training& t, std::int64_t, logs const& l) override { look(t, l); }
+  void on_epoch_end(training& t, int, logs& l) override { look(t, l); }
+
+ private:
+  static void look(training& t, logs const& l) {
+    if (l.has("loss") && l["loss"] - l["loss"] != 0) t.stop();
+  }
+  bool each_step_;
+};
+
+}  // namespace locus::nn
+
+#if LOCUS_HAS_TRAINING_BODIES
+#include <locus/nn/train/bodies/callbacks.hpp>  // bodies of the functions above
+#endif

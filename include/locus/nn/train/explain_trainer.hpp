@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a model did, as text: the plans of its layers in the order in which they ran.
+#pragma once
+#include <string>  // string
+
+#include <locus/core/macros.hpp>        // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
+#include <locus/nn/layers/layer.hpp>    // pass_watch
+#include <locus/nn/train/callback.hpp>  // training
+#include <locus/run/report.hpp>         // plan_listener
+
+LOCUS_COLD_BEGIN
+
+namespace locus::nn::detail {
+
+/// means: hears of every plan, and who ran it
+class plan_story : public pass_watch, public locus::detail::plan_listener {
+ public:
+  void ran(locus::detail::plan_record const& record, plan_view const& plan,
+           shape const* extents) override;
+  void saw(std::string_view layer, tensor_block const&) override {
+    end_part(std::string(layer) + ", forward");
+  }
+  /// means: the plans since the last part are those of what has that name; without plans it is left out
+  void end_part(std::string const& what);
+  std::string text(std::string_view model) const {
+    return "model \"" + std::string(model) + "\", " + std::to_string(plans_) + " plans\n" + text_;
+  }
+
+ private:
+  std::string text_, part_;
+  int plans_ = 0;
+};
+
+/// means: all that a training keeps, on the host, to be put back
+class kept_state {
+ public:
+  explicit kept_state(training& t);
+  void restore(training& t) const;
+
+ private:
+  template <class F>
+  static void for_each(training& t, F&& f) {
+    for (stored const& s : t.weights()) f(s);
+    for (stored const& s : t.optimizer_state()) f(s);
+  }
+  std::vector<std::string> values_;
+  std::vector<std::int64_t> counters_;
+};
+
+}  // namespace locus::nn::detail
+
+LOCUS_COLD_END
+
+#if LOCUS_HAS_TRAINING_BODIES
+#include <locus/nn/train/bodies/explain_trainer.hpp>  // bodies of the functions above
+#endif

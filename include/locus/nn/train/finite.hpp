@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a NaN came from: the batch, a layer's weights, a layer, or the loss.
+#pragma once
+#include <string>  // string
+#include <vector>  // vector
+
+#include <locus/core/error.hpp>                 // error
+#include <locus/core/macros.hpp>                // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
+#include <locus/nn/layers/layer.hpp>            // pass_watch
+#include <locus/nn/train/checkpoint_entry.hpp>  // stored
+
+LOCUS_COLD_BEGIN
+
+namespace locus::nn {
+
+/// The loss of a training is no finite number.
+struct not_finite : error {
+  using error::error;
+};
+
+namespace detail {
+
+template <class T>
+bool has_no_number(void const* data, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    T const v = static_cast<T const*>(data)[i];
+    if (!(v - v == T(0))) return true;
+  }
+  return false;
+}
+/// means: NaN or an infinity is among the elements
+LOCUS_FUNCTION bool is_not_finite(tensor_block const& b);
+
+/// the first layer whose output is not finite
+struct finite_watch : pass_watch {
+  std::string first;
+  void saw(std::string_view layer, tensor_block const& y) override {
+    if (first.empty() && is_not_finite(y)) first = layer;
+  }
+};
+
+[[noreturn]] LOCUS_FUNCTION void refuse_loss(std::int64_t step, int epoch, std::int64_t batch,
+                                             bool in_batch, std::string const& layer,
+                                             std::vector<stored> const& weights);
+
+}  // namespace detail
+}  // namespace locus::nn
+
+LOCUS_COLD_END
+
+#if LOCUS_HAS_TRAINING_BODIES
+#include <locus/nn/train/bodies/finite.hpp>  // bodies of the functions above
+#endif

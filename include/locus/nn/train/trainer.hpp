@@ -1,0 +1,727 @@
+// SPDX-License-Identifier: Apache-2.0
+// compile<Strategy>(model, optimizer, loss, metrics...) and what it makes: a trainer with fit,
+// evaluate and predict. Nothing here speaks of replicas: batches are cut over them, weights are
+// mirrored, and the plans of the layers owe and pay the all-reduces.
+#pragma once
+#include <memory>   // unique_ptr
+#include <utility>  // forward
+
+#include <locus/collective/rebuild.hpp>        // collective::prepare
+#include <locus/nn/layers/network.hpp>         // Network
+#include <locus/nn/losses/objective.hpp>       // objective
+#include <locus/nn/optimizers/updater.hpp>     // updater
+#include <locus/nn/train/array_batches.hpp>    // array_batches
+#include <locus/nn/train/epochs.hpp>           // epoch_loop
+#include <locus/nn/train/explain_trainer.hpp>  // plan_story
+#include <locus/nn/train/finite.hpp>           // refuse_loss
+
+LOCUS_COLD_BEGIN
+
+namespace locus::nn {
+
+namespace detail {
+
+/// what a model does last: softmax and sigmoid matter to losses
+template <class Layer>
+consteval activation last_activation() {
+  if constexpr (requires { Layer::last; })
+    return Layer::last;
+  else if constexpr (requires { typename Layer::layer_types; })
+    return last_activation<at_t<Layer::size - 1, typename Layer::layer_types>>();
+  else
+    return activation::linear;
+}
+
+template <class Loss>
+concept has_gradient = requires(Loss const& l, float const* p) {
+  l.slope(l.state(p, p, std::int64_t()), p, p, std::int64_t(), std::int64_t());
+} || requires(Loss const& l, float const* p, std::int32_t const* t) {
+  l.slope(l.state(p, t, std::int64_t()), p, t, std::int64_t(), std::int64_t());
+};
+
+template <class Model, class Loss, class... Metrics>
+consteval bool require_judges() {
+  static_assert(has_gradient<Loss>,
+                "locus: the loss of a training has no gradient; take a loss, as "
+                "nn::MeanSquaredError{}, and give metrics behind it");
+  if constexpr (has_gradient<Loss>) {
+    constexpr activation last = last_activation<Model>();
+    static_assert(
+        !(Loss::reads_logits && (last == activation::softmax || last == activation::sigmoid)),
+        "locus: the model ends in softmax or sigmoid and its loss reads logits, which would apply "
+        "it "
+        "twice; leave the activation out, or write the loss without nn::from_logits");
+    using Out = output_of<Model, typename Model::template input_type<>>;
+    constexpr std::int64_t classes =
+        Out::rank() > 0 ? Out::pattern.extent[Out::rank() > 0 ? Out::rank() - 1 : 0] : dyn;
+    static_assert(
+        classes == dyn || ((least_classes_of<Metrics>() <= classes) && ... && true),
+        "locus: a metric counts the first K classes of a row, and the model predicts fewer; take a "
+        "smaller K");
+    static_assert(
+        ((Metrics::sparse == Loss::sparse) && ... && true),
+        "locus: a metric reads other targets than the loss: one takes the number of a "
+        "class for each row, the other a value for each prediction; take both of one kind");
+  }
+  return true;
+}
+
+/// means: the loss of logits, where the model ends in a softmax and the loss is that of its
+///        probabilities; else the loss itself
+template <class Model, class Loss>
+struct judge_of {
+  using type = Loss;
+};
+template <class Model, class Loss>
+  requires(last_activation<Model>() == activation::softmax &&
+           requires(Loss const& l) { of_logits(l); })
+struct judge_of<Model, Loss> {
+  using type = decltype(of_logits(std::declval<Loss const&>()));
+};
+
+/// means: targets of a value for each prediction may have as many
+template <class Network, class Loss, class Y>
+consteval bool require_targets() {
+  constexpr shape out = Network::model_type::template output<typename Network::input>::pattern;
+  constexpr bool fit = Loss::sparse || Y::rank() > out.rank || out.rank == 0 ||
+                       out.extent[out.rank - 1] == dyn || out.extent[out.rank - 1] == 1;
+  static_assert(fit,
+                "locus: this loss takes a value for each class, and these targets have one number "
+                "for each row; take SparseCategoricalCrossentropy, or one_hot<N>(labels)");
+  return fit;
+}
+template <std::size_t Count>
+consteval void require_one_weight() {
+  static_assert(
+      Count <= 1,
+      "locus: a batch brings weights of its rows and fit got weights of classes; give one "
+      "of them");
+}
+[[noreturn, gnu::cold]] inline void refuse_twice(activation end) {
+  message text;
+  throw configuration_error(text << "locus: the model ends in " << name_of(end)
+                                 << " and its loss reads logits, which would apply it twice; leave "
+                                    "the activation out, or write the loss without "
+                                    "nn::from_logits");
+}
+[[noreturn, gnu::cold]] inline void refuse_no_rows() {
+  throw shape_error("locus: a batch has no rows, and nothing can be learnt from it; leave it out");
+}
+inline void require_class_weights(std::vector<double> const& of, std::int64_t classes) {
+  message text;
+  if (std::int64_t(of.size()) != classes)
+    throw configuration_error(text << "locus: " << std::int64_t(of.size())
+                                   << " weights of classes are given and the model predicts "
+                                   << classes << " classes; write one for each");
+  for (double const w : of)
+    if (!(w - w == 0))
+      throw configuration_error(
+          "locus: a weight of a class is no finite number; write what its rows count");
+}
+[[gnu::cold]] inline stored weight_of(std::vector<stored> const& all, std::string_view name) {
+  stored const* found = nullptr;
+  int count = 0;
+  for (stored const& w : all) {
+    std::string_view const full = w.name;
+    if (full == name) return w;
+    if (full.size() > name.size() && full.ends_with(name) &&
+        full[full.size() - name.size() - 1] == '/')
+      found = &w, ++count;
+  }
+  if (count == 1) return *found;
+  message text;
+  text << "locus: " << (count ? "several weights are" : "no weight is") << " called '" << name
+       << "'; there are";
+  for (stored const& w : all) text << " " << std::string_view(w.name);
+  throw configuration_error(text);
+}
+
+/// a dataset over the replicas, if it is not there yet
+template <class Replicas, class D>
+decltype(auto) over_replicas(D& data) {
+  if constexpr (requires { data.template distribute<Replicas>(); }) {
+    if constexpr (std::remove_cvref_t<D>::is_distributed)
+      return (data);
+    else
+      return data.template distribute<Replicas>();
+  } else
+    return (data);
+}
+template <class D>
+std::int64_t steps_of(D const& data) {
+  if constexpr (requires { data.size(); })
+    return static_cast<std::int64_t>(data.size());
+  else
+    return -1;
+}
+[[noreturn, gnu::cold]] inline void refuse_empty(std::string_view what) {
+  message text;
+  throw shape_error(text << "locus: " << what
+                         << " got a dataset without batches; look at what it reads, and at "
+                            "drop_remainder");
+}
+[[noreturn, gnu::cold]] inline void refuse_few_rows(std::int64_t rows, int replicas) {
+  message text;
+  throw shape_error(text << "locus: a batch of " << rows << " rows over " << replicas
+                         << " replicas leaves replicas without work; give each batch at least "
+                         << replicas << " rows, or take fewer replicas");
+}
+
+}  // namespace detail
+
+/// means: what a row counts in the loss, by the number of its class: class_weights{{1, 1, 8}}
+/// shape: one for each class that the model predicts
+/// after: Keras' class_weight
+struct class_weights {
+  std::vector<double> of;
+};
+/// rows of examples, targets or weights on the host
+template <class X>
+concept array_of_rows = requires { X::rank(); };
+
+/// How evaluate, and predict on arrays, go through rows.
+struct evaluate_options {
+  std::int64_t batch_size = 32;  // of arrays
+  std::int64_t steps = -1;       // batches at most; -1: all
+};
+
+/// means: a model with its weights, an optimizer, and what the model is judged by
+/// device: weights mirrored on Replicas, rows of batches cut over them
+/// cost:  of a step: the plans of the layers, one kernel over the predictions, one for each weight.
+///        Gradients of the last layer are reduced while those before it are still computed; a layer's
+///        gradients travel together
+/// after: keras.Model after compile
+template <class Model, class T, class Replicas, class Optimizer, class Loss, class... Metrics>
+class Trainer final : public training {
+  using judged = std::bool_constant<detail::require_judges<Model, Loss, Metrics...>()>;
+
+ public:
+  using network_type = Network<Model, T, Replicas>;
+  /// what targets are computed with
+  using label = std::conditional_t<Loss::sparse, std::int32_t, T>;
+  /// the loss as it is computed: of logits, where the model ends in the softmax of this loss
+  using judge = typename detail::judge_of<Model, Loss>::type;
+  using objective_type = objective<T, label, Replicas, judge, Metrics...>;
+  using parameter_type = parameter<T, Replicas>;
+  using updater_type = updater<Optimizer, T, Replicas>;
+
+  Trainer(Model const& model, Optimizer optimizer, Loss loss, Metrics... metrics)
+      : network_(std::make_unique<network_type>(model)), updater_(std::move(optimizer)),
+        train_(judge_with(loss), metrics...), test_(judge_with(loss), metrics...) {
+    activation const end = network_->state().ends_in();
+    if constexpr (Loss::reads_logits)
+      if (end == activation::sigmoid || end == activation::softmax) detail::refuse_twice(end);
+    takes_logits_ = takes_logits(end);
+    for (int k = network_type::links; k-- > 0;)
+      for (int i = network_->first(k); i < network_->first(k + 1); ++i)
+        if (parameter_type* const p = network_->parameters()[std::size_t(i)]; p->trainable)
+          order_.push_back(p);
+    collective::prepare<Replicas>();  // no part of the first step
+  }
+  /// cost:  moving: no weight is copied; what was moved from may be assigned to, or end
+  Trainer(Trainer&&) = default;
+  Trainer& operator=(Trainer&&) = default;
+
+  /// means: data that knows how to judge the model: for .validation. Data given as temporaries are kept.
+  ///        Data that have a name are looked at, not copied: they outlive fit and what holds its
+  ///        options, and each validation reads what they hold then. A callback may change them between
+  ///        two validations; another thread may not change them while fit runs.
+  /// fails: undefined, where data with a name have died
+  class validation_data {
+   public:
+    validation_data() = default;
+    /// a dataset
+    template <class D>
+      requires(!std::is_same_v<std::remove_cvref_t<D>, validation_data>)
+    validation_data(D&& data)
+        : x_(held(std::forward<D>(data))),
+          run_([](Trainer& t, void const* d, void const*, void const*, evaluate_options const& o) {
+            using Data = std::remove_reference_t<D>;
+            return t.evaluate(*static_cast<Data*>(const_cast<void*>(d)), o);
+          }) {}
+    /// examples and targets
+    template <class X, class Y>
+    validation_data(X&& x, Y&& y)
+        : x_(held(std::forward<X>(x))), y_(held(std::forward<Y>(y))),
+          run_(
+              [](Trainer& t, void const* a, void const* b, void const*, evaluate_options const& o) {
+                return t.evaluate(*static_cast<std::remove_cvref_t<X> const*>(a),
+                                  *static_cast<std::remove_cvref_t<Y> const*>(b), o);
+              }) {}
+    /// the same with a weight for each row
+    template <class X, class Y, class W>
+    validation_data(X&& x, Y&& y, W&& w)
+        : x_(held(std::forward<X>(x))), y_(held(std::forward<Y>(y))), w_(held(std::forward<W>(w))),
+          run_([](Trainer& t, void const* a, void const* b, void const* c,
+                  evaluate_options const& o) {
+            return t.evaluate(*static_cast<std::remove_cvref_t<X> const*>(a),
+                              *static_cast<std::remove_cvref_t<Y> const*>(b),
+                              *static_cast<std::remove_cvref_t<W> const*>(c), o);
+          }) {}
+    explicit operator bool() const { return run_ != nullptr; }
+    logs judge(Trainer& t, evaluate_options const& o) const {
+      return run_(t, x_.get(), y_.get(), w_.get(), o);
+    }
+
+   private:
+    /// owns what was given as a temporary, and looks at what lives elsewhere
+    template <class D>
+    static std::shared_ptr<void const> held(D&& data) {
+      if constexpr (std::is_lvalue_reference_v<D>)
+        return {std::shared_ptr<void const>(), &data};
+      else
+        return std::make_shared<D>(std::move(data));
+    }
+    std::shared_ptr<void const> x_, y_, w_;
+    logs (*run_)(Trainer&, void const*, void const*, void const*,
+                 evaluate_options const&) = nullptr;
+  };
+
+  struct fit_options {
+    int epochs = 1;
+    validation_data validation{};  // a dataset, {x, y} or {x, y, weights}; with names: they live on
+    std::vector<callback*> callbacks{};
+    int verbose = 1;                    // 0: silent, 1: a bar, 2: a line for each epoch
+    int initial_epoch = 0;              // where a training goes on
+    std::int64_t steps_per_epoch = -1;  // -1: a pass over the dataset
+    std::int64_t validation_steps = -1;
+    int validation_freq = 1;       // epochs from one validation to the next
+    std::int64_t batch_size = 32;  // of arrays
+    bool shuffle = true;           // arrays
+    std::uint64_t seed = 1;        // of orders and of dropout
+    weighting weights = weighting::global_batch;
+    bool stop_on_nan = false;  // throws not_finite; costs a wait for the devices in every step
+  };
+
+  /// means: steps of the optimizer over the batches of a dataset, pass by pass
+  /// shape: a batch is (examples, targets), or (examples, targets, a weight for each row)
+  /// fails: shape_error for an empty dataset, batches that do not fit, labels that are no class, and a
+  ///        first batch with fewer rows than replicas; not_finite, where it is asked for
+  template <class D>
+  history fit(D&& data, fit_options const& o = {}) {
+    decltype(auto) batches = detail::over_replicas<Replicas>(data);
+    if constexpr (requires { batches.seek_epoch(0u); })
+      if (o.initial_epoch > 0) batches.seek_epoch(static_cast<std::uint64_t>(o.initial_epoch));
+    return run_epochs(batches, o);
+  }
+  /// means: the same where each row counts what its class does
+  template <class D>
+  history fit(D&& data, class_weights const& w, fit_options const& o = {}) {
+    decltype(auto) batches = detail::over_replicas<Replicas>(data);
+    if constexpr (requires { batches.seek_epoch(0u); })
+      if (o.initial_epoch > 0) batches.seek_epoch(static_cast<std::uint64_t>(o.initial_epoch));
+    return run_epochs(batches, o, mirrored_weights(w));
+  }
+  /// means: the same over the rows of two arrays on the host
+  template <array_of_rows X, array_of_rows Y>
+  history fit(X const& x, Y const& y, fit_options const& o = {}) {
+    array_batches<X, Y> batches(o.batch_size, o.shuffle, o.seed, x, y);
+    batches.seek_epoch(static_cast<std::uint64_t>(o.initial_epoch));
+    return run_epochs(batches, o);
+  }
+  /// means: the same with a weight for each row, or for each class: what it counts in the loss
+  /// after: Keras' sample_weight and class_weight: the sum is divided by the number of rows; metrics
+  ///        do not see the weights
+  template <array_of_rows X, array_of_rows Y, array_of_rows W>
+  history fit(X const& x, Y const& y, W const& weights, fit_options const& o = {}) {
+    array_batches<X, Y, W> batches(o.batch_size, o.shuffle, o.seed, x, y, weights);
+    batches.seek_epoch(static_cast<std::uint64_t>(o.initial_epoch));
+    return run_epochs(batches, o);
+  }
+  template <array_of_rows X, array_of_rows Y>
+  history fit(X const& x, Y const& y, class_weights const& w, fit_options const& o = {}) {
+    array_batches<X, Y> batches(o.batch_size, o.shuffle, o.seed, x, y);
+    batches.seek_epoch(static_cast<std::uint64_t>(o.initial_epoch));
+    return run_epochs(batches, o, mirrored_weights(w));
+  }
+
+  /// means: one step of the optimizer; loss and metrics of that batch, before the step
+  /// shape: weights, where they are given: a number for each row, or class_weights
+  /// fails: shape_error for a batch without rows
+  template <class X, class Y, class... W>
+    requires(sizeof...(W) <= 1)
+  logs train_on_batch(X const& x, Y const& y, W const&... weights) {
+    train_.reset();
+    train_step(x, y, false, nullptr, given(weights)...);
+    logs const l = logs_of(train_);
+    if (!told_ && !(l.values[0] - l.values[0] == 0)) told_ = true, detail::tell_not_finite();
+    return l;
+  }
+
+  /// means: mean loss and metrics over all rows
+  template <class D>
+    requires(!requires { std::remove_cvref_t<D>::rank(); })
+  logs evaluate(D&& data, evaluate_options const& o = {}) {
+    test_.reset();
+    std::int64_t steps = 0;
+    if (o.steps != 0)
+      for (auto&& batch : detail::over_replicas<Replicas>(data)) {
+        step_of(batch, [&](auto const&... part) { test_step(part...); });
+        if (++steps == o.steps) break;
+      }
+    if (steps == 0) detail::refuse_empty("evaluate");
+    return logs_of(test_);
+  }
+  template <array_of_rows X, array_of_rows Y>
+  logs evaluate(X const& x, Y const& y, evaluate_options const& o = {}) {
+    array_batches<X, Y> batches(o.batch_size, false, 0, x, y);
+    return evaluate(batches, o);
+  }
+  /// means: the same with a weight for each row
+  template <array_of_rows X, array_of_rows Y, array_of_rows W>
+  logs evaluate(X const& x, Y const& y, W const& weights, evaluate_options const& o = {}) {
+    array_batches<X, Y, W> batches(o.batch_size, false, 0, x, y, weights);
+    return evaluate(batches, o);
+  }
+
+  /// means: what the model makes of each row of an array, or of the first component of a dataset's
+  ///        batches, in order, on the host
+  template <class D>
+  auto predict(D&& data, evaluate_options const& o = {}) {
+    if constexpr (requires { std::remove_cvref_t<D>::rank(); })
+      return network_->predict(data, {o.batch_size});
+    else {
+      rows_collector<T, network_type::out_batch::rank()> all(network_->output_extents(), 0);
+      for (auto&& batch : detail::over_replicas<Replicas>(data))
+        all.add((*network_)(std::get<0>(batch)));
+      return all.take();
+    }
+  }
+
+  network_type& network() { return *network_; }
+  /// means: weights = their moving averages, which stay; before the first step nothing
+  /// fails: configuration_error, where the optimizer is no nn::MovingAverage
+  void take_averages() override {
+    if constexpr (updater_type::keeps_averages)
+      updater_.take_averages(in_order{order_});
+    else
+      refuse_averages();
+  }
+  /// means: weights and their moving averages change places: SwapEMAWeights evaluates with them
+  void swap_averages() override {
+    if constexpr (updater_type::keeps_averages)
+      updater_.swap_averages(in_order{order_});
+    else
+      refuse_averages();
+  }
+  Optimizer const& optimizer() const { return updater_.optimizer(); }
+  /// steps that the optimizer has made
+  std::int64_t iterations() const { return updater_.iterations(); }
+
+  // ---- what callbacks and files see ----
+  std::string_view model_name() const override { return network_->name(); }
+  int replicas() const override { return network_->replica_count(); }
+  double learning_rate() const override { return updater_.learning_rate(); }
+  void set_learning_rate(double r) override { updater_.set_learning_rate(r); }
+  std::vector<stored> weights() override { return network_->weights(); }
+  /// means: the weight of that name: "dense_1/kernel", or "kernel" where one layer has one
+  /// fails: configuration_error, when none or several have it; the text lists all
+  stored weights(std::string_view name) { return detail::weight_of(network_->weights(), name); }
+  std::vector<stored> optimizer_state() override {
+    in_order trained{order_};
+    updater_.prepare(trained);
+    std::vector<stored> all;
+    auto const named = network_->weights();
+    for (std::size_t k = 0; k < order_.size(); ++k)
+      for (stored const& w : named)
+        if (w.block == order_[k]->value.block.get()) {
+          auto const of = updater_.stored_of(k, *order_[k], w.name);
+          all.insert(all.end(), of.begin(), of.end());
+        }
+    return all;
+  }
+  std::vector<counter> counters() override { return updater_.counters(); }
+  /// of dropout, and of the order of arrays
+  std::uint64_t seed() const override { return seed_; }
+  std::uint64_t data_seed() const override { return seed_; }
+
+  /// means: the plans of one step, as they ran: forward, loss and metrics, the layers' pullbacks from
+  ///        the last to the first with their buckets, and the updates
+  /// cost:  one step on a batch of zeros; weights and the optimizer's state are put back behind it
+  template <class Stream>
+  void explain(Stream& out, std::int64_t rows = 32) {
+    detail::kept_state const before(*this);
+    detail::plan_story story;
+    train_step(network_->zero_batch(rows), zero_targets(rows), false, &story);
+    train_.reset();
+    before.restore(*this);
+    locus::detail::write_to(out, story.text(network_->name()));
+  }
+
+ private:
+  /// the trained parameters as a model has them: the last layer's first
+  struct in_order {
+    std::vector<parameter_type*> const& all;
+    template <class F>
+    void for_each_parameter(F&& f) const {
+      for (parameter_type* p : all) f(*p);
+    }
+  };
+
+  template <class Y>
+  auto targets_of(Y const& y) const {
+    static_cast<void>(detail::require_targets<network_type, Loss, Y>());
+    if constexpr (Loss::sparse) {
+      // says what is wrong with targets that are no labels
+      static_cast<void>(sizeof(objective<T, typename Y::value_type, Replicas, Loss, Metrics...>));
+      if constexpr (std::is_same_v<typename Y::policy, CpuDevice>) require_classes(y);
+    }
+    return batch_as<label, Y::rank(), Replicas>(y);
+  }
+  template <class Y>
+  void require_classes(Y const& y) const {
+    shape const out = network_->output_extents();
+    std::int64_t const classes = out.extent[out.rank - 1];
+    for (std::int64_t i = 0; i < y.size(); ++i) {
+      auto const v = static_cast<std::int64_t>(y.data()[i]);
+      if (v >= 0 && v < classes) continue;
+      message text;
+      throw shape_error(text << "locus: the label of row " << i / (y.size() / y.extent(0))
+                             << " of a batch is " << v << ", outside [0, " << classes
+                             << "), the classes that the model predicts; drop the record or give "
+                                "the last layer more units");
+    }
+  }
+
+  // ---- the loss, where the model ends in an activation that the loss can leave out ----
+  static constexpr bool of_sigmoid = requires(Loss l) { l.behind_sigmoid; } && !Loss::reads_logits;
+  static constexpr bool of_softmax = !std::is_same_v<judge, Loss>;
+  /// the metrics read what the activation makes, the loss what stands in front of it
+  static constexpr bool apart = (of_sigmoid || of_softmax) && sizeof...(Metrics) > 0;
+  static bool takes_logits(activation end) {
+    return of_softmax || (of_sigmoid && end == activation::sigmoid);
+  }
+  judge judge_with(Loss loss) const {
+    if constexpr (of_softmax)
+      return of_logits(loss);
+    else {
+      if constexpr (of_sigmoid)
+        loss.behind_sigmoid = network_->state().ends_in() == activation::sigmoid;
+      return loss;
+    }
+  }
+  using out_batch = typename network_type::out_batch;
+  static out_batch activated(out_batch const& logits) {
+    if constexpr (of_softmax)
+      return softmax_rows<T, out_batch::rank(), Replicas>(logits);
+    else
+      return out_batch(map(activate_fn{activation::sigmoid}, logits));
+  }
+  /// the gradient of the loss by what the pass made
+  template <class Y, class... W>
+  out_batch slope_of(objective_type& o, out_batch const& out, Y const& targets,
+                     W const&... w) const {
+    if constexpr (!apart)
+      return o.add(out, targets, w...);
+    else if (takes_logits_)
+      return o.add_apart(out, activated(out), targets, w...);
+    else
+      return o.add_apart(out, out, targets, w...);
+  }
+
+  // ---- weights of rows and of classes ----
+  using mirrored = Tensor<T, Dextents<1>, Replicas>;
+  mirrored mirrored_weights(class_weights const& w) const {
+    shape const out = network_->output_extents();
+    detail::require_class_weights(w.of, out.extent[out.rank - 1]);
+    Tensor<T, Dextents<1>, CpuDevice> host(std::int64_t(w.of.size()));
+    for (std::size_t c = 0; c < w.of.size(); ++c) host.data()[c] = T(w.of[c]);
+    return to<Replicas>(host);
+  }
+  // NOLINTNEXTLINE(bugprone-return-const-ref-from-parameter): weights of rows, not a temporary
+  mirrored const& given(mirrored const& w) const { return w; }
+  mirrored given(class_weights const& w) const { return mirrored_weights(w); }
+  template <class W>
+  auto given(W const& w) const {
+    return batch_as<T, 1, Replicas>(w);
+  }
+  /// means: f(examples, targets, and weights where the batch has them)
+  template <class Batch, class F>
+  static void step_of(Batch const& batch, F const& f) {
+    if constexpr (std::tuple_size_v<Batch> > 2)
+      f(std::get<0>(batch), std::get<1>(batch), std::get<2>(batch));
+    else
+      f(std::get<0>(batch), std::get<1>(batch));
+  }
+
+  template <class X, class Y, class... W>
+  void train_step(X const& examples, Y const& y, bool look, detail::plan_story* story = nullptr,
+                  W const&... w) {
+    if (examples.extent(0) == 0) detail::refuse_no_rows();
+    in_order trained{order_};
+    updater_.prepare(trained);  // slots take memory before a weight is changed
+    auto const x = network_->batch_of_examples(examples);
+    auto const targets = targets_of(y);
+    auto& state = network_->state();
+    pass const p{true, static_cast<std::uint64_t>(updater_.iterations()), seed_, story,
+                 takes_logits_};
+    auto out = state.forward(x, kept_, p);
+    auto dy = slope_of(train_, out, targets, w...);
+    if (story) story->end_part("loss and metrics");
+    if (look) look_at_loss(x, p);
+    updater_.begin_step();
+    // with several replicas an update would wait for its all-reduce in the queue of the next layer's
+    // backward: all of them come behind the last backward
+    bool const at_once = replicas() == 1;
+    state.backward(x, out, kept_, std::move(dy), false, [&](int link) {
+      if (story) story->end_part(state.labels[link].name + ", pullback");
+      if (at_once) update(link, story);
+    });
+    if (!at_once)
+      for (int k = network_type::links; k-- > 0;) update(k, story);
+    updater_.end_step();
+    if (story) story->end_part("updates that waited for others");
+  }
+  void update(int link, detail::plan_story* story) {
+    for (int i = network_->first(link); i < network_->first(link + 1); ++i)
+      if (parameter_type& p = *network_->parameters()[std::size_t(i)]; p.trainable)
+        updater_.update(p);
+    if (story) story->end_part(network_->state().labels[link].name + ", update");
+  }
+  /// targets that fit the predictions, all 0
+  auto zero_targets(std::int64_t rows) const {
+    constexpr int rank = network_type::out_batch::rank() - (Loss::sparse ? 1 : 0);
+    shape s = detail::with_rows(network_->output_extents(), rows);
+    s.rank = rank;
+    return detail::zero_array<label, rank>(s);
+  }
+  template <class X>
+  [[gnu::cold]] void look_at_loss(X const& x, pass p) {
+    double const loss = train_.read()[0];
+    if (loss - loss == 0) return;
+    detail::finite_watch watch;
+    p.watch = &watch;
+    static_cast<void>(network_->state().forward(x, kept_, p));
+    detail::refuse_loss(updater_.iterations(), epoch_, batch_,
+                        detail::is_not_finite(*x.block.get()), watch.first, network_->weights());
+  }
+  template <class X, class Y, class... W>
+  void test_step(X const& examples, Y const& y, W const&... w) {
+    auto const x = network_->batch_of_examples(examples);
+    typename network_type::kept_type k{};
+    auto const out = network_->state().forward(x, k, pass{.logits = takes_logits_});
+    static_cast<void>(slope_of(test_, out, targets_of(y), given(w)...));
+  }
+
+  /// w: weights of classes, or nothing
+  template <class D, class... W>
+  history run_epochs(D& batches, fit_options const& o, W const&... w) {
+    seed_ = o.seed, epochs_ = o.epochs, stopping_ = false;
+    steps_ = o.steps_per_epoch > 0 ? o.steps_per_epoch : detail::steps_of(batches);
+    train_.set_weighting(o.weights);
+    detail::epoch_options const of_loop{o.epochs, o.initial_epoch, o.steps_per_epoch, o.callbacks,
+                                        o.verbose};
+    auto const now = [this](logs& l) { l = logs_of(train_); };
+    detail::epoch_loop loop(*this, of_loop, steps_, now);
+    history h;
+    epoch_ = o.initial_epoch;
+    bool fresh = true;  // an epoch begins
+    auto const end_epoch = [&] {
+      logs l = logs_of(train_);
+      if (o.validation && (epoch_ + 1) % (o.validation_freq > 0 ? o.validation_freq : 1) == 0) {
+        logs const v = loop.test(
+            [&] { return o.validation.judge(*this, {o.batch_size, o.validation_steps}); });
+        for (std::size_t k = 0; k < v.names.size(); ++k) l.set("val_" + v.names[k], v.values[k]);
+      }
+      steps_ = loop.step();
+      loop.end_epoch(std::move(l), h);
+      ++epoch_, fresh = true;
+    };
+    auto const done = [&] { return epoch_ >= o.epochs || stopping_; };
+    while (!done()) {
+      bool any = false;
+      for (auto&& batch : batches) {
+        auto const& x = std::get<0>(batch);
+        if (fresh) {
+          train_.reset(), fresh = false, batch_ = 0;
+          loop.begin_epoch(epoch_);
+          if (!any && x.extent(0) < replicas()) detail::refuse_few_rows(x.extent(0), replicas());
+        }
+        any = true;
+        loop.begin_step();
+        step_of(batch, [&](auto const&, auto const& y, auto const&... row) {
+          detail::require_one_weight<sizeof...(row) + sizeof...(w)>();
+          train_step(x, y, o.stop_on_nan, nullptr, given(row)..., w...);
+        });
+        ++batch_;
+        loop.end_step();
+        if (o.steps_per_epoch > 0 && loop.step() == o.steps_per_epoch) end_epoch();
+        if (done()) break;
+      }
+      if (!any) detail::refuse_empty("fit");
+      if (!fresh && (o.steps_per_epoch <= 0 || stopping_)) end_epoch();
+    }
+    loop.end(h);
+    return h;
+  }
+
+  static logs logs_of(objective_type const& o) {
+    logs l;
+    l.names = objective_type::names(), l.values = o.read();
+    return l;
+  }
+
+  std::unique_ptr<network_type> network_;  // layers and optimizer know where its weights lie
+  updater_type updater_;
+  objective_type train_, test_;
+  typename network_type::kept_type kept_{};
+  std::vector<parameter_type*> order_;
+  std::uint64_t seed_ = 1;
+  bool takes_logits_ = false, told_ = false;
+  int epoch_ = 0;
+  std::int64_t batch_ = 0;
+};
+
+/// means: a trainer of the model on the devices of Strategy: by default on all GPUs, or the CPU where
+///        there is none
+/// fails: at compile time: sizes that do not fit, softmax in front of a loss that reads logits, a loss
+///        without gradient, metrics that read other targets; when it is made: shape_error for sizes
+///        that were dyn, configuration_error for options of the optimizer
+/// after: keras.Model.compile under a strategy's scope
+template <class Strategy = Mirrored<AllGpus>, class T = float, class Model, class Optimizer,
+          class Loss, class... Metrics>
+Trainer<Model, T, replicas_of_t<Strategy>, Optimizer, Loss, Metrics...> compile(
+    Model const& model, Optimizer optimizer, Loss loss, Metrics... metrics) {
+  return {model, std::move(optimizer), loss, metrics...};
+}
+
+/// means: the model with the weights of a trainer, or of another network, on the devices of Strategy
+/// cost:  one copy of each weight
+template <class Strategy, class Model, class T, class Replicas>
+std::unique_ptr<Network<Model, T, replicas_of_t<Strategy>>> to(
+    Network<Model, T, Replicas>& network) {
+  auto copy = std::make_unique<Network<Model, T, replicas_of_t<Strategy>>>(network.model());
+  auto const from = network.weights(), into = copy->weights();
+  for (std::size_t k = 0; k < from.size(); ++k)
+    locus::detail::move_block(*from[k].block, *into[k].block);
+  return copy;
+}
+template <class Strategy, class Model, class T, class Replicas, class... Judges>
+auto to(Trainer<Model, T, Replicas, Judges...>& trainer) {
+  return nn::to<Strategy>(trainer.network());
+}
+
+/// means: the plans of one step of a trainer; those of one forward of a network
+template <class Stream, class Model, class T, class Replicas, class... Judges>
+void explain(Stream& out, Trainer<Model, T, Replicas, Judges...>& trainer, std::int64_t rows = 32) {
+  trainer.explain(out, rows);
+}
+template <class Stream, class Model, class T, class Replicas>
+void explain(Stream& out, Network<Model, T, Replicas>& network, std::int64_t rows = 32) {
+  detail::plan_story story;
+  network.forward(network.zero_batch(rows), &story);
+  locus::detail::write_to(out, story.text(network.name()));
+}
+
+/// means: the table of a model, as Keras prints it, with what its optimizer keeps
+template <class Stream, class Model, class T, class Replicas, class... Judges>
+void summary(Stream& out, Trainer<Model, T, Replicas, Judges...>& trainer) {
+  std::int64_t numbers = 0, bytes = 0;
+  for (stored const& s : trainer.optimizer_state()) numbers += s.extents.size(), bytes += s.bytes();
+  locus::detail::write_to(
+      out, detail::summary_text(trainer.model_name(), trainer.network().layers(), numbers, bytes));
+}
+
+}  // namespace locus::nn
+
+LOCUS_COLD_END

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The extents of an expression at the moment: those of its type, or those that its tensors have now.
+#pragma once
+#include <utility>  // index_sequence
+
+#include <locus/core/macros.hpp>    // LOCUS_MODE
+#include <locus/expr/let.hpp>       // Bound
+#include <locus/expr/node.hpp>      // Node
+#include <locus/ops/call.hpp>       // call_op
+#include <locus/ops/map.hpp>        // extents_of
+#include <locus/ops/views.hpp>      // reshape_op, slice_op
+#include <locus/shape/extents.hpp>  // Extents
+
+namespace locus::detail {
+inline namespace LOCUS_MODE {
+
+template <class E>
+constexpr shape shape_now(E const& e);
+
+template <class T, class E, class Policy, class Source>
+shape open_shape(Leaf<T, E, Policy, Source> const& leaf) {
+  tensor_block const* const block = leaf.source.find();
+  if (!block) refuse_dead_leaf(row_of(element_of_v<T>).name, E::pattern, Policy::value, 0);
+  return block->extents;
+}
+template <class T, class E, class Policy, bool Dense>
+constexpr shape open_shape(ViewLeaf<T, E, Policy, Dense> const& leaf) {
+  return leaf.extents;
+}
+template <class E>
+constexpr shape open_shape(Index<E> const& index) {
+  return index.extents.as_shape();
+}
+template <class Id, class E>
+constexpr shape open_shape(Bound<Id, E> const& let) {
+  return shape_now(*let.value);
+}
+
+/// the rule of an operation for one run
+template <class Op, class... Shapes>
+constexpr shape infer_now(Op const&, Shapes const&... s) {
+  return Op::infer(s...);
+}
+template <class E>
+constexpr shape infer_now(reshape_op<E> const& op, shape const& s) {
+  return reshaped(s, op.to);
+}
+template <axis_set Cut, std::int64_t... Static>
+constexpr shape infer_now(slice_op<Cut, Static...> const& op, shape s) {
+  for (int a = 0; a < s.rank; ++a)
+    if (has_axis(Cut, a)) s.extent[a] = op.ranges[a].length(s.extent[a]);
+  return s;
+}
+template <class Op, class... Shapes>
+constexpr shape infer_now(call_op<Op> const& op, Shapes const&... s) {
+  shape const operands[] = {s...};
+  return infer_call<Op>(&op.op, 0, operands);
+}
+template <class Op, class... Operands, std::size_t... K>
+constexpr shape infer_node_now(Node<Op, Operands...> const& e, std::index_sequence<K...>) {
+  return infer_now(e.op, shape_now(get<K>(e.operands))...);
+}
+template <class Op, class... Operands>
+constexpr shape open_shape(Node<Op, Operands...> const& e) {
+  return infer_node_now(e, std::index_sequence_for<Operands...>{});
+}
+
+/// means: the extents that e would have if it ran now; no_shape where its operands do not fit
+/// fails: bad_access, for a tensor that died
+template <class E>
+constexpr shape shape_now(E const& e) {
+  if constexpr (E::pattern.is_static())
+    return E::pattern;
+  else
+    return open_shape(e);
+}
+/// the same as Extents: static where the type knows them     fails: shape_error
+template <class E>
+constexpr auto extents_now(E const& e) {
+  return extents_of<E>(shape_now(e));
+}
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::detail

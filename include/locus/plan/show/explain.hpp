@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plan as text: a constant, byte-equal under all compilers and builds.
+#pragma once
+#include <locus/core/text.hpp>            // text_buffer
+#include <locus/device/name.hpp>          // text << device, place
+#include <locus/plan/library_kernel.hpp>  // library_kernel_of
+#include <locus/plan/numerics.hpp>        // policy_value
+#include <locus/plan/show/facts.hpp>      // count_plan
+
+namespace locus {
+
+namespace detail {
+
+template <class Text>
+constexpr void write_operand(Text& out, plan_view const& p, short i) {
+  step const& s = p.steps[i];
+  if (s.kind == step_kind::scalar)
+    out << "scalar";
+  else if (s.kind == step_kind::index)
+    out << "index";
+  else if (s.is_view() && s.region < 0) {
+    out << s.name << "(";
+    write_operand(out, p, p.operands(s)[0].from);
+    out << ")";
+  } else
+    out << "#" << int(i);
+}
+
+template <class Text>
+constexpr void write_type(Text& out, step const& s, shape const& extents) {
+  if (s.type == element::other)
+    out << int(s.element_bytes) << " byte";
+  else
+    out << row_of(s.type).name;
+  out << extents;
+}
+
+template <class Text>
+constexpr void write_step(Text& out, plan_view const& p, short i, shape const& extents) {
+  step const& s = p.steps[i];
+  out << "#" << int(i) << " = " << s.name << "(";
+  for (int k = 0; k < s.arity; ++k) {
+    if (k) out << ", ";
+    write_operand(out, p, p.operands(s)[k].from);
+  }
+  out << ") ";
+  write_type(out, s, extents);
+  if (s.kind == step_kind::matmul && s.region != i)
+    out << (is_product_with_row(p, i) ? "; with the row, not stored" : "; in panels, not stored");
+  if (s.fell_back) {
+    out << "; '" << s.name << "' has no " << s.side_without_kernel() << " kernel";
+    if (!s.request.is_none()) out << ", asked for " << s.request;
+  }
+  out << "\n";
+}
+
+template <class Text>
+constexpr Text& write_bytes(Text& out, std::int64_t bytes, bool known) {
+  if (known) return out << bytes << " bytes";
+  return out << "bytes known when it runs";
+}
+template <class Text>
+constexpr Text& write_count(Text& out, std::int64_t n, std::string_view one,
+                            std::string_view many) {
+  return out << n << " " << (n == 1 ? one : many);
+}
+
+template <class Text>
+constexpr void write_transfer(Text& out, plan_view const& p, transfer const& t,
+                              shape const& extents) {
+  step const& s = p.steps[t.from];
+  tally cost;
+  count_transfer(cost, s.where, t, extents, s.element_bytes);
+  out << "  " << name_of(t.how) << " ";
+  write_operand(out, p, t.from);
+  out << " from " << s.where << " to " << t.arrives << ", ";
+  write_bytes(out, cost.bytes_moved + cost.bytes_reduced,
+              extents.is_static() && !depends_on_open(s.where, t));
+  out << "\n";
+}
+
+/// means: whose kernel a launch on GPUs is
+template <class Text>
+constexpr void write_kernel(Text& out, plan_view const& p, short root, shape const* extents,
+                            bool reproducible) {
+  place const& where = p.steps[root].where;
+  for (int r = 0; r < where.count(); ++r)
+    if (!where.at(r).is_gpu()) return;
+  library_kernel const k = library_kernel_of(p, root, extents, reproducible);
+  if (k.name.empty()) return void(out << " by a kernel of locus");
+  out << " by " << k.name;
+  if (!k.is_certain) out << " or a kernel of locus";
+}
+
+template <class Text>
+constexpr void write_plan(Text& out, plan_view const& p, shape const* extents,
+                          policy_value const& policy) {
+  out << "plan under " << name_of(policy) << "\n";
+  for (short i = 0; i < p.steps.count; ++i) {
+    step const& s = p.steps[i];
+    if (s.kind != step_kind::leaf) continue;
+    out << "  " << s.name << " #" << int(i) << " ";
+    write_type(out, s, extents[i]);
+    out << " on " << s.where << "\n";
+  }
+  for (action const& a : p.actions) {
+    if (a.kind == action_kind::transfer)
+      write_transfer(out, p, p.transfers[a.what], extents[p.transfers[a.what].from]);
+    if (a.kind == action_kind::bucket) {
+      for (transfer const& t : p.transfers)
+        if (t.bucket == a.what) write_transfer(out, p, t, extents[t.from]);
+    }
+    if (a.kind != action_kind::launch) continue;
+    out << "  launch on " << p.steps[a.what].where;
+    write_kernel(out, p, a.what, extents, policy.bits == numerics::reproducible);
+    out << "\n";
+    for (short i = 0; i < p.steps.count; ++i)
+      if (p.steps[i].region == a.what) {
+        out << "    ";
+        write_step(out, p, i, extents[i]);
+      }
+  }
+  for (root const& r : p.roots) {
+    out << "  result ";
+    write_operand(out, p, r.from);
+    out << " on " << r.result << "\n";
+  }
+  tally const t = count_plan(p, extents);
+  write_count(out << "  ", t.launches, "launch", "launches") << ", ";
+  if (knows_devices(p)) {
+    write_count(out, t.copies, "copy", "copies") << " (";
+    write_bytes(out, t.bytes_moved, knows_bytes(p, extents, false)) << "), ";
+  } else
+    out << "copies and their bytes known when it runs, ";
+  write_count(out, t.all_reduces, "all-reduce", "all-reduces");
+  if (t.other_reductions)
+    write_count(out << ", ", t.other_reductions, "other reduction", "other reductions");
+  out << " (";
+  write_bytes(out, t.bytes_reduced, knows_bytes(p, extents, true)) << "), ";
+  write_count(out, t.fallbacks, "fallback", "fallbacks") << "\n";
+}
+
+}  // namespace detail
+
+}  // namespace locus

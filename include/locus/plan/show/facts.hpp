@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a plan costs: counts, bytes, operations. The same functions serve constants and run time.
+#pragma once
+#include <locus/core/macros.hpp>  // LOCUS_LEAN_BEGIN
+#include <locus/plan/data.hpp>    // plan_view
+#include <locus/plan/memory.hpp>  // slot
+
+LOCUS_LEAN_BEGIN
+
+namespace locus {
+
+/// What a plan does, and what the executor counted: the two are compared after every run of a test.
+struct tally {
+  std::int64_t launches = 0;          // kernels handed to one device's queue
+  std::int64_t copies = 0;            // values or pieces that cross from one device to another
+  std::int64_t bytes_moved = 0;       // payload of those
+  std::int64_t all_reduces = 0;       // buckets
+  std::int64_t other_reductions = 0;  // reduce, reduce_scatter
+  std::int64_t bytes_reduced = 0;     // payload of one replica
+  std::int64_t fallbacks = 0;         // steps that wanted a GPU and have no kernel there
+  std::int64_t reused = 0;            // copies of the plan that were there already
+  std::int64_t bytes_reused = 0;      // payload of those
+  friend constexpr bool operator==(tally const&, tally const&) = default;
+  constexpr tally& operator+=(tally const& o) {
+    launches += o.launches, copies += o.copies, bytes_moved += o.bytes_moved,
+        all_reduces += o.all_reduces;
+    other_reductions += o.other_reductions, bytes_reduced += o.bytes_reduced,
+        fallbacks += o.fallbacks, reused += o.reused, bytes_reused += o.bytes_reused;
+    return *this;
+  }
+};
+
+namespace detail {
+
+/// units: bytes of piece k of a value that is cut as `where` says
+constexpr std::int64_t piece_bytes(shape const& s, int element_bytes, place const& where, int k) {
+  std::int64_t n = element_bytes;
+  for (int a = 0; a < s.rank; ++a)
+    n *= where.is_sharded() && a == where.axis ? where.piece_size(s.extent[a], k) : s.extent[a];
+  return n;
+}
+
+/// means: values of several replicas become one
+constexpr bool is_reduction(transfer_kind how) {
+  return how == transfer_kind::all_reduce || how == transfer_kind::reduce ||
+         how == transfer_kind::reduce_scatter;
+}
+
+/// means: adds what one transfer costs; bytes only where no extent is open
+constexpr void count_transfer(tally& t, place const& from, transfer const& how, shape const& s,
+                              int element_bytes) {
+  bool const known = s.is_static();
+  auto cross = [&](device a, device b, std::int64_t bytes) {
+    if (a == b) return;
+    ++t.copies;
+    if (known) t.bytes_moved += bytes;
+  };
+  place const& to = how.arrives;
+  std::int64_t const whole = known ? s.size() * element_bytes : 0;
+  auto piece = [&](place const& cut, int k) {
+    return known ? piece_bytes(s, element_bytes, cut, k) : 0;
+  };
+  switch (how.how) {
+  case transfer_kind::copy: return cross(from.at(0), to.at(0), whole);
+  case transfer_kind::broadcast:
+    for (int r = 0; r < to.count(); ++r) cross(from.at(0), to.at(r), whole);
+    return;
+  case transfer_kind::scatter:
+    for (int r = 0; r < to.count(); ++r) cross(from.at(0), to.at(r), piece(to, r));
+    return;
+  case transfer_kind::gather:
+    for (int r = 0; r < from.count(); ++r) cross(from.at(r), to.at(0), piece(from, r));
+    return;
+  case transfer_kind::all_gather:
+    for (int a = 0; a < from.count(); ++a)
+      for (int b = 0; b < to.count(); ++b) cross(from.at(a), to.at(b), piece(from, a));
+    return;
+  case transfer_kind::first_replica:
+    if (!from.devices.contains(to.at(0))) cross(from.at(0), to.at(0), whole);
+    return;
+  case transfer_kind::all_reduce:
+    t.bytes_reduced += whole;
+    return;  // buckets are counted by themselves
+  case transfer_kind::reduce:
+  case transfer_kind::reduce_scatter:
+    ++t.other_reductions;
+    t.bytes_reduced += whole;
+    return;
+  default: return;
+  }
+}
+
+}  // namespace detail
+
+/// means: what the plan will do, given the extents of every step
+constexpr tally count_plan(plan_view const& p, shape const* extents) {
+  tally t;
+  for (action const& a : p.actions) {
+    t.launches += a.kind == action_kind::launch;
+    t.all_reduces += a.kind == action_kind::bucket;
+  }
+  for (transfer const& how : p.transfers) {
+    step const& s = p.steps[how.from];
+    detail::count_transfer(t, s.where, how, extents[how.from], s.element_bytes);
+  }
+  for (step const& s : p.steps) t.fallbacks += s.fell_back;
+  return t;
+}
+
+/// means: no extent is open of a value that is copied (that is reduced over replicas)
+constexpr bool knows_bytes(plan_view const& p, shape const* extents, bool reduced) {
+  for (transfer const& t : p.transfers)
+    if (detail::is_reduction(t.how) == reduced && !extents[t.from].is_static()) return false;
+  return true;
+}
+
+namespace detail {
+constexpr bool may_be_one(device a, device b) {
+  return !(a == b) && a.kind() == b.kind() && (a.is_open() || b.is_open());
+}
+/// what a transfer costs depends on what open devices stand for
+constexpr bool depends_on_open(place const& from, transfer const& t) {
+  if (is_reduction(t.how) || t.how == transfer_kind::slice) return false;
+  if (from.devices.is_all_gpus() || t.arrives.devices.is_all_gpus()) return true;
+  for (int a = 0; a < from.count(); ++a)
+    for (int b = 0; b < t.arrives.count(); ++b)
+      if (may_be_one(from.at(a), t.arrives.at(b))) return true;
+  return false;
+}
+}  // namespace detail
+
+/// means: copies and their bytes do not depend on what open devices stand for
+constexpr bool knows_devices(plan_view const& p) {
+  for (transfer const& t : p.transfers)
+    if (detail::depends_on_open(p.steps[t.from].where, t)) return false;
+  return true;
+}
+/// means: nor does what each device computes and holds
+constexpr bool knows_replicas(plan_view const& p) {
+  for (step const& s : p.steps)
+    if (s.where.devices.is_all_gpus()) return false;
+  for (root const& r : p.roots)
+    if (r.result.devices.is_all_gpus()) return false;
+  return knows_devices(p);
+}
+
+/// What the kernels do, over all devices.
+struct work {
+  std::int64_t bytes_read = 0, bytes_written = 0, flops = 0;
+};
+
+namespace detail {
+/// how many replicas do the same, each for itself
+constexpr int repeats(place const& at) {
+  return at.is_mirrored() || at.is_partial() ? at.count() : 1;
+}
+/// of one operand: beside pieces a replica reads its part of a whole operand, if it has that axis
+constexpr int repeats(plan_view const& p, step const& reader, edge const& e, shape const& from) {
+  place const at = e.by >= 0 ? p.transfers[e.by].arrives : p.steps[e.from].where;
+  int const axis = from.rank - reader.extents.rank + reader.where.axis;
+  bool const part = reader.kind == step_kind::map && reader.where.is_sharded() && axis >= 0 &&
+                    from.extent[axis] != 1;
+  return part ? 1 : repeats(at);
+}
+/// the kernel of reader has this operand already: an edge before it brings the same
+constexpr bool read_before(plan_view const& p, step const& reader, edge const& e) {
+  for (step const& s : p.steps)
+    for (edge const& other : p.operands(s)) {
+      if (&other == &e) return false;
+      if (s.region == reader.region && other.from == e.from && other.by == e.by) return true;
+    }
+  return false;
+}
+}  // namespace detail
+
+/// means: elements that kernels read and write, and arithmetic operations: one for each functor
+///        call, one for each element a fold combines, 2 m n k for a matmul
+constexpr work count_work(plan_view const& p, shape const* extents) {
+  work w;
+  for (short i = 0; i < p.steps.count; ++i) {
+    step const& s = p.steps[i];
+    if (s.region < 0) continue;
+    int busy = detail::repeats(s.where);  // replicas that do the same work
+    for (edge const& e : p.operands(s)) {
+      step const& o = p.steps[e.from];
+      if (o.kind == step_kind::scalar || o.kind == step_kind::index) continue;
+      int const times = detail::repeats(p, s, e, extents[e.from]);
+      if (s.kind != step_kind::map && times < busy) busy = times;  // pieces share it
+      if (o.region != s.region && !detail::read_before(p, s, e))
+        w.bytes_read += times * extents[e.from].size() * o.element_bytes;
+    }
+    if (s.stored) w.bytes_written += detail::repeats(s.where) * extents[i].size() * s.element_bytes;
+    if (s.kind == step_kind::map) w.flops += busy * extents[i].size();
+    if (s.kind == step_kind::reduce) w.flops += busy * extents[p.operands(s)[0].from].size();
+    if (s.kind == step_kind::call && s.result == 0) {
+      shape of_operands[call_roles::most];
+      for (int k = 0; k < s.arity; ++k) of_operands[k] = extents[p.operands(s)[k].from];
+      w.flops += busy * s.call->operations(extents[i], of_operands);
+    }
+    if (is_product_with_row(p, i) && p.steps[s.region].ends == product_end::chosen) {
+      // the chosen operation may be none of the library's: the map reads the product then
+      std::int64_t const bytes = detail::repeats(s.where) * extents[i].size() * s.element_bytes;
+      w.bytes_written += bytes, w.bytes_read += bytes;
+    }
+    if (s.kind == step_kind::matmul)
+      w.flops += busy * 2 * extents[i].size() * extents[p.operands(s)[0].from].from_right(0);
+  }
+  return w;
+}
+
+/// means: a destination may share memory with a leaf that is read at other places or by other
+///        kernels, so that binding must look for it
+constexpr bool may_alias(plan_view const& p) {
+  for (root const& r : p.roots) {
+    if (r.destination.is_nowhere()) continue;
+    if (p.steps[memory_of(p, r.from)].kind == step_kind::leaf) return true;
+    for (short i = 0; i < p.steps.count; ++i)
+      for (edge const& e : p.operands(p.steps[i])) {
+        step const& leaf = p.steps[memory_of(p, e.from)];
+        bool const one_list = leaf.where.devices == r.destination.devices;
+        bool const open = leaf.where.is_open() || r.destination.is_open();
+        if (leaf.kind != step_kind::leaf || !(one_list || open)) continue;
+        bool const same_index = one_list && e.by < 0 && p.steps[e.from].kind == step_kind::leaf &&
+                                p.steps[i].region >= 0 && p.steps[i].kind != step_kind::matmul &&
+                                p.steps[i].region == p.steps[r.from].region &&
+                                level_read_by(p, i) == level_read_by(p, r.from) &&
+                                p.steps[r.from].kind == step_kind::map &&
+                                leaf.extents == p.steps[r.from].extents && leaf.extents.is_static();
+        if (!same_index) return true;
+      }
+  }
+  return false;
+}
+
+}  // namespace locus
+
+LOCUS_LEAN_END

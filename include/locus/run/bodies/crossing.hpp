@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of the functions that run/crossing.hpp declares.
+#pragma once
+#include <locus/core/macros.hpp>    // LOCUS_FUNCTION, LOCUS_LEAN_BEGIN
+#include <locus/plan/move.hpp>      // move_values
+#include <locus/plan/schedule.hpp>  // schedule
+#include <locus/run/crossing.hpp>   // the declarations
+#include <locus/run/runner.hpp>     // runner
+
+LOCUS_LEAN_BEGIN
+
+namespace locus::detail {
+inline namespace LOCUS_RUN_MODE {
+
+LOCUS_FUNCTION crossing::crossing(step const& what, place const& to) : leaf_(what) {
+  leaf_.kind = step_kind::leaf, leaf_.why = reason::leaf;
+  leaf_.arity = 0, leaf_.first_edge = 0, leaf_.region = -1, leaf_.stored = false;
+  result_ = {0, -1, to, to};
+  possible_ = move_values(plan_).error == plan_error::none;
+  if (possible_) schedule(plan_);
+}
+
+LOCUS_FUNCTION void crossing::run(local_value const* from, target const& into, call_site site) {
+  program only_this;
+  only_this.plan = plan_;
+  only_this.crossings = &runner::crossings;
+  only_this.may_alias = true;
+  int const a = leaf_.where.count(), b = into.where.count();
+  only_this.replicas = a > b ? a : b;
+  local_value values[2 * max_devices];
+  local_layout layouts[2 * max_devices];
+  stamp ready[2 * max_devices];
+  slot slots[2];
+  void const* objects[1]{};
+  for (int r = 0; r < a; ++r) values[r] = from[r];
+  run_arrays const arrays{values, layouts, ready, &leaf_.extents, slots, objects};
+  static constexpr char moved = 0;
+  run_watch seen;
+  seen.site = site;
+  seen.log = runtime::is_watched(runtime::watcher::log) && runtime::is_wanted(&moved, site);
+  seen.keeps = runtime::keeps_copies();
+  runner(only_this, arrays, &into, seen).run();
+}
+
+}  // namespace LOCUS_RUN_MODE
+}  // namespace locus::detail
+
+LOCUS_LEAN_END

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of the functions that run/same_bytes.hpp declares.
+#pragma once
+#include <locus/core/macros.hpp>     // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
+#include <locus/run/same_bytes.hpp>  // the declarations
+#include <locus/run/values.hpp>      // byte_range
+
+LOCUS_COLD_BEGIN
+
+namespace locus::detail {
+
+LOCUS_FUNCTION ways_between::ways_between(local_value const& a, int rank_a, int bytes_a,
+                                          local_value const& b, int rank_b, int bytes_b)
+    : distance_(static_cast<char const*>(b.data) - static_cast<char const*>(a.data)) {
+  for (int k = 0; k < rank_a; ++k) add(a.strides[k] * bytes_a, 0, a.extents[k] - 1);
+  for (int k = 0; k < rank_b; ++k) add(b.strides[k] * bytes_b, 1 - b.extents[k], 0);
+  add(1, 1 - bytes_b, bytes_a - 1);
+  for (int i = 1; i < count_; ++i)  // the longest step first
+    for (int k = i; k > 0 && axes_[k].step > axes_[k - 1].step; --k) {
+      axis const longer = axes_[k];
+      axes_[k] = axes_[k - 1], axes_[k - 1] = longer;
+    }
+  for (int k = count_; k-- > 0;) {
+    low_[k] = low_[k + 1] + axes_[k].step * axes_[k].least;
+    high_[k] = high_[k + 1] + axes_[k].step * axes_[k].most;
+  }
+}
+
+LOCUS_FUNCTION void ways_between::add(std::int64_t step, std::int64_t least, std::int64_t most) {
+  if (step == 0 || least == most) return;
+  if (step < 0) {
+    std::int64_t const other = -least;
+    step = -step, least = -most, most = other;
+  }
+  for (int k = 0; k < count_; ++k)
+    if (axes_[k].step == step) {
+      axes_[k].least += least, axes_[k].most += most;
+      return;
+    }
+  axes_[count_++] = {step, least, most};
+}
+
+LOCUS_FUNCTION bool ways_between::goes(int k, std::int64_t distance) {
+  if (k == count_) return distance == 0;
+  axis const& me = axes_[k];
+  std::int64_t const first = -floor_of(high_[k + 1] - distance, me.step),
+                     last = floor_of(distance - low_[k + 1], me.step);
+  for (std::int64_t n = first > me.least ? first : me.least; n <= (last < me.most ? last : me.most);
+       ++n) {
+    if (++tried_ > 100'000) return false;
+    if (goes(k + 1, distance - n * me.step)) return true;
+  }
+  return false;
+}
+
+LOCUS_FUNCTION bool share_bytes(local_value const& a, int rank_a, int bytes_a, local_value const& b,
+                                int rank_b, int bytes_b) {
+  byte_range const x = range_of(a, rank_a, bytes_a), y = range_of(b, rank_b, bytes_b);
+  if (x.bytes == 0 || y.bytes == 0 || !x.overlaps(y)) return false;
+  return ways_between(a, rank_a, bytes_a, b, rank_b, bytes_b).meet();
+}
+
+LOCUS_FUNCTION bool repeats_elements(std::int64_t const* extents, std::int64_t const* strides,
+                                     int rank) {
+  auto const size = [](std::int64_t s) { return s < 0 ? -s : s; };
+  for (int a = 0; a < rank; ++a)
+    if (extents[a] == 0) return false;
+  for (int a = 0; a < rank; ++a) {
+    if (extents[a] > 1 && strides[a] == 0) return true;
+    for (int b = 0; b < a; ++b) {
+      std::int64_t x = size(strides[a]), y = size(strides[b]);
+      if (extents[a] == 1 || extents[b] == 1 || y == 0) continue;
+      while (y != 0) {
+        std::int64_t const rest = x % y;
+        x = y, y = rest;
+      }
+      if (size(strides[b]) / x < extents[a] && size(strides[a]) / x < extents[b]) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace locus::detail
+
+LOCUS_COLD_END

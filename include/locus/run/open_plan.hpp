@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans with open devices: a copy of the constant plan in which the devices of one run stand.
+#pragma once
+#include <locus/backend/all_gpus.hpp>  // visible_gpus
+#include <locus/device/open.hpp>       // open_devices
+#include <locus/plan/data.hpp>         // plan_view
+#include <locus/plan/show/facts.hpp>   // tally
+
+namespace locus::detail {
+
+/// A plan as it would run now.
+struct seen_plan {
+  plan_view const& plan;
+  open_devices open;
+  tally counts;
+};
+
+/// means: an open device stands somewhere in the plan; nothing else of its arrays depends on it
+constexpr bool has_open_places(plan_view const& p) {
+  for (step const& s : p.steps)
+    if (s.where.is_open() || s.request.is_open()) return true;
+  for (root const& r : p.roots)
+    if (r.result.is_open()) return true;
+  return false;
+}
+
+[[noreturn, gnu::cold]] inline void refuse_unbound(device d) {
+  message text;
+  throw placement_error(text << "locus: nothing in the expression says which device " << d
+                             << " is; name it, as in to<" << (d.is_gpu() ? "GpuDevice" : "Cpu")
+                             << "<dyn>>(e, 2)");
+}
+
+/// means: the devices of this run instead of the open ones
+/// cost:  a pass over the arrays; no plan without open devices comes here
+/// fails: placement_error, when nothing says which device GpuDevice<dyn> is
+inline void fill_in(plan_view const& p, open_devices const& open) {
+  auto fill = [&](place& at) {
+    if (!at.is_open()) return;
+    place const actual = open.of(at);
+    if (actual.at(0).is_none()) refuse_unbound(at.at(0));
+    at = actual;
+  };
+  for (step& s : p.steps) fill(s.where), s.request = open.of(s.request);
+  for (edge& e : p.edges) fill(e.arrives);
+  for (transfer& t : p.transfers) fill(t.arrives);
+  for (root& r : p.roots) fill(r.destination), fill(r.result);
+}
+
+}  // namespace locus::detail

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a region reads and over which space it runs, as a table; and where its operands lie in a
+// run.
+#pragma once
+#include <locus/core/macros.hpp>  // LOCUS_RUN_MODE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
+#include <locus/run/program.hpp>  // frame
+#include <locus/work/call.hpp>    // space
+
+LOCUS_LEAN_BEGIN
+
+namespace locus {
+
+/// An operand that a region reads from memory (or an index), at one level.
+struct region_input {
+  short value = -1;  // step, or steps + transfer
+  short from = -1;   // step
+  level at = level::element;
+  bool is_index = false;
+  bool is_product = false;  // in panels: not in memory
+  place where{};
+};
+
+/// means: the operands of one region in the order in which its kernel takes them
+struct region_facts {
+  region_input inputs[max_region_values]{};
+  int input_count = 0;
+  short folds[max_region_values]{};  // its reductions, in order
+  int fold_count = 0;
+  short outputs[max_region_values]{};  // the steps whose values it stores: elements, then rows
+  int output_count = 0, element_outputs = 0;
+  bool chained = false;    // elements read folds: rows are folded one after the other
+  bool ranks = false;      // its fold is a first_max: elements carry their number
+  bool all_on_gpu = true;  // every step has a GPU kernel
+  short product = -1;      // the matmul that it reads: on a CPU in panels
+  short space_step = -1;   // the step whose extents the element space has
+  place space_place{};
+  // of the folds
+  axis_set axes = 0;
+  bool keeps = false;    // rows have an axis for each folded one
+  short rows_step = -1;  // the step whose extents the rows have
+  place rows_place{};
+
+  constexpr int count(level at) const {
+    int n = 0;
+    for (int k = 0; k < input_count; ++k) n += inputs[k].at == at;
+    return n;
+  }
+  /// the number of an input among those of its level, -1: absent
+  constexpr int number_of(short value, level at) const {
+    int n = 0;
+    for (int k = 0; k < input_count; ++k) {
+      if (inputs[k].at != at) continue;
+      if (inputs[k].value == value) return n;
+      ++n;
+    }
+    return -1;
+  }
+  constexpr region_input nth(int number, level at) const {
+    for (int k = 0; k < input_count; ++k)
+      if (inputs[k].at == at && number-- == 0) return inputs[k];
+    return {};
+  }
+  constexpr int fold_number(short step) const {
+    for (int k = 0; k < fold_count; ++k)
+      if (folds[k] == step) return k;
+    return -1;
+  }
+  /// means: the same with the devices that AllGpus stands for
+  region_facts over(device_list const& all_gpus) const;
+};
+
+namespace detail {
+inline namespace LOCUS_RUN_MODE {
+
+/// means: what the region that ends in step `root` reads, at which level
+constexpr region_facts facts_of_region(plan_view const& p, short root) {
+  region_facts f;
+  auto place_of = [&](edge const& e) {
+    return e.by >= 0 ? p.transfers[e.by].arrives : p.steps[e.from].where;
+  };
+  for (short i = 0; i <= root; ++i) {
+    step const& s = p.steps[i];
+    if (s.region != root) continue;
+    f.all_on_gpu = f.all_on_gpu && s.on_gpu;
+    if (p.levels[i] == level::fold) f.folds[f.fold_count++] = i;
+    if (s.stored && p.levels[i] == level::element) f.outputs[f.element_outputs++] = i;
+    level const at = level_read_by(p, i);
+    if (s.kind == step_kind::matmul) f.product = i;
+    for (edge const& e : p.operands(s)) {
+      if (s.kind == step_kind::matmul) break;  // its operands are matrices
+      step const& o = p.steps[e.from];
+      short const value = e.by >= 0 ? static_cast<short>(p.steps.count + e.by) : e.from;
+      bool const product = o.region == root && e.by < 0 && o.kind == step_kind::matmul;
+      bool const inside = o.region == root && e.by < 0 && !product;
+      f.chained |= inside && at == level::element && p.levels[e.from] == level::fold;
+      if (o.kind == step_kind::scalar || inside || f.number_of(value, at) >= 0) continue;
+      f.inputs[f.input_count++] = {value,
+                                   e.from,
+                                   at,
+                                   o.kind == step_kind::index,
+                                   product && !is_product_with_row(p, e.from),
+                                   place_of(e)};
+    }
+  }
+  f.output_count = f.element_outputs;
+  for (short i = 0; i <= root; ++i)
+    if (p.steps[i].region == root && p.steps[i].stored && p.levels[i] != level::element)
+      f.outputs[f.output_count++] = i;
+  f.space_step = root, f.space_place = p.steps[root].where;
+  if (f.fold_count == 0) return f;
+  step const& fold = p.steps[f.folds[0]];
+  f.axes = fold.axes, f.ranks = fold.combines == reduction::first_max;
+  if (!f.chained || f.element_outputs == 0) {
+    edge const& e = p.operands(fold)[0];
+    f.space_step = e.from, f.space_place = place_of(e);
+  }
+  bool const has_rows = f.output_count > f.element_outputs;
+  f.rows_step = has_rows ? f.outputs[f.element_outputs] : f.folds[0];
+  f.rows_place = p.steps[f.rows_step].where;
+  f.keeps = p.steps[f.rows_step].extents.rank == p.steps[f.space_step].extents.rank;
+  return f;
+}
+
+/// means: where the operands of a region lie on one replica, in terms of the region's space
+class operand_placer {
+ public:
+  operand_placer(frame const& f, region_facts const& facts, int replica);
+  /// element inputs, (the elements' numbers,) row inputs, outputs of elements, of rows
+  void place_all(kernel::access* to) const;
+  kernel::space over;
+
+ private:
+  // Where they are wanted, since a copy of eight strides would wait for each of them.
+
+  /// an operand right aligned to a space of `rank` axes and those extents, at `where`
+  void input(kernel::access& a, region_input const& in, int rank, std::int64_t const* extents,
+             place const& where) const;
+  /// a whole operand beside pieces: this replica reads its piece
+  void take_piece(kernel::access& a, region_input const& in, place const& where, std::int64_t n,
+                  std::int64_t stride) const;
+  /// an operand of the rows that a fold leaves, in terms of the axes of the element space
+  void spread(kernel::access& a) const;
+  void output(kernel::access& a, short step) const;
+  /// the number of an element within its fold, over all replicas, in row order
+  void number_in_fold(kernel::access& a) const;
+
+  frame const& f_;
+  region_facts const& g_;
+  int replica_;
+};
+
+}  // namespace LOCUS_RUN_MODE
+}  // namespace detail
+}  // namespace locus
+
+LOCUS_LEAN_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/run/bodies/operands.hpp>  // bodies of the functions above
+#endif

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program: the constant plan of a graph with one function for each kernel, and the frame of one
+// run.
+#pragma once
+#include <locus/core/macros.hpp>          // LOCUS_SHARED_STATE, LOCUS_LEAN_BEGIN
+#include <locus/expr/builder.hpp>         // local_value
+#include <locus/machine/launch_site.hpp>  // launch_site
+#include <locus/plan/data.hpp>            // plan_view
+#include <locus/plan/memory.hpp>          // slot
+#include <locus/plan/show/facts.hpp>      // tally
+
+LOCUS_LEAN_BEGIN
+
+namespace locus {
+
+struct frame;
+struct replica_terms;
+
+/// One kernel of one replica, ready to run.
+struct launch {
+  frame const* of = nullptr;
+  short step = -1;  // that ends the region
+  int replica = 0;
+  launch_site site{};
+};
+
+namespace runtime {
+/// What this thread's plans did since it started: testing::count reads the difference.
+LOCUS_SHARED_STATE inline thread_local constinit tally executed{};
+}  // namespace runtime
+
+/// What the run-time loop does for plans whose values cross devices; a plan that stays on one device
+/// does not name it, and is compiled without. `run` is a detail::runner.
+struct crossing_code {
+  void (*apply_policy)(void* run);
+  void (*place)(void* run);
+  void (*foresee)(void* run);
+  void (*move)(void* run, transfer const& what);
+};
+/// The same for reductions over replicas.
+struct reduction_code {
+  void (*foresee)(void* run, transfer const& what);
+  void (*reduce)(void* run, transfer const& what);
+  void (*reduce_bucket)(void* run, short bucket);
+};
+
+/// means: what the run-time loop walks; one constant for each graph
+struct program {
+  plan_view plan{};
+  array_view<slot> slots{};                          // with static extents
+  shape const* extents = nullptr;                    // with static extents, else null
+  int replicas = 1;                                  // of the widest device list
+  void (*const* launches)(launch const&) = nullptr;  // [step]
+  void (*const* folds)(launch_site const&, replica_terms const&) = nullptr;  // [transfer]
+  crossing_code const* crossings = nullptr;                                  // null: no transfers
+  reduction_code const* reductions = nullptr;  // null: no reductions over replicas
+  bool may_alias = false;
+  tally planned{};         // with static extents
+  device_list all_gpus{};  // what AllGpus stands for in this run
+};
+
+/// Extents and strides of one local value.
+struct local_layout {
+  std::int64_t extents[max_rank], strides[max_rank];
+};
+
+/// What a plan may write: a Tensor, a view, or the Tensor that eval makes.
+struct target {
+  place where{};
+  shape extents{};
+  local_value locals[max_devices];  // where.count() of them
+  bool no_alias = false;            // the user's promise
+  bool fresh = false;               // nothing else can refer to it
+};
+
+/// The arrays of one run, on the caller's stack.
+struct run_arrays {
+  local_value* values = nullptr;    // [value * replicas + replica]: steps, then transfers
+  local_layout* layouts = nullptr;  // [value * replicas + replica]
+  stamp* ready = nullptr;           // [value * replicas + replica]: when it has arrived
+  shape const* extents = nullptr;   // [step]: of whole values
+  slot* slots = nullptr;            // [value]
+  void const** objects = nullptr;   // [step]: operation objects
+};
+
+/// means: where everything lies in one run, as kernels see it
+struct frame {
+  program const* of = nullptr;
+  local_value const* values = nullptr;
+  shape const* extents = nullptr;
+  void const* const* objects = nullptr;
+  local_value const& value(int v, int replica) const { return values[v * of->replicas + replica]; }
+};
+
+}  // namespace locus
+
+LOCUS_LEAN_END

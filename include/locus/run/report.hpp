@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// LOCUS_EXPLAIN: every plan of the program, when it ends: who ran it, where, how often, what moved.
+#pragma once
+
+#include <locus/core/macros.hpp>      // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/plan/numerics.hpp>    // policy_value
+#include <locus/run/program.hpp>      // program
+#include <locus/watch/log_event.hpp>  // device_use
+
+LOCUS_COLD_BEGIN
+
+namespace locus::detail {
+
+/// What one place of the program did with a plan.
+struct site_record {
+  call_site site{};
+  std::int64_t runs = 0;
+  tally done{};
+  site_record* next = nullptr;
+};
+/// One for each graph, in its code: constant at the start, never destroyed.
+struct plan_record {
+  program const* code = nullptr;
+  policy_value policy{};
+  site_record* sites = nullptr;
+  shape* extents = nullptr;                   // [step] of the first run
+  dynamic_array<device_use>* uses = nullptr;  // each device once
+  plan_record* next = nullptr;                // in the order of their first runs
+};
+
+/// What the report knows. Never destroyed: it is written when the program ends.
+struct run_report {
+  mutex lock;
+  plan_record *first = nullptr, *last = nullptr;
+};
+LOCUS_SHARED_STATE inline run_report& the_report() {
+  static run_report* const r = new run_report;
+  return *r;
+}
+
+[[gnu::cold]] LOCUS_FUNCTION void add_to_report(plan_record& p, shape const* extents);
+[[gnu::cold]] LOCUS_FUNCTION void note_device(dynamic_array<device_use>& uses, device d);
+/// What hears of every plan that its thread runs, while it lives.
+class plan_listener {
+ public:
+  plan_listener();
+  plan_listener(plan_listener const&) = delete;
+  virtual ~plan_listener();
+  virtual void ran(plan_record const& record, plan_view const& plan, shape const* extents) = 0;
+  LOCUS_SHARED_STATE static plan_listener*& current() {
+    static thread_local plan_listener* now = nullptr;
+    return now;
+  }
+
+ private:
+  LOCUS_SHARED_STATE static int& count() {
+    static int n = 0;
+    return n;
+  }
+  plan_listener* outer_;
+};
+
+/// means: a plan ran from there and did that
+[[gnu::cold]] LOCUS_FUNCTION void note_run(plan_record& p, call_site site, tally const& done,
+                                           plan_view const& plan, shape const* extents);
+
+// ---- the text ----
+
+using report_text = text_buffer<1 << 17>;
+
+LOCUS_FUNCTION tally sum_of_sites(plan_record const& p);
+LOCUS_FUNCTION std::int64_t runs_of(plan_record const& p);
+LOCUS_FUNCTION void write_tally(report_text& out, tally const& t);
+/// means: where it ran, and which devices others stood in for
+LOCUS_FUNCTION void write_uses(report_text& out, plan_record const& p);
+[[gnu::cold]] LOCUS_FUNCTION void write_record(report_text& out, plan_record const& p, int number);
+
+/// means: every plan that ran, those that moved most bytes first, then in the order of first runs
+[[gnu::cold]] LOCUS_FUNCTION void write_report(int file);
+[[gnu::cold]] LOCUS_FUNCTION void write_report_at_end(bool terminating);
+
+}  // namespace locus::detail
+
+LOCUS_COLD_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/run/bodies/report.hpp>  // bodies of the functions above
+#endif

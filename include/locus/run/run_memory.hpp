@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one run obtains and gives back: an arena on each device, and what packing takes besides.
+#pragma once
+
+#include <locus/core/array.hpp>           // dynamic_array
+#include <locus/core/macros.hpp>          // LOCUS_RUN_MODE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
+#include <locus/device/device.hpp>        // device
+#include <locus/machine/launch_site.hpp>  // kernel_workspace
+
+LOCUS_LEAN_BEGIN
+
+namespace locus::detail {
+inline namespace LOCUS_RUN_MODE {
+
+class run_memory {
+ protected:
+  run_memory() = default;
+  run_memory(run_memory const&) = delete;
+  /// temporaries go back in the order of their device's queue
+  ~run_memory();
+
+  // ---- the temporaries of a plan ----
+  // one for each device that the plan names: of several that one device works for, each has its own
+  bool has_arena(device name) const { return find_arena(name) != nullptr; }
+  void add_arena(device name, logical_device& d, std::int64_t bytes, std::string_view purpose);
+  void* in_arena(device name, std::int64_t offset) const;
+
+  // ---- memory that a run needs besides its arenas, until it ends ----
+  void* extra_memory(logical_device& d, std::int64_t bytes, std::string_view purpose);
+  // What packs a value, or sets it aside, depends on where values lie: it is counted when they are
+  // placed, and obtained before the first step.
+  void will_need(logical_device& d, std::int64_t bytes);
+  void obtain_reserves();
+  void* take_reserve(logical_device& d, std::int64_t bytes);
+
+  // ---- the workspace of kernels: one for each device, whose queue runs them one by one ----
+  kernel_workspace& measured_workspace(logical_device& d);
+  kernel_workspace* find_workspace(logical_device const& d);
+  void obtain_workspaces();
+
+ private:
+  // no initialisers: an array of these costs nothing until it is used
+  struct memory_block {
+    logical_device* on;
+    char* base;
+    std::int64_t bytes;
+  };
+  struct reserve {
+    logical_device* on = nullptr;
+    char* next = nullptr;
+    std::int64_t bytes = 0;  // that are left
+  };
+  struct arena {
+    memory_block memory;
+    int code;  // of the device's name
+  };
+  memory_block const* find_arena(device name) const;
+
+  arena arenas_[2 * max_devices + 2];
+  int arena_count_ = 0;
+  dynamic_array<memory_block> extra_;
+  dynamic_array<reserve> reserves_;
+  dynamic_array<kernel_workspace> workspaces_;
+};
+
+}  // namespace LOCUS_RUN_MODE
+}  // namespace locus::detail
+
+LOCUS_LEAN_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/run/bodies/run_memory.hpp>  // bodies of the functions above
+#endif

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where each value of a run lies: leaves where they are, temporaries in the arenas, views in their
+// operands.
+#pragma once
+#include <locus/core/macros.hpp>   // LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
+#include <locus/expr/builder.hpp>  // local_value
+#include <locus/plan/data.hpp>     // plan_view
+#include <locus/run/program.hpp>   // local_layout
+
+LOCUS_LEAN_BEGIN
+
+namespace locus {
+
+namespace detail {
+
+/// means: the extents of replica r of a value
+LOCUS_FUNCTION void local_extents(shape const& whole, place const& where, int r, std::int64_t* out);
+
+/// means: elements in row order
+LOCUS_FUNCTION local_value dense_value(void* data, shape const& whole, place const& where, int r,
+                                       local_layout& layout);
+
+/// means: the part [begin, begin + n) of one axis
+LOCUS_FUNCTION local_value part_of(local_value const& v, int rank, int axis, std::int64_t begin,
+                                   std::int64_t n, int element_bytes, local_layout& layout);
+
+LOCUS_FUNCTION bool is_dense(local_value const& v, int rank);
+LOCUS_FUNCTION std::int64_t size_of(local_value const& v, int rank);
+/// means: elements in some order of the axes without gaps: it can be copied as one block, strides
+///        and all
+LOCUS_FUNCTION bool is_block(local_value const& v, int rank);
+/// means: bytes from the first to behind the last element
+struct byte_range {
+  void const* first = nullptr;
+  std::int64_t bytes = 0;
+  bool overlaps(byte_range const& o) const;
+};
+LOCUS_FUNCTION byte_range range_of(local_value const& v, int rank, int element_bytes);
+/// the same elements in the same places
+LOCUS_FUNCTION bool same_layout(local_value const& a, local_value const& b, int rank);
+/// means: piece r of a whole value
+LOCUS_FUNCTION local_value piece_of(local_value const& whole, int rank, place const& cut, int r,
+                                    shape const& extents, int element_bytes, local_layout& layout);
+
+/// means: what a view step makes of its operand's memory on replica r
+LOCUS_FUNCTION local_value view_value(plan_view const& p, short i, int r, local_value const& from,
+                                      shape const* extents, void const* const* objects,
+                                      local_layout& layout);
+
+}  // namespace detail
+
+}  // namespace locus
+
+LOCUS_LEAN_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/run/bodies/values.hpp>  // bodies of the functions above
+#endif

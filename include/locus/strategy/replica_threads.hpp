@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// The replicas of one run: a thread for each where their devices work at the same time, otherwise
+// one after another; where they meet; and what becomes of the exception of one of them.
+#pragma once
+#include <condition_variable>  // condition_variable
+#include <exception>           // exception_ptr
+#include <functional>          // function
+#include <memory>              // shared_ptr
+#include <mutex>               // mutex
+#include <thread>              // thread
+#include <vector>              // vector
+
+#include <locus/core/error.hpp>     // error
+#include <locus/core/macros.hpp>    // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
+#include <locus/device/device.hpp>  // device_list
+#include <locus/device/name.hpp>    // message << device
+
+namespace locus {
+
+/// means: a replica threw; the text names it, `cause` is what it threw
+struct replica_error : error {
+  replica_error(message const& text, int which, std::exception_ptr why)
+      : error(text), replica(which), cause(std::move(why)) {}
+  int replica;
+  std::exception_ptr cause;
+};
+
+namespace detail {
+
+/// Unwinds a replica that waits for one that will not come.
+struct abandoned {};
+
+/// means: body(r) for every replica, which may meet one another
+/// cost:  side by side: a thread for each but the first, which is the caller's. In turn: none, until
+///        the first replica meets the others; only one works at a time
+/// fails: replica_error for the first that threw, after all have ended
+class replica_team {
+ public:
+  using body = std::function<void(int)>;
+  replica_team(device_list const& devices, bool side_by_side)
+      : devices_(devices), side_by_side_(side_by_side),
+        brought_(static_cast<std::size_t>(devices.size())) {}
+  replica_team(replica_team const&) = delete;
+
+  void run(body const& f);
+  int replicas() const { return devices_.size(); }
+  device_list const& devices() const { return devices_; }
+
+  /// means: every replica waits here with something of its own; the last one to come does `action`
+  ///        with all of it, which all get the result of
+  /// what: a name for messages; tag: what makes two calls the same one
+  std::shared_ptr<void> meet(int r, std::string_view what, void const* tag, void* brings,
+                             std::function<std::shared_ptr<void>(void* const*)> const& action);
+
+ private:
+  void start_others();
+  void enter(int r);
+  void work(int r);
+  /// the next one that neither waits nor has ended: they come in order, each meeting in full
+  void hand_on(int r);
+  /// the lock is held
+  [[noreturn]] void fail(std::exception_ptr why);
+  static std::exception_ptr count_error(int r, std::string_view what);
+  std::exception_ptr name(int r, std::exception_ptr const& cause) const;
+
+  device_list devices_;
+  bool side_by_side_;
+  body const* body_ = nullptr;
+  std::vector<std::thread> threads_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<void*> brought_;
+  std::shared_ptr<void> result_;
+  std::exception_ptr failure_;
+  std::string_view what_;
+  void const* tag_ = nullptr;
+  std::uint64_t generation_ = 0;
+  int waiting_ = 0, ended_ = 0, turn_ = 0, first_ = 0;
+  bool failed_ = false;
+};
+
+}  // namespace detail
+}  // namespace locus
+
+#if LOCUS_HAS_TRAINING_BODIES
+#include <locus/strategy/bodies/replica_threads.hpp>  // bodies of the functions above
+#endif

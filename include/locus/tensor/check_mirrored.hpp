@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checked builds look whether the copies of a mirrored tensor are still equal when it is read.
+#pragma once
+
+#include <locus/core/macros.hpp>          // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/expr/block.hpp>           // tensor_block
+#include <locus/machine/launch_site.hpp>  // logical_device
+#include <locus/memory/host_memory.hpp>   // host_memory
+
+namespace locus::detail {
+
+/// part of a copy, on the host
+class copy_reader {
+ public:
+  static constexpr std::int64_t capacity = 1 << 20;
+
+  copy_reader() : buffer_(runtime::host_memory.allocate(capacity)) {}
+  copy_reader(copy_reader const&) = delete;
+  ~copy_reader() { runtime::host_memory.release(buffer_, capacity); }
+  /// means: bytes [begin, begin + n) of a replica; nullptr where there is no memory to look
+  char const* read(logical_device& d, piece const& p, std::int64_t begin, std::int64_t n);
+
+ private:
+  void* buffer_;
+};
+
+/// means: every replica of a mirrored tensor has the bytes of the first
+/// fails: bad_access, naming the replica and the element
+/// cost:  every copy comes to the host: for checked builds. Kinds of devices that round otherwise
+///        are not compared.
+LOCUS_FUNCTION void require_equal_copies(tensor_block const& b);
+
+}  // namespace locus::detail
+
+#if LOCUS_HAS_BODIES
+#include <locus/tensor/bodies/check_mirrored.hpp>  // bodies of the functions above
+#endif

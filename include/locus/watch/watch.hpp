@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who watches the program: one word that is zero while nobody does.
+#pragma once
+#include <cstdint>  // int64_t
+
+#include <locus/core/array.hpp>      // dynamic_array
+#include <locus/core/call_site.hpp>  // call_site
+#include <locus/core/clock.hpp>      // read_clock
+#include <locus/core/lock.hpp>       // mutex
+#include <locus/core/macros.hpp>     // LOCUS_SHARED_STATE
+
+namespace locus::runtime {
+
+/// What may watch a run, one bit each.
+enum class watcher : unsigned {
+  log = 1,      // the placement log
+  trace = 2,    // a trace of what ran when
+  ranges = 4,   // NVTX
+  report = 8,   // LOCUS_EXPLAIN: every plan, when the program ends
+  copies = 16,  // the copy policy, where it is not silent
+  kept = 32,    // copies that devices keep: what is written must be known
+  plans = 64,   // a thread that hears of each plan it runs (run/report.hpp)
+};
+LOCUS_SHARED_STATE inline constinit unsigned watching = 0;
+
+inline unsigned watched() { return __atomic_load_n(&watching, __ATOMIC_RELAXED); }
+constexpr bool has_watcher(unsigned set, watcher w) {
+  return (set & static_cast<unsigned>(w)) != 0;
+}
+inline bool is_watched(watcher w) { return has_watcher(watched(), w); }
+inline void set_watcher(watcher w, bool on) {
+  auto const bit = static_cast<unsigned>(w);
+  if (on)
+    __atomic_fetch_or(&watching, bit, __ATOMIC_RELAXED);
+  else
+    __atomic_fetch_and(&watching, ~bit, __ATOMIC_RELAXED);
+}
+/// Held while a setting and the bit that says that somebody watches it change together.
+LOCUS_SHARED_STATE inline constinit mutex watchers_lock;
+/// means: setting = value, and the watcher is on or off, as one change
+template <class T>
+void set_watched(watcher w, bool on, T& setting, T value) {
+  lock_guard hold(watchers_lock);
+  __atomic_store(&setting, &value, __ATOMIC_RELAXED);
+  set_watcher(w, on);
+}
+
+/// means: the code that calls this, while somebody watches: for operators, which take no call_site
+[[gnu::always_inline]] inline call_site site_of_operator() {
+  return __builtin_expect(watched() != 0, 0) ? call_site::of_code(code_here()) : call_site{};
+}
+
+/// units: nanoseconds since this was first asked for: when the device table is made
+LOCUS_SHARED_STATE inline std::int64_t time_since_start() {
+  static std::int64_t const start = read_clock();
+  return read_clock() - start;
+}
+
+/// means: nobody has asked this yet about that thing at that place of the program
+/// cost:  a search: for logs alone
+[[gnu::cold]] LOCUS_SHARED_STATE inline bool first_time(void const* what, call_site where) {
+  struct entry {
+    void const* what = nullptr;
+    call_site where;
+  };
+  struct memory {
+    mutex lock;
+    dynamic_array<entry> entries;
+  };
+  static memory* const seen = new memory;  // never destroyed: tensors outlive static objects
+  lock_guard hold(seen->lock);
+  for (entry const& e : seen->entries)
+    if (e.what == what && e.where == where) return false;
+  seen->entries.push({what, where});
+  return true;
+}
+
+}  // namespace locus::runtime

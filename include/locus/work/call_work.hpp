@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// The launch of a called operation: its body with the tiles of its operands and results.
+#pragma once
+#include <locus/core/macros.hpp>           // LOCUS_MODE
+#include <locus/core/pack.hpp>             // pack, get
+#include <locus/core/type_list.hpp>        // type_list
+#include <locus/engine/host/elements.hpp>  // host::each_element
+#include <locus/ops/call.hpp>              // has_element_bodies
+#include <locus/work/any_tile.hpp>         // any_tile
+
+namespace locus {
+inline namespace LOCUS_MODE {
+
+template <class Op, class Results, class Operands>
+struct call_work;
+/// The type knows the operation and element types alone: ten shapes and eight devices share it.
+template <class Op, class... R, class... T>
+struct call_work<Op, type_list<R...>, type_list<T...>> {
+  static constexpr bool has_element_body = detail::has_element_bodies<Op, T...>;
+  static constexpr bool has_card_body = detail::has_card_body<Op, T...>;
+  static constexpr bool has_cuda_kernel = has_element_body || has_card_body || Op::rule.by_teams;
+  static constexpr int results = sizeof...(R), operands = sizeof...(T);
+  Op op;
+  call_context here;
+  kernel::any_tile tiles[results + operands];  // results, then operands
+
+  call_work(Op const& what, call_context const& part) : op(what), here(part) {}
+
+  void on_host() const {
+    if (has_nothing_to_read()) {
+      for (std::int64_t i = 0, n = size(); i < n; ++i) write_zero(i);
+      return;
+    }
+    if constexpr (has_host_body)
+      run_host(each_result{}, each_operand{});
+    else
+      host::each_element(size(), [this](std::int64_t i) { write_element(i); });
+  }
+  void on_card(card_context& here_on_card) const {
+    run_card(here_on_card, each_result{}, each_operand{});
+  }
+  /// means: these operands go to the body for cards; otherwise a card runs element() or team()
+  bool is_for_cards() const {
+    if constexpr (requires(tile<T const>... in) { op.is_for_cards(in...); })
+      return is_for_cards(each_operand{});
+    else
+      return true;
+  }
+  /// means: the body for teams of threads, with its tiles
+  constexpr auto team() const { return team(each_result{}, each_operand{}); }
+  /// this piece has no rows, so that terms are 0 and rows are none
+  constexpr bool has_nothing_to_read() const {
+    bool none = false;
+    for (int k = 0; k < operands; ++k)
+      none = none || (Op::rule.operands[k] == call_role::rows && tiles[results + k].rank > 0 &&
+                      tiles[results + k].extent[0] == 0);
+    return none && !Op::rule.results.has(call_role::whole);
+  }
+  /// units: elements of the results that are stored; in place: of one of them
+  LOCUS_HOST_DEVICE constexpr std::int64_t size() const {
+    // a function of no type's: g++ makes one function of equal members, and then warns of the other's
+    return kernel::stored_elements(tiles, results, Op::rule.in_place);
+  }
+  /// means: element i of the results, one behind the other; in place: element i of each
+  LOCUS_EXEC_CHECK_DISABLE
+  LOCUS_HOST_DEVICE void write_element(std::int64_t i) const {
+    if constexpr (Op::rule.in_place)
+      write_all(i, each_result{}, each_operand{});
+    else
+      write_element(i, each_result{});
+  }
+  /// means: 0 in its place
+  LOCUS_HOST_DEVICE void write_zero(std::int64_t i) const { write_zero(i, each_result{}); }
+  template <class Visit>
+  void for_each_pointer(Visit&& visit) {
+    for (kernel::any_tile& t : tiles) visit(t.data);
+  }
+
+ private:
+  using each_result = std::index_sequence_for<R...>;
+  using each_operand = std::index_sequence_for<T...>;
+  static constexpr bool has_host_body =
+      requires(Op const& body, call_context const& c, tile<R>... out, tile<T const>... in) {
+        body.host(c, out..., in...);
+      };
+  static_assert(
+      has_host_body || has_element_body || has_card_body,
+      "locus: a called operation has no body for its element types; give it host(context, "
+      "results..., operands...), or element<Result>(i, context, own, operands...)");
+  static_assert(has_host_body || has_element_body || !has_card_body,
+                "locus: a called operation has a body for cards alone; give it host(context, "
+                "results..., operands...), which runs on machines without a card and in tests");
+
+  template <std::size_t... Out, std::size_t... In>
+  void run_host(std::index_sequence<Out...>, std::index_sequence<In...>) const {
+    op.host(here, tiles[Out].template of<R>()..., tiles[results + In].template of<T const>()...);
+  }
+  template <std::size_t... Out, std::size_t... In>
+  void run_card(card_context& card, std::index_sequence<Out...>, std::index_sequence<In...>) const {
+    op.card(card, tiles[Out].template of<R>()..., tiles[results + In].template of<T const>()...);
+  }
+  template <std::size_t... In>
+  bool is_for_cards(std::index_sequence<In...>) const {
+    return op.is_for_cards(tiles[results + In].template of<T const>()...);
+  }
+  template <std::size_t... Out, std::size_t... In>
+  constexpr auto team(std::index_sequence<Out...>, std::index_sequence<In...>) const {
+    return op.team(here, tiles[Out].template of<R>()...,
+                   tiles[results + In].template of<T const>()...);
+  }
+  template <std::size_t... Out>
+  LOCUS_HOST_DEVICE void write_zero(std::int64_t i, std::index_sequence<Out...>) const {
+    auto in = [&](int r, auto zero) {
+      std::int64_t const n = tiles[r].stored();
+      if (i >= n) {
+        i -= n;
+        return false;
+      }
+      static_cast<decltype(zero)*>(tiles[r].data)[i] = zero;
+      return true;
+    };
+    (void)(in(int(Out), R{}) || ...);
+  }
+  LOCUS_EXEC_CHECK_DISABLE
+  template <std::size_t... Out>
+  LOCUS_HOST_DEVICE void write_element(std::int64_t i, std::index_sequence<Out...>) const {
+    (void)(write_one<int(Out), R>(i, each_operand{}) || ...);
+  }
+  /// all are made before one is stored, since a result may lie where an operand does
+  LOCUS_EXEC_CHECK_DISABLE
+  template <std::size_t... Out, std::size_t... In>
+  LOCUS_HOST_DEVICE void write_all(std::int64_t i, std::index_sequence<Out...>,
+                                   std::index_sequence<In...>) const {
+    pack<R...> const made = {{static_cast<R>(op.template element<int(Out)>(
+        i, here, tiles[Out].template of<R>(), tiles[results + In].template of<T const>()...))}...};
+    ((tiles[Out].data ? (void)(tiles[Out].template of<R>().data[i] = locus::get<Out>(made))
+                      : void()),
+     ...);
+  }
+  /// false: element i belongs to another result, of which it is the i-th
+  LOCUS_EXEC_CHECK_DISABLE
+  template <int Out, class U, std::size_t... In>
+  LOCUS_HOST_DEVICE bool write_one(std::int64_t& i, std::index_sequence<In...>) const {
+    std::int64_t const n = tiles[Out].stored();
+    if (i >= n) {
+      i -= n;
+      return false;
+    }
+    tile<U> const own = tiles[Out].template of<U>();
+    own.data[i] = static_cast<U>(
+        op.template element<Out>(i, here, own, tiles[results + In].template of<T const>()...));
+    return true;
+  }
+};
+
+}  // namespace LOCUS_MODE
+}  // namespace locus

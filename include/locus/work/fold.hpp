@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fold over replicas as a kernel: terms are combined in replica order, so that every replica,
+// on every backend, gets the same bits.
+#pragma once
+#include <type_traits>  // is_integral
+
+#include <locus/core/macros.hpp>      // LOCUS_MODE
+#include <locus/device/device.hpp>    // max_devices
+#include <locus/engine/host/map.hpp>  // threads_for
+#include <locus/work/reducer.hpp>     // reducer
+
+namespace locus {
+
+/// What a fold does with a number besides: mean_of_sums divides the sum, mean_prescaled multiplies
+/// each term.
+enum class scaling : unsigned char { none, divide_sum, multiply_terms };
+
+/// The terms of one fold and where its result goes: one address of each replica.
+struct replica_terms {
+  void* terms[max_devices]{};
+  void* outs[max_devices]{};
+  int term_count = 0, out_count = 0;
+  std::int64_t count = 0;  // elements
+  scaling scaled = scaling::none;
+  double by = 1;  // the divisor, or the factor
+};
+
+inline namespace LOCUS_MODE {
+
+/// means: t = terms[0][i]; t = combine(t, terms[r][i]) for r = 1, 2, ...; outs[r][i] = t for all r
+/// after: an all-reduce with one fixed order of its terms
+template <reduction R, class T>
+struct fold_work {
+  using value = compute_t<T>;  // halves are added as floats, and the result is rounded
+  static constexpr bool has_cuda_kernel = true;
+  static constexpr bool may_scale = R == reduction::sum && std::is_arithmetic_v<value>;
+  replica_terms of;
+
+  LOCUS_HOST_DEVICE static constexpr value combine(value a, value b) {
+    if constexpr (R == reduction::sum && std::is_integral_v<T>)  // wraps
+      return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+    else if constexpr (R == reduction::sum)
+      return add_fn{}(a, b);
+    else if constexpr (R == reduction::max && std::is_arithmetic_v<value>)
+      return a > b || a != a ? a : b;
+    else if constexpr (R == reduction::min && std::is_arithmetic_v<value>)
+      return a < b || a != a ? a : b;
+    else
+      return kernel::reducer<R, T>::combine(a, b);
+  }
+  LOCUS_HOST_DEVICE value before(value t) const {
+    if constexpr (may_scale)
+      if (of.scaled == scaling::multiply_terms)
+        return static_cast<value>(t * static_cast<value>(of.by));
+    return t;
+  }
+  LOCUS_HOST_DEVICE value after(value t) const {
+    if constexpr (may_scale)
+      if (of.scaled == scaling::divide_sum)
+        return static_cast<value>(t / static_cast<value>(of.by));
+    return t;
+  }
+  LOCUS_HOST_DEVICE void element(std::int64_t i) const {
+    value t = before(static_cast<T const*>(of.terms[0])[i]);
+    for (int r = 1; r < of.term_count; ++r)
+      t = combine(t, before(static_cast<T const*>(of.terms[r])[i]));
+    t = after(t);
+    for (int r = 0; r < of.out_count; ++r) static_cast<T*>(of.outs[r])[i] = static_cast<T>(t);
+  }
+  void on_host() const {
+    constexpr std::int64_t part = 1 << 15;
+    int const tasks = static_cast<int>((of.count + part - 1) / part);
+    std::int64_t const bytes = of.count * std::int64_t(sizeof(T)) * (of.term_count + of.out_count);
+    parallel_for(tasks, host::threads_for(bytes), [&](int task) {
+      std::int64_t const end = (task + 1) * part < of.count ? (task + 1) * part : of.count;
+      for (std::int64_t i = task * part; i < end; i += block)
+        fold_block(i, i + block < end ? block : end - i);
+    });
+  }
+  template <class Visit>
+  void for_each_pointer(Visit&& visit) {
+    for (void*& p : of.terms) visit(p);
+    for (void*& p : of.outs) visit(p);
+  }
+
+ private:
+  static constexpr std::int64_t block = 512;
+  /// one term after another, each a loop without branches; an out may be a term
+  void fold_block(std::int64_t begin, std::int64_t n) const {
+    value total[block];
+    LOCUS_LOOPS_BEGIN
+    for (int r = 0; r < of.term_count; ++r) {
+      T const* const term = static_cast<T const*>(of.terms[r]) + begin;
+      if (of.scaled == scaling::multiply_terms)
+        for (std::int64_t i = 0; i < n; ++i)
+          total[i] = r == 0 ? before(term[i]) : combine(total[i], before(term[i]));
+      else if (r == 0)
+        for (std::int64_t i = 0; i < n; ++i) total[i] = term[i];
+      else
+        LOCUS_IVDEP
+      for (std::int64_t i = 0; i < n; ++i) total[i] = combine(total[i], term[i]);
+    }
+    if (of.scaled == scaling::divide_sum)
+      for (std::int64_t i = 0; i < n; ++i) total[i] = after(total[i]);
+    for (int r = 0; r < of.out_count; ++r) {
+      T* const out = static_cast<T*>(of.outs[r]) + begin;
+      LOCUS_IVDEP
+      for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(total[i]);
+    }
+    LOCUS_LOOPS_END
+  }
+};
+
+}  // namespace LOCUS_MODE
+}  // namespace locus

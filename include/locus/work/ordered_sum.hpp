@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one order in which reproducible sums are added, on every backend. It depends on the length
+// alone.
+#pragma once
+#include <cstdint>  // int64_t
+
+#include <locus/core/macros.hpp>  // LOCUS_HOST_DEVICE
+
+namespace locus::kernel {
+
+/// means: values v[0..n) go by in chunks of 4096, of which value i is added to lane i % 256, from 0,
+///        in the element type; the 256 lanes are added as doubles, lane l with lane l + 128, then
+///        l + 64, ..., l + 1; the totals of the chunks are the values of the next level, in double,
+///        until one is left
+/// cost:  log2(n) / 12 levels; error at most about 16 roundings of T and log2(n) of double
+/// after: Higham, The accuracy of floating point summation (SISC 1993): pairwise summation
+namespace ordered_sum {
+
+inline constexpr int lanes = 256, chunk = 4096;
+
+LOCUS_HOST_DEVICE constexpr std::int64_t chunks_of(std::int64_t n) {
+  return n <= chunk ? 1 : (n + chunk - 1) / chunk;
+}
+
+/// means: total[c] = the sum of the 256 lanes of column c; lane l of it lies at lane[l * columns + c]
+/// The lanes are used up.
+template <int Columns>
+void add_lanes(double* lane, double* total) {
+  for (int half = lanes / 2; half > 0; half /= 2)
+    for (int i = 0; i < half * Columns; ++i) lane[i] += lane[i + half * Columns];
+  for (int c = 0; c < Columns; ++c) total[c] = lane[c];
+}
+
+/// means: the total of values that are doubles already: the levels above the first. The values are
+///        used up.
+inline double add_totals(double* value, std::int64_t n) {
+  double lane[lanes];
+  while (n > 1) {
+    std::int64_t const chunks = chunks_of(n);
+    for (std::int64_t c = 0; c < chunks; ++c) {
+      std::int64_t const end = c == chunks - 1 ? n : (c + 1) * chunk;
+      for (double& l : lane) l = 0;
+      for (std::int64_t i = c * chunk; i < end; ++i) lane[i % lanes] += value[i];
+      add_lanes<1>(lane, value + c);
+    }
+    n = chunks;
+  }
+  return value[0];
+}
+
+}  // namespace ordered_sum
+}  // namespace locus::kernel

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functor of a kernel: trees of functors over numbered inputs. Their types know operations and
+// element types, never a device or an extent, so that eight devices and ten shapes share one
+// kernel.
+#pragma once
+#include <utility>  // index_sequence
+
+#include <locus/core/macros.hpp>     // LOCUS_HOST_DEVICE
+#include <locus/core/pack.hpp>       // pack, get
+#include <locus/core/type_list.hpp>  // type_list
+#include <locus/shape/element.hpp>   // compute_t
+
+namespace locus::kernel {
+inline namespace LOCUS_MODE {
+
+// Each tree is called with (in, slots, folds): the values of the inputs at one element, the values
+// that several readers share, and the results of the folds so far.
+
+// The types of trees are those that are computed with: a half is one in memory only, it becomes a
+// float where it enters a tree, and a half again in `rounded`, at the end of one.
+
+/// the K-th input, of elements T
+template <int K, class T>
+struct input {
+  using type = compute_t<T>;
+  template <class In, class Slots, class Folds>
+  LOCUS_HOST_DEVICE constexpr type operator()(In const& in, Slots const&, Folds const&) const {
+    return get<K>(in);
+  }
+};
+/// the value of a tree as an element of another type
+template <class T, class Tree>
+struct rounded {
+  using type = T;
+  Tree tree;
+  template <class In, class Slots, class Folds>
+  LOCUS_HOST_DEVICE constexpr T operator()(In const& in, Slots const& slots,
+                                           Folds const& folds) const {
+    return static_cast<T>(tree(in, slots, folds));
+  }
+};
+/// the K-th shared value: computed once for all its readers
+template <int K, class T>
+struct slot_value {
+  using type = T;
+  template <class In, class Slots, class Folds>
+  LOCUS_HOST_DEVICE constexpr T operator()(In const&, Slots const& slots, Folds const&) const {
+    return get<K>(slots);
+  }
+};
+/// the result of the K-th fold
+template <int K, class T>
+struct fold_value {
+  using type = T;
+  template <class In, class Slots, class Folds>
+  LOCUS_HOST_DEVICE constexpr T operator()(In const&, Slots const&, Folds const& folds) const {
+    return get<K>(folds);
+  }
+};
+/// whether a tree is the result of the first fold, at most rounded
+template <class Tree>
+inline constexpr bool is_fold_as_it_is = false;
+template <class T>
+inline constexpr bool is_fold_as_it_is<fold_value<0, T>> = true;
+template <class T, class Tree>
+inline constexpr bool is_fold_as_it_is<rounded<T, Tree>> = is_fold_as_it_is<Tree>;
+/// a number that was captured by value
+template <class T>
+struct constant {
+  using type = T;
+  T value;
+  template <class In, class Slots, class Folds>
+  LOCUS_HOST_DEVICE constexpr T operator()(In const&, Slots const&, Folds const&) const {
+    return value;
+  }
+};
+
+/// f(args...); no [[no_unique_address]]: nvcc 13 refuses a kernel parameter that is empty only by
+/// it
+template <class T, class F, class... Args>
+struct apply {
+  using type = T;
+  F f;
+  pack<Args...> args;
+  template <class In, class Slots, class Folds>
+  LOCUS_HOST_DEVICE constexpr T operator()(In const& in, Slots const& slots,
+                                           Folds const& folds) const {
+    return call(in, slots, folds, std::index_sequence_for<Args...>{});
+  }
+  LOCUS_EXEC_CHECK_DISABLE
+  template <class In, class Slots, class Folds, std::size_t... Idx>
+  LOCUS_HOST_DEVICE constexpr T call(In const& in, Slots const& slots, Folds const& folds,
+                                     std::index_sequence<Idx...>) const {
+    return f(get<Idx>(args)(in, slots, folds)...);
+  }
+};
+
+template <class Slots, class Outs>
+struct stage;
+/// means: slots[k] = its tree, in order; then the results of the output trees
+template <class... Slots, class... Outs>
+struct stage<type_list<Slots...>, type_list<Outs...>> {
+  using results = pack<typename Outs::type...>;
+  pack<Slots...> slots;
+  pack<Outs...> outs;
+
+  template <class In, class Folds>
+  LOCUS_HOST_DEVICE constexpr results operator()(In const& in, Folds const& folds) const {
+    return evaluate(in, folds, std::index_sequence_for<Slots...>{},
+                    std::index_sequence_for<Outs...>{});
+  }
+
+ private:
+  template <class In, class Folds, std::size_t... S, std::size_t... O>
+  LOCUS_HOST_DEVICE constexpr results evaluate(In const& in, Folds const& folds,
+                                               std::index_sequence<S...>,
+                                               std::index_sequence<O...>) const {
+    pack<typename Slots::type...> values{};
+    ((get<S>(values) = get<S>(slots)(in, values, folds)), ...);
+    return results{{get<O>(outs)(in, values, folds)}...};
+  }
+};
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::kernel
