@@ -14,7 +14,7 @@ Text& write_stands_behind(Text& out, device d) {
   if (d.is_cpu()) return out << d << " is the host";
   if (d.ordinal() < t.gpus) {
     logical_device const& here = t.gpu_devices[d.ordinal()];
-    bool const real = here.how == backing::cuda;
+    bool const real = here.is_card();
     return out << d << " is " << (real ? "on card " : "simulated, on card ") << int(here.card);
   }
   out << d << " is not there";

@@ -13,7 +13,7 @@ namespace locus::detail {
 /// means: the device that works for `asked`, itself or what stands in for it, and why not itself
 [[gnu::cold]] inline device_use use_of(device asked) {
   logical_device const& d = runtime::find_device(asked);
-  if (!asked.is_gpu() || d.how != backing::host) return {asked, d.name, {}};
+  if (!asked.is_gpu() || !d.is_host()) return {asked, d.name, {}};
   return {asked, cpu(0), sentence(runtime::table.why_no_gpu)};
 }
 /// means: the same for each device of a place

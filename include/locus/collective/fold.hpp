@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fold over replicas of one operation and element type, on whatever backend.
 #pragma once
-#include <locus/backend/devices.hpp>      // on_side
+#include <locus/engine/launch.hpp>        // launch_work
 #include <locus/machine/launch_site.hpp>  // launch_site
 #include <locus/work/fold.hpp>            // fold_work, replica_terms
 #if LOCUS_CUDA_KERNELS
@@ -15,7 +15,7 @@ inline namespace LOCUS_MODE {
 /// means: fold_work, where site says
 template <reduction R, class T>
 void fold_replicas(launch_site const& site, replica_terms const& terms) {
-  on_side(site.on->how, [&](auto side) { side.run(site, fold_work<R, T>{terms}); });
+  launch_work(site, fold_work<R, T>{terms});
 }
 
 }  // namespace LOCUS_MODE

@@ -64,8 +64,8 @@ LOCUS_SHARED_STATE [[gnu::cold]] inline void warn_of_slices(device a, device b) 
 LOCUS_FUNCTION bool are_one_gpu(logical_device const& a, logical_device const& b);
 }  // namespace detail
 
-/// means: NCCL's functions for devices of that backing; null where there are none
-LOCUS_FUNCTION runtime::nccl_api const* nccl_of(runtime::backing how);
+/// means: NCCL's functions for a device; null where there are none
+LOCUS_FUNCTION runtime::nccl_api const* nccl_of(logical_device const& d);
 
 /// Replicas, and the cards they are on. Rank p is the p-th card, in the order of the replicas.
 struct replica_topology {

@@ -6,10 +6,10 @@
 #include <locus/core/error.hpp>             // configuration_error
 #include <locus/core/macros.hpp>            // LOCUS_COLD_BEGIN
 #include <locus/device/device.hpp>          // device
-#include <locus/memory/host_memory.hpp>     // host_memory
 #include <locus/memory/regions.hpp>         // region_pool
 #include <locus/runtime/configuration.hpp>  // copy_policy
 #include <locus/runtime/device_table.hpp>   // table
+#include <locus/runtime/host_memory.hpp>    // host_memory
 #include <locus/runtime/threads.hpp>        // thread_limit
 #include <locus/watch/watch.hpp>            // set_watcher
 
@@ -91,10 +91,9 @@ namespace detail {
           read(m.allocations),
           read(m.largest),
           m.limit,
-          pool ? pool->reserved()
-          : d.how == runtime::backing::host
-              ? static_cast<std::int64_t>(runtime::host_memory.reserved())
-              : 0};
+          pool          ? pool->reserved()
+          : d.is_host() ? static_cast<std::int64_t>(runtime::host_memory.reserved())
+                        : 0};
 }
 [[gnu::noinline]] inline void reset_memory(runtime::logical_device& d) {
   runtime::memory_account& m = d.memory;

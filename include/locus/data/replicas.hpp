@@ -132,7 +132,7 @@ struct replica_stage {
       runtime::note_gpus<any_gpu>();
       runtime::devices("a dataset was read");
       runtime::request_devices(replica_sender<Replicas, batch>::where(), "a dataset");
-      overlaps_ = any_gpu && runtime::table.gpu_backing != backing::host;
+      overlaps_ = any_gpu && runtime::table.has_gpus();
       o.pinned = overlaps_;
       return o;
     }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The seam between plans and devices: backend<Side> runs kernels and copies. machine/machine_functions.hpp has the rest that
-// devices of GPUs offer. A new kind of device is one specialisation that passes test/laws/backend_laws_test.cpp.
+// Data of a launch and of a copy: where they run, what they read and write.
 #pragma once
 #include <string_view>  // string_view
 
@@ -82,24 +81,6 @@ struct copy_job {
   std::size_t bytes = 0;
   step_record record{};
   bool pinned = false;  // host memory that is read stays as it is until the copy has run
-};
-
-// A backend has, as static functions:
-//   void* obtain(logical_device&, size_t)          a region of memory; null: there is no more
-//   void give_back(logical_device&, void*, size_t) a region that nobody uses
-//   void retire(logical_device&, void*, size_t)    a block whose next user comes behind what the
-//                                                  compute queue was given
-//   void finish(logical_device&)                   waits until the device has done everything
-//   stamp mark(logical_device&, queue_kind)        the point that the queue has reached
-//   void wait(logical_device&, queue_kind, stamp)  the queue's next work comes after that point
-//   void synchronize(stamp)                        the host goes on behind that point
-//   stamp copy(copy_job const&)                    host memory that is read is free at return
-//   bool reaches(logical_device& to, logical_device& from)  a copy between them needs no host memory
-//   void run(launch_site const&, Work const&)      a kernel, in the order of the compute queue
-template <backing Side>
-struct backend {
-  static_assert(always_false<std::integral_constant<backing, Side>>,
-                "locus: there is no backend for this side; specialise backend<Side>");
 };
 
 }  // namespace locus

@@ -51,6 +51,7 @@ struct physical_devices {
   int logical = 0;  // simulated GPUs that they are without configuration
   simulated_options simulated{};
   int driver = 0, toolkit = 0;  // CUDA's versions
+  bool has_cards() const { return how == backing::cuda; }
   cuda_device_facts cards[max_cards]{};
   bool answers[max_cards]{};  // the driver told us what the card is
 };

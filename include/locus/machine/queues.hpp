@@ -19,7 +19,7 @@ LOCUS_FUNCTION stamp copy(logical_device& to, void* target, logical_device& from
                           step_record const& record, bool pinned = false);
 /// means: what a copy from one device to the other needs of the host is there
 inline void foresee_copy(logical_device& to, logical_device& from) {
-  if (to.how != backing::host && from.how != backing::host) gpus_of_program->foresee_copy(to, from);
+  if (!to.is_host() && !from.is_host()) gpus_of_program->foresee_copy(to, from);
 }
 /// means: the host is about to touch these bytes     fails: bad_access, when a queue has not
 ///        finished with them

@@ -1,34 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // Points on the queues of devices, and who waits for them, whatever stands behind a device.
 #pragma once
-#include <locus/backend/devices.hpp>          // on_side
 #include <locus/core/macros.hpp>              // LOCUS_LEAN_BEGIN
-#include <locus/machine/with_machine.hpp>     // on_side
+#include <locus/machine/machine_of.hpp>       // machine_of
 #include <locus/runtime/pending_results.hpp>  // take_arrivals
 
 LOCUS_LEAN_BEGIN
 
 namespace locus::runtime {
 
-inline stamp mark(logical_device& d, queue_kind kind) {
-  return on_side(d.how, [&](auto side) { return side.mark(d, kind); });
-}
+inline stamp mark(logical_device& d, queue_kind kind) { return machine_of(d).mark(d, kind); }
 /// means: the host goes on when s has run
 inline void synchronize(stamp s) {
-  if (s.is_set()) on_side(table.gpu_backing, [&](auto side) { side.synchronize(s); });
+  if (s.is_set()) machine_of_gpus().synchronize(s);
 }
 /// means: the next work of that queue (of the host, on the host) comes after s
 inline void wait(logical_device& d, queue_kind kind, stamp s) {
   if (!s.is_set()) return;
-  if (d.how == backing::host) return synchronize(s);
-  on_side(d.how, [&](auto side) { side.wait(d, kind, s); });
+  if (d.is_host()) return synchronize(s);
+  machine_of(d).wait(d, kind, s);
 }
 /// means: the compute queue of d goes on behind what arrives there beside it in those bytes; null: in
 ///        any. So does the queue that is about to touch them, if it is another.
 /// cost:  a load where nothing arrives anywhere
 inline void meet_arrivals(logical_device& d, void const* first = nullptr, std::int64_t bytes = 0,
                           logical_device* user = nullptr, queue_kind queue = queue_kind::compute) {
-  if (!has_arrivals() || d.how == backing::host) return;
+  if (!has_arrivals() || d.is_host()) return;
   take_arrivals(d, first, bytes, [&](stamp s) {
     wait(d, queue_kind::compute, s);
     if (user && (user != &d || queue != queue_kind::compute)) wait(*user, queue, s);

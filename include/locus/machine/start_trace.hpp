@@ -14,7 +14,7 @@ namespace locus {
 namespace runtime::detail {
 /// what has been issued has run; at exit what simulated GPUs did not run yet never runs
 inline void finish_traced_work(bool at_exit) {
-  if (gpus_of_program) gpus_of_program->finish_traced(at_exit);
+  if (table.gpu_machine) table.gpu_machine->finish_traced(at_exit);
 }
 }  // namespace runtime::detail
 

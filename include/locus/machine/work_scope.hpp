@@ -47,9 +47,8 @@ class work_scope {
   queue_kind kind_ = queue_kind::compute;
   bool open_ = false, pushed_ = false;
   trace_span span_{};
-  trace_span const* before_ = nullptr;
   std::int64_t begin_ = 0;
-  void* mark_ = nullptr;
+  void* mark_ = nullptr;  // of the machine
 };
 
 /// means: bytes on their way, carried by a queue of one of the two devices

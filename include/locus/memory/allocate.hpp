@@ -62,7 +62,7 @@ inline void release(logical_device& d, void* p, std::int64_t bytes,
   std::int64_t size = round_up(bytes);
   try {
     meet_arrivals(d, p, size);
-    on_side(d.how, [&](auto side) { side.retire(d, p, static_cast<std::size_t>(size)); });
+    machine_of(d).retire(d, p, static_cast<std::size_t>(size));
   } catch (std::exception const& e) {  // a destructor may be under way
     log_line line;
     write_line(line << e.what());

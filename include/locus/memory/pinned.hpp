@@ -2,9 +2,9 @@
 // Pinned host memory: what copies to and from GPUs pass through, obtained once and kept.
 #pragma once
 
-#include <locus/core/macros.hpp>         // LOCUS_SHARED_STATE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
-#include <locus/memory/host_memory.hpp>  // host_memory
-#include <locus/memory/regions.hpp>      // region_pool
+#include <locus/core/macros.hpp>          // LOCUS_SHARED_STATE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
+#include <locus/memory/regions.hpp>       // region_pool
+#include <locus/runtime/host_memory.hpp>  // host_memory
 
 LOCUS_LEAN_BEGIN
 

@@ -183,11 +183,6 @@ struct graph_code {
     slot slots[values];
     return count_run(plan, values_of, replicas, extents, objects, {slots, values});
   }
-  /// no other device could have a part in what runs on a CPU
-  static bool host_alone() {
-    backing const gpus = runtime::devices().gpu_backing;
-    return gpus == backing::host || (gpus == backing::cuda && !checked_build);
-  }
   template <std::size_t... K, class FindTarget, class... Es>
   static void run(std::index_sequence<K...>, call_site site, FindTarget const& find_target,
                   Es const&... es) {
@@ -218,7 +213,7 @@ struct graph_code {
         return cross(values_of, known, objects, open, targets[0], site);
     if constexpr (is_open) (bind_target(b, code.plan.roots[K], targets[K]), ...);
     if constexpr (at_once<Graph>::possible)
-      if (host_alone() && runtime::watched() == 0 &&
+      if (runtime::devices().host_is_alone(checked_build) && runtime::watched() == 0 &&
           at_once<Graph>::run(code, values_of, known, objects, targets[0]))
         return;
     local_layout layouts[values * replicas];

@@ -62,7 +62,7 @@ class transport : protected placing {
  private:
   [[noreturn, gnu::cold]] static void refuse_operand(step_record const& r, device owner);
   static bool in_one_memory(side const& to, side const& from) {
-    return to.on == from.on || (to.on->how == backing::host && from.on->how == backing::host);
+    return to.on == from.on || (to.on->is_host() && from.on->is_host());
   }
   static bool moves_as_block(local_value const& to, local_value const& from, int rank);
   [[gnu::cold]] void carry_inside(side const& to, side const& from, int rank, int element_bytes,

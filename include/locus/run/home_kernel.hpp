@@ -81,8 +81,7 @@ LOCUS_LEAN_END
 inline bool home_alone() {
   runtime::device_table const& t = runtime::table;
   return __atomic_load_n(&t.started, __ATOMIC_ACQUIRE) && runtime::watched() == 0 &&
-         (t.gpu_backing == runtime::backing::host ||
-          (t.gpu_backing == runtime::backing::cuda && !checked_build));
+         t.host_is_alone(checked_build);
 }
 
 /// means: elements of a kernel that one thread handles and no store passes the caches for

@@ -2,19 +2,20 @@
 // From the steps of a region to one kernel: which values it reads at which level, and its functor
 // as a tree. The only place where steps become types again.
 #pragma once
-#include <locus/backend/devices.hpp>       // on_side
-#include <locus/machine/with_machine.hpp>  // on_side
-#include <locus/plan/graph.hpp>            // unchecked_plan, flattened
-#include <locus/run/call_tiles.hpp>        // call_tile, call_part
-#include <locus/run/operands.hpp>          // region_facts, operand_placer
-#include <locus/run/program.hpp>           // launch, frame
-#include <locus/run/values.hpp>            // local_extents
-#include <locus/work/call_work.hpp>        // call_work
-#include <locus/work/ordered_work.hpp>     // ordered_sum_work
-#include <locus/work/reducer.hpp>          // reducer, with_index_fn
-#include <locus/work/rounding.hpp>         // functor_under
-#include <locus/work/stage.hpp>            // stage, apply
-#include <locus/work/work.hpp>             // map_work, reduce_work, rows_work, matmul_work
+#include <locus/backend/devices.hpp>     // find_device
+#include <locus/engine/launch.hpp>       // launch_work, run_on_host
+#include <locus/machine/machine_of.hpp>  // machine_of
+#include <locus/plan/graph.hpp>          // unchecked_plan, flattened
+#include <locus/run/call_tiles.hpp>      // call_tile, call_part
+#include <locus/run/operands.hpp>        // region_facts, operand_placer
+#include <locus/run/program.hpp>         // launch, frame
+#include <locus/run/values.hpp>          // local_extents
+#include <locus/work/call_work.hpp>      // call_work
+#include <locus/work/ordered_work.hpp>   // ordered_sum_work
+#include <locus/work/reducer.hpp>        // reducer, with_index_fn
+#include <locus/work/rounding.hpp>       // functor_under
+#include <locus/work/stage.hpp>          // stage, apply
+#include <locus/work/work.hpp>           // map_work, reduce_work, rows_work, matmul_work
 
 namespace locus {
 inline namespace LOCUS_MODE {
@@ -202,9 +203,9 @@ struct region_code {
                     "locus: a functor that runs on GPUs is copied as bytes; capture values, not "
                     "owners of memory");
     if constexpr (has_gpu(p.steps[Root].where.devices))
-      on_side(what.site.on->how, [&](auto side) { side.run(what.site, work); });
+      launch_work(what.site, work);
     else
-      backend<backing::host>::run(what.site, work);
+      run_on_host(work);
   }
 
   // ---- the kinds of kernels ----
@@ -419,7 +420,7 @@ struct region_code {
     if constexpr (where.is_single() && where.at(0).is_cpu() && A.is_static() && C.is_static() &&
                   host::has_static_product<T>(m, n, k))
       return std::type_identity<
-          static_matmul_work<T, host::product_extents{int(m), int(n), int(k)}>>{};
+          static_matmul_work<T, kernel::product_extents{int(m), int(n), int(k)}>>{};
     else
       return std::type_identity<matmul_work<T>>{};
   }

@@ -4,8 +4,8 @@
 // pointers.
 #pragma once
 
+#include <locus/backend/user_stream.hpp>  // gpu_set
 #include <locus/core/macros.hpp>          // LOCUS_RUN_MODE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
-#include <locus/machine/user_stream.hpp>  // gpu_set
 #include <locus/run/write_results.hpp>    // results
 
 LOCUS_LEAN_BEGIN

@@ -46,7 +46,7 @@ class placing : protected run_memory {
     return range_of(value(v, r), rank_of(v), source_of(v).element_bytes);
   }
 
-  static bool on_host(device d) { return runtime::find_device(d).how == backing::host; }
+  static bool on_host(device d) { return runtime::find_device(d).is_host(); }
   static bool all_on_host(place const& p);
 
   // ---- when something throws ----

@@ -14,6 +14,10 @@
 
 LOCUS_LEAN_BEGIN
 
+namespace locus {
+struct machine_functions;
+}
+
 namespace locus::runtime {
 
 /// What stands behind a logical device.
@@ -60,6 +64,7 @@ struct memory_account {
 struct logical_device {
   device name{};
   backing how = backing::host;
+  machine_functions const* machine = nullptr;  // null: the host's
   short index = 0;     // GPUs from 0, CPUs behind them; its queues are numbered one after another
   short card = -1;     // which arena, which CUDA ordinal; several logical devices may share one
   short priority = 0;  // of CUDA's streams; that of communication has the highest
@@ -68,6 +73,9 @@ struct logical_device {
   staging_chunks staging{};
   bool beside_user = false;  // a stream of the user's is its compute queue
   short lent = -1;           // simulated: the queue of the user's in place of the compute queue
+  bool is_host() const { return how == backing::host; }
+  bool is_simulated() const { return how == backing::simulated; }
+  bool is_card() const { return how == backing::cuda; }
   short queue(queue_kind kind) const {
     return static_cast<short>(queues_of_device * index + static_cast<int>(kind));
   }
@@ -131,6 +139,8 @@ struct device_table {
   int gpus = 0;             // that are there, simulated ones included
   bool knows_gpus = false;  // they were looked for: some unit of this program names one
   backing gpu_backing = backing::host;
+  machine_functions const* gpu_machine =
+      nullptr;  // of the GPUs that are there; null: there is none
   absence why_no_gpu = absence::built_without_cuda;
   logical_device cpu_devices[max_logical]{};
   logical_device gpu_devices[max_logical]{};
@@ -139,6 +149,11 @@ struct device_table {
   void (*retire)() = nullptr;    // called when the last of them goes: these devices end
   mutex lock;
 
+  bool has_gpus() const { return gpu_backing != backing::host; }
+  bool has_simulated() const { return gpu_backing == backing::simulated; }
+  bool has_cards() const { return gpu_backing == backing::cuda; }
+  /// no other device can have a part in work that runs on a CPU
+  bool host_is_alone(bool checked) const { return !has_gpus() || (has_cards() && !checked); }
   logical_device& slot(device d) {
     return d.is_gpu() ? gpu_devices[d.ordinal()] : cpu_devices[d.ordinal()];
   }

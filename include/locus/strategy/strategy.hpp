@@ -317,7 +317,7 @@ class strategy {
   /// GPUs that are there have queues of their own; whatever is the host shares its threads
   bool works_side_by_side() const {
     for (int r = 0; r < devices_.size(); ++r)
-      if (runtime::find_device(devices_[r]).how == backing::host) return false;
+      if (runtime::find_device(devices_[r]).is_host()) return false;
     return true;
   }
   template <class X>

@@ -5,7 +5,7 @@
 #include <locus/core/macros.hpp>          // LOCUS_FUNCTION, LOCUS_HAS_BODIES
 #include <locus/expr/block.hpp>           // tensor_block
 #include <locus/machine/launch_site.hpp>  // logical_device
-#include <locus/memory/host_memory.hpp>   // host_memory
+#include <locus/runtime/host_memory.hpp>  // host_memory
 
 namespace locus::detail {
 

@@ -2,7 +2,7 @@
 // Plans beside a stream of the user's, and a stream of the user's as a device's queue.
 #pragma once
 #include <locus/backend/gpus.hpp>         // devices_with_gpus
-#include <locus/machine/user_stream.hpp>  // follow_guest, lend_stream
+#include <locus/backend/user_stream.hpp>  // follow_guest, lend_stream
 #include <locus/tensor/assign.hpp>        // run
 #include <locus/tensor/eval.hpp>          // eval
 

@@ -13,7 +13,7 @@ namespace locus {
 /// after: cudaDeviceSynchronize, of all devices
 inline void synchronize() {
   for (runtime::logical_device& d : runtime::table.gpu_devices)
-    if (d.how != backing::host && (d.how != backing::cuda || d.queues[0])) runtime::synchronize(d);
+    if (!d.is_host() && (!d.is_card() || d.queues[0])) runtime::synchronize(d);
 }
 
 }  // namespace locus

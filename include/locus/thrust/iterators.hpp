@@ -12,7 +12,7 @@ inline void await_operands(operand_list const& all) {
   logical_device& d = runtime::find_device(all.on);
   for (int k = 0; k < all.count; ++k)
     runtime::meet_arrivals(d, all.memory[k].first, static_cast<std::int64_t>(all.memory[k].bytes));
-  if (d.how != backing::host) runtime::synchronize(runtime::mark(d, queue_kind::compute));
+  if (!d.is_host()) runtime::synchronize(runtime::mark(d, queue_kind::compute));
 }
 inline namespace LOCUS_MODE {
 /// fails: at compile time, where memory of a GPU is read by iterators in a unit of a host compiler

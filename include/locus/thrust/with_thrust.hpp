@@ -3,6 +3,7 @@
 // device. Where Thrust is not there (CPUs, simulated GPUs, units of a host compiler) they are the host's.
 #pragma once
 #include <locus/engine/gpu/host_algorithms.hpp>  // host_algorithms::policy
+#include <locus/engine/launch.hpp>               // launch_work
 #include <locus/machine/stamps.hpp>              // meet_arrivals, synchronize
 #include <locus/tensor/tensor.hpp>               // Tensor
 #include <locus/tensor/view.hpp>                 // View
@@ -21,9 +22,9 @@ inline namespace LOCUS_MODE {
 template <bool Gpu, class Work>
 void issue_thrust(launch_site const& site, Work const& work) {
   if constexpr (Gpu)
-    on_side(site.on->how, [&](auto side) { side.run(site, work); });
+    launch_work(site, work);
   else
-    backend<backing::host>::run(site, work);
+    run_on_host(work);
 }
 template <class T, class Visit>
 void visit_iterator(T*& i, Visit& visit) {
@@ -61,8 +62,7 @@ struct thrust_work {
         *result = f(policy, first, first + n, get<K>(others)...);
     }(std::index_sequence_for<Others...>{});
   }
-  void on_host() const { run(host_algorithms::policy{}); }
-  void host() const { on_host(); }
+  void host() const { run(host_algorithms::policy{}); }
 #if LOCUS_CUDA_KERNELS && LOCUS_DEVICE_CODE
   int card(void*, std::size_t*, void* stream) const {  // Thrust asks the pool itself
     return cuda_side::with_policy(on, stream, [this](auto const& policy) { run(policy); });
@@ -75,6 +75,10 @@ struct thrust_work {
         [&](auto k) { detail::visit_iterator(get<k>(others), visit); });
   }
 };
+template <class F, class R, class First, class... Others>
+void run_on_host(thrust_work<F, R, First, Others...> const& work) {
+  work.host();
+}
 #if LOCUS_CUDA_KERNELS
 template <class F, class R, class First, class... Others>
 struct cuda_kernel<thrust_work<F, R, First, Others...>> {
@@ -112,7 +116,7 @@ auto run_thrust(operand_list const& all, F const& f, First first, Others... othe
       auto* const result = new R{};  // stays where something fails: the work may still run
       issue_thrust<Gpu>(site, work{f, all.size(), result, &d, first, make_pack(others...)});
       if constexpr (Gpu)
-        if (d.how != backing::host) runtime::synchronize(runtime::mark(d, queue_kind::compute));
+        if (!d.is_host()) runtime::synchronize(runtime::mark(d, queue_kind::compute));
       R const made = *result;
       delete result;
       return made;

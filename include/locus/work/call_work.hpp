@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The launch of a called operation: its body with the tiles of its operands and results.
 #pragma once
-#include <locus/core/macros.hpp>           // LOCUS_MODE
-#include <locus/core/pack.hpp>             // pack, get
-#include <locus/core/type_list.hpp>        // type_list
-#include <locus/engine/host/elements.hpp>  // host::each_element
-#include <locus/ops/call.hpp>              // has_element_bodies
-#include <locus/work/any_tile.hpp>         // any_tile
+#include <locus/core/macros.hpp>     // LOCUS_MODE
+#include <locus/core/pack.hpp>       // pack, get
+#include <locus/core/type_list.hpp>  // type_list
+#include <locus/ops/call.hpp>        // has_element_bodies
+#include <locus/work/any_tile.hpp>   // any_tile
 
 namespace locus {
 inline namespace LOCUS_MODE {
@@ -20,21 +19,21 @@ struct call_work<Op, type_list<R...>, type_list<T...>> {
   static constexpr bool has_card_body = detail::has_card_body<Op, T...>;
   static constexpr bool has_cuda_kernel = has_element_body || has_card_body || Op::rule.by_teams;
   static constexpr int results = sizeof...(R), operands = sizeof...(T);
+  static constexpr bool has_host_body =
+      requires(Op const& body, call_context const& c, tile<R>... out, tile<T const>... in) {
+        body.host(c, out..., in...);
+      };
   Op op;
   call_context here;
   kernel::any_tile tiles[results + operands];  // results, then operands
 
   call_work(Op const& what, call_context const& part) : op(what), here(part) {}
 
-  void on_host() const {
-    if (has_nothing_to_read()) {
-      for (std::int64_t i = 0, n = size(); i < n; ++i) write_zero(i);
-      return;
-    }
-    if constexpr (has_host_body)
-      run_host(each_result{}, each_operand{});
-    else
-      host::each_element(size(), [this](std::int64_t i) { write_element(i); });
+  /// means: the host body of the operation, with its tiles
+  void run_host() const
+    requires has_host_body
+  {
+    run_host(each_result{}, each_operand{});
   }
   void on_card(card_context& here_on_card) const {
     run_card(here_on_card, each_result{}, each_operand{});
@@ -79,10 +78,6 @@ struct call_work<Op, type_list<R...>, type_list<T...>> {
  private:
   using each_result = std::index_sequence_for<R...>;
   using each_operand = std::index_sequence_for<T...>;
-  static constexpr bool has_host_body =
-      requires(Op const& body, call_context const& c, tile<R>... out, tile<T const>... in) {
-        body.host(c, out..., in...);
-      };
   static_assert(
       has_host_body || has_element_body || has_card_body,
       "locus: a called operation has no body for its element types; give it host(context, "

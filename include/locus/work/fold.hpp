@@ -4,10 +4,9 @@
 #pragma once
 #include <type_traits>  // is_integral
 
-#include <locus/core/macros.hpp>      // LOCUS_MODE
-#include <locus/device/device.hpp>    // max_devices
-#include <locus/engine/host/map.hpp>  // threads_for
-#include <locus/work/reducer.hpp>     // reducer
+#include <locus/core/macros.hpp>    // LOCUS_MODE
+#include <locus/device/device.hpp>  // max_devices
+#include <locus/work/reducer.hpp>   // reducer
 
 namespace locus {
 
@@ -67,47 +66,10 @@ struct fold_work {
     t = after(t);
     for (int r = 0; r < of.out_count; ++r) static_cast<T*>(of.outs[r])[i] = static_cast<T>(t);
   }
-  void on_host() const {
-    constexpr std::int64_t part = 1 << 15;
-    int const tasks = static_cast<int>((of.count + part - 1) / part);
-    std::int64_t const bytes = of.count * std::int64_t(sizeof(T)) * (of.term_count + of.out_count);
-    parallel_for(tasks, host::threads_for(bytes), [&](int task) {
-      std::int64_t const end = (task + 1) * part < of.count ? (task + 1) * part : of.count;
-      for (std::int64_t i = task * part; i < end; i += block)
-        fold_block(i, i + block < end ? block : end - i);
-    });
-  }
   template <class Visit>
   void for_each_pointer(Visit&& visit) {
     for (void*& p : of.terms) visit(p);
     for (void*& p : of.outs) visit(p);
-  }
-
- private:
-  static constexpr std::int64_t block = 512;
-  /// one term after another, each a loop without branches; an out may be a term
-  void fold_block(std::int64_t begin, std::int64_t n) const {
-    value total[block];
-    LOCUS_LOOPS_BEGIN
-    for (int r = 0; r < of.term_count; ++r) {
-      T const* const term = static_cast<T const*>(of.terms[r]) + begin;
-      if (of.scaled == scaling::multiply_terms)
-        for (std::int64_t i = 0; i < n; ++i)
-          total[i] = r == 0 ? before(term[i]) : combine(total[i], before(term[i]));
-      else if (r == 0)
-        for (std::int64_t i = 0; i < n; ++i) total[i] = term[i];
-      else
-        LOCUS_IVDEP
-      for (std::int64_t i = 0; i < n; ++i) total[i] = combine(total[i], term[i]);
-    }
-    if (of.scaled == scaling::divide_sum)
-      for (std::int64_t i = 0; i < n; ++i) total[i] = after(total[i]);
-    for (int r = 0; r < of.out_count; ++r) {
-      T* const out = static_cast<T*>(of.outs[r]) + begin;
-      LOCUS_IVDEP
-      for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(total[i]);
-    }
-    LOCUS_LOOPS_END
   }
 };
 

@@ -43,6 +43,10 @@ struct product_row {
   bool relu = false;
   bool* added = nullptr;  // becomes true when the launch is one that adds; on the host none does
 };
+/// The extents of a product that its type knows: (m,k) x (k,n).
+struct product_extents {
+  int m, n, k;
+};
 /// means: the i-th matrix of a batch
 template <class T>
 constexpr matrix matrix_at(matrix m, std::int64_t step, std::int64_t i) {

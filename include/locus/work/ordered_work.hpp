@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A reproducible sum as a piece of work.
 #pragma once
-#include <locus/core/pack.hpp>                // pack
-#include <locus/engine/host/ordered_sum.hpp>  // host::ordered_sum
-#include <locus/work/call.hpp>                // space, access
-#include <locus/work/reducer.hpp>             // reducer
+#include <locus/core/pack.hpp>     // pack
+#include <locus/work/call.hpp>     // space, access
+#include <locus/work/reducer.hpp>  // reducer
 
 namespace locus {
 inline namespace LOCUS_MODE {
@@ -29,7 +28,6 @@ struct ordered_sum_work {
   LOCUS_HOST_DEVICE auto result(double total) const {
     return pack<T>{{kernel::reducer<reduction::sum, T>::finish(total, count)}};
   }
-  void on_host() const { host::ordered_sum(*this); }
   template <class Visit>
   void for_each_pointer(Visit&& visit) {
     for (kernel::access& a : operands) visit(a.data);

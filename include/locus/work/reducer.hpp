@@ -149,6 +149,12 @@ struct largest_number : reducer<reduction::max, T> {
   LOCUS_HOST_DEVICE static constexpr T combine(T a, T b) { return add(a, b); }
 };
 
+/// The numbers of elements that means divide by; negative: no mean.
+template <int Count>
+struct mean_counts {
+  double of[Count];
+};
+
 /// a value with its number, for first_max
 struct with_index_fn {
   template <class T>

@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launch hands to a backend: a kernel with its operands, as one trivially copyable object.
+// Work: a kernel with its operands as one trivially copyable object. engine/ has the loops.
 #pragma once
-#include <cstring>      // memcpy
 #include <type_traits>  // is_trivially_copyable
 
-#include <locus/core/macros.hpp>                 // LOCUS_LEAN_BEGIN
-#include <locus/engine/host/map.hpp>             // host::map
-#include <locus/engine/host/matmul.hpp>          // host::matmul
-#include <locus/engine/host/matmul_reader.hpp>   // host::map_in_panels
-#include <locus/engine/host/narrow_matmul.hpp>   // host::narrow_matmul
-#include <locus/engine/host/reduce.hpp>          // host::reduce
-#include <locus/engine/host/rows.hpp>            // host::rows
-#include <locus/engine/host/static_product.hpp>  // host::static_product
-#include <locus/work/call.hpp>                   // space, access
-#include <locus/work/matrix.hpp>                 // matrix
-#include <locus/work/reducer.hpp>                // reducer
-#include <locus/work/stage.hpp>                  // stage, is_fold_as_it_is
+#include <locus/core/macros.hpp>   // LOCUS_LEAN_BEGIN
+#include <locus/work/call.hpp>     // space, access
+#include <locus/work/matrix.hpp>   // matrix
+#include <locus/work/reducer.hpp>  // reducer
+#include <locus/work/stage.hpp>    // stage, is_fold_as_it_is
 
 LOCUS_LEAN_BEGIN
 
@@ -35,12 +27,6 @@ struct map_work {
   kernel::access operands[operand_count];
 
   explicit map_work(Stage stage) : f(stage) {}
-  void on_host() const { host::map(f, over, operands, Ins{}, Outs{}); }
-  /// operand `Product` is a b, made in panels
-  template <class T, int Product>
-  void in_panels(kernel::matrix const& a, kernel::matrix const& b) const {
-    host::map_in_panels<T, Product>(f, over, operands, a, b, Ins{}, Outs{});
-  }
   template <class Visit>
   void for_each_pointer(Visit&& visit) {
     for (kernel::access& a : operands) visit(a.data);
@@ -76,23 +62,12 @@ struct reduce_work {
   using outputs = Outs;
   Stage f;
   Rest rest;
-  host::mean_counts<Reducers::size> means;
+  kernel::mean_counts<Reducers::size> means;
   kernel::space over;
   kernel::access operands[operand_count];
 
-  reduce_work(Stage stage, Rest after, host::mean_counts<Reducers::size> const& n)
+  reduce_work(Stage stage, Rest after, kernel::mean_counts<Reducers::size> const& n)
       : f(stage), rest(after), means(n) {}
-  void on_host() const {
-    host::reduce<FoldsAll>(Reducers{}, f, rest, means, over, operands, Ins{}, Rows{}, ElementOuts{},
-                           Outs{});
-  }
-  /// operand `Product` is a b, made in panels
-  template <class T, int Product>
-  void in_panels(kernel::matrix const& a, kernel::matrix const& b) const {
-    host::panel_folds<T, Product, Reducers, Stage, Rest, Ins, Rows, ElementOuts, Outs>{
-        f, rest, means, over, operands}
-        .run(a, b);
-  }
   template <class Visit>
   void for_each_pointer(Visit&& visit) {
     for (kernel::access& a : operands) visit(a.data);
@@ -119,10 +94,6 @@ struct rows_work<Elementwise, type_list<Folds...>, Last, Ins, Rows, Outs, HasCud
   kernel::access operands[operand_count];
 
   rows_work(pack<Folds...> all, Last end) : folds(all), last(end) {}
-  void on_host() const {
-    host::rows<Elementwise>(folds, last, over, operands, Ins{}, Rows{}, Outs{},
-                            std::index_sequence_for<Folds...>{});
-  }
   template <class Visit>
   void for_each_pointer(Visit&& visit) {
     for (kernel::access& a : operands) visit(a.data);
@@ -138,14 +109,6 @@ struct matmul_work {
   kernel::batch batch{};
   kernel::product_row row{};  // which the host leaves out
 
-  void on_host() const {
-    host::for_each_of_batch<T>(c, a, b, batch, [](auto const& z, auto const& x, auto const& y) {
-      if constexpr (is_narrow_v<T>)
-        host::narrow_matmul<T>(z, x, y);
-      else
-        host::matmul<T>(z, x, y);
-    });
-  }
   template <class Visit>
   void for_each_pointer(Visit&& visit) {
     visit(c.data), visit(a.data), visit(b.data);
@@ -153,23 +116,12 @@ struct matmul_work {
 };
 
 /// c = a b on the host, of extents that are part of the type
-template <class T, host::product_extents E>
+template <class T, kernel::product_extents E>
 struct static_matmul_work {
   static constexpr bool has_cuda_kernel = false;
   kernel::matrix c, a, b;
   kernel::batch batch{};
 
-  void on_host() const {
-    using product = host::static_product<T, E>;
-    bool const fits = product::fits(c, a, b);
-    host::for_each_of_batch<T>(c, a, b, batch, [fits](auto const& z, auto const& x, auto const& y) {
-      if (fits)
-        product::run(static_cast<T*>(z.data), static_cast<T const*>(x.data),
-                     static_cast<T const*>(y.data));
-      else
-        host::matmul<T>(z, x, y);
-    });
-  }
   template <class Visit>
   void for_each_pointer(Visit&& visit) {
     visit(c.data), visit(a.data), visit(b.data);
@@ -183,7 +135,6 @@ struct panel_work {
   Work reader;
   kernel::matrix a, b;
 
-  void on_host() const { reader.template in_panels<T, Product>(a, b); }
   template <class Visit>
   void for_each_pointer(Visit&& visit) {
     reader.for_each_pointer(visit);
@@ -198,37 +149,9 @@ struct copy_work {
   kernel::space over;
   kernel::access to, from;
 
-  void on_host() const {
-    kernel::space s = over;
-    kernel::access a[] = {to, from};
-    kernel::collapse(s, a, 2);
-    if (s.size() == 0) return;
-    int const last = s.rank - 1;
-    std::int64_t const n = s.extent[last], rows = s.size() / n;
-    for (std::int64_t r = 0; r < rows; ++r) {
-      auto* const t = static_cast<char*>(a[0].data) + kernel::offset_of(s, a[0], r, last) * bytes;
-      auto const* const f =
-          static_cast<char const*>(a[1].data) + kernel::offset_of(s, a[1], r, last) * bytes;
-      line(t, a[0].stride[last] * bytes, f, a[1].stride[last] * bytes, n);
-    }
-  }
   template <class Visit>
   void for_each_pointer(Visit&& visit) {
     visit(to.data), visit(from.data);
-  }
-
- private:
-  void line(char* t, std::int64_t t_step, char const* f, std::int64_t f_step,
-            std::int64_t n) const {
-    auto const b = static_cast<std::size_t>(bytes);
-    if (t_step == bytes && f_step == bytes)
-      std::memcpy(t, f, static_cast<std::size_t>(n) * b);
-    else if (bytes == 4)  // a length that the compiler knows is one instruction
-      for (std::int64_t i = 0; i < n; ++i) std::memcpy(t + i * t_step, f + i * f_step, 4);
-    else if (bytes == 8)
-      for (std::int64_t i = 0; i < n; ++i) std::memcpy(t + i * t_step, f + i * f_step, 8);
-    else
-      for (std::int64_t i = 0; i < n; ++i) std::memcpy(t + i * t_step, f + i * f_step, b);
   }
 };
 

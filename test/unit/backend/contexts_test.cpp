@@ -82,11 +82,11 @@ TEST_CASE("the first call of a thread makes no context, whichever it is") {
     };
     first("waiting", [&] { runtime::synchronize(s); });
     first("a queue", [&] { runtime::wait(d, queue_kind::copy, s); });
-    first("finishing", [&] { on_side(d.how, [&](auto side) { side.finish(d); }); });
+    first("finishing", [&] { machine_of(d).finish(d); });
     first("pinning", [&] { pinned = runtime::pinned_memory.allocate(8 << 20); });
     first("owner", [&] {
       device owner;
-      asked = runtime::gpus_of_program->find_other_owner(d, pinned, owner);
+      asked = machine_of(d).find_other_owner(d, pinned, owner);
     });
     CHECK(asked == 1);
     first("unpinning", [&] {

@@ -87,7 +87,7 @@ void any(matrix c, matrix a, matrix b) {
   host::matmul<T>(c, a, b);
 }
 
-template <class T, host::product_extents E>
+template <class T, kernel::product_extents E>
 void check_static() {
   if constexpr (host::has_static_product<T>(E.m, E.n, E.k)) {
     oracle::random r(9);
@@ -159,12 +159,12 @@ TEST_CASE("a matrix times a vector, and a vector times a matrix, agree with thre
   runtime::thread_limit = 0;
 }
 TEST_CASE("products of static extents agree with three loops, edges included") {
-  check_static<float, host::product_extents{8, 8, 8}>();
-  check_static<float, host::product_extents{13, 21, 5}>();
-  check_static<float, host::product_extents{1, 64, 64}>();
-  check_static<float, host::product_extents{64, 4, 1}>();
-  check_static<double, host::product_extents{16, 16, 16}>();
-  check_static<double, host::product_extents{3, 50, 7}>();
+  check_static<float, kernel::product_extents{8, 8, 8}>();
+  check_static<float, kernel::product_extents{13, 21, 5}>();
+  check_static<float, kernel::product_extents{1, 64, 64}>();
+  check_static<float, kernel::product_extents{64, 4, 1}>();
+  check_static<double, kernel::product_extents{16, 16, 16}>();
+  check_static<double, kernel::product_extents{3, 50, 7}>();
 }
 TEST_CASE("threads and a lack of workspace do not change a product of integers") {
   oracle::random r(3);

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include <locus/backend/simulated/arena.hpp>
-#include <locus/memory/host_memory.hpp>
+#include <locus/runtime/host_memory.hpp>
 
 #include "child.hpp"
 

@@ -53,7 +53,7 @@ auto results_of(std::index_sequence<R...>, Op const& op, call_context const& her
     int k = sizeof...(R);
     ((w.tiles[k++] = tile_over(in.cells.data(), in.extents)), ...);
     if (host || w.has_nothing_to_read())
-      w.on_host();
+      run_on_host(w);
     else if constexpr (Op::rule.by_teams)
       cuda_side::choose_teams(
           w.team(), [](std::int64_t bytes) { return part_memory(bytes); },

@@ -67,7 +67,7 @@ auto results_of(std::index_sequence<R...>, bool on_host, Op const& op, call_cont
   int k = sizeof...(R);
   ((w.tiles[k++] = tile_over(in.cells.data(), in.extents)), ...);
   if (on_host)
-    w.on_host();
+    run_on_host(w);
   else
     run_team(w.team());
   return to;

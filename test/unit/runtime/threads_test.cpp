@@ -15,7 +15,7 @@
 #include <vector>
 
 #include <locus/config/settings.hpp>
-#include <locus/memory/copy_bytes.hpp>
+#include <locus/runtime/copy_bytes.hpp>
 #include <locus/runtime/threads.hpp>
 
 #include "sanitizers.hpp"

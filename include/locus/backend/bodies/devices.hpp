@@ -34,16 +34,18 @@ LOCUS_FUNCTION void name_devices() {
     name(table.cpu_devices[i], cpu(i), max_logical + i);
     table.told[i] = false;
   }
-  table.gpus = 0, table.gpu_backing = backing::host, table.knows_gpus = false;
+  table.gpus = 0, table.gpu_backing = backing::host, table.gpu_machine = nullptr;
+  table.knows_gpus = false;
 }
 
 LOCUS_FUNCTION void close_gpus() noexcept {
   forget_arrivals();
   if (forget_communicators) forget_communicators();
-  if (gpus_of_program) gpus_of_program->close();
+  if (table.gpu_machine) table.gpu_machine->close();
   for (logical_device& d : table.gpu_devices) close_memory(d);
   pinned_memory.close();
-  if (gpus_of_program) gpus_of_program->close_streams();
+  if (gpus_of_program)
+    for (logical_device& d : table.gpu_devices) gpus_of_program->cuda->close_queues(d);
   table.built = false;
 }
 

@@ -41,12 +41,10 @@ LOCUS_FUNCTION void open_gpu(logical_request const& r, physical_devices const& p
   logical_device& d = table.gpu_devices[table.gpus];
   d.card = r.card, d.memory.limit = limit_of(r, p), d.memory.growth = growth;
   d.priority = static_cast<short>(r.priority == r.unset ? 0 : r.priority);
-  d.how = p.how;
-  if (p.how == backing::simulated) simulated::gpus().open(d);
-  if (p.how == backing::cuda) {
-    open_streams(d);
-    if (!growth && cards > 1 && r.memory_limit == r.no_limit) leave_room_for_nccl(d, cards);
-  }
+  d.how = p.how, d.machine = table.gpu_machine;
+  d.machine->open(d);
+  if (p.has_cards() && !growth && cards > 1 && r.memory_limit == r.no_limit)
+    leave_room_for_nccl(d, cards);
   ++table.gpus;
 }
 
@@ -59,7 +57,7 @@ LOCUS_FUNCTION void begin_simulation(physical_devices const& p, int gpus) {
   simulated::install_fault_handler();
 }
 
-LOCUS_FUNCTION void gpu_functions::build() {
+LOCUS_FUNCTION void build_gpus() {
   int const forced = forced_growth();
   physical_devices const& p = find_physical();
   request_list const requests = lay_out(p, configured);
@@ -69,84 +67,25 @@ LOCUS_FUNCTION void gpu_functions::build() {
   if (p.how == backing::simulated) begin_simulation(p, requests.size());
   int const cards = count_cards(requests);
   for (logical_request const& r : requests) {
-    absence const why = p.how != backing::cuda ? absence::none
-                        : p.answers[r.card]    ? why_not_on(r.card)
-                                               : absence::wrong_architecture;
+    absence const why = !p.has_cards()      ? absence::none
+                        : p.answers[r.card] ? why_not_on(r.card)
+                                            : absence::wrong_architecture;
     table.gpu_backing = p.how;
+    table.gpu_machine = p.has_cards() ? &cuda_machine : &simulated_machine;
     if (why == absence::none)
       open_gpu(r, p, forced >= 0 ? forced == 1 : configured.growth.has(r.card), cards);
     else
       table.why_no_gpu = why;
   }
-  if (table.gpus == 0) table.gpu_backing = backing::host;
+  if (table.gpus == 0) table.gpu_backing = backing::host, table.gpu_machine = nullptr;
   if (table.gpus > 0) table.why_no_gpu = absence::none;
   table.knows_gpus = true;
 }
 
-LOCUS_FUNCTION void gpu_functions::close() noexcept {
-  if (table.gpu_backing == backing::simulated) try {
-      simulated::gpus().run_everything();
-    } catch (...) {}  // what a functor threw has nobody left to hear it
-}
-
-LOCUS_FUNCTION void gpu_functions::forget() {
-  detail::forget_contexts();
+LOCUS_FUNCTION void forget_cards() {
+  forget_contexts();
   forget_losses();
   forget_peers();
-}
-
-LOCUS_FUNCTION bool gpu_functions::find_other_owner(logical_device const& d, void const* p,
-                                                    device& owner) {
-  if (table.gpu_backing == backing::simulated) {
-    owner = simulated::gpus().device_of(p);
-    return !simulated::gpus().same_card(owner, d);
-  }
-  int card = -1;
-  card_scope const scope(table.gpu_devices[0].card);
-  if (gpu_api->device_of_pointer(p, &card) != 0 || card == cuda_api::managed_memory) return false;
-  owner = card < 0 ? cpu(0) : gpu(card);
-  return card != (d.how == backing::cuda ? d.card : -1);
-}
-
-LOCUS_FUNCTION void gpu_functions::finish_traced(bool at_exit) {
-  if (table.gpu_backing == backing::simulated && !at_exit) simulated::gpus().run_everything();
-  if (gpu_api) the_cuda_timing().finish();
-}
-
-LOCUS_FUNCTION void* gpu_functions::mark_work(logical_device& d, queue_kind kind) {
-  current_card const scope(d);
-  return the_cuda_timing().mark(d.card, cuda_queue_of(d, kind).stream);
-}
-
-LOCUS_FUNCTION void gpu_functions::follow_guest(gpu_set const& all, void* stream) {
-  if (table.gpu_backing == backing::cuda) return cuda_follow(all.devices, all.count, stream);
-  short const q = simulated::guest_queue(stream);
-  for (int i = 0; i < all.count; ++i)
-    for (queue_kind const kind : {queue_kind::compute, queue_kind::copy})
-      simulated::gpus().wait(simulated::queue_of(*all.devices[i], kind), simulated::gpus().last(q));
-}
-
-LOCUS_FUNCTION void gpu_functions::lead_guest(gpu_set const& all, void* stream) {
-  if (table.gpu_backing == backing::cuda) return cuda_lead(all.devices, all.count, stream);
-  short const q = simulated::guest_queue(stream);
-  for (int i = 0; i < all.count; ++i)
-    simulated::gpus().wait(
-        q, simulated::gpus().last(simulated::queue_of(*all.devices[i], queue_kind::compute)));
-}
-
-LOCUS_FUNCTION void gpu_functions::await_guest(void* stream) {
-  if (table.gpu_backing == backing::cuda) return cuda_await_guest(stream);
-  simulated::gpus().synchronize(simulated::gpus().last(simulated::guest_queue(stream)));
-}
-
-LOCUS_FUNCTION void gpu_functions::lend(logical_device& d, void* stream) {
-  if (d.how == backing::cuda) return cuda_lend(d, stream);
-  simulated::gpus().lend(d, simulated::guest_queue(stream));
-}
-
-LOCUS_FUNCTION void gpu_functions::take_back(logical_device& d) {
-  if (d.how == backing::cuda) return cuda_take_back(d);
-  simulated::gpus().take_back(d);
 }
 
 }  // namespace locus::runtime::detail

@@ -13,8 +13,8 @@ LOCUS_COLD_BEGIN
 namespace locus::runtime {
 
 LOCUS_FUNCTION bool goes_by_host(logical_device& to, logical_device& from) {
-  if (to.how == backing::host || from.how == backing::host || to.card == from.card) return false;
-  return !on_side(to.how, [&](auto side) { return side.reaches(to, from); });
+  if (to.is_host() || from.is_host() || to.card == from.card) return false;
+  return !machine_of(to).reaches(to, from);
 }
 
 LOCUS_FUNCTION void obtain_chunks(logical_device& to) {
@@ -51,11 +51,11 @@ LOCUS_FUNCTION stamp copy_by_host(logical_device& to, void* target, queue_kind k
     copy_job const out{
         &from, queue_kind::copy, &host, s.chunk[k], &from, static_cast<char const*>(source) + at, n,
         record};
-    stamp const staged = on_side(from.how, [&](auto side) { return side.copy(out); });
+    stamp const staged = machine_of(from).copy(out);
     wait(to, kind, staged);
     copy_job const in{&to, kind,   &to, static_cast<char*>(target) + at, &host, s.chunk[k],
                       n,   record, true};
-    s.free_at[k] = arrived = on_side(to.how, [&](auto side) { return side.copy(in); });
+    s.free_at[k] = arrived = machine_of(to).copy(in);
   }
   return arrived;
 }
@@ -67,7 +67,7 @@ LOCUS_FUNCTION stamp copy_beyond_host(copy_job const& job) {
   };
   if (goes_by_host(*job.to, *job.from)) return by_host();
   try {
-    return on_side(job.carrier->how, [&](auto side) { return side.copy(job); });
+    return machine_of(*job.carrier).copy(job);
   } catch (peer_refused const&) {
     return by_host();
   }

@@ -6,7 +6,7 @@
 #include <locus/core/array.hpp>                 // dynamic_array
 #include <locus/core/macros.hpp>                // LOCUS_UNIT_FILE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 #include <locus/device/name.hpp>                // message << device
-#include <locus/machine/machine_functions.hpp>  // far_work, missing_kernel
+#include <locus/machine/machine_functions.hpp>  // erased_work, missing_kernel
 #include <locus/runtime/kernel_registry.hpp>    // is_local_to_unit, kernel_entry
 
 LOCUS_COLD_BEGIN
@@ -83,7 +83,7 @@ class host_operands {
 /// means: work that its unit has no kernel for, on a GPU
 /// cost:  another unit's kernel: a few loads more than a launch of one's own
 /// fails: no_kernel_in_unit, without soft placement, or where units see the functor differently
-LOCUS_FUNCTION void run_elsewhere(launch_site const& site, far_work const& work);
+LOCUS_FUNCTION void run_elsewhere(launch_site const& site, erased_work const& work);
 
 }  // namespace cuda_side
 }  // namespace locus

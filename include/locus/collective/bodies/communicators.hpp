@@ -15,13 +15,13 @@ LOCUS_COLD_BEGIN
 namespace locus::detail {
 
 LOCUS_FUNCTION void* stream_of(logical_device& d, queue_kind queue) {
-  return d.how == backing::simulated ? simulated::nccl_stream(d, queue)
-                                     : runtime::cuda_queue_of(d, queue).stream;
+  return d.is_simulated() ? simulated::nccl_stream(d, queue)
+                          : runtime::cuda_queue_of(d, queue).stream;
 }
 
 LOCUS_FUNCTION nccl_card_scope::nccl_card_scope(logical_device const& d)
-    : card_scope(d.how == backing::cuda ? d.card : -1) {
-  if (d.how == backing::simulated) simulated::nccl_card = d.card;
+    : card_scope(d.is_card() ? d.card : -1) {
+  if (d.is_simulated()) simulated::nccl_card = d.card;
 }
 
 LOCUS_FUNCTION void communicator_set::give_up(collective_name const& name, int rank,
@@ -338,7 +338,7 @@ LOCUS_FUNCTION void init_communicators(communicator_set& s) {
   lock_guard hold(runtime::issue_lock);
   lock_guard using_it(s.use);
   nccl_card_scope const scope(*s.on[0]);
-  bool const is_cuda = s.on[0]->how == backing::cuda;
+  bool const is_cuda = s.on[0]->is_card();
   if (is_cuda) warn_of_blocking();
   bool const had_error = is_cuda && runtime::gpu_api->peek_error() != 0;  // of the program's
   double const begin = seconds_now();

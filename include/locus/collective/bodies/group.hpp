@@ -35,7 +35,7 @@ LOCUS_FUNCTION void nccl_group::issue(queue_kind queue) {
   lock_guard hold(runtime::issue_lock);
   set_.require_usable(name_);  // it may have failed since
   if constexpr (checked_build) verify();
-  bool const watched = set_.on[0]->how == backing::cuda;
+  bool const watched = set_.on[0]->is_card();
   collective_flight flight;
   flight.name = name_, flight.deadline = set_.deadline();
   for (int p = 0; p < set_.ranks; ++p) {
@@ -54,7 +54,7 @@ LOCUS_FUNCTION nccl_group::with_nccl::with_nccl(communicator_set& s, collective_
                                                 double now)
     : set(s) {
   s.note_issue(name, now);
-  if (s.on[0]->how == backing::cuda) collective_watch::wake();
+  if (s.on[0]->is_card()) collective_watch::wake();
 }
 
 LOCUS_FUNCTION void nccl_group::call_nccl(queue_kind queue) {
@@ -201,7 +201,7 @@ LOCUS_FUNCTION communicator_set& communicators_for(replica_topology const& t,
   auto const find = [&] {
     lock_guard hold(all.lock);
     communicator_set* s = all.find(t.representatives());
-    if (!s) s = all.sets.push(empty_set(t, nccl_of(t.on[t.first[0]]->how)));
+    if (!s) s = all.sets.push(empty_set(t, nccl_of(*t.on[t.first[0]])));
     return s;
   };
   communicator_set* s = find();

@@ -37,7 +37,7 @@ LOCUS_FUNCTION void copy_local(device to_name, void* to, device from_name, void 
   logical_device &a = runtime::find_device(to_name), &b = runtime::find_device(from_name);
   step_record const record{-1, name, a.name};
   runtime::running_scope const scope(&record);
-  if (a.how == backing::host && b.how == backing::host) {
+  if (a.is_host() && b.is_host()) {
     runtime::check_host_access(to, bytes, true, record);
     runtime::check_host_access(from, bytes, false, record);
   }
@@ -45,9 +45,9 @@ LOCUS_FUNCTION void copy_local(device to_name, void* to, device from_name, void 
     runtime::copy(a, to, b, from, bytes, queue_kind::compute, record);
     return;
   }
-  logical_device& carrier = a.how != backing::host ? a : b;
+  logical_device& carrier = !a.is_host() ? a : b;
   for (logical_device* d : {&a, &b})
-    if (d->how != backing::host)
+    if (!d->is_host())
       runtime::wait(carrier, queue_kind::copy, runtime::mark(*d, queue_kind::compute));
   stamp const done = runtime::copy(a, to, b, from, bytes, queue_kind::copy, record);
   for (logical_device* d : {&a, &b}) runtime::wait(*d, queue_kind::compute, done);

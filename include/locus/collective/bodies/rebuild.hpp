@@ -46,7 +46,7 @@ LOCUS_FUNCTION void take_communicators(device_list const& devices, void* const* 
     text << count << " communicators for " << t.ranks << " cards";
     refuse(-1);
   }
-  runtime::nccl_api const* const api = nccl_of(t.on[t.first[0]]->how);
+  runtime::nccl_api const* const api = nccl_of(*t.on[t.first[0]]);
   for (int p = 0; p < count; ++p) {
     int size = -1, rank = -1, card = -1;
     int const code = !comms[p]                          ? int(runtime::nccl_invalid_argument)

@@ -40,7 +40,7 @@ LOCUS_FUNCTION std::int64_t replica_reducer::scratch_of_all_reduce(reduction_job
 LOCUS_FUNCTION std::int64_t replica_reducer::host_scratch(reduction_job const& j) const {
   if (t_.in_reach() || t_.uses_nccl()) return 0;
   std::int64_t n = 1;
-  for (int r = 0; r < t_.count; ++r) n += t_.on[r]->how != backing::host;
+  for (int r = 0; r < t_.count; ++r) n += !t_.on[r]->is_host();
   return n * round_up(j.bytes());
 }
 
@@ -123,7 +123,7 @@ LOCUS_FUNCTION void replica_reducer::fold(logical_device& d, reduction_job const
   for (int r = 0; r < terms.out_count; ++r) operands[n++] = {terms.outs[r], bytes, true};
   step_record const record{j.record.number, j.record.name, d.name};
   runtime::running_scope const scope(&record);
-  if (d.how == backing::host)
+  if (d.is_host())
     for (int i = 0; i < n; ++i)
       runtime::check_host_access(operands[i].first, std::int64_t(bytes), operands[i].writes,
                                  record);
@@ -308,7 +308,7 @@ LOCUS_FUNCTION void* replica_reducer::fold_on_host(reduction_job const& j) {
   for (int r = 0; r < t_.count; ++r) {
     logical_device& d = *t_.on[r];
     terms.terms[r] = j.terms[r];
-    if (d.how == backing::host) continue;
+    if (d.is_host()) continue;
     void* const stage = take();
     runtime::wait(d, queue_kind::communication, runtime::mark(d, queue_kind::compute));
     arrived[r] =
@@ -324,7 +324,7 @@ LOCUS_FUNCTION void replica_reducer::send_back(reduction_job const& j, void cons
   logical_device& host = runtime::find_device(cpu(0));
   for (int r = 0; r < t_.count; ++r) {
     logical_device& d = *t_.on[r];
-    if (d.how != backing::host)
+    if (!d.is_host())
       runtime::wait(d, queue_kind::communication, runtime::mark(d, queue_kind::compute));
     stamp const back = runtime::copy(d, j.outs[r], host, sum, j.bytes(), queue_kind::communication,
                                      {j.record.number, j.record.name, d.name});

@@ -10,7 +10,7 @@ LOCUS_COLD_BEGIN
 namespace locus::detail {
 
 LOCUS_FUNCTION bool are_one_gpu(logical_device const& a, logical_device const& b) {
-  if (a.how != backing::cuda || b.how != backing::cuda || a.card == b.card) return false;
+  if (!a.is_card() || !b.is_card() || a.card == b.card) return false;
   std::string_view const bus = runtime::physical.cards[a.card].bus;
   return !bus.empty() && bus == std::string_view(runtime::physical.cards[b.card].bus);
 }
@@ -19,10 +19,8 @@ LOCUS_FUNCTION bool are_one_gpu(logical_device const& a, logical_device const& b
 
 namespace locus {
 
-LOCUS_FUNCTION runtime::nccl_api const* nccl_of(runtime::backing how) {
-  return how == backing::simulated ? &simulated::nccl_table
-         : how == backing::cuda    ? runtime::nccl
-                                   : nullptr;
+LOCUS_FUNCTION runtime::nccl_api const* nccl_of(logical_device const& d) {
+  return d.is_simulated() ? &simulated::nccl_table : d.is_card() ? runtime::nccl : nullptr;
 }
 
 LOCUS_FUNCTION int replica_topology::on_card(int p) const {
@@ -47,13 +45,11 @@ LOCUS_FUNCTION replica_topology look_at(device_list const& devices,
   replica_topology t;
   t.count = devices.size(), t.order = chosen.order;
   short cards[max_devices];
-  backing how = backing::host;
   for (int r = 0; r < t.count; ++r) {
     logical_device& d = runtime::find_device(devices[r]);
     t.on[r] = &d, t.rank[r] = -1;
-    cards[r] = d.how == backing::host ? short(-1) : d.card;
-    if (d.how == backing::host) continue;
-    how = d.how;
+    cards[r] = d.is_host() ? short(-1) : d.card;
+    if (d.is_host()) continue;
     for (int p = 0; p < t.ranks && t.rank[r] < 0; ++p)
       if (t.on[t.first[p]]->card == d.card) t.rank[r] = p;
     if (t.rank[r] < 0) t.first[t.ranks] = r, t.rank[r] = t.ranks++;
@@ -63,7 +59,7 @@ LOCUS_FUNCTION replica_topology look_at(device_list const& devices,
   bool const asks = (kind == list_kind::distinct_cards || kind == list_kind::shared_cards) &&
                     chosen.carrier == cross_device_ops::automatic;
   if (asks) {
-    detail::nccl_facts const& f = detail::facts_of_nccl(nccl_of(how));
+    detail::nccl_facts const& f = detail::facts_of_nccl(nccl_of(*t.on[t.first[0]]));
     has_nccl = f.usable();
     if (!has_nccl) detail::warn_without_nccl(f);
     for (int p = 0; p < t.ranks && has_nccl; ++p)

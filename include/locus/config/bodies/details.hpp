@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that config/details.hpp declares.
 #pragma once
-#include <locus/config/details.hpp>      // the declarations
-#include <locus/core/macros.hpp>         // LOCUS_FUNCTION
-#include <locus/memory/host_memory.hpp>  // physical_memory
+#include <locus/config/details.hpp>       // the declarations
+#include <locus/core/macros.hpp>          // LOCUS_FUNCTION
+#include <locus/runtime/host_memory.hpp>  // physical_memory
 
 namespace locus::config {
 

@@ -4,7 +4,7 @@
 #include <locus/backend/devices.hpp>         // stand_in_of
 #include <locus/config/memory_resource.hpp>  // the declarations
 #include <locus/core/macros.hpp>             // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
-#include <locus/machine/with_machine.hpp>    // on_side
+#include <locus/machine/machine_of.hpp>      // machine_of
 #include <locus/memory/pool.hpp>             // given_resource, close_memory
 
 LOCUS_COLD_BEGIN
@@ -39,7 +39,7 @@ LOCUS_FUNCTION void give_resource(device name, memory_resource const& resource) 
   }
   if (pool) {
     keep_empty_pool(pool);
-    on_side(d.how, [&](auto side) { side.finish(d); });  // nothing is in flight
+    machine_of(d).finish(d);  // nothing is in flight
     pool->trim();
   }
   runtime::close_memory(d);
@@ -59,11 +59,11 @@ LOCUS_FUNCTION void give_resource(device name, memory_resource const& resource) 
 LOCUS_FUNCTION memory_resource own_resource(device name) {
   return {[](void* context, std::size_t bytes) {
             auto& d = *static_cast<runtime::logical_device*>(context);
-            return on_side(d.how, [&](auto side) { return side.obtain(d, bytes); });
+            return machine_of(d).obtain(d, bytes);
           },
           [](void* context, void* p, std::size_t bytes) {
             auto& d = *static_cast<runtime::logical_device*>(context);
-            on_side(d.how, [&](auto side) { side.give_back(d, p, bytes); });
+            machine_of(d).give_back(d, p, bytes);
           },
           &runtime::table.slot(name)};
 }

@@ -92,7 +92,7 @@ LOCUS_FUNCTION void device_printer::remarks(runtime::physical_devices const& p) 
     else
       put(line << "/device:GPU:" << i % gpus << ", in its memory");
   }
-  std::int64_t const shm = p.how == runtime::backing::cuda ? runtime::gpu_api->shared_memory() : 0;
+  std::int64_t const shm = p.has_cards() ? runtime::gpu_api->shared_memory() : 0;
   if (is_scarce_shared_memory(shm, p.count)) {
     table_line line;
     line << std::string_view("/dev/shm has ") << size_text(shm).view();

@@ -44,8 +44,7 @@ LOCUS_FUNCTION void send_rows(tensor_block const& from, tensor_block const& to, 
     std::int64_t const begin = to.where.piece_begin(n, r) * row * from.element_bytes,
                        bytes = to.where.piece_size(n, r) * row * from.element_bytes;
     if (bytes == 0) continue;
-    if (d.how != backing::host)
-      runtime::wait(d, queue_kind::copy, runtime::mark(d, queue_kind::compute));
+    if (!d.is_host()) runtime::wait(d, queue_kind::copy, runtime::mark(d, queue_kind::compute));
     when.of[r] = runtime::copy(d, to.pieces[r].data, host,
                                static_cast<char const*>(from.pieces[0].data) + begin, bytes,
                                queue_kind::copy, {-1, "a batch", d.name}, pinned);

@@ -8,7 +8,7 @@
 #include <locus/backend/cuda/missing_kernel.hpp>  // find_kernel
 #include <locus/core/lock.hpp>                    // mutex
 #include <locus/core/macros.hpp>                  // LOCUS_MODE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
-#include <locus/engine/registered.hpp>            // id_of
+#include <locus/engine/gpu/registered.hpp>        // id_of
 #include <locus/runtime/cuda_api.hpp>             // cuda_algorithm
 
 LOCUS_COLD_BEGIN

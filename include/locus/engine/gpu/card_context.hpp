@@ -2,14 +2,16 @@
 // What the card() body of a called operation has: workspace, loops and algorithms in the order of one
 // device's queue. And how such a body is launched.
 #pragma once
-#include <locus/core/array.hpp>              // dynamic_array
-#include <locus/core/macros.hpp>             // LOCUS_MODE
-#include <locus/engine/gpu/algorithm.hpp>    // run_algorithm
-#include <locus/engine/gpu/block.hpp>        // each_of
-#include <locus/engine/gpu/convolution.hpp>  // ask_convolution, start_convolution
-#include <locus/engine/gpu/launch.hpp>       // start, workspace
-#include <locus/engine/gpu/product.hpp>      // start_product
-#include <locus/shape/tile.hpp>              // call_context
+#include <locus/backend/cuda/missing_kernel.hpp>  // run_elsewhere
+#include <locus/core/array.hpp>                   // dynamic_array
+#include <locus/core/macros.hpp>                  // LOCUS_MODE
+#include <locus/engine/gpu/algorithm.hpp>         // run_algorithm
+#include <locus/engine/gpu/block.hpp>             // each_of
+#include <locus/engine/gpu/convolution.hpp>       // ask_convolution, start_convolution
+#include <locus/engine/gpu/launch.hpp>            // start, workspace
+#include <locus/engine/gpu/product.hpp>           // start_product
+#include <locus/engine/launch.hpp>                // erase_type
+#include <locus/shape/tile.hpp>                   // call_context
 
 namespace locus {
 
@@ -134,7 +136,7 @@ void run_card_body(launch_site const& site, Work const& work) {
   runtime::require_card(*site.on);
   runtime::current_card const scope(*site.on);
   if (missing_kernel* const missing = missing_algorithm(site, work)) {
-    far_work away = forget_type(work);
+    erased_work away = erase_type(work);
     away.missing = missing;
     return run_elsewhere(site, away);
   }

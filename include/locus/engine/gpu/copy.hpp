@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies between any strides on a GPU: maps that change nothing, of words and not of element types.
 #pragma once
-#include <locus/backend/cuda/backend.hpp>  // cuda_kernel
-#include <locus/core/macros.hpp>           // LOCUS_LEAN_BEGIN
-#include <locus/engine/gpu/launch.hpp>     // start
-#include <locus/engine/gpu/map.hpp>        // order_axes, line_map, point_map
-#include <locus/work/work.hpp>             // copy_work
+#include <locus/core/macros.hpp>            // LOCUS_LEAN_BEGIN
+#include <locus/engine/gpu/launch.hpp>      // start
+#include <locus/engine/gpu/map.hpp>         // order_axes, line_map, point_map
+#include <locus/engine/gpu/registered.hpp>  // cuda_kernel
+#include <locus/work/work.hpp>              // copy_work
 
 LOCUS_LEAN_BEGIN
 

@@ -2,15 +2,15 @@
 // Element-wise kernels on a GPU: which of them suits where the operands lie, and the one for arrays
 // without gaps.
 #pragma once
-#include <locus/backend/cuda/backend.hpp>  // cuda_kernel
-#include <locus/core/macros.hpp>           // LOCUS_LEAN_BEGIN
-#include <locus/engine/gpu/dense_map.hpp>  // run_dense_map
-#include <locus/engine/gpu/launch.hpp>     // start
-#include <locus/engine/gpu/line_map.hpp>   // line_map
-#include <locus/engine/gpu/map_facts.hpp>  // map_facts
-#include <locus/engine/gpu/point_map.hpp>  // point_map
-#include <locus/plan/library_kernel.hpp>   // is_worth_vectors
-#include <locus/work/work.hpp>             // map_work
+#include <locus/core/macros.hpp>            // LOCUS_LEAN_BEGIN
+#include <locus/engine/gpu/dense_map.hpp>   // run_dense_map
+#include <locus/engine/gpu/launch.hpp>      // start
+#include <locus/engine/gpu/line_map.hpp>    // line_map
+#include <locus/engine/gpu/map_facts.hpp>   // map_facts
+#include <locus/engine/gpu/point_map.hpp>   // point_map
+#include <locus/engine/gpu/registered.hpp>  // cuda_kernel
+#include <locus/plan/library_kernel.hpp>    // is_worth_vectors
+#include <locus/work/work.hpp>              // map_work
 
 LOCUS_LEAN_BEGIN
 

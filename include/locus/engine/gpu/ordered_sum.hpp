@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reproducible sums on a GPU: a block adds a chunk of one output, in the order of
-// kernel/ordered_sum.hpp.
+// work/ordered_sum.hpp.
 #pragma once
 #include <locus/core/macros.hpp>        // LOCUS_LEAN_BEGIN
 #include <locus/engine/gpu/inputs.hpp>  // unravel, input_pack, output_pack
 #include <locus/engine/gpu/launch.hpp>  // start, workspace
+#include <locus/work/ordered_sum.hpp>   // ordered_sum
 #include <locus/work/ordered_work.hpp>  // ordered_sum_work
 
 LOCUS_LEAN_BEGIN

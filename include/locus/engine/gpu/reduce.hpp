@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Folds on a GPU: several of several operands in one pass, in vectors of 16 bytes.
 #pragma once
-#include <locus/backend/cuda/backend.hpp>   // cuda_kernel
 #include <locus/core/macros.hpp>            // LOCUS_LEAN_BEGIN
 #include <locus/engine/gpu/fold_cut.hpp>    // fold_cut
 #include <locus/engine/gpu/fold_parts.hpp>  // fold_the_parts
 #include <locus/engine/gpu/folds.hpp>       // fold_end, fold_map, fold_thread
 #include <locus/engine/gpu/launch.hpp>      // start, workspace
+#include <locus/engine/gpu/registered.hpp>  // cuda_kernel
 #include <locus/engine/gpu/whole_fold.hpp>  // run_whole_fold
 #include <locus/work/work.hpp>              // reduce_work
 

@@ -2,10 +2,10 @@
 // Rows on a GPU: a team of threads folds its row as often as the kernel asks, then writes its elements or
 // its value. A row that fits the registers of its team is read once.
 #pragma once
-#include <locus/backend/cuda/backend.hpp>    // cuda_kernel
 #include <locus/core/macros.hpp>             // LOCUS_LEAN_BEGIN
 #include <locus/engine/gpu/launch.hpp>       // start
 #include <locus/engine/gpu/lines.hpp>        // lines
+#include <locus/engine/gpu/registered.hpp>   // cuda_kernel
 #include <locus/engine/gpu/totals.hpp>       // totals_of
 #include <locus/engine/host/cached_row.hpp>  // kept_value
 #include <locus/work/work.hpp>               // rows_work

@@ -4,8 +4,8 @@
 // cache. How a sum is cut depends on the shape alone.
 #pragma once
 #include <locus/engine/host/gemm_tile.hpp>  // tiles, tile_call
-#include <locus/memory/host_memory.hpp>     // host_memory
 #include <locus/ops/functors.hpp>           // add_fn
+#include <locus/runtime/host_memory.hpp>    // host_memory
 #include <locus/runtime/threads.hpp>        // parallel_for
 #include <locus/work/matrix.hpp>            // matrix
 

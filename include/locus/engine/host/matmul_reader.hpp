@@ -8,7 +8,7 @@
 #include <locus/engine/host/element.hpp>  // element_at
 #include <locus/engine/host/gemm.hpp>     // packed_product, scratch
 #include <locus/engine/host/map.hpp>      // map
-#include <locus/engine/host/reduce.hpp>   // reduce, mean_counts
+#include <locus/engine/host/reduce.hpp>   // reduce
 #include <locus/work/call.hpp>            // space, access
 #include <locus/work/reducer.hpp>         // unfinished
 #include <locus/work/stage.hpp>           // stage, fold_value
@@ -216,7 +216,7 @@ struct panel_folds<T, Product, type_list<Reducers...>, Stage, Rest, type_list<In
 
   Stage const& f;
   Rest const& rest;
-  mean_counts<folds> const& means;
+  kernel::mean_counts<folds> const& means;
   kernel::space over;
   kernel::access const* operands;
 

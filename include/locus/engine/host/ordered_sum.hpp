@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reproducible sums on the host, in the order of kernel/ordered_sum.hpp. Values are laid out in rows
+// Reproducible sums on the host, in the order of work/ordered_sum.hpp. Values are laid out in rows
 // of 256, one for each lane, and rows are added to lanes; where the innermost axis is kept, 32
 // neighbouring outputs go side by side.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_ENGINE_HOST_ORDERED_SUM)
 #define LOCUS_ENGINE_HOST_ORDERED_SUM
 #include <locus/engine/host/element.hpp>          // element_at
 #include <locus/engine/host/packet_rounding.hpp>  // packet_results, runs_on_packets
-#include <locus/memory/host_memory.hpp>           // host_memory
+#include <locus/runtime/host_memory.hpp>          // host_memory
 #include <locus/runtime/threads.hpp>              // parallel_for
 #include <locus/work/call.hpp>                    // space, access, collapse
 #include <locus/work/ordered_sum.hpp>             // lanes, chunk, add_lanes

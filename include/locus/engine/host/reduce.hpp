@@ -6,20 +6,14 @@
 #include <locus/engine/host/fold_choice.hpp>  // chosen_fold
 #include <locus/engine/host/fold_nest.hpp>    // fold_nest, column_run
 #include <locus/engine/host/map.hpp>          // threads_for
-#include <locus/memory/caches.hpp>            // last_level_cache
-#include <locus/memory/host_memory.hpp>       // host_memory
+#include <locus/runtime/caches.hpp>           // last_level_cache
+#include <locus/runtime/host_memory.hpp>      // host_memory
 #include <locus/runtime/threads.hpp>          // parallel_for
 #include <locus/work/call.hpp>                // space, access, collapse
 
 LOCUS_LOOPS_BEGIN
 namespace locus::host {
 inline namespace LOCUS_MODE {
-
-/// The numbers of elements that means divide by; negative: no mean.
-template <int Count>
-struct mean_counts {
-  double of[Count];
-};
 
 /// means: for every row o:  t[n] = fold of f(element inputs)[n], and element_out[m][i] =
 ///        f(element inputs)[folds + m];  out[m][o] = rest(row inputs, t)[m]
@@ -48,11 +42,11 @@ struct folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements
   Rest const& rest;
   kernel::space s;
   kernel::access a[all];
-  mean_counts<folds> const& means;
+  kernel::mean_counts<folds> const& means;
   bool from_memory = false;  // more than the caches hold
 
   folding(Stage const& stage, Rest const& after, kernel::space const& over,
-          kernel::access const* operands, mean_counts<folds> const& n)
+          kernel::access const* operands, kernel::mean_counts<folds> const& n)
       : f(stage), rest(after), s(over), means(n) {
     for (int k = 0; k < all; ++k) a[k] = operands[k];
     bring_inside();
@@ -308,7 +302,7 @@ struct folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements
 template <bool FoldsAll, class... Reducers, class Stage, class Rest, class... Elements,
           class... Rows, class... ElementOuts, class... Outs>
 void reduce(type_list<Reducers...>, Stage const& f, Rest const& rest,
-            mean_counts<sizeof...(Reducers)> const& means, kernel::space const& s,
+            kernel::mean_counts<sizeof...(Reducers)> const& means, kernel::space const& s,
             kernel::access const* operands, type_list<Elements...>, type_list<Rows...>,
             type_list<ElementOuts...>, type_list<Outs...>) {
   folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements...>, type_list<Rows...>,

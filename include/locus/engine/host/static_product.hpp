@@ -9,11 +9,6 @@ LOCUS_VECTORS_BEGIN
 namespace locus::host {
 inline namespace LOCUS_MODE {
 
-/// The extents of a product: (m,k) x (k,n).
-struct product_extents {
-  int m, n, k;
-};
-
 /// means: what the unit may use: with fewer instructions the tiles that are chosen when the program
 ///        runs are quicker, whatever they do not know
 template <class T>
@@ -23,7 +18,7 @@ constexpr bool has_static_product(std::int64_t m, std::int64_t n, std::int64_t k
 }
 
 /// means: c = a b, all three dense in row order; 64 * 64 * 64 at most
-template <class T, product_extents E>
+template <class T, kernel::product_extents E>
 struct static_product {
   static constexpr int register_bytes() {
     int fits = simd::native_bytes;

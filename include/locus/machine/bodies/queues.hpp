@@ -14,7 +14,7 @@ LOCUS_FUNCTION stamp copy(logical_device& to, void* target, logical_device& from
                           void const* source, std::int64_t bytes, queue_kind kind,
                           step_record const& record, bool pinned) {
   if (bytes == 0) return {};
-  logical_device& carrier = to.how != backing::host ? to : from;
+  logical_device& carrier = !to.is_host() ? to : from;
   if (has_arrivals()) {
     meet_arrivals(to, target, bytes, &carrier, kind);
     meet_arrivals(from, source, bytes, &carrier, kind);
@@ -24,14 +24,13 @@ LOCUS_FUNCTION stamp copy(logical_device& to, void* target, logical_device& from
     begin_copy(scope, w, carrier, kind, to, from, bytes, record);
   copy_job const job{&carrier, kind,  &to, target, &from, source, static_cast<std::size_t>(bytes),
                      record,   pinned};
-  return carrier.how == backing::host ? backend<backing::host>::copy(job)
-                                      : gpus_of_program->copy(job);
+  return carrier.is_host() ? host_machine.copy(job) : gpus_of_program->copy(job);
 }
 
 LOCUS_FUNCTION void check_host_access(void const* p, std::int64_t bytes, bool writes,
                                       step_record const& record) {
-  if (table.gpu_backing == backing::simulated && bytes > 0)
-    gpus_of_program->check_host(p, static_cast<std::size_t>(bytes), writes, record);
+  if (table.gpu_machine && bytes > 0)
+    table.gpu_machine->check_host(p, static_cast<std::size_t>(bytes), writes, record);
 }
 
 }  // namespace locus::runtime

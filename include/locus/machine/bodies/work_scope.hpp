@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that machine/work_scope.hpp declares.
 #pragma once
-#include <utility>  // exchange
-
-#include <locus/core/clock.hpp>                 // read_clock
-#include <locus/core/json.hpp>                  // json_text
-#include <locus/core/macros.hpp>                // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
-#include <locus/machine/machine_functions.hpp>  // gpus_of_program
-#include <locus/machine/work_scope.hpp>         // the declarations
-#include <locus/runtime/cuda_api.hpp>           // gpu_api
+#include <locus/core/clock.hpp>          // read_clock
+#include <locus/core/json.hpp>           // json_text
+#include <locus/core/macros.hpp>         // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
+#include <locus/machine/machine_of.hpp>  // machine_of
+#include <locus/machine/work_scope.hpp>  // the declarations
+#include <locus/runtime/cuda_api.hpp>    // gpu_api
 
 LOCUS_COLD_BEGIN
 
@@ -21,15 +19,15 @@ LOCUS_FUNCTION void work_scope::begin(unsigned watchers, logical_device& d, queu
   if (!has_watcher(watchers, watcher::trace)) return;
   span_ = the_tracer().span(label.name, label.details);
   span_.replicas = label.replicas;
-  if (d.how != backing::host) span_.to = label.to, span_.from = label.from;
-  if (d.how == backing::host) begin_ = read_clock();
-  if (d.how == backing::simulated) before_ = std::exchange(issued_as, &span_);
-  if (d.how == backing::cuda)
-    mark_ = gpus_of_program->mark_work(d, label.behind_compute ? queue_kind::compute : kind);
+  if (!d.is_host()) span_.to = label.to, span_.from = label.from;
+  if (d.is_host())
+    begin_ = read_clock();
+  else
+    mark_ = machine_of(d).begin_span(d, label.behind_compute ? queue_kind::compute : kind, span_);
 } catch (...) {}
 
 LOCUS_FUNCTION void work_scope::push_range(work_label const& label) {
-  if (!gpu_api || !gpu_api->range_push || on_->how == backing::simulated) return;
+  if (!gpu_api || !gpu_api->range_push || on_->is_simulated()) return;
   text_buffer<256> text;
   gpu_api->range_push((text << label.name << " on " << on_->name).c_str());
   pushed_ = true;
@@ -38,9 +36,10 @@ LOCUS_FUNCTION void work_scope::push_range(work_label const& label) {
 LOCUS_FUNCTION void work_scope::end() noexcept try {
   if (pushed_) gpu_api->range_pop();
   if (!span_.is_set()) return;
-  if (on_->how == backing::host) the_tracer().ran(span_, host_track(), begin_, read_clock());
-  if (on_->how == backing::simulated) issued_as = before_;
-  if (on_->how == backing::cuda) gpus_of_program->add_work(span_, *on_, kind_, mark_);
+  if (on_->is_host())
+    the_tracer().ran(span_, host_track(), begin_, read_clock());
+  else
+    machine_of(*on_).end_span(*on_, kind_, span_, mark_);
 } catch (...) {}
 
 LOCUS_FUNCTION void begin_copy(work_scope& scope, unsigned watchers, logical_device& carrier,

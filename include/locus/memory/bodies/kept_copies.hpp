@@ -47,7 +47,7 @@ LOCUS_FUNCTION kept_copy* copy_cache::make(copy_key const& k, bool checked) {
   c->key = k, c->data = data;
   for (int a = 0; a < k.rank; ++a)
     c->extents[a] = k.source.extents[a], c->strides[a] = k.source.strides[a];
-  c->summed = checked && k.from->how == backing::host;
+  c->summed = checked && k.from->is_host();
   if (c->summed) c->sum = sum_of(k);
   lock_guard hold(lock_);
   c->last_use = ++clock_;

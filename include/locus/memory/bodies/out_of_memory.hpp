@@ -3,9 +3,9 @@
 #pragma once
 #include <locus/core/error.hpp>            // out_of_memory
 #include <locus/core/macros.hpp>           // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
-#include <locus/machine/with_machine.hpp>  // on_side
-#include <locus/memory/host_memory.hpp>    // host_memory
+#include <locus/machine/machine_of.hpp>    // machine_of
 #include <locus/memory/out_of_memory.hpp>  // the declarations
+#include <locus/runtime/host_memory.hpp>   // host_memory
 
 LOCUS_COLD_BEGIN
 
@@ -13,16 +13,15 @@ namespace locus::runtime::detail {
 
 LOCUS_FUNCTION void make_room(logical_device& d, std::int64_t size) {
   auto trim = [](logical_device& one) {
-    on_side(one.how, [&](auto side) { side.finish(one); });
+    machine_of(one).finish(one);
     if (region_pool* const pool = __atomic_load_n(&one.memory.pool, __ATOMIC_ACQUIRE)) pool->trim();
   };
   if (size > d.memory.limit - __atomic_load_n(&d.memory.in_use, __ATOMIC_RELAXED))
-    return on_side(d.how, [&](auto side) { side.finish(d); });
-  if (d.how == backing::host) host_memory.trim();
+    return machine_of(d).finish(d);
+  if (d.is_host()) host_memory.trim();
   trim(d);
   for (logical_device& other : table.gpu_devices)
-    if (&other != &d && d.how == backing::cuda && other.how == d.how && other.card == d.card)
-      trim(other);
+    if (&other != &d && d.is_card() && other.how == d.how && other.card == d.card) trim(other);
 }
 
 LOCUS_FUNCTION lack find_lack(memory_account const& m, std::int64_t size,
@@ -53,7 +52,7 @@ LOCUS_FUNCTION void refuse_memory(logical_device& d, std::int64_t size,
          << (m.growth ? ", or turn memory growth off so that the device is one region" : "");
     break;
   case lack::card:
-    text << "; " << (d.how == backing::host ? "the system" : "the card")
+    text << "; " << (d.is_host() ? "the system" : "the card")
          << " has no more: others use the rest of it (reserved here " << f.reserved
          << "); free tensors, or set a memory limit";
     break;

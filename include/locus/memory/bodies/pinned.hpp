@@ -17,8 +17,7 @@ namespace locus::runtime {
 LOCUS_FUNCTION void* pinned_pool::allocate(std::int64_t bytes) {
   if (bytes <= 0) return nullptr;
   lock_guard hold(lock_);
-  if (!pool_)
-    pool_ = new region_pool(table.gpu_backing == backing::cuda ? cuda_source() : host_source());
+  if (!pool_) pool_ = new region_pool(table.has_cards() ? cuda_source() : host_source());
   return pool_->allocate(round_up(bytes), bytes, {limit, true});
 }
 

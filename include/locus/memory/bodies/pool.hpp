@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that memory/pool.hpp declares.
 #pragma once
-#include <locus/core/macros.hpp>           // LOCUS_FUNCTION, LOCUS_LEAN_BEGIN
-#include <locus/machine/with_machine.hpp>  // on_side
-#include <locus/memory/pool.hpp>           // the declarations
+#include <locus/core/macros.hpp>         // LOCUS_FUNCTION, LOCUS_LEAN_BEGIN
+#include <locus/machine/machine_of.hpp>  // machine_of
+#include <locus/memory/pool.hpp>         // the declarations
 
 LOCUS_LEAN_BEGIN
 
@@ -12,9 +12,9 @@ namespace locus::runtime::detail {
 LOCUS_FUNCTION void* obtain_region(void* context, std::size_t bytes) {
   auto& d = *static_cast<logical_device*>(context);
   memory_resource const& given = given_resource(d.name);
-  if (!given.allocate) return on_side(d.how, [&](auto side) { return side.obtain(d, bytes); });
+  if (!given.allocate) return machine_of(d).obtain(d, bytes);
   void* const p = given.allocate(given.context, bytes);
-  if (p && d.how == backing::simulated && !gpus_of_program->is_memory_of(d.name, p)) {
+  if (p && d.is_simulated() && !machine_of(d).is_memory_of(d, p)) {
     given.release(given.context, p, bytes);
     message text;
     throw configuration_error(text << "locus: the memory resource of the simulated " << d.name
@@ -28,12 +28,12 @@ LOCUS_FUNCTION void give_back_region(void* context, void* p, std::size_t bytes) 
   auto& d = *static_cast<logical_device*>(context);
   memory_resource const& given = given_resource(d.name);
   if (given.allocate) return given.release(given.context, p, bytes);
-  on_side(d.how, [&](auto side) { side.give_back(d, p, bytes); });
+  machine_of(d).give_back(d, p, bytes);
 }
 
 LOCUS_FUNCTION region_pool* open_pool(logical_device& d) {
   lock_guard hold(pools_lock);
-  if (d.how == backing::host && !has_given_resource(d.name)) return nullptr;  // not any more
+  if (d.is_host() && !has_given_resource(d.name)) return nullptr;  // not any more
   if (!d.memory.pool)
     __atomic_store_n(&d.memory.pool, new region_pool({obtain_region, give_back_region, &d}),
                      __ATOMIC_RELEASE);
@@ -46,7 +46,7 @@ namespace locus::runtime {
 
 LOCUS_FUNCTION region_pool* pool_of(logical_device& d) {
   if (region_pool* const p = __atomic_load_n(&d.memory.pool, __ATOMIC_SEQ_CST)) return p;
-  if (d.how == backing::host && !detail::has_given_resource(d.name)) return nullptr;
+  if (d.is_host() && !detail::has_given_resource(d.name)) return nullptr;
   return detail::open_pool(d);
 }
 

@@ -26,7 +26,7 @@
 // bucket), and returns dx, which may be a tensor without rows where need_dx is false. dy is its own
 // to overwrite. make checks sizes that were dyn, and throws shape_error naming the layer.
 //
-// A layer with a kernel, a bias and an activation has its bases in nn/weights.hpp. A layer that plain
+// A layer with a kernel, a bias and an activation has its bases in nn/layers/weights.hpp. A layer that plain
 // expressions make has no kernels of its own: nn/layers/layer_norm.hpp is one.
 #pragma once
 #include <type_traits>  // type_identity

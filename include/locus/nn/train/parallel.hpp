@@ -118,7 +118,7 @@ class Parallel {
     for (std::size_t r = 0; r < pieces.size(); ++r) used.push(devices_[int(r)]);
     bool side_by_side = true;
     for (int r = 0; r < used.size(); ++r)
-      side_by_side = side_by_side && runtime::find_device(used[r]).how != backing::host;
+      side_by_side = side_by_side && !runtime::find_device(used[r]).is_host();
     locus::detail::replica_team team(used, side_by_side);
     auto run = [&](int r) {
       locus::detail::replica_scope const inside(1);

@@ -2,6 +2,7 @@
 // Bodies of the functions that run/copy_value.hpp declares.
 #pragma once
 #include <locus/core/macros.hpp>         // LOCUS_FUNCTION, LOCUS_LEAN_BEGIN
+#include <locus/engine/launch.hpp>       // launch_work
 #include <locus/machine/queues.hpp>      // check_host_access
 #include <locus/machine/stamps.hpp>      // mark
 #include <locus/machine/work_scope.hpp>  // begin_copy
@@ -17,7 +18,7 @@ LOCUS_FUNCTION void transport::wait_for(int v, int r, logical_device& d) {
   stamp& s = a_.ready[index(v, r)];
   if (!s.is_set()) return;
   runtime::wait(d, queue_kind::compute, s);
-  if (d.how == backing::host) s = stamp{};
+  if (d.is_host()) s = stamp{};
 }
 
 LOCUS_FUNCTION void transport::wait_for_readers(logical_device& d, queue_kind queue,
@@ -35,9 +36,9 @@ LOCUS_FUNCTION void transport::forget_in_flight(logical_device& d, byte_range co
 
 LOCUS_FUNCTION void transport::settle() {
   for (pending_copy const& c : pending_) {
-    if (c.to->how == backing::host) runtime::synchronize(c.when);
-    if (c.from->how != backing::host) runtime::wait(*c.from, queue_kind::compute, c.when);
-    if (c.to->how != backing::host) runtime::wait(*c.to, queue_kind::compute, c.when);
+    if (c.to->is_host()) runtime::synchronize(c.when);
+    if (!c.from->is_host()) runtime::wait(*c.from, queue_kind::compute, c.when);
+    if (!c.to->is_host()) runtime::wait(*c.to, queue_kind::compute, c.when);
   }
   pending_.clear();
 }
@@ -45,8 +46,7 @@ LOCUS_FUNCTION void transport::settle() {
 LOCUS_FUNCTION void transport::check_owner(logical_device const& d, void const* p,
                                            step_record const& r) {
   device owner;
-  if (runtime::table.gpu_backing != backing::host &&
-      runtime::gpus_of_program->find_other_owner(d, p, owner))
+  if (runtime::table.has_gpus() && runtime::table.gpu_machine->find_other_owner(d, p, owner))
     refuse_operand(r, owner);
 }
 
@@ -58,7 +58,7 @@ LOCUS_FUNCTION void transport::copy_strided(launch_site const& site, local_value
   for (int a = 0; a < rank; ++a)
     w.over.extent[a] = from.extents[a], w.to.stride[a] = to.strides[a],
     w.from.stride[a] = from.strides[a];
-  if (w.over.size() > 0) on_side(site.on->how, [&](auto s) { s.run(site, w); });
+  if (w.over.size() > 0) launch_work(site, w);
 }
 
 LOCUS_FUNCTION void transport::carry(side const& to, side const& from, int rank, int element_bytes,
@@ -115,7 +115,7 @@ LOCUS_FUNCTION void transport::carry_inside(side const& to, side const& from, in
   if (from.number >= 0) wait_for(from.number, from.replica, *to.on);
   byte_range const target = range_of(*to.at, rank, element_bytes),
                    source = range_of(*from.at, rank, element_bytes);
-  if (to.on->how == backing::host) {
+  if (to.on->is_host()) {
     runtime::check_host_access(target.first, target.bytes, true, record);
     runtime::check_host_access(source.first, source.bytes, false, record);
   }
@@ -130,7 +130,7 @@ LOCUS_FUNCTION void transport::carry_inside(side const& to, side const& from, in
 
 LOCUS_FUNCTION stamp transport::cross(side const& to, side const& from, int rank, int element_bytes,
                                       step_record const& record) {
-  logical_device& carrier = to.on->how != backing::host ? *to.on : *from.on;
+  logical_device& carrier = !to.on->is_host() ? *to.on : *from.on;
   byte_range const target = range_of(*to.at, rank, element_bytes),
                    source = range_of(*from.at, rank, element_bytes);
   if constexpr (checked_build) {
@@ -138,11 +138,11 @@ LOCUS_FUNCTION stamp transport::cross(side const& to, side const& from, int rank
     check_owner(*to.on, target.first, record);
   }
   for (logical_device* d : {from.on, to.on})
-    if (d->how != backing::host)
+    if (!d->is_host())
       runtime::wait(carrier, queue_kind::copy, runtime::mark(*d, queue_kind::compute));
   if (from.number >= 0)
     if (stamp const made = a_.ready[index(from.number, from.replica)]; made.is_set()) {
-      if (from.on->how == backing::host)
+      if (from.on->is_host())
         wait_for(from.number, from.replica, *from.on);
       else
         runtime::wait(carrier, queue_kind::copy, made);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that run/runner.hpp declares.
 #pragma once
+#include <locus/backend/user_stream.hpp>  // follow_guest
 #include <locus/core/macros.hpp>          // LOCUS_FUNCTION, LOCUS_LEAN_BEGIN
-#include <locus/machine/user_stream.hpp>  // follow_guest
 #include <locus/run/implicit_copies.hpp>  // apply_copy_policy
 #include <locus/run/log.hpp>              // log_copy
 #include <locus/run/runner.hpp>           // the declarations
@@ -74,7 +74,7 @@ LOCUS_FUNCTION void runner::launch_region(short i) {
       ++done_.fallbacks;
       say_fallback(plan_.steps[k], k, extents_[k], seen_.site);
     }
-  bool const look = runtime::devices().gpu_backing != backing::host;
+  bool const look = runtime::devices().has_gpus();
   for (int r = 0; r < ends.where.count(); ++r) {
     logical_device& d = runtime::find_device(ends.where.at(r));
     step_record const record = record_of(i, d.name);
@@ -102,7 +102,7 @@ LOCUS_FUNCTION void runner::tell(launch const& what, work_scope& work) {
   logical_device& d = *what.site.on;
   device const asked = plan_.steps[what.step].where.at(what.replica);
   message kernel;
-  if (d.how == backing::cuda) write_kernels(kernel, what);
+  if (d.is_card()) write_kernels(kernel, what);
   for (short k = 0; seen_.log && k < plan_.steps.count; ++k)
     if (plan_.steps[k].region == what.step)
       log_step(plan_.steps[k], k, extents_[k], asked, kernel.view(), seen_.site);
@@ -142,8 +142,7 @@ LOCUS_FUNCTION int runner::gather_operands(short i, int r, logical_device& d,
       wait_for_readers(d, queue_kind::compute, range, d);
     else
       wait_for(v, r, d);
-    if (d.how == backing::host)
-      runtime::check_host_access(range.first, range.bytes, writes, record);
+    if (d.is_host()) runtime::check_host_access(range.first, range.bytes, writes, record);
     if (count < max_operands)
       operands[count++] = {range.first, static_cast<std::size_t>(range.bytes), writes};
   };
@@ -182,7 +181,7 @@ LOCUS_FUNCTION void runner::foresee_memory() {
   if (p_.crossings) p_.crossings->foresee(this);
   foresee_targets();
   obtain_reserves();
-  if (runtime::table.gpu_backing == backing::cuda) foresee_workspaces();
+  if (runtime::table.has_cards()) foresee_workspaces();
 }
 
 LOCUS_FUNCTION void runner::foresee_transfers() {
@@ -201,7 +200,7 @@ LOCUS_FUNCTION void runner::foresee_workspaces() {
     place const& where = plan_.steps[act.what].where;
     for (int r = 0; r < where.count(); ++r) {
       logical_device& d = runtime::find_device(where.at(r));
-      if (d.how != backing::cuda) continue;
+      if (!d.is_card()) continue;
       frame const f{&p_, a_.values, extents_, a_.objects};
       p_.launches[act.what](
           {&f,

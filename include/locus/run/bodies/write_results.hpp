@@ -43,8 +43,7 @@ LOCUS_FUNCTION void results::foresee_targets() {
 
 LOCUS_FUNCTION bool results::leaves_beside(int v, int r, logical_device& d) {
   stamp const when = a_.ready[index(v, r)];
-  if (is_step(v) || !when.is_set() || d.how == backing::host || d.beside_user || runtime::guest)
-    return false;
+  if (is_step(v) || !when.is_set() || d.is_host() || d.beside_user || runtime::guest) return false;
   if (plan_.transfers[v - plan_.steps.count].how != transfer_kind::all_reduce) return false;
   byte_range const range = bytes_of(v, r);
   runtime::leave_arrival({&d, static_cast<char const*>(range.first), range.bytes, when});

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstring>  // memcmp
 
+#include <locus/backend/devices.hpp>         // find_device
 #include <locus/core/macros.hpp>            // LOCUS_FUNCTION
 #include <locus/machine/queues.hpp>         // copy
 #include <locus/machine/stamps.hpp>         // synchronize
@@ -13,7 +14,7 @@ namespace locus::detail {
 LOCUS_FUNCTION char const* copy_reader::read(logical_device& d, piece const& p, std::int64_t begin,
                                              std::int64_t n) {
   char const* const from = static_cast<char const*>(p.data) + begin;
-  if (d.how == backing::host || !buffer_) return d.how == backing::host ? from : nullptr;
+  if (d.is_host() || !buffer_) return d.is_host() ? from : nullptr;
   step_record const record{-1, "comparing copies", d.name};
   runtime::synchronize(runtime::copy(runtime::find_device(cpu(0)), buffer_, d, from, n,
                                      queue_kind::compute, record));

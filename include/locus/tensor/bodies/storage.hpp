@@ -16,7 +16,7 @@ namespace locus::detail {
 LOCUS_FUNCTION void release_in_child(tensor_block& b) noexcept {
   for (int r = 0; r < b.where.count(); ++r) {
     logical_device const& d = runtime::table.slot(b.where.at(r));
-    if (d.how == backing::host && !d.memory.pool) std::free(b.pieces[r].data);
+    if (d.is_host() && !d.memory.pool) std::free(b.pieces[r].data);
   }
 }
 
@@ -54,8 +54,7 @@ LOCUS_FUNCTION block_owner make_storage(place const& where, shape const& extents
     logical_device& d = runtime::find_device(where.at(r));
     p.data = runtime::allocate(d, size, {row_of(type).name, extents});
     p.bytes = static_cast<std::size_t>(size);
-    if (checked_build && d.how == backing::host && size > 0)
-      __builtin_memset(p.data, 0xff, p.bytes);
+    if (checked_build && d.is_host() && size > 0) __builtin_memset(p.data, 0xff, p.bytes);
   }
   return owner;
 }

@@ -18,7 +18,7 @@ LOCUS_FUNCTION message& write_step(message& out, short number, std::string_view 
 LOCUS_FUNCTION void write_open_steps(message& out, int card) {
   bool any = false;
   for (logical_device& d : table.gpu_devices) {
-    if (d.how != backing::cuda || d.card != card) continue;
+    if (!d.is_card() || d.card != card) continue;
     for (void const* queue : d.queues) {
       if (!queue) continue;  // the card is being opened
       auto const& q = *static_cast<cuda_queue const*>(queue);

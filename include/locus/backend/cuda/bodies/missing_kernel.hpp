@@ -6,7 +6,7 @@
 #include <locus/backend/cuda/missing_kernel.hpp>  // the declarations
 #include <locus/core/error.hpp>                   // no_kernel_in_unit
 #include <locus/core/macros.hpp>                  // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
-#include <locus/memory/host_memory.hpp>           // host_memory
+#include <locus/runtime/host_memory.hpp>          // host_memory
 #include <locus/watch/log.hpp>                    // warn
 
 LOCUS_COLD_BEGIN
@@ -126,7 +126,7 @@ LOCUS_FUNCTION void host_operands::wait(queue_kind kind) {
   if (kind == queue_kind::compute) in_flight_ = false;
 }
 
-LOCUS_FUNCTION void run_elsewhere(launch_site const& site, far_work const& work) {
+LOCUS_FUNCTION void run_elsewhere(launch_site const& site, erased_work const& work) {
   missing_kernel& missing = *work.missing;
   if (auto const* const e = find_kernel(missing)) {
     if (e->of.bytes != missing.of.bytes || e->of.alignment != missing.of.alignment)

@@ -73,7 +73,7 @@ LOCUS_FUNCTION void cuda_follow(logical_device* const* devices, int count, void*
 LOCUS_FUNCTION void cuda_await_guest(void* stream) {
   // every card has a null stream of its own
   for (logical_device& d : table.gpu_devices) {
-    if (d.how != backing::cuda || !d.queues[0]) continue;
+    if (!d.is_card() || !d.queues[0]) continue;
     int const card = detail::card_of_stream(stream, "on_stream");
     if (card >= 0 && d.card != card) continue;
     current_card const scope(d);

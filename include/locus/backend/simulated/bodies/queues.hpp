@@ -83,8 +83,7 @@ LOCUS_FUNCTION device machine::device_of(void const* p) const {
 }
 
 LOCUS_FUNCTION bool machine::same_card(device owner, logical_device const& d) const {
-  if (!owner.is_gpu() || d.how != backing::simulated)
-    return !owner.is_gpu() && d.how != backing::simulated;
+  if (!owner.is_gpu() || !d.is_simulated()) return !owner.is_gpu() && !d.is_simulated();
   return card_of(owner.ordinal()) == d.card;
 }
 

@@ -4,7 +4,7 @@
 #include <locus/core/macros.hpp>        // LOCUS_FUNCTION, LOCUS_LEAN_BEGIN
 #include <locus/engine/host/nest.hpp>   // the declarations
 #include <locus/engine/host/tiles.hpp>  // run_tiles, has_gaps
-#include <locus/memory/caches.hpp>      // last_level_cache
+#include <locus/runtime/caches.hpp>     // last_level_cache
 #include <locus/simd/native.hpp>        // end_of_stream
 
 LOCUS_LEAN_BEGIN

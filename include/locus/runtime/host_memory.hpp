@@ -53,5 +53,5 @@ LOCUS_FUNCTION std::int64_t physical_memory();
 LOCUS_LEAN_END
 
 #if LOCUS_HAS_BODIES
-#include <locus/memory/bodies/host_memory.hpp>  // bodies of the functions above
+#include <locus/runtime/bodies/host_memory.hpp>  // bodies of the functions above
 #endif

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the functions that memory/host_memory.hpp declares.
+// Bodies of the functions that runtime/host_memory.hpp declares.
 #pragma once
 #include <cstdlib>     // aligned_alloc, free
 #include <new>         // placement new
 #include <sys/mman.h>  // madvise
 #include <unistd.h>    // sysconf
 
-#include <locus/core/macros.hpp>         // LOCUS_FUNCTION, LOCUS_LEAN_BEGIN
-#include <locus/memory/host_memory.hpp>  // the declarations
+#include <locus/core/macros.hpp>          // LOCUS_FUNCTION, LOCUS_LEAN_BEGIN
+#include <locus/runtime/host_memory.hpp>  // the declarations
 
 LOCUS_LEAN_BEGIN
 

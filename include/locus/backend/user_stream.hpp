@@ -13,29 +13,28 @@ namespace locus::runtime {
 /// means: what those devices are given next comes behind what the stream holds now
 /// fails: placement_error, for a stream of another card, or what is no stream
 inline void follow_guest(gpu_set const& gpus, on_stream const& s) {
-  if (gpus.count > 0 && !planted.ignore_guest) gpus_of_program->follow_guest(gpus, s.handle);
+  if (gpus.count > 0 && !planted.ignore_guest) machine_of_gpus().follow_stream(gpus, s.handle);
 }
 /// means: what the stream is given next comes behind what those devices were given
 inline void lead_guest(gpu_set const& gpus, on_stream const& s) {
   for (int i = 0; i < gpus.count; ++i) meet_arrivals(*gpus.devices[i]);
-  if (gpus.count > 0 && !planted.forget_guest) gpus_of_program->lead_guest(gpus, s.handle);
+  if (gpus.count > 0 && !planted.forget_guest) machine_of_gpus().lead_stream(gpus, s.handle);
 }
 /// means: the host goes on behind what the stream holds
 inline void await_guest(on_stream const& s) {
-  if (devices().gpu_backing != backing::host && !planted.ignore_guest)
-    gpus_of_program->await_guest(s.handle);
+  if (devices().has_gpus() && !planted.ignore_guest) machine_of_gpus().await_stream(s.handle);
 }
 
 /// means: a stream of the user's is the compute queue of d until it is taken back
 inline void lend_stream(logical_device& d, void* stream) {
-  if (d.how == backing::host) return;
+  if (d.is_host()) return;
   meet_arrivals(d);
-  gpus_of_program->lend(d, stream);
+  machine_of(d).lend(d, stream);
   d.beside_user = true;
 }
 inline void take_stream_back(logical_device& d) {
-  if (d.how == backing::host) return;
-  gpus_of_program->take_back(d);
+  if (d.is_host()) return;
+  machine_of(d).take_back(d);
   d.beside_user = false;
 }
 

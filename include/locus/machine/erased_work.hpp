@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The work of a kernel without its type, for machines that units of the host compiler know by a table of functions.
+#pragma once
+#include <utility>  // exchange
+
+#include <locus/core/compiler.hpp>            // C++20, 64 bits, exceptions
+#include <locus/runtime/kernel_registry.hpp>  // work_id, kernel_entry
+
+namespace locus {
+
+/// Why a unit has to look elsewhere for a GPU's kernel.
+struct missing_kernel {
+  char const* unit;  // the file that the compiler was given
+  runtime::work_id of;
+  char const* algorithm = nullptr;  // of a library, that is what is missing; "": some of its own
+  runtime::kernel_entry const* found = nullptr;
+  unsigned seen = 0;  // the state of the registry
+  bool told = false;
+};
+
+/// The work of a kernel without its type: what machines other than the host are given.
+struct erased_work {
+  void const* work;
+  missing_kernel* missing;
+  void (*on_host)(void const* work);
+  void* (*copy)(void const* work);
+  void (*destroy)(void* work);
+  void (*for_each_pointer)(void* work, void (*visit)(void* context, void*& p), void* context);
+};
+
+/// A copy of erased work, which it owns.
+class held_work {
+ public:
+  explicit held_work(erased_work const& of) : work_(of.copy(of.work)), of_(of) {}
+  held_work(held_work&& other) noexcept
+      : work_(std::exchange(other.work_, nullptr)), of_(other.of_) {}
+  ~held_work() {
+    if (work_) of_.destroy(work_);
+  }
+  void* work() const { return work_; }
+  void operator()() const { of_.on_host(work_); }
+
+ private:
+  void* work_;
+  erased_work of_;
+};
+
+}  // namespace locus
