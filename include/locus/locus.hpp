@@ -17,7 +17,7 @@
 #include <locus/config/settings.hpp>         // config::set_soft_device_placement ...
 #include <locus/config/visible.hpp>          // config::set_visible_devices
 #include <locus/core/version.hpp>            // LOCUS_VERSION_MAJOR
-#include <locus/data/distribute.hpp>         // rows_over, global_batch
+#include <locus/tensor/rows_over.hpp>         // rows_over, global_batch
 #include <locus/device/named.hpp>            // MirroredOn, ShardedOn
 #include <locus/expr/let.hpp>                // let, named
 #include <locus/machine/start_trace.hpp>     // debugging::start_trace

@@ -76,7 +76,7 @@ def main():
         if way == 'plain':
             run(*compiler, *STRICT, '-I', include, work / 'main.cpp', '-o', exe)
         elif way == 'pkg-config':
-            flags = run(need('pkg-config'), '--cflags', '--libs', 'locus >= 0.1', env=environment).split()
+            flags = run(need('pkg-config'), '--cflags', '--libs', 'locus >= 0.2', env=environment).split()
             run(*compiler, *STRICT, work / 'main.cpp', *flags, '-o', exe)
         elif way == 'runtime':
             flags = run(need('pkg-config'), '--cflags', '--libs', 'locus', env=environment).split()

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include <locus/data/distribute.hpp>
+#include <locus/tensor/rows_over.hpp>
 #include <locus/locus.hpp>
 #include <locus/nn/train/parallel.hpp>
 #include <locus/strategy/strategy.hpp>

@@ -4,5 +4,5 @@
 #include <locus/core/compiler.hpp>  // C++20, 64 bits, exceptions
 
 #define LOCUS_VERSION_MAJOR 0
-#define LOCUS_VERSION_MINOR 1
+#define LOCUS_VERSION_MINOR 2
 #define LOCUS_VERSION_PATCH 0

@@ -5,7 +5,7 @@
 
 #include <locus/core/macros.hpp>      // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
 #include <locus/data/batch.hpp>       // release_pinned
-#include <locus/data/distribute.hpp>  // rows_over
+#include <locus/tensor/rows_over.hpp>  // rows_over
 
 namespace locus::data::detail {
 

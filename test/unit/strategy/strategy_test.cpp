@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-#include <locus/data/distribute.hpp>
+#include <locus/tensor/rows_over.hpp>
 #include <locus/locus.hpp>
 #include <locus/strategy/strategy.hpp>
 #include <locus/strategy/variable.hpp>

@@ -31,7 +31,7 @@
 #pragma once
 #include <type_traits>  // type_identity
 
-#include <locus/data/distribute.hpp>       // rows_over
+#include <locus/tensor/rows_over.hpp>       // rows_over
 #include <locus/nn/layers/activation.hpp>  // activation
 #include <locus/nn/layers/parameter.hpp>   // parameter
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches over replicas: where their rows lie, and how many there are.
+// Rows over replicas: the policy that cuts a batch, and the rows of the whole batch.
 #pragma once
 #include <locus/tensor/eval.hpp>  // to
 
