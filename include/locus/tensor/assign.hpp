@@ -7,7 +7,8 @@
 
 namespace locus {
 
-/// A destination of a plan: a Tensor with a name, a view, or a slice of a Tensor.
+/// What a plan writes: a Tensor, a view, or a small object that refers to one. (into() makes a view
+/// of a slice.)
 template <class Destination>
 concept destination = requires(Destination const& d) {
   { d.as_target() } -> std::same_as<target>;

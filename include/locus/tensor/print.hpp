@@ -13,7 +13,7 @@ namespace locus {
 
 namespace detail {
 
-/// a string to which numbers and texts are appended
+/// a string to which texts are appended
 class text_sink {
  public:
   text_sink& operator<<(std::string_view s);
