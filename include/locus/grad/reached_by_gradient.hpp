@@ -50,7 +50,7 @@ inline constexpr int stands_in = stands_in_tree<L, E> + stands_in_lets<L, typena
 
 // ---- activity ----
 
-/// means: E depends on one of the targets
+/// means: E depends on a target through floating values, and not only through stop_gradient
 template <class Targets, class E>
 inline constexpr bool is_active = contains_v<E, Targets>;
 template <class Targets, class Id, class E>
