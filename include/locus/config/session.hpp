@@ -74,8 +74,8 @@ class session_reader {
 
 /// means: applies all options, or none when one of them is refused
 /// fails: configuration_error, naming the option; also for a change after the first use
-/// after: tf.compat.v1.ConfigProto. The sum of the limits is checked; the order of the cards is
-///        kept.
+/// after: tf.compat.v1.ConfigProto. The sum of the limits is checked; the order in
+///        visible_device_list is kept.
 LOCUS_FUNCTION void apply(session_options const& options);
 
 }  // namespace locus::config

@@ -23,7 +23,7 @@ class gzip_file {
   void read(void* to, std::int64_t bytes) { read(to, bytes, 0, bytes); }
   /// means: reads the next bytes. If the file certainly has them, directly into `to(bytes)`;
   ///        otherwise into a block that grows while bytes come, so that a wrong size in a header
-  ///        allocates no memory
+  ///        does not allocate that much
   /// cost:  a copy of the block, if the file is zipped
   template <class To>
   void read_claimed(std::int64_t bytes, To&& to) {
