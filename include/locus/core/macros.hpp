@@ -9,7 +9,7 @@
 // LOCUS_LANES               the same for a loop over the lanes of a fold, which stay in registers
 // LOCUS_UNROLL              in front of a loop with few, known iterations: unrolled
 // LOCUS_ROLLED              in front of a loop that kernels of GPUs must not unroll
-// LOCUS_LOOP_FUNCTION       in front of a function that is such a loop: vectors at -O2 too, of g++
+// LOCUS_LOOP_FUNCTION       in front of a function with such a loop: g++ vectorizes it at -O2
 // LOCUS_LOOPS_BEGIN, _END   around such loops: no warning for functors that cannot be vectorized
 // LOCUS_DEVICE_CODE         1: this compiler makes kernels for GPUs
 // LOCUS_COLD_BEGIN, _END    around functions that no statement runs twice. They are compiled
