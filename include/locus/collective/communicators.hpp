@@ -178,7 +178,7 @@ class collective_watch {
 /// means: a set for these cards, without communicators
 LOCUS_FUNCTION communicator_set* empty_set(replica_topology const& t, runtime::nccl_api const* api);
 
-/// warns once: with CUDA_LAUNCH_BLOCKING, launches of one thread on several cards wait for each
+/// warns once: with CUDA_LAUNCH_BLOCKING, one thread's launches on several cards wait for each
 /// other
 LOCUS_SHARED_STATE [[gnu::cold]] inline void warn_of_blocking() {
   static constinit bool said = false;

@@ -2,8 +2,9 @@
 // Reductions over replicas, by the algorithm that collective/choice.hpp gives: one fold, where one
 // kernel can read all terms; between cards NCCL, or, where the order of replicas or NaN matters,
 // each card gets all terms of its segment, folds them, and sends the result to all; otherwise the
-// host folds. Before: each term, and the memory of each result, is ordered in its device's compute
-// queue. After: so are the results, unless `done` holds a stamp.
+// host folds.
+// Before: each term, and the memory of each result, is ordered in its device's compute queue.
+// After: so are the results, unless `done` holds a stamp.
 #pragma once
 
 #include <locus/collective/group.hpp>  // nccl_group
@@ -16,8 +17,7 @@ namespace locus::detail {
 
 using fold_fn = void (*)(launch_site const&, replica_terms const&);
 
-/// One reduction: the terms of the replicas, dense and of one length, and the addresses of the
-/// results.
+/// One reduction: the terms of the replicas, dense and of one length, and addresses of results.
 struct reduction_job {
   void* terms[max_devices]{};    // [replica]
   short whose[max_devices]{};    // [replica]: the replica of that term, to check

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cards of a device list: which replicas share a card, and which algorithm runs their
-// collectives.
+// The cards of a device list: which replicas share a card, and the algorithm for collectives.
 #pragma once
 #include <locus/backend/devices.hpp>         // devices
 #include <locus/backend/simulated/nccl.hpp>  // nccl_table

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The features that locus needs from a compiler. Every header includes this one first, so that a
-// missing feature gives one sentence and not a thousand errors.
+// The features that locus needs from a compiler. Every header includes this one before its own
+// lines, directly or through another header, so that a missing feature gives one sentence and not a
+// thousand errors.
 #pragma once
 
 #if !defined(__cplusplus) || __cplusplus < 202002L

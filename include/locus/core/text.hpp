@@ -28,8 +28,7 @@ struct char_list {
   static constexpr std::string_view view() { return {text, sizeof...(Chars)}; }
 };
 
-// A loop of our own: with -fsanitize=undefined g++ 12 refuses string_view::find as a constant
-// expression.
+// A loop of our own: with -fsanitize=undefined g++ 12 refuses a constant string_view::find.
 constexpr std::size_t find_char(std::string_view text, char c) {
   for (std::size_t i = 0; i < text.size(); ++i)
     if (text[i] == c) return i;

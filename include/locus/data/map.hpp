@@ -63,7 +63,7 @@ template <class Up, class F>
 struct map_stage {
   using element = typename F::element;
   static constexpr bool is_shuffled = Up::is_shuffled, is_batched = Up::is_batched;
-  static constexpr int chunk = 8;  // elements for two locks: cheap functions need that
+  static constexpr int chunk = 8;  // elements for each pair of locks
   Up up;
   F f;
   int threads;         // 0: the reader's thread calls f

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches sharded over replicas; the next batch is copied to the devices during computation on this
-// one.
+// Batches sharded over replicas; the next batch is copied while devices compute on this one.
 #pragma once
 #include <exception>  // exception_ptr
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Open devices: the devices that replace a plan's placeholders in one run, and the device of an
-// object.
+// Open devices: the devices that replace a plan's placeholders in one run.
 #pragma once
 #include <locus/core/error.hpp>     // unknown_device, placement_error
 #include <locus/device/name.hpp>    // message << device

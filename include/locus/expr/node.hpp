@@ -15,8 +15,7 @@ namespace locus {
 //   result<T...>               the element type
 //   infer(shape...)            the shape, no_shape where the operands do not fit
 //   describe<T...>(step&, r)   other facts for the passes; r: the rank of the first operand
-//   (optional) bind(binder&)              extents or ranges that are known when the program runs
-//   (optional)
+//   bind(binder&)              sets extents or ranges that are known at run time (optional)
 // An operation that is not exactly one step has, instead of kind, op and describe,
 //   steps, edges, entries<T...>, emit<T...>(builder&, request, operands)
 //   inherited(request)         the request that its operands inherit (optional)

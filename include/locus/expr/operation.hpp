@@ -21,9 +21,9 @@ enum class law : unsigned char {
 /// The part of an operation after a matrix product, for a library that computes both in one kernel.
 enum class product_end : unsigned char {
   none,
-  row,   // a row is added to each row of the product
-  relu,  // max(x, 0); NVIDIA does not say that NaN stays NaN
-  chosen,  // the functor says when the plan runs: none, relu, or chosen for an operation that no library has
+  row,     // a row is added to each row of the product
+  relu,    // max(x, 0); NVIDIA does not say that NaN stays NaN
+  chosen,  // the functor tells at run time: none, relu, or chosen (no library has it)
 };
 
 /// One row of the table of operations.

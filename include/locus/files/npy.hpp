@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NumPy's array format: the header in front of the elements, and arrays whose type is known at run
+// NumPy's array format: the header in front of the elements, and arrays of a type known at run
 // time.
 #pragma once
 #include <string>   // string

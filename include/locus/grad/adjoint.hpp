@@ -123,8 +123,7 @@ constexpr auto filled(G const& g, Y const& y) {
   using T = typename G::value_type;
   if constexpr (!is_narrow(G::pattern, Y::pattern))
     return g;
-  else if constexpr (reads_replicas<
-                         Y>)  // cut as y is: a value of y's own decides, not what it says
+  else if constexpr (reads_replicas<Y>)  // reads y, so that the value is sharded like y
     return where(y == y, g, g);
   else if constexpr (is_number<G>)
     return full<T>(extents_now(y), g.value);

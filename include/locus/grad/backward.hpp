@@ -6,8 +6,7 @@
 
 namespace locus::detail {
 
-/// One term of an adjoint. To: the index of its target; from targets::size on, the index of its
-/// let.
+/// One term of an adjoint. To: the index of its target, or targets::size plus that of its let.
 template <int To, class G>
 struct contribution {
   static constexpr int to = To;

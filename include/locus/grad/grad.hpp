@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// grad(loss, w...): derivatives as expressions; plans place, fuse and distribute them like all
-// others.
+// grad(loss, w...): derivatives as expressions; plans place, fuse and distribute them.
 #pragma once
 #include <utility>  // forward
 

@@ -23,8 +23,7 @@ namespace detail {
 
 template <class F>
 concept has_row = requires { derivative<F>::reads(0); };
-/// A functor of the program: its derivative(y, x...) returns the partial derivatives, one or a
-/// pack.
+/// A functor of the program: its derivative(y, x...) returns one partial derivative, or a pack.
 template <class F, class Y, class... Xs>
 concept gives_derivative =
     requires(F const& f, Y const& y, Xs const&... xs) { f.derivative(y, xs...); };

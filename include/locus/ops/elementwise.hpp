@@ -4,14 +4,14 @@
 // row and, where its scalar function is not one expression, that function.
 // test/tools/check_operations.py names the tests and the place of the guide that a new row needs.
 //
-//     column      what stands there                                                    expanded by
+//     column      its cells                                                            expanded by
 //     operands    one, two, three, any
 //     name        NAME_fn is the functor; plans and texts of errors say 'NAME'         ops/operations.hpp
 //     tensorflow  TensorFlow's name, for the log; "" where TensorFlow has none         ops/operations.hpp
 //     law         how the operation commutes with a sum of terms                       ops/operations.hpp
 //     elements    element types that both sides have a kernel for                      ops/operations.hpp
 //     cost        for one element, in additions; from 16 on it is `heavy`              work/cost.hpp
-//     end         the part it plays behind a product of matrices                       ops/operations.hpp
+//     end         the part of the operation after a matrix product                     ops/operations.hpp
 //     call        how a program writes it                                              ops/math.hpp, ops/arithmetic.hpp
 //       (named)             NAME(x)
 //       (symbol, +)         an operator
@@ -32,13 +32,13 @@
 //       (value, e)          e of a, a packet<T, N>; of two: of a and b, which have their common type
 //       (of_floats, e)      the same, of float and double alone
 //       (class_of, c)       simd::c(bits of |a|, those of infinity)
-//       (by_lanes)          the scalar function for each lane: the choice for what has no vector form;
-//                           without (by_lanes) the whole kernel would run element by element
+//       (by_lanes)          the scalar function for each lane, for operations without a vector form;
+//                           without this cell the whole kernel would run element by element
 //       (or_lanes, e)       e of a and b for float and double, the scalar function for each lane of integers
-//     derivative  what its parts read, and g times each part                           grad/derivatives.hpp
+//     derivative  what the partial derivatives read; g times each                         grad/derivatives.hpp
 //       (reading, r, e)     of one operand: e of g, y (the result) and x
 //       (reading, r, e, s, f)   of two: by a and by b; e and f of g, y, a and b
-//       (no_gradient)       no gradient passes; gradients refuse it with a sentence
+//       (no_gradient)       grad() refuses the operation with a sentence
 //
 // (apart) in a column: the code of that column is written by hand in its header. clamp, where, fma
 // and add_n have three operands or any number, so all their columns but the first are apart;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Normal random numbers with the same bits on every device: every product that is added is an
-// explicit fma, so that no compiler chooses whether to contract it, and no function of libm is
-// called.
+// explicit fma, so that no compiler chooses whether to contract it. No function of libm is called.
 #pragma once
 #include <cstdint>  // uint64_t
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The extents of an expression at run time: static ones from its type, dynamic ones from its
-// tensors.
+// The extents of an expression at run time: static from its type, dynamic from its tensors.
 #pragma once
 #include <utility>  // index_sequence
 

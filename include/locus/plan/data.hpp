@@ -7,8 +7,8 @@ namespace locus {
 
 /// How steps without a decided place are placed.
 enum class placement_rule : unsigned char { prefer_gpu, follow_data, min_copies };
-/// prefer_gpu: the GPU that most operands are on; GPU:0 if no operand is; the CPU without a GPU
-/// kernel
+/// prefer_gpu: the GPU that most operands are on; GPU:0 if there is none; without a GPU kernel the
+/// CPU
 struct prefer_gpu {
   static constexpr auto rule = placement_rule::prefer_gpu;
 };
@@ -16,8 +16,7 @@ struct prefer_gpu {
 struct follow_data {
   static constexpr auto rule = placement_rule::follow_data;
 };
-/// min_copies: the places that move the fewest bytes (the fewest copies, while an extent is
-/// dynamic)
+/// min_copies: the places that move the fewest bytes (copies, while an extent is dynamic)
 struct min_copies {
   static constexpr auto rule = placement_rule::min_copies;
 };

@@ -48,8 +48,7 @@ struct matmul_row {
   distribution result;
   int axis;
 };
-// axis 0: the rows of each matrix; 1: its columns; -1: for sharded operands the batch, otherwise
-// none
+// axis 0: the rows of each matrix; 1: its columns; -1: the batch if sharded, else none
 inline constexpr matmul_row matmul_rows[] = {
     {distribution::mirrored, -1, distribution::mirrored, -1, distribution::mirrored, -1},
     {distribution::sharded, 0, distribution::mirrored, -1, distribution::sharded, 0},
@@ -150,8 +149,7 @@ struct distributor {
     return false;
   }
 
-  /// the place where the step reads operand k, with partial sums completed: partial becomes
-  /// mirrored
+  /// the place where the step reads operand k, where partial has become mirrored
   constexpr place complete(int k) {
     edge& e = p.operands(me)[k];
     if (!lies(k).is_partial()) return lies(k);
@@ -184,8 +182,7 @@ struct distributor {
     bring_singles(me.where);
     return plan_error::none;
   }
-  /// single operands of an element-wise step: scattered if they have the sharded axis, else
-  /// mirrored
+  /// single operands of an element-wise step: scattered along the sharded axis, or mirrored
   constexpr void bring_singles(place const& where) {
     int const cut = where.is_sharded() ? me.extents.rank - 1 - where.axis : -1;  // from the right
     for (int k = 0; k < me.arity; ++k) {

@@ -236,8 +236,7 @@ struct fuser {
     return true;
   }
 
-  // ---- several outputs: regions that read one value become one, which computes the value once
-  // ----
+  // ---- several outputs: regions that read one value become one region ----
   /// region `to` depends on region `from`, directly or through other regions; a region waits for
   /// the operands of all its steps
   constexpr bool leads_to(short from, short to) const {

@@ -13,7 +13,7 @@ namespace detail {
 struct placer {
   plan_view& p;
   placement_rule rule;
-  device home[max_steps]{};     // of all destinations that read it; else none
+  device home[max_steps]{};     // of its destinations; none if they differ
   bool at_home[max_steps]{};    // all its leaves are on that device
   bool ends_home[max_steps]{};  // in the element-wise region that ends in the destination
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that run when the program ends: by return from main, by exit(), or by an uncaught
-// exception.
+// Functions that run when the program ends: by return, exit() or an uncaught exception.
 #pragma once
 #include <exception>  // terminate_handler
 

@@ -69,8 +69,8 @@ class atomic_file {
   int permit(mode_t mode) const {
     return uninterrupted([&] { return files->permit(file_, mode); });
   }
-  /// A link is not followed: whoever can put a link into the folder would choose the file to
-  /// replace.
+  /// A link is not followed: a person who can put a link into the folder would choose the
+  /// file to replace.
   void look_at_target();
   /// Opens and locks "path.part". The lock tells a leftover of a killed process from a file in use.
   /// A lock may be taken on a file that its writer has just renamed: then the path names another

@@ -10,8 +10,8 @@
 
 namespace locus::runtime {
 
-/// means: the parent of this process had devices in use when it forked. Memory of tensors is freed
-///        at the end of the process: destructors of tensors do nothing.
+/// means: the parent of this process had devices in use when it forked. Destructors of tensors
+///        free only plain host memory; other memory is freed at the end of the process.
 inline bool is_forked() { return __atomic_load_n(&table.forked, __ATOMIC_RELAXED); }
 
 /// fails: configuration_error, always

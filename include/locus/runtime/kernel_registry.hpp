@@ -64,7 +64,7 @@ constexpr bool is_local_to_unit(std::string_view mangled) {
          mangled.find("$_") != std::string_view::npos;
 }
 
-/// the digit of LOCUS_CUDA_KERNELS of the unit in whose mode a name was mangled
+/// LOCUS_CUDA_KERNELS of the unit that a name comes from, as a digit
 constexpr char engines_of(std::string_view mangled) {
   std::size_t const at = mangled.find("mode_k");
   return at + 6 < mangled.size() && at != std::string_view::npos ? mangled[at + 6] : '0';

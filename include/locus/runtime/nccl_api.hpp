@@ -84,8 +84,7 @@ struct nccl_api {
   char const* (*last_error)(void* comm);  // NCCL's text for its last failure
 };
 
-/// The table for real GPUs. Null if nvcc compiled no unit of this program; a test may set another
-/// table.
+/// The table for real GPUs. Null if nvcc compiled no unit of this program; a test may set another.
 LOCUS_SHARED_STATE inline constinit nccl_api const* nccl = nullptr;
 /// Ends all communicators; null if there were none. The device table calls it before it changes.
 using forget_fn = void (*)();

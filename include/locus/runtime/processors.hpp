@@ -35,8 +35,8 @@ constexpr int processors_of_quota(long long quota, long long period) {
 
 /// means: the smallest quota of a group and of the groups that contain it; 0: none
 /// mount: the folder of all groups; group: "/a/b", as in /proc/self/cgroup. In a container the
-/// mount may be
-///        the group itself, without a folder of its name: then the quota of the mount counts.
+///        mount may be the group itself, without a folder of its name: then the quota of the mount
+///        counts.
 template <class Ask>
 int least_quota(char const* mount, std::string_view group, Ask const& ask) {
   int least = 0;

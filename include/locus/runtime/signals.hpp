@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signals belong to the program: its handlers run on its own threads, and interrupted calls are
+// Signals belong to the program: its handlers run on its own threads; interrupted calls are
 // repeated.
 #pragma once
 #include <cerrno>            // errno

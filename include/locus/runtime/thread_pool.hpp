@@ -67,9 +67,9 @@ class thread_pool {
   // units: nanoseconds
   static constexpr std::int64_t longest_spin = 200'000, shortest_spin = 4'000;
   static constexpr std::int64_t patience_of_caller = 50'000;
-  static constexpr std::int64_t put_aside = 300'000;  // a longer gap between two polls: preempted
-  static constexpr std::int64_t crowded_for = 20'000'000;  // time since the last preemption
-  static constexpr std::int64_t train = 1'000'000;         // a series of loops has smaller gaps
+  static constexpr std::int64_t put_aside = 300'000;       // a longer gap of polls means preemption
+  static constexpr std::int64_t crowded_for = 20'000'000;  // two preemptions within it: crowded
+  static constexpr std::int64_t train = 1'000'000;         // short loops within it are a series
 
   LOCUS_SHARED_STATE static thread_pool& instance() {
     static thread_pool* const pool = new thread_pool;

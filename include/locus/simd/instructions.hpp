@@ -9,8 +9,7 @@
 #include <locus/core/printable.hpp>    // shown
 
 // LOCUS_CLONES_AVX2, _AVX512   1: kernels are compiled for these too, besides the unit's own; 0 in
-// nvcc's
-//                              pass for GPUs, which makes no code for the host
+//                              nvcc's pass for GPUs, which makes no code for the host
 #if LOCUS_ISA_AVX512 && LOCUS_ISA_AVX512X && LOCUS_ISA_FMA
 #define LOCUS_OWN_INSTRUCTIONS 2
 #elif LOCUS_ISA_AVX >= 2 && LOCUS_ISA_FMA

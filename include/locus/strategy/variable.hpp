@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variables of a strategy: a copy on each replica; equal after every write, or combined at every
+// Variables of a strategy: a copy on each replica; equal after each write, or combined at each
 // read.
 #pragma once
 #include <locus/strategy/strategy.hpp>  // strategy
@@ -90,9 +90,9 @@ class variable {
     std::copy(first.begin(), first.end(), out.data());
     return out;
   }
-  /// means: every copy = x; for aggregation sum, each of the R copies = x / R, so that read()
-  ///        returns x. An expression, or a tensor on another place, is copied to the host first; a
-  ///        number fills all elements
+  /// means: every copy = x; for on_read with aggregation sum, each of the R copies = x / R, so that
+  ///        read() returns x. An expression, or a tensor on another place, is copied to the host
+  ///        first; a number fills all elements
   /// fails: shape_error for other extents
   template <detail::variable_value X>
   void assign(X const& x) {

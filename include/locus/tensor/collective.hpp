@@ -14,8 +14,7 @@ namespace locus {
 namespace collective {
 
 /// The operation of a reduction. The two means differ in bits and in range: mean_of_sums divides
-/// the sum (as TensorFlow does), mean_prescaled adds terms multiplied by 1/n (as NCCL's average
-/// does).
+/// the sum (as TensorFlow does), mean_prescaled adds terms multiplied by 1/n (as NCCL does).
 enum class combine_with : unsigned char { sum, mean_of_sums, mean_prescaled, max, min, all, any };
 inline constexpr combine_with sum = combine_with::sum, mean_of_sums = combine_with::mean_of_sums,
                               mean_prescaled = combine_with::mean_prescaled,
@@ -102,7 +101,7 @@ local_operation operation_for(std::string_view name, int count) {
     o.scaled = scaling::multiply_terms, o.by = 1. / count;
   return o;
 }
-/// copies the rows of outs[0], outs[1], ... from `whole`, or into `whole` if `gathers`
+/// copies the rows of parts.of[0], parts.of[1], ... from `whole`, or into `whole` if `gathers`
 inline void copy_rows(local_parts const& parts, local_part const& whole, int element_bytes,
                       bool gathers, std::string_view name) {
   char* at = static_cast<char*>(whole.data);
@@ -121,8 +120,7 @@ inline void copy_rows(local_parts const& parts, local_part const& whole, int ele
 
 namespace collective {
 
-/// Tensors of different devices, in the order of the replicas: list(t0, t1, ...). It lives for one
-/// call.
+/// Tensors of different devices, in the order of the replicas: list(t0, t1, ...), for one call.
 template <class Elem, int Rank>
 struct tensor_list {
   using value_type = Elem;

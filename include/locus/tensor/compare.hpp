@@ -46,7 +46,7 @@ bool all_close(Lhs const& a, Rhs const& b,
                 "locus: all_close compares floating-point tensors; equal(a, b) compares integers");
   T const r = static_cast<T>(relative), s = static_cast<T>(absolute);
   if constexpr (is_narrow_v<element_of_t<Lhs>> || is_narrow_v<element_of_t<Rhs>>)
-    return lowering::all_close_by<T>(cast<T>(a), cast<T>(b), r, s, site);  // no half is so fine
+    return lowering::all_close_by<T>(cast<T>(a), cast<T>(b), r, s, site);  // half is too coarse
   else
     return lowering::all_close_by<T>(a, b, r, s, site);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trace: which work ran when, and on which track. Kept in memory up to a limit, written when it
-// stops.
+// A trace: which work ran when, and on which track. Kept in memory up to a limit.
 #pragma once
 #include <locus/core/lock.hpp>             // mutex
 #include <locus/core/macros.hpp>           // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION

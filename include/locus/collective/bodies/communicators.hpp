@@ -27,7 +27,7 @@ LOCUS_FUNCTION nccl_card_scope::nccl_card_scope(logical_device const& d)
 LOCUS_FUNCTION void communicator_set::give_up(collective_name const& name, int rank,
                                               std::string_view cause, int code, double seconds,
                                               std::string_view more, bool tell_others) {
-  lock_guard hold(words_);  // who asks for the words finds the communicators ended
+  lock_guard hold(words_);  // rethrow() waits until the communicators are ended
   if (is_broken()) return;
   write(name, rank, cause, code, seconds, more);
   failed_ = {name, rank, seconds, tell_others};

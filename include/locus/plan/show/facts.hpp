@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The costs of a plan: counts, bytes, operations. The same functions make constants and run-time
-// numbers.
+// The costs of a plan: counts, bytes, operations. For constants and for runs.
 #pragma once
 #include <locus/core/macros.hpp>  // LOCUS_LEAN_BEGIN
 #include <locus/plan/data.hpp>    // plan_view
@@ -19,8 +18,8 @@ struct tally {
   std::int64_t other_reductions = 0;  // reduce, reduce_scatter
   std::int64_t bytes_reduced = 0;     // payload of one replica
   std::int64_t fallbacks = 0;         // steps meant for a GPU that have no kernel there
-  std::int64_t reused = 0;            // copies of the plan that a kept copy replaced
-  std::int64_t bytes_reused = 0;      // payload of those
+  std::int64_t reused = 0;            // copies that a run saved: the value was there
+  std::int64_t bytes_reused = 0;      // payload of those copies
   friend constexpr bool operator==(tally const&, tally const&) = default;
   constexpr tally& operator+=(tally const& o) {
     launches += o.launches, copies += o.copies, bytes_moved += o.bytes_moved,

@@ -72,7 +72,7 @@ LOCUS_FUNCTION void fill_storage(tensor_block const& b, void const* values) {
       stamp const done = runtime::copy(d, static_cast<char*>(p.data) + to * b.element_bytes, host,
                                        static_cast<char const*>(values) + from * b.element_bytes,
                                        elements * b.element_bytes, queue_kind::compute, record);
-      static_cast<void>(done);  // in the order of the compute queue, as all that follows
+      static_cast<void>(done);  // the compute queue orders later work behind it
     };
     if (!b.where.is_sharded()) {
       send(0, 0, b.extents.size());
