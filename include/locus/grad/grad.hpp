@@ -6,7 +6,7 @@
 #include <locus/grad/backward.hpp>   // collect
 #include <locus/grad/gradients.hpp>  // gradients
 #include <locus/grad/targets.hpp>    // require_target
-#include <locus/tensor/tensor.hpp>   // Tensor: what a loss is made of
+#include <locus/tensor/tensor.hpp>   // Tensor
 
 namespace locus {
 
@@ -122,8 +122,8 @@ inline namespace LOCUS_MODE {
 /// shape: that of w     device: the plan's; for mirrored w and a sharded batch, a partial sum
 /// cost:  nothing runs. Gradients and the value of value_and_grad in one plan share their common
 ///        expressions
-/// fails: at compile time, for an operation without a gradient, and for tensors of one type that
-///        the loss reads twice; placement_error, shape_error, where only run time shows the mistake
+/// fails: at compile time, for an operation without a gradient, and for a tensor if the loss
+///        reads several of its type; placement_error, shape_error, where only run time shows the mistake
 /// after: reverse mode: Griewank and Walther, Evaluating Derivatives, 2008
 template <tensor_operand Loss, tensor_operand... Ws>
   requires(sizeof...(Ws) > 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// all_reduce(e): the sum of the terms of a partial value, on every replica.
+// all_reduce(e): the terms of a partial value, reduced to one value on every replica.
 #pragma once
 #include <utility>  // forward
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pass 3: where does each step run? decisions/05-placement.md shows its rules.
 //   (1) the innermost on<Device>
-//   (2) home: a step whose leaves are on the destination's device runs there
+//   (2) home: steps whose leaves are all on the destination's device, and the element-wise region
+//       that ends in it, run there
 //   (3) the policy
 #pragma once
 #include <locus/plan/data.hpp>  // plan_view, placement_rule

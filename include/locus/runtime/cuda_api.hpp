@@ -170,8 +170,7 @@ struct cuda_api {
   int (*dnn_convolve)(void* handle, cuda_convolution const& what,
                       cuda_convolution_arrays const& arrays) = nullptr;
 
-  /// codes of the four functions above are this number plus a status of cuDNN; this number alone:
-  /// no cuDNN
+  /// codes of cuDNN functions are this number plus a status of cuDNN; this number alone: no cuDNN
   static constexpr int of_cudnn = 200000;
   /// means: cuDNN launched nothing, and will answer the same for this convolution
   static constexpr bool is_refused(int code) { return code >= of_cudnn && code < of_cudnn + 4000; }

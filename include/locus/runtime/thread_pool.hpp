@@ -80,7 +80,7 @@ class thread_pool {
   bool in_openmp_region() const { return in_region_ && in_region_() != 0; }
 
   /// means: how many of the wanted threads are worth their cost for that many nanoseconds of work:
-  ///        the threads that poll already, or as many as each have `asleep` of work
+  ///        the threads that poll already, or as many threads as get `asleep` of work each
   /// asleep: the least work that pays for waking a thread     units: nanoseconds
   /// cost:  reads the clock if threads would have to be woken
   int worth(float work, int wanted, float asleep);

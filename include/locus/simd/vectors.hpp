@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Macros around functions of vectors.
 #pragma once
-#include <locus/core/compiler.hpp>  // what a compiler must have
+#include <locus/core/compiler.hpp>  // C++20, 64 bits, exceptions
 
 // LOCUS_VECTORS_BEGIN, _END  around functions that take or return vectors: compilers warn about
 //                            their calling convention, but all of them are inlined

@@ -6,7 +6,7 @@
 
 #include <locus/backend/all_gpus.hpp>    // visible_gpus
 #include <locus/core/call_site.hpp>      // call_site
-#include <locus/core/forward.hpp>        // Tensor, and what its parameters are by default
+#include <locus/core/forward.hpp>        // Tensor, with default arguments
 #include <locus/device/open.hpp>         // bound_device
 #include <locus/expr/leaf.hpp>           // Leaf, tensor_base
 #include <locus/expr/operand.hpp>        // as_operand
