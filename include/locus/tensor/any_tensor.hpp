@@ -27,7 +27,7 @@ constexpr bool may_hold(shape const& to, shape const& from) {
 
 /// means: a tensor of elements T with extents E on any device, or over any device list
 /// shape: E; a Tensor whose type fixes more extents converts to it
-/// device: that of the Tensor from which it was made, or that of load(); is_on<Where>() asks
+/// device: that of the Tensor from which it was made, or that of load(); is_on<Where>() tells
 /// cost:  from an rvalue Tensor O(1), from an lvalue a copy on the same devices. No code is
 ///        compiled for each place: copies are plans made when the program runs
 /// fails: bad_access, when the AnyTensor was moved from; placement_error, when as<Where>() names

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In checked builds: are the copies of a mirrored tensor still equal when a plan reads it?
+// In checked builds `to` and `fetch` compare the copies of a mirrored tensor, which must be equal.
 #pragma once
 
 #include <locus/core/macros.hpp>          // LOCUS_FUNCTION, LOCUS_HAS_BODIES
