@@ -123,7 +123,8 @@ inline namespace LOCUS_MODE {
 /// cost:  nothing runs. Gradients and the value of value_and_grad in one plan share their common
 ///        expressions
 /// fails: at compile time, for an operation without a gradient, and for a tensor if the loss
-///        reads several of its type; placement_error, shape_error, where only run time shows the mistake
+///        reads several of its type; placement_error, shape_error, where only run time shows the
+///        mistake
 /// after: reverse mode: Griewank and Walther, Evaluating Derivatives, 2008
 template <tensor_operand Loss, tensor_operand... Ws>
   requires(sizeof...(Ws) > 0)

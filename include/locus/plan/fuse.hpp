@@ -5,7 +5,7 @@
 // region may store several values: of elements, and of rows.
 //
 //   element:  y = exp(x) * 2 + b                    one value for each element of the space
-//   fold:     sum over an axis set of such values   the space is that of the fold's operand; several
+//   fold:     sum over an axis set of such values   the space is that of its operand; several
 //                                                   folds of one space and axis set run in one pass
 //   row:      sqrt(sum(square(x))) * 2              element-wise steps after folds: one value a row
 //   element behind folds (a chain): exp(x - m) / s  rows of the last axis, m and s its folds
