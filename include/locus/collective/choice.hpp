@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who carries a reduction over replicas: one row for each kind of device list.
+// Which algorithm carries out a reduction over replicas: one row for each kind of device list.
 #pragma once
 #include <string_view>  // string_view
 
@@ -10,13 +10,13 @@ LOCUS_COLD_BEGIN
 
 namespace locus {
 
-/// What a list of logical devices is made of. Which of them share a card is known at start-up.
+/// The kind of a list of logical devices; which of them share a card is known at start-up.
 enum class list_kind : unsigned char {
   one,             // a single device
   hosts,           // memory of the host alone
   one_card,        // several logical GPUs of one card
-  distinct_cards,  // as many cards as GPUs
-  shared_cards,    // several cards, and some of them stand for several GPUs
+  distinct_cards,  // each GPU is a card of its own
+  shared_cards,    // several cards, one of them divided into several GPUs of the list
   mixed,           // GPUs and the host
 };
 
@@ -33,7 +33,8 @@ struct choice_row {
   list_kind list;
   collective_algorithm with_nccl, without_nccl;
 };
-/// The choice. Without NCCL: the library is not there, or the program asked for the host.
+/// The table. The second column is for programs without NCCL: it is not installed, or they chose
+/// the host.
 inline constexpr choice_row choices[] = {
     {list_kind::one, collective_algorithm::nothing, collective_algorithm::nothing},
     {list_kind::hosts, collective_algorithm::host_fold, collective_algorithm::host_fold},
@@ -59,7 +60,7 @@ constexpr std::string_view sentence(collective_algorithm a) {
   return texts[static_cast<int>(a)];
 }
 
-/// cards[k] of device k; -1: the host
+/// cards[k]: the card of device k; -1: the host
 constexpr list_kind kind_of_list(short const* cards, int count) {
   if (count == 1) return list_kind::one;
   bool host = false, gpu = false, shared = false, several = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NCCL's communicators: one set for each list of cards, made when it is first needed, with deadlines,
-// since NCCL has none. A set that failed is ended as a whole.
+// NCCL's communicators: one set for each list of cards, made at the first use. locus adds
+// deadlines, which NCCL does not have. When one rank fails, all communicators of the set are ended.
 #pragma once
 #include <pthread.h>  // pthread_create
 
@@ -16,32 +16,32 @@ namespace locus {
 
 namespace detail {
 
-/// the stream that NCCL is given
+/// the CUDA stream for NCCL's kernels
 LOCUS_FUNCTION void* stream_of(logical_device& d, queue_kind queue);
-/// means: NCCL makes what it makes for the card of d; NCCL itself goes back to the card that is current
-///        when it is called, which must be one in use
+/// means: makes the card of d current for NCCL, which also restores the card that was current when
+///        it was called; that card must be one in use
 class nccl_card_scope : public runtime::card_scope {
  public:
   explicit nccl_card_scope(logical_device const& d);
 };
 
-/// One operation, for messages.
+/// The collective that an error message names.
 struct collective_name {
   std::string_view operation;
   short bucket = -1;
 };
 
-/// A group that was issued, until all ranks have run it.
+/// A group in flight: issued, but not yet run by all ranks.
 struct collective_flight {
   collective_name name;
-  double deadline = 0;  // seconds after a rank came to it; 0: none
-  double begun = 0;     // when that was seen; 0: no rank is there yet
-  /// a point of a rank's queue, and the event that CUDA has for it
+  double deadline = 0;  // seconds after the first rank reached it; 0: none
+  double begun = 0;     // when the first rank was seen to reach it; 0: not yet
+  /// a point of a rank's queue, and its CUDA event
   struct point {
     stamp when;
     void* event = nullptr;
   };
-  point before[max_devices], done[max_devices];  // [rank]; done is unset until it is marked
+  point before[max_devices], done[max_devices];  // [rank]; done is unset until note_done
 };
 
 class communicator_set {
@@ -52,46 +52,50 @@ class communicator_set {
   void* comm[max_devices]{};
   runtime::nccl_api const* api = nullptr;
   bool owned = true, ready = false, broken = false;
-  bool retired = false;      // other communicators took their place; they are broken, too
-  bool tried = false;        // they are made, and bring right sums
-  std::uint64_t issued = 0;  // groups
+  bool retired = false;      // replaced by other communicators; then it is broken, too
+  bool tried = false;        // try_communicators() got right sums from them
+  std::uint64_t issued = 0;  // groups so far
   mutex use;                 // held while NCCL is called with these communicators
 
-  /// means: ends all communicators, with these words; only the first failure of a set has any
+  /// means: ends all communicators and stores this text; only the first failure of a set stores a
+  ///        text
   [[gnu::cold]] void give_up(collective_name const& name, int rank, std::string_view cause,
                              int code, double seconds, std::string_view more = {},
                              bool tell_others = false);
-  /// ends all communicators and says so     fails: always, with collective_error
+  /// ends all communicators and throws     fails: always, with collective_error
   [[noreturn, gnu::cold]] void fail(collective_name const& name, int rank, std::string_view cause,
                                     int code, double seconds, std::string_view more = {});
-  /// what NCCL wrote about its last failure
+  /// NCCL's text for its last failure
   std::string_view text_of_error() const;
   bool is_broken() const { return __atomic_load_n(&broken, __ATOMIC_ACQUIRE); }
-  /// fails: collective_error, when the set failed before or was replaced; with its first words, if nobody has heard them
+  /// fails: collective_error, when the set failed before or was replaced; with the text of the
+  ///        first failure, if no thread has thrown it yet
   void require_usable(collective_name const& name);
-  /// fails: collective_error, for a failure that the watch saw and nobody was told
+  /// fails: collective_error, for a failure that the watch found and no thread has thrown yet
   void tell();
-  /// means: nobody can use them any more; `use` is held
-  /// after: a thread that still holds this set is told so
+  /// means: marks the set as replaced, so that no thread uses it; the caller holds `use`
+  /// after: a thread that still holds this set gets an error that says so
   void retire() noexcept;
-  /// gives communicators back; in order: what they were given has run, or will
+  /// gives communicators back; in_order: work issued to them has run or will run; otherwise it is
+  /// aborted
   void end(bool in_order) noexcept;
-  /// waits until NCCL has taken all that it was given: communicators that do not block. The watch keeps
-  /// away meanwhile: ending communicators while another thread asks for their state is not allowed.
+  /// waits until a nonblocking NCCL has issued all requests of the group. The caller holds `use`,
+  /// so the watch does not end communicators while this thread asks for their state, which NCCL
+  /// forbids.
   void settle(collective_name const& name, double deadline);
   double deadline() const;
-  /// a thread calls NCCL from now on, which may have to be ended; since 0: it is back, and the watch has
-  /// ended all that it was to end
+  /// a thread enters NCCL at time `since`; the watch may have to end the communicators to free it.
+  /// since 0: the thread is back, and the watch does not end them any more
   void note_issue(collective_name const& name, double since);
-  /// a group was issued: the watch looks after it
+  /// a group was issued: the watch checks its deadline from now on
   void watch(collective_flight const& f);
-  /// the last one has this point behind it
+  /// sets the end of the newest group on the queue of a rank
   void note_done(int rank, collective_flight::point const& p);
-  /// means: looks after what is in flight; units: seconds until it should look again
+  /// means: checks the groups in flight; units: seconds until the next check
   double look(double now);
 
-  static constexpr double patient = 0.5;  // seconds between two looks, at most
-  /// some set has words that nobody was told
+  static constexpr double patient = 0.5;  // seconds between two checks, at most
+  /// some set has a failure that no thread has thrown yet
   LOCUS_SHARED_STATE static bool& any_untold() {
     static bool untold = false;
     return untold;
@@ -108,34 +112,36 @@ class communicator_set {
   void write(collective_name const& name, int rank, std::string_view cause, int code,
              double seconds, std::string_view more);
   void late(collective_flight const& f, int rank, std::string_view cause, int code, double now);
-  /// a thread is with NCCL, perhaps for ever: ending its communicators is what brings it back
+  /// checks the deadline of a thread inside NCCL, which may stay there for ever: ending its
+  /// communicators frees it
   double look_at_issue(double now);
   int first_late(collective_flight const& f) const;
-  /// means: a point of a queue was reached, as far as is seen without waiting: a thread that marks that queue may be in CUDA
-  ///        for ever
+  /// means: the queue has reached that point, as far as can be seen without waiting. (A thread that
+  ///        holds the queue's lock may stay in CUDA for ever.)
   static bool seems_run(collective_flight::point const& of);
   mutex flights_lock_;
   dynamic_array<collective_flight> flights_;  // in the order of their issue
-  collective_name issuing_;                   // of a thread that is with NCCL
+  collective_name issuing_;                   // the collective of a thread inside NCCL
   double issuing_since_ = 0;                  // 0: none
-  mutex words_;                               // around the two below
+  mutex words_;                               // guards why_ and failed_
   message why_;
   failure failed_;
 };
 
-/// Kept until the device table changes; never destroyed at exit, where NCCL may be gone.
+/// Kept until the device table changes; never destroyed at exit, where NCCL may be unloaded.
 struct communicator_registry {
   dynamic_array<communicator_set*> sets;
   dynamic_array<communicator_set*> retired;    // other threads may still hold one
-  stamp last_on_card[runtime::max_logical]{};  // groups of several sets on one card take turns
-  mutex lock;                                  // of the lists; never held while somebody waits
-  mutex making;                                // held while communicators are made, before `lock`
-  mutex looking;                               // held by the watch, before `lock`: sets stay
+  stamp last_on_card[runtime::max_logical]{};  // groups of several sets run in turn
+  mutex lock;                                  // guards both lists; its holder never waits
+  mutex making;                                // held to make communicators, before `lock`
+  mutex looking;                               // the watch holds it, before `lock`: sets stay
 
   communicator_set* find(device_list const& list);
-  /// means: set i: the sets in use, then the replaced ones; null: there are not so many
+  /// means: set i, counting the sets in use, then the replaced ones; null: i is too large
   communicator_set* number(std::size_t i);
-  /// means: the set of that list is no more; its communicators end when nobody calls NCCL with them
+  /// means: replaces the set of that list; its communicators end when no thread is inside NCCL with
+  ///        them
   void remove(device_list const& list);
   void forget() noexcept;
 };
@@ -144,15 +150,16 @@ LOCUS_SHARED_STATE inline communicator_registry& communicators() {
   return *r;
 }
 
-/// fails: collective_error, where a collective failed behind the program's back; one thread is told, unless
-///        another error is on its way there, which would swallow this one
+/// fails: collective_error, for a failure that the watch found; one thread throws it, unless
+///        another exception is already in flight there, since the second one would be lost
 LOCUS_FUNCTION void report_collectives();
 
-/// A thread that looks after the groups in flight: NCCL has no deadline, and who issues work, or waits for
-/// it, may be in CUDA for ever. Ending the communicators brings both back. Never destroyed.
+/// A thread that checks the groups in flight: NCCL has no deadline, and a thread that issues work,
+/// or waits for it, may stay in CUDA for ever. Ending the communicators frees both. Never
+/// destroyed.
 class collective_watch {
  public:
-  /// means: the thread is there; it looks soon
+  /// means: starts the thread, if it does not run yet, and makes it look soon
   LOCUS_SHARED_STATE static void wake() {
     static collective_watch* const one = new collective_watch;
     one->look_soon();
@@ -168,10 +175,11 @@ class collective_watch {
   bool woken_ = false;
 };
 
-/// means: a set for these cards, as yet without communicators
+/// means: a set for these cards, without communicators
 LOCUS_FUNCTION communicator_set* empty_set(replica_topology const& t, runtime::nccl_api const* api);
 
-/// said once: a variable under which launches on several cards by one thread wait for one another
+/// warns once: with CUDA_LAUNCH_BLOCKING, one thread's launches on several cards wait for each
+/// other
 LOCUS_SHARED_STATE [[gnu::cold]] inline void warn_of_blocking() {
   static constinit bool said = false;
   char const* const value = from_environment("CUDA_LAUNCH_BLOCKING");

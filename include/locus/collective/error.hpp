@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a collective that failed throws.
+// The exception of a collective that failed.
 #pragma once
 #include <locus/core/error.hpp>   // error
 #include <locus/core/macros.hpp>  // LOCUS_COLD_BEGIN
@@ -8,14 +8,14 @@ LOCUS_COLD_BEGIN
 
 namespace locus {
 
-/// means: a collective, or the communicators for it, failed or did not come back in time: the device list of its text
-///        cannot be used until its communicators are made anew. Or they were replaced meanwhile: the text says so then,
-///        and the collective can run again
+/// means: a collective, or making its communicators, failed or did not end in time: the device list
+///        in the text has no collectives until rebuild() makes new communicators. If the text says
+///        that other communicators replaced them, the collective can run again at once
 struct collective_error : error {
   std::string_view operation;  // "all_reduce"
   short bucket = -1;           // of the plan; -1: none
-  int replica = -1;            // that failed first, or did not come back; -1: all, or unknown
-  double seconds = 0;          // that were waited
+  int replica = -1;            // the first that failed or did not return; -1: all, or unknown
+  double seconds = 0;          // time until the failure was seen
 
   collective_error(message const& text, std::string_view what, short in_bucket, int at,
                    double waited)

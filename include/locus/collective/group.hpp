@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A group of collectives: the requests of each rank. All are checked before one is issued; then all are
-// issued at once, behind the groups that the same cards were given before.
+// A group of collectives: the requests of each rank. Checked builds check all of them before the
+// first is issued; then all are issued together, after the groups that the same cards have already.
 #pragma once
 #include <locus/backend/cuda/streams.hpp>      // cuda_event_of
 #include <locus/collective/communicators.hpp>  // communicator_set
@@ -24,7 +24,7 @@ struct nccl_request {
   void* to = nullptr;
   std::int64_t count = 0;
   runtime::nccl_type type = runtime::nccl_type::uint8;
-  int op = 0, peer = 0;  // peer: of a send or a receive; of a reduce the root
+  int op = 0, peer = 0;  // peer: of a send or a receive the other rank; of a reduce the root
 };
 
 class nccl_group {
@@ -43,21 +43,21 @@ class nccl_group {
   }
   bool is_empty() const { return requests_.empty(); }
 
-  /// means: a hash of what a rank is about to do with all others, and of how often it has; among
-  ///        processes these are compared before a group
+  /// means: a hash of the collectives that a rank is about to issue and of the number of groups
+  ///        before; verify() compares the hashes of all ranks
   std::uint64_t fingerprint(int rank) const;
-  /// means: all ranks do the same in the same order, and each send has its receive
+  /// means: all ranks issue the same collectives in the same order, and each send has its receive
   /// fails: collective_error naming operation, bucket and rank; nothing was issued then
   void verify() const;
 
-  /// means: everything is in the queues, behind what they were given before; NCCL has taken it
-  /// fails: collective_error; the communicators are ended then
+  /// means: issues the group after the work that the queues have; returns when NCCL has launched it
+  /// fails: collective_error; then the communicators are ended
   void issue(queue_kind queue);
-  /// the point behind the group on the queue of a rank
+  /// the end of the group on the queue of a rank
   stamp done(int rank) const { return done_[rank]; }
 
  private:
-  /// a thread calls NCCL: the watch may have to bring it back
+  /// a thread is inside NCCL: the watch may have to end the communicators to free it
   struct with_nccl {
     communicator_set& set;
     with_nccl(communicator_set& s, collective_name const& name, double now);
@@ -66,7 +66,7 @@ class nccl_group {
   };
   static collective_flight::point point(stamp s) { return {s, runtime::cuda_event_of(s)}; }
   void call_nccl(queue_kind queue);
-  /// means: NCCL has the group; the result is its code: success, or in progress
+  /// means: gives the group to NCCL; returns NCCL's code: success, or in progress
   int hand_over(queue_kind queue, double begin);
   static bool is_pair(nccl_request const& r) {
     return r.what == request_kind::send || r.what == request_kind::receive;
@@ -84,11 +84,11 @@ class nccl_group {
   stamp done_[max_devices]{};
 };
 
-/// means: a sum of small integers over these cards came out right
-/// fails: collective_error, also for cards that say they reach one another, and do not
+/// means: checks a sum of small integers over these cards
+/// fails: collective_error, also for cards that claim peer access and do not have it
 [[gnu::cold]] LOCUS_FUNCTION void try_communicators(communicator_set& s);
 
-/// means: the communicators for these cards, made when they are first asked for
+/// means: the communicators for these cards; the first call makes them
 /// fails: collective_error, when they cannot be made, failed before, or were replaced meanwhile
 LOCUS_FUNCTION communicator_set& communicators_for(replica_topology const& t,
                                                    collective_name const& name);

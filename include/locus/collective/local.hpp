@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives outside plans, over blocks that the caller names, one on each device. Each device's
-// compute queue orders them with whatever else uses the blocks; blocks on the host are complete.
+// Collectives outside plans, over blocks that the caller gives, one on each device. The compute
+// queue of each device orders them with other work on the blocks; blocks on the host are up to date
+// at return.
 #pragma once
 
 #include <locus/collective/reduce.hpp>  // replica_reducer
@@ -12,7 +13,7 @@ LOCUS_COLD_BEGIN
 
 namespace locus::detail {
 
-/// What one device has of a collective: dense elements.
+/// The part of a collective on one device: dense elements.
 struct local_part {
   device at{};
   void* data = nullptr;
@@ -25,7 +26,7 @@ struct local_parts {
   device_list devices() const;
 };
 
-/// What is done with the elements.
+/// The operation on the elements.
 struct local_operation {
   std::string_view name;
   int element_bytes = 0;
@@ -36,7 +37,7 @@ struct local_operation {
   fold_fn fold = nullptr;
 };
 
-/// Memory until a collective ends, given back in the order of its device's compute queue.
+/// Memory of one collective, released in the order of its device's compute queue.
 class local_scratch {
  public:
   local_scratch() = default;
@@ -56,13 +57,12 @@ class local_scratch {
   dynamic_array<block> blocks_;
 };
 
-/// means: where a collective writes: its device's compute queue goes on behind what a plan left
-///        under way there, and copies that devices keep of it are out of date
+/// means: the address where a collective writes: the compute queue waits for collectives of plans
+///        that still use it, and copies that devices keep of the memory are dropped
 /// cost:  two tests
 LOCUS_FUNCTION void* receive_at(device at, void* first, std::int64_t bytes);
 
-/// bytes from one device to another, behind and before all that their compute queues have to do
-/// with both
+/// copies bytes from one device to another, ordered with the work of the compute queues of both
 LOCUS_FUNCTION void copy_local(device to_name, void* to, device from_name, void const* from,
                                std::int64_t bytes, std::string_view name);
 
@@ -71,18 +71,18 @@ LOCUS_FUNCTION void copy_local(device to_name, void* to, device from_name, void 
                                                          std::string_view remedy);
 LOCUS_FUNCTION void require_distinct(local_parts const& p, std::string_view name);
 LOCUS_FUNCTION void require_same_extents(local_parts const& p, std::string_view name);
-/// rows of the parts, one after another, are those of the whole
+/// requires that the rows of all parts together are the rows of `whole`
 LOCUS_FUNCTION void require_rows(local_parts const& parts, shape const& whole,
                                  std::string_view name);
 
-/// A reduction of parts, with what it needs.
+/// A reduction of parts, with its scratch memory.
 class local_reduction {
  public:
   local_reduction(local_parts const& parts, local_operation const& o);
   /// each term becomes the result
   void all();
   void to_one(local_part const& out);
-  /// out r: rows of its own
+  /// out r: its own rows of the result
   void to_rows(local_parts const& outs);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Communicators on request: before the first step, anew after a failure, or the program's own.
+// Communicators: made before the first step, made again after a failure, or given by the program.
 #pragma once
 #include <locus/backend/all_gpus.hpp>     // visible_gpus
 #include <locus/collective/topology.hpp>  // replica_topology
@@ -25,25 +25,25 @@ inline device_list named_devices(device_list const& devices) {
 
 namespace collective {
 
-/// means: these devices have communicators, which have carried a first sum. A plan makes them before its
-///        first step; this call keeps that out of a plan that is timed. A Trainer does it
-///        when it is made
+/// means: makes the communicators of these devices and checks them with a first sum. Otherwise a
+///        plan makes them at its first all-reduce; call this function before a plan that is timed.
+///        A Trainer calls it in its constructor
 /// cost:  seconds on real cards, the first time
 /// fails: collective_error
 template <device_policy Devices>
 void prepare() {
   detail::prepare_communicators(detail::named_devices(Devices::value.devices));
 }
-/// means: communicators for these devices are made anew when they are next needed
-/// after: a collective_error, whose cause is gone
+/// means: the next collective over these devices makes new communicators
+/// after: a collective_error, once its cause is removed
 template <device_policy Devices>
 void rebuild() {
   detail::rebuild_communicators(detail::named_devices(Devices::value.devices));
 }
 /// means: collectives over these devices use the program's own NCCL communicators (ncclComm_t): one
-///        of each card, in the order of the list. They stay the program's: it ends them, after the
-///        last collective and after `rebuild<Devices>()`
-/// fails: collective_error, when their number, ranks or cards are others
+///        for each card, in the order of the list. The program keeps them: it destroys them after
+///        the last collective and after `rebuild<Devices>()`
+/// fails: collective_error, when their number, ranks or cards do not match the list
 template <device_policy Devices>
 void use_communicator(void* const* comms, int count) {
   detail::take_communicators(detail::named_devices(Devices::value.devices), comms, count);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions over replicas, by whoever carries them: one fold where one kernel reaches all terms;
-// among cards NCCL, or, where replica order or NaN matter, terms to the card that owns a segment, a
-// fold there, and the segments to all; otherwise the host.
+// Reductions over replicas, by the algorithm that collective/choice.hpp gives: one fold, where one
+// kernel can read all terms; between cards NCCL, or, where the order of replicas or NaN matters,
+// each card gets all terms of its segment, folds them, and sends the result to all; otherwise the
+// host folds.
 // Before: each term, and the memory of each result, is ordered in its device's compute queue.
 // After: so are the results, unless `done` holds a stamp.
 #pragma once
@@ -16,12 +17,12 @@ namespace locus::detail {
 
 using fold_fn = void (*)(launch_site const&, replica_terms const&);
 
-/// One reduction: the replicas' terms, dense and of one length, and where the results go.
+/// One reduction: the terms of the replicas, dense and of one length, and addresses of results.
 struct reduction_job {
   void* terms[max_devices]{};    // [replica]
-  short whose[max_devices]{};    // [replica]: whose term that is, as a check
+  short whose[max_devices]{};    // [replica]: the replica of that term, to check
   void* outs[max_devices]{};     // [replica]; may be the term
-  stamp done[max_devices]{};     // [replica]: when the result is there, if not in queue order
+  stamp done[max_devices]{};     // [replica]: the result is ready then, if not in queue order
   void* scratch[max_devices]{};  // [replica]: scratch_bytes there
   void* host_scratch = nullptr;  // host_scratch_bytes
   std::int64_t count = 0;        // elements
@@ -39,14 +40,14 @@ struct reduction_job {
   }
 };
 
-/// Elements that one replica folds, and where to.
+/// Elements that one replica folds, and the address of the result.
 struct segment {
   std::int64_t begin = 0, count = 0;
   int owner = 0;
   void* out = nullptr;
 };
 
-/// means: NCCL's operation with the meaning of ours; -1: it has none. Its extrema of floats lose
+/// means: NCCL's operation that computes op; -1: NCCL has none. NCCL's max and min of floats drop
 ///        NaN.
 constexpr int nccl_op_for(reduction op, runtime::nccl_type type) {
   switch (op) {
@@ -69,51 +70,51 @@ class replica_reducer {
  public:
   replica_reducer(replica_topology const& t, collective_name const& name) : t_(t), name_(name) {}
 
-  /// NCCL's own operation serves
+  /// one operation of NCCL computes the all-reduce
   bool is_direct(reduction_job const& j) const;
-  /// NCCL's own reduce serves
+  /// ncclReduce computes the reduction to one replica
   bool reduces_directly(reduction_job const& j) const {
     return t_.how == collective_algorithm::nccl && is_direct(j);
   }
-  /// how, for the log
+  /// the algorithm in words, for the log
   text_buffer<80> describe(reduction_job const* j) const;
-  /// where all-reduces of these run: beside the compute queues, if no kernel has a part in them
+  /// the queue of these all-reduces: the communication queue, unless a kernel of locus takes part
   queue_kind queue_of(reduction_job const* jobs, int n) const;
-  // ---- memory: what a job needs besides terms and results, on each replica's device ----
+  // ---- scratch memory of a job on each replica's device ----
   std::int64_t scratch_of(segment const& s, int element_bytes) const {
     return (t_.count - t_.on_card(t_.rank[s.owner])) * round_up(s.count * element_bytes);
   }
   std::int64_t scratch_of_all_reduce(reduction_job const& j, int r) const;
-  /// through the host: the sum, and each term that does not lie there
+  /// through the host: the sum, and each term that is not in host memory
   std::int64_t host_scratch(reduction_job const& j) const;
 
-  /// every replica's result
+  /// every replica gets the result
   void all_reduce(reduction_job* jobs, int n);
-  /// the result on one replica's device, at `out`; on a list without a common reach and without
-  /// NCCL it stays on the host, and is returned
+  /// one replica gets the result, at `out`; on a list that no kernel can read and that has no NCCL,
+  /// the result stays on the host, and its address is returned
   void* reduce(reduction_job& j, int root, void* out);
-  /// each segment on its owner's device
+  /// folds each segment on its owner's device
   void fold_segments(reduction_job& j, segment const* segments, int n);
 
  private:
   // ---- order ----
   static void after(logical_device& d, queue_kind queue, logical_device& before);
-  /// what NCCL does on a card comes after what its devices were given
+  /// the queues of the cards wait for the work that the compute queues of their devices have
   void wait_for_cards(queue_kind queue);
-  /// every term is that of its replica
+  /// in checked builds: every term is that of its own replica
   void require_order(reduction_job const& j) const;
   [[noreturn, gnu::cold]] void refuse_order(reduction_job const& j, short r) const;
 
   // ---- kernels ----
-  /// terms in one card's memory, folded by the kernel of one of its devices
+  /// folds terms in one card's memory by a kernel on one of its devices
   static void fold(logical_device& d, reduction_job const& j, replica_terms const& terms);
   /// means: one kernel reads all terms and writes `outs`; it runs on replica `at`
   void fold_in_reach(reduction_job const& j, void* const* outs, int out_count, int at);
-  /// all replicas, or those of rank p, go on after what `d` was given: it reads their terms
+  /// all replicas, or those of rank p, wait for the work of `d`, which reads their terms
   void follow(logical_device& d, int p = -1);
-  /// one value of a card's device to others of that card; divides it first where a mean is owed
+  /// copies one value of a card's device to the others of that card; first divides it for a mean
   void spread(reduction_job const& j, int p, bool divides);
-  /// the terms of each card's own replicas, in its first result
+  /// folds the terms of the replicas of each card into the first result of that card
   void fold_cards(reduction_job const& j);
 
   // ---- NCCL ----
@@ -121,7 +122,7 @@ class replica_reducer {
   [[gnu::cold]] void reduce_by_nccl(reduction_job const& j, int root, void* out);
 
   // ---- terms to the owner of a segment, in replica order ----
-  /// the part of rank p, when the cards share a value
+  /// the segment of rank p, when each card folds one segment
   segment cut(reduction_job const& j, int p) const;
   void* slot(reduction_job const& j, segment const& s, int k) const {
     return static_cast<char*>(j.scratch[s.owner]) + k * round_up(s.count * j.element_bytes);
@@ -130,7 +131,7 @@ class replica_reducer {
   void fold_gathered(reduction_job const& j, segment const& s);
   [[gnu::cold]] void all_reduce_in_segments(reduction_job* jobs, int n);
 
-  // ---- by way of the host ----
+  // ---- through the host ----
   [[gnu::cold]] void* fold_on_host(reduction_job const& j);
   [[gnu::cold]] void send_back(reduction_job const& j, void const* sum);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands behind a device list: which replicas share a card, and who carries their collectives.
+// The cards of a device list: which replicas share a card, and the algorithm for collectives.
 #pragma once
 #include <locus/backend/devices.hpp>         // devices
 #include <locus/backend/simulated/nccl.hpp>  // nccl_table
@@ -15,10 +15,10 @@ LOCUS_COLD_BEGIN
 namespace locus {
 
 namespace detail {
-/// the first version with nonblocking communicators
+/// the first version of NCCL with nonblocking communicators
 inline constexpr int oldest_nccl = 21400;
 
-/// What is known of a table of NCCL's functions: asked once.
+/// The version of NCCL in a table of functions, asked once.
 struct nccl_facts {
   runtime::nccl_api const* of = nullptr;
   int code = 0, version = 0;
@@ -36,7 +36,7 @@ LOCUS_SHARED_STATE inline nccl_facts const& facts_of_nccl(runtime::nccl_api cons
   }
   return f;
 }
-/// said once: cards are there, and NCCL is not
+/// warns once: there are several cards, but NCCL is missing
 LOCUS_SHARED_STATE [[gnu::cold]] inline void warn_without_nccl(nccl_facts const& f) {
   static constinit bool said = false;
   if (__atomic_exchange_n(&said, true, __ATOMIC_RELAXED)) return;
@@ -50,7 +50,7 @@ LOCUS_SHARED_STATE [[gnu::cold]] inline void warn_without_nccl(nccl_facts const&
     line << "NCCL " << f.version << " is older than 2.14; update it";
   runtime::warn(line);
 }
-/// said once: NCCL takes a GPU once
+/// warns once: NCCL takes each GPU only once
 LOCUS_SHARED_STATE [[gnu::cold]] inline void warn_of_slices(device a, device b) {
   static constinit bool said = false;
   if (__atomic_exchange_n(&said, true, __ATOMIC_RELAXED)) return;
@@ -60,7 +60,7 @@ LOCUS_SHARED_STATE [[gnu::cold]] inline void warn_of_slices(device a, device b) 
            << " are on one GPU (slices of MIG, or a card that is listed twice), which NCCL "
               "refuses: reductions over them go through the host");
 }
-/// means: two cards of CUDA that are one GPU on the bus
+/// means: two CUDA devices are slices of one GPU on the bus
 LOCUS_FUNCTION bool are_one_gpu(logical_device const& a, logical_device const& b);
 }  // namespace detail
 
@@ -72,7 +72,7 @@ struct replica_topology {
   int count = 0, ranks = 0;
   logical_device* on[max_devices]{};
   int rank[max_devices]{};   // [replica]; -1: the host
-  int first[max_devices]{};  // [rank]: the replica that stands for its card
+  int first[max_devices]{};  // [rank]: the replica whose device represents the card
   collective_algorithm how = collective_algorithm::nothing;
   reduction_order order = reduction_order::fast;
 
@@ -83,11 +83,12 @@ struct replica_topology {
   bool uses_nccl() const {
     return how == collective_algorithm::nccl || how == collective_algorithm::hierarchical;
   }
-  /// the devices that stand for their cards
+  /// the devices that represent their cards
   device_list representatives() const;
 };
 
-/// means: what stands behind these devices now, who carries their collectives, and in what order
+/// means: the cards of these devices now, the algorithm of their collectives, and the order of
+///        ranks
 LOCUS_FUNCTION replica_topology
 look_at(device_list const& devices,
         runtime::collective_choices const& chosen = runtime::chosen_for_collectives());

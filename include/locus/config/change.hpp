@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one rule of every setting: its arguments are looked at first; what changes nothing succeeds
-// at any time; what would change something succeeds until the devices are first used.
+// The rule of every setting: its arguments are checked first; a call that changes nothing succeeds
+// at any time; a call that changes a setting succeeds until the devices are first used.
 #pragma once
 #include <locus/backend/devices.hpp>  // close_gpus
 #include <locus/watch/log.hpp>        // note_setting
@@ -8,7 +8,7 @@
 
 namespace locus::config::detail {
 
-/// fails: configuration_error that names who froze the configuration, and where
+/// fails: configuration_error, naming the call and the source line that first used the devices
 inline void require_unfrozen(std::string_view subject, std::string_view call) {
   runtime::device_table const& t = runtime::table;
   if (!t.started) return;
@@ -20,12 +20,12 @@ inline void require_unfrozen(std::string_view subject, std::string_view call) {
   throw configuration_error(text << "; call config::" << call << " before that");
 }
 
-/// means: to = value, by the rule; table.lock is held
+/// means: to = value, if the rule allows it; the caller holds table.lock
 template <class T>
 void change(T& to, T const& value, std::string_view subject, std::string_view call) {
   if (to == value) return;
   require_unfrozen(subject, call);
-  if (runtime::table.built) runtime::detail::close_gpus();  // made anew at the first use
+  if (runtime::table.built) runtime::detail::close_gpus();  // the first use makes them again
   to = value;
   if (runtime::is_watched(runtime::watcher::log)) runtime::note_setting(call, subject);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a card is, and which versions of the libraries under locus are there.
+// Facts about a card, and the versions of the libraries that locus uses.
 #pragma once
 #include <locus/config/listing.hpp>    // logical_device
 #include <locus/config/names.hpp>      // device_argument
@@ -12,12 +12,13 @@ namespace locus::config {
 struct device_details {
   text_buffer<128> name;
   std::int64_t memory = 0;
-  int major = 0, minor = 0;   // 0 where it is no card of NVIDIA
-  text_buffer<48> uuid, bus;  // GPU-..., 00000000:01:00.0; empty where there is none
+  int major = 0, minor = 0;   // 0 for a device that is no card of NVIDIA
+  text_buffer<48> uuid, bus;  // GPU-..., 00000000:01:00.0; empty if the device has none
 };
 
-/// means: what the driver says of a card; of the CPU its memory
-/// fails: unknown_device, for a device that list_physical_devices does not have
+/// means: name, memory, compute capability, uuid and bus of a card, from the driver; of the CPU:
+///        memory
+/// fails: unknown_device, for a device that list_physical_devices does not list
 /// after: tf.config.experimental.get_device_details
 LOCUS_FUNCTION device_details get_device_details(device_argument const& device);
 template <class Logical>
@@ -29,15 +30,16 @@ device_details get_device_details(Logical const&) {
   return {};
 }
 
-/// Numbers as the libraries give them: driver and runtime 13000 is 13.0, cublas 130100 is 13.1.0,
-/// nccl 22703 is 2.27.3, cudnn 91900 is 9.19.0; 0: not there. A cuDNN that LOCUS_CUDNN turns off, or that is
-/// older than 9, is not there.
+/// Version numbers as the libraries give them: driver and runtime 13000 is 13.0, cublas 130100 is
+/// 13.1.0, nccl 22703 is 2.27.3, cudnn 91900 is 9.19.0; 0: not found. cudnn is also 0 where
+/// LOCUS_CUDNN turns cuDNN off, or where it is older than 9.
 struct library_versions {
   int driver = 0, runtime = 0, cublas = 0, nccl = 0, cudnn = 0;
 };
-/// means: the versions of CUDA's driver and runtime, of cuBLAS, of NCCL and of the cuDNN that convolutions use
-/// cost:  opens cuBLAS, NCCL and cuDNN, if nothing has yet
-/// fails: configuration_error, for a LOCUS_CUDNN that is a wrong word
+/// means: the versions of CUDA's driver and runtime, of cuBLAS, of NCCL and of the cuDNN that
+///        convolutions use
+/// cost:  opens cuBLAS, NCCL and cuDNN, if they are not open
+/// fails: configuration_error, for an unknown word in LOCUS_CUDNN
 LOCUS_FUNCTION library_versions versions();
 
 }  // namespace locus::config

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is there: cards, and the logical devices that they are.
+// Lists of the cards of this machine and of the logical devices.
 #pragma once
 #include <locus/config/names.hpp>  // physical_device
 #include <locus/core/macros.hpp>   // LOCUS_FUNCTION, LOCUS_HAS_BODIES
 
 namespace locus::config {
 
-/// A logical device: what GpuDevice<0> names.     units: bytes
+/// A logical device, which a policy such as GpuDevice<0> names.     units: bytes
 /// after: tf.config.LogicalDevice
 struct logical_device {
   device_text name;       // /device:GPU:0
@@ -18,14 +18,14 @@ struct logical_device {
 using logical_list = value_list<logical_device, 2 * runtime::max_logical>;
 
 /// means: the host's processors and the cards that this process sees, or those of one type
-/// cost:  the driver is asked once; no context is made, nothing is frozen
+/// cost:  asks the driver once; makes no CUDA context and freezes no setting
 /// fails: unknown_device for another type; configuration_error for a malformed variable
 /// after: tf.config.list_physical_devices
 LOCUS_FUNCTION physical_list list_physical_devices(std::string_view type = "");
 
-/// means: the devices that plans may name, in the order of their ordinals
-/// cost:  the first call makes them; from then on the configuration is frozen
-/// fails: as list_physical_devices
+/// means: the logical devices, in the order of their ordinals
+/// cost:  the first call makes the devices, which freezes the configuration
+/// fails: like list_physical_devices
 /// after: tf.config.list_logical_devices
 LOCUS_FUNCTION logical_list list_logical_devices(std::string_view type = "",
                                                  call_site where = call_site::here());

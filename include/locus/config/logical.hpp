@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Into how many logical devices a card is cut, and how they get memory.
+// How many logical devices a card is divided into, and how they allocate memory.
 #pragma once
 #include <locus/config/names.hpp>  // device_argument, physical_device
 #include <locus/core/macros.hpp>   // LOCUS_FUNCTION, LOCUS_HAS_BODIES
 
 namespace locus {
 
-/// Sizes as numbers of bytes: 1_GiB. Also usable behind `using namespace locus`. (Not consteval:
-/// clang 14 leaves a call behind.)
+/// Sizes in bytes: 1_GiB. Also found through `using namespace locus`. (Not consteval: clang 14
+/// emits a call.)
 inline namespace literals {
 constexpr std::int64_t operator""_KiB(unsigned long long n) { return std::int64_t(n) << 10; }
 constexpr std::int64_t operator""_MiB(unsigned long long n) { return std::int64_t(n) << 20; }
@@ -24,30 +24,31 @@ LOCUS_FUNCTION void require_cpu_options(options_list const& wanted);
 LOCUS_FUNCTION void require_gpu_options(options_list const& wanted, physical_device const& d);
 }  // namespace detail
 
-/// means: the card is that many logical devices, each with its memory limit; the limits together
-///        are at most the card's memory. One entry may be without limit. CPUs have none.
-/// fails: unknown_device; configuration_error, for options that cannot be, limits above the card,
-///        and for a change after the first use
-/// after: tf.config.set_logical_device_configuration. Unlike there, memory growth stays as it is:
-///        a limit says how much at most, growth how it is taken.
+/// means: divides the card into that many logical devices, each with its memory limit; the sum of
+///        the limits is at most the card's memory. One device may have no limit. A CPU takes no
+///        limit.
+/// fails: unknown_device; configuration_error, for contradictory options, limits above the card's
+///        memory, and for a change after the first use
+/// after: tf.config.set_logical_device_configuration. Unlike TensorFlow, memory growth stays as
+///        set: a limit is the most that a device may allocate, growth decides when it allocates.
 LOCUS_FUNCTION void set_logical_devices(device_argument const& device, options_list const& wanted);
 
-/// means: what set_logical_devices was told; empty: nothing, the card is one device
+/// means: the argument of set_logical_devices; empty: no such call, the card is one device
 /// after: tf.config.get_logical_device_configuration
 LOCUS_FUNCTION options_list get_logical_devices(device_argument const& device);
 
-/// means: on (default): memory of the card is taken as it is needed; off: the whole limit at the
-///        first allocation. LOCUS_FORCE_GPU_ALLOW_GROWTH, else TF_FORCE_GPU_ALLOW_GROWTH, true or
-///        false, has the last word for all cards.
+/// means: on (default): a device allocates memory of the card when it needs it; off: its whole
+///        limit at the first allocation. The variable LOCUS_FORCE_GPU_ALLOW_GROWTH, else
+///        TF_FORCE_GPU_ALLOW_GROWTH, true or false, overrides this setting for all cards.
 /// fails: unknown_device; configuration_error, for a CPU and for a change after the first use
-/// after: tf.config.experimental.set_memory_growth, whose default is off: locus lives in programs
-///        that use the card too
+/// after: tf.config.experimental.set_memory_growth, whose default is off: locus is used in programs
+///        whose other code allocates memory of the card too
 LOCUS_FUNCTION void set_memory_growth(device_argument const& device, bool on);
 LOCUS_FUNCTION bool get_memory_growth(device_argument const& device);
 
-/// means: the part of each card that its logical device may use where no limit is given, in (0, 1]
+/// means: the part of a card's memory that a logical device without a limit may use, in (0, 1]
 /// fails: configuration_error, for another number, and for a change after the first use
-/// after: per_process_gpu_memory_fraction; above 1 TensorFlow takes unified memory, locus has none
+/// after: per_process_gpu_memory_fraction; above 1 TensorFlow uses unified memory, locus refuses it
 LOCUS_FUNCTION void set_memory_fraction(double fraction);
 inline double get_memory_fraction() { return runtime::configured.memory_fraction; }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What logical devices hold: asked by name, or by policy.
+// Memory in use on logical devices, by name or by policy.
 #pragma once
 #include <locus/backend/gpus.hpp>     // devices_with_gpus
 #include <locus/config/settings.hpp>  // read_memory, reset_memory
@@ -10,11 +10,11 @@ namespace locus::config {
 
 namespace detail {
 [[noreturn]] LOCUS_FUNCTION void refuse_account(std::string_view name, bool several);
-/// means: what is counted for d: a GPU that is not there shares the account of the one that stands in
-///        for it, once it was used
-/// fails: unknown_device, where d is not there and nothing stands in for it yet, or placement is hard
+/// means: the logical device that counts the memory of d: d itself; where GPU d is not there, the
+///        device that replaced it, once d was used
+/// fails: unknown_device, where d is not there, and was not used yet or placement is hard
 LOCUS_FUNCTION runtime::logical_device& account_of(device d, std::string_view name);
-/// means: the one logical device that a name matches
+/// means: the one logical device that matches a name
 /// fails: unknown_device, for a malformed name, and where no device or several match
 LOCUS_FUNCTION runtime::logical_device& find_account(std::string_view name, char const* call,
                                                      call_site where);
@@ -29,9 +29,9 @@ runtime::logical_device& find_account(char const* call, call_site where) {
 }
 }  // namespace detail
 
-/// means: what tensors and plans hold on a logical device now, the most since the last reset, ...
-///        CPUs are counted too; what is used in place of a GPU that is not there counts for the GPU
-///        that stands in
+/// means: the memory that tensors and plans hold on a logical device now, its peak since the last
+///        reset, ... CPUs have counts too. Memory for a missing GPU counts for the device that
+///        replaced it.
 /// fails: unknown_device, for a malformed name, and where no device or several match
 /// after: tf.config.experimental.get_memory_info, reset_memory_stats
 inline memory_info get_memory_info(std::string_view name, call_site where = call_site::here()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Physical devices and their names, and how a call of the configuration finds the one it means.
+// Physical devices, their names, and how a configuration call finds the device in its argument.
 #pragma once
 #include <locus/core/macros.hpp>       // LOCUS_FUNCTION, LOCUS_HAS_BODIES
 #include <locus/core/value_list.hpp>   // value_list
@@ -10,7 +10,7 @@ namespace locus::config {
 
 using device_text = text_buffer<40>;
 
-/// A card, or the host's processors: what stands behind logical devices.
+/// A card, or the host's processors; one or more logical devices are made of it.
 /// after: tf.config.PhysicalDevice
 struct physical_device {
   device_text name;       // /physical_device:GPU:0
@@ -25,8 +25,8 @@ using index_list = value_list<int, runtime::max_cards>;
 
 LOCUS_FUNCTION physical_device make_physical(bool gpu, int index);
 
-/// The physical device that a call means: "GPU:0", "/GPU:0", "/physical_device:GPU:0", or one of
-/// list_physical_devices.
+/// The physical device in the argument of a call: "GPU:0", "/GPU:0", "/physical_device:GPU:0", or
+/// an element of list_physical_devices.
 class device_argument {
  public:
   device_argument(std::string_view name) : text_(name) {}
@@ -45,10 +45,10 @@ namespace detail {
 LOCUS_FUNCTION physical_list all_physical(runtime::physical_devices const& p);
 [[noreturn]] LOCUS_FUNCTION void refuse_unknown(std::string_view name,
                                                 runtime::physical_devices const& p);
-/// fails: unknown_device, for a malformed name and for one that nobody has
+/// fails: unknown_device, for a malformed name and for a device that is not there
 LOCUS_FUNCTION physical_device find_named(device_argument const& wanted,
                                           runtime::physical_devices const& p);
-/// means: "CPU" or "GPU", from any case; "" for all     fails: unknown_device
+/// means: "CPU" or "GPU", in any case; "" for both     fails: unknown_device
 LOCUS_FUNCTION std::string_view find_type(std::string_view type);
 
 }  // namespace detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// print_devices(): a table of the logical devices, and a sentence for each that is missing.
+// print_devices(): a table of the logical devices, and a sentence for each device that is missing.
 #pragma once
 
 #include <locus/config/listing.hpp>  // logical_device
@@ -12,10 +12,10 @@ namespace detail {
 using table_line = text_buffer<512>;
 using line_sink = void (*)(void* to, std::string_view line);
 
-/// means: 0 B, 512 B, 1.5 KiB, 64 MiB; none for a limit that nobody set
+/// means: 0 B, 512 B, 1.5 KiB, 64 MiB; none: no limit
 LOCUS_FUNCTION text_buffer<24> size_text(std::int64_t bytes);
 
-/// means: whether so little of /dev/shm can end in communicators that NCCL cannot make; 0 bytes: unknown
+/// means: /dev/shm is so small that NCCL may fail to make communicators; 0 bytes: size unknown
 constexpr bool is_scarce_shared_memory(std::int64_t bytes, int cards) {
   return cards > 1 && bytes > 0 && bytes < std::int64_t(cards) * (64 << 20);
 }
@@ -67,9 +67,9 @@ class device_printer {
 
 }  // namespace detail
 
-/// means: a table of the logical devices on a stream, or on the standard output: what stands behind
-///        each, memory in use, peak and limit; then what is missing, and why. It may be printed at
-///        any time and again and again, and freezes nothing.
+/// means: writes a table of the logical devices to a stream, or to standard output: the physical
+///        device, memory in use, peak and limit of each; then the devices that are missing, and
+///        why. It may be called at any time and many times, and freezes no setting.
 /// after: nvidia-smi
 template <class Stream>
   requires requires(Stream& s) { s.write("", 0); }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of a TensorFlow 1 session as one struct, for programs that are ported.
+// The options of a TensorFlow 1 session as one struct, for programs ported from TensorFlow 1.
 #pragma once
 #include <locus/config/logical.hpp>  // options_list
 #include <locus/core/macros.hpp>     // LOCUS_FUNCTION, LOCUS_HAS_BODIES
 
 namespace locus::config {
 
-/// One card as several logical devices: a list for each property, all equally long or empty.
+/// Divides one card into logical devices: a list for each property, all of one length or empty.
 /// units: memory_limit_mb: MiB
 /// after: GPUOptions.Experimental.VirtualDevices
 struct virtual_devices {
@@ -19,8 +19,8 @@ struct device_limit {
   int count = 0;
 };
 
-/// means: what tf.compat.v1.ConfigProto and GPUOptions say; a field that is left alone is locus'
-///        default, so that growth and soft placement are on
+/// means: the fields of tf.compat.v1.ConfigProto and GPUOptions; a field that is not set has locus'
+///        default, so growth and soft placement are on
 struct session_options {
   std::string_view visible_device_list = {};   // "1,0": the cards, in this order; "": all
   double per_process_gpu_memory_fraction = 0;  // 0: all of a card
@@ -39,7 +39,7 @@ class session_reader {
  public:
   session_reader(session_options const& o, runtime::physical_devices const& p) : o_(o), p_(p) {}
 
-  /// fails: configuration_error, with what is wrong
+  /// fails: configuration_error, naming the wrong option
   runtime::configuration read();
 
  private:
@@ -55,7 +55,7 @@ class session_reader {
   void read_counts(runtime::configuration& c);
   void read_fraction(runtime::configuration& c);
   void read_virtual(runtime::configuration& c);
-  /// the logical devices of one card, numbered by its position in the list
+  /// divides one card into logical devices; `position` is its index in the visible list
   void cut(runtime::configuration& c, int card, int position, bool in_order,
            options_list const& wanted);
   std::int64_t total_of(int card) const {
@@ -72,9 +72,10 @@ class session_reader {
 
 }  // namespace detail
 
-/// means: all of the options at once, or, when one of them is refused, none
-/// fails: configuration_error, naming the option; and for a change after the first use
-/// after: tf.compat.v1.ConfigProto. The sum of limits is checked, an order of cards is honoured.
+/// means: applies all options, or none when one of them is refused
+/// fails: configuration_error, naming the option; also for a change after the first use
+/// after: tf.compat.v1.ConfigProto. The sum of the limits is checked; the order in
+///        visible_device_list is kept.
 LOCUS_FUNCTION void apply(session_options const& options);
 
 }  // namespace locus::config

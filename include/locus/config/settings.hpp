@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program may set or ask before and while it uses devices.
+// Settings and queries of a program, before and while it uses devices.
 #pragma once
 #include <cstdint>  // int64_t
 
@@ -17,10 +17,11 @@ LOCUS_COLD_BEGIN
 
 namespace locus::config {
 
-/// means: on (default): a device that is not there, or that has no kernel for an operation, is
-///        replaced, visibly. Off: what a program asks for by name and is not there is unknown_device, an
-///        operation without a kernel there placement_error, whatever was used before; what nobody asked
-///        for by name runs where it can. At any time
+/// means: on (default): another device does the work of a device that is missing or has no kernel
+///        for an operation, and the log says so. Off: a missing device that the program names
+///        throws unknown_device, an operation without a kernel on the named device placement_error,
+///        whatever was used before; steps without a named device run where they can. May be called
+///        at any time
 /// after: tf.config.set_soft_device_placement
 inline void set_soft_device_placement(bool on) {
   __atomic_store_n(&runtime::table.soft_placement, on, __ATOMIC_RELAXED);
@@ -38,8 +39,8 @@ inline void set_intra_op_parallelism_threads(int n) {
 }
 inline int get_intra_op_parallelism_threads() { return runtime::limit_of_threads(); }
 
-/// means: how many operations may run side by side. Stored for ported programs: locus runs the steps
-///        of one plan in order on the host, and what GPUs do side by side their queues decide.
+/// means: how many operations may run at the same time. Only stored, for ported programs: on the
+///        host locus runs the steps of one plan in order; on GPUs their queues decide.
 /// fails: configuration_error for a negative number
 /// after: tf.config.threading.set_inter_op_parallelism_threads
 inline void set_inter_op_parallelism_threads(int n) {
@@ -51,7 +52,7 @@ inline int get_inter_op_parallelism_threads() {
   return __atomic_load_n(&runtime::configured.inter_op_threads, __ATOMIC_RELAXED);
 }
 
-/// means: what happens when a step reads a value that lies on another device; at any time
+/// means: what happens when a step reads a value from another device; may be called at any time
 /// after: tf.config.experimental.set_device_policy
 inline void set_device_policy(copy_policy policy) {
   runtime::set_watched(runtime::watcher::copies, policy != copy_policy::silent,
@@ -63,7 +64,7 @@ inline copy_policy get_device_policy() {
   return now;
 }
 
-/// means: how GPUs multiply matrices of floats, at any time; the CPU always as floats
+/// means: the precision of float matrix products on GPUs; the CPU always uses float. At any time
 inline void set_matmul_precision(matmul_precision precision) {
   __atomic_store(&runtime::configured.products, &precision, __ATOMIC_RELAXED);
 }
@@ -73,10 +74,10 @@ inline matmul_precision get_matmul_precision() {
 
 /// units: bytes; blocks are multiples of 256 bytes
 struct memory_info {
-  std::int64_t current = 0, peak = 0;  // held now; the most since the last reset
+  std::int64_t current = 0, peak = 0;  // in use now; the most since the last reset
   std::int64_t allocations = 0;        // number of them since the last reset
-  std::int64_t largest = 0;            // one of them
-  std::int64_t limit = 0;              // of current
+  std::int64_t largest = 0;            // the largest allocation since the last reset
+  std::int64_t limit = 0;              // the most that `current` may be
   std::int64_t reserved =
       0;  // taken from the card or the system, held or kept; CPUs share one pool
 };

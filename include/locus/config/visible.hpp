@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of the cards this program uses.
+// Which cards this program uses.
 #pragma once
 #include <locus/backend/devices.hpp>  // devices
 #include <locus/config/names.hpp>     // index_list, physical_list
@@ -7,14 +7,15 @@
 
 namespace locus::config {
 
-/// means: the devices that logical devices are made of. With a type: the devices of that type;
-///        without: all of them, so that naming a CPU alone hides every GPU. Their order is that of
-///        the cards, not of the list. The host is always visible: every plan begins there.
+/// means: restricts the physical devices that logical devices are made of. With a type, only
+///        devices of that type are affected; without, all: naming only a CPU hides every GPU. The
+///        order is that of the cards, not of the list. The host is always visible: every plan needs
+///        it.
 /// fails: unknown_device, for a device that is not there or not of the type; configuration_error,
 ///        for a duplicate, for hiding the CPU, and for a change after the first use
 /// after: tf.config.set_visible_devices
 LOCUS_FUNCTION void set_visible_devices(physical_list const& devices, std::string_view type = "");
-/// means: the same by numbers: set_visible_devices("GPU", {0, 1})
+/// means: the same by index: set_visible_devices("GPU", {0, 1})
 LOCUS_FUNCTION void set_visible_devices(std::string_view type, index_list const& indices);
 
 /// after: tf.config.get_visible_devices

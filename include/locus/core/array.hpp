@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A growing array for what the run time keeps: <vector> costs every unit a tenth of a second.
+// A growing array for the run time: <vector> would cost every unit a tenth of a second to compile.
 #pragma once
 #include <cstddef>  // size_t
 
@@ -26,11 +26,11 @@ class dynamic_array {
     if (size_ == capacity_) grow(capacity_ ? 2 * capacity_ : 8);
     return first_[size_++] = static_cast<T&&>(value);
   }
-  /// means: n elements fit: pushes up to there take no memory
+  /// means: room for n elements: pushes up to n allocate nothing
   void reserve(std::size_t n) {
     if (n > capacity_) grow(n > 2 * capacity_ ? n : 2 * capacity_);
   }
-  /// the first n go, the others keep their order
+  /// removes the first n; the others keep their order
   void drop_front(std::size_t n) {
     for (std::size_t i = n; i < size_; ++i) first_[i - n] = static_cast<T&&>(first_[i]);
     resize(size_ - n);
@@ -40,7 +40,7 @@ class dynamic_array {
     while (size_ < n) first_[size_++] = T{};
     size_ = n;
   }
-  /// the last element takes the place of the i-th
+  /// removes the i-th element; the last one takes its place
   void remove(std::size_t i) {
     if (i + 1 != size_) first_[i] = static_cast<T&&>(first_[size_ - 1]);
     first_[--size_] = T{};
@@ -63,7 +63,7 @@ class dynamic_array {
     delete[] first_;
     first_ = bigger, capacity_ = n;
   }
-  /// (std::swap and std::exchange instantiate a dozen traits for each type)
+  /// (std::swap and std::exchange would instantiate a dozen traits for each type)
   void trade(dynamic_array& o) noexcept {
     T* const first = first_;
     std::size_t const size = size_, capacity = capacity_;

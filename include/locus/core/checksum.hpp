@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A checksum of memory: of tensors in files, and of what a device keeps a copy of.
+// A checksum of memory: of tensors in files, and of memory that has a kept copy.
 #pragma once
 #include <cstddef>  // size_t
 #include <cstdint>  // uint64_t
@@ -11,8 +11,8 @@ namespace locus::detail {
 
 inline constexpr std::uint64_t check_prime = 0x100000001b3;
 
-/// means: 64 bits in which a change of any single word of 8 bytes shows
-/// cost:  four words at a time, at the speed of memory
+/// means: 64 bits that differ if one word of 8 bytes differs
+/// cost:  reads four words at a time, at memory speed
 /// after: Fowler, Noll and Vo, 1991, over words and in four lanes
 inline std::uint64_t checksum_of(void const* data, std::size_t bytes,
                                  std::uint64_t seed = check_prime) {

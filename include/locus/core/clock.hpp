@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clock of deadlines, traces, logs and progress bars: <chrono> costs every unit a tenth of a
-// second.
+// The clock of deadlines, traces, logs and progress bars. <chrono> would cost every unit a tenth of
+// a second to compile.
 #pragma once
 #include <cstdint>  // int64_t
 #include <ctime>    // clock_gettime
@@ -9,7 +9,7 @@
 
 namespace locus {
 
-/// units: nanoseconds of a clock that never goes back
+/// units: nanoseconds of a monotonic clock
 inline std::int64_t read_clock() {
   std::timespec t{};
   clock_gettime(CLOCK_MONOTONIC, &t);

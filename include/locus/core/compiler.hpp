@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What locus asks of a compiler. Each header reads this one before any line of its own, so that what is
-// missing is one sentence and not a thousand errors.
+// The features that locus needs from a compiler. Every header includes this one before its own
+// lines, directly or through another header, so that a missing feature gives one sentence and not a
+// thousand errors.
 #pragma once
 
 #if !defined(__cplusplus) || __cplusplus < 202002L
@@ -14,8 +15,8 @@
 #include <locus stops here>
 #endif
 
-// <windows.h> and others define min and max as macros. Our own headers write (min)(a, b); those of the
-// standard library that do not are read here, without the macros.
+// <windows.h> and other headers define min and max as macros. locus writes (min)(a, b); headers of
+// the standard library that do not are included here, with the macros undefined.
 #if defined(min) || defined(max)
 #pragma push_macro("min")
 #pragma push_macro("max")

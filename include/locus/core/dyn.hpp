@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// dyn: what is known when the program runs, in the place of an extent or of an ordinal.
+// dyn: stands for an extent or an ordinal that is known only at run time.
 #pragma once
 #include <cstdint>  // int64_t
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The environment, as far as it is believed.
+// Environment variables, as far as the program may trust them.
 #pragma once
 #include <cstdlib>  // secure_getenv
 
@@ -7,9 +7,9 @@
 
 namespace locus {
 
-/// means: the value of a variable; null where it is not set, and in a program that has more rights than
-///        who started it (set-uid, set-gid, file capabilities): what such a program opens, loads and
-///        writes is not for its starter to say
+/// means: the value of a variable; null if it is not set, and always in a program with more rights
+///        than the user who started it (set-uid, set-gid, file capabilities): that user must not
+///        decide which files and libraries the program opens
 /// after: secure_getenv(3)
 inline char const* from_environment(char const* name) { return ::secure_getenv(name); }
 

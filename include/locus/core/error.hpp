@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What locus throws. Every text begins with "locus: ", names the thing and says what to do; what files
-// and variables brought into it is printable.
+// The exceptions of locus. Every text begins with "locus: ", names the cause and a remedy; bytes
+// from files and variables are made printable.
 #pragma once
 #include <exception>  // exception
 
@@ -27,22 +27,22 @@ struct shape_error : error {
 };  // extents that do not fit
 struct placement_error : error {
   using error::error;
-};  // a device list or a request that cannot be
+};  // an impossible device list or request
 struct unknown_device : error {
   using error::error;
-};  // a name or an ordinal that nobody has
+};  // a name or an ordinal without a device
 struct bad_access : error {
   using error::error;
-};  // a tensor that died or was moved from
+};  // a tensor that was destroyed or moved from
 struct out_of_memory : error {
   using error::error;
 };  // device, requested, in use, limit, step
 struct device_error : error {
   using error::error;
-};  // a GPU refused a call; values are lost, it goes on
+};  // a GPU refused a call; results may be lost, the GPU can be used again
 struct device_lost : device_error {
   using device_error::device_error;
-};  // a GPU that no longer answers
+};  // a GPU that does not answer any more
 struct no_kernel_in_unit : error {
   using error::error;
 };  // this unit was not compiled by nvcc
@@ -51,6 +51,6 @@ struct bad_file : error {
 };  // path, expected, found
 struct configuration_error : error {
   using error::error;
-};  // a setting, a variable: what is wrong
+};  // a setting or variable, and what is wrong with it
 
 }  // namespace locus

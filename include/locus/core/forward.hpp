@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program names in its own headers, declared: types, their parameters, the defaults of these.
-// Where a template is defined its head stands again, without defaults.
+// Declarations for headers of programs: types, their template parameters and default arguments. The
+// definitions repeat the parameters without defaults.
 #pragma once
 #include <locus/core/dyn.hpp>  // dyn
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON as text that grows: members, items, and strings in which nothing can break out.
+// Builds JSON text: members, items, and strings with every special character escaped.
 #pragma once
 #include <cstdint>      // int64_t
 #include <string_view>  // string_view
@@ -11,7 +11,7 @@ LOCUS_COLD_BEGIN
 
 namespace locus {
 
-/// means: a JSON text under construction; commas are put where they belong
+/// means: JSON text under construction; commas are added where they are needed
 class json_text {
  public:
   json_text& open(char bracket);
@@ -24,13 +24,13 @@ class json_text {
   json_text& thousandths(std::int64_t v);
   json_text& member(std::string_view n, std::string_view v) { return name(n).value(v); }
   json_text& member(std::string_view n, std::int64_t v) { return name(n).value(v); }
-  /// members or items that are written already
+  /// members or items that are JSON text already
   json_text& append(std::string_view members);
   json_text& raw(std::string_view s);
 
   std::string_view view() const { return {characters_.begin(), characters_.size()}; }
   void clear() { characters_.clear(), first_ = true; }
-  /// what was written is elsewhere; the text goes on
+  /// the caller has saved the text so far; building continues with an empty buffer
   void restart() { characters_.clear(); }
 
  private:

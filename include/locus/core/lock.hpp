@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A mutex on the C library's: <mutex> costs every unit a quarter of a second.
+// A mutex made of the C library's: <mutex> would cost every unit a quarter of a second to compile.
 #pragma once
 #include <pthread.h>  // pthread_mutex_t
 

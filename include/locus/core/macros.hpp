@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// The macros of locus. Nothing else in the library looks at a compiler's macros.
+// The macros of locus. Only this header looks at macros of compilers.
 #pragma once
 #include <locus/core/compiler.hpp>  // C++20, 64 bits, exceptions
 
-// LOCUS_HOST_DEVICE         marks what a kernel may call; nothing outside nvcc
-// LOCUS_EXEC_CHECK_DISABLE  in front of a template that may hold a functor for the host alone
+// LOCUS_HOST_DEVICE         in front of functions that kernels of GPUs may call; empty outside nvcc
+// LOCUS_EXEC_CHECK_DISABLE  in front of a template that may get a functor for the host alone
 // LOCUS_IVDEP               in front of a loop whose iterations do not depend on each other
-// LOCUS_LANES               the same over the lanes of a fold, which stay in registers
-// LOCUS_UNROLL              in front of a loop of few, known trips: written out
-// LOCUS_ROLLED              in front of a loop that kernels for GPUs run as a loop
-// LOCUS_LOOP_FUNCTION       in front of a function that is such a loop: g++ makes vectors of it at -O2 too
-// LOCUS_LOOPS_BEGIN, _END   around such loops: some functors have no vector form, which is no fault
-// LOCUS_DEVICE_CODE         1: this compiler makes code for GPUs
-// LOCUS_COLD_BEGIN, _END    around functions that no statement runs twice: they are compiled as
-//                           without -O, since every unit that uses them compiles them anew; with -O in a
-//                           unit that has LOCUS_IMPLEMENTATION
-// LOCUS_MATH(expf)          a function of the C library that kernels may call too; <cmath> costs a
-//                           tenth of a second of every unit
-// LOCUS_LIFETIMES           1: this compiler warns where what a call gave outlives what it points to
-// LOCUS_BY_SIDE(on_device, on_host)  one of two expressions: what kernels for GPUs compute, and all else
-// LOCUS_FILE_OF_CALL, LOCUS_LINE_OF_CALL  where a call stands, as default arguments; nothing in
-//                           nvcc's pass for GPUs, whose front end gives up on them in a member's
-//                           initialiser
+// LOCUS_LANES               the same for a loop over the lanes of a fold, which stay in registers
+// LOCUS_UNROLL              in front of a loop with few, known iterations: unrolled
+// LOCUS_ROLLED              in front of a loop that kernels of GPUs must not unroll
+// LOCUS_LOOP_FUNCTION       in front of a function with such a loop: g++ vectorizes it at -O2
+// LOCUS_LOOPS_BEGIN, _END   around such loops: no warning for functors that cannot be vectorized
+// LOCUS_DEVICE_CODE         1: this compiler makes kernels for GPUs
+// LOCUS_COLD_BEGIN, _END    around functions that no statement runs twice. They are compiled
+//                           without -O, since every unit that uses them compiles them again; with
+//                           -O in a unit that has LOCUS_IMPLEMENTATION
+// LOCUS_MATH(expf)          a function of the C library that kernels may call too; <cmath> would
+//                           cost every unit a tenth of a second to compile
+// LOCUS_LIFETIMES           1: this compiler warns when a result outlives an object it points to
+// LOCUS_BY_SIDE(on_device, on_host)  on_device in kernels of GPUs, on_host in all other code
+// LOCUS_FILE_OF_CALL, LOCUS_LINE_OF_CALL  file and line of a call, as default arguments; empty in
+//                           nvcc's pass for GPUs, whose front end fails on them in the initialiser
+//                           of a member
 #if defined(__CUDACC__)
 #define LOCUS_HOST_DEVICE __host__ __device__
 #define LOCUS_EXEC_CHECK_DISABLE _Pragma("nv_exec_check_disable")
@@ -61,11 +61,11 @@
 #define LOCUS_LOOPS_BEGIN \
   _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wpass-failed\"")
 #define LOCUS_LOOPS_END _Pragma("clang diagnostic pop")
-#elif defined(__CUDACC__)  // its front end refuses what it does not know
+#elif defined(__CUDACC__)  // nvcc's front end refuses unknown pragmas
 #define LOCUS_IVDEP _Pragma("GCC ivdep")
 #define LOCUS_LANES LOCUS_IVDEP
 #define LOCUS_UNROLL
-#else  // rolled up: loads and stores in turn are what DRAM takes fastest
+#else  // not unrolled: DRAM is fastest with loads and stores in turn
 #define LOCUS_IVDEP _Pragma("GCC ivdep") _Pragma("GCC unroll 1")
 #define LOCUS_LANES _Pragma("GCC ivdep") _Pragma("GCC unroll 16")
 #define LOCUS_UNROLL _Pragma("GCC unroll 8")
@@ -80,7 +80,7 @@
 #define LOCUS_COLD_BEGIN _Pragma("clang optimize off")
 #define LOCUS_COLD_END _Pragma("clang optimize on")
 #elif defined(__OPTIMIZE__) && defined(__GNUC__) && !defined(__CUDA_ARCH__)
-#if defined(__CUDACC__)  // hands on to its host compiler what it does not know
+#if defined(__CUDACC__)  // nvcc passes unknown pragmas to its host compiler
 #define LOCUS_HANDED_ON(pragma) \
   _Pragma("nv_diag_suppress 1675") _Pragma(pragma) _Pragma("nv_diag_default 1675")
 #else
@@ -88,7 +88,7 @@
 #endif
 #define LOCUS_COLD_BEGIN _Pragma("GCC push_options") LOCUS_HANDED_ON("GCC optimize(\"O0\")")
 #define LOCUS_COLD_END _Pragma("GCC pop_options")
-#if defined(__CUDACC__)  // elsewhere the bodies of kernels run: over a recorder
+#if defined(__CUDACC__)  // elsewhere a recorder runs kernels as host code
 #define LOCUS_LEAN_BEGIN _Pragma("GCC push_options") LOCUS_HANDED_ON("GCC optimize(\"O1\")")
 #define LOCUS_LEAN_END _Pragma("GCC pop_options")
 #endif
@@ -122,18 +122,18 @@
 #define LOCUS_ADDRESS_SANITIZER false
 #endif
 
-// What a user may set before the first include of a unit:
-// LOCUS_CHECKED         1: expressions notice tensors that died, operands are checked before a
-//                       launch; 0: they are not. Default: 1 unless NDEBUG. A compiled run time has its own setting
-//                       for the checks inside of it (decisions/38-compiled-run-time.md)
+// Macros that a program may set before the first include of a unit:
+// LOCUS_CHECKED         1: expressions notice destroyed tensors, and operands are checked before a
+//                       launch; 0: no checks. Default: 1 unless NDEBUG. A compiled run time has
+//                       its own setting for its checks (decisions/38-compiled-run-time.md)
 // LOCUS_DEFAULT_POLICY  prefer_gpu (default), follow_data or min_copies
 // LOCUS_DEFAULT_NUMERICS  exact (default), relaxed or reproducible (plan/numerics.hpp)
-// LOCUS_CUDA_KERNELS    set by <locus/cuda.cuh>: 1, this unit makes kernels for GPUs; 2, CUB's where
-//                       they suit
-// LOCUS_GPU_ENGINE      cub (default) or own: which of both <locus/cuda.cuh> sets
-// LOCUS_TARGETS         3: kernels of the host are compiled for the unit's own instructions, and for
-//                       AVX2 and AVX-512 where it has fewer; 1: for its own alone. Default: 3 for
-//                       x86-64, unless the unit is not optimised
+// LOCUS_CUDA_KERNELS    set by <locus/cuda.cuh>: 1, this unit makes kernels for GPUs; 2, with CUB
+//                       where CUB fits
+// LOCUS_GPU_ENGINE      cub (default) or own: decides between 2 and 1 in <locus/cuda.cuh>
+// LOCUS_TARGETS         3: kernels of the host are compiled for the unit's own instructions, and
+//                       also for AVX2 and AVX-512 if the unit has fewer; 1: for its own alone.
+//                       Default: 3 for x86-64, unless the unit is not optimised
 #if !defined(LOCUS_CHECKED)
 #if defined(NDEBUG)
 #define LOCUS_CHECKED 0
@@ -165,8 +165,8 @@
     "locus: LOCUS_TARGETS has a value it cannot have; write 3 (kernels for AVX2 and AVX-512 too) or 1 (for the unit's own instructions)"
 #endif
 
-// LOCUS_OPENMP          1: loops run on OpenMP's threads where LOCUS_THREADS=openmp asks for it, 0:
-//                       always on the pool of locus. Default: what -fopenmp says
+// LOCUS_OPENMP          1: loops run on OpenMP's threads if LOCUS_THREADS=openmp says so; 0:
+//                       always on the pool of locus. Default: 1 with -fopenmp
 #if !defined(LOCUS_OPENMP)
 #if defined(_OPENMP)
 #define LOCUS_OPENMP 1
@@ -175,7 +175,7 @@
 #endif
 #endif
 
-// LOCUS_KEEP_APART(x)   x is rounded here: the compiler may not fuse what made it into what reads it
+// LOCUS_KEEP_APART(x)   x is rounded here: the compiler may not fuse the operations around it
 #if defined(__x86_64__)
 #if defined(__AVX512F__)
 #define LOCUS_KEEP_APART(x) asm("" : "+v"(x))
@@ -188,15 +188,16 @@
 #define LOCUS_KEEP_APART(x) asm("" : "+m"(x))
 #endif
 
-// A compiled run time (decisions/38-compiled-run-time.md). Functions that are the same in every unit stand in
-// folders named bodies; a unit reads them, unless it says LOCUS_COMPILED.
-// LOCUS_COMPILED            set by the program: this unit declares these functions only
-// LOCUS_IMPLEMENTATION      set in one unit of the program, or by the target locus::runtime: that unit has the
-//                           bodies; 1: those of the core alone, 2: those of data, strategy and nn alone
+// A compiled run time (decisions/38-compiled-run-time.md). Functions that are the same in every
+// unit are in folders named bodies; every unit includes them, unless it sets LOCUS_COMPILED.
+// LOCUS_COMPILED            set by the program: this unit only declares these functions
+// LOCUS_IMPLEMENTATION      set in one unit of the program, or by the target locus::runtime: that
+//                           unit compiles the bodies; 1: those of the core alone, 2: those of
+//                           data, strategy and nn alone
 // LOCUS_FUNCTION            in front of such a function
 // LOCUS_GIVES_BODIES        1: LOCUS_IMPLEMENTATION was set before the first include of this unit
-// LOCUS_HAS_BODIES          1: this unit reads the bodies of the core
-// LOCUS_HAS_TRAINING_BODIES 1: this unit reads the bodies of data, strategy and nn
+// LOCUS_HAS_BODIES          1: this unit includes the bodies of the core
+// LOCUS_HAS_TRAINING_BODIES 1: this unit includes the bodies of data, strategy and nn
 #if defined(LOCUS_IMPLEMENTATION)
 #define LOCUS_FUNCTION
 #define LOCUS_GIVES_BODIES 1
@@ -214,12 +215,12 @@
 #define LOCUS_HAS_TRAINING_BODIES 1
 #endif
 
-// LOCUS_SHARED_STATE    in front of a variable that a process has once, whatever the shared
-//                       libraries in it and whatever -fvisibility says (decisions/09-units-and-modes.md)
+// LOCUS_SHARED_STATE    in front of a variable that exists once in a process, also with several
+//                       shared libraries and any -fvisibility (decisions/09-units-and-modes.md)
 #define LOCUS_SHARED_STATE [[gnu::visibility("default")]]
 
-// Which instructions the compiler may use: a copy of an inline function made with more of them than
-// the processor has must never be the one that the linker keeps. One digit for each.
+// The instructions that the compiler may use. The linker keeps one copy of an inline function; it
+// must never be a copy with more instructions than the processor has. One digit for each set.
 #if defined(__AVX512F__)
 #define LOCUS_ISA_AVX512 1
 #else
@@ -271,7 +272,7 @@
 #define LOCUS_ISA_SVE 0
 #endif
 
-// What the compiler may assume about numbers, and whether it optimises at all.
+// What the compiler may assume about numbers, and whether it optimises.
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) || \
     defined(__RECIPROCAL_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__NO_SIGNED_ZEROS__)
 #define LOCUS_FAST_MATH 1
@@ -284,8 +285,8 @@
 #define LOCUS_OPTIMIZED 0
 #endif
 
-// LOCUS_RTTI            1: types have names at run time (no -fno-rtti)
-// LOCUS_UNIT_FILE       the file that the compiler was given: for messages
+// LOCUS_RTTI            1: types have names at run time (not -fno-rtti)
+// LOCUS_UNIT_FILE       the main file of this unit, for messages
 #define LOCUS_UNIT_FILE __BASE_FILE__
 #if defined(__GXX_RTTI)
 #define LOCUS_RTTI 1
@@ -293,10 +294,10 @@
 #define LOCUS_RTTI 0
 #endif
 
-// Everything whose machine code depends on the above lives in the inline namespace LOCUS_MODE, so
-// that units of g++ and of nvcc, checked and not, for this processor and for any, link into one
-// program. kernels, checks, OpenMP, optimised, fast math, targets; instructions; policy. A name that
-// begins in `mode_k` is dropped where kernels of different modes are compared
+// Code whose machine code depends on these macros is in the inline namespace LOCUS_MODE, so that
+// units of g++ and of nvcc, checked and unchecked, for this processor and for any, link into one
+// program. Its name lists: kernels, checks, OpenMP, optimised, fast math, targets; instructions;
+// numerics, policy. A comparison of kernels of different modes skips names that begin with `mode_k`
 // (runtime/kernel_registry.hpp).
 #define LOCUS_MODE_NAME_(k, c, p, o, f, t, i1, i2, i3, i4, i5, i6, i7, i8, i9, numerics, policy) \
   mode_k##k##c##p##o##f##t##_i##i1##i2##i3##i4##i5##i6##i7##i8##i9##_##numerics##_##policy
@@ -307,8 +308,9 @@
                   LOCUS_ISA_NEWER, LOCUS_ISA_AVX, LOCUS_ISA_FMA, LOCUS_ISA_SSE, LOCUS_ISA_BITS, \
                   LOCUS_ISA_SVE, LOCUS_ISA_F16C, LOCUS_DEFAULT_NUMERICS, LOCUS_DEFAULT_POLICY)
 
-// The run-time loop and the loop nests of the host call kernels by pointers and know bytes alone. They have the
-// unit's mode where the unit compiles them, and one for all units where a run time is compiled: that of its library.
+// The mode of the run-time loop and of the loop nests of the host, which call kernels through
+// pointers and see only bytes: the unit's own mode, or, with a compiled run time, one mode for all
+// units.
 #if defined(LOCUS_COMPILED) || defined(LOCUS_IMPLEMENTATION)
 #define LOCUS_RUN_MODE mode_of_run_time
 #else
@@ -318,13 +320,13 @@
 namespace locus {
 
 inline namespace LOCUS_MODE {
-/// The default template argument of members of shared classes: puts the mode into their names.
+/// A default template argument for members of shared classes: it puts the mode into their names.
 struct mode {};
 }  // namespace LOCUS_MODE
 
 inline constexpr bool checked_build = LOCUS_CHECKED != 0;
 
-/// False, but only once a template is instantiated: the end of every closed branch.
+/// False, but only when a template is instantiated: for static_asserts that refuse.
 template <class...>
 inline constexpr bool always_false = false;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tuple that a kernel can hold: std::tuple is not trivially copyable with libstdc++ 12, and
-// std::get may not be called in a kernel without an experimental flag.
+// A tuple for kernels: std::tuple is not trivially copyable with libstdc++ 12, and kernels may call
+// std::get only with an experimental flag.
 #pragma once
 #include <cstddef>  // size_t
 #include <utility>  // index_sequence
@@ -20,7 +20,7 @@ template <std::size_t... Idx, class... Ts>
 struct pack_of<std::index_sequence<Idx...>, Ts...> : pack_element<Idx, Ts>... {};
 }  // namespace detail
 
-/// means: one value of each type, reached by number: pack<int, float>{{1}, {2.f}}
+/// means: one value of each type, read by index: pack<int, float>{{1}, {2.f}}
 template <class... Ts>
 using pack = detail::pack_of<std::index_sequence_for<Ts...>, Ts...>;
 

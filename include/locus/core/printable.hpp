@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes of others (files, variables, paths) as a text that a terminal and a log can show.
+// Bytes from outside (files, variables, paths) as text that is safe for a terminal and a log.
 #pragma once
 #include <cstddef>      // size_t
 #include <string_view>  // string_view
@@ -12,7 +12,7 @@ LOCUS_COLD_BEGIN
 namespace locus {
 
 namespace detail {
-/// means: bytes of the UTF-8 sequence that begins at i; 0: none does
+/// means: the length of the UTF-8 sequence that begins at i; 0: none begins there
 constexpr std::size_t utf8_length(std::string_view s, std::size_t i) {
   auto const at = [&](std::size_t k) { return static_cast<unsigned char>(s[k]); };
   unsigned const c = at(i);
@@ -36,8 +36,8 @@ constexpr bool is_control(std::string_view character) {
 }
 }  // namespace detail
 
-/// means: s, with \x1b for a byte of a control character and for one that is no UTF-8: nothing that
-///        commands a terminal or begins a line of its own; a text that is printable stays as it is
+/// means: s, with \x1b in place of each byte of a control character and each byte that is no UTF-8,
+///        so that nothing controls a terminal or begins a new line; printable text stays as it is
 template <std::size_t N>
 [[gnu::cold]] constexpr void write_printable(text_buffer<N>& out, std::string_view s) {
   constexpr std::string_view hex = "0123456789abcdef";
@@ -55,8 +55,8 @@ template <std::size_t N>
   }
 }
 
-/// means: a path, a name or bytes of a file inside a message: printable, and of a long one its
-///        first and last 100 characters, so that the remedy behind it is not cut off
+/// means: a path, a name or bytes of a file, for a message: printable, and of a long text only the
+///        first and last 100 characters, so that the remedy after it is not cut off
 [[gnu::cold]] constexpr text_buffer<256> shown(std::string_view s) {
   text_buffer<256> out;
   text_buffer<512> begin, end;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A counted pointer: std::shared_ptr costs a third of a second of every unit's compile time.
+// A counted pointer: std::shared_ptr would cost every unit a third of a second to compile.
 #pragma once
 #include <utility>  // exchange, forward
 
@@ -8,12 +8,12 @@
 namespace locus {
 
 inline void count_up(int& count) noexcept { __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED); }
-/// means: the count after taking one away
+/// means: --count, atomically; returns the new count
 inline int count_down(int& count) noexcept {
   return __atomic_sub_fetch(&count, 1, __ATOMIC_ACQ_REL);
 }
 
-/// means: one value with several owners; it ends with the last of them
+/// means: one value with several owners; the last owner destroys it
 /// cost:  one allocation for the value and its count
 template <class T>
 class shared {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts inside constants: a string literal as template argument, and a buffer to write into.
+// Text in constants: a string literal as a template argument, and a buffer of fixed size.
 #pragma once
 #include <cstddef>      // size_t
 #include <cstdint>      // int64_t
@@ -28,7 +28,7 @@ struct char_list {
   static constexpr std::string_view view() { return {text, sizeof...(Chars)}; }
 };
 
-// Own loop: under -fsanitize=undefined g++ 12 takes string_view::find for no constant expression.
+// A loop of our own: with -fsanitize=undefined g++ 12 refuses a constant string_view::find.
 constexpr std::size_t find_char(std::string_view text, char c) {
   for (std::size_t i = 0; i < text.size(); ++i)
     if (text[i] == c) return i;
@@ -43,7 +43,7 @@ constexpr bool contains_text(std::string_view text, std::string_view part) {
   return false;
 }
 
-/// means: what is written with << to it, cut at its capacity; ends in a null character
+/// means: the text written to it with <<, cut at its capacity; ends in a null character
 /// cost:  no allocation, so that constant evaluation and error paths can use it
 template <std::size_t Capacity>
 class text_buffer {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts that come again and again, each kept once.
+// Stores each different text once.
 #pragma once
 #include <cstdint>      // uint64_t
 #include <string_view>  // string_view

@@ -25,7 +25,7 @@ struct indexed_list;
 template <std::size_t... Idx, class... Ts>
 struct indexed_list<std::index_sequence<Idx...>, Ts...> : indexed<Idx, Ts>... {};
 template <std::size_t Idx, class T>
-indexed<Idx, T> pick(indexed<Idx, T> const&);  // deduction finds the one base with this number
+indexed<Idx, T> pick(indexed<Idx, T> const&);  // deduction finds the one base with this index
 
 template <class List>
 struct indexed_of;
@@ -55,7 +55,7 @@ using at_t = typename decltype(detail::pick<std::size_t(Idx)>(detail::indexed_of
 template <class... Lists>
 using concatenate_t = typename detail::concatenate_lists<Lists...>::type;
 
-/// means: the first position of T in the list, its size where T is absent
+/// means: the first index of T in the list; the size of the list if T is not in it
 template <class T, class... Ts>
 consteval int index_in(type_list<Ts...>) {
   bool const hit[] = {std::is_same_v<T, Ts>..., true};
@@ -93,7 +93,7 @@ struct unite<List, type_list<New...>, Rest...>
 
 }  // namespace detail
 
-/// means: the types of all lists in order of first appearance, each once
+/// means: the types of all lists, each once, in order of first occurrence
 template <class... Lists>
 using union_t = typename detail::unite<Lists...>::type;
 

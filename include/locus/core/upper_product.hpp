@@ -7,7 +7,7 @@
 
 namespace locus::detail {
 
-/// means: a * b / 2^32. A compiler for GPUs would multiply 64 bits in the host's form
+/// means: a * b / 2^32. In the host's form a GPU would compute a product of 64 bits
 LOCUS_HOST_DEVICE constexpr std::uint32_t upper_product(std::uint32_t a, std::uint32_t b) {
 #if defined(__CUDA_ARCH__)
   if (!__builtin_is_constant_evaluated()) return __umulhi(a, b);

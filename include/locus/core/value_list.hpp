@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A short list that is a value: what the listing functions return, without <vector>.
+// A short list as a value: the result of the listing functions, without <vector>.
 #pragma once
 #include <initializer_list>  // initializer_list
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The version, held against meson.build by test/unit/core/core_test.cpp.
+// The version; test/unit/core/core_test.cpp compares it with meson.build.
 #pragma once
 #include <locus/core/compiler.hpp>  // C++20, 64 bits, exceptions
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements side by side as tensors with one more axis.
+// Batches: elements stacked into tensors along a new first axis.
 #pragma once
 #include <locus/core/macros.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
 #include <locus/data/field.hpp>   // field, batch_tensor
@@ -9,7 +9,7 @@
 
 namespace locus::data {
 
-/// How elements become batches.
+/// How elements are put into batches.
 struct batch_rule {
   bool drop_remainder = false;  // the last batch of a pass may be short
 };
@@ -18,7 +18,7 @@ namespace detail {
 
 LOCUS_COLD_BEGIN
 LOCUS_FUNCTION void release_pinned(tensor_block& b) noexcept;
-/// means: memory for a batch on the host, of the kind that GPUs read by themselves where there is some
+/// means: memory for a batch on the host; with `pinned`, page-locked memory for GPUs, while some is
 ///        left
 LOCUS_FUNCTION block_owner make_batch_storage(shape const& extents, element type, int element_bytes,
                                               bool pinned);
@@ -28,7 +28,7 @@ LOCUS_FUNCTION block_owner make_batch_storage(shape const& extents, element type
 LOCUS_COLD_END
 LOCUS_LEAN_BEGIN
 
-/// one component of a batch that grows
+/// one component of a batch to which elements are added
 template <class Field>
 class column {
  public:
@@ -56,7 +56,7 @@ class column {
       __builtin_memcpy(to, traits::data(x),
                        static_cast<std::size_t>(elements_) * sizeof(value_type));
   }
-  /// the first rows of it as a tensor
+  /// its first rows as a tensor
   tensor take(std::int64_t rows, bool pinned) {
     if (rows < block_->extents.extent[0]) {
       block_owner shorter = make(rows, pinned);
@@ -135,7 +135,7 @@ struct batch_stage {
       (std::get<Idx>(columns_).add(std::get<Idx>(e), row, room_, pinned_, int(Idx), number_), ...);
     }
     batch_stage const& of_;
-    std::int64_t room_;  // rows: no more memory than a pass can fill
+    std::int64_t room_;  // rows: at most those of a pass
     bool pinned_, ended_ = false;
     std::int64_t number_ = 0;
     decltype(std::declval<Up const&>().open(opening{})) up_;

@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mini-batches of tensors on the host, in an order that the seed alone decides.
+// Mini-batches of tensors on the host, in an order that depends only on the seed and the epoch.
 #pragma once
 #include <locus/data/dataset.hpp>  // from_tensors
 
 namespace locus::data {
 
-/// How tensors are cut into batches.
+/// How tensors are divided into batches.
 /// units: rows in batch_size
 struct batch_options {
   std::int64_t batch_size = 32;
   bool shuffle = true;          // another order in each epoch
-  std::uint64_t seed = 1;       // that the orders are functions of
+  std::uint64_t seed = 1;       // decides the orders
   bool drop_remainder = false;  // the last batch may be short
 };
 
-/// means: batches of the rows of several host tensors
-/// shape: all tensors have as many rows; the first axis is the batch's, the others are those of the
-///        tensors
-/// cost:  rows are copied when a batch is asked for
-/// fails: shape_error, when the tensors differ in rows; configuration_error for a batch size below 1
+/// means: batches of rows of several host tensors
+/// shape: all tensors have the same number of rows; the first axis of a batch counts its rows, the
+///        other axes are those of the tensors
+/// cost:  the rows of a batch are copied when it is read
+/// fails: shape_error, when the tensors differ in rows; configuration_error for a batch size below
+///        1
 /// after: tf.data.Dataset.from_tensor_slices(...).shuffle(rows).batch(n)
 template <class... Tensors>
 auto batches(batch_options const& options, Tensors const&... tensors) {
   auto const rows = from_tensors(tensors...);
-  // without a shuffle the buffer holds one element, which is the order as it is
+  // without shuffle, a buffer of one element keeps the order
   return rows.shuffle({.buffer = options.shuffle ? unknown : 1, .seed = options.seed})
       .batch(options.batch_size, {.drop_remainder = options.drop_remainder});
 }

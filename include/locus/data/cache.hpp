@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one pass has read is kept for the next ones.
+// cache: later passes copy the elements that the first pass read.
 #pragma once
 #include <memory>    // shared_ptr
 #include <mutex>     // mutex
@@ -13,7 +13,7 @@ LOCUS_LEAN_BEGIN
 
 namespace locus::data::detail {
 
-/// means: the first pass that comes to its end is kept; later passes copy its elements
+/// means: the elements of the first pass that reaches its end are kept; later passes copy them
 template <class Up>
 struct cache_stage {
   static_assert(!Up::is_shuffled,

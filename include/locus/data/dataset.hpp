@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dataset: elements, one after the other, read from somewhere, changed, shuffled, put into batches.
+// Dataset: a sequence of elements from a source, transformed, shuffled, put into batches.
 //     auto train = data::from_tensors(images, labels)
 //                      .shuffle({.seed = 7}).map(scaled, {.threads = 4}).batch(64).prefetch(2);
 //     for (auto&& [x, label] : distribute<Replicas>(train)) ...
@@ -29,10 +29,10 @@ Dataset<Stage> dataset_of(Stage stage) {
 template <class D>
 concept dataset = requires { typename std::remove_cvref_t<D>::is_dataset; };
 
-/// means: what one pass gives, in order. Nothing is read before a pass begins; each pass is an epoch,
-///        whose orders are a function of seeds and of its number alone.
-/// cost:  copying one copies the description; sources and what is cached are shared
-/// fails: a pass with what its sources and functions throw, at the element where they do
+/// means: the elements of a pass, in order. Nothing is read before a pass begins; each pass is an
+///        epoch. Its order depends only on seeds and on the number of the epoch.
+/// cost:  a copy copies the description; copies share sources and caches
+/// fails: a pass, with the exception of a source or function, at the element that caused it
 /// after: tf.data.Dataset
 template <class Stage>
 class Dataset {
@@ -44,18 +44,18 @@ class Dataset {
 
   explicit Dataset(Stage stage) : stage_(std::move(stage)) {}
 
-  // ---- other datasets made of this one ----
+  // ---- datasets made of this one ----
 
-  /// means: elements in random order; a buffer that is smaller than a pass moves an element forward
-  ///        by that much at most
+  /// means: elements in random order; with a buffer smaller than a pass, an element moves forward
+  ///        by at most the size of the buffer
   auto shuffle(shuffle_options const& options = {}) const {
     if (options.buffer != unknown && options.buffer < 1)
       detail::refuse_number("the buffer of shuffle", options.buffer, "write a positive number");
     return detail::dataset_of(detail::shuffle_stage<Stage>{stage_, options});
   }
-  /// means: f(components...), or f(position, components...), of each element; a tuple that f returns
-  ///        is the new element
-  /// cost:  `threads` threads compute ahead; the order stays
+  /// means: f(components...), or f(position, components...), of each element; if f returns a tuple,
+  ///        the tuple is the new element
+  /// cost:  `threads` threads compute ahead; the order of the elements stays
   /// fails: element_error, naming the element, when f throws
   template <class F>
   auto map(F f, map_options const& options = {}) const {
@@ -66,16 +66,17 @@ class Dataset {
     using S = detail::map_stage<Stage, M>;
     return detail::dataset_of(S{stage_, M{std::move(f)}, n == 1 ? 0 : n, 2 * n * S::chunk});
   }
-  /// means: n elements side by side; a short last batch is kept unless it is to be dropped
-  /// shape: every component gets one more axis, the first
-  /// fails: shape_error for components whose extents differ, and for a pass that makes no batch
+  /// means: n elements stacked; a short last batch is kept, unless drop_remainder is set
+  /// shape: every component gets a new first axis
+  /// fails: a pass, with shape_error, for components of different extents, and if it makes no batch
   auto batch(std::int64_t n, batch_rule const& rule = {}) const {
     if (n <= 0) detail::refuse_number("the batch size", n, "write a positive number");
     return detail::dataset_of(detail::batch_stage<Stage>{stage_, n, rule.drop_remainder});
   }
-  /// means: so many passes as one, each in its own order; for ever without a number. A pass without
-  ///        elements is the last one
-  /// fails: shape_error, when it is run through, for a pass without elements that is repeated for ever
+  /// means: `passes` passes as one, each in its own order; endless without a number. A pass without
+  ///        elements ends the sequence
+  /// fails: a pass, with shape_error, for a pass without elements that would be repeated without
+  ///        end
   auto repeat(std::int64_t passes = -1) const {
     return detail::dataset_of(detail::repeat_stage<Stage>{stage_, passes});
   }
@@ -87,20 +88,20 @@ class Dataset {
     if (n < 0) detail::refuse_number("the number of elements to skip", n, "write 0 or more");
     return detail::dataset_of(detail::part_stage<Stage>{stage_, n, -1});
   }
-  /// means: the elements of the first whole pass, kept in memory for the next ones
+  /// means: the elements of the first complete pass, kept in memory for later passes
   auto cache() const { return detail::dataset_of(detail::cache_stage<Stage>{stage_}); }
   /// means: a thread reads up to n elements ahead
   auto prefetch(std::int64_t n = 2) const {
     static_assert(!is_distributed,
                   "locus: prefetch() reads ahead on the host; write it before distribute, which "
                   "sends the next batch while this one is computed with");
-    constexpr std::int64_t most = 1 << 20;  // each is a place that is there from the begin
+    constexpr std::int64_t most = 1 << 20;  // each element has a slot from the start
     if (n < 1 || n > most)
       detail::refuse_number("the number of elements to prefetch", n, "write 1 to 1048576");
     using Same = detail::unchanged<element>;
     return detail::dataset_of(detail::map_stage<Stage, Same>{stage_, {}, 1, n});
   }
-  /// means: rows of each batch on each replica: Sharded<0, ...> over the devices of Replicas
+  /// means: each batch as tensors with Sharded<0, ...> over the devices of Replicas
   template <device_policy Replicas>
   auto distribute() const {
     return detail::dataset_of(detail::replica_stage<Replicas, Stage>{stage_});
@@ -119,7 +120,7 @@ class Dataset {
     return detail::dataset_of(detail::demand_stage<Stage, Look>{stage_, {}});
   }
 
-  // ---- how much there is ----
+  // ---- sizes ----
 
   /// units: elements of a pass, or `unknown`, or `infinite`
   std::int64_t size() const { return stage_.size(); }
@@ -133,14 +134,15 @@ class Dataset {
 
   // ---- passes ----
 
-  /// means: the next pass is that of the next epoch. A pass that follows another one without it is,
-  ///        too
+  /// means: the next pass is the next epoch. Without this call, a pass that follows another pass is
+  ///        the next epoch, too
   void next_epoch() { ++epoch_, used_ = false; }
-  /// means: the next pass is that of epoch n: where training goes on
+  /// means: the next pass is epoch n, where training continues
   void seek_epoch(std::uint64_t n) { epoch_ = n, used_ = false; }
   std::uint64_t epoch() const { return epoch_; }
 
-  /// The elements of a pass. Destroying it before its end is fine: threads that work ahead end first.
+  /// The elements of a pass. It may be destroyed before its end: it then waits for threads that
+  /// work ahead.
   class iterator {
    public:
     using value_type = element;
@@ -148,12 +150,12 @@ class Dataset {
     iterator(Stage const& s, opening const& o) : cursor_(s.open(o)) { advance(); }
     iterator(iterator const&) = delete;
     ~iterator() { clock_.close(); }
-    /// moved out of: auto [x, label] takes the tensors, and copies none
+    /// an rvalue: auto [x, label] moves the tensors out and copies none
     element&& operator*() {
       return std::move(*now_);  // NOLINT(bugprone-unchecked-optional-access): end() came otherwise
     }
     iterator& operator++() {
-      now_.reset();  // its memory can be used again
+      now_.reset();  // frees its memory for the next element
       advance();
       return *this;
     }
@@ -171,13 +173,13 @@ class Dataset {
     detail::pass_clock clock_;
     std::optional<element> now_;
   };
-  /// each pass after the first is another epoch
+  /// each pass after the first is the next epoch
   iterator begin() { return iterator(stage_, {begin_epoch()}); }
   /// a constant dataset gives the same epoch again and again
   iterator begin() const { return iterator(stage_, {epoch_}); }
   std::default_sentinel_t end() const { return {}; }
 
-  /// means: a pass begins, here or through what was made of this dataset; returns its epoch
+  /// means: a pass begins, of this dataset or of one made of it; returns its epoch
   std::uint64_t begin_epoch() {
     if (used_) ++epoch_;
     used_ = true;
@@ -191,8 +193,8 @@ class Dataset {
   bool used_ = false;
 };
 
-/// means: elements (row i of each tensor), of tensors on the host; a number for a tensor of rank 1
-/// cost:  none; the elements of the tensors are shared, and stay for as long as the dataset does
+/// means: elements (row i of each tensor) of tensors on the host; a number for a tensor of rank 1
+/// cost:  none; the dataset shares the memory of the tensors and keeps it alive
 /// fails: shape_error, when the tensors differ in rows
 /// after: tf.data.Dataset.from_tensor_slices
 template <class... Tensors>
@@ -208,13 +210,13 @@ auto from_tensors(Tensors const&... tensors) {
   return detail::dataset_of(
       detail::tensor_source<Tensors...>{{detail::rows_of_tensor<Tensors>(tensors)...}, rows[0]});
 }
-/// means: the numbers 0 to n - 1: range(n).map(f, {.threads = 4}) reads n files on four threads
+/// means: the numbers 0 to n - 1: range(n).map(f, {.threads = 4}) calls f on four threads
 inline auto range(std::int64_t n) {
   if (n < 0) detail::refuse_number("the end of a range", n, "write 0 or more");
   return detail::dataset_of(detail::range_source{n});
 }
-/// means: make() or make(epoch) gives a function for each pass; that gives std::optional elements,
-///        an empty one at its end
+/// means: make() or make(epoch) returns a function for each pass; the function returns
+///        std::optional elements, an empty one at the end of the pass
 /// after: tf.data.Dataset.from_generator
 template <class Make>
 auto from_generator(Make make, std::int64_t size = unknown) {
@@ -225,18 +227,18 @@ auto from_generator(Make make, std::int64_t size = unknown) {
 
 namespace locus {
 
-/// means: each batch of a dataset, its rows cut over the replicas:
+/// means: each batch of a dataset, with its rows sharded over the replicas:
 ///            for (auto&& [x, label] : distribute<Replicas>(batches))
-/// cost:  one copy to each replica for each tensor of a batch, while the batch before is computed with
-///        if the dataset ends in prefetch()
-/// after: TensorFlow's experimental_distribute_dataset. Which rule cuts is a matter of the device
-///        list: ceil(n / R) rows, or balanced pieces for Mirrored<Balanced, ...>
+/// cost:  one copy to each replica for each tensor of a batch; if the dataset ends in prefetch(),
+///        during the computation on the batch before
+/// after: TensorFlow's experimental_distribute_dataset. The device list decides the rule that cuts:
+///        ceil(n / R) rows, or balanced pieces for Mirrored<Balanced, ...>
 template <device_policy Replicas, data::dataset D>
 auto distribute(D&& batches) {
   auto there = std::as_const(batches).template distribute<Replicas>();
   if constexpr (std::is_const_v<std::remove_reference_t<D>>)
     there.seek_epoch(batches.epoch());
-  else  // a loop that distributes anew gets the next epoch
+  else  // each call is the next epoch
     there.seek_epoch(batches.begin_epoch());
   return there;
 }

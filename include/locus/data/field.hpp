@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an element of a dataset is made of: numbers, rows of host tensors, host tensors, arrays.
+// The components of a dataset's elements: numbers, rows of host tensors, host tensors, arrays.
 #pragma once
 #include <array>  // array
 #include <tuple>  // tuple
@@ -8,8 +8,8 @@
 
 namespace locus::data {
 
-/// means: one row of a host tensor that somebody else owns: what map's function gets
-/// shape: E, the axes behind the first
+/// means: one row of a host tensor, without owning it: an argument of map's function
+/// shape: E, the axes after the first
 template <class T, class E>
 class example {
  public:
@@ -51,11 +51,11 @@ template <class T>
 inline constexpr bool is_scalar =
     std::is_arithmetic_v<T> || std::is_same_v<T, half> || std::is_same_v<T, bfloat16>;
 
-/// means: elements in row order: their type, extents, where they begin
+/// means: elements in row order: their type, extents and address
 template <class X>
 struct field {
   static constexpr bool exists = false;
-  using value_type = char;  // so that who demands one can say so
+  using value_type = char;  // lets a static_assert print its sentence
   using extents_type = Extents<>;
 };
 template <class X>
@@ -89,7 +89,7 @@ struct field<std::array<T, N>> {
   static extents_type extents(std::array<T, N> const&) { return {}; }
 };
 
-/// an open axis before, or without, the first
+/// dyn before the extents, the axis of the batch; row_extents: without the first
 template <class E>
 struct batch_extents;
 template <std::int64_t... Rest>
@@ -103,13 +103,13 @@ struct row_extents<Extents<First, Rest...>> {
   using type = Extents<Rest...>;
 };
 
-/// means: a batch of such fields on the host
+/// means: the type of a batch of such components, on the host
 template <class Field>
 using batch_tensor =
     Tensor<typename field<Field>::value_type,
            typename batch_extents<typename field<Field>::extents_type>::type, CpuDevice>;
 
-/// a function's result as an element: a tuple stays one
+/// the element type for a function's result: a tuple stays a tuple
 template <class R>
 struct as_element {
   using type = std::tuple<R>;

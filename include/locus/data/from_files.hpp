@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datasets in files: lines, tables of numbers (CSV), arrays without a header. Link with -lz.
+// Datasets from files: lines, tables of numbers (CSV), arrays without a header. Link with -lz.
 #pragma once
 #include <charconv>  // from_chars
 #include <memory>    // unique_ptr
@@ -10,11 +10,11 @@
 
 namespace locus::data {
 
-/// means: the lines of a text file, gzipped or not, without their ends
-/// fails: a pass, with bad_file, for a file that is missing or broken
+/// means: the lines of a text file, gzipped or not, without their line ends
+/// fails: a pass, with bad_file, for a missing or damaged file
 inline auto from_lines(std::string path) {
   return from_generator([path = std::move(path)] {
-    // a cursor moves what it is made of: the file stays where it is
+    // a cursor may be moved; unique_ptr keeps the open file at its address
     return [own = path,
             file = std::unique_ptr<detail::gzip_file>()]() mutable -> std::optional<std::string> {
       if (!file) file = std::make_unique<detail::gzip_file>(own);
@@ -25,16 +25,16 @@ inline auto from_lines(std::string path) {
   });
 }
 
-/// How a table is written.
+/// The format of a table.
 struct csv_options {
   char separator = ',';
-  int skipped_lines = 0;  // a header, often 1
+  int skipped_lines = 0;  // lines of a header, often 1
 };
 
 namespace detail {
 
 LOCUS_COLD_BEGIN
-/// Where a table is read.
+/// The position in a table: path, line, column, and the rest of the line.
 class csv_line {
  public:
   csv_line(std::string const& path, std::int64_t number, std::string const& text, char separator)
@@ -79,7 +79,7 @@ T read_number(csv_line& line) {
   if (digits.size() > 1 && digits[0] == '+' && digits[1] != '-') digits.remove_prefix(1);
   auto const [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), v);
   bool const whole = error == std::errc() && end == digits.data() + digits.size();
-  if (!whole || v - v != 0) {  // nan and inf are words of from_chars, and no numbers
+  if (!whole || v - v != 0) {  // from_chars accepts nan and inf; locus refuses them
     message found;
     line.fail(line.column(), std::is_integral_v<T> ? "an integer that fits its type" : "a number",
               (found << "\"" << shown(field.substr(0, 40)).view() << "\"").view());
@@ -94,7 +94,7 @@ template <>
 struct csv_column<std::string> {
   static std::string read(csv_line& line) { return std::string(line.next()); }
 };
-/// N columns beside one another
+/// N adjacent columns
 template <class T, std::size_t N>
 struct csv_column<std::array<T, N>> {
   static std::array<T, N> read(csv_line& line) {
@@ -107,10 +107,11 @@ LOCUS_COLD_END
 
 }  // namespace detail
 
-/// means: the lines of a table, a component for each of Columns: from_csv<std::array<float, 4>, int>
-///        reads four numbers and a label. Empty lines are skipped; quoted fields are not known
-/// fails: a pass, with bad_file naming line and column, for what is no number and for other numbers
-///        of columns
+/// means: the lines of a table, one component for each of Columns: from_csv<std::array<float, 4>,
+///        int> reads four numbers and a label. Empty lines are skipped; quoted fields are not
+///        supported
+/// fails: a pass, with bad_file naming line and column, for a field that is no number and for a
+///        wrong number of columns
 template <class... Columns>
 auto from_csv(std::string path, csv_options const& options = {}) {
   return from_generator([path = std::move(path), options] {
@@ -130,8 +131,9 @@ auto from_csv(std::string path, csv_options const& options = {}) {
   });
 }
 
-/// means: a file of elements of this machine's kind in row order and nothing else, gzipped or not
-/// fails: bad_file, when it has another size
+/// means: a file that holds only elements, in row order and this machine's byte order, gzipped or
+///        not
+/// fails: bad_file, for another size
 template <class T, std::int64_t... N>
 Tensor<T, Extents<N...>, CpuDevice> read_flat(std::string_view path, Extents<N...> const& extents) {
   detail::gzip_file file(path);

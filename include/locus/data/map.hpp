@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of elements: map on several threads, prefetch, and what is demanded of elements.
+// Functions of elements: map on several threads, prefetch, and checks of elements.
 #pragma once
 #include <locus/core/macros.hpp>      // LOCUS_LEAN_BEGIN
 #include <locus/data/field.hpp>       // as_element
@@ -10,9 +10,9 @@ LOCUS_LEAN_BEGIN
 
 namespace locus::data {
 
-/// How a map is computed.
+/// How map calls its function.
 struct map_options {
-  int threads = 1;  // 1: by the thread that reads; 0: as many as loops may use
+  int threads = 1;  // 1: the reader's thread; 0: the number of loops' threads
 };
 
 namespace detail {
@@ -52,7 +52,7 @@ struct mapped {
     return element(map_result<F, Element>::call(f, std::move(e), at));
   }
 };
-/// prefetch: elements as they are
+/// prefetch: each element as it is
 template <class Element>
 struct unchanged {
   using element = Element;
@@ -63,13 +63,13 @@ template <class Up, class F>
 struct map_stage {
   using element = typename F::element;
   static constexpr bool is_shuffled = Up::is_shuffled, is_batched = Up::is_batched;
-  static constexpr int chunk = 8;  // so that cheap functions do not pay two locks each
+  static constexpr int chunk = 8;  // elements for each pair of locks
   Up up;
   F f;
-  int threads;         // 0: the reader's own
+  int threads;         // 0: the reader's thread calls f
   std::int64_t ahead;  // elements
 
-  /// by the thread that reads, or by others
+  /// calls f on the reader's thread, or on others
   class cursor {
    public:
     cursor(map_stage const& s, opening const& o) : of_(s), epoch_(o.epoch) {
@@ -83,7 +83,7 @@ struct map_stage {
     std::optional<element> next() {
       if (team_) return team_->next();
       if (ended_) return std::nullopt;
-      ended_ = true;  // unless all goes well
+      ended_ = true;  // an exception leaves it true
       auto e = up_->at.next();
       if (!e) return std::nullopt;
       position const at{epoch_, number_++};
@@ -98,7 +98,7 @@ struct map_stage {
       std::rethrow_exception(failure);
     }
 
-    /// means: next() would not wait for a thread
+    /// means: next() would return without waiting for a thread
     bool ready() { return team_ && team_->ready(); }
 
    private:
@@ -118,7 +118,7 @@ struct map_stage {
   std::int64_t rows() const { return up.rows(); }
 };
 
-/// means: look(element, number) for every element that passes; what it throws ends the pass
+/// means: look(element, number) for every element; its exception ends the pass
 template <class Up, class Look>
 struct demand_stage {
   using element = typename Up::element;
@@ -152,7 +152,7 @@ struct demand_stage {
                          << "); drop the record or name more classes");
 }
 
-/// component Which is a label of one of so many classes
+/// component Which is a label in [0, classes)
 template <int Which>
 struct labels_below {
   std::int64_t classes;
@@ -163,7 +163,7 @@ struct labels_below {
   }
 };
 
-/// every floating number of an element is finite
+/// every number of an element is finite
 struct finite_fields {
   template <class... F>
   void operator()(std::tuple<F...> const& e, std::int64_t number) const {

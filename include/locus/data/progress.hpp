@@ -11,7 +11,7 @@
 namespace locus::data {
 
 /// means: "120/938 [====>.............] 12.3 s  note" on stderr
-/// cost:  drawn at most ten times a second; where stderr is no terminal, once, when all is done
+/// cost:  drawn at most ten times a second; if stderr is no terminal, once, at the end
 class progress_bar {
  public:
   explicit progress_bar(std::int64_t total)

@@ -9,9 +9,9 @@ LOCUS_LEAN_BEGIN
 
 namespace locus::data::detail {
 
-/// means: `passes` passes, each with an order of its own; for ever where that is negative. A pass
-///        without elements is the last one: nothing, however often, is nothing
-/// fails: shape_error for a pass without elements, where passes follow for ever
+/// means: `passes` passes, each with its own order; endless if negative. A pass without elements
+///        ends the sequence
+/// fails: shape_error for a pass without elements in an endless sequence
 template <class Up>
 struct repeat_stage {
   using element = typename Up::element;
@@ -46,7 +46,7 @@ struct repeat_stage {
     }
 
    private:
-    struct inner {  // a cursor need not be movable
+    struct inner {  // a cursor may be immovable
       inner(Up const& up, opening const& o) : at(up.open(o)) {}
       decltype(std::declval<Up const&>().open(opening{})) at;
     };
@@ -66,7 +66,7 @@ struct part_stage {
   using element = typename Up::element;
   static constexpr bool is_shuffled = Up::is_shuffled, is_batched = Up::is_batched;
   Up up;
-  std::int64_t skipped, taken;  // taken < 0: all that are left
+  std::int64_t skipped, taken;  // taken < 0: all after those
 
   class cursor {
    public:

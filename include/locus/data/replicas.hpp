@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches cut over replicas, on their way to the devices while the batch before them is computed with.
+// Batches sharded over replicas; the next batch is copied while devices compute on this one.
 #pragma once
 #include <exception>  // exception_ptr
 
@@ -11,21 +11,22 @@ namespace locus::data::detail {
 
 LOCUS_COLD_BEGIN
 
-/// A batch that its devices may still be receiving: the points at which each has its piece.
+/// The copies of a batch to its devices: a stamp for each piece.
 struct arrivals {
   stamp of[max_devices]{};
-  /// means: what the devices compute from now on comes behind them
+  /// means: later work of the devices waits for the copies
   void order(place const& where) const;
-  /// means: the host goes on when all have arrived
-  /// fails: with what the first device says, after all others have been waited for
+  /// means: the host waits for all copies
+  /// fails: the error of the first device, after a wait for all others
   void synchronize() const;
-  /// means: the same where nothing can be thrown: what a kernel threw is said by the next who waits,
-  ///        unless another exception is on its way
+  /// means: the same without an exception: the next wait reports the error of a kernel, unless
+  ///        another exception is already in flight
   void settle() const noexcept;
 };
 
-/// means: the rows of a host tensor to the pieces of another one, on copy queues, behind what the
-///        devices have been given to compute; `pinned`: the source stays until they have arrived
+/// means: copies the rows of a host tensor to the pieces of another tensor on copy queues, after
+///        the work that the devices have; `pinned`: the source stays unchanged until the copies
+///        have run
 LOCUS_FUNCTION void send_rows(tensor_block const& from, tensor_block const& to, bool pinned,
                               arrivals& when);
 [[gnu::cold]] LOCUS_FUNCTION void warn_of_idle_replicas(std::int64_t batch_size, int replicas);
@@ -39,13 +40,13 @@ struct on_replicas<Replicas, std::tuple<Tensor<T, E, CpuDevice>...>> {
   using element = std::tuple<Tensor<T, E, rows_over<Replicas>>...>;
 };
 
-/// Batches of one kind on their way, whatever they come from.
+/// Copies batches of one type to replicas.
 template <class Replicas, class Batch>
 struct replica_sender {
   using element = typename on_replicas<Replicas, Batch>::element;
   using rows_policy = rows_over<Replicas>;
   struct delivery {
-    std::optional<Batch> from;  // while GPUs may be reading it
+    std::optional<Batch> from;  // kept while GPUs may read it
     element there;
     arrivals arrived;
   };
@@ -53,7 +54,7 @@ struct replica_sender {
     place const at = rows_policy::value;
     return at.is_open() ? at.over(runtime::visible_gpus()) : at;
   }
-  /// means: the pieces of a batch, under way
+  /// means: starts the copies of a batch to its pieces
   static delivery send(Batch&& from, bool keep) {
     arrivals when;
     element there = std::apply([&](auto&... t) { return element{piece_of(t, when)...}; }, from);
@@ -69,7 +70,7 @@ struct replica_sender {
     Pieces t{typename Pieces::unmade{}};
     place const at = where();
     if (at.count() == 1 && at.at(0) == cpu(0)) {
-      t.block = std::move(from.block);  // it is there
+      t.block = std::move(from.block);  // already there
       t.block->where = at;
       t.block->tensor = static_cast<tensor_base const*>(&t);
     } else
@@ -77,7 +78,7 @@ struct replica_sender {
         t.make_for(from.extents().as_shape(), at);
         bool const pinned = from.block->release == release_pinned;
         send_rows(*from.block.get(), *t.block.get(), pinned, when);  // a queue is in order
-      } catch (...) {  // these pieces go, and those before them; devices may still write to them
+      } catch (...) {  // the pieces are freed; devices may still write to them
         when.settle();
         throw;
       }
@@ -85,8 +86,8 @@ struct replica_sender {
   }
 };
 
-/// means: each batch as tensors whose rows are cut over the replicas. One batch is under way while the
-///        one before it is computed with.
+/// means: each batch as tensors with rows sharded over the replicas. The next batch is copied while
+///        the program computes on this one.
 template <class Replicas, class Up>
 struct replica_stage {
   static_assert(Up::is_batched,
@@ -111,13 +112,14 @@ struct replica_stage {
         if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
         return std::nullopt;
       }
-      sent_.arrived.synchronize();  // long ago; it may say what a kernel threw
-      // from here on their memory may go in the order of the compute queues
+      sent_.arrived.synchronize();  // ended long ago; reports the error of a kernel
+      // from here on the order of the compute queues protects their memory
       under_way_->arrived.order(std::get<0>(under_way_->there).block->where);
       std::optional<element> out(std::move(under_way_->there));
       sent_ = {std::move(under_way_->from), under_way_->arrived};
       under_way_.reset();
-      // before the caller computes with what it gets, but never waiting for what is not read yet
+      // sends the next batch before the caller computes on this one; never waits for a batch that
+      // is not read yet
       if (overlaps_ && is_ready()) send();
       return out;
     }
@@ -142,7 +144,7 @@ struct replica_stage {
       else
         return false;
     }
-    /// the next batch on its way
+    /// starts the copies of the next batch
     void send() {
       if (ended_) return;
       ended_ = true;

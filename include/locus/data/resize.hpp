@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Images of another size: bilinear, with the centres of pixels at halves, as TensorFlow 2 resizes.
+// Images of another size: bilinear, with pixel centres at half integers, as TensorFlow 2 resizes.
 #pragma once
 #include <type_traits>  // conditional
 #include <vector>       // vector
@@ -13,12 +13,13 @@ namespace locus::data {
 
 namespace detail {
 
-/// where one result lies between two sources of an axis
+/// the two source indices of a result index along an axis, and their weights
 struct between {
   std::int64_t below, above;
   float share;  // of `above`
 };
-/// after: tf.image.resize: source = (result + 0.5) * in / out - 0.5, ends held, no antialiasing
+/// after: tf.image.resize: source = (result + 0.5) * in / out - 0.5, clamped to the ends, no
+///        antialiasing
 inline std::vector<between> places_between(std::int64_t in, std::int64_t out) {
   std::vector<between> all(static_cast<std::size_t>(out));
   float const scale = static_cast<float>(in) / static_cast<float>(out);
@@ -33,11 +34,12 @@ inline std::vector<between> places_between(std::int64_t in, std::int64_t out) {
 
 }  // namespace detail
 
-/// means: what resized images consist of: floating elements stay, all others become float
+/// means: the element type of resized images: floating types stay, all others become float
 template <class T>
 using resized_t = std::conditional_t<is_floating_v<T>, T, float>;
 
-/// means: to[n,y,x,c] = the images at (y, x) of a grid of to_rows x to_columns over the same area
+/// means: to[n,y,x,c] = the images sampled at (y, x) of a grid of to_rows x to_columns over the
+///        same area
 /// shape: (images, rows, columns, channels) -> (images, to_rows, to_columns, channels), row order
 /// cost:  four loads for each result; images share the threads
 /// after: tf.image.resize(images, size, 'bilinear') of TensorFlow 2
@@ -76,11 +78,11 @@ void resize_bilinear(resized_t<T>* to, T const* from, std::int64_t images, std::
   });
 }
 
-/// means: images of rows x columns pixels: resize(batch, 224, 224); of a tensor, or of an image that a
-///        dataset's map gets
+/// means: images of rows x columns pixels: resize(batch, 224, 224); of a tensor, or of an image in
+///        a dataset's map
 /// shape: (H, W, C) -> (rows, columns, C), or a batch of them
 /// device: the host
-/// fails: shape_error for images without pixels and results without any
+/// fails: shape_error for images or results without pixels
 template <class Images>
   requires(Images::rank() == 3 || Images::rank() == 4)
 auto resize(Images const& images, std::int64_t rows, std::int64_t columns) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements in an order that seed and epoch alone decide.
+// Elements in an order that depends only on seed and epoch.
 #pragma once
 #include <optional>  // optional
 #include <vector>    // vector
@@ -14,15 +14,15 @@ namespace locus::data {
 
 /// How elements are shuffled.
 struct shuffle_options {
-  std::int64_t buffer = unknown;  // elements to choose from; unknown: all of a pass
-  std::uint64_t seed = 1;         // that the orders are functions of
+  std::int64_t buffer = unknown;  // elements to choose from; unknown: a whole pass
+  std::uint64_t seed = 1;         // decides the orders
   bool each_epoch = true;         // another order in each pass
 };
 
 namespace detail {
 
-/// means: the next element is a random one of the buffer, whose place the next one of the source
-///        takes. A buffer that holds all makes every order equally likely.
+/// means: gives a random element of the buffer, and puts the next element of the source in its
+///        place. With a buffer as large as a pass, every order is equally likely.
 /// after: tf.data's shuffle, with Philox
 template <class Up>
 struct shuffle_stage {
@@ -36,7 +36,7 @@ struct shuffle_stage {
     cursor(shuffle_stage const& s, opening const& o)
         : up_(s.up.open(o)), seed_(s.options.seed), room_(s.options.buffer) {
       if (s.options.each_epoch) seed_ += o.epoch * 0x9E3779B97F4A7C15u;
-      constexpr std::int64_t most = 1 << 20;  // more places are made when they are needed
+      constexpr std::int64_t most = 1 << 20;  // further slots are made when they are needed
       if (std::int64_t const n = at_most(s.up.size(), room_ < 0 || room_ > most ? most : room_);
           n > 0)
         buffer_.reserve(static_cast<std::size_t>(n));

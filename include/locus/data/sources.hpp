@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where elements come from: rows of host tensors, numbers, callables.
+// Sources of elements: rows of host tensors, numbers, functions of the program.
 #pragma once
 #include <locus/core/macros.hpp>  // LOCUS_LEAN_BEGIN
 #include <locus/data/field.hpp>   // example, row_extents, as_element
@@ -12,7 +12,7 @@ namespace locus::data {
 
 namespace detail {
 
-/// the elements of a tensor, kept alive together with it
+/// the elements of a tensor, with an owner of their memory
 template <class T>
 struct rows_of_tensor {
   using value_type = typename T::value_type;

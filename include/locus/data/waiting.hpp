@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a program waits for its input: said once, and shown in the trace.
+// How long a program waits for its data: logged once, and shown in the trace.
 #pragma once
 #include <locus/core/clock.hpp>   // read_clock
 #include <locus/core/macros.hpp>  // LOCUS_COLD_BEGIN
@@ -8,11 +8,11 @@
 
 namespace locus::data {
 
-/// Where the time of a pass went.
+/// The time of a pass.
 /// units: seconds
 struct pass_times {
   double waiting = 0;  // for the next element
-  double total = 0;    // from the first question for one to the end of the pass
+  double total = 0;    // from the first call of next() to the end of the pass
   std::int64_t elements = 0;
   double share() const { return total > 0 ? waiting / total : 0; }
 };
@@ -21,10 +21,10 @@ namespace detail {
 
 LOCUS_COLD_BEGIN
 
-/// One pass as the consumer sees it.
+/// Measures one pass at its consumer.
 class pass_clock {
  public:
-  // a pass of a second of which a quarter is spent waiting is worth a sentence
+  // a pass of a second or more that waits for a quarter of it is logged
   static constexpr double worth_saying = 1.0, bottleneck = 0.25;
 
   void begin();
@@ -32,7 +32,7 @@ class pass_clock {
   pass_times times() const {
     return {1e-9 * double(waited_), 1e-9 * double(read_clock() - first_), elements_};
   }
-  /// the pass is over
+  /// the pass has ended
   void close() noexcept;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that work ahead of the consumer: what they make comes out in the order in which it went
-// in, whatever their number.
+// Threads that compute elements ahead of the consumer. The order of the results is that of the
+// elements, for every number of threads.
 #pragma once
 #include <condition_variable>  // condition_variable
 #include <memory>              // unique_ptr
@@ -20,10 +20,11 @@ LOCUS_LEAN_BEGIN
 namespace locus::data::detail {
 
 /// means: f(element, position) of a stage's elements, computed by `threads` threads, in order
-/// cost:  two locks for each chunk of elements; at most `ahead` chunks are there at a time
-/// fails: next() throws what the source or f threw when it comes to that element, and ends the pass
-/// after: the destructor waits for the elements that are being made. In a forked child, which has no
-///        such threads, next() throws, and memory is left to the end of the process.
+/// cost:  two locks for each chunk of elements; at most `ahead` chunks are in memory at a time
+/// fails: next() throws the exception of the source or of f at the element that caused it, and ends
+///        the pass
+/// after: the destructor waits for elements in work. In a forked child, which does not have the
+///        threads, next() throws, and memory is not freed before the end of the process.
 template <class Up, class F, class Out>
 class workers {
  public:
@@ -32,7 +33,7 @@ class workers {
     try {
       runtime::without_signals const hold_back;
       for (int k = 0; k < threads; ++k) team_->threads.emplace_back([t = team_] { t->serve(); });
-    } catch (std::system_error const&) {}  // fewer then; with none the consumer works itself
+    } catch (std::system_error const&) {}  // fewer then; without any the consumer computes
   }
   workers(workers const&) = delete;
   ~workers() {
@@ -58,7 +59,7 @@ class workers {
     }
   }
 
-  /// means: next() would not wait
+  /// means: next() would return without waiting
   bool ready() {
     if (at_ < now_.made.size() || now_.failure || now_.last) return true;
     if (getpid() != team_->process) return false;
@@ -69,7 +70,7 @@ class workers {
  private:
   struct slot {
     std::vector<Out> made;
-    std::exception_ptr failure;  // behind those
+    std::exception_ptr failure;  // thrown after the elements of `made`
     bool full = false, last = false;
   };
   struct team {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Devices and places as values of a few bytes: what the passes of a plan compute with.
+// Devices and places as values of a few bytes, for the passes of a plan.
 #pragma once
 #include <cstdint>  // uint64_t
 
@@ -9,11 +9,11 @@ namespace locus {
 
 enum class device_kind : unsigned char { none, cpu, gpu };
 
-inline constexpr int max_devices = 8;   // in one device list; more devices: more processes
+inline constexpr int max_devices = 8;   // in one device list; for more, start more processes
 inline constexpr int max_ordinal = 99;  // of /CPU:n and /GPU:n
 
-/// means: one logical device, /CPU:n or /GPU:n, or none (a value that needs no memory); or an open
-///        one, which stands in a plan for a device that is known when the program runs
+/// means: one logical device, /CPU:n or /GPU:n; or none (a value that needs no memory); or an open
+///        device, a placeholder in a plan for a device that is known when the program runs
 class device {
  public:
   constexpr device() = default;
@@ -47,12 +47,12 @@ class device {
 constexpr device cpu(int ordinal) { return {device_kind::cpu, ordinal}; }
 constexpr device gpu(int ordinal) { return {device_kind::gpu, ordinal}; }
 
-/// The open devices. GpuDevice<dyn> and Cpu<dyn>: the ordinal lies in the object. The k-th of
-/// AllGpus: the k-th GPU that is visible.
+/// The open devices. open_gpu and open_cpu stand for GpuDevice<dyn> and Cpu<dyn>, whose ordinal is
+/// in the object; visible_gpu(k) stands for the k-th visible GPU of AllGpus.
 inline constexpr device open_gpu{device_kind::gpu, 126}, open_cpu{device_kind::cpu, 127};
 constexpr device visible_gpu(int k) { return {device_kind::gpu, max_ordinal + 1 + k}; }
 
-/// means: up to eight devices in order; a byte each, so that comparing two lists is one comparison
+/// means: up to eight devices in order, one byte each, so that one comparison compares two lists
 class device_list {
  public:
   constexpr device_list() = default;
@@ -74,7 +74,8 @@ class device_list {
   /// an open list is AllGpus, or one open device
   constexpr bool is_open() const { return size_ > 0 && (*this)[0].is_open(); }
   constexpr bool is_all_gpus() const { return size_ > 0 && (*this)[0] == visible_gpu(0); }
-  /// how what is cut over the list is cut: into balanced pieces, or ceil(n / R) rows until none are left
+  /// how a value is cut over the list: into balanced pieces, or ceil(n / R) rows each while rows
+  /// are left
   constexpr bool is_balanced() const { return balanced_; }
   constexpr device_list balanced(bool on = true) const {
     device_list all = *this;
@@ -95,15 +96,15 @@ constexpr bool has_gpu(device_list const& all) {
   return false;
 }
 
-/// How a value lies over its devices: one copy; an equal copy on each; a piece on each; a term on
-/// each whose reduction is the value.
+/// How a value lies over its devices: one copy; an equal copy on each; a piece on each; on each a
+/// term, and the reduction of the terms is the value.
 enum class distribution : unsigned char { single, mirrored, sharded, partial };
 
-/// What a reduction combines with. `first_max`: pairs (value, index), the lowest index of the
-/// largest.
+/// The operation of a reduction. first_max combines pairs (value, index): the largest value, of
+/// equal ones the lowest index.
 enum class reduction : unsigned char { none, sum, max, min, any, all, first_max };
 
-/// means: where a value lies and how
+/// means: the devices of a value and its distribution over them
 struct place {
   device_list devices;
   distribution how = distribution::single;
@@ -128,7 +129,8 @@ struct place {
   constexpr place over(device_list const& others) const {
     return {others.balanced(devices.is_balanced()), how, op, axis};
   }
-  /// means: the first row, and the rows, of piece k of n rows that are cut over these devices
+  /// means: the first row, and the number of rows, of piece k of n rows that are cut over these
+  ///        devices
   constexpr std::int64_t piece_begin(std::int64_t n, int k) const;
   constexpr std::int64_t piece_size(std::int64_t n, int k) const {
     return piece_begin(n, k + 1) - piece_begin(n, k);
@@ -138,8 +140,8 @@ struct place {
 
 constexpr place single(device d) { return {device_list(d)}; }
 
-/// means: rows of piece k of n rows over R replicas: TensorFlow's cut, ceil(n / R) until none are
-///        left
+/// means: the first row, and the number of rows, of piece k of n rows over R replicas: TensorFlow's
+///        cut, ceil(n / R) rows each while rows are left
 /// after: tensorflow/core/kernels/data/experimental/rebatch_dataset_op.cc
 constexpr std::int64_t piece_begin(std::int64_t n, int replicas, int k) {
   std::int64_t const begin = (n + replicas - 1) / replicas * k;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TensorFlow's device names: one grammar for compile time and run time.
+// TensorFlow's device names; the same parser runs at compile time and at run time.
 #pragma once
 #include <cstdint>      // int64_t
 #include <string_view>  // string_view
@@ -15,23 +15,23 @@ namespace locus {
 
 enum class name_error : unsigned char {
   none,
-  empty,          // no device is named
+  empty,          // the name names no device
   no_slash,       // neither "/..." nor TYPE:N
   bad_part,       // a part that is no job, replica, task, device, cpu or gpu
   bad_value,      // a part whose value is missing or misspelt
-  bad_number,     // an ordinal, replica or task that is no number from 0
+  bad_number,     // an ordinal, replica or task that is not a number from 0
   unknown_type,   // a well-formed type that locus does not have
   large_ordinal,  // above max_ordinal
-  other_process,  // a job, replica or task that is not this one
+  other_process,  // another job, replica or task than this process
 };
 
-/// The fields of a name; a field that is not set (absent or "*") matches anything. The types of cpu and
-/// gpu are "CPU" and "GPU", however they were spelt; others stay as they are.
+/// The fields of a name; a field that is not set (absent or "*") matches anything. Types "cpu" and
+/// "gpu" in any case become "CPU" and "GPU"; other types stay as written.
 struct device_name {
   std::string_view job, type;
   int replica = -1, task = -1, id = -1;
   name_error error = name_error::none;
-  /// equal patterns, in whatever spelling
+  /// the names match the same devices, however they are written
   friend constexpr bool operator==(device_name const&, device_name const&) = default;
 };
 
@@ -58,7 +58,7 @@ struct name_parser {
     out.error = e;
     return false;
   }
-  /// one spelling
+  /// "CPU" or "GPU" for these words in any case
   static constexpr std::string_view type_of(std::string_view text) {
     return same_word(text, "cpu") ? "CPU" : same_word(text, "gpu") ? "GPU" : text;
   }
@@ -110,7 +110,7 @@ struct name_parser {
       if (colon == rest.npos || find_char(rest, '/') != rest.npos)
         return fail(name_error::no_slash);
       if (!type_and_id(rest)) return false;
-      if (out.type.empty()) return fail(name_error::bad_value);  // no wildcard in this form
+      if (out.type.empty()) return fail(name_error::bad_value);  // the type is not * in this form
       return out.id >= 0 || fail(name_error::bad_number);
     }
     while (!rest.empty()) {
@@ -129,7 +129,7 @@ struct name_parser {
 ///        component := "/job:" (*|ident) | "/replica:" (*|uint) | "/task:" (*|uint)
 ///                   | "/device:" (*|ident) [":" (*|uint)] | "/" (cpu|gpu) ":" (*|uint)
 ///        local := ident ":" uint            cpu and gpu in either case, in every form
-/// fails: never; what is wrong stands in `error`
+/// fails: never; `error` holds the first mistake
 /// after: TensorFlow 2.21 device_name_utils.cc, with one case rule for all forms
 constexpr device_name parse_name(std::string_view name) {
   detail::name_parser parser{name, {}};
@@ -142,7 +142,7 @@ struct named_device {
   name_error error = name_error::none;
 };
 
-/// means: the device of this process that a name stands for; an id that is not set is 0
+/// means: the device of this process with that name; an id that is not set is 0
 constexpr named_device parse_device(std::string_view name) {
   device_name const n = parse_name(name);
   if (n.error != name_error::none) return {{}, n.error};
@@ -171,7 +171,7 @@ constexpr std::string_view sentence(name_error e) {
   return "";
 }
 
-/// means: the device that a name stands for     fails: unknown_device, with what is wrong
+/// means: the device of that name     fails: unknown_device, with the mistake in the name
 inline device device_named(std::string_view name) {
   auto const parsed = parse_device(name);
   if (parsed.error != name_error::none) {
@@ -209,10 +209,10 @@ consteval bool require_device_name() {
 }
 
 // ---- writing ----
-// Three spellings, each of which is read back: a device is /GPU:0, in messages and plans; what
-// config::list_logical_devices lists is /device:GPU:0; the log has TensorFlow's full name,
-// /job:localhost/replica:0/task:0/device:GPU:0. A pattern, which may leave fields open, has the fields
-// that are set, in that order.
+// Three forms, each of which parse_name reads: /GPU:0 in messages and plans; /device:GPU:0 in the
+// list of config::list_logical_devices; TensorFlow's full name in the log,
+// /job:localhost/replica:0/task:0/device:GPU:0. A pattern, which may leave fields open, is written
+// as the fields that are set, in that order.
 
 /// means: /GPU:0
 template <std::size_t N>
@@ -233,8 +233,8 @@ constexpr text_buffer<N>& operator<<(text_buffer<N>& out, full_name name) {
              << name.of.ordinal();
 }
 
-/// means: the fields that are set: /job:worker/task:2/device:GPU:*; "/" where none is; of a malformed
-///        name what is wrong with it, in parentheses
+/// means: the fields that are set: /job:worker/task:2/device:GPU:*; "/" where none is set; for a
+///        malformed name its mistake, in parentheses
 template <std::size_t N>
 constexpr text_buffer<N>& operator<<(text_buffer<N>& out, device_name const& n) {
   if (n.error != name_error::none) return out << "(the name " << sentence(n.error) << ")";
@@ -275,8 +275,8 @@ constexpr text_buffer<N>& operator<<(text_buffer<N>& out, place const& p) {
   return out << ")";
 }
 
-/// means: p is that one device, in any spelling     fails: a name that is none is an error, not
-///        false
+/// means: p is the single device of that name     fails: unknown_device, for a text that is no
+///        device name (the result is not false)
 constexpr bool operator==(place const& p, std::string_view name) {
   auto const parsed = parse_device(name);
   if (parsed.error != name_error::none)

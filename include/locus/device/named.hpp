@@ -14,7 +14,7 @@ consteval int code_named() {
   else
     return 0;
 }
-// numbers between the texts and the policy: nvcc 13 cannot write a text that is part of a type
+// device codes as template arguments: nvcc 13 cannot mangle a text as a template argument
 template <int... Codes>
 struct coded_list {
   using mirrored = Mirrored<typename decltype(policy_of_code<Codes>())::type...>;
@@ -23,12 +23,12 @@ struct coded_list {
 };
 }  // namespace detail
 
-/// means: Mirrored<...> of the devices of those names: MirroredOn<"/gpu:2", "/gpu:3">
-/// fails: at compile time: a name that is none, a device twice, more than 8
+/// means: Mirrored<...> over the devices of those names: MirroredOn<"/gpu:2", "/gpu:3">
+/// fails: at compile time: for a malformed name, a device twice, more than 8 devices
 template <fixed_string... Names>
 using MirroredOn = typename detail::coded_list<detail::code_named<Names>()...>::mirrored;
 
-/// means: Sharded<Axis, ...> of the devices of those names: ShardedOn<0, "/gpu:2", "/gpu:3">
+/// means: Sharded<Axis, ...> over the devices of those names: ShardedOn<0, "/gpu:2", "/gpu:3">
 template <int Axis, fixed_string... Names>
 using ShardedOn =
     typename detail::coded_list<detail::code_named<Names>()...>::template sharded<Axis>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Open devices: what a plan's placeholders stand for in one run, and the device that an object has.
+// Open devices: the devices that replace a plan's placeholders in one run.
 #pragma once
 #include <locus/core/error.hpp>     // unknown_device, placement_error
 #include <locus/device/name.hpp>    // message << device
@@ -7,7 +7,7 @@
 
 namespace locus {
 
-/// What the open devices of one plan stand for in one run; none: nothing has said it yet.
+/// The devices that replace the open devices of one plan in one run; none: not known yet.
 struct open_devices {
   device gpu{}, cpu{};
   device_list all_gpus{};
@@ -17,11 +17,11 @@ struct open_devices {
     if (!p.is_open()) return p;
     return p.over(p.devices.is_all_gpus() ? all_gpus : device_list(of(p.at(0))));
   }
-  /// means: from now on `open` stands for `actual`     false: it stands for something else
+  /// means: replaces `open` by `actual`     false: `open` was replaced by another device before
   constexpr bool bind(device_list const& open, device_list const& actual) {
     if (open.is_all_gpus()) {
       if (all_gpus.size() == 0) all_gpus = actual.balanced(false);
-      return all_gpus == actual.balanced(false);  // how they cut is in each place
+      return all_gpus == actual.balanced(false);  // each place says if it is balanced
     }
     device& d = open[0] == open_gpu ? gpu : cpu;
     if (d.is_none()) d = actual[0];
@@ -29,9 +29,9 @@ struct open_devices {
   }
 };
 
-/// means: a policy whose ordinal is known when the program runs, with the device it stands for
-/// fails: unknown_device for an ordinal that no device can have; placement_error for a device of the
-///        other kind
+/// means: a policy whose ordinal is known at run time, together with its device
+/// fails: unknown_device for an ordinal out of range; placement_error for a device of the other
+///        kind
 template <open_device Policy>
 class bound_device {
  public:
@@ -61,7 +61,7 @@ class bound_device {
   device value_;
 };
 
-/// What an object of an open policy holds besides its elements; nothing for other policies.
+/// The device that an object of an open policy stores; empty for other policies.
 template <class Policy>
 struct own_device {};
 template <open_device Policy>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device policies: types that say where. Each carries one place; a new kind is a new row here.
+// Device policies: types that name a place. Each has one place as its `value`; a new policy is a
+// new type here.
 #pragma once
 #include <type_traits>  // is_same
 #include <utility>      // index_sequence
@@ -17,7 +18,7 @@ template <class Policy>
 concept single_device = device_policy<Policy> && Policy::value.is_single();
 template <class Policy>
 concept replicas = device_policy<Policy> && Policy::value.is_distributed();
-/// its device, or its devices, are known when the program runs
+/// its devices are known when the program runs
 template <class Policy>
 concept open_policy = device_policy<Policy> && Policy::value.is_open();
 template <class Policy>
@@ -29,22 +30,23 @@ struct Cpu {
   static_assert(N >= 0 && N <= max_ordinal, "locus: a CPU ordinal is 0 to 99; write Cpu<0>");
   static constexpr place value = single(cpu(N));
 };
-/// the ordinal lies in the object
+/// the ordinal is in the object
 template <>
 struct Cpu<dyn> {
   static constexpr place value = single(open_cpu);
 };
 
 /// means: logical GPU N, whether this machine has it or not
-/// fails: never at compile time; where it is missing when the program runs, its steps run elsewhere
+/// fails: never at compile time; where the GPU is missing at run time, its steps run on other
+///        devices
 template <int N>
 struct GpuDevice {
   static_assert(N >= 0 && N <= max_ordinal, "locus: a GPU ordinal is 0 to 99; write GpuDevice<0>");
   static constexpr place value = single(gpu(N));
 };
 
-/// means: the logical GPU whose ordinal lies in the object: in a Tensor, a view or an on<>. All of
-///        one expression agree, which is looked at when it is bound.
+/// means: the logical GPU whose ordinal is in the object: in a Tensor, a view or an on<>. All such
+///        objects of one expression must have one ordinal; binding checks it.
 /// cost:  one plan and one kernel for all ordinals
 template <>
 struct GpuDevice<dyn> {
@@ -59,18 +61,19 @@ constexpr place place_of_all_gpus() {
 }
 }  // namespace detail
 
-/// means: in a device list: the visible GPUs (the first 8), or one CPU where there is none
+/// means: a device list: the visible GPUs (the first 8), or one CPU where there is no GPU
 /// cost:  one plan and one kernel for all numbers of GPUs
 /// after: TensorFlow's MirroredStrategy() without arguments
 struct AllGpus {
   static constexpr place value = detail::place_of_all_gpus();
 };
 
-/// means: at the head of a device list: what is cut over it is cut into pieces that differ by one
-///        row at most, the longer ones first; without it each has ceil(n/R) rows until none are left.
-///        Mirrored<Balanced, GpuDevice<0>, GpuDevice<1>> trains on such pieces. The two are different
-///        lists, whose values do not meet in one expression.
-/// after: the V2 rule of TensorFlow's distributed datasets; the other one is that of batches in memory
+/// means: first in a device list: values are cut over the list into pieces that differ by at most
+///        one row, the longer ones first. Without it each piece has ceil(n/R) rows while rows are
+///        left. Mirrored<Balanced, GpuDevice<0>, GpuDevice<1>> trains on balanced pieces. The lists
+///        with and without Balanced differ: their values cannot be operands of one expression.
+/// after: the V2 rule of TensorFlow's distributed datasets; the other rule is that of batches in
+///        memory
 struct Balanced {};
 
 namespace detail {
@@ -112,7 +115,7 @@ consteval place list_place() {
 }
 }  // namespace detail
 
-/// means: an equal copy of the value on each device; replica r is on the r-th
+/// means: an equal copy of the value on each device; replica r is on the r-th device
 template <class... Devices>
 struct Mirrored {
   static_assert(!detail::list_place<Devices...>().is_nowhere(),
@@ -120,9 +123,9 @@ struct Mirrored {
   static constexpr place value = detail::list_place<Devices...>().mirrored();
 };
 
-/// means: on the k-th device rows [k p, min(n, (k+1) p)) of its axis, p = ceil(n/R); or balanced
-///        pieces (Balanced)
-/// shape: extents are those of the whole value
+/// means: the k-th device has rows [k p, min(n, (k+1) p)) of the axis, p = ceil(n/R); or a balanced
+///        piece (Balanced)
+/// shape: the extents of a Tensor are those of the whole value
 template <int Axis, class... Devices>
 struct Sharded {
   static_assert(Axis >= 0 && Axis < 6,
@@ -134,9 +137,9 @@ struct Sharded {
 
 namespace detail {
 
-// From a value back to the type that users know. The value comes as static member `value` of a
-// type: g++ 12 crashes where a class-type template parameter is used inside another template
-// argument.
+// From a place back to the policy type that users write. The place comes as the static member
+// `value` of a type: g++ 12 crashes where a class-type template parameter is used inside another
+// template argument.
 template <int Code>
 consteval auto policy_of_code() {
   constexpr device d = device::from_code(Code);

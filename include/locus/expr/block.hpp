@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a Tensor owns: where its elements lie, counted by owners and by expressions that watch it.
+// The memory of a Tensor: its pieces, a count of owners, and a count of watchers in expressions.
 #pragma once
 #include <cstdlib>  // malloc
 #include <utility>  // exchange
@@ -13,17 +13,17 @@
 
 namespace locus {
 
-/// What one replica owns.
+/// The memory of one replica.
 struct piece {
   void* data = nullptr;
   std::size_t bytes = 0;
   std::int64_t extents[max_rank]{}, strides[max_rank]{};  // units: elements
 };
 
-/// The header of a tensor's storage. It outlives the elements while an expression watches it, so
-/// that a checked build can tell a tensor that died from one that lives.
+/// The header of a tensor's memory. While a leaf watches it, the header outlives the elements, so
+/// that a checked build can tell a destroyed tensor from a live one.
 struct tensor_block {
-  int owners = 1, watchers = 1;                       // the owners together are one watcher
+  int owners = 1, watchers = 1;                       // all owners together count as one watcher
   void (*release)(tensor_block&) noexcept = nullptr;  // gives the elements' memory back
   void const* tensor = nullptr;                       // the Tensor object that holds this block
   place where{};
@@ -31,10 +31,10 @@ struct tensor_block {
   element type = element::other;
   int element_bytes = 0;
   mutable int kept = 0;     // devices keep copies of the elements: see memory/kept_copies.hpp
-  mutable int exposed = 0;  // its address was handed out for writing
-  piece pieces[1];          // count() of them
+  mutable int exposed = 0;  // the program has a pointer through which it may write
+  piece pieces[1];          // where.count() of them
 
-  /// room: bytes behind the pieces, for what the memory's owner keeps there
+  /// room: extra bytes after the pieces, for the function that made the memory
   static tensor_block* make(place const& where, std::size_t room = 0);
   local_value local(int replica) const;
 };
@@ -45,7 +45,7 @@ inline void stop_watching(tensor_block* b) noexcept {
 }
 }  // namespace detail
 
-/// means: one of the owners of a block     cost: a counter
+/// means: one owner of a block     cost: a counter
 class block_owner {
  public:
   block_owner() = default;
@@ -64,7 +64,7 @@ class block_owner {
   tensor_block* block_ = nullptr;
 };
 
-/// means: keeps the header of a block, not its elements
+/// means: keeps the header of a block alive, not its elements
 class block_watcher {
  public:
   explicit block_watcher(tensor_block* b) : block_(b) {

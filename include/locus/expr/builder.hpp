@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flattening writes steps here, operands before their reader; binding visits them in the same
-// order.
+// Flattening an expression writes its steps here, operands before the step that reads them; binding
+// visits the steps in the same order.
 #pragma once
 #include <locus/core/macros.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_BODIES
 #include <locus/device/open.hpp>  // open_devices
@@ -8,7 +8,7 @@
 
 namespace locus {
 
-/// What a node inherits from the on<Device> around it.
+/// The request that a node inherits from the innermost on<Device> around it.
 struct request {
   device where{};
   bool strict = false;
@@ -30,33 +30,33 @@ struct builder {
   }
 };
 
-/// means: one entry of the type list that runs beside the steps: operation object and element type
+/// means: an entry of the type list parallel to the steps: operation and element type
 template <class Op, class T>
 struct entry {
   using op = Op;
   using type = T;
 };
 
-/// means: what one replica holds of a value; extents and strides in elements, one for each axis
-/// (without initialisers: an array of these costs nothing until it is used)
+/// means: one replica's part of a value; extents and strides in elements, one for each axis
+/// (without initialisers: an array of them costs nothing until it is used)
 struct local_value {
   void* data;
   std::int64_t const* extents;
   std::int64_t const* strides;
 };
 
-/// means: what binding fills for each step: where leaves lie, whole extents, operation objects
+/// means: what binding fills for each step: addresses of leaves, extents, operation objects
 struct binder {
   local_value* values = nullptr;   // [step * replicas + replica]
   shape* extents = nullptr;        // [step]; null where the graph's extents are all static
-  void const** objects = nullptr;  // [step]: the operation, for those that have state
+  void const** objects = nullptr;  // [step]: the operation, for operations with state
   int replicas = 1;
   short at = 0;                  // the next step
   open_devices* open = nullptr;  // where the graph has open places
   void set_extents(shape const& s) const {
     if (extents) extents[at] = s;
   }
-  /// fails: placement_error, where something else said that the open devices are others
+  /// fails: placement_error, where another operand gave the open devices other ordinals
   void set_devices(device_list const& placeholders, device_list const& actual,
                    std::string_view who) const;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the passes must know of a called operation: how its operands and results lie over replicas,
-// and how shapes follow from shapes.
+// The rule of a called operation, for the passes: how its operands and results lie over replicas,
+// and how its extents follow from those of the operands.
 #pragma once
 #include <initializer_list>  // initializer_list
 #include <string_view>       // string_view
@@ -10,8 +10,8 @@
 namespace locus {
 
 enum class call_role : unsigned char {
-  rows,   // cut along axis 0 with the batch; what one row becomes does not depend on the others
-  terms,  // a result: each replica has a term of a sum, of its own rows; the sum is the value
+  rows,   // sharded along axis 0 with the batch; no row of a result depends on another row
+  terms,  // of a result: partial; each replica holds the term of its own rows
   whole   // the same on every replica
 };
 
@@ -39,15 +39,15 @@ struct call_rule {
   call_roles operands, results;
   std::string_view tensorflow{};  // in the placement log; empty: the name
   bool fixed_bits = false;        // the same bits on every device and for any number of threads
-  bool stores_all = false;        // also results that nobody reads have memory: bodies write them
-  // all results have one size, and element i of each is made of elements i of the operands of that
-  // size, before any of them is stored: a result may lie where such an operand does
+  bool stores_all = false;        // results that no step reads have memory too: kernels write them
+  // all results have one size; a kernel reads element i of the operands of that size before it
+  // stores element i of a result: a result may use the memory of such an operand
   bool in_place = false;
-  bool by_teams = false;  // on GPUs by teams of threads: its body is team(), not element()
+  bool by_teams = false;  // GPUs run team(), by teams of threads, instead of element()
   friend constexpr bool operator==(call_rule const&, call_rule const&) = default;
 };
 
-/// What a step of a plan knows of the operation that it calls.
+/// The operation of a call, as its step knows it.
 struct call_facts {
   call_rule rule;
   /// means: extents of one result; op: the object, null while the plan is a constant

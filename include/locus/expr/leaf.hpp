@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leaves: tensors and views inside an expression, host scalars, and the index that generators read.
+// Leaves: tensors and views inside an expression, host scalars, and the index of generators.
 #pragma once
 #include <locus/core/error.hpp>      // bad_access
 #include <locus/core/macros.hpp>     // checked_build
@@ -13,14 +13,14 @@
 
 namespace locus {
 
-/// What a Tensor looks like to the leaf that views it: one pointer to its block.
+/// The base of Tensor and AnyTensor that a leaf points to.
 struct tensor_base {
   block_owner block;
 };
 
 // ---- the three ways in which a leaf holds its elements ----
 
-/// an lvalue Tensor: its address, and in checked builds the block that it had
+/// an lvalue Tensor: its address, and in checked builds its block at that time
 template <bool Checked>
 struct borrowed {
   static constexpr bool dense = true;
@@ -41,7 +41,7 @@ struct borrowed<true> {
   }
 };
 
-/// an rvalue Tensor: one of its owners
+/// an rvalue Tensor: the leaf is one of its owners
 struct owned {
   static constexpr bool dense = true;
   block_owner block;
@@ -49,7 +49,7 @@ struct owned {
 };
 
 namespace detail {
-/// fails: bad_access, saying which operand it was
+/// fails: bad_access, naming the operand
 [[noreturn]] inline void refuse_dead_leaf(std::string_view type, shape const& pattern,
                                           place const& where, int number) {
   message text;
@@ -61,8 +61,8 @@ namespace detail {
 }
 }  // namespace detail
 
-/// means: the elements of a tensor: a view of an lvalue, a shared owner of an rvalue
-/// shape: E     device: where Policy says     cost: none; it is a pointer
+/// means: the elements of a tensor: a pointer to an lvalue, or an owner of the memory of an rvalue
+/// shape: E     device: that of Policy     cost: none
 template <class T, class E, device_policy Policy, class Source>
 struct Leaf {
   using value_type = T;
@@ -99,7 +99,7 @@ struct Leaf {
   }
 };
 
-/// means: elements that somebody else owns, at strides of their own
+/// means: elements that the program owns, at their own strides
 template <class T, class E, single_device Policy, bool Dense>
 struct ViewLeaf {
   using value_type = std::remove_const_t<T>;
@@ -134,7 +134,7 @@ struct ViewLeaf {
   }
 };
 
-/// means: one value, everywhere     cost: it is part of the kernel's functor
+/// means: one value for all indices     cost: it is part of the kernel's functor
 template <class T>
 struct Scalar {
   using value_type = T;
@@ -157,7 +157,7 @@ struct Scalar {
   void bind(binder& b) const { b.objects[b.at++] = this; }
 };
 
-/// means: each element is its own offset in row order, as int64: what generators are functions of
+/// means: r[i] = the offset i in row order, as int64: the argument of generators
 template <class E>
 struct Index {
   using value_type = std::int64_t;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// let and named: identity in the type. What is bound is computed once for all its readers.
+// let and named: a value with an identity in its type, computed once for all its readers.
 #pragma once
 #include <locus/core/error.hpp>         // placement_error
 #include <locus/core/macros.hpp>        // LOCUS_MODE
@@ -12,8 +12,8 @@
 
 namespace locus {
 
-/// means: both expressions have the same value because they read the same things the same way; a name
-///        may know better
+/// means: a and b are the same value: they read the same leaves by the same operations; Id::same
+///        decides instead, if Id has it
 template <class Id, class E>
 bool same_value(E const& a, E const& b) {
   if constexpr (requires { Id::same(a, b); })
@@ -36,7 +36,7 @@ namespace detail {
 }
 }  // namespace detail
 
-/// means: the value of expression E under the name Id, one value however often it is read
+/// means: the value of expression E under the name Id: one value for all its readers
 /// cost:  E is flattened once for each plan; copies of a Bound share one E
 template <class Id, class E>
 struct [[nodiscard(
@@ -44,7 +44,7 @@ struct [[nodiscard(
   using value_type = typename E::value_type;
   using expression_type = E;
   using lets = union_t<typename E::lets, type_list<Bound>>;
-  using entries = type_list<>;  // those of E stand in the plan's section of lets
+  using entries = type_list<>;  // the entries of E are in the plan's section of lets
   static constexpr shape pattern = E::pattern;
   static constexpr int steps = 0, edges = 0;
   shared<E> value;
@@ -59,7 +59,7 @@ struct [[nodiscard(
     return b.lets[index_in<Bound>(Lets{})];
   }
   void bind(binder&) const {}
-  /// remembers where the value of each let stands; cells[k] belongs to the k-th of Lets
+  /// cells[k] = the expression of the k-th of Lets; refuses two different ones of one name
   template <class Lets>
   void find_lets(void const** cells) const {
     void const*& cell = cells[index_in<Bound>(Lets{})];
@@ -80,8 +80,7 @@ inline namespace LOCUS_MODE {
 
 /// means: f(h), where h stands for the value of e, computed once for all its readers in one plan
 /// cost:  one small allocation on the host
-/// fails: when the plan is bound: one lambda was used for two lets of one plan, with different
-///        values
+/// fails: at binding, when one lambda was used for two lets of one plan with different values
 template <tensor_operand X, class F>
 constexpr auto let(X&& e, F&& f) {
   auto operand = as_operand<void>(static_cast<X&&>(e));
@@ -100,7 +99,7 @@ constexpr auto char_list_of(std::index_sequence<Idx...>) {
 
 inline namespace LOCUS_MODE {
 
-/// means: e under a name of its own, so that the plan knows all its occurrences as one
+/// means: e under the name Name: all its occurrences in a plan are one value
 template <fixed_string Name, tensor_operand X>
 constexpr auto named(X&& e) {
   auto operand = as_operand<void>(static_cast<X&&>(e));

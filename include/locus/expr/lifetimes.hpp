@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How functions of one and of two operands take them, so that clang says where an expression outlives a
-// tensor that it points to. What a call gives points to what its parameters marked with
-// [[clang::lifetimebound]] do: a tensor that has a name, and whatever an expression points to. A tensor
-// that is given away is owned, and is not marked. Other compilers have no such warning, and one function.
+// Lifetime marks on the operands of functions: clang warns where an expression outlives a tensor
+// that it points to. [[clang::lifetimebound]] marks operands that the result points to: a Tensor
+// lvalue, and an expression, with all tensors that it points to. A Tensor rvalue is owned by the
+// result and has no mark. Other compilers have no such warning and need one function instead of
+// several.
 #pragma once
 #include <type_traits>  // is_base_of
 
@@ -11,18 +12,18 @@
 
 namespace locus {
 
-/// Two operands of which one is a tensor: what the operators of locus take.
+/// Two operands, at least one of them a tensor: the operands of locus' binary operators.
 template <class Lhs, class Rhs>
 concept tensor_pair = operand<Lhs> && operand<Rhs> && (tensor_operand<Lhs> || tensor_operand<Rhs>);
 
-/// A Tensor, no reference to one. All other operands are cheap to copy.
+/// A Tensor, not a reference to one. All other operands are cheap to copy.
 template <class X>
 concept owning_operand = std::is_base_of_v<tensor_base, X>;
 
 }  // namespace locus
 
-// means: constexpr auto function(x) { return build(x); }, and the same of (a, b). What stands in front
-//        of x in the call of build, a functor, comes last, with its comma.
+// means: defines constexpr auto function(x) { return build(x); }, and the same for (a, b). The
+//        third argument is a functor, with a comma after it, to pass to build in front of x.
 #if LOCUS_LIFETIMES
 #define LOCUS_OF_ONE(function, build, ...)                 \
   template <class X>                                       \

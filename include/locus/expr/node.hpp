@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one inner node of expressions, and what an operation gives it.
+// The one inner node of expressions, and the members that an operation must have.
 #pragma once
 #include <locus/core/pack.hpp>          // pack, get, for_each_index
 #include <locus/core/type_list.hpp>     // union_t, concatenate_t
@@ -14,13 +14,12 @@ namespace locus {
 //   op                         its row of the table of operations
 //   result<T...>               the element type
 //   infer(shape...)            the shape, no_shape where the operands do not fit
-//   describe<T...>(step&, r)   what else the passes must know; r: the rank of the first operand
-//   (optional) bind(binder&)              extents or ranges that are known when the program runs
-//   (optional)
-// An operation that is no single step gives instead of kind, op and describe
+//   describe<T...>(step&, r)   other facts for the passes; r: the rank of the first operand
+//   bind(binder&)              sets extents or ranges that are known at run time (optional)
+// An operation that is not exactly one step has, instead of kind, op and describe,
 //   steps, edges, entries<T...>, emit<T...>(builder&, request, operands)
-//   inherited(request)         what its operands inherit (optional)
-//   bind_device(binder&)       the device that an open request stands for (optional)
+//   inherited(request)         the request that its operands inherit (optional)
+//   bind_device(binder&)       sets the device of an open request (optional)
 
 /// An operation of several steps, or of none.
 template <class Op>
@@ -33,7 +32,7 @@ constexpr bool all_in(element_set set) {
   return (set.contains(element_of_v<T>) && ... && true);
 }
 
-/// means: the step of a plain operation over operands of element types T...
+/// means: the step of a one-step operation over operands of element types T...
 template <class Op, class... T, std::size_t... Idx>
 constexpr step step_of(builder const& b, request r, short const* operands,
                        std::index_sequence<Idx...>) {
@@ -76,8 +75,7 @@ consteval bool refuse_index() {
 }  // namespace detail
 
 /// means: r = op(operands...)     shape: Op::infer     device: the plan's     cost: the plan's
-/// fails: where it is built, when static shapes do not fit; where it is bound, when dynamic ones do
-///        not
+/// fails: for shapes that do not fit: static ones where the node is built, dynamic ones at binding
 template <class Op, class... Operands>
 struct [[nodiscard(
     "locus: an expression runs nothing by itself; assign it, or write eval(e)")]] Node {
@@ -97,8 +95,8 @@ struct [[nodiscard(
 
   [[no_unique_address]] Op op;
   pack<Operands...> operands;
-  [[no_unique_address]] unassignable<Op> written{};  // one expression of the same type to another
-  /// anything else
+  [[no_unique_address]] unassignable<Op> written{};  // assigning another expression of this type
+  /// assigning any other value
   template <class X>
   void operator=(X&&) const {
     unassignable<Op>::template refuse<X>();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may stand in an expression, and what it becomes there.
+// The operands of expressions, and the nodes that they become.
 #pragma once
 #include <limits>       // numeric_limits
 #include <type_traits>  // remove_cvref
@@ -29,7 +29,7 @@ concept number =
 template <class E>
 concept operand = tensor_operand<E> || number<E>;
 
-/// means: the element type of an operand, void for a host number: it takes the others' type
+/// means: the element type of an operand; void for a host number, which takes that of a tensor
 template <class E>
 struct element_of {
   using type = void;
@@ -42,8 +42,8 @@ struct element_of<E> {
 template <class E>
 using element_of_t = typename element_of<E>::type;
 
-/// means: a number may take the element type T: it is of the same kind, or a whole number among
-///        floats
+/// means: a host number of that type converts to element type T: both have the same kind, or the
+///        number is an integer and T is a floating type
 template <class Number, class T>
 inline constexpr bool number_fits_v =
     std::is_same_v<Number, bool> || std::is_same_v<T, bool>
@@ -51,7 +51,7 @@ inline constexpr bool number_fits_v =
         : is_floating_v<T> || (is_integer_v<T> && std::is_integral_v<Number>);
 
 namespace detail {
-/// fails: shape_error's sibling: an integer that T cannot hold
+/// fails: shape_error, for an integer that T cannot hold
 template <class T, class Number>
 constexpr T checked_number(Number n) {
   if constexpr (is_integer_v<T>)

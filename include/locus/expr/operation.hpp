@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the passes must know of an operation, and how a functor says it.
+// The facts about an operation that the passes need, and how a functor states them.
 #pragma once
 #include <string_view>  // string_view
 #include <type_traits>  // invoke_result
@@ -9,21 +9,21 @@
 
 namespace locus {
 
-/// What the table of distributions must know of an operation: how it commutes with a sum of terms.
+/// How an operation commutes with a sum of terms; the table of distributions needs it.
 enum class law : unsigned char {
-  none,       // f(a + b) is something else
+  none,       // no such rule
   linear,     // f(a + b) = f(a) + f(b): negate, a widening cast, a change of order
   add,        // f(a, b) + f(c, d) = f(a + c, b + d): plus and minus of two values
   scale,      // linear in one operand while the others stay: times
   scale_left  // linear in the first operand while the second stays: divided by
 };
 
-/// The part that an operation plays behind a product of matrices, for a library that makes both in one kernel.
+/// The part of an operation after a matrix product, for a library that computes both in one kernel.
 enum class product_end : unsigned char {
   none,
-  row,   // a row is added to each row of the product
-  relu,  // max(x, 0); NVIDIA does not say that NaN stays NaN
-  chosen,  // the functor says when the plan runs: none, relu, or chosen for an operation that no library has
+  row,     // a row is added to each row of the product
+  relu,    // max(x, 0); NVIDIA does not say that NaN stays NaN
+  chosen,  // the functor tells at run time: none, relu, or chosen (no library has it)
 };
 
 /// One row of the table of operations.
@@ -32,12 +32,12 @@ struct operation {
   std::string_view tensorflow;  // in the placement log
   law commutes = law::none;
   element_set cpu = no_elements, gpu = no_elements;  // operand types with a kernel on that side
-  bool heavy = false;  // costs more than a few cycles: not computed again for a broadcast
+  bool heavy = false;  // costs more than a few cycles: not repeated for a broadcast
   product_end ends = product_end::none;
 };
 
 enum class kernels_on : unsigned char { cpu = 1, gpu = 2, both = 3 };
-/// Said by a functor: `static constexpr auto kernels = on_both;`. Without it: on_cpu.
+/// Written in a functor: `static constexpr auto kernels = on_both;`. Without it: on_cpu.
 inline constexpr auto on_cpu = kernels_on::cpu;
 inline constexpr auto on_gpu = kernels_on::gpu;
 inline constexpr auto on_both = kernels_on::both;
@@ -81,7 +81,7 @@ constexpr operation operation_of() {
             detail::functor_end<F>()};
 }
 
-/// means: how F commutes with sums when its operands are T...
+/// means: how F commutes with sums when its operands have element types T...
 template <class F, class... T>
 constexpr law law_of() {
   if constexpr (requires { F::template law_for<T...>(); })
@@ -90,7 +90,7 @@ constexpr law law_of() {
     return operation_of<F>().commutes;
 }
 
-// A static_assert's text is a literal in C++20: only a macro can put an operation's name into it.
+// A static_assert's text is a literal in C++20: only a macro can insert an operation's name.
 #define LOCUS_SENTENCES(text)                                                                    \
   template <bool Holds>                                                                          \
   static consteval bool require_gpu_kernel() {                                                   \
@@ -123,9 +123,9 @@ constexpr law law_of() {
     return Holds;                                                                                \
   }
 
-/// Inside a functor: its name, also in the texts of its own errors, and where it can run.
+/// Written in a functor: its name, also for the texts of its errors, and the sides with a kernel.
 ///     struct Legacy { LOCUS_OPERATION("legacy", on_cpu) float operator()(float v) const; };
-/// (not in a class local to a function: such a class has no member templates)
+/// (not in a class inside a function: such a class has no member templates)
 #define LOCUS_OPERATION(text, where)                             \
   static constexpr auto name = text;                             \
   static constexpr ::locus::kernels_on kernels = ::locus::where; \

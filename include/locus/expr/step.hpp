@@ -12,37 +12,37 @@
 namespace locus {
 
 enum class step_kind : unsigned char {
-  leaf,         // a tensor or a view: in memory before the plan runs
+  leaf,         // a tensor or a view, stored before the plan runs
   scalar,       // one number, captured by value
-  index,        // each element is its own offset in row order: what generators read
-  map,          // one value from one value of each operand
-  reduce,       // one value from all along some axes
+  index,        // each element is its offset in row order; generators read it
+  map,          // one element from one element of each operand
+  reduce,       // one element from all elements along some axes
   matmul,       // (m,k) x (k,n)
   transpose,    // the same memory under other strides: no launch
   expand,       // the same memory with one more axis of extent 1: no launch
   reshape,      // the same memory under other extents: no launch if it is dense
   slice,        // a part of the same memory: no launch
   concatenate,  // one operand after the other along an axis
-  call,         // a kernel with a name of its own; each of its results is a step
+  call,         // an operation with its own kernel; each of its results is a step
 };
 
-/// Why a step runs where it runs: one entry for each rule of placement.
+/// The rule of placement that decided where a step runs.
 enum class reason : unsigned char {
   undecided,
   leaf,           // it lies there
   requested,      // the innermost on<Device>
-  home,           // all its leaves live where the destination is
-  home_region,    // the element-wise region that ends in the destination
+  home,           // all its leaves are on the device of the destination
+  home_region,    // it is in the element-wise region that ends in the destination
   most_operands,  // prefer_gpu: the GPU on which most of its operands lie
   first_gpu,      // prefer_gpu: none of its operands lies on a GPU
-  no_gpu_kernel,  // the CPU: there is no GPU kernel for its element types
-  no_cpu_kernel,  // a GPU: there is no CPU kernel for its element types
-  followed_data,  // follow_data: where its operands lie
+  no_gpu_kernel,  // the CPU, since GPUs have no kernel for its element types
+  no_cpu_kernel,  // a GPU, since the CPU has no kernel for its element types
+  followed_data,  // follow_data: the device of its operands
   cheapest,       // min_copies: the cheapest place
-  with_replicas,  // a distributed operand decides
-  with_readers,   // a function of numbers alone: where its readers are
-  view,           // a view lies where its operand lies
-  one_kernel,     // another result of a call: the kernel makes all of them
+  with_replicas,  // an operand is distributed
+  with_readers,   // a function of numbers alone: the device of its readers
+  view,           // a view: the device of its operand
+  one_kernel,     // another result of a call: one kernel makes all of them
 };
 
 struct step {
@@ -56,24 +56,24 @@ struct step {
   bool whole = true;                     // a leaf begins at a multiple of 16 bytes, as tensors do
   bool on_cpu = true, on_gpu = true;     // kernels for the operands' element types
   bool heavy = false;
-  product_end ends = product_end::none;  // the operation's part behind a product
+  product_end ends = product_end::none;  // the part of the operation after a matrix product
   bool has_row = false;                  // a product: the kernel of its region adds a row to it
   bool builtin = true;                   // a functor of locus, not of the user
-  bool generated = false;         // from scalars and indices alone: it is placed with its readers
-  bool strict = false;            // requested with strict
-  bool takes_workspace = false;   // of a call: on GPUs, which is measured before a run
-  bool fell_back = false;         // it has no kernel where it was asked for or wanted
-  signed char order[max_rank]{};  // of a transpose
-  signed char axis = 0;           // of a concatenate, of an expand
+  bool generated = false;                // of scalars and indices alone: placed with its readers
+  bool strict = false;                   // requested with strict
+  bool takes_workspace = false;          // of a call: on GPUs, which is measured before a run
+  bool fell_back = false;                // its requested or preferred device has no kernel for it
+  signed char order[max_rank]{};         // of a transpose
+  signed char axis = 0;                  // of a concatenate, of an expand
   reason why = reason::undecided;
   device request{};  // the innermost on<Device>
   unsigned short element_bytes = 0;
   short arity = 0, first_edge = 0;
   call_facts const* call = nullptr;  // of a call
-  signed char result = 0;            // of a call: which one; the others follow the first
+  signed char result = 0;            // of a call: the number of the result
   short region = -1;                 // the step that ends the kernel this one belongs to
-  bool stored = false;               // its value is read from memory by a step outside its region
-  place where{};                     // what distribute and place decided
+  bool stored = false;               // a step outside its region reads it from memory
+  place where{};                     // the decision of distribute and place
   shape extents{};
   std::string_view name, tensorflow;
 
@@ -81,13 +81,13 @@ struct step {
     return kind == step_kind::transpose || kind == step_kind::expand ||
            kind == step_kind::reshape || kind == step_kind::slice;
   }
-  /// a result of a call besides the first, which is its operand: one kernel makes both
+  /// a result of a call after the first one, which is its operand: one kernel makes both
   constexpr bool is_sibling() const { return kind == step_kind::call && result > 0; }
-  /// in memory, or nothing to compute: has no kernel of its own and no place to decide
+  /// a leaf, a scalar or an index: no kernel to launch and no place to decide
   constexpr bool is_source() const {
     return kind == step_kind::leaf || kind == step_kind::scalar || kind == step_kind::index;
   }
-  /// of a step that fell back: what it has no kernel for
+  /// of a step that fell back: the side that has no kernel for it
   constexpr std::string_view side_without_kernel() const {
     return why == reason::no_cpu_kernel ? "CPU" : "GPU";
   }
@@ -98,7 +98,7 @@ struct step {
   friend constexpr bool operator==(step const&, step const&) = default;
 };
 
-/// How a value travels from the step that makes it to the steps that read it.
+/// The transfer of a value between the step that makes it and the steps that read it.
 enum class transfer_kind : unsigned char {
   none,
   copy,            // single to single
@@ -120,7 +120,7 @@ constexpr std::string_view name_of(transfer_kind how) {
   return names[static_cast<int>(how)];
 }
 
-/// One value under way: every reader that finds it at the same place shares the transfer.
+/// The transfer of one value to one place: all readers there share it.
 struct transfer {
   short from = -1;  // step
   transfer_kind how = transfer_kind::none;
@@ -128,12 +128,12 @@ struct transfer {
   place arrives{};
 };
 
-/// An operand of a step: what is read, where the reader wants it, and by which transfer it gets
-/// there.
+/// An operand of a step: the step that makes it, the place where the reader needs it, and the
+/// transfer.
 struct edge {
   short from = -1;
   short by = -1;    // a transfer; -1: it is read where it lies
-  place arrives{};  // nowhere: wherever the reader runs
+  place arrives{};  // nowhere: the device of the reader
   friend constexpr bool operator==(edge const&, edge const&) = default;
 };
 

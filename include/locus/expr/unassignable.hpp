@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an expression says to whoever assigns to it.
+// The error for an assignment to an expression.
 #pragma once
 #include <locus/core/macros.hpp>  // always_false
 
 namespace locus {
 
-/// means: what stands for nothing that could be written: `slice(x, r) = e` would change an object that
-///        goes, and not x
+/// means: refuses assignments: `slice(x, r) = e` would change a temporary object, and not x
 template <class Op>
 struct unassignable {
   template <class X>

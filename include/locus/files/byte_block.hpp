@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes of a file in memory, as many as the file really has.
+// The bytes of a file in memory: no more memory than the file has bytes.
 #pragma once
 #include <cstdlib>  // realloc
 #include <memory>   // unique_ptr
@@ -10,7 +10,7 @@ LOCUS_COLD_BEGIN
 
 namespace locus::data::detail {
 
-/// Plain bytes; std::vector would write zeros into them first.
+/// Uninitialised bytes; std::vector would fill them with zeros first.
 struct byte_block {
   struct frees {
     void operator()(unsigned char* p) const { std::free(p); }
@@ -20,7 +20,7 @@ struct byte_block {
 
   byte_block() = default;
   explicit byte_block(std::size_t n) { resize(n); }
-  /// means: the bytes that were there stay at the begin     fails: out_of_memory
+  /// means: changes the size; the first bytes stay     fails: out_of_memory
   void resize(std::size_t n) {
     auto* const moved = static_cast<unsigned char*>(std::realloc(data.get(), n ? n : 1));
     if (!moved) {
@@ -31,8 +31,8 @@ struct byte_block {
     static_cast<void>(data.release());
     data.reset(moved), size = n;
   }
-  /// means: one step towards the size that a file claims: what claims much and holds little, as a
-  ///        damaged zipped file does, takes no more than twice what it holds, and a MiB
+  /// means: one step towards the size that a header claims: a damaged zipped file with a large
+  ///        claim and few bytes takes at most twice its bytes, and a MiB
   void grow_towards(std::size_t claimed) {
     std::size_t const step = size < (1u << 19) ? 1u << 20 : 2 * size;
     resize(step < claimed ? step : claimed);

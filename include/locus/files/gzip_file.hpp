@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files, gzipped or not, read through zlib: every byte that is missing or changed is noticed. Link
-// with -lz.
+// Files, gzipped or not, read through zlib, which reports missing and changed bytes. Link with -lz.
 #pragma once
 #include <string>  // string
 #include <zlib.h>  // gzdopen
@@ -12,7 +11,7 @@ LOCUS_COLD_BEGIN
 
 namespace locus::data::detail {
 
-/// means: the bytes of a file, or what is zipped in it
+/// means: reads the bytes of a file, unzipped if it is gzipped
 /// fails: bad_file, naming path, expected and found
 class gzip_file {
  public:
@@ -22,9 +21,10 @@ class gzip_file {
 
   [[noreturn]] void fail(std::string_view expected, std::string_view found) const;
   void read(void* to, std::int64_t bytes) { read(to, bytes, 0, bytes); }
-  /// means: the next bytes, at `to(bytes)`, where that many are known to be there, else as a block
-  ///        that grew with them: nobody makes room for what a header claims and the file has not
-  /// cost:  a copy of the block, where the file is zipped
+  /// means: reads the next bytes. If the file certainly has them, directly into `to(bytes)`;
+  ///        otherwise into a block that grows while bytes come, so that a wrong size in a header
+  ///        does not allocate that much
+  /// cost:  a copy of the block, if the file is zipped
   template <class To>
   void read_claimed(std::int64_t bytes, To&& to) {
     if (gzdirect(file_)) {
@@ -40,21 +40,21 @@ class gzip_file {
     }
     if (bytes > 0) __builtin_memcpy(to(), block.data.get(), block.size);
   }
-  /// the file ends here, with its check sum where it is zipped
+  /// the file must end here; of a gzipped file this checks the check sum
   void require_end();
-  /// means: the next line without its end; false: there is none
-  /// fails: bad_file, naming the line, for one with a null character: that is no text
+  /// means: the next line without its line end; false: there is none
+  /// fails: bad_file, naming the line, for a null character: the file is no text
   bool read_line(std::string& line);
   std::uint32_t big_endian();
 
  private:
-  /// a part of so many wanted bytes, of which some are read already
+  /// reads `bytes` of `wanted` bytes, of which `before` are read already
   void read(void* to, std::int64_t bytes, std::int64_t before, std::int64_t wanted);
   [[noreturn]] void fail_short(std::int64_t wanted, std::int64_t got, int code) const;
   std::string path_;
   gzFile file_;
-  std::int64_t size_ = 0, total_ = 0, line_ = 0;  // size: of the file, zipped as it is
-  char const *begin_ = nullptr, *end_ = nullptr;  // what is left of a part, for read_line
+  std::int64_t size_ = 0, total_ = 0, line_ = 0;  // size: of the file on disk
+  char const *begin_ = nullptr, *end_ = nullptr;  // the unread rest of a buffer, for read_line
   char part_[8192];
 };
 

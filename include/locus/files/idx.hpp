@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// IDX files, gzipped or not, as MNIST and its kin come: read through zlib. Link with -lz.
+// IDX files, gzipped or not, such as MNIST: read through zlib. Link with -lz.
 #pragma once
 #include <locus/core/macros.hpp>          // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
 #include <locus/files/read_elements.hpp>  // read_elements
@@ -8,7 +8,7 @@ namespace locus::data {
 
 namespace detail {
 
-/// an element type of IDX: its code in a file and its name
+/// an element type of IDX: its code in the file and its name
 template <class T>
 struct idx_type;
 template <>
@@ -53,15 +53,16 @@ void from_big_endian(T* p, std::int64_t n) {
 }
 
 LOCUS_COLD_BEGIN
-/// means: the extents of an IDX file of that type and rank, which begins here
+/// means: reads the header of an IDX file of that type and rank; returns the extents
 LOCUS_FUNCTION shape read_idx_head(gzip_file& file, int code, char const* type, int rank);
 LOCUS_COLD_END
 
 }  // namespace detail
 
 /// means: the elements of an IDX file as a tensor of rank Rank on the host
-/// cost:  memory for what the file holds, whatever it claims; twice that where it is zipped
-/// fails: bad_file: path, expected, found; for a file that is missing, truncated, too long, or of
+/// cost:  memory for the bytes of the file, whatever its header claims; twice that for a gzipped
+///        file
+/// fails: bad_file with path, expected and found: the file is missing, truncated, too long, or has
 ///        another type or rank
 /// after: the IDX format: 0, 0, type (8: unsigned byte ... 14: double), rank, extents big endian,
 ///        elements big endian in row order

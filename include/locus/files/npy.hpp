@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NumPy's array format: the header in front of the elements, and arrays whose type is known when the
-// program runs.
+// NumPy's array format: the header in front of the elements, and arrays of a type known at run
+// time.
 #pragma once
 #include <string>   // string
 #include <utility>  // in_range
@@ -13,7 +13,7 @@
 
 namespace locus::data {
 
-/// What the elements of an array are, as NumPy says it: f4, i8, u1, b1.
+/// An element type in NumPy's notation: f4, i8, u1, b1.
 struct npy_type {
   char kind = 'f';  // f, i, u or b
   int bytes = 4;
@@ -23,7 +23,7 @@ struct npy_type {
 
 namespace detail {
 
-/// the element types of locus that NumPy has; kind '?' for the others
+/// NumPy's name of an element type of locus; kind '?': NumPy has none
 template <class T>
 constexpr npy_type npy_type_of() {
   if constexpr (std::is_same_v<T, bool>) return {'b', 1};
@@ -33,7 +33,7 @@ constexpr npy_type npy_type_of() {
   return {'?', int(sizeof(T))};
 }
 
-/// means: f(T{}) for the element type that a npy_type names
+/// means: f(T{}) for the element type of t; false: locus has none
 template <class F>
 bool with_npy_type(npy_type t, F&& f) {
   auto const is = [&](char kind, int bytes) { return t == npy_type{kind, bytes}; };
@@ -51,7 +51,7 @@ bool with_npy_type(npy_type t, F&& f) {
   return false;
 }
 
-/// means: v as T where T holds exactly that number; false where it does not
+/// means: to = v, if T holds exactly that number; else false
 template <class T, class V>
 bool take_exactly(V v, T& to) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -62,7 +62,7 @@ bool take_exactly(V v, T& to) {
     to = T(wide);
     return static_cast<double>(to) == wide || wide != wide;
   } else if constexpr (is_floating_v<T>) {
-    to = T(v);  // every product of a power of two and less than 2^digits is there
+    to = T(v);  // T holds every product of a power of two and an integer below 2^digits
     std::uint64_t magnitude = v < 0 ? 0 - static_cast<std::uint64_t>(v) : std::uint64_t(v);
     while (magnitude > 0 && magnitude % 2 == 0) magnitude /= 2;
     constexpr int digits = std::numeric_limits<T>::digits;
@@ -85,15 +85,17 @@ bool take_exactly(V v, T& to) {
 /// means: an array of any type and rank: elements in row order, in this machine's byte order
 class npy_array {
  public:
-  std::string name;  // for messages: where it comes from
+  std::string name;  // for messages: the file or member
   npy_type type;
   std::vector<std::int64_t> extents;
   detail::byte_block bytes;
 
   std::int64_t size() const;
   std::string extents_text() const;
-  /// means: a tensor of the same numbers on the host; of another type where T holds each exactly
-  /// fails: bad_file: another rank; a number that T does not hold, with its place and the remedy
+  /// means: a tensor of the same numbers on the host; of another type if T holds each number
+  ///        exactly
+  /// fails: bad_file, for another rank; for a number that T does not hold, with its index and the
+  ///        remedy
   template <class T, int Rank>
   Tensor<T, Dextents<Rank>, CpuDevice> to_tensor(call_site where = call_site::here()) const {
     if (static_cast<int>(extents.size()) != Rank)
@@ -137,15 +139,15 @@ namespace detail {
 
 LOCUS_COLD_BEGIN
 
-/// What stands in front of the elements.
+/// The header of a file.
 struct npy_header {
   npy_type type;
   bool swapped = false, by_columns = false;
   std::vector<std::int64_t> extents;
-  std::size_t begin = 0;  // of the elements
+  std::size_t begin = 0;  // the offset of the elements
 };
 
-/// Reads the literal of a Python dict, as far as NumPy writes it.
+/// Parses the literal of a Python dict, in the form that NumPy writes.
 class npy_parser {
  public:
   npy_parser(std::string_view where, std::string_view text) : where_(where), rest_(text) {}
@@ -176,9 +178,9 @@ LOCUS_FUNCTION std::string npy_head(npy_type type, shape const& s);
 
 LOCUS_COLD_END
 
-/// means: the array whose file has these bytes
-/// fails: bad_file naming `where`: no array, another version, a type that locus has not, too few or
-///        too many bytes
+/// means: the array in a file with these bytes
+/// fails: bad_file naming `where`: no array, another version, a type that locus does not have, too
+///        few or too many bytes
 LOCUS_FUNCTION npy_array parse_npy(std::string_view where, byte_block file);
 
 }  // namespace detail

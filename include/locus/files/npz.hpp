@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays in files that NumPy reads and writes: .npz archives and single .npy files. Link with -lz.
+// Arrays in files of NumPy: .npz archives and single .npy files. Link with -lz.
 #pragma once
 #include <locus/core/macros.hpp>       // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
 #include <locus/files/npy.hpp>         // npy_array
@@ -29,9 +29,9 @@ void with_host_elements(X const& x, F&& f) {
 }
 }  // namespace detail
 
-/// means: arrays under names, which are in the file when save() returns, all or none
-/// cost:  arrays are written one by one and not kept; deflated on one thread where asked for
-/// fails: bad_file: a name twice or empty, the system's words
+/// means: writes named arrays; save() makes the file visible, with all arrays or not at all
+/// cost:  each add() writes its array and keeps nothing; deflate, if wanted, runs on one thread
+/// fails: bad_file: a name is given twice or empty, or the system reports an error
 /// after: numpy.savez(path, name=array), numpy.savez_compressed
 class npz_writer {
  public:
@@ -68,8 +68,8 @@ class npz_writer {
   int level_;
 };
 
-/// means: the arrays of an archive, each read and checked when it is asked for
-/// fails: bad_file naming path, member, what was expected and what was found
+/// means: the arrays of an archive; each is read and checked at each read()
+/// fails: bad_file naming path, member, expected and found
 /// after: numpy.load(path)
 class npz_file {
  public:
@@ -90,7 +90,7 @@ class npz_file {
   std::vector<std::string> names_;
 };
 
-/// means: one array in a file of its own     after: numpy.save
+/// means: writes one array to a file     after: numpy.save
 template <tensor X>
 void write_npy(std::string_view path, X const& x) {
   detail::with_host_elements(x, [&](std::string const& head, void const* p, std::size_t bytes) {
@@ -100,7 +100,7 @@ void write_npy(std::string_view path, X const& x) {
     file.commit();
   });
 }
-/// means: the array of a file     fails: bad_file, as npz_file     after: numpy.load
+/// means: the array in a .npy file     fails: bad_file, like npz_file     after: numpy.load
 LOCUS_FUNCTION npy_array load_npy(std::string_view path);
 template <class T, int Rank>
 Tensor<T, Dextents<Rank>, CpuDevice> read_npy(std::string_view path,

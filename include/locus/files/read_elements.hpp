@@ -8,8 +8,8 @@
 
 namespace locus::data::detail {
 
-/// means: a tensor of those extents, which the file holds in row order, and nothing behind it
-/// cost:  the tensor is made when the elements are known to be there
+/// means: reads a tensor of those extents in row order; the file must end after it
+/// cost:  the tensor is allocated only when the file is known to have the elements
 template <class T, class E>
 Tensor<T, E, CpuDevice> read_elements(gzip_file& file, E const& extents,
                                       call_site where = call_site::here()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts as numbers, the way Keras makes them: words by frequency, sequences of equal length.
+// Texts as numbers, as in Keras: words numbered by frequency, sequences of equal length.
 #pragma once
 #include <string>         // string
 #include <unordered_map>  // unordered_map
@@ -15,26 +15,26 @@ namespace locus::data {
 
 using token_sequence = std::vector<std::int32_t>;
 
-/// How texts become words, and words numbers. Keras' defaults.
+/// How texts are split into words, and words numbered. Keras' defaults.
 struct tokenizer_options {
-  std::int64_t words = -1;  // numbers below that are used, the most frequent words; -1: all
-  std::string filters = "!\"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\t\n";  // taken as blanks
+  std::int64_t words = -1;  // only numbers below this are used, the most frequent words; -1: all
+  std::string filters = "!\"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\t\n";  // treated as blanks
   bool lower = true;     // ASCII letters; bytes of other letters stay as they are
-  std::string oov = "";  // stands for words that are not known, as number 1; "": those are left out
+  std::string oov = "";  // replaces unknown words, with number 1; "": they are left out
 };
 
 /// means: the words of a text
 LOCUS_FUNCTION std::vector<std::string> words_of(std::string_view text,
                                                  tokenizer_options const& o = {});
 
-/// means: numbers for words: 1 for the most frequent one (of equally frequent ones the one that came
-///        first), or for `oov`; 0 is left for padding
+/// means: numbers for words: 1 for the most frequent word, or for `oov` if it is set; of equally
+///        frequent words the first one in the texts has the smaller number; 0 is for padding
 /// after: keras.preprocessing.text.Tokenizer
 class tokenizer {
  public:
   explicit tokenizer(tokenizer_options options = {}) : o_(std::move(options)) {}
 
-  /// means: counts words; numbers are those of all texts so far
+  /// means: counts words; numbers follow from all texts so far
   template <class Texts>
   void fit(Texts const& texts) {
     for (std::string_view text : texts)
@@ -45,11 +45,11 @@ class tokenizer {
       }
     put_in_order();
   }
-  /// units: numbers in use, that of padding included: the rows of an embedding
+  /// units: numbers in use, 0 for padding included: the rows of an embedding
   std::int64_t vocabulary() const;
-  /// means: the number of a word, as it stands in texts; 0: it is not known
+  /// means: the number of a word as sequences contain it; 0: not known
   std::int32_t number_of(std::string const& word) const;
-  /// means: the word of a number from 1
+  /// means: the word with a number from 1 on
   std::string const& word(std::int32_t number) const {
     return ordered_.at(static_cast<std::size_t>(number) - 1);
   }
@@ -64,16 +64,17 @@ class tokenizer {
  private:
   void put_in_order();
   tokenizer_options o_;
-  std::unordered_map<std::string, std::size_t> place_;        // in counts_
-  std::vector<std::pair<std::string, std::int64_t>> counts_;  // in the order of the texts
+  std::unordered_map<std::string, std::size_t> place_;        // index in counts_
+  std::vector<std::pair<std::string, std::int64_t>> counts_;  // in order of first occurrence
   std::vector<std::string> ordered_;
   std::unordered_map<std::string, std::int32_t> number_;
 };
 
-/// Which end of a sequence gives way.
+/// The end of a sequence that is padded or cut.
 enum class side_of_sequence { front, back };
 
-/// How sequences get one length. Keras' defaults, but for the length, which Keras takes from the data.
+/// How sequences get one length. Keras' defaults, except the length, which Keras takes from the
+/// data.
 struct padding_options {
   std::int64_t length = 300;
   side_of_sequence padding = side_of_sequence::front;
@@ -81,13 +82,13 @@ struct padding_options {
   std::int32_t value = 0;
 };
 
-/// means: row i is sequence i: padded, or the last numbers of it
+/// means: row i is sequence i: padded, or cut to `length` numbers
 /// after: keras.utils.pad_sequences
 LOCUS_FUNCTION Tensor<std::int32_t, Dextents<2>, CpuDevice> pad_sequences(
     std::vector<token_sequence> const& sequences, padding_options const& o = {});
 
-/// means: sequences that lie behind one another
-/// fails: shape_error, when their lengths do not add up to the tokens
+/// means: splits `tokens`, sequences one after another, by their lengths
+/// fails: shape_error, when the sum of the lengths is not the number of tokens
 LOCUS_FUNCTION std::vector<token_sequence> sequences_of(
     Tensor<std::int32_t, Dextents<1>, CpuDevice> const& tokens,
     Tensor<std::int32_t, Dextents<1>, CpuDevice> const& lengths);
@@ -95,12 +96,12 @@ LOCUS_FUNCTION std::vector<token_sequence> sequences_of(
 /// Texts and the class of each.
 struct labelled_texts {
   std::vector<std::string> texts, classes;  // names of classes
-  std::vector<std::int32_t> labels;         // [text]: which class
+  std::vector<std::int32_t> labels;         // [text]: index in classes
 };
 
-/// means: the fortunes of a folder, a class for each file that has at least so many; they are divided
-///        by lines of one %
-/// fails: bad_file, for a folder that is not there or has none
+/// means: the fortunes in the files of a folder; each file with at least `at_least` fortunes is a
+///        class. Lines of one % separate fortunes
+/// fails: bad_file, for a missing folder or one without such a file
 /// after: strfile(1); Debian's packages fortunes and fortunes-min: /usr/share/games/fortunes
 LOCUS_FUNCTION labelled_texts read_fortunes(std::string const& folder, std::size_t at_least = 1);
 

@@ -11,7 +11,7 @@
 
 namespace locus::data::detail {
 
-/// units: bytes; what stands in the directory of an archive
+/// units: bytes; the entry of a member in the directory of an archive
 struct zip_member {
   std::string name;
   std::uint64_t packed = 0, bytes = 0, offset = 0;
@@ -45,16 +45,16 @@ class zip_record {
   std::string text_;
 };
 
-/// means: members one behind the other, then the directory; the file is there when finish() returns
-/// after: APPNOTE.TXT 6.3.10 of PKWARE, as far as NumPy's savez uses it; dates are those of NumPy
+/// means: writes members one after another, then the directory; finish() makes the file visible
+/// after: APPNOTE.TXT 6.3.10 of PKWARE, the part that NumPy's savez uses; dates are those of NumPy
 class zip_writer {
  public:
-  static constexpr std::uint64_t most = 0xffffffff;  // from here on numbers need 64 bits
-  /// from64: members of so many bytes, and what lies behind so many, are written with 64 bits
+  static constexpr std::uint64_t most = 0xffffffff;  // larger numbers need 64 bits
+  /// from64: members of that size, and offsets from there on, are written with 64 bits
   explicit zip_writer(std::string_view path, std::uint64_t from64 = most)
       : file_(path), from64_(from64) {}
 
-  /// means: one member made of two parts, deflated where `level` is 1 to 9, stored where it is 0
+  /// means: writes one member of two parts; level 0: stored, 1 to 9: deflated
   void add(std::string_view name, std::string_view head, void const* body, std::size_t bytes,
            int level);
   void finish();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads zip archives and believes nothing: sizes, names and sums are checked before they are used.
+// Reads zip archives, and checks sizes, names and sums before it uses them.
 #pragma once
 
 #include <locus/core/macros.hpp>         // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
@@ -8,8 +8,8 @@
 
 namespace locus::data::detail {
 
-/// means: the members of an archive, and the bytes of each
-/// fails: bad_file naming path, member, what was expected and what was found
+/// means: the members of an archive, and their bytes
+/// fails: bad_file naming path, member, expected and found
 /// after: APPNOTE.TXT 6.3.10; one disk, no encryption, stored or deflated
 class zip_reader {
  public:
@@ -20,7 +20,7 @@ class zip_reader {
   std::vector<zip_member> const& members() const { return members_; }
   zip_member const* find(std::string_view name) const;
 
-  /// means: what a member holds, its sum checked
+  /// means: the bytes of a member, after a check of its sum
   byte_block read(zip_member const& m) const;
   [[noreturn, gnu::cold]] void fail(std::string_view member, std::string_view expected,
                                     std::string_view found) const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a derivative is put together from. The adjoint of a value has its element type; it may be
-// smaller than the value where it is the same along an axis: the derivative of a sum is one number.
+// Functions from which derivatives are built. The adjoint of a value has its element type; it may
+// be smaller than the value where it is equal along an axis: the adjoint of a sum's operand is one
+// number.
 #pragma once
 #include <locus/core/macros.hpp>           // LOCUS_MODE
 #include <locus/ops/arithmetic.hpp>        // + - * /
@@ -20,13 +21,13 @@ template <class E>
 inline constexpr bool is_negative = false;
 template <class X>
 inline constexpr bool is_negative<Node<map_op<negate_fn>, X>> = true;
-/// computed when it is read: a let saves that, were it read twice
+/// the expression is computed when it is read; if it is read twice, a let saves one computation
 template <class E>
 inline constexpr bool is_computed = false;
 template <class Op, class... Operands>
 inline constexpr bool is_computed<Node<Op, Operands...>> = true;
 
-// ---- arithmetic in which numbers meet numbers here, not in the plan ----
+// ---- arithmetic that folds two numbers at once, without a step of the plan ----
 inline namespace LOCUS_MODE {
 
 #define LOCUS_FOLDED(function, symbol)                                          \
@@ -70,8 +71,8 @@ constexpr auto as_element(A const& a) {
 
 // ---- extents ----
 
-/// means: an adjoint of pattern g stands for all elements of a value of pattern y along the axis that
-///        is the i-th from the right
+/// means: along the i-th axis from the right, one element of an adjoint of pattern g stands for all
+///        elements of a value of pattern y
 constexpr bool is_narrow(shape const& g, shape const& y, int i) {
   return i >= g.rank || (g.extent[g.rank - 1 - i] == 1 && y.from_right(i) != 1);
 }
@@ -99,7 +100,7 @@ constexpr int nth_axis(int n) {
 }
 inline namespace LOCUS_MODE {
 
-/// means: the sum over a set of axes, counted from the right
+/// means: the sum of g over a set of axes, which are counted from the right
 template <axis_set FromRight, bool Keep, class G, std::size_t... K>
 constexpr auto sum_from_right(G const& g, std::index_sequence<K...>) {
   if constexpr (FromRight == all_axes(G::pattern.rank))
@@ -116,14 +117,13 @@ constexpr auto sum_from_right(G const& g) {
         g, std::make_index_sequence<std::size_t(axis_count<FromRight>)>{});
 }
 
-/// means: g with all elements of y
+/// means: g, broadcast to the extents of y
 template <class G, class Y>
 constexpr auto filled(G const& g, Y const& y) {
   using T = typename G::value_type;
   if constexpr (!is_narrow(G::pattern, Y::pattern))
     return g;
-  else if constexpr (reads_replicas<
-                         Y>)  // cut as y is: a value of y's own decides, not what it says
+  else if constexpr (reads_replicas<Y>)  // reads y, so that the value is sharded like y
     return where(y == y, g, g);
   else if constexpr (is_number<G>)
     return full<T>(extents_now(y), g.value);
@@ -133,12 +133,12 @@ constexpr auto filled(G const& g, Y const& y) {
 
 }  // namespace LOCUS_MODE
 
-/// How an adjoint of pattern g, of a value of pattern y, becomes that of an operand of pattern x which
-/// was stretched to y. Axes are counted from the right.
+/// How an adjoint of pattern g, of a value of pattern y, becomes the adjoint of an operand of
+/// pattern x that was broadcast to y. Axes are counted from the right.
 struct stretching {
   axis_set dropped = 0;  // x has no such axis: sums over it
-  axis_set kept = 0;     // x has extent 1 there: sums over it that stay
-  axis_set counted = 0;  // g is the same along it: times its extent
+  axis_set kept = 0;     // x has extent 1 there: sums over it, keeps the axis
+  axis_set counted = 0;  // g is equal along it: multiplies by its extent
 };
 constexpr stretching stretching_of(shape const& g, shape const& y, shape const& x) {
   stretching s;
@@ -151,8 +151,8 @@ constexpr stretching stretching_of(shape const& g, shape const& y, shape const& 
   return s;
 }
 
-/// means: the axes, from the right, along which an operand may be stretched to y and its type does not
-///        say so, and where that matters: its own adjoint is summed, or g is the same along them
+/// means: the axes, from the right, of dyn extent along which an operand may be broadcast to y,
+///        where that matters: the operand's adjoint is summed over them, or g is equal along them
 constexpr axis_set hidden_axes(shape const& g, shape const& y, shape const& x, bool active) {
   axis_set set = 0;
   for (int i = 0; i < x.rank; ++i)
@@ -179,8 +179,8 @@ constexpr void refuse_if_hidden(shape const& y, X const& x) {
         refuse_hidden_stretch(now, y);
   }
 }
-/// means: each operand of an element-wise y is stretched as its type says; bit k of Active: the k-th
-///        operand's adjoint is wanted
+/// means: at run time, no operand of an element-wise y is broadcast along an axis where its type
+///        does not show it; bit k of Active: the adjoint of operand k is wanted
 /// fails: shape_error
 template <unsigned Active, class G, class Y, class Op, class... Xs, std::size_t... K>
 constexpr void require_seen_stretches(Node<Op, Xs...> const& e, Y const& y,
@@ -189,15 +189,15 @@ constexpr void require_seen_stretches(Node<Op, Xs...> const& e, Y const& y,
       ((hidden_axes(G::pattern, Y::pattern, Xs::pattern, Active >> K & 1) != 0) || ...);
   if constexpr (any && sizeof...(Xs) > 1) {
     shape const now = shape_now(y);
-    if (!fits(now)) return;  // whoever binds the plan says so
+    if (!fits(now)) return;  // binding the plan reports the error
     (refuse_if_hidden<hidden_axes(G::pattern, Y::pattern, Xs::pattern, Active >> K & 1)>(
          now, get<K>(e.operands)),
      ...);
   }
 }
 
-/// means: the adjoint of x, from g, that of a value which has the extents of y and to which x was
-///        stretched: sums over the axes along which it was
+/// means: the adjoint of x, which was broadcast to the extents of y: g, the adjoint of the result,
+///        summed over the broadcast axes
 template <class G, class Y, class X>
 constexpr auto summed_back(G const& g, Y const& y, X const&) {
   constexpr stretching s = stretching_of(G::pattern, Y::pattern, X::pattern);
@@ -212,8 +212,8 @@ constexpr auto summed_back(G const& g, Y const& y, X const&) {
     return part;
 }
 
-/// means: g, that of a reduction's result, with axes of extent 1 where the reduction's operand, of
-///        rank Rank, has the axes that were reduced
+/// means: g, the adjoint of a reduction's result, with axes of extent 1 at the reduced axes of the
+///        operand, whose rank is Rank
 template <axis_set Axes, int Rank, int At = Rank - 1, class G>
 constexpr auto with_axes(G const& g) {
   if constexpr (At < 0 || G::pattern.rank == 0)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the adjoint of a loss to those of its targets: trees from their root to their leaves, lets behind
-// all that read them.
+// From the adjoint of a loss to the adjoints of its targets: each tree is visited from its root to
+// its leaves, each let after all expressions that read it.
 #pragma once
 #include <locus/grad/forward.hpp>  // rewritten, let_table, adjoint_of
 
 namespace locus::detail {
 
-/// One term of an adjoint. To: the number of the target, or behind those of the let, that it belongs to.
+/// One term of an adjoint. To: the index of its target, or targets::size plus that of its let.
 template <int To, class G>
 struct contribution {
   static constexpr int to = To;
@@ -17,7 +17,8 @@ struct contributions {
   pack<Contributions...> all;
 };
 
-/// What the way back must know. Targets and Lets: as they stand in the rewritten loss.
+/// Types that every step of the backward pass needs. Targets and Lets are those of the rewritten
+/// loss.
 template <class Owner, class Targets, class Lets>
 struct tape {
   using owner = Owner;
@@ -38,7 +39,7 @@ struct called_by<call_op<Op>> {
 template <class Op>
 inline constexpr bool is_call_op = requires { typename called_by<Op>::type; };
 template <class Op>
-struct no_gradient_passes;  // the second error prints it
+struct no_gradient_passes;  // the second error prints its argument
 
 template <class Op, bool Passes>
 consteval bool require_pullback() {
@@ -52,7 +53,7 @@ consteval bool require_pullback() {
     return Passes;
   }
 }
-/// means: gradients pass Op, whose result is Y and whose operands are Xs     fails: at compile time
+/// means: Op has a pullback for result Y and operands Xs     fails: at compile time
 template <class Op, class Id, class G, class Y, class... Xs>
 consteval bool require_passage() {
   if constexpr (is_call_op<Op>)
@@ -83,7 +84,7 @@ constexpr auto with_term(contributions<Done...> const& all, G g) {
   return with_term<To>(all, std::move(g), std::index_sequence_for<Done...>{});
 }
 
-/// means: g, under a name if it is read more than once
+/// means: g, bound to a name if it is read more than once
 template <class Id, int Uses, class G>
 constexpr auto shared_adjoint(G g) {
   if constexpr (Uses > 1 && is_computed<G>)
@@ -134,7 +135,7 @@ constexpr auto collect_operands(All const& all, Node<Op, Operands...> const& e, 
         y);
   }
 }
-/// means: the terms that the node e brings, given g, the adjoint of its value y
+/// means: the contributions of node e, whose value y has the adjoint g
 template <class Tape, int Tree, int At, bool Shared, class All, class Op, class... Operands,
           class G, class Y>
 constexpr auto collect_node(All const& all, Node<Op, Operands...> const& e, G const& g,
@@ -151,7 +152,7 @@ constexpr auto collect_node(All const& all, Node<Op, Operands...> const& e, G co
     return sizeof(no_gradient_passes<Op>);
 }
 
-/// means: all, with the terms that e brings, given g, its adjoint
+/// means: all, and the contributions of e, whose adjoint is g
 template <class Tape, int Tree, int At, class All, class E, class G>
 constexpr auto collect(All const& all, E const& e, G const& g) {
   constexpr int target = index_in<E>(typename Tape::targets{});
@@ -168,8 +169,8 @@ constexpr auto collect(All const& all, E const& e, G const& g) {
     return collect_node<Tape, Tree, At, false>(all, e, g, e);
 }
 
-// ---- adding up ----
-/// means: the numbers of the contributions to To
+// ---- sums of contributions ----
+/// means: the number of contributions to To
 template <int To, class... Contributions>
 constexpr int count_terms = (int(Contributions::to == To) + ... + 0);
 template <int To, class... Contributions>
@@ -194,7 +195,7 @@ template <int To, class... Contributions, std::size_t... N>
 constexpr auto total_of(contributions<Contributions...> const& all, std::index_sequence<N...>) {
   return total(get<nth_term<To, Contributions...>(int(N))>(all.all).g...);
 }
-/// means: the sum of the terms of To, of which there is at least one
+/// means: the sum of the contributions to To, at least one
 template <int To, class... Contributions>
 constexpr auto total_of(contributions<Contributions...> const& all) {
   return total_of<To>(all,
@@ -222,7 +223,7 @@ constexpr auto collect_let(All const& all, Let const& let, G const& g) {
   else
     return into_it(all);
 }
-/// means: all, with what lets K, K - 1, ... 0 bring: each behind those that read it
+/// means: all, and the contributions of lets K, K - 1, ... 0: each let after those that read it
 template <class Tape, int K, class Table, class... Contributions>
 constexpr auto collect_lets(contributions<Contributions...> const& all, Table const& table) {
   if constexpr (K < 0)

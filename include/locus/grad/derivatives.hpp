@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derivatives of operations, from the table of ops/elementwise.hpp: for each operation its partial
-// derivatives times g, the adjoint of its result, and what they read. Comparisons, logic, argmax,
-// one_hot and casts to integers make values that have no gradient; so do floor, ceil, trunc, round, sign
-// and the divisions of integers: their derivative is 0 almost everywhere, and no training is meant by
-// that.
+// Derivatives of operations, from the table of ops/elementwise.hpp: for each operation the partial
+// derivatives times g, the adjoint of the result, and the values that they read. The results of
+// comparisons, logic, argmax, one_hot and casts to integers have no gradient. Neither have floor,
+// ceil, trunc, round, sign and integer divisions: their derivative is 0 almost everywhere, which is
+// useless for training.
 #pragma once
 #include <locus/grad/adjoint.hpp>     // times, over
 #include <locus/ops/all_reduce.hpp>   // all_reduce_fn
@@ -12,8 +12,8 @@
 
 namespace locus {
 
-/// means: how gradients pass the functor F; a functor without a row lets none pass
-///     reads(k)            what the partial derivative by operand k reads: itself, first, second, third
+/// means: the derivative of functor F; a functor without a specialisation has no gradient
+///     reads(k)            what the derivative by operand k reads: itself, first, second, third
 ///     of<k>(g, y, x...)   g times that derivative, of y = F(x...)
 template <class F>
 struct derivative;
@@ -22,7 +22,7 @@ namespace derivatives {
 
 using namespace detail;  // times, over, minus, plus
 
-// What a partial derivative reads, so that a plan keeps it.
+// The values that a partial derivative reads: the plan must keep them.
 inline constexpr unsigned nothing = 0, itself = 1, first = 2, second = 4, third = 8;
 inline constexpr unsigned everything = ~0u;
 constexpr unsigned operand(int k) { return 2u << k; }
@@ -115,7 +115,7 @@ struct derivative<where_fn> {
       return derivatives::except_where(c, g);
   }
 };
-/// w once for each shard: the terms of the shards, added in their order
+/// w repeated for each shard: the terms of the shards, added in their order
 template <int V>
 struct derivative<per_shard_fn<V>> {
   static constexpr unsigned reads(int) { return derivatives::nothing; }
@@ -124,7 +124,7 @@ struct derivative<per_shard_fn<V>> {
     return sum<0>(all_gather(detail::filled(g, y)), keep_dims);
   }
 };
-/// min(max(x, low), high); at both ends x; high where low is above it
+/// min(max(x, low), high): x gets the adjoint in [low, high], ends included; high where low > high
 template <>
 struct derivative<clamp_fn> {
   static constexpr unsigned reads(int) {
@@ -140,7 +140,7 @@ struct derivative<clamp_fn> {
       return derivatives::only_where(x > high || low > high, g);
   }
 };
-/// from float to float; an adjoint takes the element type of its value
+/// from float to float; an adjoint is converted to the element type of its value
 template <class To>
 struct derivative<cast_fn<To>> {
   static constexpr unsigned reads(int) { return derivatives::nothing; }

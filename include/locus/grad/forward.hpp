@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loss again, with a let around each value that its derivatives read: computed once for both.
+// The loss again, with a let around each value that derivatives read: computed once for both.
 #pragma once
 #include <utility>  // index_sequence
 
@@ -8,8 +8,8 @@
 
 namespace locus {
 
-/// The name of a value that gradients have let-bound: that of node At of tree Tree of a loss, 0 the loss
-/// itself, k + 1 its k-th let. Owner: the name of the loss, if it has one.
+/// The name of a let that grad() adds: for the value of node At of tree Tree of a loss; tree 0 is
+/// the loss itself, tree k + 1 its k-th let. Owner: the name of the loss, if it has one.
 template <class Owner, int Tree, int At>
 struct kept_value {
   template <class E>
@@ -25,7 +25,7 @@ struct adjoint_of {
     return detail::same_gradient_value(a, b);
   }
 };
-/// The same for a value that the pullback of node At keeps for itself.
+/// The same for a value that only the pullback of node At uses.
 template <class Owner, int Tree, int At>
 struct inner_value {
   template <class E>
@@ -45,7 +45,7 @@ struct owner_of<Bound<Id, E>> {
   using type = Id;
 };
 
-/// means: a let that rewritten() made
+/// means: rewritten() added this let
 template <class E>
 inline constexpr bool is_kept = false;
 template <class Owner, int Tree, int At, class E>
@@ -56,7 +56,7 @@ constexpr auto bind_as(E e) {
   return Bound<Id, E>{shared<E>::make(std::move(e))};
 }
 
-/// means: the node numbers of a tree's operands: each before those of its own
+/// means: the number of operand k of node At; a node's number is smaller than those of its operands
 template <int At, class... Operands>
 constexpr int at_operand(int k) {
   int const sizes[] = {tree_size<Operands>...};
@@ -65,7 +65,7 @@ constexpr int at_operand(int k) {
   return at;
 }
 
-/// What is known of a loss before its lets are rewritten.
+/// Types of a loss before its lets are rewritten.
 template <class Loss, class Targets>
 struct loss_facts {
   using lets = typename Loss::lets;
@@ -75,7 +75,7 @@ struct loss_facts {
 
 inline namespace LOCUS_MODE {
 
-// ---- finding a let where it is first read ----
+// ---- finds the first occurrence of a let ----
 template <class Let, class E>
 constexpr auto const& find_let(E const& e);
 template <class Let, int K, class E>
@@ -97,7 +97,7 @@ constexpr auto const& find_let(E const& e) {
 }
 
 // ---- rewriting ----
-/// means: the rewritten lets, in the order in which they need one another
+/// means: the rewritten lets, each after the lets that it reads
 template <class... Lets>
 struct let_table {
   using types = type_list<Lets...>;
@@ -113,8 +113,8 @@ template <class Facts, int Tree, int At, bool Read, bool Named, class Table, cla
 constexpr auto rewritten_node(Table const& table, Node<Op, Operands...> const& e,
                               std::index_sequence<K...>);
 
-/// means: e with a let around each value that a derivative reads. Read: the reader's derivative reads e;
-///        Named: a let holds e already
+/// means: e with a let around each value that a derivative reads. Read: the derivative of e's
+///        reader reads e; Named: e is already the value of a let
 template <class Facts, int Tree, int At, bool Read, bool Named, class Table, class E>
 constexpr auto rewritten(Table const& table, E const& e) {
   constexpr int let = index_in<E>(typename Facts::lets{});
@@ -132,7 +132,7 @@ constexpr auto rewritten_node(Table const& table, Node<Op, Operands...> const& e
   using targets = typename Facts::targets;
   constexpr bool passes = is_active<targets, Node<Op, Operands...>>;
   constexpr unsigned reads = passes ? reads_of<Op>(active_operands<targets, Operands...>()) : 0;
-  // a view of what is kept costs nothing
+  // a view of a kept value costs nothing
   constexpr bool transparent = is_view_op<Op> || std::is_same_v<Op, stop_gradient_op>;
   constexpr bool cheap = !passes && is_cheap<Node<Op, Operands...>>;
   auto node = make_node(e.op, rewritten < Facts, Tree, at_operand<At, Operands...>(int(K)),
@@ -144,7 +144,7 @@ constexpr auto rewritten_node(Table const& table, Node<Op, Operands...> const& e
     return node;
 }
 
-/// means: a let around the rewritten value; the same let where nothing had to be rewritten
+/// means: a let around the rewritten value; the same let if nothing was rewritten
 template <class Facts, int Tree, class Table, class Id, class E>
 constexpr auto rewritten_let(Table const& table, Bound<Id, E> const& let) {
   if constexpr (!is_computed<E> && !contains_v<E, typename Facts::lets>)
@@ -161,7 +161,7 @@ template <class... Lets, class Next, std::size_t... K>
 constexpr auto appended(let_table<Lets...> const& table, Next next, std::index_sequence<K...>) {
   return let_table<Lets..., Next>{{{get<K>(table.all)}..., {std::move(next)}}};
 }
-/// means: the lets from the K-th on, rewritten, behind those that are
+/// means: the table of all lets: those already rewritten, then the others, rewritten
 template <class Facts, class Loss, class... Done>
 constexpr auto rewritten_lets(Loss const& loss, let_table<Done...> const& table) {
   constexpr int k = int(sizeof...(Done));

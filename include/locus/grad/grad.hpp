@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// grad(loss, w...): derivatives as expressions, placed, fused and distributed like any other.
+// grad(loss, w...): derivatives as expressions; plans place, fuse and distribute them.
 #pragma once
 #include <utility>  // forward
 
 #include <locus/grad/backward.hpp>   // collect
 #include <locus/grad/gradients.hpp>  // gradients
 #include <locus/grad/targets.hpp>    // require_target
-#include <locus/tensor/tensor.hpp>   // Tensor: what a loss is made of
+#include <locus/tensor/tensor.hpp>   // Tensor
 
 namespace locus {
 
@@ -26,7 +26,7 @@ consteval bool require_loss() {
                        "grad(sum(loss), w), grad(mean(loss), w) or grad_with(loss, upstream, w)");
   return holds && require_floating_loss<Loss>();
 }
-/// means: an adjoint of pattern g serves a value of pattern y
+/// means: an adjoint of pattern g broadcasts to a value of pattern y
 constexpr bool may_be_adjoint(shape const& g, shape const& y) {
   if (g.rank > y.rank) return false;
   for (int i = 0; i < g.rank; ++i) {
@@ -46,7 +46,7 @@ consteval bool require_upstream() {
   return holds;
 }
 
-/// means: the number of a target in the rewritten loss
+/// means: the type of a target in the rewritten loss
 template <class W, class Lets, class Table>
 struct target_in {
   using type = W;
@@ -75,7 +75,7 @@ constexpr auto as_results(Value const& value, All const& all, std::index_sequenc
         {{gradient_of_target<int(K)>(all, w)}...}};
 }
 
-/// means: the gradients of the loss, an expression, by w, leaves and names; g: the adjoint of the loss
+/// means: the gradients of the expression `loss` by leaves and names w; g: the adjoint of the loss
 template <bool WithValue, class Loss, class G, class... Ws>
 constexpr auto gradients_of(Loss const& loss, G const& g, Ws const&... w) {
   if constexpr ((require_target<Loss, Ws>() && ...)) {
@@ -116,13 +116,15 @@ constexpr auto checked_upstream(E const& e, G const& g) {
 
 inline namespace LOCUS_MODE {
 
-/// means: d loss / d w, for each w: a tensor that the loss reads once, or a name (let, named) that it
-///        reads any number of times; several come as gradients: auto [g1, g2] = grad(loss, w1, w2)
-/// shape: that of w     device: the plan's; of mirrored tensors, from pieces of a batch, a partial sum
-/// cost:  nothing runs. In one plan with one another and with value_and_grad's value, what they share is
-///        computed once
-/// fails: at compile time, for an operation through which no gradient passes, for tensors that types do
-///        not tell apart; placement_error, shape_error, where that is seen when it is asked for
+/// means: d loss / d w, for each w: a tensor that the loss reads once, or a name (let, named) that
+///        the loss may read many times; several come as gradients: auto [g1, g2] = grad(loss, w1,
+///        w2)
+/// shape: that of w     device: the plan's; for mirrored w and a sharded batch, a partial sum
+/// cost:  nothing runs. Gradients and the value of value_and_grad in one plan share their common
+///        expressions
+/// fails: at compile time, for an operation without a gradient, and for a tensor if the loss
+///        reads several of its type; placement_error, shape_error, where only run time shows the
+///        mistake
 /// after: reverse mode: Griewank and Walther, Evaluating Derivatives, 2008
 template <tensor_operand Loss, tensor_operand... Ws>
   requires(sizeof...(Ws) > 0)
@@ -130,14 +132,16 @@ constexpr auto grad(Loss&& loss, Ws&&... w) {
   return detail::gradients_of_loss<false>(as_operand<void>(std::forward<Loss>(loss)),
                                           as_operand<void>(std::forward<Ws>(w))...);
 }
-/// means: auto [loss, g1, g2] = value_and_grad(loss, w1, w2): the loss so that a plan computes it once
+/// means: auto [loss, g1, g2] = value_and_grad(loss, w1, w2): one plan of them computes the loss
+///        once
 template <tensor_operand Loss, tensor_operand... Ws>
   requires(sizeof...(Ws) > 0)
 constexpr auto value_and_grad(Loss&& loss, Ws&&... w) {
   return detail::gradients_of_loss<true>(as_operand<void>(std::forward<Loss>(loss)),
                                          as_operand<void>(std::forward<Ws>(w))...);
 }
-/// means: the gradients of sum(upstream * e): what a layer hands on, given that of what it made
+/// means: the gradients of sum(upstream * e): the backward pass of a layer, given its output's
+///        adjoint
 template <tensor_operand E, operand Upstream, tensor_operand... Ws>
   requires(sizeof...(Ws) > 0)
 constexpr auto grad_with(E&& e, Upstream&& upstream, Ws&&... w) {

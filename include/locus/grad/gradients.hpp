@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several expressions that one call gives: auto [g1, g2] = grad(loss, w1, w2).
+// Several expressions as one result: auto [g1, g2] = grad(loss, w1, w2).
 #pragma once
 #include <utility>  // tuple_size
 
@@ -8,7 +8,7 @@
 
 namespace locus {
 
-/// means: expressions, by number: get<0>(g), or by structured bindings
+/// means: expressions by index: get<0>(g), or structured bindings
 template <class... Es>
 struct gradients : pack<Es...> {};
 

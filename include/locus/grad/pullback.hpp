@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the adjoint of a result becomes those of the operands: one struct for each kind of operation.
+// From the adjoint of a result to those of the operands: one struct for each kind of operation.
 #pragma once
 #include <locus/grad/derivatives.hpp>    // derivative
 #include <locus/grad/stop_gradient.hpp>  // stop_gradient_op
@@ -11,11 +11,11 @@
 
 namespace locus {
 
-/// means: how gradients pass the operation Op; one without a row lets none pass
-///     reads(k)                   what the adjoint of operand k reads: derivatives::itself, first, ...
-///     uses(active)               how often g is read when those operands' adjoints are wanted
-///     of<k>(op, g, y, x...)      the adjoint of operand k, given g, that of y; it may be smaller than x_k
-///                                where it is the same along an axis
+/// means: the pullback of operation Op; an operation without a specialisation has no gradient
+///     reads(k)                   what the adjoint of operand k reads: derivatives::itself, ...
+///     uses(active)               how many times the adjoints of those operands read g
+///     of<k>(op, g, y, x...)      the adjoint of operand k, given that of y, g; it may be smaller
+///                                than x_k where it is equal along an axis
 template <class Op>
 struct pullback;
 
@@ -23,13 +23,13 @@ namespace detail {
 
 template <class F>
 concept has_row = requires { derivative<F>::reads(0); };
-/// A functor of the program's own: its derivative(y, x...) gives expressions, one or a pack of them.
+/// A functor of the program: its derivative(y, x...) returns one partial derivative, or a pack.
 template <class F, class Y, class... Xs>
 concept gives_derivative =
     requires(F const& f, Y const& y, Xs const&... xs) { f.derivative(y, xs...); };
 
-/// A kernel with a name of its own: its pullback(g, y, x...) gives the adjoints of its operands as
-/// expressions, one or a pack of them. pullback<Id>(...) may give Id as the name of a let of its own.
+/// The operation of a call: its pullback(g, y, x...) returns the adjoints of its operands as
+/// expressions, one or a pack. pullback<Id>(...) may use Id to name a let inside.
 template <class Op, class Id, class G, class Y, class... Xs>
 concept gives_named_pullback = requires(Op const& op, G const& g, Y const& y, Xs const&... xs) {
   op.template pullback<Id>(g, y, xs...);
@@ -93,7 +93,7 @@ struct pullback<reduce_op<Fn, R, Keep, Axes...>> {
     constexpr int rank = X::pattern.rank;
     constexpr axis_set axes = axes_of<Axes...>(rank), inserted = Keep ? axis_set(0) : axes;
     auto const wide = with_axes<inserted, rank>(g);
-    if constexpr (is_extremum) {  // elements that are the extremum share its adjoint
+    if constexpr (is_extremum) {  // equal extrema share the adjoint
       using T = typename X::value_type;
       auto const hit = x == with_axes<inserted, rank>(y);
       auto const hits = reduction_of<sum_fn, reduction::sum, true, Axes...>(cast<T>(hit));
@@ -123,7 +123,7 @@ struct pullback<softmax_op<Axis, Log>> {
   }
 
  private:
-  /// means: the sum over Axis, which stays with extent 1
+  /// means: the sum along Axis, which stays with extent 1
   template <class G, class Y>
   static constexpr auto sum_along(G const& g, Y const& y) {
     using namespace detail;
@@ -161,7 +161,7 @@ struct pullback<matmul_op> {
     else
       return transpose(x);
   }
-  /// means: the adjoint of x, summed over the matrices that it met
+  /// means: the adjoint of x, summed over the batch if x is one matrix for all of it
   template <class G, class X, class Other>
   static constexpr auto over_batch(G const& g, X const& x, Other const& other) {
     using namespace detail;
@@ -246,7 +246,8 @@ struct pullback<slice_op<Cut, Static...>> {
   }
 
  private:
-  /// means: g between zeros, along Axis and those behind it, as large as the whole
+  /// means: g with zeros before and after it along Axis and later axes, up to the extents of
+  ///        `whole`
   template <int Axis, class G>
   static constexpr auto padded(slice_op<Cut, Static...> const& op, G const& g, shape const& whole) {
     using T = typename G::value_type;
@@ -289,7 +290,7 @@ struct pullback<concatenate_op<Axis>> {
   }
 };
 
-// ---- kernels with names of their own ----
+// ---- calls ----
 template <class Op>
 struct pullback<call_op<Op>> {
   static constexpr unsigned reads(int) { return derivatives::everything; }
@@ -302,7 +303,8 @@ struct pullback<call_op<Op>> {
       return detail::copied(detail::kth_partial<K>(op.op.pullback(g, y, xs...)));
   }
 };
-/// the first result of a call with several: what its pullback is given. The others are for itself.
+/// the first result of a call with several: its adjoint goes to the call's pullback; other results
+/// have none
 template <class E>
 struct pullback<call_result_op<0, E>> {
   static constexpr unsigned reads(int) { return derivatives::nothing; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which values of a loss gradients pass, which of them they read, and where each stands.
+// Which values of a loss gradients pass, which values they read, and how often each occurs.
 #pragma once
 #include <locus/core/type_list.hpp>  // contains_v
 #include <locus/expr/let.hpp>        // Bound
@@ -24,13 +24,13 @@ inline constexpr bool is_let<Bound<Id, E>> = true;
 
 // ---- counting ----
 
-/// means: the nodes of a tree; what a let holds is a tree of its own
+/// means: the number of nodes of a tree; the value of a let is another tree
 template <class E>
 inline constexpr int tree_size = 0;
 template <class Op, class... Operands>
 inline constexpr int tree_size<Node<Op, Operands...>> = (tree_size<Operands> + ... + 1);
 
-/// means: how often the leaf L stands in a tree, but for what stop_gradient hides
+/// means: how many times leaf L occurs in a tree, not counting operands of stop_gradient
 template <class L, class E>
 inline constexpr int stands_in_tree = std::is_same_v<L, E>;
 template <class L, class Op, class... Operands>
@@ -44,13 +44,13 @@ inline constexpr int stands_in_lets<L, type_list<Lets...>> =
           ? 0
           : stands_in_tree<L, typename Lets::expression_type>)+... +
      0);
-/// means: in an expression; in each let once, however often that is read, and not where it has a name
+/// means: how many times L occurs in an expression; the value of each let counts once
 template <class L, class E>
 inline constexpr int stands_in = stands_in_tree<L, E> + stands_in_lets<L, typename E::lets>;
 
 // ---- activity ----
 
-/// means: a change of a target, of what the list holds, changes E
+/// means: E depends on a target through floating values, and not only through stop_gradient
 template <class Targets, class E>
 inline constexpr bool is_active = contains_v<E, Targets>;
 template <class Targets, class Id, class E>
@@ -67,11 +67,11 @@ constexpr unsigned active_operands() {
   return set;
 }
 
-// ---- what derivatives read ----
+// ---- values that derivatives read ----
 
 template <class Op>
 concept lets_gradients_pass = requires { pullback<Op>::reads(0); };
-/// means: the union of what the adjoints of the active operands read
+/// means: the union of the values that the adjoints of the active operands read
 template <class Op>
 constexpr unsigned reads_of(unsigned active) {
   unsigned all = 0;
@@ -94,9 +94,9 @@ template <class Op>
   requires requires { Op::kind; }
 inline constexpr bool is_light_map<Op> = Op::kind == step_kind::map && !Op::op.heavy;
 
-/// means: computing it again costs no more than keeping it
+/// means: computing the value again costs no more than keeping it
 template <class E>
-inline constexpr bool is_cheap = true;  // leaves, numbers, what a let holds already
+inline constexpr bool is_cheap = true;  // leaves, numbers, values of lets
 template <class Op, class... Operands>
 inline constexpr bool is_cheap<Node<Op, Operands...>> =
     (is_view_op<Op> || is_light_map<Op>) && (is_cheap<Operands> && ...);

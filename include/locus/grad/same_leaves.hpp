@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two expressions of one type that read the same things the same way: gradients that were asked for
-// one by one share what they have in common.
+// Whether two expressions of one type read the same leaves in the same way: then separate gradients
+// of one loss share their common expressions.
 #pragma once
 #include <cstring>  // memcmp
 
@@ -49,12 +49,12 @@ bool same_parts(Node<Op, Operands...> const& a, Node<Op, Operands...> const& b) 
     if constexpr (!std::is_trivially_copyable_v<Op>)
       return false;
     else if (std::memcmp(static_cast<void const*>(&a.op), &b.op, sizeof(Op)) != 0)
-      return false;  // parameters, byte by byte: other ones at worst
+      return false;  // compares parameters as bytes: padding may make equal ones differ
   }
   return same_operands(a, b, std::index_sequence_for<Operands...>{});
 }
 
-/// means: both have the same value; false where that cannot be seen
+/// means: both certainly have the same value; false also where that is not visible
 template <class E>
 bool same_reading(E const& a, E const& b) {
   return &a == &b || same_parts(a, b);
@@ -62,7 +62,7 @@ bool same_reading(E const& a, E const& b) {
 
 }  // namespace LOCUS_MODE
 
-/// means: true     fails: placement_error, where two losses of one type meet in a plan
+/// means: true     fails: placement_error, where one plan has two different losses of one type
 template <class E>
 bool same_gradient_value(E const& a, E const& b) {
   if (!same_reading(a, b))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// stop_gradient(e): a value that gradients take for a constant.
+// stop_gradient(e): gradients treat the value as a constant.
 #pragma once
 #include <utility>  // forward
 
@@ -9,7 +9,7 @@
 
 namespace locus {
 
-/// means: the operand itself: no step of a plan
+/// means: the operand itself; adds no step
 struct stop_gradient_op {
   static constexpr int steps = 0, edges = 0;
   template <class T>
@@ -25,7 +25,7 @@ struct stop_gradient_op {
 
 inline namespace LOCUS_MODE {
 
-/// means: e, through which no gradient passes     cost: none
+/// means: e, whose gradient is 0     cost: none
 /// after: tf.stop_gradient
 template <tensor_operand X>
 constexpr auto stop_gradient(X&& e) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What gradients are asked for: tensors that a loss reads once, and names. A type does not say which
-// tensor it is, so types and addresses are asked before an answer could be wrong.
+// The targets of gradients: tensors that a loss reads once, and names. A type does not tell which
+// tensor it is, so types and addresses are checked, at compile time and at run time.
 #pragma once
 #include <locus/core/error.hpp>                // placement_error
 #include <locus/grad/forward.hpp>              // find_let
@@ -46,7 +46,7 @@ consteval bool target_is_reached() {
   return Holds;
 }
 
-/// means: gradients of Loss may be asked for W
+/// means: W may be a target of gradients of Loss
 template <class Loss, class W>
 consteval bool require_target() {
   if constexpr (!may_be_target<is_leaf<W> || is_let<W>>())
@@ -65,7 +65,7 @@ consteval bool require_target() {
   }
 }
 
-// ---- which tensor it is: looked at when a gradient is asked for ----
+// ---- which tensor it is: checked at run time, when grad() is called ----
 
 template <class L, class E>
 inline constexpr bool looks_at = std::is_same_v<L, E> || is_view_leaf<E>;
@@ -75,7 +75,7 @@ inline constexpr bool looks_at<L, Node<Op, Operands...>> =
 
 inline namespace LOCUS_MODE {
 
-/// means: a view begins among the elements of a tensor
+/// means: the first element of a view is an element of that tensor
 template <class T, class E, class Policy, class Source>
 bool lies_in(void const* data, Leaf<T, E, Policy, Source> const& leaf) {
   tensor_block const* const block = leaf.source.find();
@@ -86,7 +86,7 @@ bool lies_in(void const* data, Leaf<T, E, Policy, Source> const& leaf) {
   }
   return false;
 }
-/// means: how many leaves of a tree read the elements of `leaf`
+/// means: the number of leaves in a tree that read elements of `leaf`
 template <class L, class E>
 int readings_in_tree(L const& leaf, E const& e) {
   if constexpr (!looks_at<L, E>)
@@ -110,8 +110,8 @@ int readings(L const& leaf, Loss const& loss, type_list<Lets...>) {
   return (readings_in_tree(leaf, loss) + ... + readings_in_tree(leaf, *find_let<Lets>(loss).value));
 }
 
-/// fails: placement_error, where the loss reads another tensor than the one that is asked for, or reads
-///        that one outside of its name
+/// fails: placement_error, where the loss reads another tensor of that type than the target, or
+///        reads the target outside of its name
 template <class Loss, class W>
 void require_same_target(Loss const& loss, W const& w) {
   using lets = typename Loss::lets;

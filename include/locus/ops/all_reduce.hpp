@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// all_reduce(e): the terms that replicas hold, made one value on each of them.
+// all_reduce(e): the terms of a partial value, reduced to one value on every replica.
 #pragma once
 #include <utility>  // forward
 
@@ -19,9 +19,9 @@ struct all_reduce_fn {
 
 inline namespace LOCUS_MODE {
 
-/// means: the reduction that the partial value e stands for, on every replica, now and not at its
-///        reader
-/// shape: that of e     cost: one all-reduce; others of the same moment share its bucket
+/// means: the reduction of the partial value e, on every replica, at this step and not where it is
+///        read
+/// shape: that of e     cost: one all-reduce; it may share a bucket with other all-reduces
 /// fails: at compile time, for a value that is equal on all replicas already: TensorFlow returns it
 ///        unchanged, as if there were one replica
 template <tensor_operand X>

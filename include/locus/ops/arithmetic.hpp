@@ -13,14 +13,14 @@ namespace locus {
 
 inline namespace LOCUS_MODE {
 
-// means: r[i] = a[i] symbol b[i], or symbol x[i], of the table in ops/elementwise.hpp
+// means: r[i] = a[i] symbol b[i], or symbol x[i], for the rows of ops/elementwise.hpp with a symbol
 // shape: NumPy broadcasting     cost: one operation per element, fused
-// fails: at compile time, when kinds of element types mix or static shapes do not fit
+// fails: at compile time, when float and integer types mix or static shapes do not fit
 #define LOCUS_CALL_OF_one_symbol(name, symbol) \
   LOCUS_OF_ONE(operator symbol, detail::elementwise, name##_fn{}, )
 #define LOCUS_CALL_OF_two_symbol(name, symbol) \
   LOCUS_OF_TWO(operator symbol, detail::elementwise, name##_fn{}, )
-// of ops/math.hpp, and below
+// rows that ops/math.hpp calls, and rows written below
 #define LOCUS_CALL_OF_one_named(name)
 #define LOCUS_CALL_OF_two_named(name)
 #define LOCUS_CALL_OF_one_apart(name)
@@ -60,8 +60,8 @@ constexpr auto quotient(Lhs&& a, Rhs&& b) {
 
 inline namespace LOCUS_MODE {
 
-/// means: r[i] = a[i] / b[i]     fails: at compile time for integers: three divisions are meant by
-///        it
+/// means: r[i] = a[i] / b[i]     fails: at compile time for integers, for which a program chooses
+///        one of floor_div, trunc_div and true_div
 LOCUS_OF_TWO(operator/, detail::quotient, )
 
 }  // namespace LOCUS_MODE

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two normal floats from two random words, with the same bits on every device. (ops/normal.hpp makes normal
-// doubles.)
+// Two normal floats from two random words, with the same bits on every device. (ops/normal.hpp
+// makes normal doubles.)
 #pragma once
 #include <locus/ops/normal.hpp>  // fused, polynomial
 #include <locus/ops/philox.hpp>  // random_block
@@ -22,7 +22,7 @@ LOCUS_HOST_DEVICE inline float portable_log(float x) {
   return fused(n, 0x1.62e43p-24f, fused(f * f, series, f));
 }
 
-/// means: x, or -x where the first bit of `sign` is set
+/// means: x, or -x where the top bit of `sign` is set
 LOCUS_HOST_DEVICE inline float with_sign(float x, std::uint32_t sign) {
   return __builtin_bit_cast(float, __builtin_bit_cast(std::uint32_t, x) ^ (sign & 0x80000000u));
 }
@@ -32,15 +32,16 @@ LOCUS_HOST_DEVICE inline float with_sign(float x, std::uint32_t sign) {
 struct normal_pair {
   float first, second;
 };
-/// means: two independent normal numbers, r cos(t) and r sin(t), each within 5 ulp: r^2 = -2 log(u), where u is
-///        (a + 1/2) / 2^32 rounded to a float, and t = 2 pi b / 2^32. Where u is 1, r is 0
+/// means: two independent normal numbers, r cos(t) and r sin(t), each within 5 ulp: r^2 = -2
+///        log(u), where u is (a + 1/2) / 2^32 rounded to a float, and t = 2 pi b / 2^32. Where u is
+///        1, r is 0
 /// cost:  a logarithm, a square root and two short polynomials for both
 /// after: Box and Muller, A note on the generation of random normal deviates, 1958
 LOCUS_HOST_DEVICE inline normal_pair box_muller(std::uint32_t a, std::uint32_t b) {
   using detail::fused, detail::polynomial;
   float const u = fused(static_cast<float>(a), 0x1p-32f, 0x1p-33f);
   float const r = LOCUS_MATH(sqrtf)(-2.f * detail::portable_log(u));
-  // t is a number of quarters and an angle of at most an eighth on either side
+  // t = k quarters of a turn + an angle between -1/8 and 1/8 of a turn
   std::uint32_t const turned = b + 0x20000000u;
   float const y = static_cast<float>(static_cast<std::int32_t>(b << 2)) * 0x1p-32f;
   float const t = y * y;
@@ -53,7 +54,7 @@ LOCUS_HOST_DEVICE inline normal_pair box_muller(std::uint32_t a, std::uint32_t b
   return {r * detail::with_sign(cosine, turned + 0x40000000u), r * detail::with_sign(sine, turned)};
 }
 
-/// means: element i of a stream of normal floats; the words of a block make four
+/// means: element i of a stream of normal floats; one block of random words makes four elements
 LOCUS_HOST_DEVICE inline float random_normal(std::uint64_t seed, std::int64_t i) {
   philox_block const block = random_block(seed, i >> 2);
   bool const second = (i & 2) != 0;

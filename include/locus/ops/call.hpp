@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// call(op, x...): a kernel with a name of its own as a step of the plan.
+// call(op, x...): an operation with its own kernel as a step of the plan.
 #pragma once
 #include <utility>  // forward
 
@@ -18,36 +18,38 @@ inline namespace LOCUS_MODE {
 class card_context;
 }
 
-// An operation that is called is a type whose members are parameters of one run, with
+// The operation of a call is a type whose data members are parameters of one run, with
 //   static constexpr call_rule rule
 //       its name, the roles of its operands and results
 //   constexpr shape infer(int result, shape...)
-//       the extents of a result; no_shape where operands do not fit. A static one keeps known extents
-//       known; a member may read members, and the plan knows only ranks until it is bound
+//       the extents of a result; no_shape where operands do not fit. Where infer is static, static
+//       extents stay static; where it is not, it may read the data members, and the plan knows only
+//       ranks until it is bound
 //   template <int Result, class... T> using result                       (optional)
-//       the element type of a result; without it that of the first operand
+//       the element type of a result; without it, that of the first operand
 //   void host(call_context const&, tile<R>... results, tile<T const>... operands) const
-//       the CPU's body for a whole piece; threads are its own matter      (optional)
+//       the kernel of the CPU for a whole piece; it starts its own threads  (optional)
 //   template <int Result> R element(std::int64_t i, call_context const&, tile<R> own,
 //                                   tile<T const>... operands) const
-//       element i of one result, LOCUS_HOST_DEVICE: the GPU's body, one thread each; and the CPU's,
-//       if there is no other                                              (optional)
+//       element i of one result, LOCUS_HOST_DEVICE: the kernel of GPUs with one thread for each
+//       element; also that of the CPU, if there is no host()              (optional)
 //   void card(card_context&, tile<R>... results, tile<T const>... operands) const
-//       the body of real GPUs, before element(): loops and algorithms in the order of the device's
-//       queue, with workspace (engine/gpu/card_context.hpp). A unit of nvcc defines it; a declaration
-//       is enough elsewhere                                               (optional)
+//       the kernels of real GPUs, preferred to element(): several launches and algorithms in the
+//       order of the device's queue, with workspace (engine/gpu/card_context.hpp). A unit of nvcc
+//       defines it; other units only declare it                                   (optional)
 //   bool is_for_cards(tile<T const>... operands) const
-//       false: a GPU runs element() or team() for these operands, although there is card()
+//       false: a GPU runs element() or team() for these operands instead of card()
 //                                                                         (optional)
 //   static constexpr std::int64_t operations(shape first_result, shape... operands)
-//       what it costs; without it one operation for each element          (optional)
+//       the cost; without it, one operation for each element              (optional)
 //   auto team(call_context const&, tile<R>... results, tile<T const>... operands) const
-//       where the rule says by_teams: the GPU's body in place of element(), for threads that share a row
-//       or columns (engine/gpu/call_teams.hpp). Units that make kernels define it; the others declare it
-// It has host(), element(), or both; without element(), team() and card() it runs on CPUs. Operands and results have no
-// gaps. A result that nobody reads is not stored: its tile has extents and no data (unless the
-// rule says stores_all). Where a replica has
-// no rows no body runs and its terms are 0, unless a result is whole: then host() sees 0 rows.
+//       where the rule says by_teams: the kernel of GPUs in place of element(), for threads that
+//       share a row or columns (engine/gpu/call_teams.hpp). Units of nvcc define it; the others
+//       declare it
+// An operation has host(), element(), or both; without element(), team() and card() it runs on CPUs
+// alone. Operands and results have no gaps. A result that no step reads is not stored: its tile has
+// extents but no data (unless the rule says stores_all). On a replica without rows no kernel runs
+// and its terms are 0; but if one result is whole, host() runs with 0 rows.
 
 namespace detail {
 
@@ -67,7 +69,7 @@ template <class Op, int Result, class... T>
 inline constexpr bool has_element_body = requires(
     Op const& op, call_context const& here, tile<call_result_t<Op, Result, T...>> own,
     tile<T const>... in) { op.template element<Result>(std::int64_t(), here, own, in...); };
-/// one for each result: a kernel for GPUs can be made
+/// element() exists for every result: GPUs can run the call
 template <class Op, class Results, class... T>
 inline constexpr bool has_each_element_body = false;
 template <class Op, std::size_t... R, class... T>
@@ -83,12 +85,12 @@ template <class Op, std::size_t... R, class... T>
 inline constexpr bool has_card_body_for<Op, std::index_sequence<R...>, T...> =
     requires(Op const& op, card_context& here, tile<call_result_t<Op, int(R), T...>>... own,
              tile<T const>... in) { op.card(here, own..., in...); };
-/// a body of several launches for GPUs is declared
+/// card() is declared
 template <class Op, class... T>
 inline constexpr bool has_card_body =
     has_card_body_for<Op, std::make_index_sequence<std::size_t(Op::rule.results.count)>, T...>;
 
-/// means: extents while the plan is a constant: those of a static rule; of a member, its rank alone
+/// means: extents in the constant plan: those of a static infer; of a non-static one, only its rank
 template <class Op, class... Shapes>
 constexpr shape call_pattern(int result, Shapes const&... s) {
   if constexpr (requires { Op::infer(result, s...); })
@@ -139,7 +141,7 @@ struct call_entries<CallOp, std::index_sequence<R...>, T...> {
 
 }  // namespace detail
 
-/// means: the steps of one call: its first result, which has the operands, and then the others
+/// means: the steps of one call: the first result has the operands as edges, the others follow it
 template <class Op>
 struct call_op {
   using called = Op;
@@ -195,7 +197,7 @@ struct call_op {
 
 namespace detail {
 
-/// means: the value lies in row order without gaps where a plan has it
+/// means: a plan holds the value in row order without gaps
 template <class E>
 inline constexpr bool lies_dense = true;
 template <class T, class E, class Policy, bool Dense>
@@ -214,7 +216,7 @@ template <int DeviceCode, bool Strict, class E>
 inline constexpr bool lies_dense<Node<on_open_op<DeviceCode, Strict>, E>> = lies_dense<E>;
 
 inline namespace LOCUS_MODE {
-/// an operand of a call: what has gaps is copied first
+/// means: the operand of a call; one with gaps is copied to row order first
 template <class X>
 constexpr auto call_operand(X&& x) {
   auto operand = as_operand<void>(std::forward<X>(x));
@@ -239,7 +241,7 @@ consteval bool call_takes() {
 
 namespace detail {
 
-/// means: the call that an expression is: by a name, on a device, or as it is
+/// means: the call inside an expression: under a let's name, inside on<Device>, or the call itself
 template <class E>
 struct called_expression {};
 template <class Op, class... Es>
@@ -259,7 +261,7 @@ struct called_expression<Node<on_open_op<DeviceCode, Strict>, E>> : called_expre
 
 }  // namespace detail
 
-/// means: the K-th result of call E: no step of its own
+/// means: the K-th result of call E; it adds no step
 template <int K, class E>
 struct call_result_op {
   static constexpr int steps = 0, edges = 0;
@@ -278,7 +280,7 @@ struct call_result_op {
 
 inline namespace LOCUS_MODE {
 
-/// means: the K-th result of a call, which is made once for all results that one plan reads
+/// means: the K-th result of a call, whose kernel runs once for all results that one plan reads
 template <int K, tensor_operand X>
 constexpr auto result(X&& call) {
   using E = std::remove_cvref_t<X>;
@@ -290,15 +292,16 @@ constexpr auto result(X&& call) {
   if constexpr (is_there) return make_node(call_result_op<K, E>{}, E(std::forward<X>(call)));
 }
 
-/// means: r = the result of op's kernel for these operands. A call with several results is one value
-///        with a name of its own (as by let), op's type: auto [y, winners] = call(op, x), or
-///        result<0>(c). Two such calls of one op in one plan: call_as<"name">(op, x...)
+/// means: r = the result of op's kernel for these operands. A call with several results is one
+///        value, named by op's type as if by let: auto [y, winners] = call(op, x), or result<0>(c).
+///        For two such calls of one op in one plan, write call_as<"name">(op, x...)
 /// shape: op.infer(0, shapes...)
-/// device: rows are cut with the batch, terms are summed over replicas by whoever needs the sum;
-///         GPUs where op has element(), team() or card()
-/// cost:  one launch, or those of team() and card(), that fuse with nothing; an operand with gaps is
-///        copied first
-/// fails: at compile time, for shapes that do not fit, or when they are bound
+/// device: by role: `rows` are sharded with the batch; `terms` are partial, and the reader that
+///         needs the sum adds them over replicas. GPUs run it where op has element(), team() or
+///         card()
+/// cost:  one launch, or the launches of team() and card(); it fuses with no other step; an operand
+///        with gaps is copied first
+/// fails: for shapes that do not fit: at compile time, or when they are bound
 template <class Op, operand... Xs>
 constexpr auto call(Op op, Xs&&... xs) {
   if constexpr (detail::call_takes<Op, Xs...>()) {

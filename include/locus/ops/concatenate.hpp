@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One operand after the other along an axis.
+// concatenate: operands one after the other along an axis.
 #pragma once
 #include <utility>  // forward
 
@@ -31,7 +31,7 @@ struct concatenate_op {
 inline namespace LOCUS_MODE {
 
 /// means: r = x[0], x[1], ... one after the other along Axis
-/// shape: Axis adds up, the others are equal     cost: one copying kernel
+/// shape: extents of Axis are added, the others are equal     cost: one copying kernel
 /// fails: at compile time, when other axes, ranks or element types differ
 template <int Axis, tensor_operand X, tensor_operand... More>
 constexpr auto concatenate(X&& x, More&&... more) {

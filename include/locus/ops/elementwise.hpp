@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of element-wise operations: one row says all that locus knows of an operation. The headers
-// named on the right make code of their column; a new operation is a new row and, where its scalar
-// function is not one expression, that function. test/tools/check_operations.py names the tests and the
-// place of the guide that a new row needs.
+// The table of element-wise operations: one row holds all that locus knows of an operation. The
+// headers in the last column expand the cells of their columns into code. A new operation is a new
+// row and, where its scalar function is not one expression, that function.
+// test/tools/check_operations.py names the tests and the place of the guide that a new row needs.
 //
-//     column      what stands there                                                    expanded by
+//     column      its cells                                                            expanded by
 //     operands    one, two, three, any
 //     name        NAME_fn is the functor; plans and texts of errors say 'NAME'         ops/operations.hpp
 //     tensorflow  TensorFlow's name, for the log; "" where TensorFlow has none         ops/operations.hpp
 //     law         how the operation commutes with a sum of terms                       ops/operations.hpp
 //     elements    element types that both sides have a kernel for                      ops/operations.hpp
 //     cost        for one element, in additions; from 16 on it is `heavy`              work/cost.hpp
-//     end         the part it plays behind a product of matrices                       ops/operations.hpp
+//     end         the part of the operation after a matrix product                     ops/operations.hpp
 //     call        how a program writes it                                              ops/math.hpp, ops/arithmetic.hpp
 //       (named)             NAME(x)
 //       (symbol, +)         an operator
@@ -24,31 +24,33 @@
 //       (of_booleans, e)    e of bool a, or of a and b
 //       (class_of, e)       e of r, the bits of |a|, and inf, those of infinity
 //       (c_library, f, g)   f for float, g for double; the host has an instruction or a builtin
-//       (by_vector, f, g)   on GPUs f for float and g for double; on the host simd::vector_NAME of one element
-//       (own, f)            f(a), a function of ours, on both sides; on the host never inlined, so that its
+//       (by_vector, f, g)   on GPUs f for float and g for double; on the host simd::vector_NAME of
+//       one element (own, f)            f(a), a function of ours, on both sides; on the host never inlined, so that its
 //                           bits are the same in every kernel
 //     vector      the function of a packet on the host                                 engine/host/packet_math.hpp, packet_forms.hpp
 //       (by_vector)         simd::vector_NAME in registers
 //       (value, e)          e of a, a packet<T, N>; of two: of a and b, which have their common type
 //       (of_floats, e)      the same, of float and double alone
 //       (class_of, c)       simd::c(bits of |a|, those of infinity)
-//       (by_lanes)          the scalar function for each lane: the choice for what has no vector form;
-//                           without it the whole kernel would run element by element
+//       (by_lanes)          the scalar function for each lane, for operations without a vector form;
+//                           without this cell the whole kernel would run element by element
 //       (or_lanes, e)       e of a and b for float and double, the scalar function for each lane of integers
-//     derivative  what its parts read, and g times each part                           grad/derivatives.hpp
+//     derivative  what the partial derivatives read; g times each                         grad/derivatives.hpp
 //       (reading, r, e)     of one operand: e of g, y (the result) and x
 //       (reading, r, e, s, f)   of two: by a and by b; e and f of g, y, a and b
-//       (no_gradient)       no gradient passes; gradients refuse it with a sentence
+//       (no_gradient)       grad() refuses the operation with a sentence
 //
-// (apart) in a column: what is not regular is written in the header of that column. clamp, where, fma and add_n
-// have three operands or any number, so that all but their first columns are apart; identity has no call; divide
-// refuses integers with a sentence of its own. cast has no row: cast_fn<To> is a family, whose row of
-// operations.hpp, functor, packet form and derivative stand in those headers. Folds, generators, one_hot
-// and the steps of softmax are no element-wise operations: they have rows in operations.hpp alone.
+// (apart) in a column: the code of that column is written by hand in its header. clamp, where, fma
+// and add_n have three operands or any number, so all their columns but the first are apart;
+// identity has no call; divide refuses integers with its own sentence. cast has no row: cast_fn<To>
+// is a family of functors, written by hand in operations.hpp and the other three headers. Folds,
+// generators, one_hot and the steps of softmax are not element-wise: they have rows in
+// operations.hpp alone.
 #pragma once
 #include <locus/core/compiler.hpp>  // C++20
 
-// LOCUS_CELL(PREFIX_, name, LOCUS_BARE cell) of a cell (form, arguments...) is PREFIX_form(name, arguments...)
+// LOCUS_CELL(PREFIX_, name, LOCUS_BARE cell) of a cell (form, arguments...) is PREFIX_form(name,
+// arguments...)
 #define LOCUS_BARE(...) __VA_ARGS__
 #define LOCUS_CELL(...) LOCUS_CELL_OF(__VA_ARGS__)
 #define LOCUS_CELL_OF(prefix, name, form, ...) prefix##form(name __VA_OPT__(, ) __VA_ARGS__)
@@ -213,7 +215,7 @@
   ROW(one,   isfinite,      "IsFinite",     none,       floats,         1,  none, (named),      (class_of, r < inf), \
       (class_of, less), (no_gradient))
 
-// rows whose scalar functions call functors of the rows above
+// rows whose scalar functions call functors of rows above
 #define LOCUS_ELEMENTWISE_SPECIAL(ROW) \
   ROW(one,   digamma,       "Digamma",      none,       floats,         64, none, (named),      (own, detail::digamma_of), \
       (by_lanes), (reading, first, times(g, trigamma(x)))) \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functors of element-wise operations: what runs for each element, on either side.
+// The functors of element-wise operations: the code for one element, on the host and on GPUs.
 #pragma once
 #include <cstdint>      // int64_t
 #include <limits>       // numeric_limits
@@ -15,7 +15,7 @@
 namespace locus {
 
 namespace detail {
-// Integers wrap, as in NumPy: computed without sign, since signed overflow is undefined.
+// Integers wrap, as in NumPy. Signed overflow is undefined, so they are computed unsigned.
 template <class T>
 struct wrapping {
   using type = T;
@@ -31,14 +31,14 @@ template <class T>
 LOCUS_HOST_DEVICE constexpr T wrapped_negative(T a) {
   return static_cast<T>(wrapping_t<T>(0) - static_cast<wrapping_t<T>>(a));
 }
-/// the divisor for which the quotient of the lowest integer does not fit
+/// a is -1: the lowest integer divided by it overflows
 template <class T>
 LOCUS_HOST_DEVICE constexpr bool is_minus_one(T a) {
   return a < T(0) && a == static_cast<T>(-1);
 }
 }  // namespace detail
 
-// The forms of the column `scalar` in ops/elementwise.hpp, whose rows say which functor is what.
+// One macro for each form of the column `scalar` in ops/elementwise.hpp; each row names its form.
 #define LOCUS_FUNCTOR_OF_two_wrapping(functor, symbol)                               \
   struct functor##_fn {                                                              \
     LOCUS_BUILTIN(#functor)                                                          \
@@ -86,7 +86,7 @@ LOCUS_HOST_DEVICE constexpr bool is_minus_one(T a) {
     LOCUS_BUILTIN(#functor)                                                                  \
     LOCUS_HOST_DEVICE constexpr bool operator()(bool a, bool b) const { return expression; } \
   };
-// written below
+// rows whose functors are written below
 #define LOCUS_FUNCTOR_OF_one_apart(functor)
 #define LOCUS_FUNCTOR_OF_two_apart(functor)
 #define LOCUS_FUNCTOR_OF_three_apart(functor)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generators: values that are a function of the element's number alone. They are placed with their
-// reader, fused into its kernel, and the same on every device and for every number of threads.
+// Generators: values that are a function of the element's index alone. A generator runs where its
+// reader runs and is fused into the reader's kernel; its bits are the same on every device and for
+// every number of threads.
 #pragma once
 #include <concepts>  // integral
 #include <limits>    // numeric_limits
@@ -31,7 +32,7 @@ struct iota_fn {
       return add_fn{}(first, multiply_fn{}(static_cast<T>(i), by));
   }
 };
-/// means: the largest number below high, where one lies in [low, high)
+/// means: the largest T below high; low if low == high
 template <class T>
 constexpr T last_before(T low, T high) {
   using bits_type =
@@ -48,7 +49,7 @@ struct uniform_fn {
   using computed = compute_t<T>;
   std::uint64_t seed;
   computed low, width;
-  T last;  // what rounding would make `high` is the last number before it
+  T last;  // results that round up to `high` become this number
   LOCUS_HOST_DEVICE T operator()(std::int64_t i) const {
     if constexpr (sizeof(computed) == 4) {
       // 24 bits are a float; fminf is one instruction of a GPU, and a call on the host
@@ -78,8 +79,8 @@ struct normal_fn {
   }
 };
 
-/// means: which stream of random numbers: a seed and an element's number give the number
-/// A type of its own in front of a range, since NumPy's and TensorFlow's uniform(low, high) would
+/// means: names a stream of random numbers: a seed and an element's index give the number
+/// It is a type in front of the range, because NumPy's and TensorFlow's uniform(low, high) would
 /// otherwise compile here and give another distribution.
 struct seed {
   std::uint64_t value;
@@ -93,7 +94,7 @@ template <class T>
 constexpr bool is_finite_from_0(T x) {
   return x >= 0 && x <= (std::numeric_limits<T>::max)();
 }
-/// a number as a text: iostreams and <charconv> cost a unit a tenth of a second
+/// a number as text; iostreams or <charconv> would cost every unit a tenth of a second to compile
 struct short_number {
   char text[32];
   explicit short_number(double x) { __builtin_snprintf(text, sizeof text, "%.9g", x); }
@@ -118,7 +119,7 @@ constexpr auto generator(F f, E extents) {
 }
 }  // namespace detail
 
-/// means: r[i] = value     shape: the extents given     cost: nothing is stored
+/// means: r[i] = value     shape: the extents given     cost: no memory
 template <class T, std::int64_t... N>
 constexpr auto full(Extents<N...> extents, std::type_identity_t<T> value) {
   return detail::generator(full_fn<T>{value}, extents);
@@ -139,8 +140,8 @@ constexpr auto iota(Extents<N...> extents, std::type_identity_t<T> first = 0,
                     std::type_identity_t<T> by = 1) {
   return detail::generator(iota_fn<T>{first, by}, extents);
 }
-/// means: r[i] uniform in [low, high), a pure function of seed and i; low where the two are equal. Doubles take one of
-///        2^53 places, all other types one of 2^24
+/// means: r[i] uniform in [low, high), a pure function of seed and i; low where the two are equal.
+///        Doubles are one of 2^53 equidistant values, all other types one of 2^24
 /// fails: configuration_error where low > high, or high - low is not finite
 /// after: Philox-4x32-10
 template <class T, std::int64_t... N>
@@ -153,15 +154,15 @@ constexpr auto uniform(Extents<N...> extents, seed from, std::type_identity_t<T>
   if (!detail::is_finite_from_0(width)) detail::refuse_range(double(low), double(high));
   return detail::generator(uniform_fn<T>{from.value, low, width, last_before(low, high)}, extents);
 }
-/// means: uniform<T>(extents, seed{number}); an integer with nothing behind it can be nothing else
+/// means: uniform<T>(extents, seed{number}): an integer without a range can only be a seed
 template <class T, std::int64_t... N, detail::seed_number S>
 constexpr auto uniform(Extents<N...> extents, S number) {
   return uniform<T>(extents, seed{number});
 }
 /// means: r[i] normal with that mean and standard deviation, a pure function of seed and i
 /// fails: configuration_error where the deviation is below 0, or one of the two is not finite
-/// after: Philox-4x32-10; doubles through the inverse of the distribution function, Wichura, AS 241 (1988),
-///        all other types, up to 6.8 deviations, by Box and Muller (1958)
+/// after: Philox-4x32-10; doubles by the inverse of the distribution function, Wichura, AS 241
+///        (1988); all other types, up to 6.8 deviations, by Box and Muller (1958)
 template <class T, std::int64_t... N>
 constexpr auto normal(Extents<N...> extents, seed from, std::type_identity_t<T> mean = 0,
                       std::type_identity_t<T> deviation = 1) {
@@ -179,7 +180,7 @@ constexpr auto normal(Extents<N...> extents, S number) {
   return normal<T>(extents, seed{number});
 }
 
-// What a hand writes first: a number of elements. Extents are a type here.
+// refuses a number of elements in place of extents, a likely first attempt
 namespace detail {
 template <class N>
 consteval bool refuse_number_of_elements() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// map: a functor as an element-wise operation, and how the built-in ones are built and checked.
+// map: a functor as an element-wise operation; how element-wise nodes are built and checked.
 #pragma once
 #include <type_traits>  // invoke_result
 #include <utility>      // forward
@@ -13,7 +13,7 @@
 namespace locus {
 
 namespace detail {
-// What a number takes: the common type of those tensors it may follow; void where there is none.
+// The element type that a host number takes: the common type of the tensors beside it; else void.
 template <class Number, class... Ts>
 struct weak {
   using type = void;
@@ -29,8 +29,9 @@ struct weak_of;
 template <class... Ts>
 struct weak_of<type_list<Ts...>> : weak<void, Ts...> {};
 
-// What F makes of elements. It computes with compute_t of them; what a functor of locus computes of
-// halves as a float is a half again, unless F says what it `makes`.
+// The element type of F's result. F computes with compute_t of its operands. Where F is a functor
+// of locus that computes halves as floats, the result is a half again, unless F names another type
+// in `makes`.
 template <bool OfNarrow>
 struct made_by {
   template <class F, class... T>
@@ -57,7 +58,7 @@ struct made_by<true> {
 template <class F>
 struct map_op {
   using functor = F;
-  using named = F;  // whose name stands in texts of errors
+  using named = F;  // its name stands in texts of errors
   static constexpr step_kind kind = step_kind::map;
   static constexpr operation op = operation_of<F>();
   [[no_unique_address]] F f;
@@ -111,8 +112,8 @@ consteval bool elements_fit() {
   }
 }
 
-/// means: the node of op over operands, once their shapes are known to fit (asked in a constant
-///        expression: g++ would print a plain call's sentence last)
+/// means: the node of op over operands, after a check that their shapes fit (the check is a
+///        constant expression, because g++ would print the sentence of a plain call last)
 template <class Named, class Op, class... Es>
 constexpr auto checked_node(Op op, Es... es) {
   if constexpr (shapes_fit<Named, fits(Op::infer(Es::pattern...))>())
@@ -148,8 +149,8 @@ using seen_as_t = typename std::conditional_t<
 inline namespace LOCUS_MODE {
 template <class Weak, class X>
 using operand_as_t = decltype(as_operand<Weak>(std::declval<X>()));
-/// means: functor F over operands; numbers take the tensors' common element type
-/// (the operands are made inside the node: statements are many, each copy of a leaf is code)
+/// means: functor F over operands; host numbers take the tensors' common element type
+/// (operands are made inside the node: a copy of a leaf is code, and programs have many statements)
 template <class F, class... Xs>
 constexpr auto elementwise(F f, Xs&&... xs) {
   using Weak = typename weak_of<tensor_elements_t<Xs...>>::type;
@@ -168,8 +169,9 @@ constexpr auto elementwise(F f, Xs&&... xs) {
 
 inline namespace LOCUS_MODE {
 
-/// means: r[i] = f(x[i]...); a host number is captured as it is; f sees a float for a half
-/// shape: NumPy broadcasting     device: where f has a kernel (its `kernels`, the CPU without one)
+/// means: r[i] = f(x[i]...); a host number is captured by value; f is called with a float for a
+///        half
+/// shape: NumPy broadcasting     device: sides that f lists in `kernels`; without it, the CPU
 /// cost:  fused with its element-wise neighbours
 /// fails: at compile time, when f does not take these element types or the shapes do not fit
 template <class F, operand... Xs>
@@ -191,8 +193,8 @@ constexpr auto map(X const&, F const&) {
 
 }  // namespace LOCUS_MODE
 
-/// means: f, said to run on both sides: a lambda marked LOCUS_HOST_DEVICE, which says nothing
-///        itself
+/// means: f with kernels on both sides: a lambda marked LOCUS_HOST_DEVICE has no member `kernels`
+///        to say so
 template <class F>
 struct HostDevice {
   static constexpr auto kernels = on_both;
@@ -210,7 +212,8 @@ template <template <bool, bool, bool, class, class, class...> class Class, bool 
           class Tag, class Call, class... Captured>
 inline constexpr bool is_closure_class<Class<A, B, C, Tag, Call, Captured...>> = true;
 }  // namespace detail
-/// means: F is what nvcc makes, for the host compiler, of a lambda that is marked for both sides
+/// means: F is the closure type that nvcc gives its host compiler for a lambda marked for both
+///        sides
 template <class F>
 inline constexpr bool is_nvcc_closure = detail::is_closure_class<F>;
 template <class F>

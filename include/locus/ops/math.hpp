@@ -13,14 +13,14 @@ namespace locus {
 
 inline namespace LOCUS_MODE {
 
-// means: r[i] = f(x[i]), or f(a[i], b[i]), of the table in ops/elementwise.hpp
-// shape: that of x, or NumPy broadcasting     cost: fused with its neighbours
+// means: r[i] = f(x[i]), or f(a[i], b[i]), for the named rows of ops/elementwise.hpp
+// shape: that of x, or NumPy broadcasting     cost: fused with its element-wise neighbours
 // fails: at compile time, when the element types or static shapes do not fit
 #define LOCUS_CALL_OF_one_named(function) \
   LOCUS_OF_ONE(function, detail::elementwise, function##_fn{}, )
 #define LOCUS_CALL_OF_two_named(function) \
   LOCUS_OF_TWO(function, detail::elementwise, function##_fn{}, )
-// of ops/arithmetic.hpp, and below
+// rows that ops/arithmetic.hpp calls, and rows written below
 #define LOCUS_CALL_OF_one_symbol(function, symbol)
 #define LOCUS_CALL_OF_two_symbol(function, symbol)
 #define LOCUS_CALL_OF_one_apart(function)
@@ -55,7 +55,7 @@ constexpr auto fma(Lhs&& a, Rhs&& b, Add&& c) {
                              std::forward<Add>(c));
 }
 
-/// means: r[i] = c[i] ? a[i] : b[i]; numbers take the element type of the other branch
+/// means: r[i] = c[i] ? a[i] : b[i]; a host number takes the element type of the other branch
 template <tensor_operand Condition, operand Lhs, operand Rhs>
 constexpr auto where(Condition&& c, Lhs&& a, Rhs&& b) {
   using Number =
@@ -75,7 +75,7 @@ constexpr auto where(Condition&& c, Lhs&& a, Rhs&& b) {
                                            element_of_t<Rhs>>);
 }
 
-/// means: r[i] = x[i] as To (cast_fn says how)
+/// means: r[i] = x[i] converted to To, as cast_fn does
 template <class To, tensor_operand X>
 constexpr auto cast(X&& x) {
   return detail::elementwise(cast_fn<To>{}, std::forward<X>(x));

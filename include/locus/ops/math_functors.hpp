@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functors of mathematical functions, from the table of ops/elementwise.hpp. On the host they are the vector functions of simd/, one
-// element as many: a result does not depend on where an element lies. On GPUs they are those of the
-// C library.
+// The functors of mathematical functions, from the table of ops/elementwise.hpp. On the host they
+// call the vector functions of simd/, also for a single element: the bits of a result do not depend
+// on the index of its element. On GPUs they call the C library.
 #pragma once
 #include <cstdint>      // uint32_t
 #include <type_traits>  // conditional
@@ -33,8 +33,9 @@ namespace locus {
     LOCUS_HOST_DEVICE double operator()(double a) const { return LOCUS_MATH(in_double)(a); } \
   };
 
-// By a vector function on the host, with the instructions that kernels run with. Its code depends on
-// those of the unit, so does the name of the operator.
+// Calls a vector function on the host, with the set of instructions that kernels use. The code
+// depends on the unit's set of instructions, so the mangled name of the operator depends on it too
+// (Mode).
 #define LOCUS_ELEMENT_OF(functor)                             \
  private:                                                     \
   template <class Mode, class T, class... More>               \
@@ -85,7 +86,7 @@ namespace locus {
     }                                                       \
   };
 
-// By the bits, which -ffast-math leaves alone. r: |a|'s bits; inf: those of infinity
+// Tests bits, which -ffast-math does not change. r: bits of |a|; inf: bits of infinity
 #define LOCUS_FUNCTOR_OF_one_class_of(functor, condition)                         \
   struct functor##_fn {                                                           \
     LOCUS_BUILTIN(#functor)                                                       \

@@ -21,11 +21,12 @@ struct matmul_op {
 inline namespace LOCUS_MODE {
 
 /// means: r[i][j] = sum over k of a[i][k] * b[k][j]
-/// shape: (m,k) x (k,n) -> (m,n); (B,m,k) x (B,k,n) -> (B,m,n), where B of 1 or none stretches;
+/// shape: (m,k) x (k,n) -> (m,n); (B,m,k) x (B,k,n) -> (B,m,n), where B broadcasts;
 ///        (m,k) x (k) -> (m); (k) x (k,n) -> (n)
 /// device: floats on both sides, integers on the CPU
 /// cost:  2 m n k operations by CBLAS or cuBLAS; transposed operands cost nothing
-/// fails: at compile time, when static extents or element types differ; when bound, dynamic extents
+/// fails: when static extents or element types differ, at compile time; when dynamic ones do, at
+///        binding
 /// after: BLAS gemm
 template <tensor_operand Lhs, tensor_operand Rhs>
 constexpr auto matmul(Lhs&& a, Rhs&& b) {
@@ -33,7 +34,7 @@ constexpr auto matmul(Lhs&& a, Rhs&& b) {
   auto y = as_operand<void>(std::forward<Rhs>(b));
   using X = decltype(x);
   using Y = decltype(y);
-  // a vector is a matrix of one column, or of one row
+  // a vector on the right is a matrix of one column, on the left of one row
   if constexpr (X::pattern.rank == 2 && Y::pattern.rank == 1)
     return reshape<-1>(matmul(std::move(x), expand_dims<-1>(std::move(y))));
   else if constexpr (X::pattern.rank == 1 && Y::pattern.rank == 2)

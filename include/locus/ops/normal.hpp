@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Normal random numbers with the same bits on every device: each product that meets a sum is an
-// explicit fma, so that no compiler's contraction can make a difference, and no libm is asked.
+// Normal random numbers with the same bits on every device: every product that is added is an
+// explicit fma, so that no compiler chooses whether to contract it. No function of libm is called.
 #pragma once
 #include <cstdint>  // uint64_t
 
@@ -42,8 +42,8 @@ LOCUS_HOST_DEVICE inline double portable_log(double x) {
 
 }  // namespace detail
 
-/// means: z with Phi(z) = p, where bits give p: one bit the sign, 52 bits the tail below 1/2
-/// cost:  two polynomials of degree 7; beyond |z| = 1.44 a logarithm and a square root more
+/// means: z with Phi(z) = p; one bit of `bits` is the sign, 52 bits are the probability below 1/2
+/// cost:  two polynomials of degree 7; for |z| > 1.44 also a logarithm and a square root
 /// after: Wichura, Algorithm AS 241 (PPND16), Applied Statistics 37 (1988): 16 digits
 LOCUS_HOST_DEVICE inline double inverse_normal(std::uint64_t bits) {
   using detail::polynomial;

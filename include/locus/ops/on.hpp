@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// on<Device>(e): the step runs there. A device is named by its type or by TensorFlow's text.
+// on<Device>(e): the steps of e run there. The device is a type or TensorFlow's name for it.
 #pragma once
 #include <utility>  // forward
 
@@ -14,12 +14,12 @@
 namespace locus {
 
 enum class placement : unsigned char { soft, strict };
-/// A request that may be answered elsewhere, visibly, and one that may not.
+/// soft: the request may fall back to another device, which the log shows; strict: it may not.
 inline constexpr auto soft = placement::soft;
 inline constexpr auto strict = placement::strict;
 
-/// means: the operand itself, with a request for all its steps but those with one of their own (the
-///        device is an integer: nvcc 13 misspells class-type arguments of class templates)
+/// means: the operand itself, with a request for all its steps except those inside an inner on<>
+///        (the device is an integer because nvcc 13 mangles class-type template arguments wrongly)
 template <int DeviceCode, bool Strict>
 struct on_op {
   static constexpr int steps = 0, edges = 0;
@@ -35,7 +35,7 @@ struct on_op {
   }
 };
 
-/// means: the same for an open device: which one it is lies in the object
+/// means: the same for an open device, whose ordinal is in the object
 template <int DeviceCode, bool Strict>
 struct on_open_op : on_op<DeviceCode, Strict> {
   device at;
@@ -50,7 +50,7 @@ template <class Op, class X>
 constexpr auto on_device(Op op, X&& x) {
   auto operand = as_operand<void>(std::forward<X>(x));
   using E = decltype(operand);
-  if constexpr (E::edges == 0)  // a leaf or a let's value stays where it is: this is its copy there
+  if constexpr (E::edges == 0)  // a leaf or a let's value is not moved: on<> copies it
     return make_node(op, make_node(map_op<identity_fn>{}, std::move(operand)));
   else
     return make_node(op, std::move(operand));
@@ -61,9 +61,9 @@ constexpr auto on_device(Op op, X&& x) {
 inline namespace LOCUS_MODE {
 
 /// means: e, computed on Device; the innermost on<> wins
-/// cost:  the copies that the plan shows
-/// fails: with `strict`, at compile time, when an operation has no kernel there; when it is run while
-///        placement is hard, placement_error for that, unknown_device for a device that is not there
+/// cost:  the copies that explain() of the plan shows
+/// fails: with `strict`, at compile time, when an operation has no kernel there; at run time, with
+///        hard placement: placement_error for a missing kernel, unknown_device for a missing device
 /// after: tf.device
 template <single_device Device, placement P = soft, tensor_operand X>
 constexpr auto on(X&& x) {
@@ -72,10 +72,10 @@ constexpr auto on(X&& x) {
   using Op = on_op<Device::value.at(0).code(), P == strict>;
   return detail::on_device(Op{}, std::forward<X>(x));
 }
-/// means: e, computed on the device that an ordinal, a device or a name at run time stands for:
+/// means: e, computed on the device that an ordinal, a device or a name gives at run time:
 ///            on<GpuDevice<dyn>>(e, 2)     on<GpuDevice<dyn>>(e, device_named("/gpu:2"))
 /// cost:  one plan and one kernel for all ordinals
-/// fails: placement_error when it is bound, if operands lie on another device of the same policy
+/// fails: placement_error at binding, if operands lie on another device of the same policy
 template <open_device Device, placement P = soft, tensor_operand X>
 constexpr auto on(X&& x, bound_device<Device> const& where) {
   using Op = on_open_op<Device::value.at(0).code(), P == strict>;

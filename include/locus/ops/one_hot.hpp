@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// one_hot: labels as rows of zeros with a single one.
+// one_hot: each label becomes a row of zeros with a single 1.
 #pragma once
 #include <utility>  // forward
 
@@ -21,9 +21,9 @@ struct one_hot_fn {
 inline namespace LOCUS_MODE {
 
 /// means: r[i..., c] = label[i...] == c ? 1 : 0
-/// shape: that of label and one more axis of extent Classes
-/// cost:  fused with its reader; a label outside [0, Classes) gives a row of zeros, as TensorFlow's
-///        does
+/// shape: that of label, with a last axis of extent Classes
+/// cost:  fused with its reader; a label outside [0, Classes) gives a row of zeros, as in
+///        TensorFlow
 template <int Classes, class T = float, tensor_operand X>
 constexpr auto one_hot(X&& label) {
   static_assert(Classes > 0, "locus: one_hot needs at least one class; write one_hot<10>(label)");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of operations: name, TensorFlow's name, how it commutes with sums, and for which
-// element types a kernel exists on which side. The rows of element-wise operations stand in
-// ops/elementwise.hpp, with all else that locus knows of them.
+// The table of operations: name, TensorFlow's name, how it commutes with sums, and the element
+// types that have a kernel on each side. The rows of element-wise operations come from the columns
+// of ops/elementwise.hpp.
 #pragma once
 #include <string_view>  // string_view
 

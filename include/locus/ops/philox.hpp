@@ -26,8 +26,9 @@ LOCUS_HOST_DEVICE constexpr philox_block philox(philox_block counter, std::uint3
   return counter;
 }
 
-/// means: block n of the stream that the seed names: philox({n, n / 2^32, 0, 0}), whose first round has one product,
-///        since the other is that of 0. (nvcc keeps the upper half of a product of 0.)
+/// means: block n of the stream of that seed: philox({n, n / 2^32, 0, 0}). The first round is
+///        written out with one product, since the other factor is 0. (nvcc keeps the upper half of
+///        a product with 0.)
 LOCUS_HOST_DEVICE constexpr philox_block random_block(std::uint64_t seed, std::int64_t n) {
   auto const low = static_cast<std::uint32_t>(n), high = static_cast<std::uint32_t>(n >> 32),
              key0 = static_cast<std::uint32_t>(seed), key1 = static_cast<std::uint32_t>(seed >> 32);
@@ -36,17 +37,18 @@ LOCUS_HOST_DEVICE constexpr philox_block random_block(std::uint64_t seed, std::i
       key0 + 0x9E3779B9u, key1 + 0xBB67AE85u, 9);
 }
 
-/// means: 64 random bits for element i of the stream that the seed names; two elements share a block
+/// means: 64 random bits for element i of the stream of that seed; two elements share a block
 LOCUS_HOST_DEVICE constexpr std::uint64_t random_bits(std::uint64_t seed, std::int64_t i) {
   philox_block const block = random_block(seed, i >> 1);
   bool const second = (i & 1) != 0;
   return std::uint64_t(block.word[second ? 2 : 0]) << 32 | block.word[second ? 3 : 1];
 }
 
-/// means: 32 random bits for element i of that stream; four elements share a block
+/// means: 32 random bits for element i of the stream of that seed; four elements share a block
 LOCUS_HOST_DEVICE constexpr std::uint32_t random_word(std::uint64_t seed, std::int64_t i) {
   philox_block const block = random_block(seed, i >> 2);
-  // a word is chosen by its number, not by an address: a kernel would keep the block in memory
+  // the word is chosen by conditions, not by an index, which would put the block into memory of a
+  // kernel
   std::uint32_t const of_first_two = (i & 1) != 0 ? block.word[1] : block.word[0],
                       of_last_two = (i & 1) != 0 ? block.word[3] : block.word[2];
   return (i & 2) != 0 ? of_last_two : of_first_two;

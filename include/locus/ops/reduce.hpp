@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions over elements: all axes, or those that are named.
+// Reductions over elements, over all axes or over the axes given.
 #pragma once
 #include <utility>  // forward
 
@@ -10,7 +10,7 @@
 
 namespace locus {
 
-/// A pair that a first_max reduction combines: the larger value, of equals the lower index.
+/// The element type of a first_max reduction: the larger value wins, of equal ones the lower index.
 template <class T>
 struct ranked {
   T value;
@@ -22,7 +22,7 @@ struct keep_dims_t {};
 inline constexpr keep_dims_t keep_dims{};
 
 namespace detail {
-/// means: the set of the axes named, negative ones counted from the end; no axes: all of them
+/// means: the set of these axes, negative ones counted from the end; without Axes, all axes
 template <int... Axes>
 constexpr axis_set axes_of(int rank) {
   if constexpr (sizeof...(Axes) == 0)
@@ -85,7 +85,7 @@ struct argmax_fn {
   using result = ranked<compute_t<T>>;
 };
 
-/// means: r = combine(x[i]...) over the axes; Fn names it, R says what combines
+/// means: r = combine(x[i]...) over the axes; Fn gives the name, R the operation
 template <class Fn, reduction R, bool Keep, int... Axes>
 struct reduce_op {
   using named = Fn;
@@ -139,7 +139,7 @@ inline namespace LOCUS_MODE {
 // means: r = combine(x[i]...) over all axes, or over Axes
 // shape: without those axes; with keep_dims they stay with extent 1
 // cost:  one pass, fused with the element-wise operations before it
-// fails: at compile time, for an axis that is not there
+/// fails: at compile time, for an axis outside the rank
 #define LOCUS_REDUCTION(function, combine)                                                   \
   template <int... Axes, tensor_operand X>                                                   \
   constexpr auto(function)(X && x) {                                                         \
@@ -153,14 +153,14 @@ inline namespace LOCUS_MODE {
   constexpr auto(function)(X const&, Second const&) {                                        \
     return detail::refuse_second_argument<X>();                                              \
   }
-/// sum: int64 for integers and booleans; of nothing 0. Blocks of floats are added in double.
+/// sum: int64 for integers and booleans; 0 over no element. Blocks of floats are added in double.
 LOCUS_REDUCTION(sum, reduction::sum)
-/// mean: sum / number of elements, over all replicas; of nothing NaN
+/// mean: sum / number of elements, over all replicas; NaN over no element
 LOCUS_REDUCTION(mean, reduction::sum)
-/// max, min: NaN if any element is; of nothing an error
+/// max, min: NaN if any element is; an error over no element
 LOCUS_REDUCTION(max, reduction::max)
 LOCUS_REDUCTION(min, reduction::min)
-/// any, all: of nothing false, true
+/// any, all: over no element false, true
 LOCUS_REDUCTION(any, reduction::any)
 LOCUS_REDUCTION(all, reduction::all)
 #undef LOCUS_REDUCTION
@@ -178,9 +178,10 @@ struct argmax_index_fn {
 
 inline namespace LOCUS_MODE {
 
-/// means: the lowest index of the largest element; the first NaN if there is one
-/// shape: without Axis; over all elements the offset in row order     units: int64
-/// fails: when the plan is bound, over nothing
+/// means: the lowest index of the largest element; the index of the first NaN if there is one
+/// shape: that of x without Axis; without Axis: the index in row order over all elements     units:
+///        int64
+/// fails: at binding, over no element
 template <int... Axis, tensor_operand X>
   requires(sizeof...(Axis) <= 1)
 constexpr auto argmax(X&& x) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The extents of an expression at the moment: those of its type, or those that its tensors have now.
+// The extents of an expression at run time: static from its type, dynamic from its tensors.
 #pragma once
 #include <utility>  // index_sequence
 
@@ -36,7 +36,7 @@ constexpr shape open_shape(Bound<Id, E> const& let) {
   return shape_now(*let.value);
 }
 
-/// the rule of an operation for one run
+/// infer of an operation, with its run-time state where it has one
 template <class Op, class... Shapes>
 constexpr shape infer_now(Op const&, Shapes const&... s) {
   return Op::infer(s...);
@@ -66,7 +66,7 @@ constexpr shape open_shape(Node<Op, Operands...> const& e) {
 }
 
 /// means: the extents that e would have if it ran now; no_shape where its operands do not fit
-/// fails: bad_access, for a tensor that died
+/// fails: bad_access, for a tensor that was destroyed or moved from
 template <class E>
 constexpr shape shape_now(E const& e) {
   if constexpr (E::pattern.is_static())

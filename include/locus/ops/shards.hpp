@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums over rows whose bits do not depend on the number of replicas: rows are cut into V shards whatever
-// the devices are, each is folded where it lies, and every replica adds the V terms in their order.
+// Sums over rows whose bits do not depend on the number of replicas: rows are cut into V shards
+// whatever the devices are, each shard is folded on its replica, and every replica adds the V terms
+// in one order.
 //     let(virtual_shards<4>(x), [&](auto xs) {                        // (4, rows / 4, columns)
 //       auto const r = sum<2>(xs * per_shard<4>(w)) - virtual_shards<4>(y);
 //       auto const loss = sum_of_shards(square(r)) / rows; ...
@@ -23,7 +24,7 @@ struct all_gather_fn {
     return v;
   }
 };
-/// the number of the shard is there for the extent alone
+/// the second operand, the index of the shard, only gives the result its extent V
 template <int V>
 struct per_shard_fn {
   LOCUS_BUILTIN("per_shard")
@@ -35,7 +36,7 @@ struct per_shard_fn {
 
 inline namespace LOCUS_MODE {
 
-/// means: the whole of a value that is cut, or terms of a sum added up, on every replica
+/// means: a sharded value as a whole, or the sum of a partial value, on every replica
 /// cost:  a copy of each piece to each other replica
 template <tensor_operand X>
 constexpr auto all_gather(X&& e) {
@@ -75,8 +76,9 @@ struct ones_behind {
 inline namespace LOCUS_MODE {
 
 /// means: r[v, i, ...] = x[v n / V + i, ...]: the n rows of x as V shards of equal size
-/// cost:  none: the same memory; nothing moves while the number of replicas divides V
-/// fails: shape_error, when V does not divide n; when it runs, when the replicas do not divide V
+/// cost:  none: the same memory; no copy while the number of replicas divides V
+/// fails: shape_error, when V does not divide n; at run time, when the number of replicas does not
+///        divide V
 template <int V, tensor_operand X>
 constexpr auto virtual_shards(X&& x) {
   auto operand = as_operand<void>(std::forward<X>(x));
@@ -91,8 +93,8 @@ constexpr auto virtual_shards(X&& x) {
   return reshape(std::move(operand), extents_of_shape_t<detail::shard_pattern<E, V>>(to));
 }
 
-/// means: r[v, 0, ...] = w[...]: w once for each of V shards. Its gradient is the sum of the shards'
-///        terms in their order, on every replica
+/// means: r[v, 0, ...] = w[...]: w repeated for each of V shards. Its gradient adds the terms of
+///        the shards in their order, on every replica
 template <int V, tensor_operand W>
 constexpr auto per_shard(W&& w) {
   auto wide = expand_dims<0>(expand_dims<0>(std::forward<W>(w)));
@@ -100,9 +102,9 @@ constexpr auto per_shard(W&& w) {
   return make_node(map_op<per_shard_fn<V>>{}, std::move(wide), Index<E>{E{}});
 }
 
-/// means: the sum of all elements of a value that has one row for each shard: within each shard where it
-///        lies, then over the shards in their order
-/// cost:  one number of each shard to each replica
+/// means: the sum of all elements of a value with one row for each shard: first within each shard,
+///        on its replica, then over the shards in their order
+/// cost:  each shard sends one number to each replica
 template <tensor_operand X>
 constexpr auto sum_of_shards(X&& x) {
   auto operand = as_operand<void>(std::forward<X>(x));

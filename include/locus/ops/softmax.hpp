@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// softmax and log_softmax: each is several steps, so that over a sharded axis the plan shows its
-// two all-reduces; elsewhere the steps share one kernel.
+// softmax and log_softmax: each is several steps. Over a sharded axis the plan contains their two
+// all-reduces; otherwise all steps share one kernel.
 #pragma once
 #include <utility>  // forward
 
@@ -13,7 +13,7 @@ namespace locus {
 
 struct softmax_max_fn {
   LOCUS_BUILTIN("softmax.max")
-  static constexpr bool leaves_nan_out = true;  // exp(NaN - m) brings it into the sum
+  static constexpr bool leaves_nan_out = true;  // NaN reaches the sum through exp(NaN - m)
   template <class T>
   using result = T;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Special functions that the C library does not have, one element at a time: the host and GPUs run the
-// same code. Their functors come from the table of ops/elementwise.hpp.
+// Special functions that the C library does not have, for one element; the host and GPUs compile
+// the same code. The table of ops/elementwise.hpp makes their functors.
 #pragma once
 #include <locus/core/macros.hpp>        // LOCUS_HOST_DEVICE, LOCUS_BY_SIDE, LOCUS_MODE
 #include <locus/ops/elementwise.hpp>    // LOCUS_ELEMENTWISE_SPECIAL
@@ -21,7 +21,7 @@ template <class T, class... More>
 LOCUS_HOST_DEVICE constexpr T power_series(T x, T c, More... higher) {
   return power_series(x, higher...) * x + c;
 }
-/// means: pi tan(pi b) for 0 <= b <= 1/4: pi^2 b, and what is above it
+/// means: pi tan(pi b) for 0 <= b <= 1/4, as pi^2 b plus a correction
 template <class T>
 LOCUS_HOST_DEVICE constexpr T pi_tangent(T b) {
   T const z = b * b;
@@ -42,7 +42,7 @@ LOCUS_HOST_DEVICE constexpr T pi_tangent(T b) {
            (0x1.692b71366cc04p-51 * b + 0x1.3bd3cc9be45dep+3 * b * z * above / cosine);
   }
 }
-/// means: pi cot(pi r) for |r| <= 1/2: 1 / r, and what is below it
+/// means: pi cot(pi r) for |r| <= 1/2, as 1 / r minus a series
 template <class T>
 LOCUS_HOST_DEVICE constexpr T pi_cotangent(T r) {
   T const a = r < T(0) ? -r : r, z = a * a;
@@ -60,7 +60,7 @@ LOCUS_HOST_DEVICE constexpr T pi_cotangent(T r) {
                                  0x1.77e2b68985372p+1);
   return r < T(0) ? -y : y;
 }
-/// means: (pi / sin(pi r))^2 for |r| <= 1/2: 1 / r^2, or pi^2, and what is above it
+/// means: (pi / sin(pi r))^2 for |r| <= 1/2, as 1 / r^2 plus a series, or pi^2 + (pi cot(pi r))^2
 template <class T>
 LOCUS_HOST_DEVICE constexpr T square_of_pi_over_sine(T r) {
   T const a = r < T(0) ? -r : r, z = a * a;
@@ -79,7 +79,8 @@ LOCUS_HOST_DEVICE constexpr T square_of_pi_over_sine(T r) {
                                 0x1.398de1425e3b0p+6);
 }
 
-/// means: the digamma function for 1 <= x <= 2, in digits of its own near its zero at 1.4616...
+/// means: the digamma function for 1 <= x <= 2, with small relative error also near its zero
+///        1.4616...
 template <class T>
 LOCUS_HOST_DEVICE constexpr T digamma_of_one_to_two(T x) {
   T const t = x - T(1.5);
@@ -99,7 +100,7 @@ LOCUS_HOST_DEVICE constexpr T digamma_of_one_to_two(T x) {
                         0x1.dc8ae08af0fc4p-13, -0x1.3db05b36d9a48p-13, 0x1.104c9d0897b58p-12,
                         -0x1.6b107f71aa124p-13);
 }
-/// means: what log(x) - 1 / (2 x) is above the digamma function, of z = 1 / x^2, x >= 10
+/// means: log(x) - 1 / (2 x) - digamma(x), a function of z = 1 / x^2, for x >= 10
 template <class T>
 LOCUS_HOST_DEVICE constexpr T digamma_below_log(T z) {
   if constexpr (sizeof(T) == 4)
@@ -108,7 +109,7 @@ LOCUS_HOST_DEVICE constexpr T digamma_below_log(T z) {
     return z * power_series(z, 1. / 12, -1. / 120, 1. / 252, -1. / 240, 1. / 132, -691. / 32760,
                             1. / 12, -3617. / 8160);
 }
-/// means: x (trigamma(x) - 1 / x - 1 / (2 x^2)), of z = 1 / x^2, x >= 10
+/// means: x (trigamma(x) - 1 / x - 1 / (2 x^2)), a function of z = 1 / x^2, for x >= 10
 template <class T>
 LOCUS_HOST_DEVICE constexpr T trigamma_tail(T z) {
   if constexpr (sizeof(T) == 4)
@@ -118,10 +119,12 @@ LOCUS_HOST_DEVICE constexpr T trigamma_tail(T z) {
                             -3617. / 510, 43867. / 798);
 }
 
-/// means: the derivative of log(gamma(x)): below 0 by reflection, up to 10 by steps of 1 down to
-///        [1, 2], from there on by Stirling's series. -inf at 0, inf at -0, NaN at -1, -2, ... and -inf
-/// units: at most 4 in the last place, also at its zero above 0; below 0 of the largest of the result,
-///        digamma(1 - x) and 1, since at its zeros there it is the difference of two such numbers
+/// means: the derivative of log(gamma(x)): for x below 0 by reflection, up to 10 by steps of 1 down
+///        to [1, 2], above 10 by Stirling's series. -inf at 0, inf at -0, NaN at -1, -2, ... and
+///        -inf
+/// units: at most 4 units in the last place, also at the zero above 0; for x below 0, in units of
+///        the largest of the result, digamma(1 - x) and 1, since the result is the difference of
+///        two such numbers there
 /// after: Abramowitz and Stegun, 6.3
 template <class T>
 LOCUS_HOST_DEVICE T digamma_of(T x) {
@@ -147,9 +150,9 @@ LOCUS_HOST_DEVICE T digamma_of(T x) {
   return pole + (steps + digamma_of_one_to_two(x));
 }
 
-/// means: the derivative of digamma(x), above 0 everywhere: below 0 by reflection, up to 10 by steps
-///        of 1, from there on by Stirling's series. inf at 0, -1, -2, ..., NaN at -inf
-/// units: at most 4 in the last place
+/// means: the derivative of digamma(x), positive everywhere: for x below 0 by reflection, up to 10
+///        by steps of 1, above 10 by Stirling's series. inf at 0, -1, -2, ..., NaN at -inf
+/// units: at most 4 units in the last place
 /// after: Abramowitz and Stegun, 6.4
 template <class T>
 LOCUS_HOST_DEVICE T trigamma_of(T x) {
@@ -170,8 +173,9 @@ LOCUS_HOST_DEVICE T trigamma_of(T x) {
 }  // namespace LOCUS_MODE
 }  // namespace detail
 
-// On the host a function of its own, never inlined: its bits are the same in kernels for every set of
-// instructions. They depend on the flags of the unit, so does the name of the operator.
+// On the host the function is never inlined, so that its bits are the same in kernels for every set
+// of instructions. They depend on the flags of the unit, so the name of the operator does too
+// (Mode).
 #define LOCUS_FUNCTOR_OF_one_own(functor, function)       \
   struct functor##_fn {                                   \
     LOCUS_BUILTIN(#functor)                               \

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations that only look at memory another way: transpose, reshape, slice.
+// Operations that give other extents or strides to the same memory: transpose, expand_dims,
+// reshape, slice.
 #pragma once
 #include <utility>  // forward
 
@@ -40,7 +41,7 @@ struct transpose_op {
 };
 
 inline namespace LOCUS_MODE {
-/// means: r[i, j, ...] = x[..., j, i], or axes in the order given: transpose<0, 2, 1>(x)
+/// means: r[i, j, ...] = x[..., j, i], or the axes in this order: transpose<0, 2, 1>(x)
 /// cost:  none: the same memory under other strides
 template <int... Order, tensor_operand X>
 constexpr auto transpose(X&& x) {
@@ -65,7 +66,7 @@ struct expand_op {
 };
 
 inline namespace LOCUS_MODE {
-/// means: x with one more axis of extent 1 at position Axis; -1: behind the last
+/// means: x with an axis of extent 1 inserted at position Axis; -1: after the last axis
 /// cost:  none: the same memory
 template <int Axis, tensor_operand X>
 constexpr auto expand_dims(X&& x) {
@@ -88,9 +89,9 @@ struct reshape_op {
 };
 
 inline namespace LOCUS_MODE {
-/// means: r = x's elements in row order under extents N...; one -1 stands for what is left
+/// means: r = x's elements in row order under extents N...; a -1 is computed from the others
 /// cost:  none if x is dense, one copying kernel otherwise
-/// fails: at compile time, when static sizes differ; when bound, dynamic ones
+/// fails: when the numbers of elements differ: at compile time for static extents, else at binding
 template <std::int64_t... N, tensor_operand X>
 constexpr auto reshape(X&& x) {
   using E = Extents<N...>;
@@ -108,8 +109,8 @@ constexpr auto reshape(X&& x, Extents<N...> const& to) {
 }
 }  // namespace LOCUS_MODE
 // ---- slice ----
-/// means: the part of x inside a range of each axis     shape: Cut axes become dynamic unless known
-///        Static holds begin and end of each axis where they are known at compile time.
+/// means: the part of x inside a range of each axis     shape: axes of Cut are dynamic unless
+///        Static holds their begin and end
 template <axis_set Cut, std::int64_t... Static>
 struct slice_op {
   LOCUS_BUILTIN("slice")
@@ -156,9 +157,9 @@ constexpr auto sliced(X&& x, Ranges... ranges) {
 inline namespace LOCUS_MODE {
 
 /// means: r[i...] = x[begin + i...]: slice(x, {1, -1}, all_of) or slice(x, {0, 5})
-/// shape: that of the ranges; axes that are not named stay whole
+/// shape: that of the ranges; axes without a range stay whole
 /// cost:  none: a part of the same memory
-/// fails: when bound, for a range outside its axis
+/// fails: at binding, for a range outside its axis
 template <tensor_operand X>
 constexpr auto slice(X&& x, range a) {
   return detail::sliced(std::forward<X>(x), a);
@@ -184,7 +185,7 @@ constexpr auto slice(X&& x, range a, range b, range c, range d, range e, range f
   return detail::sliced(std::forward<X>(x), a, b, c, d, e, f);
 }
 
-/// means: [Begin, End) of one axis, known at compile time: the extents stay static
+/// means: x with [Begin, End) of one axis, known at compile time: static extents stay static
 template <int Axis, std::int64_t Begin, std::int64_t End, tensor_operand X>
 constexpr auto slice(X&& x) {
   using Op = slice_op<axis_set(1u << Axis), Begin, End>;

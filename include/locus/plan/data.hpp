@@ -1,33 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan as data: arrays that the passes fill, at compile time and when a plan is bound.
+// The plan as data: arrays that the passes fill at compile time, and binding at run time.
 #pragma once
 #include <locus/expr/step.hpp>  // step, edge, transfer, array_view
 
 namespace locus {
 
-/// How undecided steps are placed.
+/// How steps without a decided place are placed.
 enum class placement_rule : unsigned char { prefer_gpu, follow_data, min_copies };
-/// prefer_gpu: the GPU on which most operands lie, GPU:0 if none does, the CPU without a GPU kernel
+/// prefer_gpu: the GPU that most operands are on; GPU:0 if there is none; without a GPU kernel the
+/// CPU
 struct prefer_gpu {
   static constexpr auto rule = placement_rule::prefer_gpu;
 };
-/// follow_data: where the operands lie
+/// follow_data: the device of the operands
 struct follow_data {
   static constexpr auto rule = placement_rule::follow_data;
 };
-/// min_copies: where the fewest bytes cross devices (the fewest copies while an extent is open)
+/// min_copies: the places that move the fewest bytes (copies, while an extent is dynamic)
 struct min_copies {
   static constexpr auto rule = placement_rule::min_copies;
 };
 
-/// How many bytes of all-reduces travel together: a bucket takes values until it holds more than its
-/// limit, so a large value ends a bucket. The first limit is smaller, so that the first bucket leaves
-/// early. A policy with a member `buckets` has its own.
+/// How many bytes of all-reduces travel together: a bucket takes values until it exceeds its limit,
+/// so a large value ends a bucket. The first limit is smaller, so that the first bucket starts
+/// early. A policy may have a member `buckets` instead.
 /// after: TensorFlow's bytes_per_pack
 struct bucket_sizes {
   std::int64_t first = std::int64_t(1) << 20, others = std::int64_t(4) << 20;
 };
-/// for replicas on several nodes, where a message costs more
+/// for replicas on several nodes, where each message costs more
 inline constexpr bucket_sizes buckets_off_node{std::int64_t(1) << 20, std::int64_t(25) << 20};
 template <class Policy>
 constexpr bucket_sizes buckets_of() {
@@ -42,28 +43,27 @@ concept placement_policy = std::is_same_v<decltype(Policy::rule), placement_rule
 
 enum class plan_error : unsigned char {
   none,
-  device_lists_differ,       // operands over different device lists
-  cuts_do_not_meet,          // pieces along different axes
-  matmul_cuts,               // a combination of pieces without a row in the table
-  call_cuts,                 // a call over pieces that are no equal numbers of rows
-  stretched_cut,             // an operand of extent 1 is cut where it would stretch
-  view_across_cut,           // a reshape or a slice that would mix pieces
-  request_on_distributed,    // on<Device> around replicas
-  all_reduce_without_terms,  // a value that is equal everywhere, or in pieces, is summed over
-                             // replicas
-  strict_placement,          // no GPU kernel, and a GPU is where it must run
-  strict_on_cpu,             // no CPU kernel, and a CPU is where it must run
-  no_kernel,                 // no kernel on any side
-  too_many_steps,            // above max_steps
-  not_reproducible,          // an operation whose bits depend on the library that has it
+  device_lists_differ,               // operands over different device lists
+  cuts_do_not_meet,                  // pieces along different axes
+  matmul_cuts,                       // pieces in a combination that the table does not have
+  call_cuts,                         // operands of a call in pieces of different rows
+  stretched_cut,                     // an operand of extent 1 is sharded along a broadcast axis
+  view_across_cut,                   // a reshape or a slice that would mix pieces
+  request_on_distributed,            // on<Device> around distributed operands
+  all_reduce_without_terms,          // all_reduce of a value that is not partial
+  strict_placement,                  // no GPU kernel, and the step must run on a GPU
+  strict_on_cpu,                     // no CPU kernel, and the step must run on a CPU
+  no_kernel,                         // no kernel on either side
+  too_many_steps,                    // above max_steps
+  not_reproducible,                  // the bits of the operation depend on a library
   not_reproducible_across_replicas,  // a sum of floats over replicas
 };
 
 inline constexpr int max_steps = 128;
-/// The most values that one kernel reads, and folds, and writes.
+/// The largest number of values that one kernel reads, folds and writes.
 inline constexpr int max_region_values = 24;
 
-/// What a plan is asked for: one value, and where it shall be (nowhere: where the plan puts it).
+/// One requested value of a plan, and its destination (nowhere: the plan decides).
 struct root {
   short from = -1;
   short by = -1;
@@ -73,19 +73,19 @@ struct root {
 };
 
 enum class action_kind : unsigned char { launch, transfer, bucket };
-/// One thing the executor does. launch: the kernel that ends in step `what`; transfer: that one;
-/// bucket: all all-reduces with that number.
+/// One action of the run-time loop. launch: the kernel that ends in step `what`; transfer: transfer
+/// `what`; bucket: all all-reduces of bucket `what`.
 struct action {
   action_kind kind = action_kind::launch;
   short what = -1;
   friend constexpr bool operator==(action const&, action const&) = default;
 };
 
-/// What each step is within its region.
+/// The level of a step within its region.
 enum class level : unsigned char {
   element,  // one value for each element of the region's space
   fold,     // a reduction over the region's axes
-  row,      // one value for each row that a fold leaves
+  row,      // one value for each row of a fold's result
 };
 
 /// means: the arrays of one plan
@@ -102,13 +102,14 @@ struct plan_view {
   }
 };
 
-/// Where a pass failed.
+/// The result of a pass: its error, and the step that has it.
 struct verdict {
   plan_error error = plan_error::none;
   short culprit = -1;  // step
 };
 
-/// means: where step i's readers want it; nowhere if they do not agree. Replicas of one list agree.
+/// means: the place where the readers of step i need it; nowhere if they differ. Replicas of one
+///        list agree.
 constexpr place wanted_by_readers(plan_view const& p, short i) {
   place at{};
   bool any = false, agree = true;
@@ -126,16 +127,16 @@ constexpr place wanted_by_readers(plan_view const& p, short i) {
   return agree ? at : place{};
 }
 
-/// means: the level at which step i reads its operands: a fold reads elements
+/// means: the level of the values that step i reads: a fold reads elements
 constexpr level level_read_by(plan_view const& p, short i) {
   return p.levels[i] == level::row ? level::row : level::element;
 }
 
-/// means: the step of the first result of a call, which has its operands
+/// means: the step of the call's first result, which has the operands as edges
 constexpr short first_result(plan_view const& p, short i) {
   return static_cast<short>(i - p.steps[i].result);
 }
-/// means: the operand that says how many rows the batch has, and how it is cut; -1: none
+/// means: the operand whose rows are the batch, and whose cut is that of the call; -1: none
 constexpr int operand_of_rows(plan_view const& p, short i) {
   step const& s = p.steps[first_result(p, i)];
   int found = -1;
@@ -143,7 +144,7 @@ constexpr int operand_of_rows(plan_view const& p, short i) {
     if (s.call->rule.operands[k] == call_role::rows) found = k;
   return found;
 }
-/// means: the operands of a call come in pieces
+/// means: some operand of a call is sharded
 constexpr bool call_is_cut(plan_view const& p, short i) {
   step const& s = p.steps[first_result(p, i)];
   for (edge const& e : p.operands(s))
@@ -151,16 +152,17 @@ constexpr bool call_is_cut(plan_view const& p, short i) {
   return false;
 }
 
-/// means: each of these devices is a GPU
+/// means: all devices of the place are GPUs
 constexpr bool is_on_gpus(place const& where) {
   for (int r = 0; r < where.count(); ++r)
     if (!where.at(r).is_gpu()) return false;
   return where.count() > 0;
 }
-/// means: product i is a part of the kernel for GPUs behind it (plan/fuse.hpp), also where AllGpus turns out to be a CPU
+/// means: product i belongs to the kernel of the map that adds a row (plan/fuse.hpp), also where
+///        AllGpus is a CPU at run time
 constexpr bool is_product_with_row(plan_view const& p, short i) { return p.steps[i].has_row; }
 
-/// means: the step in whose memory a view of a view looks
+/// means: the step whose memory a view, or a view of a view, reads
 constexpr short memory_of(plan_view const& p, short i) {
   while (p.steps[i].is_view() && p.steps[i].region < 0) i = p.operands(p.steps[i])[0].from;
   return i;

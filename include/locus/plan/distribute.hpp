@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass 2: how does each value lie over devices? Its tables stand in decisions/04-distributions.md.
+// Pass 2: how does each value lie over devices? decisions/04-distributions.md shows its tables.
 #pragma once
 #include <locus/core/macros.hpp>  // LOCUS_LEAN_BEGIN
 #include <locus/plan/data.hpp>    // plan_view, verdict
@@ -11,7 +11,7 @@ namespace locus {
 // clang-format off
 // ---- the tables ----
 
-/// element-wise: two operands meet
+/// element-wise operations on two operands
 struct elementwise_row {
   distribution lhs, rhs, result;
 };
@@ -27,7 +27,7 @@ inline constexpr elementwise_row elementwise_rows[] = {
     {distribution::sharded, distribution::single, distribution::sharded},
 };
 
-/// linear operations keep a partial sum partial: the reduction is delayed
+/// linear operations leave a partial sum partial: the reduction is delayed
 enum class partial_operands : unsigned char { the_only_one, every_one, exactly_one, the_first };
 struct linear_row {
   law commutes;
@@ -48,7 +48,7 @@ struct matmul_row {
   distribution result;
   int axis;
 };
-// axis 0: the rows of each matrix, 1: its columns, -1: of pieces the batch, otherwise none
+// axis 0: the rows of each matrix; 1: its columns; -1: the batch if sharded, else none
 inline constexpr matmul_row matmul_rows[] = {
     {distribution::mirrored, -1, distribution::mirrored, -1, distribution::mirrored, -1},
     {distribution::sharded, 0, distribution::mirrored, -1, distribution::sharded, 0},
@@ -59,7 +59,7 @@ inline constexpr matmul_row matmul_rows[] = {
     {distribution::mirrored, -1, distribution::sharded, -1, distribution::sharded, -1},
 };
 
-/// reductions over elements; along: over the axis of the cut
+/// reductions over elements; along: the sharded axis is reduced
 struct reduce_row {
   distribution operand;
   bool along;
@@ -71,7 +71,7 @@ inline constexpr reduce_row reduce_rows[] = {
     {distribution::sharded, false, distribution::sharded},
 };
 
-/// assign, eval, fetch, print: from, to, by what
+/// assign, eval, fetch, print: the transfer for each pair of distributions
 struct assign_row {
   distribution from, to;
   transfer_kind how;
@@ -97,12 +97,12 @@ inline constexpr assign_row assign_rows[] = {
 
 namespace detail {
 
-/// the operands of one step as the tables see them
+/// one step, and its operands in the terms of the tables
 struct distributor {
   plan_view& p;
   step& me;
   short number;     // of the step
-  place devices{};  // the device list on which distributed operands meet
+  place devices{};  // the device list of the distributed operands
 
   constexpr place const& lies(int k) const { return p.steps[p.operands(me)[k].from].where; }
   constexpr bool is_neutral(int k) const {
@@ -110,7 +110,7 @@ struct distributor {
     return kind == step_kind::scalar || kind == step_kind::index;
   }
 
-  /// the axis of operand k counted from the right: axes meet right aligned, as shapes do
+  /// the sharded axis of operand k, counted from the right, as broadcasting aligns shapes
   constexpr int cut_from_right(int k, place const& at) const {
     return p.steps[p.operands(me)[k].from].extents.rank - 1 - at.axis;
   }
@@ -129,7 +129,7 @@ struct distributor {
     int partials = 0, others = 0;
     for (int k = 0; k < me.arity; ++k) {
       if (!lies(k).is_partial()) {
-        others += !lies(k).is_sharded() ? 0 : 100;  // a sharded neighbour: the sum must be complete
+        others += !lies(k).is_sharded() ? 0 : 100;  // beside pieces the sum must be complete
         continue;
       }
       if (lies(k).op != reduction::sum) return false;
@@ -149,13 +149,13 @@ struct distributor {
     return false;
   }
 
-  /// where the step will find operand k, once partial sums are complete: partial becomes mirrored
+  /// the place where the step reads operand k, where partial has become mirrored
   constexpr place complete(int k) {
     edge& e = p.operands(me)[k];
     if (!lies(k).is_partial()) return lies(k);
     return e.arrives = devices.mirrored();
   }
-  /// a single operand goes to every device
+  /// a single operand is mirrored to every device
   constexpr place on_every_device(int k) {
     edge& e = p.operands(me)[k];
     if (lies(k).is_single() && !is_neutral(k)) return e.arrives = devices.mirrored();
@@ -182,7 +182,7 @@ struct distributor {
     bring_singles(me.where);
     return plan_error::none;
   }
-  /// single operands of an element-wise step: scattered if they have the axis, else broadcast
+  /// single operands of an element-wise step: scattered along the sharded axis, or mirrored
   constexpr void bring_singles(place const& where) {
     int const cut = where.is_sharded() ? me.extents.rank - 1 - where.axis : -1;  // from the right
     for (int k = 0; k < me.arity; ++k) {
@@ -204,7 +204,7 @@ struct distributor {
           row.rhs_axis == axis(r, 1)) {
         bool const batch = row.result == distribution::sharded && row.axis == -1;
         if (batch && ((l.is_mirrored() && rank(0) == 3) || (r.is_mirrored() && rank(1) == 3)))
-          return plan_error::matmul_cuts;  // a batch beside pieces of one
+          return plan_error::matmul_cuts;  // a mirrored batch, pieces of another
         me.where = row.result == distribution::partial ? devices.partial(reduction::sum)
                    : row.result == distribution::sharded
                        ? devices.sharded(row.axis + me.extents.rank - 2)
@@ -233,7 +233,7 @@ struct distributor {
     return plan_error::cuts_do_not_meet;
   }
 
-  /// looks at what each device has: also at terms, whatever combines them
+  /// views are views of each device's part; that is right for terms of any reduction too
   constexpr plan_error view() {
     place const at = lies(0);
     me.where = at;
@@ -254,7 +254,7 @@ struct distributor {
   }
 
   // ---- calls: roles of operands and results ----
-  /// rows are cut along axis 0, or every replica has the whole batch; anything else is whole
+  /// `rows` are sharded along axis 0, or every replica has the whole batch; other roles are whole
   constexpr plan_error call() {
     bool cut = false;
     for (int k = 0; k < me.arity; ++k) {
@@ -303,9 +303,9 @@ struct distributor {
   constexpr plan_error run() {
     if (me.is_sibling()) return sibling();
     if (plan_error const e = find_devices(); e != plan_error::none) return e;
-    if (devices.is_nowhere()) return plan_error::none;  // single: pass 3 decides
+    if (devices.is_nowhere()) return plan_error::none;  // a single value: pass 3 decides
     if (!me.request.is_none()) return plan_error::request_on_distributed;
-    if (!has_kernels()) return plan_error::none;  // the CPU: pass 3 says so, pass 4 brings operands
+    if (!has_kernels()) return plan_error::none;  // pass 3 takes the CPU, pass 4 copies
     me.why = reason::with_replicas;
     if (me.name == "all_reduce" && !lies(0).is_partial())
       return plan_error::all_reduce_without_terms;
@@ -340,7 +340,7 @@ struct distributor {
       all = all && (is_neutral(k) || p.steps[p.operands(me)[k].from].generated);
     return all;
   }
-  /// each replica makes its own, if all readers are on replicas
+  /// if all readers are on replicas, each replica computes the value itself
   constexpr void join_readers(short i) {
     place const at = wanted_by_readers(p, i);
     if (!at.is_distributed() || at.is_partial() || (me.is_view() && !at.is_mirrored())) return;
@@ -349,7 +349,7 @@ struct distributor {
   }
 };
 
-/// means: what a call has in pieces has as many rows as its first operand of rows
+/// means: all sharded operands and results of a call have as many rows as its first `rows` operand
 constexpr plan_error check_call(plan_view const& p, short i, shape const* extents) {
   step const &s = p.steps[i], &first = p.steps[first_result(p, i)];
   if (!call_is_cut(p, i)) return plan_error::none;
@@ -364,8 +364,8 @@ constexpr plan_error check_call(plan_view const& p, short i, shape const* extent
   return plan_error::none;
 }
 
-/// means: a reshape leaves each element on its replica: extents up to the cut stay, or equal parts of the
-///        row order remain equal parts of it. An open extent may be any.
+/// means: a reshape leaves each element on its replica: extents up to the sharded axis stay, or
+///        equal pieces in row order stay equal pieces. A dynamic extent counts as fitting.
 constexpr bool reshapes_pieces(shape const& from, shape const& to, int cut, int replicas) {
   auto differ = [](std::int64_t a, std::int64_t b) { return a != b && a != dyn && b != dyn; };
   bool same = true;
@@ -374,8 +374,8 @@ constexpr bool reshapes_pieces(shape const& from, shape const& to, int cut, int 
   return same || (cut == 0 && divides(from.extent[0]) && divides(to.extent[0]));
 }
 
-/// means: pieces lie side by side: no operand of extent 1 is cut where it would stretch, no reshape
-///        moves elements across the cut. Extents that are open are looked at again in a run.
+/// means: no operand of extent 1 is sharded along a broadcast axis, and no reshape moves elements
+///        between pieces. Binding checks dynamic extents again.
 constexpr plan_error check_cut(plan_view const& p, short i, shape const* extents) {
   step const& s = p.steps[i];
   if (s.kind == step_kind::call) return check_call(p, i, extents);
@@ -396,7 +396,8 @@ constexpr plan_error check_cut(plan_view const& p, short i, shape const* extents
 
 }  // namespace detail
 
-/// means: steps[i].where and edges' `arrives` for every step that reads a distributed value
+/// means: sets steps[i].where and the edges' `arrives` for every step that reads a distributed
+///        value
 constexpr verdict distribute(plan_view& p) {
   shape extents[max_steps]{};
   for (short i = 0; i < p.steps.count; ++i) {

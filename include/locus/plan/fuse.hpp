@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass 5: which steps share a kernel? A region is a maximal set of element-wise steps on one device
-// with the reductions they feed, and the matrix product that only they read: on a CPU any, on GPUs one to which they add
-// a row. Its number is that of its last step. It may store several values:
-// of elements, and of rows.
+// Pass 5: which steps share a kernel? A region is a maximal set of element-wise steps on one
+// device, the reductions of their values, and a matrix product that only they read: on a CPU any
+// product, on GPUs one to which they add a row. The number of a region is that of its last step. A
+// region may store several values: of elements, and of rows.
 //
 //   element:  y = exp(x) * 2 + b                    one value for each element of the space
-//   fold:     sum over an axis set of such values   the space is that of the fold's operand; several
+//   fold:     sum over an axis set of such values   the space is that of its operand; several
 //                                                   folds of one space and axis set run in one pass
-//   row:      sqrt(sum(square(x))) * 2              element-wise steps behind folds, one value a row
+//   row:      sqrt(sum(square(x))) * 2              element-wise steps after folds: one value a row
 //   element behind folds (a chain): exp(x - m) / s  rows of the last axis, m and s its folds
 //                                                   (softmax); it stores elements or rows
 #pragma once
@@ -23,7 +23,7 @@ struct fuser {
   numerics bits = numerics::exact;
   bool lone_folds = bits == numerics::reproducible;
   struct region {
-    short fold = -1;       // one of its folds: all have one space and one axis set
+    short fold = -1;       // one of its folds; all have one space and axis set
     bool chained = false;  // elements read folds
   };
   region regions[max_steps]{};  // [its last step]
@@ -32,7 +32,7 @@ struct fuser {
   static constexpr bool joins(step const& s) {
     return s.kind == step_kind::map || s.kind == step_kind::reduce;
   }
-  /// equal for certain: open extents may differ when the program runs
+  /// certainly equal: dynamic extents may differ at run time
   static constexpr bool same(shape const& a, shape const& b) { return a == b && a.is_static(); }
   static constexpr axis_set axes_of_rows(shape const& space) {
     return space.rank >= 2 ? axis_set(1u << (space.rank - 1)) : axis_set(0);
@@ -41,7 +41,7 @@ struct fuser {
     return s.kind == step_kind::reduce && s.keep && s.axes != 0 &&
            s.axes == axes_of_rows(operand_shape(s));
   }
-  /// s reads a fold of rows that was computed from another one
+  /// s reads a fold of rows that was computed from another such fold
   constexpr bool ends_chain(step const& s) const {
     for (edge const& e : p.operands(s)) {
       if (e.by >= 0 || !folds_rows(p.steps[e.from])) continue;
@@ -63,7 +63,7 @@ struct fuser {
     edge const& e = p.operands(s)[0];
     return e.by >= 0 ? p.transfers[e.by].arrives : p.steps[e.from].where;
   }
-  /// means: the step whose extents those of step i are, also where they are open
+  /// means: the step that has the extents of step i, also where they are dynamic
   constexpr short shape_source(short i) const {
     while (p.steps[i].kind == step_kind::map) {
       short from = -1;
@@ -75,11 +75,11 @@ struct fuser {
     }
     return i;
   }
-  /// steps i and k have the same extents, whatever these are
+  /// steps i and k have equal extents, also where they are dynamic
   constexpr bool sized_alike(short i, short k) const {
     return same(p.steps[i].extents, p.steps[k].extents) || shape_source(i) == shape_source(k);
   }
-  /// the step whose extents are those of the region's elements
+  /// the step that has the extents of the region's elements
   constexpr short space_step(short at) const {
     return has_fold(at) ? p.operands(fold_of(at))[0].from : at;
   }
@@ -100,7 +100,7 @@ struct fuser {
     p.levels[i] = fold ? level::fold : level::element;
   }
 
-  /// the one region and level of all readers; false where there is none
+  /// finds the one region and level of all readers; false if there are several or none
   constexpr bool find_readers(short i, short& at, level& reader_level) const {
     at = -1;
     for (short k = static_cast<short>(i + 1); k < p.steps.count; ++k)
@@ -114,7 +114,8 @@ struct fuser {
       }
     return at >= 0;
   }
-  /// steps of the region that read i from different folds or from behind them
+  /// the number of passes over a row in which the region reads i: one for each fold, one after the
+  /// folds
   constexpr int stages(short i) const {
     int n = 0;
     bool behind = false;
@@ -129,7 +130,7 @@ struct fuser {
     return n + behind;
   }
 
-  /// a kernel takes all that regions a and b would read, fold and write, with step i at that level
+  /// one kernel can read, fold and write all values of regions a and b, with step i at that level
   constexpr bool has_room(short a, short b, short i = -1, level of_i = level::element) const {
     auto joined = [&](short k) {
       return k == i ||
@@ -152,7 +153,7 @@ struct fuser {
            outputs <= max_region_values;
   }
 
-  /// every value that the region stores is one of elements, or every one is one of rows
+  /// the region stores either only elements or only rows
   constexpr bool stores_one_level(short at, level of) const {
     for (short k = 0; k < p.steps.count; ++k)
       if (p.steps[k].region == at && p.steps[k].stored &&
@@ -160,7 +161,7 @@ struct fuser {
         return false;
     return true;
   }
-  /// a lone fold stores one value
+  /// with lone_folds, the kernel of a fold stores one value
   constexpr bool may_store(short i, short at) const {
     if (!lone_folds || (p.steps[i].kind == step_kind::map && !has_fold(at))) return true;
     int stored = is_root[i];
@@ -173,10 +174,9 @@ struct fuser {
     shape const& space = row ? fold_of(at).extents : space_of(at);
     if (!(me.where == (row ? fold_of(at).where : place_of(at)))) return false;
     bool const stretched = !(me.extents == space);
-    if (stretched && me.heavy)
-      return false;  // not computed again for each element it is stretched to
+    if (stretched && me.heavy) return false;  // not repeated for each element of a broadcast
     if (!row && has_fold(at) && fold_of(at).axes != axes_of_rows(space) && ends_chain(me))
-      return false;  // its folds join it, row after row, but not those of the region
+      return false;  // its folds join it row by row, but not the region's folds
     if (is_root[i] && (!same(me.extents, space) || (!row && ranks(at)) || !may_store(i, at)))
       return false;
     if (chained && is_root[i] && !stores_one_level(at, reader_level)) return false;
@@ -184,7 +184,7 @@ struct fuser {
     p.levels[i] = reader_level;
     return true;
   }
-  /// a fold of the region carries numbers beside its values: in one kernel it is the only one
+  /// a fold of the region has indices beside its values (argmax): then it must be the only fold
   constexpr bool ranks(short at) const {
     for (step const& s : p.steps)
       if (s.region == at && s.kind == step_kind::reduce && s.type == element::other) return true;
@@ -198,7 +198,7 @@ struct fuser {
       if (lone_folds || g.chained || !folds_alike(i, g.fold)) return false;
     } else if (!has_fold(at) && me.where == p.steps[at].where && may_store(i, at) &&
                (all_rows(at, me) || reads_only(at, i))) {
-      for (short k = 0; k < p.steps.count; ++k)  // what was there becomes what follows the fold
+      for (short k = 0; k < p.steps.count; ++k)  // the steps so far now follow the fold
         if (p.steps[k].region == at) p.levels[k] = level::row;
       g.fold = i;
     } else if (!lone_folds && !is_root[i] && can_chain(at, me)) {
@@ -209,22 +209,22 @@ struct fuser {
     p.levels[i] = level::fold;
     return true;
   }
-  /// elements of the region may read the fold, row after row
+  /// elements of the region may read the fold, row by row
   constexpr bool can_chain(short at, step const& me) const {
     if (!folds_rows(me) || !(operand_shape(me) == space_of(at))) return false;
     if (!(me.where == place_of(at) && operand_place(me) == place_of(at))) return false;
     if (has_fold(at) && fold_of(at).axes != me.axes) return false;
-    for (short k = 0; k < p.steps.count; ++k)  // a function of the user's runs once
+    for (short k = 0; k < p.steps.count; ++k)  // a functor of the program is called once
       if (p.steps[k].region == at && !p.steps[k].builtin && stages(k) > 1) return false;
     return stores_one_level(at, p.levels[at]);
   }
-  /// every step of the region has one value for each value of the fold: it can follow the fold
+  /// every step of the region has one value for each value of the fold, so it can follow the fold
   constexpr bool all_rows(short at, step const& fold) const {
     for (step const& s : p.steps)
       if (s.region == at && s.extents.rank > 0 && !same(s.extents, fold.extents)) return false;
     return same(p.steps[at].extents, fold.extents);
   }
-  /// the region reads nothing but the fold and scalars: its extents are the fold's
+  /// the region reads only the fold and scalars, so its extents are those of the fold
   constexpr bool reads_only(short at, short fold) const {
     for (step const& s : p.steps)
       if (s.region == at)
@@ -235,9 +235,9 @@ struct fuser {
     return true;
   }
 
-  // ---- several outputs: regions that read one value become one, so that it is computed once ----
-  /// region `from` must have run before region `to` can: by whatever way, through all that a region
-  /// on this way makes, since it makes it at once
+  // ---- several outputs: regions that read one value become one region ----
+  /// region `to` depends on region `from`, directly or through other regions; a region waits for
+  /// the operands of all its steps
   constexpr bool leads_to(short from, short to) const {
     bool reached[max_steps]{};  // [step]
     bool waits[max_steps]{};    // [region]
@@ -256,7 +256,8 @@ struct fuser {
     }
     return false;
   }
-  /// an operand waits for a step that is reached; all-reduces of one bucket wait for one another
+  /// the operand depends on a reached step; all all-reduces of a bucket depend on each other's
+  /// terms
   constexpr bool brings(bool const* reached, edge const& e) const {
     bool now = reached[e.from];
     if (e.by < 0 || p.transfers[e.by].bucket < 0) return now;
@@ -267,7 +268,7 @@ struct fuser {
   static constexpr bool one_cut(place const& a, place const& b) {
     return a.devices == b.devices && a.how == b.how && a.axis == b.axis;
   }
-  /// folds i and k of one space along the same axes: one pass serves both
+  /// folds i and k have one space and the same axes: one pass computes both
   constexpr bool folds_alike(short i, short k) const {
     step const &a = p.steps[i], &b = p.steps[k];
     return a.axes == b.axes && a.keep == b.keep &&
@@ -283,7 +284,7 @@ struct fuser {
                                                         place_of(a) == place_of(b);
     return alike && !ranks(a) && !ranks(b) && has_room(a, b) && !leads_to(a, b) && !leads_to(b, a);
   }
-  /// regions a and b become one
+  /// makes regions a and b one region
   constexpr short unite(short a, short b) {
     short const last = a > b ? a : b;
     for (step& s : p.steps)
@@ -291,11 +292,11 @@ struct fuser {
     regions[last].fold = has_fold(a) ? regions[a].fold : regions[b].fold;
     return last;
   }
-  /// makes the regions that read i one region, if i's value is of their shape and they do not wait
-  /// for one another
+  /// makes the regions that read i one region, if i has their extents and none of them depends on
+  /// another
   constexpr bool join_readers(short i) {
     short at = -1;
-    bool several = false;  // one region alone had its reasons
+    bool several = false;  // if all read i in one region, find_readers() refused it
     for (short k = static_cast<short>(i + 1); k < p.steps.count; ++k)
       for (edge const& e : p.operands(p.steps[k])) {
         if (e.from != i) continue;
@@ -313,7 +314,7 @@ struct fuser {
            has_room(at, at, i);
   }
 
-  /// both read a tensor of their space, of one type: it may be the same
+  /// both read i, or tensors of one type and the extents of their space, which may be one tensor
   constexpr bool read_alike(short a, short b) const {
     for (step const& s : p.steps)
       for (edge const& e : p.operands(s)) {
@@ -331,7 +332,8 @@ struct fuser {
     return i == k || (a.kind == step_kind::leaf && b.kind == step_kind::leaf && a.type == b.type &&
                       a.extents == b.extents && a.where == b.where);
   }
-  /// folds of one space share a pass over it, with element-wise regions that read what they read
+  /// folds of one space share a pass over it, also with element-wise regions that read the same
+  /// tensors
   constexpr void share_passes() {
     for (short a = 0; a < p.steps.count; ++a) {
       if (p.steps[a].region != a || !joins(p.steps[a])) continue;
@@ -340,13 +342,13 @@ struct fuser {
         if (!(has_fold(a) || has_fold(b)) || !(space_of(a) == space_of(b))) continue;
         if (!can_share(a, b) || !((has_fold(a) && has_fold(b)) || read_alike(a, b))) continue;
         unite(a, b);
-        break;  // region a is now a part of b
+        break;  // a is now a part of b
       }
     }
   }
 
-  /// a product on a CPU that one region reads, element by element, becomes a part of it: its kernel
-  /// makes the product in panels that stay in a cache
+  /// a product on a CPU with one element-wise reader becomes a part of the reader's region: the
+  /// kernel computes the product in panels that stay in a cache
   constexpr void take_in_panels(short i) {
     step& me = p.steps[i];
     if (me.kind != step_kind::matmul || is_root[i]) return;
@@ -361,7 +363,7 @@ struct fuser {
     me.region = at, me.stored = false, p.levels[i] = level::element;
   }
 
-  /// means: the step that adds a row to product i and reads it alone; -1: none
+  /// means: the step that adds a row to product i and is its only reader; -1: none
   constexpr short adds_row(short i) const {
     short at = -1;
     for (short k = static_cast<short>(i + 1); k < p.steps.count; ++k)
@@ -378,13 +380,14 @@ struct fuser {
                            (row.by >= 0 || o.region != p.steps[at].region);
     return in_memory && o.extents.rank == 1 && o.type == p.steps[i].type ? at : short(-1);
   }
-  /// an activation that a library may have behind the row
+  /// an activation that a library may compute after the row
   constexpr bool ends_product(step const& s) const {
     return s.ends == product_end::chosen ||
            (s.ends == product_end::relu && bits == numerics::relaxed);
   }
-  /// a product on GPUs becomes a part of the map that adds a row to it, with at most an activation behind: a library makes
-  /// both at once, or the product lies where the result will
+  /// a product on GPUs becomes a part of the map that adds a row to it, with at most one activation
+  /// after it: a library computes all in one kernel, or writes the product where the map's result
+  /// will be
   constexpr void take_with_row(short i) {
     step& me = p.steps[i];
     if (me.kind != step_kind::matmul || is_root[i] || me.extents.rank != 2) return;
@@ -403,7 +406,7 @@ struct fuser {
     me.has_row = true;
   }
 
-  /// one kernel for all results of a call, which stores those that somebody reads
+  /// one kernel for all results of a call; it stores the results that some step reads
   constexpr void open_call(short i) {
     step& me = p.steps[i];
     me.region = static_cast<short>(i - me.result + me.call->rule.results.count - 1);
@@ -413,7 +416,7 @@ struct fuser {
         if (e.from == i && !p.steps[k].is_sibling()) me.stored = true;
   }
 
-  /// a transpose or a slice has gaps; a reshape of what has gaps must copy
+  /// a transpose or a slice has gaps; a reshape of a value with gaps must copy
   constexpr void find_dense() {
     for (step& s : p.steps) {
       if (s.kind == step_kind::transpose || s.kind == step_kind::slice) s.dense = false;
@@ -424,7 +427,7 @@ struct fuser {
     return s.is_view() && (s.kind != step_kind::reshape || p.steps[p.operands(s)[0].from].dense);
   }
 
-  /// step i, which had a region of its own, becomes a part of its readers'
+  /// step i leaves its own region and becomes a part of its readers' region
   constexpr void close_into_readers(short i) {
     for (short k = static_cast<short>(i + 1); k < p.steps.count; ++k)
       for (edge const& e : p.operands(p.steps[k]))
@@ -471,8 +474,9 @@ struct fuser {
 
 }  // namespace detail
 
-/// means: steps[i].region, stored and levels[i]
-/// bits: under `reproducible` each fold has a kernel of its own, under `relaxed` a product may end in a relu
+/// means: sets steps[i].region, stored and levels[i]
+/// bits: under `reproducible` each fold has its own kernel, under `relaxed` a relu may join a
+/// product
 constexpr void fuse(plan_view& p, numerics bits = numerics::exact) { detail::fuser{p, bits}.run(); }
 
 }  // namespace locus

@@ -15,19 +15,19 @@
 
 namespace locus {
 
-/// The destination of an eval: the plan says where the value lies.
+/// The destination of eval: the plan decides where the value lies.
 struct nowhere {
   static constexpr place value{};
 };
 
-/// means: one root: expression E, and the policy (or nowhere) of what it is assigned to
+/// means: one root: expression E, and the policy of its destination (or nowhere)
 template <class E, class Destination>
 struct root_of {
   using expression = E;
   using destination = Destination;
 };
 
-/// means: the roots of one plan under one policy: all that the passes need, as a type
+/// means: the roots of one plan under one policy: the input of the passes, as a type
 template <placement_policy Policy, class... Roots>
 struct graph {
   using policy = Policy;
@@ -37,7 +37,7 @@ struct graph {
 
 namespace detail {
 
-// The steps of all lets come first, in the order in which they need each other; then those of the
+// The steps of all lets come first, each let after those that it reads; then the steps of the
 // roots.
 template <class Graph>
 struct flattened;
@@ -79,7 +79,7 @@ struct flattened<graph<Policy, Roots...>> {
 
 }  // namespace detail
 
-/// means: the arrays of one plan, and what the passes found
+/// means: the arrays of one plan, and the verdict of the passes
 template <int Steps, int Edges, int Roots>
 struct plan_arrays {
   static constexpr int max_transfers = Edges + Roots;
@@ -93,7 +93,7 @@ struct plan_arrays {
   int transfer_count = 0, action_count = 0;
   verdict found{};
 
-  /// each element by itself: g++ 12 shares one initialiser among arrays, and then writes to it
+  /// each element separately: g++ 12 shares one initialiser among arrays, and then writes to it
   constexpr plan_arrays() {
     for (step& s : steps) s = step{};
     for (edge& e : edges) e = edge{};
@@ -108,15 +108,15 @@ struct plan_arrays {
     return {{steps, Steps}, {edges, Edges},          {transfers, transfer_count},
             {roots, Roots}, {actions, action_count}, {levels, Steps}};
   }
-  /// for readers: the passes are over, nothing writes through the view
+  /// for readers after the passes: nothing is written through this view
   constexpr plan_view view() const { return const_cast<plan_arrays*>(this)->view(); }
   constexpr array_view<slot> all_slots() { return {slots, Steps + transfer_count}; }
 };
 
 namespace detail {
 
-/// means: the five passes; the first, infer, ran where each node was built, so that its error
-///        points there
+/// means: passes 2 to 5; pass 1, infer, ran where each node was built, so that its error points
+///        there
 template <class Graph>
 constexpr auto make_plan() {
   using Flat = flattened<Graph>;
@@ -150,7 +150,7 @@ constexpr auto make_plan() {
   return p;
 }
 
-/// The plan of a graph, whether it holds or not.
+/// The plan of a graph, also if a pass refused it.
 template <class Graph>
 inline constexpr auto unchecked_plan = make_plan<Graph>();
 

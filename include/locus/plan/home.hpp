@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statements at home: the destination and all leaves lie on one CPU, every step is element-wise. What
-// the five passes would find is known without them: one kernel there, no copy, no fallback. Its plan
-// is written down when the program wants it (a log, an error, a temporary); test/unit/plan/home_test
-// holds it to that of the passes.
+// Statements at home: the destination and all leaves lie on one CPU, and every step is
+// element-wise. The result of the five passes is then known: one kernel on that CPU, no copy, no
+// fallback. The plan is written only when a log, an error or a temporary needs it;
+// test/unit/plan/home_test compares it with the plan of the passes.
 #pragma once
 #include <locus/expr/leaf.hpp>      // Leaf, ViewLeaf, Scalar
 #include <locus/expr/node.hpp>      // Node, builder
@@ -14,9 +14,9 @@
 
 namespace locus {
 
-/// One step of such a statement, as its type knows it.
+/// One step of such a statement, known from its type.
 struct home_step {
-  step const* source = nullptr;   // of a leaf or a scalar; null: a map, with what follows
+  step const* source = nullptr;   // of a leaf or a scalar; null: a map, as below
   operation const* op = nullptr;  // its row
   home_step const* const* operands = nullptr;
   short arity = 0;
@@ -28,11 +28,11 @@ struct home_step {
 
 namespace detail {
 
-/// What decides whether a tree is such a statement.
+/// The facts that decide whether a tree is such a statement.
 struct home_tree {
   bool possible = false;
   short leaves = 0, steps = 0;
-  shape const* heavy = nullptr;  // the pattern of what is not computed again when it stretches
+  shape const* heavy = nullptr;  // pattern of a heavy step, which is not repeated for a broadcast
   constexpr bool is_one_kernel(shape const& result) const {
     return possible && leaves <= max_region_values && steps <= max_steps &&
            (!heavy || *heavy == result);
@@ -91,7 +91,7 @@ inline constexpr home_step home_step_of<Node<map_op<F>, Es...>> = {
     law_of<F, typename Es::value_type...>(),
     is_builtin<F>};
 
-/// means: the tree's steps, operands before their reader, all in the kernel of the last
+/// means: the steps of the tree, operands before their reader, all in the region of step `last`
 constexpr short write_home_steps(builder& b, home_step const& tree, place const& where,
                                  short last) {
   if (tree.source) return b.add(*tree.source, nullptr, 0);
@@ -115,8 +115,7 @@ constexpr short write_home_steps(builder& b, home_step const& tree, place const&
 
 }  // namespace detail
 
-/// means: into arrays of as many steps and one edge less, with one root and one action: what the
-///        passes would write; slots: [step]
+/// means: writes the plan that the passes would write, with one root and one action; slots: [step]
 constexpr void write_home_plan(plan_view const& p, array_view<slot> slots, home_step const& tree,
                                place const& where) {
   auto const last = static_cast<short>(p.steps.count - 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass 1 again when the program runs: the extents that the type left open. The rules are those of
-// shape/shape.hpp, which the nodes applied to the static ones.
+// Pass 1 at run time: the dynamic extents of all steps. The rules are those of shape/shape.hpp,
+// which nodes apply to static extents at compile time.
 #pragma once
 #include <locus/core/macros.hpp>  // LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
 #include <locus/plan/data.hpp>    // plan_view
@@ -16,9 +16,9 @@ namespace detail {
 LOCUS_FUNCTION shape inferred(plan_view const& p, short i, shape const* extents,
                               void const** objects);
 
-/// means: a map's operand that has the extents of all others, but for scalars; -1: there is none
+/// means: a map's operand that has the extents of all others, scalars aside; -1: none
 LOCUS_FUNCTION short like_all_operands(plan_view const& p, step const& s, shape const* extents);
-/// the axes that there are: a copy of all eight waits for each that was just written
+/// copies only `rank` extents: a copy of all would wait for the stores of those just written
 LOCUS_FUNCTION void copy_extents(shape& to, shape const& from);
 
 [[noreturn]] LOCUS_FUNCTION void refuse_size(step const& s, short i, shape const& extents);
@@ -29,12 +29,12 @@ LOCUS_FUNCTION void copy_extents(shape& to, shape const& from);
 
 }  // namespace detail
 
-/// means: extents[i] of every step, from those of leaves and generators
-/// fails: shape_error naming operation, step and both shapes; also for max, min and argmax of
-///        nothing
+/// means: sets extents[i] of every step from those of leaves and generators
+/// fails: shape_error naming operation, step and both shapes; also for max, min and argmax over no
+///        element
 LOCUS_FUNCTION void infer_extents(plan_view const& p, shape* extents, void const** objects);
 
-/// fails: shape_error for an extremum over no elements
+/// fails: shape_error for max, min or argmax over no element
 LOCUS_FUNCTION void require_elements(plan_view const& p, shape const* extents);
 
 }  // namespace locus

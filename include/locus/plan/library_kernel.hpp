@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose kernel a launch on GPUs is, as far as types and extents say it. The launches themselves ask the same
-// questions with addresses in hand (engine/gpu/map.hpp, engine/gpu/whole_fold.hpp).
+// Which library makes the kernel of a launch on GPUs, as far as types and extents decide it. The
+// launches decide it by the same rules, and know addresses too (engine/gpu/map.hpp,
+// engine/gpu/whole_fold.hpp).
 #pragma once
 #include <locus/core/macros.hpp>      // LOCUS_LEAN_BEGIN
 #include <locus/plan/data.hpp>        // plan_view
@@ -10,33 +11,35 @@ LOCUS_LEAN_BEGIN
 
 namespace locus {
 
-/// A library's function that makes the kernel of a launch.
+/// The library function that makes the kernel of a launch.
 struct library_kernel {
   std::string_view name{};  // empty: a kernel of locus
-  bool is_certain = true;   // false: only where operands lie as the library wants them
+  bool is_certain = true;   // false: only if operands are dense and aligned
   int folds = 0;            // in one pass; 0: it stores elements
 };
 
-/// totals of blocks that cub::DeviceReduce keeps, at most: five times the blocks that fit on a card, of which no card has
-/// more than 256 processors with 16 blocks each
+/// the largest number of block totals that cub::DeviceReduce keeps: five times the blocks that fit
+/// on a card; no card has more than 256 processors with 16 blocks each
 inline constexpr std::int64_t most_cub_totals = std::int64_t(5) * 256 * 16;
 
-/// elements; below, the rest behind whole vectors is not worth a launch of its own
+/// elements; with fewer, a second launch for the rest after the whole vectors costs more than it
+/// saves
 inline constexpr std::int64_t worth_two_launches = std::int64_t(1) << 17;
 
-/// means: how many elements a vector of 16 bytes has, of which the widest has that many bytes
+/// means: the elements of a vector of 16 bytes, if the widest array has elements of that many bytes
 constexpr int elements_of_vector(std::size_t widest) {
   bool const power_of_two = (widest & (widest - 1)) == 0;
   return power_of_two && widest <= 16 ? static_cast<int>(16 / widest) : 1;
 }
-/// means: whole vectors of a map's arrays are CUB's: they leave nothing, or enough for a launch
+/// means: CUB makes a map of whole vectors: no rest is left, or there are enough elements for two
+///        launches
 constexpr bool is_worth_vectors(std::int64_t size, int vector) {
   return size % vector == 0 || size >= worth_two_launches;
 }
 
 namespace detail {
 
-/// The operands of one launch, sorted by how they are known to lie.
+/// The operands of one launch, classified by what is known of their memory.
 class launch_operands {
  public:
   constexpr launch_operands(plan_view const& p, short root, shape const* extents)
@@ -73,7 +76,7 @@ class launch_operands {
     int const vector = elements_of_vector(widest_);
     if (!where.is_sharded())
       return is_worth_vectors(all.size(), vector) ? library_kernel{name} : library_kernel{};
-    int own = 0;  // pieces whose kernel is one of locus
+    int own = 0;  // pieces with a kernel of locus
     for (int k = 0; k < where.count(); ++k)
       own += !is_worth_vectors(piece_bytes(all, 1, where, k), vector);
     if (own == where.count()) return {};
@@ -89,13 +92,13 @@ class launch_operands {
         (indices_ || row_ > 0) && folded_.is_sharded() && !is_cut_in_front(all, folded_);
     return {"cub::DeviceReduce", !open_ && !(unsized_ && several_) && !cuts_lines, folds_};
   }
-  /// means: a piece is one run of elements in row order
+  /// means: a piece is a contiguous range of elements in row order
   static constexpr bool is_cut_in_front(shape const& all, place const& where) {
     for (int a = 0; a < where.axis; ++a)
       if (all.extent[a] != 1) return false;
     return true;
   }
-  /// means: the elements of each piece are numbered one after the other, from a multiple of a vector on
+  /// means: each piece is contiguous and begins at a multiple of a vector
   static constexpr bool has_numbers_in_vectors(shape const& all, place const& where, int vector) {
     if (!is_cut_in_front(all, where)) return false;
     std::int64_t first = 0;
@@ -133,7 +136,8 @@ class launch_operands {
     else if (own.size() != all.size())
       see_repeated(own, all);
   }
-  /// an operand that is repeated: one that folds take is a row of the last axes, the same for all in front of them
+  /// an operand that is broadcast: if folds read it, it may be a row of the last axes, the same for
+  /// all outer indices
   constexpr void see_repeated(shape const& own, shape const& all) {
     std::int64_t n = 1;
     for (int i = 0; i < all.rank && own.from_right(i) == all.from_right(i); ++i)
@@ -147,9 +151,10 @@ class launch_operands {
   constexpr place const& place_of(edge const& e) const {
     return e.by >= 0 ? p_.transfers[e.by].arrives : p_.steps[e.from].where;
   }
-  /// means: an array without gaps that begins at a multiple of 16 bytes; no: nobody knows before the run
+  /// means: an array without gaps that begins at a multiple of 16 bytes; false where only the run
+  ///        knows
   constexpr bool is_whole(edge const& e) const {
-    if (is_cut() && !place_of(e).is_sharded()) return false;  // a piece of it
+    if (is_cut() && !place_of(e).is_sharded()) return false;  // a piece of a whole operand
     if (e.by >= 0) return p_.transfers[e.by].how != transfer_kind::slice;
     for (short i = e.from;;) {
       step const& s = p_.steps[i];
@@ -161,15 +166,15 @@ class launch_operands {
 
   plan_view const& p_;
   shape const* extents_;
-  short root_, space_;  // space: the step whose extents the launch goes over
-  place folded_{};      // where the elements lie that a fold reads
+  short root_, space_;  // space: the step that has the extents of the launch
+  place folded_{};      // the place of the elements that a fold reads
   axis_set axes_ = 0;
   std::size_t widest_ = 1;
   std::int64_t row_ = 0;  // elements of the operands that are rows
-  edge only_{};           // the last operand: all of them, unless there are several
+  edge only_{};           // the last operand seen; the only one unless several_
   int folds_ = 0;
   bool chained_ = false, stores_elements_ = false, adds_floats_ = false;
-  // operands in memory, indices; some whose place is open, some that lie as no library wants them
+  // kinds of operands: in memory, indices, not surely dense and aligned, broadcast in another way
   bool memory_ = false, indices_ = false, open_ = false, elsewhere_ = false;
   bool several_ = false,
        unsized_ = false;  // different operands; extents that are known when it runs
@@ -177,7 +182,7 @@ class launch_operands {
 
 }  // namespace detail
 
-/// means: whose kernel the launch of step `root` is on GPUs, with the default engine
+/// means: the library of the launch of step `root` on GPUs, with the default engine
 constexpr library_kernel library_kernel_of(plan_view const& p, short root, shape const* extents,
                                            bool reproducible) {
   step const& s = p.steps[root];

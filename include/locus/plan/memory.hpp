@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the temporaries of a plan lie: one arena per device, obtained before the first step.
+// The memory of a plan's temporaries: one arena for each device, allocated before the first step.
 #pragma once
 #include <locus/core/bytes.hpp>   // round_up
 #include <locus/core/macros.hpp>  // LOCUS_LEAN_BEGIN
@@ -9,17 +9,17 @@ LOCUS_LEAN_BEGIN
 
 namespace locus {
 
-/// A value of the plan: step i is value i, what transfer t brings is value steps + t.
+/// A value of the plan: step i is value i; the result of transfer t is value steps + t.
 struct slot {
   std::int64_t bytes = 0;           // of the largest piece; 0: not a temporary
   std::int64_t offset = 0;          // in the arena of each device it lies on
-  short made = -1, last_read = -1;  // actions
+  short made = -1, last_read = -1;  // numbers of actions
   short in_place_of = -1;           // shares the memory of that value
-  bool is_result = false;           // lies in a destination
+  bool is_result = false;           // lies in the memory of a destination
   friend constexpr bool operator==(slot const&, slot const&) = default;
 };
 
-/// means: bytes of the largest piece of a value at a place; dyn while an extent is open
+/// means: bytes of the largest piece of a value at a place; dyn while an extent is dynamic
 constexpr std::int64_t local_bytes(shape const& extents, int element_bytes, place const& where) {
   if (!extents.is_static()) return dyn;
   if (!where.is_sharded()) return extents.size() * element_bytes;
@@ -39,7 +39,7 @@ struct memory_planner {
   constexpr bool is_temporary_step(short i) const {
     return p.steps[i].region >= 0 && (p.steps[i].stored || lies_aside(i));
   }
-  /// a product that is smaller than the result of its kernel does not lie there meanwhile
+  /// a product that is smaller than the result of its kernel needs memory of its own
   constexpr bool lies_aside(short i) const {
     return is_product_with_row(p, i) && !(extents[i] == extents[p.steps[i].region]);
   }
@@ -50,7 +50,7 @@ struct memory_planner {
     slot& s = slots[value];
     if (at > s.last_read) s.last_read = at;
   }
-  /// how many edges, roots and transfers read step i's memory
+  /// the number of edges, roots and transfers that read step i's memory
   constexpr int readers_of(short i) const {
     int n = 0;
     for (step const& s : p.steps)
@@ -63,7 +63,7 @@ struct memory_planner {
     return n;
   }
 
-  /// the step whose elements these are, all of them and in their order
+  /// the step that computes these elements, through reshapes and added axes
   constexpr short elements_of(short i) const {
     auto only_named_otherwise = [&](step const& s) {
       return s.region < 0 && (s.kind == step_kind::reshape || s.kind == step_kind::expand);
@@ -88,7 +88,7 @@ struct memory_planner {
         to.bytes = local_bytes(extents[me.from], s.element_bytes, me.arrives);
       else
         to.in_place_of = memory_of(p, me.from);
-      // an all-reduce that is the only reader of its terms writes over them
+      // an all-reduce that is the only reader of its terms overwrites them
       short const terms = elements_of(me.from);
       if (me.how == transfer_kind::all_reduce && is_temporary_step(terms) && readers_of(terms) == 1)
         to.in_place_of = terms, to.bytes = 0;
@@ -98,7 +98,8 @@ struct memory_planner {
       if (r.by < 0 && !is_temporary_step(r.from))
         continue;  // a leaf or a view: copied into the destination
       slots[v].is_result = true;
-      // terms lie where their sum will; what a destination takes only a part of does not
+      // terms lie where their sum will lie, in the destination; not if the destination takes a part
+      // of them
       bool const sums = r.by >= 0 && p.transfers[r.by].how == transfer_kind::all_reduce;
       if (sums && slots[v].in_place_of >= 0) slots[slots[v].in_place_of].is_result = true;
     }
@@ -142,7 +143,7 @@ struct memory_planner {
     return false;
   }
   constexpr bool in_arena(short v) const { return slots[v].bytes > 0 && !slots[v].is_result; }
-  /// first fit: above every value that lives at the same time on the same device and is in the way
+  /// first fit: the lowest offset that overlaps no other value with an overlapping lifetime
   constexpr void find_offsets() {
     for (short v = 0; v < slots.count; ++v) {
       if (!in_arena(v)) continue;
@@ -164,7 +165,7 @@ struct memory_planner {
 
 }  // namespace detail
 
-/// means: size, lifetime and offset of every temporary, given the extents of every step
+/// means: sets size, lifetime and offset of every temporary, given the extents of every step
 constexpr void lay_out(plan_view const& p, array_view<slot> slots, shape const* extents) {
   detail::memory_planner m{p, slots, extents};
   m.find_sizes();
@@ -172,7 +173,7 @@ constexpr void lay_out(plan_view const& p, array_view<slot> slots, shape const* 
   m.find_offsets();
 }
 
-/// means: bytes of the arena that the plan needs on a device
+/// means: bytes of the plan's arena on a device
 constexpr std::int64_t arena_bytes(plan_view const& p, array_view<slot> slots, device d) {
   detail::memory_planner const m{p, slots, nullptr};
   std::int64_t peak = 0;

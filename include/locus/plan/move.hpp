@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass 4: which copies and collectives? A transfer belongs to a value and a place, so that all
-// readers of a value at one place share it.
+// Pass 4: which copies and collectives does the plan need? A transfer belongs to a value and a
+// place: all readers of the value at that place share it.
 #pragma once
 #include <locus/plan/data.hpp>        // plan_view, transfer
 #include <locus/plan/distribute.hpp>  // assign_rows
@@ -9,7 +9,7 @@ namespace locus {
 
 namespace detail {
 
-/// means: the row of assign_rows; `found` is false where there is none
+/// means: the transfer in the row of assign_rows for that pair; `found` is false without a row
 constexpr transfer_kind transfer_between(place const& from, place const& to, bool& found) {
   found = true;
   if (from == to) return transfer_kind::none;
@@ -38,16 +38,15 @@ struct mover {
                   ? plan_error::device_lists_differ
                   : plan_error::cuts_do_not_meet;
     if (how == transfer_kind::none) return -1;
-    // a copy of a mirrored value to a device that holds a replica is that replica
+    // a device that holds a replica needs no copy of a mirrored value: it uses the replica
     for (short t = 0; t < p.transfers.count; ++t)
       if (p.transfers[t].from == from && p.transfers[t].arrives == to) return t;
     p.transfers[p.transfers.count] = {from, how, -1, to};
     return static_cast<short>(p.transfers.count++);
   }
 
-  /// An all-reduce moves towards the reader's operands through steps that only scale one partial
-  /// value, so that the scaling fuses with its reader. Never through partial + partial: that would
-  /// double it.
+  /// Moves an all-reduce in front of steps that only scale one partial value, so that the scaling
+  /// fuses with its reader. Never in front of partial + partial: that would double it.
   constexpr void delay_scaling() {
     for (short i = static_cast<short>(p.steps.count); i-- > 0;) {
       step& me = p.steps[i];
@@ -64,7 +63,7 @@ struct mover {
       }
     }
   }
-  /// every reader wants the complete value, mirrored
+  /// every reader needs the complete value, mirrored
   constexpr bool read_complete(short i) const {
     bool any = false;
     for (step const& s : p.steps)
@@ -114,10 +113,10 @@ struct mover {
     return {};
   }
 
-  /// All-reduces that do not wait for one another share a bucket: same devices, operation and type,
-  /// until a bucket holds more bytes than the policy says.
+  /// All-reduces that do not depend on each other share a bucket if they have the same devices,
+  /// operation and type, until a bucket exceeds the limit of the policy.
   constexpr void assign_buckets() {
-    short depth[max_steps]{};              // all-reduces on the longest way to a step
+    short depth[max_steps]{};              // number of all-reduces on the longest path to a step
     std::int64_t filled[2 * max_steps]{};  // [bucket]
     short buckets = 0;
     for (short i = 0; i < p.steps.count; ++i)
@@ -130,8 +129,8 @@ struct mover {
       transfer& me = p.transfers[t];
       if (me.how != transfer_kind::all_reduce) continue;
       step const& s = p.steps[me.from];
-      std::int64_t const bytes = s.bytes() == dyn ? 0 : s.bytes();  // open extents take no room
-      for (short k = t; k-- > 0;) {  // the latest of its kind, if it is not full
+      std::int64_t const bytes = s.bytes() == dyn ? 0 : s.bytes();  // dynamic extents count as 0
+      for (short k = t; k-- > 0;) {  // the latest bucket of its kind, if it is not full
         transfer const& other = p.transfers[k];
         step const& o = p.steps[other.from];
         bool const of_kind = other.how == transfer_kind::all_reduce &&
@@ -150,7 +149,7 @@ struct mover {
 
 }  // namespace detail
 
-/// means: transfers, edges' and roots' `by`, roots' `result`, buckets
+/// means: sets transfers, the `by` of edges and roots, the `result` of roots, and buckets
 constexpr verdict move_values(plan_view& p, bucket_sizes sizes = {}) {
   return detail::mover{p, sizes}.run();
 }

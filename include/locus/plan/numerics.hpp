@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which bits a plan promises: exact (each operation rounded as IEEE 754 says, products and sums may
-// be fused, folds added in the order that is quickest there), relaxed (divisions and square roots by
-// approximation), reproducible (the same bits on every backend and for every number of threads).
+// Which bits a plan promises. exact: each operation is rounded as IEEE 754 says, products and sums
+// may be fused, folds are added in the fastest order. relaxed: divisions and square roots are
+// approximations. reproducible: the same bits on every backend and for every number of threads.
 #pragma once
 #include <locus/core/numerics.hpp>  // numerics
 #include <locus/plan/data.hpp>      // plan_view, placement_policy
 
 namespace locus {
 
-/// means: a placement policy as it is
+/// means: the placement policy itself, which is exact
 template <placement_policy Placement = prefer_gpu>
 using exact = Placement;
 
-/// means: division and square root of float to 3 ulp (0.6 with AVX-512) instead of half a unit, on the
-///        host; on GPUs a relu behind a product and its row may make 0 of NaN
+/// means: on the host, division and square root of float are right to 3 ulp (0.6 with AVX-512)
+///        instead of half a unit; on GPUs a relu after a product and a row may turn NaN into 0
 /// after: Intel's vrcp14ps, vrsqrt14ps with one Newton step
 template <placement_policy Placement = prefer_gpu>
 struct relaxed : Placement {
   static constexpr numerics bits = numerics::relaxed;
 };
 
-/// means: the same bits from the host on any number of threads, simulated and real GPUs, whatever
-///        the optimisation and the contraction that the compiler was asked for; but for the sign of
-///        a zero that max or min finds among zeros of both signs
+/// means: the same bits from the host with any number of threads and from simulated and real GPUs,
+///        for all optimisation and contraction flags of the compiler; except the sign of the result
+///        when max or min compares zeros of both signs
 /// cost:  products are never fused into sums; sums of floats follow one tree of 256 lanes, which
-///        depends on the length alone
+///        depends only on the length
 /// fails: at compile time, for operations whose bits differ between libraries (exp, log, matmul),
 ///        for folds across replicas, and under -ffast-math
 template <placement_policy Placement = prefer_gpu>
@@ -59,8 +59,8 @@ constexpr std::string_view name_of(policy_value const& policy) {
 
 namespace detail {
 
-/// The operations whose result IEEE 754 fixes, or that are integer arithmetic, or that are written
-/// with explicit roundings (normal).
+/// Operations with the same bits everywhere: IEEE 754 fixes their result, or they are integer
+/// arithmetic, or they are written with explicit roundings (normal).
 inline constexpr std::string_view same_bits_everywhere[] = {
     "identity",      "add",         "subtract",     "multiply",    "divide",      "fma",
     "floor_div",     "trunc_div",   "true_div",     "negate",      "abs",         "square",
@@ -82,7 +82,7 @@ constexpr bool has_same_bits(step const& s) {
   return false;
 }
 
-/// means: the first step whose bits depend on where it runs
+/// means: the first step whose bits depend on its device
 constexpr verdict check_numerics(plan_view const& p, numerics wanted) {
   if (wanted != numerics::reproducible) return {};
   for (short i = 0; i < p.steps.count; ++i)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass 3: where does each step run? Its rows stand in decisions/05-placement.md.
+// Pass 3: where does each step run? decisions/05-placement.md shows its rules.
 //   (1) the innermost on<Device>
-//   (2) a destination keeps at home what is at home
+//   (2) home: steps whose leaves are all on the destination's device, and the element-wise region
+//       that ends in it, run there
 //   (3) the policy
 #pragma once
 #include <locus/plan/data.hpp>  // plan_view, placement_rule
@@ -13,9 +14,9 @@ namespace detail {
 struct placer {
   plan_view& p;
   placement_rule rule;
-  device home[max_steps]{};     // the destination that a step's value ends in, none if several
-  bool at_home[max_steps]{};    // all its leaves live there
-  bool ends_home[max_steps]{};  // it belongs to the element-wise region that ends there
+  device home[max_steps]{};     // of its destinations; none if they differ
+  bool at_home[max_steps]{};    // all its leaves are on that device
+  bool ends_home[max_steps]{};  // in the element-wise region that ends in the destination
 
   static constexpr bool undecided(step const& s) {
     return !s.is_source() && !s.where.is_distributed();
@@ -57,7 +58,8 @@ struct placer {
   }
 
   // ---- rule 3 ----
-  /// means: the GPU on which most operands lie (ties: the first of them), none if no operand does
+  /// means: the GPU that most operands are on (ties: the first of them); none if no operand is on a
+  ///        GPU
   constexpr device gpu_of_operands(step const& s) const {
     device best{};
     int most = 0;
@@ -77,7 +79,7 @@ struct placer {
     return {};
   }
 
-  /// means: what the rules ask for, kernels not yet considered
+  /// means: the device by the rules, before kernels are considered
   constexpr device wanted(short i, reason& why) const {
     step const& s = p.steps[i];
     if (!s.request.is_none()) return why = reason::requested, s.request;
@@ -112,7 +114,7 @@ struct placer {
     if (s.where.is_nowhere()) s.where = single(s.request.is_none() ? gpu(0) : s.request);
     s.why = s.is_view() ? reason::view : reason::one_kernel;
   }
-  /// it has no place of its own to decide
+  /// another step decides the place of this one
   static constexpr bool is_bound(step const& s) { return s.is_view() || s.is_sibling(); }
 
   constexpr verdict in_order() {
@@ -131,7 +133,7 @@ struct placer {
       if (undecided(p.steps[i]) && p.steps[i].generated) follow_readers(i);
     return {};
   }
-  /// it has kernels everywhere, so nothing can be refused
+  /// a generator runs where its readers do; it has kernels everywhere, so no error is possible
   constexpr void follow_readers(short i) {
     place const at = wanted_by_readers(p, i);
     step& s = p.steps[i];
@@ -139,10 +141,9 @@ struct placer {
     s.where = at.is_single() && !at.is_nowhere() ? at : single(wanted(i, s.why));
   }
 
-  // ---- min_copies: exact dynamic programming
-  // --------------------------------------------------------- cost[i][c] = least traffic if step i
-  // runs on choice c, operands at their best places. Steps with several readers are placed first
-  // and stay.
+  // ---- min_copies: exact dynamic programming ----
+  // cost[i][c] = least traffic if step i runs on choice c, with operands at their best places.
+  // Steps with several readers are placed first and stay there.
   static constexpr int max_choices = 10;
   static constexpr std::int64_t never = std::int64_t(1) << 56;
 
@@ -160,8 +161,8 @@ struct placer {
       bool const free = from == to || s.kind == step_kind::scalar || s.kind == step_kind::index;
       return free ? 0 : by_bytes ? s.bytes() : 1;
     }
-    /// the place from which choice `to` (any if negative) gets step i for the least; ties to the
-    /// GPU
+    /// the choice from which choice `to` (any, if negative) gets step i with the least traffic; of
+    /// equal ones the GPU
     constexpr int best(step const& s, int i, int to) const {
       int pick = 0;
       std::int64_t least = 0;
@@ -187,7 +188,7 @@ struct placer {
     }
     for (root const& r : p.roots) {
       if (r.destination.is_single() && !r.destination.is_nowhere()) g.offer(r.destination.at(0));
-      readers[r.from] += 2;  // settled on its own
+      readers[r.from] += 2;  // placed before its readers
     }
     int chosen[max_steps]{};
     for (short i = 0; i < p.steps.count; ++i) {
@@ -236,7 +237,7 @@ struct placer {
     }
     return {};
   }
-  /// the destination of a root, as a choice; -1: nobody asks
+  /// the destination of a root as a choice; -1: none
   constexpr int goal_of(program const& g, short i) const {
     for (root const& r : p.roots)
       if (r.from == i && r.destination.is_single() && !r.destination.is_nowhere())
@@ -260,7 +261,7 @@ struct placer {
 
 }  // namespace detail
 
-/// means: steps[i].where for every step that distribute left open
+/// means: sets steps[i].where for every step that distribute left undecided
 constexpr verdict place_steps(plan_view& p, placement_rule rule) {
   detail::placer placer{p, rule};
   if (rule == placement_rule::min_copies) return placer.by_cost();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// plan_of<E>: the plan as a constant that can be asserted, printed and tested.
+// plan_of<E>: the plan as a constant, for assertions, printing and tests.
 #pragma once
 #include <locus/core/macros.hpp>            // LOCUS_DEFAULT_POLICY
 #include <locus/plan/graph.hpp>             // graph, unchecked_plan
@@ -18,7 +18,7 @@ using default_policy = LOCUS_DEFAULT_NUMERICS<LOCUS_DEFAULT_POLICY>;
 
 namespace detail {
 
-// ---- errors: the sentence that belongs to what a pass found ----
+// ---- errors: the sentence for each error of a pass ----
 template <class Op>
 struct sentences_of {
   using type = Op;
@@ -56,11 +56,11 @@ consteval bool require_gpu_kernel() {
   }
 }
 
-/// Never defined: it prints the two lists behind the sentence.
+/// Never defined: the error that names it prints both lists.
 template <class First, class Second>
 struct device_lists_differ;
 
-/// means: the first (0) or second (1) place of two with different device lists around the culprit
+/// means: the first (0) or second (1) of two places with different device lists at the culprit
 template <class Graph>
 constexpr place differing_place(int which) {
   auto const& arrays = unchecked_plan<Graph>;
@@ -168,7 +168,7 @@ consteval auto write_plan_text() {
 }
 template <class Graph>
 inline constexpr auto roomy_plan_text = write_plan_text<Graph>();
-/// A variable, and no longer than its text: g++ writes a returned constant byte by byte.
+/// A variable as long as its text: g++ writes a returned constant byte by byte.
 template <class Graph>
 inline constexpr auto plan_text = [] {
   text_buffer<roomy_plan_text<Graph>.view().size() + 1> out;
@@ -178,9 +178,9 @@ inline constexpr auto plan_text = [] {
 
 }  // namespace detail
 
-/// means: what the plan of a graph is, as static members: plan_of<E>.copies(), or step.copies() of
-///        an object made by plan(...)
-/// fails: bytes are refused as constants while an extent is open: bytes_moved(e) gives them at run
+/// means: facts of a graph's plan as static members: plan_of<E>.copies(), or step.copies() for an
+///        object made by plan(...)
+/// fails: at compile time, for bytes while an extent is dynamic: bytes_moved(e) gives them at run
 ///        time
 template <class Graph>
 struct plan_facts {
@@ -188,7 +188,7 @@ struct plan_facts {
   static constexpr bool is_static = detail::all_static<Graph>();
   static constexpr plan_view view() { return arrays.view(); }
 
-  /// units: kernels handed to one device's queue
+  /// units: kernels launched, on each device
   static consteval int launches() { return int(counts().launches); }
   /// units: values or pieces that cross from one device to another; a broadcast to R devices counts
   ///        R times
@@ -198,7 +198,7 @@ struct plan_facts {
   }
   /// units: all-reduces; several values in one bucket count once
   static consteval int all_reduces() { return int(counts().all_reduces); }
-  /// units: steps that wanted a GPU and have no kernel there
+  /// units: steps that the rules place on a GPU and that have no kernel there
   static consteval int fallbacks() { return int(counts().fallbacks); }
   /// units: bytes of payload that cross devices by copies
   static consteval std::int64_t bytes_moved() {
@@ -211,9 +211,10 @@ struct plan_facts {
   static consteval std::int64_t bytes_read() { return work_of_static().bytes_read; }
   static consteval std::int64_t bytes_written() { return work_of_static().bytes_written; }
   static consteval std::int64_t flops() { return work_of_static().flops; }
-  /// units: bytes of results, temporaries and reductions over replicas on d, in blocks of 256, without
-  ///        operands and workspaces of kernels (cub_workspace); of reductions what they take on cards of their own with
-  ///        NCCL (less where GPUs share a card, more in ranked order, on /CPU:0 where there is no NCCL)
+  /// units: bytes of results, temporaries and reductions over replicas on d, in blocks of 256;
+  ///        without operands and workspaces of kernels (cub_workspace). The bytes of reductions are
+  ///        those of distinct cards with NCCL (fewer where GPUs share a card, more in ranked order,
+  ///        on /CPU:0 without NCCL)
   static consteval std::int64_t peak_bytes(device d) {
     require_static();
     require_devices<knows_replicas(arrays.view())>();
@@ -230,8 +231,8 @@ struct plan_facts {
   static consteval std::int64_t peak_bytes() {
     return peak_bytes(Policy::value.at(0));
   }
-  /// units: bytes that cub::DeviceReduce works in on d, at most: it differs by card. It comes besides peak_bytes; launches
-  ///        use it one after the other.
+  /// units: bytes of workspace for cub::DeviceReduce on d, at most: the number differs by card. It
+  ///        is not part of peak_bytes; launches use it one after the other.
   static consteval std::int64_t cub_workspace(device d) {
     plan_view const p = view();
     constexpr auto extents = detail::extents_of_steps<Graph>();
@@ -250,9 +251,9 @@ struct plan_facts {
     return cub_workspace(Policy::value.at(0));
   }
 
-  /// means: where the first root's value lies
+  /// means: the place of the first root's value
   static consteval place result() { return arrays.roots[0].result; }
-  /// means: where a step runs: by number, or the first of that name
+  /// means: the place of a step: by number, or the first of that name
   static consteval place device_of(int i) { return arrays.steps[i].where; }
   static consteval place device_of(std::string_view name) {
     for (step const& s : arrays.steps)
@@ -266,12 +267,12 @@ struct plan_facts {
       if (s.region >= 0 && !(s.where.devices == Policy::value.devices)) return false;
     return true;
   }
-  /// means: binding must look whether a destination overlaps with what is read
+  /// means: binding must check whether a destination overlaps an operand
   static consteval bool may_alias() { return locus::may_alias(arrays.view()); }
 
   /// means: the plan as text
   static constexpr auto const& explain() { return detail::plan_text<Graph>; }
-  /// means: why the steps of that name run where they do
+  /// means: why the steps of that name run on their devices
   static constexpr auto why(std::string_view name) {
     text_buffer<1000> out;
     detail::write_why(out, arrays.view(), name);
@@ -313,12 +314,13 @@ struct plan_facts {
 template <class E, class Destination = nowhere, placement_policy Policy = default_policy>
 using graph_of = graph<Policy, root_of<expression_of_t<E>, Destination>>;
 
-/// means: the plan of expression (or tensor) type E     fails: at compile time, when there is none
+/// means: the plan of expression (or tensor) type E     fails: at compile time, when a pass refuses
+///        it
 template <class E, class Destination = nowhere, placement_policy Policy = default_policy>
   requires(detail::require_plan<graph_of<E, Destination, Policy>>())
 inline constexpr plan_facts<graph_of<E, Destination, Policy>> plan_of{};
 
-/// means: where the value of E lies when it is evaluated
+/// means: the place of the value of E after evaluation
 template <class E, class Destination = nowhere, placement_policy Policy = default_policy>
 inline constexpr place device_of = plan_of<E, Destination, Policy>.result();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that reductions over replicas take on their devices besides terms and results.
+// Scratch memory of reductions over replicas on their devices, besides terms and results.
 #pragma once
 #include <locus/core/bytes.hpp>       // round_up
 #include <locus/core/macros.hpp>      // LOCUS_LEAN_BEGIN
@@ -9,7 +9,7 @@ LOCUS_LEAN_BEGIN
 
 namespace locus {
 
-/// means: NCCL's own operation has the meaning of ours: it has the type, and no NaN is lost
+/// means: NCCL's operation computes the same: it takes the element type and keeps NaN
 constexpr bool adds_on_the_way(reduction op, element type) {
   bool const has_nan =
       type == element::f32 || type == element::f64 || type == element::f16 || type == element::bf16;
@@ -23,9 +23,9 @@ constexpr bool adds_on_the_way(reduction op, element type) {
   }
 }
 
-/// means: bytes that a reduction takes on d: what the terms of others lie in where they are folded in
-///        replica order, and a sum that lies elsewhere than its destination
-/// units: bytes, in blocks of 256; for GPUs on cards of their own, with NCCL in its fast order
+/// means: scratch bytes of a reduction on d: for the terms of other replicas, where one device
+///        folds them in replica order, and for a sum that is not computed in its destination
+/// units: bytes, in blocks of 256; for GPUs on distinct cards, with NCCL in its fast order
 constexpr std::int64_t reduction_bytes(plan_view const& p, transfer const& t, device d) {
   step const& s = p.steps[t.from];
   place const &from = s.where, &to = t.arrives;
@@ -34,13 +34,13 @@ constexpr std::int64_t reduction_bytes(plan_view const& p, transfer const& t, de
   if (!detail::is_reduction(t.how) || replicas < 2 || count == 0) return 0;
   int gpus = 0;
   for (int r = 0; r < replicas; ++r) gpus += from.at(r).is_gpu();
-  if (gpus > 0 && gpus < replicas)  // through the host: the sum, and each term that lies elsewhere
+  if (gpus > 0 && gpus < replicas)  // through the host: the sum, and the terms of GPUs
     return d == cpu(0) ? (1 + gpus) * round_up(bytes) : 0;
   bool const folds_here = gpus == 0, direct = adds_on_the_way(from.op, s.type);
   auto const from_others = [&](std::int64_t n) {
     return (replicas - 1) * round_up(n * s.element_bytes);
   };
-  int const me = from.devices.find(d);  // replicas: it is none of them
+  int const me = from.devices.find(d);  // `replicas` if d is none of them
   if (t.how == transfer_kind::all_reduce) {
     if (me >= replicas || folds_here || direct) return 0;
     return from_others(piece_size(count, replicas, me));

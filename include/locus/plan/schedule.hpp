@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan in order: launches, transfers and buckets, each after what it needs. Whatever writes a
-// destination comes last, so that every right side is computed before a left side is written.
+// The plan in order: launches, transfers and buckets, each after the actions that it depends on.
+// Actions that write a destination come last, so that every right side is computed before a left
+// side is written.
 #pragma once
 #include <locus/plan/data.hpp>  // plan_view, action
 
@@ -15,7 +16,7 @@ struct scheduler {
   bool writes_root[max_steps]{};
 
   constexpr bool is_launch(short i) const { return p.steps[i].region == i; }
-  /// the value of step i, as made by its kernel, is in memory
+  /// the kernel of step i was launched, or the step needs none
   constexpr bool made(short i) const {
     short const m = memory_of(p, i);
     return p.steps[m].is_source() || launched[p.steps[m].region];
@@ -52,7 +53,7 @@ struct scheduler {
     }
     return false;
   }
-  /// it writes a destination, or travels with one that does
+  /// it writes a destination, or shares a bucket with a transfer that does
   constexpr bool arrives_at_root(transfer const& t) const {
     for (root const& r : p.roots)
       if (r.by >= 0)
@@ -78,7 +79,7 @@ struct scheduler {
 
 }  // namespace detail
 
-/// means: the actions of the plan in an order that respects what each reads
+/// means: sets the actions of the plan, in an order in which each follows those that it depends on
 constexpr void schedule(plan_view& p) { detail::scheduler{p}.run(); }
 
 }  // namespace locus

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is written when the program ends: by return, by exit(), or by an exception that nobody
-// catches.
+// Functions that run when the program ends: by return, exit() or an uncaught exception.
 #pragma once
 #include <exception>  // terminate_handler
 
@@ -13,18 +12,18 @@ struct end_functions {
   static constexpr int max = 8;
   void (*of[max])(bool) = {};
   std::terminate_handler before = nullptr;
-  int process = 0;  // a child of a fork writes nothing
+  int process = 0;  // only this process writes, not a child of fork()
 };
 LOCUS_SHARED_STATE inline constinit end_functions at_end_run;
 
-/// each once
+/// calls each function once
 LOCUS_FUNCTION void run_end_functions(bool terminating);
 inline void run_at_exit() { run_end_functions(false); }
 [[noreturn]] LOCUS_FUNCTION void run_at_terminate();
 }  // namespace detail
 
-/// means: f(terminating) runs once at the end. The program's own handler of exceptions that nobody
-///        catches is called behind it; then f waits for nothing, since anything may be locked.
+/// means: f(terminating) runs once at the end. After an uncaught exception, f runs before the
+///        program's own terminate handler and must not wait, since any mutex may be locked.
 [[gnu::cold]] LOCUS_FUNCTION void at_end(void (*f)(bool terminating));
 
 }  // namespace locus::runtime

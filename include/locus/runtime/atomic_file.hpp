@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file that is there as a whole or not at all: written beside its place, synced, renamed.
+// A file that is replaced as a whole or not at all: written under another name, synced, renamed.
 #pragma once
 #include <cstdio>      // rename
 #include <fcntl.h>     // open
@@ -12,10 +12,10 @@
 
 namespace locus::runtime {
 
-/// The calls that write such a file. A test puts others in their place, of which the n-th fails.
+/// The system calls of atomic_file. A test replaces them by calls of which the n-th fails.
 struct file_functions {
   int (*open)(char const* path, int flags, mode_t mode);
-  int (*look)(char const* path, struct stat* what);  // at a link, not behind it
+  int (*look)(char const* path, struct stat* what);  // lstat: does not follow a link
   int (*status)(int file, struct stat* what);
   int (*permit)(int file, mode_t mode);
   ssize_t (*write)(int file, void const* from, std::size_t bytes);
@@ -34,14 +34,14 @@ inline constexpr file_functions system_files{
     [](char const* from, char const* to) { return std::rename(from, to); }};
 LOCUS_SHARED_STATE inline constinit file_functions const* files = &system_files;
 
-/// means: what is written appears at `path` when commit() returns, and not before; until then, and
-///        after a failure or a crash at any moment, the file that was there is there. It has the rights,
-///        the group and, where this process may give files away, the owner of the one it replaces
-/// cost:  two syncs; one file "path.part" stays behind when the process is killed, which the next
-///        writer of that path takes over
-/// fails: bad_file, naming path and the words of the system; another process writes the same path;
-///        what lies at `path` is no file; what lies at "path.part" is none that a writer left: a link,
-///        a pipe, a file with two names or of another user. Nothing is written through it
+/// means: the new content appears at `path` when commit() returns, and not before; until then, and
+///        after a failure or a crash at any moment, the old file is there. The new file has the
+///        rights, the group and, if this process may change it, the owner of the old one
+/// cost:  two syncs; a killed process leaves one file "path.part", which the next writer of that
+///        path takes over
+/// fails: bad_file, naming path and the system's error; when another process writes the same path;
+///        when `path` is no regular file; when "path.part" is not a writer's leftover: a link, a
+///        pipe, a file with two names or of another user. Then nothing is written to it
 class atomic_file {
  public:
   explicit atomic_file(std::string_view path);
@@ -52,11 +52,11 @@ class atomic_file {
   std::uint64_t size() const { return size_; }
 
   void write(void const* from, std::size_t bytes);
-  /// means: the file is at its path, whatever happens to the machine from here on
+  /// means: the file is at its path, also after a crash of the machine
   void commit();
 
  private:
-  // calls that the handler of a signal may break into, and that are made again then
+  // system calls that a signal handler may interrupt; they are called again
   static int open(system_path const& path, int flags, mode_t mode) {
     return uninterrupted([&] { return files->open(path.c_str(), flags, mode); });
   }
@@ -69,16 +69,18 @@ class atomic_file {
   int permit(mode_t mode) const {
     return uninterrupted([&] { return files->permit(file_, mode); });
   }
-  /// A link is not followed: who may lay one into the folder would choose the file that is replaced.
+  /// A link is not followed: a person who can put a link into the folder would choose the
+  /// file to replace.
   void look_at_target();
-  /// The lock tells a file that a killed process left from one that is being written. It may be
-  /// had for a file that its writer has just renamed: then the path names another file, or none.
+  /// Opens and locks "path.part". The lock tells a leftover of a killed process from a file in use.
+  /// A lock may be taken on a file that its writer has just renamed: then the path names another
+  /// file, or none.
   void open_part();
   void take_over(struct stat const& what);
-  /// A group that cannot be kept gets no rights: they were another group's.
+  /// If the group cannot be kept, the group of the new file gets no rights.
   void take_over_rights();
   void give_up();
-  /// the name itself is on the disk when its folder is
+  /// makes the rename durable: syncs the folder
   void sync_folder();
   [[noreturn, gnu::cold]] void fail(std::string_view what, std::string_view remedy) const;
   [[noreturn, gnu::cold]] void fail_part(std::string_view what) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program may set about collectives: the order of sums, who carries them, and how long a
-// step may wait for its peers.
+// Settings of collectives: the order of sums, the algorithm between cards, and the time that a step
+// may wait for other replicas.
 #pragma once
 #include <locus/core/error.hpp>   // configuration_error
 #include <locus/core/lock.hpp>    // mutex
@@ -8,23 +8,24 @@
 
 namespace locus {
 
-/// How terms are added. fast: as the carrier does it, which among cards is NCCL's order, a function
-/// of topology and size; ranked: in replica order, with the same bits on every backend.
+/// The order in which terms are added. fast: that of the algorithm; between cards NCCL's, which
+/// depends on topology and size. ranked: the order of replicas, with the same bits on every
+/// backend.
 enum class reduction_order : unsigned char { fast, ranked };
 
-/// Who carries reductions over several cards.
+/// How reductions over several cards are computed.
 enum class cross_device_ops : unsigned char {
-  automatic,                // NCCL where it is there
+  automatic,                // by NCCL, if it is installed
   reduction_to_one_device,  // the host: copies, a fold, copies back
 };
 
 namespace runtime {
-/// units: seconds; 0: for ever. NCCL has no deadline of its own.
+/// units: seconds; 0: no limit. NCCL itself has no deadlines.
 struct collective_deadlines {
   double init = 60, first = 60, steady = 600;
 };
-/// What a run asks for once, when it begins: what it foresees is what it does, whatever other threads
-/// set meanwhile.
+/// Settings that a run reads once, at its beginning, so that they stay the same during the run
+/// while other threads change them.
 struct collective_choices {
   reduction_order order = reduction_order::fast;
   cross_device_ops carrier = cross_device_ops::automatic;
@@ -47,29 +48,30 @@ inline double collective_deadline(double collective_deadlines::* which) {
   return seconds;
 }
 
-/// Held while a group of collectives is issued, and by what must not happen meanwhile: allocations
-/// on cards can wait for all of them, and then nobody goes on.
+/// Held while a group of collectives is issued, and during operations that must not happen then: an
+/// allocation on a card can wait for a group of which only a part is issued, and both would wait
+/// for ever.
 LOCUS_SHARED_STATE inline constinit mutex issue_lock;
 }  // namespace runtime
 
 namespace config {
 
-/// means: the order in which terms of replicas are added, by runs that begin from now on
-/// cost:  ranked, among cards: the bytes of a ring, and one more pass over the terms
+/// means: sets the order in which the terms of replicas are added, for later runs
+/// cost:  ranked, between cards: as many bytes as a ring, and one more pass over the terms
 inline void set_reduction_order(reduction_order order) {
   __atomic_store(&runtime::collectives.chosen.order, &order, __ATOMIC_RELAXED);
 }
 inline reduction_order get_reduction_order() { return runtime::chosen_for_collectives().order; }
 
-/// means: who carries reductions over several cards, of runs that begin from now on
+/// means: sets how later runs reduce over several cards
 /// after: cross_device_ops of tf.distribute.MirroredStrategy
 inline void set_cross_device_ops(cross_device_ops who) {
   __atomic_store(&runtime::collectives.chosen.carrier, &who, __ATOMIC_RELAXED);
 }
 inline cross_device_ops get_cross_device_ops() { return runtime::chosen_for_collectives().carrier; }
 
-/// means: who waits longer than that for a collective gets a collective_error; 0: for ever
-/// units: seconds; before it is called: 60 for communicators and their first collective, then 600
+/// means: a longer wait for a collective throws collective_error; 0: no limit
+/// units: seconds; the default is 60 for communicators and their first collective, then 600
 /// fails: configuration_error for a negative number
 inline void set_collective_timeout(double seconds) {
   if (!(seconds >= 0))

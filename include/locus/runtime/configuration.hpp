@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program has configured, as a value, and the one rule by which it may still be changed.
+// The configuration of a program as a value, and the settings in it.
 #pragma once
 #include <cstdint>  // int64_t
 
@@ -10,21 +10,22 @@
 
 namespace locus {
 
-/// What happens when a step reads a value that lies on another device: it is copied; it is copied
-/// and said; it is an error. (TensorFlow's silent_for_int32 has no sense here: it is there because
-/// its 32-bit integers lie on the host beside GPU operations; ours lie where their type says.)
+/// What happens when a step reads a value from another device. silent: it is copied; warn: copied
+/// and logged; explicit_only: an error. (TensorFlow's silent_for_int32 is missing: TensorFlow keeps
+/// 32-bit integers on the host beside GPU operations; in locus they are where their type says.)
 /// after: tf.config.experimental.set_device_policy
 enum class copy_policy : unsigned char { silent, warn, explicit_only };
 
-/// How GPUs multiply matrices of floats. highest: as floats; high: operands with the 10 bits of
-/// fraction of tf32, added as floats, several times as fast
-/// after: torch.set_float32_matmul_precision, tf.config.experimental.enable_tensor_float_32_execution
+/// The precision of float matrix products on GPUs. highest: float; high: operands with tf32's 10
+/// bits of fraction, added in float, several times as fast
+/// after: torch.set_float32_matmul_precision,
+///        tf.config.experimental.enable_tensor_float_32_execution
 enum class matmul_precision : unsigned char { highest, high };
 
 namespace config {
-/// What one logical device of a card is asked to be.
-/// units: bytes; priority: of CUDA's streams, 0 lowest, negative is higher; ordinal: devices are
-///        numbered by it first
+/// The options of one logical device of a card.
+/// units: bytes; priority: that of CUDA streams, 0 lowest, negative is higher; ordinal: devices are
+///        numbered in its order first
 /// after: tf.config.LogicalDeviceConfiguration
 struct logical_options {
   static constexpr std::int64_t no_limit = INT64_MIN;
@@ -40,14 +41,14 @@ namespace runtime {
 inline constexpr int max_cards = 64;
 inline constexpr int max_logical = max_ordinal + 1;
 
-/// One logical GPU as it is asked for.
+/// The request for one logical GPU.
 struct logical_request : config::logical_options {
   short card = -1;
   friend constexpr bool operator==(logical_request const&, logical_request const&) = default;
 };
 using request_list = value_list<logical_request, max_logical>;
 
-/// A yes or no for each card.
+/// One bool for each card.
 struct card_set {
   std::uint64_t bits = 0;
   constexpr bool has(int card) const { return (bits >> card & 1) != 0; }
@@ -57,13 +58,13 @@ struct card_set {
   friend constexpr bool operator==(card_set, card_set) = default;
 };
 
-/// means: everything that may be set before the first use; equal values are no change
+/// means: all settings that are fixed at the first use of devices; equal values are no change
 struct configuration {
   card_set visible{~std::uint64_t(0)};
-  request_list divided;  // of the cards that were given logical devices, in card order
-  int cpus = 1;          // logical CPUs that are listed
+  request_list divided;  // logical devices of divided cards, in card order
+  int cpus = 1;          // logical CPUs
   card_set growth{~std::uint64_t(0)};
-  double memory_fraction = 1;  // of each card, where no limit is given
+  double memory_fraction = 1;  // of each card, for devices without a limit
   copy_policy copies = copy_policy::silent;
   int inter_op_threads = 0;
   matmul_precision products = matmul_precision::highest;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device table: one for each process. Which logical devices there are, and what stands behind
+// The device table of the process: the logical devices, and the physical or simulated device of
 // each.
 #pragma once
 #include <cstddef>  // size_t
@@ -20,15 +20,15 @@ struct machine_functions;
 
 namespace locus::runtime {
 
-/// What stands behind a logical device.
+/// The kind of device that runs the work of a logical device.
 enum class backing : unsigned char {
-  host,       // memory and threads of this process: every CPU, and a GPU that is not there
+  host,       // this process: every CPU, and GPUs that are missing
   simulated,  // a GPU made of protected host memory
   cuda,       // a GPU, or one of the logical GPUs that share it
 };
 
-/// In-order work of one device: kernels on one queue, copies on another, and on a third collectives, while
-/// both go on.
+/// The in-order queues of one device: one for kernels, one for copies and one for collectives; they
+/// run at the same time.
 enum class queue_kind : unsigned char { compute, copy, communication };
 inline constexpr queue_kind queue_kinds[] = {queue_kind::compute, queue_kind::copy,
                                              queue_kind::communication};
@@ -37,7 +37,7 @@ constexpr queue_kind kind_of_queue(short queue) {
   return static_cast<queue_kind>(queue % queues_of_device);
 }
 
-/// A point on a queue that another queue, or the host, can wait for; none: nothing to wait for.
+/// A point on a queue that another queue, or the host, can wait for; unset: nothing to wait for.
 struct stamp {
   short queue = -1;
   std::uint64_t ticket = 0;
@@ -45,34 +45,34 @@ struct stamp {
 };
 
 class region_pool;
-/// The two pinned buffers through which a device receives what it cannot reach: see staging.hpp.
+/// The two pinned buffers for copies that the device cannot receive directly: see staging.hpp.
 struct staging_chunks {
   void* chunk[2]{};
-  stamp free_at[2]{};  // when the last copy from it has run
+  stamp free_at[2]{};  // the end of the last copy from each
 };
 
-/// Bytes of one logical device. The counter is the authoritative limit on every backend.
+/// Bytes of one logical device. These counters decide about the limit, on every backend.
 struct memory_account {
   std::int64_t in_use = 0, peak = 0, allocations = 0, largest = 0;
   std::int64_t limit = INT64_MAX;
-  bool growth = true;           // false: the first allocation takes the whole limit from the card
-  region_pool* pool = nullptr;  // what blocks come from; null: nothing yet, or the host's own pool
-  void* communication = nullptr;  // the staging memory of collectives, and its bytes
+  bool growth = true;             // false: the first allocation takes the whole limit
+  region_pool* pool = nullptr;    // makes blocks; null: none yet, or the host's pool
+  void* communication = nullptr;  // scratch memory of collectives, and its bytes
   std::int64_t communication_bytes = 0;
 };
 
 struct logical_device {
   device name{};
   backing how = backing::host;
-  machine_functions const* machine = nullptr;  // null: the host's
-  short index = 0;     // GPUs from 0, CPUs behind them; its queues are numbered one after another
-  short card = -1;     // which arena, which CUDA ordinal; several logical devices may share one
-  short priority = 0;  // of CUDA's streams; that of communication has the highest
+  machine_functions const* machine = nullptr;  // null: that of the host
+  short index = 0;     // GPUs from 0, then CPUs; queues are numbered by it
+  short card = -1;     // CUDA ordinal or arena; logical devices may share it
+  short priority = 0;  // of CUDA streams; communication has the highest
   memory_account memory{};
   void* queues[queues_of_device]{};  // CUDA: a stream and its events
   staging_chunks staging{};
-  bool beside_user = false;  // a stream of the user's is its compute queue
-  short lent = -1;           // simulated: the queue of the user's in place of the compute queue
+  bool beside_user = false;  // its compute queue is a stream of the program
+  short lent = -1;           // simulated: queue of the program that replaces it
   bool is_host() const { return how == backing::host; }
   bool is_simulated() const { return how == backing::simulated; }
   bool is_card() const { return how == backing::cuda; }
@@ -81,18 +81,18 @@ struct logical_device {
   }
 };
 
-/// Why a GPU that a program names is not there.
+/// Why a GPU that a program names is missing.
 enum class absence : unsigned char {
   none,
-  built_without_cuda,  // no unit of this program was compiled by nvcc
-  no_driver,           // the binary has CUDA, the machine has no driver
-  old_driver,          // the driver is older than the toolkit
-  no_gpu_visible,      // a driver, but no card that this process may use
-  driver_waits,        // for a service of the machine
-  driver_mismatch,     // the loaded driver and its library differ
+  built_without_cuda,  // nvcc compiled no unit of this program
+  no_driver,           // a unit was compiled by nvcc, but there is no driver
+  old_driver,          // the driver is older than the CUDA toolkit
+  no_gpu_visible,      // there is a driver, but no card for this process
+  driver_waits,        // a service of the machine has not started
+  driver_mismatch,     // the driver in the kernel and its library differ
   wrong_architecture,  // no kernel in this binary runs on the card
-  taken,               // another process has the card for itself
-  hidden,              // config::set_visible_devices left none
+  taken,               // another process uses the card exclusively
+  hidden,              // config::set_visible_devices excludes all
 };
 constexpr std::string_view sentence(absence why) {
   switch (why) {
@@ -122,31 +122,31 @@ constexpr std::string_view sentence(absence why) {
   return "";
 }
 
-/// What froze the configuration: its first words and the line of the program.
+/// The call that froze the configuration: its name and its line in the program.
 struct first_use {
   char const* what = nullptr;
   call_site where{};
 };
 
-/// means: the devices of this process     cost: looking one up is an index
+/// means: the devices of this process     cost: an index for each look-up
 struct device_table {
-  bool started = false;      // in use: the configuration is frozen
-  bool built = false;        // made from the configuration, which may still change
-  int growth_variables = 0;  // of the environment, when it was built
-  bool forked = false;       // in the parent of this process
+  bool started = false;      // the devices are in use: no setting may change
+  bool built = false;        // made from settings that may still change
+  int growth_variables = 0;  // environment variables for growth, at that time
+  bool forked = false;       // the parent of this process had started
   first_use frozen_by;
   bool soft_placement = true;
-  int gpus = 0;             // that are there, simulated ones included
-  bool knows_gpus = false;  // they were looked for: some unit of this program names one
+  int gpus = 0;             // GPUs that are there, simulated ones included
+  bool knows_gpus = false;  // GPUs were looked for: a unit of the program names one
   backing gpu_backing = backing::host;
   machine_functions const* gpu_machine =
       nullptr;  // of the GPUs that are there; null: there is none
   absence why_no_gpu = absence::built_without_cuda;
   logical_device cpu_devices[max_logical]{};
   logical_device gpu_devices[max_logical]{};
-  bool told[max_logical]{};      // said once for each device that its steps run elsewhere
-  std::int64_t live_blocks = 0;  // tensors: the table is not rebuilt while there are some
-  void (*retire)() = nullptr;    // called when the last of them goes: these devices end
+  bool told[max_logical]{};      // logged: another device runs the steps of this one
+  std::int64_t live_blocks = 0;  // tensors; while there are any, the table stays
+  void (*retire)() = nullptr;    // called when the last tensor is gone: devices end
   mutex lock;
 
   bool has_gpus() const { return gpu_backing != backing::host; }
@@ -161,10 +161,10 @@ struct device_table {
 };
 LOCUS_SHARED_STATE inline constinit device_table table;
 
-/// means: a device or a kernel that is missing is replaced, visibly; at any time
+/// means: another device does the work of a missing device or kernel, and the log says so; any time
 inline bool placement_is_soft() { return __atomic_load_n(&table.soft_placement, __ATOMIC_RELAXED); }
 
-/// What the step that runs now is called: for the messages of checks and of the fault handler.
+/// The step that this thread runs now: for the messages of checks and of the fault handler.
 struct step_record {
   short number = -1;
   std::string_view name;
@@ -179,8 +179,8 @@ struct running_scope {
   ~running_scope() { running = before; }
 };
 
-/// While it lives, this thread waits for queues and leaves what kernels threw to its next wait: a
-/// destructor cannot say it.
+/// While such an object lives, waits of this thread store exceptions of kernels for its next wait,
+/// since a destructor cannot throw them.
 struct unreported_waits {
   LOCUS_SHARED_STATE static inline thread_local constinit bool on = false;
   bool before = on;
@@ -189,17 +189,17 @@ struct unreported_waits {
   ~unreported_waits() { on = before; }
 };
 
-/// Deliberate mistakes, for the tests that show that each of them is caught.
+/// Deliberate mistakes: tests prove that each of them is detected.
 struct planted_faults {
-  short omit_transfer = -1;         // a transfer of the next plans is left out
-  bool no_waits = false;            // queues do not wait for one another
-  bool free_at_once = false;        // memory is given back before the queue has used it
-  bool swap_replicas = false;       // a collective takes its replicas in the wrong order
-  bool host_does_not_wait = false;  // the host reads what a queue has not written yet
-  std::int64_t lack_memory = -1;    // that many allocations succeed, then one finds no memory
-  bool early_chunks = false;        // a staged copy does not wait until its buffer was read
-  bool ignore_guest = false;        // a plan does not wait for the user's stream
-  bool forget_guest = false;        // the user's stream does not wait for a plan
+  short omit_transfer = -1;         // the next plans leave out a transfer
+  bool no_waits = false;            // queues do not wait for each other
+  bool free_at_once = false;        // memory is freed before its queue has used it
+  bool swap_replicas = false;       // a collective takes replicas in the wrong order
+  bool host_does_not_wait = false;  // the host reads before a queue has written
+  std::int64_t lack_memory = -1;    // the allocation after that many fails
+  bool early_chunks = false;        // a staged copy overwrites a buffer too early
+  bool ignore_guest = false;        // a plan does not wait for the program's stream
+  bool forget_guest = false;        // the program's stream does not wait for a plan
 };
 LOCUS_SHARED_STATE inline constinit planted_faults planted;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fork(): the child of a process whose devices are in use may not use them: contexts of a driver,
-// threads and locks do not come with it.
+// fork(): the child of a process whose devices are in use cannot use them: contexts of a driver,
+// threads and locks do not exist in it.
 #pragma once
 #include <pthread.h>  // pthread_atfork
 
@@ -10,8 +10,8 @@
 
 namespace locus::runtime {
 
-/// means: this process was forked while its parent's devices were in use. Memory of its tensors
-///        ends with it: their destructors do nothing.
+/// means: the parent of this process had devices in use when it forked. Destructors of tensors
+///        free only plain host memory; other memory is freed at the end of the process.
 inline bool is_forked() { return __atomic_load_n(&table.forked, __ATOMIC_RELAXED); }
 
 /// fails: configuration_error, always
@@ -26,8 +26,8 @@ inline bool is_forked() { return __atomic_load_n(&table.forked, __ATOMIC_RELAXED
   throw configuration_error(text << "; fork before that, or exec a program in the child");
 }
 
-/// means: from now on children know that they are some; said once, when the table is made
-/// cost:  none for who uses devices: a child finds a table that is not started
+/// means: child processes set table.forked from now on; called once, when the table is made
+/// cost:  none for users of devices: a child sees a table that is not started
 LOCUS_SHARED_STATE inline void watch_forks() {
   static bool const once = pthread_atfork([] { table.lock.lock(); }, [] { table.lock.unlock(); },
                                           [] {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that are read. Regular files alone: opening a pipe may wait for ever, reading a device may do
-// something, and neither says how much there is.
+// Files that are read: only regular files. Opening a pipe may wait for ever, reading a device may
+// have an effect, and both have no size.
 #pragma once
 #include <cstdint>      // uint64_t
 #include <string_view>  // string_view
@@ -12,8 +12,8 @@
 namespace locus::runtime {
 
 /// means: a file that is open for reading
-/// cost:  not between LOCUS_COLD_BEGIN and _END: the open of _FORTIFY_SOURCE needs -O
-/// fails: bad_file, naming the path: nothing there, no right to read it, no regular file
+/// cost:  not between LOCUS_COLD_BEGIN and _END: open with _FORTIFY_SOURCE needs -O
+/// fails: bad_file, naming the path: no file, no right to read it, no regular file
 class input_file {
  public:
   explicit input_file(std::string_view path);
@@ -21,12 +21,12 @@ class input_file {
   ~input_file() {
     if (file_ >= 0) ::close(file_);
   }
-  /// units: bytes, when it was opened
+  /// units: bytes, at the time of opening
   std::uint64_t size() const { return size_; }
-  /// means: the next bytes, all of them, or false
+  /// means: reads the next `bytes` bytes; false if there are fewer
   bool read(void* to, std::uint64_t bytes);
   bool read_at(std::uint64_t at, void* to, std::uint64_t bytes) const;
-  /// means: the open file, which is the caller's from now on
+  /// means: the file descriptor, which the caller must close
   int release() { return std::exchange(file_, -1); }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which kernels for GPUs the units of this program made: a unit of the host compiler finds here what
-// a unit of nvcc made for the same type of work.
+// The GPU kernels that units of this program compiled: a unit of the host compiler finds the kernel
+// that a unit of nvcc compiled for the same type of work.
 #pragma once
 #include <cstddef>  // size_t
 #include <cstdint>  // uint64_t
@@ -17,8 +17,8 @@ struct launch_site;
 
 namespace runtime {
 
-/// means: the parts of a mangled name between the names of modes, one after the other; so a type
-///        has the same parts in every unit, whatever the unit's mode
+/// means: the parts of a mangled name between names of modes, in order: a type has the same parts
+///        in units of all modes
 class name_parts {
  public:
   constexpr explicit name_parts(std::string_view mangled) : rest_(mangled) {}
@@ -44,21 +44,21 @@ class name_parts {
   std::string_view rest_;
 };
 
-/// means: both are names of one type, in units of perhaps two modes
+/// means: both are names of one type, possibly in units of two modes
 constexpr bool same_type(std::string_view a, std::string_view b) {
   name_parts x(a), y(b);
   while (!x.at_end() && !y.at_end())
     if (x.next() != y.next()) return false;
   return x.at_end() && y.at_end();
 }
-/// equal for names of one type
+/// equal for all names of one type
 constexpr std::uint64_t hash_of_type(std::string_view mangled) {
   std::uint64_t h = 14695981039346656037u;  // FNV-1a
   for (name_parts p(mangled); !p.at_end();)
     for (char const c : p.next()) h = (h ^ static_cast<unsigned char>(c)) * 1099511628211u;
   return h;
 }
-/// A type that only its own unit can name: two units may give one name to two of them.
+/// A type with internal linkage: two units may have different types of one name.
 constexpr bool is_local_to_unit(std::string_view mangled) {
   return mangled.find("_GLOBAL__N_") != std::string_view::npos ||
          mangled.find("$_") != std::string_view::npos;
@@ -70,33 +70,34 @@ constexpr char engines_of(std::string_view mangled) {
   return at + 6 < mangled.size() && at != std::string_view::npos ? mangled[at + 6] : '0';
 }
 
-/// A type of work, as every unit names it.
+/// A type of work, identified across units.
 struct work_id {
   std::string_view name;  // mangled; empty: this unit has no names of types
   std::size_t bytes = 0, alignment = 0;
 };
 
-/// What a unit made for a type of work.
+/// The kernel of a unit for a type of work.
 struct kernel_entry {
   work_id of;
   void (*launch)(launch_site const&, void const* work) = nullptr;
-  /// of an algorithm's body instead (cuda_algorithm::on_card)
+  /// or the function of an algorithm's body (cuda_algorithm::on_card)
   int (*algorithm)(void const* body, void* workspace, std::size_t* bytes, void* stream) = nullptr;
   std::uint64_t hash = 0;
   kernel_entry* next = nullptr;
 };
 
 /// means: the kernels of all units, those of loaded plugins included
-/// cost:  a list of a bucket under a lock; a unit asks once for each type of work, and again after
-///        the registry has changed
+/// cost:  a search in one bucket under a lock; a unit searches once for each type of work, and
+///        again when the registry has changed
 class kernel_registry {
  public:
   void add(kernel_entry& e);
-  /// before the unit's library is unloaded
+  /// must run before the unit's library is unloaded
   void remove(kernel_entry& e) noexcept;
-  /// means: that of the unit with the most engines, whatever the order of linking; null: no unit made one
+  /// means: the kernel of the unit with the most engines, for every order of linking; null: no unit
+  ///        has one
   kernel_entry const* find(work_id const& what);
-  /// another number after each change
+  /// the number of changes so far
   unsigned changes() const { return __atomic_load_n(&changes_, __ATOMIC_ACQUIRE); }
 
  private:
@@ -107,8 +108,8 @@ class kernel_registry {
 };
 LOCUS_SHARED_STATE inline constinit kernel_registry kernels;
 
-/// means: steps that ran on the host, with their operands brought there and back, since no unit of
-///        the program made their kernel; of all threads
+/// means: the number of steps, of all threads, that ran on the host with operands copied there and
+///        results copied back, because no unit compiled their kernel
 LOCUS_SHARED_STATE inline constinit std::int64_t host_round_trips = 0;
 
 }  // namespace runtime

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every NCCL entry point that locus uses, as one table: NCCL itself, opened at its first use, or a
-// simulated one. Handles are opaque, so that no header of NCCL or CUDA is needed to call it.
+// All functions of NCCL that locus calls, as one table: NCCL, opened at its first use, or a
+// simulation. Handles are void pointers, so that calls need no header of NCCL or CUDA.
 #pragma once
 #include <cstddef>  // size_t
 #include <cstdint>  // int32_t
@@ -11,7 +11,7 @@ LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
-/// NCCL's element types, with its numbers; none: NCCL can move it as bytes, and fold it not.
+/// NCCL's element types, with its numbers; none: NCCL only moves it, as bytes.
 enum class nccl_type : int {
   none = -1,
   int8 = 0,
@@ -31,7 +31,7 @@ constexpr int bytes_of(nccl_type t) {
 }
 constexpr bool is_floating(nccl_type t) { return t >= nccl_type::float16; }
 
-/// NCCL's operations, with its numbers; those from 5 on are made by create_scaled_sum.
+/// NCCL's operations, with its numbers; create_scaled_sum makes those from 5 on.
 enum : int { nccl_sum = 0, nccl_max = 2, nccl_min = 3, nccl_avg = 4, nccl_first_made = 5 };
 
 enum : int {
@@ -42,19 +42,19 @@ enum : int {
   nccl_invalid_usage = 5,
   nccl_remote_error = 6,
   nccl_in_progress = 7,
-  nccl_not_found = 100000,  // ours: there is no library
+  nccl_not_found = 100000,  // of locus: the library was not found
 };
 
-/// What ranks must share to find one another.
+/// The id that all ranks pass to init_rank.
 struct nccl_id {
   char bytes[128];
 };
 
-/// All functions return 0 for success, or a code that `describe` puts into words.
+/// All functions return 0 for success, or a code that `describe` turns into text.
 struct nccl_api {
   int (*version)(int* version);  // opens the library; 22809 is 2.28.9
   int (*make_id)(nccl_id* id);
-  /// nonblocking: async_state tells when it is done; the current device becomes the rank's
+  /// nonblocking: async_state tells when it has ended; the rank uses the current device
   int (*init_rank)(void** comm, int ranks, nccl_id const* id, int rank);
   int (*async_state)(void* comm, int* state);
   int (*abort)(void* comm);
@@ -77,18 +77,16 @@ struct nccl_api {
   int (*send)(void const* data, std::size_t count, nccl_type type, int peer, void* comm,
               void* stream);
   int (*receive)(void* data, std::size_t count, nccl_type type, int peer, void* comm, void* stream);
-  /// a sum whose terms are multiplied by *scalar, a value of that type on the host
+  /// a sum of terms multiplied by *scalar, a value of that type on the host
   int (*create_scaled_sum)(int* op, void const* scalar, nccl_type type, void* comm);
   int (*destroy_op)(int op, void* comm);
   char const* (*describe)(int code);
-  char const* (*last_error)(void* comm);  // what NCCL wrote about its last failure
+  char const* (*last_error)(void* comm);  // NCCL's text for its last failure
 };
 
-/// NCCL among real GPUs. Null while no unit of this program was compiled by nvcc (or a test has
-/// put another in its place).
+/// The table for real GPUs. Null if nvcc compiled no unit of this program; a test may set another.
 LOCUS_SHARED_STATE inline constinit nccl_api const* nccl = nullptr;
-/// Gives back all communicators; null while there were none. The device table calls it before it
-/// changes.
+/// Ends all communicators; null if there were none. The device table calls it before it changes.
 using forget_fn = void (*)();
 LOCUS_SHARED_STATE inline constinit forget_fn forget_communicators = nullptr;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opening files to write them: never through a link that somebody laid there, and without waiting.
+// Opens files for writing: never through a link of another user, and without waiting.
 #pragma once
 #include <sys/stat.h>  // fstat
 
@@ -10,9 +10,9 @@
 
 namespace locus::runtime {
 
-/// means: why an open file is not to be written in its place; empty: it may be. It is an ordinary file
-///        of this user under one name. A second name (a hard link) is another one's file, a pipe may
-///        wait for ever, and what belongs to another user is his to read and to exchange
+/// means: why an open file must not be written; empty: it may be. It may be if it is a regular file
+///        of this user with one name. A second name (a hard link) may belong to another program, a
+///        pipe may wait for ever, and another user can read and replace files of his own
 constexpr std::string_view why_not_ours(struct stat const& s, uid_t user) {
   if (!S_ISREG(s.st_mode)) return kind_of_file(s.st_mode);
   if (s.st_nlink != 1) return "a file with a second name (a hard link)";
@@ -20,13 +20,14 @@ constexpr std::string_view why_not_ours(struct stat const& s, uid_t user) {
   return {};
 }
 
-/// How a file is begun.
+/// Whether an old file is emptied or continued.
 enum class writing : unsigned char { anew, at_the_end };
 
-/// means: a new file, or an old one, emptied or not; what is written goes to its end. A terminal and
-///        /dev/null are taken too: nothing is lost there
-/// cost:  not between LOCUS_COLD_BEGIN and _END: the open of _FORTIFY_SOURCE needs -O
-/// fails: bad_file, `subject` and path and why: the system's words, or a link, a pipe, another user's
+/// means: opens a new or an old file; writes go to its end. A terminal and /dev/null are allowed
+///        too, since nothing can be overwritten there
+/// cost:  not between LOCUS_COLD_BEGIN and _END: open with _FORTIFY_SOURCE needs -O
+/// fails: bad_file with `subject`, path and cause: the system's error, a link, a pipe, another
+///        user's file
 LOCUS_FUNCTION int open_output(std::string_view subject, std::string_view path,
                                writing how = writing::anew);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Paths as the system is asked for them: as a whole or not at all.
+// Paths for system calls: never truncated.
 #pragma once
 #include <sys/stat.h>  // S_ISDIR
 
@@ -11,9 +11,9 @@ LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
-/// means: a path with a null character behind it
-/// fails: bad_file, for one that is longer than the system takes, or that holds a null character: cut
-///        there, it would name another file
+/// means: a path that ends in a null character
+/// fails: bad_file, for a path that is too long for the system, or has a null character inside:
+///        truncated there, it would name another file
 class system_path {
  public:
   explicit system_path(std::string_view path, std::string_view suffix = {}) {
@@ -37,7 +37,7 @@ class system_path {
   std::size_t size_ = 0;
 };
 
-/// means: what lies at a path, in words
+/// means: the kind of file, in words
 constexpr std::string_view kind_of_file(mode_t mode) {
   return S_ISREG(mode)    ? "a file"
          : S_ISDIR(mode)  ? "a folder"

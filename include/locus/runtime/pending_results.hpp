@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results that still arrive, beside the compute queue of their device, when the plan that owes them
-// has been issued: the compute queue goes on, and whoever touches those bytes waits for them first.
+// Pending results: collectives write them on another queue after the plan was issued. The compute
+// queue goes on, and the next access to these bytes waits for them first.
 #pragma once
 #include <locus/core/array.hpp>            // dynamic_array
 #include <locus/core/lock.hpp>             // mutex
@@ -11,7 +11,7 @@ LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
-/// Bytes of a device that are complete at `when`, a point of another queue than its compute queue.
+/// Bytes of a device that are complete at `when`, a point of a queue other than the compute queue.
 struct arrival {
   logical_device* on = nullptr;
   char const* first = nullptr;
@@ -23,7 +23,7 @@ struct arrival_list {
   dynamic_array<arrival> all;
 };
 LOCUS_SHARED_STATE inline arrival_list& arrivals() {
-  static arrival_list* const list = new arrival_list;  // as long as the process
+  static arrival_list* const list = new arrival_list;  // never destroyed
   return *list;
 }
 LOCUS_SHARED_STATE inline constinit int arrival_count = 0;
@@ -31,15 +31,15 @@ LOCUS_SHARED_STATE inline constinit int arrival_count = 0;
 /// cost: a load
 inline bool has_arrivals() { return __atomic_load_n(&arrival_count, __ATOMIC_RELAXED) != 0; }
 
-/// means: those bytes are not in the order of the compute queue until somebody asks for them
+/// means: registers pending bytes: they are not ordered in the compute queue before take_arrivals()
 inline void leave_arrival(arrival const& a) {
   arrival_list& list = arrivals();
   lock_guard hold(list.lock);
   list.all.push(a);
   __atomic_store_n(&arrival_count, static_cast<int>(list.all.size()), __ATOMIC_RELAXED);
 }
-/// means: visit(stamp) for whatever arrives on d in [first, first + bytes), which is then nobody's
-///        concern any more; null: anywhere on d
+/// means: removes the pending results on d that overlap [first, first + bytes), and calls
+///        visit(stamp) for each; first null: all on d
 template <class Visit>
 void take_arrivals(logical_device const& d, void const* first, std::int64_t bytes,
                    Visit const& visit) {
@@ -59,7 +59,7 @@ void take_arrivals(logical_device const& d, void const* first, std::int64_t byte
   }
   __atomic_store_n(&arrival_count, static_cast<int>(list.all.size()), __ATOMIC_RELAXED);
 }
-/// means: the devices end: nothing arrives any more
+/// means: removes all pending results, when devices end
 inline void forget_arrivals() noexcept {
   if (!has_arrivals()) return;
   arrival_list& list = arrivals();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processors that this process may use: those of its affinity, and no more than the share that
-// its control group allows (containers, batch systems).
+// The processors that this process may use: its affinity, and at most the quota of its control
+// groups (containers, batch systems).
 #pragma once
 #include <cstdio>       // snprintf
 #include <fcntl.h>      // open
@@ -13,7 +13,7 @@
 LOCUS_LEAN_BEGIN
 namespace locus::runtime {
 
-/// means: the first bytes of a file, null terminated     false: there is none
+/// means: reads the first bytes of a file, null terminated     false: no such file
 template <std::size_t N>
 bool read_start(char const* path, char (&text)[N]) {
   int const file = open(path, O_RDONLY | O_CLOEXEC);
@@ -26,16 +26,17 @@ bool read_start(char const* path, char (&text)[N]) {
   return have > 0;
 }
 
-/// means: microseconds of processor in a period, over the period, rounded up; 0: no limit
+/// means: quota / period, the processors that a control group allows, rounded up; 0: no limit
 constexpr int processors_of_quota(long long quota, long long period) {
   if (quota <= 0 || period <= 0) return 0;
   long long const n = (quota + period - 1) / period;
   return n > 1 << 16 ? 0 : static_cast<int>(n);
 }
 
-/// means: the least quota of a group and of those around it; 0: none
-/// mount: where the groups are; group: "/a/b", as /proc/self/cgroup says. A container may see its
-///        own group as the mount, so that its name is not there: then the mount is asked.
+/// means: the smallest quota of a group and of the groups that contain it; 0: none
+/// mount: the folder of all groups; group: "/a/b", as in /proc/self/cgroup. In a container the
+///        mount may be the group itself, without a folder of its name: then the quota of the mount
+///        counts.
 template <class Ask>
 int least_quota(char const* mount, std::string_view group, Ask const& ask) {
   int least = 0;
@@ -53,16 +54,17 @@ int least_quota(char const* mount, std::string_view group, Ask const& ask) {
 LOCUS_FUNCTION int quota_of_v2(char const* folder);
 LOCUS_FUNCTION int quota_of_v1(char const* folder);
 
-/// means: the processors that the control groups of this process allow, of versions 1 and 2; 0: all
+/// means: the number of processors that the control groups of this process allow, versions 1 and 2;
+///        0: all
 /// groups: /proc/self/cgroup; mounts: /sys/fs/cgroup
 LOCUS_FUNCTION int quota_of_groups(char const* groups, char const* mounts);
 
-/// means: the processors on which threads of this process may run. Where the program has an OpenMP
-///        that binds threads (OMP_PROC_BIND), the first one is bound to one processor before main:
-///        the others are in OpenMP's places.
+/// means: the processors on which threads of this process may run. An OpenMP that binds threads
+///        (OMP_PROC_BIND) binds the first thread to one processor before main; then the others are
+///        those of OpenMP's places.
 LOCUS_FUNCTION cpu_set_t allowed_processors();
 
-/// means: how many threads can run at once: affinity and control groups; at least 1
+/// means: how many threads can run at the same time, by affinity and control groups; at least 1
 LOCUS_FUNCTION int count_processors();
 
 }  // namespace locus::runtime

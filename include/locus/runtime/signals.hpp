@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signals are the program's: its handlers run on its own threads, and what they break into goes on.
+// Signals belong to the program: its handlers run on its own threads; interrupted calls are
+// repeated.
 #pragma once
 #include <cerrno>            // errno
 #include <csignal>           // pthread_sigmask
@@ -9,17 +10,18 @@
 
 namespace locus::runtime {
 
-/// means: call(), and once more each time that the handler of a signal broke into it. Calls of the
-///        system that give -1 then: open, fsync and the like wait on file systems of a network
+/// means: call(), repeated while a signal handler interrupts it. For system calls that return -1
+///        then: open, fsync and others wait on network file systems
 template <class F>
 auto uninterrupted(F&& call) {
   for (;;)
     if (auto const result = call(); result != -1 || errno != EINTR) return result;
 }
 
-/// While it lives, a thread that this one makes takes no signal that is sent to the process: a signal
-/// that the program holds back, to save its work, say, would end it by way of a thread that it does not
-/// know of. What a thread does itself (a fault, abort, a broken pipe) and a profiler's clock reach it.
+/// While such an object lives, threads that this thread starts block signals sent to the process.
+/// If a program blocks a signal in its own threads, to save its work first, the signal must not
+/// reach a thread that the program does not know. Signals for a thread itself (a fault, abort, a
+/// broken pipe, a profiler's clock) are not blocked.
 class without_signals {
  public:
   without_signals() {

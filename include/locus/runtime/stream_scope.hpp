@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stream of the user, beside which a plan runs: on_stream(stream).
+// A stream of the program into which a plan is ordered: on_stream(stream).
 #pragma once
 #include <locus/core/macros.hpp>  // LOCUS_SHARED_STATE
 
 namespace locus {
 
-/// means: the stream (a cudaStream_t) behind whose work a plan begins, and whose later work comes
-///        behind the plan; null: the default stream of each device of the plan
+/// means: the stream (a cudaStream_t) after whose present work a plan begins, and whose later work
+///        begins after the plan; null: the default stream of each device of the plan
 struct on_stream {
   void* handle = nullptr;
   explicit on_stream(void* stream) : handle(stream) {}
 };
 
 namespace runtime {
-/// The one beside which this thread runs plans now.
+/// The stream into which this thread orders its plans now.
 LOCUS_SHARED_STATE inline thread_local constinit on_stream const* guest = nullptr;
 
 struct guest_scope {

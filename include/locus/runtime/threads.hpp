@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's threads: a pool of ours; OpenMP's on request (LOCUS_THREADS=openmp), and where a loop
-// stands in the caller's own parallel region, which is left alone.
+// The threads of host loops: those of locus' pool; OpenMP's on request (LOCUS_THREADS=openmp). A
+// loop inside a parallel region of the program runs on the calling thread alone.
 #pragma once
 #include <cstdlib>    // strtol
 #include <exception>  // rethrow_exception
@@ -29,9 +29,9 @@ inline int default_threads() {
   return n;
 }
 
-/// Whose threads run the loops of a unit.
+/// The threads that run the loops of a unit.
 enum class thread_choice : unsigned char { pool, openmp };
-/// means: what LOCUS_THREADS says: pool (also where it says nothing) or openmp
+/// means: the value of LOCUS_THREADS: pool (the default) or openmp
 /// fails: configuration_error for anything else
 inline thread_choice find_thread_choice() {
   return pool_or_openmp() == 1 ? thread_choice::openmp : thread_choice::pool;
@@ -41,7 +41,7 @@ LOCUS_SHARED_STATE inline thread_choice threads_wanted() {
   return choice;
 }
 
-/// means: as many as OMP_NUM_THREADS says first ("4,2" is 4), otherwise as can run at once
+/// means: the first number of OMP_NUM_THREADS ("4,2" is 4), else the threads that can run at once
 LOCUS_SHARED_STATE inline int threads_of_machine() {
   static int const n = [] {
     char const* const said = from_environment("OMP_NUM_THREADS");
@@ -51,18 +51,18 @@ LOCUS_SHARED_STATE inline int threads_of_machine() {
   return n;
 }
 
-/// means: the threads of a loop on our pool
+/// means: the threads of a loop on the pool
 inline int threads_of_pool() {
   if (int const n = limit_of_threads(); n > 0) return n;
   if (int const n = default_threads(); n > 0) return n;
   return threads_of_machine();
 }
 
-// What a thread must have to do, so that it pays. units: nanoseconds
+// The least work of a thread that pays for using it. units: nanoseconds
 inline constexpr float worth_if_awake = 5000, worth_waking = 120000;
 
-/// means: threads of our pool for so much work of one thread     work: nanoseconds
-/// cost:  none for what one thread does
+/// means: threads of the pool for a loop that takes one thread `work` nanoseconds
+/// cost:  none if one thread is enough
 inline int pool_threads_worth(float work) {
   float const worth = work / worth_if_awake;
   if (worth < 2) return 1;
@@ -76,7 +76,7 @@ inline int pool_threads_worth(float work) {
 
 inline namespace LOCUS_MODE {
 
-/// means: this unit's loops run on OpenMP's threads: it has them, and LOCUS_THREADS=openmp asks
+/// means: loops of this unit run on OpenMP's threads: it has OpenMP, and LOCUS_THREADS=openmp
 inline bool runs_on_openmp() {
 #if LOCUS_OPENMP
   return runtime::threads_wanted() == runtime::thread_choice::openmp;
@@ -96,9 +96,9 @@ inline int thread_count() {
 
 inline constexpr float worth_a_woken_thread = runtime::worth_if_awake;  // nanoseconds
 
-/// means: threads for so much work of one thread     work: nanoseconds
-/// after: OMP_WAIT_POLICY of OpenMP 4.0, where loops run on its threads: passive ones sleep between
-///        two loops, others look out for the next one. Of our own pool it is known.
+/// means: threads for a loop that takes one thread `work` nanoseconds
+/// after: OMP_WAIT_POLICY of OpenMP 4.0 for OpenMP's threads: passive ones sleep between loops,
+///        others poll for the next one. The pool knows which of its threads poll.
 inline int threads_worth(float work) {
   if (work < 2 * worth_a_woken_thread) return 1;
 #if LOCUS_OPENMP
@@ -115,7 +115,7 @@ inline int threads_worth(float work) {
   return runtime::pool_threads_worth(work);
 }
 
-/// means: the caller stands in a parallel region of the program's own: its threads are at work
+/// means: the caller is in a parallel region of the program, whose threads are busy
 inline bool in_parallel_region() {
 #if LOCUS_OPENMP
   return omp_in_parallel();

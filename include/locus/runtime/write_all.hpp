@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts that are written as a whole, also where the handler of a signal breaks into it.
+// Writes whole texts, also if a signal handler interrupts the call.
 #pragma once
 #include <cerrno>       // errno
 #include <cstdio>       // fwrite
@@ -12,7 +12,7 @@ LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
-/// means: all of it, or false
+/// means: writes the whole text; false if a write failed
 inline bool write_all(int file, std::string_view text) {
   while (!text.empty()) {
     auto const n = ::write(file, text.data(), text.size());
@@ -22,7 +22,7 @@ inline bool write_all(int file, std::string_view text) {
   }
   return true;
 }
-/// means: all of it on stderr, wherever the program has sent that; errno is as it was
+/// means: writes the whole text to stderr, also if the program redirected it; errno is unchanged
 inline void write_to_stderr(std::string_view text) {
   int const before = errno;
   for (;;) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element types: one row for each, and the one promotion table. A further type is a further row.
+// Element types: a table with one row for each, and one promotion table. A new type is a new row.
 #pragma once
 #include <cstdint>      // int32_t
 #include <string_view>  // string_view
@@ -37,7 +37,7 @@ inline constexpr element_row elements[] = {
 };
 constexpr element_row const& row_of(element e) { return elements[static_cast<int>(e)]; }
 
-/// means: the row of T; `other` for a type of the user's own
+/// means: the row of T; `other` for a type of the program's own
 template <class T>
 inline constexpr element element_of_v = static_cast<element>(index_in<T>(element_types{}));
 template <class T>
@@ -47,15 +47,15 @@ template <class T>
 inline constexpr bool is_floating_v = kind_of_v<T> == element_kind::floating;
 template <class T>
 inline constexpr bool is_integer_v = kind_of_v<T> == element_kind::integer;
-/// a float in memory only: kernels load it, compute in float, and round once, where they store
+/// stored in 16 bits: kernels load it, compute in float, and round once, at the store
 template <class T>
 inline constexpr bool is_narrow_v = std::is_same_v<T, half> || std::is_same_v<T, bfloat16>;
 
-/// means: what kernels compute with for elements of T: float for half and bfloat16, else T
+/// means: the type in which kernels compute elements of T: float for half and bfloat16, else T
 template <class T>
 using compute_t = std::conditional_t<is_narrow_v<T>, float, T>;
 
-/// A set of element types: what a kernel exists for.
+/// A set of element types, such as those that have a kernel.
 struct element_set {
   unsigned bits = 0;
   constexpr bool contains(element e) const { return (bits >> static_cast<int>(e) & 1) != 0; }
@@ -74,8 +74,8 @@ inline constexpr element_set numbers = floats | integers;
 inline constexpr element_set named_elements = numbers | booleans;
 inline constexpr element_set any_element = named_elements | set_of(element::other);
 
-// The promotion table: kinds never mix (cast is the remedy); within a kind the wider type wins, and
-// of two that are as wide the next one that holds both.
+// The promotion table: kinds never mix (a program writes cast); within a kind the wider type wins;
+// two types of equal width give the next type that holds both.
 //            half   bfloat16 float  double            int8   uint8  int32  int64            bool
 //   half     half   float    float  double   int8     int8   int32  int32  int64    bool    bool
 //   bfloat16 float  bfloat16 float  double   uint8    int32  uint8  int32  int64
@@ -97,11 +97,11 @@ consteval auto promote() {
 }
 }  // namespace detail
 
-/// means: the element type of an operation on A and B, void where the table has no entry
+/// means: the element type of an operation on Lhs and Rhs; void where the table has no entry
 template <class Lhs, class Rhs>
 using promote_t = typename decltype(detail::promote<Lhs, Rhs>())::type;
 
-/// means: what a sum of T is: int64 for integers and booleans, T itself otherwise
+/// means: the element type of a sum of T: int64 for integers and booleans, T itself otherwise
 template <class T>
 using sum_t = std::conditional_t<is_integer_v<T> || std::is_same_v<T, bool>, std::int64_t, T>;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Extents<2, 3>, Extents<dyn, 784>, Dextents<2>: extents in the type where they are known.
+// Extents<2, 3>, Extents<dyn, 784>, Dextents<2>: extents in the type, as far as they are known.
 #pragma once
 #include <concepts>     // integral
 #include <type_traits>  // is_convertible
@@ -11,11 +11,11 @@
 
 namespace locus {
 
-/// means: E stands for extents
+/// means: E is an Extents type
 template <class E>
 inline constexpr bool is_extents = requires { E::pattern; };
 
-/// means: the extents of a tensor; those that are dyn in the type are given to the constructor
+/// means: the extents of a tensor; the constructor takes those that are dyn in the type
 /// after: std::mdspan's extents, with signed numbers
 template <std::int64_t... E>
 class Extents {
@@ -33,7 +33,7 @@ class Extents {
     for (int i = 0; i < rank(); ++i)
       if (value_.extent[i] == dyn) value_.extent[i] = 0;
   }
-  /// one number for each dynamic extent, or for all extents
+  /// one number for each dynamic extent, or one for every extent
   template <std::integral... N>
     requires(sizeof...(N) > 0 &&
              (sizeof...(N) == sizeof...(E) || int(sizeof...(N)) == rank_dynamic()))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// half and bfloat16: 16 bits in memory, a float wherever one computes.
+// half and bfloat16: 16 bits in memory, float in every computation.
 #pragma once
 #include <cstdint>      // uint16_t
 #include <limits>       // numeric_limits
@@ -10,9 +10,10 @@
 namespace locus {
 
 namespace detail {
-/// means: v as float so that a second rounding, to a shorter type, gives what rounding v itself
-///        gives: what does not fit makes the last bit odd
-/// after: Boldo and Melquiond, Emulation of FMA and correctly rounded sums, IEEE Trans. Comput. 2008
+/// means: v as float, rounded to odd: if v does not fit, the last bit is set. Rounding the result
+///        to a shorter type then gives the same as rounding v itself
+/// after: Boldo and Melquiond, Emulation of FMA and correctly rounded sums, IEEE Trans. Comput.
+///        2008
 template <class Number>
 LOCUS_HOST_DEVICE constexpr float odd_float(Number v) {
   if constexpr (std::is_same_v<Number, float> || (std::is_integral_v<Number> && sizeof(v) < 4))
@@ -21,7 +22,7 @@ LOCUS_HOST_DEVICE constexpr float odd_float(Number v) {
     auto const n = static_cast<std::uint64_t>(v);
     if constexpr (std::is_signed_v<Number>)
       if (v < 0) return -odd_float(0 - n);
-    // 53 bits, of which the last stands for all that follow
+    // 53 bits; the last one is set if any bit below it is set
     bool const fits = n >> 53 == 0;
     return odd_float(
         static_cast<double>(fits ? n : (n & ~0x7ffull) | ((n & 0x7ff) != 0 ? 0x800 : 0)));
@@ -38,7 +39,7 @@ LOCUS_HOST_DEVICE constexpr float odd_float(Number v) {
   }
 }
 
-/// means: v rounded to the nearest, of two to the even one; NaN keeps the first bits of its payload
+/// means: v rounded to nearest even; NaN keeps the first bits of its payload
 LOCUS_HOST_DEVICE constexpr std::uint16_t half_bits(float v) {
 #if defined(__CUDA_ARCH__)
   if (!__builtin_is_constant_evaluated()) {
@@ -50,7 +51,7 @@ LOCUS_HOST_DEVICE constexpr std::uint16_t half_bits(float v) {
   auto const bits = __builtin_bit_cast(std::uint32_t, v);
   std::uint32_t const a = bits & 0x7fffffffu, first_normal = 113u << 23, beyond = 143u << 23;
   std::uint32_t const normal = (a + 0xfffu + (a >> 13 & 1) - (112u << 23)) >> 13;
-  // the last bit of 1/2 + a stands for the last bit of the result
+  // adding 1/2 rounds a subnormal: the last bit of 1/2 + a is the last bit of the result
   float const shifted = __builtin_bit_cast(float, a < first_normal ? a : 0u) + 0.5f;
   std::uint32_t const small = __builtin_bit_cast(std::uint32_t, shifted) - (126u << 23);
   std::uint32_t const special = a > 0x7f800000u ? (0x7e00u | (a >> 13 & 0x1ff)) : 0x7c00u;
@@ -92,9 +93,9 @@ LOCUS_HOST_DEVICE constexpr float float_of_bfloat16(std::uint16_t b) {
 }
 }  // namespace detail
 
-// means: a number of 16 bits, in memory what CUDA's type and C's hold. Every number converts to it,
-//        rounded to nearest even, as double does to float; it converts to float, without loss, and
-//        has no arithmetic of its own: a + b is a float
+// means: a 16-bit floating type with the bits of CUDA's type and of C's. Every number converts to
+//        it, rounded to nearest even, as double converts to float; it converts to float without
+//        loss, and has no arithmetic of its own: a + b is a float
 #define LOCUS_NARROW_FLOAT(Narrow)                                                                 \
   struct Narrow {                                                                                  \
     std::uint16_t bits;                                                                            \
@@ -112,7 +113,7 @@ LOCUS_HOST_DEVICE constexpr float float_of_bfloat16(std::uint16_t b) {
   };
 /// IEEE 754's binary16: 11 binary digits, from 6e-8 to 65504
 LOCUS_NARROW_FLOAT(half)
-/// the first half of a float: 8 binary digits, its range
+/// the upper 16 bits of a float: 8 binary digits, the range of float
 LOCUS_NARROW_FLOAT(bfloat16)
 #undef LOCUS_NARROW_FLOAT
 
@@ -125,7 +126,7 @@ constexpr bfloat16 operator""_bf16(unsigned long long v) { return bfloat16(v); }
 }  // namespace literals
 
 namespace detail {
-/// what both types have in common; Digits binary digits
+/// numeric_limits for both types; Digits binary digits
 template <class T, int Digits, int MaxExponent>
 struct narrow_limits {
   static constexpr bool is_specialized = true, is_signed = true, is_integer = false,
@@ -139,7 +140,7 @@ struct narrow_limits {
                        min_exponent10 = -((MaxExponent - 2) * 301 / 1000);
   static constexpr auto round_style = std::round_to_nearest;
 
-  static constexpr unsigned one_exponent = 1u << (Digits - 1),  // an exponent one larger
+  static constexpr unsigned one_exponent = 1u << (Digits - 1),  // adds one to the exponent
       infinite = (2u * MaxExponent - 1) * one_exponent;
   static constexpr T of(unsigned bits) { return T::from_bits(static_cast<std::uint16_t>(bits)); }
   static constexpr T(min)() noexcept { return of(one_exponent); }

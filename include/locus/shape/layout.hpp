@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How indices become offsets: mdspan's layouts, and any mapping that has strides.
+// Strides of a layout: mdspan's layouts, and any mapping that has strides.
 #pragma once
 #include <cstdint>  // int64_t
 
@@ -12,7 +12,7 @@ namespace locus {
 struct layout_right {};
 /// the first axis is contiguous, as in Fortran
 struct layout_left {};
-/// every axis has a stride of its own, in elements
+/// each axis has its own stride, in elements
 struct layout_stride {
   std::int64_t stride[max_rank]{};
 };

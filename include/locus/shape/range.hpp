@@ -7,7 +7,7 @@
 
 namespace locus {
 
-/// means: [begin, end) of one axis; negative numbers count from the end, `to_end` is the end itself
+/// means: [begin, end) of one axis; negative numbers count from the end, `to_end` is the end
 struct range {
   std::int64_t begin = 0, end = to_end;
   static constexpr std::int64_t to_end = INT64_MAX;

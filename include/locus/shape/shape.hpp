@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shapes as values, and the rules by which an operation's shape follows from its operands'.
+// Shapes as values, and the rules that give an operation's shape from its operands' shapes.
 #pragma once
 #include <cstdint>  // int64_t
 
@@ -15,7 +15,7 @@ struct shape {
   int rank = 0;
   std::int64_t extent[max_rank]{};
 
-  /// means: the i-th extent from the right, 1 beyond the rank
+  /// means: the i-th extent from the right; 1 for i beyond the rank
   constexpr std::int64_t from_right(int i) const { return i < rank ? extent[rank - 1 - i] : 1; }
   constexpr bool is_static() const {
     for (int i = 0; i < rank; ++i)
@@ -36,11 +36,11 @@ struct shape {
   }
 };
 
-/// What a rule returns for operands that do not fit.
+/// The result of a rule for operands that do not fit.
 inline constexpr shape no_shape{-1, {}};
 constexpr bool fits(shape const& s) { return s.rank >= 0; }
 
-/// means: the bytes of that many elements, rounded up to a block, are a 64-bit number
+/// means: a 64-bit number can hold the bytes of that many elements, rounded up to a block
 constexpr bool countable(shape const& s, std::int64_t element_bytes) {
   for (int i = 0; i < s.rank; ++i)
     if (s.extent[i] == 0) return true;
@@ -49,8 +49,9 @@ constexpr bool countable(shape const& s, std::int64_t element_bytes) {
   return element_bytes <= INT64_MAX - 256;
 }
 
-/// means: `bytes` of an element times the extents that are not 0. False: the product is no 63-bit
-///        number, or an extent is negative; then no array has them, not even an empty one
+/// means: multiplies `bytes`, those of an element, by the extents that are not 0. False: the
+///        product exceeds 63 bits, or an extent is negative; no array, not even an empty one, has
+///        such extents
 /// after: NumPy, which refuses such extents too
 constexpr bool bytes_of_extents(std::int64_t const* extents, std::size_t rank,
                                 std::int64_t& bytes) {
@@ -60,7 +61,7 @@ constexpr bool bytes_of_extents(std::int64_t const* extents, std::size_t rank,
   return bytes <= INT64_MAX - 256;
 }
 
-/// means: [2,3], with ? for an extent that is not known yet
+/// means: [2,3]; ? for a dynamic extent
 template <std::size_t N>
 constexpr text_buffer<N>& operator<<(text_buffer<N>& out, shape const& s) {
   out << "[";
@@ -79,9 +80,9 @@ using axis_set = unsigned char;
 constexpr bool has_axis(axis_set axes, int a) { return (axes >> a & 1) != 0; }
 constexpr axis_set all_axes(int rank) { return static_cast<axis_set>((1u << rank) - 1); }
 
-// ---- the rules; a dynamic extent meets anything and is looked at again when a plan is bound ----
+// ---- the rules; a dynamic extent fits any other one, and binding compares them again ----
 
-/// after: NumPy broadcasting: right aligned, an extent of 1 stretches
+/// after: NumPy broadcasting: shapes are aligned at the last axis, an extent of 1 stretches
 constexpr shape broadcast(shape const& a, shape const& b) {
   if (!fits(a) || !fits(b)) return no_shape;
   shape r{a.rank > b.rank ? a.rank : b.rank, {}};
@@ -93,8 +94,8 @@ constexpr shape broadcast(shape const& a, shape const& b) {
   return r;
 }
 
-/// means: (m,k) x (k,n) -> (m,n); with a batch of matrices on either side (B,m,n): an operand
-///        without one, or with a batch of 1, serves each
+/// means: (m,k) x (k,n) -> (m,n); with a batch of matrices on either side (B,m,n): a single matrix,
+///        or a batch of 1, multiplies every matrix of the other side
 constexpr shape contract(shape const& a, shape const& b) {
   bool const matrices = a.rank >= 2 && a.rank <= 3 && b.rank >= 2 && b.rank <= 3;
   if (!matrices) return no_shape;
@@ -105,7 +106,7 @@ constexpr shape contract(shape const& a, shape const& b) {
   return fits(batch) ? shape{3, {batch.extent[0], a.from_right(1), b.from_right(0)}} : no_shape;
 }
 
-/// means: the extents without those axes, or with 1 in their place
+/// means: the extents without those axes; with `keep`, 1 in their place
 constexpr shape reduced(shape const& a, axis_set axes, bool keep) {
   if (!fits(a)) return no_shape;
   shape r;
@@ -124,7 +125,7 @@ constexpr shape permuted(shape const& a, signed char const* order) {
   return r;
 }
 
-/// means: a with one more axis of extent 1 at that position
+/// means: a with an axis of extent 1 inserted at that position
 constexpr shape expanded(shape const& a, int axis) {
   if (!fits(a) || a.rank == max_rank || axis < 0 || axis > a.rank) return no_shape;
   shape r{a.rank + 1, {}};
@@ -132,7 +133,7 @@ constexpr shape expanded(shape const& a, int axis) {
   return r;
 }
 
-/// means: the same elements in row order under other extents; one of them may be left open (dyn)
+/// means: `to`, if it has as many elements as a; one extent of `to` may be dyn and is computed
 constexpr shape reshaped(shape const& a, shape const& to) {
   if (!fits(a)) return no_shape;
   shape r = to;
@@ -153,7 +154,7 @@ constexpr shape reshaped(shape const& a, shape const& to) {
   return r;
 }
 
-/// means: one shape after the other along an axis
+/// means: the shape of a and b one after the other along an axis
 constexpr shape joined(shape const& a, shape const& b, int axis) {
   if (!fits(a) || a.rank != b.rank || axis < 0 || axis >= a.rank) return no_shape;
   shape r = a;
@@ -169,7 +170,7 @@ constexpr shape joined(shape const& a, shape const& b, int axis) {
   return r;
 }
 
-/// means: element offsets of neighbours in row order
+/// means: the strides of dense elements in row order
 constexpr void row_major(shape const& s, std::int64_t* strides) {
   std::int64_t step = 1;
   for (int i = s.rank; i-- > 0;) {

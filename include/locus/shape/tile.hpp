@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the body of a called operation sees: dense pieces of its operands and results on one device.
+// The arguments of a call's kernel: dense pieces of its operands and results on one device.
 #pragma once
 #include <cstdint>      // int64_t
 #include <type_traits>  // is_const
@@ -9,8 +9,8 @@
 
 namespace locus {
 
-/// means: what one replica has of a value, in row order without gaps; data is null where nobody reads
-///        the result, or where it has no elements
+/// means: one replica's part of a value, in row order without gaps; data is null where no step
+///        reads the result, or where it has no elements
 template <class T>
 struct tile {
   T* data = nullptr;
@@ -39,7 +39,7 @@ struct tile {
   }
 };
 
-/// means: which part of the batch a body has. Where nothing is cut it is the only replica of one.
+/// means: which part of the batch a kernel has. Without sharding it is replica 0 of 1.
 struct call_context {
   int replica = 0, replicas = 1;
   std::int64_t first_row = 0;  // of this piece, among those of the batch

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quotients and roots from the estimates that vector units give, with one step of Newton: what
-// relaxed plans divide and take roots by.
+// Quotients and square roots from the estimates of vector units and one Newton step: the division
+// and the square root of relaxed plans.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_APPROXIMATE)
 #define LOCUS_SIMD_APPROXIMATE
 #include <locus/simd/math.hpp>  // every, multiply_add, by_element
@@ -11,7 +11,7 @@
 LOCUS_VECTORS_BEGIN
 namespace LOCUS_SPACE(simd) {
 
-/// there is an estimate of this many lanes of float
+/// the vector unit has estimates for float vectors of this length
 inline constexpr bool has_estimates =
 #if defined(__SSE2__)
     true;
@@ -59,16 +59,16 @@ LOCUS_VECTOR_FUNCTION vector<float, 4> root_estimate(vector<float, 4> x) {
 }
 #endif
 
-/// means: a / b to 3 ulp where |b| and the quotient are normal numbers; 0, inf and NaN as a / b, but
-///        for the sign of a zero
+/// means: a / b to 3 ulp if |b| and the quotient are normal numbers; else 0, inf and NaN like a /
+///        b, but the sign of a zero may differ
 template <class V>
 LOCUS_VECTOR_FUNCTION V approximate_quotient(V a, V b) {
   V const y = reciprocal_estimate(b);
   V const q = a * y, better = multiply_add(multiply_add(-q, b, a), y, q);
-  // an estimate that is 0 or infinite is as good as it gets; NaN where the remainder has no value
+  // the estimate itself, if the remainder is NaN because the estimate is 0 or infinite
   return better == better ? better : q;
 }
-/// means: sqrt(x) to 3 ulp where x is a normal number; 0, inf and NaN as sqrt(x)
+/// means: sqrt(x) to 3 ulp if x is a normal number; 0, inf and NaN like sqrt(x)
 template <class V>
 LOCUS_VECTOR_FUNCTION V approximate_root(V x) {
   V const y = root_estimate(x), s = x * y;
@@ -82,7 +82,7 @@ struct relaxed_root {
     return approximate_root(x);
   }
 };
-/// means: what a lane of approximate_quotient gives, for one pair alone
+/// means: approximate_quotient of a single pair, with the bits of a lane
 template <class Float>
 [[gnu::noinline]] Float quotient_of_one(Float a, Float b) {
   using V = vector<Float, least_bytes / int(sizeof(Float))>;

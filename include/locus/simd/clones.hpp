@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the file LOCUS_CLONED once for each set of instructions that this unit makes kernels for:
-// first for its own, then for wider ones, whose functions carry the instructions as an attribute.
-// Not guarded: it is included once for each such file.
+// Includes the file LOCUS_CLONED once for each set of instructions that this unit makes kernels
+// for: first for its own, then for wider sets, whose functions carry the instructions as an
+// attribute. Not guarded: it is included once for each such file.
 #include <locus/simd/instructions.hpp>  // LOCUS_CLONES_AVX2, LOCUS_CLONES_AVX512
 #include <locus/simd/vectors.hpp>       // LOCUS_VECTORS_BEGIN, LOCUS_VECTOR_FUNCTION
 
-// What the file that is read finds:
-// LOCUS_CLONE            defined: this is such a reading
-// LOCUS_SPACE(simd)      the namespace it stands in
-// LOCUS_CLONE_AVX512, _AVX, _FMA, _F16C   the instructions there are, as LOCUS_ISA_AVX512
+// Macros for the included file:
+// LOCUS_CLONE            defined: the file is included by this header
+// LOCUS_SPACE(simd)      the namespace for its code
+// LOCUS_CLONE_AVX512, _AVX, _FMA, _F16C   the instructions of this inclusion, like LOCUS_ISA_AVX512
 #if defined(LOCUS_CLONED)
 #define LOCUS_CLONE 0
 #define LOCUS_SPACE(...) locus::__VA_ARGS__::inline LOCUS_MODE

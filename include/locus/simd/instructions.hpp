@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which sets of instructions a unit makes kernels for, and which of them this processor runs.
+// The sets of instructions that a unit makes kernels for, and the set that this processor runs.
 #pragma once
 #include <string_view>  // string_view
 
@@ -8,8 +8,8 @@
 #include <locus/core/macros.hpp>       // LOCUS_MODE, LOCUS_TARGETS, LOCUS_SHARED_STATE
 #include <locus/core/printable.hpp>    // shown
 
-// LOCUS_CLONES_AVX2, _AVX512   1: kernels are compiled for these too, beside the unit's own; not in nvcc's pass
-//                              for GPUs, which makes no code for the host
+// LOCUS_CLONES_AVX2, _AVX512   1: kernels are compiled for these too, besides the unit's own; 0 in
+//                              nvcc's pass for GPUs, which makes no code for the host
 #if LOCUS_ISA_AVX512 && LOCUS_ISA_AVX512X && LOCUS_ISA_FMA
 #define LOCUS_OWN_INSTRUCTIONS 2
 #elif LOCUS_ISA_AVX >= 2 && LOCUS_ISA_FMA
@@ -28,10 +28,10 @@
 #define LOCUS_CLONES_AVX512 0
 #endif
 
-// LOCUS_CLONES(host, f<T>)       locus::host::f<T>, the unit's own, the one for AVX2, ...: number
-//                                simd::chosen_clone() is the one that runs
-// LOCUS_CLONES_BY(simd, f, F)    the same of f<F>, whose F is made for the same instructions
-// LOCUS_CHOSEN(host, f<T>)       the one that runs
+// LOCUS_CLONES(host, f<T>)       f<T> for the unit's own instructions, for AVX2, for AVX-512;
+//                                chosen_clone() is the index of the one to call
+// LOCUS_CLONES_BY(simd, f, F)    the same for f<F>, with F compiled for the same instructions
+// LOCUS_CHOSEN(host, f<T>)       the function of that list to call
 #if LOCUS_CLONES_AVX2
 #define LOCUS_CLONES(space, ...)                                      \
   ::locus::space::__VA_ARGS__, ::locus::for_avx2::space::__VA_ARGS__, \
@@ -55,8 +55,8 @@ namespace simd {}
 namespace host {}
 namespace nn::detail {}
 namespace nn::host::inline LOCUS_MODE::detail {}
-// These namespaces hold code that is compiled for a set of instructions, under the names that the
-// unit's own code has; they see all names that stand once.
+// These namespaces hold code that is compiled for another set of instructions, under the names of
+// the unit's own code; code in them also sees names that exist only once.
 #define LOCUS_CLONE_NAMESPACES(instructions)                    \
   namespace instructions::simd {                                \
   using namespace ::locus::simd;                                \
@@ -89,16 +89,16 @@ namespace simd {
 /// Sets of instructions that kernels are compiled for; each holds the ones before it.
 enum class instructions { baseline, avx2, avx512 };
 
-/// The variable that holds a program to fewer instructions than the processor has.
+/// The variable by which a user limits a program to fewer instructions than the processor has.
 inline constexpr char instructions_variable[] = "LOCUS_INSTRUCTIONS";
 
-/// means: the widest set that this processor and the operating system run
+/// means: the widest set that the processor and the operating system support
 inline instructions instructions_of_processor() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   [[maybe_unused]] unsigned a = 1, b = 0, c = 0, d = 0;
   asm("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
-  bool const f16c = (c >> 29 & 1) != 0;  // has no name in older compilers
+  bool const f16c = (c >> 29 & 1) != 0;  // older compilers have no name for it
   if (!f16c || !__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
     return instructions::baseline;
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
@@ -110,7 +110,7 @@ inline instructions instructions_of_processor() {
 #endif
 }
 
-/// means: the set that kernels run with: the processor's, or the one LOCUS_INSTRUCTIONS names
+/// means: the set of kernels: the processor's, or the one that LOCUS_INSTRUCTIONS names
 /// fails: configuration_error for another word, and for instructions that the processor lacks
 inline instructions choose_instructions(char const* wanted, instructions has) {
   if (!wanted || !*wanted) return has;
@@ -132,7 +132,7 @@ inline instructions choose_instructions(char const* wanted, instructions has) {
 }
 
 namespace detail {
-LOCUS_SHARED_STATE inline constinit int found_instructions = -1;  // not yet
+LOCUS_SHARED_STATE inline constinit int found_instructions = -1;  // -1: not found yet
 [[gnu::cold, gnu::noinline]] inline instructions find_instructions() {
   instructions const found =
       choose_instructions(from_environment(instructions_variable), instructions_of_processor());
@@ -141,14 +141,14 @@ LOCUS_SHARED_STATE inline constinit int found_instructions = -1;  // not yet
 }
 }  // namespace detail
 
-/// means: the set of this process     fails: as choose_instructions, until it has been found
+/// means: the set of this process     fails: like choose_instructions, at the first call
 inline instructions instructions_now() {
   int const found = __atomic_load_n(&detail::found_instructions, __ATOMIC_RELAXED);
   return found < 0 ? detail::find_instructions() : static_cast<instructions>(found);
 }
 
 inline namespace LOCUS_MODE {
-/// means: which of LOCUS_CLONES runs; 0, the unit's own, where the unit itself has what there is
+/// means: the index into LOCUS_CLONES of the clone to call; 0: the unit's own
 inline int chosen_clone() {
   if constexpr (!LOCUS_CLONES_AVX512)
     return 0;
@@ -157,7 +157,7 @@ inline int chosen_clone() {
     return wider > 0 ? wider : 0;
   }
 }
-/// means: that one of some functions
+/// means: that clone among these functions
 template <class F, class... More>
 F chosen_of(F own, More... wider) {
   if constexpr (sizeof...(More) == 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the vector functions exp, log, sin, ... share: how a packet goes through registers,
-// polynomials, the nearest integer, and arguments that are rare. Each function is
-// the same for every lane, so that a result does not depend on where an element lies.
+// Common parts of the vector functions exp, log, sin, ...: packets in registers, polynomials, the
+// nearest integer, and rare arguments. Each function computes all lanes in the same way, so that a
+// result does not depend on the index of its element.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH)
 #define LOCUS_SIMD_MATH
 #include <cstdint>  // uint32_t
@@ -19,14 +19,14 @@ using lane_of = std::remove_cvref_t<decltype(V{}[0])>;
 template <class V>
 inline constexpr int lanes_of = int(sizeof(V) / sizeof(lane_of<V>));
 
-/// the layout of a number of T, and what the algorithms take from it
+/// the bit layout of a number of type T, and constants for the algorithms
 template <class T>
 struct float_traits;
 template <>
 struct float_traits<float> {
   using bits = std::uint32_t;
   static constexpr int digits = 23, bias = 127;
-  static constexpr float magic = 0x1.8p23f;  // x + magic has no digits behind the point
+  static constexpr float magic = 0x1.8p23f;  // rounds x + magic to an integer
   static constexpr bits magic_bits = 0x4b400000, one = 0x3f800000, sign = 0x80000000;
 };
 template <>
@@ -54,7 +54,7 @@ LOCUS_VECTOR_FUNCTION V polynomial(V x, lane_of<V> c, More... higher) {
   return multiply_add(polynomial(x, higher...), x, every<V>(c));
 }
 
-/// means: n = the integer next to a x + b, and the bits of a number whose lowest digits are n's
+/// means: n = the integer nearest to a x + b; `bits` has n in its lowest digits
 template <class V>
 struct nearest {
   V n;
@@ -69,7 +69,7 @@ struct nearest {
  private:
   LOCUS_VECTOR_FUNCTION static nearest from(V t) { return {t - magic, (bits_vector<V>)t}; }
 };
-/// means: x held in [low, high]; NaN stays
+/// means: x clamped to [low, high]; NaN stays
 template <class V>
 LOCUS_VECTOR_FUNCTION V held(V x, lane_of<V> low, lane_of<V> high) {
   return greatest(every<V>(low), least(every<V>(high), x));
@@ -79,7 +79,7 @@ template <class T>
 inline constexpr auto bits_of_two_to = [](int e) {
   return typename float_traits<T>::bits(float_traits<T>::bias + e) << float_traits<T>::digits;
 };
-/// means: y with the sign of x; y >= 0
+/// means: y >= 0 with the sign of x
 template <class V>
 LOCUS_VECTOR_FUNCTION V with_sign_of(V x, V y) {
   using B = bits_vector<V>;
@@ -108,8 +108,8 @@ struct lanes_in_memory {
   lane_of<V> v[lanes_of<V>];
   LOCUS_VECTOR_FUNCTION explicit lanes_in_memory(V x) { __builtin_memcpy(v, &x, sizeof x); }
 };
-/// means: y, but F::rare(x..., y) where key > limit in any lane: what arguments of every size need and
-///        most registers do not is code beside the loop; lanes below the limit stay as they are
+/// means: y, and F::rare(x..., y) in lanes where key > limit. Code for arguments of every size that
+///        few registers need stays out of the loop; lanes below the limit keep y
 template <class F, class V, class... X>
 LOCUS_VECTOR_FUNCTION V rare_by_key(V y, bits_vector<V> key, lane_of<bits_vector<V>> limit,
                                     X... x) {
@@ -124,14 +124,14 @@ template <class F, class V>
 LOCUS_VECTOR_FUNCTION V unless_rare(V x, V y, bits_vector<V> key, lane_of<bits_vector<V>> limit) {
   return rare_by_key<F>(y, key, limit, x);
 }
-/// the same of a function of a and b
+/// the same for a function of a and b
 template <class F, class V>
 LOCUS_VECTOR_FUNCTION V unless_rare(V a, V b, V y, bits_vector<V> key,
                                     lane_of<bits_vector<V>> limit) {
   return rare_by_key<F>(y, key, limit, a, b);
 }
 
-/// means: the lanes of x, and ones behind them
+/// means: the lanes of x, then ones, up to a whole register
 template <class V, class T, int N>
 LOCUS_VECTOR_FUNCTION V filled_up(packet<T, N> x) {
   V whole = every<V>(T(1));
@@ -144,7 +144,7 @@ LOCUS_VECTOR_FUNCTION packet<T, N / 2> half_in_memory(packet<T, N> x) {
   __builtin_memcpy(half, &x.v, sizeof x.v);
   return half[Which];
 }
-/// means: F::of(x, more...), in as many registers as x takes; a packet below one register fills it up
+/// means: F::of(x, more...), in as many registers as x needs; a smaller packet fills one register
 template <class F, class T, int N, class... More>
 LOCUS_VECTOR_FUNCTION packet<T, N> by_registers(packet<T, N> x, More... more) {
   if constexpr (int(sizeof x.v) > native_bytes) {
@@ -161,7 +161,7 @@ LOCUS_VECTOR_FUNCTION packet<T, N> by_registers(packet<T, N> x, More... more) {
   } else
     return {F::of(x.v, more.v...)};
 }
-/// means: what F gives an element of a packet, for one alone
+/// means: F of a single element, with the bits of a lane
 template <class F, class T, class... More>
 [[gnu::noinline]] T by_element(T x, More... more) {
   using V = vector<T, least_bytes / int(sizeof(T))>;

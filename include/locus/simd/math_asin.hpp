@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// asin and acos of vectors: a polynomial of s that is odd, s = |x| to 1/2 and sqrt((1 - |x|) / 2) from
-// there on, where asin is pi/2 less twice that.
+// asin and acos of vectors: an odd polynomial of s = |x| up to 1/2, and beyond of s = sqrt((1 -
+// |x|) / 2), where asin |x| = pi/2 - 2 asin s.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_ASIN)
 #define LOCUS_SIMD_MATH_ASIN
 #include <locus/simd/math.hpp>  // polynomial
@@ -34,7 +34,7 @@ struct asin_constants<double> {
                       0x1.3ffa61ee10b9p-6, -0x1.09dc81a0f0ea3p-6, 0x1.0570bf179189fp-5);
   }
 };
-/// means: s + rest = asin(|x|) to 1/2, asin(sqrt((1 - |x|) / 2)) beyond
+/// means: s + rest = asin(|x|) for |x| <= 1/2, asin(sqrt((1 - |x|) / 2)) beyond
 template <class V>
 struct asin_parts {
   V s, cube, series;  // rest = cube series
@@ -69,7 +69,7 @@ struct vector_acos {
     auto const p = asin_parts<V>::of(x);
     V const angle = multiply_add(p.cube, p.series, p.s), zero{}, one = every<V>(1),
             two = every<V>(2);
-    V const k = p.beyond ? (x < 0 ? two : zero) : one;  // quarters of the circle
+    V const k = p.beyond ? (x < 0 ? two : zero) : one;  // multiples of pi/2
     B const sign = (B)x & float_traits<T>::sign;
     V const part = (V)((B)(p.beyond ? angle + angle : -angle) ^ sign);
     return multiply_add(k, every<V>(C::half_pi), multiply_add(k, every<V>(C::half_pi_low), part));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// asinh, acosh and atanh of vectors by log1p of what lies in [0, 2^60]. Rare: larger arguments, for which
-// the logarithm of 2 x will do, and those outside the domain.
+// asinh, acosh and atanh of vectors by log1p of a number in [0, 2^60]. Rare: larger arguments, for
+// which log(2 x) is exact enough, and arguments outside the domain.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_ASINH)
 #define LOCUS_SIMD_MATH_ASINH
 #include <locus/simd/math_log.hpp>  // vector_log1p, vector_log
@@ -11,7 +11,7 @@
 LOCUS_VECTORS_BEGIN
 namespace LOCUS_SPACE(simd) {
 
-/// means: log(2 x) where x > 2^60, y elsewhere
+/// means: log(2 x) if x > 2^60, else y
 template <class V>
 LOCUS_VECTOR_FUNCTION V or_log_of_twice(V x, V y) {
   using T = lane_of<V>;

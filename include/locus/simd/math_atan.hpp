@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// atan and atan2 of vectors: k pi/4 + atan(q) with |q| <= 1/2, where q is y / x, (y - x) / (y + x) or
-// -x / y of the magnitudes, and a polynomial of q that is odd: one division.
+// atan and atan2 of vectors: k pi/4 + atan(q) with |q| <= 1/2, an odd polynomial of q. q is y / x,
+// (y - x) / (y + x) or -x / y of the magnitudes, so there is one division.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_ATAN)
 #define LOCUS_SIMD_MATH_ATAN
 #include <locus/simd/math.hpp>  // polynomial, unless_rare
@@ -11,7 +11,7 @@
 LOCUS_VECTORS_BEGIN
 namespace LOCUS_SPACE(simd) {
 
-// pi/4 in two parts, the first so short that 3 times it is exact. Coefficients: minimax of
+// pi/4 in two parts; the first has so few digits that 3 times it is exact. Coefficients: minimax of
 // (atan q - q) / q^3 in q^2, relative to atan q.
 template <class T>
 struct atan_constants;
@@ -36,7 +36,8 @@ struct atan_constants<double> {
   }
 };
 
-/// means: the angle of (x, y) in [0, pi], of y >= 0 and |x| = a, x below zero where turn has the sign
+/// means: the angle of (x, y) in [0, pi], for y >= 0 and |x| = a; x is negative where `turn` has
+///        the sign bit
 template <class V>
 LOCUS_VECTOR_FUNCTION V angle_of(V y, V a, bits_vector<V> turn) {
   using T = lane_of<V>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cbrt of vectors, without a division: the bits of y = a^(-1/3) to 3 percent are those of a constant
-// less a third of a's; e = 1 - a y^3, a^(-2/3) = y^2 P(e), and a step of Newton for a^(1/3). Zero,
+// cbrt of vectors, without a division: a constant minus a third of the bits of a gives y = a^(-1/3)
+// to 3 percent; e = 1 - a y^3, a^(-2/3) = y^2 P(e), and one Newton step gives a^(1/3). Zero,
 // denormal numbers, inf and NaN are rare.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_CBRT)
 #define LOCUS_SIMD_MATH_CBRT
@@ -38,7 +38,7 @@ struct cbrt_constants<double> {
                       0x1.f9a3edf5c041dp-2, 0x1.cf7e031e49212p-2, 0x1.b7ec81beaa93cp-2,
                       0x1.a0340d2f00c68p-2);
   }
-  /// by the upper 32 bits, as the last digits of 2^52 + bits
+  /// from the upper 32 bits, which become the last digits of 2^52 + bits
   template <class V>
   LOCUS_VECTOR_FUNCTION static V start(V a) {
     using B = bits_vector<V>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// erf and erfc of vectors. erf: x + x P(x^2) near zero, 1 - Q(x)^(8 or 16) beyond, both polynomials at
-// once with coefficients chosen by lane. erfc: e^(-x^2) G(t) / (x + a), t = (x - a) / (x + a), and
-// 2 less that below zero.
+// erf and erfc of vectors. erf: x + x P(x^2) near zero, 1 - Q(x)^(8 or 16) beyond; one polynomial
+// computes both, with coefficients chosen by lane. erfc: e^(-x^2) G(t) / (x + a), t = (x - a) / (x
+// + a), and 2 minus that for negative x.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_ERF)
 #define LOCUS_SIMD_MATH_ERF
 #include <locus/simd/math_exp.hpp>      // exp_parts, times_two_to
@@ -15,7 +15,7 @@ namespace LOCUS_SPACE(simd) {
 
 // inner: minimax of erf(x) / x - 1 in x^2 for x < border, relative to erf(x). outer: of
 // erfc(x)^(1 / power) in x - middle for border < x < top, for an absolute error of erf.
-// first + t factor: of (x + a) e^(x^2) erfc(x), relative; a is such that first has hardly an error.
+// first + t factor: of (x + a) e^(x^2) erfc(x), relative; a makes the error of `first` nearly 0.
 template <class T>
 struct erf_constants;
 template <>
@@ -74,7 +74,7 @@ struct vector_erf {
     auto const near_zero = a < every<V>(C::border);
     V const beyond = as_written(least(every<V>(C::top), a) - C::middle);
     V const p = series<0>(near_zero ? a * a : beyond, near_zero);
-    V root = p * p;  // of the power of p
+    V root = p * p;  // raised to `power` by squaring
     for (int k = 4; k < C::power; k *= 2) root = root * root;
     V const y = near_zero ? multiply_add(a, p, a) : multiply_add(-root, root, every<V>(1));
     return with_sign_of(x, y);
@@ -91,7 +91,7 @@ struct vector_erf {
       return multiply_add(series<K + 1>(v, near_zero), v, c);
   }
 };
-/// The factor and the product with it keep what they round away: four roundings would be past 3 ulp.
+/// The factor and its product keep their rounding errors: four roundings would exceed 3 ulp.
 struct vector_erfc {
   template <class V>
   LOCUS_VECTOR_FUNCTION static V of(V x) {

@@ -11,8 +11,8 @@
 LOCUS_VECTORS_BEGIN
 namespace LOCUS_SPACE(simd) {
 
-// ln2 in two parts, the first so short that n times it is exact. Coefficients: weighted minimax of
-// (e^r - 1 - r) / r^2, rounded one after the other.
+// ln2 in two parts; the first has so few digits that n times it is exact. Coefficients: weighted
+// minimax of (e^r - 1 - r) / r^2, rounded one after the other.
 template <class T>
 struct exp_constants;
 template <>
@@ -43,8 +43,8 @@ struct exp_constants<double> {
   }
 };
 
-/// means: e^x = 2^n (1 + p) for x in the range where n is an exponent; Exactly: with the digits
-///        that r loses, for those who take 1 away again
+/// means: e^x = 2^n (1 + p), for x whose n is an exponent; Exactly: includes the rounding error of
+///        r, for functions that subtract 1
 template <class V, bool Exactly = false>
 struct exp_parts {
   nearest<V> n;
@@ -62,12 +62,12 @@ struct exp_parts {
       return {n, multiply_add(r * r, C::series(r), r)};
   }
 };
-/// means: x 2^n, where that is a normal number
+/// means: x 2^n, if the result is a normal number
 template <class V>
 LOCUS_VECTOR_FUNCTION V with_exponent(V x, nearest<V> n) {
   return (V)((bits_vector<V>)x + (n.bits << float_traits<lane_of<V>>::digits));
 }
-/// means: x 2^n: in two steps of n / 2, so that 2^n may lie outside the range of exponents
+/// means: x 2^n in two steps of n / 2, so that 2^n may exceed the range of exponents
 template <class V>
 LOCUS_VECTOR_FUNCTION V times_two_to(V x, nearest<V> n) {
   if constexpr (has_scaled<V>)
@@ -79,7 +79,7 @@ LOCUS_VECTOR_FUNCTION V times_two_to(V x, nearest<V> n) {
     return x * (V)(first << traits::digits) * (V)((twice - first) << traits::digits);
   }
 }
-/// means: 2^(n + Shift), where that is a normal number
+/// means: 2^(n + Shift), if that is a normal number
 template <int Shift, class V>
 LOCUS_VECTOR_FUNCTION V two_to(nearest<V> n) {
   using traits = float_traits<lane_of<V>>;
@@ -131,12 +131,12 @@ struct vector_expm1 {
     using T = lane_of<V>;
     using C = exp_constants<T>;
     auto const e = exp_parts<V, true>::of(held(x, C::expm1_is_minus_one, C::highest));
-    V const half = two_to<-1>(e.n);  // 2^n may be past the largest number where e^x is not
+    V const half = two_to<-1>(e.n);  // 2^n may overflow where e^x does not
     V const r = multiply_add(half, e.p, half - T(0.5)) * T(2);
     return magnitude(x) < T(0x1p-60) ? x : r;
   }
 };
-/// means: u / (u + 1) for u >= 0; below 1/2 as u - u q, which forgives the roundings in q
+/// means: u / (u + 1) for u >= 0; below 1/2 as u - u q, where the rounding errors of q matter less
 template <class V>
 LOCUS_VECTOR_FUNCTION V part_of_one_more(V u) {
   V const q = u / (u + 1);
@@ -153,7 +153,8 @@ struct vector_tanh {
     return with_sign_of(x, part_of_one_more(multiply_add(half, e.p, half - T(0.5))));
   }
 };
-/// e / (e + 1) with e = e^-|x|, which neither overflows nor loses small results, or 1 minus that
+/// e / (e + 1) with e = e^-|x|, which neither overflows nor loses small results; 1 minus that for x
+/// >= 0
 struct vector_sigmoid {
   template <class V>
   LOCUS_VECTOR_FUNCTION static V of(V x) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hypot of vectors: the root of x^2 + y^2, where neither square nor sum leaves the normal numbers;
-// what does is rare and is scaled first.
+// hypot of vectors: sqrt(x^2 + y^2), if both squares and the sum are normal numbers; otherwise
+// (rare) the arguments are scaled first.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_HYPOT)
 #define LOCUS_SIMD_MATH_HYPOT
 #include <locus/simd/approximate.hpp>  // root_estimate
@@ -15,7 +15,7 @@ template <class T>
 struct hypot_constants;
 template <>
 struct hypot_constants<float> {
-  static constexpr int least = -90, most = 126;  // exponents of sums that are right as they are
+  static constexpr int least = -90, most = 126;  // exponents of sums that need no scaling
   static constexpr float up = 0x1p100f, down = 0x1p-70f;
 };
 template <>
@@ -24,7 +24,8 @@ struct hypot_constants<double> {
   static constexpr double up = 0x1p600, down = 0x1p-600;
 };
 
-/// means: sqrt(s) for normal s, to 0.6 ulp; the unit that takes roots is the slowest of the processor
+/// means: sqrt(s) for normal s, to 0.6 ulp; the instruction for roots is the slowest of the
+///        processor
 template <class V>
 LOCUS_VECTOR_FUNCTION V root_of_normal(V s) {
 #if LOCUS_CLONE_AVX512

@@ -41,7 +41,7 @@ struct log_constants<double> {
   }
 };
 
-/// means: x = 2^e m with m in [0.75, 1.5), for positive normal x; down = 2^-e where that is normal
+/// means: x = 2^e m with m in [0.75, 1.5), for positive normal x; down = 2^-e if that is normal
 template <class V>
 struct log_parts {
   using traits = float_traits<lane_of<V>>;
@@ -55,12 +55,12 @@ struct log_parts {
   }
 
  private:
-  /// e, from where the bits of a number have its exponent
+  /// e as a number, from bits that contain its exponent
   LOCUS_VECTOR_FUNCTION static V number_of(B k) {
     if constexpr (sizeof(lane_of<V>) == 4) {
       using Integers = vector<int, lanes_of<V>>;
       return __builtin_convertvector((Integers)k >> traits::digits, V);
-    } else {  // no conversion of 64 bits below AVX-512: e + 2048 as the last digits of 2^52
+    } else {  // below AVX-512 no conversion from 64 bits: e + 2048 as the last digits of 2^52
       B const low = (k + (lane_of<B>(2048) << traits::digits)) >> traits::digits;
       return (V)(low | 0x4330000000000000) - (0x1p52 + 2048);
     }
@@ -72,7 +72,7 @@ LOCUS_VECTOR_FUNCTION V log_near_one(V f) {
   V const s = f / (f + 2), z = s * s;
   return multiply_add(-s, multiply_add(z, log_constants<lane_of<V>>::series(z), f), f);
 }
-/// means: the logarithm r of |x|, but -inf for 0, NaN below 0 and for NaN, inf for inf
+/// means: r, the logarithm of |x|, for x > 0; -inf for 0, NaN for x < 0 and NaN, inf for inf
 template <class V>
 LOCUS_VECTOR_FUNCTION V with_ends(V x, V r) {
   V const inf = every<V>(static_cast<lane_of<V>>(__builtin_inff()));
@@ -113,7 +113,7 @@ LOCUS_VECTOR_LOGARITHM(log10, multiply_add(e, every<V>(C::log10_of_2),
                                                         as_written(e* C::log10_of_2_low))))
 #undef LOCUS_VECTOR_LOGARITHM
 
-/// e comes from 1 + x, and then f = x 2^-e + (2^-e - 1) is rounded once: nothing of x is lost
+/// e is that of 1 + x; then f = x 2^-e + (2^-e - 1) is rounded once, so no digit of x is lost
 struct vector_log1p {
   template <class V>
   LOCUS_VECTOR_FUNCTION static V of(V x) {
@@ -124,7 +124,7 @@ struct vector_log1p {
     return unless_rare<vector_log1p>(x, y, (B)(x + 1) - bits_of_two_to<T>(-60),
                                      bits_of_two_to<T>(60) - bits_of_two_to<T>(-60));
   }
-  /// of 2^-60 <= 1 + x <= 2^60
+  /// for 2^-60 <= 1 + x <= 2^60
   template <class V>
   LOCUS_VECTOR_FUNCTION static V of_moderate(V x) {
     auto const parts = log_parts<V>::of(x + 1);

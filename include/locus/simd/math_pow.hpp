@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// pow of vectors: 2^(y log2 x), of floats in double, of doubles with a logarithm of twice the digits.
-// Bases that are not positive normal numbers, and results at the ends of the range, are rare.
+// pow of vectors: 2^(y log2 x); floats are computed in double, doubles with a logarithm of twice
+// the digits. Bases that are not positive normal numbers, and results near the ends of the range,
+// are rare.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_POW)
 #define LOCUS_SIMD_MATH_POW
 #include <locus/simd/math_exp.hpp>      // exp_constants, with_exponent, times_two_to
@@ -14,7 +15,8 @@
 LOCUS_VECTORS_BEGIN
 namespace LOCUS_SPACE(simd) {
 
-/// means: x^y of positive finite x in double, to 2^-28 of it; at most 2^200, at least 2^-200
+/// means: x^y of positive finite x in double, to a relative error of 2^-28; clamped to [2^-200,
+///        2^200]
 template <class W>
 LOCUS_VECTOR_FUNCTION W power_for_floats(W x, W y) {
   auto const parts = log_parts<W>::of(x);
@@ -32,7 +34,7 @@ LOCUS_VECTOR_FUNCTION W power_for_floats(W x, W y) {
                          0x1.41d03f1a63948p-13);
   return with_exponent(p, n);
 }
-/// means: log2 x of positive normal x, to 2^-64 of it
+/// means: log2 x of positive normal x, to a relative error of 2^-64
 template <class V>
 LOCUS_VECTOR_FUNCTION twofold<V> log2_of(V x) {
   auto const parts = log_parts<V>::of(x);
@@ -42,7 +44,7 @@ LOCUS_VECTOR_FUNCTION twofold<V> log2_of(V x) {
   auto const back = product_of(s, d);
   V const rest = as_written(as_written(f - back.high) - back.low);
   V const s_low = multiply_add(-s, d_low, rest) * over;
-  // log m = 2 s (1 + z (1/3 + z P(z))) with z = s^2; P: minimax, relative to what it is added to
+  // log m = 2 s (1 + z (1/3 + z P(z))) with z = s^2; P: minimax, relative to the term before it
   auto const z = product_of(s, s);
   V const z_low = multiply_add(s + s, s_low, z.low);
   V const p = polynomial(z.high, 0x1.9999999999967p-3, 0x1.2492492498f15p-3, 0x1.c71c71bc4ef0ap-4,
@@ -108,7 +110,7 @@ struct vector_pow {
   }
 
  private:
-  /// of floats, x > 0
+  /// for floats, x > 0
   template <class V>
   LOCUS_VECTOR_FUNCTION static V of_finite(V x, V y) {
     using Half = vector<float, lanes_of<V> / 2>;
@@ -146,7 +148,7 @@ struct vector_pow {
     auto const denormal = (bits_vector<V>)x < bits_of_two_to<T>(1 - float_traits<T>::bias);
     auto l = log2_of(denormal ? x * T(0x1p60) : x);
     auto const shifted = ordered_sum_of(l.high, denormal ? every<V>(-60) : V{});
-    // past 2^65 every power but that of 1 is 0 or inf
+    // beyond 2^65 every power is 0 or inf, except that of 1
     V const power = held(y, T(-0x1p65), T(0x1p65));
     auto const t = product_of(power, shifted.high);
     V const low = multiply_add(power, shifted.low + l.low, t.low);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many numbers over one: a division takes as long as ten multiplications.
+// Many numbers divided by one: a division takes as long as ten multiplications.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_QUOTIENT)
 #define LOCUS_SIMD_MATH_QUOTIENT
 #include <locus/simd/math.hpp>  // bits_vector, every
@@ -10,9 +10,10 @@
 LOCUS_VECTORS_BEGIN
 namespace LOCUS_SPACE(simd) {
 
-/// means: a / b, rounded as division rounds it, for a >= 0 and b >= 1; 1 / b is taken once where a loop
-///        has one b
-/// after: Markstein, IA-64 and Elementary Functions, 2000: q = a (1 / b) and what is left of a, over b
+/// means: a / b, rounded as division rounds it, for a >= 0 and b >= 1; in a loop with one b, 1 / b
+///        is computed once
+/// after: Markstein, IA-64 and Elementary Functions, 2000: q = a (1 / b), corrected by the
+///        remainder times 1 / b
 struct vector_quotient {
   template <class V>
   LOCUS_VECTOR_FUNCTION static V of(V a, V b) {
@@ -23,7 +24,7 @@ struct vector_quotient {
       using B = bits_vector<V>;
       V const inverse = 1 / b, q = a * inverse;
       V const y = as_written(multiply_add(as_written(multiply_add(-q, b, a)), inverse, q));
-      // what is left of a smaller a would be no normal number
+      // for a smaller a the remainder would not be a normal number
       auto const small = bits_of_two_to<T>(sizeof(T) == 4 ? -80 : -900);
       if (__builtin_expect(any_above(small - B{}, (B)a), 0)) return a / b;
       return y;

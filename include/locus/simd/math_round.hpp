@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// floor, ceil, trunc and round of vectors, by additions: exact, for every instruction set.
+// floor, ceil, trunc and round of vectors by additions, exact with every instruction set.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_ROUND)
 #define LOCUS_SIMD_MATH_ROUND
 #include <locus/simd/math.hpp>  // with_sign_of, magnitude
@@ -10,14 +10,14 @@
 LOCUS_VECTORS_BEGIN
 namespace LOCUS_SPACE(simd) {
 
-/// means: y with the sign of x where |x| has digits behind the point, x itself elsewhere
+/// means: y with the sign of x if |x| is small enough to have a fraction, else x
 template <class V>
 LOCUS_VECTOR_FUNCTION V where_fractional(V x, V y) {
   using T = lane_of<V>;
   constexpr T whole = sizeof(T) == 4 ? T(0x1p23) : T(0x1p52);
   return magnitude(x) < whole ? with_sign_of(x, y) : x;
 }
-/// means: the integer next to x >= 0, x < 2^digits; halves to the even one
+/// means: the integer nearest to x, 0 <= x < 2^digits; halves round to even
 template <class V>
 LOCUS_VECTOR_FUNCTION V nearest_whole(V x) {
   using T = lane_of<V>;

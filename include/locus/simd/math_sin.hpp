@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// sin and cos of vectors: x = n pi + r with |r| <= pi / 2, n whole for sin and half of an odd number
-// for cos, and a polynomial of r that is odd. Arguments so large that pi's parts do not do, inf and
-// NaN are rare and go to the C library, lane by lane.
+// sin and cos of vectors: x = n pi + r with |r| <= pi / 2, n an integer for sin and half an odd
+// number for cos, and an odd polynomial of r. Rare arguments go to the C library, lane by lane:
+// inf, NaN, and numbers too large for a pi in parts.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_SIN)
 #define LOCUS_SIMD_MATH_SIN
 #include <locus/core/macros.hpp>  // LOCUS_MATH
@@ -25,7 +25,7 @@ struct sin_constants<float> {
   LOCUS_VECTOR_FUNCTION static V series(V s) {
     return polynomial(s, -0x1.55554ap-3f, 0x1.110e86p-7f, -0x1.9f612cp-13f, 0x1.5ce4f8p-19f);
   }
-  /// means: x - n pi. n times a part of pi is exact inside fma; without FMA it is in double.
+  /// means: x - n pi. The product of n and a part of pi is exact inside fma; without FMA in double.
   template <class V>
   LOCUS_VECTOR_FUNCTION static V reduced(V x, V n) {
     return less(less(less(x, n, 0x1.921fb4p+1f), n, 0x1.4442dp-23f), n, 0x1.846988p-47f);
@@ -52,8 +52,8 @@ struct sin_constants<double> {
                       0x1.71de3a52a0a15p-19, -0x1.ae6454d4681c4p-26, 0x1.6123cd02cc5f3p-33,
                       -0x1.ae4382e43eap-41, 0x1.88327303282bap-49);
   }
-  /// means: x - n pi. n times a part of pi is exact inside fma; without FMA the parts are so short
-  ///        that it is for n below 2^20.
+  /// means: x - n pi. The product of n and a part of pi is exact inside fma; without FMA the parts
+  ///        have so few digits that it is exact for n below 2^20.
   template <class V>
   LOCUS_VECTOR_FUNCTION static V reduced(V x, V n) {
     if constexpr (has_fma)
@@ -69,17 +69,17 @@ struct sin_constants<double> {
   }
 };
 
-/// means: (-1)^n sin(x - a pi), n the lowest digit of `digits` and a next to it
+/// means: (-1)^n sin(x - a pi); n is the lowest digit of `digits`, a the nearest multiple
 template <class V>
 LOCUS_VECTOR_FUNCTION V sine(V x, V a, bits_vector<V> digits) {
   using T = lane_of<V>;
   using C = sin_constants<T>;
   V const r = C::reduced(x, a), s = r * r;
-  V const p = multiply_add(C::series(s), s, V{});  // + 0: never -0, so that -0 comes back as it is
-  V const y = held(multiply_add(p, r, r), -1, 1);  // rounding may lead past 1
+  V const p = multiply_add(C::series(s), s, V{});  // + 0: never -0, so that -0 stays -0
+  V const y = held(multiply_add(p, r, r), -1, 1);  // rounding may exceed 1
   return (V)((bits_vector<V>)y ^ (digits << (8 * sizeof(T) - 1)));
 }
-/// means: y, but f(x) where x is too large for it
+/// means: y, and f(x) in lanes where x is too large
 template <class V, class F>
 LOCUS_VECTOR_FUNCTION V by_library(V x, V y, F f) {
   auto const key = (bits_vector<V>)magnitude(x);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sinh and cosh of vectors from q, a quarter of e^|x| (less 1 for sinh, so that small results keep
-// their digits): no step leaves the numbers before the result does.
+// sinh and cosh of vectors from q, a quarter of e^|x| (of e^|x| - 1 for sinh, so that small results
+// keep their digits): no step overflows before the result does.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_SINH)
 #define LOCUS_SIMD_MATH_SINH
 #include <locus/simd/math_exp.hpp>  // exp_parts, two_to
@@ -11,7 +11,7 @@
 LOCUS_VECTORS_BEGIN
 namespace LOCUS_SPACE(simd) {
 
-/// past every argument whose cosh is a number; a quarter of e^x still is one
+/// above every argument with a finite cosh; a quarter of e^x is still finite
 template <class T>
 inline constexpr T last_of_sinh = sizeof(T) == 4 ? T(89.7) : T(710.7);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tan of vectors: x = n pi/2 + r with |r| <= pi/4, q = 2 tan(r / 2) by a polynomial, and
-// tan r = q / (1 - q^2 / 4), for odd n minus one over that: one division. Rare as for sin.
+// tan r = q / (1 - q^2 / 4); for odd n the result is -1 / tan r. One division. Rare as for sin.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_TAN)
 #define LOCUS_SIMD_MATH_TAN
 #include <locus/simd/math_sin.hpp>      // sin_constants, by_library
@@ -30,7 +30,7 @@ struct tan_constants<float> {
   LOCUS_VECTOR_FUNCTION static V series(V s) {
     return polynomial(s, 0x1.55553ap-4f, 0x1.111e78p-7f, 0x1.b60fbap-11f, 0x1.a2d2e8p-14f);
   }
-  /// means: x - n pi/2. Without FMA in double, where n times a part of pi/2 is exact.
+  /// means: x - n pi/2. Without FMA in double, where the product of n and a part of pi/2 is exact.
   template <class V>
   LOCUS_VECTOR_FUNCTION static twofold<V> reduced(V x, V n) {
     constexpr float first = 0x1.921fb4p+0f, second = 0x1.4442dp-24f, third = 0x1.846988p-48f;
@@ -65,7 +65,8 @@ struct tan_constants<double> {
                       0x1.664f46a94790fp-14, 0x1.226e908a4109p-17, 0x1.d6beaff9a0781p-21,
                       0x1.7f2320708a1b7p-24, 0x1.25230afe0a043p-27, 0x1.58b5ab920865ap-30);
   }
-  /// means: x - n pi/2. Without FMA the parts are so short that n times one is exact for n < 2^20.
+  /// means: x - n pi/2. Without FMA the parts have so few digits that n times one is exact for n <
+  ///        2^20.
   template <class V>
   LOCUS_VECTOR_FUNCTION static twofold<V> reduced(V x, V n) {
     if constexpr (LOCUS_CLONE_FMA || LOCUS_CLONE_AVX512) {

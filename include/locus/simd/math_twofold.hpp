@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers of twice the digits as a sum of two: sums and products without a rounding error.
+// Numbers of twice the digits as a sum of two numbers: sums and products without rounding errors.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_TWOFOLD)
 #define LOCUS_SIMD_MATH_TWOFOLD
 #include <locus/simd/math.hpp>  // multiply_add, as_written
@@ -27,14 +27,14 @@ LOCUS_VECTOR_FUNCTION twofold<V> sum_of(V a, V b) {
   V const s = as_written(a + b), part = as_written(s - a);
   return {s, as_written(a - as_written(s - part)) + as_written(b - part)};
 }
-/// means: x without the lower half of its digits
+/// means: x with the lower half of its digits set to 0
 template <class V>
 LOCUS_VECTOR_FUNCTION V upper_half(V x) {
   using B = bits_vector<V>;
   constexpr auto lower = (lane_of<B>(1) << (float_traits<lane_of<V>>::digits / 2 + 1)) - 1;
   return (V)((B)x & ~lower);
 }
-/// means: a b exactly, where no part of it is denormal
+/// means: a b exactly, if no part of it is denormal
 template <class V>
 LOCUS_VECTOR_FUNCTION twofold<V> product_of(V a, V b) {
   V const p = as_written(a * b);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// half and bfloat16 in vectors: what shape/half.hpp does to one number, to N of them.
+// half and bfloat16 in vectors: the conversions of shape/half.hpp for N numbers at once.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_NARROW)
 #define LOCUS_SIMD_NARROW
 #include <cstdint>  // uint16_t
@@ -13,7 +13,7 @@
 LOCUS_VECTORS_BEGIN
 namespace LOCUS_SPACE(simd) {
 
-// 16 bits to 32 and back. (For a whole register g++ 12 takes three instructions where there is one.)
+// 16 bits to 32 and back. (For a whole register g++ 12 needs three instructions instead of one.)
 template <class V, int N = sizeof(V) / 2>
 LOCUS_VECTOR_FUNCTION vector<std::uint32_t, N> widened(V const& v) {
   return __builtin_convertvector(v, vector<std::uint32_t, N>);
@@ -36,8 +36,8 @@ LOCUS_VECTOR_FUNCTION vector<std::uint16_t, 16> low_halves(vector<std::uint32_t,
 #endif
 #endif
 
-// By the instructions of integers, wherever there are no others. c ? a : b of vectors is one
-// instruction, or three.
+// By integer instructions, for processors without conversion instructions. c ? a : b of vectors is
+// one instruction, or three.
 template <class V, int N = sizeof(V) / 2>
 LOCUS_VECTOR_FUNCTION vector<float, N> floats_of(half, V const& h) {
   using U = vector<std::uint32_t, N>;
@@ -74,7 +74,7 @@ LOCUS_VECTOR_FUNCTION vector<std::uint16_t, N> narrowed(bfloat16, V const& v) {
   return low_halves(r);
 }
 
-// By the instructions for them: the rows of native.hpp's table for halves.
+// By conversion instructions: the rows for halves in native.hpp's table.
 #if LOCUS_CLONE_F16C
 LOCUS_VECTOR_FUNCTION vector<float, 8> floats_of(half, vector<std::uint16_t, 8> h) {
 #if defined(__clang__)
@@ -91,7 +91,7 @@ LOCUS_VECTOR_FUNCTION vector<std::uint16_t, 8> narrowed(half, vector<float, 8> v
 LOCUS_VECTOR_FUNCTION vector<float, 16> floats_of(half, vector<std::uint16_t, 16> h) {
 #if defined(__clang__)
   return __builtin_convertvector((vector<__fp16, 16>)h, vector<float, 16>);
-#else  // whose mask is signed here
+#else  // g++'s mask is signed here
   return __builtin_ia32_vcvtph2ps512_mask((vector<short, 16>)h, vector<float, 16>{}, -1, 4);
 #endif
 }

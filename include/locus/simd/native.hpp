@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the vector unit of the target offers: the width, and the few instructions that have no
+// The vector unit of the target: the width of its registers, and the few instructions without an
 // operator in the vector extensions of g++ and clang++. The one table of instruction sets.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_NATIVE)
 #define LOCUS_SIMD_NATIVE
@@ -22,17 +22,17 @@ struct vector_of {
   typedef type in_packet __attribute__((aligned(bytes < native_bytes ? bytes : native_bytes)));
 };
 }  // namespace detail
-/// means: N values of T as the compilers' vector extension has them. Of more than one register a
-///        function takes them by reference: g++ has a note for each that is passed by value and
-///        aligned as its size, and no pragma silences it
+/// means: N values of T in the compilers' vector extension. Functions take vectors of more than one
+///        register by reference: g++ prints a note for each one passed by value and aligned to its
+///        size, and no pragma silences the note
 template <class T, int N>
 using vector = typename detail::vector_of<T, N>::type;
-/// means: the same as a member, aligned as a register: what holds it may be passed by value
+/// means: the same as a member, aligned to a register, so that its class may be passed by value
 template <class T, int N>
 using vector_in_packet = typename detail::vector_of<T, N>::in_packet;
 
-// What instructions[i] = f(x[i]) there are: one overload for each register, and one that takes a
-// vector of any length lane by lane.
+// Instructions for r[i] = f(x[i]): one overload for each register, and one that takes a vector of
+// any length lane by lane.
 #if LOCUS_CLONE_AVX512
 #if defined(__clang__)
 LOCUS_VECTOR_FUNCTION vector<float, 16> sqrt_of(vector<float, 16> x) {
@@ -74,7 +74,7 @@ LOCUS_VECTOR_FUNCTION V sqrt_of(V const& x) {
   return r;
 }
 
-// a > b ? a : b and a < b ? a : b of floating values: b where either is NaN
+// a > b ? a : b and a < b ? a : b of floating values: b if one of them is NaN
 #define LOCUS_EXTREMUM(name, symbol, builtin, masked)                      \
   template <class V>                                                       \
   LOCUS_VECTOR_FUNCTION V name(V const& a, V const& b) {                   \
@@ -147,9 +147,10 @@ LOCUS_VECTOR_FUNCTION V fused(V a, V b, V c) {
   return a;
 }
 
-/// the registers from here on have all instructions of the target, and one result for all sizes
+/// from this size on registers have all instructions of the target, with equal results for all
+/// sizes
 inline constexpr int least_bytes = LOCUS_CLONE_AVX512 ? 64 : 16;
-/// means: a b + c, with one rounding where that is one instruction, else with two
+/// means: a b + c: one rounding if that is one instruction, else two
 template <class V>
 LOCUS_VECTOR_FUNCTION V multiply_add(V a, V b, V c) {
   if constexpr (LOCUS_CLONE_FMA || LOCUS_CLONE_AVX512)
@@ -166,8 +167,8 @@ inline constexpr unsigned char every_double = 0xff;
 inline constexpr short every_float = -1;
 inline constexpr signed char every_double = -1;
 #endif
-// least(a, b) = a < b ? a : b and greatest alike: NaN in b stays. scaled(x, n): x 2^n for whole n,
-// rounded once, 0 or inf past the ends; only where has_scaled.
+// least(a, b) = a < b ? a : b, and greatest likewise: NaN in b stays. scaled(x, n): x 2^n for
+// integer n, rounded once, 0 or inf beyond the range; only where has_scaled.
 #if LOCUS_CLONE_AVX512
 #if defined(__clang__)
 #define LOCUS_EXTREME(name, V, p) \
@@ -201,8 +202,8 @@ LOCUS_VECTOR_FUNCTION V greatest(V a, V b) {
 template <class V>
 inline constexpr bool has_scaled = LOCUS_CLONE_AVX512 && sizeof(V) == 64;
 
-// wider(x, To{}): a half register of x with lanes twice as wide, where g++ 12 takes two instructions
-// and a third that puts their results together.
+// wider(x, To{}): half a register of x with lanes twice as wide; g++ 12 alone would use two
+// instructions and a third to join their results.
 #if LOCUS_CLONE_AVX512 && !defined(__clang__)
 LOCUS_VECTOR_FUNCTION vector<double, 8> wider(vector<float, 8> x, double) {
   return __builtin_ia32_cvtps2pd512_mask(x, vector<double, 8>{}, every_double, 4);
@@ -222,7 +223,7 @@ LOCUS_VECTOR_FUNCTION vector<double, 4> wider(vector<float, 4> x, double) {
 }
 #endif
 
-/// means: some x[i] > limit, of integers without sign
+/// means: x[i] > limit[i] for some i, of unsigned integers
 template <class U>
 LOCUS_VECTOR_FUNCTION bool any_above(U x, U limit) {
   constexpr bool words = sizeof(x[0]) == 4;
@@ -251,7 +252,7 @@ LOCUS_VECTOR_FUNCTION bool any_above(U x, U limit) {
   return any;
 }
 
-/// means: x, computed as written: -ffast-math does not join what is before with what comes after
+/// means: x; -ffast-math does not combine the operations before it with those after it
 template <class V>
 LOCUS_VECTOR_FUNCTION V as_written(V x) {
 #if LOCUS_FAST_MATH && LOCUS_CLONE_AVX512
@@ -265,7 +266,7 @@ LOCUS_VECTOR_FUNCTION V as_written(V x) {
 }
 
 /// means: {a0, b0, a1, b1} and {a2, b2, a3, b3}; of vectors of two {a0, b0} and {a1, b1}
-#if defined(__CUDACC__)  // its front end knows no shuffles
+#if defined(__CUDACC__)  // nvcc's front end has no shuffles
 template <class V>
 LOCUS_VECTOR_FUNCTION V interleave_low(V a, V b) {
   if constexpr (sizeof(a[0]) == 8)
@@ -297,7 +298,7 @@ LOCUS_VECTOR_FUNCTION V interleave_high(V a, V b) {
 }
 #endif
 
-/// means: *p = x past the caches; p lies at a multiple of the vector's size
+/// means: *p = x without the caches; p is a multiple of the vector's size
 template <class V>
 LOCUS_VECTOR_FUNCTION void stream(void* p, V x) {
 #if defined(__clang__)
@@ -318,7 +319,7 @@ LOCUS_VECTOR_FUNCTION void stream(void* p, V x) {
   *static_cast<V*>(p) = x;
 #endif
 }
-/// means: what was streamed is seen by others before what this thread writes next
+/// means: other threads see the streamed data before this thread's next stores
 inline void end_of_stream() {
 #if defined(__SSE2__)
   __builtin_ia32_sfence();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// N values of one element type that are computed at once, and masks, their booleans. Everything
-// that one expression holds has the same N, whatever its types; a function that takes packets is
-// inlined, so that no vector passes through a calling convention.
+// Packets: N values of one element type that are computed at once; and masks: N booleans. All
+// packets of one expression have the same N, for all types. Functions of packets are inlined, so
+// that no vector is passed by a calling convention.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_PACKET)
 #define LOCUS_SIMD_PACKET
 #include <cstdint>      // int32_t
@@ -24,15 +24,15 @@ using signed_of = std::conditional_t<
     std::conditional_t<Bytes == 2, short,
                        std::conditional_t<Bytes == 4, std::int32_t, std::int64_t>>>;
 
-/// means: N values of T; of half and bfloat16 their bits, to be loaded, converted and stored
+/// means: N values of T; for half and bfloat16 their bits, to load, convert and store
 template <class T, int N>
 struct packet {
   using type = T;
   static constexpr int lanes = N;
   vector_in_packet<std::conditional_t<is_narrow_v<T>, std::uint16_t, T>, N> v;
 };
-/// means: N booleans, each a whole lane of Bytes bytes: 0 or -1; the width is that of the values
-///        that were compared
+/// means: N booleans, each a lane of Bytes bytes: 0 or -1; Bytes is the size of the values that
+///        were compared
 template <int Bytes, int N>
 struct mask {
   using type = bool;
@@ -83,7 +83,7 @@ LOCUS_VECTOR_FUNCTION void store(bool* p, mask<Bytes, N> x) {
   __builtin_memcpy(p, &bytes, N);
 }
 
-/// means: store, past the caches where the packet fills a register; p lies at a multiple of its size
+/// means: store without the caches, if the packet fills a register; p is a multiple of its size
 template <class T, int N>
 LOCUS_VECTOR_FUNCTION void store_past(T* p, packet<T, N> x) {
   if constexpr (sizeof x.v >= 16 && sizeof x.v <= native_bytes)
@@ -96,8 +96,8 @@ LOCUS_VECTOR_FUNCTION void store_past(bool* p, mask<Bytes, N> x) {
   store_past(reinterpret_cast<signed char*>(p), packet<signed char, N>{-widen<1>(x).v});
 }
 
-// no lambda: with --expt-relaxed-constexpr nvcc makes code for GPUs of every lambda that could be
-// constexpr, and its compiler ends in an error of its own at a vector of constants
+// no lambda: with --expt-relaxed-constexpr nvcc compiles for GPUs every lambda that could be
+// constexpr, and its compiler crashes at a vector of constants
 namespace detail {
 template <class T, std::size_t... J>
 LOCUS_VECTOR_FUNCTION packet<T, int(sizeof...(J))> lane_numbers_of(std::index_sequence<J...>) {
@@ -110,8 +110,8 @@ LOCUS_VECTOR_FUNCTION packet<T, N> lane_numbers() {
   return detail::lane_numbers_of<T>(std::make_index_sequence<std::size_t(N)>{});
 }
 
-/// means: each lane as To; integers wrap, booleans are 0 and 1. To half and bfloat16 by way of
-///        float: what a float does not hold is rounded twice
+/// means: each lane converted to To; integers wrap, booleans are 0 and 1. To half and bfloat16
+///        through float: a number that float does not hold is rounded twice
 template <class To, class T, int N>
 LOCUS_VECTOR_FUNCTION packet<To, N> convert(packet<T, N> x) {
   if constexpr (std::is_same_v<To, T>)
@@ -121,13 +121,13 @@ LOCUS_VECTOR_FUNCTION packet<To, N> convert(packet<T, N> x) {
   else if constexpr (is_narrow_v<To>) {
     vector<float, N> const floats = convert<float>(x).v;  // a packet's is aligned as in memory
     return {narrowed(To{}, floats)};
-  } else if constexpr (requires {  // by that for doubles an int would go, too
+  } else if constexpr (requires {  // a plain call for doubles would accept int, too
                          requires std::is_same_v<decltype(wider(x.v, To{})), vector<To, N>>;
                        })
     return {wider(x.v, To{})};
   else {
 #if defined(__x86_64__) && !defined(__clang__)
-    // a value that is known to come from memory g++ 12 would load element by element to widen it
+    // g++ 12 would load a value that surely comes from memory element by element to widen it
     if constexpr (std::is_integral_v<T> && std::is_integral_v<To> && sizeof(To) > sizeof(T) &&
                   sizeof x.v >= 16 && sizeof x.v <= native_bytes)
       asm("" : "+v"(x.v));
@@ -162,7 +162,7 @@ LOCUS_PACKET_COMPARISON(greater, >)
 LOCUS_PACKET_COMPARISON(greater_equal, >=)
 #undef LOCUS_PACKET_COMPARISON
 
-// Integers wrap: without sign inside.
+// Integers wrap: computed unsigned.
 #define LOCUS_PACKET_ARITHMETIC(name, symbol)                               \
   template <class T, int N>                                                 \
   LOCUS_VECTOR_FUNCTION packet<T, N> name(packet<T, N> a, packet<T, N> b) { \
@@ -202,7 +202,7 @@ LOCUS_VECTOR_FUNCTION packet<T, N> smaller(packet<T, N> a, packet<T, N> b) {
   else
     return select(less(a, b), a, b);
 }
-/// the bits of the lanes, and back
+/// the bits of the lanes as integers, and back
 template <class T, int N>
 LOCUS_VECTOR_FUNCTION packet<signed_of<int(sizeof(T))>, N> bits_of(packet<T, N> x) {
   return {(vector<signed_of<int(sizeof(T))>, N>)x.v};

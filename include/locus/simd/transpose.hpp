@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small squares of elements, transposed in registers.
+// Transposes small squares of elements in registers.
 #pragma once
 #include <cstdint>  // intptr_t
 
@@ -9,13 +9,13 @@ LOCUS_VECTORS_BEGIN
 namespace locus::simd {
 inline namespace LOCUS_MODE {
 
-/// means: rows and columns of a square that is transposed at once; 1: there is no such square
+/// means: the side of a square that is transposed at once; 1: no such square
 template <class Word>
 inline constexpr int square_side = sizeof(Word) == 4   ? 4
                                    : sizeof(Word) == 8 ? 2
                                                        : 1;
 
-/// means: element (i, j) of `to` = element (j, i) of `from`; rows lie `to_row` and `from_row` bytes
+/// means: element (i, j) of `to` = element (j, i) of `from`; rows are `to_row` and `from_row` bytes
 ///        apart
 template <class Word>
 LOCUS_VECTOR_FUNCTION void transpose_square(std::intptr_t to, std::intptr_t to_row,

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands around functions on vectors.
+// Macros around functions of vectors.
 #pragma once
-#include <locus/core/compiler.hpp>  // what a compiler must have
+#include <locus/core/compiler.hpp>  // C++20, 64 bits, exceptions
 
-// LOCUS_VECTORS_BEGIN, _END  around functions that take or return vectors: the compilers warn of
-//                            their calling convention, and all of these are inlined
+// LOCUS_VECTORS_BEGIN, _END  around functions that take or return vectors: compilers warn about
+//                            their calling convention, but all of them are inlined
 // LOCUS_VECTOR_FUNCTION      in front of such a function
 #define LOCUS_VECTOR_FUNCTION [[gnu::always_inline]] inline
-// nvcc: 549: its front end loses sight of initialisers where packs are expanded; 128: a loop behind the
-// one instruction that does its work; 68: it has masks of
-// other signs than the compilers
+// nvcc's diagnostics. 549: its front end misses initialisers in pack expansions; 128: a loop after
+// the one instruction that does its work; 68: its masks have other signs than those of the
+// compilers
 #if defined(__CUDACC__)
 #define LOCUS_VECTORS_BEGIN _Pragma("nv_diagnostic push") _Pragma("nv_diag_suppress 549,68,128")
 #define LOCUS_VECTORS_END _Pragma("nv_diagnostic pop")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// borrows_a_tensor<E>: an expression that holds the address of a Tensor, which must outlive it.
+// borrows_a_tensor<E>: E holds the address of a Tensor, which must outlive the expression.
 #pragma once
 #include <locus/expr/leaf.hpp>  // Leaf, borrowed
 
@@ -20,8 +20,8 @@ consteval bool borrows() {
   };
   return any_of(typename E::entries{}) || any_in(typename E::lets{});
 }
-/// means: a leaf of the expression, or of what it binds with let, is the address of a Tensor; views
-///        and tensors that were moved in are none
+/// means: a leaf of the expression, or of a let's value in it, is the address of a Tensor; a view,
+///        or a tensor that was moved in, is no such leaf
 template <class E>
 inline constexpr bool borrows_a_tensor = borrows<E>();
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// replica_context: what a function that a strategy runs knows about its replica, and where it meets
-// the others. And how values become one replica's, and are given back.
+// replica_context: the argument by which a function under strategy.run knows its replica and takes
+// part in collectives. Also: how arguments become the values of one replica, and how results are
+// collected.
 #pragma once
 
 #include <locus/core/macros.hpp>               // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
@@ -16,7 +17,7 @@ class replica_context;
 
 namespace detail {
 
-/// 0: this thread is in no replica; what is meant for all of them is refused inside one
+/// 0: this thread runs no replica; functions for all replicas together are refused inside one
 inline thread_local int inside_replica = 0;
 class [[nodiscard]] replica_scope {
  public:
@@ -32,13 +33,14 @@ LOCUS_FUNCTION void require_cross_replica(std::string_view what);
 template <class... What>
 inline constexpr char meeting_tag = 0;
 
-/// a value that a replica gets its own part of: a variable says so itself
+/// each replica gets its own part of such a value; all others are copied as they are
 template <class X>
 struct is_divided {
   static constexpr bool value = is_per_replica<X> || is_distributed_tensor<X>() || is_variable<X>;
 };
 
-/// an expression that holds the address of a tensor, which may die before it runs
+/// an expression that holds the address of a tensor, which may be destroyed before the expression
+/// runs
 template <class X>
 struct is_borrowing {
   static constexpr bool value = [] {
@@ -50,7 +52,7 @@ struct is_borrowing {
       return false;
   }();
 };
-/// means: what a function returned can be kept when its locals have died
+/// means: a function may return a Result: nothing in it points to the function's local variables
 template <class Result>
 consteval bool require_own_value() {
   constexpr bool owns = !any_leaf<Result, is_borrowing>();
@@ -61,7 +63,7 @@ consteval bool require_own_value() {
   return owns;
 }
 LOCUS_FUNCTION void require_replicas(int have, int want);
-/// means: the memory of a Tensor or an AnyTensor     fails: bad_access, where it was moved from
+/// means: the memory of a Tensor or an AnyTensor     fails: bad_access, after it was moved from
 template <class X>
 tensor_block const& block_of(X const& x) {
   if (!x.block)
@@ -80,7 +82,8 @@ auto view_of_piece(tensor_block const& b, int piece) {
                       bound_device<Device>(p.at));
 }
 
-/// means: what replica c has of a value: a view of its piece or copy, its own entry, or the value
+/// means: the part of a value for replica c: a view of its piece or copy, its own entry, or the
+///        value
 template <class Device>
 struct localizer {
   replica_context<Device>& c;
@@ -107,7 +110,7 @@ struct localizer {
   }
 };
 
-/// means: x as what outlives its replica: tensors as AnyTensor, wherever they lie
+/// means: x as a value that outlives its replica: a tensor as an AnyTensor, moved or copied
 template <class Device>
 struct carrier {
   replica_context<Device> const& c;
@@ -133,7 +136,7 @@ struct carrier {
     return AnyTensor<T, Dextents<E::rank()>>(std::move(t));
   }
 };
-/// means: what was carried, as the replica's own
+/// means: a collected value as one replica's own: its entry, with tensors copied to its device
 template <class Device>
 struct giver {
   replica_context<Device> const& c;
@@ -152,7 +155,7 @@ struct giver {
 }  // namespace detail
 
 /// means: the replica that a function runs for
-/// Device: GpuDevice<dyn> or Cpu<dyn>: one function, and one plan, for all ordinals
+/// Device: GpuDevice<dyn> or Cpu<dyn>, so that one function, and one plan, serves all ordinals
 template <class Device>
 class replica_context {
  public:
@@ -165,22 +168,24 @@ class replica_context {
   locus::device device() const { return team_.devices()[replica_]; }
   device_list const& devices() const { return team_.devices(); }
 
-  /// means: the sum or mean of what all replicas bring, on each of them; structures leaf by leaf
-  /// cost:  a fold in the card, NCCL, or a fold on the host, as the device list says
-  /// fails: shape_error, where extents differ; placement_error, where a replica does not come. At
-  ///        compile time for a tensor that lies elsewhere: it is not the replica's own, and the sum
-  ///        would count it R times
+  /// means: the sum or mean of the values x of all replicas, on each of them; structures leaf by
+  ///        leaf
+  /// cost:  a fold on the card, NCCL, or a fold on the host: collective/choice.hpp decides by the
+  ///        devices
+  /// fails: shape_error, where extents differ; placement_error, where another replica makes no such
+  ///        call. At compile time, for a tensor on other devices: it is not the replica's own, and
+  ///        the sum would count it R times
   template <class Op, class X>
   auto all_reduce(Op, X const& x) {
     return detail::map_leaves(x, [&](auto const& leaf) { return all_reduce_leaf<Op>(leaf); });
   }
-  /// means: the rows of all replicas, one after another along an axis, on each of them
+  /// means: the rows of x of all replicas, one after another along an axis, on each replica
   template <class X>
   auto all_gather(X const& x, int axis = 0);
 
-  /// means: f(values...) once for all replicas, with per_replica values; each gets its part of what
-  ///        it returns
-  /// fails: what f throws, as it is; placement_error, where a replica does not come
+  /// means: f(values...) runs once for all replicas, with per_replica values; each replica gets its
+  ///        part of the result
+  /// fails: the exception of f; placement_error, where another replica makes no such call
   /// after: tf.distribute.ReplicaContext.merge_call
   template <class F, class... A>
   auto merge_call(F&& f, A&&... a) {
@@ -208,7 +213,8 @@ class replica_context {
       return detail::map_leaves(*static_cast<Result*>(result.get()), detail::giver<Device>{*this});
   }
   detail::replica_team& team() { return team_; }
-  /// means: b where it lies on this replica's device, else a copy there, which lives as long as this
+  /// means: b, if it is on this replica's device, else a copy there, which lives as long as this
+  ///        object
   tensor_block const& brought_here(tensor_block const& b) {
     place const here = single(device());
     // NOLINTNEXTLINE(bugprone-return-const-ref-from-parameter): blocks of tensors, no temporaries

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// per_replica<X>: one value for each replica; and what is done to values inside tuples, arrays,
+// per_replica<X>: one value for each replica. Also: functions on the leaves of tuples, arrays,
 // vectors, maps and records.
 #pragma once
 #include <array>        // array
@@ -15,7 +15,7 @@
 
 namespace locus {
 
-/// means: a value for each replica, which share their elements with copies of this object
+/// means: one value for each replica; copies of this object share the values
 /// cost:  copying it copies a pointer
 template <class X>
 class per_replica {
@@ -71,8 +71,8 @@ struct anything {
   template <class T>
   operator T() const;
 };
-/// a struct template over the types of its members, in their order: template <class A, class B>
-/// struct losses { A data; B decay; }; it keeps its name when its members become something else
+/// a struct template whose members have the types of its parameters, in order: template <class A,
+/// class B> struct losses { A data; B decay; }; map_leaves makes the same template of other types
 template <template <class...> class S, class... A>
   requires(
       sizeof...(A) > 0 && sizeof...(A) <= 4 && std::is_aggregate_v<S<A...>> &&
@@ -112,7 +112,7 @@ auto made_like(B&&... b) {
   return typename structure_of<Of>::template with<std::remove_cvref_t<B>...>{std::forward<B>(b)...};
 }
 
-/// means: the same structure with f of each leaf in the place of the leaf
+/// means: the same structure with f(leaf) in place of each leaf
 template <class X, class F>
 auto map_leaves(X& x, F const& f) {
   constexpr structure kind = structure_v<X>;
@@ -133,7 +133,7 @@ auto map_leaves(X& x, F const& f) {
         parts_of_structure(x));
   }
 }
-/// means: what type a leaf of some structure has for which Test<leaf> is true
+/// means: Test<leaf type> is true for some leaf of the structure X
 template <class X, template <class> class Test>
 consteval bool any_leaf() {
   using Of = std::remove_cvref_t<X>;
@@ -157,7 +157,7 @@ consteval bool any_leaf() {
                              << "0's in " << what << "; return the same structure from each");
 }
 
-/// means: the structure that all replicas returned, with a value for each of them at its leaves
+/// means: one structure of the results of all replicas: each leaf is a per_replica of the leaves
 /// after: tf.distribute's regroup
 template <class X>
 auto regroup(std::vector<X*> const& all) {
@@ -215,7 +215,7 @@ template <class X>
 inline constexpr bool is_per_replica = false;
 template <class X>
 inline constexpr bool is_per_replica<per_replica<X>> = true;
-/// a tensor that owns its elements and lies in one place: a Tensor on one device, or an AnyTensor
+/// a tensor that owns its elements, on one place: a Tensor on one device, or an AnyTensor
 template <class X>
 inline constexpr bool is_own_tensor = is_any_tensor<X>;
 template <class T, class E, class Where>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums and means over replicas: which there are, and the folds of tensors that lie on their devices.
+// Sums and means over replicas: their names, and the folds of tensors on different devices.
 #pragma once
 #include <locus/strategy/per_replica.hpp>  // AnyTensor
 #include <locus/tensor/collective.hpp>     // local_reduction, operation_for
 
 namespace locus {
 
-/// What values of replicas are combined with. mean is the sum divided by the number of replicas; with
-/// an axis, by the number of elements on all replicas. No namespace, so that across::sum cannot be
-/// brought beside locus::sum.
+/// The operation that combines the values of replicas. mean is the sum divided by the number of
+/// replicas; with an axis, by the number of elements on all replicas. A struct, not a namespace, so
+/// that no using directive can bring across::sum beside locus::sum.
 struct across {
   template <bool Mean>
   struct operation {
@@ -44,7 +44,7 @@ local_operation reduction_over(std::string_view name, int replicas) {
   return operation_for<Op::is_mean ? combine_with::mean_of_sums : combine_with::sum, T>(name,
                                                                                         replicas);
 }
-/// means: each part becomes the sum or mean of all
+/// means: each part becomes the sum or mean of all parts
 template <class Op, class T>
 void reduce_parts(local_parts const& parts, std::string_view name) {
   if (parts.count > 1) local_reduction(parts, reduction_over<Op, T>(name, parts.count)).all();
@@ -57,7 +57,7 @@ N reduce_numbers(N const* const* of, int replicas) {
   return static_cast<N>(all);
 }
 
-/// means: what a tensor on a device holds, on the host
+/// means: the elements of a tensor, copied to the host
 template <class T>
 std::vector<T> host_elements(local_part const& p) {
   block_owner const host =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The replicas of one run: a thread for each where their devices work at the same time, otherwise
-// one after another; where they meet; and what becomes of the exception of one of them.
+// The replicas of one run: a thread for each if their devices work at the same time, otherwise one
+// after another; the calls at which they wait for each other; the exception of one of them.
 #pragma once
 #include <condition_variable>  // condition_variable
 #include <exception>           // exception_ptr
@@ -17,7 +17,7 @@
 
 namespace locus {
 
-/// means: a replica threw; the text names it, `cause` is what it threw
+/// means: a replica threw an exception; the text names the replica, `cause` is its exception
 struct replica_error : error {
   replica_error(message const& text, int which, std::exception_ptr why)
       : error(text), replica(which), cause(std::move(why)) {}
@@ -27,13 +27,13 @@ struct replica_error : error {
 
 namespace detail {
 
-/// Unwinds a replica that waits for one that will not come.
+/// Unwinds a replica that waits for a replica which has failed or ended.
 struct abandoned {};
 
-/// means: body(r) for every replica, which may meet one another
-/// cost:  side by side: a thread for each but the first, which is the caller's. In turn: none, until
-///        the first replica meets the others; only one works at a time
-/// fails: replica_error for the first that threw, after all have ended
+/// means: body(r) for every replica r; bodies may wait for each other in meet()
+/// cost:  side by side: a thread for each replica but the first, which runs on the caller's thread.
+///        In turn: no thread until the first replica calls meet(); only one replica works at a time
+/// fails: replica_error of the first replica that threw, after all have ended
 class replica_team {
  public:
   using body = std::function<void(int)>;
@@ -46,9 +46,9 @@ class replica_team {
   int replicas() const { return devices_.size(); }
   device_list const& devices() const { return devices_; }
 
-  /// means: every replica waits here with something of its own; the last one to come does `action`
-  ///        with all of it, which all get the result of
-  /// what: a name for messages; tag: what makes two calls the same one
+  /// means: every replica waits here with a value of its own; the last one calls action(all
+  ///        values), and all return its result
+  /// what: a name for messages; tag: calls with one tag are the same call
   std::shared_ptr<void> meet(int r, std::string_view what, void const* tag, void* brings,
                              std::function<std::shared_ptr<void>(void* const*)> const& action);
 
@@ -56,9 +56,9 @@ class replica_team {
   void start_others();
   void enter(int r);
   void work(int r);
-  /// the next one that neither waits nor has ended: they come in order, each meeting in full
+  /// gives the turn to the next replica: in order, each runs until it waits in meet() or ends
   void hand_on(int r);
-  /// the lock is held
+  /// the caller holds the lock
   [[noreturn]] void fail(std::exception_ptr why);
   static std::exception_ptr count_error(int r, std::string_view what);
   std::exception_ptr name(int r, std::exception_ptr const& cause) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// strategy<Mirrored<...>>: one function on every replica, as tf.distribute.MirroredStrategy has it.
+// strategy<Mirrored<...>>: one function on every replica, like tf.distribute.MirroredStrategy.
 #pragma once
 #include <algorithm>   // copy_n
 #include <functional>  // invoke
@@ -12,7 +12,7 @@ namespace locus {
 
 namespace detail {
 
-/// means: each part of a value, one for each replica, in memory of its device
+/// means: the parts of a value, one for each replica, in the memory of its device
 template <class X>
 local_parts parts_of_value(X const& x) {
   local_parts parts;
@@ -46,7 +46,7 @@ consteval bool require_no_variable() {
                 "v.local_results() for each of them");
   return !is_variable<X>;
 }
-/// means: x has a part on each replica that is a tensor
+/// means: x has a tensor as its part on each replica
 template <class X>
 consteval bool require_parts_of() {
   if constexpr (is_per_replica<X>)
@@ -65,7 +65,8 @@ consteval bool require_parts_of() {
 [[noreturn, gnu::cold]] LOCUS_FUNCTION void refuse_axis(int axis, int rank);
 LOCUS_FUNCTION axis_set axes_of(int const* axes, int count, int rank);
 
-/// means: sums of the elements along some axes, over all parts, and how many were added for each
+/// means: the sums of the elements along some axes, over all parts; returns the number of terms of
+///        each
 template <class T>
 using wide_sum = std::conditional_t<is_floating_v<T>, double, std::int64_t>;
 template <class T>
@@ -101,10 +102,11 @@ void reduce_along(local_parts const& parts, axis_set axes, Tensor<T, E, CpuDevic
   for (std::size_t i = 0; i < sums.size(); ++i)
     out.data()[i] = static_cast<T>(Op::is_mean ? sums[i] / n : sums[i]);
 }
-/// means: each part is on a device of its own, as collectives want it
+/// means: no two parts are on one device, as collectives require
 LOCUS_FUNCTION bool lie_apart(local_parts const& parts);
 
-/// means: the parts of a value along an axis, one after another, on the host; numbers become a row
+/// means: the parts of a value along an axis, one after another, on the host; numbers become a
+///        vector
 template <class X>
 auto gathered(X const& x, int axis) {
   if constexpr (is_per_replica<X> && number<typename X::value_type>) {
@@ -154,12 +156,14 @@ inline thread_local void const* strategy_in_scope = nullptr;
 
 }  // namespace detail
 
-/// means: functions that run once for each device of a list, and what is done with what they return
+/// means: runs functions once for each device of a list, and combines their results
 /// device: those of Replicas; Mirrored<AllGpus>, the default, is every visible GPU, or one CPU
-/// cost:  GPUs work side by side, a thread for each; CPUs, which share the host's threads, in turn
-/// fails: replica_error, naming the replica that threw; the strategy can be used again. One device
-///        is a list of one: the same types, places and errors
-/// after: tf.distribute.MirroredStrategy. What it does silently is refused: decisions/34-strategies.md
+/// cost:  GPUs work at the same time, a thread for each; CPUs share the host's threads and work in
+///        turn
+/// fails: replica_error, naming the replica that threw; the strategy can be used again. A single
+///        device is a list of one: types, places and errors are the same
+/// after: tf.distribute.MirroredStrategy; decisions/34-strategies.md lists what locus refuses and
+///        TensorFlow does silently
 template <device_policy Replicas = Mirrored<AllGpus>>
 class strategy {
   static_assert((Replicas::value.is_mirrored() || Replicas::value.is_single()) &&
@@ -168,7 +172,7 @@ class strategy {
                 "strategy<Mirrored<...>>");
 
  public:
-  /// the list that mirrored tensors of this strategy are over
+  /// the place of mirrored tensors of this strategy
   using policy = std::conditional_t<Replicas::value.is_single(), Mirrored<Replicas>, Replicas>;
 
   explicit strategy(call_site where = call_site::here()) {
@@ -181,8 +185,8 @@ class strategy {
   int num_replicas_in_sync() const { return devices_.size(); }
   device_list const& devices() const { return devices_; }
 
-  /// means: while it lives this is the strategy of the thread; to enter it again is fine
-  /// fails: configuration_error inside the scope of another one, or inside a replica
+  /// means: while the object lives, this strategy is that of the thread; it may be entered twice
+  /// fails: configuration_error inside the scope of another strategy, or inside a replica
   class [[nodiscard]] scope_guard {
    public:
     explicit scope_guard(strategy const& s) : before_(detail::strategy_in_scope) {
@@ -201,14 +205,17 @@ class strategy {
   scope_guard scope() const { return scope_guard(*this); }
   bool is_in_scope() const { return detail::strategy_in_scope == this; }
 
-  /// means: f(x...) once for each replica: of tensors over the devices, of per_replica values and of
-  ///        variables its own part, other values as they are. An f that takes a replica_context
-  ///        first gets that. What they return has per_replica values at the leaves of its structure:
-  ///        tuples, arrays, vectors, maps and struct templates
-  /// device: parts are views on the replica's device; a per_replica tensor that lies elsewhere is
-  ///        copied there first. Tensors come back as AnyTensor, where f left them
-  /// fails: replica_error; at compile time, where f returns an expression that borrows a tensor, as
-  ///        that may have died with f: return eval(e), or move the tensor into the expression
+  /// means: f(x...) once for each replica. Each replica gets its own part of tensors over the
+  ///        devices, of per_replica values and of variables; other values are copied. If the first
+  ///        parameter of f is a replica_context, f gets it. The result has the structure that f
+  ///        returns (tuples, arrays, vectors, maps and struct templates), with per_replica values
+  ///        at its leaves
+  /// device: parts are views on the replica's device; a per_replica tensor on another device is
+  ///        copied there first. Tensors of the result are AnyTensors, on the devices where f left
+  ///        them
+  /// fails: replica_error; at compile time, where f returns an expression that borrows a tensor,
+  ///        which may be destroyed when f ends: return eval(e), or move the tensor into the
+  ///        expression
   template <class F, class... A>
   auto run(F&& f, A&&... a) const {
     detail::require_cross_replica("run");
@@ -259,15 +266,16 @@ class strategy {
   }
 
   /// means: the sum or mean of a value over the replicas, on the host; structures leaf by leaf
-  /// shape: that of each replica's part, which agree
-  /// fails: shape_error, where they do not. Refused: a sum of a value that is the same everywhere
+  /// shape: that of each replica's part
+  /// fails: shape_error, where the parts differ in shape; at compile time, for the sum of a value
+  ///        that all replicas share
   template <class Op, class X>
   auto reduce(Op, X const& x) const {
     detail::require_cross_replica("reduce");
     return detail::map_leaves(x, [&](auto const& leaf) { return reduce_leaf<Op>(leaf); });
   }
-  /// means: the same along one axis, or several, too: a mean is that of all elements, however many
-  ///        each replica has
+  /// means: the same, also along one or several axes: a mean divides by the number of all elements,
+  ///        also where replicas have different numbers
   template <class Op, class X>
   auto reduce(Op op, X const& x, int axis) const {
     int const axes[] = {axis};
@@ -286,7 +294,7 @@ class strategy {
     detail::require_cross_replica("gather");
     return detail::map_leaves(x, [&](auto const& leaf) { return gather_leaf(leaf, axis); });
   }
-  /// means: an entry for each replica, with the structure inside
+  /// means: a vector with an entry for each replica, of the structure of x
   /// after: strategy.experimental_local_results
   template <class X>
   auto local_results(X const& x) const {
@@ -314,7 +322,7 @@ class strategy {
       if (!all[r].is_gpu()) return false;
     return true;
   }
-  /// GPUs that are there have queues of their own; whatever is the host shares its threads
+  /// real and simulated GPUs have their own queues; devices of the host share its threads
   bool works_side_by_side() const {
     for (int r = 0; r < devices_.size(); ++r)
       if (runtime::find_device(devices_[r]).is_host()) return false;

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variables of a strategy: a copy on each replica, equal after every write, or combined when read.
+// Variables of a strategy: a copy on each replica; equal after each write, or combined at each
+// read.
 #pragma once
 #include <locus/strategy/strategy.hpp>  // strategy
 
 namespace locus {
 
-/// on_write: the copies are equal, an assignment inside replicas combines what they assign. on_read:
-/// each replica writes its own copy, and who reads from outside gets them combined.
+/// on_write: the copies stay equal; an assignment inside replicas combines the assigned values.
+/// on_read: each replica writes its own copy; a read outside of replicas combines the copies.
 enum class synchronization : unsigned char { on_write, on_read };
 inline constexpr auto on_write = synchronization::on_write, on_read = synchronization::on_read;
 enum class aggregation : unsigned char { none, sum, mean, only_first_replica };
 
 namespace detail {
-/// what a variable takes: an expression, a tensor anywhere, a number
+/// a value that can be assigned to a variable: an expression, a tensor on any place, a number
 template <class X>
 concept variable_value = operand<X> || is_any_tensor<std::remove_cvref_t<X>>;
 template <class X>
@@ -43,10 +44,11 @@ consteval bool require_variable_takes() {
 }
 }  // namespace detail
 
-/// means: numbers that a training keeps beside its tensors: counters, sums of metrics, averages
-/// device: those of the strategy that made it
-/// after: tf.Variable under a strategy, with TensorFlow's table of assignments; what lets copies
-///        diverge there (on_write without an aggregation, assigned inside a replica) does not compile
+/// means: numbers that training keeps beside its tensors: counters, sums of metrics, averages
+/// device: those of the strategy that made the variable
+/// after: tf.Variable under a strategy, with TensorFlow's table of assignments; an assignment that
+///        would make copies differ (on_write without an aggregation, inside a replica) does not
+///        compile
 template <class T, int Rank, class Replicas, synchronization Sync, aggregation How>
 class variable {
   static_assert(How != aggregation::mean || is_floating_v<T>,
@@ -66,7 +68,7 @@ class variable {
   }
   variable(variable const&) = delete;
 
-  /// means: the value as all replicas together have it, on the host
+  /// means: the combined value of all copies, on the host
   host_tensor read() const {
     detail::require_cross_replica("the value of a variable");
     static_assert(Sync == on_write || How != aggregation::none,
@@ -88,8 +90,9 @@ class variable {
     std::copy(first.begin(), first.end(), out.data());
     return out;
   }
-  /// means: the value from now on: each copy; of a sum its R-th part, so that read() gives it again.
-  ///        An expression and a tensor of any place come to the host first; a number is every element
+  /// means: every copy = x; for on_read with aggregation sum, each of the R copies = x / R, so that
+  ///        read() returns x. An expression, or a tensor on another place, is copied to the host
+  ///        first; a number fills all elements
   /// fails: shape_error for other extents
   template <detail::variable_value X>
   void assign(X const& x) {
@@ -108,7 +111,7 @@ class variable {
     for (int r = 0; r < n; ++r) {
       for (std::size_t i = 0; i < part.size(); ++i) {
         part[i] = static_cast<T>(x.data()[i] / static_cast<T>(n));
-        if (std::is_integral_v<T> && r == 0)  // what does not divide
+        if (std::is_integral_v<T> && r == 0)  // replica 0 gets the remainder
           part[i] = static_cast<T>(x.data()[i] - part[i] * static_cast<T>(n - 1));
       }
       detail::local_part const p = detail::part_of_block(*block_.get(), r);
@@ -127,7 +130,7 @@ class variable {
     add(on_host(x), T(-1));
   }
   void assign_sub(host_tensor const& x) { add(x, T(-1)); }
-  /// means: what each replica holds     after: strategy.experimental_local_results(v)
+  /// means: the copy of each replica     after: strategy.experimental_local_results(v)
   std::vector<host_tensor> local_results() const {
     std::vector<host_tensor> all;
     for (int r = 0; r < block_->where.count(); ++r) all.push_back(local_result(r));
@@ -140,17 +143,17 @@ class variable {
     return t;
   }
 
-  /// The variable as one replica sees it.
+  /// The variable inside one replica.
   template <class Device>
   class local {
    public:
     local(variable& of, replica_context<Device>& c) : of_(of), c_(c) {}
-    /// means: its copy, which an expression reads
+    /// means: the replica's copy as a view, for expressions
     auto read() const {
       return detail::view_of_piece<Device, T, Rank>(*of_.block_.get(), c_.replica_id());
     }
-    /// means: on_write: every copy becomes what the aggregation makes of all replicas' values, which
-    ///        all of them assign; on_read: its own copy becomes x
+    /// means: on_write: all replicas make this call, and every copy becomes the combination of
+    ///        their values; on_read: the replica's own copy becomes x
     template <detail::variable_value X>
     void assign(X const& x) {
       write(combined(x));
@@ -235,7 +238,7 @@ class variable {
   }
 
  private:
-  /// means: a value for all replicas, on the host; a number has the variable's extents
+  /// means: a value to assign, on the host; a number gets the variable's extents
   template <class X>
   host_tensor on_host(X const& x) const {
     if constexpr (number<X>) {
@@ -277,7 +280,7 @@ class variable {
   block_owner block_;
 };
 
-/// means: a variable of a strategy, with the value of an expression, a tensor or a number:
+/// means: a variable of a strategy with the initial value of an expression, a tensor or a number:
 ///        auto steps = make_variable<on_read, aggregation::sum>(s, zeros<float>(dextents<1>(3)))
 template <synchronization Sync, aggregation How, class Replicas, detail::variable_value X>
 auto make_variable(strategy<Replicas> const& s, X const& initial) {

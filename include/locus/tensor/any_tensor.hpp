@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// AnyTensor<T, Extents>: a tensor whose place is known when the program runs: for storage and files.
+// AnyTensor<T, Extents>: a tensor whose place is known only when the program runs.
 #pragma once
 #include <locus/tensor/eval.hpp>        // Tensor
 #include <locus/tensor/file.hpp>        // write_tensor, read_header
@@ -9,14 +9,14 @@
 namespace locus {
 
 namespace detail {
-/// means: a tensor at `actual` is one of the policy whose place is `pattern`
+/// means: a tensor whose place is `actual` can have a policy whose place is `pattern`
 inline bool lies_as(place const& pattern, place const& actual) {
   if (pattern.how != actual.how || pattern.axis != actual.axis) return false;
   if (!pattern.is_open()) return pattern == actual;
   if (pattern.devices.is_all_gpus()) return actual.devices == runtime::visible_gpus();
   return actual.at(0).kind() == pattern.at(0).kind();
 }
-/// means: extents that are known by type From are known or open in type To
+/// means: every extent of `to` is dyn, or equal to the extent of `from`
 constexpr bool may_hold(shape const& to, shape const& from) {
   if (to.rank != from.rank) return false;
   for (int a = 0; a < to.rank; ++a)
@@ -26,13 +26,13 @@ constexpr bool may_hold(shape const& to, shape const& from) {
 }  // namespace detail
 
 /// means: a tensor of elements T with extents E on any device, or over any device list
-/// shape: E; a tensor whose type knows more extents fits in
-/// device: what it came with, or was loaded to; is_on<Where>() asks
-/// cost:  from an rvalue Tensor O(1), from an lvalue a copy on the same devices; no template for each
-///        place: copies are plans made when the program runs
-/// fails: bad_access, when it is used after it was moved from; placement_error, when it is taken as
-///        what it is not
-/// after: std::any, for what one knows but the place
+/// shape: E; a Tensor whose type fixes more extents converts to it
+/// device: that of the Tensor from which it was made, or that of load(); is_on<Where>() tells
+/// cost:  from an rvalue Tensor O(1), from an lvalue a copy on the same devices. No code is
+///        compiled for each place: copies are plans made when the program runs
+/// fails: bad_access, when the AnyTensor was moved from; placement_error, when as<Where>() names
+///        another place than its own
+/// after: std::any, for the place alone
 template <class T, class E>
 class AnyTensor : public tensor_base {
   static_assert(is_extents<E>,
@@ -64,22 +64,22 @@ class AnyTensor : public tensor_base {
 
   E extents() const { return E(live().extents); }
   std::int64_t size() const { return live().extents.size(); }
-  /// means: where it lies now
+  /// means: the place of the tensor now
   place where() const { return live().where; }
   template <device_policy Where>
   bool is_on() const {
     return detail::lies_as(Where::value, live().where);
   }
 
-  /// means: the tensor, as the operand of an expression that knows its place: eval(2 * a.as<CpuDevice>())
-  /// cost:  none; it looks at this object, which must live until the expression has run
-  /// fails: placement_error, where it lies elsewhere
+  /// means: the tensor as an operand whose type names its place: eval(2 * a.as<CpuDevice>())
+  /// cost:  none; the operand points to this object, which must live until the expression has run
+  /// fails: placement_error, where the tensor has another place
   template <device_policy Where>
   auto as() const& {
     require_place<Where>();
     return Leaf<T, E, Where, borrowed<checked_build>>{borrowed<checked_build>(*this)};
   }
-  /// means: the Tensor back: std::move(a).as<CpuDevice>()     cost: O(1)
+  /// means: moves the memory into a Tensor: std::move(a).as<CpuDevice>()     cost: O(1)
   template <device_policy Where>
   Tensor<T, E, Where> as() && {
     require_place<Where>();
@@ -88,7 +88,7 @@ class AnyTensor : public tensor_base {
     t.block->tensor = static_cast<tensor_base const*>(&t);
     return t;
   }
-  /// means: a copy on Where, wherever this lies     cost: counted and logged as copies of plans
+  /// means: a copy on Where     cost: counted and logged like the copies of plans
   template <device_policy Where>
   Tensor<T, E, Where> to(call_site site = call_site::here()) const {
     static_assert(!open_device<Where>,
@@ -103,16 +103,17 @@ class AnyTensor : public tensor_base {
     return copied_to<Where>(single(on.value()), site);
   }
 
-  /// means: the elements in a file, wherever they lie, with what they are
-  /// cost:  they come to the host; the file is there as a whole or not at all
-  /// fails: bad_file, with the words of the system
+  /// means: writes extents, element type and elements to a file
+  /// cost:  a copy to the host where the tensor is elsewhere; the file is written whole or not at
+  ///        all
+  /// fails: bad_file, with the text of the system's error
   void save(std::string_view path) const {
     if (live().where == single(cpu(0))) return write(path, live());
     write(path, *to<CpuDevice>().block.get());
   }
-  /// means: the tensor of a file, on /CPU:0
-  /// fails: bad_file naming path, expected and found: truncated, too long, changed, of another type,
-  ///        rank or extents
+  /// means: the tensor in a file, on /CPU:0
+  /// fails: bad_file naming path, expected and found: the file is truncated, too long or changed,
+  ///        or has another element type, rank or extents
   static AnyTensor load(std::string_view path, call_site where = call_site::here()) {
     runtime::input_file file(path);
     auto const h = detail::read_header(file, path, E::pattern, element_of_v<T>, int(sizeof(T)));
@@ -184,8 +185,8 @@ constexpr void refuse_arithmetic() {
 }
 }  // namespace detail
 
-/// means: a copy of an AnyTensor on Where, as of a Tensor: to<CpuDevice>(a), to<GpuDevice<dyn>>(a, 2)
-/// cost:  counted and logged as copies of plans
+/// means: a copy of an AnyTensor on Where: to<CpuDevice>(a), to<GpuDevice<dyn>>(a, 2)
+/// cost:  counted and logged like the copies of plans
 template <device_policy Where, class T, class E>
 [[nodiscard]] auto to(AnyTensor<T, E> const& a) {
   return a.template to<Where>();
@@ -201,7 +202,7 @@ template <fixed_string Name, class T, class E>
     return a.template to<typename decltype(detail::policy_of_code<code>())::type>();
   }
 }
-/// means: its value on the host: a number if it has rank 0, a Tensor on /CPU:0 otherwise
+/// means: the value on the host: a number if it has rank 0, a Tensor on /CPU:0 otherwise
 template <class T, class E>
 [[nodiscard]] auto fetch(AnyTensor<T, E> const& a) {
   auto t = a.template to<CpuDevice>();
@@ -210,15 +211,15 @@ template <class T, class E>
   else
     return t;
 }
-/// means: where a Tensor or an AnyTensor lies now, also where its type leaves that open
+/// means: the place of a Tensor or an AnyTensor now, also where its type leaves the device open
 /// fails: bad_access, when it was moved from
 template <class X>
   requires std::is_base_of_v<tensor_base, X>
 place place_of(X const& x) {
-  static_cast<void>(x.size());  // says it, where x was moved from
+  static_cast<void>(x.size());  // size() throws where x was moved from
   return x.block.get()->where;
 }
-// ---- an AnyTensor is no operand: a sentence ----
+// ---- an AnyTensor is no operand: these operators refuse it with a sentence ----
 template <class A>
   requires detail::is_any_tensor<A>
 constexpr void operator-(A const&) {
@@ -245,7 +246,7 @@ constexpr void operator/(A const&, B const&) {
   detail::refuse_arithmetic<A>();
 }
 
-/// means: the tensor as text, as a Tensor is     cost: the elements come to the host
+/// means: writes the tensor as text, like a Tensor     cost: a copy of the elements to the host
 template <class Stream, class T, class E>
   requires requires(Stream& s) { s.write("", 0); }
 Stream& operator<<(Stream& out, AnyTensor<T, E> const& t) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// into, plan, run: assignments with names, several of them as one plan.
+// into, plan, run: named assignments, and several assignments as one plan.
 #pragma once
 #include <locus/ops/views.hpp>      // slice_op
 #include <locus/tensor/tensor.hpp>  // Tensor
@@ -7,7 +7,8 @@
 
 namespace locus {
 
-/// What a plan may write: a Tensor that lives, a view, or a slice of a Tensor.
+/// What a plan writes: a Tensor, a view, or a small object that refers to one. (into() makes a view
+/// of a slice.)
 template <class Destination>
 concept destination = requires(Destination const& d) {
   { d.as_target() } -> std::same_as<target>;
@@ -17,7 +18,7 @@ concept destination = requires(Destination const& d) {
 };
 
 namespace detail {
-/// a Tensor as a destination: found again when the plan runs
+/// a Tensor as a destination; its address and extents are read when the plan runs
 template <class Owner>
 struct tensor_destination {
   using policy = typename Owner::policy;
@@ -39,7 +40,7 @@ inline constexpr bool
     is_slice_of_leaf<Node<slice_op<Cut, Static...>, ViewLeaf<T, E, Where, Dense>>> =
         !std::is_const_v<T>;
 
-/// where the elements of a leaf on one device lie
+/// the elements of a leaf on one device: address, extents, strides, device
 template <class T>
 struct elements_at {
   T* data;
@@ -61,7 +62,7 @@ elements_at<T> elements_of(ViewLeaf<T, E, Where, Dense> const& leaf) {
   return {leaf.data, leaf.extents, leaf.strides, on};
 }
 
-/// means: the elements that a slice of a Tensor on one device, or of a view, names, as a view
+/// means: a View of the elements that a slice selects, of a Tensor on one device or of a view
 template <class Slice>
 auto view_of_slice(Slice const& s) {
   auto const& leaf = get<0>(s.operands);
@@ -89,7 +90,7 @@ auto view_of_slice(Slice const& s) {
 }
 }  // namespace detail
 
-/// means: to = e, when it is run
+/// means: to = e, computed by run()
 template <class E, destination To>
 struct [[nodiscard(
     "locus: an assignment with a name runs nothing by itself; write run(into(y, e))")]] Assignment {
@@ -105,7 +106,7 @@ auto make_assignment(To to, E e) {
   if constexpr (require_takes<typename To::value_type, typename To::extents_type, E>())
     return Assignment<E, To>{std::move(e), std::move(to)};
 }
-/// what into writes: a Tensor that has a name and is no constant, a view, or a slice of a Tensor
+/// into accepts To: a Tensor that has a name and is not const, a view, or a slice of a Tensor
 template <class To, class Plain = std::remove_cvref_t<To>>
 inline constexpr bool may_be_written =
     tensor_owner<Plain>
@@ -115,8 +116,9 @@ inline constexpr bool may_be_written =
 
 inline namespace LOCUS_MODE {
 
-/// means: to = e, as a value that plan and run take; `to` is a Tensor, a view or slice(tensor, ...)
-/// fails: at compile time, for another element type or other static extents; when it is run:
+/// means: the assignment to = e as an object for plan and run; `to` is a Tensor, a view or
+///        slice(tensor, ...)
+/// fails: at compile time, for another element type or other static extents; at run time:
 ///        shape_error, for other extents
 template <class To, tensor_operand X>
   requires(tensor_owner<To> && !std::is_const_v<To>)
@@ -144,7 +146,7 @@ auto into(To&&, X&&) {
 }
 
 /// means: several assignments as one plan: every right side is computed before any left side is
-///        written. The members of plan_facts say what it does: step.copies(), step.explain() ...
+///        written. The members of plan_facts describe the plan: step.copies(), step.explain() ...
 template <placement_policy Policy, class... Assignments>
 class [[nodiscard("locus: a plan runs nothing by itself; write run(step)")]] Plan
     : public plan_facts<graph<
@@ -157,7 +159,7 @@ class [[nodiscard("locus: a plan runs nothing by itself; write run(step)")]] Pla
   void run(call_site where = call_site::here()) const {
     run(std::index_sequence_for<Assignments...>{}, where);
   }
-  /// means: see(seen_plan): the plan as it would run now
+  /// means: see(seen_plan) of the plan with the extents and devices of this moment; runs nothing
   template <class See>
   auto look(See const& see) const {
     return look(see, std::index_sequence_for<Assignments...>{});
@@ -179,8 +181,8 @@ class [[nodiscard("locus: a plan runs nothing by itself; write run(step)")]] Pla
   pack<Assignments...> assignments_;
 };
 
-/// means: the assignments as one plan; nothing has run
-/// fails: at compile time, when the plan does not hold
+/// means: the assignments as one plan; runs nothing
+/// fails: at compile time, when a pass refuses the plan
 template <placement_policy Policy = default_policy, class... E, class... To>
   requires(sizeof...(E) > 0)
 constexpr auto plan(Assignment<E, To>... assignments) {
@@ -216,7 +218,7 @@ void run(X const&) {
 
 }  // namespace LOCUS_MODE
 
-/// means: a destination with the promise that nothing which is read overlaps with it
+/// means: a destination whose memory no operand overlaps, by the promise of the program
 template <class To>
 struct NoAlias {
   using policy = typename To::policy;
@@ -229,7 +231,7 @@ struct NoAlias {
     locus::run(into(*this, std::forward<X>(x)), runtime::site_of_operator());
   }
 };
-/// means: no_alias(y) = e: e without looking whether it reads y at other places
+/// means: no_alias(y) = e: assigns e without the check whether e reads y at other indices
 /// cost:  saves a comparison of addresses for each leaf
 template <destination To>
 auto no_alias(To& to) {
@@ -238,7 +240,7 @@ auto no_alias(To& to) {
   return NoAlias<To>{t};
 }
 
-/// means: a compile-time guarantee that nothing crosses devices     fails: at compile time
+/// means: a compile-time guarantee of no copy between devices     fails: at compile time
 template <class E, class To>
 constexpr void require_no_copies(Assignment<E, To> const&) {
   static_assert(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a destination takes: values of its own element type and of its own extents.
+// Which values a destination accepts: those of its own element type and of its own extents.
 #pragma once
 #include <type_traits>  // is_same
 
@@ -11,11 +11,11 @@
 
 namespace locus {
 
-/// Stands for the assignment among the arguments of an error's types.
+/// Names the assignment in the types of an error.
 struct assigned;
 
 namespace detail {
-/// means: extents under both patterns may be equal; dyn is compared when the plan is bound
+/// means: no extent that both patterns know differs; extents that are dyn are compared at binding
 constexpr bool may_agree(shape const& a, shape const& b) {
   if (a.rank != b.rank) return false;
   for (int i = 0; i < a.rank; ++i)
@@ -42,17 +42,17 @@ namespace detail {
 /// a tensor of another type than Self
 template <class X, class Self>
 concept tensor_besides = tensor<X> && !std::is_same_v<X, Self>;
-/// a Tensor, no view, of elements T
+/// a Tensor with elements T and that rank; no view
 template <class X, class T, int Rank>
 concept tensor_with_memory = std::is_base_of_v<tensor_base, X> &&
                              std::is_same_v<typename X::value_type, T> && X::rank() == Rank;
-/// makes a constructor more constrained, and so preferred, than the one that refuses
+/// makes a constructor more constrained than the refusing one, so that overload resolution takes it
 template <class X>
 concept may_be_converted = true;
 }  // namespace detail
 
 /// means: a destination of elements T and extents E takes the value of expression X
-/// fails: at compile time, with a sentence and then the types
+/// fails: at compile time: the first error is a sentence, the second prints the types
 template <class T, class E, class X>
 consteval bool require_takes() {
   if constexpr (!detail::same_elements<std::is_same_v<T, typename X::value_type>>()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checked builds look whether the copies of a mirrored tensor are still equal when it is read.
+// In checked builds `to` and `fetch` compare the copies of a mirrored tensor, which must be equal.
 #pragma once
 
 #include <locus/core/macros.hpp>          // LOCUS_FUNCTION, LOCUS_HAS_BODIES
@@ -9,7 +9,7 @@
 
 namespace locus::detail {
 
-/// part of a copy, on the host
+/// reads parts of one copy on the host
 class copy_reader {
  public:
   static constexpr std::int64_t capacity = 1 << 20;
@@ -17,7 +17,8 @@ class copy_reader {
   copy_reader() : buffer_(runtime::host_memory.allocate(capacity)) {}
   copy_reader(copy_reader const&) = delete;
   ~copy_reader() { runtime::host_memory.release(buffer_, capacity); }
-  /// means: bytes [begin, begin + n) of a replica; nullptr where there is no memory to look
+  /// means: bytes [begin, begin + n) of a replica; nullptr where the host has no memory for the
+  ///        buffer
   char const* read(logical_device& d, piece const& p, std::int64_t begin, std::int64_t n);
 
  private:
@@ -26,8 +27,8 @@ class copy_reader {
 
 /// means: every replica of a mirrored tensor has the bytes of the first
 /// fails: bad_access, naming the replica and the element
-/// cost:  every copy comes to the host: for checked builds. Kinds of devices that round otherwise
-///        are not compared.
+/// cost:  a copy of every replica to the host, so only in checked builds. Devices of another kind
+///        than the first round differently, so they are not compared.
 LOCUS_FUNCTION void require_equal_copies(tensor_block const& b);
 
 }  // namespace locus::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives over tensors that live on different devices, for towers that a program places by hand.
-// Tensors over replicas need none of them: their plans derive what is owed.
+// Collectives over tensors on different devices, for programs that place each tensor by hand.
+// Mirrored and sharded tensors do not need them: their plans contain the collectives.
 #pragma once
 #include <type_traits>  // remove_cvref
 
@@ -13,8 +13,8 @@ namespace locus {
 
 namespace collective {
 
-/// What terms are combined with. The two means differ in bits and in range: mean_of_sums divides
-/// the sum (TensorFlow's), mean_prescaled adds terms that were multiplied by 1/n (NCCL's average).
+/// The operation of a reduction. The two means differ in bits and in range: mean_of_sums divides
+/// the sum (as TensorFlow does), mean_prescaled adds terms multiplied by 1/n (as NCCL does).
 enum class combine_with : unsigned char { sum, mean_of_sums, mean_prescaled, max, min, all, any };
 inline constexpr combine_with sum = combine_with::sum, mean_of_sums = combine_with::mean_of_sums,
                               mean_prescaled = combine_with::mean_prescaled,
@@ -30,7 +30,7 @@ template <class X>
 concept tensor_of_one = requires { typename std::remove_cvref_t<X>::is_tensor; } &&
                         std::remove_cvref_t<X>::where.is_single();
 
-/// NCCL's type of T; none: it moves as bytes, and is folded in replica order
+/// NCCL's type of T; `none`: NCCL moves bytes, and locus folds them in the order of the replicas
 template <class T>
 consteval runtime::nccl_type nccl_type_for() {
   using enum runtime::nccl_type;
@@ -101,7 +101,7 @@ local_operation operation_for(std::string_view name, int count) {
     o.scaled = scaling::multiply_terms, o.by = 1. / count;
   return o;
 }
-/// outs[r]: rows of `whole`, or the other way round
+/// copies the rows of parts.of[0], parts.of[1], ... from `whole`, or into `whole` if `gathers`
 inline void copy_rows(local_parts const& parts, local_part const& whole, int element_bytes,
                       bool gathers, std::string_view name) {
   char* at = static_cast<char*>(whole.data);
@@ -120,8 +120,7 @@ inline void copy_rows(local_parts const& parts, local_part const& whole, int ele
 
 namespace collective {
 
-/// Tensors of different devices, in the order of the replicas: list(t0, t1, ...). It is made for
-/// one call.
+/// Tensors of different devices, in the order of the replicas: list(t0, t1, ...), for one call.
 template <class Elem, int Rank>
 struct tensor_list {
   using value_type = Elem;
@@ -136,11 +135,11 @@ auto list(X&& t, Xs&&... ts) {
   return l;
 }
 
-/// means: each tensor becomes the reduction of all, element by element
-/// shape: all of one shape     device: where they are
-/// cost:  one fold where one kernel reaches all of them, else NCCL, else by way of the host
-/// fails: at compile time for elements that Op is not for; shape_error, placement_error for two
-///        tensors of one device, collective_error
+/// means: each tensor becomes the reduction of all of them, element by element
+/// shape: all of one shape     device: those of the tensors
+/// cost:  one fold where one kernel can read all of them, else NCCL, else through the host
+/// fails: at compile time for element types that Op does not take; shape_error, placement_error for
+///        two tensors of one device, collective_error
 template <combine_with Op, detail::tensor_of_one X, detail::tensor_of_one... Xs>
 void all_reduce(X& t, Xs&... ts) {
   using T = typename X::value_type;
@@ -149,7 +148,7 @@ void all_reduce(X& t, Xs&... ts) {
                             detail::operation_for<Op, T>("all_reduce", 1 + int(sizeof...(Xs))))
         .all();
 }
-/// means: out becomes the reduction of all others, on its device, whichever that is
+/// means: out becomes the reduction of t and ts; out may be on any device
 template <combine_with Op, detail::tensor_of_one Out, detail::tensor_of_one X,
           detail::tensor_of_one... Xs>
 void reduce(Out& out, X const& t, Xs const&... ts) {
@@ -160,8 +159,9 @@ void reduce(Out& out, X const& t, Xs const&... ts) {
                             detail::operation_for<Op, T>("reduce", 1 + int(sizeof...(Xs))))
         .to_one(detail::part_of_tensor(out));
 }
-/// means: out r becomes its rows of the reduction of all `terms`; outs lie where the terms do
-/// shape: the outs' rows, one after another, are those of a term; they may differ in number
+/// means: outs[r] becomes its rows of the reduction of all `terms`; outs[r] is on the device of
+///        terms[r]
+/// shape: the rows of all outs together are the rows of one term; outs may differ in rows
 template <combine_with Op, class Elem, int Rank>
   requires(Rank > 0)
 void reduce_scatter(tensor_list<Elem, Rank> const& terms, tensor_list<Elem, Rank> const& outs) {
@@ -195,7 +195,7 @@ template <class Elem, int Rank, detail::tensor_of_one Out>
 void gather(tensor_list<Elem, Rank> const& parts, Out& out) {
   all_gather(parts, list(out));
 }
-/// means: each part becomes its rows of `whole`
+/// means: parts[r] becomes its rows of `whole`
 template <detail::tensor_of_one Whole, class Elem, int Rank>
   requires(Rank > 0 && Whole::rank() == Rank && std::is_same_v<typename Whole::value_type, Elem>)
 void scatter(Whole const& whole, tensor_list<Elem, Rank> const& parts) {
@@ -205,7 +205,7 @@ void scatter(Whole const& whole, tensor_list<Elem, Rank> const& parts) {
   detail::require_rows(parts.parts, from.parts.of[0].extents, name);
   detail::copy_rows(parts.parts, from.parts.of[0], sizeof(Elem), false, name);
 }
-/// means: each other tensor becomes equal to `from`
+/// means: each tensor of ts becomes equal to `from`
 template <detail::tensor_of_one X, detail::tensor_of_one... Xs>
 void broadcast(X const& from, Xs&... ts) {
   constexpr std::string_view name = "broadcast";
@@ -217,8 +217,8 @@ void broadcast(X const& from, Xs&... ts) {
                          p.of[0].size() * std::int64_t(sizeof(typename X::value_type)), name);
   }
 }
-/// means: every replica of a mirrored tensor becomes what replica `root` holds: after a program has
-///        written to one of them by hand
+/// means: every replica of a mirrored tensor becomes equal to replica `root`, after a program wrote
+///        to that replica by hand
 template <class T, class E, device_policy Where>
   requires(Where::value.is_mirrored())
 void broadcast(Tensor<T, E, Where>& t, int root) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// equal and all_close: one answer about two tensors. (== is element-wise.)
+// equal and all_close: one bool for two tensors. (== is element-wise.)
 #pragma once
 #include <locus/core/macros.hpp>     // LOCUS_MODE
 #include <locus/ops/arithmetic.hpp>  // operators
@@ -21,7 +21,7 @@ inline constexpr double closeness =
 
 inline namespace LOCUS_MODE {
 
-/// means: extents agree and a[i] == b[i] for all i     cost: one number comes to the host
+/// means: extents are equal and a[i] == b[i] for all i     cost: copies one bool to the host
 template <tensor_operand Lhs, tensor_operand Rhs>
 bool equal(Lhs const& a, Rhs const& b, call_site site = call_site::here()) {
   return fetch(all(a == b), site);
@@ -34,8 +34,8 @@ bool all_close_by(Lhs const& a, Rhs const& b, T relative, T absolute, call_site 
 }
 }  // namespace lowering
 
-/// means: |a[i] - b[i]| <= absolute + relative * |b[i]| for all i; NaN is close to nothing. By
-///        default relative is 1e-5; where one operand is of half 1e-3, of bfloat16 1.6e-2
+/// means: |a[i] - b[i]| <= absolute + relative * |b[i]| for all i; false where a NaN is. The
+///        default of relative is 1e-5; 1e-3 where one operand is half, 1.6e-2 where one is bfloat16
 /// after: numpy.allclose's formula
 template <tensor_operand Lhs, tensor_operand Rhs>
 bool all_close(Lhs const& a, Rhs const& b,
@@ -46,7 +46,7 @@ bool all_close(Lhs const& a, Rhs const& b,
                 "locus: all_close compares floating-point tensors; equal(a, b) compares integers");
   T const r = static_cast<T>(relative), s = static_cast<T>(absolute);
   if constexpr (is_narrow_v<element_of_t<Lhs>> || is_narrow_v<element_of_t<Rhs>>)
-    return lowering::all_close_by<T>(cast<T>(a), cast<T>(b), r, s, site);  // no half is so fine
+    return lowering::all_close_by<T>(cast<T>(a), cast<T>(b), r, s, site);  // half is too coarse
   else
     return lowering::all_close_by<T>(a, b, r, s, site);
 }

@@ -17,7 +17,7 @@ struct result_place {
 };
 template <class E, class Where>
 using tensor_of = Tensor<typename E::value_type, extents_of_shape_t<pattern_of<E>>, Where>;
-/// the value of e as a tensor on Where; the plan is that of Graph
+/// the value of e as a tensor on Where, computed by the plan of Graph
 template <class Graph, class Where, class E>
 auto evaluate(E const& e, call_site site) {
   using Result = tensor_of<E, Where>;
@@ -27,7 +27,7 @@ auto evaluate(E const& e, call_site site) {
       [&](int, shape const& extents, place const& at) { return t.make_for(extents, at, site); }, e);
   return t;
 }
-/// the same on that device, where Graph's open devices are those of its destination alone
+/// the same on device d; the only open device of Graph is that of its destination
 template <class Graph, class Where, class E>
 auto evaluate_on(E const& e, device d, call_site site) {
   using Result = tensor_of<E, Where>;
@@ -38,14 +38,14 @@ auto evaluate_on(E const& e, device d, call_site site) {
       e);
   return t;
 }
-/// one kernel on a CPU computes the number
+/// one kernel on a CPU computes the number, without the run-time loop
 template <class Graph>
 inline constexpr bool is_number_at_once = [] {
   if constexpr (!is_at_home<Graph>)
     if constexpr (detail::require_plan<Graph>()) return at_once<Graph>::possible;
   return false;
 }();
-/// the value of e, whose plan is that of Graph: it needs no tensor
+/// the number that the plan of Graph computes from e; no tensor is made
 template <class Graph, class E>
 auto evaluate_number(E const& e, call_site site) {
   typename E::value_type value;
@@ -61,7 +61,7 @@ auto evaluate_number(E const& e, call_site site) {
       e);
   return value;
 }
-/// a leaf or a request of the graph's steps is on the open device
+/// a leaf, or a request, of the steps of Graph is on the open device
 template <class Graph>
 consteval bool reads_open(device open) {
   for (step const& s : detail::unchecked_plan<Graph>.steps)
@@ -83,9 +83,9 @@ void look_at_copies(X const& x) {
 }
 }  // namespace lowering
 
-/// means: the value of e as a Tensor, where plan_of<E> puts it
-/// cost:  what plan_of<E> says
-/// fails: what its operations fail with; out_of_memory, and then nothing has changed
+/// means: the value of e as a Tensor on the place that plan_of<E> gives to its result
+/// cost:  that of plan_of<E>
+/// fails: the errors of the operations of e; out_of_memory, and then nothing has changed
 template <placement_policy Policy = default_policy, tensor_operand X>
 [[nodiscard]] auto eval(X&& x, call_site where = call_site::here()) {
   runtime::devices("eval", where);
@@ -95,7 +95,7 @@ template <placement_policy Policy = default_policy, tensor_operand X>
     return lowering::evaluate<Graph, policy_of_t<lowering::result_place<Graph>>>(e, where);
 }
 
-/// means: the value of e as a Tensor on Where: a copy also where it already lies there
+/// means: the value of e as a Tensor on Where; copied also where it is on Where already
 /// device: Where, one device or a distribution: to<Mirrored<...>>(x), to<Sharded<0, ...>>(x)
 /// fails: bad_access in checked builds, when the copies of a mirrored tensor are no longer equal
 template <device_policy Where, placement_policy Policy = default_policy, tensor_operand X>
@@ -109,9 +109,9 @@ template <device_policy Where, placement_policy Policy = default_policy, tensor_
   if constexpr (detail::require_plan<Graph>()) return lowering::evaluate<Graph, Where>(e, where);
 }
 
-/// means: the value of e on the device of policy GpuDevice<dyn> or Cpu<dyn> that an ordinal, a device
-///        or a name at run time stands for: to<GpuDevice<dyn>>(x, 2)
-/// cost:  e is computed where it is planned, then copied
+/// means: the value of e on the device that an ordinal, a device or a name gives at run time:
+///        to<GpuDevice<dyn>>(x, 2)
+/// cost:  that of the plan of e, and a copy
 template <open_device Where, placement_policy Policy = default_policy, tensor_operand X>
 [[nodiscard]] auto to(X&& x, bound_device<Where> const& on, call_site where = call_site::here()) {
   runtime::devices("to", where);
@@ -125,7 +125,7 @@ template <open_device Where, placement_policy Policy = default_policy, tensor_op
   if constexpr (detail::require_plan<Own>()) {
     if constexpr (!lowering::reads_open<Own>(Where::value.at(0)))
       return lowering::evaluate_on<Graph, Where>(e, on, where);
-    else {  // what it reads may lie on another device of the policy: first its value, then the copy
+    else {  // a leaf of e may be on another device of this policy: evaluate, then copy
       auto t = lowering::evaluate<Own, policy_of_t<lowering::result_place<Own>>>(e, where);
       if constexpr (std::is_same_v<typename decltype(t)::policy, Where>)
         return t.device() == on.value() ? std::move(t) : lowering::copy_to_device(t, on);
@@ -146,7 +146,7 @@ template <fixed_string Name, placement_policy Policy = default_policy, tensor_op
 }
 
 namespace lowering {
-/// a number that lies on a CPU known when compiling
+/// a tensor of rank 0 on a CPU that its type names
 template <class X>
 inline constexpr bool is_number_at_home = [] {
   if constexpr (std::is_base_of_v<tensor_base, X>)
@@ -156,12 +156,12 @@ inline constexpr bool is_number_at_home = [] {
 }  // namespace lowering
 
 /// means: the value of e on the host: a number if it has rank 0, a Tensor on /CPU:0 otherwise
-/// cost:  waits until it has been computed; a number that lies on the host is read where it lies
+/// cost:  waits for the value; a number that lies on the host is read without a plan
 template <placement_policy Policy = default_policy, tensor_operand X>
 [[nodiscard]] auto fetch(X&& x, call_site where = call_site::here()) {
   runtime::devices("fetch", where);
   using Value = std::remove_cvref_t<X>;
-  if constexpr (lowering::is_number_at_home<Value>)  // nothing is pending, and nobody watches
+  if constexpr (lowering::is_number_at_home<Value>)  // no pending work, no watcher
     if (tensor_block const* const b = x.block.get(); b && lowering::home_alone())
       return *static_cast<typename Value::value_type const*>(b->pieces[0].data);
   using E = std::remove_cvref_t<decltype(as_operand<void>(std::forward<X>(x)))>;
@@ -175,7 +175,7 @@ template <placement_policy Policy = default_policy, tensor_operand X>
     return to<CpuDevice, Policy>(std::forward<X>(x), where);
 }
 
-/// a number is on the host already
+/// a number needs no fetch
 template <number X>
 auto fetch(X const&) {
   static_assert(always_false<X>, "locus: fetch takes a tensor or an expression, not a number");

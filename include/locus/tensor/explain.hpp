@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// explain, explain_dot, why, tally_of, bytes_moved: about an expression or a plan, when the program runs.
+// explain, explain_dot, why, tally_of, bytes_moved: facts of a plan, at run time.
 #pragma once
 #include <locus/backend/describe_device.hpp>  // write_stands_behind
 #include <locus/plan/show/dot.hpp>            // dot_writer
@@ -12,7 +12,7 @@ template <class Stream>
 void write_to(Stream& out, std::string_view text) {
   out.write(text.data(), static_cast<std::ptrdiff_t>(text.size()));
 }
-/// the plan counts occurrences; what a run copies may be less
+/// the plan counts every occurrence of a leaf; a run copies a tensor that occurs twice only once
 template <class Stream>
 void write_reused(Stream& out, tally const& t) {
   if (t.reused == 0) return;
@@ -23,7 +23,7 @@ void write_reused(Stream& out, tally const& t) {
   write_to(out, line.view());
 }
 
-/// means: what open devices are now
+/// means: writes which devices the open devices of the plan are now
 template <class Stream>
 void write_open(Stream& out, plan_view const& constant, open_devices const& now) {
   bool said[3]{};
@@ -42,7 +42,7 @@ void write_open(Stream& out, plan_view const& constant, open_devices const& now)
       say(s.where.at(0).is_gpu() ? 1 : 2, s.where);
   }
 }
-/// means: what stands behind the devices that steps of that name run on now
+/// means: writes the physical devices that run the steps of that name now
 template <class Stream>
 void write_standing(Stream& out, plan_view const& now, std::string_view name) {
   device_list said;
@@ -72,7 +72,7 @@ void write_dot(Stream& out) {
 }
 }  // namespace detail
 
-/// means: the plan as a picture, text for Graphviz: dot -Tsvg
+/// means: writes the plan as a graph in Graphviz's language: dot -Tsvg draws it
 /// after: explain(out, e)
 template <placement_policy Policy = default_policy, class Stream, tensor_operand X>
 void explain_dot(Stream& out, X const&) {
@@ -86,7 +86,8 @@ void explain_dot(Stream& out, Plan<Policy, Assignments...> const&) {
 
 inline namespace LOCUS_MODE {
 namespace lowering {
-/// means: see(seen_plan) of the plan of X under a policy, as they are now
+/// means: see(seen_plan) of the plan of X under a policy, with its extents and devices of this
+///        moment
 template <class Policy, class X, class See>
 auto look_at(X const& x, See const& see) {
   auto const e = as_operand<void>(x);
@@ -115,8 +116,9 @@ inline constexpr bool is_plan<Plan<Policy, Assignments...>> = true;
 template <class X>
 concept explainable = tensor_operand<X> || lowering::is_plan<std::remove_cvref_t<X>>;
 
-/// means: plan_of<E>.explain(), or step.explain(), written; then what its open devices are now, and
-///        what a run copies, where that is less because one tensor occurs more than once
+/// means: writes plan_of<E>.explain(), or step.explain(); then the devices that open devices are
+///        now, and the copies of a run, where they are fewer because one tensor occurs more than
+///        once
 template <placement_policy Policy = default_policy, class Stream, explainable X>
 void explain(Stream& out, X const& x) {
   auto const& facts = lowering::facts_of<Policy>(x);
@@ -133,8 +135,8 @@ void explain(Stream& out, Assignment<E, To> assignment) {
   explain<Policy>(out, plan<Policy>(std::move(assignment)));
 }
 
-/// means: for each step of that name, where it runs and by which rule; then what stands behind those
-///        GPUs on this machine now
+/// means: writes where each step of that name runs and by which rule; then the physical devices of
+///        those GPUs on this machine
 template <placement_policy Policy = default_policy, class Stream, explainable X>
 void why(Stream& out, X const& x, std::string_view name, call_site where = call_site::here()) {
   runtime::devices("why", where);
@@ -143,7 +145,7 @@ void why(Stream& out, X const& x, std::string_view name, call_site where = call_
       x, [&](detail::seen_plan const& now) { detail::write_standing(out, now.plan, name); });
 }
 
-/// means: what the plan will do with the extents and the devices that its tensors have now
+/// means: the counts of the plan with the extents and the devices that its tensors have now
 /// units: bytes in bytes_moved and bytes_reduced
 template <placement_policy Policy = default_policy, explainable X>
 tally tally_of(X const& x) {

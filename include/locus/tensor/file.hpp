@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors in files: 128 bytes that say what follows, then the elements in row order, little endian.
+// Tensors in files: a header of 128 bytes, then the elements in row order, little endian.
 #pragma once
 
 #include <locus/core/macros.hpp>         // LOCUS_FUNCTION, LOCUS_HAS_BODIES
@@ -9,13 +9,13 @@
 
 namespace locus::detail {
 
-/// The first bytes of a file. A number that is not there is 0.
+/// The header of a file. Unused numbers are 0.
 struct tensor_header {
   static constexpr char mark[8] = {'\x89', 'L', 'O', 'C', 'U', 'S', '\r', '\n'};
   static constexpr std::uint32_t current = 1;
   char magic[8]{};
   std::uint32_t version = 0, element_bytes = 0;
-  char type[16]{};  // float, double, int32, ...; other: a type of the user's own
+  char type[16]{};  // float, double, int32, ...; other: an element type of the program's own
   std::uint32_t rank = 0, reserved = 0;
   std::int64_t extents[max_rank]{};
   std::uint64_t bytes = 0,
@@ -29,14 +29,15 @@ LOCUS_FUNCTION std::uint64_t checksum_of(tensor_header const& h, void const* ele
                                                         std::string_view expected,
                                                         std::string_view found);
 
-/// means: the elements of a dense tensor on the host in a file that is there as a whole or not at all
-/// fails: bad_file, with the words of the system; what was there before is still there then
+/// means: writes a dense tensor of the host to a file: the whole file or none
+/// fails: bad_file, with the text of the system's error; an older file of that name is then
+///        unchanged
 LOCUS_FUNCTION void write_tensor(std::string_view path, shape const& extents, element type,
                                  int element_bytes, void const* elements);
 
-/// means: what a file holds, before its elements are read
-/// fails: bad_file: path, expected, found: none of locus, another version, type, rank or
-///        extents, or of another size than it says
+/// means: reads and checks the header of a file
+/// fails: bad_file with path, expected and found: not a file of locus; another version, type, rank
+///        or extents; another file size than the header gives
 LOCUS_FUNCTION tensor_header read_header(runtime::input_file& file, std::string_view path,
                                          shape const& pattern, element type, int element_bytes);
 

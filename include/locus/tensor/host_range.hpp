@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// host_range: a std::vector, std::span or std::array of elements that lie side by side on the host.
+// host_range: a std::vector, std::span or std::array of contiguous elements on the host.
 #pragma once
 #include <cstddef>      // size_t
 #include <type_traits>  // remove_reference
@@ -18,12 +18,12 @@ concept host_range = !tensor_operand<R> && requires(R& r) {
   *r.data();
   static_cast<std::size_t>(r.size());
 };
-/// the element type of a host_range, const where its elements are
+/// the element type of a host_range; const if the elements are const
 template <host_range R>
 using element_of_range_t = std::remove_reference_t<decltype(*std::declval<R&>().data())>;
 
 namespace detail {
-/// fails: shape_error, where a range of `given` elements is to fill other extents
+/// fails: shape_error, where `given` elements do not fill the extents
 inline void require_size(std::int64_t given, shape const& extents) {
   if (given == extents.size()) return;
   message text;

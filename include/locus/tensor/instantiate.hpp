@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// LOCUS_INSTANTIATE: kernels for GPUs that a unit of nvcc makes for the units of the host compiler.
+// LOCUS_INSTANTIATE: makes a .cu compile the GPU kernels that units of the host compiler launch.
 #pragma once
 #include <locus/run/bind_and_run.hpp>  // graph_code
 #include <locus/tensor/assign.hpp>     // Assignment, Plan
 
-// means: every kernel of that plan stands in the registry before main; write it at namespace scope of
+// means: registers every kernel of that plan before main; write it at namespace scope of
 //        a .cu. The argument is the type of
 //          an expression:  LOCUS_INSTANTIATE(decltype(2.f * x + y))               eval, fetch, to<...>
 //          the same with a destination and a policy: LOCUS_INSTANTIATE(E, CpuDevice, min_copies)
@@ -17,7 +17,7 @@
 #define LOCUS_INSTANTIATE_NAME_(number) LOCUS_INSTANTIATE_JOIN_(number)
 #define LOCUS_INSTANTIATE_JOIN_(number) locus_instantiated_##number
 
-// means: the folds over replicas of all element types stand in the registry; once in a program
+// means: registers the folds over replicas for all element types; write it once in a program
 #define LOCUS_INSTANTIATE_COMMON()                                          \
   [[maybe_unused]] static bool const LOCUS_INSTANTIATE_NAME_(__COUNTER__) = \
       ::locus::lowering::instantiate_folds<>()
@@ -42,7 +42,7 @@ struct instantiated<Plan<P, Assignments...>, Where, Policy> {
   using type = typename Plan<P, Assignments...>::graph_type;
 };
 
-/// means: the code of a plan is made in this unit, with its kernels
+/// means: instantiates the code of a plan, with its kernels, in this unit
 template <class X, class Where = nowhere, class Policy = default_policy>
 bool instantiate() {
   if constexpr (LOCUS_CUDA_KERNELS) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The elements of one block of memory into another one, wherever both lie.
+// Copies the elements of one tensor's memory to another's, on any devices.
 #pragma once
 #include <locus/expr/block.hpp>      // tensor_block
 #include <locus/run/crossing.hpp>    // crossing
@@ -7,10 +7,10 @@
 
 namespace locus::detail {
 
-/// means: to = from, element by element; the rows of assign_rows say by what, and values over two
-///        different device lists go by way of the host
+/// means: to = from, element by element, by the transfer that the table assign_rows gives; values
+///        over two different device lists go through the host
 /// shape: both have the same extents and elements
-/// cost:  the transfer, counted and logged as those of other plans
+/// cost:  that of the transfer, counted and logged like the transfers of plans
 inline void move_block(tensor_block const& from, tensor_block& to) {
   step what;
   what.name = "tensor", what.type = from.type;

@@ -9,7 +9,7 @@
 
 namespace locus::detail {
 
-/// initializer_list of initializer_list ... of T
+/// std::initializer_list, nested Rank times, of T
 template <class T, int Rank>
 struct nested_list {
   using type = std::initializer_list<typename nested_list<T, Rank - 1>::type>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans beside a stream of the user's, and a stream of the user's as a device's queue.
+// Plans ordered into a stream of the program's own, and such a stream as the queue of a device.
 #pragma once
 #include <locus/backend/gpus.hpp>         // devices_with_gpus
 #include <locus/backend/user_stream.hpp>  // follow_guest, lend_stream
@@ -8,12 +8,12 @@
 
 namespace locus {
 
-/// Where a stream stands: the device's own one again.
+/// In place of a stream: use_stream<Device>(own_stream) gives the device its own stream again.
 struct own_stream_t {};
 inline constexpr own_stream_t own_stream{};
 
 namespace detail {
-/// a step of the plan runs, or a value lies, on a CPU
+/// a step of the plan runs, or a result lies, on a CPU
 template <class Graph>
 consteval bool touches_host() {
   auto const on_cpu = [](place const& p) {
@@ -43,10 +43,10 @@ inline void take_back(device d) { runtime::take_stream_back(runtime::find_device
 
 inline namespace LOCUS_MODE {
 
-/// means: run(step) behind what the stream holds now, and the stream's later work behind it
-/// cost:  two events for each device; the host waits for the stream only where the plan touches host
-///        memory, and for the plan only where a destination is on the host
-/// fails: placement_error, for a stream of another card, or what is no stream
+/// means: run(step) after the work that the stream has now, and before the stream's later work
+/// cost:  two events for each device; the host waits for the stream only where the plan touches
+///        host memory, and for the plan only where a destination is on the host
+/// fails: placement_error, for a stream of another card, or for a pointer that is no stream
 template <class Policy, class... Assignments>
 void run(Plan<Policy, Assignments...> const& step, on_stream s,
          call_site where = call_site::here()) {
@@ -57,7 +57,7 @@ template <placement_policy Policy = default_policy, class E, class To>
 void run(Assignment<E, To> assignment, on_stream s, call_site where = call_site::here()) {
   run(plan<Policy>(std::move(assignment)), s, where);
 }
-/// means: eval(x) beside a stream
+/// means: eval(x), ordered into a stream like run(step, stream)
 template <placement_policy Policy = default_policy, tensor_operand X>
 [[nodiscard]] auto eval(X&& x, on_stream s, call_site where = call_site::here()) {
   using E = std::remove_cvref_t<decltype(as_operand<void>(std::forward<X>(x)))>;
@@ -67,10 +67,10 @@ template <placement_policy Policy = default_policy, tensor_operand X>
 
 }  // namespace LOCUS_MODE
 
-/// means: a device computes on that stream from now on, until own_stream is set; the stream must live
-///        as long, and stays the user's. Null is CUDA's default stream.
-/// device: a GPU; without one nothing happens
-/// fails: placement_error, for a stream of another card, or what is no stream
+/// means: the device launches its kernels into that stream until use_stream<Device>(own_stream).
+///        The program owns the stream and keeps it alive so long. Null is CUDA's default stream.
+/// device: a GPU; without a GPU nothing happens
+/// fails: placement_error, for a stream of another card, or for a pointer that is no stream
 template <single_device Device>
 void use_stream(void* stream, call_site where = call_site::here()) {
   detail::lend(Device::value.at(0), stream, where);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors as text, in NumPy's manner.
+// Tensors as text, in NumPy's format.
 #pragma once
 #include <cstdio>   // snprintf
 #include <cstdlib>  // abs, strtod, strtof, atoi
@@ -13,7 +13,7 @@ namespace locus {
 
 namespace detail {
 
-/// a text that grows
+/// a string to which texts are appended
 class text_sink {
  public:
   text_sink& operator<<(std::string_view s);
@@ -28,10 +28,10 @@ class text_sink {
   dynamic_array<char> chars_;
 };
 
-/// One number: digits before and behind the point, and an exponent.
+/// One number: its digits before and after the point, and its exponent.
 struct number_text {
   char text[64];
-  int size = 0, before = 0, behind = 0, exponent = 0;  // sizes of its parts
+  int size = 0, before = 0, behind = 0, exponent = 0;  // lengths of its parts
   std::string_view view() const { return {text, static_cast<std::size_t>(size)}; }
 };
 
@@ -45,9 +45,9 @@ T number_in(char const* digits) {
   else
     return T(std::strtod(digits, nullptr));
 }
-/// the shortest digits that give v again; none, where they are more than a text holds
-/// cost:  tries one digit more each time: <charconv>, which knows, costs every unit a tenth of its
-///        time
+/// the fewest digits that read back as v; empty, where they do not fit into number_text
+/// cost:  tries one digit more each time; <charconv> would do it in one try, but costs every unit a
+///        tenth of its compile time
 template <class T>
 number_text shortest_text(T v, bool scientific) {
   double const wide = static_cast<double>(v);
@@ -66,16 +66,16 @@ number_text shortest_text(T v, bool scientific) {
   measure(t);
   return t;
 }
-/// so many digits behind the point, of the exact value
+/// the exact value with that number of digits after the point
 LOCUS_FUNCTION number_text exact_text(double v, bool scientific, int behind);
-/// the shortest digits, at most eight of them behind the point
+/// the fewest digits, at most eight of them after the point
 template <class T>
 number_text float_text(T v, bool scientific) {
   number_text t = shortest_text(v, scientific);
   if (t.behind <= printed_precision && t.size > 0) return t;
   t = exact_text(static_cast<double>(v), scientific, printed_precision);
   int const digits = t.before + 1 + t.behind;
-  int zeros = 0;  // trailing zeros go
+  int zeros = 0;  // trailing zeros are removed
   while (zeros < t.behind && t.text[digits - 1 - zeros] == '0') ++zeros;
   for (int i = digits; i < t.size; ++i) t.text[i - zeros] = t.text[i];
   t.size -= zeros, t.behind -= zeros;
@@ -84,7 +84,7 @@ number_text float_text(T v, bool scientific) {
 
 LOCUS_FUNCTION number_text integer_text(std::int64_t v);
 
-/// means: how all elements of one tensor are written, found from the elements that are shown
+/// means: the format of all elements of a tensor, chosen from the elements that are printed
 template <class T>
 struct element_format {
   bool scientific = false;
@@ -115,7 +115,7 @@ struct element_format {
  private:
   using number = compute_t<T>;
   static bool is_finite(number v) { return v - v == 0; }
-  // from here on, and from there on down, a number has an exponent
+  // numbers of at least the cutoff, and numbers below small_cutoff, have an exponent
   static constexpr double array_cutoff = sizeof(T) == 2   ? 1e3
                                          : sizeof(T) == 4 ? 1e6
                                                           : 1e8,
@@ -171,7 +171,7 @@ struct element_format {
     for (int i = t.exponent; i < exponent; ++i) out << "0";
     out << e.substr(2);
   }
-  /// rank 0: all digits that it has, as Python writes a number
+  /// rank 0: all significant digits, as Python writes a number
   static void write_number(text_sink& out, T v) {
     double const a = v < 0 ? -static_cast<double>(v) : static_cast<double>(v);
     bool const with_exponent = a != 0 && (a >= number_cutoff || a < small_cutoff);
@@ -207,7 +207,7 @@ class numpy_printer {
 
  private:
   bool cut(int axis) const { return summary_ && 2 * edge_items < s_.extent[axis]; }
-  /// indices along an axis that are shown; -1 stands for "..."
+  /// visits the indices along an axis that are printed; -1 stands for "..."
   template <class Visit>
   void each(int axis, Visit&& visit) const {
     std::int64_t const n = s_.extent[axis];
@@ -252,7 +252,7 @@ class numpy_printer {
       else
         format_.write(word, data_[offset + i * strides_[s_.rank - 1]]);
       if (line + word.size() > width && line > indent) {
-        int end = out_.size();  // a line does not end in spaces
+        int end = out_.size();  // removes spaces at the end of a line
         while (end > 0 && out_.view()[static_cast<std::size_t>(end) - 1] == ' ') --end;
         out_.cut(end);
         out_ << "\n";
@@ -285,8 +285,8 @@ void print_host(Stream& out, Host const& host) {
 }
 }  // namespace detail
 
-/// means: the tensor as str() of NumPy 2.4 writes it; more than 1000 elements are summarized
-/// cost:  the elements come to the host, a copy like any other
+/// means: writes the tensor as str() of NumPy 2.4 does; more than 1000 elements are summarized
+/// cost:  a copy of the elements to the host
 template <class Stream, class X>
   requires(tensor_operand<X> && requires(Stream& s) { s.write("", 0); })
 [[gnu::always_inline]] inline Stream& operator<<(Stream& out, X const& x) {

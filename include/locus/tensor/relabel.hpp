@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same memory under other extents, with two owners: for what knows that nobody writes it.
+// The same memory under other extents, with two owners; neither tensor may be written.
 #pragma once
 #include <locus/core/macros.hpp>    // LOCUS_FUNCTION, LOCUS_HAS_BODIES
 #include <locus/tensor/tensor.hpp>  // Tensor
 
 namespace locus::detail {
 
-/// in a block that looks at another one's memory: who that is, behind the pieces
+/// the owner of the memory that a relabelled block uses; stored after the pieces
 inline block_owner* base_of(tensor_block& b) {
   return reinterpret_cast<block_owner*>(b.pieces + b.where.count());
 }
 inline void release_relabelled(tensor_block& b) noexcept { base_of(b)->~block_owner(); }
 
-/// means: a block over base's memory; it lives as long as either
-/// shape: as many elements; of a value that is cut, as many along the cut
+/// means: a block over base's memory, which lives until both blocks are gone
+/// shape: as many elements; for a sharded value, also as many along the cut axis
 LOCUS_FUNCTION block_owner relabel_block(block_owner const& base, shape const& extents);
 
-/// means: t's memory as a tensor of another type over the same devices: rank and extents may differ
+/// means: t's memory as a tensor of type To over the same devices: rank and extents may differ
 /// cost:  one small allocation on the host; no element is touched
 template <class To, class T, class E, class Where>
 To relabel(Tensor<T, E, Where> const& t, shape const& extents) {

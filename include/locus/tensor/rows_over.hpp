@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+<<<<<<< HEAD:include/locus/tensor/rows_over.hpp
 // Rows over replicas: the policy that cuts a batch, and the rows of the whole batch.
+=======
+// Batches over replicas: the policy of their rows, and the size of the whole batch.
+>>>>>>> words:include/locus/data/distribute.hpp
 #pragma once
 #include <locus/tensor/eval.hpp>  // to
 
 namespace locus {
 
 namespace detail {
-/// the policy that cuts axis 0 over the devices of a mirrored policy, or over one device
+/// the policy that shards axis 0 over the devices of a mirrored policy, or over one device
 template <class Replicas>
 struct sharded_rows {
   static_assert(always_false<Replicas>,
@@ -23,11 +27,11 @@ struct sharded_rows<Device> {
 };
 }  // namespace detail
 
-/// means: the policy of a batch whose rows are cut over the replicas
+/// means: the policy of a batch whose rows are sharded over the replicas
 template <device_policy Replicas>
 using rows_over = typename detail::sharded_rows<Replicas>::type;
 
-/// means: rows of the whole batch, over all replicas: a number that an expression captures
+/// means: the rows of the whole batch, over all replicas, as a number for expressions
 template <tensor_operand X>
 double global_batch(X const& x) {
   static_assert(

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor<T, Extents, Where>: elements that live where the type says.
+// Tensor<T, Extents, Where>: elements on the devices that the type names.
 #pragma once
 #include <concepts>     // integral
 #include <type_traits>  // is_same
 
 #include <locus/backend/all_gpus.hpp>    // visible_gpus
 #include <locus/core/call_site.hpp>      // call_site
-#include <locus/core/forward.hpp>        // Tensor, and what its parameters are by default
+#include <locus/core/forward.hpp>        // Tensor, with default arguments
 #include <locus/device/open.hpp>         // bound_device
 #include <locus/expr/leaf.hpp>           // Leaf, tensor_base
 #include <locus/expr/operand.hpp>        // as_operand
@@ -26,7 +26,7 @@ namespace locus {
 
 namespace detail {
 
-/// the first extent of Tensor(2, 3), and where that stands: a pack takes no default argument
+/// the first extent of Tensor(2, 3), with the call site: a parameter pack takes no default argument
 struct first_extent {
   template <std::integral N>
   constexpr first_extent(N n, call_site at = call_site::here())
@@ -35,7 +35,7 @@ struct first_extent {
   call_site where;
 };
 
-/// memory of the host for values on their way to devices
+/// host memory for values that are copied to devices
 class host_buffer {
  public:
   explicit host_buffer(std::int64_t bytes) : bytes_(bytes > 0 ? bytes : 1) {
@@ -88,12 +88,13 @@ class Tensor : public tensor_base {
   static constexpr place where = Where::value;
   static constexpr int rank() { return E::rank(); }
   static constexpr bool on_one_cpu = where.is_single() && where.at(0).is_cpu();
-  /// a tensor of the same elements becomes one on a CPU without a word: the program names the CPU by the type
+  /// a Tensor with the same elements converts to one on a CPU implicitly: the program's type names
+  /// the CPU
   template <class X>
   static constexpr bool converts_implicitly =
       on_one_cpu && !where.is_open() && detail::tensor_with_memory<X, T, E::rank()>;
 
-  /// open extents are 0; elements are unspecified until something is assigned (NaN in checked builds)
+  /// dyn extents are 0; elements are unspecified until an assignment (NaN in checked builds)
   Tensor(call_site site = call_site::here()) : Tensor(E(), site) {}
   explicit Tensor(E const& extents, call_site site = call_site::here()) {
     make(asked_home(site), extents.as_shape(), site);
@@ -102,7 +103,7 @@ class Tensor : public tensor_base {
     requires(!E::pattern.is_static() &&
              (int(sizeof...(N)) + 1 == E::rank() || int(sizeof...(N)) + 1 == E::rank_dynamic()))
   explicit Tensor(detail::first_extent n, N... extents) : Tensor(E(n.value, extents...), n.where) {}
-  /// extents of another type     fails: shape_error, where they differ from extents that E knows
+  /// extents of another type     fails: shape_error, where they differ from static extents of E
   template <std::int64_t... N>
     requires(!std::same_as<Extents<N...>, E>)
   explicit Tensor(Extents<N...> const& extents, call_site site = call_site::here())
@@ -161,8 +162,8 @@ class Tensor : public tensor_base {
       asked_home(site);
     assign_to_new<Mode>(x, site);
   }
-  /// the elements of a view, or of a tensor that lives elsewhere; of a tensor onto a CPU by itself, as in
-  /// Tensor<float, E> c = eval(a + b)
+  /// the elements of a view, or of a tensor on another place; implicit for a Tensor that becomes
+  /// one on a CPU, as in Tensor<float, E> c = eval(a + b)
   template <detail::tensor_besides<Tensor> X, class Mode = mode>
     requires detail::may_be_converted<X>
   explicit(!converts_implicitly<X>) Tensor(X const& x, call_site site = call_site::here()) {
@@ -197,8 +198,9 @@ class Tensor : public tensor_base {
 
   Tensor(Tensor const& o) { copy_of(o, o.live().where); }
   Tensor(Tensor&& o) noexcept { take(std::move(o)); }
-  /// the elements of a tensor of the same type; memory is kept where extents agree, and so is the
-  /// device: elements of a tensor of GpuDevice<dyn> elsewhere cross over, which is counted
+  /// copies the elements of a tensor of the same type. The memory stays where extents agree. The
+  /// device stays too: a tensor of GpuDevice<dyn> on another device is copied over, which is
+  /// counted
   Tensor& operator=(Tensor const& o) {
     if (this == &o) return *this;
     if (!block || !(o.live().extents == block->extents))
@@ -223,7 +225,7 @@ class Tensor : public tensor_base {
     assign_list(values);
     return *this;
   }
-  /// means: every element = the expression's, computed where the plan says
+  /// means: every element = that of the expression, computed by its plan
   template <tensor_operand X, class Mode = mode>
     requires(!std::same_as<std::remove_cvref_t<X>, Tensor>)
   [[gnu::always_inline]] Tensor& operator=(X&& x) {
@@ -257,8 +259,8 @@ class Tensor : public tensor_base {
     return *this = *this / std::forward<X>(x);
   }
 
-  /// means: the extents of the tensor become these; elements stay where they are equal, otherwise the tensor has new memory
-  ///        with unspecified elements
+  /// means: gives the tensor these extents; where they differ from its own, the tensor has new
+  ///        memory with unspecified elements
   /// cost:  one allocation on each device where extents change
   /// fails: out_of_memory; shape_error; bad_access, after the tensor was moved from
   void resize(E const& extents, call_site site = call_site::here()) {
@@ -280,14 +282,14 @@ class Tensor : public tensor_base {
   std::int64_t extent(int axis) const { return live().extents.extent[axis]; }
   /// units: elements of the whole value
   std::int64_t size() const { return live().extents.size(); }
-  /// means: where it lies, also where the type leaves it open: its device, that of a replica, how many
+  /// means: the device of a replica, also where the type leaves it open; and the number of replicas
   locus::device device(int replica = 0) const { return live().where.at(replica); }
   int replica_count() const { return live().where.count(); }
-  /// means: where the elements of a replica begin; on a GPU no host code may follow it
+  /// means: the address of a replica's elements; host code may not read it on a GPU
   T* data(int replica = 0) {
     tensor_block const& b = live();
     if (!__atomic_load_n(&b.exposed, __ATOMIC_RELAXED)) {
-      __atomic_store_n(&b.exposed, 1, __ATOMIC_RELAXED);  // who has it may write at any time
+      __atomic_store_n(&b.exposed, 1, __ATOMIC_RELAXED);  // the pointer may be written through
       runtime::forget_copies(b);
     }
     return static_cast<T*>(b.pieces[replica].data);
@@ -296,7 +298,7 @@ class Tensor : public tensor_base {
     return static_cast<T const*>(live().pieces[replica].data);
   }
 
-  /// means: one element     fails: at compile time, where it does not lie on one CPU
+  /// means: one element     fails: at compile time, where the tensor is not on one CPU
   template <std::integral... Idx, class Mode = mode>
   T& operator()(Idx... i) {
     return element<Mode>(i...);
@@ -306,7 +308,7 @@ class Tensor : public tensor_base {
     return element<Mode>(i...);
   }
 
-  /// of one axis: t[i] is t(i)
+  /// of a tensor of rank 1: t[i] is t(i)
   template <std::integral Index, class Mode = mode>
   T& operator[](Index i) {
     return element<Mode>(i);
@@ -315,7 +317,7 @@ class Tensor : public tensor_base {
   T const& operator[](Index i) const {
     return element<Mode>(i);
   }
-  /// means: the elements in row order, for loops and for algorithms of the standard library
+  /// means: the elements in row order, for loops and for the algorithms of the standard library
   T* begin()
     requires on_one_cpu
   {
@@ -343,7 +345,7 @@ class Tensor : public tensor_base {
   }
   auto leaf() && { return Leaf<T, E, Where, owned>{owned{std::move(block)}}; }
 
-  /// means: this tensor as what a plan writes
+  /// means: this tensor as a destination of a plan
   target as_target() const {
     target t;
     t.where = where, t.extents = live().extents;
@@ -352,7 +354,7 @@ class Tensor : public tensor_base {
     return t;
   }
 
-  // ---- for eval and its kin: a tensor that a plan fills as soon as its extents are known ----
+  // ---- for eval, to and fetch: a tensor whose memory a plan makes once it knows the extents ----
   struct unmade {};
   explicit Tensor(unmade) {}
   target make_for(shape const& extents, place const& at, call_site site = {}) {
@@ -375,8 +377,8 @@ class Tensor : public tensor_base {
     return static_cast<Tensor const*>(static_cast<tensor_base const*>(t))->as_target();
   }
   static constexpr char const* made = "a Tensor was made";
-  /// a tensor is made for that place, which the program names
-  /// fails: unknown_device while placement is hard
+  /// the place that the program named for a tensor
+  /// fails: unknown_device with hard placement
   static place asked(place const& at, call_site site) {
     runtime::devices(made, site);
     runtime::note_gpus<has_gpu(where.devices)>();
@@ -392,7 +394,7 @@ class Tensor : public tensor_base {
     }
     return *block.get();
   }
-  /// where a tensor is made when nothing else says it
+  /// the place of a tensor whose constructor names no device
   static place asked_home(call_site site) {
     static_assert(
         !open_device<Where>,

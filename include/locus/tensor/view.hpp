@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// view: elements that somebody else owns, wrapped without a copy.
+// view: memory of the program's own as a tensor, without a copy.
 #pragma once
 #include <locus/expr/leaf.hpp>          // ViewLeaf
 #include <locus/run/home_loop.hpp>      // offer_home_loop
@@ -11,10 +11,10 @@
 
 namespace locus {
 
-/// means: elements at data + sum of i[a] * stride[a], on the device of policy Where; it owns
-///        nothing
-/// shape: E     cost: none     fails: shape_error, where it is written and has one element at several
-///        indices; who gives a wrong address or stride gets what lies there
+/// means: elements at data + sum of i[a] * stride[a], on the device of policy Where; a view owns no
+///        memory
+/// shape: E     cost: none     fails: shape_error, where it is written and has one element at
+///        several indices; a wrong address or a wrong stride is undefined behaviour
 /// after: std::mdspan
 template <class T, class E, class Where, bool Dense>
 class View {
@@ -41,7 +41,7 @@ class View {
     leaf_.on.value = on;
   }
   View(View const&) = default;
-  /// a view with a name looks elsewhere from now on, as an mdspan does
+  /// assignment to a named view makes it view other memory, as with an mdspan
   View& operator=(View const&) & = default;
   template <std::same_as<View> X>
   void operator=(X const&) && {
@@ -98,7 +98,7 @@ class View {
   ViewLeaf<T, E, Where, Dense> leaf_;
 };
 
-/// owns its elements: an assignment to a temporary one would be lost
+/// a Tensor owns its elements: an assignment to a temporary one would be lost
 template <class Destination>
 concept tensor_owner = std::is_base_of_v<tensor_base, std::remove_cvref_t<Destination>>;
 
@@ -111,7 +111,7 @@ auto view(T* data, Extents<N...> const& extents, Layout const& layout = {}) {
       "extents, layout_right{}, 2)");
   return View<T, Extents<N...>, Where, std::is_same_v<Layout, layout_right>>(data, extents, layout);
 }
-/// means: the same on the device that an ordinal, or a device, stands for
+/// means: view on the device that an ordinal or a device gives at run time
 template <open_device Where, class T, std::int64_t... N, class Layout>
 auto view(T* data, Extents<N...> const& extents, Layout const& layout,
           bound_device<Where> const& on) {
@@ -120,9 +120,9 @@ auto view(T* data, Extents<N...> const& extents, Layout const& layout,
 }
 
 /// means: the elements of a std::vector, std::span or std::array, as one axis or with these extents
-/// device: Where: the range lies in its memory     cost: none; the range owns the elements, and keeps its size while the
-///         view is used
-/// fails: shape_error, where the range has not as many elements
+/// device: Where, whose memory the range must be in     cost: none; the range owns the elements,
+///         and keeps its size while the view is used
+/// fails: shape_error, where the range has another number of elements
 template <single_device Where, class R>
   requires(host_range<R> && (std::is_lvalue_reference_v<R> || std::is_trivially_copyable_v<R>))
 auto view(R&& from) {

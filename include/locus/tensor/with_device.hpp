@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// with_device: a device name that is known when the program runs enters the world of types.
+// with_device: turns a device name known at run time into a type.
 #pragma once
 #include <type_traits>  // is_same
 
@@ -9,7 +9,7 @@
 
 namespace locus {
 
-/// means: a device, inside a lambda that was made for its policy:
+/// means: a device, inside a lambda that was instantiated for its policy:
 ///            here(e)                                           on<policy>(e, device)
 ///            to<typename decltype(here)::policy>(x, here)      a tensor of the lambda's own
 ///            Tensor<T, E, typename decltype(here)::policy> t(here, extents...)
@@ -24,9 +24,9 @@ struct Here : bound_device<Policy> {
 
 /// means: f(here) for the device of that name, in any of TensorFlow's spellings:
 ///            with_device(argv[1], [&](auto here) { y = here(matmul(a, b)); })
-/// cost:  f is compiled twice, for GpuDevice<dyn> and for Cpu<dyn>, whatever the ordinals
-/// fails: unknown_device for a malformed name; for a device that is not there, unless placement is
-///        soft: then GPU:k is GPU:(k mod G), visibly. What f throws.
+/// cost:  f is compiled twice, for GpuDevice<dyn> and for Cpu<dyn>, for all ordinals
+/// fails: unknown_device for a malformed name, and for a device that is not there unless placement
+///        is soft: then GPU:k is GPU:(k mod G), and the log says so. Also the exceptions of f.
 /// after: with tf.device(name)
 template <class F>
 decltype(auto) with_device(std::string_view name, F&& f, call_site where = call_site::here()) {
@@ -38,7 +38,7 @@ decltype(auto) with_device(std::string_view name, F&& f, call_site where = call_
   device const d = device_named(name);
   runtime::devices("with_device", where);
   runtime::request_devices(single(d), "with_device", where);
-  runtime::find_device(d);  // says so where another does its work
+  runtime::find_device(d);  // logs it where another device does the work
   if constexpr (std::is_same_v<OnGpu, OnCpu>) {
     if (d.is_gpu()) return f(Here<GpuDevice<dyn>>(d));
     return f(Here<Cpu<dyn>>(d));

@@ -17,17 +17,17 @@ using log_line = text_buffer<1024>;
 enum class event_kind : unsigned char {
   step,           // an operation runs
   copy,           // a value, or a piece, to another device
-  collective,     // values of several replicas meet
+  collective,     // values of several replicas are combined or gathered
   creation,       // a tensor
-  allocation,     // memory of a device, taken or given back
-  fallback,       // something runs elsewhere, or otherwise, than it was meant to
+  allocation,     // memory of a device is allocated or freed
+  fallback,       // another device or another way than intended
   configuration,  // a setting changes
 };
 
-/// A device that was asked for, and the one that does the work in its place.
+/// The device that was asked for, and the device that does the work.
 struct device_use {
   device asked{}, used{};
-  std::string_view why;  // the host works for a GPU
+  std::string_view why;  // why the host works for a GPU
   constexpr bool differs() const { return !(asked == used); }
 };
 /// The same for a place.
@@ -37,30 +37,30 @@ struct place_use {
   constexpr bool differs() const { return !(asked == used); }
 };
 
-/// means: what happened; members that an event does not have are empty
+/// means: one event; members that its kind does not have are empty
 struct log_event {
   event_kind kind = event_kind::step;
   short step = -1;          // its number in its plan
   std::string_view name;    // an operation, a transfer, an element type, a setting
-  std::string_view of;      // copy: whose value
+  std::string_view of;      // copy: the step or tensor of the value
   std::string_view kernel;  // step on a GPU: the names of its kernels
-  device_use on{};          // where; copy: to where
-  device_use from{};        // copy: from where
-  device request{};         // the on<Device> that was not followed
+  device_use on{};          // the device; copy: the destination
+  device_use from{};        // copy: the source
+  device request{};         // the on<Device> that could not be followed
   place_use over{};         // creation, collective
   shape extents{-1, {}};
   int tensors = 0;           // collective
   std::int64_t bytes = -1;   // payload
-  std::int64_t in_use = -1;  // allocation: bytes of the device behind it
-  std::string_view reason;   // why it is so; collective: by which algorithm
-  bool skipped = false;      // copy: nothing had to move
-  call_site site{};          // where the program asked for it
+  std::int64_t in_use = -1;  // allocation: bytes in use on the device after it
+  std::string_view reason;   // the cause; collective: the algorithm
+  bool skipped = false;      // copy: the value was there already
+  call_site site{};          // the line of the program
   std::int64_t time = 0;     // nanoseconds since the start
 };
 
 namespace detail {
 
-/// the device, or the place, that was asked for where another does the work
+/// writes the requested device, or place, if another does the work
 template <class Use>
 log_line& write_asked(log_line& out, Use const& u) {
   if (!u.differs()) return out;
@@ -77,7 +77,7 @@ inline log_line& write_use(log_line& out, device_use const& d) {
 [[gnu::cold]] LOCUS_FUNCTION void write_creation_event(log_line& out, log_event const& e);
 [[gnu::cold]] LOCUS_FUNCTION void write_allocation_event(log_line& out, log_event const& e);
 [[gnu::cold]] inline void write_fallback_event(log_line& out, log_event const& e) {
-  out << e.reason;  // a sentence
+  out << e.reason;  // a whole sentence
 }
 [[gnu::cold]] inline void write_configuration_event(log_line& out, log_event const& e) {
   out << "Setting " << e.reason << " (config::" << e.name << ")";
@@ -104,10 +104,10 @@ inline constexpr event_row event_rows[] = {
 constexpr std::string_view name_of(event_kind kind) {
   return detail::event_rows[static_cast<int>(kind)].name;
 }
-/// means: the event as a line, in TensorFlow's words where it has some
+/// means: the event as a line, in TensorFlow's words if TensorFlow has such a line
 LOCUS_FUNCTION log_line text_of(log_event const& e);
 
-/// means: the event as a JSON object; members that it does not have are left out
+/// means: the event as a JSON object, without members that it does not have
 /// units: seconds since the start, bytes
 [[gnu::cold]] LOCUS_FUNCTION void write_json(json_text& out, log_event const& e);
 

@@ -11,7 +11,7 @@ LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
-/// means: x.cpp:12, or program+0x1234 for addr2line -i -e program 0x1234; nothing where none is known
+/// means: x.cpp:12, or program+0x1234 for addr2line -i -e program 0x1234; nothing for an unset site
 template <std::size_t N>
 [[gnu::cold]] text_buffer<N>& write_site(text_buffer<N>& out, call_site site) {
   if (site.is_set()) return out << std::string_view(site.file) << ":" << site.line;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trace: what ran when, on which track. Kept in memory up to a limit, written when it stops.
+// A trace: which work ran when, and on which track. Kept in memory up to a limit.
 #pragma once
 #include <locus/core/lock.hpp>             // mutex
 #include <locus/core/macros.hpp>           // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
@@ -11,7 +11,7 @@ LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
-/// A row of the picture: a thread of the host, or what a device does in order.
+/// A row of the trace: a thread of the host, or a queue of a device.
 struct trace_track {
   enum kind : short {
     thread,
@@ -19,14 +19,14 @@ struct trace_track {
     copy,
     communication,
     collective,
-    peer_copy,           // the other end of copies that `beside` carries
-    peer_communication,  // the other end of copies that the communication queue of `beside` carries
+    peer_copy,           // the peer of copies on the copy queue of `beside`
+    peer_communication,  // the peer of copies on the communication queue of `beside`
   };
   kind what = thread;
   device of{}, beside{};
   short number = 0;  // of a thread of the host, from 0
   friend constexpr bool operator==(trace_track const&, trace_track const&) = default;
-  /// how tracks are ordered in the picture
+  /// the order of the rows
   constexpr long order() const {
     long const device = of.is_none() ? 0 : of.is_gpu() ? 200 + of.ordinal() : 100 + of.ordinal();
     long const other = beside.is_none() ? 0 : 1 + beside.ordinal() + (beside.is_gpu() ? 100 : 0);
@@ -34,17 +34,17 @@ struct trace_track {
   }
 };
 
-/// What a piece of work is called, made when it is issued; its times are known when it has run.
+/// The name of a piece of work, made when it is issued; its times are known after it has run.
 struct trace_span {
-  int name = -1, details = -1;  // texts of the trace; -1: it is not traced
-  unsigned trace = 0;           // which one
+  int name = -1, details = -1;  // numbers of texts of the trace; -1: not traced
+  unsigned trace = 0;           // number of the trace
   device to{}, from{};          // of a copy
   device_list replicas{};       // of a collective
   bool is_set() const { return name >= 0; }
 };
 
 struct trace_options {
-  std::size_t max_events = 400'000;  // 56 bytes each; what comes later is counted, not kept
+  std::size_t max_events = 400'000;  // 56 bytes each; further events are only counted
 };
 
 /// means: the events of a trace, in memory until it is written
@@ -53,25 +53,25 @@ class tracer {
  public:
   struct event {
     std::int64_t start = 0;     // nanoseconds of the clock
-    std::int64_t duration = 0;  // or the value of a counter
+    std::int64_t duration = 0;  // of a counter: its value
     trace_track track{};
     int name = -1, details = -1;
-    int flow = 0;  // arrows: > 0 leaves here, < 0 arrives here
+    int flow = 0;  // arrows: > 0 starts here, < 0 ends here
     bool counter = false;
   };
 
-  /// fails: never; the file is made when the trace stops
+  /// means: begins a trace; the file is written when it stops     fails: never
   void start(trace_options const& options);
-  /// means: a name for work that will run, and JSON members that say more
+  /// means: names work that will run; `details` are further JSON members
   [[gnu::cold]] trace_span span(std::string_view name, std::string_view details);
-  /// means: that work ran there, from begin to end
+  /// means: adds an event: the work of `s` ran on that track from begin to end
   [[gnu::cold]] void ran(trace_span const& s, trace_track const& on, std::int64_t begin,
                          std::int64_t end);
   /// units: bytes in use
   [[gnu::cold]] void memory(device of, std::int64_t bytes);
-  /// work waits in a queue, or has left it
+  /// counts work that entered a queue (+) or left it (-)
   void waits(int change) { __atomic_fetch_add(&waiting_, change, __ATOMIC_RELAXED); }
-  /// work of which no time came to be known
+  /// counts work whose times are not known
   void lost();
 
   mutex& lock() { return lock_; }
@@ -93,7 +93,7 @@ class tracer {
   int flows_ = 0, waiting_ = 0;
   unsigned number_ = 0;
 };
-/// One for each process. Never destroyed: work may run until the very end.
+/// The tracer of the process. Never destroyed: work may run until the very end.
 LOCUS_SHARED_STATE inline tracer& the_tracer() {
   static tracer* const t = new tracer;
   return *t;
@@ -105,14 +105,14 @@ constexpr trace_track track_of(device d, queue_kind kind) {
                                           trace_track::communication};
   return {tracks[static_cast<int>(kind)], d, {}, 0};
 }
-/// means: the track of the thread that calls this
+/// means: the track of the calling thread
 LOCUS_SHARED_STATE inline trace_track host_track() {
   static constinit int threads = 0;
   static thread_local int const mine = __atomic_fetch_add(&threads, 1, __ATOMIC_RELAXED);
   return {trace_track::thread, {}, {}, static_cast<short>(mine)};
 }
 
-/// What the work that this thread issues now is called: for queues that run it later.
+/// The span of the work that this thread issues now, for queues that run it later.
 LOCUS_SHARED_STATE inline thread_local constinit trace_span const* issued_as = nullptr;
 
 }  // namespace locus::runtime

@@ -13,21 +13,22 @@ LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
-/// Writes what a tracer has; its lock is held.
+/// Writes the events of a tracer; the caller holds the tracer's lock.
 class trace_writer {
  public:
   trace_writer(tracer& t, int file) : t_(t), file_(file) {}
 
-  /// means: all of it, or false
+  /// means: writes the whole trace; false if a write failed
   [[gnu::cold]] bool run();
 
  private:
   using event = tracer::event;
-  /// by track, then by time, the longer first
+  /// by track, then by start, longer events first
   static int compare(void const* a, void const* b);
   void sort();
-  /// Slices of one track must nest. Threads of the host nest by themselves, but for the clock's
-  /// grain; what a queue runs is one after the other, but for the grain of a GPU's clock.
+  /// Moves starts and ends of events so that slices of one track nest. Slices of a host thread nest
+  /// already, up to the resolution of the clock; slices of a queue follow each other, up to the
+  /// resolution of the GPU's clock.
   void put_apart();
 
   json_text& begin_event(char const* phase) {
@@ -50,7 +51,7 @@ class trace_writer {
   bool good_ = true;
 };
 
-/// Where the running trace will be written, and what must be asked first what it still knows.
+/// The file of the running trace, and the function that collects its last events.
 struct trace_target {
   mutex lock;
   int file = -1;
@@ -66,10 +67,10 @@ inline void finish_traces_with(void (*finish)(bool at_exit)) {
   __atomic_store_n(&the_trace_target().finish_devices, finish, __ATOMIC_RELEASE);
 }
 
-/// means: the running trace ends and is written     fails: bad_file
+/// means: ends the running trace and writes it     fails: bad_file
 [[gnu::cold]] LOCUS_FUNCTION void close_trace(bool at_exit = false);
 LOCUS_FUNCTION void close_trace_at_end(bool terminating);
-/// fails: bad_file; the trace before ends
+/// means: ends the running trace and begins another one     fails: bad_file
 [[gnu::cold]] LOCUS_FUNCTION void open_trace(std::string_view path, trace_options const& options);
 
 }  // namespace locus::runtime

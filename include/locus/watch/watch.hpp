@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who watches the program: one word that is zero while nobody does.
+// The watchers of the program: one word of bits, which is zero without watchers.
 #pragma once
 #include <cstdint>  // int64_t
 
@@ -11,15 +11,15 @@
 
 namespace locus::runtime {
 
-/// What may watch a run, one bit each.
+/// The watchers, one bit each.
 enum class watcher : unsigned {
   log = 1,      // the placement log
   trace = 2,    // a trace of what ran when
   ranges = 4,   // NVTX
-  report = 8,   // LOCUS_EXPLAIN: every plan, when the program ends
+  report = 8,   // LOCUS_EXPLAIN: a report of every plan at the end
   copies = 16,  // the copy policy, where it is not silent
-  kept = 32,    // copies that devices keep: what is written must be known
-  plans = 64,   // a thread that hears of each plan it runs (run/report.hpp)
+  kept = 32,    // devices keep copies: writes must be known
+  plans = 64,   // a thread listens to each plan that it runs (run/report.hpp)
 };
 LOCUS_SHARED_STATE inline constinit unsigned watching = 0;
 
@@ -35,9 +35,9 @@ inline void set_watcher(watcher w, bool on) {
   else
     __atomic_fetch_and(&watching, ~bit, __ATOMIC_RELAXED);
 }
-/// Held while a setting and the bit that says that somebody watches it change together.
+/// Held while a setting and the bit of its watcher change together.
 LOCUS_SHARED_STATE inline constinit mutex watchers_lock;
-/// means: setting = value, and the watcher is on or off, as one change
+/// means: setting = value, and sets or clears the watcher's bit, as one change
 template <class T>
 void set_watched(watcher w, bool on, T& setting, T value) {
   lock_guard hold(watchers_lock);
@@ -45,19 +45,19 @@ void set_watched(watcher w, bool on, T& setting, T value) {
   set_watcher(w, on);
 }
 
-/// means: the code that calls this, while somebody watches: for operators, which take no call_site
+/// means: the address of the caller, if there is a watcher; for operators, which take no call_site
 [[gnu::always_inline]] inline call_site site_of_operator() {
   return __builtin_expect(watched() != 0, 0) ? call_site::of_code(code_here()) : call_site{};
 }
 
-/// units: nanoseconds since this was first asked for: when the device table is made
+/// units: nanoseconds since the first call, which is made with the device table
 LOCUS_SHARED_STATE inline std::int64_t time_since_start() {
   static std::int64_t const start = read_clock();
   return read_clock() - start;
 }
 
-/// means: nobody has asked this yet about that thing at that place of the program
-/// cost:  a search: for logs alone
+/// means: true at the first call with this `what` and call site
+/// cost:  a search, so only for logs
 [[gnu::cold]] LOCUS_SHARED_STATE inline bool first_time(void const* what, call_site where) {
   struct entry {
     void const* what = nullptr;

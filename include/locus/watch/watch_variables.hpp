@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LOCUS_LOG, LOCUS_TRACE, LOCUS_NVTX, LOCUS_EXPLAIN: what a user may see of a program without
-// changing it.
+// LOCUS_LOG, LOCUS_TRACE, LOCUS_NVTX, LOCUS_EXPLAIN: variables by which a user watches a program
+// without changing it.
 #pragma once
 #include <locus/core/macros.hpp>        // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 #include <locus/runtime/variables.hpp>  // ranges_said
@@ -12,7 +12,7 @@ LOCUS_COLD_BEGIN
 namespace locus::runtime {
 
 namespace detail {
-/// means: f, and if a file cannot be opened, the variable that named it
+/// means: f(); if it cannot open a file, the error names the variable
 template <class F>
 void named_by(char const* variable, char const* value, F const& f) {
   try {
@@ -23,18 +23,18 @@ void named_by(char const* variable, char const* value, F const& f) {
                                    << shown(value).view() << "\")");
   }
 }
-/// [every,]text or [every,]json:PATH
+/// the value of LOCUS_LOG: [every,]text or [every,]json:PATH
 LOCUS_FUNCTION void read_log_variable();
-/// fails: configuration_error, where a word that switches things on or off stands for a path: a file of
-///        that name is what nobody wants
+/// fails: configuration_error, for a word such as "on" in place of a path, since no user wants a
+///        file of that name
 LOCUS_FUNCTION void require_path(char const* variable, std::string_view value,
                                  std::string_view remedy);
 }  // namespace detail
 
-/// means: a variable that is set and neither empty nor 0
+/// means: the value of a variable; null if it is not set, empty or 0
 LOCUS_FUNCTION char const* switch_variable(char const* name);
 
-/// means: what the environment asks for is watched; looked at once, when the device table is made
+/// means: starts the watchers that the environment names; read once, when the device table is made
 /// fails: configuration_error, naming variable, value and remedy
 LOCUS_SHARED_STATE inline void read_watch_variables() {
   static bool done = false;

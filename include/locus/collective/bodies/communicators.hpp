@@ -27,7 +27,7 @@ LOCUS_FUNCTION nccl_card_scope::nccl_card_scope(logical_device const& d)
 LOCUS_FUNCTION void communicator_set::give_up(collective_name const& name, int rank,
                                               std::string_view cause, int code, double seconds,
                                               std::string_view more, bool tell_others) {
-  lock_guard hold(words_);  // who asks for the words finds the communicators ended
+  lock_guard hold(words_);  // rethrow() waits until the communicators are ended
   if (is_broken()) return;
   write(name, rank, cause, code, seconds, more);
   failed_ = {name, rank, seconds, tell_others};
@@ -68,7 +68,7 @@ LOCUS_FUNCTION void communicator_set::tell() {
     lock_guard hold(words_);
     if (!std::exchange(failed_.untold, false)) return;
   }
-  __atomic_store_n(&any_untold(), true, __ATOMIC_RELEASE);  // perhaps by another set, too
+  __atomic_store_n(&any_untold(), true, __ATOMIC_RELEASE);  // other sets may have failed, too
   rethrow();
 }
 
@@ -90,7 +90,7 @@ LOCUS_FUNCTION void communicator_set::end(bool in_order) noexcept {
 }
 
 LOCUS_FUNCTION void communicator_set::settle(collective_name const& name, double deadline) {
-  constexpr double brief = 0.0002;  // a guess: a short group is taken before a sleep would end
+  constexpr double brief = 0.0002;  // a guess: NCCL takes a short group before a sleep would end
   double const begin = seconds_now();
   for (int p = 0; p < ranks; ++p)
     for (;; seconds_now() - begin < brief ? sched_yield() : usleep(20)) {
@@ -148,7 +148,7 @@ LOCUS_FUNCTION double communicator_set::look(double now) {
   }
   if (f.deadline <= 0) return patient;
   for (int p = 0; p < ranks && f.begun == 0; ++p)
-    if (seems_run(f.before[p])) f.begun = now;  // who is there waits for the others
+    if (seems_run(f.before[p])) f.begun = now;  // this rank waits for the others
   if (f.begun != 0 && now - f.begun > f.deadline) {
     if (int const p = first_late(f); p >= 0)
       late(f, p, "it did not end within the timeout", 0, now);
@@ -195,7 +195,7 @@ LOCUS_FUNCTION void communicator_set::late(collective_flight const& f, int rank,
 }
 
 LOCUS_FUNCTION double communicator_set::look_at_issue(double now) {
-  lock_guard hold(flights_lock_);  // the thread does not come back meanwhile
+  lock_guard hold(flights_lock_);  // note_issue() of the thread waits for this lock
   double const limit = deadline(), since = issuing_since_;
   if (since == 0 || limit <= 0) return patient;
   if (now - since > limit)
@@ -211,7 +211,7 @@ LOCUS_FUNCTION int communicator_set::first_late(collective_flight const& f) cons
 
 LOCUS_FUNCTION bool communicator_set::seems_run(collective_flight::point const& of) {
   if (!of.when.is_set()) return false;
-  if (!of.event) return true;  // it was reached before anybody could look
+  if (!of.event) return true;  // it was reached when it was marked
   runtime::card_scope const scope(runtime::table.gpu_of_queue(of.when.queue).card);
   runtime::cuda_queue& q = runtime::cuda_queue_of(of.when);
   if (q.marking.try_lock()) {
@@ -247,7 +247,7 @@ LOCUS_FUNCTION void communicator_registry::remove(device_list const& list) {
   lock_guard hold(lock);
   for (std::size_t i = sets.size(); i-- > 0;)
     if (sets[i] == s) retired.push(s), sets.remove(i);
-  // a thread that goes through the sets to tell their failures may have missed one of them
+  // a thread that reports the failures of all sets may have missed this set
   __atomic_store_n(&communicator_set::any_untold(), true, __ATOMIC_RELEASE);
 }
 
@@ -361,7 +361,7 @@ LOCUS_FUNCTION void init_communicators(communicator_set& s) {
   if (end != 0 && end != runtime::nccl_in_progress)
     s.fail(name, -1, "they could not be made", end, seconds_now() - begin);
   s.settle(name, runtime::collective_deadline(&runtime::collective_deadlines::init));
-  if (is_cuda && !had_error) runtime::gpu_api->last_error();  // what 2.28 leaves behind
+  if (is_cuda && !had_error) runtime::gpu_api->last_error();  // NCCL 2.28 leaves an error in CUDA
   __atomic_store_n(&s.ready, true, __ATOMIC_RELEASE);
 }
 

@@ -33,7 +33,7 @@ LOCUS_FUNCTION void nccl_group::issue(queue_kind queue) {
   if (requests_.empty()) return;
   communicator_registry& all = communicators();
   lock_guard hold(runtime::issue_lock);
-  set_.require_usable(name_);  // it may have failed since
+  set_.require_usable(name_);  // the set may have failed since its last check
   if constexpr (checked_build) verify();
   bool const watched = set_.on[0]->is_card();
   collective_flight flight;
@@ -68,7 +68,7 @@ LOCUS_FUNCTION void nccl_group::call_nccl(queue_kind queue) {
 
 LOCUS_FUNCTION int nccl_group::hand_over(queue_kind queue, double begin) {
   int start = 0, wrong = 0, at = -1, end = 0;
-  message why;  // before the end of the group has another word
+  message why;  // text_of_error() now: the end of the group replaces it
   {
     with_nccl const here(set_, name_, begin);
     start = set_.api->group_start();

@@ -234,7 +234,7 @@ LOCUS_FUNCTION void replica_reducer::reduce_by_nccl(reduction_job const& j, int 
 LOCUS_FUNCTION segment replica_reducer::cut(reduction_job const& j, int p) const {
   int const r = t_.first[p];
   std::int64_t const begin = piece_begin(j.count, t_.ranks, p);
-  auto* const out = static_cast<char*>(j.outs[r]);  // null, while only sizes are known
+  auto* const out = static_cast<char*>(j.outs[r]);  // null while only scratch sizes are computed
   return {begin, piece_size(j.count, t_.ranks, p), r,
           out ? out + begin * j.element_bytes : nullptr};
 }

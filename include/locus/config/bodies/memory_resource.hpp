@@ -39,7 +39,7 @@ LOCUS_FUNCTION void give_resource(device name, memory_resource const& resource) 
   }
   if (pool) {
     keep_empty_pool(pool);
-    machine_of(d).finish(d);  // nothing is in flight
+    machine_of(d).finish(d);  // waits until no kernel uses the pool
     pool->trim();
   }
   runtime::close_memory(d);

@@ -31,7 +31,7 @@ LOCUS_FUNCTION void set_visible_devices(physical_list const& devices, std::strin
     throw configuration_error(
         "locus: /physical_device:CPU:0 cannot be hidden, every plan begins there; name it");
   if (wanted == "CPU") return;
-  for (int c = p.count; c < runtime::max_cards; ++c) cards.put(c, true);  // nobody asked
+  for (int c = p.count; c < runtime::max_cards; ++c) cards.put(c, true);  // not in the list
   detail::change(runtime::configured.visible, cards, "the list of visible devices",
                  "set_visible_devices");
 }

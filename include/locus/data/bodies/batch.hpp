@@ -22,7 +22,7 @@ LOCUS_FUNCTION void release_pinned(tensor_block& b) noexcept {
 
 LOCUS_FUNCTION block_owner make_batch_storage(shape const& extents, element type, int element_bytes,
                                               bool pinned) {
-  // make_storage refuses a size that 64 bits do not hold
+  // make_storage refuses a size above 64 bits
   std::int64_t const bytes = countable(extents, element_bytes) ? extents.size() * element_bytes : 0;
   runtime::devices("a batch was made");
   void* p = nullptr;

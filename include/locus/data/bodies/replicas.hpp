@@ -32,7 +32,7 @@ LOCUS_FUNCTION void arrivals::settle() const noexcept {
   runtime::unreported_waits const later(std::uncaught_exceptions() == 0);
   try {
     synchronize();
-  } catch (...) {}  // or a lost card: nothing of it reads any more
+  } catch (...) {}  // or a lost card: it reads nothing more
 }
 
 LOCUS_FUNCTION void send_rows(tensor_block const& from, tensor_block const& to, bool pinned,

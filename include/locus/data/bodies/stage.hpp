@@ -12,7 +12,7 @@ LOCUS_FUNCTION std::exception_ptr name_element(std::string_view what, position c
        << static_cast<std::int64_t>(at.epoch) << ": ";
   try {
     throw;
-  } catch (element_error const&) {  // of a dataset inside the function
+  } catch (element_error const&) {  // f itself read a dataset, which named its element
     return std::current_exception();
   } catch (std::exception const& e) {
     text << std::string_view(e.what());

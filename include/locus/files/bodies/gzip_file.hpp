@@ -19,7 +19,7 @@ LOCUS_FUNCTION gzip_file::gzip_file(std::string_view path) : path_(path) {
     ::close(number);
     throw out_of_memory("locus: there is no memory to read a file; end what holds memory");
   }
-  gzbuffer(file_, size_ < (1 << 18) ? 1 << 13 : 1 << 18);  // of three such buffers
+  gzbuffer(file_, size_ < (1 << 18) ? 1 << 13 : 1 << 18);  // zlib has three such buffers
 }
 
 LOCUS_FUNCTION void gzip_file::fail(std::string_view expected, std::string_view found) const {

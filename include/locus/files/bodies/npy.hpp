@@ -10,7 +10,7 @@ LOCUS_COLD_BEGIN
 
 namespace locus::data {
 
-LOCUS_FUNCTION std::int64_t npy_array::size() const {  // no overflow: parse_npy looked at it
+LOCUS_FUNCTION std::int64_t npy_array::size() const {  // no overflow: parse_npy checked it
   for (std::int64_t const e : extents)
     if (e == 0) return 0;
   std::int64_t n = 1;
@@ -60,7 +60,7 @@ LOCUS_FUNCTION npy_header npy_parser::parse() {
     fail("the keys descr, fortran_order and shape", "fewer of them");
   blank();
   if (!rest_.empty()) fail("the end of the header", rest_.substr(0, 8));
-  std::int64_t bytes = h.type.bytes;  // known when both keys are
+  std::int64_t bytes = h.type.bytes;  // known once both keys are read
   if (!bytes_of_extents(h.extents.data(), h.extents.size(), bytes))
     fail("an array that fits into memory", "extents beyond 2^63");
   return h;
@@ -132,7 +132,7 @@ LOCUS_FUNCTION void npy_parser::read_extents(npy_header& h) {
       n = 10 * n + (rest_[digits++] - '0');
     rest_.remove_prefix(digits);
     if (digits == 0 || digits == 18) fail("an extent", rest_.substr(0, 8));
-    if (!rest_.empty() && rest_[0] == 'L') rest_.remove_prefix(1);  // of Python 2
+    if (!rest_.empty() && rest_[0] == 'L') rest_.remove_prefix(1);  // Python 2's suffix
     if (h.extents.size() == 64) fail("at most 64 axes", "more of them");
     h.extents.push_back(n);
     if (!skip(',') && !ahead(')')) fail("a comma", rest_.substr(0, 8));
@@ -179,7 +179,7 @@ LOCUS_FUNCTION npy_array parse_npy(std::string_view where, byte_block file) {
   auto const size = static_cast<std::size_t>(h.type.bytes);
   std::size_t const rank = a.extents.size();
   unsigned char const* const from = p + head + length;
-  if (h.by_columns && rank > 1 && bytes > 0) {  // the first axis runs fastest: count in row order
+  if (h.by_columns && rank > 1 && bytes > 0) {  // the first axis runs fastest: convert to row order
     a.bytes.resize(bytes);
     std::vector<std::size_t> index(rank), stride(rank, 1);
     for (std::size_t d = 1; d < rank; ++d)

@@ -118,7 +118,7 @@ LOCUS_FUNCTION labelled_texts read_fortunes(std::string const& folder, std::size
     std::string_view const name = e->d_name;
     return !name.starts_with('.') && !name.ends_with(".dat") && !name.ends_with(".u8");
   };
-  auto const by_name = [](dirent const** a, dirent const** b) {  // in no locale
+  auto const by_name = [](dirent const** a, dirent const** b) {  // in every locale alike
     return __builtin_strcmp((*a)->d_name, (*b)->d_name);
   };
   std::vector<std::string> names;

@@ -69,7 +69,7 @@ LOCUS_FUNCTION void zip_writer::finish() {
 }
 
 LOCUS_FUNCTION unsigned char const* zip_writer::pointer(void const* p) {
-  static constexpr unsigned char nothing = 0;  // crc32_z takes a null pointer for a new sum
+  static constexpr unsigned char nothing = 0;  // crc32_z returns the initial sum for a null pointer
   return p ? static_cast<unsigned char const*>(p) : &nothing;
 }
 

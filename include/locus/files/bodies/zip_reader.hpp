@@ -28,7 +28,7 @@ LOCUS_FUNCTION byte_block zip_reader::read(zip_member const& m) const {
     fail(m.name, "a member that agrees with the directory", "one that differs from it");
   if (begin > size_ || m.packed > size_ - begin)
     fail(m.name, number(m.packed) + " bytes", "the end of the file");
-  // deflate packs 1032 to 1 at most: a larger number is none that a writer wrote
+  // deflate packs 1032 to 1 at most: no writer makes a larger ratio
   if (m.method == 0 ? m.bytes != m.packed : m.bytes / 1040 > m.packed)
     fail(m.name, "as many bytes as were packed", number(m.bytes) + " of " + number(m.packed));
   byte_block out;
@@ -106,7 +106,7 @@ LOCUS_FUNCTION unsigned char const* zip_reader::read_entry(unsigned char const* 
   for (unsigned char const *e = p + 46 + name, *const end = e + extra; end - e >= 4;) {
     std::size_t const id = little<2>(e), size = little<2>(e + 2);
     if (std::size_t(end - e) < 4 + size) damaged();
-    if (id == 1) {  // what did not fit into 32 bits, in this order
+    if (id == 1) {  // values above 32 bits, in this order
       unsigned char const* w = e + 4;
       for (std::uint64_t* v : {&m.bytes, &m.packed, &m.offset}) {
         if (*v != zip_writer::most) continue;
@@ -131,7 +131,7 @@ LOCUS_FUNCTION void zip_reader::inflate_member(zip_member const& m, std::uint64_
   std::unique_ptr<z_stream, int (*)(z_stream*)> const ends(&z, inflateEnd);
   byte_block part(m.packed < (1u << 18) ? m.packed : 1u << 18);
   std::uint64_t taken = 0;
-  unsigned char beyond;  // where a member that is longer than it says shows
+  unsigned char beyond;  // a member that is longer than its size writes here
   for (int done = Z_OK; done != Z_STREAM_END;) {
     if (z.avail_in == 0) {
       std::size_t const n = m.packed - taken < part.size ? m.packed - taken : part.size;

@@ -24,7 +24,7 @@ LOCUS_FUNCTION shape inferred(plan_view const& p, short i, shape const* extents,
   case step_kind::transpose: return permuted(of(0), s.order);
   case step_kind::expand: return expanded(of(0), s.axis);
   case step_kind::reshape:
-    return reshaped(of(0), extents[i]);  // binding put the wanted extents there
+    return reshaped(of(0), extents[i]);  // binding put the requested extents there
   case step_kind::slice: {
     auto const* const ranges = static_cast<range const*>(objects[i]);
     shape r = of(0);
@@ -109,7 +109,7 @@ LOCUS_FUNCTION void infer_extents(plan_view const& p, shape* extents, void const
   for (short i = 0; i < p.steps.count; ++i) {
     step const& s = p.steps[i];
     short const like = detail::like_all_operands(p, s, extents);
-    if (like >= 0 && s.element_bytes <= p.steps[like].element_bytes) {  // what fits there fits here
+    if (like >= 0 && s.element_bytes <= p.steps[like].element_bytes) {  // its size fits, too
       detail::copy_extents(extents[i], extents[like]);
       continue;
     }
@@ -126,7 +126,7 @@ LOCUS_FUNCTION void require_elements(plan_view const& p, shape const* extents) {
     bool const needs_one = s.kind == step_kind::reduce &&
                            (s.combines == reduction::max || s.combines == reduction::min ||
                             s.combines == reduction::first_max);
-    if (!needs_one || s.tensorflow.empty()) continue;  // softmax of no columns is no columns
+    if (!needs_one || s.tensorflow.empty()) continue;  // softmax over 0 columns is allowed
     shape const& from = extents[p.operands(s)[0].from];
     std::int64_t n = 1;
     for (int a = 0; a < from.rank; ++a) n *= has_axis(s.axes, a) ? from.extent[a] : 1;

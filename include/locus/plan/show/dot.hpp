@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan as a picture: text for Graphviz. A cluster for each list of devices, a box for each
-// kernel with its steps, coloured edges for what crosses.
+// The plan as a graph for Graphviz: a cluster for each device list, a box for each kernel with its
+// steps, coloured edges for transfers.
 #pragma once
 #include <locus/plan/numerics.hpp>      // policy_value
 #include <locus/plan/show/explain.hpp>  // write_operand, write_type
@@ -135,7 +135,7 @@ class dot_writer {
     step const& s = p_.steps[memory_of(p_, from)];
     return s.kind == step_kind::leaf || s.region >= 0;
   }
-  /// from where a value is: what a transfer brought, a leaf, a step of a kernel
+  /// the source of a value: a transfer, a leaf, or a step of a kernel
   void begin_edge(short from, short by) {
     short const memory = memory_of(p_, from);
     if (by >= 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan as text: a constant, byte-equal under all compilers and builds.
+// The plan as text: a constant, byte-equal with all compilers and builds.
 #pragma once
 #include <locus/core/text.hpp>            // text_buffer
 #include <locus/device/name.hpp>          // text << device, place
@@ -79,7 +79,7 @@ constexpr void write_transfer(Text& out, plan_view const& p, transfer const& t,
   out << "\n";
 }
 
-/// means: whose kernel a launch on GPUs is
+/// means: writes which library makes the kernel of a launch on GPUs
 template <class Text>
 constexpr void write_kernel(Text& out, plan_view const& p, short root, shape const* extents,
                             bool reproducible) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plan costs: counts, bytes, operations. The same functions serve constants and run time.
+// The costs of a plan: counts, bytes, operations. For constants and for runs.
 #pragma once
 #include <locus/core/macros.hpp>  // LOCUS_LEAN_BEGIN
 #include <locus/plan/data.hpp>    // plan_view
@@ -9,17 +9,17 @@ LOCUS_LEAN_BEGIN
 
 namespace locus {
 
-/// What a plan does, and what the executor counted: the two are compared after every run of a test.
+/// Counts of a plan, and of a run: tests compare the two after every run.
 struct tally {
-  std::int64_t launches = 0;          // kernels handed to one device's queue
+  std::int64_t launches = 0;          // kernels launched, on each device
   std::int64_t copies = 0;            // values or pieces that cross from one device to another
-  std::int64_t bytes_moved = 0;       // payload of those
-  std::int64_t all_reduces = 0;       // buckets
+  std::int64_t bytes_moved = 0;       // payload of those copies
+  std::int64_t all_reduces = 0;       // buckets of all-reduces
   std::int64_t other_reductions = 0;  // reduce, reduce_scatter
   std::int64_t bytes_reduced = 0;     // payload of one replica
-  std::int64_t fallbacks = 0;         // steps that wanted a GPU and have no kernel there
-  std::int64_t reused = 0;            // copies of the plan that were there already
-  std::int64_t bytes_reused = 0;      // payload of those
+  std::int64_t fallbacks = 0;         // steps meant for a GPU that have no kernel there
+  std::int64_t reused = 0;            // copies that a run saved: the value was there
+  std::int64_t bytes_reused = 0;      // payload of those copies
   friend constexpr bool operator==(tally const&, tally const&) = default;
   constexpr tally& operator+=(tally const& o) {
     launches += o.launches, copies += o.copies, bytes_moved += o.bytes_moved,
@@ -32,7 +32,7 @@ struct tally {
 
 namespace detail {
 
-/// units: bytes of piece k of a value that is cut as `where` says
+/// units: bytes of piece k of a value that is sharded by `where`
 constexpr std::int64_t piece_bytes(shape const& s, int element_bytes, place const& where, int k) {
   std::int64_t n = element_bytes;
   for (int a = 0; a < s.rank; ++a)
@@ -40,13 +40,13 @@ constexpr std::int64_t piece_bytes(shape const& s, int element_bytes, place cons
   return n;
 }
 
-/// means: values of several replicas become one
+/// means: the transfer combines the values of several replicas
 constexpr bool is_reduction(transfer_kind how) {
   return how == transfer_kind::all_reduce || how == transfer_kind::reduce ||
          how == transfer_kind::reduce_scatter;
 }
 
-/// means: adds what one transfer costs; bytes only where no extent is open
+/// means: adds the cost of one transfer; bytes only where every extent is known
 constexpr void count_transfer(tally& t, place const& from, transfer const& how, shape const& s,
                               int element_bytes) {
   bool const known = s.is_static();
@@ -80,7 +80,7 @@ constexpr void count_transfer(tally& t, place const& from, transfer const& how, 
     return;
   case transfer_kind::all_reduce:
     t.bytes_reduced += whole;
-    return;  // buckets are counted by themselves
+    return;  // buckets are counted elsewhere
   case transfer_kind::reduce:
   case transfer_kind::reduce_scatter:
     ++t.other_reductions;
@@ -92,7 +92,7 @@ constexpr void count_transfer(tally& t, place const& from, transfer const& how, 
 
 }  // namespace detail
 
-/// means: what the plan will do, given the extents of every step
+/// means: the counts of the plan, given the extents of every step
 constexpr tally count_plan(plan_view const& p, shape const* extents) {
   tally t;
   for (action const& a : p.actions) {
@@ -107,7 +107,7 @@ constexpr tally count_plan(plan_view const& p, shape const* extents) {
   return t;
 }
 
-/// means: no extent is open of a value that is copied (that is reduced over replicas)
+/// means: all copied values have known extents (with `reduced`: all values reduced over replicas)
 constexpr bool knows_bytes(plan_view const& p, shape const* extents, bool reduced) {
   for (transfer const& t : p.transfers)
     if (detail::is_reduction(t.how) == reduced && !extents[t.from].is_static()) return false;
@@ -118,7 +118,7 @@ namespace detail {
 constexpr bool may_be_one(device a, device b) {
   return !(a == b) && a.kind() == b.kind() && (a.is_open() || b.is_open());
 }
-/// what a transfer costs depends on what open devices stand for
+/// the cost of the transfer depends on the ordinals of open devices
 constexpr bool depends_on_open(place const& from, transfer const& t) {
   if (is_reduction(t.how) || t.how == transfer_kind::slice) return false;
   if (from.devices.is_all_gpus() || t.arrives.devices.is_all_gpus()) return true;
@@ -129,13 +129,13 @@ constexpr bool depends_on_open(place const& from, transfer const& t) {
 }
 }  // namespace detail
 
-/// means: copies and their bytes do not depend on what open devices stand for
+/// means: copies and their bytes do not depend on the ordinals of open devices
 constexpr bool knows_devices(plan_view const& p) {
   for (transfer const& t : p.transfers)
     if (detail::depends_on_open(p.steps[t.from].where, t)) return false;
   return true;
 }
-/// means: nor does what each device computes and holds
+/// means: the work and the memory of each device do not depend on them either
 constexpr bool knows_replicas(plan_view const& p) {
   for (step const& s : p.steps)
     if (s.where.devices.is_all_gpus()) return false;
@@ -144,17 +144,18 @@ constexpr bool knows_replicas(plan_view const& p) {
   return knows_devices(p);
 }
 
-/// What the kernels do, over all devices.
+/// The work of the kernels, over all devices.
 struct work {
   std::int64_t bytes_read = 0, bytes_written = 0, flops = 0;
 };
 
 namespace detail {
-/// how many replicas do the same, each for itself
+/// the number of replicas that compute or read the same
 constexpr int repeats(place const& at) {
   return at.is_mirrored() || at.is_partial() ? at.count() : 1;
 }
-/// of one operand: beside pieces a replica reads its part of a whole operand, if it has that axis
+/// for one operand: with sharded results a replica reads only its part, if the operand has that
+/// axis
 constexpr int repeats(plan_view const& p, step const& reader, edge const& e, shape const& from) {
   place const at = e.by >= 0 ? p.transfers[e.by].arrives : p.steps[e.from].where;
   int const axis = from.rank - reader.extents.rank + reader.where.axis;
@@ -162,7 +163,7 @@ constexpr int repeats(plan_view const& p, step const& reader, edge const& e, sha
                     from.extent[axis] != 1;
   return part ? 1 : repeats(at);
 }
-/// the kernel of reader has this operand already: an edge before it brings the same
+/// an earlier edge of the same kernel reads this operand
 constexpr bool read_before(plan_view const& p, step const& reader, edge const& e) {
   for (step const& s : p.steps)
     for (edge const& other : p.operands(s)) {
@@ -185,7 +186,7 @@ constexpr work count_work(plan_view const& p, shape const* extents) {
       step const& o = p.steps[e.from];
       if (o.kind == step_kind::scalar || o.kind == step_kind::index) continue;
       int const times = detail::repeats(p, s, e, extents[e.from]);
-      if (s.kind != step_kind::map && times < busy) busy = times;  // pieces share it
+      if (s.kind != step_kind::map && times < busy) busy = times;  // replicas share the work
       if (o.region != s.region && !detail::read_before(p, s, e))
         w.bytes_read += times * extents[e.from].size() * o.element_bytes;
     }
@@ -198,7 +199,7 @@ constexpr work count_work(plan_view const& p, shape const* extents) {
       w.flops += busy * s.call->operations(extents[i], of_operands);
     }
     if (is_product_with_row(p, i) && p.steps[s.region].ends == product_end::chosen) {
-      // the chosen operation may be none of the library's: the map reads the product then
+      // the activation may be one that no library has: then a map reads the product
       std::int64_t const bytes = detail::repeats(s.where) * extents[i].size() * s.element_bytes;
       w.bytes_written += bytes, w.bytes_read += bytes;
     }
@@ -208,8 +209,8 @@ constexpr work count_work(plan_view const& p, shape const* extents) {
   return w;
 }
 
-/// means: a destination may share memory with a leaf that is read at other places or by other
-///        kernels, so that binding must look for it
+/// means: a destination may share memory with a leaf that is read at other indices or by another
+///        kernel, so that binding must check it
 constexpr bool may_alias(plan_view const& p) {
   for (root const& r : p.roots) {
     if (r.destination.is_nowhere()) continue;

@@ -7,12 +7,12 @@
 
 namespace locus {
 
-/// One transfer: `bytes` is dyn while an extent is open.
+/// One transfer: `bytes` is dyn while an extent is dynamic.
 template <class From, class To, std::int64_t Bytes>
 struct copy;
 template <class Over, std::int64_t Bytes>
 struct all_reduce_over;
-/// One kernel: the operation that it ends in, and where.
+/// One kernel: its last operation, and its place.
 template <class Operation, class Where>
 struct kernel_on;
 template <class... Lines>
@@ -25,7 +25,7 @@ struct plan_as_types {
   static constexpr auto const& p = unchecked_plan<Graph>;
   using entries = typename flattened<Graph>::entries;
 
-  // partial values have no policy: what their devices hold is a term, written as the mirrored list
+  // a partial value has no policy: it is written as mirrored over its devices, each with one term
   template <int Step>
   struct place_of_step {
     static constexpr place value =

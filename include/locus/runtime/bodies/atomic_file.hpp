@@ -118,7 +118,7 @@ LOCUS_FUNCTION void atomic_file::take_over_rights() {
 
 LOCUS_FUNCTION void atomic_file::give_up() {
   if (file_ < 0) return;
-  ::unlink(part_.c_str());  // while the lock is held: it is ours
+  ::unlink(part_.c_str());  // the lock is held: the file is ours
   ::close(std::exchange(file_, -1));
 }
 

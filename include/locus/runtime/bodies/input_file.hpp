@@ -22,7 +22,7 @@ LOCUS_FUNCTION input_file::input_file(std::string_view path) {
   constexpr int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
   file_ = uninterrupted([&] { return ::open(name.c_str(), flags); });
   if (file_ < 0) refuse(path, "a readable file", std::strerror(errno));
-  bool const known = ::fstat(file_, &s) == 0;  // that which was opened, whatever was there before
+  bool const known = ::fstat(file_, &s) == 0;  // of the open file, not of the path
   if (!known || !S_ISREG(s.st_mode)) {
     ::close(std::exchange(file_, -1));
     refuse(path, "a file", known ? kind_of_file(s.st_mode) : "nothing that can be looked at");

@@ -48,7 +48,7 @@ LOCUS_FUNCTION void require_one_table(void const* ours) {
   if (!page) page = detail::named_page::make();
   if (!page || *page == ours) return;
   char const* const other = *page ? detail::file_that_holds(*page) : nullptr;
-  if (!other) {  // nobody's, or of a library that is no longer loaded
+  if (!other) {  // empty, or of a library that was unloaded
     *page = ours;
     return;
   }

@@ -23,7 +23,7 @@ LOCUS_FUNCTION int open_output(std::string_view subject, std::string_view path, 
   constexpr std::string_view other = "name a new file, or remove that one";
   struct stat s{};
   if (::lstat(name.c_str(), &s) == 0 && !S_ISREG(s.st_mode) && !S_ISCHR(s.st_mode))
-    refuse(kind_of_file(s.st_mode), other);  // opening it could already do something
+    refuse(kind_of_file(s.st_mode), other);  // opening such a file could have an effect
   constexpr int flags =
       O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK;
   int const file = uninterrupted([&] { return ::open(name.c_str(), flags, 0666); });
@@ -38,7 +38,7 @@ LOCUS_FUNCTION int open_output(std::string_view subject, std::string_view path, 
     if (how == writing::anew && uninterrupted([&] { return ::ftruncate(file, 0); }) != 0)
       give_up(std::strerror(errno), other);
   }
-  ::fcntl(file, F_SETFL, O_APPEND);  // writers wait, as they did
+  ::fcntl(file, F_SETFL, O_APPEND);  // no O_NONBLOCK: writes wait
   return file;
 }
 

@@ -51,10 +51,10 @@ LOCUS_FUNCTION int thread_pool::worth(float work, int wanted, float asleep) {
   if (pay == wanted) return wanted;
   if (now == 0) now = read_clock();
   if (is_crowded(now)) return pay;
-  // loops that are too short one by one, and follow each other: worth waking workers for all of them
+  // a series of short loops: together they are worth waking workers
   std::int64_t const before = __atomic_exchange_n(&last_short_loop_, now, __ATOMIC_RELAXED);
   int const sum = now - before < train ? __atomic_load_n(&of_short_loops_, __ATOMIC_RELAXED) : 0;
-  int const all = sum + static_cast<int>(work);  // less than 2 * asleep each
+  int const all = sum + static_cast<int>(work);  // each below 2 * asleep
   bool const wake = all >= static_cast<int>(2 * asleep);
   __atomic_store_n(&of_short_loops_, wake ? 0 : all, __ATOMIC_RELAXED);
   return wake ? wanted : pay > awake ? pay : awake;
@@ -120,7 +120,7 @@ LOCUS_FUNCTION void thread_pool::start(int workers) {
   pthread_attr_t how;
   pthread_attr_init(&how);
   pthread_attr_setdetachstate(&how, PTHREAD_CREATE_DETACHED);
-  // not on the one processor to which their maker may be bound
+  // on all allowed processors, not only on that of the creating thread
   pthread_attr_setaffinity_np(&how, sizeof allowed, &allowed);
   without_signals const hold_back;
   while (workers_ < workers) {
@@ -139,7 +139,7 @@ LOCUS_FUNCTION void thread_pool::start(int workers) {
 LOCUS_FUNCTION bool thread_pool::call(desk& d, int slot, int part) {
   int const task = (slot + 1) | part << 8;
   for (int word = __atomic_load_n(&d.word, __ATOMIC_RELAXED);;) {
-    if (word > 0) return (word & 255) == slot + 1;  // called before, and not yet there
+    if (word > 0) return (word & 255) == slot + 1;  // true if its last call was for this loop
     if (!__atomic_compare_exchange_n(&d.word, &word, task, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_RELAXED))
       continue;
@@ -183,7 +183,7 @@ LOCUS_FUNCTION void thread_pool::serve(desk& d) {
       s.job->work((task >> 8) % s.job->team);
       loop_of_thread = -1;
     }
-    __atomic_store_n(&d.word, 0, __ATOMIC_RELEASE);  // before its caller can start the next loop
+    __atomic_store_n(&d.word, 0, __ATOMIC_RELEASE);  // before leave(): then the caller goes on
     if (came) leave(s, d);
   }
 }
@@ -207,7 +207,7 @@ LOCUS_FUNCTION int thread_pool::wait_for_call(desk& d) {
   if (__atomic_compare_exchange_n(&d.word, &word, -1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
     while ((word = __atomic_load_n(&d.word, __ATOMIC_ACQUIRE)) == -1) sleep_while(&d.word, -1);
   __atomic_add_fetch(&awake_, 1, __ATOMIC_RELAXED);
-  // as long as it would have had to look out, if that pays; otherwise less each time
+  // the longest spin, if the call came within it; otherwise half as long each time
   std::int64_t const less = d.patience / 2;
   d.patience = read_clock() - begin < longest_spin ? longest_spin
                : less > shortest_spin              ? less
@@ -227,7 +227,7 @@ LOCUS_FUNCTION void thread_pool::leave(slot& s, desk& d) {
   int const left = __atomic_sub_fetch(&s.state, 1, __ATOMIC_ACQ_REL);
   if (left != waiting) return;
   wake_sleeper(&s.state);
-  // the caller has waited for long: has the system put this thread aside for another one?
+  // the caller went to sleep: did the system preempt this worker?
   rusage used;
   getrusage(RUSAGE_THREAD, &used);
   if (used.ru_nivcsw != d.seen_aside) note_crowd(read_clock());

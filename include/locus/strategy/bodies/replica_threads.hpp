@@ -23,7 +23,7 @@ LOCUS_FUNCTION std::shared_ptr<void> replica_team::meet(
   if (alone && r == 0) start_others();
   std::unique_lock lock(mutex_);
   if (failed_) throw abandoned{};
-  if (alone && r > 0) fail(count_error(r, what));  // those before it have ended already
+  if (alone && r > 0) fail(count_error(r, what));  // replica 0 ended without this call
   brought_[std::size_t(r)] = brings;
   if (waiting_ == 0) {
     what_ = what, tag_ = tag, first_ = r;

@@ -17,7 +17,7 @@ LOCUS_FUNCTION block_owner relabel_block(block_owner const& base, shape const& e
   }
   tensor_block* const b = tensor_block::make(from.where, sizeof(block_owner));
   new (base_of(*b)) block_owner(base);
-  b->exposed = 1;  // who writes through one name does not know the other: no copies are kept
+  b->exposed = 1;  // the two tensors do not see each other's writes: devices keep no copies
   __atomic_store_n(&from.exposed, 1, __ATOMIC_RELAXED);
   runtime::forget_copies(from);
   b->release = release_relabelled;

@@ -44,12 +44,12 @@ LOCUS_FUNCTION block_owner make_storage(place const& where, shape const& extents
     piece& p = b.pieces[r];
     local_extents(extents, where, r, p.extents);
     std::int64_t size = element_bytes;
-    std::uint64_t stride = 1;  // wraps where there is no element, or too many
+    std::uint64_t stride = 1;  // wraps if it is too large: then no element is read
     for (int a = extents.rank; a-- > 0;) {
       p.strides[a] = static_cast<std::int64_t>(stride);
       stride *= static_cast<std::uint64_t>(p.extents[a]);
       if (__builtin_mul_overflow(size, p.extents[a], &size) || size > INT64_MAX / 2)
-        size = INT64_MAX / 2;  // more than anybody has
+        size = INT64_MAX / 2;  // more than any machine has: the allocation fails
     }
     logical_device& d = runtime::find_device(where.at(r));
     p.data = runtime::allocate(d, size, {row_of(type).name, extents});
@@ -71,7 +71,7 @@ LOCUS_FUNCTION void fill_storage(tensor_block const& b, void const* values) {
       stamp const done = runtime::copy(d, static_cast<char*>(p.data) + to * b.element_bytes, host,
                                        static_cast<char const*>(values) + from * b.element_bytes,
                                        elements * b.element_bytes, queue_kind::compute, record);
-      static_cast<void>(done);  // in the order of the compute queue, as all that follows
+      static_cast<void>(done);  // the compute queue orders later work behind it
     };
     if (!b.where.is_sharded()) {
       send(0, 0, b.extents.size());

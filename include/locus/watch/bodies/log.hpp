@@ -41,7 +41,7 @@ LOCUS_FUNCTION void log_now(log_event& e) noexcept {
   inside_log = true;
   try {
     log_goes_to.callback(e, line.view(), log_goes_to.context);
-  } catch (...) {}  // the program's own trouble
+  } catch (...) {}  // an exception of the program's callback is dropped
   inside_log = false;
 }
 
@@ -103,7 +103,7 @@ LOCUS_FUNCTION bool is_wanted(void const* what, call_site where) {
 }
 
 LOCUS_FUNCTION text_buffer<4200> path_of_process(std::string_view path) {
-  text_buffer<4200> out;  // longer than a path: one that is too long is refused, not cut
+  text_buffer<4200> out;  // longer than a path, so that open() refuses a long one
   for (std::size_t i = 0; i < path.size(); ++i)
     if (path[i] == '%' && i + 1 < path.size() && path[i + 1] == 'p')
       out << static_cast<int>(getpid()), ++i;

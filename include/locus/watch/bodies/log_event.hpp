@@ -20,7 +20,7 @@ LOCUS_FUNCTION void write_step_event(log_line& out, log_event const& e) {
 }
 
 LOCUS_FUNCTION void write_copy_event(log_line& out, log_event const& e) {
-  if (e.of.empty()) {  // a tensor beside itself
+  if (e.of.empty()) {  // the value is a tensor itself
     out << "Copying a Tensor of " << e.name << e.extents << ", " << e.bytes << " bytes, on "
         << e.on.used;
     write_asked(out, e.on);

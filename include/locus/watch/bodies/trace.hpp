@@ -22,7 +22,7 @@ LOCUS_FUNCTION trace_span tracer::span(std::string_view name, std::string_view d
   lock_guard hold(lock_);
   trace_span s;
   s.trace = number_;
-  if (events_.size() >= limit_) {  // it would not be kept
+  if (events_.size() >= limit_) {  // the event would be dropped
     s.name = s.details = 0;
     if (texts_.size() > 0) return s;
   }
@@ -33,7 +33,7 @@ LOCUS_FUNCTION trace_span tracer::span(std::string_view name, std::string_view d
 LOCUS_FUNCTION void tracer::ran(trace_span const& s, trace_track const& on, std::int64_t begin,
                                 std::int64_t end) {
   lock_guard hold(lock_);
-  if (s.trace != number_) return;  // issued under another trace
+  if (s.trace != number_) return;  // issued for an earlier trace
   event e{begin, end - begin, on, s.name, s.details, 0, false};
   bool const crosses = !s.to.is_none() && !(s.to == s.from);
   if (crosses) e.flow = on.of == s.from ? flows_ + 1 : -(flows_ + 1);

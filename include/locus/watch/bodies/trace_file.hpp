@@ -166,7 +166,7 @@ LOCUS_FUNCTION void close_trace(bool at_exit) {
 }
 
 LOCUS_FUNCTION void close_trace_at_end(bool terminating) {
-  if (terminating) {  // perhaps from inside of what is traced
+  if (terminating) {  // perhaps inside of traced code
     if (!the_tracer().lock().try_lock()) return;
     the_tracer().lock().unlock();
     finish_traces_with(nullptr);
