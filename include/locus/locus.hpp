@@ -17,7 +17,6 @@
 #include <locus/config/settings.hpp>         // config::set_soft_device_placement ...
 #include <locus/config/visible.hpp>          // config::set_visible_devices
 #include <locus/core/version.hpp>            // LOCUS_VERSION_MAJOR
-#include <locus/tensor/rows_over.hpp>         // rows_over, global_batch
 #include <locus/device/named.hpp>            // MirroredOn, ShardedOn
 #include <locus/expr/let.hpp>                // let, named
 #include <locus/machine/start_trace.hpp>     // debugging::start_trace
@@ -43,6 +42,7 @@
 #include <locus/tensor/instantiate.hpp>      // LOCUS_INSTANTIATE
 #include <locus/tensor/on_stream.hpp>        // on_stream, use_stream
 #include <locus/tensor/print.hpp>            // <<
+#include <locus/tensor/rows_over.hpp>        // rows_over, global_batch
 #include <locus/tensor/synchronize.hpp>      // synchronize
 #include <locus/tensor/tensor.hpp>           // Tensor
 #include <locus/tensor/view.hpp>             // view

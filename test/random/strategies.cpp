@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
-#include <locus/tensor/rows_over.hpp>
 #include <locus/locus.hpp>
 #include <locus/nn/train/parallel.hpp>
 #include <locus/strategy/strategy.hpp>
 #include <locus/strategy/variable.hpp>
+#include <locus/tensor/rows_over.hpp>
 #include <locus/testing/simulated_gpus.hpp>
 
 using namespace locus;

@@ -3,8 +3,8 @@
 #pragma once
 #include <exception>  // exception_ptr
 
-#include <locus/core/macros.hpp>      // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
-#include <locus/data/batch.hpp>       // release_pinned
+#include <locus/core/macros.hpp>       // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
+#include <locus/data/batch.hpp>        // release_pinned
 #include <locus/tensor/rows_over.hpp>  // rows_over
 
 namespace locus::data::detail {

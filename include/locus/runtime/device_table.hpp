@@ -65,7 +65,7 @@ struct logical_device {
   device name{};
   backing how = backing::host;
   machine_functions const* machine = nullptr;  // null: that of the host
-  short index = 0;     // GPUs from 0, then CPUs; queues are numbered by it
+  short index = 0;                             // GPUs from 0, then CPUs; queues are numbered by it
   short card = -1;     // CUDA ordinal or arena; logical devices may share it
   short priority = 0;  // of CUDA streams; communication has the highest
   memory_account memory{};

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-<<<<<<< HEAD:include/locus/tensor/rows_over.hpp
-// Rows over replicas: the policy that cuts a batch, and the rows of the whole batch.
-=======
 // Batches over replicas: the policy of their rows, and the size of the whole batch.
->>>>>>> words:include/locus/data/distribute.hpp
 #pragma once
 #include <locus/tensor/eval.hpp>  // to
 

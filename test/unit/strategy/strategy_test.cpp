@@ -6,10 +6,10 @@
 #include <string>
 #include <thread>
 
-#include <locus/tensor/rows_over.hpp>
 #include <locus/locus.hpp>
 #include <locus/strategy/strategy.hpp>
 #include <locus/strategy/variable.hpp>
+#include <locus/tensor/rows_over.hpp>
 #include <locus/testing/simulated_gpus.hpp>
 #include <message_of.hpp>
 

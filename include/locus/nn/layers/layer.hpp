@@ -31,9 +31,9 @@
 #pragma once
 #include <type_traits>  // type_identity
 
-#include <locus/tensor/rows_over.hpp>       // rows_over
 #include <locus/nn/layers/activation.hpp>  // activation
 #include <locus/nn/layers/parameter.hpp>   // parameter
+#include <locus/tensor/rows_over.hpp>      // rows_over
 
 namespace locus::nn {
 

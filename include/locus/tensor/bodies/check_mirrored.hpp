@@ -3,7 +3,7 @@
 #pragma once
 #include <cstring>  // memcmp
 
-#include <locus/backend/devices.hpp>         // find_device
+#include <locus/backend/devices.hpp>        // find_device
 #include <locus/core/macros.hpp>            // LOCUS_FUNCTION
 #include <locus/machine/queues.hpp>         // copy
 #include <locus/machine/stamps.hpp>         // synchronize
