@@ -21,7 +21,6 @@
 #include <locus/expr/let.hpp>                // let, named
 #include <locus/machine/start_trace.hpp>     // debugging::start_trace
 #include <locus/ops/all_reduce.hpp>          // all_reduce
-#include <locus/ops/arithmetic.hpp>          // + - * / == < && ...
 #include <locus/ops/call.hpp>                // call, result
 #include <locus/ops/concatenate.hpp>         // concatenate
 #include <locus/ops/generators.hpp>          // zeros, iota, uniform, normal ...
@@ -47,3 +46,5 @@
 #include <locus/tensor/tensor.hpp>           // Tensor
 #include <locus/tensor/view.hpp>             // view
 #include <locus/tensor/with_device.hpp>      // with_device
+// last: otherwise each == between enumerators of the headers above would try these operators
+#include <locus/ops/arithmetic.hpp>  // + - * / == < && ...
