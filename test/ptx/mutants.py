@@ -33,7 +33,7 @@ MUTANTS = {
         ENGINE + "kernels.hpp", "a.fits_blas() && b.fits_blas() &&\n        cuda_side::start_product_with_row(site, element_of_v<T>, c, a, b, work.row)) {",
         "a.fits_blas() && b.fits_blas()) {\n      cuda_side::start_product(site, element_of_v<T>, c, a, b);", "product_row", None),
     "vectors of pools from any address": (
-        GPU + "vectors.hpp", "are_vectors(n, first, more...) ? f(", "n % vector_elements<T> == 0 ? f(", "image_kernels", None),
+        ENGINE + "vectors.hpp", "are_vectors(n, first, more...) ? f(", "n % vector_elements<T> == 0 ? f(", "image_kernels", None),
     "a normalisation that stores rows where they do not lie": (
         "locus/nn/kernels/batch_norm_card.hpp", "cuda_side::store_whole(y + of.vector(i, r) * Size, v[r]);",
         "cuda_side::store_whole(y + (i + 2 * r * of.apart) * Size, v[r]);", "image_kernels", None),
@@ -44,7 +44,7 @@ MUTANTS = {
     "a butterfly that leaves out a distance": (
         GPU + "kernel.cuh", "unsigned half = Size / 2; half > 0;", "unsigned half = Size / 2; half > 1;", "rows", None),
     "a row kernel past the last row": (
-        GPU + "rows.hpp", "s.row = s.row < rows ? s.row : -1;", "", "rows", None),
+        ENGINE + "rows.hpp", "s.row = s.row < rows ? s.row : -1;", "", "rows", None),
     "a fold of columns that all threads halve": (
         ENGINE + "reduce.hpp", "i < at_once && t < half;", "i < at_once;", "reduce", None),
     "a fold of columns past the last one": (
