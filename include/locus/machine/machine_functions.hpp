@@ -2,6 +2,7 @@
 // The seam between plans and devices: one table of functions for each machine that can stand behind a logical device,
 // the host, simulated GPUs and CUDA. A new machine is one more table that passes test/laws/backend_laws_test.cpp.
 #pragma once
+#include <locus/core/hooks.hpp>           // gpus_of_program
 #include <locus/core/macros.hpp>          // LOCUS_SHARED_STATE
 #include <locus/machine/erased_work.hpp>  // erased_work
 #include <locus/machine/launch_site.hpp>  // launch_site, copy_job
@@ -114,10 +115,5 @@ struct gpu_part {
   stamp (*copy)(copy_job const& job);
   void (*foresee_copy)(logical_device& to, logical_device& from);
 };
-
-namespace runtime {
-/// Null while no unit of this program names a GPU.
-LOCUS_SHARED_STATE inline constinit gpu_part const* gpus_of_program = nullptr;
-}  // namespace runtime
 
 }  // namespace locus

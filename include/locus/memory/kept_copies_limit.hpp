@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>  // int64_t
 
+#include <locus/core/hooks.hpp>   // kept_copy_functions
 #include <locus/core/macros.hpp>  // LOCUS_SHARED_STATE
 
 namespace locus {
@@ -24,7 +25,6 @@ struct copy_cache_functions {
   void (*forget)(tensor_block const&);
   void (*forget_bytes)(void const* first, std::int64_t bytes);
 };
-LOCUS_SHARED_STATE inline constinit copy_cache_functions const* kept_copy_functions = nullptr;
 
 /// what there is to call while copies may be kept; null: nothing
 inline copy_cache_functions const* copy_cache_in_use() {

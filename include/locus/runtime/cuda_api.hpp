@@ -5,6 +5,7 @@
 #include <cstddef>  // size_t
 #include <cstdint>  // uint64_t
 
+#include <locus/core/hooks.hpp>     // gpu_api
 #include <locus/core/macros.hpp>    // LOCUS_SHARED_STATE
 #include <locus/shape/element.hpp>  // element
 
@@ -175,8 +176,5 @@ struct cuda_api {
   /// means: cuDNN launched nothing, and will answer the same for this convolution
   static constexpr bool is_refused(int code) { return code >= of_cudnn && code < of_cudnn + 4000; }
 };
-
-/// Null if nvcc compiled no unit of this program (a test may set a recorder).
-LOCUS_SHARED_STATE inline constinit cuda_api const* gpu_api = nullptr;
 
 }  // namespace locus::runtime

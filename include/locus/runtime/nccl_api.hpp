@@ -5,6 +5,7 @@
 #include <cstddef>  // size_t
 #include <cstdint>  // int32_t
 
+#include <locus/core/hooks.hpp>   // nccl, forget_communicators
 #include <locus/core/macros.hpp>  // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
 
 LOCUS_COLD_BEGIN
@@ -83,12 +84,6 @@ struct nccl_api {
   char const* (*describe)(int code);
   char const* (*last_error)(void* comm);  // NCCL's text for its last failure
 };
-
-/// The table for real GPUs. Null if nvcc compiled no unit of this program; a test may set another.
-LOCUS_SHARED_STATE inline constinit nccl_api const* nccl = nullptr;
-/// Ends all communicators; null if there were none. The device table calls it before it changes.
-using forget_fn = void (*)();
-LOCUS_SHARED_STATE inline constinit forget_fn forget_communicators = nullptr;
 
 }  // namespace locus::runtime
 

@@ -4,6 +4,7 @@
 
 #include <locus/backend/cuda/device_lost.hpp>  // check_cuda
 #include <locus/backend/cuda/queue.hpp>        // cuda_queue
+#include <locus/core/hooks.hpp>                // collective_report
 #include <locus/core/macros.hpp>         // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 #include <locus/machine/card_scope.hpp>  // card_scope
 
@@ -30,11 +31,6 @@ LOCUS_FUNCTION void open_streams(logical_device& d);
 
 /// means: none, where a kernel of this program has code for the card
 LOCUS_FUNCTION absence why_not_on(int card);
-
-/// The host has waited for a card: it hears of a collective that failed meanwhile. Null while there are
-/// none.
-using report_fn = void (*)();
-LOCUS_SHARED_STATE inline constinit report_fn collective_report = nullptr;
 
 /// null where the card has no more
 LOCUS_FUNCTION void* cuda_obtain(logical_device& d, std::size_t bytes);

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls upwards: each pointer is set by a higher header, and called by a lower one. All of them stand here; a new one
+// needs a reason in decisions/37-calls-upwards.md. Each is null until it is set.
+#pragma once
+#include <locus/core/macros.hpp>  // LOCUS_SHARED_STATE
+
+namespace locus {
+
+struct gpu_part;  // machine/machine_functions.hpp
+
+namespace runtime {
+
+struct copy_cache_functions;  // memory/kept_copies_limit.hpp
+struct cuda_api;              // runtime/cuda_api.hpp
+struct nccl_api;              // runtime/nccl_api.hpp
+
+/// set by: backend/gpus.hpp, before main, in each unit that names a GPU
+/// called: when the device table is built or ends, and for copies between two GPUs
+LOCUS_SHARED_STATE inline constinit gpu_part const* gpus_of_program = nullptr;
+
+/// set by: backend/cuda/real_api.cuh, before main, in a unit of nvcc; testing::recorder while it lives
+/// called: for CUDA, cuBLAS and cuDNN
+LOCUS_SHARED_STATE inline constinit cuda_api const* gpu_api = nullptr;
+/// set by: the same two
+/// called: for NCCL on real GPUs
+LOCUS_SHARED_STATE inline constinit nccl_api const* nccl = nullptr;
+
+/// set by: collective/communicators.hpp, with the first communicators
+/// called: before the device table changes or ends; all communicators end
+LOCUS_SHARED_STATE inline constinit void (*forget_communicators)() = nullptr;
+/// set by: collective/communicators.hpp, with the first communicators
+/// called: by a thread that waits for a queue of CUDA; throws the error of a collective that failed meanwhile
+LOCUS_SHARED_STATE inline constinit void (*collective_report)() = nullptr;
+
+/// set by: memory/kept_copies.hpp, when kept copies are switched on
+/// called: before bytes are written of which a device may keep a copy, and where memory is missing
+LOCUS_SHARED_STATE inline constinit copy_cache_functions const* kept_copy_functions = nullptr;
+
+}  // namespace runtime
+}  // namespace locus
