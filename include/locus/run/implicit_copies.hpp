@@ -36,9 +36,7 @@ void each_implicit_copy(plan_view const& p, shape const* extents, Visit const& v
 
 /// means: warn: one line for each such step of a call site; explicit_only: an error
 /// fails: placement_error, before anything has run
-[[gnu::cold]] LOCUS_FUNCTION void apply_copy_policy(copy_policy policy, plan_view const& p,
-                                                    shape const* extents, program const& code,
-                                                    call_site site);
+[[gnu::cold]] LOCUS_FUNCTION void apply_copy_policy(run_state const& run);
 
 }  // namespace locus::detail
 

@@ -10,7 +10,6 @@
 LOCUS_LEAN_BEGIN
 
 namespace locus::detail {
-inline namespace LOCUS_RUN_MODE {
 
 LOCUS_FUNCTION run_memory::~run_memory() {
   for (int i = 0; i < arena_count_; ++i)
@@ -88,7 +87,6 @@ LOCUS_FUNCTION run_memory::memory_block const* run_memory::find_arena(device nam
   return nullptr;
 }
 
-}  // namespace LOCUS_RUN_MODE
 }  // namespace locus::detail
 
 LOCUS_LEAN_END
