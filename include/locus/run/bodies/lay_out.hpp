@@ -207,8 +207,8 @@ LOCUS_FUNCTION void place_arrival(run_state& run, transfer const& me) {
 }
 
 LOCUS_FUNCTION void lay_out_arrivals(run_state& run) {
-  occurrence_finder(run.plan, run.arrays.values, run.code.replicas, run.extents, run.slots)
-      .find(run.shared);
+  find_occurrences(run.plan, run.arrays.values, run.code.replicas, run.extents, run.slots,
+                   run.shared);
   for (transfer const& t : run.plan.transfers)
     if (!brought_by_other(run, t)) place_arrival(run, t);
   if (run.seen.keeps) place_kept(run);

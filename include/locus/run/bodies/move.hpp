@@ -12,45 +12,41 @@ LOCUS_LEAN_BEGIN
 namespace locus::detail {
 inline namespace LOCUS_RUN_MODE {
 
-/// means: one value, or one piece, to another device (or beside itself); counted where devices differ
+/// means: a copy from device to device is counted, and told to the log; reused: nothing is moved
+[[gnu::cold]] LOCUS_FUNCTION void note_copy(run_state& run, transfer const& t, local_value const& v,
+                                            device from, device to, bool reused,
+                                            std::string_view why) {
+  step const& s = run.plan.steps[t.from];
+  std::int64_t const bytes = size_of(v, run.rank_of(t.from)) * s.element_bytes;
+  ++(reused ? run.done.reused : run.done.copies);
+  (reused ? run.done.bytes_reused : run.done.bytes_moved) += bytes;
+  if (run.seen.log) log_copy(t.how, s, t.from, bytes, from, to, why, run.seen.site);
+}
+
+/// means: one value, or one piece, to another device (or beside itself)
 [[gnu::cold]] LOCUS_FUNCTION void move_part(run_state& run, transfer const& t, copy_side const& to,
                                             device to_name, copy_side const& from, device from_name,
                                             bool skip) {
-  step const& s = run.plan.steps[t.from];
-  int const rank = run.extents[t.from].rank;
-  if (!(to_name == from_name)) {
-    std::int64_t const bytes = size_of(*from.at, rank) * s.element_bytes;
-    bool const kept = run.kept.is_there(to.number, to.replica);
-    ++(kept ? run.done.reused : run.done.copies);
-    (kept ? run.done.bytes_reused : run.done.bytes_moved) += bytes;
-    if (run.seen.log)
-      log_copy(t.how, s, t.from, bytes, from_name, to_name,
-               kept   ? "reused: kept from a copy before"
-               : skip ? "both are host memory"
-                      : std::string_view(),
-               run.seen.site);
-    skip = skip || kept;
-  }
-  if (skip) return;
+  bool const moves = !(to_name == from_name),
+             kept = moves && run.kept.is_there(to.number, to.replica);
+  if (moves)
+    note_copy(run, t, *from.at, from_name, to_name, kept,
+              kept   ? "reused: kept from a copy before"
+              : skip ? "both are host memory"
+                     : "");
+  if (skip || kept) return;
   step_record const record{t.from, "copy", to_name};
   runtime::running_scope const scope(&record);
-  copy_value(run, to, from, rank, s.element_bytes, record);
+  copy_value(run, to, from, run.rank_of(t.from), run.bytes_of_element(t.from), record);
 }
 
 /// means: another transfer has brought it
 [[gnu::cold]] LOCUS_FUNCTION void reuse(run_state& run, transfer const& me, short first) {
-  step const& s = run.plan.steps[me.from];
+  each_part(run, me, [&](copy_side const&, device to, copy_side const& from, device at, bool) {
+    if (!(to == at))
+      note_copy(run, me, *from.at, at, to, true, "reused: the same tensor was brought before");
+  });
   int const v = run.value_of(me), other = run.plan.steps.count + first;
-  each_part(run, me,
-            [&](copy_side const&, device to_name, copy_side const& from, device from_name, bool) {
-              if (to_name == from_name) return;
-              std::int64_t const bytes =
-                  size_of(*from.at, run.extents[me.from].rank) * s.element_bytes;
-              ++run.done.reused, run.done.bytes_reused += bytes;
-              if (run.seen.log)
-                log_copy(me.how, s, me.from, bytes, from_name, to_name,
-                         "reused: the same tensor was brought before", run.seen.site);
-            });
   for (int r = 0; r < me.arrives.count(); ++r) run.ready(v, r) = run.ready(other, r);
 }
 
