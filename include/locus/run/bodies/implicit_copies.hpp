@@ -13,6 +13,7 @@
 LOCUS_COLD_BEGIN
 
 namespace locus::detail {
+inline namespace LOCUS_RUN_MODE {
 
 /// on<Device>(x) of a tensor is one step that changes nothing
 inline bool asks_for_copy(step const& reader) {
@@ -60,6 +61,7 @@ LOCUS_FUNCTION void apply_copy_policy(run_state const& run) {
   }
 }
 
+}  // namespace LOCUS_RUN_MODE
 }  // namespace locus::detail
 
 LOCUS_COLD_END
