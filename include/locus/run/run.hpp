@@ -6,8 +6,8 @@
 #include <locus/core/macros.hpp>          // LOCUS_RUN_MODE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
 #include <locus/run/foresee.hpp>          // foresee_transfers
 #include <locus/run/implicit_copies.hpp>  // apply_copy_policy
+#include <locus/run/issue.hpp>            // move_value
 #include <locus/run/lay_out.hpp>          // lay_out_arrivals
-#include <locus/run/move.hpp>             // move_value
 #include <locus/run/reduce.hpp>           // foresee_terms, reduce_apart, reduce_bucket
 #if LOCUS_CUDA_KERNELS
 #include <locus/engine/gpu/call_teams.hpp>    // the teams of the unit

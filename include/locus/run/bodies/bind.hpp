@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that run/bind.hpp declares.
 #pragma once
-#include <locus/core/macros.hpp>          // LOCUS_FUNCTION, LOCUS_LEAN_BEGIN
 #include <locus/machine/stamps.hpp>       // meet_arrivals
 #include <locus/machine/user_stream.hpp>  // follow_guest
 #include <locus/plan/distribute.hpp>      // check_cut

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that run/copy_value.hpp declares.
 #pragma once
-#include <locus/core/macros.hpp>           // LOCUS_FUNCTION, LOCUS_LEAN_BEGIN
 #include <locus/machine/queues.hpp>        // check_host_access
 #include <locus/machine/stamps.hpp>        // mark
 #include <locus/machine/with_machine.hpp>  // on_side

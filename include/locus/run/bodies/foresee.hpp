@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that run/foresee.hpp declares.
 #pragma once
-#include <locus/core/macros.hpp>     // LOCUS_FUNCTION, LOCUS_LEAN_BEGIN
-#include <locus/run/copy_value.hpp>  // foresee_copy
+#include <locus/run/copy_value.hpp>  // foresee_copy, each_part
 #include <locus/run/foresee.hpp>     // the declarations
 #include <locus/run/lay_out.hpp>     // brought_by_other
-#include <locus/run/move.hpp>        // each_part
 #include <locus/run/settle.hpp>      // foresee_targets
 
 LOCUS_LEAN_BEGIN

@@ -2,7 +2,6 @@
 // Bodies of the functions that run/implicit_copies.hpp declares.
 #pragma once
 #include <locus/core/error.hpp>           // placement_error
-#include <locus/core/macros.hpp>          // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 #include <locus/plan/show/facts.hpp>      // count_transfer
 #include <locus/run/implicit_copies.hpp>  // the declarations
 #include <locus/run/run_state.hpp>        // run_state

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that run/lay_out.hpp declares.
 #pragma once
-#include <locus/core/macros.hpp>         // LOCUS_FUNCTION, LOCUS_LEAN_BEGIN
 #include <locus/run/lay_out.hpp>         // the declarations
 #include <locus/run/write_directly.hpp>  // may_write_directly, is_written
 

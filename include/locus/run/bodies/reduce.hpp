@@ -2,7 +2,6 @@
 // Bodies of the functions that run/reduce.hpp declares.
 #pragma once
 #include <locus/collective/reduce.hpp>  // reduction_job, segment
-#include <locus/core/macros.hpp>        // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 #include <locus/run/copy_value.hpp>     // wait_for, copy_value
 #include <locus/run/log.hpp>            // log_collective
 #include <locus/run/reduce.hpp>         // the declarations

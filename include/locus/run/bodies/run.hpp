@@ -3,11 +3,10 @@
 #pragma once
 #include <exception>  // uncaught_exceptions
 
-#include <locus/core/macros.hpp>         // LOCUS_FUNCTION, LOCUS_LEAN_BEGIN
 #include <locus/machine/stamps.hpp>      // mark
 #include <locus/machine/work_scope.hpp>  // work_scope
 #include <locus/run/bind.hpp>            // bind, meet_operands, order_behind_guest
-#include <locus/run/launch.hpp>          // launch_region
+#include <locus/run/issue.hpp>           // issue
 #include <locus/run/run.hpp>             // the declarations
 #include <locus/run/run_state.hpp>       // run_state
 #include <locus/run/settle.hpp>          // settle
@@ -33,30 +32,13 @@ inline namespace LOCUS_RUN_MODE {
 }
 
 /// Around memory that queues use: when an exception leaves the scope, they finish first.
-class drained {
- public:
-  explicit drained(run_state const& run) : run_(run), before_(std::uncaught_exceptions()) {}
-  drained(drained const&) = delete;
+struct drained {
+  run_state const& run;
+  int before = std::uncaught_exceptions();
   ~drained() {
-    if (std::uncaught_exceptions() > before_) drain(run_);
+    if (std::uncaught_exceptions() > before) drain(run);
   }
-
- private:
-  run_state const& run_;
-  int before_;
 };
-
-/// means: the actions of the plan, in order
-LOCUS_FUNCTION void issue(run_state& run) {
-  for (action const& act : run.plan.actions) {
-    if (act.kind == action_kind::launch)
-      launch_region(run, act.what);
-    else if (act.kind == action_kind::transfer)
-      run.code.crossings->move(run, run.plan.transfers[act.what]);
-    else
-      run.code.reductions->reduce_bucket(run, act.what);
-  }
-}
 
 LOCUS_FUNCTION void run(run_state& run) {
   work_scope whole;
@@ -66,7 +48,7 @@ LOCUS_FUNCTION void run(run_state& run) {
   if (runtime::has_arrivals()) meet_operands(run);
   foresee(run);
   if (runtime::guest) order_behind_guest(run);
-  drained const scope(run);
+  drained const scope{run};
   issue(run);
   settle(run);
 }

@@ -3,7 +3,6 @@
 #pragma once
 #include <utility>  // exchange
 
-#include <locus/core/macros.hpp>      // LOCUS_FUNCTION, LOCUS_LEAN_BEGIN
 #include <locus/memory/allocate.hpp>  // allocate, release
 #include <locus/run/run_memory.hpp>   // the declarations
 

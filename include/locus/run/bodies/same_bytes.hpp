@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that run/same_bytes.hpp declares.
 #pragma once
-#include <locus/core/macros.hpp>     // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 #include <locus/run/same_bytes.hpp>  // the declarations
 #include <locus/run/values.hpp>      // byte_range
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that run/settle.hpp declares.
 #pragma once
-#include <locus/core/macros.hpp>           // LOCUS_FUNCTION, LOCUS_LEAN_BEGIN
 #include <locus/machine/user_stream.hpp>   // lead_guest
 #include <locus/run/copy_value.hpp>        // copy_value, join_queues
 #include <locus/run/report.hpp>            // note_run

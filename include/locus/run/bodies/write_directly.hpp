@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that run/write_directly.hpp declares.
 #pragma once
-#include <locus/core/macros.hpp>         // LOCUS_FUNCTION, LOCUS_LEAN_BEGIN
 #include <locus/run/write_directly.hpp>  // the declarations
 
 LOCUS_LEAN_BEGIN
