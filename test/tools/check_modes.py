@@ -19,7 +19,9 @@ import sys
 import tempfile
 
 KERNELS = re.compile(r'locus::(host|kernel|cuda_side)::(?!missing|host_operands|announce|require_same|find_cblas)|(?<!held)(?<!far)_work\b|_fn\b|'
-                     r'::(runner|transport|placing|results|replica_reduction|operand_placer|run_memory)::|parallel_for')
+                     r'::operand_placer::|parallel_for')
+# The run-time loop: functions over the state of one run.
+LOOP = re.compile(r'\(locus::detail::run_state( const)?&')
 MODE = 'mode_k'
 # Where tensors are made the run-time loop is offered to statements of other units, of whichever mode
 # comes first: it calls the statement's own kernel and computes nothing itself.
@@ -103,7 +105,7 @@ def main():
                 if MODE in name or not any(re.match(r'v[a-z]', word) for word in code):
                     continue
                 vector += 1
-                if KERNELS.search(plain(name).split('(')[0]):
+                if KERNELS.search(plain(name).split('(')[0]) or LOOP.search(plain(name)):
                     faults.append(f'{plain(name)}\n  is shared by units of all modes and computes')
         clones = 0
         if probe.returncode == 0:

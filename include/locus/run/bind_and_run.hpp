@@ -10,7 +10,7 @@
 #include <locus/run/open_plan.hpp>       // fill_in
 #include <locus/run/region.hpp>          // region_code
 #include <locus/run/requests.hpp>        // hold_to_requests
-#include <locus/run/runner.hpp>          // runner
+#include <locus/run/run.hpp>             // run_plan, crossings, reductions
 
 namespace locus {
 inline namespace LOCUS_MODE {
@@ -113,8 +113,8 @@ struct graph_code {
     p.replicas = replicas;
     p.launches = all.launches;
     p.folds = all.folds;
-    if constexpr (transfers > 0) p.crossings = &detail::runner::crossings;
-    if constexpr (folds) p.reductions = &detail::runner::reductions;
+    if constexpr (transfers > 0) p.crossings = &detail::crossings;
+    if constexpr (folds) p.reductions = &detail::reductions;
     p.may_alias = locus::may_alias(arrays.view());
     p.planned = planned;
     return p;
@@ -234,9 +234,9 @@ struct graph_code {
       fill_in(with_devices.plan, open);
       run_arrays run_bound = run_in;
       run_bound.slots = bound.slots;
-      detail::runner(with_devices, run_bound, targets, seen).run();
+      detail::run_plan(with_devices, run_bound, targets, seen);
     } else
-      detail::runner(code, run_in, targets, seen).run();
+      detail::run_plan(code, run_in, targets, seen);
   }
   template <int K>
   static place place_of_root(devices_of_run const& open) {

@@ -5,7 +5,7 @@
 #include <locus/core/macros.hpp>      // LOCUS_MODE, LOCUS_LEAN_BEGIN
 #include <locus/plan/infer.hpp>       // infer_extents
 #include <locus/run/home_kernel.hpp>  // home_run, home_code, place_home_values
-#include <locus/run/runner.hpp>       // runner
+#include <locus/run/run.hpp>          // run_plan
 
 LOCUS_LEAN_BEGIN
 namespace locus {
@@ -97,7 +97,7 @@ inline void run_home(home_run const& r) {
   run_watch seen;
   if (unsigned const watchers = runtime::watched())
     seen = watch_run(watchers, record.report, r.site);
-  detail::runner(record.code, {values, layouts, ready, extents, slots, objects}, &to, seen).run();
+  detail::run_plan(record.code, {values, layouts, ready, extents, slots, objects}, &to, seen);
 }
 /// means: statements of other units find the loop here: called where tensors are made
 inline void offer_home_loop() {

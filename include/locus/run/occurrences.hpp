@@ -18,40 +18,10 @@ struct occurrence {
 };
 
 /// means: which transfers of a run bring the same, and where that may lie until the last has read it
-class occurrence_finder {
- public:
-  occurrence_finder(plan_view const& p, local_value const* values, int replicas,
-                    shape const* extents, array_view<slot> slots)
-      : p_(p), values_(values), replicas_(replicas), extents_(extents), slots_(slots) {}
-
-  /// cost: a comparison of addresses for each pair of transfers
-  void find(dynamic_array<occurrence>& found) const;
-
- private:
-  slot const& slot_of(short t) const { return slots_[p_.steps.count + t]; }
-  local_value const& source(short t, int r) const {
-    return values_[p_.transfers[t].from * replicas_ + r];
-  }
-  /// from a tensor into a temporary: what a plan does not write
-  bool may_share(short t) const;
-  bool same(short t, short u) const;
-  bool is_found(short t, dynamic_array<occurrence> const& found) const;
-  /// t and all that bring the same behind it
-  [[gnu::cold]] void add_all(short t, dynamic_array<occurrence>& found) const;
-  /// the memory of t is nobody else's between two actions
-  bool lives_alone(short t, short begin, short end, dynamic_array<occurrence> const& group,
-                   std::size_t group_begin) const;
-
-  plan_view const& p_;
-  local_value const* values_;
-  int replicas_;
-  shape const* extents_;
-  array_view<slot> slots_;
-};
-
-/// means: moves what occurrences save from `copies` to `reused`
-LOCUS_FUNCTION void count_reused(tally& t, plan_view const& p, shape const* extents,
-                                 dynamic_array<occurrence> const& found);
+/// cost:  a comparison of addresses for each pair of transfers
+LOCUS_FUNCTION void find_occurrences(plan_view const& p, local_value const* values, int replicas,
+                                     shape const* extents, array_view<slot> slots,
+                                     dynamic_array<occurrence>& found);
 
 /// means: what a run will do: the plan, less what occurrences save
 LOCUS_FUNCTION tally count_run(plan_view const& p, local_value* values, int replicas,

@@ -29,19 +29,23 @@ namespace runtime {
 LOCUS_SHARED_STATE inline thread_local constinit tally executed{};
 }  // namespace runtime
 
-/// What the run-time loop does for plans whose values cross devices; a plan that stays on one device
-/// does not name it, and is compiled without. `run` is a detail::runner.
+namespace detail {
+struct run_state;
+}
+
+/// Functions of the run-time loop for plans whose values cross devices; a plan that stays on one
+/// device does not name them, and is compiled without.
 struct crossing_code {
-  void (*apply_policy)(void* run);
-  void (*place)(void* run);
-  void (*foresee)(void* run);
-  void (*move)(void* run, transfer const& what);
+  void (*apply_copy_policy)(detail::run_state const& run);
+  void (*lay_out)(detail::run_state& run);
+  void (*foresee)(detail::run_state& run);
+  void (*move)(detail::run_state& run, transfer const& what);
 };
 /// The same for reductions over replicas.
 struct reduction_code {
-  void (*foresee)(void* run, transfer const& what);
-  void (*reduce)(void* run, transfer const& what);
-  void (*reduce_bucket)(void* run, short bucket);
+  void (*foresee)(detail::run_state& run, transfer const& what);
+  void (*reduce)(detail::run_state& run, transfer const& what);
+  void (*reduce_bucket)(detail::run_state& run, short bucket);
 };
 
 /// means: what the run-time loop walks; one constant for each graph

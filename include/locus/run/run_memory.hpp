@@ -3,17 +3,16 @@
 #pragma once
 
 #include <locus/core/array.hpp>           // dynamic_array
-#include <locus/core/macros.hpp>          // LOCUS_RUN_MODE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
+#include <locus/core/macros.hpp>          // LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
 #include <locus/device/device.hpp>        // device
 #include <locus/machine/launch_site.hpp>  // kernel_workspace
 
 LOCUS_LEAN_BEGIN
 
 namespace locus::detail {
-inline namespace LOCUS_RUN_MODE {
 
 class run_memory {
- protected:
+ public:
   run_memory() = default;
   run_memory(run_memory const&) = delete;
   /// temporaries go back in the order of their device's queue
@@ -63,7 +62,6 @@ class run_memory {
   dynamic_array<kernel_workspace> workspaces_;
 };
 
-}  // namespace LOCUS_RUN_MODE
 }  // namespace locus::detail
 
 LOCUS_LEAN_END

@@ -5,7 +5,7 @@
 #include <locus/plan/move.hpp>      // move_values
 #include <locus/plan/schedule.hpp>  // schedule
 #include <locus/run/crossing.hpp>   // the declarations
-#include <locus/run/runner.hpp>     // runner
+#include <locus/run/run.hpp>        // run_plan, crossings
 
 LOCUS_LEAN_BEGIN
 
@@ -23,7 +23,7 @@ LOCUS_FUNCTION crossing::crossing(step const& what, place const& to) : leaf_(wha
 LOCUS_FUNCTION void crossing::run(local_value const* from, target const& into, call_site site) {
   program only_this;
   only_this.plan = plan_;
-  only_this.crossings = &runner::crossings;
+  only_this.crossings = &crossings;
   only_this.may_alias = true;
   int const a = leaf_.where.count(), b = into.where.count();
   only_this.replicas = a > b ? a : b;
@@ -39,7 +39,7 @@ LOCUS_FUNCTION void crossing::run(local_value const* from, target const& into, c
   seen.site = site;
   seen.log = runtime::is_watched(runtime::watcher::log) && runtime::is_wanted(&moved, site);
   seen.keeps = runtime::keeps_copies();
-  runner(only_this, arrays, &into, seen).run();
+  run_plan(only_this, arrays, &into, seen);
 }
 
 }  // namespace LOCUS_RUN_MODE

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that run/occurrences.hpp declares.
 #pragma once
-#include <locus/core/macros.hpp>      // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 #include <locus/run/occurrences.hpp>  // the declarations
 #include <locus/run/values.hpp>       // same_layout
 
@@ -9,85 +8,98 @@ LOCUS_COLD_BEGIN
 
 namespace locus::detail {
 
-LOCUS_FUNCTION void occurrence_finder::find(dynamic_array<occurrence>& found) const {
-  for (short t = 0; t < p_.transfers.count; ++t)
-    for (short u = static_cast<short>(t + 1); u < p_.transfers.count; ++u)
-      if (same(t, u)) {
-        add_all(t, found);
+struct occurrence_finder {
+  plan_view const& p;
+  local_value const* values;
+  int replicas;
+  shape const* extents;
+  array_view<slot> slots;
+
+  slot const& slot_of(short t) const { return slots[p.steps.count + t]; }
+  local_value const& source(short t, int r) const {
+    return values[p.transfers[t].from * replicas + r];
+  }
+  /// from a tensor into a temporary: what a plan does not write
+  bool may_share(short t) const {
+    transfer const& me = p.transfers[t];
+    slot const& s = slot_of(t);
+    return me.how != transfer_kind::none && me.how != transfer_kind::slice &&
+           !is_reduction(me.how) && s.bytes > 0 && !s.is_result && s.in_place_of < 0 &&
+           p.steps[memory_of(p, me.from)].kind == step_kind::leaf;
+  }
+  bool same(short t, short u) const {
+    transfer const &x = p.transfers[t], &y = p.transfers[u];
+    if (x.how != y.how || !may_share(t) || !may_share(u)) return false;
+    step const &a = p.steps[x.from], &b = p.steps[y.from];
+    int const rank = extents[x.from].rank;
+    if (rank != extents[y.from].rank || a.type != b.type || a.element_bytes != b.element_bytes ||
+        !(a.where == b.where) || !(x.arrives == y.arrives))
+      return false;
+    for (int r = 0; r < a.where.count(); ++r)
+      if (!same_layout(source(t, r), source(u, r), rank)) return false;
+    return true;
+  }
+  bool is_found(short t, dynamic_array<occurrence> const& found) const {
+    for (occurrence const& o : found)
+      if (o.transfer == t) return true;
+    return false;
+  }
+  /// t and all that bring the same behind it
+  [[gnu::cold]] void add_all(short t, dynamic_array<occurrence>& found) const {
+    if (is_found(t, found)) return;
+    std::size_t const begin = found.size();
+    short first = t, last = 0;
+    for (short u = t; u < p.transfers.count; ++u) {
+      if (u != t && !same(t, u)) continue;
+      found.push({u, -1, -1});
+      if (slot_of(u).made < slot_of(first).made) first = u;
+      if (slot_of(u).last_read > last) last = slot_of(u).last_read;
+    }
+    short memory = -1;
+    for (std::size_t k = begin; k < found.size() && memory < 0; ++k)
+      if (lives_alone(found[k].transfer, slot_of(first).made, last, found, begin))
+        memory = found[k].transfer;
+    if (memory < 0) return found.resize(begin);  // each has memory for its own time only
+    for (std::size_t k = begin; k < found.size(); ++k)
+      found[k].first = first, found[k].memory = memory;
+  }
+  /// the memory of t is nobody else's between two actions
+  bool lives_alone(short t, short begin, short end, dynamic_array<occurrence> const& group,
+                   std::size_t group_begin) const {
+    slot const& mine = slot_of(t);
+    device_list const& here = p.transfers[t].arrives.devices;
+    for (short v = 0; v < slots.count; ++v) {
+      slot const& other = slots[v];
+      bool ours = false;
+      for (std::size_t k = group_begin; k < group.size(); ++k)
+        ours = ours || v == p.steps.count + group[k].transfer;
+      if (ours || other.bytes == 0 || other.is_result || other.made > end ||
+          other.last_read < begin)
+        continue;
+      bool const apart = other.offset + round_up(other.bytes) <= mine.offset ||
+                         mine.offset + round_up(mine.bytes) <= other.offset;
+      device_list const& there = v < p.steps.count ? p.steps[v].where.devices
+                                                   : p.transfers[v - p.steps.count].arrives.devices;
+      for (int i = 0; i < here.size() && !apart; ++i)
+        if (there.contains(here[i])) return false;
+    }
+    return true;
+  }
+};
+
+LOCUS_FUNCTION void find_occurrences(plan_view const& p, local_value const* values, int replicas,
+                                     shape const* extents, array_view<slot> slots,
+                                     dynamic_array<occurrence>& found) {
+  occurrence_finder const in{p, values, replicas, extents, slots};
+  for (short t = 0; t < p.transfers.count; ++t)
+    for (short u = static_cast<short>(t + 1); u < p.transfers.count; ++u)
+      if (in.same(t, u)) {
+        in.add_all(t, found);
         break;
       }
 }
 
-LOCUS_FUNCTION bool occurrence_finder::may_share(short t) const {
-  transfer const& me = p_.transfers[t];
-  slot const& s = slot_of(t);
-  return me.how != transfer_kind::none && me.how != transfer_kind::slice && !is_reduction(me.how) &&
-         s.bytes > 0 && !s.is_result && s.in_place_of < 0 &&
-         p_.steps[memory_of(p_, me.from)].kind == step_kind::leaf;
-}
-
-LOCUS_FUNCTION bool occurrence_finder::same(short t, short u) const {
-  transfer const &x = p_.transfers[t], &y = p_.transfers[u];
-  if (x.how != y.how || !may_share(t) || !may_share(u)) return false;
-  step const &a = p_.steps[x.from], &b = p_.steps[y.from];
-  int const rank = extents_[x.from].rank;
-  if (rank != extents_[y.from].rank || a.type != b.type || a.element_bytes != b.element_bytes ||
-      !(a.where == b.where) || !(x.arrives == y.arrives))
-    return false;
-  for (int r = 0; r < a.where.count(); ++r)
-    if (!same_layout(source(t, r), source(u, r), rank)) return false;
-  return true;
-}
-
-LOCUS_FUNCTION bool occurrence_finder::is_found(short t,
-                                                dynamic_array<occurrence> const& found) const {
-  for (occurrence const& o : found)
-    if (o.transfer == t) return true;
-  return false;
-}
-
-LOCUS_FUNCTION void occurrence_finder::add_all(short t, dynamic_array<occurrence>& found) const {
-  if (is_found(t, found)) return;
-  std::size_t const begin = found.size();
-  short first = t, last = 0;
-  for (short u = t; u < p_.transfers.count; ++u) {
-    if (u != t && !same(t, u)) continue;
-    found.push({u, -1, -1});
-    if (slot_of(u).made < slot_of(first).made) first = u;
-    if (slot_of(u).last_read > last) last = slot_of(u).last_read;
-  }
-  short memory = -1;
-  for (std::size_t k = begin; k < found.size() && memory < 0; ++k)
-    if (lives_alone(found[k].transfer, slot_of(first).made, last, found, begin))
-      memory = found[k].transfer;
-  if (memory < 0) return found.resize(begin);  // each has memory for its own time only
-  for (std::size_t k = begin; k < found.size(); ++k)
-    found[k].first = first, found[k].memory = memory;
-}
-
-LOCUS_FUNCTION bool occurrence_finder::lives_alone(short t, short begin, short end,
-                                                   dynamic_array<occurrence> const& group,
-                                                   std::size_t group_begin) const {
-  slot const& mine = slot_of(t);
-  device_list const& here = p_.transfers[t].arrives.devices;
-  for (short v = 0; v < slots_.count; ++v) {
-    slot const& other = slots_[v];
-    bool ours = false;
-    for (std::size_t k = group_begin; k < group.size(); ++k)
-      ours = ours || v == p_.steps.count + group[k].transfer;
-    if (ours || other.bytes == 0 || other.is_result || other.made > end || other.last_read < begin)
-      continue;
-    bool const apart = other.offset + round_up(other.bytes) <= mine.offset ||
-                       mine.offset + round_up(mine.bytes) <= other.offset;
-    device_list const& there = v < p_.steps.count
-                                   ? p_.steps[v].where.devices
-                                   : p_.transfers[v - p_.steps.count].arrives.devices;
-    for (int i = 0; i < here.size() && !apart; ++i)
-      if (there.contains(here[i])) return false;
-  }
-  return true;
-}
-
+/// means: moves what occurrences save from `copies` to `reused`
 LOCUS_FUNCTION void count_reused(tally& t, plan_view const& p, shape const* extents,
                                  dynamic_array<occurrence> const& found) {
   for (occurrence const& o : found) {
@@ -119,7 +131,7 @@ LOCUS_FUNCTION tally count_run(plan_view const& p, local_value* values, int repl
     }
   }
   dynamic_array<occurrence> found;
-  occurrence_finder(p, values, replicas, extents, slots).find(found);
+  find_occurrences(p, values, replicas, extents, slots, found);
   count_reused(t, p, extents, found);
   return t;
 }

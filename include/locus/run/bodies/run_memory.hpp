@@ -3,14 +3,12 @@
 #pragma once
 #include <utility>  // exchange
 
-#include <locus/core/macros.hpp>      // LOCUS_FUNCTION, LOCUS_LEAN_BEGIN
 #include <locus/memory/allocate.hpp>  // allocate, release
 #include <locus/run/run_memory.hpp>   // the declarations
 
 LOCUS_LEAN_BEGIN
 
 namespace locus::detail {
-inline namespace LOCUS_RUN_MODE {
 
 LOCUS_FUNCTION run_memory::~run_memory() {
   for (int i = 0; i < arena_count_; ++i)
@@ -88,7 +86,6 @@ LOCUS_FUNCTION run_memory::memory_block const* run_memory::find_arena(device nam
   return nullptr;
 }
 
-}  // namespace LOCUS_RUN_MODE
 }  // namespace locus::detail
 
 LOCUS_LEAN_END

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that run/same_bytes.hpp declares.
 #pragma once
-#include <locus/core/macros.hpp>     // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 #include <locus/run/same_bytes.hpp>  // the declarations
 #include <locus/run/values.hpp>      // byte_range
 
@@ -9,49 +8,68 @@ LOCUS_COLD_BEGIN
 
 namespace locus::detail {
 
-LOCUS_FUNCTION ways_between::ways_between(local_value const& a, int rank_a, int bytes_a,
-                                          local_value const& b, int rank_b, int bytes_b)
-    : distance_(static_cast<char const*>(b.data) - static_cast<char const*>(a.data)) {
-  for (int k = 0; k < rank_a; ++k) add(a.strides[k] * bytes_a, 0, a.extents[k] - 1);
-  for (int k = 0; k < rank_b; ++k) add(b.strides[k] * bytes_b, 1 - b.extents[k], 0);
-  add(1, 1 - bytes_b, bytes_a - 1);
-  for (int i = 1; i < count_; ++i)  // the longest step first
-    for (int k = i; k > 0 && axes_[k].step > axes_[k - 1].step; --k) {
-      axis const longer = axes_[k];
-      axes_[k] = axes_[k - 1], axes_[k - 1] = longer;
+/// means: the ways from an element of one value to an element of another, as steps along axes
+/// cost:  a few steps for values of one tensor; it gives up, and says no, after many
+class ways_between {
+ public:
+  ways_between(local_value const& a, int rank_a, int bytes_a, local_value const& b, int rank_b,
+               int bytes_b)
+      : distance_(static_cast<char const*>(b.data) - static_cast<char const*>(a.data)) {
+    for (int k = 0; k < rank_a; ++k) add(a.strides[k] * bytes_a, 0, a.extents[k] - 1);
+    for (int k = 0; k < rank_b; ++k) add(b.strides[k] * bytes_b, 1 - b.extents[k], 0);
+    add(1, 1 - bytes_b, bytes_a - 1);
+    for (int i = 1; i < count_; ++i)  // the longest step first
+      for (int k = i; k > 0 && axes_[k].step > axes_[k - 1].step; --k) {
+        axis const longer = axes_[k];
+        axes_[k] = axes_[k - 1], axes_[k - 1] = longer;
+      }
+    for (int k = count_; k-- > 0;) {
+      low_[k] = low_[k + 1] + axes_[k].step * axes_[k].least;
+      high_[k] = high_[k + 1] + axes_[k].step * axes_[k].most;
     }
-  for (int k = count_; k-- > 0;) {
-    low_[k] = low_[k + 1] + axes_[k].step * axes_[k].least;
-    high_[k] = high_[k + 1] + axes_[k].step * axes_[k].most;
   }
-}
+  /// some way has length 0
+  bool meet() { return goes(0, distance_); }
 
-LOCUS_FUNCTION void ways_between::add(std::int64_t step, std::int64_t least, std::int64_t most) {
-  if (step == 0 || least == most) return;
-  if (step < 0) {
-    std::int64_t const other = -least;
-    step = -step, least = -most, most = other;
-  }
-  for (int k = 0; k < count_; ++k)
-    if (axes_[k].step == step) {
-      axes_[k].least += least, axes_[k].most += most;
-      return;
+ private:
+  struct axis {
+    std::int64_t step, least, most;
+  };
+  void add(std::int64_t step, std::int64_t least, std::int64_t most) {
+    if (step == 0 || least == most) return;
+    if (step < 0) {
+      std::int64_t const other = -least;
+      step = -step, least = -most, most = other;
     }
-  axes_[count_++] = {step, least, most};
-}
-
-LOCUS_FUNCTION bool ways_between::goes(int k, std::int64_t distance) {
-  if (k == count_) return distance == 0;
-  axis const& me = axes_[k];
-  std::int64_t const first = -floor_of(high_[k + 1] - distance, me.step),
-                     last = floor_of(distance - low_[k + 1], me.step);
-  for (std::int64_t n = first > me.least ? first : me.least; n <= (last < me.most ? last : me.most);
-       ++n) {
-    if (++tried_ > 100'000) return false;
-    if (goes(k + 1, distance - n * me.step)) return true;
+    for (int k = 0; k < count_; ++k)
+      if (axes_[k].step == step) {
+        axes_[k].least += least, axes_[k].most += most;
+        return;
+      }
+    axes_[count_++] = {step, least, most};
   }
-  return false;
-}
+  static std::int64_t floor_of(std::int64_t a, std::int64_t b) {
+    return a / b - (a % b != 0 && a < 0);
+  }
+  /// axes from k on go that far
+  bool goes(int k, std::int64_t distance) {
+    if (k == count_) return distance == 0;
+    axis const& me = axes_[k];
+    std::int64_t const first = -floor_of(high_[k + 1] - distance, me.step),
+                       last = floor_of(distance - low_[k + 1], me.step);
+    for (std::int64_t n = first > me.least ? first : me.least;
+         n <= (last < me.most ? last : me.most); ++n) {
+      if (++tried_ > 100'000) return false;
+      if (goes(k + 1, distance - n * me.step)) return true;
+    }
+    return false;
+  }
+  static constexpr int room = 2 * max_rank + 1;
+  axis axes_[room];
+  std::int64_t low_[room + 1]{}, high_[room + 1]{};
+  std::int64_t distance_;
+  int count_ = 0, tried_ = 0;
+};
 
 LOCUS_FUNCTION bool share_bytes(local_value const& a, int rank_a, int bytes_a, local_value const& b,
                                 int rank_b, int bytes_b) {

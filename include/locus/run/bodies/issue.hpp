@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of the functions that run/issue.hpp declares.
+#pragma once
+#include <locus/machine/queues.hpp>      // check_host_access
+#include <locus/machine/work_scope.hpp>  // work_scope
+#include <locus/run/copy_value.hpp>      // wait_for, copy_strided, copy_value, each_part
+#include <locus/run/issue.hpp>           // the declarations
+#include <locus/run/lay_out.hpp>         // find_occurrence, brought_by_other
+#include <locus/run/log.hpp>             // log_step, log_copy, say_fallback
+#include <locus/run/spans.hpp>           // begin_launch
+
+LOCUS_LEAN_BEGIN
+
+namespace locus::detail {
+inline namespace LOCUS_RUN_MODE {
+
+/// means: read(step, edge) for each operand in memory that the kernel of region i reads, stored(k) for each value that it
+///        stores
+template <class Read, class Stored>
+void each_value(run_state const& run, short i, Read const& read, Stored const& stored) {
+  plan_view const& plan = run.plan;
+  for (short k = 0; k < plan.steps.count; ++k) {
+    step const& s = plan.steps[k];
+    if (s.region != i) continue;
+    for (edge const& e : plan.operands(s)) {
+      step const& o = plan.steps[e.from];
+      bool const inside = o.region == i && e.by < 0;
+      if (o.kind != step_kind::scalar && o.kind != step_kind::index && !inside) read(s, e);
+    }
+    if (s.stored || run.slots[k].bytes > 0) stored(k);
+  }
+}
+
+/// concatenate, and a reshape of what has gaps: one copying kernel for each operand
+[[gnu::cold]] LOCUS_FUNCTION void copy_operands(run_state& run, launch const& what) {
+  step const& s = run.plan.steps[what.step];
+  std::int64_t begin = 0;
+  for (edge const& e : run.plan.operands(s)) {
+    int const rank = run.extents[e.from].rank;
+    local_layout from_layout, to_layout;
+    local_value from = run.value(run.value_of(e), what.replica),
+                to = run.value(what.step, what.replica);
+    if (s.kind == step_kind::concatenate) {
+      bool const whole_beside_pieces =
+          s.where.is_sharded() && run.place_of(run.value_of(e)).is_mirrored();
+      if (whole_beside_pieces)
+        from = piece_of(from, rank, s.where, what.replica, run.extents[e.from], s.element_bytes,
+                        from_layout);
+      to = part_of(to, rank, s.axis, begin, from.extents[s.axis], s.element_bytes, to_layout);
+      begin += from.extents[s.axis];
+    } else {
+      to = dense_value(to.data, run.extents[e.from], run.place_of(run.value_of(e)), what.replica,
+                       to_layout);
+    }
+    copy_strided(what.site, to, from, rank, s.element_bytes);
+  }
+}
+
+LOCUS_FUNCTION void start_kernel(run_state& run, launch const& what) {
+  step_kind const kind = run.plan.steps[what.step].kind;
+  if (kind == step_kind::concatenate || kind == step_kind::reshape)
+    copy_operands(run, what);
+  else
+    run.code.launches[what.step](what);
+}
+
+/// means: the names of the kernels that the launch will start: the same call with a workspace that measures starts none
+[[gnu::cold]] LOCUS_FUNCTION void write_kernels(run_state& run, message& out, launch const& what) {
+  kernel_list kernels;
+  kernel_workspace measured{.on = what.site.on, .kernels = &kernels};
+  launch dry = what;
+  dry.site.workspace = &measured;
+  start_kernel(run, dry);
+  out << kernels;
+}
+
+/// units: bytes that the kernel of one replica reads and writes
+[[gnu::cold]] LOCUS_FUNCTION std::int64_t bytes_of_region(run_state const& run, short i, int r) {
+  std::int64_t bytes = 0;
+  each_value(
+      run, i,
+      [&](step const& s, edge const& e) {
+        if (!read_before(run.plan, s, e)) bytes += run.bytes_of(run.value_of(e), r).bytes;
+      },
+      [&](short k) { bytes += run.bytes_of(k, r).bytes; });
+  return bytes;
+}
+
+/// means: the log and the trace hear of the launch before it is issued
+[[gnu::cold]] LOCUS_FUNCTION void announce(run_state& run, launch const& what, work_scope& work) {
+  logical_device& d = *what.site.on;
+  device const asked = run.plan.steps[what.step].where.at(what.replica);
+  message kernel;
+  if (d.is_card()) write_kernels(run, kernel, what);
+  for (short k = 0; run.seen.log && k < run.plan.steps.count; ++k)
+    if (run.plan.steps[k].region == what.step)
+      log_step(run.plan.steps[k], k, run.extents[k], asked, kernel.view(), run.seen.site);
+  if (run.seen.work)
+    begin_launch(work, run.seen.work, run.plan, run.extents, what.step, asked, d,
+                 bytes_of_region(run, what.step, what.replica), kernel.view());
+}
+
+inline constexpr int max_touched = 64;
+
+/// means: waits for what the kernel reads, and checks where it lies
+[[gnu::cold]] LOCUS_FUNCTION int gather_operands(run_state& run, short i, int r, logical_device& d,
+                                                 step_record const& record, touched* operands) {
+  int count = 0;
+  auto add = [&](int v, bool writes) {
+    byte_range const range = run.bytes_of(v, r);
+    if (range.bytes == 0) return;
+    if constexpr (checked_build) check_owner(d, range.first, record);
+    if (writes)
+      wait_for_readers(run, d, queue_kind::compute, range, d);
+    else
+      wait_for(run, v, r, d);
+    if (d.is_host()) runtime::check_host_access(range.first, range.bytes, writes, record);
+    if (count < max_touched)
+      operands[count++] = {range.first, static_cast<std::size_t>(range.bytes), writes};
+  };
+  each_value(
+      run, i,
+      [&](step const&, edge const& e) {
+        add(run.value_of(e), false);
+        if (e.by < 0) wait_for(run, memory_of(run.plan, e.from), r, d);
+      },
+      [&](short k) { add(k, true); });
+  return count;
+}
+
+LOCUS_FUNCTION void launch_region(run_state& run, short i) {
+  step const& ends = run.plan.steps[i];
+  ++run.done.launches;
+  for (short k = 0; k <= i; ++k)
+    if (run.plan.steps[k].region == i && run.plan.steps[k].fell_back) {
+      ++run.done.fallbacks;
+      say_fallback(run.plan.steps[k], k, run.extents[k], run.seen.site);
+    }
+  bool const look = runtime::devices().has_gpus();
+  for (int r = 0; r < ends.where.count(); ++r) {
+    logical_device& d = runtime::find_device(ends.where.at(r));
+    step_record const record = run.record_of(i, d.name);
+    runtime::running_scope const scope(&record);
+    touched operands[max_touched];
+    int count = 0;
+    if (look) count = gather_operands(run, i, r, d, record, operands);
+    frame const f = run.as_frame();
+    launch const what{
+        &f, i, r, {&d, record, operands, count, run.memory.find_workspace(d), run.tf32}};
+    work_scope scope_of_work;
+    if (run.seen.log || run.seen.work) announce(run, what, scope_of_work);
+    start_kernel(run, what);
+  }
+}
+
+// ---- transfers ----
+
+/// means: a copy from device to device is counted, and told to the log; reused: nothing is moved
+[[gnu::cold]] LOCUS_FUNCTION void note_copy(run_state& run, transfer const& t, local_value const& v,
+                                            device from, device to, bool reused,
+                                            std::string_view why) {
+  step const& s = run.plan.steps[t.from];
+  std::int64_t const bytes = size_of(v, run.rank_of(t.from)) * s.element_bytes;
+  ++(reused ? run.done.reused : run.done.copies);
+  (reused ? run.done.bytes_reused : run.done.bytes_moved) += bytes;
+  if (run.seen.log) log_copy(t.how, s, t.from, bytes, from, to, why, run.seen.site);
+}
+
+/// means: one value, or one piece, to another device (or beside itself)
+[[gnu::cold]] LOCUS_FUNCTION void move_part(run_state& run, transfer const& t, copy_side const& to,
+                                            device to_name, copy_side const& from, device from_name,
+                                            bool skip) {
+  bool const moves = !(to_name == from_name),
+             kept = moves && run.kept.is_there(to.number, to.replica);
+  if (moves)
+    note_copy(run, t, *from.at, from_name, to_name, kept,
+              kept   ? "reused: kept from a copy before"
+              : skip ? "both are host memory"
+                     : "");
+  if (skip || kept) return;
+  step_record const record{t.from, "copy", to_name};
+  runtime::running_scope const scope(&record);
+  copy_value(run, to, from, run.rank_of(t.from), run.bytes_of_element(t.from), record);
+}
+
+/// means: another transfer has brought it
+[[gnu::cold]] LOCUS_FUNCTION void reuse(run_state& run, transfer const& me, short first) {
+  each_part(run, me, [&](copy_side const&, device to, copy_side const& from, device at, bool) {
+    if (!(to == at))
+      note_copy(run, me, *from.at, at, to, true, "reused: the same tensor was brought before");
+  });
+  int const v = run.value_of(me), other = run.plan.steps.count + first;
+  for (int r = 0; r < me.arrives.count(); ++r) run.ready(v, r) = run.ready(other, r);
+}
+
+LOCUS_FUNCTION void move_value(run_state& run, transfer const& me) {
+  if (&me - run.plan.transfers.first ==
+      runtime::planted.omit_transfer) {  // the mistake: readers get it where it is
+    int const v = run.value_of(me);
+    for (int r = 0; r < me.arrives.count(); ++r) run.value(v, r) = run.value(me.from, 0);
+    return;
+  }
+  if (is_reduction(me.how)) return run.code.reductions->reduce(run, me);
+  if (brought_by_other(run, me)) return reuse(run, me, find_occurrence(run, me)->first);
+  each_part(run, me,
+            [&](copy_side const& to, device to_name, copy_side const& from, device from_name,
+                bool skip) { move_part(run, me, to, to_name, from, from_name, skip); });
+  if (me.how == transfer_kind::gather || me.how == transfer_kind::all_gather)
+    join_queues(run);  // several copies fill one value: its readers wait for all of them
+}
+
+LOCUS_FUNCTION void issue(run_state& run) {
+  for (action const& act : run.plan.actions) {
+    if (act.kind == action_kind::launch)
+      launch_region(run, act.what);
+    else if (act.kind == action_kind::transfer)
+      run.code.crossings->move(run, run.plan.transfers[act.what]);
+    else
+      run.code.reductions->reduce_bucket(run, act.what);
+  }
+}
+
+}  // namespace LOCUS_RUN_MODE
+}  // namespace locus::detail
+
+LOCUS_LEAN_END

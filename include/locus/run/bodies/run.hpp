@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of the functions that run/run.hpp declares.
+#pragma once
+#include <exception>  // uncaught_exceptions
+
+#include <locus/machine/stamps.hpp>      // mark
+#include <locus/machine/work_scope.hpp>  // work_scope
+#include <locus/run/bind.hpp>            // bind, meet_operands, order_behind_guest
+#include <locus/run/issue.hpp>           // issue
+#include <locus/run/run.hpp>             // the declarations
+#include <locus/run/run_state.hpp>       // run_state
+#include <locus/run/settle.hpp>          // settle
+#include <locus/run/spans.hpp>           // begin_run
+
+LOCUS_LEAN_BEGIN
+
+namespace locus::detail {
+inline namespace LOCUS_RUN_MODE {
+
+/// means: nothing is in flight that uses memory of this run
+/// cost:  waits for every device of the plan
+[[gnu::cold]] LOCUS_FUNCTION void drain(run_state const& run) noexcept {
+  auto wait_for_all = [](place const& p) {
+    for (int r = 0; r < p.count(); ++r)
+      for (queue_kind const queue : runtime::queue_kinds) try {
+          logical_device& d = runtime::find_device(p.at(r));
+          runtime::synchronize(runtime::mark(d, queue));
+        } catch (std::exception const&) {}  // the first error is on its way
+  };
+  for (step const& s : run.plan.steps) wait_for_all(s.where);
+  for (transfer const& t : run.plan.transfers) wait_for_all(t.arrives);
+}
+
+/// Around memory that queues use: when an exception leaves the scope, they finish first.
+struct drained {
+  run_state const& run;
+  int before = std::uncaught_exceptions();
+  ~drained() {
+    if (std::uncaught_exceptions() > before) drain(run);
+  }
+};
+
+LOCUS_FUNCTION void run(run_state& run) {
+  work_scope whole;
+  if (run.seen.work) begin_run(whole, run.seen.work, run.seen.site, run.plan, run.seen.policy);
+  bind(run);
+  lay_out(run);
+  if (runtime::has_arrivals()) meet_operands(run);
+  foresee(run);
+  if (runtime::guest) order_behind_guest(run);
+  drained const scope{run};
+  issue(run);
+  settle(run);
+}
+
+LOCUS_FUNCTION void run_plan(program const& code, run_arrays const& arrays, target const* targets,
+                             run_watch const& seen) {
+  run_state state(code, arrays, targets, seen);
+  run(state);
+}
+
+}  // namespace LOCUS_RUN_MODE
+}  // namespace locus::detail
+
+LOCUS_LEAN_END

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of the functions that run/write_directly.hpp declares.
+#pragma once
+#include <locus/run/write_directly.hpp>  // the declarations
+
+LOCUS_LEAN_BEGIN
+
+namespace locus::detail {
+inline namespace LOCUS_RUN_MODE {
+
+LOCUS_FUNCTION bool is_written(run_state const& run, byte_range const& range) {
+  for (int k = 0; k < run.plan.roots.count; ++k)
+    for (int r = 0; r < run.targets[k].where.count(); ++r)
+      if (run.bytes_of_target(k, r).overlaps(range)) return true;
+  return false;
+}
+
+/// the kernel that makes step v reads `leaf` only at the index it writes
+LOCUS_FUNCTION bool reads_same_index(run_state const& run, int v, short leaf) {
+  short const i = run.plan.steps[v].region;
+  step const& ends = run.plan.steps[i];
+  bool const in_place_call = ends.kind == step_kind::call && ends.call->rule.in_place &&
+                             run.extents[leaf] == run.extents[v];
+  if (ends.kind != step_kind::map && ends.kind != step_kind::reduce && !in_place_call) return false;
+  bool const row =
+      run.plan.levels[v] != level::element;  // before it is written whole rows are read
+  for (short k = 0; k < run.plan.steps.count; ++k) {
+    if (run.plan.steps[k].region != i) continue;
+    for (edge const& e : run.plan.operands(run.plan.steps[k])) {
+      if (memory_of(run.plan, e.from) != leaf) continue;
+      if (e.from != leaf || e.by >= 0 || (run.plan.levels[k] == level::row) != row ||
+          run.plan.steps[k].kind == step_kind::matmul)
+        return false;
+    }
+  }
+  return true;
+}
+
+LOCUS_FUNCTION short last_read_of(run_state const& run, short leaf) {
+  short last = run.slots[leaf].last_read;
+  for (transfer const& t :
+       run.plan.transfers)  // a copy may be skipped: then its readers read the leaf
+    if (memory_of(run.plan, t.from) == leaf && run.slots[run.value_of(t)].last_read > last)
+      last = run.slots[run.value_of(t)].last_read;
+  return last;
+}
+
+/// a call takes operands without gaps
+LOCUS_FUNCTION bool read_by_call(run_state const& run, int v) {
+  for (step const& s : run.plan.steps)
+    if (s.kind == step_kind::call)
+      for (edge const& e : run.plan.operands(s))
+        if (run.value_of(e) == v || (e.by < 0 && memory_of(run.plan, e.from) == v)) return true;
+  return false;
+}
+
+LOCUS_FUNCTION bool may_write_under_other_extents(run_state const& run, int v, target const& to) {
+  for (int r = 0; r < to.where.count(); ++r)
+    if (!is_dense(to.locals[r], to.extents.rank)) return false;
+  if (!run.code.may_alias || to.no_alias || to.fresh) return true;
+  for (short i = 0; i < run.plan.steps.count; ++i) {
+    if (run.plan.steps[i].kind != step_kind::leaf || last_read_of(run, i) < run.slots[v].made)
+      continue;
+    for (int a = 0; a < run.plan.steps[i].where.count(); ++a)
+      for (int b = 0; b < to.where.count(); ++b)
+        if (run.bytes_of(i, a).overlaps(
+                range_of(to.locals[b], to.extents.rank, run.bytes_of_element(v))))
+          return false;
+  }
+  return true;
+}
+
+LOCUS_FUNCTION bool may_write_beside(run_state const& run, int v, target const& to, short leaf) {
+  short const written = run.slots[v].made, read = last_read_of(run, leaf);
+  if (read < written) return true;
+  int const rank = run.rank_of(v), element_bytes = run.bytes_of_element(v);
+  for (int a = 0; a < run.plan.steps[leaf].where.count(); ++a)
+    for (int b = 0; b < run.place_of(v).count(); ++b) {
+      if (!run.bytes_of(leaf, a).overlaps(range_of(to.locals[b], rank, element_bytes))) continue;
+      bool const in_place = read == written && run.is_step(v) && run.extents[leaf].rank == rank &&
+                            same_layout(run.value(leaf, a), to.locals[b], rank) &&
+                            reads_same_index(run, v, leaf);
+      if (!in_place) return false;
+    }
+  return true;
+}
+
+LOCUS_FUNCTION bool may_write_directly(run_state const& run, int v, int k) {
+  target const& to = run.targets[k];
+  place const& where = run.place_of(v);
+  if (!(where.devices == to.where.devices)) return false;
+  if (!is_shape_of(run, v, k)) return may_write_under_other_extents(run, v, to);
+  int const rank = run.rank_of(v);
+  bool const kernel_writes = run.is_step(v) && run.plan.steps[v].kind != step_kind::concatenate &&
+                             run.plan.steps[v].kind != step_kind::reshape &&
+                             run.plan.steps[v].kind != step_kind::call && !read_by_call(run, v);
+  for (int r = 0; r < where.count() && !kernel_writes; ++r)
+    if (!is_dense(to.locals[r], rank)) return false;
+  if (!run.code.may_alias || to.no_alias || to.fresh) return true;
+  for (short i = 0; i < run.plan.steps.count; ++i)
+    if (run.plan.steps[i].kind == step_kind::leaf && !may_write_beside(run, v, to, i)) return false;
+  return true;
+}
+
+}  // namespace LOCUS_RUN_MODE
+}  // namespace locus::detail
+
+LOCUS_LEAN_END

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory that transfers, results and kernels take besides arenas: all of it before the first step.
+#pragma once
+#include <locus/core/macros.hpp>    // LOCUS_RUN_MODE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
+#include <locus/run/run_state.hpp>  // run_state
+
+LOCUS_LEAN_BEGIN
+
+namespace locus::detail {
+inline namespace LOCUS_RUN_MODE {
+
+LOCUS_FUNCTION void foresee(run_state& run);
+[[gnu::cold]] LOCUS_FUNCTION void foresee_transfers(run_state& run);
+
+}  // namespace LOCUS_RUN_MODE
+}  // namespace locus::detail
+
+LOCUS_LEAN_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/run/bodies/foresee.hpp>  // bodies of the functions above
+#endif
