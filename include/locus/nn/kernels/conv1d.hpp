@@ -44,7 +44,9 @@ struct conv1d_cut {
     inner = s.contiguous() ? s.taps * s.channels : s.group_channels();
     inner_rows = rounded(inner, 4);
   }
-  pool_lines<T> lines() const { return pool_lines_for<T>(set->lanes * int(sizeof(T))); }
+  pool_lines<T> lines() const {
+    return locus::host::isa_tables<pool_lines<T>>().of(set->lanes * int(sizeof(T)));
+  }
   /// rows of results, whole pools of them, that stay in the first cache with what they are made of
   std::int64_t chunk() const {
     std::int64_t const each = (s.stride * s.channels + line) * std::int64_t(sizeof(T));

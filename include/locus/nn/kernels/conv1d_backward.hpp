@@ -106,7 +106,7 @@ struct by_nonzeros {
         dx(wants_dx && weights && s.left == 0 && window == s.taps * s.channels &&
            (s.used() - 1) * s.stride + s.span() <= s.steps) {}
   void combine(combine_call<T> const& t) const {
-    combine_set_for<T>(set->lanes * int(sizeof(T)))(t, window / set->lanes, set->lanes);
+    locus::host::isa_tables<combine_set<T>>().wide(t, window / set->lanes, set->lanes);
   }
   /// to: the kernel with filters as rows
   void pack(conv1d_sizes const& s, T const* w, T* to) const {
