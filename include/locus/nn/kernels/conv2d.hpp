@@ -157,7 +157,7 @@ void sum_taps(pixels<T> const& to, pixels<T const> const& from, axis_taps const&
 }
 
 /// one window of one pixel: rows of pixels, whatever the image
-inline conv2d_geometry as_rows(conv2d_geometry g, bool join_images) {
+inline conv_geometry as_rows(conv_geometry g, bool join_images) {
   if (!g.is_pointwise()) return g;
   std::int64_t const n = g.h.in * g.w.in * (join_images ? g.images : 1);
   if (join_images) g.images = 1;
@@ -182,7 +182,7 @@ std::vector<T> pack_bias(T const* bias, std::int64_t groups, strips const& s) {
 /// cost:  a multiply-add for each; the workspace is the kernel and a band of each thread
 /// fails: out_of_memory
 template <class T>
-void conv2d(T* y, T const* x, T const* kernel, conv2d_geometry g, store_rule<T> const& rule = {}) {
+void conv2d(T* y, T const* x, T const* kernel, conv_geometry g, store_rule<T> const& rule = {}) {
   if (g.output_size() == 0) return;
   g = detail::as_rows(g, true);
   axis_taps const h = forward_taps(g.h), w = forward_taps(g.w);
@@ -200,7 +200,7 @@ void conv2d(T* y, T const* x, T const* kernel, conv2d_geometry g, store_rule<T> 
 /// means: dx[n,ih,iw,c] = sum over kh, kw, f of dy[n,oh,ow,f] * kernel[kh,kw,c,f]: a convolution of dy
 ///        for each phase of the strides
 template <class T>
-void conv2d_input_gradient(T* dx, T const* dy, T const* kernel, conv2d_geometry g) {
+void conv2d_input_gradient(T* dx, T const* dy, T const* kernel, conv_geometry g) {
   if (g.input_size() == 0) return;
   g = detail::as_rows(g, true);
   std::int64_t const sources = g.group_filters(), columns = g.group_channels();
@@ -251,7 +251,7 @@ void add_rows(typename tap_tiles<T>::by_rows const& tiles, tap_call<T> t, std::i
 /// means: dkernel[kh,kw,c,f] = sum over n, oh, ow of x[n,ih,iw,c] * dy[n,oh,ow,f]
 /// cost:  a multiply-add for each; the workspace is up to 16 kernels and bands of each thread
 template <class T>
-void conv2d_kernel_gradient(T* dkernel, T const* x, T const* dy, conv2d_geometry g) {
+void conv2d_kernel_gradient(T* dkernel, T const* x, T const* dy, conv_geometry g) {
   if (g.kernel_size() == 0) return;
   g = detail::as_rows(g, false);
   axis_taps const h = forward_taps(g.h), w = forward_taps(g.w);

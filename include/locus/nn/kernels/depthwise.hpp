@@ -94,7 +94,7 @@ void depthwise_taps(pixels<T> const& to, pixels<T const> const& from, axis_taps 
 
 /// means: y[n,oh,ow,c*m+j] = clamp(bias + sum over kh, kw of x[n,ih,iw,c] * kernel[kh,kw,c,j])
 template <class T>
-void depthwise2d(T* y, T const* x, T const* kernel, conv2d_geometry const& g,
+void depthwise2d(T* y, T const* x, T const* kernel, conv_geometry const& g,
                  store_rule<T> const& rule = {}) {
   if (g.output_size() == 0) return;
   detail::depthwise_taps<T>({y, g.images, g.h.out, g.w.out, g.filters},
@@ -104,7 +104,7 @@ void depthwise2d(T* y, T const* x, T const* kernel, conv2d_geometry const& g,
 
 /// means: dx[n,ih,iw,c] = sum over kh, kw, j of dy[n,oh,ow,c*m+j] * kernel[kh,kw,c,j]
 template <class T>
-void depthwise2d_input_gradient(T* dx, T const* dy, T const* kernel, conv2d_geometry const& g) {
+void depthwise2d_input_gradient(T* dx, T const* dy, T const* kernel, conv_geometry const& g) {
   if (g.input_size() == 0) return;
   for (std::int64_t a = 0; a < g.h.stride; ++a)
     for (std::int64_t b = 0; b < g.w.stride; ++b) {
@@ -118,7 +118,7 @@ void depthwise2d_input_gradient(T* dx, T const* dy, T const* kernel, conv2d_geom
 
 /// means: dkernel[kh,kw,c,j] = sum over n, oh, ow of x[n,ih,iw,c] * dy[n,oh,ow,c*m+j]
 template <class T>
-void depthwise2d_kernel_gradient(T* dkernel, T const* x, T const* dy, conv2d_geometry const& g) {
+void depthwise2d_kernel_gradient(T* dkernel, T const* x, T const* dy, conv_geometry const& g) {
   if (g.kernel_size() == 0) return;
   axis_taps const h = forward_taps(g.h), w = forward_taps(g.w);
   tap_tiles<T> const& set = tap_tiles_for<T>(g.filters);

@@ -26,7 +26,7 @@
 // bucket), and returns dx, which may be a tensor without rows where need_dx is false. dy is its own
 // to overwrite. make checks sizes that were dyn, and throws shape_error naming the layer.
 //
-// A layer with a kernel, a bias and an activation has its bases in nn/weights.hpp. A layer that plain
+// A layer with a kernel, a bias and an activation has its bases in nn/layers/weights.hpp. A layer that plain
 // expressions make has no kernels of its own: nn/layers/layer_norm.hpp is one.
 #pragma once
 #include <type_traits>  // type_identity
@@ -40,6 +40,14 @@ namespace locus::nn {
 /// means: what flows between layers: rows are examples, cut over the replicas
 template <class T, int Rank, class Replicas>
 using batch_of = Tensor<T, Dextents<Rank>, rows_over<Replicas>>;
+
+/// means: a batch of so many examples     shape: example: of one
+template <class Batch>
+Batch batch_with(std::int64_t rows, shape const& example) {
+  shape s{example.rank + 1, {rows}};
+  for (int a = 0; a < example.rank; ++a) s.extent[a + 1] = example.extent[a];
+  return Batch(typename Batch::extents_type(s));
+}
 
 /// Who looks at what each layer makes.
 struct pass_watch {
