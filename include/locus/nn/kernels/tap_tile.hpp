@@ -12,6 +12,14 @@ LOCUS_VECTORS_BEGIN
 namespace locus::nn::host {
 inline namespace LOCUS_MODE {
 
+/// What becomes of a sum where it is stored: a bias for each filter (null: none), then bounds.
+template <class T>
+struct store_rule {
+  T const* bias = nullptr;
+  bool clamp = false;
+  T low{}, high{};
+};
+
 /// means: sum: c[i][j] = clamp(bias[j] + sum over s < segments, p < k of
 ///          a[offset[s] + i * a_row + p * a_k] * b[(s * k + p) * b_k + j])
 ///        channels: c[i][j] = clamp(bias[j] + sum over s of a[offset[s] + i * a_row + j] * b[s * b_k + j])
@@ -25,9 +33,8 @@ struct tap_call {
   T* c;
   std::int64_t const* offset;
   std::int64_t segments, k, a_row, a_k, b_k, c_row;
-  T const* bias;  // null: none
-  T low, high;
-  bool accumulate, clamp;
+  store_rule<T> rule = {};
+  bool accumulate = false;
 };
 
 namespace detail {
@@ -51,11 +58,11 @@ struct tap_kernels;
       LOCUS_TAP_BEGIN(isa::bytes)                                                                  \
       constexpr int rows = sizeof...(Row);                                                         \
       reg sum[rows]{}, more[rows]{};                                                               \
-      if (t.bias) {                                                                                \
-        reg const first = LOCUS_TAP_LOAD(t.bias);                                                  \
+      if (t.rule.bias) {                                                                           \
+        reg const first = LOCUS_TAP_LOAD(t.rule.bias);                                             \
         ((sum[Row] = first), ...);                                                                 \
         if constexpr (Vectors == 2) {                                                              \
-          reg const second = LOCUS_TAP_LOAD(t.bias + lanes);                                       \
+          reg const second = LOCUS_TAP_LOAD(t.rule.bias + lanes);                                  \
           ((more[Row] = second), ...);                                                             \
         }                                                                                          \
       }                                                                                            \
@@ -81,8 +88,8 @@ struct tap_kernels;
         ((sum[Row] += LOCUS_TAP_LOAD(c + Row * c_row)), ...);                                      \
         if constexpr (Vectors == 2) ((more[Row] += LOCUS_TAP_LOAD(c + Row * c_row + lanes)), ...); \
       }                                                                                            \
-      if (t.clamp) {                                                                               \
-        reg const low = t.low - reg{}, high = t.high - reg{};                                      \
+      if (t.rule.clamp) {                                                                          \
+        reg const low = t.rule.low - reg{}, high = t.rule.high - reg{};                            \
         (LOCUS_TAP_CLAMP(sum[Row]), ...);                                                          \
         if constexpr (Vectors == 2) (LOCUS_TAP_CLAMP(more[Row]), ...);                             \
       }                                                                                            \
@@ -94,8 +101,8 @@ struct tap_kernels;
       LOCUS_TAP_BEGIN(isa::bytes)                                                                  \
       constexpr int rows = sizeof...(Row);                                                         \
       reg sum[rows]{};                                                                             \
-      if (t.bias) {                                                                                \
-        reg const first = LOCUS_TAP_LOAD(t.bias);                                                  \
+      if (t.rule.bias) {                                                                           \
+        reg const first = LOCUS_TAP_LOAD(t.rule.bias);                                             \
         ((sum[Row] = first), ...);                                                                 \
       }                                                                                            \
       std::int64_t const a_row = t.a_row, c_row = t.c_row;                                         \
@@ -105,8 +112,8 @@ struct tap_kernels;
         reg const b0 = LOCUS_TAP_LOAD(b);                                                          \
         ((sum[Row] = isa::fused(LOCUS_TAP_LOAD(a + Row * a_row), b0, sum[Row])), ...);             \
       }                                                                                            \
-      if (t.clamp) {                                                                               \
-        reg const low = t.low - reg{}, high = t.high - reg{};                                      \
+      if (t.rule.clamp) {                                                                          \
+        reg const low = t.rule.low - reg{}, high = t.rule.high - reg{};                            \
         (LOCUS_TAP_CLAMP(sum[Row]), ...);                                                          \
       }                                                                                            \
       (LOCUS_TAP_STORE(t.c + Row * c_row, sum[Row]), ...);                                         \
