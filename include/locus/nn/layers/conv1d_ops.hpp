@@ -142,17 +142,20 @@ struct conv1d_gradient_op {
     detail::conv1d_slope<T, Marks> const slope{s, marks.data, dy.data};
     if constexpr (Result == 0)
       return detail::input_slope(s, w.data, place_in(i, s.h.in, 1, s.channels), slope);
-    T sum = T(0);
-    std::int64_t const f = i % s.filters, k = i / s.filters, each = s.group_channels();
-    std::int64_t const channel = f / s.group_filters() * each + k % each;
-    for (std::int64_t row = 0; row < s.results(); ++row)
-      if constexpr (Result == 1) {
-        std::int64_t const at = s.h.input(row % s.h.out, k / each);
-        if (s.h.is_inside(at))
-          sum += slope(row, f) * x[s.input(row / s.h.out, at, 0) * s.channels + channel];
-      } else
-        sum += slope(row, i);
-    return sum;
+    else {
+      T sum = T(0);
+      std::int64_t const f = i % s.filters, k = i / s.filters, each = s.group_channels();
+      std::int64_t const channel = f / s.group_filters() * each + k % each, tap = k / each;
+      for (std::int64_t n = 0; n < s.images; ++n)
+        for (std::int64_t line = 0; line < s.h.out; ++line)
+          if constexpr (Result == 1) {
+            std::int64_t const at = s.h.input(line, tap);
+            if (s.h.is_inside(at))
+              sum += slope(s.result(n, line, 0), f) * x[s.input(n, at, 0) * s.channels + channel];
+          } else
+            sum += slope(s.result(n, line, 0), i);
+      return sum;
+    }
   }
 };
 

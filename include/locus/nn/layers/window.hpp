@@ -35,6 +35,7 @@ struct window_axis {
   /// means: the result whose t-th element is input i; -1: none
   LOCUS_HOST_DEVICE constexpr std::int64_t result(std::int64_t i, std::int64_t t) const {
     std::int64_t const from = i + before - t * dilation;
+    if (stride == 1) return from < 0 || from >= out ? -1 : from;
     return from < 0 || from % stride != 0 || from / stride >= out ? -1 : from / stride;
   }
 };
