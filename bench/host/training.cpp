@@ -6,7 +6,7 @@
 
 #include <bench/harness.hpp>
 #include <locus/nn/layers/embedding.hpp>
-#include <locus/nn/layers/pool1d.hpp>
+#include <locus/nn/layers/pool.hpp>
 #include <locus/nn/layers/sequential.hpp>
 #include <locus/nn/losses/loss.hpp>
 #include <locus/nn/optimizers/optimizer.hpp>

@@ -18,7 +18,7 @@
 #include <locus/locus.hpp>
 #include <locus/nn/layers/embedding.hpp>
 #include <locus/nn/layers/layer_norm.hpp>
-#include <locus/nn/layers/pool1d.hpp>
+#include <locus/nn/layers/pool.hpp>
 using namespace locus;
 
 template <class Layer, class In>

@@ -12,8 +12,8 @@
 // expect-10: locus: a layer over images takes (H, W, channels); put nn::Reshape in front of it
 #include <locus/locus.hpp>
 #include <locus/nn/layers/batch_norm.hpp>
-#include <locus/nn/layers/conv2d.hpp>
-#include <locus/nn/layers/pool2d.hpp>
+#include <locus/nn/layers/conv.hpp>
+#include <locus/nn/layers/pool.hpp>
 using namespace locus;
 using nn::padding;
 

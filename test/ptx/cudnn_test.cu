@@ -98,14 +98,14 @@ double most_apart(A const& a, B const& b) {
 /// A convolution and its operands, of whole numbers: sums are exact in floats.
 template <class T, class Where = G>
 struct trial {
-  conv2d_window window;
+  conv_window window;
   array<T, 4> x, dy;
   array<T, 1> kernel, bias;
   array<T, 4, Where> xg, dyg;
   array<T, 1, Where> kernelg, biasg;
 
-  trial(conv2d_window const& w, std::int64_t n, std::int64_t h, std::int64_t columns,
-        std::int64_t c, unsigned seed = 1)
+  trial(conv_window const& w, std::int64_t n, std::int64_t h, std::int64_t columns, std::int64_t c,
+        unsigned seed = 1)
       : trial(w, w.over(n, h, columns, c), oracle::random(seed)) {}
 
   /// how far apart y, dx and dkernel are from the host's
@@ -118,7 +118,7 @@ struct trial {
   double all() const { return std::fmax(y(), std::fmax(dx(), dkernel())); }
 
  private:
-  trial(conv2d_window const& w, conv2d_geometry const& g, oracle::random r)
+  trial(conv_window const& w, conv_geometry const& g, oracle::random r)
       : window(w), x(made<T>(r, Dextents<4>(g.images, g.h.in, g.w.in, g.channels))),
         dy(made<T>(r, Dextents<4>(g.images, g.h.out, g.w.out, g.filters))),
         kernel(made<T>(r, Dextents<1>(g.kernel_size()))), bias(made<T>(r, Dextents<1>(g.filters))),
@@ -130,11 +130,11 @@ struct trial {
   }
 };
 
-conv2d_window window_of(std::int64_t size, std::int64_t stride, std::int64_t dilation, padding pad,
-                        std::int64_t filters = 4, std::int64_t groups = 1) {
+conv_window window_of(std::int64_t size, std::int64_t stride, std::int64_t dilation, padding pad,
+                      std::int64_t filters = 4, std::int64_t groups = 1) {
   return {{size, stride, dilation}, {size, stride, dilation}, pad, filters, groups};
 }
-conv2d_window const plain = window_of(3, 1, 1, padding::same);
+conv_window const plain = window_of(3, 1, 1, padding::same);
 
 /// the same convolution in slabs of few bytes
 struct SlabbedConv2d : conv2d_op {
@@ -151,7 +151,7 @@ struct SlabbedInputGradient : conv2d_input_gradient_op {
   std::int64_t bytes = 1;
   template <class T>
   void card(card_context& here, tile<T> dx, tile<T const> dy, tile<T const> w) const {
-    conv2d_geometry const g = geometry(dy);
+    conv_geometry const g = geometry(dy);
     cards::conv_cudnn<T> cudnn(here, cards::convolution_result::dx, g, 1, bytes);
     cards::conv_input_gradient(
         here, cards::input_slabs<T>(g), dx.data,
@@ -163,7 +163,7 @@ struct SlabbedKernelGradient : conv2d_kernel_gradient_op {
   std::int64_t bytes = 1;
   template <class T>
   void card(card_context& here, tile<T> dw, tile<T const> x, tile<T const> dy) const {
-    conv2d_geometry const g = window.over(x);
+    conv_geometry const g = window.over(x);
     cards::conv_cudnn<T> cudnn(here, cards::convolution_result::dkernel, g, 1, bytes);
     cards::conv_kernel_gradient<T>(
         here, cards::window_slabs<T>(g), dw.data, nullptr, x.data,
@@ -194,7 +194,7 @@ TEST_CASE_TEMPLATE("y, dx and the kernel's gradient are calls of cuDNN, and the 
   CHECK(ptx_calls("convolutions by transforms") == 0);
 }
 TEST_CASE("along one axis: zeros in front alone, rows that no pool reads, a relu and a bias") {
-  conv1d_window window{.taps = 3, .filters = 4, .pool = 2, .pad = padding::causal, .relu = true};
+  conv_window window{.h = {3}, .pad = padding::causal, .filters = 4, .pool = 2, .relu = true};
   oracle::random r(5);
   auto const x = made<float>(r, Dextents<3>(3, 9, 4));
   auto const w = made<float>(r, Dextents<1>(3 * 4 * 4)), b = made<float>(r, Dextents<1>(4));
@@ -232,7 +232,7 @@ TEST_CASE("one pixel is a product, channels by themselves are neither") {
 TEST_CASE("slabs of whole images, all alike; a slab begins with 16 bytes, or cuDNN is not asked") {
   for (std::int64_t n : {1, 6, 7}) {
     CAPTURE(n);
-    conv2d_window const w = window_of(3, 2, 1, padding::same, 4);  // in a frame
+    conv_window const w = window_of(3, 2, 1, padding::same, 4);  // in a frame
     trial<float> const t(w, n, 6, 8, 4);
     auto const calls = [&](auto const& f) {
       std::int64_t const before = by_cudnn();
@@ -258,7 +258,7 @@ TEST_CASE("slabs of whole images, all alike; a slab begins with 16 bytes, or cuD
     }
   }
   {  // eight images fit, and 13 are no multiple of more than one
-    conv2d_window const w = window_of(3, 2, 1, padding::same, 4);
+    conv_window const w = window_of(3, 2, 1, padding::same, 4);
     trial<float> const t(w, 13, 6, 8, 4);
     std::int64_t const before = by_cudnn();
     conv2d_op const forward{w, true, activation::relu6};
@@ -267,7 +267,7 @@ TEST_CASE("slabs of whole images, all alike; a slab begins with 16 bytes, or cuD
                      to<CpuDevice>(on<CpuDevice>(call(forward, t.x, t.kernel, t.bias)))) == 0);
     CHECK(by_cudnn() == before);
   }
-  conv2d_window const odd = window_of(3, 2, 1, padding::same, 3);
+  conv_window const odd = window_of(3, 2, 1, padding::same, 3);
   trial<float> const t(odd, 4, 5, 5, 3);
   std::int64_t const before = by_cudnn();
   conv2d_op const forward{odd, true, activation::relu6};
@@ -301,7 +301,7 @@ TEST_CASE("floats are read whole, unless the session's products read 10 bits of 
   CHECK(ptx_calls("convolutions of tf32") - before == 3);
 }
 TEST_CASE("a convolution is chosen once for its shape, and the workspace is there from then on") {
-  conv2d_window const w = window_of(3, 1, 1, padding::same, 8);
+  conv_window const w = window_of(3, 1, 1, padding::same, 8);
   trial<float> const t(w, 4, 8, 8, 4);
   array<float, 4, G> y{Dextents<4>(4, 8, 8, 8)};
   auto const step = plan(into(y, call(conv2d_op{w}, t.xg, t.kernelg, t.biasg)));

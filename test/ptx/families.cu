@@ -152,7 +152,7 @@ void training() {
 }
 void layers() {
   {
-    nn::conv2d_window window{{3, 1, 1}, {3, 1, 1}, nn::padding::same};
+    nn::conv_window window{{3, 1, 1}, {3, 1, 1}, nn::padding::same};
     count const c = 16, filters = 32, batch = std::max<count>(1, n >> 18);
     window.filters = filters;
     On<4> image{Dextents<4>(batch, 32, 32, c)}, to{Dextents<4>(batch, 32, 32, filters)};

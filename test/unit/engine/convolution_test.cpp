@@ -56,10 +56,9 @@ struct Conv1d : conv1d_op {
   template <class T>
   void card(card_context& here, tile<T> y, tile<std::uint8_t> winner, tile<T const> x,
             tile<T const> w, tile<T const> b) const {
-    conv1d_sizes const s = window.over(x);
-    cards::window_slabs<T> cut(cards::as_column(s, x.extent[0]), s.pool);
-    cut.rows = pools * s.pool;
-    cards::conv1d(here, s, cut, x.data, w.data, b.data, y.data, winner.data);
+    cards::window_slabs<T> cut(window.over(x).without_unread(), window.pool);
+    cut.rows = pools * window.pool;
+    cards::conv1d(here, cut, x.data, w.data, b.data, y.data, winner.data);
   }
 };
 struct Conv1dGradient : conv1d_gradient_op {
@@ -67,13 +66,12 @@ struct Conv1dGradient : conv1d_gradient_op {
   template <class T, class Marks>
   void card(card_context& here, tile<T> dx, tile<T> dw, tile<T> db, tile<T const> x,
             tile<T const> w, tile<Marks const> marks, tile<T const> dy) const {
-    conv1d_sizes const s = window.over(x);
-    cards::window_slabs<T> windows(cards::as_column(s, x.extent[0]));
+    cards::window_slabs<T> windows(window.over(x).without_unread());
     cards::input_slabs<T> inputs(windows.of);
     windows.rows = rows, inputs.images = 1, inputs.lines = lines;
-    locus::nn::detail::conv1d_slope<T, Marks> const slope{s, marks.data, dy.data};
-    cards::conv1d_backward(here, s, windows, inputs, x.data, w.data, dy.data, slope, dx.data,
-                           dw.data, db.data);
+    locus::nn::detail::conv1d_slope<T, Marks> const slope{windows.of, marks.data, dy.data};
+    cards::conv1d_backward(here, windows, inputs, x.data, w.data, dy.data, slope, dx.data, dw.data,
+                           db.data);
   }
 };
 
@@ -137,7 +135,7 @@ void check_rounding(Op const& op, double units, A const&... in) {
 }
 
 struct images {
-  conv2d_window window;
+  conv_window window;
   std::int64_t n, h, w, c;
   explicit images(oracle::random& r) {
     auto any = [&] { return window_steps{r.number(1, 4), r.number(1, 3), r.number(1, 2)}; };
@@ -149,7 +147,7 @@ struct images {
     window.filters = window.groups * some[r.number(0, 4)];
     n = r.number(1, 3), h = r.number(7, 11), w = r.number(7, 9);
   }
-  conv2d_geometry over() const { return window.over(n, h, w, c); }
+  conv_geometry over() const { return window.over(n, h, w, c); }
   shape one() const { return {3, {h, w, c}}; }
 };
 /// what a convolution of images takes, and a slope of its result
@@ -161,32 +159,32 @@ struct operands {
   operands(oracle::random& r, images const& i, bool whole) : operands(r, i, i.over(), whole) {}
 
  private:
-  operands(oracle::random& r, images const& i, conv2d_geometry const& g, bool whole)
+  operands(oracle::random& r, images const& i, conv_geometry const& g, bool whole)
       : x(made<T>(r, Dextents<4>(i.n, i.h, i.w, i.c), whole)),
         w(made<T>(r, Dextents<1>(g.kernel_size()), whole)),
         b(made<T>(r, Dextents<1>(g.filters), whole)),
         dy(made<T>(r, Dextents<4>(i.n, g.h.out, g.w.out, g.filters), whole)) {}
 };
 struct signals {
-  conv1d_window window;
+  conv_window window;
   std::int64_t n, steps, c;
   explicit signals(oracle::random& r, bool relu) {
-    window.taps = r.number(1, 5), window.stride = r.number(1, 2), window.dilation = r.number(1, 2);
+    window.h = {r.number(1, 5), r.number(1, 2), r.number(1, 2)};
     window.groups = r.number(1, 2), window.filters = window.groups * r.number(1, 5);
     window.pool = r.number(1, 3), window.pad = static_cast<padding>(r.number(0, 2));
     window.relu = relu;
     n = r.number(1, 3), steps = r.number(20, 33), c = window.groups * 2 * r.number(1, 3);
   }
-  conv1d_sizes over() const { return window.over(steps, c); }
+  conv_geometry over() const { return window.over(n, steps, 1, c); }
 };
 
 /// both results of a convolution with its pool, and the three of its gradient, against the host's
 template <class Forward, class Backward>
 void check_signals(oracle::random& r, signals const& s, Forward const& forward,
                    Backward const& backward) {
-  conv1d_sizes const z = s.over();
+  conv_geometry const z = s.over();
   auto const x = made<float>(r, Dextents<3>(s.n, s.steps, s.c));
-  auto const w = made<float>(r, Dextents<1>(z.weights())),
+  auto const w = made<float>(r, Dextents<1>(z.kernel_size())),
              b = made<float>(r, Dextents<1>(z.filters));
   Dextents<3> const out(s.n, z.rows(), z.filters);
   array<float, 3> y{out};
@@ -212,7 +210,7 @@ void check_signals(oracle::random& r, signals const& s, Forward const& forward,
     auto const want_db = on_host(result<2>(d));
     auto const g = call(backward, xg, wg, m_there, to<G>(dy));
     array<float, 3, G> dx{Dextents<3>(s.n, s.steps, s.c)};
-    array<float, 1, G> dw{Dextents<1>(z.weights())}, db{Dextents<1>(z.filters)};
+    array<float, 1, G> dw{Dextents<1>(z.kernel_size())}, db{Dextents<1>(z.filters)};
     run(plan(into(dx, result<0>(g)), into(dw, result<1>(g)), into(db, result<2>(g))));
     CHECK(same(want_dx, dx));
     CHECK(same(want_dw, dw));
@@ -286,7 +284,7 @@ TEST_CASE("slabs: every line once, all lines of dy that they need, no more memor
   oracle::random r(11);
   for (int k = 0; k < 2000; ++k) {
     images const i(r);
-    conv2d_geometry const g = i.over();
+    conv_geometry const g = i.over();
     cards::input_slabs<float> s(g);
     s.images = r.number(1, 3), s.lines = s.images > 1 ? g.h.in : r.number(1, g.h.in);
     std::int64_t lines = 0, most = 0;
@@ -310,7 +308,7 @@ TEST_CASE("slabs: every line once, all lines of dy that they need, no more memor
   CHECK(cards::rows_of_slab(4096) == 8192);
   CHECK(cards::rows_of_slab(16 << 10) == 4096);
   CHECK(cards::rows_of_slab(128 << 20) == 1);
-  conv2d_window w{{3, 1, 1}, {3, 1, 1}, padding::same};
+  conv_window w{{3, 1, 1}, {3, 1, 1}, padding::same};
   cards::input_slabs<float> const large(w.over(4, 1000, 1000, 64));
   CHECK(large.images == 1);
   CHECK(large.lines == 12);  // 14 lines of dy, of 2304 KB each
@@ -326,7 +324,7 @@ TEST_CASE("slabs: every line once, all lines of dy that they need, no more memor
       for (std::int64_t width : {10, 224, 4000})
         for (std::int64_t channels : {1, 64, 512}) {
           w.h = w.w = {size, stride, 1};
-          conv2d_geometry const g = w.over(3, 300, width, channels);
+          conv_geometry const g = w.over(3, 300, width, channels);
           std::int64_t const line = g.w.out * size * size * channels * 4,
                              most = (2 * g.h.span() - 1) * line;
           CHECK(cards::input_slabs<float>(g).memory() * 4 <= (most > 64 << 20 ? most : 64 << 20));
@@ -339,12 +337,12 @@ TEST_CASE("slabs: every line once, all lines of dy that they need, no more memor
 
 TEST_CASE("images that are larger than a kernel counts are refused, whatever is large") {
   std::int64_t const large = (std::int64_t(1) << 30) + 1;
-  auto const refused = [](conv2d_geometry const& g, char const* what = "of more than 2^30 lines") {
+  auto const refused = [](conv_geometry const& g, char const* what = "of more than 2^30 lines") {
     auto const text = message_of<shape_error>([&] { cards::window_slabs<float>{g}; });
     CHECK(text == message_of<shape_error>([&] { cards::input_slabs<float>{g}; }));
     CHECK(text.find(what) != std::string::npos);
   };
-  conv2d_window w;
+  conv_window w;
   refused(w.over(1, large, 1, 1));
   refused(w.over(1, 1, large, 1));
   refused(w.over(1, 1, large / 2 + 1, 2));
@@ -352,7 +350,7 @@ TEST_CASE("images that are larger than a kernel counts are refused, whatever is 
   refused(w.over(1, 4, 4, 1));
   w.w = {1, large, 1};
   refused(w.over(1, 4, 4, 1));
-  CHECK(cards::window_slabs<float>(conv2d_window{}.over(1, large - 1, 1, 9)).rows == large - 1);
+  CHECK(cards::window_slabs<float>(conv_window{}.over(1, large - 1, 1, 9)).rows == large - 1);
   w.w = w.h = {1000, 1, 1};
   refused(w.over(1, 1000, 1000, 2200), "windows of more than 2^30 numbers");
   // a slab of dx is no larger either
@@ -367,9 +365,9 @@ namespace {
 std::int64_t calls_of(testing::recorder const& record, char const* kind, std::int64_t channels,
                       std::int64_t groups) {
   oracle::random r(5);
-  conv2d_window w{{3, 1, 1}, {3, 1, 1}, padding::same};
+  conv_window w{{3, 1, 1}, {3, 1, 1}, padding::same};
   w.filters = channels, w.groups = groups;
-  conv2d_geometry const g = w.over(2, 6, 6, channels);
+  conv_geometry const g = w.over(2, 6, 6, channels);
   auto const x = to<G>(made<float>(r, Dextents<4>(2, 6, 6, channels)));
   auto const k = to<G>(made<float>(r, Dextents<1>(g.kernel_size())));
   auto const before = record.calls(kind);
@@ -396,11 +394,11 @@ TEST_CASE(
     "windows are workspace, counted and there before the first step; those of one pixel are none") {
   testing::recorder record;
   oracle::random r(3);
-  conv2d_window w{{3, 1, 1}, {3, 1, 1}, padding::same};
+  conv_window w{{3, 1, 1}, {3, 1, 1}, padding::same};
   w.filters = 8;
   auto const x = to<G>(made<float>(r, Dextents<4>(4, 16, 16, 4)));
   array<float, 4, G> y{Dextents<4>(4, 16, 16, 8)};
-  auto const peak = [&](conv2d_window const& window) {
+  auto const peak = [&](conv_window const& window) {
     auto const k = to<G>(made<float>(r, Dextents<1>(window.over(4, 16, 16, 4).kernel_size())));
     auto const b = to<G>(made<float>(r, Dextents<1>(8)));
     auto const step = plan(into(y, call(conv2d_op{window}, x, k, b)));
@@ -422,7 +420,7 @@ TEST_CASE("whichever call of a convolution fails, the step is named and nothing 
   for (int k = -1;; ++k) {  // -1: none, and the workspace is known from then on
     testing::recorder record;
     oracle::random r(3);
-    conv2d_window w{{3, 1, 1}, {3, 1, 1}, padding::same};
+    conv_window w{{3, 1, 1}, {3, 1, 1}, padding::same};
     w.filters = 8;
     auto const x = to<G>(made<float>(r, Dextents<4>(2, 5, 5, 4)));
     auto const kernel = to<G>(made<float>(r, Dextents<1>(9 * 4 * 8))),

@@ -129,7 +129,7 @@ namespace shifted {  // functors of kernels have names
 /// pools of four channels whose arrays begin one number behind where the tiles do
 struct op {
   static constexpr nn::pool2d_window window{{2, 2, 1}, {2, 2, 1}, nn::padding::same};
-  static constexpr nn::host::pool2d_geometry pools() { return window.over(2, 5, 6, 4); }
+  static constexpr nn::pool_geometry pools() { return window.over(2, 5, 6, 4); }
 };
 struct forward : op {
   static constexpr call_rule rule{

@@ -9,13 +9,13 @@
 #include <locus/nn/layers/window.hpp>
 
 using namespace locus;
-using nn::conv1d_sizes;
+using nn::conv_geometry;
 
 namespace {
 
 template <class T>
 struct case_of {
-  conv1d_sizes s;
+  conv_geometry s;
   std::int64_t batch;
   std::vector<T> x, w, bias, dy;
 };
@@ -29,19 +29,20 @@ std::vector<T> random_numbers(oracle::random& r, std::int64_t n) {
 template <class T>
 case_of<T> random_case(oracle::random& r) {
   std::int64_t const groups = r.number(0, 3) ? 1 : r.number(2, 3);
-  conv1d_sizes s{r.number(1, 150), groups * r.number(1, groups > 1 ? 5 : 40),
-                 groups * r.number(1, groups > 1 ? 12 : 40), r.number(1, 6)};
-  s.groups = groups;
-  if (r.number(0, 2) == 0) s.stride = r.number(1, 3);
-  if (r.number(0, 2) == 0) s.dilation = r.number(1, 3);
+  conv_geometry s;
+  std::int64_t const steps = r.number(1, 150);
+  s.channels = groups * r.number(1, groups > 1 ? 5 : 40);
+  s.filters = groups * r.number(1, groups > 1 ? 12 : 40), s.groups = groups;
+  nn::window_steps along{r.number(1, 6)};
+  if (r.number(0, 2) == 0) along.stride = r.number(1, 3);
+  if (r.number(0, 2) == 0) along.dilation = r.number(1, 3);
   s.pool = r.number(0, 1) ? 2 : r.number(1, 3), s.relu = r.number(0, 2) > 0;
-  auto const over = nn::slide(s.steps, s.taps, s.stride, s.dilation, nn::padding(r.number(0, 2)));
-  s.left = over.before, s.windows = over.out;
-  std::int64_t const batch = r.number(0, 5);
+  s.h = along.over(steps, nn::padding(r.number(0, 2)));
+  std::int64_t const batch = s.images = r.number(0, 5);
   return {s,
           batch,
-          random_numbers<T>(r, batch * s.steps * s.channels),
-          random_numbers<T>(r, s.weights()),
+          random_numbers<T>(r, batch * s.h.in * s.channels),
+          random_numbers<T>(r, s.kernel_size()),
           random_numbers<T>(r, s.filters),
           random_numbers<T>(r, batch * s.rows() * s.filters)};
 }
@@ -50,8 +51,8 @@ template <class T>
 std::string text_of(case_of<T> const& k) {
   std::string text;
   for (std::int64_t n :
-       {k.batch, k.s.steps, k.s.channels, k.s.filters, k.s.taps, k.s.stride, k.s.dilation,
-        k.s.groups, k.s.left, k.s.windows, k.s.pool, std::int64_t(k.s.relu)})
+       {k.batch, k.s.h.in, k.s.channels, k.s.filters, k.s.h.size, k.s.h.stride, k.s.h.dilation,
+        k.s.groups, k.s.h.before, k.s.h.out, k.s.pool, std::int64_t(k.s.relu)})
     text += std::to_string(n) + " ";
   return text;
 }
@@ -63,7 +64,7 @@ struct expected {
 template <class T>
 expected by_loops(case_of<T> const& k, std::vector<unsigned char> const& winners,
                   std::vector<T> const& y) {
-  conv1d_sizes const& s = k.s;
+  conv_geometry const& s = k.s;
   expected e;
   e.y.resize(y.size()), e.y_all = e.y;
   e.dw.resize(k.w.size()), e.dw_all = e.dw;
@@ -78,11 +79,12 @@ expected by_loops(case_of<T> const& k, std::vector<unsigned char> const& winners
         for (std::int64_t p = 0; p < s.pool; ++p) {
           double sum = k.bias[std::size_t(f)];
           auto const each = [&](auto&& visit) {
-            for (std::int64_t t = 0; t < s.taps; ++t)
+            for (std::int64_t t = 0; t < s.h.size; ++t)
               for (std::int64_t c = 0; c < cg; ++c) {
-                std::int64_t const step = (i * s.pool + p) * s.stride + t * s.dilation - s.left;
-                if (step < 0 || step >= s.steps) continue;
-                visit(std::size_t((b * s.steps + step) * s.channels + f / fg * cg + c),
+                std::int64_t const step =
+                    (i * s.pool + p) * s.h.stride + t * s.h.dilation - s.h.before;
+                if (step < 0 || step >= s.h.in) continue;
+                visit(std::size_t((b * s.h.in + step) * s.channels + f / fg * cg + c),
                       std::size_t((t * cg + c) * s.filters + f));
               }
           };
@@ -134,14 +136,14 @@ void check(int cases) {
   double const least = sizeof(T) == 4 ? 1e-6 : 2e-15;
   for (int n = 0; n < cases; ++n) {
     case_of<T> const k = random_case<T>(r);
-    conv1d_sizes const& s = k.s;
+    conv_geometry const& s = k.s;
     std::string const what = text_of(k);
     CAPTURE(what);
     guarded<T> y(k.dy.size()), dw(k.w.size()), db(k.bias.size()), dx(k.x.size());
     guarded<unsigned char> winners(k.dy.size());
-    nn::host::conv1d<T>(s, k.batch, k.x.data(), k.w.data(), k.bias.data(), y.data(),
+    nn::host::conv1d<T>(s, k.x.data(), k.w.data(), k.bias.data(), y.data(),
                         s.pool > 1 ? winners.data() : nullptr);
-    nn::host::conv1d_backward<T>(s, k.batch, k.x.data(), k.w.data(), y.data(),
+    nn::host::conv1d_backward<T>(s, k.x.data(), k.w.data(), y.data(),
                                  s.pool > 1 ? winners.data() : nullptr, k.dy.data(), dw.data(),
                                  db.data(), dx.data());
     expected const e = by_loops(k, winners.values(), y.values());
@@ -168,21 +170,19 @@ TEST_CASE("convolutions along one axis and their gradients agree with loops in d
 
 TEST_CASE("no bit of a convolution or of its gradients depends on the number of threads") {
   oracle::random r(3);
-  conv1d_sizes s{90, 7, 64, 5};
-  s.windows = 86, s.pool = 2, s.relu = true;
   std::int64_t const batch = 19;
+  conv_geometry const s{{batch, {90, 5, 1, 1, 0, 86}, {}, 7}, 64, 1, 2, true};
   auto const x = random_numbers<float>(r, batch * 90 * 7),
-             w = random_numbers<float>(r, s.weights()), bias = random_numbers<float>(r, 64),
+             w = random_numbers<float>(r, s.kernel_size()), bias = random_numbers<float>(r, 64),
              dy = random_numbers<float>(r, batch * 43 * 64);
   std::vector<float> first;
   for (int threads : {1, 2, 3, 7}) {
     config::set_intra_op_parallelism_threads(threads);
     std::vector<float> y(dy.size()), all(w.size() + 64 + x.size());
     std::vector<unsigned char> winners(dy.size());
-    nn::host::conv1d<float>(s, batch, x.data(), w.data(), bias.data(), y.data(), winners.data());
-    nn::host::conv1d_backward<float>(s, batch, x.data(), w.data(), nullptr, winners.data(),
-                                     dy.data(), all.data(), all.data() + w.size(),
-                                     all.data() + w.size() + 64);
+    nn::host::conv1d<float>(s, x.data(), w.data(), bias.data(), y.data(), winners.data());
+    nn::host::conv1d_backward<float>(s, x.data(), w.data(), nullptr, winners.data(), dy.data(),
+                                     all.data(), all.data() + w.size(), all.data() + w.size() + 64);
     all.insert(all.end(), y.begin(), y.end());
     if (threads == 1) first = all;
     CHECK(std::memcmp(first.data(), all.data(), all.size() * sizeof(float)) == 0);
@@ -191,12 +191,11 @@ TEST_CASE("no bit of a convolution or of its gradients depends on the number of 
 }
 
 TEST_CASE("NaN passes through bias, relu and pool, and wins") {
-  conv1d_sizes s{4, 1, 1, 1};
-  s.windows = 4, s.pool = 2, s.relu = true;
+  conv_geometry const s{{1, {4, 1, 1, 1, 0, 4}, {}, 1}, 1, 1, 2, true};
   float const nan = __builtin_nanf(""), x[] = {1, nan, nan, 2}, w[] = {1}, bias[] = {0};
   float y[2];
   unsigned char winners[2];
-  nn::host::conv1d<float>(s, 1, x, w, bias, y, winners);
+  nn::host::conv1d<float>(s, x, w, bias, y, winners);
   CHECK((y[0] != y[0] && y[1] != y[1]));
   CHECK((winners[0] == 2 && winners[1] == 1));
 }

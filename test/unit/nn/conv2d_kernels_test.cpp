@@ -36,7 +36,7 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// visit(input, kernel, output) of each product of a convolution
 template <class Visit>
-void for_each_product(conv2d_geometry const& g, Visit const& visit) {
+void for_each_product(conv_geometry const& g, Visit const& visit) {
   std::int64_t const cg = g.group_channels(), fg = g.group_filters();
   for (std::int64_t n = 0; n < g.images; ++n)
     for (std::int64_t oh = 0; oh < g.h.out; ++oh)
@@ -67,8 +67,8 @@ double worst(std::vector<T> const& got, std::vector<double> const& want,
   return r;
 }
 
-conv2d_geometry random_geometry(bool depthwise) {
-  conv2d_geometry g;
+conv_geometry random_geometry(bool depthwise) {
+  conv_geometry g;
   g.images = pick(1, 3);
   auto axis = [] {
     std::int64_t const size = pick(1, 5), stride = pick(1, 3);
@@ -87,7 +87,7 @@ conv2d_geometry random_geometry(bool depthwise) {
 }
 
 template <class T>
-void check_convolution(conv2d_geometry const& g) {
+void check_convolution(conv_geometry const& g) {
   CAPTURE(g.images);
   CAPTURE(g.h.in);
   CAPTURE(g.h.size);
@@ -168,7 +168,7 @@ TEST_CASE("a convolution and its gradients are the sums of products, whatever th
           "threads") {
   for (int i = 0; i < 40; ++i) check_convolution<float>(random_geometry(false));
   for (int i = 0; i < 20; ++i) check_convolution<double>(random_geometry(false));
-  conv2d_geometry g;  // one window of one pixel; large enough for several bands and threads
+  conv_geometry g;  // one window of one pixel; large enough for several bands and threads
   g.images = 3, g.h = slide(17, 1, 1, 1, padding::same), g.w = slide(19, 1, 1, 1, padding::same);
   g.channels = 70, g.filters = 100;
   check_convolution<float>(g);
@@ -183,7 +183,7 @@ TEST_CASE("a convolution of each channel by itself, with several filters for a c
 }
 
 TEST_CASE("a convolution of nothing") {
-  conv2d_geometry g;
+  conv_geometry g;
   g.images = 0, g.h = g.w = slide(5, 3, 1, 1, padding::same), g.channels = 2, g.filters = 3;
   std::vector<float> w(54, 1.f), dw(54, 5.f);
   k::conv2d<float>(nullptr, nullptr, w.data(), g);
@@ -198,7 +198,7 @@ TEST_CASE("a convolution of nothing") {
 
 TEST_CASE("pools and their gradients") {
   for (int round = 0; round < 60; ++round) {
-    k::pool2d_geometry g;
+    pool_geometry g;
     g.images = pick(1, 3), g.channels = pick(1, 40);
     auto axis = [] {
       return slide(pick(4, 15), pick(1, 4), pick(1, 3), 1,

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include <locus/nn/layers/batch_norm.hpp>
-#include <locus/nn/layers/conv2d.hpp>
-#include <locus/nn/layers/pool2d.hpp>
+#include <locus/nn/layers/conv.hpp>
+#include <locus/nn/layers/pool.hpp>
 
 #include <message_of.hpp>
 #include <replicas.hpp>

@@ -109,14 +109,13 @@ padding any_padding(oracle::random& r, bool causal = false) {
 }
 
 void conv1d_laws(oracle::random& r) {
-  conv1d_window w;
-  w.taps = r.number(1, 5), w.stride = r.number(1, 2), w.dilation = r.number(1, 2);
+  conv_window w;
+  w.h.size = r.number(1, 5), w.h.stride = r.number(1, 2), w.h.dilation = r.number(1, 2);
   w.groups = r.number(1, 2), w.filters = w.groups * r.number(1, 9), w.pool = r.number(1, 3);
   w.pad = any_padding(r, true), w.relu = r.number(0, 1) != 0;
   shape const in{3, {r.number(0, 4), r.number(20, 33), w.groups * r.number(1, 5)}};
   auto const x = whole(r, in);
-  auto const weights = whole(r, {1, {w.over(in.extent[1], in.extent[2]).weights()}}),
-             bias = whole(r, {1, {w.filters}});
+  auto const weights = whole(r, {1, {w.over(in).kernel_size()}}), bias = whole(r, {1, {w.filters}});
   auto const [y, winners] = agree(conv1d_op{w, r.number(0, 1) != 0}, 0, x, weights, bias);
   auto const dy = whole(r, y.extents);
   if (w.pool > 1)
@@ -127,7 +126,7 @@ void conv1d_laws(oracle::random& r) {
 
 void conv2d_laws(oracle::random& r) {
   auto any = [&] { return window_steps{r.number(1, 4), r.number(1, 2), r.number(1, 2)}; };
-  conv2d_window w{any(), any(), any_padding(r)};
+  conv_window w{any(), any(), any_padding(r)};
   bool const depthwise = r.number(0, 2) == 0;
   std::int64_t const channels = r.number(1, 9) * 2;
   w.groups = depthwise ? channels : r.number(1, 2);

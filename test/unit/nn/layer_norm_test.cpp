@@ -7,7 +7,7 @@
 #include <on_backends.hpp>
 #include <oracle.hpp>
 
-#include <locus/nn/layers/conv1d.hpp>
+#include <locus/nn/layers/conv.hpp>
 #include <locus/nn/layers/embedding.hpp>
 #include <locus/nn/layers/layer_norm.hpp>
 #include <locus/nn/layers/network.hpp>

@@ -9,7 +9,7 @@
 #include <oracle.hpp>
 
 #include <locus/nn/layers/embedding.hpp>
-#include <locus/nn/layers/pool1d.hpp>
+#include <locus/nn/layers/pool.hpp>
 
 using namespace locus;
 

@@ -6,11 +6,9 @@
 #include <vector>
 
 #include <locus/locus.hpp>
-#include <locus/nn/layers/conv1d.hpp>
-#include <locus/nn/layers/conv2d.hpp>
+#include <locus/nn/layers/conv.hpp>
 #include <locus/nn/layers/embedding.hpp>
-#include <locus/nn/layers/pool1d.hpp>
-#include <locus/nn/layers/pool2d.hpp>
+#include <locus/nn/layers/pool.hpp>
 #include <locus/nn/train/trainer.hpp>
 #include <locus/testing/simulated_gpus.hpp>
 

@@ -597,12 +597,12 @@ TEST_CASE("the gradient of a convolution's kernel by teams is the host's") {
   for (std::int64_t filters : {4, 3, 64})
     for (std::int64_t groups : {1, 2}) {
       if (filters % groups != 0) continue;
-      conv2d_window w{{3, 1 + groups % 2, 1}, {2, 1, 2}, padding::same};
+      conv_window w{{3, 1 + groups % 2, 1}, {2, 1, 2}, padding::same};
       w.filters = filters, w.groups = groups;
       shape const in{4, {3, 9, 11, 4 * groups}};
       array<float> x(in);
       for (std::int64_t i = 0; i < x.size(); ++i) x[i] = float(r.number(-3, 3));
-      conv2d_geometry const g = w.over(3, 9, 11, 4 * groups);
+      conv_geometry const g = w.over(3, 9, 11, 4 * groups);
       array<float> dy({4, {3, g.h.out, g.w.out, filters}});
       for (std::int64_t i = 0; i < dy.size(); ++i) dy[i] = float(r.number(-3, 3));
       auto const is = run(false, conv2d_kernel_gradient_op{w}, x, dy);

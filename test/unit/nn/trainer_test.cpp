@@ -14,7 +14,7 @@
 #include "message_of.hpp"
 
 #include <locus/locus.hpp>
-#include <locus/nn/layers/conv2d.hpp>
+#include <locus/nn/layers/conv.hpp>
 #include <locus/nn/layers/residual.hpp>
 #include <locus/nn/layers/shared.hpp>
 #include <locus/nn/train/callbacks.hpp>

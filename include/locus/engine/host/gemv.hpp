@@ -6,7 +6,7 @@
 #include <cstdint>  // int64_t
 
 #include <locus/engine/host/gemm.hpp>       // scratch, blocks_of, least
-#include <locus/engine/host/gemm_tile.hpp>  // tile_number, fused, LOCUS_FOR_AVX512
+#include <locus/engine/host/gemm_tile.hpp>  // tile_number, LOCUS_FOR_EACH_ISA
 #include <locus/runtime/threads.hpp>        // parallel_for, threads_worth
 #include <locus/work/matrix.hpp>            // matrix
 
@@ -25,88 +25,79 @@ struct vector_call {
   std::int64_t k, a_step, y_step;
 };
 
-#define LOCUS_VECTOR_PRODUCTS(dots, columns, target, where)                                        \
-  template <class T, int Bytes, int... Row>                                                        \
-  target void dots(vector_call<T> const& t) {                                                      \
-    using X = typename tile_number<T>::type;                                                       \
-    constexpr int rows = sizeof...(Row), lanes = Bytes / int(sizeof(T));                           \
-    typedef X reg __attribute__((vector_size(Bytes)));                                             \
-    typedef X memory __attribute__((vector_size(Bytes), aligned(sizeof(X)), may_alias));           \
-    X const *a = reinterpret_cast<X const*>(t.a), *x = reinterpret_cast<X const*>(t.x);            \
-    reg sum[rows]{}, more[rows]{};                                                                 \
-    std::int64_t p = 0;                                                                            \
-    for (; p + 2 * lanes <= t.k; p += 2 * lanes) {                                                 \
-      reg const x0 = *reinterpret_cast<memory const*>(x + p),                                      \
-                x1 = *reinterpret_cast<memory const*>(x + p + lanes);                              \
-      ((sum[Row] =                                                                                 \
-            where::fused(*reinterpret_cast<memory const*>(a + Row * t.a_step + p), x0, sum[Row]),  \
-        more[Row] = where::fused(*reinterpret_cast<memory const*>(a + Row * t.a_step + p + lanes), \
+template <class Isa>
+struct vector_kernels;
+#define LOCUS_VECTOR_PRODUCTS(isa, target)                                                         \
+  template <>                                                                                      \
+  struct vector_kernels<isa> {                                                                     \
+    template <class T, int... Row>                                                                 \
+    target static void dots(vector_call<T> const& t) {                                             \
+      using X = typename tile_number<T>::type;                                                     \
+      constexpr int rows = sizeof...(Row), lanes = isa::bytes / int(sizeof(T));                    \
+      typedef X reg __attribute__((vector_size(isa::bytes)));                                      \
+      typedef X memory __attribute__((vector_size(isa::bytes), aligned(sizeof(X)), may_alias));    \
+      X const *a = reinterpret_cast<X const*>(t.a), *x = reinterpret_cast<X const*>(t.x);          \
+      reg sum[rows]{}, more[rows]{};                                                               \
+      std::int64_t p = 0;                                                                          \
+      for (; p + 2 * lanes <= t.k; p += 2 * lanes) {                                               \
+        reg const x0 = *reinterpret_cast<memory const*>(x + p),                                    \
+                  x1 = *reinterpret_cast<memory const*>(x + p + lanes);                            \
+        ((sum[Row] =                                                                               \
+              isa::fused(*reinterpret_cast<memory const*>(a + Row * t.a_step + p), x0, sum[Row]),  \
+          more[Row] = isa::fused(*reinterpret_cast<memory const*>(a + Row * t.a_step + p + lanes), \
                                  x1, more[Row])),                                                  \
-       ...);                                                                                       \
+         ...);                                                                                     \
+      }                                                                                            \
+      for (int r = 0; r < rows; ++r) {                                                             \
+        sum[r] += more[r];                                                                         \
+        X total = 0;                                                                               \
+        for (int l = 0; l < lanes; ++l) total = static_cast<X>(total + sum[r][l]);                 \
+        for (std::int64_t q = p; q < t.k; ++q)                                                     \
+          total = static_cast<X>(total + a[r * t.a_step + q] * x[q]);                              \
+        t.y[r * t.y_step] = static_cast<T>(total);                                                 \
+      }                                                                                            \
     }                                                                                              \
-    for (int r = 0; r < rows; ++r) {                                                               \
-      sum[r] += more[r];                                                                           \
-      X total = 0;                                                                                 \
-      for (int l = 0; l < lanes; ++l) total = static_cast<X>(total + sum[r][l]);                   \
-      for (std::int64_t q = p; q < t.k; ++q)                                                       \
-        total = static_cast<X>(total + a[r * t.a_step + q] * x[q]);                                \
-      t.y[r * t.y_step] = static_cast<T>(total);                                                   \
-    }                                                                                              \
-  }                                                                                                \
-  template <class T, int Bytes, int... Column>                                                     \
-  target void columns(vector_call<T> const& t) {                                                   \
-    using X = typename tile_number<T>::type;                                                       \
-    constexpr int lanes = Bytes / int(sizeof(T));                                                  \
-    typedef X reg __attribute__((vector_size(Bytes)));                                             \
-    typedef X memory __attribute__((vector_size(Bytes), aligned(sizeof(X)), may_alias));           \
-    X const *a = reinterpret_cast<X const*>(t.a), *x = reinterpret_cast<X const*>(t.x);            \
-    X* y = reinterpret_cast<X*>(t.y);                                                              \
-    reg const factor[] = {(x[Column] - reg{})...};                                                 \
-    std::int64_t i = 0;                                                                            \
-    for (; i + lanes <= t.k; i += lanes) {                                                         \
-      reg sum = *reinterpret_cast<memory const*>(y + i);                                           \
-      ((sum = where::fused(*reinterpret_cast<memory const*>(a + Column * t.a_step + i),            \
+    template <class T, int... Column>                                                              \
+    target static void columns(vector_call<T> const& t) {                                          \
+      using X = typename tile_number<T>::type;                                                     \
+      constexpr int lanes = isa::bytes / int(sizeof(T));                                           \
+      typedef X reg __attribute__((vector_size(isa::bytes)));                                      \
+      typedef X memory __attribute__((vector_size(isa::bytes), aligned(sizeof(X)), may_alias));    \
+      X const *a = reinterpret_cast<X const*>(t.a), *x = reinterpret_cast<X const*>(t.x);          \
+      X* y = reinterpret_cast<X*>(t.y);                                                            \
+      reg const factor[] = {(x[Column] - reg{})...};                                               \
+      std::int64_t i = 0;                                                                          \
+      for (; i + lanes <= t.k; i += lanes) {                                                       \
+        reg sum = *reinterpret_cast<memory const*>(y + i);                                         \
+        ((sum = isa::fused(*reinterpret_cast<memory const*>(a + Column * t.a_step + i),            \
                            factor[Column], sum)),                                                  \
-       ...);                                                                                       \
-      *reinterpret_cast<memory*>(y + i) = sum;                                                     \
+         ...);                                                                                     \
+        *reinterpret_cast<memory*>(y + i) = sum;                                                   \
+      }                                                                                            \
+      for (; i < t.k; ++i) {                                                                       \
+        X sum = y[i];                                                                              \
+        ((sum = static_cast<X>(sum + a[Column * t.a_step + i] * x[Column])), ...);                 \
+        y[i] = sum;                                                                                \
+      }                                                                                            \
     }                                                                                              \
-    for (; i < t.k; ++i) {                                                                         \
-      X sum = y[i];                                                                                \
-      ((sum = static_cast<X>(sum + a[Column * t.a_step + i] * x[Column])), ...);                   \
-      y[i] = sum;                                                                                  \
-    }                                                                                              \
-  }
-#if defined(__x86_64__)
-LOCUS_VECTOR_PRODUCTS(dots_avx512, columns_avx512, LOCUS_FOR_AVX512, for_avx512)
-LOCUS_VECTOR_PRODUCTS(dots_avx2, columns_avx2, LOCUS_FOR_AVX2, for_avx2)
-#endif
-LOCUS_VECTOR_PRODUCTS(dots_any, columns_any, LOCUS_FOR_ANY, for_any)
+  };
+LOCUS_FOR_EACH_ISA(LOCUS_VECTOR_PRODUCTS)
 #undef LOCUS_VECTOR_PRODUCTS
 
-/// means: the kernels of this processor: of several rows or columns, and of one
+/// means: the kernels of an instruction set: of several rows or columns, and of one
 template <class T>
 struct vector_products {
   using kernel = void (*)(vector_call<T> const&);
   static constexpr int rows = 4, columns = 8;
   kernel dots, one_dot, add_columns, add_column;
-};
-template <class T>
-vector_products<T> find_vector_products() {
-  vector_products<T> const any{&dots_any<T, 16, 0, 1, 2, 3>, &dots_any<T, 16, 0>,
-                               &columns_any<T, 16, 0, 1, 2, 3, 4, 5, 6, 7>, &columns_any<T, 16, 0>};
-#if defined(__x86_64__)
-  switch (tiles<T>().wide.lanes * int(sizeof(T))) {  // what products run on
-  case 64:
-    return {&dots_avx512<T, 64, 0, 1, 2, 3>, &dots_avx512<T, 64, 0>,
-            &columns_avx512<T, 64, 0, 1, 2, 3, 4, 5, 6, 7>, &columns_avx512<T, 64, 0>};
-  case 32:
-    return {&dots_avx2<T, 32, 0, 1, 2, 3>, &dots_avx2<T, 32, 0>,
-            &columns_avx2<T, 32, 0, 1, 2, 3, 4, 5, 6, 7>, &columns_avx2<T, 32, 0>};
-  default: break;
+
+  template <class Isa>
+  static constexpr vector_products of() {
+    using by = vector_kernels<Isa>;
+    return {&by::template dots<T, 0, 1, 2, 3>, &by::template dots<T, 0>,
+            &by::template columns<T, 0, 1, 2, 3, 4, 5, 6, 7>, &by::template columns<T, 0>};
   }
-#endif
-  return any;
-}
+};
 
 /// y = a x for rows [begin, end) of a
 template <class T>
@@ -148,7 +139,7 @@ inline bool is_vector_product(kernel::matrix const& c, kernel::matrix const& a) 
 /// cost:  one pass over a; a copy of x where it has gaps
 template <class T>
 bool vector_product(kernel::matrix const& c, kernel::matrix const& a, kernel::matrix const& x) {
-  static detail::vector_products<T> const by = detail::find_vector_products<T>();
+  detail::vector_products<T> const& by = isa_tables<detail::vector_products<T>>().wide;
   bool const gaps = x.rows > 1 && x.row_stride != 1;
   alignas(64) T few[512];
   scratch const many(gaps && x.rows > 512 ? x.rows * std::int64_t(sizeof(T)) : 0);

@@ -6,7 +6,7 @@
 #include <cstdint>      // int32_t, int64_t
 #include <type_traits>  // conditional
 
-#include <locus/engine/host/gemm_tile.hpp>  // LOCUS_FOR_AVX512, for_avx512::fused
+#include <locus/engine/host/isa_table.hpp>  // LOCUS_FOR_EACH_ISA
 
 LOCUS_VECTORS_BEGIN
 namespace locus::nn::host {
@@ -26,44 +26,45 @@ namespace detail {
 
 // sizeof...(V) registers of columns; Chains: sums of every second row apart, where few registers
 // would wait for one another
-#define LOCUS_COMBINE(name, target, where)                                                    \
-  template <class T, int Bytes, int Chains, int... V>                                         \
-  target void name(combine_call<T> const& t) {                                                \
-    constexpr int lanes = Bytes / int(sizeof(T));                                             \
-    typedef T reg __attribute__((vector_size(Bytes)));                                        \
-    typedef T memory __attribute__((vector_size(Bytes), aligned(sizeof(T)), may_alias));      \
-    reg sum[sizeof...(V)]{}, other[sizeof...(V)]{};                                           \
-    T const* const rows = t.rows;                                                             \
-    T const* value = t.value;                                                                 \
-    std::int32_t const* at = t.at;                                                            \
-    std::int64_t e = t.count;                                                                 \
-    for (; e >= Chains; e -= Chains, value += Chains, at += Chains) {                         \
-      T const* const row = rows + at[0];                                                      \
-      reg const x = value[0] - reg{};                                                         \
-      ((sum[V] = where::fused(x, *reinterpret_cast<memory const*>(row + V * lanes), sum[V])), \
-       ...);                                                                                  \
-      if constexpr (Chains == 2) {                                                            \
-        T const* const next = rows + at[1];                                                   \
-        reg const y = value[1] - reg{};                                                       \
-        ((other[V] =                                                                          \
-              where::fused(y, *reinterpret_cast<memory const*>(next + V * lanes), other[V])), \
-         ...);                                                                                \
-      }                                                                                       \
-    }                                                                                         \
-    if (e > 0) {                                                                              \
-      T const* const row = rows + at[0];                                                      \
-      reg const x = value[0] - reg{};                                                         \
-      ((sum[V] = where::fused(x, *reinterpret_cast<memory const*>(row + V * lanes), sum[V])), \
-       ...);                                                                                  \
-    }                                                                                         \
-    if constexpr (Chains == 2) ((sum[V] += other[V]), ...);                                   \
-    ((*reinterpret_cast<memory*>(t.c + V * lanes) += sum[V]), ...);                           \
-  }
-#if defined(__x86_64__)
-LOCUS_COMBINE(combine_avx512, LOCUS_FOR_AVX512, locus::host::detail::for_avx512)
-LOCUS_COMBINE(combine_avx2, LOCUS_FOR_AVX2, locus::host::detail::for_avx2)
-#endif
-LOCUS_COMBINE(combine_any, LOCUS_FOR_ANY, locus::host::detail::for_any)
+template <class Isa>
+struct combine_kernel;
+#define LOCUS_COMBINE(isa, target)                                                              \
+  template <>                                                                                   \
+  struct combine_kernel<isa> {                                                                  \
+    template <class T, int Chains, int... V>                                                    \
+    target static void run(combine_call<T> const& t) {                                          \
+      constexpr int lanes = isa::bytes / int(sizeof(T));                                        \
+      typedef T reg __attribute__((vector_size(isa::bytes)));                                   \
+      typedef T memory __attribute__((vector_size(isa::bytes), aligned(sizeof(T)), may_alias)); \
+      reg sum[sizeof...(V)]{}, other[sizeof...(V)]{};                                           \
+      T const* const rows = t.rows;                                                             \
+      T const* value = t.value;                                                                 \
+      std::int32_t const* at = t.at;                                                            \
+      std::int64_t e = t.count;                                                                 \
+      for (; e >= Chains; e -= Chains, value += Chains, at += Chains) {                         \
+        T const* const row = rows + at[0];                                                      \
+        reg const x = value[0] - reg{};                                                         \
+        ((sum[V] = isa::fused(x, *reinterpret_cast<memory const*>(row + V * lanes), sum[V])),   \
+         ...);                                                                                  \
+        if constexpr (Chains == 2) {                                                            \
+          T const* const next = rows + at[1];                                                   \
+          reg const y = value[1] - reg{};                                                       \
+          ((other[V] =                                                                          \
+                isa::fused(y, *reinterpret_cast<memory const*>(next + V * lanes), other[V])),   \
+           ...);                                                                                \
+        }                                                                                       \
+      }                                                                                         \
+      if (e > 0) {                                                                              \
+        T const* const row = rows + at[0];                                                      \
+        reg const x = value[0] - reg{};                                                         \
+        ((sum[V] = isa::fused(x, *reinterpret_cast<memory const*>(row + V * lanes), sum[V])),   \
+         ...);                                                                                  \
+      }                                                                                         \
+      if constexpr (Chains == 2) ((sum[V] += other[V]), ...);                                   \
+      ((*reinterpret_cast<memory*>(t.c + V * lanes) += sum[V]), ...);                           \
+    }                                                                                           \
+  };
+LOCUS_FOR_EACH_ISA(LOCUS_COMBINE)
 #undef LOCUS_COMBINE
 
 }  // namespace detail
@@ -86,24 +87,14 @@ struct combine_set {
       t.c += registers[k] * lanes, t.rows += registers[k] * lanes, wide -= registers[k];
     }
   }
-};
-template <class T>
-combine_set<T> combine_set_for(int bytes) {
-#define LOCUS_COMBINE_SET(name, bytes)                                                       \
-  {                                                                                          \
-    {                                                                                        \
-      &detail::name<T, bytes, 1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11>,                      \
-          &detail::name<T, bytes, 2, 0, 1, 2, 3, 4, 5>, &detail::name<T, bytes, 2, 0, 1, 2>, \
-          &detail::name<T, bytes, 2, 0>                                                      \
-    }                                                                                        \
+  template <class Isa>
+  static constexpr combine_set of() {
+    using by = detail::combine_kernel<Isa>;
+    return {{&by::template run<T, 1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11>,
+             &by::template run<T, 2, 0, 1, 2, 3, 4, 5>, &by::template run<T, 2, 0, 1, 2>,
+             &by::template run<T, 2, 0>}};
   }
-#if defined(__x86_64__)
-  if (bytes == 64) return LOCUS_COMBINE_SET(combine_avx512, 64);
-  if (bytes == 32) return LOCUS_COMBINE_SET(combine_avx2, 32);
-#endif
-  return LOCUS_COMBINE_SET(combine_any, 16);
-#undef LOCUS_COMBINE_SET
-}
+};
 
 /// means: the numbers of a run that are not 0, and `first + step i` of each; how many there are
 /// shape: value and at have room for n

@@ -4,10 +4,10 @@
 // windows of the example where it lies, a step apart. Rows of the convolution become rows of the pool while
 // they lie in the first cache. How sums are cut depends on sizes alone.
 #pragma once
-#include <locus/engine/host/gemm.hpp>         // scratch, tiles, threads_for_product
-#include <locus/nn/kernels/conv1d_sizes.hpp>  // conv1d_sizes
-#include <locus/nn/kernels/pool_lines.hpp>    // pool_call, unpool_call
-#include <locus/nn/kernels/workspace.hpp>     // workspace
+#include <locus/engine/host/gemm.hpp>       // scratch, tiles, threads_for_product
+#include <locus/nn/kernels/pool_lines.hpp>  // pool_call, unpool_call
+#include <locus/nn/kernels/workspace.hpp>   // workspace
+#include <locus/nn/layers/window.hpp>       // conv_geometry
 
 namespace locus::nn::host {
 inline namespace LOCUS_MODE {
@@ -22,13 +22,16 @@ using locus::host::detail::tile_sets;
 
 constexpr std::int64_t rounded(std::int64_t n, std::int64_t to) { return blocks_of(n, to) * to; }
 
+/// a window is one run of an example
+constexpr bool is_contiguous(conv_geometry const& s) { return s.h.dilation == 1 && s.groups == 1; }
+
 /// numbers behind windows that are read, and count for nothing
 inline constexpr std::int64_t window_slack = 16;
 
 /// What the sizes and this processor decide.
 template <class T>
 struct conv1d_cut {
-  conv1d_sizes s;
+  conv_geometry s;
   tile_set<T> const* set;
   std::int64_t width;       // filters of a group, rounded up to registers
   std::int64_t line;        // all groups: a row of results in the cache
@@ -36,37 +39,39 @@ struct conv1d_cut {
   std::int64_t inner;       // numbers that one product reads of a row
   std::int64_t inner_rows;  // of a gradient of weights: in fours
 
-  explicit conv1d_cut(conv1d_sizes const& sizes) : s(sizes) {
+  explicit conv1d_cut(conv_geometry const& sizes) : s(sizes) {
     tile_sets<T> const& sets = locus::host::detail::tiles<T>();
     set = s.group_filters() > sets.narrow.lanes ? &sets.wide : &sets.narrow;
     width = rounded(s.group_filters(), set->lanes), line = width * s.groups;
-    products = s.contiguous() ? 1 : s.taps;
-    inner = s.contiguous() ? s.taps * s.channels : s.group_channels();
+    products = is_contiguous(s) ? 1 : s.h.size;
+    inner = is_contiguous(s) ? s.h.size * s.channels : s.group_channels();
     inner_rows = rounded(inner, 4);
   }
-  pool_lines<T> lines() const { return pool_lines_for<T>(set->lanes * int(sizeof(T))); }
+  pool_lines<T> lines() const {
+    return locus::host::isa_tables<pool_lines<T>>().of(set->lanes * int(sizeof(T)));
+  }
   /// rows of results, whole pools of them, that stay in the first cache with what they are made of
   std::int64_t chunk() const {
-    std::int64_t const each = (s.stride * s.channels + line) * std::int64_t(sizeof(T));
+    std::int64_t const each = (s.h.stride * s.channels + line) * std::int64_t(sizeof(T));
     std::int64_t const rows = least(24576 / each / 16 * 16, 256);
     return rounded(rows < 16 ? 16 : rows, 4 * s.pool);
   }
   std::int64_t window_numbers(std::int64_t rows) const {
-    return ((rows - 1) * s.stride + s.span()) * s.channels + window_slack;
+    return ((rows - 1) * s.h.stride + s.h.span()) * s.channels + window_slack;
   }
 };
 
 /// means: the windows of rows [row, row + rows) of an example, where they lie or between zeros in
 ///        `copy`; a register behind them can be read too
 template <class T>
-T const* windows_of(conv1d_sizes const& s, T const* x, T const* end, std::int64_t row,
+T const* windows_of(conv_geometry const& s, T const* x, T const* end, std::int64_t row,
                     std::int64_t rows, T* copy) {
-  std::int64_t const first = row * s.stride - s.left, n = (rows - 1) * s.stride + s.span();
+  std::int64_t const first = row * s.h.stride - s.h.before,
+                     n = (rows - 1) * s.h.stride + s.h.span();
   T const* const from = x + first * s.channels;
-  if (first >= 0 && first + n <= s.steps && end - from >= n * s.channels + window_slack)
-    return from;
+  if (first >= 0 && first + n <= s.h.in && end - from >= n * s.channels + window_slack) return from;
   std::int64_t const front = first < 0 ? least(-first, n) : 0;
-  std::int64_t const last = least(first + n, s.steps) - first;
+  std::int64_t const last = least(first + n, s.h.in) - first;
   auto const bytes = [&](std::int64_t steps) {
     return sizeof(T) * std::size_t(steps * s.channels);
   };
@@ -81,7 +86,7 @@ T const* windows_of(conv1d_sizes const& s, T const* x, T const* end, std::int64_
 template <class T>
 void convolve(conv1d_cut<T> const& cut, T const* windows, T const* weights, std::int64_t rows,
               T* c) {
-  conv1d_sizes const& s = cut.s;
+  conv_geometry const& s = cut.s;
   std::int64_t const lanes = cut.set->lanes;
   for (std::int64_t g = 0; g < s.groups; ++g)
     for (std::int64_t j = 0; j < cut.width;) {
@@ -91,18 +96,18 @@ void convolve(conv1d_cut<T> const& cut, T const* windows, T const* weights, std:
       while (tiles.rows[r] > rows) ++r;
       for (std::int64_t i = 0; i < rows; i += tiles.rows[r]) {
         std::int64_t const at = least(i, rows - tiles.rows[r]);
-        tile_call<T> t{windows + at * s.stride * s.channels + g * s.group_channels(),
+        tile_call<T> t{windows + at * s.h.stride * s.channels + g * s.group_channels(),
                        weights + g * cut.products * cut.inner * cut.width + j,
                        c + at * cut.line + g * cut.width + j,
                        cut.inner,
-                       s.stride * s.channels,
+                       s.h.stride * s.channels,
                        1,
                        cut.width,
                        cut.line,
                        false};
         for (std::int64_t p = 0; p < cut.products; ++p) {
           tiles.run[r](t);
-          t.a += s.dilation * s.channels, t.b += cut.inner * cut.width, t.accumulate = true;
+          t.a += s.h.dilation * s.channels, t.b += cut.inner * cut.width, t.accumulate = true;
         }
       }
       j += registers * lanes;
@@ -112,8 +117,8 @@ void convolve(conv1d_cut<T> const& cut, T const* windows, T const* weights, std:
 /// to: for each group the kernel's rows, each filled up to whole registers
 template <class T>
 void pack_weights(conv1d_cut<T> const& cut, T const* w, T* to) {
-  conv1d_sizes const& s = cut.s;
-  std::int64_t const rows = s.taps * s.group_channels(), n = s.group_filters();
+  conv_geometry const& s = cut.s;
+  std::int64_t const rows = s.h.size * s.group_channels(), n = s.group_filters();
   for (std::int64_t g = 0; g < s.groups; ++g)
     for (std::int64_t i = 0; i < rows; ++i, to += cut.width) {
       __builtin_memcpy(static_cast<void*>(to), w + i * s.filters + g * n,
@@ -135,15 +140,16 @@ void pack_bias(conv1d_cut<T> const& cut, T const* bias, T* to) {
 ///        winners[b][i][f] = 1 + which row of the pool that is, 0 where relu cut it off
 /// shape: x (batch, steps, channels), w (taps, channels / groups, filters), y and winners
 ///        (batch, s.rows(), filters); bias and winners may be null
-/// cost:  s.work() multiplications for each example
+/// shape: s: steps are the lines of images of one column
+/// cost:  a multiply-add for each product
 template <class T>
-void conv1d(conv1d_sizes const& s, std::int64_t batch, T const* x, T const* w, T const* bias, T* y,
+void conv1d(conv_geometry const& s, T const* x, T const* w, T const* bias, T* y,
             unsigned char* winners) {
-  std::int64_t const rows = s.rows();
+  std::int64_t const rows = s.rows(), batch = s.images;
   if (batch == 0 || rows == 0 || s.filters == 0) return;
   one_axis::conv1d_cut<T> const cut(s);
   bool const packs = cut.line != s.filters || s.groups > 1;
-  std::int64_t const weights = packs ? s.taps * s.group_channels() * cut.line : 0;
+  std::int64_t const weights = packs ? s.h.size * s.group_channels() * cut.line : 0;
   workspace<T> const packed(weights + cut.line);
   T* const packed_bias = packed.data();
   T const* const rows_of_w = packs ? packed_bias + cut.line : w;
@@ -151,11 +157,11 @@ void conv1d(conv1d_sizes const& s, std::int64_t batch, T const* x, T const* w, T
   if (packs) one_axis::pack_weights(cut, w, packed_bias + cut.line);
   auto const pool = cut.lines().pool;
   std::int64_t const pools = cut.chunk() / s.pool;
-  int const threads = locus::host::threads_for_product(batch * s.work());
+  int const threads = locus::host::threads_for_product(batch * s.used() * s.kernel_size());
   // examples, or parts of them where they are few
   std::int64_t const parts = batch >= 2 * threads ? 1 : one_axis::blocks_of(rows, pools);
   std::int64_t const tasks = parts == 1 ? one_axis::least(batch, 8 * threads) : batch * parts;
-  T const* const end = x + batch * s.steps * s.channels;
+  T const* const end = x + batch * s.h.in * s.channels;
   parallel_for(static_cast<int>(tasks), threads, [&](int task) {
     workspace<T> const memory(cut.chunk() * cut.line + cut.window_numbers(cut.chunk()));
     T* const c = memory.data();
@@ -163,7 +169,7 @@ void conv1d(conv1d_sizes const& s, std::int64_t batch, T const* x, T const* w, T
     auto const some = [&](std::int64_t b, std::int64_t i) {
       std::int64_t const n = one_axis::least(pools, rows - i);
       T const* const from =
-          one_axis::windows_of(s, x + b * s.steps * s.channels, end, i * s.pool, n * s.pool, copy);
+          one_axis::windows_of(s, x + b * s.h.in * s.channels, end, i * s.pool, n * s.pool, copy);
       one_axis::convolve(cut, from, rows_of_w, n * s.pool, c);
       for (std::int64_t g = 0; g < s.groups; ++g) {
         std::int64_t const at = (b * rows + i) * s.filters + g * s.group_filters();

@@ -21,33 +21,33 @@ struct dx_cut {
   std::int64_t at_once = 0, width = 0, inner = 0;  // 0: by taps
 
   explicit dx_cut(conv1d_cut<T> const& cut) {
-    conv1d_sizes const& s = cut.s;
-    if (!s.contiguous() || s.stride != 1) return;
+    conv_geometry const& s = cut.s;
+    if (!is_contiguous(s) || s.h.stride != 1) return;
     tile_sets<T> const& sets = locus::host::detail::tiles<T>();
     double best = 0;
     for (tile_set<T> const* one : {&sets.wide, &sets.narrow})
       for (std::int64_t n : {1, 2, 4}) {
         std::int64_t const wide = rounded(n * s.channels, one->lanes);
         // one register of columns loads more for each multiplication
-        double const cost = double(wide / one->lanes) * double(s.taps + n - 1) / double(n) *
+        double const cost = double(wide / one->lanes) * double(s.h.size + n - 1) / double(n) *
                             (wide == one->lanes ? 1.1 : 1.0);
         if (set && cost >= best) continue;
         best = cost, set = one, at_once = n, width = wide;
       }
-    inner = (s.taps + at_once - 1) * cut.line;
+    inner = (s.h.size + at_once - 1) * cut.line;
   }
 };
 
 /// to[(m line + f) width + n channels + c] = w[taps - 1 + n - m][c][f]
 template <class T>
 void pack_for_dx(conv1d_cut<T> const& cut, dx_cut<T> const& dx, T const* w, T* to) {
-  conv1d_sizes const& s = cut.s;
+  conv_geometry const& s = cut.s;
   __builtin_memset(static_cast<void*>(to), 0, sizeof(T) * std::size_t(dx.inner * dx.width));
   for (std::int64_t n = 0; n < dx.at_once; ++n)
-    for (std::int64_t k = 0; k < s.taps; ++k)
+    for (std::int64_t k = 0; k < s.h.size; ++k)
       for (std::int64_t c = 0; c < s.channels; ++c) {
         T const* const from = w + (k * s.channels + c) * s.filters;
-        T* const row = to + (s.taps - 1 + n - k) * cut.line * dx.width + n * s.channels + c;
+        T* const row = to + (s.h.size - 1 + n - k) * cut.line * dx.width + n * s.channels + c;
         for (std::int64_t f = 0; f < s.filters; ++f) row[f * dx.width] = from[f];
       }
 }
@@ -58,15 +58,15 @@ struct dx_by_taps {
   tile_set<T> const* set;
   std::int64_t width;
 
-  explicit dx_by_taps(conv1d_sizes const& s) {
+  explicit dx_by_taps(conv_geometry const& s) {
     tile_sets<T> const& sets = locus::host::detail::tiles<T>();
     set = s.group_channels() > sets.narrow.lanes ? &sets.wide : &sets.narrow;
     width = rounded(s.group_channels(), set->lanes);
   }
-  void pack(conv1d_sizes const& s, T const* w, T* to) const {
+  void pack(conv_geometry const& s, T const* w, T* to) const {
     std::int64_t const channels = s.group_channels(), filters = s.group_filters();
     for (std::int64_t g = 0; g < s.groups; ++g)
-      for (std::int64_t k = 0; k < s.taps; ++k)
+      for (std::int64_t k = 0; k < s.h.size; ++k)
         for (std::int64_t f = 0; f < filters; ++f, to += width)
           for (std::int64_t c = 0; c < width; ++c)
             to[c] = c < channels ? w[(k * channels + c) * s.filters + g * filters + f] : T(0);
@@ -74,16 +74,16 @@ struct dx_by_taps {
   /// dx += rows of d, spread over the windows that they came from
   void add(conv1d_cut<T> const& cut, T const* d, T const* packed, std::int64_t row,
            std::int64_t rows, T* c, T* dx) const {
-    conv1d_sizes const& s = cut.s;
+    conv_geometry const& s = cut.s;
     std::int64_t const channels = s.group_channels(), filters = s.group_filters();
     for (std::int64_t g = 0; g < s.groups; ++g)
-      for (std::int64_t k = 0; k < s.taps; ++k, packed += filters * width) {
+      for (std::int64_t k = 0; k < s.h.size; ++k, packed += filters * width) {
         tile_call<T> const t{
             d + g * cut.width, packed, c, filters, cut.line, 1, width, width, false};
         locus::host::detail::open_product(*set, t, rows, width);
         for (std::int64_t i = 0; i < rows; ++i) {
-          std::int64_t const at = (row + i) * s.stride + k * s.dilation - s.left;
-          if (at < 0 || at >= s.steps) continue;
+          std::int64_t const at = (row + i) * s.h.stride + k * s.h.dilation - s.h.before;
+          if (at < 0 || at >= s.h.in) continue;
           T* const to = dx + at * s.channels + g * channels;
           for (std::int64_t j = 0; j < channels; ++j) to[j] += c[i * width + j];
         }
@@ -99,17 +99,18 @@ struct by_nonzeros {
   std::int64_t window;  // numbers, rounded up to registers
   bool weights, dx;
 
-  by_nonzeros(conv1d_sizes const& s, bool wants_dx)
+  by_nonzeros(conv_geometry const& s, bool wants_dx)
       : set(&locus::host::detail::tiles<T>().wide),
-        window(rounded(s.taps * s.channels, set->lanes)),
-        weights(s.pool > 1 && s.contiguous() && window >= 8 * set->lanes && s.weights() < 1 << 30),
-        dx(wants_dx && weights && s.left == 0 && window == s.taps * s.channels &&
-           (s.used() - 1) * s.stride + s.span() <= s.steps) {}
+        window(rounded(s.h.size * s.channels, set->lanes)),
+        weights(s.pool > 1 && is_contiguous(s) && window >= 8 * set->lanes &&
+                s.kernel_size() < 1 << 30),
+        dx(wants_dx && weights && s.h.before == 0 && window == s.h.size * s.channels &&
+           (s.used() - 1) * s.h.stride + s.h.span() <= s.h.in) {}
   void combine(combine_call<T> const& t) const {
-    combine_set_for<T>(set->lanes * int(sizeof(T)))(t, window / set->lanes, set->lanes);
+    locus::host::isa_tables<combine_set<T>>().wide(t, window / set->lanes, set->lanes);
   }
   /// to: the kernel with filters as rows
-  void pack(conv1d_sizes const& s, T const* w, T* to) const {
+  void pack(conv_geometry const& s, T const* w, T* to) const {
     for (std::int64_t i = 0; i < window; ++i)
       for (std::int64_t f = 0; f < s.filters; ++f) to[f * window + i] = w[i * s.filters + f];
   }
@@ -132,7 +133,7 @@ struct conv1d_gradient {
   std::int64_t own_numbers() const { return weight_numbers() + cut.line; }
   /// rows before and behind the chunk in the buffer of d
   std::int64_t history() const {
-    return wants_dx && dx.at_once && !nonzeros.dx ? cut.s.taps - 1 : 0;
+    return wants_dx && dx.at_once && !nonzeros.dx ? cut.s.h.size - 1 : 0;
   }
   std::int64_t d_numbers() const { return (cut.chunk() + 2 * history() + dx.at_once) * cut.line; }
   std::int64_t c_numbers() const {
@@ -149,11 +150,11 @@ struct conv1d_gradient {
 
   /// own += windows^T d
   void add_weights(T const* windows, T const* d, std::int64_t rows, T* own) const {
-    conv1d_sizes const& s = cut.s;
+    conv_geometry const& s = cut.s;
     std::int64_t const lanes = cut.set->lanes;
     for (std::int64_t g = 0; g < s.groups; ++g)
       for (std::int64_t p = 0; p < cut.products; ++p, own += cut.inner_rows * cut.width) {
-        T const* const a = windows + p * s.dilation * s.channels + g * s.group_channels();
+        T const* const a = windows + p * s.h.dilation * s.channels + g * s.group_channels();
         for (std::int64_t j = 0; j < cut.width;) {
           int const registers = cut.width - j > lanes ? 2 : 1;
           T const* const from = d + g * cut.width + j;
@@ -163,7 +164,7 @@ struct conv1d_gradient {
             T* const to = own + i * cut.width + j;
             int const fewer = cut.inner_rows - i >= most ? 0 : 1;
             open.run[fewer](
-                {a + i, from, to, rows, 1, s.stride * s.channels, cut.line, cut.width, true});
+                {a + i, from, to, rows, 1, s.h.stride * s.channels, cut.line, cut.width, true});
             i += fewer ? 4 : most;
           }
           j += registers * lanes;
@@ -172,17 +173,17 @@ struct conv1d_gradient {
   }
   /// steps of x that chunk gives: those whose last window is in it
   void make_dx(T const* d, std::int64_t row, std::int64_t rows, bool last, T* c, T* to) const {
-    conv1d_sizes const& s = cut.s;
-    std::int64_t const steps = rows + (last ? s.taps - 1 : 0);
+    conv_geometry const& s = cut.s;
+    std::int64_t const steps = rows + (last ? s.h.size - 1 : 0);
     std::int64_t const n = blocks_of(steps, dx.at_once);
     tile_call<T> const t{d, packed_for_dx, c,        dx.inner, dx.at_once * cut.line,
                          1, dx.width,      dx.width, false};
     locus::host::detail::open_product(*dx.set, t, n, dx.width);
     for (std::int64_t i = 0; i < steps; i += dx.at_once) {
-      std::int64_t first = row + i - s.left, here = least(dx.at_once, steps - i);
+      std::int64_t first = row + i - s.h.before, here = least(dx.at_once, steps - i);
       T const* from = c + i / dx.at_once * dx.width;
       if (first < 0) here += first, from -= first * s.channels, first = 0;
-      here = least(here, s.steps - first);
+      here = least(here, s.h.in - first);
       if (here > 0)
         __builtin_memcpy(static_cast<void*>(to + first * s.channels), from,
                          sizeof(T) * std::size_t(here * s.channels));
@@ -192,9 +193,9 @@ struct conv1d_gradient {
   /// the same, and dx += rows of the kernel, for the numbers of d that are not 0
   void add_nonzeros(T const* windows, T const* d, std::int64_t row, std::int64_t rows, T* own,
                     T* to, T* value) const {
-    conv1d_sizes const& s = cut.s;
+    conv_geometry const& s = cut.s;
     auto* const at = reinterpret_cast<std::int32_t*>(value + list_numbers());
-    std::int64_t const step = s.stride * s.channels;
+    std::int64_t const step = s.h.stride * s.channels;
     for (std::int64_t f = 0; wants_weights && f < s.filters; ++f) {
       std::int64_t const n = list_of_nonzeros(d + f, cut.line, rows, 0, step, value, at);
       nonzeros.combine({own + f * nonzeros.window, windows, value, at, n});
@@ -208,7 +209,7 @@ struct conv1d_gradient {
 
   /// dw = the gradient as conv1d has the kernel; null: nothing was added
   void unpack(T const* own, T* dw) const {
-    conv1d_sizes const& s = cut.s;
+    conv_geometry const& s = cut.s;
     std::int64_t const filters = s.group_filters();
     for (std::int64_t g = 0; g < s.groups; ++g)
       for (std::int64_t p = 0; p < cut.products; ++p)
@@ -223,15 +224,15 @@ struct conv1d_gradient {
 
   void one_example(T const* x, T const* end, T const* dy, T const* y, unsigned char const* winners,
                    T* own, T* memory, T* to) const {
-    conv1d_sizes const& s = cut.s;
+    conv_geometry const& s = cut.s;
     std::int64_t const before = history();
     T *const d = memory, *const c = d + d_numbers(), *const copy = c + c_numbers(),
              *const list = copy + cut.window_numbers(cut.chunk());
     auto const unpool = cut.lines().unpool;
     auto const bytes = [&](std::int64_t rows) { return sizeof(T) * std::size_t(rows * cut.line); };
     __builtin_memset(static_cast<void*>(d), 0, bytes(before));
-    if (wants_dx && (!dx.at_once || nonzeros.dx || s.used() < s.windows || s.windows == 0))
-      __builtin_memset(static_cast<void*>(to), 0, sizeof(T) * std::size_t(s.steps * s.channels));
+    if (wants_dx && (!dx.at_once || nonzeros.dx || s.used() < s.h.out || s.h.out == 0))
+      __builtin_memset(static_cast<void*>(to), 0, sizeof(T) * std::size_t(s.h.in * s.channels));
     T* const now = d + before * cut.line;
     for (std::int64_t i = 0; i < s.used(); i += cut.chunk()) {
       std::int64_t const rows = least(cut.chunk(), s.used() - i);
@@ -284,8 +285,9 @@ constexpr std::int64_t gradient_tasks(std::int64_t batch, std::int64_t numbers) 
 ///        not read, and dw, dbias and dx, may be null
 /// cost:  twice that of conv1d
 template <class T>
-void conv1d_backward(conv1d_sizes const& s, std::int64_t batch, T const* x, T const* w, T const* y,
+void conv1d_backward(conv_geometry const& s, T const* x, T const* w, T const* y,
                      unsigned char const* winners, T const* dy, T* dw, T* dbias, T* dx) {
+  std::int64_t const batch = s.images;
   one_axis::conv1d_cut<T> const cut(s);
   one_axis::conv1d_gradient<T> job{cut,
                                    one_axis::dx_cut<T>(cut),
@@ -295,9 +297,9 @@ void conv1d_backward(conv1d_sizes const& s, std::int64_t batch, T const* x, T co
                                    dx != nullptr,
                                    dw != nullptr};
   std::int64_t const for_dx = !dx               ? 0
-                              : job.nonzeros.dx ? s.weights()
+                              : job.nonzeros.dx ? s.kernel_size()
                               : job.dx.at_once  ? job.dx.inner * job.dx.width
-                                                : s.taps * s.filters * job.taps.width;
+                                                : s.h.size * s.filters * job.taps.width;
   std::int64_t const own = job.own_numbers(), tasks = one_axis::gradient_tasks<T>(batch, own);
   workspace<T> const memory(for_dx + own * tasks);
   T* const packed = memory.data();
@@ -311,17 +313,17 @@ void conv1d_backward(conv1d_sizes const& s, std::int64_t batch, T const* x, T co
   else
     job.taps.pack(s, w, packed);
   job.packed_for_dx = packed;
-  T const* const end = x + batch * s.steps * s.channels;
-  int const threads = locus::host::threads_for_product(2 * batch * s.work());
+  T const* const end = x + batch * s.h.in * s.channels;
+  int const threads = locus::host::threads_for_product(2 * batch * s.used() * s.kernel_size());
   parallel_for(static_cast<int>(tasks), threads, [&](int task) {
     T* const mine = gradients + task * own;
     __builtin_memset(static_cast<void*>(mine), 0, sizeof(T) * std::size_t(own));
     workspace<T> const room(job.numbers());
     for (std::int64_t b = batch * task / tasks; b < batch * (task + 1) / tasks; ++b) {
       std::int64_t const at = b * s.rows() * s.filters;
-      job.one_example(x + b * s.steps * s.channels, end, dy + at, y ? y + at : nullptr,
+      job.one_example(x + b * s.h.in * s.channels, end, dy + at, y ? y + at : nullptr,
                       winners ? winners + at : nullptr, mine, room.data(),
-                      dx ? dx + b * s.steps * s.channels : nullptr);
+                      dx ? dx + b * s.h.in * s.channels : nullptr);
     }
   });
   // the tasks' terms, in order

@@ -2,24 +2,16 @@
 // A convolution along one axis on a GPU, besides its products: the pool behind it, and the slopes
 // back through pool and relu.
 #pragma once
-#include <locus/nn/kernels/conv1d_sizes.hpp>  // conv1d_sizes
-#include <locus/nn/kernels/conv_card.hpp>     // convolve
-#include <locus/nn/kernels/pool_best.hpp>     // pool_best
+#include <locus/nn/kernels/conv_card.hpp>  // convolve
+#include <locus/nn/kernels/pool_best.hpp>  // pool_best
 
 namespace locus::nn::cards {
 inline namespace LOCUS_MODE {
 
-/// means: images of one column, whose lines are the steps that a pool reads
-inline conv2d_geometry as_column(conv1d_sizes const& s, std::int64_t examples) {
-  return {examples,  {s.steps, s.taps, s.stride, s.dilation, s.left, s.used()},
-          {},        s.channels,
-          s.filters, s.groups};
-}
-
 /// means: result i: the largest of the sums of its pool, with bias and relu, and which row of the pool it is
 template <class T>
 struct pool_sums {
-  conv1d_sizes s;
+  conv_geometry s;
   T const *sums, *bias;  // no bias: null
   T* y;                  // may be `sums`, behind no pool
   std::uint8_t* winner;  // null: nobody reads it
@@ -42,16 +34,16 @@ struct pool_sums {
 
 /// means: sums are made where y lies
 template <class T>
-constexpr bool is_in_place(conv1d_sizes const& s, T const* y) {
+constexpr bool is_in_place(conv_geometry const& s, T const* y) {
   return s.pool == 1 && y;
 }
 
 /// means: as host::conv1d, to rounding; y or winner may be null
-/// shape: slabs and cudnn of as_column(s), the former of multiples of the pool
+/// shape: slabs and cudnn of lines that the pool reads, the former of multiples of the pool
 template <class T>
-void conv1d(card_context& here, conv1d_sizes const& s, window_slabs<T> const& slabs, T const* x,
-            T const* kernel, T const* bias, T* y, std::uint8_t* winner,
-            conv_cudnn<T>* cudnn = nullptr) {
+void conv1d(card_context& here, window_slabs<T> const& slabs, T const* x, T const* kernel,
+            T const* bias, T* y, std::uint8_t* winner, conv_cudnn<T>* cudnn = nullptr) {
+  conv_geometry const& s = slabs.of;
   bool const in_place = is_in_place(s, y);
   T* const memory = here.take<T>(in_place ? 0 : most_rows(slabs.rows, cudnn) * s.filters);
   auto const sums = [&](std::int64_t first) { return in_place ? y + first * s.filters : memory; };
@@ -67,30 +59,31 @@ void conv1d(card_context& here, conv1d_sizes const& s, window_slabs<T> const& sl
   });
 }
 
-/// Slopes of the rows from `first` on; Slope: (example, row, filter) -> T.
+/// Slopes of the rows from `first` on; Slope: (row, filter) -> T.
 template <class T, class Slope>
 struct slope_rows {
   Slope slope;
-  std::int64_t first, filters;
+  std::int64_t first;
   T* to;
-  cuda_side::quotient in_filters, in_example;
+  cuda_side::quotient in_filters;
 
   LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
-    std::int64_t f = i, row = in_filters.divide(f) + first;
-    std::int64_t const example = in_example.divide(row);
-    to[i] = slope(example, row, f);
+    std::int64_t f = i;
+    std::int64_t const row = in_filters.divide(f) + first;
+    to[i] = slope(row, f);
   }
 };
 
 /// means: a pool or a relu is behind the convolution: its slopes are not dy
-constexpr bool has_own_slopes(conv1d_sizes const& s) { return s.pool > 1 || s.relu; }
+constexpr bool has_own_slopes(conv_geometry const& s) { return s.pool > 1 || s.relu; }
 
 /// means: as host::conv1d_backward, to rounding; any result may be null; without pool and relu slopes are dy
 template <class T, class Slope>
-void conv1d_backward(card_context& here, conv1d_sizes const& s, window_slabs<T> const& windows,
+void conv1d_backward(card_context& here, window_slabs<T> const& windows,
                      input_slabs<T> const& inputs, T const* x, T const* kernel, T const* dy,
                      Slope const& slope, T* dx, T* dkernel, T* dbias,
                      conv_cudnn<T>* for_kernel = nullptr, conv_cudnn<T>* for_input = nullptr) {
+  conv_geometry const& s = windows.of;
   bool const is_dy = !has_own_slopes(s);
   std::int64_t const of_windows = most_rows(windows.rows, for_kernel),
                      of_inputs = most_rows(inputs.rows(), for_input),
@@ -99,8 +92,7 @@ void conv1d_backward(card_context& here, conv1d_sizes const& s, window_slabs<T> 
   auto const rows = [&](std::int64_t first, std::int64_t n) -> T const* {
     if (is_dy) return dy + first * s.filters;
     std::int64_t const size = n * s.filters;
-    here.each(size, slope_rows<T, Slope>{
-                        slope, first, s.filters, memory, {s.filters, size}, {s.used(), first + n}});
+    here.each(size, slope_rows<T, Slope>{slope, first, memory, {s.filters, size}});
     return memory;
   };
   if (dkernel || dbias) conv_kernel_gradient(here, windows, dkernel, dbias, x, rows, for_kernel);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions of images on the host, forward and backward. No matrix of windows is made: a tile of
+// Convolutions of images on the host: results, and the gradient of the images. No matrix of windows is made: a tile of
 // results reads the pixels of a band through the list of its taps. Sums are cut by the shape alone.
 #pragma once
 #include <locus/nn/kernels/bands.hpp>     // bands, axis_taps
@@ -8,14 +8,6 @@
 
 namespace locus::nn::host {
 inline namespace LOCUS_MODE {
-
-/// What becomes of a sum where it is stored: a bias for each filter (null: none), then bounds.
-template <class T>
-struct store_rule {
-  T const* bias = nullptr;
-  bool clamp = false;
-  T low{}, high{};
-};
 
 namespace detail {
 
@@ -128,11 +120,8 @@ void sum_taps(pixels<T> const& to, pixels<T const> const& from, axis_taps const&
                     1,
                     s.width(j),
                     full ? to_column : s.width(j),
-                    packed_bias ? packed_bias + g * s.padded() + j : nullptr,
-                    rule.low,
-                    rule.high,
-                    false,
-                    rule.clamp};
+                    {packed_bias ? packed_bias + g * s.padded() + j : nullptr, rule.clamp, rule.low,
+                     rule.high}};
       for (std::int64_t y = 0; y < b.rows; ++y) {
         T* const row =
             to.at(b.image, h.to_first + (b.y + y) * h.to_step, w.to_first + b.x * w.to_step) +
@@ -157,7 +146,7 @@ void sum_taps(pixels<T> const& to, pixels<T const> const& from, axis_taps const&
 }
 
 /// one window of one pixel: rows of pixels, whatever the image
-inline conv2d_geometry as_rows(conv2d_geometry g, bool join_images) {
+inline conv_geometry as_rows(conv_geometry g, bool join_images) {
   if (!g.is_pointwise()) return g;
   std::int64_t const n = g.h.in * g.w.in * (join_images ? g.images : 1);
   if (join_images) g.images = 1;
@@ -182,7 +171,7 @@ std::vector<T> pack_bias(T const* bias, std::int64_t groups, strips const& s) {
 /// cost:  a multiply-add for each; the workspace is the kernel and a band of each thread
 /// fails: out_of_memory
 template <class T>
-void conv2d(T* y, T const* x, T const* kernel, conv2d_geometry g, store_rule<T> const& rule = {}) {
+void conv2d(T* y, T const* x, T const* kernel, conv_geometry g, store_rule<T> const& rule = {}) {
   if (g.output_size() == 0) return;
   g = detail::as_rows(g, true);
   axis_taps const h = forward_taps(g.h), w = forward_taps(g.w);
@@ -200,7 +189,7 @@ void conv2d(T* y, T const* x, T const* kernel, conv2d_geometry g, store_rule<T> 
 /// means: dx[n,ih,iw,c] = sum over kh, kw, f of dy[n,oh,ow,f] * kernel[kh,kw,c,f]: a convolution of dy
 ///        for each phase of the strides
 template <class T>
-void conv2d_input_gradient(T* dx, T const* dy, T const* kernel, conv2d_geometry g) {
+void conv2d_input_gradient(T* dx, T const* dy, T const* kernel, conv_geometry g) {
   if (g.input_size() == 0) return;
   g = detail::as_rows(g, true);
   std::int64_t const sources = g.group_filters(), columns = g.group_channels();
@@ -216,124 +205,6 @@ void conv2d_input_gradient(T* dx, T const* dy, T const* kernel, conv2d_geometry 
                           {dy, g.images, g.h.out, g.w.out, g.filters}, h, w, g.groups,
                           packed.data(), nullptr, {});
     }
-}
-
-namespace detail {
-
-/// How a sum over pixels is cut: parts of the images, each with a result of its own, and parts of the
-/// columns of results.
-struct gradient_cut {
-  std::int64_t parts, columns;
-};
-inline gradient_cut cut_gradient(std::int64_t images, std::int64_t result_bytes,
-                                 std::int64_t strip_count) {
-  std::int64_t parts = (std::int64_t(8) << 20) / (result_bytes > 0 ? result_bytes : 1);
-  parts = parts < 1 ? 1 : parts > 16 ? 16 : parts;
-  if (parts > images) parts = images;
-  if (parts < 1) parts = 1;
-  std::int64_t const wanted = (8 + parts - 1) / parts;
-  return {parts, wanted < strip_count ? wanted : strip_count};
-}
-
-/// rows of a sum over pixels, without overlap: results are added to
-template <class T>
-void add_rows(typename tap_tiles<T>::by_rows const& tiles, tap_call<T> t, std::int64_t count) {
-  for (int r = 0; count > 0;)
-    if (tiles.rows[r] <= count) {
-      tiles.run[r](t);
-      t.a += tiles.rows[r] * t.a_row, t.c += tiles.rows[r] * t.c_row, count -= tiles.rows[r];
-    } else
-      ++r;
-}
-
-}  // namespace detail
-
-/// means: dkernel[kh,kw,c,f] = sum over n, oh, ow of x[n,ih,iw,c] * dy[n,oh,ow,f]
-/// cost:  a multiply-add for each; the workspace is up to 16 kernels and bands of each thread
-template <class T>
-void conv2d_kernel_gradient(T* dkernel, T const* x, T const* dy, conv2d_geometry g) {
-  if (g.kernel_size() == 0) return;
-  g = detail::as_rows(g, false);
-  axis_taps const h = forward_taps(g.h), w = forward_taps(g.w);
-  std::int64_t const channels = g.group_channels(), columns = g.group_filters();
-  tap_tiles<T> const& set = tap_tiles_for<T>(columns);
-  detail::strips const s{columns, set.lanes};
-  std::int64_t const padded = s.padded(), rows = g.h.size * g.w.size * channels;
-  std::int64_t const each = g.groups * rows * padded;  // numbers of a part
-  std::int64_t const strip_count = (padded + 2 * set.lanes - 1) / (2 * set.lanes);
-  detail::gradient_cut const parts =
-      detail::cut_gradient(g.images, each * std::int64_t(sizeof(T)), strip_count);
-  band_cut const cut = cut_bands(1, g.h.out, g.w.out, 512);
-  std::int64_t const x_room = detail::round_up(largest_source(cut, h, w) * channels, 64);
-  std::int64_t const dy_room = cut.band_rows * cut.band_columns * padded;
-  pixels<T const> const from{x, g.images, g.h.in, g.w.in, g.channels};
-  pixels<T const> const results{dy, g.images, g.h.out, g.w.out, g.filters};
-  bool const dy_as_is = g.groups == 1 && padded == columns && cut.across() == 1;
-  axis_taps const one_h{g.h.out, 1, 0, 1, {{0, 0}}}, one_w{g.w.out, 1, 0, 1, {{0, 0}}};
-  workspace<T> const sums(parts.parts * each);
-  int const threads = ::locus::host::threads_for_product(g.output_size() * rows);
-  parallel_for(static_cast<int>(parts.parts * parts.columns), threads, [&](int task) {
-    std::int64_t const part = task / parts.columns, share = task % parts.columns;
-    std::int64_t const first_strip = strip_count * share / parts.columns;
-    std::int64_t const end_strip = strip_count * (share + 1) / parts.columns;
-    std::int64_t const image_end = g.images * (part + 1) / parts.parts;
-    T* const sum = sums.data() + part * each;
-    for (std::int64_t gr = 0; gr < g.groups; ++gr)
-      for (std::int64_t j = first_strip * 2 * set.lanes;
-           j < detail::least(end_strip * 2 * set.lanes, columns); j += s.width(j))
-        __builtin_memset(static_cast<void*>(sum + (gr * padded + j) * rows), 0,
-                         sizeof(T) * std::size_t(s.width(j) * rows));
-    workspace<T> const memory(x_room + dy_room);
-    for (std::int64_t image = g.images * part / parts.parts; image < image_end; ++image)
-      for (std::int64_t gr = 0; gr < g.groups; ++gr)
-        for (std::int64_t number = 0; number < cut.bands_of_image(); ++number) {
-          result_band b = cut.band(number);
-          b.image = image;
-          band<T> const a = sources<T>(memory.data(), from, b, h, w,
-                                       {gr * channels, channels, 1, channels}, true);
-          band<T> const d = sources<T>(memory.data() + x_room, results, b, one_h, one_w,
-                                       {gr * columns, columns, 1, padded}, dy_as_is);
-          detail::segment_list const list(h, w, a.row, a.column, channels);
-          std::vector<std::int64_t> lines(static_cast<std::size_t>(b.rows));
-          for (std::int64_t y = 0; y < b.rows; ++y)
-            lines[static_cast<std::size_t>(y)] = y * h.step * a.row;
-          for (std::int64_t strip = first_strip; strip < end_strip; ++strip) {
-            std::int64_t const j = strip * 2 * set.lanes;
-            T* const to = sum + (gr * padded + j) * rows;
-            for (std::size_t n = 0; n < list.offset.size(); ++n) {
-              tap_call<T> const t{a.data + list.offset[n],
-                                  d.data + j,
-                                  to + std::int64_t(n) * list.length * s.width(j),
-                                  lines.data(),
-                                  b.rows,
-                                  b.columns,
-                                  1,
-                                  w.step * a.column,
-                                  d.column,
-                                  s.width(j),
-                                  nullptr,
-                                  T(0),
-                                  T(0),
-                                  true,
-                                  false};
-              detail::add_rows<T>(set.sums[s.registers(j) - 1], t, list.length);
-            }
-          }
-        }
-  });
-  // the parts, in order
-  parallel_for(static_cast<int>(g.groups * strip_count), threads, [&](int task) {
-    std::int64_t const gr = task / strip_count, j = task % strip_count * 2 * set.lanes;
-    T const* from_part = sums.data() + (gr * padded + j) * rows;
-    for (std::int64_t r = 0; r < rows; ++r, from_part += s.width(j)) {
-      T* const to = dkernel + r * g.filters + gr * columns + j;
-      for (std::int64_t q = 0; q < s.valid(j); ++q) {
-        T total = from_part[q];
-        for (std::int64_t part = 1; part < parts.parts; ++part) total += from_part[part * each + q];
-        to[q] = total;
-      }
-    }
-  });
 }
 
 }  // namespace LOCUS_MODE

@@ -4,7 +4,7 @@
 #pragma once
 #include <locus/engine/gpu/lines.hpp>    // quotient
 #include <locus/engine/gpu/vectors.hpp>  // vector_of
-#include <locus/nn/layers/window.hpp>    // conv2d_geometry
+#include <locus/nn/layers/window.hpp>    // conv_geometry
 
 namespace locus::nn::detail {
 
@@ -22,7 +22,7 @@ struct kernel_gradient_team {
     std::int64_t first;
     weight at;  // of the first
   };
-  conv2d_geometry of;
+  conv_geometry of;
   std::int64_t rows, columns;
   cuda_side::quotient in_line, in_image;  // pixels by lines, lines by images
   bool are_vectors;                       // neighbouring weights differ in their filters alone

@@ -10,7 +10,7 @@
 #include <locus/nn/kernels/conv_cudnn.hpp>      // conv_cudnn
 #include <locus/nn/kernels/window_kernels.hpp>  // sum_windows
 #include <locus/nn/kernels/window_slabs.hpp>    // window_slabs, input_slabs
-#include <locus/nn/layers/window.hpp>           // conv2d_geometry
+#include <locus/nn/layers/window.hpp>           // conv_geometry
 
 namespace locus::nn::cards {
 inline namespace LOCUS_MODE {
@@ -45,13 +45,13 @@ struct fill {
 
 /// the kernel's matrix of the first group: an element of the window and a channel down, filters across
 template <class T>
-kernel::matrix kernel_matrix(T const* kernel, conv2d_geometry const& g) {
+kernel::matrix kernel_matrix(T const* kernel, conv_geometry const& g) {
   return {const_cast<T*>(kernel), g.h.size * g.w.size * g.group_channels(), g.group_filters(),
           g.filters, 1};
 }
 /// n rows of filters of the first group
 template <class T>
-kernel::matrix filter_rows(T const* data, std::int64_t n, conv2d_geometry const& g) {
+kernel::matrix filter_rows(T const* data, std::int64_t n, conv_geometry const& g) {
   return {const_cast<T*>(data), n, g.group_filters(), g.filters, 1};
 }
 
@@ -77,7 +77,7 @@ void by_either(card_context& here, conv_cudnn<T> const* cudnn, std::int64_t n,
 template <class T, class Sums, class Done>
 void convolve(card_context& here, window_slabs<T> const& slabs, conv_cudnn<T>* cudnn, T const* x,
               T const* kernel, Sums const& sums, Done const& done) {
-  conv2d_geometry const& g = slabs.of;
+  conv_geometry const& g = slabs.of;
   auto const by_cudnn = [&] { return cudnn->convolve(x, kernel, sums, done); };
   by_either(here, cudnn, slabs.memory(), by_cudnn, [&](T* memory) {
     slabs.each([&](std::int64_t first, std::int64_t n) {
@@ -96,7 +96,7 @@ void convolve(card_context& here, window_slabs<T> const& slabs, conv_cudnn<T>* c
 template <class T>
 void conv2d(card_context& here, window_slabs<T> const& slabs, T* y, T const* x, T const* kernel,
             host::store_rule<T> const& rule, conv_cudnn<T>* cudnn = nullptr) {
-  conv2d_geometry const& g = slabs.of;
+  conv_geometry const& g = slabs.of;
   auto const sums = [&](std::int64_t first) { return y + first * g.filters; };
   convolve(here, slabs, cudnn, x, kernel, sums, [&](std::int64_t first, std::int64_t n) {
     if (!rule.bias && !rule.clamp) return;
@@ -118,7 +118,7 @@ void conv2d(card_context& here, window_slabs<T> const& slabs, T* y, T const* x, 
 template <class T, class Gradient>
 void conv_kernel_gradient(card_context& here, window_slabs<T> const& slabs, T* dkernel, T* dbias,
                           T const* x, Gradient const& dy, conv_cudnn<T>* cudnn = nullptr) {
-  conv2d_geometry const& g = slabs.of;
+  conv_geometry const& g = slabs.of;
   if (slabs.pixels() == 0) {
     if (dkernel) here.each(g.kernel_size(), fill<T>{dkernel, T(0)});
     if (dbias) here.each(g.filters, fill<T>{dbias, T(0)});
@@ -153,7 +153,7 @@ void conv_kernel_gradient(card_context& here, window_slabs<T> const& slabs, T* d
 template <class T, class Gradient>
 void conv_input_gradient(card_context& here, input_slabs<T> const& slabs, T* dx, Gradient const& dy,
                          T const* kernel, conv_cudnn<T>* cudnn = nullptr) {
-  conv2d_geometry const& g = slabs.of;
+  conv_geometry const& g = slabs.of;
   if (g.input_size() == 0) return;
   std::int64_t const columns = slabs.row / g.groups;
   auto const by_cudnn = [&] { return cudnn->input_gradient(dx, dy, kernel); };

@@ -8,7 +8,7 @@
 #include <locus/core/macros.hpp>              // LOCUS_HOST_DEVICE, LOCUS_MODE
 #include <locus/engine/gpu/card_context.hpp>  // card_context
 #include <locus/engine/gpu/lines.hpp>         // quotient
-#include <locus/nn/layers/window.hpp>         // conv2d_geometry
+#include <locus/nn/layers/window.hpp>         // conv_geometry
 #include <locus/shape/element.hpp>            // element_of_v
 
 namespace locus::nn::cards {
@@ -81,7 +81,7 @@ class conv_cudnn {
   /// means: cuDNN is asked, and its workspace is taken. `kept`: numbers that the caller keeps for each image. A slab
   ///        has at most `bytes_of_slab` bytes of these numbers and of frames, but at least one image. Windows of one
   ///        pixel are a product already, and nothing is asked
-  conv_cudnn(card_context& here, convolution_result result, conv2d_geometry const& g,
+  conv_cudnn(card_context& here, convolution_result result, conv_geometry const& g,
              std::int64_t kept = 0, std::int64_t bytes_of_slab = std::int64_t(64) << 20)
       : here_(here), of_(g), most_bytes_(bytes_of_slab) {
     if (g.is_pointwise() || g.is_depthwise() || g.input_size() == 0 || g.output_size() == 0) return;
@@ -208,7 +208,7 @@ class conv_cudnn {
   }
 
   card_context& here_;
-  conv2d_geometry of_;
+  conv_geometry of_;
   frame frame_;
   std::int64_t most_bytes_, images_ = 0;
   runtime::cuda_convolution what_;

@@ -3,7 +3,7 @@
 // over pixels or over the elements of the window. The kernel is (KH, KW, channels, multiplier);
 // filter c * multiplier + j belongs to channel c.
 #pragma once
-#include <locus/nn/kernels/conv2d.hpp>  // bands, tiles_of_row, store_rule, gradient_cut
+#include <locus/nn/kernels/conv2d_gradient.hpp>  // gradient_bands, tiles_of_row, segment_list
 
 namespace locus::nn::host {
 inline namespace LOCUS_MODE {
@@ -61,21 +61,18 @@ void depthwise_taps(pixels<T> const& to, pixels<T const> const& from, axis_taps 
                                         w.to_first + b.x * w.to_step);
                    for (std::int64_t n = 0; n < blocks.count(); ++n) {
                      std::int64_t const j = blocks.first(n);
-                     tap_call<T> const t{x.data + y * h.step * x.row + j,
-                                         weights.empty() ? nullptr : weights.data() + j,
-                                         direct ? row + j : line + j,
-                                         list.offset.data(),
-                                         static_cast<std::int64_t>(list.offset.size()),
-                                         1,
-                                         w.step * x.column,
-                                         1,
-                                         padded,
-                                         direct ? to_column : padded,
-                                         rule.bias ? bias.data() + j : nullptr,
-                                         rule.low,
-                                         rule.high,
-                                         false,
-                                         rule.clamp};
+                     tap_call<T> const t{
+                         x.data + y * h.step * x.row + j,
+                         weights.empty() ? nullptr : weights.data() + j,
+                         direct ? row + j : line + j,
+                         list.offset.data(),
+                         static_cast<std::int64_t>(list.offset.size()),
+                         1,
+                         w.step * x.column,
+                         1,
+                         padded,
+                         direct ? to_column : padded,
+                         {rule.bias ? bias.data() + j : nullptr, rule.clamp, rule.low, rule.high}};
                      tiles_of_row<T>(set.channels, t, b.columns);
                    }
                    if (!direct)
@@ -94,7 +91,7 @@ void depthwise_taps(pixels<T> const& to, pixels<T const> const& from, axis_taps 
 
 /// means: y[n,oh,ow,c*m+j] = clamp(bias + sum over kh, kw of x[n,ih,iw,c] * kernel[kh,kw,c,j])
 template <class T>
-void depthwise2d(T* y, T const* x, T const* kernel, conv2d_geometry const& g,
+void depthwise2d(T* y, T const* x, T const* kernel, conv_geometry const& g,
                  store_rule<T> const& rule = {}) {
   if (g.output_size() == 0) return;
   detail::depthwise_taps<T>({y, g.images, g.h.out, g.w.out, g.filters},
@@ -104,7 +101,7 @@ void depthwise2d(T* y, T const* x, T const* kernel, conv2d_geometry const& g,
 
 /// means: dx[n,ih,iw,c] = sum over kh, kw, j of dy[n,oh,ow,c*m+j] * kernel[kh,kw,c,j]
 template <class T>
-void depthwise2d_input_gradient(T* dx, T const* dy, T const* kernel, conv2d_geometry const& g) {
+void depthwise2d_input_gradient(T* dx, T const* dy, T const* kernel, conv_geometry const& g) {
   if (g.input_size() == 0) return;
   for (std::int64_t a = 0; a < g.h.stride; ++a)
     for (std::int64_t b = 0; b < g.w.stride; ++b) {
@@ -118,9 +115,8 @@ void depthwise2d_input_gradient(T* dx, T const* dy, T const* kernel, conv2d_geom
 
 /// means: dkernel[kh,kw,c,j] = sum over n, oh, ow of x[n,ih,iw,c] * dy[n,oh,ow,c*m+j]
 template <class T>
-void depthwise2d_kernel_gradient(T* dkernel, T const* x, T const* dy, conv2d_geometry const& g) {
+void depthwise2d_kernel_gradient(T* dkernel, T const* x, T const* dy, conv_geometry const& g) {
   if (g.kernel_size() == 0) return;
-  axis_taps const h = forward_taps(g.h), w = forward_taps(g.w);
   tap_tiles<T> const& set = tap_tiles_for<T>(g.filters);
   detail::channel_blocks const blocks{g.filters, set.lanes};
   std::int64_t const padded = blocks.padded(), repeat = g.filters / g.channels;
@@ -128,59 +124,39 @@ void depthwise2d_kernel_gradient(T* dkernel, T const* x, T const* dy, conv2d_geo
   std::int64_t const each = blocks.count() * taps * set.lanes;  // numbers of a part
   std::int64_t const parts =
       detail::cut_gradient(g.images, each * std::int64_t(sizeof(T)), 1).parts;
-  band_cut const cut = cut_bands(1, g.h.out, g.w.out, padded * std::int64_t(sizeof(T)));
-  std::int64_t const x_room = detail::round_up(largest_source(cut, h, w) * padded, 64);
-  std::int64_t const dy_room = cut.band_rows * cut.band_columns * padded;
   bool const wide = padded == g.filters;
-  bool const dy_as_is = wide && cut.across() == 1;
-  pixels<T const> const from{x, g.images, g.h.in, g.w.in, g.channels};
-  pixels<T const> const results{dy, g.images, g.h.out, g.w.out, g.filters};
-  axis_taps const one_h{g.h.out, 1, 0, 1, {{0, 0}}}, one_w{g.w.out, 1, 0, 1, {{0, 0}}};
+  detail::gradient_bands<T> const bands(x, dy, g, padded, padded, padded * std::int64_t(sizeof(T)),
+                                        wide);
+  axis_taps const &h = bands.h, &w = bands.w;
   workspace<T> const sums(parts * each);
-  parallel_for(static_cast<int>(parts),
-               ::locus::host::threads_for_product(4 * g.output_size() * taps), [&](int part) {
-                 T* const sum = sums.data() + part * each;
-                 __builtin_memset(static_cast<void*>(sum), 0, sizeof(T) * std::size_t(each));
-                 workspace<T> const memory(x_room + dy_room);
-                 for (std::int64_t image = g.images * part / parts;
-                      image < g.images * (part + 1) / parts; ++image)
-                   for (std::int64_t number = 0; number < cut.bands_of_image(); ++number) {
-                     result_band b = cut.band(number);
-                     b.image = image;
-                     band<T> const a =
-                         sources<T>(memory.data(), from, b, h, w, {0, g.channels, repeat, padded},
-                                    repeat == 1 && wide);
-                     band<T> const d = sources<T>(memory.data() + x_room, results, b, one_h, one_w,
-                                                  {0, g.filters, 1, padded}, dy_as_is);
-                     detail::segment_list const list(h, w, a.row, a.column, 0);
-                     for (std::int64_t n = 0; n < blocks.count(); ++n) {
-                       std::int64_t const j = blocks.first(n);
-                       tap_call<T> t{a.data + j,
-                                     d.data + j,
-                                     sum + n * taps * set.lanes,
-                                     list.offset.data(),
-                                     b.rows,
-                                     b.columns,
-                                     h.step * a.row,
-                                     w.step * a.column,
-                                     d.column,
-                                     set.lanes,
-                                     nullptr,
-                                     T(0),
-                                     T(0),
-                                     true,
-                                     false};
-                       std::int64_t left = taps;
-                       for (int r = 0; left > 0;)
-                         if (set.taps.rows[r] <= left) {
-                           set.taps.run[r](t);
-                           t.offset += set.taps.rows[r], t.c += set.taps.rows[r] * set.lanes;
-                           left -= set.taps.rows[r];
-                         } else
-                           ++r;
-                     }
-                   }
-               });
+  int const threads = ::locus::host::threads_for_product(4 * g.output_size() * taps);
+  parallel_for(static_cast<int>(parts), threads, [&](int part) {
+    T* const sum = sums.data() + part * each;
+    __builtin_memset(static_cast<void*>(sum), 0, sizeof(T) * std::size_t(each));
+    workspace<T> const memory(bands.room());
+    auto const add = [&](result_band const& b, band<T> const& a, band<T> const& d) {
+      detail::segment_list const list(h, w, a.row, a.column, 0);
+      for (std::int64_t n = 0; n < blocks.count(); ++n) {
+        std::int64_t const j = blocks.first(n);
+        tap_call<T> t{
+            a.data + j, d.data + j,     sum + n * taps * set.lanes, list.offset.data(), b.rows,
+            b.columns,  h.step * a.row, w.step * a.column,          d.column,           set.lanes};
+        t.accumulate = true;
+        std::int64_t left = taps;
+        for (int r = 0; left > 0;)
+          if (set.taps.rows[r] <= left) {
+            set.taps.run[r](t);
+            t.offset += set.taps.rows[r], t.c += set.taps.rows[r] * set.lanes;
+            left -= set.taps.rows[r];
+          } else
+            ++r;
+      }
+    };
+    for (std::int64_t image = g.images * part / parts; image < g.images * (part + 1) / parts;
+         ++image)
+      bands.each(image, memory.data(), {0, g.channels, repeat, padded}, repeat == 1 && wide,
+                 {0, g.filters, 1, padded}, add);
+  });
   for (std::int64_t n = 0; n < blocks.count(); ++n)
     for (std::int64_t r = 0; r < taps; ++r)
       for (std::int64_t q = 0; q < set.lanes && blocks.first(n) + q < g.filters; ++q) {

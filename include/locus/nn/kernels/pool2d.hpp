@@ -3,21 +3,12 @@
 // outside of the image is not there: it is no candidate of a maximum and does not count in a mean.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_NN_KERNELS_POOL2D)
 #define LOCUS_NN_KERNELS_POOL2D
-#include <locus/nn/layers/window.hpp>  // window_axis
+#include <locus/nn/layers/window.hpp>  // pool_geometry
 #include <locus/runtime/threads.hpp>   // parallel_for
 #include <locus/simd/packet.hpp>       // packet
 
 namespace locus::nn::host {
 inline namespace LOCUS_MODE {
-
-/// channels last
-struct pool2d_geometry {
-  std::int64_t images = 0;
-  window_axis h, w;
-  std::int64_t channels = 1;
-  constexpr std::int64_t input_size() const { return images * h.in * w.in * channels; }
-  constexpr std::int64_t output_size() const { return images * h.out * w.out * channels; }
-};
 
 namespace detail {
 
@@ -89,7 +80,7 @@ LOCUS_VECTOR_FUNCTION void over_channels(std::int64_t channels, Run const& run) 
 /// means: y = the largest number of each window, winner = its place kh * KW + kw, the first of
 ///        several (null: nobody asks); a NaN wins
 template <class T, class Winner>
-void max_pool2d(T* y, Winner* winner, T const* x, pool2d_geometry const& g) {
+void max_pool2d(T* y, Winner* winner, T const* x, pool_geometry const& g) {
   constexpr int N = detail::pool_bytes / int(sizeof(T));
   std::int64_t const column = g.channels, row = g.w.in * g.channels;
   int const threads = detail::threads_for_numbers(g.output_size() * g.h.size * g.w.size);
@@ -111,7 +102,7 @@ void max_pool2d(T* y, Winner* winner, T const* x, pool2d_geometry const& g) {
 
 /// means: dx = for each input the sum of dy of the windows that it won
 template <class T, class Winner>
-void max_pool2d_gradient(T* dx, T const* dy, Winner const* winner, pool2d_geometry const& g) {
+void max_pool2d_gradient(T* dx, T const* dy, Winner const* winner, pool_geometry const& g) {
   std::int64_t const row = g.w.in * g.channels;
   int const threads = detail::threads_for_numbers(g.input_size() + g.output_size());
   parallel_for(static_cast<int>(g.images), threads, [&](int image) {
@@ -129,7 +120,7 @@ void max_pool2d_gradient(T* dx, T const* dy, Winner const* winner, pool2d_geomet
 
 /// means: y = the mean of what each window has in the image
 template <class T>
-void average_pool2d(T* y, T const* x, pool2d_geometry const& g) {
+void average_pool2d(T* y, T const* x, pool_geometry const& g) {
   constexpr int N = detail::pool_bytes / int(sizeof(T));
   std::int64_t const column = g.channels, row = g.w.in * g.channels;
   int const threads = detail::threads_for_numbers(g.output_size() * g.h.size * g.w.size);
@@ -155,7 +146,7 @@ void average_pool2d(T* y, T const* x, pool2d_geometry const& g) {
 
 /// means: dx = each input's shares of the means it is in
 template <class T>
-void average_pool2d_gradient(T* dx, T const* dy, pool2d_geometry const& g) {
+void average_pool2d_gradient(T* dx, T const* dy, pool_geometry const& g) {
   constexpr int N = detail::pool_bytes / int(sizeof(T));
   std::int64_t const row = g.w.in * g.channels;
   int const threads = detail::threads_for_numbers(g.input_size() + g.output_size());

@@ -7,7 +7,7 @@
 #include <locus/core/macros.hpp>                // LOCUS_HOST_DEVICE, LOCUS_MODE
 #include <locus/engine/gpu/card_context.hpp>    // card_context
 #include <locus/engine/gpu/vectors.hpp>         // vector_of, with_vectors, store_whole
-#include <locus/nn/kernels/pool2d.hpp>          // pool2d_geometry
+#include <locus/nn/kernels/pool2d.hpp>          // pool_geometry
 #include <locus/nn/kernels/pool_best.hpp>       // pool_best
 #include <locus/nn/kernels/window_kernels.hpp>  // short_axis, divider_of, divide
 
@@ -22,7 +22,7 @@ struct short_range {
 struct pool_places {
   short_axis h, w;
   std::uint32_t channels;
-  explicit pool_places(host::pool2d_geometry const& g)
+  explicit pool_places(pool_geometry const& g)
       : h(g.h), w(g.w), channels(std::uint32_t(g.channels)) {}
   LOCUS_HOST_DEVICE std::uint32_t input(std::uint32_t image, std::int32_t y, std::int32_t x) const {
     return ((image * std::uint32_t(h.in) + std::uint32_t(y)) * std::uint32_t(w.in) +
@@ -104,7 +104,7 @@ struct max_of_windows : pool_places {
   T* y;                  // null: no step reads the numbers
   std::uint8_t* winner;  // null: no step reads the places
 
-  max_of_windows(host::pool2d_geometry const& g, T const* from, T* to, std::uint8_t* which)
+  max_of_windows(pool_geometry const& g, T const* from, T* to, std::uint8_t* which)
       : pool_places(g), of(g.h.out, g.w.out, g.channels / Size), x(from), y(to), winner(which) {}
   LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
     auto const p = of.find<Size>(i);
@@ -132,7 +132,7 @@ struct slopes_of_inputs : pool_places {
   T const* dy;
   T* dx;
 
-  slopes_of_inputs(host::pool2d_geometry const& g, T const* from, T* to)
+  slopes_of_inputs(pool_geometry const& g, T const* from, T* to)
       : pool_places(g), of(g.h.in, g.w.in, g.channels / Size), h_stride(divider_of(g.h.stride)),
         w_stride(divider_of(g.w.stride)), dy(from), dx(to) {}
   /// add(sum, dy of the window, its place among the results, the input's place, the window's row and column)
@@ -160,7 +160,7 @@ struct dy_of_winners : slopes_of_inputs<T, Size> {
   using base::h, base::w;
   std::uint8_t const* winner;
 
-  dy_of_winners(host::pool2d_geometry const& g, T const* from, std::uint8_t const* which, T* to)
+  dy_of_winners(pool_geometry const& g, T const* from, std::uint8_t const* which, T* to)
       : base(g, from, to), winner(which) {}
   LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
     this->over_windows(i, [&](packet& sum, packet const& d, std::uint32_t o,
@@ -186,16 +186,16 @@ struct dy_to_windows : pool_places {
   std::uint8_t const* winner;
   T* dx;
 
-  static bool serves(host::pool2d_geometry const& g) {
+  static bool serves(pool_geometry const& g) {
     return g.h.size <= g.h.stride && g.w.size <= g.w.stride;
   }
   /// windows that begin in front of the axis' end
   static std::int64_t begun(window_axis const& a) { return (a.in - 1 + a.before) / a.stride + 1; }
-  static std::int64_t threads(host::pool2d_geometry const& g) {
+  static std::int64_t threads(pool_geometry const& g) {
     return g.images * begun(g.h) * begun(g.w) * (g.channels / Size);
   }
 
-  dy_to_windows(host::pool2d_geometry const& g, T const* from, std::uint8_t const* which, T* to)
+  dy_to_windows(pool_geometry const& g, T const* from, std::uint8_t const* which, T* to)
       : pool_places(g), of(begun(g.h), begun(g.w), g.channels / Size), dy(from), winner(which),
         dx(to) {}
   LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
@@ -237,7 +237,7 @@ struct mean_of_windows : pool_places {
   T const* x;
   T* y;
 
-  mean_of_windows(host::pool2d_geometry const& g, T const* from, T* to)
+  mean_of_windows(pool_geometry const& g, T const* from, T* to)
       : pool_places(g), of(g.h.out, g.w.out, g.channels / Size), x(from), y(to) {}
   LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
     auto const p = of.find<Size>(i);
@@ -279,7 +279,7 @@ bool begins_marks(std::uint8_t const* p) {
 /// means: as host::max_pool2d, bit for bit; y or winner may be null
 /// shape: every number of the images has a place below 2^31
 template <class T>
-void max_pool2d(card_context& here, host::pool2d_geometry const& g, T const* x, T* y,
+void max_pool2d(card_context& here, pool_geometry const& g, T const* x, T* y,
                 std::uint8_t* winner) {
   if (g.output_size() == 0) return;
   auto const run = [&]<int Size>(std::integral_constant<int, Size>) {
@@ -290,7 +290,7 @@ void max_pool2d(card_context& here, host::pool2d_geometry const& g, T const* x, 
 /// means: as host::max_pool2d_gradient, bit for bit
 /// shape: every number of the images has a place below 2^31
 template <class T>
-void max_pool2d_gradient(card_context& here, host::pool2d_geometry const& g, T const* dy,
+void max_pool2d_gradient(card_context& here, pool_geometry const& g, T const* dy,
                          std::uint8_t const* winner, T* dx) {
   if (g.input_size() == 0) return;
   auto const run = [&]<int Size>(std::integral_constant<int, Size>) {
@@ -303,7 +303,7 @@ void max_pool2d_gradient(card_context& here, host::pool2d_geometry const& g, T c
 /// means: as host::average_pool2d
 /// shape: every number of the images has a place below 2^31
 template <class T>
-void average_pool2d(card_context& here, host::pool2d_geometry const& g, T const* x, T* y) {
+void average_pool2d(card_context& here, pool_geometry const& g, T const* x, T* y) {
   if (g.output_size() == 0) return;
   auto const run = [&]<int Size>(std::integral_constant<int, Size>) {
     here.each(g.output_size() / Size, mean_of_windows<T, Size>(g, x, y));
@@ -313,8 +313,7 @@ void average_pool2d(card_context& here, host::pool2d_geometry const& g, T const*
 /// means: as host::average_pool2d_gradient
 /// shape: every number of the images has a place below 2^31
 template <class T>
-void average_pool2d_gradient(card_context& here, host::pool2d_geometry const& g, T const* dy,
-                             T* dx) {
+void average_pool2d_gradient(card_context& here, pool_geometry const& g, T const* dy, T* dx) {
   if (g.input_size() == 0) return;
   auto const run = [&]<int Size>(std::integral_constant<int, Size>) {
     here.each(g.input_size() / Size, dy_of_means<T, Size>(g, dy, dx));

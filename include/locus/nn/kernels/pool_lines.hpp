@@ -6,7 +6,7 @@
 #include <cstdint>      // int32_t, int64_t
 #include <type_traits>  // conditional
 
-#include <locus/engine/host/gemm_tile.hpp>  // LOCUS_FOR_AVX512, LOCUS_FOR_ANY
+#include <locus/engine/host/isa_table.hpp>  // LOCUS_FOR_EACH_ISA
 
 LOCUS_VECTORS_BEGIN
 namespace locus::nn::host {
@@ -43,113 +43,114 @@ template <int Bytes>
 using lane_number = std::conditional_t<Bytes == 4, std::int32_t, std::int64_t>;
 
 // Tails of rows are copied lane by lane from a copy: what is indexed lies in memory.
-#define LOCUS_POOL_LINES(name, target)                                                            \
-  template <class T, int Bytes>                                                                   \
-  target void name##_pool(pool_call<T> const& t) {                                                \
-    using N = lane_number<int(sizeof(T))>;                                                        \
-    constexpr int lanes = Bytes / int(sizeof(T));                                                 \
-    using reg = simd::vector<T, lanes>;                                                           \
-    using number = simd::vector<N, lanes>;                                                        \
-    using words = simd::vector<std::int32_t, lanes>; /* by steps: else lane by lane in g++ */     \
-    using halves = simd::vector<unsigned short, lanes>;                                           \
-    using marks = simd::vector<unsigned char, lanes>;                                             \
-    typedef T memory __attribute__((vector_size(Bytes), aligned(sizeof(T)), may_alias));          \
-    reg const zero{}; /* nvcc's front end gives up on number{} in an expression */                \
-    number const none{};                                                                          \
-    std::int64_t const columns = t.columns, size = t.size, c_row = t.c_row, y_row = t.y_row;      \
-    bool const relu = t.relu;                                                                     \
-    T const *c = t.c, *const biases = t.bias;                                                     \
-    T* y = t.y;                                                                                   \
-    unsigned char* winner = t.winner;                                                             \
-    for (std::int64_t i = t.rows; i > 0; --i) {                                                   \
-      for (std::int64_t j = 0; j < columns; j += lanes) {                                         \
-        reg const bias = *reinterpret_cast<memory const*>(biases + j);                            \
-        reg best = *reinterpret_cast<memory const*>(c + j);                                       \
-        best += bias;                                                                             \
-        number won = none + N(1);                                                                 \
-        for (std::int64_t p = 1; p < size; ++p) {                                                 \
-          reg v = *reinterpret_cast<memory const*>(c + p * c_row + j);                            \
-          v += bias;                                                                              \
-          number const larger = ((number)(v > best) | (number)(v != v)) & (number)(best == best); \
-          best = larger ? v : best;                                                               \
-          won = larger ? none + N(p + 1) : won;                                                   \
-        }                                                                                         \
-        if (relu) {                                                                               \
-          number const off = (number)(best <= zero);                                              \
-          best = off ? zero : best;                                                               \
-          won = off ? none : won;                                                                 \
-        }                                                                                         \
-        marks const m = __builtin_convertvector(                                                  \
-            __builtin_convertvector(__builtin_convertvector(won, words), halves), marks);         \
-        if (columns - j >= lanes) {                                                               \
-          *reinterpret_cast<memory*>(y + j) = best;                                               \
-          if (winner) __builtin_memcpy(winner + j, &m, lanes);                                    \
-        } else {                                                                                  \
-          reg const last = best;                                                                  \
-          for (std::int64_t l = 0; l < columns - j; ++l) y[j + l] = last[l];                      \
-          if (winner) __builtin_memcpy(winner + j, &m, std::size_t(columns - j));                 \
-        }                                                                                         \
-      }                                                                                           \
-      c += size * c_row, y += y_row;                                                              \
-      if (winner) winner += y_row;                                                                \
-    }                                                                                             \
-  }                                                                                               \
-  template <class T, int Bytes>                                                                   \
-  target void name##_unpool(unpool_call<T> const& t) {                                            \
-    using N = lane_number<int(sizeof(T))>;                                                        \
-    constexpr int lanes = Bytes / int(sizeof(T));                                                 \
-    using reg = simd::vector<T, lanes>;                                                           \
-    using number = simd::vector<N, lanes>;                                                        \
-    using words = simd::vector<std::int32_t, lanes>;                                              \
-    using halves = simd::vector<unsigned short, lanes>;                                           \
-    using marks = simd::vector<unsigned char, lanes>;                                             \
-    typedef T memory __attribute__((vector_size(Bytes), aligned(sizeof(T)), may_alias));          \
-    reg const zero{}; /* nvcc's front end gives up on number{} in an expression */                \
-    number const none{};                                                                          \
-    std::int64_t const columns = t.columns, size = t.size, d_row = t.d_row, y_row = t.y_row;      \
-    T const *dy = t.dy, *y = t.y;                                                                 \
-    unsigned char const* winner = t.winner;                                                       \
-    T *d = t.d, *const bias = t.bias;                                                             \
-    for (std::int64_t i = t.rows; i > 0; --i) {                                                   \
-      for (std::int64_t j = 0; j < columns; j += lanes) {                                         \
-        reg g, on;                                                                                \
-        marks m;                                                                                  \
-        if (columns - j >= lanes) {                                                               \
-          g = *reinterpret_cast<memory const*>(dy + j);                                           \
-          if (winner) __builtin_memcpy(&m, winner + j, lanes);                                    \
-          if (y) on = *reinterpret_cast<memory const*>(y + j);                                    \
-        } else {                                                                                  \
-          std::size_t const here = std::size_t(columns - j);                                      \
-          reg some = zero, some_on = zero;                                                        \
-          marks some_m{};                                                                         \
-          __builtin_memcpy(&some, dy + j, here * sizeof(T));                                      \
-          if (winner) __builtin_memcpy(&some_m, winner + j, here);                                \
-          if (y) __builtin_memcpy(&some_on, y + j, here * sizeof(T));                             \
-          g = some, on = some_on, m = some_m;                                                     \
-        }                                                                                         \
-        if (winner) {                                                                             \
-          number const won = __builtin_convertvector(                                             \
-              __builtin_convertvector(__builtin_convertvector(m, halves), words), number);        \
-          g = won == none ? zero : g;                                                             \
-          for (std::int64_t p = 0; p < size; ++p)                                                 \
-            *reinterpret_cast<memory*>(d + p * d_row + j) = won == none + N(p + 1) ? g : zero;    \
-        } else {                                                                                  \
-          if (y) g = on == zero ? zero : g;                                                       \
-          *reinterpret_cast<memory*>(d + j) = g;                                                  \
-        }                                                                                         \
-        *reinterpret_cast<memory*>(bias + j) += g;                                                \
-      }                                                                                           \
-      d += size * d_row, dy += y_row;                                                             \
-      if (winner) winner += y_row;                                                                \
-      if (y) y += y_row;                                                                          \
-    }                                                                                             \
-  }
-
-#if defined(__x86_64__)
-LOCUS_POOL_LINES(avx512, LOCUS_FOR_AVX512)
-LOCUS_POOL_LINES(avx2, LOCUS_FOR_AVX2)
-#endif
-LOCUS_POOL_LINES(any, LOCUS_FOR_ANY)
+template <class Isa>
+struct pool_kernels;
+#define LOCUS_POOL_LINES(isa, target)                                                            \
+  template <>                                                                                    \
+  struct pool_kernels<isa> {                                                                     \
+    template <class T>                                                                           \
+    target static void pool(pool_call<T> const& t) {                                             \
+      using N = lane_number<int(sizeof(T))>;                                                     \
+      constexpr int lanes = isa::bytes / int(sizeof(T));                                         \
+      using reg = simd::vector<T, lanes>;                                                        \
+      using number = simd::vector<N, lanes>;                                                     \
+      using words = simd::vector<std::int32_t, lanes>; /* by steps: else lane by lane in g++ */  \
+      using halves = simd::vector<unsigned short, lanes>;                                        \
+      using marks = simd::vector<unsigned char, lanes>;                                          \
+      typedef T memory __attribute__((vector_size(isa::bytes), aligned(sizeof(T)), may_alias));  \
+      reg const zero{}; /* nvcc's front end gives up on number{} in an expression */             \
+      number const none{};                                                                       \
+      std::int64_t const columns = t.columns, size = t.size, c_row = t.c_row, y_row = t.y_row;   \
+      bool const relu = t.relu;                                                                  \
+      T const *c = t.c, *const biases = t.bias;                                                  \
+      T* y = t.y;                                                                                \
+      unsigned char* winner = t.winner;                                                          \
+      for (std::int64_t i = t.rows; i > 0; --i) {                                                \
+        for (std::int64_t j = 0; j < columns; j += lanes) {                                      \
+          reg const bias = *reinterpret_cast<memory const*>(biases + j);                         \
+          reg best = *reinterpret_cast<memory const*>(c + j);                                    \
+          best += bias;                                                                          \
+          number won = none + N(1);                                                              \
+          for (std::int64_t p = 1; p < size; ++p) {                                              \
+            reg v = *reinterpret_cast<memory const*>(c + p * c_row + j);                         \
+            v += bias;                                                                           \
+            number const larger =                                                                \
+                ((number)(v > best) | (number)(v != v)) & (number)(best == best);                \
+            best = larger ? v : best;                                                            \
+            won = larger ? none + N(p + 1) : won;                                                \
+          }                                                                                      \
+          if (relu) {                                                                            \
+            number const off = (number)(best <= zero);                                           \
+            best = off ? zero : best;                                                            \
+            won = off ? none : won;                                                              \
+          }                                                                                      \
+          marks const m = __builtin_convertvector(                                               \
+              __builtin_convertvector(__builtin_convertvector(won, words), halves), marks);      \
+          if (columns - j >= lanes) {                                                            \
+            *reinterpret_cast<memory*>(y + j) = best;                                            \
+            if (winner) __builtin_memcpy(winner + j, &m, lanes);                                 \
+          } else {                                                                               \
+            reg const last = best;                                                               \
+            for (std::int64_t l = 0; l < columns - j; ++l) y[j + l] = last[l];                   \
+            if (winner) __builtin_memcpy(winner + j, &m, std::size_t(columns - j));              \
+          }                                                                                      \
+        }                                                                                        \
+        c += size * c_row, y += y_row;                                                           \
+        if (winner) winner += y_row;                                                             \
+      }                                                                                          \
+    }                                                                                            \
+    template <class T>                                                                           \
+    target static void unpool(unpool_call<T> const& t) {                                         \
+      using N = lane_number<int(sizeof(T))>;                                                     \
+      constexpr int lanes = isa::bytes / int(sizeof(T));                                         \
+      using reg = simd::vector<T, lanes>;                                                        \
+      using number = simd::vector<N, lanes>;                                                     \
+      using words = simd::vector<std::int32_t, lanes>;                                           \
+      using halves = simd::vector<unsigned short, lanes>;                                        \
+      using marks = simd::vector<unsigned char, lanes>;                                          \
+      typedef T memory __attribute__((vector_size(isa::bytes), aligned(sizeof(T)), may_alias));  \
+      reg const zero{}; /* nvcc's front end gives up on number{} in an expression */             \
+      number const none{};                                                                       \
+      std::int64_t const columns = t.columns, size = t.size, d_row = t.d_row, y_row = t.y_row;   \
+      T const *dy = t.dy, *y = t.y;                                                              \
+      unsigned char const* winner = t.winner;                                                    \
+      T *d = t.d, *const bias = t.bias;                                                          \
+      for (std::int64_t i = t.rows; i > 0; --i) {                                                \
+        for (std::int64_t j = 0; j < columns; j += lanes) {                                      \
+          reg g, on;                                                                             \
+          marks m;                                                                               \
+          if (columns - j >= lanes) {                                                            \
+            g = *reinterpret_cast<memory const*>(dy + j);                                        \
+            if (winner) __builtin_memcpy(&m, winner + j, lanes);                                 \
+            if (y) on = *reinterpret_cast<memory const*>(y + j);                                 \
+          } else {                                                                               \
+            std::size_t const here = std::size_t(columns - j);                                   \
+            reg some = zero, some_on = zero;                                                     \
+            marks some_m{};                                                                      \
+            __builtin_memcpy(&some, dy + j, here * sizeof(T));                                   \
+            if (winner) __builtin_memcpy(&some_m, winner + j, here);                             \
+            if (y) __builtin_memcpy(&some_on, y + j, here * sizeof(T));                          \
+            g = some, on = some_on, m = some_m;                                                  \
+          }                                                                                      \
+          if (winner) {                                                                          \
+            number const won = __builtin_convertvector(                                          \
+                __builtin_convertvector(__builtin_convertvector(m, halves), words), number);     \
+            g = won == none ? zero : g;                                                          \
+            for (std::int64_t p = 0; p < size; ++p)                                              \
+              *reinterpret_cast<memory*>(d + p * d_row + j) = won == none + N(p + 1) ? g : zero; \
+          } else {                                                                               \
+            if (y) g = on == zero ? zero : g;                                                    \
+            *reinterpret_cast<memory*>(d + j) = g;                                               \
+          }                                                                                      \
+          *reinterpret_cast<memory*>(bias + j) += g;                                             \
+        }                                                                                        \
+        d += size * d_row, dy += y_row;                                                          \
+        if (winner) winner += y_row;                                                             \
+        if (y) y += y_row;                                                                       \
+      }                                                                                          \
+    }                                                                                            \
+  };
+LOCUS_FOR_EACH_ISA(LOCUS_POOL_LINES)
 #undef LOCUS_POOL_LINES
 
 }  // namespace detail
@@ -159,16 +160,13 @@ template <class T>
 struct pool_lines {
   void (*pool)(pool_call<T> const&);
   void (*unpool)(unpool_call<T> const&);
+
+  template <class Isa>
+  static constexpr pool_lines of() {
+    using by = detail::pool_kernels<Isa>;
+    return {&by::template pool<T>, &by::template unpool<T>};
+  }
 };
-/// means: the functions for registers of that many bytes: those of the tiles of a product
-template <class T>
-pool_lines<T> pool_lines_for(int bytes) {
-#if defined(__x86_64__)
-  if (bytes == 64) return {&detail::avx512_pool<T, 64>, &detail::avx512_unpool<T, 64>};
-  if (bytes == 32) return {&detail::avx2_pool<T, 32>, &detail::avx2_unpool<T, 32>};
-#endif
-  return {&detail::any_pool<T, 16>, &detail::any_unpool<T, 16>};
-}
 
 }  // namespace LOCUS_MODE
 }  // namespace locus::nn::host

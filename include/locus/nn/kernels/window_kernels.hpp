@@ -7,7 +7,7 @@
 #include <locus/core/macros.hpp>         // LOCUS_HOST_DEVICE, LOCUS_MODE
 #include <locus/engine/gpu/inputs.hpp>   // divider
 #include <locus/engine/gpu/vectors.hpp>  // vector_of, store_whole
-#include <locus/nn/layers/window.hpp>    // conv2d_geometry, window_axis
+#include <locus/nn/layers/window.hpp>    // conv_geometry, window_axis
 
 namespace locus::nn::cards {
 inline namespace LOCUS_MODE {
@@ -36,7 +36,7 @@ struct image_places {
   std::uint32_t channels, each, in_one_line;  // numbers of a pixel, of a group, of a line
   std::int64_t in_one_image;
 
-  explicit image_places(conv2d_geometry const& g)
+  explicit image_places(conv_geometry const& g)
       : h(g.h), w(g.w), channels(std::uint32_t(g.channels)),
         each(std::uint32_t(g.group_channels())), in_one_line(std::uint32_t(g.w.in * g.channels)),
         in_one_image(g.h.in * g.w.in * g.channels) {}
@@ -56,7 +56,7 @@ struct gather_windows : image_places {
   T* windows;
   cuda_side::divider in_channels, in_row, in_window, in_groups, in_line, in_image;
 
-  gather_windows(conv2d_geometry const& g, std::int64_t first, T const* from, T* to)
+  gather_windows(conv_geometry const& g, std::int64_t first, T const* from, T* to)
       : image_places(g), line(std::uint32_t(first / g.w.out % g.h.out)),
         column(std::uint32_t(first % g.w.out)), x(from + first / g.w.out / g.h.out * in_one_image),
         windows(to), in_channels(divider_of(each / Size)), in_row(divider_of(g.w.size)),
@@ -96,7 +96,7 @@ struct sum_windows : image_places {
   T* dx;                           // the slab's first image
   cuda_side::divider in_channels, in_groups, in_line, in_image, h_stride, w_stride;
 
-  sum_windows(conv2d_geometry const& g, input_slab const& s, T const* from, T* to)
+  sum_windows(conv_geometry const& g, input_slab const& s, T const* from, T* to)
       : image_places(g), row(std::int32_t(g.h.size * g.w.size * g.channels)),
         line(std::int32_t(s.line)), low(std::int32_t(s.low)), height(std::int32_t(s.high - s.low)),
         windows(from), dx(to + s.image * in_one_image), in_channels(divider_of(each / Size)),

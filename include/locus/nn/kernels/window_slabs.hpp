@@ -8,7 +8,7 @@
 #include <locus/engine/gpu/card_context.hpp>    // card_context
 #include <locus/engine/gpu/vectors.hpp>         // with_vectors
 #include <locus/nn/kernels/window_kernels.hpp>  // gather_windows, input_slab
-#include <locus/nn/layers/window.hpp>           // conv2d_geometry
+#include <locus/nn/layers/window.hpp>           // conv_geometry
 #include <locus/work/matrix.hpp>                // matrix
 
 namespace locus::nn::cards {
@@ -30,14 +30,14 @@ constexpr std::int64_t rows_of_slab(std::int64_t row_bytes) {
 /// means: the number of pixels in a slab. Windows of one pixel lie in x already: such a slab is as large as a
 ///        product counts
 template <class T>
-std::int64_t pixels_of_slab(conv2d_geometry const& g) {
+std::int64_t pixels_of_slab(conv_geometry const& g) {
   std::int64_t const row = g.h.size * g.w.size * g.channels * std::int64_t(sizeof(T));
   return g.is_pointwise() ? std::int64_t(1) << 30 : rows_of_slab(at_least_1(row));
 }
 
 /// means: g, whose lines, and the numbers of each and of a window, a kernel counts in 32 bits
 /// fails: shape_error
-inline conv2d_geometry require_countable(conv2d_geometry const& g) {
+inline conv_geometry require_countable(conv_geometry const& g) {
   constexpr std::int64_t most = std::int64_t(1) << 30;
   for (window_axis const* a : {&g.h, &g.w})
     if (a->in > most || a->span() > most || a->stride > most || g.w.in * g.channels > most)
@@ -54,12 +54,12 @@ inline conv2d_geometry require_countable(conv2d_geometry const& g) {
 /// The matrix of all windows, cut into slabs of pixels.
 template <class T>
 struct window_slabs {
-  conv2d_geometry of;
+  conv_geometry of;
   std::int64_t row;   // elements of the windows of a pixel
   std::int64_t rows;  // pixels of a slab
 
   /// slabs are multiples of `unit` pixels
-  explicit window_slabs(conv2d_geometry const& g, std::int64_t unit = 1)
+  explicit window_slabs(conv_geometry const& g, std::int64_t unit = 1)
       : of(require_countable(g)), row(g.h.size * g.w.size * g.channels),
         rows(pixels_of_slab<T>(g)) {
     rows = rows < unit ? unit : rows / unit * unit;
@@ -94,10 +94,10 @@ struct window_slabs {
 /// How dx is cut: whole images, or lines of one, which then ask for some lines of dy twice.
 template <class T>
 struct input_slabs {
-  conv2d_geometry of;
+  conv_geometry of;
   std::int64_t row, images = 1, lines = 1;
 
-  explicit input_slabs(conv2d_geometry const& g)
+  explicit input_slabs(conv_geometry const& g)
       : of(require_countable(g)), row(g.h.size * g.w.size * g.channels) {
     std::int64_t const rows = pixels_of_slab<T>(g), width = at_least_1(g.w.out),
                        pixels = at_least_1(g.h.out * width);

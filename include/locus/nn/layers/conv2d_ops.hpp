@@ -2,10 +2,9 @@
 // Convolutions of images as steps of a plan: the result, and the gradients of the image and of the
 // kernel, which lies flat as (KH, KW, channels / groups, filters).
 #pragma once
-#include <locus/nn/kernels/depthwise.hpp>  // conv2d, depthwise2d
-#include <locus/nn/layers/activation.hpp>  // activation
-#include <locus/nn/layers/window.hpp>      // window_axes, window_steps, conv2d_geometry
-#include <locus/ops/call.hpp>              // call_rule, tile
+#include <locus/nn/kernels/depthwise.hpp>   // conv2d, depthwise2d
+#include <locus/nn/layers/conv_window.hpp>  // conv_window, convolved, input_slope, bounded
+#include <locus/ops/call.hpp>               // call_rule, tile
 #if LOCUS_CUDA_KERNELS
 #include <locus/engine/gpu/vectors.hpp>      // are_vectors
 #include <locus/nn/kernels/conv2d_team.hpp>  // kernel_gradient_team
@@ -14,40 +13,8 @@
 
 namespace locus::nn {
 
-/// What a convolution over images is, whatever the images.
-struct conv2d_window {
-  window_steps h, w;
-  padding pad = padding::valid;
-  std::int64_t filters = 1, groups = 1;
-
-  constexpr window_axes<2> axes() const { return {{h, w}, pad}; }
-  LOCUS_HOST_DEVICE constexpr conv2d_geometry over(std::int64_t images, std::int64_t rows,
-                                                   std::int64_t columns,
-                                                   std::int64_t channels) const {
-    return {images, h.over(rows, pad), w.over(columns, pad), channels, filters, groups};
-  }
-  template <class T>
-  LOCUS_HOST_DEVICE constexpr conv2d_geometry over(tile<T> const& x) const {
-    return over(x.extent[0], x.extent[1], x.extent[2], x.extent[3]);
-  }
-};
-
 namespace detail {
 
-/// an activation that a kernel applies where it stores
-constexpr bool has_bounds(activation a) {
-  return a == activation::linear || a == activation::relu || a == activation::relu6;
-}
-template <class T>
-LOCUS_HOST_DEVICE constexpr T upper_bound_of(activation a) {
-  return a == activation::relu6 ? T(6) : T(__builtin_huge_val());
-}
-template <class T>
-LOCUS_HOST_DEVICE constexpr T bounded(activation a, T x) {
-  if (a == activation::linear) return x;
-  T const high = upper_bound_of<T>(a);
-  return x < T(0) ? T(0) : x > high ? high : x;
-}
 constexpr shape open_shape(int rank) {
   shape s{rank, {}};
   for (int a = 0; a < rank; ++a) s.extent[a] = dyn;
@@ -66,7 +33,7 @@ struct conv2d_op {
                                   .operands = {rows, whole, whole},
                                   .results = {rows},
                                   .tensorflow = "Conv2D"};
-  conv2d_window window;
+  conv_window window;
   bool biased = true;
   activation how = activation::linear;  // linear, relu, relu6
 
@@ -74,7 +41,7 @@ struct conv2d_op {
     if (x.rank != 4 || w.rank != 1 || b.rank != 1) return no_shape;
     if (detail::is_open(x) || detail::is_open(w)) return detail::open_shape(4);
     if (x.extent[3] % window.groups != 0 || window.filters % window.groups != 0) return no_shape;
-    conv2d_geometry const g = window.over(x.extent[0], x.extent[1], x.extent[2], x.extent[3]);
+    conv_geometry const g = window.over(x);
     if (w.extent[0] != g.kernel_size() || (biased && b.extent[0] != g.filters)) return no_shape;
     return {4, {g.images, g.h.out, g.w.out, g.filters}};
   }
@@ -84,7 +51,7 @@ struct conv2d_op {
   template <class T>
   void host(call_context const&, tile<T> y, tile<T const> x, tile<T const> w,
             tile<T const> b) const {
-    conv2d_geometry const g = window.over(x);
+    conv_geometry const g = window.over(x);
     if (g.is_depthwise())
       host::depthwise2d<T>(y.data, x.data, w.data, g, store(b));
     else
@@ -100,23 +67,9 @@ struct conv2d_op {
   template <int Result, class T>
   LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const&, tile<T>, tile<T const> x,
                               tile<T const> w, tile<T const> b) const {
-    conv2d_geometry const g = window.over(x);
-    std::int64_t const f = i % g.filters, ow = i / g.filters % g.w.out,
-                       oh = i / g.filters / g.w.out % g.h.out,
-                       n = i / g.filters / g.w.out / g.h.out;
-    std::int64_t const each = g.group_channels(), first = f / g.group_filters() * each;
-    T sum = biased ? b[f] : T(0);
-    for (std::int64_t kh = 0; kh < g.h.size; ++kh) {
-      std::int64_t const ih = g.h.input(oh, kh);
-      if (!g.h.is_inside(ih)) continue;
-      for (std::int64_t kw = 0; kw < g.w.size; ++kw) {
-        std::int64_t const iw = g.w.input(ow, kw);
-        if (!g.w.is_inside(iw)) continue;
-        std::int64_t const from = ((n * g.h.in + ih) * g.w.in + iw) * g.channels + first;
-        std::int64_t const weight = (kh * g.w.size + kw) * each * g.filters + f;
-        for (std::int64_t c = 0; c < each; ++c) sum += x[from + c] * w[weight + c * g.filters];
-      }
-    }
+    conv_geometry const g = window.over(x);
+    pixel_place const p = place_in(i, g.h.out, g.w.out, g.filters);
+    T const sum = detail::convolved(g, x.data, w.data, p, biased ? b[p.channel] : T(0));
     return detail::bounded(how, sum);
   }
 
@@ -136,17 +89,17 @@ struct conv2d_input_gradient_op {
                                   .operands = {rows, whole},
                                   .results = {rows},
                                   .tensorflow = "Conv2DBackpropInput"};
-  conv2d_window window;
+  conv_window window;
   shape in{3, {1, 1, 1}};
 
   template <class T>
-  LOCUS_HOST_DEVICE constexpr conv2d_geometry geometry(tile<T> const& dy) const {
+  LOCUS_HOST_DEVICE constexpr conv_geometry geometry(tile<T> const& dy) const {
     return window.over(dy.extent[0], in.extent[0], in.extent[1], in.extent[2]);
   }
   constexpr shape infer(int, shape dy, shape w) const {
     if (dy.rank != 4 || w.rank != 1) return no_shape;
     if (detail::is_open(dy) || detail::is_open(w)) return detail::open_shape(4);
-    conv2d_geometry const g = window.over(dy.extent[0], in.extent[0], in.extent[1], in.extent[2]);
+    conv_geometry const g = window.over(dy.extent[0], in.extent[0], in.extent[1], in.extent[2]);
     if (w.extent[0] != g.kernel_size() ||
         !(dy == shape{4, {g.images, g.h.out, g.w.out, g.filters}}))
       return no_shape;
@@ -157,7 +110,7 @@ struct conv2d_input_gradient_op {
   }
   template <class T>
   void host(call_context const&, tile<T> dx, tile<T const> dy, tile<T const> w) const {
-    conv2d_geometry const g = geometry(dy);
+    conv_geometry const g = geometry(dy);
     if (g.is_depthwise())
       host::depthwise2d_input_gradient<T>(dx.data, dy.data, w.data, g);
     else
@@ -172,23 +125,10 @@ struct conv2d_input_gradient_op {
   template <int Result, class T>
   LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const&, tile<T>, tile<T const> dy,
                               tile<T const> w) const {
-    conv2d_geometry const g = geometry(dy);
-    std::int64_t const c = i % g.channels, iw = i / g.channels % g.w.in,
-                       ih = i / g.channels / g.w.in % g.h.in, n = i / g.channels / g.w.in / g.h.in;
-    std::int64_t const each = g.group_channels(), first = c / each * g.group_filters();
-    T sum = T(0);
-    for (std::int64_t kh = 0; kh < g.h.size; ++kh) {
-      std::int64_t const oh = g.h.result(ih, kh);
-      if (oh < 0) continue;
-      for (std::int64_t kw = 0; kw < g.w.size; ++kw) {
-        std::int64_t const ow = g.w.result(iw, kw);
-        if (ow < 0) continue;
-        std::int64_t const from = ((n * g.h.out + oh) * g.w.out + ow) * g.filters + first;
-        std::int64_t const weight = ((kh * g.w.size + kw) * each + c % each) * g.filters + first;
-        for (std::int64_t f = 0; f < g.group_filters(); ++f) sum += dy[from + f] * w[weight + f];
-      }
-    }
-    return sum;
+    conv_geometry const g = geometry(dy);
+    return detail::input_slope(
+        g, w.data, place_in(i, g.h.in, g.w.in, g.channels),
+        [&](std::int64_t result, std::int64_t f) { return dy[result * g.filters + f]; });
   }
 };
 
@@ -200,13 +140,13 @@ struct conv2d_kernel_gradient_op {
                                   .results = {terms},
                                   .tensorflow = "Conv2DBackpropFilter",
                                   .by_teams = true};
-  conv2d_window window;
+  conv_window window;
 
   constexpr shape infer(int, shape x, shape dy) const {
     if (x.rank != 4 || dy.rank != 4) return no_shape;
     if (detail::is_open(x) || detail::is_open(dy)) return detail::open_shape(1);
     if (x.extent[3] % window.groups != 0) return no_shape;
-    conv2d_geometry const g = window.over(x.extent[0], x.extent[1], x.extent[2], x.extent[3]);
+    conv_geometry const g = window.over(x);
     if (!(dy == shape{4, {g.images, g.h.out, g.w.out, g.filters}})) return no_shape;
     return {1, {g.kernel_size()}};
   }
@@ -215,7 +155,7 @@ struct conv2d_kernel_gradient_op {
   }
   template <class T>
   void host(call_context const&, tile<T> dw, tile<T const> x, tile<T const> dy) const {
-    conv2d_geometry const g = window.over(x);
+    conv_geometry const g = window.over(x);
     if (g.is_depthwise())
       host::depthwise2d_kernel_gradient<T>(dw.data, x.data, dy.data, g);
     else
@@ -243,7 +183,7 @@ void conv2d_op::card(card_context& here, tile<T> y, tile<T const> x, tile<T cons
 template <class T>
 void conv2d_input_gradient_op::card(card_context& here, tile<T> dx, tile<T const> dy,
                                     tile<T const> w) const {
-  conv2d_geometry const g = geometry(dy);
+  conv_geometry const g = geometry(dy);
   auto const gradient = [&](std::int64_t first, std::int64_t) {
     return dy.data + first * g.filters;
   };
@@ -254,7 +194,7 @@ void conv2d_input_gradient_op::card(card_context& here, tile<T> dx, tile<T const
 template <class T>
 void conv2d_kernel_gradient_op::card(card_context& here, tile<T> dw, tile<T const> x,
                                      tile<T const> dy) const {
-  conv2d_geometry const g = window.over(x);
+  conv_geometry const g = window.over(x);
   auto const gradient = [&](std::int64_t first, std::int64_t) {
     return dy.data + first * g.filters;
   };
@@ -266,7 +206,7 @@ template <class T>
 auto conv2d_kernel_gradient_op::team(call_context const&, tile<T> dw, tile<T const> x,
                                      tile<T const> dy) const {
   using body = detail::kernel_gradient_team<T>;
-  conv2d_geometry const g = window.over(x);
+  conv_geometry const g = window.over(x);
   std::int64_t const lines = g.images * g.h.out, pixels = lines * g.w.out;
   return body{g,
               pixels,

@@ -41,6 +41,14 @@ namespace locus::nn {
 template <class T, int Rank, class Replicas>
 using batch_of = Tensor<T, Dextents<Rank>, rows_over<Replicas>>;
 
+/// means: a batch of so many examples     shape: example: of one
+template <class Batch>
+Batch batch_with(std::int64_t rows, shape const& example) {
+  shape s{example.rank + 1, {rows}};
+  for (int a = 0; a < example.rank; ++a) s.extent[a + 1] = example.extent[a];
+  return Batch(typename Batch::extents_type(s));
+}
+
 /// Who looks at what each layer makes.
 struct pass_watch {
   virtual void saw(std::string_view layer, tensor_block const& y) = 0;

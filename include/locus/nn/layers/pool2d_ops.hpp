@@ -3,11 +3,12 @@
 #pragma once
 #include <type_traits>  // conditional
 
-#include <locus/nn/kernels/pool2d.hpp>     // max_pool2d, average_pool2d
-#include <locus/nn/kernels/pool_best.hpp>  // pool_best, is_largest
-#include <locus/nn/kernels/workspace.hpp>  // workspace
-#include <locus/nn/layers/conv2d_ops.hpp>  // is_open, open_shape
-#include <locus/nn/layers/window.hpp>      // window_axes, window_steps
+#include <locus/nn/kernels/pool2d.hpp>      // max_pool2d, average_pool2d
+#include <locus/nn/kernels/pool_best.hpp>   // pool_best, is_largest
+#include <locus/nn/kernels/workspace.hpp>   // workspace
+#include <locus/nn/layers/conv2d_ops.hpp>   // is_open, open_shape
+#include <locus/nn/layers/window.hpp>       // pool_geometry, place_in
+#include <locus/nn/layers/window_axes.hpp>  // window_axes
 #if LOCUS_CUDA_KERNELS
 #include <locus/nn/kernels/global_pool_card.hpp>  // cards::global_max_gradient
 #include <locus/nn/kernels/pool_card.hpp>         // cards::max_pool2d, cards::average_pool2d
@@ -21,14 +22,14 @@ struct pool2d_window {
   padding pad = padding::valid;
 
   constexpr window_axes<2> axes() const { return {{h, w}, pad}; }
-  LOCUS_HOST_DEVICE constexpr host::pool2d_geometry over(std::int64_t images, std::int64_t rows,
-                                                         std::int64_t columns,
-                                                         std::int64_t channels) const {
-    return {images, slide(rows, h.size ? h.size : rows, h.stride, 1, pad),
-            slide(columns, w.size ? w.size : columns, w.stride, 1, pad), channels};
+  LOCUS_HOST_DEVICE constexpr pool_geometry over(std::int64_t images, std::int64_t rows,
+                                                 std::int64_t columns,
+                                                 std::int64_t channels) const {
+    return {{images, slide(rows, h.size ? h.size : rows, h.stride, 1, pad),
+             slide(columns, w.size ? w.size : columns, w.stride, 1, pad), channels}};
   }
   template <class T>
-  LOCUS_HOST_DEVICE constexpr host::pool2d_geometry over(tile<T> const& x) const {
+  LOCUS_HOST_DEVICE constexpr pool_geometry over(tile<T> const& x) const {
     return over(x.extent[0], x.extent[1], x.extent[2], x.extent[3]);
   }
   constexpr shape pooled(shape const& x) const {
@@ -41,17 +42,8 @@ struct pool2d_window {
 
 namespace detail {
 
-/// where element i of an array of pixels lies
-struct pixel_place {
-  std::int64_t image, y, x, channel;
-};
-LOCUS_HOST_DEVICE constexpr pixel_place place_in(std::int64_t i, std::int64_t rows,
-                                                 std::int64_t columns, std::int64_t channels) {
-  return {i / channels / columns / rows, i / channels / columns % rows, i / channels % columns,
-          i % channels};
-}
 /// means: every number of the images has a place below 2^31, as the bodies for cards want it
-inline bool is_short(host::pool2d_geometry const& g) {
+inline bool is_short(pool_geometry const& g) {
   constexpr std::int64_t most = std::int64_t(1) << 31;
   auto const fits = [](window_axis const& a) { return a.in + a.size + a.stride < most; };
   return g.input_size() < most && g.output_size() < most && fits(g.h) && fits(g.w);
@@ -75,7 +67,7 @@ struct max_pool2d_op {
   constexpr shape infer(int, shape x) const { return window.pooled(x); }
   template <class T>
   void host(call_context const&, tile<T> y, tile<std::uint8_t> winner, tile<T const> x) const {
-    host::pool2d_geometry const g = window.over(x);
+    pool_geometry const g = window.over(x);
     host::workspace<T> const unread(y.data ? 0 : y.size());
     LOCUS_CHOSEN(nn::host, max_pool2d<T, std::uint8_t>)(y.data ? y.data : unread.data(),
                                                         winner.data, x.data, g);
@@ -89,16 +81,13 @@ struct max_pool2d_op {
   template <int Result, class T>
   LOCUS_HOST_DEVICE result<Result, T> element(std::int64_t i, call_context const&,
                                               tile<result<Result, T>>, tile<T const> x) const {
-    host::pool2d_geometry const g = window.over(x);
-    detail::pixel_place const p = detail::place_in(i, g.h.out, g.w.out, g.channels);
+    pool_geometry const g = window.over(x);
+    pixel_place const p = place_in(i, g.h.out, g.w.out, g.channels);
     detail::pool_best<T> best;
-    for (std::int64_t a = 0; a < g.h.size; ++a)
-      for (std::int64_t b = 0; b < g.w.size; ++b) {
-        std::int64_t const y = g.h.input(p.y, a), z = g.w.input(p.x, b);
-        if (!g.h.is_inside(y) || !g.w.is_inside(z)) continue;
-        best.add(x[((p.image * g.h.in + y) * g.w.in + z) * g.channels + p.channel],
-                 static_cast<int>(a * g.w.size + b));
-      }
+    g.each_input(p.y, p.x, [&](std::int64_t line, std::int64_t column, std::int64_t element) {
+      best.add(x[g.input(p.image, line, column) * g.channels + p.channel],
+               static_cast<int>(element));
+    });
     if constexpr (Result == 1)
       return static_cast<std::uint8_t>(best.place);
     else
@@ -118,7 +107,7 @@ struct max_pool2d_gradient_op {
   shape in{3, {1, 1, 1}};
 
   template <class T>
-  LOCUS_HOST_DEVICE constexpr host::pool2d_geometry geometry(tile<T> const& dy) const {
+  LOCUS_HOST_DEVICE constexpr pool_geometry geometry(tile<T> const& dy) const {
     return window.over(dy.extent[0], in.extent[0], in.extent[1], in.extent[2]);
   }
   constexpr shape infer(int, shape dy, shape winner) const {
@@ -143,19 +132,14 @@ struct max_pool2d_gradient_op {
   template <int Result, class T>
   LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const&, tile<T>, tile<T const> dy,
                               tile<std::uint8_t const> winner) const {
-    host::pool2d_geometry const g = geometry(dy);
-    detail::pixel_place const p = detail::place_in(i, g.h.in, g.w.in, g.channels);
+    pool_geometry const g = geometry(dy);
+    pixel_place const p = place_in(i, g.h.in, g.w.in, g.channels);
     T sum = T(0);
-    for (std::int64_t a = g.h.size; a-- > 0;) {  // results in rising order
-      std::int64_t const oh = g.h.result(p.y, a);
-      if (oh < 0) continue;
-      for (std::int64_t b = g.w.size; b-- > 0;) {
-        std::int64_t const ow = g.w.result(p.x, b);
-        if (ow < 0) continue;
-        std::int64_t const o = ((p.image * g.h.out + oh) * g.w.out + ow) * g.channels + p.channel;
-        if (winner[o] == a * g.w.size + b) sum += dy[o];
-      }
-    }
+    g.each_result<true>(
+        p.y, p.x, [&](std::int64_t line, std::int64_t column, std::int64_t element) {
+          std::int64_t const o = g.result(p.image, line, column) * g.channels + p.channel;
+          if (winner[o] == element) sum += dy[o];
+        });
     return sum;
   }
 };
@@ -181,16 +165,13 @@ struct average_pool2d_op {
   void card(card_context& here, tile<T> y, tile<T const> x) const;
   template <int Result, class T>
   LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const&, tile<T>, tile<T const> x) const {
-    host::pool2d_geometry const g = window.over(x);
-    detail::pixel_place const p = detail::place_in(i, g.h.out, g.w.out, g.channels);
+    pool_geometry const g = window.over(x);
+    pixel_place const p = place_in(i, g.h.out, g.w.out, g.channels);
     T sum = T(0), count = T(0);
-    for (std::int64_t a = 0; a < g.h.size; ++a)
-      for (std::int64_t b = 0; b < g.w.size; ++b) {
-        std::int64_t const y = g.h.input(p.y, a), z = g.w.input(p.x, b);
-        if (!g.h.is_inside(y) || !g.w.is_inside(z)) continue;
-        sum += x[((p.image * g.h.in + y) * g.w.in + z) * g.channels + p.channel];
-        count += T(1);
-      }
+    g.each_input(p.y, p.x, [&](std::int64_t line, std::int64_t column, std::int64_t) {
+      sum += x[g.input(p.image, line, column) * g.channels + p.channel];
+      count += T(1);
+    });
     return sum / count;
   }
 };
@@ -206,7 +187,7 @@ struct average_pool2d_gradient_op {
   shape in{3, {1, 1, 1}};
 
   template <class T>
-  LOCUS_HOST_DEVICE constexpr host::pool2d_geometry geometry(tile<T> const& dy) const {
+  LOCUS_HOST_DEVICE constexpr pool_geometry geometry(tile<T> const& dy) const {
     return window.over(dy.extent[0], in.extent[0], in.extent[1], in.extent[2]);
   }
   constexpr shape infer(int, shape dy) const {
@@ -228,22 +209,13 @@ struct average_pool2d_gradient_op {
   template <int Result, class T>
   LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const&, tile<T>,
                               tile<T const> dy) const {
-    host::pool2d_geometry const g = geometry(dy);
-    detail::pixel_place const p = detail::place_in(i, g.h.in, g.w.in, g.channels);
+    pool_geometry const g = geometry(dy);
+    pixel_place const p = place_in(i, g.h.in, g.w.in, g.channels);
     T sum = T(0);
-    for (std::int64_t a = g.h.size; a-- > 0;) {  // results in rising order
-      std::int64_t const oh = g.h.result(p.y, a);
-      if (oh < 0) continue;
-      for (std::int64_t b = g.w.size; b-- > 0;) {
-        std::int64_t const ow = g.w.result(p.x, b);
-        if (ow < 0) continue;
-        std::int64_t count[2] = {};
-        for (std::int64_t t = 0; t < g.h.size; ++t) count[0] += g.h.is_inside(g.h.input(oh, t));
-        for (std::int64_t t = 0; t < g.w.size; ++t) count[1] += g.w.is_inside(g.w.input(ow, t));
-        sum += dy[((p.image * g.h.out + oh) * g.w.out + ow) * g.channels + p.channel] /
-               static_cast<T>(count[0] * count[1]);
-      }
-    }
+    g.each_result<true>(p.y, p.x, [&](std::int64_t line, std::int64_t column, std::int64_t) {
+      std::int64_t const o = g.result(p.image, line, column) * g.channels + p.channel;
+      sum += dy[o] / static_cast<T>(g.h.count_inside(line) * g.w.count_inside(column));
+    });
     return sum;
   }
 };

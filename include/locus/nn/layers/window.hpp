@@ -4,22 +4,30 @@
 #pragma once
 #include <cstdint>  // int64_t
 
-#include <locus/core/macros.hpp>        // LOCUS_HOST_DEVICE
-#include <locus/nn/layers/padding.hpp>  // padding
-#include <locus/shape/shape.hpp>        // shape, dyn
+#include <locus/core/macros.hpp>  // LOCUS_HOST_DEVICE
 
 namespace locus::nn {
+
+/// What a window finds outside of an example. valid: nothing, the window stays inside; same: zeros on
+/// both sides, as many results as strides, the odd zero behind; causal: zeros in front alone
+enum class padding : unsigned char { valid, same, causal };
 
 /// means: result o reads inputs o * stride + t * dilation - before, 0 <= t < size; what lies outside
 ///        of [0, in) is 0 for a convolution and not there for a pool
 struct window_axis {
   std::int64_t in = 1, size = 1, stride = 1, dilation = 1, before = 0, out = 1;
 
-  constexpr std::int64_t span() const { return (size - 1) * dilation + 1; }
+  LOCUS_HOST_DEVICE constexpr std::int64_t span() const { return (size - 1) * dilation + 1; }
   LOCUS_HOST_DEVICE constexpr std::int64_t input(std::int64_t o, std::int64_t t) const {
     return o * stride + t * dilation - before;
   }
   LOCUS_HOST_DEVICE constexpr bool is_inside(std::int64_t i) const { return i >= 0 && i < in; }
+  /// means: elements of the window of result o that lie in [0, in)
+  LOCUS_HOST_DEVICE constexpr std::int64_t count_inside(std::int64_t o) const {
+    std::int64_t count = 0;
+    for (std::int64_t t = 0; t < size; ++t) count += is_inside(input(o, t));
+    return count;
+  }
   /// one input for each result, in order
   LOCUS_HOST_DEVICE constexpr bool is_pointwise() const {
     return size == 1 && stride == 1 && before == 0 && in == out;
@@ -27,6 +35,7 @@ struct window_axis {
   /// means: the result whose t-th element is input i; -1: none
   LOCUS_HOST_DEVICE constexpr std::int64_t result(std::int64_t i, std::int64_t t) const {
     std::int64_t const from = i + before - t * dilation;
+    if (stride == 1) return from < 0 || from >= out ? -1 : from;
     return from < 0 || from % stride != 0 || from / stride >= out ? -1 : from / stride;
   }
 };
@@ -57,48 +66,93 @@ struct window_steps {
   friend constexpr bool operator==(window_steps const&, window_steps const&) = default;
 };
 
-/// A window over examples of N axes and a last one of channels: of steps, N = 1, or of images, N = 2.
-template <int N>
-struct window_axes {
-  window_steps along[N];
-  padding pad = padding::valid;
+/// Where an element of an array of pixels lies.
+struct pixel_place {
+  std::int64_t image, y, x, channel;
+};
+LOCUS_HOST_DEVICE constexpr pixel_place place_in(std::int64_t i, std::int64_t rows,
+                                                 std::int64_t columns, std::int64_t channels) {
+  return {i / channels / columns / rows, i / channels / columns % rows, i / channels % columns,
+          i % channels};
+}
 
-  /// means: the extents of what the window makes of an example, with so many channels
-  /// shape: (n_1, ..., n_N, C) -> (n_1', ..., n_N', channels); an extent that is open stays open
-  constexpr shape slid(shape const& example, std::int64_t channels) const {
-    shape s{N + 1, {}};
-    for (int a = 0; a < N; ++a) {
-      std::int64_t const n = example.extent[a];
-      s.extent[a] = n == dyn ? dyn : along[a].over(n, pad).out;
-    }
-    s.extent[N] = channels;
-    return s;
+/// A window over images, channels last. Examples of one axis are images of one column, or of one line.
+struct window_geometry {
+  std::int64_t images = 0;
+  window_axis h, w;
+  std::int64_t channels = 1;
+
+  /// units: elements
+  LOCUS_HOST_DEVICE constexpr std::int64_t input_size() const {
+    return images * h.in * w.in * channels;
   }
-  /// means: the window has a place along each axis; along one that is open it may have
-  constexpr bool has_room(shape const& example) const {
-    shape const s = slid(example, 1);
-    for (int a = 0; a < N; ++a)
-      if (s.extent[a] == 0) return false;
-    return true;
+  /// units: pixels
+  LOCUS_HOST_DEVICE constexpr std::int64_t results() const { return images * h.out * w.out; }
+  LOCUS_HOST_DEVICE constexpr std::int64_t input(std::int64_t image, std::int64_t y,
+                                                 std::int64_t x) const {
+    return (image * h.in + y) * w.in + x;
+  }
+  LOCUS_HOST_DEVICE constexpr std::int64_t result(std::int64_t image, std::int64_t y,
+                                                  std::int64_t x) const {
+    return (image * h.out + y) * w.out + x;
+  }
+  /// means: visit(line, column, element of the window) for each input in the window of result (y, x)
+  template <class Visit>
+  LOCUS_HOST_DEVICE constexpr void each_input(std::int64_t y, std::int64_t x,
+                                              Visit const& visit) const {
+    for (std::int64_t a = 0; a < h.size; ++a) {
+      std::int64_t const line = h.input(y, a);
+      if (!h.is_inside(line)) continue;
+      for (std::int64_t b = 0; b < w.size; ++b) {
+        std::int64_t const column = w.input(x, b);
+        if (w.is_inside(column)) visit(line, column, a * w.size + b);
+      }
+    }
+  }
+  /// means: visit(line, column, element of the window) for each result whose window has input (y, x),
+  ///        elements of the window in rising order, or the results
+  template <bool RisingResults, class Visit>
+  LOCUS_HOST_DEVICE constexpr void each_result(std::int64_t y, std::int64_t x,
+                                               Visit const& visit) const {
+    for (std::int64_t i = 0; i < h.size; ++i) {
+      std::int64_t const a = RisingResults ? h.size - 1 - i : i, line = h.result(y, a);
+      if (line < 0) continue;
+      for (std::int64_t j = 0; j < w.size; ++j) {
+        std::int64_t const b = RisingResults ? w.size - 1 - j : j, column = w.result(x, b);
+        if (column >= 0) visit(line, column, a * w.size + b);
+      }
+    }
   }
 };
 
-/// What a convolution over images does: pixels are channels-last, the kernel is
-/// (h.size, w.size, channels / groups, filters).
-struct conv2d_geometry {
-  std::int64_t images = 0;
-  window_axis h, w;
-  std::int64_t channels = 1, filters = 1, groups = 1;
+struct pool_geometry : window_geometry {
+  constexpr std::int64_t output_size() const { return results() * channels; }
+};
+
+/// What a convolution does; the kernel is (h.size, w.size, channels / groups, filters). Steps of one
+/// axis are lines of one column; of those, `pool` neighbouring results may become their largest.
+struct conv_geometry : window_geometry {
+  std::int64_t filters = 1, groups = 1, pool = 1;
+  bool relu = false;  // in front of the pool
 
   LOCUS_HOST_DEVICE constexpr std::int64_t group_channels() const { return channels / groups; }
   LOCUS_HOST_DEVICE constexpr std::int64_t group_filters() const { return filters / groups; }
   constexpr bool is_depthwise() const { return groups == channels && groups > 1; }
   constexpr bool is_pointwise() const { return h.is_pointwise() && w.is_pointwise(); }
   /// units: elements
-  constexpr std::int64_t input_size() const { return images * h.in * w.in * channels; }
-  constexpr std::int64_t output_size() const { return images * h.out * w.out * filters; }
-  constexpr std::int64_t kernel_size() const {
+  constexpr std::int64_t output_size() const { return results() * filters; }
+  LOCUS_HOST_DEVICE constexpr std::int64_t kernel_size() const {
     return h.size * w.size * group_channels() * filters;
+  }
+
+  /// means: lines behind the pool, and lines that it reads
+  LOCUS_HOST_DEVICE constexpr std::int64_t rows() const { return h.out / pool; }
+  LOCUS_HOST_DEVICE constexpr std::int64_t used() const { return rows() * pool; }
+  /// means: the same convolution without the lines that no pool reads
+  LOCUS_HOST_DEVICE constexpr conv_geometry without_unread() const {
+    conv_geometry g = *this;
+    g.h.out = used();
+    return g;
   }
 };
 
