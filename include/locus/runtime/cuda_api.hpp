@@ -8,6 +8,10 @@
 #include <locus/core/macros.hpp>    // LOCUS_SHARED_STATE
 #include <locus/shape/element.hpp>  // element
 
+namespace locus {
+struct launch_site;
+}
+
 namespace locus::runtime {
 
 /// One kernel launch: the symbol for the driver, the same body as host code for the recorder.
@@ -131,6 +135,7 @@ struct cuda_api {
   int (*malloc_host)(void** p, std::size_t bytes);    // pinned, for all devices
   int (*free_host)(void* p);
   void (*retired)(void* p, std::size_t bytes, void* stream);  // no call: nobody uses it behind this
+  void (*announce)(launch_site const& next);  // no call: the task that this thread issues next
   int (*library_versions)(int* cublas, int* nccl,
                           int* cudnn);                     // opens the libraries; 0: not there
   int (*stream_create_with)(void** stream, int priority);  // 0; negative is higher
