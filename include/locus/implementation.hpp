@@ -107,6 +107,7 @@
 #include <locus/testing/bodies/nccl_recorder.hpp>        // testing/nccl_recorder
 #include <locus/testing/bodies/recorded_api.hpp>         // testing/recorded_api
 #include <locus/testing/bodies/recorded_calls.hpp>       // testing/recorded_calls
+#include <locus/testing/bodies/recorded_cards.hpp>       // testing/recorded_cards
 #include <locus/testing/bodies/recorder.hpp>             // testing/recorder
 #include <locus/watch/bodies/log.hpp>                    // watch/log
 #include <locus/watch/bodies/log_event.hpp>              // watch/log_event

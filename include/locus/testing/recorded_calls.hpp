@@ -30,6 +30,7 @@ struct recorder_options {
   peer_copies peers = peer_copies::work;
   bool one_gpu = false;            // the cards are slices of one GPU
   std::int64_t shared_memory = 0;  // bytes of /dev/shm
+  bool checks_order = true;        // work that races with other work is refused
   bool adds_rows = true;           // cuBLASLt has kernels for products with a row
 };
 

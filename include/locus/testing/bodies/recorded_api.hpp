@@ -15,23 +15,23 @@ LOCUS_FUNCTION bool recorded_api::makes_context(std::string_view function) {
   return std::find(std::begin(asks_alone), std::end(asks_alone), function) == std::end(asks_alone);
 }
 
-LOCUS_FUNCTION bool recorded_api::is_lost(recorder& r, int card) {
+LOCUS_FUNCTION bool recorded_api::is_lost(recorded_cards& r, int card) {
   bool const lost = r.is_lost(card);
   if (lost) r.finish_card(card);
   return lost;
 }
 
 // a row: the function, its parameters, the card that a call concerns or -1, the code that it returns
-#define LOCUS_RECORDED(function, parameters, card, ...)                       \
-  t.function = [] parameters {                                                \
-    return call(                                                              \
-        #function, [&]([[maybe_unused]] recorder& r) -> int { return card; }, \
-        [&]([[maybe_unused]] recorder& r) -> int { return __VA_ARGS__; });    \
+#define LOCUS_RECORDED(function, parameters, card, ...)                             \
+  t.function = [] parameters {                                                      \
+    return call(                                                                    \
+        #function, [&]([[maybe_unused]] recorded_cards& r) -> int { return card; }, \
+        [&]([[maybe_unused]] recorded_cards& r) -> int { return __VA_ARGS__; });    \
   }
 
 LOCUS_FUNCTION runtime::cuda_api const& recorded_api::table() {
   static runtime::cuda_api const made = [] {
-    using event = recorder::event;
+    using event = recorded_cards::event;
     runtime::cuda_api t{};
     t.is_recorder = true;
     // ---- versions and cards ----
@@ -39,8 +39,8 @@ LOCUS_FUNCTION runtime::cuda_api const& recorded_api::table() {
     LOCUS_RECORDED(runtime_version, (int* v), -1, *v = r.options_.toolkit, 0);
     LOCUS_RECORDED(device_count, (int* n), -1, *n = r.options_.cards,
                    *n > 0 ? 0 : runtime::cuda_no_device);
-    LOCUS_RECORDED(get_device, (int* d), -1, *d = recorder::device_, 0);
-    LOCUS_RECORDED(set_device, (int d), -1, recorder::device_ = d, r.contexts_.insert(d), 0);
+    LOCUS_RECORDED(get_device, (int* d), -1, *d = recorded_cards::device_, 0);
+    LOCUS_RECORDED(set_device, (int d), -1, recorded_cards::device_ = d, r.contexts_.insert(d), 0);
     LOCUS_RECORDED(device_facts, (int card, runtime::cuda_device_facts* f), -1,
                    r.describe_card(card, f));
     LOCUS_RECORDED(kernel_runs, (bool* runs), -1, *runs = r.options_.kernels_run, 0);
@@ -51,12 +51,13 @@ LOCUS_FUNCTION runtime::cuda_api const& recorded_api::table() {
     t.library_versions = [](int* cublas, int* nccl, int* cudnn) {
       return *cublas = 130000, *nccl = 22700, *cudnn = 91900, 0;
     };
-    t.shared_memory = [] { return recorder::now().options_.shared_memory; };
+    t.shared_memory = [] { return recorded_cards::now().options_.shared_memory; };
     // ---- memory ----
     LOCUS_RECORDED(memory_free, (std::size_t* free, std::size_t* total), -1,
                    *total = static_cast<std::size_t>(r.options_.bytes),
                    *free = *total - r.bytes_in_use(), 0);
-    LOCUS_RECORDED(malloc_device, (void** p, std::size_t n), recorder::device_, r.allocate(p, n));
+    LOCUS_RECORDED(malloc_device, (void** p, std::size_t n), recorded_cards::device_,
+                   r.allocate(p, n));
     LOCUS_RECORDED(free_device, (void* p), -1, r.release(p));
     LOCUS_RECORDED(malloc_host, (void** p, std::size_t n), -1, r.allocate_host(p, n));
     LOCUS_RECORDED(free_host, (void* p), -1, r.release_host(p));
@@ -67,19 +68,20 @@ LOCUS_FUNCTION runtime::cuda_api const& recorded_api::table() {
                    r.copy(to, from, n, s, true));
     // checks and remarks, no calls
     t.retired = [](void* p, std::size_t n, void* s) {
-      lock_guard hold(recorder::one_at_a_time_);
-      recorder::now().retire(p, n, s);
+      lock_guard hold(recorded_cards::one_at_a_time_);
+      recorded_cards::now().retire(p, n, s);
     };
     t.device_of_pointer = [](void const* p, int* device) {
-      recorder::now().make_context();
-      return *device = recorder::now().card_of(p), 0;
+      recorded_cards::now().make_context();
+      return *device = recorded_cards::now().card_of(p), 0;
     };
     t.is_read_later = [](void const* p, bool* later) {
-      recorder::now().make_context();
-      return *later = recorder::now().is_pinned(p), 0;
+      recorded_cards::now().make_context();
+      return *later = recorded_cards::now().is_pinned(p), 0;
     };
     t.announce = [](launch_site const& next) {
-      recorder::announced_ = {next.record, {next.operands, next.operands + next.operand_count}};
+      recorded_cards::announced_ = {next.record,
+                                    {next.operands, next.operands + next.operand_count}};
     };
     // ---- streams ----
     LOCUS_RECORDED(stream_create, (void** s), -1, r.make_stream(s));
@@ -113,14 +115,16 @@ LOCUS_FUNCTION runtime::cuda_api const& recorded_api::table() {
       bool const asks = a.bytes && !a.workspace;
       return call(
           asks ? "algorithm_bytes" : a.name,
-          [&](recorder& r) { return asks ? -1 : r.at(a.stream).card; },
-          [&](recorder& r) { return asks ? (*a.bytes = recorder::asked_bytes, 0) : r.run(a); });
+          [&](recorded_cards& r) { return asks ? -1 : r.at(a.stream).card; },
+          [&](recorded_cards& r) {
+            return asks ? (*a.bytes = recorded_cards::asked_bytes, 0) : r.run(a);
+          });
     };
     LOCUS_RECORDED(blas_create, (void** handle), -1, r.make_handle(handle));
     t.blas_destroy = [](void* handle) {
       call(
-          "blas_destroy", [](recorder&) { return -1; },
-          [&](recorder& r) {
+          "blas_destroy", [](recorded_cards&) { return -1; },
+          [&](recorded_cards& r) {
             return std::erase_if(r.handles_, [&](auto& h) { return h.get() == handle; }), 0;
           });
     };
@@ -130,33 +134,35 @@ LOCUS_FUNCTION runtime::cuda_api const& recorded_api::table() {
           g.batch > 1 ? "gemm_batch"
           : g.tf32    ? "gemm_tf32"
                       : "gemm",
-          [&](recorder& r) { return r.at(g.stream).card; },
-          [&](recorder& r) { return r.multiply(handle, g); });
+          [&](recorded_cards& r) { return r.at(g.stream).card; },
+          [&](recorded_cards& r) { return r.multiply(handle, g); });
     };
     t.gemm_with_row = [](void* handle, runtime::cuda_gemm const& g, bool asks, bool* has) {
-      *has = recorder::now().options_.adds_rows;
+      *has = recorded_cards::now().options_.adds_rows;
       if (asks || !*has) return 0;  // a question, not a call
       return call(
           g.tf32 ? "gemm_with_row_tf32" : "gemm_with_row",
-          [&](recorder& r) { return r.at(g.stream).card; },
-          [&](recorder& r) { return r.multiply(handle, g); });
+          [&](recorded_cards& r) { return r.at(g.stream).card; },
+          [&](recorded_cards& r) { return r.multiply(handle, g); });
     };
     // ---- errors; remarks of NVTX, which cannot fail ----
     t.last_error = [] {
-      return __atomic_exchange_n(&recorder::now().pending_, 0, __ATOMIC_RELAXED);
+      return __atomic_exchange_n(&recorded_cards::now().pending_, 0, __ATOMIC_RELAXED);
     };
-    t.peek_error = [] { return __atomic_load_n(&recorder::now().pending_, __ATOMIC_RELAXED); };
+    t.peek_error = [] {
+      return __atomic_load_n(&recorded_cards::now().pending_, __ATOMIC_RELAXED);
+    };
     t.describe = [](int code) {
       return code == 719 ? "unspecified launch failure" : code == 2 ? "out of memory" : "an error";
     };
     t.range_push = [](char const* name) {
-      lock_guard hold(recorder::one_at_a_time_);
-      recorder& r = recorder::now();
+      lock_guard hold(recorded_cards::one_at_a_time_);
+      recorded_cards& r = recorded_cards::now();
       return ++r.calls_["range_push"], r.ranges_.push_back(name), 0;
     };
     t.range_pop = [] {
-      lock_guard hold(recorder::one_at_a_time_);
-      return ++recorder::now().calls_["range_pop"], 0;
+      lock_guard hold(recorded_cards::one_at_a_time_);
+      return ++recorded_cards::now().calls_["range_pop"], 0;
     };
     return t;
   }();
