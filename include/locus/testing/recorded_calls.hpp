@@ -6,7 +6,7 @@
 #include <map>      // map
 #include <string>   // string
 
-#include <locus/core/macros.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/backend/cuda/device_lost.hpp>  // card_losses
 
 namespace locus::testing {
 
@@ -37,10 +37,16 @@ struct recorder_options {
 class recorded_calls {
  public:
   /// how often a function was called, and how often any
-  std::int64_t calls(std::string const& name) const;
+  std::int64_t calls(std::string const& name) const {
+    auto const found = calls_.find(name);
+    return found == calls_.end() ? 0 : found->second;
+  }
   std::int64_t all_calls() const { return all_calls_; }
   /// the call with that number, counted from now, fails; negative: none
-  void fail_at(int n, int code = 719);
+  void fail_at(int n, int code = 719) {
+    options_.fail_at = n < 0 ? -1 : static_cast<int>(all_calls_) + n;
+    options_.fail_with = code;
+  }
   /// the call with that number, counted from now, and all behind it fail: a device that is lost (719),
   /// or CUDA that is unloaded while the program ends (4)
   void fail_from(int n, int code = 719) { fail_from_ = all_calls_ + n, options_.fail_with = code; }
@@ -61,9 +67,19 @@ class recorded_calls {
   recorded_calls(recorded_calls&&) = default;
 
   /// counts a call; true: it is the one that fails
-  bool count(char const* name);
+  bool count(char const* name) {
+    ++calls_[name];
+    if (fail_name_ == name) return fail_name_.clear(), ++all_calls_, failed_call_ = name, true;
+    std::int64_t const number = all_calls_++;
+    if (number != options_.fail_at && number < fail_from_) return false;
+    if (failed_call_.empty()) failed_call_ = name;
+    return true;
+  }
   /// it runs nothing any more: the test said so, or the library heard of an error that CUDA keeps
-  bool is_lost(int which) const;
+  bool is_lost(int which) const {
+    if (which < 0) return false;
+    return (which == lost_card_ && all_calls_ > lost_at_) || runtime::card_losses[which].code != 0;
+  }
 
   recorder_options options_;
   std::map<std::string, std::int64_t> calls_;
@@ -75,7 +91,3 @@ class recorded_calls {
 };
 
 }  // namespace locus::testing
-
-#if LOCUS_HAS_BODIES
-#include <locus/testing/bodies/recorded_calls.hpp>  // bodies of the functions above
-#endif

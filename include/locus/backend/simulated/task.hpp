@@ -5,24 +5,26 @@
 #include <exception>    // exception_ptr
 #include <string_view>  // string_view
 
-#include <locus/core/array.hpp>            // dynamic_array
-#include <locus/core/macros.hpp>           // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
-#include <locus/runtime/device_table.hpp>  // stamp, step_record
-#include <locus/watch/trace.hpp>           // trace_span
+#include <locus/core/array.hpp>           // dynamic_array
+#include <locus/core/error.hpp>           // bad_access
+#include <locus/core/lock.hpp>            // mutex
+#include <locus/core/macros.hpp>          // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
+#include <locus/machine/launch_site.hpp>  // touched, stamp, step_record
+#include <locus/watch/trace.hpp>          // trace_span
 
 LOCUS_COLD_BEGIN
 
 namespace locus::simulated {
-
-using runtime::stamp;
-using runtime::step_record;
 
 inline constexpr int most_queues = 64;  // of one machine
 
 /// means: for each queue, the last of its tasks that is known to come before
 struct clock {
   std::uint64_t of[most_queues]{};
-  void join(clock const& o);
+  void join(clock const& o) {
+    for (int q = 0; q < most_queues; ++q)
+      if (o.of[q] > of[q]) of[q] = o.of[q];
+  }
 };
 
 /// means: the host thread that issues work: what its kernels throw is for it alone
@@ -63,6 +65,11 @@ struct access_record {
   short step = -1;
   std::string_view name;
   device where{};
+  /// both touch a byte, and one of them writes
+  bool conflicts(touched const& t) const {
+    auto const* const begin = static_cast<std::byte const*>(t.first);
+    return begin < last && first < begin + t.bytes && (writes || t.writes);
+  }
 };
 
 /// What a kernel threw, for the thread that issued it, until the host hears of it; and what depends on
@@ -77,7 +84,12 @@ struct failure {
   }
   bool has_reached(stamp s) const { return from[s.queue] != 0 && from[s.queue] <= s.ticket; }
   /// means: t is left out, and so is what depends on t
-  bool takes_in(short q, task const& t);
+  bool takes_in(short q, task const& t) {
+    bool depends = has_reached({q, t.ticket});
+    for (stamp const& s : t.waits) depends = depends || has_reached(s);
+    if (depends) reaches(q, t.ticket);
+    return depends;
+  }
 };
 
 /// What a machine keeps, for tests that it does not grow.
@@ -89,9 +101,18 @@ struct kept_work {
 ///        uses locus itself, or ends the program.
 class [[nodiscard]] inside {
  public:
-  explicit inside(mutex& m);
+  explicit inside(mutex& m) : mutex_(m) {
+    if (is_here)
+      throw bad_access(
+          "locus: a kernel of a simulated GPU uses locus itself; compute that before the plan");
+    mutex_.lock();
+    is_here = true;
+  }
   inside(inside const&) = delete;
-  ~inside();
+  ~inside() {
+    is_here = false;
+    mutex_.unlock();
+  }
   LOCUS_SHARED_STATE static inline thread_local constinit bool is_here = false;
 
  private:
@@ -101,7 +122,3 @@ class [[nodiscard]] inside {
 }  // namespace locus::simulated
 
 LOCUS_COLD_END
-
-#if LOCUS_HAS_BODIES
-#include <locus/backend/simulated/bodies/task.hpp>  // bodies of the functions above
-#endif

@@ -50,10 +50,8 @@ LOCUS_FUNCTION bool late_queues::has_run(stamp s) {
 LOCUS_FUNCTION void late_queues::check_host(void const* p, std::size_t bytes, bool writes,
                                             step_record const& record) {
   inside hold(lock_);
-  auto const* const first = static_cast<std::byte const*>(p);
   for (access_record const& a : accesses_) {
-    bool const apart = first + bytes <= a.first || a.last <= first;
-    if (apart || (!a.writes && !writes) || a.by.ticket <= host_.of[a.by.queue]) continue;
+    if (!a.conflicts({p, bytes, writes}) || a.by.ticket <= host_.of[a.by.queue]) continue;
     message text;
     describe(text << "locus: ", record) << (writes ? " writes" : " reads") << " host memory that ";
     describe(text, a) << (a.writes ? " has not written" : " has not read")
@@ -118,10 +116,8 @@ LOCUS_FUNCTION clock const& late_queues::known_at(stamp s) {
 }
 
 LOCUS_FUNCTION void late_queues::check_order(short q, touched const& t, step_record const& record) {
-  auto const* const first = static_cast<std::byte const*>(t.first);
   for (access_record const& a : accesses_) {
-    bool const apart = first + t.bytes <= a.first || a.last <= first;
-    if (apart || (!a.writes && !t.writes) || before(a, q)) continue;
+    if (!a.conflicts(t) || before(a, q)) continue;
     message text;
     describe(text << "locus: ", record) << (t.writes ? " writes" : " reads") << " what ";
     describe(text, a) << (a.writes ? " writes" : " reads") << ", and no event orders them";
@@ -131,10 +127,8 @@ LOCUS_FUNCTION void late_queues::check_order(short q, touched const& t, step_rec
 
 LOCUS_FUNCTION void late_queues::check_free(touched const& t, step_record const& record) {
   inside hold(lock_);
-  auto const* const first = static_cast<std::byte const*>(t.first);
   for (access_record const& a : accesses_) {
-    bool const apart = first + t.bytes <= a.first || a.last <= first;
-    if (apart || a.by.ticket <= queues_[a.by.queue].executed) continue;
+    if (!a.conflicts(t) || a.by.ticket <= queues_[a.by.queue].executed) continue;
     message text;
     describe(text << "locus: ", record) << " gives memory back that ";
     describe(text, a) << " has not " << (a.writes ? "written" : "read")
