@@ -108,12 +108,14 @@ class recorded_cards : public recorded_calls {
   int card_of(void const* p) const;
   bool is_pinned(void const* p) const;
   // ---- streams and events ----
-  int make_stream(void** s);
+  int make_stream(void** s, int card = device_, bool is_default = false);
   int end_stream(void* s);
   bool is_stream(void* s) const;
-  /// null: the default stream of the current card
-  stream& at(void* s);
-  short queue_of(void* s) { return static_cast<short>(&at(s) - streams_.data()); }
+  /// null: the default stream of the card
+  stream& at(void* s, int card = device_);
+  short queue_of(void* s, int card = device_) {
+    return static_cast<short>(&at(s, card) - streams_.data());
+  }
   /// the point behind all that a stream was given, what its next task would wait for included
   stamp last_of(void* s) { return queues_->last(queue_of(s)); }
   /// runs all of a queue; from then on nothing waits for it

@@ -68,9 +68,9 @@ LOCUS_FUNCTION int recorded_cards::open_streams() const {
   }));
 }
 
-LOCUS_FUNCTION int recorded_cards::make_stream(void** s) {
+LOCUS_FUNCTION int recorded_cards::make_stream(void** s, int card, bool is_default) {
   for (stream& each : streams_)
-    if (each.card < 0) return each = {device_}, *s = &each, 0;
+    if (each.card < 0) return each = {card, is_default}, *s = &each, 0;
   return runtime::cuda_out_of_memory;
 }
 
@@ -86,13 +86,12 @@ LOCUS_FUNCTION bool recorded_cards::is_stream(void* s) const {
   });
 }
 
-LOCUS_FUNCTION recorded_cards::stream& recorded_cards::at(void* s) {
+LOCUS_FUNCTION recorded_cards::stream& recorded_cards::at(void* s, int card) {
   if (s) return *static_cast<stream*>(s);
   for (stream& each : streams_)
-    if (each.is_default && each.card == device_) return each;
-  make_stream(&s);
-  static_cast<stream*>(s)->is_default = true;
-  return at(s);
+    if (each.is_default && each.card == card) return each;
+  if (make_stream(&s, card, true) != 0) throw bad_access("locus: a recorder has 64 streams");
+  return *static_cast<stream*>(s);
 }
 
 LOCUS_FUNCTION void recorded_cards::finish(short queue) {
@@ -295,7 +294,7 @@ LOCUS_FUNCTION int recorded_cards::multiply(void* handle, runtime::cuda_gemm con
 LOCUS_FUNCTION void recorded_cards::retire(void* p, std::size_t bytes, void* s) {
   int const number = card_of(p);
   if (number < 0) return;
-  queues_->retire(queue_of(s), gpu(number), {p, bytes, true}, [number, p, bytes] {
+  queues_->retire(queue_of(s, number), gpu(number), {p, bytes, true}, [number, p, bytes] {
     now().cards_[static_cast<std::size_t>(number)]->memory.poison_range(p, bytes);
   });
 }
