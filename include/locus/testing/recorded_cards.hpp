@@ -92,7 +92,7 @@ class recorded_cards : public recorded_calls {
     int card = 0;
     std::set<void*> streams;  // that it was given
   };
-  struct card {
+  struct card_memory {
     simulated::arena memory;
     std::map<void*, std::size_t> blocks;
     std::int64_t in_use = 0;
@@ -161,7 +161,7 @@ class recorded_cards : public recorded_calls {
   int describe_card(int number, runtime::cuda_device_facts* f) const;
   int make_handle(void** handle);
 
-  std::vector<std::unique_ptr<card>> cards_;
+  std::vector<std::unique_ptr<card_memory>> cards_;
   std::unique_ptr<simulated::late_queues> queues_;
   std::vector<stream> streams_;  // [queue]; the handle of one is its address
   std::map<void*, std::unique_ptr<event>> events_;

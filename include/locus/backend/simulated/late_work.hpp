@@ -51,17 +51,17 @@ class late_queues {
     for (int i = 0; i < count; ++i) remember(q, ticket, operands[i], named);
     if (to.tasks.size() - to.done > 4096) run_all();
   }
-  /// those bytes are free: poison() is a task that writes them, so that a reader that comes too late, or a
+  /// those bytes are free: overwrite() is a task that writes them, so that a reader that comes too late, or a
   /// writer that comes too early, finds wrong numbers
   /// fails: bad_access, now and, because destructors do not throw, when the host waits next
   template <class Work>
-  [[gnu::cold]] void retire(short q, device where, touched const& freed, Work poison) try {
+  [[gnu::cold]] void retire(short q, device where, touched const& freed, Work overwrite) try {
     if (inside::is_here) return;  // exit() in a kernel: nobody will use it again
     step_record const record{-1, "a free", where};
     if (runtime::planted.free_at_once)  // the mistake that this machine exists to find
-      check_free(freed, record), poison();
+      check_free(freed, record), overwrite();
     else
-      issue(q, record, &freed, 1, std::move(poison));
+      issue(q, record, &freed, 1, std::move(overwrite));
   } catch (std::bad_alloc const&) {  // not poisoned, then
   } catch (...) {
     keep_failure();

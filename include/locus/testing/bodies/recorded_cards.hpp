@@ -15,7 +15,7 @@ LOCUS_FUNCTION recorded_cards::recorded_cards(recorder_options const& options)
     : recorded_calls(options),
       queues_(std::make_unique<simulated::late_queues>(false, options.checks_order)),
       streams_(simulated::most_queues) {
-  for (int c = 0; c < options_.cards; ++c) cards_.push_back(std::make_unique<card>());
+  for (int c = 0; c < options_.cards; ++c) cards_.push_back(std::make_unique<card_memory>());
   for (auto& c : cards_) c->memory.open();
 }
 
@@ -302,7 +302,7 @@ LOCUS_FUNCTION void recorded_cards::retire(void* p, std::size_t bytes, void* s) 
 // ---- memory and facts of cards ----
 
 LOCUS_FUNCTION int recorded_cards::allocate(void** p, std::size_t n) {
-  card& c = *cards_[static_cast<std::size_t>(device_)];
+  card_memory& c = *cards_[static_cast<std::size_t>(device_)];
   if (static_cast<std::int64_t>(n) > options_.bytes - c.in_use) return runtime::cuda_out_of_memory;
   *p = c.memory.allocate(n);
   if (!*p) return runtime::cuda_out_of_memory;
@@ -313,7 +313,7 @@ LOCUS_FUNCTION int recorded_cards::allocate(void** p, std::size_t n) {
 LOCUS_FUNCTION int recorded_cards::release(void* p) {
   int const number = card_of(p);
   if (number < 0) return 1;
-  card& c = *cards_[static_cast<std::size_t>(number)];
+  card_memory& c = *cards_[static_cast<std::size_t>(number)];
   auto const found = c.blocks.find(p);
   if (found == c.blocks.end()) return 1;
   finish_card(number);
