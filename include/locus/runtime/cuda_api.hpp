@@ -9,6 +9,10 @@
 #include <locus/core/macros.hpp>    // LOCUS_SHARED_STATE
 #include <locus/shape/element.hpp>  // element
 
+namespace locus {
+struct launch_site;
+}
+
 namespace locus::runtime {
 
 /// One kernel launch: the symbol for the driver, and the same body as host code for the recorder.
@@ -133,6 +137,8 @@ struct cuda_api {
   int (*malloc_host)(void** p, std::size_t bytes);    // pinned, for all devices
   int (*free_host)(void* p);
   void (*retired)(void* p, std::size_t bytes, void* stream);  // no later work uses the memory
+  void (*announce)(
+      launch_site const& next);  // of the task that this thread issues next; null: no recorder
   int (*library_versions)(int* cublas, int* nccl,
                           int* cudnn);                     // opens the libraries; 0: not found
   int (*stream_create_with)(void** stream, int priority);  // 0; negative is higher

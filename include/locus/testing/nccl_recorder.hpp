@@ -25,8 +25,8 @@ struct nccl_recorder_engine {
   static int card_of(void const* p) { return recorder::now().card_of_memory(p); }
   static void* reach(void*, void* p) { return p; }
   template <class Work>
-  static void enqueue(void* s, touched const&, Work work) {
-    recorder::now().enqueue(s, std::move(work));
+  static void enqueue(void* s, touched const& operand, Work work) {
+    recorder::now().enqueue(s, std::move(work), operand);
   }
   static void join(void* const* streams, int n) { recorder::now().join(streams, n); }
 };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mistakes that simulated GPUs exist to find, made on purpose: each is found, with a message
-// that names step and devices, and the same program without it passes.
+// The mistakes that simulated GPUs and the recorder exist to find, made on purpose: each is found, with a
+// message that names step and devices, and the same program without it passes.
 #if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
 #endif
-#include <locus/testing/recorder.hpp>
+#include <locus/testing/nccl_recorder.hpp>
 // the recorder comes first
 #include <cstdlib>
 #include <doctest/doctest.h>
@@ -55,6 +55,14 @@ void check_found(char const* test_case, std::vector<std::string> const& sentence
     CHECK_FALSE(badly.says("it went well"));
     for (auto const& s : sentences) CHECK(badly.says(s));
   }
+}
+/// over the recorder; without its check of order nobody says so
+void check_found_by_order(char const* test_case, std::string const& sentence) {
+  check_found(test_case, {sentence, "no event orders them"});
+  auto const blind = child::run(test_case, {"TEST_SEED=1", "TEST_PLANT=1", "TEST_BLIND=1"});
+  CAPTURE(blind.text);
+  CHECK_FALSE(blind.says("it went well"));
+  CHECK_FALSE(blind.says("no event orders them"));
 }
 
 }  // namespace
@@ -129,6 +137,64 @@ TEST_CASE("host code that follows a device pointer" * doctest::skip()) {
   if (asked("TEST_PLANT")) std::cout << a.data()[0] << std::endl;
   std::cout << "it went well\n";
 }
+/// all work before has run, and from now on no queue waits, if the parent asked for it
+void plant_no_waits() {
+  for (int card : {0, 1}) backend<backing::cuda>::finish(runtime::find_device(gpu(card)));
+  if (asked("TEST_PLANT")) runtime::planted.no_waits = true;
+}
+TEST_CASE("a missing event of CUDA before a copy" * doctest::skip()) {
+  testing::recorder const cards{{.cards = 2, .checks_order = !asked("TEST_BLIND")}};
+  Tensor<float, Extents<3>, G0> a{{1, 2, 3}};
+  Tensor<float, Extents<3>, G1> b{{4, 5, 6}};
+  CHECK(fetch(sum(on<G1>(a + b))) == 21);  // the cards know each other
+  plant_no_waits();
+  attempt([&] {
+    b = on<G0>(a * 2.f);
+    return fetch(sum(b)) == 12;
+  });
+}
+TEST_CASE("a missing event of CUDA before a kernel" * doctest::skip()) {
+  testing::recorder const cards{{.cards = 2, .checks_order = !asked("TEST_BLIND")}};
+  Tensor<float, Extents<3>, G0> a{{1, 2, 3}};
+  Tensor<float, Extents<3>, G1> b{{4, 5, 6}};
+  CHECK(fetch(sum(on<G1>(a + b))) == 21);  // the cards know each other
+  plant_no_waits();
+  attempt([&] { return fetch(sum(on<G1>(a + b))) == 21; });
+}
+TEST_CASE("a missing event of CUDA before a product" * doctest::skip()) {
+  testing::recorder const cards{{.cards = 2, .checks_order = !asked("TEST_BLIND")}};
+  Tensor<float, Extents<3>, G0> a{{1, 2, 3}};
+  Tensor<float, Extents<3>, G1> b{{4, 5, 6}};
+  Tensor<float, Extents<2, 2>, G0> m{{1, 2}, {3, 4}};
+  Tensor<float, Extents<2, 2>, G1> n{{1, 0}, {0, 1}};
+  CHECK(fetch(sum(on<G1>(a + b))) == 21);  // the cards know each other
+  plant_no_waits();
+  attempt([&] { return fetch(sum(on<G1>(matmul(m, n)))) == 10; });
+}
+TEST_CASE("a missing event of CUDA before a collective" * doctest::skip()) {
+  testing::recorder const cards{{.cards = 2, .checks_order = !asked("TEST_BLIND")}};
+  testing::nccl_recorder const nccl;
+  Tensor<float, Extents<4>, Sharded<0, G0, G1>> x{{1, 2, 3, 4}};
+  Tensor<float, Extents<>, Pair> y;
+  y = sum(x);  // communicators are there
+  plant_no_waits();
+  attempt([&] {
+    y = sum(x * 2.f);
+    return fetch(y) == 20;
+  });
+}
+TEST_CASE("an early free of CUDA's memory" * doctest::skip()) {
+  testing::recorder const cards{{.cards = 2}};
+  Tensor<float, Extents<3>, G1> c;
+  if (asked("TEST_PLANT")) runtime::planted.free_at_once = true;
+  attempt([&] {
+    {
+      Tensor<float, Extents<3>, G0> a{{1, 2, 3}};
+      c = on<G0>(a * 2.f);
+    }
+    return fetch(sum(c)) == 12;
+  });
+}
 
 TEST_CASE("a missing copy is found") {
   check_found("a missing copy", {"locus: step ", "on /GPU:1 touched memory of /GPU:0",
@@ -166,4 +232,28 @@ TEST_CASE("a pointer inside a functor is found") {
 TEST_CASE("host code that follows a device pointer is found") {
   check_found("host code that follows a device pointer",
               {"locus: host code outside any step touched memory of /GPU:1"});
+}
+
+TEST_CASE("a missing event of CUDA before a copy is found") {
+  check_found_by_order(
+      "a missing event of CUDA before a copy",
+      "locus: step 2 (copy) on /GPU:1 reads what step 2 (multiply) on /GPU:0 writes, and");
+}
+TEST_CASE("a missing event of CUDA before a kernel is found") {
+  check_found_by_order("a missing event of CUDA before a kernel",
+                       "(sum) on /GPU:1 reads what step 0 (copy) on /GPU:1 writes, and");
+}
+TEST_CASE("a missing event of CUDA before a product is found") {
+  check_found_by_order("a missing event of CUDA before a product",
+                       "(matmul) on /GPU:1 reads what step 0 (copy) on /GPU:1 writes, and");
+}
+TEST_CASE("a missing event of CUDA before a collective is found") {
+  check_found_by_order(
+      "a missing event of CUDA before a collective",
+      "locus: step 3 (all_reduce) on /GPU:0 reads what step 3 (sum) on /GPU:0 writes, and");
+}
+TEST_CASE("an early free of CUDA's memory is found") {
+  check_found("an early free of CUDA's memory",
+              {"locus: a free gives memory back that step ",
+               "on /GPU:", "has not written yet; free it in the order of its queue"});
 }

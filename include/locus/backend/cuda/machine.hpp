@@ -39,7 +39,7 @@ struct functions {
     void* const stream = queue.stream;
     bool const across = job.to->is_card() && job.from->is_card() && job.to->card != job.from->card;
     auto const& api = *runtime::gpu_api;
-    queue.note(job.record);
+    queue.note({job.carrier, job.record});
     int const code = across ? api.memcpy_peer_async(job.target, job.to->card, job.source,
                                                     job.from->card, job.bytes, stream)
                             : api.memcpy_async(job.target, job.source, job.bytes, stream);

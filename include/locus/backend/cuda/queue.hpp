@@ -3,6 +3,7 @@
 #pragma once
 #include <locus/core/lock.hpp>             // mutex
 #include <locus/core/macros.hpp>           // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/machine/launch_site.hpp>   // launch_site
 #include <locus/runtime/device_table.hpp>  // logical_device, step_record
 
 LOCUS_COLD_BEGIN
@@ -64,7 +65,8 @@ struct cuda_queue {
   point* find(std::uint64_t ticket);
   /// twice as many points; those that are new have no event yet; marking is held
   void grow();
-  void note(step_record const& r);
+  /// the next work of the queue; a recorder hears its operands, too
+  void note(launch_site const& next);
   /// marking is held; kind: of this queue
   void note_mark(std::uint64_t ticket, queue_kind kind);
   /// this queue waits for a point of another one of the device

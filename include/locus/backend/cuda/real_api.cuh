@@ -190,6 +190,7 @@ inline constexpr runtime::cuda_api real_api = {
         },
     .free_host = [](void* p) { return int(cudaFreeHost(p)); },
     .retired = nullptr,
+    .announce = nullptr,
     .library_versions = detail::library_versions,
     .stream_create_with =
         [](void** s, int priority) {

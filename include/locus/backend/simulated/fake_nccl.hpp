@@ -89,96 +89,73 @@ class fake_nccl {
     return false;
   }
 
+// a row: the function, its parameters, the code that it returns
+#define LOCUS_NCCL(function, parameters, ...)                                                \
+  t.function = [] parameters {                                                               \
+    return me(#function, [&]([[maybe_unused]] fake_nccl& f) -> int { return __VA_ARGS__; }); \
+  }
+#define LOCUS_COLLECTIVE(function, parameters, ...) \
+  t.function = [] parameters { return add({nccl_call::function, __VA_ARGS__}); }
   static constexpr runtime::nccl_api table() {
     using runtime::nccl_type;
-    return {
-        .version = [](int* v) { return me("version", [&](fake_nccl&) { return *v = 22809, 0; }); },
-        .make_id =
-            [](runtime::nccl_id* id) {
-              return me("make_id", [&](fake_nccl& f) {
-                *id = {};
-                std::uint64_t const n = ++f.ids_;
-                std::memcpy(id->bytes, &n, sizeof n);
-                return 0;
-              });
-            },
-        .init_rank =
-            [](void** comm, int ranks, runtime::nccl_id const* id, int rank) {
-              return me("init_rank", [&](fake_nccl& f) { return f.init(comm, ranks, *id, rank); });
-            },
-        .async_state =
-            [](void* comm, int* state) {
-              if (!instance().in_flight()) return instance().poll(at(comm), state);  // from a watch
-              return me("async_state", [&](fake_nccl& f) { return f.poll(at(comm), state); });
-            },
-        .abort =
-            [](void* comm) {
-              fake_nccl& f = instance();  // an abort that fails helps nobody
-              __atomic_store_n(&at(comm).ring->aborted, true, __ATOMIC_RELEASE);
-              return f.close(comm);
-            },
-        .destroy =
-            [](void* comm) { return me("destroy", [&](fake_nccl& f) { return f.close(comm); }); },
-        .rank_count =
-            [](void* comm, int* n) {
-              return me("rank_count", [&](fake_nccl&) { return *n = at(comm).ring->ranks, 0; });
-            },
-        .rank_of =
-            [](void* comm, int* r) {
-              return me("rank_of", [&](fake_nccl&) { return *r = at(comm).rank, 0; });
-            },
-        .card_of =
-            [](void* comm, int* c) {
-              return me("card_of", [&](fake_nccl&) { return *c = at(comm).card, 0; });
-            },
-        .group_start =
-            [] {
-              return me("group_start", [](fake_nccl& f) {
-                return __atomic_add_fetch(&f.depth_, 1, __ATOMIC_RELAXED), 0;
-              });
-            },
-        .group_end =
-            [] { return instance().without_throwing([] { return instance().end_group(); }); },
-        .all_reduce = [](void const* s, void* r, std::size_t n, nccl_type t, int op, void* c,
-                         void* q) { return add({nccl_call::all_reduce, s, r, n, t, op, 0, c, q}); },
-        .reduce = [](void const* s, void* r, std::size_t n, nccl_type t, int op, int root, void* c,
-                     void* q) { return add({nccl_call::reduce, s, r, n, t, op, root, c, q}); },
-        .broadcast = [](void const* s, void* r, std::size_t n, nccl_type t, int root, void* c,
-                        void* q) { return add({nccl_call::broadcast, s, r, n, t, 0, root, c, q}); },
-        .all_gather = [](void const* s, void* r, std::size_t n, nccl_type t, void* c,
-                         void* q) { return add({nccl_call::all_gather, s, r, n, t, 0, 0, c, q}); },
-        .reduce_scatter =
-            [](void const* s, void* r, std::size_t n, nccl_type t, int op, void* c, void* q) {
-              return add({nccl_call::reduce_scatter, s, r, n, t, op, 0, c, q});
-            },
-        .send = [](void const* d, std::size_t n, nccl_type t, int peer, void* c,
-                   void* q) { return add({nccl_call::send, d, nullptr, n, t, 0, peer, c, q}); },
-        .receive =
-            [](void* d, std::size_t n, nccl_type t, int peer, void* c, void* q) {
-              return add({nccl_call::receive, nullptr, d, n, t, 0, peer, c, q});
-            },
-        .create_scaled_sum =
-            [](int* op, void const* scalar, nccl_type t, void*) {
-              return me("create_scaled_sum", [&](fake_nccl& f) {
-                *op = runtime::nccl_first_made + static_cast<int>(f.scales_.size());
-                f.scales_.push(load(t, scalar, 0).real);
-                return 0;
-              });
-            },
-        .destroy_op = [](int, void*) { return me("destroy_op", [](fake_nccl&) { return 0; }); },
-        .describe =
-            [](int code) {
-              return code == runtime::nccl_cuda_error         ? "unhandled cuda error"
-                     : code == runtime::nccl_system_error     ? "unhandled system error"
-                     : code == runtime::nccl_invalid_argument ? "invalid argument"
-                     : code == runtime::nccl_invalid_usage    ? "invalid usage"
-                     : code == runtime::nccl_remote_error     ? "remote process exited"
-                     : code == runtime::nccl_in_progress      ? "NCCL operation in progress"
-                                                              : "internal error";
-            },
-        .last_error = [](void*) { return instance().last_.c_str(); },
+    runtime::nccl_api t{};
+    LOCUS_NCCL(version, (int* v), *v = 22809, 0);
+    LOCUS_NCCL(make_id, (runtime::nccl_id * id), *id = {},
+               std::memcpy(id->bytes, &++f.ids_, sizeof f.ids_), 0);
+    LOCUS_NCCL(init_rank, (void** comm, int ranks, runtime::nccl_id const* id, int rank),
+               f.init(comm, ranks, *id, rank));
+    t.async_state = [](void* comm, int* state) {
+      if (!instance().in_flight()) return instance().poll(at(comm), state);  // from a watch
+      return me("async_state", [&](fake_nccl& f) { return f.poll(at(comm), state); });
     };
+    t.abort = [](void* comm) {  // an abort that fails helps nobody
+      __atomic_store_n(&at(comm).ring->aborted, true, __ATOMIC_RELEASE);
+      return instance().close(comm);
+    };
+    LOCUS_NCCL(destroy, (void* comm), f.close(comm));
+    LOCUS_NCCL(rank_count, (void* comm, int* n), *n = at(comm).ring->ranks, 0);
+    LOCUS_NCCL(rank_of, (void* comm, int* r), *r = at(comm).rank, 0);
+    LOCUS_NCCL(card_of, (void* comm, int* c), *c = at(comm).card, 0);
+    LOCUS_NCCL(group_start, (), __atomic_add_fetch(&f.depth_, 1, __ATOMIC_RELAXED), 0);
+    t.group_end = [] { return instance().without_throwing([] { return instance().end_group(); }); };
+    LOCUS_COLLECTIVE(all_reduce,
+                     (void const* s, void* r, std::size_t n, nccl_type e, int op, void* c, void* q),
+                     s, r, n, e, op, 0, c, q);
+    LOCUS_COLLECTIVE(
+        reduce,
+        (void const* s, void* r, std::size_t n, nccl_type e, int op, int root, void* c, void* q), s,
+        r, n, e, op, root, c, q);
+    LOCUS_COLLECTIVE(
+        broadcast, (void const* s, void* r, std::size_t n, nccl_type e, int root, void* c, void* q),
+        s, r, n, e, 0, root, c, q);
+    LOCUS_COLLECTIVE(all_gather,
+                     (void const* s, void* r, std::size_t n, nccl_type e, void* c, void* q), s, r,
+                     n, e, 0, 0, c, q);
+    LOCUS_COLLECTIVE(reduce_scatter,
+                     (void const* s, void* r, std::size_t n, nccl_type e, int op, void* c, void* q),
+                     s, r, n, e, op, 0, c, q);
+    LOCUS_COLLECTIVE(send, (void const* d, std::size_t n, nccl_type e, int peer, void* c, void* q),
+                     d, nullptr, n, e, 0, peer, c, q);
+    LOCUS_COLLECTIVE(receive, (void* d, std::size_t n, nccl_type e, int peer, void* c, void* q),
+                     nullptr, d, n, e, 0, peer, c, q);
+    LOCUS_NCCL(create_scaled_sum, (int* op, void const* scalar, nccl_type e, void*),
+               *op = runtime::nccl_first_made + static_cast<int>(f.scales_.size()),
+               f.scales_.push(load(e, scalar, 0).real), 0);
+    LOCUS_NCCL(destroy_op, (int, void*), 0);
+    t.describe = [](int code) {
+      return code == runtime::nccl_cuda_error         ? "unhandled cuda error"
+             : code == runtime::nccl_system_error     ? "unhandled system error"
+             : code == runtime::nccl_invalid_argument ? "invalid argument"
+             : code == runtime::nccl_invalid_usage    ? "invalid usage"
+             : code == runtime::nccl_remote_error     ? "remote process exited"
+             : code == runtime::nccl_in_progress      ? "NCCL operation in progress"
+                                                      : "internal error";
+    };
+    t.last_error = [](void*) { return instance().last_.c_str(); };
+    return t;
   }
+#undef LOCUS_NCCL
+#undef LOCUS_COLLECTIVE
 
  private:
   /// The ranks that found one another by an id.

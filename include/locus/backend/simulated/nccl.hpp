@@ -14,7 +14,7 @@ LOCUS_COLD_BEGIN
 namespace locus::simulated {
 
 /// Queues as NCCL's streams are addresses in here.
-LOCUS_SHARED_STATE inline constinit char nccl_streams[queues]{};
+LOCUS_SHARED_STATE inline constinit char nccl_streams[most_queues]{};
 inline void* nccl_stream(logical_device const& d, queue_kind kind) {
   return nccl_streams + queue_of(d, kind);
 }

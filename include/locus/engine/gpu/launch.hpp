@@ -45,7 +45,7 @@ void start(launch_site const& site, Body const& body, unsigned blocks) {
   runtime::require_card(*site.on);
   runtime::current_card const scope(*site.on);
   runtime::cuda_queue& queue = runtime::cuda_queue_of(*site.on, queue_kind::compute);
-  queue.note(site.record);
+  queue.note(site);
   int const code = runtime::gpu_api->launch(launch_of(body, blocks, block_threads, queue.stream));
   runtime::check_cuda(code, "launching a kernel", site.on->name);
 }

@@ -8,23 +8,23 @@
 
 namespace locus::testing {
 
+// a call that must not be made while a group is in flight
+#define LOCUS_GUARDED(function) \
+  watched().function = [](auto... with) { return guarded(), inner()->function(with...); }
+
 LOCUS_FUNCTION nccl_recorder::nccl_recorder(nccl_mischief const& mischief)
     : before_(runtime::nccl), cuda_(runtime::gpu_api) {
   state().reset();
   state().mischief = mischief;
   inner() = cuda_, wrong() = 0;
   watched() = *cuda_;
-  watched().malloc_device = [](void** p, std::size_t n) {
-    return guarded(), inner()->malloc_device(p, n);
-  };
-  watched().free_device = [](void* p) { return guarded(), inner()->free_device(p); };
-  watched().malloc_host = [](void** p, std::size_t n) {
-    return guarded(), inner()->malloc_host(p, n);
-  };
-  watched().free_host = [](void* p) { return guarded(), inner()->free_host(p); };
-  watched().enable_peer = [](int peer) { return guarded(), inner()->enable_peer(peer); };
-  watched().blas_create = [](void** handle) { return guarded(), inner()->blas_create(handle); };
-  watched().blas_destroy = [](void* handle) { guarded(), inner()->blas_destroy(handle); };
+  LOCUS_GUARDED(malloc_device);
+  LOCUS_GUARDED(free_device);
+  LOCUS_GUARDED(malloc_host);
+  LOCUS_GUARDED(free_host);
+  LOCUS_GUARDED(enable_peer);
+  LOCUS_GUARDED(blas_create);
+  LOCUS_GUARDED(blas_destroy);
   watched().stream_synchronize = [](void* s) {
     return guarded(), wait_while_stuck(), inner()->stream_synchronize(s);
   };
@@ -41,6 +41,7 @@ LOCUS_FUNCTION nccl_recorder::nccl_recorder(nccl_mischief const& mischief)
   runtime::gpu_api = &watched();
   runtime::nccl = &table;
 }
+#undef LOCUS_GUARDED
 
 LOCUS_FUNCTION nccl_recorder::~nccl_recorder() {
   state().mischief = {};

@@ -3,6 +3,7 @@
 #pragma once
 #include <locus/backend/cuda/queue.hpp>  // the declarations
 #include <locus/core/macros.hpp>         // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
+#include <locus/runtime/cuda_api.hpp>    // gpu_api
 
 LOCUS_COLD_BEGIN
 
@@ -21,9 +22,10 @@ LOCUS_FUNCTION void cuda_queue::grow() {
   points = more, size *= 2;
 }
 
-LOCUS_FUNCTION void cuda_queue::note(step_record const& r) {
+LOCUS_FUNCTION void cuda_queue::note(launch_site const& next) {
+  if (gpu_api->announce) gpu_api->announce(next);
   lock_guard hold(notes_lock);
-  steps[given++ % remembered] = r;
+  steps[given++ % remembered] = next.record;
 }
 
 LOCUS_FUNCTION void cuda_queue::note_mark(std::uint64_t ticket, queue_kind kind) {

@@ -36,7 +36,7 @@ LOCUS_FUNCTION void issue_algorithm(launch_site const& site, algorithm_type& typ
   workspace const memory(site, static_cast<std::int64_t>(bytes));
   if (site.only_measures(type.name)) return;
   what.workspace = memory.data(), what.bytes = size ? &bytes : nullptr;
-  queue.note(site.record);
+  queue.note(site);
   runtime::check_cuda(runtime::gpu_api->algorithm(what), type.name, site.on->name);
 }
 

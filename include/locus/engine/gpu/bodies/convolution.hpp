@@ -38,7 +38,7 @@ LOCUS_FUNCTION bool start_convolution(launch_site const& site, runtime::cuda_con
   if (site.only_measures("cuDNN")) return true;
   runtime::require_card(*site.on);
   runtime::cuda_queue& queue = runtime::cuda_queue_of(*site.on, queue_kind::compute);
-  queue.note(site.record);
+  queue.note(site);
   arrays.stream = queue.stream;
   runtime::current_card const scope(*site.on);
   void* const handle = runtime::convolutions_of(*site.on);

@@ -46,7 +46,7 @@ LOCUS_FUNCTION void start_product(launch_site const& site, element type, kernel:
   runtime::cuda_products const& cublas = runtime::products_of(*site.on);
   if (site.only_measures("cuBLAS")) return;
   runtime::cuda_gemm const g = gemm_of(site, cublas, type, c, a, b, batch, adds);
-  runtime::cuda_queue_of(*site.on, queue_kind::compute).note(site.record);
+  runtime::cuda_queue_of(*site.on, queue_kind::compute).note(site);
   runtime::current_card const scope(*site.on);
   runtime::check_cuda(runtime::gpu_api->gemm(cublas.handle, g), "cuBLAS gemm", site.on->name);
 }
@@ -72,7 +72,7 @@ LOCUS_FUNCTION bool start_product_with_row(launch_site const& site, element type
   };
   if (!has_kernel(true)) return false;
   if (site.only_measures("cuBLASLt")) return true;
-  runtime::cuda_queue_of(*site.on, queue_kind::compute).note(site.record);
+  runtime::cuda_queue_of(*site.on, queue_kind::compute).note(site);
   return has_kernel(false);
 }
 

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Queues that run as late as possible, in a seeded order among those that events permit, and a record of
+// which task reads and writes which bytes: a missing event is found when the work is issued. Simulated GPUs
+// and the recorder of CUDA's calls stand on this machine.
+#pragma once
+#include <utility>  // move
+
+#include <locus/backend/simulated/task.hpp>  // task, queue, clock, failure, inside
+#include <locus/core/error.hpp>              // message
+#include <locus/core/lock.hpp>               // mutex
+#include <locus/core/macros.hpp>             // LOCUS_COLD_BEGIN, LOCUS_HAS_BODIES
+#include <locus/device/name.hpp>             // message << device
+#include <locus/machine/launch_site.hpp>     // touched
+
+LOCUS_COLD_BEGIN
+
+namespace locus::simulated {
+
+class late_queues {
+ public:
+  /// traced: its queues are those of the device table, and a trace shows when their tasks run
+  explicit late_queues(bool traced, bool checks_order = true)
+      : traced_(traced), checks_order_(checks_order) {}
+  late_queues(late_queues const&) = delete;
+  /// tasks that nobody waited for never run
+  ~late_queues();
+
+  /// adds work to a queue; fails: bad_access, when it races with other work; bad_alloc. Nothing was
+  /// issued then.
+  template <class Work>
+  [[gnu::cold]] void issue(short q, step_record const& record, touched const* operands, int count,
+                           Work work) {
+    inside hold(lock_);
+    queue& to = queues_[q];
+    step_record const named = record;
+    to.known.join(host_);
+    for (int i = 0; i < count && checks_order_; ++i) check_order(q, operands[i], named);
+    // all memory first, then all changes
+    make_room(to, count);
+    task t;
+    t.run = [](void* w) { (*static_cast<Work*>(w))(); };
+    t.drop = [](void* w) { delete static_cast<Work*>(w); };
+    t.work = new Work(std::move(work));
+    std::uint64_t const ticket = ++to.issued;
+    to.known.of[q] = ticket;
+    t.ticket = ticket, t.record = named, t.waits = std::move(to.waits);
+    if (traced_ && runtime::issued_as && count > 0)
+      t.span = *runtime::issued_as, runtime::the_tracer().waits(1);
+    to.tasks.push(std::move(t));
+    to.snapshots.push(to.known);
+    for (int i = 0; i < count; ++i) remember(q, ticket, operands[i], named);
+    if (to.tasks.size() - to.done > 4096) run_all();
+  }
+  /// those bytes are free: overwrite() is a task that writes them, so that a reader that comes too late, or a
+  /// writer that comes too early, finds wrong numbers
+  /// fails: bad_access, now and, because destructors do not throw, when the host waits next
+  template <class Work>
+  [[gnu::cold]] void retire(short q, device where, touched const& freed, Work overwrite) try {
+    if (inside::is_here) return;  // exit() in a kernel: nobody will use it again
+    step_record const record{-1, "a free", where};
+    if (runtime::planted.free_at_once)  // the mistake that this machine exists to find
+      check_free(freed, record), overwrite();
+    else
+      issue(q, record, &freed, 1, std::move(overwrite));
+  } catch (std::bad_alloc const&) {  // not poisoned, then
+  } catch (...) {
+    keep_failure();
+    throw;
+  }
+  /// means: the point behind all that q was given: what its next task would wait for counts too
+  stamp last(short q);
+  /// the next work of q comes after s
+  void wait(short q, stamp s);
+  /// the host goes on when s has run     fails: with what a functor threw
+  [[gnu::cold]] void synchronize(stamp s);
+  /// runs all tasks that s needs, and no more; the host does not hear of it
+  [[gnu::cold]] void run(stamp s);
+  bool has_run(stamp s);
+  /// fails: bad_access, when the host touches bytes that a queue still writes or reads
+  void check_host(void const* p, std::size_t bytes, bool writes, step_record const& record);
+
+  void run_everything();
+  /// forgets what happened; only without live tensors
+  void reset(std::uint64_t seed);
+
+  kept_work kept();
+
+ protected:
+  mutex lock_;
+
+ private:
+  /// one task more, with so many operands, takes no memory; nor does what it throws
+  void make_room(queue& to, int operands);
+  /// what the host knows to have run comes before all that is issued from now on
+  void forget_known();
+  static constexpr std::size_t kept_accesses = 128, kept_tasks = 64;
+
+  bool waits_for_something(short q);
+  static message& describe(message& out, step_record const& r);
+  static message& describe(message& out, access_record const& a) {
+    return describe(out, step_record{a.step, a.name, a.where});
+  }
+
+  clock const& known_at(stamp s);
+  bool before(access_record const& a, short q) const {
+    return a.by.queue == q || a.by.ticket <= queues_[q].known.of[a.by.queue];
+  }
+  void check_order(short q, touched const& t, step_record const& record);
+  void check_free(touched const& t, step_record const& record);
+  /// the exception that is being handled, for the next wait of this thread
+  void keep_failure();
+  [[gnu::cold]] void remember(short q, std::uint64_t ticket, touched const& t,
+                              step_record const& record);
+
+  std::uint64_t next_random();
+  /// runs what s needs, and no more
+  [[gnu::cold]] void complete(stamp s);
+  failure* failure_of(unsigned issuer);
+  failure& note_failure(unsigned issuer);
+  /// means: what depends on it and is issued already never runs; what comes later is not concerned
+  void leave_out_dependents(failure& f);
+  /// what kernels of this thread threw
+  void rethrow_failure();
+  void run_task(short number);
+  /// from begin to now
+  [[gnu::cold]] void trace_task(queue const& q, runtime::trace_span const& span,
+                                std::int64_t begin) noexcept;  // no memory for one event
+  void run_all();
+
+  bool traced_, checks_order_;
+  std::uint64_t random_ = 1;
+  queue queues_[most_queues];
+  clock host_;
+  dynamic_array<access_record> accesses_;
+  dynamic_array<failure> failures_;  // at most one of each thread
+  unsigned issuers_ = 0;             // threads that have issued work
+};
+
+}  // namespace locus::simulated
+
+LOCUS_COLD_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/backend/simulated/bodies/late_work.hpp>  // bodies of the functions above
+#endif
