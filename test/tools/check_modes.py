@@ -23,7 +23,7 @@ KERNELS = re.compile(r'locus::(host|kernel|cuda_side)::(?!missing|host_operands|
 MODE = 'mode_k'
 # Where tensors are made the run-time loop is offered to statements of other units, of whichever mode
 # comes first: it calls the statement's own kernel and computes nothing itself.
-OFFER = re.compile(r'offer_home_loop')
+OFFER = re.compile(r'offer_statement_loop')
 
 
 def output(*words):

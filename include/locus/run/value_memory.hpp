@@ -110,6 +110,11 @@ class placing : protected run_memory {
   /// the kernel that makes step v reads `leaf` only at the index it writes
   bool reads_same_index(int v, short leaf) const;
   short last_read_of(short leaf) const;
+  /// piece a of a leaf, and piece b of the destination of v
+  overlap overlap_with(target const& to, int v, int b, short leaf, int a) const {
+    return find_overlap({value(leaf, a), rank_of(leaf), source_of(leaf).element_bytes},
+                        {to.locals[b], to.extents.rank, source_of(v).element_bytes});
+  }
   /// a call takes operands without gaps
   bool read_by_call(int v) const;
   /// else the destination has those elements under other extents

@@ -25,7 +25,6 @@ class results : protected replica_reduction {
   /// one that do not read it compute meanwhile
   bool leaves_beside(int v, int r, logical_device& d);
   bool must_set_aside(int k, int r) const;
-  bool some_target_overlaps(byte_range const& source) const;
   /// what is still to be copied, and is about to be written over: a = transpose(a), or a and b
   /// exchanged
   [[gnu::cold]] void set_aside();

@@ -335,9 +335,7 @@ LOCUS_FUNCTION bool placing::may_write_under_other_extents(int v, target const& 
     if (plan_.steps[i].kind != step_kind::leaf || last_read_of(i) < slots_[v].made) continue;
     for (int a = 0; a < plan_.steps[i].where.count(); ++a)
       for (int b = 0; b < to.where.count(); ++b)
-        if (bytes_of(i, a).overlaps(
-                range_of(to.locals[b], to.extents.rank, source_of(v).element_bytes)))
-          return false;
+        if (overlap_with(to, v, b, i, a) != overlap::none) return false;
   }
   return true;
 }
@@ -362,13 +360,12 @@ LOCUS_FUNCTION bool placing::may_write_directly(int v, int k) const {
 LOCUS_FUNCTION bool placing::may_write_beside(int v, target const& to, short leaf) const {
   short const written = slots_[v].made, read = last_read_of(leaf);
   if (read < written) return true;
-  int const rank = rank_of(v), element_bytes = source_of(v).element_bytes;
   for (int a = 0; a < plan_.steps[leaf].where.count(); ++a)
     for (int b = 0; b < place_of(v).count(); ++b) {
-      if (!bytes_of(leaf, a).overlaps(range_of(to.locals[b], rank, element_bytes))) continue;
-      bool const in_place = read == written && is_step(v) && extents_[leaf].rank == rank &&
-                            same_layout(value(leaf, a), to.locals[b], rank) &&
-                            reads_same_index(v, leaf);
+      overlap const found = overlap_with(to, v, b, leaf, a);
+      if (found == overlap::none) continue;
+      bool const in_place =
+          found == overlap::same && read == written && is_step(v) && reads_same_index(v, leaf);
       if (!in_place) return false;
     }
   return true;

@@ -56,17 +56,7 @@ LOCUS_FUNCTION bool results::must_set_aside(int k, int r) const {
   int const v = value_of(plan_.roots[k]);
   target const& to = targets_[k];
   return !to.no_alias && !same_layout(value(v, r), to.locals[r], rank_of(v)) &&
-         some_target_overlaps(bytes_of(v, r));
-}
-
-LOCUS_FUNCTION bool results::some_target_overlaps(byte_range const& source) const {
-  for (int k = 0; k < plan_.roots.count; ++k)
-    for (int r = 0; r < targets_[k].where.count(); ++r)
-      if (range_of(targets_[k].locals[r], rank_of(value_of(plan_.roots[k])),
-                   plan_.steps[plan_.roots[k].from].element_bytes)
-              .overlaps(source))
-        return true;
-  return false;
+         is_written(bytes_of(v, r));
 }
 
 LOCUS_FUNCTION void results::set_aside() {
