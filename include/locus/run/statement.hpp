@@ -25,12 +25,11 @@ struct statement_record;  // what the run-time loop needs, made once
 
 /// What is constant of one statement: a constant of the program.
 struct statement_code {
-  /// the kernel: values: what it reads, then its result
-  void (*run)(statement_code const&, void const* context, statement_value const* values) = nullptr;
   int const* bytes = nullptr;  // of an element of each value that is read, and of the result
   short reads = 0;
   short at_index = 0;  // so many, the first, are read where the result is written
-  // of maps without a plan, whose reads are their leaves
+  // of maps without a plan, whose reads are their leaves: the kernel, and what the loop needs
+  void (*run)(statement_code const&, void const* context, statement_value const* values) = nullptr;
   statement_step const* tree = nullptr;
   void const* kernels = nullptr;  // host::loop_kernels of the statement's mode
   statement_record** record = nullptr;
@@ -42,8 +41,8 @@ struct statement_code {
 /// One run of maps. Its destination is `to`, or what find(whom, extents) names.
 struct statement_run {
   statement_code const& code;
-  void const* context;            // of the kernel
-  statement_value const* values;  // leaves
+  void const* context;      // of the kernel
+  statement_value* values;  // leaves, and room for the result
   call_site site;
   target const* to = nullptr;
   target (*find)(void const* whom, shape const& extents) = nullptr;

@@ -27,12 +27,9 @@ namespace lowering {
 inline void launch_statement(launch const& what) {
   frame const& f = *what.of;
   auto const& r = *static_cast<statement_run const*>(f.objects[what.step]);
-  int const n = r.code.reads;
-  statement_value values[max_region_values + 1];
-  for (int k = 0; k < n; ++k) values[k] = r.values[k];
   local_value const& to = f.value(what.step, 0);
-  values[n] = {to.data, &f.extents[what.step], to.strides, nullptr};
-  r.code.run(r.code, r.context, values);
+  r.values[r.code.reads] = {to.data, &f.extents[what.step], to.strides, nullptr};
+  r.code.run(r.code, r.context, r.values);
 }
 inline statement_record* make_statement_record(statement_code const& c) {
   short const steps = c.tree->steps;

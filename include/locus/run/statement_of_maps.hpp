@@ -43,16 +43,9 @@ struct map_statement<graph<Policy, root_of<E, Where>>> {
   static constexpr statement_code make_code() {
     constexpr host::loop_kernel const* kernels =
         kernels_of<Stage>(typename statement_inputs<E>::type{});
-    return {run_map_kernel,
-            kernels->bytes,
-            leaves,
-            leaves,
-            &tree,
-            kernels,
-            &record,
-            few_elements(*kernels),
-            value_of_policy<Policy>(),
-            Where::value};
+    statement_code c{kernels->bytes, leaves, leaves, run_map_kernel, &tree, kernels, &record};
+    c.few = few_elements(*kernels), c.policy = value_of_policy<Policy>(), c.where = Where::value;
+    return c;
   }
   template <class Stage>
   static constexpr statement_code code = make_code<Stage>();

@@ -81,7 +81,7 @@ struct plan_statement {
     return t;
   }();
 
-  static constexpr statement_code code{nullptr, reads.bytes, reads.count, reads.at_index};
+  static constexpr statement_code code{reads.bytes, reads.count, reads.at_index};
 
   /// means: the kernel, if the run-time loop would add nothing     false: it would; nothing was done
   static bool run(program const& whole, local_value* values, shape const* extents,

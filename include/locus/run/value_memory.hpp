@@ -119,7 +119,6 @@ class placing : protected run_memory {
   bool read_by_call(int v) const;
   /// else the destination has those elements under other extents
   bool is_shape_of(int v, int k) const { return targets_[k].extents == whole_of(v); }
-  bool may_write_under_other_extents(int v, target const& to) const;
   bool may_write_directly(int v, int k) const;
   bool may_write_beside(int v, target const& to, short leaf) const;
 

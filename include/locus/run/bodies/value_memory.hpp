@@ -327,30 +327,16 @@ LOCUS_FUNCTION bool placing::read_by_call(int v) const {
   return false;
 }
 
-LOCUS_FUNCTION bool placing::may_write_under_other_extents(int v, target const& to) const {
-  for (int r = 0; r < to.where.count(); ++r)
-    if (!is_dense(to.locals[r], to.extents.rank)) return false;
-  if (!p_.may_alias || to.no_alias || to.fresh) return true;
-  for (short i = 0; i < plan_.steps.count; ++i) {
-    if (plan_.steps[i].kind != step_kind::leaf || last_read_of(i) < slots_[v].made) continue;
-    for (int a = 0; a < plan_.steps[i].where.count(); ++a)
-      for (int b = 0; b < to.where.count(); ++b)
-        if (overlap_with(to, v, b, i, a) != overlap::none) return false;
-  }
-  return true;
-}
-
 LOCUS_FUNCTION bool placing::may_write_directly(int v, int k) const {
   target const& to = targets_[k];
   place const& where = place_of(v);
   if (!(where.devices == to.where.devices)) return false;
-  if (!is_shape_of(v, k)) return may_write_under_other_extents(v, to);
-  int const rank = rank_of(v);
-  bool const kernel_writes = is_step(v) && plan_.steps[v].kind != step_kind::concatenate &&
+  bool const kernel_writes = to.extents == whole_of(v) && is_step(v) &&
+                             plan_.steps[v].kind != step_kind::concatenate &&
                              plan_.steps[v].kind != step_kind::reshape &&
                              plan_.steps[v].kind != step_kind::call && !read_by_call(v);
   for (int r = 0; r < where.count() && !kernel_writes; ++r)
-    if (!is_dense(to.locals[r], rank)) return false;
+    if (!is_dense(to.locals[r], to.extents.rank)) return false;
   if (!p_.may_alias || to.no_alias || to.fresh) return true;
   for (short i = 0; i < plan_.steps.count; ++i)
     if (plan_.steps[i].kind == step_kind::leaf && !may_write_beside(v, to, i)) return false;
@@ -364,8 +350,8 @@ LOCUS_FUNCTION bool placing::may_write_beside(int v, target const& to, short lea
     for (int b = 0; b < place_of(v).count(); ++b) {
       overlap const found = overlap_with(to, v, b, leaf, a);
       if (found == overlap::none) continue;
-      bool const in_place =
-          found == overlap::same && read == written && is_step(v) && reads_same_index(v, leaf);
+      bool const in_place = found == overlap::same && to.extents == whole_of(v) &&
+                            read == written && is_step(v) && reads_same_index(v, leaf);
       if (!in_place) return false;
     }
   return true;
