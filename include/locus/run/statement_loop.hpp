@@ -23,6 +23,8 @@ struct statement_record {
 inline namespace LOCUS_MODE {
 namespace lowering {
 
+using namespace locus::detail;
+
 /// the kernel of the plan, with its result where the loop wants it
 inline void launch_statement(launch const& what) {
   frame const& f = *what.of;

@@ -33,22 +33,18 @@ struct map_statement<graph<Policy, root_of<E, Where>>> {
       return Stage{{}, {{binder::template bind<0>(e, to)}}};
   }
 
-  template <class Stage, class... Ins>
-  static constexpr host::loop_kernel const* kernels_of(type_list<Ins...>) {
-    using ins = type_list<kernel::elements_of<Ins>...>;
-    return host::map_kernels<Stage, pack<>, ins, type_list<result>>;
-  }
   LOCUS_SHARED_STATE static inline constinit statement_record* record = nullptr;
-  template <class Stage>
-  static constexpr statement_code make_code() {
+  template <class Stage, class... Ins>
+  static constexpr statement_code make_code(type_list<Ins...>) {
+    using ins = type_list<kernel::elements_of<Ins>...>;
     constexpr host::loop_kernel const* kernels =
-        kernels_of<Stage>(typename statement_inputs<E>::type{});
+        host::map_kernels<Stage, pack<>, ins, type_list<result>>;
     statement_code c{kernels->bytes, leaves, leaves, run_map_kernel, &tree, kernels, &record};
     c.few = few_elements(*kernels), c.policy = value_of_policy<Policy>(), c.where = Where::value;
     return c;
   }
   template <class Stage>
-  static constexpr statement_code code = make_code<Stage>();
+  static constexpr statement_code code = make_code<Stage>(typename statement_inputs<E>::type{});
 
   /// means: t = e     find: t as a target, where the long way is taken
   static void assign(call_site site, tensor_base const& t,
