@@ -15,8 +15,7 @@ template <class Graph>
 struct map_statement;
 template <class Policy, class E, class Where>
 struct map_statement<graph<Policy, root_of<E, Where>>> {
-  static constexpr statement_step const& tree = detail::statement_step_of<E, Where>;
-  static constexpr int leaves = tree.leaves;
+  static constexpr int leaves = statement_leaves<E>;
   using result = typename E::value_type;
 
   /// what is stored of a tree
@@ -39,7 +38,8 @@ struct map_statement<graph<Policy, root_of<E, Where>>> {
     using ins = type_list<kernel::elements_of<Ins>...>;
     constexpr host::loop_kernel const* kernels =
         host::map_kernels<Stage, pack<>, ins, type_list<result>>;
-    statement_code c{kernels->bytes, leaves, leaves, run_map_kernel, &tree, kernels, &record};
+    statement_code c{kernels->bytes, leaves, leaves, run_map_kernel};
+    c.tree = &detail::statement_step_of<E, Where>, c.kernels = kernels, c.record = &record;
     c.few = few_elements(*kernels), c.policy = value_of_policy<Policy>(), c.where = Where::value;
     return c;
   }
