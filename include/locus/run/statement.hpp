@@ -23,7 +23,7 @@ struct statement_value {
 
 struct statement_record;  // what the run-time loop needs, made once
 
-/// What is constant of one statement: a constant of the program.
+/// The constant part of one statement.
 struct statement_code {
   int const* bytes = nullptr;  // of an element of each value that is read, and of the result
   short reads = 0;

@@ -18,15 +18,14 @@ namespace lowering {
 using namespace locus::detail;
 
 // ---- one way for all ----
-/// means: nothing but the kernel would happen: nobody watches, and no other device can have a part
-///        in what runs on a CPU
+/// means: no watcher listens, and no other device can have a part in a kernel of a CPU
 inline bool host_is_alone() {
   runtime::device_table const& t = runtime::table;
   return __atomic_load_n(&t.started, __ATOMIC_ACQUIRE) && runtime::watched() == 0 &&
          (t.gpu_backing == runtime::backing::host ||
           (t.gpu_backing == runtime::backing::cuda && !checked_build));
 }
-/// means: what is read lies apart from the result, or is read where the result is written
+/// means: each value that is read lies apart from the result, or is read where the result is written
 inline bool lie_apart(statement_code const& c, statement_value const* values) {
   auto value = [&](int k) -> memory_value {
     return {values[k].local(), values[k].extents->rank, c.bytes[k]};
@@ -39,7 +38,7 @@ inline bool lie_apart(statement_code const& c, statement_value const* values) {
   return true;
 }
 /// means: kernel() has run, if nothing else has to happen     false: it has; nothing was done
-/// values: what is read, then the destination; extents: of the result
+/// values: those that are read, then the destination; extents: of the result
 template <class Kernel>
 [[gnu::always_inline]] inline bool run_statement(statement_code const& c,
                                                  statement_value const* values,

@@ -67,7 +67,7 @@ inline statement_record& statement_record_of(statement_code const& c) {
   return **c.record;
 }
 
-/// means: what run_statement leaves out: errors, temporaries, other devices, who watches
+/// means: the cases that run_statement leaves out: errors, temporaries, other devices, watchers
 /// fails: bad_access for a leaf that has died; shape_error; what the run-time loop fails with
 inline void run_long_way(statement_run const& r) {
   statement_record& record = statement_record_of(r.code);

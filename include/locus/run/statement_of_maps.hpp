@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A local statement of maps alone, without a plan: what a unit compiles of it.
+// A local statement of maps alone, without a plan: the part that each unit compiles.
 #pragma once
 #include <locus/core/macros.hpp>           // LOCUS_MODE, LOCUS_SHARED_STATE
 #include <locus/engine/host/map.hpp>       // map_kernels

@@ -53,7 +53,7 @@ struct plan_statement {
     return p.levels[ends] == level::element && p.levels[i] == level::element && !s.is_view() &&
            s.kind != step_kind::matmul && (s.kind != step_kind::call || s.call->rule.in_place);
   }
-  /// what the kernel reads of leaves: first what is read where the result is written
+  /// the leaves that the kernel reads: first those that it reads where it writes the result
   struct read_table {
     short values[p.edges.count + 1]{};
     int bytes[p.edges.count + 1]{};  // and the result's
