@@ -25,7 +25,7 @@ LOOP = re.compile(r'\(locus::detail::run_state( const)?&')
 MODE = 'mode_k'
 # Where tensors are made the run-time loop is offered to statements of other units, of whichever mode
 # comes first: it calls the statement's own kernel and computes nothing itself.
-OFFER = re.compile(r'offer_home_loop')
+OFFER = re.compile(r'offer_statement_loop')
 
 
 def output(*words):

@@ -6,7 +6,8 @@
 
 namespace locus {
 
-struct gpu_part;  // machine/machine_functions.hpp
+struct gpu_part;       // machine/machine_functions.hpp
+struct statement_run;  // run/statement.hpp
 
 namespace runtime {
 
@@ -35,6 +36,10 @@ LOCUS_SHARED_STATE inline constinit void (*collective_report)() = nullptr;
 /// set by: memory/kept_copies.hpp, when kept copies are switched on
 /// called: before bytes are written of which a device may keep a copy, and where memory is missing
 LOCUS_SHARED_STATE inline constinit copy_cache_functions const* kept_copy_functions = nullptr;
+
+/// set by: run/statement_loop.hpp, where a unit makes a tensor or a view: of unchecked and of checked units
+/// called: for a local statement that needs the run-time loop: a log, a temporary, an error
+LOCUS_SHARED_STATE inline constinit void (*statement_loops[2])(statement_run const&) = {};
 
 }  // namespace runtime
 }  // namespace locus

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The code of a graph: its constant program, and the arrays of one run on the stack.
 #pragma once
-#include <locus/backend/gpus.hpp>        // note_gpus
-#include <locus/collective/fold.hpp>     // fold_replicas
-#include <locus/plan/plan.hpp>           // plan_facts, require_plan
-#include <locus/run/at_once.hpp>         // at_once
-#include <locus/run/crossing.hpp>        // crossing
-#include <locus/run/home_statement.hpp>  // home_statement
-#include <locus/run/open_plan.hpp>       // fill_in
-#include <locus/run/region.hpp>          // region_code
-#include <locus/run/requests.hpp>        // hold_to_requests
-#include <locus/run/run.hpp>             // run_plan, crossings, reductions
+#include <locus/backend/gpus.hpp>           // note_gpus
+#include <locus/collective/fold.hpp>        // fold_replicas
+#include <locus/plan/plan.hpp>              // plan_facts, require_plan
+#include <locus/run/crossing.hpp>           // crossing
+#include <locus/run/open_plan.hpp>          // fill_in
+#include <locus/run/region.hpp>             // region_code
+#include <locus/run/requests.hpp>           // hold_to_requests
+#include <locus/run/run.hpp>                // run_plan, crossings, reductions
+#include <locus/run/statement_of_maps.hpp>  // map_statement
+#include <locus/run/statement_of_plan.hpp>  // plan_statement
 
 namespace locus {
 inline namespace LOCUS_MODE {
@@ -212,10 +212,8 @@ struct graph_code {
       if (!(targets[0].where == open.of(code.plan.roots[0].result)))
         return cross(values_of, known, objects, open, targets[0], site);
     if constexpr (is_open) (bind_target(b, code.plan.roots[K], targets[K]), ...);
-    if constexpr (at_once<Graph>::possible)
-      if (runtime::devices().host_is_alone(checked_build) && runtime::watched() == 0 &&
-          at_once<Graph>::run(code, values_of, known, objects, targets[0]))
-        return;
+    if constexpr (plan_statement<Graph>::possible)
+      if (plan_statement<Graph>::run(code, values_of, known, objects, targets[0])) return;
     local_layout layouts[values * replicas];
     stamp ready[values * replicas];
     slot slots[is_static ? 1 : values];
@@ -275,8 +273,8 @@ struct graph_code {
 /// means: runs the plan of Graph: see graph_code::run
 template <class Graph, class FindTarget, class... Es>
 void run_graph(call_site site, FindTarget const& find_target, Es const&... es) {
-  if constexpr (is_at_home<Graph>)
-    home_statement<Graph>::run(site, find_target, es...);
+  if constexpr (is_local_statement<Graph>)
+    map_statement<Graph>::run(site, find_target, es...);
   else
     graph_code<Graph>::run(site, find_target, es...);
 }

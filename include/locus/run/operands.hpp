@@ -121,6 +121,18 @@ constexpr region_facts facts_of_region(plan_view const& p, short root) {
   return f;
 }
 
+/// means: an operand of `own_rank` axes in a space of `rank` axes and those extents: right aligned, with
+///        stride 0 along an axis that it lacks or repeats
+[[gnu::always_inline]] inline void place_operand(kernel::access& a, local_value const& v,
+                                                 int own_rank, int rank,
+                                                 std::int64_t const* extents) {
+  a.data = v.data, a.base = 0;
+  int const shift = rank - own_rank;
+  for (int d = 0; d < shift; ++d) a.stride[d] = 0;
+  for (int d = shift; d < rank; ++d)
+    a.stride[d] = v.extents[d - shift] == 1 && extents[d] != 1 ? 0 : v.strides[d - shift];
+}
+
 /// means: where the operands of a region lie on one replica, in terms of the region's space
 class operand_placer {
  public:

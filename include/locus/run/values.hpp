@@ -7,6 +7,19 @@
 #include <locus/plan/data.hpp>     // plan_view
 #include <locus/run/program.hpp>   // local_layout
 
+namespace locus::detail {
+/// means: bytes from the first to behind the last element
+struct byte_range {
+  void const* first = nullptr;
+  std::int64_t bytes = 0;
+  constexpr bool overlaps(byte_range const& o) const {
+    auto const *x = static_cast<char const*>(first), *y = static_cast<char const*>(o.first);
+    return x < y + o.bytes && y < x + bytes;
+  }
+  friend constexpr bool operator==(byte_range const&, byte_range const&) = default;
+};
+}  // namespace locus::detail
+
 LOCUS_LEAN_BEGIN
 
 namespace locus {
@@ -29,15 +42,10 @@ LOCUS_FUNCTION std::int64_t size_of(local_value const& v, int rank);
 /// means: elements in some order of the axes without gaps: it can be copied as one block, strides
 ///        and all
 LOCUS_FUNCTION bool is_block(local_value const& v, int rank);
-/// means: bytes from the first to behind the last element
-struct byte_range {
-  void const* first = nullptr;
-  std::int64_t bytes = 0;
-  bool overlaps(byte_range const& o) const;
-};
 LOCUS_FUNCTION byte_range range_of(local_value const& v, int rank, int element_bytes);
 /// the same elements in the same places
 LOCUS_FUNCTION bool same_layout(local_value const& a, local_value const& b, int rank);
+
 /// means: piece r of a whole value
 LOCUS_FUNCTION local_value piece_of(local_value const& whole, int rank, place const& cut, int r,
                                     shape const& extents, int element_bytes, local_layout& layout);
@@ -52,6 +60,25 @@ LOCUS_FUNCTION local_value view_value(plan_view const& p, short i, int r, local_
 }  // namespace locus
 
 LOCUS_LEAN_END
+
+namespace locus::detail {
+/// A value that a kernel reads or writes.
+struct memory_value {
+  local_value at;
+  int rank, element_bytes;
+};
+/// How the bytes of two values meet: not at all, as the same elements at the same indices, otherwise.
+enum class overlap : unsigned char { none, same, other };
+/// means: a kernel may write b and read a if they are apart; if they are the same, then only where it
+///        reads an element at the index that it writes
+inline overlap find_overlap(memory_value const& a, memory_value const& b) {
+  if (!range_of(a.at, a.rank, a.element_bytes).overlaps(range_of(b.at, b.rank, b.element_bytes)))
+    return overlap::none;
+  bool const same =
+      a.rank == b.rank && a.element_bytes == b.element_bytes && same_layout(a.at, b.at, a.rank);
+  return same ? overlap::same : overlap::other;
+}
+}  // namespace locus::detail
 
 #if LOCUS_HAS_BODIES
 #include <locus/run/bodies/values.hpp>  // bodies of the functions above

@@ -3,7 +3,7 @@
 #pragma once
 #include <locus/device/name.hpp>            // require_device_name, parse_device
 #include <locus/device/policy.hpp>          // policy_of_code
-#include <locus/run/home_kernel.hpp>        // home_alone
+#include <locus/run/statement_kernel.hpp>   // host_is_alone
 #include <locus/tensor/check_mirrored.hpp>  // require_equal_copies
 #include <locus/tensor/tensor.hpp>          // Tensor
 
@@ -41,8 +41,8 @@ auto evaluate_on(E const& e, device d, call_site site) {
 /// one kernel on a CPU computes the number, without the run-time loop
 template <class Graph>
 inline constexpr bool is_number_at_once = [] {
-  if constexpr (!is_at_home<Graph>)
-    if constexpr (detail::require_plan<Graph>()) return at_once<Graph>::possible;
+  if constexpr (!is_local_statement<Graph>)
+    if constexpr (detail::require_plan<Graph>()) return plan_statement<Graph>::possible;
   return false;
 }();
 /// the number that the plan of Graph computes from e; no tensor is made
@@ -148,7 +148,7 @@ template <fixed_string Name, placement_policy Policy = default_policy, tensor_op
 namespace lowering {
 /// a tensor of rank 0 on a CPU that its type names
 template <class X>
-inline constexpr bool is_number_at_home = [] {
+inline constexpr bool is_number_on_cpu = [] {
   if constexpr (std::is_base_of_v<tensor_base, X>)
     return X::rank() == 0 && X::where.is_single() && X::where.at(0).is_cpu() && !X::where.is_open();
   return false;
@@ -161,8 +161,8 @@ template <placement_policy Policy = default_policy, tensor_operand X>
 [[nodiscard]] auto fetch(X&& x, call_site where = call_site::here()) {
   runtime::devices("fetch", where);
   using Value = std::remove_cvref_t<X>;
-  if constexpr (lowering::is_number_at_home<Value>)  // no pending work, no watcher
-    if (tensor_block const* const b = x.block.get(); b && lowering::home_alone())
+  if constexpr (lowering::is_number_on_cpu<Value>)  // no pending work, no watcher
+    if (tensor_block const* const b = x.block.get(); b && lowering::host_is_alone())
       return *static_cast<typename Value::value_type const*>(b->pieces[0].data);
   using E = std::remove_cvref_t<decltype(as_operand<void>(std::forward<X>(x)))>;
   if constexpr (E::pattern.rank == 0) {

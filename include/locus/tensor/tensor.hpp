@@ -451,8 +451,8 @@ class Tensor : public tensor_base {
     using Graph = graph<default_policy, root_of<X, Where>>;
     if constexpr (!require_takes<T, E, X>())
       return;
-    else if constexpr (is_at_home<Graph>)
-      lowering::home_statement<Graph>::assign(site, *this, found, x);
+    else if constexpr (is_local_statement<Graph>)
+      lowering::map_statement<Graph>::assign(site, *this, found, x);
     else
       lowering::graph_code<Graph>::run(
           site, [&](int, shape const&, place const&) { return as_target(); }, x);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // view: memory of the program's own as a tensor, without a copy.
 #pragma once
-#include <locus/expr/leaf.hpp>          // ViewLeaf
-#include <locus/run/home_loop.hpp>      // offer_home_loop
-#include <locus/run/program.hpp>        // target
-#include <locus/run/same_bytes.hpp>     // repeats_elements
-#include <locus/shape/layout.hpp>       // layout_right
-#include <locus/tensor/host_range.hpp>  // host_range
-#include <locus/tensor/tensor.hpp>      // Tensor
+#include <locus/expr/leaf.hpp>           // ViewLeaf
+#include <locus/run/program.hpp>         // target
+#include <locus/run/same_bytes.hpp>      // repeats_elements
+#include <locus/run/statement_loop.hpp>  // offer_statement_loop
+#include <locus/shape/layout.hpp>        // layout_right
+#include <locus/tensor/host_range.hpp>   // host_range
+#include <locus/tensor/tensor.hpp>       // Tensor
 
 namespace locus {
 
@@ -32,7 +32,7 @@ class View {
   template <class Layout>
   View(T* data, E const& extents, Layout const& layout) : leaf_{data, extents.as_shape(), {}} {
     detail::strides_of(layout, leaf_.extents, leaf_.strides);
-    lowering::offer_home_loop();
+    lowering::offer_statement_loop();
   }
   template <class Layout>
   View(T* data, E const& extents, Layout const& layout, locus::device on)

@@ -219,7 +219,7 @@ TEST_CASE("elements of a host tensor, and a batch of numbers, as a GPU reads the
     CHECK(sum_on_gpu() == 12.f);
     x(1) = 5;
     CHECK(sum_on_gpu() == 18.f);
-    x = x + 1.f;  // at home: no plan
+    x = x + 1.f;  // a local statement: no plan
     CHECK(sum_on_gpu() == 24.f);
     collective::broadcast(Vector<G0>{4, 4, 4}, x);
     CHECK(sum_on_gpu() == 24.f);

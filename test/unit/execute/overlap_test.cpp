@@ -320,6 +320,21 @@ TEST_CASE("overlapping operands and destinations on the host") {
     statements(b, 40);
   });
 }
+TEST_CASE("elements of another size at the same address are not read where they are written") {
+  constexpr int n = 1000;
+  alignas(16) unsigned char bytes[4 * n];
+  for (int i = 0; i < 4 * n; ++i) bytes[i] = static_cast<unsigned char>(i % 100);
+  Extents<dyn> const extents(n);
+  auto const narrow = view<CpuDevice>(reinterpret_cast<std::int8_t*>(bytes), extents);
+  auto const wide = view<CpuDevice>(reinterpret_cast<std::int32_t*>(bytes), extents);
+  wide = cast<std::int32_t>(narrow);
+  for (int i = 0; i < n; ++i) {
+    std::int32_t found;
+    __builtin_memcpy(&found, bytes + 4 * i, 4);
+    REQUIRE(found == i % 100);
+  }
+}
+
 TEST_CASE("overlapping operands and destinations on a GPU") {
   on_backends([](backends::machine const& m) {
     bench<GpuDevice<0>> b(200 + m.seed + unsigned(m.how) * 10 + unsigned(m.gpus));

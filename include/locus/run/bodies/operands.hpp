@@ -56,22 +56,17 @@ LOCUS_FUNCTION void operand_placer::place_all(kernel::access* to) const {
 
 LOCUS_FUNCTION void operand_placer::input(kernel::access& a, region_input const& in, int rank,
                                           std::int64_t const* extents, place const& where) const {
-  a.data = nullptr, a.base = 0;
   shape const& whole = f_.extents[in.from];
   std::int64_t index_strides[max_rank];
-  std::int64_t const *own = whole.extent, *strides = index_strides;
+  local_value v{nullptr, whole.extent, index_strides};
   if (in.is_index || in.is_product)
     row_major(whole, index_strides);
-  else {
-    local_value const& v = f_.value(in.value, replica_);
-    a.data = v.data, own = v.extents, strides = v.strides;
-  }
+  else
+    v = f_.value(in.value, replica_);
+  place_operand(a, v, whole.rank, rank, extents);
   int const shift = rank - whole.rank;
-  for (int d = 0; d < shift; ++d) a.stride[d] = 0;
-  for (int d = shift; d < rank; ++d)
-    a.stride[d] = own[d - shift] == 1 && extents[d] != 1 ? 0 : strides[d - shift];
   if (where.is_sharded() && !in.where.is_sharded() && where.axis >= shift)
-    take_piece(a, in, where, whole.extent[where.axis - shift], strides[where.axis - shift]);
+    take_piece(a, in, where, whole.extent[where.axis - shift], v.strides[where.axis - shift]);
 }
 
 LOCUS_FUNCTION void operand_placer::take_piece(kernel::access& a, region_input const& in,

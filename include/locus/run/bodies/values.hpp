@@ -66,11 +66,6 @@ LOCUS_FUNCTION bool is_block(local_value const& v, int rank) {
   return true;
 }
 
-LOCUS_FUNCTION bool byte_range::overlaps(byte_range const& o) const {
-  auto const *x = static_cast<char const*>(first), *y = static_cast<char const*>(o.first);
-  return x < y + o.bytes && y < x + bytes;
-}
-
 LOCUS_FUNCTION byte_range range_of(local_value const& v, int rank, int element_bytes) {
   std::int64_t low = 0, high = 0;
   for (int a = 0; a < rank; ++a) {

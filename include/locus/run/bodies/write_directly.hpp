@@ -54,32 +54,22 @@ LOCUS_FUNCTION bool read_by_call(run_state const& run, int v) {
   return false;
 }
 
-LOCUS_FUNCTION bool may_write_under_other_extents(run_state const& run, int v, target const& to) {
-  for (int r = 0; r < to.where.count(); ++r)
-    if (!is_dense(to.locals[r], to.extents.rank)) return false;
-  if (!run.code.may_alias || to.no_alias || to.fresh) return true;
-  for (short i = 0; i < run.plan.steps.count; ++i) {
-    if (run.plan.steps[i].kind != step_kind::leaf || last_read_of(run, i) < run.slots[v].made)
-      continue;
-    for (int a = 0; a < run.plan.steps[i].where.count(); ++a)
-      for (int b = 0; b < to.where.count(); ++b)
-        if (run.bytes_of(i, a).overlaps(
-                range_of(to.locals[b], to.extents.rank, run.bytes_of_element(v))))
-          return false;
-  }
-  return true;
+/// piece a of a leaf, and piece b of the destination of v
+LOCUS_FUNCTION overlap overlap_with(run_state const& run, target const& to, int v, int b,
+                                    short leaf, int a) {
+  return find_overlap({run.value(leaf, a), run.rank_of(leaf), run.bytes_of_element(leaf)},
+                      {to.locals[b], to.extents.rank, run.bytes_of_element(v)});
 }
 
 LOCUS_FUNCTION bool may_write_beside(run_state const& run, int v, target const& to, short leaf) {
   short const written = run.slots[v].made, read = last_read_of(run, leaf);
   if (read < written) return true;
-  int const rank = run.rank_of(v), element_bytes = run.bytes_of_element(v);
   for (int a = 0; a < run.plan.steps[leaf].where.count(); ++a)
     for (int b = 0; b < run.place_of(v).count(); ++b) {
-      if (!run.bytes_of(leaf, a).overlaps(range_of(to.locals[b], rank, element_bytes))) continue;
-      bool const in_place = read == written && run.is_step(v) && run.extents[leaf].rank == rank &&
-                            same_layout(run.value(leaf, a), to.locals[b], rank) &&
-                            reads_same_index(run, v, leaf);
+      overlap const found = overlap_with(run, to, v, b, leaf, a);
+      if (found == overlap::none) continue;
+      bool const in_place = found == overlap::same && to.extents == run.whole_of(v) &&
+                            read == written && run.is_step(v) && reads_same_index(run, v, leaf);
       if (!in_place) return false;
     }
   return true;
@@ -89,13 +79,12 @@ LOCUS_FUNCTION bool may_write_directly(run_state const& run, int v, int k) {
   target const& to = run.targets[k];
   place const& where = run.place_of(v);
   if (!(where.devices == to.where.devices)) return false;
-  if (!is_shape_of(run, v, k)) return may_write_under_other_extents(run, v, to);
-  int const rank = run.rank_of(v);
-  bool const kernel_writes = run.is_step(v) && run.plan.steps[v].kind != step_kind::concatenate &&
+  bool const kernel_writes = to.extents == run.whole_of(v) && run.is_step(v) &&
+                             run.plan.steps[v].kind != step_kind::concatenate &&
                              run.plan.steps[v].kind != step_kind::reshape &&
                              run.plan.steps[v].kind != step_kind::call && !read_by_call(run, v);
   for (int r = 0; r < where.count() && !kernel_writes; ++r)
-    if (!is_dense(to.locals[r], rank)) return false;
+    if (!is_dense(to.locals[r], to.extents.rank)) return false;
   if (!run.code.may_alias || to.no_alias || to.fresh) return true;
   for (short i = 0; i < run.plan.steps.count; ++i)
     if (run.plan.steps[i].kind == step_kind::leaf && !may_write_beside(run, v, to, i)) return false;

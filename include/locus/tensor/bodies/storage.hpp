@@ -6,7 +6,7 @@
 #include <locus/machine/queues.hpp>      // copy
 #include <locus/memory/allocate.hpp>     // allocate, release
 #include <locus/memory/kept_copies.hpp>  // forget_copies
-#include <locus/run/home_loop.hpp>       // offer_home_loop
+#include <locus/run/statement_loop.hpp>  // offer_statement_loop
 #include <locus/run/values.hpp>          // local_extents
 #include <locus/runtime/forks.hpp>       // is_forked
 #include <locus/tensor/storage.hpp>      // the declarations
@@ -34,7 +34,7 @@ LOCUS_FUNCTION void release_block(tensor_block& b) noexcept {
 
 LOCUS_FUNCTION block_owner make_storage(place const& where, shape const& extents, element type,
                                         int element_bytes) {
-  lowering::offer_home_loop();
+  lowering::offer_statement_loop();
   block_owner owner(tensor_block::make(where));
   tensor_block& b = *owner.get();
   b.extents = extents, b.type = type, b.element_bytes = element_bytes;

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one statement at home compiles.
+// A local statement of maps alone, without a plan: the part that each unit compiles.
 #pragma once
-#include <locus/core/macros.hpp>      // LOCUS_MODE, LOCUS_SHARED_STATE
-#include <locus/engine/host/map.hpp>  // map_kernels
-#include <locus/plan/numerics.hpp>    // value_of_policy
-#include <locus/run/home_binder.hpp>  // home_binder
-#include <locus/run/home_kernel.hpp>  // run_home_tensors, run_home_values
+#include <locus/core/macros.hpp>           // LOCUS_MODE, LOCUS_SHARED_STATE
+#include <locus/engine/host/map.hpp>       // map_kernels
+#include <locus/plan/numerics.hpp>         // value_of_policy
+#include <locus/run/statement_binder.hpp>  // statement_binder
+#include <locus/run/statement_kernel.hpp>  // run_tensors, run_values, run_maps
 
 namespace locus {
 inline namespace LOCUS_MODE {
 namespace lowering {
 
 template <class Graph>
-struct home_statement;
+struct map_statement;
 template <class Policy, class E, class Where>
-struct home_statement<graph<Policy, root_of<E, Where>>> {
-  static constexpr int leaves = home_leaves<E>;
+struct map_statement<graph<Policy, root_of<E, Where>>> {
+  static constexpr int leaves = statement_leaves<E>;
   using result = typename E::value_type;
 
   /// what is stored of a tree
@@ -23,7 +23,7 @@ struct home_statement<graph<Policy, root_of<E, Where>>> {
   using stored = std::conditional_t<is_narrow_v<result>, kernel::rounded<result, Tree>, Tree>;
   template <class To>
   [[gnu::always_inline]] static auto bind(E const& e, To* to) {
-    using binder = home_binder<numerics_of<Policy>(), To>;
+    using binder = statement_binder<numerics_of<Policy>(), To>;
     using Tree = decltype(binder::template bind<0>(e, to));
     using Stage = kernel::stage<type_list<>, type_list<stored<Tree>>>;
     if constexpr (is_narrow_v<result>)
@@ -32,24 +32,19 @@ struct home_statement<graph<Policy, root_of<E, Where>>> {
       return Stage{{}, {{binder::template bind<0>(e, to)}}};
   }
 
+  LOCUS_SHARED_STATE static inline constinit statement_record* record = nullptr;
   template <class Stage, class... Ins>
-  static constexpr host::loop_kernel const* kernels_of(type_list<Ins...>) {
+  static constexpr statement_code make_code(type_list<Ins...>) {
     using ins = type_list<kernel::elements_of<Ins>...>;
-    return host::map_kernels<Stage, pack<>, ins, type_list<result>>;
-  }
-  LOCUS_SHARED_STATE static inline constinit home_record* record = nullptr;
-  template <class Stage>
-  static constexpr home_code make_code() {
-    constexpr host::loop_kernel const* kernels = kernels_of<Stage>(typename home_inputs<E>::type{});
-    home_code c;
-    c.tree = &home_step_of<E>, c.kernels = kernels, c.run = run_home_kernel,
-    c.bytes = kernels->bytes;
-    c.record = &record, c.steps = E::steps, c.leaves = leaves, c.few = few_elements(*kernels);
-    c.policy = value_of_policy<Policy>(), c.where = Where::value;
+    constexpr host::loop_kernel const* kernels =
+        host::map_kernels<Stage, pack<>, ins, type_list<result>>;
+    statement_code c{kernels->bytes, leaves, leaves, run_map_kernel};
+    c.tree = &detail::statement_step_of<E, Where>, c.kernels = kernels, c.record = &record;
+    c.few = few_elements(*kernels), c.policy = value_of_policy<Policy>(), c.where = Where::value;
     return c;
   }
   template <class Stage>
-  static constexpr home_code code = make_code<Stage>();
+  static constexpr statement_code code = make_code<Stage>(typename statement_inputs<E>::type{});
 
   /// means: t = e     find: t as a target, where the long way is taken
   static void assign(call_site site, tensor_base const& t,
@@ -61,36 +56,35 @@ struct home_statement<graph<Policy, root_of<E, Where>>> {
       auto const stage = bind(e, blocks);
       using Stage = std::remove_const_t<decltype(stage)>;
       host::map_context<Stage, pack<>> const context{stage, no_folds};
-      run_home_tensors(code<Stage>, &context, blocks, site, find, &t);
+      run_tensors(code<Stage>, &context, blocks, site, find, &t);
     } else {
-      home_value values[leaves + 1];
+      statement_value values[leaves + 1];
       auto const stage = bind(e, values);
       using Stage = std::remove_const_t<decltype(stage)>;
       host::map_context<Stage, pack<>> const context{stage, no_folds};
-      run_home_values({code<Stage>, &context, values, site, nullptr, find, &t}, values,
-                      t.block.get());
+      run_values({code<Stage>, &context, values, site, nullptr, find, &t}, values, t.block.get());
     }
   }
   /// means: the destination that find_target(0, extents, where) names = e
   template <class FindTarget>
   static void run(call_site site, FindTarget const& find_target, E const& e) {
-    home_value values[leaves + 1];
+    statement_value values[leaves + 1];
     auto const stage = bind(e, values);
     using Stage = std::remove_const_t<decltype(stage)>;
-    constexpr home_code const& c = code<Stage>;
+    constexpr statement_code const& c = code<Stage>;
     pack<> const no_folds{};
     host::map_context<Stage, pack<>> const context{stage, no_folds};
-    shape const extents = find_home_extents(c, values);
+    shape const extents = find_extents(c, values);
     if (!fits(extents) || !countable(extents, UINT16_MAX)) {
       auto const find = [](void const* f, shape const& s) -> target {
         return (*static_cast<FindTarget const*>(f))(0, s, Where::value);
       };
-      return run_home_in_loop({c, &context, values, site, nullptr, find, &find_target});
+      return run_in_loop({c, &context, values, site, nullptr, find, &find_target});
     }
     target const to = find_target(0, extents, Where::value);
     values[leaves] = {to.locals[0].data, &to.extents, to.locals[0].strides, nullptr};
-    if (!run_home_at_once(c, &context, values, !to.fresh && !to.no_alias))
-      run_home_in_loop({c, &context, values, site, &to});
+    if (!run_maps(c, &context, values, extents, !to.fresh && !to.no_alias))
+      run_in_loop({c, &context, values, site, &to});
   }
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the expression of a statement at home to the functor of its kernel, and to its leaves.
+// From the expression of a statement of maps to the functor of its kernel, and to its leaves.
 #pragma once
 #include <type_traits>  // is_empty
 #include <utility>      // index_sequence
@@ -8,7 +8,7 @@
 #include <locus/core/type_list.hpp>  // type_list, concatenate_t
 #include <locus/expr/leaf.hpp>       // Leaf, ViewLeaf, Scalar
 #include <locus/ops/map.hpp>         // map_op
-#include <locus/run/home.hpp>        // home_value
+#include <locus/run/statement.hpp>   // statement_value
 #include <locus/work/rounding.hpp>   // functor_under
 #include <locus/work/stage.hpp>      // apply, input, constant
 
@@ -18,19 +18,19 @@ namespace lowering {
 
 /// means: the element types of the leaves, in order
 template <class E>
-struct home_inputs {
+struct statement_inputs {
   using type = type_list<typename E::value_type>;
 };
 template <class T>
-struct home_inputs<Scalar<T>> {
+struct statement_inputs<Scalar<T>> {
   using type = type_list<>;
 };
 template <class F, class... Es>
-struct home_inputs<Node<map_op<F>, Es...>> {
-  using type = concatenate_t<typename home_inputs<Es>::type...>;
+struct statement_inputs<Node<map_op<F>, Es...>> {
+  using type = concatenate_t<typename statement_inputs<Es>::type...>;
 };
 template <class E>
-inline constexpr int home_leaves = home_inputs<E>::type::size;
+inline constexpr int statement_leaves = statement_inputs<E>::type::size;
 
 /// means: every leaf is a tensor, and so lies in row order without gaps
 template <class E>
@@ -41,15 +41,16 @@ template <class F, class... Es>
 inline constexpr bool only_tensors<Node<map_op<F>, Es...>> = (only_tensors<Es> && ...);
 
 inline void note_leaf(tensor_block const*& to, tensor_block const* b) { to = b; }
-inline void note_leaf(home_value& to, tensor_block const* b) {
-  to = b ? home_value{b->pieces[0].data, &b->extents, b->pieces[0].strides, b} : home_value{};
+inline void note_leaf(statement_value& to, tensor_block const* b) {
+  to = b ? statement_value{b->pieces[0].data, &b->extents, b->pieces[0].strides, b}
+         : statement_value{};
 }
 
 /// means: bind<First>(e, to): e as the tree of a kernel, whose leaves are inputs First, First + 1, ...;
 ///        to[First...]: the tensors' blocks (null: it has died), or where values lie
 /// (each tree is made where it stays: a copy would read bytes that nobody wrote)
 template <numerics Numbers, class To>
-struct home_binder {
+struct statement_binder {
   template <class F>
   using functor = typename kernel::functor_under<Numbers, F>::type;
   template <class E, class F, class... Trees>
@@ -76,21 +77,9 @@ struct home_binder {
   [[gnu::always_inline]] static auto bind(Scalar<T> const& scalar, To*) {
     return kernel::constant<compute_t<T>>{scalar.value};
   }
-  template <int First, class F, class A>
-  [[gnu::always_inline]] static auto bind(Node<map_op<F>, A> const& node, To* to) {
-    return apply<Node<map_op<F>, A>, F, tree<First, A>>{functor_of(node.op),
-                                                        {{bind<First>(get<0>(node.operands), to)}}};
-  }
-  template <int First, class F, class A, class B>
-  [[gnu::always_inline]] static auto bind(Node<map_op<F>, A, B> const& node, To* to) {
-    constexpr int second = First + home_leaves<A>;
-    return apply<Node<map_op<F>, A, B>, F, tree<First, A>, tree<second, B>>{
-        functor_of(node.op),
-        {{bind<First>(get<0>(node.operands), to)}, {bind<second>(get<1>(node.operands), to)}}};
-  }
-  template <int First, class F, class A, class B, class C, class... Es>
-  [[gnu::always_inline]] static auto bind(Node<map_op<F>, A, B, C, Es...> const& node, To* to) {
-    return bind_many<First>(node, to, std::index_sequence_for<A, B, C, Es...>{});
+  template <int First, class F, class... Es>
+  [[gnu::always_inline]] static auto bind(Node<map_op<F>, Es...> const& node, To* to) {
+    return bind_operands<First>(node, to, std::index_sequence_for<Es...>{});
   }
 
  private:
@@ -98,14 +87,14 @@ struct home_binder {
   using tree = decltype(bind<First>(std::declval<E const&>(), static_cast<To*>(nullptr)));
   template <class... Es>
   static constexpr int leaves_before(int k) {
-    int const leaves[] = {home_leaves<Es>...};
+    int const leaves[] = {statement_leaves<Es>...};
     int sum = 0;
     while (k-- > 0) sum += leaves[k];
     return sum;
   }
   template <int First, class F, class... Es, std::size_t... K>
-  [[gnu::always_inline]] static auto bind_many(Node<map_op<F>, Es...> const& node, To* to,
-                                               std::index_sequence<K...>) {
+  [[gnu::always_inline]] static auto bind_operands(Node<map_op<F>, Es...> const& node, To* to,
+                                                   std::index_sequence<K...>) {
     return apply<Node<map_op<F>, Es...>, F, tree<First + leaves_before<Es...>(int(K)), Es>...>{
         functor_of(node.op),
         {{bind<First + leaves_before<Es...>(int(K))>(get<K>(node.operands), to)}...}};

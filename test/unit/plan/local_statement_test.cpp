@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan of a statement at home is that of the passes, member by member.
+// The plan of a local statement is that of the passes, member by member.
 #include <doctest/doctest.h>
 
 #include <locus/locus.hpp>
@@ -31,7 +31,8 @@ struct written<graph<Policy, root_of<E, Where>>> {
   static constexpr auto arrays = [] {
     plan_arrays<E::steps, E::edges, 1> p;
     p.action_count = 1;
-    write_home_plan(p.view(), p.all_slots(), detail::home_step_of<E>, Where::value);
+    write_statement_plan(p.view(), p.all_slots(), detail::statement_step_of<E, Where>,
+                         Where::value);
     return p;
   }();
 };
@@ -39,7 +40,7 @@ struct written<graph<Policy, root_of<E, Where>>> {
 template <class E, class Where, class Policy = prefer_gpu>
 constexpr bool is_that_of_the_passes() {
   using Graph = graph<Policy, root_of<expression_of_t<E>, Where>>;
-  static_assert(is_at_home<Graph>);
+  static_assert(is_local_statement<Graph>);
   constexpr auto const& here = written<Graph>::arrays;
   constexpr auto const& there = detail::unchecked_plan<Graph>;
   auto equal = [](auto const& x, auto const& y) {
@@ -54,7 +55,7 @@ constexpr bool is_that_of_the_passes() {
          equal(here.slots, there.slots);
 }
 template <class E, class Where, class Policy = prefer_gpu>
-constexpr bool at_home = is_at_home<graph<Policy, root_of<expression_of_t<E>, Where>>>;
+constexpr bool is_local = is_local_statement<graph<Policy, root_of<expression_of_t<E>, Where>>>;
 
 #define EXPRESSION(...) decltype(__VA_ARGS__)
 
@@ -76,19 +77,19 @@ static_assert(is_that_of_the_passes<EXPRESSION(abs(a<P>()) + a<V>()), CpuDevice>
 static_assert(is_that_of_the_passes<EXPRESSION(a<Half>() * 2 + a<Half>()), CpuDevice>());
 static_assert(is_that_of_the_passes<EXPRESSION(a<V>() / a<V>()), CpuDevice, relaxed<>>());
 
-// what is not at home, or not one kernel
-static_assert(!at_home<EXPRESSION(a<V>() + a<V>()), GpuDevice<0>>);
-static_assert(!at_home<EXPRESSION(a<V>() + a<G>()), CpuDevice>);
-static_assert(!at_home<EXPRESSION(a<V>() + a<Second>()), CpuDevice>);
-static_assert(!at_home<EXPRESSION(a<V>() + a<V>()), nowhere>);
-static_assert(!at_home<EXPRESSION(a<V>() + a<V>()), Cpu<dyn>>);
-static_assert(!at_home<EXPRESSION(a<V>() + a<V>()), CpuDevice, min_copies>);
-static_assert(!at_home<EXPRESSION(a<V>() + a<V>()), CpuDevice, reproducible<>>);
-static_assert(!at_home<EXPRESSION(a<V>() + sum(a<V>())), CpuDevice>);
-static_assert(!at_home<EXPRESSION(transpose(a<M>()) * 2.f), CpuDevice>);
-static_assert(!at_home<EXPRESSION(a<V>() + on<GpuDevice<0>>(-a<V>())), CpuDevice>);
-static_assert(!at_home<EXPRESSION(exp(a<Row>()) + a<M>()), CpuDevice>);  // exp is not repeated
-static_assert(!at_home<EXPRESSION(a<M>() + ones<float>(Extents<4, 8>{})), CpuDevice>);
-static_assert(!at_home<V, CpuDevice>);
+// what is not local, or not one kernel
+static_assert(!is_local<EXPRESSION(a<V>() + a<V>()), GpuDevice<0>>);
+static_assert(!is_local<EXPRESSION(a<V>() + a<G>()), CpuDevice>);
+static_assert(!is_local<EXPRESSION(a<V>() + a<Second>()), CpuDevice>);
+static_assert(!is_local<EXPRESSION(a<V>() + a<V>()), nowhere>);
+static_assert(!is_local<EXPRESSION(a<V>() + a<V>()), Cpu<dyn>>);
+static_assert(!is_local<EXPRESSION(a<V>() + a<V>()), CpuDevice, min_copies>);
+static_assert(!is_local<EXPRESSION(a<V>() + a<V>()), CpuDevice, reproducible<>>);
+static_assert(!is_local<EXPRESSION(a<V>() + sum(a<V>())), CpuDevice>);
+static_assert(!is_local<EXPRESSION(transpose(a<M>()) * 2.f), CpuDevice>);
+static_assert(!is_local<EXPRESSION(a<V>() + on<GpuDevice<0>>(-a<V>())), CpuDevice>);
+static_assert(!is_local<EXPRESSION(exp(a<Row>()) + a<M>()), CpuDevice>);  // exp is not repeated
+static_assert(!is_local<EXPRESSION(a<M>() + ones<float>(Extents<4, 8>{})), CpuDevice>);
+static_assert(!is_local<V, CpuDevice>);
 
 }  // namespace
