@@ -15,6 +15,9 @@ struct copy_cache_functions;  // memory/kept_copies_limit.hpp
 struct cuda_api;              // runtime/cuda_api.hpp
 struct nccl_api;              // runtime/nccl_api.hpp
 
+using hook = void (*)();
+using statement_loop = void (*)(statement_run const&);
+
 /// set by: backend/gpus.hpp, before main, in each unit that names a GPU
 /// called: when the device table is built or ends, and for copies between two GPUs
 LOCUS_SHARED_STATE inline constinit gpu_part const* gpus_of_program = nullptr;
@@ -28,10 +31,10 @@ LOCUS_SHARED_STATE inline constinit nccl_api const* nccl = nullptr;
 
 /// set by: collective/communicators.hpp, with the first communicators
 /// called: before the device table changes or ends; all communicators end
-LOCUS_SHARED_STATE inline constinit void (*forget_communicators)() = nullptr;
+LOCUS_SHARED_STATE inline constinit hook forget_communicators = nullptr;
 /// set by: collective/communicators.hpp, with the first communicators
 /// called: by a thread that waits for a queue of CUDA; throws the error of a collective that failed meanwhile
-LOCUS_SHARED_STATE inline constinit void (*collective_report)() = nullptr;
+LOCUS_SHARED_STATE inline constinit hook collective_report = nullptr;
 
 /// set by: memory/kept_copies.hpp, when kept copies are switched on
 /// called: before bytes are written of which a device may keep a copy, and where memory is missing
@@ -39,7 +42,7 @@ LOCUS_SHARED_STATE inline constinit copy_cache_functions const* kept_copy_functi
 
 /// set by: run/statement_loop.hpp, where a unit makes a tensor or a view: of unchecked and of checked units
 /// called: for a local statement that needs the run-time loop: a log, a temporary, an error
-LOCUS_SHARED_STATE inline constinit void (*statement_loops[2])(statement_run const&) = {};
+LOCUS_SHARED_STATE inline constinit statement_loop statement_loops[2] = {};
 
 }  // namespace runtime
 }  // namespace locus

@@ -44,54 +44,54 @@ struct tile_number<T> {
   using type = std::make_unsigned_t<T>;
 };
 
-/// A tile of sizeof...(Row) rows and Vectors registers of columns. No helper and no lambda in it: they
+/// A tile of sizeof...(Row) rows and Vectors registers of Bytes bytes. No helper and no lambda in it: they
 /// would not be compiled for the tile's instruction set.
 template <class Isa>
 struct gemm_tile;
-#define LOCUS_TILE(isa, target)                                                                 \
-  template <>                                                                                   \
-  struct gemm_tile<isa> {                                                                       \
-    template <class T, int Vectors, class Known, int... Row>                                    \
-    target static void run(tile_call<T> const& t) {                                             \
-      using X = typename tile_number<T>::type;                                                  \
-      constexpr int rows = sizeof...(Row), lanes = isa::bytes / int(sizeof(T));                 \
-      typedef X reg __attribute__((vector_size(isa::bytes)));                                   \
-      typedef X memory __attribute__((vector_size(isa::bytes), aligned(sizeof(X)), may_alias)); \
-      std::int64_t const k = Known::k ? Known::k : t.k;                                         \
-      std::int64_t const a_row = Known::a_row ? Known::a_row : t.a_row;                         \
-      std::int64_t const a_k = Known::a_k ? Known::a_k : t.a_k;                                 \
-      std::int64_t const b_k = Known::b_k ? Known::b_k : t.b_k;                                 \
-      std::int64_t const c_row = Known::c_row ? Known::c_row : t.c_row;                         \
-      reg sum[rows]{}, more[rows]{};                                                            \
-      if constexpr (Known::a_row == 1) { /* packed: the result lies far away */                 \
-        (__builtin_prefetch(t.c + Row * c_row, 1), ...);                                        \
-        (__builtin_prefetch(t.c + Row * c_row + lanes, 1), ...);                                \
-      }                                                                                         \
-      X const* a = reinterpret_cast<X const*>(t.a);                                             \
-      X const* b = reinterpret_cast<X const*>(t.b);                                             \
-      for (std::int64_t p = 0; p < k; ++p) {                                                    \
-        reg const b0 = *reinterpret_cast<memory const*>(b);                                     \
-        if constexpr (Known::a_row == 1) __builtin_prefetch(a + 16 * rows);                     \
-        if constexpr (Vectors == 2) {                                                           \
-          reg const b1 = *reinterpret_cast<memory const*>(b + lanes);                           \
-          reg x;                                                                                \
-          ((x = a[Row * a_row] - reg{}, sum[Row] = isa::fused(x, b0, sum[Row]),                 \
-            more[Row] = isa::fused(x, b1, more[Row])),                                          \
-           ...);                                                                                \
-        } else                                                                                  \
-          ((sum[Row] = isa::fused(a[Row * a_row] - reg{}, b0, sum[Row])), ...);                 \
-        a += a_k, b += b_k;                                                                     \
-      }                                                                                         \
-      X* const c = reinterpret_cast<X*>(t.c);                                                   \
-      if (t.accumulate) {                                                                       \
-        ((sum[Row] += *reinterpret_cast<memory const*>(c + Row * c_row)), ...);                 \
-        if constexpr (Vectors == 2)                                                             \
-          ((more[Row] += *reinterpret_cast<memory const*>(c + Row * c_row + lanes)), ...);      \
-      }                                                                                         \
-      ((*reinterpret_cast<memory*>(c + Row * c_row) = sum[Row]), ...);                          \
-      if constexpr (Vectors == 2)                                                               \
-        ((*reinterpret_cast<memory*>(c + Row * c_row + lanes) = more[Row]), ...);               \
-    }                                                                                           \
+#define LOCUS_TILE(isa, target)                                                            \
+  template <>                                                                              \
+  struct gemm_tile<isa> {                                                                  \
+    template <class T, int Bytes, int Vectors, class Known, int... Row>                    \
+    target static void run(tile_call<T> const& t) {                                        \
+      using X = typename tile_number<T>::type;                                             \
+      constexpr int rows = sizeof...(Row), lanes = Bytes / int(sizeof(T));                 \
+      typedef X reg __attribute__((vector_size(Bytes)));                                   \
+      typedef X memory __attribute__((vector_size(Bytes), aligned(sizeof(X)), may_alias)); \
+      std::int64_t const k = Known::k ? Known::k : t.k;                                    \
+      std::int64_t const a_row = Known::a_row ? Known::a_row : t.a_row;                    \
+      std::int64_t const a_k = Known::a_k ? Known::a_k : t.a_k;                            \
+      std::int64_t const b_k = Known::b_k ? Known::b_k : t.b_k;                            \
+      std::int64_t const c_row = Known::c_row ? Known::c_row : t.c_row;                    \
+      reg sum[rows]{}, more[rows]{};                                                       \
+      if constexpr (Known::a_row == 1) { /* packed: the result lies far away */            \
+        (__builtin_prefetch(t.c + Row * c_row, 1), ...);                                   \
+        (__builtin_prefetch(t.c + Row * c_row + lanes, 1), ...);                           \
+      }                                                                                    \
+      X const* a = reinterpret_cast<X const*>(t.a);                                        \
+      X const* b = reinterpret_cast<X const*>(t.b);                                        \
+      for (std::int64_t p = 0; p < k; ++p) {                                               \
+        reg const b0 = *reinterpret_cast<memory const*>(b);                                \
+        if constexpr (Known::a_row == 1) __builtin_prefetch(a + 16 * rows);                \
+        if constexpr (Vectors == 2) {                                                      \
+          reg const b1 = *reinterpret_cast<memory const*>(b + lanes);                      \
+          reg x;                                                                           \
+          ((x = a[Row * a_row] - reg{}, sum[Row] = isa::fused(x, b0, sum[Row]),            \
+            more[Row] = isa::fused(x, b1, more[Row])),                                     \
+           ...);                                                                           \
+        } else                                                                             \
+          ((sum[Row] = isa::fused(a[Row * a_row] - reg{}, b0, sum[Row])), ...);            \
+        a += a_k, b += b_k;                                                                \
+      }                                                                                    \
+      X* const c = reinterpret_cast<X*>(t.c);                                              \
+      if (t.accumulate) {                                                                  \
+        ((sum[Row] += *reinterpret_cast<memory const*>(c + Row * c_row)), ...);            \
+        if constexpr (Vectors == 2)                                                        \
+          ((more[Row] += *reinterpret_cast<memory const*>(c + Row * c_row + lanes)), ...); \
+      }                                                                                    \
+      ((*reinterpret_cast<memory*>(c + Row * c_row) = sum[Row]), ...);                     \
+      if constexpr (Vectors == 2)                                                          \
+        ((*reinterpret_cast<memory*>(c + Row * c_row + lanes) = more[Row]), ...);          \
+    }                                                                                      \
   };
 LOCUS_FOR_EACH_ISA(LOCUS_TILE)
 #undef LOCUS_TILE
@@ -124,7 +124,7 @@ struct tile_set {
  private:
   template <class Isa, int Vectors, class Known, int... Row>
   static constexpr auto run(std::integer_sequence<int, Row...>) {
-    return &detail::gemm_tile<Isa>::template run<T, Vectors, Known, Row...>;
+    return &detail::gemm_tile<Isa>::template run<T, Isa::bytes, Vectors, Known, Row...>;
   }
   template <class Isa, int Vectors, int Rows>
   static constexpr open_tiles open_of() {

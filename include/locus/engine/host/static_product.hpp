@@ -34,9 +34,9 @@ struct static_product {
   template <int Registers, int... Row>
   static void tile(tile_call<T> const& t, std::integer_sequence<int, Row...>) {
 #if LOCUS_ISA_AVX512X
-    detail::tile_avx512<T, bytes, Registers, known, Row...>(t);
+    detail::gemm_tile<isa_avx512>::template run<T, bytes, Registers, known, Row...>(t);
 #elif LOCUS_ISA_AVX >= 2
-    detail::tile_avx2<T, bytes, Registers, known, Row...>(t);
+    detail::gemm_tile<isa_avx2>::template run<T, bytes, Registers, known, Row...>(t);
 #else
     static_cast<void>(t);
 #endif
