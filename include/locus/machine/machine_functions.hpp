@@ -39,35 +39,38 @@ struct machine_functions {
   void (*synchronize)(stamp);                        // the host goes on behind that point
 
   // ---- copies and kernels ----
-  bool (*reaches)(logical_device& to,
-                  logical_device& from);  // a copy between them needs no host memory
-  stamp (*copy)(
-      copy_job const&);  // host memory that is read is free at return, if it is not pinned
+  /// a copy between them needs no memory of the host
+  bool (*reaches)(logical_device& to, logical_device& from);
+  /// at return the program may change memory of the host that is read, if the job does not say `pinned`
+  stamp (*copy)(copy_job const&);
   void (*run)(launch_site const&, erased_work const&);  // in the order of the compute queue
 
   // ---- GPUs of the device table ----
-  void (*open)(logical_device&);          // a device of the table begins
-  void (*close)() noexcept;               // nothing is in flight on them any more
-  void (*close_queues)(logical_device&);  // and the queues of one end
+  void (*open)(logical_device&) = nullptr;          // a device of the table begins
+  void (*close)() noexcept = nullptr;               // nothing is in flight on them any more
+  void (*close_queues)(logical_device&) = nullptr;  // and the queues of one end
 
   // ---- checks, of GPUs ----
-  bool (*is_memory_of)(logical_device const&, void const* p);
-  void (*check_host)(void const* p, std::size_t bytes, bool writes, step_record const& record);
+  bool (*is_memory_of)(logical_device const&, void const* p) = nullptr;
+  void (*check_host)(void const* p, std::size_t bytes, bool writes,
+                     step_record const& record) = nullptr;
   /// p lies on another device than d, which becomes `owner`
-  bool (*find_other_owner)(logical_device const& d, void const* p, device& owner);
+  bool (*find_other_owner)(logical_device const& d, void const* p, device& owner) = nullptr;
 
   // ---- the trace ----
-  void (*finish_traced)(bool at_exit);  // what was issued has run
+  void (*finish_traced)(bool at_exit) = nullptr;  // what was issued has run
   /// work that is issued to that queue until end_span belongs to a span; a mark of the machine's own
-  void* (*begin_span)(logical_device&, queue_kind, runtime::trace_span const&);
-  void (*end_span)(logical_device&, queue_kind, runtime::trace_span const&, void* mark);
+  void* (*begin_span)(logical_device&, queue_kind, runtime::trace_span const&) = nullptr;
+  void (*end_span)(logical_device&, queue_kind, runtime::trace_span const&, void* mark) = nullptr;
 
   // ---- streams of the user, beside GPUs ----
-  void (*follow_stream)(runtime::gpu_set const&, void* stream);  // these GPUs go on behind it
-  void (*lead_stream)(runtime::gpu_set const&, void* stream);    // it goes on behind these GPUs
-  void (*await_stream)(void* stream);                            // the host goes on behind it
-  void (*lend)(logical_device&, void* stream);  // it is the compute queue of the device
-  void (*take_back)(logical_device&);
+  /// later work of the GPUs comes after the work that the stream has now
+  void (*follow_stream)(runtime::gpu_set const&, void* stream) = nullptr;
+  /// later work of the stream comes after the work that the GPUs have now
+  void (*lead_stream)(runtime::gpu_set const&, void* stream) = nullptr;
+  void (*await_stream)(void* stream) = nullptr;           // the host waits for the stream
+  void (*lend)(logical_device&, void* stream) = nullptr;  // the stream is the compute queue
+  void (*take_back)(logical_device&) = nullptr;
 };
 
 /// means: the table whose functions are the static members of F
