@@ -129,7 +129,7 @@ struct tile_set {
   template <class Isa, int Vectors, int Rows>
   static constexpr open_tiles open_of() {
     return open_tiles::template make<Rows, Rows / 2>(
-        [](auto rows) { return run<Isa, Vectors, any_steps>(rows); });
+        [](auto each_row) { return run<Isa, Vectors, any_steps>(each_row); });
   }
 };
 
