@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The seam between plans and devices: one table of functions for each machine that can stand behind a logical device,
-// the host, simulated GPUs and CUDA. A new machine is one more table that passes test/laws/backend_laws_test.cpp.
+// The interface between plans and machines: one table of functions for each machine: host,
+// simulated GPUs, CUDA. A new machine is a new table that passes test/laws/backend_laws_test.cpp.
 #pragma once
 #include <locus/core/macros.hpp>          // LOCUS_SHARED_STATE
 #include <locus/machine/erased_work.hpp>  // erased_work
@@ -10,7 +10,7 @@
 namespace locus {
 
 namespace runtime {
-/// Some GPUs, each once.
+/// A set of GPUs.
 struct gpu_set {
   logical_device* devices[2 * max_devices];  // count of them
   int count = 0;
@@ -23,49 +23,51 @@ struct gpu_set {
 };
 }  // namespace runtime
 
-/// What a machine does for its devices. A pointer may be null in the table of the host where the comment names GPUs.
+/// The functions of a machine for its devices. In the host's table, functions under a heading that
+/// names GPUs, the trace or streams may be null.
 struct machine_functions {
   // ---- memory ----
-  void* (*obtain)(logical_device&, std::size_t);           // a region; null: there is no more
-  void (*give_back)(logical_device&, void*, std::size_t);  // a region that nobody uses
-  /// a block whose next user comes behind what the compute queue was given
+  void* (*obtain)(logical_device&, std::size_t);           // a region; null: no more memory
+  void (*give_back)(logical_device&, void*, std::size_t);  // a region without used blocks
+  /// frees a block: its next user runs after the work that the compute queue has now
   void (*retire)(logical_device&, void*, std::size_t);
 
   // ---- order ----
-  void (*finish)(logical_device&);                   // waits until the device has done everything
-  stamp (*mark)(logical_device&, queue_kind);        // the point that the queue has reached
-  void (*wait)(logical_device&, queue_kind, stamp);  // the queue's next work comes after that point
-  void (*synchronize)(stamp);                        // the host goes on behind that point
+  void (*finish)(logical_device&);             // waits until all queues of the device are empty
+  stamp (*mark)(logical_device&, queue_kind);  // the point behind all work that the queue has now
+  void (*wait)(logical_device&, queue_kind, stamp);  // the queue's next work runs after that point
+  void (*synchronize)(stamp);                        // the host waits for that point
 
   // ---- copies and kernels ----
   bool (*reaches)(logical_device& to,
-                  logical_device& from);  // a copy between them needs no host memory
-  stamp (*copy)(
-      copy_job const&);  // host memory that is read is free at return, if it is not pinned
-  void (*run)(launch_site const&, erased_work const&);  // in the order of the compute queue
+                  logical_device& from);  // true: a copy between them passes through no host memory
+  stamp (*copy)(copy_job const&);  // a host source may be changed after return, unless it is pinned
+  void (*run)(launch_site const&, erased_work const&);  // on the compute queue, in its order
 
   // ---- GPUs of the device table ----
-  void (*open)(logical_device&);          // a device of the table begins
-  void (*close)() noexcept;               // nothing is in flight on them any more
-  void (*close_queues)(logical_device&);  // and the queues of one end
+  void (*open)(logical_device&);          // opens a device of the table
+  void (*close)() noexcept;               // all work of its GPUs has finished
+  void (*close_queues)(logical_device&);  // closes the queues of one device
 
   // ---- checks, of GPUs ----
   bool (*is_memory_of)(logical_device const&, void const* p);
   void (*check_host)(void const* p, std::size_t bytes, bool writes, step_record const& record);
-  /// p lies on another device than d, which becomes `owner`
+  /// true: p is memory of another device than d, and `owner` is that device
   bool (*find_other_owner)(logical_device const& d, void const* p, device& owner);
 
   // ---- the trace ----
-  void (*finish_traced)(bool at_exit);  // what was issued has run
-  /// work that is issued to that queue until end_span belongs to a span; a mark of the machine's own
+  void (*finish_traced)(bool at_exit);  // waits until issued work has run
+  /// opens a trace span around the work that is issued to that queue until end_span; returns the
+  /// mark that end_span needs
   void* (*begin_span)(logical_device&, queue_kind, runtime::trace_span const&);
   void (*end_span)(logical_device&, queue_kind, runtime::trace_span const&, void* mark);
 
   // ---- streams of the user, beside GPUs ----
-  void (*follow_stream)(runtime::gpu_set const&, void* stream);  // these GPUs go on behind it
-  void (*lead_stream)(runtime::gpu_set const&, void* stream);    // it goes on behind these GPUs
-  void (*await_stream)(void* stream);                            // the host goes on behind it
-  void (*lend)(logical_device&, void* stream);  // it is the compute queue of the device
+  void (*follow_stream)(runtime::gpu_set const&, void* stream);  // these GPUs wait for the stream
+  void (*lead_stream)(runtime::gpu_set const&, void* stream);    // the stream waits for these GPUs
+  void (*await_stream)(void* stream);                            // the host waits for the stream
+  void (*lend)(logical_device&,
+               void* stream);  // it becomes the compute queue
   void (*take_back)(logical_device&);
 };
 
@@ -105,12 +107,12 @@ constexpr machine_functions functions_of() {
           .take_back = F::take_back};
 }
 
-/// What only programs need that name a GPU.
+/// Functions that only programs with GPU policies compile.
 struct gpu_part {
   machine_functions const *simulated, *cuda;
-  void (*build)();   // the GPUs of the table; table.lock is held
-  void (*forget)();  // what was learnt about cards
-  // copies to and from GPUs, by way of the host where two cards do not reach each other
+  void (*build)();   // makes the GPUs of the table; table.lock is held
+  void (*forget)();  // drops cached facts about cards
+  // copies to and from GPUs; through the host between cards that have no peer access
   stamp (*copy)(copy_job const& job);
   void (*foresee_copy)(logical_device& to, logical_device& from);
 };
