@@ -66,8 +66,7 @@ struct machine_functions {
   void (*follow_stream)(runtime::gpu_set const&, void* stream);  // these GPUs wait for the stream
   void (*lead_stream)(runtime::gpu_set const&, void* stream);    // the stream waits for these GPUs
   void (*await_stream)(void* stream);                            // the host waits for the stream
-  void (*lend)(logical_device&,
-               void* stream);  // it becomes the compute queue
+  void (*lend)(logical_device&, void* stream);                   // it becomes the compute queue
   void (*take_back)(logical_device&);
 };
 

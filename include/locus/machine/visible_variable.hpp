@@ -29,7 +29,7 @@ LOCUS_FUNCTION int small_number(std::string_view s);
 inline bool begins_with(std::string_view s, std::string_view with) {
   return s.substr(0, with.size()) == with;
 }
-/// means: f(entry) for each part between commas, until f returns false
+/// means: calls f(entry) for each entry between commas, without spaces, until f returns false
 template <class F>
 void each_entry(std::string_view list, F&& f) {
   while (true) {

@@ -17,10 +17,9 @@ struct region;
 struct region_block {
   char* base = nullptr;
   std::int64_t bytes = 0;
-  std::int64_t requested = 0;                        // 0: free
-  region_block *before = nullptr, *after = nullptr;  // the blocks beside it
-  region_block *previous = nullptr,
-               *next = nullptr;  // in its bin, or among unused records
+  std::int64_t requested = 0;                         // 0: free
+  region_block *before = nullptr, *after = nullptr;   // the blocks beside it
+  region_block *previous = nullptr, *next = nullptr;  // in its bin; or of unused ones
   region* of = nullptr;
 };
 

@@ -24,7 +24,7 @@ struct any_tile {
   LOCUS_HOST_DEVICE constexpr std::int64_t stored() const { return data ? size() : 0; }
 };
 
-/// means: elements of the tiles that have memory: their sum, or of the largest tile
+/// means: number of elements of all tiles that have memory; with `largest`, of the largest tile
 LOCUS_HOST_DEVICE constexpr std::int64_t stored_elements(any_tile const* tiles, int count,
                                                          bool largest) {
   std::int64_t n = 0;

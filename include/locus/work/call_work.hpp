@@ -69,7 +69,7 @@ struct call_work<Op, type_list<R...>, type_list<T...>> {
     else
       write_element(i, each_result{});
   }
-  /// means: the same with the value 0
+  /// means: writes 0 at place i of the results, counted as in write_element
   LOCUS_HOST_DEVICE void write_zero(std::int64_t i) const { write_zero(i, each_result{}); }
   template <class Visit>
   void for_each_pointer(Visit&& visit) {

@@ -31,8 +31,8 @@ struct matrix {
   constexpr matrix transposed() const { return {data, columns, rows, column_stride, row_stride}; }
 };
 
-/// means: `count` products; c, a, b: distance from one matrix to the next, 0: all products share
-///        one     units: elements
+/// means: `count` products; c, a, b: distance from one matrix to the next; 0: all products
+///        use the same matrix     units: elements
 struct batch {
   std::int64_t count = 1, c = 0, a = 0, b = 0;
 };
