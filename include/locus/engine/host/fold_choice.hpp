@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The innermost loops of a fold for the instructions of this process.
+// Calls the clone of the innermost loops of a fold for the processor's instructions.
 #pragma once
 #include <locus/engine/host/fold_columns.hpp>  // fold_columns
 #include <locus/engine/host/fold_run.hpp>      // fold_rows

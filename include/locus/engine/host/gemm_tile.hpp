@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The innermost kernel of a matrix product: one tile of the result, whose elements stay in
-// registers while the sum runs. Compiled for several instruction sets whatever the unit's flags
-// are; the processor chooses when the first matrices are multiplied, as in a BLAS.
+// The innermost kernel of a matrix product: one tile of the result, held in registers during the
+// sum. It is compiled for several instruction sets, independent of the unit's flags; the processor
+// decides at the first product, as in a BLAS.
 #pragma once
 #include <cstdint>      // int64_t
 #include <type_traits>  // make_unsigned
@@ -11,8 +11,8 @@
 #include <locus/simd/instructions.hpp>  // instructions_now
 #include <locus/simd/native.hpp>        // vector, LOCUS_VECTORS_BEGIN
 
-// LOCUS_FOR_AVX512, _AVX2, _ANY  in front of a function for these instructions; where the compiler
-//                                can, it is optimised in units that are not, too
+// LOCUS_FOR_AVX512, _AVX2, _ANY: attributes that compile a function for these instructions; with
+// g++ it is optimised even in a unit without optimisation.
 #if defined(__clang__)
 #define LOCUS_FOR_ANY
 #else
@@ -28,8 +28,8 @@ LOCUS_VECTORS_BEGIN
 namespace locus::host {
 inline namespace LOCUS_MODE {
 
-/// means: c[i][j] (+)= sum over p < k of a[i * a_row + p * a_k] * b[p * b_k + j]
-///        for the rows and columns of one tile     units: elements
+/// means: c[i][j] = sum over p < k of a[i * a_row + p * a_k] * b[p * b_k + j], or += with
+///        accumulate, for the rows and columns of one tile     units: elements
 template <class T>
 struct tile_call {
   T const* a;
@@ -39,7 +39,7 @@ struct tile_call {
   bool accumulate;
 };
 
-/// What of a tile_call is known when it is compiled; 0: nothing.
+/// The members of a tile_call that are constants; 0: not a constant.
 template <int K, int ARow, int AK, int BK, int CRow>
 struct known_steps {
   static constexpr std::int64_t k = K, a_row = ARow, a_k = AK, b_k = BK, c_row = CRow;
@@ -48,7 +48,7 @@ using any_steps = known_steps<0, 0, 0, 0, 0>;
 
 namespace detail {
 
-/// integers wrap: without sign
+/// integers wrap: unsigned arithmetic
 template <class T>
 struct tile_number {
   using type = T;
@@ -59,8 +59,8 @@ struct tile_number<T> {
   using type = std::make_unsigned_t<T>;
 };
 
-// c + a * b, rounded once where the instruction is there; what has no overload is left to the
-// compiler. nvcc's front end knows none of these builtins.
+// c + a * b, rounded once where there is an instruction for it; the template leaves other vectors
+// to the compiler. The front end of nvcc knows none of these builtins.
 #define LOCUS_FUSED(target, vector_type, expression)                                   \
   target [[gnu::always_inline]] inline vector_type fused(vector_type a, vector_type b, \
                                                          vector_type c) {              \
@@ -161,14 +161,14 @@ LOCUS_TILE(tile_any, LOCUS_FOR_ANY, for_any)
 template <class T>
 struct tile_set {
   using tile = void (*)(tile_call<T> const&);
-  int lanes;        // of one register
-  int packed_rows;  // of `packed`, which has two registers of columns
+  int lanes;        // lanes of a register
+  int packed_rows;  // of `packed`, which is two registers wide
   tile packed;
-  struct open_tiles {  // of one width, falling; the last has one row
+  struct open_tiles {  // of one width, rows falling; the last has one row
     int rows[3];
     tile run[3];
   };
-  open_tiles open[2];  // [registers - 1]: operands where they lie
+  open_tiles open[2];  // [registers - 1]: read operands in place
 
   int packed_columns() const { return 2 * lanes; }
 };
@@ -206,10 +206,10 @@ LOCUS_TILE_SET(any_tiles, tile_any, 16, 12, 8, 8)
 #endif
 #undef LOCUS_TILE_SET
 
-/// means: the tiles of this processor, widest first
+/// means: the tiles of this processor
 template <class T>
 struct tile_sets {
-  tile_set<T> wide, narrow;  // narrow: for results that are narrower than a register of `wide`
+  tile_set<T> wide, narrow;  // narrow: for results narrower than a register of `wide`
 };
 template <class T>
 tile_sets<T> find_tile_sets() {
