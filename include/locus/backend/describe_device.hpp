@@ -8,7 +8,7 @@ namespace locus::runtime {
 
 /// means: writes "/GPU:2 is not there, its steps run on /GPU:0, in its memory", or the fact that
 ///        holds for d
-/// cost:  makes the device table if it is not made; no work is issued
+/// cost:  the first use makes the device table and freezes the configuration; no work is issued
 template <class Text>
 Text& write_stands_behind(Text& out, device d) {
   device_table const& t = devices_with_gpus("a plan was explained");

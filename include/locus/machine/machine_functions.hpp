@@ -29,7 +29,7 @@ struct machine_functions {
   // ---- memory ----
   void* (*obtain)(logical_device&, std::size_t);           // a region; null: no more memory
   void (*give_back)(logical_device&, void*, std::size_t);  // a region without used blocks
-  /// frees a block: its next user runs after the work that the compute queue has now
+  /// announces a free block: its next user runs after the work that the compute queue has now
   void (*retire)(logical_device&, void*, std::size_t);
 
   // ---- order ----

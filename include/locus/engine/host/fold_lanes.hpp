@@ -60,7 +60,7 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
       (adds_any_number<fold<F>> && ...) ? std::int64_t(1) << 40 : 64 * sets * N;
   LOCUS_VECTOR_FUNCTION static wides no_wides() { return {{fold<F>::no_wide()}...}; }
 
-  /// means: adds elements [0, n) at p to the wide totals, and stores the other results at q
+  /// means: adds elements [0, n) of `from` to the wide totals, and stores the other results at q
   LOCUS_VECTOR_FUNCTION static void add_run(Stage const& given, Before const& folds_before,
                                             sources const& from, std::int64_t const* steps,
                                             targets const& q, std::int64_t n, wides& to) {

@@ -57,7 +57,7 @@ constexpr std::int64_t blocks_of(std::int64_t n, std::int64_t each) {
   return (n + each - 1) / each;
 }
 
-// ---- small ones: operands where they lie ----
+// ---- small products: operands in place ----
 
 inline constexpr int most_packed_rows = 12;
 inline constexpr int most_tile_elements = most_packed_rows * 2 * 64;  // registers, lanes of bytes
@@ -130,7 +130,7 @@ void small_product(kernel::matrix const& c, kernel::matrix const& a, kernel::mat
     small_product_of_copies<T>(set, c, b, t);
 }
 
-// ---- the others: packed blocks ----
+// ---- large products: packed blocks ----
 
 /// The sizes of blocks. units: elements
 struct blocking {

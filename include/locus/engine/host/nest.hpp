@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loop nest of every element-wise kernel of the host: the fewest axes, in the order of the
-// output's strides; the kernel runs the two inner axes, counters run the others. The nest knows
+// output's strides; the kernel runs the two inner axes, counters run the other axes. The nest knows
 // bytes and strides, not element types, and is compiled once for all kernels.
 #pragma once
 #include <cstdint>  // int64_t

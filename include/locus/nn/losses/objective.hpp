@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // objective: the loss and the metrics of a training. One kernel passes over the rows of a batch
 // once and computes the gradient of the loss, the loss and all metrics. Their sums stay on the
-// devices until they are read, once an epoch; means over replicas and uneven pieces are exact.
+// devices until they are read, once an epoch; sums over replicas with uneven pieces are exact.
 #pragma once
 #include <string>  // string
 #include <tuple>   // tuple

@@ -67,7 +67,7 @@ struct pending {
   data::npy_array from;
 };
 
-/// means: pairs the arrays of a group of a file with tensors, by name, type and extents; adds what
+/// means: pairs the arrays of a group of a file with tensors, by name, type and extents; adds the
 ///        differs to d
 LOCUS_FUNCTION void match(data::npz_file const& file, std::string_view group,
                           std::vector<stored> const& wanted, std::vector<pending>& out,

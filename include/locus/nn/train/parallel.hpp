@@ -43,7 +43,7 @@ template <class T, class E, class Device>
 auto seen(Tensor<T, E, Device> const& x) {
   return locus::detail::view_of_piece<Device, T, E::rank()>(*x.block.get(), 0);
 }
-/// means: a copy of some rows of a tensor on a device
+/// means: a copy of `rows` of x on a device
 template <class Device, class X>
 auto rows_on(X const& x, device at, row_range rows) {
   using T = typename X::value_type;

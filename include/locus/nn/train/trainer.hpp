@@ -409,7 +409,7 @@ class Trainer final : public training {
   /// number of steps of the optimizer
   std::int64_t iterations() const { return updater_.iterations(); }
 
-  // ---- what callbacks and files see ----
+  // ---- access for callbacks and files ----
   std::string_view model_name() const override { return network_->name(); }
   int replicas() const override { return network_->replica_count(); }
   double learning_rate() const override { return updater_.learning_rate(); }
@@ -463,7 +463,7 @@ class Trainer final : public training {
   auto targets_of(Y const& y) const {
     static_cast<void>(detail::require_targets<network_type, Loss, Y>());
     if constexpr (Loss::sparse) {
-      // says what is wrong with targets that are no labels
+      // its assertion explains targets that are not labels
       static_cast<void>(sizeof(objective<T, typename Y::value_type, Replicas, Loss, Metrics...>));
       if constexpr (std::is_same_v<typename Y::policy, CpuDevice>) require_classes(y);
     }
