@@ -117,7 +117,7 @@ struct gpu_part {
 };
 
 namespace runtime {
-/// Null while no unit of this program names a GPU.
+/// Null if no unit of this program names a GPU.
 LOCUS_SHARED_STATE inline constinit gpu_part const* gpus_of_program = nullptr;
 }  // namespace runtime
 

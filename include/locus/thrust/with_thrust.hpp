@@ -134,7 +134,7 @@ auto* add_written(X& x, operand_list& all) {
   all.add(x.device(), first, x.extents().as_shape(), sizeof(T), true);
   return first;
 }
-/// means: with_thrust
+/// means: the body of with_thrust
 template <class X, class F, class... Others>
 auto run_on_elements(call_site where, X& x, F const& f, Others const&... others) {
   using policy = typename X::policy;

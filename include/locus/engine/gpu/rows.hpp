@@ -87,8 +87,8 @@ struct rows_by_teams {
   unsigned lane_bits;  // by_elements: log2 of the threads that interleave vectors
   bool by_warps;       // lanes are a warp, and rows are contiguous
   lines<facts::operands, vector> run;        // the row's axis
-  unravel outer;                             // the axes before it
-  kernel::access operands[facts::operands];  // in these
+  unravel outer;                             // the axes before the row's
+  kernel::access operands[facts::operands];  // along these axes
 
   LOCUS_HOST_DEVICE unsigned team() const { return 1u << team_bits; }
   LOCUS_EXEC_CHECK_DISABLE

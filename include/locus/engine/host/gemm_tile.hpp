@@ -104,8 +104,8 @@ LOCUS_FUSED_REST(LOCUS_FOR_ANY)
 #undef LOCUS_FUSED
 #undef LOCUS_FUSED_REST
 
-/// A tile of sizeof...(Row) rows and Vectors registers of Bytes bytes. No helper and no lambda in it:
-/// they would not be compiled for the tile's instruction set.
+/// A tile of sizeof...(Row) rows and Vectors registers of Bytes bytes. It calls no helper and no
+/// lambda, since these would be compiled without the tile's instruction set.
 #define LOCUS_TILE(name, target, where)                                                  \
   template <class T, int Bytes, int Vectors, class Known, int... Row>                    \
   target void name(tile_call<T> const& t) {                                              \
@@ -175,7 +175,7 @@ struct tile_set {
 
 namespace detail {
 
-// A tile of Rows rows; the registers of results, one of a and one of each register of b are there.
+// Numbers of rows: the results of a tile, one value of a and one row of b fit in the registers.
 #define LOCUS_TILE_SET(name, tile_name, bytes, packed_rows, narrow_rows, wide_rows)         \
   template <class T, int Vectors, class Known, int... Row>                                  \
   constexpr auto name##_of(std::integer_sequence<int, Row...>) {                            \

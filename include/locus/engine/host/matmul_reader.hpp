@@ -35,7 +35,7 @@ struct panel_cut {
 
 namespace detail {
 
-inline constexpr std::int64_t deepest_packed = 1024;  // k, in one block of rows
+inline constexpr std::int64_t deepest_packed = 1024;  // largest k of packed panels
 
 template <class T>
 panel_cut cut_panels(std::int64_t m, std::int64_t n, std::int64_t k, int most_parts) {

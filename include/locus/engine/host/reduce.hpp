@@ -300,7 +300,7 @@ struct folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements
   }
 };
 
-/// means: folding::run
+/// means: computes the folds by folding::run
 template <bool FoldsAll, class... Reducers, class Stage, class Rest, class... Elements,
           class... Rows, class... ElementOuts, class... Outs>
 void reduce(type_list<Reducers...>, Stage const& f, Rest const& rest,
