@@ -58,8 +58,7 @@ class product_with_row {
   struct numbers {
     int type, sums, scale;
   };
-  /// required alignment of all addresses, so that the algorithm does not depend on them     units:
-  /// bytes
+  /// alignment of all addresses, so that the algorithm does not depend on them     units: bytes
   static constexpr std::size_t alignment = 16;
 
   product_with_row(cublaslt_table const& t, void* handle, runtime::cuda_gemm const& g,
