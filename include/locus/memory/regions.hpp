@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The allocator of all devices but the host: best fit with coalescing, in regions from a source (a
-// driver, a simulated card, a memory resource of the program).
+// The allocator of GPUs, of pinned memory, and of a host with a memory resource: best fit with
+// coalescing, in regions from a source (a driver, a simulated card, a resource of the program).
 #pragma once
 #include <cstddef>  // size_t
 #include <cstdint>  // int64_t
