@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What AllGpus stands for on this machine.
+// The devices of the policy AllGpus on this machine.
 #pragma once
 #include <locus/backend/gpus.hpp>     // devices_with_gpus
 #include <locus/core/macros.hpp>      // LOCUS_LEAN_BEGIN
@@ -11,8 +11,9 @@ LOCUS_LEAN_BEGIN
 
 namespace locus::runtime {
 
-/// means: the visible GPUs, one CPU where there is none
-/// cost:  an index; a device list holds at most 8: more GPUs are left out, which is said once
+/// means: the visible GPUs; one CPU if there are none
+/// cost:  an index; a device list holds at most 8 devices: further GPUs are left out, with one
+///        warning
 LOCUS_SHARED_STATE inline device_list visible_gpus() {
   static bool said = false;
   int const n = devices_with_gpus("AllGpus").gpus;
@@ -30,7 +31,7 @@ LOCUS_SHARED_STATE inline device_list visible_gpus() {
 }  // namespace locus::runtime
 
 namespace locus::config {
-/// means: logical GPUs that are really there, simulated ones included
+/// means: number of logical GPUs that exist, simulated ones included
 /// after: len(tf.config.list_logical_devices("GPU"))
 inline int count_logical_gpus(call_site where = call_site::here()) {
   return runtime::devices_with_gpus("count_logical_gpus", where).gpus;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands behind a logical device now, in words.
+// The machine of a logical device, in words.
 #pragma once
 #include <locus/backend/gpus.hpp>  // devices_with_gpus
 #include <locus/device/name.hpp>   // text << device
 
 namespace locus::runtime {
 
-/// means: "/GPU:2 is not there, its steps run on /GPU:0, in its memory", or what else d is on this machine
-/// cost:  it looks at the device table, and takes nothing into use
+/// means: writes "/GPU:2 is not there, its steps run on /GPU:0, in its memory", or the fact that
+///        holds for d
+/// cost:  the first use makes the device table and freezes the configuration; no work is issued
 template <class Text>
 Text& write_stands_behind(Text& out, device d) {
   device_table const& t = devices_with_gpus("a plan was explained");

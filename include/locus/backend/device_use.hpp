@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which device does the work of one that a program named: what logs, traces and reports say.
+// The device that does the work of a device that a program named, for logs, traces and reports.
 #pragma once
 #include <locus/backend/devices.hpp>      // find_device
 #include <locus/core/macros.hpp>          // LOCUS_COLD_BEGIN
@@ -10,13 +10,13 @@ LOCUS_COLD_BEGIN
 
 namespace locus::detail {
 
-/// means: the device that works for `asked`, itself or what stands in for it, and why not itself
+/// means: `asked`, or the device that stands in for it, with the reason
 [[gnu::cold]] inline device_use use_of(device asked) {
   logical_device const& d = runtime::find_device(asked);
   if (!asked.is_gpu() || !d.is_host()) return {asked, d.name, {}};
   return {asked, cpu(0), sentence(runtime::table.why_no_gpu)};
 }
-/// means: the same for each device of a place
+/// means: the same for each device of a placement
 [[gnu::cold]] inline place_use use_of(place const& asked) {
   place_use all{asked, asked, {}};
   device_list used;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// devices(): the device table, made at its first use from what is there.
+// devices(): the device table, made at its first use from the cards and the configuration.
 #pragma once
 #include <locus/core/macros.hpp>           // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 #include <locus/device/name.hpp>           // message << device
@@ -14,7 +14,7 @@ namespace detail {
 LOCUS_FUNCTION void name_devices();
 LOCUS_FUNCTION void close_gpus() noexcept;
 
-/// While the table is made: what the log calls meanwhile may not ask for devices.
+/// True while this thread makes the table: a callback of the log may not use devices then.
 LOCUS_SHARED_STATE inline thread_local constinit bool making_table = false;
 struct making_scope {
   making_scope() { making_table = true; }
@@ -22,14 +22,14 @@ struct making_scope {
   ~making_scope() { making_table = false; }
 };
 
-/// means: the logical devices, from the cards and the configuration; table.lock is held
-/// fails: configuration_error, device_lost; nothing is built then
+/// means: makes the logical devices from cards and configuration; the caller holds table.lock
+/// fails: configuration_error, device_lost; no table is made then
 LOCUS_FUNCTION void build_table();
 
 [[gnu::cold]] LOCUS_FUNCTION void start_table(char const* what, call_site where);
 }  // namespace detail
 
-/// means: the devices of this process; made, and their configuration frozen, when first used
+/// means: the device table of this process; the first call makes it and freezes the configuration
 /// cost:  one test of a flag
 inline device_table& devices(char const* what = "a plan ran", call_site where = {}) {
   if (!__atomic_load_n(&table.started, __ATOMIC_ACQUIRE)) detail::start_table(what, where);
@@ -37,30 +37,30 @@ inline device_table& devices(char const* what = "a plan ran", call_site where = 
 }
 
 namespace detail {
-/// What ends when the last tensor goes: scopes inside scopes, the inner first.
+/// Functions to call when the last tensor has died: those of inner scopes first.
 LOCUS_SHARED_STATE inline constinit value_list<void (*)(), 16> endings;
 LOCUS_FUNCTION void run_endings();
 }  // namespace detail
 
-/// means: the devices end now; or, while tensors are alive on them, with the last of these
+/// means: calls end() now, or after the last live tensor has died
 LOCUS_FUNCTION void end_devices(void (*end)());
-/// fails: configuration_error, while a tensor is alive: its memory would lose its device
+/// fails: configuration_error, if a tensor is alive: its memory would lose its device
 LOCUS_FUNCTION void require_no_tensors();
 
 namespace detail {
-/// means: the GPUs of a table that was made while no unit of the program named one
+/// means: adds GPUs to a table that was made when no unit of the program named a GPU
 [[gnu::cold]] LOCUS_FUNCTION void find_gpus();
-/// means: who does the work of a GPU that is not there, with its own memory, limit and queues: a GPU
-///        that is, or the host
+/// means: the device that does the work of a missing GPU, with its own memory, limit and queues:
+///        another GPU; or the missing device's own slot, which is then a part of the host
 inline logical_device& stand_in_of(device_table& t, device missing) {
   return t.gpu_devices[t.gpus > 0 ? missing.ordinal() % t.gpus : missing.ordinal()];
 }
-/// means: a GPU that is not there is found for the first time: said once
+/// means: warns about a missing GPU, once
 [[gnu::cold]] LOCUS_FUNCTION void tell_missing(device missing);
 }  // namespace detail
 
-/// means: the logical device that does the work of d: d itself, or what stands in for it, which is
-///        said once. Who asks for d by name asks request_devices first.
+/// means: the logical device that does the work of d: d itself, or its stand-in with one warning.
+///        For a device that the program names, call request_devices first.
 /// cost:  an index and a test
 inline logical_device& find_device(device d) {
   device_table& t = devices();
@@ -69,7 +69,7 @@ inline logical_device& find_device(device d) {
   return d.ordinal() < t.gpus ? t.slot(d) : detail::stand_in_of(t, d);
 }
 
-/// means: logical device d is on this machine, as list_logical_devices lists it
+/// means: true: logical device d exists; list_logical_devices lists it
 inline bool is_there(device d) {
   device_table& t = devices();
   if (d.is_cpu()) return d.ordinal() < configured.cpus;
@@ -78,15 +78,15 @@ inline bool is_there(device d) {
 }
 
 namespace detail {
-/// fails: unknown_device, naming what is there and who asked, where
+/// fails: unknown_device, with the devices that exist, the caller and the call site
 [[noreturn, gnu::cold]] LOCUS_FUNCTION void refuse_missing(device d, std::string_view who,
                                                            call_site where);
 }  // namespace detail
 
-/// means: the program asks for these devices by name. Hard placement refuses those that are not
-///        there; what nobody asked for by name is not refused.
-/// cost:  a test of a flag while placement is soft
-/// fails: unknown_device while placement is hard, naming what is there, who asks, and where
+/// means: checks devices that the program names: hard placement refuses missing ones
+/// cost:  one test of a flag under soft placement
+/// fails: unknown_device under hard placement, with the devices that exist, the caller and the call
+///        site
 LOCUS_FUNCTION void request_devices(place const& all, std::string_view who, call_site where = {});
 
 }  // namespace runtime

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only units that name a GPU compile: the machines of simulated GPUs and of CUDA, and their part of the device
-// table.
+// Code that only units with GPU policies compile: the machines of simulated GPUs and of CUDA, and
+// the GPUs of the device table.
 #pragma once
 #include <locus/backend/cuda/machine.hpp>       // cuda_machine
 #include <locus/backend/devices.hpp>            // table
@@ -18,17 +18,18 @@ namespace locus::runtime {
 
 namespace detail {
 LOCUS_FUNCTION std::int64_t limit_of(logical_request const& r, physical_devices const& p);
-/// means: without growth the whole card is taken at once: this room is left for NCCL
+/// means: lowers the limit of d to free memory less the room for NCCL: without growth, d takes its
+///        whole limit at once
 LOCUS_FUNCTION void leave_room_for_nccl(logical_device& d, int cards);
 LOCUS_FUNCTION int count_cards(request_list const& requests);
 LOCUS_FUNCTION void open_gpu(logical_request const& r, physical_devices const& p, bool growth,
                              int cards);
 LOCUS_FUNCTION void begin_simulation(physical_devices const& p, int gpus);
 
-/// means: the logical GPUs, from the cards and the configuration; table.lock is held
+/// means: makes the logical GPUs from cards and configuration; the caller holds table.lock
 /// fails: configuration_error, device_lost
 LOCUS_FUNCTION void build_gpus();
-/// means: what was learnt about cards holds no longer
+/// means: drops cached facts about cards
 LOCUS_FUNCTION void forget_cards();
 }  // namespace detail
 
@@ -41,15 +42,15 @@ LOCUS_SHARED_STATE inline constexpr gpu_part whole_gpu_part{
     .foresee_copy = foresee_chunks,
 };
 
-/// means: devices(), the GPUs among them: for what asks for these without a type that names one
+/// means: devices(), GPUs included, for callers without a type that names a GPU
 LOCUS_FUNCTION device_table& devices_with_gpus(char const* what, call_site where = {});
 
-/// Before main, in every program that has a template which names a GPU.
+/// Runs before main, in every program with a template that names a GPU.
 template <bool = true>
 struct names_a_gpu {
   static inline bool const registered = (gpus_of_program = &whole_gpu_part, true);
 };
-/// means: the program this is compiled into uses GPUs, if NamesGpu
+/// means: if NamesGpu, this program uses GPUs
 template <bool NamesGpu>
 void note_gpus() {
   if constexpr (NamesGpu) static_cast<void>(&names_a_gpu<NamesGpu>::registered);

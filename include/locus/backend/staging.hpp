@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies between GPUs that do not reach each other: in chunks through two pinned buffers, so that
-// the way to the host of one chunk overlaps with the way from the host of the chunk before it.
+// Copies between GPUs without peer access: in chunks through two pinned buffers, so that one chunk
+// travels to the host while the one before it travels from the host.
 #pragma once
 #include <locus/core/macros.hpp>          // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 #include <locus/device/name.hpp>          // message << device
@@ -10,29 +10,30 @@ LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
-/// means: both are GPUs, and one cannot read what lies on the other
+/// means: both are GPUs, on different cards without peer access
 LOCUS_FUNCTION bool goes_by_host(logical_device& to, logical_device& from);
 
-/// units: bytes. A chunk takes 80 to 330 us over PCIe: ten times what its launches and events cost,
-/// and little enough that the first one, which nothing overlaps with, does not count.
+/// units: bytes. A chunk takes 80 to 330 us over PCIe: ten times as long as its launches and
+///        events; and small enough that the first chunk, which overlaps with no other, hardly
+///        counts.
 inline constexpr std::int64_t staging_chunk = std::int64_t(4) << 20;
 
 LOCUS_SHARED_STATE inline constinit mutex staging_lock;
 
-/// means: the buffers through which a device receives; staging_lock is held
+/// means: allocates the two buffers through which a device receives; the caller holds staging_lock
 /// fails: out_of_memory
 [[gnu::cold]] LOCUS_FUNCTION void obtain_chunks(logical_device& to);
-/// means: the chunks that a copy from one device to the other takes are there
+/// means: allocates the buffers that a later copy between the devices needs, if any
 [[gnu::cold]] LOCUS_FUNCTION void foresee_chunks(logical_device& to, logical_device& from);
 
-/// means: bytes from one GPU to another behind all that the receiving queue waits for; returns the
-///        point of that queue at which they have arrived
-/// fails: out_of_memory, without memory for the chunks
+/// means: copies bytes from one GPU to another, after all work of the receiving queue; returns the
+///        point on that queue at which they have arrived
+/// fails: out_of_memory, if there is no pinned memory for the buffers
 [[gnu::cold]] LOCUS_FUNCTION stamp copy_by_host(logical_device& to, void* target, queue_kind kind,
                                                 logical_device& from, void const* source,
                                                 std::int64_t bytes, step_record const& record);
 
-/// means: a copy to or from a GPU, by way of the host where the cards do not reach each other
+/// means: a copy to or from a GPU; through the host between cards without peer access
 LOCUS_FUNCTION stamp copy_beyond_host(copy_job const& job);
 
 }  // namespace locus::runtime

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order between a plan and the user's stream, whatever stands behind the devices.
+// The order between a plan and the program's stream, on any machine.
 #pragma once
 #include <locus/backend/devices.hpp>       // find_device
 #include <locus/core/macros.hpp>           // LOCUS_COLD_BEGIN
@@ -10,22 +10,22 @@ LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
-/// means: what those devices are given next comes behind what the stream holds now
-/// fails: placement_error, for a stream of another card, or what is no stream
+/// means: later work of the devices runs after the present work of the stream
+/// fails: placement_error, for a stream of another card, or a handle that is not a stream
 inline void follow_guest(gpu_set const& gpus, on_stream const& s) {
   if (gpus.count > 0 && !planted.ignore_guest) machine_of_gpus().follow_stream(gpus, s.handle);
 }
-/// means: what the stream is given next comes behind what those devices were given
+/// means: later work of the stream runs after the present work of the devices
 inline void lead_guest(gpu_set const& gpus, on_stream const& s) {
   for (int i = 0; i < gpus.count; ++i) meet_arrivals(*gpus.devices[i]);
   if (gpus.count > 0 && !planted.forget_guest) machine_of_gpus().lead_stream(gpus, s.handle);
 }
-/// means: the host goes on behind what the stream holds
+/// means: the host waits for the stream
 inline void await_guest(on_stream const& s) {
   if (devices().has_gpus() && !planted.ignore_guest) machine_of_gpus().await_stream(s.handle);
 }
 
-/// means: a stream of the user's is the compute queue of d until it is taken back
+/// means: the program's stream is the compute queue of d until take_stream_back
 inline void lend_stream(logical_device& d, void* stream) {
   if (d.is_host()) return;
   meet_arrivals(d);

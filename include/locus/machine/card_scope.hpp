@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which card is CUDA's current device while locus calls, and which one behind it.
+// Makes a card CUDA's current device while locus calls CUDA, and restores the thread's device.
 #pragma once
 #include <locus/core/macros.hpp>       // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
 #include <locus/machine/physical.hpp>  // physical, gpu_api
@@ -9,12 +9,13 @@ LOCUS_COLD_BEGIN
 namespace locus::runtime {
 
 namespace detail {
-/// cards that were seen to have a context: it stays
+/// contexts_seen[c]: card c had a context when it was asked; a context stays until it is forgotten
+/// here
 LOCUS_SHARED_STATE inline constinit bool contexts_seen[max_logical]{};
 inline void forget_contexts() {
   for (bool& seen : contexts_seen) __atomic_store_n(&seen, false, __ATOMIC_RELAXED);
 }
-/// a driver that cannot be asked has one everywhere
+/// means: the card has a context; also true if the driver cannot tell
 inline bool has_context(int card) {
   if (card < 0 || card >= max_logical) return true;
   if (__atomic_load_n(&contexts_seen[card], __ATOMIC_RELAXED)) return true;
@@ -25,11 +26,11 @@ inline bool has_context(int card) {
 }
 }  // namespace detail
 
-/// means: a card is CUDA's current device inside the scope, and the thread's own again behind it if that
-///        has a context. Where it has none this card stays the thread's: since CUDA 12 a card gets a
-///        context by becoming current again, 0.5 GB on a card that nobody uses.
-/// cost:  nothing where CUDA shows one card; asking for the current one where it shows several
-/// fails: not; code() is what CUDA said
+/// means: inside the scope CUDA's current device is `card`. At its end the thread's former device
+///        is current again if that card has a context; otherwise `card` stays current: since CUDA
+///        12, making a card current creates a context on it, which takes 0.5 GB.
+/// cost:  nothing if CUDA shows one card; otherwise a query of the current device
+/// fails: never; code() is the result code of CUDA
 class card_scope {
  public:
   explicit card_scope(int card) noexcept {

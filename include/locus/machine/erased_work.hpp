@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The work of a kernel without its type, for machines that units of the host compiler know by a table of functions.
+// The work of a kernel without its type, for the tables of functions of machines.
 #pragma once
 #include <utility>  // exchange
 
@@ -8,17 +8,17 @@
 
 namespace locus {
 
-/// Why a unit has to look elsewhere for a GPU's kernel.
+/// A GPU kernel that a unit did not compile, and the result of the search for it in other units.
 struct missing_kernel {
-  char const* unit;  // the file that the compiler was given
+  char const* unit;  // path of the unit's source file
   runtime::work_id of;
-  char const* algorithm = nullptr;  // of a library, that is what is missing; "": some of its own
+  char const* algorithm = nullptr;  // library algorithm that lacks a kernel; "": one without a name
   runtime::kernel_entry const* found = nullptr;
-  unsigned seen = 0;  // the state of the registry
+  unsigned seen = 0;  // registry version at which `found` was looked up
   bool told = false;
 };
 
-/// The work of a kernel without its type: what machines other than the host are given.
+/// The work of a kernel without its type: the argument of machine_functions::run.
 struct erased_work {
   void const* work;
   missing_kernel* missing;
@@ -28,7 +28,7 @@ struct erased_work {
   void (*for_each_pointer)(void* work, void (*visit)(void* context, void*& p), void* context);
 };
 
-/// A copy of erased work, which it owns.
+/// A copy of erased work, with ownership of it.
 class held_work {
  public:
   explicit held_work(erased_work const& of) : work_(of.copy(of.work)), of_(of) {}

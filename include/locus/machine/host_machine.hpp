@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host as a machine: memory and threads of this process. Everything is done when a call returns.
+// The host as a machine: memory and threads of this process. Each function has finished its work
+// when it returns.
 #pragma once
 #include <locus/core/macros.hpp>                // LOCUS_SHARED_STATE
 #include <locus/machine/machine_functions.hpp>  // machine_functions

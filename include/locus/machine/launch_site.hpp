@@ -15,7 +15,8 @@ using runtime::queue_kind;
 using runtime::stamp;
 using runtime::step_record;
 
-/// What one piece of work reads or writes: the bytes from the first to behind the last element.
+/// A range of bytes that a piece of work reads or writes, from its first element to the end of its
+/// last.
 struct touched {
   void const* first = nullptr;
   std::size_t bytes = 0;
@@ -27,7 +28,7 @@ struct kernel_list {
   static constexpr int most = 8;
   std::string_view names[most];
   int count = 0;
-  bool has_others = false;  // that have no place here
+  bool has_others = false;  // names that did not fit
   void add(std::string_view name) {
     for (int k = 0; k < count; ++k)
       if (names[k] == name) return;
@@ -43,8 +44,9 @@ text_buffer<N>& operator<<(text_buffer<N>& out, kernel_list const& kernels) {
   return out << (kernels.has_others ? " + others" : "");
 }
 
-/// Memory that kernels of one device use one after the other, besides their operands. While it is measured no
-/// kernel is launched: `most` becomes the bytes that the largest launch would have taken, and `kernels` gets the names.
+/// Device memory besides the operands, used by one kernel after another. While `measuring`, no
+/// kernel is launched: `most` becomes the largest number of bytes that a launch needs, and
+/// `kernels` collects the names of the kernels.
 struct kernel_workspace {
   logical_device* on = nullptr;
   char* base = nullptr;
@@ -53,16 +55,17 @@ struct kernel_workspace {
   kernel_list* kernels = nullptr;
 };
 
-/// Where and as what a kernel runs.
+/// The device, the plan step and the operands of one launch.
 struct launch_site {
   logical_device* on = nullptr;
   step_record record{};
   touched const* operands = nullptr;
   int operand_count = 0;
-  kernel_workspace* workspace = nullptr;  // null: the kernel obtains its own
-  bool tf32 = false;                      // products of floats read 10 bits of fraction
+  kernel_workspace* workspace = nullptr;  // null: the kernel allocates its own
+  bool tf32 = false;                      // float products use TF32: 10 bits of fraction
 
-  /// means: no kernel may be launched; the name of this one is noted
+  /// means: true while the workspace is measured: the caller must not launch, and the kernel's name
+  ///        is noted
   bool only_measures(std::string_view kernel) const {
     if (!workspace || !workspace->measuring) return false;
     if (workspace->kernels) workspace->kernels->add(kernel);
@@ -70,7 +73,7 @@ struct launch_site {
   }
 };
 
-/// One copy, carried by the queue of one of the two devices.
+/// One copy, issued to a queue of one of its two devices, the carrier.
 struct copy_job {
   logical_device* carrier = nullptr;
   queue_kind queue = queue_kind::copy;
@@ -80,7 +83,7 @@ struct copy_job {
   void const* source = nullptr;
   std::size_t bytes = 0;
   step_record record{};
-  bool pinned = false;  // host memory that is read stays as it is until the copy has run
+  bool pinned = false;  // a host source stays unchanged until the copy has run
 };
 
 }  // namespace locus

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The seam between plans and devices: one table of functions for each machine that can stand behind a logical device,
-// the host, simulated GPUs and CUDA. A new machine is one more table that passes test/laws/backend_laws_test.cpp.
+// The interface between plans and machines: one table of functions for each machine: host,
+// simulated GPUs, CUDA. A new machine is a new table that passes test/laws/backend_laws_test.cpp.
 #pragma once
 #include <locus/core/hooks.hpp>           // gpus_of_program
 #include <locus/core/macros.hpp>          // LOCUS_SHARED_STATE
@@ -11,7 +11,7 @@
 namespace locus {
 
 namespace runtime {
-/// Some GPUs, each once.
+/// A set of GPUs.
 struct gpu_set {
   logical_device* devices[2 * max_devices];  // count of them
   int count = 0;
@@ -24,19 +24,20 @@ struct gpu_set {
 };
 }  // namespace runtime
 
-/// What a machine does for its devices. A pointer may be null in the table of the host where the comment names GPUs.
+/// The functions of a machine for its devices. In the host's table, functions under a heading that
+/// names GPUs, the trace or streams may be null.
 struct machine_functions {
   // ---- memory ----
-  void* (*obtain)(logical_device&, std::size_t);           // a region; null: there is no more
-  void (*give_back)(logical_device&, void*, std::size_t);  // a region that nobody uses
-  /// a block whose next user comes behind what the compute queue was given
+  void* (*obtain)(logical_device&, std::size_t);           // a region; null: no more memory
+  void (*give_back)(logical_device&, void*, std::size_t);  // a region without used blocks
+  /// announces a free block: its next user runs after the work that the compute queue has now
   void (*retire)(logical_device&, void*, std::size_t);
 
   // ---- order ----
-  void (*finish)(logical_device&);                   // waits until the device has done everything
-  stamp (*mark)(logical_device&, queue_kind);        // the point that the queue has reached
-  void (*wait)(logical_device&, queue_kind, stamp);  // the queue's next work comes after that point
-  void (*synchronize)(stamp);                        // the host goes on behind that point
+  void (*finish)(logical_device&);             // waits until all queues of the device are empty
+  stamp (*mark)(logical_device&, queue_kind);  // the point behind all work that the queue has now
+  void (*wait)(logical_device&, queue_kind, stamp);  // the queue's next work runs after that point
+  void (*synchronize)(stamp);                        // the host waits for that point
 
   // ---- copies and kernels ----
   /// a copy between them needs no memory of the host
@@ -109,12 +110,12 @@ constexpr machine_functions functions_of() {
           .take_back = F::take_back};
 }
 
-/// What only programs need that name a GPU.
+/// Functions that only programs with GPU policies compile.
 struct gpu_part {
   machine_functions const *simulated, *cuda;
-  void (*build)();   // the GPUs of the table; table.lock is held
-  void (*forget)();  // what was learnt about cards
-  // copies to and from GPUs, by way of the host where two cards do not reach each other
+  void (*build)();   // makes the GPUs of the table; table.lock is held
+  void (*forget)();  // drops cached facts about cards
+  // copies to and from GPUs; through the host between cards that have no peer access
   stamp (*copy)(copy_job const& job);
   void (*foresee_copy)(logical_device& to, logical_device& from);
 };

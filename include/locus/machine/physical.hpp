@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cards that this process sees: found without making a context on any of them.
+// The cards that this process sees. Finding them makes no context on any card.
 #pragma once
 #include <locus/core/macros.hpp>            // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 #include <locus/runtime/configuration.hpp>  // max_cards
@@ -22,18 +22,18 @@ enum : int {
 
 inline constexpr int max_simulated = 16;
 
-/// What simulated GPUs are asked to be.
+/// Options of simulated GPUs.
 struct simulated_options {
-  std::int64_t memory_limit = INT64_MAX;  // bytes of each
+  std::int64_t memory_limit = INT64_MAX;  // bytes of each GPU
   std::uint64_t seed = 1;
-  int cards = 0;      // 0: as many as GPUs; fewer: GPUs share them, until a card is cut
-  bool peers = true;  // cards reach each other; false: copies between them go by way of the host
+  int cards = 0;      // 0: one for each GPU; fewer: GPUs share cards, if no card is divided
+  bool peers = true;  // copies between cards need no host memory; false: they go through the host
 };
 
-/// Where cards come from.
+/// The source of cards.
 struct card_source {
   enum kind_type : unsigned char {
-    found,      // LOCUS_SIMULATED_GPUS, else CUDA's, else none
+    found,      // LOCUS_SIMULATED_GPUS if set, else CUDA, else none
     simulated,  // by testing::simulated_gpus
     recorded,   // by testing::recorder
   } kind = found;
@@ -42,18 +42,18 @@ struct card_source {
 };
 LOCUS_SHARED_STATE inline constinit card_source cards_from;
 
-/// means: what source shows now     cost: asked once, until the source changes
+/// means: the cards of the source     cost: found once, and again after the source has changed
 struct physical_devices {
   bool known = false;
   backing how = backing::host;
   absence why_none = absence::built_without_cuda;
   int count = 0;    // cards
-  int logical = 0;  // simulated GPUs that they are without configuration
+  int logical = 0;  // simulated GPUs, if no card is divided
   simulated_options simulated{};
   int driver = 0, toolkit = 0;  // CUDA's versions
   bool has_cards() const { return how == backing::cuda; }
   cuda_device_facts cards[max_cards]{};
-  bool answers[max_cards]{};  // the driver told us what the card is
+  bool answers[max_cards]{};  // the driver answered the query for this card's facts
 };
 LOCUS_SHARED_STATE inline constinit physical_devices physical;
 
@@ -61,15 +61,16 @@ namespace detail {
 LOCUS_FUNCTION std::int64_t times(std::int64_t a, int b);
 LOCUS_FUNCTION void find_simulated(physical_devices& p, int count,
                                    simulated_options const& options);
-/// means: the cards that CUDA shows, or why there are none
+/// means: sets the cards that CUDA shows, or the reason that there are none
 LOCUS_FUNCTION void find_cuda(physical_devices& p);
 }  // namespace detail
 
-/// means: the cards; table.lock is held     fails: configuration_error, for a malformed variable
+/// means: the cards; the caller holds table.lock     fails: configuration_error, for a malformed
+///        variable
 LOCUS_FUNCTION physical_devices& find_physical();
 
-/// means: a request for each logical GPU, in their order: of each visible card those that it is cut
-///        into, or one
+/// means: one request for each logical GPU, in their order: a visible card that is divided gives
+///        one request for each part, any other visible card gives one
 LOCUS_FUNCTION request_list lay_out(physical_devices const& p, configuration const& c);
 
 }  // namespace locus::runtime

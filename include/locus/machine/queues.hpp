@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies and queues of a device, whatever stands behind it.
+// Copies between devices, on any machine.
 #pragma once
 #include <locus/core/macros.hpp>                // LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
 #include <locus/machine/launch_site.hpp>        // backing
@@ -9,20 +9,19 @@ LOCUS_LEAN_BEGIN
 
 namespace locus::runtime {
 
-/// means: bytes from one device to another; returns the point at which they have arrived (unset:
-///        now) The receiving GPU's queue carries it, else the sending one's; host memory that is
-///        read is free at return, or, where `pinned` says that it stays, when the copy has run.
-///        Between cards that do not reach each other it goes by way of the
-///        host.
+/// means: copies bytes from one device to another; returns the point at which they have arrived
+///        (unset: they have arrived). The copy runs on a queue of the receiving GPU; of the sending
+///        GPU if the host receives. A host source may be changed after return; with `pinned`, only
+///        after the copy has run. Copies between cards without peer access go through the host.
 LOCUS_FUNCTION stamp copy(logical_device& to, void* target, logical_device& from,
                           void const* source, std::int64_t bytes, queue_kind kind,
                           step_record const& record, bool pinned = false);
-/// means: what a copy from one device to the other needs of the host is there
+/// means: allocates pinned host memory that a later copy between the two devices needs, if any
 inline void foresee_copy(logical_device& to, logical_device& from) {
   if (!to.is_host() && !from.is_host()) gpus_of_program->foresee_copy(to, from);
 }
-/// means: the host is about to touch these bytes     fails: bad_access, when a queue has not
-///        finished with them
+/// means: on simulated GPUs, checks that the host may read (or write) these bytes now
+/// fails: bad_access, if a queue still uses the bytes
 LOCUS_FUNCTION void check_host_access(void const* p, std::int64_t bytes, bool writes,
                                       step_record const& record);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Points on the queues of devices, and who waits for them, whatever stands behind a device.
+// Points on the queues of devices, and waits for them, on any machine.
 #pragma once
 #include <locus/core/macros.hpp>              // LOCUS_LEAN_BEGIN
 #include <locus/machine/machine_of.hpp>       // machine_of
@@ -10,19 +10,20 @@ LOCUS_LEAN_BEGIN
 namespace locus::runtime {
 
 inline stamp mark(logical_device& d, queue_kind kind) { return machine_of(d).mark(d, kind); }
-/// means: the host goes on when s has run
+/// means: the host waits until s has run
 inline void synchronize(stamp s) {
   if (s.is_set()) machine_of_gpus().synchronize(s);
 }
-/// means: the next work of that queue (of the host, on the host) comes after s
+/// means: the next work of that queue runs after s; if d is the host, the host waits for s
 inline void wait(logical_device& d, queue_kind kind, stamp s) {
   if (!s.is_set()) return;
   if (d.is_host()) return synchronize(s);
   machine_of(d).wait(d, kind, s);
 }
-/// means: the compute queue of d goes on behind what arrives there beside it in those bytes; null: in
-///        any. So does the queue that is about to touch them, if it is another.
-/// cost:  a load where nothing arrives anywhere
+/// means: the compute queue of d waits for pending results (runtime/pending_results.hpp) that
+///        arrive on d in those bytes; null: for all of d. The queue `queue` of `user`, which will
+///        use the bytes, waits too.
+/// cost:  one load if nothing is pending on any device
 inline void meet_arrivals(logical_device& d, void const* first = nullptr, std::int64_t bytes = 0,
                           logical_device* user = nullptr, queue_kind queue = queue_kind::compute) {
   if (!has_arrivals() || d.is_host()) return;
@@ -31,7 +32,7 @@ inline void meet_arrivals(logical_device& d, void const* first = nullptr, std::i
     if (user && (user != &d || queue != queue_kind::compute)) wait(*user, queue, s);
   });
 }
-/// means: waits until a device has finished everything
+/// means: the host waits until all queues of a device are empty
 inline void synchronize(logical_device& d) {
   for (queue_kind const kind : queue_kinds) synchronize(mark(d, kind));
 }

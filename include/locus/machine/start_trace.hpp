@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// start_trace, stop_trace, set_nvtx: what ran when, for Perfetto and for Nsight.
+// start_trace, stop_trace, set_nvtx: a timeline of work for Perfetto and for Nsight.
 #pragma once
 #include <locus/core/macros.hpp>                // LOCUS_COLD_BEGIN
 #include <locus/machine/machine_functions.hpp>  // gpus_of_program
@@ -12,7 +12,7 @@ LOCUS_COLD_BEGIN
 namespace locus {
 
 namespace runtime::detail {
-/// what has been issued has run; at exit what simulated GPUs did not run yet never runs
+/// waits until issued work has run; at exit, simulated GPUs drop the work that they have not run
 inline void finish_traced_work(bool at_exit) {
   if (table.gpu_machine) table.gpu_machine->finish_traced(at_exit);
 }
@@ -21,7 +21,8 @@ inline void finish_traced_work(bool at_exit) {
 namespace debugging {
 
 namespace detail {
-/// once devices are open: what is registered last is called first at exit, while CUDA still answers
+/// called after devices are open: exit handlers run in reverse order, so this one runs while CUDA
+/// still answers
 inline void trace_devices() {
   runtime::finish_traces_with(runtime::detail::finish_traced_work);
   runtime::at_end(runtime::close_trace_at_end);
@@ -30,17 +31,17 @@ inline void trace_devices() {
 
 using runtime::trace_options;
 
-/// means: from now on a trace is kept: each step, copy and collective on the track of its queue,
-///        arrows from the source of a copy to its target, the memory of each device. It is written
-///        by stop_trace, or when the program ends; LOCUS_TRACE=PATH traces a whole program. Open the
-///        file at ui.perfetto.dev. %p in the path is the number of the process.
+/// means: records a trace from now on: each step, copy and collective on the track of its queue,
+///        arrows from the source of a copy to its target, the memory of each device. stop_trace
+///        writes the file, or else the end of the program. LOCUS_TRACE=PATH traces a whole program.
+///        Open the file at ui.perfetto.dev. %p in the path becomes the process number.
 /// cost:  some hundred bytes for each event, up to max_events; on a GPU two events for each launch
 /// fails: bad_file
 inline void start_trace(std::string_view path, trace_options const& options = {}) {
   runtime::finish_traces_with(runtime::detail::finish_traced_work);
   runtime::open_trace(path, options);
 }
-/// means: waits for what was issued, and writes the trace; nothing, if there is none
+/// means: waits for issued work and writes the trace; does nothing if there is no trace
 /// fails: bad_file
 inline void stop_trace() { runtime::close_trace(); }
 

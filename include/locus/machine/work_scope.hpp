@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Around work that is issued while somebody watches: a slice of the trace, a range of NVTX.
+// A span of the trace and a range of NVTX around work that is issued while a watcher listens.
 #pragma once
 
 #include <locus/core/macros.hpp>          // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
@@ -13,19 +13,19 @@ LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
-/// The watchers that want to hear of each piece of work.
+/// The watchers that hear of each piece of work.
 inline constexpr unsigned work_watchers =
     static_cast<unsigned>(watcher::trace) | static_cast<unsigned>(watcher::ranges);
 
-/// What work is called, and what a trace says besides.
+/// The name of a piece of work, and its other facts in a trace.
 struct work_label {
   std::string_view name, details;  // details: members of a JSON object
   device to{}, from{};             // of a copy
   device_list replicas{};          // of a collective
-  bool behind_compute = false;     // it begins when the compute queue has come there
+  bool behind_compute = false;     // the span starts on the compute queue, not on its own queue
 };
 
-/// cost: nothing until begin is called; begin is called under a watcher alone
+/// cost: nothing before begin; call begin only under a watcher
 class work_scope {
  public:
   work_scope() = default;
@@ -33,11 +33,11 @@ class work_scope {
   ~work_scope() {
     if (open_) end();
   }
-  /// means: what is issued until the end of the scope, to that queue, is called so
+  /// means: labels the work that is issued to that queue until the end of the scope
   [[gnu::cold]] void begin(
       unsigned watchers, logical_device& d, queue_kind kind,
       work_label const&
-          label) noexcept;  // no memory, or CUDA does not answer: the work itself will say so
+          label) noexcept;  // drops its errors (no memory, CUDA): the work itself reports them
 
  private:
   void push_range(work_label const& label);
@@ -48,10 +48,10 @@ class work_scope {
   bool open_ = false, pushed_ = false;
   trace_span span_{};
   std::int64_t begin_ = 0;
-  void* mark_ = nullptr;  // of the machine
+  void* mark_ = nullptr;  // of the machine's begin_span
 };
 
-/// means: bytes on their way, carried by a queue of one of the two devices
+/// means: begins a scope around a copy that a queue of `carrier` carries
 [[gnu::cold]] LOCUS_FUNCTION void begin_copy(work_scope& scope, unsigned watchers,
                                              logical_device& carrier, queue_kind kind,
                                              logical_device const& to, logical_device const& from,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of a device, whatever stands behind it: counted, limited, rounded up to 256 bytes.
+// Memory of a device, on any machine: counted, limited, in multiples of 256 bytes.
 #pragma once
 #include <locus/core/bytes.hpp>             // round_up
 #include <locus/core/macros.hpp>            // LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
@@ -15,7 +15,7 @@ namespace locus::runtime {
 
 namespace detail {
 
-/// Bytes that are counted from the beginning, and no longer if nobody says `keep`.
+/// Counts bytes as in use; the destructor takes them back unless keep() was called.
 class reservation {
  public:
   reservation(memory_account& m, std::int64_t size);
@@ -33,10 +33,10 @@ class reservation {
   bool granted_ = false;
 };
 
-/// null: the limit, the pool or the card has no room
+/// null: the limit, the pool or the card has no room for it
 LOCUS_FUNCTION void* try_allocate(logical_device& d, std::int64_t size, std::int64_t requested,
                                   bool apart = false);
-/// a planted fault: this allocation finds no memory
+/// a planted fault of a test: this allocation shall find no memory
 LOCUS_FUNCTION bool lacks_memory();
 [[gnu::cold]] LOCUS_FUNCTION void* allocate_again(logical_device& d, std::int64_t size,
                                                   std::int64_t requested,
@@ -44,18 +44,19 @@ LOCUS_FUNCTION bool lacks_memory();
 
 }  // namespace detail
 
-/// means: the memory of a device changed, for the trace     cost: one test
+/// means: writes the bytes in use of a device to the trace     cost: one test without a trace
 LOCUS_FUNCTION void trace_memory(logical_device const& d) noexcept;
 
-/// means: memory on a device, in the order of its compute queue; the bytes are rounded up to 256,
-///        for none null is returned
-/// cost:  two locks and a few list operations where a freed block fits; otherwise a region from the
+/// means: memory on a device, for work that its compute queue gets from now on; bytes are rounded
+///        up to 256; null for 0 bytes
+/// cost:  two locks and a few list operations if a free block fits; otherwise a region from the
 ///        driver
-/// fails: out_of_memory naming device, purpose, requested, in use, limit, step, after waiting for
-///        the device, giving back what is only kept, and one more attempt; nothing has changed then
+/// fails: out_of_memory naming device, purpose, requested, in use, limit, step. Before that,
+///        allocate waits for the device, gives back unused regions and drops kept copies, if these
+///        can help; tensors are unchanged
 LOCUS_FUNCTION void* allocate(logical_device& d, std::int64_t bytes, memory_purpose const& purpose);
 
-/// means: memory may be used again by what its device's compute queue is given from now on
+/// means: frees memory: work that the compute queue of the device gets from now on may use it
 inline void release(logical_device& d, void* p, std::int64_t bytes,
                     memory_purpose const& purpose = "") noexcept {
   if (!p) return;
@@ -63,12 +64,12 @@ inline void release(logical_device& d, void* p, std::int64_t bytes,
   try {
     meet_arrivals(d, p, size);
     machine_of(d).retire(d, p, static_cast<std::size_t>(size));
-  } catch (std::exception const& e) {  // a destructor may be under way
+  } catch (std::exception const& e) {  // this may run in a destructor
     log_line line;
     write_line(line << e.what());
   }
   if (region_pool* const pool = pool_of(d))
-    size = pool->release(p);  // none, when the table was made anew since
+    size = pool->release(p);  // 0 bytes, if the device table was rebuilt since
   else
     host_memory.release(p, static_cast<std::size_t>(size));
   __atomic_sub_fetch(&d.memory.in_use, size, __ATOMIC_RELAXED);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A line for each allocation and each free, where somebody asked for it.
+// A log line for each allocation and each free, if the program asks for them.
 #pragma once
 #include <locus/core/macros.hpp>           // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 #include <locus/runtime/device_table.hpp>  // logical_device
@@ -11,7 +11,7 @@ namespace locus {
 
 namespace runtime {
 
-/// What memory is for; the words are put together only where a log or an error says them.
+/// The purpose of memory, as data: its words are put together only for a log line or an error.
 struct memory_purpose {
   std::string_view words;
   std::string_view element{};      // of a tensor
@@ -25,7 +25,7 @@ struct memory_purpose {
   void write_to(message& text) const;
 };
 
-/// What LOCUS_LOG_ALLOCATIONS says until the program says something else.
+/// The switch of the log; ask_environment: LOCUS_LOG_ALLOCATIONS decides at the first allocation.
 enum class allocation_logging : signed char { ask_environment = -1, off, on };
 LOCUS_SHARED_STATE inline constinit allocation_logging allocation_log =
     allocation_logging::ask_environment;
@@ -39,8 +39,8 @@ LOCUS_FUNCTION bool logs_allocations();
 }  // namespace runtime
 
 namespace debugging {
-/// means: each allocation and each free of memory on a device is written to the log: device, bytes,
-///        what it is for, bytes in use behind it. LOCUS_LOG_ALLOCATIONS=1 does the same.
+/// means: writes a log line for each allocation and each free on a device: device, bytes, purpose,
+///        bytes in use afterwards. LOCUS_LOG_ALLOCATIONS=1 does the same.
 inline void set_log_allocations(bool on) { runtime::set_allocation_log(on); }
 }  // namespace debugging
 

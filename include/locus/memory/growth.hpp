@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The environment variables that decide whether memory of GPUs grows.
+// The environment variables for memory growth of GPUs.
 #pragma once
 #include <locus/core/macros.hpp>  // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 
@@ -8,16 +8,16 @@ LOCUS_COLD_BEGIN
 namespace locus::runtime {
 
 namespace detail {
-/// true 1, false 0, something else 2, not set -1
+/// value of the variable: true 1, false 0, any other text 2, not set -1
 LOCUS_FUNCTION int read_growth(char const* variable);
 }  // namespace detail
 
-/// means: a number that changes when the variables do: a table of devices that was made before its first
-///        use is made anew then
+/// means: a number that changes with the variables. A device table that was made, but not yet used,
+///        is rebuilt when it changes.
 LOCUS_FUNCTION int growth_variables();
 /// means: LOCUS_FORCE_GPU_ALLOW_GROWTH, else TF_FORCE_GPU_ALLOW_GROWTH: 1 true, 0 false, -1 not set
-/// fails: configuration_error, where ours is neither; TensorFlow's is ignored then, as there, and
-///        that is said
+/// fails: configuration_error, if the variable of locus is neither true nor false; the one of
+///        TensorFlow is then ignored with a warning, as TensorFlow does
 LOCUS_FUNCTION int forced_growth();
 
 }  // namespace locus::runtime

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of tensors that devices keep for later plans: until the tensor is written or dies, until
-// others need the place, or memory runs out. TensorFlow calls them the mirrors of a handle.
+// Copies of tensors that devices keep for later plans. A copy is dropped when its tensor is written
+// or destroyed, when newer copies need the room, or when memory runs out. In TensorFlow: the
+// mirrors of a tensor handle.
 #pragma once
 
 #include <locus/core/array.hpp>                // dynamic_array
@@ -16,18 +17,18 @@ LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
-/// What is copied: elements of a tensor in some order without gaps.
+/// The identity of a copy: which elements of which tensor, from which device, on which device.
 struct copy_key {
   tensor_block const* of = nullptr;
   element type = element::other;
   int rank = 0;
   local_value source{};
-  void const* first = nullptr;  // the lowest address
+  void const* first = nullptr;  // the lowest address of the source
   std::int64_t bytes = 0;
   logical_device *from = nullptr, *on = nullptr;
 };
 
-/// One kept copy. It is under way until it is ready; it ends when nobody uses it.
+/// One kept copy. Plans find it once it is ready; a dead copy is freed when its last user leaves.
 struct kept_copy {
   copy_key key;
   std::int64_t extents[max_rank]{}, strides[max_rank]{};
@@ -35,27 +36,27 @@ struct kept_copy {
   int users = 1;
   bool ready = false, dead = false;
   std::uint64_t last_use = 0;
-  bool summed = false;    // in checked builds, where the source is host memory
-  std::uint64_t sum = 0;  // of the source
+  bool summed = false;    // checked builds only, for a source in host memory
+  std::uint64_t sum = 0;  // checksum of the source
 
   bool is(copy_key const& k) const;
 };
 
-/// means: the copies of unchanged tensors that devices keep, up to a bound for each device
-/// cost:  a lock and a list for each copy of a plan, while they are on
+/// means: the kept copies of unchanged tensors, with a limit of bytes for each device
+/// cost:  while it is on, a lock and a search of a list for each copy of a plan
 class copy_cache {
  public:
-  /// null: there is none     fails: bad_access in checked builds, for one that is out of date
+  /// null: no such copy     fails: bad_access in checked builds, if the source has changed since
   kept_copy* find(copy_key const& k, bool checked);
-  /// means: memory for a copy that shall be kept; null: there is no place for it
+  /// means: memory for a new kept copy; null: no room for it
   kept_copy* make(copy_key const& k, bool checked);
-  /// means: a run has finished with a copy; arrived: it may be found from now on
+  /// means: a run no longer uses a copy; arrived: later plans may find it
   void leave(kept_copy* c, bool arrived) noexcept;
-  /// means: the tensor is about to be written, or dies
+  /// means: drops the copies of a tensor that is about to be written, or is destroyed
   void forget(tensor_block const& b) noexcept;
-  /// means: those bytes are about to be written
+  /// means: drops the copies of bytes that are about to be written
   void forget(void const* first, std::int64_t bytes) noexcept;
-  /// means: what a device keeps and nobody uses goes; false: there was nothing
+  /// means: frees the copies on a device that no run uses; false: there were none
   bool drop(logical_device& d) noexcept;
   void drop_all() noexcept;
   /// units: bytes
@@ -84,16 +85,16 @@ class copy_cache {
   std::uint64_t clock_ = 0;
 };
 
-/// One for each process. Never destroyed: tensors may outlive every static object.
+/// One cache for each process. It is never destroyed: tensors may outlive static objects.
 LOCUS_SHARED_STATE inline copy_cache& kept_copies() {
   static copy_cache* const cache = new copy_cache;
   return *cache;
 }
-/// means: the elements of a tensor are about to change, in place and by no plan; what another block
-///        sees of the same memory is not known here: see relabel     cost: one test
+/// means: drops the kept copies of a tensor whose elements are about to change outside a plan.
+///        Tensors that share memory after relabel have none     cost: one test
 LOCUS_FUNCTION void forget_copies(tensor_block const& b) noexcept;
-/// means: copies are kept, up to so many bytes on each device; 0: none, and none is left
-/// cost:  threads that set it take turns
+/// means: sets the bytes of copies that each device keeps, and drops all kept copies; 0: off
+/// cost:  threads that call it take turns
 LOCUS_SHARED_STATE [[gnu::cold]] inline void keep_copies(std::int64_t bytes) {
   static constexpr copy_cache_functions functions{
       [](logical_device& d) { return kept_copies().drop(d); },
@@ -103,8 +104,8 @@ LOCUS_SHARED_STATE [[gnu::cold]] inline void keep_copies(std::int64_t bytes) {
   lock_guard hold(one_at_a_time);
   __atomic_store_n(&kept_copy_functions, &functions, __ATOMIC_RELEASE);
   __atomic_store_n(&copy_cache_limit, std::int64_t(0), __ATOMIC_RELEASE);
-  // While it is watched nothing is written unseen: before anything can be kept, and until all of it
-  // is gone.
+  // The watcher `kept` sends every write through the cache. It is on before the first copy is kept,
+  // and until the last one is dropped.
   set_watcher(watcher::kept, true);
   kept_copies().drop_all();
   set_watcher(watcher::kept, bytes > 0);
@@ -115,10 +116,10 @@ LOCUS_SHARED_STATE [[gnu::cold]] inline void keep_copies(std::int64_t bytes) {
 
 namespace locus::config {
 
-/// means: a device keeps copies of tensors that plans brought there, up to so many bytes, and later
-///        plans use them until the tensor changes. Plans count such copies still; the log says that
-///        they were reused. A tensor whose data() was handed out for writing is not kept. 0: off
-/// cost:  the small plans of a CPU no longer take their shortest way
+/// means: each device keeps copies that plans brought there, up to `bytes` bytes; later plans use
+///        them until the tensor changes. Plans still count such copies; the log calls them reused.
+///        No copy is kept of a tensor that gave out a pointer for writing. 0: off
+/// cost:  small plans of a CPU no longer take their shortest way
 /// fails: configuration_error for a negative number
 /// after: the mirrors of TensorFlow's eager tensors
 LOCUS_FUNCTION void set_copy_cache(std::int64_t bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits of the logical GPUs of a card, held against the card.
+// Checks the memory limits of a card's logical GPUs against the size of the card.
 #pragma once
 #include <cstdint>  // int64_t
 
@@ -11,18 +11,18 @@ LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
-/// means: the bytes of a card that NCCL is expected to take for communicators of so many cards, beside the memory that
-///        locus counts. They are computed and not measured: NCCL's source makes at most 32 channels; a channel has buffers
-///        for each neighbour of the card in a ring, of which there are at most two; the buffers of its three protocols have
-///        4 MiB, 120 * 640 * 8 * 8 bytes and 8 * 512 * 8 * 16 bytes
+/// means: an estimate of the bytes that NCCL allocates on a card for communicators of `cards`
+///        cards; locus does not count them. It is computed, not measured: at most 32 channels;
+///        buffers in each channel for each neighbour of the card in a ring, at most two; buffers of
+///        three protocols: 4 MiB, 120 * 640 * 8 * 8 bytes, 8 * 512 * 8 * 16 bytes
 /// after: computeBuffSizes in NCCL's init.cc
 constexpr std::int64_t room_for_nccl(int cards) {
   constexpr std::int64_t buffers = (4 << 20) + 120 * 640 * 8 * 8 + 8 * 512 * 8 * 16, channels = 32;
   return cards < 2 ? 0 : channels * (cards == 2 ? 1 : 2) * buffers;
 }
 
-/// fails: configuration_error, where the limits of a card add up to more than it has
-/// after: TensorFlow leaves this unchecked, and the second device fails when it first allocates
+/// fails: configuration_error, if the limits of a card add up to more than its memory
+/// after: TensorFlow has no such check: there, the second device fails at its first allocation
 inline void require_limits_fit(request_list const& requests, int card, std::int64_t total) {
   std::int64_t sum = 0;
   int count = 0;

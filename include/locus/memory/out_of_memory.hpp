@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When there is no memory: what is tried before the error, and what the error says.
+// Steps before an out_of_memory error, and its text.
 #pragma once
 #include <locus/core/macros.hpp>            // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 #include <locus/device/name.hpp>            // message << device
@@ -10,12 +10,12 @@ LOCUS_COLD_BEGIN
 
 namespace locus::runtime::detail {
 
-/// means: waits for what is in flight and gives back what is only kept: free blocks of the host,
-///        wholly free regions of a device and of the others that share its card. Where the limit
-///        stands in the way that would not help, and nothing is given back.
+/// means: waits for work in flight and gives back unused memory: free blocks of the host's pool if
+///        d is the host, regions without used blocks of d and of other logical GPUs on its card. If
+///        `size` exceeds the limit of d, it only waits.
 [[gnu::cold]] LOCUS_FUNCTION void make_room(logical_device& d, std::int64_t size = 0);
 
-/// Why a device that has bytes left refuses some.
+/// The reason for a refusal: the limit; free blocks that are too small; no memory on the card.
 enum class lack : unsigned char { limit, fragmentation, card };
 
 LOCUS_FUNCTION lack find_lack(memory_account const& m, std::int64_t size,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pinned host memory: what copies to and from GPUs pass through, obtained once and kept.
+// Pinned host memory: the staging of copies to and from GPUs, obtained once and kept.
 #pragma once
 
 #include <locus/core/macros.hpp>          // LOCUS_SHARED_STATE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
@@ -10,25 +10,24 @@ LOCUS_LEAN_BEGIN
 
 namespace locus::runtime {
 
-/// means: chunks of host memory that a GPU reaches by itself; ordinary memory where there is no CUDA
-/// cost:  pinning is slow and waits for all GPUs: a first region of 2 MiB, then larger ones; chunks
-///        that were released are used again
+/// means: chunks of pinned host memory; of ordinary memory if there is no card
+/// cost:  pinning is slow and waits for all GPUs: one region of 2 MiB, then larger ones; free
+///        chunks are used again
 class pinned_pool {
  public:
   static constexpr std::int64_t limit = std::int64_t(256) << 20;  // bytes, of all chunks together
 
-  /// null: there is no more; copy from pageable memory then
-  /// after: the chunk belongs to the caller until he releases it, which must be after the last copy
-  ///        that reads or writes it has run
+  /// null: no more pinned memory; copy from pageable memory then
+  /// after: the caller releases the chunk after the last copy that uses it has run
   void* allocate(std::int64_t bytes);
   void release(void* p) noexcept;
-  /// units: bytes that are pinned now
+  /// units: pinned bytes, used or free
   std::int64_t reserved();
-  /// means: all of it goes back; no copy is in flight
+  /// means: gives all of it back; the caller guarantees that no copy is in flight
   void close() noexcept;
 
  private:
-  // with functions that have names: nvcc loses lambdas inside the braces of a return
+  // named functions: nvcc drops lambdas inside the braces of a return
   static void* pin(void*, std::size_t bytes);
   static void unpin(void*, void* p, std::size_t);
   static void* obtain(void*, std::size_t bytes) { return host_memory.allocate(bytes); }

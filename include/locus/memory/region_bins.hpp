@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The records of a region allocator, outside the memory that they describe: blocks in the order of
-// their addresses, free ones by size, used ones by address.
+// The records of a region pool, kept outside the memory that they describe: all blocks in order of
+// address, free blocks by size, used blocks by address.
 #pragma once
 #include <cstdint>  // int64_t
 
@@ -12,14 +12,14 @@ namespace locus::runtime {
 
 struct region;
 
-/// A block of a region. The blocks of a region are linked in the order of their addresses; two free
-/// ones are never neighbours.
+/// A block of a region. A region links its blocks in order of address; two free blocks are never
+/// neighbours.
 struct region_block {
   char* base = nullptr;
   std::int64_t bytes = 0;
   std::int64_t requested = 0;                         // 0: free
-  region_block *before = nullptr, *after = nullptr;   // its neighbours
-  region_block *previous = nullptr, *next = nullptr;  // in its bin; next: among unused records
+  region_block *before = nullptr, *after = nullptr;   // the blocks beside it
+  region_block *previous = nullptr, *next = nullptr;  // in its bin; or of unused ones
   region* of = nullptr;
 };
 
@@ -31,14 +31,16 @@ struct region {
   region* next = nullptr;
 };
 
-/// means: free blocks by size: sixteen bins for each power of two; below 8 KiB one for each size
-/// cost:  putting in and taking out: a list operation
+/// means: free blocks by size: sixteen bins for each power of two; below 8 KiB, one bin for each
+///        size
+/// cost:  insert and remove: one list operation
 class free_bins {
  public:
   void insert(region_block& b);
   void remove(region_block& b);
-  /// means: a free block of at least so many bytes, the smallest of a bin as far as we look
-  /// cost:  two short lists; the whole bin only where nothing else fits
+  /// means: a free block of at least `bytes` bytes: the smallest among the first 32 blocks of a bin
+  /// cost:  two bins, at most 32 blocks of each; the whole bin of that size if no larger block is
+  ///        free
   region_block* find(std::int64_t bytes) const;
   std::int64_t largest() const;
 
@@ -51,17 +53,17 @@ class free_bins {
   std::uint64_t occupied_[(bins + 63) / 64]{};
 };
 
-/// means: used blocks by address: open addressing, at most half full
+/// means: used blocks by address: a hash table with open addressing, at most half full
 class block_index {
  public:
   block_index() = default;
   block_index(block_index const&) = delete;
   ~block_index() { delete[] cells_; }
 
-  /// room for one more     false: the host has no memory for it
+  /// makes room for one more block     false: the host has no memory for it
   bool make_room();
   void insert(region_block* b) { place(b), ++size_; }
-  /// the block that begins there, no longer kept; null: none does
+  /// removes and returns the block that begins at p; null: there is none
   region_block* remove(void const* p);
   std::size_t size() const { return size_; }
 

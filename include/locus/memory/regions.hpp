@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The allocator of every device: best fit with coalescing, in regions that a source supplies (a
-// driver, a simulated card, a pool of the user's).
+// The allocator of GPUs, of pinned memory, and of a host with a memory resource: best fit with
+// coalescing, in regions from a source (a driver, a simulated card, a resource of the program).
 #pragma once
 #include <cstddef>  // size_t
 #include <cstdint>  // int64_t
@@ -13,9 +13,9 @@ LOCUS_LEAN_BEGIN
 
 namespace locus {
 
-/// Where memory comes from: two functions and what they need. `allocate` returns memory that is
-/// aligned to 256 bytes, or null where there is no more; neither is called for each tensor, but for
-/// regions of some MiB.
+/// A source of memory: two functions and their context. `allocate` returns memory aligned to 256
+/// bytes, or null if there is no more. Both are called for regions of some MiB, not for each
+/// tensor.
 struct memory_resource {
   void* (*allocate)(void* context, std::size_t bytes) = nullptr;
   void (*release)(void* context, void* p, std::size_t bytes) = nullptr;
@@ -24,41 +24,42 @@ struct memory_resource {
 
 namespace runtime {
 
-/// What a source may be asked for.
+/// The limits of a pool.
 struct region_policy {
   std::int64_t limit = INT64_MAX;  // bytes of all regions together
-  bool growth = true;              // false: the first region is the whole limit
+  bool growth = true;              // false: the first region has all bytes of the limit
 };
 
-/// means: blocks of a multiple of 256 bytes; a freed block joins its free neighbours in its region
+/// means: blocks of multiples of 256 bytes; a freed block joins its free neighbours in its region
 /// cost:  a lock, a list and a hash: under 0.1 us, no call of the source where a free block fits
-/// after: tsl/framework/bfc_allocator.cc: regions of 2 MiB, then doubling, 0.9 of what was refused
+/// after: tsl/framework/bfc_allocator.cc: regions of 2 MiB, then doubled; after a refusal, 0.9 of
+///        that
 class region_pool {
  public:
   explicit region_pool(memory_resource const& source) : source_(source) {}
   region_pool(region_pool const&) = delete;
-  /// regions go back, used or not
+  /// gives back all regions, used or not
   ~region_pool();
 
-  /// means: `bytes` bytes, a positive multiple of 256; null: no free block fits, and no region can
-  ///        be had
-  /// fails: with what the source throws; nothing has changed then
+  /// means: `bytes` bytes, a positive multiple of 256; null: no free block fits and the source has
+  ///        no region
+  /// fails: with the exception of the source; the pool is unchanged then
   void* allocate(std::int64_t bytes, std::int64_t requested, region_policy const& policy);
-  /// means: the same in a region of its own, of exactly that size, where the limit has room for one
+  /// means: the same, in a region of exactly `bytes` bytes if the limit has room for one
   void* allocate_apart(std::int64_t bytes, std::int64_t requested, region_policy const& policy);
-  /// means: the bytes of the block that is free now; 0: no block begins there
+  /// means: frees the block that begins at p and returns its bytes; 0: no block begins there
   std::int64_t release(void* p) noexcept;
-  /// means: gives back the regions in which nothing is used; nobody may still work on their memory
+  /// means: gives back regions without used blocks; no queue may still use their memory
   /// units: bytes given back
   std::int64_t trim() noexcept;
 
-  /// What there is. units: bytes
+  /// Facts about the pool. units: bytes
   struct facts {
     std::int64_t reserved = 0;      // in regions
     std::int64_t in_use = 0;        // in blocks that are used
-    std::int64_t requested = 0;     // what was asked for in them
-    std::int64_t largest_free = 0;  // block
-    int regions = 0, blocks = 0;    // blocks: used ones
+    std::int64_t requested = 0;     // bytes that callers asked for in used blocks
+    std::int64_t largest_free = 0;  // the largest free block
+    int regions = 0, blocks = 0;    // number of regions; of used blocks
   };
   facts look();
   std::int64_t reserved() const { return __atomic_load_n(&reserved_, __ATOMIC_RELAXED); }
@@ -77,14 +78,14 @@ class region_pool {
 
   // ---- blocks ----
   void* use(region_block& b, std::int64_t bytes, std::int64_t requested);
-  /// a free neighbour becomes a part of b
+  /// adds the free block behind b to b
   void join(region_block& b, region_block& after);
   void link(region_block& b, region_block& after);
 
   // ---- regions ----
-  /// one more region in which `bytes` fit
+  /// adds a region in which a block of `bytes` fits
   bool extend(std::int64_t bytes, region_policy const& policy);
-  /// its one free block; null: the source refused
+  /// the region's single, free block; null: the source refused
   region_block* add_region(std::int64_t bytes);
   void give_back(region** at) noexcept;
   void set_reserved(std::int64_t bytes) { __atomic_store_n(&reserved_, bytes, __ATOMIC_RELAXED); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sort, unique and reduce with a functor of the program's own, by Thrust.
+// sort, unique and reduce with a functor of the program, by Thrust.
 #pragma once
 #include <locus/thrust/with_thrust.hpp>  // run_on_elements, run_thrust
 
@@ -35,7 +35,8 @@ struct reduce_by {
 
 inline namespace LOCUS_MODE {
 
-/// means: the elements of x in an order, by row; elements of which neither is less may change places
+/// means: sorts the elements of x, in row order, by less; elements that are equal under less may
+///        change places
 /// shape: x     device: x's     cost: that of thrust::sort
 /// fails: as with_thrust
 template <class X, class Less>
@@ -43,7 +44,8 @@ template <class X, class Less>
 void sort(X&& x, Less less, call_site where = call_site::here()) {
   detail::run_on_elements(where, x, detail::sort_by<Less>{less});
 }
-/// means: of neighbours that are equal the first stays; the result is how many stay, in front of the rest
+/// means: keeps the first of neighbouring equal elements, moved to the front; returns how many it
+///        kept
 /// device: x's; the host waits for it     cost: that of thrust::unique
 /// fails: as with_thrust
 template <class X, class Equal>
@@ -51,8 +53,9 @@ template <class X, class Equal>
 [[nodiscard]] std::int64_t unique(X&& x, Equal equal, call_site where = call_site::here()) {
   return detail::run_on_elements(where, x, detail::unique_by<Equal>{equal});
 }
-/// means: f(initial, all elements of x), two at a time in any order: f(a, b) = f(b, a), f(a, f(b, c)) = f(f(a, b), c)
-/// device: that on which the tensors of x lie, the host without any; the host waits for it
+/// means: f over `initial` and all elements of x, in any order: f must be commutative and
+///        associative
+/// device: that of the tensors of x, the host if x has none; the host waits for it
 /// cost:  that of thrust::reduce
 /// fails: as with_thrust
 template <tensor_operand X, class F, class T>
@@ -60,7 +63,7 @@ template <tensor_operand X, class F, class T>
   runtime::devices("reduce", where);
   detail::operand_list all;
   auto const first = detail::first_of(x, all);
-  if (all.on.is_none()) all.on = cpu(0);  // generators alone
+  if (all.on.is_none()) all.on = cpu(0);  // x has generators only
   return detail::run_thrust<true>(all, detail::reduce_by<F, T>{f, initial}, first);
 }
 

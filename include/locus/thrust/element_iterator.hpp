@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expressions of maps as iterators: Thrust's and the standard library's algorithms read them without a tensor in between.
+// Expressions of maps as iterators: algorithms of Thrust and of the standard library read them
+// without a temporary tensor.
 #pragma once
 #include <cstddef>   // ptrdiff_t
 #include <iterator>  // random_access_iterator_tag
@@ -11,8 +12,8 @@ namespace locus {
 
 inline namespace LOCUS_MODE {
 
-/// means: the elements of an expression of maps in row order, computed where they are read; on a GPU for kernels
-///        alone. Its tensors must live and stay where they are.
+/// means: the elements of an expression of maps, in row order, computed when they are read; on a
+///        GPU, only kernels may read them. Its tensors must stay alive and in place.
 /// after: thrust::transform_iterator
 template <class Reader, class T>
 struct element_iterator {
@@ -80,7 +81,7 @@ struct element_iterator {
 
 namespace detail {
 inline namespace LOCUS_MODE {
-/// means: the first element of an operand that is read
+/// means: an iterator to the first element of an operand that is read
 template <class X>
 auto first_of(X const& x, operand_list& all) {
   auto const e = as_operand<void>(x);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Readers: they compute an element of an expression of maps from its number in row order.
+// Readers: they compute element i of an expression of maps; i counts in row order.
 #pragma once
 #include <locus/core/pack.hpp>            // pack
 #include <locus/expr/leaf.hpp>            // Leaf, ViewLeaf, Scalar, Index
@@ -14,7 +14,8 @@ namespace locus {
 namespace detail {
 inline namespace LOCUS_MODE {
 
-// A reader gives element i of an expression, in row order; visit(pointer) sees where it reads.
+// A reader r has r(i), the value of element i, and for_each_pointer(visit), which visits its
+// pointers.
 template <class T>
 struct array_reader {
   using type = compute_t<T>;
@@ -62,20 +63,20 @@ struct map_reader {
   }
 };
 
-/// means: two patterns can be of one shape; extents that are known later are compared then
+/// means: true: the two patterns can have the same extents; dynamic ones are compared at run time
 constexpr bool may_be_one_shape(shape const& a, shape const& b) {
   if (a.rank != b.rank) return false;
   for (int i = 0; i < a.rank; ++i)
     if (a.extent[i] != b.extent[i] && a.extent[i] != dyn && b.extent[i] != dyn) return false;
   return true;
 }
-/// means: an operand is not broadcast by a map of that pattern; a number has no elements to repeat
+/// means: a map of that pattern does not broadcast the operand; a number has no elements to repeat
 template <class Operand, class Map>
 inline constexpr bool is_read_once = may_be_one_shape(Operand::pattern, Map::pattern);
 template <class T, class Map>
 inline constexpr bool is_read_once<Scalar<T>, Map> = true;
 
-/// means: an expression reads memory of a GPU
+/// means: the expression reads memory of a GPU
 template <class X>
 inline constexpr bool reads_gpu = false;
 template <class T, class E, class Where, class Source>
@@ -85,7 +86,7 @@ inline constexpr bool reads_gpu<ViewLeaf<T, E, Where, Dense>> = has_gpu(Where::v
 template <class Op, class... Operands>
 inline constexpr bool reads_gpu<Node<Op, Operands...>> = (reads_gpu<Operands> || ...);
 
-/// means: an expression keeps a tensor alive that nothing else may keep
+/// means: the expression owns a tensor; perhaps it is the only owner
 template <class X>
 inline constexpr bool owns_tensor = false;
 template <class T, class E, class Where>
@@ -93,7 +94,7 @@ inline constexpr bool owns_tensor<Leaf<T, E, Where, owned>> = true;
 template <class Op, class... Operands>
 inline constexpr bool owns_tensor<Node<Op, Operands...>> = (owns_tensor<Operands> || ...);
 
-/// means: the reader of an expression, of which `all` hears each operand
+/// means: the reader of an expression; `all` records each of its operands
 template <class X>
 auto reader_of(X const&, operand_list&) {
   static_assert(always_false<X>,
@@ -145,7 +146,7 @@ auto reader_of(Node<map_op<F>, Operands...> const& x, operand_list& all) {
   using T = compute_t<typename Node<map_op<F>, Operands...>::value_type>;
   using functor = typename kernel::functor_under<numerics_of<default_policy>(), F>::type;
   return [&]<std::size_t... K>(std::index_sequence<K...>) {
-    // in braces, so that operands are seen in their order
+    // in braces, so that operands are recorded in their order
     return map_reader<T, functor, decltype(reader_of(get<K>(x.operands), all))...>{
         functor_as<functor>(x.op), {{reader_of(get<K>(x.operands), all)}...}};
   }(std::index_sequence_for<Operands...>{});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// begin and end of tensors and of expressions, for algorithms of Thrust and of the standard library.
+// begin and end of tensors and of expressions, for algorithms of Thrust and of the standard
+// library.
 #pragma once
 #include <locus/thrust/element_iterator.hpp>  // element_iterator, first_of
 #include <locus/thrust/with_thrust.hpp>       // add_written
@@ -7,7 +8,7 @@
 namespace locus {
 
 namespace detail {
-/// means: all work on the operands' memory has run: streams of the program may touch it
+/// means: the host waits for all work on the operands' memory, so that other streams may use it
 inline void await_operands(operand_list const& all) {
   logical_device& d = runtime::find_device(all.on);
   for (int k = 0; k < all.count; ++k)
@@ -15,21 +16,21 @@ inline void await_operands(operand_list const& all) {
   if (!d.is_host()) runtime::synchronize(runtime::mark(d, queue_kind::compute));
 }
 inline namespace LOCUS_MODE {
-/// fails: at compile time, where memory of a GPU is read by iterators in a unit of a host compiler
+/// fails: at compile time, if iterators read memory of a GPU in a unit of a host compiler
 template <bool OfGpu>
 constexpr void require_thrust() {
   static_assert(!OfGpu || (LOCUS_CUDA_KERNELS && LOCUS_DEVICE_CODE),
                 "locus: iterators over memory of a GPU are Thrust's, and only units of nvcc have "
                 "them; write with_thrust(x, f), or bring x over with to<CpuDevice>(x)");
 }
-/// fails: at compile time, where the tensor that iterators would read dies with the expression
+/// fails: at compile time, if the tensor that the iterators would read dies with the expression
 template <bool Owns>
 constexpr void require_kept_tensor() {
   static_assert(!Owns,
                 "locus: this iterator would outlive a tensor that the expression alone keeps; give "
                 "the tensor or the expression a name");
 }
-/// means: the first element of a tensor or view: a pointer, or Thrust's for memory of a GPU
+/// means: the first element of a tensor or view: a pointer, or Thrust's pointer for memory of a GPU
 template <class X>
 auto first_element(X& x) {
   using policy = typename X::policy;
@@ -50,9 +51,10 @@ auto first_element(X& x) {
 
 inline namespace LOCUS_MODE {
 
-/// means: an iterator to the first element of a tensor, or of a view without gaps: a pointer, and in a unit of nvcc for
-///        memory of a GPU Thrust's device_ptr: thrust::sort(begin(x), end(x)). All work on the memory of x has run then;
-///        Thrust's own work on other streams must have run before locus touches x again.
+/// means: an iterator to the first element of a tensor, or of a view without gaps: a pointer; in a
+///        unit of nvcc, Thrust's device_ptr for memory of a GPU: thrust::sort(begin(x), end(x)).
+///        The host has waited for all work on the memory of x; finish work of Thrust on other
+///        streams before locus uses x again.
 /// device: x's     cost: the host waits for it
 /// fails: at compile time, for replicas, and for memory of a GPU in a unit of a host compiler
 /// after: thrust::device_vector::begin
@@ -65,20 +67,21 @@ auto begin(X& x) {
   detail::await_operands(all);
   return first;
 }
-/// means: begin(x) + x.size(); begin has waited for the device
+/// means: begin(x) + x.size(); does not wait: begin does
 /// device: x's     cost: none     fails: as begin
 template <class X>
   requires detail::has_elements<std::remove_cv_t<X>>
 auto end(X& x) {
   return detail::first_element(x) + x.size();
 }
-/// means: the elements of an expression of maps, computed as they are read:
+/// means: the elements of an expression of maps, computed when they are read:
 ///            thrust::reduce(thrust::device, begin(x * y), end(x * y))
-/// shape: all tensors and generators of x have one shape
+/// shape: all tensors and generators of x have the same extents
 /// device: that of its tensors     cost: the host waits for it
-/// fails: at compile time, for expressions that are no maps of whole tensors on one device, for memory of a GPU in a unit
-///        of a host compiler, and for a temporary expression that alone keeps a tensor; placement_error and shape_error,
-///        for operands elsewhere or of other shapes
+/// fails: at compile time, for expressions that are not maps of whole tensors on one device, for
+///        memory of a GPU in a unit of a host compiler, and for a temporary expression that owns a
+///        tensor; placement_error and shape_error, for operands on another device or of other
+///        extents
 /// after: begin of a tensor
 template <expression X>
 auto begin(X const& x) {
@@ -88,7 +91,7 @@ auto begin(X const& x) {
   if (all.count > 0) detail::await_operands(all);
   return first;
 }
-/// means: begin(x) + the number of elements; begin has waited for the device
+/// means: begin(x) + the number of elements; does not wait: begin does
 /// device: that of its tensors     cost: none     fails: as begin
 template <expression X>
 auto end(X const& x) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operands of an algorithm, and the device and the number of elements that all of them have.
+// The operands of an algorithm, with the device and the number of elements that they share.
 #pragma once
 #include <locus/core/error.hpp>           // shape_error, placement_error
 #include <locus/core/macros.hpp>          // LOCUS_MODE
@@ -16,15 +16,15 @@ inline namespace LOCUS_MODE {
 /// The device and the number of elements that the operands of an algorithm share.
 struct operand_list {
   static constexpr int most = 16;
-  device on{};               // none: nothing lies in memory yet
-  std::int64_t n = -1;       // elements of each; -1: numbers alone
-  shape extents = no_shape;  // of all that the operand being read is made of
-  touched memory[most];      // those that are read, behind those that are written
+  device on{};               // none: no operand with memory so far
+  std::int64_t n = -1;       // elements of each operand; -1: numbers only
+  shape extents = no_shape;  // of the parts of the current operand
+  touched memory[most];      // written operands, then read ones
   int count = 0;
 
-  /// means: the elements that an algorithm goes over; numbers alone are one element
+  /// means: the elements that an algorithm visits; operands of numbers only count as one element
   std::int64_t size() const { return n < 0 ? 1 : n; }
-  /// means: another operand is read, in row order of its own extents
+  /// means: starts the next operand, which has extents of its own
   void begin_operand() { extents = no_shape; }
   void add(device d, void const* first, shape const& own, int bytes, bool writes) {
     if (!on.is_none() && !(on == d)) {
@@ -40,7 +40,7 @@ struct operand_list {
           "locus: an algorithm has more than 16 operands; evaluate some with eval(e)");
     memory[count++] = {first, static_cast<std::size_t>(own.size() * bytes), writes};
   }
-  /// fails: shape_error, for parts of one expression that are not of one shape, and for operands of other sizes
+  /// fails: shape_error, if parts of one expression have other extents, or operands other sizes
   void require_extents(shape const& own) {
     if (fits(extents) && extents != own) {
       message text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vectors of Thrust on a GPU as views; those on the host are ranges of view.hpp.
+// Thrust's vectors on a GPU as views; vectors on the host are ranges, see view.hpp.
 #pragma once
 #include <locus/tensor/view.hpp>  // view
 
@@ -8,7 +8,8 @@ inline namespace LOCUS_MODE {
 
 /// means: a view of the elements of a thrust::device_vector: view<GpuDevice<0>>(v)
 /// shape: one axis
-/// device: Where: v lies in its memory     cost: none; v owns the elements, and keeps its size while the view is used
+/// device: Where, the device of v's memory     cost: none; v owns the elements and must keep its
+///        size while the view is used
 template <single_device Where, class V>
   requires requires(V& v) { v.data().get(), v.size(); }
 auto view(V& v) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// with_thrust(x, f): algorithms of Thrust on the elements of a tensor, where it lies and in the order of its
-// device. Where Thrust is not there (CPUs, simulated GPUs, units of a host compiler) they are the host's.
+// with_thrust(x, f): algorithms of Thrust on the elements of a tensor, on its device and in the
+// order of its queue. Without Thrust (CPUs, simulated GPUs, units of a host compiler) the standard
+// library's algorithms run.
 #pragma once
 #include <locus/engine/gpu/host_algorithms.hpp>  // host_algorithms::policy
 #include <locus/engine/launch.hpp>               // launch_work
@@ -41,7 +42,8 @@ void visit_iterator(element_iterator<Reader, T>& i, Visit& visit) {
 
 inline namespace LOCUS_MODE {
 
-/// f(policy, first, last, others...), on whatever device; its result, if it has one, goes to host memory
+/// f(policy, first, last, others...), on any device; its result, if it has one, is stored in host
+/// memory
 template <class F, class R, class First, class... Others>
 struct thrust_work {
   static constexpr bool has_cuda_kernel = true;
@@ -64,7 +66,7 @@ struct thrust_work {
   }
   void host() const { run(host_algorithms::policy{}); }
 #if LOCUS_CUDA_KERNELS && LOCUS_DEVICE_CODE
-  int card(void*, std::size_t*, void* stream) const {  // Thrust asks the pool itself
+  int card(void*, std::size_t*, void* stream) const {  // Thrust allocates from the pool itself
     return cuda_side::with_policy(on, stream, [this](auto const& policy) { run(policy); });
   }
 #endif
@@ -93,7 +95,7 @@ struct cuda_kernel<thrust_work<F, R, First, Others...>> {
 namespace detail {
 inline namespace LOCUS_MODE {
 
-/// means: f over operands that `all` has seen; Gpu: their device may be one
+/// means: runs f over the operands in `all`; Gpu: their device may be a GPU
 template <bool Gpu, class F, class First, class... Others>
 auto run_thrust(operand_list const& all, F const& f, First first, Others... others) {
   using R = decltype(f(host_algorithms::policy{}, first, first, others...));
@@ -113,7 +115,7 @@ auto run_thrust(operand_list const& all, F const& f, First first, Others... othe
     if constexpr (std::is_void_v<R>)
       issue_thrust<Gpu>(site, work{f, all.size(), nullptr, &d, first, make_pack(others...)});
     else {
-      auto* const result = new R{};  // stays where something fails: the work may still run
+      auto* const result = new R{};  // leaks after an error: the work may still write it
       issue_thrust<Gpu>(site, work{f, all.size(), result, &d, first, make_pack(others...)});
       if constexpr (Gpu)
         if (!d.is_host()) runtime::synchronize(runtime::mark(d, queue_kind::compute));
@@ -123,7 +125,7 @@ auto run_thrust(operand_list const& all, F const& f, First first, Others... othe
     }
   }
 }
-/// means: the elements of a tensor or of a view that an algorithm writes
+/// means: the elements of a tensor or view, as an operand that an algorithm writes
 template <class X>
 auto* add_written(X& x, operand_list& all) {
   using T = typename X::value_type;
@@ -132,7 +134,7 @@ auto* add_written(X& x, operand_list& all) {
   all.add(x.device(), first, x.extents().as_shape(), sizeof(T), true);
   return first;
 }
-/// means: with_thrust
+/// means: the body of with_thrust
 template <class X, class F, class... Others>
 auto run_on_elements(call_site where, X& x, F const& f, Others const&... others) {
   using policy = typename X::policy;
@@ -171,20 +173,23 @@ inline constexpr bool is_writable<X> = false;
 
 inline namespace LOCUS_MODE {
 
-/// means: f(policy, first, last, others...) with the elements of x in row order, and an iterator to the first element
-///        of each further operand: a tensor or an expression of maps, which is read; the result of f, which waits for
-///        the device:
+/// means: f(policy, first, last, others...) on the elements of x in row order; others are iterators
+///        to the first elements of further operands, tensors or expressions of maps, which f reads.
+///        If f has a result, the host waits for the device and returns it:
 ///            with_thrust(x, [](auto policy, auto first, auto last) { sort(policy, first, last); });
 ///            with_thrust(x, [](auto policy, auto first, auto last, auto y) {
 ///              transform(policy, first, last, y, first, Larger{}); }, a * b);
-///        Names stay unqualified: the policy finds thrust::sort on a GPU, the host's elsewhere
-///        (engine/gpu/host_algorithms.hpp). Functors are LOCUS_HOST_DEVICE.
-/// shape: all operands have as many elements; all tensors and generators of one expression have one shape
-/// device: the tensor's, on which the further operands lie too. A unit of nvcc with <locus/cuda.cuh> in front has Thrust; a unit
-///         of the host compiler runs f on the host, x brought there and back
-/// cost:  nvcc reads Thrust's headers in each unit that includes this; workspace out of the device's pool
-/// fails: at compile time, for replicas; placement_error and shape_error, for operands elsewhere or of other shapes;
-///        and all that the device, or f, throws
+///        Names stay unqualified: by the policy, they are thrust::sort on a GPU, and std::sort
+///        elsewhere (engine/gpu/host_algorithms.hpp). Functors are LOCUS_HOST_DEVICE.
+/// shape: all operands have the same number of elements; parts of one expression have the same
+///        extents
+/// device: that of x, on which the further operands must be. A unit of nvcc that includes
+///        <locus/cuda.cuh> before uses Thrust; a unit of the host compiler runs f on the host, with
+///        copies of x
+/// cost:  nvcc compiles Thrust's headers in each unit that includes this one; workspace from the
+///        device's pool
+/// fails: at compile time, for replicas; placement_error and shape_error, for operands on another
+///        device or of other sizes; and with all errors of the device and of f
 template <class X, class F>
   requires detail::is_writable<X&>
 auto with_thrust(X&& x, F f, call_site where = call_site::here()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tile whose element type is known to the kernel alone, so that launches share code.
+// A tile whose element type only the kernel knows, so that launches of all types share code.
 #pragma once
 #include <locus/shape/tile.hpp>  // tile
 
@@ -24,7 +24,7 @@ struct any_tile {
   LOCUS_HOST_DEVICE constexpr std::int64_t stored() const { return data ? size() : 0; }
 };
 
-/// units: elements of tiles that are stored: of all, or of the largest
+/// means: number of elements of all tiles that have memory; with `largest`, of the largest tile
 LOCUS_HOST_DEVICE constexpr std::int64_t stored_elements(any_tile const* tiles, int count,
                                                          bool largest) {
   std::int64_t n = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel runs over: an index space, and how each operand lies in it.
+// The index space of a kernel, and the strides of each operand in it.
 #pragma once
 #include <cstdint>  // int64_t
 
@@ -7,15 +7,15 @@
 
 namespace locus::kernel {
 
-/// means: element i... of the operand lies at data + (sum of i[d] * stride[d]); of an index
-///        operand, which has no memory, base + that sum is its value     units: elements
+/// means: element i... of the operand is at data + (sum of i[d] * stride[d]); an index operand has
+///        no memory: its value is base + that sum     units: elements
 struct access {
   void* data;
   std::int64_t base;
   std::int64_t stride[max_rank];  // one for each axis of the space
 };
 
-/// The kind of an input: elements of type T in memory, or the operand's own offset.
+/// The two kinds of inputs: elements of type T in memory, or the offset of the element itself.
 template <class T>
 struct elements_of {
   using type = T;
@@ -41,8 +41,8 @@ struct space {
   }
 };
 
-/// means: the same space with as few axes as possible: extents of 1 go, neighbours that are one run
-///        for every operand become one axis; folded and kept axes do not mix
+/// means: the same space with the fewest axes: axes of extent 1 are removed; two neighbouring axes
+///        that are contiguous in every operand become one; a folded axis never joins a kept one
 constexpr void collapse(space& s, access* operands, int count) {
   int to = 0;
   axis_set axes = 0;
@@ -66,7 +66,7 @@ constexpr void collapse(space& s, access* operands, int count) {
   s.rank = to, s.axes = axes;
 }
 
-/// means: axes sorted by the strides of an operand, the largest first
+/// means: sorts the axes by the absolute strides of operand `by`, the largest first
 /// shape: no axis of s is folded
 constexpr void sort_axes(space& s, access* a, int count, int by) {
   auto const length = [&](int d) {
@@ -84,7 +84,7 @@ constexpr void sort_axes(space& s, access* a, int count, int by) {
     for (int d = i; d > 0 && length(d) > length(d - 1); --d) exchange(d);
 }
 
-/// means: the operand offsets of the i-th point of the first `axes` axes, in row order
+/// means: the offset in the operand of point i of the first `axes` axes; points count in row order
 constexpr std::int64_t offset_of(space const& s, access const& a, std::int64_t i, int axes) {
   std::int64_t offset = 0;
   for (int d = axes - 1; d > 0; --d) {

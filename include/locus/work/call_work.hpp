@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The launch of a called operation: its body with the tiles of its operands and results.
+// The work of a called operation: its object and the tiles of its results and operands.
 #pragma once
 #include <locus/core/macros.hpp>     // LOCUS_MODE
 #include <locus/core/pack.hpp>       // pack, get
@@ -12,7 +12,7 @@ inline namespace LOCUS_MODE {
 
 template <class Op, class Results, class Operands>
 struct call_work;
-/// The type knows the operation and element types alone: ten shapes and eight devices share it.
+/// The type depends on the operation and element types only: all extents and devices share it.
 template <class Op, class... R, class... T>
 struct call_work<Op, type_list<R...>, type_list<T...>> {
   static constexpr bool has_element_body = detail::has_element_bodies<Op, T...>;
@@ -29,7 +29,7 @@ struct call_work<Op, type_list<R...>, type_list<T...>> {
 
   call_work(Op const& what, call_context const& part) : op(what), here(part) {}
 
-  /// means: the host body of the operation, with its tiles
+  /// means: runs host() of the operation with its tiles
   void run_host() const
     requires has_host_body
   {
@@ -38,16 +38,16 @@ struct call_work<Op, type_list<R...>, type_list<T...>> {
   void on_card(card_context& here_on_card) const {
     run_card(here_on_card, each_result{}, each_operand{});
   }
-  /// means: these operands go to the body for cards; otherwise a card runs element() or team()
+  /// means: true: a card runs card(); false: a card runs element() or team()
   bool is_for_cards() const {
     if constexpr (requires(tile<T const>... in) { op.is_for_cards(in...); })
       return is_for_cards(each_operand{});
     else
       return true;
   }
-  /// means: the body for teams of threads, with its tiles
+  /// means: team() of the operation with its tiles: its body for teams of threads
   constexpr auto team() const { return team(each_result{}, each_operand{}); }
-  /// this piece has no rows, so that terms are 0 and rows are none
+  /// means: this piece has no rows: results with role terms are 0, results with role rows are empty
   constexpr bool has_nothing_to_read() const {
     bool none = false;
     for (int k = 0; k < operands; ++k)
@@ -55,12 +55,13 @@ struct call_work<Op, type_list<R...>, type_list<T...>> {
                       tiles[results + k].extent[0] == 0);
     return none && !Op::rule.results.has(call_role::whole);
   }
-  /// units: elements of the results that are stored; in place: of one of them
+  /// units: elements of all stored results together; in place: of one result
   LOCUS_HOST_DEVICE constexpr std::int64_t size() const {
-    // a function of no type's: g++ makes one function of equal members, and then warns of the other's
+    // a free function: g++ merges equal member functions, and then warns of the wrong one
     return kernel::stored_elements(tiles, results, Op::rule.in_place);
   }
-  /// means: element i of the results, one behind the other; in place: element i of each
+  /// means: writes element i of the results, counted through one result after the other; in place:
+  ///        element i of each result
   LOCUS_EXEC_CHECK_DISABLE
   LOCUS_HOST_DEVICE void write_element(std::int64_t i) const {
     if constexpr (Op::rule.in_place)
@@ -68,7 +69,7 @@ struct call_work<Op, type_list<R...>, type_list<T...>> {
     else
       write_element(i, each_result{});
   }
-  /// means: 0 in its place
+  /// means: writes 0 at place i of the results, counted as in write_element
   LOCUS_HOST_DEVICE void write_zero(std::int64_t i) const { write_zero(i, each_result{}); }
   template <class Visit>
   void for_each_pointer(Visit&& visit) {
@@ -121,7 +122,7 @@ struct call_work<Op, type_list<R...>, type_list<T...>> {
   LOCUS_HOST_DEVICE void write_element(std::int64_t i, std::index_sequence<Out...>) const {
     (void)(write_one<int(Out), R>(i, each_operand{}) || ...);
   }
-  /// all are made before one is stored, since a result may lie where an operand does
+  /// all values are computed before one is stored: a result may use the memory of an operand
   LOCUS_EXEC_CHECK_DISABLE
   template <std::size_t... Out, std::size_t... In>
   LOCUS_HOST_DEVICE void write_all(std::int64_t i, std::index_sequence<Out...>,
@@ -132,7 +133,7 @@ struct call_work<Op, type_list<R...>, type_list<T...>> {
                       : void()),
      ...);
   }
-  /// false: element i belongs to another result, of which it is the i-th
+  /// false: element i is in a later result; i becomes its index there
   LOCUS_EXEC_CHECK_DISABLE
   template <int Out, class U, std::size_t... In>
   LOCUS_HOST_DEVICE bool write_one(std::int64_t& i, std::index_sequence<In...>) const {

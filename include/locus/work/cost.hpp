@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel's tree costs, known to the compiler: its widest element type, and its operations.
+// The cost of a kernel's tree, as a constant: number of operations, widest element type.
 #pragma once
 #include <type_traits>  // is_same
 
@@ -14,13 +14,13 @@ struct full_fn;
 
 namespace locus::kernel {
 
-/// means: what F costs for one element where vectors compute it     units: additions
+/// means: cost of F for one element in code with vectors     units: additions
 template <class F>
 inline constexpr float cost_of_functor = [] {
   if constexpr (requires { F::op; })
     return F::op.heavy ? 16.f : 1.f;
   else
-    return 4.f;  // the user's own
+    return 4.f;  // a functor of the program
 }();
 #define LOCUS_COST(operands, name, tensorflow, law, elements, cost, ...) \
   template <>                                                            \
@@ -28,7 +28,7 @@ inline constexpr float cost_of_functor = [] {
 LOCUS_ELEMENTWISE(LOCUS_COST)
 #undef LOCUS_COST
 
-/// means: the operations of a tree or a stage
+/// means: cost of a tree or a stage for one element     units: additions
 template <class Tree>
 inline constexpr float cost_of = 0;
 template <class T, class F, class... Args>
@@ -40,7 +40,7 @@ inline constexpr float cost_of<stage<type_list<Slots...>, type_list<Outs...>>> =
     (0.f + ... + cost_of<Slots>)+(0.f + ... + cost_of<Outs>);
 
 constexpr int widest(int a, int b) { return a > b ? a : b; }
-/// means: bytes of the widest value that a tree or a stage computes with
+/// means: size of the widest value that a tree or a stage computes     units: bytes
 template <class Tree>
 inline constexpr int widest_of = int(sizeof(typename Tree::type));
 template <class T, class F, class... Args>
@@ -51,7 +51,7 @@ inline constexpr int widest_of<apply<T, F, Args...>> = [] {
 }();
 template <class T, class Tree>
 inline constexpr int widest_of<rounded<T, Tree>> = widest_of<Tree>;
-template <class T, class V, class Index>  // which element it is does not matter
+template <class T, class V, class Index>  // the type of the index does not count
 inline constexpr int widest_of<apply<T, full_fn<V>, Index>> = int(sizeof(T));
 template <class... Slots, class... Outs>
 inline constexpr int widest_of<stage<type_list<Slots...>, type_list<Outs...>>> = [] {
@@ -61,7 +61,7 @@ inline constexpr int widest_of<stage<type_list<Slots...>, type_list<Outs...>>> =
   return w;
 }();
 
-/// means: the tree's value is the same at every element
+/// means: the tree has the same value at every element
 template <class Tree>
 inline constexpr bool is_constant = false;
 template <class T>
@@ -69,7 +69,7 @@ inline constexpr bool is_constant<constant<T>> = true;
 template <class T, class V, class Index>
 inline constexpr bool is_constant<apply<T, full_fn<V>, Index>> = true;
 template <class T, class F, class... Args>
-  requires requires { F::op; }  // the user's own may count its calls
+  requires requires { F::op; }  // a functor of the program may count its calls
 inline constexpr bool is_constant<apply<T, F, Args...>> = sizeof...(Args) > 0 &&
                                                           (is_constant<Args> && ...);
 template <class T, class Tree>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fold over replicas as a kernel: terms are combined in replica order, so that every replica,
-// on every backend, gets the same bits.
+// The fold over replicas as a kernel: terms are combined in replica order, so that every replica
+// gets the same bits, on every machine.
 #pragma once
 #include <type_traits>  // is_integral
 
@@ -10,11 +10,11 @@
 
 namespace locus {
 
-/// What a fold does with a number besides: mean_of_sums divides the sum, mean_prescaled multiplies
-/// each term.
+/// The scale of a mean: divide_sum divides the sum once (mean_of_sums), multiply_terms multiplies
+/// each term (mean_prescaled).
 enum class scaling : unsigned char { none, divide_sum, multiply_terms };
 
-/// The terms of one fold and where its result goes: one address of each replica.
+/// The terms of one fold and its results: one address for each replica.
 struct replica_terms {
   void* terms[max_devices]{};
   void* outs[max_devices]{};
@@ -26,7 +26,8 @@ struct replica_terms {
 
 inline namespace LOCUS_MODE {
 
-/// means: t = terms[0][i]; t = combine(t, terms[r][i]) for r = 1, 2, ...; outs[r][i] = t for all r
+/// means: t = terms[0][i]; t = combine(t, terms[r][i]) for r = 1, 2, ...; outs[r][i] = t for all r;
+///        with `scaled`, each term or the sum is scaled
 /// after: an all-reduce with one fixed order of its terms
 template <reduction R, class T>
 struct fold_work {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one order in which reproducible sums are added, on every backend. It depends on the length
-// alone.
+// The order of additions of reproducible sums: the same on every machine; it depends on the length
+// only.
 #pragma once
 #include <cstdint>  // int64_t
 
@@ -8,10 +8,10 @@
 
 namespace locus::kernel {
 
-/// means: values v[0..n) go by in chunks of 4096, of which value i is added to lane i % 256, from 0,
-///        in the element type; the 256 lanes are added as doubles, lane l with lane l + 128, then
-///        l + 64, ..., l + 1; the totals of the chunks are the values of the next level, in double,
-///        until one is left
+/// means: values v[0..n) are cut into chunks of 4096. In a chunk, value i is added to lane i % 256,
+///        which starts at 0, in the element type. The 256 lanes are added as doubles: lane l and
+///        lane l + 128, then l and l + 64, ..., l and l + 1. The chunk totals are the values of the
+///        next level, whose lanes are doubles, until one total is left.
 /// cost:  log2(n) / 12 levels; error at most about 16 roundings of T and log2(n) of double
 /// after: Higham, The accuracy of floating point summation (SISC 1993): pairwise summation
 namespace ordered_sum {
@@ -22,8 +22,8 @@ LOCUS_HOST_DEVICE constexpr std::int64_t chunks_of(std::int64_t n) {
   return n <= chunk ? 1 : (n + chunk - 1) / chunk;
 }
 
-/// means: total[c] = the sum of the 256 lanes of column c; lane l of it lies at lane[l * columns + c]
-/// The lanes are used up.
+/// means: total[c] = the sum of the 256 lanes of column c; its lane l is lane[l * columns + c]. The
+///        lanes are overwritten.
 template <int Columns>
 void add_lanes(double* lane, double* total) {
   for (int half = lanes / 2; half > 0; half /= 2)
@@ -31,8 +31,7 @@ void add_lanes(double* lane, double* total) {
   for (int c = 0; c < Columns; ++c) total[c] = lane[c];
 }
 
-/// means: the total of values that are doubles already: the levels above the first. The values are
-///        used up.
+/// means: the total of n doubles by the levels above the first. The values are overwritten.
 inline double add_totals(double* value, std::int64_t n) {
   double lane[lanes];
   while (n > 1) {

@@ -8,7 +8,8 @@
 namespace locus {
 inline namespace LOCUS_MODE {
 
-/// t = the sum of f(in[k][i]...) in the order of work/ordered_sum.hpp; out[m] = rest(row_in, t)[m]
+/// t = the sum of f(in[k][i]...) in the order of work/ordered_sum.hpp; out[m] = rest(row_in[k]...,
+/// t)[m]
 template <class T, class Stage, class Rest, class Ins, class Rows, class Outs, bool HasCudaKernel>
 struct ordered_sum_work {
   static constexpr bool has_cuda_kernel = HasCudaKernel;
@@ -24,7 +25,7 @@ struct ordered_sum_work {
   kernel::access operands[operand_count];
 
   ordered_sum_work(Stage stage, Rest after, double n) : f(stage), rest(after), count(n) {}
-  /// what the end of the kernel sees of a total
+  /// means: the sum or mean that `rest` gets for a total
   LOCUS_HOST_DEVICE auto result(double total) const {
     return pack<T>{{kernel::reducer<reduction::sum, T>::finish(total, count)}};
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a fold combines with. The same reducers serve host and device kernels and the folds over
-// replicas.
+// How a fold combines values. Host and device kernels and folds over replicas use the same
+// reducers.
 #pragma once
 #include <cstdint>      // int64_t
 #include <limits>       // numeric_limits
@@ -14,21 +14,21 @@
 
 namespace locus::kernel {
 
-// A reducer has  value (what it reads), lane (what is added in the innermost loop), total (what
-// lanes are added to), result;  start(), add(lane, value), widen(lane), identity(), combine(total,
-// total), and finish(total, count): count >= 0 asks for the mean over that many elements.
+// A reducer has four types: value (an element), lane (the type of the innermost loop), total (the
+// type in which lanes are added), result; and start(), add(lane, value), widen(lane), identity(),
+// combine(total, total), finish(total, count): with count >= 0, the mean of count elements.
 template <reduction R, class T>
 struct reducer;
 
-/// means: sums of floats: lanes in T, blocks of lanes in double; integers and booleans in int64
+/// means: sum of floats: values are added to lanes of type T, lanes to totals in double; integers
+///        and booleans are added in int64
 template <class T>
 struct reducer<reduction::sum, T> {
   using value = T;
   using lane = std::conditional_t<is_floating_v<T>, T, std::int64_t>;
   using total = std::conditional_t<is_floating_v<T>, double, std::int64_t>;
   using result = sum_t<T>;
-  static constexpr int block =
-      8192;  // values that one set of lanes adds before it goes to the total
+  static constexpr int block = 8192;  // a set of lanes goes to the total after this many values
   LOCUS_HOST_DEVICE static constexpr lane start() { return lane(0); }
   LOCUS_HOST_DEVICE static constexpr total identity() { return total(0); }
   LOCUS_HOST_DEVICE static constexpr lane add(lane a, value v) {
@@ -62,7 +62,7 @@ struct extremum {
   LOCUS_HOST_DEVICE static constexpr T combine(T a, T b) { return add(a, b); }
   LOCUS_HOST_DEVICE static constexpr T finish(T t, double) { return t; }
 };
-// values, since a kernel may not call numeric_limits' functions
+// variables, since a device function may not call numeric_limits' functions
 template <class T>
 inline constexpr T below_all =
     is_floating_v<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
@@ -99,7 +99,7 @@ struct truth {
 };
 }  // namespace detail
 
-/// NaN if any value is
+/// NaN if any value is NaN; so is the minimum
 template <class T>
 struct reducer<reduction::max, T> : detail::extremum<T, detail::larger> {};
 template <class T>
@@ -109,7 +109,7 @@ struct reducer<reduction::any, bool> : detail::truth<true> {};
 template <>
 struct reducer<reduction::all, bool> : detail::truth<false> {};
 
-/// means: the larger value with its index, of equals the lower index; a NaN is larger than any
+/// means: the larger value with its index; of equal values, the lower index; NaN is larger than any
 ///        number
 template <class T>
 struct reducer<reduction::first_max, ranked<T>> {
@@ -135,27 +135,27 @@ struct reducer<reduction::first_max, ranked<T>> {
   LOCUS_HOST_DEVICE static constexpr ranked<T> finish(ranked<T> t, double) { return t; }
 };
 
-/// means: a reducer that stops at its total
+/// means: the same reducer, whose result is its total
 template <class Reducer>
 struct unfinished : Reducer {
   using result = typename Reducer::total;
   static constexpr result finish(result t, double) { return t; }
 };
 
-/// means: the largest of the values that are numbers
+/// means: the largest value; NaNs are skipped
 template <class T>
 struct largest_number : reducer<reduction::max, T> {
   LOCUS_HOST_DEVICE static constexpr T add(T a, T v) { return v > a ? v : a; }
   LOCUS_HOST_DEVICE static constexpr T combine(T a, T b) { return add(a, b); }
 };
 
-/// The numbers of elements that means divide by; negative: no mean.
+/// count of elements for the mean of each fold; negative: the fold is not a mean
 template <int Count>
 struct mean_counts {
   double of[Count];
 };
 
-/// a value with its number, for first_max
+/// a value with its index, for first_max
 struct with_index_fn {
   template <class T>
   LOCUS_HOST_DEVICE constexpr ranked<T> operator()(T v, std::int64_t i) const {

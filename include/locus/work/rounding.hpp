@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functors whose rounding a plan's numerics ask for: products that no compiler fuses into a sum, and
-// approximate quotients and roots. Everything else is as it is: only a product can be contracted.
+// Functors for the numerics of a plan: reproducible products, which no compiler contracts with a
+// sum, and relaxed quotients and roots, which are estimates. All other functors are used unchanged.
 #pragma once
 #include <locus/core/macros.hpp>       // LOCUS_HOST_DEVICE, LOCUS_KEEP_APART
 #include <locus/core/numerics.hpp>     // numerics
@@ -10,7 +10,7 @@
 namespace locus::kernel {
 inline namespace LOCUS_MODE {
 
-/// means: a b, rounded before anything else is done with it
+/// means: a b, rounded to T: never part of a fused multiply-add
 template <class T>
 LOCUS_HOST_DEVICE inline T rounded_product(T a, T b) {
 #if defined(__CUDA_ARCH__)
@@ -43,7 +43,7 @@ struct rounded_square_fn {
   }
 };
 
-/// means: a / b; of floats by an estimate on the host
+/// means: a / b; for floats on the host, an estimate of the quotient
 struct relaxed_divide_fn {
   static constexpr operation op = divide_fn::op;
   template <class Lhs, class Rhs, class Mode = mode>
@@ -80,7 +80,7 @@ struct relaxed_sqrt_fn {
   }
 };
 
-// The table: numerics, functor of an operation, functor of a kernel.
+// The functor that a kernel uses for the functor F of an operation, under each numerics.
 template <numerics, class F>
 struct functor_under {
   using type = F;

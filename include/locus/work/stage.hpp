@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functor of a kernel: trees of functors over numbered inputs. Their types know operations and
-// element types, never a device or an extent, so that eight devices and ten shapes share one
-// kernel.
+// The functor of a kernel: trees of functors over numbered inputs. The types of trees depend on
+// operations and element types, not on devices or extents, so that launches on any device and of
+// any extents share one kernel.
 #pragma once
 #include <utility>  // index_sequence
 
@@ -13,13 +13,13 @@
 namespace locus::kernel {
 inline namespace LOCUS_MODE {
 
-// Each tree is called with (in, slots, folds): the values of the inputs at one element, the values
-// that several readers share, and the results of the folds so far.
+// A tree is called with (in, slots, folds): the values of the inputs at one element, the shared
+// values, and the results of the folds that are finished.
 
-// The types of trees are those that are computed with: a half is one in memory only, it becomes a
-// float where it enters a tree, and a half again in `rounded`, at the end of one.
+// Trees compute in compute_t: a half becomes a float in `input`, and a half again in `rounded` at
+// the root of a tree.
 
-/// the K-th input, of elements T
+/// input number K, of element type T
 template <int K, class T>
 struct input {
   using type = compute_t<T>;
@@ -28,7 +28,7 @@ struct input {
     return get<K>(in);
   }
 };
-/// the value of a tree as an element of another type
+/// the value of a tree, converted to T
 template <class T, class Tree>
 struct rounded {
   using type = T;
@@ -39,7 +39,7 @@ struct rounded {
     return static_cast<T>(tree(in, slots, folds));
   }
 };
-/// the K-th shared value: computed once for all its readers
+/// shared value number K, computed once for all its readers
 template <int K, class T>
 struct slot_value {
   using type = T;
@@ -48,7 +48,7 @@ struct slot_value {
     return get<K>(slots);
   }
 };
-/// the result of the K-th fold
+/// the result of fold number K
 template <int K, class T>
 struct fold_value {
   using type = T;
@@ -57,14 +57,14 @@ struct fold_value {
     return get<K>(folds);
   }
 };
-/// whether a tree is the result of the first fold, at most rounded
+/// true: the tree is the result of fold 0, rounded or not
 template <class Tree>
 inline constexpr bool is_fold_as_it_is = false;
 template <class T>
 inline constexpr bool is_fold_as_it_is<fold_value<0, T>> = true;
 template <class T, class Tree>
 inline constexpr bool is_fold_as_it_is<rounded<T, Tree>> = is_fold_as_it_is<Tree>;
-/// a number that was captured by value
+/// a host scalar, stored by value
 template <class T>
 struct constant {
   using type = T;
@@ -75,8 +75,8 @@ struct constant {
   }
 };
 
-/// f(args...); no [[no_unique_address]]: nvcc 13 refuses a kernel parameter that is empty only by
-/// it
+/// f(args...); without [[no_unique_address]]: nvcc 13 refuses a kernel parameter that the attribute
+/// makes empty
 template <class T, class F, class... Args>
 struct apply {
   using type = T;
@@ -97,7 +97,7 @@ struct apply {
 
 template <class Slots, class Outs>
 struct stage;
-/// means: slots[k] = its tree, in order; then the results of the output trees
+/// means: slots[k] = value of slot tree k, in order; returns the values of the output trees
 template <class... Slots, class... Outs>
 struct stage<type_list<Slots...>, type_list<Outs...>> {
   using results = pack<typename Outs::type...>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work: a kernel with its operands as one trivially copyable object. engine/ has the loops.
+// Work: a kernel with its operands, as one trivially copyable object. The loops are in engine/.
 #pragma once
 #include <type_traits>  // is_trivially_copyable
 
@@ -33,8 +33,9 @@ struct map_work {
   }
 };
 
-/// sum, mean, max or min of an operand as it is, to one number, of element types that most programs have: kernels that
-/// the unit with LOCUS_INSTANTIATE_ALGORITHMS makes for all
+/// A sum, mean, maximum or minimum of all elements of an operand, unchanged, of float or integer
+/// type. One unit of a program, compiled with LOCUS_INSTANTIATE_ALGORITHMS, has these kernels for
+/// all units.
 template <class Reducers, class Stage, class Rest>
 inline constexpr bool is_plain_fold = false;
 template <reduction R, class U, class T, class V>
@@ -45,10 +46,10 @@ inline constexpr bool is_plain_fold<type_list<kernel::reducer<R, U>>,
     (is_floating_v<T> || std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::int64_t>) &&
     kernel::is_fold_as_it_is<V>;
 
-/// One pass over the elements: r = f(in[k][i]...); the first of its results are folded, t[n] = fold
-/// of r[n], the others are stored, element_out[m][i] = r[folds + m]; for each row
-/// out[m] = rest(row_in[k], t)[m]
-/// Operands: Ins, Rows, ElementOuts, Outs. FoldsAll: there is one row, which the types know.
+/// One pass over the elements: r = f(in[k][i]...). Folds: t[n] = fold n of r[n] over a row, for the
+/// first results of f. Stores: element_out[m][i] = r[folds + m], for the other results. Then for
+/// each row: out[m] = rest(row_in[k]..., t...)[m].
+/// Order of operands: Ins, Rows, ElementOuts, Outs. FoldsAll: all elements are one row.
 template <class Reducers, class Stage, class Rest, class Ins, class Rows, class ElementOuts,
           class Outs, bool HasCudaKernel, bool FoldsAll = false>
 struct reduce_work {
@@ -74,8 +75,8 @@ struct reduce_work {
   }
 };
 
-/// folds of each row, then last(in..., folds...) for each element, or last(row_in..., folds...) for
-/// each row
+/// For each row: the folds, each of which may read those before it. Then last(in..., folds...) for
+/// each element (Elementwise), or last(row_in..., folds...) once.
 template <bool Elementwise, class Folds, class Last, class Ins, class Rows, class Outs,
           bool HasCudaKernel>
 struct rows_work;
@@ -107,7 +108,7 @@ struct matmul_work {
   using type = T;
   kernel::matrix c, a, b;
   kernel::batch batch{};
-  kernel::product_row row{};  // which the host leaves out
+  kernel::product_row row{};  // the host ignores it
 
   template <class Visit>
   void for_each_pointer(Visit&& visit) {
@@ -115,7 +116,7 @@ struct matmul_work {
   }
 };
 
-/// c = a b on the host, of extents that are part of the type
+/// c = a b on the host; the extents are part of the type
 template <class T, kernel::product_extents E>
 struct static_matmul_work {
   static constexpr bool has_cuda_kernel = false;
@@ -128,7 +129,8 @@ struct static_matmul_work {
   }
 };
 
-/// the work of a map or of folds on the host, whose operand `Product` is a b and lies nowhere
+/// The work of a map or of folds on the host. Its input number Product is the product a b, computed
+/// in panels and never stored whole.
 template <class T, int Product, class Work>
 struct panel_work {
   static constexpr bool has_cuda_kernel = false;
@@ -142,7 +144,7 @@ struct panel_work {
   }
 };
 
-/// to[i...] = from[i...] for elements of `bytes` bytes, whatever they are
+/// to[i...] = from[i...], for elements of `bytes` bytes of any type
 struct copy_work {
   static constexpr bool has_cuda_kernel = true;
   int bytes;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What CUDA's error codes become. After some a card answers nothing any more: device_lost, with the steps since
-// the last good one, and every later use of it says so at once. After the others it goes on: device_error.
+// From CUDA's error codes to exceptions. device_lost: the card answers no more; its text names the
+// steps since the last good one, and every later use of the card throws it at once. device_error:
+// the card goes on.
 #pragma once
 #include <locus/core/error.hpp>        // message
 #include <locus/core/macros.hpp>       // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
@@ -11,20 +12,20 @@ LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
-/// CUDA keeps these for the rest of the process: its context on that card is gone.
+/// true: CUDA returns this code until the process ends, since its context on the card is gone
 constexpr bool is_sticky(int code) {
   constexpr int codes[] = {
-      214, 220, 226,                 // errors of memory and of NVLink that nobody can correct
+      214, 220, 226,                 // uncorrectable errors of memory and of NVLink
       700, 702, 710,                 // illegal address, launch timeout, assertion in a kernel
-      714, 715, 716, 717, 718, 719,  // what a kernel can do wrong
-      721, 806, 810, 911, 999,       // leaked tensor memory, MPS is gone, another device, unknown
+      714, 715, 716, 717, 718, 719,  // faults of a kernel
+      721, 806, 810, 911, 999,       // tensor memory leak, MPS ended, other device, unknown
   };
   for (int const c : codes)
     if (c == code) return true;
   return false;
 }
 
-/// means: what to do about a code after which the card goes on; empty: nobody knows
+/// means: advice for a code after which the card goes on; empty: there is none
 constexpr std::string_view remedy_of(int code) {
   switch (code) {
   case 1:
@@ -52,7 +53,7 @@ constexpr std::string_view remedy_of(int code) {
   }
 }
 
-/// Which error took a card away, and in which step it was seen; 0: none.
+/// The error that lost a card, and the step that was running then; code 0: the card is not lost.
 struct card_loss {
   int code = 0;
   short step = -1;
@@ -69,18 +70,19 @@ inline bool is_lost(logical_device const& d) {
 
 namespace detail {
 LOCUS_FUNCTION message& write_step(message& out, short number, std::string_view name);
-/// what the queues of a card were given and nobody has seen the end of; notes_lock is held
+/// means: writes the steps on the queues of a card that may not have finished; the caller holds
+///        notes_lock
 LOCUS_FUNCTION void write_open_steps(message& out, int card);
 [[noreturn, gnu::cold]] LOCUS_FUNCTION void refuse_lost(logical_device const& d);
 [[noreturn, gnu::cold]] LOCUS_FUNCTION void throw_cuda(int code, std::string_view what, device on);
 }  // namespace detail
 
-/// fails: device_error, with CUDA's words, the step that ran and a remedy; device_lost, where the card is
-///        gone, with the steps that were under way
+/// fails: device_error with CUDA's text, the running step and advice; device_lost, if the card is
+///        lost, with the unfinished steps
 inline void check_cuda(int code, std::string_view what, device on) {
   if (code != cuda_success) detail::throw_cuda(code, what, on);
 }
-/// fails: device_lost, for a card that was lost before
+/// fails: device_lost, for a card that was lost earlier
 inline void require_card(logical_device const& d) {
   if (is_lost(d)) detail::refuse_lost(d);
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one kernel template of locus: its parameter is the body, its name says nothing of devices or
-// extents.
+// The one kernel template of locus. Its parameter is the body; its name contains no device and no
+// extent.
 #pragma once
 #include <locus/backend/cuda/shared_memory.hpp>  // shared_memory
 #include <locus/core/compiler.hpp>               // C++20, 64 bits, exceptions
 
 namespace locus::cuda_side {
 
-/// A block on a GPU: a phase is what each thread does until the barrier.
+/// A thread block on a GPU. each(f): all threads run f, then a barrier; apart(f): without the
+/// barrier.
 class device_block {
  public:
   __device__ unsigned number() const { return blockIdx.x; }
@@ -65,7 +66,8 @@ class device_block {
     for (unsigned half = size / 2; half > 0; half /= 2)
       mine = Reducer::combine(mine, other(mine, half));
   }
-  /// the value of the thread at a distance, word by word
+  /// means: the value of the thread whose number differs by `distance` (xor), exchanged word by
+  ///        word
   template <class T>
   __device__ static T other(T const& mine, unsigned distance) {
     unsigned words[(sizeof(T) + 3) / 4]{};

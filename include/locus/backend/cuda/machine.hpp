@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPUs of CUDA as a machine: streams, events and memory through the table of CUDA's functions.
+// GPUs of CUDA as a machine: streams, events and memory, through the table gpu_api.
 #pragma once
 #include <locus/backend/cuda/missing_kernel.hpp>  // run_elsewhere
 #include <locus/backend/cuda/peers.hpp>           // cuda_reaches
@@ -15,7 +15,7 @@ LOCUS_COLD_BEGIN
 namespace locus {
 
 namespace cuda_side {
-/// The functions of machine_functions, over the table of CUDA's functions.
+/// The functions of machine_functions, by calls of gpu_api.
 struct functions {
   static void* obtain(logical_device& d, std::size_t bytes) {
     return runtime::cuda_obtain(d, bytes);
@@ -51,12 +51,12 @@ struct functions {
     runtime::check_cuda(code, "a copy", job.carrier->name);
     try {
       stamp const when = runtime::cuda_mark(*job.carrier, job.queue);
-      // CUDA stages pageable memory; from what is pinned or managed it reads later
+      // CUDA copies pageable memory before it returns; it reads pinned or managed memory later
       bool later = false;
       if (job.from->is_host() && !job.pinned && api.is_read_later(job.source, &later) == 0 && later)
         runtime::cuda_synchronize(when);
       return when;
-    } catch (...) {  // nobody can wait for it: its memory may go as soon as we have thrown
+    } catch (...) {  // no stamp to wait for: the caller may free the memory now
       api.stream_synchronize(stream);
       throw;
     }
@@ -80,7 +80,7 @@ struct functions {
   }
 
   static void finish_traced(bool) { runtime::the_cuda_timing().finish(); }
-  /// the mark is an event in front of the work
+  /// the mark is an event before the work
   static void* begin_span(logical_device& d, queue_kind kind, runtime::trace_span const&) {
     runtime::current_card const scope(d);
     return runtime::the_cuda_timing().mark(d.card, runtime::cuda_queue_of(d, kind).stream);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A step on a GPU in a unit that made no kernel for it: the kernel of another unit, or else the host
-// with the operands brought there and back.
+// A GPU step whose unit compiled no kernel for it: runs the kernel of another unit, or else runs on
+// the host with copied operands, a round trip.
 #pragma once
 #include <locus/backend/cuda/streams.hpp>       // cuda_queue_of
 #include <locus/core/array.hpp>                 // dynamic_array
@@ -15,7 +15,7 @@ namespace locus {
 
 namespace cuda_side {
 
-/// means: another unit's kernel for the same work, or null
+/// means: the kernel that another unit compiled for the same work; null: none did
 LOCUS_FUNCTION runtime::kernel_entry const* find_kernel(missing_kernel& m);
 
 namespace detail {
@@ -40,22 +40,22 @@ Text& write_remedy(Text& text, missing_kernel const& m) {
 }
 }  // namespace detail
 
-/// fails: no_kernel_in_unit, when two units of the program see the type of work differently
+/// fails: no_kernel_in_unit, if the two units see different sizes of the work's type
 [[gnu::cold]] LOCUS_FUNCTION void require_same_layout(launch_site const& site,
                                                       missing_kernel const& m);
 
-/// means: said once, counted each time
-/// fails: no_kernel_in_unit without soft placement
+/// means: counts a round trip, and logs the first one of a statement or every one
+/// fails: no_kernel_in_unit under hard placement
 [[gnu::cold]] LOCUS_FUNCTION void announce_round_trip(launch_site const& site, missing_kernel& m);
 
-/// means: the operands of a step in host memory, in the order of the device's queues
-/// cost:  waits for the device; copies what is read and written to the host, what is written back
+/// means: copies of a GPU step's operands in host memory; bring_back() writes results to the GPU
+/// cost:  waits for the device; copies every operand to the host, and written ones back
 class host_operands {
  public:
   explicit host_operands(launch_site const& site);
   host_operands(host_operands const&) = delete;
   ~host_operands();
-  /// where the host finds what the device has at p
+  /// means: the host address of the copy of device address p
   void* operator()(void* p) const;
   void bring_back();
 
@@ -66,10 +66,10 @@ class host_operands {
     bool writes = false;
     void* here = nullptr;
   };
-  /// from here on the destructor runs whatever is thrown
+  /// delegated to, so that the destructor also runs if the constructor throws
   explicit host_operands(launch_site const* site) : site_(*site) {}
 
-  /// operands that overlap are one range: a step may read where it writes
+  /// overlapping operands share one range: a step may read the memory that it writes
   void add(touched const& t);
   void move(void* to, void const* from, std::size_t bytes);
   void wait(queue_kind kind);
@@ -80,9 +80,10 @@ class host_operands {
   bool in_flight_ = false;
 };
 
-/// means: work that its unit has no kernel for, on a GPU
-/// cost:  another unit's kernel: a few loads more than a launch of one's own
-/// fails: no_kernel_in_unit, without soft placement, or where units see the functor differently
+/// means: runs work on a GPU whose unit has no kernel for it
+/// cost:  with a kernel of another unit, a few loads more than an own kernel; otherwise a round
+///        trip
+/// fails: no_kernel_in_unit under hard placement, or if units see different sizes of the functor
 LOCUS_FUNCTION void run_elsewhere(launch_site const& site, erased_work const& work);
 
 }  // namespace cuda_side

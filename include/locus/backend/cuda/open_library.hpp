@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Libraries of NVIDIA: where the loader finds them, or beside Python's packages (nvidia-cublas, nvidia-nccl),
-// which are on nobody's path.
+// Opens NVIDIA's libraries: where dlopen finds them, or in Python packages (nvidia-cublas,
+// nvidia-nccl), whose folders are on no search path.
 #pragma once
 #include <dlfcn.h>           // dlopen, dlsym
 #include <initializer_list>  // initializer_list
@@ -13,16 +13,17 @@ LOCUS_COLD_BEGIN
 namespace locus::cuda_side {
 
 namespace detail {
-/// the first file of that name below root/lib/python*/site-packages/nvidia/*/lib that can be opened
+/// means: opens the first file of that name in root/lib/python*/*-packages/nvidia/*/lib
 LOCUS_FUNCTION void* open_beside_python(std::string_view root, std::string_view name);
 }  // namespace detail
 
-/// means: the first of these libraries that is there, which stays open: found by the loader, else among the
-///        packages of the virtual environment, of conda, of the user, of the system; null: none
+/// means: opens the first of these libraries that dlopen finds, else the first in the Python
+///        packages of the virtual environment, of conda, of the user, of the system; null: none.
+///        The library stays open.
 /// after: dlopen(3)
 [[gnu::cold]] LOCUS_FUNCTION void* open_library(std::initializer_list<char const*> names);
 
-/// means: to = the library's function of that name, null where the library has none; gives whether it is there
+/// means: to = the library's function of that name, or null; returns whether it exists
 /// after: dlsym(3)
 template <class Function>
 bool take_function(void* library, Function*& to, char const* name) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What cuBLAS keeps for each logical device: a handle, and memory for its kernels.
+// The handle and the workspace of cuBLAS for each logical device.
 #pragma once
 #include <locus/backend/cuda/queue.hpp>  // cuda_products
 #include <locus/core/macros.hpp>         // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
@@ -14,11 +14,12 @@ LOCUS_SHARED_STATE inline constinit mutex products_lock;
 [[gnu::cold]] LOCUS_FUNCTION void open_products(logical_device& d);
 }  // namespace detail
 
-/// means: the handle of cuBLAS that is d's alone, with memory that is counted as d's; made at its first
-///        use, so that products of two devices of one card never meet in one handle
-/// cost:  a load; the first time the workspace that cuBLAS wants, at most a sixteenth of d's limit (where
-///        there is no room for it cuBLAS uses its own, which nobody counts), and what cuBLAS takes to begin
-/// fails: device_lost, where there is no cuBLAS or it cannot begin
+/// means: the cuBLAS handle of logical device d, made at the first call, with workspace from d's
+///        memory; two logical devices of a card never share a handle
+/// cost:  one load; the first call initialises cuBLAS and allocates the workspace that cuBLAS
+///        wants, at most 1/16 of d's limit; if d has no room, cuBLAS allocates its own, which locus
+///        does not count
+/// fails: device_error or device_lost, if cuBLAS is missing or fails to initialise
 LOCUS_FUNCTION cuda_products& products_of(logical_device& d);
 
 }  // namespace locus::runtime

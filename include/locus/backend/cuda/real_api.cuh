@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of CUDA's functions, filled with the real ones. The CUDA runtime is linked statically
-// by nvcc; cuBLAS is opened when the first matrices are multiplied, cuDNN for the first convolution, so that a
-// binary starts anywhere.
+// The table gpu_api with the real functions. nvcc links the CUDA runtime statically; cuBLAS is
+// opened at the first product, cuDNN at the first convolution, so that a program starts on machines
+// without them.
 #pragma once
 #include <cuda_runtime.h>  // cudaMalloc
 #include <dlfcn.h>         // dlopen
@@ -32,13 +32,14 @@ namespace locus::cuda_side {
 namespace detail {
 inline cudaStream_t stream(void* s) { return static_cast<cudaStream_t>(s); }
 inline cudaEvent_t event(void* e) { return static_cast<cudaEvent_t>(e); }
-/// where a kernel of cuDNN failed, or an error that stays came before, CUDA has its own word for it
+/// the CUDA error behind a failed cuDNN call, if a kernel of cuDNN failed or an earlier error is
+/// sticky
 inline int cause_in_cudnn(int code) {
   int const cause = code == 0 ? 0 : int(cudaPeekAtLastError());
   bool const is_it = code >= cudnn_table::execution_failed || runtime::is_sticky(cause);
   return cause != 0 && is_it ? cause : code;
 }
-/// a kernel of cuBLAS that failed has left CUDA's own word for it
+/// the CUDA error behind a failed cuBLAS kernel
 inline int cause_of(int code) {
   cudaError_t const cause =
       code == cublas_table::execution_failed ? cudaPeekAtLastError() : cudaSuccess;
@@ -79,7 +80,7 @@ inline void describe_card(cudaDeviceProp const& p, runtime::cuda_device_facts& f
   put(unsigned(p.pciBusID), 2), *to++ = ':';
   put(unsigned(p.pciDeviceID), 2), *to++ = '.', *to++ = '0';
 }
-/// asked of the driver: CUDA's runtime cannot say it
+/// asks the driver: the CUDA runtime has no such function
 inline int has_context(int device, bool* has) {
   static void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);  // the runtime's own
   using device_of = int (*)(int*, int);
@@ -95,7 +96,8 @@ inline int has_context(int device, bool* has) {
   int const code = ask(handle, &flags, &active);
   return *has = active != 0, code;
 }
-/// a kernel that exists in every binary: can this card run it?
+/// the kernel of kernel_runs: every unit with nvcc has it, so it shows whether a card can run its
+/// code
 struct nothing_body {
   LOCUS_EXEC_CHECK_DISABLE
   template <class Block>
@@ -227,8 +229,9 @@ inline constexpr runtime::cuda_api real_api = {
           cudaPointerAttributes a;
           int device = 0, shares_pages = 0;
           int code = int(cudaPointerGetAttributes(&a, p));
-          *later = code == 0 && a.type != cudaMemoryTypeUnregistered;  // pinned, managed
-          // where cards use the host's page tables they read pageable memory themselves
+          *later = code == 0 && a.type != cudaMemoryTypeUnregistered;  // pinned or managed
+          // cards that use the page tables of the host read pageable memory directly, after the
+          // call
           if (code == 0 && !*later) code = int(cudaGetDevice(&device));
           if (code == 0 && !*later)
             code = int(cudaDeviceGetAttribute(
@@ -264,9 +267,9 @@ inline constexpr runtime::cuda_api real_api = {
         [](void* s, bool* is) {
           cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
           int const code = int(cudaStreamIsCapturing(detail::stream(s), &status));
-          // the null stream cannot be asked while another one is captured
+          // CUDA cannot query the null stream while another stream is captured
           bool const another = code == int(cudaErrorStreamCaptureImplicit);
-          if (another) cudaGetLastError();  // an answer, not an error of the program's
+          if (another) cudaGetLastError();  // an answer, not an error of the program
           *is = another || status != cudaStreamCaptureStatusNone;
           return *is ? 0 : code;
         },
@@ -302,7 +305,7 @@ inline constexpr runtime::cuda_api real_api = {
         },
 };
 
-/// Before main, in every program that has a unit of nvcc; nothing of CUDA is called yet.
+/// Runs before main, in every program with a unit of nvcc; it calls no function of CUDA.
 inline bool const registered = (runtime::gpu_api = &real_api, runtime::nccl = &real_nccl, true);
 
 }  // namespace locus::cuda_side

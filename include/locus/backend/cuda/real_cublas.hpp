@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuBLAS, opened when the first matrices are multiplied, so that a binary starts anywhere. No header of
-// CUDA is needed here: handles are opaque, numbers are cuBLAS' own.
+// cuBLAS, opened at the first product, so that a program starts on machines without it. It needs no
+// CUDA header: handles are opaque, constants are copied from cuBLAS.
 #pragma once
 
 #include <locus/backend/cuda/real_cublaslt.hpp>  // products_with_row
@@ -12,12 +12,12 @@ LOCUS_LEAN_BEGIN
 
 namespace locus::cuda_side {
 
-/// cuBLAS' entry points; its handles are opaque
+/// The entry points of cuBLAS; its handles are opaque.
 struct cublas_table {
-  // codes of this table: a status of cuBLAS behind not_found, which is no status
+  // codes of this table: not_found, or not_found + a status of cuBLAS
   static constexpr int not_found = 100000, execution_failed = not_found + 13;
-  // cuBLAS' and CUDA's numbers: default math, without parts of a sum as halves; types; float sums;
-  // its own choice of an algorithm
+  // constants of cuBLAS and CUDA: default math without reduced-precision sums of halves; element
+  // types; types of sums; the library chooses the algorithm
   static constexpr int full_sums = 16, real_half = 2, real_bfloat16 = 14, real_float = 0,
                        real_double = 1, compute_float = 68, compute_double = 70, compute_tf32 = 77,
                        any_algorithm = -1;
@@ -43,10 +43,10 @@ struct cublas_table {
   static cublas_table const& instance();
 };
 
-/// means: what cuBLAS itself takes for a handle: with less it chooses other algorithms
+/// means: the default workspace of cuBLAS; with less memory it chooses other algorithms
 constexpr std::size_t cublas_workspace(int major) { return std::size_t(major >= 9 ? 32 : 8) << 20; }
 
-/// means: a status of cuBLAS in words, with what to do; null for the codes of others
+/// means: the text of a cuBLAS status, with advice; null for codes of other libraries
 constexpr char const* describe_cublas(int code) {
   switch (code - cublas_table::not_found) {
   case 0:
@@ -80,25 +80,26 @@ constexpr char const* describe_cublas(int code) {
   }
 }
 
-/// A handle for one logical device. Its stream and its workspace are state of cuBLAS: they and the product
-/// are one under a lock, so that several threads may multiply.
+/// A cuBLAS handle for one logical device. Stream and workspace are state of the handle: one lock
+/// covers setting them and the product, so that several threads may multiply.
 class blas_handle {
  public:
   blas_handle(cublas_table const& t, void* raw) : table_(t), raw_(raw), with_row_(t.light) {}
   blas_handle(blas_handle const&) = delete;
   ~blas_handle() { table_.destroy(raw_); }
 
-  /// 0, or a code for describe_cublas
+  /// returns 0, or a code for describe_cublas
   int multiply(runtime::cuda_gemm const& g);
 
-  /// the same with g's row by one kernel, unless it asks alone; has: false: there is none, nothing was launched
+  /// the same with the row of g in one kernel; asks: launches nothing; has: false: there is no such
+  /// kernel, and nothing was launched
   int multiply_with_row(runtime::cuda_gemm const& g, bool asks, bool& has);
 
  private:
   static int type_of(runtime::cuda_gemm const& g);
   static int sums_of(runtime::cuda_gemm const& g);
   int product(runtime::cuda_gemm const& g) const;
-  /// a batch, and floats as tf32: by the entry points that take types
+  /// a batch, and element types or TF32, by the entry points that take types
   int product_of_types(runtime::cuda_gemm const& g, int ta, int tb) const;
   cublas_table const& table_;
   void* raw_;
@@ -106,7 +107,7 @@ class blas_handle {
   mutex lock_;
 };
 
-/// means: a blas_handle for the current device; 0, or a code for describe_cublas
+/// means: makes a blas_handle for the current device; returns 0, or a code for describe_cublas
 LOCUS_FUNCTION int make_blas_handle(cublas_table const& t, void** handle);
 
 }  // namespace locus::cuda_side

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuBLASLt: products with a row, and a relu, in their kernel. It is the library below cuBLAS and found through it, so both
-// are of one version; a handle of cuBLAS is one of cuBLASLt. No header of CUDA is needed here, as for cuBLAS.
+// cuBLASLt: products with a row and a relu in one kernel. cuBLAS depends on cuBLASLt, so that its
+// functions are found through the library of cuBLAS, in the same version; a handle of cuBLAS is
+// also one of cuBLASLt. It needs no CUDA header.
 #pragma once
 #include <memory>  // unique_ptr
 
@@ -12,7 +13,7 @@ LOCUS_LEAN_BEGIN
 
 namespace locus::cuda_side {
 
-/// cuBLASLt's answer to a question for an algorithm: cublasLtMatmulHeuristicResult_t.
+/// The layout of cublasLtMatmulHeuristicResult_t: an algorithm that cuBLASLt proposes.
 struct cublaslt_answer {
   std::uint64_t algorithm[8]{};
   std::size_t workspace_bytes = 0;
@@ -21,9 +22,10 @@ struct cublaslt_answer {
   int reserved[4]{};
 };
 
-/// cuBLASLt's entry points; the objects that they make are opaque
+/// The entry points of cuBLASLt; the objects that they make are opaque.
 struct cublaslt_table {
-  // cuBLASLt's numbers: of descriptors, of preferences, of epilogues; sums in parts that keep their type
+  // constants of cuBLASLt: attributes of products and preferences; epilogues; split sums in the
+  // type of sums
   static constexpr int transpose_a = 3, transpose_b = 4, epilogue = 7, row_pointer = 8;
   static constexpr int most_workspace = 1, reductions = 3, alignment_a = 5, alignment_d = 8;
   static constexpr std::uint32_t adds_row = 4, adds_row_then_relu = 6, sums_as_computed = 2;
@@ -45,18 +47,18 @@ struct cublaslt_table {
                   std::size_t workspace_bytes, void* stream) = nullptr;
 
   bool is_complete() const;
-  /// means: the functions of a library that dlopen gave, and of the libraries that this one needs
+  /// means: the functions in a library from dlopen, or in the libraries that it depends on
   static cublaslt_table of_library(void* library);
 };
 
-/// One shape of products with a row, with the algorithm that cuBLASLt named for it.
+/// One shape of product with a row, and the algorithm that cuBLASLt proposed for it.
 class product_with_row {
  public:
-  /// the numbers of a type and of its sums, as cuBLAS has them
+  /// constants of cuBLAS for the element type, the type of sums and the type of factors
   struct numbers {
     int type, sums, scale;
   };
-  /// whose addresses are multiples of these bytes: the answer depends on no address
+  /// alignment of all addresses, so that the algorithm does not depend on them     units: bytes
   static constexpr std::size_t alignment = 16;
 
   product_with_row(cublaslt_table const& t, void* handle, runtime::cuda_gemm const& g,
@@ -65,13 +67,13 @@ class product_with_row {
   ~product_with_row();
 
   bool has_kernel() const { return has_; }
-  /// other addresses and another stream alone
+  /// means: g has this shape; only addresses and stream may differ
   bool serves(runtime::cuda_gemm const& g) const;
-  /// 0, or a status of cuBLAS; one that says that there is no such product is the last that is tried
+  /// returns 0, or a status of cuBLAS; after a status that says unsupported, has_kernel() is false
   int run(void* handle, runtime::cuda_gemm const& g);
 
  private:
-  /// no answer: has_kernel is false
+  /// asks cuBLASLt for an algorithm; without one, has_kernel() is false
   void ask(void* handle);
 
   cublaslt_table const& table_;
@@ -81,14 +83,15 @@ class product_with_row {
   bool has_ = false;
 };
 
-/// The shapes that one handle was asked for. The handle is asked once for each of the last 256.
+/// The shapes of one handle, at most 256: cuBLASLt is asked once for each.
 class products_with_row {
  public:
   static constexpr std::size_t most = 256;
 
   explicit products_with_row(cublaslt_table const& t) : table_(t) {}
 
-  /// means: g by one kernel, unless it only asks; has: false: there is none, and nothing was launched
+  /// means: g by one kernel; asks: launches nothing; has: false: there is no such kernel, and
+  ///        nothing was launched
   /// fails: a status of cuBLAS
   int run(void* handle, runtime::cuda_gemm const& g, product_with_row::numbers const& of, bool asks,
           bool& has);

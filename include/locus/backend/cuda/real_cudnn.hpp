@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuDNN 9, opened for the first convolution: its functions for convolutions, which take descriptors. No header
-// of CUDA or cuDNN is needed here: handles are opaque, numbers are cuDNN's own.
+// cuDNN 9, opened at the first convolution: its functions with descriptors. It needs no header of
+// CUDA or cuDNN: handles are opaque, constants are copied from cuDNN.
 #pragma once
 
 #include <locus/core/lock.hpp>         // mutex
@@ -11,23 +11,23 @@ LOCUS_LEAN_BEGIN
 
 namespace locus::cuda_side {
 
-/// cuDNN's entry points; its handles and descriptors are opaque
+/// The entry points of cuDNN; its handles and descriptors are opaque.
 struct cudnn_table {
-  // codes of this table: a status of cuDNN behind not_found, which is no status
+  // codes of this table: not_found, or not_found + a status of cuDNN
   static constexpr int not_found = runtime::cuda_api::of_cudnn, no_algorithm = not_found + 3999,
                        execution_failed = not_found + 5000;
-  // cuDNN's numbers: channels last; a kernel that is not turned over; types; math
+  // constants of cuDNN: layout with channels last; cross-correlation; element types; math types
   static constexpr int channels_last = 1, cross_correlation = 1, real_float = 0, real_double = 1,
                        real_half = 2, real_bfloat16 = 9, default_math = 0, fused_math = 3,
                        converting_math = 2, deterministic = 1;
-  /// cuDNN's figures for one algorithm
+  /// The layout of cudnnConvolutionFwdAlgoPerf_t and its siblings: facts about one algorithm.
   struct answer {
     int algorithm, status;
     float milliseconds;
     std::size_t workspace;
     int determinism, math, reserved[3];
   };
-  /// the functions for one result: a and b are read, c is written
+  /// The functions for one result: they read a and b and write c.
   struct of_result {
     int (*choose)(void*, void* a, void* b, void* window, void* c, int wanted, int* found,
                   answer*) = nullptr;
@@ -53,21 +53,21 @@ struct cudnn_table {
   int (*set_math)(void*, int) = nullptr;
   int (*set_groups)(void*, int) = nullptr;
   int (*drop_window)(void*) = nullptr;
-  of_result results[3];  // of convolution_result
+  of_result results[3];  // indexed by convolution_result
   bool complete = false;
 
   static cudnn_table const& instance();
-  /// means: the library that LOCUS_CUDNN names, else libcudnn of the loader or of Python's packages
-  /// after: a library that is no cuDNN 9 is said once
+  /// means: the library that LOCUS_CUDNN names, else libcudnn from dlopen or Python packages
+  /// after: warns if the library is not cuDNN 9
   [[gnu::cold]] static cudnn_table find();
 
  private:
-  /// means: the first function that is not there; null: all are
+  /// means: the name of the first missing function; null: all were found
   char const* take_all(void* library);
   [[gnu::cold]] void say_unusable(char const* named, char const* missing, void* library) const;
 };
 
-/// means: a status of cuDNN in words, with the remedy; null for codes of other libraries
+/// means: the text of a cuDNN status, with advice; null for codes of other libraries
 constexpr char const* describe_cudnn(int code) {
   int const status = code - cudnn_table::not_found;
   if (status < 0 || status >= 10000) return nullptr;
@@ -104,21 +104,23 @@ constexpr char const* describe_cudnn(int code) {
   }
 }
 
-/// A handle for one logical device, with the descriptors and the choice for each convolution that it was asked
-/// for. Its stream is state of cuDNN: stream and call are one under a lock, so that several threads may compute.
+/// A cuDNN handle for one logical device, with descriptors and an algorithm for each convolution.
+/// The stream is state of the handle: one lock covers setting it and the call, so that several
+/// threads may compute.
 class dnn_handle {
  public:
   dnn_handle(cudnn_table const& t, void* raw) : table_(t), raw_(raw) {}
   dnn_handle(dnn_handle const&) = delete;
   ~dnn_handle();
 
-  /// means: the algorithm is chosen, and *choice says it. 0, or a code for describe_cudnn
+  /// means: chooses an algorithm and writes its facts to *choice; returns 0, or a code for
+  ///        describe_cudnn
   int ask(runtime::cuda_convolution const& what, runtime::cuda_convolution_choice* choice);
   int convolve(runtime::cuda_convolution const& what,
                runtime::cuda_convolution_arrays const& arrays);
 
  private:
-  static constexpr int most_known = 128;  // the oldest makes room
+  static constexpr int most_known = 128;  // the oldest is replaced
   struct known {
     runtime::cuda_convolution what;
     void *a = nullptr, *b = nullptr, *c = nullptr, *window = nullptr;
@@ -131,21 +133,24 @@ class dnn_handle {
   cudnn_table::of_result const& functions(runtime::cuda_convolution const& what) const {
     return table_.results[static_cast<int>(what.result)];
   }
-  /// means: the code of a choice; one that is no refusal, as without memory, is forgotten, and cuDNN asked again
+  /// means: the code of a choice; a code that is no refusal, as without memory, is forgotten, so
+  ///        that the next call asks cuDNN again
   int answer_of(known& k) const;
   known& find(runtime::cuda_convolution const& what);
   void drop(known& k) const;
-  /// the four descriptors; a status
+  /// makes the four descriptors; returns a status of cuDNN
   int describe(known& k) const;
-  /// full floats are multiplied as floats: default math reads 10 bits of their fraction
+  /// float products without TF32 need fused_math: under default math cuDNN may use TF32
   static int math_of(runtime::cuda_convolution const& g) {
     return g.type == element::f32 && !g.tf32 ? cudnn_table::fused_math : cudnn_table::default_math;
   }
-  /// sums of products alone: algorithms that transform their operands (FFT, Winograd) round otherwise
+  /// true: the algorithm adds plain products; FFT and Winograd transform their operands, and round
+  /// otherwise
   static bool sums_products(runtime::convolution_result r, int algorithm) {
     return r == runtime::convolution_result::y ? algorithm >= 0 && algorithm <= 2 : algorithm == 1;
   }
-  /// means: the first algorithm of cuDNN's order that is allowed; a code
+  /// means: the first algorithm in the order of cuDNN that is deterministic and fits; returns a
+  ///        code
   int choose(known& k) const;
 
   cudnn_table const& table_;
@@ -155,7 +160,7 @@ class dnn_handle {
   unsigned next_ = 0;
 };
 
-/// means: a dnn_handle for the current device; 0, or a code for describe_cudnn
+/// means: makes a dnn_handle for the current device; returns 0, or a code for describe_cudnn
 LOCUS_FUNCTION int make_dnn_handle(cudnn_table const& t, void** handle);
 
 }  // namespace locus::cuda_side

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of NCCL's functions, filled from libnccl.so.2 when it is first asked for. A missing
-// library is a code with a sentence, so that the binary starts anywhere.
+// The table of NCCL's functions, from libnccl.so.2, opened at the first call. Without the library,
+// each call returns a code with a text, so that a program starts on machines without it.
 #pragma once
 #include <cstdlib>  // abort
 
@@ -11,7 +11,8 @@ LOCUS_LEAN_BEGIN
 
 namespace locus::cuda_side {
 
-/// NCCL's entry points. The configuration is the one of 2.14, which all later versions read.
+/// The entry points of NCCL. The configuration has the layout of NCCL 2.14, which later versions
+/// accept.
 struct nccl_library {
   struct config {
     std::size_t size = sizeof(config);
@@ -49,7 +50,7 @@ struct nccl_library {
 };
 
 namespace detail {
-/// f(library), or the code of a missing one
+/// f(library), or the code for a missing library
 template <class F>
 int with_nccl(F&& f) {
   nccl_library const& n = nccl_library::instance();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that the threads of a block share, within what every card grants a kernel.
+// Shared memory of a thread block, at most the size that every card allows.
 #pragma once
 #include <locus/core/compiler.hpp>  // C++20, 64 bits, exceptions
 
 namespace locus::cuda_side {
 
-/// fails: at compile time, where the assembler would refuse the kernel with a number alone
+/// fails: at compile time, with a text; the assembler would only print a number
 template <class T, unsigned Size>
 struct shared_memory {
   static_assert(

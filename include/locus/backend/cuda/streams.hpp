@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory, copies and queues of real GPUs, through the table of CUDA's functions.
+// Memory, copies and queues of CUDA's GPUs, through gpu_api.
 #pragma once
 
 #include <locus/backend/cuda/device_lost.hpp>  // check_cuda
@@ -12,8 +12,8 @@ LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
-/// means: a card_scope of d's card
-/// fails: device_lost, where the card cannot become the current device
+/// means: a card_scope of the card of d
+/// fails: device_error or device_lost, if the card cannot become the current device
 class current_card : public card_scope {
  public:
   explicit current_card(logical_device const& d) : card_scope(d.card) {
@@ -22,27 +22,29 @@ class current_card : public card_scope {
 };
 
 LOCUS_FUNCTION void close_streams(logical_device& d) noexcept;
-/// The highest priority of cards today; where a card has fewer CUDA takes its highest. All devices wait for a
-/// collective: its blocks come before those of a kernel that was launched earlier.
+/// The highest stream priority of today's cards; CUDA reduces it on cards with a smaller range.
+/// Collectives use it, since all devices wait for them: their blocks start before those of kernels
+/// that were launched earlier.
 inline constexpr int highest_priority = -5;
 
-/// all of them, or none
+/// all queues of d, or none
 LOCUS_FUNCTION void open_streams(logical_device& d);
 
-/// means: none, where a kernel of this program has code for the card
+/// means: absence::none, if this program has kernel code for the card; otherwise the reason
 LOCUS_FUNCTION absence why_not_on(int card);
 
-/// null where the card has no more
+/// null: the card has no more memory
 LOCUS_FUNCTION void* cuda_obtain(logical_device& d, std::size_t bytes);
 LOCUS_FUNCTION void cuda_give_back(logical_device& d, void* p) noexcept;
-/// means: nobody uses those bytes behind what the compute stream was given; only a recorder looks
+/// means: no work behind the present point of the compute stream uses these bytes; only the
+///        recorder checks it
 LOCUS_FUNCTION void cuda_retire(logical_device& d, void* p, std::size_t bytes);
 
 namespace detail {
-/// means: the stream has come to that point, as far as CUDA says so; q.marking is held
+/// means: CUDA reports that the stream has reached that point; the caller holds q.marking
 LOCUS_FUNCTION bool was_reached(cuda_queue& q, std::uint64_t ticket);
-/// means: an event for the next ticket, that marks no point which is still ahead; q.marking is held
-/// cost:  a question to CUDA for each half of the events, while the card keeps up
+/// means: an event for the next ticket that marks no unreached point; the caller holds q.marking
+/// cost:  a query of CUDA for each half of the events, while the card keeps up
 LOCUS_FUNCTION void* event_for(cuda_queue& q, std::uint64_t ticket, device name);
 }  // namespace detail
 
@@ -51,10 +53,10 @@ LOCUS_FUNCTION void cuda_finish(logical_device& d);
 inline cuda_queue& cuda_queue_of(stamp s) {
   return cuda_queue_of(table.gpu_of_queue(s.queue), kind_of_queue(s.queue));
 }
-/// null: that point was reached long ago
+/// null: the point was reached long ago
 LOCUS_FUNCTION void* cuda_event_of(stamp s);
 LOCUS_FUNCTION void cuda_wait(logical_device& d, queue_kind kind, stamp s);
-/// fails: device_lost; what the queue was given is not in flight then
+/// fails: device_error or device_lost; the queue has then been drained
 LOCUS_FUNCTION void cuda_synchronize(stamp s);
 
 }  // namespace locus::runtime

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When GPUs ran what a trace shows: pairs of events, asked for their times later.
+// Times of GPU work for a trace: pairs of events, whose times are read later.
 #pragma once
 
 #include <locus/core/macros.hpp>  // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
@@ -9,18 +9,18 @@ LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
-/// Nothing here throws: what CUDA refuses is work without a time. The lock is held while CUDA is
-/// asked, so that a stream closes behind what was asked about it.
+/// No function throws: work whose time CUDA refuses is counted as lost. The lock is held during
+/// queries, so that a stream is closed after the queries about it.
 class cuda_timing {
  public:
-  /// means: an event behind all that the stream was given; the card is CUDA's current device
+  /// means: records an event after all work of the stream; the card is CUDA's current device
   [[gnu::cold]] void* mark(short card, void* stream) noexcept;
-  /// means: what that span is called ran between two marks
+  /// means: the work of the span ran between the two marks
   [[gnu::cold]] void add(trace_span const& s, trace_track const& on, short card, void* begin,
                          void* end) noexcept;
-  /// means: all times are known
+  /// means: waits until all times are read
   [[gnu::cold]] void finish() noexcept;
-  /// means: the card's streams end: nothing of it is left
+  /// means: reads all times and drops the events of a card whose streams are about to close
   void forget(short card) noexcept;
 
  private:
@@ -34,14 +34,15 @@ class cuda_timing {
   struct card_event {
     short card = -1;
     void* event = nullptr;
-    std::int64_t time = 0;  // of a base: by the clock of the host
+    std::int64_t time = 0;  // of a base: time of the host's clock
   };
   void* take_event(short card);
   card_event* base_of(short card);
-  /// an event whose time the host knows
+  /// makes the base of a card: an event whose time on the host's clock is known
   void find_base(short card, void* stream);
   static bool nanoseconds_between(void* begin, void* end, std::int64_t& out);
-  /// the first n; the last event of a card is its base from then on, so that distances stay short
+  /// reads the times of the first n spans; the last event of a card becomes its base, so that
+  /// differences stay small
   void resolve(std::size_t n);
 
   mutex lock_;

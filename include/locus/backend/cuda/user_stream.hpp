@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The user's streams of CUDA: events order them with ours, or one takes the place of ours.
+// The program's CUDA streams: events order them with queues of locus, or one replaces a queue.
 #pragma once
 #include <locus/core/macros.hpp>           // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 #include <locus/runtime/device_table.hpp>  // logical_device
@@ -10,30 +10,31 @@ namespace locus::runtime {
 
 namespace detail {
 LOCUS_SHARED_STATE inline constinit mutex
-    guest_lock;  // around the event that marks a point of a user's stream
+    guest_lock;  // held around the event of a point on a program's stream
 
-/// means: the card that a stream belongs to; -1: null, which every card has
-/// fails: placement_error, where CUDA does not know the stream, or captures it
+/// means: the card of a stream; -1 for the null stream, which every card has
+/// fails: placement_error, if CUDA does not know the stream, or it is being captured
 LOCUS_FUNCTION int card_of_stream(void* stream, std::string_view what);
-/// the stream's next work comes after that point of our compute queue
+/// the stream waits for the present point of d's compute queue
 LOCUS_FUNCTION void make_guest_wait(logical_device& d, void* stream);
 }  // namespace detail
 
-/// means: the queues of those devices go on behind the work of the user's stream; their communication comes
-///        behind their compute queues
-/// fails: placement_error, where the stream belongs to none of their cards
+/// means: the compute and copy queues of the devices wait for the program's stream; their
+///        communication queues wait for their compute queues
+/// fails: placement_error, if the stream belongs to none of their cards
 LOCUS_FUNCTION void cuda_follow(logical_device* const* devices, int count, void* stream);
-/// means: the user's stream goes on behind what those devices were given
+/// means: the program's stream waits for the compute queues of the devices
 inline void cuda_lead(logical_device* const* devices, int count, void* stream) {
   for (int i = 0; i < count; ++i) detail::make_guest_wait(*devices[i], stream);
 }
-/// means: the host goes on behind what the stream holds
+/// means: the host waits for the stream
 LOCUS_FUNCTION void cuda_await_guest(void* stream);
 
-/// means: the user's stream is the compute queue of a device from now on, behind what that was given
+/// means: the program's stream is the compute queue of d from now on, after the work of the former
+///        queue
 /// fails: placement_error for a stream of another card
 LOCUS_FUNCTION void cuda_lend(logical_device& d, void* stream);
-/// means: its own queue again, behind what the user's stream was given
+/// means: d has its own compute queue again, after the work of the program's stream
 LOCUS_FUNCTION void cuda_take_back(logical_device& d);
 
 }  // namespace locus::runtime

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Algorithms of a library on the compute stream of a device. One unit of the program makes their code
-// for GPUs (<locus/cub.cuh>), the kernel registry finds it; over a recorder they are loops of the host.
+// Algorithms of CUB on the compute stream of a device. One unit of a program compiles their code
+// for GPUs (<locus/cub.cuh>), and the kernel registry finds it; with a recorder they are loops on
+// the host.
 #pragma once
 #include <cstddef>  // size_t
 #include <cstdio>   // remove
@@ -16,23 +17,23 @@ LOCUS_COLD_BEGIN
 namespace locus::cuda_side {
 
 // The body of an algorithm is a trivially copyable class with
-//   static constexpr char const* name     of the library's function: for messages and counts
-//   algorithm_size size() const           the numbers that its workspace depends on; without: it needs none
-//   void host() const                     the same as a loop: what a recorder runs
-// Its code for GPUs is card_code<Body>::run(body, workspace, &bytes, stream), a specialisation that a unit
-// of nvcc registers (registered_algorithm); or a member card(workspace, &bytes, stream) of the body, for
-// the unit's own use. Both return CUDA's code. Without workspace they only say how many bytes they need.
+//   static constexpr char const* name     the library function, for messages and counts
+//   algorithm_size size() const           the numbers on which its workspace depends; none: no workspace
+//   void host() const                     the algorithm as loops, which a recorder runs
+// Its code for GPUs is card_code<Body>::run(body, workspace, &bytes, stream), a specialisation that a
+// unit of nvcc registers (registered_algorithm); or the member card(workspace, &bytes, stream), for
+// its own unit only. Both return CUDA's code; with a null workspace they only set `bytes`.
 
-/// What the workspace of an algorithm depends on, besides its types and the card.
+/// The numbers on which the workspace of an algorithm depends, besides its types and the card.
 struct algorithm_size {
   std::int64_t items = 0, other = 0;
   friend constexpr bool operator==(algorithm_size const&, algorithm_size const&) = default;
 };
 
-/// The last answers of one algorithm to the question for its workspace.
+/// The last workspace sizes of one algorithm.
 class size_answers {
  public:
-  /// means: ask(), or what it said for the same size on the same card of the same table of functions
+  /// means: ask(), or its last answer for this size, this card and this table of CUDA functions
   template <class Ask>
   std::size_t of(int card, algorithm_size const& size, Ask&& ask) {
     {
@@ -59,30 +60,30 @@ class size_answers {
   unsigned next_ = 0;
 };
 
-/// What one type of algorithm has in a unit.
+/// The static data of one algorithm in a unit.
 struct algorithm_type {
   char const* name;
-  missing_kernel lookup;  // in the registry
+  missing_kernel lookup;  // for the registry
   size_answers sizes{};
 };
 
-/// fails: no_kernel_in_unit, naming what makes the algorithm
+/// fails: no_kernel_in_unit, with the macro that compiles the algorithm
 [[noreturn]] LOCUS_FUNCTION void refuse_algorithm(launch_site const& site,
                                                   algorithm_type const& type);
 
-/// means: the algorithm can run on the devices that there are
+/// means: the algorithm can run: its code exists, or a recorder runs it
 inline bool is_made(algorithm_type& type, runtime::cuda_algorithm const& what) {
   return what.on_card || runtime::gpu_api->is_recorder || find_kernel(type.lookup);
 }
 
-/// means: what.body in the order of the compute stream; while workspace is measured only the question
-///        for its bytes
+/// means: issues what.body to the compute stream; while workspace is measured, only asks for its
+///        size
 LOCUS_FUNCTION void issue_algorithm(launch_site const& site, algorithm_type& type,
                                     runtime::cuda_algorithm what, algorithm_size const* size);
 
 inline namespace LOCUS_MODE {
 
-/// The code of an algorithm for GPUs: a .cuh specialises it.
+/// The code of an algorithm for GPUs; a .cuh specialises it.
 template <class Body>
 struct card_code;
 
@@ -92,7 +93,7 @@ algorithm_type& type_of_algorithm() {
   return type;
 }
 
-/// the body as data
+/// the body as untyped data
 template <class Body>
 runtime::cuda_algorithm algorithm_of(Body const& body) {
   static_assert(
@@ -109,10 +110,11 @@ runtime::cuda_algorithm algorithm_of(Body const& body) {
   return what;
 }
 
-/// means: the algorithm in the order of the device's compute stream, its workspace out of what the plan
-///        obtained; while that is measured, only the question how much it is
-/// cost:  the library's dispatch; the question is put once for each size and card
-/// fails: no_kernel_in_unit, where no unit of the program made it; device_lost, naming the algorithm
+/// means: issues an algorithm to the compute stream of the device, with workspace from the plan;
+///        while workspace is measured, only asks for its size
+/// cost:  the library's dispatch; the library is asked for the size once for each size and card
+/// fails: no_kernel_in_unit, if no unit of the program compiled it; device_error or device_lost,
+///        naming the algorithm
 template <class Body>
 void run_algorithm(launch_site const& site, Body const& body) {
   if constexpr (requires { body.size(); }) {
@@ -122,7 +124,7 @@ void run_algorithm(launch_site const& site, Body const& body) {
     issue_algorithm(site, type_of_algorithm<Body>(), algorithm_of(body), nullptr);
 }
 
-/// One algorithm that this unit made, for all units.
+/// An algorithm that this unit compiles for all units.
 template <class Body>
 class registered_algorithm {
  public:

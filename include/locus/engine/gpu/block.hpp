@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels as phases of a block of threads. The same body runs as a kernel on a GPU and as loops on
-// the host, where a recorder stands in for the GPU.
+// Kernels as phases of a thread block. The same body runs as a GPU kernel, and as loops on the host
+// with a recorder.
 #pragma once
 #include <locus/backend/cuda/shared_memory.hpp>  // shared_memory
 #include <locus/core/macros.hpp>                 // LOCUS_DEVICE_CODE
@@ -15,8 +15,8 @@ namespace locus::cuda_side {
 
 inline constexpr unsigned block_threads = 256, warp_threads = 32;
 
-/// A block on the host: a phase is a loop over its threads. (Marked for both sides since bodies
-/// are.)
+/// A thread block on the host: a phase is a loop over its threads. (Its functions are marked for
+/// host and device, since bodies are.)
 class host_block {
  public:
   host_block(unsigned number, unsigned count, unsigned size)
@@ -24,19 +24,19 @@ class host_block {
   LOCUS_HOST_DEVICE unsigned number() const { return number_; }
   LOCUS_HOST_DEVICE unsigned count() const { return count_; }
   LOCUS_HOST_DEVICE unsigned size() const { return size_; }
-  /// means: f(t) for each thread t, all of them before the next phase begins
+  /// means: f(t) for each thread t, then a barrier
   LOCUS_EXEC_CHECK_DISABLE
   template <class F>
   LOCUS_HOST_DEVICE void each(F&& f) const {
     for (unsigned t = 0; t < size_; ++t) f(t);
   }
-  /// means: the same, and no thread waits for another
+  /// means: f(t) for each thread t, without a barrier
   LOCUS_EXEC_CHECK_DISABLE
   template <class F>
   LOCUS_HOST_DEVICE void apart(F&& f) const {
     for (unsigned t = 0; t < size_; ++t) f(t);
   }
-  /// one value for each thread, which outlives a phase
+  /// one value for each thread, kept from phase to phase
   template <class T>
   class own {
    public:
@@ -45,8 +45,8 @@ class host_block {
    private:
     T values_[block_threads];
   };
-  /// means: v[t] = the fold of all values of t's team, a power of two up to 256 threads, in a tree
-  ///        that is the same on a GPU: neighbours at distance 16, 8, 4, 2, 1, then warps at 4, 2, 1
+  /// means: v[t] = the fold over the team of t, a power of two of at most 256 threads, in the tree
+  ///        of a GPU: neighbours at distance 16, 8, 4, 2, 1, then warps at 4, 2, 1
   template <class Reducer, class T>
   void fold(own<T>& v, unsigned team) const {
     unsigned const side_by_side = team < warp_threads ? team : warp_threads;
@@ -60,7 +60,7 @@ class host_block {
     for (unsigned w = 0; w < warps; w += mates) butterfly<Reducer>(&each[w], mates);
     for (unsigned t = 0; t < block_threads; ++t) v[t] = each[t / warp_threads];
   }
-  /// memory that the threads of a block share
+  /// memory shared by the threads of a block
   template <class T, unsigned Size>
   T* shared() const {
     static thread_local shared_memory<T, Size> memory;
@@ -79,7 +79,7 @@ class host_block {
   unsigned number_, count_, size_;
 };
 
-/// means: f(i) for i in [0, n): neighbouring threads take neighbouring numbers, the grid strides on
+/// means: f(i) for i in [0, n): thread t of the grid takes t, then strides by the size of the grid
 LOCUS_EXEC_CHECK_DISABLE
 template <class Block, class F>
 LOCUS_HOST_DEVICE void each_of(Block const& block, std::int64_t n, F const& f) {
@@ -90,15 +90,15 @@ LOCUS_HOST_DEVICE void each_of(Block const& block, std::int64_t n, F const& f) {
   });
 }
 
-/// means: the body, block after block, on the host
+/// means: runs the body on the host, block after block
 template <class Body>
 void run_on_host(void const* body, unsigned blocks, unsigned threads) {
   for (unsigned b = 0; b < blocks; ++b)
     (*static_cast<Body const*>(body))(host_block(b, blocks, threads));
 }
 
-/// means: how the driver, and the recorder, start a body; the symbol is null in a unit of a host
-///        compiler
+/// means: the arguments of the launch of a body, for CUDA and the recorder; the symbol is null in a
+///        unit of a host compiler
 template <class Body>
 runtime::cuda_launch launch_of(Body const& body, unsigned blocks, unsigned threads, void* stream) {
   static_assert(sizeof(Body) <= runtime::cuda_launch::max_body_bytes,

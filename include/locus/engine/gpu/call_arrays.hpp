@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Called operations whose body for GPUs goes over arrays, element by element: vectors of 16 bytes, all arrays in
-// one launch.
+// Calls that work on arrays element by element on GPUs: by vectors of 16 bytes, all arrays in one
+// launch.
 #pragma once
 #include <locus/core/macros.hpp>        // LOCUS_LEAN_BEGIN
 #include <locus/engine/gpu/block.hpp>   // block_threads
@@ -11,25 +11,25 @@ LOCUS_LEAN_BEGIN
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
 
-// The result of such an operation's team() is trivially copyable, and has
-//   static constexpr int arrays, vector     how many there are, elements of 16 bytes
+// The result of the operation's team() is trivially copyable, and has
+//   static constexpr int arrays, vector     number of arrays; elements in 16 bytes
 //   std::int64_t size(k)                    elements of array k
-//   bool has_vectors(k)                     all that belongs to array k begins at multiples of 16 bytes
-//   apply<Size>(k, i)                       elements [i, i + Size) of array k, Size is 1 or `vector`
+//   bool has_vectors(k)                     all memory of array k begins at multiples of 16 bytes
+//   apply<Size>(k, i)                       elements [i, i + Size) of array k; Size is 1 or `vector`
 template <class Team>
 inline constexpr bool goes_over_arrays = requires { Team::arrays; };
 
-/// A vector of an array for each thread, block after block.
+/// Each thread handles one vector of an array; arrays follow each other in the order of blocks.
 template <class Arrays>
 struct vectors_of_arrays {
   static constexpr int vector = Arrays::vector;
   Arrays of;
-  unsigned first[Arrays::arrays + 1]{};  // block of each array; behind them: how many there are
+  unsigned first[Arrays::arrays + 1]{};  // first block of each array; then their sum
 
   explicit vectors_of_arrays(Arrays const& all) : of(all) {
     for (int k = 0; k < Arrays::arrays; ++k) first[k + 1] = first[k] + blocks_for_array(k);
   }
-  /// units: blocks of all arrays; an array without elements has none
+  /// units: blocks of all arrays; an empty array has none
   unsigned blocks() const { return first[Arrays::arrays]; }
 
   LOCUS_EXEC_CHECK_DISABLE

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Called operations whose body for GPUs is a team of threads. A team shares a row, or columns of a matrix, or each
-// thread takes a vector of an array. Neighbouring threads read neighbouring elements. The order of a fold follows
-// from the shape alone.
+// Calls that run by teams of threads on GPUs: a team shares a row, or columns of a matrix; or each
+// thread takes a vector of an array. The order of a fold depends on the extents only.
 #pragma once
 #include <locus/core/macros.hpp>             // LOCUS_HOST_DEVICE
 #include <locus/engine/gpu/block.hpp>        // each_of, block_threads
@@ -14,29 +13,30 @@ LOCUS_LEAN_BEGIN
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
 
-// The result of an operation's team() is trivially copyable, and has one of three sets of members:
+// The result of an operation's team() is trivially copyable, and has one of three sets of members.
 //
-//   std::int64_t rows; std::int32_t length    32 or 256 threads for each row of so many elements
-//   static constexpr int vector, bytes        elements that a thread reads at once, and their bytes
-//   line at(row)                              what every thread knows of its row
-//   load(elements&, line, j)                  what it reads of elements [j, j + vector); a short row is read once
-//   element one_of(elements, e)               one of them
+// 1. Rows:
+//   std::int64_t rows; std::int32_t length    32 or 256 threads share each row of `length` elements
+//   static constexpr int vector, bytes        elements of one load of a thread, and their bytes
+//   line at(row)                              the facts about a row that each of its threads needs
+//   load(elements&, line, j)                  loads elements [j, j + vector); a short row only once
+//   element one_of(elements, e)               element e of a load
 //   first begin(line); add(first&, line, j, element); static combine(first, first)
 //                                             a fold over the row
 //   second begin(line, first); add(second&, line, first, j, element); static combine(second, second)
-//                                             another one, that knows the first; of an empty type: none
-//   settled settle(line, first, second)       what the rest shares
-//   write(line, settled, j, elements)         of elements [j, j + vector) that are there
-//   finish(line, first, second)               once for each row
-// or
-//   std::int64_t rows, columns                threads side by side for the columns of a matrix:
-//   static constexpr int vector, batch        columns of one thread, rows that it reads at once
-//   at(column)                                what a thread knows of its columns
-//   add<Batch>(totals, at, row, step)         to the totals of `vector` columns: Batch rows
+//                                             a second fold, which reads the first; empty type: none
+//   settled settle(line, first, second)       the values that write() needs
+//   write(line, settled, j, elements)         writes those of elements [j, j + vector) that exist
+//   finish(line, first, second)               called once for each row
+// 2. Columns:
+//   std::int64_t rows, columns                neighbouring threads take neighbouring columns
+//   static constexpr int vector, batch        columns of one thread; rows that it loads at once
+//   at(column)                                the facts about its columns that a thread needs
+//   add<Batch>(totals, at, row, step)         adds Batch rows to the totals of `vector` columns
 //   total; static identity(), static combine(total, total)
-//   finish(column, total)                     once for each column
-//   std::int64_t zeros(), zero(i)             elements of results that are 0
-// or the members that call_arrays.hpp lists.
+//   finish(column, total)                     called once for each column
+//   std::int64_t zeros(), zero(i)             number of result elements to set to 0; sets one
+// 3. Arrays: the members that call_arrays.hpp lists.
 
 template <class Team>
 inline constexpr bool shares_rows = requires { typename Team::line; };
@@ -46,7 +46,7 @@ template <class Rows>
 struct teams_of_rows {
   using elements = typename Rows::elements;
   static constexpr int vector = Rows::vector, fit = 128 / Rows::bytes;
-  /// vectors of a thread in registers, 128 bytes: a row that fits them is read once
+  /// vectors of a thread in registers, 128 bytes: a row that fits there is loaded once
   static constexpr int kept = fit < 1 ? 1 : fit;
   Rows of;
   unsigned team;
@@ -102,16 +102,17 @@ struct teams_of_rows {
     typename Rows::line line;
     elements batch[kept];
   };
-  /// means: f(j, elements from j on) for the vectors of this thread; loaded: its batch is the row's first and only
+  /// means: f(j, elements from j on) for each vector of this thread; loaded: its batch has the
+  ///        whole row
   LOCUS_EXEC_CHECK_DISABLE
   template <class F>
   LOCUS_HOST_DEVICE void each(share& s, unsigned thread, bool loaded, F const& f) const {
     std::int32_t const step = std::int32_t(team) * vector;
     for (std::int64_t begin = thread * vector; begin < of.length; begin += kept * step) {
       auto const origin = static_cast<std::int32_t>(begin);
-      // vectors that are there: no number behind the last element may wrap
+      // number of vectors of this thread, by a division: an index past the end could wrap
       std::int32_t const there = (of.length - 1 - origin) / step + 1;
-      if (!loaded)  // all at once
+      if (!loaded)  // all loads before their first use
         for (int k = 0; k < kept; ++k)
           if (k < there) of.load(s.batch[k], s.line, origin + k * step);
       for (int k = 0; k < kept; ++k)
@@ -129,8 +130,8 @@ struct teams_of_rows {
   }
 };
 
-/// `across` threads side by side, each for a vector of columns, and block_threads / across of these down a
-/// part of the rows.
+/// A block has `across` threads side by side, each with a vector of columns, and block_threads /
+/// across such lines, which share the rows of one part.
 template <class Columns>
 struct teams_of_columns {
   static constexpr int vector = Columns::vector, batch = Columns::batch;
@@ -141,7 +142,7 @@ struct teams_of_columns {
   Columns of;
   std::int64_t tiles, parts, each;  // each: rows of a part
   unsigned across;
-  total* partials;  // [part][column]; null: one part
+  total* partials;  // [part][column]; null: there is one part
 
   LOCUS_EXEC_CHECK_DISABLE
   template <class Block>
@@ -161,7 +162,7 @@ struct teams_of_columns {
             v[t].of[j] = Columns::combine(v[t].of[j], v[t + half].of[j]);
       });
     block.apart([&](unsigned t) {
-      total const* const from = v->of;  // the totals of the tile's columns lie side by side
+      total const* const from = v->of;  // totals of the tile's columns, contiguous
       std::int64_t const first = column(tile, 0), left = of.columns - first,
                          count = left < across * vector ? left : across * vector;
       if (partials)
@@ -186,7 +187,7 @@ struct teams_of_columns {
       of.template add<batch>(to.of, here, row, step);
     for (; row < stop; row += step) of.template add<1>(to.of, here, row, step);
   }
-  /// neighbouring threads store neighbouring words; totals are made of doubles
+  /// copies words, so that neighbouring threads store neighbouring words; totals consist of doubles
   LOCUS_HOST_DEVICE static void copy_words(total* to, total const* from, std::int64_t count,
                                            unsigned t) {
     auto* const words = reinterpret_cast<double*>(to);
@@ -197,7 +198,8 @@ struct teams_of_columns {
   }
 };
 
-/// The parts of each column: 8 columns side by side, which lie in whole sectors, 32 threads down the parts.
+/// Combines the parts of each column: 8 neighbouring columns, which fill whole sectors of memory,
+/// and 32 threads for the parts of each.
 template <class Columns>
 struct parts_of_columns {
   static constexpr unsigned across = 8;
@@ -229,8 +231,9 @@ struct parts_of_columns {
   }
 };
 
-/// means: start(body, blocks) for each kernel of a team's body; obtain(bytes) has data(), the memory of its
-///        parts. Cuts follow the shape, not the card: so do the bits.
+/// means: start(body, blocks) for each kernel of a team's body; obtain(bytes).data() is the memory
+///        for its parts. The cut depends on the extents, not on the card; so the bits do not
+///        either.
 template <class Team, class Obtain, class Start>
 void choose_teams(Team const& of, Obtain&& obtain, Start&& start) {
   if constexpr (goes_over_arrays<Team>) {
@@ -238,7 +241,8 @@ void choose_teams(Team const& of, Obtain&& obtain, Start&& start) {
     if (all.blocks() > 0) start(all, all.blocks());
   } else if constexpr (shares_rows<Team>) {
     if (of.rows == 0) return;
-    // a warp for what it keeps, or where rows alone fill a card: it has less to exchange than a block
+    // a warp, for rows that it keeps in registers, or if rows alone fill a card: a warp needs no
+    // exchange between warps
     std::int64_t const keeps =
         teams_of_rows<Team>::kept * std::int64_t(Team::vector * warp_threads);
     bool const many = of.rows >= 2048 && of.length <= 2048;
@@ -252,7 +256,7 @@ void choose_teams(Team const& of, Obtain&& obtain, Start&& start) {
     unsigned across = warp_threads;
     while (across / 2 >= vectors) across /= 2;
     std::int64_t const tiles = (vectors + across - 1) / across;
-    // parts where the columns alone do not fill a card; each has 8 rows for each of its threads
+    // parts, if the columns alone do not fill a card; each thread has at least 8 rows of a part
     std::int64_t const least = std::int64_t(block_threads / across) * 8, enough = 512;
     std::int64_t const most = (of.rows + least - 1) / least, wanted = (enough + tiles - 1) / tiles;
     std::int64_t parts = wanted < most ? wanted : most < 1 ? 1 : most;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the card() body of a called operation has: workspace, loops and algorithms in the order of one
-// device's queue. And how such a body is launched.
+// The context of the card() body of a call: workspace, loops and algorithms on one device's compute
+// queue; and the launch of such a body.
 #pragma once
 #include <locus/backend/cuda/missing_kernel.hpp>  // run_elsewhere
 #include <locus/core/array.hpp>                   // dynamic_array
@@ -32,9 +32,10 @@ struct each_number {
 
 inline namespace LOCUS_MODE {
 
-/// means: the place of a called operation on one GPU. Its members enqueue and never wait. A body runs
-///        once more while the plan measures workspace: then nothing is enqueued, and take() gives null.
-/// fails: out_of_memory, device_lost, no_kernel_in_unit
+/// means: the context of a call on one GPU. Its functions enqueue work and never wait. A body also
+///        runs while the plan measures workspace: then nothing is enqueued, and take() returns
+///        null.
+/// fails: out_of_memory, device_error, device_lost, no_kernel_in_unit
 class card_context : public call_context {
  public:
   card_context(call_context const& part, launch_site const& site)
@@ -46,25 +47,27 @@ class card_context : public call_context {
       taken_.resize(taken_.size() - 1);
     }
   }
-  /// only the workspace is asked for: call no library then
+  /// true: only workspace is measured; the body must not call a library itself
   bool measuring() const { return site_.workspace && site_.workspace->measuring; }
-  /// the cudaStream_t of the device, whose card is the current one; over a recorder it is no stream
+  /// the device's cudaStream_t; its card is CUDA's current device; with a recorder it is no CUDA
+  /// stream
   void* stream() const { return runtime::cuda_queue_of(*site_.on, queue_kind::compute).stream; }
   int card() const { return site_.on->card; }
 
-  /// means: unset memory of n elements until the body is done; for 0 null
+  /// means: uninitialised memory for n elements until the body returns; null for n = 0
   template <class T>
   T* take(std::int64_t n) {
     taken_.reserve(taken_.size() + 1);
     taken_.push(new cuda_side::workspace(site_, n * std::int64_t(sizeof(T))));
     return static_cast<T*>(taken_.back()->data());
   }
-  /// means: f(i) for i in [0, n), one thread each; f is LOCUS_HOST_DEVICE and trivially copyable
+  /// means: f(i) for i in [0, n), one thread for each; f is LOCUS_HOST_DEVICE and trivially
+  ///        copyable
   template <class F>
   void each(std::int64_t n, F const& f) const {
     if (n > 0) cuda_side::start(site_, cuda_side::each_number<F>{f, n}, cuda_side::blocks_for(n));
   }
-  /// means: an algorithm of a library (engine/gpu/algorithm.hpp)
+  /// means: issues an algorithm of a library (engine/gpu/algorithm.hpp)
   template <class Algorithm>
   void run(Algorithm const& a) {
     if (measuring() && !missing_) {
@@ -73,28 +76,29 @@ class card_context : public call_context {
     }
     if (!missing_) cuda_side::run_algorithm(site_, a);
   }
-  /// means: c = a b by cuBLAS, or c += a b, or a batch of them: matrices of T; floats are read as the session's
-  ///        precision of matmul says
-  /// shape: c is row-major, a and b fit a BLAS (work/matrix.hpp)
-  /// fails: shape_error, for more rows, columns or products than cuBLAS counts, 2^31 - 1
+  /// means: c = a b by cuBLAS, or c += a b, or a batch of such products, of element type T; floats
+  ///        use the precision of matmul in the settings
+  /// shape: c is row-major; a and b fit BLAS (work/matrix.hpp)
+  /// fails: shape_error, for more than 2^31 - 1 rows, columns or products: cuBLAS counts in int
   template <class T>
   void multiply(kernel::matrix const& c, kernel::matrix const& a, kernel::matrix const& b,
                 kernel::batch const& batch = {}, bool adds = false) const {
     cuda_side::start_product(site_, element_of_v<T>, c, a, b, batch, adds);
   }
-  /// means: cuDNN computes such a convolution on this device, as `choice` says then. Its type is T, and its
-  ///        precision is the session's of matmul
+  /// means: true: cuDNN computes convolution c on this device, and `choice` has its facts. Sets the
+  ///        element type T and the precision of c, that of matmul in the settings
   template <class T>
   bool asks_cudnn(runtime::cuda_convolution& c, runtime::cuda_convolution_choice& choice) const {
     c.type = element_of_v<T>;
     return cuda_side::ask_convolution(site_, c, choice);
   }
-  /// means: a convolution that asks_cudnn allowed; false: cuDNN refuses it after all, and began nothing
+  /// means: issues a convolution for which asks_cudnn returned true; false: cuDNN refused it, and
+  ///        nothing was issued
   bool convolve(runtime::cuda_convolution const& c,
                 runtime::cuda_convolution_arrays const& arrays) const {
     return cuda_side::start_convolution(site_, c, arrays);
   }
-  /// of a body that was measured: the first algorithm that no unit of the program made
+  /// after measuring: the first algorithm of the body that no unit compiled; null: none
   cuda_side::algorithm_type* missing() const { return missing_; }
 
  private:
@@ -108,8 +112,8 @@ class card_context : public call_context {
 namespace cuda_side {
 inline namespace LOCUS_MODE {
 
-/// means: the first algorithm of the body that no unit of the program made, or null
-/// cost:  once, and again after the registry has changed: the body is measured
+/// means: the first algorithm of the body that no unit of the program compiled, or null
+/// cost:  measures the body once, and again after the registry has changed
 template <class Work>
 missing_kernel* missing_algorithm(launch_site const& site, Work const& work) {
   static unsigned seen = 0;
@@ -129,8 +133,8 @@ missing_kernel* missing_algorithm(launch_site const& site, Work const& work) {
   return __atomic_load_n(&missing, __ATOMIC_RELAXED);
 }
 
-/// means: the card() body of a called operation on one device; where an algorithm of it is missing, the
-///        host's body, with the operands brought there and back
+/// means: runs the card() body of a call on one device; if no unit compiled one of its algorithms,
+///        a round trip: host() with copied operands
 template <class Work>
 void run_card_body(launch_site const& site, Work const& work) {
   runtime::require_card(*site.on);
@@ -143,7 +147,7 @@ void run_card_body(launch_site const& site, Work const& work) {
   card_context here(work.here, site);
   bool const had_error = runtime::gpu_api->peek_error() != runtime::cuda_success;  // the program's
   work.on_card(here);
-  if (!here.measuring() && !had_error)  // of launches that the body made itself
+  if (!here.measuring() && !had_error)  // errors of launches that the body itself made
     runtime::check_cuda(runtime::gpu_api->last_error(), "a body for cards", site.on->name);
 }
 

@@ -15,20 +15,21 @@ constexpr std::string_view name_of_convolution(runtime::convolution_result r) {
          : r == runtime::convolution_result::dx ? "the gradient of a convolution's input"
                                                 : "the gradient of a convolution's kernel";
 }
-/// fails: device_error, device_lost, for a code that is no refusal
+/// fails: device_error or device_lost, for a code that is not a refusal
 LOCUS_FUNCTION bool is_done(int code, runtime::cuda_convolution const& c,
                             runtime::logical_device& on);
 }  // namespace detail
 
-/// means: whether cuDNN computes the convolution c with at most a sixteenth of the device's limit as workspace; `choice`
-///        becomes cuDNN's choice. Precision and limit of c are filled in
-/// cost:  a look into the handle's list of shapes; cuDNN chooses at the first call with a shape
+/// means: true: cuDNN computes convolution c with at most 1/16 of the device's limit as workspace,
+///        and `choice` has its facts. Sets precision and workspace limit of c
+/// cost:  a search in the handle's list; at the first call for a convolution, cuDNN chooses an
+///        algorithm
 /// fails: device_error, device_lost
 LOCUS_FUNCTION bool ask_convolution(launch_site const& site, runtime::cuda_convolution& c,
                                     runtime::cuda_convolution_choice& choice);
 
-/// means: the result of c; false: cuDNN refuses it, and enqueued nothing. While workspace is measured nothing is
-///        enqueued
+/// means: issues convolution c; false: cuDNN refused it, and nothing was issued. While workspace is
+///        measured, issues nothing
 /// fails: device_error, device_lost
 LOCUS_FUNCTION bool start_convolution(launch_site const& site, runtime::cuda_convolution const& c,
                                       runtime::cuda_convolution_arrays arrays);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies between any strides on a GPU: maps that change nothing, of words and not of element types.
+// Copies between layouts on a GPU, as maps with the identity, by words instead of element types.
 #pragma once
 #include <locus/core/macros.hpp>            // LOCUS_LEAN_BEGIN
 #include <locus/engine/gpu/launch.hpp>      // start
@@ -14,12 +14,12 @@ namespace locus {
 namespace cuda_side {
 inline namespace LOCUS_MODE {
 
-/// An element of a copy, whatever it means.
+/// A word of a copy.
 template <int Bytes>
 struct alignas(Bytes) word {
   unsigned char bytes[Bytes];
 };
-/// means: its input
+/// means: the identity
 struct unchanged {
   template <class T>
   LOCUS_HOST_DEVICE constexpr pack<T> operator()(pack<T> const& in, pack<> const&) const {
@@ -30,8 +30,8 @@ struct unchanged {
 template <class Word>
 using word_map = map_work<unchanged, type_list<kernel::elements_of<Word>>, type_list<Word>, true>;
 
-/// means: start(body, blocks) with the kernel of each launch of a copy: one where runs lie side by side, otherwise
-///        one for each word of 1 to 16 bytes that an element consists of
+/// means: start(body, blocks) for each launch of a copy: one line_map if rows of both sides are
+///        contiguous; otherwise one point_map for each word of 1 to 16 bytes of an element
 template <class Start>
 void choose_copy(copy_work const& work, Start&& start) {
   word_map<std::uint32_t> order{unchanged{}};
@@ -41,7 +41,8 @@ void choose_copy(copy_work const& work, Start&& start) {
   kernel::space& s = order.over;
   kernel::access &from = order.operands[0], &to = order.operands[1];
   if (s.size() == 0) return;
-  // strides are in bytes from here on; a word may have the bytes that divide all these numbers
+  // strides are in bytes from here on; the size of a word must divide all the numbers collected in
+  // `places`
   bool const in_lines = from.stride[last] == 1 && to.stride[last] == 1;
   std::uint64_t places =
       reinterpret_cast<std::uintptr_t>(from.data) | reinterpret_cast<std::uintptr_t>(to.data);
@@ -73,7 +74,7 @@ void choose_copy(copy_work const& work, Start&& start) {
         point_map<word_map<Word>> body({}, w.over, w.operands);
         start(body, body.blocks());
         for (kernel::access& a : w.operands)
-          if (a.data)  // there is none yet while a plan counts its bytes
+          if (a.data)  // null while a plan measures workspace
             a.data = static_cast<char*>(a.data) + sizeof(Word);
       }
     });

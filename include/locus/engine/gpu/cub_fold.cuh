@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUB's kernels for folds. A unit that folds nothing on GPUs does not compile them.
+// CUB's kernels for folds. Only units with folds for GPUs compile them.
 #pragma once
 #include <locus/engine/gpu/half_names.cuh>  // before CUB
 
@@ -13,7 +13,7 @@
 
 namespace locus::cuda_side::cub_calls {
 
-/// *out = combine(first, of(0), of(1), ...), in any order
+/// *out = combine(first, of(0), of(1), ..., of(n - 1)), in any order
 template <class Of, class Out, class Combine, class T>
 int reduce(void* workspace, std::size_t* bytes, std::int64_t n, Of const& of, Out const& out,
            Combine combine, T first, void* stream) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans and folds of runs by CUB.
+// Scans and segmented folds by CUB.
 #pragma once
 #include <locus/engine/gpu/half_names.cuh>  // before CUB
 

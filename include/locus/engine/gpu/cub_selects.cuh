@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selections, runs and counts by CUB.
+// Selections, runs and histograms by CUB.
 #pragma once
 #include <locus/engine/gpu/half_names.cuh>  // before CUB
 

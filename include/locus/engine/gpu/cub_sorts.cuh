@@ -24,7 +24,7 @@ struct bits_of_keys {
 };
 template <class Key>
 struct keys_of_bits {
-  Key* keys;  // of the same memory as the bits
+  Key* keys;  // the same memory as the bits
   __device__ __host__ void operator()(std::int64_t i) const {
     key_bits<Key> const b = reinterpret_cast<key_bits<Key> const*>(keys)[i];
     keys[i] = key_order<Key>::key(b);
@@ -37,8 +37,8 @@ int on_each(std::int64_t n, F const& f, void* stream) {
                : 0;
 }
 
-/// means: sort(keys, sorted, memory, bytes) over integers: keys of floats become bits in front of it,
-///        and keys again behind it
+/// means: sort(keys, sorted, memory, bytes) for integer keys; float keys are converted to ordered
+///        bits before it and back after it
 template <class Key, class Sort>
 int sort_ordered(std::int64_t n, Key const* keys, Key* sorted, void* memory, std::size_t* bytes,
                  void* stream, Sort&& sort) {

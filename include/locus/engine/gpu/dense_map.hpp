@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps of arrays without gaps by CUB: items are vectors of 16 bytes, the fused expression is the functor.
-// What reads no memory is cub::DeviceFor, everything else cub::DeviceTransform.
+// Maps of contiguous arrays by CUB: items are vectors of 16 bytes, the functor is the fused
+// expression. An expression that reads no memory is cub::DeviceFor, any other cub::DeviceTransform.
 #pragma once
 #include <locus/core/macros.hpp>           // LOCUS_LEAN_BEGIN
 #include <locus/engine/gpu/algorithm.hpp>  // run_algorithm
@@ -16,7 +16,7 @@ LOCUS_LEAN_BEGIN
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
 
-/// Where vectors of all results go: an output iterator of packs of vectors.
+/// The outputs of a map as an output iterator over packs of vectors.
 template <class Outs, int Size>
 struct vector_places;
 template <class... Outs, int Size>
@@ -54,7 +54,8 @@ struct vector_places<type_list<Outs...>, Size> {
   }
 };
 
-/// A fused expression as a function of vectors; by value, so that each is one load of 16 bytes.
+/// A fused expression as a function of vectors; parameters by value, so that each is one load of 16
+/// bytes.
 template <class Stage, class Ins, class Outs, int Size>
 struct vector_function;
 template <class Stage, class... Kinds, class Outs, int Size>
@@ -70,7 +71,7 @@ struct vector_function<Stage, type_list<Kinds...>, Outs, Size> {
   }
 };
 
-/// Vector i of a fused expression that reads no memory.
+/// Computes vector i of a fused expression that reads no memory.
 template <class Stage, class Ins, class Outs, int Size>
 struct vector_generator;
 template <class Stage, class... Offsets, class Outs, int Size>
@@ -78,7 +79,7 @@ struct vector_generator<Stage, type_list<Offsets...>, Outs, Size> {
   static constexpr std::size_t count = sizeof...(Offsets);
   Stage f;
   vector_places<Outs, Size> to;
-  std::int64_t first[count + 1];  // operand k at vector i: the vector of numbers first[k] + i
+  std::int64_t first[count + 1];  // operand k of vector i is the vector of numbers first[k] + i
 
   LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
     write(i, std::make_index_sequence<count>{});
@@ -97,7 +98,7 @@ struct vector_generator<Stage, type_list<Offsets...>, Outs, Size> {
   }
 };
 
-/// means: out[m][i] = f(in[k][i]...)[m] for the vectors of arrays that begin at multiples of 16 bytes
+/// means: out[m][i] = f(in[k][i]...)[m] for contiguous arrays that begin at multiples of 16 bytes
 template <class Stage, class Ins, class Outs>
 struct dense_map;
 template <class Stage, class... Kinds, class Outs>
@@ -127,7 +128,7 @@ struct dense_map<Stage, type_list<Kinds...>, Outs> {
     for (std::int64_t i = 0; i < vectors; ++i) out[i] = f(get<K>(in)[i]...);
   }
 };
-/// the same for an expression that reads no memory
+/// means: the same for an expression that reads no memory
 template <class Stage, class Ins, class Outs>
 struct dense_generator {
   static constexpr char const* name = "cub::DeviceFor";
@@ -145,15 +146,16 @@ struct dense_generator {
   }
 };
 
-/// Whether CUB has the kernel where all operands are arrays without gaps: all of them lie in memory, or
-/// none that is read.
+/// true: CUB computes the map if all operands are contiguous arrays. Its inputs must all be in
+/// memory, or none of them.
 template <class Work>
 inline constexpr bool may_be_dense =
     has_cub_engine && (map_facts<Work>::inputs_in_memory == 0 ||
                        map_facts<Work>::inputs_in_memory == Work::inputs::size);
 
-/// means: the first `vectors` vectors of the map by CUB
-/// shape: collapsed to one axis; every operand without gaps, from a multiple of a vector on
+/// means: computes the first `vectors` vectors of a map by CUB
+/// shape: one axis after collapsing; every operand is contiguous and begins at a multiple of a
+///        vector
 template <class Work>
 void run_dense_map(launch_site const& site, Work const& work, std::int64_t vectors) {
   using facts = map_facts<Work>;

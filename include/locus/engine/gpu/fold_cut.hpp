@@ -10,24 +10,25 @@ LOCUS_LEAN_BEGIN
 
 namespace locus::cuda_side {
 
-/// means: how a fold of that shape is cut; numbers of vectors and points, never of a card
+/// means: the cut of a fold; it depends on numbers of vectors and points, never on a card
 struct fold_cut {
   unsigned team_bits = 8, across_bits = 5;
   std::int64_t parts = 1, each = 1, tiles = 1;
 
-  /// rows: `vectors` of each of `outputs`
+  /// means: folds along rows: `outputs` rows of `vectors` vectors
   static fold_cut of_rows(std::int64_t outputs, std::int64_t vectors) {
     fold_cut c;
     c.each = vectors;
     bool const many = outputs >= 2 * vectors && vectors <= 64 * warp_threads;
     if (vectors <= 2 * warp_threads || many) {
-      c.team_bits = 0;  // four vectors for a thread, at most a warp
+      c.team_bits = 0;  // four vectors for each thread, at most a warp
       while (c.team_bits < 5 && vectors > std::int64_t(4) << c.team_bits) ++c.team_bits;
     } else
       c.cut(outputs, vectors, 8 * block_threads, 4096);
     return c;
   }
-  /// columns: `points` of each vector of outputs; a block has few columns, and so few parts to store
+  /// means: folds down columns: `points` for each vector of outputs. Few columns for each block
+  ///        mean few parts to store
   static fold_cut of_columns(std::int64_t vectors, std::int64_t points) {
     fold_cut c;
     c.each = points;
@@ -40,8 +41,8 @@ struct fold_cut {
   }
 
  private:
-  /// parts where outputs alone do not fill a card: `enough` blocks, but none with less than `least`.
-  /// `each` is rounded up, so that fewer parts may hold all: none is empty
+  /// means: several parts if outputs alone do not fill a card: up to `enough` blocks, each part
+  ///        with at least `least`. `each` is rounded up, so that no part is empty
   void cut(std::int64_t blocks, std::int64_t all, std::int64_t least, std::int64_t enough) {
     std::int64_t wanted = blocks < enough / 4 ? enough / blocks : 1;
     if (wanted > all / least) wanted = all / least;

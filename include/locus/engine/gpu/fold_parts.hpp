@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The second kernel of a fold that is cut into parts: it adds the parts of each output and finishes them.
+// The second kernel of a fold in parts: it combines the parts of each output and finishes the
+// output.
 #pragma once
 #include <locus/core/macros.hpp>         // LOCUS_LEAN_BEGIN
 #include <locus/engine/gpu/folds.hpp>    // fold_end, fold_facts
@@ -11,7 +12,7 @@ LOCUS_LEAN_BEGIN
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
 
-/// The parts of all outputs: 2^across_bits slots side by side, the other threads of a block down the parts.
+/// A block takes 2^across_bits neighbouring slots; its other threads share the parts of each slot.
 template <class Work>
 struct fold_the_parts {
   using facts = fold_facts<Work>;
@@ -19,10 +20,11 @@ struct fold_the_parts {
   using total = typename all::total;
   fold_end<Work> end;
   unsigned across_bits;
-  // slot j * vectors + v is element j of vector v; of rows each output is a vector
+  // slot j * vectors + v is element j of vector v; in folds along rows, each output is a vector of
+  // its own
   int vector;
   std::int64_t length;  // of a line of outputs
-  bool by_warps;        // elements of a vector are apart
+  bool by_warps;        // elements of a vector are not contiguous
   quotient vectors, in_line;
   unravel kept;
   kernel::access operands[facts::operands];
@@ -57,7 +59,7 @@ struct fold_the_parts {
   }
 
  private:
-  /// every so many-th part, four under way at once
+  /// combines every step-th part; four loads at once
   LOCUS_HOST_DEVICE void add(total& to, total const* from, std::int64_t part) const {
     std::int64_t const step = block_threads >> across_bits;
     for (; part + 3 * step < end.parts; part += 4 * step) {

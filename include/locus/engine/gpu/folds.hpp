@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The threads of a GPU in a fold: its axes as vectors, the loop of one thread, and the end of its totals. All of
-// it follows from the shape alone, and so do the bits of a sum.
+// The threads of a GPU in a fold: its axes as vectors, the loop of one thread, and the end of a
+// fold. All of it depends on the extents only, and so do the bits of a sum.
 #pragma once
 #include <locus/core/macros.hpp>        // LOCUS_LEAN_BEGIN
 #include <locus/engine/gpu/block.hpp>   // block_threads
@@ -19,7 +19,7 @@ consteval bool same_kinds(type_list<Kind, Kinds...>) {
 }
 consteval bool same_kinds(type_list<>) { return false; }
 
-/// What the types of a fold say about its kernels.
+/// Constants of a fold's kernels that follow from its types.
 template <class Work>
 struct fold_facts {
   using ins = typename Work::inputs;
@@ -29,32 +29,33 @@ struct fold_facts {
   using all = totals_of<typename Work::reducers>;
   static constexpr int in_count = ins::size, row = in_count, element = row + rows::size,
                        out = element + elements::size, operands = Work::operand_count;
-  // the lanes of a thread stay in registers
+  // the lanes of a thread must fit in registers
   static constexpr int lanes = 128 / int(sizeof(typename all::lane)),
                        widest = vector_size(ins{}, elements{});
   static constexpr int vector = widest <= lanes ? widest : lanes < 1 ? 1 : largest_power(lanes);
-  /// vectors of one thread under way: 64 bytes, at most 32 elements, no more than a lane adds
+  /// vectors that a thread loads at once: 64 bytes, at most 32 elements, and at most as many as a
+  /// lane adds
   static constexpr int wanted = bytes_of(ins{}) == 0 ? 1 : 64 / (bytes_of(ins{}) * vector),
                        most = 32 / vector < all::adds ? 32 / vector : all::adds;
   static constexpr int unroll =
       wanted < 1 || most < 1 ? 1 : largest_power(wanted < most ? wanted : most);
-  /// several statistics of one array: inputs of one type, which may turn out to be one
+  /// several folds of one array: inputs of one type that may turn out to be the same array
   static constexpr bool may_be_one = in_count > 1 && same_kinds(ins{});
   static constexpr int unroll_one =
       largest_power(unroll * in_count < most ? unroll * in_count : most);
 };
 
-/// Where the operands of a fold lie. Vectors run along the folded axes, a team of threads for each
-/// output, or along the kept ones, a thread for each vector of outputs.
+/// The operands of a fold. By rows: vectors run along folded axes, and a team of threads has each
+/// output. By columns: vectors run along kept axes, and a thread has each vector of outputs.
 template <class Work>
 struct fold_map {
   using facts = fold_facts<Work>;
   static constexpr int all = facts::operands, vector = facts::vector;
-  bool by_rows = true, is_plain = true;  // all that is read or stored is aligned, no division
+  bool by_rows = true, is_plain = true;  // is_plain: vectors are aligned, no division
   bool is_one = facts::may_be_one;       // all inputs are the same array
-  std::int64_t outputs = 1, length = 1;  // of a fold: its points
-  std::int64_t wholes = 0;               // of one line
-  lines<all, vector> run;                // of the axes that vectors run along
+  std::int64_t outputs = 1, length = 1;  // of a fold: number of points
+  std::int64_t wholes = 0;               // whole vectors of one line
+  lines<all, vector> run;                // the axes along which vectors run
   unravel other;                         // the other axes
   kernel::access in_other[all]{};
 
@@ -82,7 +83,7 @@ struct fold_map {
         is_one = is_one && operands[k].stride[d] == operands[0].stride[d];
     }
   }
-  /// means: where an output lies
+  /// means: the offsets of all operands at an output
   LOCUS_HOST_DEVICE void find(std::int64_t output, std::int64_t* at) const {
     if (other.rank == 1)
       for (int k = 0; k < all; ++k) at[k] = output * in_other[k].stride[0];
@@ -91,7 +92,8 @@ struct fold_map {
   }
 
  private:
-  /// rows of whole vectors, where nothing lies in columns
+  /// means: rows are contiguous and consist of whole vectors, so that folding by rows pays although
+  ///        they are short
   static bool are_short_rows(kernel::space const& s, kernel::access const* operands,
                              int const* bytes, std::int64_t length) {
     bool fits = length == s.extent[s.rank - 1] && length >= 2 * vector && length % vector == 0;
@@ -110,8 +112,8 @@ struct fold_thread {
   using ins = typename facts::ins;
   using elements = typename facts::elements;
   static constexpr int vector = facts::vector, unroll = facts::unroll;
-  static constexpr std::int64_t most_plain = std::int64_t(1) << 31;  // numbered in 32 bits
-  /// of all operands: where a line begins, and the vector's first element in it
+  static constexpr std::int64_t most_plain = std::int64_t(1) << 31;  // counted in 32 bits
+  /// offsets of all operands at a line, and the index of the vector's first element in the line
   struct place {
     std::int64_t at[facts::operands], begin;
   };
@@ -119,8 +121,8 @@ struct fold_thread {
   fold_map<Work> const& map;
   typename all::lane lanes[vector];
 
-  /// means: places begin, begin + step, ... below end, all whole and of a plain map; flush(lanes)
-  ///        after as many as lanes may add; few: after each
+  /// means: adds vectors begin, begin + step, ... below end, all whole, of a plain map;
+  ///        flush(lanes) after as many as lanes may add; few: after each
   template <class Index, class PlaceOf, class Flush>
   LOCUS_HOST_DEVICE void add_plain(Index begin, Index end, unsigned step, bool few,
                                    PlaceOf const& place_of, Flush const& flush) {
@@ -129,8 +131,8 @@ struct fold_thread {
         return add_batches<facts::unroll_one, true, false>(begin, end, step, few, place_of, flush);
     add_batches<unroll, false, false>(begin, end, step, few, place_of, flush);
   }
-  /// means: the same of vectors whose elements lie `warp_threads` apart, those of a warp side by side;
-  ///        is_run: all of them are there, in a run of each operand
+  /// means: the same for vectors whose elements are `warp_threads` apart, so that those of a warp
+  ///        are contiguous; is_run: all of them exist, and every operand is contiguous
   template <class Index, class PlaceOf, class Flush>
   LOCUS_HOST_DEVICE void add_by_warps(bool is_run, Index begin, Index end, unsigned step,
                                       PlaceOf const& place_of, Flush const& flush) {
@@ -144,7 +146,7 @@ struct fold_thread {
     }
     flush(lanes);
   }
-  /// means: the elements begin, begin + step, ... below end of a line, at most one for each lane
+  /// means: adds elements begin, begin + step, ... below end of a line, at most one for each lane
   template <class Flush>
   LOCUS_HOST_DEVICE void add_rest(place const& line, std::int64_t end, unsigned step,
                                   Flush const& flush) {
@@ -152,8 +154,8 @@ struct fold_thread {
     add_some(line, end, step);
     flush(lanes);
   }
-  /// means: the same of any places, to the bit; place `part` may be the part of a vector that ends a
-  ///        row, and is added alone
+  /// means: add_plain for any vectors, with the same bits; vector number `part` may be incomplete,
+  ///        at the end of a row, and is added alone
   LOCUS_EXEC_CHECK_DISABLE
   template <class PlaceOf, class Flush>
   LOCUS_HOST_DEVICE void add_any(std::int64_t begin, std::int64_t end, std::int64_t part,
@@ -176,7 +178,7 @@ struct fold_thread {
   template <int Unroll, bool IsOne, bool ByWarps, class Index, class PlaceOf, class Flush>
   LOCUS_HOST_DEVICE void add_batches(Index begin, Index end, unsigned step, bool few,
                                      PlaceOf const& place_of, Flush const& flush) {
-    // lanes are added to the total after each group, or, where they never round, at the end
+    // lanes go to the total after each group; at the end only, if they never round
     constexpr bool ends = all::adds < 1 << 30;
     constexpr unsigned group = ends ? all::adds : Unroll;
     for (auto& l : lanes) l = all::start();
@@ -193,7 +195,7 @@ struct fold_thread {
     }
     if constexpr (!ends) flush(lanes);
   }
-  /// Unroll vectors are under way before the first is used; behind the end, the first once more.
+  /// loads Unroll vectors before it uses the first; past the end, it loads the first one again
   LOCUS_EXEC_CHECK_DISABLE
   template <int Unroll, bool IsOne, bool ByWarps, bool IsFull, class Index, class PlaceOf,
             class Flush>
@@ -272,7 +274,8 @@ struct fold_thread {
                   map.run.stride(facts::element + M), p.at[facts::element + M], p.begin),
      ...);
   }
-  /// the elements p.begin, p.begin + apart, ... below end of a line, one for each lane; all are under way at once
+  /// means: adds elements p.begin, p.begin + apart, ... below end of a line, one for each lane; all
+  ///        loads come first
   LOCUS_EXEC_CHECK_DISABLE
   LOCUS_HOST_DEVICE void add_some(place const& p, std::int64_t end, unsigned apart) {
     loaded_inputs<ins, vector> in;
@@ -289,7 +292,7 @@ struct fold_thread {
                                                              at + facts::element);
     }
   }
-  /// elements behind `end` are read as the last one in front of it
+  /// elements past the end are read as the last element
   template <std::size_t... K>
   LOCUS_HOST_DEVICE void load_some(loaded_inputs<ins, vector>& in, place const& p, std::int64_t end,
                                    unsigned apart, std::index_sequence<K...>) const {
@@ -311,7 +314,7 @@ struct fold_thread {
   }
 };
 
-/// The end of a fold: totals become an output, or a part of one for fold_the_parts.
+/// The end of a fold: a total becomes an output, or one part of it for fold_the_parts.
 template <class Work>
 struct fold_end {
   using facts = fold_facts<Work>;
@@ -319,10 +322,10 @@ struct fold_end {
   using total = typename all::total;
   decltype(Work::rest) rest;
   decltype(Work::means) means;
-  total* partials;  // [part * in_part + slot]; null with one part
+  total* partials;  // [part * in_part + slot]; null if there is one part
   std::int64_t parts, in_part;
 
-  /// at: the operands' offsets of the output
+  /// at: offsets of the operands at the output
   LOCUS_EXEC_CHECK_DISABLE
   LOCUS_HOST_DEVICE void finish(total const& t, kernel::access const* operands,
                                 std::int64_t const* at) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// <cuda_fp16.h> without its ::half, which CUB brings into every unit: with `using namespace locus` half is
-// locus::half. Where a program wants ::half, it includes <cuda_fp16.h> before locus.
+// <cuda_fp16.h> without the name ::half. CUB includes it in every unit, and after `using namespace
+// locus` the name half must mean locus::half. A program that needs ::half includes <cuda_fp16.h>
+// before locus.
 #pragma once
 #include <locus/core/compiler.hpp>  // C++20, 64 bits, exceptions
 

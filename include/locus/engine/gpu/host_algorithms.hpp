@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Algorithms of the host in the form of Thrust's, with a policy in front, which finds them by its type.
+// Algorithms of the standard library under the names and arguments of Thrust's, with a policy type
+// that selects them.
 #pragma once
 #include <algorithm>  // sort
 #include <numeric>    // accumulate

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a kernel reads its operands: element by element through strides, or in vectors of 16 bytes.
+// How a kernel reads its operands: one element at a time by strides, or in vectors of 16 bytes.
 #pragma once
 #include <cstdint>  // int64_t
 
@@ -29,7 +29,7 @@ struct divider {
   }
 };
 
-/// means: the coordinates of a point of a space; 32-bit arithmetic where the space is small enough
+/// means: the coordinates of a point of a space; 32-bit arithmetic if the space is small enough
 struct unravel {
   int rank = 1;
   bool small = true;
@@ -44,7 +44,7 @@ struct unravel {
       extent[d] = divider(small ? static_cast<std::uint32_t>(wide[d]) : 1);
     }
   }
-  /// offsets of K operands at point i
+  /// means: the offsets of K operands at point i
   template <int K>
   LOCUS_HOST_DEVICE void offsets(std::int64_t i, kernel::access const* operands,
                                  std::int64_t* out) const {
@@ -52,7 +52,7 @@ struct unravel {
     LOCUS_ROLLED
     for (int d = rank; d-- > 0;) {
       std::int64_t at = i;
-      if (d == 0) {  // what is left
+      if (d == 0) {  // the rest is the coordinate
       } else if (small) {
         auto const n = static_cast<std::uint32_t>(i);
         std::uint32_t const q = extent[d].divide(n);
@@ -90,7 +90,7 @@ struct input_pack<type_list<Kinds...>> {
   }
 };
 
-/// means: results to their places
+/// means: stores results at the offsets of their outputs
 template <class Outs>
 struct output_pack;
 template <class... T>
@@ -105,7 +105,7 @@ struct output_pack<type_list<T...>> {
                                       std::int64_t const* at) {
     write_all<0>(r, a, at, std::index_sequence_for<T...>{});
   }
-  /// the results from number First on
+  /// stores results First, First + 1, ...
   template <int First, class Results>
   LOCUS_HOST_DEVICE static void write_from(Results const& r, kernel::access const* a,
                                            std::int64_t const* at) {

@@ -19,10 +19,10 @@ namespace locus {
 namespace cuda_side {
 inline namespace LOCUS_MODE {
 
-/// the body of several launches (engine/gpu/card_context.hpp)
+/// runs card(), a body of several launches (engine/gpu/card_context.hpp)
 template <class Work>
 void run_card_body(launch_site const& site, Work const& work);
-/// the body for teams of threads (engine/gpu/call_teams.hpp)
+/// runs team(), a body for teams of threads (engine/gpu/call_teams.hpp)
 template <class Team>
 void start_teams(launch_site const& site, Team const& of);
 
@@ -65,7 +65,7 @@ struct cuda_kernel<fold_work<R, T>> {
   }
 };
 
-/// the body for cards, teams of threads, or one thread for each element of each result
+/// card(), team(), or one thread for each element of the results
 template <class Op, class Results, class Operands>
 struct cuda_kernel<call_work<Op, Results, Operands>> {
   using work_type = call_work<Op, Results, Operands>;
@@ -110,7 +110,7 @@ struct cuda_kernel<matmul_work<T>> {
   }
 
  private:
-  /// one call where cuBLAS reads all of it, otherwise one product after the other
+  /// one call of cuBLAS if all operands fit it, otherwise one product after another
   static void launch_batch(launch_site const& site, matmul_work<T> const& work) {
     kernel::matrix const &a = work.a, &b = work.b, &c = work.c;
     kernel::batch const& n = work.batch;
@@ -145,7 +145,7 @@ struct cuda_kernel<matmul_work<T>> {
   }
 };
 
-/// What every unit of nvcc has for the others: copies and products.
+/// The kernels that every unit of nvcc makes for all units: copies and products.
 inline bool const common_kernels = (cuda_side::require_registered<copy_work>(),
                                     cuda_side::require_registered<matmul_work<float>>(),
                                     cuda_side::require_registered<matmul_work<double>>(),

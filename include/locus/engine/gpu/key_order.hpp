@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of keys, as bits: on the host and on GPUs -0.0 comes before 0.0, and every NaN last.
+// The order of keys as bits, on host and GPU: -0.0 comes before 0.0, and every NaN comes last.
 #pragma once
 #include <cstdint>      // uint64_t
 #include <type_traits>  // conditional
@@ -16,7 +16,7 @@ using key_bits =
     std::conditional_t<sizeof(Key) == 2, std::uint16_t,
                        std::conditional_t<sizeof(Key) == 4, std::uint32_t, std::uint64_t>>;
 
-/// means: unsigned numbers in the order of the keys; of floats every NaN is one number behind infinity
+/// means: unsigned integers in the order of the keys; all NaNs become one number after infinity
 template <class Key>
 struct key_order {
   using bits = key_bits<Key>;
@@ -46,7 +46,8 @@ struct key_order {
   }
 };
 
-/// means: the numbers of the keys in rising order of their low bits, equal ones as they came
+/// means: the indices of the keys in rising order of their low `bits` bits; equal keys keep their
+///        order
 /// cost:  a pass for each 8 bits
 template <class Key>
 dynamic_array<std::int64_t> order_of_keys(Key const* keys, std::int64_t n,

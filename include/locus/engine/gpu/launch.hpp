@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starting a body on the compute stream of a device, and memory that a kernel needs besides its
-// operands.
+// The launch of a body on the compute stream of a device, and workspace for kernels.
 #pragma once
 #include <locus/backend/cuda/streams.hpp>  // cuda_queue_of, check_cuda
 #include <locus/core/macros.hpp>           // LOCUS_LEAN_BEGIN
@@ -13,7 +12,7 @@ LOCUS_LEAN_BEGIN
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
 
-/// enough blocks to fill any card; a body's loops stride over what is left
+/// enough blocks to fill any card; a body with a loop strides over the rest
 inline constexpr std::int64_t most_blocks = 4096;
 
 inline unsigned blocks_for(std::int64_t threads) {
@@ -21,13 +20,13 @@ inline unsigned blocks_for(std::int64_t threads) {
   return static_cast<unsigned>(blocks < 1 ? 1 : blocks < most_blocks ? blocks : most_blocks);
 }
 
-/// blocks that share `jobs`, `each` of them a block; what has no loop takes as many as there are
+/// blocks for `jobs`, `each` of them to a block; for bodies without a loop
 inline unsigned blocks_of(std::int64_t jobs, std::int64_t each) {
   std::int64_t const blocks = (jobs + each - 1) / each;
   return static_cast<unsigned>(blocks < 1 ? 1 : blocks);
 }
 
-/// means: the name of a body, without its namespace and its parameters
+/// means: the name of a body, without its namespace and template arguments
 template <class Body>
 consteval std::string_view name_of_body() {
   std::string_view name =
@@ -50,9 +49,10 @@ void start(launch_site const& site, Body const& body, unsigned blocks) {
   runtime::check_cuda(code, "launching a kernel", site.on->name);
 }
 
-/// means: workspace in the order of the compute stream, out of what the plan obtained before its
-///        first step; null for no bytes, and while it is measured
-/// fails: out_of_memory, where no plan obtained it
+/// means: workspace of a kernel on the compute stream, from the memory that the plan has allocated
+///        before its first step, else from the device's pool; null for 0 bytes, and while it is
+///        measured
+/// fails: out_of_memory, if it comes from the pool
 class workspace {
  public:
   workspace(launch_site const& site, std::int64_t bytes) : site_(site), bytes_(round_up(bytes)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps whose operands lie side by side along the last axis, or do not change along it: vectors of
-// 16 bytes, those of some neighbouring lines by one thread.
+// Maps whose operands are contiguous or constant along the last axis: in vectors of 16 bytes; one
+// thread has the vectors of several neighbouring lines.
 #pragma once
 #include <locus/core/macros.hpp>           // LOCUS_LEAN_BEGIN
 #include <locus/engine/gpu/launch.hpp>     // blocks_of
@@ -13,24 +13,25 @@ LOCUS_LEAN_BEGIN
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
 
-/// Count operands over axes of which the last is cut into vectors of Size elements. Vectors begin
-/// where addresses of operand `lead` are multiples of a vector, so that the first and the last of a
-/// line may be parts. Rows lines side by side are a band; numbers run along a band first.
+/// Count operands over a space whose last axis is cut into vectors of Size elements. Vectors begin
+/// at aligned addresses of operand `lead`, so that the first and the last vector of a line may be
+/// incomplete. Rows neighbouring lines are a band; vector numbers run along a band first.
 template <int Count, int Size, int Rows>
 struct bands {
   static constexpr int places = Count + 2, phase = Count, row = Count + 1;
   std::int64_t length = 1, last_length = 1, rows = 1, vectors = 0;
   quotient in_band;
   unravel outer;
-  kernel::access operands[places];  // behind them: the leader's phase, the number of the row
+  kernel::access operands[places];  // then: the phase of the leader, the number of the line
   std::int64_t down[places];        // from a line to the next
   lay how[Count];
-  bool same[Count];  // the same vector for all lines of a band
+  bool same[Count];  // all lines of a band read the same vector
 
-  /// the vectors of a thread: offsets of its first line, and where they begin in each line
+  /// the vectors of one thread: offsets of its first line, and the first element of the vector in
+  /// each line
   struct place {
     std::int64_t at[places], begin[Rows];
-    int lines;  // of the band
+    int lines;  // existing lines of the band
     bool whole[Rows];
   };
   LOCUS_HOST_DEVICE place find(std::int64_t v) const {
@@ -38,7 +39,7 @@ struct bands {
     std::int64_t const band = in_band.divide(v);
     outer.template offsets<places>(band, operands, p.at);
     p.lines = rows - p.at[row] < Rows ? int(rows - p.at[row]) : Rows;
-    for (int r = 0; r < Rows; ++r) {  // Size is a power of two, and the phase may be negative
+    for (int r = 0; r < Rows; ++r) {  // Size is a power of two; the phase may be negative
       p.begin[r] = v * Size - ((operands[phase].base + p.at[phase] + r * down[phase]) & (Size - 1));
       p.whole[r] = r < p.lines && p.begin[r] >= 0 && p.begin[r] + Size <= length_of(p, r);
     }
@@ -63,7 +64,7 @@ struct bands {
     }
     length = last_length = all.extent[last];
     std::int64_t& lines = before.extent[before.rank - 1];
-    if (last == 0 && length >= worth_parts) {  // a line is as many as a thread has vectors for
+    if (last == 0 && length >= worth_parts) {  // cuts one long line into Rows lines
       length = ((length + Rows - 1) / Rows + Size - 1) / Size * Size;
       lines = (last_length + length - 1) / length, last_length -= (lines - 1) * length;
       for (int k = 0; k < Count; ++k) operands[k].stride[0] = length * stride(k);
@@ -89,7 +90,7 @@ struct bands {
   }
 
  private:
-  /// elements; below, more threads are worth more than more vectors of each
+  /// units: elements; in shorter lines, more threads are faster than more vectors for each
   static constexpr std::int64_t worth_parts = std::int64_t(Rows) * Size << 16;
   lay how_of(int k, kernel::space const& all, kernel::access const* from, int const* bytes,
              int lead) const {
@@ -102,20 +103,22 @@ struct bands {
   }
 };
 
-/// means: out[m][i] = f(in[k][i]...)[m] for operands of one run along the last axis
+/// means: out[m][i] = f(in[k][i]...)[m] for operands that are contiguous or constant along the last
+///        axis
 template <class Work>
 struct line_map {
   using facts = map_facts<Work>;
   using ins = typename Work::inputs;
   using outs = typename Work::outputs;
   static constexpr int vector = facts::vector, in_count = facts::in_count;
-  /// lines of a thread: four where the vectors of all operands fit in 32 registers
+  /// lines of a thread: four, if the vectors of all inputs fit in 32 registers
   static constexpr int held = vector * (in_count < 1 ? 1 : in_count);
   static constexpr int rows = held <= 8 ? 4 : held <= 16 ? 2 : 1;
   typename Work::stage_type f;
   bands<Work::operand_count, vector, rows> over;
 
-  /// shape: collapsed; along the last axis every operand in memory has stride 1 or 0, the first output 1
+  /// shape: collapsed; along the last axis every operand in memory has stride 1 or 0, the first
+  ///        output 1
   line_map(typename Work::stage_type stage, kernel::space const& s, kernel::access const* operands)
       : f(stage), over(s, operands, facts::bytes, in_count) {}
   unsigned blocks() const { return blocks_of(over.vectors, block_threads); }
@@ -127,7 +130,7 @@ struct line_map {
       std::int64_t const v = std::int64_t(block.number()) * block_threads + t;
       if (v >= over.vectors) return;
       auto const p = over.find(v);
-      loaded_inputs<ins, vector> in[rows] LOCUS_BY_SIDE(, {});  // g++ wants them set
+      loaded_inputs<ins, vector> in[rows] LOCUS_BY_SIDE(, {});  // g++ warns without
       for (int r = 0; r < rows; ++r)
         if (p.whole[r]) load(in, p, r, std::make_index_sequence<std::size_t(in_count)>{});
       for (int r = 0; r < rows; ++r)
@@ -162,7 +165,7 @@ struct line_map {
                  get<M>(to.vectors)),
      ...);
   }
-  /// the elements of a vector that the line has
+  /// computes the elements of an incomplete vector
   LOCUS_EXEC_CHECK_DISABLE
   LOCUS_HOST_DEVICE void part(place const& p, int r) const {
     std::int64_t const length = over.length_of(p, r);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A space as lines along its last axis, cut into vectors: which vector lies where, and how each
-// operand lies along the lines.
+// A space as lines along its last axis, cut into vectors: the place of each vector, and the layout
+// of each operand along the lines.
 #pragma once
 #include <locus/core/macros.hpp>         // LOCUS_LEAN_BEGIN
 #include <locus/engine/gpu/vectors.hpp>  // lay, unravel
@@ -11,13 +11,13 @@ LOCUS_LEAN_BEGIN
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
 
-/// means: n / d and n % d; one multiplication where every n is below 2^31
+/// means: n / d and n % d; by one multiplication if every n is below 2^31
 struct quotient {
   divider narrow;
   std::int64_t wide = 1;
   bool small = true;
   quotient() = default;
-  /// d at least 1, n at most `most`
+  /// shape: d is at least 1, n at most `most`
   quotient(std::int64_t d, std::int64_t most)
       : narrow(most < (std::int64_t(1) << 31) ? static_cast<std::uint32_t>(d) : 1), wide(d),
         small(most < (std::int64_t(1) << 31)) {}
@@ -34,8 +34,8 @@ struct quotient {
   }
 };
 
-/// means: element j of vector v; by_warps: vectors of 32 neighbours share their elements, so that those of number j
-///        lie side by side
+/// means: the index of element j of vector v; by_warps: 32 neighbouring vectors are interleaved, so
+///        that their elements number j are contiguous
 template <int Size>
 LOCUS_HOST_DEVICE std::int64_t element_of_vector(std::int64_t v, int j, bool by_warps) {
   std::int64_t const lane = v & 31;
@@ -43,7 +43,8 @@ LOCUS_HOST_DEVICE std::int64_t element_of_vector(std::int64_t v, int j, bool by_
 }
 
 /// Count operands over axes of which the last is cut into vectors of Size elements; vector numbers
-/// run along a line first. Vectors begin with a line, so that the last of a line may be a part.
+/// run along a line first. The first vector begins with the line; the last one of a line may be
+/// incomplete.
 template <int Count, int Size>
 struct lines {
   std::int64_t length = 1, vectors = 0, in_line = 1, count = 1;  // count: lines
@@ -52,7 +53,7 @@ struct lines {
   kernel::access operands[Count];
   lay how[Count];
 
-  /// a vector: offsets of the operands' lines, and its elements [begin, begin + Size) of the line
+  /// a vector: offsets of its line in all operands; its elements [begin, begin + Size) of the line
   struct place {
     std::int64_t at[Count], begin;
   };
@@ -68,8 +69,8 @@ struct lines {
   LOCUS_HOST_DEVICE std::int64_t stride(int k) const { return operands[k].stride[max_rank - 1]; }
 
   lines() = default;
-  /// the axes of `all` that are in `axes`; bytes: of an element of each operand, 0 for one without
-  /// memory
+  /// takes the axes of `all` that are in `axes`; bytes: size of an element of each operand, 0 for
+  /// an operand without memory
   lines(kernel::space const& all, axis_set axes, kernel::access const* from, int const* bytes) {
     kernel::space before;
     int last = -1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element-wise kernels on a GPU: which of them suits where the operands lie, and the one for arrays
-// without gaps.
+// Element-wise kernels on a GPU: the choice by the layout of operands, and the kernel for
+// contiguous arrays.
 #pragma once
 #include <locus/core/macros.hpp>            // LOCUS_LEAN_BEGIN
 #include <locus/engine/gpu/dense_map.hpp>   // run_dense_map
@@ -19,9 +19,9 @@ namespace locus {
 namespace cuda_side {
 inline namespace LOCUS_MODE {
 
-/// means: out[m][i] = f(in[k][i]...)[m], every operand an array without gaps, or elements' numbers one after the
-///        other. Element 0 is the first at the beginning of a vector, elements -head to -1 lie before it. An
-///        array may end before element 0.
+/// means: out[m][i] = f(in[k][i]...)[m], if every operand is a contiguous array or a sequence of
+///        element numbers. Element 0 is the first that begins a vector; elements -head to -1 come
+///        before it. An array may end before element 0.
 template <class Work>
 struct flat_map {
   using facts = map_facts<Work>;
@@ -30,11 +30,10 @@ struct flat_map {
   static constexpr int vector = facts::vector, unroll = facts::unroll;
   struct array {
     void* data;
-    std::int64_t
-        first;  // of an operand without memory: the vector of numbers that lies at element 0
+    std::int64_t first;  // without memory: number of the vector that begins at element 0
   };
   typename Work::stage_type f;
-  std::int64_t vectors, rest;  // rest: what the vectors leave, the head included
+  std::int64_t vectors, rest;  // rest: elements outside whole vectors, with the head
   int head;
   array operands[Work::operand_count];
 
@@ -45,7 +44,7 @@ struct flat_map {
       std::int64_t const tile = std::int64_t(block.number()) * facts::tile;
       std::int64_t const left = vectors - tile;
       unsigned const here = left < facts::tile ? unsigned(left) : facts::tile;
-      loaded_inputs<ins, vector> in[unroll] LOCUS_BY_SIDE(, {});  // g++ wants them set
+      loaded_inputs<ins, vector> in[unroll] LOCUS_BY_SIDE(, {});  // g++ warns without
       for (int u = 0; u < unroll; ++u)
         if (t + unsigned(u) * block_threads < here)
           load(in[u], tile, t + unsigned(u) * block_threads);
@@ -71,8 +70,9 @@ struct flat_map {
       to.load_aligned(
           reinterpret_cast<T const*>(static_cast<vector_of<T, vector> const*>(a.data) + tile + i));
   }
-  /// means: the numbers of a vector's elements. They are made where they are read: behind a branch a compiler no longer
-  ///        sees that they are neighbours, and makes a block of random words for each of them
+  /// means: the numbers of a vector's elements. They are computed just before use: across a branch,
+  ///        the compiler would not see that they are neighbours, and compute a block of random
+  ///        words for each
   template <class Kind>
   LOCUS_HOST_DEVICE void number(loaded<Kind, vector>& to, array const& a, std::int64_t tile,
                                 unsigned i) const {
@@ -110,7 +110,7 @@ struct flat_map {
   }
 };
 
-/// means: the axes in the order in which the first output lies, as few as possible
+/// means: sorts the axes by the strides of the first output, and collapses them
 template <class Work>
 void order_axes(Work& work) {
   constexpr int count = Work::operand_count;
@@ -120,8 +120,8 @@ void order_axes(Work& work) {
   kernel::collapse(work.over, work.operands, count);
 }
 
-/// Whether all operands lie so that vectors can be had of them: outputs in one run, inputs too or
-/// unchanged along the last axis; of short lines too little would be whole vectors.
+/// means: line_map serves: outputs are contiguous along the last axis, inputs contiguous or
+///        constant; and lines are not so short that few of their vectors are whole
 template <class Work>
 bool has_lines(Work const& w) {
   using facts = map_facts<Work>;
@@ -144,8 +144,8 @@ bool has_lines(Work const& w) {
   return true;
 }
 
-/// means: start(body, blocks) with line_map or point_map, whichever suits where the operands lie
-/// shape: work has been through order_axes, and has elements
+/// means: start(body, blocks) with line_map or point_map, by the layout of the operands
+/// shape: order_axes(work) has run; work has elements
 template <class Work, class Start>
 void choose_strided(Work const& work, Start&& start) {
   if (has_lines(work)) {
@@ -180,8 +180,8 @@ struct cuda_kernel<map_work<Stage, Ins, Outs, HasCudaKernel>> {
     choose_ordered(work,
                    [&](auto& body, unsigned blocks) { cuda_side::start(site, body, blocks); });
   }
-  /// means: start(body, blocks) with the kernel that suits where the operands lie, if there is any
-  ///        element
+  /// means: start(body, blocks) with the kernel for the layout of the operands; nothing for an
+  ///        empty space
   template <class Start>
   static void choose(Work work, Start&& start) {
     cuda_side::order_axes(work);
@@ -201,10 +201,10 @@ struct cuda_kernel<map_work<Stage, Ins, Outs, HasCudaKernel>> {
     cuda_side::choose_strided(work, start);
   }
   static constexpr int const* bytes = facts::bytes;
-  /// CUB has the kernel where operands are arrays without gaps; one of our own is not made then
+  /// true: CUB computes contiguous arrays; the flat_map of locus is then not compiled
   static constexpr bool by_cub = cuda_side::may_be_dense<Work>;
 
-  /// means: the same without its first `n` elements
+  /// means: removes the first `n` elements
   /// shape: one axis
   static void advance(Work& work, std::int64_t n) {
     work.over.extent[0] -= n;
@@ -214,7 +214,8 @@ struct cuda_kernel<map_work<Stage, Ins, Outs, HasCudaKernel>> {
       a.base += n * a.stride[0];
     }
   }
-  /// where in a vector an operand's first element lies; of one without memory its number
+  /// means: the position in a vector of an operand's first element; of its number if it has no
+  ///        memory
   static std::int64_t phase(Work const& w, int k) {
     if (bytes[k] == 0) return w.operands[k].base & (vector - 1);
     return cuda_side::place_in_vector<vector>(w.operands[k], bytes[k]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes of an element-wise kernel on a GPU that follow from its types.
+// Constants of an element-wise kernel on a GPU that follow from its types.
 #pragma once
 #include <locus/core/macros.hpp>         // LOCUS_LEAN_BEGIN
 #include <locus/engine/gpu/block.hpp>    // block_threads
@@ -10,15 +10,16 @@ LOCUS_LEAN_BEGIN
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
 
-/// Sizes of a map's kernels: vectors of a thread, elements of a vector, bytes of an element.
+/// Constants of a map's kernels: vectors of a thread, elements of a vector, bytes of an element.
 template <class Work>
 struct map_facts {
   using ins = typename Work::inputs;
   using outs = typename Work::outputs;
   static constexpr int in_count = ins::size, out_count = outs::size,
                        vector = vector_size(ins{}, outs{});
-  /// Vectors of one thread. A card keeps its memory busy with some 32 KiB under way in each of its
-  /// processors (cub::DeviceTransform has 48 on Hopper): 2048 threads with 16 bytes or more.
+  /// Vectors that a thread loads at once. About 32 KiB of loads in flight keep the memory of a
+  /// multiprocessor busy (cub::DeviceTransform has 48 on Hopper): 2048 threads with at least 16
+  /// bytes.
   static constexpr int wanted = bytes_of(ins{}) == 0 ? 1 : 64 / (bytes_of(ins{}) * vector),
                        most = 8 / vector;
   static constexpr int unroll = wanted < 1 || most < 1 ? 1 : wanted < most ? wanted : most;
@@ -30,9 +31,9 @@ struct map_facts {
   }
   static constexpr int inputs_in_memory = count_in_memory(ins{});
   static constexpr auto byte_table = bytes_of_each(ins{}, outs{});
-  /// of an element of each operand, 0 for one without memory
+  /// size of an element of each operand; 0 for an operand without memory
   static constexpr int const* bytes = byte_table.of;
-  /// bytes of an element of the widest input that has at most 16
+  /// size of an element of the widest input of at most 16 bytes
   static consteval int widest() {
     int found = 1;
     for (int k = 0; k < in_count; ++k)

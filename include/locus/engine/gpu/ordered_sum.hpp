@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reproducible sums on a GPU: a block adds a chunk of one output, in the order of
+// Reproducible sums on a GPU: a block adds one chunk of one output, in the order of
 // work/ordered_sum.hpp.
 #pragma once
 #include <locus/core/macros.hpp>        // LOCUS_LEAN_BEGIN
@@ -15,7 +15,7 @@ namespace locus {
 namespace cuda_side {
 inline namespace LOCUS_MODE {
 
-/// means: the total of the block's 256 lanes, in lane[0]
+/// means: lane[0] = the total of the block's 256 lanes
 LOCUS_EXEC_CHECK_DISABLE
 template <class Block>
 LOCUS_HOST_DEVICE void add_lanes(Block const& block, double* lane) {
@@ -25,7 +25,7 @@ LOCUS_HOST_DEVICE void add_lanes(Block const& block, double* lane) {
     });
 }
 
-/// The first level: values of the elements, in their own type.
+/// The first level: values of elements, in their own type.
 template <class Work>
 struct ordered_chunks {
   static constexpr int elements = Work::inputs::size;
@@ -66,7 +66,8 @@ struct ordered_chunks {
   }
 };
 
-/// A further level: totals[output * from_step + i] become totals[output * to_step + chunk].
+/// A higher level: chunk sums of from[output * from_step + i] for i in [0, length) go to to[output
+/// * chunks + chunk].
 struct ordered_totals {
   double const* from;
   double* to;
@@ -95,7 +96,7 @@ struct ordered_totals {
   }
 };
 
-/// What follows the sum of each output.
+/// Applies `rest` to the sum of each output.
 template <class Work>
 struct ordered_end {
   Work w;
@@ -146,7 +147,7 @@ struct cuda_kernel<ordered_sum_work<T, Stage, Rest, Ins, Rows, Outs, HasCudaKern
     std::int64_t length = first.length = folded.size();
     if (outputs == 0) return;
     std::int64_t chunks = first.chunks = kernel::ordered_sum::chunks_of(length);
-    // two halves: each level reads the one and writes the other
+    // two buffers: each level reads one and writes the other
     std::int64_t const upper = kernel::ordered_sum::chunks_of(chunks);
     cuda_side::workspace const memory(site,
                                       outputs * (chunks + upper) * std::int64_t(sizeof(double)));

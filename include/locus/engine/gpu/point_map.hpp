@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps of any strides: element by element in the order of the first output, or in tiles where an input
-// lies side by side along another axis than the output. Tiles of such an input are turned in shared
-// memory, so that both sides touch whole sectors.
+// Maps of any strides: element by element in the order of the first output; or in tiles, if an
+// input is contiguous along another axis than the output. Tiles of such an input are transposed in
+// shared memory, so that both sides access whole sectors.
 #pragma once
 #include <locus/core/macros.hpp>           // LOCUS_LEAN_BEGIN
 #include <locus/engine/gpu/launch.hpp>     // blocks_of
@@ -14,8 +14,8 @@ LOCUS_LEAN_BEGIN
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
 
-/// means: element j of a cell lies at from[j * step]; of a cell that is no whole vector those with
-///        j * apart < left are there
+/// means: to[j] = element j of a cell; whole: the cell is one aligned vector at `from`; otherwise
+///        element j is from[j * step], and exists if j * apart < left
 template <class T, int Size>
 LOCUS_HOST_DEVICE void read_cell(T* to, T const* from, std::int64_t step, bool whole, int apart,
                                  int left) {
@@ -44,34 +44,36 @@ struct point_map {
   using outs = typename Work::outputs;
   static constexpr int count = Work::operand_count, in_count = facts::in_count,
                        out_count = facts::out_count;
-  static constexpr int unroll = 4;  // elements of a thread, without tiles
-  /// A tile is 16 * 16 squares of cell * cell elements, one for each thread. A line of a square is a
-  /// vector if that begins at a multiple of its size; otherwise its elements lie 16 apart, so that
-  /// neighbouring threads read neighbours.
+  static constexpr int unroll = 4;  // elements of a thread without tiles
+  /// A tile is 16 * 16 squares of cell * cell elements, one for each thread. A line of a square is
+  /// one aligned vector if possible; otherwise its elements are 16 apart, so that neighbouring
+  /// threads read neighbouring elements.
   static constexpr int cell = facts::vector < 4 ? facts::vector : 4, squares = 16,
                        side = squares * cell;
-  /// from a line of a tile in shared memory to the next: threads side by side meet in no bank
+  /// from a line of a tile in shared memory to the next: padded, so that neighbouring threads use
+  /// different banks
   template <class T>
   static constexpr int pitch = side + (cell * int(sizeof(T)) >= 8 ? cell : 8 / int(sizeof(T)));
-  /// Two lines of bytes that a warp reads are 16 lines apart: they begin in other halves of the banks.
+  /// a warp reads two lines of bytes that are 16 lines apart: the shift puts them in different
+  /// halves of the banks
   template <class T>
   static constexpr int shift = cell * int(sizeof(T)) < 8 ? 64 / int(sizeof(T)) : 0;
   static constexpr int widest = facts::widest();
-  /// inputs that go through shared memory; further ones are read as they lie
+  /// inputs that go through shared memory; further ones are read in place
   static constexpr int slots = facts::inputs_in_memory < 2 ? facts::inputs_in_memory : 2;
   static constexpr unsigned slot_bytes =
       unsigned(64 * cell + side * (side * widest + (cell * widest > 8 ? cell * widest : 8)));
 
   typename Work::stage_type f;
-  bool in_tiles = false, tiles_apart = false;  // there are axes besides those of a tile
+  bool in_tiles = false, tiles_apart = false;  // apart: other axes exist
   std::int64_t size = 0, tiles = 0;
   std::int64_t along = 0, across = 0;  // extents of the two axes of a tile
-  quotient tiles_along, tiles_across;  // tiles
-  unravel outer;                       // the other axes; without tiles all of them
+  quotient tiles_along, tiles_across;  // number of tiles along each axis
+  unravel outer;                       // the other axes; without tiles, all axes
   kernel::access operands[count];      // in tiles the last two strides are those of its axes
-  bool whole[count];                   // lines of its squares are vectors
-  bool in_vectors = true;              // so are those of all operands that are not turned
-  signed char slot[count];             // of a turned input, otherwise -1
+  bool whole[count];                   // lines of its squares are aligned vectors
+  bool in_vectors = true;              // all operands that are not transposed are `whole`
+  signed char slot[count];             // slot of a transposed input; -1: none
 
   /// shape: collapsed; the strides of the first output fall
   point_map(typename Work::stage_type stage, kernel::space const& s, kernel::access const* from)
@@ -128,15 +130,16 @@ struct point_map {
   }
 
  private:
-  static constexpr std::int64_t least_side = 8;  // of a tile that is worth its barrier
+  static constexpr std::int64_t least_side = 8;  // of a tile that pays for its barrier
   static std::int64_t reach(std::int64_t stride) { return stride < 0 ? -stride : stride; }
-  /// along axis d an input lies closer together than along the last one
+  /// means: the input has a smaller stride along axis d than along the last axis
   static bool is_turned(kernel::access const& a, int k, int d, int last) {
     int const bytes = facts::bytes[k];
     return bytes > 0 && bytes <= widest && a.stride[d] != 0 &&
            reach(a.stride[d]) < reach(a.stride[last]);
   }
-  /// the axis along which the first turned input lies closest together; -1: there is none
+  /// means: the axis of the smallest stride of the first transposed input; -1: there is no such
+  ///        input
   int other_axis(kernel::space const& s) const {
     int const last = s.rank - 1;
     if (s.extent[last] < least_side) return -1;
@@ -150,7 +153,7 @@ struct point_map {
     }
     return -1;
   }
-  /// vectors along axis d begin at multiples of their size
+  /// means: vectors along axis d begin at multiples of their size
   static bool in_cells(kernel::space const& s, kernel::access const& a, int k, int d) {
     int const bytes = facts::bytes[k];
     bool fits = bytes > 0 && a.stride[d] == 1 &&
@@ -184,7 +187,7 @@ struct point_map {
         output_pack<outs>::write(f(in[u], pack<>{}), operands + in_count, to[u]);
   }
 
-  /// A tile: offsets of the other axes, its first element along its two, and how many it has.
+  /// A tile: offsets along the other axes, its first element along its two axes, and its extents.
   struct place {
     std::int64_t at[count], a, b;
     int along, across;
@@ -201,7 +204,7 @@ struct point_map {
     p.across = across - p.b < side ? int(across - p.b) : side;
     return p;
   }
-  /// the offset of an element of a tile
+  /// means: the offset of an element of a tile
   LOCUS_HOST_DEVICE std::int64_t offset(place const& p, int k, int a, int b) const {
     return p.at[k] + (p.a + a) * step_along(k) + (p.b + b) * step_across(k);
   }
@@ -212,7 +215,7 @@ struct point_map {
     return operands[k].stride[max_rank - 2];
   }
 
-  /// of a map of one input its turned input is known
+  /// with one input, a tile always transposes it
   template <std::size_t K>
   LOCUS_HOST_DEVICE bool has_slot() const {
     return in_count == 1 || slot[K] >= 0;
@@ -250,7 +253,8 @@ struct point_map {
                                                (whole[K] ? j * shift<T> : 0)) = turned[j];
     }
   }
-  /// where turn() put line b of a tile, and how many lines further line b + squares is
+  /// the position of line b in shared memory, as turn() wrote it; and the distance to line b +
+  /// squares
   template <std::size_t K>
   LOCUS_HOST_DEVICE int line_of(int b) const {
     using T = in_type<K>;
@@ -262,8 +266,8 @@ struct point_map {
     return (whole[K] ? squares / cell : squares) * pitch<in_type<K>>;
   }
 
-  /// Where an operand is read or written next, one line of a tile after the other; At: an address, or the
-  /// number of an element.
+  /// The position of an operand, moved from one line of a tile to the next; At: an address, or an
+  /// element number.
   template <class At>
   struct line {
     At at;
@@ -317,7 +321,8 @@ struct point_map {
       (get<M>(to).move(), ...);
     }
   }
-  /// A turned input has no line, and a null pointer stays one; a GPU moves it rather than ask.
+  /// A transposed input has no line: its pointer is null and unused. A GPU moves it anyway, since a
+  /// test costs more.
   template <std::size_t K, class Line>
   LOCUS_HOST_DEVICE void move(Line& from) const {
     if (LOCUS_BY_SIDE(true, !has_slot<K>())) from.move();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A product of matrices by cuBLAS on the compute stream of a device; with a row that is added, by cuBLASLt.
+// A matrix product by cuBLAS on the compute stream of a device; with a row, by cuBLASLt.
 #pragma once
 #include <locus/backend/cuda/queue.hpp>   // cuda_products
 #include <locus/core/macros.hpp>          // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
@@ -11,26 +11,29 @@ LOCUS_COLD_BEGIN
 
 namespace locus::cuda_side {
 
-/// means: the product as cuBLAS sees it, on the compute stream with the device's workspace
+/// means: the arguments of cuBLAS for the product, with the compute stream and the device's
+///        workspace
 LOCUS_FUNCTION runtime::cuda_gemm gemm_of(launch_site const& site,
                                           runtime::cuda_products const& cublas, element type,
                                           kernel::matrix const& c, kernel::matrix const& a,
                                           kernel::matrix const& b, kernel::batch const& batch,
                                           bool adds);
 
-/// means: c = a b, or c += a b, or a batch of them; cuBLAS is column-major: c' = b' a'. While workspace is
-///        measured only cuBLAS is opened
-/// shape: c is row-major, a and b fit a BLAS
-/// fails: shape_error, for more rows, columns or products than cuBLAS counts; device_lost
+/// means: c = a b, or c += a b, or a batch of such products; cuBLAS is column-major: c' = b' a'.
+///        While workspace is measured, only opens cuBLAS
+/// shape: c is row-major; a and b fit BLAS
+/// fails: shape_error, for more rows, columns or products than an int counts; device_error,
+///        device_lost
 LOCUS_FUNCTION void start_product(launch_site const& site, element type, kernel::matrix const& c,
                                   kernel::matrix const& a, kernel::matrix const& b,
                                   kernel::batch const& batch = {}, bool adds = false);
 
-/// means: c = a b + row, relu where it says so, by one kernel of cuBLASLt; false: it has none for these operands, and
-///        nothing was launched
-/// shape: c is row-major, a and b fit a BLAS, row has a number for each column of c; neither lies in c
+/// means: c = a b + row, then relu if row.relu, by one kernel of cuBLASLt; false: it has none for
+///        these operands, and nothing was launched
+/// shape: c is row-major; a and b fit BLAS; row has a value for each column of c; a, b and row do
+///        not overlap c
 /// cost:  cuBLASLt is asked once for each shape of a device
-/// fails: device_lost
+/// fails: device_error, device_lost
 LOCUS_FUNCTION bool start_product_with_row(launch_site const& site, element type,
                                            kernel::matrix const& c, kernel::matrix const& a,
                                            kernel::matrix const& b, kernel::product_row const& row);

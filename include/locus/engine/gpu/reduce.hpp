@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Folds on a GPU: several of several operands in one pass, in vectors of 16 bytes.
+// Folds on a GPU: several folds of several operands in one pass, in vectors of 16 bytes.
 #pragma once
 #include <locus/core/macros.hpp>            // LOCUS_LEAN_BEGIN
 #include <locus/engine/gpu/fold_cut.hpp>    // fold_cut
@@ -17,13 +17,14 @@ namespace locus {
 namespace cuda_side {
 inline namespace LOCUS_MODE {
 
-/// A fold of a whole value is CUB's where its operands lie as vectors.
+/// true: CUB computes the fold if its operands are lines of vectors: everything is folded, no
+/// element is stored.
 template <class Work>
 inline constexpr bool may_be_cubs =
     has_cub_engine && Work::folds_all && Work::element_outputs::size == 0;
 
-/// A team of threads for each output, or for a part of it: they stride over its vectors. Where CUB has whole vectors, no
-/// loop for them is made here.
+/// A team of threads for each output, or for a part of one: its threads stride over vectors. If CUB
+/// takes whole vectors (may_be_cubs), the loop for plain vectors is not compiled.
 template <class Work>
 struct fold_rows {
   using facts = fold_facts<Work>;
@@ -34,9 +35,10 @@ struct fold_rows {
   unsigned team_bits;  // 2^team_bits threads
   std::int64_t each;   // vectors of a part
   quotient outputs;
-  /// a row of no whole vectors, for at least a warp: neighbours read neighbouring elements, wherever rows begin
+  /// rows of incomplete vectors, for a team of at least a warp: neighbouring threads read
+  /// neighbouring elements, at any alignment
   bool by_warps;
-  bool is_run;  // all that is read or stored in vectors lies side by side
+  bool is_run;  // all element operands are contiguous along the row
 
   LOCUS_HOST_DEVICE unsigned team() const { return 1u << team_bits; }
   LOCUS_EXEC_CHECK_DISABLE
@@ -61,7 +63,7 @@ struct fold_rows {
   }
 
  private:
-  /// of thread t in its team
+  /// means: number of thread t in its team
   LOCUS_HOST_DEVICE unsigned rank(unsigned t) const { return t & (team() - 1); }
   template <class Block>
   LOCUS_HOST_DEVICE std::int64_t job(Block const& block, unsigned t) const {
@@ -74,7 +76,7 @@ struct fold_rows {
     map.find(output, base);
     std::int64_t const begin = part * each,
                        stop = begin + each < map.run.vectors ? begin + each : map.run.vectors;
-    // the part of a vector that ends a row is added alone
+    // an incomplete vector at the end of a row is added alone
     std::int64_t const whole = map.run.count == 1 && map.wholes < stop ? map.wholes : stop;
     using thread = fold_thread<Work>;
     thread mine{f, map, {}};
@@ -132,8 +134,8 @@ struct fold_rows {
   }
 };
 
-/// A thread for each vector of outputs and each of `down` sets of points, or for a part of these:
-/// neighbours read neighbouring vectors.
+/// A thread for each vector of outputs and each of `down` subsets of points, or for a part of
+/// these; neighbouring threads read neighbouring vectors.
 template <class Work>
 struct fold_columns {
   using facts = fold_facts<Work>;
@@ -150,9 +152,9 @@ struct fold_columns {
   std::int64_t each;     // points of a part
   std::int64_t tiles;
   quotient tile;
-  /// lines of no whole vectors: neighbours read neighbouring columns, wherever lines begin
+  /// lines of incomplete vectors: neighbouring threads read neighbouring columns, at any alignment
   bool by_warps;
-  std::int64_t vectors;  // of the outputs; by warps, those of whole warps
+  std::int64_t vectors;  // of the outputs; by warps, rounded up to whole warps
 
   LOCUS_EXEC_CHECK_DISABLE
   template <class Block>
@@ -169,7 +171,7 @@ struct fold_columns {
       if (t >= across() || first + t >= vectors) return;
       auto const p = map.run.find(first + t);
       for (int j = 0; j < vector; ++j) {
-        if (end.partials)  // neighbours store side by side
+        if (end.partials)  // neighbouring threads store neighbouring totals
           end.partials[part * end.in_part + j * vectors + first + t] = v[t].of[j];
         else if (std::int64_t const c = element_of_vector<vector>(p.begin / vector, j, by_warps);
                  c < map.run.length) {
@@ -235,7 +237,8 @@ struct fold_columns {
           },
           flush);
   }
-  /// the sets of points, as many columns of outputs at once as 16 KiB hold
+  /// combines the subsets of points of each output, for as many columns at once as fit in 16 KiB of
+  /// shared memory
   LOCUS_EXEC_CHECK_DISABLE
   template <class Block, class Own>
   LOCUS_HOST_DEVICE void fold_down(Block const& block, Own& v) const {
@@ -282,8 +285,8 @@ struct cuda_kernel<
         work, [&](std::int64_t bytes) { return cuda_side::workspace(site, bytes); },
         [&](auto const& body, unsigned blocks) { cuda_side::start(site, body, blocks); });
   }
-  /// means: start(body, blocks) for each kernel of the fold; obtain(bytes) has data(), the memory
-  ///        of its parts
+  /// means: start(body, blocks) for each kernel of the fold; obtain(bytes).data() is the memory for
+  ///        its parts
   template <class Obtain, class Start>
   static void choose(Work work, Obtain&& obtain, Start&& start) {
     kernel::collapse(work.over, work.operands, Work::operand_count);
@@ -295,8 +298,8 @@ struct cuda_kernel<
     bool is_run = map.run.count == 1;
     for (int k = 0; k < facts::out; ++k)
       is_run = is_run && (is_of_rows(k) || map.run.stride(k) == 1);
-    // by the shape alone, as the order of a sum is; the memory of parts is known without addresses. A thread of
-    // one vector would have single elements besides
+    // by the extents only, as the order of a sum: the memory of parts is measured without
+    // addresses. With a single vector for each thread, single elements would dominate
     bool const by_warps =
         map.run.count == 1 && map.run.length % facts::vector != 0 &&
         (map.by_rows ? cut.team_bits >= 5 && cut.each >= std::int64_t(2) << cut.team_bits
@@ -332,7 +335,7 @@ struct cuda_kernel<
   }
 
  private:
-  /// operands that have one value for each output
+  /// true: operand k has one value for each output
   static constexpr bool is_of_rows(int k) { return k >= facts::row && k < facts::element; }
   static constexpr auto byte_table =
       cuda_side::bytes_of_each(concatenate_t<Ins, Rows>{}, concatenate_t<ElementOuts, Outs>{});
@@ -341,7 +344,7 @@ struct cuda_kernel<
   static void start_last(Work const& work, cuda_side::fold_end<Work> const& end,
                          cuda_side::fold_map<Work> const& map, std::int64_t vectors, bool by_warps,
                          Start&& start) {
-    unsigned bits = 3;  // whole sectors; more where parts are few
+    unsigned bits = 3;  // whole sectors; more if there are few parts
     while (bits < 8 && cuda_side::block_threads >> bits > end.parts) ++bits;
     while (bits > 0 && std::int64_t(1) << (bits - 1) >= end.in_part) --bits;
     bool const rows = map.by_rows;

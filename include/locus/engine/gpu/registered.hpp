@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels that this unit makes: each stands in the registry before main, for units of the host
-// compiler.
+// The kernels that this unit makes for units of the host compiler: each is in the registry before
+// main.
 #pragma once
 #include <typeinfo>  // type_info
 
@@ -13,7 +13,7 @@ LOCUS_COLD_BEGIN
 namespace locus {
 inline namespace LOCUS_MODE {
 
-/// How a kernel is launched on a GPU. Units with LOCUS_CUDA_KERNELS specialise it for each work.
+/// The launch of a kind of work on a GPU. Units with LOCUS_CUDA_KERNELS specialise it.
 template <class Work>
 struct cuda_kernel;
 }  // namespace LOCUS_MODE
@@ -21,7 +21,7 @@ struct cuda_kernel;
 namespace cuda_side {
 inline namespace LOCUS_MODE {
 
-/// means: the name, size and alignment of a type of work
+/// means: name, size and alignment of a type of work
 template <class Work>
 runtime::work_id id_of() {
 #if LOCUS_RTTI
@@ -52,7 +52,7 @@ class kernel_of_unit {
 template <class Work>
 kernel_of_unit<Work> kernel_of_unit<Work>::registered;
 
-/// means: the kernel for Work is made in this unit, and registered
+/// means: this unit makes and registers the kernel for Work
 template <class Work>
 void require_registered() {
   (void)&kernel_of_unit<Work>::registered;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows on a GPU: a team of threads folds its row as often as the kernel asks, then writes its elements or
-// its value. A row that fits the registers of its team is read once.
+// Rows on a GPU: a team of threads makes each fold of its row, then writes the row's elements or
+// its value. A row that fits in the registers of its team is loaded once.
 #pragma once
 #include <locus/core/macros.hpp>             // LOCUS_LEAN_BEGIN
 #include <locus/engine/gpu/launch.hpp>       // start
@@ -25,7 +25,7 @@ struct row_results<type_list<Folds...>> {
   static constexpr int count = sizeof...(Folds);
 };
 
-/// What the types of a kernel of rows say.
+/// Constants of a row kernel that follow from its types.
 template <class Work>
 struct row_facts {
   using ins = typename Work::inputs;
@@ -44,7 +44,8 @@ struct row_facts {
 
   using last_fold = at_t<folds - 1, typename Work::fold_list>;
   using kept_value = host::kept_value<last_fold, decltype(Work::last), outs>;
-  /// values that the last fold computes and the elements read again take the place of the first input
+  /// true: values of the last fold that the final stage reads again are kept in the registers of
+  /// the first input
   static constexpr bool keeps = [] {
     if constexpr (Work::elementwise && in_count > 0 && kept_value::value)
       return std::is_same_v<typename at_t<0, ins>::type, at_t<0, outs>>;
@@ -53,7 +54,7 @@ struct row_facts {
   }();
 };
 
-/// The last fold's stage, which gives the kept values too, and the stage that reads them.
+/// The stage of the last fold with the kept value as an output, and the final stage that reads it.
 template <class Work, bool Keeps = row_facts<Work>::keeps>
 struct row_end {
   using kept_value = typename row_facts<Work>::kept_value;
@@ -82,12 +83,12 @@ struct rows_by_teams {
   std::int64_t rows;
   unsigned team_bits;  // 2^team_bits threads
   bool is_plain;       // all vectors are aligned
-  bool by_elements;    // rows are no whole vectors: neighbouring threads have neighbouring elements
-  unsigned lane_bits;  // by elements: of the neighbours that share vectors, a warp or the team
-  bool by_warps;       // a warp, and rows are runs in memory
+  bool by_elements;    // incomplete vectors: neighbouring threads have neighbouring elements
+  unsigned lane_bits;  // by_elements: log2 of the threads that interleave vectors
+  bool by_warps;       // lanes are a warp, and rows are contiguous
   lines<facts::operands, vector> run;        // the row's axis
-  unravel outer;                             // the axes before it
-  kernel::access operands[facts::operands];  // in these
+  unravel outer;                             // the axes before the row's
+  kernel::access operands[facts::operands];  // along these axes
 
   LOCUS_HOST_DEVICE unsigned team() const { return 1u << team_bits; }
   LOCUS_EXEC_CHECK_DISABLE
@@ -117,28 +118,29 @@ struct rows_by_teams {
 
  private:
   struct state {
-    std::int64_t row;  // -1: none
-    unsigned rank;     // of the thread in its team
-    unsigned lane;     // by elements, of the thread among the neighbours that share vectors
+    std::int64_t row;  // -1: no row
+    unsigned rank;     // number of the thread in its team
+    unsigned lane;     // by_elements: number of the thread among those that interleave vectors
     unsigned first;    // element of its first vector
     std::int64_t at[facts::operands];
     typename facts::vectors in[kept], tail;
-    std::int64_t there;  // number of the row's vectors that in[] begins with; -1: nothing is there
+    std::int64_t there;  // number of the row's vector that in[] begins with; -1: in[] is empty
     results folded;
   };
   using each_in = std::make_index_sequence<std::size_t(facts::in_count)>;
   using each_kept = std::make_index_sequence<std::size_t(kept)>;
-  /// How vectors lie: `aligned` and `shifted` as operands do, by elements `apart`, or a known number of them
-  /// apart, by warps.
+  /// The layout of vectors: as operands are aligned, or shifted; `apart`: interleaved over the
+  /// lanes; by_warps: interleaved over a warp, a constant distance.
   enum class form { aligned, shifted, apart, by_warps };
-  /// threads that share vectors, by elements
+  /// by_elements: number of threads that interleave vectors
   LOCUS_HOST_DEVICE unsigned lanes() const { return 1u << lane_bits; }
-  /// vectors in the first `extent` elements; by elements, in whole ones of the lanes
+  /// means: whole vectors in the first `extent` elements; by_elements, only full sets of the lanes
   LOCUS_HOST_DEVICE std::int64_t wholes(std::int64_t extent) const {
     std::int64_t const all = extent / vector;
     return by_elements ? all & ~std::int64_t(lanes() - 1) : all;
   }
-  /// the vectors of a thread, of `count` from number `begin` on; behind them, one of these once more
+  /// loads this thread's vectors, of `count` from number `begin` on; past the end, an existing one
+  /// again
   LOCUS_HOST_DEVICE void load(state& s, std::int64_t begin, std::int64_t count) const {
     if (count <= 0) return;
     if (by_warps)
@@ -159,13 +161,13 @@ struct rows_by_teams {
                               std::index_sequence<N...>) const {
     (load<How>(s.in[N], s, begin, number<How>(s, unsigned(N) << team_bits, count), each_in{}), ...);
   }
-  /// of a vector that is there: by elements, vectors of the lanes are there together
+  /// means: the number of an existing vector; by_elements, the lanes have theirs or none
   template <form How>
   LOCUS_HOST_DEVICE static unsigned number(state const& s, unsigned n, unsigned count) {
     if (s.rank + n < count) return s.rank + n;
     return How == form::apart || How == form::by_warps ? s.lane : count - 1;
   }
-  /// the first element of vector n
+  /// means: the first element of vector n
   LOCUS_HOST_DEVICE static unsigned first_of(state const& s, unsigned n) {
     return (n - s.lane) * unsigned(vector) + s.lane;
   }
@@ -192,7 +194,8 @@ struct rows_by_teams {
                  run.length),
        ...);
   }
-  /// the elements behind the whole vectors: at most `vector` of each thread, apart
+  /// means: index of the j-th element after the whole vectors of this thread, at most `vector` of
+  ///        them
   LOCUS_HOST_DEVICE std::int64_t tail_at(state const& s, int j) const {
     return wholes(run.length) * vector + s.rank + unsigned(j) * team();
   }
@@ -207,10 +210,10 @@ struct rows_by_teams {
   }
   LOCUS_HOST_DEVICE bool has_tail() const { return wholes(run.length) * vector < run.length; }
 
-  /// means: whole(in, i, k, loaded, is_there) for each vector of this thread, i the number of its first
-  ///        element, k its own of those under way, loaded by the visit before this one; tail(j, i) for
-  ///        each element behind them. The vectors that are loaded come first: a visit
-  ///        begins where the visit before it ended.
+  /// means: whole(in, i, k, loaded, is_there) for each vector of this thread: i is its first
+  ///        element, k its register; loaded: it was loaded by the last visit; then tail(j, i) for
+  ///        each element after whole vectors. A visit begins with the vectors that the last one
+  ///        left in registers.
   LOCUS_EXEC_CHECK_DISABLE
   template <class Whole, class Tail>
   LOCUS_HOST_DEVICE void each(state& s, Whole const& whole, Tail const& tail) const {
@@ -280,7 +283,7 @@ struct rows_by_teams {
               if ((k + 1) % all::adds == 0 || k + 1 == kept) flush();
             },
             [&](int j, std::int64_t) { add(lanes[j], s.tail, j); });
-      else  // of less than a row
+      else  // a fold over fewer elements than the row
         for (std::int64_t i = s.rank; i < one.extent; i += team())
           all::add(lanes[0], one.f(element(s, i), s.folded)), flush();
       flush();
@@ -293,7 +296,7 @@ struct rows_by_teams {
   LOCUS_EXEC_CHECK_DISABLE
   LOCUS_HOST_DEVICE void finish(state& s) const {
     if constexpr (Work::elementwise) {
-      // the values of the last fold stand in for the inputs
+      // kept values of the last fold are in the registers of the first input
       bool const is_computed = facts::keeps && get<facts::folds - 1>(folds).extent == run.length;
       auto const value = [&](typename facts::vectors const& in, int j, bool computed) {
         if constexpr (facts::keeps)
@@ -357,7 +360,7 @@ struct cuda_kernel<rows_work<Elementwise, Folds, Last, Ins, Rows, Outs, HasCudaK
     for (int k = 0; k < facts::in_count; ++k)
       is_plain = is_plain && (byte_table.of[k] == 0 || run.how[k] == cuda_side::lay::aligned);
     unsigned const bits = team_bits(rows, run.length / facts::vector);
-    // where threads keep few vectors, those of a warp would leave them more single elements
+    // in short rows, vectors of whole warps would leave more single elements
     bool const in_warps = bits >= 5 && run.length / facts::vector > std::int64_t(facts::kept / 2)
                                                                         << bits;
     bool by_warps = by_elements && in_warps;
@@ -384,13 +387,14 @@ struct cuda_kernel<rows_work<Elementwise, Folds, Last, Ins, Rows, Outs, HasCudaK
 
  private:
   using lines_type = cuda_side::lines<Work::operand_count, facts::vector>;
-  /// operands that have one value for each row
+  /// true: operand k has one value for each row
   static constexpr bool is_of_rows(int k) {
     return (k >= facts::in_count && k < facts::out) || (k >= facts::out && !Work::elementwise);
   }
-  /// means: 2^bits threads share a row. A row of up to four vectors has one thread; a longer row has as few as keep
-  ///        all of its vectors, or a block. Fewer than 512 rows do not fill a card: then a thread keeps at most four
-  ///        vectors, and a row that is too long for a warp has a block
+  /// means: 2^bits threads share a row. Up to four vectors: one thread. More: the fewest threads
+  ///        that keep the whole row in registers, at most a block. Fewer than 512 rows do not fill
+  ///        a card: then a thread keeps at most four vectors, and a row that is too long for a warp
+  ///        gets a block
   static unsigned team_bits(std::int64_t rows, std::int64_t vectors) {
     std::int64_t const few = facts::kept < 4 ? facts::kept : 4,
                        most = rows < 512 ? few : facts::kept;

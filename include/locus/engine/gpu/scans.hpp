@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans and folds of runs on a GPU, as data, and on the host for a recorder.
+// Scans and segmented folds on a GPU, as data, with loops on the host for a recorder.
 #pragma once
 #include <locus/engine/gpu/algorithm.hpp>  // algorithm_size
 #include <locus/work/reducer.hpp>          // add_fn, maximum_fn, below_all
@@ -7,7 +7,7 @@
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
 
-/// means: a, b -> their sum, larger or smaller one, as T; of a sum or an extremum with NaN, NaN
+/// means: the sum, maximum or minimum of a and b, as T; NaN if one of them is NaN
 template <reduction R, class T>
 struct combine_fn {
   LOCUS_HOST_DEVICE constexpr T operator()(T a, T b) const {
@@ -18,15 +18,15 @@ struct combine_fn {
     else
       return minimum_fn{}(a, b);
   }
-  /// of no values
+  /// the fold of no values
   static constexpr T identity = R == reduction::sum   ? T(0)
                                 : R == reduction::max ? kernel::detail::below_all<T>
                                                       : kernel::detail::above_all<T>;
 };
 
-/// means: out[i] = the fold of in[0] ... in[i]; without the last of them where Exclusive
-/// shape: in (n), out (n): one may be the other
-/// after: CUB's decoupled look-back: sums of floats have no fixed order, so their last bits vary
+/// means: out[i] = the fold of in[0] ... in[i]; of in[0] ... in[i - 1] if Exclusive
+/// shape: in (n), out (n); out may be in
+/// after: CUB's decoupled look-back: float sums have no fixed order, so that their last bits vary
 template <bool Exclusive, reduction R, class T>
 struct scan {
   static constexpr char const* name =
@@ -46,10 +46,10 @@ struct scan {
   }
 };
 
-/// means: out[s] = the fold of in[offsets[s]] ... in[offsets[s + 1] - 1]; of an empty segment the
-///        identity
+/// means: out[s] = the fold of in[offsets[s]] ... in[offsets[s + 1] - 1]; the identity for an empty
+///        segment
 /// shape: in (n), offsets (segments + 1), out (segments)
-/// after: a block for each segment: the order depends on the card's generation alone
+/// after: a block for each segment: the order depends on the card's generation only
 template <reduction R, class T>
 struct fold_segments {
   static constexpr char const* name = "cub::DeviceSegmentedReduce::Reduce";
@@ -69,10 +69,10 @@ struct fold_segments {
   }
 };
 
-/// means: of each run of equal keys the last key (zeros of both signs are equal) and the fold of its
-///        values; *count runs
+/// means: for each run of equal keys, its last key (-0.0 equals 0.0) and the fold of its values;
+///        *count = number of runs
 /// shape: keys, in (n); unique, out: room for n
-/// after: CUB's look-back: sums of floats have no fixed order; a NaN is a run of its own
+/// after: CUB's look-back: float sums have no fixed order; each NaN is a run of its own
 template <reduction R, class Key, class T>
 struct fold_by_key {
   static constexpr char const* name = "cub::DeviceReduce::ReduceByKey";

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selections, runs and counts on a GPU, as data, and on the host for a recorder.
+// Selections, runs and histograms on a GPU, as data, with loops on the host for a recorder.
 #pragma once
 #include <locus/engine/gpu/algorithm.hpp>  // algorithm_size
 
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
 
-/// means: the elements whose flag is set, in their order; *count of them
+/// means: out = the elements with a set flag, in order; *count = their number
 /// shape: in, flags (n); out: room for n
 template <class T>
 struct select_flagged {
@@ -26,7 +26,7 @@ struct select_flagged {
   }
 };
 
-/// means: of each run of equal keys its key and the number of its first; *count runs
+/// means: for each run of equal keys, its first key and the index of it; *count = number of runs
 /// shape: keys (n); unique, first: room for n
 template <class Key, class Number>
 struct first_of_runs {
@@ -46,9 +46,9 @@ struct first_of_runs {
   }
 };
 
-/// means: of each run of equal keys the last key (zeros of both signs are equal) and its length; *count
-///        runs
-/// shape: keys (n), of fewer than 2^31; unique, lengths: room for n
+/// means: for each run of equal keys, its last key (-0.0 equals 0.0) and its length; *count =
+///        number of runs
+/// shape: keys (n), n below 2^31; unique, lengths: room for n
 template <class Key>
 struct run_lengths {
   static constexpr char const* name = "cub::DeviceRunLengthEncode::Encode";
@@ -70,8 +70,8 @@ struct run_lengths {
   }
 };
 
-/// means: counts[b] = how many x have levels[b] <= x < levels[b + 1]; NaN and what lies outside is in
-///        none
+/// means: counts[b] = number of x with levels[b] <= x < levels[b + 1]; NaN and values outside all
+///        bins are not counted
 /// shape: in (n); levels (bins + 1), rising; counts (bins)
 template <class T>
 struct histogram {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts on a GPU, as data, and on the host for a recorder.
+// Sorts on a GPU, as data, with loops on the host for a recorder.
 #pragma once
 #include <locus/engine/gpu/algorithm.hpp>  // algorithm_size
 #include <locus/engine/gpu/key_order.hpp>  // order_of_keys
@@ -7,9 +7,9 @@
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
 
-/// means: sorted = the keys in rising order; every NaN comes out as one quiet NaN
-/// shape: keys (n), sorted (n): they do not overlap
-/// cost:  n keys of workspace, for floats 2 n; a pass for each 8 bits
+/// means: sorted = the keys in rising order; every NaN becomes one quiet NaN
+/// shape: keys (n), sorted (n): no overlap
+/// cost:  workspace of n keys, 2 n for floats; a pass for each 8 bits
 /// after: CUB's onesweep radix sort
 template <class Key>
 struct sort_keys {
@@ -26,9 +26,10 @@ struct sort_keys {
   }
 };
 
-/// means: keys in rising order of their lowest `bits` bits with their values; equal keys as they came
-/// shape: keys, values, sorted_keys, sorted_values (n): none overlap
-/// cost:  n keys and values of workspace, for floats n keys more; floats are sorted by all bits
+/// means: sorts the keys by their lowest `bits` bits, and the values with them; equal keys keep
+///        their order
+/// shape: keys, values, sorted_keys, sorted_values (n): no overlap
+/// cost:  workspace of n keys and n values, for floats n keys more; floats are sorted by all bits
 template <class Key, class Value>
 struct sort_pairs {
   static constexpr char const* name = "cub::DeviceRadixSort::SortPairs";
@@ -37,7 +38,7 @@ struct sort_pairs {
   Value const* values;
   Key* sorted_keys;
   Value* sorted_values;
-  int bits = 8 * int(sizeof(Key));  // fewer: keys are integers, none negative
+  int bits = 8 * int(sizeof(Key));  // fewer bits only for integer keys >= 0
 
   algorithm_size size() const { return {n, bits}; }
   void host() const {
@@ -49,8 +50,8 @@ struct sort_pairs {
   }
 };
 
-/// means: each segment [offsets[s], offsets[s + 1]) of the keys in rising order
-/// shape: keys, sorted (n): they do not overlap; offsets (segments + 1) from 0 to n
+/// means: sorts the keys of each segment [offsets[s], offsets[s + 1]) in rising order
+/// shape: keys, sorted (n): no overlap; offsets (segments + 1) from 0 to n
 template <class Key>
 struct sort_segments {
   static constexpr char const* name = "cub::DeviceSegmentedSort::StableSortKeys";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A policy of Thrust on the stream of a device, with memory out of the device's pool.
+// A Thrust policy on the stream of a device, with memory from the device's pool.
 #pragma once
 #include <locus/engine/gpu/half_names.cuh>  // before Thrust
 
@@ -24,7 +24,7 @@
 
 namespace locus::cuda_side {
 
-/// what Thrust needs besides the operands: counted, limited, and free in the order of the queue
+/// memory of Thrust besides the operands: counted and limited, and freed in the order of the queue
 struct thrust_memory {
   using value_type = char;
   static constexpr std::string_view purpose = "the workspace of Thrust";
@@ -37,7 +37,7 @@ struct thrust_memory {
   }
 };
 
-/// means: f(policy); CUDA's code of what Thrust throws
+/// means: f(policy); returns the CUDA code of an exception of Thrust, or 0
 template <class F>
 int with_policy(logical_device* on, void* stream, F&& f) {
   thrust_memory memory{on};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several reducers as one: their totals are one value, and so are their lanes.
+// Several reducers as one: a pack of totals and a pack of lanes.
 #pragma once
 #include <locus/core/macros.hpp>     // LOCUS_HOST_DEVICE
 #include <locus/core/pack.hpp>       // pack
@@ -18,9 +18,9 @@ struct totals_of<type_list<Reducers...>> {
   using lane = pack<typename Reducers::lane...>;
   using results = pack<typename Reducers::result...>;
   static constexpr int count = sizeof...(Reducers);
-  /// Values that a lane adds before it goes to the total: of equal ones only the third addition may
-  /// round. A double for 4 floats costs nothing beside memory, on a card with few units for doubles
-  /// either.
+  /// Values that a lane adds before it goes to the total: of equal values, only the third addition
+  /// can round. One addition of doubles for 4 floats is hidden behind memory, even on a card with
+  /// few units for doubles.
   static constexpr int adds = ((Reducers::block < 1 << 30) || ...) ? 4 : 1 << 30;
 
   LOCUS_HOST_DEVICE static constexpr total identity() { return {{Reducers::identity()}...}; }
@@ -28,12 +28,12 @@ struct totals_of<type_list<Reducers...>> {
   LOCUS_HOST_DEVICE static constexpr total combine(total const& a, total const& b) {
     return combine(a, b, each{});
   }
-  /// r's first values, one for each reducer
+  /// means: adds the first results of r, one for each reducer
   template <class Values>
   LOCUS_HOST_DEVICE static constexpr void add(lane& to, Values const& r) {
     add(to, r, each{});
   }
-  /// the lane's values go to the total, and it starts again
+  /// means: adds the lane to the total and restarts the lane
   LOCUS_HOST_DEVICE static constexpr void flush(total& to, lane& from) { flush(to, from, each{}); }
   LOCUS_HOST_DEVICE static constexpr results finish(total const& t, double const* counts) {
     return finish(t, counts, each{});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Neighbouring elements of an operand as one vector of at most 16 bytes, whatever its address and
-// its stride are.
+// Neighbouring elements of an operand as one vector of at most 16 bytes, for any address and
+// stride.
 #pragma once
 #include <cstdint>      // uintptr_t
 #include <type_traits>  // integral_constant
@@ -25,28 +25,28 @@ struct alignas(sizeof(T) * Size) vector_of {
 template <class T>
 inline constexpr int vector_elements = elements_of_vector(sizeof(T));
 
-/// means: such vectors may begin at p
+/// means: a vector may begin at p
 template <class T>
 bool begins_vector(T const* p) {
   return reinterpret_cast<std::uintptr_t>(p) % (sizeof(T) * unsigned(vector_elements<T>)) == 0;
 }
-/// means: arrays of rows of n elements can be read and written as such vectors
+/// means: arrays with rows of n elements can be accessed as such vectors
 template <class... T>
 bool are_vectors(std::int64_t n, T const*... arrays) {
   return ((n % vector_elements<T> == 0 && begins_vector(arrays)) && ...);
 }
 
-/// means: f(integral_constant<int, Size>): Size is the elements of such a vector where all arrays can be read and written as
-///        vectors, otherwise 1
+/// means: f(integral_constant<int, Size>); Size is the elements of a vector if all arrays can be
+///        accessed as vectors, otherwise 1
 template <class F, class T, class... More>
 void with_vectors(std::int64_t n, F&& f, T const* first, More const*... more) {
   are_vectors(n, first, more...) ? f(std::integral_constant<int, vector_elements<T>>{})
                                  : f(std::integral_constant<int, 1>{});
 }
 
-/// How an operand lies along the last axis: one element for all of it; vectors at addresses that
-/// are multiples of their size; vectors between two of these; any other stride; elements of neighbours of a warp,
-/// one beside the other.
+/// The layout of an operand along the last axis. constant: one element for the whole line; aligned:
+/// contiguous, vectors at multiples of their size; shifted: contiguous, vectors at other addresses;
+/// strided: any other stride; by_warps: elements of a warp's vectors are interleaved.
 enum class lay : unsigned char { constant, aligned, shifted, strided, by_warps };
 
 /// elements of one vector: 16 bytes of the widest operand, at least 1
@@ -58,21 +58,21 @@ consteval int vector_size(type_list<Kinds...>, type_list<Outs...>) {
   (see(sizeof(Outs)), ...);
   return elements_of_vector(widest);
 }
-/// bytes that one element of all inputs takes in memory
+/// bytes of one element of each input in memory, added up
 template <class... Kinds>
 consteval int bytes_of(type_list<Kinds...>) {
   return (0 + ... +
           (std::is_same_v<Kinds, kernel::own_offset> ? 0 : int(sizeof(typename Kinds::type))));
 }
 
-/// where in a vector of Size elements an operand's first element lies
-/// shape: bytes, of an element, at least 1
+/// means: the position in a vector of Size elements of an operand's first element
+/// shape: bytes, the size of an element, is at least 1
 template <int Size>
 std::int64_t place_in_vector(kernel::access const& a, int bytes) {
   return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(a.data) / unsigned(bytes) %
                                    unsigned(Size));
 }
-/// of an element of each operand, inputs first; 0 for one without memory
+/// size of an element of each operand, inputs first; 0 for an operand without memory
 template <int Count>
 struct operand_bytes {
   int of[Count];
@@ -85,9 +85,10 @@ consteval auto bytes_of_each(type_list<Kinds...>, type_list<Outs...>) {
 
 constexpr int largest_power(int n) { return n < 2 ? n : 2 * largest_power(n / 2); }
 
-/// means: Words words from an address that is a multiple of Unit, by the two aligned vectors that hold them
-/// cost:  two loads, of which the second is the neighbour's first, and at most 14 selects and shifts; of whole words
-///        nothing is shifted
+/// means: Words words from an address that is a multiple of Unit bytes, out of the two aligned
+///        vectors that contain them
+/// cost:  two loads, the second of which is the first of the neighbouring thread; at most 14
+///        selects and shifts; no shift if Unit is a multiple of 4
 template <int Words, int Unit = 1>
 LOCUS_HOST_DEVICE vector_of<std::uint32_t, Words> load_between(void const* p) {
   using words = vector_of<std::uint32_t, Words>;
@@ -109,16 +110,17 @@ LOCUS_HOST_DEVICE vector_of<std::uint32_t, Words> load_between(void const* p) {
   return r;
 }
 
-/// means: vector n of the numbers 0, 1, 2, ... The product can wrap, so that a compiler keeps it as it is. So a
-///        block of random words is one expression for its four elements, and is computed once
+/// means: vector n of the numbers 0, 1, 2, ... The product may wrap (unsigned), so that the
+///        compiler keeps it as one value: a block of random words is then one expression for its
+///        four elements, and is computed once
 template <int Size>
 LOCUS_HOST_DEVICE void number_vector(std::int64_t (&to)[Size], std::int64_t n) {
   auto const first = static_cast<std::int64_t>(static_cast<std::uint64_t>(n) * unsigned(Size));
   for (int j = 0; j < Size; ++j) to[j] = first + j;
 }
 
-/// means: the values [i, i + Size) of an operand along a line that begins at element `row` and has
-///        `length` elements; nothing beside the line is read
+/// means: elements [i, i + Size) of a line of an operand; the line begins at offset `row` and has
+///        `length` elements; memory outside the line is not read
 template <class Kind, int Size>
 struct loaded {
   using type = typename Kind::type;
@@ -138,7 +140,7 @@ struct loaded {
       for (int j = 0; j < Size; ++j) values[j] = p[(i + j) * stride];
     }
   }
-  /// the elements i, i + apart, ... of any operand
+  /// means: elements i, i + apart, ... of an operand of any layout
   LOCUS_HOST_DEVICE void load_apart(kernel::access const& a, std::int64_t stride, std::int64_t row,
                                     std::int64_t i, unsigned apart) {
     for (int j = 0; j < Size; ++j)
@@ -160,7 +162,7 @@ struct loaded {
   }
 };
 
-/// The vectors of all inputs, and the inputs of one element out of them.
+/// The vectors of all inputs, and access to the inputs of one element.
 template <class Ins, int Size>
 struct loaded_inputs;
 template <class... Kinds, int Size>
@@ -186,7 +188,7 @@ struct stored_outputs<type_list<Outs...>, Size> {
                              std::index_sequence<M...>) {
     ((get<M>(vectors).element[j] = get<std::size_t(First) + M>(v)), ...);
   }
-  /// the results from number First on
+  /// stores results First, First + 1, ...
   template <int First, class Values>
   LOCUS_HOST_DEVICE void set_from(int j, Values const& v) {
     set<First>(j, v, std::index_sequence_for<Outs...>{});
@@ -203,14 +205,14 @@ LOCUS_HOST_DEVICE stored_outputs<Outs, Size> made_of(F const& f,
   return made;
 }
 
-/// means: the loads in front of this call are under way together; nvcc would put each load in front of its use
+/// means: all loads before this call are issued before it; nvcc would move each load to its use
 LOCUS_HOST_DEVICE inline void keep_loads_in_front() {
 #if defined(__CUDA_ARCH__)
   asm volatile("" : : : "memory");
 #endif
 }
 
-/// means: *to = v by one instruction; nvcc would make one for each element where a branch stands in front
+/// means: *to = v by one instruction; after a branch, nvcc would store each element by one
 template <class T, int Size>
 LOCUS_HOST_DEVICE void store_whole(T* to, vector_of<T, Size> const& v) {
 #if defined(__CUDA_ARCH__)
@@ -235,7 +237,7 @@ LOCUS_HOST_DEVICE void store_whole(T* to, vector_of<T, Size> const& v) {
   *reinterpret_cast<vector_of<T, Size>*>(to) = v;
 }
 
-/// means: elements i, i + apart, ... of a line of an output; aligned ones are not apart
+/// means: stores elements i, i + apart, ... of a line of an output; `aligned` ignores `apart`
 template <class T, int Size>
 LOCUS_HOST_DEVICE void store_vector(vector_of<T, Size> const& v, kernel::access const& a, lay how,
                                     std::int64_t stride, std::int64_t row, std::int64_t i,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Folds of whole arrays by cub::DeviceReduce: its items are totals of vectors of 16 bytes, which the
-// fused expression makes as they are read; its output ends the fold.
+// Folds of whole arrays by cub::DeviceReduce: an item is the total of vectors of 16 bytes, computed
+// by the fused expression; the output iterator finishes the fold.
 #pragma once
 #include <locus/core/macros.hpp>           // LOCUS_LEAN_BEGIN
 #include <locus/engine/gpu/algorithm.hpp>  // run_algorithm
@@ -17,8 +17,8 @@ LOCUS_LEAN_BEGIN
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
 
-/// Item v of what a fold reads: a vector of 16 bytes of each operand, as one total. It has no branches: CUB
-/// unrolls it, and its loads go out together.
+/// Item v of the fold: the total of a vector of 16 bytes of each operand. It has no branches: CUB
+/// unrolls it and issues its loads together.
 template <class Work>
 struct total_of_vector {
   using facts = fold_facts<Work>;
@@ -28,16 +28,17 @@ struct total_of_vector {
       vector_size(ins{}, type_list<>{});  // at most 16: one lane adds them
   static constexpr int in_count = ins::size;
   struct operand {
-    void const* data;                    // of the first vector; null: the value at (line, i) is
-    std::int64_t base, line_step, step;  // base and its steps; with memory step is 1
+    void const* data;                    // of the first vector; null: an index operand
+    std::int64_t base, line_step, step;  // value: base + line * line_step + i * step
   };
   decltype(Work::f) f;
   std::int64_t vectors = 0, rest = 0,
-               head = 0;  // rest: single elements, of which `head` are in front
-  divider line;           // runs of one line
+               head = 0;  // rest: single elements; `head` of them come first
+  divider line;           // divides by the runs of a line
   bool is_one_line = true;
-  // Vectors are numbered in runs of 2^run_bits of a line, one below the other in bands of 2^band_bits lines: a row
-  // that all lines read comes from the first cache then. Without such a row both are 0
+  // Vectors are numbered in runs of 2^run_bits along a line, runs below each other in bands of
+  // 2^band_bits lines: a row that all lines read then stays in the L1 cache. Without such a row
+  // both are 0
   unsigned run_bits = 0, band_bits = 0;
   operand operands[in_count > 0 ? in_count : 1]{};
 
@@ -59,7 +60,7 @@ struct total_of_vector {
     all::flush(t, lane);
     return t;
   }
-  /// the elements that lie in front of the vectors and behind them, added to t
+  /// means: adds the elements before and after the vectors to t
   LOCUS_EXEC_CHECK_DISABLE
   LOCUS_HOST_DEVICE void add_rest(typename all::total& t) const {
     for (std::int64_t e = 0; e < rest; ++e) {
@@ -70,7 +71,8 @@ struct total_of_vector {
     }
   }
 
-  /// false: the operands do not lie as vectors; bytes: of an element of each
+  /// means: sets the operands; false: they are not lines of vectors; bytes: size of an element of
+  ///        each
   /// shape: `work` is collapsed, all its axes are folded
   bool place(Work const& work, int const* bytes) {
     kernel::space const& s = work.over;
@@ -93,7 +95,7 @@ struct total_of_vector {
     vectors = lines * ((length - head) / vector);
     rest = is_one_line ? length - vectors * vector : 0;
     if (!is_one_line) {
-      if (vectors >= std::int64_t(1) << 31) return false;  // no divisions of 64 bits
+      if (vectors >= std::int64_t(1) << 31) return false;  // no 64-bit divisions
       bool repeats = false;
       for (int k = 0; k < in_count; ++k)
         repeats = repeats || (bytes[k] != 0 && operands[k].line_step == 0);
@@ -140,7 +142,7 @@ struct total_of_vector {
   }
 };
 
-/// Two totals as one.
+/// Combines two totals.
 template <class All>
 struct combine_totals {
   LOCUS_HOST_DEVICE typename All::total operator()(typename All::total const& a,
@@ -149,8 +151,8 @@ struct combine_totals {
   }
 };
 
-/// An output iterator of one element: the total of all vectors becomes that of all elements, is finished and
-/// stored.
+/// An output iterator of one element: adds the remaining elements to the total of all vectors,
+/// finishes it and stores it.
 template <class Work>
 struct whole_end {
   using facts = fold_facts<Work>;
@@ -179,7 +181,7 @@ struct whole_fold {
   static constexpr char const* name = "cub::DeviceReduce";
   total_of_vector<Work> of;
   whole_end<Work> to;
-  /// wherever the operands lie: addresses are not known while workspace is measured
+  /// an upper bound for any addresses, which are unknown while workspace is measured
   std::int64_t most_vectors;
 
   algorithm_size size() const { return {most_vectors}; }
@@ -196,8 +198,9 @@ struct whole_fold {
   }
 };
 
-/// means: the fold of all that is read, by CUB; false: operands do not lie as lines of vectors
-/// shape: work is collapsed, all its axes are folded; bytes: of an element of each operand
+/// means: the fold of all elements by CUB; false: the operands are not lines of vectors, nothing
+///        was issued
+/// shape: work is collapsed, all its axes are folded; bytes: size of an element of each operand
 template <class Work>
 bool run_whole_fold(launch_site const& site, Work const& work, int const* bytes) {
   total_of_vector<Work> of(work.f);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A value that a fold of a row computes and what follows the folds reads again, as the exp of softmax:
-// it is kept where the result will lie, instead of being computed twice.
+// A value that the last fold of a row computes for each element and the final stage reads again, as
+// the exp of softmax: it is stored in the result's memory instead of computed twice.
 #pragma once
 #include <type_traits>  // is_same
 
@@ -14,7 +14,7 @@ namespace locus::host {
 inline namespace LOCUS_MODE {
 
 namespace detail {
-/// means: trees of one type have one value: no number was captured in them
+/// means: all trees of this type have the same value: they store no constants
 template <class Tree>
 inline constexpr bool is_type_alone = true;
 template <class T>
@@ -29,9 +29,9 @@ template <int K, class T>
 inline constexpr bool is_fold_value<kernel::fold_value<K, T>> = true;
 }  // namespace detail
 
-/// means: value: the last stage is f(e, folds...), and e, of type T and no cheap one, is what Fold
-///        folds;  keep(fold): its stage, which gives e to be stored too;  finish(last): f of what was
-///        stored
+/// means: value: the final stage is f(e, folds...), where e, of type T and expensive, is the value
+///        that Fold folds. keep(fold): the stage of Fold, which also outputs e. finish(last): the
+///        stage f(stored e, folds...)
 template <class Fold, class Last, class Outs>
 struct kept_value {
   static constexpr bool value = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CBLAS that this machine has, found when the first matrices are multiplied: the one the
-// program is linked with, else one that dlopen finds. A program needs none to start. Its own threads
-// are never used where that can be said: parts of a product are calls on locus' threads.
+// The CBLAS of this machine, found at the first product: the one that the program is linked with,
+// else one that dlopen finds. A program starts without any. Threads of the library are switched off
+// where it has a function for that: locus' threads share a product, each by calls of its own.
 #pragma once
 #include <string_view>  // string_view
 
@@ -11,7 +11,7 @@ namespace locus::host {
 
 enum : int { cblas_row_major = 101, cblas_no_trans = 111, cblas_trans = 112 };
 
-/// means: the entry points of the CBLAS in use, null where there is none
+/// means: the entry points of the CBLAS in use; null if there is none
 struct cblas_table {
   using sgemm_t = void (*)(int, int, int, int, int, int, float, float const*, int, float const*,
                            int, float, float*, int);
@@ -22,22 +22,24 @@ struct cblas_table {
   void (*set_threads)(int) = nullptr;
   int (*get_threads)() = nullptr;
   char const* (*configuration)() = nullptr;
-  char const* (*core_name)() = nullptr;  // the processor whose kernels an OpenBLAS chose
+  char const* (*core_name)() = nullptr;  // the core type whose kernels OpenBLAS chose
   char const* library = "none";
-  bool was_named = false;  // by LOCUS_CBLAS
-  bool is_ours = false;    // nobody else in this process has it
+  bool was_named = false;  // LOCUS_CBLAS named it
+  bool is_ours = false;    // only locus uses it in this process
 
-  // an OpenBLAS on OpenMP takes as many threads as OpenMP gives to the thread that calls it
+  // an OpenBLAS built for OpenMP uses as many threads as OpenMP gives the calling thread
   int (*get_omp_threads)() = nullptr;
   void (*set_omp_threads)(int) = nullptr;
 
-  /// means: a call can be held on the thread that makes it, so that locus' threads share a product
+  /// means: true: a call can be limited to the calling thread, so that locus' threads share a
+  ///        product
   bool is_single() const {
     return set_omp_threads != nullptr || (get_threads && get_threads() == 1);
   }
 };
 
-/// While it lives, calls of this thread run on it alone; other threads and later calls as before.
+/// While it lives, BLAS calls of this thread run on this thread only; other threads are not
+/// affected.
 class one_blas_thread {
  public:
   explicit one_blas_thread(cblas_table const& t);
@@ -51,17 +53,17 @@ class one_blas_thread {
   int before_;
 };
 
-/// means: looks for a CBLAS: LOCUS_CBLAS (a path, or "none"), the program itself, then the usual
-///        names
+/// means: finds a CBLAS: the one of LOCUS_CBLAS (a path, or "none"), else in the program itself,
+///        else by the usual library names
 LOCUS_FUNCTION cblas_table find_cblas();
 
 LOCUS_FUNCTION cblas_table const& cblas();
 
 enum class matmul_choice : unsigned char { by_kernels, blas, own };
-/// means: what LOCUS_MATMUL says: blas, own or nothing
+/// means: the value of LOCUS_MATMUL: blas, own, or by_kernels if it is not set
 LOCUS_FUNCTION matmul_choice matmul_wanted();
 
-/// means: this processor has AVX-512, and the BLAS chose kernels that do without: half of its speed
+/// means: the processor has AVX-512, but OpenBLAS chose kernels without it: half of the speed
 inline bool has_kernels_below_processor(cblas_table const& t) {
 #if defined(__x86_64__)
   if (!t.core_name || !__builtin_cpu_supports("avx512bw")) return false;
@@ -74,13 +76,14 @@ inline bool has_kernels_below_processor(cblas_table const& t) {
   return false;
 #endif
 }
-/// means: large floating products go to the CBLAS. Which library is quicker than the kernels of
-///        locus is known of OpenBLAS with the processor's own kernels and of MKL; others can be
-///        plain loops. One that the program uses too keeps the program's number of threads, and is
-///        left alone if there are several: they would be a second set of threads.
+/// means: large float products go to the CBLAS: to one that a variable asks for; otherwise to an
+///        OpenBLAS with the kernels of this processor, or to MKL, which are known to be faster than
+///        the kernels of locus. A library that the program also uses keeps its number of threads;
+///        if that is more than one, locus does not use it.
 LOCUS_FUNCTION bool decide_blas();
 LOCUS_FUNCTION bool uses_blas();
-/// means: the same of a matrix times a vector, for which the kernels of locus have no form
+/// means: the same for products with fewer than 4 rows or columns; an OpenBLAS with kernels below
+///        the processor is used there too
 LOCUS_FUNCTION bool uses_blas_for_vectors();
 
 }  // namespace locus::host

@@ -11,13 +11,13 @@ LOCUS_LEAN_BEGIN
 namespace locus {
 namespace host {
 inline namespace LOCUS_MODE {
-/// means: n elements of `bytes` bytes, which lie t_step and f_step bytes apart
+/// means: copies n elements of `bytes` bytes; from one to the next are t_step and f_step bytes
 inline void copy_line(std::size_t bytes, char* t, std::int64_t t_step, char const* f,
                       std::int64_t f_step, std::int64_t n) {
   auto const b = static_cast<std::int64_t>(bytes);
   if (t_step == b && f_step == b)
     std::memcpy(t, f, static_cast<std::size_t>(n) * bytes);
-  else if (bytes == 4)  // a length that the compiler knows is one instruction
+  else if (bytes == 4)  // with a constant size, memcpy is one instruction
     for (std::int64_t i = 0; i < n; ++i) std::memcpy(t + i * t_step, f + i * f_step, 4);
   else if (bytes == 8)
     for (std::int64_t i = 0; i < n; ++i) std::memcpy(t + i * t_step, f + i * f_step, 8);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One element of an operand, for host kernels that go element by element.
+// One element of an operand, for kernels that work element by element.
 #pragma once
 #include <cstdint>      // int64_t
 #include <type_traits>  // is_same

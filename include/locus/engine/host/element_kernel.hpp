@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The innermost loop for functors without a packet form, such as lambdas: element by element, over
-// operands that lie side by side, so that a compiler may use vectors. Others pass through a buffer.
+// contiguous operands, so that the compiler may vectorise it. Other operands pass through buffers.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_ENGINE_HOST_ELEMENT_KERNEL)
 #define LOCUS_ENGINE_HOST_ELEMENT_KERNEL
 #include <locus/core/macros.hpp>             // LOCUS_IVDEP
@@ -29,7 +29,7 @@ struct element_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
 
   LOCUS_LOOP_FUNCTION static void rows(void const* context, plane const& p) {
     auto const& given = *static_cast<map_context<Stage, Folds> const*>(context);
-    Stage const f = given.f;  // copies that nothing else can point to
+    Stage const f = given.f;  // local copies: no pointer aliases them
     Folds const folds = given.folds;
     pack<buffer<typename Ins::type>...> from;
     pack<buffer<Outs>...> to;
@@ -58,7 +58,7 @@ struct element_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
     return !std::is_same_v<Kind, kernel::own_offset> &&
            step == std::intptr_t(sizeof(typename Kind::type));
   }
-  /// the values of elements [i, i + count) of a row
+  /// means: elements [i, i + count) of a row, contiguous: in memory or in the buffer
   template <class Kind, class T>
   static T const* values(T* buffer, std::intptr_t at, std::intptr_t step, std::int64_t i,
                          std::int64_t count) {
@@ -66,7 +66,7 @@ struct element_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
       for (std::int64_t j = 0; j < count; ++j) buffer[j] = at + (i + j) * step;
     else if (is_dense<Kind>(step))
       return reinterpret_cast<T const*>(at) + i;
-    else if (step != 0 || i == 0)  // one value is laid out once
+    else if (step != 0 || i == 0)  // a broadcast value is written once
       for (std::int64_t j = 0; j < count; ++j)
         buffer[j] = *reinterpret_cast<T const*>(at + (i + j) * step);
     return buffer;

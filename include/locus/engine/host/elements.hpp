@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One element after the other, on all threads: the host's way where an operation has no body for it.
+// Element by element on all threads: the host's loop for calls without host().
 #pragma once
 #include <cstdint>  // int64_t
 

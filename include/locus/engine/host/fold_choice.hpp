@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The innermost loops of a fold for the instructions of this process.
+// Calls the clone of the innermost loops of a fold for the processor's instructions.
 #pragma once
 #include <locus/engine/host/fold_columns.hpp>  // fold_columns
 #include <locus/engine/host/fold_run.hpp>      // fold_rows
@@ -10,7 +10,7 @@ inline namespace LOCUS_MODE {
 
 template <class Reducers, class Stage, class Before, class Kinds, class Outs>
 struct chosen_fold;
-/// means: fold_rows, fold_run and fold_columns
+/// means: fold_rows, fold_run and fold_columns of the clone for this processor
 template <class... Reducers, class Stage, class Before, class Kinds, class Outs>
 struct chosen_fold<type_list<Reducers...>, Stage, Before, Kinds, Outs> {
   using run_type = run_operands<Kinds, Outs>;

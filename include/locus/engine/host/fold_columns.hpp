@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Folds whose innermost axis is kept: a run of columns, line after line.
+// Folds whose innermost axis is kept: a group of columns, one line after another.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_ENGINE_HOST_FOLD_COLUMNS)
 #define LOCUS_ENGINE_HOST_FOLD_COLUMNS
 #include <locus/engine/host/fold_nest.hpp>  // column_run
@@ -7,7 +7,7 @@
 
 namespace locus::host {
 inline namespace LOCUS_MODE {
-/// outputs of one run where the innermost axis is kept: their accumulators stay in the first cache
+/// number of columns of a group: their accumulators fit in the L1 cache
 template <int Folds>
 inline constexpr int columns_of_run = Folds == 1   ? 1024
                                       : Folds == 2 ? 512
@@ -23,7 +23,8 @@ namespace LOCUS_SPACE(host) {
 
 template <class Reducers, class Stage, class Kinds, class Outs>
 struct fold_columns;
-/// means: sums[j] = fold of f(in...) over the lines of column first + j; the other values of f stored
+/// means: sums[j] = fold of f(in...) over the lines of column first + j; stores the other results
+///        of f
 template <class... Reducers, class Stage, class... Kinds, class... Outs>
 struct fold_columns<type_list<Reducers...>, Stage, type_list<Kinds...>, type_list<Outs...>> {
   using pass =
@@ -66,7 +67,7 @@ struct fold_columns<type_list<Reducers...>, Stage, type_list<Kinds...>, type_lis
       }
       for (int m = 0; m < outs; ++m) out_step[m] = c.operands[c.first_element_out + m].stride[axis];
     }
-    for (std::int64_t i = c.begin; i < c.end;) {  // 64 lines before the accumulators are flushed
+    for (std::int64_t i = c.begin; i < c.end;) {  // 64 lines, then accumulators are flushed
       std::int64_t const lines = c.end - i < 64 ? c.end - i : 64;
       begin_line(r, c, i);
       if (regular && pass::by_packets && !r.chunked)
@@ -81,7 +82,7 @@ struct fold_columns<type_list<Reducers...>, Stage, type_list<Kinds...>, type_lis
     }
     for (int j = 0; j < c.width; ++j) to.total(j, sums[j]);
   }
-  /// lines to their accumulators
+  /// adds lines to the accumulators of their columns
   template <class Lanes, class Columns>
   static void add_lines(Stage const& f, column_run const& c, run_type& r, std::int64_t lines,
                         std::int64_t const* step, std::int64_t const* out_step, Columns& to) {

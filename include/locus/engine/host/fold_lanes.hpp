@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The innermost loops of folds: packets of a run go to accumulators in registers, packets of rows to
-// an accumulator for each column; elements may be stored beside them. A tail is a packet whose other
-// lanes are left out.
+// The innermost loops of folds: packets of a run are added to accumulators in registers, packets of
+// lines to one accumulator for each column; values may be stored on the way. A tail is a packet
+// whose unused lanes are masked.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_ENGINE_HOST_FOLD_LANES)
 #define LOCUS_ENGINE_HOST_FOLD_LANES
 #include <locus/engine/host/gathered_run.hpp>   // run_operands
@@ -14,7 +14,7 @@
 LOCUS_VECTORS_BEGIN
 namespace LOCUS_SPACE(host) {
 
-/// means: lanes of a fold: sums of integers have 8 bytes
+/// means: number of lanes of a fold; at least 4 bytes for each lane, for wider sums of integers
 template <class Stage>
 inline constexpr int fold_lanes_of =
     lanes_of<Stage> * 4 <= simd::native_bytes ? lanes_of<Stage> : simd::native_bytes / 4;
@@ -22,8 +22,8 @@ inline constexpr int fold_lanes_of =
 template <class Reducers, class Stage, class Before, class Kinds, class Outs, class F, class K,
           class M>
 struct fold_lanes_of_parts;
-/// means: r = f(in[k][i]..., before) on packets; its first values go to the reducers, the others to
-///        outs
+/// means: r = f(in[k][i]..., before) on packets; the first results go to the reducers, the others
+///        to outs
 template <class... Reducers, class Stage, class Before, class... Kinds, class... Outs,
           std::size_t... F, std::size_t... K, std::size_t... M>
 struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kinds...>,
@@ -46,24 +46,25 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
   using fold = packet_fold<at_t<int(Idx), type_list<Reducers...>>, value<Idx>>;
   using wides = pack<typename fold<F>::wide...>;
 
-  /// sets of accumulators: enough to hide how long an addition takes
+  /// number of independent accumulators: enough to hide the latency of an addition
   static constexpr int sets = folds == 1 && kernel::cost_of<Stage> <= 8        ? 8
                               : folds <= 2 || (folds_in_pairs<fold<F>> || ...) ? 4
                                                                                : 2;
-  /// means: accumulators of Fold lose no digits, however many values they take
+  /// means: true: the accumulators of Fold stay exact for any number of values
   template <class Fold>
   static constexpr bool adds_any_number =
       folds_in_pairs<Fold> || std::is_same_v<typename Fold::wide, typename Fold::lanes>;
-  /// elements of a run before accumulators go to the wide totals: no limit, or 64 additions of each lane
+  /// elements of a run before accumulators are added to wide totals: no limit, or 64 additions to
+  /// each lane
   static constexpr std::int64_t at_once =
       (adds_any_number<fold<F>> && ...) ? std::int64_t(1) << 40 : 64 * sets * N;
   LOCUS_VECTOR_FUNCTION static wides no_wides() { return {{fold<F>::no_wide()}...}; }
 
-  /// means: n elements from p on into the wide totals, and to q
+  /// means: adds elements [0, n) of `from` to the wide totals, and stores the other results at q
   LOCUS_VECTOR_FUNCTION static void add_run(Stage const& given, Before const& folds_before,
                                             sources const& from, std::int64_t const* steps,
                                             targets const& q, std::int64_t n, wides& to) {
-    Stage const f = given;  // copies that nothing else can point to
+    Stage const f = given;  // local copies: no pointer aliases them
     Before const before = folds_before;
     sources const p = from;
     pack<run_sums<fold<F>, value<F>, sets>...> sums{
@@ -98,7 +99,7 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
     ((get<F>(to) = get<F>(sums).end(get<F>(to))), ...);
   }
 
-  /// The accumulators of up to Columns columns.
+  /// Accumulators of at most Columns columns.
   template <class Lanes, int Columns>
   struct column_lanes {
     alignas(64) unsigned char bytes[Columns / N * sizeof(Lanes)];
@@ -110,7 +111,7 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
     LOCUS_VECTOR_FUNCTION void store(std::int64_t j, Lanes const& l) {
       __builtin_memcpy(bytes + j / N * std::int64_t(sizeof(Lanes)), &l, sizeof l);
     }
-    /// of column j alone: lanes of type T lie side by side
+    /// means: the lane of column j; lanes of type T are contiguous
     template <class T>
     LOCUS_VECTOR_FUNCTION T lane(std::int64_t j) const {
       T x;
@@ -118,7 +119,7 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
       return x;
     }
   };
-  /// One fold of each column: lanes, or the waiting branches of a tree of 8 lines, and wide totals.
+  /// One fold of each column: lanes, or the partial sums of a tree over 8 lines, and wide totals.
   template <class Fold, int Columns>
   struct column_sums {
     using V = typename Fold::lanes;
@@ -129,7 +130,7 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
       wide.store(j, Fold::flush(wide.load(j), lanes.load(j)));
       lanes.store(j, Fold::start());
     }
-    /// values of `lines` lines, before which `count` of the last 8 were added
+    /// means: adds values of several lines; count: lines that the tree of 8 already has
     template <class... Values>
     LOCUS_VECTOR_FUNCTION void add(std::int64_t j, int, Values const&... v) {
       auto sum = lanes.load(j);
@@ -169,7 +170,7 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
   template <int Columns>
   struct columns {
     pack<column_sums<fold<F>, Columns>...> sums;
-    int count = 0;  // lines since the trees of 8 were whole
+    int count = 0;  // lines since the last full tree of 8
 
     void begin(std::int64_t width) {
       for (std::int64_t j = 0; j < width; j += N) (get<F>(sums).begin(j), ...);
@@ -194,11 +195,11 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
     };
     (add(std::integral_constant<std::size_t, F>{}), ...);
   }
-  /// lines that are added at once
+  /// lines that one loop adds together
   static constexpr int lines_at_once = (folds_in_pairs<fold<F>> || ...) ? 8 : 4;
-  /// means: elements [0, width) of `rows` lines go to columns [first, first + width); a line after
-  ///        the other: in_step, out_step elements further
-  /// after: to.added(rows), once every column has them
+  /// means: adds elements [0, width) of `rows` lines to columns [first, first + width); in_step,
+  ///        out_step: elements from a line to the next
+  /// after: call to.added(rows) once all columns have these lines
   template <int Columns>
   static void add_rows(Stage const& given, sources const& from, std::int64_t const* steps,
                        std::int64_t const* in_step, targets const& to_rows,
@@ -228,7 +229,7 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
       }
     };
     std::int64_t r = 0;
-    while (r < rows)  // the processor foresees one stream better than eight that are pages apart
+    while (r < rows)  // one stream is prefetched better than eight on different pages
       if (!from_memory && count_at(r) % lines_at_once == 0 && r + lines_at_once <= rows) {
         lines(r, std::make_integer_sequence<int, lines_at_once>{});
         r += lines_at_once;
@@ -243,8 +244,8 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
     }
   }
 
-  /// means: the values of elements [i, n), fewer than a packet, in its last lanes (or its first);
-  ///        what is stored of them is stored
+  /// means: the values of elements [i, n), fewer than a packet, in the last lanes (in_front: the
+  ///        first); stores the results for outs
   static results tail(Stage const& f, Before const& before, sources const& p,
                       std::int64_t const* steps, targets const& q, std::int64_t i, std::int64_t n,
                       bool in_front = false) {
@@ -266,7 +267,7 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
   }
 
  private:
-  /// one packet's elements; the other lanes repeat one, so that they compute nothing new
+  /// elements of one packet; unused lanes repeat one of them
   template <class T>
   struct few {
     T values[N];

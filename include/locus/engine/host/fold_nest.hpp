@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The axes of a fold, and its run of columns.
+// The outer axes of a fold, and a group of its columns.
 #pragma once
 #include <cstdint>  // int64_t
 
@@ -8,7 +8,7 @@
 namespace locus::host {
 inline namespace LOCUS_MODE {
 
-/// means: space with folded and kept axes apart, in the order in which loops run over them
+/// means: the outer axes of a space: kept axes and folded axes, each in loop order
 struct fold_nest {
   kernel::space kept, folded;  // outer axes; the innermost axis of the space is in neither
   int kept_axis[max_rank]{}, folded_axis[max_rank]{};
@@ -23,7 +23,7 @@ struct fold_nest {
       to.extent[to.rank++] = s.extent[d];
     }
   }
-  /// offset of an operand at the i-th point of the kept or the folded outer axes
+  /// offset of an operand at point i of the kept, or of the folded, outer axes
   static std::int64_t offset(kernel::space const& part, int const* axes, kernel::access const& a,
                              std::int64_t i) {
     if (part.rank == 1) return i * a.stride[axes[0]];
@@ -42,15 +42,15 @@ struct fold_nest {
   }
 };
 
-/// Columns [first, first + width) of a fold whose innermost axis is kept, over lines [begin, end).
+/// Columns [first, first + width) of a fold whose innermost axis is kept; lines [begin, end).
 struct column_run {
   fold_nest const& nest;
   kernel::access const* operands;
-  std::int64_t const* at;  // of each operand, at the first line
+  std::int64_t const* at;  // offset of each operand at the first line
   int last;                // the innermost axis
-  int first_element_out;   // operand
+  int first_element_out;   // number of the first element output
   std::int64_t first, width, begin, end;
-  bool from_memory;  // more than the caches hold
+  bool from_memory;  // the fold reads more bytes than the caches hold
 };
 
 }  // namespace LOCUS_MODE

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Folds of one run: on packets where every functor has a form for them; otherwise values are computed
+// Folds of one run: on packets if every functor has a packet form; otherwise values are computed
 // one by one into a buffer, and the buffer is folded on packets.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_ENGINE_HOST_FOLD_RUN)
 #define LOCUS_ENGINE_HOST_FOLD_RUN
@@ -14,7 +14,7 @@ namespace LOCUS_SPACE(host) {
 
 template <class Reducers, class Stage, class Before, class Kinds, class Outs>
 struct computed_run;
-/// Values of a run that are computed one by one.
+/// The values of a run, computed one by one into buffers.
 template <class... Reducers, class Stage, class Before, class... Kinds, class... Outs>
 struct computed_run<type_list<Reducers...>, Stage, Before, type_list<Kinds...>,
                     type_list<Outs...>> {
@@ -29,12 +29,12 @@ struct computed_run<type_list<Reducers...>, Stage, Before, type_list<Kinds...>,
   };
   using buffers = pack<few_values<typename Reducers::value>...>;
 
-  /// values of elements [i, i + n) of a run, one by one; n is at most a chunk
+  /// means: values of elements [i, i + n) of a run, one by one; n is at most a chunk
   static void compute(Stage const& f, Before const& before, run_type& r, std::int64_t i,
                       std::int64_t n, buffers& to) {
     auto const p = r.read(i, n);
     auto const q = r.write(i);
-    constexpr std::int64_t some = chunk / 2;  // as many as one value is laid out for
+    constexpr std::int64_t some = chunk / 2;  // as many as a broadcast value fills
     for (std::int64_t j = 0; j < n; j += some)
       compute_some(f, before, p, r.steps, q, j, n - j < some ? n - j : some, to,
                    std::make_index_sequence<std::size_t(ins)>{},
@@ -50,7 +50,7 @@ struct computed_run<type_list<Reducers...>, Stage, Before, type_list<Kinds...>,
   }
 
  private:
-  /// The operands lie side by side here, so that a compiler may use vectors.
+  /// All operands are contiguous here, so that the compiler may vectorise the loop.
   template <std::size_t... K, std::size_t... M, std::size_t... F>
   LOCUS_LOOP_FUNCTION static void compute_some(Stage const& given, Before const& folds_before,
                                                typename run_type::sources const& p,
@@ -59,7 +59,7 @@ struct computed_run<type_list<Reducers...>, Stage, Before, type_list<Kinds...>,
                                                std::int64_t first, std::int64_t n, buffers& to,
                                                std::index_sequence<K...>, std::index_sequence<M...>,
                                                std::index_sequence<F...>) {
-    Stage const f = given;  // copies that nothing else can point to
+    Stage const f = given;  // local copies: no pointer aliases them
     Before const before = folds_before;
     [[maybe_unused]] typename run_type::sources const in{{get<K>(p) + (first & steps[K])}...};
     [[maybe_unused]] typename run_type::targets const out{{get<M>(q) + first}...};
@@ -75,7 +75,8 @@ struct computed_run<type_list<Reducers...>, Stage, Before, type_list<Kinds...>,
 
 template <class Reducers, class Stage, class Before, class Kinds, class Outs>
 struct fold_run_of;
-/// means: t[n] = combine(t[n], fold of f(in..., before)[n] over a run), the other values of f stored
+/// means: t[n] = combine(t[n], fold n of f(in..., before) over a run); stores the other results of
+///        f
 template <class... Reducers, class Stage, class Before, class... Kinds, class... Outs>
 struct fold_run_of<type_list<Reducers...>, Stage, Before, type_list<Kinds...>, type_list<Outs...>>
     : computed_run<type_list<Reducers...>, Stage, Before, type_list<Kinds...>, type_list<Outs...>> {
@@ -87,7 +88,7 @@ struct fold_run_of<type_list<Reducers...>, Stage, Before, type_list<Kinds...>, t
                                      (has_packet<typename Kinds::type> && ... && true);
   static constexpr bool has_lanes = (has_packet<typename Reducers::value> && ...);
 
-  /// values that were computed one by one, as inputs
+  /// the stage that reads buffered values as its inputs
   template <class Indices>
   struct stored_stage;
   template <std::size_t... K>
@@ -105,7 +106,7 @@ struct fold_run_of<type_list<Reducers...>, Stage, Before, type_list<Kinds...>, t
           fold_lanes<type_list<Reducers...>, stored, pack<>,
                      type_list<kernel::elements_of<typename Reducers::value>...>, type_list<>>>{};
   }
-  /// elements [0, n)
+  /// means: folds elements [0, n) of a run into t
   static void fold(Stage const& f, Before const& before, run_type& r, std::int64_t n, totals& t) {
     if constexpr (!has_lanes) {
       buffers b;
@@ -152,7 +153,7 @@ struct fold_run : fold_run_of<Reducers, Stage, Before, Kinds, Outs> {};
 
 template <class Stage>
 struct ranked_values;
-/// The values of a stage that ranks them.
+/// The stage without its ranking: only the values that it ranks.
 template <class... Slots, class T, class Tree, class Number>
 struct ranked_values<
     kernel::stage<type_list<Slots...>,
@@ -174,7 +175,7 @@ struct without_last<type_list<Last, Kinds...>> {
 };
 
 /// means: total = the better of total and the first largest element of the run; the last input
-///        numbers the elements
+///        gives the index of each element
 template <class T, class Stage, class Before, class Kinds>
   requires(is_floating_v<T> || is_integer_v<T>)
 struct fold_run<type_list<kernel::reducer<reduction::first_max, ranked<T>>>, Stage, Before, Kinds,
@@ -236,7 +237,7 @@ struct fold_run<type_list<kernel::reducer<reduction::first_max, ranked<T>>>, Sta
     to = from, v.steps[k] = from.steps, v.chunked = v.chunked || from.gathered;
     if (from.steps == 0) to.data = to.buffer;
   }
-  /// the first element that is `most`, or the first NaN
+  /// means: index of the first element that equals `most` or is NaN
   template <class Values, class Folds, class Sources>
   static std::int64_t find(Values const& f, Folds const& before, Sources const& p,
                            std::int64_t const* steps, std::int64_t n, T most) {
@@ -258,7 +259,7 @@ struct fold_run<type_list<kernel::reducer<reduction::first_max, ranked<T>>>, Sta
       return n - 1;
     }
   }
-  /// means: some lane is x, or NaN
+  /// means: some lane equals x or is NaN
   template <class U, int N>
   LOCUS_VECTOR_FUNCTION static bool is_in(U x, simd::packet<U, N> values) {
     if constexpr (is_narrow_v<U>)
@@ -273,8 +274,8 @@ struct fold_run<type_list<kernel::reducer<reduction::first_max, ranked<T>>>, Sta
   }
 };
 
-/// means: t[i] = combine(t[i], fold of row i) for i in [0, rows), rows >= 1; operand k of a row lies
-///        steps[k] elements behind that of the row before
+/// means: t[i] = combine(t[i], fold of row i) for i in [0, rows), rows >= 1; operand k moves
+///        steps[k] elements from a row to the next
 template <class Reducers, class Stage, class Before, class Kinds, class Outs>
 struct fold_rows {
   using one = fold_run<Reducers, Stage, Before, Kinds, Outs>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands along one run of a kernel as values side by side: where they lie so, from their place;
-// others pass through a small buffer.
+// The operands of one run as contiguous values: in memory if they are contiguous there, otherwise
+// through small buffers.
 #pragma once
 #include <cstdint>  // int64_t
 
@@ -11,17 +11,17 @@
 namespace locus::host {
 inline namespace LOCUS_MODE {
 
-/// elements of a run that pass through buffers at once
+/// elements that pass through buffers at a time
 inline constexpr int chunk = 256;
 
-/// means: one operand along one run: element j is at data[j * stride], or is base + j * stride
+/// means: one input of a run: element j is data[j * stride], or base + j * stride for an index
 template <class Kind>
 struct run_input {
   using type = typename Kind::type;
   static constexpr bool is_index = std::is_same_v<Kind, kernel::own_offset>;
   type const* data;
   std::int64_t base, stride;
-  std::int64_t steps;  // all bits: it moves along the run; 0: one value, laid out in the buffer
+  std::int64_t steps;  // -1: it moves along the run; 0: one value, repeated in the buffer
   bool gathered;
   type buffer[chunk];
 
@@ -33,11 +33,11 @@ struct run_input {
       if (stride != 0) return;
       steps = 0;
       type const value = *data;
-      for (int j = 0; j < chunk / 2; ++j) buffer[j] = value;  // the packets of one trip
+      for (int j = 0; j < chunk / 2; ++j) buffer[j] = value;  // as many as one trip reads
       data = buffer;
     }
   }
-  /// elements [i, i + n) side by side; n is at most a chunk where it is gathered
+  /// means: elements [i, i + n), contiguous; n is at most a chunk if `gathered`
   type const* at(std::int64_t i, std::int64_t n) {
     if (!gathered) return data + (i & steps);
     for (int j = 0; j < n; ++j)
@@ -49,7 +49,7 @@ struct run_input {
   }
 };
 
-/// means: one operand that is written along one run
+/// means: one output of a run
 template <class T>
 struct run_output {
   T* data;
@@ -77,10 +77,10 @@ struct run_operands<type_list<Kinds...>, type_list<Outs...>> {
   static constexpr int ins = sizeof...(Kinds), outs = sizeof...(Outs);
   pack<run_input<Kinds>...> in;
   pack<run_output<Outs>...> out;
-  std::int64_t steps[ins + 1];  // of each input: all bits, or 0 for one value
+  std::int64_t steps[ins + 1];  // of each input: -1, or 0 for one value
   bool chunked = false;         // some operand passes through a buffer
 
-  /// in: accesses [0, ins), out: accesses [first_out, first_out + outs)
+  /// inputs: accesses [0, ins); outputs: accesses [first_out, first_out + outs)
   void begin(kernel::access const* a, std::int64_t const* at, int first_out, int axis) {
     begin(a, at, a + first_out, at + first_out, axis);
   }
@@ -96,7 +96,7 @@ struct run_operands<type_list<Kinds...>, type_list<Outs...>> {
       chunked = chunked || get<m>(out).scattered();
     });
   }
-  /// means: move() is all that the runs along an axis need
+  /// means: true: move() leads from a run along `axis` to the next one along `along`
   static bool can_move(kernel::access const* a, kernel::access const* to, int axis, int along) {
     bool can = true;
     for_each_index<ins>([&](auto k) {
@@ -107,7 +107,7 @@ struct run_operands<type_list<Kinds...>, type_list<Outs...>> {
     for (int m = 0; m < outs; ++m) can = can && to[m].stride[axis] == 1;
     return can;
   }
-  /// means: the next run: operand k lies `way[k]` elements further, inputs first
+  /// means: goes to the next run: operand k moves way[k] elements; inputs first
   void move(std::int64_t const* way) {
     for_each_index<ins>([&](auto k) { get<k>(in).data += way[k]; });
     for_each_index<outs>([&](auto m) { get<m>(out).data += way[ins + m]; });

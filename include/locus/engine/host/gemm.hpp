@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The matrix product of locus: operands of any strides and any element type. Small ones are read
-// where they lie; otherwise blocks are packed so that the tile kernel reads them in order from a
-// cache. How a sum is cut depends on the shape alone.
+// The matrix product of locus, for any strides and element type. Small products read operands in
+// place; larger ones pack blocks, which the tile kernel then reads contiguously from a cache. The
+// cut of a sum depends on the extents only.
 #pragma once
 #include <locus/engine/host/gemm_tile.hpp>  // tiles, tile_call
 #include <locus/ops/functors.hpp>           // add_fn
@@ -12,12 +12,12 @@
 namespace locus::host {
 inline namespace LOCUS_MODE {
 
-/// threads for a product of so many multiplications, 50 in a nanosecond
+/// means: threads worth using for a product of so many multiplications, at 50 for each nanosecond
 inline int threads_for_product(std::int64_t multiplications) {
   return threads_worth(static_cast<float>(multiplications) * 0.02f);
 }
 
-/// Workspace of a kernel, on huge pages where it is large; empty where the system has no more.
+/// Workspace of a kernel, on huge pages if it is large; data() is null without memory.
 class scratch {
  public:
   explicit scratch(std::int64_t bytes) : bytes_(static_cast<std::size_t>(bytes)) {
@@ -57,13 +57,13 @@ constexpr std::int64_t blocks_of(std::int64_t n, std::int64_t each) {
   return (n + each - 1) / each;
 }
 
-// ---- small ones: operands where they lie ----
+// ---- small products: operands in place ----
 
 inline constexpr int most_packed_rows = 12;
 inline constexpr int most_tile_elements = most_packed_rows * 2 * 64;  // registers, lanes of bytes
 
-/// c = a b, b with rows side by side and at least one register wide, c too. What does not fill a
-/// tile is computed by one that overlaps its neighbour: twice the same bits.
+/// c = a b; rows of b and c are contiguous and at least a register wide. The last tile overlaps the
+/// one before it, and computes the same bits there again.
 template <class T>
 void open_rows(typename tile_set<T>::open_tiles const& tiles, tile_call<T> t, std::int64_t m) {
   int r = 0;
@@ -91,7 +91,7 @@ void open_product(tile_set<T> const& set, tile_call<T> t, std::int64_t m, std::i
   }
 }
 
-/// where columns of b or of c have gaps, or fill no register: copies that have none
+/// the same if rows of b or c have gaps, or are narrower than a register: through contiguous copies
 template <class T>
 [[gnu::noinline]] void small_product_of_copies(tile_set<T> const& set, kernel::matrix const& c,
                                                kernel::matrix const& b, tile_call<T> t) {
@@ -110,10 +110,10 @@ template <class T>
   for (std::int64_t i = 0; i < c.rows; ++i)
     for (std::int64_t j = 0; j < n; ++j) *to.at(i, j) = result[i * wide + j];
 }
-/// c = a b for extents of at most 64
+/// c = a b; no extent is larger than 64
 template <class T>
 void small_product(kernel::matrix const& c, kernel::matrix const& a, kernel::matrix const& b) {
-  if (a.columns == 0) {  // sums of nothing; operands without elements have no address
+  if (a.columns == 0) {  // the sum over no elements is 0
     strided<T> const to = output_of<T>(c);
     for (std::int64_t i = 0; i < c.rows; ++i)
       for (std::int64_t j = 0; j < c.columns; ++j) *to.at(i, j) = T(0);
@@ -130,9 +130,9 @@ void small_product(kernel::matrix const& c, kernel::matrix const& a, kernel::mat
     small_product_of_copies<T>(set, c, b, t);
 }
 
-// ---- the others: packed blocks ----
+// ---- large products: packed blocks ----
 
-/// How a product is cut. units: elements
+/// The sizes of blocks. units: elements
 struct blocking {
   std::int64_t k, rows, columns;
 };
@@ -140,7 +140,8 @@ template <class T>
 constexpr blocking blocks_for = {sizeof(T) == 8 ? 320 : 512, 240,
                                  32768 / std::int64_t(sizeof(T)) / 2};
 
-/// to: panels of `height` rows, in each the columns one after the other, short panels filled with 0
+/// to: panels of `height` rows; in a panel, one column after another; the last panel is filled with
+/// 0
 template <class T>
 void pack_rows(T* to, strided<T const> const& from, std::int64_t rows, std::int64_t columns,
                int height) {
@@ -158,7 +159,8 @@ void pack_rows(T* to, strided<T const> const& from, std::int64_t rows, std::int6
       }
   }
 }
-/// the same of a matrix that is read along its columns
+/// to: panels of `width` columns; in a panel, one row after another; the last panel is filled with
+/// 0
 template <class T>
 void pack_columns(T* to, strided<T const> const& from, std::int64_t rows, std::int64_t columns,
                   int width) {
@@ -169,7 +171,7 @@ void pack_columns(T* to, strided<T const> const& from, std::int64_t rows, std::i
     pack_rows<T>(to, {from.data, from.column, from.row}, columns, rows, width);
 }
 
-/// c (+)= packed rows times packed columns
+/// c = packed rows times packed columns, or c += with accumulate
 template <class T>
 void packed_product(tile_set<T> const& set, strided<T> const& c, T const* rows, T const* columns,
                     std::int64_t m, std::int64_t n, std::int64_t k, bool accumulate) {
@@ -194,7 +196,7 @@ void packed_product(tile_set<T> const& set, strided<T> const& c, T const* rows, 
     }
 }
 
-/// where there is no workspace
+/// c = a b without workspace
 template <class T>
 void product_by_loops(kernel::matrix const& c, kernel::matrix const& a, kernel::matrix const& b) {
   strided<T const> const left = input_of<T>(a), right = input_of<T>(b);
@@ -226,7 +228,7 @@ void large_product(kernel::matrix const& c, kernel::matrix const& a, kernel::mat
   blocking const cut = blocks_for<T>;
   strided<T const> const left = input_of<T>(a), right = input_of<T>(b);
   strided<T> const to = output_of<T>(c);
-  // blocks of rows, each with a strip of columns, so that every thread has some
+  // blocks of rows, times strips of columns: tasks for every thread
   std::int64_t rows = least(cut.rows, blocks_of(blocks_of(m, threads), height) * height);
   std::int64_t const width = set.packed_columns();
   std::int64_t const widest = blocks_of(least(n, cut.columns), width) * width;
@@ -241,7 +243,7 @@ void large_product(kernel::matrix const& c, kernel::matrix const& a, kernel::mat
     std::int64_t const strip = blocks_of(blocks_of(nc, strips), width) * width;
     strips = blocks_of(nc, strip);
     std::int64_t p = 0;
-    do {  // once for a sum of nothing
+    do {  // once even if k is 0
       std::int64_t const kc = least(cut.k, k - p);
       pack_all_columns<T>(columns, {right.at(p, j), right.row, right.column}, kc, nc, int(width),
                           threads);
@@ -265,18 +267,18 @@ void large_product(kernel::matrix const& c, kernel::matrix const& a, kernel::mat
 
 }  // namespace detail
 
-/// means: operands are read where they lie
+/// means: small_product serves these extents
 constexpr bool is_small(kernel::matrix const& c, kernel::matrix const& a) {
   return c.rows <= 64 && c.columns <= 64 && a.columns <= 64;
 }
 
-/// means: c[i][j] = sum over k of a[i][k] * b[k][j], a number of any element type
-/// cost:  2 m n k operations; the workspace is one block of each operand, nothing up to extents of
-///        64; without memory for it a plain loop runs
+/// means: c[i][j] = sum over k of a[i][k] * b[k][j], for any element type
+/// cost:  2 m n k operations; workspace for one block of each operand, none if all extents are at
+///        most 64; without memory, plain loops
 template <class T>
 void product(kernel::matrix c, kernel::matrix a, kernel::matrix b) {
   if (c.rows == 0 || c.columns == 0) return;
-  if (c.columns > 1 && c.column_stride != 1 && c.has_unit_columns())  // along its columns
+  if (c.columns > 1 && c.column_stride != 1 && c.has_unit_columns())  // c is column-major
     return product<T>(c.transposed(), b.transposed(), a.transposed());
   if (is_small(c, a))
     detail::small_product<T>(c, a, b);

@@ -13,8 +13,8 @@ LOCUS_VECTORS_BEGIN
 namespace locus::host {
 inline namespace LOCUS_MODE {
 
-/// means: c[i][j] (+)= sum over p < k of a[i * a_row + p * a_k] * b[p * b_k + j]
-///        for the rows and columns of one tile     units: elements
+/// means: c[i][j] = sum over p < k of a[i * a_row + p * a_k] * b[p * b_k + j], or += with
+///        accumulate, for the rows and columns of one tile     units: elements
 template <class T>
 struct tile_call {
   T const* a;
@@ -24,7 +24,7 @@ struct tile_call {
   bool accumulate;
 };
 
-/// What of a tile_call is known when it is compiled; 0: nothing.
+/// The members of a tile_call that are constants; 0: not a constant.
 template <int K, int ARow, int AK, int BK, int CRow>
 struct known_steps {
   static constexpr std::int64_t k = K, a_row = ARow, a_k = AK, b_k = BK, c_row = CRow;
@@ -33,7 +33,7 @@ using any_steps = known_steps<0, 0, 0, 0, 0>;
 
 namespace detail {
 
-/// integers wrap: without sign
+/// integers wrap: unsigned arithmetic
 template <class T>
 struct tile_number {
   using type = T;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A matrix times a vector: each element of the matrix is read once, so that its memory is the cost.
-// Rows side by side are dot products, columns side by side are added up in blocks of the result that
-// stay in the first cache. Compiled for several instruction sets, as tiles are.
+// A matrix times a vector: bounded by memory, since each element of the matrix is read once. A
+// row-major matrix is read by dot products, a column-major one by adding its columns to blocks of
+// the result that stay in the L1 cache. Compiled for several instruction sets, as tiles are.
 #pragma once
 #include <cstdint>  // int64_t
 
@@ -15,8 +15,8 @@ namespace locus::host {
 inline namespace LOCUS_MODE {
 namespace detail {
 
-/// means: y[r * y_step] = sum over p < k of a[r * a_step + p] * x[p] for rows r (dots), or
-///        y[i] += sum over columns r of a[r * a_step + i] * x[r] for i < k (columns)
+/// means: dots: y[r * y_step] = sum over p < k of a[r * a_step + p] * x[p] for each row r; columns:
+///        y[i] += sum over columns r of a[r * a_step + i] * x[r] for i < k
 template <class T>
 struct vector_call {
   T const* a;
@@ -99,7 +99,7 @@ struct vector_products {
   }
 };
 
-/// y = a x for rows [begin, end) of a
+/// y = a x, for rows [begin, end) of a
 template <class T>
 void vector_part(vector_products<T> const& by, strided<T> const& y, kernel::matrix const& a,
                  T const* x, std::int64_t begin, std::int64_t end) {
@@ -130,13 +130,13 @@ void vector_part(vector_products<T> const& by, strided<T> const& y, kernel::matr
 
 }  // namespace detail
 
-/// means: the product has a form here: one column, and rows or columns of the matrix side by side
+/// means: true: c has one column, and the rows or the columns of a are contiguous
 inline bool is_vector_product(kernel::matrix const& c, kernel::matrix const& a) {
   return c.columns == 1 && (a.has_unit_rows() || a.has_unit_columns());
 }
 
 /// means: c[i][0] = sum over k of a[i][k] * x[k][0]     false: no memory for a copy of x
-/// cost:  one pass over a; a copy of x where it has gaps
+/// cost:  one pass over a; a copy of x if it has gaps
 template <class T>
 bool vector_product(kernel::matrix const& c, kernel::matrix const& a, kernel::matrix const& x) {
   detail::vector_products<T> const& by = isa_tables<detail::vector_products<T>>().wide;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel as loop nests know it, and the parts of a row that it cannot take at once: rows of less
-// than a packet, and what lies before a boundary. All this knows bytes alone, so that it is compiled
-// once, not for each kernel.
+// The interface between loop nests and kernels, and the loops over parts of a row: rows shorter
+// than a packet, and elements before a packet boundary. This code knows bytes, not element types,
+// and is compiled once for all kernels.
 #pragma once
 #include <cstdint>  // int64_t
 
@@ -11,31 +11,31 @@
 namespace locus::host {
 inline namespace LOCUS_RUN_MODE {
 
-/// What a loop nest knows of a kernel.
+/// A kernel, as a loop nest calls it.
 struct loop_kernel {
-  /// rows of at least one packet; past the caches, of whole packets
+  /// runs rows of at least one packet; with streaming stores, of whole packets only
   void (*rows)(void const* context, plane const&);
   int ins, outs;
-  int lanes;         // of a packet: steps are the size of an element, or 0; 0: any steps, any n
-  float cost;        // arithmetic of one element; units: nanoseconds, roughly
-  int const* bytes;  // of an element of each operand; 0: an index
+  int lanes;         // lanes of a packet; steps are then 0 or one element; 0: any step and length
+  float cost;        // arithmetic for one element     units: nanoseconds, roughly
+  int const* bytes;  // size of an element of each operand; 0: an index
 
   void run(void const* context, plane const& p) const;
-  /// means: the rows of every output begin and end where a packet does
+  /// means: the rows of every output begin and end at a packet boundary
   bool lies_at_boundaries(plane const& p) const;
 };
 
 LOCUS_LEAN_BEGIN
-/// means: to[0, n) = from[0, n) for n < 64 bytes, without a call
+/// means: to[0, n) = from[0, n) for n < 64 bytes; without a call
 LOCUS_FUNCTION void copy_few(void* to, void const* from, std::int64_t n);
 
-/// The rows of a plane, in parts that a kernel on packets takes.
+/// The rows of a plane, cut into parts that a packet kernel accepts.
 struct row_parts {
-  static constexpr int room = 64;  // bytes of the largest packet
+  static constexpr int room = 64;  // size of the largest packet
   loop_kernel const& kernel;
   void const* context;
   plane const& p;
-  plane_operand* at;      // of the part at hand
+  plane_operand* at;      // operands of the current part
   unsigned char* buffer;  // `room` bytes for each operand
 
   int operands() const { return kernel.ins + kernel.outs; }
@@ -44,16 +44,17 @@ struct row_parts {
   void run() const;
 
  private:
-  /// operand k from element `first` of row r on
+  /// means: operand k, starting at element `first` of row r
   plane_operand from(int k, std::int64_t r, std::int64_t first) const;
   void* place(int k, std::int64_t r, std::int64_t first) const {
     return reinterpret_cast<void*>(from(k, r, first).at);
   }
   void part(std::int64_t r, std::int64_t first, std::int64_t count, bool streams) const;
-  /// a row of less than a packet in a buffer, an element of it in the other lanes, so that no lane
-  /// computes what nobody asked for
+  /// means: operand k for a row shorter than a packet, in its buffer. Unused lanes repeat an
+  ///        element of the row, so that they compute no value of their own.
   plane_operand padded(int k, std::int64_t r) const;
-  /// elements until every output lies at a multiple of its packet; -1: they never do
+  /// means: elements of row r before all outputs reach a packet boundary; -1: they never do
+  ///        together
   std::int64_t elements_before_boundary(std::int64_t r) const;
 };
 [[gnu::noinline]] inline void run_in_parts(loop_kernel const& kernel, void const* context,
@@ -67,7 +68,7 @@ struct row_parts {
 }
 LOCUS_LEAN_END
 
-/// means: the kernel over every row, of any length
+/// means: runs the kernel over rows of any length
 inline void loop_kernel::run(void const* context, plane const& p) const {
   if (lanes == 0 || (p.streams ? lies_at_boundaries(p) : p.n >= lanes || p.n == 0))
     rows(context, p);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element-wise kernels on the host: on packets where every functor has a form for them.
+// Element-wise kernels on the host: on packets if every functor has a packet form.
 #pragma once
 #include <cstring>  // memset
 
@@ -10,7 +10,7 @@
 namespace locus::host {
 inline namespace LOCUS_MODE {
 
-/// means: the kernels of a stage, one for each set of instructions: element simd::chosen_clone() runs
+/// means: the kernels of a stage, one for each instruction set; simd::chosen_clone() is the index
 template <class Stage, class Folds, class Ins, class Outs>
 inline constexpr loop_kernel map_kernels[] = {
     LOCUS_CLONES(host, map_kernel<Stage, Folds, Ins, Outs>::value)};
@@ -20,7 +20,7 @@ loop_kernel const& map_kernel_now() {
   return map_kernels<Stage, Folds, Ins, Outs>[simd::chosen_clone()];
 }
 
-/// means: memory of zeros     cost: less than half of what storing any other value costs
+/// means: fills memory with zeros     cost: less than half of that of any other value
 inline void clear(void const* context, plane const& p) {
   int const bytes = *static_cast<int const*>(context);
   plane_operand const& o = p.operands[0];
@@ -41,7 +41,7 @@ bool is_all_zero(T const& value) {
   return any == 0;
 }
 
-/// means: for every point i of the space, out[m][i] = f(in[k][i]...)[m]
+/// means: out[m][i] = f(in[k][i]...)[m] for every point i of the space
 template <class Stage, class... Ins, class... Outs>
 void map(Stage const& f, kernel::space s, kernel::access const* operands, type_list<Ins...>,
          type_list<Outs...>) {
@@ -65,11 +65,11 @@ void map(Stage const& f, kernel::space s, kernel::access const* operands, type_l
   run(map_kernel_now<Stage, pack<>, type_list<Ins...>, type_list<Outs...>>(), &context, 0);
 }
 
-/// means: the same for one row, whose folds are known     operands: inputs, then outputs
+/// means: the same for one row with known folds     operands: inputs, then outputs
 template <class Stage, class Folds, class Ins, class Outs>
 void map_row(Stage const& f, Folds const& folds, plane_operand const* operands, std::int64_t n, Ins,
              Outs) {
-  if (n == 0) return;  // short rows are padded with an element, which is not there
+  if (n == 0) return;  // a kernel pads short rows with their first element
   map_context<Stage, Folds> const context{f, folds};
   run_plane(map_kernel_now<Stage, Folds, Ins, Outs>(), &context, {operands, 1, n, false});
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of a stage, as a loop nest knows it: on packets where every functor has a form for them.
+// The loop_kernel of a stage: on packets if every functor has a packet form.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_ENGINE_HOST_MAP_KERNEL)
 #define LOCUS_ENGINE_HOST_MAP_KERNEL
 #include <locus/engine/host/element_kernel.hpp>  // element_kernel
@@ -8,7 +8,7 @@
 
 namespace locus::host {
 inline namespace LOCUS_MODE {
-/// means: bytes of an element in memory; 0: an index
+/// means: size of an element in memory; 0: an index     units: bytes
 template <class Kind>
 inline constexpr int bytes_of_kind =
     std::is_same_v<Kind, kernel::own_offset> ? 0 : int(sizeof(typename Kind::type));
@@ -22,7 +22,7 @@ namespace LOCUS_SPACE(host) {
 
 template <class Stage, class Folds, class Ins, class Outs>
 struct map_kernel;
-/// means: the kernel of a stage for one set of instructions
+/// means: the kernel of a stage for one instruction set
 template <class Stage, class Folds, class... Ins, class... Outs>
 struct map_kernel<Stage, Folds, type_list<Ins...>, type_list<Outs...>> {
   static constexpr bool by_packets =

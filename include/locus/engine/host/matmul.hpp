@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The matrix product on the host: CBLAS for large floats where it is quicker, otherwise the kernels
-// of locus.
+// The matrix product on the host: CBLAS for large float products if it is faster, otherwise the
+// kernels of locus.
 #pragma once
 #include <type_traits>  // is_same
 
@@ -15,7 +15,7 @@ inline namespace LOCUS_MODE {
 
 namespace detail {
 
-/// c row-major, a and b readable by a BLAS
+/// c = a b by CBLAS; c is row-major, a and b fit BLAS
 template <class T>
 void matmul_blas(kernel::matrix const& c, kernel::matrix const& a, kernel::matrix const& b) {
   std::int64_t const limit = INT32_MAX;
@@ -46,7 +46,7 @@ void matmul_blas(kernel::matrix const& c, kernel::matrix const& a, kernel::matri
 
 namespace detail {
 
-/// c row-major; parts of its longer side on locus' threads, where the BLAS has none of its own
+/// the same; threads of locus share the longer side of c, if the library can run on one thread
 template <class T>
 void share_blas(kernel::matrix const& c, kernel::matrix const& a, kernel::matrix const& b) {
   int const threads = cblas().is_single() ? threads_for_product(c.rows * c.columns * a.columns) : 1;
@@ -83,8 +83,8 @@ void matmul(kernel::matrix const& c, kernel::matrix const& a, kernel::matrix con
   product<T>(c, a, b);
 }
 
-/// means: one(c, a, b) of each product of a batch; many small ones share the threads, a large one
-///        has all of them for itself
+/// means: one(c, a, b) for each product of a batch; threads share many small products, or each
+///        large one
 template <class T, class One>
 void for_each_of_batch(kernel::matrix const& c, kernel::matrix const& a, kernel::matrix const& b,
                        kernel::batch const& batch, One const& one) {
@@ -93,7 +93,7 @@ void for_each_of_batch(kernel::matrix const& c, kernel::matrix const& a, kernel:
     one(kernel::matrix_at<T>(c, batch.c, i), kernel::matrix_at<T>(a, batch.a, i),
         kernel::matrix_at<T>(b, batch.b, i));
   };
-  std::int64_t const each = c.rows * c.columns * (a.columns + 1);  // operations of one
+  std::int64_t const each = c.rows * c.columns * (a.columns + 1);  // operations of one product
   int const threads = is_small(c, a) ? threads_for_product(each * batch.count) : 1;
   if (threads == 1) {
     for (std::int64_t i = 0; i < batch.count; ++i) run(i);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A matrix product that one kernel reads, element by element: it is made in panels, each of which
-// is read while it lies in a cache. How it is cut, and so the order of adding, depends on the shape
-// alone.
+// A matrix product with one element-wise reader: computed in panels, each of which is read while a
+// cache holds it. The cut, and with it the order of additions, depends on the extents only.
 #pragma once
 #include <locus/core/error.hpp>           // out_of_memory
 #include <locus/core/pack.hpp>            // pack
@@ -16,27 +15,27 @@
 namespace locus::host {
 inline namespace LOCUS_MODE {
 
-/// means: a part of a product: rows [i, i + rows), columns [j, j + columns)
+/// means: the part of a product with rows [i, i + rows) and columns [j, j + columns)
 struct panel {
   std::int64_t i, j, rows, columns;
   void* data;
   std::int64_t row_stride;
-  int part;  // of the rows: parts are read by one thread each, panels of a part in order
+  int part;  // group of rows: one thread reads its panels, in order
 };
 
-/// How a product is cut into panels.     units: elements
+/// The cut of a product into panels.     units: elements
 struct panel_cut {
-  std::int64_t rows, columns;  // of a panel
-  std::int64_t packed;  // columns of b that are packed at a time; 0: `product` makes each panel
-  std::int64_t blocks;  // of rows: those of a panel
-  int parts;            // groups of blocks
+  std::int64_t rows, columns;  // size of a panel
+  std::int64_t packed;         // columns of b packed at a time; 0: product() computes each panel
+  std::int64_t blocks;         // blocks of rows: one panel high
+  int parts;                   // groups of blocks
   std::int64_t blocks_of_part(int part) const { return first_block(part + 1) - first_block(part); }
   std::int64_t first_block(int part) const { return blocks * part / parts; }
 };
 
 namespace detail {
 
-inline constexpr std::int64_t deepest_packed = 1024;  // k, in one block of rows
+inline constexpr std::int64_t deepest_packed = 1024;  // largest k of packed panels
 
 template <class T>
 panel_cut cut_panels(std::int64_t m, std::int64_t n, std::int64_t k, int most_parts) {
@@ -64,7 +63,8 @@ panel_cut cut_panels(std::int64_t m, std::int64_t n, std::int64_t k, int most_pa
                            << " bytes of workspace for a matmul in panels");
 }
 
-/// read(panel) of each panel; of one part one after the other: columns in order, for each the rows
+/// means: read(panel) for each panel; panels of one part are read one after another, in a fixed
+///        order
 template <class T, class Read>
 void for_each_panel(panel_cut const& cut, kernel::matrix const& a, kernel::matrix const& b,
                     Read const& read) {
@@ -128,7 +128,7 @@ void for_each_panel(panel_cut const& cut, kernel::matrix const& a, kernel::matri
   }
 }
 
-/// operand k of a kernel, from element (i, j) of the space on
+/// means: moves operand k to element (i, j) of the space
 template <class Kind>
 void move_to(kernel::access& a, std::int64_t i, std::int64_t j) {
   std::int64_t const by = i * a.stride[0] + j * a.stride[1];
@@ -148,21 +148,21 @@ inline kernel::space space_of(panel const& p, axis_set axes) {
   return s;
 }
 
-/// the product beside which the others lie is there as a whole: small, empty, or stretched
+/// means: the product is computed whole instead: it is small or empty, or it is broadcast
 template <class T>
 bool reads_whole(kernel::space const& over, kernel::matrix const& a, kernel::matrix const& b) {
   std::int64_t const m = a.rows, n = b.columns;
   return over.extent[0] != m || over.extent[1] != n || m * n == 0 ||
          m * n * std::int64_t(sizeof(T)) <= (1 << 18);
 }
-/// run(the product's access)
+/// means: run(access to the whole product)
 template <class T, class Run>
 void with_whole_product(kernel::space const& over, kernel::matrix const& a, kernel::matrix const& b,
                         Run const& run) {
   std::int64_t const m = a.rows, n = b.columns, bytes = m * n * std::int64_t(sizeof(T)) + 1;
   scratch const memory(bytes);
   if (!memory.data()) refuse_workspace(bytes);
-  product<T>({memory.data(), m, n, n, 1}, a, b);  // threads change no bit of it
+  product<T>({memory.data(), m, n, n, 1}, a, b);  // its bits do not depend on threads
   kernel::access x{memory.data(), 0, {}};
   x.stride[0] = m == 1 && over.extent[0] != 1 ? 0 : n;
   x.stride[1] = n == 1 && over.extent[1] != 1 ? 0 : 1;
@@ -176,7 +176,7 @@ inline kernel::access access_of(panel const& p) {
 
 }  // namespace detail
 
-/// means: map, whose operand `Product` is a b
+/// means: a map whose input `Product` is the product a b
 template <class T, int Product, class Stage, class... Ins, class... Outs>
 void map_in_panels(Stage const& f, kernel::space const& over, kernel::access const* operands,
                    kernel::matrix const& a, kernel::matrix const& b, type_list<Ins...> ins,
@@ -199,7 +199,8 @@ void map_in_panels(Stage const& f, kernel::space const& over, kernel::access con
   });
 }
 
-/// Folds of a product that is made in panels: what each panel gives, parts of it in order.
+/// Folds that read a product in panels: totals of panels are combined, then totals of parts in
+/// order.
 template <class T, int Product, class Reducers, class Stage, class Rest, class Ins, class Rows,
           class ElementOuts, class Outs>
 struct panel_folds;
@@ -221,7 +222,7 @@ struct panel_folds<T, Product, type_list<Reducers...>, Stage, Rest, type_list<In
   kernel::access const* operands;
 
   bool folds_axis(int d) const { return has_axis(over.axes, d); }
-  /// of the output that element (i, j) belongs to
+  /// means: the output of element (i, j)
   std::int64_t number(std::int64_t i, std::int64_t j) const {
     return (folds_axis(0) ? 0 : i) + (folds_axis(1) ? 0 : j);
   }
@@ -231,7 +232,7 @@ struct panel_folds<T, Product, type_list<Reducers...>, Stage, Rest, type_list<In
 
   void run(kernel::matrix const& a, kernel::matrix const& b) const {
     if (detail::reads_whole<T>(over, a, b)) return run_whole(a, b);
-    // one set of totals for each part, where a part does not have its rows for itself
+    // a set of totals for each part if parts share outputs
     panel_cut const cut =
         detail::cut_panels<T>(a.rows, b.columns, a.columns, folds_axis(1) ? 64 : 16);
     std::int64_t const n = outputs(), sets = folds_axis(0) ? cut.parts : 1;
@@ -267,7 +268,7 @@ struct panel_folds<T, Product, type_list<Reducers...>, Stage, Rest, type_list<In
     using tree = type_list<kernel::fold_value<int(N), typename Reducers::total>...>;
     return kernel::stage<type_list<>, tree>{{}, {}};
   }
-  /// the totals of one panel, added to those of its outputs
+  /// means: combines the totals of one panel with those of its outputs
   void read(panel const& p, totals* sums) const {
     kernel::access here[ins + elements + folds];
     for (int k = 0; k < ins; ++k) here[k] = operands[k];

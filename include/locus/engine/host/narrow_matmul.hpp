@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The matrix product of half and bfloat16 on the host: the operands become floats, the product is
-// that of floats, and it is rounded once.
+// The matrix product of half and bfloat16 on the host: operands are converted to floats, multiplied
+// as floats, and the result is rounded once.
 #pragma once
 #include <locus/engine/host/matmul.hpp>  // matmul
 #include <locus/engine/host/nest.hpp>    // threads_for
@@ -11,7 +11,7 @@ namespace locus::host {
 inline namespace LOCUS_MODE {
 
 namespace detail {
-/// means: to[i] = from[i] as To
+/// means: to[i] = from[i], converted to To
 template <class To, class From>
 void convert_line(To* to, From const* from, std::int64_t n) {
   constexpr int lanes = simd::native_bytes / 4;
@@ -20,7 +20,7 @@ void convert_line(To* to, From const* from, std::int64_t n) {
     simd::store(to + i, simd::convert<To>(simd::load<lanes>(from + i)));
   for (; i < n; ++i) to[i] = static_cast<To>(from[i]);
 }
-/// means: to[i][j] = from[i][j] as To; vectors where both have neighbours side by side
+/// means: to[i][j] = from[i][j], converted to To; with vectors if rows of both are contiguous
 template <class To, class From>
 void convert_matrix(kernel::matrix to, kernel::matrix from) {
   if (to.row_stride == 1 && to.column_stride != 1) to = to.transposed(), from = from.transposed();
@@ -39,7 +39,7 @@ void convert_matrix(kernel::matrix to, kernel::matrix from) {
     }
   });
 }
-/// room for a matrix as floats, rows or columns side by side as in m
+/// memory for a matrix as floats, row-major or column-major as m
 class floats_like {
  public:
   explicit floats_like(kernel::matrix const& m) : floats{nullptr, m.rows, m.columns, m.columns, 1} {
@@ -74,7 +74,7 @@ void narrow_matmul_loops(kernel::matrix const& c, kernel::matrix const& a,
 }  // namespace detail
 
 /// means: c[i][j] = sum over k of a[i][k] * b[k][j], added as floats, rounded once
-/// cost:  the product of floats, and memory for a, b and c as floats
+/// cost:  a float product, and memory for a, b and c as floats
 template <class T>
 void narrow_matmul(kernel::matrix const& c, kernel::matrix const& a, kernel::matrix const& b) {
   if (c.rows == 0 || c.columns == 0) return;

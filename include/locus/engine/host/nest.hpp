@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loop nest around every element-wise kernel of the host: axes in the order in which outputs
-// lie, as few as possible; the inner two are the kernel's, the others run as counters. It knows
-// bytes and strides alone, so it is compiled once, not for each kernel.
+// The loop nest of every element-wise kernel of the host: the fewest axes, in the order of the
+// output's strides; the kernel runs the two inner axes, counters run the other axes. The nest knows
+// bytes and strides, not element types, and is compiled once for all kernels.
 #pragma once
 #include <cstdint>  // int64_t
 
@@ -14,15 +14,15 @@ LOCUS_LEAN_BEGIN
 namespace locus::host {
 inline namespace LOCUS_RUN_MODE {
 
-/// threads for a kernel that touches that many bytes, at 25 GB/s
+/// means: threads worth using for a kernel that touches so many bytes, at 25 GB/s
 inline int threads_for(std::int64_t bytes) {
   return threads_worth(static_cast<float>(bytes) * 0.04f);
 }
 
-/// means: kernel.run(context, p), whatever the steps of the operands
+/// means: kernel.run(context, p), for operands with any steps
 LOCUS_FUNCTION void run_plane(loop_kernel const& kernel, void const* context, plane const& p);
 
-/// A kernel bound to its space; strides are in bytes, `base` is an address.
+/// A kernel with its space; strides are in bytes, `base` is an address.
 struct loop_nest {
   loop_kernel const& kernel;
   void const* context;
@@ -32,7 +32,7 @@ struct loop_nest {
 
   int operands() const { return kernel.ins + kernel.outs; }
   std::int64_t rows() const;
-  /// means: of rows [begin, end) the elements [first, first + n)
+  /// means: elements [first, first + n) of rows [begin, end)
   void run(std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t n) const;
 
  private:
@@ -40,17 +40,17 @@ struct loop_nest {
   void run(plane const& p) const;
 };
 
-/// means: the axis along which a transposed input lies side by side becomes the last but one
+/// means: the axis along which a transposed input is contiguous becomes the second innermost axis
 LOCUS_FUNCTION void pair_axes(kernel::space& s, kernel::access* a, loop_kernel const& kernel);
 
-/// means: time of one thread     units: nanoseconds, roughly
+/// means: time on one thread     units: nanoseconds, roughly
 constexpr float time_of(loop_kernel const& kernel, std::int64_t elements, std::int64_t bytes) {
   float const traffic = static_cast<float>(bytes) * 0.01f,
               work = static_cast<float>(elements) * kernel.cost;
   return traffic > work ? traffic : work;
 }
 
-/// Bytes of memory from `begin` to `end`, `touched` of them.
+/// Addresses [begin, end), of which `touched` bytes are used.
 struct touched_range {
   std::intptr_t begin, end;
   std::int64_t touched;
@@ -58,27 +58,30 @@ struct touched_range {
   bool meets(touched_range const& o) const { return begin < o.end && o.begin < end; }
   void join(touched_range const& o);
 };
-/// means: what an operand touches; strides are in bytes
+/// means: the bytes of an operand; strides are in bytes
 LOCUS_FUNCTION touched_range range_of(kernel::space const& s, kernel::access const& a, int bytes);
 
-/// Bytes of a row that pay for its two ends, which do not go past the caches: measured, stencils
-/// whose rows have 8 or 12 KB are faster without, those with 16 KB with it.
+/// The length of a row from which streaming stores pay for the two ends of a row, which do not
+/// stream. Measured: stencils with rows of 8 or 12 KB are faster without them, with rows of 16 KB
+/// faster with them.     units: bytes
 inline constexpr std::int64_t row_past_caches = 12288;
 
-/// means: the rows of an output begin and end at boundaries of cache lines: they have no ends
+/// means: the rows of an output begin and end at cache-line boundaries, so that all of a row
+///        streams
 LOCUS_FUNCTION bool writes_whole_lines(kernel::space const& s, kernel::access const& a, int bytes);
 
-/// means: the statement touches more than the caches hold, where slices of one array are one, and
-///        writes rows, long ones or whole lines, elements side by side, into memory that it does not read
+/// means: streaming stores pay: the statement touches more bytes than the last-level cache holds,
+///        overlapping inputs counted once, and writes contiguous rows, long ones or whole cache
+///        lines, into memory that it does not read
 LOCUS_FUNCTION bool goes_past_caches(loop_kernel const& kernel, kernel::space const& s,
                                      kernel::access const* a);
 
-/// means: the kernel over one row that one thread does within the caches     false: it is none
+/// means: runs one row that is small enough for one thread     false: it is not; nothing was done
 LOCUS_FUNCTION bool run_small_row(loop_kernel const& kernel, void const* context,
                                   kernel::space const& s, kernel::access const* a);
 
-/// means: the kernel at every point of the space     s, a: used up
-/// cost:  one pass; threads share rows, or parts of rows where there are few
+/// means: runs the kernel at every point of the space; overwrites s and a
+/// cost:  one pass; threads share the rows, or parts of rows if there are few
 LOCUS_FUNCTION void run_nest(loop_kernel const& kernel, void const* context, kernel::space& s,
                              kernel::access* a);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reproducible sums on the host, in the order of work/ordered_sum.hpp. Values are laid out in rows
-// of 256, one for each lane, and rows are added to lanes; where the innermost axis is kept, 32
-// neighbouring outputs go side by side.
+// Reproducible sums on the host, in the order of work/ordered_sum.hpp. Values are computed in rows
+// of 256, one for each lane, and added to the lanes; if the innermost axis is kept, 32 neighbouring
+// outputs are added together.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_ENGINE_HOST_ORDERED_SUM)
 #define LOCUS_ENGINE_HOST_ORDERED_SUM
 #include <locus/engine/host/element.hpp>          // element_at
@@ -17,7 +17,7 @@
 namespace locus::host {
 inline namespace LOCUS_MODE {
 
-/// means: work.operands' outputs = work.rest(row inputs, the sum of work.f(elements))
+/// means: the outputs of work = work.rest(row inputs, the sum of work.f(elements))
 template <class Work>
 void ordered_sum(Work const& work) {
   using ins = typename Work::inputs;
@@ -32,7 +32,7 @@ void ordered_sum(Work const& work) {
 LOCUS_VECTORS_BEGIN
 namespace LOCUS_SPACE(host) {
 
-/// means: to[j] = f(in[k] at offset[k] + j * stride[k]...) for j in [0, n)
+/// means: to[j] = f(input k at offset[k] + j * stride[k], ...) for j in [0, n)
 template <class Stage, class T, class... Ins>
 struct value_row {
   static constexpr int widest = [] {
@@ -85,7 +85,7 @@ class ordered_summing<Work, type_list<Ins...>, type_list<Rows...>, type_list<Out
     width_ = side_by_side_ ? s_.extent[last] : 1;
     for (int d = 0; d < s_.rank; ++d) {
       bool const fold = has_axis(s_.axes, d);
-      if (!fold && d == last) continue;  // its outputs go side by side
+      if (!fold && d == last) continue;  // its outputs are contiguous
       kernel::space& to = fold ? folded_ : kept_;
       (fold ? folded_axis_ : kept_axis_)[to.rank] = d;
       to.extent[to.rank++] = s_.extent[d];
@@ -98,7 +98,7 @@ class ordered_summing<Work, type_list<Ins...>, type_list<Rows...>, type_list<Out
     std::int64_t const length = folded_.size();
     std::int64_t const chunks = kernel::ordered_sum::chunks_of(length);
     std::int64_t const wide = side_by_side_ ? columns : 1;
-    // so many outputs at once that their totals fit into half a mebibyte
+    // as many outputs at a time as have totals of half a mebibyte
     std::int64_t batch = (std::int64_t(1) << 16) / (chunks * wide);
     if (batch < 1) batch = 1;
     if (batch > runs) batch = runs;
@@ -126,7 +126,7 @@ class ordered_summing<Work, type_list<Ins...>, type_list<Rows...>, type_list<Out
   static constexpr int columns = 32, lanes = kernel::ordered_sum::lanes,
                        chunk = kernel::ordered_sum::chunk;
 
-  /// memory for the chunks' totals; a bad_alloc of ours names what it was for
+  /// memory for the totals of chunks; its out_of_memory error names the purpose
   struct host_totals {
     explicit host_totals(std::int64_t n) : bytes(std::size_t(n) * sizeof(double)) {
       data = static_cast<double*>(runtime::host_memory.allocate(bytes));
@@ -152,7 +152,7 @@ class ordered_summing<Work, type_list<Ins...>, type_list<Rows...>, type_list<Out
     return at;
   }
 
-  /// the totals of one chunk: of one output, or of `columns` outputs side by side
+  /// means: the totals of chunk c: of one output, or of `columns` neighbouring outputs
   void add_chunk(std::int64_t run, std::int64_t groups, std::int64_t c, std::int64_t length,
                  double* totals, std::int64_t chunks) const {
     std::int64_t const begin = c * chunk, end = begin + chunk < length ? begin + chunk : length;
@@ -174,7 +174,7 @@ class ordered_summing<Work, type_list<Ins...>, type_list<Rows...>, type_list<Out
                  std::int64_t end, double* total) const {
     alignas(64) T lane[lanes]{};
     alignas(64) T values[lanes];
-    std::int64_t const n = folded_.extent[folded_.rank - 1];  // of the innermost folded axis
+    std::int64_t const n = folded_.extent[folded_.rank - 1];  // extent of the innermost folded axis
     std::int64_t here[elements + 1];
     for (std::int64_t i = begin; i < end; i += lanes) {
       int const some = static_cast<int>(end - i < lanes ? end - i : lanes);

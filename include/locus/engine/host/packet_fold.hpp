@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reducers on packets: N lanes that are folded at once, then into wide totals, then into one.
+// Reducers on packets: values are added to N lanes, lanes to N wide totals, and those to one total.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_ENGINE_HOST_PACKET_FOLD)
 #define LOCUS_ENGINE_HOST_PACKET_FOLD
 #include <locus/engine/host/packet_forms.hpp>  // packet_form, packet, mask
@@ -11,7 +11,7 @@
 LOCUS_VECTORS_BEGIN
 namespace LOCUS_SPACE(host) {
 
-/// means: f(0), ..., f(Count - 1), each a constant, in one function
+/// means: f(0), ..., f(Count - 1), with constants, inlined
 template <class F, int... Idx>
 LOCUS_VECTOR_FUNCTION void unrolled(std::integer_sequence<int, Idx...>, F const& f) {
   (f(std::integral_constant<int, Idx>{}), ...);
@@ -21,12 +21,12 @@ LOCUS_VECTOR_FUNCTION void unrolled(F const& f) {
   unrolled(std::make_integer_sequence<int, Count>{}, f);
 }
 
-// How a reducer folds values of type V, a packet or a mask of N lanes: lanes, which are added to,
-// and wide, which lanes are added to;  start(), add(lanes, V), join(lanes, lanes), no_wide(),
-// flush(wide, lanes), total(wide), of_lane(wide_lane), and without(j, V): nothing before lane j. A wide
-// total lies in memory as N lanes of type wide_lane.
-// in_pairs: values are not added one after the other but as a tree of 8 (or 4), whose sum goes to the
-// wide total: equal numbers, which would round the same way each time, are then added exactly.
+// packet_fold: how a reducer folds values of type V, a packet or a mask of N lanes. Types: lanes,
+// to which values are added; wide, to which lanes are added, in memory N values of type wide_lane.
+// Functions: start(), add(lanes, V), join(lanes, lanes), no_wide(), flush(wide, lanes),
+// total(wide), of_lane(wide_lane), and without(j, V): the lanes before j become neutral.
+// in_pairs: values are added in a tree of 8 (or 4), and the sum of the tree to the wide total:
+// equal values, which a running sum would round the same way each time, are then added exactly.
 template <class Reducer, class V>
 struct packet_fold;
 template <class Reducer, class V>
@@ -34,14 +34,14 @@ struct packet_fold<kernel::unfinished<Reducer>, V> : packet_fold<Reducer, V> {};
 template <class Fold>
 concept folds_in_pairs = Fold::in_pairs;
 
-/// means: what waits of a tree of Size values: sums of 1, 2, 4 that need as many more
+/// means: the waiting branches of a tree of Size values: sums of 1, 2 and 4 values
 template <class Fold, int Size>
   requires(Size == 8 || Size == 4)
 struct pairs {
   typename Fold::lanes waiting[Size == 8 ? 3 : 2];
 
-  /// v = the sum of the tree's values so far of which v, the Count-th, is the last; what is no whole
-  /// branch waits
+  /// means: puts value number Count into the tree; returns the sum of the branch that it completes,
+  ///        which waits for its neighbour until the tree is full
   template <int Count>
   LOCUS_VECTOR_FUNCTION typename Fold::lanes put(typename Fold::lanes v) {
     if constexpr ((Count & 1) != 0) v = Fold::join(waiting[0], v);
@@ -52,7 +52,7 @@ struct pairs {
   }
 };
 
-/// The accumulators of a fold along a run, of which Sets packets are at work at once.
+/// The accumulators of a fold along a run: Sets packets in turn.
 template <class Fold, class V, int Sets>
 struct run_sums {
   typename Fold::lanes of[Sets];
@@ -74,10 +74,10 @@ struct run_sums {
   }
 };
 namespace detail {
-/// means: lanes [First, First + N / 2); not by memcpy, which would go through memory
+/// means: lanes [First, First + N / 2); memcpy would go through memory
 template <int First, class T, int N, int... J>
 LOCUS_VECTOR_FUNCTION packet<T, N / 2> half_of(packet<T, N> x, std::integer_sequence<int, J...>) {
-  if constexpr (N == 2) {  // nvcc takes no list of one
+  if constexpr (N == 2) {  // nvcc rejects a list of one
     packet<T, 1> r{};
     r.v[0] = x.v[First];
     return r;
@@ -88,7 +88,7 @@ template <int First, class T, int N>
 LOCUS_VECTOR_FUNCTION packet<T, N / 2> half_of(packet<T, N> x) {
   return half_of<First>(x, std::make_integer_sequence<int, N / 2>{});
 }
-/// means: the lanes' sum, halves first
+/// means: sum of the lanes, by halves
 template <class T, int N>
 LOCUS_VECTOR_FUNCTION T sum_of_lanes(packet<T, N> x) {
   if constexpr (N == 1)
@@ -98,7 +98,7 @@ LOCUS_VECTOR_FUNCTION T sum_of_lanes(packet<T, N> x) {
 }
 template <class V>
 inline constexpr int lane_bytes = int(sizeof(V)) / V::lanes;
-/// means: N totals in registers: a vector of more than one register would go through memory
+/// means: N totals in registers; a vector wider than a register would go through memory
 template <class T, int N>
 struct wide_lanes {
   static constexpr int parts = N * int(sizeof(T)) > simd::native_bytes ? 2 : 1;
@@ -120,7 +120,7 @@ struct wide_lanes {
       return sum_of_lanes(simd::add(of[0], of[1]));
   }
 };
-/// lane j for j >= first
+/// means: lanes [first, N) are true
 template <int Bytes, int N>
 LOCUS_VECTOR_FUNCTION mask<Bytes, N> lanes_from(int first) {
   using B = simd::signed_of<Bytes>;
@@ -149,7 +149,7 @@ template <class T, class V>
 struct packet_fold<kernel::reducer<reduction::sum, T>, V> {
   using reducer = kernel::reducer<reduction::sum, T>;
   static constexpr int N = V::lanes;
-  // 64 additions of numbers of 16 bits, in 8 sets, fit in 32
+  // 64 additions of 16-bit numbers to each of 8 accumulators fit in 32 bits
   using lane_type =
       std::conditional_t<!is_floating_v<T> && sizeof(T) <= 2, std::int32_t, typename reducer::lane>;
   using lanes = packet<lane_type, N>;
@@ -174,14 +174,14 @@ struct packet_fold<kernel::reducer<reduction::sum, T>, V> {
   }
 };
 
-/// means: lanes of a that are larger than those of b, otherwise those of b
+/// means: each lane of a if it is larger than that of b, otherwise that of b
 struct larger_lanes {
   template <class T, int N>
   LOCUS_VECTOR_FUNCTION static packet<T, N> call(packet<T, N> b, packet<T, N> a) {
     return {simd::larger_of(a.v, b.v)};
   }
 };
-/// The fold of a reducer that keeps one of two values, by Form.
+/// The fold of a reducer that keeps one of two values; Form::call chooses.
 template <class Reducer, class Form, class V>
 struct fold_of_extremum {
   using reducer = Reducer;
@@ -210,7 +210,7 @@ struct fold_of_extremum {
   }
 };
 
-/// max, min: what their functor does, NaN and all
+/// max and min: the packet form of their functor, also for NaN
 template <class T, class V>
 struct packet_fold<kernel::reducer<reduction::max, T>, V>
     : fold_of_extremum<kernel::reducer<reduction::max, T>, packet_form<maximum_fn>, V> {};
@@ -221,7 +221,7 @@ template <class T, class V>
 struct packet_fold<kernel::largest_number<T>, V>
     : fold_of_extremum<kernel::largest_number<T>, larger_lanes, V> {};
 
-/// any, all
+/// any and all
 template <reduction R, int Bytes, int Lanes>
   requires(R == reduction::any || R == reduction::all)
 struct packet_fold<kernel::reducer<R, bool>, mask<Bytes, Lanes>> {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// packet_form<F>: what a functor computes, on packets. A kernel with a functor that has none
-// runs element by element.
+// packet_form<F>: the functor F on packets. A kernel with a functor without this form runs element
+// by element.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_ENGINE_HOST_PACKET_FORM)
 #define LOCUS_ENGINE_HOST_PACKET_FORM
 #include <locus/ops/functors.hpp>  // add_fn
@@ -15,12 +15,12 @@ namespace LOCUS_SPACE(host) {
 using simd::mask;
 using simd::packet;
 
-/// means: call(packets...) computes what F computes, lane by lane, to the bit
+/// means: call(packets...) has the bits of F on each lane
 template <class F>
 struct packet_form {};
 
-/// means: F of each lane, one after the other, where F has no vector form
-/// cost:  the scalar function for each lane; the rest of the kernel stays on packets
+/// means: F on each lane, one after another, for an F without a vector form
+/// cost:  the scalar function for each lane; the other functors of the kernel stay on packets
 template <class F, class T, int N>
 LOCUS_VECTOR_FUNCTION packet<T, N> by_lanes(packet<T, N> a) {
   T in[N], out[N];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functors of locus on packets, and trees of them: packet_form<F>::call(packets...) computes
-// what F computes, lane by lane, to the bit. A functor without such a form, every lambda among them,
-// runs element by element.
+// The packet forms of locus' functors, and the evaluation of trees on packets:
+// packet_form<F>::call(packets...) has the bits of F on each lane. A functor without such a form,
+// as every lambda, runs element by element.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_ENGINE_HOST_PACKET_FORMS)
 #define LOCUS_ENGINE_HOST_PACKET_FORMS
 #include <limits>   // numeric_limits
@@ -22,7 +22,7 @@ namespace LOCUS_SPACE(host) {
 
 template <class P>
 using lane_t = typename P::type;
-/// what two packets are promoted to before an operation
+/// the common type to which an operation converts two packets
 template <class A, class B>
 using common_t = promote_t<lane_t<A>, lane_t<B>>;
 
@@ -81,7 +81,7 @@ struct packet_form<identity_fn> {
         return by_lanes<name##_fn>(a, b);                                                          \
     }                                                                                              \
   };
-// written in this header and in packet_rounding.hpp
+// written in this header, below, or in packet_rounding.hpp
 #define LOCUS_PACKET_OF_one_apart(name)
 #define LOCUS_PACKET_OF_two_apart(name)
 #define LOCUS_PACKET_OF_three_apart(name)
@@ -219,7 +219,7 @@ struct packet_form<add_n_fn> {
 
 // ---- trees ----
 
-/// means: what is computed with: floats for halves
+/// means: the packet in the type of computation: floats for halves
 template <class T, int N>
 LOCUS_VECTOR_FUNCTION packet<compute_t<T>, N> as_computed(packet<T, N> a) {
   return simd::convert<compute_t<T>>(a);
@@ -229,14 +229,15 @@ LOCUS_VECTOR_FUNCTION mask<Bytes, N> as_computed(mask<Bytes, N> a) {
   return a;
 }
 
-/// means: the functor's form takes the functor too: it says so, or it is a generator's
+/// means: the form of F is with(functor, packets...): F is a generator, or the form says
+///        takes_functor
 template <class F>
 inline constexpr bool has_values = requires {
   packet_form<F>::takes_functor;
 } || requires(F f, packet<std::int64_t, 2> i) { packet_form<F>::with(f, i); };
 
-/// means: the value of a tree of work/stage.hpp at N elements; in: a pack of packets, folds: a
-///        pack of single values
+/// means: the value of a tree of work/stage.hpp for N elements; in: a pack of packets, folds: a
+///        pack of numbers
 template <int N, int K, class T, class In, class Slots, class Folds>
 LOCUS_VECTOR_FUNCTION auto packet_value(kernel::input<K, T> const&, In const& in, Slots const&,
                                         Folds const&) {
@@ -281,7 +282,7 @@ template <class... P>
 LOCUS_VECTOR_FUNCTION pack<P...> together(P const&... p) {
   return {{p}...};
 }
-/// means: the shared values of a stage, each of which may read the ones before it
+/// means: the shared values of a stage; each may read those before it
 template <int N, std::size_t K, class Slots, class In, class Done, class Folds>
 LOCUS_VECTOR_FUNCTION auto packet_slots(Slots const& slots, In const& in, Done const& done,
                                         Folds const& folds) {
@@ -295,7 +296,7 @@ LOCUS_VECTOR_FUNCTION auto packet_slots(Slots const& slots, In const& in, Done c
   } else
     return done;
 }
-/// means: what a stage computes, at N elements: a pack of packets
+/// means: the results of a stage for N elements, as a pack of packets
 template <int N, class... Slots, class... Outs, class In, class Folds>
 LOCUS_VECTOR_FUNCTION auto packet_results(
     kernel::stage<type_list<Slots...>, type_list<Outs...>> const& f, In const& in,
@@ -306,7 +307,7 @@ LOCUS_VECTOR_FUNCTION auto packet_results(
   }(std::index_sequence_for<Outs...>{});
 }
 
-/// means: N values of T as an operation takes them
+/// means: the type of N values of T: a packet, or a mask for bool
 template <class T, int N>
 struct packet_of_type {
   using type = packet<T, N>;
@@ -318,7 +319,7 @@ struct packet_of_type<bool, N> {
 template <class T, int N>
 using packet_of = typename packet_of_type<T, N>::type;
 
-/// means: there are packets of T, and every functor of the tree has a form for them
+/// means: T has packets, and every functor of the tree has a form for them
 template <class T>
 inline constexpr bool has_packet = is_floating_v<T> || is_integer_v<T> || std::is_same_v<T, bool>;
 template <int N, class Tree>

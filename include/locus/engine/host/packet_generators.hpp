@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The packet forms of generators: values that follow from the numbers of N elements.
+// The packet forms of generators: functions of the indices of N elements.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_ENGINE_HOST_PACKET_GENERATORS)
 #define LOCUS_ENGINE_HOST_PACKET_GENERATORS
 #include <locus/ops/generators.hpp>  // full_fn, iota_fn
@@ -14,7 +14,7 @@ namespace LOCUS_SPACE(host) {
 template <class F>
 struct packet_form;
 
-// A form of a functor with values of its own: with(functor, packets...).
+// The form of a functor with members: with(functor, packets...).
 template <class T>
 struct packet_form<full_fn<T>> {
   template <int N>

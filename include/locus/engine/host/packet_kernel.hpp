@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The innermost loop of element-wise work on packets. One body serves whole packets and tails: the
-// last, partial packet of a row is a whole one that ends where the row ends; it is computed before
-// what it overlaps is written, and written last, so that a destination may be read. Rows of less than a packet are the matter of
-// loop_kernel.hpp.
+// The innermost loop of element-wise kernels on packets, for rows of at least a packet
+// (loop_kernel.hpp handles shorter ones). The tail of a row is a whole packet that ends with the
+// row, and so overlaps the packet before. It is computed before that packet is written, and written
+// after it, so that a destination may also be an operand.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_ENGINE_HOST_PACKET_KERNEL)
 #define LOCUS_ENGINE_HOST_PACKET_KERNEL
 #include <locus/engine/host/packet_forms.hpp>  // packet_results, runs_on_packets
@@ -16,7 +16,7 @@
 LOCUS_VECTORS_BEGIN
 namespace LOCUS_SPACE(host) {
 
-/// means: lanes of a kernel: a register of its widest element type
+/// means: lanes of a kernel: as many as a register has of its widest element type
 template <class Stage>
 inline constexpr int lanes_of =
     kernel::widest_of<Stage> <= simd::native_bytes ? simd::native_bytes / kernel::widest_of<Stage>
@@ -25,17 +25,17 @@ inline constexpr int lanes_of =
 template <class Stage, class Folds, class Ins, class Outs, class InIndex, class OutIndex>
 struct packet_kernel_of;
 /// means: out[m](r, j) = f(in[k](r, j)...)[m]
-/// cost:  light kernels handle four packets in a trip, so that the loop itself costs nothing
+/// cost:  light kernels compute four packets in each trip, which hides the cost of the loop
 template <class Stage, class Folds, class... Ins, class... Outs, std::size_t... K, std::size_t... M>
 struct packet_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
                         std::index_sequence<K...>, std::index_sequence<M...>> {
   static constexpr int N = lanes_of<Stage>, trip = kernel::cost_of<Stage> <= 8 ? 4 : 1;
   static constexpr int ins = sizeof...(Ins), outs = sizeof...(Outs);
 
-  /// rows of whole packets and a tail that ends where the row ends: computed first, written last
+  /// rows of whole packets and a tail: the tail is computed early and written last
   [[gnu::noinline]] static void rows(void const* context, plane const& p) {
     auto const& given = *static_cast<map_context<Stage, Folds> const*>(context);
-    Stage const f = given.f;  // copies that nothing else can point to
+    Stage const f = given.f;  // local copies: no pointer aliases them
     Folds const folds = given.folds;
     if constexpr (trip == 1)
       heavy_rows(f, folds, p, p.streams);
@@ -44,11 +44,11 @@ struct packet_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
   }
 
  private:
-  /// One loop serves tails and whole packets, since a second copy of the body is long: the packet that
-  /// ends where the row ends comes before the last whole one is written, and is itself written at the
-  /// end. So memory is read in order. All operands move with one index, from row to row too where
-  /// rows lie as far apart in all of them; what is the same along a row is laid out for 256 elements,
-  /// and for the packet in front of them and that behind.
+  /// One loop serves tails and whole packets, since a second copy of a long body costs code. The
+  /// tail is computed just before the last whole packet, so that memory is read in order, and
+  /// written at the end of the row. One index moves all operands, also from row to row if their
+  /// rows are equally far apart. A broadcast value is repeated in a buffer of 256 elements and two
+  /// packets.
   LOCUS_VECTOR_FUNCTION static void heavy_rows(Stage const& f, Folds const& folds, plane const& p,
                                                bool streams) {
     constexpr std::int64_t packets_laid_out = 256 / N;
@@ -62,7 +62,7 @@ struct packet_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
     bool const some_same = ((!is_index<Ins> && step[K] == 0) || ... || false);
     std::int64_t const way = some_same ? 0 : elements_to_next_row(p);
     std::intptr_t in[] = {row_in[K]..., 0};
-    std::int64_t origin = 0;  // of the row
+    std::int64_t origin = 0;  // of the row     units: elements
     for (std::int64_t r = p.rows; r > 0; --r) {
       if (some_same)
         (fill<Ins>(same[K], row_in[K], step[K],
@@ -97,7 +97,7 @@ struct packet_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
       ((row_out[M] += p.operands[ins + M].row), ...);
     }
   }
-  /// from one row to the next, in every operand     0: they differ
+  /// means: elements from a row to the next, equal in all operands     0: they differ
   static std::int64_t elements_to_next_row(plane const& p) {
     if constexpr ((is_index<Ins> || ... || false))
       return 0;
@@ -138,7 +138,7 @@ struct packet_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
       ((out[M] += std::intptr_t(sizeof(Outs)) * (N * count)), ...);
     };
     for (std::int64_t r = p.rows; r > 0; --r) {
-      // what does not change from row to row, but must not double the loop
+      // hides the constants from the compiler, which would otherwise duplicate the loop
       asm("" : "+r"(some_same), "+r"(tail), "+r"(streams));
       ((in[K] = row_in[K]), ...);
       if (some_same) ((in[K] = lay_out<Ins>(same[K], in[K], step[K])), ...);
@@ -173,7 +173,7 @@ struct packet_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
   LOCUS_VECTOR_FUNCTION static pack<P...> together(P const&... p) {
     return {{p}...};
   }
-  /// a value that is the same along the row, side by side
+  /// means: fills a buffer with a value that is broadcast along the row
   template <class Kind>
   LOCUS_VECTOR_FUNCTION static std::intptr_t lay_out(unsigned char* buffer, std::intptr_t at,
                                                      std::intptr_t step) {
@@ -187,7 +187,7 @@ struct packet_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
       }
     return at;
   }
-  /// the same for n elements and for those of the packet in which they end
+  /// means: the same for n elements, rounded up to whole packets
   template <class Kind>
   static void fill(unsigned char* buffer, std::intptr_t at, std::intptr_t step, std::int64_t n) {
     if constexpr (!is_index<Kind>)
@@ -197,7 +197,7 @@ struct packet_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
         for (std::int64_t j = 0; j < n; j += N) simd::store(reinterpret_cast<T*>(buffer) + j, same);
       }
   }
-  /// where element 0 of the row would lie
+  /// means: the address that element 0 of the row would have
   template <class Kind>
   static std::intptr_t start_of(unsigned char* buffer, std::intptr_t at, std::intptr_t step,
                                 std::int64_t begin) {
@@ -207,7 +207,7 @@ struct packet_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
                begin * std::intptr_t(sizeof(typename Kind::type));
     return at;
   }
-  /// the u-th packet from `at`
+  /// means: packet number u from `at`
   template <class Kind>
   LOCUS_VECTOR_FUNCTION static auto load(std::intptr_t at, std::intptr_t step, int u) {
     using T = typename Kind::type;
@@ -216,7 +216,7 @@ struct packet_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
     } else
       return simd::load<N>(reinterpret_cast<T const*>(at) + u * N);
   }
-  /// the packet that begins with element j
+  /// means: the packet that begins at element j
   template <class Kind>
   LOCUS_VECTOR_FUNCTION static auto load_at(std::intptr_t at, std::intptr_t step, std::int64_t j) {
     using T = typename Kind::type;

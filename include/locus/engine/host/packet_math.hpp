@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The packet forms of mathematical functions, from the table of ops/elementwise.hpp: the vector
+// The packet forms of mathematical functions, from the table in ops/elementwise.hpp: vector
 // functions of simd/.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_ENGINE_HOST_PACKET_MATH)
 #define LOCUS_ENGINE_HOST_PACKET_MATH
@@ -77,7 +77,7 @@ LOCUS_ELEMENTWISE_SPECIAL(LOCUS_PACKET)
 #undef LOCUS_PACKET_OF_one_of_floats
 #undef LOCUS_PACKET_OF_one_class_of
 
-// The steps of softmax that have no fold in them.
+// The functors of softmax that contain no fold.
 template <>
 struct packet_form<softmax_exp_fn> {
   template <class T, int N>

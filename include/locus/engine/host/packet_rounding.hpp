@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The packet forms of functors that the numerics of a plan ask for (work/rounding.hpp).
+// The packet forms of the functors for numerics (work/rounding.hpp).
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_ENGINE_HOST_PACKET_ROUNDING)
 #define LOCUS_ENGINE_HOST_PACKET_ROUNDING
 #include <locus/engine/host/packet_forms.hpp>  // packet_form
@@ -29,7 +29,7 @@ struct packet_form<kernel::rounded_square_fn> {
     return packet_form<kernel::rounded_multiply_fn>::call(a, a);
   }
 };
-/// f of registers of floats, whatever the number of lanes: below one register it is filled up
+/// means: f on registers of floats; fewer lanes than a register are padded with 1
 template <int N, class F>
 LOCUS_VECTOR_FUNCTION packet<float, N> in_registers(packet<float, N> a, packet<float, N> b, F f) {
   constexpr int bytes = 4 * N;

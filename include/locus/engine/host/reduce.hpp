@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Folds on the host: several over any axes in one pass, with elements stored beside them. How a sum
-// is cut depends on the shape alone, so that its bits do not depend on the number of threads.
+// Folds on the host: one pass computes several folds over any axes, and may store elements. The cut
+// of a sum depends on the extents only, so that its bits do not depend on the number of threads.
 #pragma once
 #include <locus/engine/host/element.hpp>      // element_at
 #include <locus/engine/host/fold_choice.hpp>  // chosen_fold
@@ -15,10 +15,10 @@ LOCUS_LOOPS_BEGIN
 namespace locus::host {
 inline namespace LOCUS_MODE {
 
-/// means: for every row o:  t[n] = fold of f(element inputs)[n], and element_out[m][i] =
-///        f(element inputs)[folds + m];  out[m][o] = rest(row inputs, t)[m]
-/// Operands: element inputs, row inputs, outputs of elements, of rows, all in terms of the space's
-/// axes. FoldsAll: every axis is folded, and no loop over columns is made.
+/// means: for every row o: t[n] = fold n of f(element inputs); element_out[m][i] = f(element
+///        inputs)[folds + m]; out[m][o] = rest(row inputs, t)[m]
+/// Order of operands: element inputs, row inputs, element outputs, row outputs; strides along the
+/// axes of the space. FoldsAll: every axis is folded, and no loop over columns is compiled.
 template <bool FoldsAll, class Reducers, class Stage, class Rest, class Elements, class Rows,
           class ElementOuts, class Outs>
 struct folding;
@@ -43,7 +43,7 @@ struct folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements
   kernel::space s;
   kernel::access a[all];
   kernel::mean_counts<folds> const& means;
-  bool from_memory = false;  // more than the caches hold
+  bool from_memory = false;  // the fold reads more bytes than the caches hold
 
   folding(Stage const& stage, Rest const& after, kernel::space const& over,
           kernel::access const* operands, kernel::mean_counts<folds> const& n)
@@ -52,7 +52,7 @@ struct folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements
     bring_inside();
     kernel::collapse(s, a, all);
   }
-  /// the axis along which most inputs lie side by side becomes the innermost one
+  /// means: the axis along which most inputs are contiguous becomes the innermost axis
   void bring_inside() {
     int const last = s.rank - 1;
     int best = last, most = -1;
@@ -87,7 +87,7 @@ struct folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements
   pack<typename Rows::type...> row_values(std::int64_t const* at, std::index_sequence<K...>) const {
     return {{element_at<Rows>(a[elements + int(K)], at[elements + int(K)])}...};
   }
-  /// what follows the fold of one row, written
+  /// means: applies `rest` to the folds of one row and stores its outputs
   void finish(totals const& t, std::int64_t const* at) const {
     pack<typename Reducers::result...> done;
     for_each_index<folds>(
@@ -99,7 +99,7 @@ struct folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements
     });
   }
 
-  /// the innermost axis is folded
+  /// means: the innermost axis is folded
   static bool in_runs(fold_nest const& nest) { return FoldsAll || nest.inner_folded; }
 
   void run() {
@@ -109,7 +109,7 @@ struct folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements
     std::int64_t const kept = nest.kept.size(), folded = nest.folded.size();
     std::int64_t const runs = in_runs(nest) ? kept : kept * ((n + columns - 1) / columns);
     if (runs == 0 || (!in_runs(nest) && n == 0)) return;
-    // parts of one output: only where outputs are few and long
+    // several parts for each output only if there are few, long outputs
     std::int64_t const lines = folded, length = in_runs(nest) ? folded * n : folded;
     std::int64_t parts = 1;
     std::int64_t const few = in_runs(nest) ? 64 : 16;
@@ -135,7 +135,7 @@ struct folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements
       if (in_runs(nest)) return row_task(nest, run, part, parts, n, folded, to);
       if constexpr (!FoldsAll) column_task(nest, run, part, parts, n, folded, to);
     };
-    if (parts > 1 && !partials) {  // no memory for them: one output after the other, the same bits
+    if (parts > 1 && !partials) {  // no memory: one output after another, the same bits
       totals sums[columns], one[columns];
       for (std::int64_t r = 0; r < runs; ++r) {
         for (std::int64_t j = 0; j < width; ++j) sums[j] = start();
@@ -148,7 +148,8 @@ struct folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements
       return;
     }
     std::int64_t const tasks = runs * parts;
-    // runs of one trip to the task counter; few are not divided: a division takes as long as a short row
+    // tasks of one trip to the task counter; without a division for few tasks: it costs as much as
+    // a short row
     std::int64_t const shares = 8 * threads;
     std::int64_t const each = tasks <= shares ? 1 : (tasks + shares - 1) / shares;
     int const trips = static_cast<int>(each == 1 ? tasks : (tasks + each - 1) / each);
@@ -173,14 +174,14 @@ struct folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements
   void offsets_of(fold_nest const& nest, std::int64_t o, std::int64_t* at) const {
     for (int k = 0; k < all; ++k) at[k] = nest.kept_offset(a[k], o);
   }
-  /// one line of n elements from `at` on
+  /// means: folds one line of n elements at offsets `at` into t
   void fold_line(totals& t, std::int64_t const* at, std::int64_t n) const {
     if (n == 0) return;
     run_type r;
     r.begin(a, at, first_element_out, s.rank - 1);
     chosen::rows(f, pack<>{}, r, n, nullptr, 1, &t);
   }
-  /// outputs [begin, end) of which each is the fold of one line
+  /// means: outputs [begin, end), each the fold of one line
   void line_tasks(fold_nest const& nest, std::int64_t begin, std::int64_t end,
                   std::int64_t n) const {
     int const last = s.rank - 1, last_kept = nest.kept.rank - 1,
@@ -200,7 +201,7 @@ struct folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements
       if (!can_move) count = 1;
       offsets_of(nest, o, at);
       for (std::int64_t j = 0; j < count; ++j) sums[j] = start();
-      if (n > 0) {  // the first element of an empty line is not there
+      if (n > 0) {  // an empty line has no first element
         run_type r;
         r.begin(a, at, first_element_out, last);
         chosen::rows(f, pack<>{}, r, n, steps, count, sums);
@@ -212,7 +213,8 @@ struct folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements
       o += count;
     }
   }
-  /// the innermost axis is folded: a part of the lines of one output, or of its one line
+  /// means: part number `part` of one output, the innermost axis folded: some of its lines, or a
+  ///        piece of its only line
   void row_task(fold_nest const& nest, std::int64_t o, std::int64_t part, std::int64_t parts,
                 std::int64_t n, std::int64_t folded, totals* to) const {
     std::int64_t at[all];
@@ -239,7 +241,7 @@ struct folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements
     else
       finish(t, at);
   }
-  /// the innermost axis is kept: a run of columns, line after line
+  /// means: the innermost axis is kept: part number `part` of a group of columns, line after line
   void column_task(fold_nest const& nest, std::int64_t run, std::int64_t part, std::int64_t parts,
                    std::int64_t n, std::int64_t folded, totals* to) const {
     std::int64_t const runs = (n + columns - 1) / columns;
@@ -268,13 +270,13 @@ struct folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements
       finish(sums[j], here);
     }
   }
-  /// outputs of one run
+  /// means: number of outputs of a run
   static std::int64_t width_of(fold_nest const& nest, std::int64_t run, std::int64_t n) {
     if (in_runs(nest)) return 1;
     std::int64_t const first = run % ((n + columns - 1) / columns) * columns;
     return n - first < columns ? n - first : columns;
   }
-  /// parts in order
+  /// means: combines the parts of a run in order
   void combine(fold_nest const& nest, std::int64_t run, std::int64_t parts, std::int64_t n,
                std::int64_t width, totals const* partials) const {
     totals sums[columns];
@@ -298,7 +300,7 @@ struct folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements
   }
 };
 
-/// means: folding::run
+/// means: computes the folds by folding::run
 template <bool FoldsAll, class... Reducers, class Stage, class Rest, class... Elements,
           class... Rows, class... ElementOuts, class... Outs>
 void reduce(type_list<Reducers...>, Stage const& f, Rest const& rest,

@@ -10,7 +10,8 @@ namespace host {
 inline namespace LOCUS_MODE {
 inline constexpr std::int64_t fold_block = 512;
 
-/// means: n elements from `begin` on; each term is a loop without branches, and an out may be a term
+/// means: elements [begin, begin + n); a loop without branches for each term; an output may be a
+///        term
 template <reduction R, class T>
 void fold_replica_block(fold_work<R, T> const& w, std::int64_t begin, std::int64_t n) {
   using work = fold_work<R, T>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a loop kernel runs over: rows of elements, and where each operand lies in them. The types of
-// elements are the kernel's; loop nests know bytes alone, and so stand once for all kernels.
+// The operands of a loop kernel: rows of elements. The kernel knows element types; loop nests know
+// bytes only, and are shared by all kernels.
 #pragma once
 #include <cstdint>  // int64_t, intptr_t
 
@@ -9,20 +9,20 @@
 namespace locus::host {
 inline namespace LOCUS_RUN_MODE {
 
-/// means: element j of row r lies at `at + r * row + j * step`; of an index operand, which has no
-///        memory, that sum is the value     units: bytes; of an index operand 1
+/// means: element j of row r is at `at + r * row + j * step`; an index operand has no memory: that
+///        sum is its value     units: bytes; 1 for an index operand
 struct plane_operand {
   std::intptr_t at, step, row;
 };
 
-/// means: `rows` rows of n elements; inputs first, then outputs     streams: past the caches
+/// means: `rows` rows of n elements; inputs, then outputs     streams: uses streaming stores
 struct plane {
   plane_operand const* operands;
   std::int64_t rows, n;
   bool streams;
 };
 
-/// What a kernel is called with: its functor, and the results of folds before it.
+/// The functor of a kernel, and the results of the folds before it.
 template <class Stage, class Folds>
 struct map_context {
   Stage const& f;

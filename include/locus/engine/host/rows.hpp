@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows on the host: folds of a row, each of which may read the ones before it, and then either one
-// value for each element of the row (softmax) or one for the row. A row stays in cache from pass to
-// pass.
+// Rows on the host: several folds of a row, each of which may read the results of earlier ones,
+// then one value for each element (softmax) or one for the row. A row stays in cache between its
+// passes.
 #pragma once
 #include <locus/engine/host/cached_row.hpp>  // kept_value
 #include <locus/engine/host/map.hpp>         // map_row, threads_for
@@ -10,8 +10,8 @@
 namespace locus::host {
 inline namespace LOCUS_MODE {
 
-/// One fold of a row: its functor, what combines, its own extent along the row, and its mean's
-/// count.
+/// One fold of a row: its functor, its reducer, its extent along the row, and the count of its
+/// mean.
 template <class Reducer, class Stage>
 struct row_fold {
   using reducer = Reducer;
@@ -20,7 +20,7 @@ struct row_fold {
   double count;
 };
 
-/// means: t[K] = one fold over the row, of the stage's first value; others are stored
+/// means: t[K] = fold of the first result of the stage over the row; stores the other results
 template <std::size_t K, class Fold, class Stage, class Ins, class Outs, class Results>
 void fold_row(Fold const& fold, Stage const& stage, run_operands<Ins, Outs>& run, Results& t) {
   using R = typename Fold::reducer;
@@ -29,9 +29,10 @@ void fold_row(Fold const& fold, Stage const& stage, run_operands<Ins, Outs>& run
   get<K>(t) = R::finish(get<0>(total), fold.count);
 }
 
-/// means: for every row r:  t[k] = folds[k] over the row, given t[0..k);  then, element-wise,
-///        out[m][r][j] = last(in[r][j], t)[m], or out[m][r] = last(row_in[r], t)[m]
-/// The space's last axis is the row; operands: element inputs, row inputs, outputs.
+/// means: for every row r: t[k] = folds[k] over the row, given t[0..k); then out[m][r][j] =
+///        last(in[r][j]..., t)[m] for each element (Elementwise), or out[m][r] = last(row_in[r]...,
+///        t)[m]
+/// The last axis of the space is the row. Order of operands: element inputs, row inputs, outputs.
 template <bool Elementwise, class FoldPack, class Last, class... Ins, class... Rows, class... Outs,
           std::size_t... F>
 void rows(FoldPack const& folds, Last const& last, kernel::space s, kernel::access const* operands,
@@ -50,7 +51,7 @@ void rows(FoldPack const& folds, Last const& last, kernel::space s, kernel::acce
   for (int d = 0; d < axis; ++d) count *= s.extent[d];
   if (count == 0) return;
   std::int64_t const bytes =
-      count * n * std::int64_t((sizeof(typename Ins::type) + ... + 0)) * 4;  // exp is not free
+      count * n * std::int64_t((sizeof(typename Ins::type) + ... + 0)) * 4;  // for exp
   int const threads = threads_for(bytes);
   std::int64_t const each = (count + 8 * threads - 1) / (8 * threads);
   int const trips = static_cast<int>((count + each - 1) / each);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of the host for each kind of work. Unqualified calls of run_on_host(work) find further kinds beside their types.
+// The host kernel for each kind of work. Unqualified calls of run_on_host(work) also find overloads
+// beside the work's type.
 #pragma once
 #include <locus/core/macros.hpp>                 // LOCUS_LEAN_BEGIN, LOCUS_MODE
 #include <locus/engine/host/copy.hpp>            // run_on_host
@@ -88,7 +89,7 @@ void run_on_host(panel_work<T, Product,
       .run(w.a, w.b);
 }
 
-/// An operation without a body for the host runs its body for elements; a piece without rows gives zeros.
+/// A call without host() runs element() for each element; a piece without rows writes zeros.
 template <class Op, class Results, class Operands>
 void run_on_host(call_work<Op, Results, Operands> const& w) {
   using work = call_work<Op, Results, Operands>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The product of matrices whose extents are part of their types: its tiles, loops and addresses are
+// The product of matrices whose extents are part of their types: tiles, loops and strides are
 // constants.
 #pragma once
 #include <locus/engine/host/gemm_tile.hpp>  // tile_call, known_steps
@@ -9,15 +9,15 @@ LOCUS_VECTORS_BEGIN
 namespace locus::host {
 inline namespace LOCUS_MODE {
 
-/// means: what the unit may use: with fewer instructions the tiles that are chosen when the program
-///        runs are quicker, whatever they do not know
+/// means: true if the unit is compiled for AVX2 and FMA; otherwise the tiles that are chosen at run
+///        time are faster, although their extents are not constants
 template <class T>
 constexpr bool has_static_product(std::int64_t m, std::int64_t n, std::int64_t k) {
   return LOCUS_ISA_AVX >= 2 && LOCUS_ISA_FMA && is_floating_v<T> && !is_narrow_v<T> && m >= 1 &&
          k >= 1 && m <= 64 && n <= 64 && k <= 64 && n * std::int64_t(sizeof(T)) >= 16;
 }
 
-/// means: c = a b, all three dense in row order; 64 * 64 * 64 at most
+/// means: c = a b; all three are contiguous and row-major, no extent is larger than 64
 template <class T, kernel::product_extents E>
 struct static_product {
   static constexpr int register_bytes() {
@@ -41,7 +41,7 @@ struct static_product {
     static_cast<void>(t);
 #endif
   }
-  /// `Registers` registers of columns from column j on; the last rows overlap those before
+  /// means: columns [j, j + Registers * lanes); the last tile of rows overlaps the one before it
   template <int Registers>
   static void columns(T* c, T const* a, T const* b, int j) {
     for (int i = 0; i < E.m; i += rows) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands with gaps: tiles of them pass through buffers that stay in the first cache, where packets
-// find their elements side by side. A transposed operand is read along its own rows.
+// Operands with gaps: tiles of them are copied through buffers in the L1 cache, where packets find
+// contiguous elements. A transposed operand is read along its own rows.
 #pragma once
 #include <cstdint>  // int64_t
 
@@ -11,13 +11,13 @@
 namespace locus::host {
 inline namespace LOCUS_RUN_MODE {
 
-/// means: (r, j) is at `at + r * row + j * step`     units: bytes
+/// means: element (r, j) is at `at + r * row + j * step`     units: bytes
 struct grid {
   std::intptr_t at, step, row;
 };
 
-/// means: to(i, j) = from(j, i) for i < rows, j < n; both lie side by side along their rows
-/// cost:  squares in registers; whole cache lines of `from` at a time
+/// means: to(i, j) = from(j, i) for i < rows, j < n; the rows of both are contiguous
+/// cost:  squares in registers; reads whole cache lines of `from`
 template <class Word>
 void transpose_words(grid to, grid from, std::int64_t rows, std::int64_t n) {
   constexpr int side = simd::square_side<Word>;
@@ -38,7 +38,7 @@ void transpose_words(grid to, grid from, std::int64_t rows, std::int64_t n) {
   for (std::int64_t j = whole; j < n; ++j)
     for (std::int64_t i = 0; i < rows; ++i) element(i, j);
 }
-/// means: to(r, j) = from(r, j) for r < rows, j < n; elements are as large as a Word
+/// means: to(r, j) = from(r, j) for r < rows, j < n; elements have the size of Word
 template <class Word>
 void copy_words(grid to, grid from, std::int64_t rows, std::int64_t n) {
   constexpr std::intptr_t bytes = sizeof(Word);
@@ -55,16 +55,17 @@ void copy_words(grid to, grid from, std::int64_t rows, std::int64_t n) {
 LOCUS_FUNCTION void copy_grid(int bytes, grid const& to, grid const& from, std::int64_t rows,
                               std::int64_t n);
 
-/// What is in the way of packets: an operand whose elements neither lie side by side nor are one.
+/// means: packets cannot load the operand: its elements are neither contiguous nor one broadcast
+///        value
 inline bool has_gaps(std::intptr_t step, int bytes) {
   return bytes != 0 && step != 0 && step != bytes;
 }
 
-/// means: kernel.run(context, p), where operands may have gaps, or rows may be shorter than a packet:
-///        such rows become one, in which what is broadcast is repeated
+/// means: kernel.run(context, p) for operands with gaps, or for rows shorter than a packet: several
+///        short rows become one, in which broadcast values are repeated
 LOCUS_FUNCTION void run_through_tiles(loop_kernel const& kernel, void const* context,
                                       plane const& p);
-/// out of line, since both ways to a kernel call it
+/// not inlined, since two callers need it
 [[gnu::noinline]] inline void run_tiles(loop_kernel const& kernel, void const* context,
                                         plane const& p) {
   run_through_tiles(kernel, context, p);

@@ -44,7 +44,7 @@ LOCUS_FUNCTION void find_cuda(physical_devices& p) {
   }
   int count = 0;
   int const code = gpu_api->device_count(&count);
-  if (code != cuda_success) gpu_api->last_error();  // ours, not one of the program's
+  if (code != cuda_success) gpu_api->last_error();  // clears the error of this call
   p.why_none = code == cuda_old_driver        ? absence::old_driver
                : code == cuda_not_ready       ? absence::driver_waits
                : code == cuda_driver_mismatch ? absence::driver_mismatch
@@ -98,7 +98,7 @@ LOCUS_FUNCTION request_list lay_out(physical_devices const& p, configuration con
   auto key = [](logical_request const& r) {
     return r.ordinal == logical_request::unset ? 0 : r.ordinal;
   };
-  for (int i = 1; i < out.size(); ++i)  // those of equal ordinal stay in card order
+  for (int i = 1; i < out.size(); ++i)  // requests of equal ordinal stay in the order of cards
     for (int k = i; k > 0 && key(out[k]) < key(out[k - 1]); --k) {
       logical_request const r = out[k];
       out[k] = out[k - 1], out[k - 1] = r;

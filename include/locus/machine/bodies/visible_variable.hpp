@@ -35,7 +35,7 @@ LOCUS_FUNCTION visible_variable read_visible_variable(char const* value) {
   v.is_set = true, v.value = value;
   if (detail::trimmed(v.value).empty()) return v;
   detail::each_entry(v.value, [&](std::string_view entry) {
-    if (entry == "-1" || entry == "NoDevFiles") return false;  // the usual way to hide all
+    if (entry == "-1" || entry == "NoDevFiles") return false;  // the usual way to hide all cards
     int const card = detail::small_number(entry);
     bool const uuid = detail::begins_with(entry, "GPU-") || detail::begins_with(entry, "MIG-");
     int position = 0;

@@ -18,7 +18,7 @@ LOCUS_FUNCTION reservation::reservation(memory_account& m, std::int64_t size)
   do {
     if (size > m.limit - now) return;
   } while (!__atomic_compare_exchange_n(&m.in_use, &now, now + size, true, __ATOMIC_SEQ_CST,
-                                        __ATOMIC_RELAXED));  // before it looks for its pool
+                                        __ATOMIC_RELAXED));  // before it reads the pool
   after_ = now + size, granted_ = true;
 }
 

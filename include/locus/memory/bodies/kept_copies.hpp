@@ -41,7 +41,7 @@ LOCUS_FUNCTION kept_copy* copy_cache::make(copy_key const& k, bool checked) {
   try {
     data = allocate(*k.on, k.bytes, "a copy that is kept");
   } catch (out_of_memory const&) {
-    return nullptr;  // the plan has its own place for it
+    return nullptr;  // the plan then uses its own memory for the copy
   }
   auto* const c = new kept_copy;
   c->key = k, c->data = data;

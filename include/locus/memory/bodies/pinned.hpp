@@ -39,7 +39,7 @@ LOCUS_FUNCTION void pinned_pool::close() noexcept {
 LOCUS_FUNCTION void* pinned_pool::pin(void*, std::size_t bytes) {
   void* p = nullptr;
   card_scope const scope(table.gpu_devices[0].card);
-  lock_guard issuing(issue_lock);  // it may wait for every card
+  lock_guard issuing(issue_lock);  // pinning may wait for all cards
   if (gpu_api->malloc_host(&p, bytes) == cuda_success) return p;
   gpu_api->last_error();
   return nullptr;

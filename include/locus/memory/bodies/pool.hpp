@@ -33,7 +33,7 @@ LOCUS_FUNCTION void give_back_region(void* context, void* p, std::size_t bytes) 
 
 LOCUS_FUNCTION region_pool* open_pool(logical_device& d) {
   lock_guard hold(pools_lock);
-  if (d.is_host() && !has_given_resource(d.name)) return nullptr;  // not any more
+  if (d.is_host() && !has_given_resource(d.name)) return nullptr;  // withdrawn meanwhile
   if (!d.memory.pool)
     __atomic_store_n(&d.memory.pool, new region_pool({obtain_region, give_back_region, &d}),
                      __ATOMIC_RELEASE);

@@ -28,7 +28,7 @@ LOCUS_FUNCTION void free_bins::remove(region_block& b) {
 
 LOCUS_FUNCTION region_block* free_bins::find(std::int64_t bytes) const {
   constexpr int few = 32;
-  int const own = bin_of(bytes);  // its blocks may be a little smaller than asked for
+  int const own = bin_of(bytes);  // it may also have blocks smaller than `bytes`
   if (region_block* const b = smallest(own, bytes, few)) return b;
   if (int const larger = next_occupied(own + 1); larger < bins) return smallest(larger, bytes, few);
   return smallest(own, bytes, INT32_MAX);
@@ -88,7 +88,7 @@ LOCUS_FUNCTION region_block* block_index::remove(void const* p) {
   region_block* const found = cells_[i];
   if (!found) return nullptr;
   --size_;
-  for (std::size_t k = next(i); cells_[k]; k = next(k)) {  // what would no longer be found moves up
+  for (std::size_t k = next(i); cells_[k]; k = next(k)) {  // closes the gap for later searches
     std::size_t const at = home(cells_[k]->base);
     if (((k - at) & (capacity_ - 1)) < ((k - i) & (capacity_ - 1))) continue;
     cells_[i] = cells_[k], i = k;

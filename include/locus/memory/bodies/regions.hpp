@@ -91,7 +91,7 @@ LOCUS_FUNCTION region_block& region_pool::take_record() {
 LOCUS_FUNCTION void* region_pool::use(region_block& b, std::int64_t bytes, std::int64_t requested) {
   if (!make_records() || !index_.make_room()) return nullptr;
   bins_.remove(b);
-  if (b.bytes > bytes) {  // what is left stays free, behind it
+  if (b.bytes > bytes) {  // the rest stays a free block
     region_block& rest = take_record();
     rest.base = b.base + bytes, rest.bytes = b.bytes - bytes, rest.of = b.of;
     rest.before = &b, rest.after = b.after;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Losses, with Keras' names, formulas and defaults. What a loss reads is in its type: logits
-// (nn::from_logits) or probabilities, so that a model whose output is a softmax is refused at compile
-// time where the loss would take another one.
+// Losses, with Keras' names, formulas and defaults. The type of a loss says whether it reads logits
+// (nn::from_logits) or probabilities, so that a model that ends in softmax is refused at compile
+// time with a loss of logits.
 //     nn::SparseCategoricalCrossentropy{nn::from_logits}      nn::MeanSquaredError{}
 #pragma once
 #include <type_traits>  // is_same
@@ -15,22 +15,22 @@ inline namespace LOCUS_MODE {
 
 struct probabilities_t {};
 struct from_logits_t {};
-/// said to a loss: the predictions are what comes before a softmax, or before a sigmoid
+/// argument of a loss: its predictions are logits, the values before a softmax or a sigmoid
 inline constexpr from_logits_t from_logits{};
 
 // A loss has
-//   name, reads_logits, sparse     sparse: the target of a row is the number of its class
-//   value(p, target, n)            of a row of n predictions
+//   name, reads_logits, sparse     sparse: the target of a row is a class index
+//   value(p, target, n)            the loss of a row of n predictions
 //   slope(p, target, n, j)         its derivative by p[j]
-// and so that a kernel goes over a row once
-//   state(p, target, n)            what value and slopes share; value(state, ...), slope(state, ...)
+// and, so that a kernel passes over a row once,
+//   state(p, target, n)            values that value and slope share; value(state, ...), slope(state, ...)
 
 }  // namespace LOCUS_MODE
 
 namespace detail {
 inline namespace LOCUS_MODE {
 
-/// Keras' epsilon: probabilities are held in [epsilon, 1 - epsilon]
+/// Keras' epsilon: probabilities are clipped to [epsilon, 1 - epsilon]
 template <class T>
 inline constexpr T least_probability = T(1e-7);
 template <class T>
@@ -38,7 +38,7 @@ LOCUS_HOST_DEVICE constexpr T held_probability(T p) {
   T const low = least_probability<T>, high = T(1) - low;
   return p < low ? low : p > high ? high : p;
 }
-/// inside the bounds, where the derivative of holding is 1
+/// true: p is within these bounds, where the derivative of clipping is 1
 template <class T>
 LOCUS_HOST_DEVICE constexpr bool is_inside(T p) {
   return !(p < least_probability<T>) && !(p > T(1) - least_probability<T>);
@@ -52,10 +52,10 @@ LOCUS_HOST_DEVICE constexpr T exp_of(T x) {
   return exp_fn{}(x);
 }
 
-/// What the loss of a row is multiplied by: nothing, a number of the row, or one of its class.
+/// The factors of row losses: none, one for each row, or one for the class of a row.
 enum class weights_of : unsigned char { none, rows, classes };
 
-/// of a row of logits: the largest, and the sum of exp(z - largest)
+/// of a row of logits z: the largest, and the sum of exp(z[j] - largest)
 template <class T>
 struct softmax_state {
   T top, sum;
@@ -72,7 +72,7 @@ template <class T>
 struct sum_state {
   T sum;
 };
-/// what losses have that are a mean over the elements of a row
+/// base of losses that are means over the elements of a row
 struct mean_of_row {
   static constexpr bool sparse = false;
   struct nothing {};
@@ -87,9 +87,9 @@ struct mean_of_row {
 
 inline namespace LOCUS_MODE {
 
-/// means: -log of the probability of the class whose number is the target
-/// after: Keras on TensorFlow: probabilities are held in [1e-7, 1 - 1e-7], then they are divided by
-///        their sum
+/// means: -log of the probability of the target class
+/// after: Keras on TensorFlow: clips probabilities to [1e-7, 1 - 1e-7], then divides them by their
+///        sum
 template <class Reads = probabilities_t>
 struct SparseCategoricalCrossentropy {
   static constexpr bool reads_logits = std::is_same_v<Reads, from_logits_t>, sparse = true;
@@ -119,7 +119,7 @@ struct SparseCategoricalCrossentropy {
                             std::int64_t j) const {
     return slope_at(s, p[j], j == std::int64_t(*target));
   }
-  /// hit: it is the target's class
+  /// hit: this is the prediction of the target class
   template <class T, class State>
   LOCUS_HOST_DEVICE T slope_at(State const& s, T p, bool hit) const {
     if constexpr (reads_logits)
@@ -131,8 +131,9 @@ struct SparseCategoricalCrossentropy {
 SparseCategoricalCrossentropy() -> SparseCategoricalCrossentropy<probabilities_t>;
 SparseCategoricalCrossentropy(from_logits_t) -> SparseCategoricalCrossentropy<from_logits_t>;
 
-/// means: -sum of target[j] log p[j]; label_smoothing: the target is target (1 - s) + s / classes
-/// after: Keras: probabilities are divided by their sum, then held in [1e-7, 1 - 1e-7]
+/// means: -sum of target[j] log p[j]; with label_smoothing s, targets are target (1 - s) + s /
+///        classes
+/// after: Keras: divides probabilities by their sum, then clips them to [1e-7, 1 - 1e-7]
 template <class Reads = probabilities_t>
 struct CategoricalCrossentropy {
   static constexpr bool reads_logits = std::is_same_v<Reads, from_logits_t>, sparse = false;
@@ -144,8 +145,8 @@ struct CategoricalCrossentropy {
 
   template <class T>
   struct row {
-    T top, sum;           // of the logits, or the sum of the probabilities
-    T targets, weighted;  // sum of targets; of those p[j] inside the bounds
+    T top, sum;           // of logits; or sum: of probabilities
+    T targets, weighted;  // sum of targets; of those with p[j] within bounds
     LOCUS_HOST_DEVICE T share(T z) const { return detail::softmax_state<T>{top, sum}.share(z); }
   };
   template <class T, class U>
@@ -179,7 +180,7 @@ struct CategoricalCrossentropy {
       sum += term(s.top, s.sum, log_sum, p[j], smooth<T>(target, n, j));
     return sum;
   }
-  /// what one prediction adds to the value; t: its target, smoothed
+  /// means: the summand of one prediction; t: its smoothed target
   template <class T>
   LOCUS_HOST_DEVICE T term(T top, [[maybe_unused]] T sum, T log_sum, T p, T t) const {
     if constexpr (reads_logits)
@@ -204,13 +205,14 @@ CategoricalCrossentropy() -> CategoricalCrossentropy<probabilities_t>;
 CategoricalCrossentropy(double) -> CategoricalCrossentropy<probabilities_t>;
 CategoricalCrossentropy(from_logits_t, double = 0) -> CategoricalCrossentropy<from_logits_t>;
 
-/// means: mean of -(t log p + (1 - t) log(1 - p)); label_smoothing: t is t (1 - s) + s / 2
+/// means: mean of -(t log p + (1 - t) log(1 - p)); with label_smoothing s, t becomes t (1 - s) + s
+///        / 2
 template <class Reads = probabilities_t>
 struct BinaryCrossentropy : detail::mean_of_row {
   static constexpr bool reads_logits = std::is_same_v<Reads, from_logits_t>;
   static constexpr char const* name = "binary_crossentropy";
   double label_smoothing = 0;
-  bool behind_sigmoid = false;  // a trainer's: it gets the logits of the model's last sigmoid
+  bool behind_sigmoid = false;  // set by a trainer: p are logits of the last sigmoid
   constexpr explicit BinaryCrossentropy(double smoothing = 0) : label_smoothing(smoothing) {}
   constexpr explicit BinaryCrossentropy(Reads, double smoothing = 0) : label_smoothing(smoothing) {}
 
@@ -220,7 +222,7 @@ struct BinaryCrossentropy : detail::mean_of_row {
     for (std::int64_t j = 0; j < n; ++j) sum += term(p[j], T(target[j]));
     return sum / T(n);
   }
-  /// what one prediction adds to n times the value
+  /// means: the summand of one prediction in n * value
   template <class T>
   LOCUS_HOST_DEVICE T term(T p, T target) const {
     T const t = smoothed(target);
@@ -257,8 +259,8 @@ BinaryCrossentropy() -> BinaryCrossentropy<probabilities_t>;
 BinaryCrossentropy(double) -> BinaryCrossentropy<probabilities_t>;
 BinaryCrossentropy(from_logits_t, double = 0) -> BinaryCrossentropy<from_logits_t>;
 
-/// means: the loss of the logits that a softmax made these probabilities of
-/// after: Keras 3, which takes what is in front of a model's last softmax
+/// means: the loss of logits that equals this loss of their softmax
+/// after: Keras 3, which uses the logits before a model's last softmax
 constexpr auto of_logits(SparseCategoricalCrossentropy<probabilities_t> const&) {
   return SparseCategoricalCrossentropy<from_logits_t>{from_logits};
 }
@@ -291,7 +293,7 @@ struct MeanSquaredError : detail::mean_of_row {
   }
 };
 
-/// means: mean of |p - t|, whose slope at 0 is 0
+/// means: mean of |p - t|; its slope at p = t is 0
 struct MeanAbsoluteError : detail::mean_of_row {
   static constexpr bool reads_logits = false;
   static constexpr char const* name = "mean_absolute_error";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Metrics, with Keras' names and definitions: each is the mean over the rows of an epoch of what it
-// says of one row. A loss is a metric, too: nn::MeanSquaredError{}.
+// Metrics, with Keras' names and definitions: the mean of a value of each row over the rows of an
+// epoch. A loss is a metric too: nn::MeanSquaredError{}.
 #pragma once
 #include <locus/core/macros.hpp>     // LOCUS_HOST_DEVICE
 #include <locus/nn/losses/loss.hpp>  // the losses
@@ -8,12 +8,12 @@
 namespace locus::nn {
 
 // A metric has
-//   name, sparse                  sparse: the target of a row is the number of its class
-//   of_row(p, target, n)          of a row of n predictions, whatever the loss made of it
+//   name, sparse                  sparse: the target of a row is a class index
+//   of_row(p, target, n)          its value for a row of n predictions, never of logits
 
 namespace detail {
 inline namespace LOCUS_MODE {
-/// the first of the largest, of which NaN is one
+/// means: index of the first NaN, or else of the first largest value
 template <class T>
 LOCUS_HOST_DEVICE std::int64_t place_of_largest(T const* p, std::int64_t n) {
   std::int64_t at = 0;
@@ -21,7 +21,8 @@ LOCUS_HOST_DEVICE std::int64_t place_of_largest(T const* p, std::int64_t n) {
     if (p[j] > p[at] || (p[j] != p[j] && p[at] == p[at])) at = j;
   return at;
 }
-/// fewer than k predictions are larger than that of the class, which is finite
+/// means: fewer than k predictions are larger than that of `label`, which is finite; false if there
+///        is a NaN
 template <class T>
 LOCUS_HOST_DEVICE bool is_in_top(T const* p, std::int64_t n, std::int64_t label, int k) {
   if (!(p[label] - p[label] == T(0))) return false;
@@ -37,7 +38,7 @@ LOCUS_HOST_DEVICE bool is_in_top(T const* p, std::int64_t n, std::int64_t label,
 
 inline namespace LOCUS_MODE {
 
-/// means: the largest prediction is that of the target's class
+/// means: 1 if the largest prediction is that of the target class
 struct SparseCategoricalAccuracy {
   static constexpr bool sparse = true;
   static constexpr int least_classes = 1;
@@ -47,8 +48,8 @@ struct SparseCategoricalAccuracy {
     return detail::place_of_largest(p, n) == std::int64_t(*target) ? 1 : 0;
   }
 };
-/// means: fewer than K predictions are larger than that of the target's class
-/// after: tf.math.in_top_k: what ties with the K-th is in, nothing is in a row with NaN
+/// means: 1 if fewer than K predictions are larger than that of the target class
+/// after: tf.math.in_top_k: a tie with the K-th counts as in; a row with NaN counts as out
 template <int K = 5>
 struct SparseTopKCategoricalAccuracy {
   static_assert(K > 0, "locus: the first K classes of a row are counted; write a K of at least 1");
@@ -60,7 +61,7 @@ struct SparseTopKCategoricalAccuracy {
     return detail::is_in_top(p, n, std::int64_t(*target), K) ? 1 : 0;
   }
 };
-/// means: predictions and targets, one for each class, are largest at the same class
+/// means: 1 if the largest prediction and the largest target are of the same class
 struct CategoricalAccuracy {
   static constexpr bool sparse = false;
   static constexpr int least_classes = 1;
@@ -81,7 +82,7 @@ struct TopKCategoricalAccuracy {
     return detail::is_in_top(p, n, detail::place_of_largest(target, n), K) ? 1 : 0;
   }
 };
-/// means: the share of predictions on the target's side of the threshold
+/// means: the fraction of predictions on the same side of the threshold as their targets of 0.5
 struct BinaryAccuracy {
   static constexpr bool sparse = false;
   static constexpr int least_classes = 1;

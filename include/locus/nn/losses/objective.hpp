@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// objective: what predictions are judged by. One kernel goes over the rows of a batch once: the
-// gradient of the loss, the loss and all metrics. Their sums stay on the devices until somebody reads
-// them, once an epoch; sums over replicas and uneven pieces are exact.
+// objective: the loss and the metrics of a training. One kernel passes over the rows of a batch
+// once and computes the gradient of the loss, the loss and all metrics. Their sums stay on the
+// devices until they are read, once an epoch; sums over replicas with uneven pieces are exact.
 #pragma once
 #include <string>  // string
 #include <tuple>   // tuple
@@ -21,9 +21,9 @@
 
 namespace locus::nn {
 
-/// What one row of a batch counts in the gradient of the loss.
+/// The factor of a row in the gradient of the loss.
 enum class weighting : unsigned char {
-  global_batch,  // 1 / rows of the batch: exact for pieces of any sizes
+  global_batch,  // 1 / rows of the batch: exact for uneven pieces
   per_replica    // 1 / (replicas * rows of the piece), as TensorFlow's MirroredStrategy
 };
 
@@ -39,8 +39,8 @@ constexpr call_roles score_operands(weights_of by, bool apart) {
   return all;
 }
 
-/// Operands: what the loss reads, targets, weights (By), and, where metrics read something else than
-/// the loss (Apart), that.
+/// Operands: predictions or logits for the loss, targets, weights (By), and the predictions for
+/// metrics if these are not the operand of the loss (Apart).
 template <class Loss, weights_of By, bool Apart, class... Metrics>
 struct score_op {
   static constexpr call_rule rule{.name = "score",
@@ -55,7 +55,8 @@ struct score_op {
 
   template <int Result, class T, class U, class... Others>
   using result = std::conditional_t<Result == 0, T, double>;
-  /// of the gradient: the predictions'; of the values: a row of loss and metrics for each row
+  /// extents of the gradient: those of the predictions; of the values: for each row, loss and
+  /// metrics
   static constexpr shape infer(int result, shape p, shape target, auto...) {
     if (p.rank < 2 || target.rank < 1) return no_shape;
     if (result == 1) p.extent[p.rank - 1] = columns;
@@ -99,7 +100,7 @@ struct score_op {
         });
   }
 
-  /// a team for each row (nn/kernels/score_team.hpp); the row of a label that is no class is NaN
+  /// a team for each row (nn/kernels/score_team.hpp); a row with an invalid label gives NaN
   template <class T, class U, class... Others>
   auto team(call_context const& here, tile<T> d, tile<double> values, tile<T const> p,
             tile<U const> target, Others... others) const;
@@ -130,7 +131,7 @@ struct score_op {
     else
       return T(1);
   }
-  /// where the predictions of the first row begin
+  /// means: the predictions of row 0 for the metrics
   template <class T, class... Others>
   static T const* seen_by_metrics(tile<T const> const& p, Others const&... others) {
     if constexpr (Apart)
@@ -200,9 +201,9 @@ auto score_op<Loss, By, Apart, Metrics...>::team(call_context const& here, tile<
 /// means: the sums of a loss and of metrics over batches, and the gradient of each batch's loss
 /// shape: predictions (rows, classes); targets (rows) or (rows, 1) of labels, or as the predictions
 /// device: rows over the replicas; the sums are mirrored
-/// cost:  of a batch: one kernel over the predictions and one sum of its rows
-/// fails: shape_error for targets that do not fit, a label that is no class (on GPUs: NaN), a metric
-///        of the first K classes where there are fewer
+/// cost:  for each batch, one kernel over the predictions and one sum over its rows
+/// fails: shape_error for targets of other extents, for an invalid label (on GPUs: NaN), for a
+///        metric of the first K classes of fewer
 template <class T, class Label, class Replicas, class Loss, class... Metrics>
 class objective {
   static_assert(
@@ -227,17 +228,17 @@ class objective {
   }
   void set_weighting(weighting w) { weights_ = w; }
 
-  /// means: adds a batch to the sums; the gradient of its loss with respect to the predictions.
-  ///        weights: what each row counts in the loss, a number for each row, or mirrored ones for
-  ///        each class; metrics do not see them
-  /// after: Keras' sample_weight: weighted losses are still divided by the number of rows
+  /// means: adds a batch to the sums; returns the gradient of its loss by the predictions. weights:
+  ///        factors of the row losses, one for each row, or mirrored ones for each class; metrics
+  ///        ignore them
+  /// after: Keras' sample_weight: the sum of weighted losses is divided by the number of rows
   template <class E, class Target, class... Weights>
   Tensor<T, E, rows_over<Replicas>> add(Tensor<T, E, rows_over<Replicas>> const& predictions,
                                         Tensor<Label, Target, rows_over<Replicas>> const& targets,
                                         Weights const&... weights) {
     return add_row<false>(predictions, predictions, targets, weights...);
   }
-  /// means: the same where the loss reads logits and the metrics what an activation made of them
+  /// means: the same, if the loss reads logits and the metrics read the activation of them
   template <class E, class Target, class... Weights>
   Tensor<T, E, rows_over<Replicas>> add_apart(
       Tensor<T, E, rows_over<Replicas>> const& logits,
@@ -246,7 +247,8 @@ class objective {
     return add_row<true>(logits, predictions, targets, weights...);
   }
 
-  /// means: the mean of the loss and of each metric over all rows since the last reset; NaN of none
+  /// means: the mean of the loss and of each metric over all rows since the last reset; NaN without
+  ///        rows
   /// cost:  waits for the devices
   std::vector<double> read() const {
     auto const host = to<CpuDevice>(sums_);
@@ -305,7 +307,7 @@ class objective {
     else
       return sum<0, 1, 2>(std::move(values));
   }
-  /// weights of a list of classes: the same on each replica, not cut as rows are
+  /// true: weights of classes: mirrored, not sharded by rows
   template <class W>
   static constexpr bool of_classes = std::is_same_v<typename W::policy, Replicas> &&
                                      !std::is_same_v<Replicas, rows_over<Replicas>>;

@@ -8,24 +8,24 @@
 
 namespace locus::nn {
 
-// An optimizer is an aggregate of its numbers and has
-//   name, slot_names     as Keras has them
-//   require()            throws configuration_error for numbers that make no sense
-//   with_rule<T>(s, f)   f(rule) for the step that s describes
-// What every optimizer has besides: learning_rate; weight_decay, taken from the weights before the
-// step as weight_decay * learning_rate * weight (decoupled; 0: none); clipvalue, which bounds each
-// element of the gradient (0: no bound).
+// An optimizer is an aggregate of its options and has
+//   name, slot_names     as in Keras
+//   require()            throws configuration_error for invalid options
+//   with_rule<T>(s, f)   f(rule) for the step s
+// Options of every optimizer: learning_rate; weight_decay, decoupled: before a step, weight_decay *
+// learning_rate * weight is subtracted from the weight (0: none); clipvalue, a bound for each
+// element of the gradient (0: none).
 
-/// Where a training is: what the formulas of a step need.
+/// The numbers of a step in the formulas of optimizers.
 struct step_state {
   std::int64_t step = 1;  // from 1
   double rate = 0;
-  double product = 1;  // of the momenta so far, this step's included (Nadam)
+  double product = 1;  // of momenta up to this step (Nadam)
 };
 
 namespace detail {
 LOCUS_COLD_BEGIN
-/// fails: configuration_error, when a number of an optimizer is outside [low, high), or no number
+/// fails: configuration_error, if an option of an optimizer is outside [low, high), or NaN
 inline void require_number(char const* optimizer, char const* name, double value, double low,
                            double high) {
   if (value >= low && value < high) return;
@@ -44,7 +44,8 @@ void require_common(Optimizer const& o) {
 LOCUS_COLD_END
 }  // namespace detail
 
-/// means: w -= lr g; with momentum m = momentum m - lr g, w += m (nesterov: w += momentum m - lr g)
+/// means: w -= lr g; with momentum: m = momentum m - lr g, w += m (nesterov: w += momentum m - lr
+///        g)
 struct SGD {
   rate learning_rate = 0.01;
   double momentum = 0;
@@ -68,7 +69,7 @@ struct SGD {
 };
 
 namespace detail {
-/// the numbers of Adam's rule, which Adam and AdamW share
+/// the rule of Adam, which Adam and AdamW share
 template <class T, class Optimizer>
 adam_rule<T> adam_of(Optimizer const& o, step_state const& s) {
   double const t = double(s.step);
@@ -85,9 +86,9 @@ void require_adam(Optimizer const& o) {
 }
 }  // namespace detail
 
-/// means: m += (1 - beta_1) (g - m), v += (1 - beta_2) (g g - v), w -= a m / (sqrt(v) + epsilon) with
-///        a = lr sqrt(1 - beta_2^t) / (1 - beta_1^t)
-/// after: Kingma and Ba, ICLR 2015, with epsilon as before their section 2.1, as Keras
+/// means: m += (1 - beta_1) (g - m); v += (1 - beta_2) (g g - v); w -= a m / (sqrt(v) + epsilon),
+///        with a = lr sqrt(1 - beta_2^t) / (1 - beta_1^t)
+/// after: Kingma and Ba, ICLR 2015; epsilon as in the text before their section 2.1, as in Keras
 struct Adam {
   rate learning_rate = 0.001;
   double beta_1 = 0.9, beta_2 = 0.999, epsilon = 1e-7;
@@ -146,8 +147,8 @@ struct Nadam {
   }
 };
 
-/// means: v = rho v + (1 - rho) g g, w -= lr g / sqrt(v + epsilon); centered: v less the square of the
-///        mean of the gradients; with momentum m = momentum m + that, w -= m
+/// means: v = rho v + (1 - rho) g g; w -= lr g / sqrt(v + epsilon). centered: v minus the square of
+///        the mean gradient; momentum: m = momentum m + lr g / sqrt(...), w -= m
 struct RMSprop {
   rate learning_rate = 0.001;
   double rho = 0.9, momentum = 0, epsilon = 1e-7;
@@ -172,12 +173,12 @@ struct RMSprop {
   }
 };
 
-// Around an optimizer, as a type, so that who does not clip compiles nothing for it:
+// Wrappers of an optimizer, as types: a program without clipping compiles no code for it.
 //     nn::ClipGlobalNorm{1.0, nn::Adam{}}      nn::MovingAverage{nn::SGD{}, 0.999}
 
 enum class norm_of : unsigned char { none, parameter, model };
 
-/// means: a gradient whose norm is above `norm` is scaled to it; each parameter's by itself
+/// means: scales the gradient of each parameter to norm `norm` if its norm is larger
 /// after: Keras' clipnorm, of the gradient of the global batch
 template <class Optimizer>
 struct ClipNorm {
@@ -188,9 +189,10 @@ struct ClipNorm {
 template <class Optimizer>
 ClipNorm(double, Optimizer) -> ClipNorm<Optimizer>;
 
-/// means: the gradients of all parameters are scaled so that their common norm is at most `norm`
-/// after: Keras' global_clipnorm. TensorFlow clips on each replica before it adds the gradients up;
-///        here the gradient of the global batch is clipped, the same for every number of replicas
+/// means: scales the gradients of all parameters so that their common norm is at most `norm`
+/// after: Keras' global_clipnorm. TensorFlow clips on each replica before it adds the gradients;
+///        locus clips the gradient of the global batch, which is the same for any number of
+///        replicas
 template <class Optimizer>
 struct ClipGlobalNorm {
   double norm = 1;
@@ -200,8 +202,8 @@ struct ClipGlobalNorm {
 template <class Optimizer>
 ClipGlobalNorm(double, Optimizer) -> ClipGlobalNorm<Optimizer>;
 
-/// means: the optimizer, and a moving average of each weight: momentum a + (1 - momentum) w
-/// after: Keras' use_ema; the average begins as the weight after the first step
+/// means: the optimizer, with a moving average a = momentum a + (1 - momentum) w of each weight
+/// after: Keras' use_ema; the average starts as the weight after the first step
 template <class Optimizer>
 struct MovingAverage {
   Optimizer of{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Learning rates: a number, a schedule of Keras', or any function of the step.
+// Learning rates: a number, one of Keras' schedules, or any function of the step.
 #pragma once
 #include <concepts>     // invocable
 #include <cstdint>      // int64_t
@@ -15,7 +15,7 @@ LOCUS_COLD_BEGIN
 namespace locus::nn {
 
 namespace detail {
-/// a number as texts of errors show it
+/// a number as text, for errors
 struct number_text {
   char text[32];
   explicit number_text(double v) { std::snprintf(text, sizeof text, "%g", v); }
@@ -23,7 +23,7 @@ struct number_text {
 };
 }  // namespace detail
 
-/// means: the learning rate of each step; steps count from 0, as Keras' iterations do
+/// means: the learning rate of each step; steps count from 0, as Keras' iterations
 class rate {
  public:
   rate(double value = 0.001) : value_(value) {}
@@ -32,7 +32,7 @@ class rate {
   rate(Schedule schedule)
       : schedule_([schedule](std::int64_t step) { return static_cast<double>(schedule(step)); }) {}
 
-  /// fails: configuration_error, when the rate is negative or not finite
+  /// fails: configuration_error, if the rate is negative or not finite
   double at(std::int64_t step) const;
   bool is_scheduled() const { return static_cast<bool>(schedule_); }
 
@@ -46,28 +46,30 @@ LOCUS_FUNCTION double part_of(std::int64_t step, double steps);
 [[noreturn]] LOCUS_FUNCTION void refuse_schedule(char const* name, char const* what);
 }  // namespace detail
 
-/// means: initial_learning_rate * decay_rate^(step / decay_steps); staircase: of whole quotients
+/// means: initial_learning_rate * decay_rate^(step / decay_steps); staircase: the quotient is
+///        rounded down
 struct ExponentialDecay {
   double initial_learning_rate = 0.001, decay_steps = 1000, decay_rate = 0.96;
   bool staircase = false;
   double operator()(std::int64_t step) const;
 };
 
-/// means: initial_learning_rate / (1 + decay_rate * step / decay_steps)
+/// means: initial_learning_rate / (1 + decay_rate * step / decay_steps); staircase: the quotient is
+///        rounded down
 struct InverseTimeDecay {
   double initial_learning_rate = 0.001, decay_steps = 1000, decay_rate = 0.5;
   bool staircase = false;
   double operator()(std::int64_t step) const;
 };
 
-/// means: from initial to end, as (1 - step / decay_steps)^power
+/// means: end + (initial - end) * (1 - step / decay_steps)^power
 struct PolynomialDecay {
   double initial_learning_rate = 0.001, decay_steps = 1000, end_learning_rate = 0.0001, power = 1;
   double operator()(std::int64_t step) const;
 };
 
-/// means: half a cosine from initial_learning_rate (with warmup_steps: from warmup_target, which is
-///        reached on a straight line) to alpha times that
+/// means: half a cosine from initial_learning_rate down to alpha times it. With warmup_steps: first
+///        a straight line from initial_learning_rate to warmup_target, then the cosine from there
 struct CosineDecay {
   double initial_learning_rate = 0.001, decay_steps = 1000, alpha = 0;
   double warmup_target = 0;
@@ -75,15 +77,15 @@ struct CosineDecay {
   double operator()(std::int64_t step) const;
 };
 
-/// means: values[k] up to and with step boundaries[k], the last value behind the last boundary
+/// means: values[k] for steps up to boundaries[k]; the last value after the last boundary
 struct PiecewiseConstantDecay {
   std::vector<std::int64_t> boundaries;
   std::vector<double> values;
   double operator()(std::int64_t step) const;
 };
 
-/// means: a straight line from 0 over the first `steps` steps, then what `then` gives for the steps
-///        behind them
+/// means: a linear rise to then(0) over the first `steps` steps, the first rate above 0; afterwards
+///        then(step - steps)
 struct LinearWarmup {
   std::int64_t steps = 0;
   rate then = 0.001;

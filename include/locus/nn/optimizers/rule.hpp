@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of the optimizers: what becomes of a weight and of what is kept for it. A rule is written
-// once, for a number and for a vector of them, and holds the numbers of one step, so that another
-// learning rate is another argument of the same kernel. One rule serves the fused map over dense
-// gradients and the walk over the rows of an embedding.
+// The rules of the optimizers: new values of a weight and its slots. A rule is written once, for a
+// number and for a vector, and holds the numbers of one step, so that another learning rate is only
+// another argument of the same kernel. The update of dense gradients and that of embedding rows use
+// the same rules.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_NN_OPTIMIZERS_RULE)
 #define LOCUS_NN_OPTIMIZERS_RULE
 #include <type_traits>  // is_arithmetic
@@ -25,7 +25,7 @@ template <class V>
 LOCUS_VECTOR_FUNCTION V root(V x) {
   return simd::sqrt_of(x);
 }
-/// g held in [-limit, limit]; NaN stays
+/// means: g clipped to [-limit, limit]; NaN stays NaN
 template <class T>
   requires is_number<T>
 LOCUS_HOST_DEVICE inline T held_within(T g, T limit) {
@@ -41,8 +41,8 @@ LOCUS_VECTOR_FUNCTION V held_within(V g, T limit) {
 
 namespace LOCUS_SPACE(nn) {
 
-// The body of a rule, for a number on either side and for a vector on the host: a compiler for GPUs
-// takes no vector in what both may call.
+// Defines the body of a rule twice: for a number, on host and device, and for a vector, on the
+// host; nvcc rejects vectors in functions for both sides.
 #define LOCUS_RULE(...)                                                      \
   template <class V>                                                         \
     requires detail::is_number<V>                                            \
@@ -52,9 +52,8 @@ namespace LOCUS_SPACE(nn) {
   LOCUS_VECTOR_FUNCTION void operator()(V* x, V g) const __VA_ARGS__
 
 // Every rule has
-//   slots             how many numbers are kept for each weight
-//   operator()(x, g)  x[0]: the weight, x[1], ...: what is kept for it, all to be replaced; g: the
-//                     gradient
+//   slots             number of slots of a weight
+//   operator()(x, g)  x[0]: the weight, x[1], ...: its slots, all replaced; g: the gradient
 
 template <class T>
 struct sgd_rule {
@@ -63,7 +62,8 @@ struct sgd_rule {
   LOCUS_RULE({ x[0] = x[0] - rate * g; })
 };
 
-/// plain: by_momentum = 1, by_gradient = 0; Nesterov's looks one step ahead: momentum and rate
+/// plain momentum: by_momentum = 1, by_gradient = 0; Nesterov: by_momentum = momentum, by_gradient
+/// = rate
 template <class T>
 struct momentum_rule {
   static constexpr int slots = 1;
@@ -74,7 +74,7 @@ struct momentum_rule {
   })
 };
 
-/// Adam: by_gradient = 0; Nadam mixes the gradient of the step into the momentum
+/// Adam: by_gradient = 0; Nadam adds the gradient of the step to the momentum
 template <class T>
 struct adam_rule {
   static constexpr int slots = 2;
@@ -97,7 +97,7 @@ struct rmsprop_rule {
     x[0] = x[0] - rate * g / detail::root(x[1] + epsilon);
   })
 };
-/// with momentum, and around the mean of the gradients (by_mean = 1) or around 0
+/// RMSprop with momentum; centered: by_mean = 1, otherwise 0
 template <class T>
 struct rmsprop_momentum_rule {
   static constexpr int slots = 3;  // velocity, momentum, mean of the gradients
@@ -110,7 +110,7 @@ struct rmsprop_momentum_rule {
   })
 };
 
-/// What comes before every rule: the gradient is held in [-limit, limit], then the weight decays.
+/// Before every rule: clips the gradient to [-limit, limit] and decays the weight.
 template <class Rule, class T>
 struct held_rule {
   static constexpr int slots = Rule::slots;
@@ -121,7 +121,7 @@ struct held_rule {
     rule(x, detail::held_within(g, limit));
   })
 };
-/// What comes behind a rule: the moving average of the weight.
+/// After a rule: updates the moving average of the weight.
 template <class Rule, class T>
 struct averaged_rule {
   static constexpr int slots = Rule::slots + 1;
@@ -135,8 +135,8 @@ struct averaged_rule {
 
 #undef LOCUS_RULE
 
-/// means: a rule, as it is compiled for these instructions, and how many bytes the vectors have that
-///        it takes; a rule of the program's own has those of the unit
+/// means: a rule compiled for these instructions, and the size of its vectors; a rule of the
+///        program keeps those of its unit     units: bytes
 template <class Rule>
 struct rule_here {
   using type = Rule;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// update: a rule of an optimizer as one kernel over a weight, what is kept for it, and its gradient.
+// update: the rule of an optimizer as one kernel over a weight, its slots and its gradient.
 #pragma once
 #include <utility>  // index_sequence
 
@@ -22,9 +22,9 @@ constexpr call_roles whole_roles(int count) {
 
 inline namespace LOCUS_MODE {
 
-/// Operands: each of `Weights` weights with its slots, (Scaled) a factor of the gradients, and the
-/// gradient of each: of all elements, or (Sparse, of one weight) the numbers of the rows that have one, in order, and
-/// their values. Results: each weight and its slots.
+/// Operands: each of `Weights` weights with its slots; (Scaled) a factor of the gradients; the
+/// gradient of each weight: all elements, or (Sparse, one weight) the sorted indices of rows that
+/// have a gradient, and their values. Results: each weight and its slots.
 template <class Rule, bool Sparse, bool Scaled, int Weights>
 struct update_op {
   static constexpr int numbers = Rule::slots + 1, results = numbers * Weights,
@@ -59,7 +59,7 @@ struct update_op {
     run_host(std::make_index_sequence<std::size_t(numbers)>{},
              std::make_index_sequence<std::size_t(Weights)>{}, make_pack(first, more...));
   }
-  /// an element of a table of which some rows have a gradient
+  /// one element of a table with gradients for some rows only
   template <int Result, class T, class... More>
     requires Sparse
   LOCUS_HOST_DEVICE T element(std::int64_t i, call_context const&, tile<T>, tile<T const> weight,
@@ -67,7 +67,7 @@ struct update_op {
     return element_of<Result, T>(i, std::make_index_sequence<std::size_t(numbers)>{},
                                  pack<tile<T const>, More...>{{weight}, {more}...});
   }
-  /// vectors of all weights, one behind the other
+  /// vectors of all weights, one weight after another
   template <class T, class... More>
   auto team(call_context const&, tile<T> first, More... more) const;
 
@@ -141,10 +141,10 @@ auto update_op<Rule, Sparse, Scaled, Weights>::team(call_context const&, tile<T>
 
 inline namespace LOCUS_MODE {
 
-/// means: weight, kept... = rule(weight, kept..., gradient), in place
-/// shape: flat tensors of one size; gradient: that one, or two: numbers of rows in order, and their
-///        values; Scaled: a factor of it, of rank 0, comes first
-/// cost:  one kernel: each number is read once and written once
+/// means: weight, slots... = rule(weight, slots..., gradient), in place
+/// shape: flat tensors of one size; gradient: one such tensor, or sorted row indices and their
+///        values; Scaled: first a factor of the gradient, of rank 0
+/// cost:  one kernel: reads and writes each number once
 template <bool Scaled, class Rule, class Tensor, std::size_t... S, class... Gradient>
 auto update_plan(Rule const& rule, Tensor& weight, Tensor* kept, std::index_sequence<S...>,
                  Gradient const&... gradient) {
@@ -157,8 +157,8 @@ auto update_plan(Rule const& rule, Tensor& weight, Tensor* kept, std::index_sequ
   }
 }
 
-/// How many weights one launch updates: with their slots, their gradients and a factor they are at most the
-/// values that a kernel of a plan may read.
+/// Number of weights that one launch updates: the most whose slots and gradients, with a factor,
+/// are not more values than a kernel of a plan may read.
 template <class Rule>
 inline constexpr int weights_at_once =
     Rule::slots + 2 < max_region_values ? (max_region_values - 1) / (Rule::slots + 2) : 1;
@@ -171,7 +171,7 @@ struct update_of {
   Tensor const* gradient;
 };
 
-/// means: the same for weights_at_once<Rule> weights, of any sizes
+/// means: the same for weights_at_once<Rule> weights of any sizes
 /// cost:  one kernel for all of them
 template <class Rule, class Tensor, class... Scale>
 auto update_plan(Rule const& rule, update_of<Tensor> const* all, Scale const&... scale) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// updater: the steps of an optimizer, and the slots that it keeps for each parameter.
+// updater: the steps of an optimizer, and the slots of each parameter.
 #pragma once
 #include <string>  // string
 #include <vector>  // vector
@@ -16,11 +16,11 @@ namespace locus::nn {
 namespace detail {
 
 struct no_norm {};
-/// A weight without elements, and its slots.
+/// An empty weight and its slots.
 template <class Tensor>
 class no_weights {
  public:
-  /// means: so many tensors; the first is the weight
+  /// means: `numbers` empty tensors; the first is the weight
   Tensor* of(int numbers) {
     while (int(tensors_.size()) < numbers) tensors_.emplace_back(Dextents<1>(0));
     return tensors_.data();
@@ -29,7 +29,8 @@ class no_weights {
  private:
   std::vector<Tensor> tensors_;
 };
-/// means: the factor that brings gradients to a norm, on every replica; the host does not wait for it
+/// means: the factor that scales gradients to a norm, on every replica; the host does not wait for
+///        it
 template <class T, class Replicas>
 struct norm_scale {
   Tensor<T, Extents<>, Replicas> square, factor;
@@ -48,13 +49,14 @@ struct norm_scale {
 }  // namespace detail
 
 /// means: steps of an optimizer over the parameters of one model
-/// device: slots lie where the parameters do, equal on every replica
-/// cost:  of a step and a replica: one kernel for each parameter; on GPUs one for weights_at_once<Rule> dense
-///        ones: 11 for SGD, 7 for SGD with momentum, 5 for Adam. ClipNorm and ClipGlobalNorm read each gradient
-///        once more, and with ClipNorm a kernel updates one parameter. The first step makes the slots; later
-///        steps keep no memory
-/// fails: configuration_error for options that make no sense; shape_error, when the parameters are not
-///        those of the first step
+/// device: slots are where the parameters are, equal on every replica
+/// cost:  for each step and replica, one kernel for each parameter; on GPUs one for
+///        weights_at_once<Rule> dense ones: 11 for SGD, 7 for SGD with momentum, 5 for Adam.
+///        ClipNorm and ClipGlobalNorm read each gradient once more, and with ClipNorm each
+///        parameter has its own kernel. The first step allocates the slots; later steps allocate
+///        nothing that stays
+/// fails: configuration_error for invalid options; shape_error, if the parameters are not those of
+///        the first step
 template <class Optimizer, class T, class Replicas>
 class updater {
  public:
@@ -72,7 +74,7 @@ class updater {
   }
 
   /// means: one step of all trainable parameters of a model, from their gradients
-  /// fails: out_of_memory, before anything is changed, where there is none for slots: the step can be taken again
+  /// fails: out_of_memory for slots, before any change: the step can be repeated
   template <class Model>
   void step(Model&& model) {
     prepare(model);
@@ -83,8 +85,9 @@ class updater {
     end_step();
   }
 
-  /// means: a step in parts: begin_step(), then update(p) for each trainable parameter, in one order,
-  ///        as soon as its gradient is there, then end_step(). After prepare() none of them takes memory
+  /// means: a step in parts: begin_step(); update(p) for each trainable parameter, always in one
+  ///        order, as soon as its gradient is computed; end_step(). After prepare(), no part
+  ///        allocates memory
   void begin_step() {
     now_.step = iterations_ + 1, now_.rate = rate_of(iterations_);
     if constexpr (requires { base().momentum_of(1); }) {
@@ -97,7 +100,7 @@ class updater {
   }
   void update(parameter_type& p) {
     waiting const one{&p, next_++};
-    if constexpr (clips == norm_of::model)  // the norm is known when all gradients are
+    if constexpr (clips == norm_of::model)  // the norm needs all gradients
       add_square(p), unclipped_.push_back(one);
     else {
       if constexpr (clips == norm_of::parameter)
@@ -115,13 +118,13 @@ class updater {
     ++iterations_;
   }
 
-  /// means: weight = its moving average, of each trainable parameter; before its first step the two are equal
+  /// means: each trainable parameter = its moving average; before the first step they are equal
   template <class Model>
   void take_averages(Model&& model) {
     for_each_average(model, [](tensor& weight, tensor& average) { weight = average; });
   }
 
-  /// means: each trainable parameter and its average change places
+  /// means: swaps each trainable parameter with its average
   template <class Model>
   void swap_averages(Model&& model) {
     for_each_average(model, [](tensor& weight, tensor& average) { std::swap(weight, average); });
@@ -130,12 +133,12 @@ class updater {
 
   Optimizer const& optimizer() const { return optimizer_; }
   double learning_rate() const { return rate_of(iterations_); }
-  /// means: from the next step on, in place of the optimizer's own
+  /// means: replaces the optimizer's learning rate from the next step on
   void set_learning_rate(rate r) { detail::innermost(optimizer_).learning_rate = r; }
   std::int64_t iterations() const { return iterations_; }
 
-  /// means: the slots of all trainable parameters are there, so that a checkpoint can be read into them. Without
-  ///        this the first step makes them
+  /// means: allocates the slots of all trainable parameters, so that a checkpoint can be loaded
+  ///        into them. Otherwise the first step does
   template <class Model>
   void prepare(Model& model) {
     next_ = 0;
@@ -143,7 +146,8 @@ class updater {
       if (p.trainable) with_rule([&]<class Rule>(Rule const&) { kept_for<Rule>({&p, next_++}); });
     });
   }
-  /// means: the slots of the k-th trainable parameter, which has that name; none before they are made
+  /// means: the slots of trainable parameter k, which is called `name`; empty before they are
+  ///        allocated
   std::vector<stored> stored_of(std::size_t k, parameter_type const& p, std::string const& name) {
     std::vector<stored> all;
     if (k < kept_.size())
@@ -159,10 +163,11 @@ class updater {
   static constexpr bool averages = detail::averages<Optimizer>();
   using base_type = std::remove_cvref_t<decltype(detail::innermost(std::declval<Optimizer&>()))>;
 
-  /// a launch costs a GPU more than most weights do; a norm of each parameter is known of one at a time
+  /// on a GPU, a launch costs more than most updates; with a norm for each parameter, the factor
+  /// serves only one
   static constexpr bool together =
       Replicas::value.devices[0].is_gpu() && clips != norm_of::parameter;
-  /// a parameter and its number among the trainable ones
+  /// a parameter and its index among the trainable ones
   struct waiting {
     parameter_type* of;
     std::size_t number;
@@ -210,7 +215,7 @@ class updater {
                  std::make_index_sequence<std::size_t(Rule::slots)>{});
     });
   }
-  /// all that wait, and weights without elements behind them, so that there is one kernel to compile
+  /// updates all waiting weights, filled up with empty ones, so that only one kernel is compiled
   void update_waiting() {
     with_rule([&]<class Rule>(Rule const& rule) {
       constexpr int most = weights_at_once<Rule>;
@@ -243,7 +248,7 @@ class updater {
       kept_.resize(one.number + 1), sizes_.resize(one.number + 1, -1);
     if (sizes_[one.number] < 0) {
       std::vector<T> const nothing(static_cast<std::size_t>(p.size()));
-      std::vector<tensor> slots;  // a step that lacks memory leaves none, and can be taken again
+      std::vector<tensor> slots;  // if memory is lacking, no slots stay: the step can be repeated
       for (int s = 0; s < Rule::slots; ++s) {
         slots.emplace_back(Dextents<1>(p.size()));
         locus::detail::fill_storage(*slots.back().block.get(), nothing.data());
@@ -280,8 +285,8 @@ class updater {
   Optimizer optimizer_;
   std::vector<std::vector<tensor>> kept_;  // [trainable parameter][slot]
   std::vector<std::int64_t> sizes_;
-  std::vector<waiting> waiting_;    // for the next kernel
-  std::vector<waiting> unclipped_;  // for the norm of all gradients
+  std::vector<waiting> waiting_;    // of the next kernel
+  std::vector<waiting> unclipped_;  // until the norm of all gradients is known
   std::conditional_t<together, detail::no_weights<tensor>, detail::no_norm> nothing_;
   std::conditional_t<clips == norm_of::none, detail::no_norm, detail::norm_scale<T, Replicas>>
       scale_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays on the host as batches: what fit(x, y, {.batch_size = 32, .shuffle = true}) goes through.
+// Arrays on the host as a sequence of batches, for fit(x, y, {.batch_size = 32, .shuffle = true}).
 #pragma once
 #include <tuple>    // tuple
 #include <utility>  // swap
@@ -14,7 +14,8 @@ namespace locus::nn {
 
 namespace detail {
 
-/// means: the numbers 0 to n - 1 in an order that is a function of seed and epoch
+/// means: order = the numbers 0 to n - 1; shuffled, a permutation that depends on seed and epoch
+///        only
 /// after: Fisher and Yates, with Philox
 inline void put_in_order(dynamic_array<std::int64_t>& order, bool shuffle, std::uint64_t seed,
                          std::uint64_t epoch) {
@@ -55,8 +56,8 @@ auto gathered(X const& x, std::int64_t const* order, std::int64_t rows) {
 
 }  // namespace detail
 
-/// means: batches of arrays on the host, which outlive it, in another order in each pass: examples,
-///        targets, and perhaps a weight for each row
+/// means: batches of arrays on the host: examples, targets, and perhaps a weight for each row; in a
+///        new order in each pass if `shuffle`. The arrays must outlive it
 template <class X, class... Y>
 class array_batches {
  public:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches as models take them: rows over the replicas, extents open; and rows put together again.
+// Batches in the form that models take: rows over the replicas, dynamic extents; and rows collected
+// again.
 #pragma once
 #include <locus/nn/layers/layer.hpp>  // batch_of
 #include <locus/ops/arithmetic.hpp>   // cast
@@ -21,7 +22,7 @@ inline shape with_rows(shape const& example, std::int64_t rows) {
   for (int a = 0; a < example.rank; ++a) s.extent[a + 1] = example.extent[a];
   return s;
 }
-/// fails: shape_error, when the rows of a batch are not what a model takes
+/// fails: shape_error, if the examples of a batch do not have the extents that a model takes
 inline void require_examples(shape const& batch, shape const& takes) {
   if (example_of(batch) == takes) return;
   message text;
@@ -29,7 +30,7 @@ inline void require_examples(shape const& batch, shape const& takes) {
                          << example_of(batch) << ", and the model takes " << takes
                          << "; reshape the data, or name its extents in nn::Input");
 }
-/// a + from, so many bytes, on the host
+/// copies `bytes` bytes on the host
 inline void copy_bytes(void* to, void const* from, std::int64_t bytes) {
   if (bytes > 0) __builtin_memcpy(to, from, static_cast<std::size_t>(bytes));
 }
@@ -42,8 +43,8 @@ Tensor<T, Dextents<Rank>, CpuDevice> zero_array(shape const& s) {
 }  // namespace detail
 
 /// means: x as batch_of<T, Rank, Replicas>
-/// cost:  nothing, where it lies there already and has that element type; else a copy to the replicas
-/// fails: at compile time, when x has another rank
+/// cost:  nothing if x has that element type and those devices; otherwise a copy to the replicas
+/// fails: at compile time, if x has another rank
 template <class T, int Rank, class Replicas, class X>
 batch_of<T, Rank, Replicas> batch_as(X const& x) {
   using To = batch_of<T, Rank, Replicas>;
@@ -95,7 +96,7 @@ void for_each_slice(X const& x, std::int64_t n, F&& f) {
     f(rows_of(x, i, i + n < x.extent(0) ? i + n : x.extent(0)));
 }
 
-/// means: the rows of batches behind one another, on the host
+/// means: collects the rows of batches in one tensor on the host
 template <class T, int Rank>
 class rows_collector {
  public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a training tells while it runs, and what it can be told: logs, history, callbacks.
+// The interface between a training and its callbacks: logs, history, callbacks.
 #pragma once
 #include <string>       // string
 #include <string_view>  // string_view
@@ -12,7 +12,7 @@ LOCUS_COLD_BEGIN
 
 namespace locus::nn {
 
-/// means: loss and metrics by name, in the order in which they are printed
+/// means: loss and metrics by name, in the order of printing
 /// after: Keras' logs: "loss", metrics, "val_loss", "val_" and metrics
 struct logs {
   std::vector<std::string> names;
@@ -20,50 +20,50 @@ struct logs {
 
   void set(std::string_view name, double value);
   bool has(std::string_view name) const;
-  /// fails: configuration_error, when nothing has that name; the text lists what there is
+  /// fails: configuration_error, if there is no such name; the text lists all names
   double operator[](std::string_view name) const;
 };
 
-/// means: what each epoch ended with
+/// means: the logs of each epoch
 struct history {
-  std::vector<int> epoch;    // their numbers, from 0
-  std::vector<logs> epochs;  // what each ended with; validation stands in those that had one
-  bool stopped = false;      // by a callback
+  std::vector<int> epoch;    // epoch numbers, from 0
+  std::vector<logs> epochs;  // with "val_" names in epochs with validation
+  bool stopped = false;      // a callback stopped the training
 
-  /// means: one value over the epochs: h["val_loss"]; epochs that did not log it are left out
-  /// fails: configuration_error, when no epoch has it
+  /// means: one value over the epochs: h["val_loss"]; epochs without it are skipped
+  /// fails: configuration_error, if no epoch has it
   std::vector<double> operator[](std::string_view name) const;
 };
 
-/// means: a training under way as callbacks see it
+/// means: a running training, as callbacks see it
 class training {
  public:
   virtual ~training() = default;
   virtual std::string_view model_name() const = 0;
   virtual int replicas() const = 0;
   virtual double learning_rate() const = 0;
-  /// means: from the next step on
+  /// means: sets the learning rate from the next step on
   virtual void set_learning_rate(double) = 0;
-  /// means: every weight, in the order of the layers; trainable ones and those that are not
+  /// means: all weights, trainable or not, in the order of the layers
   virtual std::vector<stored> weights() = 0;
-  /// means: what the optimizer keeps of each, and the numbers that belong to it
+  /// means: the slots of the optimizer, and its counters
   virtual std::vector<stored> optimizer_state() = 0;
   virtual std::vector<counter> counters() = 0;
-  /// means: seeds of the layers' random numbers and of the order of the examples: what a checkpoint
-  ///        keeps beside them
+  /// means: the seeds of random numbers of layers and of the order of examples; a checkpoint keeps
+  ///        both
   virtual std::uint64_t seed() const { return 0; }
   virtual std::uint64_t data_seed() const { return 0; }
-  /// means: weights = the moving averages that the optimizer keeps of them
-  /// fails: configuration_error, where it keeps none
+  /// means: weights = their moving averages in the optimizer
+  /// fails: configuration_error, if the optimizer has none
   virtual void take_averages() { refuse_averages(); }
-  /// means: the same, and the averages become what the weights were: done twice nothing has changed
+  /// means: swaps weights and their moving averages; a second call undoes the first
   virtual void swap_averages() { refuse_averages(); }
 
-  /// means: the epoch ends after this step and is the last one
+  /// means: ends the training after this step, and with it the epoch
   void stop() { stopping_ = true; }
   bool stopping() const { return stopping_; }
-  int epochs() const { return epochs_; }         // that were asked for
-  std::int64_t steps() const { return steps_; }  // of one epoch; -1: unknown until one has ended
+  int epochs() const { return epochs_; }         // the epochs of this fit
+  std::int64_t steps() const { return steps_; }  // of an epoch; -1: none has ended yet
 
  protected:
   bool stopping_ = false;
@@ -72,23 +72,23 @@ class training {
   [[noreturn, gnu::cold]] static void refuse_averages();
 };
 
-/// means: what happens while a model is trained; a callback overrides what it wants to hear
-/// after: keras.callbacks.Callback; numbers of epochs and steps begin at 0
+/// means: functions that are called during a training; a callback overrides those that it needs
+/// after: keras.callbacks.Callback; epochs and steps count from 0
 class callback {
  public:
   virtual ~callback() = default;
   virtual void on_train_begin(training&) {}
   virtual void on_train_end(training&, logs const&) {}
   virtual void on_epoch_begin(training&, int /*epoch*/) {}
-  /// may add to the logs ("learning_rate"), which go into the history
+  /// may add values to the logs ("learning_rate"), which then are in the history
   virtual void on_epoch_end(training&, int /*epoch*/, logs&) {}
-  /// around the validation of an epoch
+  /// before and after the validation of an epoch
   virtual void on_test_begin(training&) {}
   virtual void on_test_end(training&) {}
   virtual void on_batch_begin(training&, std::int64_t /*step*/) {}
-  /// the logs are those of the epoch so far where wants_batch_logs() says so, else empty
+  /// logs: of the epoch so far, if wants_batch_logs() is true; otherwise empty
   virtual void on_batch_end(training&, std::int64_t /*step*/, logs const&) {}
-  /// cost: a wait for the devices in every step
+  /// cost: if true, the host waits for the devices in each step
   virtual bool wants_batch_logs() const { return false; }
 };
 

@@ -11,10 +11,11 @@
 
 namespace locus::nn {
 
-/// means: validation judges the moving averages of the weights, and the training ends with them in
-///        their place. OnEpoch: they are there while an epoch ends, too, for checkpoints behind this
-/// fails: configuration_error, where the optimizer is no nn::MovingAverage
-/// after: keras.callbacks.SwapEMAWeights, and what its fit does at the end
+/// means: validation uses the moving averages of the weights, and the training ends with them as
+///        weights. swap_on_epoch: the averages are also in place while an epoch ends, for a later
+///        ModelCheckpoint in the list
+/// fails: configuration_error, if the optimizer is not an nn::MovingAverage
+/// after: keras.callbacks.SwapEMAWeights, and the end of its fit
 class SwapEMAWeights : public callback {
  public:
   explicit SwapEMAWeights(bool swap_on_epoch = false) : on_epoch_(swap_on_epoch) {}
@@ -32,12 +33,11 @@ class SwapEMAWeights : public callback {
   bool on_epoch_, in_place_ = false;
 };
 
-/// Whether a smaller or a larger value is better. automatic: as the name says; a name that does not
-/// say it is refused.
+/// Whether smaller or larger values are better. automatic: by the name; other names are refused.
 enum class better : unsigned char { automatic, smaller, larger };
 
 namespace detail {
-/// Remembers the best value so far.
+/// The best value so far.
 class best_value {
  public:
   best_value(std::string monitor, better mode, double min_delta);
@@ -45,7 +45,7 @@ class best_value {
   bool has_value() const { return best_.has_value(); }
   double value() const { return *best_; }
   void forget() { best_.reset(); }
-  /// NaN is better than nothing
+  /// means: v is better than `on` by more than min_delta; without `on`, any number is; NaN never is
   bool improves(double v, std::optional<double> on) const;
   bool take(double v);
 
@@ -56,7 +56,7 @@ class best_value {
   std::optional<double> best_;
 };
 
-/// Weights that were kept on the host.
+/// A copy of the weights on the host.
 class kept_weights {
  public:
   void keep(training& t);
@@ -69,10 +69,10 @@ class kept_weights {
 };
 }  // namespace detail
 
-/// means: the training ends when a value has not become better for `patience` epochs
-/// cost:  with restore_best a copy of the weights on the host at each better epoch
-/// fails: configuration_error, when the value is not logged
-/// after: keras.callbacks.EarlyStopping, with its counting
+/// means: ends the training if a value has not improved for `patience` epochs
+/// cost:  with restore_best, a copy of the weights to the host after each better epoch
+/// fails: configuration_error, if the value is not logged
+/// after: keras.callbacks.EarlyStopping, with its way of counting
 class EarlyStopping : public callback {
  public:
   struct options {
@@ -80,7 +80,7 @@ class EarlyStopping : public callback {
     double min_delta = 0;
     int patience = 0;  // epochs
     better mode = better::automatic;
-    std::optional<double> baseline = {};  // patience runs until this is beaten, too
+    std::optional<double> baseline = {};  // waiting also counts until this value is beaten
     bool restore_best = false;
     int start_from_epoch = 0;
   };
@@ -92,8 +92,8 @@ class EarlyStopping : public callback {
   void on_train_end(training& t, logs const&) override {
     if (kept_.has_any()) kept_.restore(t);
   }
-  int best_epoch() const { return best_epoch_; }        // -1: none
-  int stopped_epoch() const { return stopped_epoch_; }  // -1: it was not this that stopped
+  int best_epoch() const { return best_epoch_; }        // -1: none yet
+  int stopped_epoch() const { return stopped_epoch_; }  // -1: this callback did not stop it
 
  private:
   options o_;
@@ -102,11 +102,11 @@ class EarlyStopping : public callback {
   int waited_ = 0, best_epoch_ = -1, stopped_epoch_ = -1;
 };
 
-/// means: a checkpoint after each epoch, after each better one, or every so many steps
-/// cost:  each is written as a whole before training goes on
-/// fails: bad_file; configuration_error, when the path or the value names what is not logged
-/// after: keras.callbacks.ModelCheckpoint. In the path {epoch} stands for the number of epochs that
-///        are done, {step} for that of steps, {val_loss} for a value
+/// means: writes a checkpoint after each epoch, after each better epoch, or every so many steps
+/// cost:  training waits until the whole file is written
+/// fails: bad_file; configuration_error, if the path or `monitor` names a value that is not logged
+/// after: keras.callbacks.ModelCheckpoint. In the path, {epoch} is the number of finished epochs,
+///        {step} the number of steps, {val_loss} a logged value
 class ModelCheckpoint : public callback {
  public:
   struct options {
@@ -115,10 +115,10 @@ class ModelCheckpoint : public callback {
     std::string monitor = "val_loss";
     better mode = better::automatic;
     bool weights_only = false;
-    int every_epochs = 1;          // 0: none
-    std::int64_t every_steps = 0;  // 0: at the end of epochs
-    int keep = 0;                  // as many of the newest; 0: all
-    position begin = {};           // where the training began: what load_checkpoint returned
+    int every_epochs = 1;          // 0: never after an epoch
+    std::int64_t every_steps = 0;  // 0: only after epochs
+    int keep = 0;                  // keeps the newest files; 0: all
+    position begin = {};           // the start of this training: the result of load_checkpoint
   };
   explicit ModelCheckpoint(options o)
       : o_(std::move(o)), best_(o_.monitor, o_.mode, 0), step_(o_.begin.step) {}
@@ -140,7 +140,7 @@ class ModelCheckpoint : public callback {
   std::vector<std::string> written_;
 };
 
-/// means: each epoch as a row of a CSV file     after: keras.callbacks.CSVLogger
+/// means: writes each epoch as a row of a CSV file     after: keras.callbacks.CSVLogger
 class CSVLogger : public callback {
  public:
   explicit CSVLogger(std::string path, bool append = false)
@@ -154,7 +154,7 @@ class CSVLogger : public callback {
   std::optional<csv_log> file_;
 };
 
-/// means: each epoch as a line of JSON
+/// means: writes each epoch as a line of JSON
 class JSONLogger : public callback {
  public:
   explicit JSONLogger(std::string path, bool append = false)
@@ -168,7 +168,7 @@ class JSONLogger : public callback {
   std::optional<json_log> file_;
 };
 
-/// means: the learning rate of each epoch is schedule(epoch, rate before it); it is logged
+/// means: the learning rate of each epoch is schedule(epoch, former rate); it is logged
 /// after: keras.callbacks.LearningRateScheduler
 class LearningRateScheduler : public callback {
  public:
@@ -183,8 +183,8 @@ class LearningRateScheduler : public callback {
   std::function<double(int, double)> schedule_;
 };
 
-/// means: the learning rate becomes factor times as large when a value has not become better for
-///        `patience` epochs; it is logged
+/// means: multiplies the learning rate by `factor` if a value has not improved for `patience`
+///        epochs; the rate is logged
 /// after: keras.callbacks.ReduceLROnPlateau
 class ReduceLROnPlateau : public callback {
  public:
@@ -208,9 +208,10 @@ class ReduceLROnPlateau : public callback {
   int waited_ = 0, cooling_ = 0;
 };
 
-/// means: the training ends after an epoch whose loss is no number
-/// after: keras.callbacks.TerminateOnNaN, at the end of an epoch: a look at each step waits for the
-///        devices. With each_step it looks there.
+/// means: ends the training after an epoch whose loss is NaN or infinite; each_step: after such a
+///        step
+/// after: keras.callbacks.TerminateOnNaN; by default only at the end of epochs, since a test in
+///        each step waits for the devices
 class TerminateOnNaN : public callback {
  public:
   explicit TerminateOnNaN(bool each_step = false) : each_step_(each_step) {}

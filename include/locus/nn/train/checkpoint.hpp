@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoints: all that a training is, in one .npz that is there as a whole or not at all.
+// Checkpoints: the whole state of a training in one .npz file, which is written completely or not
+// at all.
 #pragma once
 #include <locus/core/macros.hpp>                // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
 #include <locus/files/npz.hpp>                  // npz_writer, npz_file
@@ -7,18 +8,18 @@
 
 namespace locus::nn {
 
-/// Where a training stands. The order of batches and the random numbers of layers are functions of
-/// seeds and numbers of steps, so these numbers are all that is needed to go on as if never stopped.
+/// The position of a training. The order of batches and the random numbers of layers depend on
+/// seeds and step numbers only, so that these numbers suffice to continue exactly.
 struct position {
-  std::int64_t epoch = 0;          // the next one
-  std::int64_t step = 0;           // of the whole training
-  std::int64_t step_of_epoch = 0;  // batches of the epoch that are done
-  std::int64_t seed = 0;           // of the model's random numbers
-  std::int64_t data_seed = 0;      // of the order of the examples
+  std::int64_t epoch = 0;          // the next epoch
+  std::int64_t step = 0;           // steps of the whole training
+  std::int64_t step_of_epoch = 0;  // finished batches of the epoch
+  std::int64_t seed = 0;           // of the random numbers of layers
+  std::int64_t data_seed = 0;      // of the order of examples
 };
 
-/// means: what of a file a model takes
-/// whole: weights, optimizer and position, else nothing; weights: a fresh optimizer goes on from them
+/// What load_checkpoint loads. whole: weights, optimizer and position, or nothing; weights: weights
+/// only, for a fresh optimizer
 enum class load : unsigned char { whole, weights };
 
 namespace detail {
@@ -27,8 +28,7 @@ inline constexpr std::int64_t checkpoint_version = 1;
 inline constexpr std::string_view version_name = "locus_checkpoint";
 inline constexpr std::string_view weight_group = "weights/", optimizer_group = "optimizer/",
                                   counter_group = "counters/", position_group = "position/";
-using member_of_position =
-    std::int64_t position::*;  // nvcc writes parentheses around the other way
+using member_of_position = std::int64_t position::*;  // nvcc misprints the direct form
 struct position_row {
   std::string_view name;
   member_of_position value;
@@ -39,14 +39,15 @@ inline constexpr position_row position_rows[] = {{"epoch", &position::epoch},
                                                  {"seed", &position::seed},
                                                  {"data_seed", &position::data_seed}};
 
-/// NumPy's name of an element type; bfloat16, which NumPy has not, is stored as its 16 bits
+/// means: NumPy's type for an element type; bfloat16, which NumPy lacks, is stored as 16-bit
+///        integers
 LOCUS_FUNCTION data::npy_type npy_type_of(element e);
 inline std::string joined(std::string_view group, std::string_view name) {
   return std::string(group) += name;
 }
 LOCUS_FUNCTION void add_stored(data::npz_writer& file, std::string_view group, stored const& s);
 
-/// What of a file does not fit a model: every difference, as far as a message reaches.
+/// The differences between a file and a model: all are counted, the first four are in the text.
 class differences {
  public:
   void add(std::string_view name, std::string_view what) {
@@ -60,13 +61,14 @@ class differences {
   int count_ = 0;
 };
 
-/// An array of a file that goes into a stored tensor once all of them were looked at.
+/// An array of a file and its target; copied after all arrays have been checked.
 struct pending {
   stored const* to;
   data::npy_array from;
 };
 
-/// means: the arrays of one group of a file for those tensors, compared by name, type and extents
+/// means: pairs the arrays of a group of a file with tensors, by name, type and extents; adds the
+///        differs to d
 LOCUS_FUNCTION void match(data::npz_file const& file, std::string_view group,
                           std::vector<stored> const& wanted, std::vector<pending>& out,
                           differences& d);
@@ -80,27 +82,26 @@ inline std::int64_t read_number(data::npz_file const& file, std::string_view nam
 
 }  // namespace detail
 
-/// means: a training in a file: weights, what the optimizer keeps, its counters, and the position
-/// device: the tensors may lie anywhere; what a file says does not depend on the number of replicas
-/// cost:  one tensor at a time comes to the host; the file is stored, not deflated
-/// fails: bad_file, and then the file that was there is there; bad_access in checked builds, where
-///        replicas differ
-/// after: a file of NumPy's format: numpy.load(path)["weights/dense/kernel"]
+/// means: writes a training to a file: weights, optimizer state, counters, position
+/// device: tensors on any device; the file does not depend on the number of replicas
+/// cost:  one tensor at a time is copied to the host; the file is stored without compression
+/// fails: bad_file, and the former file stays; bad_access in checked builds, if replicas differ
+/// after: NumPy's format: numpy.load(path)["weights/dense/kernel"]
 LOCUS_FUNCTION void save_checkpoint(std::string_view path, std::vector<stored> const& weights,
                                     std::vector<stored> const& optimizer,
                                     std::vector<counter> const& counters, position const& at);
 
-/// means: a training as it was saved, with any number of replicas; the position to go on from
-/// fails: bad_file, and then nothing has changed: damaged, of a newer version, of another model
-///        (names what differs), without the state of an optimizer or with that of another one
-/// after: everything is read and compared before the first element is written
+/// means: reads a training, for any number of replicas; returns the position to continue from
+/// fails: bad_file, without any change: the file is damaged, newer, of another model (named
+///        differences), or without the state of this optimizer
+/// after: all arrays are read and checked before the first element is written
 LOCUS_FUNCTION position load_checkpoint(std::string_view path, std::vector<stored> const& weights,
                                         std::vector<stored> const& optimizer,
                                         std::vector<counter> const& counters,
                                         load what = load::whole);
 
-/// means: the same of whatever has weights(), optimizer_state() and counters(): a model that is
-///        trained, or what callbacks get
+/// means: the same for anything with weights(), optimizer_state() and counters(): a trainer, or the
+///        training that callbacks get
 template <class Model>
 void save_checkpoint(std::string_view path, Model& model, position const& at = {}) {
   save_checkpoint(path, model.weights(), model.optimizer_state(), model.counters(), at);
@@ -110,10 +111,10 @@ position load_checkpoint(std::string_view path, Model& model, load what = load::
   return load_checkpoint(path, model.weights(), model.optimizer_state(), model.counters(), what);
 }
 
-/// means: weights alone under their own names, for another framework     after: numpy.savez
+/// means: writes weights only, under their own names, for other frameworks     after: numpy.savez
 LOCUS_FUNCTION void export_weights(std::string_view path, std::vector<stored> const& weights);
-/// means: weights from an archive that has an array for each, and no others
-/// fails: bad_file, naming what differs, and then nothing has changed
+/// means: reads weights from an archive with exactly one array for each
+/// fails: bad_file, naming the differences, without any change
 LOCUS_FUNCTION void import_weights(std::string_view path, std::vector<stored> const& weights);
 
 }  // namespace locus::nn

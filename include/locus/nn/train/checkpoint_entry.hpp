@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// stored: a tensor of a model or of its optimizer as files and callbacks see it, whatever its type.
+// stored: a tensor of a model or of its optimizer, for files and callbacks, of any element type.
 #pragma once
 #include <string>  // string
 #include <vector>  // vector
@@ -8,18 +8,18 @@
 
 namespace locus::nn {
 
-/// A weight, or what an optimizer keeps of one, wherever it lies.
+/// A weight, or a slot of one, on any devices.
 struct stored {
   std::string name;  // "dense/kernel", "optimizer/dense/kernel/momentum"
-  shape extents;     // as Keras prints them; elements lie in row order
+  shape extents;     // as Keras prints them; elements in row order
   bool trainable;
-  tensor_block* block;  // of the tensor, whose model keeps it
+  tensor_block* block;  // the tensor's memory, owned by the model
 
   element type() const { return block->type; }
   std::int64_t bytes() const { return extents.size() * block->element_bytes; }
 };
 
-/// A number that is part of a training's state: "optimizer/iterations".
+/// An integer of a training's state, as "optimizer/iterations".
 struct counter {
   std::string name;
   std::int64_t* value;
@@ -27,7 +27,7 @@ struct counter {
 
 LOCUS_COLD_BEGIN
 
-/// means: to = the elements, which are equal on every replica
+/// means: to = the elements, which are equal on all replicas
 /// cost:  waits for the device; one copy of s.bytes()
 inline void read_values(stored const& s, void* to) {
   block_owner const host = locus::detail::make_storage(single(cpu(0)), s.block->extents,
@@ -38,7 +38,7 @@ inline void read_values(stored const& s, void* to) {
 }
 
 /// means: the elements = from, on every replica
-/// cost:  one copy of s.bytes() to each
+/// cost:  one copy of s.bytes() to each replica
 inline void write_values(stored const& s, void const* from) {
   locus::detail::fill_storage(*s.block, from);
 }

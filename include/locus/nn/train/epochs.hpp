@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of fit that knows no types: epochs, callbacks, the bar, the history.
+// The part of fit without types: epochs, callbacks, the progress bar, the history.
 #pragma once
 #include <optional>  // optional
 
@@ -12,13 +12,13 @@ LOCUS_COLD_BEGIN
 
 namespace locus::nn::detail {
 
-/// "loss: 0.1234 - accuracy: 0.9876"
+/// means: "loss: 0.1234 - accuracy: 0.9876"
 LOCUS_FUNCTION std::string text_of(logs const& l);
 
-/// means: one line on stderr, unless LOCUS_QUIET is set     epoch: none of a single batch
+/// means: a warning on stderr, unless LOCUS_QUIET is set     epoch: -1 for a single batch
 [[gnu::cold]] LOCUS_FUNCTION void tell_not_finite(int epoch = -1);
 
-/// what fit was asked for, of all types of datasets
+/// the options of fit, for all types of datasets
 struct epoch_options {
   int epochs = 1, initial_epoch = 0;
   std::int64_t steps_per_epoch = -1;
@@ -26,10 +26,10 @@ struct epoch_options {
   int verbose = 1;
 };
 
-/// means: what happens around the steps of a training
+/// means: the work around the steps of a training
 class epoch_loop {
  public:
-  /// now: loss and metrics of the epoch so far     validate: adds those of the validation
+  /// now(logs&) sets loss and metrics of the epoch so far
   template <class Now>
   epoch_loop(training& t, epoch_options const& o, std::int64_t steps, Now const& now)
       : training_(t), o_(o), steps_(steps) {
@@ -49,7 +49,7 @@ class epoch_loop {
     for (callback* c : o_.callbacks) c->on_batch_begin(training_, step_);
   }
   void end_step();
-  /// means: f(), which judges the model
+  /// means: f(), the validation, between on_test_begin and on_test_end
   template <class F>
   auto test(F&& f) {
     for (callback* c : o_.callbacks) c->on_test_begin(training_);
@@ -65,7 +65,7 @@ class epoch_loop {
       throw;
     }
   }
-  /// means: says once that a loss is no finite number: those who want an error ask for .stop_on_nan
+  /// means: warns once if the loss is not finite; .stop_on_nan throws instead
   void look_at(logs const& l);
   void end_epoch(logs l, history& h);
   void end(history& h);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model did, as text: the plans of its layers in the order in which they ran.
+// The plans that a model ran, as text, in order.
 #pragma once
 #include <string>  // string
 
@@ -12,7 +12,7 @@ LOCUS_COLD_BEGIN
 
 namespace locus::nn::detail {
 
-/// means: hears of every plan, and who ran it
+/// means: a listener that collects every plan and the part of the model that ran it
 class plan_story : public pass_watch, public locus::detail::plan_listener {
  public:
   void ran(locus::detail::plan_record const& record, plan_view const& plan,
@@ -20,7 +20,7 @@ class plan_story : public pass_watch, public locus::detail::plan_listener {
   void saw(std::string_view layer, tensor_block const&) override {
     end_part(std::string(layer) + ", forward");
   }
-  /// means: the plans since the last part are those of what has that name; without plans it is left out
+  /// means: gives the plans since the last part the title `what`; without plans, no part is written
   void end_part(std::string const& what);
   std::string text(std::string_view model) const {
     return "model \"" + std::string(model) + "\", " + std::to_string(plans_) + " plans\n" + text_;
@@ -31,7 +31,7 @@ class plan_story : public pass_watch, public locus::detail::plan_listener {
   int plans_ = 0;
 };
 
-/// means: all that a training keeps, on the host, to be put back
+/// means: a copy of a training's whole state on the host, to be restored
 class kept_state {
  public:
   explicit kept_state(training& t);

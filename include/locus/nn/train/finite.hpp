@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a NaN came from: the batch, a layer's weights, a layer, or the loss.
+// The origin of a NaN: the batch, a weight, a layer, or the loss.
 #pragma once
 #include <string>  // string
 #include <vector>  // vector
@@ -13,7 +13,7 @@ LOCUS_COLD_BEGIN
 
 namespace locus::nn {
 
-/// The loss of a training is no finite number.
+/// The loss of a training is not finite.
 struct not_finite : error {
   using error::error;
 };
@@ -28,10 +28,10 @@ bool has_no_number(void const* data, std::int64_t n) {
   }
   return false;
 }
-/// means: NaN or an infinity is among the elements
+/// means: some element is NaN or infinite
 LOCUS_FUNCTION bool is_not_finite(tensor_block const& b);
 
-/// the first layer whose output is not finite
+/// the first layer with an output that is not finite
 struct finite_watch : pass_watch {
   std::string first;
   void saw(std::string_view layer, tensor_block const& y) override {

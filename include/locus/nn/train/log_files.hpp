@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a training logs, in files: CSV for tables, JSON lines for programs.
+// The logs of a training in files: CSV for tables, JSON lines for programs.
 #pragma once
 #include <string>  // string
 #include <vector>  // vector
@@ -14,9 +14,9 @@ namespace detail {
 
 /// means: the shortest text that reads back as v; "nan", "inf" and "-inf"
 LOCUS_FUNCTION std::string text_of(double v);
-/// means: a field, in quotes where RFC 4180 asks for them
+/// means: a field, quoted if RFC 4180 requires it
 LOCUS_FUNCTION std::string csv_field(std::string_view s);
-/// means: the records of a CSV text; a last one without its line end is what a crash left: no record
+/// means: the records of a CSV text; a last line without its end, left by a crash, is skipped
 LOCUS_FUNCTION std::vector<std::vector<std::string>> csv_records(std::string_view text);
 LOCUS_FUNCTION std::string csv_line(std::vector<std::string> const& record);
 LOCUS_FUNCTION std::string whole_file(std::string const& path);
@@ -25,10 +25,10 @@ LOCUS_FUNCTION void write_file(std::string const& path, std::string_view text);
 
 }  // namespace detail
 
-/// means: a table in a file, a row for each epoch; the columns are those of the first one, and
-///        a name that comes later (validation in every second epoch) becomes a further column
-/// fails: bad_file, when the file that rows are appended to is another table
-/// after: RFC 4180; the columns of keras.callbacks.CSVLogger in the order in which they are logged
+/// means: a table in a file, with a row for each epoch. Its columns are the names of the first
+///        epoch; a name that first appears later (validation in every second epoch) adds a column
+/// fails: bad_file, if the existing file is not such a table
+/// after: RFC 4180; the columns of keras.callbacks.CSVLogger, in the order of logging
 class csv_log {
  public:
   explicit csv_log(std::string path, bool append = false);
@@ -40,7 +40,7 @@ class csv_log {
   std::vector<std::vector<std::string>> rows_;
 };
 
-/// means: {"epoch":0,"loss":0.5} in a line for each epoch; what is no number is null
+/// means: a line {"epoch":0,"loss":0.5} for each epoch; NaN and infinity are null
 class json_log {
  public:
   explicit json_log(std::string path, bool append = false);
@@ -51,7 +51,7 @@ class json_log {
   std::string path_;
 };
 
-/// means: a whole history in a file
+/// means: writes a whole history to a file
 LOCUS_FUNCTION void save_csv(std::string const& path, history const& h);
 LOCUS_FUNCTION void save_json(std::string const& path, history const& h);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A function of a batch on several devices, as torch.nn.DataParallel and keras' multi_gpu_model have
-// it: rows are split, each device runs the function, results are joined. Trainings need none of it:
-// compile<Mirrored<...>> derives what is exchanged, with exact weights.
+// A function of a batch on several devices, as in torch.nn.DataParallel and Keras' multi_gpu_model:
+// rows are split, each device runs the function, results are joined. A training does not need it:
+// compile<Mirrored<...>> derives all exchanges, with exact weights.
 #pragma once
 #include <string>  // string
 
@@ -15,10 +15,11 @@ struct row_range {
   std::int64_t begin = 0, size = 0;
   friend bool operator==(row_range, row_range) = default;
 };
-/// means: ceil(b / n) rows for each device until none are left; those without rows are not used
+/// means: ceil(b / n) rows for each device until no rows are left; devices without rows are not
+///        used
 /// after: torch.chunk
 LOCUS_FUNCTION std::vector<row_range> split_as_torch(std::int64_t rows, int devices);
-/// means: floor(b / n) rows for each device, and the rest for the last, too
+/// means: floor(b / n) rows for each device; the last one also has the rest
 /// after: keras.utils.multi_gpu_model
 LOCUS_FUNCTION std::vector<row_range> split_as_keras(std::int64_t rows, int devices);
 using split_function = std::vector<row_range> (*)(std::int64_t rows, int devices);
@@ -26,7 +27,7 @@ using split_function = std::vector<row_range> (*)(std::int64_t rows, int devices
 namespace detail {
 
 LOCUS_FUNCTION std::string names_of(device_list const& all);
-/// means: what a function returned can be kept when its locals have died
+/// means: the result of a function stays valid after its local tensors have died
 template <class Result>
 consteval bool require_own_result() {
   constexpr bool owns = !locus::detail::any_leaf<Result, locus::detail::is_borrowing>();
@@ -36,12 +37,13 @@ consteval bool require_own_result() {
                 "std::move(t) * 2.f");
   return owns;
 }
-/// means: what a function sees of a tensor that is kept while it runs and until its results are there
+/// means: the view of a tensor that a function gets; the tensor lives until the results are
+///        computed
 template <class T, class E, class Device>
 auto seen(Tensor<T, E, Device> const& x) {
   return locus::detail::view_of_piece<Device, T, E::rank()>(*x.block.get(), 0);
 }
-/// means: a tensor's elements from `begin` on as a copy on a device
+/// means: a copy of `rows` of x on a device
 template <class Device, class X>
 auto rows_on(X const& x, device at, row_range rows) {
   using T = typename X::value_type;
@@ -67,7 +69,7 @@ auto parameter_on(W const& w, device at) {
                             s.size() * std::int64_t(sizeof(typename W::value_type)), "replicate");
   return copy;
 }
-/// means: the rows of all parts on one device; numbers become a row of them
+/// means: the rows of all parts on one device; numbers become a row
 template <class X>
 auto joined_on(device at, per_replica<X> const& parts) {
   if constexpr (number<X>) {
@@ -94,14 +96,14 @@ auto joined_on(device at, per_replica<X> const& parts) {
 
 }  // namespace detail
 
-/// means: y = parallel(x, parameters...): rows of x on each device, f(rows, parameters...) there, and
-///        its results joined along their first axis; structures leaf by leaf
-/// device: f gets views on its device; results lie on the first device, or on the CPU
-///        (merge_on_cpu), as AnyTensor
-/// cost:  rows and parameters are copied to the devices in each call, as torch does
-/// fails: replica_error naming the device whose f threw; placement_error for a parameter that is not
-///        on the first device; at compile time, where f returns an expression that borrows a tensor
-///        of its own
+/// means: y = parallel(x, parameters...): splits the rows of x, runs f(rows, parameters...) on each
+///        device, and joins the results along axis 0; each leaf of a structure by itself
+/// device: f gets views on its device; results are AnyTensors on the first device, or on the CPU
+///        (merge_on_cpu)
+/// cost:  each call copies rows and parameters to the devices, as torch does
+/// fails: replica_error naming the device whose f threw; placement_error for a parameter that is
+///        not on the first device; at compile time, if f returns an expression that borrows its own
+///        tensor
 template <class F, device_kind Kind>
 class Parallel {
  public:
@@ -158,7 +160,7 @@ class Parallel {
   bool merge_on_cpu_;
 };
 
-/// means: f on several devices, which the type names: nn::DataParallel<GpuDevice<0>, GpuDevice<1>>(f)
+/// means: f on the devices of the type: nn::DataParallel<GpuDevice<0>, GpuDevice<1>>(f)
 /// after: torch.nn.DataParallel, with its split; gradients are those of the joined result
 template <single_device... Devices, class F>
   requires(sizeof...(Devices) > 0)
@@ -170,9 +172,8 @@ auto DataParallel(F f) {
       "locus: the devices of DataParallel are of one kind; name GPUs alone, or CPUs alone");
   return Parallel<F, kind>(std::move(f), all, split_as_torch, false);
 }
-/// means: f on the GPUs of those ordinals; none: all that are visible
-/// fails: unknown_device for an ordinal that is not there, naming those that are, and for one that
-///        stands twice
+/// means: f on the GPUs of these ordinals; without ordinals, on all visible GPUs
+/// fails: unknown_device for an ordinal that does not exist, or occurs twice
 template <class F>
 auto DataParallel(F f, std::vector<int> ids = {}) {
   int const there = config::count_logical_gpus();
@@ -195,9 +196,10 @@ auto DataParallel(F f, std::vector<int> ids = {}) {
   return Parallel<F, device_kind::gpu>(std::move(f), all, split_as_torch, false);
 }
 
-/// means: f on the first N GPUs, whose results are joined on the CPU, or on the first GPU
-/// fails: unknown_device, where fewer are there
-/// after: keras.utils.multi_gpu_model(model, gpus, cpu_merge), with its split: 10 rows on 4 are 2 2 2 4
+/// means: f on the first N GPUs; results are joined on the CPU, or on the first GPU
+/// fails: unknown_device, if there are fewer GPUs
+/// after: keras.utils.multi_gpu_model(model, gpus, cpu_merge), with its split: 10 rows on 4 GPUs
+///        are 2 2 2 4
 template <int N, class F>
 auto multi_gpu_model(F f, bool merge_on_cpu = true) {
   static_assert(N >= 2 && N <= max_devices,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A history as a picture: a panel for the loss and one for each metric, training and validation.
+// A history as a picture: a panel for the loss and for each metric, with training and validation.
 #pragma once
 #include <cstdio>  // snprintf
 #include <string>  // string
@@ -15,18 +15,18 @@ namespace detail {
 
 LOCUS_COLD_BEGIN
 
-/// means: round numbers over an interval: multiples of 1, 2 or 5 times a power of ten
+/// means: the ticks of an axis: multiples of 1, 2 or 5 times a power of ten
 struct scale {
   double first = 0, step = 1;
-  int count = 0, decimals = 0;  // ticks at first + k step
-  double low = 0, high = 1;     // what the axis reaches
+  int count = 0, decimals = 0;  // ticks are at first + k step
+  double low = 0, high = 1;     // the ends of the axis
 
-  /// whole: only whole numbers
+  /// whole: whole numbers only
   static scale over(double low, double high, int wanted, bool whole);
   std::string label(int k) const;
 };
 
-/// Draws into an SVG text.
+/// Builds the text of an SVG.
 class svg_text {
  public:
   svg_text(double width, double height);
@@ -40,7 +40,7 @@ class svg_text {
     add("<line x1=\"%g\" y1=\"%g\" x2=\"%g\" y2=\"%g\" stroke=\"%s\"/>\n", x1, y1, x2, y2, color);
   }
   void text(double x, double y, char const* anchor, std::string_view s, char const* more = "");
-  /// a curve, broken where a value is no number
+  /// a curve, with gaps at values that are not finite
   void curve(std::vector<double> const& x, std::vector<double> const& y, char const* color,
              char const* dash);
   std::string finish() { return text_ + "</svg>\n"; }
@@ -61,9 +61,9 @@ LOCUS_COLD_END
 
 }  // namespace detail
 
-/// means: the history as SVG: a panel for each of loss and metrics, training against validation
+/// means: the history as SVG: a panel for the loss and each metric, training against validation
 LOCUS_FUNCTION std::string plot_svg(history const& h);
-/// means: the same in a file     fails: bad_file
+/// means: writes it to a file     fails: bad_file
 inline void save_plot(std::string const& path, history const& h) {
   detail::write_file(path, plot_svg(h));
 }

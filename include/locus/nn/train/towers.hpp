@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Towers that a program places itself, whose gradients are averaged on the CPU, and the moving
-// average of weights: the multi-GPU training of TensorFlow's CIFAR-10 tutorial.
+// Towers that a program places itself, with gradients averaged on the CPU, and moving averages of
+// weights: the multi-GPU training of TensorFlow's CIFAR-10 tutorial.
 #pragma once
 #include <utility>  // integer_sequence
 #include <vector>   // vector
@@ -14,9 +14,10 @@
 
 namespace locus::nn {
 
-/// means: the mean of tower(k) over the devices, tower k on device k, averaged on the CPU: a single
-///        expression, which a plan computes at the same time
-/// tower: takes std::integral_constant<int, k> and gives an expression, as the gradient of its rows
+/// means: the mean of tower(k), with tower k on device k, averaged on the CPU: one expression, so
+///        that one plan runs the towers in parallel
+/// tower: takes std::integral_constant<int, k> and returns an expression, such as the gradient of
+/// its rows
 /// after: average_gradients
 template <single_device... Devices, class Tower>
 auto tower_mean(Tower&& tower) {
@@ -28,10 +29,10 @@ auto tower_mean(Tower&& tower) {
   }(std::make_integer_sequence<int, int(sizeof...(Devices))>{});
 }
 
-/// means: for each weight an average that follows it: a = d a + (1 - d) w, beginning with the weight.
-///        With warm_up d is at most (1 + n) / (10 + n) in update n, so that early weights are forgotten
-/// device: where the weights are; each replica updates its copy
-/// cost:  a kernel for each weight; no traffic
+/// means: a moving average of each weight: a = d a + (1 - d) w, starting with the weight. With
+///        warm_up, d is at most (1 + n) / (10 + n) in update n, so that early weights fade fast
+/// device: that of the weights; each replica updates its copy
+/// cost:  one kernel for each weight; no transfer
 /// after: tf.train.ExponentialMovingAverage
 template <class T, class Replicas>
 class AverageOfWeights {
@@ -56,8 +57,8 @@ class AverageOfWeights {
   }
   std::int64_t updates() const { return updates_; }
   tensor const& operator[](std::size_t k) const { return averages_[k]; }
-  /// means: the weights are the averages, and the other way round: to evaluate with them, and again
-  ///        to train on          cost: O(1)
+  /// means: swaps the weights and the averages: once to evaluate with the averages, again to train
+  ///        on     cost: O(1)
   void swap(std::vector<parameter<T, Replicas>*> const& weights) {
     for (std::size_t k = 0; k < averages_.size(); ++k) std::swap(weights[k]->value, averages_[k]);
   }
@@ -69,8 +70,8 @@ class AverageOfWeights {
   std::vector<tensor> averages_;
 };
 
-/// means: a callback that updates an average after each step of a trainer, whose weights are the
-///        averages when the training has ended
+/// means: a callback that updates the average after each step of a trainer; at the end of the
+///        training, the averages become the weights
 template <class Trainer>
 class AverageWeights : public callback {
  public:

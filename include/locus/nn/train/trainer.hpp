@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// compile<Strategy>(model, optimizer, loss, metrics...) and what it makes: a trainer with fit,
-// evaluate and predict. Nothing here speaks of replicas: batches are cut over them, weights are
-// mirrored, and the plans of the layers owe and pay the all-reduces.
+// compile<Strategy>(model, optimizer, loss, metrics...) and its result: a trainer with fit,
+// evaluate and predict. No code here handles replicas: batches are sharded, weights are mirrored,
+// and the plans of layers contain the all-reduces.
 #pragma once
 #include <memory>   // unique_ptr
 #include <utility>  // forward
@@ -21,7 +21,7 @@ namespace locus::nn {
 
 namespace detail {
 
-/// what a model does last: softmax and sigmoid matter to losses
+/// the last activation of a model; losses must know softmax and sigmoid
 template <class Layer>
 consteval activation last_activation() {
   if constexpr (requires { Layer::last; })
@@ -66,8 +66,8 @@ consteval bool require_judges() {
   return true;
 }
 
-/// means: the loss of logits, where the model ends in a softmax and the loss is that of its
-///        probabilities; else the loss itself
+/// means: the loss of logits, if the model ends in softmax and the loss reads its probabilities;
+///        otherwise the loss itself
 template <class Model, class Loss>
 struct judge_of {
   using type = Loss;
@@ -79,7 +79,7 @@ struct judge_of<Model, Loss> {
   using type = decltype(of_logits(std::declval<Loss const&>()));
 };
 
-/// means: targets of a value for each prediction may have as many
+/// means: targets with a value for each prediction may have this rank
 template <class Network, class Loss, class Y>
 consteval bool require_targets() {
   constexpr shape out = Network::model_type::template output<typename Network::input>::pattern;
@@ -136,7 +136,7 @@ inline void require_class_weights(std::vector<double> const& of, std::int64_t cl
   throw configuration_error(text);
 }
 
-/// a dataset over the replicas, if it is not there yet
+/// the dataset, distributed over the replicas if it is not yet
 template <class Replicas, class D>
 decltype(auto) over_replicas(D& data) {
   if constexpr (requires { data.template distribute<Replicas>(); }) {
@@ -169,8 +169,8 @@ std::int64_t steps_of(D const& data) {
 
 }  // namespace detail
 
-/// means: what a row counts in the loss, by the number of its class: class_weights{{1, 1, 8}}
-/// shape: one for each class that the model predicts
+/// means: the factor of a row's loss by its class: class_weights{{1, 1, 8}}
+/// shape: one factor for each class of the model
 /// after: Keras' class_weight
 struct class_weights {
   std::vector<double> of;
@@ -179,17 +179,17 @@ struct class_weights {
 template <class X>
 concept array_of_rows = requires { X::rank(); };
 
-/// How evaluate, and predict on arrays, go through rows.
+/// The options of evaluate, and of predict on arrays.
 struct evaluate_options {
   std::int64_t batch_size = 32;  // of arrays
-  std::int64_t steps = -1;       // batches at most; -1: all
+  std::int64_t steps = -1;       // at most so many batches; -1: all
 };
 
-/// means: a model with its weights, an optimizer, and what the model is judged by
-/// device: weights mirrored on Replicas, rows of batches cut over them
-/// cost:  of a step: the plans of the layers, one kernel over the predictions, one for each weight.
-///        Gradients of the last layer are reduced while those before it are still computed; a layer's
-///        gradients travel together
+/// means: a model with its weights, an optimizer, a loss and metrics
+/// device: weights are mirrored over Replicas, rows of batches are sharded
+/// cost:  for each step: the plans of the layers, one kernel over the predictions, one kernel for
+///        each weight. Gradients of the last layer are all-reduced while earlier layers still
+///        compute; the gradients of a layer are one bucket
 /// after: keras.Model after compile
 template <class Model, class T, class Replicas, class Optimizer, class Loss, class... Metrics>
 class Trainer final : public training {
@@ -197,9 +197,9 @@ class Trainer final : public training {
 
  public:
   using network_type = Network<Model, T, Replicas>;
-  /// what targets are computed with
+  /// the element type of targets
   using label = std::conditional_t<Loss::sparse, std::int32_t, T>;
-  /// the loss as it is computed: of logits, where the model ends in the softmax of this loss
+  /// the loss that runs: of logits, if the model ends in the softmax of this loss
   using judge = typename detail::judge_of<Model, Loss>::type;
   using objective_type = objective<T, label, Replicas, judge, Metrics...>;
   using parameter_type = parameter<T, Replicas>;
@@ -216,17 +216,17 @@ class Trainer final : public training {
       for (int i = network_->first(k); i < network_->first(k + 1); ++i)
         if (parameter_type* const p = network_->parameters()[std::size_t(i)]; p->trainable)
           order_.push_back(p);
-    collective::prepare<Replicas>();  // no part of the first step
+    collective::prepare<Replicas>();  // not a part of the first step
   }
-  /// cost:  moving: no weight is copied; what was moved from may be assigned to, or end
+  /// cost:  a move copies no weight; a moved-from trainer may only be assigned to or destroyed
   Trainer(Trainer&&) = default;
   Trainer& operator=(Trainer&&) = default;
 
-  /// means: data that knows how to judge the model: for .validation. Data given as temporaries are kept.
-  ///        Data that have a name are looked at, not copied: they outlive fit and what holds its
-  ///        options, and each validation reads what they hold then. A callback may change them between
-  ///        two validations; another thread may not change them while fit runs.
-  /// fails: undefined, where data with a name have died
+  /// means: the data of .validation, with the function that evaluates them. Temporaries are kept.
+  ///        Named data are referenced, not copied: they must outlive fit and the options, and each
+  ///        validation reads their present values. A callback may change them between two
+  ///        validations; another thread may not while fit runs.
+  /// fails: undefined behaviour, if named data are dead
   class validation_data {
    public:
     validation_data() = default;
@@ -248,7 +248,7 @@ class Trainer final : public training {
                 return t.evaluate(*static_cast<std::remove_cvref_t<X> const*>(a),
                                   *static_cast<std::remove_cvref_t<Y> const*>(b), o);
               }) {}
-    /// the same with a weight for each row
+    /// the same, with a weight for each row
     template <class X, class Y, class W>
     validation_data(X&& x, Y&& y, W&& w)
         : x_(held(std::forward<X>(x))), y_(held(std::forward<Y>(y))), w_(held(std::forward<W>(w))),
@@ -264,7 +264,7 @@ class Trainer final : public training {
     }
 
    private:
-    /// owns what was given as a temporary, and looks at what lives elsewhere
+    /// owns a temporary, refers to a named object
     template <class D>
     static std::shared_ptr<void const> held(D&& data) {
       if constexpr (std::is_lvalue_reference_v<D>)
@@ -279,24 +279,24 @@ class Trainer final : public training {
 
   struct fit_options {
     int epochs = 1;
-    validation_data validation{};  // a dataset, {x, y} or {x, y, weights}; with names: they live on
+    validation_data validation{};  // a dataset, {x, y} or {x, y, weights}
     std::vector<callback*> callbacks{};
     int verbose = 1;                    // 0: silent, 1: a bar, 2: a line for each epoch
-    int initial_epoch = 0;              // where a training goes on
-    std::int64_t steps_per_epoch = -1;  // -1: a pass over the dataset
+    int initial_epoch = 0;              // the epoch to continue with
+    std::int64_t steps_per_epoch = -1;  // -1: one pass over the dataset
     std::int64_t validation_steps = -1;
     int validation_freq = 1;       // epochs from one validation to the next
     std::int64_t batch_size = 32;  // of arrays
-    bool shuffle = true;           // arrays
-    std::uint64_t seed = 1;        // of orders and of dropout
+    bool shuffle = true;           // of arrays
+    std::uint64_t seed = 1;        // of the order of rows, and of dropout
     weighting weights = weighting::global_batch;
-    bool stop_on_nan = false;  // throws not_finite; costs a wait for the devices in every step
+    bool stop_on_nan = false;  // throws not_finite; the host waits in each step
   };
 
-  /// means: steps of the optimizer over the batches of a dataset, pass by pass
+  /// means: steps of the optimizer over the batches of a dataset, one pass after another
   /// shape: a batch is (examples, targets), or (examples, targets, a weight for each row)
-  /// fails: shape_error for an empty dataset, batches that do not fit, labels that are no class, and a
-  ///        first batch with fewer rows than replicas; not_finite, where it is asked for
+  /// fails: shape_error for an empty dataset, batches of other extents, invalid labels, and a first
+  ///        batch with fewer rows than replicas; not_finite with stop_on_nan
   template <class D>
   history fit(D&& data, fit_options const& o = {}) {
     decltype(auto) batches = detail::over_replicas<Replicas>(data);
@@ -304,7 +304,7 @@ class Trainer final : public training {
       if (o.initial_epoch > 0) batches.seek_epoch(static_cast<std::uint64_t>(o.initial_epoch));
     return run_epochs(batches, o);
   }
-  /// means: the same where each row counts what its class does
+  /// means: the same; the loss of a row is multiplied by the weight of its class
   template <class D>
   history fit(D&& data, class_weights const& w, fit_options const& o = {}) {
     decltype(auto) batches = detail::over_replicas<Replicas>(data);
@@ -319,9 +319,10 @@ class Trainer final : public training {
     batches.seek_epoch(static_cast<std::uint64_t>(o.initial_epoch));
     return run_epochs(batches, o);
   }
-  /// means: the same with a weight for each row, or for each class: what it counts in the loss
-  /// after: Keras' sample_weight and class_weight: the sum is divided by the number of rows; metrics
-  ///        do not see the weights
+  /// means: the same with a weight for each row, or for each class, which multiplies the loss of
+  ///        the row
+  /// after: Keras' sample_weight and class_weight: the sum is divided by the number of rows;
+  ///        metrics ignore the weights
   template <array_of_rows X, array_of_rows Y, array_of_rows W>
   history fit(X const& x, Y const& y, W const& weights, fit_options const& o = {}) {
     array_batches<X, Y, W> batches(o.batch_size, o.shuffle, o.seed, x, y, weights);
@@ -335,8 +336,8 @@ class Trainer final : public training {
     return run_epochs(batches, o, mirrored_weights(w));
   }
 
-  /// means: one step of the optimizer; loss and metrics of that batch, before the step
-  /// shape: weights, where they are given: a number for each row, or class_weights
+  /// means: one step of the optimizer; returns loss and metrics of the batch before the step
+  /// shape: weights, if given: one number for each row, or class_weights
   /// fails: shape_error for a batch without rows
   template <class X, class Y, class... W>
     requires(sizeof...(W) <= 1)
@@ -374,7 +375,7 @@ class Trainer final : public training {
     return evaluate(batches, o);
   }
 
-  /// means: what the model makes of each row of an array, or of the first component of a dataset's
+  /// means: the predictions for the rows of an array, or of the first component of a dataset's
   ///        batches, in order, on the host
   template <class D>
   auto predict(D&& data, evaluate_options const& o = {}) {
@@ -389,15 +390,15 @@ class Trainer final : public training {
   }
 
   network_type& network() { return *network_; }
-  /// means: weights = their moving averages, which stay; before the first step nothing
-  /// fails: configuration_error, where the optimizer is no nn::MovingAverage
+  /// means: weights = their moving averages, which stay; nothing before the first step
+  /// fails: configuration_error, if the optimizer is not an nn::MovingAverage
   void take_averages() override {
     if constexpr (updater_type::keeps_averages)
       updater_.take_averages(in_order{order_});
     else
       refuse_averages();
   }
-  /// means: weights and their moving averages change places: SwapEMAWeights evaluates with them
+  /// means: swaps weights and their moving averages, as SwapEMAWeights does for validation
   void swap_averages() override {
     if constexpr (updater_type::keeps_averages)
       updater_.swap_averages(in_order{order_});
@@ -405,17 +406,17 @@ class Trainer final : public training {
       refuse_averages();
   }
   Optimizer const& optimizer() const { return updater_.optimizer(); }
-  /// steps that the optimizer has made
+  /// number of steps of the optimizer
   std::int64_t iterations() const { return updater_.iterations(); }
 
-  // ---- what callbacks and files see ----
+  // ---- access for callbacks and files ----
   std::string_view model_name() const override { return network_->name(); }
   int replicas() const override { return network_->replica_count(); }
   double learning_rate() const override { return updater_.learning_rate(); }
   void set_learning_rate(double r) override { updater_.set_learning_rate(r); }
   std::vector<stored> weights() override { return network_->weights(); }
-  /// means: the weight of that name: "dense_1/kernel", or "kernel" where one layer has one
-  /// fails: configuration_error, when none or several have it; the text lists all
+  /// means: the weight with this name: "dense_1/kernel", or "kernel" if only one layer has one
+  /// fails: configuration_error, if no weight or several have it; the text lists all
   stored weights(std::string_view name) { return detail::weight_of(network_->weights(), name); }
   std::vector<stored> optimizer_state() override {
     in_order trained{order_};
@@ -431,13 +432,13 @@ class Trainer final : public training {
     return all;
   }
   std::vector<counter> counters() override { return updater_.counters(); }
-  /// of dropout, and of the order of arrays
+  /// the seed of dropout and of the order of arrays
   std::uint64_t seed() const override { return seed_; }
   std::uint64_t data_seed() const override { return seed_; }
 
-  /// means: the plans of one step, as they ran: forward, loss and metrics, the layers' pullbacks from
+  /// means: prints the plans of one step: forward, loss and metrics, pullbacks of the layers from
   ///        the last to the first with their buckets, and the updates
-  /// cost:  one step on a batch of zeros; weights and the optimizer's state are put back behind it
+  /// cost:  one step on a batch of zeros; weights and the optimizer's state are restored afterwards
   template <class Stream>
   void explain(Stream& out, std::int64_t rows = 32) {
     detail::kept_state const before(*this);
@@ -449,7 +450,7 @@ class Trainer final : public training {
   }
 
  private:
-  /// the trained parameters as a model has them: the last layer's first
+  /// the trained parameters in the form of a model, the last layer's first
   struct in_order {
     std::vector<parameter_type*> const& all;
     template <class F>
@@ -462,7 +463,7 @@ class Trainer final : public training {
   auto targets_of(Y const& y) const {
     static_cast<void>(detail::require_targets<network_type, Loss, Y>());
     if constexpr (Loss::sparse) {
-      // says what is wrong with targets that are no labels
+      // its assertion explains targets that are not labels
       static_cast<void>(sizeof(objective<T, typename Y::value_type, Replicas, Loss, Metrics...>));
       if constexpr (std::is_same_v<typename Y::policy, CpuDevice>) require_classes(y);
     }
@@ -486,7 +487,7 @@ class Trainer final : public training {
   // ---- the loss, where the model ends in an activation that the loss can leave out ----
   static constexpr bool of_sigmoid = requires(Loss l) { l.behind_sigmoid; } && !Loss::reads_logits;
   static constexpr bool of_softmax = !std::is_same_v<judge, Loss>;
-  /// the metrics read what the activation makes, the loss what stands in front of it
+  /// metrics read the last activation, the loss reads its argument
   static constexpr bool apart = (of_sigmoid || of_softmax) && sizeof...(Metrics) > 0;
   static bool takes_logits(activation end) {
     return of_softmax || (of_sigmoid && end == activation::sigmoid);
@@ -507,7 +508,7 @@ class Trainer final : public training {
     else
       return out_batch(map(activate_fn{activation::sigmoid}, logits));
   }
-  /// the gradient of the loss by what the pass made
+  /// the gradient of the loss by the output of the forward pass
   template <class Y, class... W>
   out_batch slope_of(objective_type& o, out_batch const& out, Y const& targets,
                      W const&... w) const {
@@ -535,7 +536,7 @@ class Trainer final : public training {
   auto given(W const& w) const {
     return batch_as<T, 1, Replicas>(w);
   }
-  /// means: f(examples, targets, and weights where the batch has them)
+  /// means: f(examples, targets), or f(examples, targets, weights) if the batch has weights
   template <class Batch, class F>
   static void step_of(Batch const& batch, F const& f) {
     if constexpr (std::tuple_size_v<Batch> > 2)
@@ -549,7 +550,7 @@ class Trainer final : public training {
                   W const&... w) {
     if (examples.extent(0) == 0) detail::refuse_no_rows();
     in_order trained{order_};
-    updater_.prepare(trained);  // slots take memory before a weight is changed
+    updater_.prepare(trained);  // allocates slots before any weight changes
     auto const x = network_->batch_of_examples(examples);
     auto const targets = targets_of(y);
     auto& state = network_->state();
@@ -560,8 +561,8 @@ class Trainer final : public training {
     if (story) story->end_part("loss and metrics");
     if (look) look_at_loss(x, p);
     updater_.begin_step();
-    // with several replicas an update would wait for its all-reduce in the queue of the next layer's
-    // backward: all of them come behind the last backward
+    // with several replicas, an update would wait for its all-reduce on the queue that runs the
+    // next layer's pullback: all updates come after the last pullback
     bool const at_once = replicas() == 1;
     state.backward(x, out, kept_, std::move(dy), false, [&](int link) {
       if (story) story->end_part(state.labels[link].name + ", pullback");
@@ -578,7 +579,7 @@ class Trainer final : public training {
         updater_.update(p);
     if (story) story->end_part(network_->state().labels[link].name + ", update");
   }
-  /// targets that fit the predictions, all 0
+  /// zero targets with the extents of the predictions
   auto zero_targets(std::int64_t rows) const {
     constexpr int rank = network_type::out_batch::rank() - (Loss::sparse ? 1 : 0);
     shape s = detail::with_rows(network_->output_extents(), rows);
@@ -661,7 +662,7 @@ class Trainer final : public training {
     return l;
   }
 
-  std::unique_ptr<network_type> network_;  // layers and optimizer know where its weights lie
+  std::unique_ptr<network_type> network_;  // layers and optimizer point to its weights
   updater_type updater_;
   objective_type train_, test_;
   typename network_type::kept_type kept_{};
@@ -672,12 +673,12 @@ class Trainer final : public training {
   std::int64_t batch_ = 0;
 };
 
-/// means: a trainer of the model on the devices of Strategy: by default on all GPUs, or the CPU where
-///        there is none
-/// fails: at compile time: sizes that do not fit, softmax in front of a loss that reads logits, a loss
-///        without gradient, metrics that read other targets; when it is made: shape_error for sizes
-///        that were dyn, configuration_error for options of the optimizer
-/// after: keras.Model.compile under a strategy's scope
+/// means: a trainer of the model on the devices of Strategy: by default all GPUs, or the CPU if
+///        there are none
+/// fails: at compile time, for sizes that do not fit, softmax before a loss of logits, a loss
+///        without gradient, metrics with other targets; at run time, shape_error for dynamic sizes
+///        that do not fit, configuration_error for options of the optimizer
+/// after: keras.Model.compile in a strategy's scope
 template <class Strategy = Mirrored<AllGpus>, class T = float, class Model, class Optimizer,
           class Loss, class... Metrics>
 Trainer<Model, T, replicas_of_t<Strategy>, Optimizer, Loss, Metrics...> compile(
@@ -685,7 +686,8 @@ Trainer<Model, T, replicas_of_t<Strategy>, Optimizer, Loss, Metrics...> compile(
   return {model, std::move(optimizer), loss, metrics...};
 }
 
-/// means: the model with the weights of a trainer, or of another network, on the devices of Strategy
+/// means: the model with copies of the weights of a trainer, or of another network, on the devices
+///        of Strategy
 /// cost:  one copy of each weight
 template <class Strategy, class Model, class T, class Replicas>
 std::unique_ptr<Network<Model, T, replicas_of_t<Strategy>>> to(
@@ -701,7 +703,7 @@ auto to(Trainer<Model, T, Replicas, Judges...>& trainer) {
   return nn::to<Strategy>(trainer.network());
 }
 
-/// means: the plans of one step of a trainer; those of one forward of a network
+/// means: prints the plans of one step of a trainer, or of one forward pass of a network
 template <class Stream, class Model, class T, class Replicas, class... Judges>
 void explain(Stream& out, Trainer<Model, T, Replicas, Judges...>& trainer, std::int64_t rows = 32) {
   trainer.explain(out, rows);
@@ -713,7 +715,7 @@ void explain(Stream& out, Network<Model, T, Replicas>& network, std::int64_t row
   locus::detail::write_to(out, story.text(network.name()));
 }
 
-/// means: the table of a model, as Keras prints it, with what its optimizer keeps
+/// means: prints the table of a model, as Keras does, with the state of its optimizer
 template <class Stream, class Model, class T, class Replicas, class... Judges>
 void summary(Stream& out, Trainer<Model, T, Replicas, Judges...>& trainer) {
   std::int64_t numbers = 0, bytes = 0;

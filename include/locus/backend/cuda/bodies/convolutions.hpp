@@ -28,7 +28,7 @@ LOCUS_FUNCTION void open_convolutions(logical_device& d) {
   void* handle = nullptr;
   int code;
   {
-    lock_guard issuing(issue_lock);  // cuDNN obtains memory
+    lock_guard issuing(issue_lock);  // cuDNN allocates memory
     code = gpu_api->dnn_create(&handle);
   }
   if (cuda_api::is_refused(code)) {

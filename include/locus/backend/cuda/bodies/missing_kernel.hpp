@@ -58,7 +58,7 @@ LOCUS_FUNCTION void announce_round_trip(launch_site const& site, missing_kernel&
 
 LOCUS_FUNCTION host_operands::host_operands(launch_site const& site) : host_operands(&site) {
   for (int k = 0; k < site.operand_count; ++k) add(site.operands[k]);
-  wait(queue_kind::copy);  // what is on its way to this device
+  wait(queue_kind::copy);  // waits for copies to this device that are under way
   for (range& r : ranges_) {
     r.here = runtime::host_memory.allocate(r.bytes);
     if (!r.here) {
@@ -85,7 +85,7 @@ LOCUS_FUNCTION void* host_operands::operator()(void* p) const {
   for (range const& r : ranges_)
     if (r.there <= p && p < r.there + r.bytes)
       return static_cast<char*>(r.here) + (static_cast<char*>(p) - r.there);
-  return p;  // of no elements
+  return p;  // the pointer of an empty operand
 }
 
 LOCUS_FUNCTION void host_operands::bring_back() {
@@ -107,7 +107,7 @@ LOCUS_FUNCTION void host_operands::add(touched const& t) {
     fresh.bytes = static_cast<std::size_t>((end < r_end ? r_end : end) - fresh.there);
     fresh.writes = fresh.writes || r.writes;
     ranges_.remove(k);
-    k = 0;  // it has grown
+    k = 0;  // the range has grown: compare it with all again
   }
   ranges_.push(fresh);
 }

@@ -30,7 +30,7 @@ namespace locus::runtime::detail {
 LOCUS_FUNCTION void refuse_peer(logical_device const& to, logical_device const& from,
                                 std::string_view why, bool broken) {
   __atomic_store_n(&peers.of[to.card][from.card], peer_staged, __ATOMIC_RELEASE);
-  if (!broken && std::exchange(peers.said, true)) return;  // no pair of this machine: said once
+  if (!broken && std::exchange(peers.said, true)) return;  // one warning for the machine
   log_line line;
   warn(line << "locus: copies from " << from.name << " to " << to.name
             << " go by way of pinned host memory: " << why);
@@ -101,7 +101,7 @@ LOCUS_FUNCTION void find_peer(logical_device& to, logical_device& from) {
   if (!wanted) return refuse_peer(to, from, "LOCUS_PEER_COPIES is 0", false);
   if (peers.enabled[to.card] >= peer_table::most_peers)
     return refuse_peer(to, from, "the card has as many peers as the driver allows", false);
-  lock_guard issuing(issue_lock);  // mapping a peer and memory for a trial may wait for every card
+  lock_guard issuing(issue_lock);  // enabling a peer and allocating may wait for all cards
   bool can = false;
   int code = gpu_api->can_access_peer(to.card, from.card, &can);
   if (is_sticky(code)) check_cuda(code, "asking for peers", to.name);

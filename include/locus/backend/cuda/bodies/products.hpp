@@ -22,7 +22,7 @@ LOCUS_FUNCTION void open_products(logical_device& d) {
   if (!mine.workspace && size > 0) mine.workspace = try_allocate(d, size, size, true);
   mine.bytes = mine.workspace ? static_cast<std::size_t>(size) : 0;
   current_card const scope(d);
-  lock_guard issuing(issue_lock);  // cuBLAS obtains memory
+  lock_guard issuing(issue_lock);  // cuBLAS allocates memory
   void* handle = nullptr;
   check_cuda(gpu_api->blas_create(&handle), "opening cuBLAS", d.name);
   __atomic_store_n(&mine.handle, handle, __ATOMIC_RELEASE);

@@ -32,7 +32,7 @@ LOCUS_FUNCTION cublas_table const& cublas_table::instance() {
 
 LOCUS_FUNCTION int blas_handle::multiply(runtime::cuda_gemm const& g) {
   lock_guard hold(lock_);
-  int status = table_.set_stream(raw_, g.stream);  // forgets the workspace
+  int status = table_.set_stream(raw_, g.stream);  // this call also resets the workspace
   if (status == 0 && g.workspace && table_.set_workspace)
     status = table_.set_workspace(raw_, g.workspace, g.workspace_bytes);
   if (status == 0) status = product(g);

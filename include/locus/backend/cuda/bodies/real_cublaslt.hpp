@@ -42,7 +42,7 @@ LOCUS_FUNCTION product_with_row::product_with_row(cublaslt_table const& t, void*
   set(cublaslt_table::transpose_b, std::int32_t(g.transpose_b));
   set(cublaslt_table::epilogue,
       g.relu ? cublaslt_table::adds_row_then_relu : cublaslt_table::adds_row);
-  // only asked how many zeros its address ends in
+  // cuBLASLt reads only the alignment of this address
   set(cublaslt_table::row_pointer, reinterpret_cast<void const*>(alignment));
   auto lay_out = [&](void*& to, int rows, int columns, int leading) {
     if (status == 0)

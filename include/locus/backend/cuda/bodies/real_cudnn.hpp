@@ -111,7 +111,7 @@ LOCUS_FUNCTION int dnn_handle::convolve(runtime::cuda_convolution const& what,
         wide ? static_cast<void const*>(&before) : &before_float, k.c, arrays.result);
   int const code = code_of(status);
   if (code == 0) k.choice.was_computed = true;
-  if (runtime::cuda_api::is_refused(code)) k.code = code;  // and each time from now on
+  if (runtime::cuda_api::is_refused(code)) k.code = code;  // later calls get the same code
   return code;
 }
 
@@ -184,7 +184,7 @@ LOCUS_FUNCTION int dnn_handle::describe(known& k) const {
 }
 
 LOCUS_FUNCTION int dnn_handle::choose(known& k) const {
-  constexpr int most = 16;  // more than there are algorithms
+  constexpr int most = 16;  // more than cuDNN has algorithms
   cudnn_table::answer answers[most];
   int found = 0;
   cudnn_table::of_result const& f = functions(k.what);

@@ -21,14 +21,14 @@ LOCUS_FUNCTION void close_streams(logical_device& d) noexcept {
       if (void* const e = q->points[i].event) gpu_api->event_destroy(e);
     if (q->visitor) gpu_api->event_destroy(q->visitor);
     if (q->products.handle) {
-      lock_guard issuing(issue_lock);  // cuBLAS gives memory back
+      lock_guard issuing(issue_lock);  // cuBLAS frees memory
       gpu_api->blas_destroy(q->products.handle);
     }
     if (q->convolutions.handle) {
       lock_guard issuing(issue_lock);  // cuDNN waits for the card
       gpu_api->dnn_destroy(q->convolutions.handle);
     }
-    void* const ours = q->is_lent ? q->own : q->stream;  // the user's stream is the user's
+    void* const ours = q->is_lent ? q->own : q->stream;  // the program's stream stays open
     if (ours) gpu_api->stream_destroy(ours);
     delete q;
   }
@@ -66,7 +66,7 @@ LOCUS_FUNCTION void* cuda_obtain(logical_device& d, std::size_t bytes) {
   require_card(d);
   current_card scope(d);
   void* p = nullptr;
-  lock_guard issuing(issue_lock);  // it may wait for every card
+  lock_guard issuing(issue_lock);  // it may wait for all cards
   int const code = gpu_api->malloc_device(&p, bytes);
   if (code == cuda_out_of_memory) {
     gpu_api->last_error();
@@ -77,12 +77,12 @@ LOCUS_FUNCTION void* cuda_obtain(logical_device& d, std::size_t bytes) {
 }
 
 LOCUS_FUNCTION void cuda_give_back(logical_device& d, void* p) noexcept {
-  if (!gpu_api || !d.queues[0] || is_lost(d)) return;  // the program, or the card, is ending
+  if (!gpu_api || !d.queues[0] || is_lost(d)) return;  // the process, or the card, ends
   try {
     current_card scope(d);
     lock_guard issuing(issue_lock);
     if (gpu_api->free_device(p) != cuda_success) gpu_api->last_error();
-  } catch (error const&) {  // a card that no longer answers has no memory to lose
+  } catch (error const&) {  // a lost card needs no free
   }
 }
 

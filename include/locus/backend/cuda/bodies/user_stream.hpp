@@ -11,7 +11,7 @@ namespace locus::runtime::detail {
 
 LOCUS_FUNCTION int card_of_stream(void* stream, std::string_view what) {
   int card = -1;
-  int now = -1;  // a question to CUDA makes a context on the current card
+  int now = -1;  // a query of CUDA would make a context on the current card
   bool const is_bare = gpu_api->get_device(&now) == cuda_success && !has_context(now);
   card_scope const scope(is_bare ? table.gpu_devices[0].card : -1);
   bool is_captured = false;
@@ -71,7 +71,7 @@ LOCUS_FUNCTION void cuda_follow(logical_device* const* devices, int count, void*
 }
 
 LOCUS_FUNCTION void cuda_await_guest(void* stream) {
-  // every card has a null stream of its own
+  // each card has its own null stream
   for (logical_device& d : table.gpu_devices) {
     if (!d.is_card() || !d.queues[0]) continue;
     int const card = detail::card_of_stream(stream, "on_stream");

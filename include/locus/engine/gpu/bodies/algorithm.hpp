@@ -31,7 +31,7 @@ LOCUS_FUNCTION void issue_algorithm(launch_site const& site, algorithm_type& typ
       std::size_t n = 0;
       what.bytes = &n;
       runtime::check_cuda(runtime::gpu_api->algorithm(what), type.name, site.on->name);
-      return n ? n : 1;  // with bytes and without workspace a call is a question
+      return n ? n : 1;  // with bytes and without workspace, a call only asks
     });
   workspace const memory(site, static_cast<std::int64_t>(bytes));
   if (site.only_measures(type.name)) return;

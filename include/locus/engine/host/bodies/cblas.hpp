@@ -34,7 +34,7 @@ LOCUS_FUNCTION cblas_table find_cblas() {
     t.core_name = reinterpret_cast<char const* (*)()>(dlsym(handle, "openblas_get_corename"));
     t.library = name;
     auto* const kind = reinterpret_cast<int (*)()>(dlsym(handle, "openblas_get_parallel"));
-    if (kind && kind() == 2) {  // OpenMP's
+    if (kind && kind() == 2) {  // built for OpenMP
       t.get_omp_threads = reinterpret_cast<int (*)()>(dlsym(handle, "omp_get_max_threads"));
       t.set_omp_threads = reinterpret_cast<void (*)(int)>(dlsym(handle, "omp_set_num_threads"));
       if (!t.get_omp_threads) t.set_omp_threads = nullptr;
@@ -46,7 +46,7 @@ LOCUS_FUNCTION cblas_table find_cblas() {
     void* const handle = there ? there : dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (!handle || !take(handle, name)) return false;
     t.is_ours = there == nullptr;
-    // threads of its own would look out for work beside those of locus, at a part of the speed of either
+    // own threads of the library would spin beside the threads of locus: both get slower
     if (t.is_ours && t.set_threads && !t.set_omp_threads) t.set_threads(1);
     return true;
   };

@@ -30,12 +30,12 @@ LOCUS_FUNCTION void copy_few(void* to, void const* from, std::int64_t n) {
 LOCUS_FUNCTION void row_parts::run() const {
   std::int64_t const n = p.n, lanes = kernel.lanes, packets = n / lanes;
   for (std::int64_t r = 0; r < p.rows; ++r) {
-    if (packets == 0) {  // shorter than a packet: in and out through buffers
+    if (packets == 0) {  // shorter than a packet: through buffers
       for (int k = 0; k < operands(); ++k) at[k] = padded(k, r);
       kernel.rows(context, {at, 1, lanes, false});
       for (int k = kernel.ins; k < operands(); ++k)
         copy_few(place(k, r, 0), buffer_of(k), n * kernel.bytes[k]);
-    } else {  // what is written past the caches is not read: parts may overlap
+    } else {  // streaming stores are not read again: parts may overlap
       std::int64_t const found = elements_before_boundary(r), head = found < 0 ? 0 : found;
       std::int64_t const whole = n < head ? 0 : (n - head) / lanes * lanes;
       if (head > 0) part(r, 0, lanes, false);

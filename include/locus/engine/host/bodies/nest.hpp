@@ -13,7 +13,7 @@ namespace locus::host {
 inline namespace LOCUS_RUN_MODE {
 
 LOCUS_FUNCTION void run_plane(loop_kernel const& kernel, void const* context, plane const& p) {
-  if (p.rows == 0 || p.n == 0) return;  // a kernel may look at the first element
+  if (p.rows == 0 || p.n == 0) return;  // a kernel may read the first element
   bool gaps = false;
   for (int k = 0; k < kernel.ins + kernel.outs; ++k)
     gaps = gaps || has_gaps(p.operands[k].step, kernel.bytes[k]);

@@ -31,7 +31,7 @@ LOCUS_FUNCTION void run_through_tiles(loop_kernel const& kernel, void const* con
     plane_operand const& o = p.operands[k];
     return kernel.bytes[k] != 0 && (has_gaps(o.step, kernel.bytes[k]) || (flat && !is_one_row(o)));
   };
-  std::int64_t element = 0;  // bytes of one element of every operand that is copied
+  std::int64_t element = 0;  // bytes of one element, summed over the copied operands
   bool transposed = false;
   for (int k = 0; k < all; ++k)
     if (is_copied(k)) {

@@ -8,7 +8,7 @@ namespace locus::nn {
 
 LOCUS_FUNCTION void SwapEMAWeights::on_train_begin(training& t) {
   in_place_ = false;
-  put(t, true), put(t, false);  // says at once, where there are none
+  put(t, true), put(t, false);  // fails here, not later, if there are none
 }
 
 LOCUS_FUNCTION void SwapEMAWeights::on_train_end(training& t, logs const&) {

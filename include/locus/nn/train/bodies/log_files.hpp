@@ -128,7 +128,7 @@ LOCUS_FUNCTION void csv_log::write_all() {
 
 LOCUS_FUNCTION json_log::json_log(std::string path, bool append) : path_(std::move(path)) {
   std::string const text = append ? detail::whole_file(path_) : std::string();
-  if (text.empty() || !text.ends_with('\n'))  // a line without its end is what a crash left
+  if (text.empty() || !text.ends_with('\n'))  // a crash left a line without its end
     detail::write_file(path_, text.substr(0, text.rfind('\n') + 1));
 }
 
