@@ -39,7 +39,7 @@ struct real_cards {
 
 namespace locus::cuda_side {
 template <class Body>
-void run_as_device_code(void const* body, unsigned blocks, unsigned threads) {
+void run_body(void const* body, unsigned blocks, unsigned threads) {
   void* arguments[] = {const_cast<void*>(body)};
   cudaError_t e = cudaLaunchKernel(reinterpret_cast<void const*>(&kernel<Body>), dim3(blocks),
                                    dim3(threads), arguments, 0, nullptr);
@@ -49,4 +49,4 @@ void run_as_device_code(void const* body, unsigned blocks, unsigned threads) {
   std::exit(1);
 }
 }  // namespace locus::cuda_side
-#define run_on_host run_as_device_code
+#define LOCUS_TEST_ON_CARDS

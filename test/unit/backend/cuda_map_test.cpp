@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include <oracle.hpp>
+#include <run_body.hpp>
 
 #include <locus/locus.hpp>
 
@@ -63,7 +64,7 @@ void run(Work const& work) {
       ++chosen.flat;
     else
       ++chosen.lines, chosen.cut += work.over.rank == 1 && body.over.rows > 1;
-    cuda_side::run_on_host<Body>(&body, blocks, cuda_side::block_threads);
+    cuda_side::run_body<Body>(&body, blocks, cuda_side::block_threads);
   });
 }
 
@@ -242,7 +243,7 @@ void check_copy(oracle::random& r, shape_case const& s, int form_from, int form_
       ++(body.in_tiles ? chosen.tiles : chosen.points);
     else
       ++chosen.lines;
-    cuda_side::run_on_host<Body>(&body, blocks, cuda_side::block_threads);
+    cuda_side::run_body<Body>(&body, blocks, cuda_side::block_threads);
   });
   INFO("bytes ", Bytes, " rank ", s.rank, " last ", s.extent[s.rank - 1], " forms ", form_from,
        form_to, " unit ", unit);

@@ -10,6 +10,7 @@
 
 #include <cmath>
 #include <oracle.hpp>
+#include <run_body.hpp>
 
 #include <locus/locus.hpp>
 
@@ -69,7 +70,7 @@ void run(Work const& work) {
         in_parts += std::is_same_v<Body, cuda_side::fold_the_parts<Work>>;
         if constexpr (std::is_same_v<Body, cuda_side::fold_rows<Work>>)
           warps += body.team() <= cuda_side::warp_threads;
-        cuda_side::run_on_host<Body>(&body, blocks, cuda_side::block_threads);
+        cuda_side::run_body<Body>(&body, blocks, cuda_side::block_threads);
       });
 }
 

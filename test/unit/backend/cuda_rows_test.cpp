@@ -10,6 +10,7 @@
 
 #include <cmath>
 #include <oracle.hpp>
+#include <run_body.hpp>
 
 #include <locus/locus.hpp>
 
@@ -49,8 +50,8 @@ template <class Work>
 void run(Work const& work) {
   cuda_kernel<Work>::choose(work, [](auto const& body, unsigned blocks) {
     teams_seen |= body.team();
-    cuda_side::run_on_host<std::remove_cvref_t<decltype(body)>>(&body, blocks,
-                                                                cuda_side::block_threads);
+    cuda_side::run_body<std::remove_cvref_t<decltype(body)>>(&body, blocks,
+                                                             cuda_side::block_threads);
   });
 }
 

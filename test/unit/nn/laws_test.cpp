@@ -9,6 +9,7 @@
 // the recorder comes first
 #include <doctest/doctest.h>
 #include <oracle.hpp>
+#include <run_body.hpp>
 
 #include <array>
 #include <tuple>
@@ -58,8 +59,8 @@ auto results_of(std::index_sequence<R...>, Op const& op, call_context const& her
       cuda_side::choose_teams(
           w.team(), [](std::int64_t bytes) { return part_memory(bytes); },
           [](auto const& body, unsigned blocks) {
-            cuda_side::run_on_host<std::remove_cvref_t<decltype(body)>>(&body, blocks,
-                                                                        cuda_side::block_threads);
+            cuda_side::run_body<std::remove_cvref_t<decltype(body)>>(&body, blocks,
+                                                                     cuda_side::block_threads);
           });
     else
       for (std::int64_t i = 0, n = w.size(); i < n; ++i) w.write_element(i);

@@ -9,6 +9,7 @@
 // the recorder comes first
 #include <doctest/doctest.h>
 #include <oracle.hpp>
+#include <run_body.hpp>
 
 #include <cmath>
 
@@ -43,8 +44,8 @@ void run_team(Team const& team) {
       [](auto const& body, unsigned blocks) {
         if constexpr (requires { body.team; }) sizes_of_teams |= body.team;
         ++launches;
-        cuda_side::run_on_host<std::remove_cvref_t<decltype(body)>>(&body, blocks,
-                                                                    cuda_side::block_threads);
+        cuda_side::run_body<std::remove_cvref_t<decltype(body)>>(&body, blocks,
+                                                                 cuda_side::block_threads);
       });
 }
 
