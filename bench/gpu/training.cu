@@ -175,7 +175,7 @@ struct ProductKernelGradient : nn::conv2d_kernel_gradient_op {
   template <class T>
   void card(locus::card_context& here, locus::tile<T> dw, locus::tile<T const> x,
             locus::tile<T const> dy) const {
-    nn::conv2d_geometry const g = window.over(x);
+    nn::conv_geometry const g = window.over(x);
     nn::cards::conv_kernel_gradient<T>(
         here, nn::cards::window_slabs<T>(g), dw.data, nullptr, x.data,
         [&](count first, count) { return dy.data + first * g.filters; });
@@ -191,7 +191,7 @@ auto without_cudnn(F f) {
 }
 void layers() {
   {
-    nn::conv2d_window window{{3, 1, 1}, {3, 1, 1}, nn::padding::same};
+    nn::conv_window window{{3, 1, 1}, {3, 1, 1}, nn::padding::same};
     count const c = 16, filters = 32, batch = 512;
     window.filters = filters;
     On<4> image{Dextents<4>(batch, 32, 32, c)}, to{Dextents<4>(batch, 32, 32, filters)};

@@ -194,7 +194,8 @@ TEST_CASE_TEMPLATE("y, dx and the kernel's gradient are calls of cuDNN, and the 
   CHECK(ptx_calls("convolutions by transforms") == 0);
 }
 TEST_CASE("along one axis: zeros in front alone, rows that no pool reads, a relu and a bias") {
-  conv_window window{.h = {3}, .w = {}, .pad = padding::causal, .filters = 4, .pool = 2, .relu = true};
+  conv_window window{
+      .h = {3}, .w = {}, .pad = padding::causal, .filters = 4, .pool = 2, .relu = true};
   oracle::random r(5);
   auto const x = made<float>(r, Dextents<3>(3, 9, 4));
   auto const w = made<float>(r, Dextents<1>(3 * 4 * 4)), b = made<float>(r, Dextents<1>(4));

@@ -18,10 +18,10 @@ import subprocess
 import sys
 import tempfile
 
-KERNELS = re.compile(r'locus::(host|kernel|cuda_side)::(?!missing|host_operands|announce|require_same|find_cblas)|(?<!held)(?<!far)_work\b|_fn\b|'
+KERNELS = re.compile(r'locus::(host|kernel|cuda_side)::(?!missing|host_operands|announce|require_same|find_cblas|functions::)|(?<!held)(?<!erased)_work\b|_fn\b|'
                      r'::operand_placer::|parallel_for')
 # The run-time loop: functions over the state of one run.
-LOOP = re.compile(r'\(locus::detail::run_state( const)?&')
+LOOP = re.compile(r'\(locus::detail::run_state( const)?&|locus::detail::(check_owner|copy_strided|moves_as_block)\b')
 MODE = 'mode_k'
 # Where tensors are made the run-time loop is offered to statements of other units, of whichever mode
 # comes first: it calls the statement's own kernel and computes nothing itself.
@@ -32,8 +32,9 @@ def output(*words):
     return subprocess.run(words, capture_output=True, text=True, check=True).stdout
 
 
-# The name of a function, without template arguments: that of a clone, or of a tile.
-FOR_WIDER = re.compile(r'(^|[ (&*])locus::for_avx(2|512)::|\w_avx(2|512)\b')
+# The name of a function, without template arguments: that of a clone; with them: that of a tile or a product.
+FOR_WIDER = re.compile(r'(^|[ (&*])locus::for_avx(2|512)::')
+TILE_FOR_WIDER = re.compile(r'<[^<>]*\bisa_avx(2|512)>::|isa_avx(2|512)::fused')
 
 
 def without_arguments(name):
@@ -45,6 +46,11 @@ def without_arguments(name):
             out += c
         depth -= c == '>'
     return out
+
+
+def is_for_wider(name):
+    """this function is compiled for instructions that not every processor has"""
+    return bool(FOR_WIDER.search(without_arguments(name)) or TILE_FOR_WIDER.search(name))
 
 
 def with_wide_registers(file):
@@ -111,7 +117,7 @@ def main():
         if probe.returncode == 0:
             for level in ('-O1', '-O2'):
                 wide = with_wide_registers(object_of(level))
-                strays = [name for name in wide if not FOR_WIDER.search(without_arguments(plain(name)))]
+                strays = [name for name in wide if not is_for_wider(plain(name))]
                 faults += [f'{plain(name)}\n  is for any processor and holds wider instructions ({level})' for name in strays]
                 clones += len(wide) - len(strays)
             if clones == 0:

@@ -139,7 +139,10 @@ TEST_CASE("host code that follows a device pointer" * doctest::skip()) {
 }
 /// all work before has run, and from now on no queue waits, if the parent asked for it
 void plant_no_waits() {
-  for (int card : {0, 1}) backend<backing::cuda>::finish(runtime::find_device(gpu(card)));
+  for (int card : {0, 1}) {
+    runtime::logical_device& d = runtime::find_device(gpu(card));
+    machine_of(d).finish(d);
+  }
   if (asked("TEST_PLANT")) runtime::planted.no_waits = true;
 }
 TEST_CASE("a missing event of CUDA before a copy" * doctest::skip()) {
