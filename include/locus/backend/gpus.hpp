@@ -34,8 +34,6 @@ LOCUS_FUNCTION void forget_cards();
 }  // namespace detail
 
 LOCUS_SHARED_STATE inline constexpr gpu_part whole_gpu_part{
-    .simulated = &simulated_machine,
-    .cuda = &cuda_machine,
     .build = detail::build_gpus,
     .forget = detail::forget_cards,
     .copy = copy_beyond_host,

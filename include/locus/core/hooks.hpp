@@ -19,13 +19,13 @@ using hook = void (*)();
 using statement_loop = void (*)(statement_run const&);
 
 /// set by: backend/gpus.hpp, before main, in each unit that names a GPU
-/// called: when the device table is built or ends, and for copies between two GPUs
+/// called: when the device table is built or ends, and for copies that a queue of a GPU carries
 LOCUS_SHARED_STATE inline constinit gpu_part const* gpus_of_program = nullptr;
 
 /// set by: backend/cuda/real_api.cuh, before main, in a unit of nvcc; testing::recorder while it lives
 /// called: for CUDA, cuBLAS and cuDNN
 LOCUS_SHARED_STATE inline constinit cuda_api const* gpu_api = nullptr;
-/// set by: the same two
+/// set by: the same two, and testing::nccl_recorder while it lives
 /// called: for NCCL on real GPUs
 LOCUS_SHARED_STATE inline constinit nccl_api const* nccl = nullptr;
 

@@ -112,7 +112,6 @@ constexpr machine_functions functions_of() {
 
 /// Functions that only programs with GPU policies compile.
 struct gpu_part {
-  machine_functions const *simulated, *cuda;
   void (*build)();   // makes the GPUs of the table; table.lock is held
   void (*forget)();  // drops cached facts about cards
   // copies to and from GPUs; through the host between cards that have no peer access

@@ -44,8 +44,8 @@ LOCUS_FUNCTION void close_gpus() noexcept {
   if (table.gpu_machine) table.gpu_machine->close();
   for (logical_device& d : table.gpu_devices) close_memory(d);
   pinned_memory.close();
-  if (gpus_of_program)
-    for (logical_device& d : table.gpu_devices) gpus_of_program->cuda->close_queues(d);
+  if (table.gpu_machine)
+    for (logical_device& d : table.gpu_devices) table.gpu_machine->close_queues(d);
   table.built = false;
 }
 

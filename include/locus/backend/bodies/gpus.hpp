@@ -70,8 +70,8 @@ LOCUS_FUNCTION void build_gpus() {
     absence const why = !p.has_cards()      ? absence::none
                         : p.answers[r.card] ? why_not_on(r.card)
                                             : absence::wrong_architecture;
-    table.gpu_backing = p.how;
     table.gpu_machine = p.has_cards() ? &cuda_machine : &simulated_machine;
+    table.gpu_backing = p.how;
     if (why == absence::none)
       open_gpu(r, p, forced >= 0 ? forced == 1 : configured.growth.has(r.card), cards);
     else

@@ -57,10 +57,9 @@ struct nccl_mischief {
   int polls = 2;             // that a communicator takes to get ready
 };
 
-/// Engine: int current(), int card_of_stream(void*), int card_of(void const*), void* reach(void*),
-/// void enqueue(void* stream, void const* read, void* written, size_t bytes read, bytes written,
-/// Work), void join(void* const* streams, int n): the next work of each stream comes after all that
-/// all were given.
+/// Engine: int current(), int card_of_stream(void*), int card_of(void const*), void* reach(void* stream, void* p),
+/// void enqueue(void* stream, touched const& operand, Work), void join(void* const* streams, int n): the next work
+/// of each stream comes after all work that these streams have now.
 template <class Engine>
 class fake_nccl {
  public:

@@ -79,7 +79,7 @@ LOCUS_FUNCTION void bind(run_state const& run) {
   if (runtime::copy_cache_in_use()) forget_written(run);
 }
 
-LOCUS_FUNCTION void meet_operands(run_state& run) {
+LOCUS_FUNCTION void meet_operands(run_state const& run) {
   auto meet = [&](device at, byte_range const& range) {
     if (range.bytes > 0) runtime::meet_arrivals(runtime::find_device(at), range.first, range.bytes);
   };

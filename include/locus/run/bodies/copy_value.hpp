@@ -42,9 +42,9 @@ LOCUS_FUNCTION void join_queues(run_state& run) {
 }
 
 LOCUS_FUNCTION void check_owner(logical_device const& d, void const* p, step_record const& r) {
+  machine_functions const* const gpus = runtime::table.gpu_machine;
   device owner;
-  if (runtime::table.has_gpus() && runtime::table.gpu_machine->find_other_owner(d, p, owner))
-    refuse_operand(r, owner);
+  if (gpus && gpus->find_other_owner(d, p, owner)) refuse_operand(r, owner);
 }
 
 LOCUS_FUNCTION void copy_strided(launch_site const& site, local_value const& to,
