@@ -15,8 +15,8 @@ namespace locus::simulated {
 inline constexpr int max_gpus = 16;
 inline constexpr int first_guest =
     runtime::queues_of_device * max_gpus;  // these belong to no device
-inline constexpr int guests = 4;
-static_assert(first_guest + guests <= most_queues);
+inline constexpr int guests =
+    most_queues - first_guest < 4 ? most_queues - first_guest : 4;  // streams of the program
 
 /// means: the queue of a logical device: its own, or the user's in its place
 LOCUS_FUNCTION short queue_of(logical_device const& d, queue_kind kind);

@@ -2,11 +2,12 @@
 // Reproducible sums on a GPU: a block adds one chunk of one output, in the order of
 // work/ordered_sum.hpp.
 #pragma once
-#include <locus/core/macros.hpp>        // LOCUS_LEAN_BEGIN
-#include <locus/engine/gpu/inputs.hpp>  // unravel, input_pack, output_pack
-#include <locus/engine/gpu/launch.hpp>  // start, workspace
-#include <locus/work/ordered_sum.hpp>   // ordered_sum
-#include <locus/work/ordered_work.hpp>  // ordered_sum_work
+#include <locus/core/macros.hpp>            // LOCUS_LEAN_BEGIN
+#include <locus/engine/gpu/inputs.hpp>      // unravel, input_pack, output_pack
+#include <locus/engine/gpu/launch.hpp>      // start, workspace
+#include <locus/engine/gpu/registered.hpp>  // cuda_kernel
+#include <locus/work/ordered_sum.hpp>       // ordered_sum
+#include <locus/work/ordered_work.hpp>      // ordered_sum_work
 
 LOCUS_LEAN_BEGIN
 

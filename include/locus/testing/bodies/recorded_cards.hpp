@@ -144,6 +144,7 @@ LOCUS_FUNCTION int recorded_cards::elapsed(float& milliseconds, event const& beg
 
 LOCUS_FUNCTION void recorded_cards::join(void* const* streams, int n) {
   std::vector<stamp> reached;
+  reached.reserve(static_cast<std::size_t>(n));
   for (int i = 0; i < n; ++i) reached.push_back(last_of(streams[i]));
   for (int i = 0; i < n; ++i)
     for (stamp const& s : reached) queues_->wait(queue_of(streams[i]), s);
