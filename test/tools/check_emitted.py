@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-BEYOND_HOST = r'simulated::machine|fake_nccl|communicator_set|cuda_queue|cuda_timing|current_card|host_operands'
+BEYOND_HOST = r'simulated::cards|fake_nccl|communicator_set|cuda_queue|cuda_timing|current_card|host_operands'
 
 
 def emitted(command, unit, *more):

@@ -9,7 +9,6 @@
 
 namespace locus {
 
-using runtime::backing;
 using runtime::logical_device;
 using runtime::queue_kind;
 using runtime::stamp;

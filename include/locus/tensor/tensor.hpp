@@ -10,7 +10,7 @@
 #include <locus/device/open.hpp>         // bound_device
 #include <locus/expr/leaf.hpp>           // Leaf, tensor_base
 #include <locus/expr/operand.hpp>        // as_operand
-#include <locus/machine/queues.hpp>      // copy
+#include <locus/machine/copies.hpp>      // copy
 #include <locus/memory/allocate.hpp>     // allocate, release
 #include <locus/ops/generators.hpp>      // full
 #include <locus/run/bind_and_run.hpp>    // graph_code

@@ -16,7 +16,7 @@ class simulated_stream {
   ///        the kernel finds them
   template <class T, class F>
   void launch(T* elements, std::int64_t n, bool writes, F f) const {
-    simulated::machine& m = simulated::gpus();
+    simulated::cards& m = simulated::gpus();
     auto* const first = const_cast<std::remove_const_t<T>*>(elements);
     touched const operand{first, static_cast<std::size_t>(n) * sizeof(T), writes};
     m.issue(simulated::guest_queue(handle()), {-1, "a kernel of the user", m.device_of(first)},

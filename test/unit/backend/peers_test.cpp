@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <child.hpp>
-#include <locus/machine/queues.hpp>
+#include <locus/machine/copies.hpp>
 #include <locus/memory/allocate.hpp>
 #include <locus/testing/simulated_gpus.hpp>
 

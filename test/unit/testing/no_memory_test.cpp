@@ -9,7 +9,7 @@
 #include <new>
 #include <string>
 
-#include <locus/backend/simulated/queues.hpp>
+#include <locus/backend/simulated/cards.hpp>
 #include <locus/locus.hpp>
 #include <locus/tensor/collective.hpp>
 #include <locus/testing/simulated_gpus.hpp>

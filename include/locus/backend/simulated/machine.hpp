@@ -4,7 +4,7 @@
 #include <cstring>  // memcpy
 #include <utility>  // move, exchange
 
-#include <locus/backend/simulated/queues.hpp>       // machine, gpus
+#include <locus/backend/simulated/cards.hpp>        // machine, gpus
 #include <locus/backend/simulated/user_stream.hpp>  // guest_queue
 #include <locus/core/error.hpp>                     // out_of_memory
 #include <locus/core/macros.hpp>                    // LOCUS_SHARED_STATE
@@ -36,7 +36,7 @@ class staged_bytes {
 namespace simulated {
 /// The functions of machine_functions, over the queues and arenas of the simulated cards.
 struct functions {
-  static machine& m() { return gpus(); }
+  static cards& m() { return gpus(); }
 
   static void* obtain(logical_device& d, std::size_t bytes) { return m().obtain(d, bytes); }
   static void give_back(logical_device& d, void* p, std::size_t bytes) {

@@ -4,8 +4,8 @@
 #pragma once
 #include <utility>  // move
 
+#include <locus/backend/simulated/cards.hpp>      // gpus, queue_of
 #include <locus/backend/simulated/fake_nccl.hpp>  // fake_nccl
-#include <locus/backend/simulated/queues.hpp>     // gpus, queue_of
 #include <locus/core/macros.hpp>                  // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
 #include <locus/machine/launch_site.hpp>          // touched
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams of a user beside simulated GPUs: queues of the machine that belong to no device.
 #pragma once
-#include <locus/backend/simulated/queues.hpp>  // machine, gpus
-#include <locus/core/macros.hpp>               // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
+#include <locus/backend/simulated/cards.hpp>  // machine, gpus
+#include <locus/core/macros.hpp>              // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
 
 LOCUS_COLD_BEGIN
 

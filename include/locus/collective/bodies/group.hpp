@@ -4,7 +4,7 @@
 #include <locus/collective/error.hpp>  // collective_error
 #include <locus/collective/group.hpp>  // the declarations
 #include <locus/core/macros.hpp>       // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
-#include <locus/machine/queues.hpp>    // copy
+#include <locus/machine/copies.hpp>    // copy
 #include <locus/memory/allocate.hpp>   // allocate, release
 #include <locus/watch/watch.hpp>       // watched
 

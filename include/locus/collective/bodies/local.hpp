@@ -4,7 +4,7 @@
 #include <locus/backend/device_use.hpp>        // use_of
 #include <locus/collective/local.hpp>          // the declarations
 #include <locus/core/macros.hpp>               // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
-#include <locus/machine/queues.hpp>            // check_host_access
+#include <locus/machine/copies.hpp>            // check_host_access
 #include <locus/memory/kept_copies_limit.hpp>  // forget_copies
 #include <locus/watch/watch.hpp>               // is_watched
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <locus/collective/reduce.hpp>  // the declarations
 #include <locus/core/macros.hpp>        // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
-#include <locus/machine/queues.hpp>     // check_host_access
+#include <locus/machine/copies.hpp>     // check_host_access
 #include <locus/machine/stamps.hpp>     // wait
 
 LOCUS_COLD_BEGIN

@@ -3,7 +3,7 @@
 #pragma once
 #include <locus/core/macros.hpp>     // LOCUS_FUNCTION, LOCUS_COLD_BEGIN, LOCUS_LEAN_BEGIN
 #include <locus/data/replicas.hpp>   // the declarations
-#include <locus/machine/queues.hpp>  // copy
+#include <locus/machine/copies.hpp>  // copy
 #include <locus/run/log.hpp>         // log_copy
 
 LOCUS_COLD_BEGIN

@@ -92,7 +92,7 @@ LOCUS_HOST_DEVICE void each_of(Block const& block, std::int64_t n, F const& f) {
 
 /// means: runs the body on the host, block after block
 template <class Body>
-void run_on_host(void const* body, unsigned blocks, unsigned threads) {
+void run_blocks_on_host(void const* body, unsigned blocks, unsigned threads) {
   for (unsigned b = 0; b < blocks; ++b)
     (*static_cast<Body const*>(body))(host_block(b, blocks, threads));
 }
@@ -108,7 +108,7 @@ runtime::cuda_launch launch_of(Body const& body, unsigned blocks, unsigned threa
 #if LOCUS_DEVICE_CODE
   what.symbol = reinterpret_cast<void const*>(&kernel<Body>);
 #endif
-  what.on_host = &run_on_host<Body>;
+  what.on_host = &run_blocks_on_host<Body>;
   what.body = const_cast<Body*>(&body), what.body_bytes = sizeof(Body);
   what.blocks = blocks, what.threads = threads, what.stream = stream;
   return what;

@@ -2,7 +2,7 @@
 // Bodies of the functions that run/copy_value.hpp declares.
 #pragma once
 #include <locus/engine/launch.hpp>       // launch_work
-#include <locus/machine/queues.hpp>      // check_host_access
+#include <locus/machine/copies.hpp>      // check_host_access
 #include <locus/machine/stamps.hpp>      // mark
 #include <locus/machine/work_scope.hpp>  // begin_copy
 #include <locus/run/copy_value.hpp>      // the declarations

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that run/issue.hpp declares.
 #pragma once
-#include <locus/machine/queues.hpp>      // check_host_access
+#include <locus/machine/copies.hpp>      // check_host_access
 #include <locus/machine/work_scope.hpp>  // work_scope
 #include <locus/run/copy_value.hpp>      // wait_for, copy_strided, copy_value, each_part
 #include <locus/run/issue.hpp>           // the declarations

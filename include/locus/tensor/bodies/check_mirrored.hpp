@@ -5,7 +5,7 @@
 
 #include <locus/backend/devices.hpp>        // find_device
 #include <locus/core/macros.hpp>            // LOCUS_FUNCTION
-#include <locus/machine/queues.hpp>         // copy
+#include <locus/machine/copies.hpp>         // copy
 #include <locus/machine/stamps.hpp>         // synchronize
 #include <locus/tensor/check_mirrored.hpp>  // the declarations
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <locus/backend/devices.hpp>     // find_device
 #include <locus/core/macros.hpp>         // LOCUS_FUNCTION
-#include <locus/machine/queues.hpp>      // copy
+#include <locus/machine/copies.hpp>      // copy
 #include <locus/memory/allocate.hpp>     // allocate, release
 #include <locus/memory/kept_copies.hpp>  // forget_copies
 #include <locus/run/statement_loop.hpp>  // offer_statement_loop

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the functions that machine/queues.hpp declares.
+// Bodies of the functions that machine/copies.hpp declares.
 #pragma once
 #include <locus/core/macros.hpp>         // LOCUS_FUNCTION, LOCUS_LEAN_BEGIN
-#include <locus/machine/queues.hpp>      // the declarations
+#include <locus/machine/copies.hpp>      // the declarations
 #include <locus/machine/stamps.hpp>      // meet_arrivals
 #include <locus/machine/work_scope.hpp>  // begin_copy
 

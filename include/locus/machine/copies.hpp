@@ -2,7 +2,7 @@
 // Copies between devices, on any machine.
 #pragma once
 #include <locus/core/macros.hpp>                // LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
-#include <locus/machine/launch_site.hpp>        // backing
+#include <locus/machine/launch_site.hpp>        // logical_device
 #include <locus/machine/machine_functions.hpp>  // gpus_of_program
 
 LOCUS_LEAN_BEGIN
@@ -30,5 +30,5 @@ LOCUS_FUNCTION void check_host_access(void const* p, std::int64_t bytes, bool wr
 LOCUS_LEAN_END
 
 #if LOCUS_HAS_BODIES
-#include <locus/machine/bodies/queues.hpp>  // bodies of the functions above
+#include <locus/machine/bodies/copies.hpp>  // bodies of the functions above
 #endif

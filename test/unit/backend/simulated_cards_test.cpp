@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <locus/backend/simulated/queues.hpp>
+#include <locus/backend/simulated/cards.hpp>
 #include <message_of.hpp>
 
 using namespace locus;
@@ -15,7 +15,7 @@ using runtime::queue_kind;
 
 namespace {
 
-simulated::machine& fresh(std::uint64_t seed) {
+simulated::cards& fresh(std::uint64_t seed) {
   simulated::gpus().reset(seed);
   return simulated::gpus();
 }

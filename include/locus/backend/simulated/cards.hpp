@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Simulated GPUs: the memory of each, and its queues in the machine of late queues.
+// Simulated cards: the arenas and the late queues of all simulated GPUs.
 #pragma once
 #include <csignal>  // sigaction
 
@@ -21,9 +21,9 @@ inline constexpr int guests =
 /// means: the queue of a logical device: its own, or the user's in its place
 LOCUS_FUNCTION short queue_of(logical_device const& d, queue_kind kind);
 
-class machine : public late_queues {
+class cards : public late_queues {
  public:
-  machine() : late_queues(true) {}
+  cards() : late_queues(true) {}
 
   // ---- memory: an arena for each logical GPU; kernels reach those of their own card ----
   void open(logical_device const& d);
@@ -65,9 +65,9 @@ class machine : public late_queues {
 };
 
 /// One for each process. Never destroyed: tensors may outlive every static object.
-LOCUS_SHARED_STATE inline machine& gpus() {
-  static machine* const m = new machine;
-  return *m;
+LOCUS_SHARED_STATE inline cards& gpus() {
+  static cards* const all = new cards;
+  return *all;
 }
 
 // ---- the message of a forbidden access ----
@@ -89,5 +89,5 @@ LOCUS_SHARED_STATE inline void install_fault_handler() {
 LOCUS_COLD_END
 
 #if LOCUS_HAS_BODIES
-#include <locus/backend/simulated/bodies/queues.hpp>  // bodies of the functions above
+#include <locus/backend/simulated/bodies/cards.hpp>  // bodies of the functions above
 #endif
