@@ -48,7 +48,7 @@ inline std::vector<char> read(locus::tensor_block const& b, std::string& failure
     part.assign(p.bytes + 1, 0);
     auto& d = rt::find_device(b.where.at(r));
     auto const record = locus::step_record{-1, "reading a result", d.name};
-    if (d.how == locus::backing::host) {
+    if (d.is_host()) {
       rt::check_host_access(p.data, static_cast<std::int64_t>(p.bytes), false, record);
       if (p.bytes) std::memcpy(part.data(), p.data, p.bytes);
     } else {
