@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a region reads and over which space it runs, as a table; and where its operands lie in a
-// run.
+// A table of a region's operands and of the space over which it runs; and the places of these
+// operands in a run.
 #pragma once
 #include <locus/core/macros.hpp>  // LOCUS_RUN_MODE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
 #include <locus/run/program.hpp>  // frame
@@ -72,7 +72,7 @@ struct region_facts {
 namespace detail {
 inline namespace LOCUS_RUN_MODE {
 
-/// means: what the region that ends in step `root` reads, at which level
+/// means: the table of the region that ends in step `root`
 constexpr region_facts facts_of_region(plan_view const& p, short root) {
   region_facts f;
   auto place_of = [&](edge const& e) {
@@ -133,24 +133,25 @@ constexpr region_facts facts_of_region(plan_view const& p, short root) {
     a.stride[d] = v.extents[d - shift] == 1 && extents[d] != 1 ? 0 : v.strides[d - shift];
 }
 
-/// means: where the operands of a region lie on one replica, in terms of the region's space
+/// means: addresses and strides of a region's operands on one replica, along the axes of the
+///        region's space
 class operand_placer {
  public:
   operand_placer(frame const& f, region_facts const& facts, int replica);
-  /// element inputs, (the elements' numbers,) row inputs, outputs of elements, of rows
+  /// means: to[...] = element inputs, the elements' numbers of a first_max, row inputs, element outputs, row outputs
   void place_all(kernel::access* to) const;
   kernel::space over;
 
  private:
-  // Where they are wanted, since a copy of eight strides would wait for each of them.
+  // Each function writes an operand in its place: a copy of eight strides would wait for the eight stores before it.
 
   /// an operand right aligned to a space of `rank` axes and those extents, at `where`
   void input(kernel::access& a, region_input const& in, int rank, std::int64_t const* extents,
              place const& where) const;
-  /// a whole operand beside pieces: this replica reads its piece
+  /// the operand is whole on every replica, the region runs over pieces: this replica reads its piece
   void take_piece(kernel::access& a, region_input const& in, place const& where, std::int64_t n,
                   std::int64_t stride) const;
-  /// an operand of the rows that a fold leaves, in terms of the axes of the element space
+  /// means: moves strides along the axes of the rows to the axes of the element space; folded axes get stride 0
   void spread(kernel::access& a) const;
   void output(kernel::access& a, short step) const;
   /// the number of an element within its fold, over all replicas, in row order

@@ -19,7 +19,7 @@ LOCUS_LEAN_BEGIN
 
 namespace locus::detail {
 
-/// Work beside the compute queues, and the memory that it still reads.
+/// A copy or collective beside the compute queues, and the bytes that it still uses.
 struct pending_copy {
   logical_device *from = nullptr, *to = nullptr;
   byte_range source{};
@@ -44,7 +44,7 @@ struct run_state {
   // ---- where its values lie ----
   run_memory memory;
   array_view<slot> slots{};          // [value]
-  dynamic_array<occurrence> shared;  // transfers that bring the same
+  dynamic_array<occurrence> shared;  // transfers that share a copy
   kept_uses kept;
 
   // ---- what it did ----
@@ -52,7 +52,7 @@ struct run_state {
   runtime::gpu_set beside;  // devices that are ordered behind a stream of the user's
   tally done{};
 
-  // ---- a value: a step, or behind the steps a transfer ----
+  // ---- values are numbered: first the steps, then the transfers ----
   bool is_step(int v) const { return v < plan.steps.count; }
   transfer const& transfer_of(int v) const { return plan.transfers[v - plan.steps.count]; }
   int value_of(transfer const& t) const {
@@ -80,7 +80,7 @@ struct run_state {
   byte_range bytes_of(int v, int r) const {
     return range_of(value(v, r), rank_of(v), bytes_of_element(v));
   }
-  /// the bytes that root k is written to
+  /// the bytes of root k's destination
   byte_range bytes_of_target(int k, int r) const {
     return range_of(targets[k].locals[r], targets[k].extents.rank,
                     bytes_of_element(plan.roots[k].from));

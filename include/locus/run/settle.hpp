@@ -10,8 +10,10 @@ LOCUS_LEAN_BEGIN
 namespace locus::detail {
 inline namespace LOCUS_RUN_MODE {
 
+/// means: writes results into their destinations, joins the queues, and adds the counts of the run
+/// fails: error, in checked builds, if the counts differ from the plan's: a defect of locus
 LOCUS_FUNCTION void settle(run_state& run);
-/// means: the memory that setting values aside takes
+/// means: counts the memory for values that are set aside
 LOCUS_FUNCTION void foresee_targets(run_state& run);
 
 }  // namespace LOCUS_RUN_MODE

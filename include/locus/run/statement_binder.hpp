@@ -48,7 +48,8 @@ inline void note_leaf(statement_value& to, tensor_block const* b) {
 
 /// means: bind<First>(e, to): e as the tree of a kernel, whose leaves are inputs First, First + 1, ...;
 ///        to[First...]: the tensors' blocks (null: it has died), or where values lie
-/// (each tree is made where it stays: a copy would read bytes that nobody wrote)
+/// (each tree is constructed in its final place: a copy would read padding bytes, which have no
+/// value)
 template <numerics Numbers, class To>
 struct statement_binder {
   template <class F>

@@ -88,7 +88,8 @@ LOCUS_FUNCTION bool moves_as_block(local_value const& to, local_value const& fro
   copy_strided({to.on, record, operands, 2}, *to.at, *from.at, rank, element_bytes);
 }
 
-/// means: one block from device to device, on a copy queue, behind what made it and what used its target
+/// means: copies one block between devices on a copy queue, after the work that made it and the
+///        work that used the target
 [[gnu::cold]] LOCUS_FUNCTION stamp copy_across(run_state& run, copy_side const& to,
                                                copy_side const& from, int rank, int element_bytes,
                                                step_record const& record) {

@@ -21,7 +21,7 @@ LOCUS_FUNCTION arena& arena::operator=(arena&& o) noexcept {
 LOCUS_FUNCTION void arena::open() {
   if (face_) return;
   for (bytes_ = address_space; bytes_ >= (std::size_t(1) << 28);
-       bytes_ /= 4)  // less where it is scarce
+       bytes_ /= 4)  // less where address space is scarce
     if (try_open()) return;
   throw error("locus: no address space for a simulated GPU; raise the limit on virtual memory "
               "(ulimit -v)");
@@ -63,7 +63,8 @@ LOCUS_FUNCTION void arena::release(void* p, std::size_t bytes) {
     free_.push(r);
 }
 
-LOCUS_FUNCTION bool arena::holds(void const* p) const {  // while another thread may open it
+LOCUS_FUNCTION bool arena::holds(
+    void const* p) const {  // another thread may open the arena meanwhile
   std::byte const* const face = __atomic_load_n(&face_, __ATOMIC_ACQUIRE);
   return face && p >= face && p < face + bytes_;
 }

@@ -71,7 +71,7 @@ LOCUS_FUNCTION void late_queues::reset(std::uint64_t seed) {
   for (queue& q : queues_) q = queue{};
   accesses_.clear();
   host_ = {}, failures_.clear();
-  random_ = (2 * seed + 1) * 0x9E3779B97F4A7C15u;  // near seeds are far apart
+  random_ = (2 * seed + 1) * 0x9E3779B97F4A7C15u;  // near seeds give distant states
 }
 
 LOCUS_FUNCTION kept_work late_queues::kept() {
@@ -140,7 +140,11 @@ LOCUS_FUNCTION void late_queues::check_free(touched const& t, step_record const&
 LOCUS_FUNCTION void late_queues::remember(short q, std::uint64_t ticket, touched const& t,
                                           step_record const& record) {
   auto const* const first = static_cast<std::byte const*>(t.first);
-  for (std::size_t i = 0; i < accesses_.size();) {  // a covered access comes before this one
+  for (
+      std::size_t i = 0;
+      i <
+      accesses_
+          .size();) {  // a covered access comes before this one, so later work is ordered behind both
     access_record const& a = accesses_[i];
     bool const covered = first <= a.first && a.last <= first + t.bytes;
     bool const same_reader = !t.writes && !a.writes && a.by.queue == q;
