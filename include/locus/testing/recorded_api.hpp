@@ -11,7 +11,8 @@ struct recorded_api {
 
  private:
   static bool makes_context(std::string_view function);
-  /// a call of the recorder that is there; card(r): the card that it concerns, or -1
+  /// means: counts a call of the current recorder r, and returns an error code or f(r); card(r):
+  ///        the card of the call, or -1
   template <class Card, class F>
   static int call(char const* function, Card&& card, F&& f) {
     lock_guard hold(recorded_cards::one_at_a_time_);
@@ -21,7 +22,7 @@ struct recorded_api {
     if (code != 0) r.leave_error(code);
     return code;
   }
-  /// of a lost card: nothing of it is under way any more
+  /// means: the card is lost; no work of it is under way then
   static bool is_lost(recorded_cards& r, int card);
 };
 

@@ -12,7 +12,9 @@ namespace locus::testing::detail {
 LOCUS_FUNCTION void change_devices(runtime::card_source const& source,
                                    runtime::configuration const& c) {
   runtime::detail::close_gpus();
-  auto const policy = runtime::configured.copies;  // set at any time, and no part of a scope
+  auto const policy =
+      runtime::configured
+          .copies;  // settings that a program may change at any time are no part of a scope
   int const inter_op = runtime::configured.inter_op_threads;
   auto const products = runtime::configured.products;
   runtime::cards_from = source, runtime::configured = c;
