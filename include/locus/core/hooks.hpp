@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls upwards: a higher header sets each of these pointers, a lower header calls it. All such
-// pointers stand here; a
-// new one needs a reason in decisions/37-calls-upwards.md. Each is null until it is set.
+// pointers stand here; a new one needs a reason in decisions/37-calls-upwards.md. Each is null
+// until it is set.
 #pragma once
 #include <locus/core/macros.hpp>  // LOCUS_SHARED_STATE
 

@@ -15,8 +15,7 @@ inline namespace LOCUS_MODE {
 template <class Work>
 inline constexpr bool is_in_library = requires { requires Work::is_plain; };
 /// means: work without its type, for a machine that finds its kernel by name; `missing`, one for
-///        each type, is for the
-///        message that no unit compiled the kernel
+///        each type, is for the message that no unit compiled the kernel
 template <class Work>
 erased_work erase_type(Work const& work) {
   constexpr bool runs_algorithms =
@@ -37,8 +36,7 @@ erased_work erase_type(Work const& work) {
 inline namespace LOCUS_MODE {
 
 /// means: runs the kernel of `work` on the device of `site`, in the order of its compute queue; on
-///        the host, before it
-///        returns
+///        the host, before it returns
 /// fails: no_kernel_in_unit, device_lost; on the host, with the exception of the kernel
 template <class Work, class Mode = mode>
 void launch_work(launch_site const& site, Work const& work) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The interface between plans and machines: one table of functions for each machine (host,
-// simulated GPUs, CUDA). A new
-// machine is a new table that passes test/laws/backend_laws_test.cpp.
+// simulated GPUs, CUDA). A new machine is a new table that passes test/laws/backend_laws_test.cpp.
 #pragma once
 #include <locus/core/hooks.hpp>           // gpus_of_program
 #include <locus/core/macros.hpp>          // LOCUS_SHARED_STATE
@@ -26,8 +25,7 @@ struct gpu_set {
 }  // namespace runtime
 
 /// The functions of a machine for its devices. The host's table leaves the functions under headings
-/// that name GPUs, the
-/// trace or streams null.
+/// that name GPUs, the trace or streams null.
 struct machine_functions {
   // ---- memory ----
   void* (*obtain)(logical_device&, std::size_t);           // a region; null: no more memory

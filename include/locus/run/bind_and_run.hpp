@@ -52,8 +52,8 @@ struct graph_code {
   static constexpr bool names_gpu = find_gpus();
   static constexpr bool is_static = all_static<Graph>();
   static constexpr bool is_open = has_open_places(arrays.view());
-  /// the graph computes nothing: its root is a view of one tensor on an open device. The destination may be
-  /// another device of that kind
+  /// the graph computes nothing: its root is a view of one tensor on an open device. The
+  /// destination may be another device of that kind
   static constexpr bool find_whether_views() {
     plan_view const p = arrays.view();
     int leaves = 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The arguments of a call in a run: its operands and results on one replica, and the rows of the
-// batch that this
-// replica has.
+// batch that this replica has.
 #pragma once
 #include <locus/core/macros.hpp>    // LOCUS_RUN_MODE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
 #include <locus/run/program.hpp>    // frame

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies of values between devices, and the order in which queues access memory:
 //   between plans, a device's compute queue orders all accesses to its memory, except to pending
-//   results
-//   (runtime/pending_results.hpp);
+//   results (runtime/pending_results.hpp);
 //   inside a plan, copies run on copy queues, after the work that made the value and the work that
 //   used the target.
 #pragma once
@@ -18,13 +17,11 @@ inline namespace LOCUS_RUN_MODE {
 /// means: the next work of d runs after value v of replica r has arrived
 LOCUS_FUNCTION void wait_for(run_state& run, int v, int r, logical_device& d);
 /// means: the next work of that queue of d runs after the pending copies and collectives that use
-///        bytes of `range` on
-///        device `owner`
+///        bytes of `range` on device `owner`
 LOCUS_FUNCTION void wait_for_readers(run_state const& run, logical_device& d, queue_kind queue,
                                      byte_range const& range, logical_device& owner);
 /// means: the next work of each compute queue runs after all pending copies from or to its device;
-///        the host waits for
-///        copies to host memory
+///        the host waits for copies to host memory
 LOCUS_FUNCTION void join_queues(run_state& run);
 
 // ---- checks ----
@@ -52,8 +49,7 @@ LOCUS_FUNCTION void copy_strided(launch_site const& site, local_value const& to,
                                                copy_side const& from, int rank, int element_bytes);
 
 /// means: visit(to, to_name, from, from_name, skip) for each value, or piece, that a transfer
-///        moves; skip: the bytes lie
-///        there already
+///        moves; skip: the bytes lie there already
 template <class Visit>
 void each_part(run_state const& run, transfer const& me, Visit const& visit) {
   step const& s = run.plan.steps[me.from];

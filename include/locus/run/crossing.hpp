@@ -24,7 +24,8 @@ class crossing {
   shape const* extents() const { return &leaf_.extents; }
   tally counts() const { return count_plan(plan_, &leaf_.extents); }
 
-  /// means: into = from; from[r]: the value on replica r, at any strides. Counts, log and checks are those of any plan
+  /// means: into = from; from[r]: the value on replica r, at any strides. Counts, log and checks
+  ///        are those of any plan
   void run(local_value const* from, target const& into, call_site site = {});
 
  private:

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The copy policy: a step that reads a value of another device makes an implicit copy, which is
-// silent, warned of or
-// refused. to<>, fetch, printing, an assignment to a tensor elsewhere and on<Device>(x) of a tensor
-// are explicit copies.
+// silent, warned of or refused. to<>, fetch, printing, an assignment to a tensor elsewhere and
+// on<Device>(x) of a tensor are explicit copies.
 #pragma once
 #include <locus/core/macros.hpp>  // LOCUS_RUN_MODE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 #include <locus/run/program.hpp>  // run_state

@@ -12,8 +12,7 @@ inline namespace LOCUS_RUN_MODE {
 /// means: issues all actions; on devices with queues the work runs later
 LOCUS_FUNCTION void issue(run_state& run);
 /// means: copies the values or pieces of one transfer, or takes the copies that another transfer
-///        made; a reduction goes
-///        to run/reduce.hpp
+///        made; a reduction goes to run/reduce.hpp
 [[gnu::cold]] LOCUS_FUNCTION void move_value(run_state& run, transfer const& me);
 
 }  // namespace LOCUS_RUN_MODE

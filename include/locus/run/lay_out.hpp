@@ -14,8 +14,7 @@ inline namespace LOCUS_RUN_MODE {
 /// fails: out_of_memory; no step has run then
 LOCUS_FUNCTION void lay_out(run_state& run);
 /// means: gives each value that a transfer brings a place; a copy of a tensor that the run does not
-///        write lies in a kept
-///        copy
+///        write lies in a kept copy
 LOCUS_FUNCTION void lay_out_arrivals(run_state& run);
 
 // ---- occurrences of one tensor ----

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The placement log: operations under TensorFlow's names, and also copies, collectives, creations
-// and fallbacks, which
-// TensorFlow does not log.
+// and fallbacks, which TensorFlow does not log.
 #pragma once
 #include <locus/core/array.hpp>      // dynamic_array
 #include <locus/core/call_site.hpp>  // call_site
@@ -32,9 +31,8 @@ namespace detail {
   return true;
 }
 /// means: warns that a step has no kernel for its device: each time in the destination of the log;
-///        without one, on stderr
-///        once for each operation name, and only if the program requested the device or there are
-///        GPUs
+///        without one, on stderr once for each operation name, and only if the program requested
+///        the device or there are GPUs
 [[gnu::cold]] LOCUS_FUNCTION void say_fallback(step const& s, short number, shape const& extents,
                                                call_site site);
 [[gnu::cold]] LOCUS_FUNCTION void log_copy(transfer_kind how, step const& s, short number,

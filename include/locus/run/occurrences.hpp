@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Occurrences of one tensor: the type of x * x does not say that both leaves are one tensor; a run
-// compares addresses.
-// Transfers that would bring the same elements to the same place share one copy.
+// compares addresses. Transfers that would bring the same elements to the same place share one
+// copy.
 #pragma once
 #include <locus/core/array.hpp>       // dynamic_array
 #include <locus/core/macros.hpp>      // LOCUS_COLD_BEGIN, LOCUS_FUNCTION

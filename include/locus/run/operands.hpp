@@ -138,20 +138,24 @@ constexpr region_facts facts_of_region(plan_view const& p, short root) {
 class operand_placer {
  public:
   operand_placer(frame const& f, region_facts const& facts, int replica);
-  /// means: to[...] = element inputs, the elements' numbers of a first_max, row inputs, element outputs, row outputs
+  /// means: to[...] = element inputs, the elements' numbers of a first_max, row inputs, element
+  ///        outputs, row outputs
   void place_all(kernel::access* to) const;
   kernel::space over;
 
  private:
-  // Each function writes an operand in its place: a copy of eight strides would wait for the eight stores before it.
+  // Each function writes an operand in its place: a copy of eight strides would wait for the eight
+  // stores before it.
 
   /// an operand right aligned to a space of `rank` axes and those extents, at `where`
   void input(kernel::access& a, region_input const& in, int rank, std::int64_t const* extents,
              place const& where) const;
-  /// the operand is whole on every replica, the region runs over pieces: this replica reads its piece
+  /// the operand is whole on every replica, the region runs over pieces: this replica reads its
+  /// piece
   void take_piece(kernel::access& a, region_input const& in, place const& where, std::int64_t n,
                   std::int64_t stride) const;
-  /// means: moves strides along the axes of the rows to the axes of the element space; folded axes get stride 0
+  /// means: moves strides along the axes of the rows to the axes of the element space; folded axes
+  ///        get stride 0
   void spread(kernel::access& a) const;
   void output(kernel::access& a, short step) const;
   /// the number of an element within its fold, over all replicas, in row order

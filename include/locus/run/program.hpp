@@ -34,8 +34,7 @@ struct run_state;
 }
 
 /// Functions of the run-time loop for plans with transfers. The program of a plan without transfers
-/// does not name them,
-/// so its unit does not compile them.
+/// does not name them, so its unit does not compile them.
 struct crossing_code {
   void (*apply_copy_policy)(detail::run_state const& run);
   void (*lay_out)(detail::run_state& run);

@@ -25,8 +25,8 @@ using namespace locus::detail;
 
 /// means: the fold of Op ignores NaN, and the steps behind the fold bring NaN back.
 /// The requires-expression stands outside of region_code: inside of that class it was false for
-/// nvcc's front end and
-/// true for the host compiler, and the host launched a kernel that nvcc had not made.
+/// nvcc's front end and true for the host compiler, and the host launched a kernel that nvcc had
+/// not made.
 template <class Op>
 inline constexpr bool leaves_nan_out = requires { Op::named::leaves_nan_out; };
 
@@ -58,8 +58,8 @@ struct region_code {
   static constexpr bool over_all_gpus = p.steps[Root].where.devices.is_all_gpus();
 
   // ---- stages: trees over one kind of inputs that share values ----
-  // Stage `elements` computes element outputs and the operands of all folds; stage K of a chain, the operand of fold K;
-  // stage `end`, the results behind the folds.
+  // Stage `elements` computes element outputs and the operands of all folds; stage K of a chain,
+  // the operand of fold K; stage `end`, the results behind the folds.
   static constexpr int elements = -1, end = -2;
   /// the members that a stage computes, and the number of readers of each
   struct stage_facts {
@@ -192,8 +192,9 @@ struct region_code {
     else
       return false;
   }
-  /// nvcc gives the host compiler a wrapper class instead of a lambda for both sides, and the wrapper is not trivially
-  /// copyable; nvcc's own front end checks the assertion below with the lambda itself
+  /// nvcc gives the host compiler a wrapper class instead of a lambda for both sides, and the
+  /// wrapper is not trivially copyable; nvcc's own front end checks the assertion below with the
+  /// lambda itself
   template <std::size_t... Idx>
   static constexpr bool has_closure(std::index_sequence<Idx...>) {
     return (is_closure<int(Idx)>() || ...);
@@ -414,7 +415,8 @@ struct region_code {
     send(what, matmul_work_of<T, a, c>{matrix_of(z, c.rank), matrix_of(x, rank_a),
                                        matrix_of(y, rank_b), batch});
   }
-  /// small static extents on one CPU get a kernel of their own; all other products of a type share one kernel
+  /// small static extents on one CPU get a kernel of their own; all other products of a type share
+  /// one kernel
   template <class T, shape A, shape C>
   static constexpr auto find_matmul_work() {
     constexpr std::int64_t m = C.from_right(1), n = C.from_right(0), k = A.from_right(0);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hard placement (config::set_soft_device_placement(false)): a step that on<Device>() places runs
-// on that device, or the
-// plan is refused before its first step.
+// on that device, or the plan is refused before its first step.
 #pragma once
 #include <locus/core/call_site.hpp>  // call_site
 #include <locus/core/macros.hpp>     // LOCUS_COLD_BEGIN, LOCUS_FUNCTION

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The run-time loop over a constant plan: memory first, then its actions in order. It contains no
-// type of an expression,
-// so it is the same code in every unit; it calls the kernels and folds of a graph through the
-// pointers of its program.
+// type of an expression, so it is the same code in every unit; it calls the kernels and folds of a
+// graph through the pointers of its program.
 #pragma once
 #include <locus/core/macros.hpp>          // LOCUS_RUN_MODE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
 #include <locus/run/foresee.hpp>          // foresee_transfers

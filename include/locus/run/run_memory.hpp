@@ -20,15 +20,17 @@ class run_memory {
   ~run_memory();
 
   // ---- the temporaries of a plan ----
-  // one arena for each device name of the plan, also where one logical device works for several names
+  // one arena for each device name of the plan, also where one logical device works for several
+  // names
   bool has_arena(device name) const { return find_arena(name) != nullptr; }
   void add_arena(device name, logical_device& d, std::int64_t bytes, std::string_view purpose);
   void* in_arena(device name, std::int64_t offset) const;
 
   // ---- memory that a run needs besides its arenas, until it ends ----
   void* extra_memory(logical_device& d, std::int64_t bytes, std::string_view purpose);
-  // Whether a value is packed or set aside depends on the places of values: will_need counts its memory when values
-  // have places, obtain_reserves obtains it before the first step, take_reserve hands it out.
+  // Whether a value is packed or set aside depends on the places of values: will_need counts its
+  // memory when values have places, obtain_reserves obtains it before the first step, take_reserve
+  // hands it out.
   void will_need(logical_device& d, std::int64_t bytes);
   void obtain_reserves();
   void* take_reserve(logical_device& d, std::int64_t bytes);

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Local statements: one kernel on one CPU, run without the run-time loop. A statement of maps needs
-// no plan either: a
-// unit compiles its functor and the search for its leaves. The loop runs the statement, with the
-// plan of
-// plan/local_statement.hpp, where a log, temporaries, other devices at work or an error need the
-// loop. Units that make
-// tensors or views compile the loop; a unit that only assigns does not.
+// no plan either: a unit compiles its functor and the search for its leaves. The loop runs the
+// statement, with the plan of plan/local_statement.hpp, where a log, temporaries, other devices at
+// work or an error need the loop. Units that make tensors or views compile the loop; a unit that
+// only assigns does not.
 #pragma once
 #include <locus/core/call_site.hpp>        // call_site
 #include <locus/core/hooks.hpp>            // statement_loops
@@ -31,7 +29,8 @@ struct statement_code {
   int const* bytes = nullptr;  // of an element: of each value that is read, then of the result
   short reads = 0;
   short at_index = 0;  // the first at_index of them are read only at the index that is written
-  // for maps without a plan, whose reads are their leaves: the kernel, and the data of the run-time loop
+  // for maps without a plan, whose reads are their leaves: the kernel, and the data of the run-time
+  // loop
   void (*run)(statement_code const&, void const* context, statement_value const* values) = nullptr;
   statement_step const* tree = nullptr;
   void const* kernels = nullptr;  // host::loop_kernels of the statement's mode

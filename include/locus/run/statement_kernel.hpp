@@ -38,8 +38,8 @@ inline bool lie_apart(statement_code const& c, statement_value const* values) {
   return true;
 }
 /// means: calls kernel(), if the statement needs nothing besides; false: it needs the run-time
-///        loop, and nothing was done.
-///        values: those that are read, then the destination; extents: of the result
+///        loop, and nothing was done. values: those that are read, then the destination; extents:
+///        of the result
 template <class Kernel>
 [[gnu::always_inline]] inline bool run_statement(statement_code const& c,
                                                  statement_value const* values,

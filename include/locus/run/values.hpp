@@ -69,8 +69,7 @@ struct memory_value {
 /// How the bytes of two values meet: not at all, as the same elements at the same indices, otherwise.
 enum class overlap : unsigned char { none, same, other };
 /// means: the overlap of a and b. With `none` a kernel may read a and write b; with `same`, only if
-///        it reads an element
-///        at the index that it writes
+///        it reads an element at the index that it writes
 inline overlap find_overlap(memory_value const& a, memory_value const& b) {
   if (!range_of(a.at, a.rank, a.element_bytes).overlaps(range_of(b.at, b.rank, b.element_bytes)))
     return overlap::none;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // NCCL among the cards of a recorder: it counts calls, lets the n-th fail, lets a communicator, a
-// group or an operation
-// never end, and counts forbidden calls while a group is in flight.
+// group or an operation never end, and counts forbidden calls while a group is in flight.
 #pragma once
 #include <atomic>   // atomic
 #include <set>      // set

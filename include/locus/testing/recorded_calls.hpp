@@ -47,8 +47,7 @@ class recorded_calls {
     options_.fail_with = code;
   }
   /// the call with that number, counted from now, and all later calls fail: as with a lost device
-  /// (719), or with CUDA
-  /// unloaded at the end of the program (4)
+  /// (719), or with CUDA unloaded at the end of the program (4)
   void fail_from(int n, int code = 719) { fail_from_ = all_calls_ + n, options_.fail_with = code; }
   /// the next call of that function fails
   void fail_next(std::string const& name, int code) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recorded cards: device memory in protected arenas, kernel bodies as host loops, streams as late
-// queues, which check
-// the order of accesses.
+// queues, which check the order of accesses.
 #pragma once
 #include <functional>  // function
 #include <map>         // map
@@ -35,8 +34,7 @@ class recorded_cards : public recorded_calls {
   int open_streams() const;
   int open_events() const { return static_cast<int>(events_.size()); }
   /// cards that have a context: as since CUDA 12, a card gets one when it becomes current, and by
-  /// nearly every call while
-  /// it is current
+  /// nearly every call while it is current
   std::set<int> const& contexts() const { return contexts_; }
   /// means: the program captures that stream into a graph
   void capture(void* s) { captured_.insert(s); }
@@ -148,8 +146,7 @@ class recorded_cards : public recorded_calls {
   /// first
   int run(runtime::cuda_algorithm const& a);
   /// column-major, as cuBLAS; in double, so that rounding hides no wrong stride. A handle is for
-  /// one stream: cuBLAS does
-  /// not order two streams of one handle.
+  /// one stream: cuBLAS does not order two streams of one handle.
   int multiply(void* handle, runtime::cuda_gemm const& g);
   /// means: poisons the bytes in the order of the stream
   void retire(void* p, std::size_t bytes, void* s);

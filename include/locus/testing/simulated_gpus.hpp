@@ -13,8 +13,7 @@ using runtime::simulated_options;
 ///        them; changes of it inside end with this object. Until the first use of devices the
 ///        configuration may change.
 /// fails: configuration_error, if a tensor is alive at the beginning: its memory would lose its
-///        device. Tensors
-///        that outlive this object keep its devices; a line on stderr says so.
+///        device. Tensors that outlive this object keep its devices; a line on stderr says so.
 class simulated_gpus {
  public:
   explicit simulated_gpus(int count, simulated_options const& options = {}) {

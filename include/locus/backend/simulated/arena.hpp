@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory of a simulated GPU: one memory file mapped twice. Tensors hold addresses of the first
-// mapping (the face),
-// which is closed: every access faults. Kernels of the owning card get addresses of the second
-// mapping (the back).
+// mapping (the face), which is closed: every access faults. Kernels of the owning card get
+// addresses of the second mapping (the back).
 #pragma once
 #include <cstddef>     // byte
 #include <cstdint>     // int64_t

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // NCCL without cards, by its rules: ranks, groups, nonblocking communicators, operations that meet
-// on the streams of
-// all ranks. Mistakes that hang or spoil values with the real NCCL (calls that differ among ranks,
-// a buffer on another
-// card, a missing rank) are errors here. Terms are added in the order of a ring: the same bits on
-// all ranks, and not
-// in replica order.
+// on the streams of all ranks. Mistakes that hang or spoil values with the real NCCL (calls that
+// differ among ranks, a buffer on another card, a missing rank) are errors here. Terms are added in
+// the order of a ring: the same bits on all ranks, and not in replica order.
 #pragma once
 #include <cstring>  // memcpy
 #include <utility>  // move

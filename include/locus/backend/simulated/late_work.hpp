@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Late queues: they run as late as possible, in a seeded order among the orders that events permit.
-// They record the
-// bytes that each task reads and writes, and find a missing event when the work is issued.
-// Simulated GPUs and the
-// recorder of CUDA's calls use them.
+// They record the bytes that each task reads and writes, and find a missing event when the work is
+// issued. Simulated GPUs and the recorder of CUDA's calls use them.
 #pragma once
 #include <utility>  // move
 

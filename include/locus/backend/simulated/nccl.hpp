@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // NCCL among simulated GPUs: its operations are work of the devices' queues, so the race check
-// finds a missing event
-// or a wrong order as with kernels.
+// finds a missing event or a wrong order as with kernels.
 #pragma once
 #include <utility>  // move
 

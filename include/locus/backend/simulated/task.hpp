@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts of late queues: a task, a queue of tasks, clocks that order tasks, the record of an access,
-// and a failure with
-// the tasks that depend on it.
+// and a failure with the tasks that depend on it.
 #pragma once
 #include <exception>    // exception_ptr
 #include <string_view>  // string_view
@@ -75,8 +74,7 @@ struct access_record {
 };
 
 /// The exception of a kernel, kept until its issuing thread waits, and the tasks that depend on the
-/// kernel: later tasks of
-/// that thread in its queue, tasks that wait for these, and so on.
+/// kernel: later tasks of that thread in its queue, tasks that wait for these, and so on.
 struct failure {
   std::exception_ptr what;
   unsigned issuer = 0;

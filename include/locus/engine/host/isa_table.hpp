@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels that are compiled for several instruction sets whatever the unit's flags are, and tables
-// of them. When the
-// first kernel runs, the processor decides which table the process uses, as in a BLAS.
+// of them. When the first kernel runs, the processor decides which table the process uses, as in a
+// BLAS.
 #pragma once
 #include <utility>  // integer_sequence
 
@@ -11,8 +11,7 @@
 // LOCUS_FOR_EACH_ISA(DEFINE)     DEFINE(isa, target) for each instruction set that a kernel is
 // compiled for;
 //                                target: attributes in front of a function. With gcc they optimise
-//                                the function
-//                                also in units without optimisation
+//                                the function also in units without optimisation
 #if defined(__clang__)
 #define LOCUS_FOR_ANY
 #else
@@ -35,8 +34,7 @@ namespace locus::host {
 inline namespace LOCUS_MODE {
 
 // c + a * b, rounded once where the instruction set has a fused instruction; other vectors are left
-// to the
-// compiler. nvcc's front end has none of these builtins.
+// to the compiler. nvcc's front end has none of these builtins.
 #define LOCUS_FUSED(target, type, lanes, expression)                                           \
   target [[gnu::always_inline]] static simd::vector<type, lanes> fused(                        \
       simd::vector<type, lanes> a, simd::vector<type, lanes> b, simd::vector<type, lanes> c) { \
@@ -132,8 +130,7 @@ Table table_for(int bytes) {
 }  // namespace detail
 
 /// A table of kernels for the widest registers of this process, and one for results that are
-/// narrower than such a
-/// register. Table has a static function of<Isa>().
+/// narrower than such a register. Table has a static function of<Isa>().
 template <class Table>
 struct isa_table {
   int bytes = detail::register_bytes();  // of a register of `wide`

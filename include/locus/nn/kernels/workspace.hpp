@@ -19,8 +19,8 @@ LOCUS_COLD_END
 
 inline namespace LOCUS_MODE {
 
-/// Numbers of T, unset.
-/// fails: out_of_memory where the system has no more
+/// Memory for numbers of T, without values.
+/// fails: out_of_memory, if the system has no more memory
 template <class T>
 class workspace {
  public:

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Activations as functors: the activation is a number in the functor, so layers with different
-// activations share their
-// kernels. The gradients are functions of the result y.
+// activations share their kernels. The gradients are functions of the result y.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_NN_LAYERS_ACTIVATE)
 #define LOCUS_NN_LAYERS_ACTIVATE
 #include <locus/engine/host/packet_forms.hpp>  // packet_form

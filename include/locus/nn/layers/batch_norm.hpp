@@ -107,8 +107,7 @@ constexpr bool channels_fit(shape const& x, Channels const&... of) {
 }  // namespace detail
 
 /// means: result 0: mean and variance of each channel over this replica's rows, in the first row of
-///        its
-///        piece; results 1 and 2: this replica's share of the change of the moving mean and
+///        its piece; results 1 and 2: this replica's share of the change of the moving mean and
 ///        variance
 /// shape: (rows, ..., C), (C), (C) -> (rows, 2 C), (C), (C)
 struct batch_moments_op {
@@ -459,10 +458,9 @@ inline constexpr auto cross_replica = statistics_of::global_batch;
 ///        BatchNorm{relu6}, BatchNorm<cross_replica>{}
 /// shape: as its examples; gamma, beta, moving_mean, moving_variance (channels)
 /// after: keras.layers.BatchNormalization: momentum 0.99, epsilon 1e-3, variance of the population.
-///        Each replica uses its
-///        own statistics; the moving ones change by the mean over the replicas, where a replica
-///        without rows counts as no
-///        change. cross_replica: Keras' synchronized
+///        Each replica uses its own statistics; the moving ones change by the mean over the
+///        replicas, where a replica without rows counts as no change. cross_replica: Keras'
+///        synchronized
 template <statistics_of Of = statistics_of::each_replica>
 struct BatchNorm {
   static constexpr char const* kind = "BatchNormalization";

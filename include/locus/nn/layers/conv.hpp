@@ -68,11 +68,9 @@ struct conv_description : weighted<Derived> {
 /// means: y = a(x * kernel + bias): Conv1D<64, 5>{relu}, Conv1D<64, 5, padding::causal, 1, 2>{}
 /// shape: (steps, channels) -> (steps', Filters); kernel (Taps, channels / Groups, Filters)
 /// cost:  a multiply-add for each product; the kernel includes linear, relu, and a MaxPool1D behind
-///        it. The host copies no
-///        windows; a GPU copies them, a slab of 32 to 64 MiB at a time
+///        it. The host copies no windows; a GPU copies them, a slab of 32 to 64 MiB at a time
 /// fails: at compile time, for examples of another rank, groups that do not divide the channels and
-///        windows that
-///        do not fit; shape_error for sizes that are open at compile time
+///        windows that do not fit; shape_error for sizes that are open at compile time
 /// after: keras.layers.Conv1D: glorot_uniform, zeros
 template <std::int64_t Filters, int Taps, padding Pad = padding::valid, int Stride = 1,
           int Dilation = 1, int Groups = 1>
@@ -128,8 +126,7 @@ struct Conv1D : detail::conv_description<Conv1D<Filters, Taps, Pad, Stride, Dila
 /// cost:  a multiply-add for each product; the kernel includes linear, relu and relu6. A GPU copies
 ///        windows of several pixels, a slab of 32 to 64 MiB at a time
 /// fails: at compile time, for examples of another rank, groups that do not divide the channels and
-///        windows that
-///        do not fit; shape_error for sizes that are open at compile time
+///        windows that do not fit; shape_error for sizes that are open at compile time
 /// after: keras.layers.Conv2D: padding as TensorFlow pads, glorot_uniform, zeros
 template <std::int64_t Filters, int KH, int KW = KH, padding Pad = padding::valid, int Stride = 1,
           int Dilation = 1, int Groups = 1>

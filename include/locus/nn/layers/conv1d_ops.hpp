@@ -40,8 +40,7 @@ struct conv1d_slope {
 }  // namespace detail
 
 /// means: result 0: the largest number of each pool of x * kernel + bias, at least 0 with relu;
-///        result 1: 1 + its row in
-///        the pool, 0 where relu gives 0
+///        result 1: 1 + its row in the pool, 0 where relu gives 0
 /// shape: (rows, steps, channels), flat kernel, (filters) -> (rows, steps', filters) twice
 struct conv1d_op {
   using enum call_role;
@@ -100,8 +99,7 @@ struct conv1d_op {
 };
 
 /// means: dx, and this replica's terms of the gradients of kernel and bias, from dy. marks: with a
-///        pool, result 1 of
-///        conv1d_op; else its y
+///        pool, result 1 of conv1d_op; else its y
 /// shape: x, flat kernel, marks, dy -> as x, as the kernel, (filters)
 struct conv1d_gradient_op {
   using enum call_role;

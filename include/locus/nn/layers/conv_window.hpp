@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The settings of a convolution, without the extents of its examples; and one number of its result
-// or of its gradient,
-// for kernels with one thread for each number. The kernel lies flat as (KH, KW, channels / groups,
-// filters).
+// or of its gradient, for kernels with one thread for each number. The kernel lies flat as (KH, KW,
+// channels / groups, filters).
 #pragma once
 #include <locus/nn/layers/activation.hpp>   // activation
 #include <locus/nn/layers/window.hpp>       // conv_geometry, place_in

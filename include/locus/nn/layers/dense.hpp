@@ -73,8 +73,7 @@ struct dense_state : weights<T, Replicas> {
 /// means: y = a(x W + b): Dense<64>{relu}, Dense<10, softmax>{}
 /// shape: (inputs) -> (Units); kernel (inputs, Units), bias (Units)
 /// fails: at compile time, for examples of another rank (put a Flatten in front), and for softmax
-///        that is not part of the
-///        type
+///        that is not part of the type
 /// after: keras.layers.Dense: glorot_uniform, zeros
 template <std::int64_t Units, activation Act = activation::linear>
 struct Dense : weighted<Dense<Units, Act>> {

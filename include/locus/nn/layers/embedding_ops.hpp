@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of a table, chosen by number, as a step of a plan; and the table's gradient: sorted row
-// numbers and their sums.
-// The table lies flat as (vocabulary, width).
+// numbers and their sums. The table lies flat as (vocabulary, width).
 #pragma once
 #include <type_traits>  // conditional
 
@@ -45,8 +44,7 @@ struct embedding_op {
 };
 
 /// means: result 0: the different tokens in rising order, then `vocabulary` in the rest; result 1:
-///        for each of them the sum
-///        of its rows of dy, 0 in the rest
+///        for each of them the sum of its rows of dy, 0 in the rest
 /// shape: tokens (b, n), dy (b, n, width) -> (b n), (b n, width)
 /// after: rows are added in the order of the batch: the same bits on every replica
 struct embedding_gradient_op {

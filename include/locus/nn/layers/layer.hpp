@@ -5,8 +5,7 @@
 //     struct Dense {                                     // the description: cheap, an aggregate
 //       static constexpr char const* kind = "Dense";     // as Keras' summary prints it
 //       template <class In> using output = Extents<...>; // of one example; static_asserts refuse
-//                                                        // extents that do not fit; In may hold
-//                                                        dyn
+//                                                        // wrong extents; In may hold dyn
 //       template <class T, class In, class Replicas> using state = dense_state<T, Replicas>;
 //       template <class T, class In, class Replicas>
 //       auto make(shape const& in, std::uint64_t seed) const -> state<T, In, Replicas>;
@@ -21,18 +20,14 @@
 //     };
 //
 // The model owns x and y of each layer and frees them after their last reader, so a tensor between
-// two layers exists
-// once; a state keeps parameters alone. So one state can stand at several places of a model: the
-// data of one place lie in
-// its `kept`. backward writes the gradient of every trainable parameter (one plan for all
-// parameters of a layer, so one
-// bucket), and returns dx, which may be a tensor without rows if need_dx is false. backward may
-// overwrite dy. make checks
+// two layers exists once; a state keeps parameters alone. So one state can stand at several places
+// of a model: the data of one place lie in its `kept`. backward writes the gradient of every
+// trainable parameter (one plan for all parameters of a layer, so one bucket), and returns dx,
+// which may be a tensor without rows if need_dx is false. backward may overwrite dy. make checks
 // extents that are dyn, and throws shape_error that names the layer.
 //
 // The bases of layers with a kernel, a bias and an activation are in nn/layers/weights.hpp. A layer
-// of plain expressions
-// has no kernels of its own: nn/layers/layer_norm.hpp is one.
+// of plain expressions has no kernels of its own: nn/layers/layer_norm.hpp is one.
 #pragma once
 #include <type_traits>  // type_identity
 
@@ -70,8 +65,8 @@ struct pass {
 /// The `kept` of a layer whose backward needs x and y alone.
 struct nothing {};
 /// The `kept` of a layer that ends in an activation, which its state names: ends_in(). logits:
-/// forward left the activation
-/// to the loss, so dy is the gradient of the numbers in front of the activation.
+/// forward left the activation to the loss, so dy is the gradient of the numbers in front of the
+/// activation.
 struct kept_end {
   bool logits = false;
 };
@@ -106,10 +101,8 @@ using state_of = typename Description::template state<T, In, Replicas>;
 
 /// means: two layers that one kernel serves, as a convolution and the pool behind it.
 /// A specialisation has exists = true, `type` (a description), and static type of(First const&,
-/// Second const&).
-/// A trainer keeps the state of `type`; its first_extents() are those of an example between the two
-/// layers; its
-/// parameters are First's, then Second's.
+/// Second const&). A trainer keeps the state of `type`; its first_extents() are those of an example
+/// between the two layers; its parameters are First's, then Second's.
 template <class First, class Second>
 struct fused_pair {
   static constexpr bool exists = false;

@@ -44,8 +44,8 @@ struct one_for_each_row {
 }  // namespace detail
 
 /// The state of a LayerNorm: gamma and beta. It computes with plain expressions over the rows of
-/// each replica. Without scale,
-/// gamma stays ones and is no parameter of the model; without center, beta stays zeros.
+/// each replica. Without scale, gamma stays ones and is no parameter of the model; without center,
+/// beta stays zeros.
 template <class T, int Rank, class Replicas>
 struct layer_norm_state {
   using batch = batch_of<T, Rank, Replicas>;
@@ -107,8 +107,7 @@ struct layer_norm_state {
 /// shape: as its examples, of one axis or more; gamma, beta (extent of the last axis)
 /// device: rows stay on their replicas; gradients of gamma and beta are summed over the replicas
 /// cost:  one kernel in a prediction. In training, three kernels forward and three backward, and
-///        two numbers for each row
-///        between them
+///        two numbers for each row between them
 /// fails: at compile time, for examples without axes
 /// after: keras.layers.LayerNormalization: epsilon 1e-3, variance of the population; Ba et al., Layer
 ///        normalization, 2016. Halves are added and divided as floats

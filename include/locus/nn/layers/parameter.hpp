@@ -21,8 +21,7 @@ struct parameter {
   char const* name = "";  // Keras' name: "kernel", "bias", "gamma", ...
   bool trainable = true;
   // true for an embedding: its gradient is `rows`, the different row numbers in rising order, and
-  // `row_values`, their
-  // summed rows, equal on every replica; `gradient` has no elements then
+  // `row_values`, their summed rows, equal on every replica; `gradient` has no elements then
   bool sparse = false;
   Tensor<std::int32_t, Dextents<1>, Replicas> rows{Dextents<1>(0)};
   Tensor<T, Dextents<2>, Replicas> row_values{Dextents<2>(0, 0)};

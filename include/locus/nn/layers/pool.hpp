@@ -22,8 +22,7 @@ consteval void require_axes() {
 }
 
 /// The base of pools with a window: over steps (N = 1, images that are one pixel high, PH = 1) or
-/// over images (N = 2).
-/// Stride 0: windows lie side by side.
+/// over images (N = 2). Stride 0: windows lie side by side.
 template <int N, int PH, int PW, int Stride, padding Pad, bool Max>
 struct pool_description {
   static_assert(N == 1 || (PH > 0 && PW > 0 && Stride >= 0),

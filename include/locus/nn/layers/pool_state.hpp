@@ -10,8 +10,7 @@
 namespace locus::nn {
 
 /// A pool that takes batches of rank From and makes batches of rank To. A batch of images has rank
-/// 4; a batch of lower
-/// rank lacks the axes of the image in front.
+/// 4; a batch of lower rank lacks the axes of the image in front.
 template <class T, int From, int To, class Replicas>
 struct pool_over_images {
   using in_batch = batch_of<T, From, Replicas>;

@@ -8,8 +8,8 @@
 namespace locus::nn {
 
 /// means: the extents of one example, for a model whose first layer does not say them:
-///        Sequential{Input<28, 28, 1>{}, ...};
-///        the object gives the extents that are dyn: Input<dyn>{300}
+///        Sequential{Input<28, 28, 1>{}, ...}; the object gives the extents that are dyn:
+///        Input<dyn>{300}
 template <std::int64_t... E>
 struct Input {
   using extents = Extents<E...>;

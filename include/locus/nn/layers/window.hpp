@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Windows of convolutions and pools, which slide along the axes of an example. Padding is
-// TensorFlow's: `same` adds half of
-// its elements on each side, and an odd one behind.
+// TensorFlow's: `same` adds half of its elements on each side, and an odd one behind.
 #pragma once
 #include <cstdint>  // int64_t
 
@@ -10,13 +9,12 @@
 namespace locus::nn {
 
 /// The elements that a window reads outside of an example. valid: none, the window stays inside;
-/// same: zeros on both sides,
-/// an odd zero behind, ceil(in / stride) results; causal: zeros in front alone
+/// same: zeros on both sides, an odd zero behind, ceil(in / stride) results; causal: zeros in front
+/// alone
 enum class padding : unsigned char { valid, same, causal };
 
 /// means: result o reads inputs o * stride + t * dilation - before, 0 <= t < size; an input outside
-///        of [0, in) is 0 for a
-///        convolution, and ignored by a pool
+///        of [0, in) is 0 for a convolution, and ignored by a pool
 struct window_axis {
   std::int64_t in = 1, size = 1, stride = 1, dilation = 1, before = 0, out = 1;
 
@@ -44,8 +42,7 @@ struct window_axis {
 };
 
 /// means: the axis of a window of `size` over `in` elements; with `valid`, an input that is shorter
-///        than the window has no
-///        results
+///        than the window has no results
 LOCUS_HOST_DEVICE constexpr window_axis slide(std::int64_t in, std::int64_t size,
                                               std::int64_t stride, std::int64_t dilation,
                                               padding p) {
@@ -114,8 +111,8 @@ struct window_geometry {
     }
   }
   /// means: visit(line, column, element of the window) for each result whose window has input (y,
-  ///        x); RisingResults: in
-  ///        the order of the results, else in the order of the window's elements
+  ///        x); RisingResults: in the order of the results, else in the order of the window's
+  ///        elements
   template <bool RisingResults, class Visit>
   LOCUS_HOST_DEVICE constexpr void each_result(std::int64_t y, std::int64_t x,
                                                Visit const& visit) const {
@@ -135,8 +132,8 @@ struct pool_geometry : window_geometry {
 };
 
 /// The sizes of a convolution; its kernel is (h.size, w.size, channels / groups, filters). The
-/// steps of a convolution along
-/// one axis are lines of one column; a pool may keep the largest of `pool` neighbouring results.
+/// steps of a convolution along one axis are lines of one column; a pool may keep the largest of
+/// `pool` neighbouring results.
 struct conv_geometry : window_geometry {
   std::int64_t filters = 1, groups = 1, pool = 1;
   bool relu = false;  // in front of the pool

@@ -38,8 +38,7 @@ struct window_axes {
 };
 
 /// means: the window fits along each axis of examples In; are_multiples: groups divide their
-///        channels. Both are true for
-///        another rank
+///        channels. Both are true for another rank
 template <class In, int N>
 consteval bool has_room(window_axes<N> const& window) {
   if constexpr (In::rank() == N + 1) return window.has_room(In::pattern);
@@ -52,8 +51,7 @@ consteval bool are_multiples(std::int64_t groups) {
   return true;
 }
 /// means: the type of the Extents behind the window Layer::axes over examples In;
-///        Layer::channels_of(C): the channels
-///        behind the layer for C channels in front
+///        Layer::channels_of(C): the channels behind the layer for C channels in front
 template <class Layer, class In, int N = decltype(Layer::axes)::rank>
 consteval auto extents_behind() {
   return []<std::size_t... A>(std::index_sequence<A...>) {

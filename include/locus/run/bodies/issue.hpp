@@ -104,8 +104,7 @@ LOCUS_FUNCTION void start_kernel(run_state& run, launch const& what) {
 inline constexpr int max_touched = 64;
 
 /// means: orders the kernel behind the arrivals of its operands and behind readers of its results;
-///        checks that its
-///        operands lie on its device; fills `operands`, and returns their number
+///        checks that its operands lie on its device; fills `operands`, and returns their number
 [[gnu::cold]] LOCUS_FUNCTION int gather_operands(run_state& run, short i, int r, logical_device& d,
                                                  step_record const& record, touched* operands) {
   int count = 0;

@@ -123,8 +123,7 @@ LOCUS_FUNCTION void take_terms(run_state& run, transfer const& me, replica_topol
 }
 
 /// means: registers a result that arrives beside the compute queue: later work that reads it, or
-///        writes the bytes that the
-///        collective uses, waits for it
+///        writes the bytes that the collective uses, waits for it
 LOCUS_FUNCTION void await_result(run_state& run, transfer const& me, replica_topology const& over,
                                  reduction_job const& j) {
   for (int r = 0; r < over.count; ++r) {

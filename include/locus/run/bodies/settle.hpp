@@ -22,8 +22,7 @@ LOCUS_FUNCTION void forget_in_flight(run_state& run, logical_device& d, byte_ran
 }
 
 /// means: registers an all-reduce beside the compute queue as a pending result: later plans that do
-///        not read it compute
-///        meanwhile; false: this value cannot stay pending
+///        not read it compute meanwhile; false: this value cannot stay pending
 LOCUS_FUNCTION bool leaves_beside(run_state& run, int v, int r, logical_device& d) {
   stamp const when = run.ready(v, r);
   if (run.is_step(v) || !when.is_set() || d.is_host() || d.beside_user || runtime::guest)
@@ -54,8 +53,7 @@ LOCUS_FUNCTION void foresee_targets(run_state& run) {
 }
 
 /// means: sets values aside that a destination would overwrite before they are copied: a =
-///        transpose(a), or a and b
-///        exchanged
+///        transpose(a), or a and b exchanged
 [[gnu::cold]] LOCUS_FUNCTION void set_aside(run_state& run) {
   for (int k = 0; k < run.plan.roots.count; ++k) {
     int const v = run.value_of(run.plan.roots[k]), rank = run.rank_of(v);
