@@ -60,7 +60,7 @@ struct program {
   reduction_code const* reductions = nullptr;  // null: no reductions over replicas
   bool may_alias = false;
   tally planned{};         // with static extents
-  device_list all_gpus{};  // what AllGpus stands for in this run
+  device_list all_gpus{};  // the devices of AllGpus in this run
 };
 
 /// Extents and strides of one local value.
@@ -74,7 +74,7 @@ struct target {
   shape extents{};
   local_value locals[max_devices];  // where.count() of them
   bool no_alias = false;            // the user's promise
-  bool fresh = false;               // nothing else can refer to it
+  bool fresh = false;               // no operand can refer to it
 };
 
 /// The arrays of one run, on the caller's stack.

@@ -25,7 +25,7 @@ struct plan_record {
   policy_value policy{};
   site_record* sites = nullptr;
   shape* extents = nullptr;                   // [step] of the first run
-  dynamic_array<device_use>* uses = nullptr;  // each device once
+  dynamic_array<device_use>* uses = nullptr;  // of each device, once
   plan_record* next = nullptr;                // in the order of their first runs
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of one run of a plan: the plan, where its values lie, and what the run did so far. The
+// The state of one run of a plan: the plan, the places of its values, and the work so far. The
 // functions of the run-time loop share it (run/run.hpp).
 #pragma once
 #include <locus/backend/devices.hpp>              // find_device
@@ -31,7 +31,7 @@ struct run_state {
       : code(p), plan(p.plan), arrays(a), targets(to), extents(a.extents), seen(watch) {}
   run_state(run_state const&) = delete;
 
-  // ---- what runs ----
+  // ---- the plan and the settings of the run ----
   program const& code;
   plan_view const plan;
   run_arrays const& arrays;
@@ -41,15 +41,15 @@ struct run_state {
   runtime::collective_choices const chosen = runtime::chosen_for_collectives();
   bool const tf32 = runtime::matmul_is_tf32();
 
-  // ---- where its values lie ----
+  // ---- the places of its values ----
   run_memory memory;
   array_view<slot> slots{};          // [value]
   dynamic_array<occurrence> shared;  // transfers that share a copy
   kept_uses kept;
 
-  // ---- what it did ----
+  // ---- the work so far ----
   dynamic_array<pending_copy> pending;
-  runtime::gpu_set beside;  // devices that are ordered behind a stream of the user's
+  runtime::gpu_set beside;  // devices that are ordered behind a stream of the user
   tally done{};
 
   // ---- values are numbered: first the steps, then the transfers ----

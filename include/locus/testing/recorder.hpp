@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A recorder in place of CUDA: it counts every call, lets any call fail, and reports a kernel, copy
-// or collective that
-// uses bytes of another stream without an event between them.
+// or collective that uses bytes of another stream without an event between them.
 // Include it, with LOCUS_CUDA_KERNELS defined to 1, before any other header of locus (in a unit of
 // nvcc: after <locus/cuda.cuh>).
 #pragma once

@@ -9,9 +9,8 @@ namespace locus::testing {
 using runtime::simulated_options;
 
 /// means: GPU:0 ... GPU:count-1 are simulated during the lifetime of this object. The configuration
-///        from before holds for
-///        them; changes of it inside end with this object. Until the first use of devices the
-///        configuration may change.
+///        from before holds for them; changes of it inside end with this object. Until the first
+///        use of devices the configuration may change.
 /// fails: configuration_error, if a tensor is alive at the beginning: its memory would lose its
 ///        device. Tensors that outlive this object keep its devices; a line on stderr says so.
 class simulated_gpus {

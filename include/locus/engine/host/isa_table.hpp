@@ -8,10 +8,9 @@
 #include <locus/simd/instructions.hpp>  // instructions_now
 #include <locus/simd/native.hpp>        // vector, LOCUS_VECTORS_BEGIN
 
-// LOCUS_FOR_EACH_ISA(DEFINE)     DEFINE(isa, target) for each instruction set that a kernel is
-// compiled for;
-//                                target: attributes in front of a function. With gcc they optimise
-//                                the function also in units without optimisation
+// LOCUS_FOR_EACH_ISA(DEFINE)     DEFINE(isa, target) for each instruction set of kernels; target:
+//                                attributes in front of a function. With g++ they optimise the
+//                                function also in units without optimisation
 #if defined(__clang__)
 #define LOCUS_FOR_ANY
 #else

@@ -93,10 +93,8 @@ void convolve(card_context& here, window_slabs<T> const& slabs, conv_cudnn<T>* c
 
 /// means: as host::conv2d, to rounding
 /// cost:  a product and, with bias or bounds, a kernel over y for each slab; windows of more than
-///        one pixel are written and
-///        read once, in at most 64 MiB of workspace, or in the workspace of one pixel's windows if
-///        that is larger. By
-///        cuDNN: its workspace, and the kernel over y
+///        one pixel are written and read once, in at most 64 MiB of workspace, or in the workspace
+///        of one pixel's windows if that is larger. By cuDNN: its workspace, and the kernel over y
 template <class T>
 void conv2d(card_context& here, window_slabs<T> const& slabs, T* y, T const* x, T const* kernel,
             host::store_rule<T> const& rule, conv_cudnn<T>* cudnn = nullptr) {

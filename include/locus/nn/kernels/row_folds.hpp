@@ -60,8 +60,7 @@ struct row_folds {
 ///   first, begin(piece, row), add(piece, first&, row, j, prediction, target), combine(first, first)
 ///   second, begin_again(piece, row, first), add_again(piece, second&, ...), combine_again
 ///   value(piece, row, first, second)
-///   for losses: settle(piece, row, first, second), slope(piece, settled, row, j, prediction,
-///   target)
+///   losses: settle(piece, row, first, second), slope(piece, settled, row, j, prediction, target)
 /// target: for a sparse loss, whether j is the class of the row
 template <class Piece, class T, class U>
 struct row_fold : row_folds<T, U> {

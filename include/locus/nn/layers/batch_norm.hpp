@@ -453,9 +453,8 @@ enum class statistics_of : unsigned char { each_replica, global_batch };
 inline constexpr auto cross_replica = statistics_of::global_batch;
 
 /// means: y = bounds((x - mean) * gamma / sqrt(variance + epsilon) + beta) for each channel (the
-///        last axis); in training
-///        with the statistics of the batch, else with the moving ones: BatchNorm{},
-///        BatchNorm{relu6}, BatchNorm<cross_replica>{}
+///        last axis); in training with the statistics of the batch, else with the moving ones:
+///        BatchNorm{}, BatchNorm{relu6}, BatchNorm<cross_replica>{}
 /// shape: as its examples; gamma, beta, moving_mean, moving_variance (channels)
 /// after: keras.layers.BatchNormalization: momentum 0.99, epsilon 1e-3, variance of the population.
 ///        Each replica uses its own statistics; the moving ones change by the mean over the
