@@ -13,7 +13,7 @@ namespace locus {
 namespace runtime {
 /// A set of GPUs without repetition; hosts are not added.
 struct gpu_set {
-  logical_device* devices[2 * max_devices];  // count of them
+  logical_device* devices[2 * max_devices];  // `count` of them are set
   int count = 0;
   void add(logical_device& d) {
     if (d.is_host() || count == 2 * max_devices) return;
@@ -116,7 +116,7 @@ constexpr machine_functions functions_of() {
 struct gpu_part {
   void (*build)();   // makes the GPUs of the table; table.lock is held
   void (*forget)();  // drops cached facts about cards
-  // copies to and from GPUs; through the host between cards that have no peer access
+  // copies from and to GPUs; through the host between cards without peer access
   stamp (*copy)(copy_job const& job);
   void (*foresee_copy)(logical_device& to, logical_device& from);
 };

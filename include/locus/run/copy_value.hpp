@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies of values between devices, and the order in which queues access memory:
 //   between plans, a device's compute queue orders all accesses to its memory, except to pending
-//   results (runtime/pending_results.hpp);
-//   inside a plan, copies run on copy queues, after the work that made the value and the work that
-//   used the target.
+//   results (runtime/pending_results.hpp); inside a plan, copies run on copy queues, after the work
+//   that made the value and the work that used the target.
 #pragma once
 #include <locus/core/macros.hpp>    // LOCUS_RUN_MODE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
 #include <locus/run/run_state.hpp>  // run_state

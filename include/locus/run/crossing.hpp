@@ -13,6 +13,7 @@ LOCUS_LEAN_BEGIN
 namespace locus::detail {
 inline namespace LOCUS_RUN_MODE {
 
+/// The plan of one transfer.
 class crossing {
  public:
   /// what: element type and size, place and extents of the value

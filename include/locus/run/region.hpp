@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the steps of a region to one kernel: which values it reads at which level, and its functor
-// as a tree. The only place where steps become types again.
+// From the steps of a region to one kernel: its operands at each level, and its functor as a tree.
+// Only here steps become types again.
 #pragma once
 #include <locus/backend/devices.hpp>     // find_device
 #include <locus/engine/launch.hpp>       // launch_work, run_on_host
@@ -239,7 +239,8 @@ struct region_code {
                    work, matrix_of(f.value(value_of(e[0]), what.replica)),
                    matrix_of(f.value(value_of(e[1]), what.replica))});
   }
-  /// a library makes the product, its row and its relu in one kernel; without such a kernel the map adds the row in place
+  /// means: a library computes the product, its row and its relu in one kernel; without such a
+  ///        kernel the map adds the row in place
   template <class Work>
   static void send_with_row(launch const& what, Work const& work) {
     constexpr int product = facts.product;
@@ -308,7 +309,7 @@ struct region_code {
   using reducer_of = kernel::reducer<
       p.steps[facts.folds[Fold]].combines,
       std::conditional_t<facts.ranks, ranked<operand_type<Fold>>, operand_type<Fold>>>;
-  /// the reducer of one row that every replica has whole
+  /// the reducer of a row that lies whole on one replica
   template <int Fold>
   static auto row_reducer() {
     if constexpr (std::is_floating_point_v<operand_type<Fold>> &&
@@ -353,7 +354,7 @@ struct region_code {
       return n;
     }
   }
-  /// there are axes, and all of them are folded
+  /// means: the space has axes, and all of them are folded
   static constexpr bool folds_all = facts.fold_count > 0 && facts.axes != 0 &&
                                     facts.axes == all_axes(p.steps[facts.space_step].extents.rank);
   using fold_inputs =

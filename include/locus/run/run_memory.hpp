@@ -12,6 +12,7 @@ LOCUS_LEAN_BEGIN
 
 namespace locus::detail {
 
+/// The memory that one run holds.
 class run_memory {
  public:
   run_memory() = default;
@@ -41,7 +42,7 @@ class run_memory {
   void obtain_workspaces();
 
  private:
-  // no initialisers: an array of these costs nothing until it is used
+  // no initialisers: an array of memory_block costs nothing until its elements are used
   struct memory_block {
     logical_device* on;
     char* base;

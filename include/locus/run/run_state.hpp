@@ -26,6 +26,7 @@ struct pending_copy {
   stamp when{};
 };
 
+/// The state of one run.
 struct run_state {
   run_state(program const& p, run_arrays const& a, target const* to, run_watch const& watch)
       : code(p), plan(p.plan), arrays(a), targets(to), extents(a.extents), seen(watch) {}
@@ -68,7 +69,7 @@ struct run_state {
     return is_step(v) ? plan.steps[v].where : transfer_of(v).arrives;
   }
 
-  /// a step number and a name, for messages
+  /// the number, name and device of step i, for messages
   step_record record_of(short i, device on) const { return {i, plan.steps[i].name, on}; }
   frame as_frame() const { return {&code, arrays.values, extents, arrays.objects}; }
 

@@ -17,6 +17,7 @@ LOCUS_COLD_BEGIN
 
 namespace locus::detail {
 
+/// The watchers and settings of one run.
 struct run_watch {
   call_site site{};
   bool log = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a run: results that lie elsewhere than in their destination are copied there, queues are
+// The end of a run: results that lie elsewhere are copied into their destinations, queues are
 // joined, and counts are compared with the plan.
 #pragma once
 #include <locus/core/macros.hpp>    // LOCUS_RUN_MODE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION

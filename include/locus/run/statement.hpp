@@ -13,7 +13,7 @@
 
 namespace locus {
 
-/// Where one value of a statement lies; a leaf without extents is a tensor that has died.
+/// The memory and layout of one value of a statement; extents are null if a leaf's tensor has died.
 struct statement_value {
   void* data;
   shape const* extents;
@@ -45,7 +45,7 @@ struct statement_code {
 struct statement_run {
   statement_code const& code;
   void const* context;      // of the kernel
-  statement_value* values;  // leaves, and room for the result
+  statement_value* values;  // of the leaves, then a free one for the result
   call_site site;
   target const* to = nullptr;
   target (*find)(void const* whom, shape const& extents) = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A local statement runs: extents and addresses are compared, then its kernel is called.
+// Runs a local statement: compares extents and addresses, then calls the kernel.
 #pragma once
 #include <locus/core/macros.hpp>           // LOCUS_MODE, LOCUS_LEAN_BEGIN
 #include <locus/engine/host/nest.hpp>      // run_nest, run_small_row, time_of
@@ -25,7 +25,8 @@ inline bool host_is_alone() {
   return __atomic_load_n(&t.started, __ATOMIC_ACQUIRE) && runtime::watched() == 0 &&
          t.host_is_alone(checked_build);
 }
-/// means: each value that is read lies apart from the result, or is read where the result is written
+/// means: each value that is read lies apart from the result, or is the result itself and read only
+///        at the index that is written
 inline bool lie_apart(statement_code const& c, statement_value const* values) {
   auto value = [&](int k) -> memory_value {
     return {values[k].local(), values[k].extents->rank, c.bytes[k]};

@@ -54,14 +54,14 @@ struct plan_statement {
     return p.levels[ends] == level::element && p.levels[i] == level::element && !s.is_view() &&
            s.kind != step_kind::matmul && (s.kind != step_kind::call || s.call->rule.in_place);
   }
-  /// the leaves that the kernel reads: first those that it reads where it writes the result
+  /// the leaves that the kernel reads: first those that it reads only at the index that it writes
   struct read_table {
     short values[p.edges.count + 1]{};
-    int bytes[p.edges.count + 1]{};  // and the result's
+    int bytes[p.edges.count + 1]{};  // of an element: of each leaf, then of the result
     short count = 0, at_index = 0;
     constexpr void add(bool in_place) {
       for (short i = 0; i < p.steps.count; ++i) {
-        if (is_placed_view(i)) continue;  // reads nothing itself
+        if (is_placed_view(i)) continue;  // a view itself reads nothing
         for (edge const& e : p.operands(p.steps[i])) {
           short const memory = memory_of(p, e.from);
           bool const placed = e.from == memory || is_placed_view(e.from);

@@ -7,7 +7,7 @@
 #include <locus/run/program.hpp>   // local_layout
 
 namespace locus::detail {
-/// means: bytes from the first to behind the last element
+/// means: the bytes of a value, from its lowest element to its highest one, gaps included
 struct byte_range {
   void const* first = nullptr;
   std::int64_t bytes = 0;
@@ -42,7 +42,7 @@ LOCUS_FUNCTION std::int64_t size_of(local_value const& v, int rank);
 ///        strides
 LOCUS_FUNCTION bool is_block(local_value const& v, int rank);
 LOCUS_FUNCTION byte_range range_of(local_value const& v, int rank, int element_bytes);
-/// the same elements in the same places
+/// means: a and b have the same elements at the same addresses
 LOCUS_FUNCTION bool same_layout(local_value const& a, local_value const& b, int rank);
 
 /// means: piece r of a whole value
@@ -66,7 +66,8 @@ struct memory_value {
   local_value at;
   int rank, element_bytes;
 };
-/// How the bytes of two values meet: not at all, as the same elements at the same indices, otherwise.
+/// The overlap of the bytes of two values. none: no common byte range; same: the same elements at
+/// the same indices; other: anything else.
 enum class overlap : unsigned char { none, same, other };
 /// means: the overlap of a and b. With `none` a kernel may read a and write b; with `same`, only if
 ///        it reads an element at the index that it writes

@@ -20,7 +20,8 @@ LOCUS_SHARED_STATE inline constinit saved_devices* saved = nullptr;
 LOCUS_FUNCTION void change_devices(runtime::card_source const& source,
                                    runtime::configuration const& c);
 LOCUS_FUNCTION void pop_devices();
-/// fails: configuration_error, while a tensor is alive
+/// means: saves the present devices and configuration, and changes to these
+/// fails: configuration_error, if a tensor is alive
 LOCUS_FUNCTION void push_devices(runtime::card_source const& source,
                                  runtime::configuration const& c);
 /// means: the devices of that source, with the present configuration, which may still change

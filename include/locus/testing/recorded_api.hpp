@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of CUDA's functions that a recorder puts in place: each counts its call and may fail.
+// The table of CUDA's functions that a recorder installs: each function counts its call and may
+// fail.
 #pragma once
 #include <locus/core/macros.hpp>             // LOCUS_HAS_BODIES
 #include <locus/testing/recorded_cards.hpp>  // recorded_cards
 
 namespace locus::testing {
 
+/// The recorder's table of CUDA's functions.
 struct recorded_api {
   static runtime::cuda_api const& table();
 

@@ -9,13 +9,13 @@
 
 namespace locus::testing {
 
-/// How copies between recorded cards behave.
+/// The behaviour of copies between recorded cards.
 enum class peer_copies : unsigned char {
   work,
   refused,  // the driver says that no card reaches another
   fail,     // it says that they do, and an attempt to enable them fails
-  damage,   // they bring other bytes
-  freeze,   // they never arrive
+  damage,   // a copy changes bytes
+  freeze,   // copies never arrive
 };
 
 /// The hardware and the faults that the recorder pretends to have.
@@ -33,6 +33,7 @@ struct recorder_options {
   bool adds_rows = true;           // cuBLASLt has kernels for products with a row
 };
 
+/// The counts of calls of a recorder, and the calls that fail.
 class recorded_calls {
  public:
   /// the number of calls of a function, and of all functions

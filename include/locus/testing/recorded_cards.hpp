@@ -19,6 +19,7 @@
 
 namespace locus::testing {
 
+/// The cards of a recorder: memory, streams, events, libraries.
 class recorded_cards : public recorded_calls {
  public:
   recorded_cards(recorded_cards const&) = delete;
@@ -27,7 +28,7 @@ class recorded_cards : public recorded_calls {
   void be_busy(bool yes);
   /// means: bytes of the program's own memory are pinned: copies from there are not staged
   void pin(void* p, std::size_t bytes) { pinned_[p] = bytes; }
-  /// the names of NVTX ranges in the order of their beginnings, and how many ended
+  /// the names of NVTX ranges in the order of their beginnings, and the number of ended ranges
   std::vector<std::string> const& ranges() const { return ranges_; }
   int ranges_ended() const { return static_cast<int>(calls("range_pop")); }
   /// streams and events that are not destroyed
@@ -97,12 +98,12 @@ class recorded_cards : public recorded_calls {
     std::map<void*, std::size_t> blocks;
     std::int64_t in_use = 0;
   };
-  /// a task, as the library announces it before the call that issues it
+  /// the name and operands of a task, which the library announces before the call that issues it
   struct announced_task {
     step_record record;
     std::vector<touched> operands;
   };
-  /// device memory is open while a task runs: kernels to their card, copies to both sides
+  /// a scope in which device memory is open: that of a kernel's card, or of both sides of a copy
   class opened;
 
   int card_of(void const* p) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Simulated GPUs for tests: a laptop runs the program of the 4-GPU node.
+// Simulated GPUs for tests: a computer without GPUs runs a program for several.
 #pragma once
 #include <locus/backend/devices.hpp>       // end_devices
 #include <locus/testing/device_scope.hpp>  // push_built, pop_devices

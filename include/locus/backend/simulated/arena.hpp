@@ -20,6 +20,7 @@ namespace locus::simulated {
 /// The byte that fills freed memory: as a float it is NaN, as an integer -1.
 inline constexpr int poison = 0xff;
 
+/// A simulated GPU's memory: blocks of one reserved range of addresses.
 class arena {
  public:
   static constexpr std::size_t address_space = std::size_t(1) << 36;  // reserved, not used

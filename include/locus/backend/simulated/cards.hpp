@@ -18,9 +18,10 @@ inline constexpr int first_guest =
 inline constexpr int guests =
     most_queues - first_guest < 4 ? most_queues - first_guest : 4;  // streams of the program
 
-/// means: the queue of a logical device: its own, or the user's in its place
+/// means: the queue of a logical device: its own, or the user's queue that replaces it
 LOCUS_FUNCTION short queue_of(logical_device const& d, queue_kind kind);
 
+/// The arenas and late queues of all simulated GPUs.
 class cards : public late_queues {
  public:
   cards() : late_queues(true) {}

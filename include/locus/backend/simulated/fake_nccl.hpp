@@ -178,7 +178,7 @@ class fake_nccl {
     int rank() const { return at(comm).rank; }
     std::size_t bytes() const { return count * static_cast<std::size_t>(bytes_of(type)); }
   };
-  /// One operation of all ranks; a send with its receive is one of two ranks.
+  /// One operation of all ranks; a send and its receive are one operation of two ranks.
   struct meeting {
     call calls[max_devices]{};  // [rank]
     int ranks = 0;
@@ -396,7 +396,7 @@ class fake_nccl {
       }
   }
   static void deliver(meeting const& m, int rank, char* to, std::size_t bytes) {
-    for (int r = 0; r < m.ranks; ++r)  // the communicators themselves may be gone
+    for (int r = 0; r < m.ranks; ++r)  // the communicators may be destroyed already
       if (m.calls[r].comm && !m.brought[r])
         throw bad_access(
             "locus: simulated NCCL ran before a rank had reached it; an event is missing");
@@ -415,7 +415,7 @@ class fake_nccl {
     default: std::memcpy(to, m.sent[c.peer].begin(), bytes);
     }
   }
-  /// chunk k of the elements begins at rank k + 1 and goes round
+  /// means: adds the terms of an element in ring order; those of chunk k begin with rank k + 1
   static void fold(meeting const& m, std::size_t count) {
     if (!m.folded.empty()) return;
     call const& c = m.calls[0];
@@ -441,7 +441,7 @@ class fake_nccl {
   }
 
   void set_waiting(int n) { __atomic_store_n(&waiting_, n, __ATOMIC_RELAXED); }
-  int depth_ = 0, waiting_ = 0;  // other threads look at these
+  int depth_ = 0, waiting_ = 0;  // atomic: other threads read them
   std::uint64_t ids_ = 0;
   std::string_view failed_;
   message last_;

@@ -16,9 +16,10 @@ LOCUS_COLD_BEGIN
 
 namespace locus::simulated {
 
+/// A set of late queues with their clocks, records of accesses and failures.
 class late_queues {
  public:
-  /// traced: its queues are those of the device table, and a trace shows when their tasks run
+  /// traced: the queues are those of the device table, and a trace shows the times of their tasks
   explicit late_queues(bool traced, bool checks_order = true)
       : traced_(traced), checks_order_(checks_order) {}
   late_queues(late_queues const&) = delete;

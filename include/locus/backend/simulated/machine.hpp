@@ -55,7 +55,8 @@ struct functions {
     void* const target = job.target;
     auto* const source = const_cast<void*>(job.source);
     std::size_t const bytes = job.bytes;
-    if (job.from->is_host() && !job.pinned) {  // staged: the source may change when we return
+    if (job.from->is_host() &&
+        !job.pinned) {  // staged: the program may change the source when copy returns
       m().check_host(source, bytes, false, job.record);
       staged_bytes staged(bytes);
       std::memcpy(staged.at(), source, bytes);

@@ -138,7 +138,7 @@ struct isa_table {
 
   Table const& of(int register_bytes) const { return register_bytes == bytes ? wide : narrow; }
 };
-/// means: the tables of this process; found once
+/// means: the tables of this process, which are found once
 template <class Table>
 isa_table<Table> const& isa_tables() {
   static isa_table<Table> const found;

@@ -9,8 +9,8 @@
 
 namespace locus::nn::detail {
 
-/// Rows of channels as a matrix whose columns are folded; result 0 has two numbers of each channel in its first
-/// row, and zeros behind them.
+/// Rows of channels as a matrix whose columns are folded; result 0 has two numbers of each channel
+/// in its first row, and zeros behind them.
 template <class T>
 struct channel_columns {
   static constexpr int vector = cuda_side::vector_elements<T>;

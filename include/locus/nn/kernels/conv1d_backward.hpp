@@ -29,7 +29,7 @@ struct dx_cut {
     for (tile_set<T> const* one : {&sets.wide, &sets.narrow})
       for (std::int64_t n : {1, 2, 4}) {
         std::int64_t const wide = rounded(n * s.channels, one->lanes);
-        // one register of columns loads more for each multiplication
+        // one register of columns needs more loads for each multiplication
         double const cost = double(wide / one->lanes) * double(s.h.size + n - 1) / double(n) *
                             (wide == one->lanes ? 1.1 : 1.0);
         if (set && cost >= best) continue;
@@ -39,7 +39,7 @@ struct dx_cut {
   }
 };
 
-/// to[(m line + f) width + n channels + c] = w[taps - 1 + n - m][c][f]
+/// means: to[(m line + f) width + n channels + c] = w[taps - 1 + n - m][c][f]
 template <class T>
 void pack_for_dx(conv1d_cut<T> const& cut, dx_cut<T> const& dx, T const* w, T* to) {
   conv_geometry const& s = cut.s;

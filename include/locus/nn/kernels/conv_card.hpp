@@ -16,7 +16,7 @@
 namespace locus::nn::cards {
 inline namespace LOCUS_MODE {
 
-/// y = the bounds of y + bias
+/// y = bounds(y + bias)
 template <class T, int Size>
 struct finish_sums {
   using packet = cuda_side::vector_of<T, Size>;
@@ -51,7 +51,7 @@ kernel::matrix kernel_matrix(T const* kernel, conv_geometry const& g) {
   return {const_cast<T*>(kernel), g.h.size * g.w.size * g.group_channels(), g.group_filters(),
           g.filters, 1};
 }
-/// n rows of filters of the first group
+/// a matrix of n rows and the filters of the first group
 template <class T>
 kernel::matrix filter_rows(T const* data, std::int64_t n, conv_geometry const& g) {
   return {const_cast<T*>(data), n, g.group_filters(), g.filters, 1};

@@ -75,7 +75,8 @@ std::int64_t sum_rows_by_token(std::int64_t vocabulary, std::int64_t width, Toke
                                std::int64_t n, T const* dy, std::int32_t* rows, T* sums,
                                std::int64_t each = 0) {
   if (n == 0) return 0;
-  // token in the upper half, position in the lower: sorted by digits of the token
+  // each word has the token in its upper half and the position in its lower half; the words are
+  // sorted by digits of the token
   workspace<std::uint64_t> const memory(2 * n + n + 2);
   std::uint64_t *from = memory.data(), *to = from + n;
   auto* const starts = reinterpret_cast<std::int64_t*>(to + n);  // where each row's segment begins

@@ -102,7 +102,7 @@ void max_pool2d(T* y, Winner* winner, T const* x, pool_geometry const& g) {
   });
 }
 
-/// means: dx = for each input the sum of dy of the windows that it won
+/// means: dx[i] = the sum of dy of the windows whose winner is input i
 template <class T, class Winner>
 void max_pool2d_gradient(T* dx, T const* dy, Winner const* winner, pool_geometry const& g) {
   std::int64_t const row = g.w.in * g.channels;

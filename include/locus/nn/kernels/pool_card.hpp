@@ -14,7 +14,7 @@
 namespace locus::nn::cards {
 inline namespace LOCUS_MODE {
 
-/// Neighbours on an axis: [begin, end).
+/// The indices [begin, end) of an axis.
 struct short_range {
   std::int32_t begin, end;
 };
@@ -152,7 +152,7 @@ struct slopes_of_inputs : pool_places {
   }
 };
 
-/// dx = for each input the sum of dy of the windows that it won
+/// dx[i] = the sum of dy of the windows whose winner is input i
 template <class T, int Size>
 struct dy_of_winners : slopes_of_inputs<T, Size> {
   using base = slopes_of_inputs<T, Size>;

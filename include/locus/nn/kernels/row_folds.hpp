@@ -191,7 +191,7 @@ struct row_fold<CategoricalCrossentropy<Reads>, T, U>
   LOCUS_HOST_DEVICE static void add_again(loss const& l, second& to, row const& r, first const& s,
                                           std::int32_t, T p, U target) {
     T const t = l.smoothed(T(target), r.n);
-    to.value += l.term(s.top, s.sum, T(0), p, t);  // the logarithm of the sum is added at the end
+    to.value += l.term(s.top, s.sum, T(0), p, t);  // value() adds the logarithm of the sum
     if constexpr (loss::reads_logits)
       to.sum += exp_of(p - s.top);
     else if (is_inside(p / s.sum))

@@ -104,7 +104,7 @@ struct input_slabs {
       : of(require_countable(g)), row(g.h.size * g.w.size * g.channels) {
     std::int64_t const rows = pixels_of_slab<T>(g), width = at_least_1(g.w.out),
                        pixels = at_least_1(g.h.out * width);
-    // numbers of dx are counted in 32 bits
+    // kernels count the numbers of dx in 32 bits
     std::int64_t const most_lines = (std::int64_t(1) << 30) / at_least_1(g.w.in * g.channels);
     if (pixels <= rows && g.h.in <= most_lines) {
       lines = g.h.in,
@@ -112,7 +112,7 @@ struct input_slabs {
       return;
     }
     std::int64_t const span = g.h.span(), wanted = (rows / width - 1) * g.h.stride - span + 2;
-    // at least half of dy's lines are read once
+    // at least half of the lines of dy are read once
     lines = least(g.h.in, least(most_lines, wanted > span ? wanted : span));
   }
   /// units: rows of dy that a slab needs at most

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that a kernel of the host needs while it runs.
+// Memory of a kernel of the host during its run.
 #pragma once
 #include <cstdint>  // int64_t
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Embedding<Width>: rows of a table that is learnt, by number.
+// Embedding<Width>: rows of a trained table, chosen by number.
 #pragma once
 #include <locus/nn/layers/embedding_ops.hpp>  // embedding_op, embedding_gradient_op
 #include <locus/nn/layers/layer.hpp>          // parameter, batch_of

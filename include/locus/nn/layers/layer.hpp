@@ -81,7 +81,7 @@ constexpr std::uint64_t derived_seed(std::uint64_t seed, std::uint64_t n) {
 }
 
 namespace detail {
-/// means: d with that value of a member
+/// means: a copy of d whose member has this value
 template <class Description, class Owner, class Value>
 constexpr Description with(Description d, Value Owner::* member,
                            std::type_identity_t<Value> const& value) {
@@ -90,12 +90,14 @@ constexpr Description with(Description d, Value Owner::* member,
 }
 }  // namespace detail
 
+/// means: a description of a layer
 template <class Description>
 concept layer = requires { Description::kind; };
 
 /// means: the extents of one example behind a layer
 template <layer Description, class In>
 using output_of = typename Description::template output<In>;
+/// means: the state of a layer for examples In
 template <layer Description, class T, class In, class Replicas>
 using state_of = typename Description::template state<T, In, Replicas>;
 
@@ -120,6 +122,7 @@ struct element_taken<State, T> {
   using type = typename State::element;
 };
 
+/// means: the backward pass of a state reads x; reads_y: it reads y. Default: true
 template <class State>
 constexpr bool reads_x() {
   if constexpr (requires { State::reads_x; })

@@ -56,7 +56,7 @@ struct layer_norm_state {
   struct kept {
     row_numbers mean = none(), inverse = none();  // inverse: 1 / deviation
     static row_numbers none() { return of(shape{Rank, {}}); }
-    /// room for the rows of a batch with those extents
+    /// means: one number for each row of a batch with these extents
     static row_numbers of(shape rows) {
       rows.extent[Rank - 1] = 1;
       return row_numbers(typename row_numbers::extents_type(rows));

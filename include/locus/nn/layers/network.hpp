@@ -28,6 +28,7 @@ struct replicas_of<Device> {
   using type = Mirrored<Device>;
 };
 }  // namespace detail
+/// means: Mirrored<...> with the devices of a strategy
 template <class Strategy>
 using replicas_of_t = typename detail::replicas_of<Strategy>::type;
 

@@ -9,7 +9,7 @@
 
 namespace locus::nn {
 
-/// A weight of a layer: one flat block, whatever its shape.
+/// A weight of a layer and its gradient, each a flat block for every shape.
 template <class T, class Replicas>
 struct parameter {
   using element = T;
@@ -80,7 +80,7 @@ inline double spread_of(initial const& how, shape const& extents) {
   double const fan = how.by == initial::scale::fan_in ? f.in : (f.in + f.out) / 2;
   double const variance = how.value / (fan > 1 ? fan : 1);
   if (how.draws == initial::law::uniform) return __builtin_sqrt(3 * variance);
-  // a normal number cut at two deviations has this deviation
+  // the deviation of standard normal numbers that are cut at two deviations
   return __builtin_sqrt(variance) /
          (how.draws == initial::law::truncated_normal ? .87962566103423978 : 1);
 }
@@ -94,7 +94,7 @@ inline double drawn(initial const& how, double spread, std::uint64_t seed, std::
   case initial::law::normal: return inverse_normal(random_bits(seed, i)) * spread;
   case initial::law::truncated_normal: break;
   }
-  for (std::uint64_t turn = 0;; ++turn) {  // 1 of 22 is drawn again
+  for (std::uint64_t turn = 0;; ++turn) {  // draws 1 of 22 numbers again
     double const z = inverse_normal(random_bits(seed ^ (turn << 56), i));
     if (z >= -2 && z <= 2) return z * spread;
   }

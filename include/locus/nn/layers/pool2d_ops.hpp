@@ -97,7 +97,7 @@ struct max_pool2d_op {
   }
 };
 
-/// means: dx = for each input the sum of dy of the windows that it won
+/// means: dx[i] = the sum of dy of the windows whose winner is input i
 /// shape: dy, winners -> (rows, in...), in: the extents of one image
 struct max_pool2d_gradient_op {
   using enum call_role;

@@ -21,7 +21,7 @@ struct shared_state {
   using kept = typename State::kept;
   static constexpr bool reads_x = nn::reads_x<State>(), reads_y = nn::reads_y<State>();
   std::shared_ptr<cell> of;
-  bool first;  // its forward comes first, its backward last: then the gradients are complete
+  bool first;  // this place runs forward first and backward last, when the gradients are complete
 
   shape output_extents() const { return of->state.output_extents(); }
   activation ends_in() const {

@@ -65,7 +65,7 @@ struct reshape_state {
 };
 
 /// means: each example as a vector, in row order
-/// cost:  none: the same memory
+/// cost:  none: x and y share memory
 struct Flatten {
   static constexpr char const* kind = "Flatten";
   template <class In>
@@ -78,8 +78,8 @@ struct Flatten {
   }
 };
 
-/// means: each example under other extents, in row order
-/// cost:  none: the same memory
+/// means: each example with other extents, in row order
+/// cost:  none: x and y share memory
 template <std::int64_t... E>
 struct Reshape {
   static_assert(Extents<E...>::pattern.is_static(),

@@ -129,7 +129,7 @@ LOCUS_FUNCTION void copy_value(run_state& run, copy_side const& to, copy_side co
       runtime::wait(*to.on, queue_kind::compute, arrived);
     return;
   }
-  // by way of dense memory on the side that has gaps
+  // copies by way of dense memory on the device whose value has gaps
   bool const gaps_here = !is_dense(*from.at, rank);
   logical_device& d = gaps_here ? *from.on : *to.on;
   shape s{rank, {}};

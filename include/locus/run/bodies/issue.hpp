@@ -14,8 +14,8 @@ LOCUS_LEAN_BEGIN
 namespace locus::detail {
 inline namespace LOCUS_RUN_MODE {
 
-/// means: read(step, edge) for each operand in memory that the kernel of region i reads, stored(k) for each value that it
-///        stores
+/// means: read(step, edge) for each operand in memory that the kernel of region i reads, stored(k)
+///        for each value that the kernel stores
 template <class Read, class Stored>
 void each_value(run_state const& run, short i, Read const& read, Stored const& stored) {
   plan_view const& plan = run.plan;

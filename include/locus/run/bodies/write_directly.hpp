@@ -39,7 +39,7 @@ LOCUS_FUNCTION bool reads_same_index(run_state const& run, int v, short leaf) {
 LOCUS_FUNCTION short last_read_of(run_state const& run, short leaf) {
   short last = run.slots[leaf].last_read;
   for (transfer const& t :
-       run.plan.transfers)  // a copy may be skipped: then its readers read the leaf
+       run.plan.transfers)  // the readers of a copy that is skipped read the leaf
     if (memory_of(run.plan, t.from) == leaf && run.slots[run.value_of(t)].last_read > last)
       last = run.slots[run.value_of(t)].last_read;
   return last;

@@ -45,7 +45,7 @@ LOCUS_FUNCTION void* arena::allocate(std::size_t bytes) {
 
 LOCUS_FUNCTION void arena::release(void* p, std::size_t bytes) {
   range r{static_cast<std::size_t>(static_cast<std::byte*>(p) - face_), rounded(bytes)};
-  for (std::size_t i = 0; i < free_.size();) {  // joined with free neighbours
+  for (std::size_t i = 0; i < free_.size();) {  // joins the range with free neighbours
     range const o = free_[i];
     bool const before = o.offset + o.bytes == r.offset, after = r.offset + r.bytes == o.offset;
     if (!before && !after) {
