@@ -13,7 +13,7 @@ LOCUS_COLD_BEGIN
 
 namespace locus::detail {
 
-/// A transfer that shares a copy; first: the transfer that makes the copy; memory: the transfer
+/// A transfer that shares a copy. first: the transfer that makes the copy; memory: the transfer
 /// whose slot holds it.
 struct occurrence {
   short transfer = -1, first = -1, memory = -1;

@@ -35,8 +35,7 @@ struct statement_code {
   statement_step const* tree = nullptr;
   void const* kernels = nullptr;  // host::loop_kernels of the statement's mode
   statement_record** record = nullptr;
-  std::int64_t few =
-      0;  // up to so many elements, the kernel uses one thread and no stores past the caches
+  std::int64_t few = 0;  // up to so many elements: one thread, no stores past the caches
   policy_value policy{};
   place where{};
 };

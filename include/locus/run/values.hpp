@@ -66,8 +66,8 @@ struct memory_value {
   local_value at;
   int rank, element_bytes;
 };
-/// The overlap of the bytes of two values. none: no common byte range; same: the same elements at
-/// the same indices; other: anything else.
+/// The overlap of two values. none: their byte ranges are disjoint; same: the same elements at the
+/// same indices; other: anything else.
 enum class overlap : unsigned char { none, same, other };
 /// means: the overlap of a and b. With `none` a kernel may read a and write b; with `same`, only if
 ///        it reads an element at the index that it writes

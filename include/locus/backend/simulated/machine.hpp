@@ -55,8 +55,7 @@ struct functions {
     void* const target = job.target;
     auto* const source = const_cast<void*>(job.source);
     std::size_t const bytes = job.bytes;
-    if (job.from->is_host() &&
-        !job.pinned) {  // staged: the program may change the source when copy returns
+    if (job.from->is_host() && !job.pinned) {  // staged: the source may change after the return
       m().check_host(source, bytes, false, job.record);
       staged_bytes staged(bytes);
       std::memcpy(staged.at(), source, bytes);

@@ -140,7 +140,7 @@ void pack_bias(conv1d_cut<T> const& cut, T const* bias, T* to) {
 /// means: y[b][i][f] = the largest of bias[f] + sum of x w over the rows of a pool, at least 0 with
 ///        relu; winners[b][i][f] = 1 + its row in the pool, 0 where relu gives 0
 /// shape: x (batch, steps, channels), w (taps, channels / groups, filters), y and winners
-///        (batch, s.rows(), filters); bias and winners may be null
+///        (batch, s.rows(), filters); bias and winners may be null;
 ///        the steps are lines of images of one column in `s`
 /// cost:  a multiply-add for each product
 template <class T>

@@ -114,8 +114,7 @@ void conv2d(card_context& here, window_slabs<T> const& slabs, T* y, T const* x, 
 }
 
 /// means: as host::conv2d_kernel_gradient, to rounding, where dy(first pixel, pixels) are rows of
-///        filters; and
-///        dbias = the sums of dy's columns. Either may be null
+///        filters; and dbias = the sums of dy's columns. Either may be null
 /// after: slabs follow from the shape and are added in order. The library decides the order of sums
 ///        within a slab: one card and one version of cuBLAS, or of cuDNN, give the same bits in
 ///        every run

@@ -210,8 +210,7 @@ struct dy_to_windows : pool_places {
       which = *reinterpret_cast<marks const*>(winner + o);
     } else
       for (int j = 0; j < Size; ++j) d.element[j] = T(0), which.element[j] = 0;
-    for (int j = 0; j < Size; ++j)
-      d.element[j] = T(0) + d.element[j];  // a sum of one term has no -0
+    for (int j = 0; j < Size; ++j) d.element[j] = T(0) + d.element[j];  // as a sum: no -0
     short_range const rows = in_image(h, p.y), columns = in_image(w, p.x);
     for (std::int32_t a = rows.begin; a < rows.end; ++a)
       for (std::int32_t b = columns.begin; b < columns.end; ++b) {

@@ -26,8 +26,7 @@ template <class T>
 using row_count = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
 
 /// Two folds over a row; the second reads the result of the first. Each is a type with its own
-/// combine(); a fold of
-/// nothing adds nothing.
+/// combine(); a fold of nothing adds nothing.
 template <class T, class U, class First = folded_nothing<T>, class Second = folded_nothing<T>>
 struct row_folds {
   using row = scored_row<T, U>;

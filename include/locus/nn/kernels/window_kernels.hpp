@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The windows of a convolution on a GPU: one kernel copies them into a matrix, one sums them back
-// into an image. Both
-// count lines, and the numbers of a line, in 32 bits.
+// into an image. Both count lines, and the numbers of a line, in 32 bits.
 #pragma once
 #include <cstdint>  // int64_t
 
@@ -92,11 +91,10 @@ struct input_slab {
 template <class T, int Size>
 struct sum_windows : image_places {
   using packet = cuda_side::vector_of<T, Size>;
-  std::int32_t row;  // numbers of a pixel's windows
-  std::int32_t line, low,
-      height;        // first line of dx; first line of dy, and its lines in each image
-  T const* windows;  // of these lines, in the layout of gather_windows
-  T* dx;             // the slab's first image
+  std::int32_t row;                // numbers of a pixel's windows
+  std::int32_t line, low, height;  // first line of dx; first line of dy, and its lines in an image
+  T const* windows;                // of these lines, in the layout of gather_windows
+  T* dx;                           // the slab's first image
   cuda_side::divider in_channels, in_groups, in_line, in_image, h_stride, w_stride;
 
   sum_windows(conv_geometry const& g, input_slab const& s, T const* from, T* to)

@@ -366,8 +366,7 @@ void normalise_op::card(card_context& here, tile<T> y, tile<T const> x, tile<T c
 
 /// The state of a BatchNorm: gamma, beta, and the moving statistics, which are not trained.
 /// Global: the statistics are those of the global batch; they are plain expressions, whose sums the
-/// plan reduces over
-/// the replicas.
+/// plan reduces over the replicas.
 template <class T, int Rank, bool Global, class Replicas>
 struct batch_norm_state {
   using batch = batch_of<T, Rank, Replicas>;

@@ -32,8 +32,7 @@ struct embedding_state {
   }
   /// tokens have no gradient: the returned batch has no rows
   in_batch backward(in_batch const& x, out_batch const&, kept&, out_batch dy, bool) {
-    if (embeddings
-            .trainable)  // every replica sums the rows of all replicas: the same bits for every number of replicas
+    if (embeddings.trainable)  // every replica sums all rows: equal bits for any number of replicas
       sum_rows(Tensor<std::int32_t, Dextents<2>, Replicas>(x),
                Tensor<T, Dextents<3>, Replicas>(dy));
     return in_batch(Dextents<2>(0, length));

@@ -99,8 +99,7 @@ struct global_pool_description {
 ///        MaxPool1D<3, 1, padding::same>{}
 /// shape: (steps, C) -> (steps', C)
 /// cost:  a byte for each result, from the forward to the backward pass; the results of a Conv1D in
-///        front of it are never
-///        stored
+///        front of it are never stored
 /// after: keras.layers.MaxPooling1D; the first of several largest gets the gradient
 template <int Size, int Stride = 0, padding Pad = padding::valid>
 struct MaxPool1D : detail::pool_description<1, 1, Size, Stride, Pad, true> {

@@ -44,7 +44,8 @@ struct occurrence_finder {
       if (o.transfer == t) return true;
     return false;
   }
-  /// means: adds t and the later transfers that bring the same, if one slot is free long enough for
+  /// means: adds t and the later transfers of the same elements, if one slot is free long enough
+  ///        for
   ///        all of them
   [[gnu::cold]] void add_all(short t, dynamic_array<occurrence>& found) const {
     if (is_found(t, found)) return;

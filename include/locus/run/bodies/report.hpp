@@ -141,8 +141,7 @@ LOCUS_FUNCTION void write_report(int file) {
 LOCUS_FUNCTION void write_report_at_end(bool terminating) {
   if (terminating && !the_report().lock.try_lock()) return;
   if (terminating) the_report().lock.unlock();
-  char const* const said =
-      from_environment("LOCUS_EXPLAIN");  // null: the program has unset the variable
+  char const* const said = from_environment("LOCUS_EXPLAIN");  // null: the program unset it
   char const* const path = said && std::string_view(said) != "1" ? said : nullptr;
   int file = 2;
   if (path) {

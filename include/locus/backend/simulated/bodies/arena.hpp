@@ -63,8 +63,7 @@ LOCUS_FUNCTION void arena::release(void* p, std::size_t bytes) {
     free_.push(r);
 }
 
-LOCUS_FUNCTION bool arena::holds(
-    void const* p) const {  // another thread may open the arena meanwhile
+LOCUS_FUNCTION bool arena::holds(void const* p) const {  // while another thread may open it
   std::byte const* const face = __atomic_load_n(&face_, __ATOMIC_ACQUIRE);
   return face && p >= face && p < face + bytes_;
 }

@@ -140,11 +140,7 @@ LOCUS_FUNCTION void late_queues::check_free(touched const& t, step_record const&
 LOCUS_FUNCTION void late_queues::remember(short q, std::uint64_t ticket, touched const& t,
                                           step_record const& record) {
   auto const* const first = static_cast<std::byte const*>(t.first);
-  for (
-      std::size_t i = 0;
-      i <
-      accesses_
-          .size();) {  // a covered access comes before this one, so later work is ordered behind both
+  for (std::size_t i = 0; i < accesses_.size();) {  // a covered access comes before this one
     access_record const& a = accesses_[i];
     bool const covered = first <= a.first && a.last <= first + t.bytes;
     bool const same_reader = !t.writes && !a.writes && a.by.queue == q;
