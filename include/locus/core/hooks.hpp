@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls upwards: each pointer is set by a higher header, and called by a lower one. All of them stand here; a new one
-// needs a reason in decisions/37-calls-upwards.md. Each is null until it is set.
+// Calls upwards: a higher header sets each of these pointers, a lower header calls it. All such
+// pointers stand here; a new one needs a reason in decisions/37-calls-upwards.md. Each is null
+// until it is set.
 #pragma once
 #include <locus/core/macros.hpp>  // LOCUS_SHARED_STATE
 
@@ -22,25 +23,28 @@ using statement_loop = void (*)(statement_run const&);
 /// called: when the device table is built or ends, and for copies that a queue of a GPU carries
 LOCUS_SHARED_STATE inline constinit gpu_part const* gpus_of_program = nullptr;
 
-/// set by: backend/cuda/real_api.cuh, before main, in a unit of nvcc; testing::recorder while it lives
+/// set by: backend/cuda/real_api.cuh, before main, in a unit of nvcc; testing::recorder during its
+///         lifetime
 /// called: for CUDA, cuBLAS and cuDNN
 LOCUS_SHARED_STATE inline constinit cuda_api const* gpu_api = nullptr;
-/// set by: the same two, and testing::nccl_recorder while it lives
+/// set by: the same two, and testing::nccl_recorder during its lifetime
 /// called: for NCCL on real GPUs
 LOCUS_SHARED_STATE inline constinit nccl_api const* nccl = nullptr;
 
 /// set by: collective/communicators.hpp, with the first communicators
-/// called: before the device table changes or ends; all communicators end
+/// called: before the device table changes or ends; ends all communicators
 LOCUS_SHARED_STATE inline constinit hook forget_communicators = nullptr;
 /// set by: collective/communicators.hpp, with the first communicators
-/// called: by a thread that waits for a queue of CUDA; throws the error of a collective that failed meanwhile
+/// called: by a thread that waits for a queue of CUDA; throws the error of a collective that failed
+///         in the meantime
 LOCUS_SHARED_STATE inline constinit hook collective_report = nullptr;
 
 /// set by: memory/kept_copies.hpp, when kept copies are switched on
-/// called: before bytes are written of which a device may keep a copy, and where memory is missing
+/// called: before a write to bytes that may have a kept copy, and when an allocation lacks memory
 LOCUS_SHARED_STATE inline constinit copy_cache_functions const* kept_copy_functions = nullptr;
 
-/// set by: run/statement_loop.hpp, where a unit makes a tensor or a view: of unchecked and of checked units
+/// set by: run/statement_loop.hpp, where a unit makes a tensor or a view; [0]: by unchecked units,
+///         [1]: by checked units
 /// called: for a local statement that needs the run-time loop: a log, a temporary, an error
 LOCUS_SHARED_STATE inline constinit statement_loop statement_loops[2] = {};
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From work to its kernel: the host's, one that this unit makes for CUDA, or one that the machine behind the device finds.
+// From work to its kernel: the host's, one that this unit compiles for CUDA, or one that the
+// device's machine finds.
 #pragma once
 #include <locus/core/macros.hpp>              // LOCUS_MODE, LOCUS_UNIT_FILE, LOCUS_CUDA_KERNELS
 #include <locus/engine/gpu/registered.hpp>    // cuda_kernel, id_of
@@ -10,10 +11,11 @@ namespace locus {
 
 namespace cuda_side {
 inline namespace LOCUS_MODE {
-/// the unit with LOCUS_INSTANTIATE_ALGORITHMS makes its kernel
+/// means: the unit with LOCUS_INSTANTIATE_ALGORITHMS compiles the kernel of Work
 template <class Work>
 inline constexpr bool is_in_library = requires { requires Work::is_plain; };
-/// means: work without its type; why this unit may have to look elsewhere, once for each type
+/// means: work without its type, for a machine that finds its kernel by name; `missing`, one for
+///        each type, is for the message that no unit compiled the kernel
 template <class Work>
 erased_work erase_type(Work const& work) {
   constexpr bool runs_algorithms =
@@ -33,8 +35,9 @@ erased_work erase_type(Work const& work) {
 
 inline namespace LOCUS_MODE {
 
-/// means: the kernel of work on the device of site, in the order of its compute queue; on the host it is done at return
-/// fails: no_kernel_in_unit, device_lost; on the host, what the kernel throws
+/// means: runs the kernel of `work` on the device of `site`, in the order of its compute queue; on
+///        the host, before it returns
+/// fails: no_kernel_in_unit, device_lost; on the host, with the exception of the kernel
 template <class Work, class Mode = mode>
 void launch_work(launch_site const& site, Work const& work) {
   if (site.on->is_host()) return run_on_host(work);

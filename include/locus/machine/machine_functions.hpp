@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interface between plans and machines: one table of functions for each machine: host,
-// simulated GPUs, CUDA. A new machine is a new table that passes test/laws/backend_laws_test.cpp.
+// The interface between plans and machines: one table of functions for each machine (host,
+// simulated GPUs, CUDA). A new machine is a new table that passes test/laws/backend_laws_test.cpp.
 #pragma once
 #include <locus/core/hooks.hpp>           // gpus_of_program
 #include <locus/core/macros.hpp>          // LOCUS_SHARED_STATE
@@ -11,9 +11,9 @@
 namespace locus {
 
 namespace runtime {
-/// A set of GPUs.
+/// A set of GPUs without repetition; hosts are not added.
 struct gpu_set {
-  logical_device* devices[2 * max_devices];  // count of them
+  logical_device* devices[2 * max_devices];  // `count` of them are set
   int count = 0;
   void add(logical_device& d) {
     if (d.is_host() || count == 2 * max_devices) return;
@@ -24,13 +24,13 @@ struct gpu_set {
 };
 }  // namespace runtime
 
-/// The functions of a machine for its devices. In the host's table, functions under a heading that
-/// names GPUs, the trace or streams may be null.
+/// The functions of a machine for its devices. The host's table leaves the functions under headings
+/// that name GPUs, the trace or streams null.
 struct machine_functions {
   // ---- memory ----
   void* (*obtain)(logical_device&, std::size_t);           // a region; null: no more memory
   void (*give_back)(logical_device&, void*, std::size_t);  // a region without used blocks
-  /// announces a free block: its next user runs after the work that the compute queue has now
+  /// announces a free block: later work of the compute queue may use it again
   void (*retire)(logical_device&, void*, std::size_t);
 
   // ---- order ----
@@ -40,27 +40,29 @@ struct machine_functions {
   void (*synchronize)(stamp);                        // the host waits for that point
 
   // ---- copies and kernels ----
-  /// a copy between them needs no memory of the host
+  /// true: a copy between these devices needs no memory of the host
   bool (*reaches)(logical_device& to, logical_device& from);
-  /// at return the program may change memory of the host that is read, if the job does not say `pinned`
+  /// unless job.pinned is set, the program may change a source in host memory when copy returns
   stamp (*copy)(copy_job const&);
   void (*run)(launch_site const&, erased_work const&);  // in the order of the compute queue
 
   // ---- GPUs of the device table ----
-  void (*open)(logical_device&) = nullptr;          // a device of the table begins
-  void (*close)() noexcept = nullptr;               // nothing is in flight on them any more
-  void (*close_queues)(logical_device&) = nullptr;  // and the queues of one end
+  void (*open)(logical_device&) = nullptr;          // prepares a device of a new table
+  void (*close)() noexcept = nullptr;               // waits for all work, before the devices end
+  void (*close_queues)(logical_device&) = nullptr;  // then ends the queues of one device
 
   // ---- checks, of GPUs ----
   bool (*is_memory_of)(logical_device const&, void const* p) = nullptr;
   void (*check_host)(void const* p, std::size_t bytes, bool writes,
                      step_record const& record) = nullptr;
-  /// p lies on another device than d, which becomes `owner`
+  /// true: p lies on another card than d (or one of them is the host); `owner` is then the device
+  /// of p
   bool (*find_other_owner)(logical_device const& d, void const* p, device& owner) = nullptr;
 
   // ---- the trace ----
-  void (*finish_traced)(bool at_exit) = nullptr;  // what was issued has run
-  /// work that is issued to that queue until end_span belongs to a span; a mark of the machine's own
+  void (*finish_traced)(bool at_exit) = nullptr;  // completes the spans of work that was issued
+  /// work that is issued to that queue until end_span belongs to this span; returns the `mark` for
+  /// end_span
   void* (*begin_span)(logical_device&, queue_kind, runtime::trace_span const&) = nullptr;
   void (*end_span)(logical_device&, queue_kind, runtime::trace_span const&, void* mark) = nullptr;
 
@@ -70,7 +72,7 @@ struct machine_functions {
   /// later work of the stream comes after the work that the GPUs have now
   void (*lead_stream)(runtime::gpu_set const&, void* stream) = nullptr;
   void (*await_stream)(void* stream) = nullptr;           // the host waits for the stream
-  void (*lend)(logical_device&, void* stream) = nullptr;  // the stream is the compute queue
+  void (*lend)(logical_device&, void* stream) = nullptr;  // the stream replaces the compute queue
   void (*take_back)(logical_device&) = nullptr;
 };
 
@@ -114,7 +116,7 @@ constexpr machine_functions functions_of() {
 struct gpu_part {
   void (*build)();   // makes the GPUs of the table; table.lock is held
   void (*forget)();  // drops cached facts about cards
-  // copies to and from GPUs; through the host between cards that have no peer access
+  // copies from and to GPUs; through the host between cards without peer access
   stamp (*copy)(copy_job const& job);
   void (*foresee_copy)(logical_device& to, logical_device& from);
 };

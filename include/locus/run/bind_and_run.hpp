@@ -52,8 +52,8 @@ struct graph_code {
   static constexpr bool names_gpu = find_gpus();
   static constexpr bool is_static = all_static<Graph>();
   static constexpr bool is_open = has_open_places(arrays.view());
-  /// nothing is computed: views of one tensor on an open device, whose elements may also belong to
-  /// another device of its kind
+  /// the graph computes nothing: its root is a view of one tensor on an open device. The
+  /// destination may be another device of that kind
   static constexpr bool find_whether_views() {
     plan_view const p = arrays.view();
     int leaves = 0;
@@ -122,7 +122,7 @@ struct graph_code {
 
   static constexpr program code = make_program();
 
-  /// the expressions of the lets, found in the roots
+  /// means: binds the expressions of the lets, which the roots contain, then the roots
   template <class... Lets, class... Es>
   static void bind_all(binder& b, type_list<Lets...>, Es const&... es) {
     if constexpr (sizeof...(Lets) > 0) {
@@ -134,8 +134,8 @@ struct graph_code {
     (es.bind(b), ...);
   }
 
-  /// means: see(seen_plan) of the plan with what its leaves, and its destinations if they are given,
-  ///        are now; nothing runs
+  /// means: calls see(seen_plan) for the plan with the extents, addresses and devices that the
+  ///        leaves have now; targets: the destinations, or null. Runs nothing
   template <class See, class... Es>
   static auto look(target const* targets, See const& see, Es const&... es) {
     local_value values_of[values * replicas];
@@ -156,7 +156,7 @@ struct graph_code {
         }
       for (int k = 0; k < flattened<Graph>::roots && targets; ++k)
         bind_target(b, arrays.roots[k], targets[k]);
-      open_devices with_names = open;  // what only a destination could have said stays open
+      open_devices with_names = open;  // a device that only a destination names stays open
       if (open.gpu.is_none()) with_names.gpu = open_gpu;
       if (open.cpu.is_none()) with_names.cpu = open_cpu;
       fill_in(bound.view(), with_names);
@@ -169,8 +169,8 @@ struct graph_code {
   }
 
   /// means: runs the plan: binds leaves and operations, asks for each root's destination, walks the
-  ///        actions; find_target(k, extents, where): the destination of root k, a target; `where` is
-  ///        open, where only the destination can say which device it is; site: who asked
+  ///        actions. find_target(k, extents, where): the destination of root k, a target; `where`
+  ///        is open if only the destination names the device. site: the call site of the statement
   template <class FindTarget, class... Es>
   static void run(call_site site, FindTarget const& find_target, Es const&... es) {
     if constexpr (detail::require_plan<Graph>())
@@ -244,14 +244,14 @@ struct graph_code {
     else
       return where;
   }
-  /// the value of the only root, on the device that its tensor says
+  /// the value of the only root, on the device of its tensor
   static step value_that_crosses(shape const* extents, devices_of_run const& open) {
     short const i = arrays.roots[0].from;
     step s = arrays.steps[i];
     s.where = open.of(s.where), s.extents = extents[i];
     return s;
   }
-  /// the elements of views of one tensor to another device
+  /// means: copies the elements of a view to the destination on another device
   [[gnu::cold]] static void cross(local_value* values_of, shape const* extents,
                                   void const* const* objects, devices_of_run const& open,
                                   target const& to, call_site site) {

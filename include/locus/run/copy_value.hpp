@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values from device to device, and the order in which queues touch memory:
-//   between plans, a device's compute queue orders all accesses to its memory;
-//   inside a plan, copies run on copy queues, behind what made the value and what used its target.
+// Copies of values between devices, and the order in which queues access memory:
+//   between plans, a device's compute queue orders all accesses to its memory, except to pending
+//   results (runtime/pending_results.hpp); inside a plan, copies run on copy queues, after the work
+//   that made the value and the work that used the target.
 #pragma once
 #include <locus/core/macros.hpp>    // LOCUS_RUN_MODE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
 #include <locus/run/run_state.hpp>  // run_state
@@ -12,37 +13,42 @@ namespace locus::detail {
 inline namespace LOCUS_RUN_MODE {
 
 // ---- order ----
-/// means: the next work of d comes after value v of replica r has arrived
+/// means: the next work of d runs after value v of replica r has arrived
 LOCUS_FUNCTION void wait_for(run_state& run, int v, int r, logical_device& d);
-/// means: work on d is about to write there: copies that still read it come first
+/// means: the next work of that queue of d runs after the pending copies and collectives that use
+///        bytes of `range` on device `owner`
 LOCUS_FUNCTION void wait_for_readers(run_state const& run, logical_device& d, queue_kind queue,
                                      byte_range const& range, logical_device& owner);
-/// means: every device's compute queue orders what touches its memory, and host memory is complete
+/// means: the next work of each compute queue runs after all pending copies from or to its device;
+///        the host waits for copies to host memory
 LOCUS_FUNCTION void join_queues(run_state& run);
 
 // ---- checks ----
-/// every operand lies in the memory of the device that touches it
+/// fails: bad_access, if p does not lie on the card of d
 LOCUS_FUNCTION void check_owner(logical_device const& d, void const* p, step_record const& r);
 
 // ---- copies ----
-/// One side of a copy: a local value on a device; number: which value of the plan, -1 if it is none.
+/// One side of a copy: a local value on a device; number: of the value in the plan, -1 for memory
+/// that is no value.
 struct copy_side {
   logical_device* on;
   local_value const* at;
   int number = -1, replica = 0;
 };
-/// means: the elements of `from` at `to`, on one device
+/// means: to = from, on one device
 LOCUS_FUNCTION void copy_strided(launch_site const& site, local_value const& to,
                                  local_value const& from, int rank, int element_bytes);
-/// means: the elements of `from` at `to`, wherever both lie
+/// means: to = from, on any two devices
 [[gnu::cold]] LOCUS_FUNCTION void copy_value(run_state& run, copy_side const& to,
                                              copy_side const& from, int rank, int element_bytes,
                                              step_record const& record);
-/// the memory that copy_value takes to pack
+/// means: counts the memory that copy_value takes: for packed values, and on the way through the
+///        host
 [[gnu::cold]] LOCUS_FUNCTION void foresee_copy(run_state& run, copy_side const& to,
                                                copy_side const& from, int rank, int element_bytes);
 
-/// means: visit(to, to_name, from, from_name, skip) for each value, or piece, that a transfer moves
+/// means: visit(to, to_name, from, from_name, skip) for each value, or piece, that a transfer
+///        moves; skip: the bytes lie there already
 template <class Visit>
 void each_part(run_state const& run, transfer const& me, Visit const& visit) {
   step const& s = run.plan.steps[me.from];
@@ -84,7 +90,7 @@ void each_part(run_state const& run, transfer const& me, Visit const& visit) {
         visit(there(b, &part), to.at(b), here(a, &run.value(me.from, a)), from.at(a), false);
       }
     return;
-  default: return;  // a slice is a view
+  default: return;  // a slice is a view; a reduction moves no values
   }
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The elements of one value into memory elsewhere: a plan of one transfer, made when the program
-// runs.
+// A plan of one transfer, made when the program runs: it copies one value to another place.
 #pragma once
 #include <locus/core/call_site.hpp>   // call_site
 #include <locus/core/macros.hpp>      // LOCUS_RUN_MODE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
@@ -14,19 +13,20 @@ LOCUS_LEAN_BEGIN
 namespace locus::detail {
 inline namespace LOCUS_RUN_MODE {
 
+/// The plan of one transfer.
 class crossing {
  public:
-  /// what: of the value: element type and size, place, extents
+  /// what: element type and size, place and extents of the value
   crossing(step const& what, place const& to);
   crossing(crossing const&) = delete;
-  /// false: no row of assign_rows leads there
+  /// false: assign_rows has no row for these two places
   bool is_possible() const { return possible_; }
   plan_view const& plan() const { return plan_; }
   shape const* extents() const { return &leaf_.extents; }
   tally counts() const { return count_plan(plan_, &leaf_.extents); }
 
-  /// means: into = from, which has a local value for each replica, at any strides; counted, logged and
-  ///        checked as the transfers of other plans
+  /// means: into = from; from[r]: the value on replica r, at any strides. Counts, log and checks
+  ///        are those of any plan
   void run(local_value const* from, target const& into, call_site site = {});
 
  private:

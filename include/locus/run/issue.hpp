@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The actions of a plan, in order: kernels, transfers, and by way of run/reduce.hpp reductions.
+// Issues the actions of a plan in order: kernels, transfers, and reductions (run/reduce.hpp).
 #pragma once
 #include <locus/core/macros.hpp>    // LOCUS_RUN_MODE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
 #include <locus/run/run_state.hpp>  // run_state
@@ -9,8 +9,10 @@ LOCUS_LEAN_BEGIN
 namespace locus::detail {
 inline namespace LOCUS_RUN_MODE {
 
+/// means: issues all actions; on devices with queues the work runs later
 LOCUS_FUNCTION void issue(run_state& run);
-/// means: the values, or pieces, of one transfer are copied, or found where another transfer brought them
+/// means: copies the values or pieces of one transfer, or takes the copies that another transfer
+///        made; a reduction goes to run/reduce.hpp
 [[gnu::cold]] LOCUS_FUNCTION void move_value(run_state& run, transfer const& me);
 
 }  // namespace LOCUS_RUN_MODE

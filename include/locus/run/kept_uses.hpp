@@ -8,14 +8,15 @@ LOCUS_COLD_BEGIN
 
 namespace locus::detail {
 
-/// means: which arrivals of a run lie in copies that devices keep
+/// means: the arrivals of a run that lie in kept copies
 class kept_uses {
  public:
   kept_uses() = default;
   kept_uses(kept_uses const&) = delete;
   ~kept_uses() { leave(false); }
 
-  /// a copy that is there, or memory for one; null: neither. checked: look whether it is up to date
+  /// means: the kept copy of that key, or memory for a new one; null: neither. checked: compares
+  ///        the copy's source with its state at the copy
   runtime::kept_copy* take(int value, int replica, runtime::copy_key const& key, bool checked) {
     runtime::kept_copy* c = runtime::kept_copies().find(key, checked);
     bool const there = c != nullptr;
@@ -26,13 +27,14 @@ class kept_uses {
     };
     return c;
   }
-  /// nothing has to be copied
+  /// true: the value lies in a kept copy of an earlier plan, so nothing is copied
   bool is_there(int value, int replica) const {
     for (use const& u : uses_)
       if (u.value == value && u.replica == replica) return u.there;
     return false;
   }
-  /// means: the run no longer uses them; arrived: what it made may be used by others
+  /// means: the run no longer uses these copies; arrived: later plans may find the copies that it
+  ///        made
   void leave(bool arrived) noexcept {
     for (use const& u : uses_) leave_(u.copy, arrived);
     uses_.clear();
@@ -45,7 +47,7 @@ class kept_uses {
     bool there = false;
   };
   dynamic_array<use> uses_;
-  void (*leave_)(runtime::kept_copy*, bool) noexcept = nullptr;  // where there are some
+  void (*leave_)(runtime::kept_copy*, bool) noexcept = nullptr;  // set with the first use
 };
 
 }  // namespace locus::detail

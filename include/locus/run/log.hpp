@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The placement log: TensorFlow's words for operations, and what TensorFlow does not say: copies,
-// collectives, creations and fallbacks.
+// The placement log: operations under TensorFlow's names, and also copies, collectives, creations
+// and fallbacks, which TensorFlow does not log.
 #pragma once
 #include <locus/core/array.hpp>      // dynamic_array
 #include <locus/core/call_site.hpp>  // call_site
@@ -17,7 +17,7 @@ namespace detail {
 /// kernel: on a GPU, the names of the kernels that run the step
 [[gnu::cold]] LOCUS_FUNCTION void log_step(step const& s, short number, shape const& extents,
                                            device on, std::string_view kernel, call_site site);
-/// means: nobody has asked this yet about an operation of that name
+/// means: true at the first call with that name
 [[gnu::cold]] LOCUS_SHARED_STATE inline bool is_first_of_operation(std::string_view name) {
   struct memory {
     mutex lock;
@@ -30,8 +30,9 @@ namespace detail {
   seen->names.push(name);
   return true;
 }
-/// means: a step has no kernel where it was asked for or wanted: each time an event where the program
-///        has a sink; on stderr once for each operation, not where nobody asked and there is no GPU
+/// means: warns that a step has no kernel for its device: each time in the destination of the log;
+///        without one, on stderr once for each operation name, and only if the program requested
+///        the device or there are GPUs
 [[gnu::cold]] LOCUS_FUNCTION void say_fallback(step const& s, short number, shape const& extents,
                                                call_site site);
 [[gnu::cold]] LOCUS_FUNCTION void log_copy(transfer_kind how, step const& s, short number,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Occurrences of one tensor: a type cannot know that both leaves of x * x are the same, a run can.
-// What several transfers of a run would bring alike, to the same place, is brought once.
+// Occurrences of one tensor: the type of x * x does not say that both leaves are one tensor; a run
+// compares addresses. Transfers that would bring the same elements to the same place share one
+// copy.
 #pragma once
 #include <locus/core/array.hpp>       // dynamic_array
 #include <locus/core/macros.hpp>      // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
@@ -12,18 +13,20 @@ LOCUS_COLD_BEGIN
 
 namespace locus::detail {
 
-/// A transfer that shares its copy: the one that makes it, and the one in whose memory it lies.
+/// A transfer that shares a copy. first: the transfer that makes the copy; memory: the transfer
+/// whose slot holds it.
 struct occurrence {
   short transfer = -1, first = -1, memory = -1;
 };
 
-/// means: which transfers of a run bring the same, and where that may lie until the last has read it
+/// means: found = the transfers of a run that share copies, each copy in a slot that is free until
+///        its last reader
 /// cost:  a comparison of addresses for each pair of transfers
 LOCUS_FUNCTION void find_occurrences(plan_view const& p, local_value const* values, int replicas,
                                      shape const* extents, array_view<slot> slots,
                                      dynamic_array<occurrence>& found);
 
-/// means: what a run will do: the plan, less what occurrences save
+/// means: the counts of a run: those of the plan, with shared copies counted as reused
 LOCUS_FUNCTION tally count_run(plan_view const& p, local_value* values, int replicas,
                                shape const* extents, void const* const* objects,
                                array_view<slot> slots);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans with open devices: a copy of the constant plan in which the devices of one run stand.
+// Plans with open devices: a copy of the constant plan, with the devices of one run.
 #pragma once
 #include <locus/backend/all_gpus.hpp>  // visible_gpus
 #include <locus/device/open.hpp>       // open_devices
@@ -8,14 +8,14 @@
 
 namespace locus::detail {
 
-/// A plan as it would run now.
+/// A plan, with the devices and counts of a run at this moment.
 struct seen_plan {
   plan_view const& plan;
   open_devices open;
   tally counts;
 };
 
-/// means: an open device stands somewhere in the plan; nothing else of its arrays depends on it
+/// means: a step, a request or a result of the plan has an open device
 constexpr bool has_open_places(plan_view const& p) {
   for (step const& s : p.steps)
     if (s.where.is_open() || s.request.is_open()) return true;
@@ -31,9 +31,10 @@ constexpr bool has_open_places(plan_view const& p) {
                              << "<dyn>>(e, 2)");
 }
 
-/// means: the devices of this run instead of the open ones
-/// cost:  a pass over the arrays; no plan without open devices comes here
-/// fails: placement_error, when nothing says which device GpuDevice<dyn> is
+/// means: replaces the open devices by the devices of this run
+/// cost:  a pass over the arrays, only for plans with open devices
+/// fails: placement_error, if no leaf and no destination says which device GpuDevice<dyn> or
+///        CpuDevice<dyn> is
 inline void fill_in(plan_view const& p, open_devices const& open) {
   auto fill = [&](place& at) {
     if (!at.is_open()) return;

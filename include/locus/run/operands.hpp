@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a region reads and over which space it runs, as a table; and where its operands lie in a
-// run.
+// A table of a region's operands and of the space over which it runs; and the places of these
+// operands in a run.
 #pragma once
 #include <locus/core/macros.hpp>  // LOCUS_RUN_MODE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
 #include <locus/run/program.hpp>  // frame
@@ -16,11 +16,11 @@ struct region_input {
   short from = -1;   // step
   level at = level::element;
   bool is_index = false;
-  bool is_product = false;  // in panels: not in memory
+  bool is_product = false;  // the product of a matmul that is made in panels, not in memory
   place where{};
 };
 
-/// means: the operands of one region in the order in which its kernel takes them
+/// means: the operands of one region, in the order of its kernel's parameters
 struct region_facts {
   region_input inputs[max_region_values]{};
   int input_count = 0;
@@ -29,15 +29,15 @@ struct region_facts {
   short outputs[max_region_values]{};  // the steps whose values it stores: elements, then rows
   int output_count = 0, element_outputs = 0;
   bool chained = false;    // elements read folds: rows are folded one after the other
-  bool ranks = false;      // its fold is a first_max: elements carry their number
+  bool ranks = false;      // its fold is a first_max, which reads the elements' numbers
   bool all_on_gpu = true;  // every step has a GPU kernel
   short product = -1;      // the matmul that it reads: on a CPU in panels
-  short space_step = -1;   // the step whose extents the element space has
+  short space_step = -1;   // the extents of this step are those of the element space
   place space_place{};
   // of the folds
   axis_set axes = 0;
   bool keeps = false;    // rows have an axis for each folded one
-  short rows_step = -1;  // the step whose extents the rows have
+  short rows_step = -1;  // the extents of this step are those of the rows
   place rows_place{};
 
   constexpr int count(level at) const {
@@ -45,7 +45,7 @@ struct region_facts {
     for (int k = 0; k < input_count; ++k) n += inputs[k].at == at;
     return n;
   }
-  /// the number of an input among those of its level, -1: absent
+  /// the number of an input among the inputs of its level; -1: no such input
   constexpr int number_of(short value, level at) const {
     int n = 0;
     for (int k = 0; k < input_count; ++k) {
@@ -65,14 +65,14 @@ struct region_facts {
       if (folds[k] == step) return k;
     return -1;
   }
-  /// means: the same with the devices that AllGpus stands for
+  /// means: the same table with the devices of this run in place of AllGpus
   region_facts over(device_list const& all_gpus) const;
 };
 
 namespace detail {
 inline namespace LOCUS_RUN_MODE {
 
-/// means: what the region that ends in step `root` reads, at which level
+/// means: the table of the region that ends in step `root`
 constexpr region_facts facts_of_region(plan_view const& p, short root) {
   region_facts f;
   auto place_of = [&](edge const& e) {
@@ -121,8 +121,8 @@ constexpr region_facts facts_of_region(plan_view const& p, short root) {
   return f;
 }
 
-/// means: an operand of `own_rank` axes in a space of `rank` axes and those extents: right aligned, with
-///        stride 0 along an axis that it lacks or repeats
+/// means: a = the operand v of `own_rank` axes in a space of `rank` axes and these extents: right
+///        aligned, with stride 0 along an axis that v lacks or repeats
 [[gnu::always_inline]] inline void place_operand(kernel::access& a, local_value const& v,
                                                  int own_rank, int rank,
                                                  std::int64_t const* extents) {
@@ -133,27 +133,32 @@ constexpr region_facts facts_of_region(plan_view const& p, short root) {
     a.stride[d] = v.extents[d - shift] == 1 && extents[d] != 1 ? 0 : v.strides[d - shift];
 }
 
-/// means: where the operands of a region lie on one replica, in terms of the region's space
+/// means: addresses and strides of a region's operands on one replica, along the axes of the
+///        region's space
 class operand_placer {
  public:
   operand_placer(frame const& f, region_facts const& facts, int replica);
-  /// element inputs, (the elements' numbers,) row inputs, outputs of elements, of rows
+  /// means: to[...] = element inputs, the elements' numbers of a first_max, row inputs, element
+  ///        outputs, row outputs
   void place_all(kernel::access* to) const;
   kernel::space over;
 
  private:
-  // Where they are wanted, since a copy of eight strides would wait for each of them.
+  // Each function writes an operand in its place: a copy of eight strides would wait for the eight
+  // stores before it.
 
-  /// an operand right aligned to a space of `rank` axes and those extents, at `where`
+  /// means: a = a right-aligned operand in a space of `rank` axes and these extents, at `where`
   void input(kernel::access& a, region_input const& in, int rank, std::int64_t const* extents,
              place const& where) const;
-  /// a whole operand beside pieces: this replica reads its piece
+  /// the operand is whole on every replica, the region runs over pieces: this replica reads its
+  /// piece
   void take_piece(kernel::access& a, region_input const& in, place const& where, std::int64_t n,
                   std::int64_t stride) const;
-  /// an operand of the rows that a fold leaves, in terms of the axes of the element space
+  /// means: moves strides along the axes of the rows to the axes of the element space; folded axes
+  ///        get stride 0
   void spread(kernel::access& a) const;
   void output(kernel::access& a, short step) const;
-  /// the number of an element within its fold, over all replicas, in row order
+  /// means: a = the number of an element within its fold, in row order over all replicas
   void number_in_fold(kernel::access& a) const;
 
   frame const& f_;

@@ -19,13 +19,13 @@ struct replica_terms;
 /// One kernel of one replica, ready to run.
 struct launch {
   frame const* of = nullptr;
-  short step = -1;  // that ends the region
+  short step = -1;  // the last of the region
   int replica = 0;
   launch_site site{};
 };
 
 namespace runtime {
-/// What this thread's plans did since it started: testing::count reads the difference.
+/// The counts of all plans of this thread: testing::count reads the difference.
 LOCUS_SHARED_STATE inline thread_local constinit tally executed{};
 }  // namespace runtime
 
@@ -33,8 +33,8 @@ namespace detail {
 struct run_state;
 }
 
-/// Functions of the run-time loop for plans whose values cross devices; a plan that stays on one
-/// device does not name them, and is compiled without.
+/// Functions of the run-time loop for plans with transfers. The program of a plan without transfers
+/// does not name them, so its unit does not compile them.
 struct crossing_code {
   void (*apply_copy_policy)(detail::run_state const& run);
   void (*lay_out)(detail::run_state& run);
@@ -48,19 +48,19 @@ struct reduction_code {
   void (*reduce_bucket)(detail::run_state& run, short bucket);
 };
 
-/// means: what the run-time loop walks; one constant for each graph
+/// means: the constant that the run-time loop walks; one for each graph
 struct program {
   plan_view plan{};
   array_view<slot> slots{};                          // with static extents
   shape const* extents = nullptr;                    // with static extents, else null
-  int replicas = 1;                                  // of the widest device list
+  int replicas = 1;                                  // devices of the longest list
   void (*const* launches)(launch const&) = nullptr;  // [step]
   void (*const* folds)(launch_site const&, replica_terms const&) = nullptr;  // [transfer]
   crossing_code const* crossings = nullptr;                                  // null: no transfers
   reduction_code const* reductions = nullptr;  // null: no reductions over replicas
   bool may_alias = false;
   tally planned{};         // with static extents
-  device_list all_gpus{};  // what AllGpus stands for in this run
+  device_list all_gpus{};  // the devices of AllGpus in this run
 };
 
 /// Extents and strides of one local value.
@@ -68,26 +68,26 @@ struct local_layout {
   std::int64_t extents[max_rank], strides[max_rank];
 };
 
-/// What a plan may write: a Tensor, a view, or the Tensor that eval makes.
+/// A destination of a plan: a Tensor, a view, or the Tensor that eval makes.
 struct target {
   place where{};
   shape extents{};
   local_value locals[max_devices];  // where.count() of them
   bool no_alias = false;            // the user's promise
-  bool fresh = false;               // nothing else can refer to it
+  bool fresh = false;               // no operand can refer to it
 };
 
 /// The arrays of one run, on the caller's stack.
 struct run_arrays {
   local_value* values = nullptr;    // [value * replicas + replica]: steps, then transfers
   local_layout* layouts = nullptr;  // [value * replicas + replica]
-  stamp* ready = nullptr;           // [value * replicas + replica]: when it has arrived
+  stamp* ready = nullptr;           // [value * replicas + replica]: of its arrival
   shape const* extents = nullptr;   // [step]: of whole values
   slot* slots = nullptr;            // [value]
   void const** objects = nullptr;   // [step]: operation objects
 };
 
-/// means: where everything lies in one run, as kernels see it
+/// means: the values, extents and operation objects of one run, for kernels
 struct frame {
   program const* of = nullptr;
   local_value const* values = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions over replicas inside a run: the reducer is given the terms of a bucket, and the memory of
-// their results.
+// Reductions over replicas inside a run: these functions give the reducer of collective/reduce.hpp
+// the terms and the memory of the results.
 #pragma once
 #include <locus/core/macros.hpp>    // LOCUS_RUN_MODE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 #include <locus/run/run_state.hpp>  // run_state
@@ -10,12 +10,12 @@ LOCUS_COLD_BEGIN
 namespace locus::detail {
 inline namespace LOCUS_RUN_MODE {
 
-/// means: a reduction finds the memory that it takes besides its terms and its results. Communicators are made before
-///        that memory is counted, and not within a step
+/// means: counts the memory that a reduction takes besides its terms and results. It makes the
+///        communicators first, so that no step makes them
 [[gnu::cold]] LOCUS_FUNCTION void foresee_terms(run_state& run, transfer const& me);
-/// means: all-reduces of one bucket: their terms travel together
+/// means: runs the all-reduces of one bucket as one collective
 [[gnu::cold]] LOCUS_FUNCTION void reduce_bucket(run_state& run, short bucket);
-/// means: partial to single or to pieces
+/// means: reduces a partial value to a single one or to pieces
 [[gnu::cold]] LOCUS_FUNCTION void reduce_apart(run_state& run, transfer const& me);
 
 }  // namespace LOCUS_RUN_MODE

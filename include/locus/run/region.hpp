@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the steps of a region to one kernel: which values it reads at which level, and its functor
-// as a tree. The only place where steps become types again.
+// From the steps of a region to one kernel: its operands at each level, and its functor as a tree.
+// Only here steps become types again.
 #pragma once
 #include <locus/backend/devices.hpp>     // find_device
 #include <locus/engine/launch.hpp>       // launch_work, run_on_host
@@ -23,9 +23,10 @@ namespace lowering {
 
 using namespace locus::detail;
 
-/// means: the fold of Op keeps numbers alone, and the steps behind it bring NaN in
-/// This question stands outside of region_code: inside of that class nvcc's front end answered no and the
-/// host compiler yes, and the host launched a kernel that nvcc had not made.
+/// means: the fold of Op ignores NaN, and the steps behind the fold bring NaN back.
+/// The requires-expression stands outside of region_code: inside of that class it was false for
+/// nvcc's front end and true for the host compiler, and the host launched a kernel that nvcc had
+/// not made.
 template <class Op>
 inline constexpr bool leaves_nan_out = requires { Op::named::leaves_nan_out; };
 
@@ -47,19 +48,20 @@ struct region_code {
   static constexpr short value_of(edge const& e) {
     return e.by >= 0 ? static_cast<short>(steps + e.by) : e.from;
   }
-  /// of its trees
+  /// means: step i is a node of the region's trees
   static constexpr bool is_member(short i) {
     return p.steps[i].region == Root && p.steps[i].kind != step_kind::matmul;
   }
 
   static constexpr region_facts facts = facts_of_region(p, Root);
-  /// pieces are as many as there are GPUs when the plan runs
+  /// the number of pieces is the number of GPUs when the plan runs
   static constexpr bool over_all_gpus = p.steps[Root].where.devices.is_all_gpus();
 
   // ---- stages: trees over one kind of inputs that share values ----
-  // what a pass over the elements computes: operands of folds, outputs; of a chain: of fold K alone
-  static constexpr int elements = -1, end = -2;  // what follows the folds
-  /// which members a stage computes, and how many of them read each
+  // Stage `elements` computes element outputs and the operands of all folds; stage K of a chain,
+  // the operand of fold K; stage `end`, the results behind the folds.
+  static constexpr int elements = -1, end = -2;
+  /// the members that a stage computes, and the number of readers of each
   struct stage_facts {
     bool in[steps]{};
     int readers[steps]{};
@@ -71,7 +73,7 @@ struct region_code {
       return -1;
     }
   };
-  /// member i, and what it is computed from
+  /// means: adds the step behind edge e to the stage, if it is a member, with one more reader
   static constexpr void add_to(stage_facts& s, edge const& e) {
     if (!is_member(e.from) || e.by >= 0) return;
     ++s.readers[e.from];
@@ -106,7 +108,7 @@ struct region_code {
     else
       return static_cast<op_of<Idx> const*>(object(f, Idx))->f;
   }
-  /// what member Idx is in a stage
+  /// member Idx in a stage: the value of a fold, a slot, or a tree
   template <int Stage, int Idx>
   static auto member(frame const& f) {
     using T = computed<Idx>;
@@ -117,7 +119,7 @@ struct region_code {
     else
       return tree<Stage, Idx>(f);
   }
-  /// the tree of what step Idx's operand K is
+  /// operand K of step Idx: a constant, an input, or a member
   template <int Stage, int Idx, int K>
   static auto operand(frame const& f) {
     constexpr edge e = p.edges[p.steps[Idx].first_edge + K];
@@ -157,7 +159,7 @@ struct region_code {
                       type_list<decltype(tree<Stage, stage_of<Stage>.slots[S]>(f))...>{}, tops...);
   }
 
-  /// what member Idx is where it is stored
+  /// member Idx, rounded to the type that is stored
   template <int Stage, int Idx>
   static auto output(frame const& f) {
     auto tree = member<Stage, Idx>(f);
@@ -190,8 +192,9 @@ struct region_code {
     else
       return false;
   }
-  /// nvcc hands lambdas for both sides to the host compiler in a class that copies what the host calls;
-  /// its own front end has seen the lambda itself by then, and this assertion with it
+  /// nvcc gives the host compiler a wrapper class instead of a lambda for both sides, and the
+  /// wrapper is not trivially copyable; nvcc's own front end checks the assertion below with the
+  /// lambda itself
   template <std::size_t... Idx>
   static constexpr bool has_closure(std::index_sequence<Idx...>) {
     return (is_closure<int(Idx)>() || ...);
@@ -236,7 +239,8 @@ struct region_code {
                    work, matrix_of(f.value(value_of(e[0]), what.replica)),
                    matrix_of(f.value(value_of(e[1]), what.replica))});
   }
-  /// a library makes the product, its row and its relu in one kernel; without such a kernel the map adds the row in place
+  /// means: a library computes the product, its row and its relu in one kernel; without such a
+  ///        kernel the map adds the row in place
   template <class Work>
   static void send_with_row(launch const& what, Work const& work) {
     constexpr int product = facts.product;
@@ -274,7 +278,7 @@ struct region_code {
     int const row = rank - 2, column = rank - 1;
     return {v.data, v.extents[row], v.extents[column], v.strides[row], v.strides[column]};
   }
-  /// from one matrix of a batch to the next; 0: one for all
+  /// units: elements from one matrix of a batch to the next; 0: the whole batch uses one matrix
   static std::int64_t batch_step(local_value const& v, int rank) {
     return rank == 3 && v.extents[0] != 1 ? v.strides[0] : 0;
   }
@@ -305,7 +309,7 @@ struct region_code {
   using reducer_of = kernel::reducer<
       p.steps[facts.folds[Fold]].combines,
       std::conditional_t<facts.ranks, ranked<operand_type<Fold>>, operand_type<Fold>>>;
-  /// the reducer of one row that every replica has whole
+  /// the reducer of a row that lies whole on one replica
   template <int Fold>
   static auto row_reducer() {
     if constexpr (std::is_floating_point_v<operand_type<Fold>> &&
@@ -314,12 +318,12 @@ struct region_code {
     else
       return std::type_identity<reducer_of<Fold>>{};
   }
-  /// its bits depend on the order of adding
+  /// means: the plan is reproducible, and the bits of the fold depend on the order of adding
   template <int Fold>
   static constexpr bool is_ordered_sum =
       numbers == numerics::reproducible && is_floating_v<operand_type<Fold>> &&
       p.steps[facts.folds[Fold]].combines == reduction::sum;
-  /// what a fold combines
+  /// the elements that a fold combines; of a first_max, with their numbers
   template <int Stage, int Fold>
   static auto folded(frame const& f) {
     auto values = operand<Stage, facts.folds[Fold], 0>(f);
@@ -330,13 +334,13 @@ struct region_code {
     else
       return values;
   }
-  /// what follows the folds: rows, or the elements of a chain
+  /// the stage behind the folds: rows, or the elements of a chain
   template <std::size_t... M>
   static auto end_stage(frame const& f, std::index_sequence<M...>) {
     constexpr int first = facts.chained ? 0 : facts.element_outputs;
     return with_slots<end>(f, output<end, facts.outputs[first + int(M)]>(f)...);
   }
-  /// a mean divides by the elements of the whole fold, over all replicas; other folds: -1
+  /// the divisor of a mean: the elements of the whole fold, over all replicas; -1 for other folds
   template <int Fold>
   static double mean_count(frame const& f) {
     constexpr int step = facts.folds[Fold];
@@ -350,7 +354,7 @@ struct region_code {
       return n;
     }
   }
-  /// there are axes, and all of them are folded
+  /// means: the space has axes, and all of them are folded
   static constexpr bool folds_all = facts.fold_count > 0 && facts.axes != 0 &&
                                     facts.axes == all_axes(p.steps[facts.space_step].extents.rank);
   using fold_inputs =
@@ -412,7 +416,8 @@ struct region_code {
     send(what, matmul_work_of<T, a, c>{matrix_of(z, c.rank), matrix_of(x, rank_a),
                                        matrix_of(y, rank_b), batch});
   }
-  /// on a CPU small extents that are known make a kernel of their own; elsewhere all share one
+  /// small static extents on one CPU get a kernel of their own; all other products of a type share
+  /// one kernel
   template <class T, shape A, shape C>
   static constexpr auto find_matmul_work() {
     constexpr std::int64_t m = C.from_right(1), n = C.from_right(0), k = A.from_right(0);

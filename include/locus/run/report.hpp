@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LOCUS_EXPLAIN: every plan of the program, when it ends: who ran it, where, how often, what moved.
+// LOCUS_EXPLAIN: a report at the end of the program: the call sites, devices, runs and counts of
+// every plan.
 #pragma once
 
 #include <locus/core/macros.hpp>      // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
@@ -11,24 +12,24 @@ LOCUS_COLD_BEGIN
 
 namespace locus::detail {
 
-/// What one place of the program did with a plan.
+/// The runs of one plan at one call site.
 struct site_record {
   call_site site{};
   std::int64_t runs = 0;
   tally done{};
   site_record* next = nullptr;
 };
-/// One for each graph, in its code: constant at the start, never destroyed.
+/// The record of one graph: a static variable in its code, never destroyed.
 struct plan_record {
   program const* code = nullptr;
   policy_value policy{};
   site_record* sites = nullptr;
   shape* extents = nullptr;                   // [step] of the first run
-  dynamic_array<device_use>* uses = nullptr;  // each device once
+  dynamic_array<device_use>* uses = nullptr;  // of each device, once
   plan_record* next = nullptr;                // in the order of their first runs
 };
 
-/// What the report knows. Never destroyed: it is written when the program ends.
+/// The plans that ran. Never destroyed: the report is written when the program ends.
 struct run_report {
   mutex lock;
   plan_record *first = nullptr, *last = nullptr;
@@ -40,7 +41,7 @@ LOCUS_SHARED_STATE inline run_report& the_report() {
 
 [[gnu::cold]] LOCUS_FUNCTION void add_to_report(plan_record& p, shape const* extents);
 [[gnu::cold]] LOCUS_FUNCTION void note_device(dynamic_array<device_use>& uses, device d);
-/// What hears of every plan that its thread runs, while it lives.
+/// A listener: hears of every plan that its thread runs during its lifetime.
 class plan_listener {
  public:
   plan_listener();
@@ -60,7 +61,8 @@ class plan_listener {
   plan_listener* outer_;
 };
 
-/// means: a plan ran from there and did that
+/// means: tells the thread's listener of a run, and adds its counts to the report's record of that
+///        call site
 [[gnu::cold]] LOCUS_FUNCTION void note_run(plan_record& p, call_site site, tally const& done,
                                            plan_view const& plan, shape const* extents);
 
@@ -71,11 +73,11 @@ using report_text = text_buffer<1 << 17>;
 LOCUS_FUNCTION tally sum_of_sites(plan_record const& p);
 LOCUS_FUNCTION std::int64_t runs_of(plan_record const& p);
 LOCUS_FUNCTION void write_tally(report_text& out, tally const& t);
-/// means: where it ran, and which devices others stood in for
+/// means: writes the plan's devices, and the devices that stood in for missing ones
 LOCUS_FUNCTION void write_uses(report_text& out, plan_record const& p);
 [[gnu::cold]] LOCUS_FUNCTION void write_record(report_text& out, plan_record const& p, int number);
 
-/// means: every plan that ran, those that moved most bytes first, then in the order of first runs
+/// means: writes every plan that ran, by falling bytes moved, then in the order of first runs
 [[gnu::cold]] LOCUS_FUNCTION void write_report(int file);
 [[gnu::cold]] LOCUS_FUNCTION void write_report_at_end(bool terminating);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hard placement (config::set_soft_device_placement(false)): each step that a program asks for by
-// name runs where it is asked for, or the plan is refused before its first step.
+// Hard placement (config::set_soft_device_placement(false)): a step that on<Device>() places runs
+// on that device, or the plan is refused before its first step.
 #pragma once
 #include <locus/core/call_site.hpp>  // call_site
 #include <locus/core/macros.hpp>     // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
@@ -11,7 +11,7 @@ LOCUS_COLD_BEGIN
 
 namespace locus::detail {
 
-/// means: some step is asked for by name, as in on<GpuDevice<0>>(e)
+/// means: some step requests a device, as in on<GpuDevice<0>>(e)
 constexpr bool has_requests(plan_view const& p) {
   for (step const& s : p.steps)
     if (!s.request.is_none()) return true;
@@ -21,8 +21,8 @@ constexpr bool has_requests(plan_view const& p) {
 [[noreturn, gnu::cold]] LOCUS_FUNCTION void refuse_missing_kernel(step const& s, short i,
                                                                   device asked, call_site site);
 
-/// means: what a plan asks for by name is there, and has kernels there; nothing has run
-/// fails: unknown_device, placement_error, each naming step, device, call site and remedy
+/// means: each requested device exists, and has a kernel for the step; nothing has run
+/// fails: unknown_device, placement_error; each text names step, device, call site and remedy
 [[gnu::cold]] LOCUS_FUNCTION void hold_to_requests(plan_view const& p, open_devices const& open,
                                                    call_site site);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The run-time loop over a constant plan: memory first, then its actions in order. It is compiled
-// once and looks the same to every compiler; what depends on expressions is behind two function
-// pointers.
+// The run-time loop over a constant plan: memory first, then its actions in order. It contains no
+// type of an expression, so it is the same code in every unit; it calls the kernels and folds of a
+// graph through the pointers of its program.
 #pragma once
 #include <locus/core/macros.hpp>          // LOCUS_RUN_MODE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
 #include <locus/run/foresee.hpp>          // foresee_transfers
@@ -24,7 +24,7 @@ inline namespace LOCUS_RUN_MODE {
 LOCUS_FUNCTION void run_plan(program const& code, run_arrays const& arrays, target const* targets,
                              run_watch const& seen);
 
-// what a program names that needs it
+// a program names these tables if its plan has transfers or reductions
 inline constexpr crossing_code crossings{apply_copy_policy, lay_out_arrivals, foresee_transfers,
                                          move_value};
 inline constexpr reduction_code reductions{foresee_terms, reduce_apart, reduce_bucket};

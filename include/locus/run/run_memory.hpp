@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one run obtains and gives back: an arena on each device, and what packing takes besides.
+// The memory of one run: an arena on each device, and memory for packing, for values set aside and
+// for kernels.
 #pragma once
 
 #include <locus/core/array.hpp>           // dynamic_array
@@ -11,34 +12,37 @@ LOCUS_LEAN_BEGIN
 
 namespace locus::detail {
 
+/// The memory that one run holds.
 class run_memory {
  public:
   run_memory() = default;
   run_memory(run_memory const&) = delete;
-  /// temporaries go back in the order of their device's queue
+  /// means: releases all of it, in the order of each device's queue
   ~run_memory();
 
   // ---- the temporaries of a plan ----
-  // one for each device that the plan names: of several that one device works for, each has its own
+  // one arena for each device name of the plan, also where one logical device works for several
+  // names
   bool has_arena(device name) const { return find_arena(name) != nullptr; }
   void add_arena(device name, logical_device& d, std::int64_t bytes, std::string_view purpose);
   void* in_arena(device name, std::int64_t offset) const;
 
   // ---- memory that a run needs besides its arenas, until it ends ----
   void* extra_memory(logical_device& d, std::int64_t bytes, std::string_view purpose);
-  // What packs a value, or sets it aside, depends on where values lie: it is counted when they are
-  // placed, and obtained before the first step.
+  // Whether a value is packed or set aside depends on the places of values: will_need counts its
+  // memory when values have places, obtain_reserves obtains it before the first step, take_reserve
+  // hands it out.
   void will_need(logical_device& d, std::int64_t bytes);
   void obtain_reserves();
   void* take_reserve(logical_device& d, std::int64_t bytes);
 
-  // ---- the workspace of kernels: one for each device, whose queue runs them one by one ----
+  // ---- the workspace of kernels: one for each device, whose queue runs one kernel at a time ----
   kernel_workspace& measured_workspace(logical_device& d);
   kernel_workspace* find_workspace(logical_device const& d);
   void obtain_workspaces();
 
  private:
-  // no initialisers: an array of these costs nothing until it is used
+  // no initialisers: an array of memory_block costs nothing until its elements are used
   struct memory_block {
     logical_device* on;
     char* base;
@@ -47,7 +51,7 @@ class run_memory {
   struct reserve {
     logical_device* on = nullptr;
     char* next = nullptr;
-    std::int64_t bytes = 0;  // that are left
+    std::int64_t bytes = 0;  // left
   };
   struct arena {
     memory_block memory;

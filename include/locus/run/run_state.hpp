@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of one run of a plan: the plan, where its values lie, and what the run did so far. The
+// The state of one run of a plan: the plan, the places of its values, and the work so far. The
 // functions of the run-time loop share it (run/run.hpp).
 #pragma once
 #include <locus/backend/devices.hpp>              // find_device
@@ -19,19 +19,20 @@ LOCUS_LEAN_BEGIN
 
 namespace locus::detail {
 
-/// Work beside the compute queues, and the memory that it still reads.
+/// A copy or collective beside the compute queues, and the bytes that it still uses.
 struct pending_copy {
   logical_device *from = nullptr, *to = nullptr;
   byte_range source{};
   stamp when{};
 };
 
+/// The state of one run.
 struct run_state {
   run_state(program const& p, run_arrays const& a, target const* to, run_watch const& watch)
       : code(p), plan(p.plan), arrays(a), targets(to), extents(a.extents), seen(watch) {}
   run_state(run_state const&) = delete;
 
-  // ---- what runs ----
+  // ---- the plan and the settings of the run ----
   program const& code;
   plan_view const plan;
   run_arrays const& arrays;
@@ -41,18 +42,18 @@ struct run_state {
   runtime::collective_choices const chosen = runtime::chosen_for_collectives();
   bool const tf32 = runtime::matmul_is_tf32();
 
-  // ---- where its values lie ----
+  // ---- the places of its values ----
   run_memory memory;
   array_view<slot> slots{};          // [value]
-  dynamic_array<occurrence> shared;  // transfers that bring the same
+  dynamic_array<occurrence> shared;  // transfers that share a copy
   kept_uses kept;
 
-  // ---- what it did ----
+  // ---- the work so far ----
   dynamic_array<pending_copy> pending;
-  runtime::gpu_set beside;  // devices that are ordered behind a stream of the user's
+  runtime::gpu_set beside;  // devices that are ordered behind a stream of the user
   tally done{};
 
-  // ---- a value: a step, or behind the steps a transfer ----
+  // ---- values are numbered: first the steps, then the transfers ----
   bool is_step(int v) const { return v < plan.steps.count; }
   transfer const& transfer_of(int v) const { return plan.transfers[v - plan.steps.count]; }
   int value_of(transfer const& t) const {
@@ -68,7 +69,7 @@ struct run_state {
     return is_step(v) ? plan.steps[v].where : transfer_of(v).arrives;
   }
 
-  /// a step number and a name, for messages
+  /// the number, name and device of step i, for messages
   step_record record_of(short i, device on) const { return {i, plan.steps[i].name, on}; }
   frame as_frame() const { return {&code, arrays.values, extents, arrays.objects}; }
 
@@ -80,7 +81,7 @@ struct run_state {
   byte_range bytes_of(int v, int r) const {
     return range_of(value(v, r), rank_of(v), bytes_of_element(v));
   }
-  /// the bytes that root k is written to
+  /// the bytes of root k's destination
   byte_range bytes_of_target(int k, int r) const {
     return range_of(targets[k].locals[r], targets[k].extents.rank,
                     bytes_of_element(plan.roots[k].from));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is watched of one run, and the report of all plans at the end of the program (LOCUS_EXPLAIN).
+// The watchers of one run; one of them is the report of all plans at the end of the program
+// (LOCUS_EXPLAIN).
 #pragma once
 #include <locus/config/settings.hpp>           // get_device_policy
 #include <locus/core/macros.hpp>               // LOCUS_COLD_BEGIN
@@ -16,24 +17,25 @@ LOCUS_COLD_BEGIN
 
 namespace locus::detail {
 
+/// The watchers and settings of one run.
 struct run_watch {
   call_site site{};
   bool log = false;
-  unsigned work = 0;  // those that hear of each piece of work
+  unsigned work = 0;  // watchers of each launch, copy and collective
   policy_value policy{};
   plan_record* record = nullptr;  // for the report
-  program const* code = nullptr;  // the constant that runs, or of which it is a copy
+  program const* code = nullptr;  // the constant; a plan with open devices runs a copy of it
   copy_policy copies = copy_policy::silent;
-  bool keeps = false;  // copies that it makes, for later plans
+  bool keeps = false;  // the run uses and makes kept copies
 };
 
-/// means: what those watchers want of this run of a plan
+/// means: the settings of a run for these watchers
 [[gnu::cold]] inline run_watch watch_run(unsigned watchers, plan_record& record, call_site site) {
   using runtime::watcher;
   run_watch w;
   w.site = site, w.policy = record.policy;
   w.work = watchers & runtime::work_watchers;
-  // an operator has no line: it speaks once for each plan
+  // an operator has no call site: the log has it once for each plan
   w.log = has_watcher(watchers, watcher::log) &&
           runtime::is_wanted(record.code, site.is_set() ? site : call_site{});
   if (has_watcher(watchers, watcher::report) || has_watcher(watchers, watcher::plans))

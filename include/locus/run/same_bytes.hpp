@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether two values at strides of their own have a byte in common: columns of one matrix lie between
-// one another and have none.
+// Whether two strided values have a byte in common: two columns of one matrix interleave, and have
+// none.
 #pragma once
 #include <locus/core/macros.hpp>   // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 #include <locus/expr/builder.hpp>  // local_value
@@ -9,10 +9,13 @@ LOCUS_COLD_BEGIN
 
 namespace locus::detail {
 
+/// means: some byte belongs to both values; false also where the search gives up (after 100,000
+///        steps)
 LOCUS_FUNCTION bool share_bytes(local_value const& a, int rank_a, int bytes_a, local_value const& b,
                                 int rank_b, int bytes_b);
 
-/// means: one element stands at two indices: an axis of stride 0, or two axes that lead to one place
+/// means: two indices name one element: an axis has stride 0, or steps along two axes end at one
+///        address
 LOCUS_FUNCTION bool repeats_elements(std::int64_t const* extents, std::int64_t const* strides,
                                      int rank);
 

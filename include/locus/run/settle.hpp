@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a run: results that lie elsewhere than in their destination are copied there, queues are
+// The end of a run: results that lie elsewhere are copied into their destinations, queues are
 // joined, and counts are compared with the plan.
 #pragma once
 #include <locus/core/macros.hpp>    // LOCUS_RUN_MODE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
@@ -10,8 +10,10 @@ LOCUS_LEAN_BEGIN
 namespace locus::detail {
 inline namespace LOCUS_RUN_MODE {
 
+/// means: writes results into their destinations, joins the queues, and adds the counts of the run
+/// fails: error, in checked builds, if the counts differ from the plan's: a defect of locus
 LOCUS_FUNCTION void settle(run_state& run);
-/// means: the memory that setting values aside takes
+/// means: counts the memory for values that are set aside
 LOCUS_FUNCTION void foresee_targets(run_state& run);
 
 }  // namespace LOCUS_RUN_MODE

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the expression of a statement of maps to the functor of its kernel, and to its leaves.
+// Makes the functor of a kernel from the expression of a statement of maps, and finds its leaves.
 #pragma once
 #include <type_traits>  // is_empty
 #include <utility>      // index_sequence
@@ -32,7 +32,7 @@ struct statement_inputs<Node<map_op<F>, Es...>> {
 template <class E>
 inline constexpr int statement_leaves = statement_inputs<E>::type::size;
 
-/// means: every leaf is a tensor, and so lies in row order without gaps
+/// means: every leaf is a tensor, so its elements lie in row order without gaps
 template <class E>
 inline constexpr bool only_tensors = true;
 template <class T, class E, class Where, bool Dense>
@@ -46,9 +46,11 @@ inline void note_leaf(statement_value& to, tensor_block const* b) {
          : statement_value{};
 }
 
-/// means: bind<First>(e, to): e as the tree of a kernel, whose leaves are inputs First, First + 1, ...;
-///        to[First...]: the tensors' blocks (null: it has died), or where values lie
-/// (each tree is made where it stays: a copy would read bytes that nobody wrote)
+/// means: bind<First>(e, to) returns e as the tree of a kernel, whose leaves are inputs First,
+///        First + 1, ...; sets to[First...] = the blocks of the tensors (null: a tensor has died),
+///        or the values of the leaves
+/// (each tree is constructed in its final place: a copy would read padding bytes, which have no
+/// value)
 template <numerics Numbers, class To>
 struct statement_binder {
   template <class F>

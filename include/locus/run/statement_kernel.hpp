@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A local statement runs: extents and addresses are compared, then its kernel is called.
+// Runs a local statement: compares extents and addresses, then calls the kernel.
 #pragma once
 #include <locus/core/macros.hpp>           // LOCUS_MODE, LOCUS_LEAN_BEGIN
 #include <locus/engine/host/nest.hpp>      // run_nest, run_small_row, time_of
@@ -17,14 +17,16 @@ namespace lowering {
 
 using namespace locus::detail;
 
-// ---- one way for all ----
-/// means: no watcher listens, and no other device can have a part in a kernel of a CPU
+// ---- for all local statements ----
+/// means: the device table is built, no watcher listens, and no other device can have a part in a
+///        kernel of a CPU
 inline bool host_is_alone() {
   runtime::device_table const& t = runtime::table;
   return __atomic_load_n(&t.started, __ATOMIC_ACQUIRE) && runtime::watched() == 0 &&
          t.host_is_alone(checked_build);
 }
-/// means: each value that is read lies apart from the result, or is read where the result is written
+/// means: each value that is read lies apart from the result, or is the result itself and read only
+///        at the index that is written
 inline bool lie_apart(statement_code const& c, statement_value const* values) {
   auto value = [&](int k) -> memory_value {
     return {values[k].local(), values[k].extents->rank, c.bytes[k]};
@@ -36,8 +38,9 @@ inline bool lie_apart(statement_code const& c, statement_value const* values) {
   }
   return true;
 }
-/// means: kernel() has run, if nothing else has to happen     false: it has; nothing was done
-/// values: those that are read, then the destination; extents: of the result
+/// means: calls kernel(), if the statement needs nothing besides; false: it needs the run-time
+///        loop, and nothing was done. values: those that are read, then the destination; extents:
+///        of the result
 template <class Kernel>
 [[gnu::always_inline]] inline bool run_statement(statement_code const& c,
                                                  statement_value const* values,
@@ -52,7 +55,7 @@ template <class Kernel>
 
 LOCUS_LEAN_BEGIN
 // ---- maps without a plan ----
-/// means: the extents of the result; no_shape where those of the leaves do not fit
+/// means: the extents of the result; no_shape, if those of the leaves do not fit or a leaf has died
 inline shape find_extents(statement_code const& c, statement_value const* leaves) {
   shape r;
   for (int k = 0; k < c.reads; ++k) {
@@ -65,7 +68,7 @@ inline shape find_extents(statement_code const& c, statement_value const* leaves
 inline host::loop_kernel const& map_kernel_now(statement_code const& c) {
   return static_cast<host::loop_kernel const*>(c.kernels)[simd::chosen_clone()];
 }
-/// means: the kernel over the extents of the destination, leaves right aligned
+/// means: runs the kernel over the extents of the destination, with right-aligned leaves
 inline void run_map_kernel(statement_code const& c, void const* context,
                            statement_value const* values) {
   shape const& whole = *values[c.reads].extents;
@@ -81,7 +84,7 @@ inline void run_map_kernel(statement_code const& c, void const* context,
 }
 LOCUS_LEAN_END
 
-/// means: elements of a kernel that one thread handles and no store passes the caches for
+/// means: the most elements for which a kernel uses one thread and no stores past the caches
 constexpr std::int64_t few_elements(host::loop_kernel const& kernel) {
   std::int64_t bytes = 0;
   for (int k = 0; k < kernel.ins + kernel.outs; ++k) bytes += kernel.bytes[k];
@@ -91,8 +94,8 @@ constexpr std::int64_t few_elements(host::loop_kernel const& kernel) {
   return alone < in_cache ? alone : in_cache;
 }
 
-/// means: tensors of equal extents, few elements, none read at another place than it is written: the
-///        kernel has run     false: something else; nothing was done
+/// means: runs the kernel, if the tensors have equal extents and few elements, and each leaf is the
+///        destination or lies apart from it; false: nothing was done
 /// cost:  a comparison of extents and of addresses for each leaf
 inline bool run_line(statement_code const& c, void const* context,
                      tensor_block const* const* blocks) {
@@ -118,19 +121,19 @@ inline bool run_line(statement_code const& c, void const* context,
   return true;
 }
 LOCUS_LEAN_BEGIN
-/// means: the run-time loop, with the plan written down
+/// means: the run-time loop runs the statement, with its plan
 [[gnu::cold, gnu::noinline]] inline void run_in_loop(statement_run const& r) {
   auto* const loop = runtime::statement_loops[checked_build];
   (loop ? loop : runtime::statement_loops[!checked_build])(r);
 }
-/// means: the kernel, if nothing else has to happen     false: it has; nothing was done
+/// means: runs the kernel, if the statement needs nothing besides; false: nothing was done
 [[gnu::noinline]] inline bool run_maps(statement_code const& c, void const* context,
                                        statement_value const* values, shape const& extents,
                                        bool may_overlap) {
   return run_statement(c, values, extents, may_overlap,
                        [&] { run_map_kernel(c, context, values); });
 }
-/// means: the statement, whose destination `to`, a tensor's block, is the last of the values
+/// means: runs the statement; to: the block of its destination, null if the tensor has none
 [[gnu::noinline]] inline void run_values(statement_run const& r, statement_value* values,
                                          tensor_block const* to) {
   if (to) {
@@ -140,7 +143,7 @@ LOCUS_LEAN_BEGIN
   run_in_loop(r);
 }
 LOCUS_LEAN_END
-/// means: the statement; blocks: its leaves and its destination
+/// means: runs the statement; blocks: those of its leaves, then of its destination
 [[gnu::noinline]] inline void run_tensors(statement_code const& c, void const* context,
                                           tensor_block const* const* blocks, call_site site,
                                           target (*find)(void const*, shape const&),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The long way of a statement of maps: its plan, written down once, through the run-time loop.
+// The long way of a statement of maps: its plan is made once, and the run-time loop runs it.
 #pragma once
 #include <locus/core/lock.hpp>             // mutex, lock_guard
 #include <locus/core/macros.hpp>           // LOCUS_MODE, LOCUS_LEAN_BEGIN
@@ -25,7 +25,7 @@ namespace lowering {
 
 using namespace locus::detail;
 
-/// the kernel of the plan, with its result where the loop wants it
+/// means: calls the kernel, with its result at the place that the loop chose
 inline void launch_statement(launch const& what) {
   frame const& f = *what.of;
   auto const& r = *static_cast<statement_run const*>(f.objects[what.step]);
@@ -67,8 +67,9 @@ inline statement_record& statement_record_of(statement_code const& c) {
   return **c.record;
 }
 
-/// means: the cases that run_statement leaves out: errors, temporaries, other devices, watchers
-/// fails: bad_access for a leaf that has died; shape_error; what the run-time loop fails with
+/// means: runs the statement in the cases that run_statement leaves out: errors, temporaries, other
+///        devices, watchers
+/// fails: bad_access for a leaf that has died; shape_error; as run_plan
 inline void run_long_way(statement_run const& r) {
   statement_record& record = statement_record_of(r.code);
   plan_view const& plan = record.code.plan;
@@ -96,7 +97,8 @@ inline void run_long_way(statement_run const& r) {
     seen = watch_run(watchers, record.report, r.site);
   detail::run_plan(record.code, {values, layouts, ready, extents, slots, objects}, &to, seen);
 }
-/// means: statements of other units find the loop here: called where tensors are made
+/// means: sets the pointer through which statements of other units call the loop; called where
+///        tensors are made
 inline void offer_statement_loop() {
   auto& loop = runtime::statement_loops[checked_build];
   if (!__atomic_load_n(&loop, __ATOMIC_RELAXED))

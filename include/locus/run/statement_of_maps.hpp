@@ -18,7 +18,7 @@ struct map_statement<graph<Policy, root_of<E, Where>>> {
   static constexpr int leaves = statement_leaves<E>;
   using result = typename E::value_type;
 
-  /// what is stored of a tree
+  /// a tree, rounded to the type that is stored
   template <class Tree>
   using stored = std::conditional_t<is_narrow_v<result>, kernel::rounded<result, Tree>, Tree>;
   template <class To>
@@ -46,7 +46,7 @@ struct map_statement<graph<Policy, root_of<E, Where>>> {
   template <class Stage>
   static constexpr statement_code code = make_code<Stage>(typename statement_inputs<E>::type{});
 
-  /// means: t = e     find: t as a target, where the long way is taken
+  /// means: t = e     find: makes a target of t, for the run-time loop
   static void assign(call_site site, tensor_base const& t,
                      target (*find)(void const*, shape const&), E const& e) {
     pack<> const no_folds{};
@@ -65,7 +65,7 @@ struct map_statement<graph<Policy, root_of<E, Where>>> {
       run_values({code<Stage>, &context, values, site, nullptr, find, &t}, values, t.block.get());
     }
   }
-  /// means: the destination that find_target(0, extents, where) names = e
+  /// means: find_target(0, extents, where) = e
   template <class FindTarget>
   static void run(call_site site, FindTarget const& find_target, E const& e) {
     statement_value values[leaves + 1];

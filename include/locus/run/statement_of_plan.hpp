@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan of one kernel on one CPU as a local statement: nothing to obtain, to move or to wait for.
+// A plan of one kernel on one CPU as a local statement: it obtains no memory, moves nothing and
+// waits for nothing.
 #pragma once
 #include <locus/plan/infer.hpp>            // require_elements
 #include <locus/run/region.hpp>            // region_code
@@ -17,7 +18,7 @@ struct plan_statement {
   static constexpr plan_view p = unchecked_plan<Graph>.view();
   static constexpr int steps = flattened<Graph>::steps;
 
-  /// one launch, whose only result is the destination's
+  /// means: the plan is one launch on a CPU that makes the only root
   static constexpr bool find_whether() {
     if (p.actions.count != 1 || p.actions[0].kind != action_kind::launch || p.roots.count != 1 ||
         p.transfers.count != 0)
@@ -41,11 +42,11 @@ struct plan_statement {
       if (s.kind == step_kind::reduce && s.combines != reduction::sum) return true;
     return false;
   }
-  /// a view that is a value of its own
+  /// means: step i is a view outside of every region
   static constexpr bool is_placed_view(short i) {
     return p.steps[i].is_view() && p.steps[i].region < 0;
   }
-  /// step i reads its operands where it computes the element that is written there
+  /// means: step i reads its operands only at the index that the kernel writes
   static constexpr bool reads_at_index(short i) {
     step const& s = p.steps[i];
     for (level at : p.levels)
@@ -53,14 +54,14 @@ struct plan_statement {
     return p.levels[ends] == level::element && p.levels[i] == level::element && !s.is_view() &&
            s.kind != step_kind::matmul && (s.kind != step_kind::call || s.call->rule.in_place);
   }
-  /// the leaves that the kernel reads: first those that it reads where it writes the result
+  /// the leaves that the kernel reads: first those that it reads only at the index that it writes
   struct read_table {
     short values[p.edges.count + 1]{};
-    int bytes[p.edges.count + 1]{};  // and the result's
+    int bytes[p.edges.count + 1]{};  // of an element: of each leaf, then of the result
     short count = 0, at_index = 0;
     constexpr void add(bool in_place) {
       for (short i = 0; i < p.steps.count; ++i) {
-        if (is_placed_view(i)) continue;  // reads nothing itself
+        if (is_placed_view(i)) continue;  // a view itself reads nothing
         for (edge const& e : p.operands(p.steps[i])) {
           short const memory = memory_of(p, e.from);
           bool const placed = e.from == memory || is_placed_view(e.from);
@@ -83,7 +84,8 @@ struct plan_statement {
 
   static constexpr statement_code code{reads.bytes, reads.count, reads.at_index};
 
-  /// means: the kernel, if the run-time loop would add nothing     false: it would; nothing was done
+  /// means: calls the kernel, if the statement needs nothing besides; false: it needs the run-time
+  ///        loop, and nothing was done
   static bool run(program const& whole, local_value* values, shape const* extents,
                   void const* const* objects, target const& to) {
     local_value const& result = to.locals[0];

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where each value of a run lies: leaves where they are, temporaries in the arenas, views in their
-// operands.
+// Memory and layouts of the values of a run: extents of pieces, views, byte ranges, overlaps.
 #pragma once
 #include <locus/core/macros.hpp>   // LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
 #include <locus/expr/builder.hpp>  // local_value
@@ -8,7 +7,7 @@
 #include <locus/run/program.hpp>   // local_layout
 
 namespace locus::detail {
-/// means: bytes from the first to behind the last element
+/// means: the bytes of a value, from its lowest element to its highest one, gaps included
 struct byte_range {
   void const* first = nullptr;
   std::int64_t bytes = 0;
@@ -29,7 +28,7 @@ namespace detail {
 /// means: the extents of replica r of a value
 LOCUS_FUNCTION void local_extents(shape const& whole, place const& where, int r, std::int64_t* out);
 
-/// means: elements in row order
+/// means: the value at `data`, with its elements in row order
 LOCUS_FUNCTION local_value dense_value(void* data, shape const& whole, place const& where, int r,
                                        local_layout& layout);
 
@@ -39,18 +38,18 @@ LOCUS_FUNCTION local_value part_of(local_value const& v, int rank, int axis, std
 
 LOCUS_FUNCTION bool is_dense(local_value const& v, int rank);
 LOCUS_FUNCTION std::int64_t size_of(local_value const& v, int rank);
-/// means: elements in some order of the axes without gaps: it can be copied as one block, strides
-///        and all
+/// means: for some order of the axes the elements lie without gaps: a copy of the block keeps the
+///        strides
 LOCUS_FUNCTION bool is_block(local_value const& v, int rank);
 LOCUS_FUNCTION byte_range range_of(local_value const& v, int rank, int element_bytes);
-/// the same elements in the same places
+/// means: a and b have the same elements at the same addresses
 LOCUS_FUNCTION bool same_layout(local_value const& a, local_value const& b, int rank);
 
 /// means: piece r of a whole value
 LOCUS_FUNCTION local_value piece_of(local_value const& whole, int rank, place const& cut, int r,
                                     shape const& extents, int element_bytes, local_layout& layout);
 
-/// means: what a view step makes of its operand's memory on replica r
+/// means: view step i of the operand `from`, on replica r
 LOCUS_FUNCTION local_value view_value(plan_view const& p, short i, int r, local_value const& from,
                                       shape const* extents, void const* const* objects,
                                       local_layout& layout);
@@ -67,10 +66,11 @@ struct memory_value {
   local_value at;
   int rank, element_bytes;
 };
-/// How the bytes of two values meet: not at all, as the same elements at the same indices, otherwise.
+/// The overlap of two values. none: their byte ranges are disjoint; same: the same elements at the
+/// same indices; other: anything else.
 enum class overlap : unsigned char { none, same, other };
-/// means: a kernel may write b and read a if they are apart; if they are the same, then only where it
-///        reads an element at the index that it writes
+/// means: the overlap of a and b. With `none` a kernel may read a and write b; with `same`, only if
+///        it reads an element at the index that it writes
 inline overlap find_overlap(memory_value const& a, memory_value const& b) {
   if (!range_of(a.at, a.rank, a.element_bytes).overlaps(range_of(b.at, b.rank, b.element_bytes)))
     return overlap::none;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// May a result be written where it belongs, or does something still read there?
+// Whether a value may be made in its destination: not where a step still reads these bytes.
 #pragma once
 #include <locus/core/macros.hpp>    // LOCUS_RUN_MODE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
 #include <locus/run/run_state.hpp>  // run_state
@@ -9,13 +9,13 @@ LOCUS_LEAN_BEGIN
 namespace locus::detail {
 inline namespace LOCUS_RUN_MODE {
 
-/// value v is made in the destination of root k
+/// means: value v may be made in the destination of root k
 LOCUS_FUNCTION bool may_write_directly(run_state const& run, int v, int k);
-/// else the destination has those elements under other extents
+/// means: the destination of root k has the extents of v; false: a reshape lies between them
 inline bool is_shape_of(run_state const& run, int v, int k) {
   return run.targets[k].extents == run.whole_of(v);
 }
-/// some destination has bytes there
+/// means: some destination overlaps with `range`
 LOCUS_FUNCTION bool is_written(run_state const& run, byte_range const& range);
 
 }  // namespace LOCUS_RUN_MODE

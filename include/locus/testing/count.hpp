@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a piece of a program did: launches, copies, collectives.
+// Counts of a piece of a program: launches, copies, collectives.
 #pragma once
 #include <locus/run/program.hpp>              // executed
 #include <locus/runtime/kernel_registry.hpp>  // host_round_trips
 
 namespace locus::testing {
 
-/// means: what this thread's plans did while f ran. Each thread counts its own: what other threads
-///        run meanwhile is not seen; count in each of them and add the tallies up with +=
+/// means: the counts of the plans that this thread runs in f(). Plans of other threads are not
+///        counted: call count in each thread and add the tallies with +=
 template <class F>
 tally count(F&& f) {
   tally const before = runtime::executed;
@@ -24,8 +24,8 @@ tally count(F&& f) {
           after.bytes_reused - before.bytes_reused};
 }
 
-/// means: steps on GPUs that ran on the host while f ran, since no unit made their kernel; of all
-///        threads. A benchmark refuses to run when there are any.
+/// means: the round trips of all threads during f(): steps for GPUs that ran on the host, because
+///        no unit made their kernel. A benchmark refuses to run with any.
 template <class F>
 std::int64_t count_round_trips(F&& f) {
   std::int64_t const before = __atomic_load_n(&runtime::host_round_trips, __ATOMIC_RELAXED);

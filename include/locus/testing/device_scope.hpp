@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Other devices, or another configuration, for a while: what simulated GPUs and the recorder share.
+// Scopes with other devices or another configuration: the base of simulated GPUs and of the
+// recorder.
 #pragma once
 #include <locus/core/macros.hpp>       // LOCUS_SHARED_STATE, LOCUS_FUNCTION
 #include <locus/machine/physical.hpp>  // card_source
@@ -7,7 +8,7 @@
 namespace locus::testing {
 
 namespace detail {
-/// What was before a scope.
+/// The devices and the configuration from before a scope.
 struct saved_devices {
   runtime::card_source source;
   runtime::configuration configured;
@@ -15,19 +16,21 @@ struct saved_devices {
 };
 LOCUS_SHARED_STATE inline constinit saved_devices* saved = nullptr;
 
-/// means: the devices that are there end, others may come; table.lock is held
+/// means: ends the devices of the table; the next use builds those of `source`. table.lock is held
 LOCUS_FUNCTION void change_devices(runtime::card_source const& source,
                                    runtime::configuration const& c);
 LOCUS_FUNCTION void pop_devices();
-/// fails: configuration_error, while a tensor is alive
+/// means: saves the present devices and configuration, and changes to these
+/// fails: configuration_error, if a tensor is alive
 LOCUS_FUNCTION void push_devices(runtime::card_source const& source,
                                  runtime::configuration const& c);
-/// means: the devices of that source, with what is configured; the configuration may still change
+/// means: the devices of that source, with the present configuration, which may still change
 LOCUS_FUNCTION void push_built(runtime::card_source const& source);
 }  // namespace detail
 
-/// means: while it lives nothing is configured and nothing frozen; then what was configured before
-/// fails: configuration_error, while a tensor is alive
+/// means: during its lifetime the configuration is the default one and not frozen; then the one
+///        from before holds again
+/// fails: configuration_error, if a tensor is alive at the beginning
 class fresh_configuration {
  public:
   fresh_configuration();
@@ -35,7 +38,7 @@ class fresh_configuration {
   ~fresh_configuration();
 
  private:
-  /// what may be set at any time
+  /// the settings that a program may change at any time
   struct settings {
     bool soft = true;
     copy_policy copies = copy_policy::silent;

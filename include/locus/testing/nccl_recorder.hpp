@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NCCL among the cards of a recorder: calls counted, the n-th failing, a communicator or a group or
-// an operation that never ends, and what must not happen while a group is in flight.
+// NCCL among the cards of a recorder: it counts calls, lets the n-th fail, lets a communicator, a
+// group or an operation never end, and counts forbidden calls while a group is in flight.
 #pragma once
 #include <atomic>   // atomic
 #include <set>      // set
@@ -18,7 +18,7 @@ using simulated::nccl_call;
 using simulated::nccl_mischief;
 
 namespace detail {
-/// the streams of a recorder
+/// the Engine of fake_nccl, over the streams of a recorder
 struct nccl_recorder_engine {
   static int current() { return recorder::now().current_card(); }
   static int card_of_stream(void* s) { return recorder::now().card_of_stream(s); }
@@ -32,7 +32,8 @@ struct nccl_recorder_engine {
 };
 }  // namespace detail
 
-/// means: while it lives, NCCL carries collectives among recorded cards; make it after the recorder
+/// means: during its lifetime, fake NCCL carries collectives among recorded cards
+/// after: construct it after the recorder
 class nccl_recorder {
  public:
   using fake = simulated::fake_nccl<detail::nccl_recorder_engine>;
@@ -47,11 +48,12 @@ class nccl_recorder {
     return __atomic_load_n(&state().open_communicators, __ATOMIC_RELAXED);
   }
   int count(nccl_call what) const { return state().operations[static_cast<int>(what)]; }
-  /// allocations and waits while a group was in flight, and waits for what nobody ended for 20 s
+  /// the number of forbidden calls: allocations and waits while a group was in flight, and waits of
+  /// 20 s for an operation that never ends
   int forbidden() const { return wrong(); }
   void fail_at(int n, int code = runtime::nccl_cuda_error);
 
-  /// NCCL goes back to the card that was current when it was called, which makes a context there
+  /// NCCL restores the card that was current at the call, which makes a context on it
   static constexpr runtime::nccl_api table = [] {
     runtime::nccl_api t = fake::table();
     t.group_end = [] { return recorder::now().make_context(), fake::table().group_end(); };
@@ -65,9 +67,9 @@ class nccl_recorder {
   static runtime::cuda_api& watched();
   static std::atomic<int>& wrong();
   static void guarded() { wrong() += state().in_flight(); }
-  /// as a card: until somebody ends the communicators
+  /// means: waits, as a card does, until the communicators end
   static void wait_while_stuck();
-  /// events that were recorded behind what never ends
+  /// events that were recorded behind an operation that never ends
   struct late_events {
     mutex lock;
     std::set<void*> all;

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of CUDA's functions that a recorder puts in place: each counts its call and may fail.
+// The table of CUDA's functions that a recorder installs: each function counts its call and may
+// fail.
 #pragma once
 #include <locus/core/macros.hpp>             // LOCUS_HAS_BODIES
 #include <locus/testing/recorded_cards.hpp>  // recorded_cards
 
 namespace locus::testing {
 
+/// The recorder's table of CUDA's functions.
 struct recorded_api {
   static runtime::cuda_api const& table();
 
  private:
   static bool makes_context(std::string_view function);
-  /// a call of the recorder that is there; card(r): the card that it concerns, or -1
+  /// means: counts a call of the current recorder r, and returns an error code or f(r); card(r):
+  ///        the card of the call, or -1
   template <class Card, class F>
   static int call(char const* function, Card&& card, F&& f) {
     lock_guard hold(recorded_cards::one_at_a_time_);
@@ -21,7 +24,7 @@ struct recorded_api {
     if (code != 0) r.leave_error(code);
     return code;
   }
-  /// of a lost card: nothing of it is under way any more
+  /// means: the card is lost; no work of it is under way then
   static bool is_lost(recorded_cards& r, int card);
 };
 

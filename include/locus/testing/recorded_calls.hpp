@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a recorder pretends that a machine has, and the calls that it hears: how many of each, and which of
-// them fails.
+// The hardware that a recorder pretends to have, and its counts of calls, of which some fail.
 #pragma once
 #include <cstdint>  // int64_t
 #include <map>      // map
@@ -10,16 +9,16 @@
 
 namespace locus::testing {
 
-/// How copies between recorded cards behave.
+/// The behaviour of copies between recorded cards.
 enum class peer_copies : unsigned char {
   work,
   refused,  // the driver says that no card reaches another
-  fail,     // it says that they do, and then they cannot be enabled
-  damage,   // they bring other bytes
-  freeze,   // they never arrive
+  fail,     // it says that they do, and an attempt to enable them fails
+  damage,   // a copy changes bytes
+  freeze,   // copies never arrive
 };
 
-/// What the recorder pretends that the machine has.
+/// The hardware and the faults that the recorder pretends to have.
 struct recorder_options {
   int cards = 1;
   int driver = 13000, toolkit = 13000;  // versions
@@ -30,13 +29,14 @@ struct recorder_options {
   peer_copies peers = peer_copies::work;
   bool one_gpu = false;            // the cards are slices of one GPU
   std::int64_t shared_memory = 0;  // bytes of /dev/shm
-  bool checks_order = true;        // work that races with other work is refused
+  bool checks_order = true;        // refuses work that races with other work
   bool adds_rows = true;           // cuBLASLt has kernels for products with a row
 };
 
+/// The counts of calls of a recorder, and the calls that fail.
 class recorded_calls {
  public:
-  /// how often a function was called, and how often any
+  /// the number of calls of a function, and of all functions
   std::int64_t calls(std::string const& name) const {
     auto const found = calls_.find(name);
     return found == calls_.end() ? 0 : found->second;
@@ -47,14 +47,14 @@ class recorded_calls {
     options_.fail_at = n < 0 ? -1 : static_cast<int>(all_calls_) + n;
     options_.fail_with = code;
   }
-  /// the call with that number, counted from now, and all behind it fail: a device that is lost (719),
-  /// or CUDA that is unloaded while the program ends (4)
+  /// the call with that number, counted from now, and all later calls fail: as with a lost device
+  /// (719), or with CUDA unloaded at the end of the program (4)
   void fail_from(int n, int code = 719) { fail_from_ = all_calls_ + n, options_.fail_with = code; }
   /// the next call of that function fails
   void fail_next(std::string const& name, int code) {
     fail_name_ = name, options_.fail_with = code;
   }
-  /// means: from the n-th call on, counted from now, all that concerns that card fails
+  /// means: from the n-th call on, counted from now, all calls for that card fail
   void lose_card(int which, int n = 0, int code = 719) {
     lost_card_ = which, lost_at_ = all_calls_ + n, options_.fail_with = code;
   }
@@ -66,7 +66,7 @@ class recorded_calls {
   explicit recorded_calls(recorder_options const& options) : options_(options) {}
   recorded_calls(recorded_calls&&) = default;
 
-  /// counts a call; true: it is the one that fails
+  /// counts a call; true: the call fails
   bool count(char const* name) {
     ++calls_[name];
     if (fail_name_ == name) return fail_name_.clear(), ++all_calls_, failed_call_ = name, true;
@@ -75,7 +75,8 @@ class recorded_calls {
     if (failed_call_.empty()) failed_call_ = name;
     return true;
   }
-  /// it runs nothing any more: the test said so, or the library heard of an error that CUDA keeps
+  /// means: the card runs nothing any more: lose_card() said so, or the library noted the loss in
+  ///        card_losses
   bool is_lost(int which) const {
     if (which < 0) return false;
     return (which == lost_card_ && all_calls_ > lost_at_) || runtime::card_losses[which].code != 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A recorder in place of CUDA: every call is counted, the n-th fails for any n, and a kernel, copy or
-// collective that touches bytes of another stream without an event is reported.
+// A recorder in place of CUDA: it counts every call, lets any call fail, and reports a kernel, copy
+// or collective that uses bytes of another stream without an event between them.
 // Include it, with LOCUS_CUDA_KERNELS defined to 1, before any other header of locus (in a unit of
 // nvcc: after <locus/cuda.cuh>).
 #pragma once
@@ -11,23 +11,23 @@
 
 namespace locus::testing {
 
-/// means: while it lives, the program's GPUs are recorded ones
-/// fails: configuration_error, while a tensor is alive
+/// means: during its lifetime the program's GPUs are recorded cards
+/// fails: configuration_error, if a tensor is alive at the beginning
 class recorder : public recorded_cards {
  public:
   explicit recorder(recorder_options const& options = {});
-  /// tensors that outlive it keep what it records; that is said on stderr
+  /// tensors that outlive the recorder keep its cards; a line on stderr says so
   ~recorder();
 
  private:
   recorder(recorder&&) = default;
-  /// streams of the GPUs that were there before are closed by the functions that made them
+  /// means: closes the streams of earlier GPUs by the functions that made them
   static void close_found_devices();
   void leave_api();
 
   runtime::cuda_api const* before_;
-  runtime::nccl_api const* nccl_before_;  // the real one knows no recorded cards
-  bool successor_ = false;                // keeps what an ended recorder recorded
+  runtime::nccl_api const* nccl_before_;  // real NCCL has no recorded cards
+  bool successor_ = false;                // this object keeps the cards of an ended recorder
 };
 
 }  // namespace locus::testing

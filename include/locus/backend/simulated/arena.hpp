@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory of a simulated GPU: one memory file mapped twice. Tensors hold addresses of the first
-// mapping (the face), which nobody may ever touch; a kernel of the owning device gets the second.
+// mapping (the face), which is closed: every access faults. Kernels of the owning card get
+// addresses of the second mapping (the back).
 #pragma once
 #include <cstddef>     // byte
 #include <cstdint>     // int64_t
@@ -16,9 +17,10 @@ LOCUS_COLD_BEGIN
 
 namespace locus::simulated {
 
-/// What memory holds that nobody has written: as a float it is NaN, as an integer -1.
+/// The byte that fills freed memory: as a float it is NaN, as an integer -1.
 inline constexpr int poison = 0xff;
 
+/// A simulated GPU's memory: blocks of one reserved range of addresses.
 class arena {
  public:
   static constexpr std::size_t address_space = std::size_t(1) << 36;  // reserved, not used
@@ -31,15 +33,15 @@ class arena {
   ~arena() { close_mappings(); }
 
   void open();
-  /// an address of the face; null where the arena is full
+  /// an address of the face; null if the arena is full
   void* allocate(std::size_t bytes);
   void release(void* p, std::size_t bytes);
   bool holds(void const* p) const;
-  /// the address under which the owning device's kernels reach what lies at p
+  /// the address in the second mapping of the bytes at p; p itself, if it lies outside of the arena
   void* behind(void* p) const {
     return holds(p) ? back_ + (static_cast<std::byte*>(p) - face_) : p;
   }
-  /// opens or closes the face itself: for a recorder, whose kernels hold addresses of the face
+  /// means: opens or closes the face: for the recorder, whose kernels hold addresses of the face
   void open_face(bool open) const {
     if (face_) mprotect(face_, bytes_, open ? PROT_READ | PROT_WRITE : PROT_NONE);
   }

@@ -14,43 +14,46 @@ namespace locus::simulated {
 
 inline constexpr int max_gpus = 16;
 inline constexpr int first_guest =
-    runtime::queues_of_device * max_gpus;  // these belong to no device
+    runtime::queues_of_device * max_gpus;  // queues from here on belong to no device
 inline constexpr int guests =
     most_queues - first_guest < 4 ? most_queues - first_guest : 4;  // streams of the program
 
-/// means: the queue of a logical device: its own, or the user's in its place
+/// means: the queue of a logical device: its own, or the user's queue that replaces it
 LOCUS_FUNCTION short queue_of(logical_device const& d, queue_kind kind);
 
+/// The arenas and late queues of all simulated GPUs.
 class cards : public late_queues {
  public:
   cards() : late_queues(true) {}
 
-  // ---- memory: an arena for each logical GPU; kernels reach those of their own card ----
+  // ---- memory: an arena for each logical GPU; a kernel reaches the arenas of its own card ----
   void open(logical_device const& d);
   void* obtain(logical_device& d, std::size_t bytes);
   void give_back(logical_device& d, void* p, std::size_t bytes);
-  /// memory that is free again: poisoned in its turn; its next user comes behind that on the same queue
+  /// means: poisons freed memory in the order of the compute queue; its next user comes later in
+  ///        that queue
   /// fails: as late_queues::retire
   [[gnu::cold]] void retire(logical_device& d, void* p, std::size_t bytes);
-  /// /CPU:0 for host memory
+  /// the device whose arena holds p; /CPU:0 for host memory
   device device_of(void const* p) const;
   bool same_card(device owner, logical_device const& d) const;
-  /// whether cards copy from each other directly
+  /// means: cards copy from each other directly, or do not
   void set_peers(bool peers) { peers_ = peers; }
   bool reaches(logical_device const& to, logical_device const& from) const {
     return peers_ || to.card == from.card;
   }
-  /// -1 for host memory
+  /// the card whose arena holds p; -1 for host memory
   int card_of(void const* p) const;
   int card_of_queue(short q) const {
     return q < first_guest ? card_[q / runtime::queues_of_device] : guest_card_[q - first_guest];
   }
-  /// a queue of the user's in place of a device's, each behind what the other was given
+  /// means: a queue of the user replaces the compute queue of d, and runs after the work that this
+  ///        queue has now
   void lend(logical_device& d, short guest);
   void take_back(logical_device& d);
-  /// the address under which kernels reach what lies at p
+  /// the address at which kernels reach the bytes at p
   void* behind(void* p) const;
-  /// for a kernel of that device: addresses on other cards stay as they are, and stay closed
+  /// the same for a kernel of d: an address of another card is unchanged, and access to it faults
   void* behind_on(logical_device const& d, void* p) const;
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // NCCL without cards, by its rules: ranks, groups, nonblocking communicators, operations that meet
-// on the streams of all ranks. What hangs or spoils values with the real one (calls that differ
-// among ranks, a buffer on another card, one rank left out) is an error here. Terms are added as a
-// ring adds them: the same bits on all ranks, and not in replica order.
+// on the streams of all ranks. Mistakes that hang or spoil values with the real NCCL (calls that
+// differ among ranks, a buffer on another card, a missing rank) are errors here. Terms are added in
+// the order of a ring: the same bits on all ranks, and not in replica order.
 #pragma once
 #include <cstring>  // memcpy
 #include <utility>  // move
@@ -34,7 +34,7 @@ constexpr std::string_view name_of(nccl_call c) {
   return names[static_cast<int>(c)];
 }
 
-/// One element of a type as a number: what ranks add is exact in double, or wraps in 64 bits.
+/// One element as a number: `real` for floating types, `bits` for integers, which wrap in 64 bits.
 struct nccl_number {
   double real = 0;
   std::uint64_t bits = 0;
@@ -46,15 +46,15 @@ LOCUS_FUNCTION void store(runtime::nccl_type t, void* data, std::size_t i, nccl_
 LOCUS_FUNCTION nccl_number combine(runtime::nccl_type t, int op, nccl_number const& a,
                                    nccl_number const& b);
 
-/// What goes wrong, for tests.
+/// Faults that a test asks for.
 struct nccl_mischief {
   int fail_at = -1;  // the number of the call that fails, from 0
   int fail_with = runtime::nccl_cuda_error;
   bool never_ready = false;  // communicators stay in progress
   bool groups_hang = false;  // a group stays in progress
   bool never_done = false;   // operations are issued, and never end
-  int async_state = 0;       // what async_state says of a communicator that is ready
-  int polls = 2;             // that a communicator takes to get ready
+  int async_state = 0;       // the answer of async_state for a communicator that is ready
+  int polls = 2;             // calls of async_state until a communicator is ready
 };
 
 /// Engine: int current(), int card_of_stream(void*), int card_of(void const*), void* reach(void* stream, void* p),
@@ -104,10 +104,10 @@ class fake_nccl {
     LOCUS_NCCL(init_rank, (void** comm, int ranks, runtime::nccl_id const* id, int rank),
                f.init(comm, ranks, *id, rank));
     t.async_state = [](void* comm, int* state) {
-      if (!instance().in_flight()) return instance().poll(at(comm), state);  // from a watch
+      if (!instance().in_flight()) return instance().poll(at(comm), state);  // the call of a watch
       return me("async_state", [&](fake_nccl& f) { return f.poll(at(comm), state); });
     };
-    t.abort = [](void* comm) {  // an abort that fails helps nobody
+    t.abort = [](void* comm) {  // an abort never fails
       __atomic_store_n(&at(comm).ring->aborted, true, __ATOMIC_RELEASE);
       return instance().close(comm);
     };
@@ -157,7 +157,7 @@ class fake_nccl {
 #undef LOCUS_COLLECTIVE
 
  private:
-  /// The ranks that found one another by an id.
+  /// The ranks of communicators with one id.
   struct clique {
     std::uint64_t id = 0;
     int ranks = 0, joined = 0;
@@ -178,13 +178,13 @@ class fake_nccl {
     int rank() const { return at(comm).rank; }
     std::size_t bytes() const { return count * static_cast<std::size_t>(bytes_of(type)); }
   };
-  /// One operation of all ranks; a send with its receive is one of two ranks.
+  /// One operation of all ranks; a send and its receive are one operation of two ranks.
   struct meeting {
     call calls[max_devices]{};  // [rank]
     int ranks = 0;
     double scale = 1;
     clique const* ring = nullptr;
-    mutable dynamic_array<char> sent[max_devices];  // what a rank has brought
+    mutable dynamic_array<char> sent[max_devices];  // [rank]: the elements that it sends
     mutable dynamic_array<char> folded;
     mutable bool brought[max_devices]{};
     meeting() = default;
@@ -203,7 +203,7 @@ class fake_nccl {
     fake_nccl& n = instance();
     return n.count(name) ? n.mischief.fail_with : n.without_throwing([&] { return f(n); });
   }
-  /// a C function: what goes wrong is a code
+  /// means: f(), with a code in place of an exception, as a C function
   template <class F>
   int without_throwing(F&& f) noexcept try {
     return f();
@@ -305,7 +305,8 @@ class fake_nccl {
     return runtime::nccl_in_progress;
   }
 
-  /// what the ranks called for, matched: the k-th operation of each with the k-th of the others
+  /// means: matches the k-th operation of each rank with the k-th of all other ranks, and issues
+  ///        them
   int issue() {
     dynamic_array<call> const all = std::move(group_);
     dynamic_array<shared<meeting>> meetings;
@@ -395,7 +396,7 @@ class fake_nccl {
       }
   }
   static void deliver(meeting const& m, int rank, char* to, std::size_t bytes) {
-    for (int r = 0; r < m.ranks; ++r)  // the communicators themselves may be gone
+    for (int r = 0; r < m.ranks; ++r)  // the communicators may be destroyed already
       if (m.calls[r].comm && !m.brought[r])
         throw bad_access(
             "locus: simulated NCCL ran before a rank had reached it; an event is missing");
@@ -414,7 +415,7 @@ class fake_nccl {
     default: std::memcpy(to, m.sent[c.peer].begin(), bytes);
     }
   }
-  /// chunk k of the elements begins at rank k + 1 and goes round
+  /// means: adds the terms of an element in ring order; those of chunk k begin with rank k + 1
   static void fold(meeting const& m, std::size_t count) {
     if (!m.folded.empty()) return;
     call const& c = m.calls[0];
@@ -440,12 +441,12 @@ class fake_nccl {
   }
 
   void set_waiting(int n) { __atomic_store_n(&waiting_, n, __ATOMIC_RELAXED); }
-  int depth_ = 0, waiting_ = 0;  // other threads look at these
+  int depth_ = 0, waiting_ = 0;  // atomic: other threads read them
   std::uint64_t ids_ = 0;
   std::string_view failed_;
   message last_;
   dynamic_array<call> group_;
-  dynamic_array<clique*> cliques_;  // kept: work that was not run may still ask them
+  dynamic_array<clique*> cliques_;  // kept: tasks that have not run may read them
   dynamic_array<communicator*> open_;
   mutable mutex stuck_lock_;
   dynamic_array<clique*> stuck_;

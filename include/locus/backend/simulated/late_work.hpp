@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queues that run as late as possible, in a seeded order among those that events permit, and a record of
-// which task reads and writes which bytes: a missing event is found when the work is issued. Simulated GPUs
-// and the recorder of CUDA's calls stand on this machine.
+// Late queues: they run as late as possible, in a seeded order among the orders that events permit.
+// They record the bytes that each task reads and writes, and find a missing event when the work is
+// issued. Simulated GPUs and the recorder of CUDA's calls use them.
 #pragma once
 #include <utility>  // move
 
@@ -16,17 +16,18 @@ LOCUS_COLD_BEGIN
 
 namespace locus::simulated {
 
+/// A set of late queues with their clocks, records of accesses and failures.
 class late_queues {
  public:
-  /// traced: its queues are those of the device table, and a trace shows when their tasks run
+  /// traced: the queues are those of the device table, and a trace shows the times of their tasks
   explicit late_queues(bool traced, bool checks_order = true)
       : traced_(traced), checks_order_(checks_order) {}
   late_queues(late_queues const&) = delete;
-  /// tasks that nobody waited for never run
+  /// means: drops tasks that have not run
   ~late_queues();
 
-  /// adds work to a queue; fails: bad_access, when it races with other work; bad_alloc. Nothing was
-  /// issued then.
+  /// means: adds work to queue q; operands: the bytes that it reads and writes
+  /// fails: bad_access, if the work races with other work; bad_alloc. Nothing was issued then
   template <class Work>
   [[gnu::cold]] void issue(short q, step_record const& record, touched const* operands, int count,
                            Work work) {
@@ -51,36 +52,38 @@ class late_queues {
     for (int i = 0; i < count; ++i) remember(q, ticket, operands[i], named);
     if (to.tasks.size() - to.done > 4096) run_all();
   }
-  /// those bytes are free: overwrite() is a task that writes them, so that a reader that comes too late, or a
-  /// writer that comes too early, finds wrong numbers
-  /// fails: bad_access, now and, because destructors do not throw, when the host waits next
+  /// means: those bytes are free: adds the task overwrite(), which writes them, so that a late
+  ///        reader or an early writer gets wrong numbers
+  /// fails: bad_access, now, and again when the host waits next, since destructors do not throw
   template <class Work>
   [[gnu::cold]] void retire(short q, device where, touched const& freed, Work overwrite) try {
-    if (inside::is_here) return;  // exit() in a kernel: nobody will use it again
+    if (inside::is_here) return;  // exit() in a kernel: no work follows
     step_record const record{-1, "a free", where};
-    if (runtime::planted.free_at_once)  // the mistake that this machine exists to find
+    if (runtime::planted.free_at_once)  // a mistake that a test plants
       check_free(freed, record), overwrite();
     else
       issue(q, record, &freed, 1, std::move(overwrite));
-  } catch (std::bad_alloc const&) {  // not poisoned, then
+  } catch (std::bad_alloc const&) {  // the bytes are not poisoned
   } catch (...) {
     keep_failure();
     throw;
   }
-  /// means: the point behind all that q was given: what its next task would wait for counts too
+  /// means: the point behind all work of q and behind all points that its next task waits for
   stamp last(short q);
-  /// the next work of q comes after s
+  /// means: the next work of q runs after s
   void wait(short q, stamp s);
-  /// the host goes on when s has run     fails: with what a functor threw
+  /// means: the host waits until s has run     fails: the exception of a kernel that this thread
+  ///        issued
   [[gnu::cold]] void synchronize(stamp s);
-  /// runs all tasks that s needs, and no more; the host does not hear of it
+  /// means: runs the tasks that s needs alone; for the race check the host has not waited
   [[gnu::cold]] void run(stamp s);
   bool has_run(stamp s);
-  /// fails: bad_access, when the host touches bytes that a queue still writes or reads
+  /// fails: bad_access, if the host accesses bytes that a task uses and the host has not waited for
+  ///        that task
   void check_host(void const* p, std::size_t bytes, bool writes, step_record const& record);
 
   void run_everything();
-  /// forgets what happened; only without live tensors
+  /// means: runs all tasks and starts anew with that seed; only without live tensors
   void reset(std::uint64_t seed);
 
   kept_work kept();
@@ -89,9 +92,9 @@ class late_queues {
   mutex lock_;
 
  private:
-  /// one task more, with so many operands, takes no memory; nor does what it throws
+  /// means: reserves memory for one more task with so many operands, and for its failure
   void make_room(queue& to, int operands);
-  /// what the host knows to have run comes before all that is issued from now on
+  /// means: drops records of accesses that the host has waited for: all later work comes after them
   void forget_known();
   static constexpr std::size_t kept_accesses = 128, kept_tasks = 64;
 
@@ -107,22 +110,22 @@ class late_queues {
   }
   void check_order(short q, touched const& t, step_record const& record);
   void check_free(touched const& t, step_record const& record);
-  /// the exception that is being handled, for the next wait of this thread
+  /// means: keeps the current exception for the next wait of this thread
   void keep_failure();
   [[gnu::cold]] void remember(short q, std::uint64_t ticket, touched const& t,
                               step_record const& record);
 
   std::uint64_t next_random();
-  /// runs what s needs, and no more
+  /// means: runs the tasks that s needs alone
   [[gnu::cold]] void complete(stamp s);
   failure* failure_of(unsigned issuer);
   failure& note_failure(unsigned issuer);
-  /// means: what depends on it and is issued already never runs; what comes later is not concerned
+  /// means: issued tasks that depend on the failed task never run; tasks that are issued later do
   void leave_out_dependents(failure& f);
-  /// what kernels of this thread threw
+  /// fails: with the exception of a kernel that this thread issued
   void rethrow_failure();
   void run_task(short number);
-  /// from begin to now
+  /// means: writes the span of a task, from `begin` to now
   [[gnu::cold]] void trace_task(queue const& q, runtime::trace_span const& span,
                                 std::int64_t begin) noexcept;  // no memory for one event
   void run_all();
@@ -132,7 +135,7 @@ class late_queues {
   queue queues_[most_queues];
   clock host_;
   dynamic_array<access_record> accesses_;
-  dynamic_array<failure> failures_;  // at most one of each thread
+  dynamic_array<failure> failures_;  // at most one for each thread
   unsigned issuers_ = 0;             // threads that have issued work
 };
 

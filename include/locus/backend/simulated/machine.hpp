@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Simulated GPUs as a machine: the kernels of the host, behind queues that run late and protected memory.
+// The machine of simulated GPUs: kernels of the host on late queues, with protected memory.
 #pragma once
 #include <cstring>  // memcpy
 #include <utility>  // move, exchange
 
-#include <locus/backend/simulated/cards.hpp>        // machine, gpus
+#include <locus/backend/simulated/cards.hpp>        // cards, gpus
 #include <locus/backend/simulated/user_stream.hpp>  // guest_queue
 #include <locus/core/error.hpp>                     // out_of_memory
 #include <locus/core/macros.hpp>                    // LOCUS_SHARED_STATE
@@ -14,7 +14,7 @@
 namespace locus {
 
 namespace simulated {
-/// Host memory that a copy keeps until it has run, or never will.
+/// Host memory that a copy keeps until its task has run or is dropped.
 class staged_bytes {
  public:
   explicit staged_bytes(std::size_t bytes)
@@ -55,7 +55,7 @@ struct functions {
     void* const target = job.target;
     auto* const source = const_cast<void*>(job.source);
     std::size_t const bytes = job.bytes;
-    if (job.from->is_host() && !job.pinned) {  // staged: the source may change when we return
+    if (job.from->is_host() && !job.pinned) {  // staged: the source may change after the return
       m().check_host(source, bytes, false, job.record);
       staged_bytes staged(bytes);
       std::memcpy(staged.at(), source, bytes);
@@ -69,8 +69,8 @@ struct functions {
     }
     return m().last(q);
   }
-  /// the kernel gets the addresses that the device itself may use, and runs when somebody waits for
-  /// it
+  /// means: issues the kernel with the addresses of the second mapping; it runs when a wait needs
+  ///        it
   static void run(launch_site const& site, erased_work const& work) {
     held_work mine(work);
     work.for_each_pointer(
@@ -85,7 +85,7 @@ struct functions {
   static void close() noexcept {
     try {
       m().run_everything();
-    } catch (...) {}  // nobody is left to hear an error of a kernel
+    } catch (...) {}  // no thread is left that could get an error of a kernel
   }
   static void close_queues(logical_device&) {}
 
@@ -100,11 +100,12 @@ struct functions {
     return !m().same_card(owner, d);
   }
 
-  /// at exit work that did not run yet never runs
+  /// means: runs all work; at exit, none: work that has not run never runs
   static void finish_traced(bool at_exit) {
     if (!at_exit) m().run_everything();
   }
-  /// the queue carries the name of a span with each task; the mark is the span around this one
+  /// means: tasks that are issued until end_span belong to this span; the mark is the span around
+  ///        it
   static void* begin_span(logical_device&, queue_kind, runtime::trace_span const& span) {
     return const_cast<runtime::trace_span*>(std::exchange(runtime::issued_as, &span));
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NCCL among simulated GPUs: its operations are work of the devices' queues, so that a missing
-// event or a wrong order is found as it is with kernels.
+// NCCL among simulated GPUs: its operations are work of the devices' queues, so the race check
+// finds a missing event or a wrong order as with kernels.
 #pragma once
 #include <utility>  // move
 
@@ -13,7 +13,7 @@ LOCUS_COLD_BEGIN
 
 namespace locus::simulated {
 
-/// Queues as NCCL's streams are addresses in here.
+/// NCCL's handle of queue q is the address of element q.
 LOCUS_SHARED_STATE inline constinit char nccl_streams[most_queues]{};
 inline void* nccl_stream(logical_device const& d, queue_kind kind) {
   return nccl_streams + queue_of(d, kind);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of the machine of late queues: a task, a queue of them, clocks that say which task comes before which,
-// the record of an access, and a failure with what depends on it.
+// Parts of late queues: a task, a queue of tasks, clocks that order tasks, the record of an access,
+// and a failure with the tasks that depend on it.
 #pragma once
 #include <exception>    // exception_ptr
 #include <string_view>  // string_view
@@ -16,9 +16,9 @@ LOCUS_COLD_BEGIN
 
 namespace locus::simulated {
 
-inline constexpr int most_queues = 64;  // of one machine
+inline constexpr int most_queues = 64;  // of one late_queues
 
-/// means: for each queue, the last of its tasks that is known to come before
+/// means: for each queue, the last of its tasks that is known to come before a point
 struct clock {
   std::uint64_t of[most_queues]{};
   void join(clock const& o) {
@@ -27,7 +27,8 @@ struct clock {
   }
 };
 
-/// means: the host thread that issues work: what its kernels throw is for it alone
+/// means: the number of the host thread that issues work: it alone gets the exceptions of its
+///        kernels
 LOCUS_SHARED_STATE inline unsigned issuing_thread() {
   static constinit unsigned threads = 0;
   static thread_local unsigned const mine = __atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED);
@@ -43,21 +44,21 @@ struct task {
   std::uint64_t ticket = 0;
   step_record record{};
   dynamic_array<stamp> waits;
-  bool left_out = false;       // it depends on one that failed
+  bool left_out = false;       // it depends on a task that failed
   runtime::trace_span span{};  // under a trace
 };
 
 struct queue {
-  dynamic_array<task> tasks;  // [0, done) have run, and go from time to time
+  dynamic_array<task> tasks;  // [0, done) have run; they are removed from time to time
   std::size_t done = 0;
   std::uint64_t issued = 0, executed = 0;
-  clock known;                     // what comes before the next task
-  dynamic_array<clock> snapshots;  // [ticket - first_snapshot]: what was known at that task
+  clock known;                     // of the next task
+  dynamic_array<clock> snapshots;  // [ticket - first_snapshot]: the clock of that task
   std::uint64_t first_snapshot = 1;
   dynamic_array<stamp> waits;  // for the next task
 };
 
-/// Who touched which bytes last, as far as it matters for what comes next.
+/// An access of a task to bytes, kept while later accesses may race with it.
 struct access_record {
   std::byte const *first = nullptr, *last = nullptr;
   bool writes = false;
@@ -65,15 +66,15 @@ struct access_record {
   short step = -1;
   std::string_view name;
   device where{};
-  /// both touch a byte, and one of them writes
+  /// means: both accesses have a byte in common, and one of them writes
   bool conflicts(touched const& t) const {
     auto const* const begin = static_cast<std::byte const*>(t.first);
     return begin < last && first < begin + t.bytes && (writes || t.writes);
   }
 };
 
-/// What a kernel threw, for the thread that issued it, until the host hears of it; and what depends on
-/// it: work of that thread behind it in its queue, what waits for that, and so on.
+/// The exception of a kernel, kept until its issuing thread waits, and the tasks that depend on the
+/// kernel: later tasks of that thread in its queue, tasks that wait for these, and so on.
 struct failure {
   std::exception_ptr what;
   unsigned issuer = 0;
@@ -83,7 +84,7 @@ struct failure {
     if (from[q] == 0 || ticket < from[q]) from[q] = ticket;
   }
   bool has_reached(stamp s) const { return from[s.queue] != 0 && from[s.queue] <= s.ticket; }
-  /// means: t is left out, and so is what depends on t
+  /// means: t depends on the failed task; tasks that depend on t do then, too
   bool takes_in(short q, task const& t) {
     bool depends = has_reached({q, t.ticket});
     for (stamp const& s : t.waits) depends = depends || has_reached(s);
@@ -92,13 +93,14 @@ struct failure {
   }
 };
 
-/// What a machine keeps, for tests that it does not grow.
+/// The sizes of the lists of late queues: tests check that they do not grow.
 struct kept_work {
   std::size_t tasks = 0, points = 0, accesses = 0;
 };
 
-/// means: the machine's lock. Kernels run inside it, so a thread that comes back is one whose functor
-///        uses locus itself, or ends the program.
+/// means: the lock of late queues. Kernels run while it is held, so a thread that asks for it again
+///        runs a functor that uses locus itself, or ends the program.
+/// fails: bad_access, in a thread that holds it
 class [[nodiscard]] inside {
  public:
   explicit inside(mutex& m) : mutex_(m) {

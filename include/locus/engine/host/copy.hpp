@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A copy between layouts on the host.
+// The host kernel of copy_work: a copy between two layouts.
 #pragma once
 #include <cstring>  // memcpy
 
@@ -11,7 +11,8 @@ LOCUS_LEAN_BEGIN
 namespace locus {
 namespace host {
 inline namespace LOCUS_MODE {
-/// means: copies n elements of `bytes` bytes; from one to the next are t_step and f_step bytes
+/// means: copies n elements of `bytes` bytes, from f to t
+/// units: t_step, f_step: bytes from one element to the next
 inline void copy_line(std::size_t bytes, char* t, std::int64_t t_step, char const* f,
                       std::int64_t f_step, std::int64_t n) {
   auto const b = static_cast<std::int64_t>(bytes);

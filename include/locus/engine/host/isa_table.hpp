@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that are compiled for several instruction sets whatever the unit's flags are, and tables of
-// them, of which the processor chooses one when the first kernel runs, as in a BLAS.
+// Kernels that are compiled for several instruction sets whatever the unit's flags are, and tables
+// of them. When the first kernel runs, the processor decides which table the process uses, as in a
+// BLAS.
 #pragma once
 #include <utility>  // integer_sequence
 
 #include <locus/simd/instructions.hpp>  // instructions_now
 #include <locus/simd/native.hpp>        // vector, LOCUS_VECTORS_BEGIN
 
-// LOCUS_FOR_EACH_ISA(DEFINE)     DEFINE(isa, target) for each instruction set that a kernel is compiled for;
-//                                target stands in front of a function. Where the compiler can, the function is
-//                                optimised in units that are not, too
+// LOCUS_FOR_EACH_ISA(DEFINE)     DEFINE(isa, target) for each instruction set of kernels; target:
+//                                attributes in front of a function. With g++ they optimise the
+//                                function also in units without optimisation
 #if defined(__clang__)
 #define LOCUS_FOR_ANY
 #else
@@ -31,8 +32,8 @@ LOCUS_VECTORS_BEGIN
 namespace locus::host {
 inline namespace LOCUS_MODE {
 
-// c + a * b, rounded once where the instruction is there; what has no overload is left to the
-// compiler. nvcc's front end knows none of these builtins.
+// c + a * b, rounded once where the instruction set has a fused instruction; other vectors are left
+// to the compiler. nvcc's front end has none of these builtins.
 #define LOCUS_FUSED(target, type, lanes, expression)                                           \
   target [[gnu::always_inline]] static simd::vector<type, lanes> fused(                        \
       simd::vector<type, lanes> a, simd::vector<type, lanes> b, simd::vector<type, lanes> c) { \
@@ -43,7 +44,7 @@ inline namespace LOCUS_MODE {
   target [[gnu::always_inline]] static V fused(V a, V b, V c) { \
     return c + a * b;                                           \
   }
-// An instruction set: bytes of a register, and how many there are.
+// An instruction set: the bytes of a register, and the number of registers.
 #if defined(__x86_64__)
 struct isa_avx512 {
   static constexpr int bytes = 64, registers = 32;
@@ -81,13 +82,13 @@ struct isa_any {
 #undef LOCUS_FUSED
 #undef LOCUS_FUSED_REST
 
-/// means: kernels of tiles of so many rows, falling; the last has one row
+/// means: run[k] is the kernel of tiles of rows[k] rows; rows falls, and the last is 1
 template <class Call>
 struct by_rows {
   int rows[3];
   void (*run[3])(Call const&);
 
-  /// means: those that of(integer_sequence<int, rows...>) names
+  /// means: run[k] = of(integer_sequence<int, 0, ..., rows[k] - 1>), for rows Most, Fewer and 1
   template <int Most, int Fewer, class Of>
   static constexpr by_rows make(Of const& of) {
     using std::make_integer_sequence;
@@ -127,8 +128,8 @@ Table table_for(int bytes) {
 
 }  // namespace detail
 
-/// A table of kernels for the widest registers of this process, and one for results that are narrower
-/// than such a register. Table has static of<Isa>().
+/// A table of kernels for the widest registers of this process, and one for results that are
+/// narrower than such a register. Table has a static function of<Isa>().
 template <class Table>
 struct isa_table {
   int bytes = detail::register_bytes();  // of a register of `wide`
@@ -137,7 +138,7 @@ struct isa_table {
 
   Table const& of(int register_bytes) const { return register_bytes == bytes ? wide : narrow; }
 };
-/// means: the tables of this process; found once
+/// means: the tables of this process, which are found once
 template <class Table>
 isa_table<Table> const& isa_tables() {
   static isa_table<Table> const found;

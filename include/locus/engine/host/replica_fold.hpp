@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fold over replicas on the host: blocks of elements, one term after another.
+// The fold over replicas on the host: for each block of elements, one loop over the block for each
+// term.
 #pragma once
 #include <locus/core/macros.hpp>      // LOCUS_MODE, LOCUS_LOOPS_BEGIN
 #include <locus/engine/host/map.hpp>  // threads_for
@@ -10,8 +11,8 @@ namespace host {
 inline namespace LOCUS_MODE {
 inline constexpr std::int64_t fold_block = 512;
 
-/// means: elements [begin, begin + n); a loop without branches for each term; an output may be a
-///        term
+/// means: outs[r][i] = the fold of terms[0][i], terms[1][i], ... for i in [begin, begin + n); an
+///        output may be a term
 template <reduction R, class T>
 void fold_replica_block(fold_work<R, T> const& w, std::int64_t begin, std::int64_t n) {
   using work = fold_work<R, T>;

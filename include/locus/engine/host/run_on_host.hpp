@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host kernel for each kind of work. Unqualified calls of run_on_host(work) also find overloads
-// beside the work's type.
+// The host kernel for each kind of work. An unqualified call of run_on_host(work) also finds an
+// overload that stands beside the type of the work.
 #pragma once
 #include <locus/core/macros.hpp>                 // LOCUS_LEAN_BEGIN, LOCUS_MODE
 #include <locus/engine/host/copy.hpp>            // run_on_host

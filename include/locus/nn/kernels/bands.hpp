@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a window reads: the taps of a phase of results, and bands of an image with the zeros around
-// it. Bands are cut by the shape alone and copied one at a time, never a whole image.
+// The sources of windows: the taps of a phase of results, and bands of an image with zeros around
+// it. Bands depend on the shape alone; one band is copied at a time, never a whole image.
 #pragma once
 #include <vector>  // vector
 
@@ -12,7 +12,7 @@
 namespace locus::nn::host {
 inline namespace LOCUS_MODE {
 
-/// One element of a window: where it reads, and which one it is.
+/// One element of a window: its source, and its number.
 struct tap {
   std::int64_t source, element;
 };
@@ -29,13 +29,14 @@ struct axis_taps {
   }
 };
 
-/// means: results of a window read its inputs
+/// means: the taps of results, which read the inputs of their windows
 inline axis_taps forward_taps(window_axis const& a) {
   axis_taps r{a.out, a.stride, 0, 1, {}};
   for (std::int64_t t = 0; t < a.size; ++t) r.taps.push_back({t * a.dilation - a.before, t});
   return r;
 }
-/// means: inputs phase, phase + stride, ... read the results whose windows they are in
+/// means: the taps of inputs phase, phase + stride, ..., which read the results whose windows
+///        contain them
 inline axis_taps backward_taps(window_axis const& a, std::int64_t phase) {
   axis_taps r{phase < a.in ? (a.in - phase + a.stride - 1) / a.stride : 0, 1, phase, a.stride, {}};
   for (std::int64_t t = a.size; t-- > 0;) {
@@ -45,7 +46,7 @@ inline axis_taps backward_taps(window_axis const& a, std::int64_t phase) {
   return r;
 }
 
-/// means: images whose pixels lie one after the other, the channels of each side by side
+/// means: images with contiguous pixels, channels last
 template <class T>
 struct pixels {
   T* data;
@@ -55,11 +56,11 @@ struct pixels {
   }
 };
 
-/// A part of the results of a phase.
+/// A rectangle of results of a phase.
 struct result_band {
   std::int64_t image, y, rows, x, columns;
 };
-/// How results are cut.
+/// The bands of all results.
 struct band_cut {
   std::int64_t images, rows, columns;  // results
   std::int64_t band_rows, band_columns;
@@ -74,7 +75,7 @@ struct band_cut {
   }
   static std::int64_t least(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 };
-/// means: bands whose sources fit half of a second cache
+/// means: bands whose sources fill at most 128 KiB: half of a second cache
 inline band_cut cut_bands(std::int64_t images, std::int64_t rows, std::int64_t columns,
                           std::int64_t bytes_of_pixel) {
   std::int64_t most = (std::int64_t(1) << 17) / (bytes_of_pixel > 0 ? bytes_of_pixel : 1) / 8 * 8;
@@ -83,14 +84,14 @@ inline band_cut cut_bands(std::int64_t images, std::int64_t rows, std::int64_t c
   return {images, rows, columns, most / wide, wide};
 }
 
-/// How channels of a source lie in a copied band.
+/// The channels of a source that a copied band has.
 struct band_channels {
   std::int64_t first, count;  // of the source
-  std::int64_t repeat = 1;    // each so many times
-  std::int64_t padded = 0;    // with zeros up to so many
+  std::int64_t repeat = 1;    // copies of each channel
+  std::int64_t padded = 0;    // channels with the zeros behind them
 };
 
-/// means: where tap sources (0, 0) of the first result of a band lie     units: elements
+/// means: data: the source of tap (0, 0) for the first result of a band     units: elements
 template <class T>
 struct band {
   T const* data;
@@ -117,8 +118,7 @@ void copy_pixels(T* to, T const* from, std::int64_t pixels, std::int64_t stride,
 
 }  // namespace detail
 
-/// means: to = rows [y, y + rows) and columns [x, x + columns) of an image, which may lie outside of
-///        it: 0 there
+/// means: to = rows [y, y + rows) and columns [x, x + columns) of an image, 0 outside of the image
 template <class T>
 void copy_band(T* to, pixels<T const> const& from, result_band const& b, band_channels const& c) {
   auto clear = [&](T* p, std::int64_t count) {
@@ -146,14 +146,14 @@ inline result_band sources_of(result_band const& b, axis_taps const& h, axis_tap
   return {b.image, b.y * h.step + h.first(), (b.rows - 1) * h.step + h.last() - h.first() + 1,
           b.x * w.step + w.first(), (b.columns - 1) * w.step + w.last() - w.first() + 1};
 }
-/// units: pixels, of the largest band
+/// units: pixels of the sources of the largest band
 inline std::int64_t largest_source(band_cut const& cut, axis_taps const& h, axis_taps const& w) {
   result_band const s = sources_of({0, 0, cut.band_rows, 0, cut.band_columns}, h, w);
   return s.rows * s.columns;
 }
 
-/// means: the sources of a band, where they lie if all are inside and lie as the caller wants them
-///        (`as_is`), otherwise copied to `room`
+/// means: the sources of a band: the image itself, if `as_is` and all sources lie inside of it;
+///        else a copy in `room`
 template <class T>
 band<T> sources(T* room, pixels<T const> const& from, result_band const& b, axis_taps const& h,
                 axis_taps const& w, band_channels const& c, bool as_is) {

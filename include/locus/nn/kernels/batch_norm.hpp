@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statistics of channels and what a batch normalisation does with them, on the host: one pass over
-// memory for mean and variance, taken together from blocks that lie in a cache, in double.
+// Statistics of channels, and the batch normalisation with them, on the host. Mean and variance
+// take one pass over memory: those of blocks that lie in a cache are combined in double.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_NN_KERNELS_BATCH_NORM)
 #define LOCUS_NN_KERNELS_BATCH_NORM
 #include <vector>  // vector
@@ -12,13 +12,13 @@
 namespace locus::nn::host {
 inline namespace LOCUS_MODE {
 
-/// rows of channels: pixels of a batch of images, or its examples
+/// rows of channels: the pixels of a batch of images, or the examples of a batch
 struct channel_rows {
   std::int64_t rows, channels;
   std::int64_t size() const { return rows * channels; }
 };
 
-/// means: what y = bounds((x - mean) * gamma / deviation + beta) is for each channel
+/// means: the numbers of y = bounds((x - mean) * gamma / deviation + beta) for each channel
 template <class T>
 struct normalisation {
   std::vector<T> mean, factor, inverse;  // factor: gamma / deviation; inverse: 1 / deviation
@@ -42,7 +42,7 @@ namespace detail {
 
 inline constexpr std::int64_t block_numbers = 1 << 13;
 
-/// How rows are cut: blocks that lie in a first cache, parts of whole blocks.
+/// The tasks of a pass over rows: blocks that fit a first cache; parts are runs of whole blocks.
 struct row_cut {
   std::int64_t rows, block, blocks, parts;
   row_cut(channel_rows const& s, std::int64_t most_parts) : rows(s.rows) {
@@ -83,7 +83,7 @@ LOCUS_VECTOR_FUNCTION simd::packet<T, M> normalised(normalisation<T> const& n, s
   return simd::add(simd::multiply(centred, simd::load<M>(n.factor.data() + c)),
                    simd::load<M>(n.beta + c));
 }
-/// dy where y lies inside of its bounds
+/// means: y lies inside of its bounds ? dy : 0
 template <int M, class T>
 LOCUS_VECTOR_FUNCTION simd::packet<T, M> passed(normalisation<T> const& n, simd::packet<T, M> x,
                                                 simd::packet<T, M> dy, std::int64_t c) {
@@ -122,7 +122,7 @@ void moments(double* mean, double* variance, T const* x, channel_rows const& s) 
         simd::store(sums.data() + c, sum), simd::store(sums.data() + C + c, square);
       });
       double const all = count + double(n), share = double(n) / all;
-      for (std::int64_t c = 0; c < C; ++c) {  // the blocks so far and this one
+      for (std::int64_t c = 0; c < C; ++c) {  // combines the earlier blocks with this one
         double const d = double(sums[std::size_t(c)]) - m[c];
         m[c] += d * share;
         squares[c] += double(sums[std::size_t(C + c)]) + d * d * count * share;
@@ -159,8 +159,8 @@ void normalise(T* y, T const* x, channel_rows const& s, normalisation<T> const& 
   });
 }
 
-/// means: of each channel the sums of dy and of dy * (x - mean) / deviation, dy where y lies inside of
-///        its bounds: the gradients of beta and gamma
+/// means: for each channel the sums of dy and of dy * (x - mean) / deviation over the rows where y
+///        lies inside of its bounds: the gradients of beta and gamma
 template <class T>
 void normalise_sums(double* dbeta, double* dgamma, T const* x, T const* dy, channel_rows const& s,
                     normalisation<T> const& n) {
@@ -197,7 +197,7 @@ void normalise_sums(double* dbeta, double* dgamma, T const* x, T const* dy, chan
   }
 }
 
-/// means: dx, given the sums of all that the statistics are of, `count` rows
+/// means: dx, from the sums dbeta and dgamma over the `count` rows of the statistics
 template <class T>
 void normalise_gradient(T* dx, T const* x, T const* dy, channel_rows const& s,
                         normalisation<T> const& n, T const* dbeta, T const* dgamma, double count) {

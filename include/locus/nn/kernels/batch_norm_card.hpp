@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A batch normalisation and its gradient on a GPU: a thread has a vector of channels of a few rows, so that it divides
-// and takes a root once for all of them.
+// A batch normalisation and its gradient on a GPU: a thread has a vector of channels of a few rows,
+// so that it computes the quotient and the root of a channel once for all these rows.
 #pragma once
 #include <type_traits>  // integral_constant
 
@@ -12,11 +12,11 @@
 namespace locus::nn::cards {
 inline namespace LOCUS_MODE {
 
-/// Rows of channels as vectors. The rows of a thread lie far apart: vectors of neighbours lie side by side for every
-/// number of channels.
+/// Rows of channels as vectors. The rows of a thread lie far apart, so that the vectors of
+/// neighbouring threads are neighbours for every number of channels.
 template <int Rows>
 struct rows_of_channels {
-  std::int64_t vectors, apart;     // of all rows; how many threads there are
+  std::int64_t vectors, apart;     // vectors of all rows; number of threads
   cuda_side::quotient in_one_row;  // vectors
 
   rows_of_channels(std::int64_t rows, std::int64_t wide)
@@ -25,9 +25,10 @@ struct rows_of_channels {
     in_one_row.divide(i);
     return i;
   }
-  /// means: row r of thread i is there
+  /// means: thread i has a row r
   LOCUS_HOST_DEVICE bool has(std::int64_t i, int r) const { return i + r * apart < vectors; }
-  /// means: its vector; of a row that is not there that of row 0, so that no load has a condition
+  /// means: the vector of row r; of row 0, if the thread has no row r, so that no load has a
+  ///        condition
   LOCUS_HOST_DEVICE std::int64_t vector(std::int64_t i, int r) const {
     return has(i, r) ? i + r * apart : i;
   }
@@ -64,7 +65,7 @@ struct normalised_rows {
   }
 };
 
-/// dx of a batch normalisation, for statistics and sums that are given. Settings: batch_norm_settings.
+/// dx of a batch normalisation, from given statistics and sums. Settings: batch_norm_settings.
 template <class T, int Size, class Settings>
 struct slopes_of_rows {
   static constexpr int rows = 4;

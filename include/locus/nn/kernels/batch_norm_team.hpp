@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sums of a batch normalisation on GPUs: threads side by side read vectors of channels, a few rows at once.
-// The values of a few rows meet their own mean in T; what they make meets the other rows in double.
+// The sums of a batch normalisation on GPUs: neighbouring threads read neighbouring vectors of
+// channels, a few rows at once. A few rows are summed around their own mean in T; their totals are
+// combined with other rows in double.
 #pragma once
 #include <locus/engine/gpu/vectors.hpp>  // vector_of, are_vectors
 #include <locus/ops/math.hpp>            // sqrt_fn
@@ -8,8 +9,8 @@
 
 namespace locus::nn::detail {
 
-/// Rows of channels as a matrix whose columns are folded; result 0 has two numbers of each channel in its first
-/// row, and zeros behind them.
+/// Rows of channels as a matrix whose columns are folded; result 0 has two numbers of each channel
+/// in its first row, and zeros behind them.
 template <class T>
 struct channel_columns {
   static constexpr int vector = cuda_side::vector_elements<T>;
@@ -25,7 +26,7 @@ struct channel_columns {
     pairs[c] = static_cast<T>(one);
     pairs[columns + c] = static_cast<T>(other);
   }
-  /// means: values of channels [c, c + vector); 0 for those that are not there
+  /// means: to = the values of channels [c, c + vector); 0 behind the last channel
   LOCUS_HOST_DEVICE void load(T* to, T const* from, std::int64_t row, std::int64_t c,
                               bool are_vectors) const {
     T const* const p = from + row * columns + c;
@@ -42,13 +43,13 @@ template <class T>
 struct moments_team : channel_columns<T> {
   using channel_columns<T>::vector;
   static constexpr int batch = 8;
-  /// of some rows of a channel: their number, mean, and sum of squares around it
+  /// for some rows of a channel: their number, their mean, and the sum of squared distances from it
   struct total {
     double count, mean, squares;
   };
   T const* x;
   bool are_vectors;
-  double step;  // what a moving value changes by
+  double step;  // the factor of the change of a moving value
   T *mean_change, *variance_change;
   T const *moving_mean, *moving_variance;
 
@@ -68,7 +69,7 @@ struct moments_team : channel_columns<T> {
     for (int i = 0; i < Batch; ++i) this->load(v[i], x, row + i * down, c, are_vectors);
     double const before = to[0].count, count = before + Batch, share = Batch / count;
     for (int j = 0; j < vector; ++j) {
-      // around the first, so that values far from 0 lose nothing
+      // sums of distances from the first value, so that values far from 0 lose no digits
       T const first = v[0][j];
       T mean = T(0), squares = T(0);
       for (int i = 1; i < Batch; ++i) mean += v[i][j] - first;
@@ -104,7 +105,7 @@ struct sums_team : channel_columns<T> {
   bool are_vectors, has_vectors_of_channels;
   T const *statistics, *gamma, *beta;
   T *dgamma, *dbeta;
-  /// of the channels from `first` on
+  /// the statistics of channels [first, first + vector)
   struct channels {
     std::int64_t first;
     T mean[vector], inverse[vector], gamma[vector], beta[vector];

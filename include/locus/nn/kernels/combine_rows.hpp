@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of a few rows of a matrix, each times a number: what is left of a product whose other factor
-// is mostly zeros, as the gradient behind a pool is. Compiled for several instruction sets, as the
-// tiles of a matrix product are.
+// Sums of a few rows of a matrix, each times a number: a product whose other factor is mostly
+// zeros, as the gradient behind a pool. Compiled for several instruction sets, as the tiles of a
+// matrix product.
 #pragma once
 #include <cstdint>      // int32_t, int64_t
 #include <type_traits>  // conditional
@@ -24,8 +24,8 @@ struct combine_call {
 
 namespace detail {
 
-// sizeof...(V) registers of columns; Chains: sums of every second row apart, where few registers
-// would wait for one another
+// sizeof...(V) registers of columns; Chains: with few registers, even and odd rows have separate
+// sums, so that an addition does not wait for the one before it
 template <class Isa>
 struct combine_kernel;
 #define LOCUS_COMBINE(isa, target)                                                              \
@@ -69,7 +69,7 @@ LOCUS_FOR_EACH_ISA(LOCUS_COMBINE)
 
 }  // namespace detail
 
-/// means: the sums for registers of one size, by the number of registers that one call has
+/// means: run[k] sums registers[k] registers of columns; all for one register size
 template <class T>
 struct combine_set {
   static constexpr int registers[4] = {12, 6, 3, 1};
@@ -96,7 +96,8 @@ struct combine_set {
   }
 };
 
-/// means: the numbers of a run that are not 0, and `first + step i` of each; how many there are
+/// means: value, at = the numbers from[stride i] that are not 0, and first + step i of each;
+///        returns their count
 /// shape: value and at have room for n
 template <class T>
 std::int64_t list_of_nonzeros(T const* from, std::int64_t stride, std::int64_t n,

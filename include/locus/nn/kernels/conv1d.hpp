@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolution along one axis on the host, with bias, relu and the pool behind it, forward and
-// backward in one pass over an example. There is no matrix of windows: the rows of a product are
-// windows of the example where it lies, a step apart. Rows of the convolution become rows of the pool while
-// they lie in the first cache. How sums are cut depends on sizes alone.
+// Convolution along one axis on the host, with bias, relu and the pool behind it, in one pass over
+// an example. There is no matrix of windows: the rows of a product are windows of the example
+// itself, a stride apart. Rows of the convolution become rows of the pool while they lie in the
+// first cache. The order of sums depends on sizes alone.
 #pragma once
 #include <locus/engine/host/gemm.hpp>       // scratch, tiles, threads_for_product
 #include <locus/nn/kernels/pool_lines.hpp>  // pool_call, unpool_call
@@ -22,22 +22,22 @@ using locus::host::detail::tile_sets;
 
 constexpr std::int64_t rounded(std::int64_t n, std::int64_t to) { return blocks_of(n, to) * to; }
 
-/// a window is one run of an example
+/// means: a window is contiguous in an example
 constexpr bool is_contiguous(conv_geometry const& s) { return s.h.dilation == 1 && s.groups == 1; }
 
-/// numbers behind windows that are read, and count for nothing
+/// units: numbers behind the windows that are read without use
 inline constexpr std::int64_t window_slack = 16;
 
-/// What the sizes and this processor decide.
+/// Blocking parameters of one convolution, from its sizes and this processor.
 template <class T>
 struct conv1d_cut {
   conv_geometry s;
   tile_set<T> const* set;
   std::int64_t width;       // filters of a group, rounded up to registers
-  std::int64_t line;        // all groups: a row of results in the cache
+  std::int64_t line;        // width * groups: a row of results in the cache
   std::int64_t products;    // for one row and group: 1, or one for each tap
-  std::int64_t inner;       // numbers that one product reads of a row
-  std::int64_t inner_rows;  // of a gradient of weights: in fours
+  std::int64_t inner;       // numbers of a row that one product reads
+  std::int64_t inner_rows;  // rows of a gradient of weights: a multiple of 4
 
   explicit conv1d_cut(conv_geometry const& sizes) : s(sizes) {
     tile_sets<T> const& sets = locus::host::detail::tiles<T>();
@@ -50,7 +50,8 @@ struct conv1d_cut {
   pool_lines<T> lines() const {
     return locus::host::isa_tables<pool_lines<T>>().of(set->lanes * int(sizeof(T)));
   }
-  /// rows of results, whole pools of them, that stay in the first cache with what they are made of
+  /// the rows of results, a multiple of the pool, that fit the first cache together with their
+  /// windows
   std::int64_t chunk() const {
     std::int64_t const each = (s.h.stride * s.channels + line) * std::int64_t(sizeof(T));
     std::int64_t const rows = least(24576 / each / 16 * 16, 256);
@@ -61,8 +62,8 @@ struct conv1d_cut {
   }
 };
 
-/// means: the windows of rows [row, row + rows) of an example, where they lie or between zeros in
-///        `copy`; a register behind them can be read too
+/// means: the windows of rows [row, row + rows) of an example: in the example itself, or with zeros
+///        around them in `copy`; a register behind them may be read
 template <class T>
 T const* windows_of(conv_geometry const& s, T const* x, T const* end, std::int64_t row,
                     std::int64_t rows, T* copy) {
@@ -82,7 +83,7 @@ T const* windows_of(conv_geometry const& s, T const* x, T const* end, std::int64
   return copy;
 }
 
-/// c = rows of the product of windows and packed weights
+/// means: c = rows of the product of windows and packed weights
 template <class T>
 void convolve(conv1d_cut<T> const& cut, T const* windows, T const* weights, std::int64_t rows,
               T* c) {
@@ -114,7 +115,7 @@ void convolve(conv1d_cut<T> const& cut, T const* windows, T const* weights, std:
     }
 }
 
-/// to: for each group the kernel's rows, each filled up to whole registers
+/// means: to = the kernel's rows for each group, each padded to whole registers
 template <class T>
 void pack_weights(conv1d_cut<T> const& cut, T const* w, T* to) {
   conv_geometry const& s = cut.s;
@@ -126,7 +127,7 @@ void pack_weights(conv1d_cut<T> const& cut, T const* w, T* to) {
       for (std::int64_t j = n; j < cut.width; ++j) to[j] = T(0);
     }
 }
-/// to: the bias of each group, filled up to whole registers; zeros where there is none
+/// means: to = the bias of each group, padded to whole registers; zeros without a bias
 template <class T>
 void pack_bias(conv1d_cut<T> const& cut, T const* bias, T* to) {
   std::int64_t const n = cut.s.group_filters();
@@ -136,11 +137,11 @@ void pack_bias(conv1d_cut<T> const& cut, T const* bias, T* to) {
 
 }  // namespace one_axis
 
-/// means: y[b][i][f] = the largest over a pool's rows of bias[f] + sum of x w, at least 0 with relu;
-///        winners[b][i][f] = 1 + which row of the pool that is, 0 where relu cut it off
+/// means: y[b][i][f] = the largest of bias[f] + sum of x w over the rows of a pool, at least 0 with
+///        relu; winners[b][i][f] = 1 + its row in the pool, 0 where relu gives 0
 /// shape: x (batch, steps, channels), w (taps, channels / groups, filters), y and winners
-///        (batch, s.rows(), filters); bias and winners may be null
-/// shape: s: steps are the lines of images of one column
+///        (batch, s.rows(), filters); bias and winners may be null;
+///        the steps are lines of images of one column in `s`
 /// cost:  a multiply-add for each product
 template <class T>
 void conv1d(conv_geometry const& s, T const* x, T const* w, T const* bias, T* y,
@@ -158,7 +159,7 @@ void conv1d(conv_geometry const& s, T const* x, T const* w, T const* bias, T* y,
   auto const pool = cut.lines().pool;
   std::int64_t const pools = cut.chunk() / s.pool;
   int const threads = locus::host::threads_for_product(batch * s.used() * s.kernel_size());
-  // examples, or parts of them where they are few
+  // a task has examples, or a part of one if there are few examples
   std::int64_t const parts = batch >= 2 * threads ? 1 : one_axis::blocks_of(rows, pools);
   std::int64_t const tasks = parts == 1 ? one_axis::least(batch, 8 * threads) : batch * parts;
   T const* const end = x + batch * s.h.in * s.channels;

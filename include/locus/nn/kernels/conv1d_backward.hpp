@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of conv1d: of weights, bias and x in one pass over an example. A chunk of rows of dy is
-// brought back through the pool into the first cache, adds to the gradient of the weights, and is
-// multiplied with them for dx before it leaves it.
+// Gradients of conv1d: of weights, bias and x in one pass over an example. A chunk of rows of dy
+// goes back through the pool into the first cache; while it lies there, it is added to the gradient
+// of the weights and multiplied with the weights for dx.
 #pragma once
 #include <locus/nn/kernels/combine_rows.hpp>  // combine_set, list_of_nonzeros
 #include <locus/nn/kernels/conv1d.hpp>        // conv1d_cut, windows_of
@@ -12,13 +12,14 @@ inline namespace LOCUS_MODE {
 
 namespace one_axis {
 
-/// How dx is made where windows are one run and lie side by side: `at_once` steps of x are one row of
-/// a product, so that few channels fill a register too. Its left side are rows of d, from
-/// taps - 1 before the first step on; its right side the kernel, once for each step, moved by a row.
+/// The product that makes dx, if windows are contiguous and the stride is 1: `at_once` steps of x
+/// are one row of the product, so that few channels also fill a register. Its left operand is rows
+/// of d, from taps - 1 before the first step on; its right operand has the kernel once for each
+/// step, moved by a row.
 template <class T>
 struct dx_cut {
   tile_set<T> const* set = nullptr;
-  std::int64_t at_once = 0, width = 0, inner = 0;  // 0: by taps
+  std::int64_t at_once = 0, width = 0, inner = 0;  // at_once == 0: dx is made by taps
 
   explicit dx_cut(conv1d_cut<T> const& cut) {
     conv_geometry const& s = cut.s;
@@ -28,7 +29,7 @@ struct dx_cut {
     for (tile_set<T> const* one : {&sets.wide, &sets.narrow})
       for (std::int64_t n : {1, 2, 4}) {
         std::int64_t const wide = rounded(n * s.channels, one->lanes);
-        // one register of columns loads more for each multiplication
+        // one register of columns needs more loads for each multiplication
         double const cost = double(wide / one->lanes) * double(s.h.size + n - 1) / double(n) *
                             (wide == one->lanes ? 1.1 : 1.0);
         if (set && cost >= best) continue;
@@ -38,7 +39,7 @@ struct dx_cut {
   }
 };
 
-/// to[(m line + f) width + n channels + c] = w[taps - 1 + n - m][c][f]
+/// means: to[(m line + f) width + n channels + c] = w[taps - 1 + n - m][c][f]
 template <class T>
 void pack_for_dx(conv1d_cut<T> const& cut, dx_cut<T> const& dx, T const* w, T* to) {
   conv_geometry const& s = cut.s;
@@ -71,7 +72,7 @@ struct dx_by_taps {
           for (std::int64_t c = 0; c < width; ++c)
             to[c] = c < channels ? w[(k * channels + c) * s.filters + g * filters + f] : T(0);
   }
-  /// dx += rows of d, spread over the windows that they came from
+  /// means: dx += rows of d times the kernel, each at the steps of its window
   void add(conv1d_cut<T> const& cut, T const* d, T const* packed, std::int64_t row,
            std::int64_t rows, T* c, T* dx) const {
     conv_geometry const& s = cut.s;
@@ -91,8 +92,9 @@ struct dx_by_taps {
   }
 };
 
-/// Behind a pool most numbers of d are 0. Where windows are long, rows of x and of the kernel are
-/// combined for those that are not: half the multiplications behind a pool of two, fewer with relu.
+/// Behind a pool most numbers of d are 0. For long windows, rows of x and of the kernel are
+/// combined for the numbers that are not 0: half the multiplications behind a pool of two, fewer
+/// with relu.
 template <class T>
 struct by_nonzeros {
   tile_set<T> const* set;
@@ -109,14 +111,14 @@ struct by_nonzeros {
   void combine(combine_call<T> const& t) const {
     locus::host::isa_tables<combine_set<T>>().wide(t, window / set->lanes, set->lanes);
   }
-  /// to: the kernel with filters as rows
+  /// means: to = the transposed kernel: rows are filters
   void pack(conv_geometry const& s, T const* w, T* to) const {
     for (std::int64_t i = 0; i < window; ++i)
       for (std::int64_t f = 0; f < s.filters; ++f) to[f * window + i] = w[i * s.filters + f];
   }
 };
 
-/// What one task of the backward has: a gradient of weights and bias of its own.
+/// A task of the backward pass; each task has its own gradient of weights and bias.
 template <class T>
 struct conv1d_gradient {
   conv1d_cut<T> cut;
@@ -131,7 +133,7 @@ struct conv1d_gradient {
     return cut.s.groups * cut.products * cut.inner_rows * cut.width;
   }
   std::int64_t own_numbers() const { return weight_numbers() + cut.line; }
-  /// rows before and behind the chunk in the buffer of d
+  /// the rows of d in front of a chunk, and behind it, that the buffer also has
   std::int64_t history() const {
     return wants_dx && dx.at_once && !nonzeros.dx ? cut.s.h.size - 1 : 0;
   }
@@ -148,7 +150,7 @@ struct conv1d_gradient {
     return !nonzeros.weights ? 0 : cut.s.filters > cut.chunk() ? cut.s.filters : cut.chunk();
   }
 
-  /// own += windows^T d
+  /// means: own += windows^T d
   void add_weights(T const* windows, T const* d, std::int64_t rows, T* own) const {
     conv_geometry const& s = cut.s;
     std::int64_t const lanes = cut.set->lanes;
@@ -171,7 +173,7 @@ struct conv1d_gradient {
         }
       }
   }
-  /// steps of x that chunk gives: those whose last window is in it
+  /// means: dx of the steps whose last window lies in the chunk
   void make_dx(T const* d, std::int64_t row, std::int64_t rows, bool last, T* c, T* to) const {
     conv_geometry const& s = cut.s;
     std::int64_t const steps = rows + (last ? s.h.size - 1 : 0);
@@ -190,7 +192,7 @@ struct conv1d_gradient {
     }
   }
 
-  /// the same, and dx += rows of the kernel, for the numbers of d that are not 0
+  /// means: as add_weights, and dx += rows of the kernel, for the numbers of d that are not 0
   void add_nonzeros(T const* windows, T const* d, std::int64_t row, std::int64_t rows, T* own,
                     T* to, T* value) const {
     conv_geometry const& s = cut.s;
@@ -207,7 +209,7 @@ struct conv1d_gradient {
     }
   }
 
-  /// dw = the gradient as conv1d has the kernel; null: nothing was added
+  /// means: dw = the gradient in the layout of the kernel; own == null: dw = 0
   void unpack(T const* own, T* dw) const {
     conv_geometry const& s = cut.s;
     std::int64_t const filters = s.group_filters();
@@ -270,8 +272,8 @@ void add_to(T* to, T const* from, std::int64_t n) {
   for (; i < n; ++i) to[i] += from[i];
 }
 
-/// means: tasks that an amount of examples is cut into, each with a gradient of `numbers` of its own:
-///        as many as 64 MiB hold, at most 16
+/// means: the number of tasks for a batch; each has its own gradient of `numbers`: as many tasks as
+///        64 MiB hold, at most 16
 template <class T>
 constexpr std::int64_t gradient_tasks(std::int64_t batch, std::int64_t numbers) {
   std::int64_t const room = (std::int64_t(64) << 20) / std::int64_t(sizeof(T)) / (numbers + 1);
@@ -280,9 +282,10 @@ constexpr std::int64_t gradient_tasks(std::int64_t batch, std::int64_t numbers) 
 
 }  // namespace one_axis
 
-/// means: dw, dbias: sums over the batch; dx, if any: the gradient of x
-/// shape: as conv1d has them; y is read behind a relu without a pool, winners behind a pool; what is
-///        not read, and dw, dbias and dx, may be null
+/// means: dw, dbias: the gradients of weights and bias, summed over the batch; dx: the gradient of
+///        x
+/// shape: as in conv1d. y is read with relu and without a pool, winners with a pool; an array that
+///        is not read, and dw, dbias and dx, may be null
 /// cost:  twice that of conv1d
 template <class T>
 void conv1d_backward(conv_geometry const& s, T const* x, T const* w, T const* y,
@@ -326,7 +329,7 @@ void conv1d_backward(conv_geometry const& s, T const* x, T const* w, T const* y,
                       dx ? dx + b * s.h.in * s.channels : nullptr);
     }
   });
-  // the tasks' terms, in order
+  // adds the terms of the tasks in order
   for (std::int64_t task = 1; task < tasks; ++task)
     one_axis::add_to(gradients, gradients + task * own, own);
   std::int64_t const filters = s.group_filters();

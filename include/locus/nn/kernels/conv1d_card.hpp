@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A convolution along one axis on a GPU, besides its products: the pool behind it, and the slopes
-// back through pool and relu.
+// A convolution along one axis on a GPU: its products, the pool behind them, and the slopes in
+// front of pool and relu.
 #pragma once
 #include <locus/nn/kernels/conv_card.hpp>  // convolve
 #include <locus/nn/kernels/pool_best.hpp>  // pool_best
@@ -8,13 +8,14 @@
 namespace locus::nn::cards {
 inline namespace LOCUS_MODE {
 
-/// means: result i: the largest of the sums of its pool, with bias and relu, and which row of the pool it is
+/// means: result i = the largest sum of its pool, with bias and relu; winner = 1 + its row in the
+///        pool, 0 where relu gives 0
 template <class T>
 struct pool_sums {
   conv_geometry s;
   T const *sums, *bias;  // no bias: null
-  T* y;                  // may be `sums`, behind no pool
-  std::uint8_t* winner;  // null: nobody reads it
+  T* y;                  // without a pool, it may be `sums`
+  std::uint8_t* winner;  // null: not stored
   cuda_side::quotient in_filters;
 
   LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
@@ -32,14 +33,14 @@ struct pool_sums {
   }
 };
 
-/// means: sums are made where y lies
+/// means: the sums are made in the memory of y
 template <class T>
 constexpr bool is_in_place(conv_geometry const& s, T const* y) {
   return s.pool == 1 && y;
 }
 
 /// means: as host::conv1d, to rounding; y or winner may be null
-/// shape: slabs and cudnn of lines that the pool reads, the former of multiples of the pool
+/// shape: slabs and cudnn have the lines that the pool reads; slabs are multiples of the pool
 template <class T>
 void conv1d(card_context& here, window_slabs<T> const& slabs, T const* x, T const* kernel,
             T const* bias, T* y, std::uint8_t* winner, conv_cudnn<T>* cudnn = nullptr) {
@@ -74,10 +75,11 @@ struct slope_rows {
   }
 };
 
-/// means: a pool or a relu is behind the convolution: its slopes are not dy
+/// means: a pool or a relu follows the convolution, so its slopes are not dy
 constexpr bool has_own_slopes(conv_geometry const& s) { return s.pool > 1 || s.relu; }
 
-/// means: as host::conv1d_backward, to rounding; any result may be null; without pool and relu slopes are dy
+/// means: as host::conv1d_backward, to rounding; any result may be null; without pool and relu the
+///        slopes are dy
 template <class T, class Slope>
 void conv1d_backward(card_context& here, window_slabs<T> const& windows,
                      input_slabs<T> const& inputs, T const* x, T const* kernel, T const* dy,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions of images on the host: results, and the gradient of the images. No matrix of windows is made: a tile of
-// results reads the pixels of a band through the list of its taps. Sums are cut by the shape alone.
+// Convolutions of images on the host: results, and the gradient of the images. There is no matrix
+// of windows: a tile of results reads the pixels of a band through the list of its taps. The order
+// of sums depends on the shape alone.
 #pragma once
 #include <locus/nn/kernels/bands.hpp>     // bands, axis_taps
 #include <locus/nn/kernels/tap_tile.hpp>  // tap_call, tap_tiles_for
@@ -14,8 +15,8 @@ namespace detail {
 constexpr std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 using locus::host::detail::least;
 
-/// Columns of results in strips of two registers; the last may have one. In each strip the rows lie
-/// one after the other.
+/// Columns of results in strips of two registers; the last strip may have one. A strip stores its
+/// rows contiguously.
 struct strips {
   std::int64_t columns, lanes;
   std::int64_t padded() const { return round_up(columns, lanes); }
@@ -26,12 +27,13 @@ struct strips {
   }
 };
 
-/// Where the weights of a kernel lie for a phase: source channel s and result column j of a tap.
+/// The strides of a kernel's weights for a phase: from one tap, source channel, result column or
+/// group to the next.
 struct kernel_view {
   std::int64_t tap, source, column, group;  // strides
 };
 
-/// packed[group][strip][tap, source][column of the strip]
+/// means: to[group][strip][tap, source][column of the strip] = kernel
 template <class T>
 void pack_kernel(T* to, T const* kernel, kernel_view const& v, axis_taps const& h,
                  axis_taps const& w, std::int64_t window_columns, std::int64_t sources,
@@ -50,7 +52,8 @@ void pack_kernel(T* to, T const* kernel, kernel_view const& v, axis_taps const& 
         }
 }
 
-/// tile after tile of one row of results; a last one that is not full overlaps its neighbour
+/// means: computes one row of results in tiles; a last tile that is not full overlaps the one
+///        before it
 template <class T>
 void tiles_of_row(typename tap_tiles<T>::by_rows const& tiles, tap_call<T> t, std::int64_t count) {
   int r = 0;
@@ -65,7 +68,7 @@ void tiles_of_row(typename tap_tiles<T>::by_rows const& tiles, tap_call<T> t, st
   }
 }
 
-/// where segments of a window begin, and how many numbers each has
+/// the offsets of a window's contiguous segments, and the numbers of each segment
 struct segment_list {
   std::vector<std::int64_t> offset;
   std::int64_t length;
@@ -145,7 +148,8 @@ void sum_taps(pixels<T> const& to, pixels<T const> const& from, axis_taps const&
   });
 }
 
-/// one window of one pixel: rows of pixels, whatever the image
+/// means: for windows of one pixel, an image, or with join_images the batch, becomes one row of
+///        pixels
 inline conv_geometry as_rows(conv_geometry g, bool join_images) {
   if (!g.is_pointwise()) return g;
   std::int64_t const n = g.h.in * g.w.in * (join_images ? g.images : 1);
@@ -168,7 +172,7 @@ std::vector<T> pack_bias(T const* bias, std::int64_t groups, strips const& s) {
 }  // namespace detail
 
 /// means: y[n,oh,ow,f] = clamp(bias[f] + sum over kh, kw, c of x[n,ih,iw,c] * kernel[kh,kw,c,f])
-/// cost:  a multiply-add for each; the workspace is the kernel and a band of each thread
+/// cost:  a multiply-add for each product; the workspace is the kernel and a band for each thread
 /// fails: out_of_memory
 template <class T>
 void conv2d(T* y, T const* x, T const* kernel, conv_geometry g, store_rule<T> const& rule = {}) {

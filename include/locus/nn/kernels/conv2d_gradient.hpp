@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gradient of the kernel of a convolution of images: rows of it stay in registers while the sum goes over the
-// pixels of a band. Each part of the images has a sum of its own; these are added in order.
+// The gradient of the kernel of a convolution of images: some of its rows stay in registers while
+// the pixels of a band are added. Each part of the images has its own sum; the sums are added in
+// order.
 #pragma once
 #include <locus/nn/kernels/conv2d.hpp>  // bands, strips, segment_list, as_rows
 
@@ -9,7 +10,7 @@ inline namespace LOCUS_MODE {
 
 namespace detail {
 
-/// How a sum over pixels is cut: parts of the images, each with a result of its own, and parts of the
+/// The tasks of a sum over pixels: parts of the images, each with its own sum, and parts of the
 /// columns of results.
 struct gradient_cut {
   std::int64_t parts, columns;
@@ -33,7 +34,7 @@ struct gradient_bands {
   axis_taps one_h{g.h.out, 1, 0, 1, {{0, 0}}}, one_w{g.w.out, 1, 0, 1, {{0, 0}}};
   band_cut cut;
   std::int64_t padded, x_room;  // channels of a copied pixel of dy; numbers of a copied band of x
-  bool dy_as_is;                // where all channels of dy are read, and lines are not cut
+  bool dy_as_is;                // all channels of dy are read, and lines are not cut: no copy
 
   gradient_bands(T const* from, T const* slopes, conv_geometry const& of, std::int64_t x_channels,
                  std::int64_t dy_channels, std::int64_t bytes_of_pixel, bool dy_whole)
@@ -44,7 +45,7 @@ struct gradient_bands {
         dy_as_is(dy_whole && cut.across() == 1) {}
 
   std::int64_t room() const { return x_room + cut.band_rows * cut.band_columns * padded; }
-  /// means: add(band of results, x, dy) for those of an image; memory: room() numbers
+  /// means: add(band of results, x, dy) for each band of an image; memory: room() numbers
   template <class Add>
   void each(std::int64_t image, T* memory, band_channels const& of_x, bool x_as_is,
             band_channels const& of_dy, Add const& add) const {
@@ -57,7 +58,7 @@ struct gradient_bands {
   }
 };
 
-/// rows of a sum over pixels, without overlap: results are added to
+/// means: adds to rows of a sum over pixels; tiles do not overlap
 template <class T>
 void add_rows(typename tap_tiles<T>::by_rows const& tiles, tap_call<T> t, std::int64_t count) {
   for (int r = 0; count > 0;)
@@ -71,7 +72,8 @@ void add_rows(typename tap_tiles<T>::by_rows const& tiles, tap_call<T> t, std::i
 }  // namespace detail
 
 /// means: dkernel[kh,kw,c,f] = sum over n, oh, ow of x[n,ih,iw,c] * dy[n,oh,ow,f]
-/// cost:  a multiply-add for each; the workspace is up to 16 kernels and bands of each thread
+/// cost:  a multiply-add for each product; the workspace is up to 16 kernels, and bands for each
+///        thread
 template <class T>
 void conv2d_kernel_gradient(T* dkernel, T const* x, T const* dy, conv_geometry g) {
   if (g.kernel_size() == 0) return;
@@ -131,7 +133,7 @@ void conv2d_kernel_gradient(T* dkernel, T const* x, T const* dy, conv_geometry g
                    {gr * columns, columns, 1, padded}, add);
       }
   });
-  // the parts, in order
+  // adds the parts in order
   parallel_for(static_cast<int>(g.groups * strip_count), threads, [&](int task) {
     std::int64_t const gr = task / strip_count, j = task % strip_count * 2 * set.lanes;
     T const* from_part = sums.data() + (gr * padded + j) * rows;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gradient of a convolution's kernel on GPUs: weights are columns, whose rows are the pixels of the output.
-// Threads side by side have neighbouring filters, and so neighbouring elements of dy.
+// The gradient of a convolution's kernel on GPUs, as a fold of columns: columns are weights, rows
+// are pixels of the output. Neighbouring threads have neighbouring filters, and so neighbouring
+// elements of dy.
 #pragma once
 #include <locus/engine/gpu/lines.hpp>    // quotient
 #include <locus/engine/gpu/vectors.hpp>  // vector_of
@@ -24,7 +25,7 @@ struct kernel_gradient_team {
   };
   conv_geometry of;
   std::int64_t rows, columns;
-  cuda_side::quotient in_line, in_image;  // pixels by lines, lines by images
+  cuda_side::quotient in_line, in_image;  // divide by pixels of a line, by lines of an image
   bool are_vectors;                       // neighbouring weights differ in their filters alone
   T const *x, *dy;
   T* dw;
@@ -68,7 +69,8 @@ struct kernel_gradient_team {
     return {k / each / of.w.size, k / each % of.w.size, k % each + f / of.group_filters() * each,
             f};
   }
-  /// means: the element of x that the weight meets at a pixel of dy; -1: none
+  /// means: the index of the element of x that is multiplied with the weight at a pixel of dy; -1:
+  ///        none
   LOCUS_HOST_DEVICE std::int64_t input(weight const& one, std::int64_t pixel) const {
     std::int64_t line = in_line.divide(pixel);  // pixel: in its line
     std::int64_t const image = in_image.divide(line), ih = of.h.input(line, one.kh),

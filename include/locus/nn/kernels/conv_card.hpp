@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions on a GPU: by cuDNN where it is there and computes them, else as products of cuBLAS. The windows of a
-// slab of pixels become rows of a matrix in workspace then; pixels are a matrix already where a window has one.
+// Convolutions on a GPU: by cuDNN where it is found and computes them, else as products of cuBLAS.
+// For a product the windows of a slab of pixels become rows of a matrix in workspace; windows of
+// one pixel are a matrix already.
 #pragma once
 #include <locus/core/macros.hpp>                // LOCUS_HOST_DEVICE, LOCUS_MODE
 #include <locus/engine/gpu/card_context.hpp>    // card_context
@@ -15,7 +16,7 @@
 namespace locus::nn::cards {
 inline namespace LOCUS_MODE {
 
-/// y = the bounds of y + bias
+/// y = bounds(y + bias)
 template <class T, int Size>
 struct finish_sums {
   using packet = cuda_side::vector_of<T, Size>;
@@ -43,26 +44,27 @@ struct fill {
   LOCUS_HOST_DEVICE void operator()(std::int64_t i) const { to[i] = with; }
 };
 
-/// the kernel's matrix of the first group: an element of the window and a channel down, filters across
+/// the kernel's matrix of the first group: rows are elements of the window and channels, columns
+/// are filters
 template <class T>
 kernel::matrix kernel_matrix(T const* kernel, conv_geometry const& g) {
   return {const_cast<T*>(kernel), g.h.size * g.w.size * g.group_channels(), g.group_filters(),
           g.filters, 1};
 }
-/// n rows of filters of the first group
+/// a matrix of n rows and the filters of the first group
 template <class T>
 kernel::matrix filter_rows(T const* data, std::int64_t n, conv_geometry const& g) {
   return {const_cast<T*>(data), n, g.group_filters(), g.filters, 1};
 }
 
-/// means: the rows of a slab by cuBLAS or by cuDNN, the larger number
+/// means: the larger number of the rows of a slab by cuBLAS and by cuDNN
 template <class T>
 std::int64_t most_rows(std::int64_t rows, conv_cudnn<T> const* cudnn) {
   return cudnn && cudnn->pixels() > rows ? cudnn->pixels() : rows;
 }
 
-/// means: by_cudnn(), which says whether cuDNN computed it; else by_products(workspace of n numbers). That
-///        workspace is there before cuDNN is called, unless a call as this one was computed before
+/// means: by_cudnn(); if it returns false, by_products(workspace of n numbers). The workspace is
+///        taken before cuDNN is called, unless cuDNN has computed such a call before
 template <class T, class ByCudnn, class ByProducts>
 void by_either(card_context& here, conv_cudnn<T> const* cudnn, std::int64_t n,
                ByCudnn const& by_cudnn, ByProducts const& by_products) {
@@ -72,8 +74,8 @@ void by_either(card_context& here, conv_cudnn<T> const* cudnn, std::int64_t n,
   by_products(is_sure ? here.take<T>(n) : memory);
 }
 
-/// means: sums(first pixel) = x * kernel for the pixels of each slab, and then done(first pixel, pixels); by
-///        cuDNN, whose slabs have other sizes, unless it is null or refuses
+/// means: sums(first pixel) = x * kernel for the pixels of each slab, and then done(first pixel,
+///        pixels); by cuDNN (its slabs have other sizes), else by products
 template <class T, class Sums, class Done>
 void convolve(card_context& here, window_slabs<T> const& slabs, conv_cudnn<T>* cudnn, T const* x,
               T const* kernel, Sums const& sums, Done const& done) {
@@ -90,9 +92,9 @@ void convolve(card_context& here, window_slabs<T> const& slabs, conv_cudnn<T>* c
 }
 
 /// means: as host::conv2d, to rounding
-/// cost:  a product and, with bias or bounds, a kernel over y for each slab; windows of more than one pixel are
-///        written and read once, in at most 64 MiB of workspace, or in that of one pixel's windows. By
-///        cuDNN: its workspace, and the kernel over y
+/// cost:  a product and, with bias or bounds, a kernel over y for each slab; windows of more than
+///        one pixel are written and read once, in at most 64 MiB of workspace, or in the workspace
+///        of one pixel's windows if that is larger. By cuDNN: its workspace, and the kernel over y
 template <class T>
 void conv2d(card_context& here, window_slabs<T> const& slabs, T* y, T const* x, T const* kernel,
             host::store_rule<T> const& rule, conv_cudnn<T>* cudnn = nullptr) {
@@ -111,10 +113,11 @@ void conv2d(card_context& here, window_slabs<T> const& slabs, T* y, T const* x, 
   });
 }
 
-/// means: as host::conv2d_kernel_gradient, to rounding, where dy(first pixel, pixels) are rows of filters; and
-///        dbias = the sums of dy's columns. Either may be null
-/// after: slabs follow from the shape and are added in their order. How the sums within a slab are added is
-///        the library's own: one card and one version of cuBLAS, or of cuDNN, give the same bits in every run
+/// means: as host::conv2d_kernel_gradient, to rounding, where dy(first pixel, pixels) are rows of
+///        filters; and dbias = the sums of dy's columns. Either may be null
+/// after: slabs follow from the shape and are added in order. The library decides the order of sums
+///        within a slab: one card and one version of cuBLAS, or of cuDNN, give the same bits in
+///        every run
 template <class T, class Gradient>
 void conv_kernel_gradient(card_context& here, window_slabs<T> const& slabs, T* dkernel, T* dbias,
                           T const* x, Gradient const& dy, conv_cudnn<T>* cudnn = nullptr) {
@@ -147,9 +150,10 @@ void conv_kernel_gradient(card_context& here, window_slabs<T> const& slabs, T* d
 }
 
 /// means: as host::conv2d_input_gradient, to rounding; dy as in conv_kernel_gradient
-/// cost:  a product and a kernel over dx for each slab. Windows of more than one pixel are written and read once,
-///        less than twice where images are cut, in at most 64 MiB of workspace, or in that of the windows of
-///        2 n - 1 lines of dy, where a window reaches over n lines
+/// cost:  a product and a kernel over dx for each slab. Windows of more than one pixel are written
+///        and read once (less than twice where slabs cut images), in at most 64 MiB of workspace,
+///        or, if that is larger, in the workspace of the windows of 2 n - 1 lines of dy, where a
+///        window spans n lines
 template <class T, class Gradient>
 void conv_input_gradient(card_context& here, input_slabs<T> const& slabs, T* dx, Gradient const& dy,
                          T const* kernel, conv_cudnn<T>* cudnn = nullptr) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions on a GPU by cuDNN, over slabs of whole images. cuDNN has as many zeros behind an axis as in front,
-// and its kernel has the channels last: images in a frame of zeros and the turned kernel lie in workspace.
+// Convolutions on a GPU by cuDNN, over slabs of whole images. cuDNN pads an axis with as many zeros
+// behind as in front, and takes the kernel with channels last: where that does not fit, copies of
+// the images in a frame of zeros lie in workspace, and so does the transposed kernel.
 #pragma once
 #include <cstddef>  // size_t
 #include <cstdint>  // int64_t
@@ -16,7 +17,7 @@ inline namespace LOCUS_MODE {
 
 using runtime::convolution_result;
 
-/// means: to (columns, rows) = from (rows, columns) turned; a thread for each number of `to`
+/// means: to (columns, rows) = from (rows, columns), transposed; a thread for each number of `to`
 template <class T>
 struct turn {
   T const* from;
@@ -33,7 +34,8 @@ struct turn {
   }
 };
 
-/// The lines and columns [-before, -before + size) of an image; zeros where the image has none.
+/// An image with a border: its lines and columns [-before, -before + size); zeros outside of the
+/// image.
 struct frame {
   std::int64_t rows = 0, columns = 0;  // 0: the image itself
 
@@ -41,15 +43,15 @@ struct frame {
   static constexpr std::int64_t reach(window_axis const& a) {
     return (a.out - 1) * a.stride + a.span();
   }
-  /// means: cuDNN, with as many zeros behind as in front, has the same results
+  /// means: with as many zeros behind the axis as in front, the results are the same
   static constexpr bool is_even(window_axis const& a) {
     return a.before < a.span() && a.in + 2 * a.before >= a.span() &&
            (a.in + 2 * a.before - a.span()) / a.stride + 1 == a.out;
   }
 };
 
-/// to = images of (rows, columns, channels) cut from, or set into, larger images that begin `down` lines and `across`
-/// columns further; zeros beside the smaller ones
+/// means: to = images that are cut from larger images, or set into larger images of zeros; `down`
+///        lines and `across` columns lie between the beginnings of both
 template <class T>
 struct set_images {
   T const* from;
@@ -74,13 +76,14 @@ struct set_images {
   }
 };
 
-/// One result of a convolution by cuDNN, if it computes that.
+/// One result of a convolution by cuDNN, if cuDNN computes it.
 template <class T>
 class conv_cudnn {
  public:
-  /// means: cuDNN is asked, and its workspace is taken. `kept`: numbers that the caller keeps for each image. A slab
-  ///        has at most `bytes_of_slab` bytes of these numbers and of frames, but at least one image. Windows of one
-  ///        pixel are a product already, and nothing is asked
+  /// means: asks cuDNN for an algorithm, and takes its workspace. `kept`: numbers that the caller
+  ///        keeps for each image. A slab has at most `bytes_of_slab` bytes of these numbers and of
+  ///        frames, but at least one image. Windows of one pixel are a product already, and cuDNN
+  ///        is not asked
   conv_cudnn(card_context& here, convolution_result result, conv_geometry const& g,
              std::int64_t kept = 0, std::int64_t bytes_of_slab = std::int64_t(64) << 20)
       : here_(here), of_(g), most_bytes_(bytes_of_slab) {
@@ -100,9 +103,10 @@ class conv_cudnn {
   }
 
   explicit operator bool() const { return asked_; }
-  /// means: a call may be refused: none was made yet, or cuDNN is not asked at all
+  /// means: cuDNN may refuse a call: it has not computed this convolution before, or is not asked
+  ///        at all
   bool may_refuse() const { return !asked_ || !choice_.was_computed; }
-  /// of a slab; 0 where cuDNN does not compute it
+  /// the pixels of a slab; 0, if cuDNN is not asked
   std::int64_t pixels() const { return asked_ ? images_ * of_.h.out * of_.w.out : 0; }
 
   /// means: rows(first pixel) = x * kernel for each slab, and then done(first pixel, pixels); false: cuDNN refused a
@@ -117,8 +121,8 @@ class conv_cudnn {
       return true;
     });
   }
-  /// means: dkernel = the sums over all slabs, dy(first pixel, pixels) being their rows, and after each slab
-  ///        done(rows, first pixel, pixels); false: as above
+  /// means: dkernel = the sums over all slabs, whose rows are dy(first pixel, pixels); calls
+  ///        done(rows, first pixel, pixels) after each slab; false: as convolve
   template <class Gradient, class Done>
   bool kernel_gradient(T* dkernel, T const* x, Gradient const& dy, Done const& done) {
     if (!asked_) return false;
@@ -131,7 +135,7 @@ class conv_cudnn {
     if (is_done) here_.each(of_.kernel_size(), turn<T>(kernel_, dkernel, of_.filters, taps()));
     return is_done;
   }
-  /// means: dx, dy as above; false: as above
+  /// means: dx, from dy as in kernel_gradient; false: as convolve
   template <class Gradient>
   bool input_gradient(T* dx, Gradient const& dy, T const* kernel) {
     if (!asked_) return false;
@@ -156,16 +160,16 @@ class conv_cudnn {
   }
   std::int64_t one_input() const { return of_.h.in * of_.w.in * of_.channels; }
   std::int64_t one_output() const { return of_.h.out * of_.w.out * of_.filters; }
-  /// numbers of an image as cuDNN sees it
+  /// units: numbers of an image with its frame
   std::int64_t image() const {
     return frame_ ? frame_.rows * frame_.columns * of_.channels : one_input();
   }
-  /// of a filter
+  /// units: numbers of a filter
   std::int64_t taps() const { return of_.h.size * of_.w.size * of_.group_channels(); }
 
-  /// means: how many images a slab has: as many as fit, and the same number in each slab; false: more numbers than
-  ///        cuDNN counts, slabs that begin in the midst of 16 bytes, or, as with 127 images of which 110 fit, slabs
-  ///        of less than a quarter
+  /// means: sets the images of a slab: as many as fit, the same number in each slab; false: a slab
+  ///        has more numbers than cuDNN counts, begins at no multiple of 16 bytes, or has less than
+  ///        a quarter of the images that fit, as with 127 images of which 110 fit
   bool cut(std::int64_t kept) {
     std::int64_t const largest = image() > one_output() ? image() : one_output(),
                        bytes = (kept + (frame_ ? image() : 0)) * std::int64_t(sizeof(T));
@@ -181,7 +185,7 @@ class conv_cudnn {
     };
     return images_ == of_.images || (is_aligned(one_input()) && is_aligned(one_output()));
   }
-  /// f(first image, first pixel) until one says false
+  /// means: f(first image, first pixel) for each slab, until f returns false
   template <class F>
   bool each(F const& f) const {
     for (std::int64_t image = 0; image < of_.images; image += images_)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions of each channel by itself, forward and backward: registers run over channels, tiles
-// over pixels or over the elements of the window. The kernel is (KH, KW, channels, multiplier);
-// filter c * multiplier + j belongs to channel c.
+// Depthwise convolutions, forward and backward: a filter reads one channel. Registers run over
+// channels, tiles over pixels or over the elements of the window. The kernel is (KH, KW, channels,
+// multiplier); filter c * multiplier + j reads channel c.
 #pragma once
 #include <locus/nn/kernels/conv2d_gradient.hpp>  // gradient_bands, tiles_of_row, segment_list
 
@@ -10,7 +10,7 @@ inline namespace LOCUS_MODE {
 
 namespace detail {
 
-/// registers of channels; a last one that is not full overlaps its neighbour
+/// registers of channels; a last register that is not full overlaps the one before it
 struct channel_blocks {
   std::int64_t channels, lanes;
   std::int64_t padded() const { return channels < lanes ? lanes : channels; }
@@ -21,8 +21,8 @@ struct channel_blocks {
   }
 };
 
-/// means: results of one phase, as sum_taps; `filters` channels of results, of which `multiplier`
-///        belong to one of the image that has fewer
+/// means: results of one phase, as sum_taps. `filters`: channels of the array that has more;
+///        filters / C of them belong to one of the C channels of the other array
 template <class T>
 void depthwise_taps(pixels<T> const& to, pixels<T const> const& from, axis_taps const& h,
                     axis_taps const& w, T const* kernel, std::int64_t window_columns,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of a table by number, and the gradient of that table: the numbers sorted, each once, with the
-// sums of their rows. The table's gradient is never made as a table.
+// Rows of a table, chosen by number, and the gradient of the table: the different numbers in rising
+// order, with the sums of their rows. The gradient never exists as a whole table.
 #pragma once
 #include <cstdint>  // int32_t, int64_t, uint64_t
 
@@ -12,8 +12,8 @@
 namespace locus::nn {
 
 LOCUS_COLD_BEGIN
-/// A token that no row of the table belongs to.
-/// units: position: of the token in the batch, row by row of `each`
+/// fails: shape_error for a token without a row
+/// units: position: tokens in front of it in the batch; `each`: tokens of an example
 [[noreturn]] inline void refuse_token(std::int64_t token, std::int64_t position, std::int64_t each,
                                       std::int64_t vocabulary) {
   message text;
@@ -29,8 +29,8 @@ namespace host {
 inline namespace LOCUS_MODE {
 
 /// means: y[i] = table[tokens[i]], rows of `width` numbers
-/// fails: shape_error, naming the first token that is no row number, its place and the vocabulary
-/// shape: `each` tokens are one example; the first one's number is `first`
+/// fails: shape_error, which names the first token without a row, its place and the vocabulary
+/// shape: `each` tokens are one example; `first`: the number of the first example
 template <class T, class Token>
 void gather_rows(T const* table, std::int64_t vocabulary, std::int64_t width, Token const* tokens,
                  std::int64_t n, T* y, std::int64_t each = 0, std::int64_t first = 0) {
@@ -41,7 +41,8 @@ void gather_rows(T const* table, std::int64_t vocabulary, std::int64_t width, To
   auto* const to = reinterpret_cast<unsigned char*>(y);
   parallel_for(static_cast<int>(blocks), threads, [&](int task) {
     std::int64_t const begin = task * block, end = begin + block < n ? begin + block : n;
-    // one register more than a row, where what follows is written later and can be read
+    // whole registers read and write beyond a row, but only where the table has more rows and later
+    // rows of y overwrite that
     using piece = simd::vector<unsigned char, 32>;
     std::int64_t const pieces = (bytes + 31) / 32,
                        more = (pieces * 32 - bytes + bytes - 1) / (bytes ? bytes : 1);
@@ -64,17 +65,18 @@ void gather_rows(T const* table, std::int64_t vocabulary, std::int64_t width, To
   });
 }
 
-/// means: rows = the different tokens in rising order, then `vocabulary` as often as tokens are left
-///        over; sums[i] = the sum of those rows of dy whose token is rows[i], zeros behind the last
+/// means: rows = the different tokens in rising order, then `vocabulary` in the rest; sums[i] = the
+///        sum of the rows of dy whose token is rows[i], zeros in the rest
 /// shape: tokens (n), dy (n, width), rows (n), sums (n, width)
-/// after: rows are added in their order: no bit depends on the number of threads
+/// after: rows are added in the order of the batch: no bit depends on the number of threads
 /// cost:  one pass over the tokens for each 11 bits of the vocabulary, one over dy
 template <class T, class Token>
 std::int64_t sum_rows_by_token(std::int64_t vocabulary, std::int64_t width, Token const* tokens,
                                std::int64_t n, T const* dy, std::int32_t* rows, T* sums,
                                std::int64_t each = 0) {
   if (n == 0) return 0;
-  // token in the upper half, position in the lower: sorted by digits of the token
+  // each word has the token in its upper half and the position in its lower half; the words are
+  // sorted by digits of the token
   workspace<std::uint64_t> const memory(2 * n + n + 2);
   std::uint64_t *from = memory.data(), *to = from + n;
   auto* const starts = reinterpret_cast<std::int64_t*>(to + n);  // where each row's segment begins

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An embedding on a GPU: rows in vectors. Its gradient: tokens sorted with their places, the first of each
-// run, and a thread for each number of a sum, which adds in the order of the batch.
+// An embedding on a GPU copies rows in vectors. Its gradient sorts tokens with their places, finds
+// the first of each run of equal tokens, and has a thread for each number of a sum, which adds in
+// the order of the batch.
 #pragma once
 #include <locus/core/macros.hpp>              // LOCUS_HOST_DEVICE, LOCUS_MODE
 #include <locus/engine/gpu/card_context.hpp>  // card_context
@@ -12,7 +13,7 @@
 namespace locus::nn::cards {
 inline namespace LOCUS_MODE {
 
-/// Vector i of four neighbouring rows of the result: a thread has four loads under way at once.
+/// Vector i of four neighbouring rows of the result: a thread has four loads in flight.
 template <class T, class Token, int Size>
 struct gathered_rows {
   static constexpr int rows = 4;
@@ -38,7 +39,7 @@ struct gathered_rows {
   }
 };
 
-/// means: row tokens[i] of the table as row i of y, of NaN where there is no such row
+/// means: y[i] = table[tokens[i]]; a row of NaN for a token without a row
 /// shape: table (vocabulary, width), y (n, width)
 template <class T, class Token>
 void gather_rows(card_context& here, T const* table, std::int64_t vocabulary, std::int64_t width,
@@ -53,7 +54,7 @@ void gather_rows(card_context& here, T const* table, std::int64_t vocabulary, st
       : in_vectors(std::integral_constant<int, 1>{});
 }
 
-/// Token i as a key, with its place. What no row belongs to is `vocabulary`.
+/// Token i as a key, with its place; a token without a row becomes `vocabulary`.
 template <class Token>
 struct token_keys {
   std::int64_t vocabulary;
@@ -66,13 +67,13 @@ struct token_keys {
   }
 };
 
-/// Number i of the results: of row i / (width + 1) its token, then `width` numbers of its sum.
+/// Number i of the results: row i / (width + 1) has its token, then the `width` numbers of its sum.
 template <class T>
 struct run_sums {
   std::int64_t vocabulary, width, n;
   std::int32_t const *runs, *first, *count, *places;
   T const* dy;
-  std::int32_t* rows;  // null: nobody reads them
+  std::int32_t* rows;  // null: not stored
   T* sums;
   LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
     std::int64_t const row = i / (width + 1), column = i % (width + 1) - 1, found = *count;
@@ -92,9 +93,9 @@ struct run_sums {
   }
 };
 
-/// means: as host::sum_rows_by_token, bit for bit; a token that no row belongs to counts as `vocabulary`,
+/// means: as host::sum_rows_by_token, bit for bit; a token without a row counts as `vocabulary`,
 ///        with a sum of 0
-/// shape: n of fewer than 2^31 tokens, dy (n, width) -> rows (n), sums (n, width)
+/// shape: n < 2^31 tokens, dy (n, width) -> rows (n), sums (n, width)
 template <class T, class Token>
 void sum_rows_by_token(card_context& here, std::int64_t vocabulary, std::int64_t width,
                        Token const* tokens, std::int64_t n, T const* dy, std::int32_t* rows,

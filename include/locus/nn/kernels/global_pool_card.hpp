@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gradient of a maximum over whole images on a GPU: first the share of each channel, then the slopes. A thread has
-// 16 bytes of channels of one pixel, where they begin at multiples of 16 bytes, and one channel otherwise.
+// The gradient of a maximum over whole images on a GPU: first the share of each channel, then the
+// slopes. A thread has 16 bytes of channels of one pixel if all such vectors begin at multiples of
+// 16 bytes, else one channel.
 #pragma once
 #include <type_traits>  // integral_constant
 
@@ -13,7 +14,8 @@
 namespace locus::nn::cards {
 inline namespace LOCUS_MODE {
 
-/// Vector i of the shares: dy, divided by how many pixels of the image have the largest number of the channel.
+/// Vector i of the shares: dy / the number of pixels of the image that have the largest number of
+/// the channel.
 template <class T, int Size>
 struct shares_of_largest {
   using vector = cuda_side::vector_of<T, Size>;
@@ -38,7 +40,7 @@ struct shares_of_largest {
     cuda_side::store_whole(shares + i * Size, d);
   }
 };
-/// Vector i of dx: the share where x is the largest number, otherwise 0.
+/// Vector i of dx: x is the largest number ? its share : 0.
 template <class T, int Size>
 struct slopes_of_largest {
   using vector = cuda_side::vector_of<T, Size>;
@@ -61,7 +63,7 @@ struct slopes_of_largest {
 
 /// means: as global_max_gradient_op's host body, bit for bit
 /// shape: x, dx (images, pixels, channels); y, dy (images, channels)
-/// cost:  x is read twice
+/// cost:  reads x twice
 template <class T>
 void global_max_gradient(card_context& here, std::int64_t images, std::int64_t pixels,
                          std::int64_t channels, T const* x, T const* y, T const* dy, T* dx) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pools of images on the host, forward and backward: registers run over channels. What a window has
-// outside of the image is not there: it is no candidate of a maximum and does not count in a mean.
+// Pools of images on the host, forward and backward: registers run over channels. Elements of a
+// window outside of the image are ignored: they are no candidates of a maximum and do not count in
+// a mean.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_NN_KERNELS_POOL2D)
 #define LOCUS_NN_KERNELS_POOL2D
 #include <locus/nn/layers/window.hpp>  // pool_geometry
@@ -12,7 +13,7 @@ inline namespace LOCUS_MODE {
 
 namespace detail {
 
-/// the elements [begin, end) of the window of result o that lie in the image
+/// the elements [begin, end) of a window that lie in the image
 struct tap_range {
   std::int64_t begin, end;
 };
@@ -21,7 +22,7 @@ constexpr tap_range taps_inside(window_axis const& a, std::int64_t o) {
   std::int64_t const begin = from < 0 ? -from : 0;
   return {begin, a.in - from < a.size ? a.in - from : a.size};
 }
-/// threads for so many numbers that are read or written
+/// the number of threads for a kernel that reads or writes n numbers
 inline int threads_for_numbers(std::int64_t n) {
   return threads_worth(static_cast<float>(n) * 0.1f);  // nanoseconds
 }
@@ -41,14 +42,14 @@ namespace detail {
 
 inline constexpr int pool_bytes = simd::native_bytes;
 
-/// larger than the best so far: a NaN is, a second one is not
+/// means: x replaces best: it is larger, or the first NaN
 template <class T, int N>
 LOCUS_VECTOR_FUNCTION auto beats(simd::packet<T, N> x, simd::packet<T, N> best) {
   auto const greater = simd::greater(x, best);
   auto const first_nan = simd::not_equal(x, x).v & simd::equal(best, best).v;
   return decltype(greater){greater.v | first_nan};
 }
-/// N channels of one result
+/// means: y, winner = the maximum and its place, for N channels of one result
 template <int N, class T, class Winner>
 LOCUS_VECTOR_FUNCTION void max_of_window(T* y, Winner* winner, T const* x, tap_range h, tap_range w,
                                          std::int64_t row, std::int64_t column,
@@ -67,7 +68,8 @@ LOCUS_VECTOR_FUNCTION void max_of_window(T* y, Winner* winner, T const* x, tap_r
   if (winner) simd::store(winner, simd::convert<Winner>(at));
 }
 
-/// run(n-th register or single channel): registers, then what is left one by one
+/// means: run<N>(c) for each whole register of channels, then run<1>(c) for each channel behind
+///        them
 template <int N, class Run>
 LOCUS_VECTOR_FUNCTION void over_channels(std::int64_t channels, Run const& run) {
   std::int64_t c = 0;
@@ -78,7 +80,7 @@ LOCUS_VECTOR_FUNCTION void over_channels(std::int64_t channels, Run const& run) 
 }  // namespace detail
 
 /// means: y = the largest number of each window, winner = its place kh * KW + kw, the first of
-///        several (null: nobody asks); a NaN wins
+///        several (null: not stored); a NaN wins
 template <class T, class Winner>
 void max_pool2d(T* y, Winner* winner, T const* x, pool_geometry const& g) {
   constexpr int N = detail::pool_bytes / int(sizeof(T));
@@ -100,7 +102,7 @@ void max_pool2d(T* y, Winner* winner, T const* x, pool_geometry const& g) {
   });
 }
 
-/// means: dx = for each input the sum of dy of the windows that it won
+/// means: dx[i] = the sum of dy of the windows whose winner is input i
 template <class T, class Winner>
 void max_pool2d_gradient(T* dx, T const* dy, Winner const* winner, pool_geometry const& g) {
   std::int64_t const row = g.w.in * g.channels;
@@ -118,7 +120,7 @@ void max_pool2d_gradient(T* dx, T const* dy, Winner const* winner, pool_geometry
   });
 }
 
-/// means: y = the mean of what each window has in the image
+/// means: y = the mean over the pixels of each window that lie in the image
 template <class T>
 void average_pool2d(T* y, T const* x, pool_geometry const& g) {
   constexpr int N = detail::pool_bytes / int(sizeof(T));
@@ -144,7 +146,8 @@ void average_pool2d(T* y, T const* x, pool_geometry const& g) {
   });
 }
 
-/// means: dx = each input's shares of the means it is in
+/// means: dx[i] = the sum of dy[o] / (pixels of window o in the image) over the windows o that
+///        contain input i
 template <class T>
 void average_pool2d_gradient(T* dx, T const* dy, pool_geometry const& g) {
   constexpr int N = detail::pool_bytes / int(sizeof(T));

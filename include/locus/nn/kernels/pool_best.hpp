@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The largest number of a pool, and which one it is.
+// The largest number of a pool, and its place.
 #pragma once
 #include <locus/core/macros.hpp>  // LOCUS_HOST_DEVICE, LOCUS_MODE
 
 namespace locus::nn::detail {
 inline namespace LOCUS_MODE {
 
-/// The largest so far, the first of several. A NaN is larger than all. (Metrics fold in any order: largest_fold; the host folds
-/// vectors: pool_lines.)
+/// The largest number so far, of several the first. A NaN is larger than all numbers. (Metrics fold
+/// in any order, by largest_fold; the host folds vectors, by pool_lines.)
 template <class T>
 struct pool_best {
   T value = T(0);
@@ -18,7 +18,7 @@ struct pool_best {
   }
 };
 
-/// means: v is as large as the largest of its window; a NaN is where that is one
+/// means: v equals best, the largest number of its window; both may be NaN
 template <class T>
 LOCUS_HOST_DEVICE constexpr bool is_largest(T v, T best) {
   return v == best || (v != v && best != best);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pools of images on a GPU, forward and backward: a thread has 16 bytes of channels of one pixel, where they begin at
-// multiples of 16 bytes, and one channel otherwise. Numbers of an array are counted in 32 bits.
+// Pools of images on a GPU, forward and backward: a thread has 16 bytes of channels of one pixel if
+// all such vectors begin at multiples of 16 bytes, else one channel. Indices have 32 bits.
 #pragma once
 #include <cstdint>  // uint8_t, uintptr_t
 
@@ -14,11 +14,11 @@
 namespace locus::nn::cards {
 inline namespace LOCUS_MODE {
 
-/// Neighbours on an axis: [begin, end).
+/// The indices [begin, end) of an axis.
 struct short_range {
   std::int32_t begin, end;
 };
-/// Places of the images' numbers, and of the windows' results.
+/// The indices of the numbers of the images, and of the results.
 struct pool_places {
   short_axis h, w;
   std::uint32_t channels;
@@ -35,13 +35,13 @@ struct pool_places {
             std::uint32_t(x)) *
            channels;
   }
-  /// the elements of the window of result o that lie in the image
+  /// the elements [begin, end) of the window of result o that lie in the image
   LOCUS_HOST_DEVICE static short_range taps_inside(short_axis const& a, std::int32_t o) {
     std::int32_t const from = o * a.stride - a.before, rest = a.in - from;
     return {from < 0 ? -from : 0, rest < a.size ? rest : a.size};
   }
-  /// means: f(vector, its place in the window) for each pixel of a result's window that lies in the image, in order; the
-  ///        loads of four are under way together
+  /// means: f(vector, its place in the window) for each pixel of a result's window that lies in the
+  ///        image, in order; four loads are in flight at a time
   LOCUS_EXEC_CHECK_DISABLE
   template <class Vector, class T, class F>
   LOCUS_HOST_DEVICE void each_tap(T const* x, std::uint32_t image, std::int32_t y, std::int32_t z,
@@ -68,7 +68,7 @@ struct pool_places {
         if (first + k < count) f(v[k], places[k]);
     }
   }
-  /// the results whose windows input i lies in
+  /// the results [begin, end) whose windows contain input i
   LOCUS_HOST_DEVICE static short_range results_of(short_axis const& a,
                                                   cuda_side::divider const& stride,
                                                   std::int32_t i) {
@@ -95,7 +95,7 @@ struct vectors_of_pixels {
   }
 };
 
-/// y = the largest number of each window, winner = its place in the window, the first of several
+/// y = the largest number of each window; winner = its place in the window, of several the first
 template <class T, int Size>
 struct max_of_windows : pool_places {
   using packet = cuda_side::vector_of<T, Size>;
@@ -123,7 +123,7 @@ struct max_of_windows : pool_places {
   }
 };
 
-/// Vector i of dx = the sum of add(sum, ...) over the windows that the input lies in.
+/// Vector i of dx: add(sum, ...) for each window that contains the input.
 template <class T, int Size>
 struct slopes_of_inputs : pool_places {
   using packet = cuda_side::vector_of<T, Size>;
@@ -152,7 +152,7 @@ struct slopes_of_inputs : pool_places {
   }
 };
 
-/// dx = for each input the sum of dy of the windows that it won
+/// dx[i] = the sum of dy of the windows whose winner is input i
 template <class T, int Size>
 struct dy_of_winners : slopes_of_inputs<T, Size> {
   using base = slopes_of_inputs<T, Size>;
@@ -175,8 +175,9 @@ struct dy_of_winners : slopes_of_inputs<T, Size> {
   }
 };
 
-/// The same for windows that share no input: a thread has a vector of a result and writes all inputs from its window on to
-/// the next windows, zeros where the window has none.
+/// The same for windows that share no input: a thread has a vector of a result and writes all
+/// inputs from the beginning of its window up to the next windows; inputs between windows get
+/// zeros.
 template <class T, int Size>
 struct dy_to_windows : pool_places {
   using packet = cuda_side::vector_of<T, Size>;
@@ -189,7 +190,7 @@ struct dy_to_windows : pool_places {
   static bool serves(pool_geometry const& g) {
     return g.h.size <= g.h.stride && g.w.size <= g.w.stride;
   }
-  /// windows that begin in front of the axis' end
+  /// the number of windows that begin before the end of the axis
   static std::int64_t begun(window_axis const& a) { return (a.in - 1 + a.before) / a.stride + 1; }
   static std::int64_t threads(pool_geometry const& g) {
     return g.images * begun(g.h) * begun(g.w) * (g.channels / Size);
@@ -209,7 +210,7 @@ struct dy_to_windows : pool_places {
       which = *reinterpret_cast<marks const*>(winner + o);
     } else
       for (int j = 0; j < Size; ++j) d.element[j] = T(0), which.element[j] = 0;
-    for (int j = 0; j < Size; ++j) d.element[j] = T(0) + d.element[j];  // a sum of one: no -0
+    for (int j = 0; j < Size; ++j) d.element[j] = T(0) + d.element[j];  // as a sum: no -0
     short_range const rows = in_image(h, p.y), columns = in_image(w, p.x);
     for (std::int32_t a = rows.begin; a < rows.end; ++a)
       for (std::int32_t b = columns.begin; b < columns.end; ++b) {
@@ -222,7 +223,7 @@ struct dy_to_windows : pool_places {
   }
 
  private:
-  /// inputs from a window on to the next one
+  /// the inputs from the beginning of window o up to the next window, relative to the window
   LOCUS_HOST_DEVICE static short_range in_image(short_axis const& a, std::int32_t o) {
     std::int32_t const from = o * a.stride - a.before, rest = a.in - from;
     return {from < 0 ? -from : 0, rest < a.stride ? rest : a.stride};
@@ -253,7 +254,8 @@ struct mean_of_windows : pool_places {
   }
 };
 
-/// dx = each input's shares of the means that it is in
+/// dx[i] = the sum of dy[o] / (pixels of window o in the image) over the windows o that contain
+/// input i
 template <class T, int Size>
 struct dy_of_means : slopes_of_inputs<T, Size> {
   using base = slopes_of_inputs<T, Size>;
@@ -270,14 +272,14 @@ struct dy_of_means : slopes_of_inputs<T, Size> {
   }
 };
 
-/// means: vectors of marks, a byte for each number of a vector of T, may begin at p
+/// means: p is aligned for vectors of marks, which have a byte for each number of a vector of T
 template <class T>
 bool begins_marks(std::uint8_t const* p) {
   return reinterpret_cast<std::uintptr_t>(p) % unsigned(cuda_side::vector_elements<T>) == 0;
 }
 
 /// means: as host::max_pool2d, bit for bit; y or winner may be null
-/// shape: every number of the images has a place below 2^31
+/// shape: every index into the images is below 2^31
 template <class T>
 void max_pool2d(card_context& here, pool_geometry const& g, T const* x, T* y,
                 std::uint8_t* winner) {
@@ -288,7 +290,7 @@ void max_pool2d(card_context& here, pool_geometry const& g, T const* x, T* y,
   cuda_side::with_vectors(begins_marks<T>(winner) ? g.channels : 1, run, x, y);
 }
 /// means: as host::max_pool2d_gradient, bit for bit
-/// shape: every number of the images has a place below 2^31
+/// shape: every index into the images is below 2^31
 template <class T>
 void max_pool2d_gradient(card_context& here, pool_geometry const& g, T const* dy,
                          std::uint8_t const* winner, T* dx) {
@@ -301,7 +303,7 @@ void max_pool2d_gradient(card_context& here, pool_geometry const& g, T const* dy
   cuda_side::with_vectors(begins_marks<T>(winner) ? g.channels : 1, run, dy, dx);
 }
 /// means: as host::average_pool2d
-/// shape: every number of the images has a place below 2^31
+/// shape: every index into the images is below 2^31
 template <class T>
 void average_pool2d(card_context& here, pool_geometry const& g, T const* x, T* y) {
   if (g.output_size() == 0) return;
@@ -311,7 +313,7 @@ void average_pool2d(card_context& here, pool_geometry const& g, T const* x, T* y
   cuda_side::with_vectors(g.channels, run, x, y);
 }
 /// means: as host::average_pool2d_gradient
-/// shape: every number of the images has a place below 2^31
+/// shape: every index into the images is below 2^31
 template <class T>
 void average_pool2d_gradient(card_context& here, pool_geometry const& g, T const* dy, T* dx) {
   if (g.input_size() == 0) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a convolution needs beside the tiles of a matrix product: rows of results become rows of a
-// pool while they lie in the first cache, and back. Compiled for several instruction sets as those
-// tiles are.
+// The pool behind a convolution along one axis: rows of results become rows of the pool while they
+// lie in the first cache; and its gradient. Compiled for several instruction sets, as the tiles of
+// a matrix product.
 #pragma once
 #include <cstdint>      // int32_t, int64_t
 #include <type_traits>  // conditional
@@ -13,8 +13,9 @@ namespace locus::nn::host {
 inline namespace LOCUS_MODE {
 
 /// means: y[i][j] = the largest of c[size i + p][j] + bias[j], p < size, at least 0 with relu;
-///        winner[i][j] = 1 + the first p that has it, 0 where relu gives 0; NaN is larger than all
-/// shape: c and bias are padded to whole registers; winner, if any, as y
+///        winner[i][j] = 1 + the first p with that number, 0 where relu gives 0; NaN is larger than
+///        all numbers
+/// shape: c and bias are padded to whole registers; winner, if not null, as y
 template <class T>
 struct pool_call {
   T const* c;
@@ -25,8 +26,8 @@ struct pool_call {
   std::int64_t y_row, rows, columns, size;
   bool relu;
 };
-/// means: the gradient of what pool_call read: d[size i + p][j] = winner[i][j] == 1 + p ? dy[i][j] : 0;
-///        of a pool of one with relu dy where y is not 0; bias[j] += all of them
+/// means: the gradient of pool_call's c: d[size i + p][j] = winner[i][j] == 1 + p ? dy[i][j] : 0;
+///        for a pool of one with relu, d = y != 0 ? dy : 0; bias[j] += the sum of d[...][j]
 /// shape: d and bias are padded to whole registers
 template <class T>
 struct unpool_call {
@@ -42,7 +43,7 @@ namespace detail {
 template <int Bytes>
 using lane_number = std::conditional_t<Bytes == 4, std::int32_t, std::int64_t>;
 
-// Tails of rows are copied lane by lane from a copy: what is indexed lies in memory.
+// Tails of rows are stored to memory and copied lane by lane from there: a register has no index.
 template <class Isa>
 struct pool_kernels;
 #define LOCUS_POOL_LINES(isa, target)                                                            \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Losses and metrics as folds over a row, in any order: kernels for GPUs read them so.
+// Losses and metrics as folds over a row in any order, for kernels of GPUs.
 #pragma once
 #include <locus/nn/losses/metric.hpp>  // the losses and metrics
 #include <locus/work/reducer.hpp>      // below_all
@@ -7,26 +7,26 @@
 namespace locus::nn::detail {
 inline namespace LOCUS_MODE {
 
-/// One row, as a loss or a metric reads it.
+/// The operands of a loss or a metric for one row.
 template <class T, class U>
 struct scored_row {
   T const* p;
-  U const* t;  // of a sparse one the number of its class
+  U const* t;  // of a sparse loss: the number of the row's class
   std::int64_t n;
 };
 
-/// Nothing is folded. (Totals have no gaps: threads exchange them word by word.)
+/// A fold of nothing. (Totals have no padding bytes: threads exchange them word by word.)
 template <class T>
 struct folded_nothing {
   T unused;
   LOCUS_HOST_DEVICE static folded_nothing combine(folded_nothing, folded_nothing) { return {T(0)}; }
 };
-/// a number of elements of a row, in totals beside values of T
+/// the type of a number of elements, as large as T, for totals
 template <class T>
 using row_count = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
 
-/// Two folds over a row, of which the second knows the first. Each is a type with a combine() of its own; a fold of
-/// nothing adds nothing.
+/// Two folds over a row; the second reads the result of the first. Each is a type with its own
+/// combine(); a fold of nothing adds nothing.
 template <class T, class U, class First = folded_nothing<T>, class Second = folded_nothing<T>>
 struct row_folds {
   using row = scored_row<T, U>;
@@ -54,13 +54,13 @@ struct row_folds {
   }
 };
 
-/// The folds of a loss or a metric over a row, and its value from them. A loss or metric of the user's has no
-/// folds: each thread goes over the row.
+/// The folds of a loss or a metric over a row, and its value from them. A loss or metric of the
+/// user has no folds: each thread reads the whole row.
 ///   first, begin(piece, row), add(piece, first&, row, j, prediction, target), combine(first, first)
 ///   second, begin_again(piece, row, first), add_again(piece, second&, ...), combine_again
 ///   value(piece, row, first, second)
-///   of losses: settle(piece, row, first, second), slope(piece, settled, row, j, prediction, target)
-/// target: of a sparse one whether j is its class
+///   losses: settle(piece, row, first, second), slope(piece, settled, row, j, prediction, target)
+/// target: for a sparse loss, whether j is the class of the row
 template <class Piece, class T, class U>
 struct row_fold : row_folds<T, U> {
   using row = scored_row<T, U>;
@@ -78,7 +78,7 @@ struct row_fold : row_folds<T, U> {
   }
 };
 
-/// the largest of a row; NaN where one is
+/// the largest number of a row; NaN, if one is NaN
 template <class T>
 struct top_fold {
   T top;
@@ -95,7 +95,7 @@ struct sum_fold {
   LOCUS_HOST_DEVICE static sum_fold combine(sum_fold a, sum_fold b) { return {a.sum + b.sum}; }
 };
 
-/// softmax_state with one division a row: a GPU takes as long for another as for ten sums
+/// softmax_state with one division for each row: on a GPU a division takes as long as ten sums
 template <class T>
 struct softmax_scale {
   T top, scale;  // scale: 1 / the sum of exp(z - top)
@@ -152,7 +152,7 @@ struct row_fold<SparseCategoricalCrossentropy<probabilities_t>, T, U>
   }
 };
 
-/// of probabilities `top` is 0, and the sum is theirs
+/// for probabilities: `top` is 0, and `sum` is their sum
 template <class T>
 struct target_fold {
   T top, sum, targets;
@@ -190,7 +190,7 @@ struct row_fold<CategoricalCrossentropy<Reads>, T, U>
   LOCUS_HOST_DEVICE static void add_again(loss const& l, second& to, row const& r, first const& s,
                                           std::int32_t, T p, U target) {
     T const t = l.smoothed(T(target), r.n);
-    to.value += l.term(s.top, s.sum, T(0), p, t);  // the logarithm of the sum is added at the end
+    to.value += l.term(s.top, s.sum, T(0), p, t);  // value() adds the logarithm of the sum
     if constexpr (loss::reads_logits)
       to.sum += exp_of(p - s.top);
     else if (is_inside(p / s.sum))
@@ -237,14 +237,14 @@ struct row_fold<Loss, T, U> : row_folds<T, U, sum_fold<T>> {
   }
 };
 
-/// the place of the largest, as place_of_largest has it
+/// the place of the largest number, as place_of_largest
 template <class V>
 struct largest_fold {
   using value = std::conditional_t<is_integer_v<V>, std::int64_t,
                                    std::conditional_t<sizeof(V) == 8, double, float>>;
   using count = row_count<value>;
   value v;
-  count place;  // -1: of no elements
+  count place;  // -1: no element yet
   LOCUS_HOST_DEVICE static largest_fold begin() { return {value(0), -1}; }
   LOCUS_HOST_DEVICE static void add(largest_fold& to, std::int32_t j, V v) {
     value const w = static_cast<value>(v);  // of a later element
@@ -259,7 +259,8 @@ struct largest_fold {
     return {takes_b ? b.v : a.v, takes_b ? b.place : a.place};
   }
 };
-/// is_in_top: how many are larger than that of the class, which a NaN makes NaN
+/// for is_in_top: the number of predictions that are larger than the prediction of the class; a NaN
+/// makes of_class NaN
 template <class T, int K>
 struct above_fold {
   T of_class;
@@ -305,7 +306,7 @@ struct row_fold<SparseTopKCategoricalAccuracy<K>, T, U> : row_folds<T, U, above_
     return s.is_in();
   }
 };
-/// the class of dense targets, and a second fold that knows it
+/// the class of dense targets, and a second fold that reads it
 template <class T, class U, class Second = folded_nothing<T>>
 struct class_folds : row_folds<T, U, largest_fold<U>, Second> {
   using row = scored_row<T, U>;
@@ -319,7 +320,7 @@ struct class_folds : row_folds<T, U, largest_fold<U>, Second> {
     first::add(to, j, t);
   }
 };
-/// of the class alone, whose weight a row has
+/// a piece that folds the class of dense targets alone: the row has the weight of its class
 struct class_of_targets {};
 template <class T, class U>
 struct row_fold<class_of_targets, T, U> : class_folds<T, U> {};

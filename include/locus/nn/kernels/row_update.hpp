@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// row_update: an optimizer's rule over a whole table of which some rows have a gradient. The others
-// have a gradient of 0: their momenta decay and move them, as where the gradient is dense. That is one
-// pass over the table; of the dense gradient there are 8 KiB at a time.
+// row_update: an optimizer's rule over a whole table of which some rows have a gradient. All other
+// rows have a gradient of 0: their momenta decay and move them, as with a dense gradient. It is one
+// pass over the table, which makes 8 KiB of the dense gradient at a time.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_NN_KERNELS_ROW_UPDATE)
 #define LOCUS_NN_KERNELS_ROW_UPDATE
 #include <locus/engine/host/nest.hpp>    // threads_for
@@ -12,7 +12,7 @@
 namespace locus::nn::host {
 inline namespace LOCUS_MODE {
 
-/// means: the first of n numbers in order that is not below `value`
+/// means: the index of the first of n rising numbers that is not below `value`
 LOCUS_HOST_DEVICE inline std::int64_t first_not_below(std::int32_t const* rows, std::int64_t n,
                                                       std::int64_t value) {
   std::int64_t low = 0;
@@ -26,16 +26,16 @@ LOCUS_HOST_DEVICE inline std::int64_t first_not_below(std::int32_t const* rows, 
   return low;
 }
 
-/// elements of a table whose dense gradient is made at a time
+/// units: elements of a table whose dense gradient is made at one time
 template <class T>
 inline constexpr std::int64_t row_block = 8192 / sizeof(T);
 
-/// A table of rows * width numbers and its gradient: of all of them, or of `count` of its rows, in
-/// order.
+/// A table and its gradient: `dense`, of all elements, or `values`, of `count` rows with rising
+/// numbers `rows`.
 template <class T, int Numbers>
 struct row_gradient {
-  T const* from[Numbers];  // the weights, and what is kept for them
-  T* to[Numbers];          // may be the same
+  T const* from[Numbers];  // the weights, then the slots of the optimizer
+  T* to[Numbers];          // may be equal to `from`
   std::int64_t elements = 0, width = 0, count = 0;
   std::int32_t const* rows = nullptr;
   T const* values = nullptr;
@@ -52,7 +52,7 @@ struct row_gradient {
 namespace locus::nn::host {
 inline namespace LOCUS_MODE {
 
-/// means: the rule over the whole table
+/// means: applies the rule to the whole table
 /// cost:  one pass, at the speed of memory; the bits do not depend on the threads
 template <class Rule, class T, int Numbers>
 void update_rows(Rule const& rule, row_gradient<T, Numbers> const& t) {
@@ -83,11 +83,11 @@ class row_walk {
  public:
   using here = nn::rule_here<Rule>;
   static constexpr int N = here::bytes / int(sizeof(T));
-  // rows are short: stores of half a line cross into the next line less often
+  // rows are short: stores of half a cache line cross into the next line less often
   static constexpr int L = N < 32 / int(sizeof(T)) ? N : 32 / int(sizeof(T));
   static constexpr std::int64_t block = row_block<T>;
 
-  /// elements [first, last), block by block
+  /// means: applies the rule to elements [first, last), block by block
   [[gnu::noinline]] static void run(Rule const& given, row_gradient<T, Numbers> const& t,
                                     std::int64_t first, std::int64_t last) {
     if (t.dense) return step(given, t, t.dense + first, first, last - first);
@@ -102,8 +102,8 @@ class row_walk {
   }
 
  private:
-  /// means: gradients of rows from number k on into the block at `at`; the number of the row that the
-  ///        next block begins with
+  /// means: writes the gradients of rows k, k + 1, ... into the block at `at`; returns the number
+  ///        of the first row for the next block
   static std::int64_t place(row_gradient<T, Numbers> const& t, T* g, std::int64_t k,
                             std::int64_t at, std::int64_t n) {
     std::int64_t const width = t.width, end = t.count * width, over = width % L;
@@ -114,7 +114,7 @@ class row_walk {
       std::int64_t const row = t.rows[k] * width, from = k * width;
       if (row >= at + n) break;
       if (row >= at && row + width <= at + n && from + width + L <= end) {
-        // whole packets; the last one brings zeros to where the next row begins
+        // whole packets; the last one also writes zeros at the beginning of the next row
         std::int64_t e = 0;
         for (; e + L <= width; e += L)
           simd::store(g + (row - at) + e, simd::load<L>(t.values + from + e));
@@ -138,7 +138,7 @@ class row_walk {
   }
   static void step(Rule const& given, row_gradient<T, Numbers> const& t, T const* g,
                    std::int64_t at, std::int64_t n) {
-    // copies that nothing else can point to
+    // local copies: the compiler knows that no store changes them
     auto const rule = __builtin_bit_cast(typename here::type, given);
     T const scale = t.scale;
     T const* const from[] = {t.from[K] + at...};
@@ -150,7 +150,7 @@ class row_walk {
       one(rule, scale, f, o, g + j);
     }
     if (j == n) return;
-    // the end of the table: through buffers, so that it is computed as all else
+    // the end of the table goes through buffers, so that the same packets compute it
     alignas(64) T buffer[Numbers + 1][N]{};
     std::size_t const bytes = std::size_t(n - j) * sizeof(T);
     (__builtin_memcpy(buffer[K], from[K] + j, bytes), ...);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// score_row: the loss of one row of predictions and its gradient, on the host. Of logits the
-// exponentials are computed once, on packets, into the gradient.
+// score_row: the loss of one row of predictions and its gradient, on the host. For logits, the
+// exponentials are computed once, on packets, into the memory of the gradient.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_NN_KERNELS_SCORE_ROWS)
 #define LOCUS_NN_KERNELS_SCORE_ROWS
 #include <locus/nn/losses/loss.hpp>  // the losses
@@ -13,7 +13,7 @@
 namespace locus::nn::host {
 inline namespace LOCUS_MODE {
 
-/// means: the loss of a row; d[j] = its slope by p[j], times scale
+/// means: returns the loss of a row; d[j] = its slope by p[j], times scale
 template <class Loss, class T, class U>
 double score_row(Loss const& loss, T const* p, U const* target, std::int64_t n, T scale, T* d) {
   auto const s = loss.state(p, target, n);
@@ -52,15 +52,15 @@ double score_row(CategoricalCrossentropy<from_logits_t> const& loss, T const* p,
 LOCUS_VECTORS_BEGIN
 namespace LOCUS_SPACE(nn::host) {
 
-/// means: e[j] = exp(z[j] - top); the largest, and the sum of e
-/// cost:  n exponentials; sums are added in lanes
+/// means: e[j] = exp(z[j] - top); returns top, the largest z[j], and the sum of e
+/// cost:  n exponentials; the sum is added in lanes
 template <class T>
 nn::detail::softmax_state<T> exponentials(T const* z, std::int64_t n, T* e) {
   constexpr int N = simd::native_bytes / int(sizeof(T));
   using packet = simd::packet<T, N>;
   std::int64_t const whole = n / N * N;
   T const low = -std::numeric_limits<T>::infinity();
-  alignas(64) T end[N];  // the last packet: what is past the row counts as exp(-inf)
+  alignas(64) T end[N];  // the last packet: elements behind the row count as exp(-inf)
   for (int j = 0; j < N; ++j) end[j] = whole + j < n ? z[whole + j] : low;
   packet top = simd::load<N>(end);
   for (std::int64_t j = 0; j < whole; j += N) top = simd::larger(simd::load<N>(z + j), top);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A loss and metrics for a row of predictions: a team of threads of a GPU folds the row for all of them at once, then
-// writes its slopes.
+// A loss and metrics for a row of predictions: a team of threads of a GPU folds the row for all of
+// them in one pass, then writes the slopes of the loss.
 #pragma once
 #include <locus/core/pack.hpp>             // pack, get
 #include <locus/engine/gpu/vectors.hpp>    // vector_of
@@ -9,10 +9,11 @@
 namespace locus::nn::detail {
 inline namespace LOCUS_MODE {
 
-/// What a loss and metrics fold together. Weight: of each row (T or another number), or of each class.
+/// The common fold of a loss and metrics. Weight: of each row (T or another number), or of each
+/// class.
 template <class Loss, weights_of By, bool Apart, class T, class U, class Weight, class... Metrics>
 struct score_team {
-  // of dense targets with weights of classes the last piece is their class
+  // for dense targets with weights of classes, the last piece finds the class of a row
   static constexpr bool finds_class = By == weights_of::classes && !Loss::sparse;
   static constexpr int columns = 1 + int(sizeof...(Metrics)), pieces = columns + finds_class;
   template <int K>
@@ -36,14 +37,14 @@ struct score_team {
   using second = typename folds_of<each>::second;
   struct line {
     scored_row<T, U> of_loss, of_metrics;
-    std::int64_t row, label;  // of dense targets 0
+    std::int64_t row, label;  // label: 0 for dense targets
     bool is_valid;            // the label is one of the classes
   };
   struct nothing {};
   static constexpr int vector = cuda_side::vector_elements<T>;
   template <class V>
   using vector_of = cuda_side::vector_of<V, vector>;
-  /// neighbours in a row, and how many bytes they have (members without any are counted by sizeof)
+  /// the bytes of neighbouring elements of a row (sizeof would count empty members, too)
   static constexpr int bytes =
       (1 + int(Apart)) * int(sizeof(vector_of<T>)) + (Loss::sparse ? 0 : int(sizeof(vector_of<U>)));
   struct elements {
@@ -62,7 +63,7 @@ struct score_team {
   T scale;
   std::int64_t rows;
   std::int32_t length;
-  std::int64_t inner;  // rows that have one weight
+  std::int64_t inner;  // the number of rows that share one weight
   T* d;
   double* values;
   T const* p;
@@ -71,7 +72,8 @@ struct score_team {
   T const* seen;
   bool has_vectors = false;
 
-  /// means: whether every row begins at a vector, and has whole ones; set before a launch
+  /// means: sets has_vectors: every row begins at the address of a vector and has whole vectors;
+  ///        call it before a launch
   void look_at_addresses() {
     auto const is_vector = []<class V>(V const* x) {
       return reinterpret_cast<std::uintptr_t>(x) % sizeof(vector_of<V>) == 0;
@@ -89,7 +91,7 @@ struct score_team {
             label,
             label >= 0 && label < length};
   }
-  /// elements from j on; behind the last of a row it again
+  /// means: to = a vector of elements from j on; behind the end of a row, its last element
   LOCUS_HOST_DEVICE void load(elements& to, line const& l, std::int32_t j) const {
     if (has_vectors) {
       to.p = vector_at(l.of_loss.p + j);
@@ -141,7 +143,7 @@ struct score_team {
     return settled_row<state>{fold<0>::settle(loss, l.of_loss, get<0>(one), part<0>(two)),
                               scale * weight(l, one)};
   }
-  /// elements from j on
+  /// means: writes the slopes of a vector of elements from j on
   template <class Settled>
   LOCUS_HOST_DEVICE void write(line const& l, Settled const& s, std::int32_t j,
                                elements const& of) const {

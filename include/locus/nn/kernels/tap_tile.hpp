@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The innermost kernels of convolutions: a few pixels times one or two registers of channels, whose
-// sums stay in registers while all elements of the window are added. Compiled for several
-// instruction sets, as the tile of a matrix product is.
+// The innermost kernels of convolutions: sums for a few pixels and one or two registers of
+// channels, which stay in registers while all elements of the window are added. Compiled for
+// several instruction sets, as the tile of a matrix product.
 #pragma once
 #include <cstdint>  // int64_t
 #include <utility>  // integer_sequence
@@ -12,7 +12,7 @@ LOCUS_VECTORS_BEGIN
 namespace locus::nn::host {
 inline namespace LOCUS_MODE {
 
-/// What becomes of a sum where it is stored: a bias for each filter (null: none), then bounds.
+/// The end of a sum, before it is stored: plus a bias for each filter (null: none), then bounds.
 template <class T>
 struct store_rule {
   T const* bias = nullptr;
@@ -25,7 +25,8 @@ struct store_rule {
 ///        channels: c[i][j] = clamp(bias[j] + sum over s of a[offset[s] + i * a_row + j] * b[s * b_k + j])
 ///        taps: c[i][j] = sum over s < segments, p < k of
 ///          a[offset[i] + s * a_row + p * a_k + j] * b[(s * k + p) * b_k + j]
-///        for the rows i and columns j of one tile; c += where `accumulate`     units: elements
+///        for the rows i and columns j of one tile; c += instead of c = if `accumulate`     units:
+///        elements
 template <class T>
 struct tap_call {
   T const* a;
@@ -39,7 +40,8 @@ struct tap_call {
 
 namespace detail {
 
-// No helper and no lambda in them: they would not be compiled for the tile's instruction set.
+// These macros call no helper and no lambda: the compiler would not compile those for the tile's
+// instruction set.
 #define LOCUS_TAP_BEGIN(bytes)                       \
   constexpr int lanes = bytes / int(sizeof(T));      \
   typedef T reg __attribute__((vector_size(bytes))); \

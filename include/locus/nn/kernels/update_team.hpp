@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rule of an optimizer over several weights at once: on GPUs one launch.
+// The rule of an optimizer over several weights, in one launch on a GPU.
 #pragma once
 #include <locus/core/macros.hpp>         // LOCUS_HOST_DEVICE
 #include <locus/engine/gpu/vectors.hpp>  // vector_of, begins_vector
@@ -11,16 +11,16 @@ template <class Rule, class T, int Weights>
 struct update_team {
   static constexpr int arrays = Weights, vector = cuda_side::vector_elements<T>,
                        numbers = Rule::slots + 1;
-  /// a weight and its slots
+  /// a weight, its slots and its gradient
   struct array {
     T const* from[numbers];
-    T* to[numbers];  // may be the same
+    T* to[numbers];  // may be equal to `from`
     T const* gradient;
     std::int64_t size;
     bool has_vectors;
   };
   Rule rule;
-  T const* scale;  // of all gradients; null: none
+  T const* scale;  // a factor of all gradients; null: 1
   array of[Weights];
 
   LOCUS_HOST_DEVICE std::int64_t size(int k) const { return of[k].size; }
@@ -40,7 +40,8 @@ struct update_team {
     }
     for (int n = 0; n < numbers; ++n) cuda_side::store_whole(a.to[n] + i, x[n]);
   }
-  /// means: whether the arrays of weight k begin at vectors; set before a launch
+  /// means: sets has_vectors: all arrays of a weight begin at the address of a vector; call it
+  ///        before a launch
   void look_at_addresses() {
     for (array& a : of) {
       a.has_vectors = cuda_side::begins_vector(a.gradient);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The windows of a convolution on a GPU: they are copied into a matrix, or summed back into an image. Both kernels
-// count lines, and the numbers of a line, in 32 bits.
+// The windows of a convolution on a GPU: one kernel copies them into a matrix, one sums them back
+// into an image. Both count lines, and the numbers of a line, in 32 bits.
 #pragma once
 #include <cstdint>  // int64_t
 
@@ -23,14 +23,14 @@ struct short_axis {
 inline cuda_side::divider divider_of(std::int64_t n) {
   return cuda_side::divider(static_cast<std::uint32_t>(n));
 }
-/// means: n / d; and n = n % d
+/// means: returns n / d; sets n = n % d
 LOCUS_HOST_DEVICE inline std::uint32_t divide(std::uint32_t& n, cuda_side::divider const& d) {
   std::uint32_t const q = d.divide(n);
   n -= q * d.by;
   return q;
 }
 
-/// Where the numbers lie that a window slides over.
+/// The extents and steps of the images that a window slides over.
 struct image_places {
   short_axis h, w;
   std::uint32_t channels, each, in_one_line;  // numbers of a pixel, of a group, of a line
@@ -80,19 +80,20 @@ struct gather_windows : image_places {
   }
 };
 
-/// A slab of dx: `images` images, of which it has the lines [line, line + lines); it needs the lines
-/// [low, high) of dy.
+/// A slab of dx: lines [line, line + lines) of each of `images` images; its gradient reads the
+/// lines [low, high) of dy.
 struct input_slab {
   std::int64_t image, images, line, lines, low, high;
 };
 
-/// dx = the sum over the windows that a pixel lies in, in the order of their elements
+/// dx of a pixel = the sum over the windows that contain the pixel, in the order of the windows'
+/// elements
 template <class T, int Size>
 struct sum_windows : image_places {
   using packet = cuda_side::vector_of<T, Size>;
   std::int32_t row;                // numbers of a pixel's windows
-  std::int32_t line, low, height;  // of dx; of dy, and how many lines of it each image has here
-  T const* windows;                // as gather_windows has them, of these lines
+  std::int32_t line, low, height;  // first line of dx; first line of dy, and its lines in an image
+  T const* windows;                // of these lines, in the layout of gather_windows
   T* dx;                           // the slab's first image
   cuda_side::divider in_channels, in_groups, in_line, in_image, h_stride, w_stride;
 

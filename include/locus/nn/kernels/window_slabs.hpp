@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a convolution on a GPU is cut into slabs, whose windows fit a workspace.
+// The slabs of a convolution on a GPU: parts of the pixels whose windows fit a workspace.
 #pragma once
 #include <cstdint>  // int64_t
 
@@ -17,9 +17,9 @@ inline namespace LOCUS_MODE {
 constexpr std::int64_t least(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 constexpr std::int64_t at_least_1(std::int64_t n) { return n < 1 ? 1 : n; }
 
-/// means: the number of rows in a slab, where a row has that many bytes. 8192 rows give every processor of a large
-///        card a tile of the product; 32 MiB stay in the card's second cache. Only a longer row makes a slab of more
-///        than 64 MiB
+/// means: the number of rows in a slab, for rows of row_bytes. 8192 rows give every processor of a
+///        large card a tile of the product; 32 MiB stay in the card's second cache. A slab has more
+///        than 64 MiB only if one row has
 constexpr std::int64_t rows_of_slab(std::int64_t row_bytes) {
   constexpr std::int64_t few = std::int64_t(32) << 20, most = std::int64_t(64) << 20;
   std::int64_t const bytes = row_bytes * 8192;
@@ -27,16 +27,17 @@ constexpr std::int64_t rows_of_slab(std::int64_t row_bytes) {
   return at_least_1(rows);
 }
 
-/// means: the number of pixels in a slab. Windows of one pixel lie in x already: such a slab is as large as a
-///        product counts
+/// means: the number of pixels in a slab. Windows of one pixel are x itself: their slabs are as
+///        large as a product may be
 template <class T>
 std::int64_t pixels_of_slab(conv_geometry const& g) {
   std::int64_t const row = g.h.size * g.w.size * g.channels * std::int64_t(sizeof(T));
   return g.is_pointwise() ? std::int64_t(1) << 30 : rows_of_slab(at_least_1(row));
 }
 
-/// means: g, whose lines, and the numbers of each and of a window, a kernel counts in 32 bits
-/// fails: shape_error
+/// means: returns g
+/// fails: shape_error, if a kernel cannot count lines, numbers of a line or steps of a window in 32
+///        bits
 inline conv_geometry require_countable(conv_geometry const& g) {
   constexpr std::int64_t most = std::int64_t(1) << 30;
   for (window_axis const* a : {&g.h, &g.w})
@@ -68,7 +69,7 @@ struct window_slabs {
   std::int64_t pixels() const { return of.images * of.h.out * of.w.out; }
   /// units: elements of workspace
   std::int64_t memory() const { return of.is_pointwise() ? 0 : rows * row; }
-  /// from the first group's matrix to the next
+  /// units: elements from one group's matrix to the next
   std::int64_t group_step() const { return row / of.groups; }
   /// means: f(first pixel, pixels) for each slab
   template <class F>
@@ -76,7 +77,8 @@ struct window_slabs {
     for (std::int64_t first = 0; first < pixels(); first += rows)
       f(first, rows < pixels() - first ? rows : pixels() - first);
   }
-  /// means: the first group's matrix of n pixels, made in `memory` unless x has it
+  /// means: the first group's matrix of n pixels: in x itself for windows of one pixel, else made
+  ///        in `memory`
   kernel::matrix windows(card_context& here, T const* x, T* memory, std::int64_t first,
                          std::int64_t n) const {
     T const* const from = of.is_pointwise() ? x + first * of.channels : memory;
@@ -91,7 +93,8 @@ struct window_slabs {
   }
 };
 
-/// How dx is cut: whole images, or lines of one, which then ask for some lines of dy twice.
+/// The slabs of dx: whole images, or lines of one image; neighbouring slabs of lines read some
+/// lines of dy twice.
 template <class T>
 struct input_slabs {
   conv_geometry of;
@@ -101,7 +104,7 @@ struct input_slabs {
       : of(require_countable(g)), row(g.h.size * g.w.size * g.channels) {
     std::int64_t const rows = pixels_of_slab<T>(g), width = at_least_1(g.w.out),
                        pixels = at_least_1(g.h.out * width);
-    // numbers of dx are counted in 32 bits
+    // kernels count the numbers of dx in 32 bits
     std::int64_t const most_lines = (std::int64_t(1) << 30) / at_least_1(g.w.in * g.channels);
     if (pixels <= rows && g.h.in <= most_lines) {
       lines = g.h.in,
@@ -109,7 +112,7 @@ struct input_slabs {
       return;
     }
     std::int64_t const span = g.h.span(), wanted = (rows / width - 1) * g.h.stride - span + 2;
-    // at least half of dy's lines are read once
+    // at least half of the lines of dy are read once
     lines = least(g.h.in, least(most_lines, wanted > span ? wanted : span));
   }
   /// units: rows of dy that a slab needs at most

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that a kernel of the host needs while it runs.
+// Memory of a kernel of the host during its run.
 #pragma once
 #include <cstdint>  // int64_t
 
@@ -19,8 +19,8 @@ LOCUS_COLD_END
 
 inline namespace LOCUS_MODE {
 
-/// Numbers of T, unset.
-/// fails: out_of_memory where the system has no more
+/// Memory for numbers of T, without values.
+/// fails: out_of_memory, if the system has no more memory
 template <class T>
 class workspace {
  public:

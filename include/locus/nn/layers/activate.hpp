@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Activations as functors of one plan: which one is a number that the kernel gets, so that all
-// layers of a kind share their kernels. Their gradients are functions of what they made.
+// Activations as functors: the activation is a number in the functor, so layers with different
+// activations share their kernels. The gradients are functions of the result y.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_NN_LAYERS_ACTIVATE)
 #define LOCUS_NN_LAYERS_ACTIVATE
 #include <locus/engine/host/packet_forms.hpp>  // packet_form
@@ -67,7 +67,8 @@ namespace LOCUS_SPACE(host) {
 template <>
 struct packet_form<nn::activate_fn> {
   static constexpr bool takes_functor = true;
-  /// those that need exp and log: once, and not in every kernel that an activation ends
+  /// the activations with exp and log: compiled once, and not into every kernel that ends with an
+  /// activation
   template <class T, int N>
   [[gnu::noinline]] static void smooth(nn::activation how, T* values) {
     packet<T, N> const zero{}, x = simd::load<N>(values);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Activations: their names as values, and as constants whose type a layer can see.
+// Activations: as values, and as constants whose type names the activation.
 #pragma once
 #include <string_view>  // string_view
 
@@ -7,7 +7,7 @@
 
 namespace locus::nn {
 
-/// What a layer does with each element of its result; softmax with each row.
+/// The function that a layer applies to each element of its result; softmax: to each row.
 enum class activation : unsigned char {
   linear,
   relu,
@@ -23,7 +23,8 @@ inline constexpr std::string_view activation_names[] = {
     "linear", "relu", "relu6", "leaky_relu", "elu", "softplus", "tanh", "sigmoid", "softmax"};
 constexpr std::string_view name_of(activation a) { return activation_names[int(a)]; }
 
-/// An activation whose type says which: nn::Dense<10>{nn::relu}, nn::Dense<10, nn::softmax>{}.
+/// An activation that is known from its type: nn::Dense<10>{nn::relu}, nn::Dense<10,
+/// nn::softmax>{}.
 template <activation A>
 struct activation_constant {
   static constexpr activation value = A;

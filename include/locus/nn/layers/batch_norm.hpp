@@ -38,11 +38,11 @@ struct channel_slope {
   }
 };
 
-/// what all steps of a batch normalisation are told
+/// the settings of all operations of a batch normalisation
 struct batch_norm_settings {
   double epsilon = 1e-3, momentum = 0.99;
   activation how = activation::linear;  // linear, relu, relu6
-  /// what y = bounds(v) lets a gradient through
+  /// means: the gradient passes through y = bounds(v)
   template <class T>
   LOCUS_HOST_DEVICE constexpr bool passes(T v) const {
     return how == activation::linear || (v > T(0) && v < upper_bound_of<T>(how));
@@ -85,7 +85,7 @@ constexpr shape statistics_shape(shape const& x) {
   std::int64_t const channels = x.extent[x.rank - 1];
   return {2, {x.extent[0], channels == dyn ? dyn : 2 * channels}};
 }
-/// the first row: two numbers of each channel
+/// means: row 0 of `to` = first, then second; all other rows = 0
 template <class T>
 void store_pair(tile<T> const& to, std::vector<double> const& first,
                 std::vector<double> const& second) {
@@ -96,7 +96,7 @@ void store_pair(tile<T> const& to, std::vector<double> const& first,
     to.data[first.size() + c] = static_cast<T>(second[c]);
   }
 }
-/// x has as many channels as each of the others
+/// means: each array has one number for each channel of x
 template <class... Channels>
 constexpr bool channels_fit(shape const& x, Channels const&... of) {
   if (x.rank < 2 || !((of.rank == 1) && ...)) return false;
@@ -106,8 +106,9 @@ constexpr bool channels_fit(shape const& x, Channels const&... of) {
 
 }  // namespace detail
 
-/// means: result 0: mean and variance of each channel over this replica's rows, in the first row of its
-///        piece; results 1 and 2: what the moving mean and variance change by, each replica's share
+/// means: result 0: mean and variance of each channel over this replica's rows, in the first row of
+///        its piece; results 1 and 2: this replica's share of the change of the moving mean and
+///        variance
 /// shape: (rows, ..., C), (C), (C) -> (rows, 2 C), (C), (C)
 struct batch_moments_op {
   using enum call_role;
@@ -139,7 +140,7 @@ struct batch_moments_op {
     }
     detail::store_pair<T>(statistics, mean, variance);
   }
-  /// threads side by side for the channels
+  /// neighbouring threads have neighbouring channels
   template <class T>
   auto team(call_context const& here, tile<T> statistics, tile<T> mean_change,
             tile<T> variance_change, tile<T const> x, tile<T const> moving_mean,
@@ -222,7 +223,7 @@ struct batch_norm_sums_op {
             tile<T const> beta) const;
 };
 
-/// means: dx, for the statistics and sums of this replica
+/// means: dx, from the statistics and sums of this replica
 struct batch_norm_gradient_op {
   using enum call_role;
   static constexpr call_rule rule{.name = "batch_norm_gradient",
@@ -304,7 +305,7 @@ auto batch_norm_sums_op::team(call_context const&, tile<T> sums, tile<T> dgamma,
 }
 #endif
 
-/// means: y = bounds((x - mean) * gamma / sqrt(variance + epsilon) + beta) with statistics that are given
+/// means: y = bounds((x - mean) * gamma / sqrt(variance + epsilon) + beta), with given statistics
 struct normalise_op {
   using enum call_role;
   static constexpr call_rule rule{.name = "normalise",
@@ -363,9 +364,9 @@ void normalise_op::card(card_context& here, tile<T> y, tile<T const> x, tile<T c
 }
 #endif
 
-/// What a trainer keeps of a BatchNorm: gamma, beta, and the moving statistics, which are not trained.
-/// Global: statistics are those of the global batch, plain expressions whose sums the plan reduces over
-/// the replicas.
+/// The state of a BatchNorm: gamma, beta, and the moving statistics, which are not trained.
+/// Global: the statistics are those of the global batch; they are plain expressions, whose sums the
+/// plan reduces over the replicas.
 template <class T, int Rank, bool Global, class Replicas>
 struct batch_norm_state {
   using batch = batch_of<T, Rank, Replicas>;
@@ -446,17 +447,18 @@ struct batch_norm_state {
   }
 };
 
-/// Whose rows a BatchNorm takes its statistics of.
+/// The rows over which a BatchNorm takes its statistics.
 enum class statistics_of : unsigned char { each_replica, global_batch };
 inline constexpr auto cross_replica = statistics_of::global_batch;
 
-/// means: each channel (the last axis) with mean 0 and variance 1 over the batch, times gamma, plus beta;
-///        while a model is used and not trained, with the moving statistics: BatchNorm{},
-///        BatchNorm{relu6}, BatchNorm<cross_replica>{}
+/// means: y = bounds((x - mean) * gamma / sqrt(variance + epsilon) + beta) for each channel (the
+///        last axis); in training with the statistics of the batch, else with the moving ones:
+///        BatchNorm{}, BatchNorm{relu6}, BatchNorm<cross_replica>{}
 /// shape: as its examples; gamma, beta, moving_mean, moving_variance (channels)
-/// after: keras.layers.BatchNormalization: momentum 0.99, epsilon 1e-3, variance of the population;
-///        each replica's own statistics, and moving ones that are the mean over the replicas, of which
-///        one without rows changes nothing; cross_replica: Keras' synchronized
+/// after: keras.layers.BatchNormalization: momentum 0.99, epsilon 1e-3, variance of the population.
+///        Each replica uses its own statistics; the moving ones change by the mean over the
+///        replicas, where a replica without rows counts as no change. cross_replica: Keras'
+///        synchronized
 template <statistics_of Of = statistics_of::each_replica>
 struct BatchNorm {
   static constexpr char const* kind = "BatchNormalization";

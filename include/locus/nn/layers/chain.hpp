@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers one behind the other: their sizes in the types, pairs that one kernel serves, and the state
-// that runs them forward and backward.
+// Layers in order: their extents in types, fused pairs, and the state that runs them forward and
+// backward.
 #pragma once
 #include <locus/core/pack.hpp>                // pack, get
 #include <locus/core/type_list.hpp>           // type_list, at_t
@@ -13,7 +13,7 @@ namespace locus::nn {
 
 namespace detail {
 
-/// means: the Count layers from number First on as one: themselves, or a pair that is fused
+/// means: Count layers from number First on as one description: a layer, or a fused pair
 template <class Description, int First, int Count, int Number>
 struct unit {
   using description = Description;
@@ -44,7 +44,7 @@ template <class... Done, class Last, class A, class... Rest>
 struct outputs_of<type_list<Done...>, Last, A, Rest...>
     : outputs_of<type_list<Done..., output_of<A, Last>>, output_of<A, Last>, Rest...> {};
 
-/// what a unit takes and makes: its state and the ranks of batches
+/// a unit's state, and the types of its batches
 template <class State, class X, class Y>
 struct link {
   using state = State;
@@ -69,7 +69,7 @@ struct links_of<T, Replicas, type_list<Extents...>, Units...> {
            batch_of<T, out<Units>::rank() + 1, Replicas>>...>;
 };
 
-/// means: an empty batch, in the place of one that nobody reads any more
+/// means: an empty batch, in place of one without further readers
 template <class Batch>
 Batch no_batch() {
   return Batch(typename Batch::extents_type(shape{Batch::rank(), {}}));
@@ -77,16 +77,16 @@ Batch no_batch() {
 
 }  // namespace detail
 
-/// What a layer is called: "conv1d_1", "Conv1D"; of a pair that one kernel serves, both.
+/// The names of a layer: "conv1d_1", "Conv1D"; for a fused pair, of both layers.
 struct layer_label {
   std::string name, second_name;
   char const *kind = "", *second_kind = nullptr;
 };
 
-/// means: layers one behind the other, as a trainer keeps them
-/// device: each batch over the replicas
-/// cost:  what the layers cost; between two layers there is one tensor, and it is freed as soon as
-///        no backward reads it
+/// means: the states of layers in order
+/// device: batches are cut over the replicas
+/// cost:  the sum of the layers' costs; one tensor between two layers, which is freed as soon as no
+///        backward reads it
 template <class T, class Replicas, class Links>
 struct chain_state;
 template <class T, class Replicas, class... Links>
@@ -98,7 +98,7 @@ struct chain_state<T, Replicas, type_list<Links...>> {
   using element = typename at_t<0, links>::x::value_type;
   using in_batch = typename at_t<0, links>::x;
   using out_batch = typename at_t<size - 1, links>::y;
-  // what is read of its own ends
+  // the backward pass reads the first x, the last y
   static constexpr bool reads_x = nn::reads_x<state_at<0>>();
   static constexpr bool reads_y = nn::reads_y<state_at<size - 1>>();
 
@@ -124,7 +124,7 @@ struct chain_state<T, Replicas, type_list<Links...>> {
   void for_each_parameter(F&& f) {
     for_each_index<size>([&](auto k) { get<std::size_t(k)>(states).for_each_parameter(f); });
   }
-  /// means: f(label, state) for every layer, those inside of layers too
+  /// means: f(label, state) for every layer, also for layers inside of layers
   template <class F>
   void visit(F&& f) {
     for_each_index<size>([&](auto k) {
@@ -140,7 +140,7 @@ struct chain_state<T, Replicas, type_list<Links...>> {
   in_batch backward(in_batch const& x, out_batch const& y, kept& k, out_batch dy, bool need_dx) {
     return backward_from<size - 1>(x, y, k, std::move(dy), need_dx, nothing{});
   }
-  /// means: the same; behind each link's backward done(number of the link)
+  /// means: the same; calls done(k) after the backward pass of link k
   template <class Done>
   in_batch backward(in_batch const& x, out_batch const& y, kept& k, out_batch dy, bool need_dx,
                     Done const& done) {
@@ -197,7 +197,7 @@ struct chain_state<T, Replicas, type_list<Links...>> {
       return backward_from<K - 1>(x, y, k, std::move(dx), need_dx, done);
     }
   }
-  /// the first link: what it takes may be no numbers that have a gradient
+  /// the backward of the first link, whose examples may have no gradient, as tokens
   template <class S, class X, class Y, class Kept, class Dy>
   static in_batch backward_of(S& s, X const& x, Y const& y, Kept& own, Dy dy, bool need_dx) {
     using Dx = decltype(s.backward(x, y, own, std::move(dy), need_dx));
@@ -216,7 +216,7 @@ struct chain_state<T, Replicas, type_list<Links...>> {
   static void drop(Batch& b) {
     b = detail::no_batch<Batch>();
   }
-  /// a link before number k has something to learn
+  /// means: a link before number k has a trainable parameter
   bool learns_before(int k) {
     bool learns = false;
     for_each_index<size>([&](auto j) {
@@ -227,7 +227,8 @@ struct chain_state<T, Replicas, type_list<Links...>> {
   }
 };
 
-/// means: the descriptions of layers one behind the other: their sizes, and how a state is made
+/// means: the descriptions of layers in order: their extents, and a function that makes their
+///        states
 template <class... Layers>
 struct chain {
   using units = typename detail::units_of<type_list<>, 0, Layers...>::type;

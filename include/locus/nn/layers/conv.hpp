@@ -25,7 +25,7 @@ LOCUS_COLD_BEGIN
 }
 LOCUS_COLD_END
 
-/// means: the extents behind a layer whose window, `axes`, moves over images In
+/// means: the extents behind a layer whose window, Layer::axes, moves over images In
 template <class Layer, class In>
 consteval auto images_behind() {
   static_assert(
@@ -37,7 +37,7 @@ consteval auto images_behind() {
   return extents_behind<Layer, In>();
 }
 
-/// What convolutions over examples of N axes share.
+/// The base of convolutions over examples of N axes.
 template <class Derived, int N>
 struct conv_description : weighted<Derived> {
   constexpr conv_description() = default;
@@ -67,10 +67,10 @@ struct conv_description : weighted<Derived> {
 
 /// means: y = a(x * kernel + bias): Conv1D<64, 5>{relu}, Conv1D<64, 5, padding::causal, 1, 2>{}
 /// shape: (steps, channels) -> (steps', Filters); kernel (Taps, channels / Groups, Filters)
-/// cost:  a multiply-add for each product; linear and relu are part of the kernel, and so is a MaxPool1D
-///        behind it. The host copies no windows; a GPU copies them, a slab of 32 to 64 MiB at a time
-/// fails: at compile time, for examples of another rank, groups that do not divide and windows that
-///        do not fit; shape_error where sizes are known at run time
+/// cost:  a multiply-add for each product; the kernel includes linear, relu, and a MaxPool1D behind
+///        it. The host copies no windows; a GPU copies them, a slab of 32 to 64 MiB at a time
+/// fails: at compile time, for examples of another rank, groups that do not divide the channels and
+///        windows that do not fit; shape_error for sizes that are open at compile time
 /// after: keras.layers.Conv1D: glorot_uniform, zeros
 template <std::int64_t Filters, int Taps, padding Pad = padding::valid, int Stride = 1,
           int Dilation = 1, int Groups = 1>
@@ -107,7 +107,7 @@ struct Conv1D : detail::conv_description<Conv1D<Filters, Taps, Pad, Stride, Dila
     return make_with<T, Replicas, false>(in, seed, 1);
   }
 
-  /// of this layer, and of the pair that it is with a pool of so many rows
+  /// the state of this layer, or, with Pools, of its fused pair with a pool of `pool` rows
   template <class T, class Replicas, bool Pools>
   auto make_with(shape const& in, std::uint64_t seed, std::int64_t pool) const {
     conv_window const w{
@@ -123,10 +123,10 @@ struct Conv1D : detail::conv_description<Conv1D<Filters, Taps, Pad, Stride, Dila
 
 /// means: y = a(x * kernel + bias): Conv2D<32, 3>{relu}, Conv2D<64, 3, 3, padding::same, 2>{}
 /// shape: (H, W, channels) -> (H', W', Filters); kernel (KH, KW, channels / Groups, Filters)
-/// cost:  a multiply-add for each product; linear, relu and relu6 are part of the kernel. A GPU copies
+/// cost:  a multiply-add for each product; the kernel includes linear, relu and relu6. A GPU copies
 ///        windows of several pixels, a slab of 32 to 64 MiB at a time
-/// fails: at compile time, for examples of another rank, groups that do not divide and windows that
-///        do not fit; shape_error where sizes are known at run time
+/// fails: at compile time, for examples of another rank, groups that do not divide the channels and
+///        windows that do not fit; shape_error for sizes that are open at compile time
 /// after: keras.layers.Conv2D: padding as TensorFlow pads, glorot_uniform, zeros
 template <std::int64_t Filters, int KH, int KW = KH, padding Pad = padding::valid, int Stride = 1,
           int Dilation = 1, int Groups = 1>
@@ -163,7 +163,7 @@ struct Conv2D
   }
 };
 
-/// means: each channel by itself: filter c * Multiplier + j reads channel c
+/// means: a Conv2D whose filter c * Multiplier + j reads channel c alone
 /// shape: (H, W, channels) -> (H', W', channels * Multiplier); kernel (KH, KW, channels, Multiplier)
 /// after: keras.layers.DepthwiseConv2D
 template <int KH, int KW = KH, padding Pad = padding::valid, int Stride = 1, int Dilation = 1,

@@ -17,19 +17,19 @@ namespace locus::nn {
 
 namespace detail {
 
-/// means: x and the flat kernel fit
+/// means: the flat kernel w fits examples x
 constexpr bool takes_steps(conv_window const& window, shape const& x, shape const& w) {
   return x.rank == 3 && w.rank == 1 &&
          (!x.is_static() || !w.is_static() ||
           (x.extent[2] % window.groups == 0 && w.extent[0] == window.over(x).kernel_size()));
 }
-/// the gradient of one number of the convolution, back through pool and relu
+/// means: the gradient of one number of the convolution, from dy behind relu and pool
 template <class T, class Marks>
 struct conv1d_slope {
-  conv_geometry s;     // without lines that no pool reads
+  conv_geometry s;     // without the lines that the pool does not read
   Marks const* marks;  // winners behind a pool, otherwise y
   T const* dy;
-  /// row: of all examples
+  /// row: counted over all examples
   LOCUS_HOST_DEVICE constexpr T operator()(std::int64_t row, std::int64_t filter) const {
     std::int64_t const i = row / s.pool * s.filters + filter;
     if (s.pool > 1) return static_cast<std::int64_t>(marks[i]) == row % s.pool + 1 ? dy[i] : T(0);
@@ -39,8 +39,8 @@ struct conv1d_slope {
 
 }  // namespace detail
 
-/// means: result 0: the largest of each pool of x * kernel + bias, at least 0 with relu; result 1: 1 +
-///        which row of the pool it is, 0 where relu cut it off
+/// means: result 0: the largest number of each pool of x * kernel + bias, at least 0 with relu;
+///        result 1: 1 + its row in the pool, 0 where relu gives 0
 /// shape: (rows, steps, channels), flat kernel, (filters) -> (rows, steps', filters) twice
 struct conv1d_op {
   using enum call_role;
@@ -69,7 +69,7 @@ struct conv1d_op {
     host::conv1d<T>(window.over(x), x.data, w.data, biased ? b.data : nullptr,
                     y.data ? y.data : unread.data(), winner.data);
   }
-  /// of channels by themselves a product would be mostly 0
+  /// false for a depthwise convolution: as a product it would multiply mostly zeros
   template <class T>
   bool is_for_cards(tile<T const> x, tile<T const>, tile<T const>) const {
     return !window.over(x).is_depthwise();
@@ -98,8 +98,8 @@ struct conv1d_op {
   }
 };
 
-/// means: dx, and this replica's terms of the gradients of kernel and bias, from dy. marks: behind a
-///        pool the winners that conv1d_op gave, otherwise its y
+/// means: dx, and this replica's terms of the gradients of kernel and bias, from dy. marks: with a
+///        pool, result 1 of conv1d_op; else its y
 /// shape: x, flat kernel, marks, dy -> as x, as the kernel, (filters)
 struct conv1d_gradient_op {
   using enum call_role;

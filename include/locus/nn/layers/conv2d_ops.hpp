@@ -20,7 +20,7 @@ constexpr shape open_shape(int rank) {
   for (int a = 0; a < rank; ++a) s.extent[a] = dyn;
   return s;
 }
-/// open while a plan is a constant
+/// means: an extent is open, as in a constant plan of dynamic tensors
 constexpr bool is_open(shape const& s) { return !s.is_static(); }
 
 }  // namespace detail
@@ -57,7 +57,7 @@ struct conv2d_op {
     else
       host::conv2d<T>(y.data, x.data, w.data, g, store(b));
   }
-  /// of channels by themselves a product would be mostly 0
+  /// false for a depthwise convolution: as a product it would multiply mostly zeros
   template <class T>
   bool is_for_cards(tile<T const> x, tile<T const>, tile<T const>) const {
     return !window.over(x).is_depthwise();
@@ -167,7 +167,7 @@ struct conv2d_kernel_gradient_op {
   }
   template <class T>
   void card(card_context& here, tile<T> dw, tile<T const> x, tile<T const> dy) const;
-  /// weights side by side, pixels down
+  /// a matrix whose columns are folded: columns are weights, rows are pixels
   template <class T>
   auto team(call_context const&, tile<T> dw, tile<T const> x, tile<T const> dy) const;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a trainer keeps of a convolution, over steps or over images.
+// The state of a convolution, over steps or over images.
 #pragma once
 #include <locus/nn/layers/conv1d_ops.hpp>  // conv1d_op, conv1d_gradient_op
 #include <locus/nn/layers/conv2d_ops.hpp>  // conv2d_op, conv2d_kernel_gradient_op
@@ -10,13 +10,14 @@
 
 namespace locus::nn {
 
-/// A convolution over examples of N axes, one along one axis with a MaxPool1D behind it, if it Pools:
-/// kernel (taps, channels / groups, filters) or (KH, KW, channels / groups, filters), bias (filters).
+/// The state of a convolution over examples of N axes. Pools: of a fused pair with a MaxPool1D.
+/// shape: kernel (taps, channels / groups, filters) or (KH, KW, channels / groups, filters), bias
+///        (filters)
 template <class T, int N, class Replicas, bool Pools = false>
 struct conv_state : weights<T, Replicas> {
   using batch = batch_of<T, N + 2, Replicas>;
   using marks = batch_of<std::uint8_t, N + 2, Replicas>;
-  struct winners : kept_end {  // which row of its pool each number was, a byte
+  struct winners : kept_end {  // a byte for each result: its row in the pool
     marks of = batch_with<marks>(0, {N + 1, {}});
   };
   using kept = std::conditional_t<Pools, winners, kept_end>;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a convolution is, whatever the examples; and one number of its result or of its gradient, as the
-// bodies of one thread for each number have them. The kernel lies flat as (KH, KW, channels / groups, filters).
+// The settings of a convolution, without the extents of its examples; and one number of its result
+// or of its gradient, for kernels with one thread for each number. The kernel lies flat as (KH, KW,
+// channels / groups, filters).
 #pragma once
 #include <locus/nn/layers/activation.hpp>   // activation
 #include <locus/nn/layers/window.hpp>       // conv_geometry, place_in
@@ -9,7 +10,8 @@
 
 namespace locus::nn {
 
-/// pool, relu: behind a convolution along one axis, whose steps are lines of one column.
+/// pool, relu: used behind convolutions along one axis, whose steps are the lines of images of one
+/// column.
 struct conv_window {
   window_steps h, w;
   padding pad = padding::valid;
@@ -35,7 +37,7 @@ struct conv_window {
 
 namespace detail {
 
-/// an activation that a kernel applies where it stores
+/// means: a kernel applies this activation when it stores a result
 constexpr bool has_bounds(activation a) {
   return a == activation::linear || a == activation::relu || a == activation::relu6;
 }
@@ -50,7 +52,7 @@ LOCUS_HOST_DEVICE constexpr T bounded(activation a, T x) {
   return x < T(0) ? T(0) : x > high ? high : x;
 }
 
-/// means: sum + the products of the window of one result, whose channel is a filter
+/// means: sum + the products of the window of result p; p.channel: its filter
 template <class T>
 LOCUS_HOST_DEVICE constexpr T convolved(conv_geometry const& g, T const* x, T const* kernel,
                                         pixel_place const& p, T sum) {
@@ -62,7 +64,7 @@ LOCUS_HOST_DEVICE constexpr T convolved(conv_geometry const& g, T const* x, T co
   });
   return sum;
 }
-/// means: dx of one input, from slope(result, filter)
+/// means: dx of input p; slope(result, filter): dy of a result
 template <class T, class Slope>
 LOCUS_HOST_DEVICE constexpr T input_slope(conv_geometry const& g, T const* kernel,
                                           pixel_place const& p, Slope const& slope) {

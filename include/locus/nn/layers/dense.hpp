@@ -21,7 +21,7 @@ batch_of<T, Rank, Replicas> softmax_rows_gradient(batch_of<T, Rank, Replicas> co
   return batch_of<T, Rank, Replicas>(y * (dy - sum<-1>(y * dy, keep_dims)));
 }
 
-/// means: y = a(x); dy becomes dx
+/// means: activate: x = a(x); activate_gradient: dy = dy * a'(x), from y = a(x)
 /// cost:  nothing for linear
 template <class Batch>
 void activate(Batch& x, activation how) {
@@ -32,7 +32,7 @@ void activate_gradient(Batch const& y, Batch& dy, activation how) {
   if (how != activation::linear) dy = map(activate_gradient_fn{how}, y, dy);
 }
 
-/// What a trainer keeps of a Dense: kernel (inputs, units), bias (units). Rows: softmax at the end.
+/// The state of a Dense: kernel (inputs, units), bias (units). Rows: softmax at the end.
 template <class T, class Replicas, bool Rows>
 struct dense_state : weights<T, Replicas> {
   using batch = batch_of<T, 2, Replicas>;
@@ -70,16 +70,16 @@ struct dense_state : weights<T, Replicas> {
   Dextents<2> matrix() const { return Dextents<2>(kernel.extents); }
 };
 
-/// means: y = a(x W + b), Units of them for each example: Dense<64>{relu}, Dense<10, softmax>{}
+/// means: y = a(x W + b): Dense<64>{relu}, Dense<10, softmax>{}
 /// shape: (inputs) -> (Units); kernel (inputs, Units), bias (Units)
-/// fails: at compile time, for examples of another rank (Flatten first), and for softmax that is no
-///        part of the type
+/// fails: at compile time, for examples of another rank (put a Flatten in front), and for softmax
+///        that is not part of the type
 /// after: keras.layers.Dense: glorot_uniform, zeros
 template <std::int64_t Units, activation Act = activation::linear>
 struct Dense : weighted<Dense<Units, Act>> {
   static_assert(Units > 0, "locus: a Dense has no units; write Dense<64>{}");
   static constexpr char const* kind = "Dense";
-  static constexpr activation last = Act;  // what a loss may ask for
+  static constexpr activation last = Act;  // for a loss
 
   constexpr Dense() : weighted<Dense>(Act) {}
   template <activation A>

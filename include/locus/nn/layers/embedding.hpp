@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Embedding<Width>: rows of a table that is learnt, by number.
+// Embedding<Width>: rows of a trained table, chosen by number.
 #pragma once
 #include <locus/nn/layers/embedding_ops.hpp>  // embedding_op, embedding_gradient_op
 #include <locus/nn/layers/layer.hpp>          // parameter, batch_of
@@ -7,10 +7,10 @@
 
 namespace locus::nn {
 
-/// What a trainer keeps of an Embedding: embeddings (vocabulary, width), whose gradient is sparse.
+/// The state of an Embedding: embeddings (vocabulary, width), whose gradient is sparse.
 template <class T, class Replicas>
 struct embedding_state {
-  using element = std::int32_t;  // of what it takes
+  using element = std::int32_t;  // of its examples
   using kept = nothing;
   static constexpr bool reads_y = false;
   using in_batch = batch_of<std::int32_t, 2, Replicas>;
@@ -30,9 +30,9 @@ struct embedding_state {
   out_batch forward(in_batch const& x, kept&, pass const&) {
     return out_batch(call(embedding_op{width()}, x, embeddings.value));
   }
-  /// tokens have no gradient: what is returned has no rows
+  /// tokens have no gradient: the returned batch has no rows
   in_batch backward(in_batch const& x, out_batch const&, kept&, out_batch dy, bool) {
-    if (embeddings.trainable)  // every replica sums all rows: the same bits whatever their number
+    if (embeddings.trainable)  // every replica sums all rows: equal bits for any number of replicas
       sum_rows(Tensor<std::int32_t, Dextents<2>, Replicas>(x),
                Tensor<T, Dextents<3>, Replicas>(dy));
     return in_batch(Dextents<2>(0, length));
@@ -63,10 +63,10 @@ LOCUS_COLD_BEGIN
 LOCUS_COLD_END
 }  // namespace detail
 
-/// means: y[i] = row x[i] of a table that is learnt: Embedding<7, 300>{30979} takes 300 tokens
+/// means: y[i] = row x[i] of a trained table: Embedding<7, 300>{30979} takes 300 tokens
 /// shape: (Length) of int32 -> (Length, Width); embeddings (vocabulary, Width)
-/// fails: at compile time, for examples of another rank or length; shape_error for a token that no row
-///        belongs to
+/// fails: at compile time, for examples of another rank or length; on the host, shape_error for a
+///        token without a row
 /// after: keras.layers.Embedding: uniform numbers in [-0.05, 0.05]; the gradient is sorted rows
 template <std::int64_t Width, std::int64_t Length = dyn>
 struct Embedding {
@@ -77,7 +77,7 @@ struct Embedding {
   using input = Extents<Length>;
 
   std::int64_t vocabulary = 0;
-  std::int64_t length = Length;  // of an example, where the type does not say it
+  std::int64_t length = Length;  // of an example; set it if the type leaves it open
   initial begins = random_uniform();
 
   constexpr Embedding begin_with(initial how) const {

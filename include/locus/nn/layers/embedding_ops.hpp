@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of a table by number as a step of a plan, and the table's gradient: sorted row numbers and
-// their sums. The table lies flat as (vocabulary, width).
+// Rows of a table, chosen by number, as a step of a plan; and the table's gradient: sorted row
+// numbers and their sums. The table lies flat as (vocabulary, width).
 #pragma once
 #include <type_traits>  // conditional
 
@@ -14,8 +14,8 @@ namespace locus::nn {
 
 /// means: y[b][i] = row tokens[b][i] of the table
 /// shape: (rows, tokens), flat table -> (rows, tokens, width)
-/// fails: shape_error on the host, naming token, place and vocabulary; a GPU gives rows of NaN, which
-///        the loss shows
+/// fails: on the host, shape_error that names token, place and vocabulary; a GPU gives rows of NaN,
+///        which show in the loss
 struct embedding_op {
   using enum call_role;
   static constexpr call_rule rule{.name = "embedding",
@@ -43,9 +43,9 @@ struct embedding_op {
   void card(card_context& here, tile<T> y, tile<Token const> tokens, tile<T const> table) const;
 };
 
-/// means: result 0: the different tokens in rising order, then `vocabulary` for those that are left;
-///        result 1: for each the sum of its rows of dy, 0 for those that are left
-/// shape: tokens (b, n), dy (b, n, width) -> (b n), (b n, width): no more rows than tokens
+/// means: result 0: the different tokens in rising order, then `vocabulary` in the rest; result 1:
+///        for each of them the sum of its rows of dy, 0 in the rest
+/// shape: tokens (b, n), dy (b, n, width) -> (b n), (b n, width)
 /// after: rows are added in the order of the batch: the same bits on every replica
 struct embedding_gradient_op {
   using enum call_role;
@@ -77,7 +77,8 @@ struct embedding_gradient_op {
                             unique.data ? unique.data : unread.data(),
                             sums.data ? sums.data : unread_sums.data(), tokens.extent[1]);
   }
-  /// the host's bits; a bad token is no error here: it counts as `vocabulary`, which no row is
+  /// means: as host(), bit for bit; a token without a row is no error here: it counts as
+  ///        `vocabulary`
   template <class T, class Token>
   void card(card_context& here, tile<std::int32_t> unique, tile<T> sums, tile<Token const> tokens,
             tile<T const> dy) const;

@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a layer is: a description that a user writes, and the state that a trainer keeps.
+// A layer: a description that a user writes, and a state that a trainer keeps.
 //
 //     template <int Units>
 //     struct Dense {                                     // the description: cheap, an aggregate
 //       static constexpr char const* kind = "Dense";     // as Keras' summary prints it
-//       template <class In> using output = Extents<...>; // of one example; static_asserts say what
-//                                                        // does not fit; In may hold dyn
+//       template <class In> using output = Extents<...>; // of one example; static_asserts refuse
+//                                                        // wrong extents; In may hold dyn
 //       template <class T, class In, class Replicas> using state = dense_state<T, Replicas>;
 //       template <class T, class In, class Replicas>
 //       auto make(shape const& in, std::uint64_t seed) const -> state<T, In, Replicas>;
 //     };
 //     struct dense_state {                               // depends on ranks, not on sizes
-//       using kept = nothing;      // what one forward leaves for its backward: winners of a pool
-//       static constexpr bool reads_x = true, reads_y = true;  // backward does (default: both)
+//       using kept = nothing;      // data from a forward for its backward, as a pool's winners
+//       static constexpr bool reads_x = true, reads_y = true;  // by backward (default: both)
 //       shape output_extents() const;                    // of one example
 //       template <class F> void for_each_parameter(F&& f);  // f(parameter<T, Replicas>&)
 //       Y forward(X const& x, kept& k, pass const& p);
 //       X backward(X const& x, Y const& y, kept& k, Y dy, bool need_dx);
 //     };
 //
-// The model owns x and y of each layer and frees them when nobody reads them any more, so that a
-// tensor between two layers is there once; a state keeps parameters alone. That is also why one
-// state can stand at several places of a model: what belongs to one use lies in its `kept`.
-// backward writes the gradient of every trainable parameter (one plan for all of a layer: one
-// bucket), and returns dx, which may be a tensor without rows where need_dx is false. dy is its own
-// to overwrite. make checks sizes that were dyn, and throws shape_error naming the layer.
+// The model owns x and y of each layer and frees them after their last reader, so a tensor between
+// two layers exists once; a state keeps parameters alone. So one state can stand at several places
+// of a model: the data of one place lie in its `kept`. backward writes the gradient of every
+// trainable parameter (one plan for all parameters of a layer, so one bucket), and returns dx,
+// which may be a tensor without rows if need_dx is false. backward may overwrite dy. make checks
+// extents that are dyn, and throws shape_error that names the layer.
 //
-// A layer with a kernel, a bias and an activation has its bases in nn/layers/weights.hpp. A layer that plain
-// expressions make has no kernels of its own: nn/layers/layer_norm.hpp is one.
+// The bases of layers with a kernel, a bias and an activation are in nn/layers/weights.hpp. A layer
+// of plain expressions has no kernels of its own: nn/layers/layer_norm.hpp is one.
 #pragma once
 #include <type_traits>  // type_identity
 
@@ -37,11 +37,11 @@
 
 namespace locus::nn {
 
-/// means: what flows between layers: rows are examples, cut over the replicas
+/// means: a batch between two layers: rows are examples, cut over the replicas
 template <class T, int Rank, class Replicas>
 using batch_of = Tensor<T, Dextents<Rank>, rows_over<Replicas>>;
 
-/// means: a batch of so many examples     shape: example: of one
+/// means: a batch of `rows` examples with these extents
 template <class Batch>
 Batch batch_with(std::int64_t rows, shape const& example) {
   shape s{example.rank + 1, {rows}};
@@ -49,7 +49,7 @@ Batch batch_with(std::int64_t rows, shape const& example) {
   return Batch(typename Batch::extents_type(s));
 }
 
-/// Who looks at what each layer makes.
+/// A listener that gets the result of each layer.
 struct pass_watch {
   virtual void saw(std::string_view layer, tensor_block const& y) = 0;
 };
@@ -62,15 +62,16 @@ struct pass {
   bool logits = false;  // the last layer leaves its softmax or sigmoid to the loss
 };
 
-/// A layer whose backward needs no more than x and y keeps this.
+/// The `kept` of a layer whose backward needs x and y alone.
 struct nothing {};
-/// A layer that ends in an activation keeps whether its forward left that to the loss: then dy is the
-/// gradient of what is in front of it. Its state says which activation that is: ends_in().
+/// The `kept` of a layer that ends in an activation, which its state names: ends_in(). logits:
+/// forward left the activation to the loss, so dy is the gradient of the numbers in front of the
+/// activation.
 struct kept_end {
   bool logits = false;
 };
 
-/// means: a seed of its own for part n of what has that seed
+/// means: the seed of part n of a model with that seed
 /// after: the finaliser of SplitMix64
 constexpr std::uint64_t derived_seed(std::uint64_t seed, std::uint64_t n) {
   std::uint64_t z = seed + (n + 1) * 0x9E3779B97F4A7C15u;
@@ -80,7 +81,7 @@ constexpr std::uint64_t derived_seed(std::uint64_t seed, std::uint64_t n) {
 }
 
 namespace detail {
-/// means: d with that value of a member
+/// means: a copy of d whose member has this value
 template <class Description, class Owner, class Value>
 constexpr Description with(Description d, Value Owner::* member,
                            std::type_identity_t<Value> const& value) {
@@ -89,25 +90,28 @@ constexpr Description with(Description d, Value Owner::* member,
 }
 }  // namespace detail
 
+/// means: a description of a layer
 template <class Description>
 concept layer = requires { Description::kind; };
 
 /// means: the extents of one example behind a layer
 template <layer Description, class In>
 using output_of = typename Description::template output<In>;
+/// means: the state of a layer for examples In
 template <layer Description, class T, class In, class Replicas>
 using state_of = typename Description::template state<T, In, Replicas>;
 
-/// means: two layers that one kernel serves, as a convolution and the pool behind it
-/// Specialised: exists = true, type (a description), and static type of(First const&, Second const&)
-/// A trainer keeps the state of type, whose first_extents() are those of an example between the two;
-/// its parameters are First's, then Second's.
+/// means: two layers that one kernel serves, as a convolution and the pool behind it.
+/// A specialisation has exists = true, `type` (a description), and static type of(First const&,
+/// Second const&). A trainer keeps the state of `type`; its first_extents() are those of an example
+/// between the two layers; its parameters are First's, then Second's.
 template <class First, class Second>
 struct fused_pair {
   static constexpr bool exists = false;
 };
 
-/// means: elements of x that a layer takes; T unless its state says so (`using element = ...`)
+/// means: the element type of a layer's x: T, unless its state names another (`using element =
+///        ...`)
 template <class State, class T>
 struct element_taken {
   using type = T;
@@ -118,6 +122,7 @@ struct element_taken<State, T> {
   using type = typename State::element;
 };
 
+/// means: the backward pass of a state reads x; reads_y: it reads y. Default: true
 template <class State>
 constexpr bool reads_x() {
   if constexpr (requires { State::reads_x; })

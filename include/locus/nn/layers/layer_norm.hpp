@@ -14,7 +14,7 @@ namespace locus::nn {
 
 namespace detail {
 
-/// means: x as numbers that sums and quotients are computed with: halves as floats
+/// means: x with elements of the type that computes sums and quotients: halves become floats
 template <class X>
 decltype(auto) widened(X const& x) {
   if constexpr (is_narrow_v<typename X::value_type>)
@@ -22,7 +22,7 @@ decltype(auto) widened(X const& x) {
   else
     return (x);
 }
-/// means: what widened numbers made, as elements of a batch of T
+/// means: the result of widened numbers as elements of T
 template <class T, class E>
 auto narrowed(E const& e) {
   if constexpr (is_narrow_v<T>)
@@ -43,8 +43,9 @@ struct one_for_each_row {
 
 }  // namespace detail
 
-/// What a trainer keeps of a LayerNorm: gamma and beta, plain expressions over rows that no replica
-/// shares. A gamma of ones or a beta of zeros may be no parameter of the model.
+/// The state of a LayerNorm: gamma and beta. It computes with plain expressions over the rows of
+/// each replica. Without scale, gamma stays ones and is no parameter of the model; without center,
+/// beta stays zeros.
 template <class T, int Rank, class Replicas>
 struct layer_norm_state {
   using batch = batch_of<T, Rank, Replicas>;
@@ -55,7 +56,7 @@ struct layer_norm_state {
   struct kept {
     row_numbers mean = none(), inverse = none();  // inverse: 1 / deviation
     static row_numbers none() { return of(shape{Rank, {}}); }
-    /// room for the rows of a batch with those extents
+    /// means: one number for each row of a batch with these extents
     static row_numbers of(shape rows) {
       rows.extent[Rank - 1] = 1;
       return row_numbers(typename row_numbers::extents_type(rows));
@@ -104,9 +105,9 @@ struct layer_norm_state {
 /// means: y = (x - mean) / sqrt(variance + epsilon) * gamma + beta, with the mean and the variance of
 ///        each row along the last axis: LayerNorm{}, LayerNorm{}.with_epsilon(1e-6).without_center()
 /// shape: as its examples, of one axis or more; gamma, beta (extent of the last axis)
-/// device: rows stay where they are; gradients of gamma and beta are summed over the replicas
-/// cost:  one kernel where a model is used; three where it is trained, and two numbers a row until the
-///        backward pass, which is three kernels
+/// device: rows stay on their replicas; gradients of gamma and beta are summed over the replicas
+/// cost:  one kernel in a prediction. In training, three kernels forward and three backward, and
+///        two numbers for each row between them
 /// fails: at compile time, for examples without axes
 /// after: keras.layers.LayerNormalization: epsilon 1e-3, variance of the population; Ba et al., Layer
 ///        normalization, 2016. Halves are added and divided as floats

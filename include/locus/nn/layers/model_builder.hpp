@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// While a model is made: names for its layers, and the states that stand at several places.
+// Used while a model is made: names for its layers, and states that stand at several places of the
+// model.
 #pragma once
 #include <memory>   // shared_ptr
 #include <string>   // string
@@ -12,7 +13,7 @@ LOCUS_COLD_BEGIN
 
 namespace locus::nn::detail {
 
-/// means: "MaxPooling1D" as Keras names a layer of it: "max_pooling1d"
+/// means: Keras' name for a layer of that kind: "max_pooling1d" for "MaxPooling1D"
 LOCUS_FUNCTION std::string snake_case(std::string_view kind);
 
 /// A state that several places of a model share.
@@ -22,7 +23,8 @@ struct shared_cell {
   std::shared_ptr<void> cell;
 };
 
-/// What the layers of one model have in common while they are made.
+/// The names and shared states of one model while its layers are made. An object is current during
+/// its lifetime.
 class making {
  public:
   making() : outer_(current()) { current() = this; }
@@ -32,7 +34,7 @@ class making {
     static thread_local making* now = nullptr;
     return now;
   }
-  /// means: "dense", "dense_1", ...
+  /// means: the next name for a layer of that kind: "dense", "dense_1", ...
   std::string name(std::string_view kind);
   std::vector<shared_cell> cells;
 

@@ -12,7 +12,7 @@ LOCUS_COLD_BEGIN
 namespace locus::nn {
 
 namespace detail {
-/// one device is a list of one
+/// the list of devices of a model: Mirrored<...>; one device is a list of one
 template <class Strategy>
 struct replicas_of {
   static_assert(always_false<Strategy>,
@@ -28,23 +28,25 @@ struct replicas_of<Device> {
   using type = Mirrored<Device>;
 };
 }  // namespace detail
+/// means: Mirrored<...> with the devices of a strategy
 template <class Strategy>
 using replicas_of_t = typename detail::replicas_of<Strategy>::type;
 
-/// How predictions and evaluations of arrays are cut into batches.
+/// The examples of one batch, when arrays are predicted or evaluated.
 struct batch_size {
   std::int64_t batch_size = 32;
 };
 
 /// means: a model with its weights, equal on every device of Replicas
-/// fails: at compile time, when sizes do not fit; when it is made, shape_error for those that were dyn
+/// fails: at compile time, if extents do not fit; the constructor, with shape_error, for extents
+///        that are dyn
 template <class Model, class T, class Replicas>
 class Network {
  public:
   using model_type = Model;
   using value_type = T;
   using replicas = Replicas;
-  using input = typename Model::template input_type<>;  // says what is missing
+  using input = typename Model::template input_type<>;  // a static_assert, if the model has none
   using state_type = state_of<Model, T, input, Replicas>;
   using kept_type = typename state_type::kept;
   using in_batch = typename state_type::in_batch;
@@ -69,20 +71,22 @@ class Network {
   shape const& input_extents() const { return input_; }
   shape output_extents() const { return state_.output_extents(); }
   state_type& state() { return state_; }
-  /// every weight, in the order of the layers; those of link k begin at first(k)
+  /// every weight, in the order of the layers; the weights of link k begin at first(k)
   std::vector<parameter_type*> const& parameters() const { return parameters_; }
   int first(int link) const { return first_[link]; }
   int replica_count() const {
     return parameters_.empty() ? 1 : parameters_[0]->value.replica_count();
   }
 
-  /// means: x as the model takes it     fails: shape_error, when its examples have other extents
+  /// means: x as a batch of the model's element type, on its replicas
+  /// fails: shape_error, if the examples have other extents
   template <class X>
   in_batch batch_of_examples(X const& x) const {
     detail::require_examples(x.extents().as_shape(), input_);
     return batch_as<typename in_batch::value_type, in_batch::rank(), Replicas>(x);
   }
-  /// means: what the model makes of a batch
+  /// means: the result of the model for a batch; forward also tells `watch` the result of each
+  ///        layer
   template <class X>
   out_batch operator()(X const& x) {
     return forward(x, nullptr);
@@ -92,13 +96,13 @@ class Network {
     kept_type k{};
     return state_.forward(batch_of_examples(x), k, pass{.watch = watch});
   }
-  /// means: examples that are all 0
+  /// means: a batch of zeros
   auto zero_batch(std::int64_t rows) const {
     return detail::zero_array<typename in_batch::value_type, in_batch::rank()>(
         detail::with_rows(input_, rows));
   }
 
-  /// means: what the model makes of each row, in order, on the host
+  /// means: the result of the model for each row, in order, on the host
   template <class X>
   Tensor<T, Dextents<out_batch::rank()>, CpuDevice> predict(X const& x, batch_size const& o = {}) {
     rows_collector<T, out_batch::rank()> all(output_extents(), x.extent(0));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// parameter: a weight of a layer with its gradient, equal on every replica; and what it begins with.
+// parameter: a weight of a layer with its gradient, equal on every replica; and the laws of its
+// initial values.
 #pragma once
 #include <locus/ops/normal.hpp>         // inverse_normal
 #include <locus/ops/philox.hpp>         // random_bits
@@ -8,19 +9,19 @@
 
 namespace locus::nn {
 
-/// A weight of a layer: one flat block, whatever its shape.
+/// A weight of a layer and its gradient, each a flat block for every shape.
 template <class T, class Replicas>
 struct parameter {
   using element = T;
   using tensor = Tensor<T, Dextents<1>, Replicas>;
   tensor value{Dextents<1>(0)};
   tensor gradient{
-      Dextents<1>(0)};    // of the global batch, summed over replicas; none if not trainable
+      Dextents<1>(0)};    // of the global batch, summed over replicas; empty if not trainable
   shape extents{};        // Keras' shape
   char const* name = "";  // Keras' name: "kernel", "bias", "gamma", ...
   bool trainable = true;
-  // an embedding's: unique row numbers in order and their summed rows, on every replica; then
-  // `gradient` has no elements
+  // true for an embedding: its gradient is `rows`, the different row numbers in rising order, and
+  // `row_values`, their summed rows, equal on every replica; `gradient` has no elements then
   bool sparse = false;
   Tensor<std::int32_t, Dextents<1>, Replicas> rows{Dextents<1>(0)};
   Tensor<T, Dextents<2>, Replicas> row_values{Dextents<2>(0, 0)};
@@ -28,7 +29,7 @@ struct parameter {
   std::int64_t size() const { return extents.size(); }
 };
 
-/// What a parameter begins with.
+/// The initial values of a parameter.
 struct initial {
   enum class law : unsigned char { constant, uniform, normal, truncated_normal } draws;
   enum class scale : unsigned char { given, fan_in, fan_average } by = scale::given;
@@ -59,7 +60,7 @@ namespace detail {
 
 LOCUS_COLD_BEGIN
 
-/// units: numbers that one element of the result is made of, and that one element goes into
+/// units: in: numbers that one element of the result reads; out: results that one number goes into
 struct fans {
   double in = 1, out = 1;
 };
@@ -72,19 +73,19 @@ constexpr fans fans_of(shape const& s) {
   return {window * double(s.extent[s.rank - 2]), window * double(s.extent[s.rank - 1])};
 }
 
-/// the limit of uniform numbers, or the deviation before normal ones are cut
+/// the limit of uniform numbers, or the deviation of normal numbers before they are cut
 inline double spread_of(initial const& how, shape const& extents) {
   if (how.by == initial::scale::given) return how.value;
   fans const f = fans_of(extents);
   double const fan = how.by == initial::scale::fan_in ? f.in : (f.in + f.out) / 2;
   double const variance = how.value / (fan > 1 ? fan : 1);
   if (how.draws == initial::law::uniform) return __builtin_sqrt(3 * variance);
-  // a normal number cut at two deviations has this deviation
+  // the deviation of standard normal numbers that are cut at two deviations
   return __builtin_sqrt(variance) /
          (how.draws == initial::law::truncated_normal ? .87962566103423978 : 1);
 }
 
-/// means: element i, a function of the seed and i alone
+/// means: element i, a function of `how`, `spread`, the seed and i
 inline double drawn(initial const& how, double spread, std::uint64_t seed, std::int64_t i) {
   switch (how.draws) {
   case initial::law::constant: return how.value;
@@ -93,7 +94,7 @@ inline double drawn(initial const& how, double spread, std::uint64_t seed, std::
   case initial::law::normal: return inverse_normal(random_bits(seed, i)) * spread;
   case initial::law::truncated_normal: break;
   }
-  for (std::uint64_t turn = 0;; ++turn) {  // 1 of 22 is drawn again
+  for (std::uint64_t turn = 0;; ++turn) {  // draws 1 of 22 numbers again
     double const z = inverse_normal(random_bits(seed ^ (turn << 56), i));
     if (z >= -2 && z <= 2) return z * spread;
   }
@@ -103,9 +104,9 @@ LOCUS_COLD_END
 
 }  // namespace detail
 
-/// means: a parameter of those extents, and its gradient if it is trainable (a sparse one comes later)
+/// means: a parameter of those extents, with memory for its gradient if it is trainable
 /// shape: extents as Keras prints them; elements are flat
-/// cost:  its elements on the host, then a copy to each replica
+/// cost:  makes the elements on the host, then copies them to each replica
 /// after: Philox by seed and element number: the same for every number of replicas
 template <class T, class Replicas>
 parameter<T, Replicas> make_parameter(char const* name, shape const& extents, initial const& how,

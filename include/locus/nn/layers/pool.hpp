@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pools over steps and over images, channels last: of the largest, of the mean, and over whole examples.
+// Pools over steps and over images, channels last: the largest or the mean of a window or of a
+// whole example.
 // A MaxPool1D behind a Conv1D is part of the convolution's kernel.
 #pragma once
 #include <locus/nn/layers/conv.hpp>        // Conv1D, images_behind, refuse_image, refuse_steps
@@ -9,7 +10,7 @@ namespace locus::nn {
 
 namespace detail {
 
-/// means: examples of N axes
+/// means: examples In have N axes and channels
 template <class In, int N>
 consteval void require_axes() {
   static_assert(N == 2 || In::rank() == 2,
@@ -20,8 +21,8 @@ consteval void require_axes() {
       "locus: a layer over images takes (H, W, channels); put nn::Reshape in front of it");
 }
 
-/// What pools with a window share: over steps, whose images are one pixel high (PH = 1), or over images. Stride 0:
-/// windows side by side.
+/// The base of pools with a window: over steps (N = 1, images that are one pixel high, PH = 1) or
+/// over images (N = 2). Stride 0: windows lie side by side.
 template <int N, int PH, int PW, int Stride, padding Pad, bool Max>
 struct pool_description {
   static_assert(N == 1 || (PH > 0 && PW > 0 && Stride >= 0),
@@ -97,8 +98,8 @@ struct global_pool_description {
 /// means: the largest number of each window, channel by channel: MaxPool1D<2>{},
 ///        MaxPool1D<3, 1, padding::same>{}
 /// shape: (steps, C) -> (steps', C)
-/// cost:  a byte for each result, between forward and backward; behind a Conv1D its rows are never
-///        stored
+/// cost:  a byte for each result, from the forward to the backward pass; the results of a Conv1D in
+///        front of it are never stored
 /// after: keras.layers.MaxPooling1D; the first of several largest gets the gradient
 template <int Size, int Stride = 0, padding Pad = padding::valid>
 struct MaxPool1D : detail::pool_description<1, 1, Size, Stride, Pad, true> {
@@ -108,7 +109,7 @@ struct MaxPool1D : detail::pool_description<1, 1, Size, Stride, Pad, true> {
   static constexpr char const* kind = "MaxPooling1D";
 };
 
-/// means: the mean of what each window has in the example, channel by channel
+/// means: the mean over the steps of each window that lie in the example, channel by channel
 /// shape: (steps, C) -> (steps', C)
 /// after: keras.layers.AveragePooling1D: zeros of the padding do not count
 template <int Size, int Stride = 0, padding Pad = padding::valid>
@@ -117,9 +118,9 @@ struct AveragePool1D : detail::pool_description<1, 1, Size, Stride, Pad, false> 
 };
 
 /// means: the largest number of each window, channel by channel: MaxPool2D<2>{},
-///        MaxPool2D<3, 3, 2, padding::same>{}; Stride 0: windows side by side
+///        MaxPool2D<3, 3, 2, padding::same>{}; Stride 0: windows lie side by side
 /// shape: (H, W, C) -> (H', W', C)
-/// cost:  a byte for each result, between forward and backward
+/// cost:  a byte for each result, from the forward to the backward pass
 /// after: keras.layers.MaxPooling2D; the first of several largest gets the gradient
 template <int PH, int PW = PH, int Stride = 0, padding Pad = padding::valid>
 struct MaxPool2D : detail::pool_description<2, PH, PW, Stride, Pad, true> {
@@ -128,7 +129,7 @@ struct MaxPool2D : detail::pool_description<2, PH, PW, Stride, Pad, true> {
   static constexpr char const* kind = "MaxPooling2D";
 };
 
-/// means: the mean of what each window has in the image, channel by channel
+/// means: the mean over the pixels of each window that lie in the image, channel by channel
 /// shape: (H, W, C) -> (H', W', C)
 /// after: keras.layers.AveragePooling2D: zeros of the padding do not count
 template <int PH, int PW = PH, int Stride = 0, padding Pad = padding::valid>
@@ -138,7 +139,8 @@ struct AveragePool2D : detail::pool_description<2, PH, PW, Stride, Pad, false> {
 
 /// means: the mean, or the largest, of each channel of an example
 /// shape: (steps, C) -> (C)
-/// after: keras.layers.GlobalAveragePooling1D, GlobalMaxPooling1D; as large ones share the gradient
+/// after: keras.layers.GlobalAveragePooling1D, GlobalMaxPooling1D; several largest numbers share
+///        the gradient
 struct GlobalAveragePool1D : detail::global_pool_description<1, false> {
   static constexpr char const* kind = "GlobalAveragePooling1D";
 };
@@ -147,8 +149,9 @@ struct GlobalMaxPool1D : detail::global_pool_description<1, true> {
 };
 
 /// means: the mean, or the largest, of each channel of an image
-/// shape: (H, W, C) -> (C); (1, 1, C) where the axes are kept
-/// after: keras.layers.GlobalAveragePooling2D, GlobalMaxPooling2D; as large ones share the gradient
+/// shape: (H, W, C) -> (C); (1, 1, C) with KeepDims
+/// after: keras.layers.GlobalAveragePooling2D, GlobalMaxPooling2D; several largest numbers share
+///        the gradient
 template <bool KeepDims = false>
 struct GlobalAveragePool2D : detail::global_pool_description<2, false, KeepDims> {
   static constexpr char const* kind = "GlobalAveragePooling2D";
@@ -158,7 +161,7 @@ struct GlobalMaxPool2D : detail::global_pool_description<2, true, KeepDims> {
   static constexpr char const* kind = "GlobalMaxPooling2D";
 };
 
-// ---- a Conv1D and the MaxPool1D behind it, windows side by side: one kernel ----
+// ---- one kernel for a Conv1D and a MaxPool1D behind it whose windows lie side by side ----
 
 namespace detail {
 template <class Conv, int Size>

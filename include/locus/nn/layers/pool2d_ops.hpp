@@ -16,7 +16,8 @@
 
 namespace locus::nn {
 
-/// What a pool over images is, whatever the images. A size of 0: the whole axis.
+/// The settings of a pool over images, without the extents of the images. A size of 0: the whole
+/// axis.
 struct pool2d_window {
   window_steps h, w;
   padding pad = padding::valid;
@@ -42,7 +43,7 @@ struct pool2d_window {
 
 namespace detail {
 
-/// means: every number of the images has a place below 2^31, as the bodies for cards want it
+/// means: every index into the images and the results is below 2^31, as the kernels for cards need
 inline bool is_short(pool_geometry const& g) {
   constexpr std::int64_t most = std::int64_t(1) << 31;
   auto const fits = [](window_axis const& a) { return a.in + a.size + a.stride < most; };
@@ -51,7 +52,8 @@ inline bool is_short(pool_geometry const& g) {
 
 }  // namespace detail
 
-/// means: result 0: the largest of each window; result 1: which one, the first of several
+/// means: result 0: the largest number of each window; result 1: its place in the window, of
+///        several the first
 /// shape: (rows, H, W, C) -> (rows, H', W', C), for windows of at most 256 elements
 struct max_pool2d_op {
   using enum call_role;
@@ -95,7 +97,7 @@ struct max_pool2d_op {
   }
 };
 
-/// means: dx = for each input the sum of dy of the windows that it won
+/// means: dx[i] = the sum of dy of the windows whose winner is input i
 /// shape: dy, winners -> (rows, in...), in: the extents of one image
 struct max_pool2d_gradient_op {
   using enum call_role;
@@ -144,7 +146,7 @@ struct max_pool2d_gradient_op {
   }
 };
 
-/// means: the mean of what each window has in the image
+/// means: the mean over the pixels of each window that lie in the image
 struct average_pool2d_op {
   using enum call_role;
   static constexpr call_rule rule{
@@ -176,7 +178,8 @@ struct average_pool2d_op {
   }
 };
 
-/// means: dx = each input's shares of the means that it is in
+/// means: dx[i] = the sum of dy[o] / (pixels of window o in the image) over the windows o that
+///        contain input i
 struct average_pool2d_gradient_op {
   using enum call_role;
   static constexpr call_rule rule{.name = "average_pool2d_gradient",
@@ -220,7 +223,7 @@ struct average_pool2d_gradient_op {
   }
 };
 
-/// means: dx of the maximum over a whole image, shared among those that are as large
+/// means: dx of the maximum over a whole image; several largest numbers share dy
 /// shape: x, y (rows, 1, 1, C), dy -> as x
 /// after: TensorFlow's reduce_max
 struct global_max_gradient_op {

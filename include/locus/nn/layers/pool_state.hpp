@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a trainer keeps of a pool. Pools along one axis are those over images one pixel high.
+// States of pools. A pool along one axis is a pool over images that are one pixel high.
 #pragma once
 #include <locus/nn/layers/layer.hpp>       // batch_of, batch_with
 #include <locus/nn/layers/pool2d_ops.hpp>  // max_pool2d_op, average_pool2d_op, global_max_gradient_op
@@ -9,8 +9,8 @@
 
 namespace locus::nn {
 
-/// A pool of batches of rank From, whose results have rank To. One of images is of rank 4; of lower ranks the axes in
-/// front are not there.
+/// A pool that takes batches of rank From and makes batches of rank To. A batch of images has rank
+/// 4; a batch of lower rank lacks the axes of the image in front.
 template <class T, int From, int To, class Replicas>
 struct pool_over_images {
   using in_batch = batch_of<T, From, Replicas>;
@@ -53,7 +53,7 @@ struct pool_over_images {
   }
   in_batch no_rows() const { return batch_with<in_batch>(0, example<From>(in)); }
 
-  /// the same numbers under more axes of 1, or fewer
+  /// means: the memory of x as a batch of another rank; axes of extent 1 are added or dropped
   template <class Batch, class X>
   static Batch seen_as(X const& x) {
     constexpr int rank = Batch::extents_type::rank(), more = rank - X::extents_type::rank();
@@ -63,7 +63,8 @@ struct pool_over_images {
   }
 };
 
-/// A pool over examples of N axes. It keeps nothing, or the winners of a forward if it is of the largest.
+/// The state of a pool over examples of N axes. With Max a forward pass keeps its winners for the
+/// backward pass.
 template <class T, int N, bool Max, class Replicas>
 struct pool_state : pool_over_images<T, N + 2, N + 2, Replicas> {
   using base = pool_over_images<T, N + 2, N + 2, Replicas>;
@@ -102,7 +103,8 @@ struct pool_state : pool_over_images<T, N + 2, N + 2, Replicas> {
   }
 };
 
-/// A pool over whole examples of N axes, whose batches of results have a rank of 2, or 4 where the axes stay.
+/// The state of a pool over whole examples of N axes. Rank: of a batch of results: 2, or 4 if the
+/// axes stay.
 template <class T, int N, int Rank, bool Max, class Replicas>
 struct global_pool_state : pool_over_images<T, N + 2, Rank, Replicas> {
   using base = pool_over_images<T, N + 2, Rank, Replicas>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Residual{layers...}: y = x + f(x); and y = g(x) + f(x) with a branch of its own for g.
+// Residual{layers...}: y = x + f(x); with a branch g: y = g(x) + f(x).
 #pragma once
 #include <locus/nn/layers/sequential.hpp>  // Sequential
 
@@ -7,7 +7,7 @@ LOCUS_COLD_BEGIN
 
 namespace locus::nn {
 
-/// What a trainer keeps of a Residual. Branch: the state of the branch, or nothing.
+/// The state of a Residual. Branch: the state of the branch, or `nothing`.
 template <class T, int Rank, class Replicas, class Inner, class Branch>
 struct residual_state {
   static constexpr bool projects = !std::is_same_v<Branch, nothing>;
@@ -22,7 +22,7 @@ struct residual_state {
   struct kept_by {
     typename S::kept own;
     typename S::out_batch made =
-        detail::no_batch<typename S::out_batch>();  // where backward reads it
+        detail::no_batch<typename S::out_batch>();  // the result, if backward reads it
   };
   struct no_branch {};
   struct kept {
@@ -57,7 +57,7 @@ struct residual_state {
       return sum(y, x, k, p);
   }
   in_batch backward(in_batch const& x, batch const&, kept& k, batch dy, bool need_dx) {
-    batch const dy_too(dy);  // each backward may overwrite its own
+    batch const dy_too(dy);  // each backward may overwrite its dy
     in_batch dx = inner.backward(x, k.inner.made, k.inner.own, std::move(dy), need_dx);
     drop(k.inner.made);
     if constexpr (projects) {
@@ -94,8 +94,8 @@ struct residual_state {
 template <class Inner, class Branch>
 class Projected;
 
-/// means: y = x + f(x), f the layers one behind the other
-/// fails: at compile time, when f changes the extents and there is no branch
+/// means: y = x + f(x), where f runs the layers in order
+/// fails: at compile time, if f changes the extents
 /// after: He et al., Deep residual learning, CVPR 2016
 template <class... Layers>
 class Residual {
@@ -104,7 +104,7 @@ class Residual {
  public:
   static constexpr char const* kind = "Residual";
   constexpr Residual(Layers... layers) : inner_(layers...) {}
-  /// means: y = g(x) + f(x), g the layers of a branch of its own
+  /// means: y = g(x) + f(x), where g runs these layers in order
   template <class... Of>
   constexpr auto branch(Of... layers) const {
     return Projected<inner_type, Sequential<Of...>>(inner_, Sequential<Of...>(layers...));
@@ -138,7 +138,7 @@ class Residual {
   inner_type inner_;
 };
 
-/// means: y = g(x) + f(x): what Residual{...}.branch(...) is
+/// means: y = g(x) + f(x): the type of Residual{...}.branch(...)
 template <class Inner, class Branch>
 class Projected {
  public:

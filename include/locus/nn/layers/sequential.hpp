@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sequential{layers...}: a model whose sizes are in its type.
+// Sequential{layers...}: a model that runs its layers in order; its extents are part of its type.
 #pragma once
 #include <locus/nn/layers/chain.hpp>          // chain
 #include <locus/nn/layers/simple_layers.hpp>  // Input
@@ -15,11 +15,13 @@ inline constexpr bool is_input = false;
 template <std::int64_t... E>
 inline constexpr bool is_input<Input<E...>> = true;
 
-/// a layer that says what its examples are; a Sequential that leaves it open says void
+/// a layer that names the extents of its examples (`using input = ...`); void: a Sequential leaves
+/// them open
 template <class Layer>
 concept names_input = requires { typename Layer::input; } && !std::is_void_v<typename Layer::input>;
 
-/// what the examples of a model are: its Input, or what its first layer says (`using input = ...`)
+/// the extents of a model's examples: those of its Input, or of its first layer (`using input =
+/// ...`)
 template <class First>
 struct input_of {
   static_assert(always_false<First>,
@@ -77,10 +79,10 @@ struct chain_of<type_list<Layers...>> {
 
 }  // namespace detail
 
-/// means: layers one behind the other; also a layer itself
-/// shape: known to the compiler where Input and layers say it; what is dyn is checked once, when a
-///        trainer is made
-/// fails: at compile time, when a layer does not take what the one before it makes
+/// means: a model that runs its layers in order; also a layer itself
+/// shape: static where Input and layers give static extents; extents that are dyn are checked once,
+///        when a trainer is made
+/// fails: at compile time, if a layer does not take the extents of the layer before it
 /// after: keras.Sequential
 template <class... Layers>
 class Sequential {
@@ -96,7 +98,7 @@ class Sequential {
   template <int K>
   using layer_at = at_t<K, body>;
   std::string_view name = "sequential";
-  std::uint64_t seed = 1;  // what weights begin with is a function of it
+  std::uint64_t seed = 1;  // initial weights are a function of it
 
   constexpr Sequential(Layers... layers) : layers_{{layers}...} {
     if constexpr (has_input) static_cast<void>(sizeof(output<input>));  // the sizes fit
@@ -107,7 +109,7 @@ class Sequential {
     s.name = other;
     return s;
   }
-  /// means: the same model whose weights begin with other numbers
+  /// means: the same model with other initial weights
   constexpr Sequential seeded(std::uint64_t other) const {
     Sequential s = *this;
     s.seed = other;
@@ -121,7 +123,7 @@ class Sequential {
     }(std::make_index_sequence<std::size_t(size)>{});
   }
 
-  // ---- of a model: what an example is ----
+  // ---- as a model: the extents of an example ----
   using first = at_t<0, type_list<Layers...>>;
   static constexpr bool has_input = detail::is_input<first> || detail::names_input<first>;
   template <class First = first>
@@ -134,7 +136,7 @@ class Sequential {
   }())::type;
   shape input_extents() const { return detail::input_of<first>::given(get<0>(layers_)); }
 
-  // ---- a layer like any other ----
+  // ---- as a layer ----
   template <class In>
   using output = typename chain_type::template output<In>;
   template <class T, class In, class Replicas>

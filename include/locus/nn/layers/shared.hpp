@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// shared(layer): one layer at several places of a model; its gradients add.
+// shared(layer): one layer at several places of a model; the gradients of its places are added.
 #pragma once
 #include <memory>  // shared_ptr
 
@@ -9,19 +9,19 @@ LOCUS_COLD_BEGIN
 
 namespace locus::nn {
 
-/// What a trainer keeps of a layer that stands at several places: one state for all of them.
+/// The state of a layer at one of several places: all places share one `cell`.
 template <class T, class Replicas, class State>
 struct shared_state {
   struct cell {
     State state;
     shape in;
-    int uses = 0, done = 0;  // backwards of this step
+    int uses = 0, done = 0;  // places; backward passes of this step
     std::vector<typename parameter<T, Replicas>::tensor> sums;
   };
   using kept = typename State::kept;
   static constexpr bool reads_x = nn::reads_x<State>(), reads_y = nn::reads_y<State>();
   std::shared_ptr<cell> of;
-  bool first;  // its forward comes first, its backward last: then the gradients are complete
+  bool first;  // this place runs forward first and backward last, when the gradients are complete
 
   shape output_extents() const { return of->state.output_extents(); }
   activation ends_in() const {
@@ -59,13 +59,13 @@ struct shared_state {
   }
 };
 
-/// means: a layer whose weights every place of a model uses at which this object, or a copy of it,
-///        stands
+/// means: a layer whose weights are the same at all places of a model where this object or a copy
+///        of it stands
 template <layer Layer>
 class Shared {
  public:
   static constexpr char const* kind = Layer::kind;
-  using layer_types = type_list<Layer>;  // a loss looks in here for the last activation
+  using layer_types = type_list<Layer>;  // a loss finds the last activation here
   static constexpr int size = 1;
   explicit Shared(Layer l) : layer_(l), identity_(std::make_shared<char>()) {}
 
@@ -105,7 +105,8 @@ class Shared {
   std::shared_ptr<char> identity_;
 };
 
-/// means: l with an identity: auto tower = shared(Dense<64>{relu}); Sequential{tower, ..., tower}
+/// means: a layer l for several places: auto tower = shared(Dense<64>{relu}); Sequential{tower,
+///        ..., tower}
 /// cost:  an all-reduce of its gradients for each place
 template <layer Layer>
 Shared<Layer> shared(Layer l) {

@@ -7,8 +7,9 @@
 
 namespace locus::nn {
 
-/// means: what one example is, where no layer says it: Sequential{Input<28, 28, 1>{}, ...}; a dyn
-///        extent is given by the object: Input<dyn>{300}
+/// means: the extents of one example, for a model whose first layer does not say them:
+///        Sequential{Input<28, 28, 1>{}, ...}; the object gives the extents that are dyn:
+///        Input<dyn>{300}
 template <std::int64_t... E>
 struct Input {
   using extents = Extents<E...>;
@@ -26,7 +27,7 @@ struct Input {
 
 namespace detail {
 
-/// x under another type; its rows stay rows
+/// means: the memory of x as a batch of examples with other extents
 template <class To, class From>
 To relabelled_rows(From const& x, shape const& example) {
   shape s{example.rank + 1, {x.extent(0)}};
@@ -34,7 +35,7 @@ To relabelled_rows(From const& x, shape const& example) {
   return locus::detail::relabel<To>(x, s);
 }
 
-/// the elements of one example; dyn if one extent is
+/// the number of elements of one example; dyn if an extent is dyn
 constexpr std::int64_t size_of(shape const& s) {
   for (int a = 0; a < s.rank; ++a)
     if (s.extent[a] == dyn) return dyn;
@@ -43,7 +44,7 @@ constexpr std::int64_t size_of(shape const& s) {
 
 }  // namespace detail
 
-/// What a trainer keeps of a Flatten or a Reshape: examples seen under other extents.
+/// The state of a Flatten or a Reshape: the extents of its examples and of its results.
 template <class T, int From, int To, class Replicas>
 struct reshape_state {
   using kept = nothing;
@@ -64,7 +65,7 @@ struct reshape_state {
 };
 
 /// means: each example as a vector, in row order
-/// cost:  none: the same memory
+/// cost:  none: x and y share memory
 struct Flatten {
   static constexpr char const* kind = "Flatten";
   template <class In>
@@ -77,8 +78,8 @@ struct Flatten {
   }
 };
 
-/// means: each example under other extents, in row order
-/// cost:  none: the same memory
+/// means: each example with other extents, in row order
+/// cost:  none: x and y share memory
 template <std::int64_t... E>
 struct Reshape {
   static_assert(Extents<E...>::pattern.is_static(),
@@ -109,7 +110,7 @@ struct Reshape {
   }
 };
 
-/// What a trainer keeps of an Activation. Rows: softmax.
+/// The state of an Activation. Rows: softmax.
 template <class T, int Rank, class Replicas, bool Rows>
 struct activation_state {
   using kept = kept_end;
@@ -159,7 +160,7 @@ struct Activation {
   }
 };
 
-/// What a trainer keeps of a Dropout: where it draws from.
+/// The state of a Dropout: its rate and its seed.
 template <class T, int Rank, class Replicas>
 struct dropout_state {
   struct kept {
@@ -185,17 +186,18 @@ struct dropout_state {
   }
 
  private:
-  /// element i is 0 where number i of the seed's stream is below the rate
+  /// means: r[i] = number i of the seed's stream < rate ? 0 : x[i] / (1 - rate)
   batch dropped(batch const& x, std::uint64_t stream) const {
     return batch(where(uniform<T>(x.extents(), locus::seed{stream}) >= T(rate),
                        x * T(1 / (1 - rate)), T(0)));
   }
 };
 
-/// means: in training each element is 0 with that probability, the others are divided by 1 - rate
-/// cost:  no mask is kept: it is drawn again
-/// after: keras.layers.Dropout; a function of seed, step and the element's number in the global
-///        batch: the same for every number of replicas
+/// means: in training each element becomes 0 with probability `rate`, and else is divided by 1 -
+///        rate
+/// cost:  keeps no mask: the backward pass draws the numbers again
+/// after: keras.layers.Dropout; the mask is a function of seed, step and the element's number in
+///        the global batch: the same for every number of replicas
 struct Dropout {
   static constexpr char const* kind = "Dropout";
   double rate = 0.5;

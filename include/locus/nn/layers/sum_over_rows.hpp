@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums over the rows of a batch: what normalisations owe for each channel.
+// Sums over the rows of a batch, one for each channel: the gradients of gamma and beta.
 #pragma once
 #include <utility>  // integer_sequence
 

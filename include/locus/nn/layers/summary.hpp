@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of a model: its layers, what they make, and how many parameters they have.
+// The table of a model: its layers, their output extents, and their numbers of parameters.
 #pragma once
 #include <string>  // string
 #include <vector>  // vector
@@ -16,16 +16,16 @@ struct layer_row {
   std::string name, kind;
   shape output;  // of one example
   std::int64_t parameters = 0, bytes = 0;
-  std::int64_t frozen = 0, frozen_bytes = 0;  // of these, what is not trained
+  std::int64_t frozen = 0, frozen_bytes = 0;  // the part that is not trained
 };
 
 namespace detail {
 
-/// 50,240
+/// means: "50,240"
 LOCUS_FUNCTION std::string with_commas(std::int64_t n);
-/// 198.79 KB
+/// means: "198.79 KB"
 LOCUS_FUNCTION std::string readable_size(std::int64_t bytes);
-/// (None, 296, 64)
+/// means: "(None, 296, 64)"
 LOCUS_FUNCTION std::string shape_of_batch(shape const& example);
 
 /// a table of three columns, as Keras draws it

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What layers with a kernel, a bias and an activation share: weighted is the base of their
-// descriptions, weights that of their states.
+// Bases of layers with a kernel, a bias and an activation: `weighted` of their descriptions,
+// `weights` of their states.
 #pragma once
 #include <locus/nn/layers/activation.hpp>  // activation
 #include <locus/nn/layers/layer.hpp>       // kept_end, with
@@ -8,8 +8,8 @@
 
 namespace locus::nn {
 
-/// What a trainer keeps of a layer with weights. A layer without bias has one, of zeros, that is no
-/// parameter of the model.
+/// The state of a layer with weights. In a layer without bias, `bias` is zeros and no parameter of
+/// the model.
 template <class T, class Replicas>
 struct weights {
   using kept = kept_end;
@@ -26,8 +26,8 @@ struct weights {
   }
 };
 
-/// means: the activation of a layer with weights, whether the layer has a bias, and what both begin
-///        with
+/// means: the activation of a layer with weights, whether it has a bias, and the initial values of
+///        kernel and bias
 /// after: Keras: kernel, bias; glorot_uniform, zeros
 template <class Derived>
 struct weighted {

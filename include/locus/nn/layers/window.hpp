@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows that slide along the axes of an example, as convolutions and pools have them. Padding is
-// TensorFlow's: what `same` adds in all is halved, the odd element comes behind.
+// Windows of convolutions and pools, which slide along the axes of an example. Padding is
+// TensorFlow's: `same` adds half of its elements on each side, and an odd one behind.
 #pragma once
 #include <cstdint>  // int64_t
 
@@ -8,12 +8,13 @@
 
 namespace locus::nn {
 
-/// What a window finds outside of an example. valid: nothing, the window stays inside; same: zeros on
-/// both sides, as many results as strides, the odd zero behind; causal: zeros in front alone
+/// The elements that a window reads outside of an example. valid: none, the window stays inside;
+/// same: zeros on both sides, an odd zero behind, ceil(in / stride) results; causal: zeros in front
+/// alone
 enum class padding : unsigned char { valid, same, causal };
 
-/// means: result o reads inputs o * stride + t * dilation - before, 0 <= t < size; what lies outside
-///        of [0, in) is 0 for a convolution and not there for a pool
+/// means: result o reads inputs o * stride + t * dilation - before, 0 <= t < size; an input outside
+///        of [0, in) is 0 for a convolution, and ignored by a pool
 struct window_axis {
   std::int64_t in = 1, size = 1, stride = 1, dilation = 1, before = 0, out = 1;
 
@@ -28,7 +29,7 @@ struct window_axis {
     for (std::int64_t t = 0; t < size; ++t) count += is_inside(input(o, t));
     return count;
   }
-  /// one input for each result, in order
+  /// means: result o reads input o alone
   LOCUS_HOST_DEVICE constexpr bool is_pointwise() const {
     return size == 1 && stride == 1 && before == 0 && in == out;
   }
@@ -40,8 +41,8 @@ struct window_axis {
   }
 };
 
-/// means: the axis of a window of `size` over `in` elements; an input shorter than the window of
-///        `valid` has no results
+/// means: the axis of a window of `size` over `in` elements; with `valid`, an input that is shorter
+///        than the window has no results
 LOCUS_HOST_DEVICE constexpr window_axis slide(std::int64_t in, std::int64_t size,
                                               std::int64_t stride, std::int64_t dilation,
                                               padding p) {
@@ -56,7 +57,7 @@ LOCUS_HOST_DEVICE constexpr window_axis slide(std::int64_t in, std::int64_t size
   return w;
 }
 
-/// How a window moves along one axis.
+/// The size and the steps of a window along one axis.
 struct window_steps {
   std::int64_t size = 1, stride = 1, dilation = 1;
 
@@ -66,7 +67,7 @@ struct window_steps {
   friend constexpr bool operator==(window_steps const&, window_steps const&) = default;
 };
 
-/// Where an element of an array of pixels lies.
+/// The indices of an element of an array of pixels.
 struct pixel_place {
   std::int64_t image, y, x, channel;
 };
@@ -109,8 +110,9 @@ struct window_geometry {
       }
     }
   }
-  /// means: visit(line, column, element of the window) for each result whose window has input (y, x),
-  ///        elements of the window in rising order, or the results
+  /// means: visit(line, column, element of the window) for each result whose window has input (y,
+  ///        x); RisingResults: in the order of the results, else in the order of the window's
+  ///        elements
   template <bool RisingResults, class Visit>
   LOCUS_HOST_DEVICE constexpr void each_result(std::int64_t y, std::int64_t x,
                                                Visit const& visit) const {
@@ -129,8 +131,9 @@ struct pool_geometry : window_geometry {
   constexpr std::int64_t output_size() const { return results() * channels; }
 };
 
-/// What a convolution does; the kernel is (h.size, w.size, channels / groups, filters). Steps of one
-/// axis are lines of one column; of those, `pool` neighbouring results may become their largest.
+/// The sizes of a convolution; its kernel is (h.size, w.size, channels / groups, filters). The
+/// steps of a convolution along one axis are lines of one column; a pool may keep the largest of
+/// `pool` neighbouring results.
 struct conv_geometry : window_geometry {
   std::int64_t filters = 1, groups = 1, pool = 1;
   bool relu = false;  // in front of the pool
@@ -145,10 +148,10 @@ struct conv_geometry : window_geometry {
     return h.size * w.size * group_channels() * filters;
   }
 
-  /// means: lines behind the pool, and lines that it reads
+  /// means: the number of lines behind the pool, and of lines that the pool reads
   LOCUS_HOST_DEVICE constexpr std::int64_t rows() const { return h.out / pool; }
   LOCUS_HOST_DEVICE constexpr std::int64_t used() const { return rows() * pool; }
-  /// means: the same convolution without the lines that no pool reads
+  /// means: the same convolution without the lines that the pool does not read
   LOCUS_HOST_DEVICE constexpr conv_geometry without_unread() const {
     conv_geometry g = *this;
     g.h.out = used();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The extents that a window makes of examples of one axis or two, in types and at run time.
+// The extents behind a window over examples of one axis or two, in types and at run time.
 #pragma once
 #include <type_traits>  // type_identity
 #include <utility>      // index_sequence
@@ -10,15 +10,15 @@
 
 namespace locus::nn {
 
-/// A window over examples of N axes and a last one of channels: of steps, N = 1, or of images, N = 2.
+/// A window over examples of N axes and channels: of steps, N = 1, or of images, N = 2.
 template <int N>
 struct window_axes {
   static constexpr int rank = N;
   window_steps along[N];
   padding pad = padding::valid;
 
-  /// means: the extents of what the window makes of an example, with so many channels
-  /// shape: (n_1, ..., n_N, C) -> (n_1', ..., n_N', channels); an extent that is open stays open
+  /// means: the extents behind the window, with so many channels
+  /// shape: (n_1, ..., n_N, C) -> (n_1', ..., n_N', channels); an open extent stays open
   constexpr shape slid(shape const& example, std::int64_t channels) const {
     shape s{N + 1, {}};
     for (int a = 0; a < N; ++a) {
@@ -28,7 +28,7 @@ struct window_axes {
     s.extent[N] = channels;
     return s;
   }
-  /// means: the window has a place along each axis; along one that is open it may have
+  /// means: the window fits along each axis whose extent is not open
   constexpr bool has_room(shape const& example) const {
     shape const s = slid(example, 1);
     for (int a = 0; a < N; ++a)
@@ -37,7 +37,8 @@ struct window_axes {
   }
 };
 
-/// means: a window leaves examples In a place along each axis; groups divide their channels     true for another rank
+/// means: the window fits along each axis of examples In; are_multiples: groups divide their
+///        channels. Both are true for another rank
 template <class In, int N>
 consteval bool has_room(window_axes<N> const& window) {
   if constexpr (In::rank() == N + 1) return window.has_room(In::pattern);
@@ -49,8 +50,8 @@ consteval bool are_multiples(std::int64_t groups) {
     return In::pattern.extent[N] == dyn || In::pattern.extent[N] % groups == 0;
   return true;
 }
-/// means: the type of the Extents that the window of a layer, its `axes`, makes of examples In; channels_of(C): how
-///        many channels it makes of C
+/// means: the type of the Extents behind the window Layer::axes over examples In;
+///        Layer::channels_of(C): the channels behind the layer for C channels in front
 template <class Layer, class In, int N = decltype(Layer::axes)::rank>
 consteval auto extents_behind() {
   return []<std::size_t... A>(std::index_sequence<A...>) {

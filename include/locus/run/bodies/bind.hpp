@@ -40,7 +40,7 @@ inline namespace LOCUS_RUN_MODE {
                          << "; give each a destination of its own, or run two plans");
 }
 
-/// two roots of one plan are written at one moment
+/// fails: shape_error, if two roots of the plan write the same bytes: their order is open
 LOCUS_FUNCTION void require_apart(run_state const& run, int k, int other) {
   int const rank = run.targets[k].extents.rank, other_rank = run.targets[other].extents.rank;
   int const bytes = run.bytes_of_element(run.plan.roots[k].from),
@@ -63,7 +63,7 @@ LOCUS_FUNCTION void check_extents(run_state const& run) {
     for (int other = 0; other < k; ++other) require_apart(run, other, k);
 }
 
-/// means: what this run writes is out of date on other devices
+/// means: drops kept copies of the bytes that this run writes
 [[gnu::cold]] LOCUS_FUNCTION void forget_written(run_state const& run) {
   for (int k = 0; k < run.plan.roots.count; ++k)
     for (int r = 0; r < run.targets[k].where.count(); ++r) {

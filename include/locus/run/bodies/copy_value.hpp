@@ -88,7 +88,8 @@ LOCUS_FUNCTION bool moves_as_block(local_value const& to, local_value const& fro
   copy_strided({to.on, record, operands, 2}, *to.at, *from.at, rank, element_bytes);
 }
 
-/// means: one block from device to device, on a copy queue, behind what made it and what used its target
+/// means: copies one block between devices on a copy queue, after the work that made it and the
+///        work that used the target
 [[gnu::cold]] LOCUS_FUNCTION stamp copy_across(run_state& run, copy_side const& to,
                                                copy_side const& from, int rank, int element_bytes,
                                                step_record const& record) {
@@ -128,7 +129,7 @@ LOCUS_FUNCTION void copy_value(run_state& run, copy_side const& to, copy_side co
       runtime::wait(*to.on, queue_kind::compute, arrived);
     return;
   }
-  // by way of dense memory on the side that has gaps
+  // copies by way of dense memory on the device whose value has gaps
   bool const gaps_here = !is_dense(*from.at, rank);
   logical_device& d = gaps_here ? *from.on : *to.on;
   shape s{rank, {}};

@@ -14,12 +14,12 @@ LOCUS_COLD_BEGIN
 namespace locus::detail {
 inline namespace LOCUS_RUN_MODE {
 
-/// on<Device>(x) of a tensor is one step that changes nothing
+/// means: the step is on<Device>(x) of a tensor, which is an explicit copy
 inline bool asks_for_copy(step const& reader) {
   return reader.kind == step_kind::map && reader.name == "identity" && !reader.request.is_none();
 }
 
-/// means: a copy that nobody wrote, of that operand of step i, is refused or told
+/// means: refuses the implicit copy of that operand of step i, or warns of it
 LOCUS_FUNCTION void judge_copy(run_state const& run, short i, int operand, transfer const& t) {
   plan_view const& p = run.plan;
   step const &reader = p.steps[i], &source = p.steps[t.from];
@@ -28,7 +28,7 @@ LOCUS_FUNCTION void judge_copy(run_state const& run, short i, int operand, trans
   count_transfer(moved, source.where, t, run.extents[t.from], source.element_bytes);
   if (moved.copies == 0) return;
   bool const refused = run.seen.copies == copy_policy::explicit_only;
-  // an edge of the constant plan stands for this operand of this plan
+  // the address of the edge in the constant plan is the key of this operand
   edge const* const stands_for = run.seen.code->plan.edges.first + reader.first_edge + operand;
   if (!refused && !runtime::first_time(stands_for, site)) return;
   message text;

@@ -14,8 +14,8 @@ LOCUS_LEAN_BEGIN
 namespace locus::detail {
 inline namespace LOCUS_RUN_MODE {
 
-/// means: read(step, edge) for each operand in memory that the kernel of region i reads, stored(k) for each value that it
-///        stores
+/// means: read(step, edge) for each operand in memory that the kernel of region i reads, stored(k)
+///        for each value that the kernel stores
 template <class Read, class Stored>
 void each_value(run_state const& run, short i, Read const& read, Stored const& stored) {
   plan_view const& plan = run.plan;
@@ -31,7 +31,7 @@ void each_value(run_state const& run, short i, Read const& read, Stored const& s
   }
 }
 
-/// concatenate, and a reshape of what has gaps: one copying kernel for each operand
+/// concatenate, and a reshape of a value with gaps: one copying kernel for each operand
 [[gnu::cold]] LOCUS_FUNCTION void copy_operands(run_state& run, launch const& what) {
   step const& s = run.plan.steps[what.step];
   std::int64_t begin = 0;
@@ -64,7 +64,8 @@ LOCUS_FUNCTION void start_kernel(run_state& run, launch const& what) {
     run.code.launches[what.step](what);
 }
 
-/// means: the names of the kernels that the launch will start: the same call with a workspace that measures starts none
+/// means: writes the names of the kernels that the launch will start; the call with a workspace
+///        that measures starts none
 [[gnu::cold]] LOCUS_FUNCTION void write_kernels(run_state& run, message& out, launch const& what) {
   kernel_list kernels;
   kernel_workspace measured{.on = what.site.on, .kernels = &kernels};
@@ -86,7 +87,7 @@ LOCUS_FUNCTION void start_kernel(run_state& run, launch const& what) {
   return bytes;
 }
 
-/// means: the log and the trace hear of the launch before it is issued
+/// means: logs the launch and begins its span, before the launch is issued
 [[gnu::cold]] LOCUS_FUNCTION void announce(run_state& run, launch const& what, work_scope& work) {
   logical_device& d = *what.site.on;
   device const asked = run.plan.steps[what.step].where.at(what.replica);
@@ -102,7 +103,8 @@ LOCUS_FUNCTION void start_kernel(run_state& run, launch const& what) {
 
 inline constexpr int max_touched = 64;
 
-/// means: waits for what the kernel reads, and checks where it lies
+/// means: orders the kernel behind the arrivals of its operands and behind readers of its results;
+///        checks that its operands lie on its device; fills `operands`, and returns their number
 [[gnu::cold]] LOCUS_FUNCTION int gather_operands(run_state& run, short i, int r, logical_device& d,
                                                  step_record const& record, touched* operands) {
   int count = 0;
@@ -155,7 +157,7 @@ LOCUS_FUNCTION void launch_region(run_state& run, short i) {
 
 // ---- transfers ----
 
-/// means: a copy from device to device is counted, and told to the log; reused: nothing is moved
+/// means: counts and logs a copy between devices; reused: nothing is moved
 [[gnu::cold]] LOCUS_FUNCTION void note_copy(run_state& run, transfer const& t, local_value const& v,
                                             device from, device to, bool reused,
                                             std::string_view why) {
@@ -166,7 +168,7 @@ LOCUS_FUNCTION void launch_region(run_state& run, short i) {
   if (run.seen.log) log_copy(t.how, s, t.from, bytes, from, to, why, run.seen.site);
 }
 
-/// means: one value, or one piece, to another device (or beside itself)
+/// means: copies one value or piece to another device, or to another place on the same device
 [[gnu::cold]] LOCUS_FUNCTION void move_part(run_state& run, transfer const& t, copy_side const& to,
                                             device to_name, copy_side const& from, device from_name,
                                             bool skip) {
@@ -183,7 +185,7 @@ LOCUS_FUNCTION void launch_region(run_state& run, short i) {
   copy_value(run, to, from, run.rank_of(t.from), run.bytes_of_element(t.from), record);
 }
 
-/// means: another transfer has brought it
+/// means: takes the copy of transfer `first`, and counts it as reused
 [[gnu::cold]] LOCUS_FUNCTION void reuse(run_state& run, transfer const& me, short first) {
   each_part(run, me, [&](copy_side const&, device to, copy_side const& from, device at, bool) {
     if (!(to == at))
@@ -195,7 +197,7 @@ LOCUS_FUNCTION void launch_region(run_state& run, short i) {
 
 LOCUS_FUNCTION void move_value(run_state& run, transfer const& me) {
   if (&me - run.plan.transfers.first ==
-      runtime::planted.omit_transfer) {  // the mistake: readers get it where it is
+      runtime::planted.omit_transfer) {  // a mistake that a test plants: readers get the source
     int const v = run.value_of(me);
     for (int r = 0; r < me.arrives.count(); ++r) run.value(v, r) = run.value(me.from, 0);
     return;

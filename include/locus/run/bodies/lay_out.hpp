@@ -28,7 +28,7 @@ LOCUS_FUNCTION bool brought_by_other(run_state const& run, transfer const& t) {
   return o && o->first != o->transfer;
 }
 
-/// for the message that there is no memory for them
+/// means: the purpose of an arena, for the message of out_of_memory
 [[gnu::cold]] LOCUS_FUNCTION message describe_temporaries(run_state const& run, device name) {
   int largest = -1;
   for (int v = 0; v < run.slots.count; ++v)
@@ -52,7 +52,7 @@ LOCUS_FUNCTION void open_arena(run_state& run, device name) {
     run.memory.add_arena(name, d, bytes, describe_temporaries(run, name).view());
 }
 
-/// which root's destination a value is written into; -1: none
+/// the root whose destination value v may be made in; -1: none
 LOCUS_FUNCTION int root_of_value(run_state const& run, int v) {
   for (int k = 0; k < run.plan.roots.count; ++k) {
     int const ends = run.value_of(run.plan.roots[k]);
@@ -66,7 +66,8 @@ LOCUS_FUNCTION std::int64_t offset_of(run_state const& run, int v) {
   return run.slots[o ? run.plan.steps.count + o->memory : v].offset;
 }
 
-/// the memory of a value that a kernel or a transfer makes: a destination, its slot, or aside
+/// means: gives a value that a kernel or a transfer makes memory: its destination, its slot, or
+///        memory aside
 LOCUS_FUNCTION void place_made(run_state& run, int v) {
   place const& where = run.place_of(v);
   int const k = root_of_value(run, v);
@@ -122,7 +123,8 @@ LOCUS_FUNCTION void lay_out(run_state& run) {
   if (run.code.crossings) run.code.crossings->lay_out(run);
 }
 
-/// the memory of temporary v is nobody else's until that action; its slot may end earlier
+/// means: no other value uses the memory of temporary v until action `until`, even if its slot ends
+///        earlier
 LOCUS_FUNCTION bool keeps_memory(run_state const& run, short v, short until) {
   slot const& mine = run.slots[v];
   if (mine.bytes == 0 || mine.is_result || until <= mine.last_read) return true;
@@ -159,11 +161,11 @@ LOCUS_FUNCTION void place_arrival(run_state& run, transfer const& me) {
     for (int r = 0; r < me.arrives.count(); ++r) keep(r, r);
     return;
   }
-  // both sides are host memory and nobody writes what arrives: the value stays where it is, unless
-  // a later one is to lie there
+  // both sides are host memory and no step writes the arrival: the value keeps its place, unless a
+  // later value gets that memory too early
   bool const whole = me.how == transfer_kind::copy || me.how == transfer_kind::broadcast ||
                      me.how == transfer_kind::first_replica;
-  bool const stays = s.where == me.arrives;  // an open device turned out to be the other one
+  bool const stays = s.where == me.arrives;  // an open device is the other device of the transfer
   if (whole && !result && (stays || (all_on_host(s.where) && all_on_host(me.arrives))) &&
       keeps_memory(run, memory_of(run.plan, me.from), run.slots[v].last_read)) {
     for (int r = 0; r < me.arrives.count(); ++r) keep(r, 0);
@@ -176,7 +178,7 @@ LOCUS_FUNCTION void place_arrival(run_state& run, transfer const& me) {
     for (int a = 0; a < rank; ++a) run.layout(v, r).strides[a] = source.strides[a];
 }
 
-/// copies of tensors that the run does not write lie where devices keep them
+/// means: a copy of a tensor that the run does not write gets a place in a kept copy
 [[gnu::cold]] LOCUS_FUNCTION void place_kept(run_state& run) {
   for (transfer const& t : run.plan.transfers) {
     bool const whole = t.how == transfer_kind::copy || t.how == transfer_kind::broadcast;

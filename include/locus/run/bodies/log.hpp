@@ -13,7 +13,7 @@ namespace locus::detail {
 
 LOCUS_FUNCTION void log_step(step const& s, short number, shape const& extents, device on,
                              std::string_view kernel, call_site site) {
-  if (s.tensorflow.empty()) return;  // a part of an operation that has a line of its own
+  if (s.tensorflow.empty()) return;  // the step is a part of an operation whose own step is logged
   log_event e;
   message reason;
   e.kind = event_kind::step, e.step = number, e.name = s.tensorflow, e.on = use_of(on);

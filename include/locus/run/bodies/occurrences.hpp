@@ -19,7 +19,7 @@ struct occurrence_finder {
   local_value const& source(short t, int r) const {
     return values[p.transfers[t].from * replicas + r];
   }
-  /// from a tensor into a temporary: what a plan does not write
+  /// means: t copies from a tensor into a temporary, and no step writes the copy
   bool may_share(short t) const {
     transfer const& me = p.transfers[t];
     slot const& s = slot_of(t);
@@ -44,7 +44,9 @@ struct occurrence_finder {
       if (o.transfer == t) return true;
     return false;
   }
-  /// t and all that bring the same behind it
+  /// means: adds t and the later transfers of the same elements, if one slot is free long enough
+  ///        for
+  ///        all of them
   [[gnu::cold]] void add_all(short t, dynamic_array<occurrence>& found) const {
     if (is_found(t, found)) return;
     std::size_t const begin = found.size();
@@ -59,11 +61,11 @@ struct occurrence_finder {
     for (std::size_t k = begin; k < found.size() && memory < 0; ++k)
       if (lives_alone(found[k].transfer, slot_of(first).made, last, found, begin))
         memory = found[k].transfer;
-    if (memory < 0) return found.resize(begin);  // each has memory for its own time only
+    if (memory < 0) return found.resize(begin);  // each keeps its own copy
     for (std::size_t k = begin; k < found.size(); ++k)
       found[k].first = first, found[k].memory = memory;
   }
-  /// the memory of t is nobody else's between two actions
+  /// means: no value outside of the group uses the memory of t between the two actions
   bool lives_alone(short t, short begin, short end, dynamic_array<occurrence> const& group,
                    std::size_t group_begin) const {
     slot const& mine = slot_of(t);
@@ -99,7 +101,7 @@ LOCUS_FUNCTION void find_occurrences(plan_view const& p, local_value const* valu
       }
 }
 
-/// means: moves what occurrences save from `copies` to `reused`
+/// means: moves the counts of shared copies from `copies` to `reused`
 LOCUS_FUNCTION void count_reused(tally& t, plan_view const& p, shape const* extents,
                                  dynamic_array<occurrence> const& found) {
   for (occurrence const& o : found) {

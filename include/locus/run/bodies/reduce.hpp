@@ -28,7 +28,7 @@ inline void* take_memory(run_state& run, logical_device& d, std::int64_t bytes) 
 inline collective_name name_of_collective(transfer const& me) {
   return {name_of(me.how), me.bucket};
 }
-/// pieces of whole rows: each is folded where it belongs
+/// means: the pieces are whole rows, and NCCL folds each on its own device
 inline bool goes_in_segments(transfer const& me, replica_topology const& over) {
   return me.arrives.is_sharded() && me.arrives.axis == 0 && over.uses_nccl();
 }
@@ -50,7 +50,7 @@ LOCUS_FUNCTION segment segment_of(run_state const& run, transfer const& me, int 
           run.value(run.value_of(me), r).data};
 }
 
-/// the replica that folds: the destination if it is one
+/// the replica that folds: the one on the destination's device, else replica 0
 LOCUS_FUNCTION int folding_replica_of(run_state const& run, transfer const& me,
                                       replica_topology const& over) {
   int const r =
@@ -58,7 +58,7 @@ LOCUS_FUNCTION int folding_replica_of(run_state const& run, transfer const& me,
   return r < over.count ? r : 0;
 }
 
-/// its result is made where it belongs
+/// means: the fold writes the result to its final memory
 LOCUS_FUNCTION bool reduces_in_place(run_state const& run, transfer const& me,
                                      replica_topology const& over) {
   bool const here = over.in_reach() || over.uses_nccl();
@@ -92,7 +92,8 @@ LOCUS_FUNCTION void foresee_terms(run_state& run, transfer const& me) {
                 by.scratch_of({0, job.count, root, nullptr}, job.element_bytes));
 }
 
-/// a fold runs over dense terms: one that is looked at with gaps or in another order is packed
+/// means: the address of term r in row order; a term with gaps or another order of axes is packed
+///        first
 LOCUS_FUNCTION void* dense_term(run_state& run, transfer const& me, int r) {
   local_value const& term = run.value(me.from, r);
   int const rank = run.extents[me.from].rank;
@@ -107,7 +108,7 @@ LOCUS_FUNCTION void* dense_term(run_state& run, transfer const& me, int r) {
   return packed.data;
 }
 
-/// the terms of a transfer in replica order, each on its device
+/// means: j gets the terms of a transfer in replica order, each on its device
 LOCUS_FUNCTION void take_terms(run_state& run, transfer const& me, replica_topology const& over,
                                reduction_job& j) {
   for (int r = 0; r < over.count; ++r) {
@@ -121,7 +122,8 @@ LOCUS_FUNCTION void take_terms(run_state& run, transfer const& me, replica_topol
       check_owner(*over.on[r], j.terms[r], {me.from, name_of(me.how), over.on[r]->name});
 }
 
-/// a result that comes beside the compute queue: work that reads it, or writes there, waits for it
+/// means: registers a result that arrives beside the compute queue: later work that reads it, or
+///        writes the bytes that the collective uses, waits for it
 LOCUS_FUNCTION void await_result(run_state& run, transfer const& me, replica_topology const& over,
                                  reduction_job const& j) {
   for (int r = 0; r < over.count; ++r) {
@@ -177,7 +179,7 @@ LOCUS_FUNCTION void reduce_bucket(run_state& run, short bucket) {
       await_result(run, t, on, jobs[static_cast<std::size_t>(k++)]);
 }
 
-/// a sum that lies on one device to its destination, or to each its piece
+/// means: copies a sum from one device to its destinations: the whole, or to each its piece
 LOCUS_FUNCTION void deliver(run_state& run, transfer const& me, logical_device& at, void* sum) {
   step const& s = run.plan.steps[me.from];
   local_layout layout, part_layout;

@@ -17,21 +17,20 @@ LOCUS_LEAN_BEGIN
 namespace locus::detail {
 inline namespace LOCUS_RUN_MODE {
 
-/// means: nothing is in flight that uses memory of this run
-/// cost:  waits for every device of the plan
+/// means: waits for all queues of the plan's devices, so that no work uses memory of this run
 [[gnu::cold]] LOCUS_FUNCTION void drain(run_state const& run) noexcept {
   auto wait_for_all = [](place const& p) {
     for (int r = 0; r < p.count(); ++r)
       for (queue_kind const queue : runtime::queue_kinds) try {
           logical_device& d = runtime::find_device(p.at(r));
           runtime::synchronize(runtime::mark(d, queue));
-        } catch (std::exception const&) {}  // the first error is on its way
+        } catch (std::exception const&) {}  // the first error is thrown already
   };
   for (step const& s : run.plan.steps) wait_for_all(s.where);
   for (transfer const& t : run.plan.transfers) wait_for_all(t.arrives);
 }
 
-/// Around memory that queues use: when an exception leaves the scope, they finish first.
+/// A scope around work of queues: an exception leaves it after the queues have finished.
 struct drained {
   run_state const& run;
   int before = std::uncaught_exceptions();

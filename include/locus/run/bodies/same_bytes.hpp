@@ -8,8 +8,10 @@ LOCUS_COLD_BEGIN
 
 namespace locus::detail {
 
-/// means: the ways from an element of one value to an element of another, as steps along axes
-/// cost:  a few steps for values of one tensor; it gives up, and says no, after many
+/// means: a search for steps along the axes of two values that lead from a byte of one to the same
+///        byte of the other
+/// cost:  a few tries for two views of one tensor; after 100,000 tries it gives up, and meet() is
+///        false
 class ways_between {
  public:
   ways_between(local_value const& a, int rank_a, int bytes_a, local_value const& b, int rank_b,
@@ -28,7 +30,7 @@ class ways_between {
       high_[k] = high_[k + 1] + axes_[k].step * axes_[k].most;
     }
   }
-  /// some way has length 0
+  /// means: the two values have a byte in common
   bool meet() { return goes(0, distance_); }
 
  private:
@@ -51,7 +53,7 @@ class ways_between {
   static std::int64_t floor_of(std::int64_t a, std::int64_t b) {
     return a / b - (a % b != 0 && a < 0);
   }
-  /// axes from k on go that far
+  /// means: steps along the axes from k on add up to `distance`
   bool goes(int k, std::int64_t distance) {
     if (k == count_) return distance == 0;
     axis const& me = axes_[k];

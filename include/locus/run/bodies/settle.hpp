@@ -13,7 +13,7 @@ LOCUS_LEAN_BEGIN
 namespace locus::detail {
 inline namespace LOCUS_RUN_MODE {
 
-/// somebody else has that on his list
+/// means: drops the run's own record of this range; runtime::arrivals has it now
 LOCUS_FUNCTION void forget_in_flight(run_state& run, logical_device& d, byte_range const& range) {
   for (std::size_t k = run.pending.size(); k-- > 0;) {
     pending_copy const& c = run.pending[k];
@@ -21,8 +21,8 @@ LOCUS_FUNCTION void forget_in_flight(run_state& run, logical_device& d, byte_ran
   }
 }
 
-/// a sum over replicas that comes beside the compute queue stays there, so that plans behind this
-/// one that do not read it compute meanwhile
+/// means: registers an all-reduce beside the compute queue as a pending result: later plans that do
+///        not read it compute meanwhile; false: this value cannot stay pending
 LOCUS_FUNCTION bool leaves_beside(run_state& run, int v, int r, logical_device& d) {
   stamp const when = run.ready(v, r);
   if (run.is_step(v) || !when.is_set() || d.is_host() || d.beside_user || runtime::guest)
@@ -52,8 +52,8 @@ LOCUS_FUNCTION void foresee_targets(run_state& run) {
   }
 }
 
-/// values that are still to be copied, and are about to be written over: a = transpose(a), or a and b
-/// exchanged
+/// means: sets values aside that a destination would overwrite before they are copied: a =
+///        transpose(a), or a and b exchanged
 [[gnu::cold]] LOCUS_FUNCTION void set_aside(run_state& run) {
   for (int k = 0; k < run.plan.roots.count; ++k) {
     int const v = run.value_of(run.plan.roots[k]), rank = run.rank_of(v);
@@ -75,8 +75,8 @@ LOCUS_FUNCTION void foresee_targets(run_state& run) {
   }
 }
 
-/// results that lie elsewhere (a leaf, a view, a replica, memory aside) are copied into their
-/// destination
+/// means: copies results that lie elsewhere (a leaf, a view, a replica, memory aside) into their
+///        destinations
 LOCUS_FUNCTION void write_targets(run_state& run) {
   if (run.code.may_alias) set_aside(run);
   for (int k = 0; k < run.plan.roots.count; ++k) {
@@ -87,7 +87,7 @@ LOCUS_FUNCTION void write_targets(run_state& run) {
       logical_device& d = runtime::find_device(to.where.at(r));
       if (same_layout(run.value(v, r), to.locals[r], rank)) {
         if (!leaves_beside(run, v, r, d))
-          wait_for(run, v, r, d);  // it arrived in the destination itself
+          wait_for(run, v, r, d);  // the value was made in the destination
         continue;
       }
       step_record const record{me.from, "write", d.name};

@@ -15,7 +15,7 @@ LOCUS_FUNCTION bool is_written(run_state const& run, byte_range const& range) {
   return false;
 }
 
-/// the kernel that makes step v reads `leaf` only at the index it writes
+/// means: the kernel that makes step v reads `leaf` only at the index that it writes
 LOCUS_FUNCTION bool reads_same_index(run_state const& run, int v, short leaf) {
   short const i = run.plan.steps[v].region;
   step const& ends = run.plan.steps[i];
@@ -23,7 +23,7 @@ LOCUS_FUNCTION bool reads_same_index(run_state const& run, int v, short leaf) {
                              run.extents[leaf] == run.extents[v];
   if (ends.kind != step_kind::map && ends.kind != step_kind::reduce && !in_place_call) return false;
   bool const row =
-      run.plan.levels[v] != level::element;  // before it is written whole rows are read
+      run.plan.levels[v] != level::element;  // the kernel reads a whole row before it writes it
   for (short k = 0; k < run.plan.steps.count; ++k) {
     if (run.plan.steps[k].region != i) continue;
     for (edge const& e : run.plan.operands(run.plan.steps[k])) {
@@ -39,13 +39,13 @@ LOCUS_FUNCTION bool reads_same_index(run_state const& run, int v, short leaf) {
 LOCUS_FUNCTION short last_read_of(run_state const& run, short leaf) {
   short last = run.slots[leaf].last_read;
   for (transfer const& t :
-       run.plan.transfers)  // a copy may be skipped: then its readers read the leaf
+       run.plan.transfers)  // the readers of a copy that is skipped read the leaf
     if (memory_of(run.plan, t.from) == leaf && run.slots[run.value_of(t)].last_read > last)
       last = run.slots[run.value_of(t)].last_read;
   return last;
 }
 
-/// a call takes operands without gaps
+/// means: a call reads v; a call takes operands without gaps
 LOCUS_FUNCTION bool read_by_call(run_state const& run, int v) {
   for (step const& s : run.plan.steps)
     if (s.kind == step_kind::call)
@@ -54,7 +54,7 @@ LOCUS_FUNCTION bool read_by_call(run_state const& run, int v) {
   return false;
 }
 
-/// piece a of a leaf, and piece b of the destination of v
+/// means: the overlap of piece a of a leaf with piece b of the destination of v
 LOCUS_FUNCTION overlap overlap_with(run_state const& run, target const& to, int v, int b,
                                     short leaf, int a) {
   return find_overlap({run.value(leaf, a), run.rank_of(leaf), run.bytes_of_element(leaf)},

@@ -12,7 +12,7 @@ namespace locus::testing::detail {
 LOCUS_FUNCTION void change_devices(runtime::card_source const& source,
                                    runtime::configuration const& c) {
   runtime::detail::close_gpus();
-  auto const policy = runtime::configured.copies;  // set at any time, and no part of a scope
+  auto const policy = runtime::configured.copies;  // is never frozen: no part of a scope
   int const inter_op = runtime::configured.inter_op_threads;
   auto const products = runtime::configured.products;
   runtime::cards_from = source, runtime::configured = c;

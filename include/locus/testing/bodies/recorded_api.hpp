@@ -21,7 +21,7 @@ LOCUS_FUNCTION bool recorded_api::is_lost(recorded_cards& r, int card) {
   return lost;
 }
 
-// a row: the function, its parameters, the card that a call concerns or -1, the code that it returns
+// a row: the function, its parameters, the card of the call or -1, the code that it returns
 #define LOCUS_RECORDED(function, parameters, card, ...)                             \
   t.function = [] parameters {                                                      \
     return call(                                                                    \
@@ -66,7 +66,7 @@ LOCUS_FUNCTION runtime::cuda_api const& recorded_api::table() {
     LOCUS_RECORDED(memcpy_peer_async,
                    (void* to, int, void const* from, int, std::size_t n, void* s), r.at(s).card,
                    r.copy(to, from, n, s, true));
-    // checks and remarks, no calls
+    // checks and announcements of the library, which are no calls of CUDA
     t.retired = [](void* p, std::size_t n, void* s) {
       lock_guard hold(recorded_cards::one_at_a_time_);
       recorded_cards::now().retire(p, n, s);
@@ -145,7 +145,7 @@ LOCUS_FUNCTION runtime::cuda_api const& recorded_api::table() {
           [&](recorded_cards& r) { return r.at(g.stream).card; },
           [&](recorded_cards& r) { return r.multiply(handle, g); });
     };
-    // ---- errors; remarks of NVTX, which cannot fail ----
+    // ---- errors; NVTX, whose calls cannot fail ----
     t.last_error = [] {
       return __atomic_exchange_n(&recorded_cards::now().pending_, 0, __ATOMIC_RELAXED);
     };

@@ -122,7 +122,7 @@ LOCUS_FUNCTION int recorded_cards::card_of_event(void* e) const {
 
 LOCUS_FUNCTION int recorded_cards::record(event& e, void* s) {
   if (e.timed)
-    add(s, {}, [&e](recorded_cards& r) {  // when the stream comes there
+    add(s, {}, [&e](recorded_cards& r) {  // runs when the stream reaches the event
       if (r.events_.contains(&e)) e.when = read_clock();
     });
   return e.at = last_of(s), 0;
@@ -170,7 +170,7 @@ class recorded_cards::opened {
 
 namespace detail {
 
-/// the body of a kernel, as aligned as its type may ask for
+/// a copy of a kernel's body, with the largest alignment that a body may have
 inline void* aligned_body(std::vector<char> const& bytes) {
   alignas(64) static thread_local char body[runtime::cuda_launch::max_body_bytes];
   return std::memcpy(body, bytes.data(), bytes.size());
@@ -228,7 +228,7 @@ LOCUS_FUNCTION int recorded_cards::copy(void* to, void const* from, std::size_t 
                                         bool peer) {
   announced_task what = next_task("a copy");
   what.operands = {{to, n, true}};
-  std::vector<char> staged;  // pageable memory is staged before we return
+  std::vector<char> staged;  // CUDA stages pageable memory before the call returns
   bool const stages = card_of(from) < 0 && !is_pinned(from);
   if (stages) {
     queues_->check_host(from, n, false, what.record);

@@ -21,7 +21,7 @@ LOCUS_FUNCTION arena& arena::operator=(arena&& o) noexcept {
 LOCUS_FUNCTION void arena::open() {
   if (face_) return;
   for (bytes_ = address_space; bytes_ >= (std::size_t(1) << 28);
-       bytes_ /= 4)  // less where it is scarce
+       bytes_ /= 4)  // less where address space is scarce
     if (try_open()) return;
   throw error("locus: no address space for a simulated GPU; raise the limit on virtual memory "
               "(ulimit -v)");
@@ -45,7 +45,7 @@ LOCUS_FUNCTION void* arena::allocate(std::size_t bytes) {
 
 LOCUS_FUNCTION void arena::release(void* p, std::size_t bytes) {
   range r{static_cast<std::size_t>(static_cast<std::byte*>(p) - face_), rounded(bytes)};
-  for (std::size_t i = 0; i < free_.size();) {  // joined with free neighbours
+  for (std::size_t i = 0; i < free_.size();) {  // joins the range with free neighbours
     range const o = free_[i];
     bool const before = o.offset + o.bytes == r.offset, after = r.offset + r.bytes == o.offset;
     if (!before && !after) {

@@ -99,7 +99,7 @@ LOCUS_FUNCTION void on_fault(int signal, siginfo_t* info, void* context) {
   else if (handler_before.sa_handler != SIG_DFL && handler_before.sa_handler != SIG_IGN)
     handler_before.sa_handler(signal);
   else
-    ::signal(SIGSEGV, SIG_DFL);  // back to the instruction: it faults again and ends the process
+    ::signal(SIGSEGV, SIG_DFL);  // the instruction runs again, faults, and ends the process
 }
 
 }  // namespace locus::simulated

@@ -71,7 +71,7 @@ LOCUS_FUNCTION void late_queues::reset(std::uint64_t seed) {
   for (queue& q : queues_) q = queue{};
   accesses_.clear();
   host_ = {}, failures_.clear();
-  random_ = (2 * seed + 1) * 0x9E3779B97F4A7C15u;  // near seeds are far apart
+  random_ = (2 * seed + 1) * 0x9E3779B97F4A7C15u;  // near seeds give distant states
 }
 
 LOCUS_FUNCTION kept_work late_queues::kept() {
