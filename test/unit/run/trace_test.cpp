@@ -196,7 +196,8 @@ TEST_CASE("a trace has a track for each queue, arrows for copies, slices for col
     CHECK(count(text, "/GPU:0 collectives | all_reduce | ") ==
           count(text, "/GPU:1 collectives | all_reduce | "));
     CHECK(count(text, "host | plan at ") == 6);
-    bool const on_card = runtime::table.gpu_backing == runtime::backing::cuda;  // kernels have names there
+    bool const on_card =
+        runtime::table.gpu_backing == runtime::backing::cuda;  // kernels have names there
     CHECK(count(text, std::string(R"("shape": "float[2]", "bytes": 16, )") +
                           (on_card ? R"("kernel": "flat_map", )" : "") + R"("device": "/GPU:1")") ==
           1);
