@@ -24,8 +24,8 @@ runtime::logical_device& find_account(char const* call, call_site where) {
       !open_device<Device>,
       "locus: GpuDevice<dyn> by itself names no device; write get_memory_info(\"/GPU:2\")");
   runtime::devices_with_gpus(call, where);
-  runtime::request_devices(Device::value, call, where);
-  return runtime::find_device(Device::value.at(0));
+  message name;
+  return account_of(Device::value.at(0), (name << Device::value.at(0)).view());
 }
 }  // namespace detail
 

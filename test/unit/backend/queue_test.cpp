@@ -94,3 +94,21 @@ TEST_CASE("an old point is reached while another thread goes on marking") {
   other.join();
   CHECK(w.ran > 0);
 }
+
+TEST_CASE("memory belongs to a logical device, whose number may differ from that of its card") {
+  testing::recorder const cards{{.cards = 4}};
+  config::set_visible_devices("GPU", {3, 1});
+  Tensor<float, Extents<8>, GpuDevice<0>> first;
+  Tensor<float, Extents<8>, GpuDevice<1>> second;
+  auto const other_owner = [](device of, auto const& x) {
+    device owner = cpu(7);
+    bool const other =
+        runtime::table.gpu_machine->find_other_owner(runtime::find_device(of), x.data(), owner);
+    return other ? owner : of;
+  };
+  CHECK(runtime::find_device(gpu(1)).card == 3);
+  CHECK(other_owner(gpu(0), first) == gpu(0));
+  CHECK(other_owner(gpu(0), second) == gpu(1));
+  CHECK(other_owner(gpu(1), first) == gpu(0));
+  CHECK(other_owner(cpu(0), first) == gpu(0));
+}

@@ -719,8 +719,13 @@ TEST_CASE("memory is asked of one device: malformed names, none and several that
   });
   testing::simulated_gpus const one{1};
   CHECK(config::get_memory_info("/device:GPU").limit == INT64_MAX);
+  auto const unused = "locus: no matching devices found for the device name \"/GPU:5\" (present: 1 "
+                      "CPU, 1 GPU); name one of list_logical_devices";
+  CHECK(unknown([] { static_cast<void>(config::get_memory_info("/GPU:5")); }) == unused);
+  CHECK(unknown([] { static_cast<void>(config::get_memory_info<GpuDevice<5>>()); }) == unused);
   Tensor<float, Extents<64>, GpuDevice<5>> elsewhere;
   CHECK(config::get_memory_info("GPU:5").current == 256);
+  CHECK(config::get_memory_info<GpuDevice<5>>().current == 256);
 }
 
 TEST_CASE("the table of devices: at any time, again and again, with what is missing and why") {

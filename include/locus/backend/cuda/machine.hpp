@@ -75,8 +75,11 @@ struct functions {
     if (runtime::gpu_api->device_of_pointer(p, &card) != 0 ||
         card == runtime::cuda_api::managed_memory)
       return false;
-    owner = card < 0 ? cpu(0) : gpu(card);
-    return card != (d.is_card() ? d.card : -1);
+    if (card == (d.is_card() ? d.card : -1)) return false;
+    owner = cpu(0);
+    for (int i = runtime::table.gpus; card >= 0 && i-- > 0;)
+      if (runtime::table.gpu_devices[i].card == card) owner = gpu(i);
+    return true;
   }
 
   static void finish_traced(bool) { runtime::the_cuda_timing().finish(); }
