@@ -8,6 +8,8 @@ what the file quotes:
     // expect-k: TEXT           the k-th of several
     // flags: -DSOMETHING       for both compilations, a mistake's own with flags-k
     // only: host, only: nvcc   where the mistake can be made
+nvcc reads the headers of CUDA and locus for seconds: all mistakes of a file stand in one unit, each in a namespace
+of its own. A mistake whose first error is not the expected one there is tried alone, and only that counts.
 With --headers every assertion, #error and [[nodiscard]] text in DIR has the form `locus: what is wrong; what to
 write` and is quoted by a file."""
 import argparse
@@ -30,7 +32,18 @@ class Misuse:
                          for k, text in re.findall(r'^// expect(?:-(\d+))?: (.+)$', self.text, re.M)}
         self.only = (re.findall(r'^// only: (\w+)$', self.text, re.M) or [''])[0]
         # what decides about the mode of a unit cannot come after a precompiled header
-        self.own_mode = re.search(r'#define (?:LOCUS_|__)|^// flags.*-(?:DLOCUS_|std=|m32|fno-)|cuda\.cuh|recorder\.hpp', self.text, re.M)
+        self.own_mode = re.search(r'#define (?:LOCUS_(?!MUST_FAIL)|__)|^// flags.*-(?:DLOCUS_|std=|m32|fno-)|cuda\.cuh|recorder\.hpp', self.text, re.M)
+
+    def together(self, mistakes):
+        """one unit with the proper program and these mistakes, each in a namespace"""
+        lines = self.text.splitlines()
+        after = 1 + max((i for i, line in enumerate(lines) if line.startswith('#include')), default=-1)
+        unit = '\n'.join(lines[:after]) + '\n'
+        for k in [0, *mistakes]:
+            unit += f'#undef LOCUS_MUST_FAIL\n#define LOCUS_MUST_FAIL {k}\n' if k else ''
+            unit += f'namespace mistake_{k} {{\n'
+            unit += f'#line {after + 1} "mistake_{k}.cpp"\n' + '\n'.join(lines[after:]) + f'\n}}  // mistake_{k}\n'
+        return unit
 
     def flags(self, k):
         own = re.findall(rf'^// flags(?:-{k})?: (.+)$', self.text, re.M)
@@ -75,22 +88,67 @@ class Compiler:
                     break
             return subprocess.run(['sh', '-c', script], capture_output=True, text=True, env=env)
 
+    def device_code(self, words):
+        """nvcc's steps for GPUs: some mistakes show there alone"""
+        asked = [*self.command, '-x', 'cu', '-fdevice-syntax-only', '-c', '-o', '/dev/null']
+        return subprocess.run([*asked, *words], capture_output=True, text=True)
+
+    def first_errors(self, misuse, mistakes):
+        """{k: the first error of mistake k} in one unit with these mistakes, {0: ''} for the proper program without
+        error; up to an error that names none of them"""
+        with tempfile.TemporaryDirectory() as folder:
+            unit = pathlib.Path(folder) / misuse.path.name
+            unit.write_text(misuse.together(mistakes), encoding='utf-8')
+            done = self.front_end([unit])
+            if not done.returncode:
+                done = self.device_code([unit])
+        said, first = done.stdout + done.stderr, {0: ''}
+        if done.returncode and ' detected in the compilation of ' not in said:
+            return {}  # the front end has not read the unit
+        for message in re.split(r'^(?=\S.*\(\d+\): .*\berror\b)', said, flags=re.M)[1:]:
+            mistake = re.search(r'\bmistake_(\d+)\.cpp', message)
+            if not mistake or mistake[1] == '0':
+                del first[0]
+                break
+            first.setdefault(int(mistake[1]), message.splitlines()[0].replace('\\"', '"'))
+        return first
+
+    def read_together(self, misuse):
+        """the mistakes whose first error is the expected one in a unit with others, and 0 for the proper program"""
+        if self.kind != 'nvcc' or misuse.own_mode or '// flags' in misuse.text:
+            return set()
+        well, left = set(), sorted(misuse.expected)
+        while left:  # an error in a declaration hides those in bodies of functions: they show in the next round
+            first = self.first_errors(misuse, left)
+            found = {k for k in first if not k or misuse.expected[k] in first[k]}
+            well |= found
+            if not found & set(left):
+                break
+            left = [k for k in left if k not in first]
+        return well
+
     def compile(self, misuse, k):
         flags = ([] if misuse.own_mode else self.precompiled) + misuse.flags(k)
         flags += [f'-DLOCUS_MUST_FAIL={k}'] if k else []
         if self.kind == 'nvcc':
             done = self.front_end([*flags, misuse.path])
-            if k and not done.returncode:  # some mistakes show where code for GPUs is made
-                both = [*self.command, '-x', 'cu', '-fdevice-syntax-only', '-c', '-o', '/dev/null']
-                done = subprocess.run([*both, *flags, misuse.path], capture_output=True, text=True)
+            if k and not done.returncode:
+                done = self.device_code([*flags, misuse.path])
         else:
             done = subprocess.run([*self.command, *flags, misuse.path], capture_output=True, text=True)
         said = done.stdout + done.stderr              # nvcc uses both
         return done.returncode, said.replace('\\"', '"')  # clang prints a literal as it was written
 
 
-def check(job):
-    compiler, misuse, k = job
+def check_all(job):
+    """[(fault, length)] of the proper program and of each mistake"""
+    compiler, misuse = job
+    well = compiler.read_together(misuse)
+    alone = [k for k in [0, *sorted(misuse.expected)] if k not in well]
+    return [check(compiler, misuse, k) for k in alone]
+
+
+def check(compiler, misuse, k):
     code, said = compiler.compile(misuse, k)
     name = f'{misuse.path.name}, mistake {k}' if k else misuse.path.name
     if not k:
@@ -157,12 +215,11 @@ def main():
         with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
             compiler = Compiler(sys.argv[cut + 1:], folder)
             side = 'nvcc' if compiler.kind == 'nvcc' else 'host'
-            jobs = [(compiler, m, k) for m in misuses if m.only in ('', side)
-                    for k in [0, *sorted(m.expected)]]
-            for fault, length in pool.map(check, jobs):
+            jobs = [(compiler, m) for m in misuses if m.only in ('', side)]
+            for fault, length in (result for results in pool.map(check_all, jobs) for result in results):
                 wrong += [fault] if fault else []
                 lengths += [length] if length else []
-            tried = sum(k > 0 for _, _, k in jobs)
+            tried = sum(len(m.expected) for _, m in jobs)
     print(*(sorted(lengths, reverse=True)[: None if options.verbose else 5]), sep='\n')
     print(*wrong, sep='\n')
     print(f'{len(misuses)} files, {tried} mistakes, {len(wrong)} wrong')

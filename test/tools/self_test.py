@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""self_test.py COMPILER...: the tools of this folder, and those of test/ptx, find what is planted for them."""
+"""self_test.py COMPILER... [--nvcc NVCC...]: the tools of this folder, and those of test/ptx, find what is planted for them."""
 import json
 import os
 import pathlib
@@ -61,7 +61,7 @@ def snippets(folder, compiler):
                '--compiler', ' '.join(compiler), '--flags', '-std=c++20', '--libraries', '')
 
 
-def misuse(folder, compiler):
+def misuse(folder, compiler, nvcc):
     source = folder / 'mistake.cpp'
     good = ('// expect: locus: that is wrong; write it right\n#ifdef LOCUS_MUST_FAIL\n'
             'static_assert(false, "locus: that is wrong; write it right");\n#endif\n')
@@ -70,8 +70,10 @@ def misuse(folder, compiler):
                                  (1, 'does not compile without', '#ifdef', '#ifndef'),
                                  (1, 'the first error is not', 'static_assert', 'int x = y;\nstatic_assert'),
                                  (1, 'no line // expect', '// expect', '// except')]:
-        source.write_text('// flags: -DLOCUS_X\n' + good.replace(what, by))
-        expect(code, text, 'compile_fail.py', source, '--', *compiler, '-std=c++20', f'-I{ROOT}/include')
+        for first, tried in [('// flags: -DLOCUS_X\n', compiler), ('', nvcc)]:
+            source.write_text(first + good.replace(what, by))
+            if tried:
+                expect(code, text, 'compile_fail.py', source, '--', *tried, '-std=c++20', f'-I{ROOT}/include')
     source.write_text(good)
     headers = folder / 'headers'
     headers.mkdir()
@@ -335,13 +337,17 @@ def slower_rows(folder):
 
 
 def main():
-    compiler = [word for word in sys.argv[1:] if not word.endswith('ccache')]
+    words = [word for word in sys.argv[1:] if not word.endswith('ccache')]
+    cut = words.index('--nvcc') if '--nvcc' in words else len(words)
+    compiler, nvcc = words[:cut], words[cut + 1:]
     for check in (output, includes, kernels, named, pages, header_map, operations, silent, budgets, programs, cards, sums, slower_rows):
         with tempfile.TemporaryDirectory() as name:
             check(pathlib.Path(name))
-    for check in (snippets, misuse, headers):
+    for check in (snippets, headers):
         with tempfile.TemporaryDirectory() as name:
             check(pathlib.Path(name), compiler)
+    with tempfile.TemporaryDirectory() as name:
+        misuse(pathlib.Path(name), compiler, nvcc)
     print(*failures, sep='\n')
     print(f'{len(failures)} failures')
     sys.exit(bool(failures))
