@@ -47,7 +47,7 @@ struct call_rule {
   friend constexpr bool operator==(call_rule const&, call_rule const&) = default;
 };
 
-/// The operation of a call, as its step knows it.
+/// The facts about the operation of a call that its step holds.
 struct call_facts {
   call_rule rule;
   /// means: extents of one result; op: the object, null while the plan is a constant

@@ -96,7 +96,7 @@ inline int thread_count() {
 
 inline constexpr float worth_a_woken_thread = runtime::worth_if_awake;  // nanoseconds
 
-/// means: threads for a loop that takes one thread `work` nanoseconds
+/// means: the number of threads for a loop that takes `work` nanoseconds on one thread
 /// after: OMP_WAIT_POLICY of OpenMP 4.0 for OpenMP's threads: passive ones sleep between loops,
 ///        others poll for the next one. The pool knows which of its threads poll.
 inline int threads_worth(float work) {
