@@ -25,7 +25,7 @@ constexpr bool is_sticky(int code) {
   return false;
 }
 
-/// means: advice for a code after which the card goes on; empty: there is none
+/// means: advice for a code after which the card can be used again; empty: there is none
 constexpr std::string_view remedy_of(int code) {
   switch (code) {
   case 1:
