@@ -33,7 +33,8 @@ struct call_roles {
   friend constexpr bool operator==(call_roles const&, call_roles const&) = default;
 };
 
-/// An operation states its rule: `static constexpr call_rule rule{.name = ..., .operands = ..., ...}`.
+/// An operation states its rule as
+/// `static constexpr call_rule rule{.name = ..., .operands = ..., ...}`.
 struct call_rule {
   std::string_view name;
   call_roles operands, results;

@@ -50,8 +50,8 @@ constexpr bool countable(shape const& s, std::int64_t element_bytes) {
 }
 
 /// means: multiplies `bytes`, the size of an element, by each extent that is not 0. False: an
-///        extent is negative, or the product and a block exceed 63 bits; no array, not even an empty
-///        one, has such extents
+///        extent is negative, or the product and a block exceed 63 bits; no array, not even an
+///        empty one, has such extents
 /// after: NumPy, which refuses such extents too
 constexpr bool bytes_of_extents(std::int64_t const* extents, std::size_t rank,
                                 std::int64_t& bytes) {
