@@ -61,7 +61,7 @@ inline int threads_of_pool() {
 // The least work of a thread that pays for using it. units: nanoseconds
 inline constexpr float worth_if_awake = 5000, worth_waking = 120000;
 
-/// means: threads of the pool for a loop that takes one thread `work` nanoseconds
+/// means: the number of threads of the pool for a loop that takes `work` nanoseconds on one thread
 /// cost:  none if one thread is enough
 inline int pool_threads_worth(float work) {
   float const worth = work / worth_if_awake;
