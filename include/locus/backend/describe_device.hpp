@@ -6,8 +6,8 @@
 
 namespace locus::runtime {
 
-/// means: writes "/GPU:2 is not there, its steps run on /GPU:0, in its memory", or the fact that
-///        holds for d
+/// means: writes where the work of d runs: "/CPU:0 is the host", "/GPU:0 is on card 0", or
+///        "/GPU:2 is not there, its steps run on /GPU:0, in its memory"
 /// cost:  the first use makes the device table and freezes the configuration; no work is issued
 template <class Text>
 Text& write_stands_behind(Text& out, device d) {

@@ -82,7 +82,7 @@ class local_reduction {
   /// each term becomes the result
   void all();
   void to_one(local_part const& out);
-  /// out r: its own rows of the result
+  /// out r gets the rows of the result that belong to replica r
   void to_rows(local_parts const& outs);
 
  private:

@@ -25,8 +25,8 @@ LOCUS_FUNCTION void require_gpu_options(options_list const& wanted, physical_dev
 }  // namespace detail
 
 /// means: divides the card into that many logical devices, each with its memory limit; the sum of
-///        the limits is at most the card's memory. One device may have no limit. A CPU takes no
-///        limit.
+///        the limits is at most the card's memory. Only a single device may be without a limit. A
+///        CPU takes no limit.
 /// fails: unknown_device; configuration_error, for contradictory options, limits above the card's
 ///        memory, and for a change after the first use
 /// after: tf.config.set_logical_device_configuration. Unlike TensorFlow, memory growth stays as

@@ -52,7 +52,8 @@ inline int get_inter_op_parallelism_threads() {
   return __atomic_load_n(&runtime::configured.inter_op_threads, __ATOMIC_RELAXED);
 }
 
-/// means: what happens when a step reads a value from another device; may be called at any time
+/// means: sets the treatment of a step that reads a value from another device; may be called at any
+///        time
 /// after: tf.config.experimental.set_device_policy
 inline void set_device_policy(copy_policy policy) {
   runtime::set_watched(runtime::watcher::copies, policy != copy_policy::silent,

@@ -8,8 +8,8 @@
 namespace locus {
 
 /// means: the value of a variable; null if it is not set, and always in a program with more rights
-///        than the user who started it (set-uid, set-gid, file capabilities): that user must not
-///        decide which files and libraries the program opens
+///        than its user has (set-uid, set-gid, file capabilities): that user must not decide which
+///        files and libraries the program opens
 /// after: secure_getenv(3)
 inline char const* from_environment(char const* name) { return ::secure_getenv(name); }
 

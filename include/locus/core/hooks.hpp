@@ -25,10 +25,10 @@ LOCUS_SHARED_STATE inline constinit gpu_part const* gpus_of_program = nullptr;
 
 /// set by: backend/cuda/real_api.cuh, before main, in a unit of nvcc; testing::recorder during its
 ///         lifetime
-/// called: for CUDA, cuBLAS and cuDNN
+/// called: for each call of CUDA, cuBLAS and cuDNN
 LOCUS_SHARED_STATE inline constinit cuda_api const* gpu_api = nullptr;
-/// set by: the same two, and testing::nccl_recorder during its lifetime
-/// called: for NCCL on real GPUs
+/// set by: as gpu_api; also testing::nccl_recorder during its lifetime
+/// called: for collectives of CUDA's cards, real or recorded
 LOCUS_SHARED_STATE inline constinit nccl_api const* nccl = nullptr;
 
 /// set by: collective/communicators.hpp, with the first communicators

@@ -128,9 +128,10 @@
 //                       its own setting for its checks (decisions/38-compiled-run-time.md)
 // LOCUS_DEFAULT_POLICY  prefer_gpu (default), follow_data or min_copies
 // LOCUS_DEFAULT_NUMERICS  exact (default), relaxed or reproducible (plan/numerics.hpp)
-// LOCUS_CUDA_KERNELS    set by <locus/cuda.cuh>: 1, this unit makes kernels for GPUs; 2, with CUB
-//                       where CUB fits
-// LOCUS_GPU_ENGINE      cub (default) or own: decides between 2 and 1 in <locus/cuda.cuh>
+// LOCUS_GPU_ENGINE      cub (default), shared or own (<locus/cuda.cuh>)
+// LOCUS_CUDA_KERNELS    set by <locus/cuda.cuh>, not by the program: 1 (own), this unit makes
+//                       kernels for GPUs; 2 (cub), also CUB's kernels; 3 (shared), as 2, without
+//                       the plain folds of the unit with LOCUS_INSTANTIATE_ALGORITHMS
 // LOCUS_TARGETS         3: kernels of the host are compiled for the unit's own instructions, and
 //                       also for AVX2 and AVX-512 if the unit has fewer; 1: for its own alone.
 //                       Default: 3 for x86-64, unless the unit is not optimised

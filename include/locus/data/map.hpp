@@ -69,7 +69,7 @@ struct map_stage {
   int threads;         // 0: the reader's thread calls f
   std::int64_t ahead;  // elements
 
-  /// calls f on the reader's thread, or on others
+  /// calls f on the reader's thread, or on threads of the stage
   class cursor {
    public:
     cursor(map_stage const& s, opening const& o) : of_(s), epoch_(o.epoch) {

@@ -21,8 +21,8 @@ struct shuffle_options {
 
 namespace detail {
 
-/// means: gives a random element of the buffer, and puts the next element of the source in its
-///        place. With a buffer as large as a pass, every order is equally likely.
+/// means: gives a random element of the buffer, and then fills the buffer with the next element of
+///        the source. With a buffer as large as a pass, every order is equally likely.
 /// after: tf.data's shuffle, with Philox
 template <class Up>
 struct shuffle_stage {

@@ -128,7 +128,7 @@ struct name_parser {
 /// means: full  := "" | "/" | component+     (any order, a later one overrides an earlier one)
 ///        component := "/job:" (*|ident) | "/replica:" (*|uint) | "/task:" (*|uint)
 ///                   | "/device:" (*|ident) [":" (*|uint)] | "/" (cpu|gpu) ":" (*|uint)
-///        local := ident ":" uint            cpu and gpu in either case, in every form
+///        local := ident ":" uint            cpu and gpu in capitals or not, in every form
 /// fails: never; `error` holds the first mistake
 /// after: TensorFlow 2.21 device_name_utils.cc, with one case rule for all forms
 constexpr device_name parse_name(std::string_view name) {
@@ -275,8 +275,8 @@ constexpr text_buffer<N>& operator<<(text_buffer<N>& out, place const& p) {
   return out << ")";
 }
 
-/// means: p is the single device of that name     fails: unknown_device, for a text that is no
-///        device name (the result is not false)
+/// means: p is the single device of that name
+/// fails: unknown_device, for a text that is no device name: the comparison does not return false
 constexpr bool operator==(place const& p, std::string_view name) {
   auto const parsed = parse_device(name);
   if (parsed.error != name_error::none)

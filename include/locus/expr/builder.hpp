@@ -45,7 +45,8 @@ struct local_value {
   std::int64_t const* strides;
 };
 
-/// means: what binding fills for each step: addresses of leaves, extents, operation objects
+/// means: the arrays that binding fills for each step: addresses of leaves, extents, operation
+///        objects
 struct binder {
   local_value* values = nullptr;   // [step * replicas + replica]
   shape* extents = nullptr;        // [step]; null where the graph's extents are all static

@@ -33,7 +33,8 @@ struct call_roles {
   friend constexpr bool operator==(call_roles const&, call_roles const&) = default;
 };
 
-/// An operation says it as `static constexpr call_rule rule{.name = ..., .operands = ..., ...}`.
+/// An operation states its rule as
+/// `static constexpr call_rule rule{.name = ..., .operands = ..., ...}`.
 struct call_rule {
   std::string_view name;
   call_roles operands, results;
@@ -47,7 +48,7 @@ struct call_rule {
   friend constexpr bool operator==(call_rule const&, call_rule const&) = default;
 };
 
-/// The operation of a call, as its step knows it.
+/// The facts about the operation of a call that its step holds.
 struct call_facts {
   call_rule rule;
   /// means: extents of one result; op: the object, null while the plan is a constant

@@ -157,7 +157,7 @@ struct Scalar {
   void bind(binder& b) const { b.objects[b.at++] = this; }
 };
 
-/// means: r[i] = the offset i in row order, as int64: the argument of generators
+/// means: r[i] = the offset i in row order, as int64; a generator is a map of this leaf
 template <class E>
 struct Index {
   using value_type = std::int64_t;

@@ -70,7 +70,8 @@ constexpr T checked_number(Number n) {
 
 inline namespace LOCUS_MODE {
 
-/// means: what an operand becomes inside an expression: a leaf, itself, or a Scalar of type Weak
+/// means: the form of an operand inside an expression: the leaf of a tensor, an expression
+///        unchanged, or a Scalar of type Weak for a number
 template <class Weak, operand X>
 constexpr auto as_operand(X&& x) {
   using D = std::remove_cvref_t<X>;

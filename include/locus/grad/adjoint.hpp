@@ -151,8 +151,9 @@ constexpr stretching stretching_of(shape const& g, shape const& y, shape const& 
   return s;
 }
 
-/// means: the axes, from the right, of dyn extent along which an operand may be broadcast to y,
-///        where that matters: the operand's adjoint is summed over them, or g is equal along them
+/// means: the axes, from the right, along which an operand of pattern x may be broadcast to y
+///        although its type does not say so: its extent is dyn. Only axes that an adjoint depends
+///        on: that of the operand is summed over them (active), or g is equal along them
 constexpr axis_set hidden_axes(shape const& g, shape const& y, shape const& x, bool active) {
   axis_set set = 0;
   for (int i = 0; i < x.rank; ++i)

@@ -13,7 +13,7 @@
 namespace locus {
 
 /// means: the derivative of functor F; a functor without a specialisation has no gradient
-///     reads(k)            what the derivative by operand k reads: itself, first, second, third
+///     reads(k)            the values that the derivative by operand k reads: itself, first, ...
 ///     of<k>(g, y, x...)   g times that derivative, of y = F(x...)
 template <class F>
 struct derivative;
@@ -115,7 +115,7 @@ struct derivative<where_fn> {
       return derivatives::except_where(c, g);
   }
 };
-/// w repeated for each shard: the terms of the shards, added in their order
+/// y repeats w for each shard; the adjoint of w: the terms of all shards, added in their order
 template <int V>
 struct derivative<per_shard_fn<V>> {
   static constexpr unsigned reads(int) { return derivatives::nothing; }

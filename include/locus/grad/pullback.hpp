@@ -12,7 +12,7 @@
 namespace locus {
 
 /// means: the pullback of operation Op; an operation without a specialisation has no gradient
-///     reads(k)                   what the adjoint of operand k reads: derivatives::itself, ...
+///     reads(k)                   the values that the adjoint of operand k reads: itself, ...
 ///     uses(active)               how many times the adjoints of those operands read g
 ///     of<k>(op, g, y, x...)      the adjoint of operand k, given that of y, g; it may be smaller
 ///                                than x_k where it is equal along an axis

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which values of a loss gradients pass, which values they read, and how often each occurs.
+// The values of a loss that gradients pass through, the values that gradients read, and how often
+// each value occurs.
 #pragma once
 #include <locus/core/type_list.hpp>  // contains_v
 #include <locus/expr/let.hpp>        // Bound

@@ -9,8 +9,8 @@ LOCUS_COLD_BEGIN
 namespace locus::runtime {
 
 namespace detail {
-/// contexts_seen[c]: card c had a context when it was asked; a context stays until it is forgotten
-/// here
+/// contexts_seen[c]: a query found a context on card c; later queries take this answer until
+/// forget_contexts()
 LOCUS_SHARED_STATE inline constinit bool contexts_seen[max_logical]{};
 inline void forget_contexts() {
   for (bool& seen : contexts_seen) __atomic_store_n(&seen, false, __ATOMIC_RELAXED);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data of a launch and of a copy: where they run, what they read and write.
+// Data of a launch and of a copy: their device and queue, and the memory that they access.
 #pragma once
 #include <string_view>  // string_view
 

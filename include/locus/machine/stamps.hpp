@@ -10,7 +10,7 @@ LOCUS_LEAN_BEGIN
 namespace locus::runtime {
 
 inline stamp mark(logical_device& d, queue_kind kind) { return machine_of(d).mark(d, kind); }
-/// means: the host waits until s has run
+/// means: the host waits until the queue has reached s
 inline void synchronize(stamp s) {
   if (s.is_set()) machine_of_gpus().synchronize(s);
 }

@@ -16,8 +16,8 @@ LOCUS_FUNCTION int read_growth(char const* variable);
 ///        is rebuilt when it changes.
 LOCUS_FUNCTION int growth_variables();
 /// means: LOCUS_FORCE_GPU_ALLOW_GROWTH, else TF_FORCE_GPU_ALLOW_GROWTH: 1 true, 0 false, -1 not set
-/// fails: configuration_error, if the variable of locus is neither true nor false; the one of
-///        TensorFlow is then ignored with a warning, as TensorFlow does
+/// fails: configuration_error, if the variable of locus is neither true nor false. Such a value of
+///        TensorFlow's variable is ignored with a warning, as TensorFlow does
 LOCUS_FUNCTION int forced_growth();
 
 }  // namespace locus::runtime

@@ -23,7 +23,7 @@ class pinned_pool {
   void release(void* p) noexcept;
   /// units: pinned bytes, used or free
   std::int64_t reserved();
-  /// means: gives all of it back; the caller guarantees that no copy is in flight
+  /// means: gives all pinned memory back; the caller guarantees that no copy is in flight
   void close() noexcept;
 
  private:

@@ -41,8 +41,8 @@ class region_pool {
   /// gives back all regions, used or not
   ~region_pool();
 
-  /// means: `bytes` bytes, a positive multiple of 256; null: no free block fits and the source has
-  ///        no region
+  /// means: `bytes` bytes, a positive multiple of 256; null: no free block fits, and the limit or
+  ///        the source allows no further region
   /// fails: with the exception of the source; the pool is unchanged then
   void* allocate(std::int64_t bytes, std::int64_t requested, region_policy const& policy);
   /// means: the same, in a region of exactly `bytes` bytes if the limit has room for one

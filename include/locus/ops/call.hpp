@@ -44,8 +44,8 @@ class card_context;
 //       the cost; without it, one operation for each element              (optional)
 //   auto team(call_context const&, tile<R>... results, tile<T const>... operands) const
 //       where the rule says by_teams: the kernel of GPUs in place of element(), for threads that
-//       share a row or columns (engine/gpu/call_teams.hpp). Units of nvcc define it; the others
-//       declare it
+//       share a row or columns (engine/gpu/call_teams.hpp). Units of nvcc define team();
+//       units of the host compiler declare it
 // An operation has host(), element(), or both; without element(), team() and card() it runs on CPUs
 // alone. Operands and results have no gaps. A result that no step reads is not stored: its tile has
 // extents but no data (unless the rule says stores_all). On a replica without rows no kernel runs
@@ -90,7 +90,8 @@ template <class Op, class... T>
 inline constexpr bool has_card_body =
     has_card_body_for<Op, std::make_index_sequence<std::size_t(Op::rule.results.count)>, T...>;
 
-/// means: extents in the constant plan: those of a static infer; of a non-static one, only its rank
+/// means: extents in the constant plan: those of a static infer; an infer that reads the object
+///        gives only the rank
 template <class Op, class... Shapes>
 constexpr shape call_pattern(int result, Shapes const&... s) {
   if constexpr (requires { Op::infer(result, s...); })
@@ -141,7 +142,8 @@ struct call_entries<CallOp, std::index_sequence<R...>, T...> {
 
 }  // namespace detail
 
-/// means: the steps of one call: the first result has the operands as edges, the others follow it
+/// means: the steps of one call: the first result has the operands as edges, the other results
+///        follow
 template <class Op>
 struct call_op {
   using called = Op;

@@ -31,7 +31,7 @@ template <class T>
 LOCUS_HOST_DEVICE constexpr T wrapped_negative(T a) {
   return static_cast<T>(wrapping_t<T>(0) - static_cast<wrapping_t<T>>(a));
 }
-/// a is -1: the lowest integer divided by it overflows
+/// a is -1: the lowest integer divided by -1 overflows
 template <class T>
 LOCUS_HOST_DEVICE constexpr bool is_minus_one(T a) {
   return a < T(0) && a == static_cast<T>(-1);
@@ -106,7 +106,7 @@ LOCUS_ELEMENTWISE_ARITHMETIC(LOCUS_FUNCTOR)
 #undef LOCUS_FUNCTOR_OF_three_apart
 #undef LOCUS_FUNCTOR_OF_any_apart
 
-/// means: the largest integer not above a / b; 0 where b is 0     after: Python's //
+/// means: the largest integer not above a / b; 0 where an integer b is 0     after: Python's //
 struct floor_div_fn {
   LOCUS_BUILTIN("floor_div")
   template <class Lhs, class Rhs>
@@ -126,7 +126,7 @@ struct floor_div_fn {
   }
 };
 
-/// means: a / b without its fraction; 0 where b is 0     after: C's integer division
+/// means: a / b without its fraction; 0 where an integer b is 0     after: C's integer division
 struct trunc_div_fn {
   LOCUS_BUILTIN("trunc_div")
   template <class Lhs, class Rhs>

@@ -79,9 +79,9 @@ struct normal_fn {
   }
 };
 
-/// means: names a stream of random numbers: a seed and an element's index give the number
-/// It is a type in front of the range, because NumPy's and TensorFlow's uniform(low, high) would
-/// otherwise compile here and give another distribution.
+/// means: names a stream of random numbers: a seed and an element's index give the number.
+/// A seed is a type, and stands in front of the range, because NumPy's and TensorFlow's
+/// uniform(low, high) would otherwise compile here and give another distribution.
 struct seed {
   std::uint64_t value;
   constexpr explicit seed(std::integral auto number) : value(static_cast<std::uint64_t>(number)) {}

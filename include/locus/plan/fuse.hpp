@@ -209,7 +209,8 @@ struct fuser {
     p.levels[i] = level::fold;
     return true;
   }
-  /// elements of the region may read the fold, row by row
+  /// the fold `me` can be in region `at`, although elements of the region read the fold: each
+  /// element reads the value of its own row
   constexpr bool can_chain(short at, step const& me) const {
     if (!folds_rows(me) || !(operand_shape(me) == space_of(at))) return false;
     if (!(me.where == place_of(at) && operand_place(me) == place_of(at))) return false;
@@ -256,8 +257,8 @@ struct fuser {
     }
     return false;
   }
-  /// the operand depends on a reached step; all all-reduces of a bucket depend on each other's
-  /// terms
+  /// the operand depends on a reached step; each all-reduce of a bucket depends on the terms of all
+  /// of them
   constexpr bool brings(bool const* reached, edge const& e) const {
     bool now = reached[e.from];
     if (e.by < 0 || p.transfers[e.by].bucket < 0) return now;
@@ -435,7 +436,7 @@ struct fuser {
     p.steps[i].stored = is_root[i];
   }
 
-  /// step i becomes a part of the one region that reads it
+  /// makes step i a part of the one region that reads the step; false: the step cannot join
   constexpr bool joins_readers(short i) {
     short at = -1;
     level at_level = level::element;

@@ -39,7 +39,7 @@ constexpr bool is_worth_vectors(std::int64_t size, int vector) {
 
 namespace detail {
 
-/// The operands of one launch, classified by what is known of their memory.
+/// The operands of one launch, classified by the known facts about their memory.
 class launch_operands {
  public:
   constexpr launch_operands(plan_view const& p, short root, shape const* extents)

@@ -14,9 +14,9 @@
 
 namespace locus {
 
-/// One step of such a statement as its type knows it, and the tree that ends there.
+/// One step of a local statement, with the facts of its type, and the tree that ends in the step.
 struct statement_step {
-  step const* source = nullptr;   // of a leaf or a scalar; null: a map, with what follows
+  step const* source = nullptr;   // of a leaf or a scalar; null: a map, with the members below
   operation const* op = nullptr;  // its row
   statement_step const* const* operands = nullptr;
   short arity = 0;
@@ -27,7 +27,7 @@ struct statement_step {
   // the tree
   bool possible = false;  // as a local statement
   short leaves = 0, steps = 1;
-  shape const* heavy = nullptr;  // the pattern of what is not computed again when it stretches
+  shape const* heavy = nullptr;  // pattern of a map too costly to compute again where broadcast
 
   constexpr bool is_one_kernel(shape const& result) const {
     return possible && leaves <= max_region_values && steps <= max_steps &&
@@ -111,8 +111,8 @@ constexpr short write_statement_steps(builder& b, statement_step const& tree, pl
 
 }  // namespace detail
 
-/// means: into arrays of as many steps and one edge less, with one root and one action: what the
-///        passes would write; slots: [step]
+/// means: writes the plan that the passes would write, into arrays of as many steps and one edge
+///        less, with one root and one action; slots: [step]
 constexpr void write_statement_plan(plan_view const& p, array_view<slot> slots,
                                     statement_step const& tree, place const& where) {
   auto const last = static_cast<short>(p.steps.count - 1);

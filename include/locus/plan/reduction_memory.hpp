@@ -9,7 +9,8 @@ LOCUS_LEAN_BEGIN
 
 namespace locus {
 
-/// means: NCCL's operation computes the same: it takes the element type and keeps NaN
+/// means: NCCL has an operation that computes the reduction `op`: for the element type, and with
+///        NaN kept
 constexpr bool adds_on_the_way(reduction op, element type) {
   bool const has_nan =
       type == element::f32 || type == element::f64 || type == element::f16 || type == element::bf16;

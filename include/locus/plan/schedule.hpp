@@ -53,7 +53,7 @@ struct scheduler {
     }
     return false;
   }
-  /// it writes a destination, or shares a bucket with a transfer that does
+  /// the transfer writes a destination, or shares a bucket with a transfer that does
   constexpr bool arrives_at_root(transfer const& t) const {
     for (root const& r : p.roots)
       if (r.by >= 0)

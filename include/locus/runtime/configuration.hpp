@@ -10,9 +10,10 @@
 
 namespace locus {
 
-/// What happens when a step reads a value from another device. silent: it is copied; warn: copied
-/// and logged; explicit_only: an error. (TensorFlow's silent_for_int32 is missing: TensorFlow keeps
-/// 32-bit integers on the host beside GPU operations; in locus they are where their type says.)
+/// The treatment of a step that reads a value from another device. silent: the value is copied;
+/// warn: copied and logged; explicit_only: an error. (TensorFlow's silent_for_int32 is missing:
+/// TensorFlow keeps 32-bit integers on the host beside GPU operations; in locus they are where
+/// their type says.)
 /// after: tf.config.experimental.set_device_policy
 enum class copy_policy : unsigned char { silent, warn, explicit_only };
 

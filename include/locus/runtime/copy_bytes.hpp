@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies within the host's memory: large ones on all threads, cut as element-wise loops are cut, so
-// that each core copies what it has in its cache. The C library stores past the caches where that pays.
+// that each core copies the bytes in its cache. The C library stores past the caches where that
+// pays.
 #pragma once
 #include <cstddef>  // size_t
 #include <cstring>  // memcpy

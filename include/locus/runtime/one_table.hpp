@@ -13,7 +13,7 @@ namespace detail {
 struct named_page {
   static constexpr char const* name = "locus-device-table";
 
-  /// null: no copy made one yet, or this machine has no /proc
+  /// null: no copy of locus has made the page yet, or this machine has no /proc
   static void const** find();
   /// null: the system gives no memory
   static void const** make();

@@ -60,8 +60,8 @@ LOCUS_FUNCTION int quota_of_v1(char const* folder);
 LOCUS_FUNCTION int quota_of_groups(char const* groups, char const* mounts);
 
 /// means: the processors on which threads of this process may run. An OpenMP that binds threads
-///        (OMP_PROC_BIND) binds the first thread to one processor before main; then the others are
-///        those of OpenMP's places.
+///        (OMP_PROC_BIND) binds the first thread to one processor before main; then the processors
+///        are those of OpenMP's places.
 LOCUS_FUNCTION cpu_set_t allowed_processors();
 
 /// means: how many threads can run at the same time, by affinity and control groups; at least 1

@@ -11,7 +11,7 @@
 namespace locus::runtime {
 
 /// means: call(), repeated while a signal handler interrupts it. For system calls that return -1
-///        then: open, fsync and others wait on network file systems
+///        then: open, fsync and other calls wait on network file systems
 template <class F>
 auto uninterrupted(F&& call) {
   for (;;)

@@ -61,7 +61,8 @@ struct parallel_job {
 LOCUS_SHARED_STATE inline thread_local constinit int loop_of_thread = -1;
 
 /// Never destroyed: workers own nothing and end with the process. Worker w takes part w of each
-/// loop that calls it. Loops of several threads of the program share the workers.
+/// loop that calls the worker and has so many parts. Loops of several threads of the program share
+/// the workers.
 class thread_pool {
  public:
   // units: nanoseconds

@@ -61,7 +61,7 @@ inline int threads_of_pool() {
 // The least work of a thread that pays for using it. units: nanoseconds
 inline constexpr float worth_if_awake = 5000, worth_waking = 120000;
 
-/// means: threads of the pool for a loop that takes one thread `work` nanoseconds
+/// means: the number of threads of the pool for a loop that takes `work` nanoseconds on one thread
 /// cost:  none if one thread is enough
 inline int pool_threads_worth(float work) {
   float const worth = work / worth_if_awake;
@@ -96,7 +96,7 @@ inline int thread_count() {
 
 inline constexpr float worth_a_woken_thread = runtime::worth_if_awake;  // nanoseconds
 
-/// means: threads for a loop that takes one thread `work` nanoseconds
+/// means: the number of threads for a loop that takes `work` nanoseconds on one thread
 /// after: OMP_WAIT_POLICY of OpenMP 4.0 for OpenMP's threads: passive ones sleep between loops,
 ///        others poll for the next one. The pool knows which of its threads poll.
 inline int threads_worth(float work) {

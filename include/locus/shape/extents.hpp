@@ -15,7 +15,7 @@ namespace locus {
 template <class E>
 inline constexpr bool is_extents = requires { E::pattern; };
 
-/// means: the extents of a tensor; the constructor takes those that are dyn in the type
+/// means: the extents of a tensor; the constructor takes the dynamic ones, or all
 /// after: std::mdspan's extents, with signed numbers
 template <std::int64_t... E>
 class Extents {

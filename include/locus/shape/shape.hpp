@@ -8,7 +8,7 @@
 
 namespace locus {
 
-/// An extent that is known when the program runs.
+/// The most axes that a tensor has.
 inline constexpr int max_rank = 6;
 
 struct shape {
@@ -40,7 +40,7 @@ struct shape {
 inline constexpr shape no_shape{-1, {}};
 constexpr bool fits(shape const& s) { return s.rank >= 0; }
 
-/// means: a 64-bit number can hold the bytes of that many elements, rounded up to a block
+/// means: a 64-bit number can hold the bytes of a value of that shape, rounded up to a block
 constexpr bool countable(shape const& s, std::int64_t element_bytes) {
   for (int i = 0; i < s.rank; ++i)
     if (s.extent[i] == 0) return true;
@@ -49,9 +49,9 @@ constexpr bool countable(shape const& s, std::int64_t element_bytes) {
   return element_bytes <= INT64_MAX - 256;
 }
 
-/// means: multiplies `bytes`, those of an element, by the extents that are not 0. False: the
-///        product exceeds 63 bits, or an extent is negative; no array, not even an empty one, has
-///        such extents
+/// means: multiplies `bytes`, the size of an element, by each extent that is not 0. False: an
+///        extent is negative, or the product and a block exceed 63 bits; no array, not even an
+///        empty one, has such extents
 /// after: NumPy, which refuses such extents too
 constexpr bool bytes_of_extents(std::int64_t const* extents, std::size_t rank,
                                 std::int64_t& bytes) {

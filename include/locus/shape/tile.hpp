@@ -39,7 +39,7 @@ struct tile {
   }
 };
 
-/// means: which part of the batch a kernel has. Without sharding it is replica 0 of 1.
+/// means: the part of the batch that a kernel has; without sharding, that of replica 0 of 1
 struct call_context {
   int replica = 0, replicas = 1;
   std::int64_t first_row = 0;  // of this piece, among those of the batch

@@ -59,8 +59,8 @@ LOCUS_VECTOR_FUNCTION vector<float, 4> root_estimate(vector<float, 4> x) {
 }
 #endif
 
-/// means: a / b to 3 ulp if |b| and the quotient are normal numbers; else 0, inf and NaN like a /
-///        b, but the sign of a zero may differ
+/// means: a / b to 3 ulp if |b| and the quotient are normal numbers. A quotient of 0, inf or NaN is
+///        that of a / b, but the sign of a zero may differ
 template <class V>
 LOCUS_VECTOR_FUNCTION V approximate_quotient(V a, V b) {
   V const y = reciprocal_estimate(b);

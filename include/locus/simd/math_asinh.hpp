@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// asinh, acosh and atanh of vectors by log1p of a number in [0, 2^60]. Rare: larger arguments, for
-// which log(2 x) is exact enough, and arguments outside the domain.
+// asinh, acosh and atanh of vectors by log1p of a number in [0, 2^60]. Rare arguments: larger ones,
+// for which log(2 x) is exact enough, and those outside the domain.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_ASINH)
 #define LOCUS_SIMD_MATH_ASINH
 #include <locus/simd/math_log.hpp>  // vector_log1p, vector_log

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cbrt of vectors, without a division: a constant minus a third of the bits of a gives y = a^(-1/3)
 // to 3 percent; e = 1 - a y^3, a^(-2/3) = y^2 P(e), and one Newton step gives a^(1/3). Zero,
-// denormal numbers, inf and NaN are rare.
+// denormal numbers, inf and NaN are rare arguments (simd/math.hpp).
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_CBRT)
 #define LOCUS_SIMD_MATH_CBRT
 #include <locus/simd/math.hpp>  // polynomial, unless_rare

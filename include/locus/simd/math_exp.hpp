@@ -43,8 +43,8 @@ struct exp_constants<double> {
   }
 };
 
-/// means: e^x = 2^n (1 + p), for x whose n is an exponent; Exactly: includes the rounding error of
-///        r, for functions that subtract 1
+/// means: e^x = 2^n (1 + p), for x between `lowest` and `highest`; Exactly: p includes the rounding
+///        error of r, for functions that subtract 1
 template <class V, bool Exactly = false>
 struct exp_parts {
   nearest<V> n;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // hypot of vectors: sqrt(x^2 + y^2), if both squares and the sum are normal numbers; otherwise
-// (rare) the arguments are scaled first.
+// the arguments are rare (simd/math.hpp) and are scaled first.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_HYPOT)
 #define LOCUS_SIMD_MATH_HYPOT
 #include <locus/simd/approximate.hpp>  // root_estimate

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // log, log1p, log2 and log10 of vectors: x = 2^e (1 + f) with 1 + f in [0.75, 1.5), and
 // log(1 + f) = f - s (f - R(s^2)) with s = f / (f + 2). Zero, negative and
-// denormal numbers, inf and NaN are rare.
+// denormal numbers, inf and NaN are rare arguments (simd/math.hpp).
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_LOG)
 #define LOCUS_SIMD_MATH_LOG
 #include <locus/simd/math.hpp>  // polynomial, unless_rare

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // pow of vectors: 2^(y log2 x); floats are computed in double, doubles with a logarithm of twice
-// the digits. Bases that are not positive normal numbers, and results near the ends of the range,
-// are rare.
+// the digits. Rare arguments (simd/math.hpp): bases that are not positive normal numbers, and those
+// whose result is near an end of the range.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_POW)
 #define LOCUS_SIMD_MATH_POW
 #include <locus/simd/math_exp.hpp>      // exp_constants, with_exponent, times_two_to

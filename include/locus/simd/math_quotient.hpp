@@ -10,8 +10,8 @@
 LOCUS_VECTORS_BEGIN
 namespace LOCUS_SPACE(simd) {
 
-/// means: a / b, rounded as division rounds it, for a >= 0 and b >= 1; in a loop with one b, 1 / b
-///        is computed once
+/// means: a / b, rounded as division rounds it, for a >= 0 and b >= 1 whose 1 / b is a normal
+///        number; in a loop with one b, 1 / b is computed once
 /// after: Markstein, IA-64 and Elementary Functions, 2000: q = a (1 / b), corrected by the
 ///        remainder times 1 / b
 struct vector_quotient {

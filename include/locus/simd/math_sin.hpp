@@ -25,7 +25,8 @@ struct sin_constants<float> {
   LOCUS_VECTOR_FUNCTION static V series(V s) {
     return polynomial(s, -0x1.55554ap-3f, 0x1.110e86p-7f, -0x1.9f612cp-13f, 0x1.5ce4f8p-19f);
   }
-  /// means: x - n pi. The product of n and a part of pi is exact inside fma; without FMA in double.
+  /// means: x - n pi, with pi in three parts. The product of n and a part is exact: inside fma, or
+  ///        in double where there is no FMA.
   template <class V>
   LOCUS_VECTOR_FUNCTION static V reduced(V x, V n) {
     return less(less(less(x, n, 0x1.921fb4p+1f), n, 0x1.4442dp-23f), n, 0x1.846988p-47f);
@@ -52,8 +53,8 @@ struct sin_constants<double> {
                       0x1.71de3a52a0a15p-19, -0x1.ae6454d4681c4p-26, 0x1.6123cd02cc5f3p-33,
                       -0x1.ae4382e43eap-41, 0x1.88327303282bap-49);
   }
-  /// means: x - n pi. The product of n and a part of pi is exact inside fma; without FMA the parts
-  ///        have so few digits that it is exact for n below 2^20.
+  /// means: x - n pi, with pi in parts. The product of n and a part is exact: inside fma, or, where
+  ///        there is no FMA, because the parts have so few digits, for n below 2^20.
   template <class V>
   LOCUS_VECTOR_FUNCTION static V reduced(V x, V n) {
     if constexpr (has_fma)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tan of vectors: x = n pi/2 + r with |r| <= pi/4, q = 2 tan(r / 2) by a polynomial, and
-// tan r = q / (1 - q^2 / 4); for odd n the result is -1 / tan r. One division. Rare as for sin.
+// tan r = q / (1 - q^2 / 4); for odd n the result is -1 / tan r. One division. Rare arguments
+// are those of sin.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_MATH_TAN)
 #define LOCUS_SIMD_MATH_TAN
 #include <locus/simd/math_sin.hpp>      // sin_constants, by_library

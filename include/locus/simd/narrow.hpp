@@ -74,7 +74,7 @@ LOCUS_VECTOR_FUNCTION vector<std::uint16_t, N> narrowed(bfloat16, V const& v) {
   return low_halves(r);
 }
 
-// By conversion instructions: the rows for halves in native.hpp's table.
+// The conversions of halves that one instruction computes.
 #if LOCUS_CLONE_F16C
 LOCUS_VECTOR_FUNCTION vector<float, 8> floats_of(half, vector<std::uint16_t, 8> h) {
 #if defined(__clang__)

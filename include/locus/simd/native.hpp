@@ -202,8 +202,8 @@ LOCUS_VECTOR_FUNCTION V greatest(V a, V b) {
 template <class V>
 inline constexpr bool has_scaled = LOCUS_CLONE_AVX512 && sizeof(V) == 64;
 
-// wider(x, To{}): half a register of x with lanes twice as wide; g++ 12 alone would use two
-// instructions and a third to join their results.
+// wider(x, To{}): converts x, half a register, to lanes twice as wide. Without these functions
+// g++ 12 converts x by two instructions and joins the results by a third.
 #if LOCUS_CLONE_AVX512 && !defined(__clang__)
 LOCUS_VECTOR_FUNCTION vector<double, 8> wider(vector<float, 8> x, double) {
   return __builtin_ia32_cvtps2pd512_mask(x, vector<double, 8>{}, every_double, 4);

@@ -7,9 +7,9 @@
 //                            their calling convention, but all of them are inlined
 // LOCUS_VECTOR_FUNCTION      in front of such a function
 #define LOCUS_VECTOR_FUNCTION [[gnu::always_inline]] inline
-// nvcc's diagnostics. 549: its front end misses initialisers in pack expansions; 128: a loop after
-// the one instruction that does its work; 68: its masks have other signs than those of the
-// compilers
+// Diagnostics of nvcc's front end that are off here. 549: it misses initialisers in pack
+// expansions; 128: a loop behind an instruction that replaces the loop is never reached; 68: masks
+// of its builtins have other signs than those of the compilers
 #if defined(__CUDACC__)
 #define LOCUS_VECTORS_BEGIN _Pragma("nv_diagnostic push") _Pragma("nv_diag_suppress 549,68,128")
 #define LOCUS_VECTORS_END _Pragma("nv_diagnostic pop")

@@ -33,7 +33,7 @@ LOCUS_FUNCTION void require_cross_replica(std::string_view what);
 template <class... What>
 inline constexpr char meeting_tag = 0;
 
-/// each replica gets its own part of such a value; all others are copied as they are
+/// each replica gets its own part of such a value; values of other types are copied whole
 template <class X>
 struct is_divided {
   static constexpr bool value = is_per_replica<X> || is_distributed_tensor<X>() || is_variable<X>;

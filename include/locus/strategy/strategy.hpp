@@ -162,8 +162,8 @@ inline thread_local void const* strategy_in_scope = nullptr;
 ///        turn
 /// fails: replica_error, naming the replica that threw; the strategy can be used again. A single
 ///        device is a list of one: types, places and errors are the same
-/// after: tf.distribute.MirroredStrategy; decisions/34-strategies.md lists what locus refuses and
-///        TensorFlow does silently
+/// after: tf.distribute.MirroredStrategy; decisions/34-strategies.md lists the calls that locus
+///        refuses and TensorFlow does silently
 template <device_policy Replicas = Mirrored<AllGpus>>
 class strategy {
   static_assert((Replicas::value.is_mirrored() || Replicas::value.is_single()) &&

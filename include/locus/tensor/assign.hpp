@@ -159,7 +159,8 @@ class [[nodiscard("locus: a plan runs nothing by itself; write run(step)")]] Pla
   void run(call_site where = call_site::here()) const {
     run(std::index_sequence_for<Assignments...>{}, where);
   }
-  /// means: see(seen_plan) of the plan with the extents and devices of this moment; runs nothing
+  /// means: calls see(seen_plan) for the plan with the extents and devices that its tensors have
+  ///        now; runs nothing
   template <class See>
   auto look(See const& see) const {
     return look(see, std::index_sequence_for<Assignments...>{});

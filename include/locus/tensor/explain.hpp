@@ -116,9 +116,9 @@ inline constexpr bool is_plan<Plan<Policy, Assignments...>> = true;
 template <class X>
 concept explainable = tensor_operand<X> || lowering::is_plan<std::remove_cvref_t<X>>;
 
-/// means: writes plan_of<E>.explain(), or step.explain(); then the devices that open devices are
-///        now, and the copies of a run, where they are fewer because one tensor occurs more than
-///        once
+/// means: writes plan_of<E>.explain(), or step.explain(); then the devices that replace open
+///        devices now; then the number of copies of a run, if one tensor occurs more than once and
+///        a run shares its copy
 template <placement_policy Policy = default_policy, class Stream, explainable X>
 void explain(Stream& out, X const& x) {
   auto const& facts = lowering::facts_of<Policy>(x);

@@ -94,7 +94,8 @@ class Tensor : public tensor_base {
   static constexpr bool converts_implicitly =
       on_one_cpu && !where.is_open() && detail::tensor_with_memory<X, T, E::rank()>;
 
-  /// dyn extents are 0; elements are unspecified until an assignment (NaN in checked builds)
+  /// dyn extents are 0; elements are unspecified until an assignment (NaN in checked builds, on the
+  /// host)
   Tensor(call_site site = call_site::here()) : Tensor(E(), site) {}
   explicit Tensor(E const& extents, call_site site = call_site::here()) {
     make(asked_home(site), extents.as_shape(), site);

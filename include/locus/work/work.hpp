@@ -33,9 +33,9 @@ struct map_work {
   }
 };
 
-/// A sum, mean, maximum or minimum of all elements of an operand, unchanged, of float or integer
-/// type. One unit of a program, compiled with LOCUS_INSTANTIATE_ALGORITHMS, has these kernels for
-/// all units.
+/// A sum, mean, maximum or minimum of all elements of an operand of float or integer type, with no
+/// map before or after the fold. One unit of a program, compiled with
+/// LOCUS_INSTANTIATE_ALGORITHMS, has these kernels for all units.
 template <class Reducers, class Stage, class Rest>
 inline constexpr bool is_plain_fold = false;
 template <reduction R, class U, class T, class V>

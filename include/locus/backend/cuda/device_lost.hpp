@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// From CUDA's error codes to exceptions. device_lost: the card answers no more; its text names the
-// steps since the last good one, and every later use of the card throws it at once. device_error:
-// the card goes on.
+// From CUDA's error codes to exceptions. device_lost: the card does not answer any more; the text
+// names the steps since the last good one, and every later use of the card throws this exception at
+// once. device_error: the program can use the card again.
 #pragma once
 #include <locus/core/error.hpp>        // message
 #include <locus/core/macros.hpp>       // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
@@ -25,7 +25,7 @@ constexpr bool is_sticky(int code) {
   return false;
 }
 
-/// means: advice for a code after which the card goes on; empty: there is none
+/// means: advice for a code after which the card can be used again; empty: there is none
 constexpr std::string_view remedy_of(int code) {
   switch (code) {
   case 1:

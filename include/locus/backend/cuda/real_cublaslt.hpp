@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuBLASLt: products with a row and a relu in one kernel. cuBLAS depends on cuBLASLt, so that its
-// functions are found through the library of cuBLAS, in the same version; a handle of cuBLAS is
-// also one of cuBLASLt. It needs no CUDA header.
+// cuBLASLt: products with a row and a relu in one kernel. cuBLAS depends on cuBLASLt, so that
+// cuBLASLt's functions are found through the library of cuBLAS, in the same version; a handle of
+// cuBLAS is also one of cuBLASLt. This header needs no CUDA header.
 #pragma once
 #include <memory>  // unique_ptr
 

@@ -133,8 +133,8 @@ class dnn_handle {
   cudnn_table::of_result const& functions(runtime::cuda_convolution const& what) const {
     return table_.results[static_cast<int>(what.result)];
   }
-  /// means: the code of a choice; a code that is no refusal, as without memory, is forgotten, so
-  ///        that the next call asks cuDNN again
+  /// means: the code of a choice. An error that is no refusal, such as a lack of memory, is
+  ///        forgotten: the next call asks cuDNN again
   int answer_of(known& k) const;
   known& find(runtime::cuda_convolution const& what);
   void drop(known& k) const;

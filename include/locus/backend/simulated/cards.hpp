@@ -47,8 +47,8 @@ class cards : public late_queues {
   int card_of_queue(short q) const {
     return q < first_guest ? card_[q / runtime::queues_of_device] : guest_card_[q - first_guest];
   }
-  /// means: a queue of the user replaces the compute queue of d, and runs after the work that this
-  ///        queue has now
+  /// means: a queue of the user replaces the compute queue of d, and runs after the work that the
+  ///        compute queue has now
   void lend(logical_device& d, short guest);
   void take_back(logical_device& d);
   /// the address at which kernels reach the bytes at p

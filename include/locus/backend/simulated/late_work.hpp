@@ -75,7 +75,7 @@ class late_queues {
   /// means: the host waits until s has run     fails: the exception of a kernel that this thread
   ///        issued
   [[gnu::cold]] void synchronize(stamp s);
-  /// means: runs the tasks that s needs alone; for the race check the host has not waited
+  /// means: runs only the tasks that s needs; in the race check this counts as no wait of the host
   [[gnu::cold]] void run(stamp s);
   bool has_run(stamp s);
   /// fails: bad_access, if the host accesses bytes that a task uses and the host has not waited for
@@ -116,7 +116,7 @@ class late_queues {
                               step_record const& record);
 
   std::uint64_t next_random();
-  /// means: runs the tasks that s needs alone
+  /// means: runs only the tasks that s needs
   [[gnu::cold]] void complete(stamp s);
   failure* failure_of(unsigned issuer);
   failure& note_failure(unsigned issuer);

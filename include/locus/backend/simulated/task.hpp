@@ -98,8 +98,8 @@ struct kept_work {
   std::size_t tasks = 0, points = 0, accesses = 0;
 };
 
-/// means: the lock of late queues. Kernels run while it is held, so a thread that asks for it again
-///        runs a functor that uses locus itself, or ends the program.
+/// means: the lock of late queues. Kernels run while a thread holds the lock. A thread that holds
+///        the lock and asks for it is inside a functor that uses locus, or that ends the program.
 /// fails: bad_access, in a thread that holds it
 class [[nodiscard]] inside {
  public:

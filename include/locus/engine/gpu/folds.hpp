@@ -121,8 +121,8 @@ struct fold_thread {
   fold_map<Work> const& map;
   typename all::lane lanes[vector];
 
-  /// means: adds vectors begin, begin + step, ... below end, all whole, of a plain map;
-  ///        flush(lanes) after as many as lanes may add; few: after each
+  /// means: adds the whole vectors begin, begin + step, ... below end of a plain map to the lanes;
+  ///        calls flush(lanes) whenever the lanes may add no more; few: after each vector
   template <class Index, class PlaceOf, class Flush>
   LOCUS_HOST_DEVICE void add_plain(Index begin, Index end, unsigned step, bool few,
                                    PlaceOf const& place_of, Flush const& flush) {

@@ -17,9 +17,9 @@ struct map_facts {
   using outs = typename Work::outputs;
   static constexpr int in_count = ins::size, out_count = outs::size,
                        vector = vector_size(ins{}, outs{});
-  /// Vectors that a thread loads at once. About 32 KiB of loads in flight keep the memory of a
-  /// multiprocessor busy (cub::DeviceTransform has 48 on Hopper): 2048 threads with at least 16
-  /// bytes.
+  /// Vectors of each input that a thread loads at once: 64 bytes of all inputs, but at most 8
+  /// elements of each. About 32 KiB of loads in flight keep the memory of a multiprocessor busy
+  /// (cub::DeviceTransform has 48 on Hopper): 2048 threads with 16 bytes each.
   static constexpr int wanted = bytes_of(ins{}) == 0 ? 1 : 64 / (bytes_of(ins{}) * vector),
                        most = 8 / vector;
   static constexpr int unroll = wanted < 1 || most < 1 ? 1 : wanted < most ? wanted : most;

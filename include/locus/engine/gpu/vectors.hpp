@@ -65,7 +65,7 @@ consteval int bytes_of(type_list<Kinds...>) {
           (std::is_same_v<Kinds, kernel::own_offset> ? 0 : int(sizeof(typename Kinds::type))));
 }
 
-/// means: the position in a vector of Size elements of an operand's first element
+/// means: the position of an operand's first element in its vector of Size elements
 /// shape: bytes, the size of an element, is at least 1
 template <int Size>
 std::int64_t place_in_vector(kernel::access const& a, int bytes) {

@@ -10,8 +10,8 @@
 
 namespace locus::nn {
 
-/// pool, relu: used behind convolutions along one axis, whose steps are the lines of images of one
-/// column.
+/// A convolution along one axis is one over images of a single column: its steps are the lines.
+/// Only such convolutions use `pool` and `relu`, which follow them in the same kernel.
 struct conv_window {
   window_steps h, w;
   padding pad = padding::valid;

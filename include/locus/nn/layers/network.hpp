@@ -32,7 +32,7 @@ struct replicas_of<Device> {
 template <class Strategy>
 using replicas_of_t = typename detail::replicas_of<Strategy>::type;
 
-/// The examples of one batch, when arrays are predicted or evaluated.
+/// The number of examples in one batch, for predict and evaluate on arrays.
 struct batch_size {
   std::int64_t batch_size = 32;
 };

@@ -82,7 +82,8 @@ struct TopKCategoricalAccuracy {
     return detail::is_in_top(p, n, detail::place_of_largest(target, n), K) ? 1 : 0;
   }
 };
-/// means: the fraction of predictions on the same side of the threshold as their targets of 0.5
+/// means: the fraction of predictions that are above `threshold` exactly where the target is above
+///        0.5
 struct BinaryAccuracy {
   static constexpr bool sparse = false;
   static constexpr int least_classes = 1;

@@ -131,7 +131,7 @@ struct score_op {
     else
       return T(1);
   }
-  /// means: the predictions of row 0 for the metrics
+  /// means: the address of the predictions that the metrics read, at row 0
   template <class T, class... Others>
   static T const* seen_by_metrics(tile<T const> const& p, Others const&... others) {
     if constexpr (Apart)

@@ -50,8 +50,8 @@ struct norm_scale {
 
 /// means: steps of an optimizer over the parameters of one model
 /// device: slots are where the parameters are, equal on every replica
-/// cost:  for each step and replica, one kernel for each parameter; on GPUs one for
-///        weights_at_once<Rule> dense ones: 11 for SGD, 7 for SGD with momentum, 5 for Adam.
+/// cost:  for each step and replica, one kernel for each parameter; on GPUs, one kernel for
+///        weights_at_once<Rule> dense parameters: 11 for SGD, 7 for SGD with momentum, 5 for Adam.
 ///        ClipNorm and ClipGlobalNorm read each gradient once more, and with ClipNorm each
 ///        parameter has its own kernel. The first step allocates the slots; later steps allocate
 ///        nothing that stays

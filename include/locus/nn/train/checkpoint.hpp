@@ -18,8 +18,8 @@ struct position {
   std::int64_t data_seed = 0;      // of the order of examples
 };
 
-/// What load_checkpoint loads. whole: weights, optimizer and position, or nothing; weights: weights
-/// only, for a fresh optimizer
+/// The part of a checkpoint that load_checkpoint loads. whole: weights, optimizer and position, or
+/// nothing; weights: weights only, for a fresh optimizer
 enum class load : unsigned char { whole, weights };
 
 namespace detail {

@@ -188,8 +188,9 @@ struct evaluate_options {
 /// means: a model with its weights, an optimizer, a loss and metrics
 /// device: weights are mirrored over Replicas, rows of batches are sharded
 /// cost:  for each step: the plans of the layers, one kernel over the predictions, one kernel for
-///        each weight. Gradients of the last layer are all-reduced while earlier layers still
-///        compute; the gradients of a layer are one bucket
+///        each weight (on GPUs, for several weights: nn/optimizers/updater.hpp). Gradients of the
+///        last layer are all-reduced while earlier layers still compute; the gradients of a layer
+///        are one bucket
 /// after: keras.Model after compile
 template <class Model, class T, class Replicas, class Optimizer, class Loss, class... Metrics>
 class Trainer final : public training {

@@ -135,7 +135,7 @@ class dot_writer {
     step const& s = p_.steps[memory_of(p_, from)];
     return s.kind == step_kind::leaf || s.region >= 0;
   }
-  /// the source of a value: a transfer, a leaf, or a step of a kernel
+  /// writes the source of an edge: a transfer, a leaf, or a step of a kernel
   void begin_edge(short from, short by) {
     short const memory = memory_of(p_, from);
     if (by >= 0)

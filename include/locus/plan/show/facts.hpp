@@ -150,12 +150,12 @@ struct work {
 };
 
 namespace detail {
-/// the number of replicas that compute or read the same
+/// the number of replicas that compute or read the same elements
 constexpr int repeats(place const& at) {
   return at.is_mirrored() || at.is_partial() ? at.count() : 1;
 }
-/// for one operand: with sharded results a replica reads only its part, if the operand has that
-/// axis
+/// the number of replicas that read the same elements of an operand: 1 where results are sharded
+/// along an axis that the operand has, since each replica then reads its own part
 constexpr int repeats(plan_view const& p, step const& reader, edge const& e, shape const& from) {
   place const at = e.by >= 0 ? p.transfers[e.by].arrives : p.steps[e.from].where;
   int const axis = from.rank - reader.extents.rank + reader.where.axis;
