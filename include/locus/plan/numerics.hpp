@@ -13,7 +13,8 @@ template <placement_policy Placement = prefer_gpu>
 using exact = Placement;
 
 /// means: on the host, division and square root of float are right to 3 ulp (0.6 with AVX-512)
-///        instead of half a unit; on GPUs a relu of a product plus a row may turn NaN into 0
+///        instead of half a unit, for normal numbers, divisors up to 2^125 and normal quotients; on
+///        GPUs a relu of a product plus a row may turn NaN into 0
 /// after: Intel's vrcp14ps, vrsqrt14ps with one Newton step
 template <placement_policy Placement = prefer_gpu>
 struct relaxed : Placement {

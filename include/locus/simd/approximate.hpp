@@ -59,8 +59,10 @@ LOCUS_VECTOR_FUNCTION vector<float, 4> root_estimate(vector<float, 4> x) {
 }
 #endif
 
-/// means: a / b to 3 ulp if |b| and the quotient are normal numbers. A quotient of 0, inf or NaN is
-///        that of a / b, but the sign of a zero may differ
+/// means: a / b to 3 ulp if a, b and the quotient are normal numbers and |b| <= 2^125. A zero, an
+///        infinity or a NaN among a and b gives a / b, but the sign of a zero may differ. The
+///        estimate of a larger |b| may be 0, and then so is the quotient
+/// after: Intel's manual of instructions, RCPPS: tiny results are 0
 template <class V>
 LOCUS_VECTOR_FUNCTION V approximate_quotient(V a, V b) {
   V const y = reciprocal_estimate(b);

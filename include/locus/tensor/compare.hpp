@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // equal and all_close: one bool for two tensors. (== is element-wise.)
 #pragma once
-#include <locus/core/macros.hpp>     // LOCUS_MODE
-#include <locus/ops/arithmetic.hpp>  // operators
-#include <locus/ops/math.hpp>        // abs
-#include <locus/ops/reduce.hpp>      // all
-#include <locus/tensor/eval.hpp>     // fetch
+#include <locus/core/macros.hpp>           // LOCUS_MODE
+#include <locus/ops/arithmetic.hpp>        // operators
+#include <locus/ops/math.hpp>              // abs
+#include <locus/ops/reduce.hpp>            // all
+#include <locus/ops/run_time_extents.hpp>  // shape_now
+#include <locus/tensor/eval.hpp>           // fetch
 
 namespace locus {
 
@@ -21,10 +22,14 @@ inline constexpr double closeness =
 
 inline namespace LOCUS_MODE {
 
-/// means: extents are equal and a[i] == b[i] for all i     cost: copies one bool to the host
+/// means: extents are equal and a[i] == b[i] for all i; nothing is stretched
+/// cost:  copies one bool to the host
+/// fails: at compile time, for known extents that do not fit
+/// after: numpy.array_equal
 template <tensor_operand Lhs, tensor_operand Rhs>
 bool equal(Lhs const& a, Rhs const& b, call_site site = call_site::here()) {
-  return fetch(all(a == b), site);
+  return detail::shape_now(as_operand<void>(a)) == detail::shape_now(as_operand<void>(b)) &&
+         fetch(all(a == b), site);
 }
 
 namespace lowering {
@@ -36,6 +41,7 @@ bool all_close_by(Lhs const& a, Rhs const& b, T relative, T absolute, call_site 
 
 /// means: |a[i] - b[i]| <= absolute + relative * |b[i]| for all i; false where a NaN is. The
 ///        default of relative is 1e-5; 1e-3 where one operand is half, 1.6e-2 where one is bfloat16
+/// shape: extents fit as those of a - b: an extent of 1 stretches
 /// after: numpy.allclose's formula
 template <tensor_operand Lhs, tensor_operand Rhs>
 bool all_close(Lhs const& a, Rhs const& b,

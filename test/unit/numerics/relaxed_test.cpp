@@ -54,6 +54,28 @@ TEST_CASE("relaxed quotients and roots are within 3 ulp, and the same at every p
   }
 }
 
+TEST_CASE("relaxed quotients are within 3 ulp for all normal numbers and divisors up to 2^125") {
+  std::int64_t const n = 100003;
+  Floats a(dextents<1>{n}), b(dextents<1>{n}), q(dextents<1>{n});
+  Floats const x = normal_numbers(n, 3), y = normal_numbers(n, 4);
+  for (std::int64_t i = 0; i < n; ++i) {  // exponents from -126
+    int unused = 0;
+    a.data()[i] = std::ldexp(std::frexp(x(i), &unused) * 2.f, int(i % 254) - 126);
+    b.data()[i] = std::ldexp(std::frexp(y(i), &unused) * 2.f, int(i / 254 % 251) - 126);
+  }
+  run<relaxed<>>(into(q, a / b));
+  double worst = 0;
+  int tried = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    double const right = double(a(i)) / double(b(i));
+    if (right < 0x1p-126 || right > 0x1.fffffep127) continue;
+    ++tried, worst = std::max(worst, ulps(q(i), right));
+  }
+  MESSAGE("worst quotient of ", tried, ": ", worst, " ulp");
+  CHECK(tried > n / 2);
+  CHECK(worst <= 3);
+}
+
 TEST_CASE("relaxed quotients and roots know zero, infinity and NaN") {
   float const inf = std::numeric_limits<float>::infinity(),
               nan = std::numeric_limits<float>::quiet_NaN();

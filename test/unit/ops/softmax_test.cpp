@@ -142,6 +142,26 @@ TEST_CASE("one_hot has a single one in each row, and none for a label outside") 
                            })) == "");
   });
 }
+TEST_CASE("equal stretches no operand: tensors of other extents are not equal") {
+  Tensor<float, Extents<1>> const one{1};
+  Tensor<float, Extents<3>> const three{1, 1, 1};
+  CHECK(!equal(one, three));
+  CHECK(!equal(three, one * 1.f));
+  auto const ones = [](auto... n) {
+    Tensor<float, Dextents<int(sizeof...(n))>> t(n...);
+    t = 1.f;
+    return t;
+  };
+  CHECK(!equal(ones(1), ones(3)));
+  CHECK(!equal(ones(2), ones(3)));  // these do not even fit
+  CHECK(!equal(ones(3), ones(2, 3)));
+  CHECK(!equal(ones(1, 3), ones(2, 3)));
+  CHECK(!equal(ones(0), ones(1)));
+  CHECK(equal(ones(3), three));
+  CHECK(equal(ones(0, 3), ones(0, 3) + 1.f));
+  CHECK(all_close(ones(1), ones(3)));  // as numpy.allclose does
+}
+
 TEST_CASE("equal and all_close give one answer, wherever their operands lie") {
   on_backends([] {
     Tensor<float, Extents<2, 3>> const a{{1, 2, 3}, {4, 5, 6}};
