@@ -8,6 +8,8 @@ read once for each set of instructions (simd/clones.hpp), with the guard of its 
 headers stand in .cuh alone; include/meson.build lists exactly what lies on disk. A file of a folder `bodies`
 has the bodies of functions that the header of its name declares: that header includes it in its last lines,
 it includes that header, and one of the two implementation.hpp lists it. For cycles both are one header.
+What a folder declares in a namespace `detail` it keeps: no header of another folder names it, by its path or from the same
+namespace. Names for other folders stand in locus::internal, or beside `detail` where programs see nothing (locus::runtime).
 --report prints the public entities without a contract (`means:`); that is advice, not an error."""
 import pathlib
 import re
@@ -85,6 +87,66 @@ def check_header(name, text):
         yield f'includes nothing of locus: it begins with {FIRST}, which says what a compiler must have'
 
 
+DECLARED = re.compile(
+    r'(?:class|struct|union|enum|enum class|concept)\s(?:\[\[.*?\]\]\s)?(?:LOCUS_\w+\s)?(\w+)\s*(?:final\s*)?(?::[^:].*)?[{;=<]|'
+    r'using (\w+) =|'
+    r'(?:inline|constexpr|constinit|extern|LOCUS_SHARED_STATE)\b[^(]*?[\w>&*] (\w+)(?:<.*>)?(?: =|[{;\[])|'
+    r'[^=]*?[\w>&*\]] (\w+)\(')
+LOCAL = re.compile(r'(?:\b(?!(?:return|else|case|throw|goto|new)\b)\w+|[>&*]) (\w+)\b(?: =|[;=,){:\[(])')
+
+
+def lines_in_spaces(text):
+    """each line of code with the namespaces around it, inline ones left out"""
+    spaces, opened_at = [], -2
+    for number, line in enumerate(text.splitlines()):
+        opened = re.match(r'(?:inline )?namespace (.*) \{$', line)
+        if opened:
+            space = re.sub(r'LOCUS_SPACE\((.*)\)', r'locus::\1', re.sub(r'inline \w+::', '', opened[1]))
+            spaces.append([] if line.startswith('inline') else space.split('::'))
+            opened_at = number
+        elif re.match(r'\}  // (inline )?namespace', line) or line == '}' and opened_at == number - 2:
+            spaces.pop()
+        else:
+            yield sum(spaces, []), re.sub(r'"(\\.|[^"\\])*"|//.*', '', line)
+
+
+def details_of(lines):
+    """what a header declares in namespaces `detail`: pairs of namespace and name"""
+    for space, line in lines:
+        line = re.sub(r'^template <.*?> (?=\w)', '', line)
+        if space[-1:] == ['detail'] and re.match(r'(?!template|using namespace)[\w\[]', line):
+            if found := DECLARED.match(line):
+                yield '::'.join(space), next(filter(None, found.groups()))
+
+
+def check_details(texts, graph):
+    lines = {name: list(lines_in_spaces(text)) for name, text in texts.items()}
+    homes = {}  # namespace and name: the folders that declare it
+    for name in texts:
+        for declared in details_of(lines[name]):
+            homes.setdefault(declared, set()).add(folder_of(name))
+    names = {name for _, name in homes}
+    for name, text in texts.items():
+        below, ways = set(), [name, declared_by(name)]
+        while ways:
+            if (way := ways.pop()) in graph and way not in below:
+                below.add(way)
+                ways += graph[way]
+        below = set(map(folder_of, below))
+        own = set(LOCAL.findall(re.sub(r'//.*', '', text)))  # members, parameters, variables of this header
+        for space, line in lines[name]:
+            for path, used in re.findall(r'(?<![\w.:>])((?:\w+::)*)(\w+)', line):
+                if used not in names or not path and used in own:
+                    continue
+                # internal and lowering see detail
+                around = [['detail' if part in ('internal', 'lowering') else part for part in space[:end]] + path.split('::')[:-1]
+                          for end in range(len(space), -1, -1)]
+                home = next((home for home in map('::'.join, around) if (home, used) in homes), None)
+                if home and folder_of(name) not in homes[home, used] and (path or homes[home, used] & below):
+                    yield (f'{name}: {home}::{used} belongs to {" and ".join(sorted(homes[home, used]))}/; '
+                           'a name for other folders stands in no namespace detail')
+
+
 def find_cycle(graph):
     done, way = set(), []
 
@@ -133,6 +195,7 @@ def main():
     graph = {name: [to for to, _ in includes_of(text)] for name, text in texts.items()}
     wrong += [f'{name}: includes {to}, which is not there' for name, tos in graph.items() for to in tos
               if to.startswith('locus/') and to not in texts]
+    wrong += sorted(set(check_details(texts, graph)))
     whole = {}
     for name, tos in graph.items():
         header = declared_by(name)

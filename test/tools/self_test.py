@@ -98,6 +98,21 @@ def includes(folder):
     name.write_text(good.replace('#pragma once\n', ''))
     expect(1, '#pragma once', 'check_includes.py', folder / 'tree')
     name.write_text(good)
+    higher = folder / 'tree' / 'include' / 'locus' / 'grad' / 'targets.hpp'
+    other = higher.read_text()
+    for space, kept, line in [('locus::detail', 'locus::detail::kept', 'inline int f() { return kept(); }'),
+                              ('locus::internal', 'locus::detail::kept', 'inline int f() { return kept(); }'),
+                              ('locus::config', 'locus::detail::kept', 'inline int f() { return locus::detail::kept(); }'),
+                              ('locus::config', 'locus::runtime::detail::kept', 'using locus::runtime::detail::kept;')]:
+        home = kept.removesuffix('::kept')
+        name.write_text(f'{good}\nnamespace {home} {{\ninline int kept() {{ return 1; }}\n}}  // namespace {home}\n')
+        planted = f'\nnamespace {space} {{\n{line}\n}}  // namespace {space}\n'
+        higher.write_text(other.replace('#pragma once\n', '#pragma once\n#include <locus/core/text.hpp>  // kept\n') + planted)
+        expect(1, f'grad/targets.hpp: {kept} belongs to core/', 'check_includes.py', folder / 'tree')
+    higher.write_text(other + '\nnamespace locus::detail {\ninline int f(int kept) { return kept; }\n}  // namespace locus::detail\n')
+    expect(0, ' 0 wrong', 'check_includes.py', folder / 'tree')
+    higher.write_text(other)
+    name.write_text(good)
     (name.parent / 'unlisted.hpp').write_text(good)
     expect(1, 'does not list locus/core/unlisted.hpp', 'check_includes.py', folder / 'tree')
 

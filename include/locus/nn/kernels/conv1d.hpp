@@ -14,11 +14,11 @@ inline namespace LOCUS_MODE {
 
 namespace one_axis {
 
+using locus::host::blocks_of;
+using locus::host::least;
 using locus::host::tile_call;
 using locus::host::tile_set;
-using locus::host::detail::blocks_of;
-using locus::host::detail::least;
-using locus::host::detail::tile_sets;
+using locus::host::tile_sets;
 
 constexpr std::int64_t rounded(std::int64_t n, std::int64_t to) { return blocks_of(n, to) * to; }
 
@@ -40,7 +40,7 @@ struct conv1d_cut {
   std::int64_t inner_rows;  // rows of a gradient of weights: a multiple of 4
 
   explicit conv1d_cut(conv_geometry const& sizes) : s(sizes) {
-    tile_sets<T> const& sets = locus::host::detail::tiles<T>();
+    tile_sets<T> const& sets = locus::host::tiles<T>();
     set = s.group_filters() > sets.narrow.lanes ? &sets.wide : &sets.narrow;
     width = rounded(s.group_filters(), set->lanes), line = width * s.groups;
     products = is_contiguous(s) ? 1 : s.h.size;

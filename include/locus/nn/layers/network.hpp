@@ -155,7 +155,7 @@ class Network {
 /// means: the table of a model, as Keras prints it
 template <class Stream, class Model, class T, class Replicas>
 void summary(Stream& out, Network<Model, T, Replicas>& network) {
-  locus::detail::write_to(out, detail::summary_text(network.name(), network.layers()));
+  locus::internal::write_to(out, detail::summary_text(network.name(), network.layers()));
 }
 template <class Stream, class... Layers>
 void summary(Stream& out, Sequential<Layers...> const& model) {

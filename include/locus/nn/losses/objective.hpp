@@ -196,6 +196,7 @@ auto score_op<Loss, By, Apart, Metrics...>::team(call_context const& here, tile<
 #endif
 
 }  // namespace LOCUS_MODE
+
 }  // namespace detail
 
 /// means: the sums of a loss and of metrics over batches, and the gradient of each batch's loss
@@ -261,7 +262,7 @@ class objective {
   std::int64_t rows() const { return rows_; }
   void reset() {
     double const none[columns] = {};
-    locus::detail::fill_storage(*sums_.block.get(), none);
+    locus::internal::fill_storage(*sums_.block.get(), none);
     rows_ = 0;
   }
 
