@@ -3,7 +3,7 @@
 """check_includes.py ROOT [--report]: the headers of locus lie in levels.
 
 A header includes lower levels or its own folder, without cycles, by full path and with a comment
-that says what the include brings; it begins with the licence, then `#pragma once`, or, where it is
+that says what the include brings; the folders inside nn have levels of their own. A header begins with the licence, then `#pragma once`, or, where it is
 read once for each set of instructions (simd/clones.hpp), with the guard of its first part; CUDA's own
 headers stand in .cuh alone; include/meson.build lists exactly what lies on disk. A file of a folder `bodies`
 has the bodies of functions that the header of its name declares: that header includes it in its last lines,
@@ -21,6 +21,7 @@ LEVELS = {
     'tensor': 12, 'files': 13, 'data': 14, 'grad': 14, 'strategy': 14, 'testing': 14, 'thrust': 14, 'nn': 15,
     '': 16,  # the umbrellas locus.hpp, cuda.cuh and cub.cuh
 }
+INNER = {'nn': {'kernels': 0, 'layers': 1, 'losses': 2, 'optimizers': 2, 'train': 3, '': 4}}  # levels inside a folder
 FIRST = 'locus/core/compiler.hpp'
 READER = 'locus/simd/clones.hpp'  # is included again and again
 FOREIGN = re.compile(r'^(cuda|cub/|thrust/|nccl|cublas|curand|cooperative_groups)')
@@ -32,6 +33,12 @@ def includes_of(text):
 
 def folder_of(name):
     return name.split('/')[1] if name.count('/') > 1 else ''
+
+
+def inner_of(name):
+    """the folder inside a folder that has levels of its own"""
+    parts = name.split('/')[2:]
+    return parts[0] if len(parts) > 1 else ''
 
 
 TAIL = '\n#if LOCUS_HAS_{}BODIES\n#include <{}>  // bodies of the functions above\n#endif\n'
@@ -83,6 +90,12 @@ def check_header(name, text):
             yield f'{included}: its folder has no level'
         elif folder_of(included) != folder and LEVELS[folder_of(included)] >= LEVELS[folder]:
             yield f'{included}: level {LEVELS[folder_of(included)]} is not below level {LEVELS[folder]}'
+        elif folder in INNER and folder_of(included) == folder and inner_of(included) != inner_of(name):
+            inner, level = inner_of(included), INNER[folder].get
+            if level(inner) is None or level(inner_of(name)) is None:
+                yield f'{included}: {folder}/{inner} or {folder}/{inner_of(name)} has no level'
+            elif level(inner) >= level(inner_of(name)):
+                yield f'{included}: {folder}/{inner} is not below {folder}/{inner_of(name)}'
     if name != FIRST and not any(included.startswith('locus/') for included, _ in includes_of(text)):
         yield f'includes nothing of locus: it begins with {FIRST}, which says what a compiler must have'
 

@@ -98,6 +98,11 @@ def includes(folder):
     name.write_text(good.replace('#pragma once\n', ''))
     expect(1, '#pragma once', 'check_includes.py', folder / 'tree')
     name.write_text(good)
+    kernel = folder / 'tree' / 'include' / 'locus' / 'nn' / 'kernels' / 'window.hpp'
+    other = kernel.read_text()
+    kernel.write_text(other.replace('#pragma once\n', '#pragma once\n#include <locus/nn/layers/layer.hpp>  // label_of\n'))
+    expect(1, 'nn/layers is not below nn/kernels', 'check_includes.py', folder / 'tree')
+    kernel.write_text(other)
     higher = folder / 'tree' / 'include' / 'locus' / 'grad' / 'targets.hpp'
     other = higher.read_text()
     for space, kept, line in [('locus::detail', 'locus::detail::kept', 'inline int f() { return kept(); }'),

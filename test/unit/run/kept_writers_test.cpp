@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include <locus/nn/train/checkpoint_entry.hpp>
+#include <locus/nn/layers/checkpoint_entry.hpp>
 #include <locus/strategy/variable.hpp>
 #include <locus/tensor/collective.hpp>
 #include <locus/tensor/relabel.hpp>

@@ -6,8 +6,8 @@
 #pragma once
 #include <locus/engine/host/gemm.hpp>       // scratch, tiles, threads_for_product
 #include <locus/nn/kernels/pool_lines.hpp>  // pool_call, unpool_call
+#include <locus/nn/kernels/window.hpp>      // conv_geometry
 #include <locus/nn/kernels/workspace.hpp>   // workspace
-#include <locus/nn/layers/window.hpp>       // conv_geometry
 
 namespace locus::nn::host {
 inline namespace LOCUS_MODE {

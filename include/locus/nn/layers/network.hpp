@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Network: a model with its weights on devices: predictions, summary, weights by name.
 #pragma once
-#include <locus/nn/layers/sequential.hpp>       // Sequential
-#include <locus/nn/layers/summary.hpp>          // summary_text
-#include <locus/nn/train/batch_cast.hpp>        // batch_as
-#include <locus/nn/train/checkpoint_entry.hpp>  // stored
-#include <locus/tensor/explain.hpp>             // write_to
+#include <locus/nn/layers/batch_cast.hpp>        // batch_as
+#include <locus/nn/layers/checkpoint_entry.hpp>  // stored
+#include <locus/nn/layers/sequential.hpp>        // Sequential
+#include <locus/nn/layers/summary.hpp>           // summary_text
+#include <locus/tensor/explain.hpp>              // write_to
 
 LOCUS_COLD_BEGIN
 

@@ -4,12 +4,12 @@
 #include <string>  // string
 #include <vector>  // vector
 
-#include <locus/nn/layers/parameter.hpp>        // parameter
-#include <locus/nn/optimizers/optimizer.hpp>    // SGD, Adam, ...
-#include <locus/nn/optimizers/update.hpp>       // update_plan
-#include <locus/nn/train/checkpoint_entry.hpp>  // stored, counter
-#include <locus/ops/math.hpp>                   // sqrt, square, maximum
-#include <locus/ops/reduce.hpp>                 // sum
+#include <locus/nn/layers/checkpoint_entry.hpp>  // stored, counter
+#include <locus/nn/layers/parameter.hpp>         // parameter
+#include <locus/nn/optimizers/optimizer.hpp>     // SGD, Adam, ...
+#include <locus/nn/optimizers/update.hpp>        // update_plan
+#include <locus/ops/math.hpp>                    // sqrt, square, maximum
+#include <locus/ops/reduce.hpp>                  // sum
 
 namespace locus::nn {
 
