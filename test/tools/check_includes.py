@@ -3,7 +3,7 @@
 """check_includes.py ROOT [--report]: the headers of locus lie in levels.
 
 A header includes lower levels or its own folder, without cycles, by full path and with a comment
-that says what the include brings; the folders inside nn have levels of their own. A header begins with the licence, then `#pragma once`, or, where it is
+that says what the include brings; the folders inside nn have levels of their own; no header of the core includes one of the training package. A header begins with the licence, then `#pragma once`, or, where it is
 read once for each set of instructions (simd/clones.hpp), with the guard of its first part; CUDA's own
 headers stand in .cuh alone; include/meson.build lists exactly what lies on disk. A file of a folder `bodies`
 has the bodies of functions that the header of its name declares: that header includes it in its last lines,
@@ -19,7 +19,7 @@ LEVELS = {
     'core': 0, 'device': 1, 'shape': 1, 'expr': 2, 'simd': 2, 'ops': 3, 'plan': 4, 'runtime': 4, 'work': 4,
     'watch': 5, 'machine': 6, 'memory': 7, 'backend': 8, 'engine': 9, 'config': 10, 'collective': 10, 'run': 11,
     'tensor': 12, 'files': 13, 'data': 14, 'grad': 14, 'strategy': 14, 'testing': 14, 'thrust': 14, 'nn': 15,
-    '': 16,  # the umbrellas locus.hpp, cuda.cuh and cub.cuh
+    '': 16,  # the umbrellas locus.hpp, cuda.cuh, cub.cuh and those of the training package
 }
 INNER = {'nn': {'kernels': 0, 'layers': 1, 'losses': 2, 'optimizers': 2, 'train': 3, '': 4}}  # levels inside a folder
 FIRST = 'locus/core/compiler.hpp'
@@ -44,7 +44,11 @@ def inner_of(name):
 TAIL = '\n#if LOCUS_HAS_{}BODIES\n#include <{}>  // bodies of the functions above\n#endif\n'
 
 
-TRAINING = ('data', 'files', 'nn', 'strategy')
+TRAINING = ('data', 'files', 'nn', 'strategy')  # the folders of the training package; the others are the core
+
+
+def is_training(name):
+    return folder_of(name) in TRAINING or name.startswith('locus/training')
 
 
 def declared_by(name):
@@ -88,6 +92,8 @@ def check_header(name, text):
             yield f'{included}: a comment says what the include brings'
         if folder_of(included) not in LEVELS:
             yield f'{included}: its folder has no level'
+        elif is_training(included) and not is_training(name) and not name.endswith('/implementation.hpp'):
+            yield f'{included} belongs to the training package, of which the core knows nothing'
         elif folder_of(included) != folder and LEVELS[folder_of(included)] >= LEVELS[folder]:
             yield f'{included}: level {LEVELS[folder_of(included)]} is not below level {LEVELS[folder]}'
         elif folder in INNER and folder_of(included) == folder and inner_of(included) != inner_of(name):

@@ -98,6 +98,12 @@ def includes(folder):
     name.write_text(good.replace('#pragma once\n', ''))
     expect(1, '#pragma once', 'check_includes.py', folder / 'tree')
     name.write_text(good)
+    core = folder / 'tree' / 'include' / 'locus' / 'thrust.hpp'
+    other = core.read_text()
+    for line in ('#include <locus/data/batches.hpp>  // batches', '#include <locus/training.hpp>  // Sequential'):
+        core.write_text(other.replace('#pragma once\n', f'#pragma once\n{line}\n'))
+        expect(1, 'belongs to the training package', 'check_includes.py', folder / 'tree')
+    core.write_text(other)
     kernel = folder / 'tree' / 'include' / 'locus' / 'nn' / 'kernels' / 'window.hpp'
     other = kernel.read_text()
     kernel.write_text(other.replace('#pragma once\n', '#pragma once\n#include <locus/nn/layers/layer.hpp>  // label_of\n'))
