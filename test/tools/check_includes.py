@@ -224,7 +224,7 @@ def main():
     listed = re.findall(r"^  '(locus/.*)',$", (root / 'include' / 'meson.build').read_text(encoding='utf-8'), re.M)
     wrong += [f'include/meson.build lists {name} twice' for name in set(listed) if listed.count(name) > 1]
     installed = [path.relative_to(root / 'include').as_posix() for path in sorted((root / 'include/locus').rglob('*'))
-                 if path.is_file() and path.suffix != '.md']
+                 if path.is_file() and path.suffix not in ('.md', '.pyc')]
     wrong += [f'include/meson.build lists {name}, which is not there' for name in listed if name not in installed]
     wrong += [f'include/meson.build does not list {name}' for name in installed if name not in listed]
     if '--report' in sys.argv:
