@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <locus/locus.hpp>
-#include <locus/nn/kernels/row_update.hpp>
+#include <locus/nn/optimizers/row_update.hpp>
 
 using namespace locus;
 

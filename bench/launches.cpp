@@ -29,10 +29,10 @@ namespace {
 using One = locus::Mirrored<locus::GpuDevice<0>>;
 
 /// The launches of the plans that run while it lives.
-class plans_of_step : public locus::detail::plan_listener {
+class plans_of_step : public locus::internal::plan_listener {
  public:
   std::int64_t launches = 0, updates = 0, plans = 0;
-  void ran(locus::detail::plan_record const&, plan_view const& plan,
+  void ran(locus::internal::plan_record const&, plan_view const& plan,
            shape const* extents) override {
     ++plans, launches += count_plan(plan, extents).launches;
     for (action const& a : plan.actions)

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# All that takes hours: the sanitizers over every unit, device code for every kind of PTX, its mutants, and whose kernels
-# a step of training runs (ptx/shares.py), each header in a unit of its own for each compiler, random tests by the
-# thousand. The last line is "N passed, N failed, N skipped".
+# All that takes hours: the sanitizers over every unit, the lines of each folder that the unit tests run, device code
+# for every kind of PTX, its mutants, and whose kernels a step of training runs (ptx/shares.py), each header in a unit
+# of its own for each compiler, random tests by the thousand. The last line is "N passed, N failed, N skipped".
 #     sh test/long.sh      BUILD: the folder, SEED: of the random tests, JOBS: how many at once
 set -u
 cd "$(dirname "$0")/.."
@@ -51,6 +51,8 @@ if command -v clang++ >/dev/null; then
 else
   add sanitizers 0 0 2
 fi
+once 'coverage of lines' python3 test/tools/coverage.py "$out/coverage"
+cat "$out/log"
 command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
 if command -v nvcc >/dev/null; then
   SUITES=ptx TARGETS=card_programs tree cards -Dlong_tests=true

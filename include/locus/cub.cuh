@@ -14,31 +14,25 @@
 #endif
 #include <locus/cuda.cuh>  // the library, with GPUs
 #if defined(__CUDACC__)
-#include <locus/engine/gpu/cub_scans.cuh>     // card_code<scan>
-#include <locus/engine/gpu/cub_selects.cuh>   // card_code<select_flagged>
-#include <locus/engine/gpu/cub_sorts.cuh>     // card_code<sort_keys>
-#include <locus/nn/layers/embedding_ops.hpp>  // embedding_gradient_op
+#include <locus/engine/gpu/cub_scans.cuh>    // card_code<scan>
+#include <locus/engine/gpu/cub_selects.cuh>  // card_code<select_flagged>
+#include <locus/engine/gpu/cub_sorts.cuh>    // card_code<sort_keys>
 
-// means: the algorithms of engine/gpu/ for these types of elements, those that operations of locus use, and sum,
-//        mean, max and min of a whole tensor, stand in the registry before main; at namespace scope, once in a program:
+// means: the algorithms of engine/gpu/ for these types of elements, and sum, mean, max and min of a whole tensor,
+//        stand in the registry before main; at namespace scope, once in a program:
 //            LOCUS_INSTANTIATE_ALGORITHMS(float, double, std::int32_t, std::int64_t);
+//        A program with networks includes <locus/training_cub.cuh> instead, which adds what layers use.
 // cost:  nvcc compiles all of them for each type: name the types that the program uses
 #define LOCUS_INSTANTIATE_ALGORITHMS(...)                                   \
   [[maybe_unused]] static bool const LOCUS_INSTANTIATE_NAME_(__COUNTER__) = \
       (::locus::cuda_side::instantiate_algorithms<__VA_ARGS__>(),           \
-       ::locus::cuda_side::instantiate_folds<__VA_ARGS__>(),                \
-       ::locus::cuda_side::instantiate_layers<__VA_ARGS__>())
+       ::locus::cuda_side::instantiate_folds<__VA_ARGS__>(), true)
 
 // means: one algorithm, for types that stand in no list: LOCUS_INSTANTIATE_ALGORITHM(
 //            locus::cuda_side::sort_pairs<float, std::int64_t>);
 #define LOCUS_INSTANTIATE_ALGORITHM(...)                                    \
   [[maybe_unused]] static bool const LOCUS_INSTANTIATE_NAME_(__COUNTER__) = \
       (::locus::cuda_side::require_algorithms<__VA_ARGS__>(), true)
-
-// means: only what the layers of networks use, for networks of these types
-#define LOCUS_INSTANTIATE_LAYERS(...)                                       \
-  [[maybe_unused]] static bool const LOCUS_INSTANTIATE_NAME_(__COUNTER__) = \
-      ::locus::cuda_side::instantiate_layers<__VA_ARGS__>()
 
 namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
@@ -73,24 +67,9 @@ void instantiate_folds() {
   (instantiate_folds_of<T>(), ...);
 }
 
-template <class T>
-void instantiate_layers_of() {
-  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>)
-    require_registered<call_work<nn::embedding_gradient_op, type_list<std::int32_t, T>,
-                                 type_list<std::int32_t, T>>>();
-}
-template <class... T>
-bool instantiate_layers() {
-  require_algorithms<sort_pairs<std::int32_t, std::int32_t>,
-                     first_of_runs<std::int32_t, std::int32_t>>();
-  (instantiate_layers_of<T>(), ...);
-  return true;
-}
-
 }  // namespace LOCUS_MODE
 }  // namespace locus::cuda_side
 #else  // in a unit of a host compiler they do nothing
 #define LOCUS_INSTANTIATE_ALGORITHMS(...) struct locus_needs_nvcc
 #define LOCUS_INSTANTIATE_ALGORITHM(...) struct locus_needs_nvcc
-#define LOCUS_INSTANTIATE_LAYERS(...) struct locus_needs_nvcc
 #endif

@@ -16,7 +16,7 @@
 #include <locus/config/session.hpp>          // config::apply(session_options)
 #include <locus/config/settings.hpp>         // config::set_soft_device_placement ...
 #include <locus/config/visible.hpp>          // config::set_visible_devices
-#include <locus/core/version.hpp>            // LOCUS_VERSION_MAJOR
+#include <locus/core/version.hpp>            // LOCUS_VERSION_MAJOR, version_text
 #include <locus/device/named.hpp>            // MirroredOn, ShardedOn
 #include <locus/expr/let.hpp>                // let, named
 #include <locus/machine/start_trace.hpp>     // debugging::start_trace

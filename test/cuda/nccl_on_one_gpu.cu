@@ -30,11 +30,11 @@ void one_rank() {
   alone.how = collective_algorithm::nccl;
   for (auto const order : {reduction_order::fast, reduction_order::ranked}) {
     config::set_reduction_order(order);
-    detail::reduction_job j;
+    internal::reduction_job j;
     j.count = n, j.element_bytes = 4, j.type = runtime::nccl_type::float32;
     j.terms[0] = j.outs[0] = t.data(), j.fold = &fold_replicas<reduction::sum, float>;
     j.record = {-1, "all_reduce", gpu(0)};
-    detail::replica_reducer(alone, {"all_reduce", -1}).all_reduce(&j, 1);
+    internal::replica_reducer(alone, {"all_reduce", -1}).all_reduce(&j, 1);
     if (j.done[0].is_set()) runtime::wait(*alone.on[0], queue_kind::compute, j.done[0]);
   }
   config::set_reduction_order(reduction_order::fast);

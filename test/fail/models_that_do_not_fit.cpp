@@ -49,7 +49,7 @@ nn::Dense<3> misuse{nn::softmax};
 nn::Dense<3, nn::relu> misuse{nn::tanh};
 #elif LOCUS_MUST_FAIL == 15
 auto misuse(Tensor<float, Extents<4>>& t) {
-  return detail::relabel<Tensor<double, Extents<2, 2>>>(t, shape{2, {2, 2}});
+  return internal::relabel<Tensor<double, Extents<2, 2>>>(t, shape{2, {2, 2}});
 }
 #else
 auto proper = nn::Sequential{image{}, nn::Flatten{}, nn::Dense<3, nn::softmax>{}};

@@ -166,7 +166,7 @@ void gz(std::string_view bytes) {
   if (form % 4 == 3) all = gzipped(bytes).substr(0, bytes.size());
   std::string const& path = path_of(all);
   done_or_refused([&] {
-    data::detail::gzip_file f(path);
+    data::gzip_file f(path);
     std::string text;
     for (std::string line; f.read_line(line);) text += line + "\n";
     if (form % 4 == 1 && text.size() > bytes.size() + 1) fuzz::found("more text than there is");
@@ -302,7 +302,7 @@ void tensor_file(std::string_view bytes) {
     locus::detail::tensor_header h;
     std::memcpy(static_cast<void*>(&h), bytes.data(), sizeof h);
     h.bytes = bytes.size() - 128;
-    h.checksum = locus::detail::checksum_of(h, bytes.data() + 128);
+    h.checksum = locus::internal::checksum_of(h, bytes.data() + 128);
     all.assign(reinterpret_cast<char const*>(&h), sizeof h);
     bytes = all += bytes.substr(128);
   }

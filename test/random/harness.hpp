@@ -83,7 +83,7 @@ void fill(world& w, int leaf, int node, locus::shape const& s, locus::tensor_blo
     else
       c.i = static_cast<std::int64_t>(x);
   }
-  locus::detail::fill_storage(b, host.get());
+  locus::internal::fill_storage(b, host.get());
   if (!w.oracle->has(node)) w.oracle->set(node, std::move(v));
 }
 void compare(world& w, int root, locus::tensor_block const& b);

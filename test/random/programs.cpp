@@ -104,7 +104,7 @@ class random_program {
   template <class Where>
   void fill(checked<Where>& x) {
     for (float& v : x.want) v = float(pick(-9, 9));
-    detail::fill_storage(*x.is.block.get(), x.want.data());
+    internal::fill_storage(*x.is.block.get(), x.want.data());
   }
   void note(std::string const& what) {
     history_ += "\n    " + what;

@@ -30,7 +30,8 @@ floats_on<Where, N...> t();
 template <class E, class Destination = nowhere, class Policy = default_policy>
 constexpr plan_facts<graph_of<E, Destination, Policy>> facts{};
 template <class E, class Destination = nowhere, class Policy = default_policy>
-constexpr plan_error refusal = detail::unchecked_plan<graph_of<E, Destination, Policy>>.found.error;
+constexpr plan_error refusal =
+    internal::unchecked_plan<graph_of<E, Destination, Policy>>.found.error;
 template <class E, class Destination = nowhere, class Policy = default_policy>
 constexpr bool lies(place const& where) {
   return refusal<E, Destination, Policy> == plan_error::none &&
@@ -299,7 +300,7 @@ static_assert(refusal<decltype(all_reduce(t<Rows, 6, 4>()))> ==
 // ---- assign, eval, fetch, print ----
 template <class E, class To>
 constexpr tally cost =
-    count_plan(facts<E, To>.view(), detail::extents_of_steps<graph_of<E, To>>().of);
+    count_plan(facts<E, To>.view(), internal::extents_of_steps<graph_of<E, To>>().of);
 template <class E, class To>
 constexpr bool reduces(int all_reduces, int other, int bytes, int copies = 0) {
   return cost<E, To>.all_reduces == all_reduces && cost<E, To>.other_reductions == other &&

@@ -3,11 +3,13 @@
 """check_includes.py ROOT [--report]: the headers of locus lie in levels.
 
 A header includes lower levels or its own folder, without cycles, by full path and with a comment
-that says what the include brings; it begins with the licence, then `#pragma once`, or, where it is
+that says what the include brings; the folders inside nn have levels of their own; no header of the core includes one of the training package. A header begins with the licence, then `#pragma once`, or, where it is
 read once for each set of instructions (simd/clones.hpp), with the guard of its first part; CUDA's own
 headers stand in .cuh alone; include/meson.build lists exactly what lies on disk. A file of a folder `bodies`
 has the bodies of functions that the header of its name declares: that header includes it in its last lines,
 it includes that header, and one of the two implementation.hpp lists it. For cycles both are one header.
+What a folder declares in a namespace `detail` it keeps: no header of another folder names it, by its path or from the same
+namespace. Names for other folders stand in locus::internal, or beside `detail` where programs see nothing (locus::runtime).
 --report prints the public entities without a contract (`means:`); that is advice, not an error."""
 import pathlib
 import re
@@ -17,8 +19,9 @@ LEVELS = {
     'core': 0, 'device': 1, 'shape': 1, 'expr': 2, 'simd': 2, 'ops': 3, 'plan': 4, 'runtime': 4, 'work': 4,
     'watch': 5, 'machine': 6, 'memory': 7, 'backend': 8, 'engine': 9, 'config': 10, 'collective': 10, 'run': 11,
     'tensor': 12, 'files': 13, 'data': 14, 'grad': 14, 'strategy': 14, 'testing': 14, 'thrust': 14, 'nn': 15,
-    '': 16,  # the umbrellas locus.hpp, cuda.cuh and cub.cuh
+    '': 16,  # the umbrellas locus.hpp, cuda.cuh, cub.cuh and those of the training package
 }
+INNER = {'nn': {'kernels': 0, 'layers': 1, 'losses': 2, 'optimizers': 2, 'train': 3, '': 4}}  # levels inside a folder
 FIRST = 'locus/core/compiler.hpp'
 READER = 'locus/simd/clones.hpp'  # is included again and again
 FOREIGN = re.compile(r'^(cuda|cub/|thrust/|nccl|cublas|curand|cooperative_groups)')
@@ -32,10 +35,20 @@ def folder_of(name):
     return name.split('/')[1] if name.count('/') > 1 else ''
 
 
+def inner_of(name):
+    """the folder inside a folder that has levels of its own"""
+    parts = name.split('/')[2:]
+    return parts[0] if len(parts) > 1 else ''
+
+
 TAIL = '\n#if LOCUS_HAS_{}BODIES\n#include <{}>  // bodies of the functions above\n#endif\n'
 
 
-TRAINING = ('data', 'files', 'nn', 'strategy')
+TRAINING = ('data', 'files', 'nn', 'strategy')  # the folders of the training package; the others are the core
+
+
+def is_training(name):
+    return folder_of(name) in TRAINING or name.startswith('locus/training')
 
 
 def declared_by(name):
@@ -79,10 +92,78 @@ def check_header(name, text):
             yield f'{included}: a comment says what the include brings'
         if folder_of(included) not in LEVELS:
             yield f'{included}: its folder has no level'
+        elif is_training(included) and not is_training(name) and not name.endswith('/implementation.hpp'):
+            yield f'{included} belongs to the training package, of which the core knows nothing'
         elif folder_of(included) != folder and LEVELS[folder_of(included)] >= LEVELS[folder]:
             yield f'{included}: level {LEVELS[folder_of(included)]} is not below level {LEVELS[folder]}'
+        elif folder in INNER and folder_of(included) == folder and inner_of(included) != inner_of(name):
+            inner, level = inner_of(included), INNER[folder].get
+            if level(inner) is None or level(inner_of(name)) is None:
+                yield f'{included}: {folder}/{inner} or {folder}/{inner_of(name)} has no level'
+            elif level(inner) >= level(inner_of(name)):
+                yield f'{included}: {folder}/{inner} is not below {folder}/{inner_of(name)}'
     if name != FIRST and not any(included.startswith('locus/') for included, _ in includes_of(text)):
         yield f'includes nothing of locus: it begins with {FIRST}, which says what a compiler must have'
+
+
+DECLARED = re.compile(
+    r'(?:class|struct|union|enum|enum class|concept)\s(?:\[\[.*?\]\]\s)?(?:LOCUS_\w+\s)?(\w+)\s*(?:final\s*)?(?::[^:].*)?[{;=<]|'
+    r'using (\w+) =|'
+    r'(?:inline|constexpr|constinit|extern|LOCUS_SHARED_STATE)\b[^(]*?[\w>&*] (\w+)(?:<.*>)?(?: =|[{;\[])|'
+    r'[^=]*?[\w>&*\]] (\w+)\(')
+LOCAL = re.compile(r'(?:\b(?!(?:return|else|case|throw|goto|new)\b)\w+|[>&*]) (\w+)\b(?: =|[;=,){:\[(])')
+
+
+def lines_in_spaces(text):
+    """each line of code with the namespaces around it, inline ones left out"""
+    spaces, opened_at = [], -2
+    for number, line in enumerate(text.splitlines()):
+        opened = re.match(r'(?:inline )?namespace (.*) \{$', line)
+        if opened:
+            space = re.sub(r'LOCUS_SPACE\((.*)\)', r'locus::\1', re.sub(r'inline \w+::', '', opened[1]))
+            spaces.append([] if line.startswith('inline') else space.split('::'))
+            opened_at = number
+        elif re.match(r'\}  // (inline )?namespace', line) or line == '}' and opened_at == number - 2:
+            spaces.pop()
+        else:
+            yield sum(spaces, []), re.sub(r'"(\\.|[^"\\])*"|//.*', '', line)
+
+
+def details_of(lines):
+    """what a header declares in namespaces `detail`: pairs of namespace and name"""
+    for space, line in lines:
+        line = re.sub(r'^template <.*?> (?=\w)', '', line)
+        if space[-1:] == ['detail'] and re.match(r'(?!template|using namespace)[\w\[]', line):
+            if found := DECLARED.match(line):
+                yield '::'.join(space), next(filter(None, found.groups()))
+
+
+def check_details(texts, graph):
+    lines = {name: list(lines_in_spaces(text)) for name, text in texts.items()}
+    homes = {}  # namespace and name: the folders that declare it
+    for name in texts:
+        for declared in details_of(lines[name]):
+            homes.setdefault(declared, set()).add(folder_of(name))
+    names = {name for _, name in homes}
+    for name, text in texts.items():
+        below, ways = set(), [name, declared_by(name)]
+        while ways:
+            if (way := ways.pop()) in graph and way not in below:
+                below.add(way)
+                ways += graph[way]
+        below = set(map(folder_of, below))
+        own = set(LOCAL.findall(re.sub(r'//.*', '', text)))  # members, parameters, variables of this header
+        for space, line in lines[name]:
+            for path, used in re.findall(r'(?<![\w.:>])((?:\w+::)*)(\w+)', line):
+                if used not in names or not path and used in own:
+                    continue
+                # internal and lowering see detail
+                around = [['detail' if part in ('internal', 'lowering') else part for part in space[:end]] + path.split('::')[:-1]
+                          for end in range(len(space), -1, -1)]
+                home = next((home for home in map('::'.join, around) if (home, used) in homes), None)
+                if home and folder_of(name) not in homes[home, used] and (path or homes[home, used] & below):
+                    yield (f'{name}: {home}::{used} belongs to {" and ".join(sorted(homes[home, used]))}/; '
+                           'a name for other folders stands in no namespace detail')
 
 
 def find_cycle(graph):
@@ -133,6 +214,7 @@ def main():
     graph = {name: [to for to, _ in includes_of(text)] for name, text in texts.items()}
     wrong += [f'{name}: includes {to}, which is not there' for name, tos in graph.items() for to in tos
               if to.startswith('locus/') and to not in texts]
+    wrong += sorted(set(check_details(texts, graph)))
     whole = {}
     for name, tos in graph.items():
         header = declared_by(name)
@@ -142,7 +224,7 @@ def main():
     listed = re.findall(r"^  '(locus/.*)',$", (root / 'include' / 'meson.build').read_text(encoding='utf-8'), re.M)
     wrong += [f'include/meson.build lists {name} twice' for name in set(listed) if listed.count(name) > 1]
     installed = [path.relative_to(root / 'include').as_posix() for path in sorted((root / 'include/locus').rglob('*'))
-                 if path.is_file() and path.suffix != '.md']
+                 if path.is_file() and path.suffix not in ('.md', '.pyc')]
     wrong += [f'include/meson.build lists {name}, which is not there' for name in listed if name not in installed]
     wrong += [f'include/meson.build does not list {name}' for name in installed if name not in listed]
     if '--report' in sys.argv:

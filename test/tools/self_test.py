@@ -100,6 +100,32 @@ def includes(folder):
     name.write_text(good.replace('#pragma once\n', ''))
     expect(1, '#pragma once', 'check_includes.py', folder / 'tree')
     name.write_text(good)
+    core = folder / 'tree' / 'include' / 'locus' / 'thrust.hpp'
+    other = core.read_text()
+    for line in ('#include <locus/data/batches.hpp>  // batches', '#include <locus/training.hpp>  // Sequential'):
+        core.write_text(other.replace('#pragma once\n', f'#pragma once\n{line}\n'))
+        expect(1, 'belongs to the training package', 'check_includes.py', folder / 'tree')
+    core.write_text(other)
+    kernel = folder / 'tree' / 'include' / 'locus' / 'nn' / 'kernels' / 'window.hpp'
+    other = kernel.read_text()
+    kernel.write_text(other.replace('#pragma once\n', '#pragma once\n#include <locus/nn/layers/layer.hpp>  // label_of\n'))
+    expect(1, 'nn/layers is not below nn/kernels', 'check_includes.py', folder / 'tree')
+    kernel.write_text(other)
+    higher = folder / 'tree' / 'include' / 'locus' / 'grad' / 'targets.hpp'
+    other = higher.read_text()
+    for space, kept, line in [('locus::detail', 'locus::detail::kept', 'inline int f() { return kept(); }'),
+                              ('locus::internal', 'locus::detail::kept', 'inline int f() { return kept(); }'),
+                              ('locus::config', 'locus::detail::kept', 'inline int f() { return locus::detail::kept(); }'),
+                              ('locus::config', 'locus::runtime::detail::kept', 'using locus::runtime::detail::kept;')]:
+        home = kept.removesuffix('::kept')
+        name.write_text(f'{good}\nnamespace {home} {{\ninline int kept() {{ return 1; }}\n}}  // namespace {home}\n')
+        planted = f'\nnamespace {space} {{\n{line}\n}}  // namespace {space}\n'
+        higher.write_text(other.replace('#pragma once\n', '#pragma once\n#include <locus/core/text.hpp>  // kept\n') + planted)
+        expect(1, f'grad/targets.hpp: {kept} belongs to core/', 'check_includes.py', folder / 'tree')
+    higher.write_text(other + '\nnamespace locus::detail {\ninline int f(int kept) { return kept; }\n}  // namespace locus::detail\n')
+    expect(0, ' 0 wrong', 'check_includes.py', folder / 'tree')
+    higher.write_text(other)
+    name.write_text(good)
     (name.parent / 'unlisted.hpp').write_text(good)
     expect(1, 'does not list locus/core/unlisted.hpp', 'check_includes.py', folder / 'tree')
 

@@ -8,7 +8,7 @@
 
 LOCUS_COLD_BEGIN
 
-namespace locus::detail {
+namespace locus::internal {
 
 /// means: `asked`, or the device that stands in for it, with the reason
 [[gnu::cold]] inline device_use use_of(device asked) {
@@ -29,6 +29,6 @@ namespace locus::detail {
   return all;
 }
 
-}  // namespace locus::detail
+}  // namespace locus::internal
 
 LOCUS_COLD_END

@@ -12,7 +12,12 @@ namespace runtime {
 
 namespace detail {
 LOCUS_FUNCTION void name_devices();
+}  // namespace detail
+
+/// means: ends the work of GPUs and forgets the device table; the caller holds table.lock
 LOCUS_FUNCTION void close_gpus() noexcept;
+
+namespace detail {
 
 /// True while this thread makes the table: a callback of the log may not use devices then.
 LOCUS_SHARED_STATE inline thread_local constinit bool making_table = false;
@@ -22,11 +27,16 @@ struct making_scope {
   ~making_scope() { making_table = false; }
 };
 
+}  // namespace detail
+
 /// means: makes the logical devices from cards and configuration; the caller holds table.lock
 /// fails: configuration_error, device_lost; no table is made then
 LOCUS_FUNCTION void build_table();
 
+namespace detail {
+
 [[gnu::cold]] LOCUS_FUNCTION void start_table(char const* what, call_site where);
+
 }  // namespace detail
 
 /// means: the device table of this process; the first call makes it and freezes the configuration
@@ -50,13 +60,19 @@ LOCUS_FUNCTION void require_no_tensors();
 namespace detail {
 /// means: adds GPUs to a table that was made when no unit of the program named a GPU
 [[gnu::cold]] LOCUS_FUNCTION void find_gpus();
+}  // namespace detail
+
 /// means: the device that does the work of a missing GPU, with its own memory, limit and queues:
 ///        another GPU; or the missing device's own slot, which is then a part of the host
 inline logical_device& stand_in_of(device_table& t, device missing) {
   return t.gpu_devices[t.gpus > 0 ? missing.ordinal() % t.gpus : missing.ordinal()];
 }
+
+namespace detail {
+
 /// means: warns about a missing GPU, once
 [[gnu::cold]] LOCUS_FUNCTION void tell_missing(device missing);
+
 }  // namespace detail
 
 /// means: the logical device that does the work of d: d itself, or its stand-in with one warning.
@@ -66,7 +82,7 @@ inline logical_device& find_device(device d) {
   device_table& t = devices();
   if (!d.is_gpu() || d.ordinal() < t.gpus) return t.slot(d);
   if (!__atomic_load_n(&t.told[d.ordinal()], __ATOMIC_ACQUIRE)) detail::tell_missing(d);
-  return d.ordinal() < t.gpus ? t.slot(d) : detail::stand_in_of(t, d);
+  return d.ordinal() < t.gpus ? t.slot(d) : stand_in_of(t, d);
 }
 
 /// means: true: logical device d exists; list_logical_devices lists it
@@ -90,7 +106,6 @@ namespace detail {
 LOCUS_FUNCTION void request_devices(place const& all, std::string_view who, call_site where = {});
 
 }  // namespace runtime
-
 }  // namespace locus
 
 LOCUS_COLD_END

@@ -16,8 +16,11 @@ LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
-namespace detail {
+/// means: bytes that the logical device of a request may take of its card
 LOCUS_FUNCTION std::int64_t limit_of(logical_request const& r, physical_devices const& p);
+
+namespace detail {
+
 /// means: lowers the limit of d to free memory less the room for NCCL: without growth, d takes its
 ///        whole limit at once
 LOCUS_FUNCTION void leave_room_for_nccl(logical_device& d, int cards);
@@ -31,6 +34,7 @@ LOCUS_FUNCTION void begin_simulation(physical_devices const& p, int gpus);
 LOCUS_FUNCTION void build_gpus();
 /// means: drops cached facts about cards
 LOCUS_FUNCTION void forget_cards();
+
 }  // namespace detail
 
 LOCUS_SHARED_STATE inline constexpr gpu_part whole_gpu_part{

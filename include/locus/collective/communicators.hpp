@@ -25,11 +25,19 @@ class nccl_card_scope : public runtime::card_scope {
   explicit nccl_card_scope(logical_device const& d);
 };
 
-/// The collective that an error message names.
+}  // namespace detail
+
+namespace internal {
+
+/// means: the collective that an error message names
 struct collective_name {
   std::string_view operation;
   short bucket = -1;
 };
+
+}  // namespace internal
+
+namespace detail {
 
 /// A group in flight: issued, but not yet run by all ranks.
 struct collective_flight {

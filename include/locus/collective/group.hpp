@@ -11,7 +11,7 @@ LOCUS_COLD_BEGIN
 namespace locus::detail {
 
 enum class request_kind : unsigned char { all_reduce, reduce, broadcast, send, receive };
-constexpr std::string_view name_of(request_kind k) {
+constexpr std::string_view request_name(request_kind k) {
   constexpr std::string_view names[] = {"all_reduce", "reduce", "broadcast", "send", "receive"};
   return names[static_cast<int>(k)];
 }
@@ -88,12 +88,16 @@ class nccl_group {
 /// fails: collective_error, also for cards that claim peer access and do not have it
 [[gnu::cold]] LOCUS_FUNCTION void try_communicators(communicator_set& s);
 
+}  // namespace locus::detail
+
+namespace locus::internal {
+
 /// means: the communicators for these cards; the first call makes them
 /// fails: collective_error, when they cannot be made, failed before, or were replaced meanwhile
 LOCUS_FUNCTION communicator_set& communicators_for(replica_topology const& t,
                                                    collective_name const& name);
 
-}  // namespace locus::detail
+}  // namespace locus::internal
 
 LOCUS_COLD_END
 

@@ -11,22 +11,23 @@
 
 LOCUS_COLD_BEGIN
 
-namespace locus::detail {
+namespace locus::internal {
 
-/// The part of a collective on one device: dense elements.
+/// means: the part of a collective on one device, dense elements
 struct local_part {
   device at{};
   void* data = nullptr;
   shape extents{};
   std::int64_t size() const { return extents.size(); }
 };
+/// means: the parts of one collective, one on each device of a list
 struct local_parts {
   local_part of[max_devices]{};
   int count = 0;
   device_list devices() const;
 };
 
-/// The operation on the elements.
+/// means: the operation of a collective on the elements
 struct local_operation {
   std::string_view name;
   int element_bytes = 0;
@@ -36,6 +37,10 @@ struct local_operation {
   double by = 1;
   fold_fn fold = nullptr;
 };
+
+}  // namespace locus::internal
+
+namespace locus::detail {
 
 /// Memory of one collective, released in the order of its device's compute queue.
 class local_scratch {
@@ -62,20 +67,27 @@ class local_scratch {
 /// cost:  two tests
 LOCUS_FUNCTION void* receive_at(device at, void* first, std::int64_t bytes);
 
-/// copies bytes from one device to another, ordered with the work of the compute queues of both
+}  // namespace locus::detail
+
+namespace locus::internal {
+
+/// means: copies bytes from one device to another, in the order of the compute queues of both
 LOCUS_FUNCTION void copy_local(device to_name, void* to, device from_name, void const* from,
                                std::int64_t bytes, std::string_view name);
 
+/// fails: shape_error: part r has other extents than the first; the text ends with the remedy
 [[noreturn, gnu::cold]] LOCUS_FUNCTION void refuse_parts(std::string_view name, int r,
                                                          shape const& one, shape const& other,
                                                          std::string_view remedy);
+/// fails: placement_error, if two parts lie on one device
 LOCUS_FUNCTION void require_distinct(local_parts const& p, std::string_view name);
+/// fails: shape_error, if two parts differ in their extents
 LOCUS_FUNCTION void require_same_extents(local_parts const& p, std::string_view name);
-/// requires that the rows of all parts together are the rows of `whole`
+/// fails: shape_error, if the rows of all parts together are not the rows of `whole`
 LOCUS_FUNCTION void require_rows(local_parts const& parts, shape const& whole,
                                  std::string_view name);
 
-/// A reduction of parts, with its scratch memory.
+/// means: a reduction of parts, with its scratch memory
 class local_reduction {
  public:
   local_reduction(local_parts const& parts, local_operation const& o);
@@ -96,7 +108,7 @@ class local_reduction {
   local_scratch scratch_;
 };
 
-}  // namespace locus::detail
+}  // namespace locus::internal
 
 LOCUS_COLD_END
 

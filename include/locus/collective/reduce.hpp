@@ -17,7 +17,12 @@ namespace locus::detail {
 
 using fold_fn = void (*)(launch_site const&, replica_terms const&);
 
-/// One reduction: the terms of the replicas, dense and of one length, and addresses of results.
+}  // namespace locus::detail
+
+namespace locus::internal {
+
+/// means: one reduction: the terms of the replicas, dense and of one length, and addresses of
+///        results
 struct reduction_job {
   void* terms[max_devices]{};    // [replica]
   short whose[max_devices]{};    // [replica]: the replica of that term, to check
@@ -40,12 +45,16 @@ struct reduction_job {
   }
 };
 
-/// Elements that one replica folds, and the address of the result.
+/// means: elements that one replica folds, and the address of the result
 struct segment {
   std::int64_t begin = 0, count = 0;
   int owner = 0;
   void* out = nullptr;
 };
+
+}  // namespace locus::internal
+
+namespace locus::detail {
 
 /// means: NCCL's operation that computes op; -1: NCCL has none. NCCL's max and min of floats drop
 ///        NaN.
@@ -59,6 +68,12 @@ constexpr int nccl_op_for(reduction op, runtime::nccl_type type) {
   default: return -1;
   }
 }
+
+}  // namespace locus::detail
+
+namespace locus::internal {
+
+/// means: the type of NCCL for an element type; none, where NCCL has no such type
 constexpr runtime::nccl_type nccl_type_of(element e) {
   using enum runtime::nccl_type;
   constexpr runtime::nccl_type types[] = {float32, float64, int32,    int64, uint8,
@@ -139,7 +154,7 @@ class replica_reducer {
   collective_name name_;
 };
 
-}  // namespace locus::detail
+}  // namespace locus::internal
 
 LOCUS_COLD_END
 

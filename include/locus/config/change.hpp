@@ -25,7 +25,7 @@ template <class T>
 void change(T& to, T const& value, std::string_view subject, std::string_view call) {
   if (to == value) return;
   require_unfrozen(subject, call);
-  if (runtime::table.built) runtime::detail::close_gpus();  // the first use makes them again
+  if (runtime::table.built) runtime::close_gpus();  // the first use makes them again
   to = value;
   if (runtime::is_watched(runtime::watcher::log)) runtime::note_setting(call, subject);
 }

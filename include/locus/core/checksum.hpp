@@ -7,8 +7,9 @@
 
 #include <locus/core/compiler.hpp>  // C++20, 64 bits, exceptions
 
-namespace locus::detail {
+namespace locus::internal {
 
+/// means: the factor of each step of a checksum, and its usual start
 inline constexpr std::uint64_t check_prime = 0x100000001b3;
 
 /// means: 64 bits that differ if one word of 8 bytes differs
@@ -32,4 +33,4 @@ inline std::uint64_t checksum_of(void const* data, std::size_t bytes,
   return h;
 }
 
-}  // namespace locus::detail
+}  // namespace locus::internal

@@ -3,9 +3,16 @@
 // pointers stand here; a new one needs a reason in decisions/37-calls-upwards.md. Each is null
 // until it is set.
 #pragma once
+#include <string_view>  // string_view
+
 #include <locus/core/macros.hpp>  // LOCUS_SHARED_STATE
 
 namespace locus {
+
+/// means: a package on top of the core, and its version
+struct package_version {
+  std::string_view name, version;
+};
 
 struct gpu_part;       // machine/machine_functions.hpp
 struct statement_run;  // run/statement.hpp
@@ -49,4 +56,9 @@ LOCUS_SHARED_STATE inline constinit copy_cache_functions const* kept_copy_functi
 LOCUS_SHARED_STATE inline constinit statement_loop statement_loops[2] = {};
 
 }  // namespace runtime
+
+/// set by: nn/version.hpp, before main, in a program that uses the training package
+/// called: for the versions in a trace
+LOCUS_SHARED_STATE inline constinit package_version const* package_of_program = nullptr;
+
 }  // namespace locus

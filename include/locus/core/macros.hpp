@@ -318,6 +318,16 @@
 #define LOCUS_RUN_MODE LOCUS_MODE
 #endif
 
+// Namespace detail: names of one folder. Namespace internal: names that a folder offers to other
+// folders, and that no program writes. Each sees the other (test/tools/check_includes.py holds both).
+namespace locus::internal {}
+namespace locus::detail {
+using namespace locus::internal;
+}
+namespace locus::internal {
+using namespace locus::detail;
+}
+
 namespace locus {
 
 inline namespace LOCUS_MODE {

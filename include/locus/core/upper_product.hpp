@@ -5,7 +5,7 @@
 
 #include <locus/core/macros.hpp>  // LOCUS_HOST_DEVICE
 
-namespace locus::detail {
+namespace locus::internal {
 
 /// means: a * b / 2^32. In the host's form a GPU would compute a product of 64 bits
 LOCUS_HOST_DEVICE constexpr std::uint32_t upper_product(std::uint32_t a, std::uint32_t b) {
@@ -15,4 +15,4 @@ LOCUS_HOST_DEVICE constexpr std::uint32_t upper_product(std::uint32_t a, std::ui
   return static_cast<std::uint32_t>(std::uint64_t(a) * b >> 32);
 }
 
-}  // namespace locus::detail
+}  // namespace locus::internal

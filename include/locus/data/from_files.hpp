@@ -15,13 +15,13 @@ namespace locus::data {
 inline auto from_lines(std::string path) {
   return from_generator([path = std::move(path)] {
     // a cursor may be moved; unique_ptr keeps the open file at its address
-    return [own = path,
-            file = std::unique_ptr<detail::gzip_file>()]() mutable -> std::optional<std::string> {
-      if (!file) file = std::make_unique<detail::gzip_file>(own);
-      std::string line;
-      if (!file->read_line(line)) return std::nullopt;
-      return line;
-    };
+    return
+        [own = path, file = std::unique_ptr<gzip_file>()]() mutable -> std::optional<std::string> {
+          if (!file) file = std::make_unique<gzip_file>(own);
+          std::string line;
+          if (!file->read_line(line)) return std::nullopt;
+          return line;
+        };
   });
 }
 
@@ -115,9 +115,9 @@ LOCUS_COLD_END
 template <class... Columns>
 auto from_csv(std::string path, csv_options const& options = {}) {
   return from_generator([path = std::move(path), options] {
-    return [own = path, options, file = std::unique_ptr<detail::gzip_file>(),
+    return [own = path, options, file = std::unique_ptr<gzip_file>(),
             number = std::int64_t(0)]() mutable -> std::optional<std::tuple<Columns...>> {
-      if (!file) file = std::make_unique<detail::gzip_file>(own);
+      if (!file) file = std::make_unique<gzip_file>(own);
       std::string text;
       do {
         if (!file->read_line(text)) return std::nullopt;
@@ -136,8 +136,8 @@ auto from_csv(std::string path, csv_options const& options = {}) {
 /// fails: bad_file, for another size
 template <class T, std::int64_t... N>
 Tensor<T, Extents<N...>, CpuDevice> read_flat(std::string_view path, Extents<N...> const& extents) {
-  detail::gzip_file file(path);
-  return detail::read_elements<T>(file, extents);
+  gzip_file file(path);
+  return read_elements<T>(file, extents);
 }
 
 }  // namespace locus::data

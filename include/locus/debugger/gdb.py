@@ -5,45 +5,24 @@ build expressions:
     (gdb) print t
     $1 = float[2,3] on /CPU:0 {1, 2, 3, 4, 5, 6}
 As many elements are shown as `set print elements` says. Elements on a GPU and of replicas stay where they are."""
+import os
 import re
-import struct
+import sys
 
 import gdb
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from type_text import device_of, element_type, first_places, number_of, operand_text, pattern_of, text_of  # noqa: E402
 
 
 def extents_of(shape):
     return [int(shape['extent'][k]) for k in range(int(shape['rank']))]
 
 
-def text_of(extents):
-    return '[' + ','.join('dyn' if n == -1 else str(n) for n in extents) + ']'
-
-
-def element_type(type):
-    return re.sub(r'^locus::', '', str(type.unqualified()))
-
-
-def device_of(policy):
-    one = re.fullmatch(r'locus::(Cpu|GpuDevice)<(\d+)>', policy)
-    if one:
-        return f'/{"CPU" if one[1] == "Cpu" else "GPU"}:{one[2]}'
-    return policy.replace('locus::', '')
-
-
 def elements(data, extents, strides):
     """the first elements in row order"""
-    most = gdb.parameter('print elements') or 2 ** 31
-    total = 1
-    for n in extents:
-        total *= n
-    shown = []
-    for i in range(min(total, most)):
-        at, rest = 0, i
-        for n, stride in zip(reversed(extents), reversed(strides)):
-            at += rest % n * stride
-            rest //= n
-        shown.append((data + at).dereference().format_string())
-    return '{' + ', '.join(shown) + ('...' if total > most else '') + '}'
+    places, more = first_places(extents, strides, gdb.parameter('print elements') or 2 ** 31)
+    return '{' + ', '.join((data + at).dereference().format_string() for at in places) + ('...' if more else '') + '}'
 
 
 class TensorPrinter:
@@ -52,7 +31,7 @@ class TensorPrinter:
 
     def to_string(self):
         type = self.value.type.strip_typedefs()
-        name = element_type(type.template_argument(0))
+        name = element_type(str(type.template_argument(0)))
         block = self.value['block']['block_']
         if int(block) == 0:
             return f'{name}{pattern_of(str(type.template_argument(1)))}, moved from'
@@ -76,7 +55,7 @@ class ViewPrinter:
         leaf = self.value['leaf_']
         extents = extents_of(leaf['extents'])
         policy = str(type.template_argument(2))
-        text = f'view of {element_type(type.template_argument(0))}{text_of(extents)} on {device_of(policy)}'
+        text = f'view of {element_type(str(type.template_argument(0)))}{text_of(extents)} on {device_of(policy)}'
         if not policy.startswith('locus::Cpu<'):
             return text
         return text + ' ' + elements(leaf['data'], extents, [int(leaf['strides'][k]) for k in range(len(extents))])
@@ -97,50 +76,8 @@ class HalfPrinter:
         self.value = value
 
     def to_string(self):
-        bits = int(self.value['bits'])
-        if str(self.value.type.strip_typedefs().unqualified()).endswith('bfloat16'):
-            return f'{struct.unpack("<f", struct.pack("<I", bits << 16))[0]:g}'
-        return f'{struct.unpack("<e", struct.pack("<H", bits))[0]:g}'
-
-
-def pattern_of(extents):
-    numbers = re.fullmatch(r'locus::Extents<(.*)>', extents)[1]
-    return text_of([int(n.rstrip('lL')) for n in numbers.split(',') if n.strip()])
-
-
-def split(arguments):
-    """the arguments of a template, from their text"""
-    parts, depth, begin = [], 0, 0
-    for i, c in enumerate(arguments):
-        depth += (c == '<') - (c == '>')
-        if c == ',' and depth == 0:
-            parts.append(arguments[begin:i].strip())
-            begin = i + 1
-    return parts + [arguments[begin:].strip()]
-
-
-def operand_text(type):
-    """an expression's type as a formula: exp(float[2,3] * scalar) is exp(multiply(float[2,3], scalar))"""
-    type = re.sub(r'\b(const|volatile)\b', '', type).strip()
-    found = re.fullmatch(r'locus::(?:mode_\w+::)?(\w+)<(.*)>', type)
-    if not found:
-        return type.replace('locus::', '')
-    name, arguments = found[1], split(found[2])
-    if name == 'Node':
-        return f'{operation(arguments[0])}({", ".join(operand_text(a) for a in arguments[1:])})'
-    if name in ('Leaf', 'ViewLeaf'):
-        return f'{re.sub("^locus::", "", arguments[0])}{pattern_of(arguments[1])}'
-    return {'Scalar': 'scalar', 'Index': 'index'}.get(name, name)
-
-
-def operation(type):
-    found = re.fullmatch(r'locus::(?:mode_\w+::)?(\w+)(?:<(.*)>)?', type)
-    if not found:
-        return type
-    name = found[1]
-    if name in ('map_op', 'reduce_op'):
-        return operation(split(found[2])[0])
-    return re.sub(r'_(fn|op)$', '', name)
+        name = str(self.value.type.strip_typedefs().unqualified())
+        return number_of(int(self.value['bits']), name.endswith('bfloat16'))
 
 
 class NodePrinter:

@@ -135,9 +135,10 @@ struct Sharded {
   static constexpr place value = detail::list_place<Devices...>().sharded(Axis);
 };
 
-namespace detail {
+namespace internal {
 
-// From a place back to the policy type that users write. The place comes as the static member
+/// means: the policy type that users write, of the code of a place
+// The place comes as the static member
 // `value` of a type: g++ 12 crashes where a class-type template parameter is used inside another
 // template argument.
 template <int Code>
@@ -152,6 +153,11 @@ consteval auto policy_of_code() {
   else
     return std::type_identity<Cpu<d.is_none() ? 0 : d.ordinal()>>{};
 }
+
+}  // namespace internal
+
+namespace detail {
+
 template <class Has, std::size_t Idx>
 using device_at = typename decltype(policy_of_code<Has::value.at(int(Idx)).code()>())::type;
 

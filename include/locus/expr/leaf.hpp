@@ -48,7 +48,8 @@ struct owned {
   tensor_block const* find() const { return block.get(); }
 };
 
-namespace detail {
+namespace internal {
+
 /// fails: bad_access, naming the operand
 [[noreturn]] inline void refuse_dead_leaf(std::string_view type, shape const& pattern,
                                           place const& where, int number) {
@@ -59,7 +60,8 @@ namespace detail {
            << ", has died or was moved from; keep it alive until the expression ran, or "
               "move it into the expression");
 }
-}  // namespace detail
+
+}  // namespace internal
 
 /// means: the elements of a tensor: a pointer to an lvalue, or an owner of the memory of an rvalue
 /// shape: E     device: that of Policy     cost: none
@@ -88,7 +90,7 @@ struct Leaf {
   void bind(binder& b) const {
     tensor_block const* const block = source.find();
     if (!block)
-      detail::refuse_dead_leaf(row_of(element_of_v<T>).name, pattern, Policy::value, b.at);
+      internal::refuse_dead_leaf(row_of(element_of_v<T>).name, pattern, Policy::value, b.at);
     b.set_extents(block->extents);
     b.objects[b.at] = block;
     if constexpr (Policy::value.is_open())

@@ -28,13 +28,16 @@ void find_lets_in(E const& e, void const** cells) {
   if constexpr (E::lets::size > 0) e.template find_lets<Lets>(cells);
 }
 
-namespace detail {
+namespace internal {
+
+/// fails: placement_error: one name of a let stands for two values
 [[noreturn]] inline void refuse_second_let() {
   throw placement_error(
       "locus: one lambda or one name stands for two different values of one plan; give each let a "
       "lambda of its own, each named a name of its own");
 }
-}  // namespace detail
+
+}  // namespace internal
 
 /// means: the value of expression E under the name Id: one value for all its readers
 /// cost:  E is flattened once for each plan; copies of a Bound share one E
@@ -64,7 +67,8 @@ struct [[nodiscard(
   void find_lets(void const** cells) const {
     void const*& cell = cells[index_in<Bound>(Lets{})];
     if (cell == value.get()) return;
-    if (cell && !same_value<Id>(*static_cast<E const*>(cell), *value)) detail::refuse_second_let();
+    if (cell && !same_value<Id>(*static_cast<E const*>(cell), *value))
+      internal::refuse_second_let();
     cell = value.get();
     find_lets_in<Lets>(*value, cells);
   }
@@ -109,4 +113,5 @@ constexpr auto named(X&& e) {
 }
 
 }  // namespace LOCUS_MODE
+
 }  // namespace locus

@@ -49,11 +49,21 @@ constexpr step step_of(builder const& b, request r, short const* operands,
     Op::template describe<T...>(s, b.steps[operands[0]].extents.rank);
   return s;
 }
+
+}  // namespace detail
+
+namespace internal {
+
+/// means: adds the step of operation Op to the plan that b builds; returns its number
 template <class Op, class... T>
 constexpr short emit_step(builder& b, request r, short const* operands) {
   return b.add(step_of<Op, T...>(b, r, operands, std::index_sequence_for<T...>{}), operands,
                sizeof...(T));
 }
+
+}  // namespace internal
+
+namespace detail {
 
 template <class Op, class... T>
 struct entries_of {
@@ -110,7 +120,7 @@ struct [[nodiscard(
     if constexpr (composite<Op>)
       return Op::template emit<typename Operands::value_type...>(b, r, at);
     else
-      return detail::emit_step<Op, typename Operands::value_type...>(b, r, at);
+      return internal::emit_step<Op, typename Operands::value_type...>(b, r, at);
   }
   void bind(binder& b) const {
     for_each_index<sizeof...(Operands)>([&](auto k) { get<k>(operands).bind(b); });

@@ -50,7 +50,9 @@ inline constexpr bool number_fits_v =
         ? std::is_same_v<Number, T>
         : is_floating_v<T> || (is_integer_v<T> && std::is_integral_v<Number>);
 
-namespace detail {
+namespace internal {
+
+/// means: n as a T
 /// fails: shape_error, for an integer that T cannot hold
 template <class T, class Number>
 constexpr T checked_number(Number n) {
@@ -66,7 +68,8 @@ constexpr T checked_number(Number n) {
     }
   return static_cast<T>(n);
 }
-}  // namespace detail
+
+}  // namespace internal
 
 inline namespace LOCUS_MODE {
 
@@ -82,7 +85,7 @@ constexpr auto as_operand(X&& x) {
   else if constexpr (std::is_void_v<Weak>)
     return Scalar<D>{x};
   else
-    return Scalar<Weak>{detail::checked_number<Weak>(x)};
+    return Scalar<Weak>{internal::checked_number<Weak>(x)};
 }
 
 /// means: the expression type of an operand
@@ -90,4 +93,5 @@ template <class X>
 using expression_of_t = decltype(as_operand<void>(std::declval<X>()));
 
 }  // namespace LOCUS_MODE
+
 }  // namespace locus

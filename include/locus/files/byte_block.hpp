@@ -8,7 +8,7 @@
 
 LOCUS_COLD_BEGIN
 
-namespace locus::data::detail {
+namespace locus::data {
 
 /// Uninitialised bytes; std::vector would fill them with zeros first.
 struct byte_block {
@@ -39,6 +39,6 @@ struct byte_block {
   }
 };
 
-}  // namespace locus::data::detail
+}  // namespace locus::data
 
 LOCUS_COLD_END

@@ -9,7 +9,7 @@
 
 LOCUS_COLD_BEGIN
 
-namespace locus::data::detail {
+namespace locus::data {
 
 /// means: reads the bytes of a file, unzipped if it is gzipped
 /// fails: bad_file, naming path, expected and found
@@ -58,7 +58,7 @@ class gzip_file {
   char part_[8192];
 };
 
-}  // namespace locus::data::detail
+}  // namespace locus::data
 
 LOCUS_COLD_END
 

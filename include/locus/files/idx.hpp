@@ -70,9 +70,9 @@ template <int Rank, class T = std::uint8_t>
 Tensor<T, Dextents<Rank>, CpuDevice> read_idx(std::string_view path,
                                               call_site where = call_site::here()) {
   using type = detail::idx_type<T>;
-  detail::gzip_file file(path);
+  gzip_file file(path);
   shape const s = detail::read_idx_head(file, type::code, type::name, Rank);
-  auto t = detail::read_elements<T>(file, Dextents<Rank>(s), where);
+  auto t = read_elements<T>(file, Dextents<Rank>(s), where);
   if constexpr (sizeof(T) > 1) detail::from_big_endian(t.data(), s.size());
   return t;
 }

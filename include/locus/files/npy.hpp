@@ -88,7 +88,7 @@ class npy_array {
   std::string name;  // for messages: the file or member
   npy_type type;
   std::vector<std::int64_t> extents;
-  detail::byte_block bytes;
+  byte_block bytes;
 
   std::int64_t size() const;
   std::string extents_text() const;
@@ -184,6 +184,7 @@ LOCUS_COLD_END
 LOCUS_FUNCTION npy_array parse_npy(std::string_view where, byte_block file);
 
 }  // namespace detail
+
 }  // namespace locus::data
 
 #if LOCUS_HAS_TRAINING_BODIES

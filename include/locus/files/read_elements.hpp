@@ -6,7 +6,7 @@
 #include <locus/files/gzip_file.hpp>  // gzip_file
 #include <locus/tensor/tensor.hpp>    // Tensor
 
-namespace locus::data::detail {
+namespace locus::data {
 
 /// means: reads a tensor of those extents in row order; the file must end after it
 /// cost:  the tensor is allocated only when the file is known to have the elements
@@ -21,4 +21,4 @@ Tensor<T, E, CpuDevice> read_elements(gzip_file& file, E const& extents,
   return *std::move(t);
 }
 
-}  // namespace locus::data::detail
+}  // namespace locus::data

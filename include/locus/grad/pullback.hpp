@@ -232,7 +232,7 @@ struct pullback<reshape_op<E>> {
     if constexpr (G::pattern.rank == 0)
       return g;
     else
-      return reshape(detail::filled(g, y), detail::extents_now(x));
+      return reshape(detail::filled(g, y), internal::extents_now(x));
   }
 };
 
@@ -242,7 +242,7 @@ struct pullback<slice_op<Cut, Static...>> {
   static constexpr int uses(unsigned) { return 1; }
   template <int, class G, class Y, class X>
   static constexpr auto of(slice_op<Cut, Static...> const& op, G const& g, Y const& y, X const& x) {
-    return padded<0>(op, detail::filled(g, y), detail::shape_now(x));
+    return padded<0>(op, detail::filled(g, y), internal::shape_now(x));
   }
 
  private:
@@ -257,7 +257,7 @@ struct pullback<slice_op<Cut, Static...>> {
     else if constexpr (!has_axis(Cut, Axis))
       return padded<Axis + 1>(op, g, whole);
     else {
-      shape before = detail::shape_now(g), after = before;
+      shape before = internal::shape_now(g), after = before;
       std::int64_t const n = whole.extent[Axis], length = before.extent[Axis];
       std::int64_t const begin = range::absolute(op.ranges[Axis].begin, n);
       before.extent[Axis] = begin, after.extent[Axis] = n - begin - length;
@@ -279,13 +279,13 @@ struct pullback<concatenate_op<Axis>> {
       return g;
     else {
       constexpr int axis = concatenate_op<Axis>::axis_of(Y::pattern.rank);
-      std::int64_t const lengths[] = {detail::shape_now(xs).extent[axis]...};
+      std::int64_t const lengths[] = {internal::shape_now(xs).extent[axis]...};
       std::int64_t begin = 0;
       for (int k = 0; k < K; ++k) begin += lengths[k];
       using Op = slice_op<axis_set(1u << axis)>;
       Op op;
       op.ranges[axis] = {begin, begin + lengths[K]};
-      return detail::checked_node<Op>(op, detail::filled(g, y));
+      return internal::checked_node<Op>(op, detail::filled(g, y));
     }
   }
 };

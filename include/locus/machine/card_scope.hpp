@@ -12,19 +12,21 @@ namespace detail {
 /// contexts_seen[c]: a query found a context on card c; later queries take this answer until
 /// forget_contexts()
 LOCUS_SHARED_STATE inline constinit bool contexts_seen[max_logical]{};
+}  // namespace detail
+
+/// means: cards are asked again for their contexts
 inline void forget_contexts() {
-  for (bool& seen : contexts_seen) __atomic_store_n(&seen, false, __ATOMIC_RELAXED);
+  for (bool& seen : detail::contexts_seen) __atomic_store_n(&seen, false, __ATOMIC_RELAXED);
 }
 /// means: the card has a context; also true if the driver cannot tell
 inline bool has_context(int card) {
   if (card < 0 || card >= max_logical) return true;
-  if (__atomic_load_n(&contexts_seen[card], __ATOMIC_RELAXED)) return true;
+  if (__atomic_load_n(&detail::contexts_seen[card], __ATOMIC_RELAXED)) return true;
   bool has = true;
   if (gpu_api->has_context(card, &has) != cuda_success) has = true;
-  if (has) __atomic_store_n(&contexts_seen[card], true, __ATOMIC_RELAXED);
+  if (has) __atomic_store_n(&detail::contexts_seen[card], true, __ATOMIC_RELAXED);
   return has;
 }
-}  // namespace detail
 
 /// means: inside the scope CUDA's current device is `card`. At its end the thread's former device
 ///        is current again if that card has a context; otherwise `card` stays current: since CUDA
@@ -43,7 +45,7 @@ class card_scope {
   }
   card_scope(card_scope const&) = delete;
   ~card_scope() {
-    if (before_ >= 0 && detail::has_context(before_)) gpu_api->set_device(before_);
+    if (before_ >= 0 && has_context(before_)) gpu_api->set_device(before_);
   }
   int code() const { return code_; }
 

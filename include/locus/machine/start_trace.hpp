@@ -18,16 +18,16 @@ inline void finish_traced_work(bool at_exit) {
 }
 }  // namespace runtime::detail
 
-namespace debugging {
-
-namespace detail {
-/// called after devices are open: exit handlers run in reverse order, so this one runs while CUDA
-/// still answers
+namespace runtime {
+/// means: a trace that is open when the program ends is finished and written
+/// after: devices are open; exit handlers run in reverse order, so this one runs while CUDA answers
 inline void trace_devices() {
-  runtime::finish_traces_with(runtime::detail::finish_traced_work);
-  runtime::at_end(runtime::close_trace_at_end);
+  finish_traces_with(detail::finish_traced_work);
+  at_end(close_trace_at_end);
 }
-}  // namespace detail
+}  // namespace runtime
+
+namespace debugging {
 
 using runtime::trace_options;
 

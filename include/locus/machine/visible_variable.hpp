@@ -24,21 +24,28 @@ struct visible_variable {
 
 namespace detail {
 LOCUS_FUNCTION std::string_view trimmed(std::string_view s);
+}  // namespace detail
+
 /// means: the number that the text writes, at least 0; -1 if it is not a number
 LOCUS_FUNCTION int small_number(std::string_view s);
+
+namespace detail {
+
 inline bool begins_with(std::string_view s, std::string_view with) {
   return s.substr(0, with.size()) == with;
 }
+
+}  // namespace detail
+
 /// means: calls f(entry) for each entry between commas, without spaces, until f returns false
 template <class F>
 void each_entry(std::string_view list, F&& f) {
   while (true) {
     std::size_t const comma = find_char(list, ',');
-    if (!f(trimmed(list.substr(0, comma))) || comma == list.npos) return;
+    if (!f(detail::trimmed(list.substr(0, comma))) || comma == list.npos) return;
     list.remove_prefix(comma + 1);
   }
 }
-}  // namespace detail
 
 LOCUS_FUNCTION visible_variable read_visible_variable(char const* value);
 inline visible_variable read_visible_variable() {

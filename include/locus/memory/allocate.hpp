@@ -33,9 +33,14 @@ class reservation {
   bool granted_ = false;
 };
 
+}  // namespace detail
+
 /// null: the limit, the pool or the card has no room for it
 LOCUS_FUNCTION void* try_allocate(logical_device& d, std::int64_t size, std::int64_t requested,
                                   bool apart = false);
+
+namespace detail {
+
 /// a planted fault of a test: this allocation shall find no memory
 LOCUS_FUNCTION bool lacks_memory();
 [[gnu::cold]] LOCUS_FUNCTION void* allocate_again(logical_device& d, std::int64_t size,

@@ -76,7 +76,7 @@ class copy_cache {
   bool drop_oldest(logical_device const& d) noexcept;
   void end(kept_copy* c) noexcept;
   static std::uint64_t sum_of(copy_key const& k) {
-    return locus::detail::checksum_of(k.first, static_cast<std::size_t>(k.bytes));
+    return locus::internal::checksum_of(k.first, static_cast<std::size_t>(k.bytes));
   }
   [[noreturn, gnu::cold]] static void refuse(kept_copy const& c);
 

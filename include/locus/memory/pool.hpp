@@ -22,11 +22,18 @@ namespace detail {
 /// fails: configuration_error, if the resource of a simulated GPU returns memory of another device
 LOCUS_FUNCTION void* obtain_region(void* context, std::size_t bytes);
 LOCUS_FUNCTION void give_back_region(void* context, void* p, std::size_t bytes);
+}  // namespace detail
+
+/// means: guards the pools of all devices
 LOCUS_SHARED_STATE inline constinit mutex pools_lock;
+
+namespace detail {
+
 inline bool has_given_resource(device d) {
   return __atomic_load_n(&given_resource(d).allocate, __ATOMIC_SEQ_CST) != nullptr;
 }
 [[gnu::cold]] LOCUS_FUNCTION region_pool* open_pool(logical_device& d);
+
 }  // namespace detail
 
 /// means: the pool of a device, made at its first use; null: blocks come from the host's pool

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers, losses, optimizers, metrics, training: <locus/nn/nn.hpp> behind <locus/locus.hpp> or
-// <locus/cuda.cuh>.
+// <locus/cuda.cuh>. <locus/training.hpp> adds files, all datasets and strategies.
 #pragma once
 #include <locus/data/dataset.hpp>          // data::from_tensors
 #include <locus/nn/layers/batch_norm.hpp>  // BatchNorm
@@ -12,3 +12,4 @@
 #include <locus/nn/layers/shared.hpp>      // shared
 #include <locus/nn/train/callbacks.hpp>    // EarlyStopping, ModelCheckpoint, ...
 #include <locus/nn/train/trainer.hpp>      // compile, Sequential, Dense, ...
+#include <locus/nn/version.hpp>            // LOCUS_TRAINING_VERSION_MAJOR

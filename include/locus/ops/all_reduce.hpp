@@ -26,9 +26,10 @@ inline namespace LOCUS_MODE {
 ///        unchanged, as if there were one replica
 template <tensor_operand X>
 constexpr auto all_reduce(X&& e) {
-  return detail::checked_node<all_reduce_fn>(map_op<all_reduce_fn>{},
-                                             as_operand<void>(std::forward<X>(e)));
+  return internal::checked_node<all_reduce_fn>(map_op<all_reduce_fn>{},
+                                               as_operand<void>(std::forward<X>(e)));
 }
 
 }  // namespace LOCUS_MODE
+
 }  // namespace locus

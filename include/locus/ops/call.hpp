@@ -75,9 +75,19 @@ inline constexpr bool has_each_element_body = false;
 template <class Op, std::size_t... R, class... T>
 inline constexpr bool has_each_element_body<Op, std::index_sequence<R...>, T...> =
     (has_element_body<Op, int(R), T...> && ...);
+
+}  // namespace detail
+
+namespace internal {
+
+/// means: Op has an element() for each of its results
 template <class Op, class... T>
 inline constexpr bool has_element_bodies =
     has_each_element_body<Op, std::make_index_sequence<std::size_t(Op::rule.results.count)>, T...>;
+
+}  // namespace internal
+
+namespace detail {
 
 template <class Op, class Results, class... T>
 inline constexpr bool has_card_body_for = false;
@@ -85,10 +95,19 @@ template <class Op, std::size_t... R, class... T>
 inline constexpr bool has_card_body_for<Op, std::index_sequence<R...>, T...> =
     requires(Op const& op, card_context& here, tile<call_result_t<Op, int(R), T...>>... own,
              tile<T const>... in) { op.card(here, own..., in...); };
-/// card() is declared
+
+}  // namespace detail
+
+namespace internal {
+
+/// means: Op declares card() for elements T
 template <class Op, class... T>
 inline constexpr bool has_card_body =
     has_card_body_for<Op, std::make_index_sequence<std::size_t(Op::rule.results.count)>, T...>;
+
+}  // namespace internal
+
+namespace detail {
 
 /// means: extents in the constant plan: those of a static infer; an infer that reads the object
 ///        gives only the rank
@@ -176,7 +195,7 @@ struct call_op {
     short const first = b.steps_used;
     (b.add(step_of<detail::call_result_t<Op, int(R), T...>>(
                int(R), detail::call_pattern<Op>(int(R), s[K]...),
-               detail::has_element_bodies<Op, T...>, detail::has_card_body<Op, T...>, r),
+               internal::has_element_bodies<Op, T...>, internal::has_card_body<Op, T...>, r),
            R == 0 ? operands : &first, R == 0 ? int(sizeof...(T)) : 1),
      ...);
     return first;
@@ -238,10 +257,6 @@ consteval bool call_takes() {
                 "numbers members of the operation");
   return all;
 }
-
-}  // namespace detail
-
-namespace detail {
 
 /// means: the call inside an expression: under a let's name, inside on<Device>, or the call itself
 template <class E>
@@ -307,8 +322,8 @@ constexpr auto result(X&& call) {
 template <class Op, operand... Xs>
 constexpr auto call(Op op, Xs&&... xs) {
   if constexpr (detail::call_takes<Op, Xs...>()) {
-    auto node = detail::checked_node<Op>(call_op<Op>{std::move(op)},
-                                         detail::call_operand(std::forward<Xs>(xs))...);
+    auto node = internal::checked_node<Op>(call_op<Op>{std::move(op)},
+                                           detail::call_operand(std::forward<Xs>(xs))...);
     using E = decltype(node);
     if constexpr (Op::rule.results.count > 1)
       return Bound<Op, E>{shared<E>::make(std::move(node))};
@@ -319,8 +334,8 @@ constexpr auto call(Op op, Xs&&... xs) {
 template <fixed_string Name, class Op, operand... Xs>
 constexpr auto call_as(Op op, Xs&&... xs) {
   if constexpr (detail::call_takes<Op, Xs...>())
-    return named<Name>(detail::checked_node<Op>(call_op<Op>{std::move(op)},
-                                                detail::call_operand(std::forward<Xs>(xs))...));
+    return named<Name>(internal::checked_node<Op>(call_op<Op>{std::move(op)},
+                                                  detail::call_operand(std::forward<Xs>(xs))...));
 }
 
 /// auto [first, second] = call(op, x...)

@@ -38,8 +38,8 @@ constexpr auto concatenate(X&& x, More&&... more) {
   using Op = concatenate_op<Axis>;
   if constexpr (detail::elements_fit<Op, (std::is_same_v<element_of_t<X>, element_of_t<More>> &&
                                           ... && true)>())
-    return detail::checked_node<Op>(Op{}, as_operand<void>(std::forward<X>(x)),
-                                    as_operand<void>(std::forward<More>(more))...);
+    return internal::checked_node<Op>(Op{}, as_operand<void>(std::forward<X>(x)),
+                                      as_operand<void>(std::forward<More>(more))...);
   else
     return sizeof(element_types_do_not_fit<Op, element_of_t<X>, element_of_t<More>...>);
 }
@@ -50,4 +50,5 @@ constexpr auto concatenate(X const&, More const&...) {
 }
 
 }  // namespace LOCUS_MODE
+
 }  // namespace locus

@@ -81,14 +81,20 @@ struct shapes_do_not_fit;  // the second error prints its arguments
 template <class Operation, class... ElementTypes>
 struct element_types_do_not_fit;  // void: a host number
 
-namespace detail {
+namespace internal {
 
+/// means: the extents of E in the constant plan, as a static member; dyn where they are open
 template <class E>
 struct pattern_of {
   static constexpr shape value = E::pattern;
 };
+/// means: the type Extents<...> of the values of E
 template <class E>
 using extents_of = extents_of_shape_t<pattern_of<E>>;
+
+}  // namespace internal
+
+namespace detail {
 
 template <class Named, bool Fits>
 consteval bool shapes_fit() {
@@ -112,6 +118,10 @@ consteval bool elements_fit() {
   }
 }
 
+}  // namespace detail
+
+namespace internal {
+
 /// means: the node of op over operands, after a check that their shapes fit (the check is a
 ///        constant expression, because g++ would print the sentence of a plain call last)
 template <class Named, class Op, class... Es>
@@ -119,8 +129,12 @@ constexpr auto checked_node(Op op, Es... es) {
   if constexpr (shapes_fit<Named, fits(Op::infer(Es::pattern...))>())
     return make_node(std::move(op), std::move(es)...);
   else
-    return sizeof(shapes_do_not_fit<Named, detail::extents_of<Es>...>);
+    return sizeof(shapes_do_not_fit<Named, internal::extents_of<Es>...>);
 }
+
+}  // namespace internal
+
+namespace detail {
 
 template <class F, class... T>
 consteval bool has_kernel() {
@@ -159,7 +173,7 @@ constexpr auto elementwise(F f, Xs&&... xs) {
     if constexpr (shapes_fit<F, fits(Made::pattern)>())
       return Made{map_op<F>{std::move(f)}, {{as_operand<Weak>(std::forward<Xs>(xs))}...}};
     else
-      return sizeof(shapes_do_not_fit<F, detail::extents_of<operand_as_t<Weak, Xs&&>>...>);
+      return sizeof(shapes_do_not_fit<F, internal::extents_of<operand_as_t<Weak, Xs&&>>...>);
   } else
     return sizeof(element_types_do_not_fit<F, element_of_t<Xs>...>);
 }
@@ -180,8 +194,8 @@ constexpr auto map(F f, Xs&&... xs) {
   if constexpr (detail::elements_fit<
                     F, std::is_invocable_v<
                            F const&, compute_t<typename expression_of_t<Xs>::value_type>...>>())
-    return detail::checked_node<F>(map_op<F>{std::move(f)},
-                                   as_operand<void>(std::forward<Xs>(xs))...);
+    return internal::checked_node<F>(map_op<F>{std::move(f)},
+                                     as_operand<void>(std::forward<Xs>(xs))...);
   else
     return sizeof(element_types_do_not_fit<F, element_of_t<Xs>...>);
 }

@@ -67,7 +67,7 @@ constexpr auto where(Condition&& c, Lhs&& a, Rhs&& b) {
                          detail::seen_as_t<Number, Rhs>>() &&
       std::is_same_v<element_of_t<Condition>, bool>;
   if constexpr (detail::elements_fit<where_fn, fits>())
-    return detail::checked_node<where_fn>(
+    return internal::checked_node<where_fn>(
         map_op<where_fn>{}, as_operand<void>(std::forward<Condition>(c)),
         as_operand<Number>(std::forward<Lhs>(a)), as_operand<Number>(std::forward<Rhs>(b)));
   else
@@ -94,4 +94,5 @@ constexpr auto add_n(Xs&&... xs) {
 }
 
 }  // namespace LOCUS_MODE
+
 }  // namespace locus

@@ -43,7 +43,7 @@ constexpr auto matmul(Lhs&& a, Rhs&& b) {
     constexpr bool fits = std::is_same_v<typename X::value_type, typename Y::value_type> &&
                           numbers.contains(element_of_v<typename X::value_type>);
     if constexpr (detail::elements_fit<matmul_op, fits>())
-      return detail::checked_node<matmul_op>(matmul_op{}, std::move(x), std::move(y));
+      return internal::checked_node<matmul_op>(matmul_op{}, std::move(x), std::move(y));
     else
       return sizeof(element_types_do_not_fit<matmul_op, element_of_t<Lhs>, element_of_t<Rhs>>);
   }
@@ -57,4 +57,5 @@ constexpr auto matmul(Lhs&&, Rhs&&) {
 }
 
 }  // namespace LOCUS_MODE
+
 }  // namespace locus

@@ -18,8 +18,8 @@ LOCUS_HOST_DEVICE constexpr philox_block philox(philox_block counter, std::uint3
                                                 std::uint32_t key1, int rounds = 10) {
   for (int round = 0; round < rounds; ++round) {
     std::uint32_t const a = counter.word[0], b = counter.word[2];
-    counter = {{detail::upper_product(b, 0xCD9E8D57u) ^ counter.word[1] ^ key0, b * 0xCD9E8D57u,
-                detail::upper_product(a, 0xD2511F53u) ^ counter.word[3] ^ key1, a * 0xD2511F53u}};
+    counter = {{internal::upper_product(b, 0xCD9E8D57u) ^ counter.word[1] ^ key0, b * 0xCD9E8D57u,
+                internal::upper_product(a, 0xD2511F53u) ^ counter.word[3] ^ key1, a * 0xD2511F53u}};
     key0 += 0x9E3779B9u;
     key1 += 0xBB67AE85u;
   }
@@ -33,7 +33,7 @@ LOCUS_HOST_DEVICE constexpr philox_block random_block(std::uint64_t seed, std::i
   auto const low = static_cast<std::uint32_t>(n), high = static_cast<std::uint32_t>(n >> 32),
              key0 = static_cast<std::uint32_t>(seed), key1 = static_cast<std::uint32_t>(seed >> 32);
   return philox(
-      {{high ^ key0, 0, detail::upper_product(low, 0xD2511F53u) ^ key1, low * 0xD2511F53u}},
+      {{high ^ key0, 0, internal::upper_product(low, 0xD2511F53u) ^ key1, low * 0xD2511F53u}},
       key0 + 0x9E3779B9u, key1 + 0xBB67AE85u, 9);
 }
 

@@ -104,8 +104,11 @@ struct reduce_op {
   }
 };
 
-namespace detail {
+namespace internal {
 inline namespace LOCUS_MODE {
+
+/// means: the fold R of x along Axes; of all axes, if there are none
+/// fails: at compile time, if x lacks an axis
 template <class Fn, reduction R, bool Keep, int... Axes, class X>
 constexpr auto reduction_of(X&& x) {
   auto operand = as_operand<void>(std::forward<X>(x));
@@ -124,7 +127,11 @@ constexpr auto reduction_of(X&& x) {
   } else
     return sizeof(shapes_do_not_fit<Fn, extents_of<E>>);
 }
+
 }  // namespace LOCUS_MODE
+}  // namespace internal
+
+namespace detail {
 template <class X>
 consteval bool refuse_second_argument() {
   static_assert(always_false<X>,
@@ -140,18 +147,18 @@ inline namespace LOCUS_MODE {
 // shape: without those axes; with keep_dims they stay with extent 1
 // cost:  one pass, fused with the element-wise operations before it
 /// fails: at compile time, for an axis outside the rank
-#define LOCUS_REDUCTION(function, combine)                                                   \
-  template <int... Axes, tensor_operand X>                                                   \
-  constexpr auto(function)(X && x) {                                                         \
-    return detail::reduction_of<function##_fn, combine, false, Axes...>(std::forward<X>(x)); \
-  }                                                                                          \
-  template <int... Axes, tensor_operand X>                                                   \
-  constexpr auto(function)(X && x, keep_dims_t) {                                            \
-    return detail::reduction_of<function##_fn, combine, true, Axes...>(std::forward<X>(x));  \
-  }                                                                                          \
-  template <tensor_operand X, class Second>                                                  \
-  constexpr auto(function)(X const&, Second const&) {                                        \
-    return detail::refuse_second_argument<X>();                                              \
+#define LOCUS_REDUCTION(function, combine)                                                     \
+  template <int... Axes, tensor_operand X>                                                     \
+  constexpr auto(function)(X && x) {                                                           \
+    return internal::reduction_of<function##_fn, combine, false, Axes...>(std::forward<X>(x)); \
+  }                                                                                            \
+  template <int... Axes, tensor_operand X>                                                     \
+  constexpr auto(function)(X && x, keep_dims_t) {                                              \
+    return internal::reduction_of<function##_fn, combine, true, Axes...>(std::forward<X>(x));  \
+  }                                                                                            \
+  template <tensor_operand X, class Second>                                                    \
+  constexpr auto(function)(X const&, Second const&) {                                          \
+    return detail::refuse_second_argument<X>();                                                \
   }
 /// sum: int64 for integers and booleans; 0 over no element. Blocks of floats are added in double.
 LOCUS_REDUCTION(sum, reduction::sum)
@@ -187,8 +194,9 @@ template <int... Axis, tensor_operand X>
 constexpr auto argmax(X&& x) {
   return make_node(
       map_op<argmax_index_fn>{},
-      detail::reduction_of<argmax_fn, reduction::first_max, false, Axis...>(std::forward<X>(x)));
+      internal::reduction_of<argmax_fn, reduction::first_max, false, Axis...>(std::forward<X>(x)));
 }
 
 }  // namespace LOCUS_MODE
+
 }  // namespace locus

@@ -11,11 +11,19 @@
 #include <locus/ops/views.hpp>      // reshape_op, slice_op
 #include <locus/shape/extents.hpp>  // Extents
 
-namespace locus::detail {
+namespace locus::internal {
 inline namespace LOCUS_MODE {
 
+/// means: the extents of e at this moment
+/// fails: shape_error
 template <class E>
 constexpr shape shape_now(E const& e);
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::internal
+
+namespace locus::detail {
+inline namespace LOCUS_MODE {
 
 template <class T, class E, class Policy, class Source>
 shape open_shape(Leaf<T, E, Policy, Source> const& leaf) {
@@ -65,6 +73,12 @@ constexpr shape open_shape(Node<Op, Operands...> const& e) {
   return infer_node_now(e, std::index_sequence_for<Operands...>{});
 }
 
+}  // namespace LOCUS_MODE
+}  // namespace locus::detail
+
+namespace locus::internal {
+inline namespace LOCUS_MODE {
+
 /// means: the extents that e would have if it ran now; no_shape where its operands do not fit
 /// fails: bad_access, for a tensor that was destroyed or moved from
 template <class E>
@@ -74,11 +88,12 @@ constexpr shape shape_now(E const& e) {
   else
     return open_shape(e);
 }
-/// the same as Extents: static where the type knows them     fails: shape_error
+/// means: the same as Extents: static where the type knows them
+/// fails: shape_error
 template <class E>
 constexpr auto extents_now(E const& e) {
   return extents_of<E>(shape_now(e));
 }
 
 }  // namespace LOCUS_MODE
-}  // namespace locus::detail
+}  // namespace locus::internal

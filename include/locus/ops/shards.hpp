@@ -40,8 +40,8 @@ inline namespace LOCUS_MODE {
 /// cost:  a copy of each piece to each other replica
 template <tensor_operand X>
 constexpr auto all_gather(X&& e) {
-  return detail::checked_node<all_gather_fn>(map_op<all_gather_fn>{},
-                                             as_operand<void>(std::forward<X>(e)));
+  return internal::checked_node<all_gather_fn>(map_op<all_gather_fn>{},
+                                               as_operand<void>(std::forward<X>(e)));
 }
 
 }  // namespace LOCUS_MODE
@@ -86,7 +86,7 @@ constexpr auto virtual_shards(X&& x) {
   static_assert(V > 0 && E::pattern.rank > 0,
                 "locus: virtual_shards cuts rows into one shard or more; give it a tensor that has "
                 "rows, as in virtual_shards<4>(x)");
-  shape const now = detail::shape_now(operand);
+  shape const now = internal::shape_now(operand);
   if (now.extent[0] % V != 0) detail::refuse_shards(now.extent[0], V);
   shape to{now.rank + 1, {V, now.extent[0] / V}};
   for (int a = 1; a < now.rank; ++a) to.extent[a + 1] = now.extent[a];
@@ -120,4 +120,5 @@ constexpr auto sum_of_shards(X&& x) {
 }
 
 }  // namespace LOCUS_MODE
+
 }  // namespace locus

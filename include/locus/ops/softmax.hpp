@@ -64,7 +64,7 @@ struct softmax_op {
 
   template <class T>
   static constexpr short emit(builder& b, request r, short const* operands) {
-    using detail::emit_step;
+    using internal::emit_step;
     short const x = operands[0];
     short const m = emit_step<max_op, T>(b, r, &x);
     short const x_m[] = {x, m};
@@ -112,4 +112,5 @@ constexpr auto log_softmax(X&& x) {
 }
 
 }  // namespace LOCUS_MODE
+
 }  // namespace locus

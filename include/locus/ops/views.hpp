@@ -45,8 +45,8 @@ inline namespace LOCUS_MODE {
 /// cost:  none: the same memory under other strides
 template <int... Order, tensor_operand X>
 constexpr auto transpose(X&& x) {
-  return detail::checked_node<transpose_op<Order...>>(transpose_op<Order...>{},
-                                                      as_operand<void>(std::forward<X>(x)));
+  return internal::checked_node<transpose_op<Order...>>(transpose_op<Order...>{},
+                                                        as_operand<void>(std::forward<X>(x)));
 }
 }  // namespace LOCUS_MODE
 
@@ -70,8 +70,8 @@ inline namespace LOCUS_MODE {
 /// cost:  none: the same memory
 template <int Axis, tensor_operand X>
 constexpr auto expand_dims(X&& x) {
-  return detail::checked_node<expand_op<Axis>>(expand_op<Axis>{},
-                                               as_operand<void>(std::forward<X>(x)));
+  return internal::checked_node<expand_op<Axis>>(expand_op<Axis>{},
+                                                 as_operand<void>(std::forward<X>(x)));
 }
 }  // namespace LOCUS_MODE
 
@@ -97,7 +97,8 @@ constexpr auto reshape(X&& x) {
   using E = Extents<N...>;
   static_assert((int(N == dyn) + ... + 0) <= 1,
                 "locus: reshape leaves two extents open; name all but one");
-  return detail::checked_node<reshape_op<E>>(reshape_op<E>{}, as_operand<void>(std::forward<X>(x)));
+  return internal::checked_node<reshape_op<E>>(reshape_op<E>{},
+                                               as_operand<void>(std::forward<X>(x)));
 }
 /// the same with extents known when the program runs: reshape(x, dextents<2>{rows, columns})
 template <tensor_operand X, std::int64_t... N>
@@ -105,7 +106,7 @@ constexpr auto reshape(X&& x, Extents<N...> const& to) {
   using E = Extents<N...>;
   reshape_op<E> op;
   op.to = to.as_shape();
-  return detail::checked_node<reshape_op<E>>(op, as_operand<void>(std::forward<X>(x)));
+  return internal::checked_node<reshape_op<E>>(op, as_operand<void>(std::forward<X>(x)));
 }
 }  // namespace LOCUS_MODE
 // ---- slice ----
@@ -191,8 +192,9 @@ constexpr auto slice(X&& x) {
   using Op = slice_op<axis_set(1u << Axis), Begin, End>;
   Op op;
   op.ranges[Axis] = {Begin, End};
-  return detail::checked_node<Op>(op, as_operand<void>(std::forward<X>(x)));
+  return internal::checked_node<Op>(op, as_operand<void>(std::forward<X>(x)));
 }
 
 }  // namespace LOCUS_MODE
+
 }  // namespace locus

@@ -374,6 +374,10 @@ constexpr bool reshapes_pieces(shape const& from, shape const& to, int cut, int 
   return same || (cut == 0 && divides(from.extent[0]) && divides(to.extent[0]));
 }
 
+}  // namespace detail
+
+namespace internal {
+
 /// means: no operand of extent 1 is sharded along a broadcast axis, and no reshape moves elements
 ///        between pieces. Binding checks dynamic extents again.
 constexpr plan_error check_cut(plan_view const& p, short i, shape const* extents) {
@@ -394,7 +398,7 @@ constexpr plan_error check_cut(plan_view const& p, short i, shape const* extents
   return plan_error::none;
 }
 
-}  // namespace detail
+}  // namespace internal
 
 /// means: sets steps[i].where and the edges' `arrives` for every step that reads a distributed
 ///        value
@@ -407,7 +411,7 @@ constexpr verdict distribute(plan_view& p) {
     detail::distributor d{p, me, i};
     me.generated = d.is_generated();
     plan_error e = me.generated ? plan_error::none : d.run();
-    if (e == plan_error::none) e = detail::check_cut(p, i, extents);
+    if (e == plan_error::none) e = internal::check_cut(p, i, extents);
     if (e != plan_error::none) return {e, i};
   }
   for (short i = static_cast<short>(p.steps.count); i-- > 0;)

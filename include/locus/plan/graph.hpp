@@ -35,12 +35,17 @@ struct graph {
   using lets = union_t<typename Roots::expression::lets...>;
 };
 
-namespace detail {
+namespace internal {
 
-// The steps of all lets come first, each let after those that it reads; then the steps of the
-// roots.
+/// means: the expressions of a graph in the order of their steps: all lets, each after those that it
+///        reads, then the roots
 template <class Graph>
 struct flattened;
+
+}  // namespace internal
+
+namespace detail {
+
 template <class List>
 struct sum_steps;
 template <class... Es>
@@ -54,6 +59,10 @@ template <class... Lets>
 struct let_values<type_list<Lets...>> {
   using type = type_list<typename Lets::expression_type...>;
 };
+
+}  // namespace detail
+
+namespace internal {
 
 template <class Policy, class... Roots>
 struct flattened<graph<Policy, Roots...>> {
@@ -77,7 +86,7 @@ struct flattened<graph<Policy, Roots...>> {
   }
 };
 
-}  // namespace detail
+}  // namespace internal
 
 /// means: the arrays of one plan, and the verdict of the passes
 template <int Steps, int Edges, int Roots>
@@ -150,10 +159,14 @@ constexpr auto make_plan() {
   return p;
 }
 
-/// The plan of a graph, also if a pass refused it.
+}  // namespace detail
+
+namespace internal {
+
+/// means: the plan of a graph, also if a pass refused it
 template <class Graph>
 inline constexpr auto unchecked_plan = make_plan<Graph>();
 
-}  // namespace detail
+}  // namespace internal
 
 }  // namespace locus

@@ -65,6 +65,11 @@ constexpr statement_step make_source(short leaves) {
   return s;
 }
 
+}  // namespace detail
+
+namespace internal {
+
+/// means: the tree of E, if one kernel on the CPU Where can compute it; else a step of no kind
 template <class E, class Where>
 inline constexpr statement_step statement_step_of{};
 template <class T, class E, class Where, class Source>
@@ -75,10 +80,20 @@ inline constexpr statement_step statement_step_of<ViewLeaf<T, E, Where, Dense>, 
     make_source<ViewLeaf<T, E, Where, Dense>>(1);
 template <class T, class Where>
 inline constexpr statement_step statement_step_of<Scalar<T>, Where> = make_source<Scalar<T>>(0);
+
+}  // namespace internal
+
+namespace detail {
+
 template <class Where, class... Es>
 inline constexpr statement_step const* statement_operands[] = {&statement_step_of<Es, Where>...};
 template <class F>
 inline constexpr bool is_builtin = requires { F::op; };
+
+}  // namespace detail
+
+namespace internal {
+
 template <class F, class... Es, class Where>
 inline constexpr statement_step statement_step_of<Node<map_op<F>, Es...>, Where> =
     join_operands({nullptr, &map_op<F>::op, statement_operands<Where, Es...>, sizeof...(Es),
@@ -86,6 +101,10 @@ inline constexpr statement_step statement_step_of<Node<map_op<F>, Es...>, Where>
                    element_of_v<typename Node<map_op<F>, Es...>::value_type>,
                    law_of<F, typename Es::value_type...>(), is_builtin<F>},
                   Node<map_op<F>, Es...>::pattern);
+
+}  // namespace internal
+
+namespace detail {
 
 /// means: the tree's steps, operands before their reader, all in the kernel of the last
 constexpr short write_statement_steps(builder& b, statement_step const& tree, place const& where,
@@ -134,7 +153,7 @@ template <class Policy, class F, class... Es, class Where>
            numerics_of<Policy>() != numerics::reproducible && Where::value.is_single() &&
            !Where::value.is_nowhere() && !Where::value.is_open() && Where::value.at(0).is_cpu())
 inline constexpr bool is_local_statement<graph<Policy, root_of<Node<map_op<F>, Es...>, Where>>> =
-    detail::statement_step_of<Node<map_op<F>, Es...>, Where>.is_one_kernel(
+    internal::statement_step_of<Node<map_op<F>, Es...>, Where>.is_one_kernel(
         Node<map_op<F>, Es...>::pattern);
 
 }  // namespace locus

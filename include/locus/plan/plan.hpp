@@ -83,6 +83,11 @@ struct differing {
   static constexpr place value = differing_place<Graph>(Which);
 };
 
+}  // namespace detail
+
+namespace internal {
+
+/// means: true: the plan of Graph has no error
 /// fails: at compile time, one sentence for each plan_error
 template <class Graph>
 consteval bool require_plan() {
@@ -139,6 +144,7 @@ consteval bool require_plan() {
   return found.error == plan_error::none;
 }
 
+/// means: the type of Graph knows the extents of every step
 template <class Graph>
 consteval bool all_static() {
   for (step const& s : unchecked_plan<Graph>.steps)
@@ -146,6 +152,7 @@ consteval bool all_static() {
   return true;
 }
 
+/// means: the extents of every step in the constant plan
 template <class Graph>
 consteval auto extents_of_steps() {
   struct {
@@ -155,6 +162,10 @@ consteval auto extents_of_steps() {
     all.of[i] = unchecked_plan<Graph>.steps[i].extents;
   return all;
 }
+
+}  // namespace internal
+
+namespace detail {
 
 template <class Graph>
 consteval auto write_plan_text() {
@@ -184,8 +195,8 @@ inline constexpr auto plan_text = [] {
 ///        time
 template <class Graph>
 struct plan_facts {
-  static constexpr auto const& arrays = detail::unchecked_plan<Graph>;
-  static constexpr bool is_static = detail::all_static<Graph>();
+  static constexpr auto const& arrays = internal::unchecked_plan<Graph>;
+  static constexpr bool is_static = internal::all_static<Graph>();
   static constexpr plan_view view() { return arrays.view(); }
 
   /// units: kernels launched, on each device
@@ -235,7 +246,7 @@ struct plan_facts {
   ///        is not part of peak_bytes; launches use it one after the other.
   static consteval std::int64_t cub_workspace(device d) {
     plan_view const p = view();
-    constexpr auto extents = detail::extents_of_steps<Graph>();
+    constexpr auto extents = internal::extents_of_steps<Graph>();
     constexpr bool reproducible = numerics_of<typename Graph::policy>() == numerics::reproducible;
     std::int64_t most = 0;
     for (action const& a : p.actions) {
@@ -281,7 +292,7 @@ struct plan_facts {
 
  private:
   static consteval tally counts() {
-    constexpr auto extents = detail::extents_of_steps<Graph>();
+    constexpr auto extents = internal::extents_of_steps<Graph>();
     return count_plan(arrays.view(), extents.of);
   }
   template <bool Known = is_static>
@@ -298,14 +309,14 @@ struct plan_facts {
   }
   template <bool Reduced>
   static consteval tally counts_with_bytes() {
-    constexpr auto extents = detail::extents_of_steps<Graph>();
+    constexpr auto extents = internal::extents_of_steps<Graph>();
     require_static<knows_bytes(arrays.view(), extents.of, Reduced)>();
     return counts();
   }
   static consteval work work_of_static() {
     require_static();
     require_devices<knows_replicas(arrays.view())>();
-    constexpr auto extents = detail::extents_of_steps<Graph>();
+    constexpr auto extents = internal::extents_of_steps<Graph>();
     return count_work(arrays.view(), extents.of);
   }
 };
@@ -317,7 +328,7 @@ using graph_of = graph<Policy, root_of<expression_of_t<E>, Destination>>;
 /// means: the plan of expression (or tensor) type E     fails: at compile time, when a pass refuses
 ///        it
 template <class E, class Destination = nowhere, placement_policy Policy = default_policy>
-  requires(detail::require_plan<graph_of<E, Destination, Policy>>())
+  requires(internal::require_plan<graph_of<E, Destination, Policy>>())
 inline constexpr plan_facts<graph_of<E, Destination, Policy>> plan_of{};
 
 /// means: the place of the value of E after evaluation

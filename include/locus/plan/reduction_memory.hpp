@@ -32,7 +32,7 @@ constexpr std::int64_t reduction_bytes(plan_view const& p, transfer const& t, de
   place const &from = s.where, &to = t.arrives;
   int const replicas = from.count();
   std::int64_t const count = s.extents.size(), bytes = count * s.element_bytes;
-  if (!detail::is_reduction(t.how) || replicas < 2 || count == 0) return 0;
+  if (!internal::is_reduction(t.how) || replicas < 2 || count == 0) return 0;
   int gpus = 0;
   for (int r = 0; r < replicas; ++r) gpus += from.at(r).is_gpu();
   if (gpus > 0 && gpus < replicas)  // through the host: the sum, and the terms of GPUs

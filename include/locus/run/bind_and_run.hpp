@@ -173,7 +173,7 @@ struct graph_code {
   ///        is open if only the destination names the device. site: the call site of the statement
   template <class FindTarget, class... Es>
   static void run(call_site site, FindTarget const& find_target, Es const&... es) {
-    if constexpr (detail::require_plan<Graph>())
+    if constexpr (internal::require_plan<Graph>())
       run(std::index_sequence_for<Es...>{}, site, find_target, es...);
   }
 

@@ -10,7 +10,7 @@
 
 LOCUS_LEAN_BEGIN
 
-namespace locus::detail {
+namespace locus::internal {
 inline namespace LOCUS_RUN_MODE {
 
 /// The plan of one transfer.
@@ -42,7 +42,7 @@ class crossing {
 };
 
 }  // namespace LOCUS_RUN_MODE
-}  // namespace locus::detail
+}  // namespace locus::internal
 
 LOCUS_LEAN_END
 

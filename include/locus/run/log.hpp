@@ -35,19 +35,37 @@ namespace detail {
 ///        the device or there are GPUs
 [[gnu::cold]] LOCUS_FUNCTION void say_fallback(step const& s, short number, shape const& extents,
                                                call_site site);
+
+}  // namespace detail
+
+namespace internal {
+
+/// means: tells the log that bytes of a step were copied between two devices, or why they were not
 [[gnu::cold]] LOCUS_FUNCTION void log_copy(transfer_kind how, step const& s, short number,
                                            std::int64_t bytes, device from, device to,
                                            std::string_view skipped, call_site site);
+
+}  // namespace internal
+
+namespace detail {
+
 [[gnu::cold]] LOCUS_FUNCTION void log_collective(transfer_kind how, plan_view const& p,
                                                  short bucket, place const& over,
                                                  std::string_view algorithm, std::int64_t bytes,
                                                  call_site site);
+
+}  // namespace detail
+
+namespace internal {
+
+/// means: tells the log that a tensor was made
 [[gnu::cold]] LOCUS_FUNCTION void log_creation(std::string_view type, shape const& extents,
                                                place const& where, call_site site);
+/// means: tells the log that a tensor was copied on its device
 [[gnu::cold]] LOCUS_FUNCTION void log_tensor_copy(std::string_view type, shape const& extents,
                                                   std::int64_t bytes, device on, call_site site);
 
-}  // namespace detail
+}  // namespace internal
 
 }  // namespace locus
 

@@ -6,14 +6,18 @@
 #include <locus/plan/data.hpp>         // plan_view
 #include <locus/plan/show/facts.hpp>   // tally
 
-namespace locus::detail {
+namespace locus::internal {
 
-/// A plan, with the devices and counts of a run at this moment.
+/// means: a plan, with the devices and counts of a run at this moment
 struct seen_plan {
   plan_view const& plan;
   open_devices open;
   tally counts;
 };
+
+}  // namespace locus::internal
+
+namespace locus::detail {
 
 /// means: a step, a request or a result of the plan has an open device
 constexpr bool has_open_places(plan_view const& p) {
@@ -24,12 +28,21 @@ constexpr bool has_open_places(plan_view const& p) {
   return false;
 }
 
+}  // namespace locus::detail
+
+namespace locus::internal {
+
+/// fails: placement_error: no operand says which device the open device d is
 [[noreturn, gnu::cold]] inline void refuse_unbound(device d) {
   message text;
   throw placement_error(text << "locus: nothing in the expression says which device " << d
                              << " is; name it, as in to<" << (d.is_gpu() ? "GpuDevice" : "Cpu")
                              << "<dyn>>(e, 2)");
 }
+
+}  // namespace locus::internal
+
+namespace locus::detail {
 
 /// means: replaces the open devices by the devices of this run
 /// cost:  a pass over the arrays, only for plans with open devices

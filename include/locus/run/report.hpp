@@ -19,7 +19,12 @@ struct site_record {
   tally done{};
   site_record* next = nullptr;
 };
-/// The record of one graph: a static variable in its code, never destroyed.
+
+}  // namespace locus::detail
+
+namespace locus::internal {
+
+/// means: the record of one graph: a static variable in its code, never destroyed
 struct plan_record {
   program const* code = nullptr;
   policy_value policy{};
@@ -28,6 +33,10 @@ struct plan_record {
   dynamic_array<device_use>* uses = nullptr;  // of each device, once
   plan_record* next = nullptr;                // in the order of their first runs
 };
+
+}  // namespace locus::internal
+
+namespace locus::detail {
 
 /// The plans that ran. Never destroyed: the report is written when the program ends.
 struct run_report {
@@ -41,7 +50,12 @@ LOCUS_SHARED_STATE inline run_report& the_report() {
 
 [[gnu::cold]] LOCUS_FUNCTION void add_to_report(plan_record& p, shape const* extents);
 [[gnu::cold]] LOCUS_FUNCTION void note_device(dynamic_array<device_use>& uses, device d);
-/// A listener: hears of every plan that its thread runs during its lifetime.
+
+}  // namespace locus::detail
+
+namespace locus::internal {
+
+/// means: a listener of every plan that its thread runs during its lifetime
 class plan_listener {
  public:
   plan_listener();
@@ -60,6 +74,10 @@ class plan_listener {
   }
   plan_listener* outer_;
 };
+
+}  // namespace locus::internal
+
+namespace locus::detail {
 
 /// means: tells the thread's listener of a run, and adds its counts to the report's record of that
 ///        call site

@@ -14,12 +14,16 @@ namespace locus::detail {
 LOCUS_FUNCTION bool share_bytes(local_value const& a, int rank_a, int bytes_a, local_value const& b,
                                 int rank_b, int bytes_b);
 
+}  // namespace locus::detail
+
+namespace locus::internal {
+
 /// means: two indices name one element: an axis has stride 0, or steps along two axes end at one
 ///        address
 LOCUS_FUNCTION bool repeats_elements(std::int64_t const* extents, std::int64_t const* strides,
                                      int rank);
 
-}  // namespace locus::detail
+}  // namespace locus::internal
 
 LOCUS_COLD_END
 

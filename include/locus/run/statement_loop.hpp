@@ -14,7 +14,7 @@ namespace locus {
 /// A plan and its arrays: made at its first run through the loop, never destroyed.
 struct statement_record {
   program code{};
-  detail::plan_record report{};
+  internal::plan_record report{};
   root result{};
   action launch{};
   void (*kernels[max_steps])(locus::launch const&){};
@@ -107,5 +107,6 @@ inline void offer_statement_loop() {
 
 }  // namespace lowering
 }  // namespace LOCUS_MODE
+
 }  // namespace locus
 LOCUS_LEAN_END

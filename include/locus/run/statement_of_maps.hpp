@@ -39,7 +39,7 @@ struct map_statement<graph<Policy, root_of<E, Where>>> {
     constexpr host::loop_kernel const* kernels =
         host::map_kernels<Stage, pack<>, ins, type_list<result>>;
     statement_code c{kernels->bytes, leaves, leaves, run_map_kernel};
-    c.tree = &detail::statement_step_of<E, Where>, c.kernels = kernels, c.record = &record;
+    c.tree = &internal::statement_step_of<E, Where>, c.kernels = kernels, c.record = &record;
     c.few = few_elements(*kernels), c.policy = value_of_policy<Policy>(), c.where = Where::value;
     return c;
   }

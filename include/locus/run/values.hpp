@@ -23,10 +23,14 @@ LOCUS_LEAN_BEGIN
 
 namespace locus {
 
-namespace detail {
+namespace internal {
 
 /// means: the extents of replica r of a value
 LOCUS_FUNCTION void local_extents(shape const& whole, place const& where, int r, std::int64_t* out);
+
+}  // namespace internal
+
+namespace detail {
 
 /// means: the value at `data`, with its elements in row order
 LOCUS_FUNCTION local_value dense_value(void* data, shape const& whole, place const& where, int r,

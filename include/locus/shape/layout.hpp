@@ -17,7 +17,9 @@ struct layout_stride {
   std::int64_t stride[max_rank]{};
 };
 
-namespace detail {
+namespace internal {
+
+/// means: out[a]: elements between neighbours along axis a of a tensor of shape s
 inline void strides_of(layout_right, shape const& s, std::int64_t* out) { row_major(s, out); }
 inline void strides_of(layout_left, shape const& s, std::int64_t* out) {
   std::int64_t step = 1;
@@ -29,6 +31,8 @@ inline void strides_of(layout_left, shape const& s, std::int64_t* out) {
 inline void strides_of(layout_stride const& l, shape const& s, std::int64_t* out) {
   for (int a = 0; a < s.rank; ++a) out[a] = l.stride[a];
 }
+
+/// means: the strides of a mapping of std::mdspan
 /// fails: shape_error for a mapping without strides
 template <class Mapping>
   requires requires(Mapping const& m) {
@@ -42,6 +46,7 @@ void strides_of(Mapping const& m, shape const& s, std::int64_t* out) {
   for (int a = 0; a < s.rank; ++a)
     out[a] = static_cast<std::int64_t>(m.stride(static_cast<std::size_t>(a)));
 }
-}  // namespace detail
+
+}  // namespace internal
 
 }  // namespace locus

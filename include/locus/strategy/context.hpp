@@ -19,6 +19,12 @@ namespace detail {
 
 /// 0: this thread runs no replica; functions for all replicas together are refused inside one
 inline thread_local int inside_replica = 0;
+
+}  // namespace detail
+
+namespace internal {
+
+/// means: inside the scope this thread works for one replica
 class [[nodiscard]] replica_scope {
  public:
   explicit replica_scope(int inside) : before_(inside_replica) { inside_replica = inside; }
@@ -28,6 +34,11 @@ class [[nodiscard]] replica_scope {
  private:
   int before_;
 };
+
+}  // namespace internal
+
+namespace detail {
+
 LOCUS_FUNCTION void require_cross_replica(std::string_view what);
 
 template <class... What>
@@ -39,19 +50,28 @@ struct is_divided {
   static constexpr bool value = is_per_replica<X> || is_distributed_tensor<X>() || is_variable<X>;
 };
 
-/// an expression that holds the address of a tensor, which may be destroyed before the expression
-/// runs
+}  // namespace detail
+
+namespace internal {
+
+/// means: an expression that holds the address of a tensor, which may be destroyed before the
+///        expression runs
 template <class X>
 struct is_borrowing {
   static constexpr bool value = [] {
     if constexpr (expression<X>)
       return borrows_a_tensor<X>;
     else if constexpr (is_per_replica<X>)
-      return any_leaf<typename X::value_type, locus::detail::is_borrowing>();
+      return any_leaf<typename X::value_type, locus::internal::is_borrowing>();
     else
       return false;
   }();
 };
+
+}  // namespace internal
+
+namespace detail {
+
 /// means: a function may return a Result: nothing in it points to the function's local variables
 template <class Result>
 consteval bool require_own_value() {
@@ -75,12 +95,22 @@ tensor_block const& block_of(X const& x) {
 [[noreturn, gnu::cold]] LOCUS_FUNCTION void refuse_devices(device_list const& have,
                                                            device_list const& want,
                                                            std::string_view what);
+
+}  // namespace detail
+
+namespace internal {
+
+/// means: a view of one piece of a tensor, on its device
 template <class Device, class T, int Rank>
 auto view_of_piece(tensor_block const& b, int piece) {
   local_part const p = part_of_block(b, piece);
   return view<Device>(static_cast<T const*>(p.data), Dextents<Rank>(p.extents), layout_right{},
                       bound_device<Device>(p.at));
 }
+
+}  // namespace internal
+
+namespace detail {
 
 /// means: the part of a value for replica c: a view of its piece or copy, its own entry, or the
 ///        value
@@ -110,6 +140,10 @@ struct localizer {
   }
 };
 
+}  // namespace detail
+
+namespace internal {
+
 /// means: x as a value that outlives its replica: a tensor as an AnyTensor, moved or copied
 template <class Device>
 struct carrier {
@@ -136,6 +170,11 @@ struct carrier {
     return AnyTensor<T, Dextents<E::rank()>>(std::move(t));
   }
 };
+
+}  // namespace internal
+
+namespace detail {
+
 /// means: a collected value as one replica's own: its entry, with tensors copied to its device
 template <class Device>
 struct giver {
@@ -160,7 +199,7 @@ template <class Device>
 class replica_context {
  public:
   using policy = Device;
-  replica_context(detail::replica_team& team, int replica) : team_(team), replica_(replica) {}
+  replica_context(internal::replica_team& team, int replica) : team_(team), replica_(replica) {}
   replica_context(replica_context const&) = delete;
 
   int replica_id() const { return replica_; }
@@ -177,7 +216,7 @@ class replica_context {
   ///        the sum would count it R times
   template <class Op, class X>
   auto all_reduce(Op, X const& x) {
-    return detail::map_leaves(x, [&](auto const& leaf) { return all_reduce_leaf<Op>(leaf); });
+    return internal::map_leaves(x, [&](auto const& leaf) { return all_reduce_leaf<Op>(leaf); });
   }
   /// means: the rows of x of all replicas, one after another along an axis, on each replica
   template <class X>
@@ -189,20 +228,21 @@ class replica_context {
   /// after: tf.distribute.ReplicaContext.merge_call
   template <class F, class... A>
   auto merge_call(F&& f, A&&... a) {
-    detail::carrier<Device> const carry{*this};
-    using Carried = std::tuple<decltype(detail::map_leaves(std::as_const(a), carry))...>;
-    Carried mine{detail::map_leaves(std::as_const(a), carry)...};
-    using Result = decltype(std::apply(f, detail::regroup(std::declval<std::vector<Carried*>&>())));
+    internal::carrier<Device> const carry{*this};
+    using Carried = std::tuple<decltype(internal::map_leaves(std::as_const(a), carry))...>;
+    Carried mine{internal::map_leaves(std::as_const(a), carry)...};
+    using Result =
+        decltype(std::apply(f, internal::regroup(std::declval<std::vector<Carried*>&>())));
     if constexpr (!std::is_void_v<Result>)
       static_cast<void>(detail::require_own_value<std::remove_cvref_t<Result>>());
     auto const result =
         team_.meet(replica_, "merge_call", &detail::meeting_tag<Carried, Result>, &mine,
                    [&](void* const* all) -> std::shared_ptr<void> {
-                     detail::replica_scope const outside(0);
+                     internal::replica_scope const outside(0);
                      std::vector<Carried*> parts;
                      for (int r = 0; r < team_.replicas(); ++r)
                        parts.push_back(static_cast<Carried*>(all[r]));
-                     auto grouped = detail::regroup(parts);
+                     auto grouped = internal::regroup(parts);
                      if constexpr (std::is_void_v<Result>) {
                        std::apply(f, std::move(grouped));
                        return nullptr;
@@ -210,17 +250,18 @@ class replica_context {
                        return std::make_shared<Result>(std::apply(f, std::move(grouped)));
                    });
     if constexpr (!std::is_void_v<Result>)
-      return detail::map_leaves(*static_cast<Result*>(result.get()), detail::giver<Device>{*this});
+      return internal::map_leaves(*static_cast<Result*>(result.get()),
+                                  detail::giver<Device>{*this});
   }
-  detail::replica_team& team() { return team_; }
+  internal::replica_team& team() { return team_; }
   /// means: b, if it is on this replica's device, else a copy there, which lives as long as this
   ///        object
   tensor_block const& brought_here(tensor_block const& b) {
     place const here = single(device());
     // NOLINTNEXTLINE(bugprone-return-const-ref-from-parameter): blocks of tensors, no temporaries
     if (b.where == here) return b;
-    brought_.push_back(detail::make_storage(here, b.extents, b.type, b.element_bytes));
-    detail::move_block(b, *brought_.back().get());
+    brought_.push_back(internal::make_storage(here, b.extents, b.type, b.element_bytes));
+    internal::move_block(b, *brought_.back().get());
     return *brought_.back().get();
   }
 
@@ -258,12 +299,12 @@ class replica_context {
         }();
         using T = typename decltype(mine)::value_type;
         if constexpr (detail::require_reduction<Op, T>()) {
-          detail::local_part part = detail::part_of_block(*mine.block.get());
+          internal::local_part part = internal::part_of_block(*mine.block.get());
           team_.meet(replica_, "all_reduce", &detail::meeting_tag<Op, T>, &part,
                      [&](void* const* all) -> std::shared_ptr<void> {
-                       detail::local_parts parts;
+                       internal::local_parts parts;
                        for (int r = 0; r < team_.replicas(); ++r)
-                         parts.of[parts.count++] = *static_cast<detail::local_part*>(all[r]);
+                         parts.of[parts.count++] = *static_cast<internal::local_part*>(all[r]);
                        detail::reduce_parts<Op, T>(parts, "all_reduce");
                        return nullptr;
                      });
@@ -272,7 +313,7 @@ class replica_context {
       }
     }
   }
-  detail::replica_team& team_;
+  internal::replica_team& team_;
   int replica_;
   std::vector<block_owner> brought_;
 };

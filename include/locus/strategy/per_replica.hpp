@@ -112,6 +112,10 @@ auto made_like(B&&... b) {
   return typename structure_of<Of>::template with<std::remove_cvref_t<B>...>{std::forward<B>(b)...};
 }
 
+}  // namespace detail
+
+namespace internal {
+
 /// means: the same structure with f(leaf) in place of each leaf
 template <class X, class F>
 auto map_leaves(X& x, F const& f) {
@@ -150,12 +154,20 @@ consteval bool any_leaf() {
     }(std::type_identity<decltype(parts_of_structure(std::declval<Of&>()))>{});
 }
 
+}  // namespace internal
+
+namespace detail {
+
 [[noreturn, gnu::cold]] inline void refuse_regroup(int replica, std::string_view what) {
   message text;
   throw placement_error(text << "locus: what replica " << replica
                              << " returned differs from replica "
                              << "0's in " << what << "; return the same structure from each");
 }
+
+}  // namespace detail
+
+namespace internal {
 
 /// means: one structure of the results of all replicas: each leaf is a per_replica of the leaves
 /// after: tf.distribute's regroup
@@ -211,6 +223,10 @@ auto regroup(std::vector<X*> const& all) {
   }
 }
 
+}  // namespace internal
+
+namespace detail {
+
 template <class X>
 inline constexpr bool is_per_replica = false;
 template <class X>
@@ -232,4 +248,5 @@ constexpr bool is_distributed_tensor() {
 }
 
 }  // namespace detail
+
 }  // namespace locus

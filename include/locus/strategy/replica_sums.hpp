@@ -33,11 +33,21 @@ consteval bool require_reduction() {
   return number && fits;
 }
 
+}  // namespace detail
+
+namespace internal {
+
+/// means: one piece of a tensor as a part of a collective
 inline local_part part_of_block(tensor_block const& b, int piece = 0) {
   shape s{b.extents.rank, {}};
   for (int a = 0; a < s.rank; ++a) s.extent[a] = b.pieces[piece].extents[a];
   return {b.where.at(piece), b.pieces[piece].data, s};
 }
+
+}  // namespace internal
+
+namespace detail {
+
 template <class Op, class T>
 local_operation reduction_over(std::string_view name, int replicas) {
   using collective::combine_with;
@@ -72,4 +82,5 @@ std::vector<T> host_elements(local_part const& p) {
 }
 
 }  // namespace detail
+
 }  // namespace locus

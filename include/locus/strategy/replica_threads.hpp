@@ -30,6 +30,10 @@ namespace detail {
 /// Unwinds a replica that waits for a replica which has failed or ended.
 struct abandoned {};
 
+}  // namespace detail
+
+namespace internal {
+
 /// means: body(r) for every replica r; bodies may wait for each other in meet()
 /// cost:  side by side: a thread for each replica but the first, which runs on the caller's thread.
 ///        In turn: no thread until the first replica calls meet(); only one replica works at a time
@@ -79,7 +83,8 @@ class replica_team {
   bool failed_ = false;
 };
 
-}  // namespace detail
+}  // namespace internal
+
 }  // namespace locus
 
 #if LOCUS_HAS_TRAINING_BODIES

@@ -10,7 +10,7 @@
 
 namespace locus {
 
-namespace detail {
+namespace internal {
 
 /// means: the parts of a value, one for each replica, in the memory of its device
 template <class X>
@@ -23,6 +23,11 @@ local_parts parts_of_value(X const& x) {
       parts.of[parts.count++] = part_of_block(*x.block.get(), r);
   return parts;
 }
+
+}  // namespace internal
+
+namespace detail {
+
 /// means: V is a tensor on one device, or an AnyTensor
 template <class V>
 consteval bool require_tensors() {
@@ -105,6 +110,10 @@ void reduce_along(local_parts const& parts, axis_set axes, Tensor<T, E, CpuDevic
 /// means: no two parts are on one device, as collectives require
 LOCUS_FUNCTION bool lie_apart(local_parts const& parts);
 
+}  // namespace detail
+
+namespace internal {
+
 /// means: the parts of a value along an axis, one after another, on the host; numbers become a
 ///        vector
 template <class X>
@@ -150,6 +159,10 @@ auto gathered(X const& x, int axis) {
     return out;
   }
 }
+
+}  // namespace internal
+
+namespace detail {
 
 /// means: the strategy whose scope this thread is in
 inline thread_local void const* strategy_in_scope = nullptr;
@@ -223,12 +236,12 @@ class strategy {
     constexpr bool on_cpus = p.devices.is_all_gpus() || !has_only_gpus(p.devices),
                    on_gpus = p.devices.is_all_gpus() || has_gpu(p.devices);
     using Device = std::conditional_t<on_gpus, GpuDevice<dyn>, Cpu<dyn>>;
-    detail::replica_team team(devices_, works_side_by_side());
+    internal::replica_team team(devices_, works_side_by_side());
     using Result =
         std::remove_cvref_t<decltype(call(f, std::declval<replica_context<Device>&>(), a...))>;
     auto on_each = [&](auto&& keep) {
       team.run([&](int r) {
-        detail::replica_scope const inside(1);
+        internal::replica_scope const inside(1);
         auto with = [&]<class D>(std::type_identity<D>) {
           replica_context<D> c(team, r);
           keep(r, c);
@@ -241,17 +254,17 @@ class strategy {
     if constexpr (std::is_void_v<Result>) {
       on_each([&](int, auto& c) { call(f, c, a...); });
     } else if constexpr (detail::require_own_value<Result>()) {
-      using Carried = decltype(detail::map_leaves(std::declval<Result&>(),
-                                                  std::declval<detail::carrier<Device> const&>()));
+      using Carried = decltype(internal::map_leaves(
+          std::declval<Result&>(), std::declval<internal::carrier<Device> const&>()));
       std::optional<Carried> results[max_devices];
       on_each([&](int r, auto& c) {
         auto mine = call(f, c, a...);
-        results[r].emplace(detail::map_leaves(
-            mine, detail::carrier<typename std::remove_reference_t<decltype(c)>::policy>{c}));
+        results[r].emplace(internal::map_leaves(
+            mine, internal::carrier<typename std::remove_reference_t<decltype(c)>::policy>{c}));
       });
       std::vector<Carried*> all;
       for (int r = 0; r < devices_.size(); ++r) all.push_back(&*results[r]);
-      return detail::regroup(all);
+      return internal::regroup(all);
     }
   }
   /// means: a value for each replica: f(replica number)
@@ -272,7 +285,7 @@ class strategy {
   template <class Op, class X>
   auto reduce(Op, X const& x) const {
     detail::require_cross_replica("reduce");
-    return detail::map_leaves(x, [&](auto const& leaf) { return reduce_leaf<Op>(leaf); });
+    return internal::map_leaves(x, [&](auto const& leaf) { return reduce_leaf<Op>(leaf); });
   }
   /// means: the same, also along one or several axes: a mean divides by the number of all elements,
   ///        also where replicas have different numbers
@@ -284,7 +297,7 @@ class strategy {
   template <class Op, class X, std::size_t N>
   auto reduce(Op, X const& x, int const (&axes)[N]) const {
     detail::require_cross_replica("reduce");
-    return detail::map_leaves(
+    return internal::map_leaves(
         x, [&](auto const& leaf) { return reduce_axes<Op, int(N)>(leaf, axes); });
   }
   /// means: the parts of all replicas along an axis, one after another, on the host
@@ -292,14 +305,14 @@ class strategy {
   template <class X>
   auto gather(X const& x, int axis) const {
     detail::require_cross_replica("gather");
-    return detail::map_leaves(x, [&](auto const& leaf) { return gather_leaf(leaf, axis); });
+    return internal::map_leaves(x, [&](auto const& leaf) { return gather_leaf(leaf, axis); });
   }
   /// means: a vector with an entry for each replica, of the structure of x
   /// after: strategy.experimental_local_results
   template <class X>
   auto local_results(X const& x) const {
     auto of = [&](int r) {
-      return detail::map_leaves(x, [r](auto const& leaf) {
+      return internal::map_leaves(x, [r](auto const& leaf) {
         using Of = std::remove_cvref_t<decltype(leaf)>;
         if constexpr (detail::is_per_replica<Of>)
           return leaf[r];
@@ -330,8 +343,8 @@ class strategy {
   }
   template <class X>
   static decltype(auto) local(auto& c, X& x) {
-    if constexpr (detail::any_leaf<X, detail::is_divided>())
-      return detail::map_leaves(
+    if constexpr (internal::any_leaf<X, detail::is_divided>())
+      return internal::map_leaves(
           x, detail::localizer<typename std::remove_cvref_t<decltype(c)>::policy>{c});
     else
       return std::as_const(x);
@@ -352,7 +365,7 @@ class strategy {
   template <class X>
   static auto piece_of(X const& x, int r) {
     using T = typename X::value_type;
-    detail::local_part const p = detail::part_of_block(*x.block.get(), r);
+    internal::local_part const p = internal::part_of_block(*x.block.get(), r);
     return host_tensor<T, X::rank()>(detail::host_elements<T>(p), p.extents);
   }
 
@@ -383,15 +396,15 @@ class strategy {
   template <class Op, int Rank, class V, class X>
   auto reduce_tensors(X const& x) const {
     using T = typename V::value_type;
-    detail::local_parts const parts = detail::parts_of_value(x);
+    internal::local_parts const parts = internal::parts_of_value(x);
     Tensor<T, Dextents<Rank>, CpuDevice> out{Dextents<Rank>(parts.of[0].extents)};
     if constexpr (detail::require_reduction<Op, T>()) {
-      detail::local_part const to_host{cpu(0), out.data(), parts.of[0].extents};
+      internal::local_part const to_host{cpu(0), out.data(), parts.of[0].extents};
       if (parts.count == 1)
-        detail::copy_local(to_host.at, to_host.data, parts.of[0].at, parts.of[0].data,
-                           out.size() * std::int64_t(sizeof(T)), "reduce");
+        internal::copy_local(to_host.at, to_host.data, parts.of[0].at, parts.of[0].data,
+                             out.size() * std::int64_t(sizeof(T)), "reduce");
       else if (detail::lie_apart(parts))
-        detail::local_reduction(parts, detail::reduction_over<Op, T>("reduce", parts.count))
+        internal::local_reduction(parts, detail::reduction_over<Op, T>("reduce", parts.count))
             .to_one(to_host);
       else
         detail::reduce_along<Op>(parts, 0, out);
@@ -412,7 +425,7 @@ class strategy {
       constexpr int rank = V::extents_type::rank();
       static_assert(N <= rank,
                     "locus: more axes are named than a value of a replica has; name fewer");
-      detail::local_parts const parts = detail::parts_of_value(x);
+      internal::local_parts const parts = internal::parts_of_value(x);
       axis_set const along = detail::axes_of(axes, N, rank);
       shape const result = reduced(parts.of[0].extents, along, false);
       Tensor<T, Dextents<rank - N>, CpuDevice> out{Dextents<rank - N>(result)};
@@ -425,11 +438,11 @@ class strategy {
     if constexpr (detail::is_per_replica<X>) {
       detail::require_replicas(x.size(), devices_.size());
       if constexpr (number<typename X::value_type>)
-        return detail::gathered(x, axis);
+        return internal::gathered(x, axis);
       else if constexpr (detail::require_tensors<typename X::value_type>())
-        return detail::gathered(x, axis);
+        return internal::gathered(x, axis);
     } else if constexpr (detail::require_parts_of<X>())
-      return detail::gathered(x, axis);
+      return internal::gathered(x, axis);
   }
   device_list devices_{};
 };
@@ -439,8 +452,8 @@ template <class X>
 auto replica_context<Device>::all_gather(X const& x, int axis) {
   return merge_call(
       [axis](auto const& all) {
-        return detail::map_leaves(
-            all, [axis](auto const& leaf) { return detail::gathered(leaf, axis); });
+        return internal::map_leaves(
+            all, [axis](auto const& leaf) { return internal::gathered(leaf, axis); });
       },
       x);
 }

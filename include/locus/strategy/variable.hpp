@@ -63,8 +63,8 @@ class variable {
   variable(strategy<Replicas> const& s, X const& initial) {
     host_tensor const first = on_host(initial);
     place const over{s.devices(), distribution::mirrored};
-    block_ = detail::make_storage(over, first.extents().as_shape(), element_of_v<T>, sizeof(T));
-    detail::fill_storage(*block_.get(), first.data());
+    block_ = internal::make_storage(over, first.extents().as_shape(), element_of_v<T>, sizeof(T));
+    internal::fill_storage(*block_.get(), first.data());
   }
   variable(variable const&) = delete;
 
@@ -76,17 +76,18 @@ class variable {
                   "aggregation; write aggregation::sum, mean or only_first_replica");
     constexpr bool folds = Sync == on_read && (How == aggregation::sum || How == aggregation::mean);
     host_tensor out{Dextents<Rank>(block_->extents)};
-    detail::local_part const to{cpu(0), out.data(), block_->extents};
+    internal::local_part const to{cpu(0), out.data(), block_->extents};
     if constexpr (folds) {
       using Op = across::operation<How == aggregation::mean>;
-      detail::local_parts const all = copies();
+      internal::local_parts const all = copies();
       if (all.count > 1) {
-        detail::local_reduction(all, detail::reduction_over<Op, T>("reading a variable", all.count))
+        internal::local_reduction(all,
+                                  detail::reduction_over<Op, T>("reading a variable", all.count))
             .to_one(to);
         return out;
       }
     }
-    auto const first = detail::host_elements<T>(detail::part_of_block(*block_.get()));
+    auto const first = detail::host_elements<T>(internal::part_of_block(*block_.get()));
     std::copy(first.begin(), first.end(), out.data());
     return out;
   }
@@ -106,7 +107,7 @@ class variable {
     require_extents(x.extents().as_shape());
     int const n = block_->where.count();
     if (Sync == on_write || How != aggregation::sum || n == 1)
-      return detail::fill_storage(*block_.get(), x.data());
+      return internal::fill_storage(*block_.get(), x.data());
     std::vector<T> part(static_cast<std::size_t>(x.size()));
     for (int r = 0; r < n; ++r) {
       for (std::size_t i = 0; i < part.size(); ++i) {
@@ -114,9 +115,9 @@ class variable {
         if (std::is_integral_v<T> && r == 0)  // replica 0 gets the remainder
           part[i] = static_cast<T>(x.data()[i] - part[i] * static_cast<T>(n - 1));
       }
-      detail::local_part const p = detail::part_of_block(*block_.get(), r);
-      detail::copy_local(p.at, p.data, cpu(0), part.data(), p.size() * std::int64_t(sizeof(T)),
-                         "assigning a variable");
+      internal::local_part const p = internal::part_of_block(*block_.get(), r);
+      internal::copy_local(p.at, p.data, cpu(0), part.data(), p.size() * std::int64_t(sizeof(T)),
+                           "assigning a variable");
       runtime::synchronize(runtime::mark(runtime::find_device(p.at), queue_kind::compute));
     }
   }
@@ -137,7 +138,7 @@ class variable {
     return all;
   }
   host_tensor local_result(int replica) const {
-    auto const values = detail::host_elements<T>(detail::part_of_block(*block_.get(), replica));
+    auto const values = detail::host_elements<T>(internal::part_of_block(*block_.get(), replica));
     host_tensor t{Dextents<Rank>(block_->extents)};
     std::copy(values.begin(), values.end(), t.data());
     return t;
@@ -150,7 +151,7 @@ class variable {
     local(variable& of, replica_context<Device>& c) : of_(of), c_(c) {}
     /// means: the replica's copy as a view, for expressions
     auto read() const {
-      return detail::view_of_piece<Device, T, Rank>(*of_.block_.get(), c_.replica_id());
+      return internal::view_of_piece<Device, T, Rank>(*of_.block_.get(), c_.replica_id());
     }
     /// means: on_write: all replicas make this call, and every copy becomes the combination of
     ///        their values; on_read: the replica's own copy becomes x
@@ -202,18 +203,18 @@ class variable {
             "locus: an assignment inside a replica without an aggregation lets the copies "
             "of the variable diverge; write aggregation::sum, mean or "
             "only_first_replica, or on_read");
-        detail::local_part part = detail::part_of_block(*mine.block.get());
+        internal::local_part part = internal::part_of_block(*mine.block.get());
         c_.team().meet(c_.replica_id(), "an assignment to a variable", of_.block_.get(), &part,
                        [&](void* const* all) -> std::shared_ptr<void> {
-                         detail::local_parts parts;
+                         internal::local_parts parts;
                          for (int r = 0; r < c_.num_replicas_in_sync(); ++r)
-                           parts.of[parts.count++] = *static_cast<detail::local_part*>(all[r]);
+                           parts.of[parts.count++] = *static_cast<internal::local_part*>(all[r]);
                          if constexpr (How == aggregation::only_first_replica) {
                            for (int r = 1; r < parts.count; ++r)
-                             detail::copy_local(parts.of[r].at, parts.of[r].data, parts.of[0].at,
-                                                parts.of[0].data,
-                                                parts.of[0].size() * std::int64_t(sizeof(T)),
-                                                "assigning a variable");
+                             internal::copy_local(parts.of[r].at, parts.of[r].data, parts.of[0].at,
+                                                  parts.of[0].data,
+                                                  parts.of[0].size() * std::int64_t(sizeof(T)),
+                                                  "assigning a variable");
                          } else
                            detail::reduce_parts<across::operation<How == aggregation::mean>, T>(
                                parts, "assigning a variable");
@@ -223,9 +224,9 @@ class variable {
       return mine;
     }
     void write(own const& t) {
-      detail::local_part const to = detail::part_of_block(*of_.block_.get(), c_.replica_id());
-      detail::copy_local(to.at, to.data, to.at, t.data(), to.size() * std::int64_t(sizeof(T)),
-                         "assigning a variable");
+      internal::local_part const to = internal::part_of_block(*of_.block_.get(), c_.replica_id());
+      internal::copy_local(to.at, to.data, to.at, t.data(), to.size() * std::int64_t(sizeof(T)),
+                           "assigning a variable");
     }
     variable& of_;
     replica_context<Device>& c_;
@@ -247,7 +248,7 @@ class variable {
       return t;
     } else {
       static_cast<void>(detail::require_variable_takes<T, Rank, X>());
-      if constexpr (detail::is_any_tensor<X>)
+      if constexpr (internal::is_any_tensor<X>)
         return AnyTensor<T, Dextents<Rank>>(x.template to<CpuDevice>()).template as<CpuDevice>();
       else
         return host_tensor(x);
@@ -271,10 +272,10 @@ class variable {
                            << " is assigned to a variable with " << block_->extents
                            << "; write as many elements");
   }
-  detail::local_parts copies() const {
-    detail::local_parts all;
+  internal::local_parts copies() const {
+    internal::local_parts all;
     for (int r = 0; r < block_->where.count(); ++r)
-      all.of[all.count++] = detail::part_of_block(*block_.get(), r);
+      all.of[all.count++] = internal::part_of_block(*block_.get(), r);
     return all;
   }
   block_owner block_;

@@ -142,8 +142,8 @@ class AnyTensor : public tensor_base {
     if (block) block->tensor = static_cast<tensor_base const*>(this);
   }
   void copy_of(tensor_block const& o, place const& at) {
-    take(detail::make_storage(at, o.extents, element_of_v<T>, sizeof(T)));
-    detail::move_block(o, *block.get());
+    take(internal::make_storage(at, o.extents, element_of_v<T>, sizeof(T)));
+    internal::move_block(o, *block.get());
   }
   template <class Where>
   void require_place() const {
@@ -161,7 +161,7 @@ class AnyTensor : public tensor_base {
     runtime::request_devices(at, "to<...>()", site);
     Tensor<T, E, Where> t{typename Tensor<T, E, Where>::unmade{}};
     t.make_for(from.extents, at);
-    detail::move_block(from, *t.block.get());
+    internal::move_block(from, *t.block.get());
     return t;
   }
   static void write(std::string_view path, tensor_block const& b) {
@@ -169,11 +169,18 @@ class AnyTensor : public tensor_base {
   }
 };
 
-namespace detail {
+namespace internal {
+
+/// means: X is an AnyTensor
 template <class X>
 inline constexpr bool is_any_tensor = false;
 template <class T, class E>
 inline constexpr bool is_any_tensor<AnyTensor<T, E>> = true;
+
+}  // namespace internal
+
+namespace detail {
+
 template <class A, class B = A>
 concept any_of_both = is_any_tensor<A> || is_any_tensor<B>;
 template <class A>
@@ -183,6 +190,7 @@ constexpr void refuse_arithmetic() {
                 "AnyTensor when the program runs; write a.as<CpuDevice>() where it lies, or "
                 "to<CpuDevice>(a)");
 }
+
 }  // namespace detail
 
 /// means: a copy of an AnyTensor on Where: to<CpuDevice>(a), to<GpuDevice<dyn>>(a, 2)
@@ -199,7 +207,7 @@ template <fixed_string Name, class T, class E>
 [[nodiscard]] auto to(AnyTensor<T, E> const& a) {
   if constexpr (require_device_name<Name>()) {
     constexpr int code = parse_device(Name.view()).value.code();
-    return a.template to<typename decltype(detail::policy_of_code<code>())::type>();
+    return a.template to<typename decltype(internal::policy_of_code<code>())::type>();
   }
 }
 /// means: the value on the host: a number if it has rank 0, a Tensor on /CPU:0 otherwise
@@ -221,7 +229,7 @@ place place_of(X const& x) {
 }
 // ---- an AnyTensor is no operand: these operators refuse it with a sentence ----
 template <class A>
-  requires detail::is_any_tensor<A>
+  requires internal::is_any_tensor<A>
 constexpr void operator-(A const&) {
   detail::refuse_arithmetic<A>();
 }

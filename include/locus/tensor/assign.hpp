@@ -188,7 +188,7 @@ template <placement_policy Policy = default_policy, class... E, class... To>
   requires(sizeof...(E) > 0)
 constexpr auto plan(Assignment<E, To>... assignments) {
   using Graph = graph<Policy, root_of<E, typename To::policy>...>;
-  if constexpr (detail::require_plan<Graph>())
+  if constexpr (internal::require_plan<Graph>())
     return Plan<Policy, Assignment<E, To>...>(std::move(assignments)...);
 }
 

@@ -36,9 +36,7 @@ consteval bool same_extents() {
                 "large, or slice it; they are printed below");
   return Agree;
 }
-}  // namespace detail
 
-namespace detail {
 /// a tensor of another type than Self
 template <class X, class Self>
 concept tensor_besides = tensor<X> && !std::is_same_v<X, Self>;
@@ -59,7 +57,7 @@ consteval bool require_takes() {
     static_cast<void>(sizeof(element_types_do_not_fit<assigned, T, typename X::value_type>));
     return false;
   } else if constexpr (!detail::same_extents<detail::may_agree(E::pattern, X::pattern)>()) {
-    static_cast<void>(sizeof(shapes_do_not_fit<assigned, E, detail::extents_of<X>>));
+    static_cast<void>(sizeof(shapes_do_not_fit<assigned, E, internal::extents_of<X>>));
     return false;
   } else
     return true;

@@ -25,13 +25,17 @@ class copy_reader {
   void* buffer_;
 };
 
+}  // namespace locus::detail
+
+namespace locus::internal {
+
 /// means: every replica of a mirrored tensor has the bytes of the first
 /// fails: bad_access, naming the replica and the element
 /// cost:  a copy of every replica to the host, so only in checked builds. Devices of another kind
 ///        than the first round differently, so they are not compared.
 LOCUS_FUNCTION void require_equal_copies(tensor_block const& b);
 
-}  // namespace locus::detail
+}  // namespace locus::internal
 
 #if LOCUS_HAS_BODIES
 #include <locus/tensor/bodies/check_mirrored.hpp>  // bodies of the functions above

@@ -47,7 +47,7 @@ consteval runtime::nccl_type nccl_type_for() {
   }
   return none;
 }
-constexpr reduction reduction_of(collective::combine_with o) {
+constexpr reduction reduction_for(collective::combine_with o) {
   constexpr reduction kinds[] = {reduction::sum, reduction::sum, reduction::sum, reduction::max,
                                  reduction::min, reduction::all, reduction::any};
   return kinds[static_cast<int>(o)];
@@ -91,17 +91,24 @@ local_parts parts_of_tensors(Xs&... ts) {
   ((p.of[p.count++] = part_of_tensor(ts)), ...);
   return p;
 }
+
+}  // namespace detail
+
+namespace internal {
+
+/// means: the collective that combines elements T of `count` parts by Op
 template <collective::combine_with Op, class T>
 local_operation operation_for(std::string_view name, int count) {
   local_operation o;
   o.name = name, o.element_bytes = sizeof(T), o.type = nccl_type_for<T>();
-  o.op = reduction_of(Op), o.fold = &fold_replicas<reduction_of(Op), T>;
+  o.op = reduction_for(Op), o.fold = &fold_replicas<reduction_for(Op), T>;
   if (Op == collective::combine_with::mean_of_sums) o.scaled = scaling::divide_sum, o.by = count;
   if (Op == collective::combine_with::mean_prescaled)
     o.scaled = scaling::multiply_terms, o.by = 1. / count;
   return o;
 }
-/// copies the rows of parts.of[0], parts.of[1], ... from `whole`, or into `whole` if `gathers`
+/// means: copies the rows of parts.of[0], parts.of[1], ... from `whole`, or into `whole` if
+///        `gathers`
 inline void copy_rows(local_parts const& parts, local_part const& whole, int element_bytes,
                       bool gathers, std::string_view name) {
   char* at = static_cast<char*>(whole.data);
@@ -116,7 +123,7 @@ inline void copy_rows(local_parts const& parts, local_part const& whole, int ele
   }
 }
 
-}  // namespace detail
+}  // namespace internal
 
 namespace collective {
 
@@ -124,7 +131,7 @@ namespace collective {
 template <class Elem, int Rank>
 struct tensor_list {
   using value_type = Elem;
-  detail::local_parts parts;
+  internal::local_parts parts;
 };
 template <detail::tensor_of_one X, detail::tensor_of_one... Xs>
 auto list(X&& t, Xs&&... ts) {
@@ -144,8 +151,8 @@ template <combine_with Op, detail::tensor_of_one X, detail::tensor_of_one... Xs>
 void all_reduce(X& t, Xs&... ts) {
   using T = typename X::value_type;
   if constexpr (detail::require_parts<X, Xs...>() && detail::require_reducible<Op, T>())
-    detail::local_reduction(detail::parts_of_tensors(t, ts...),
-                            detail::operation_for<Op, T>("all_reduce", 1 + int(sizeof...(Xs))))
+    internal::local_reduction(detail::parts_of_tensors(t, ts...),
+                              internal::operation_for<Op, T>("all_reduce", 1 + int(sizeof...(Xs))))
         .all();
 }
 /// means: out becomes the reduction of t and ts; out may be on any device
@@ -155,8 +162,8 @@ void reduce(Out& out, X const& t, Xs const&... ts) {
   using T = typename X::value_type;
   if constexpr (detail::require_parts<X, Out>() && detail::require_parts<X, Xs...>() &&
                 detail::require_reducible<Op, T>())
-    detail::local_reduction(detail::parts_of_tensors(t, ts...),
-                            detail::operation_for<Op, T>("reduce", 1 + int(sizeof...(Xs))))
+    internal::local_reduction(detail::parts_of_tensors(t, ts...),
+                              internal::operation_for<Op, T>("reduce", 1 + int(sizeof...(Xs))))
         .to_one(detail::part_of_tensor(out));
 }
 /// means: outs[r] becomes its rows of the reduction of all `terms`; outs[r] is on the device of
@@ -167,10 +174,10 @@ template <combine_with Op, class Elem, int Rank>
 void reduce_scatter(tensor_list<Elem, Rank> const& terms, tensor_list<Elem, Rank> const& outs) {
   if constexpr (detail::require_reducible<Op, Elem>()) {
     constexpr std::string_view name = "reduce_scatter";
-    detail::local_reduction r(terms.parts,
-                              detail::operation_for<Op, Elem>(name, terms.parts.count));
-    detail::require_distinct(outs.parts, name);
-    detail::require_rows(outs.parts, terms.parts.of[0].extents, name);
+    internal::local_reduction r(terms.parts,
+                                internal::operation_for<Op, Elem>(name, terms.parts.count));
+    internal::require_distinct(outs.parts, name);
+    internal::require_rows(outs.parts, terms.parts.of[0].extents, name);
     if (!(outs.parts.devices() == terms.parts.devices()))
       throw placement_error(
           "locus: the results of collective::reduce_scatter lie elsewhere than its terms; give one "
@@ -183,11 +190,11 @@ template <class Elem, int Rank>
   requires(Rank > 0)
 void all_gather(tensor_list<Elem, Rank> const& parts, tensor_list<Elem, Rank> const& outs) {
   constexpr std::string_view name = "all_gather";
-  detail::require_distinct(parts.parts, name);
-  detail::require_same_extents(outs.parts, name);
-  detail::require_rows(parts.parts, outs.parts.of[0].extents, name);
+  internal::require_distinct(parts.parts, name);
+  internal::require_same_extents(outs.parts, name);
+  internal::require_rows(parts.parts, outs.parts.of[0].extents, name);
   for (int r = 0; r < outs.parts.count; ++r)
-    detail::copy_rows(parts.parts, outs.parts.of[r], sizeof(Elem), true, name);
+    internal::copy_rows(parts.parts, outs.parts.of[r], sizeof(Elem), true, name);
 }
 /// means: out becomes the rows of all parts, one after another
 template <class Elem, int Rank, detail::tensor_of_one Out>
@@ -201,20 +208,20 @@ template <detail::tensor_of_one Whole, class Elem, int Rank>
 void scatter(Whole const& whole, tensor_list<Elem, Rank> const& parts) {
   constexpr std::string_view name = "scatter";
   auto const from = list(whole);
-  detail::require_distinct(parts.parts, name);
-  detail::require_rows(parts.parts, from.parts.of[0].extents, name);
-  detail::copy_rows(parts.parts, from.parts.of[0], sizeof(Elem), false, name);
+  internal::require_distinct(parts.parts, name);
+  internal::require_rows(parts.parts, from.parts.of[0].extents, name);
+  internal::copy_rows(parts.parts, from.parts.of[0], sizeof(Elem), false, name);
 }
 /// means: each tensor of ts becomes equal to `from`
 template <detail::tensor_of_one X, detail::tensor_of_one... Xs>
 void broadcast(X const& from, Xs&... ts) {
   constexpr std::string_view name = "broadcast";
   if constexpr (detail::require_parts<X, Xs...>()) {
-    detail::local_parts const p = detail::parts_of_tensors(from, ts...);
-    detail::require_same_extents(p, name);
+    internal::local_parts const p = detail::parts_of_tensors(from, ts...);
+    internal::require_same_extents(p, name);
     for (int r = 1; r < p.count; ++r)
-      detail::copy_local(p.of[r].at, p.of[r].data, p.of[0].at, p.of[0].data,
-                         p.of[0].size() * std::int64_t(sizeof(typename X::value_type)), name);
+      internal::copy_local(p.of[r].at, p.of[r].data, p.of[0].at, p.of[0].data,
+                           p.of[0].size() * std::int64_t(sizeof(typename X::value_type)), name);
   }
 }
 /// means: every replica of a mirrored tensor becomes equal to replica `root`, after a program wrote
@@ -229,8 +236,8 @@ void broadcast(Tensor<T, E, Where>& t, int root) {
                                << at.where.count() << "; count them from 0");
   }
   for (int r = 0; r < at.where.count(); ++r)
-    detail::copy_local(at.where.at(r), at.locals[r].data, at.where.at(root), at.locals[root].data,
-                       at.extents.size() * std::int64_t(sizeof(T)), "broadcast");
+    internal::copy_local(at.where.at(r), at.locals[r].data, at.where.at(root), at.locals[root].data,
+                         at.extents.size() * std::int64_t(sizeof(T)), "broadcast");
 }
 
 }  // namespace collective

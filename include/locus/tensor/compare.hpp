@@ -28,7 +28,7 @@ inline namespace LOCUS_MODE {
 /// after: numpy.array_equal
 template <tensor_operand Lhs, tensor_operand Rhs>
 bool equal(Lhs const& a, Rhs const& b, call_site site = call_site::here()) {
-  return detail::shape_now(as_operand<void>(a)) == detail::shape_now(as_operand<void>(b)) &&
+  return internal::shape_now(as_operand<void>(a)) == internal::shape_now(as_operand<void>(b)) &&
          fetch(all(a == b), site);
 }
 

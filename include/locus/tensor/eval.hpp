@@ -42,7 +42,7 @@ auto evaluate_on(E const& e, device d, call_site site) {
 template <class Graph>
 inline constexpr bool is_number_at_once = [] {
   if constexpr (!is_local_statement<Graph>)
-    if constexpr (detail::require_plan<Graph>()) return plan_statement<Graph>::possible;
+    if constexpr (internal::require_plan<Graph>()) return plan_statement<Graph>::possible;
   return false;
 }();
 /// the number that the plan of Graph computes from e; no tensor is made
@@ -64,7 +64,7 @@ auto evaluate_number(E const& e, call_site site) {
 /// a leaf, or a request, of the steps of Graph is on the open device
 template <class Graph>
 consteval bool reads_open(device open) {
-  for (step const& s : detail::unchecked_plan<Graph>.steps)
+  for (step const& s : internal::unchecked_plan<Graph>.steps)
     if (s.where.devices.contains(open) || s.request == open) return true;
   return false;
 }
@@ -72,14 +72,14 @@ consteval bool reads_open(device open) {
 template <class T, class E, class Where>
 auto copy_to_device(Tensor<T, E, Where> const& t, device d) {
   Tensor<T, E, Where> r(d, t.extents());
-  detail::move_block(*t.block.get(), *r.block.get());
+  internal::move_block(*t.block.get(), *r.block.get());
   return r;
 }
 template <class X>
 void look_at_copies(X const& x) {
   if constexpr (std::is_base_of_v<tensor_base, X>)
     if constexpr (X::where.is_mirrored())
-      if (x.block) detail::require_equal_copies(*x.block.get());
+      if (x.block) internal::require_equal_copies(*x.block.get());
 }
 }  // namespace lowering
 
@@ -91,7 +91,7 @@ template <placement_policy Policy = default_policy, tensor_operand X>
   runtime::devices("eval", where);
   auto const e = as_operand<void>(std::forward<X>(x));
   using Graph = graph<Policy, root_of<std::remove_cvref_t<decltype(e)>, nowhere>>;
-  if constexpr (detail::require_plan<Graph>())
+  if constexpr (internal::require_plan<Graph>())
     return lowering::evaluate<Graph, policy_of_t<lowering::result_place<Graph>>>(e, where);
 }
 
@@ -106,7 +106,7 @@ template <device_policy Where, placement_policy Policy = default_policy, tensor_
   if constexpr (checked_build && single_device<Where>) lowering::look_at_copies(x);
   auto const e = as_operand<void>(std::forward<X>(x));
   using Graph = graph<Policy, root_of<std::remove_cvref_t<decltype(e)>, Where>>;
-  if constexpr (detail::require_plan<Graph>()) return lowering::evaluate<Graph, Where>(e, where);
+  if constexpr (internal::require_plan<Graph>()) return lowering::evaluate<Graph, Where>(e, where);
 }
 
 /// means: the value of e on the device that an ordinal, a device or a name gives at run time:
@@ -122,7 +122,7 @@ template <open_device Where, placement_policy Policy = default_policy, tensor_op
   using E = std::remove_cvref_t<decltype(e)>;
   using Own = graph<Policy, root_of<E, nowhere>>;
   using Graph = graph<Policy, root_of<E, Where>>;
-  if constexpr (detail::require_plan<Own>()) {
+  if constexpr (internal::require_plan<Own>()) {
     if constexpr (!lowering::reads_open<Own>(Where::value.at(0)))
       return lowering::evaluate_on<Graph, Where>(e, on, where);
     else {  // a leaf of e may be on another device of this policy: evaluate, then copy
@@ -140,8 +140,8 @@ template <fixed_string Name, placement_policy Policy = default_policy, tensor_op
 [[nodiscard]] auto to(X&& x, call_site where = call_site::here()) {
   if constexpr (require_device_name<Name>()) {
     constexpr int code = parse_device(Name.view()).value.code();
-    return to<typename decltype(detail::policy_of_code<code>())::type, Policy>(std::forward<X>(x),
-                                                                               where);
+    return to<typename decltype(internal::policy_of_code<code>())::type, Policy>(std::forward<X>(x),
+                                                                                 where);
   }
 }
 

@@ -7,11 +7,18 @@
 
 namespace locus {
 
-namespace detail {
+namespace internal {
+
+/// means: writes a text to a stream, without <ostream>
 template <class Stream>
 void write_to(Stream& out, std::string_view text) {
   out.write(text.data(), static_cast<std::ptrdiff_t>(text.size()));
 }
+
+}  // namespace internal
+
+namespace detail {
+
 /// the plan counts every occurrence of a leaf; a run copies a tensor that occurs twice only once
 template <class Stream>
 void write_reused(Stream& out, tally const& t) {
@@ -58,9 +65,7 @@ void write_standing(Stream& out, plan_view const& now, std::string_view name) {
     }
   }
 }
-}  // namespace detail
 
-namespace detail {
 template <class Graph, class Stream>
 void write_dot(Stream& out) {
   static constexpr auto extents = extents_of_steps<Graph>();
@@ -70,13 +75,14 @@ void write_dot(Stream& out) {
   write_to(out, text->view());
   delete text;
 }
+
 }  // namespace detail
 
 /// means: writes the plan as a graph in Graphviz's language: dot -Tsvg draws it
 /// after: explain(out, e)
 template <placement_policy Policy = default_policy, class Stream, tensor_operand X>
 void explain_dot(Stream& out, X const&) {
-  if constexpr (detail::require_plan<graph_of<X const&, nowhere, Policy>>())
+  if constexpr (internal::require_plan<graph_of<X const&, nowhere, Policy>>())
     detail::write_dot<graph_of<X const&, nowhere, Policy>>(out);
 }
 template <class Stream, class Policy, class... Assignments>
@@ -122,8 +128,8 @@ concept explainable = tensor_operand<X> || lowering::is_plan<std::remove_cvref_t
 template <placement_policy Policy = default_policy, class Stream, explainable X>
 void explain(Stream& out, X const& x) {
   auto const& facts = lowering::facts_of<Policy>(x);
-  detail::write_to(out, facts.explain().view());
-  lowering::look_at<Policy>(x, [&](detail::seen_plan const& now) {
+  internal::write_to(out, facts.explain().view());
+  lowering::look_at<Policy>(x, [&](internal::seen_plan const& now) {
     detail::write_open(out, facts.view(), now.open);
     detail::write_reused(out, now.counts);
   });
@@ -140,16 +146,16 @@ void explain(Stream& out, Assignment<E, To> assignment) {
 template <placement_policy Policy = default_policy, class Stream, explainable X>
 void why(Stream& out, X const& x, std::string_view name, call_site where = call_site::here()) {
   runtime::devices("why", where);
-  detail::write_to(out, lowering::facts_of<Policy>(x).why(name).view());
+  internal::write_to(out, lowering::facts_of<Policy>(x).why(name).view());
   lowering::look_at<Policy>(
-      x, [&](detail::seen_plan const& now) { detail::write_standing(out, now.plan, name); });
+      x, [&](internal::seen_plan const& now) { detail::write_standing(out, now.plan, name); });
 }
 
 /// means: the counts of the plan with the extents and the devices that its tensors have now
 /// units: bytes in bytes_moved and bytes_reduced
 template <placement_policy Policy = default_policy, explainable X>
 tally tally_of(X const& x) {
-  return lowering::look_at<Policy>(x, [](detail::seen_plan const& now) { return now.counts; });
+  return lowering::look_at<Policy>(x, [](internal::seen_plan const& now) { return now.counts; });
 }
 /// units: bytes that cross devices by copies
 template <placement_policy Policy = default_policy, explainable X>

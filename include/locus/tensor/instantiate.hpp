@@ -47,7 +47,7 @@ template <class X, class Where = nowhere, class Policy = default_policy>
 bool instantiate() {
   if constexpr (LOCUS_CUDA_KERNELS) {
     using Graph = typename instantiated<std::remove_cvref_t<X>, Where, Policy>::type;
-    if constexpr (detail::require_plan<Graph>())
+    if constexpr (internal::require_plan<Graph>())
       return graph_code<Graph>::code.plan.steps.count > 0;
   }
   return false;

@@ -5,7 +5,7 @@
 #include <locus/run/crossing.hpp>    // crossing
 #include <locus/tensor/storage.hpp>  // make_storage
 
-namespace locus::detail {
+namespace locus::internal {
 
 /// means: to = from, element by element, by the transfer that the table assign_rows gives; values
 ///        over two different device lists go through the host
@@ -31,4 +31,4 @@ inline void move_block(tensor_block const& from, tensor_block& to) {
   across.run(values, into);
 }
 
-}  // namespace locus::detail
+}  // namespace locus::internal

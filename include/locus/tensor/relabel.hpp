@@ -16,6 +16,10 @@ inline void release_relabelled(tensor_block& b) noexcept { base_of(b)->~block_ow
 /// shape: as many elements; for a sharded value, also as many along the cut axis
 LOCUS_FUNCTION block_owner relabel_block(block_owner const& base, shape const& extents);
 
+}  // namespace locus::detail
+
+namespace locus::internal {
+
 /// means: t's memory as a tensor of type To over the same devices: rank and extents may differ
 /// cost:  one small allocation on the host; no element is touched
 template <class To, class T, class E, class Where>
@@ -29,7 +33,7 @@ To relabel(Tensor<T, E, Where> const& t, shape const& extents) {
   return r;
 }
 
-}  // namespace locus::detail
+}  // namespace locus::internal
 
 #if LOCUS_HAS_BODIES
 #include <locus/tensor/bodies/relabel.hpp>  // bodies of the functions above

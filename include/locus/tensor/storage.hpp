@@ -11,6 +11,10 @@ namespace locus::detail {
 [[gnu::cold]] LOCUS_FUNCTION void release_in_child(tensor_block& b) noexcept;
 LOCUS_FUNCTION void release_block(tensor_block& b) noexcept;
 
+}  // namespace locus::detail
+
+namespace locus::internal {
+
 /// means: memory for a value of those extents, elements unspecified (NaN in checked builds, on the
 ///        host)
 /// fails: out_of_memory; then no piece is allocated
@@ -20,7 +24,7 @@ LOCUS_FUNCTION block_owner make_storage(place const& where, shape const& extents
 /// means: copies host values in row order to every replica, or to each replica its piece
 LOCUS_FUNCTION void fill_storage(tensor_block const& b, void const* values);
 
-}  // namespace locus::detail
+}  // namespace locus::internal
 
 #if LOCUS_HAS_BODIES
 #include <locus/tensor/bodies/storage.hpp>  // bodies of the functions above

@@ -120,7 +120,7 @@ class Tensor : public tensor_base {
     detail::require_size(static_cast<std::int64_t>(from.size()), extents.as_shape());
     ViewLeaf<std::remove_const_t<element_of_range_t<R const>> const, E, CpuDevice, true> leaf{
         from.data(), extents.as_shape(), {}};
-    detail::strides_of(layout_right{}, leaf.extents, leaf.strides);
+    internal::strides_of(layout_right{}, leaf.extents, leaf.strides);
     assign_to_new<Mode>(leaf, site);
   }
   /// nested lists: {{1, 2, 3}, {4, 5, 6}}
@@ -240,7 +240,7 @@ class Tensor : public tensor_base {
     static_assert(number_fits_v<X, T>, "locus: a number of another kind is assigned to a tensor; "
                                        "write one of its element type");
     if constexpr (number_fits_v<X, T>)
-      assign<Mode>(full<T>(extents(), detail::checked_number<T>(n)), runtime::site_of_operator());
+      assign<Mode>(full<T>(extents(), internal::checked_number<T>(n)), runtime::site_of_operator());
     return *this;
   }
   template <operand X, class Mode = mode>
@@ -359,7 +359,7 @@ class Tensor : public tensor_base {
   struct unmade {};
   explicit Tensor(unmade) {}
   target make_for(shape const& extents, place const& at, call_site site = {}) {
-    if (at.is_open()) detail::refuse_unbound(at.at(0));
+    if (at.is_open()) internal::refuse_unbound(at.at(0));
     make(at, E(extents).as_shape(), site);
     target t = as_target();
     t.fresh = true;
@@ -409,11 +409,12 @@ class Tensor : public tensor_base {
   }
   void make(place const& at, shape const& extents, call_site site = {}) {
     runtime::note_gpus<has_gpu(where.devices)>();
-    block = detail::make_storage(where.is_open() ? at : where, extents, element_of_v<T>, sizeof(T));
+    block =
+        internal::make_storage(where.is_open() ? at : where, extents, element_of_v<T>, sizeof(T));
     block->tensor = static_cast<tensor_base const*>(this);
     static constexpr char created = 0;
     if (runtime::is_watched(runtime::watcher::log) && runtime::is_wanted(&created, site))
-      detail::log_creation(row_of(element_of_v<T>).name, extents, block->where, site);
+      internal::log_creation(row_of(element_of_v<T>).name, extents, block->where, site);
   }
   void take(Tensor&& o) noexcept {
     block = std::move(o.block);
@@ -427,7 +428,7 @@ class Tensor : public tensor_base {
     runtime::forget_copies(*block.get());
     if constexpr (where.is_open())
       if (!(o.live().where == block->where))
-        return detail::move_block(*o.block.get(), *block.get());
+        return internal::move_block(*o.block.get(), *block.get());
     static constexpr char copied = 0;
     bool const logged =
         runtime::is_watched(runtime::watcher::log) && runtime::is_wanted(&copied, {});
@@ -437,15 +438,15 @@ class Tensor : public tensor_base {
       runtime::copy(d, block->pieces[r].data, d, from.data, std::int64_t(from.bytes),
                     queue_kind::compute, {-1, "copying a tensor", d.name});
       if (logged)
-        detail::log_tensor_copy(row_of(element_of_v<T>).name, block->extents,
-                                std::int64_t(from.bytes), block->where.at(r), {});
+        internal::log_tensor_copy(row_of(element_of_v<T>).name, block->extents,
+                                  std::int64_t(from.bytes), block->where.at(r), {});
     }
   }
   void assign_list(list_type const& values) {
     std::int64_t const bytes = block->extents.size() * std::int64_t(sizeof(T));
     detail::host_buffer buffer(bytes);
     detail::flatten_list<E::rank()>(values, static_cast<T*>(buffer.data()));
-    detail::fill_storage(*block.get(), buffer.data());
+    internal::fill_storage(*block.get(), buffer.data());
   }
   template <class Mode, class X>
   void assign(X const& x, call_site site) {

@@ -31,7 +31,7 @@ class View {
 
   template <class Layout>
   View(T* data, E const& extents, Layout const& layout) : leaf_{data, extents.as_shape(), {}} {
-    detail::strides_of(layout, leaf_.extents, leaf_.strides);
+    internal::strides_of(layout, leaf_.extents, leaf_.strides);
     lowering::offer_statement_loop();
   }
   template <class Layout>
@@ -72,7 +72,7 @@ class View {
     requires(!std::is_const_v<T>)
   {
     if constexpr (!Dense)
-      if (detail::repeats_elements(leaf_.extents.extent, leaf_.strides, rank())) refuse_repeats();
+      if (internal::repeats_elements(leaf_.extents.extent, leaf_.strides, rank())) refuse_repeats();
     target t;
     t.where = single(device()), t.extents = leaf_.extents;
     t.locals[0] = {leaf_.data, leaf_.extents.extent, leaf_.strides};

@@ -15,8 +15,8 @@ struct call_work;
 /// The type depends on the operation and element types only: all extents and devices share it.
 template <class Op, class... R, class... T>
 struct call_work<Op, type_list<R...>, type_list<T...>> {
-  static constexpr bool has_element_body = detail::has_element_bodies<Op, T...>;
-  static constexpr bool has_card_body = detail::has_card_body<Op, T...>;
+  static constexpr bool has_element_body = internal::has_element_bodies<Op, T...>;
+  static constexpr bool has_card_body = internal::has_card_body<Op, T...>;
   static constexpr bool has_cuda_kernel = has_element_body || has_card_body || Op::rule.by_teams;
   static constexpr int results = sizeof...(R), operands = sizeof...(T);
   static constexpr bool has_host_body =

@@ -62,6 +62,8 @@ struct extremum {
   LOCUS_HOST_DEVICE static constexpr T combine(T a, T b) { return add(a, b); }
   LOCUS_HOST_DEVICE static constexpr T finish(T t, double) { return t; }
 };
+}  // namespace detail
+
 // variables, since a device function may not call numeric_limits' functions
 template <class T>
 inline constexpr T below_all =
@@ -69,6 +71,9 @@ inline constexpr T below_all =
 template <class T>
 inline constexpr T above_all =
     is_floating_v<T> ? std::numeric_limits<T>::infinity() : (std::numeric_limits<T>::max)();
+
+namespace detail {
+
 struct larger {
   using functor = maximum_fn;
   template <class T>
@@ -97,6 +102,7 @@ struct truth {
   LOCUS_HOST_DEVICE static constexpr bool combine(bool a, bool b) { return add(a, b); }
   LOCUS_HOST_DEVICE static constexpr bool finish(bool t, double) { return t; }
 };
+
 }  // namespace detail
 
 /// NaN if any value is NaN; so is the minimum

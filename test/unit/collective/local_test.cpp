@@ -41,10 +41,10 @@ using cells = std::vector<oracle::cell<T>>;
 /// n elements on each of some devices, with what is in them
 template <class T>
 struct blocks {
-  detail::local_parts parts;
+  internal::local_parts parts;
   explicit blocks(std::vector<device> const& at, std::vector<shape> const& extents) {
     for (std::size_t r = 0; r < at.size(); ++r) {
-      detail::local_part& p = parts.of[parts.count++];
+      internal::local_part& p = parts.of[parts.count++];
       p.at = at[r], p.extents = extents[r];
       p.data = runtime::allocate(runtime::find_device(p.at), bytes(p), "a test");
     }
@@ -55,17 +55,17 @@ struct blocks {
       runtime::release(runtime::find_device(parts.of[r].at), parts.of[r].data, bytes(parts.of[r]),
                        "a test");
   }
-  static std::int64_t bytes(detail::local_part const& p) {
+  static std::int64_t bytes(internal::local_part const& p) {
     return p.size() * std::int64_t(sizeof(T));
   }
   void write(int r, cells<T> const& values) {
-    detail::copy_local(parts.of[r].at, parts.of[r].data, cpu(0), values.data(), bytes(parts.of[r]),
-                       "a test writes");
+    internal::copy_local(parts.of[r].at, parts.of[r].data, cpu(0), values.data(),
+                         bytes(parts.of[r]), "a test writes");
   }
   cells<T> read(int r) const {
     cells<T> got(static_cast<std::size_t>(parts.of[r].size()));
-    detail::copy_local(cpu(0), got.data(), parts.of[r].at, parts.of[r].data, bytes(parts.of[r]),
-                       "a test reads");
+    internal::copy_local(cpu(0), got.data(), parts.of[r].at, parts.of[r].data, bytes(parts.of[r]),
+                         "a test reads");
     return got;
   }
 };
@@ -144,7 +144,7 @@ void check_one(std::vector<device> const& at, std::int64_t n, std::uint64_t seed
     else
       return same_bits(got, want);
   };
-  auto const o = detail::operation_for<Op, T>("a test", count);
+  auto const o = internal::operation_for<Op, T>("a test", count);
   std::vector<shape> const whole(at.size(), rows(n));
   blocks<T> b(at, whole);
   auto fill = [&] {
@@ -160,17 +160,17 @@ void check_one(std::vector<device> const& at, std::int64_t n, std::uint64_t seed
   cuts.push_back(rows(left));
   blocks<T> pieces(at, cuts);
   fill();
-  detail::local_reduction(b.parts, o).to_rows(pieces.parts);
+  internal::local_reduction(b.parts, o).to_rows(pieces.parts);
   cells<T> joined;
   for (int r = 0; r < count; ++r)
     for (auto const& c : pieces.read(r)) joined.push_back(c);
   CHECK(good(joined, expected));
   // to one, which is a replica or is none
   blocks<T> one({bits.bits() % 2 ? at[seed % at.size()] : cpu(0)}, {rows(n)});
-  detail::local_reduction(b.parts, o).to_one(one.parts.of[0]);
+  internal::local_reduction(b.parts, o).to_one(one.parts.of[0]);
   CHECK(good(one.read(0), expected));
   // to all, in place
-  detail::local_reduction(b.parts, o).all();
+  internal::local_reduction(b.parts, o).all();
   auto const first = b.read(0);
   CHECK(good(first, expected));
   for (int r = 1; r < count; ++r) CHECK(same_bits(b.read(r), first));
@@ -211,8 +211,8 @@ template <class X>
 std::vector<float> on_host(X const& t) {
   std::vector<float> got(static_cast<std::size_t>(t.size()));
   target const at = t.as_target();
-  detail::copy_local(cpu(0), got.data(), at.where.at(0), at.locals[0].data,
-                     t.size() * std::int64_t(sizeof(float)), "a test reads");
+  internal::copy_local(cpu(0), got.data(), at.where.at(0), at.locals[0].data,
+                       t.size() * std::int64_t(sizeof(float)), "a test reads");
   return got;
 }
 using floats_of = std::vector<float>;
@@ -281,7 +281,7 @@ TEST_CASE("towers placed by hand: rows are gathered, spread and scattered") {
     CHECK(on_host(b) == floats_of{4});
     CHECK(on_host(a) == floats_of{1, 2, 3});
     Tensor<float, Extents<2>, Mirrored<G0, G1>> m{5, 6};
-    detail::copy_local(gpu(1), m.data(1), gpu(0), a.data(), 8, "a test writes one replica");
+    internal::copy_local(gpu(1), m.data(1), gpu(0), a.data(), 8, "a test writes one replica");
     collective::broadcast(m, 1);
     CHECK(to<CpuDevice>(m)(1) == 2);
     CHECK_THROWS_AS(collective::broadcast(m, 2), placement_error);

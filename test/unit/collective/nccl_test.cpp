@@ -175,7 +175,7 @@ TEST_CASE("ranks that do not do the same are named before anything is issued") {
   testing::recorder const cards{{.cards = 3}};
   testing::nccl_recorder const nccl;
   auto const t = look_at(Three::value.devices);
-  auto& set = detail::communicators_for(t, {"all_reduce", 3});
+  auto& set = internal::communicators_for(t, {"all_reduce", 3});
   Tensor<float, Extents<8>, Three> memory;
   using detail::request_kind;
   auto group_of = [&](auto&& change) {
@@ -216,7 +216,7 @@ TEST_CASE("the recorded NCCL refuses what spoils values or hangs with the real o
   testing::recorder const cards{{.cards = 2}};
   testing::nccl_recorder const nccl;
   using Two = mirrored<2>;
-  auto& set = detail::communicators_for(look_at(Two::value.devices), {"all_reduce", -1});
+  auto& set = internal::communicators_for(look_at(Two::value.devices), {"all_reduce", -1});
   Tensor<float, Extents<4>, Two> t;
   auto const& api = *runtime::nccl;
   void* streams[2];

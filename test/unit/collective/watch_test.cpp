@@ -240,7 +240,7 @@ TEST_CASE("a thread that waits keeps others from nothing") {
   CHECK(becomes([] { return slow_card::waiting > 0; }));
   double const begin = seconds_now();
   std::thread issues([&] {
-    detail::communicators_for(look_at(Two::value.devices), {"all_reduce", 0});
+    internal::communicators_for(look_at(Two::value.devices), {"all_reduce", 0});
     runtime::mark(runtime::find_device(gpu(1)), queue_kind::communication);
   });
   std::thread([&] { usleep(500'000), slow_card::go_on = true; }).detach();
@@ -381,7 +381,7 @@ TEST_CASE("rebuild waits for a thread that is in NCCL, whose set stays as long a
   CHECK(on.p.first() == 2);
   CHECK(on.nccl.open_communicators() == 0);
   detail::communicator_set& before =
-      detail::communicators_for(look_at(Two::value.devices), {"all_reduce", 0});
+      internal::communicators_for(look_at(Two::value.devices), {"all_reduce", 0});
   collective::rebuild<Two>();
   CHECK(message_of<collective_error>([&] { before.require_usable({"all_reduce", 0}); }) ==
         "locus: all_reduce over /GPU:0 /GPU:1 did not run: other communicators took the place of "
@@ -395,7 +395,7 @@ TEST_CASE(
     "who holds a set that failed and was rebuilt by another thread is not sent to rebuild it") {
   summing_cards on;
   detail::communicator_set& before =
-      detail::communicators_for(look_at(Two::value.devices), {"all_reduce", 0});
+      internal::communicators_for(look_at(Two::value.devices), {"all_reduce", 0});
   on.nccl.fail_at(0);
   CHECK(message_of<collective_error>([&] { on.p.run(); }) != nothing_thrown);
   on.nccl.fail_at(-1);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <string>
+
 #include <locus/core/bytes.hpp>
 #include <locus/core/version.hpp>
 
@@ -8,6 +10,9 @@ TEST_CASE("the version of the headers is that of the build") {
   CHECK(LOCUS_VERSION_MAJOR == MESON_MAJOR);
   CHECK(LOCUS_VERSION_MINOR == MESON_MINOR);
   CHECK(LOCUS_VERSION_PATCH == MESON_PATCH);
+  CHECK(std::string(locus::version_text) == std::to_string(MESON_MAJOR) + "." +
+                                                std::to_string(MESON_MINOR) + "." +
+                                                std::to_string(MESON_PATCH));
 }
 
 TEST_CASE("bytes are rounded up to whole units, as far as 64 bits go") {

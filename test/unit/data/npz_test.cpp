@@ -119,7 +119,7 @@ TEST_CASE("numbers change their type where none is lost, and are refused otherwi
         npy_text("{'descr': '" + type + "', 'fortran_order': False, 'shape': (" +
                      std::to_string(values.size()) + ",)}",
                  raw(values));
-    data::detail::byte_block b(text.size());
+    data::byte_block b(text.size());
     __builtin_memcpy(b.data.get(), text.data(), text.size());
     return data::detail::parse_npy("x.npy", std::move(b));
   };

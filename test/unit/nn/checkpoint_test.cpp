@@ -170,7 +170,7 @@ TEST_CASE("a checkpoint of any number of replicas is one of any other, to the bi
       CHECK(other.at.seed == 7);
       CHECK(other.at.data_seed == 9);
       for (int r = 0; r < other.kernel.replica_count(); ++r)
-        locus::detail::require_equal_copies(*other.kernel.block.get());
+        locus::internal::require_equal_copies(*other.kernel.block.get());
     };
     load_with(host_toy(11));
     load_with(toy<GpuDevice<2>>(11));

@@ -6,7 +6,7 @@
 
 #include <locus/config/settings.hpp>
 #include <locus/nn/kernels/conv1d_backward.hpp>
-#include <locus/nn/layers/window.hpp>
+#include <locus/nn/kernels/window.hpp>
 
 using namespace locus;
 using nn::conv_geometry;

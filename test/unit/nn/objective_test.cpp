@@ -120,13 +120,13 @@ Tensor<T, Dextents<Rank>, Where> tensor_of(std::vector<row> const& rows, std::in
     for (std::int64_t j = 0; j < width; ++j)
       host.data()[i * width + j] = T(rows[std::size_t(i)][std::size_t(j)]);
   Tensor<T, Dextents<Rank>, Where> t{host.extents()};
-  locus::detail::move_block(*host.block.get(), *t.block.get());
+  locus::internal::move_block(*host.block.get(), *t.block.get());
   return t;
 }
 template <class T, class E, class Where>
 std::vector<T> read(Tensor<T, E, Where> const& t) {
   Tensor<T, E> host{t.extents()};
-  locus::detail::move_block(*t.block.get(), *host.block.get());
+  locus::internal::move_block(*t.block.get(), *host.block.get());
   return std::vector<T>(host.data(), host.data() + host.size());
 }
 

@@ -90,7 +90,7 @@ struct model {
 template <class T, class Replicas>
 nn::parameter<T, Replicas> parameter_of(std::vector<T> const& values, shape const& extents) {
   auto p = nn::make_parameter<T, Replicas>("kernel", extents, nn::zeros, 1);
-  locus::detail::fill_storage(*p.value.block.get(), values.data());
+  locus::internal::fill_storage(*p.value.block.get(), values.data());
   return p;
 }
 template <class T, class E, class Where>
@@ -146,11 +146,11 @@ void compare(Optimizer const& optimizer, Keras const& keras, options const& o) {
         p.rows = Tensor<std::int32_t, Dextents<1>, Replicas>(Dextents<1>(n));
         p.row_values = Tensor<T, Dextents<2>, Replicas>(Dextents<2>(n, width));
         if (n > 0) {
-          locus::detail::fill_storage(*p.rows.block.get(), touched.data());
-          locus::detail::fill_storage(*p.row_values.block.get(), values.data());
+          locus::internal::fill_storage(*p.rows.block.get(), touched.data());
+          locus::internal::fill_storage(*p.row_values.block.get(), values.data());
         }
       } else
-        locus::detail::fill_storage(*p.gradient.block.get(), g.data());
+        locus::internal::fill_storage(*p.gradient.block.get(), g.data());
       for (std::size_t i = 0; i < g.size(); ++i) {
         real d = real(g[i]);
         if (o.clipvalue > 0) d = std::fmin(std::fmax(d, -real(o.clipvalue)), real(o.clipvalue));
@@ -199,7 +199,8 @@ TEST_CASE("weight decay, clipping and schedules of the learning rate are Keras'"
   // three steps without a gradient: 2 * 0.996^3
   model<double, one> m;
   m.parameters.push_back(parameter_of<double, one>({2.0}, shape{1, {1}}));
-  locus::detail::fill_storage(*m.parameters[0].gradient.block.get(), std::vector<double>{0}.data());
+  locus::internal::fill_storage(*m.parameters[0].gradient.block.get(),
+                                std::vector<double>{0}.data());
   nn::updater<nn::AdamW, double, one> updater(nn::AdamW{.learning_rate = 1});
   for (int k = 0; k < 3; ++k) updater.step(m);
   CHECK(read(m.parameters[0].value)[0] == doctest::Approx(1.9760959).epsilon(1e-8));
@@ -215,8 +216,8 @@ TEST_CASE("a step takes no memory but what is kept from step to step") {
   std::int64_t const n = 10000;
   model<float, two> m;
   m.parameters.push_back(parameter_of<float, two>(std::vector<float>(std::size_t(n)), {1, {n}}));
-  locus::detail::fill_storage(*m.parameters[0].gradient.block.get(),
-                              std::vector<float>(std::size_t(n), 1.f).data());
+  locus::internal::fill_storage(*m.parameters[0].gradient.block.get(),
+                                std::vector<float>(std::size_t(n), 1.f).data());
   nn::updater<nn::Nadam, float, two> updater(nn::Nadam{});
   updater.step(m);
   static_cast<void>(read(m.parameters[0].value));
@@ -233,8 +234,8 @@ TEST_CASE("a step that lacked memory changes nothing, and can be taken again") {
     model<float, one> m;
     for (float w : {1.f, 2.f}) {
       m.parameters.push_back(parameter_of<float, one>(std::vector<float>(9, w), {1, {9}}));
-      locus::detail::fill_storage(*m.parameters.back().gradient.block.get(),
-                                  std::vector<float>(9, w / 2).data());
+      locus::internal::fill_storage(*m.parameters.back().gradient.block.get(),
+                                    std::vector<float>(9, w / 2).data());
     }
     nn::MovingAverage const rule{nn::RMSprop{.momentum = 0.9}, 0.5};
     nn::updater<std::remove_const_t<decltype(rule)>, float, one> updater(rule);
@@ -285,7 +286,7 @@ TEST_CASE("an average is the weight until the weight's first step") {
   CHECK(read(m.parameters[0].value)[0] == 1);
   // a weight that is trained from the second step on
   auto const ones = std::vector<float>(9, 1.f);
-  for (auto& p : m.parameters) locus::detail::fill_storage(*p.gradient.block.get(), ones.data());
+  for (auto& p : m.parameters) locus::internal::fill_storage(*p.gradient.block.get(), ones.data());
   m.parameters[1].trainable = false;
   updater.step(m);
   m.parameters[1].trainable = true;
@@ -366,10 +367,10 @@ std::vector<std::vector<double>> many_weights(Optimizer const& optimizer, int st
   for (int t = 0; t < steps; ++t) {
     for (auto& p : m.parameters)
       if (p.sparse) {
-        locus::detail::fill_storage(*p.rows.block.get(), rows);
-        locus::detail::fill_storage(*p.row_values.block.get(), values(4, 2).data());
+        locus::internal::fill_storage(*p.rows.block.get(), rows);
+        locus::internal::fill_storage(*p.row_values.block.get(), values(4, 2).data());
       } else
-        locus::detail::fill_storage(*p.gradient.block.get(), values(p.size(), 2).data());
+        locus::internal::fill_storage(*p.gradient.block.get(), values(p.size(), 2).data());
     auto const before = gpus ? gpus->calls("launch") : 0;
     updater.step(m);
     if (gpus) CHECK(gpus->calls("launch") == before + launches);
@@ -494,7 +495,7 @@ TEST_CASE("gradients are clipped to the norm of a parameter, or of all, and weig
       for (std::size_t i = 0; i < n[k]; ++i)
         g[k].push_back(r.real(-size, size)), square[k] += real(g[k][i]) * real(g[k][i]);
       for (int by = 0; by < 2; ++by)
-        locus::detail::fill_storage(*m[by].parameters[k].gradient.block.get(), g[k].data());
+        locus::internal::fill_storage(*m[by].parameters[k].gradient.block.get(), g[k].data());
     }
     each.step(m[0]), all.step(m[1]);
     real const common = std::sqrt(square[0] + square[1]);

@@ -31,7 +31,7 @@ struct written<graph<Policy, root_of<E, Where>>> {
   static constexpr auto arrays = [] {
     plan_arrays<E::steps, E::edges, 1> p;
     p.action_count = 1;
-    write_statement_plan(p.view(), p.all_slots(), detail::statement_step_of<E, Where>,
+    write_statement_plan(p.view(), p.all_slots(), internal::statement_step_of<E, Where>,
                          Where::value);
     return p;
   }();
@@ -42,7 +42,7 @@ constexpr bool is_that_of_the_passes() {
   using Graph = graph<Policy, root_of<expression_of_t<E>, Where>>;
   static_assert(is_local_statement<Graph>);
   constexpr auto const& here = written<Graph>::arrays;
-  constexpr auto const& there = detail::unchecked_plan<Graph>;
+  constexpr auto const& there = internal::unchecked_plan<Graph>;
   auto equal = [](auto const& x, auto const& y) {
     for (std::size_t i = 0; i < std::size(x); ++i)
       if (!(x[i] == y[i])) return false;

@@ -22,7 +22,7 @@ using tensor_on = Tensor<float, Extents<N...>, Where>;
 /// the passes once more, when the program runs: nothing of a constant may come from another plan
 template <class Graph>
 bool graph_is_what_runs() {
-  static constexpr auto const& constant = detail::unchecked_plan<Graph>;
+  static constexpr auto const& constant = internal::unchecked_plan<Graph>;
   auto const again = detail::make_plan<Graph>();
   bool equal = constant.transfer_count == again.transfer_count &&
                constant.action_count == again.action_count &&
@@ -68,9 +68,9 @@ auto negated(E const& e) {
 }
 template <int Steps>
 using chain = decltype(negated<Steps>(std::declval<tensor_on<Gpu0, 4>&>()));
-static_assert(detail::unchecked_plan<graph_of<chain<127>>>.found.error == plan_error::none);
+static_assert(internal::unchecked_plan<graph_of<chain<127>>>.found.error == plan_error::none);
 static_assert(plan_of<chain<127>>.launches() == 1 && plan_of<chain<127>>.flops() == 4 * 127);
-static_assert(detail::unchecked_plan<graph_of<chain<128>>>.found.error ==
+static_assert(internal::unchecked_plan<graph_of<chain<128>>>.found.error ==
               plan_error::too_many_steps);
 
 template <class F>

@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include <locus/nn/train/checkpoint_entry.hpp>
+#include <locus/nn/layers/checkpoint_entry.hpp>
 #include <locus/strategy/variable.hpp>
 #include <locus/tensor/collective.hpp>
 #include <locus/tensor/relabel.hpp>
@@ -190,7 +190,7 @@ TEST_CASE("statements, other names of the memory, files of weights") {
     Vector<G0> base{1, 2, 3, 4};
     CHECK(as_read(base) == "1 2 3 4");
     CHECK(as_read(base) == "1 2 3 4");
-    Table other_name = detail::relabel<Table>(base, {2, {2, 2}});
+    Table other_name = internal::relabel<Table>(base, {2, {2, 2}});
     other_name = {{5, 6}, {7, 8}};
     CHECK(as_read(base) == "5 6 7 8");
     CHECK(as_read(other_name) == "5 6 7 8");

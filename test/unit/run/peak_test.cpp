@@ -13,7 +13,7 @@ namespace {
 static_assert([] {
   for (int op = 0; op <= static_cast<int>(reduction::first_max); ++op)
     for (int e = 0; e <= static_cast<int>(element::other); ++e) {
-      auto const type = detail::nccl_type_of(static_cast<element>(e));
+      auto const type = internal::nccl_type_of(static_cast<element>(e));
       bool const direct = type != runtime::nccl_type::none &&
                           detail::nccl_op_for(static_cast<reduction>(op), type) >= 0;
       if (direct != adds_on_the_way(static_cast<reduction>(op), static_cast<element>(e)))

@@ -84,14 +84,14 @@ TEST_CASE("a range counts from both ends, as in Python") {
 TEST_CASE("layouts say the strides of elements") {
   shape const s{3, {2, 3, 4}};
   std::int64_t out[max_rank];
-  detail::strides_of(layout_right{}, s, out);
+  internal::strides_of(layout_right{}, s, out);
   CHECK((out[0] == 12 && out[1] == 4 && out[2] == 1));
-  detail::strides_of(layout_left{}, s, out);
+  internal::strides_of(layout_left{}, s, out);
   CHECK((out[0] == 1 && out[1] == 2 && out[2] == 6));
-  detail::strides_of(layout_stride{{50, 7, 2}}, s, out);
+  internal::strides_of(layout_stride{{50, 7, 2}}, s, out);
   CHECK((out[0] == 50 && out[1] == 7 && out[2] == 2));
-  detail::strides_of(mapping{{9, 3}, true}, shape{2, {2, 3}}, out);
+  internal::strides_of(mapping{{9, 3}, true}, shape{2, {2, 3}}, out);
   CHECK((out[0] == 9 && out[1] == 3));
-  CHECK(refusal([&] { detail::strides_of(mapping{{9, 3}, false}, shape{2, {2, 3}}, out); }) ==
+  CHECK(refusal([&] { internal::strides_of(mapping{{9, 3}, false}, shape{2, {2, 3}}, out); }) ==
         "locus: a view needs a layout with strides; copy the elements into a Tensor first");
 }

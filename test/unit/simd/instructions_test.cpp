@@ -11,7 +11,7 @@
 
 #include <locus/locus.hpp>
 #include <locus/nn/kernels/pool2d.hpp>
-#include <locus/nn/kernels/row_update.hpp>
+#include <locus/nn/optimizers/row_update.hpp>
 #include <locus/nn/optimizers/update.hpp>
 
 #include "child.hpp"

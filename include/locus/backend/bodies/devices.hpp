@@ -38,6 +38,10 @@ LOCUS_FUNCTION void name_devices() {
   table.knows_gpus = false;
 }
 
+}  // namespace locus::runtime::detail
+
+namespace locus::runtime {
+
 LOCUS_FUNCTION void close_gpus() noexcept {
   forget_arrivals();
   if (forget_communicators) forget_communicators();
@@ -51,19 +55,23 @@ LOCUS_FUNCTION void close_gpus() noexcept {
 
 LOCUS_FUNCTION void build_table() try {
   if (table.built) return;
-  making_scope const here;
+  detail::making_scope const here;
   watch_forks();
   require_variables();
   read_watch_variables();
-  name_devices();
+  detail::name_devices();
   table.growth_variables = growth_variables();
   if (gpus_of_program) gpus_of_program->build();
   table.built = true;
-  if (is_watched(watcher::trace)) debugging::detail::trace_devices();
+  if (is_watched(watcher::trace)) trace_devices();
 } catch (...) {
   close_gpus();
   throw;
 }
+
+}  // namespace locus::runtime
+
+namespace locus::runtime::detail {
 
 LOCUS_FUNCTION void start_table(char const* what, call_site where) {
   if (is_forked()) refuse_forked();
@@ -121,7 +129,7 @@ LOCUS_FUNCTION void find_gpus() {
   if (!gpus_of_program)
     throw error("locus: a GPU is used and no unit of this program names one; this is an error in "
                 "locus");
-  making_scope const here;
+  detail::making_scope const here;
   gpus_of_program->build();
 }
 

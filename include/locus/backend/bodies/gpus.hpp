@@ -6,7 +6,7 @@
 
 LOCUS_COLD_BEGIN
 
-namespace locus::runtime::detail {
+namespace locus::runtime {
 
 LOCUS_FUNCTION std::int64_t limit_of(logical_request const& r, physical_devices const& p) {
   if (r.memory_limit != r.no_limit) return r.memory_limit;
@@ -16,6 +16,10 @@ LOCUS_FUNCTION std::int64_t limit_of(logical_request const& r, physical_devices 
   double const part = configured.memory_fraction;
   return part == 1 ? whole : static_cast<std::int64_t>(double(whole) * part);
 }
+
+}  // namespace locus::runtime
+
+namespace locus::runtime::detail {
 
 LOCUS_FUNCTION void leave_room_for_nccl(logical_device& d, int cards) {
   std::size_t free = 0, total = 0;

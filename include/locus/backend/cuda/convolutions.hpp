@@ -13,10 +13,15 @@ namespace locus::runtime {
 namespace detail {
 LOCUS_SHARED_STATE inline constinit mutex convolutions_lock;
 LOCUS_SHARED_STATE inline constinit bool refusal_was_said = false;
+}  // namespace detail
 
 /// means: warns, once in a process; the placement log names the library of each step
 [[gnu::cold]] LOCUS_FUNCTION void say_refusal(int code, std::string_view what, device on);
+
+namespace detail {
+
 [[gnu::cold]] LOCUS_FUNCTION void open_convolutions(logical_device& d);
+
 }  // namespace detail
 
 /// means: the cuDNN handle of logical device d, made at the first call; null: cuDNN is missing or

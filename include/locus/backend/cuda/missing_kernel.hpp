@@ -18,12 +18,12 @@ namespace cuda_side {
 /// means: the kernel that another unit compiled for the same work; null: none did
 LOCUS_FUNCTION runtime::kernel_entry const* find_kernel(missing_kernel& m);
 
-namespace detail {
 template <class Text>
 Text& write_remedy(Text& text, missing_kernel const& m) {
   char const* const missing = "no unit of this program made ";
   char const* const door = "; LOCUS_INSTANTIATE_ALGORITHMS(element types) in one .cu that includes "
-                           "<locus/cub.cuh> makes what locus has";
+                           "<locus/cub.cuh> makes what locus has, and <locus/training_cub.cuh> "
+                           "what layers use";
   if (m.algorithm && *m.algorithm) return text << missing << m.algorithm << door;
   text << "no unit of this program made a GPU kernel for it; ";
   if (runtime::is_local_to_unit(m.of.name))
@@ -38,7 +38,6 @@ Text& write_remedy(Text& text, missing_kernel const& m) {
   if (m.algorithm) text << door;
   return text;
 }
-}  // namespace detail
 
 /// fails: no_kernel_in_unit, if the two units see different sizes of the work's type
 [[gnu::cold]] LOCUS_FUNCTION void require_same_layout(launch_site const& site,
@@ -87,6 +86,7 @@ class host_operands {
 LOCUS_FUNCTION void run_elsewhere(launch_site const& site, erased_work const& work);
 
 }  // namespace cuda_side
+
 }  // namespace locus
 
 LOCUS_COLD_END

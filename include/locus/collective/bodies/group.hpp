@@ -110,7 +110,7 @@ LOCUS_FUNCTION nccl_request const* nccl_group::find(int rank, int k) const {
 
 LOCUS_FUNCTION message& nccl_group::write(message& text, nccl_request const* r) {
   if (!r) return text << "nothing";
-  return text << name_of(r->what) << " of " << r->count << " elements of NCCL's type "
+  return text << request_name(r->what) << " of " << r->count << " elements of NCCL's type "
               << static_cast<int>(r->type) << " with operation " << r->op;
 }
 
@@ -195,6 +195,10 @@ LOCUS_FUNCTION void try_communicators(communicator_set& s) {
   }
 }
 
+}  // namespace locus::detail
+
+namespace locus::internal {
+
 LOCUS_FUNCTION communicator_set& communicators_for(replica_topology const& t,
                                                    collective_name const& name) {
   communicator_registry& all = communicators();
@@ -217,6 +221,6 @@ LOCUS_FUNCTION communicator_set& communicators_for(replica_topology const& t,
   return *s;
 }
 
-}  // namespace locus::detail
+}  // namespace locus::internal
 
 LOCUS_COLD_END

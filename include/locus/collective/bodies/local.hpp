@@ -10,13 +10,17 @@
 
 LOCUS_COLD_BEGIN
 
-namespace locus::detail {
+namespace locus::internal {
 
 LOCUS_FUNCTION device_list local_parts::devices() const {
   device_list all;
   for (int r = 0; r < count; ++r) all.push(of[r].at);
   return all;
 }
+
+}  // namespace locus::internal
+
+namespace locus::detail {
 
 LOCUS_FUNCTION void* local_scratch::take(logical_device& d, std::int64_t bytes) {
   if (bytes <= 0) return nullptr;
@@ -29,6 +33,10 @@ LOCUS_FUNCTION void* receive_at(device at, void* first, std::int64_t bytes) {
   runtime::forget_copies(first, bytes);
   return first;
 }
+
+}  // namespace locus::detail
+
+namespace locus::internal {
 
 LOCUS_FUNCTION void copy_local(device to_name, void* to, device from_name, void const* from,
                                std::int64_t bytes, std::string_view name) {
@@ -182,6 +190,6 @@ LOCUS_FUNCTION void local_reduction::log() const {
   runtime::log(e);
 }
 
-}  // namespace locus::detail
+}  // namespace locus::internal
 
 LOCUS_COLD_END

@@ -8,7 +8,7 @@
 
 LOCUS_COLD_BEGIN
 
-namespace locus::detail {
+namespace locus::internal {
 
 LOCUS_FUNCTION bool replica_reducer::is_direct(reduction_job const& j) const {
   return t_.uses_nccl() && t_.order == reduction_order::fast &&
@@ -332,6 +332,6 @@ LOCUS_FUNCTION void replica_reducer::send_back(reduction_job const& j, void cons
   }
 }
 
-}  // namespace locus::detail
+}  // namespace locus::internal
 
 LOCUS_COLD_END

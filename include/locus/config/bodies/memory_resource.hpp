@@ -24,14 +24,14 @@ LOCUS_FUNCTION void give_resource(device name, memory_resource const& resource) 
     message text;
     throw unknown_device(text << "locus: " << name << " is not there and has no memory of its own; "
                               << "give the memory resource to "
-                              << runtime::detail::stand_in_of(runtime::table, name).name);
+                              << runtime::stand_in_of(runtime::table, name).name);
   }
   if (!resource.allocate != !resource.release)
     throw configuration_error(
         "locus: a memory resource has one of allocate and release; give both, or none");
   runtime::logical_device& d = runtime::table.slot(name);
   auto const in_use = [&] { return __atomic_load_n(&d.memory.in_use, __ATOMIC_SEQ_CST); };
-  lock_guard hold(runtime::detail::pools_lock);
+  lock_guard hold(runtime::pools_lock);
   runtime::region_pool* const pool = __atomic_exchange_n(&d.memory.pool, nullptr, __ATOMIC_SEQ_CST);
   if (std::int64_t const bytes = in_use()) {
     __atomic_store_n(&d.memory.pool, pool, __ATOMIC_SEQ_CST);

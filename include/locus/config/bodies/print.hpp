@@ -51,7 +51,7 @@ LOCUS_FUNCTION void device_printer::requested(runtime::physical_devices const& p
   int i = 0;
   int const forced = runtime::forced_growth();
   for (runtime::logical_request const& r : runtime::lay_out(p, runtime::configured)) {
-    runtime::logical_device d = idle(gpu(i++), runtime::detail::limit_of(r, p));
+    runtime::logical_device d = idle(gpu(i++), runtime::limit_of(r, p));
     d.card = r.card,
     d.memory.growth = forced >= 0 ? forced == 1 : runtime::configured.growth.has(r.card);
     gpu_row(d, p);

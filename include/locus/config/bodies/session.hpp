@@ -29,8 +29,8 @@ LOCUS_FUNCTION void session_reader::read_visible() {
   if (list.empty())
     for (int i = 0; i < p_.count; ++i) cards_.push(i);
   else
-    runtime::detail::each_entry(list, [&](std::string_view entry) {
-      int const card = runtime::detail::small_number(entry);
+    runtime::each_entry(list, [&](std::string_view entry) {
+      int const card = runtime::small_number(entry);
       if (card < 0)
         refuse("could not parse entry \"", entry, "\" of visible_device_list \"", list, "\"",
                "write the numbers of cards, separated by commas");

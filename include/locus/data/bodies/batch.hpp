@@ -27,7 +27,7 @@ LOCUS_FUNCTION block_owner make_batch_storage(shape const& extents, element type
   runtime::devices("a batch was made");
   void* p = nullptr;
   if (pinned && bytes > 0) p = runtime::pinned_memory.allocate(bytes);
-  if (!p) return locus::detail::make_storage(single(cpu(0)), extents, type, element_bytes);
+  if (!p) return locus::internal::make_storage(single(cpu(0)), extents, type, element_bytes);
   block_owner owner(tensor_block::make(single(cpu(0))));
   tensor_block& b = *owner.get();
   b.extents = extents, b.type = type, b.element_bytes = element_bytes;

@@ -54,8 +54,8 @@ LOCUS_FUNCTION void send_rows(tensor_block const& from, tensor_block const& to, 
     if (!runtime::is_watched(runtime::watcher::log) || !runtime::is_wanted(&sent, {})) continue;
     step what;
     what.name = "a batch";
-    locus::detail::log_copy(transfer_kind::scatter, what, -1, bytes, cpu(0), to.where.at(r), {},
-                            {});
+    locus::internal::log_copy(transfer_kind::scatter, what, -1, bytes, cpu(0), to.where.at(r), {},
+                              {});
   }
 }
 

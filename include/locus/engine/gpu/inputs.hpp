@@ -25,7 +25,7 @@ struct divider {
         ((std::uint64_t(1) << 32) * ((std::uint64_t(1) << shift) - d)) / d + 1);
   }
   LOCUS_HOST_DEVICE std::uint32_t divide(std::uint32_t n) const {
-    return (locus::detail::upper_product(n, magic) + n) >> shift;
+    return (locus::internal::upper_product(n, magic) + n) >> shift;
   }
 };
 

@@ -20,8 +20,8 @@ struct combine_fn {
   }
   /// the fold of no values
   static constexpr T identity = R == reduction::sum   ? T(0)
-                                : R == reduction::max ? kernel::detail::below_all<T>
-                                                      : kernel::detail::above_all<T>;
+                                : R == reduction::max ? kernel::below_all<T>
+                                                      : kernel::above_all<T>;
 };
 
 /// means: out[i] = the fold of in[0] ... in[i]; of in[0] ... in[i - 1] if Exclusive

@@ -52,10 +52,16 @@ strided<T> output_of(kernel::matrix const& m) {
   return {static_cast<T*>(m.data), m.row_stride, m.column_stride};
 }
 
+}  // namespace detail
+
+/// means: the smaller number
 constexpr std::int64_t least(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
+/// means: blocks of `each` elements that hold n elements
 constexpr std::int64_t blocks_of(std::int64_t n, std::int64_t each) {
   return (n + each - 1) / each;
 }
+
+namespace detail {
 
 // ---- small products: operands in place ----
 
@@ -77,6 +83,9 @@ void open_rows(typename tile_set<T>::open_tiles const& tiles, tile_call<T> t, st
     tiles.run[r](t);
   }
 }
+
+}  // namespace detail
+
 template <class T>
 void open_product(tile_set<T> const& set, tile_call<T> t, std::int64_t m, std::int64_t n) {
   T const* const b = t.b;
@@ -86,10 +95,12 @@ void open_product(tile_set<T> const& set, tile_call<T> t, std::int64_t m, std::i
     int const wide = n >= registers * set.lanes ? registers : 1;
     std::int64_t const at = least(j, n - wide * set.lanes);
     t.b = b + at, t.c = c + at;
-    open_rows<T>(set.open[wide - 1], t, m);
+    detail::open_rows<T>(set.open[wide - 1], t, m);
     j = at + wide * set.lanes;
   }
 }
+
+namespace detail {
 
 /// the same if rows of b or c have gaps, or are narrower than a register: through contiguous copies
 template <class T>

@@ -133,7 +133,6 @@ struct tile_set {
   }
 };
 
-namespace detail {
 /// narrow: for results that are narrower than a register of `wide`
 template <class T>
 using tile_sets = isa_table<tile_set<T>>;
@@ -141,7 +140,6 @@ template <class T>
 tile_sets<T> const& tiles() {
   return isa_tables<tile_set<T>>();
 }
-}  // namespace detail
 
 }  // namespace LOCUS_MODE
 }  // namespace locus::host

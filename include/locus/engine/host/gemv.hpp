@@ -153,17 +153,15 @@ bool vector_product(kernel::matrix const& c, kernel::matrix const& a, kernel::ma
   detail::strided<T> const y = detail::output_of<T>(c);
   auto const work = static_cast<float>(c.rows * a.columns * std::int64_t(sizeof(T)));
   int const threads = threads_worth(work * 0.015f);  // nanoseconds: 70 GB/s
-  std::int64_t const part = detail::blocks_of(detail::blocks_of(c.rows, threads), 64) * 64;
+  std::int64_t const part = blocks_of(blocks_of(c.rows, threads), 64) * 64;
   if (part >= c.rows)
     detail::vector_part<T>(by, y, a, values, 0, c.rows);
   else
-    parallel_for(static_cast<int>(detail::blocks_of(c.rows, part)), threads, [&](int task) {
-      detail::vector_part<T>(by, y, a, values, task * part,
-                             detail::least((task + 1) * part, c.rows));
+    parallel_for(static_cast<int>(blocks_of(c.rows, part)), threads, [&](int task) {
+      detail::vector_part<T>(by, y, a, values, task * part, least((task + 1) * part, c.rows));
     });
   return true;
 }
-
 }  // namespace LOCUS_MODE
 }  // namespace locus::host
 LOCUS_VECTORS_END

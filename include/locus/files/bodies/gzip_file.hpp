@@ -8,7 +8,7 @@
 
 LOCUS_COLD_BEGIN
 
-namespace locus::data::detail {
+namespace locus::data {
 
 LOCUS_FUNCTION gzip_file::gzip_file(std::string_view path) : path_(path) {
   runtime::input_file file(path);
@@ -102,6 +102,6 @@ LOCUS_FUNCTION void gzip_file::fail_short(std::int64_t wanted, std::int64_t got,
   fail(expected.view(), found.view());
 }
 
-}  // namespace locus::data::detail
+}  // namespace locus::data
 
 LOCUS_COLD_END

@@ -55,7 +55,7 @@ LOCUS_FUNCTION npy_array npz_file::array(std::string_view name) const {
 
 LOCUS_FUNCTION npy_array load_npy(std::string_view path) {
   runtime::input_file file(path);
-  detail::byte_block all(file.size());
+  byte_block all(file.size());
   if (!file.read(all.data.get(), all.size)) all.resize(0);  // the file shrank during the read
   return detail::parse_npy(path, std::move(all));
 }

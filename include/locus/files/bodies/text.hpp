@@ -131,7 +131,7 @@ LOCUS_FUNCTION labelled_texts read_fortunes(std::string const& folder, std::size
     std::vector<std::string> found(1);
     std::string path = folder;
     path.append("/").append(name);
-    detail::gzip_file file(path);
+    gzip_file file(path);
     for (std::string line; file.read_line(line);) {
       if (line == "%") {
         found.emplace_back();

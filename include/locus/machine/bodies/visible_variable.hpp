@@ -16,6 +16,10 @@ LOCUS_FUNCTION std::string_view trimmed(std::string_view s) {
   return s;
 }
 
+}  // namespace locus::runtime::detail
+
+namespace locus::runtime {
+
 LOCUS_FUNCTION int small_number(std::string_view s) {
   int n = s.empty() || s.size() > 6 ? -1 : 0;
   for (char c : s) {
@@ -25,21 +29,17 @@ LOCUS_FUNCTION int small_number(std::string_view s) {
   return n;
 }
 
-}  // namespace locus::runtime::detail
-
-namespace locus::runtime {
-
 LOCUS_FUNCTION visible_variable read_visible_variable(char const* value) {
   visible_variable v;
   if (!value) return v;
   v.is_set = true, v.value = value;
   if (detail::trimmed(v.value).empty()) return v;
-  detail::each_entry(v.value, [&](std::string_view entry) {
+  each_entry(v.value, [&](std::string_view entry) {
     if (entry == "-1" || entry == "NoDevFiles") return false;  // the usual way to hide all cards
-    int const card = detail::small_number(entry);
+    int const card = small_number(entry);
     bool const uuid = detail::begins_with(entry, "GPU-") || detail::begins_with(entry, "MIG-");
     int position = 0;
-    detail::each_entry(v.value, [&](std::string_view other) {
+    each_entry(v.value, [&](std::string_view other) {
       v.twice = v.twice || (position < v.listed && other == entry);
       return ++position < v.listed;
     });
@@ -56,7 +56,7 @@ LOCUS_FUNCTION visible_variable read_visible_variable(char const* value) {
 
 LOCUS_FUNCTION std::string_view entry_of(visible_variable const& v, int number) {
   std::string_view found;
-  detail::each_entry(v.value, [&](std::string_view entry) {
+  each_entry(v.value, [&](std::string_view entry) {
     if (number == 0) found = entry;
     return number-- > 0;
   });

@@ -36,9 +36,13 @@ LOCUS_FUNCTION void reservation::raise(std::int64_t& to, std::int64_t value) {
   }
 }
 
+}  // namespace locus::runtime::detail
+
+namespace locus::runtime {
+
 LOCUS_FUNCTION void* try_allocate(logical_device& d, std::int64_t size, std::int64_t requested,
                                   bool apart) {
-  reservation r(d.memory, size);
+  detail::reservation r(d.memory, size);
   if (!r.is_granted()) return nullptr;
   region_policy const policy{d.memory.limit, d.memory.growth};
   region_pool* const pool = pool_of(d);
@@ -48,6 +52,10 @@ LOCUS_FUNCTION void* try_allocate(logical_device& d, std::int64_t size, std::int
   if (p) r.keep();
   return p;
 }
+
+}  // namespace locus::runtime
+
+namespace locus::runtime::detail {
 
 LOCUS_FUNCTION bool lacks_memory() {
   return planted.lack_memory >= 0 &&
@@ -83,7 +91,7 @@ LOCUS_FUNCTION void* allocate(logical_device& d, std::int64_t bytes,
   if (bytes <= 0) return nullptr;
   std::int64_t const size = bytes < INT64_MAX / 2 ? round_up(bytes) : INT64_MAX / 512 * 256;
   bool const planned_lack = detail::lacks_memory();
-  void* p = planned_lack ? nullptr : detail::try_allocate(d, size, bytes);
+  void* p = planned_lack ? nullptr : try_allocate(d, size, bytes);
   if (!p) p = detail::allocate_again(d, size, bytes, purpose, planned_lack);
   trace_memory(d);
   if (logs_allocations()) log_memory(d, "allocates", size, purpose);

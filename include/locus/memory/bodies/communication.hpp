@@ -16,7 +16,7 @@ LOCUS_FUNCTION void* communication_memory(logical_device& d, std::int64_t bytes)
   if (bytes <= m.communication_bytes) return m.communication;
   std::int64_t const size = round_up(bytes);
   bool const planned_lack = detail::lacks_memory();
-  void* p = planned_lack ? nullptr : detail::try_allocate(d, size, bytes, true);
+  void* p = planned_lack ? nullptr : try_allocate(d, size, bytes, true);
   if (!p) p = detail::allocate_again(d, size, bytes, purpose, planned_lack);
   if (logs_allocations()) log_memory(d, "allocates", size, purpose);
   release(d, m.communication, m.communication_bytes, purpose);

@@ -6,8 +6,8 @@
 
 #include <locus/core/error.hpp>            // out_of_memory
 #include <locus/engine/host/gemm.hpp>      // scratch
+#include <locus/nn/kernels/window.hpp>     // window_axis
 #include <locus/nn/kernels/workspace.hpp>  // workspace
-#include <locus/nn/layers/window.hpp>      // window_axis
 
 namespace locus::nn::host {
 inline namespace LOCUS_MODE {

@@ -6,19 +6,19 @@
 #pragma once
 #include <locus/engine/host/gemm.hpp>       // scratch, tiles, threads_for_product
 #include <locus/nn/kernels/pool_lines.hpp>  // pool_call, unpool_call
+#include <locus/nn/kernels/window.hpp>      // conv_geometry
 #include <locus/nn/kernels/workspace.hpp>   // workspace
-#include <locus/nn/layers/window.hpp>       // conv_geometry
 
 namespace locus::nn::host {
 inline namespace LOCUS_MODE {
 
 namespace one_axis {
 
+using locus::host::blocks_of;
+using locus::host::least;
 using locus::host::tile_call;
 using locus::host::tile_set;
-using locus::host::detail::blocks_of;
-using locus::host::detail::least;
-using locus::host::detail::tile_sets;
+using locus::host::tile_sets;
 
 constexpr std::int64_t rounded(std::int64_t n, std::int64_t to) { return blocks_of(n, to) * to; }
 
@@ -40,7 +40,7 @@ struct conv1d_cut {
   std::int64_t inner_rows;  // rows of a gradient of weights: a multiple of 4
 
   explicit conv1d_cut(conv_geometry const& sizes) : s(sizes) {
-    tile_sets<T> const& sets = locus::host::detail::tiles<T>();
+    tile_sets<T> const& sets = locus::host::tiles<T>();
     set = s.group_filters() > sets.narrow.lanes ? &sets.wide : &sets.narrow;
     width = rounded(s.group_filters(), set->lanes), line = width * s.groups;
     products = is_contiguous(s) ? 1 : s.h.size;

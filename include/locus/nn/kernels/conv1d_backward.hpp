@@ -24,7 +24,7 @@ struct dx_cut {
   explicit dx_cut(conv1d_cut<T> const& cut) {
     conv_geometry const& s = cut.s;
     if (!is_contiguous(s) || s.h.stride != 1) return;
-    tile_sets<T> const& sets = locus::host::detail::tiles<T>();
+    tile_sets<T> const& sets = locus::host::tiles<T>();
     double best = 0;
     for (tile_set<T> const* one : {&sets.wide, &sets.narrow})
       for (std::int64_t n : {1, 2, 4}) {
@@ -60,7 +60,7 @@ struct dx_by_taps {
   std::int64_t width;
 
   explicit dx_by_taps(conv_geometry const& s) {
-    tile_sets<T> const& sets = locus::host::detail::tiles<T>();
+    tile_sets<T> const& sets = locus::host::tiles<T>();
     set = s.group_channels() > sets.narrow.lanes ? &sets.wide : &sets.narrow;
     width = rounded(s.group_channels(), set->lanes);
   }
@@ -81,7 +81,7 @@ struct dx_by_taps {
       for (std::int64_t k = 0; k < s.h.size; ++k, packed += filters * width) {
         tile_call<T> const t{
             d + g * cut.width, packed, c, filters, cut.line, 1, width, width, false};
-        locus::host::detail::open_product(*set, t, rows, width);
+        locus::host::open_product(*set, t, rows, width);
         for (std::int64_t i = 0; i < rows; ++i) {
           std::int64_t const at = (row + i) * s.h.stride + k * s.h.dilation - s.h.before;
           if (at < 0 || at >= s.h.in) continue;
@@ -102,8 +102,7 @@ struct by_nonzeros {
   bool weights, dx;
 
   by_nonzeros(conv_geometry const& s, bool wants_dx)
-      : set(&locus::host::detail::tiles<T>().wide),
-        window(rounded(s.h.size * s.channels, set->lanes)),
+      : set(&locus::host::tiles<T>().wide), window(rounded(s.h.size * s.channels, set->lanes)),
         weights(s.pool > 1 && is_contiguous(s) && window >= 8 * set->lanes &&
                 s.kernel_size() < 1 << 30),
         dx(wants_dx && weights && s.h.before == 0 && window == s.h.size * s.channels &&
@@ -180,7 +179,7 @@ struct conv1d_gradient {
     std::int64_t const n = blocks_of(steps, dx.at_once);
     tile_call<T> const t{d, packed_for_dx, c,        dx.inner, dx.at_once * cut.line,
                          1, dx.width,      dx.width, false};
-    locus::host::detail::open_product(*dx.set, t, n, dx.width);
+    locus::host::open_product(*dx.set, t, n, dx.width);
     for (std::int64_t i = 0; i < steps; i += dx.at_once) {
       std::int64_t first = row + i - s.h.before, here = least(dx.at_once, steps - i);
       T const* from = c + i / dx.at_once * dx.width;

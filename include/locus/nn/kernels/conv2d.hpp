@@ -13,7 +13,7 @@ inline namespace LOCUS_MODE {
 namespace detail {
 
 constexpr std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
-using locus::host::detail::least;
+using locus::host::least;
 
 /// Columns of results in strips of two registers; the last strip may have one. A strip stores its
 /// rows contiguously.

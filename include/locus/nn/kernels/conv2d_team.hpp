@@ -5,7 +5,7 @@
 #pragma once
 #include <locus/engine/gpu/lines.hpp>    // quotient
 #include <locus/engine/gpu/vectors.hpp>  // vector_of
-#include <locus/nn/layers/window.hpp>    // conv_geometry
+#include <locus/nn/kernels/window.hpp>   // conv_geometry
 
 namespace locus::nn::detail {
 

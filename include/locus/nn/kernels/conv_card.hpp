@@ -9,9 +9,9 @@
 #include <locus/engine/gpu/vectors.hpp>         // vector_of, store_whole
 #include <locus/nn/kernels/conv2d.hpp>          // store_rule
 #include <locus/nn/kernels/conv_cudnn.hpp>      // conv_cudnn
+#include <locus/nn/kernels/window.hpp>          // conv_geometry
 #include <locus/nn/kernels/window_kernels.hpp>  // sum_windows
 #include <locus/nn/kernels/window_slabs.hpp>    // window_slabs, input_slabs
-#include <locus/nn/layers/window.hpp>           // conv_geometry
 
 namespace locus::nn::cards {
 inline namespace LOCUS_MODE {

@@ -9,7 +9,7 @@
 #include <locus/core/macros.hpp>              // LOCUS_HOST_DEVICE, LOCUS_MODE
 #include <locus/engine/gpu/card_context.hpp>  // card_context
 #include <locus/engine/gpu/lines.hpp>         // quotient
-#include <locus/nn/layers/window.hpp>         // conv_geometry
+#include <locus/nn/kernels/window.hpp>        // conv_geometry
 #include <locus/shape/element.hpp>            // element_of_v
 
 namespace locus::nn::cards {

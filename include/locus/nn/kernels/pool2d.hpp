@@ -4,9 +4,9 @@
 // a mean.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_NN_KERNELS_POOL2D)
 #define LOCUS_NN_KERNELS_POOL2D
-#include <locus/nn/layers/window.hpp>  // pool_geometry
-#include <locus/runtime/threads.hpp>   // parallel_for
-#include <locus/simd/packet.hpp>       // packet
+#include <locus/nn/kernels/window.hpp>  // pool_geometry
+#include <locus/runtime/threads.hpp>    // parallel_for
+#include <locus/simd/packet.hpp>        // packet
 
 namespace locus::nn::host {
 inline namespace LOCUS_MODE {

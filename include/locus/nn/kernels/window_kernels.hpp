@@ -7,7 +7,7 @@
 #include <locus/core/macros.hpp>         // LOCUS_HOST_DEVICE, LOCUS_MODE
 #include <locus/engine/gpu/inputs.hpp>   // divider
 #include <locus/engine/gpu/vectors.hpp>  // vector_of, store_whole
-#include <locus/nn/layers/window.hpp>    // conv_geometry, window_axis
+#include <locus/nn/kernels/window.hpp>   // conv_geometry, window_axis
 
 namespace locus::nn::cards {
 inline namespace LOCUS_MODE {

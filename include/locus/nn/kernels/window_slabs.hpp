@@ -7,8 +7,8 @@
 #include <locus/core/macros.hpp>                // LOCUS_MODE
 #include <locus/engine/gpu/card_context.hpp>    // card_context
 #include <locus/engine/gpu/vectors.hpp>         // with_vectors
+#include <locus/nn/kernels/window.hpp>          // conv_geometry
 #include <locus/nn/kernels/window_kernels.hpp>  // gather_windows, input_slab
-#include <locus/nn/layers/window.hpp>           // conv_geometry
 #include <locus/work/matrix.hpp>                // matrix
 
 namespace locus::nn::cards {

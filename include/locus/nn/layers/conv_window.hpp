@@ -3,8 +3,8 @@
 // or of its gradient, for kernels with one thread for each number. The kernel lies flat as (KH, KW,
 // channels / groups, filters).
 #pragma once
+#include <locus/nn/kernels/window.hpp>      // conv_geometry, place_in
 #include <locus/nn/layers/activation.hpp>   // activation
-#include <locus/nn/layers/window.hpp>       // conv_geometry, place_in
 #include <locus/nn/layers/window_axes.hpp>  // window_axes
 #include <locus/shape/tile.hpp>             // tile
 

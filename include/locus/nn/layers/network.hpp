@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Network: a model with its weights on devices: predictions, summary, weights by name.
 #pragma once
-#include <locus/nn/layers/sequential.hpp>       // Sequential
-#include <locus/nn/layers/summary.hpp>          // summary_text
-#include <locus/nn/train/batch_cast.hpp>        // batch_as
-#include <locus/nn/train/checkpoint_entry.hpp>  // stored
-#include <locus/tensor/explain.hpp>             // write_to
+#include <locus/nn/layers/batch_cast.hpp>        // batch_as
+#include <locus/nn/layers/checkpoint_entry.hpp>  // stored
+#include <locus/nn/layers/sequential.hpp>        // Sequential
+#include <locus/nn/layers/summary.hpp>           // summary_text
+#include <locus/tensor/explain.hpp>              // write_to
 
 LOCUS_COLD_BEGIN
 
@@ -155,7 +155,7 @@ class Network {
 /// means: the table of a model, as Keras prints it
 template <class Stream, class Model, class T, class Replicas>
 void summary(Stream& out, Network<Model, T, Replicas>& network) {
-  locus::detail::write_to(out, detail::summary_text(network.name(), network.layers()));
+  locus::internal::write_to(out, detail::summary_text(network.name(), network.layers()));
 }
 template <class Stream, class... Layers>
 void summary(Stream& out, Sequential<Layers...> const& model) {

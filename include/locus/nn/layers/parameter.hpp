@@ -119,7 +119,7 @@ parameter<T, Replicas> make_parameter(char const* name, shape const& extents, in
   for (std::int64_t i = 0; i < n; ++i)
     host.data()[i] = static_cast<T>(detail::drawn(how, spread, seed, i));
   p.value = typename parameter<T, Replicas>::tensor{Dextents<1>(n)};
-  locus::detail::move_block(*host.block.get(), *p.value.block.get());
+  locus::internal::move_block(*host.block.get(), *p.value.block.get());
   if (trainable) p.gradient = typename parameter<T, Replicas>::tensor{Dextents<1>(n)};
   return p;
 }

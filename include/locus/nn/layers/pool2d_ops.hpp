@@ -5,9 +5,9 @@
 
 #include <locus/nn/kernels/pool2d.hpp>      // max_pool2d, average_pool2d
 #include <locus/nn/kernels/pool_best.hpp>   // pool_best, is_largest
+#include <locus/nn/kernels/window.hpp>      // pool_geometry, place_in
 #include <locus/nn/kernels/workspace.hpp>   // workspace
 #include <locus/nn/layers/conv2d_ops.hpp>   // is_open, open_shape
-#include <locus/nn/layers/window.hpp>       // pool_geometry, place_in
 #include <locus/nn/layers/window_axes.hpp>  // window_axes
 #if LOCUS_CUDA_KERNELS
 #include <locus/nn/kernels/global_pool_card.hpp>  // cards::global_max_gradient

@@ -59,7 +59,7 @@ struct pool_over_images {
     constexpr int rank = Batch::extents_type::rank(), more = rank - X::extents_type::rank();
     shape s{rank, {x.extent(0)}};
     for (int a = 1; a < rank; ++a) s.extent[a] = a > more ? x.extent(a - more) : 1;
-    return locus::detail::relabel<Batch>(x, s);
+    return locus::internal::relabel<Batch>(x, s);
   }
 };
 

@@ -32,7 +32,7 @@ template <class To, class From>
 To relabelled_rows(From const& x, shape const& example) {
   shape s{example.rank + 1, {x.extent(0)}};
   for (int a = 0; a < example.rank; ++a) s.extent[a + 1] = example.extent[a];
-  return locus::detail::relabel<To>(x, s);
+  return locus::internal::relabel<To>(x, s);
 }
 
 /// the number of elements of one example; dyn if an extent is dyn
@@ -125,7 +125,7 @@ struct activation_state {
   void for_each_parameter(F&&) {}
   batch forward(batch const& x, kept& k, pass const& p) {
     k.logits = p.logits;
-    if (p.logits) return locus::detail::relabel<batch>(x, x.extents().as_shape());
+    if (p.logits) return locus::internal::relabel<batch>(x, x.extents().as_shape());
     if constexpr (Rows)
       return softmax_rows<T, Rank, Replicas>(x);
     else
@@ -177,7 +177,7 @@ struct dropout_state {
   void for_each_parameter(F&&) {}
   batch forward(batch const& x, kept& k, pass const& p) {
     k.seed = derived_seed(seed ^ p.seed, p.step);
-    if (!p.training || rate == 0) return locus::detail::relabel<batch>(x, x.extents().as_shape());
+    if (!p.training || rate == 0) return locus::internal::relabel<batch>(x, x.extents().as_shape());
     return dropped(x, k.seed);
   }
   batch backward(batch const&, batch const&, kept& k, batch dy, bool need_dx) {

@@ -4,9 +4,9 @@
 #include <type_traits>  // type_identity
 #include <utility>      // index_sequence
 
-#include <locus/nn/layers/window.hpp>  // window_steps, padding
-#include <locus/shape/extents.hpp>     // Extents
-#include <locus/shape/shape.hpp>       // shape, dyn
+#include <locus/nn/kernels/window.hpp>  // window_steps, padding
+#include <locus/shape/extents.hpp>      // Extents
+#include <locus/shape/shape.hpp>        // shape, dyn
 
 namespace locus::nn {
 

@@ -7,16 +7,16 @@
 #include <tuple>   // tuple
 #include <vector>  // vector
 
-#include <locus/engine/host/nest.hpp>       // threads_for
-#include <locus/nn/kernels/score_rows.hpp>  // score_row
-#include <locus/nn/layers/layer.hpp>        // batch_of
-#include <locus/nn/losses/metric.hpp>       // metric_of_row
-#include <locus/ops/call.hpp>               // call
-#include <locus/ops/reduce.hpp>             // sum
-#include <locus/runtime/threads.hpp>        // parallel_for
-#include <locus/tensor/assign.hpp>          // into, plan, run
+#include <locus/engine/host/nest.hpp>      // threads_for
+#include <locus/nn/layers/layer.hpp>       // batch_of
+#include <locus/nn/losses/metric.hpp>      // metric_of_row
+#include <locus/nn/losses/score_rows.hpp>  // score_row
+#include <locus/ops/call.hpp>              // call
+#include <locus/ops/reduce.hpp>            // sum
+#include <locus/runtime/threads.hpp>       // parallel_for
+#include <locus/tensor/assign.hpp>         // into, plan, run
 #if LOCUS_CUDA_KERNELS
-#include <locus/nn/kernels/score_team.hpp>  // score_team
+#include <locus/nn/losses/score_team.hpp>  // score_team
 #endif
 
 namespace locus::nn {
@@ -100,7 +100,7 @@ struct score_op {
         });
   }
 
-  /// a team for each row (nn/kernels/score_team.hpp); a row with an invalid label gives NaN
+  /// a team for each row (nn/losses/score_team.hpp); a row with an invalid label gives NaN
   template <class T, class U, class... Others>
   auto team(call_context const& here, tile<T> d, tile<double> values, tile<T const> p,
             tile<U const> target, Others... others) const;
@@ -196,6 +196,7 @@ auto score_op<Loss, By, Apart, Metrics...>::team(call_context const& here, tile<
 #endif
 
 }  // namespace LOCUS_MODE
+
 }  // namespace detail
 
 /// means: the sums of a loss and of metrics over batches, and the gradient of each batch's loss
@@ -261,7 +262,7 @@ class objective {
   std::int64_t rows() const { return rows_; }
   void reset() {
     double const none[columns] = {};
-    locus::detail::fill_storage(*sums_.block.get(), none);
+    locus::internal::fill_storage(*sums_.block.get(), none);
     rows_ = 0;
   }
 

@@ -3,11 +3,11 @@
 #pragma once
 #include <utility>  // index_sequence
 
-#include <locus/nn/kernels/row_update.hpp>  // update_rows, first_not_below
-#include <locus/ops/call.hpp>               // call
-#include <locus/tensor/assign.hpp>          // into, plan
+#include <locus/nn/optimizers/row_update.hpp>  // update_rows, first_not_below
+#include <locus/ops/call.hpp>                  // call
+#include <locus/tensor/assign.hpp>             // into, plan
 #if LOCUS_CUDA_KERNELS
-#include <locus/nn/kernels/update_team.hpp>  // update_team
+#include <locus/nn/optimizers/update_team.hpp>  // update_team
 #endif
 
 namespace locus::nn {

@@ -4,12 +4,12 @@
 #include <string>  // string
 #include <vector>  // vector
 
-#include <locus/nn/layers/parameter.hpp>        // parameter
-#include <locus/nn/optimizers/optimizer.hpp>    // SGD, Adam, ...
-#include <locus/nn/optimizers/update.hpp>       // update_plan
-#include <locus/nn/train/checkpoint_entry.hpp>  // stored, counter
-#include <locus/ops/math.hpp>                   // sqrt, square, maximum
-#include <locus/ops/reduce.hpp>                 // sum
+#include <locus/nn/layers/checkpoint_entry.hpp>  // stored, counter
+#include <locus/nn/layers/parameter.hpp>         // parameter
+#include <locus/nn/optimizers/optimizer.hpp>     // SGD, Adam, ...
+#include <locus/nn/optimizers/update.hpp>        // update_plan
+#include <locus/ops/math.hpp>                    // sqrt, square, maximum
+#include <locus/ops/reduce.hpp>                  // sum
 
 namespace locus::nn {
 
@@ -37,7 +37,7 @@ struct norm_scale {
 
   void begin() {
     T const none(0);
-    locus::detail::fill_storage(*square.block.get(), &none);
+    locus::internal::fill_storage(*square.block.get(), &none);
   }
   template <class Gradient>
   void add(Gradient const& g) {
@@ -251,7 +251,7 @@ class updater {
       std::vector<tensor> slots;  // if memory is lacking, no slots stay: the step can be repeated
       for (int s = 0; s < Rule::slots; ++s) {
         slots.emplace_back(Dextents<1>(p.size()));
-        locus::detail::fill_storage(*slots.back().block.get(), nothing.data());
+        locus::internal::fill_storage(*slots.back().block.get(), nothing.data());
       }
       if constexpr (averages) slots.back() = p.value;
       kept_[one.number] = std::move(slots), sizes_[one.number] = p.size();

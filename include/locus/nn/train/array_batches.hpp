@@ -4,9 +4,9 @@
 #include <tuple>    // tuple
 #include <utility>  // swap
 
-#include <locus/core/array.hpp>           // dynamic_array
-#include <locus/nn/train/batch_cast.hpp>  // copy_bytes
-#include <locus/ops/philox.hpp>           // random_bits
+#include <locus/core/array.hpp>            // dynamic_array
+#include <locus/nn/layers/batch_cast.hpp>  // copy_bytes
+#include <locus/ops/philox.hpp>            // random_bits
 
 LOCUS_COLD_BEGIN
 

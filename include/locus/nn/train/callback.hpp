@@ -5,8 +5,8 @@
 #include <string_view>  // string_view
 #include <vector>       // vector
 
-#include <locus/core/macros.hpp>                // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
-#include <locus/nn/train/checkpoint_entry.hpp>  // stored, counter
+#include <locus/core/macros.hpp>                 // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
+#include <locus/nn/layers/checkpoint_entry.hpp>  // stored, counter
 
 LOCUS_COLD_BEGIN
 

@@ -65,7 +65,7 @@ class kept_weights {
   void forget() { values_.clear(); }
 
  private:
-  std::vector<data::detail::byte_block> values_;
+  std::vector<data::byte_block> values_;
 };
 }  // namespace detail
 

@@ -2,9 +2,9 @@
 // Checkpoints: the whole state of a training in one .npz file, which is written completely or not
 // at all.
 #pragma once
-#include <locus/core/macros.hpp>                // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
-#include <locus/files/npz.hpp>                  // npz_writer, npz_file
-#include <locus/nn/train/checkpoint_entry.hpp>  // stored, counter
+#include <locus/core/macros.hpp>                 // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
+#include <locus/files/npz.hpp>                   // npz_writer, npz_file
+#include <locus/nn/layers/checkpoint_entry.hpp>  // stored, counter
 
 namespace locus::nn {
 

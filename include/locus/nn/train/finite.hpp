@@ -4,10 +4,10 @@
 #include <string>  // string
 #include <vector>  // vector
 
-#include <locus/core/error.hpp>                 // error
-#include <locus/core/macros.hpp>                // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
-#include <locus/nn/layers/layer.hpp>            // pass_watch
-#include <locus/nn/train/checkpoint_entry.hpp>  // stored
+#include <locus/core/error.hpp>                  // error
+#include <locus/core/macros.hpp>                 // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
+#include <locus/nn/layers/checkpoint_entry.hpp>  // stored
+#include <locus/nn/layers/layer.hpp>             // pass_watch
 
 LOCUS_COLD_BEGIN
 

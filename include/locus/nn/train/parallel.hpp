@@ -30,7 +30,7 @@ LOCUS_FUNCTION std::string names_of(device_list const& all);
 /// means: the result of a function stays valid after its local tensors have died
 template <class Result>
 consteval bool require_own_result() {
-  constexpr bool owns = !locus::detail::any_leaf<Result, locus::detail::is_borrowing>();
+  constexpr bool owns = !locus::internal::any_leaf<Result, locus::internal::is_borrowing>();
   static_assert(owns,
                 "locus: a function of DataParallel returns an expression that borrows a tensor, "
                 "which may be dead by then; move the tensor into the expression, as in return "
@@ -41,7 +41,7 @@ consteval bool require_own_result() {
 ///        computed
 template <class T, class E, class Device>
 auto seen(Tensor<T, E, Device> const& x) {
-  return locus::detail::view_of_piece<Device, T, E::rank()>(*x.block.get(), 0);
+  return locus::internal::view_of_piece<Device, T, E::rank()>(*x.block.get(), 0);
 }
 /// means: a copy of `rows` of x on a device
 template <class Device, class X>
@@ -51,42 +51,43 @@ auto rows_on(X const& x, device at, row_range rows) {
       X::where.is_single(),
       "locus: what DataParallel splits lies on one device; use compile<Mirrored<...>> for "
       "tensors over replicas");
-  locus::detail::local_part from = locus::detail::part_of_block(*x.block.get());
+  locus::internal::local_part from = locus::internal::part_of_block(*x.block.get());
   std::int64_t const row = from.extents.extent[0] ? from.size() / from.extents.extent[0] : 0;
   from.extents.extent[0] = rows.size;
   Tensor<T, Dextents<X::rank()>, Device> part(at, Dextents<X::rank()>(from.extents));
   auto const bytes = static_cast<std::int64_t>(sizeof(T));
-  locus::detail::copy_local(at, part.data(), from.at, static_cast<T*>(from.data) + rows.begin * row,
-                            rows.size * row * bytes, "scatter");
+  locus::internal::copy_local(at, part.data(), from.at,
+                              static_cast<T*>(from.data) + rows.begin * row,
+                              rows.size * row * bytes, "scatter");
   return part;
 }
 template <class Device, class W>
 auto parameter_on(W const& w, device at) {
   shape const s = w.extents().as_shape();
   Tensor<typename W::value_type, Dextents<W::rank()>, Device> copy(at, Dextents<W::rank()>(s));
-  locus::detail::local_part const from = locus::detail::part_of_block(*w.block.get());
-  locus::detail::copy_local(at, copy.data(), from.at, from.data,
-                            s.size() * std::int64_t(sizeof(typename W::value_type)), "replicate");
+  locus::internal::local_part const from = locus::internal::part_of_block(*w.block.get());
+  locus::internal::copy_local(at, copy.data(), from.at, from.data,
+                              s.size() * std::int64_t(sizeof(typename W::value_type)), "replicate");
   return copy;
 }
 /// means: the rows of all parts on one device; numbers become a row
 template <class X>
 auto joined_on(device at, per_replica<X> const& parts) {
   if constexpr (number<X>) {
-    return locus::detail::gathered(parts, 0);
+    return locus::internal::gathered(parts, 0);
   } else {
     using T = typename X::value_type;
     constexpr int rank = X::extents_type::rank() ? X::extents_type::rank() : 1;
-    locus::detail::local_parts of = locus::detail::parts_of_value(parts);
+    locus::internal::local_parts of = locus::internal::parts_of_value(parts);
     for (int r = 0; r < of.count; ++r)
       if (of.of[r].extents.rank == 0) of.of[r].extents = {1, {1}};
     shape all = of.of[0].extents;
     all.extent[0] = 0;
     for (int r = 0; r < of.count; ++r) all.extent[0] += of.of[r].extents.extent[0];
-    locus::detail::require_rows(of, all, "gather");
-    block_owner out = locus::detail::make_storage(single(at), all, element_of_v<T>, sizeof(T));
-    locus::detail::copy_rows(of, locus::detail::part_of_block(*out.get()), sizeof(T), true,
-                             "gather");
+    locus::internal::require_rows(of, all, "gather");
+    block_owner out = locus::internal::make_storage(single(at), all, element_of_v<T>, sizeof(T));
+    locus::internal::copy_rows(of, locus::internal::part_of_block(*out.get()), sizeof(T), true,
+                               "gather");
     Tensor<T, Dextents<rank>, CpuDevice> unused{
         typename Tensor<T, Dextents<rank>, CpuDevice>::unmade{}};
     unused.block = std::move(out);
@@ -121,9 +122,9 @@ class Parallel {
     bool side_by_side = true;
     for (int r = 0; r < used.size(); ++r)
       side_by_side = side_by_side && !runtime::find_device(used[r]).is_host();
-    locus::detail::replica_team team(used, side_by_side);
+    locus::internal::replica_team team(used, side_by_side);
     auto run = [&](int r) {
-      locus::detail::replica_scope const inside(1);
+      locus::internal::replica_scope const inside(1);
       replica_context<Device> c(team, r);
       device const at = used[r];
       auto const rows = detail::rows_on<Device>(x, at, pieces[std::size_t(r)]);
@@ -131,16 +132,16 @@ class Parallel {
       auto result = std::apply(
           [&](auto const&... w) { return f_(detail::seen(rows), detail::seen(w)...); }, own);
       if constexpr (detail::require_own_result<decltype(result)>())
-        return locus::detail::map_leaves(result, locus::detail::carrier<Device>{c});
+        return locus::internal::map_leaves(result, locus::internal::carrier<Device>{c});
     };
     using Result = decltype(run(0));
     std::optional<Result> results[max_devices];
     team.run([&](int r) { results[r].emplace(run(r)); });
     std::vector<Result*> all;
     for (int r = 0; r < used.size(); ++r) all.push_back(&*results[r]);
-    auto grouped = locus::detail::regroup(all);
+    auto grouped = locus::internal::regroup(all);
     device const home = merge_on_cpu_ ? cpu(0) : devices_[0];
-    return locus::detail::map_leaves(
+    return locus::internal::map_leaves(
         grouped, [&](auto const& leaf) { return detail::joined_on(home, leaf); });
   }
 

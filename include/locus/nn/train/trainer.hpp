@@ -447,7 +447,7 @@ class Trainer final : public training {
     train_step(network_->zero_batch(rows), zero_targets(rows), false, &story);
     train_.reset();
     before.restore(*this);
-    locus::detail::write_to(out, story.text(network_->name()));
+    locus::internal::write_to(out, story.text(network_->name()));
   }
 
  private:
@@ -696,7 +696,7 @@ std::unique_ptr<Network<Model, T, replicas_of_t<Strategy>>> to(
   auto copy = std::make_unique<Network<Model, T, replicas_of_t<Strategy>>>(network.model());
   auto const from = network.weights(), into = copy->weights();
   for (std::size_t k = 0; k < from.size(); ++k)
-    locus::detail::move_block(*from[k].block, *into[k].block);
+    locus::internal::move_block(*from[k].block, *into[k].block);
   return copy;
 }
 template <class Strategy, class Model, class T, class Replicas, class... Judges>
@@ -713,7 +713,7 @@ template <class Stream, class Model, class T, class Replicas>
 void explain(Stream& out, Network<Model, T, Replicas>& network, std::int64_t rows = 32) {
   detail::plan_story story;
   network.forward(network.zero_batch(rows), &story);
-  locus::detail::write_to(out, story.text(network.name()));
+  locus::internal::write_to(out, story.text(network.name()));
 }
 
 /// means: prints the table of a model, as Keras does, with the state of its optimizer
@@ -721,7 +721,7 @@ template <class Stream, class Model, class T, class Replicas, class... Judges>
 void summary(Stream& out, Trainer<Model, T, Replicas, Judges...>& trainer) {
   std::int64_t numbers = 0, bytes = 0;
   for (stored const& s : trainer.optimizer_state()) numbers += s.extents.size(), bytes += s.bytes();
-  locus::detail::write_to(
+  locus::internal::write_to(
       out, detail::summary_text(trainer.model_name(), trainer.network().layers(), numbers, bytes));
 }
 

@@ -5,7 +5,7 @@
 #include <locus/plan/numerics.hpp>      // policy_value
 #include <locus/plan/show/explain.hpp>  // write_operand, write_type
 
-namespace locus::detail {
+namespace locus::internal {
 
 /// means: the plan of a graph as DOT; byte-equal for equal plans
 template <std::size_t N>
@@ -191,6 +191,7 @@ class dot_writer {
   int cluster_count_ = 0;
 };
 
+/// means: the text of a graph in the language of Graphviz
 using dot_text = text_buffer<1 << 17>;
 
-}  // namespace locus::detail
+}  // namespace locus::internal

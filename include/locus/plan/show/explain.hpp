@@ -26,6 +26,11 @@ constexpr void write_operand(Text& out, plan_view const& p, short i) {
     out << "#" << int(i);
 }
 
+}  // namespace detail
+
+namespace internal {
+
+/// means: writes the element type and the extents of a step
 template <class Text>
 constexpr void write_type(Text& out, step const& s, shape const& extents) {
   if (s.type == element::other)
@@ -34,6 +39,10 @@ constexpr void write_type(Text& out, step const& s, shape const& extents) {
     out << row_of(s.type).name;
   out << extents;
 }
+
+}  // namespace internal
+
+namespace detail {
 
 template <class Text>
 constexpr void write_step(Text& out, plan_view const& p, short i, shape const& extents) {
@@ -59,11 +68,21 @@ constexpr Text& write_bytes(Text& out, std::int64_t bytes, bool known) {
   if (known) return out << bytes << " bytes";
   return out << "bytes known when it runs";
 }
+
+}  // namespace detail
+
+namespace internal {
+
+/// means: writes n and the noun that fits n
 template <class Text>
 constexpr Text& write_count(Text& out, std::int64_t n, std::string_view one,
                             std::string_view many) {
   return out << n << " " << (n == 1 ? one : many);
 }
+
+}  // namespace internal
+
+namespace detail {
 
 template <class Text>
 constexpr void write_transfer(Text& out, plan_view const& p, transfer const& t,
@@ -92,6 +111,11 @@ constexpr void write_kernel(Text& out, plan_view const& p, short root, shape con
   if (!k.is_certain) out << " or a kernel of locus";
 }
 
+}  // namespace detail
+
+namespace internal {
+
+/// means: writes the plan as explain() shows it
 template <class Text>
 constexpr void write_plan(Text& out, plan_view const& p, shape const* extents,
                           policy_value const& policy) {
@@ -140,6 +164,6 @@ constexpr void write_plan(Text& out, plan_view const& p, shape const* extents,
   write_count(out, t.fallbacks, "fallback", "fallbacks") << "\n";
 }
 
-}  // namespace detail
+}  // namespace internal
 
 }  // namespace locus

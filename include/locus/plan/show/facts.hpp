@@ -40,6 +40,10 @@ constexpr std::int64_t piece_bytes(shape const& s, int element_bytes, place cons
   return n;
 }
 
+}  // namespace detail
+
+namespace internal {
+
 /// means: the transfer combines the values of several replicas
 constexpr bool is_reduction(transfer_kind how) {
   return how == transfer_kind::all_reduce || how == transfer_kind::reduce ||
@@ -90,7 +94,7 @@ constexpr void count_transfer(tally& t, place const& from, transfer const& how, 
   }
 }
 
-}  // namespace detail
+}  // namespace internal
 
 /// means: the counts of the plan, given the extents of every step
 constexpr tally count_plan(plan_view const& p, shape const* extents) {
@@ -101,7 +105,7 @@ constexpr tally count_plan(plan_view const& p, shape const* extents) {
   }
   for (transfer const& how : p.transfers) {
     step const& s = p.steps[how.from];
-    detail::count_transfer(t, s.where, how, extents[how.from], s.element_bytes);
+    internal::count_transfer(t, s.where, how, extents[how.from], s.element_bytes);
   }
   for (step const& s : p.steps) t.fallbacks += s.fell_back;
   return t;
@@ -110,7 +114,7 @@ constexpr tally count_plan(plan_view const& p, shape const* extents) {
 /// means: all copied values have known extents (with `reduced`: all values reduced over replicas)
 constexpr bool knows_bytes(plan_view const& p, shape const* extents, bool reduced) {
   for (transfer const& t : p.transfers)
-    if (detail::is_reduction(t.how) == reduced && !extents[t.from].is_static()) return false;
+    if (internal::is_reduction(t.how) == reduced && !extents[t.from].is_static()) return false;
   return true;
 }
 
@@ -163,7 +167,11 @@ constexpr int repeats(plan_view const& p, step const& reader, edge const& e, sha
                     from.extent[axis] != 1;
   return part ? 1 : repeats(at);
 }
-/// an earlier edge of the same kernel reads this operand
+}  // namespace detail
+
+namespace internal {
+
+/// means: an earlier edge of the same kernel reads this operand
 constexpr bool read_before(plan_view const& p, step const& reader, edge const& e) {
   for (step const& s : p.steps)
     for (edge const& other : p.operands(s)) {
@@ -172,7 +180,8 @@ constexpr bool read_before(plan_view const& p, step const& reader, edge const& e
     }
   return false;
 }
-}  // namespace detail
+
+}  // namespace internal
 
 /// means: elements that kernels read and write, and arithmetic operations: one for each functor
 ///        call, one for each element a fold combines, 2 m n k for a matmul
@@ -187,7 +196,7 @@ constexpr work count_work(plan_view const& p, shape const* extents) {
       if (o.kind == step_kind::scalar || o.kind == step_kind::index) continue;
       int const times = detail::repeats(p, s, e, extents[e.from]);
       if (s.kind != step_kind::map && times < busy) busy = times;  // replicas share the work
-      if (o.region != s.region && !detail::read_before(p, s, e))
+      if (o.region != s.region && !internal::read_before(p, s, e))
         w.bytes_read += times * extents[e.from].size() * o.element_bytes;
     }
     if (s.stored) w.bytes_written += detail::repeats(s.where) * extents[i].size() * s.element_bytes;

@@ -9,7 +9,7 @@
 
 LOCUS_LEAN_BEGIN
 
-namespace locus::detail {
+namespace locus::internal {
 inline namespace LOCUS_RUN_MODE {
 
 LOCUS_FUNCTION crossing::crossing(step const& what, place const& to) : leaf_(what) {
@@ -43,6 +43,6 @@ LOCUS_FUNCTION void crossing::run(local_value const* from, target const& into, c
 }
 
 }  // namespace LOCUS_RUN_MODE
-}  // namespace locus::detail
+}  // namespace locus::internal
 
 LOCUS_LEAN_END

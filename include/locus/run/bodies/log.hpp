@@ -40,6 +40,10 @@ LOCUS_FUNCTION void say_fallback(step const& s, short number, shape const& exten
   runtime::warn(e, matters && is_first_of_operation(s.name));
 }
 
+}  // namespace locus::detail
+
+namespace locus::internal {
+
 LOCUS_FUNCTION void log_copy(transfer_kind how, step const& s, short number, std::int64_t bytes,
                              device from, device to, std::string_view skipped, call_site site) {
   log_event e;
@@ -48,6 +52,10 @@ LOCUS_FUNCTION void log_copy(transfer_kind how, step const& s, short number, std
   e.skipped = !skipped.empty(), e.reason = skipped;
   runtime::log(e);
 }
+
+}  // namespace locus::internal
+
+namespace locus::detail {
 
 LOCUS_FUNCTION void log_collective(transfer_kind how, plan_view const& p, short bucket,
                                    place const& over, std::string_view algorithm,
@@ -60,6 +68,10 @@ LOCUS_FUNCTION void log_collective(transfer_kind how, plan_view const& p, short 
   e.bytes = bytes, e.site = site;
   runtime::log(e);
 }
+
+}  // namespace locus::detail
+
+namespace locus::internal {
 
 LOCUS_FUNCTION void log_creation(std::string_view type, shape const& extents, place const& where,
                                  call_site site) {
@@ -77,6 +89,6 @@ LOCUS_FUNCTION void log_tensor_copy(std::string_view type, shape const& extents,
   runtime::log(e);
 }
 
-}  // namespace locus::detail
+}  // namespace locus::internal
 
 LOCUS_COLD_END

@@ -34,6 +34,10 @@ LOCUS_FUNCTION void note_device(dynamic_array<device_use>& uses, device d) {
   uses.push(use_of(d));
 }
 
+}  // namespace locus::detail
+
+namespace locus::internal {
+
 LOCUS_FUNCTION plan_listener::plan_listener() : outer_(current()) {
   current() = this;
   lock_guard hold(runtime::watchers_lock);
@@ -45,6 +49,10 @@ LOCUS_FUNCTION plan_listener::~plan_listener() {
   lock_guard hold(runtime::watchers_lock);
   if (--count() == 0) runtime::set_watcher(runtime::watcher::plans, false);
 }
+
+}  // namespace locus::internal
+
+namespace locus::detail {
 
 LOCUS_FUNCTION void note_run(plan_record& p, call_site site, tally const& done,
                              plan_view const& plan, shape const* extents) {

@@ -80,6 +80,10 @@ LOCUS_FUNCTION bool share_bytes(local_value const& a, int rank_a, int bytes_a, l
   return ways_between(a, rank_a, bytes_a, b, rank_b, bytes_b).meet();
 }
 
+}  // namespace locus::detail
+
+namespace locus::internal {
+
 LOCUS_FUNCTION bool repeats_elements(std::int64_t const* extents, std::int64_t const* strides,
                                      int rank) {
   auto const size = [](std::int64_t s) { return s < 0 ? -s : s; };
@@ -100,6 +104,6 @@ LOCUS_FUNCTION bool repeats_elements(std::int64_t const* extents, std::int64_t c
   return false;
 }
 
-}  // namespace locus::detail
+}  // namespace locus::internal
 
 LOCUS_COLD_END

@@ -7,7 +7,7 @@
 
 LOCUS_LEAN_BEGIN
 
-namespace locus::detail {
+namespace locus::internal {
 
 LOCUS_FUNCTION void local_extents(shape const& whole, place const& where, int r,
                                   std::int64_t* out) {
@@ -15,6 +15,10 @@ LOCUS_FUNCTION void local_extents(shape const& whole, place const& where, int r,
     out[a] = where.is_sharded() && a == where.axis ? where.piece_size(whole.extent[a], r)
                                                    : whole.extent[a];
 }
+
+}  // namespace locus::internal
+
+namespace locus::detail {
 
 LOCUS_FUNCTION local_value dense_value(void* data, shape const& whole, place const& where, int r,
                                        local_layout& layout) {

@@ -5,7 +5,7 @@
 #include <locus/runtime/signals.hpp>           // without_signals
 #include <locus/strategy/replica_threads.hpp>  // the declarations
 
-namespace locus::detail {
+namespace locus::internal {
 
 LOCUS_FUNCTION void replica_team::run(body const& f) {
   body_ = &f;
@@ -140,4 +140,4 @@ LOCUS_FUNCTION std::exception_ptr replica_team::name(int r, std::exception_ptr c
   return std::make_exception_ptr(replica_error(text, r, cause));
 }
 
-}  // namespace locus::detail
+}  // namespace locus::internal

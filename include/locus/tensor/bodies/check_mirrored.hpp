@@ -21,6 +21,10 @@ LOCUS_FUNCTION char const* copy_reader::read(logical_device& d, piece const& p, 
   return static_cast<char const*>(buffer_);
 }
 
+}  // namespace locus::detail
+
+namespace locus::internal {
+
 LOCUS_FUNCTION void require_equal_copies(tensor_block const& b) {
   logical_device& first = runtime::find_device(b.where.at(0));
   std::int64_t const bytes = static_cast<std::int64_t>(b.pieces[0].bytes);
@@ -43,4 +47,4 @@ LOCUS_FUNCTION void require_equal_copies(tensor_block const& b) {
   }
 }
 
-}  // namespace locus::detail
+}  // namespace locus::internal

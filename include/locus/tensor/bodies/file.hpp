@@ -12,8 +12,9 @@
 namespace locus::detail {
 
 LOCUS_FUNCTION std::uint64_t checksum_of(tensor_header const& h, void const* elements) {
-  std::uint64_t const head = checksum_of(&h, offsetof(tensor_header, checksum), check_prime);
-  return checksum_of(elements, static_cast<std::size_t>(h.bytes), head);
+  std::uint64_t const head =
+      internal::checksum_of(&h, offsetof(tensor_header, checksum), check_prime);
+  return internal::checksum_of(elements, static_cast<std::size_t>(h.bytes), head);
 }
 
 LOCUS_FUNCTION void refuse_file(std::string_view path, std::string_view expected,

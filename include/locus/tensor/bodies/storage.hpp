@@ -32,6 +32,10 @@ LOCUS_FUNCTION void release_block(tensor_block& b) noexcept {
     runtime::table.retire();
 }
 
+}  // namespace locus::detail
+
+namespace locus::internal {
+
 LOCUS_FUNCTION block_owner make_storage(place const& where, shape const& extents, element type,
                                         int element_bytes) {
   lowering::offer_statement_loop();
@@ -88,4 +92,4 @@ LOCUS_FUNCTION void fill_storage(tensor_block const& b, void const* values) {
   }
 }
 
-}  // namespace locus::detail
+}  // namespace locus::internal

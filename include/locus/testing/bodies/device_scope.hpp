@@ -11,7 +11,7 @@ namespace locus::testing::detail {
 
 LOCUS_FUNCTION void change_devices(runtime::card_source const& source,
                                    runtime::configuration const& c) {
-  runtime::detail::close_gpus();
+  runtime::close_gpus();
   auto const policy = runtime::configured.copies;  // is never frozen: no part of a scope
   int const inter_op = runtime::configured.inter_op_threads;
   auto const products = runtime::configured.products;
@@ -44,7 +44,7 @@ LOCUS_FUNCTION void push_built(runtime::card_source const& source) {
   try {
     lock_guard hold(runtime::table.lock);
     runtime::gpus_of_program = &runtime::whole_gpu_part;
-    runtime::detail::build_table();
+    runtime::build_table();
   } catch (...) {
     pop_devices();
     throw;

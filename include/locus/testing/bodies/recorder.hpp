@@ -39,7 +39,7 @@ LOCUS_FUNCTION recorder::~recorder() {
 
 LOCUS_FUNCTION void recorder::close_found_devices() {
   lock_guard hold(runtime::table.lock);
-  runtime::detail::close_gpus();
+  runtime::close_gpus();
 }
 
 LOCUS_FUNCTION void recorder::leave_api() {

@@ -7,8 +7,9 @@
 #include <utility>  // exchange
 
 #include <locus/core/clock.hpp>           // read_clock
+#include <locus/core/hooks.hpp>           // package_of_program
 #include <locus/core/macros.hpp>          // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
-#include <locus/core/version.hpp>         // LOCUS_VERSION_MAJOR
+#include <locus/core/version.hpp>         // version_text
 #include <locus/runtime/at_end.hpp>       // at_end
 #include <locus/runtime/output_file.hpp>  // open_output
 #include <locus/runtime/write_all.hpp>    // write_all
@@ -33,9 +34,8 @@ LOCUS_FUNCTION bool trace_writer::run() {
   }
   if (t_.dropped() + t_.unknown() > 0) write_note();
   out_.close(']').member("displayTimeUnit", "ns").name("otherData").open('{');
-  text_buffer<24> version;
-  version << LOCUS_VERSION_MAJOR << "." << LOCUS_VERSION_MINOR << "." << LOCUS_VERSION_PATCH;
-  out_.member("locus", version.view());
+  out_.member("locus", version_text);
+  if (package_of_program) out_.member(package_of_program->name, package_of_program->version);
   out_.member("dropped events", static_cast<std::int64_t>(t_.dropped()));
   out_.member("events without a time", static_cast<std::int64_t>(t_.unknown()));
   out_.close('}').close('}').raw("\n");

@@ -9,15 +9,19 @@
 
 LOCUS_COLD_BEGIN
 
-namespace locus::runtime::detail {
+namespace locus::runtime {
 
 LOCUS_FUNCTION void say_refusal(int code, std::string_view what, device on) {
-  if (__atomic_exchange_n(&refusal_was_said, true, __ATOMIC_RELAXED)) return;
+  if (__atomic_exchange_n(&detail::refusal_was_said, true, __ATOMIC_RELAXED)) return;
   log_line line;
   line << "locus: cuDNN does not compute " << what << " on " << on << ": "
        << std::string_view(gpu_api->describe(code)) << "; products of cuBLAS compute it";
   warn(line);
 }
+
+}  // namespace locus::runtime
+
+namespace locus::runtime::detail {
 
 LOCUS_FUNCTION void open_convolutions(logical_device& d) {
   lock_guard hold(convolutions_lock);

@@ -39,7 +39,7 @@ LOCUS_FUNCTION void announce_round_trip(launch_site const& site, missing_kernel&
     message text;
     text << "locus: step " << int(site.record.number) << " (" << site.record.name << ") on "
          << site.on->name << ": ";
-    throw no_kernel_in_unit(detail::write_remedy(text, m));
+    throw no_kernel_in_unit(write_remedy(text, m));
   }
   __atomic_add_fetch(&runtime::host_round_trips, 1, __ATOMIC_RELAXED);
   bool const first = !__atomic_exchange_n(&m.told, true, __ATOMIC_RELAXED);
@@ -49,7 +49,7 @@ LOCUS_FUNCTION void announce_round_trip(launch_site const& site, missing_kernel&
   log_line line;
   line << "locus: step " << int(site.record.number) << " (" << site.record.name << ") of "
        << site.on->name << " runs on the host, its operands travel there and back: ";
-  detail::write_remedy(line, m);
+  write_remedy(line, m);
   if (log)
     runtime::write_line(line);
   else

@@ -13,7 +13,7 @@ LOCUS_FUNCTION void refuse_algorithm(launch_site const& site, algorithm_type con
   message text;
   text << "locus: step " << int(site.record.number) << " (" << site.record.name << ") on "
        << site.on->name << ": ";
-  throw no_kernel_in_unit(detail::write_remedy(text, type.lookup));
+  throw no_kernel_in_unit(write_remedy(text, type.lookup));
 }
 
 LOCUS_FUNCTION void issue_algorithm(launch_site const& site, algorithm_type& type,

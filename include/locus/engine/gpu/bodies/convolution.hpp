@@ -14,7 +14,7 @@ LOCUS_FUNCTION bool is_done(int code, runtime::cuda_convolution const& c,
                             runtime::logical_device& on) {
   if (code == runtime::cuda_success) return true;
   if (!runtime::cuda_api::is_refused(code)) runtime::check_cuda(code, "cuDNN convolution", on.name);
-  runtime::detail::say_refusal(code, name_of_convolution(c.result), on.name);
+  runtime::say_refusal(code, name_of_convolution(c.result), on.name);
   return false;
 }
 

@@ -65,7 +65,7 @@ LOCUS_FUNCTION void kept_weights::keep(training& t) {
   auto const all = t.weights();
   values_.resize(all.size());
   for (std::size_t k = 0; k < all.size(); ++k) {
-    values_[k] = data::detail::byte_block(static_cast<std::size_t>(all[k].bytes()));
+    values_[k] = data::byte_block(static_cast<std::size_t>(all[k].bytes()));
     read_values(all[k], values_[k].data.get());
   }
 }

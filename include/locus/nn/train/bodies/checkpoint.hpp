@@ -19,8 +19,8 @@ LOCUS_FUNCTION data::npy_type npy_type_of(element e) {
 
 LOCUS_FUNCTION void add_stored(data::npz_writer& file, std::string_view group, stored const& s) {
   if (checked_build && s.block->where.is_mirrored())
-    locus::detail::require_equal_copies(*s.block);  // replicas that differ have no single value
-  data::detail::byte_block host(static_cast<std::size_t>(s.bytes()));
+    locus::internal::require_equal_copies(*s.block);  // replicas that differ have no single value
+  data::byte_block host(static_cast<std::size_t>(s.bytes()));
   read_values(s, host.data.get());
   file.add(joined(group, s.name), npy_type_of(s.type()), s.extents, host.data.get());
 }

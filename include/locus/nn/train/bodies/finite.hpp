@@ -11,8 +11,8 @@ namespace locus::nn::detail {
 LOCUS_FUNCTION bool is_not_finite(tensor_block const& b) {
   if (b.type != element::f32 && b.type != element::f64) return false;
   block_owner const host =
-      locus::detail::make_storage(single(cpu(0)), b.extents, b.type, b.element_bytes);
-  locus::detail::move_block(b, *host.get());
+      locus::internal::make_storage(single(cpu(0)), b.extents, b.type, b.element_bytes);
+  locus::internal::move_block(b, *host.get());
   void const* const data = host->pieces[0].data;
   return b.type == element::f32 ? has_no_number<float>(data, b.extents.size())
                                 : has_no_number<double>(data, b.extents.size());

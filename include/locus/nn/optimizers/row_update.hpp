@@ -2,8 +2,8 @@
 // row_update: an optimizer's rule over a whole table of which some rows have a gradient. All other
 // rows have a gradient of 0: their momenta decay and move them, as with a dense gradient. It is one
 // pass over the table, which makes 8 KiB of the dense gradient at a time.
-#if !defined(LOCUS_CLONE) && !defined(LOCUS_NN_KERNELS_ROW_UPDATE)
-#define LOCUS_NN_KERNELS_ROW_UPDATE
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_NN_OPTIMIZERS_ROW_UPDATE)
+#define LOCUS_NN_OPTIMIZERS_ROW_UPDATE
 #include <locus/engine/host/nest.hpp>    // threads_for
 #include <locus/nn/optimizers/rule.hpp>  // the rules
 #include <locus/runtime/threads.hpp>     // parallel_for
@@ -46,7 +46,7 @@ struct row_gradient {
 }  // namespace LOCUS_MODE
 }  // namespace locus::nn::host
 
-#define LOCUS_CLONED <locus/nn/kernels/row_update.hpp>
+#define LOCUS_CLONED <locus/nn/optimizers/row_update.hpp>
 #include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
 
 namespace locus::nn::host {

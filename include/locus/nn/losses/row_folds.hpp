@@ -82,7 +82,7 @@ struct row_fold : row_folds<T, U> {
 template <class T>
 struct top_fold {
   T top;
-  LOCUS_HOST_DEVICE static top_fold begin() { return {kernel::detail::below_all<T>}; }
+  LOCUS_HOST_DEVICE static top_fold begin() { return {kernel::below_all<T>}; }
   LOCUS_HOST_DEVICE void add(T z) { top = larger(top, z); }
   LOCUS_HOST_DEVICE static T larger(T a, T b) { return b > a || b != b ? b : a; }
   LOCUS_HOST_DEVICE static top_fold combine(top_fold a, top_fold b) {
@@ -175,7 +175,7 @@ struct row_fold<CategoricalCrossentropy<Reads>, T, U>
   using first = target_fold<T>;
   using second = term_fold<T>;
   LOCUS_HOST_DEVICE static first begin(loss const&, row const&) {
-    return {loss::reads_logits ? kernel::detail::below_all<T> : T(0), T(0), T(0)};
+    return {loss::reads_logits ? kernel::below_all<T> : T(0), T(0), T(0)};
   }
   LOCUS_HOST_DEVICE static void add(loss const& l, first& s, row const& r, std::int32_t, T p, U t) {
     if constexpr (loss::reads_logits)

@@ -2,9 +2,9 @@
 // A loss and metrics for a row of predictions: a team of threads of a GPU folds the row for all of
 // them in one pass, then writes the slopes of the loss.
 #pragma once
-#include <locus/core/pack.hpp>             // pack, get
-#include <locus/engine/gpu/vectors.hpp>    // vector_of
-#include <locus/nn/kernels/row_folds.hpp>  // row_fold
+#include <locus/core/pack.hpp>            // pack, get
+#include <locus/engine/gpu/vectors.hpp>   // vector_of
+#include <locus/nn/losses/row_folds.hpp>  // row_fold
 
 namespace locus::nn::detail {
 inline namespace LOCUS_MODE {

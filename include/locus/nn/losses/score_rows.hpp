@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // score_row: the loss of one row of predictions and its gradient, on the host. For logits, the
 // exponentials are computed once, on packets, into the memory of the gradient.
-#if !defined(LOCUS_CLONE) && !defined(LOCUS_NN_KERNELS_SCORE_ROWS)
-#define LOCUS_NN_KERNELS_SCORE_ROWS
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_NN_LOSSES_SCORE_ROWS)
+#define LOCUS_NN_LOSSES_SCORE_ROWS
 #include <locus/nn/losses/loss.hpp>  // the losses
 #include <locus/simd/math.hpp>       // by_registers
 #include <locus/simd/packet.hpp>     // load, store
 
-#define LOCUS_CLONED <locus/nn/kernels/score_rows.hpp>
+#define LOCUS_CLONED <locus/nn/losses/score_rows.hpp>
 #include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
 
 namespace locus::nn::host {

@@ -30,9 +30,9 @@ LOCUS_COLD_BEGIN
 /// means: to = the elements, which are equal on all replicas
 /// cost:  waits for the device; one copy of s.bytes()
 inline void read_values(stored const& s, void* to) {
-  block_owner const host = locus::detail::make_storage(single(cpu(0)), s.block->extents,
-                                                       s.block->type, s.block->element_bytes);
-  locus::detail::move_block(*s.block, *host.get());
+  block_owner const host = locus::internal::make_storage(single(cpu(0)), s.block->extents,
+                                                         s.block->type, s.block->element_bytes);
+  locus::internal::move_block(*s.block, *host.get());
   if (s.bytes() > 0)
     __builtin_memcpy(to, host->pieces[0].data, static_cast<std::size_t>(s.bytes()));
 }
@@ -40,7 +40,7 @@ inline void read_values(stored const& s, void* to) {
 /// means: the elements = from, on every replica
 /// cost:  one copy of s.bytes() to each replica
 inline void write_values(stored const& s, void const* from) {
-  locus::detail::fill_storage(*s.block, from);
+  locus::internal::fill_storage(*s.block, from);
 }
 
 LOCUS_COLD_END

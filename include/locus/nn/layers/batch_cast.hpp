@@ -60,10 +60,10 @@ batch_of<T, Rank, Replicas> batch_as(X const& x) {
     } else
       return To(cast<T>(x));
   } else if constexpr (std::is_same_v<typename X::policy, typename To::policy>)
-    return locus::detail::relabel<To>(x, s);
+    return locus::internal::relabel<To>(x, s);
   else {
     To r{Dextents<Rank>(s)};
-    locus::detail::move_block(*x.block.get(), *r.block.get());
+    locus::internal::move_block(*x.block.get(), *r.block.get());
     return r;
   }
 }
@@ -108,7 +108,7 @@ class rows_collector {
     std::int64_t const rows = b.extent(0);
     if (at_ + rows > all_.extent(0)) grow(at_ + rows);
     tensor part{b.extents()};
-    locus::detail::move_block(*b.block.get(), *part.block.get());
+    locus::internal::move_block(*b.block.get(), *part.block.get());
     detail::copy_bytes(all_.data() + at_ * row_, part.data(),
                        rows * row_ * std::int64_t(sizeof(T)));
     at_ += rows;
