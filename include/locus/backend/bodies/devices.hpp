@@ -138,8 +138,7 @@ LOCUS_FUNCTION void tell_missing(device missing) {
     line << other << ", in its memory";
   else
     line << "the host: " << sentence(t.why_no_gpu);
-  log_event e;
-  e.kind = event_kind::fallback, e.on = {missing, other, {}}, e.reason = line.view();
+  run_event e{.kind = event_kind::fallback, .on = {missing, other}, .reason = line.view()};
   warn(e);
 }
 
