@@ -4,7 +4,7 @@
 #include <locus/backend/devices.hpp>          // the declarations
 #include <locus/core/error.hpp>               // unknown_device
 #include <locus/core/macros.hpp>              // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
-#include <locus/machine/start_trace.hpp>      // trace_devices
+#include <locus/machine/start_watching.hpp>   // read_watch_variables
 #include <locus/memory/growth.hpp>            // growth_variables
 #include <locus/memory/pinned.hpp>            // pinned_memory
 #include <locus/memory/pool.hpp>              // close_memory
@@ -15,7 +15,6 @@
 #include <locus/runtime/variables.hpp>        // require_variables
 #include <locus/watch/log.hpp>                // warn
 #include <locus/watch/site_text.hpp>          // write_site
-#include <locus/watch/watch_variables.hpp>    // read_watch_variables
 
 LOCUS_COLD_BEGIN
 
@@ -59,7 +58,7 @@ LOCUS_FUNCTION void build_table() try {
   table.growth_variables = growth_variables();
   if (gpus_of_program) gpus_of_program->build();
   table.built = true;
-  if (is_watched(watcher::trace)) debugging::detail::trace_devices();
+  if (is_watched(watcher::trace)) at_end(close_trace_at_end);
 } catch (...) {
   close_gpus();
   throw;

@@ -3,14 +3,17 @@
 #pragma once
 #include <cerrno>    // program_invocation_short_name
 #include <cstdlib>   // qsort
-#include <cstring>   // strerror
 #include <unistd.h>  // getpid
-#include <utility>   // exchange
 
-#include <locus/core/clock.hpp>           // read_clock
-#include <locus/core/error.hpp>           // bad_file
-#include <locus/core/json.hpp>            // json_text
-#include <locus/core/macros.hpp>          // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
+#include <locus/core/clock.hpp>         // read_clock
+#include <locus/core/json.hpp>          // json_text
+#include <locus/core/macros.hpp>        // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
+#include <locus/core/version.hpp>       // LOCUS_VERSION_MAJOR
+#include <locus/device/name.hpp>        // text << device
+#include <locus/runtime/write_all.hpp>  // write_all
+#include <locus/watch/trace_file.hpp>   // the declarations
+
+LOCUS_COLD_BEGIN
 #include <locus/core/version.hpp>         // LOCUS_VERSION_MAJOR
 #include <locus/device/name.hpp>          // text << device
 #include <locus/runtime/at_end.hpp>       // at_end
@@ -180,62 +183,7 @@ class trace_writer {
   bool good_ = true;
 };
 
-/// The file of the running trace, and the function that collects its last events.
-struct trace_target {
-  mutex lock;
-  int file = -1;
-  decltype(path_of_process({})) path;
-  void (*finish_devices)(bool at_exit) = nullptr;
-};
-LOCUS_SHARED_STATE inline trace_target& the_trace_target() {
-  static trace_target* const t = new trace_target;
-  return *t;
-}
-
-LOCUS_FUNCTION void finish_traces_with(void (*finish)(bool at_exit)) {
-  __atomic_store_n(&the_trace_target().finish_devices, finish, __ATOMIC_RELEASE);
-}
-
-LOCUS_FUNCTION void close_trace(bool at_exit) {
-  trace_target& to = the_trace_target();
-  auto* const finish = __atomic_load_n(&to.finish_devices, __ATOMIC_ACQUIRE);
-  if (finish && is_watched(watcher::trace)) finish(at_exit);
-  set_watcher(watcher::trace, false);
-  lock_guard hold(to.lock);
-  if (to.file < 0) return;
-  lock_guard quiet(the_tracer().lock());
-  bool const good = trace_writer(the_tracer(), to.file).run();
-  ::close(std::exchange(to.file, -1));
-  if (good) return;
-  message text;
-  throw bad_file(text << "locus: the trace cannot be written to " << shown(to.path.view()).view()
-                      << ": " << std::strerror(errno));
-}
-
-LOCUS_FUNCTION void close_trace_at_end(bool terminating) {
-  if (terminating) {  // perhaps inside of traced code
-    if (!the_tracer().lock().try_lock()) return;
-    the_tracer().lock().unlock();
-    finish_traces_with(nullptr);
-  }
-  try {
-    close_trace(true);
-  } catch (std::exception const& e) {
-    log_line line;
-    write_line(line << e.what());
-  }
-}
-
-LOCUS_FUNCTION void open_trace(std::string_view path, trace_options const& options) {
-  close_trace();
-  trace_target& to = the_trace_target();
-  lock_guard hold(to.lock);
-  to.path = path_of_process(path);
-  to.file = open_output("a trace cannot be written to", to.path.view());
-  the_tracer().start(options);
-  set_watcher(watcher::trace, true);
-  at_end(close_trace_at_end);
-}
+LOCUS_FUNCTION bool write_trace(tracer& t, int file) { return trace_writer(t, file).run(); }
 
 }  // namespace locus::runtime
 
