@@ -14,16 +14,6 @@
 #include <locus/watch/trace_file.hpp>   // the declarations
 
 LOCUS_COLD_BEGIN
-#include <locus/core/version.hpp>         // LOCUS_VERSION_MAJOR
-#include <locus/device/name.hpp>          // text << device
-#include <locus/runtime/at_end.hpp>       // at_end
-#include <locus/runtime/output_file.hpp>  // open_output
-#include <locus/runtime/write_all.hpp>    // write_all
-#include <locus/watch/log.hpp>            // path_of_process, write_line
-#include <locus/watch/trace_file.hpp>     // the declarations
-#include <locus/watch/watch.hpp>          // is_watched
-
-LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
