@@ -19,7 +19,7 @@
 #include <locus/core/version.hpp>            // LOCUS_VERSION_MAJOR, version_text
 #include <locus/device/named.hpp>            // MirroredOn, ShardedOn
 #include <locus/expr/let.hpp>                // let, named
-#include <locus/machine/start_trace.hpp>     // debugging::start_trace
+#include <locus/machine/start_watching.hpp>  // debugging::start_trace
 #include <locus/ops/all_reduce.hpp>          // all_reduce
 #include <locus/ops/call.hpp>                // call, result
 #include <locus/ops/concatenate.hpp>         // concatenate

@@ -6,9 +6,9 @@
 
 #include <locus/engine/host/cblas.hpp>
 #include <locus/locus.hpp>
+#include <locus/machine/start_watching.hpp>
 #include <locus/machine/visible_variable.hpp>  // read_visible_variable, require_visible_variable, visible_variable
 #include <locus/nn/train/log_files.hpp>
-#include <locus/watch/watch_variables.hpp>
 
 #include "fuzz.hpp"
 

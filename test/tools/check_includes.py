@@ -81,6 +81,9 @@ def check_header(name, text):
     begins = rf'#pragma once\n|#if !defined\(LOCUS_CLONE\) && !defined\({guard}\)\n#define {guard}\n'
     if name != READER and not re.match(rf'//.*\n(//.*\n)*({begins})', text):
         yield 'comment lines and then #pragma once are what a header begins with'
+    for section in ('COLD', 'LEAN', 'LOOPS', 'VECTORS'):  # one that stays open changes the code of all headers behind
+        if len(re.findall(rf'^LOCUS_{section}_BEGIN$', text, re.M)) != len(re.findall(rf'^LOCUS_{section}_END$', text, re.M)):
+            yield f'LOCUS_{section}_BEGIN and LOCUS_{section}_END are not equally many'
     if re.search(r'^#include "', text, re.M):
         yield 'includes a file in quotes: write its full path in angle brackets'
     for included, comment in includes_of(text):

@@ -94,6 +94,7 @@ def includes(folder):
                        ('says what the include brings', '#include <locus/core/macros.hpp>'),
                        ('belongs into a .cuh', '#include <cuda_runtime.h>'),
                        ('which is not there', '#include <locus/core/nothing.hpp>  // nothing'),
+                       ('LOCUS_COLD_END are not equally many', 'LOCUS_COLD_BEGIN'),
                        ('angle brackets', '#include "config.hpp"')]:
         name.write_text(good.replace('#pragma once\n', f'#pragma once\n{line}\n'))
         expect(1, text, 'check_includes.py', folder / 'tree')

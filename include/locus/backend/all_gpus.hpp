@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The devices of the policy AllGpus on this machine.
 #pragma once
-#include <locus/backend/gpus.hpp>     // devices_with_gpus
-#include <locus/core/macros.hpp>      // LOCUS_LEAN_BEGIN
-#include <locus/device/device.hpp>    // device_list
-#include <locus/watch/log.hpp>        // warn
-#include <locus/watch/log_event.hpp>  // log_line
+#include <locus/backend/gpus.hpp>   // devices_with_gpus
+#include <locus/core/macros.hpp>    // LOCUS_LEAN_BEGIN
+#include <locus/device/device.hpp>  // device_list
+#include <locus/watch/event.hpp>    // log_line
+#include <locus/watch/log.hpp>      // warn
 
 LOCUS_LEAN_BEGIN
 

@@ -4,7 +4,7 @@
 #include <locus/backend/devices.hpp>      // find_device
 #include <locus/core/macros.hpp>          // LOCUS_COLD_BEGIN
 #include <locus/machine/launch_site.hpp>  // logical_device
-#include <locus/watch/log_event.hpp>      // device_use, place_use
+#include <locus/watch/event.hpp>          // device_use, place_use
 
 LOCUS_COLD_BEGIN
 

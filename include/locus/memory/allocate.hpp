@@ -4,10 +4,10 @@
 #include <locus/core/bytes.hpp>             // round_up
 #include <locus/core/macros.hpp>            // LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
 #include <locus/machine/stamps.hpp>         // meet_arrivals
-#include <locus/memory/allocation_log.hpp>  // logs_allocations
+#include <locus/memory/allocation_log.hpp>  // note_memory
 #include <locus/memory/pool.hpp>            // pool_of
+#include <locus/watch/event.hpp>            // log_line
 #include <locus/watch/log.hpp>              // write_line
-#include <locus/watch/log_event.hpp>        // log_line
 
 LOCUS_LEAN_BEGIN
 
@@ -49,9 +49,6 @@ LOCUS_FUNCTION bool lacks_memory();
 
 }  // namespace detail
 
-/// means: writes the bytes in use of a device to the trace     cost: one test without a trace
-LOCUS_FUNCTION void trace_memory(logical_device const& d) noexcept;
-
 /// means: memory on a device, for work that its compute queue gets from now on; bytes are rounded
 ///        up to 256; null for 0 bytes
 /// cost:  two locks and a few list operations if a free block fits; otherwise a region from the
@@ -78,8 +75,7 @@ inline void release(logical_device& d, void* p, std::int64_t bytes,
   else
     host_memory.release(p, static_cast<std::size_t>(size));
   __atomic_sub_fetch(&d.memory.in_use, size, __ATOMIC_RELAXED);
-  trace_memory(d);
-  if (logs_allocations()) log_memory(d, "frees", size, purpose);
+  note_memory(d, "frees", size, purpose);
 }
 
 }  // namespace locus::runtime

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A log line for each allocation and each free, if the program asks for them.
+// The event of each allocation and each free: a trace has the bytes in use, and the log has a line
+// if the program asks for it.
 #pragma once
 #include <locus/core/macros.hpp>           // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 #include <locus/runtime/device_table.hpp>  // logical_device
 #include <locus/shape/shape.hpp>           // shape
+#include <locus/watch/watch.hpp>           // is_watched
 
 LOCUS_COLD_BEGIN
 
@@ -31,10 +33,8 @@ LOCUS_SHARED_STATE inline constinit allocation_logging allocation_log =
     allocation_logging::ask_environment;
 
 LOCUS_FUNCTION void set_allocation_log(bool on);
-[[gnu::cold]] LOCUS_FUNCTION bool ask_allocation_log();
-LOCUS_FUNCTION bool logs_allocations();
-[[gnu::cold]] LOCUS_FUNCTION void log_memory(logical_device const& d, std::string_view verb,
-                                             std::int64_t bytes, memory_purpose const& purpose);
+[[gnu::cold]] LOCUS_FUNCTION void tell_memory(logical_device const& d, std::string_view verb,
+                                              std::int64_t bytes, memory_purpose const& purpose);
 
 }  // namespace runtime
 
@@ -47,6 +47,18 @@ inline void set_log_allocations(bool on) { runtime::set_allocation_log(on); }
 }  // namespace locus
 
 LOCUS_COLD_END
+
+namespace locus::runtime {
+/// means: tells a trace and the log of allocations that the bytes in use on d changed
+/// cost:  two tests without them
+inline void note_memory(logical_device const& d, std::string_view verb, std::int64_t bytes,
+                        memory_purpose const& purpose) {
+  allocation_logging now;
+  __atomic_load(&allocation_log, &now, __ATOMIC_RELAXED);
+  if (now != allocation_logging::off || is_watched(watcher::trace))
+    tell_memory(d, verb, bytes, purpose);
+}
+}  // namespace locus::runtime
 
 #if LOCUS_HAS_BODIES
 #include <locus/memory/bodies/allocation_log.hpp>  // bodies of the functions above

@@ -14,7 +14,7 @@
 #include <locus/memory/allocate.hpp>     // allocate, release
 #include <locus/ops/generators.hpp>      // full
 #include <locus/run/bind_and_run.hpp>    // graph_code
-#include <locus/run/log.hpp>             // log_creation
+#include <locus/run/events.hpp>          // log_creation
 #include <locus/shape/layout.hpp>        // layout_right
 #include <locus/tensor/assignable.hpp>   // require_takes
 #include <locus/tensor/host_range.hpp>   // host_range
@@ -413,7 +413,7 @@ class Tensor : public tensor_base {
         internal::make_storage(where.is_open() ? at : where, extents, element_of_v<T>, sizeof(T));
     block->tensor = static_cast<tensor_base const*>(this);
     static constexpr char created = 0;
-    if (runtime::is_watched(runtime::watcher::log) && runtime::is_wanted(&created, site))
+    if (runtime::log_wants(&created, site))
       internal::log_creation(row_of(element_of_v<T>).name, extents, block->where, site);
   }
   void take(Tensor&& o) noexcept {
@@ -430,8 +430,7 @@ class Tensor : public tensor_base {
       if (!(o.live().where == block->where))
         return internal::move_block(*o.block.get(), *block.get());
     static constexpr char copied = 0;
-    bool const logged =
-        runtime::is_watched(runtime::watcher::log) && runtime::is_wanted(&copied, {});
+    bool const logged = runtime::log_wants(&copied, {});
     for (int r = 0; r < block->where.count(); ++r) {
       logical_device& d = runtime::find_device(block->where.at(r));
       piece const& from = o.live().pieces[r];
@@ -439,7 +438,7 @@ class Tensor : public tensor_base {
                     queue_kind::compute, {-1, "copying a tensor", d.name});
       if (logged)
         internal::log_tensor_copy(row_of(element_of_v<T>).name, block->extents,
-                                  std::int64_t(from.bytes), block->where.at(r), {});
+                                  std::int64_t(from.bytes), block->where.at(r));
     }
   }
   void assign_list(list_type const& values) {

@@ -3,9 +3,10 @@
 // lines. Lines are never mixed.
 #pragma once
 
-#include <locus/core/lock.hpp>        // mutex
-#include <locus/core/macros.hpp>      // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
-#include <locus/watch/log_event.hpp>  // log_event
+#include <locus/core/lock.hpp>    // mutex
+#include <locus/core/macros.hpp>  // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/watch/event.hpp>  // run_event
+#include <locus/watch/watch.hpp>  // is_watched
 
 LOCUS_COLD_BEGIN
 
@@ -16,7 +17,7 @@ enum class log_frequency : unsigned char { off, once, every };
 
 /// A program's replacement for stderr. One thread at a time calls it; its exceptions, and events
 /// that it causes itself, are dropped.
-using log_callback = void (*)(log_event const& event, std::string_view text, void* context);
+using log_callback = void (*)(run_event const& event, std::string_view text, void* context);
 
 namespace runtime {
 
@@ -25,48 +26,23 @@ LOCUS_SHARED_STATE inline constinit log_frequency placement_log = log_frequency:
 LOCUS_FUNCTION bool is_quiet();
 LOCUS_FUNCTION void write_line(log_line const& line);
 
-/// The destination of the log.
-struct log_sink {
-  mutex lock;
-  log_callback callback = nullptr;  // null: stderr
-  void* context = nullptr;
-  bool beside_stderr = false;  // warnings also go to stderr
-  int file = -1;               // of JSON lines
-};
-LOCUS_SHARED_STATE inline constinit log_sink log_goes_to;
-LOCUS_SHARED_STATE inline thread_local constinit bool inside_log = false;
-
-[[gnu::cold]] LOCUS_FUNCTION void log_now(log_event& e) noexcept;
-// Settings that changed. A change happens while devices are locked, and a callback may use devices;
-// so it is logged with the next event, or when devices are first used.
-struct noted_settings {
-  static constexpr int max = 32;
-  mutex lock;
-  struct {
-    std::string_view call, subject;
-  } of[max]{};
-  int count = 0;
-};
-LOCUS_SHARED_STATE inline constinit noted_settings settings_to_say;
-
+/// means: notes a setting that changed. A change happens while devices are locked, and a callback of
+///        the log may use devices; so it is logged with the next event, or when devices are first
+///        used
 [[gnu::cold]] LOCUS_FUNCTION void note_setting(std::string_view call, std::string_view subject);
 [[gnu::cold]] LOCUS_FUNCTION void say_settings() noexcept;
 /// means: writes one event to the destination of the log
-[[gnu::cold]] LOCUS_FUNCTION void log(log_event& e) noexcept;
+[[gnu::cold]] LOCUS_FUNCTION void log(run_event& e) noexcept;
 /// means: writes a warning to the destination of the log. Without a destination it goes to stderr,
 ///        unless LOCUS_QUIET is set or the same warning was written before (first is false)
-[[gnu::cold]] LOCUS_FUNCTION void warn(log_event& e, bool first = true) noexcept;
+[[gnu::cold]] LOCUS_FUNCTION void warn(run_event& e, bool first = true) noexcept;
 LOCUS_FUNCTION void warn(log_line const& sentence);
 
 LOCUS_FUNCTION log_frequency how_often_logged();
-/// means: the placement log wants this event of `what` at this call site
 [[gnu::cold]] LOCUS_FUNCTION bool is_wanted(void const* what, call_site where);
-
-// ---- JSON lines ----
 
 /// means: the path, with the process id in place of %p
 LOCUS_FUNCTION text_buffer<4200> path_of_process(std::string_view path);
-[[gnu::cold]] LOCUS_FUNCTION void write_json_line(log_event const& e, std::string_view, void*);
 /// callback null: to stderr     fails: configuration_error, inside a callback of the log itself
 LOCUS_FUNCTION void send_log_to(log_callback callback, void* context, int file = -1);
 /// fails: bad_file
@@ -91,7 +67,7 @@ template <class Stream>
   requires requires(Stream& s) { s.write("", 0); }
 void log_to(Stream& out) {
   set_log_sink(
-      [](log_event const&, std::string_view text, void* stream) {
+      [](run_event const&, std::string_view text, void* stream) {
         auto& to = *static_cast<Stream*>(stream);
         to.write(text.data(), static_cast<std::ptrdiff_t>(text.size()));
         to.write("\n", 1);
@@ -109,6 +85,14 @@ LOCUS_FUNCTION void log_to_json(std::string_view path);
 }  // namespace locus
 
 LOCUS_COLD_END
+
+namespace locus::runtime {
+/// means: the placement log wants this event of `what` at this call site     cost: one test without
+///        a log
+inline bool log_wants(void const* what, call_site where) {
+  return is_watched(watcher::log) && is_wanted(what, where);
+}
+}  // namespace locus::runtime
 
 #if LOCUS_HAS_BODIES
 #include <locus/watch/bodies/log.hpp>  // bodies of the functions above

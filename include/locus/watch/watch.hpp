@@ -21,6 +21,14 @@ enum class watcher : unsigned {
   kept = 32,    // devices keep copies: writes must be known
   plans = 64,   // a thread listens to each plan that it runs (run/report.hpp)
 };
+constexpr unsigned operator|(watcher a, watcher b) {
+  return static_cast<unsigned>(a) | static_cast<unsigned>(b);
+}
+constexpr unsigned operator|(unsigned set, watcher w) { return set | static_cast<unsigned>(w); }
+/// The watchers of work: each launch, copy and collective is a span, or a range.
+inline constexpr unsigned work_watchers = watcher::trace | watcher::ranges;
+/// The watchers of the events of a run.
+inline constexpr unsigned event_watchers = work_watchers | watcher::log;
 LOCUS_SHARED_STATE inline constinit unsigned watching = 0;
 
 inline unsigned watched() { return __atomic_load_n(&watching, __ATOMIC_RELAXED); }

@@ -14,11 +14,11 @@
 #include <unistd.h>
 #include <vector>
 
+#include <locus/machine/start_watching.hpp>
 #include <locus/runtime/atomic_file.hpp>
 #include <locus/runtime/output_file.hpp>  // open_output, writing
 #include <locus/runtime/write_all.hpp>    // write_all
 #include <locus/watch/log.hpp>
-#include <locus/watch/trace_file.hpp>
 
 #include "child.hpp"
 #include <message_of.hpp>

@@ -9,8 +9,8 @@
 
 #include <locus/core/environment.hpp>  // from_environment
 #include <locus/engine/host/cblas.hpp>
+#include <locus/machine/start_watching.hpp>
 #include <locus/run/report.hpp>
-#include <locus/watch/watch_variables.hpp>
 
 #include "child.hpp"
 

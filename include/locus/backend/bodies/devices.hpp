@@ -4,10 +4,11 @@
 #include <locus/backend/devices.hpp>          // the declarations
 #include <locus/core/error.hpp>               // unknown_device
 #include <locus/core/macros.hpp>              // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
-#include <locus/machine/start_trace.hpp>      // trace_devices
+#include <locus/machine/start_watching.hpp>   // read_watch_variables
 #include <locus/memory/growth.hpp>            // growth_variables
 #include <locus/memory/pinned.hpp>            // pinned_memory
 #include <locus/memory/pool.hpp>              // close_memory
+#include <locus/runtime/at_end.hpp>           // at_end
 #include <locus/runtime/forks.hpp>            // is_forked, watch_forks
 #include <locus/runtime/nccl_api.hpp>         // forget_communicators
 #include <locus/runtime/one_table.hpp>        // require_one_table
@@ -15,7 +16,6 @@
 #include <locus/runtime/variables.hpp>        // require_variables
 #include <locus/watch/log.hpp>                // warn
 #include <locus/watch/site_text.hpp>          // write_site
-#include <locus/watch/watch_variables.hpp>    // read_watch_variables
 
 LOCUS_COLD_BEGIN
 
@@ -63,7 +63,7 @@ LOCUS_FUNCTION void build_table() try {
   table.growth_variables = growth_variables();
   if (gpus_of_program) gpus_of_program->build();
   table.built = true;
-  if (is_watched(watcher::trace)) trace_devices();
+  if (is_watched(watcher::trace)) at_end(close_trace_at_end);
 } catch (...) {
   close_gpus();
   throw;
@@ -146,8 +146,7 @@ LOCUS_FUNCTION void tell_missing(device missing) {
     line << other << ", in its memory";
   else
     line << "the host: " << sentence(t.why_no_gpu);
-  log_event e;
-  e.kind = event_kind::fallback, e.on = {missing, other, {}}, e.reason = line.view();
+  run_event e{.kind = event_kind::fallback, .on = {missing, other}, .reason = line.view()};
   warn(e);
 }
 

@@ -184,8 +184,7 @@ LOCUS_FUNCTION void local_reduction::to_rows(local_parts const& outs) {
 LOCUS_FUNCTION void local_reduction::log() const {
   if (!runtime::is_watched(runtime::watcher::log)) return;
   auto const how = by_.describe(&job_);
-  log_event e;
-  e.kind = event_kind::collective, e.name = operation_.name, e.tensors = 1;
+  run_event e{.kind = event_kind::collective, .name = operation_.name, .tensors = 1};
   e.over = use_of(place{devices_}.mirrored()), e.reason = how.view(), e.bytes = job_.bytes();
   runtime::log(e);
 }

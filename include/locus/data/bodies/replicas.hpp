@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that data/replicas.hpp declares.
 #pragma once
-#include <locus/core/macros.hpp>     // LOCUS_FUNCTION, LOCUS_COLD_BEGIN, LOCUS_LEAN_BEGIN
-#include <locus/data/replicas.hpp>   // the declarations
-#include <locus/machine/copies.hpp>  // copy
-#include <locus/run/log.hpp>         // log_copy
+#include <locus/backend/device_use.hpp>  // use_of
+#include <locus/core/macros.hpp>         // LOCUS_FUNCTION, LOCUS_COLD_BEGIN, LOCUS_LEAN_BEGIN
+#include <locus/data/replicas.hpp>       // the declarations
+#include <locus/machine/copies.hpp>      // copy
+#include <locus/watch/log.hpp>           // log_wants, log
 
 LOCUS_COLD_BEGIN
 
@@ -51,11 +52,11 @@ LOCUS_FUNCTION void send_rows(tensor_block const& from, tensor_block const& to, 
     if (d.name == cpu(0)) continue;
     ++runtime::executed.copies, runtime::executed.bytes_moved += bytes;
     static constexpr char sent = 0;
-    if (!runtime::is_watched(runtime::watcher::log) || !runtime::is_wanted(&sent, {})) continue;
-    step what;
-    what.name = "a batch";
-    locus::internal::log_copy(transfer_kind::scatter, what, -1, bytes, cpu(0), to.where.at(r), {},
-                              {});
+    if (!runtime::log_wants(&sent, {})) continue;
+    run_event e{.kind = event_kind::copy, .name = name_of(transfer_kind::scatter)};
+    e.of = "a batch", e.on = locus::internal::use_of(to.where.at(r));
+    e.from = locus::internal::use_of(cpu(0)), e.bytes = bytes;
+    runtime::log(e);
   }
 }
 

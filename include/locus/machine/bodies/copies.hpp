@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that machine/copies.hpp declares.
 #pragma once
-#include <locus/core/macros.hpp>         // LOCUS_FUNCTION, LOCUS_LEAN_BEGIN
-#include <locus/machine/copies.hpp>      // the declarations
-#include <locus/machine/stamps.hpp>      // meet_arrivals
-#include <locus/machine/work_scope.hpp>  // begin_copy
+#include <locus/core/macros.hpp>          // LOCUS_FUNCTION, LOCUS_LEAN_BEGIN
+#include <locus/machine/copies.hpp>       // the declarations
+#include <locus/machine/event_scope.hpp>  // begin_copy
+#include <locus/machine/stamps.hpp>       // meet_arrivals
 
 LOCUS_LEAN_BEGIN
 
@@ -19,7 +19,7 @@ LOCUS_FUNCTION stamp copy(logical_device& to, void* target, logical_device& from
     meet_arrivals(to, target, bytes, &carrier, kind);
     meet_arrivals(from, source, bytes, &carrier, kind);
   }
-  work_scope scope;
+  event_scope scope;
   if (unsigned const w = watched() & work_watchers)
     begin_copy(scope, w, carrier, kind, to, from, bytes, record);
   copy_job const job{&carrier, kind,  &to, target, &from, source, static_cast<std::size_t>(bytes),

@@ -5,8 +5,6 @@
 #include <locus/memory/allocate.hpp>           // the declarations
 #include <locus/memory/kept_copies_limit.hpp>  // copy_cache_functions, copy_cache_in_use
 #include <locus/memory/out_of_memory.hpp>      // refuse_memory, make_room
-#include <locus/watch/trace.hpp>               // the_tracer
-#include <locus/watch/watch.hpp>               // is_watched
 
 LOCUS_LEAN_BEGIN
 
@@ -79,13 +77,6 @@ LOCUS_FUNCTION void* allocate_again(logical_device& d, std::int64_t size, std::i
 
 namespace locus::runtime {
 
-LOCUS_FUNCTION void trace_memory(logical_device const& d) noexcept {
-  if (!is_watched(watcher::trace)) return;
-  try {
-    the_tracer().memory(d.name, __atomic_load_n(&d.memory.in_use, __ATOMIC_RELAXED));
-  } catch (...) {}
-}
-
 LOCUS_FUNCTION void* allocate(logical_device& d, std::int64_t bytes,
                               memory_purpose const& purpose) {
   if (bytes <= 0) return nullptr;
@@ -93,8 +84,7 @@ LOCUS_FUNCTION void* allocate(logical_device& d, std::int64_t bytes,
   bool const planned_lack = detail::lacks_memory();
   void* p = planned_lack ? nullptr : try_allocate(d, size, bytes);
   if (!p) p = detail::allocate_again(d, size, bytes, purpose, planned_lack);
-  trace_memory(d);
-  if (logs_allocations()) log_memory(d, "allocates", size, purpose);
+  note_memory(d, "allocates", size, purpose);
   return p;
 }
 

@@ -18,7 +18,7 @@ LOCUS_FUNCTION void* communication_memory(logical_device& d, std::int64_t bytes)
   bool const planned_lack = detail::lacks_memory();
   void* p = planned_lack ? nullptr : try_allocate(d, size, bytes, true);
   if (!p) p = detail::allocate_again(d, size, bytes, purpose, planned_lack);
-  if (logs_allocations()) log_memory(d, "allocates", size, purpose);
+  note_memory(d, "allocates", size, purpose);
   release(d, m.communication, m.communication_bytes, purpose);
   m.communication = p, m.communication_bytes = size;
   return p;

@@ -59,7 +59,7 @@ consteval auto extents_behind() {
       constexpr shape s = Layer::axes.slid(In::pattern, Layer::channels_of(In::pattern.extent[N]));
       return std::type_identity<Extents<s.extent[A]...>>{};
     } else
-      return std::type_identity<Extents<(A, dyn)...>>{};
+      return std::type_identity<Extents<(static_cast<void>(A), dyn)...>>{};
   }(std::make_index_sequence<N + 1>{});
 }
 

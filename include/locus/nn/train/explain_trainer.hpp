@@ -15,8 +15,7 @@ namespace locus::nn::detail {
 /// means: a listener that collects every plan and the part of the model that ran it
 class plan_story : public pass_watch, public locus::internal::plan_listener {
  public:
-  void ran(locus::internal::plan_record const& record, plan_view const& plan,
-           shape const* extents) override;
+  void ran(plan_run const& run) override;
   void saw(std::string_view layer, tensor_block const&) override {
     end_part(std::string(layer) + ", forward");
   }

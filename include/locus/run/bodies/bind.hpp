@@ -74,7 +74,7 @@ LOCUS_FUNCTION void check_extents(run_state const& run) {
 
 LOCUS_FUNCTION void bind(run_state const& run) {
   check_extents(run);
-  if (run.seen.copies != copy_policy::silent && run.code.crossings)
+  if (has_watcher(run.seen.watchers, runtime::watcher::copies) && run.code.crossings)
     run.code.crossings->apply_copy_policy(run);
   if (runtime::copy_cache_in_use()) forget_written(run);
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that run/copy_value.hpp declares.
 #pragma once
-#include <locus/engine/launch.hpp>       // launch_work
-#include <locus/machine/copies.hpp>      // check_host_access
-#include <locus/machine/stamps.hpp>      // mark
-#include <locus/machine/work_scope.hpp>  // begin_copy
-#include <locus/run/copy_value.hpp>      // the declarations
-#include <locus/work/work.hpp>           // copy_work
+#include <locus/engine/launch.hpp>        // launch_work
+#include <locus/machine/copies.hpp>       // check_host_access
+#include <locus/machine/event_scope.hpp>  // begin_copy
+#include <locus/machine/stamps.hpp>       // mark
+#include <locus/run/copy_value.hpp>       // the declarations
+#include <locus/work/work.hpp>            // copy_work
 
 LOCUS_LEAN_BEGIN
 
@@ -80,7 +80,7 @@ LOCUS_FUNCTION bool moves_as_block(local_value const& to, local_value const& fro
     runtime::check_host_access(source.first, source.bytes, false, record);
   }
   wait_for_readers(run, *to.on, queue_kind::compute, target, *to.on);
-  runtime::work_scope scope;
+  runtime::event_scope scope;
   if (unsigned const w = runtime::watched() & runtime::work_watchers)
     begin_copy(scope, w, *to.on, queue_kind::compute, *to.on, *from.on, source.bytes, record);
   touched const operands[] = {{target.first, static_cast<std::size_t>(target.bytes), true},

@@ -35,11 +35,10 @@ LOCUS_FUNCTION void crossing::run(local_value const* from, target const& into, c
   for (int r = 0; r < a; ++r) values[r] = from[r];
   run_arrays const arrays{values, layouts, ready, &leaf_.extents, slots, objects};
   static constexpr char moved = 0;
-  run_watch seen;
-  seen.site = site;
-  seen.log = runtime::is_watched(runtime::watcher::log) && runtime::is_wanted(&moved, site);
-  seen.keeps = runtime::keeps_copies();
-  run_plan(only_this, arrays, &into, seen);
+  using runtime::watcher;
+  unsigned const log = runtime::log_wants(&moved, site) ? unsigned(watcher::log) : 0,
+                 kept = runtime::keeps_copies() ? unsigned(watcher::kept) : 0;
+  run_plan(only_this, arrays, &into, {site, log | kept, nullptr});
 }
 
 }  // namespace LOCUS_RUN_MODE

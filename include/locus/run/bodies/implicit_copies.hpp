@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that run/implicit_copies.hpp declares.
 #pragma once
+#include <locus/config/settings.hpp>      // get_device_policy
 #include <locus/core/error.hpp>           // placement_error
 #include <locus/plan/show/facts.hpp>      // count_transfer
 #include <locus/run/implicit_copies.hpp>  // the declarations
@@ -20,16 +21,18 @@ inline bool asks_for_copy(step const& reader) {
 }
 
 /// means: refuses the implicit copy of that operand of step i, or warns of it
-LOCUS_FUNCTION void judge_copy(run_state const& run, short i, int operand, transfer const& t) {
+LOCUS_FUNCTION void judge_copy(run_state const& run, short i, int operand, transfer const& t,
+                               copy_policy policy) {
   plan_view const& p = run.plan;
   step const &reader = p.steps[i], &source = p.steps[t.from];
   call_site const site = run.seen.site;
   tally moved;
   count_transfer(moved, source.where, t, run.extents[t.from], source.element_bytes);
   if (moved.copies == 0) return;
-  bool const refused = run.seen.copies == copy_policy::explicit_only;
+  bool const refused = policy == copy_policy::explicit_only;
   // the address of the edge in the constant plan is the key of this operand
-  edge const* const stands_for = run.seen.code->plan.edges.first + reader.first_edge + operand;
+  edge const* const stands_for =
+      run.seen.record->code->plan.edges.first + reader.first_edge + operand;
   if (!refused && !runtime::first_time(stands_for, site)) return;
   message text;
   text << "locus: step " << int(i) << " (" << reader.name << ") on " << reader.where
@@ -48,13 +51,15 @@ LOCUS_FUNCTION void judge_copy(run_state const& run, short i, int operand, trans
 }
 
 LOCUS_FUNCTION void apply_copy_policy(run_state const& run) {
+  copy_policy const policy = config::get_device_policy();
+  if (policy == copy_policy::silent) return;
   plan_view const& p = run.plan;
   for (short i = 0; i < p.steps.count; ++i) {
     if (asks_for_copy(p.steps[i])) continue;
     int operand = 0;
     for (edge const& e : p.operands(p.steps[i])) {
       if (e.by >= 0 && !is_reduction(p.transfers[e.by].how))
-        judge_copy(run, i, operand, p.transfers[e.by]);
+        judge_copy(run, i, operand, p.transfers[e.by], policy);
       ++operand;
     }
   }

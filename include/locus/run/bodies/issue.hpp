@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that run/issue.hpp declares.
 #pragma once
-#include <locus/machine/copies.hpp>      // check_host_access
-#include <locus/machine/work_scope.hpp>  // work_scope
-#include <locus/run/copy_value.hpp>      // wait_for, copy_strided, copy_value, each_part
-#include <locus/run/issue.hpp>           // the declarations
-#include <locus/run/lay_out.hpp>         // find_occurrence, brought_by_other
-#include <locus/run/log.hpp>             // log_step, log_copy, say_fallback
-#include <locus/run/spans.hpp>           // begin_launch
+#include <locus/machine/copies.hpp>  // check_host_access
+#include <locus/run/copy_value.hpp>  // wait_for, copy_strided, copy_value, each_part
+#include <locus/run/events.hpp>      // begin_launch, log_transfer, say_fallback
+#include <locus/run/issue.hpp>       // the declarations
+#include <locus/run/lay_out.hpp>     // find_occurrence, brought_by_other
 
 LOCUS_LEAN_BEGIN
 
@@ -87,18 +85,10 @@ LOCUS_FUNCTION void start_kernel(run_state& run, launch const& what) {
   return bytes;
 }
 
-/// means: logs the launch and begins its span, before the launch is issued
-[[gnu::cold]] LOCUS_FUNCTION void announce(run_state& run, launch const& what, work_scope& work) {
-  logical_device& d = *what.site.on;
-  device const asked = run.plan.steps[what.step].where.at(what.replica);
+[[gnu::cold]] LOCUS_FUNCTION void announce(event_scope& scope, run_state& run, launch const& what) {
   message kernel;
-  if (d.is_card()) write_kernels(run, kernel, what);
-  for (short k = 0; run.seen.log && k < run.plan.steps.count; ++k)
-    if (run.plan.steps[k].region == what.step)
-      log_step(run.plan.steps[k], k, run.extents[k], asked, kernel.view(), run.seen.site);
-  if (run.seen.work)
-    begin_launch(work, run.seen.work, run.plan, run.extents, what.step, asked, d,
-                 bytes_of_region(run, what.step, what.replica), kernel.view());
+  if (what.site.on->is_card()) write_kernels(run, kernel, what);
+  begin_launch(scope, run, what, bytes_of_region(run, what.step, what.replica), kernel.view());
 }
 
 inline constexpr int max_touched = 64;
@@ -136,7 +126,7 @@ LOCUS_FUNCTION void launch_region(run_state& run, short i) {
   for (short k = 0; k <= i; ++k)
     if (run.plan.steps[k].region == i && run.plan.steps[k].fell_back) {
       ++run.done.fallbacks;
-      say_fallback(run.plan.steps[k], k, run.extents[k], run.seen.site);
+      say_fallback(run, k);
     }
   bool const look = runtime::devices().has_gpus();
   for (int r = 0; r < ends.where.count(); ++r) {
@@ -149,8 +139,8 @@ LOCUS_FUNCTION void launch_region(run_state& run, short i) {
     frame const f = run.as_frame();
     launch const what{
         &f, i, r, {&d, record, operands, count, run.memory.find_workspace(d), run.tf32}};
-    work_scope scope_of_work;
-    if (run.seen.log || run.seen.work) announce(run, what, scope_of_work);
+    event_scope work;
+    if (run.seen.watchers & runtime::event_watchers) announce(work, run, what);
     start_kernel(run, what);
   }
 }
@@ -161,11 +151,11 @@ LOCUS_FUNCTION void launch_region(run_state& run, short i) {
 [[gnu::cold]] LOCUS_FUNCTION void note_copy(run_state& run, transfer const& t, local_value const& v,
                                             device from, device to, bool reused,
                                             std::string_view why) {
-  step const& s = run.plan.steps[t.from];
-  std::int64_t const bytes = size_of(v, run.rank_of(t.from)) * s.element_bytes;
+  std::int64_t const bytes = size_of(v, run.rank_of(t.from)) * run.bytes_of_element(t.from);
   ++(reused ? run.done.reused : run.done.copies);
   (reused ? run.done.bytes_reused : run.done.bytes_moved) += bytes;
-  if (run.seen.log) log_copy(t.how, s, t.from, bytes, from, to, why, run.seen.site);
+  if (has_watcher(run.seen.watchers, runtime::watcher::log))
+    log_transfer(run, t, bytes, from, to, why);
 }
 
 /// means: copies one value or piece to another device, or to another place on the same device

@@ -212,7 +212,7 @@ LOCUS_FUNCTION void lay_out_arrivals(run_state& run) {
                    run.shared);
   for (transfer const& t : run.plan.transfers)
     if (!brought_by_other(run, t)) place_arrival(run, t);
-  if (run.seen.keeps) place_kept(run);
+  if (has_watcher(run.seen.watchers, runtime::watcher::kept)) place_kept(run);
   for (occurrence const& o : run.shared)
     for (int r = 0; r < run.plan.transfers[o.first].arrives.count(); ++r)
       run.value(run.plan.steps.count + o.transfer, r) =

@@ -3,9 +3,8 @@
 #pragma once
 #include <locus/collective/reduce.hpp>  // reduction_job, segment
 #include <locus/run/copy_value.hpp>     // wait_for, copy_value
-#include <locus/run/log.hpp>            // log_collective
+#include <locus/run/events.hpp>         // begin_collective
 #include <locus/run/reduce.hpp>         // the declarations
-#include <locus/run/spans.hpp>          // begin_collective
 
 LOCUS_COLD_BEGIN
 
@@ -141,10 +140,10 @@ LOCUS_FUNCTION void reduce_bucket(run_state& run, short bucket) {
   ++run.done.all_reduces;
   place over{};
   std::int64_t bytes = 0;
-  int count = 0;
+  int tensors = 0, count = 0;
   for (transfer const& t : run.plan.transfers)
     if (t.bucket == bucket)
-      over = run.plan.steps[t.from].where, bytes += bytes_of_terms(run, t),
+      over = run.plan.steps[t.from].where, bytes += bytes_of_terms(run, t), ++tensors,
       count += bytes_of_terms(run, t) > 0;
   run.done.bytes_reduced += bytes;
   replica_topology const on = look_at(over.devices, run.chosen);
@@ -164,13 +163,10 @@ LOCUS_FUNCTION void reduce_bucket(run_state& run, short bucket) {
     }
     j.host_scratch = take_memory(run, runtime::find_device(cpu(0)), by.host_scratch(j));
   }
-  if (run.seen.log)
-    log_collective(transfer_kind::all_reduce, run.plan, bucket, over,
-                   by.describe(k > 0 ? &jobs[0] : nullptr).view(), bytes, run.seen.site);
-  work_scope scope;
-  if (run.seen.work && k > 0)
-    begin_collective(scope, run.seen.work, name_of(transfer_kind::all_reduce), over,
-                     by.describe(&jobs[0]).view(), bytes, carrier_of(on),
+  event_scope scope;
+  if (run.seen.watchers & runtime::event_watchers)
+    begin_collective(scope, run, transfer_kind::all_reduce, tensors, over,
+                     by.describe(k > 0 ? &jobs[0] : nullptr).view(), bytes, carrier_of(on),
                      by.queue_of(jobs.begin(), k));
   by.all_reduce(jobs.begin(), k);
   k = 0;
@@ -203,14 +199,12 @@ LOCUS_FUNCTION void reduce_apart(run_state& run, transfer const& me) {
   replica_topology const on = look_at(s.where.devices, run.chosen);
   replica_reducer by(on, name_of_collective(me));
   reduction_job j = describe_job(run, me);
-  if (run.seen.log)
-    log_collective(me.how, run.plan, -1, s.where, by.describe(&j).view(), bytes, run.seen.site);
+  if (bytes > 0) take_terms(run, me, on, j);
+  event_scope scope;
+  if (run.seen.watchers & runtime::event_watchers)
+    begin_collective(scope, run, me.how, 1, s.where, by.describe(&j).view(), bytes, carrier_of(on),
+                     queue_kind::compute);
   if (bytes == 0) return;
-  take_terms(run, me, on, j);
-  work_scope scope;
-  if (run.seen.work)
-    begin_collective(scope, run.seen.work, name_of(me.how), s.where, by.describe(&j).view(), bytes,
-                     carrier_of(on), queue_kind::compute);
   j.host_scratch = take_memory(run, runtime::find_device(cpu(0)), by.host_scratch(j));
   int const v = run.value_of(me);
   for (int r = 0; r < me.arrives.count(); ++r) {

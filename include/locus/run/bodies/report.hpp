@@ -17,21 +17,14 @@ LOCUS_COLD_BEGIN
 
 namespace locus::detail {
 
-LOCUS_FUNCTION void add_to_report(plan_record& p, shape const* extents) {
-  run_report& r = the_report();
-  int const steps = p.code->plan.steps.count;
-  p.extents = new shape[std::size_t(steps)];
-  for (int i = 0; i < steps; ++i) p.extents[i] = extents[i];
-  p.uses = new dynamic_array<device_use>;
-  if (!r.last) runtime::at_end(write_report_at_end);
-  (r.last ? r.last->next : r.first) = &p;
-  r.last = &p;
-}
-
-LOCUS_FUNCTION void note_device(dynamic_array<device_use>& uses, device d) {
-  for (device_use const& u : uses)
-    if (u.asked == d) return;
-  uses.push(use_of(d));
+/// The plans that ran. Never destroyed: the report is written when the program ends.
+struct run_report {
+  mutex lock;
+  plan_record *first = nullptr, *last = nullptr;
+};
+LOCUS_SHARED_STATE inline run_report& the_report() {
+  static run_report* const r = new run_report;
+  return *r;
 }
 
 }  // namespace locus::detail
@@ -54,45 +47,70 @@ LOCUS_FUNCTION plan_listener::~plan_listener() {
 
 namespace locus::detail {
 
-LOCUS_FUNCTION void note_run(plan_record& p, call_site site, tally const& done,
-                             plan_view const& plan, shape const* extents) {
-  if (plan_listener* const heard = plan_listener::current()) heard->ran(p, plan, extents);
+inline void add_to_report(plan_record& p, plan_run const& run) {
+  run_report& r = the_report();
+  int const steps = run.plan.steps.count;
+  p.extents = new shape[std::size_t(steps)];
+  for (int i = 0; i < steps; ++i) p.extents[i] = run.extents[i];
+  p.uses = new dynamic_array<device_use>;
+  if (!r.last) runtime::at_end(write_report_at_end);
+  (r.last ? r.last->next : r.first) = &p;
+  r.last = &p;
+}
+
+inline void note_devices(dynamic_array<device_use>& uses, place const& where) {
+  for (int r = 0; r < where.count(); ++r) {
+    bool known = false;
+    for (device_use const& u : uses) known = known || u.asked == where.at(r);
+    if (!known) uses.push(use_of(where.at(r)));
+  }
+}
+
+LOCUS_FUNCTION void note_run(plan_record& p, run_event const& e) {
+  plan_run const& run = *e.plan;
+  if (plan_listener* const heard = plan_listener::current()) heard->ran(run);
   if (!runtime::is_watched(runtime::watcher::report)) return;
   lock_guard hold(the_report().lock);
-  if (!p.extents) add_to_report(p, extents);
-  for (step const& s : plan.steps)
-    for (int r = 0; r < s.where.count(); ++r) note_device(*p.uses, s.where.at(r));
-  for (root const& r : plan.roots)
-    for (int k = 0; k < r.result.count(); ++k) note_device(*p.uses, r.result.at(k));
+  if (!p.extents) add_to_report(p, run);
+  for (step const& s : run.plan.steps) note_devices(*p.uses, s.where);
+  for (root const& r : run.plan.roots) note_devices(*p.uses, r.result);
   site_record** at = &p.sites;
-  while (*at && !((*at)->site == site)) at = &(*at)->next;
-  if (!*at) *at = new site_record{site, 0, {}, nullptr};
+  while (*at && !((*at)->site == e.site)) at = &(*at)->next;
+  if (!*at) *at = new site_record{e.site, 0, {}, nullptr};
   ++(*at)->runs;
-  (*at)->done += done;
+  (*at)->done += run.done;
 }
 
-LOCUS_FUNCTION tally sum_of_sites(plan_record const& p) {
-  tally t;
-  for (site_record const* s = p.sites; s; s = s->next) t += s->done;
-  return t;
+// ---- the text ----
+
+using report_text = text_buffer<1 << 17>;
+
+/// The runs of one plan or of several, and their counts.
+struct run_sum {
+  std::int64_t runs = 0;
+  tally done{};
+  void add(plan_record const& p) {
+    for (site_record const* s = p.sites; s; s = s->next) runs += s->runs, done += s->done;
+  }
+  void write(report_text& out) const {
+    tally const& t = done;
+    write_count(out, runs, "run", "runs") << ": ";
+    write_count(out, t.launches, "launch", "launches") << ", ";
+    write_count(out, t.copies, "copy", "copies") << " (" << t.bytes_moved << " bytes), ";
+    if (t.reused) out << t.reused << " more reused (" << t.bytes_reused << " bytes), ";
+    write_count(out, t.all_reduces + t.other_reductions, "reduction", "reductions")
+        << " (" << t.bytes_reduced << " bytes), ";
+    write_count(out, t.fallbacks, "fallback", "fallbacks") << "\n";
+  }
+};
+inline run_sum sum_of(plan_record const& p) {
+  run_sum sum;
+  sum.add(p);
+  return sum;
 }
 
-LOCUS_FUNCTION std::int64_t runs_of(plan_record const& p) {
-  std::int64_t n = 0;
-  for (site_record const* s = p.sites; s; s = s->next) n += s->runs;
-  return n;
-}
-
-LOCUS_FUNCTION void write_tally(report_text& out, tally const& t) {
-  write_count(out, t.launches, "launch", "launches") << ", ";
-  write_count(out, t.copies, "copy", "copies") << " (" << t.bytes_moved << " bytes), ";
-  if (t.reused) out << t.reused << " more reused (" << t.bytes_reused << " bytes), ";
-  write_count(out, t.all_reduces + t.other_reductions, "reduction", "reductions")
-      << " (" << t.bytes_reduced << " bytes), ";
-  write_count(out, t.fallbacks, "fallback", "fallbacks") << "\n";
-}
-
-LOCUS_FUNCTION void write_uses(report_text& out, plan_record const& p) {
+/// means: writes the plan's devices, and the devices that stood in for missing ones
+inline void write_uses(report_text& out, plan_record const& p) {
   out << "  on";
   for (std::size_t i = 0; i < p.uses->size(); ++i) out << (i ? ", " : " ") << (*p.uses)[i].asked;
   out << "\n";
@@ -104,10 +122,8 @@ LOCUS_FUNCTION void write_uses(report_text& out, plan_record const& p) {
     }
 }
 
-LOCUS_FUNCTION void write_record(report_text& out, plan_record const& p, int number) {
-  out << "plan " << number << ", ";
-  write_count(out, runs_of(p), "run", "runs") << ": ";
-  write_tally(out, sum_of_sites(p));
+inline void write_record(report_text& out, plan_record const& p, int number) {
+  sum_of(p).write(out << "plan " << number << ", ");
   for (site_record const* s = p.sites; s; s = s->next) {
     out << "  from ";
     if (s->site == call_site{}) out << "an operator";
@@ -118,25 +134,23 @@ LOCUS_FUNCTION void write_record(report_text& out, plan_record const& p, int num
   write_plan(out, p.code->plan, p.extents, p.policy);
 }
 
-LOCUS_FUNCTION void write_report(int file) {
+inline void write_report(int file) {
   run_report& r = the_report();
   lock_guard hold(r.lock);
   dynamic_array<plan_record*> plans;
-  tally all;
-  std::int64_t runs = 0;
+  run_sum all;
   for (plan_record* p = r.first; p; p = p->next) {
     plans.push(p);
     std::size_t k = plans.size() - 1;
-    std::int64_t const bytes = sum_of_sites(*p).bytes_moved;
-    for (; k > 0 && sum_of_sites(*plans[k - 1]).bytes_moved < bytes; --k) plans[k] = plans[k - 1];
+    std::int64_t const bytes = sum_of(*p).done.bytes_moved;
+    for (; k > 0 && sum_of(*plans[k - 1]).done.bytes_moved < bytes; --k) plans[k] = plans[k - 1];
     plans[k] = p;
-    all += sum_of_sites(*p), runs += runs_of(*p);
+    all.add(*p);
   }
   auto* const out = new report_text;
   *out << "locus: ";
   write_count(*out, static_cast<std::int64_t>(plans.size()), "plan", "plans") << ", ";
-  write_count(*out, runs, "run", "runs") << ": ";
-  write_tally(*out, all);
+  all.write(*out);
   bool good = runtime::write_all(file, out->view());
   for (std::size_t k = 0; k < plans.size() && good; ++k) {
     *out = report_text{};

@@ -3,14 +3,13 @@
 #pragma once
 #include <exception>  // uncaught_exceptions
 
-#include <locus/machine/stamps.hpp>      // mark
-#include <locus/machine/work_scope.hpp>  // work_scope
-#include <locus/run/bind.hpp>            // bind, meet_operands, order_behind_guest
-#include <locus/run/issue.hpp>           // issue
-#include <locus/run/run.hpp>             // the declarations
-#include <locus/run/run_state.hpp>       // run_state
-#include <locus/run/settle.hpp>          // settle
-#include <locus/run/spans.hpp>           // begin_run
+#include <locus/machine/stamps.hpp>  // mark
+#include <locus/run/bind.hpp>        // bind, meet_operands, order_behind_guest
+#include <locus/run/events.hpp>      // begin_plan, end_plan
+#include <locus/run/issue.hpp>       // issue
+#include <locus/run/run.hpp>         // the declarations
+#include <locus/run/run_state.hpp>   // run_state
+#include <locus/run/settle.hpp>      // settle
 
 LOCUS_LEAN_BEGIN
 
@@ -40,8 +39,9 @@ struct drained {
 };
 
 LOCUS_FUNCTION void run(run_state& run) {
-  work_scope whole;
-  if (run.seen.work) begin_run(whole, run.seen.work, run.seen.site, run.plan, run.seen.policy);
+  event_scope whole;
+  unsigned const watchers = run.seen.watchers;
+  if (watchers & runtime::work_watchers) begin_plan(whole, run);
   bind(run);
   lay_out(run);
   if (runtime::has_arrivals()) meet_operands(run);
@@ -50,6 +50,7 @@ LOCUS_FUNCTION void run(run_state& run) {
   drained const scope{run};
   issue(run);
   settle(run);
+  if (watchers & (runtime::watcher::report | runtime::watcher::plans)) end_plan(run);
 }
 
 LOCUS_FUNCTION void run_plan(program const& code, run_arrays const& arrays, target const* targets,

@@ -3,7 +3,6 @@
 #pragma once
 #include <locus/backend/user_stream.hpp>   // lead_guest
 #include <locus/run/copy_value.hpp>        // copy_value, join_queues
-#include <locus/run/report.hpp>            // note_run
 #include <locus/run/settle.hpp>            // the declarations
 #include <locus/run/write_directly.hpp>    // is_written
 #include <locus/runtime/stream_scope.hpp>  // guest
@@ -130,7 +129,6 @@ LOCUS_FUNCTION void settle(run_state& run) {
   if (runtime::guest) runtime::lead_guest(run.beside, *runtime::guest);
   if constexpr (checked_build) hold_to_plan(run);
   runtime::executed += run.done;
-  if (run.seen.record) note_run(*run.seen.record, run.seen.site, run.done, run.plan, run.extents);
 }
 
 }  // namespace LOCUS_RUN_MODE

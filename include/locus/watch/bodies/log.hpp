@@ -32,7 +32,18 @@ LOCUS_FUNCTION void write_line(log_line const& line) {
   write_to_stderr(whole.view());
 }
 
-LOCUS_FUNCTION void log_now(log_event& e) noexcept {
+/// The destination of the log.
+struct log_sink {
+  mutex lock;
+  log_callback callback = nullptr;  // null: stderr
+  void* context = nullptr;
+  bool beside_stderr = false;  // warnings also go to stderr
+  int file = -1;               // of JSON lines
+};
+LOCUS_SHARED_STATE inline constinit log_sink log_goes_to;
+LOCUS_SHARED_STATE inline thread_local constinit bool inside_log = false;
+
+inline void log_now(run_event& e) noexcept {
   if (inside_log) return;
   e.time = time_since_start();
   log_line line = text_of(e);
@@ -45,6 +56,17 @@ LOCUS_FUNCTION void log_now(log_event& e) noexcept {
   inside_log = false;
 }
 
+/// Settings that changed.
+struct noted_settings {
+  static constexpr int max = 32;
+  mutex lock;
+  struct {
+    std::string_view call, subject;
+  } of[max]{};
+  int count = 0;
+};
+LOCUS_SHARED_STATE inline constinit noted_settings settings_to_say;
+
 LOCUS_FUNCTION void note_setting(std::string_view call, std::string_view subject) {
   lock_guard hold(settings_to_say.lock);
   if (settings_to_say.count < noted_settings::max)
@@ -53,7 +75,7 @@ LOCUS_FUNCTION void note_setting(std::string_view call, std::string_view subject
 
 LOCUS_FUNCTION void say_settings() noexcept {
   for (;;) {
-    log_event e;
+    run_event e;
     {
       lock_guard hold(settings_to_say.lock);
       noted_settings& s = settings_to_say;
@@ -66,12 +88,12 @@ LOCUS_FUNCTION void say_settings() noexcept {
   }
 }
 
-LOCUS_FUNCTION void log(log_event& e) noexcept {
+LOCUS_FUNCTION void log(run_event& e) noexcept {
   say_settings();
   log_now(e);
 }
 
-LOCUS_FUNCTION void warn(log_event& e, bool first) noexcept {
+LOCUS_FUNCTION void warn(run_event& e, bool first) noexcept {
   log_line line = text_of(e);
   bool elsewhere, beside_stderr;
   if (inside_log) {  // this thread holds the lock
@@ -85,8 +107,7 @@ LOCUS_FUNCTION void warn(log_event& e, bool first) noexcept {
 }
 
 LOCUS_FUNCTION void warn(log_line const& sentence) {
-  log_event e;
-  e.kind = event_kind::fallback, e.reason = sentence.view();
+  run_event e{.kind = event_kind::fallback, .reason = sentence.view()};
   warn(e);
 }
 
@@ -112,7 +133,7 @@ LOCUS_FUNCTION text_buffer<4200> path_of_process(std::string_view path) {
   return out;
 }
 
-LOCUS_FUNCTION void write_json_line(log_event const& e, std::string_view, void*) {
+inline void write_json_line(run_event const& e, std::string_view, void*) {
   json_text line;
   write_json(line, e);
   line.raw("\n");

@@ -8,10 +8,9 @@ LOCUS_COLD_BEGIN
 
 namespace locus::nn::detail {
 
-LOCUS_FUNCTION void plan_story::ran(locus::internal::plan_record const& record,
-                                    plan_view const& plan, shape const* extents) {
+LOCUS_FUNCTION void plan_story::ran(plan_run const& run) {
   auto* const one = new text_buffer<1 << 15>;
-  locus::internal::write_plan(*one, plan, extents, record.policy);
+  locus::internal::write_plan(*one, run.plan, run.extents, run.policy);
   part_ += one->view();
   delete one;
   ++plans_;
