@@ -302,7 +302,7 @@ void tensor_file(std::string_view bytes) {
     locus::detail::tensor_header h;
     std::memcpy(static_cast<void*>(&h), bytes.data(), sizeof h);
     h.bytes = bytes.size() - 128;
-    h.checksum = locus::internal::checksum_of(h, bytes.data() + 128);
+    h.checksum = locus::detail::checksum_of(h, bytes.data() + 128);
     all.assign(reinterpret_cast<char const*>(&h), sizeof h);
     bytes = all += bytes.substr(128);
   }

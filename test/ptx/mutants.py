@@ -64,7 +64,7 @@ MUTANTS = {
     "shapes of cuBLASLt that are forgotten": (
         GPU + "real_cublaslt.hpp", "if (shapes_[k]->serves(g)) return *shapes_[k];", ";", "cards", None),
     "a refusal of cuBLASLt that is forgotten": (
-        GPU + "real_cublaslt.hpp", "cublaslt_table::invalid_value)\n      has_ = false;", "cublaslt_table::invalid_value)\n      ;",
+        GPU + "real_cublaslt.hpp", "cublaslt_table::invalid_value)\n    has_ = false;", "cublaslt_table::invalid_value)\n    ;",
         "cards", None),
     "a refusal of cuBLASLt behind which nobody multiplies": (
         ENGINE + "product.hpp", "return has_kernel(false);", "has_kernel(false);\n  return true;", "cards", None),
