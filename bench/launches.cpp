@@ -32,11 +32,10 @@ using One = locus::Mirrored<locus::GpuDevice<0>>;
 class plans_of_step : public locus::internal::plan_listener {
  public:
   std::int64_t launches = 0, updates = 0, plans = 0;
-  void ran(locus::internal::plan_record const&, plan_view const& plan,
-           shape const* extents) override {
-    ++plans, launches += count_plan(plan, extents).launches;
-    for (action const& a : plan.actions)
-      if (a.kind == action_kind::launch && plan.steps[a.what].name.substr(0, 6) == "update")
+  void ran(plan_run const& run) override {
+    ++plans, launches += count_plan(run.plan, run.extents).launches;
+    for (action const& a : run.plan.actions)
+      if (a.kind == action_kind::launch && run.plan.steps[a.what].name.substr(0, 6) == "update")
         ++updates;
   }
 };
