@@ -5,7 +5,8 @@
 #include <initializer_list>  // initializer_list
 #include <string_view>       // string_view
 
-#include <locus/shape/shape.hpp>  // shape
+#include <locus/device/device.hpp>  // reduction
+#include <locus/shape/shape.hpp>    // shape
 
 namespace locus {
 
@@ -48,6 +49,27 @@ struct call_rule {
   friend constexpr bool operator==(call_rule const&, call_rule const&) = default;
 };
 
+/// The cut of each operand of a call, in order: the axis of its pieces, or call_cut::whole.
+struct call_axes {
+  signed char of[call_roles::most]{};
+  constexpr signed char operator[](int k) const { return of[k]; }
+  constexpr signed char& operator[](int k) { return of[k]; }
+};
+
+/// How a call works in pieces, where roles cannot say it: an operation states it in place of its
+/// roles as `static constexpr call_cut cut(call_axes const& found)`, found: the cuts that its
+/// operands have, one of them at least in pieces. cut(the operands of its answer) is that answer.
+struct call_cut {
+  static constexpr signed char whole = -1;
+  bool fits = false;                  // false: no such call in pieces; the program gathers first
+  call_axes operands{};               // the cuts in which operands arrive
+  signed char axis = whole;           // of the results: whole: they have no pieces
+  reduction terms = reduction::none;  // each replica has a term of the results
+  // the operand whose rows along its cut call_context counts; -1: only the first row of the piece
+  // of the first operand in pieces is known
+  signed char batch = -1;
+};
+
 /// The facts about the operation of a call that its step holds.
 struct call_facts {
   call_rule rule;
@@ -55,6 +77,8 @@ struct call_facts {
   shape (*infer)(void const* op, int result, shape const* operands) = nullptr;
   /// units: arithmetic operations, given the extents of the first result and of the operands
   std::int64_t (*operations)(shape const& result, shape const* operands) = nullptr;
+  /// null: roles say how the call lies
+  call_cut (*cut)(call_axes const& found) = nullptr;
 };
 
 }  // namespace locus

@@ -82,6 +82,11 @@ constexpr bool is_narrow(shape const& g, shape const& y) {
   return false;
 }
 
+}  // namespace locus::detail
+
+namespace locus::internal {
+
+/// means: a tensor on several replicas is a leaf of E
 template <class E>
 inline constexpr bool reads_replicas = false;
 template <class T, class E, class Policy, class Source>
@@ -90,6 +95,10 @@ template <class Id, class E>
 inline constexpr bool reads_replicas<Bound<Id, E>> = reads_replicas<E>;
 template <class Op, class... Operands>
 inline constexpr bool reads_replicas<Node<Op, Operands...>> = (reads_replicas<Operands> || ...);
+
+}  // namespace locus::internal
+
+namespace locus::detail {
 
 template <axis_set Axes>
 inline constexpr int axis_count = __builtin_popcount(Axes);

@@ -51,10 +51,19 @@ inline constexpr bool is_kept = false;
 template <class Owner, int Tree, int At, class E>
 inline constexpr bool is_kept<Bound<kept_value<Owner, Tree, At>, E>> = true;
 
+}  // namespace detail
+
+namespace internal {
+
+/// means: e under the name Id, as by let
 template <class Id, class E>
 constexpr auto bind_as(E e) {
   return Bound<Id, E>{shared<E>::make(std::move(e))};
 }
+
+}  // namespace internal
+
+namespace detail {
 
 /// means: the number of operand k of node At; a node's number is smaller than those of its operands
 template <int At, class... Operands>

@@ -46,6 +46,9 @@ class card_context;
 //       where the rule says by_teams: the kernel of GPUs in place of element(), for threads that
 //       share a row or columns (engine/gpu/call_teams.hpp). Units of nvcc define team();
 //       units of the host compiler declare it
+//   static constexpr call_cut cut(call_axes const& found)
+//       how the call works on pieces along any axes, in place of its roles (call_cut says how);
+//       its bodies run for empty pieces, too                                      (optional)
 // An operation has host(), element(), or both; without element(), team() and card() it runs on CPUs
 // alone. Operands and results have no gaps. A result that no step reads is not stored: its tile has
 // extents but no data (unless the rule says stores_all). On a replica without rows no kernel runs
@@ -149,8 +152,28 @@ template <class Op>
 constexpr std::int64_t count_call(shape const& result, shape const* s) {
   return call_operations<Op>(result, s, call_operands<Op>{});
 }
+}  // namespace detail
+
+namespace internal {
+
+/// means: the operation says itself how it works in pieces
 template <class Op>
-inline constexpr call_facts facts_of_call{Op::rule, &infer_call<Op>, &count_call<Op>};
+concept has_own_cut = requires(call_axes const& found) { Op::cut(found); };
+
+}  // namespace internal
+
+namespace detail {
+
+template <class Op>
+constexpr auto cut_of_call() -> call_cut (*)(call_axes const&) {
+  if constexpr (has_own_cut<Op>)
+    return &Op::cut;
+  else
+    return nullptr;
+}
+template <class Op>
+inline constexpr call_facts facts_of_call{Op::rule, &infer_call<Op>, &count_call<Op>,
+                                          cut_of_call<Op>()};
 
 template <class CallOp, class Results, class... T>
 struct call_entries;

@@ -47,6 +47,7 @@ enum class plan_error : unsigned char {
   cuts_do_not_meet,                  // pieces along different axes
   matmul_cuts,                       // pieces in a combination that the table does not have
   call_cuts,                         // operands of a call in pieces of different rows
+  own_call_cuts,                     // operands in pieces that the operation of a call cannot read
   stretched_cut,                     // an operand of extent 1 is sharded along a broadcast axis
   view_across_cut,                   // a reshape or a slice that would mix pieces
   request_on_distributed,            // on<Device> around distributed operands
@@ -150,6 +151,23 @@ constexpr bool call_is_cut(plan_view const& p, short i) {
   for (edge const& e : p.operands(s))
     if ((e.arrives.is_nowhere() ? p.steps[e.from].where : e.arrives).is_sharded()) return true;
   return false;
+}
+/// means: the place of operand k of a call where the kernel reads the value
+constexpr place const& place_of_operand(plan_view const& p, step const& first, int k) {
+  edge const& e = p.operands(first)[k];
+  return e.arrives.is_nowhere() ? p.steps[e.from].where : e.arrives;
+}
+/// means: of an operation that states its cuts: that of its operands where its kernel reads them;
+///        does not fit: none is in pieces
+constexpr call_cut own_cut_of_call(plan_view const& p, step const& first) {
+  call_axes found;
+  bool is_cut = false;
+  for (int k = 0; k < first.arity; ++k) {
+    place const& at = place_of_operand(p, first, k);
+    found[k] = at.is_sharded() ? at.axis : call_cut::whole;
+    is_cut = is_cut || at.is_sharded();
+  }
+  return is_cut ? first.call->cut(found) : call_cut{};
 }
 
 /// means: all devices of the place are GPUs

@@ -256,6 +256,7 @@ struct distributor {
   // ---- calls: roles of operands and results ----
   /// `rows` are sharded along axis 0, or every replica has the whole batch; other roles are whole
   constexpr plan_error call() {
+    if (me.call->cut) return call_with_own_cut();
     bool cut = false;
     for (int k = 0; k < me.arity; ++k) {
       if (!lies(k).is_sharded()) continue;
@@ -271,6 +272,28 @@ struct distributor {
     me.where = place_of_result(cut);
     return plan_error::none;
   }
+  /// the operation says for which cuts of its operands it has a kernel
+  constexpr plan_error call_with_own_cut() {
+    call_axes found;
+    bool is_cut = false;
+    for (int k = 0; k < me.arity; ++k) {
+      found[k] = lies(k).is_sharded() ? lies(k).axis : call_cut::whole;
+      is_cut = is_cut || lies(k).is_sharded();
+    }
+    call_cut const cut = is_cut ? me.call->cut(found) : call_cut{.fits = true};
+    if (!cut.fits) return plan_error::own_call_cuts;
+    for (int k = 0; k < me.arity; ++k) {
+      bool const whole = !is_cut || cut.operands[k] == call_cut::whole;
+      place const wanted = whole ? devices.mirrored() : devices.sharded(cut.operands[k]);
+      if (!(lies(k) == wanted)) p.operands(me)[k].arrives = wanted;
+    }
+    me.where = place_of_result(cut);
+    return plan_error::none;
+  }
+  constexpr place place_of_result(call_cut const& cut) const {
+    if (cut.axis != call_cut::whole) return devices.sharded(cut.axis);
+    return cut.terms == reduction::none ? devices.mirrored() : devices.partial(cut.terms);
+  }
   constexpr place place_of_result(bool cut) const {
     call_role const role = me.call->rule.results[me.result];
     if (!cut || role == call_role::whole) return devices.mirrored();
@@ -280,7 +303,9 @@ struct distributor {
     place const& first = lies(0);
     if (first.is_distributed()) {
       devices = first;
-      me.where = place_of_result(call_is_cut(p, first_result(p, number)));
+      short const call = first_result(p, number);
+      me.where = me.call->cut ? place_of_result(own_cut_of_call(p, p.steps[call]))
+                              : place_of_result(call_is_cut(p, call));
       me.why = reason::one_kernel;
     }
     return plan_error::none;
@@ -349,10 +374,28 @@ struct distributor {
   }
 };
 
+/// means: all sharded operands and results of a call have one extent along their cuts
+constexpr plan_error check_own_cut(plan_view const& p, short i, shape const* extents) {
+  step const &s = p.steps[i], &first = p.steps[first_result(p, i)];
+  std::int64_t n = dyn;
+  auto differs = [&](place const& at, shape const& of) {
+    if (!at.is_sharded()) return false;
+    std::int64_t const own = of.extent[at.axis];
+    bool const differ = n != dyn && own != dyn && n != own;
+    if (n == dyn) n = own;
+    return differ;
+  };
+  bool wrong = differs(s.where, extents[i]);
+  for (int k = 0; k < first.arity; ++k)
+    wrong = differs(place_of_operand(p, first, k), extents[p.operands(first)[k].from]) || wrong;
+  return wrong ? plan_error::own_call_cuts : plan_error::none;
+}
+
 /// means: all sharded operands and results of a call have as many rows as its first `rows` operand
 constexpr plan_error check_call(plan_view const& p, short i, shape const* extents) {
   step const &s = p.steps[i], &first = p.steps[first_result(p, i)];
   if (!call_is_cut(p, i)) return plan_error::none;
+  if (s.call->cut) return check_own_cut(p, i, extents);
   std::int64_t const n = extents[p.operands(first)[operand_of_rows(p, i)].from].extent[0];
   auto differs = [&](shape const& other) {
     return other.rank == 0 || (other.extent[0] != n && other.extent[0] != dyn && n != dyn);

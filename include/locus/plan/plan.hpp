@@ -110,6 +110,9 @@ consteval bool require_plan() {
   static_assert(found.error != plan_error::call_cuts,
                 "locus: a call takes values that are cut along axis 0, into as many rows each, and "
                 "others whole; bring an operand that lies otherwise with to<Mirrored<...>>(x)");
+  static_assert(found.error != plan_error::own_call_cuts,
+                "locus: this operation has no kernel for pieces along the cut of its operands; "
+                "gather first with to<Mirrored<...>>(x) or to<Device>(x), or cut another axis");
   static_assert(found.error != plan_error::view_across_cut,
                 "locus: a slice, a reshape or a concatenate goes across the cut; gather first with "
                 "to<Device>(x)");

@@ -49,6 +49,7 @@ struct call_work<Op, type_list<R...>, type_list<T...>> {
   constexpr auto team() const { return team(each_result{}, each_operand{}); }
   /// means: this piece has no rows: results with role terms are 0, results with role rows are empty
   constexpr bool has_nothing_to_read() const {
+    if constexpr (internal::has_own_cut<Op>) return false;
     bool none = false;
     for (int k = 0; k < operands; ++k)
       none = none || (Op::rule.operands[k] == call_role::rows && tiles[results + k].rank > 0 &&

@@ -28,9 +28,25 @@ LOCUS_FUNCTION kernel::any_tile call_tile(frame const& f, int value, int replica
   return t;
 }
 
+/// means: the part of the batch, for an operation that states its cuts itself
+inline call_context part_of_own_cut(frame const& f, short first, int replica) {
+  plan_view const& p = f.of->plan;
+  step const& s = p.steps[first];
+  call_context c;
+  int k = 0;
+  while (k < s.arity && !place_of_operand(p, s, k).is_sharded()) ++k;
+  if (k == s.arity) return c;
+  place const& at = place_of_operand(p, s, k);
+  std::int64_t const n = f.extents[p.operands(s)[k].from].extent[at.axis];
+  c.replica = replica, c.replicas = at.count(), c.first_row = at.piece_begin(n, replica);
+  c.rows = own_cut_of_call(p, s).batch == k ? n : 0;
+  return c;
+}
+
 LOCUS_FUNCTION call_context call_part(frame const& f, short first, int replica) {
   plan_view const& p = f.of->plan;
   call_context c;
+  if (p.steps[first].call->cut) return part_of_own_cut(f, first, replica);
   int const k = operand_of_rows(p, first);
   if (k < 0) return c;
   shape const& batch = f.extents[p.operands(p.steps[first])[k].from];

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scans of lines as steps of a plan: the rule over replicas and the kernels of the host and of
+// cards.
+#pragma once
+#include <locus/algorithms/around_axis.hpp>  // around_axis
+#include <locus/algorithms/scan_fold.hpp>    // scan_fold, scan_chunk
+#include <locus/algorithms/workspace.hpp>    // workspace
+#include <locus/core/macros.hpp>             // LOCUS_MODE
+#include <locus/ops/call.hpp>                // call_rule, call_cut, tile
+#include <locus/runtime/threads.hpp>         // parallel_for, threads_worth
+#if LOCUS_CUDA_KERNELS
+#include <locus/algorithms/scan_card.hpp>  // cards::scan_lines
+#endif
+
+namespace locus::algorithms {
+
+/// The totals of the pieces of replicas in front of this one: (outer, max_devices, inner); none:
+/// the line begins here.
+template <class Total>
+struct line_starts {
+  Total const* totals = nullptr;
+  int replica = 0, replicas = 1;
+  /// means: the fold of the totals of the pieces in front of this one, in their order
+  template <class Fold, bool Backwards>
+  LOCUS_HOST_DEVICE typename Fold::total of(std::int64_t o, std::int64_t c,
+                                            std::int64_t inner) const {
+    typename Fold::total t = Fold::identity();
+    if (!totals) return t;
+    for (int k = 0; k < replicas; ++k) {
+      int const r = Backwards ? replicas - 1 - k : k;
+      if (r == replica) break;
+      t = Fold::combine(
+          t, static_cast<typename Fold::total>(totals[(o * max_devices + r) * inner + c]));
+    }
+    return t;
+  }
+};
+
+/// The number of element j of a line of n in the order of the scan.
+template <bool Backwards>
+LOCUS_HOST_DEVICE constexpr std::int64_t place_in_line(std::int64_t j, std::int64_t n) {
+  return Backwards ? n - 1 - j : j;
+}
+
+namespace host {
+inline namespace LOCUS_MODE {
+
+/// means: r[o, j, c] = the fold of x[o, 0 ... j, c]; without x[o, j, c] if Exclusive; Backwards: of
+///        x[o, j ... n - 1, c]
+/// shape: x, r (outer, n, inner)
+/// cost:  on one thread one pass; on several a fold of all chunks first
+template <class Fold, bool Exclusive, bool Backwards, class T, class Starts>
+void scan_lines(T const* x, typename Fold::result* r, std::int64_t outer, std::int64_t n,
+                std::int64_t inner, Starts const& starts) {
+  using total = typename Fold::total;
+  constexpr std::int64_t most = 64;  // columns at once
+  std::int64_t const chunk = scan_chunk(n), chunks = (n + chunk - 1) / chunk,
+                     bands = (inner + most - 1) / most, lines = outer * bands;
+  if (outer * n * inner == 0) return;
+  auto const width_of = [&](std::int64_t band) {
+    return inner - band * most < most ? inner - band * most : most;
+  };
+  // f(row of x, row of r) for the rows of a chunk, in the order of the scan
+  auto const each_row = [&](std::int64_t line, std::int64_t k, auto const& f) {
+    std::int64_t const o = line / bands, c = line % bands * most;
+    std::int64_t const end = (k + 1) * chunk < n ? (k + 1) * chunk : n;
+    for (std::int64_t j = k * chunk; j < end; ++j) {
+      std::int64_t const at = (o * n + place_in_line<Backwards>(j, n)) * inner + c;
+      f(x + at, r + at);
+    }
+  };
+  auto const fold_chunk = [&](std::int64_t line, std::int64_t k, total* t) {
+    std::int64_t const width = width_of(line % bands);
+    for (std::int64_t w = 0; w < width; ++w) t[w] = Fold::identity();
+    each_row(line, k, [&](T const* from, typename Fold::result*) {
+      for (std::int64_t w = 0; w < width; ++w) t[w] = Fold::combine(t[w], Fold::widen(from[w]));
+    });
+  };
+  auto const scan_chunk_from = [&](std::int64_t line, std::int64_t k, total* t) {
+    std::int64_t const width = width_of(line % bands);
+    each_row(line, k, [&](T const* from, typename Fold::result* to) {
+      for (std::int64_t w = 0; w < width; ++w) {
+        total const next = Fold::combine(t[w], Fold::widen(from[w]));
+        to[w] = Fold::finish(Exclusive ? t[w] : next);
+        t[w] = next;
+      }
+    });
+  };
+  auto const start_line = [&](std::int64_t line, total* t) {
+    std::int64_t const width = width_of(line % bands);
+    for (std::int64_t w = 0; w < width; ++w)
+      t[w] = starts.template of<Fold, Backwards>(line / bands, line % bands * most + w, inner);
+  };
+  int const threads = threads_worth(static_cast<float>(outer * n * inner) * 1.5f);
+  if (threads == 1 || chunks == 1 || lines >= 4 * threads) {  // a line is one task
+    parallel_for(static_cast<int>(lines), threads, [&](int line) {
+      total t[most], own[most], from[most];
+      start_line(line, t);
+      for (std::int64_t k = 0; k < chunks; ++k) {
+        if (k + 1 < chunks) fold_chunk(line, k, own);
+        for (std::int64_t w = 0; w < width_of(line % bands); ++w) {
+          from[w] = t[w];
+          if (k + 1 < chunks) t[w] = Fold::combine(t[w], own[w]);
+        }
+        scan_chunk_from(line, k, from);
+      }
+    });
+    return;
+  }
+  workspace<total> const memory(lines * chunks * most);
+  auto const totals = [&](std::int64_t line, std::int64_t k) {
+    return memory.data() + (line * chunks + k) * most;
+  };
+  auto const tasks = static_cast<int>(lines * chunks);
+  parallel_for(tasks, threads, [&](int task) {
+    fold_chunk(task / chunks, task % chunks, totals(task / chunks, task % chunks));
+  });
+  for (std::int64_t line = 0; line < lines; ++line) {
+    total t[most];
+    start_line(line, t);
+    for (std::int64_t k = 0; k < chunks; ++k)
+      for (std::int64_t w = 0; w < width_of(line % bands); ++w) {
+        total& own = totals(line, k)[w];
+        total const before = t[w];
+        t[w] = Fold::combine(before, own);
+        own = before;
+      }
+  }
+  parallel_for(tasks, threads, [&](int task) {
+    scan_chunk_from(task / chunks, task % chunks, totals(task / chunks, task % chunks));
+  });
+}
+
+/// means: r[o, row, c] = the fold of x[o, 0 ... n - 1, c], 0 in the other rows
+/// shape: x (outer, n, inner), r (outer, max_devices, inner)
+template <class Fold, class T>
+void fold_lines(T const* x, typename Fold::total* r, std::int64_t outer, std::int64_t n,
+                std::int64_t inner, std::int64_t row) {
+  using total = typename Fold::total;
+  std::int64_t const chunk = scan_chunk(n), chunks = (n + chunk - 1) / chunk;
+  workspace<total> const memory(outer * chunks * inner);
+  total* const totals = memory.data();
+  int const threads = threads_worth(static_cast<float>(outer * n * inner));
+  parallel_for(static_cast<int>(outer * chunks), threads, [&](int task) {
+    std::int64_t const o = task / chunks, first = task % chunks * chunk,
+                       end = first + chunk < n ? first + chunk : n;
+    total* const t = totals + task * inner;
+    for (std::int64_t c = 0; c < inner; ++c) t[c] = Fold::identity();
+    for (std::int64_t j = first; j < end; ++j)
+      for (std::int64_t c = 0; c < inner; ++c)
+        t[c] = Fold::combine(t[c], Fold::widen(x[(o * n + j) * inner + c]));
+  });
+  for (std::int64_t o = 0; o < outer; ++o)
+    for (std::int64_t k = 0; k < max_devices; ++k)
+      for (std::int64_t c = 0; c < inner; ++c) {
+        total t = k == row ? Fold::identity() : total(0);
+        for (std::int64_t j = 0; k == row && j < chunks; ++j)
+          t = Fold::combine(t, totals[(o * chunks + j) * inner + c]);
+        r[(o * max_devices + k) * inner + c] = t;
+      }
+}
+
+}  // namespace LOCUS_MODE
+}  // namespace host
+
+/// What scans of one kind over one axis share.
+template <scan_kind K, int Axis>
+struct scan_rule {
+  static constexpr call_rule rule{.name = name_of_scan(K),
+                                  .operands = {call_role::rows},
+                                  .results = {call_role::rows},
+                                  .tensorflow = K == scan_kind::sum       ? "Cumsum"
+                                                : K == scan_kind::product ? "Cumprod"
+                                                                          : "",
+                                  .fixed_bits = true};
+  template <int, class T, class...>
+  using result = typename scan_fold<K, T>::result;
+  static constexpr std::int64_t operations(shape, shape x) { return 2 * x.size(); }
+};
+
+/// means: r[a..., j, b...] = the fold of x[a..., 0 ... j, b...], a: Axis axes; Exclusive: without
+///        element j; Backwards: from the end
+/// device: as x, which is whole, or in pieces along another axis
+template <scan_kind K, int Axis, bool Exclusive, bool Backwards>
+struct scan_op : scan_rule<K, Axis> {
+  static constexpr shape infer(int, shape x) { return x.rank > Axis ? x : no_shape; }
+  static constexpr call_cut cut(call_axes const& found) {
+    call_cut c{.fits = found[0] != Axis};
+    c.operands[0] = c.axis = found[0];
+    return c;
+  }
+  template <class Result, class T>
+  void host(call_context const&, tile<Result> r, tile<T const> x) const {
+    around_axis const of(x, Axis);
+    using fold = scan_fold<K, T>;
+    host::scan_lines<fold, Exclusive, Backwards>(x.data, r.data, of.outer, of.n, of.inner,
+                                                 line_starts<typename fold::total>{});
+  }
+  /// means: as host(), bit for bit
+  template <class Result, class T>
+  void card(card_context& here, tile<Result> r, tile<T const> x) const;
+
+  template <class G, class Y, class X>
+    requires(K == scan_kind::sum || K == scan_kind::product)
+  static constexpr auto pullback(G const& g, Y const& y, X const& x);
+};
+
+/// means: of each line the total of each replica's piece: row k is that of replica k, rows without
+///        a replica are 0
+/// device: x in pieces along Axis; a partial sum: each replica has its own row
+template <scan_kind K, int Axis>
+struct piece_totals_op {
+  static constexpr call_rule rule{.name = "scan.totals",
+                                  .operands = {call_role::rows},
+                                  .results = {call_role::terms},
+                                  .fixed_bits = true};
+  template <int, class T>
+  using result = typename scan_fold<K, T>::total;
+  static constexpr shape infer(int, shape x) {
+    if (x.rank <= Axis) return no_shape;
+    x.extent[Axis] = max_devices;
+    return x;
+  }
+  static constexpr std::int64_t operations(shape, shape x) { return x.size(); }
+  static constexpr call_cut cut(call_axes const& found) {
+    call_cut c{.fits = found[0] == Axis};
+    c.operands[0] = Axis, c.terms = reduction::sum;
+    return c;
+  }
+  template <class Total, class T>
+  void host(call_context const& here, tile<Total> r, tile<T const> x) const {
+    around_axis const of(x, Axis);
+    host::fold_lines<scan_fold<K, T>>(x.data, r.data, of.outer, of.n, of.inner, here.replica);
+  }
+  /// means: as host(), bit for bit
+  template <class Total, class T>
+  void card(card_context& here, tile<Total> r, tile<T const> x) const;
+};
+
+/// means: a scan along the cut of x, from the totals of the pieces in front
+template <scan_kind K, int Axis, bool Exclusive, bool Backwards>
+struct scan_of_pieces_op {
+  static constexpr call_rule rule{.name = name_of_scan(K),
+                                  .operands = {call_role::rows, call_role::whole},
+                                  .results = {call_role::rows},
+                                  .tensorflow = scan_rule<K, Axis>::rule.tensorflow,
+                                  .fixed_bits = true};
+  template <int, class T, class>
+  using result = typename scan_fold<K, T>::result;
+  static constexpr shape infer(int, shape x, shape) { return x; }
+  static constexpr std::int64_t operations(shape, shape x, shape) { return 2 * x.size(); }
+  static constexpr call_cut cut(call_axes const& found) {
+    call_cut c{.fits = found[0] == Axis};
+    c.operands[0] = Axis, c.operands[1] = call_cut::whole, c.axis = Axis;
+    return c;
+  }
+  template <class Result, class T, class Total>
+  void host(call_context const& here, tile<Result> r, tile<T const> x,
+            tile<Total const> totals) const {
+    around_axis const of(x, Axis);
+    host::scan_lines<scan_fold<K, T>, Exclusive, Backwards>(
+        x.data, r.data, of.outer, of.n, of.inner,
+        line_starts<Total>{totals.data, here.replica, here.replicas});
+  }
+  template <class Result, class T, class Total>
+  void card(card_context& here, tile<Result> r, tile<T const> x, tile<Total const> totals) const;
+
+  template <class G, class Y, class X, class Totals>
+    requires(K == scan_kind::sum || K == scan_kind::product)
+  static constexpr auto pullback(G const& g, Y const& y, X const& x, Totals const& totals);
+};
+
+#if LOCUS_CUDA_KERNELS
+template <scan_kind K, int Axis, bool Exclusive, bool Backwards>
+template <class Result, class T>
+void scan_op<K, Axis, Exclusive, Backwards>::card(card_context& here, tile<Result> r,
+                                                  tile<T const> x) const {
+  around_axis const of(x, Axis);
+  using fold = scan_fold<K, T>;
+  cards::scan_lines<fold, Exclusive, Backwards>(here, x.data, r.data, of.outer, of.n, of.inner,
+                                                line_starts<typename fold::total>{});
+}
+template <scan_kind K, int Axis>
+template <class Total, class T>
+void piece_totals_op<K, Axis>::card(card_context& here, tile<Total> r, tile<T const> x) const {
+  around_axis const of(x, Axis);
+  cards::fold_lines<scan_fold<K, T>>(here, x.data, r.data, of.outer, of.n, of.inner, here.replica);
+}
+template <scan_kind K, int Axis, bool Exclusive, bool Backwards>
+template <class Result, class T, class Total>
+void scan_of_pieces_op<K, Axis, Exclusive, Backwards>::card(card_context& here, tile<Result> r,
+                                                            tile<T const> x,
+                                                            tile<Total const> totals) const {
+  around_axis const of(x, Axis);
+  cards::scan_lines<scan_fold<K, T>, Exclusive, Backwards>(
+      here, x.data, r.data, of.outer, of.n, of.inner,
+      line_starts<Total>{totals.data, here.replica, here.replicas});
+}
+#endif
+
+}  // namespace locus::algorithms

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorts of lines as steps of a plan: the rule over replicas and the kernels of the host and of
+// cards.
+#pragma once
+#include <algorithm>  // merge
+
+#include <locus/algorithms/around_axis.hpp>  // around_axis
+#include <locus/algorithms/workspace.hpp>    // workspace
+#include <locus/core/macros.hpp>             // LOCUS_MODE
+#include <locus/engine/gpu/key_order.hpp>    // key_order
+#include <locus/ops/call.hpp>                // call_rule, call_cut, tile
+#include <locus/runtime/threads.hpp>         // parallel_for, threads_worth
+#if LOCUS_CUDA_KERNELS
+#include <locus/algorithms/sort_card.hpp>  // cards::sort_lines
+#endif
+
+namespace locus::algorithms {
+
+enum class sort_result : unsigned char { values, places };
+
+namespace host {
+inline namespace LOCUS_MODE {
+
+template <class Bits>
+struct placed_key {
+  Bits key;
+  std::int64_t place;
+};
+template <class Bits>
+constexpr Bits key_in(Bits b) {
+  return b;
+}
+template <class Bits>
+constexpr Bits key_in(placed_key<Bits> const& p) {
+  return p.key;
+}
+
+/// means: sorts a by its keys, which are unsigned; equal keys keep their order; b: room for n
+/// cost:  one pass for counts, two for each byte in which the keys differ
+template <class Item>
+void sort_by_bytes(Item* a, Item* b, std::int64_t n) {
+  constexpr int bytes = int(sizeof(key_in(*a)));
+  Item* const first = a;
+  if (n <= 64) {  // by insertion
+    for (std::int64_t i = 1; i < n; ++i) {
+      Item const item = a[i];
+      std::int64_t j = i;
+      for (; j > 0 && key_in(item) < key_in(a[j - 1]); --j) a[j] = a[j - 1];
+      a[j] = item;
+    }
+    return;
+  }
+  std::int64_t counts[bytes][256]{};
+  for (std::int64_t i = 0; i < n; ++i)
+    for (int d = 0; d < bytes; ++d) ++counts[d][key_in(a[i]) >> (8 * d) & 255];
+  for (int d = 0; d < bytes; ++d) {
+    std::int64_t* const count = counts[d];
+    if (count[key_in(a[0]) >> (8 * d) & 255] == n) continue;
+    std::int64_t before = 0;
+    for (int k = 0; k < 256; ++k) {
+      std::int64_t const own = count[k];
+      count[k] = before;
+      before += own;
+    }
+    for (std::int64_t i = 0; i < n; ++i) b[count[key_in(a[i]) >> (8 * d) & 255]++] = a[i];
+    Item* const other = a;
+    a = b, b = other;
+  }
+  if (a != first) std::copy(a, a + n, first);
+}
+
+/// means: as sort_by_bytes, on several threads: parts are sorted, and merged two by two
+template <class Item>
+void sort_in_parts(Item* a, Item* b, std::int64_t n, int threads) {
+  std::int64_t parts = 1;
+  while (parts < threads) parts *= 2;
+  auto const begin = [&](std::int64_t k) { return k < parts ? n / parts * k : n; };
+  parallel_for(static_cast<int>(parts), threads,
+               [&](int k) { sort_by_bytes(a + begin(k), b + begin(k), begin(k + 1) - begin(k)); });
+  Item* const first = a;
+  for (std::int64_t width = 1; width < parts; width *= 2) {
+    parallel_for(static_cast<int>(parts / width / 2), threads, [&](int k) {
+      std::int64_t const low = begin(2 * width * k), middle = begin(2 * width * k + width),
+                         high = begin(2 * width * (k + 1));
+      std::merge(a + low, a + middle, a + middle, a + high, b + low,
+                 [](Item const& p, Item const& q) { return key_in(p) < key_in(q); });
+    });
+    Item* const other = a;
+    a = b, b = other;
+  }
+  if (a != first) std::copy(a, a + n, first);
+}
+
+/// means: r[o, ., c] = the elements of x[o, ., c] in rising order, or their places; equal elements
+///        keep their order
+/// shape: x, r (outer, n, inner)
+template <sort_result Result, class T, class R>
+void sort_lines(T const* x, R* r, std::int64_t outer, std::int64_t n, std::int64_t inner) {
+  using order = cuda_side::key_order<T>;
+  using bits = typename order::bits;
+  constexpr bool values = Result == sort_result::values;
+  using item = std::conditional_t<values, bits, placed_key<bits>>;
+  std::int64_t const lines = outer * inner;
+  int const threads = threads_worth(static_cast<float>(lines * n) * 8);
+  auto const sort_line = [&](std::int64_t line, int own_threads) {
+    workspace<item> const memory(2 * n);
+    item* const items = memory.data();
+    std::int64_t const first = line / inner * n * inner + line % inner;
+    for (std::int64_t j = 0; j < n; ++j)
+      if constexpr (values)
+        items[j] = order::of(x[first + j * inner]);
+      else
+        items[j] = {order::of(x[first + j * inner]), j};
+    if (own_threads > 1)
+      sort_in_parts(items, items + n, n, own_threads);
+    else
+      sort_by_bytes(items, items + n, n);
+    for (std::int64_t j = 0; j < n; ++j)
+      if constexpr (values)
+        r[first + j * inner] = order::key(items[j]);
+      else
+        r[first + j * inner] = items[j].place;
+  };
+  if (lines >= threads || n < 4096)
+    parallel_for(static_cast<int>(lines), threads, [&](int line) { sort_line(line, 1); });
+  else
+    for (std::int64_t line = 0; line < lines; ++line) sort_line(line, threads);
+}
+
+}  // namespace LOCUS_MODE
+}  // namespace host
+
+/// means: r[a..., ., b...] = the elements of x[a..., ., b...] in rising order, or their places;
+///        a: Axis axes; -0.0 before 0.0, every NaN last and one quiet NaN; stable
+/// device: as x, which is whole, or in pieces along another axis
+template <sort_result Result, int Axis>
+struct sort_op {
+  static constexpr bool values = Result == sort_result::values;
+  static constexpr call_rule rule{.name = values ? "sort" : "argsort",
+                                  .operands = {call_role::rows},
+                                  .results = {call_role::rows},
+                                  .tensorflow = "TopKV2",
+                                  .fixed_bits = true};
+  template <int, class T>
+  using result = std::conditional_t<values, T, std::int64_t>;
+  static constexpr shape infer(int, shape x) { return x.rank > Axis ? x : no_shape; }
+  static constexpr std::int64_t operations(shape, shape x) { return 16 * x.size(); }
+  static constexpr call_cut cut(call_axes const& found) {
+    call_cut c{.fits = found[0] != Axis};
+    c.operands[0] = c.axis = found[0];
+    return c;
+  }
+  template <class R, class T>
+  void host(call_context const&, tile<R> r, tile<T const> x) const {
+    around_axis const of(x, Axis);
+    host::sort_lines<Result>(x.data, r.data, of.outer, of.n, of.inner);
+  }
+  /// means: as host(), bit for bit
+  template <class R, class T>
+  void card(card_context& here, tile<R> r, tile<T const> x) const;
+
+  /// the adjoint of an element is that of the place to which the sort moves the element
+  template <class G, class Y, class X>
+    requires(Result == sort_result::values)
+  static constexpr auto pullback(G const& g, Y const& y, X const& x);
+};
+
+/// means: r[a..., places[a..., j, b...], b...] = x[a..., j, b...]: the inverse of a permutation of
+///        each line
+/// device: x and places alike, in pieces along another axis; other pieces are gathered
+template <int Axis>
+struct put_back_op {
+  static constexpr call_rule rule{.name = "sort.gradient",
+                                  .operands = {call_role::rows, call_role::rows},
+                                  .results = {call_role::rows},
+                                  .fixed_bits = true};
+  template <int, class T, class>
+  using result = T;
+  static constexpr shape infer(int, shape x, shape places) {
+    if (x.rank != places.rank) return no_shape;
+    for (int a = 0; a < x.rank; ++a)
+      if (x.extent[a] != places.extent[a]) {
+        if (x.extent[a] != dyn && places.extent[a] != dyn) return no_shape;
+        x.extent[a] = dyn;
+      }
+    return x;
+  }
+  static constexpr call_cut cut(call_axes const& found) {
+    call_cut c{.fits = true};
+    bool const alike = found[0] == found[1] && found[0] != Axis;
+    c.operands[0] = c.operands[1] = c.axis = alike ? found[0] : call_cut::whole;
+    return c;
+  }
+  template <class T, class Place>
+  void host(call_context const&, tile<T> r, tile<T const> x, tile<Place const> places) const {
+    around_axis const of(x, Axis);
+    std::int64_t const size = of.outer * of.n * of.inner, block = 4096;
+    parallel_for(static_cast<int>((size + block - 1) / block),
+                 threads_worth(static_cast<float>(size) * 2), [&](int task) {
+                   std::int64_t i = task * block;
+                   for (std::int64_t const end = i + block < size ? i + block : size; i < end; ++i)
+                     r.data[target(i, places.data[i], of.n, of.inner)] = x.data[i];
+                 });
+  }
+  template <class T, class Place>
+  void card(card_context& here, tile<T> r, tile<T const> x, tile<Place const> places) const;
+
+  LOCUS_HOST_DEVICE static std::int64_t target(std::int64_t i, std::int64_t place, std::int64_t n,
+                                               std::int64_t inner) {
+    return (i / inner / n * n + place) * inner + i % inner;
+  }
+};
+
+#if LOCUS_CUDA_KERNELS
+template <sort_result Result, int Axis>
+template <class R, class T>
+void sort_op<Result, Axis>::card(card_context& here, tile<R> r, tile<T const> x) const {
+  around_axis const of(x, Axis);
+  cards::sort_lines<values>(here, x.data, r.data, of.outer, of.n, of.inner);
+}
+template <int Axis>
+template <class T, class Place>
+void put_back_op<Axis>::card(card_context& here, tile<T> r, tile<T const> x,
+                             tile<Place const> places) const {
+  around_axis const of(x, Axis);
+  here.each(of.outer * of.n * of.inner,
+            cards::put_back<put_back_op, T, Place>{of.n, of.inner, x.data, places.data, r.data});
+}
+#endif
+
+}  // namespace locus::algorithms
