@@ -20,16 +20,16 @@ constexpr auto segments_as(X const& x, Ids const& ids, Like const& like) {
     op.segments = detail::shape_now(like).extent[Axis];
   return call(op, x, ids);
 }
-template <int Axis, class X, class I>
-constexpr auto rows_at(X const& x, I const& i) {
-  return call(take_op<Axis, I::pattern.rank>{}, x, i);
+template <int Axis, class X, class Rows>
+constexpr auto rows_at(X const& x, Rows const& i) {
+  return call(take_op<Axis, Rows::pattern.rank>{}, x, i);
 }
 
 }  // namespace LOCUS_MODE
 
 template <int Axis, int IndexRank>
-template <class G, class Y, class X, class I>
-constexpr auto take_op<Axis, IndexRank>::pullback(G const& g, Y const&, X const& x, I const& i) {
+template <class G, class Y, class X, class Rows>
+constexpr auto take_op<Axis, IndexRank>::pullback(G const& g, Y const&, X const& x, Rows const& i) {
   return segments_as<reduction::sum, Axis>(g, i, x);
 }
 

@@ -106,8 +106,8 @@ constexpr auto segment_min(X&& x, Ids&& ids, std::int64_t segments) {
 /// means: r = y, and r[a..., i[j...], b...] += v[a..., j..., b...]; rows of one number are added in
 ///        their order
 /// shape: that of y     cost, fails: as segment_sum, whose result is added to y
-template <int Axis = 0, tensor_operand Y, tensor_operand I, tensor_operand V>
-constexpr auto scatter_add(Y&& y, I&& i, V&& v) {
+template <int Axis = 0, tensor_operand Y, tensor_operand Rows, tensor_operand V>
+constexpr auto scatter_add(Y&& y, Rows&& i, V&& v) {
   using E = expression_of_t<Y>;
   constexpr int rank = E::pattern.rank, axis = Axis < 0 ? Axis + rank : Axis;
   constexpr bool has_axis = axis >= 0 && axis < rank;
@@ -119,7 +119,7 @@ constexpr auto scatter_add(Y&& y, I&& i, V&& v) {
     constexpr std::int64_t rows = E::pattern.extent[axis];
     auto added = algorithms::segments_of<reduction::sum, axis, rows>(
         rows == dyn ? detail::shape_now(to).extent[axis] : rows, std::forward<V>(v),
-        std::forward<I>(i));
+        std::forward<Rows>(i));
     using T = typename E::value_type;
     if constexpr (std::is_same_v<typename decltype(added)::value_type, T>)
       return std::move(to) + std::move(added);

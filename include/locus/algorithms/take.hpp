@@ -24,17 +24,18 @@ inline namespace LOCUS_MODE {
 ///        index, place and extent; on cards, a kernel cannot stop the program: the row is NaN, or 0
 ///        where elements have no NaN, and nothing beyond x is read
 /// after: NumPy's take and TensorFlow's gather; negative indices do not count from the end
-template <int Axis = 0, tensor_operand X, tensor_operand I>
-constexpr auto take(X&& x, I&& i) {
+template <int Axis = 0, tensor_operand X, tensor_operand Rows>
+constexpr auto take(X&& x, Rows&& i) {
   constexpr int rank = expression_of_t<X>::pattern.rank, axis = Axis < 0 ? Axis + rank : Axis;
-  constexpr bool has_axis = axis >= 0 && axis < rank, has_indices = is_integer_v<element_of_t<I>>;
+  constexpr bool has_axis = axis >= 0 && axis < rank,
+                 has_indices = is_integer_v<element_of_t<Rows>>;
   static_assert(has_axis,
                 "locus: take names an axis that its operand does not have; axes count from 0, or "
                 "from -1 backwards");
   static_assert(has_indices, "locus: take reads integer indices; write take(x, cast<int>(i))");
   if constexpr (has_axis && has_indices)
-    return call(algorithms::take_op<axis, expression_of_t<I>::pattern.rank>{}, std::forward<X>(x),
-                std::forward<I>(i));
+    return call(algorithms::take_op<axis, expression_of_t<Rows>::pattern.rank>{},
+                std::forward<X>(x), std::forward<Rows>(i));
 }
 
 }  // namespace LOCUS_MODE

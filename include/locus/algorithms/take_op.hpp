@@ -127,8 +127,8 @@ struct take_op {
   void card(card_context& here, tile<T> r, tile<T const> x, tile<Index const> i) const;
 
   /// the adjoint of x: the sum of the rows of g that came from one row of x
-  template <class G, class Y, class X, class I>
-  static constexpr auto pullback(G const& g, Y const& y, X const& x, I const& i);
+  template <class G, class Y, class X, class Rows>
+  static constexpr auto pullback(G const& g, Y const& y, X const& x, Rows const& i);
 
  private:
   static rows_here rows_of(call_context const& here, std::int64_t own) {
