@@ -24,14 +24,16 @@ runtime::logical_device& find_account(char const* call, call_site where) {
       !open_device<Device>,
       "locus: GpuDevice<dyn> by itself names no device; write get_memory_info(\"/GPU:2\")");
   runtime::devices_with_gpus(call, where);
-  message name;
-  return account_of(Device::value.at(0), (name << Device::value.at(0)).view());
+  runtime::request_devices(Device::value, call, where);
+  return runtime::find_device(Device::value.at(0));
 }
 }  // namespace detail
 
 /// means: the memory that tensors and plans hold on a logical device now, its peak since the last
 ///        reset, ... CPUs have counts too. Memory for a missing GPU counts for the device that
 ///        replaced it.
+///        A policy is a use of its device, as a tensor on it is: soft placement replaces a missing
+///        GPU. A name is no use: it finds a missing GPU only after a use
 /// fails: unknown_device, for a malformed name, and where no device or several match
 /// after: tf.config.experimental.get_memory_info, reset_memory_stats
 inline memory_info get_memory_info(std::string_view name, call_site where = call_site::here()) {
