@@ -11,6 +11,7 @@
 #include <locus/engine/host/cblas.hpp>
 #include <locus/machine/start_watching.hpp>
 #include <locus/run/report.hpp>
+#include <locus/runtime/variables.hpp>  // number_from_environment
 
 #include "child.hpp"
 
