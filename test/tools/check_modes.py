@@ -20,8 +20,8 @@ import tempfile
 
 KERNELS = re.compile(r'locus::(host|kernel|cuda_side)::(?!missing|host_operands|announce|require_same|find_cblas|functions::)|(?<!held)(?<!erased)_work\b|_fn\b|'
                      r'::operand_placer::|parallel_for')
-# The run-time loop: functions over the state of one run, but those that only tell its events (run/events.hpp).
-LOOP = re.compile(r'(?<!log_step)(?<!log_transfer)(?<!say_fallback)(?<!end_plan)\(locus::detail::run_state( const)?&|locus::detail::(check_owner|copy_strided|moves_as_block)\b')
+# The run-time loop: functions over the state of one run.
+LOOP = re.compile(r'\(locus::detail::run_state( const)?&|locus::detail::(check_owner|copy_strided|moves_as_block)\b')
 MODE = 'mode_k'
 # Where tensors are made the run-time loop is offered to statements of other units, of whichever mode
 # comes first: it calls the statement's own kernel and computes nothing itself.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The events of a run of a plan, and of tensors: operations have TensorFlow's names.
 #pragma once
-#include <locus/core/macros.hpp>          // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/core/macros.hpp>          // LOCUS_COLD_BEGIN, LOCUS_FUNCTION, LOCUS_RUN_MODE
 #include <locus/machine/event_scope.hpp>  // event_scope
 #include <locus/run/run_state.hpp>        // run_state
 
@@ -10,6 +10,8 @@ LOCUS_COLD_BEGIN
 namespace locus::detail {
 
 using runtime::event_scope;
+
+inline namespace LOCUS_RUN_MODE {
 
 /// means: the run of a plan begins; its work is that of the host
 [[gnu::cold]] LOCUS_FUNCTION void begin_plan(event_scope& scope, run_state const& run);
@@ -34,6 +36,7 @@ using runtime::event_scope;
 ///        the device or there are GPUs
 [[gnu::cold]] LOCUS_FUNCTION void say_fallback(run_state const& run, short i);
 
+}  // namespace LOCUS_RUN_MODE
 }  // namespace locus::detail
 
 namespace locus::internal {

@@ -12,6 +12,22 @@ LOCUS_COLD_BEGIN
 
 namespace locus::detail {
 
+/// means: true at the first call with that name
+LOCUS_SHARED_STATE inline bool is_first_of_operation(std::string_view name) {
+  struct memory {
+    mutex lock;
+    dynamic_array<std::string_view> names;  // constants of the program
+  };
+  static memory* const seen = new memory;  // never destroyed: plans run until the end
+  lock_guard hold(seen->lock);
+  for (std::string_view const& one : seen->names)
+    if (one == name) return false;
+  seen->names.push(name);
+  return true;
+}
+
+inline namespace LOCUS_RUN_MODE {
+
 inline plan_run plan_run_of(run_state const& run) {
   return {run.plan, run.extents, run.seen.record->policy, run.done};
 }
@@ -83,20 +99,6 @@ LOCUS_FUNCTION void log_transfer(run_state const& run, transfer const& t, std::i
   runtime::log(e);
 }
 
-/// means: true at the first call with that name
-LOCUS_SHARED_STATE inline bool is_first_of_operation(std::string_view name) {
-  struct memory {
-    mutex lock;
-    dynamic_array<std::string_view> names;  // constants of the program
-  };
-  static memory* const seen = new memory;  // never destroyed: plans run until the end
-  lock_guard hold(seen->lock);
-  for (std::string_view const& one : seen->names)
-    if (one == name) return false;
-  seen->names.push(name);
-  return true;
-}
-
 LOCUS_FUNCTION void say_fallback(run_state const& run, short i) {
   step const& s = run.plan.steps[i];
   call_site const site = run.seen.site;
@@ -112,6 +114,7 @@ LOCUS_FUNCTION void say_fallback(run_state const& run, short i) {
   runtime::warn(e, matters && is_first_of_operation(s.name));
 }
 
+}  // namespace LOCUS_RUN_MODE
 }  // namespace locus::detail
 
 namespace locus::internal {
