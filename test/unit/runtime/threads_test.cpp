@@ -119,8 +119,11 @@ TEST_CASE("the number of threads is what was set, and a negative one is refused"
 }
 
 TEST_CASE("the same part of a loop runs on the same thread again") {
-  std::thread::id of_part[2][50];
-  for (int round = 0; round < 50; ++round)
+  constexpr int first =
+      5;  // before, a worker that comes late on a busy machine finds its part taken
+  constexpr int rounds = first + 50;
+  std::thread::id of_part[2][rounds];
+  for (int round = 0; round < rounds; ++round)
     for (int wait = 0; wait < 2; ++wait) {  // once each has come: until then parts are stolen
       std::atomic<int> inside = 0;
       parallel_for(2, 2, [&](int part) {
@@ -130,8 +133,8 @@ TEST_CASE("the same part of a loop runs on the same thread again") {
           std::this_thread::sleep_for(std::chrono::milliseconds(1));
       });
     }
-  int const first = 5;  // before, a worker that comes late on a busy machine finds its part taken
-  for (int round = first; round < 50; ++round) {
+  for (int round = first; round < rounds; ++round) {
+    CHECK(of_part[0][round] == of_part[0][first]);
     CHECK(of_part[1][round] == of_part[1][first]);
     CHECK(of_part[0][round] == std::this_thread::get_id());
   }
