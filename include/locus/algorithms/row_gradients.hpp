@@ -17,7 +17,7 @@ template <reduction R, int Axis, class X, class Ids, class Like>
 constexpr auto segments_as(X const& x, Ids const& ids, Like const& like) {
   segments_op<R, Axis, Ids::pattern.rank, Like::pattern.extent[Axis]> op;
   if constexpr (Like::pattern.extent[Axis] == dyn)
-    op.segments = detail::shape_now(like).extent[Axis];
+    op.segments = internal::shape_now(like).extent[Axis];
   return call(op, x, ids);
 }
 template <int Axis, class X, class Rows>

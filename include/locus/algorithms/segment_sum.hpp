@@ -118,7 +118,7 @@ constexpr auto scatter_add(Y&& y, Rows&& i, V&& v) {
     auto to = as_operand<void>(std::forward<Y>(y));
     constexpr std::int64_t rows = E::pattern.extent[axis];
     auto added = algorithms::segments_of<reduction::sum, axis, rows>(
-        rows == dyn ? detail::shape_now(to).extent[axis] : rows, std::forward<V>(v),
+        rows == dyn ? internal::shape_now(to).extent[axis] : rows, std::forward<V>(v),
         std::forward<Rows>(i));
     using T = typename E::value_type;
     if constexpr (std::is_same_v<typename decltype(added)::value_type, T>)
