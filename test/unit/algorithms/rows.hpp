@@ -8,6 +8,7 @@
 #include <locus/grad/grad.hpp>
 #include <locus/locus.hpp>
 #include <oracle.hpp>
+#include <replicas.hpp>
 
 namespace rows {
 
@@ -26,6 +27,15 @@ std::vector<double> values_in(T const& x) {
   std::vector<double> v;
   for (std::int64_t i = 0; i < host.size(); ++i) v.push_back(static_cast<double>(host.data()[i]));
   return v;
+}
+
+/// check(t) for x mirrored over R GPUs, and in pieces along each of its three axes
+template <int R, class T, class Check>
+void in_each_way(Tensor<T, Dextents<3>> const& x, Check const& check) {
+  check(Tensor<T, Dextents<3>, replicas::mirrored<R>>(x));
+  check(Tensor<T, Dextents<3>, replicas::cut<R, 0>>(x));
+  check(Tensor<T, Dextents<3>, replicas::cut<R, 1>>(x));
+  check(Tensor<T, Dextents<3>, replicas::cut<R, 2>>(x));
 }
 
 /// the extents of x around axes first ... first + count - 1

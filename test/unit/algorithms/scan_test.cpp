@@ -91,7 +91,6 @@ void check_types() {
 }
 template <int R>
 void check_pieces() {
-  using M = replicas::mirrored<R>;
   CAPTURE(R);
   for (std::int64_t const n : {10, 7, 2, 1, 0}) {
     CAPTURE(n);
@@ -101,10 +100,7 @@ void check_pieces() {
       check_scans<1>(x, there);
       check_scans<2>(x, there);
     };
-    check(Tensor<int, Dextents<3>, M>(x));
-    check(Tensor<int, Dextents<3>, replicas::cut<R, 0>>(x));
-    check(Tensor<int, Dextents<3>, replicas::cut<R, 1>>(x));
-    check(Tensor<int, Dextents<3>, replicas::cut<R, 2>>(x));
+    rows::in_each_way<R>(x, check);
   }
 }
 

@@ -95,10 +95,7 @@ void check_pieces() {
           CHECK(std::vector<double>(part.begin(), part.end()) == sums);
       }
     };
-    check(Tensor<int, Dextents<3>, M>(x));
-    check(Tensor<int, Dextents<3>, replicas::cut<R, 0>>(x));
-    check(Tensor<int, Dextents<3>, replicas::cut<R, 1>>(x));
-    check(Tensor<int, Dextents<3>, replicas::cut<R, 2>>(x));
+    rows::in_each_way<R>(x, check);
   }
 }
 
