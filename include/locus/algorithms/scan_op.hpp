@@ -3,6 +3,7 @@
 // cards.
 #pragma once
 #include <locus/algorithms/around_axis.hpp>  // around_axis
+#include <locus/algorithms/line_blocks.hpp>  // for_blocks_of_lines
 #include <locus/algorithms/scan_fold.hpp>    // scan_fold, scan_chunk
 #include <locus/algorithms/workspace.hpp>    // workspace
 #include <locus/core/macros.hpp>             // LOCUS_MODE
@@ -92,17 +93,19 @@ void scan_lines(T const* x, typename Fold::result* r, std::int64_t outer, std::i
       t[w] = starts.template of<Fold, Backwards>(line / bands, line % bands * most + w, inner);
   };
   int const threads = threads_worth(static_cast<float>(outer * n * inner) * 1.5f);
-  if (threads == 1 || chunks == 1 || lines >= 4 * threads) {  // a line is one task
-    parallel_for(static_cast<int>(lines), threads, [&](int line) {
+  if (threads == 1 || chunks == 1 || lines >= 4 * threads) {  // whole lines are tasks
+    for_blocks_of_lines(lines, n, threads, [&](std::int64_t first, std::int64_t end) {
       total t[most], own[most], from[most];
-      start_line(line, t);
-      for (std::int64_t k = 0; k < chunks; ++k) {
-        if (k + 1 < chunks) fold_chunk(line, k, own);
-        for (std::int64_t w = 0; w < width_of(line % bands); ++w) {
-          from[w] = t[w];
-          if (k + 1 < chunks) t[w] = Fold::combine(t[w], own[w]);
+      for (std::int64_t line = first; line < end; ++line) {
+        start_line(line, t);
+        for (std::int64_t k = 0; k < chunks; ++k) {
+          if (k + 1 < chunks) fold_chunk(line, k, own);
+          for (std::int64_t w = 0; w < width_of(line % bands); ++w) {
+            from[w] = t[w];
+            if (k + 1 < chunks) t[w] = Fold::combine(t[w], own[w]);
+          }
+          scan_chunk_from(line, k, from);
         }
-        scan_chunk_from(line, k, from);
       }
     });
     return;

@@ -5,6 +5,7 @@
 #include <algorithm>  // merge
 
 #include <locus/algorithms/around_axis.hpp>  // around_axis
+#include <locus/algorithms/line_blocks.hpp>  // for_blocks_of_lines
 #include <locus/algorithms/workspace.hpp>    // workspace
 #include <locus/core/macros.hpp>             // LOCUS_MODE
 #include <locus/engine/gpu/key_order.hpp>    // key_order
@@ -102,9 +103,7 @@ void sort_lines(T const* x, R* r, std::int64_t outer, std::int64_t n, std::int64
   using item = std::conditional_t<values, bits, placed_key<bits>>;
   std::int64_t const lines = outer * inner;
   int const threads = threads_worth(static_cast<float>(lines * n) * 8);
-  auto const sort_line = [&](std::int64_t line, int own_threads) {
-    workspace<item> const memory(2 * n);
-    item* const items = memory.data();
+  auto const sort_line = [&](item* items, std::int64_t line, int own_threads) {
     std::int64_t const first = line / inner * n * inner + line % inner;
     for (std::int64_t j = 0; j < n; ++j)
       if constexpr (values)
@@ -121,10 +120,15 @@ void sort_lines(T const* x, R* r, std::int64_t outer, std::int64_t n, std::int64
       else
         r[first + j * inner] = items[j].place;
   };
-  if (lines >= threads || n < 4096)
-    parallel_for(static_cast<int>(lines), threads, [&](int line) { sort_line(line, 1); });
-  else
-    for (std::int64_t line = 0; line < lines; ++line) sort_line(line, threads);
+  if (lines >= threads || n < 4096) {
+    for_blocks_of_lines(lines, n, threads, [&](std::int64_t first, std::int64_t end) {
+      workspace<item> const memory(2 * n);
+      for (std::int64_t line = first; line < end; ++line) sort_line(memory.data(), line, 1);
+    });
+    return;
+  }
+  workspace<item> const memory(2 * n);
+  for (std::int64_t line = 0; line < lines; ++line) sort_line(memory.data(), line, threads);
 }
 
 }  // namespace LOCUS_MODE

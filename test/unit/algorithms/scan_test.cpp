@@ -7,6 +7,7 @@
 #include <on_backends.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 
@@ -121,6 +122,21 @@ TEST_CASE("scans are the plain loop, for each type") {
     check_types<GpuDevice<0>, int>();
     check_types<GpuDevice<0>, bool>();
   });
+}
+
+TEST_CASE("blocks of lines hold each line once, also of more lines than an int counts") {
+  for (std::int64_t const lines : {0L, 1L, 7L, 5000L, 3000000000L})
+    for (std::int64_t const n : {0L, 1L, 300L, 100000L})
+      for (int const threads : {1, 2, 5}) {
+        std::atomic<std::int64_t> count = 0, sum = 0;  // sum modulo 2^64 of first + ... + end - 1
+        algorithms::host::for_blocks_of_lines(lines, n, threads,
+                                              [&](std::int64_t first, std::int64_t end) {
+                                                count += end - first;
+                                                sum += (end - first) * (first + end - 1) / 2;
+                                              });
+        CHECK(count == lines);
+        CHECK(sum == lines * (lines - 1) / 2);
+      }
 }
 
 TEST_CASE("products, negative axes, static extents, operands with gaps, NaN") {
