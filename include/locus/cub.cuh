@@ -21,7 +21,7 @@
 // means: the algorithms of engine/gpu/ for these types of elements, and sum, mean, max and min of a whole tensor,
 //        stand in the registry before main; at namespace scope, once in a program:
 //            LOCUS_INSTANTIATE_ALGORITHMS(float, double, std::int32_t, std::int64_t);
-//        A program with networks includes <locus/training_cub.cuh> instead, which adds what layers use.
+//        A program with networks includes <locus/training_cub.cuh> instead, which adds the kernels of layers.
 // cost:  nvcc compiles all of them for each type: name the types that the program uses
 #define LOCUS_INSTANTIATE_ALGORITHMS(...)                                   \
   [[maybe_unused]] static bool const LOCUS_INSTANTIATE_NAME_(__COUNTER__) = \

@@ -5,7 +5,7 @@
 #if defined(__CUDACC__)
 #include <locus/nn/layers/embedding_ops.hpp>  // embedding_gradient_op
 
-// means: as in <locus/cub.cuh>, and what the layers of networks use
+// means: as in <locus/cub.cuh>, and the kernels and algorithms of the layers of networks
 #undef LOCUS_INSTANTIATE_ALGORITHMS
 #define LOCUS_INSTANTIATE_ALGORITHMS(...)                                   \
   [[maybe_unused]] static bool const LOCUS_INSTANTIATE_NAME_(__COUNTER__) = \
@@ -13,7 +13,7 @@
        ::locus::cuda_side::instantiate_folds<__VA_ARGS__>(),                \
        ::locus::cuda_side::instantiate_layers<__VA_ARGS__>())
 
-// means: only what the layers of networks use, for networks of these types
+// means: only the kernels and algorithms of the layers of networks, for these types
 #define LOCUS_INSTANTIATE_LAYERS(...)                                       \
   [[maybe_unused]] static bool const LOCUS_INSTANTIATE_NAME_(__COUNTER__) = \
       ::locus::cuda_side::instantiate_layers<__VA_ARGS__>()

@@ -166,7 +166,7 @@ void fold_lines(T const* x, typename Fold::total* r, std::int64_t outer, std::in
 }  // namespace LOCUS_MODE
 }  // namespace host
 
-/// What scans of one kind over one axis share.
+/// The rule, the cut and the extents of all scans of one kind over one axis.
 template <scan_kind K, int Axis>
 struct scan_rule {
   static constexpr call_rule rule{.name = name_of_scan(K),

@@ -10,7 +10,8 @@
 namespace locus::algorithms::cards {
 inline namespace LOCUS_MODE {
 
-/// Vector k of the result (outer, n, wide): a row of x, zeros, or what stands for a wrong index.
+/// Vector k of the result (outer, n, wide): a row of x; zeros for a row of another
+/// replica; NaN, or 0, for a wrong index.
 template <class T, class Index, int Size>
 struct taken_rows {
   using vector = cuda_side::vector_of<T, Size>;

@@ -121,8 +121,8 @@ struct take_op {
     host::take_rows(x.data, i.data, r.data, of.outer, i.size(), of.inner, rows, Axis,
                     IndexRank > 0 && i.extent[0] > 0 ? first * (i.size() / i.extent[0]) : 0);
   }
-  /// means: as host(), but an index outside of all rows is no error: its row is NaN, which shows
-  ///        in what reads it, or 0 where T has no NaN; nothing beyond x is read
+  /// means: as host(), but an index outside of all rows is no error: its row is NaN, which the
+  ///        readers of r show, or 0 where T has no NaN; nothing beyond x is read
   template <class T, class Index>
   void card(card_context& here, tile<T> r, tile<T const> x, tile<Index const> i) const;
 
