@@ -39,7 +39,7 @@ once() {
   esac
 }
 
-tree default
+tree default -Druntime=headers
 SUITES='unit laws random examples' TARGETS= tree compiled-run-time -Druntime=compiled -Dcuda=disabled
 if command -v clang++ >/dev/null; then
   export CXX=clang++

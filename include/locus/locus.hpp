@@ -31,9 +31,11 @@
 #include <locus/ops/reduce.hpp>              // sum, mean, max, argmax ...
 #include <locus/ops/softmax.hpp>             // softmax, log_softmax
 #include <locus/ops/views.hpp>               // transpose, reshape, slice
+#include <locus/ops/windows.hpp>             // interior
 #include <locus/plan/plan.hpp>               // plan_of, device_of
 #include <locus/plan/show/types.hpp>         // plan_types
 #include <locus/tensor/assign.hpp>           // into, plan, run
+#include <locus/tensor/assign_part.hpp>      // slice(x, r) = e
 #include <locus/tensor/collective.hpp>       // collective::all_reduce ...
 #include <locus/tensor/compare.hpp>          // equal, all_close
 #include <locus/tensor/eval.hpp>             // eval, fetch, to

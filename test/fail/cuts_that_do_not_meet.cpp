@@ -2,8 +2,8 @@
 // Operands, products and views cut along axes that do not meet.
 // expect-1: locus: operands are cut along axes that do not meet; gather one first with to<Mirrored<...>>(x)
 // expect-2: locus: matmul of these cuts would gather an operand; say so with to<Mirrored<...>>(x)
-// expect-3: locus: a slice, a reshape or a concatenate goes across the cut; gather first with to<Device>(x)
-// expect-4: locus: a slice, a reshape or a concatenate goes across the cut; gather first with to<Device>(x)
+// expect-3: locus: a slice, a reshape or a concatenate goes across the cut; gather first with to<Device>(x), or write interior<1>(x), slice<0, 1, -1>(x), whose ends the type knows
+// expect-4: locus: a slice, a reshape or a concatenate goes across the cut; gather first with to<Device>(x), or write interior<1>(x), slice<0, 1, -1>(x), whose ends the type knows
 // expect-5: locus: on<Device> around a value that is distributed; gather it first with to<Device>(x)
 // expect-6: locus: an operand of extent 1 is cut along the axis on which it would stretch; give each replica a whole one with to<Mirrored<...>>(x)
 #include <locus/locus.hpp>

@@ -200,7 +200,9 @@ constexpr char const* functions[] = {"cudaMalloc",           "cudaHostAlloc",
 }  // namespace
 
 TEST_CASE("whichever call fails, locus says so, nothing is lost, and the next run is right") {
-  for (auto const& [name, run] : programs) {
+  for (auto const& program : programs) {
+    auto const& name = program.name;
+    auto const& run = program.run;
     CAPTURE(name);
     REQUIRE(run());  // devices are found, pools and communicators are there
     REQUIRE(run());

@@ -22,9 +22,9 @@ struct numbers {
 };
 void all_are(char const* label, std::initializer_list<std::pair<char const*, double>> expected) {
   CAPTURE(std::string(label));
-  for (auto const& [name, value] : expected) {
-    CAPTURE(std::string(name));
-    CHECK(figure(label, name) == value);
+  for (auto const& one : expected) {
+    CAPTURE(std::string(one.first));
+    CHECK(figure(label, one.first) == one.second);
   }
 }
 }  // namespace

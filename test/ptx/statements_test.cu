@@ -73,9 +73,9 @@ std::string kernels_of(char const* label, F&& f) {
                             {"cub::DeviceReduce", "DeviceReduce"},
                             {"line_map", "<line_map>"},
                             {"fold_rows", "<fold_rows>"}};
-  for (auto const& [in_log, kernel] : pairs) {
-    CAPTURE(in_log);
-    CHECK(has(said, in_log) == has(names, kernel));
+  for (pair const& one : pairs) {
+    CAPTURE(one.said);
+    CHECK(has(said, one.said) == has(names, one.kernel));
   }
   CHECK(!said.empty());
   return names;
@@ -468,4 +468,34 @@ TEST_CASE_TEMPLATE("whole folds: every size, addresses between vectors, several 
         CHECK(fetch(argmax(with)) == n / 2);
       }
     }
+}
+
+TEST_CASE("maps of one space are one launch") {
+  std::int64_t const n = 40960;
+  auto const hx = drawn<float>(dextents<1>(n), 3), hy = drawn<float>(dextents<1>(n), 4);
+  Array<float> const x = to<Gpu>(hx), y = to<Gpu>(hy);
+  Array<float> z{dextents<1>(n)}, u{dextents<1>(n)};
+  Array<float, 1, CpuDevice> want{dextents<1>(n)}, other{dextents<1>(n)};
+  // maps of one space: both read x and y; they read nothing in common; each writes what the other reads
+  auto const one_launch = [&](char const* label, auto&& f) {
+    kernels_of(label, f);
+    return ptx_counts::figure(label, "launches") == 1;
+  };
+  CHECK(one_launch("two maps", [&] { run(plan(into(z, x + y), into(u, x - 3.f * y))); }));
+  want = hx + hy, other = hx - 3.f * hy;
+  CHECK(same(z, want));
+  CHECK(same(u, other));
+  CHECK(one_launch("a swap", [&] { run(plan(into(z, u * 1.f), into(u, z * 1.f))); }));
+  CHECK(same(u, want));
+  CHECK(same(z, other));
+  using Floats = Tensor<float, Extents<40960>, Gpu>;
+  using Doubles = Tensor<double, Extents<40960>, Gpu>;
+  Floats a(x), b;
+  Doubles c(cast<double>(x)), d;
+  CHECK(one_launch("unlike maps", [&] { run(plan(into(b, a + 1.f), into(d, c * 0.1))); }));
+  want = hx + 1.f;
+  Array<double, 1, CpuDevice> want_double{dextents<1>(n)};
+  want_double = cast<double>(hx) * 0.1;
+  CHECK(same(b, want));
+  CHECK(same(d, want_double));
 }

@@ -272,7 +272,9 @@ class Case:
             table += [('divide', '/', 'scale_left'), ('add', '+', 'add'), ('multiply', '*', 'scale')]
         else:
             table += [('floor_div', None, 'none'), ('trunc_div', None, 'none'),
-                      ('true_div', None, 'none')]
+                      ('true_div', None, 'none'), ('fmod', '%', 'none'), ('floor_mod', None, 'none'),
+                      ('bitwise_and', '&', 'none'), ('bitwise_or', '|', 'none'), ('bitwise_xor', '^', 'none'),
+                      ('shift_left', '<<', 'none'), ('shift_right', '>>', 'none')]
         what, sign, law = rng.choice(table)
         if rng.random() < 0.25:  # with a number
             text, node = self.number(a.etype)

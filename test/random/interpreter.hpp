@@ -375,6 +375,20 @@ class interpreter {
         if (what == "floor_div" && q * b != a && (a < 0) != (b < 0)) --q;
         u = static_cast<std::uint64_t>(q);
       }
+    } else if (what == "fmod" || what == "floor_mod") {
+      std::int64_t rest = b == 0 || b == -1 ? 0 : a % b;
+      if (what == "floor_mod" && rest != 0 && (rest < 0) != (b < 0)) rest += b;
+      u = static_cast<std::uint64_t>(rest);
+    } else if (what == "bitwise_and")
+      u = ua & ub;
+    else if (what == "bitwise_or")
+      u = ua | ub;
+    else if (what == "bitwise_xor")
+      u = ua ^ ub;
+    else if (what == "shift_left" || what == "shift_right") {
+      bool const bits_stay = b >= 0 && b < 8 * row_of(t).bytes, left = what == "shift_left";
+      u = bits_stay ? (left ? ua << b : static_cast<std::uint64_t>(a >> b))
+                    : static_cast<std::uint64_t>(left || a >= 0 ? 0 : -1);
     } else if (what == "logical_and")
       u = a && b;
     else if (what == "logical_or")

@@ -255,6 +255,28 @@ static_assert(lies<decltype(expand_dims<1>(t<Rows, 6, 4>()) * 1.f)>(rows));
 static_assert(lies<decltype(slice<1, 0, 2>(t<Rows, 6, 4>()) * 1.f)>(rows));
 static_assert(lies<decltype(reshape<6, 2, 2>(t<Rows, 6, 4>()) * 1.f)>(rows));
 static_assert(refusal<decltype(slice<0, 0, 2>(t<Rows, 6, 4>()))> == plan_error::view_across_cut);
+
+// windows: slices across the cut whose ends the type knows, counted from both ends
+using Near = Sharded<0, Gpu0, Gpu1, Halo<1>>;
+template <int... Moved>
+using part = decltype(interior<1, Moved...>(t<Near, 6, 4>()));
+template <int... Moved>
+part<Moved...> w();
+static_assert(lies<decltype(t<Near, 6, 4>() + 1.f)>(rows));  // the margins belong to the tensor
+static_assert(facts<decltype(sum(w<1, 0>() + w<-1, 0>()))>.device_of("add") == rows.window(1, 1));
+static_assert(facts<decltype(sum(w<1, 0>() + w<1, 1>()))>.device_of("add") == rows.window(2, 0));
+static_assert(facts<decltype(sum(w<1, 0>() * t<Both, 4, 2>()))>.device_of("multiply") ==
+              rows.window(2, 0));
+static_assert(facts<decltype(sum(w<1, 0>() + w<-1, 0>()))>.halo_exchanges() == 2);
+static_assert(facts<decltype(sum(w<1, 0>() + w<1, 1>()))>.halo_exchanges() == 0);
+static_assert(moves<part<0, 0>, Cpu0>(2, 32));  // gathered: two rows of two elements from each
+static_assert(refusal<part<0, 0>> == plan_error::window_without_home);
+static_assert(refusal<decltype(w<1, 0>() + t<Near, 4, 2>())> == plan_error::windows_do_not_meet);
+static_assert(refusal<decltype(matmul(w<0, 0>(), t<Both, 2, 2>()))> ==
+              plan_error::window_in_own_kernel);
+static_assert(refusal<decltype(sum(slice<0, 2, range::to_end>(t<Rows, 6, 4>()) +
+                                   slice<0, 0, -2>(t<Rows, 6, 4>())))> ==
+              plan_error::reads_beyond_margin);
 static_assert(lies<decltype(reshape<24>(t<Rows, 6, 4>()) * 1.f)>(rows));  // halves of the row order
 static_assert(refusal<decltype(reshape<20>(t<Rows, 5, 4>()))> == plan_error::view_across_cut);
 static_assert(refusal<decltype(reshape<4, 6>(t<Columns, 6, 4>()))> == plan_error::view_across_cut);

@@ -55,8 +55,8 @@ def wrong_names(rows, readme):
         yield f'{PAGE}: no row `element-wise`'
         return
     said = {word for quoted in re.findall(r'`([^`]*)`', line[1]) for word in quoted.replace('\\', '').split()}
-    operators = {row['call'].split(', ')[1][:-1] for row in rows if form_of(row['call']) == 'symbol'} | {'/'}
-    # identity is no function, divide is the operator /
+    operators = {row['call'].split(', ')[1][:-1] for row in rows if form_of(row['call']) == 'symbol'} | {'/', '%'}
+    # identity is no function, divide is the operator /; % is fmod of integers
     functions = {row['name'] for row in rows if form_of(row['call']) != 'symbol'} - {'identity', 'divide'}
     for name in sorted((functions | operators | WITHOUT_ROW) - COMPARISONS - said):
         yield f'{PAGE}: element-wise operations lack `{name}`, which the table has'

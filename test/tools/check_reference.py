@@ -12,7 +12,7 @@ import xml.etree.ElementTree as xml
 
 PAGES = ['04-training', '09-types-and-operations', '13-exceptions']
 # words in quotes that are no names of locus: of C++, of functions' parameters, of other libraries
-OTHERS = set('''bool const cpp double float high int int8 int32 int64 uint8 int16 int64_t main namespace operator return std struct using x y w fit
+OTHERS = set('''bool const cpp double float high int int8 int32 int64 uint8 int16 int64_t main namespace operator return std struct using x y w fit mask
     locus nn data collective config debugging testing grad catch try what include seconds operation bucket replica class auto this throw run from_logits
     true false nullptr'''.split())
 

@@ -8,8 +8,8 @@ what the file quotes:
     // expect-k: TEXT           the k-th of several
     // flags: -DSOMETHING       for both compilations, a mistake's own with flags-k
     // only: host, only: nvcc   where the mistake can be made
-nvcc reads the headers of CUDA and locus for seconds: all mistakes of a file stand in one unit, each in a namespace
-of its own. A mistake whose first error is not the expected one there is tried alone, and only that counts.
+nvcc reads the headers of CUDA and locus for seconds: all mistakes of several files stand in one unit, each in a
+namespace of its own. A mistake whose first error is not the expected one there is tried alone, and only that counts.
 With --headers every assertion, #error and [[nodiscard]] text in DIR has the form `locus: what is wrong; what to
 write` and is quoted by a file."""
 import argparse
@@ -34,20 +34,32 @@ class Misuse:
         # what decides about the mode of a unit cannot come after a precompiled header
         self.own_mode = re.search(r'#define (?:LOCUS_(?!MUST_FAIL)|__)|^// flags.*-(?:DLOCUS_|std=|m32|fno-)|cuda\.cuh|recorder\.hpp', self.text, re.M)
 
-    def together(self, mistakes):
-        """one unit with the proper program and these mistakes, each in a namespace"""
+    def stands_alone(self):
+        """its mode, or a line in front of its code, would be that of other files in its unit"""
         lines = self.text.splitlines()
-        after = 1 + max((i for i, line in enumerate(lines) if line.startswith('#include')), default=-1)
-        unit = '\n'.join(lines[:after]) + '\n'
-        for k in [0, *mistakes]:
-            unit += f'#undef LOCUS_MUST_FAIL\n#define LOCUS_MUST_FAIL {k}\n' if k else ''
-            unit += f'namespace mistake_{k} {{\n'
-            unit += f'#line {after + 1} "mistake_{k}.cpp"\n' + '\n'.join(lines[after:]) + f'\n}}  // mistake_{k}\n'
-        return unit
+        return bool(self.own_mode or '// flags' in self.text or
+                    any(line and not line.startswith(('//', '#include')) for line in lines[:self.code_begins()]))
+
+    def code_begins(self):
+        """the number of lines up to the last include"""
+        return 1 + max((i for i, line in enumerate(self.text.splitlines()) if line.startswith('#include')), default=-1)
 
     def flags(self, k):
         own = re.findall(rf'^// flags(?:-{k})?: (.+)$', self.text, re.M)
         return [word for line in own for word in line.split()]
+
+
+def unit_of(mistakes):
+    """one unit with the proper program and the mistakes of each file {misuse: [k, ...]}, each in a namespace"""
+    unit, body = '', ''
+    for n, (misuse, numbers) in enumerate(mistakes.items()):
+        lines, after = misuse.text.splitlines(), misuse.code_begins()
+        unit += '\n'.join(lines[:after]) + '\n'
+        for k in [0, *numbers]:
+            body += '#undef LOCUS_MUST_FAIL\n' + (f'#define LOCUS_MUST_FAIL {k}\n' if k else '')
+            body += f'namespace mistake_{n}_{k} {{\n#line {after + 1} "mistake_{n}_{k}.cpp"\n'
+            body += '\n'.join(lines[after:]) + f'\n}}  // mistake_{n}_{k}\n'
+    return unit + body
 
 
 class Compiler:
@@ -93,38 +105,39 @@ class Compiler:
         asked = [*self.command, '-x', 'cu', '-fdevice-syntax-only', '-c', '-o', '/dev/null']
         return subprocess.run([*asked, *words], capture_output=True, text=True)
 
-    def first_errors(self, misuse, mistakes):
-        """{k: the first error of mistake k} in one unit with these mistakes, {0: ''} for the proper program without
-        error; up to an error that names none of them"""
+    def first_errors(self, mistakes):
+        """{(misuse, k): the first error of mistake k, '' for a proper program without error} in one unit with
+        {misuse: [k, ...]}; up to an error that names none of them"""
         with tempfile.TemporaryDirectory() as folder:
-            unit = pathlib.Path(folder) / misuse.path.name
-            unit.write_text(misuse.together(mistakes), encoding='utf-8')
+            unit = pathlib.Path(folder) / 'mistakes.cpp'
+            unit.write_text(unit_of(mistakes), encoding='utf-8')
             done = self.front_end([unit])
             if not done.returncode:
                 done = self.device_code([unit])
-        said, first = done.stdout + done.stderr, {0: ''}
+        said, files = done.stdout + done.stderr, list(mistakes)
         if done.returncode and ' detected in the compilation of ' not in said:
             return {}  # the front end has not read the unit
+        first = {(misuse, 0): '' for misuse in files}
         for message in re.split(r'^(?=\S.*\(\d+\): .*\berror\b)', said, flags=re.M)[1:]:
-            mistake = re.search(r'\bmistake_(\d+)\.cpp', message)
-            if not mistake or mistake[1] == '0':
-                del first[0]
+            mistake = re.search(r'\bmistake_(\d+)_(\d+)\.cpp', message)
+            if not mistake or mistake[2] == '0':  # behind it, nothing is certain
+                for misuse in files if not mistake else [files[int(mistake[1])]]:
+                    first.pop((misuse, 0), None)
                 break
-            first.setdefault(int(mistake[1]), message.splitlines()[0].replace('\\"', '"'))
+            first.setdefault((files[int(mistake[1])], int(mistake[2])), message.splitlines()[0].replace('\\"', '"'))
         return first
 
-    def read_together(self, misuse):
-        """the mistakes whose first error is the expected one in a unit with others, and 0 for the proper program"""
-        if self.kind != 'nvcc' or misuse.own_mode or '// flags' in misuse.text:
-            return set()
-        well, left = set(), sorted(misuse.expected)
+    def read_together(self, misuses):
+        """{(misuse, k)}: mistakes whose first error is the expected one in a unit with others, and proper programs (0)"""
+        well, left = set(), {misuse: sorted(misuse.expected) for misuse in misuses}
         while left:  # an error in a declaration hides those in bodies of functions: they show in the next round
-            first = self.first_errors(misuse, left)
-            found = {k for k in first if not k or misuse.expected[k] in first[k]}
+            first = self.first_errors(left)
+            found = {(misuse, k) for misuse, k in first if not k or misuse.expected[k] in first[misuse, k]}
             well |= found
-            if not found & set(left):
+            if not any(k for _, k in found):
                 break
-            left = [k for k in left if k not in first]
+            left = {misuse: [k for k in numbers if (misuse, k) not in first] for misuse, numbers in left.items()}
+            left = {misuse: numbers for misuse, numbers in left.items() if numbers}
         return well
 
     def compile(self, misuse, k):
@@ -141,11 +154,12 @@ class Compiler:
 
 
 def check_all(job):
-    """[(fault, length)] of the proper program and of each mistake"""
-    compiler, misuse = job
-    well = compiler.read_together(misuse)
-    alone = [k for k in [0, *sorted(misuse.expected)] if k not in well]
-    return [check(compiler, misuse, k) for k in alone]
+    """[(fault, length)] of the proper program and of each mistake of these files"""
+    compiler, misuses = job
+    together = [m for m in misuses if not m.stands_alone()] if compiler.kind == 'nvcc' else []
+    well = compiler.read_together(together)
+    alone = [(m, k) for m in misuses for k in [0, *sorted(m.expected)] if (m, k) not in well]
+    return [check(compiler, m, k) for m, k in alone]
 
 
 def check(compiler, misuse, k):
@@ -215,11 +229,13 @@ def main():
         with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
             compiler = Compiler(sys.argv[cut + 1:], folder)
             side = 'nvcc' if compiler.kind == 'nvcc' else 'host'
-            jobs = [(compiler, m) for m in misuses if m.only in ('', side)]
+            tried_here = [m for m in misuses if m.only in ('', side)]
+            each = 8 if compiler.kind == 'nvcc' else 1
+            jobs = [(compiler, tried_here[i:i + each]) for i in range(0, len(tried_here), each)]
             for fault, length in (result for results in pool.map(check_all, jobs) for result in results):
                 wrong += [fault] if fault else []
                 lengths += [length] if length else []
-            tried = sum(len(m.expected) for _, m in jobs)
+            tried = sum(len(m.expected) for m in tried_here)
     print(*(sorted(lengths, reverse=True)[: None if options.verbose else 5]), sep='\n')
     print(*wrong, sep='\n')
     print(f'{len(misuses)} files, {tried} mistakes, {len(wrong)} wrong')

@@ -131,6 +131,14 @@ def includes(folder):
     expect(1, 'does not list locus/core/unlisted.hpp', 'check_includes.py', folder / 'tree')
 
 
+def forms(folder, compiler):
+    shutil.copytree(ROOT / 'include', folder / 'include')
+    expect(0, ' 0 wrong', 'check_forms.py', folder / 'include', *compiler)
+    settings = folder / 'include' / 'locus' / 'config' / 'settings.hpp'
+    settings.write_text(''.join(line for line in settings.read_text().splitlines(True) if 'halo_reuse.hpp' not in line))
+    expect(1, 'units with LOCUS_COMPILED lack what it adds to `config`', 'check_forms.py', folder / 'include', *compiler)
+
+
 def headers(folder, compiler):
     (folder / 'good.hpp').write_text('#pragma once\nint f();\n')
     (folder / 'twice.hpp').write_text('struct S {};\n')
@@ -207,7 +215,7 @@ def operations(folder):
     page, table, derivatives, accuracy, special = files
     for code, text, name, what, by in [
             (0, ' 0 wrong', page, '', ''), (1, 'lack `digamma`', page, ' digamma ', ' '),
-            (1, '`lgamma` is no operation', page, ' digamma ', ' digamma lgamma '), (1, 'lack `-`', page, '`+ - * /`', '`+ * /`'),
+            (1, '`tgamma` is no operation', page, ' digamma ', ' digamma tgamma '), (1, 'lack `-`', page, '`+ - * / %`', '`+ * / %`'),
             (1, 'exp2 stands in two rows', table, 'exp, ', 'exp2, '), (1, 'a row has 10 cells', table, '"Exp",', ''),
             (1, 'the derivative of digamma', derivatives, 'digamma(', 'sin('), (1, 'no row for vector_erfc', accuracy, 'row(erfc,', 'row(erf,'),
             (1, 'no test of trigamma', special, 'trigamma_fn', 'digamma_fn')]:
@@ -370,7 +378,7 @@ def main():
     for check in (output, includes, kernels, named, pages, header_map, operations, silent, budgets, programs, cards, sums, slower_rows):
         with tempfile.TemporaryDirectory() as name:
             check(pathlib.Path(name))
-    for check in (snippets, headers):
+    for check in (forms, snippets, headers):
         with tempfile.TemporaryDirectory() as name:
             check(pathlib.Path(name), compiler)
     with tempfile.TemporaryDirectory() as name:

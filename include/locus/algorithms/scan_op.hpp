@@ -5,6 +5,7 @@
 #include <locus/algorithms/around_axis.hpp>  // around_axis
 #include <locus/algorithms/line_blocks.hpp>  // for_blocks_of_lines
 #include <locus/algorithms/scan_fold.hpp>    // scan_fold, scan_chunk
+#include <locus/algorithms/scan_line.hpp>    // line_in_chunks
 #include <locus/algorithms/workspace.hpp>    // workspace
 #include <locus/core/macros.hpp>             // LOCUS_MODE
 #include <locus/ops/call.hpp>                // call_rule, call_cut, tile
@@ -93,6 +94,19 @@ void scan_lines(T const* x, typename Fold::result* r, std::int64_t outer, std::i
       t[w] = starts.template of<Fold, Backwards>(line / bands, line % bands * most + w, inner);
   };
   int const threads = threads_worth(static_cast<float>(outer * n * inner) * 1.5f);
+  if (inner == 1) {
+    auto const scan_line = [&](std::int64_t o, auto... split) {
+      line_in_chunks<Fold, Exclusive, Backwards, T>{x + o * n, r + o * n, n}.scan_from(
+          starts.template of<Fold, Backwards>(o, 0, 1), split...);
+    };
+    if (threads == 1 || outer >= 4 * threads)
+      for_blocks_of_lines(outer, n, threads, [&](std::int64_t first, std::int64_t end) {
+        for (; first < end; ++first) scan_line(first);
+      });
+    else
+      for (std::int64_t o = 0; o < outer; ++o) scan_line(o, threads);
+    return;
+  }
   if (threads == 1 || chunks == 1 || lines >= 4 * threads) {  // whole lines are tasks
     for_blocks_of_lines(lines, n, threads, [&](std::int64_t first, std::int64_t end) {
       total t[most], own[most], from[most];

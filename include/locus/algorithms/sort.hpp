@@ -46,7 +46,7 @@ inline namespace LOCUS_MODE {
 /// shape: that of x, and its element type
 /// device: as x, which is whole, or in pieces along another axis; pieces along Axis do not compile:
 ///         a sort along the cut moves every element
-/// cost:  one step; no fusion. The host sorts by bytes, in memory for two lines for each thread; a
+/// cost:  one step; no fusion. The host sorts by digits, in memory for two lines for each thread; a
 ///        GPU sorts all elements, then their line numbers. The gradient sorts once more
 /// fails: at compile time, for an axis outside the rank, or pieces along it; on a GPU shape_error
 ///        for 2^31 - 1 elements or more

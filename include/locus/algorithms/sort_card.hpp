@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorts of lines on a GPU: one stable sort of all elements, then one of their line numbers.
 #pragma once
+#include <type_traits>  // remove_pointer
+
 #include <locus/core/error.hpp>               // shape_error
 #include <locus/core/macros.hpp>              // LOCUS_HOST_DEVICE, LOCUS_MODE, LOCUS_COLD_BEGIN
 #include <locus/engine/gpu/card_context.hpp>  // card_context
@@ -24,8 +26,8 @@ template <class T>
 struct elements_of_lines {
   std::int64_t n, inner;
   T const* x;
-  T* keys;
-  std::int32_t* numbers;
+  T* keys = nullptr;
+  std::int32_t* numbers = nullptr;
   LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
     std::int64_t const line = i / n, j = i % n;
     keys[i] = x[(line / inner * n + j) * inner + line % inner];
@@ -69,29 +71,45 @@ struct put_back {
   }
 };
 
-/// means: as host::sort_lines, bit for bit
+/// means: number k of the lines (outer, inner, n): which element of that order stands there, if the
+///        keys of each line are sorted; `elements` writes keys[i] and numbers[i] = i in that order
 /// shape: fewer than 2^31 - 1 elements
-template <bool Values, class T, class R>
-void sort_lines(card_context& here, T const* x, R* r, std::int64_t outer, std::int64_t n,
-                std::int64_t inner) {
+template <class Elements>
+std::int32_t const* order_of_lines(card_context& here, Elements elements, std::int64_t lines,
+                                   std::int64_t n) {
   using number = std::int32_t;
-  std::int64_t const lines = outer * inner, size = lines * n;
+  using key = std::remove_pointer_t<decltype(elements.keys)>;
+  std::int64_t const size = lines * n;
   if (size > 2147483646) refuse_sort(size);
-  T* const keys = here.take<T>(size);
-  T* const sorted = here.take<T>(size);
-  number* const numbers = here.take<number>(size);
+  key* const keys = elements.keys = here.take<key>(size);
+  key* const sorted = here.take<key>(size);
+  number* const numbers = elements.numbers = here.take<number>(size);
   number* const by_key = here.take<number>(size);
   number* const line_of = here.take<number>(size);
   number* const sorted_lines = here.take<number>(size);
   number* const by_line = here.take<number>(size);
   int bits = 1;
   while (bits < 31 && (lines - 1) >> bits) ++bits;
-  here.each(size, elements_of_lines<T>{n, inner, x, keys, numbers});
-  here.run(cuda_side::sort_pairs<T, number>{size, keys, numbers, sorted, by_key});
+  here.each(size, elements);
+  here.run(cuda_side::sort_pairs<key, number>{size, keys, numbers, sorted, by_key});
   here.each(size, line_numbers<number>{n, by_key, line_of});
   here.run(
       cuda_side::sort_pairs<number, number>{size, line_of, by_key, sorted_lines, by_line, bits});
-  here.each(size, sorted_elements<Values, T, R>{n, inner, x, by_line, r});
+  return by_line;
+}
+/// means: the same, of the elements of x themselves
+template <class T>
+std::int32_t const* order_of_lines(card_context& here, T const* x, std::int64_t outer,
+                                   std::int64_t n, std::int64_t inner) {
+  return order_of_lines(here, elements_of_lines<T>{n, inner, x}, outer * inner, n);
+}
+/// means: as host::sort_lines, bit for bit
+/// shape: fewer than 2^31 - 1 elements
+template <bool Values, class T, class R>
+void sort_lines(card_context& here, T const* x, R* r, std::int64_t outer, std::int64_t n,
+                std::int64_t inner) {
+  std::int32_t const* const by_line = order_of_lines(here, x, outer, n, inner);
+  here.each(outer * n * inner, sorted_elements<Values, T, R>{n, inner, x, by_line, r});
 }
 
 }  // namespace LOCUS_MODE

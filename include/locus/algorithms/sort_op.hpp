@@ -2,10 +2,9 @@
 // Sorts of lines as steps of a plan: the rule over replicas and the kernels of the host and of
 // cards.
 #pragma once
-#include <algorithm>  // merge
-
 #include <locus/algorithms/around_axis.hpp>  // around_axis
 #include <locus/algorithms/line_blocks.hpp>  // for_blocks_of_lines
+#include <locus/algorithms/radix.hpp>        // sort_by_digits, sort_in_parts, keyed
 #include <locus/algorithms/workspace.hpp>    // workspace
 #include <locus/core/macros.hpp>             // LOCUS_MODE
 #include <locus/engine/gpu/key_order.hpp>    // key_order
@@ -22,74 +21,38 @@ enum class sort_result : unsigned char { values, places };
 namespace host {
 inline namespace LOCUS_MODE {
 
-template <class Bits>
-struct placed_key {
-  Bits key;
-  std::int64_t place;
-};
-template <class Bits>
-constexpr Bits key_in(Bits b) {
-  return b;
-}
-template <class Bits>
-constexpr Bits key_in(placed_key<Bits> const& p) {
-  return p.key;
-}
-
-/// means: sorts a by its keys, which are unsigned; equal keys keep their order; b: room for n
-/// cost:  one pass for counts, two for each byte in which the keys differ
-template <class Item>
-void sort_by_bytes(Item* a, Item* b, std::int64_t n) {
-  constexpr int bytes = int(sizeof(key_in(*a)));
-  Item* const first = a;
-  if (n <= 64) {  // by insertion
-    for (std::int64_t i = 1; i < n; ++i) {
-      Item const item = a[i];
-      std::int64_t j = i;
-      for (; j > 0 && key_in(item) < key_in(a[j - 1]); --j) a[j] = a[j - 1];
-      a[j] = item;
-    }
+/// means: for each line of (outer, n, inner): load(at, j) for its elements, at: their place, j: that
+///        in the line; a stable sort by keys; store(at, item) in that order
+/// cost:  whole lines on several threads where they are enough; else each line
+template <class Item, class Load, class Store>
+void sort_lines(std::int64_t outer, std::int64_t n, std::int64_t inner, Load const& load,
+                Store const& store) {
+  std::int64_t const lines = outer * inner;
+  int const threads = threads_worth(static_cast<float>(lines * n) * 8);
+  auto const sort_line = [&](Item* items, std::int64_t line, int own_threads) {
+    std::int64_t const first = line / inner * n * inner + line % inner;
+    auto const each = [&](auto const& f) {
+      if (inner == 1)
+        for (std::int64_t j = 0; j < n; ++j) f(first + j, j);
+      else
+        for (std::int64_t j = 0; j < n; ++j) f(first + j * inner, j);
+    };
+    each([&](std::int64_t at, std::int64_t j) { items[j] = load(at, j); });
+    if (own_threads > 1)
+      sort_in_parts(items, items + n, n, own_threads);
+    else
+      sort_by_digits(items, items + n, n);
+    each([&](std::int64_t at, std::int64_t j) { store(at, items[j]); });
+  };
+  if (lines >= threads || n < 4096) {
+    for_blocks_of_lines(lines, n, threads, [&](std::int64_t first, std::int64_t end) {
+      workspace<Item> const memory(2 * n);
+      for (std::int64_t line = first; line < end; ++line) sort_line(memory.data(), line, 1);
+    });
     return;
   }
-  std::int64_t counts[bytes][256]{};
-  for (std::int64_t i = 0; i < n; ++i)
-    for (int d = 0; d < bytes; ++d) ++counts[d][key_in(a[i]) >> (8 * d) & 255];
-  for (int d = 0; d < bytes; ++d) {
-    std::int64_t* const count = counts[d];
-    if (count[key_in(a[0]) >> (8 * d) & 255] == n) continue;
-    std::int64_t before = 0;
-    for (int k = 0; k < 256; ++k) {
-      std::int64_t const own = count[k];
-      count[k] = before;
-      before += own;
-    }
-    for (std::int64_t i = 0; i < n; ++i) b[count[key_in(a[i]) >> (8 * d) & 255]++] = a[i];
-    Item* const other = a;
-    a = b, b = other;
-  }
-  if (a != first) std::copy(a, a + n, first);
-}
-
-/// means: as sort_by_bytes, on several threads: parts are sorted, and merged two by two
-template <class Item>
-void sort_in_parts(Item* a, Item* b, std::int64_t n, int threads) {
-  std::int64_t parts = 1;
-  while (parts < threads) parts *= 2;
-  auto const begin = [&](std::int64_t k) { return k < parts ? n / parts * k : n; };
-  parallel_for(static_cast<int>(parts), threads,
-               [&](int k) { sort_by_bytes(a + begin(k), b + begin(k), begin(k + 1) - begin(k)); });
-  Item* const first = a;
-  for (std::int64_t width = 1; width < parts; width *= 2) {
-    parallel_for(static_cast<int>(parts / width / 2), threads, [&](int k) {
-      std::int64_t const low = begin(2 * width * k), middle = begin(2 * width * k + width),
-                         high = begin(2 * width * (k + 1));
-      std::merge(a + low, a + middle, a + middle, a + high, b + low,
-                 [](Item const& p, Item const& q) { return key_in(p) < key_in(q); });
-    });
-    Item* const other = a;
-    a = b, b = other;
-  }
-  if (a != first) std::copy(a, a + n, first);
+  workspace<Item> const memory(2 * n);
+  for (std::int64_t line = 0; line < lines; ++line) sort_line(memory.data(), line, threads);
 }
 
 /// means: r[o, ., c] = the elements of x[o, ., c] in rising order, or their places; equal elements
@@ -99,36 +62,16 @@ template <sort_result Result, class T, class R>
 void sort_lines(T const* x, R* r, std::int64_t outer, std::int64_t n, std::int64_t inner) {
   using order = cuda_side::key_order<T>;
   using bits = typename order::bits;
-  constexpr bool values = Result == sort_result::values;
-  using item = std::conditional_t<values, bits, placed_key<bits>>;
-  std::int64_t const lines = outer * inner;
-  int const threads = threads_worth(static_cast<float>(lines * n) * 8);
-  auto const sort_line = [&](item* items, std::int64_t line, int own_threads) {
-    std::int64_t const first = line / inner * n * inner + line % inner;
-    for (std::int64_t j = 0; j < n; ++j)
-      if constexpr (values)
-        items[j] = order::of(x[first + j * inner]);
-      else
-        items[j] = {order::of(x[first + j * inner]), j};
-    if (own_threads > 1)
-      sort_in_parts(items, items + n, n, own_threads);
-    else
-      sort_by_bytes(items, items + n, n);
-    for (std::int64_t j = 0; j < n; ++j)
-      if constexpr (values)
-        r[first + j * inner] = order::key(items[j]);
-      else
-        r[first + j * inner] = items[j].place;
-  };
-  if (lines >= threads || n < 4096) {
-    for_blocks_of_lines(lines, n, threads, [&](std::int64_t first, std::int64_t end) {
-      workspace<item> const memory(2 * n);
-      for (std::int64_t line = first; line < end; ++line) sort_line(memory.data(), line, 1);
-    });
-    return;
+  if constexpr (Result == sort_result::values)
+    sort_lines<bits>(
+        outer, n, inner, [&](std::int64_t at, std::int64_t) { return order::of(x[at]); },
+        [&](std::int64_t at, bits b) { r[at] = order::key(b); });
+  else {
+    using item = keyed<bits, std::int64_t>;
+    sort_lines<item>(
+        outer, n, inner, [&](std::int64_t at, std::int64_t j) { return item{order::of(x[at]), j}; },
+        [&](std::int64_t at, item const& place) { r[at] = place.value; });
   }
-  workspace<item> const memory(2 * n);
-  for (std::int64_t line = 0; line < lines; ++line) sort_line(memory.data(), line, threads);
 }
 
 }  // namespace LOCUS_MODE

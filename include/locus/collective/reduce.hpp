@@ -61,6 +61,7 @@ namespace locus::detail {
 constexpr int nccl_op_for(reduction op, runtime::nccl_type type) {
   switch (op) {
   case reduction::sum: return runtime::nccl_sum;
+  case reduction::product: return runtime::nccl_prod;
   case reduction::max: return is_floating(type) ? -1 : int(runtime::nccl_max);
   case reduction::min: return is_floating(type) ? -1 : int(runtime::nccl_min);
   case reduction::any: return runtime::nccl_max;

@@ -102,14 +102,28 @@ enum class distribution : unsigned char { single, mirrored, sharded, partial };
 
 /// The operation of a reduction. first_max combines pairs (value, index): the largest value, of
 /// equal ones the lowest index.
-enum class reduction : unsigned char { none, sum, max, min, any, all, first_max };
+enum class reduction : unsigned char { none, sum, max, min, any, all, first_max, product };
 
-/// means: the devices of a value and its distribution over them
+/// The rows beyond the ends of the cut axis of a tensor: none that may be read; the rows of the
+/// other end, as on a ring; the row at the end, again; zeros.
+enum class beyond : unsigned char { nothing, wrap, keep, zero };
+/// Rows of its neighbours that a tensor keeps beside each of its pieces.
+struct halo {
+  unsigned char width = 0;
+  beyond outside = beyond::nothing;
+  friend constexpr bool operator==(halo, halo) = default;
+};
+
+/// means: the devices of a value and its distribution over them. A window is a part of a value in
+///        pieces, cut where the whole value is cut: row i of the window lies where row i + lead of
+///        the value lies, and the value has lead + trail rows more
 struct place {
   device_list devices;
   distribution how = distribution::single;
-  reduction op = reduction::none;  // of a partial value
-  signed char axis = -1;           // of a sharded value
+  reduction op = reduction::none;   // of a partial value
+  signed char axis = -1;            // of a sharded value
+  signed char lead = 0, trail = 0;  // of a window
+  halo margin{};                    // of a tensor, never of a value in a plan
 
   constexpr int count() const { return devices.size(); }
   constexpr device at(int replica) const { return devices[replica]; }
@@ -118,6 +132,9 @@ struct place {
   constexpr bool is_mirrored() const { return how == distribution::mirrored; }
   constexpr bool is_sharded() const { return how == distribution::sharded; }
   constexpr bool is_partial() const { return how == distribution::partial; }
+  constexpr bool is_window() const { return lead != 0 || trail != 0; }
+  /// units: rows that the whole value has more than the window
+  constexpr int span() const { return lead + trail; }
   constexpr bool is_nowhere() const { return devices.size() == 0; }
   constexpr bool is_open() const { return devices.is_open(); }
 
@@ -125,15 +142,41 @@ struct place {
   constexpr place sharded(int along) const {
     return {devices, distribution::sharded, reduction::none, static_cast<signed char>(along)};
   }
+  /// means: the same cut along another axis, as a view gives it
+  constexpr place along(int other) const {
+    place p = *this;
+    p.axis = static_cast<signed char>(other);
+    return p;
+  }
+  /// means: the window that leaves out `before` rows in front and `behind` rows at the end
+  constexpr place window(int before, int behind) const {
+    place p = *this;
+    p.lead = static_cast<signed char>(before), p.trail = static_cast<signed char>(behind);
+    return p;
+  }
+  /// means: the same with those margins, as of a tensor; values of a plan have none
+  constexpr place with(halo beside) const {
+    place p = *this;
+    p.margin = beside;
+    return p;
+  }
+  constexpr place without_margin() const { return with({}); }
   constexpr place partial(reduction with) const { return {devices, distribution::partial, with}; }
   constexpr place over(device_list const& others) const {
-    return {others.balanced(devices.is_balanced()), how, op, axis};
+    place p = *this;
+    p.devices = others.balanced(devices.is_balanced());
+    return p;
   }
   /// means: the first row, and the number of rows, of piece k of n rows that are cut over these
   ///        devices
   constexpr std::int64_t piece_begin(std::int64_t n, int k) const;
   constexpr std::int64_t piece_size(std::int64_t n, int k) const {
     return piece_begin(n, k + 1) - piece_begin(n, k);
+  }
+  /// means: the row of piece k of `whole`, which has n rows, at which piece k of this window of it
+  ///        begins; also outside of the piece, in a margin
+  constexpr std::int64_t begin_in(place const& whole, std::int64_t n, int k) const {
+    return piece_begin(n + whole.span() - span(), k) + lead - whole.lead - whole.piece_begin(n, k);
   }
   friend constexpr bool operator==(place const&, place const&) = default;
 };
@@ -157,7 +200,12 @@ constexpr std::int64_t balanced_begin(std::int64_t n, int replicas, int k) {
   return n / replicas * k + (k < longer ? k : longer);
 }
 constexpr std::int64_t place::piece_begin(std::int64_t n, int k) const {
-  return devices.is_balanced() ? balanced_begin(n, count(), k) : locus::piece_begin(n, count(), k);
+  if (is_window() && (k == 0 || k == count())) return k == 0 ? 0 : n;
+  std::int64_t const all = n + span();
+  std::int64_t const begin = (devices.is_balanced() ? balanced_begin(all, count(), k)
+                                                    : locus::piece_begin(all, count(), k)) -
+                             lead;
+  return begin < 0 ? 0 : begin > n ? n : begin;
 }
 
 }  // namespace locus

@@ -257,7 +257,8 @@ Stream& operator<<(Stream& out, device_name const& n) {
 }
 
 constexpr std::string_view name_of(reduction op) {
-  constexpr std::string_view names[] = {"none", "sum", "max", "min", "any", "all", "first_max"};
+  constexpr std::string_view names[] = {"none", "sum", "max",       "min",
+                                        "any",  "all", "first_max", "product"};
   return names[static_cast<int>(op)];
 }
 
@@ -270,8 +271,9 @@ constexpr text_buffer<N>& operator<<(text_buffer<N>& out, place const& p) {
   if (p.is_sharded()) out << "sharded<" << int(p.axis) << ">(";
   if (p.is_partial()) out << "partial<" << name_of(p.op) << ">(";
   if (p.devices.is_balanced()) out << "balanced ";
-  if (p.devices.is_all_gpus()) return out << "all GPUs)";
-  for (int i = 0; i < p.count(); ++i) out << (i ? " " : "") << p.at(i);
+  if (p.devices.is_all_gpus()) out << "all GPUs";
+  for (int i = 0; i < p.count() && !p.devices.is_all_gpus(); ++i) out << (i ? " " : "") << p.at(i);
+  if (p.is_window()) out << ", lead " << int(p.lead) << ", trail " << int(p.trail);
   return out << ")";
 }
 

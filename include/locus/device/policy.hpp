@@ -76,28 +76,70 @@ struct AllGpus {
 ///        memory
 struct Balanced {};
 
+inline constexpr int max_halo = 8;  // units: rows
+
+/// means: last in Sharded<0, ...>: a tensor keeps beside each piece the Width rows before the piece
+///        and the Width rows behind it, which lie in other pieces. A plan that reads these rows
+///        brings them first, once until the tensor is written. Outside: the rows in front of the
+///        first piece and behind the last one, for shift
+/// device: pieces along axis 0
+/// cost:  2 Width rows of memory on each device; an exchange copies the rows that a plan reads
+/// fails: at compile time, for a Width outside 1 ... 8, along another axis, not last, in Mirrored
+/// after: the ghost points of PETSc's DMDA, whose width is that of the stencil
+template <int Width, beyond Outside = beyond::nothing>
+struct Halo {
+  static_assert(Width >= 1 && Width <= max_halo,
+                "locus: a Halo is 1 to 8 rows wide; write Halo<1>");
+  static constexpr halo rows{Width, Outside};
+};
+
 namespace detail {
-template <class... Devices>
+template <class Item>
+inline constexpr bool is_halo = false;
+template <int Width, beyond Outside>
+inline constexpr bool is_halo<Halo<Width, Outside>> = true;
+
+/// means: the Halo that stands last in the list of a Sharded
+template <class... Items>
+consteval halo halo_of() {
+  constexpr int halos = (int(is_halo<Items>) + ... + 0);
+  constexpr bool stands[] = {is_halo<Items>..., false};
+  static_assert(halos == 0 || (halos == 1 && stands[sizeof...(Items) - 1]),
+                "locus: a Halo stands last in the list; write Sharded<0, GpuDevice<0>, "
+                "GpuDevice<1>, Halo<1>>");
+  halo found{};
+  auto const look = [&]<class Item>(std::type_identity<Item>) {
+    if constexpr (is_halo<Item>) found = Item::rows;
+  };
+  (look(std::type_identity<Items>{}), ...);
+  return found;
+}
+
+template <class... Items>
 consteval place place_of_devices() {
-  static_assert(!(std::is_same_v<Devices, AllGpus> || ...) || sizeof...(Devices) == 1,
+  constexpr std::size_t devices = (std::size_t(!is_halo<Items>) + ... + 0);
+  static_assert(!(std::is_same_v<Items, AllGpus> || ...) || devices == 1,
                 "locus: AllGpus stands alone in a device list; write Mirrored<AllGpus>");
-  static_assert(sizeof...(Devices) >= 1,
-                "locus: a device list is empty; write Mirrored<GpuDevice<0>>");
-  static_assert(sizeof...(Devices) <= std::size_t(max_devices),
+  static_assert(devices >= 1, "locus: a device list is empty; write Mirrored<GpuDevice<0>>");
+  static_assert(devices <= std::size_t(max_devices),
                 "locus: a device list holds at most 8 devices; use more processes for more");
   static_assert(
-      ((single_device<Devices> || std::is_same_v<Devices, AllGpus>) && ...),
+      ((single_device<Items> || std::is_same_v<Items, AllGpus> || is_halo<Items>) && ...),
       "locus: a device list names single devices; write Mirrored<GpuDevice<0>, GpuDevice<1>>");
   static_assert(
-      !(open_device<Devices> || ...),
+      !(open_device<Items> || ...),
       "locus: the devices of a list are known when it is compiled; write Mirrored<AllGpus>, "
       "or use GpuDevice<dyn> by itself");
-  if constexpr ((std::is_same_v<Devices, AllGpus> || ...)) return AllGpus::value;
+  if constexpr ((std::is_same_v<Items, AllGpus> || ...)) return AllGpus::value;
   place p;
   bool distinct = true;
-  ((distinct = distinct && !p.devices.contains(Devices::value.at(0)),
-    p.devices.push(Devices::value.at(0))),
-   ...);
+  auto const add = [&]<class Item>(std::type_identity<Item>) {
+    if constexpr (!is_halo<Item>) {
+      distinct = distinct && !p.devices.contains(Item::value.at(0));
+      p.devices.push(Item::value.at(0));
+    }
+  };
+  (add(std::type_identity<Items>{}), ...);
   if (!distinct) return {};
   return p;
 }
@@ -118,21 +160,27 @@ consteval place list_place() {
 /// means: an equal copy of the value on each device; replica r is on the r-th device
 template <class... Devices>
 struct Mirrored {
+  static_assert(!(detail::is_halo<Devices> || ...),
+                "locus: a Halo keeps rows beside pieces; write it last in Sharded<0, ...>");
   static_assert(!detail::list_place<Devices...>().is_nowhere(),
                 "locus: a device stands twice in a device list; name each device once");
   static constexpr place value = detail::list_place<Devices...>().mirrored();
 };
 
 /// means: the k-th device has rows [k p, min(n, (k+1) p)) of the axis, p = ceil(n/R); or a balanced
-///        piece (Balanced)
+///        piece (Balanced); with rows of its neighbours beside them (Halo)
 /// shape: the extents of a Tensor are those of the whole value
 template <int Axis, class... Devices>
 struct Sharded {
   static_assert(Axis >= 0 && Axis < 6,
                 "locus: the axis of Sharded is 0 to 5; write Sharded<0, ...>");
-  static_assert(!detail::list_place<Devices...>().is_nowhere(),
+  static constexpr place value =
+      detail::list_place<Devices...>().sharded(Axis).with(detail::halo_of<Devices...>());
+  static_assert(!value.is_nowhere(),
                 "locus: a device stands twice in a device list; name each device once");
-  static constexpr place value = detail::list_place<Devices...>().sharded(Axis);
+  static_assert(value.margin.width == 0 || Axis == 0,
+                "locus: a Halo keeps rows beside pieces that are cut along axis 0; cut axis 0, or "
+                "transpose the data");
 };
 
 namespace internal {

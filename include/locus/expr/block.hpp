@@ -32,12 +32,19 @@ struct tensor_block {
   int element_bytes = 0;
   mutable int kept = 0;     // devices keep copies of the elements: see memory/kept_copies.hpp
   mutable int exposed = 0;  // the program has a pointer through which it may write
-  piece pieces[1];          // where.count() of them
+  mutable int margins = 0;  // valid rows in the margins: before a piece + 256 * behind
+  std::int64_t before = 0, behind = 0;  // units: bytes of margin in front of, behind each piece
+  piece pieces[1];                      // where.count() of them
 
   /// room: extra bytes after the pieces, for the function that made the memory
   static tensor_block* make(place const& where, std::size_t room = 0);
   local_value local(int replica) const;
 };
+
+/// means: the rows in the margins of a tensor are old: its elements are about to change
+inline void forget_margins(tensor_block const& b) noexcept {
+  if (b.before != 0) __atomic_store_n(&b.margins, 0, __ATOMIC_RELEASE);
+}
 
 namespace detail {
 inline void stop_watching(tensor_block* b) noexcept {

@@ -59,6 +59,7 @@ struct call_axes {
 /// How a call works in pieces, where roles cannot say it: an operation states it in place of its
 /// roles as `static constexpr call_cut cut(call_axes const& found)`, found: the cuts that its
 /// operands have, one of them at least in pieces. cut(the operands of its answer) is that answer.
+/// A result of role whole has no pieces.
 struct call_cut {
   static constexpr signed char whole = -1;
   bool fits = false;                  // false: no such call in pieces; the program gathers first

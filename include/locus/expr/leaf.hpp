@@ -41,6 +41,12 @@ struct borrowed<true> {
   }
 };
 
+/// a constant Tensor of which a part is read: no part of it is written
+template <bool Checked>
+struct borrowed_constant : borrowed<Checked> {
+  explicit borrowed_constant(borrowed<Checked> const& of) : borrowed<Checked>(of) {}
+};
+
 /// an rvalue Tensor: the leaf is one of its owners
 struct owned {
   static constexpr bool dense = true;
@@ -78,8 +84,8 @@ struct Leaf {
   static constexpr step describe() {
     step s;
     s.kind = step_kind::leaf, s.name = "leaf", s.type = element_of_v<T>;
-    s.element_bytes = sizeof(T), s.where = Policy::value, s.extents = pattern;
-    s.dense = Source::dense, s.why = reason::leaf;
+    s.element_bytes = sizeof(T), s.where = Policy::value.without_margin(), s.extents = pattern;
+    s.margin = Policy::value.margin, s.dense = Source::dense, s.why = reason::leaf;
     return s;
   }
   template <class Lets>

@@ -8,20 +8,18 @@
 #include <locus/core/type_list.hpp>     // index_in, union_t
 #include <locus/expr/builder.hpp>       // builder, binder
 #include <locus/expr/operand.hpp>       // as_operand, tensor_operand
+#include <locus/expr/same_reading.hpp>  // same_reading
 #include <locus/expr/unassignable.hpp>  // unassignable
 
 namespace locus {
 
-/// means: a and b are the same value: they read the same leaves by the same operations; Id::same
-///        decides instead, if Id has it
+/// means: a and b are the same value; Id::same decides, if Id has it
 template <class Id, class E>
 bool same_value(E const& a, E const& b) {
   if constexpr (requires { Id::same(a, b); })
     return Id::same(a, b);
-  else if constexpr (requires { a.same_as(b); })
-    return a.same_as(b);
   else
-    return &a == &b;
+    return internal::same_reading(a, b);
 }
 template <class Lets, class E>
 void find_lets_in(E const& e, void const** cells) {
@@ -94,12 +92,12 @@ constexpr auto let(X&& e, F&& f) {
 
 }  // namespace LOCUS_MODE
 
-namespace detail {
+namespace internal {
 template <fixed_string Name, std::size_t... Idx>
 constexpr auto char_list_of(std::index_sequence<Idx...>) {
   return char_list<Name.text[Idx]...>{};
 }
-}  // namespace detail
+}  // namespace internal
 
 inline namespace LOCUS_MODE {
 
@@ -108,7 +106,7 @@ template <fixed_string Name, tensor_operand X>
 constexpr auto named(X&& e) {
   auto operand = as_operand<void>(static_cast<X&&>(e));
   using E = decltype(operand);
-  using Id = decltype(detail::char_list_of<Name>(std::make_index_sequence<Name.view().size()>{}));
+  using Id = decltype(internal::char_list_of<Name>(std::make_index_sequence<Name.view().size()>{}));
   return Bound<Id, E>{shared<E>::make(std::move(operand))};
 }
 

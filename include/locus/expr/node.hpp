@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one inner node of expressions, and the members that an operation must have.
 #pragma once
+#include <utility>  // forward, move
+
 #include <locus/core/pack.hpp>          // pack, get, for_each_index
 #include <locus/core/type_list.hpp>     // union_t, concatenate_t
 #include <locus/expr/builder.hpp>       // builder, binder, entry, request
 #include <locus/expr/operation.hpp>     // operation
-#include <locus/expr/unassignable.hpp>  // unassignable
+#include <locus/expr/unassignable.hpp>  // unassignable, LOCUS_ASSIGNING_OPERATORS
 
 namespace locus {
 
@@ -25,7 +27,16 @@ namespace locus {
 template <class Op>
 concept composite = requires { Op::steps; };
 
+namespace internal {
+/// writes the elements of a part of a tensor (tensor/assign_part.hpp)
+template <class Part>
+struct part_writer;
+}  // namespace internal
+
 namespace detail {
+
+template <class Op>
+concept selects_elements = requires { Op::kind; } && Op::kind == step_kind::slice;
 
 template <class... T>
 constexpr bool all_in(element_set set) {
@@ -105,10 +116,18 @@ struct [[nodiscard(
 
   [[no_unique_address]] Op op;
   pack<Operands...> operands;
-  [[no_unique_address]] unassignable<Op> written{};  // assigning another expression of this type
-  /// assigning any other value
+  [[no_unique_address]] unassignable<Op> written{};  // assigning an expression with a name
+  /// assigning a value to a part of a tensor
   template <class X>
-  void operator=(X&&) const {
+  [[gnu::always_inline]] void operator=(X&& x) && {
+    if constexpr (detail::selects_elements<Op>)
+      internal::part_writer<Node>::write(*this, static_cast<X&&>(x));
+    else
+      unassignable<Op>::template refuse<X>();
+  }
+  /// assigning to an expression with a name
+  template <class X>
+  void operator=(X&&) const& {
     unassignable<Op>::template refuse<X>();
   }
 
@@ -161,22 +180,20 @@ struct [[nodiscard(
   }
 };
 
-template <class Op, class... Operands, class X>
-void operator+=(Node<Op, Operands...> const&, X const&) {
-  unassignable<Op>::template refuse<X>();
-}
-template <class Op, class... Operands, class X>
-void operator-=(Node<Op, Operands...> const&, X const&) {
-  unassignable<Op>::template refuse<X>();
-}
-template <class Op, class... Operands, class X>
-void operator*=(Node<Op, Operands...> const&, X const&) {
-  unassignable<Op>::template refuse<X>();
-}
-template <class Op, class... Operands, class X>
-void operator/=(Node<Op, Operands...> const&, X const&) {
-  unassignable<Op>::template refuse<X>();
-}
+#define LOCUS_ASSIGNING(symbol)                                                                \
+  template <class Op, class... Operands, class X>                                              \
+  [[gnu::always_inline]] inline void operator symbol##=(Node<Op, Operands...>&& part, X&& x) { \
+    if constexpr (detail::selects_elements<Op>)                                                \
+      std::move(part) = part symbol std::forward<X>(x);                                        \
+    else                                                                                       \
+      unassignable<Op>::template refuse<X>();                                                  \
+  }                                                                                            \
+  template <class Op, class... Operands, class X>                                              \
+  void operator symbol##=(Node<Op, Operands...> const&, X const&) {                            \
+    unassignable<Op>::template refuse<X>();                                                    \
+  }
+LOCUS_ASSIGNING_OPERATORS(LOCUS_ASSIGNING)
+#undef LOCUS_ASSIGNING
 
 template <class Op, class... Operands>
 constexpr auto make_node(Op op, Operands... operands) {

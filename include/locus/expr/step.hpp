@@ -45,6 +45,10 @@ enum class reason : unsigned char {
   one_kernel,     // another result of a call: one kernel makes all of them
 };
 
+/// An end of a slice that only a run knows, or that leaves out more than max_left_out elements.
+inline constexpr signed char open_end = -128;
+inline constexpr int max_left_out = 32;
+
 struct step {
   step_kind kind = step_kind::leaf;
   element type = element::other;  // of the result
@@ -64,7 +68,10 @@ struct step {
   bool takes_workspace = false;          // of a call: on GPUs, which is measured before a run
   bool fell_back = false;                // its requested or preferred device has no kernel for it
   signed char order[max_rank]{};         // of a transpose
-  signed char axis = 0;                  // of a concatenate, of an expand
+  // of a slice: the elements that it leaves out at both ends of each axis; open_end: a run knows
+  signed char front[max_rank]{}, back[max_rank]{};
+  halo margin{};         // of a tensor: rows beside its pieces
+  signed char axis = 0;  // of a concatenate, of an expand
   reason why = reason::undecided;
   device request{};  // the innermost on<Device>
   unsigned short element_bytes = 0;
@@ -110,13 +117,14 @@ enum class transfer_kind : unsigned char {
   all_gather,      // sharded to mirrored
   gather,          // sharded to single
   slice,           // mirrored to sharded: no traffic
+  halo,            // rows of a tensor's pieces into the margins of their neighbours
   first_replica,   // mirrored to single: no traffic, or one copy to a device that is no replica
 };
 
 constexpr std::string_view name_of(transfer_kind how) {
   constexpr std::string_view names[] = {
-      "none",   "copy",       "broadcast", "scatter", "all_reduce",   "reduce_scatter",
-      "reduce", "all_gather", "gather",    "slice",   "first_replica"};
+      "none",   "copy",       "broadcast", "scatter", "all_reduce", "reduce_scatter",
+      "reduce", "all_gather", "gather",    "slice",   "halo",       "first_replica"};
   return names[static_cast<int>(how)];
 }
 
@@ -126,6 +134,8 @@ struct transfer {
   transfer_kind how = transfer_kind::none;
   short bucket = -1;  // all-reduces of one bucket travel together
   place arrives{};
+  unsigned char before = 0, behind = 0;  // of a halo: rows in front of each piece, and behind it
+  beyond outside = beyond::nothing;      // of a halo: the outermost rows
 };
 
 /// An operand of a step: the step that makes it, the place where the reader needs it, and the

@@ -3,10 +3,25 @@
 #pragma once
 #include <utility>  // index_sequence
 
+#include <locus/core/error.hpp>                // placement_error
+#include <locus/expr/same_reading.hpp>         // same_reading
 #include <locus/grad/reached_by_gradient.hpp>  // is_active, reads_of
-#include <locus/grad/same_leaves.hpp>          // same_reading
 
 namespace locus {
+
+namespace detail {
+
+/// means: true     fails: placement_error, where one plan has two different losses of one type
+template <class E>
+bool same_gradient_value(E const& a, E const& b) {
+  if (!internal::same_reading(a, b))
+    throw placement_error("locus: one plan holds gradients of two losses that have the same type; "
+                          "give each a name, as in "
+                          "grad(named<\"first\">(loss), w)");
+  return true;
+}
+
+}  // namespace detail
 
 /// The name of a let that grad() adds: for the value of node At of tree Tree of a loss; tree 0 is
 /// the loss itself, tree k + 1 its k-th let. Owner: the name of the loss, if it has one.

@@ -8,6 +8,8 @@
 #include <locus/ops/matmul.hpp>          // matmul_op
 #include <locus/ops/on.hpp>              // on_op
 #include <locus/ops/softmax.hpp>         // softmax_op
+#include <locus/ops/spread.hpp>          // spread_op
+#include <locus/ops/statistics.hpp>      // variance_op
 
 namespace locus {
 
@@ -80,14 +82,16 @@ struct pullback<map_op<F>> {
 template <class Fn, reduction R, bool Keep, int... Axes>
 struct pullback<reduce_op<Fn, R, Keep, Axes...>> {
   static constexpr bool is_extremum = R == reduction::max || R == reduction::min;
+  static constexpr bool multiplies = R == reduction::product;
   static constexpr unsigned reads(int) {
-    return is_extremum ? derivatives::itself | derivatives::first : derivatives::nothing;
+    return is_extremum || multiplies ? derivatives::itself | derivatives::first
+                                     : derivatives::nothing;
   }
   static constexpr int uses(unsigned) { return 1; }
   template <int, class G, class Y, class X>
   static constexpr auto of(reduce_op<Fn, R, Keep, Axes...> const&, G const& g, Y const& y,
                            X const& x)
-    requires(is_extremum || R == reduction::sum)
+    requires(is_extremum || multiplies || R == reduction::sum)
   {
     using namespace detail;
     constexpr int rank = X::pattern.rank;
@@ -98,6 +102,13 @@ struct pullback<reduce_op<Fn, R, Keep, Axes...>> {
       auto const hit = x == with_axes<inserted, rank>(y);
       auto const hits = reduction_of<sum_fn, reduction::sum, true, Axes...>(cast<T>(hit));
       return where(hit, over(wide, hits), 0.0);
+    } else if constexpr (multiplies) {  // of one zero: the product of the others
+      using T = typename X::value_type;
+      auto const zero = x == 0.0;
+      auto const zeros = reduction_of<sum_fn, reduction::sum, true, Axes...>(cast<T>(zero));
+      auto const others = reduction_of<Fn, R, true, Axes...>(where(zero, 1.0, x));
+      return where(zero, where(zeros == 1.0, times(wide, others), 0.0),
+                   over(times(wide, with_axes<inserted, rank>(y)), x));
     } else if constexpr (std::is_same_v<Fn, mean_fn>) {
       shape const now = shape_now(x);
       double count = 1;
@@ -106,6 +117,18 @@ struct pullback<reduce_op<Fn, R, Keep, Axes...>> {
       return over(wide, count);
     } else
       return wide;
+  }
+};
+
+template <bool Keep, int... Axes>
+struct pullback<variance_op<Keep, Axes...>> {
+  static constexpr unsigned reads(int) { return derivatives::first; }
+  static constexpr int uses(unsigned) { return 1; }
+  template <int, class G, class Y, class X>
+  static constexpr auto of(variance_op<Keep, Axes...> const&, G const& g, Y const&, X const& x) {
+    auto const squares = detail::times(x - mean<Axes...>(x, keep_dims), 2);
+    using mean_op = reduce_op<mean_fn, reduction::sum, Keep, Axes...>;
+    return detail::times(pullback<mean_op>::template of<0>(mean_op{}, g, x, x), squares);
   }
 };
 
@@ -266,6 +289,17 @@ struct pullback<slice_op<Cut, Static...>> {
           concatenate<Axis>(zeros<T>(Dextents<rank>(before)), g, zeros<T>(Dextents<rank>(after))),
           whole);
     }
+  }
+};
+
+template <axis_set Cut>
+struct pullback<strided_op<Cut>> {
+  static constexpr unsigned reads(int) { return derivatives::nothing; }
+  static constexpr int uses(unsigned) { return 1; }
+  template <int, class G, class Y, class X>
+  static constexpr auto of(strided_op<Cut> const& op, G const& g, Y const& y, X const& x) {
+    internal::spread_op<Cut> const spread(internal::shape_now(x), op.ranges);
+    return call(spread, detail::filled(g, y));
   }
 };
 

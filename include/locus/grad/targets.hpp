@@ -92,7 +92,7 @@ int readings_in_tree(L const& leaf, E const& e) {
   if constexpr (!looks_at<L, E>)
     return 0;
   else if constexpr (std::is_same_v<L, E>)
-    return same_reading(leaf, e);
+    return internal::same_reading(leaf, e);
   else if constexpr (is_view_leaf<E>) {
     if constexpr (is_view_leaf<L>)
       return e.data == leaf.data;
@@ -117,7 +117,7 @@ void require_same_target(Loss const& loss, W const& w) {
   using lets = typename Loss::lets;
   if constexpr (is_let<W>) {
     auto const& own = find_let<W>(loss);
-    if (own.value.get() != w.value.get() && !same_reading(*own.value, *w.value))
+    if (own.value.get() != w.value.get() && !internal::same_reading(*own.value, *w.value))
       refuse_second_let();
     using E = typename W::expression_type;
     if constexpr (is_leaf<E>)

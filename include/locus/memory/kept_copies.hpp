@@ -90,7 +90,8 @@ LOCUS_SHARED_STATE inline copy_cache& kept_copies() {
   static copy_cache* const cache = new copy_cache;
   return *cache;
 }
-/// means: drops the kept copies of a tensor whose elements are about to change outside a plan.
+/// means: drops the kept copies, and the rows in margins, of a tensor whose elements are about to
+///        change outside a plan.
 ///        Tensors that share memory after relabel have none     cost: one test
 LOCUS_FUNCTION void forget_copies(tensor_block const& b) noexcept;
 /// means: sets the bytes of copies that each device keeps, and drops all kept copies; 0: off

@@ -56,6 +56,19 @@ constexpr auto quotient(Lhs&& a, Rhs&& b) {
   if constexpr (division_is_floating<Lhs, Rhs>())
     return elementwise(divide_fn{}, std::forward<Lhs>(a), std::forward<Rhs>(b));
 }
+template <class Lhs, class Rhs>
+consteval bool remainder_is_of_integers() {
+  using Weak = typename weak_of<tensor_elements_t<Lhs, Rhs>>::type;
+  constexpr bool whole = !is_floating_v<Weak>;
+  static_assert(whole, "locus: % of floats is ambiguous; write fmod(a, b) for a remainder with the "
+                       "sign of a, or floor_mod(a, b) for one with the sign of b");
+  return whole;
+}
+template <class Lhs, class Rhs>
+constexpr auto remainder(Lhs&& a, Rhs&& b) {
+  if constexpr (remainder_is_of_integers<Lhs, Rhs>())
+    return elementwise(fmod_fn{}, std::forward<Lhs>(a), std::forward<Rhs>(b));
+}
 }  // namespace detail
 
 inline namespace LOCUS_MODE {
@@ -63,6 +76,10 @@ inline namespace LOCUS_MODE {
 /// means: r[i] = a[i] / b[i]     fails: at compile time for integers, for which a program chooses
 ///        one of floor_div, trunc_div and true_div
 LOCUS_OF_TWO(operator/, detail::quotient, )
+
+/// means: r[i] = fmod(a[i], b[i]) of integers: a[i] - b[i] trunc_div(a[i], b[i]), 0 where b[i] is 0
+/// fails: at compile time for floats, for which a program chooses one of fmod and floor_mod
+LOCUS_OF_TWO(operator%, detail::remainder, )
 
 }  // namespace LOCUS_MODE
 }  // namespace locus

@@ -198,7 +198,7 @@ struct call_op {
   using entries =
       typename detail::call_entries<call_op, std::make_index_sequence<std::size_t(results)>,
                                     T...>::type;
-  Op op;
+  [[no_unique_address]] Op op;  // an empty one has no bytes that could differ
 
   template <class... Shapes>
   static constexpr shape infer(Shapes const&... s) {
@@ -254,6 +254,8 @@ template <int Axis, class E>
 inline constexpr bool lies_dense<Node<expand_op<Axis>, E>> = lies_dense<E>;
 template <axis_set Cut, std::int64_t... Static, class E>
 inline constexpr bool lies_dense<Node<slice_op<Cut, Static...>, E>> = Cut == 1 && lies_dense<E>;
+template <axis_set Cut, class E>
+inline constexpr bool lies_dense<Node<strided_op<Cut>, E>> = false;
 template <int DeviceCode, bool Strict, class E>
 inline constexpr bool lies_dense<Node<on_op<DeviceCode, Strict>, E>> = lies_dense<E>;
 template <int DeviceCode, bool Strict, class E>
@@ -334,7 +336,7 @@ constexpr auto result(X&& call) {
 
 /// means: r = the result of op's kernel for these operands. A call with several results is one
 ///        value, named by op's type as if by let: auto [y, winners] = call(op, x), or result<0>(c).
-///        For two such calls of one op in one plan, write call_as<"name">(op, x...)
+///        For two such calls of different operands in one plan, write call_as<"name">(op, x...)
 /// shape: op.infer(0, shapes...)
 /// device: by role: `rows` are sharded with the batch; `terms` are partial, and the reader that
 ///         needs the sum adds them over replicas. GPUs run it where op has element(), team() or

@@ -32,6 +32,8 @@
 //       (value, e)          e of a, a packet<T, N>; of two: of a and b, which have their common type
 //       (of_floats, e)      the same, of float and double alone
 //       (class_of, c)       simd::c(bits of |a|, those of infinity)
+//       (of_integers, e)    the same, of integers alone
+//       (on_bits, +)        an operator of integers, or of masks for bool
 //       (by_lanes)          the scalar function for each lane, for operations without a vector form;
 //                           without this cell the whole kernel would run element by element
 //       (or_lanes, e)       e of a and b for float and double, the scalar function for each lane of integers
@@ -79,6 +81,16 @@
   /* a / b in double for integers, in their own type for floats; 0 where an integer b is 0 */ \
   ROW(two,   true_div,      "RealDiv",      none,       numbers,        8,  none, (named),      (apart), \
       (of_floats, simd::divide(a, b)), (reading, second, over(g, b), itself | second, over(times(minus(g), y), b))) \
+  /* a - b trunc_div(a, b), exactly; 0 where an integer b is 0; the operator % of integers     after: C's fmod and % */ \
+  ROW(two,   fmod,          "TruncateMod",  none,       numbers,        16, none, (named),      (apart), \
+      (by_lanes), (reading, nothing, g, first | second, times(minus(g), trunc_div(a, b)))) \
+  /* a - b floor_div(a, b): the sign is that of b; 0 where an integer b is 0     after: Python's % */ \
+  ROW(two,   floor_mod,     "FloorMod",     none,       numbers,        16, none, (named),      (apart), \
+      (by_lanes), (reading, nothing, g, first | second, times(minus(g), floor_div(a, b)))) \
+  /* |a| with the sign of b, also of -0; its derivative where a is 0 is 0 */ \
+  ROW(two,   copysign,      "",             none,       floats,         1,  none, (named),      (apart), \
+      (of_floats, simd::with_sign_of(a, b)), \
+      (reading, itself | first, times(times(g, sign(a)), sign(y)), nothing, times(g, 0))) \
   ROW(one,   negate,        "Neg",          linear,     numbers,        1,  none, (symbol, -),  (apart), \
       (apart), (reading, nothing, minus(g))) \
   /* its derivative at 0 is 0 */ \
@@ -119,6 +131,20 @@
       (apart), (no_gradient)) \
   ROW(one,   logical_not,   "LogicalNot",   none,       booleans,       1,  none, (symbol, !),  (of_booleans, !a), \
       (apart), (no_gradient)) \
+  ROW(two,   bitwise_and,   "BitwiseAnd",   none,       integers | booleans, 1, none, (symbol, &), (wrapping, &), \
+      (on_bits, &), (no_gradient)) \
+  ROW(two,   bitwise_or,    "BitwiseOr",    none,       integers | booleans, 1, none, (symbol, |), (wrapping, |), \
+      (on_bits, |), (no_gradient)) \
+  ROW(two,   bitwise_xor,   "BitwiseXor",   none,       integers | booleans, 1, none, (symbol, ^), (wrapping, ^), \
+      (on_bits, ^), (no_gradient)) \
+  ROW(one,   bitwise_not,   "Invert",       none,       integers,       1,  none, (symbol, ~),  (of_numbers, static_cast<T>(~a)), \
+      (value, {~a.v}), (no_gradient)) \
+  /* a 2^b without what is too large; 0 where b is below 0 or not below the bits of an element */ \
+  ROW(two,   shift_left,    "LeftShift",    none,       integers,       1,  none, (symbol, <<), (apart), \
+      (of_integers, simd::shift_left(a, b)), (no_gradient)) \
+  /* the largest integer not above a / 2^b; 0, or -1 of a negative a, where b is below 0 or not below the bits of an element */ \
+  ROW(two,   shift_right,   "RightShift",   none,       integers,       1,  none, (symbol, >>), (apart), \
+      (of_integers, simd::shift_right(a, b)), (no_gradient)) \
   /* min(max(x, low), high) */ \
   ROW(three, clamp,         "ClipByValue",  none,       numbers,        1,  none, (apart),      (apart), \
       (apart), (apart)) \
@@ -220,7 +246,10 @@
   ROW(one,   digamma,       "Digamma",      none,       floats,         64, none, (named),      (own, detail::digamma_of), \
       (by_lanes), (reading, first, times(g, trigamma(x)))) \
   ROW(one,   trigamma,      "",             none,       floats,         64, none, (named),      (own, detail::trigamma_of), \
-      (by_lanes), (no_gradient))
+      (by_lanes), (no_gradient)) \
+  /* log |gamma(a)| */ \
+  ROW(one,   lgamma,        "Lgamma",       none,       floats,         64, none, (named),      (own, detail::lgamma_of), \
+      (by_lanes), (reading, first, times(g, digamma(x))))
 
 #define LOCUS_ELEMENTWISE(ROW) \
   LOCUS_ELEMENTWISE_ARITHMETIC(ROW) LOCUS_ELEMENTWISE_MATH(ROW) LOCUS_ELEMENTWISE_SPECIAL(ROW)

@@ -34,7 +34,12 @@ LOCUS_HOST_DEVICE constexpr T wrapped_negative(T a) {
 /// a is -1: the lowest integer divided by -1 overflows
 template <class T>
 LOCUS_HOST_DEVICE constexpr bool is_minus_one(T a) {
-  return a < T(0) && a == static_cast<T>(-1);
+  return static_cast<std::int64_t>(a) == -1;
+}
+/// a shift of T by b is one of 0, 1, ... bits
+template <class T>
+LOCUS_HOST_DEVICE constexpr bool is_count_of(T b) {
+  return static_cast<std::make_unsigned_t<T>>(b) < 8 * sizeof(T);
 }
 }  // namespace detail
 
@@ -155,6 +160,75 @@ struct true_div_fn {
       return static_cast<T>(static_cast<T>(a) / static_cast<T>(b));
     else
       return b == Rhs(0) ? 0.0 : static_cast<double>(a) / static_cast<double>(b);
+  }
+};
+
+/// means: |a| with the sign of b, also of -0
+struct copysign_fn {
+  LOCUS_BUILTIN("copysign")
+  template <class Lhs, class Rhs>
+    requires is_floating_v<promote_t<Lhs, Rhs>>
+  LOCUS_HOST_DEVICE constexpr promote_t<Lhs, Rhs> operator()(Lhs a, Rhs b) const {
+    using T = promote_t<Lhs, Rhs>;
+    if constexpr (std::is_same_v<T, float>)
+      return LOCUS_MATH(copysignf)(static_cast<T>(a), static_cast<T>(b));
+    else
+      return LOCUS_MATH(copysign)(static_cast<T>(a), static_cast<T>(b));
+  }
+};
+/// means: a - b trunc_div(a, b), exactly; 0 where an integer b is 0     after: C's fmod and %
+struct fmod_fn {
+  LOCUS_BUILTIN("fmod")
+  template <class Lhs, class Rhs>
+  LOCUS_HOST_DEVICE constexpr promote_t<Lhs, Rhs> operator()(Lhs a, Rhs b) const {
+    using T = promote_t<Lhs, Rhs>;
+    T const x = static_cast<T>(a), y = static_cast<T>(b);
+    if constexpr (std::is_same_v<T, float>)
+      return LOCUS_MATH(fmodf)(x, y);
+    else if constexpr (is_floating_v<T>)
+      return LOCUS_MATH(fmod)(x, y);
+    else
+      return y == T(0) || detail::is_minus_one(y) ? T(0) : static_cast<T>(x % y);
+  }
+};
+/// means: a - b floor_div(a, b), with the sign of b; 0 where an integer b is 0     after: Python's %
+struct floor_mod_fn {
+  LOCUS_BUILTIN("floor_mod")
+  template <class Lhs, class Rhs>
+  LOCUS_HOST_DEVICE constexpr promote_t<Lhs, Rhs> operator()(Lhs a, Rhs b) const {
+    using T = promote_t<Lhs, Rhs>;
+    T const y = static_cast<T>(b), r = fmod_fn{}(a, b);
+    if constexpr (is_floating_v<T>) {
+      if (r == T(0)) return copysign_fn{}(r, y);
+      return (r < T(0)) != (y < T(0)) ? r + y : r;
+    } else
+      return r != T(0) && (r ^ y) < 0 ? static_cast<T>(r + y) : r;
+  }
+};
+
+/// means: a 2^b without what is too large for T; 0 where b is below 0 or not below the bits of T
+struct shift_left_fn {
+  LOCUS_BUILTIN("shift_left")
+  template <class Lhs, class Rhs>
+    requires is_integer_v<promote_t<Lhs, Rhs>>
+  LOCUS_HOST_DEVICE constexpr promote_t<Lhs, Rhs> operator()(Lhs a, Rhs b) const {
+    using T = promote_t<Lhs, Rhs>;
+    T const x = static_cast<T>(a), y = static_cast<T>(b);
+    return detail::is_count_of<T>(y) ? static_cast<T>(static_cast<detail::wrapping_t<T>>(x) << y)
+                                     : T(0);
+  }
+};
+/// means: the largest integer not above a / 2^b; where b is below 0 or not below the bits of T: 0,
+///        or -1 of a negative a
+struct shift_right_fn {
+  LOCUS_BUILTIN("shift_right")
+  template <class Lhs, class Rhs>
+    requires is_integer_v<promote_t<Lhs, Rhs>>
+  LOCUS_HOST_DEVICE constexpr promote_t<Lhs, Rhs> operator()(Lhs a, Rhs b) const {
+    using T = promote_t<Lhs, Rhs>;
+    T const x = static_cast<T>(a), y = static_cast<T>(b);
+    if (detail::is_count_of<T>(y)) return static_cast<T>(x >> y);
+    return static_cast<std::int64_t>(x) < 0 ? static_cast<T>(-1) : T(0);
   }
 };
 

@@ -87,6 +87,17 @@ struct seed {
   constexpr explicit seed(std::integral auto number) : value(static_cast<std::uint64_t>(number)) {}
 };
 
+namespace internal {
+
+/// means: a number as text; iostreams or <charconv> would cost every unit a tenth of a second to
+///        compile
+struct short_number {
+  char text[32];
+  explicit short_number(double x) { __builtin_snprintf(text, sizeof text, "%.9g", x); }
+};
+
+}  // namespace internal
+
 namespace detail {
 template <class S>
 concept seed_number = std::integral<S> && !std::same_as<S, bool>;
@@ -94,11 +105,6 @@ template <class T>
 constexpr bool is_finite_from_0(T x) {
   return x >= 0 && x <= (std::numeric_limits<T>::max)();
 }
-/// a number as text; iostreams or <charconv> would cost every unit a tenth of a second to compile
-struct short_number {
-  char text[32];
-  explicit short_number(double x) { __builtin_snprintf(text, sizeof text, "%.9g", x); }
-};
 [[noreturn]] inline void refuse_numbers(char const* first, double x, char const* second, double y,
                                         char const* remedy) {
   message text;

@@ -29,6 +29,7 @@ inline constexpr operation operation_table[] = {
     {"normal",        "RandomStandardNormal", law::none,   integers,       integers,       true},
     {"sum",           "Sum",              law::linear,     named_elements, named_elements},
     {"mean",          "Mean",             law::linear,     floats,         floats},
+    {"prod",          "Prod",             law::none,       named_elements, named_elements},
     {"max",           "Max",              law::none,       numbers,        numbers},
     {"min",           "Min",              law::none,       numbers,        numbers},
     {"any",           "Any",              law::none,       booleans,       booleans},

@@ -59,6 +59,11 @@ struct mean_fn {
   template <class T>
   using result = T;
 };
+struct prod_fn {
+  LOCUS_BUILTIN("prod")
+  template <class T>
+  using result = sum_t<T>;
+};
 struct max_fn {
   LOCUS_BUILTIN("max")
   template <class T>
@@ -157,6 +162,7 @@ inline namespace LOCUS_MODE {
     return internal::reduction_of<function##_fn, combine, true, Axes...>(std::forward<X>(x));  \
   }                                                                                            \
   template <tensor_operand X, class Second>                                                    \
+    requires(!std::is_same_v<Second, keep_dims_t>)                                             \
   constexpr auto(function)(X const&, Second const&) {                                          \
     return detail::refuse_second_argument<X>();                                                \
   }
@@ -164,6 +170,9 @@ inline namespace LOCUS_MODE {
 LOCUS_REDUCTION(sum, reduction::sum)
 /// mean: sum / number of elements, over all replicas; NaN over no element
 LOCUS_REDUCTION(mean, reduction::sum)
+/// prod: int64 for integers and booleans; 1 over no element. Floats are multiplied in double; the
+/// derivative divides the product by x, so it has no meaning where the product leaves the element type
+LOCUS_REDUCTION(prod, reduction::product)
 /// max, min: NaN if any element is; an error over no element
 LOCUS_REDUCTION(max, reduction::max)
 LOCUS_REDUCTION(min, reduction::min)

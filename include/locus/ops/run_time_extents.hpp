@@ -59,6 +59,10 @@ constexpr shape infer_now(slice_op<Cut, Static...> const& op, shape s) {
     if (has_axis(Cut, a)) s.extent[a] = op.ranges[a].length(s.extent[a]);
   return s;
 }
+template <axis_set Cut>
+constexpr shape infer_now(strided_op<Cut> const& op, shape const& s) {
+  return infer_now(static_cast<slice_op<Cut> const&>(op), s);
+}
 template <class Op, class... Shapes>
 constexpr shape infer_now(call_op<Op> const& op, Shapes const&... s) {
   shape const operands[] = {s...};
@@ -71,6 +75,30 @@ constexpr shape infer_node_now(Node<Op, Operands...> const& e, std::index_sequen
 template <class Op, class... Operands>
 constexpr shape open_shape(Node<Op, Operands...> const& e) {
   return infer_node_now(e, std::index_sequence_for<Operands...>{});
+}
+
+/// means: the extents of result `which` of the call that e reaches: through a name, through on<Device>
+template <class Op, class... Operands, std::size_t... K>
+constexpr shape result_now(Node<call_op<Op>, Operands...> const& e, int which,
+                           std::index_sequence<K...>) {
+  shape const operands[] = {shape_now(get<K>(e.operands))...};
+  return infer_call<Op>(&e.op.op, which, operands);
+}
+template <class Op, class... Operands>
+constexpr shape result_now(Node<call_op<Op>, Operands...> const& e, int which) {
+  return result_now(e, which, std::index_sequence_for<Operands...>{});
+}
+template <class Id, class E>
+constexpr shape result_now(Bound<Id, E> const& let, int which) {
+  return result_now(*let.value, which);
+}
+template <class Op, class E>
+constexpr shape result_now(Node<Op, E> const& e, int which) {
+  return result_now(get<0>(e.operands), which);
+}
+template <int K, class E, class Call>
+constexpr shape open_shape(Node<call_result_op<K, E>, Call> const& e) {
+  return result_now(get<0>(e.operands), K);
 }
 
 }  // namespace LOCUS_MODE

@@ -170,6 +170,85 @@ LOCUS_HOST_DEVICE T trigamma_of(T x) {
   return below ? reflected - y : y;
 }
 
+/// means: log(gamma(x)) for 3/4 <= x < 3, with small relative error also near its zeros 1 and 2
+template <class T>
+LOCUS_HOST_DEVICE constexpr T lgamma_near_zeros(T x) {
+  if (x < T(1.5)) {
+    T const t = x - T(1.125);
+    if constexpr (sizeof(T) == 4)
+      return (x - T(1)) * power_series(t, -0x1.ebb5bep-2f, 0x1.7792e2p-1f, -0x1.4362aap-2f,
+                                       0x1.82611p-3f, -0x1.067edep-3f, 0x1.7d7104p-4f,
+                                       -0x1.1ff95ep-4f, 0x1.b0f192p-5f, -0x1.551972p-5f,
+                                       0x1.6e9324p-5f, -0x1.297c4cp-5f);
+    else
+      return (x - T(1)) *
+             power_series(t, -0x1.ebb5bd9a570d1p-2, 0x1.7792e12fe4dccp-1, -0x1.4362a8b2fc2e9p-2,
+                          0x1.82625d02b7982p-3, -0x1.067ff121627a0p-3, 0x1.7d0a946bd220fp-4,
+                          -0x1.1fa50b29a7098p-4, 0x1.bda1a45d6e349p-5, -0x1.5f8aa28cac794p-5,
+                          0x1.191d5cd0e95a7p-5, -0x1.c661c95ebedccp-6, 0x1.725f36d59a27bp-6,
+                          -0x1.3012b8555d4e1p-6, 0x1.f632cc80ce9d3p-7, -0x1.9fbc93b711cecp-7,
+                          0x1.5a92567908cd7p-7, -0x1.2b58b895d9071p-7, 0x1.f70423715e7bbp-8,
+                          -0x1.4543a2c99af6bp-8, 0x1.1200d6890ec82p-8, -0x1.076632d3bb11fp-7,
+                          0x1.c01a68a3fec1bp-8);
+  }
+  T const t = x - T(2.25);
+  if constexpr (sizeof(T) == 4)
+    return (x - T(2)) * power_series(t, 0x1.ff797cp-2f, 0x1.2b408cp-2f, -0x1.bcc95ap-5f,
+                                     0x1.e14e02p-7f, -0x1.31ba6p-8f, 0x1.a79704p-10f,
+                                     -0x1.2f4192p-11f, 0x1.cabb2cp-13f, -0x1.cb6f6p-14f,
+                                     0x1.6d8c16p-15f);
+  else
+    return (x - T(2)) *
+           power_series(t, 0x1.ff797bba88502p-2, 0x1.2b408cef4c80ap-2, -0x1.bcc9b6fbc771ep-5,
+                        0x1.e14e96ffdf675p-7, -0x1.3191e510fb927p-8, 0x1.a7552042c70afp-10,
+                        -0x1.356ab2288f9a5p-11, 0x1.d4c16fcb8e2ccp-13, -0x1.6c170e6f763afp-14,
+                        0x1.20083438e211dp-15, -0x1.ce1a5ee49c118p-17, 0x1.76c140c42190dp-18,
+                        -0x1.3287973f2e74bp-19, 0x1.f804a5ca03d08p-21, -0x1.a198392c9f931p-22,
+                        0x1.64bc7aab72667p-23, -0x1.2a71c75df9003p-24, 0x1.8f3b7d0015988p-26,
+                        -0x1.4f4d05bc1225cp-27, 0x1.2e57570aecebdp-27, -0x1.009619712ba51p-28);
+}
+/// means: x (log(gamma(x)) - (x - 1/2) log(x) + x - log(2 pi) / 2), a function of z = 1 / x^2, for
+///        x >= 10
+template <class T>
+LOCUS_HOST_DEVICE constexpr T lgamma_tail(T z) {
+  if constexpr (sizeof(T) == 4)
+    return power_series(z, 1.f / 12, -1.f / 360, 1.f / 1260);
+  else
+    return power_series(z, 1. / 12, -1. / 360, 1. / 1260, -1. / 1680, 1. / 1188, -691. / 360360,
+                        1. / 156, -3617. / 122400);
+}
+/// means: log |gamma(x)|: below -1/4 by reflection, up to 3/4 by a step of 1 up, from 3 to 10 by
+///        steps of 1 down, above 10 by Stirling's series. inf at 0, -1, -2, ..., inf and -inf
+/// units: at most 4 units in the last place, also at the zeros 1 and 2; for x below -1/4, in units
+///        of the largest of the result, lgamma(-x) and 1, since the result is the difference of
+///        two such numbers there
+/// after: Abramowitz and Stegun, 6.1
+template <class T>
+LOCUS_HOST_DEVICE T lgamma_of(T x) {
+  T reflected = T(0);
+  bool const below = x < T(-0.25);
+  if (below) {
+    T const r = x - round_fn{}(x);
+    if (!(r < T(0) || r > T(0))) return -log_fn{}(T(0));
+    reflected = T(0.5) * log_fn{}(square_of_pi_over_sine(r) / (x * x));
+    x = -x;
+  }
+  T y = T(0);
+  if (x < T(0.75))
+    y = lgamma_near_zeros(x + T(1)) - log_fn{}(x < T(0) ? -x : x);
+  else if (x < T(10)) {
+    T product = T(1);
+    while (x >= T(3)) product *= x -= T(1);
+    y = lgamma_near_zeros(x);
+    if (product > T(1)) y += log_fn{}(product);
+  } else {
+    T const over = T(1) / x;
+    y = (x - T(0.5)) * (log_fn{}(x)-T(1)) +
+        (static_cast<T>(0.41893853320467274178) + over * lgamma_tail(over * over));
+  }
+  return below ? reflected - y : y;
+}
+
 }  // namespace LOCUS_MODE
 }  // namespace detail
 

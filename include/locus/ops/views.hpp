@@ -138,11 +138,66 @@ struct slice_op {
   template <class T>
   static constexpr void describe(step& s, int) {
     s.axes = Cut, s.dense = false;
+    for (int i = 0, k = 0; i < s.extents.rank; ++i) {
+      if (!has_axis(Cut, i)) continue;
+      s.front[i] = s.back[i] = open_end;
+      if constexpr (sizeof...(Static) > 0) {
+        std::int64_t const begin = known[k], end = known[k + 1];
+        k += 2;
+        bool const from_end = end == range::to_end || (end < 0 && end >= -max_left_out);
+        if (begin < 0 || begin > max_left_out || !from_end) continue;
+        s.front[i] = static_cast<signed char>(begin);
+        s.back[i] = static_cast<signed char>(end == range::to_end ? 0 : -end);
+      }
+    }
   }
   void bind(binder& b) const { b.objects[b.at] = ranges; }
 };
 
+/// means: slice_op whose ranges have steps: a type of its own, as it has gaps along any axis
+template <axis_set Cut>
+struct strided_op : slice_op<Cut> {};
+
+namespace internal {
+template <class Op>
+inline constexpr bool is_slice_op = false;
+template <axis_set Cut, std::int64_t... Static>
+inline constexpr bool is_slice_op<slice_op<Cut, Static...>> = true;
+template <axis_set Cut>
+inline constexpr bool is_slice_op<strided_op<Cut>> = true;
+}  // namespace internal
+
 namespace detail {
+template <class T, class E, class Where, bool Checked>
+constexpr auto as_constant(Leaf<T, E, Where, borrowed<Checked>> const& leaf) {
+  using Source = borrowed_constant<Checked>;
+  return Leaf<T, E, Where, Source>{Source(leaf.source)};
+}
+template <class Operand>
+constexpr Operand as_constant(Operand const& operand) {
+  return operand;
+}
+}  // namespace detail
+
+namespace internal {
+inline namespace LOCUS_MODE {
+/// means: the operand of a part of x, whose type says whether x is a constant Tensor
+template <class X>
+constexpr auto as_whole(X&& x) {
+  if constexpr (std::is_const_v<std::remove_reference_t<X>>)
+    return detail::as_constant(as_operand<void>(std::forward<X>(x)));
+  else
+    return as_operand<void>(std::forward<X>(x));
+}
+}  // namespace LOCUS_MODE
+}  // namespace internal
+
+namespace detail {
+constexpr range elements_of_range(range const& r) { return r; }
+constexpr range elements_of_range(strided const& r) { return r.elements(); }
+template <class R>
+concept slice_range = std::is_same_v<R, range> || std::is_same_v<R, strided>;
+
 inline namespace LOCUS_MODE {
 template <class X, class... Ranges>
 constexpr auto sliced(X&& x, Ranges... ranges) {
@@ -150,7 +205,7 @@ constexpr auto sliced(X&& x, Ranges... ranges) {
   Op op;
   int i = 0;
   ((op.ranges[i++] = ranges), ...);
-  return checked_node<Op>(op, as_operand<void>(std::forward<X>(x)));
+  return checked_node<Op>(op, internal::as_whole(std::forward<X>(x)));
 }
 }  // namespace LOCUS_MODE
 }  // namespace detail
@@ -186,13 +241,46 @@ constexpr auto slice(X&& x, range a, range b, range c, range d, range e, range f
   return detail::sliced(std::forward<X>(x), a, b, c, d, e, f);
 }
 
+/// means: the same with steps: slice(x, strided{0, 10, 2}, all_of), slice(x, {0, 10, 2})
+/// cost:  none: a part of the same memory; an operand of a call is copied first
+/// fails: at binding, for a range outside its axis, or a step below 1
+template <tensor_operand X, detail::slice_range... Ranges>
+  requires(std::is_same_v<Ranges, strided> || ...)
+constexpr auto slice(X&& x, Ranges... ranges) {
+  using Op = strided_op<all_axes(sizeof...(Ranges))>;
+  Op op;
+  int i = 0;
+  ((op.ranges[i++] = detail::elements_of_range(ranges)), ...);
+  return internal::checked_node<Op>(op, internal::as_whole(std::forward<X>(x)));
+}
+template <tensor_operand X, std::size_t N>
+  requires(N == 3)
+constexpr auto slice(X&& x, std::int64_t const (&a)[N]) {
+  return slice(std::forward<X>(x), strided{a[0], a[1], a[2]});
+}
+template <tensor_operand X, std::size_t N>
+  requires(N == 3)
+constexpr auto slice(X&& x, std::int64_t const (&a)[N], range b) {
+  return slice(std::forward<X>(x), strided{a[0], a[1], a[2]}, b);
+}
+template <tensor_operand X, std::size_t N>
+  requires(N == 3)
+constexpr auto slice(X&& x, range a, std::int64_t const (&b)[N]) {
+  return slice(std::forward<X>(x), a, strided{b[0], b[1], b[2]});
+}
+template <tensor_operand X, std::size_t N, std::size_t M>
+  requires(N == 3 && M == 3)
+constexpr auto slice(X&& x, std::int64_t const (&a)[N], std::int64_t const (&b)[M]) {
+  return slice(std::forward<X>(x), strided{a[0], a[1], a[2]}, strided{b[0], b[1], b[2]});
+}
+
 /// means: x with [Begin, End) of one axis, known at compile time: static extents stay static
 template <int Axis, std::int64_t Begin, std::int64_t End, tensor_operand X>
 constexpr auto slice(X&& x) {
   using Op = slice_op<axis_set(1u << Axis), Begin, End>;
   Op op;
   op.ranges[Axis] = {Begin, End};
-  return internal::checked_node<Op>(op, as_operand<void>(std::forward<X>(x)));
+  return internal::checked_node<Op>(op, internal::as_whole(std::forward<X>(x)));
 }
 
 }  // namespace LOCUS_MODE

@@ -50,6 +50,10 @@ enum class plan_error : unsigned char {
   own_call_cuts,                     // operands in pieces that the operation of a call cannot read
   stretched_cut,                     // an operand of extent 1 is sharded along a broadcast axis
   view_across_cut,                   // a reshape or a slice that would mix pieces
+  windows_do_not_meet,               // parts of pieces that leave out other numbers of rows
+  window_in_own_kernel,              // a part of pieces in a kernel that takes whole pieces
+  window_without_home,               // a part of pieces that is to become a tensor of its own
+  reads_beyond_margin,               // an operand is read at rows that no margin holds
   request_on_distributed,            // on<Device> around distributed operands
   all_reduce_without_terms,          // all_reduce of a value that is not partial
   strict_placement,                  // no GPU kernel, and the step must run on a GPU
@@ -79,6 +83,9 @@ enum class action_kind : unsigned char { launch, transfer, bucket };
 struct action {
   action_kind kind = action_kind::launch;
   short what = -1;
+  // of a launch in three parts: the rows at both ends of a piece that need margins; 0, 0: one part
+  unsigned char before = 0, behind = 0;
+  constexpr bool in_parts() const { return before + behind > 0; }
   friend constexpr bool operator==(action const&, action const&) = default;
 };
 
@@ -89,6 +96,12 @@ enum class level : unsigned char {
   row,      // one value for each row of a fold's result
 };
 
+/// Two steps whose extents a kernel takes for equal, although only a run can tell.
+struct guard {
+  short a = -1, b = -1;
+  friend constexpr bool operator==(guard const&, guard const&) = default;
+};
+
 /// means: the arrays of one plan
 struct plan_view {
   array_view<step> steps;
@@ -97,6 +110,8 @@ struct plan_view {
   array_view<root> roots;
   array_view<action> actions;  // count grows in `schedule`
   array_view<level> levels;    // [step]
+  array_view<guard> guards{};
+  int launches_otherwise = 0;  // if some guard does not hold: of the plan without guesses
 
   constexpr array_view<edge> operands(step const& s) const {
     return {edges.first + s.first_edge, s.arity};
@@ -179,6 +194,22 @@ constexpr bool is_on_gpus(place const& where) {
 /// means: product i belongs to the kernel of the map that adds a row (plan/fuse.hpp), also where
 ///        AllGpus is a CPU at run time
 constexpr bool is_product_with_row(plan_view const& p, short i) { return p.steps[i].has_row; }
+
+namespace internal {
+/// means: the place of slice s of a value at `at`: a window, where the slice goes across the cut;
+///        nowhere: its type does not know the ends, or they leave out too many rows
+constexpr place place_of_slice(step const& s, place const& at) {
+  if (!at.is_sharded() || !has_axis(s.axes, at.axis)) return at;
+  if (s.front[at.axis] == open_end) return {};
+  int const lead = at.lead + s.front[at.axis], trail = at.trail + s.back[at.axis];
+  return lead + trail > 2 * max_left_out ? place{} : at.window(lead, trail);
+}
+}  // namespace internal
+
+/// means: the rows behind its own rows that step `me` reads of an operand at `at`; below 0: before
+constexpr int reach_of(step const& me, place const& at) {
+  return at.is_sharded() && me.where.is_sharded() ? at.lead - me.where.lead : 0;
+}
 
 /// means: the step whose memory a view, or a view of a view, reads
 constexpr short memory_of(plan_view const& p, short i) {

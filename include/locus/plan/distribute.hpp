@@ -2,6 +2,7 @@
 // Pass 2: how does each value lie over devices? decisions/04-distributions.md shows its tables.
 #pragma once
 #include <locus/core/macros.hpp>  // LOCUS_LEAN_BEGIN
+#include <locus/expr/step.hpp>    // max_left_out
 #include <locus/plan/data.hpp>    // plan_view, verdict
 
 LOCUS_LEAN_BEGIN
@@ -97,11 +98,21 @@ inline constexpr assign_row assign_rows[] = {
 
 namespace detail {
 
+/// For windows with a given span, the lead of the values that a plan computes: one for all of them,
+/// so that they meet in one kernel. -1: no such window
+struct window_leads {
+  signed char of[2 * max_left_out + 1];
+  constexpr window_leads() {
+    for (signed char& lead : of) lead = -1;
+  }
+};
+
 /// one step, and its operands in the terms of the tables
 struct distributor {
   plan_view& p;
   step& me;
-  short number;     // of the step
+  short number;  // of the step
+  window_leads& leads;
   place devices{};  // the device list of the distributed operands
 
   constexpr place const& lies(int k) const { return p.steps[p.operands(me)[k].from].where; }
@@ -163,7 +174,7 @@ struct distributor {
   }
 
   constexpr plan_error elementwise() {
-    int cut = -1;  // from the right
+    int cut = -1, span = 0;  // the cut from the right; the span of windows
     distribution result = distribution::mirrored;
     for (int k = 0; k < me.arity; ++k) {
       if (is_neutral(k)) continue;
@@ -176,9 +187,13 @@ struct distributor {
       if (!at.is_sharded()) continue;
       int const here = cut_from_right(k, at);
       if (cut >= 0 && cut != here) return plan_error::cuts_do_not_meet;
-      cut = here;
+      if (cut >= 0 && span != at.span()) return plan_error::windows_do_not_meet;
+      cut = here, span = at.span();
+      // of computed values alone: the first decides
+      if (span > 0 && leads.of[span] < 0) leads.of[span] = at.lead;
     }
     me.where = cut < 0 ? devices.mirrored() : devices.sharded(me.extents.rank - 1 - cut);
+    if (span > 0) me.where = me.where.window(leads.of[span], span - leads.of[span]);
     bring_singles(me.where);
     return plan_error::none;
   }
@@ -189,7 +204,7 @@ struct distributor {
       if (!lies(k).is_single() || is_neutral(k)) continue;
       shape const& s = p.steps[p.operands(me)[k].from].extents;
       bool const has_cut = cut >= 0 && cut < s.rank && s.from_right(cut) != 1;
-      p.operands(me)[k].arrives = has_cut ? where.sharded(s.rank - 1 - cut) : where.mirrored();
+      p.operands(me)[k].arrives = has_cut ? where.along(s.rank - 1 - cut) : where.mirrored();
     }
   }
 
@@ -226,7 +241,7 @@ struct distributor {
         else {
           int axis = at.axis;
           for (int a = 0; a < at.axis && !me.keep; ++a) axis -= has_axis(me.axes, a);
-          me.where = devices.sharded(axis);
+          me.where = at.along(axis);
         }
         return plan_error::none;
       }
@@ -245,12 +260,19 @@ struct distributor {
     } else if (me.kind == step_kind::expand) {
       axis += me.axis <= at.axis;
     } else if (me.kind == step_kind::slice) {
-      if (has_axis(me.axes, axis)) return plan_error::view_across_cut;
-    } else if (axis >= me.extents.rank) {
+      me.where = internal::place_of_slice(me, at);
+      if (me.where.is_nowhere()) return plan_error::view_across_cut;
+    } else if (axis >= me.extents.rank || at.is_window()) {
       return plan_error::view_across_cut;
     }
-    me.where = devices.sharded(axis);
+    me.where = me.where.along(axis);
     return plan_error::none;
+  }
+  /// no operand is a window: the kernel has no way to leave rows of a piece out
+  constexpr bool reads_window() const {
+    for (int k = 0; k < me.arity; ++k)
+      if (lies(k).is_window()) return true;
+    return false;
   }
 
   // ---- calls: roles of operands and results ----
@@ -291,6 +313,7 @@ struct distributor {
     return plan_error::none;
   }
   constexpr place place_of_result(call_cut const& cut) const {
+    if (me.call->rule.results[me.result] == call_role::whole) return devices.mirrored();
     if (cut.axis != call_cut::whole) return devices.sharded(cut.axis);
     return cut.terms == reduction::none ? devices.mirrored() : devices.partial(cut.terms);
   }
@@ -342,6 +365,8 @@ struct distributor {
       me.where = devices.partial(reduction::sum);
       return plan_error::none;
     }
+    bool const takes_windows = me.kind == step_kind::map || me.kind == step_kind::reduce;
+    if (!takes_windows && reads_window()) return plan_error::window_in_own_kernel;
     switch (me.kind) {
     case step_kind::map: return elementwise();
     case step_kind::concatenate: return concatenate();
@@ -373,6 +398,32 @@ struct distributor {
     bring_singles(at);
   }
 };
+
+/// means: of computed windows with one span: the lead of a destination, else that of all such
+///        windows of tensors, else one in the middle
+constexpr window_leads find_leads(plan_view& p) {
+  window_leads leads;
+  bool any = false;
+  for (step const& s : p.steps) any = any || (s.kind == step_kind::leaf && s.where.is_sharded());
+  if (!any) return leads;
+  auto const add = [&](place const& at) {
+    if (!at.is_sharded() || at.span() == 0) return;
+    signed char& lead = leads.of[at.span()];
+    lead = static_cast<signed char>(lead < 0 || lead == at.lead ? at.lead : at.span() / 2);
+  };
+  for (short i = 0; i < p.steps.count; ++i) {
+    step& me = p.steps[i];
+    if (!me.is_view() || p.steps[memory_of(p, i)].kind != step_kind::leaf) continue;
+    distributor d{p, me, i, leads};
+    if (d.find_devices() == plan_error::none && !d.devices.is_nowhere() &&
+        d.view() == plan_error::none)
+      add(me.where);
+  }
+  for (root const& r : p.roots)
+    if (r.destination.is_sharded() && r.destination.span() > 0)
+      leads.of[r.destination.span()] = r.destination.lead;
+  return leads;
+}
 
 /// means: all sharded operands and results of a call have one extent along their cuts
 constexpr plan_error check_own_cut(plan_view const& p, short i, shape const* extents) {
@@ -447,18 +498,19 @@ constexpr plan_error check_cut(plan_view const& p, short i, shape const* extents
 ///        value
 constexpr verdict distribute(plan_view& p) {
   shape extents[max_steps]{};
+  detail::window_leads leads = detail::find_leads(p);
   for (short i = 0; i < p.steps.count; ++i) {
     step& me = p.steps[i];
     extents[i] = me.extents;
     if (me.is_source()) continue;
-    detail::distributor d{p, me, i};
+    detail::distributor d{p, me, i, leads};
     me.generated = d.is_generated();
     plan_error e = me.generated ? plan_error::none : d.run();
     if (e == plan_error::none) e = internal::check_cut(p, i, extents);
     if (e != plan_error::none) return {e, i};
   }
   for (short i = static_cast<short>(p.steps.count); i-- > 0;)
-    if (p.steps[i].generated) detail::distributor{p, p.steps[i], i}.join_readers(i);
+    if (p.steps[i].generated) detail::distributor{p, p.steps[i], i, leads}.join_readers(i);
   return {};
 }
 

@@ -13,6 +13,7 @@
 #pragma once
 #include <locus/core/numerics.hpp>  // numerics
 #include <locus/plan/data.hpp>      // plan_view, level
+#include <locus/plan/symbols.hpp>   // symbols
 
 namespace locus {
 
@@ -22,9 +23,13 @@ struct fuser {
   plan_view& p;
   numerics bits = numerics::exact;
   bool lone_folds = bits == numerics::reproducible;
+  bool guesses = false;
+  symbols known{p};
   struct region {
     short fold = -1;       // one of its folds; all have one space and axis set
     bool chained = false;  // elements read folds
+    // of a region whose readers are decided (share_passes)
+    bool waits = false, multiplies = false;  // it reads a transfer, a matrix product
   };
   region regions[max_steps]{};  // [its last step]
   bool is_root[max_steps]{};
@@ -32,8 +37,10 @@ struct fuser {
   static constexpr bool joins(step const& s) {
     return s.kind == step_kind::map || s.kind == step_kind::reduce;
   }
-  /// certainly equal: dynamic extents may differ at run time
-  static constexpr bool same(shape const& a, shape const& b) { return a == b && a.is_static(); }
+  /// steps i and k have equal extents, or the plan guesses so
+  constexpr bool alike(short i, short k) const {
+    return known.certain(i, k) || (guesses && p.steps[i].extents == p.steps[k].extents);
+  }
   static constexpr axis_set axes_of_rows(shape const& space) {
     return space.rank >= 2 ? axis_set(1u << (space.rank - 1)) : axis_set(0);
   }
@@ -62,22 +69,6 @@ struct fuser {
   constexpr place const& operand_place(step const& s) const {
     edge const& e = p.operands(s)[0];
     return e.by >= 0 ? p.transfers[e.by].arrives : p.steps[e.from].where;
-  }
-  /// means: the step that has the extents of step i, also where they are dynamic
-  constexpr short shape_source(short i) const {
-    while (p.steps[i].kind == step_kind::map) {
-      short from = -1;
-      for (edge const& e : p.operands(p.steps[i]))
-        if (p.steps[e.from].kind != step_kind::scalar)
-          from = from < 0 || from == e.from ? e.from : i;
-      if (from < 0 || from == i) break;
-      i = from;
-    }
-    return i;
-  }
-  /// steps i and k have equal extents, also where they are dynamic
-  constexpr bool sized_alike(short i, short k) const {
-    return same(p.steps[i].extents, p.steps[k].extents) || shape_source(i) == shape_source(k);
   }
   /// the step that has the extents of the region's elements
   constexpr short space_step(short at) const {
@@ -130,27 +121,34 @@ struct fuser {
     return n + behind;
   }
 
-  /// one kernel can read, fold and write all values of regions a and b, with step i at that level
-  constexpr bool has_room(short a, short b, short i = -1, level of_i = level::element) const {
+  struct values {
+    int inputs = 0, folds = 0, outputs = 0;
+  };
+  /// the values that one kernel of regions a and b reads, folds and writes, with step i at that level
+  constexpr values values_of(short a, short b, short i = -1, level of_i = level::element) const {
     auto joined = [&](short k) {
       return k == i ||
              (p.steps[k].region >= 0 && (p.steps[k].region == a || p.steps[k].region == b));
     };
     bool counted[2][max_steps]{};
-    int inputs = 0, folds = 0, outputs = 0;
+    values n;
     for (short k = 0; k < p.steps.count; ++k) {
       if (!joined(k)) continue;
-      folds += p.steps[k].kind == step_kind::reduce;
-      outputs += p.steps[k].stored;
+      n.folds += p.steps[k].kind == step_kind::reduce;
+      n.outputs += p.steps[k].stored;
       bool const row = (k == i ? of_i : p.levels[k]) == level::row;
       for (edge const& e : p.operands(p.steps[k])) {
         bool const inside = joined(e.from) && e.by < 0;
         if (inside || counted[row][e.from] || p.steps[e.from].kind == step_kind::scalar) continue;
-        counted[row][e.from] = true, ++inputs;
+        counted[row][e.from] = true, ++n.inputs;
       }
     }
-    return inputs <= max_region_values && folds <= max_region_values &&
-           outputs <= max_region_values;
+    return n;
+  }
+  constexpr bool has_room(short a, short b, short i = -1, level of_i = level::element) const {
+    values const n = values_of(a, b, i, of_i);
+    return n.inputs <= max_region_values && n.folds <= max_region_values &&
+           n.outputs <= max_region_values;
   }
 
   /// the region stores either only elements or only rows
@@ -173,12 +171,12 @@ struct fuser {
     bool const row = reader_level == level::row, chained = regions[at].chained;
     shape const& space = row ? fold_of(at).extents : space_of(at);
     if (!(me.where == (row ? fold_of(at).where : place_of(at)))) return false;
+    short const sized = row ? regions[at].fold : chained ? at : space_step(at);
     bool const stretched = !(me.extents == space);
     if (stretched && me.heavy) return false;  // not repeated for each element of a broadcast
     if (!row && has_fold(at) && fold_of(at).axes != axes_of_rows(space) && ends_chain(me))
       return false;  // its folds join it row by row, but not the region's folds
-    if (is_root[i] && (!same(me.extents, space) || (!row && ranks(at)) || !may_store(i, at)))
-      return false;
+    if (is_root[i] && (!alike(i, sized) || (!row && ranks(at)) || !may_store(i, at))) return false;
     if (chained && is_root[i] && !stores_one_level(at, reader_level)) return false;
     if (chained && !me.builtin && stages(i) > 1) return false;
     p.levels[i] = reader_level;
@@ -197,7 +195,7 @@ struct fuser {
     if (reader_level == level::row) {  // another fold of the same pass
       if (lone_folds || g.chained || !folds_alike(i, g.fold)) return false;
     } else if (!has_fold(at) && me.where == p.steps[at].where && may_store(i, at) &&
-               (all_rows(at, me) || reads_only(at, i))) {
+               all_rows(at, i)) {
       for (short k = 0; k < p.steps.count; ++k)  // the steps so far now follow the fold
         if (p.steps[k].region == at) p.levels[k] = level::row;
       g.fold = i;
@@ -213,6 +211,7 @@ struct fuser {
   /// element reads the value of its own row
   constexpr bool can_chain(short at, step const& me) const {
     if (!folds_rows(me) || !(operand_shape(me) == space_of(at))) return false;
+    if (!guesses && !known.certain_rows(p.operands(me)[0].from, space_step(at))) return false;
     if (!(me.where == place_of(at) && operand_place(me) == place_of(at))) return false;
     if (has_fold(at) && fold_of(at).axes != me.axes) return false;
     for (short k = 0; k < p.steps.count; ++k)  // a functor of the program is called once
@@ -220,20 +219,10 @@ struct fuser {
     return stores_one_level(at, p.levels[at]);
   }
   /// every step of the region has one value for each value of the fold, so it can follow the fold
-  constexpr bool all_rows(short at, step const& fold) const {
-    for (step const& s : p.steps)
-      if (s.region == at && s.extents.rank > 0 && !same(s.extents, fold.extents)) return false;
-    return same(p.steps[at].extents, fold.extents);
-  }
-  /// the region reads only the fold and scalars, so its extents are those of the fold
-  constexpr bool reads_only(short at, short fold) const {
-    for (step const& s : p.steps)
-      if (s.region == at)
-        for (edge const& e : p.operands(s)) {
-          step const& o = p.steps[e.from];
-          if (e.from != fold && o.kind != step_kind::scalar && o.region != at) return false;
-        }
-    return true;
+  constexpr bool all_rows(short at, short fold) const {
+    for (short k = 0; k < p.steps.count; ++k)
+      if (p.steps[k].region == at && p.steps[k].extents.rank > 0 && !alike(k, fold)) return false;
+    return alike(at, fold);
   }
 
   // ---- several outputs: regions that read one value become one region ----
@@ -273,25 +262,33 @@ struct fuser {
   constexpr bool folds_alike(short i, short k) const {
     step const &a = p.steps[i], &b = p.steps[k];
     return a.axes == b.axes && a.keep == b.keep &&
-           sized_alike(p.operands(a)[0].from, p.operands(b)[0].from) &&
+           alike(p.operands(a)[0].from, p.operands(b)[0].from) &&
            operand_place(a) == operand_place(b) && one_cut(a.where, b.where);
   }
   constexpr bool can_share(short a, short b) const {
     if (!joins(p.steps[a]) || !joins(p.steps[b])) return false;
     if (regions[a].chained || regions[b].chained) return false;
     if (lone_folds && (has_fold(a) || has_fold(b))) return false;
-    bool const alike = has_fold(a) && has_fold(b) ? folds_alike(regions[a].fold, regions[b].fold)
-                                                  : sized_alike(space_step(a), space_step(b)) &&
-                                                        place_of(a) == place_of(b);
-    return alike && !ranks(a) && !ranks(b) && has_room(a, b) && !leads_to(a, b) && !leads_to(b, a);
+    bool const one_space = has_fold(a) && has_fold(b)
+                               ? folds_alike(regions[a].fold, regions[b].fold)
+                               : alike(space_step(a), space_step(b)) && place_of(a) == place_of(b);
+    return one_space && !ranks(a) && !ranks(b) && has_room(a, b) && !leads_to(a, b) &&
+           !leads_to(b, a);
   }
   /// makes regions a and b one region
   constexpr short unite(short a, short b) {
     short const last = a > b ? a : b;
+    region const &one = regions[a], &other = regions[b];
     for (step& s : p.steps)
       if (s.region == a || s.region == b) s.region = last;
-    regions[last].fold = has_fold(a) ? regions[a].fold : regions[b].fold;
+    regions[last] = {has_fold(a) ? one.fold : other.fold, false, one.waits || other.waits,
+                     one.multiplies || other.multiplies};
     return last;
+  }
+  /// computed for each element of step k, value i costs no more than once: it has those extents. A
+  /// value in memory must have them; another may stretch if a run decides so
+  constexpr bool is_read_once(short i, short k) const {
+    return alike(i, k) || (!is_root[i] && known.related(i, k));
   }
   /// makes the regions that read i one region, if i has their extents and none of them depends on
   /// another
@@ -304,44 +301,99 @@ struct fuser {
         step const& s = p.steps[k];
         if (e.by >= 0 || !joins(s) || s.region < 0 || p.levels[k] == level::row) return false;
         bool const fold = p.levels[k] == level::fold;
-        if (!sized_alike(fold ? i : k, i)) return false;
+        if (!is_read_once(i, fold ? i : k)) return false;
         short const here = s.region;
         if (at < 0) at = here;
         if (here == at) continue;
         if (!can_share(at, here)) return false;
         at = unite(at, here), several = true;
       }
-    return several && sized_alike(space_step(at), i) && place_of(at) == p.steps[i].where &&
+    return several && is_read_once(i, space_step(at)) && place_of(at) == p.steps[i].where &&
            has_room(at, at, i);
   }
 
-  /// both read i, or tensors of one type and the extents of their space, which may be one tensor
+  /// both read one value, or tensors of one type and the extents of their space, which may be one
   constexpr bool read_alike(short a, short b) const {
-    for (step const& s : p.steps)
+    for (step const& s : p.steps) {
+      if (s.region != a) continue;
       for (edge const& e : p.operands(s)) {
-        if (s.region != a || p.steps[e.from].region == a) continue;
-        for (step const& t : p.steps)
+        if (p.steps[e.from].region == a || !(p.steps[e.from].extents == space_of(a))) continue;
+        for (step const& t : p.steps) {
+          if (t.region != b) continue;
           for (edge const& f : p.operands(t))
-            if (t.region == b && e.by == f.by && are_alike(e.from, f.from) &&
-                p.steps[e.from].extents == space_of(a))
-              return true;
+            if (e.by == f.by && are_alike(e.from, f.from)) return true;
+        }
       }
+    }
     return false;
   }
+  /// steps i and k are one value, or may lie in one tensor
   constexpr bool are_alike(short i, short k) const {
-    step const &a = p.steps[i], &b = p.steps[k];
+    step const &a = p.steps[memory_of(p, i)], &b = p.steps[memory_of(p, k)];
     return i == k || (a.kind == step_kind::leaf && b.kind == step_kind::leaf && a.type == b.type &&
                       a.extents == b.extents && a.where == b.where);
   }
-  /// folds of one space share a pass over it, also with element-wise regions that read the same
-  /// tensors
+  /// region `at` waits for that transfer, or for one that travels with it
+  constexpr bool waits_for(short at, short by) const {
+    short const bucket = p.transfers[by].bucket;
+    for (step const& s : p.steps) {
+      if (s.region != at) continue;
+      for (edge const& e : p.operands(s))
+        if (e.by == by || (e.by >= 0 && bucket >= 0 && p.transfers[e.by].bucket == bucket))
+          return true;
+    }
+    return false;
+  }
+  /// region b waits for all transfers for which region a waits
+  constexpr bool waits_as_long(short b, short a) const {
+    for (step const& s : p.steps) {
+      if (s.region != a) continue;
+      for (edge const& e : p.operands(s))
+        if (e.by >= 0 && !waits_for(b, e.by)) return false;
+    }
+    return true;
+  }
+  /// on GPUs one launch less: few values, so that each thread keeps all of them in registers
+  constexpr bool saves_a_launch(short a, short b) const {
+    if (!is_on_gpus(place_of(a)) || !known.certain(a, b)) return false;
+    values const n = values_of(a, b);
+    return n.inputs <= 8 && n.outputs <= 4;
+  }
+  /// one kernel is quicker than two of maps alone, and starts no later than either. A kernel that
+  /// may compute a product, too (in panels, or with a row), stays alone.
+  constexpr bool maps_gain(short a, short b) const {
+    region const &one = regions[a], &other = regions[b];
+    if (one.multiplies || other.multiplies) return false;
+    if (one.waits != other.waits) return false;
+    if (one.waits && !(waits_as_long(a, b) && waits_as_long(b, a))) return false;
+    return read_alike(a, b) || saves_a_launch(a, b);
+  }
+  /// folds of one space share a pass over it, also with regions of maps that read the same tensors
+  constexpr bool passes_gain(short a, short b) const {
+    if (has_fold(a) && has_fold(b)) return true;
+    return has_fold(a) || has_fold(b) ? read_alike(a, b) : maps_gain(a, b);
+  }
+  /// which regions read a transfer, and which a product
+  constexpr void look_at_regions() {
+    for (step const& s : p.steps)
+      for (edge const& e : p.operands(s)) {
+        if (s.region < 0) continue;
+        region& me = regions[s.region];
+        me.waits = me.waits || e.by >= 0;
+        me.multiplies = me.multiplies || p.steps[e.from].kind == step_kind::matmul;
+      }
+  }
+  /// regions of one space that gain by it become one region
   constexpr void share_passes() {
+    int count = 0;
+    for (short a = 0; a < p.steps.count; ++a) count += p.steps[a].region == a;
+    if (count < 2) return;
+    look_at_regions();
     for (short a = 0; a < p.steps.count; ++a) {
       if (p.steps[a].region != a || !joins(p.steps[a])) continue;
       for (short b = static_cast<short>(a + 1); b < p.steps.count; ++b) {
         if (p.steps[b].region != b || !joins(p.steps[b])) continue;
-        if (!(has_fold(a) || has_fold(b)) || !(space_of(a) == space_of(b))) continue;
-        if (!can_share(a, b) || !((has_fold(a) && has_fold(b)) || read_alike(a, b))) continue;
+        if (!(space_of(a) == space_of(b)) || !passes_gain(a, b) || !can_share(a, b)) continue;
         unite(a, b);
         break;  // a is now a part of b
       }
@@ -477,7 +529,9 @@ struct fuser {
 
 /// means: sets steps[i].region, stored and levels[i]
 /// bits: under `reproducible` each fold has its own kernel, under `relaxed` a relu may join a
-/// product
-constexpr void fuse(plan_view& p, numerics bits = numerics::exact) { detail::fuser{p, bits}.run(); }
+/// product. guesses: open extents of one pattern are equal, which find_guards must list
+constexpr void fuse(plan_view& p, numerics bits = numerics::exact, bool guesses = false) {
+  detail::fuser{p, bits, bits == numerics::reproducible, guesses}.run();
+}
 
 }  // namespace locus

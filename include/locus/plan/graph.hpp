@@ -7,9 +7,12 @@
 #include <locus/plan/data.hpp>        // plan_view, root, slot
 #include <locus/plan/distribute.hpp>  // distribute
 #include <locus/plan/fuse.hpp>        // fuse
+#include <locus/plan/guards.hpp>      // find_guards
+#include <locus/plan/guesses.hpp>     // guess, guess_of, careful
 #include <locus/plan/memory.hpp>      // lay_out
 #include <locus/plan/move.hpp>        // move_values
 #include <locus/plan/numerics.hpp>    // check_numerics
+#include <locus/plan/overlapped.hpp>  // overlaps_of
 #include <locus/plan/place.hpp>       // place_steps
 #include <locus/plan/schedule.hpp>    // schedule
 
@@ -81,7 +84,7 @@ struct flattened<graph<Policy, Roots...>> {
     b.lets = let_steps;
     flatten_lets(b, let_steps, let_list{});
     ((to->from = Roots::expression::template flatten<lets>(b, request{}),
-      to->destination = Roots::destination::value, ++to),
+      to->destination = Roots::destination::value.without_margin(), ++to),
      ...);
   }
 };
@@ -99,7 +102,8 @@ struct plan_arrays {
   action actions[Steps + max_transfers];
   level levels[Steps];
   slot slots[Steps + max_transfers];
-  int transfer_count = 0, action_count = 0;
+  guard guards[Steps];
+  int transfer_count = 0, action_count = 0, guard_count = 0;
   verdict found{};
 
   /// each element separately: g++ 12 shares one initialiser among arrays, and then writes to it
@@ -111,11 +115,12 @@ struct plan_arrays {
     for (action& a : actions) a = action{};
     for (level& l : levels) l = level{};
     for (slot& s : slots) s = slot{};
+    for (guard& g : guards) g = guard{};
   }
 
   constexpr plan_view view() {
-    return {{steps, Steps}, {edges, Edges},          {transfers, transfer_count},
-            {roots, Roots}, {actions, action_count}, {levels, Steps}};
+    return {{steps, Steps},          {edges, Edges},  {transfers, transfer_count}, {roots, Roots},
+            {actions, action_count}, {levels, Steps}, {guards, guard_count}};
   }
   /// for readers after the passes: nothing is written through this view
   constexpr plan_view view() const { return const_cast<plan_arrays*>(this)->view(); }
@@ -144,8 +149,10 @@ constexpr auto make_plan() {
     if (p.found.error == plan_error::none)
       p.found = check_numerics(v, numerics_of<typename Graph::policy>());
     if (p.found.error == plan_error::none) {
-      fuse(v, numerics_of<typename Graph::policy>());
-      schedule(v);
+      constexpr bool guesses = guess_of<typename Graph::policy>() != guess::none;
+      fuse(v, numerics_of<typename Graph::policy>(), guesses);
+      if (guesses) p.guard_count = find_guards(v, p.guards);
+      schedule(v, overlaps_of<typename Graph::policy>());
       p.transfer_count = v.transfers.count, p.action_count = v.actions.count;
       shape extents[Flat::steps]{};
       bool all_static = true;
@@ -166,6 +173,20 @@ namespace internal {
 /// means: the plan of a graph, also if a pass refused it
 template <class Graph>
 inline constexpr auto unchecked_plan = make_plan<Graph>();
+
+/// means: the graph of the same roots whose plan makes no guesses
+template <class Graph>
+struct without_guesses;
+template <class Policy, class... Roots>
+struct without_guesses<graph<Policy, Roots...>> {
+  using type = graph<careful<Policy>, Roots...>;
+};
+/// means: the second plan of Graph, which runs where a guard does not hold
+template <class Graph>
+using second_graph = typename without_guesses<Graph>::type;
+template <class Graph>
+inline constexpr bool has_second_plan = unchecked_plan<Graph>.guard_count > 0 &&
+                                        guess_of<typename Graph::policy>() == guess::guarded;
 
 }  // namespace internal
 

@@ -23,9 +23,11 @@ struct slot {
 constexpr std::int64_t local_bytes(shape const& extents, int element_bytes, place const& where) {
   if (!extents.is_static()) return dyn;
   if (!where.is_sharded()) return extents.size() * element_bytes;
+  place const whole = where.window(0, 0);  // no piece of a window is larger
   std::int64_t n = element_bytes;
   for (int a = 0; a < extents.rank; ++a)
-    n *= a == where.axis ? where.piece_size(extents.extent[a], 0) : extents.extent[a];
+    n *=
+        a == where.axis ? whole.piece_size(extents.extent[a] + where.span(), 0) : extents.extent[a];
   return n;
 }
 
@@ -82,7 +84,7 @@ struct memory_planner {
       step const& s = p.steps[me.from];
       slot& to = slots[p.steps.count + t];
       bool const no_traffic =
-          me.how == transfer_kind::slice ||
+          me.how == transfer_kind::slice || me.how == transfer_kind::halo ||
           (me.how == transfer_kind::first_replica && s.where.devices.contains(me.arrives.at(0)));
       if (!no_traffic)
         to.bytes = local_bytes(extents[me.from], s.element_bytes, me.arrives);

@@ -40,9 +40,31 @@ struct mover {
     if (how == transfer_kind::none) return -1;
     // a device that holds a replica needs no copy of a mirrored value: it uses the replica
     for (short t = 0; t < p.transfers.count; ++t)
-      if (p.transfers[t].from == from && p.transfers[t].arrives == to) return t;
+      if (p.transfers[t].from == from && p.transfers[t].arrives == to &&
+          p.transfers[t].how != transfer_kind::halo)
+        return t;
     p.transfers[p.transfers.count] = {from, how, -1, to};
     return static_cast<short>(p.transfers.count++);
+  }
+
+  /// an operand that is read at a distance: the tensor keeps these rows in its margins, and one
+  /// transfer for all its readers brings them
+  constexpr plan_error read_at_distance(edge const& e, int rows) {
+    if (rows == 0) return plan_error::none;
+    short const leaf = memory_of(p, e.from);
+    step const& s = p.steps[leaf];
+    int const width = rows < 0 ? -rows : rows;
+    if (s.kind != step_kind::leaf || s.margin.width < width) return plan_error::reads_beyond_margin;
+    short t = 0;
+    while (t < p.transfers.count &&
+           !(p.transfers[t].from == leaf && p.transfers[t].how == transfer_kind::halo))
+      ++t;
+    if (t == p.transfers.count)
+      p.transfers[p.transfers.count++] = {leaf, transfer_kind::halo, -1, s.where, 0,
+                                          0,    s.margin.outside};
+    unsigned char& most = rows < 0 ? p.transfers[t].before : p.transfers[t].behind;
+    if (most < width) most = static_cast<unsigned char>(width);
+    return plan_error::none;
   }
 
   /// Moves an all-reduce in front of steps that only scale one partial value, so that the scaling
@@ -96,6 +118,8 @@ struct mover {
           e.by = transfer_to(e.from, e.arrives, error);
         else if (me.where.is_single())
           e.by = transfer_to(e.from, me.where, error);
+        else if (me.kind == step_kind::map)
+          error = read_at_distance(e, reach_of(me, o.where));
         if (error != plan_error::none) return {error, i};
       }
     }
@@ -106,6 +130,9 @@ struct mover {
                                              : here;
       if (r.result.is_nowhere()) r.result = single(gpu(0));
       if (here.is_nowhere()) continue;
+      bool const has_home = !r.destination.is_nowhere() && r.result == here;
+      if (here.is_window() && r.result.is_sharded() && !has_home)
+        return {plan_error::window_without_home, r.from};
       r.by = transfer_to(r.from, r.result, error);
       if (error != plan_error::none) return {error, r.from};
     }

@@ -3,8 +3,10 @@
 // may be fused, folds are added in the fastest order. relaxed: divisions and square roots are
 // approximations. reproducible: the same bits on every backend and for every number of threads.
 #pragma once
-#include <locus/core/numerics.hpp>  // numerics
-#include <locus/plan/data.hpp>      // plan_view, placement_policy
+#include <locus/core/numerics.hpp>    // numerics
+#include <locus/plan/data.hpp>        // plan_view, placement_policy
+#include <locus/plan/guesses.hpp>     // guess, guess_of
+#include <locus/plan/overlapped.hpp>  // overlaps_of
 
 namespace locus {
 
@@ -45,17 +47,23 @@ constexpr numerics numerics_of() {
 struct policy_value {
   placement_rule rule = placement_rule::prefer_gpu;
   numerics bits = numerics::exact;
+  guess guesses = guess::guarded;
+  bool overlaps = false;
 };
 template <class Policy>
 constexpr policy_value value_of_policy() {
-  return {Policy::rule, numerics_of<Policy>()};
+  return {Policy::rule, numerics_of<Policy>(), guess_of<Policy>(), overlaps_of<Policy>()};
 }
-constexpr std::string_view name_of(policy_value const& policy) {
-  constexpr std::string_view names[3][3] = {
-      {"prefer_gpu", "follow_data", "min_copies"},
-      {"relaxed<prefer_gpu>", "relaxed<follow_data>", "relaxed<min_copies>"},
-      {"reproducible<prefer_gpu>", "reproducible<follow_data>", "reproducible<min_copies>"}};
-  return names[static_cast<int>(policy.bits)][static_cast<int>(policy.rule)];
+/// means: writes the policy as a program names it: careful<relaxed<prefer_gpu>>
+template <class Text>
+constexpr Text& write_policy(Text& out, policy_value const& policy) {
+  constexpr std::string_view rules[] = {"prefer_gpu", "follow_data", "min_copies"},
+                             bits[] = {"", "relaxed<", "reproducible<"},
+                             guesses[] = {"", "careful<", "alike<"};
+  auto const guess = static_cast<int>(policy.guesses), bit = static_cast<int>(policy.bits);
+  out << (policy.overlaps ? "overlapped<" : "") << guesses[guess] << bits[bit]
+      << rules[static_cast<int>(policy.rule)];
+  return out << (bit ? ">" : "") << (guess ? ">" : "") << (policy.overlaps ? ">" : "");
 }
 
 namespace detail {
@@ -72,7 +80,8 @@ inline constexpr std::string_view same_bits_everywhere[] = {
     "max",           "min",         "any",          "all",         "argmax",      "argmax.index",
     "transpose",     "expand_dims", "reshape",      "slice",       "concatenate", "floor",
     "ceil",          "trunc",       "round",        "sign",        "isnan",       "isinf",
-    "isfinite",      "all_gather",  "per_shard"};
+    "isfinite",      "all_gather",  "per_shard",    "fmod",        "floor_mod",   "copysign",
+    "bitwise_and",   "bitwise_or",  "bitwise_xor",  "bitwise_not", "shift_left",  "shift_right"};
 
 constexpr bool has_same_bits(step const& s) {
   if (s.is_source()) return true;

@@ -115,7 +115,22 @@ consteval bool require_plan() {
                 "gather first with to<Mirrored<...>>(x) or to<Device>(x), or cut another axis");
   static_assert(found.error != plan_error::view_across_cut,
                 "locus: a slice, a reshape or a concatenate goes across the cut; gather first with "
+                "to<Device>(x), or write interior<1>(x), slice<0, 1, -1>(x), whose ends the type "
+                "knows");
+  static_assert(found.error != plan_error::windows_do_not_meet,
+                "locus: parts of pieces meet that leave out different numbers of rows; write parts "
+                "of one size, as interior<1, 0, 1>(x) and interior<1, 0, -1>(y)");
+  static_assert(found.error != plan_error::window_in_own_kernel,
+                "locus: a product, a call or a concatenate reads a part of pieces; assign the part "
+                "to a tensor with run(into(interior<1>(y), e)) and read that, or gather first with "
                 "to<Device>(x)");
+  static_assert(found.error != plan_error::window_without_home,
+                "locus: a part of a value in pieces has no pieces of its own; write "
+                "run(into(interior<1>(y), e)) for a part of as many rows, or fetch(e)");
+  static_assert(found.error != plan_error::reads_beyond_margin,
+                "locus: a stencil reads rows of other pieces that its operand does not keep; write "
+                "Halo<W> last in Sharded<0, ...> of the tensor, as wide as the stencil, and assign "
+                "computed operands to such a tensor first");
   static_assert(
       found.error != plan_error::request_on_distributed,
       "locus: on<Device> around a value that is distributed; gather it first with to<Device>(x)");
@@ -166,6 +181,18 @@ consteval auto extents_of_steps() {
   return all;
 }
 
+/// means: the plan of Graph with the launches of its second plan
+template <class Graph>
+consteval plan_view view_with_second() {
+  plan_view p = unchecked_plan<Graph>.view();
+  if constexpr (has_second_plan<Graph>) {
+    constexpr auto extents = extents_of_steps<second_graph<Graph>>();
+    p.launches_otherwise =
+        int(count_plan(unchecked_plan<second_graph<Graph>>.view(), extents.of).launches);
+  }
+  return p;
+}
+
 }  // namespace internal
 
 namespace detail {
@@ -176,8 +203,7 @@ consteval auto write_plan_text() {
   text_buffer<flattened<Graph>::steps * 250 + decltype(make_plan<Graph>())::max_transfers * 120 +
               400>
       out;
-  write_plan(out, unchecked_plan<Graph>.view(), extents.of,
-             value_of_policy<typename Graph::policy>());
+  write_plan(out, view_with_second<Graph>(), extents.of, value_of_policy<typename Graph::policy>());
   return out;
 }
 template <class Graph>
@@ -204,12 +230,26 @@ struct plan_facts {
 
   /// units: kernels launched, on each device
   static consteval int launches() { return int(counts().launches); }
+  /// units: pairs of steps whose extents the plan takes for equal, although only a run can tell; 0:
+  ///        each run launches that many kernels
+  static consteval int guards() { return arrays.guard_count; }
+  /// units: kernels launched in a run in which a guard does not hold, on each device
+  static consteval int launches_otherwise() {
+    if constexpr (internal::has_second_plan<Graph>)
+      return plan_facts<internal::second_graph<Graph>>::launches();
+    else
+      return launches();
+  }
   /// units: values or pieces that cross from one device to another; a broadcast to R devices counts
   ///        R times
   static consteval int copies() {
     require_devices<knows_devices(arrays.view())>();
+    require_halos();
     return int(counts().copies);
   }
+  /// units: tensors whose margins get rows of the neighbours; a run counts one whose margins are
+  ///        still valid as reused
+  static consteval int halo_exchanges() { return int(counts().halo_exchanges); }
   /// units: all-reduces; several values in one bucket count once
   static consteval int all_reduces() { return int(counts().all_reduces); }
   /// units: steps that the rules place on a GPU and that have no kernel there
@@ -309,6 +349,12 @@ struct plan_facts {
     static_assert(Known,
                   "locus: this count depends on which devices AllGpus or GpuDevice<dyn> stand for; "
                   "call tally_of(e), or assert launches(), all_reduces()");
+  }
+  static consteval void require_halos() {
+    constexpr auto extents = internal::extents_of_steps<Graph>();
+    static_assert(knows_halos(arrays.view(), extents.of),
+                  "locus: an extent is open, so the parts of a halo exchange are no constant; call "
+                  "tally_of(e), or assert halo_exchanges(), launches()");
   }
   template <bool Reduced>
   static consteval tally counts_with_bytes() {

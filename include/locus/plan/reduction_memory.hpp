@@ -16,6 +16,7 @@ constexpr bool adds_on_the_way(reduction op, element type) {
       type == element::f32 || type == element::f64 || type == element::f16 || type == element::bf16;
   switch (op) {
   case reduction::sum:
+  case reduction::product:
   case reduction::any:
   case reduction::all: return type != element::other;
   case reduction::max:

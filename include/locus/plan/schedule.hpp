@@ -11,6 +11,7 @@ namespace detail {
 
 struct scheduler {
   plan_view& p;
+  bool overlaps = false;
   bool launched[max_steps]{};
   bool moved[2 * max_steps]{};
   bool writes_root[max_steps]{};
@@ -62,11 +63,28 @@ struct scheduler {
           return true;
     return false;
   }
+  /// a launch of maps alone that reads margins is three: its inside needs no row of other pieces
+  constexpr void split(action& launch) const {
+    int before = 0, behind = 0;
+    for (step const& s : p.steps) {
+      if (s.region != launch.what) continue;
+      if (s.kind != step_kind::map) return;
+      for (edge const& e : p.operands(s)) {
+        int const rows = e.by < 0 ? reach_of(s, p.steps[e.from].where) : 0;
+        if (-rows > before) before = -rows;
+        if (rows > behind) behind = rows;
+      }
+    }
+    launch.before = static_cast<unsigned char>(before);
+    launch.behind = static_cast<unsigned char>(behind);
+  }
   constexpr bool one_launch(bool writing) {
     for (short i = 0; i < p.steps.count; ++i)
       if (is_launch(i) && !launched[i] && writes_root[i] == writing && operands_ready(i)) {
         launched[i] = true;
-        return add(action_kind::launch, i), true;
+        add(action_kind::launch, i);
+        if (overlaps) split(p.actions[p.actions.count - 1]);
+        return true;
       }
     return false;
   }
@@ -80,6 +98,9 @@ struct scheduler {
 }  // namespace detail
 
 /// means: sets the actions of the plan, in an order in which each follows those that it depends on
-constexpr void schedule(plan_view& p) { detail::scheduler{p}.run(); }
+/// overlaps: launches that read margins are in three parts
+constexpr void schedule(plan_view& p, bool overlaps = false) {
+  detail::scheduler{p, overlaps}.run();
+}
 
 }  // namespace locus

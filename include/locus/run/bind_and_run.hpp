@@ -4,6 +4,7 @@
 #include <locus/backend/gpus.hpp>           // note_gpus
 #include <locus/collective/fold.hpp>        // fold_replicas
 #include <locus/plan/plan.hpp>              // plan_facts, require_plan
+#include <locus/run/broken_guard.hpp>       // note_unfused, refuse_extents
 #include <locus/run/crossing.hpp>           // crossing
 #include <locus/run/open_plan.hpp>          // fill_in
 #include <locus/run/region.hpp>             // region_code
@@ -107,7 +108,7 @@ struct graph_code {
 
   static constexpr program make_program() {
     program p;
-    p.plan = arrays.view();
+    p.plan = view_with_second<Graph>();
     p.slots = {const_cast<slot*>(all.slots), values};
     p.extents = is_static ? all.extents : nullptr;
     p.replicas = replicas;
@@ -146,6 +147,9 @@ struct graph_code {
     if constexpr (is_open) b.open = &open;
     bind_all(b, lets{}, es...);
     infer_extents(arrays.view(), extents, objects);
+    if constexpr (has_second_plan<Graph>)
+      if (find_broken(arrays.view().guards, extents))
+        return graph_code<second_graph<Graph>>::look(targets, see, es...);
     if constexpr (is_open) {
       auto bound = arrays;
       if (open.all_gpus.size() == 0) open.all_gpus = runtime::visible_gpus();
@@ -196,6 +200,13 @@ struct graph_code {
     bind_all(b, lets{}, es...);
     if constexpr (!is_static) infer_extents(code.plan, extents, objects);
     shape const* const known = is_static ? code.extents : extents;
+    if constexpr (arrays.guard_count > 0)
+      if (guard const* const broken = find_broken(code.plan.guards, known)) {
+        if constexpr (!has_second_plan<Graph>) refuse_extents(code.plan, *broken, known);
+        note_unfused(code.plan, *broken, known, site);
+        if constexpr (has_second_plan<Graph>)
+          return graph_code<second_graph<Graph>>::run(site, find_target, es...);
+      }
     if constexpr (is_open)
       if (open.all_gpus.size() == 0) open.all_gpus = runtime::visible_gpus();
     if constexpr (has_requests)
@@ -228,6 +239,7 @@ struct graph_code {
       auto bound = arrays;
       program with_devices = code;
       with_devices.plan = bound.view(), with_devices.extents = nullptr;
+      with_devices.plan.launches_otherwise = code.plan.launches_otherwise;
       with_devices.all_gpus = open.all_gpus;
       fill_in(with_devices.plan, open);
       run_arrays run_bound = run_in;

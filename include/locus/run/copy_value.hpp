@@ -5,6 +5,7 @@
 //   that made the value and the work that used the target.
 #pragma once
 #include <locus/core/macros.hpp>    // LOCUS_RUN_MODE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
+#include <locus/plan/halo.hpp>      // each_halo_part
 #include <locus/run/run_state.hpp>  // run_state
 
 LOCUS_LEAN_BEGIN
@@ -90,6 +91,21 @@ void each_part(run_state const& run, transfer const& me, Visit const& visit) {
         visit(there(b, &part), to.at(b), here(a, &run.value(me.from, a)), from.at(a), false);
       }
     return;
+  case transfer_kind::halo: {
+    std::int64_t const n = run.whole_of(v).extent[from.axis];
+    local_layout source_layout;
+    // the margin has the number of the transfer: a copy into it waits for nobody by itself
+    each_halo_part(n, from, me.outside, me.before, me.behind, [&](halo_part const& p) {
+      local_value const source =
+          part_of(run.value(me.from, p.from), rank, from.axis,
+                  p.first - from.piece_begin(n, p.from), p.rows, s.element_bytes, source_layout);
+      local_value const margin =
+          part_of(run.value(me.from, p.to), rank, from.axis, p.at, p.rows, s.element_bytes, layout);
+      visit(copy_side{&runtime::find_device(from.at(p.to)), &margin, v, p.to}, from.at(p.to),
+            copy_side{&runtime::find_device(from.at(p.from)), &source}, from.at(p.from), false);
+    });
+    return;
+  }
   default: return;  // a slice is a view; a reduction moves no values
   }
 }

@@ -110,8 +110,8 @@ constexpr region_facts facts_of_region(plan_view const& p, short root) {
   if (f.fold_count == 0) return f;
   step const& fold = p.steps[f.folds[0]];
   f.axes = fold.axes, f.ranks = fold.combines == reduction::first_max;
-  if (!f.chained || f.element_outputs == 0) {
-    edge const& e = p.operands(fold)[0];
+  if (!f.chained || f.element_outputs == 0) {  // the last fold of a chain makes its rows
+    edge const& e = p.operands(p.steps[f.folds[f.fold_count - 1]])[0];
     f.space_step = e.from, f.space_place = place_of(e);
   }
   bool const has_rows = f.output_count > f.element_outputs;
@@ -141,6 +141,9 @@ class operand_placer {
   /// means: to[...] = element inputs, the elements' numbers of a first_max, row inputs, element
   ///        outputs, row outputs
   void place_all(kernel::access* to) const;
+  /// means: the same for the rows [begin, end) of the piece, of a kernel of maps alone
+  void take_rows(kernel::space& space, kernel::access* to, std::int64_t begin,
+                 std::int64_t end) const;
   kernel::space over;
 
  private:
@@ -154,6 +157,10 @@ class operand_placer {
   /// piece
   void take_piece(kernel::access& a, region_input const& in, place const& where, std::int64_t n,
                   std::int64_t stride) const;
+  /// the operand is another window of the same cut: this replica reads the rows that its own rows
+  /// need, also those in the margins
+  void take_window(kernel::access& a, region_input const& in, place const& where, std::int64_t n,
+                   std::int64_t stride) const;
   /// means: moves strides along the axes of the rows to the axes of the element space; folded axes
   ///        get stride 0
   void spread(kernel::access& a) const;

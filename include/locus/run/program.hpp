@@ -22,6 +22,11 @@ struct launch {
   short step = -1;  // the last of the region
   int replica = 0;
   launch_site site{};
+  // of a launch in parts: the rows of the piece that this part computes
+  std::int64_t begin = 0, end = whole;
+  std::string_view part{};  // its name
+  static constexpr std::int64_t whole = -1;
+  bool is_part() const { return end != whole; }
 };
 
 namespace runtime {

@@ -218,6 +218,8 @@ struct region_code {
       operand_placer const placer(*what.of, here, what.replica);
       work.over = placer.over;
       placer.place_all(work.operands);
+      if constexpr (facts.fold_count == 0 && facts.space_place.is_sharded())
+        if (what.is_part()) placer.take_rows(work.over, work.operands, what.begin, what.end);
     };
     if constexpr (over_all_gpus)
       place_with(facts.over(what.of->of->all_gpus));

@@ -14,6 +14,7 @@
 #include <locus/run/run_watch.hpp>                // run_watch
 #include <locus/run/values.hpp>                   // byte_range, range_of
 #include <locus/runtime/collective_settings.hpp>  // collective_choices
+#include <locus/runtime/halo_turn.hpp>            // halo_turn
 
 LOCUS_LEAN_BEGIN
 
@@ -51,6 +52,7 @@ struct run_state {
   // ---- the work so far ----
   dynamic_array<pending_copy> pending;
   runtime::gpu_set beside;  // devices that are ordered behind a stream of the user
+  runtime::halo_turn exchange;
   tally done{};
 
   // ---- values are numbered: first the steps, then the transfers ----

@@ -39,7 +39,9 @@ struct plan_statement {
 
   static constexpr bool find_extremum() {
     for (step const& s : p.steps)
-      if (s.kind == step_kind::reduce && s.combines != reduction::sum) return true;
+      if (s.kind == step_kind::reduce && s.combines != reduction::sum &&
+          s.combines != reduction::product)
+        return true;
     return false;
   }
   /// means: step i is a view outside of every region

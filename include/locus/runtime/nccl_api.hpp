@@ -33,7 +33,14 @@ constexpr int bytes_of(nccl_type t) {
 constexpr bool is_floating(nccl_type t) { return t >= nccl_type::float16; }
 
 /// NCCL's operations, with its numbers; create_scaled_sum makes those from 5 on.
-enum : int { nccl_sum = 0, nccl_max = 2, nccl_min = 3, nccl_avg = 4, nccl_first_made = 5 };
+enum : int {
+  nccl_sum = 0,
+  nccl_prod = 1,
+  nccl_max = 2,
+  nccl_min = 3,
+  nccl_avg = 4,
+  nccl_first_made = 5
+};
 
 enum : int {
   nccl_success = 0,

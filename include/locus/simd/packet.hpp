@@ -212,6 +212,37 @@ template <class T, class B, int N>
 LOCUS_VECTOR_FUNCTION packet<T, N> from_bits(packet<B, N> x) {
   return {(vector<T, N>)x.v};
 }
+/// means: |a| with the sign of b
+template <class T, int N>
+  requires is_floating_v<T>
+LOCUS_VECTOR_FUNCTION packet<T, N> with_sign_of(packet<T, N> a, packet<T, N> b) {
+  using B = signed_of<int(sizeof(T))>;
+  constexpr B sign = static_cast<B>(B(1) << (8 * sizeof(T) - 1));
+  return from_bits<T>(packet<B, N>{(bits_of(a).v & ~sign) | (bits_of(b).v & sign)});
+}
+/// means: shift_left_fn and shift_right_fn (ops/functors.hpp) of each lane; a count that is not one
+///        of 0 to bits - 1 leaves no bit of a
+template <class T, int N>
+  requires is_integer_v<T>
+LOCUS_VECTOR_FUNCTION packet<T, N> shift_left(packet<T, N> a, packet<T, N> b) {
+  using U = std::make_unsigned_t<T>;
+  using W = vector<U, N>;
+  constexpr U bits = 8 * sizeof(T), last = static_cast<U>(bits - 1);
+  W const shifted = (W)a.v << ((W)b.v & last);
+  return {(vector<T, N>)(shifted & (W)((W)b.v < bits))};
+}
+template <class T, int N>
+  requires is_integer_v<T>
+LOCUS_VECTOR_FUNCTION packet<T, N> shift_right(packet<T, N> a, packet<T, N> b) {
+  using U = std::make_unsigned_t<T>;
+  using W = vector<U, N>;
+  constexpr U bits = 8 * sizeof(T), last = static_cast<U>(bits - 1);
+  W const inside = (W)((W)b.v < bits);
+  if constexpr (std::is_signed_v<T>)
+    return {a.v >> (vector<T, N>)(((W)b.v & inside) | (~inside & last))};
+  else
+    return {(a.v >> ((W)b.v & last)) & inside};
+}
 
 }  // namespace LOCUS_SPACE(simd)
 LOCUS_VECTORS_END

@@ -9,6 +9,9 @@ template <class Entry>
 inline constexpr bool is_borrowed_leaf = false;
 template <class T, class E, class Where, bool Checked, class V>
 inline constexpr bool is_borrowed_leaf<entry<Leaf<T, E, Where, borrowed<Checked>>, V>> = true;
+template <class T, class E, class Where, bool Checked, class V>
+inline constexpr bool is_borrowed_leaf<entry<Leaf<T, E, Where, borrowed_constant<Checked>>, V>> =
+    true;
 
 template <class E>
 consteval bool borrows() {

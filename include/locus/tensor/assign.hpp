@@ -2,6 +2,7 @@
 // into, plan, run: named assignments, and several assignments as one plan.
 #pragma once
 #include <locus/ops/views.hpp>      // slice_op
+#include <locus/plan/data.hpp>      // place_of_slice
 #include <locus/tensor/tensor.hpp>  // Tensor
 #include <locus/tensor/view.hpp>    // View
 
@@ -28,17 +29,91 @@ struct tensor_destination {
   target as_target() const { return tensor->as_target(); }
 };
 
+/// means: where a part of a tensor in pieces lies: the window that the slice X makes of its place
+template <class X>
+struct window_of;
+template <class Op, class T, class E, class Where, bool Checked>
+struct window_of<Node<Op, Leaf<T, E, Where, borrowed<Checked>>>> {
+  static constexpr place value = [] {
+    step s;
+    s.extents = E::pattern;
+    Op::template describe<T>(s, E::rank());
+    return internal::place_of_slice(s, Where::value.without_margin());
+  }();
+};
+template <class X>
+inline constexpr bool is_window_of_leaf = false;
+template <class Op, class T, class E, class Where, bool Checked>
+inline constexpr bool is_window_of_leaf<Node<Op, Leaf<T, E, Where, borrowed<Checked>>>> =
+    internal::is_slice_op<Op> && Where::value.is_sharded();
+
+/// fails: shape_error, where the range does not lie inside its axis
+inline std::int64_t length_of_range(range const& r, shape const& extents, int axis) {
+  std::int64_t const n = r.length(extents.extent[axis]);
+  if (n >= 0) return n;
+  message text;
+  throw shape_error(text << "locus: a range of a slice does not lie inside axis " << axis
+                         << " of extents " << extents << ", or has a step below 1");
+}
+
+/// a part of a tensor in pieces as a destination: on each device the rows of its piece
+template <class X>
+class window_destination {
+ public:
+  using policy = window_of<X>;
+  using value_type = typename X::value_type;
+  using extents_type = extents_of_shape_t<pattern_of<X>>;
+  explicit window_destination(X const& part) : part_(part) {}
+  target as_target() const {
+    tensor_block const* const block = get<0>(part_.operands).source.find();
+    if (!block) throw bad_access("locus: a slice of a tensor that was moved from is assigned to");
+    forget_margins(*block);
+    target t;
+    t.where = policy::value.is_open() ? policy::value.over(block->where.devices) : policy::value;
+    t.extents = block->extents;
+    for (int a = 0; a < t.extents.rank; ++a)
+      t.extents.extent[a] = length_of_range(part_.op.ranges[a], block->extents, a);
+    for (int r = 0; r < t.where.count(); ++r) t.locals[r] = local(*block, t, r);
+    return t;
+  }
+
+ private:
+  local_value local(tensor_block const& b, target const& t, int r) const {
+    piece const& p = b.pieces[r];
+    local_layout& mine = layouts_[r];
+    auto* data = static_cast<char*>(p.data);
+    internal::local_extents(t.extents, t.where, r, mine.extents);
+    for (int a = 0; a < t.extents.rank; ++a) {
+      range const& part = part_.op.ranges[a];
+      std::int64_t const n = b.extents.extent[a];
+      std::int64_t begin = range::absolute(part.begin, n);
+      if (a == t.where.axis) begin = t.where.begin_in(b.where, n, r);
+      mine.strides[a] = p.strides[a] * part.step.value;
+      data += begin * p.strides[a] * b.element_bytes;
+    }
+    return {data, mine.extents, mine.strides};
+  }
+  X part_;
+  mutable local_layout layouts_[max_devices]{};  // of the run that asks
+};
+
+/// X reads a part of a tensor in pieces, which may be constant
+template <class X>
+inline constexpr bool reads_window_of_leaf = is_window_of_leaf<X>;
+template <class Op, class T, class E, class Where, bool Checked>
+inline constexpr bool
+    reads_window_of_leaf<Node<Op, Leaf<T, E, Where, borrowed_constant<Checked>>>> =
+        internal::is_slice_op<Op> && Where::value.is_sharded();
+
 template <class X>
 inline constexpr bool is_slice_of_leaf = false;
-template <axis_set Cut, std::int64_t... Static, class T, class E, class Where, bool Checked>
-inline constexpr bool
-    is_slice_of_leaf<Node<slice_op<Cut, Static...>, Leaf<T, E, Where, borrowed<Checked>>>> =
-        Where::value.is_single();
+template <class Op, class T, class E, class Where, bool Checked>
+inline constexpr bool is_slice_of_leaf<Node<Op, Leaf<T, E, Where, borrowed<Checked>>>> =
+    internal::is_slice_op<Op> && Where::value.is_single();
 
-template <axis_set Cut, std::int64_t... Static, class T, class E, class Where, bool Dense>
-inline constexpr bool
-    is_slice_of_leaf<Node<slice_op<Cut, Static...>, ViewLeaf<T, E, Where, Dense>>> =
-        !std::is_const_v<T>;
+template <class Op, class T, class E, class Where, bool Dense>
+inline constexpr bool is_slice_of_leaf<Node<Op, ViewLeaf<T, E, Where, Dense>>> =
+    internal::is_slice_op<Op> && !std::is_const_v<T>;
 
 /// the elements of a leaf on one device: address, extents, strides, device
 template <class T>
@@ -72,13 +147,8 @@ auto view_of_slice(Slice const& s) {
   layout_stride layout;
   for (int a = 0; a < extents.rank; ++a) {
     range const& r = s.op.ranges[a];
-    std::int64_t const n = r.length(extents.extent[a]);
-    if (n < 0) {
-      message text;
-      throw shape_error(text << "locus: a range of a slice does not lie inside axis " << a
-                             << " of extents " << extents);
-    }
-    layout.stride[a] = strides[a];
+    std::int64_t const n = length_of_range(r, extents, a);
+    layout.stride[a] = n > 1 ? strides[a] * r.step.value : strides[a];
     data += range::absolute(r.begin, extents.extent[a]) * strides[a];
     extents.extent[a] = n;
   }
@@ -87,6 +157,14 @@ auto view_of_slice(Slice const& s) {
     return Part(data, E(extents), layout, device);
   else
     return Part(data, E(extents), layout);
+}
+/// means: the extents of a slice of a leaf now
+template <class Slice>
+shape extents_of_part(Slice const& s) {
+  if constexpr (is_slice_of_leaf<Slice>)
+    return view_of_slice(s).extents().as_shape();
+  else
+    return window_destination<Slice>(s).as_target().extents;
 }
 }  // namespace detail
 
@@ -111,7 +189,7 @@ template <class To, class Plain = std::remove_cvref_t<To>>
 inline constexpr bool may_be_written =
     tensor_owner<Plain>
         ? std::is_lvalue_reference_v<To> && !std::is_const_v<std::remove_reference_t<To>>
-        : destination<Plain> || is_slice_of_leaf<Plain>;
+        : destination<Plain> || is_slice_of_leaf<Plain> || is_window_of_leaf<Plain>;
 }  // namespace detail
 
 inline namespace LOCUS_MODE {
@@ -135,6 +213,22 @@ template <class To, tensor_operand X>
   requires(detail::is_slice_of_leaf<To>)
 auto into(To const& to, X&& e) {
   return into(detail::view_of_slice(to), std::forward<X>(e));
+}
+/// a part of a tensor in pieces whose ends the type knows, or along other axes than the cut
+template <class To, tensor_operand X>
+  requires(detail::is_window_of_leaf<To>)
+auto into(To const& to, X&& e) {
+  constexpr bool is_window = !detail::window_of<To>::value.is_nowhere();
+  static_assert(is_window,
+                "locus: a slice across the cut is written whose ends the type does not know, or "
+                "that leaves out more than 32 rows; write interior<1>(y), or slice<0, 1, -1>(y)");
+  auto operand = as_operand<void>(std::forward<X>(e));
+  // a part that lies at other rows is copied by a kernel, which reads margins
+  if constexpr (is_window && detail::reads_window_of_leaf<decltype(operand)>)
+    return into(detail::window_destination<To>(to),
+                make_node(map_op<identity_fn>{}, std::move(operand)));
+  else if constexpr (is_window)
+    return into(detail::window_destination<To>(to), std::move(operand));
 }
 template <class To, tensor_operand X>
   requires(!detail::may_be_written<To>)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which values a destination accepts: those of its own element type and of its own extents.
+// Which values a destination accepts: those of its own element type and of its own extents, and numbers.
 #pragma once
 #include <type_traits>  // is_same
 
 #include <locus/core/macros.hpp>    // always_false
 #include <locus/expr/leaf.hpp>      // tensor_base
-#include <locus/expr/operand.hpp>   // tensor
+#include <locus/expr/operand.hpp>   // tensor, number_fits_v
 #include <locus/ops/map.hpp>        // shapes_do_not_fit, element_types_do_not_fit
 #include <locus/shape/extents.hpp>  // Extents
 
@@ -48,6 +48,14 @@ concept tensor_with_memory = std::is_base_of_v<tensor_base, X> &&
 template <class X>
 concept may_be_converted = true;
 }  // namespace detail
+
+/// means: each element of a destination of elements T may be a number of type X
+template <class T, class X>
+consteval bool require_number() {
+  static_assert(number_fits_v<X, T>, "locus: a number of another kind is assigned to a tensor; "
+                                     "write one of its element type");
+  return number_fits_v<X, T>;
+}
 
 /// means: a destination of elements T and extents E takes the value of expression X
 /// fails: at compile time: the first error is a sentence, the second prints the types

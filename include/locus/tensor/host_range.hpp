@@ -11,9 +11,15 @@
 
 namespace locus {
 
-/// means: data() is the address of size() elements
+namespace detail {
+/// elements at strides of their own, as those of a matrix or a block of Eigen
 template <class R>
-concept host_range = !tensor_operand<R> && requires(R& r) {
+concept range_of_strides = requires(R& r) { r.innerStride(); };
+}  // namespace detail
+
+/// means: data() is the address of size() elements, one behind the other
+template <class R>
+concept host_range = !tensor_operand<R> && !detail::range_of_strides<R> && requires(R& r) {
   requires std::is_pointer_v<decltype(r.data())>;
   *r.data();
   static_cast<std::size_t>(r.size());

@@ -47,6 +47,8 @@ template <class X, class Where = nowhere, class Policy = default_policy>
 bool instantiate() {
   if constexpr (LOCUS_CUDA_KERNELS) {
     using Graph = typename instantiated<std::remove_cvref_t<X>, Where, Policy>::type;
+    if constexpr (internal::has_second_plan<Graph>)
+      if (graph_code<internal::second_graph<Graph>>::code.plan.steps.count == 0) return false;
     if constexpr (internal::require_plan<Graph>())
       return graph_code<Graph>::code.plan.steps.count > 0;
   }
@@ -63,6 +65,7 @@ bool instantiate_folds() {
     instantiate_fold<reduction::sum, float, double, half, bfloat16, std::int32_t, std::int64_t>();
     instantiate_fold<reduction::max, float, double, half, bfloat16, std::int32_t, std::int64_t>();
     instantiate_fold<reduction::min, float, double, half, bfloat16, std::int32_t, std::int64_t>();
+    instantiate_fold<reduction::product, float, double, half, bfloat16, std::int64_t>();
     instantiate_fold<reduction::first_max, ranked<float>, ranked<double>, ranked<std::int32_t>,
                      ranked<std::int64_t>>();
     instantiate_fold<reduction::any, bool>();

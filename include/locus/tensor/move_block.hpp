@@ -15,8 +15,8 @@ inline void move_block(tensor_block const& from, tensor_block& to) {
   step what;
   what.name = "tensor", what.type = from.type;
   what.element_bytes = static_cast<unsigned short>(from.element_bytes);
-  what.where = from.where, what.extents = from.extents;
-  crossing across(what, to.where);
+  what.where = from.where.without_margin(), what.extents = from.extents;
+  crossing across(what, to.where.without_margin());
   if (!across.is_possible()) {  // no row in the table
     block_owner const middle =
         make_storage(single(cpu(0)), from.extents, from.type, from.element_bytes);
@@ -25,7 +25,7 @@ inline void move_block(tensor_block const& from, tensor_block& to) {
   }
   local_value values[max_devices];
   target into;
-  into.where = to.where, into.extents = to.extents;
+  into.where = to.where.without_margin(), into.extents = to.extents;
   for (int r = 0; r < from.where.count(); ++r) values[r] = from.local(r);
   for (int r = 0; r < to.where.count(); ++r) into.locals[r] = to.local(r);
   across.run(values, into);

@@ -237,28 +237,17 @@ class Tensor : public tensor_base {
   template <number X, class Mode = mode>
     requires(E::rank() > 0)
   Tensor& operator=(X n) {
-    static_assert(number_fits_v<X, T>, "locus: a number of another kind is assigned to a tensor; "
-                                       "write one of its element type");
-    if constexpr (number_fits_v<X, T>)
+    if constexpr (require_number<T, X>())
       assign<Mode>(full<T>(extents(), internal::checked_number<T>(n)), runtime::site_of_operator());
     return *this;
   }
-  template <operand X, class Mode = mode>
-  Tensor& operator+=(X&& x) {
-    return *this = *this + std::forward<X>(x);
+#define LOCUS_ASSIGNING(symbol)                     \
+  template <operand X, class Mode = mode>           \
+  Tensor& operator symbol##=(X && x) {              \
+    return *this = *this symbol std::forward<X>(x); \
   }
-  template <operand X, class Mode = mode>
-  Tensor& operator-=(X&& x) {
-    return *this = *this - std::forward<X>(x);
-  }
-  template <operand X, class Mode = mode>
-  Tensor& operator*=(X&& x) {
-    return *this = *this * std::forward<X>(x);
-  }
-  template <operand X, class Mode = mode>
-  Tensor& operator/=(X&& x) {
-    return *this = *this / std::forward<X>(x);
-  }
+  LOCUS_ASSIGNING_OPERATORS(LOCUS_ASSIGNING)
+#undef LOCUS_ASSIGNING
 
   /// means: gives the tensor these extents; where they differ from its own, the tensor has new
   ///        memory with unspecified elements
@@ -349,8 +338,9 @@ class Tensor : public tensor_base {
   /// means: this tensor as a destination of a plan
   target as_target() const {
     target t;
-    t.where = where, t.extents = live().extents;
-    if constexpr (where.is_open()) t.where = block->where;
+    t.where = where.without_margin(), t.extents = live().extents;
+    if constexpr (where.is_open()) t.where = block->where.without_margin();
+    forget_margins(*block.get());
     for (int r = 0; r < t.where.count(); ++r) t.locals[r] = block->local(r);
     return t;
   }
@@ -409,8 +399,8 @@ class Tensor : public tensor_base {
   }
   void make(place const& at, shape const& extents, call_site site = {}) {
     runtime::note_gpus<has_gpu(where.devices)>();
-    block =
-        internal::make_storage(where.is_open() ? at : where, extents, element_of_v<T>, sizeof(T));
+    block = internal::make_storage(where.is_open() ? at.with(where.margin) : where, extents,
+                                   element_of_v<T>, sizeof(T));
     block->tensor = static_cast<tensor_base const*>(this);
     static constexpr char created = 0;
     if (runtime::log_wants(&created, site))

@@ -6,6 +6,7 @@
 #include <locus/run/same_bytes.hpp>      // repeats_elements
 #include <locus/run/statement_loop.hpp>  // offer_statement_loop
 #include <locus/shape/layout.hpp>        // layout_right
+#include <locus/shape/mdspan_parts.hpp>  // mdspan_like
 #include <locus/tensor/host_range.hpp>   // host_range
 #include <locus/tensor/tensor.hpp>       // Tensor
 
@@ -147,39 +148,32 @@ auto view(X const&...) {
 }
 
 namespace detail {
-template <class Extents, std::size_t... Idx>
-auto extents_of_mdspan(Extents const& e, std::index_sequence<Idx...>) {
-  constexpr auto known = [](std::size_t i) {
-    auto const n = Extents::static_extent(i);
-    return n == std::size_t(-1) ? dyn : static_cast<std::int64_t>(n);
-  };
-  using E = locus::Extents<known(Idx)...>;
-  return E(shape{int(sizeof...(Idx)), {static_cast<std::int64_t>(e.extent(Idx))...}});
+template <mdspan_like M>
+constexpr bool require_elements_by_address() {
+  static_assert(internal::reads_by_address<M>,
+                "locus: the accessor of this mdspan computes its elements; write the elements into "
+                "a Tensor, or view the mdspan below it");
+  return internal::reads_by_address<M>;
 }
 }  // namespace detail
 
 /// means: an mdspan (std::mdspan, Kokkos' or libcu++'s) as a tensor operand, or as a destination
-template <single_device Where, class Mdspan>
-  requires requires(Mdspan const& m) {
-    m.data_handle();
-    m.extents();
-    m.mapping();
-  }
-auto view(Mdspan const& m) {
-  using Span = std::remove_cvref_t<decltype(m.extents())>;
-  auto const extents =
-      detail::extents_of_mdspan(m.extents(), std::make_index_sequence<Span::rank()>{});
-  return View<typename Mdspan::element_type, std::remove_cv_t<decltype(extents)>, Where, false>(
-      m.data_handle(), extents, m.mapping());
+/// shape: that of m, static where the type of m is     device: Where, whose memory m must view
+/// cost:  none     fails: at compile time, for an accessor that computes elements; shape_error, for
+///        a layout without strides
+template <single_device Where, mdspan_like M>
+auto view(M const& m) {
+  if constexpr (detail::require_elements_by_address<M>())
+    return View<typename M::element_type, internal::extents_of_mdspan_t<M>, Where,
+                internal::is_in_row_order<M>>(m.data_handle(), internal::extents_of_mdspan(m),
+                                              m.mapping());
 }
-template <open_device Where, class Mdspan>
-  requires requires(Mdspan const& m) { m.data_handle(); }
-auto view(Mdspan const& m, bound_device<Where> const& on) {
-  using Span = std::remove_cvref_t<decltype(m.extents())>;
-  auto const extents =
-      detail::extents_of_mdspan(m.extents(), std::make_index_sequence<Span::rank()>{});
-  return View<typename Mdspan::element_type, std::remove_cv_t<decltype(extents)>, Where, false>(
-      m.data_handle(), extents, m.mapping(), on);
+template <open_device Where, mdspan_like M>
+auto view(M const& m, bound_device<Where> const& on) {
+  if constexpr (detail::require_elements_by_address<M>())
+    return View<typename M::element_type, internal::extents_of_mdspan_t<M>, Where,
+                internal::is_in_row_order<M>>(m.data_handle(), internal::extents_of_mdspan(m),
+                                              m.mapping(), on);
 }
 
 }  // namespace locus

@@ -21,7 +21,9 @@ tally count(F&& f) {
           after.bytes_reduced - before.bytes_reduced,
           after.fallbacks - before.fallbacks,
           after.reused - before.reused,
-          after.bytes_reused - before.bytes_reused};
+          after.bytes_reused - before.bytes_reused,
+          after.unfused - before.unfused,
+          after.halo_exchanges - before.halo_exchanges};
 }
 
 /// means: the round trips of all threads during f(): steps for GPUs that ran on the host, because

@@ -41,6 +41,8 @@ struct fold_work {
       return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
     else if constexpr (R == reduction::sum)
       return add_fn{}(a, b);
+    else if constexpr (R == reduction::product)
+      return multiply_fn{}(a, b);
     else if constexpr (R == reduction::max && std::is_arithmetic_v<value>)
       return a > b || a != a ? a : b;
     else if constexpr (R == reduction::min && std::is_arithmetic_v<value>)

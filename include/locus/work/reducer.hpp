@@ -47,6 +47,26 @@ struct reducer<reduction::sum, T> {
   }
 };
 
+/// means: product of floats in double; of integers and booleans in int64
+template <class T>
+struct reducer<reduction::product, T> {
+  using value = T;
+  using total = typename reducer<reduction::sum, T>::total;
+  using lane = total;
+  using result = sum_t<T>;
+  static constexpr int block = 1 << 30;
+  LOCUS_HOST_DEVICE static constexpr lane start() { return lane(1); }
+  LOCUS_HOST_DEVICE static constexpr total identity() { return total(1); }
+  LOCUS_HOST_DEVICE static constexpr lane add(lane a, value v) {
+    return multiply_fn{}(a, static_cast<lane>(v));
+  }
+  LOCUS_HOST_DEVICE static constexpr total widen(lane a) { return a; }
+  LOCUS_HOST_DEVICE static constexpr total combine(total a, total b) { return multiply_fn{}(a, b); }
+  LOCUS_HOST_DEVICE static constexpr result finish(total t, double) {
+    return static_cast<result>(t);
+  }
+};
+
 namespace detail {
 template <class T, class Better>
 struct extremum {

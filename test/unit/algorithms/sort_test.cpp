@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sort and argsort beside std::stable_sort: axes, types, lengths, NaNs and zeros of both signs, long lines
+// sort, argsort and sort_by_key beside std::stable_sort: axes, types, lengths, NaNs and zeros of both signs, long lines
 // on several threads, pieces along other axes, the gradient.
 #if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
@@ -11,6 +11,7 @@
 #include <numeric>
 
 #include <locus/algorithms/sort.hpp>
+#include <locus/algorithms/sort_by_key.hpp>
 #include <replicas.hpp>
 
 #include "rows.hpp"
@@ -149,6 +150,113 @@ TEST_CASE("sorts of pieces along other axes have no traffic") {
   using A = decltype(sort<1>(std::declval<Rows&>()));
   static_assert(plan_of<A>.result() == replicas::cut<3>::value && plan_of<A>.copies() == 0 &&
                 plan_of<A>.all_reduces() == 0 && plan_of<A>.launches() == 1);
+}
+
+namespace {
+
+/// the values in the order of their keys along Axis
+std::vector<double> moved(std::vector<double> const& values, rows::around const& of,
+                          std::vector<double> const& places) {
+  std::vector<double> r(values.size());
+  for (std::int64_t i = 0; i < std::int64_t(r.size()); ++i) {
+    std::int64_t const first = i / (of.n * of.inner) * of.n * of.inner + i % of.inner;
+    r[std::size_t(i)] =
+        values[std::size_t(first + std::int64_t(places[std::size_t(i)]) * of.inner)];
+  }
+  return r;
+}
+template <int Axis, class Keys, class Values, class K, class V>
+void check_by_key(Keys const& keys, Values const& values, K const& keys_there,
+                  V const& values_there) {
+  auto const [k, v] = sort_by_key<Axis>(keys_there, values_there);
+  Keys r(keys.extents());
+  Values w(keys.extents());
+  run(into(r, k), into(w, v));
+  rows::around const of(keys.extents().as_shape(), Axis, 1);
+  bool const right = same(values_in(r), sorted(keys, Axis, false)) &&
+                     same(values_in(w), moved(values_in(values), of, sorted(keys, Axis, true)));
+  CHECK(right);
+  bool const alone = same(values_in(eval(v)), values_in(w));
+  CHECK(alone);
+}
+/// the kernel of the host alone
+template <class K, class V>
+void check_moved_by_key() {
+  auto const keys = wild<K>(Dextents<3>(2, 700, 2), 8);
+  auto const values = rows::random<V>(Dextents<3>(2, 700, 2), 9, 0, 100);
+  Tensor<V, Dextents<3>> v(2, 700, 2);
+  algorithms::host::sort_lines_by_key(keys.data(), values.data(), static_cast<K*>(nullptr),
+                                      v.data(), 2, 700, 2);
+  rows::around const of(keys.extents().as_shape(), 1, 1);
+  bool const right = same(values_in(v), moved(values_in(values), of, sorted(keys, 1, true)));
+  CHECK(right);
+}
+
+}  // namespace
+
+TEST_CASE("sort_by_key is std::stable_sort of pairs; pieces; the gradient by the values") {
+  on_few_backends([](backends::machine const& m) {
+    std::int64_t const sizes[][2] = {{0, 3}, {1, 1}, {33, 2}, {256, 1}, {5000, 3}};
+    for (auto const& s : sizes) {
+      CAPTURE(s[0]);
+      auto const keys = wild<float>(Dextents<2>(s[0], s[1]), 10);
+      auto const values = rows::random<double>(Dextents<2>(s[0], s[1]), 11);
+      check_by_key<0>(keys, values, keys, values);
+      if (!m.has_gpu()) continue;
+      Tensor<float, Dextents<2>, GpuDevice<0>> const there(keys);
+      check_by_key<0>(keys, values, there, Tensor<double, Dextents<2>, GpuDevice<0>>(values));
+      Tensor<float, Dextents<2>, replicas::cut<2, 0>> const cut(keys);
+      check_by_key<1>(keys, values, cut, Tensor<double, Dextents<2>, replicas::cut<2, 0>>(values));
+      check_by_key<1>(keys, values, cut,
+                      Tensor<double, Dextents<2>, replicas::mirrored<2>>(values));
+    }
+    auto values = rows::random<double>(Dextents<2>(5, 4), 12);
+    auto const keys = rows::random<int>(Dextents<2>(5, 4), 13, 0, 3);
+    auto const w = rows::random<double>(Dextents<2>(5, 4), 14);
+    auto const p = named<"values">(values);
+    auto const [first, second] = sort_by_key<0>(keys, p);
+    CHECK(internal::shape_now(first) == shape{2, {5, 4}});  // of each result of a call
+    CHECK(internal::shape_now(second) == shape{2, {5, 4}});
+    rows::check_gradient(sum(w * sin(second)), values, p);
+  });
+  check_moved_by_key<half, std::int64_t>();
+  check_moved_by_key<bfloat16, bool>();
+  check_moved_by_key<double, half>();
+  check_moved_by_key<std::int32_t, std::uint8_t>();
+  check_moved_by_key<std::int64_t, std::int8_t>();
+  auto keys = rows::random<double>(Dextents<1>(6), 15);
+  auto const q = named<"keys">(keys);
+  CHECK(values_in(grad(sum(sort_by_key(q, q * 2.).second), q)) == std::vector<double>(6, 2));
+}
+
+TEST_CASE("a radix sort is std::stable_sort, whatever the bits in which keys differ") {
+  using item = algorithms::host::keyed<std::uint64_t, std::int64_t>;
+  oracle::random r(16);
+  for (std::int64_t const n : {0, 1, 64, 65, 4095, 4096, 30000, 200000})
+    for (int const bits : {0, 1, 8, 11, 12, 33, 64})
+      for (int const low : {0, 20}) {
+        CAPTURE(n);
+        CAPTURE(bits);
+        CAPTURE(low);
+        std::vector<item> a(static_cast<std::size_t>(n)), b(a);
+        for (std::int64_t i = 0; i < n; ++i) {
+          auto k = std::uint64_t(r.number(0, 1 << 30)) << 34 ^
+                   std::uint64_t(r.number(0, 1 << 30)) << 15 ^ std::uint64_t(r.number(0, 1 << 30));
+          if (r.number(0, 1)) k |= 1023ull << 50;  // many alike in the highest bits
+          a[std::size_t(i)] = {bits == 0 ? 5 : k >> (64 - bits) << (bits + low <= 64 ? low : 0), i};
+        }
+        auto want = a;
+        std::stable_sort(want.begin(), want.end(),
+                         [](item const& x, item const& y) { return x.key < y.key; });
+        bool const to_b = bits == 12;
+        algorithms::host::sort_by_digits(a.data(), b.data(), n, to_b);
+        auto const& found = to_b ? b : a;
+        bool const right =
+            std::equal(found.begin(), found.end(), want.begin(), [](item const& x, item const& y) {
+              return x.key == y.key && x.value == y.value;
+            });
+        CHECK(right);
+      }
 }
 
 TEST_CASE("the gradient of sort moves the adjoint back") {

@@ -284,6 +284,7 @@ TEST_CASE("devices and places are written as their names") {
   CHECK(text(two.mirrored()) == "mirrored(/GPU:0 /GPU:1)");
   CHECK(text(two.sharded(1)) == "sharded<1>(/GPU:0 /GPU:1)");
   CHECK(text(two.partial(reduction::first_max)) == "partial<first_max>(/GPU:0 /GPU:1)");
+  CHECK(text(two.partial(reduction::product)) == "partial<product>(/GPU:0 /GPU:1)");
   CHECK(text(place{}) == "anywhere");
   for (int k = 0; k <= max_ordinal; ++k) {  // what is written is read back
     CHECK(parse_device(text(gpu(k))).value == gpu(k));

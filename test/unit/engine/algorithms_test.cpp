@@ -297,6 +297,19 @@ void check_histogram(std::int64_t n) {
     CHECK(counts.numbers() == expected);
   }
 }
+void check_numbers(std::int64_t n) {
+  CAPTURE(n);
+  for (int bins : {1, 7, 3000}) {
+    CAPTURE(bins);
+    auto const values = whole<std::int32_t>(n, 17, bins + 2);
+    memory<std::int32_t> in(values), counts{std::size_t(bins)};
+    run_on_card(cuda_side::count_numbers<std::int32_t>{n, in.data(), bins, counts.data()});
+    std::vector<std::int32_t> expected(std::size_t(bins), 0);
+    for (std::int32_t const b : values)
+      if (b >= 0 && b < bins) ++expected[std::size_t(b)];
+    CHECK(counts.numbers() == expected);
+  }
+}
 
 }  // namespace
 
@@ -325,6 +338,10 @@ TEST_CASE_TEMPLATE("scans and folds of segments", T, float, double, std::int32_t
 TEST_CASE_TEMPLATE("histograms", T, float, double, std::int32_t, std::int64_t) {
   testing::recorder const record;
   for (auto const n : sizes) check_histogram<T>(n);
+}
+TEST_CASE("counts of numbers") {
+  testing::recorder const record;
+  for (auto const n : sizes) check_numbers(n);
 }
 
 TEST_CASE("keys of few bits are sorted by these") {

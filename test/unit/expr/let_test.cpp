@@ -21,6 +21,17 @@ using checked_leaf = Leaf<float, Extents<4>, CpuDevice, borrowed<true>>;
 static_assert(std::is_same_v<expression_of_t<V&>,
                              std::conditional_t<checked_build, checked_leaf, static_leaf>>);
 static_assert(sizeof(Scalar<float>) == sizeof(float));
+// a node is moved where it may be: an assignment that a Node declared would make all of them copies
+struct moved_alone {
+  static constexpr bool dense = true;
+  moved_alone(moved_alone&&) = default;
+  tensor_block const* find() const { return nullptr; }
+};
+using moved_leaf = Leaf<float, Extents<4>, CpuDevice, moved_alone>;
+static_assert(std::is_move_constructible_v<moved_leaf> &&
+              !std::is_copy_constructible_v<moved_leaf>);
+static_assert(std::is_move_constructible_v<Node<map_op<negate_fn>, moved_leaf>>);
+static_assert(std::is_aggregate_v<Node<map_op<negate_fn>, moved_leaf>>);
 using sum_of_leaf = Node<map_op<add_fn>, static_leaf, Scalar<float>>;  // handed on in registers
 static_assert(std::is_trivially_copy_constructible_v<sum_of_leaf> &&
               std::is_trivially_move_constructible_v<sum_of_leaf> &&
@@ -116,6 +127,12 @@ TEST_CASE("an identity stands for one value: two under one are refused") {
   CHECK(refusal([&] { static_cast<void>(eval(named<"a">(x) + named<"a">(y))); }) ==
         "locus: one lambda or one name stands for two different values of one plan; give each let "
         "a lambda of its own, each named a name of its own");
+  auto const sum_under_name = [](V const& a, V const& b) { return named<"s">(a + b); };
+  CHECK(holds(eval(sum_under_name(x, y) * sum_under_name(x, y)), 36, 64, 100, 144));
+  CHECK(refusal([&] { static_cast<void>(eval(sum_under_name(x, y) * sum_under_name(y, x))); }) !=
+        "accepted");
+  CHECK(refusal([&] { static_cast<void>(eval(named<"k">(x * 2.f) + named<"k">(x * 3.f))); }) !=
+        "accepted");
   auto const twice_used = [](auto h) { return h + 1.f; };
   CHECK(refusal([&] { static_cast<void>(eval(let(x, twice_used) * let(y, twice_used))); }) !=
         "accepted");

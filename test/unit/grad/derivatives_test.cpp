@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each operation of the table of derivatives against central differences in double, on random shapes,
 // with broadcasting; and where two answers would be right, which one it is.
+#include <locus/ops/stack.hpp>
+#include <locus/ops/statistics.hpp>
+#include <locus/ops/vectors.hpp>
+
 #include "differences.hpp"
 
 using namespace differences;
@@ -55,12 +59,14 @@ TEST_CASE("derivatives of one operand: exponentials, logarithms, roots") {
           x);
   });
 }
-TEST_CASE("derivatives of one operand: the digamma function, of both signs") {
+TEST_CASE("derivatives of one operand: the gamma functions, of both signs") {
   static_assert(detail::has_row<digamma_fn> && !detail::has_row<trigamma_fn>);
   on_random_shapes([](auto& r, auto m, auto n) {
     parameter<"x", matrix> x(r, matrix(m, n), 0.2, 0.8);
     auto const e = *x;
-    check(sum(add_n(digamma(e), 2 * digamma(e - 1), 3 * digamma(7 * e), 4 * digamma(12 + e))), x);
+    check(sum(add_n(digamma(e), 2 * digamma(e - 1), 3 * digamma(7 * e), 4 * digamma(12 + e),
+                    5 * lgamma(7 * e), 6 * lgamma(e - 1))),
+          x);
   });
 }
 TEST_CASE("derivatives of one operand: circles and hyperbolas") {
@@ -105,6 +111,11 @@ TEST_CASE("derivatives of two and three operands") {
     check(sum(add_n(maximum(*a, *b), 2 * minimum(*a, *c), where(*a < *b, *a * *c, *b),
                     clamp(*a, *b * 0.5, *c), map(weighted{}, *a, *b))),
           a, b, c);
+    // a / b lies in (3, 4) and in (-4, -3), far from the steps of the remainders
+    parameter<"d", matrix> d(r, matrix(m, n), 3.2, 3.8);
+    check(sum(fmod(*d * *b, *b) + 2 * fmod(-*d * *b, *b) + 3 * floor_mod(*d * *b, -*b) +
+              4 * copysign(*a, *b - 5) * *c),
+          a, b, c, d);
     // bounds in either order
     parameter<"low", matrix> low(r, matrix(m, n), 0, 2);
     parameter<"high", matrix> high(r, matrix(m, n), 0, 2);
@@ -120,6 +131,26 @@ TEST_CASE("derivatives of folds and of softmax") {
           x, v);
     check(sum(softmax<0>(*x) * square(*x)) + sum(*v * max<1>(log_softmax(*x))) -
               mean(log_softmax<0>(*x)),
+          x, v);
+  });
+}
+TEST_CASE("derivatives of products of elements, with no zero, one and two along an axis") {
+  on_random_shapes([](auto& r, auto m, auto n) {
+    parameter<"x", matrix> x(r, matrix(m, n), 0.5, 1.5);
+    parameter<"v", Dextents<1>> v(r, Dextents<1>(m));
+    check(sum(*v * prod<1>(*x)) + prod(*x) + sum(square(prod<0>(*x, keep_dims))), x, v);
+  });
+  Tensor<double, Extents<3, 3>> x{{2, 3, 5}, {0, 3, 5}, {0, 3, 0}};
+  auto const g = value_of(grad(sum(prod<1>(named<"x">(x))), named<"x">(x)));
+  double const want[] = {15, 10, 6, 15, 0, 0, 0, 0, 0};
+  for (int i = 0; i < 9; ++i) CHECK(g[i] == want[i]);
+}
+TEST_CASE("derivatives of variances, norms and what is stacked") {
+  on_random_shapes([](auto& r, auto m, auto n) {
+    parameter<"x", matrix> x(r, matrix(m + 1, n), 0.5, 1.5);
+    parameter<"v", Dextents<1>> v(r, Dextents<1>(n));
+    check(sum(*v * var<0>(*x, ddof{1})) + square(var(*x)) +
+              sum(norm<1>(*x, keep_dims) * stack<1>(norm<1>(*x), norm<-1>(*x * *v + 1))),
           x, v);
   });
 }

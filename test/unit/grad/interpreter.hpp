@@ -58,6 +58,8 @@ inline array folded(array const& x, axis_set axes, reduction how, bool mean = fa
     bool const first = at(count, to)++ == 0;
     if (how == reduction::sum)
       sum += x[k];
+    else if (how == reduction::product)
+      sum = first ? x[k] : sum * x[k];
     else if (first || (how == reduction::max ? x[k] > sum : x[k] < sum))
       sum = x[k];
   });
@@ -140,6 +142,16 @@ array apply(reduce_op<Fn, How, Keep, Axes...> const&, array const& x) {
 template <class T, int Axis, bool Log>
 array apply(softmax_op<Axis, Log> const&, array const& x) {
   return softmax_of(x, Axis < 0 ? Axis + x.extents.rank : Axis, Log);
+}
+template <class T, bool Keep, int... Axes>
+array apply(variance_op<Keep, Axes...> const&, array const& x) {
+  axis_set const axes = locus::detail::axes_of<Axes...>(x.extents.rank);
+  array const m = folded(x, axes, reduction::sum, true);
+  auto const squares = oracle::make<double>(x.extents, [&](auto* i) {
+    double const d = x.at(i, x.extents.rank) - m.at(i, x.extents.rank);
+    return d * d;
+  });
+  return under(folded(squares, axes, reduction::sum, true), reduced(x.extents, axes, Keep));
 }
 template <class T, class U>
 array apply(matmul_op const&, array const& a, array const& b) {

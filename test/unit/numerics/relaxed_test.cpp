@@ -29,7 +29,7 @@ Floats normal_numbers(std::int64_t n, std::uint32_t seed) {
   }
   return x;
 }
-bool alike(float a, float b) { return a == b || (a != a && b != b); }
+bool same_number(float a, float b) { return a == b || (a != a && b != b); }
 
 }  // namespace
 
@@ -89,13 +89,13 @@ TEST_CASE("relaxed quotients and roots know zero, infinity and NaN") {
       if (std::isfinite(x / y))  // of a zero the sign may differ
         CHECK(std::abs(q - x / y) <= 2e-7f * std::abs(x / y));
       else
-        CHECK(alike(q, x / y));
+        CHECK(same_number(q, x / y));
     }
   for (float x : ends) {
     CAPTURE(x);
     Tensor<float, Extents<1>> const a{x};
     float const r = fetch<relaxed<>>(sqrt(a))(0);
-    CHECK((alike(r, std::sqrt(x)) || std::abs(r - std::sqrt(x)) <= 2e-7f * std::sqrt(x)));
+    CHECK((same_number(r, std::sqrt(x)) || std::abs(r - std::sqrt(x)) <= 2e-7f * std::sqrt(x)));
   }
 }
 

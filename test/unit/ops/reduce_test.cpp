@@ -175,6 +175,66 @@ TEST_CASE("max takes NaN from anywhere, argmax finds the first NaN or the first 
     check_extremum<2>(a), check_argmax<2>(a), check_argmax<>(a);
   });
 }
+template <class T>
+void check_products() {
+  oracle::random r(8);
+  bool const real = is_floating_v<T>;
+  for (shape const& s : {shapes[1], shapes[2], shapes[3], shape{3, {2, 257, 1}}, empty_shapes[1]}) {
+    array<T> a(s);
+    for (std::int64_t i = 0; i < a.size(); ++i)
+      a[i] = static_cast<T>(real ? static_cast<double>(r.number(900, 1110)) / 1000
+                                 : static_cast<double>(r.number(1, 255)));
+    auto const x = oracle::tensor<3>(a);
+    Tensor<sum_t<T>, Dextents<2>> const some(on<GpuDevice<0>>(prod<1>(x)));
+    Tensor<sum_t<T>, Dextents<0>> const one(on<GpuDevice<0>>(prod(x)));
+    auto compare = [&](auto const& t, axis_set over, bool keep) {
+      auto times = [](auto& p, T v) { p *= static_cast<std::remove_cvref_t<decltype(p)>>(v); };
+      if constexpr (is_floating_v<T>)
+        CHECK(oracle::difference(t, fold<long double>(a, over, keep, 1, times),
+                                 sizeof(T) == 4 ? 1e-7 : 1e-13) == "");
+      else
+        CHECK(oracle::difference(t, fold<std::uint64_t>(a, over, keep, 1, times)) == "");
+    };
+    compare(some, 2, false), compare(one, 7, false);
+  }
+}
+TEST_CASE("products: of floats in double, of integers in int64, which wraps; 1 of nothing") {
+  on_few_backends(check_products<float>);
+  on_few_backends(check_products<std::uint8_t>);
+  // no product of lanes leaves the range of floats on its way
+  Tensor<float, Dextents<1>> x(96);
+  for (int i = 0; i < 96; ++i) x(i) = i % 48 < 24 ? 1e12f : 1e-12f;
+  CHECK(fetch(prod(x)) == doctest::Approx(1));
+  Tensor<bool, Extents<3>> const yes{{true, true, true}}, no{{true, false, true}};
+  CHECK(fetch(prod(yes)) == 1);
+  CHECK(fetch(prod(no)) == 0);
+}
+TEST_CASE("a product of pieces travels as an all-reduce of products") {
+  on_backends([](backends::machine const& m) {
+    if (m.gpus < 2) return;
+    using Cut = Tensor<double, Dextents<2>, Sharded<0, GpuDevice<0>, GpuDevice<1>>>;
+    using Wide = Tensor<std::int32_t, Dextents<1>, Sharded<0, GpuDevice<0>, GpuDevice<1>>>;
+    Tensor<double, Dextents<2>> x(5, 3);
+    Tensor<std::int32_t, Dextents<1>> n(7);
+    for (int i = 0; i < 15; ++i) x.data()[i] = 0.5 + 0.125 * i;
+    for (int i = 0; i < 7; ++i) n(i) = 1000003 * (i - 8);
+    Cut there(x);
+    Wide numbers(n);
+    Tensor<double, Dextents<1>> columns(3), rows(5);
+    columns = prod<0>(there), rows = prod<1>(there);
+    double all = 1, by_column[3] = {1, 1, 1};
+    for (int i = 0; i < 5; ++i) {
+      double row = 1;
+      for (int k = 0; k < 3; ++k) row *= x(i, k), by_column[k] *= x(i, k), all *= x(i, k);
+      CHECK(rows(i) == doctest::Approx(row).epsilon(1e-14));
+    }
+    for (int k = 0; k < 3; ++k) CHECK(columns(k) == doctest::Approx(by_column[k]).epsilon(1e-14));
+    CHECK(fetch(prod(there)) == doctest::Approx(all).epsilon(1e-14));
+    std::uint64_t wrapped = 1;
+    for (int i = 0; i < 7; ++i) wrapped *= static_cast<std::uint64_t>(std::int64_t(n(i)));
+    CHECK(fetch(prod(numbers)) == static_cast<std::int64_t>(wrapped));
+  });
+}
 TEST_CASE("an extremum of nothing is an error that names the operation") {
   on_few_backends([] {
     Tensor<float, Dextents<3>> const x(3, 0, 2);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // digamma and trigamma: against values of 40 digits, against another algorithm in long double at random
-// arguments, at their poles, and in kernels.
+// arguments, at their poles, and in kernels. lgamma: against values of 40 digits and libm's of long double.
 #include <cmath>
 #include <cstring>
 #include <doctest/doctest.h>
@@ -140,6 +140,76 @@ void check_poles() {
   for (T x : {T(0), T(-0.0), T(-1), T(-2), T(-1e30)}) CHECK(trigamma_fn{}(x) == inf);
   for (T x : {-inf, nan}) CHECK(std::isnan(trigamma_fn{}(x)));
 }
+struct known_lgamma {
+  double x;
+  wide lgamma;
+};
+// mpmath with 40 digits: near the zeros, where the algorithm changes, both ends, below 0
+constexpr known_lgamma known_lgammas[] = {
+    {0x1.0000000001000p+0, -5.24974589007601781483782e-13L},
+    {0x1.ffffffffff000p-1, 2.62487294504311137330275e-13L},
+    {0x1.0000000001000p+1, 7.69040225530359209206434e-13L},
+    {0x1.ffffffffffc00p+0, -9.61300281911448607567966e-14L},
+    {0x1.8000000000000p-1, 0.203280951431295371481433L},
+    {0x1.7ffffffffffffp-1, 0.203280951431295492036208L},
+    {0x1.8000000000000p+0, -0.120782237635245222345518L},
+    {0x1.7ffffffffffffp+0, -0.12078223763524523044792L},
+    {0x1.8000000000000p+1, 0.693147180559945309417232L},
+    {0x1.7ffffffffffffp+1, 0.693147180559944899618666L},
+    {0x1.4000000000000p+3, 12.8018274800814696112077L},
+    {0x1.4000000000000p+3, 12.8018274800814696112077L},
+    {0x1.56e1fc2f8f359p-997, 690.775527898213705180338L},
+    {-0x1.56e1fc2f8f359p-997, 690.775527898213705180338L},
+    {0x1.70ef54646d497p-57, 39.1439465808987765509913L},
+    {-0x1.0000000000000p-2, 1.5895753125511859903159L},
+    {-0x1.0000000000002p-2, 1.58957531255118566678146L},
+    {0x1.0000000000000p-1, 0.572364942924700087071714L},
+    {0x1.9200000000000p+6, 361.435540467777621555252L},
+    {0x1.2a05f20000000p+33, 220258509288.810581470042L},
+    {0x1.249ad2594c37dp+332, 2.29258509299404572063575e+102L},
+    {0x1.6c8e5ca239029p+1014, 1.75551186023764525199272e+308L},
+    {0x1.e759ff97b7508p-1, 0.0297403901862102232857375L},
+    {0x1.16a5368858d8dp+1, 0.0845367867729686417665495L},
+    {0x1.7ad586f53dadep+0, -0.121327107806870322620961L},
+    {0x1.353501de56e4ap+1, 0.227160076567883442228109L},
+    {0x1.405e69652cae3p+1, 0.286710851329347723329553L},
+    {0x1.0c67fd3611240p-2, 1.23803022102626487226479L},
+    {0x1.ad8232389c0b4p+1, 1.04510988316126744893081L},
+    {0x1.99c9617756aafp+4, 56.7488605310481326161585L},
+    {0x1.4014f5537c17fp+3, 12.8075886784528168530188L},
+    {0x1.2a764260b5573p+3, 11.3106569843506361630315L},
+    {-0x1.dde8d65f0764dp+4, -72.148532743059037998874L},
+    {-0x1.c373f5a8eab7ap+3, -23.2344687787704533322875L},
+    {-0x1.91806214fa55bp+4, -55.9270578586197334422951L},
+    {-0x1.c94c9087a7f96p+3, -24.5924620529675144338729L},
+    {-0x1.32c0b16fa94cbp+4, -38.0425266001225527880997L},
+    {-0x1.212efc17a949ap+2, -2.84122306395095119476742L},
+};
+/// below -1/4 lgamma is a difference, so that its zeros there have no digits of their own
+wide least_of_lgamma(wide x) {
+  return x >= -0.25L ? 0 : std::fmax(wide(1), std::fabs(std::lgamma(-x)));
+}
+template <class T>
+void check_random_lgamma() {
+  std::mt19937_64 bits(19);
+  double worst = 0;
+  T at = 0;
+  for (int i = 0; i < 60000; ++i) {
+    double const u = static_cast<double>(static_cast<std::int64_t>(bits())) * 0x1p-63;
+    double const ranges[] = {1, 2, 12, 40, 1000, std::ldexp(1, int(bits() % 150) - 60)};
+    T const x = static_cast<T>(u * ranges[i % 6]);
+    if (x < 0 && x == std::rint(x)) continue;
+    wide const v = static_cast<wide>(x);
+    if (double const d = units<T>(lgamma_fn{}(x), std::lgamma(v), least_of_lgamma(v)); d > worst)
+      worst = d, at = x;
+  }
+  CHECK_MESSAGE(worst <= allowed, "lgamma of ", at, ": ", worst);
+  T const inf = static_cast<T>(HUGE_VAL), nan = static_cast<T>(NAN);
+  for (T x : {T(0), T(-0.0), T(-1), T(-2), T(-1e30), -inf, inf}) CHECK(lgamma_fn{}(x) == inf);
+  CHECK(std::isnan(lgamma_fn{}(nan)));
+  CHECK(lgamma_fn{}(T(1)) == 0);
+  CHECK(lgamma_fn{}(T(2)) == 0);
+}
 template <class T>
 bool same_bits(T a, T b) {
   return std::memcmp(&a, &b, sizeof a) == 0 || (a != a && b != b);
@@ -168,6 +238,14 @@ TEST_CASE("digamma and trigamma are at most 4 units off values that are known") 
 TEST_CASE("digamma and trigamma of random arguments are at most 4 units off") {
   check_random<float>();
   check_random<double>();
+}
+TEST_CASE("lgamma is at most 4 units off, also at its zeros 1 and 2") {
+  for (known_lgamma const& row : known_lgammas) {
+    CAPTURE(row.x);
+    CHECK(units<double>(lgamma_fn{}(row.x), row.lgamma, least_of_lgamma(row.x)) <= allowed);
+  }
+  check_random_lgamma<float>();
+  check_random_lgamma<double>();
 }
 TEST_CASE("poles, infinities and NaN") {
   check_poles<float>();

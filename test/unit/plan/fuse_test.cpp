@@ -3,6 +3,8 @@
 // simulation of who needs what when.
 #include <doctest/doctest.h>
 
+#include <locus/plan/infer.hpp>
+
 #include "unit/plan/sketch.hpp"
 
 using namespace plans;
@@ -329,4 +331,111 @@ TEST_CASE("right sides are computed before left sides are written") {
     }
   }
   CHECK(several > 1000);
+}
+
+namespace {
+
+/// some extents of the leaves become open; those of all other steps follow
+void open_extents(sketch& g, random_bits& bits) {
+  for (short i = 0; i < g.count; ++i)
+    for (int a = 0; a < g.steps[i].extents.rank && g.steps[i].kind == step_kind::leaf; ++a)
+      if (chance(bits, 70)) g.steps[i].extents.extent[a] = dyn;
+  shape of[max_steps];
+  for (short i = 0; i < g.count; ++i) of[i] = g.steps[i].extents;
+  infer_extents(g.view(), of, nullptr);
+  for (short i = 0; i < g.count; ++i) g.steps[i].extents = of[i];
+}
+/// means: extents of a run; false where it would be refused
+bool bind(sketch& g, random_bits& bits, shape* of) {
+  std::int64_t const lengths[] = {1, 4, 4, 8};
+  for (short i = 0; i < g.count; ++i) {
+    of[i] = g.steps[i].extents;
+    for (int a = 0; a < of[i].rank && g.steps[i].kind == step_kind::leaf; ++a)
+      if (of[i].extent[a] == dyn) of[i].extent[a] = lengths[pick(bits, 4)];
+    of[i] = locus::detail::inferred(g.view(), i, of, nullptr);
+    if (!fits(of[i])) return false;
+  }
+  return true;
+}
+/// means: each kernel is right for these extents: its folds run over one space, it stores values of
+///        the extents of its elements or of its rows, and it computes each other value where it is
+///        read
+bool kernels_fit(sketch& g, shape const* of) {
+  for (short end = 0; end < g.count; ++end) {
+    if (g.steps[end].region != end || g.steps[end].kind == step_kind::matmul) continue;
+    short fold = -1;
+    bool chained = false, fit = true;
+    for (short i = 0; i <= end; ++i) {
+      if (g.steps[i].region != end) continue;
+      if (g.levels[i] == level::fold) fold = i;
+      for (edge const& e : g.operands(i))
+        chained = chained || (e.by < 0 && g.steps[e.from].region == end &&
+                              g.levels[e.from] == level::fold && g.levels[i] != level::row);
+    }
+    shape const& space = fold < 0 || chained ? of[end] : of[g.operands(fold)[0].from];
+    for (short i = 0; i <= end; ++i) {
+      if (g.steps[i].region != end) continue;
+      bool const row = g.levels[i] == level::row;
+      if (g.levels[i] == level::fold) {
+        fit = fit && (chained || of[g.operands(i)[0].from] == space);
+        continue;
+      }
+      shape const& here = row ? of[fold] : space;
+      if (g.steps[i].stored) fit = fit && of[i] == here;
+      if (!chained) fit = fit && broadcast(of[i], here) == here;
+    }
+    if (!fit) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("kernels over open extents are right in every run, or in each in which the guards hold") {
+  random_bits bits(35);
+  int planned = 0, guarded = 0, joined = 0, broken = 0, held = 0, saved = 0;
+  for (int n = 0; n < 4000; ++n) {
+    CAPTURE(n);
+    sketch g;
+    draw(g, bits, {single(cpu(0)), single(cpu(0)), single(gpu(0))}, 6 + pick(bits, 20));
+    g.ask(static_cast<short>(g.count - 1));
+    for (int k = 0; k < 3; ++k)
+      if (auto const i = static_cast<short>(pick(bits, g.count)); !g.steps[i].is_source()) g.ask(i);
+    if (g.steps[g.count - 1].is_source()) continue;
+    {
+      sketch fixed = g;
+      guard none[max_steps];
+      if (fixed.finish() == plan_error::none) REQUIRE(find_guards(fixed.view(), none) == 0);
+    }
+    open_extents(g, bits);
+    sketch guessed = g;
+    guessed.guesses = true;
+    if (g.finish() != plan_error::none || guessed.finish() != plan_error::none) continue;
+    ++planned;
+    guard guards[max_steps];
+    REQUIRE(find_guards(g.view(), guards) == 0);
+    int const count = find_guards(guessed.view(), guards);
+    REQUIRE(count <= g.count);
+    tally const t = count_plan(g.view(), g.extents), u = count_plan(guessed.view(), g.extents);
+    REQUIRE(t.copies == u.copies);
+    REQUIRE(t.all_reduces == u.all_reduces);
+    REQUIRE(t.fallbacks == u.fallbacks);
+    guarded += count > 0, saved += u.launches < t.launches;
+    for (short i = 0; i < g.count; ++i)
+      joined += g.steps[i].region >= 0 && g.steps[i].region != i && !g.steps[i].extents.is_static();
+    for (int tries = 0; tries < 20; ++tries) {
+      shape of[max_steps];
+      if (!bind(g, bits, of)) continue;
+      REQUIRE(kernels_fit(g, of));
+      bool const holds = !find_broken({guards, count}, of);
+      if (holds) REQUIRE(kernels_fit(guessed, of));
+      (holds ? held : broken) += count > 0;
+    }
+  }
+  CHECK(planned > 1500);
+  CHECK(joined > 3000);
+  CHECK(guarded > 300);
+  CHECK(saved > 200);
+  CHECK(held > 300);
+  CHECK(broken > 300);
 }

@@ -7,6 +7,7 @@
 #include <locus/device/policy.hpp>
 #include <locus/plan/distribute.hpp>
 #include <locus/plan/fuse.hpp>
+#include <locus/plan/guards.hpp>
 #include <locus/plan/memory.hpp>
 #include <locus/plan/move.hpp>
 #include <locus/plan/place.hpp>
@@ -89,7 +90,7 @@ class sketch {
     if (verdict const v = distribute(p); v.error != plan_error::none) return v.error;
     if (verdict const v = place_steps(p, rule); v.error != plan_error::none) return v.error;
     if (verdict const v = move_values(p); v.error != plan_error::none) return v.error;
-    fuse(p);
+    fuse(p, numerics::exact, guesses);
     schedule(p);
     for (int i = 0; i < count; ++i) extents[i] = steps[i].extents;
     lay_out(p, slots_view(), extents);
@@ -106,6 +107,7 @@ class sketch {
   slot slots[8 * max_steps];
   shape extents[max_steps];
   int count = 0, edge_count = 0, root_count = 0;
+  bool guesses = false;
   plan_view seen{};
 };
 

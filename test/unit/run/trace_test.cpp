@@ -163,6 +163,43 @@ TEST_CASE("gradients of a layer are summed over cards while the layer before it 
   CHECK(overlapped > 0);
 }
 
+TEST_CASE("the inside of a stencil runs before rows of other pieces are there, its ends do not") {
+  using Plate = Tensor<float, Dextents<2>, Sharded<0, G0, G1, Halo<1>>>;
+  int sooner = 0;
+  for (unsigned seed = 1; seed <= 8; ++seed) {
+    testing::simulated_gpus const gpus{2, {.seed = seed}};
+    Plate x(ones<float>(dextents<2>{8, 3})), y(x);
+    auto const text = trace_of([&] {
+      run(plan<overlapped<>>(into(interior<1>(y), interior<1, 1, 0>(x) + interior<1, 0, 1>(x))));
+      CHECK(fetch(sum(y)) == 2 * 6 + 18);
+    });
+    CAPTURE(text);
+    auto const inside = begins_of(text, "/GPU:0 compute | AddV2 (inside)"),
+               rest = begins_of(text, "/GPU:0 compute | AddV2 (last rows)"),
+               halo = begins_of(text, "/GPU:0 copy | copy");
+    REQUIRE(inside.size() == 1);
+    REQUIRE(rest.size() == 1);
+    REQUIRE(halo.size() == 1);
+    sooner += inside[0] < halo[0];
+    CHECK(halo[0] < rest[0]);
+  }
+  CHECK(sooner > 0);
+  for (unsigned seed = 1; seed <= 8; ++seed) {
+    testing::simulated_gpus const gpus{2, {.seed = seed}};
+    Plate x(ones<float>(dextents<2>{8, 3})), y(x);
+    auto const text = trace_of([&] {
+      run(plan(into(interior<1>(y), interior<1, 1, 0>(x) + interior<1, 0, 1>(x))));
+      CHECK(fetch(sum(y)) == 2 * 6 + 18);
+    });
+    CAPTURE(text);
+    auto const all = begins_of(text, "/GPU:0 compute | AddV2"),
+               halo = begins_of(text, "/GPU:0 copy | copy");
+    REQUIRE(all.size() == 1);
+    REQUIRE(halo.size() >= 1);
+    CHECK(halo[0] < all[0]);
+  }
+}
+
 TEST_CASE("a sum over recorded cards is a slice of the communication streams, behind its terms") {
   testing::recorder const gpus{{.cards = 2}};
   testing::nccl_recorder const nccl;

@@ -163,6 +163,33 @@ TEST_CASE("tensors that nobody writes are read by all threads, and copies cross 
   });
 }
 
+TEST_CASE(
+    "several threads read one tensor with margins: rows are brought once, or by each in turn") {
+  using Ring = Tensor<float, Line, Sharded<0, First, Second, Halo<1, beyond::keep>>>;
+  for (bool const reused : {true, false})
+    on_machines([&] {
+      config::set_halo_reuse(reused);
+      complaints wrong;
+      for (int turn = 0; turn < 5; ++turn) {
+        Ring const x(iota<float>(dextents<1>{40}) + float(turn));
+        in_threads(4, wrong, [&](int) {
+          Ring y(40);
+          y = 0.f;
+          for (int k = 0; k < 5; ++k) {
+            auto const step = into(interior<1>(y), interior<1, 1>(x) - interior<1, -1>(x));
+            if (k % 2)
+              run(plan<overlapped<>>(step));
+            else
+              run(step);
+            wrong.expect("the sum", fetch(sum(y)), 76.f);
+          }
+        });
+      }
+      config::set_halo_reuse(true);
+      CHECK(wrong.first() == "");
+    });
+}
+
 TEST_CASE("devices that are not there: each thread finds what stands in for them, once told") {
   on_machines([] {
     std::atomic<int> told = 0;

@@ -146,6 +146,55 @@ void check_slices() {
   }
 }
 
+/// slice(t, ...) = e, +=, ... on one place: the elements of the part change, and no others
+template <class Where>
+void check_assigned_slices() {
+  oracle::random r(5);
+  for (shape const& s : shapes) {
+    std::int64_t const m = s.extent[0], n = s.extent[1];
+    if (m < 3 || n < 3) continue;
+    auto const a = oracle::random_array<float>(r, s, -1, 1);
+    auto const b = oracle::random_array<float>(r, s, -1, 1);
+    Matrix<Where> t = to<Where>(oracle::tensor<2>(a));
+    Matrix<Where> const u = to<Where>(oracle::tensor<2>(b));
+    auto want = a;
+    auto const each = [&](auto const& selects, auto const& change) {
+      auto const old = want;
+      for (std::int64_t i = 0; i < m; ++i)
+        for (std::int64_t j = 0; j < n; ++j)
+          if (selects(i, j)) want[i * n + j] = change(old, i, j);
+      CHECK(difference(fetch(t), want) == "");
+    };
+    auto const inside = [&](std::int64_t i, std::int64_t j) {
+      return i > 0 && i < m - 1 && j > 0 && j < n - 1;
+    };
+    slice(t, {1, -1}, {1, -1}) = slice(u, {1, -1}, {1, -1});
+    each(inside, [&](auto const&, auto i, auto j) { return b[i * n + j]; });
+    slice(t, {0, 2}) = 3;
+    each([](auto i, auto) { return i < 2; }, [](auto const&, auto, auto) { return 3.f; });
+    slice<1, 0, 1>(t) = -1.f;
+    each([](auto, auto j) { return j == 0; }, [](auto const&, auto, auto) { return -1.f; });
+    slice(t, {0, m, 2}) *= 2.f;
+    each([](auto i, auto) { return i % 2 == 0; },
+         [&](auto const& old, auto i, auto j) { return old[i * n + j] * 2.f; });
+    interior<1>(t) += interior<1, -1, 0>(t);  // reads rows that it writes
+    each(inside,
+         [&](auto const& old, auto i, auto j) { return old[i * n + j] + old[(i - 1) * n + j]; });
+    slice(t, {1, m}) -= slice(t, {0, m - 1});
+    each([](auto i, auto) { return i > 0; },
+         [&](auto const& old, auto i, auto j) { return old[i * n + j] - old[(i - 1) * n + j]; });
+    slice(t, {0, m}) /= 2.f;
+    each([](auto, auto) { return true; },
+         [&](auto const& old, auto i, auto j) { return old[i * n + j] / 2.f; });
+    slice(t, {1, 1}) = 9.f;  // nothing
+    CHECK(difference(fetch(t), want) == "");
+    CHECK_THROWS_AS((slice(t, {0, 1}) = slice(u, {0, 2})), shape_error);
+    CHECK_THROWS_AS((slice(t, {0, m + 1}) = 0.f), shape_error);
+    CHECK_THROWS_AS((slice(t, {0, m}) = slice(t, {1, m}) * 2.f), shape_error);
+    CHECK(difference(fetch(t), want) == "");
+  }
+}
+
 }  // namespace
 
 TEST_CASE("a value goes from every kind of place to every other, and back") {
@@ -190,6 +239,37 @@ TEST_CASE("a plan computes every right side before it writes a left side") {
 TEST_CASE("slices of a tensor are destinations, also of other slices of it") {
   on_backends(check_slices<CpuDevice>);
   on_backends(check_slices<Gpu>);
+}
+TEST_CASE("slices are assigned to: expressions, other slices, numbers, and with an operator") {
+  on_backends(check_assigned_slices<CpuDevice>);
+  on_backends(check_assigned_slices<Gpu>);
+  Tensor<std::uint8_t, Extents<5>> bytes{1, 2, 3, 4, 5};
+  CHECK_THROWS_AS((slice(bytes, {0, 2}) = 256), shape_error);
+  slice(bytes, {0, 2}) = 255;
+  slice(bytes, {1, 4}) ^= std::uint8_t(1);
+  slice(bytes, {2, 5}) <<= std::uint8_t(2);
+  CHECK(bool(equal(bytes, Tensor<std::uint8_t, Extents<5>>{255, 254, 8, 20, 20})));
+  double memory[6] = {1, 2, 3, 4, 5, 6};
+  auto const seen = view<CpuDevice>(memory, Extents<2, 3>{});
+  slice(seen, all_of, {0, 2}) = 0.;
+  slice(view<CpuDevice>(memory, Extents<2, 3>{}), {1, 2}) += 1.;
+  CHECK(bool(equal(seen, Tensor<double, Extents<2, 3>>{{0, 0, 3}, {1, 1, 7}})));
+}
+TEST_CASE("parts of pieces are assigned to: each device writes the rows of its piece") {
+  on_backends([] {
+    using Cut = Tensor<double, Dextents<2>, Sharded<0, AllGpus, Halo<1>>>;
+    std::int64_t const n = 9;
+    Cut x(n, n);
+    Tensor<double, Dextents<2>> want(n, n);
+    x = 1., want = 1.;
+    interior<1>(x) = 2.;
+    interior<1>(want) = 2.;
+    slice<1, 0, 1>(x) = 5.;
+    slice<1, 0, 1>(want) = 5.;
+    interior<1>(x) *= interior<1, 0, -1>(x);
+    interior<1>(want) *= interior<1, 0, -1>(want);
+    CHECK(bool(equal(to<CpuDevice>(x), want)));
+  });
 }
 TEST_CASE("a number that one kernel computes is fetched without a tensor for it") {
   Tensor<float, Dextents<1>> const x(uniform<float>(dextents<1>{1000}, locus::seed{1}));

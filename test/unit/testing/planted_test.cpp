@@ -81,6 +81,24 @@ TEST_CASE("a missing event" * doctest::skip()) {
   if (asked("TEST_PLANT")) runtime::planted.no_waits = true;
   attempt([&] { return fetch(sum(on<G1>(a * 2.f + b))) == 27; });
 }
+/// of a stencil over two pieces: the sum of its result
+template <class Policy>
+float sum_of_stencil() {
+  using Plate = Tensor<float, Extents<8, 3>, Sharded<0, G0, G1, Halo<1>>>;
+  Plate x(ones<float>(Extents<8, 3>{})), y(x);
+  if (asked("TEST_PLANT")) runtime::planted.no_waits = true;
+  if (asked("TEST_OMIT")) runtime::planted.omit_transfer = 0;
+  run(plan<Policy>(into(interior<1>(y), interior<1, 1, 0>(x) + interior<1, -1, 0>(x))));
+  return fetch(sum(y));
+}
+TEST_CASE("a missing event before margins" * doctest::skip()) {
+  testing::simulated_gpus const gpus(2, options());
+  attempt([&] { return sum_of_stencil<default_policy>() == 2 * 6 + 18; });
+}
+TEST_CASE("a missing event before margins, in parts" * doctest::skip()) {
+  testing::simulated_gpus const gpus(2, options());
+  attempt([&] { return sum_of_stencil<overlapped<>>() == 2 * 6 + 18; });
+}
 TEST_CASE("an early free" * doctest::skip()) {
   testing::simulated_gpus const gpus(2, options());
   Tensor<float, Extents<3>, G1> c;
@@ -205,6 +223,14 @@ TEST_CASE("a missing copy is found") {
 }
 TEST_CASE("a missing event is found") {
   check_found("a missing event", {"locus: step ", "no event orders them", "/GPU:"});
+}
+TEST_CASE("a missing event before the margins of a stencil is found") {
+  check_found("a missing event before margins", {"locus: step ", "no event orders them", "/GPU:"});
+  check_found("a missing event before margins, in parts",
+              {"locus: step ", "no event orders them", "/GPU:"});
+  for (char const* test_case :
+       {"a missing event before margins", "a missing event before margins, in parts"})
+    CHECK_FALSE(child::run(test_case, {"TEST_OMIT=1"}).says("it went well"));
 }
 TEST_CASE("an early free is found") {
   check_found("an early free", {"locus: a free gives memory back that step ", "on /GPU:",

@@ -49,6 +49,14 @@ struct card_code<histogram<T>> {
                                                       static_cast<cudaStream_t>(stream)));
   }
 };
+template <class Number>
+struct card_code<count_numbers<Number>> {
+  static int run(count_numbers<Number> const& a, void* memory, std::size_t* bytes, void* stream) {
+    return int(::cub::DeviceHistogram::HistogramEven(memory, *bytes, a.numbers, a.counts,
+                                                     a.bins + 1, Number(0), Number(a.bins), a.n,
+                                                     static_cast<cudaStream_t>(stream)));
+  }
+};
 
 }  // namespace LOCUS_MODE
 }  // namespace locus::cuda_side

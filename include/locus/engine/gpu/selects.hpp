@@ -97,5 +97,24 @@ struct histogram {
   }
 };
 
+/// means: counts[b] = number of numbers that are b, for b in [0, bins); other numbers are not
+///        counted
+/// shape: numbers (n), n below 2^31; counts (bins), bins > 0
+template <class Number>
+struct count_numbers {
+  static constexpr char const* name = "cub::DeviceHistogram::HistogramEven";
+  std::int64_t n;
+  Number const* numbers;
+  int bins;
+  std::int32_t* counts;
+
+  algorithm_size size() const { return {n, bins}; }
+  void host() const {
+    for (int b = 0; b < bins; ++b) counts[b] = 0;
+    for (std::int64_t i = 0; i < n; ++i)
+      if (numbers[i] >= 0 && numbers[i] < bins) ++counts[numbers[i]];
+  }
+};
+
 }  // namespace LOCUS_MODE
 }  // namespace locus::cuda_side

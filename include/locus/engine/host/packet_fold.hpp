@@ -174,6 +174,38 @@ struct packet_fold<kernel::reducer<reduction::sum, T>, V> {
   }
 };
 
+template <class T, class V>
+struct packet_fold<kernel::reducer<reduction::product, T>, V> {
+  using reducer = kernel::reducer<reduction::product, T>;
+  static constexpr int N = V::lanes;
+  using wide_lane = typename reducer::lane;
+  using lanes = packet<wide_lane, N>;
+  using wide = lanes;
+  LOCUS_VECTOR_FUNCTION static lanes start() { return simd::broadcast<N>(wide_lane(1)); }
+  LOCUS_VECTOR_FUNCTION static lanes add(lanes a, V v) {
+    return simd::multiply(a, simd::convert<wide_lane>(v));
+  }
+  LOCUS_VECTOR_FUNCTION static lanes join(lanes a, lanes b) { return simd::multiply(a, b); }
+  LOCUS_VECTOR_FUNCTION static wide no_wide() { return start(); }
+  LOCUS_VECTOR_FUNCTION static wide flush(wide w, lanes a) { return simd::multiply(w, a); }
+  template <int Lanes>
+  LOCUS_VECTOR_FUNCTION static wide_lane of_lanes(packet<wide_lane, Lanes> x) {
+    if constexpr (Lanes == 1)
+      return x.v[0];
+    else
+      return of_lanes(simd::multiply(detail::half_of<0>(x), detail::half_of<Lanes / 2>(x)));
+  }
+  LOCUS_VECTOR_FUNCTION static wide_lane total(wide w) { return of_lanes(w); }
+  LOCUS_VECTOR_FUNCTION static wide_lane of_lane(wide_lane x) { return x; }
+  LOCUS_VECTOR_FUNCTION static V without(int first, V v) {
+    auto const valid = detail::lanes_from<detail::lane_bytes<V>, N>(first);
+    if constexpr (std::is_same_v<T, bool>)
+      return V{v.v | ~valid.v};
+    else
+      return simd::select(valid, v, simd::broadcast<N>(T(1)));
+  }
+};
+
 /// means: each lane of a if it is larger than that of b, otherwise that of b
 struct larger_lanes {
   template <class T, int N>

@@ -81,6 +81,41 @@ struct packet_form<identity_fn> {
         return by_lanes<name##_fn>(a, b);                                                          \
     }                                                                                              \
   };
+#define LOCUS_PACKET_OF_two_of_integers(name, expression)                                          \
+  template <>                                                                                      \
+  struct packet_form<name##_fn> {                                                                  \
+    template <class A, int N, class B>                                                             \
+      requires is_integer_v<promote_t<A, B>>                                                       \
+    LOCUS_VECTOR_FUNCTION static packet<promote_t<A, B>, N> call(packet<A, N> p, packet<B, N> q) { \
+      auto const a = simd::convert<promote_t<A, B>>(p);                                            \
+      auto const b = simd::convert<promote_t<A, B>>(q);                                            \
+      return expression;                                                                           \
+    }                                                                                              \
+  };
+#define LOCUS_PACKET_OF_two_on_bits(name, symbol)                                                  \
+  template <>                                                                                      \
+  struct packet_form<name##_fn> {                                                                  \
+    template <class A, int N, class B>                                                             \
+      requires is_integer_v<promote_t<A, B>>                                                       \
+    LOCUS_VECTOR_FUNCTION static packet<promote_t<A, B>, N> call(packet<A, N> p, packet<B, N> q) { \
+      using T = promote_t<A, B>;                                                                   \
+      return {simd::convert<T>(p).v symbol simd::convert<T>(q).v};                                 \
+    }                                                                                              \
+    template <int A, int B, int N>                                                                 \
+    LOCUS_VECTOR_FUNCTION static mask<A, N> call(mask<A, N> a, mask<B, N> b) {                     \
+      return {a.v symbol simd::widen<A>(b).v};                                                     \
+    }                                                                                              \
+  };
+#define LOCUS_PACKET_OF_two_by_lanes(name)                                                         \
+  template <>                                                                                      \
+  struct packet_form<name##_fn> {                                                                  \
+    template <class A, int N, class B>                                                             \
+      requires(!std::is_void_v<promote_t<A, B>>)                                                   \
+    LOCUS_VECTOR_FUNCTION static packet<promote_t<A, B>, N> call(packet<A, N> p, packet<B, N> q) { \
+      using T = promote_t<A, B>;                                                                   \
+      return by_lanes<name##_fn>(simd::convert<T>(p), simd::convert<T>(q));                        \
+    }                                                                                              \
+  };
 // written in this header, below, or in packet_rounding.hpp
 #define LOCUS_PACKET_OF_one_apart(name)
 #define LOCUS_PACKET_OF_two_apart(name)
@@ -95,6 +130,9 @@ LOCUS_ELEMENTWISE_ARITHMETIC(LOCUS_PACKET)
 #undef LOCUS_PACKET_OF_two_of_floats
 #undef LOCUS_PACKET_OF_one_value
 #undef LOCUS_PACKET_OF_two_or_lanes
+#undef LOCUS_PACKET_OF_two_of_integers
+#undef LOCUS_PACKET_OF_two_on_bits
+#undef LOCUS_PACKET_OF_two_by_lanes
 #undef LOCUS_PACKET_OF_one_apart
 #undef LOCUS_PACKET_OF_two_apart
 #undef LOCUS_PACKET_OF_three_apart

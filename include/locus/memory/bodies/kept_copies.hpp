@@ -129,6 +129,7 @@ LOCUS_FUNCTION void copy_cache::refuse(kept_copy const& c) {
 }
 
 LOCUS_FUNCTION void forget_copies(tensor_block const& b) noexcept {
+  forget_margins(b);
   if (__builtin_expect(__atomic_load_n(&b.kept, __ATOMIC_RELAXED) != 0, 0))
     copy_cache_in_use()->forget(b);
 }

@@ -82,6 +82,9 @@ LOCUS_FUNCTION void refuse_range(step const& s, short i, shape const& from, rang
     text << "the end";
   else
     text << ranges[a].end;
+  if (ranges[a].step.value < 1)
+    throw shape_error(text << " by steps of " << ranges[a].step.value << " of axis " << a
+                           << "; a step is at least 1: flip<" << a << ">(x) turns an axis around");
   throw shape_error(text << " of axis " << a << "; it must lie inside its axis");
 }
 

@@ -15,10 +15,10 @@ class dot_writer {
       : out_(out), p_(p), extents_(extents) {}
 
   void run(policy_value const& policy) {
-    out_ << "digraph plan {\n  label=\"plan under " << name_of(policy)
-         << "\"; labelloc=t; fontname=Helvetica;\n"
-         << "  node [fontname=Helvetica, fontsize=11, style=filled, fillcolor=white];\n"
-         << "  edge [fontname=Helvetica, fontsize=10];\n";
+    write_policy(out_ << "digraph plan {\n  label=\"plan under ", policy)
+        << "\"; labelloc=t; fontname=Helvetica;\n"
+        << "  node [fontname=Helvetica, fontsize=11, style=filled, fillcolor=white];\n"
+        << "  edge [fontname=Helvetica, fontsize=10];\n";
     find_clusters();
     for (int c = 0; c < cluster_count_; ++c) write_cluster(c);
     for (short i = 0; i < p_.steps.count; ++i)
@@ -61,7 +61,7 @@ class dot_writer {
       if (s.region == i) write_kernel(i);
     }
     for (int t = 0; t < p_.transfers.count; ++t)
-      if (is_drawn(p_.transfers[t]) && p_.transfers[t].arrives.devices == d)
+      if (has_point(p_.transfers[t]) && p_.transfers[t].arrives.devices == d)
         out_ << "    t" << t << " [shape=point, width=0.1, fillcolor=\""
              << colour_of(p_.transfers[t]) << "\"];\n";
     for (int k = 0; k < p_.roots.count; ++k)
@@ -127,6 +127,8 @@ class dot_writer {
 
   // ---- edges ----
   static bool is_drawn(transfer const& t) { return t.how != transfer_kind::none; }
+  /// rows of a tensor go to its own margins: the edge ends where it begins
+  static bool has_point(transfer const& t) { return is_drawn(t) && t.how != transfer_kind::halo; }
   static std::string_view colour_of(transfer const& t) {
     if (is_reduction(t.how)) return "#8e44ad";
     return t.how == transfer_kind::slice ? "#7f8c8d" : "#2471a3";
@@ -174,9 +176,14 @@ class dot_writer {
     tally cost;
     count_transfer(cost, s.where, t, extents_[t.from], s.element_bytes);
     begin_edge(t.from, -1);
-    out_ << "t" << number << " [color=\"" << colour_of(t) << "\", fontcolor=\"" << colour_of(t)
+    if (has_point(t))
+      out_ << "t" << number;
+    else
+      out_ << "s" << int(t.from);
+    out_ << " [color=\"" << colour_of(t) << "\", fontcolor=\"" << colour_of(t)
          << "\", penwidth=2, label=\"" << name_of(t.how) << " ";
     write_operand(out_, p_, t.from);
+    if (!has_point(t)) out_ << ", " << int(t.before) << " before, " << int(t.behind) << " behind";
     out_ << "\\n";
     write_bytes(out_, cost.bytes_moved + cost.bytes_reduced, extents_[t.from].is_static());
     if (t.bucket >= 0) out_ << ", bucket " << int(t.bucket);

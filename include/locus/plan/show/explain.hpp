@@ -4,7 +4,7 @@
 #include <locus/core/text.hpp>            // text_buffer
 #include <locus/device/name.hpp>          // text << device, place
 #include <locus/plan/library_kernel.hpp>  // library_kernel_of
-#include <locus/plan/numerics.hpp>        // policy_value
+#include <locus/plan/numerics.hpp>        // policy_value, write_policy
 #include <locus/plan/show/facts.hpp>      // count_plan
 
 namespace locus {
@@ -84,6 +84,20 @@ constexpr Text& write_count(Text& out, std::int64_t n, std::string_view one,
 
 namespace detail {
 
+/// means: writes which steps must have equal extents for this plan to run
+template <class Text>
+constexpr void write_guards(Text& out, plan_view const& p) {
+  if (p.guards.count == 0) return;
+  out << "  if ";
+  for (guard const& g : p.guards)
+    out << (&g == p.guards.first ? "#" : ", #") << int(g.a) << " and #" << int(g.b);
+  out << " have equal extents; otherwise ";
+  if (p.launches_otherwise == 0)
+    out << "an error\n";
+  else
+    write_count(out, p.launches_otherwise, "launch", "launches") << "\n";
+}
+
 template <class Text>
 constexpr void write_transfer(Text& out, plan_view const& p, transfer const& t,
                               shape const& extents) {
@@ -92,7 +106,11 @@ constexpr void write_transfer(Text& out, plan_view const& p, transfer const& t,
   count_transfer(cost, s.where, t, extents, s.element_bytes);
   out << "  " << name_of(t.how) << " ";
   write_operand(out, p, t.from);
-  out << " from " << s.where << " to " << t.arrives << ", ";
+  if (t.how == transfer_kind::halo)
+    out << " over " << s.where << ", " << int(t.before) << " before and " << int(t.behind)
+        << " behind each piece, ";
+  else
+    out << " from " << s.where << " to " << t.arrives << ", ";
   write_bytes(out, cost.bytes_moved + cost.bytes_reduced,
               extents.is_static() && !depends_on_open(s.where, t));
   out << "\n";
@@ -119,13 +137,16 @@ namespace internal {
 template <class Text>
 constexpr void write_plan(Text& out, plan_view const& p, shape const* extents,
                           policy_value const& policy) {
-  out << "plan under " << name_of(policy) << "\n";
+  write_policy(out << "plan under ", policy) << "\n";
   for (short i = 0; i < p.steps.count; ++i) {
     step const& s = p.steps[i];
     if (s.kind != step_kind::leaf) continue;
     out << "  " << s.name << " #" << int(i) << " ";
     write_type(out, s, extents[i]);
-    out << " on " << s.where << "\n";
+    out << " on " << s.where;
+    if (s.margin.width > 0)
+      write_count(out << ", ", s.margin.width, "row", "rows") << " beside each piece";
+    out << "\n";
   }
   for (action const& a : p.actions) {
     if (a.kind == action_kind::transfer)
@@ -137,6 +158,9 @@ constexpr void write_plan(Text& out, plan_view const& p, shape const* extents,
     if (a.kind != action_kind::launch) continue;
     out << "  launch on " << p.steps[a.what].where;
     write_kernel(out, p, a.what, extents, policy.bits == numerics::reproducible);
+    if (a.in_parts())
+      out << ", in three parts: inside, " << int(a.before) << " before, " << int(a.behind)
+          << " behind";
     out << "\n";
     for (short i = 0; i < p.steps.count; ++i)
       if (p.steps[i].region == a.what) {
@@ -144,6 +168,7 @@ constexpr void write_plan(Text& out, plan_view const& p, shape const* extents,
         write_step(out, p, i, extents[i]);
       }
   }
+  write_guards(out, p);
   for (root const& r : p.roots) {
     out << "  result ";
     write_operand(out, p, r.from);
@@ -151,7 +176,7 @@ constexpr void write_plan(Text& out, plan_view const& p, shape const* extents,
   }
   tally const t = count_plan(p, extents);
   write_count(out << "  ", t.launches, "launch", "launches") << ", ";
-  if (knows_devices(p)) {
+  if (knows_devices(p) && knows_halos(p, extents)) {
     write_count(out, t.copies, "copy", "copies") << " (";
     write_bytes(out, t.bytes_moved, knows_bytes(p, extents, false)) << "), ";
   } else
@@ -161,7 +186,10 @@ constexpr void write_plan(Text& out, plan_view const& p, shape const* extents,
     write_count(out << ", ", t.other_reductions, "other reduction", "other reductions");
   out << " (";
   write_bytes(out, t.bytes_reduced, knows_bytes(p, extents, true)) << "), ";
-  write_count(out, t.fallbacks, "fallback", "fallbacks") << "\n";
+  write_count(out, t.fallbacks, "fallback", "fallbacks");
+  if (t.halo_exchanges > 0)
+    write_count(out << ", ", t.halo_exchanges, "halo exchange", "halo exchanges");
+  out << "\n";
 }
 
 }  // namespace internal

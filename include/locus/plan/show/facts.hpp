@@ -3,6 +3,7 @@
 #pragma once
 #include <locus/core/macros.hpp>  // LOCUS_LEAN_BEGIN
 #include <locus/plan/data.hpp>    // plan_view
+#include <locus/plan/halo.hpp>    // each_halo_part
 #include <locus/plan/memory.hpp>  // slot
 
 LOCUS_LEAN_BEGIN
@@ -20,12 +21,15 @@ struct tally {
   std::int64_t fallbacks = 0;         // steps meant for a GPU that have no kernel there
   std::int64_t reused = 0;            // copies that a run saved: the value was there
   std::int64_t bytes_reused = 0;      // payload of those copies
+  std::int64_t unfused = 0;           // runs of a second plan, since extents were not equal
+  std::int64_t halo_exchanges = 0;    // tensors whose margins get rows of the neighbours
   friend constexpr bool operator==(tally const&, tally const&) = default;
   constexpr tally& operator+=(tally const& o) {
     launches += o.launches, copies += o.copies, bytes_moved += o.bytes_moved,
         all_reduces += o.all_reduces;
     other_reductions += o.other_reductions, bytes_reduced += o.bytes_reduced,
-        fallbacks += o.fallbacks, reused += o.reused, bytes_reused += o.bytes_reused;
+        fallbacks += o.fallbacks, reused += o.reused, bytes_reused += o.bytes_reused,
+        unfused += o.unfused, halo_exchanges += o.halo_exchanges;
     return *this;
   }
 };
@@ -82,6 +86,15 @@ constexpr void count_transfer(tally& t, place const& from, transfer const& how, 
   case transfer_kind::first_replica:
     if (!from.devices.contains(to.at(0))) cross(from.at(0), to.at(0), whole);
     return;
+  case transfer_kind::halo: {
+    ++t.halo_exchanges;
+    std::int64_t const rows = s.extent[from.axis];
+    if (rows == dyn) return;
+    each_halo_part(rows, from, how.outside, how.before, how.behind, [&](halo_part const& part) {
+      cross(from.at(part.from), from.at(part.to), known ? whole / rows * part.rows : 0);
+    });
+    return;
+  }
   case transfer_kind::all_reduce:
     t.bytes_reduced += whole;
     return;  // buckets are counted elsewhere
@@ -100,7 +113,7 @@ constexpr void count_transfer(tally& t, place const& from, transfer const& how, 
 constexpr tally count_plan(plan_view const& p, shape const* extents) {
   tally t;
   for (action const& a : p.actions) {
-    t.launches += a.kind == action_kind::launch;
+    if (a.kind == action_kind::launch) t.launches += a.in_parts() ? 3 : 1;
     t.all_reduces += a.kind == action_kind::bucket;
   }
   for (transfer const& how : p.transfers) {
@@ -146,6 +159,14 @@ constexpr bool knows_replicas(plan_view const& p) {
   for (root const& r : p.roots)
     if (r.result.devices.is_all_gpus()) return false;
   return knows_devices(p);
+}
+
+/// means: the number of parts of each halo exchange is known: it depends on the rows of the tensor
+constexpr bool knows_halos(plan_view const& p, shape const* extents) {
+  for (transfer const& t : p.transfers)
+    if (t.how == transfer_kind::halo && extents[t.from].extent[p.steps[t.from].where.axis] == dyn)
+      return false;
+  return true;
 }
 
 /// The work of the kernels, over all devices.

@@ -75,6 +75,7 @@ LOCUS_FUNCTION void begin_launch(event_scope& scope, run_state const& run, launc
     operations << (operations.view().empty() ? "" : ", ") << s.name;
   }
   if (name.view().empty()) name << last.name;
+  if (what.is_part()) name << " (" << what.part << ")";
   text_buffer<128> type;
   write_type(type, last, run.extents[what.step]);
   e.name = name.view(), e.of = operations.view(), e.type = type.view();

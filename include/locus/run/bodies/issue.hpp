@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that run/issue.hpp declares.
 #pragma once
+#include <locus/expr/block.hpp>      // tensor_block
 #include <locus/machine/copies.hpp>  // check_host_access
 #include <locus/run/copy_value.hpp>  // wait_for, copy_strided, copy_value, each_part
-#include <locus/run/events.hpp>      // begin_launch, log_transfer, say_fallback
+#include <locus/run/events.hpp>      // begin_launch, say_fallback
+#include <locus/run/exchange.hpp>    // exchange_halo, wait_for_halos
 #include <locus/run/issue.hpp>       // the declarations
 #include <locus/run/lay_out.hpp>     // find_occurrence, brought_by_other
 
@@ -93,13 +95,27 @@ LOCUS_FUNCTION void start_kernel(run_state& run, launch const& what) {
 
 inline constexpr int max_touched = 64;
 
+/// means: the bytes of a value; of a part of a tensor with margins: those of the piece and its
+///        margins
+LOCUS_FUNCTION byte_range bytes_read(run_state const& run, int v, int r) {
+  short const leaf = run.is_step(v) ? memory_of(run.plan, static_cast<short>(v)) : short(-1);
+  if (leaf < 0 || leaf == v || run.plan.steps[leaf].margin.width == 0) return run.bytes_of(v, r);
+  auto const& block = *static_cast<tensor_block const*>(run.arrays.objects[leaf]);
+  byte_range const own = run.bytes_of(leaf, r);
+  if (own.bytes == 0) return own;
+  std::int64_t const row = own.bytes / run.value(leaf, r).extents[0] * block.where.margin.width;
+  return {static_cast<char const*>(own.first) - row, own.bytes + 2 * row};
+}
+
 /// means: orders the kernel behind the arrivals of its operands and behind readers of its results;
 ///        checks that its operands lie on its device; fills `operands`, and returns their number
+/// margins: also those of the rows that halos bring
 [[gnu::cold]] LOCUS_FUNCTION int gather_operands(run_state& run, short i, int r, logical_device& d,
-                                                 step_record const& record, touched* operands) {
+                                                 step_record const& record, bool margins,
+                                                 touched* operands) {
   int count = 0;
   auto add = [&](int v, bool writes) {
-    byte_range const range = run.bytes_of(v, r);
+    byte_range const range = margins && !writes ? bytes_read(run, v, r) : run.bytes_of(v, r);
     if (range.bytes == 0) return;
     if constexpr (checked_build) check_owner(d, range.first, record);
     if (writes)
@@ -120,60 +136,64 @@ inline constexpr int max_touched = 64;
   return count;
 }
 
-LOCUS_FUNCTION void launch_region(run_state& run, short i) {
+/// The parts of a launch: the rows that need no margin, the first ones, the last ones.
+enum part_of_launch : int { all_rows, inside, first_rows, last_rows };
+/// means: what = that part of n rows; the first rows of a short piece are all of them
+[[gnu::cold]] LOCUS_FUNCTION void choose_rows(launch& what, action const& act, int part,
+                                              std::int64_t n) {
+  std::int64_t const first = n < act.before ? n : act.before;
+  std::int64_t const last = n - act.behind < first ? first : n - act.behind;
+  what.begin = part == inside ? first : part == first_rows ? 0 : last;
+  what.end = part == inside ? last : part == first_rows ? first : n;
+  what.part = part == inside ? "inside" : part == first_rows ? "first rows" : "last rows";
+}
+
+/// means: a kernel of region i reads margins, to which the plan brings rows
+[[gnu::cold]] LOCUS_FUNCTION bool reads_margins(plan_view const& p, short i) {
+  for (step const& s : p.steps)
+    for (edge const& e : p.operands(s))
+      if (s.region == i && e.by < 0 && reach_of(s, p.steps[e.from].where) != 0) return true;
+  return false;
+}
+
+/// means: starts a kernel of region i on each replica: on the whole piece, or on one part of a launch
+///        in parts
+LOCUS_FUNCTION void launch_part(run_state& run, action const& act, int part) {
+  short const i = act.what;
   step const& ends = run.plan.steps[i];
   ++run.done.launches;
-  for (short k = 0; k <= i; ++k)
-    if (run.plan.steps[k].region == i && run.plan.steps[k].fell_back) {
-      ++run.done.fallbacks;
-      say_fallback(run, k);
-    }
   bool const look = runtime::devices().has_gpus();
+  bool const margins = run.code.crossings && part != inside && reads_margins(run.plan, i);
   for (int r = 0; r < ends.where.count(); ++r) {
     logical_device& d = runtime::find_device(ends.where.at(r));
     step_record const record = run.record_of(i, d.name);
     runtime::running_scope const scope(&record);
     touched operands[max_touched];
     int count = 0;
-    if (look) count = gather_operands(run, i, r, d, record, operands);
+    if (look) count = gather_operands(run, i, r, d, record, margins, operands);
+    if (look && margins && act.in_parts()) wait_for_halos(run, d);
     frame const f = run.as_frame();
-    launch const what{
-        &f, i, r, {&d, record, operands, count, run.memory.find_workspace(d), run.tf32}};
+    launch what{&f, i, r, {&d, record, operands, count, run.memory.find_workspace(d), run.tf32}};
+    if (act.in_parts())
+      choose_rows(what, act, part,
+                  ends.where.piece_size(run.extents[i].extent[ends.where.axis], r));
     event_scope work;
     if (run.seen.watchers & runtime::event_watchers) announce(work, run, what);
     start_kernel(run, what);
   }
 }
 
+LOCUS_FUNCTION void launch_region(run_state& run, action const& act) {
+  for (short k = 0; k <= act.what; ++k)
+    if (run.plan.steps[k].region == act.what && run.plan.steps[k].fell_back) {
+      ++run.done.fallbacks;
+      say_fallback(run, k);
+    }
+  if (!act.in_parts()) return launch_part(run, act, all_rows);
+  for (int const part : {inside, first_rows, last_rows}) launch_part(run, act, part);
+}
+
 // ---- transfers ----
-
-/// means: counts and logs a copy between devices; reused: nothing is moved
-[[gnu::cold]] LOCUS_FUNCTION void note_copy(run_state& run, transfer const& t, local_value const& v,
-                                            device from, device to, bool reused,
-                                            std::string_view why) {
-  std::int64_t const bytes = size_of(v, run.rank_of(t.from)) * run.bytes_of_element(t.from);
-  ++(reused ? run.done.reused : run.done.copies);
-  (reused ? run.done.bytes_reused : run.done.bytes_moved) += bytes;
-  if (has_watcher(run.seen.watchers, runtime::watcher::log))
-    log_transfer(run, t, bytes, from, to, why);
-}
-
-/// means: copies one value or piece to another device, or to another place on the same device
-[[gnu::cold]] LOCUS_FUNCTION void move_part(run_state& run, transfer const& t, copy_side const& to,
-                                            device to_name, copy_side const& from, device from_name,
-                                            bool skip) {
-  bool const moves = !(to_name == from_name),
-             kept = moves && run.kept.is_there(to.number, to.replica);
-  if (moves)
-    note_copy(run, t, *from.at, from_name, to_name, kept,
-              kept   ? "reused: kept from a copy before"
-              : skip ? "both are host memory"
-                     : "");
-  if (skip || kept) return;
-  step_record const record{t.from, "copy", to_name};
-  runtime::running_scope const scope(&record);
-  copy_value(run, to, from, run.rank_of(t.from), run.bytes_of_element(t.from), record);
-}
 
 /// means: takes the copy of transfer `first`, and counts it as reused
 [[gnu::cold]] LOCUS_FUNCTION void reuse(run_state& run, transfer const& me, short first) {
@@ -193,6 +213,7 @@ LOCUS_FUNCTION void move_value(run_state& run, transfer const& me) {
     return;
   }
   if (is_reduction(me.how)) return run.code.reductions->reduce(run, me);
+  if (me.how == transfer_kind::halo) return exchange_halo(run, me);
   if (brought_by_other(run, me)) return reuse(run, me, find_occurrence(run, me)->first);
   each_part(run, me,
             [&](copy_side const& to, device to_name, copy_side const& from, device from_name,
@@ -204,7 +225,7 @@ LOCUS_FUNCTION void move_value(run_state& run, transfer const& me) {
 LOCUS_FUNCTION void issue(run_state& run) {
   for (action const& act : run.plan.actions) {
     if (act.kind == action_kind::launch)
-      launch_region(run, act.what);
+      launch_region(run, act);
     else if (act.kind == action_kind::transfer)
       run.code.crossings->move(run, run.plan.transfers[act.what]);
     else

@@ -54,6 +54,21 @@ LOCUS_FUNCTION void operand_placer::place_all(kernel::access* to) const {
   }
 }
 
+LOCUS_FUNCTION void operand_placer::take_rows(kernel::space& space, kernel::access* to,
+                                              std::int64_t begin, std::int64_t end) const {
+  int const axis = g_.space_place.axis;
+  space.extent[axis] = end - begin;
+  auto const skip = [&](kernel::access& a, short from, bool is_index) {
+    std::int64_t const elements = begin * a.stride[axis];
+    if (is_index)
+      a.base += elements;
+    else if (a.data)
+      a.data = static_cast<char*>(a.data) + elements * f_.of->plan.steps[from].element_bytes;
+  };
+  for (int k = 0; k < g_.input_count; ++k) skip(*to++, g_.inputs[k].from, g_.inputs[k].is_index);
+  for (int k = 0; k < g_.output_count; ++k) skip(*to++, g_.outputs[k], false);
+}
+
 LOCUS_FUNCTION void operand_placer::input(kernel::access& a, region_input const& in, int rank,
                                           std::int64_t const* extents, place const& where) const {
   shape const& whole = f_.extents[in.from];
@@ -63,10 +78,22 @@ LOCUS_FUNCTION void operand_placer::input(kernel::access& a, region_input const&
     row_major(whole, index_strides);
   else
     v = f_.value(in.value, replica_);
-  place_operand(a, v, whole.rank, rank, extents);
   int const shift = rank - whole.rank;
-  if (where.is_sharded() && !in.where.is_sharded() && where.axis >= shift)
-    take_piece(a, in, where, whole.extent[where.axis - shift], v.strides[where.axis - shift]);
+  if (!where.is_sharded() || shift < 0 || where.axis < shift)
+    return place_operand(a, v, whole.rank, rank, extents);
+  int const cut = where.axis - shift;
+  bool const is_window = in.where.is_sharded() && in.where.lead != where.lead;
+  std::int64_t of_window[max_rank];
+  if (is_window) {  // as many rows as the kernel has, not as the operand has in this piece
+    for (int d = 0; d < whole.rank; ++d)
+      of_window[d] = d == cut ? extents[d + shift] : v.extents[d];
+    v.extents = of_window;
+  }
+  place_operand(a, v, whole.rank, rank, extents);
+  if (is_window)
+    take_window(a, in, where, whole.extent[cut], v.strides[cut]);
+  else if (!in.where.is_sharded())
+    take_piece(a, in, where, whole.extent[cut], v.strides[cut]);
 }
 
 LOCUS_FUNCTION void operand_placer::take_piece(kernel::access& a, region_input const& in,
@@ -78,6 +105,14 @@ LOCUS_FUNCTION void operand_placer::take_piece(kernel::access& a, region_input c
     a.base += begin;
   else if (a.data)
     a.data = static_cast<char*>(a.data) + begin * f_.of->plan.steps[in.from].element_bytes;
+}
+
+LOCUS_FUNCTION void operand_placer::take_window(kernel::access& a, region_input const& in,
+                                                place const& where, std::int64_t n,
+                                                std::int64_t stride) const {
+  std::int64_t const rows = where.piece_begin(n, replica_) - in.where.piece_begin(n, replica_);
+  if (a.data)
+    a.data = static_cast<char*>(a.data) + rows * stride * f_.of->plan.steps[in.from].element_bytes;
 }
 
 LOCUS_FUNCTION void operand_placer::spread(kernel::access& a) const {

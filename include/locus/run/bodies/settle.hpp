@@ -111,6 +111,7 @@ LOCUS_FUNCTION void write_targets(run_state& run) {
   write("other reductions", planned.other_reductions, run.done.other_reductions);
   write("bytes reduced", planned.bytes_reduced, run.done.bytes_reduced);
   write("fallbacks", planned.fallbacks, run.done.fallbacks);
+  write("halo exchanges", planned.halo_exchanges, run.done.halo_exchanges);
   throw error(text << "; this is an error in locus");
 }
 

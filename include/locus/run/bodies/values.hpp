@@ -119,8 +119,16 @@ LOCUS_FUNCTION local_value view_value(plan_view const& p, short i, int r, local_
     for (int a = 0; a < rank; ++a) {
       layout.extents[a] = from.extents[a], layout.strides[a] = from.strides[a];
       if (!has_axis(s.axes, a)) continue;
+      if (s.where.is_sharded() && s.where.axis == a) {  // a window: rows of this piece
+        place const& cut = p.steps[p.operands(s)[0].from].where;
+        std::int64_t const begin = s.where.begin_in(cut, whole.extent[a], r);
+        layout.extents[a] = s.where.piece_size(extents[i].extent[a], r);
+        if (data) data = static_cast<char*>(data) + begin * from.strides[a] * s.element_bytes;
+        continue;
+      }
       std::int64_t const begin = range::absolute(ranges[a].begin, whole.extent[a]);
       layout.extents[a] = extents[i].extent[a];
+      if (layout.extents[a] > 1) layout.strides[a] *= ranges[a].step.value;
       if (data) data = static_cast<char*>(data) + begin * from.strides[a] * s.element_bytes;
     }
     break;

@@ -2,6 +2,8 @@
 // Bodies of the functions that tensor/storage.hpp declares.
 #pragma once
 #include <locus/backend/devices.hpp>     // find_device
+#include <locus/core/array.hpp>          // dynamic_array
+#include <locus/core/bytes.hpp>          // round_up
 #include <locus/core/macros.hpp>         // LOCUS_FUNCTION
 #include <locus/machine/copies.hpp>      // copy
 #include <locus/memory/allocate.hpp>     // allocate, release
@@ -13,10 +15,37 @@
 
 namespace locus::detail {
 
+/// means: the address that was allocated for piece r, with its margin in front
+inline void* memory_of(tensor_block const& b, int r) {
+  return static_cast<char*>(b.pieces[r].data) - b.before;
+}
+
+/// means: room for the rows of neighbours beside each piece; the piece itself begins where memory of
+///        devices does
+LOCUS_FUNCTION void size_margins(tensor_block& b) {
+  constexpr std::int64_t most = INT64_MAX / 16;  // more than any machine has
+  std::int64_t bytes = b.where.margin.width * b.element_bytes;
+  for (int a = 1; a < b.extents.rank; ++a)
+    if (__builtin_mul_overflow(bytes, b.extents.extent[a], &bytes) || bytes > most) bytes = most;
+  b.behind = bytes, b.before = round_up(bytes);
+}
+/// means: zeros in the margins of piece r; of the rows there, an exchange never writes the outermost
+LOCUS_FUNCTION void clear_margins(tensor_block const& b, int r) {
+  if (b.behind == 0) return;
+  logical_device &d = runtime::find_device(b.where.at(r)), &host = runtime::find_device(cpu(0));
+  dynamic_array<char> zeros;
+  zeros.resize(static_cast<std::size_t>(b.behind));
+  __builtin_memset(&zeros[0], 0, zeros.size());
+  auto* const first = static_cast<char*>(b.pieces[r].data);
+  for (char* const margin : {first - b.behind, first + b.pieces[r].bytes})
+    static_cast<void>(runtime::copy(d, margin, host, &zeros[0], b.behind, queue_kind::compute,
+                                    {-1, "clearing margins", b.where.at(r)}));
+}
+
 LOCUS_FUNCTION void release_in_child(tensor_block& b) noexcept {
   for (int r = 0; r < b.where.count(); ++r) {
     logical_device const& d = runtime::table.slot(b.where.at(r));
-    if (d.is_host() && !d.memory.pool) std::free(b.pieces[r].data);
+    if (d.is_host() && !d.memory.pool && b.pieces[r].data) std::free(memory_of(b, r));
   }
 }
 
@@ -25,8 +54,8 @@ LOCUS_FUNCTION void release_block(tensor_block& b) noexcept {
   runtime::forget_copies(b);
   for (int r = 0; r < b.where.count(); ++r)
     if (b.pieces[r].data)
-      runtime::release(runtime::find_device(b.where.at(r)), b.pieces[r].data,
-                       std::int64_t(b.pieces[r].bytes));
+      runtime::release(runtime::find_device(b.where.at(r)), memory_of(b, r),
+                       b.before + std::int64_t(b.pieces[r].bytes) + b.behind);
   if (__atomic_sub_fetch(&runtime::table.live_blocks, 1, __ATOMIC_RELAXED) == 0 &&
       runtime::table.retire)
     runtime::table.retire();
@@ -44,6 +73,7 @@ LOCUS_FUNCTION block_owner make_storage(place const& where, shape const& extents
   b.extents = extents, b.type = type, b.element_bytes = element_bytes;
   __atomic_add_fetch(&runtime::table.live_blocks, 1, __ATOMIC_RELAXED);
   b.release = release_block;
+  if (where.margin.width > 0) detail::size_margins(b);
   for (int r = 0; r < where.count(); ++r) {
     piece& p = b.pieces[r];
     local_extents(extents, where, r, p.extents);
@@ -56,9 +86,13 @@ LOCUS_FUNCTION block_owner make_storage(place const& where, shape const& extents
         size = INT64_MAX / 2;  // more than any machine has: the allocation fails
     }
     logical_device& d = runtime::find_device(where.at(r));
-    p.data = runtime::allocate(d, size, {row_of(type).name, extents});
+    std::int64_t const all = b.before + size + b.behind;
+    void* const memory = runtime::allocate(d, all, {row_of(type).name, extents});
+    p.data = static_cast<char*>(memory) + b.before;
     p.bytes = static_cast<std::size_t>(size);
-    if (checked_build && d.is_host() && size > 0) __builtin_memset(p.data, 0xff, p.bytes);
+    if (checked_build && d.is_host() && all > 0)
+      __builtin_memset(memory, 0xff, static_cast<std::size_t>(all));
+    if (where.margin.outside == beyond::zero) detail::clear_margins(b, r);
   }
   return owner;
 }

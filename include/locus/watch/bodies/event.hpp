@@ -116,7 +116,8 @@ inline void launch_details(json_text& out, run_event const& e) {
 inline void plan_details(json_text& out, run_event const& e) {
   plan_view const& p = e.plan->plan;
   out.member("steps", p.steps.count).member("transfers", p.transfers.count);
-  out.member("policy", name_of(e.plan->policy));
+  text_buffer<64> policy;
+  out.member("policy", write_policy(policy, e.plan->policy).view());
 }
 
 /// One kind of event: its name, its line of the log, the details of its span; null: none.

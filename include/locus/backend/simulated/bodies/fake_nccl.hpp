@@ -58,7 +58,7 @@ LOCUS_FUNCTION nccl_number combine(runtime::nccl_type t, int op, nccl_number con
   bool const is_signed = t == runtime::nccl_type::int8 || t == runtime::nccl_type::int32 ||
                          t == runtime::nccl_type::int64;
   if (is_floating(t)) {
-    double r = a.real + b.real;
+    double r = op == runtime::nccl_prod ? a.real * b.real : a.real + b.real;
     if (op == runtime::nccl_max)
       r = a.real > b.real || b.real != b.real ? a.real : b.real;  // a NaN
     if (op == runtime::nccl_min)
@@ -70,7 +70,7 @@ LOCUS_FUNCTION nccl_number combine(runtime::nccl_type t, int op, nccl_number con
                         : a.bits < b.bits;
   if (op == runtime::nccl_max) return less ? b : a;
   if (op == runtime::nccl_min) return less ? a : b;
-  return {0, a.bits + b.bits};
+  return {0, op == runtime::nccl_prod ? a.bits * b.bits : a.bits + b.bits};
 }
 
 }  // namespace locus::simulated

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+// Algorithms over 2^24 elements on one thread, beside the standard library, loops by hand and Thrust's OpenMP back end.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include <bench/harness.hpp>
+
+#include <locus/algorithms/argmin.hpp>
+#include <locus/algorithms/compress.hpp>
+#include <locus/algorithms/histogram.hpp>
+#include <locus/algorithms/run_lengths.hpp>
+#include <locus/algorithms/scan.hpp>
+#include <locus/algorithms/search_sorted.hpp>
+#include <locus/algorithms/segment_sum.hpp>
+#include <locus/algorithms/sort.hpp>
+#include <locus/algorithms/sort_by_key.hpp>
+#include <locus/algorithms/take.hpp>
+#include <locus/algorithms/top_k.hpp>
+
+#if BENCH_THRUST
+#include <thrust/binary_search.h>
+#include <thrust/copy.h>
+#include <thrust/execution_policy.h>
+#include <thrust/gather.h>
+#include <thrust/scan.h>
+#include <thrust/sort.h>
+#include <thrust/system/omp/execution_policy.h>
+#include <thrust/unique.h>
+#endif
+
+using namespace locus;
+
+namespace {
+
+template <class T>
+using Vector = Tensor<T, Dextents<1>>;
+template <class T>
+using shared = std::shared_ptr<Vector<T>>;
+
+constexpr std::int64_t n = std::int64_t(1) << 24;
+
+shared<float> floats(unsigned seed) {
+  return std::make_shared<Vector<float>>(uniform<float>(dextents<1>{n}, locus::seed{seed}));
+}
+/// integers of [0, below)
+shared<int> integers(unsigned seed, float below) {
+  auto r = std::make_shared<Vector<int>>(n);
+  *r = cast<int>(floor(uniform<float>(dextents<1>{n}, locus::seed{seed}, 0.f, below)));
+  return r;
+}
+template <class T>
+shared<T> room(std::int64_t size = n) {
+  return std::make_shared<Vector<T>>(size);
+}
+template <class T>
+T* begin_of(shared<T> const& x) {
+  return x->data();
+}
+template <class T>
+T* end_of(shared<T> const& x) {
+  return x->data() + x->size();
+}
+struct pair {
+  float key, value;
+};
+
+void add_scans() {
+  bench::add("algorithms", "cumsum of floats", "2^24", [](bench::group& g) {
+    auto const x = floats(1), r = room<float>(), s = room<float>();
+    g.bytes(8. * n);
+    g.locus([=] { *r = cumsum<0>(*x); });
+    g.rival("std::inclusive_scan", 3,
+            [=] { std::inclusive_scan(begin_of(x), end_of(x), begin_of(s)); });
+#if BENCH_THRUST
+    g.rival("Thrust", 1.5,
+            [=] { thrust::inclusive_scan(thrust::omp::par, begin_of(x), end_of(x), begin_of(s)); });
+#endif
+  });
+}
+void add_sorts() {
+  bench::add("algorithms", "sort of floats", "2^24", [](bench::group& g) {
+    auto const x = floats(2), r = room<float>(), s = room<float>();
+    g.locus([=] { *r = sort<0>(*x); });
+    g.rival("std::sort", 12, [=] {
+      std::copy(begin_of(x), end_of(x), begin_of(s));
+      std::sort(begin_of(s), end_of(s));
+    });
+#if BENCH_THRUST
+    g.rival("Thrust", 1.5, [=] {
+      std::copy(begin_of(x), end_of(x), begin_of(s));
+      thrust::sort(thrust::omp::par, begin_of(s), end_of(s));
+    });
+#endif
+  });
+  bench::add("algorithms", "sort_by_key of floats", "2^24", [](bench::group& g) {
+    auto const keys = floats(3), values = floats(4), k = room<float>(), v = room<float>();
+    auto const pairs = std::make_shared<std::vector<pair>>(n);
+    g.locus([=] {
+      auto const [first, second] = sort_by_key<0>(*keys, *values);
+      run(into(*k, first), into(*v, second));
+    });
+    g.rival("std::stable_sort of pairs", 2, [=] {
+      for (std::int64_t i = 0; i < n; ++i)
+        (*pairs)[std::size_t(i)] = {keys->data()[i], values->data()[i]};
+      std::stable_sort(pairs->begin(), pairs->end(),
+                       [](pair const& a, pair const& b) { return a.key < b.key; });
+    });
+#if BENCH_THRUST
+    auto const s = room<float>(), t = room<float>();
+    g.rival("Thrust", 1, [=] {
+      std::copy(begin_of(keys), end_of(keys), begin_of(s));
+      std::copy(begin_of(values), end_of(values), begin_of(t));
+      thrust::stable_sort_by_key(thrust::omp::par, begin_of(s), end_of(s), begin_of(t));
+    });
+#endif
+  });
+  bench::add("algorithms", "the 10 largest of floats", "2^24", [](bench::group& g) {
+    auto const x = floats(5), s = room<float>(10);
+    auto const p = std::make_shared<Tensor<std::int64_t, Extents<10>>>();
+    auto const r = std::make_shared<Tensor<float, Extents<10>>>();
+    g.locus([=] {
+      auto const [values, places] = top_k<10>(*x);
+      run(into(*r, values), into(*p, places));
+    });
+    g.rival("std::partial_sort_copy, values alone", 1, [=] {
+      std::partial_sort_copy(begin_of(x), end_of(x), begin_of(s), end_of(s), std::greater<float>());
+    });
+  });
+  bench::add("algorithms", "argmin of floats", "2^24", [](bench::group& g) {
+    auto const x = floats(6);
+    g.locus([=] {
+      auto place = fetch(on<CpuDevice>(argmin(*x)));
+      benchmark::DoNotOptimize(place);
+    });
+    g.rival("std::min_element", 1, [=] {
+      auto place = std::min_element(begin_of(x), end_of(x));
+      benchmark::DoNotOptimize(place);
+    });
+  });
+}
+void add_selections() {
+  bench::add("algorithms", "unique of integers below 2^20", "2^24", [](bench::group& g) {
+    auto const x = integers(7, 1048576), v = room<int>(), s = room<int>();
+    auto const count = std::make_shared<Tensor<std::int64_t, Extents<>>>();
+    g.locus([=] {
+      auto const found = unique(*x);
+      run(into(*v, result<0>(found)), into(*count, result<2>(found)));
+    });
+    g.rival("std::sort and std::unique", 10, [=] {
+      std::copy(begin_of(x), end_of(x), begin_of(s));
+      std::sort(begin_of(s), end_of(s));
+      benchmark::DoNotOptimize(std::unique(begin_of(s), end_of(s)));
+    });
+#if BENCH_THRUST
+    g.rival("Thrust", 1, [=] {
+      std::copy(begin_of(x), end_of(x), begin_of(s));
+      thrust::sort(thrust::omp::par, begin_of(s), end_of(s));
+      benchmark::DoNotOptimize(thrust::unique(thrust::omp::par, begin_of(s), end_of(s)));
+    });
+#endif
+  });
+  for (float const part : {0.01f, 0.5f, 0.99f})
+    bench::add("algorithms", "compress keeps " + std::to_string(int(100 * part)) + " %", "2^24",
+               [=](bench::group& g) {
+                 auto const x = floats(8), r = room<float>(), s = room<float>();
+                 auto const mask = std::make_shared<Vector<bool>>(n);
+                 *mask = *floats(9) < part;
+                 auto const count = std::make_shared<Tensor<std::int64_t, Extents<>>>();
+                 g.locus([=] {
+                   auto const [values, kept] = compress(*mask, *x);
+                   run(into(*r, values), into(*count, kept));
+                 });
+                 g.rival("a loop", 1, [=] {
+                   float* to = begin_of(s);
+                   for (std::int64_t i = 0; i < n; ++i)
+                     if (mask->data()[i]) *to++ = x->data()[i];
+                   std::fill(to, end_of(s), 0.f);
+                   benchmark::DoNotOptimize(to);
+                 });
+#if BENCH_THRUST
+                 g.rival("Thrust", 1, [=] {
+                   auto* const to =
+                       thrust::copy_if(thrust::omp::par, begin_of(x), end_of(x), mask->data(),
+                                       begin_of(s), [](bool keep) { return keep; });
+                   std::fill(to, end_of(s), 0.f);
+                 });
+#endif
+               });
+}
+void add_counts() {
+  for (int const bins : {16, 256, 65536})
+    bench::add("algorithms", "histogram of " + std::to_string(bins) + " bins", "2^24",
+               [=](bench::group& g) {
+                 auto const x = floats(10);
+                 auto const r = room<std::int64_t>(bins), s = room<std::int64_t>(bins);
+                 g.bytes(4. * n);
+                 g.locus([=] { *r = histogram(*x, 0., 1., bins); });
+                 g.rival("a loop with four tables", 1, [=] {
+                   std::vector<std::int64_t> tables(std::size_t(4 * bins));
+                   double const bins_of_one = bins;
+                   for (std::int64_t i = 0; i < n; ++i) {
+                     double const at = double(x->data()[i]);
+                     if (!(at >= 0 && at <= 1)) continue;
+                     auto const b =
+                         std::min(std::int64_t(at * bins_of_one), std::int64_t(bins) - 1);
+                     ++tables[std::size_t((i & 3) * bins + b)];
+                   }
+                   for (std::int64_t b = 0; b < bins; ++b) {
+                     s->data()[b] = 0;
+                     for (std::int64_t t = 0; t < 4; ++t)
+                       s->data()[b] += tables[std::size_t(t * bins + b)];
+                   }
+                 });
+               });
+  bench::add("algorithms", "search_sorted in 2^20", "2^24", [](bench::group& g) {
+    auto const x = floats(11);
+    auto const sorted = room<float>(1 << 20);
+    *sorted = sort<0>(uniform<float>(dextents<1>{1 << 20}, locus::seed{12}));
+    auto const places =
+        std::make_shared<Vector<element_of_t<decltype(search_sorted(*sorted, *x))>>>(n);
+    auto const own = std::make_shared<std::vector<std::int64_t>>(n);
+    g.locus([=] { *places = search_sorted(*sorted, *x); });
+    g.rival("std::lower_bound", 1, [=] {
+      for (std::int64_t i = 0; i < n; ++i)
+        (*own)[std::size_t(i)] =
+            std::lower_bound(begin_of(sorted), end_of(sorted), x->data()[i]) - begin_of(sorted);
+    });
+#if BENCH_THRUST
+    g.rival("Thrust", 1, [=] {
+      thrust::lower_bound(thrust::omp::par, begin_of(sorted), end_of(sorted), begin_of(x),
+                          end_of(x), own->data());
+    });
+#endif
+  });
+}
+void add_rows_by_number() {
+  bench::add("algorithms", "take of 2^24 floats at random", "2^24", [](bench::group& g) {
+    auto const x = floats(13), r = room<float>(), s = room<float>();
+    auto const at = integers(14, 16777216);
+    g.locus([=] { *r = take(*x, *at); });
+    g.rival("a loop", 1, [=] {
+      for (std::int64_t i = 0; i < n; ++i) s->data()[i] = x->data()[at->data()[i]];
+    });
+#if BENCH_THRUST
+    g.rival("Thrust", 1, [=] {
+      thrust::gather(thrust::omp::par, begin_of(at), end_of(at), begin_of(x), begin_of(s));
+    });
+#endif
+  });
+  bench::add("algorithms", "segment_sum into 1000", "2^24", [](bench::group& g) {
+    auto const x = floats(15), r = room<float>(1000);
+    auto const ids = integers(16, 1000);
+    auto const s = std::make_shared<std::vector<double>>(1000);
+    g.locus([=] { *r = segment_sum(*x, *ids, 1000); });
+    g.rival("a loop in double", 1, [=] {
+      std::fill(s->begin(), s->end(), 0.);
+      for (std::int64_t i = 0; i < n; ++i)
+        (*s)[std::size_t(ids->data()[i])] += double(x->data()[i]);
+    });
+  });
+}
+
+bench::file const groups([] {
+  add_scans();
+  add_sorts();
+  add_selections();
+  add_counts();
+  add_rows_by_number();
+});
+
+}  // namespace

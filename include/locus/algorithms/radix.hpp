@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stable sorts of keys as unsigned numbers on the host, digit by digit; alone, or with what they carry.
+#pragma once
+#include <algorithm>  // copy, merge
+#include <cstdint>    // uint32_t
+
+#include <locus/core/macros.hpp>      // LOCUS_MODE
+#include <locus/runtime/threads.hpp>  // parallel_for
+
+namespace locus::algorithms::host {
+inline namespace LOCUS_MODE {
+
+/// A key, and what moves with it.
+template <class Bits, class Value>
+struct keyed {
+  Bits key;
+  Value value;
+};
+template <class Bits>
+constexpr Bits key_in(Bits b) {
+  return b;
+}
+template <class Bits, class Value>
+constexpr Bits key_in(keyed<Bits, Value> const& p) {
+  return p.key;
+}
+template <class Item>
+using key_of_item = decltype(key_in(Item()));
+
+template <class Item>
+void sort_by_insertion(Item* a, std::int64_t n) {
+  for (std::int64_t i = 1; i < n; ++i) {
+    Item const item = a[i];
+    std::int64_t j = i;
+    for (; j > 0 && key_in(item) < key_in(a[j - 1]); --j) a[j] = a[j - 1];
+    a[j] = item;
+  }
+}
+/// means: count[k] = the sum of those in front of it
+template <class Count>
+void begins_of_counts(Count* count, int n) {
+  Count before = 0;
+  for (int k = 0; k < n; ++k) {
+    Count const own = count[k];
+    count[k] = before;
+    before += own;
+  }
+}
+
+/// means: sorts a by the lowest `bits` bits of its keys; true: the result is in b
+/// shape: n from 1 to 2^32 - 1; b: room for n
+/// cost:  a pass for counts, one for each digit of Digit bits
+template <int Digit, class Item>
+bool sort_from_lowest(Item* a, Item* b, std::int64_t n, int bits) {
+  constexpr int most = (8 * int(sizeof(key_of_item<Item>)) + Digit - 1) / Digit, all = 1 << Digit;
+  int const digits = (bits + Digit - 1) / Digit;
+  auto const digit_of = [](Item const& item, int d) {
+    return static_cast<unsigned>(key_in(item) >> (Digit * d)) & (all - 1);
+  };
+  std::uint32_t counts[most][all];
+  for (int d = 0; d < digits; ++d)
+    for (int k = 0; k < all; ++k) counts[d][k] = 0;
+  if (digits == 2)  // the usual number, without a loop
+    for (std::int64_t i = 0; i < n; ++i) {
+      Item const item = a[i];
+      ++counts[0][digit_of(item, 0)], ++counts[1 % most][digit_of(item, 1)];
+    }
+  else
+    for (std::int64_t i = 0; i < n; ++i)
+      for (int d = 0; d < digits; ++d) ++counts[d][digit_of(a[i], d)];
+  bool in_b = false;
+  for (int d = 0; d < digits; ++d) {
+    std::uint32_t* const count = counts[d];
+    if (count[digit_of(a[0], d)] == n) continue;
+    begins_of_counts(count, all);
+    for (std::int64_t i = 0; i < n; ++i) {
+      Item const item = a[i];
+      b[count[digit_of(item, d)]++] = item;
+    }
+    Item* const other = a;
+    a = b, b = other, in_b = !in_b;
+  }
+  return in_b;
+}
+
+/// means: sorts a by its keys, into b if to_b; equal keys keep their order
+/// shape: b: room for n; what it holds is lost
+/// cost:  what does not fit in a cache is cut into up to 1024 parts by the highest bits in which keys
+///        differ; parts that fit are sorted from their lowest digit
+template <class Item>
+void sort_by_digits(Item* a, Item* b, std::int64_t n, bool to_b = false) {
+  using key = key_of_item<Item>;
+  constexpr std::int64_t fits = 128 * 1024 / std::int64_t(sizeof(Item));
+  auto const deliver = [&](bool in_b) {
+    if (in_b && !to_b) std::copy(b, b + n, a);
+    if (!in_b && to_b) std::copy(a, a + n, b);
+  };
+  if (n <= 64) {
+    sort_by_insertion(a, n);
+    return deliver(false);
+  }
+  key differ = 0;
+  for (std::int64_t i = 0; i < n; ++i) differ |= static_cast<key>(key_in(a[i]) ^ key_in(a[0]));
+  int bits = 0;
+  while (bits < 8 * int(sizeof(key)) && (differ >> bits) != 0) ++bits;
+  if (n < 4096) return deliver(sort_from_lowest<8>(a, b, n, bits));
+  if (n <= fits || (bits <= 11 && n <= UINT32_MAX))
+    return deliver(sort_from_lowest<11>(a, b, n, bits));
+  int split = 4;
+  while (split < 10 && n >> split > 8192) ++split;
+  int const shift = bits > split ? bits - split : 0, parts = 1 << split;
+  auto const part_of = [&](Item const& item) {
+    return static_cast<int>(key_in(item) >> shift) & (parts - 1);
+  };
+  std::int64_t at[1024]{};
+  for (std::int64_t i = 0; i < n; ++i) ++at[part_of(a[i])];
+  begins_of_counts(at, parts);
+  for (std::int64_t i = 0; i < n; ++i) {
+    Item const item = a[i];
+    b[at[part_of(item)]++] = item;
+  }
+  for (int k = 0; k < parts; ++k) {  // now at[k] is where part k ends
+    std::int64_t const begin = k > 0 ? at[k - 1] : 0;
+    sort_by_digits(b + begin, a + begin, at[k] - begin, !to_b);
+  }
+}
+
+/// means: as sort_by_digits, on several threads: parts are sorted, and merged two by two
+template <class Item>
+void sort_in_parts(Item* a, Item* b, std::int64_t n, int threads) {
+  std::int64_t parts = 1;
+  while (parts < threads) parts *= 2;
+  auto const begin = [&](std::int64_t k) { return k < parts ? n / parts * k : n; };
+  parallel_for(static_cast<int>(parts), threads,
+               [&](int k) { sort_by_digits(a + begin(k), b + begin(k), begin(k + 1) - begin(k)); });
+  Item* const first = a;
+  for (std::int64_t width = 1; width < parts; width *= 2) {
+    parallel_for(static_cast<int>(parts / width / 2), threads, [&](int k) {
+      std::int64_t const low = begin(2 * width * k), middle = begin(2 * width * k + width),
+                         high = begin(2 * width * (k + 1));
+      std::merge(a + low, a + middle, a + middle, a + high, b + low,
+                 [](Item const& p, Item const& q) { return key_in(p) < key_in(q); });
+    });
+    Item* const other = a;
+    a = b, b = other;
+  }
+  if (a != first) std::copy(a, a + n, first);
+}
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::algorithms::host

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scans of single lines on the host. Each step of a chunk waits for the step in front, so several
+// chunks take their steps at the same time.
+#pragma once
+#include <locus/algorithms/scan_fold.hpp>  // scan_chunk
+#include <locus/algorithms/workspace.hpp>  // workspace
+#include <locus/core/macros.hpp>           // LOCUS_MODE
+#include <locus/runtime/threads.hpp>       // parallel_for
+
+namespace locus::algorithms::host {
+inline namespace LOCUS_MODE {
+
+/// A line of n elements x, whose scan is r, in chunks; chunk k has its elements in the order of the
+/// scan.
+template <class Fold, bool Exclusive, bool Backwards, class T>
+struct line_in_chunks {
+  using total = typename Fold::total;
+  static constexpr int lanes =
+      4;  // more would meet in one set of a cache: chunks lie powers of two apart
+  static constexpr std::int64_t step = Backwards ? -1 : 1;
+  T const* x;
+  typename Fold::result* r;
+  std::int64_t n, chunk = scan_chunk(n), chunks = (n + chunk - 1) / chunk;
+
+  std::int64_t begin(std::int64_t k) const { return Backwards ? n - 1 - k * chunk : k * chunk; }
+  std::int64_t length(std::int64_t k) const {
+    return k * chunk + chunk < n ? chunk : n - k * chunk;
+  }
+
+  /// means: t[l] = the fold of chunk k + l
+  template <int Lanes>
+  void fold(std::int64_t k, total* t) const {
+    T const* from[Lanes];
+    total own[Lanes];
+    for (int l = 0; l < Lanes; ++l) from[l] = x + begin(k + l), own[l] = Fold::identity();
+    for (std::int64_t j = 0, size = length(k); j < size; ++j)
+      for (int l = 0; l < Lanes; ++l)
+        own[l] = Fold::combine(own[l], Fold::widen(from[l][j * step]));
+    for (int l = 0; l < Lanes; ++l) t[l] = own[l];
+  }
+  /// means: r of chunk k + l, which begins with t[l]
+  template <int Lanes>
+  void scan(std::int64_t k, total const* t) const {
+    std::int64_t at[Lanes];
+    total own[Lanes];
+    for (int l = 0; l < Lanes; ++l) at[l] = begin(k + l), own[l] = t[l];
+    for (std::int64_t j = 0, size = length(k); j < size; ++j)
+      for (int l = 0; l < Lanes; ++l) {
+        total const next = Fold::combine(own[l], Fold::widen(x[at[l] + j * step]));
+        r[at[l] + j * step] = Fold::finish(Exclusive ? own[l] : next);
+        own[l] = next;
+      }
+  }
+  /// means: chunks k ... k + lanes - 1 exist, and are of one length
+  bool has_group(std::int64_t k) const { return (k + lanes) * chunk <= n; }
+  void fold_group(std::int64_t k, total* t) const {
+    if (has_group(k)) return fold<lanes>(k, t);
+    for (int l = 0; l < lanes && k + l < chunks; ++l) fold<1>(k + l, t + l);
+  }
+  void scan_group(std::int64_t k, total const* t) const {
+    if (has_group(k)) return scan<lanes>(k, t);
+    for (int l = 0; l < lanes && k + l < chunks; ++l) scan<1>(k + l, t + l);
+  }
+  /// means: t[l] = where chunk k + l begins, given their folds; returns where the next group begins
+  total begin_chunks(std::int64_t k, total start, total* t) const {
+    for (int l = 0; l < lanes && k + l < chunks; ++l) {
+      total const own = t[l];
+      t[l] = start;
+      start = Fold::combine(start, own);
+    }
+    return start;
+  }
+
+  /// cost:  one pass over memory: a group is folded and scanned while it is in a cache
+  void scan_from(total start) const {
+    if (chunks == 1) return scan<1>(0, &start);
+    total t[lanes];
+    for (std::int64_t k = 0; k < chunks; k += lanes) {
+      fold_group(k, t);
+      start = begin_chunks(k, start, t);
+      scan_group(k, t);
+    }
+  }
+  /// cost:  two passes, groups of chunks on several threads
+  void scan_from(total start, int threads) const {
+    std::int64_t const groups = (chunks + lanes - 1) / lanes;
+    workspace<total> const memory(groups * lanes);
+    total* const t = memory.data();
+    auto const each_group = [&](auto const& f) {
+      parallel_for(static_cast<int>(groups), threads, [&](int g) { f(g * lanes, t + g * lanes); });
+    };
+    each_group([&](std::int64_t k, total* own) { fold_group(k, own); });
+    for (std::int64_t k = 0; k < chunks; k += lanes) start = begin_chunks(k, start, t + k);
+    each_group([&](std::int64_t k, total* own) { scan_group(k, own); });
+  }
+};
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::algorithms::host

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of the functions that run/exchange.hpp declares.
+#pragma once
+#include <locus/expr/block.hpp>          // tensor_block
+#include <locus/run/copy_value.hpp>      // each_part
+#include <locus/run/exchange.hpp>        // the declarations
+#include <locus/run/move_part.hpp>       // move_part, note_copy
+#include <locus/run/write_directly.hpp>  // is_written
+#include <locus/runtime/halo_reuse.hpp>  // halos_are_reused
+
+LOCUS_LEAN_BEGIN
+
+namespace locus::detail {
+inline namespace LOCUS_RUN_MODE {
+
+LOCUS_FUNCTION void wait_for_halos(run_state const& run, logical_device& d) {
+  for (pending_copy const& c : run.pending) {
+    if (c.to != &d) continue;
+    if (d.is_host())
+      runtime::synchronize(c.when);
+    else
+      runtime::wait(d, queue_kind::compute, c.when);
+  }
+}
+
+/// means: the margins stay valid after this run: no destination lies in the tensor, and the program
+///        has no pointer through which it may write
+[[gnu::cold]] LOCUS_FUNCTION bool may_keep_margins(run_state const& run, short leaf,
+                                                   tensor_block const& block) {
+  bool written = __atomic_load_n(&block.exposed, __ATOMIC_RELAXED) || !runtime::halos_are_reused();
+  for (int r = 0; r < block.where.count() && !written; ++r)
+    written = is_written(run, run.bytes_of(leaf, r));
+  return !written;
+}
+/// means: some launch of the plan is in parts
+inline bool is_in_parts(plan_view const& p) {
+  for (action const& act : p.actions)
+    if (act.in_parts()) return true;
+  return false;
+}
+/// means: an earlier exchange of this run filled the margins of that tensor as far
+[[gnu::cold]] LOCUS_FUNCTION bool was_exchanged(run_state const& run, transfer const& me) {
+  for (transfer const* t = run.plan.transfers.first; t != &me; ++t)
+    if (t->how == transfer_kind::halo && t->before >= me.before && t->behind >= me.behind &&
+        run.arrays.objects[t->from] == run.arrays.objects[me.from])
+      return true;
+  return false;
+}
+
+LOCUS_FUNCTION void exchange_halo(run_state& run, transfer const& me) {
+  run.exchange.begin();
+  auto const& block = *static_cast<tensor_block const*>(run.arrays.objects[me.from]);
+  int const valid = __atomic_load_n(&block.margins, __ATOMIC_ACQUIRE);
+  bool const is_valid = (valid & 255) >= me.before && valid >> 8 >= me.behind;
+  bool const reused = was_exchanged(run, me) || (is_valid && runtime::halos_are_reused());
+  ++run.done.halo_exchanges;
+  each_part(
+      run, me,
+      [&](copy_side const& to, device to_name, copy_side const& from, device from_name, bool) {
+        if (!reused)
+          move_part(run, me, to, to_name, from, from_name, false);
+        else if (!(to_name == from_name))
+          note_copy(run, me, *from.at, from_name, to_name, true,
+                    "reused: the tensor was not written since");
+      });
+  if (is_valid && runtime::halos_are_reused()) return run.exchange.end();
+  if (is_in_parts(run.plan))
+    return run.exchange.last();  // its kernels wait for the rows themselves
+  for (int r = 0; r < me.arrives.count(); ++r)
+    wait_for_halos(run, runtime::find_device(me.arrives.at(r)));
+  if (reused || !may_keep_margins(run, me.from, block)) return run.exchange.last();
+  int const before = (valid & 255) < me.before ? me.before : valid & 255,
+            behind = valid >> 8 < me.behind ? me.behind : valid >> 8;
+  __atomic_store_n(&block.margins, before + 256 * behind, __ATOMIC_RELEASE);
+  run.exchange.end();
+}
+
+}  // namespace LOCUS_RUN_MODE
+}  // namespace locus::detail
+
+LOCUS_LEAN_END

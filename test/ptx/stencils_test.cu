@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stencils over pieces on four cards: the kernels read the margins that copies between cards filled, and the bits are
+// those of one device. The machine reports each access to memory that a copy has not written yet.
+#include <locus/cuda.cuh>
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+
+#include <locus/algorithms/shift.hpp>
+#include <locus/testing/count.hpp>
+
+using namespace locus;
+
+namespace {
+
+template <class T, class Where = CpuDevice>
+using Grid = Tensor<T, Dextents<2>, Where>;
+template <class... More>
+using Four = Sharded<0, GpuDevice<0>, GpuDevice<1>, GpuDevice<2>, GpuDevice<3>, More...>;
+
+template <class T>
+Grid<T> draw(std::int64_t rows, std::int64_t columns, unsigned seed) {
+  return Grid<T>(uniform<T>(dextents<2>{rows, columns}, locus::seed{seed}, T(-1), T(1)));
+}
+template <class A, class B>
+bool same_bits(A const& a, B const& b) {
+  auto const x = to<CpuDevice>(a), y = to<CpuDevice>(b);
+  return x.size() == y.size() &&
+         std::memcmp(x.data(), y.data(), std::size_t(x.size()) * sizeof(*x.data())) == 0;
+}
+template <class X>
+tally jacobi(X const& x, X& next) {
+  using T = typename X::value_type;
+  return testing::count([&] {
+    let(x, [&](auto u) {
+      run(into(interior<1>(next), T(0.25) * (interior<1, -1, 0>(u) + interior<1, 1, 0>(u) +
+                                             interior<1, 0, -1>(u) + interior<1, 0, 1>(u))));
+    });
+  });
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("Jacobi on four cards has the bits of one card and of the host", T, float,
+                   double) {
+  REQUIRE(config::list_logical_devices("GPU").size() == 4);
+  for (auto const& [rows, columns] : {std::pair{64, 33}, std::pair{13, 256}, std::pair{6, 5}}) {
+    auto const from = draw<T>(rows, columns, 1);
+    Grid<T> a(from), b(from);
+    Grid<T, GpuDevice<0>> c(from), d(from);
+    Grid<T, Four<Halo<1>>> x(from), y(from);
+    for (int k = 0; k < 6; ++k) {
+      jacobi(a, b), jacobi(c, d);
+      tally const done = jacobi(x, y);
+      CHECK(done.launches == 1);
+      CHECK(done.fallbacks == 0);
+      CHECK(done.halo_exchanges == 1);
+      if (rows == 64) CHECK(done.copies == 6);
+      if (rows == 64) CHECK(done.bytes_moved == std::int64_t(6 * 33 * sizeof(T)));
+      swap(a, b), swap(c, d), swap(x, y);
+    }
+    CHECK(same_bits(x, a));
+    CHECK(same_bits(c, a));
+  }
+}
+
+TEST_CASE("a wave of two tensors, a fold behind a stencil, rings") {
+  REQUIRE(config::list_logical_devices("GPU").size() == 4);
+  auto const from = draw<float>(37, 20, 2), before = draw<float>(37, 20, 3);
+  auto const wave = [](auto const& x, auto const& was, auto& next) {
+    let(x, [&](auto u) {
+      auto const around = interior<2, -2, 0>(u) + interior<2, 2, 0>(u) + interior<2, 0, -1>(u) +
+                          interior<2, 0, 1>(u) - 4.f * interior<2>(u);
+      run(into(interior<2>(next), 2.f * interior<2>(u) - interior<2>(was) + 0.1f * around));
+    });
+  };
+  Grid<float, GpuDevice<0>> a(from), b(before), c(from);  // a card may fuse products into sums
+  Grid<float, Four<Halo<2>>> x(from), y(before), z(from);
+  for (int k = 0; k < 4; ++k) {
+    wave(a, b, c), wave(x, y, z);
+    swap(b, c), swap(a, b), swap(y, z), swap(x, y);
+  }
+  CHECK(same_bits(x, a));
+  float const here = fetch(max(abs(interior<1, 1, 0>(a) - interior<1, -1, 0>(a)))),
+              there = fetch(max(abs(interior<1, 1, 0>(x) - interior<1, -1, 0>(x))));
+  CHECK(here == there);
+
+  Grid<float, Four<Halo<2, beyond::wrap>>> ring(from), to(from);
+  Grid<float> line(from);
+  to = shift<0, 1>(ring) - shift<0, -2>(ring);
+  line = shift<0, 1, beyond::wrap>(from) - shift<0, -2, beyond::wrap>(from);
+  CHECK(same_bits(to, line));
+  Grid<float, Four<Halo<1, beyond::zero>>> plate(from), next(from);
+  next = shift<0, 1>(plate) + shift<0, -1>(plate);
+  line = shift<0, 1, beyond::zero>(from) + shift<0, -1, beyond::zero>(from);
+  CHECK(same_bits(next, line));
+}
+
+TEST_CASE("margins that are valid travel no more") {
+  auto const from = draw<float>(40, 8, 4);
+  Grid<float> a(from), b(from);
+  Grid<float, Four<Halo<1>>> x(from), y(from);
+  jacobi(a, b);
+  CHECK(jacobi(x, y).copies == 6);
+  tally const again = jacobi(x, y);
+  CHECK(again.copies == 0);
+  CHECK(again.reused == 6);
+  CHECK(same_bits(y, b));
+  x = from * 1.f;
+  CHECK(jacobi(x, y).copies == 6);
+  CHECK(same_bits(y, b));
+}
