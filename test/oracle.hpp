@@ -171,6 +171,16 @@ bool same_bits(A const& a, B const& b) {
           std::memcmp(a.data(), b.data(), sizeof(*a.data()) * std::size_t(a.size())) == 0);
 }
 
+/// the same bits, or NaN in both: a sum that is NaN has other bits on a GPU than on the host
+template <class A, class B>
+bool same_numbers(A const& a, B const& b) {
+  bool same = a.size() == b.size();
+  for (std::int64_t i = 0; same && i < a.size(); ++i)
+    same = std::memcmp(a.data() + i, b.data() + i, sizeof(*a.data())) == 0 ||
+           (a.data()[i] != a.data()[i] && b.data()[i] != b.data()[i]);
+  return same;
+}
+
 /// units in the last place of a float and of a double, as relative errors
 template <class T>
 inline constexpr double ulp = static_cast<double>(std::numeric_limits<T>::epsilon());

@@ -94,7 +94,9 @@ int run_rank(int rank, int channel) {
     runtime::gpu_api->event_query(behind, &ended);
     usleep(1000);
   }
-  check(!ended, "an all_reduce without its peer does not end");
+  // the socket tells NCCL that its peer is gone: NCCL 2.28 reports a remote error and lets the stream go on (H200,
+  // 2026-11-26), another way of NCCL waits for ever; it never says that all is well
+  check(!ended || failed, "an all_reduce without its peer is not done");
   check(api.abort(comm) == 0, "it can be ended");
   return failures ? 1 : 0;
 }

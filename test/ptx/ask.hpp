@@ -17,6 +17,8 @@ inline std::int64_t ptx_figure(char const* name) {
   auto* const f = ptx_machine::function<std::uint64_t()>(name);
   return f ? static_cast<std::int64_t>(f()) : -1;
 }
+/// false: real cards (../gpu/main.cpp), where only calls are counted
+inline bool on_ptx_machine() { return ptx_machine::function<void()>("ptx_is_real") == nullptr; }
 /// after a kernel failed on purpose: the card is as new
 inline void ptx_forget() { ptx_machine::function<void()>("ptx_forget")(); }
 /// the n-th call of a function from now on returns a code; null: nothing is planned any more

@@ -201,14 +201,15 @@ constexpr char const* functions[] = {"cudaMalloc",           "cudaHostAlloc",
 
 TEST_CASE("whichever call fails, locus says so, nothing is lost, and the next run is right") {
   for (auto const& program : programs) {
-    auto const& name = program.name;
+    std::string const name = program.name;
     auto const& run = program.run;
     CAPTURE(name);
     REQUIRE(run());  // devices are found, pools and communicators are there
     REQUIRE(run());
     std::int64_t heard = 0;
     for (char const* const function : functions) {
-      CAPTURE(function);
+      std::string const called = function;
+      CAPTURE(called);
       std::int64_t const before = ptx_calls(function);
       REQUIRE(run());
       std::int64_t const calls = ptx_calls(function) - before;
@@ -425,11 +426,13 @@ TEST_CASE(
   bool is = true;
   CHECK((runtime::gpu_api->stream_is_captured(waits, &is) == 0 && !is));
   CHECK((runtime::gpu_api->stream_is_captured(nullptr, &is) == 0 && !is));
-  is = true;
-  CHECK(runtime::gpu_api->stream_is_captured(gone, &is) == cudaErrorInvalidResourceHandle);
-  CHECK_FALSE(is);
-  cudaGetLastError();
-  CHECK(refusal(gone).starts_with("locus: on_stream was given what is no stream of CUDA: "));
+  if (on_ptx_machine()) {  // CUDA itself reads behind the pointer of a stream that is no more
+    is = true;
+    CHECK(runtime::gpu_api->stream_is_captured(gone, &is) == cudaErrorInvalidResourceHandle);
+    CHECK_FALSE(is);
+    cudaGetLastError();
+    CHECK(refusal(gone).starts_with("locus: on_stream was given what is no stream of CUDA: "));
+  }
   std::string const captured = "locus: on_stream was given a stream that is being captured";
   cudaGraph_t graph = nullptr;
   REQUIRE(cudaStreamBeginCapture(waits, cudaStreamCaptureModeGlobal) == cudaSuccess);

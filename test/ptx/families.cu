@@ -19,7 +19,9 @@
 #include <locus/nn/optimizers/optimizer.hpp>
 #include <locus/nn/optimizers/update.hpp>
 
+#if !defined(FAMILIES_ARE_TIMED)  // bench/gpu/families.cu
 #include "count.hpp"
+#endif
 
 namespace {
 using namespace locus;

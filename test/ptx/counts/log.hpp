@@ -13,6 +13,7 @@
 #include "../machine/machine.hpp"
 #include "facts.hpp"
 #include "figures.hpp"
+#include "short_name.hpp"
 
 namespace ptx::counts {
 
@@ -59,8 +60,5 @@ class log {
   };
   std::vector<sum> sums_;  // in the order of the first launch
 };
-
-/// "kernel<flat_map>" of a mangled name
-std::string short_name(std::string const& mangled);
 
 }  // namespace ptx::counts

@@ -79,8 +79,21 @@ class device_block {
   }
 };
 
+/// means: how many blocks of 256 threads a processor runs at once at least: the compiler gives a thread
+///        so few registers, 65536 / (256 * least_blocks). 1: as many as the thread wants. A body that
+///        gains by more states it: `static constexpr unsigned least_blocks`
+/// after: __launch_bounds__, CUDA C++ Programming Guide
 template <class Body>
-__global__ void kernel(__grid_constant__ Body const body) {
+inline constexpr unsigned least_blocks = [] {
+  if constexpr (requires { Body::least_blocks; })
+    return unsigned(Body::least_blocks);
+  else
+    return 1u;
+}();
+
+template <class Body>
+__global__ void __launch_bounds__(256, least_blocks<Body>)
+    kernel(__grid_constant__ Body const body) {
   body(device_block{});
 }
 

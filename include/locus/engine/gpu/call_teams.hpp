@@ -28,6 +28,7 @@ inline namespace LOCUS_MODE {
 //   settled settle(line, first, second)       the values that write() needs
 //   write(line, settled, j, elements)         writes those of elements [j, j + vector) that exist
 //   finish(line, first, second)               called once for each row
+//   static constexpr unsigned least_blocks    if there: as of the body of a kernel (kernel.cuh)
 // 2. Columns:
 //   std::int64_t rows, columns                neighbouring threads take neighbouring columns
 //   static constexpr int vector, batch        columns of one thread; rows that it loads at once
@@ -48,6 +49,12 @@ struct teams_of_rows {
   static constexpr int vector = Rows::vector, fit = 128 / Rows::bytes;
   /// vectors of a thread in registers, 128 bytes: a row that fits there is loaded once
   static constexpr int kept = fit < 1 ? 1 : fit;
+  static constexpr unsigned least_blocks = [] {
+    if constexpr (requires { Rows::least_blocks; })
+      return Rows::least_blocks;
+    else
+      return 1u;
+  }();
   Rows of;
   unsigned team;
 

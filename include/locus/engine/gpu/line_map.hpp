@@ -111,9 +111,10 @@ struct line_map {
   using ins = typename Work::inputs;
   using outs = typename Work::outputs;
   static constexpr int vector = facts::vector, in_count = facts::in_count;
-  /// lines of a thread: four, if the vectors of all inputs fit in 32 registers
-  static constexpr int held = vector * (in_count < 1 ? 1 : in_count);
-  static constexpr int rows = held <= 8 ? 4 : held <= 16 ? 2 : 1;
+  /// lines of a thread: two, if the vectors of all inputs fit in 32 registers; four touch more places of
+  /// the memory at once, and are 3 to 10 % slower
+  /// after: bench/results/2026-11-26-gpu.md, matrix + row
+  static constexpr int held = vector * (in_count < 1 ? 1 : in_count), rows = held <= 16 ? 2 : 1;
   typename Work::stage_type f;
   bands<Work::operand_count, vector, rows> over;
 
