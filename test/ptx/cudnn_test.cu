@@ -503,17 +503,21 @@ TEST_CASE("in a process of its own" * doctest::skip()) {
   CHECK(t.all() == 0);
   CHECK(t.all() == 0);
   CHECK(trial<float>(window_of(3, 1, 1, padding::valid), 2, 6, 6, 4).all() == 0);
+  CHECK(trial<float>(window_of(3, 1, 1, padding::same), 1, 28, 28, 2).y() == 0);
   std::printf("cuDNN %d, cuBLAS %d, version %d\n", int(by_cudnn()), int(by_cublas() > 0),
               config::versions().cudnn);
 }
-TEST_CASE("where there is no cuDNN 9 convolutions are products of cuBLAS, and one line says why") {
+TEST_CASE(
+    "a cuDNN that is named computes all, one that is found large images; without one products do, "
+    "and one line says why") {
   struct way {
     char const *named, *version, *says, *calls;
   };
   char const *const none = "cuDNN 0, cuBLAS 1, version 0\n",
-                    *const all = "cuDNN 9, cuBLAS 0, version 91900\n";
+                    *const all = "cuDNN 10, cuBLAS 0, version 91900\n",
+                    *const large = "cuDNN 1, cuBLAS 1, version 91900\n";
   for (way const& w :
-       {way{"off", "", "", none}, way{"", "", "", all}, way{"libcudnn.so.9", "", "", all},
+       {way{"off", "", "", none}, way{"", "", "", large}, way{"libcudnn.so.9", "", "", all},
         way{"/nowhere/libcudnn.so.9", "",
             "LOCUS_CUDNN is \"/nowhere/libcudnn.so.9\", which is no library that "
             "can be opened, and convolutions are products of cuBLAS; write the path "
@@ -549,7 +553,7 @@ TEST_CASE("what cuDNN says of a device, and a workspace that is too large") {
         // y has an algorithm that wants none
         way{"PTX_CUDNN_WORKSPACE=8000000000000",
             "no deterministic sum of products for this shape that fits the workspace",
-            "cuDNN 3, cuBLAS 1", false},
+            "cuDNN 4, cuBLAS 1", false},
         way{"PTX_FAIL=cudnnCreate:1:4004",
             "locus: CUDA failed on /GPU:0 in opening cuDNN: CUDNN_STATUS_ALLOC_FAILED: cuDNN found "
             "no memory on the card",

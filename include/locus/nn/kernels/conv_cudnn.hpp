@@ -10,6 +10,7 @@
 #include <locus/engine/gpu/card_context.hpp>  // card_context
 #include <locus/engine/gpu/lines.hpp>         // quotient
 #include <locus/nn/kernels/window.hpp>        // conv_geometry
+#include <locus/runtime/variables.hpp>        // cudnn_said
 #include <locus/shape/element.hpp>            // element_of_v
 
 namespace locus::nn::cards {
@@ -76,6 +77,13 @@ struct set_images {
   }
 };
 
+/// true: cuDNN computes it sooner than products of cuBLAS do, or the program names a cuDNN, and so asks for it
+/// after: bench/results/2026-11-26-gpu.md, convolutions: ten shapes of fp32 on an H200
+inline bool cudnn_suits(convolution_result result, conv_geometry const& g) {
+  return runtime::cudnn_said() ||
+         (result == convolution_result::y && g.channels > 1 && g.h.out * g.w.out >= 28 * 28);
+}
+
 /// One result of a convolution by cuDNN, if cuDNN computes it.
 template <class T>
 class conv_cudnn {
@@ -83,11 +91,12 @@ class conv_cudnn {
   /// means: asks cuDNN for an algorithm, and takes its workspace. `kept`: numbers that the caller
   ///        keeps for each image. A slab has at most `bytes_of_slab` bytes of these numbers and of
   ///        frames, but at least one image. Windows of one pixel are a product already, and cuDNN
-  ///        is not asked
+  ///        is not asked, nor where it does not suit
   conv_cudnn(card_context& here, convolution_result result, conv_geometry const& g,
              std::int64_t kept = 0, std::int64_t bytes_of_slab = std::int64_t(64) << 20)
       : here_(here), of_(g), most_bytes_(bytes_of_slab) {
     if (g.is_pointwise() || g.is_depthwise() || g.input_size() == 0 || g.output_size() == 0) return;
+    if (!cudnn_suits(result, g)) return;
     if (!frame::is_even(g.h) || !frame::is_even(g.w))
       frame_ = {frame::reach(g.h), frame::reach(g.w)};
     if (!cut(kept)) return;
