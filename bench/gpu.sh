@@ -13,6 +13,8 @@ mkdir -p "$build" bench/results
 flags="-std=c++20 -O3 -DNDEBUG -arch=sm_$arch -Iinclude"
 nvcc $flags bench/gpu/gpu.cu -o "$build/gpu_bench" -ldl
 nvcc $flags bench/gpu/training.cu -o "$build/gpu_training" -ldl
+nvcc $flags bench/gpu/families.cu -o "$build/families" -ldl -lz
+nvcc $flags bench/gpu/convolutions.cu -o "$build/convolutions" -ldl -lz
 nvcc $flags test/cuda/nccl_on_one_gpu.cu -o "$build/nccl_on_one_gpu" -ldl
 : >"$build/results.jsonl"
 code=0
@@ -26,4 +28,14 @@ timeout 180 python3 bench/gpu/peers.py "$build/results.jsonl" || echo 'peers.py 
 stem=bench/results/$(date +%F)-gpu
 python3 bench/tables.py "$build/results.jsonl" "$stem" \
   "GPU: $(date +%F), $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1), $(nvcc --version | tail -n 1)"
+# the statements that the model of test/ptx predicted, at 256 MiB, without cuDNN as there
+for run in 1 2 3; do LOCUS_CUDNN=off timeout 60 "$build/families" $((1 << 26)); done >"$build/families.tsv"
+cudnn=$(ls "${VIRTUAL_ENV:-/usr}"/lib/python3*/*-packages/nvidia/cudnn/lib/libcudnn.so.9 2>/dev/null | head -n 1)
+{
+  printf '\n## Times that the model predicted\n\n'
+  python3 bench/gpu/beside_model.py "$build/families.tsv" bench/results/2026-11-23-ptx-after.md
+  printf '\n## Convolutions\n\nMicroseconds, fp32.\n\n'
+  printf '| images, filters | work of each | library | results | gradient of the images | gradient of the filters |\n|---|---|---|---|---|---|\n'
+  for library in off $cudnn; do LOCUS_CUDNN=$library timeout 60 "$build/convolutions"; done
+} >>"$stem.md"
 cat "$stem.md"

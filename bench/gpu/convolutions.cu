@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions of fp32 images and their gradients on one GPU: a line for each shape, microseconds (median of 9). Run it
-// with LOCUS_CUDNN=off, too: then products of cuBLAS do the same. 77 where no GPU answers.
+// Convolutions of fp32 images and their gradients on one GPU: rows of a table, microseconds (median of 9). The library of
+// the second column computes all of them: cuDNN where LOCUS_CUDNN is its path, cuBLAS where it is off. 77 where no
+// GPU answers.
 #include "card.cuh"
 // locus comes first
 #include <algorithm>
@@ -59,18 +60,19 @@ void measure(layer const& l) {
       microseconds([&] { dx = call(nn::conv2d_input_gradient_op{window, one}, y, k); });
   double const forth = microseconds([&] { y = call(nn::conv2d_op{window, true}, x, k, bias); });
   double const work = 2. * double(l.batch * out * out) * double(weights);
-  std::printf("%lld x %lld x %lld x %lld, %lld filters of %lld x %lld, stride "
-              "%lld\t%.1f\t%.1f\t%.1f\t%.2f Gflop\n",
-              (long long)l.batch, (long long)l.side, (long long)l.side, (long long)l.channels,
-              (long long)l.filters, (long long)l.window, (long long)l.window, (long long)l.stride,
-              forth, back, slopes, work / 1e9);
+  bool const by_cudnn =
+      locus::runtime::cudnn_said() && locus::cuda_side::cudnn_table::instance().complete;
+  auto const number = [](count n) { return static_cast<long long>(n); };
+  std::printf("| %lld x %lld x %lld x %lld, %lld filters of %lld x %lld, stride %lld | %.1f Gflop "
+              "| %s | %.0f | %.0f | %.0f |\n",
+              number(l.batch), number(l.side), number(l.side), number(l.channels),
+              number(l.filters), number(l.window), number(l.window), number(l.stride), work / 1e9,
+              by_cudnn ? "cuDNN" : "cuBLAS", forth, back, slopes);
 }
 }  // namespace
 
 int main() {
   return bench::on_card([] {
-    std::printf("images, filters\tforward, us\tgradient of the images, us\tgradient of the "
-                "filters, us\twork of each\n");
     for (layer const& l : layers) measure(l);
   });
 }
