@@ -36,7 +36,7 @@ def owner(c):
 
 def family(c):
     """dense maps and whole folds, of whoever they are; a fold of ours that leaves one number is whole"""
-    name = c['name'].split('<')[0] if owner(c) == 'CUB' else c['name'].removeprefix('kernel<').rstrip('>')
+    name = c['name'].split('<')[0] if owner(c) == 'CUB' else c['name'].removeprefix('bounded_').removeprefix('kernel<').rstrip('>')
     if owner(c) == 'CUB':
         return CUBS.get(name)
     if owner(c) != 'ours':

@@ -10,9 +10,10 @@ The unit says what it must become (names are regular expressions over mangled na
                      the same arithmetic alone
     // check: fold_rows loops like hand_sum, at most 48 registers
                      the same in the straight piece of code with the most loads of 16 bytes
-    // check: rows_by_teams, at most 48 registers
+    // check: rows_by_teams, at most 80 registers and 384 bytes of memory
+                     spills and a stack, where a measurement found them worth it
     // count: map_work is 2
-No kernel that is checked may spill, have a stack, call, or touch local memory. With --ptx FILE --log
+No other kernel that is checked may spill or have a stack; none may call. With --ptx FILE --log
 FILE in place of a compiler, what nvcc wrote before is read."""
 import collections
 import pathlib
@@ -95,7 +96,7 @@ def check(text, kernels):
             if len(found) != int(number):
                 wrong.append(f'{len(found)} kernels, not {number}, are called {pattern}:\n  ' + '\n  '.join(found))
             continue
-        line = re.fullmatch(r'(.*?)(?: (like|loops like|computes as) (\w+))?, at most (\d+) registers', rule[1])
+        line = re.fullmatch(r'(.*?)(?: (like|loops like|computes as) (\w+))?, at most (\d+) registers(?: and (\d+) bytes of memory)?', rule[1])
         if not line:
             wrong.append(f'not understood: {rule[1]}')
             continue
@@ -111,9 +112,9 @@ def check(text, kernels):
                 continue
             if kernel['registers'] > int(line[4]):
                 wrong.append(f'{short}\n  more than {line[4]} registers')
-            if kernel['stack']:
+            if kernel['stack'] > int(line[5] or 0):
                 wrong.append(f'{short}\n  a stack, or spills: {kernel["stack"]} bytes')
-            if any(k == 'call' or 'local' in k or 'generic' in k for k in count):
+            if any(k == 'call' or (not line[5] and ('local' in k or 'generic' in k)) for k in count):
                 wrong.append(f'{short}\n  calls, local or generic memory')
             for other in hand.values():
                 if compared(other) != compared(kernel):

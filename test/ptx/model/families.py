@@ -84,7 +84,7 @@ second cache is not known.
                 continue
             q = law.ratios(c)
             again = c['load_misses'] / c['load_unique'] if c['load_unique'] else 0
-            print(f'| {first}{name.removeprefix("kernel<").split("<")[0].rstrip(">")} | {q["slots"]:.1f} | {q["loads"]:.2f} | {q["stores"]:.2f} | '
+            print(f'| {first}{name.removeprefix("bounded_").removeprefix("kernel<").split("<")[0].rstrip(">")} | {q["slots"]:.1f} | {q["loads"]:.2f} | {q["stores"]:.2f} | '
                   f'{again:.2f} | {q["flight"]:.1f} | {registers}{f" and {spills} B of spills" if spills else ""} | {r["resident"]} | '
                   f'{r["limit"]} | {last} |')
 

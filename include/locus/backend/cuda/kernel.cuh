@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one kernel template of locus. Its parameter is the body; its name contains no device and no
-// extent.
+// The kernel template of locus, plain and with bounded registers. Its parameter is the body; its name contains
+// no device and no extent.
 #pragma once
 #include <locus/backend/cuda/shared_memory.hpp>  // shared_memory
 #include <locus/core/compiler.hpp>               // C++20, 64 bits, exceptions
@@ -79,22 +79,27 @@ class device_block {
   }
 };
 
-/// means: how many blocks of 256 threads a processor runs at once at least: the compiler gives a thread
-///        so few registers, 65536 / (256 * least_blocks). 1: as many as the thread wants. A body that
-///        gains by more states it: `static constexpr unsigned least_blocks`
+template <class Body>
+__global__ void kernel(__grid_constant__ Body const body) {
+  body(device_block{});
+}
+
+/// means: the same, where a processor runs at least so many blocks of 256 threads at once: a thread gets
+///        65536 / (256 * Body::least_blocks) registers at most, and the others lie in memory
 /// after: __launch_bounds__, CUDA C++ Programming Guide
 template <class Body>
-inline constexpr unsigned least_blocks = [] {
-  if constexpr (requires { Body::least_blocks; })
-    return unsigned(Body::least_blocks);
-  else
-    return 1u;
-}();
-
-template <class Body>
-__global__ void __launch_bounds__(256, least_blocks<Body>)
-    kernel(__grid_constant__ Body const body) {
+__global__ void __launch_bounds__(256, Body::least_blocks)
+    bounded_kernel(__grid_constant__ Body const body) {
   body(device_block{});
+}
+
+/// the kernel of a body: bounded, if the body states `static constexpr unsigned least_blocks` above 1
+template <class Body>
+constexpr auto kernel_of() {
+  if constexpr (requires { requires(Body::least_blocks > 1); })
+    return &bounded_kernel<Body>;
+  else
+    return &kernel<Body>;
 }
 
 }  // namespace locus::cuda_side

@@ -106,7 +106,7 @@ runtime::cuda_launch launch_of(Body const& body, unsigned blocks, unsigned threa
                 "eval(e)");
   runtime::cuda_launch what;
 #if LOCUS_DEVICE_CODE
-  what.symbol = reinterpret_cast<void const*>(&kernel<Body>);
+  what.symbol = reinterpret_cast<void const*>(kernel_of<Body>());
 #endif
   what.on_host = &run_blocks_on_host<Body>;
   what.body = const_cast<Body*>(&body), what.body_bytes = sizeof(Body);
