@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a training step is made of, on one GPU, beside copies, CUB and cuBLAS; bench/gpu/peers.py adds PyTorch,
-// whose convolutions are cuDNN's. Those of locus are too where cuDNN is found, beside products of cuBLAS. Lines of JSON on stdout; 77 where no GPU answers, 1 where anything fell back
+// whose convolutions are cuDNN's. Results of large images are too in locus, where cuDNN is found, beside products of
+// cuBLAS. Lines of JSON on stdout; 77 where no GPU answers, 1 where anything fell back
 // or gave other numbers.
 #include "card.cuh"
 // locus comes first

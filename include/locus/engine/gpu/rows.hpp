@@ -78,7 +78,7 @@ struct rows_by_teams {
   using results = typename facts::results;
   static constexpr int vector = facts::vector, kept = facts::kept;
   /// one input of 4 bytes, rows that are written: 17 % sooner than with two blocks of 104 registers a
-  /// thread; others would keep registers in memory
+  /// thread, though a softmax then keeps 384 bytes in memory; wider inputs would keep more
   /// after: bench/results/2026-11-26-gpu.md, softmax of rows of 4096
   static constexpr unsigned least_blocks =
       Work::elementwise && facts::in_count == 1 && vector == 4 ? 3 : 1;
