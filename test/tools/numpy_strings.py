@@ -5,7 +5,9 @@ import numpy as np
 
 random = np.random.default_rng(2026)
 names = {"float32": "float", "float64": "double", "int32": "i32", "int64": "i64", "uint8": "u8",
-         "bool": "boolean"}
+         "bool": "boolean",
+         "int16": "i16", "uint16": "u16", "uint32": "u32", "uint64": "u64", "complex64": "c64",
+         "complex128": "c128"}
 cases = []
 
 
@@ -60,6 +62,30 @@ add([True, False, True, True, False], (3, 11), "bool")
 add([True, True], (2, 2, 2), "bool")
 add([True, False, True], (1100,), "bool")
 
+for dtype, low, high in (("int16", -(2**15), 2**15), ("uint16", 0, 2**16), ("uint32", 0, 2**32),
+                         ("uint64", 0, 2**64 - 1)):
+    for v in (0, 7, high - 1, low):
+        add(np.array(v, dtype), (), dtype)
+    add(random.integers(low, high, 5, dtype=dtype), (5,), dtype)
+    add(random.integers(0, 100, 60), (3, 20), dtype)
+    add(random.integers(0, 200, 97), (30, 40), dtype)
+for dtype in ("complex64", "complex128"):
+    for v in (0, 1, 1j, -1j, 1 + 2j, -0.0 + 1j, 1.5 - 0.0j, 1e20 + 1e-20j, 0.1 - 1e9j, complex("inf"),
+              complex("nan"), complex(1, float("-inf")), complex(float("nan"), 2)):
+        add(v, (), dtype)
+        add(v, (1,), dtype)
+    for scale in (0, -9, 7):
+        parts = (random.normal(size=64) + 1j * random.normal(size=64)) * 10.0**scale
+        add(parts, (5,), dtype)
+        add(parts, (3, 7), dtype)
+        add(parts, (40,), dtype)
+        add(np.round(parts), (2, 3), dtype)
+    add(random.normal(size=6) + 1j * 10.0 ** random.uniform(-9, 9, 6), (2, 3), dtype)
+    for some in ([complex(1, np.nan), 1.5j], [complex(np.inf, 1), 2], [complex(0, -np.inf), 1e-10]):
+        add(some, (2,), dtype)
+    add(parts, (1001,), dtype)
+    add([0], (0, 3), dtype)
+
 print("""// SPDX-License-Identifier: Apache-2.0
 // Made by test/tools/numpy_strings.py with NumPy %s: arrays, and what str() makes of them.
 // clang-format off
@@ -72,14 +98,15 @@ enum class numpy_type { %s };
 struct numpy_case {
   numpy_type type;
   std::vector<std::int64_t> shape;
-  std::vector<std::uint64_t> bits;  // of the values, which repeat until they fill the shape
+  std::vector<std::uint64_t> bits;  // of the values, which repeat until they fill the shape; a complex one has two
   std::string_view text;
 };
 inline std::vector<numpy_case> const numpy_cases = {""" % (
     np.__version__, ", ".join({"float": "f32", "double": "f64"}.get(n, n) for n in names.values())))
 for kind, shape, base, text in cases:
     kind = {"float": "f32", "double": "f64"}.get(kind, kind)
-    unsigned = {1: np.uint8, 4: np.uint32, 8: np.uint64}[base.dtype.itemsize]
+    size = base.dtype.itemsize // (2 if kind in ("c64", "c128") else 1)
+    unsigned = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}[size]
     bits = ", ".join("0x%x" % int(v) for v in base.view(unsigned))
     print('  {numpy_type::%s, {%s}, {%s}, R"(%s)"},' % (kind, ", ".join(map(str, shape)), bits, text))
 print("};")

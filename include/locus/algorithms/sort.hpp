@@ -18,13 +18,13 @@ constexpr auto sorted_lines(X&& x) {
   using T = element_of_t<X>;
   constexpr int rank = expression_of_t<X>::pattern.rank, axis = Axis < 0 ? Axis + rank : Axis;
   constexpr bool has_axis = axis >= 0 && axis < rank;
-  constexpr bool has_numbers =
-      is_floating_v<T> || std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::int64_t>;
+  constexpr bool has_numbers = is_floating_v<T> || is_integer_v<T>;
   static_assert(has_axis,
                 "locus: a sort names an axis that its operand does not have; axes count from 0, or "
                 "from -1 backwards");
-  static_assert(has_numbers, "locus: sort and argsort take floats, int32 and int64; write "
-                             "sort<0>(cast<int>(x))");
+  static_assert(has_numbers, "locus: sort and argsort take numbers with an order; write "
+                             "sort<0>(cast<int>(x)) for booleans, and "
+                             "sort<0>(abs(x)) or sort<0>(real(x)) for complex numbers");
   if constexpr (has_axis && has_numbers) return call(sort_op<Result, axis>{}, std::forward<X>(x));
 }
 

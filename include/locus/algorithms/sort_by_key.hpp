@@ -45,13 +45,14 @@ constexpr auto sort_by_key(Keys&& keys, Values&& values) {
   using T = element_of_t<Keys>;
   constexpr int rank = expression_of_t<Keys>::pattern.rank, axis = Axis < 0 ? Axis + rank : Axis;
   constexpr bool has_axis = axis >= 0 && axis < rank;
-  constexpr bool has_numbers =
-      is_floating_v<T> || std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::int64_t>;
+  constexpr bool has_numbers = is_floating_v<T> || is_integer_v<T>;
   static_assert(has_axis,
                 "locus: sort_by_key names an axis that its operands do not have; axes count from "
                 "0, or from -1 backwards");
-  static_assert(has_numbers, "locus: sort_by_key takes keys that are floats, int32 or int64; write "
-                             "sort_by_key<0>(cast<int>(keys), values)");
+  static_assert(
+      has_numbers,
+      "locus: sort_by_key takes keys with an order; write sort_by_key<0>(cast<int>(keys), "
+      "values) for booleans, and sort_by_key<0>(abs(keys), values) for complex numbers");
   if constexpr (has_axis && has_numbers) {
     auto const both = call(algorithms::sort_by_key_op<axis>{}, std::forward<Keys>(keys),
                            std::forward<Values>(values));

@@ -25,13 +25,14 @@ constexpr auto top_of(X&& x) {
   using E = expression_of_t<X>;
   constexpr int rank = E::pattern.rank, axis = Axis < 0 ? Axis + rank : Axis;
   constexpr bool has_axis = axis >= 0 && axis < rank;
-  constexpr bool has_numbers =
-      is_floating_v<T> || std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::int64_t>;
+  constexpr bool has_numbers = is_floating_v<T> || is_integer_v<T>;
   static_assert(has_axis,
                 "locus: top_k names an axis that its operand does not have; axes count from 0, or "
                 "from -1 backwards");
-  static_assert(has_numbers, "locus: top_k takes floats, int32 and int64; write "
-                             "top_k<5>(cast<int>(x))");
+  static_assert(
+      has_numbers,
+      "locus: top_k takes numbers with an order; write top_k<5>(cast<int>(x)) for booleans, and "
+      "top_k<5>(abs(x)) or top_k<5>(real(x)) for complex numbers");
   if constexpr (has_axis && has_numbers) {
     constexpr std::int64_t n = E::pattern.extent[axis];
     constexpr bool has_elements = K > 0 && (n == dyn || K <= n);

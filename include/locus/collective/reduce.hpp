@@ -77,8 +77,9 @@ namespace locus::internal {
 /// means: the type of NCCL for an element type; none, where NCCL has no such type
 constexpr runtime::nccl_type nccl_type_of(element e) {
   using enum runtime::nccl_type;
-  constexpr runtime::nccl_type types[] = {float32, float64, int32,    int64, uint8,
-                                          uint8,   float16, bfloat16, int8,  none};
+  constexpr runtime::nccl_type types[] = {float32, float64,  int32, int64, uint8, uint8,
+                                          float16, bfloat16, int8,  none,  none,  uint32,
+                                          uint64,  none,     none,  none};
   return types[static_cast<int>(e)];
 }
 

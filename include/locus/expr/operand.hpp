@@ -23,9 +23,25 @@ template <class E>
 concept tensor = requires { typename E::is_tensor; };
 template <class E>
 concept tensor_operand = expression<std::remove_cvref_t<E>> || tensor<std::remove_cvref_t<E>>;
+namespace internal {
+/// means: the element type that a host number has by itself; void for what is no number.
+///        std::complex<float> is a complex<float>
+template <class N>
+struct number_type {
+  using type =
+      std::conditional_t<std::is_arithmetic_v<N> || is_narrow_v<N> || is_complex_v<N>, N, void>;
+};
+template <class N>
+  requires detail::complex_elsewhere<N, float> || detail::complex_elsewhere<N, double>
+struct number_type<N> {
+  using type = complex<typename N::value_type>;
+};
+template <class N>
+using number_type_t = typename number_type<std::remove_cvref_t<N>>::type;
+}  // namespace internal
+
 template <class E>
-concept number =
-    std::is_arithmetic_v<std::remove_cvref_t<E>> || is_narrow_v<std::remove_cvref_t<E>>;
+concept number = !std::is_void_v<internal::number_type_t<E>>;
 template <class E>
 concept operand = tensor_operand<E> || number<E>;
 
@@ -42,13 +58,14 @@ struct element_of<E> {
 template <class E>
 using element_of_t = typename element_of<E>::type;
 
-/// means: a host number of that type converts to element type T: both have the same kind, or the
-///        number is an integer and T is a floating type
+/// means: a host number of that type converts to element type T: both have the same kind, or T has
+///        a kind that holds the number's: integers, floats, complex numbers
 template <class Number, class T>
 inline constexpr bool number_fits_v =
-    std::is_same_v<Number, bool> || std::is_same_v<T, bool>
-        ? std::is_same_v<Number, T>
-        : is_floating_v<T> || (is_integer_v<T> && std::is_integral_v<Number>);
+    std::is_same_v<Number, bool> || std::is_same_v<T, bool> ? std::is_same_v<Number, T>
+    : is_complex_v<internal::number_type_t<Number>>         ? is_complex_v<T>
+    : is_integer_v<T>                                       ? std::is_integral_v<Number>
+                                                            : is_floating_v<T> || is_complex_v<T>;
 
 namespace internal {
 
@@ -66,8 +83,28 @@ constexpr T checked_number(Number n) {
                              << " does not fit into " << row_of(element_of_v<T>).name
                              << " elements; cast the tensor to a wider type");
     }
-  return static_cast<T>(n);
+  if constexpr (is_complex_v<T> && is_complex_v<number_type_t<Number>>)
+    return {static_cast<real_t<T>>(n.real()), static_cast<real_t<T>>(n.imag())};
+  else
+    return static_cast<T>(n);
 }
+/// means: the type of a host number beside tensors whose common element type is Weak: Weak, but a
+///        real number beside complex ones stays real, and a complex one beside floats makes complex
+///        numbers of them; void where the number does not fit
+template <class Number, class Weak>
+consteval auto number_beside() {
+  using N = number_type_t<Number>;
+  if constexpr (is_complex_v<N> && is_floating_v<Weak>)
+    return std::type_identity<complex<compute_t<Weak>>>{};
+  else if constexpr (!number_fits_v<N, Weak>)
+    return std::type_identity<void>{};
+  else if constexpr (is_complex_v<Weak> && !is_complex_v<N>)
+    return std::type_identity<real_t<Weak>>{};
+  else
+    return std::type_identity<Weak>{};
+}
+template <class Number, class Weak>
+using number_beside_t = typename decltype(number_beside<Number, Weak>())::type;
 
 }  // namespace internal
 
@@ -83,9 +120,11 @@ constexpr auto as_operand(X&& x) {
   else if constexpr (expression<D>)
     return D(static_cast<X&&>(x));
   else if constexpr (std::is_void_v<Weak>)
-    return Scalar<D>{x};
-  else
-    return Scalar<Weak>{internal::checked_number<Weak>(x)};
+    return Scalar<internal::number_type_t<D>>{x};
+  else {
+    using N = internal::number_beside_t<D, Weak>;
+    return Scalar<N>{internal::checked_number<N>(x)};
+  }
 }
 
 /// means: the expression type of an operand

@@ -13,9 +13,9 @@
 
 namespace locus::data {
 
-/// An element type in NumPy's notation: f4, i8, u1, b1.
+/// An element type in NumPy's notation: f4, i8, u1, b1, c8.
 struct npy_type {
-  char kind = 'f';  // f, i, u or b
+  char kind = 'f';  // f, i, u, b or c
   int bytes = 4;
   friend bool operator==(npy_type, npy_type) = default;
   std::string text() const { return kind + std::to_string(bytes); }
@@ -29,6 +29,7 @@ constexpr npy_type npy_type_of() {
   if constexpr (std::is_same_v<T, bool>) return {'b', 1};
   if constexpr (std::is_same_v<T, bfloat16>) return {'?', 2};
   if constexpr (is_floating_v<T>) return {'f', int(sizeof(T))};
+  if constexpr (is_complex_v<T>) return {'c', int(sizeof(T))};
   if constexpr (std::is_integral_v<T>) return {std::is_signed_v<T> ? 'i' : 'u', int(sizeof(T))};
   return {'?', int(sizeof(T))};
 }
@@ -48,13 +49,22 @@ bool with_npy_type(npy_type t, F&& f) {
   if (is('u', 2)) return f(std::uint16_t{}), true;
   if (is('u', 4)) return f(std::uint32_t{}), true;
   if (is('u', 8)) return f(std::uint64_t{}), true;
+  if (is('c', 8)) return f(complex<float>{}), true;
+  if (is('c', 16)) return f(complex<double>{}), true;
   return false;
 }
 
 /// means: to = v, if T holds exactly that number; else false
 template <class T, class V>
 bool take_exactly(V v, T& to) {
-  if constexpr (std::is_same_v<T, bool>) {
+  if constexpr (is_complex_v<T> && is_complex_v<V>)
+    return take_exactly(v.re, to.re) && take_exactly(v.im, to.im);
+  else if constexpr (is_complex_v<T>) {
+    to.im = 0;
+    return take_exactly(v, to.re);
+  } else if constexpr (is_complex_v<V>)
+    return v.im == 0 && take_exactly(v.re, to);
+  else if constexpr (std::is_same_v<T, bool>) {
     bool const one = static_cast<double>(v) == 1;
     return to = one, one || static_cast<double>(v) == 0;
   } else if constexpr (is_floating_v<T> && !std::is_integral_v<V>) {

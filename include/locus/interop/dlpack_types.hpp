@@ -71,7 +71,8 @@ inline constexpr bool is_versioned = requires(Managed m) { m.flags; };
 
 /// locus' element types, in the order of `element`
 inline constexpr data_type types[] = {{2, 32, 1}, {2, 64, 1}, {0, 32, 1}, {0, 64, 1}, {1, 8, 1},
-                                      {6, 8, 1},  {2, 16, 1}, {4, 16, 1}, {0, 8, 1}};
+                                      {6, 8, 1},  {2, 16, 1}, {4, 16, 1}, {0, 8, 1},  {0, 16, 1},
+                                      {1, 16, 1}, {1, 32, 1}, {1, 64, 1}, {5, 64, 1}, {5, 128, 1}};
 /// means: the type of elements T
 /// fails: at compile time, for a type of the program's own
 template <class T>

@@ -31,10 +31,18 @@ template <class T>
 LOCUS_HOST_DEVICE constexpr T wrapped_negative(T a) {
   return static_cast<T>(wrapping_t<T>(0) - static_cast<wrapping_t<T>>(a));
 }
+/// means: x as a T, but a real number beside complex ones as their real part's type
+template <class T, class X>
+LOCUS_HOST_DEVICE constexpr auto as_term(X x) {
+  if constexpr (is_complex_v<T> && !is_complex_v<X>)
+    return static_cast<real_t<T>>(x);
+  else
+    return static_cast<T>(x);
+}
 /// a is -1: the lowest integer divided by -1 overflows
 template <class T>
 LOCUS_HOST_DEVICE constexpr bool is_minus_one(T a) {
-  return static_cast<std::int64_t>(a) == -1;
+  return std::is_signed_v<T> && static_cast<std::int64_t>(a) == -1;
 }
 /// a shift of T by b is one of 0, 1, ... bits
 template <class T>
@@ -51,7 +59,7 @@ LOCUS_HOST_DEVICE constexpr bool is_count_of(T b) {
     LOCUS_HOST_DEVICE constexpr promote_t<Lhs, Rhs> operator()(Lhs a, Rhs b) const { \
       using T = promote_t<Lhs, Rhs>;                                                 \
       using W = detail::wrapping_t<T>;                                               \
-      return static_cast<T>(static_cast<W>(a) symbol static_cast<W>(b));             \
+      return static_cast<T>(detail::as_term<W>(a) symbol detail::as_term<W>(b));     \
     }                                                                                \
   };
 #define LOCUS_FUNCTOR_OF_two_comparison(functor, symbol)              \
@@ -156,8 +164,8 @@ struct true_div_fn {
   template <class Lhs, class Rhs>
   LOCUS_HOST_DEVICE constexpr auto operator()(Lhs a, Rhs b) const {
     using T = promote_t<Lhs, Rhs>;
-    if constexpr (is_floating_v<T>)
-      return static_cast<T>(static_cast<T>(a) / static_cast<T>(b));
+    if constexpr (!is_integer_v<T>)
+      return divide_fn{}(a, b);
     else
       return b == Rhs(0) ? 0.0 : static_cast<double>(a) / static_cast<double>(b);
   }
@@ -202,7 +210,7 @@ struct floor_mod_fn {
       if (r == T(0)) return copysign_fn{}(r, y);
       return (r < T(0)) != (y < T(0)) ? r + y : r;
     } else
-      return r != T(0) && (r ^ y) < 0 ? static_cast<T>(r + y) : r;
+      return r != T(0) && (r < T(0)) != (y < T(0)) ? static_cast<T>(r + y) : r;
   }
 };
 
@@ -228,7 +236,7 @@ struct shift_right_fn {
     using T = promote_t<Lhs, Rhs>;
     T const x = static_cast<T>(a), y = static_cast<T>(b);
     if (detail::is_count_of<T>(y)) return static_cast<T>(x >> y);
-    return static_cast<std::int64_t>(x) < 0 ? static_cast<T>(-1) : T(0);
+    return x < T(0) ? static_cast<T>(-1) : T(0);
   }
 };
 
@@ -245,8 +253,10 @@ struct negate_fn {
 struct abs_fn {
   LOCUS_BUILTIN("abs")
   template <class Lhs>
-  LOCUS_HOST_DEVICE constexpr Lhs operator()(Lhs a) const {
-    if constexpr (std::is_same_v<Lhs, float>)
+  LOCUS_HOST_DEVICE constexpr real_t<Lhs> operator()(Lhs a) const {
+    if constexpr (is_complex_v<Lhs>)
+      return hypot_fn{}(a.re, a.im);
+    else if constexpr (std::is_same_v<Lhs, float>)
       return LOCUS_MATH(fabsf)(a);
     else if constexpr (is_floating_v<Lhs>)
       return LOCUS_MATH(fabs)(a);
@@ -291,6 +301,7 @@ struct cast_fn {
     return widens ? law::linear : law::none;
   }
   template <class From>
+    requires(!is_complex_v<From> || is_complex_v<To> || std::is_same_v<To, bool>)
   LOCUS_HOST_DEVICE constexpr To operator()(From a) const {
     if constexpr (std::is_same_v<To, bool>)
       return a != From(0);

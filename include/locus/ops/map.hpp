@@ -157,8 +157,7 @@ using tensor_elements_t = concatenate_t<
 template <class Weak, class X>
 using seen_as_t = typename std::conditional_t<
     tensor_operand<X>, element_of<X>,
-    std::conditional_t<!std::is_void_v<Weak> && number_fits_v<std::remove_cvref_t<X>, Weak>,
-                       std::type_identity<Weak>, std::type_identity<void>>>::type;
+    std::type_identity<internal::number_beside_t<std::remove_cvref_t<X>, Weak>>>::type;
 
 inline namespace LOCUS_MODE {
 template <class Weak, class X>

@@ -9,7 +9,7 @@
 #include <locus/core/macros.hpp>        // LOCUS_HOST_DEVICE, LOCUS_MATH, LOCUS_BY_SIDE
 #include <locus/ops/elementwise.hpp>    // LOCUS_ELEMENTWISE_MATH
 #include <locus/ops/operations.hpp>     // LOCUS_BUILTIN
-#include <locus/shape/element.hpp>      // promote_t
+#include <locus/shape/element.hpp>      // promote_t, complex
 #include <locus/simd/instructions.hpp>  // chosen_clone
 #include <locus/simd/math_asin.hpp>     // vector_asin
 #include <locus/simd/math_asinh.hpp>    // vector_asinh
@@ -26,11 +26,25 @@
 
 namespace locus {
 
+namespace detail {
+/// of(z) is Functor of a complex number; ops/complex_functors.hpp has those that there are
+template <class Functor>
+struct complex_form {};
+}  // namespace detail
+/// Inside a functor: its form for complex numbers.
+#define LOCUS_COMPLEX_FORM(functor)                                   \
+  template <class T, class Form = detail::complex_form<functor##_fn>> \
+    requires requires(complex<T> z) { Form::of(z); }                  \
+  LOCUS_HOST_DEVICE complex<T> operator()(complex<T> z) const {       \
+    return Form::of(z);                                               \
+  }
+
 #define LOCUS_FUNCTOR_OF_one_c_library(functor, in_float, in_double)                         \
   struct functor##_fn {                                                                      \
     LOCUS_BUILTIN(#functor)                                                                  \
     LOCUS_HOST_DEVICE float operator()(float a) const { return LOCUS_MATH(in_float)(a); }    \
     LOCUS_HOST_DEVICE double operator()(double a) const { return LOCUS_MATH(in_double)(a); } \
+    LOCUS_COMPLEX_FORM(functor)                                                              \
   };
 
 // Calls a vector function on the host, with the set of instructions that kernels use. The code
@@ -55,6 +69,7 @@ namespace locus {
     LOCUS_HOST_DEVICE double operator()(double a) const {            \
       return LOCUS_BY_SIDE(in_double, of_element<Mode>(a));          \
     }                                                                \
+    LOCUS_COMPLEX_FORM(functor)                                      \
                                                                      \
     LOCUS_ELEMENT_OF(functor)                                        \
   };
@@ -84,6 +99,7 @@ namespace locus {
     LOCUS_HOST_DEVICE constexpr T operator()(T a) const {   \
       return expression;                                    \
     }                                                       \
+    LOCUS_COMPLEX_FORM(functor)                             \
   };
 
 // Tests bits, which -ffast-math does not change. r: bits of |a|; inf: bits of infinity
@@ -110,5 +126,6 @@ LOCUS_ELEMENTWISE_MATH(LOCUS_FUNCTOR)
 #undef LOCUS_FUNCTOR_OF_one_of_floats
 #undef LOCUS_FUNCTOR_OF_one_class_of
 #undef LOCUS_ELEMENT_OF
+#undef LOCUS_COMPLEX_FORM
 
 }  // namespace locus

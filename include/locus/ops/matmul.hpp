@@ -23,7 +23,7 @@ inline namespace LOCUS_MODE {
 /// means: r[i][j] = sum over k of a[i][k] * b[k][j]
 /// shape: (m,k) x (k,n) -> (m,n); (B,m,k) x (B,k,n) -> (B,m,n), where B broadcasts;
 ///        (m,k) x (k) -> (m); (k) x (k,n) -> (n)
-/// device: floats on both sides, integers on the CPU
+/// device: floats and complex numbers on both sides, integers on the CPU
 /// cost:  2 m n k operations by CBLAS or cuBLAS; transposed operands cost nothing
 /// fails: when static extents or element types differ, at compile time; when dynamic ones do, at
 ///        binding

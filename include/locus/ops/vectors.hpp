@@ -13,17 +13,20 @@
 namespace locus {
 inline namespace LOCUS_MODE {
 
-/// means: r = sqrt(sum of x^2) over all axes, or over Axes; norm<1>(x, keep_dims)
+/// means: r = sqrt(sum of |x|^2) over all axes, or over Axes; norm<1>(x, keep_dims)
 /// cost:  one pass, as sum
 /// fails: at compile time, for integers, and for an axis outside the rank
 /// units: squares are computed in the element type, and may overflow where the norm would not; the
 ///        derivative at 0 is NaN
 template <int... Axes, tensor_operand X, class... Keep>
 constexpr auto norm(X&& x, Keep... keep) {
-  return sqrt(sum<Axes...>(square(std::forward<X>(x)), keep...));
+  if constexpr (is_complex_v<element_of_t<X>>)
+    return sqrt(sum<Axes...>(abs2(std::forward<X>(x)), keep...));
+  else
+    return sqrt(sum<Axes...>(square(std::forward<X>(x)), keep...));
 }
 
-/// means: r = the sum of x[i] y[i]
+/// means: r = the sum of x[i] y[i]; of complex numbers, too: dot(conj(x), y) is their inner product
 /// shape: x and y have one axis each; the result has none. As in x * y one element stretches, if the
 ///        extent is open
 /// cost:  one pass; on replicas pieces of both give a partial sum

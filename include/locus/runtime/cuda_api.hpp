@@ -29,7 +29,7 @@ struct cuda_launch {
 /// One matrix product for cuBLAS: column-major, op(a) (m,k), op(b) (k,n), c (m,n); or a batch of
 /// them at fixed strides, in elements. Halves are added in float.
 struct cuda_gemm {
-  element type = element::f32;  // floating
+  element type = element::f32;  // floating or complex
   bool transpose_a = false, transpose_b = false;
   bool tf32 = false;  // float operands lose all but 10 bits of fraction
   bool adds = false;  // c += the product; otherwise c is not read

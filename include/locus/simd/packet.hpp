@@ -31,6 +31,13 @@ struct packet {
   static constexpr int lanes = N;
   vector_in_packet<std::conditional_t<is_narrow_v<T>, std::uint16_t, T>, N> v;
 };
+/// means: N complex numbers; simd/complex_packet.hpp has their operations
+template <class T, int N>
+struct packet<complex<T>, N> {
+  using type = complex<T>;
+  static constexpr int lanes = N;
+  packet<T, N> re, im;
+};
 /// means: N booleans, each a lane of Bytes bytes: 0 or -1; Bytes is the size of the values that
 ///        were compared
 template <int Bytes, int N>
@@ -116,6 +123,8 @@ template <class To, class T, int N>
 LOCUS_VECTOR_FUNCTION packet<To, N> convert(packet<T, N> x) {
   if constexpr (std::is_same_v<To, T>)
     return x;
+  else if constexpr (is_complex_v<To>)
+    return {convert<real_t<To>>(x), {}};
   else if constexpr (is_narrow_v<T>)
     return convert<To>(packet<float, N>{floats_of(T{}, x.v)});
   else if constexpr (is_narrow_v<To>) {

@@ -73,7 +73,7 @@ LOCUS_FUNCTION axis_set axes_of(int const* axes, int count, int rank);
 /// means: the sums of the elements along some axes, over all parts; returns the number of terms of
 ///        each
 template <class T>
-using wide_sum = std::conditional_t<is_floating_v<T>, double, std::int64_t>;
+using wide_sum = total_t<T>;
 template <class T>
 std::int64_t sum_along(local_parts const& parts, axis_set axes, shape const& result,
                        std::vector<wide_sum<T>>& sums) {

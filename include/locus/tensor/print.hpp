@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensors as text, in NumPy's format.
 #pragma once
+#include <cmath>    // signbit
 #include <cstdio>   // snprintf
 #include <cstdlib>  // abs, strtod, strtof, atoi
 #include <limits>   // numeric_limits
@@ -83,20 +84,30 @@ number_text float_text(T v, bool scientific) {
 }
 
 LOCUS_FUNCTION number_text integer_text(std::int64_t v);
+LOCUS_FUNCTION number_text integer_text(std::uint64_t v);
+template <class T>
+number_text text_of_integer(T v) {
+  if constexpr (std::is_same_v<T, std::uint64_t>)
+    return integer_text(v);
+  else
+    return integer_text(static_cast<std::int64_t>(v));
+}
 
 /// means: the format of all elements of a tensor, chosen from the elements that are printed
 template <class T>
 struct element_format {
   bool scientific = false;
   int left = 0, right = 0, exponent = 0;
-  bool alone = false;  // rank 0
+  bool alone = false;    // rank 0
+  bool is_part = false;  // of a complex number: alone without ".0"
+  bool plus = false;     // a number that is not negative has a sign, too: an imaginary part
 
   void look(T const* values, int n) {
     if constexpr (is_floating_v<T>)
       look_at_floats(values, n);
     else if constexpr (!std::is_same_v<T, bool>)
       for (int i = 0; i < n; ++i) {
-        int const size = integer_text(static_cast<std::int64_t>(values[i])).size;
+        int const size = text_of_integer(values[i]).size;
         left = size > left ? size : left;
       }
   }
@@ -106,7 +117,7 @@ struct element_format {
     else if constexpr (is_floating_v<T>)
       write_float(out, v);
     else {
-      number_text const t = integer_text(static_cast<std::int64_t>(v));
+      number_text const t = text_of_integer(v);
       out.spaces(left - t.size);
       out << t.view();
     }
@@ -114,6 +125,7 @@ struct element_format {
 
  private:
   using number = compute_t<T>;
+  bool gets_plus(number_text const& t) const { return plus && t.text[0] != '-'; }
   static bool is_finite(number v) { return v - v == 0; }
   // numbers of at least the cutoff, and numbers below small_cutoff, have an exponent
   static constexpr double array_cutoff = sizeof(T) == 2   ? 1e3
@@ -141,28 +153,33 @@ struct element_format {
     for (int i = 0; i < n; ++i) {
       if (!is_finite(values[i])) continue;
       number_text const t = float_text(values[i], scientific);
-      left = t.before > left ? t.before : left, right = t.behind > right ? t.behind : right;
+      int const before = t.before + gets_plus(t);
+      left = before > left ? before : left, right = t.behind > right ? t.behind : right;
       exponent = t.exponent > exponent ? t.exponent : exponent;
     }
     int const behind = right + 1 + (scientific ? exponent : 0);
     if (special) {
-      int const width = 3 + negative_infinity;
+      int const width = 3 + (negative_infinity || plus);
       left = width - behind > left ? width - behind : left;
     }
   }
   void write_float(text_sink& out, T v) const {
     int const behind = right + 1 + (scientific ? exponent : 0);
     if (!is_finite(v)) {
-      std::string_view const s = v != v ? "nan" : v < 0 ? "-inf" : "inf";
-      if (!alone) out.spaces(left + behind - static_cast<int>(s.size()));
-      out << s;
+      std::string_view const s = v != v  ? "+nan"
+                                 : v < 0 ? "-inf"
+                                         : "+inf",
+                             shown = s.substr(!plus && s[0] == '+');
+      if (!alone) out.spaces(left + behind - static_cast<int>(shown.size()));
+      out << shown;
       return;
     }
     if (alone) return write_number(out, v);
     number_text t = float_text(v, scientific);
     if (scientific && t.behind < right) t = exact_text(static_cast<double>(v), scientific, right);
-    out.spaces(left - t.before);
-    out << std::string_view(t.text, static_cast<std::size_t>(t.before)) << ".";
+    out.spaces(left - t.before - gets_plus(t));
+    out << (gets_plus(t) ? "+" : "") << std::string_view(t.text, static_cast<std::size_t>(t.before))
+        << ".";
     if (t.behind > 0)
       out << std::string_view(t.text + t.before + 1, static_cast<std::size_t>(t.behind));
     if (!scientific) return out.spaces(right - t.behind);
@@ -172,13 +189,49 @@ struct element_format {
     out << e.substr(2);
   }
   /// rank 0: all significant digits, as Python writes a number
-  static void write_number(text_sink& out, T v) {
+  void write_number(text_sink& out, T v) const {
     double const a = v < 0 ? -static_cast<double>(v) : static_cast<double>(v);
     bool const with_exponent = a != 0 && (a >= number_cutoff || a < small_cutoff);
     number_text const t = shortest_text(v, with_exponent);
-    out << t.view();
-    if (!with_exponent && t.behind == 0) out << ".0";
+    out << (gets_plus(t) ? "+" : "") << t.view();
+    if (!is_part && !with_exponent && t.behind == 0) out << ".0";
   }
+};
+
+/// means: two columns, the real and the imaginary parts
+template <class T>
+struct element_format<complex<T>> {
+  bool alone = false;
+
+  void look(complex<T> const* values, int n) {
+    dynamic_array<T> re, im;
+    for (int i = 0; i < n; ++i) re.push(values[i].re), im.push(values[i].im);
+    real_.is_part = imaginary_.is_part = imaginary_.plus = true;
+    real_.alone = imaginary_.alone = alone;
+    real_.look(re.begin(), n), imaginary_.look(im.begin(), n);
+  }
+  void write(text_sink& out, complex<T> v) const {
+    // Python writes no real part that is 0 and positive
+    bool const whole = alone && !(v.re == 0 && !std::signbit(v.re));
+    if (alone && !whole) {
+      element_format<T> only = imaginary_;
+      only.plus = false;
+      only.write(out, v.im);
+      out << "j";
+      return;
+    }
+    if (whole) out << "(";
+    real_.write(out, v.re);
+    text_sink part;
+    imaginary_.write(part, v.im);
+    std::string_view const text = part.view();
+    std::size_t end = text.size();
+    while (text[end - 1] == ' ') --end;
+    out << text.substr(0, end) << "j" << text.substr(end) << (whole ? ")" : "");
+  }
+
+ private:
+  element_format<T> real_, imaginary_;
 };
 
 template <class T>

@@ -20,19 +20,20 @@ namespace locus::kernel {
 template <reduction R, class T>
 struct reducer;
 
-/// means: sum of floats: values are added to lanes of type T, lanes to totals in double; integers
-///        and booleans are added in int64
+/// means: sum of floats: values are added to lanes of type T, lanes to totals in double; the same of
+///        complex numbers; integers and booleans are added in int64
 template <class T>
 struct reducer<reduction::sum, T> {
   using value = T;
-  using lane = std::conditional_t<is_floating_v<T>, T, std::int64_t>;
-  using total = std::conditional_t<is_floating_v<T>, double, std::int64_t>;
+  static constexpr bool is_field = is_floating_v<T> || is_complex_v<T>;
+  using lane = std::conditional_t<is_field, T, std::int64_t>;
+  using total = total_t<T>;
   using result = sum_t<T>;
   static constexpr int block = 8192;  // a set of lanes goes to the total after this many values
   LOCUS_HOST_DEVICE static constexpr lane start() { return lane(0); }
   LOCUS_HOST_DEVICE static constexpr total identity() { return total(0); }
   LOCUS_HOST_DEVICE static constexpr lane add(lane a, value v) {
-    if constexpr (is_floating_v<T>)
+    if constexpr (is_field)
       return a + v;
     else
       return add_fn{}(a, static_cast<std::int64_t>(v));
@@ -40,14 +41,15 @@ struct reducer<reduction::sum, T> {
   LOCUS_HOST_DEVICE static constexpr total widen(lane a) { return static_cast<total>(a); }
   LOCUS_HOST_DEVICE static constexpr total combine(total a, total b) { return add_fn{}(a, b); }
   LOCUS_HOST_DEVICE static constexpr result finish(total t, double count) {
-    if constexpr (is_floating_v<T>)
+    if constexpr (is_field)
       return static_cast<result>(count >= 0 ? t / count : t);
     else
-      return t;
+      return static_cast<result>(t);
   }
 };
 
-/// means: product of floats in double; of integers and booleans in int64
+/// means: product of floats in double, of complex numbers in complex<double>; of integers and booleans
+///        in int64
 template <class T>
 struct reducer<reduction::product, T> {
   using value = T;

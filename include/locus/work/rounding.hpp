@@ -10,9 +10,8 @@
 namespace locus::kernel {
 inline namespace LOCUS_MODE {
 
-/// means: a b, rounded to T: never part of a fused multiply-add
 template <class T>
-LOCUS_HOST_DEVICE inline T rounded_product(T a, T b) {
+LOCUS_HOST_DEVICE inline T rounded_real_product(T a, T b) {
 #if defined(__CUDA_ARCH__)
   if constexpr (std::is_same_v<T, float>)
     return __fmul_rn(a, b);
@@ -25,6 +24,15 @@ LOCUS_HOST_DEVICE inline T rounded_product(T a, T b) {
   if constexpr (is_floating_v<T>) LOCUS_KEEP_APART(r);
   return r;
 #endif
+}
+/// means: a b, whose products are rounded to T: none is part of a fused multiply-add
+template <class T>
+LOCUS_HOST_DEVICE inline T rounded_product(T a, T b) {
+  if constexpr (is_complex_v<T>)
+    return {rounded_real_product(a.re, b.re) - rounded_real_product(a.im, b.im),
+            rounded_real_product(a.re, b.im) + rounded_real_product(a.im, b.re)};
+  else
+    return rounded_real_product(a, b);
 }
 
 struct rounded_multiply_fn {

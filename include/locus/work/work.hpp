@@ -104,7 +104,7 @@ struct rows_work<Elementwise, type_list<Folds...>, Last, Ins, Rows, Outs, HasCud
 /// c = a b, or a batch of such products
 template <class T>
 struct matmul_work {
-  static constexpr bool has_cuda_kernel = is_floating_v<T>;
+  static constexpr bool has_cuda_kernel = is_floating_v<T> || is_complex_v<T>;
   using type = T;
   kernel::matrix c, a, b;
   kernel::batch batch{};

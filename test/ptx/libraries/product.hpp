@@ -4,6 +4,7 @@
 #pragma once
 #include <bit>
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -24,23 +25,37 @@ enum : int {
   execution_failed = 13,
   not_supported = 15
 };
-enum : int { real_float = 0, real_double = 1, real_half = 2, real_bfloat16 = 14 };
+enum : int {
+  real_float = 0,
+  real_double = 1,
+  real_half = 2,
+  complex_float = 4,
+  complex_double = 5,
+  real_bfloat16 = 14
+};
 enum : int { sums_of_floats = 68, sums_of_doubles = 70, sums_of_tf32 = 77 };
 
 /// whether matrices of a type are added up so
 constexpr bool is_known(int type, int sums) {
-  return sums == sums_of_doubles  ? type == real_double
+  return sums == sums_of_doubles  ? type == real_double || type == complex_double
          : sums == sums_of_tf32   ? type == real_float
-         : sums == sums_of_floats ? type == real_float || type == real_half || type == real_bfloat16
+         : sums == sums_of_floats ? type == real_float || type == real_half ||
+                                        type == real_bfloat16 || type == complex_float
                                   : false;
 }
+constexpr bool is_complex(int type) { return type == complex_float || type == complex_double; }
 
 struct matrix {
   char const* at;
   int type;
   long long step;  // of columns
   bool turned;
-  std::size_t size() const { return type == real_double ? 8 : type == real_float ? 4 : 2; }
+  std::size_t size() const {
+    return type == complex_double                         ? 16
+           : type == real_double || type == complex_float ? 8
+           : type == real_float                           ? 4
+                                                          : 2;
+  }
 };
 struct product {
   matrix a, b, c;
@@ -145,10 +160,38 @@ void multiply(product const& p, long long number) {
     ptx_wrote(column, bytes);
   }
 }
+/// the same for complex numbers, whose factors alpha and beta are real
+template <class S>
+void multiply_complex(product const& p, long long number) {
+  using complex = std::complex<S>;
+  auto const read = [&](matrix const& x, long long step, int row, int column) {
+    long long const at = number * step + (x.turned ? row * x.step + column : column * x.step + row);
+    complex z;
+    std::memcpy(&z, ptx_reach(x.at + at * (long long)sizeof z, sizeof z, p.card, true, "cuBLAS"),
+                sizeof z);
+    return z;
+  };
+  for (int i = 0; i < p.m; ++i)
+    for (int j = 0; j < p.n; ++j) {
+      complex sum = 0;
+      for (int l = 0; l < p.k; ++l)
+        sum += read(p.a, p.a_step, i, l) * read(p.b, p.b_step, l, j);
+      sum *= S(p.alpha);
+      if (p.beta != 0) sum += S(p.beta) * read(p.c, p.c_step, i, j);
+      char const* const to =
+          p.c.at + (number * p.c_step + j * p.c.step + i) * (long long)sizeof sum;
+      std::memcpy(ptx_reach(to, sizeof sum, p.card, false, "cuBLAS"), &sum, sizeof sum);
+      ptx_wrote(to, sizeof sum);
+    }
+}
 inline void run(void* data) {
   std::unique_ptr<product> const p(static_cast<product*>(data));
   for (long long each = 0; each < p->batch; ++each)
-    p->sums == sums_of_doubles ? multiply<double>(*p, each) : multiply<float>(*p, each);
+    if (is_complex(p->c.type))
+      p->sums == sums_of_doubles ? multiply_complex<double>(*p, each)
+                                 : multiply_complex<float>(*p, each);
+    else
+      p->sums == sums_of_doubles ? multiply<double>(*p, each) : multiply<float>(*p, each);
 }
 
 }  // namespace products

@@ -38,11 +38,26 @@ template <class F, class T>
 constexpr bool takes = F::op.cpu.contains(element_of_v<T>);
 
 // (a kernel computes with floats where the operands are halves)
-#define HAS_A_VECTOR_FORM(operands, name, ...)                                      \
-  static_assert(!takes<name##_fn, float> || form_of_##operands<name##_fn, float>,   \
-                #name " of float has no vector form: write it, or by_lanes");       \
-  static_assert(!takes<name##_fn, double> || form_of_##operands<name##_fn, double>, \
-                #name " of double has no vector form: write it, or by_lanes");
+#define FORM_IF_TAKEN(operands)               \
+  template <class F, class T>                 \
+  constexpr bool form_if_taken_##operands() { \
+    if constexpr (takes<F, T>)                \
+      return form_of_##operands<F, T>;        \
+    else                                      \
+      return true;                            \
+  }
+FORM_IF_TAKEN(one)
+FORM_IF_TAKEN(two)
+FORM_IF_TAKEN(three)
+FORM_IF_TAKEN(any)
+#undef FORM_IF_TAKEN
+#define HAS_A_VECTOR_FORM(operands, name, ...)                                 \
+  static_assert(form_if_taken_##operands<name##_fn, float>(),                  \
+                #name " of float has no vector form: write it, or by_lanes");  \
+  static_assert(form_if_taken_##operands<name##_fn, double>(),                 \
+                #name " of double has no vector form: write it, or by_lanes"); \
+  static_assert(form_if_taken_##operands<name##_fn, complex<float>>(),         \
+                #name " of complex numbers has no vector form");
 LOCUS_ELEMENTWISE(HAS_A_VECTOR_FORM)
 #undef HAS_A_VECTOR_FORM
 
@@ -63,7 +78,9 @@ static_assert(relu_fn::op.ends == product_end::relu && !takes<logical_not_fn, fl
 
 template <class R>
 bool same(R a, R b) {
-  if constexpr (std::is_floating_point_v<R>)
+  if constexpr (is_complex_v<R>)
+    return same(a.re, b.re) && same(a.im, b.im);
+  else if constexpr (std::is_floating_point_v<R>)
     return std::memcmp(&a, &b, sizeof a) == 0 || (a != a && b != b);
   else
     return a == b;
@@ -88,6 +105,12 @@ void numbers(T* x, int turn, std::uint64_t& state) {
           static_cast<T>(static_cast<std::int64_t>(state)) * T(turn % 2 == 0 ? 0x1p-59 : 0x1p-63);
   }
 }
+template <class T>
+void numbers(complex<T>* x, int turn, std::uint64_t& state) {
+  T re[lanes<T>], im[lanes<T>];
+  numbers(re, turn, state), numbers(im, turn % 5, state);
+  for (int j = 0; j < lanes<complex<T>>; ++j) x[j] = {re[j], im[j]};
+}
 /// lanes that F's form and F compute differently
 template <class F, int N, class... T>
 int different(T const*... x) {
@@ -107,20 +130,21 @@ auto const* first_of(T const* a, bool const* chosen) {
   else
     return a;
 }
-#define DIFFERENT(operands, ...)                                                       \
-  template <class F, class T>                                                          \
-  int different_##operands() {                                                         \
-    int wrong = 0;                                                                     \
-    if constexpr (takes<F, T> && form_of_##operands<F, T>) {                           \
-      std::uint64_t state = 88172645463325252u;                                        \
-      for (int turn = 0; turn < 60; ++turn) {                                          \
-        T a[lanes<T>], b[lanes<T>], c[lanes<T>];                                       \
-        [[maybe_unused]] bool chosen[lanes<T>] = {true};                               \
-        numbers(a, turn, state), numbers(b, turn % 7, state), numbers(c, turn, state); \
-        wrong += different<F, lanes<T>>(__VA_ARGS__);                                  \
-      }                                                                                \
-    }                                                                                  \
-    return wrong;                                                                      \
+#define DIFFERENT(operands, ...)                                                         \
+  template <class F, class T>                                                            \
+  int different_##operands() {                                                           \
+    int wrong = 0;                                                                       \
+    if constexpr (takes<F, T>)                                                           \
+      if constexpr (form_of_##operands<F, T>) {                                          \
+        std::uint64_t state = 88172645463325252u;                                        \
+        for (int turn = 0; turn < 60; ++turn) {                                          \
+          T a[lanes<T>], b[lanes<T>], c[lanes<T>];                                       \
+          [[maybe_unused]] bool chosen[lanes<T>] = {true};                               \
+          numbers(a, turn, state), numbers(b, turn % 7, state), numbers(c, turn, state); \
+          wrong += different<F, lanes<T>>(__VA_ARGS__);                                  \
+        }                                                                                \
+      }                                                                                  \
+    return wrong;                                                                        \
   }
 DIFFERENT(one, a)
 DIFFERENT(two, a, b)
@@ -131,11 +155,15 @@ DIFFERENT(any, a, b, c)
 
 TEST_SUITE_BEGIN("ops/elementwise");
 
-#define CHECK_ROW(operands, name, ...)                                                       \
-  CHECK_MESSAGE((different_##operands<name##_fn, float>() == 0), #name, " of float");        \
-  CHECK_MESSAGE((different_##operands<name##_fn, double>() == 0), #name, " of double");      \
-  CHECK_MESSAGE((different_##operands<name##_fn, std::int32_t>() == 0), #name, " of int32"); \
-  CHECK_MESSAGE((different_##operands<name##_fn, std::int8_t>() == 0), #name, " of int8");
+#define CHECK_ROW(operands, name, ...)                                                             \
+  CHECK_MESSAGE((different_##operands<name##_fn, float>() == 0), #name, " of float");              \
+  CHECK_MESSAGE((different_##operands<name##_fn, double>() == 0), #name, " of double");            \
+  CHECK_MESSAGE((different_##operands<name##_fn, std::int32_t>() == 0), #name, " of int32");       \
+  CHECK_MESSAGE((different_##operands<name##_fn, std::int8_t>() == 0), #name, " of int8");         \
+  CHECK_MESSAGE((different_##operands<name##_fn, std::uint16_t>() == 0), #name, " of uint16");     \
+  CHECK_MESSAGE((different_##operands<name##_fn, std::uint64_t>() == 0), #name, " of uint64");     \
+  CHECK_MESSAGE((different_##operands<name##_fn, complex<float>>() == 0), #name, " of complex64"); \
+  CHECK_MESSAGE((different_##operands<name##_fn, complex<double>>() == 0), #name, " of complex128");
 // clang-format off
 TEST_CASE("the vector form of each operation gives the bits of its functor") {
   LOCUS_ELEMENTWISE(CHECK_ROW)

@@ -27,8 +27,14 @@ static_assert(row<bool>(element::b8, element_kind::boolean, "bool"));
 static_assert(row<half>(element::f16, element_kind::floating, "half"));
 static_assert(row<bfloat16>(element::bf16, element_kind::floating, "bfloat16"));
 static_assert(row<std::int8_t>(element::i8, element_kind::integer, "int8"));
+static_assert(row<std::int16_t>(element::i16, element_kind::integer, "int16"));
+static_assert(row<std::uint16_t>(element::u16, element_kind::integer, "uint16"));
+static_assert(row<std::uint32_t>(element::u32, element_kind::integer, "uint32"));
+static_assert(row<std::uint64_t>(element::u64, element_kind::integer, "uint64"));
+static_assert(row<complex<float>>(element::c64, element_kind::complex, "complex64"));
+static_assert(row<complex<double>>(element::c128, element_kind::complex, "complex128"));
 static_assert(element_of_v<pixel> == element::other && kind_of_v<pixel> == element_kind::other);
-static_assert(element_of_v<short> == element::other && element_of_v<unsigned> == element::other);
+static_assert(element_of_v<char> == element::other && element_of_v<long long> == element::other);
 static_assert(element_types::size == int(element::other));  // each type has its row
 
 static_assert(is_floating_v<float> && is_floating_v<double> && !is_floating_v<int>);
@@ -40,11 +46,13 @@ constexpr bool holds(element_set set, char const* digits) {
     if (set.contains(element(e)) != (digits[e] == '1')) return false;
   return true;
 }
-static_assert(holds(no_elements, "0000000000") && holds(any_element, "1111111111"));
-static_assert(holds(floats, "1100001100") && holds(integers, "0011100010"));
-static_assert(holds(booleans, "0000010000") && holds(numbers, "1111101110"));
-static_assert(holds(named_elements, "1111111110"));
-static_assert((floats & integers) == no_elements && (floats | integers) == numbers);
+static_assert(holds(no_elements, "0000000000000000") && holds(any_element, "1111111111111111"));
+static_assert(holds(floats, "1100001100000000") && holds(integers, "0011100011111000"));
+static_assert(holds(complexes, "0000000000000110") && holds(fields, "1100001100000110"));
+static_assert(holds(booleans, "0000010000000000") && holds(reals, "1111101111111000"));
+static_assert(holds(numbers, "1111101111111110"));
+static_assert(holds(named_elements, "1111111111111110"));
+static_assert((floats & integers) == no_elements && (floats | integers) == reals);
 static_assert(set_of(element::i64) == (integers & set_of(element::i64)));
 
 // ---- promotion: within a kind the wider one; kinds never mix ----
@@ -57,6 +65,12 @@ using i32 = std::int32_t;
 using i64 = std::int64_t;
 using u8 = std::uint8_t;
 using i8 = std::int8_t;
+using i16 = std::int16_t;
+using u16 = std::uint16_t;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+using c64 = complex<float>;
+using c128 = complex<double>;
 using f16 = half;
 using bf16 = bfloat16;
 static_assert(promotes<f32, f32, f32> && promotes<f32, f64, f64> && promotes<f64, f64, f64>);
@@ -66,7 +80,21 @@ static_assert(promotes<bool, bool, bool>);
 static_assert(promotes<f16, f16, f16> && promotes<f16, f32, f32> && promotes<f16, f64, f64>);
 static_assert(promotes<bf16, bf16, bf16> && promotes<bf16, f32, f32> && promotes<bf16, f64, f64>);
 static_assert(promotes<f16, bf16, f32>);  // neither holds the other
-static_assert(promotes<i8, i8, i8> && promotes<i8, u8, i32> && promotes<i8, i32, i32>);
+static_assert(promotes<i8, i8, i8> && promotes<i8, u8, i16> && promotes<i8, i32, i32>);
+static_assert(promotes<i16, i16, i16> && promotes<i16, i8, i16> && promotes<i16, u8, i16>);
+static_assert(promotes<i16, u16, i32> && promotes<i16, i32, i32> && promotes<i16, u32, i64>);
+static_assert(promotes<u16, u16, u16> && promotes<u16, u8, u16> && promotes<u16, i8, i32>);
+static_assert(promotes<u16, i32, i32> && promotes<u16, u32, u32> && promotes<u16, i64, i64>);
+static_assert(promotes<u32, u32, u32> && promotes<u32, u8, u32> && promotes<u32, i8, i64>);
+static_assert(promotes<u32, i32, i64> && promotes<u32, i64, i64> && promotes<u32, u64, u64>);
+static_assert(promotes<u64, u64, u64> && promotes<u64, u8, u64> && promotes<u64, u16, u64>);
+static_assert(promotes<u64, i64, void> && promotes<u64, i8, void> && promotes<u64, i32, void>);
+static_assert(promotes<u64, i16, void> && promotes<u64, bool, void> && promotes<u64, f64, void>);
+// a float and a complex number make a complex number
+static_assert(promotes<c64, c64, c64> && promotes<c64, f32, c64> && promotes<c64, f16, c64>);
+static_assert(promotes<c64, bf16, c64> && promotes<c64, f64, c128> && promotes<c64, c128, c128>);
+static_assert(promotes<c128, c128, c128> && promotes<c128, f32, c128> && promotes<c128, f64, c128>);
+static_assert(promotes<c64, i32, void> && promotes<c64, bool, void> && promotes<c128, pixel, void>);
 static_assert(promotes<i8, i64, i64> && promotes<i8, f16, void> && promotes<f16, i32, void>);
 static_assert(promotes<bool, f16, void> && promotes<bool, i8, void> && promotes<pixel, f16, void>);
 static_assert(promotes<f32, i32, void> && promotes<f32, i64, void> && promotes<f32, u8, void>);
@@ -78,6 +106,10 @@ static_assert(promotes<pixel, pixel, pixel> && promotes<pixel, f32, void>);
 static_assert(std::is_same_v<sum_t<f32>, f32> && std::is_same_v<sum_t<f64>, f64>);
 static_assert(std::is_same_v<sum_t<i32>, i64> && std::is_same_v<sum_t<u8>, i64>);
 static_assert(std::is_same_v<sum_t<i64>, i64> && std::is_same_v<sum_t<bool>, i64>);
+static_assert(std::is_same_v<sum_t<u32>, i64> && std::is_same_v<sum_t<u64>, u64>);
+static_assert(std::is_same_v<sum_t<c64>, c64> && std::is_same_v<sum_t<i16>, i64>);
+static_assert(std::is_same_v<real_t<c64>, f32> && std::is_same_v<real_t<f64>, f64>);
+static_assert(std::is_same_v<total_t<c64>, c128> && std::is_same_v<total_t<u64>, i64>);
 static_assert(std::is_same_v<sum_t<pixel>, pixel> && std::is_same_v<sum_t<i8>, i64>);
 static_assert(std::is_same_v<sum_t<f16>, f16> && std::is_same_v<sum_t<bf16>, bf16>);
 // what kernels compute with

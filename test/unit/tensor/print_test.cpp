@@ -20,7 +20,12 @@ std::string printed(numpy_case const& c) {
   for (int a = 0; a < Rank; ++a) s.extent[a] = c.shape[std::size_t(a)];
   Tensor<T, Dextents<Rank>> t{Dextents<Rank>(s)};
   for (std::int64_t i = 0; i < t.size(); ++i)
-    std::memcpy(t.data() + i, &c.bits[std::size_t(i) % c.bits.size()], sizeof(T));
+    if constexpr (is_complex_v<T>)
+      for (std::size_t part = 0; part < 2; ++part)
+        std::memcpy(&t.data()[i].re + part, &c.bits[(2 * std::size_t(i) + part) % c.bits.size()],
+                    sizeof(T) / 2);
+    else
+      std::memcpy(t.data() + i, &c.bits[std::size_t(i) % c.bits.size()], sizeof(T));
   std::ostringstream out;
   out << t;
   return out.str();
@@ -47,6 +52,12 @@ TEST_CASE("tensors print as NumPy prints them") {
     case numpy_type::i64: text = printed<std::int64_t>(c); break;
     case numpy_type::u8: text = printed<std::uint8_t>(c); break;
     case numpy_type::boolean: text = printed<bool>(c); break;
+    case numpy_type::i16: text = printed<std::int16_t>(c); break;
+    case numpy_type::u16: text = printed<std::uint16_t>(c); break;
+    case numpy_type::u32: text = printed<std::uint32_t>(c); break;
+    case numpy_type::u64: text = printed<std::uint64_t>(c); break;
+    case numpy_type::c64: text = printed<complex<float>>(c); break;
+    case numpy_type::c128: text = printed<complex<double>>(c); break;
     }
     CHECK(text == std::string(c.text));
   }

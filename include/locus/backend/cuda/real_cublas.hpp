@@ -18,9 +18,9 @@ struct cublas_table {
   static constexpr int not_found = 100000, execution_failed = not_found + 13;
   // constants of cuBLAS and CUDA: default math without reduced-precision sums of halves; element
   // types; types of sums; the library chooses the algorithm
-  static constexpr int full_sums = 16, real_half = 2, real_bfloat16 = 14, real_float = 0,
-                       real_double = 1, compute_float = 68, compute_double = 70, compute_tf32 = 77,
-                       any_algorithm = -1;
+  static constexpr int full_sums = 16, complex_float = 4, complex_double = 5, real_half = 2,
+                       real_bfloat16 = 14, real_float = 0, real_double = 1, compute_float = 68,
+                       compute_double = 70, compute_tf32 = 77, any_algorithm = -1;
   int (*create)(void**) = nullptr;
   int (*destroy)(void*) = nullptr;
   int (*set_stream)(void*, void*) = nullptr;
@@ -96,6 +96,7 @@ class blas_handle {
   int multiply_with_row(runtime::cuda_gemm const& g, bool asks, bool& has);
 
  private:
+  static bool is_double(runtime::cuda_gemm const& g);
   static int type_of(runtime::cuda_gemm const& g);
   static int sums_of(runtime::cuda_gemm const& g);
   int product(runtime::cuda_gemm const& g) const;

@@ -12,9 +12,10 @@ namespace locus::cuda_side {
 inline namespace LOCUS_MODE {
 
 template <class Key>
-using key_bits =
+using key_bits = std::conditional_t<
+    sizeof(Key) == 1, std::uint8_t,
     std::conditional_t<sizeof(Key) == 2, std::uint16_t,
-                       std::conditional_t<sizeof(Key) == 4, std::uint32_t, std::uint64_t>>;
+                       std::conditional_t<sizeof(Key) == 4, std::uint32_t, std::uint64_t>>>;
 
 /// means: unsigned integers in the order of the keys; all NaNs become one number after infinity
 template <class Key>
@@ -31,7 +32,9 @@ struct key_order {
 
   LOCUS_HOST_DEVICE static constexpr bits of(Key key) {
     auto const u = __builtin_bit_cast(bits, key);
-    if constexpr (!is_floating_v<Key>)
+    if constexpr (std::is_unsigned_v<Key>)
+      return u;
+    else if constexpr (!is_floating_v<Key>)
       return static_cast<bits>(u ^ sign);
     else {
       if ((u & static_cast<bits>(~sign)) > infinity) return static_cast<bits>(nan | sign);
@@ -39,7 +42,9 @@ struct key_order {
     }
   }
   LOCUS_HOST_DEVICE static constexpr Key key(bits b) {
-    if constexpr (!is_floating_v<Key>)
+    if constexpr (std::is_unsigned_v<Key>)
+      return b;
+    else if constexpr (!is_floating_v<Key>)
       return __builtin_bit_cast(Key, static_cast<bits>(b ^ sign));
     else
       return __builtin_bit_cast(Key, static_cast<bits>(b & sign ? b ^ sign : ~b));

@@ -17,8 +17,11 @@ struct cblas_table {
                            int, float, float*, int);
   using dgemm_t = void (*)(int, int, int, int, int, int, double, double const*, int, double const*,
                            int, double, double*, int);
+  using complex_gemm_t = void (*)(int, int, int, int, int, int, void const*, void const*, int,
+                                  void const*, int, void const*, void*, int);
   sgemm_t sgemm = nullptr;
   dgemm_t dgemm = nullptr;
+  complex_gemm_t cgemm = nullptr, zgemm = nullptr;
   void (*set_threads)(int) = nullptr;
   int (*get_threads)() = nullptr;
   char const* (*configuration)() = nullptr;

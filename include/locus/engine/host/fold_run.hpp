@@ -85,8 +85,9 @@ struct fold_run_of<type_list<Reducers...>, Stage, Before, type_list<Kinds...>, t
   using base::folds;
   using typename base::buffers, typename base::run_type, typename base::totals;
   static constexpr bool by_packets = runs_on_packets<fold_lanes_of<Stage>, Stage> &&
-                                     (has_packet<typename Kinds::type> && ... && true);
-  static constexpr bool has_lanes = (has_packet<typename Reducers::value> && ...);
+                                     (has_packet<typename Kinds::type> && ... && true) &&
+                                     (folds_packets<Reducers> && ...);
+  static constexpr bool has_lanes = (folds_packets<Reducers> && ...);
 
   /// the stage that reads buffered values as its inputs
   template <class Indices>

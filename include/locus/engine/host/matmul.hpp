@@ -4,16 +4,28 @@
 #pragma once
 #include <type_traits>  // is_same
 
-#include <locus/core/error.hpp>         // shape_error
-#include <locus/engine/host/cblas.hpp>  // cblas, uses_blas
-#include <locus/engine/host/gemm.hpp>   // product
-#include <locus/engine/host/gemv.hpp>   // vector_product
-#include <locus/work/matrix.hpp>        // matrix
+#include <locus/core/error.hpp>                   // shape_error
+#include <locus/engine/host/cblas.hpp>            // cblas, uses_blas
+#include <locus/engine/host/complex_product.hpp>  // complex_product
+#include <locus/engine/host/gemm.hpp>             // product
+#include <locus/engine/host/gemv.hpp>             // vector_product
+#include <locus/work/matrix.hpp>                  // matrix
 
 namespace locus::host {
 inline namespace LOCUS_MODE {
 
 namespace detail {
+
+/// means: the CBLAS has a product of T; those of complex numbers may be missing
+template <class T>
+bool has_blas() {
+  if constexpr (std::is_same_v<T, complex<float>>)
+    return cblas().cgemm != nullptr;
+  else if constexpr (is_complex_v<T>)
+    return cblas().zgemm != nullptr;
+  else
+    return true;
+}
 
 /// c = a b by CBLAS; c is row-major, a and b fit BLAS
 template <class T>
@@ -35,7 +47,11 @@ void matmul_blas(kernel::matrix const& c, kernel::matrix const& a, kernel::matri
               tb = b.is_row_major() ? cblas_no_trans : cblas_trans;
     int const lda = static_cast<int>(a.leading()), ldb = static_cast<int>(b.leading()),
               ldc = static_cast<int>(c.leading());
-    if constexpr (std::is_same_v<T, float>)
+    if constexpr (is_complex_v<T>) {
+      T const one(1), zero(0);
+      auto* const gemm = std::is_same_v<T, complex<float>> ? cblas().cgemm : cblas().zgemm;
+      gemm(cblas_row_major, ta, tb, m, n, k, &one, left, lda, right, ldb, &zero, to, ldc);
+    } else if constexpr (std::is_same_v<T, float>)
       cblas().sgemm(cblas_row_major, ta, tb, m, n, k, 1.f, left, lda, right, ldb, 0.f, to, ldc);
     else
       cblas().dgemm(cblas_row_major, ta, tb, m, n, k, 1., left, lda, right, ldb, 0., to, ldc);
@@ -69,18 +85,23 @@ void share_blas(kernel::matrix const& c, kernel::matrix const& a, kernel::matrix
 template <class T>
 void matmul(kernel::matrix const& c, kernel::matrix const& a, kernel::matrix const& b) {
   if (c.rows == 0 || c.columns == 0) return;
-  if (is_vector_product(c, a) && vector_product<T>(c, a, b)) return;
-  if (is_vector_product(c.transposed(), b.transposed()) &&
-      vector_product<T>(c.transposed(), b.transposed(), a.transposed()))
-    return;
-  if constexpr (is_floating_v<T>)
-    if (!is_small(c, a) && a.columns > 0 && a.fits_blas() && b.fits_blas() &&
-        (c.rows < 4 || c.columns < 4 ? uses_blas_for_vectors() : uses_blas())) {
+  if constexpr (!is_complex_v<T>) {
+    if (is_vector_product(c, a) && vector_product<T>(c, a, b)) return;
+    if (is_vector_product(c.transposed(), b.transposed()) &&
+        vector_product<T>(c.transposed(), b.transposed(), a.transposed()))
+      return;
+  }
+  if constexpr (is_floating_v<T> || is_complex_v<T>)
+    if (detail::has_blas<T>() && !is_small(c, a) && a.columns > 0 && a.fits_blas() &&
+        b.fits_blas() && (c.rows < 4 || c.columns < 4 ? uses_blas_for_vectors() : uses_blas())) {
       if (c.is_row_major()) return detail::share_blas<T>(c, a, b);
       if (c.transposed().is_row_major())
         return detail::share_blas<T>(c.transposed(), b.transposed(), a.transposed());
     }
-  product<T>(c, a, b);
+  if constexpr (is_complex_v<T>)
+    complex_product<real_t<T>>(c, a, b);
+  else
+    product<T>(c, a, b);
 }
 
 /// means: one(c, a, b) for each product of a batch; threads share many small products, or each

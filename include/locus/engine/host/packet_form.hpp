@@ -3,8 +3,9 @@
 // by element.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_ENGINE_HOST_PACKET_FORM)
 #define LOCUS_ENGINE_HOST_PACKET_FORM
-#include <locus/ops/functors.hpp>  // add_fn
-#include <locus/simd/packet.hpp>   // packet, mask
+#include <locus/ops/functors.hpp>         // add_fn
+#include <locus/simd/complex_packet.hpp>  // packets of complex numbers
+#include <locus/simd/packet.hpp>          // packet, mask
 
 #define LOCUS_CLONED <locus/engine/host/packet_form.hpp>
 #include <locus/simd/clones.hpp>  // reads this file once for each set of instructions

@@ -8,6 +8,7 @@
 #include <utility>  // index_sequence
 
 #include <locus/core/pack.hpp>                      // pack, get
+#include <locus/engine/host/complex_forms.hpp>      // its rows for real, conj, ...
 #include <locus/engine/host/packet_form.hpp>        // packet_form
 #include <locus/engine/host/packet_generators.hpp>  // its rows for full, iota
 #include <locus/engine/host/packet_math.hpp>        // its rows for exp, sin, ...
@@ -42,10 +43,33 @@ struct packet_form<identity_fn> {
     LOCUS_VECTOR_FUNCTION static auto call(packet<A, N> p, packet<B, N> q) \
       requires(!std::is_void_v<promote_t<A, B>>)                           \
     {                                                                      \
-      auto const a = simd::convert<promote_t<A, B>>(p);                    \
-      auto const b = simd::convert<promote_t<A, B>>(q);                    \
+      auto const a = simd::as_term<promote_t<A, B>>(p);                    \
+      auto const b = simd::as_term<promote_t<A, B>>(q);                    \
       return expression;                                                   \
     }                                                                      \
+  };
+#define LOCUS_PACKET_OF_two_compared(name, comparison)                     \
+  template <>                                                              \
+  struct packet_form<name##_fn> {                                          \
+    template <class A, int N, class B>                                     \
+    LOCUS_VECTOR_FUNCTION static auto call(packet<A, N> p, packet<B, N> q) \
+      requires(!std::is_void_v<promote_t<A, B>>)                           \
+    {                                                                      \
+      using T = promote_t<A, B>;                                           \
+      return simd::comparison(simd::convert<T>(p), simd::convert<T>(q));   \
+    }                                                                      \
+  };
+#define LOCUS_PACKET_OF_two_of_fields(name, expression)                         \
+  template <>                                                                   \
+  struct packet_form<name##_fn> {                                               \
+    template <class A, int N, class B>                                          \
+    LOCUS_VECTOR_FUNCTION static auto call(packet<A, N> p, packet<B, N> q)      \
+      requires(is_floating_v<promote_t<A, B>> || is_complex_v<promote_t<A, B>>) \
+    {                                                                           \
+      auto const a = simd::as_term<promote_t<A, B>>(p);                         \
+      auto const b = simd::as_term<promote_t<A, B>>(q);                         \
+      return expression;                                                        \
+    }                                                                           \
   };
 #define LOCUS_PACKET_OF_two_of_floats(name, expression)                    \
   template <>                                                              \
@@ -127,6 +151,8 @@ struct packet_form<identity_fn> {
 LOCUS_ELEMENTWISE_ARITHMETIC(LOCUS_PACKET)
 #undef LOCUS_PACKET
 #undef LOCUS_PACKET_OF_two_value
+#undef LOCUS_PACKET_OF_two_compared
+#undef LOCUS_PACKET_OF_two_of_fields
 #undef LOCUS_PACKET_OF_two_of_floats
 #undef LOCUS_PACKET_OF_one_value
 #undef LOCUS_PACKET_OF_two_or_lanes
@@ -142,7 +168,9 @@ template <>
 struct packet_form<negate_fn> {
   template <class T, int N>
   LOCUS_VECTOR_FUNCTION static packet<T, N> call(packet<T, N> a) {
-    if constexpr (is_integer_v<T>)
+    if constexpr (is_complex_v<T>)
+      return {{-a.re.v}, {-a.im.v}};
+    else if constexpr (is_integer_v<T>)
       return simd::subtract(packet<T, N>{}, a);
     else
       return {-a.v};
@@ -151,8 +179,10 @@ struct packet_form<negate_fn> {
 template <>
 struct packet_form<abs_fn> {
   template <class T, int N>
-  LOCUS_VECTOR_FUNCTION static packet<T, N> call(packet<T, N> a) {
-    if constexpr (is_floating_v<T>) {
+  LOCUS_VECTOR_FUNCTION static packet<real_t<T>, N> call(packet<T, N> a) {
+    if constexpr (is_complex_v<T>)
+      return packet_form<hypot_fn>::call(a.re, a.im);
+    else if constexpr (is_floating_v<T>) {
       using B = simd::signed_of<int(sizeof(T))>;
       return {(simd::vector<T, N>)(simd::bits_of(a).v & (std::numeric_limits<B>::max)())};
     } else
@@ -212,7 +242,8 @@ template <class To>
 struct packet_form<cast_fn<To>> {
   template <class From, int N>
   LOCUS_VECTOR_FUNCTION static auto call(packet<From, N> a)
-    requires(!is_narrow_v<To> || std::is_same_v<From, float>)
+    requires((!is_narrow_v<To> || std::is_same_v<From, float>) &&
+             (!is_complex_v<From> || is_complex_v<To> || std::is_same_v<To, bool>))
   {
     if constexpr (std::is_same_v<To, bool>)
       return simd::not_equal(a, packet<From, N>{});
@@ -359,7 +390,8 @@ using packet_of = typename packet_of_type<T, N>::type;
 
 /// means: T has packets, and every functor of the tree has a form for them
 template <class T>
-inline constexpr bool has_packet = is_floating_v<T> || is_integer_v<T> || std::is_same_v<T, bool>;
+inline constexpr bool has_packet =
+    is_floating_v<T> || is_integer_v<T> || is_complex_v<T> || std::is_same_v<T, bool>;
 template <int N, class Tree>
 inline constexpr bool runs_on_packets = has_packet<typename Tree::type>;
 template <int N, class T, class Tree>

@@ -15,6 +15,14 @@
 LOCUS_VECTORS_BEGIN
 namespace LOCUS_SPACE(host) {
 
+// Inside a form: complex numbers, where the functor takes them.
+#define LOCUS_COMPLEX_BY_LANES(name)                                \
+  template <class T, int N, class F = name##_fn>                    \
+    requires requires(F f, complex<T> z) { f(z); }                  \
+  LOCUS_VECTOR_FUNCTION static auto call(packet<complex<T>, N> a) { \
+    return by_lanes<F>(a);                                          \
+  }
+
 // The forms of the column `vector` in ops/elementwise.hpp.
 #define LOCUS_PACKET_OF_one_by_vector(name)                          \
   template <>                                                        \
@@ -24,6 +32,7 @@ namespace LOCUS_SPACE(host) {
     LOCUS_VECTOR_FUNCTION static packet<T, N> call(packet<T, N> a) { \
       return simd::by_registers<simd::vector_##name>(a);             \
     }                                                                \
+    LOCUS_COMPLEX_BY_LANES(name)                                     \
   };
 #define LOCUS_PACKET_OF_two_by_vector(name)                                                     \
   template <>                                                                                   \
@@ -43,6 +52,7 @@ namespace LOCUS_SPACE(host) {
     LOCUS_VECTOR_FUNCTION static packet<T, N> call(packet<T, N> a) { \
       return expression;                                             \
     }                                                                \
+    LOCUS_COMPLEX_BY_LANES(name)                                     \
   };
 #define LOCUS_PACKET_OF_one_class_of(name, comparison)                            \
   template <>                                                                     \
@@ -76,6 +86,7 @@ LOCUS_ELEMENTWISE_SPECIAL(LOCUS_PACKET)
 #undef LOCUS_PACKET_OF_two_by_vector
 #undef LOCUS_PACKET_OF_one_of_floats
 #undef LOCUS_PACKET_OF_one_class_of
+#undef LOCUS_COMPLEX_BY_LANES
 
 // The functors of softmax that contain no fold.
 template <>

@@ -32,5 +32,10 @@ LOCUS_FUNCTION number_text integer_text(std::int64_t v) {
   t.size = std::snprintf(t.text, sizeof t.text, "%lld", static_cast<long long>(v));
   return t;
 }
+LOCUS_FUNCTION number_text integer_text(std::uint64_t v) {
+  number_text t;
+  t.size = std::snprintf(t.text, sizeof t.text, "%llu", static_cast<unsigned long long>(v));
+  return t;
+}
 
 }  // namespace locus::detail

@@ -181,10 +181,15 @@ inline std::vector<char> bytes_of_body(void const* body, std::size_t n) {
 
 template <class T>
 void multiply(runtime::cuda_gemm const& g) {
+  using total = total_t<T>;
   auto read = [&g](T x) {
-    if (!g.tf32) return static_cast<double>(x);
-    auto const bits = std::bit_cast<std::uint32_t>(static_cast<float>(x));
-    return static_cast<double>(std::bit_cast<float>((bits + 0x1000u) & ~0x1fffu));
+    if constexpr (is_complex_v<T>)
+      return static_cast<total>(x);
+    else {
+      if (!g.tf32) return static_cast<double>(x);
+      auto const bits = std::bit_cast<std::uint32_t>(static_cast<float>(x));
+      return static_cast<double>(std::bit_cast<float>((bits + 0x1000u) & ~0x1fffu));
+    }
   };
   for (int which = 0; which < g.batch; ++which) {
     auto const* const a = static_cast<T const*>(g.a) + which * g.a_step;
@@ -192,14 +197,16 @@ void multiply(runtime::cuda_gemm const& g) {
     auto* const to = static_cast<T*>(g.c) + which * g.c_step;
     for (int j = 0; j < g.n; ++j)
       for (int i = 0; i < g.m; ++i) {
-        double sum = 0;
+        total sum(0);
         for (std::ptrdiff_t k = 0; k < g.k; ++k)
           sum += read(a[g.transpose_a ? k + std::ptrdiff_t(i) * g.lda : i + k * g.lda]) *
                  read(b[g.transpose_b ? j + k * g.ldb : k + std::ptrdiff_t(j) * g.ldb]);
         T& c = to[i + std::ptrdiff_t(j) * g.ldc];
-        if (g.adds) sum += static_cast<double>(c);
-        if (g.row) sum += static_cast<double>(static_cast<T const*>(g.row)[i]);
-        c = static_cast<T>(g.relu && !(sum > 0) ? 0. : sum);
+        if (g.adds) sum += static_cast<total>(c);
+        if (g.row) sum += static_cast<total>(static_cast<T const*>(g.row)[i]);
+        if constexpr (!is_complex_v<T>)
+          if (g.relu && !(sum > 0)) sum = 0;
+        c = static_cast<T>(sum);
       }
   }
 }
@@ -286,6 +293,8 @@ LOCUS_FUNCTION int recorded_cards::multiply(void* handle, runtime::cuda_gemm con
     case element::f64: return detail::multiply<double>(g);
     case element::f16: return detail::multiply<half>(g);
     case element::bf16: return detail::multiply<bfloat16>(g);
+    case element::c64: return detail::multiply<complex<float>>(g);
+    case element::c128: return detail::multiply<complex<double>>(g);
     default: return detail::multiply<float>(g);
     }
   });

@@ -49,22 +49,28 @@ LOCUS_FUNCTION int blas_handle::multiply_with_row(runtime::cuda_gemm const& g, b
   return status == 0 ? 0 : cublas_table::not_found + status;
 }
 
+LOCUS_FUNCTION bool blas_handle::is_double(runtime::cuda_gemm const& g) {
+  return g.type == element::f64 || g.type == element::c128;
+}
+
 LOCUS_FUNCTION int blas_handle::type_of(runtime::cuda_gemm const& g) {
   return g.type == element::f64    ? cublas_table::real_double
          : g.type == element::f16  ? cublas_table::real_half
          : g.type == element::bf16 ? cublas_table::real_bfloat16
+         : g.type == element::c64  ? cublas_table::complex_float
+         : g.type == element::c128 ? cublas_table::complex_double
                                    : cublas_table::real_float;
 }
 
 LOCUS_FUNCTION int blas_handle::sums_of(runtime::cuda_gemm const& g) {
-  return g.type == element::f64 ? cublas_table::compute_double
-         : g.tf32               ? cublas_table::compute_tf32
-                                : cublas_table::compute_float;
+  return is_double(g) ? cublas_table::compute_double
+         : g.tf32     ? cublas_table::compute_tf32
+                      : cublas_table::compute_float;
 }
 
 LOCUS_FUNCTION int blas_handle::product(runtime::cuda_gemm const& g) const {
   int const ta = g.transpose_a ? 1 : 0, tb = g.transpose_b ? 1 : 0;  // CUBLAS_OP_T, CUBLAS_OP_N
-  if (g.type == element::f16 || g.type == element::bf16 || g.tf32 || g.batch != 1)
+  if ((g.type != element::f32 && g.type != element::f64) || g.tf32 || g.batch != 1)
     return product_of_types(g, ta, tb);
   if (g.type == element::f64) {
     double const one = 1, before = g.adds ? 1 : 0;
@@ -81,11 +87,11 @@ LOCUS_FUNCTION int blas_handle::product(runtime::cuda_gemm const& g) const {
 LOCUS_FUNCTION int blas_handle::product_of_types(runtime::cuda_gemm const& g, int ta,
                                                  int tb) const {
   int const type = type_of(g), sums = sums_of(g);
-  double const one = 1, before = g.adds ? 1 : 0;
-  float const one_float = 1, before_float = g.adds ? 1 : 0;
-  bool const wide = g.type == element::f64;
-  void const *alpha = wide ? static_cast<void const*>(&one) : &one_float,
-             *beta = wide ? static_cast<void const*>(&before) : &before_float;
+  // real products read the first number, complex ones both
+  double const one[] = {1, 0}, before[] = {g.adds ? 1. : 0., 0};
+  float const one_float[] = {1, 0}, before_float[] = {g.adds ? 1.f : 0.f, 0};
+  void const *alpha = is_double(g) ? static_cast<void const*>(one) : one_float,
+             *beta = is_double(g) ? static_cast<void const*>(before) : before_float;
   if (g.batch == 1)
     return table_.gemm_of(raw_, ta, tb, g.m, g.n, g.k, alpha, g.a, type, g.lda, g.b, type, g.ldb,
                           beta, g.c, type, g.ldc, sums, cublas_table::any_algorithm);

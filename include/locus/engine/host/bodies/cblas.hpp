@@ -22,6 +22,8 @@ LOCUS_FUNCTION cblas_table find_cblas() {
   auto take = [&t](void* handle, char const* name) {
     t.sgemm = reinterpret_cast<cblas_table::sgemm_t>(dlsym(handle, "cblas_sgemm"));
     t.dgemm = reinterpret_cast<cblas_table::dgemm_t>(dlsym(handle, "cblas_dgemm"));
+    t.cgemm = reinterpret_cast<cblas_table::complex_gemm_t>(dlsym(handle, "cblas_cgemm"));
+    t.zgemm = reinterpret_cast<cblas_table::complex_gemm_t>(dlsym(handle, "cblas_zgemm"));
     auto const symbol = [&](char const* openblas, char const* mkl) {
       void* const found = dlsym(handle, openblas);
       return found ? found : dlsym(handle, mkl);

@@ -11,8 +11,9 @@ LOCUS_FUNCTION data::npy_type npy_type_of(element e) {
   element_row const& row = row_of(e);
   char const kind = e == element::bf16                   ? 'u'
                     : e == element::b8                   ? 'b'
-                    : e == element::u8                   ? 'u'
+                    : row.name[0] == 'u'                 ? 'u'
                     : row.kind == element_kind::floating ? 'f'
+                    : row.kind == element_kind::complex  ? 'c'
                                                          : 'i';
   return {kind, row.bytes};
 }
