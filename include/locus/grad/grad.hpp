@@ -15,8 +15,10 @@ namespace detail {
 template <class Loss>
 consteval bool require_floating_loss() {
   constexpr bool holds = is_floating_v<typename Loss::value_type>;
-  static_assert(holds, "locus: a loss without gradient: its elements are integers or booleans; "
-                       "compute it from floats, as in cast<float>(x)");
+  static_assert(
+      holds,
+      "locus: a loss without gradient: its elements are integers, booleans or complex numbers; "
+      "compute it from floats, as in cast<float>(x)");
   return holds;
 }
 template <class Loss>

@@ -19,8 +19,10 @@ consteval bool may_be_target() {
 }
 template <bool Holds>
 consteval bool target_is_floating() {
-  static_assert(Holds, "locus: a gradient is asked for integers or booleans, which have none; make "
-                       "the tensor one of floats");
+  static_assert(
+      Holds,
+      "locus: a gradient is asked for integers, booleans or complex numbers, which have none; make "
+      "the tensor one of floats");
   return Holds;
 }
 template <bool Holds>

@@ -100,6 +100,31 @@ struct [[gnu::may_alias]] complex {
     return a.re == b.re && a.im == b.im;
   }
 };
+namespace internal {
+template <class T>
+struct stored_as {
+  using type = T;
+};
+template <class C>
+  requires detail::complex_elsewhere<std::remove_const_t<C>, float> ||
+           detail::complex_elsewhere<std::remove_const_t<C>, double>
+struct stored_as<C> {
+  using number = complex<typename C::value_type>;
+  using type = std::conditional_t<std::is_const_v<C>, number const, number>;
+};
+/// means: the element type of memory of T: complex<float> for std::complex<float>, T for what is no
+///        complex number
+template <class T>
+using stored_as_t = typename stored_as<T>::type;
+template <class T>
+stored_as_t<T>* as_elements(T* p) {
+  if constexpr (std::is_same_v<T, stored_as_t<T>>)
+    return p;
+  else
+    return reinterpret_cast<stored_as_t<T>*>(p);
+}
+}  // namespace internal
+
 /// means: (re,im), as std::complex prints
 template <class Stream, class T>
   requires requires(Stream& s) { s.write("", 0); }

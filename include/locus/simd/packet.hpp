@@ -124,7 +124,7 @@ LOCUS_VECTOR_FUNCTION packet<To, N> convert(packet<T, N> x) {
   if constexpr (std::is_same_v<To, T>)
     return x;
   else if constexpr (is_complex_v<To>)
-    return {convert<real_t<To>>(x), {}};
+    return {convert<real_t<To>>(x), packet<real_t<To>, N>{}};
   else if constexpr (is_narrow_v<T>)
     return convert<To>(packet<float, N>{floats_of(T{}, x.v)});
   else if constexpr (is_narrow_v<To>) {

@@ -118,8 +118,9 @@ class Tensor : public tensor_base {
   Tensor(R const& from, E const& extents, call_site site = call_site::here()) {
     asked_home(site);
     detail::require_size(static_cast<std::int64_t>(from.size()), extents.as_shape());
-    ViewLeaf<std::remove_const_t<element_of_range_t<R const>> const, E, CpuDevice, true> leaf{
-        from.data(), extents.as_shape(), {}};
+    using element = internal::stored_as_t<std::remove_const_t<element_of_range_t<R const>>>;
+    ViewLeaf<element const, E, CpuDevice, true> leaf{
+        internal::as_elements(from.data()), extents.as_shape(), {}};
     internal::strides_of(layout_right{}, leaf.extents, leaf.strides);
     assign_to_new<Mode>(leaf, site);
   }

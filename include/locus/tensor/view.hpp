@@ -103,21 +103,23 @@ class View {
 template <class Destination>
 concept tensor_owner = std::is_base_of_v<tensor_base, std::remove_cvref_t<Destination>>;
 
-/// means: memory of the program's own as a tensor operand, or as a destination
+/// means: memory of the program's own as a tensor operand, or as a destination; memory of
+///        std::complex has elements of locus::complex
 template <single_device Where, class T, std::int64_t... N, class Layout = layout_right>
 auto view(T* data, Extents<N...> const& extents, Layout const& layout = {}) {
   static_assert(
       !open_device<Where>,
       "locus: a view on GpuDevice<dyn> needs its ordinal; write view<GpuDevice<dyn>>(data, "
       "extents, layout_right{}, 2)");
-  return View<T, Extents<N...>, Where, std::is_same_v<Layout, layout_right>>(data, extents, layout);
+  return View<internal::stored_as_t<T>, Extents<N...>, Where, std::is_same_v<Layout, layout_right>>(
+      internal::as_elements(data), extents, layout);
 }
 /// means: view on the device that an ordinal or a device gives at run time
 template <open_device Where, class T, std::int64_t... N, class Layout>
 auto view(T* data, Extents<N...> const& extents, Layout const& layout,
           bound_device<Where> const& on) {
-  return View<T, Extents<N...>, Where, std::is_same_v<Layout, layout_right>>(data, extents, layout,
-                                                                             on);
+  return View<internal::stored_as_t<T>, Extents<N...>, Where, std::is_same_v<Layout, layout_right>>(
+      internal::as_elements(data), extents, layout, on);
 }
 
 /// means: the elements of a std::vector, std::span or std::array, as one axis or with these extents
@@ -164,16 +166,16 @@ constexpr bool require_elements_by_address() {
 template <single_device Where, mdspan_like M>
 auto view(M const& m) {
   if constexpr (detail::require_elements_by_address<M>())
-    return View<typename M::element_type, internal::extents_of_mdspan_t<M>, Where,
-                internal::is_in_row_order<M>>(m.data_handle(), internal::extents_of_mdspan(m),
-                                              m.mapping());
+    return View<internal::stored_as_t<typename M::element_type>, internal::extents_of_mdspan_t<M>,
+                Where, internal::is_in_row_order<M>>(internal::as_elements(m.data_handle()),
+                                                     internal::extents_of_mdspan(m), m.mapping());
 }
 template <open_device Where, mdspan_like M>
 auto view(M const& m, bound_device<Where> const& on) {
   if constexpr (detail::require_elements_by_address<M>())
-    return View<typename M::element_type, internal::extents_of_mdspan_t<M>, Where,
-                internal::is_in_row_order<M>>(m.data_handle(), internal::extents_of_mdspan(m),
-                                              m.mapping(), on);
+    return View<internal::stored_as_t<typename M::element_type>, internal::extents_of_mdspan_t<M>,
+                Where, internal::is_in_row_order<M>>(
+        internal::as_elements(m.data_handle()), internal::extents_of_mdspan(m), m.mapping(), on);
 }
 
 }  // namespace locus
