@@ -132,8 +132,11 @@ class npy_array {
         __builtin_memcpy(&v, &bytes.data[static_cast<std::size_t>(i) * sizeof v], sizeof v);
         if (detail::take_exactly(v, to[i])) continue;
         text_buffer<64> number;
-        char digits[32];
-        snprintf(digits, sizeof digits, "%.9g", static_cast<double>(v));
+        char digits[48];
+        if constexpr (is_complex_v<Of>)
+          snprintf(digits, sizeof digits, "%.9g%+.9gj", double(v.re), double(v.im));
+        else
+          snprintf(digits, sizeof digits, "%.9g", static_cast<double>(v));
         number << "element " << i << " = " << std::string_view(digits);
         fail(std::string("numbers that ") + std::string(row_of(element_of_v<T>).name) + " holds",
              std::string(number.view()) + " of type " + type.text(),

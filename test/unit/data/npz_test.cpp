@@ -187,9 +187,9 @@ TEST_CASE("headers of every version, columns first and the other byte order are 
   CHECK(says(good.substr(0, good.size() - 1), "24 bytes of elements for extents (2,3)", "23"));
   CHECK(says(good + "x", "24 bytes of elements for extents (2,3)", "25"));
   CHECK(says(npy_text("{'descr': '|O', " + tail, ""),
-             "elements of type f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 or b1", "|O"));
-  CHECK(says(npy_text("{'descr': '<c8', " + tail, ""),
-             "elements of type f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 or b1", "<c8"));
+             "elements of type f2 f4 f8 c8 c16 i1 i2 i4 i8 u1 u2 u4 u8 or b1", "|O"));
+  CHECK(says(npy_text("{'descr': '<c4', " + tail, ""),
+             "elements of type f2 f4 f8 c8 c16 i1 i2 i4 i8 u1 u2 u4 u8 or b1", "<c4"));
   CHECK(says(npy_text("{'descr': [('a', '<f4')], " + tail, ""), "elements that are numbers",
              "records with fields"));
   CHECK(says(npy_text("{'descr': '<f4', 'shape': (2,)}", ""),
@@ -281,7 +281,8 @@ k = f["layer/kernel"]
 np.savez_compressed(")" +
                      theirs +
                      R"(", x=f["x"], xf=np.asfortranarray(f["x"]), swapped=f["x"].astype(">f8"),
-    k=k, sum=k.sum(dtype=np.float64), u=np.array([1, 65535], np.uint16), z=np.zeros((0, 3), np.float32))
+    k=k, sum=k.sum(dtype=np.float64), u=np.array([1, 65535], np.uint16), c=np.array([1+2j, -3j], np.complex64),
+    cs=np.array([1+2j, -3j], ">c16"), z=np.zeros((0, 3), np.float32))
 )"));
     data::npz_file const f(theirs);
     auto const k = small();
@@ -290,6 +291,12 @@ np.savez_compressed(")" +
     CHECK(*f.read<double, 0>("sum").data() ==
           doctest::Approx(std::accumulate(k.data(), k.data() + 15, 0.0)));
     CHECK(f.read<std::int32_t, 1>("u")(1) == 65535);
+    CHECK(f.read<std::uint16_t, 1>("u")(1) == 65535);
+    CHECK(f.read<complex<float>, 1>("c")(0) == complex<float>(1, 2));
+    CHECK(f.read<complex<double>, 1>("c")(1) == complex<double>(0, -3));
+    CHECK(f.read<complex<double>, 1>("cs")(0) == complex<double>(1, 2));
+    CHECK(f.read<complex<float>, 2>("k")(0, 0).im == 0);
+    CHECK_THROWS_WITH_AS((f.read<double, 1>("c")), doctest::Contains("element 0 = 1+2j"), bad_file);
     CHECK(f.read<float, 2>("z").extent(1) == 3);
   }
   // Zip64 as it is beyond 4 GiB, and arrays of versions 2 and 3

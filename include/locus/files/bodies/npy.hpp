@@ -114,11 +114,13 @@ LOCUS_FUNCTION void npy_parser::read_type(npy_header& h) {
   char const order =
       all.size() > 2 && std::string_view("<>|=").find(all[0]) != all.npos ? all[0] : '=';
   std::string_view const t = all.substr(order == all[0] ? 1 : 0);
-  h.type = {t.size() > 1 ? t[0] : '?', t.size() == 2 && t[1] > '0' && t[1] <= '9' ? t[1] - '0' : 0};
+  h.type = {t.size() > 1 ? t[0] : '?', t.size() == 2 && t[1] > '0' && t[1] <= '9' ? t[1] - '0'
+                                       : t == "c16"                               ? 16
+                                                                                  : 0};
   h.swapped = order == '>' && h.type.bytes > 1;
   bool const known = with_npy_type(h.type, [](auto) {});
   if (!known)
-    fail("elements of type f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 or b1", all,
+    fail("elements of type f2 f4 f8 c8 c16 i1 i2 i4 i8 u1 u2 u4 u8 or b1", all,
          all == "|O" ? "objects are Python's own: store numbers" : remedy);
 }
 
@@ -199,9 +201,10 @@ LOCUS_FUNCTION npy_array parse_npy(std::string_view where, byte_block file) {
     file.resize(bytes);
     a.bytes = std::move(file);
   }
+  std::size_t const part = h.type.kind == 'c' ? size / 2 : size;
   if (h.swapped)
-    for (unsigned char *e = a.bytes.data.get(), *const end = e + bytes; e < end; e += size)
-      for (std::size_t k = 0; k < size / 2; ++k) std::swap(e[k], e[size - 1 - k]);
+    for (unsigned char *e = a.bytes.data.get(), *const end = e + bytes; e < end; e += part)
+      for (std::size_t k = 0; k < part / 2; ++k) std::swap(e[k], e[part - 1 - k]);
   return a;
 }
 
