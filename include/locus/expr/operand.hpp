@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operands of expressions, and the nodes that they become.
 #pragma once
-#include <limits>       // numeric_limits
 #include <type_traits>  // remove_cvref
-#include <utility>      // forward
+#include <utility>      // forward, in_range
 
 #include <locus/core/error.hpp>     // shape_error
 #include <locus/core/macros.hpp>    // LOCUS_MODE
@@ -74,14 +73,13 @@ namespace internal {
 template <class T, class Number>
 constexpr T checked_number(Number n) {
   if constexpr (is_integer_v<T>)
-    if (n < Number(0) ? static_cast<std::int64_t>(n) <
-                            static_cast<std::int64_t>((std::numeric_limits<T>::min)())
-                      : static_cast<std::uint64_t>(n) >
-                            static_cast<std::uint64_t>((std::numeric_limits<T>::max)())) {
+    if (!std::in_range<T>(+n)) {  // + makes an int of a character
       message text;
-      throw shape_error(text << "locus: the number " << static_cast<std::int64_t>(n)
-                             << " does not fit into " << row_of(element_of_v<T>).name
-                             << " elements; cast the tensor to a wider type");
+      throw shape_error(
+          text << "locus: the number "
+               << std::conditional_t<std::is_signed_v<decltype(+n)>, std::int64_t, std::size_t>(n)
+               << " does not fit into " << row_of(element_of_v<T>).name
+               << " elements; cast the tensor to a wider type");
     }
   if constexpr (is_complex_v<T> && is_complex_v<number_type_t<Number>>)
     return {static_cast<real_t<T>>(n.real()), static_cast<real_t<T>>(n.imag())};

@@ -101,10 +101,10 @@
   ROW(one,   square,        "Square",       none,       numbers,        1,  none, (named),      (of_numbers, multiply_fn{}(a, a)), \
       (value, simd::multiply(a, a)), (reading, first, times(times(g, 2), x))) \
   /* 1, -1, or a itself where it is 0 or NaN */ \
-  ROW(one,   sign,          "Sign",         none,       reals,          1,  none, (named),      (of_numbers, a > T(0) ? T(1) : a < T(0) ? static_cast<T>(-1) : a), \
+  ROW(one,   sign,          "Sign",         none,       reals,          1,  none, (named),      (of_numbers, a > T(0) ? T(1) : detail::is_below_zero(a) ? static_cast<T>(-1) : a), \
       (apart), (no_gradient)) \
   /* max(a, 0); NaN stays NaN; its derivative at 0 is 0 */ \
-  ROW(one,   relu,          "Relu",         none,       reals,          1,  relu, (named),      (of_numbers, a < T(0) ? T(0) : a), \
+  ROW(one,   relu,          "Relu",         none,       reals,          1,  relu, (named),      (of_numbers, detail::is_below_zero(a) ? T(0) : a), \
       (value, simd::select(simd::less(a, packet<T, N>{}), packet<T, N>{}, a)), \
       (reading, itself, only_where(y > 0.0, g))) \
   /* the larger one; NaN if either is; the derivative of a tie is that of the first */ \

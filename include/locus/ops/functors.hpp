@@ -44,6 +44,14 @@ template <class T>
 LOCUS_HOST_DEVICE constexpr bool is_minus_one(T a) {
   return std::is_signed_v<T> && static_cast<std::int64_t>(a) == -1;
 }
+/// means: a < 0; compilers warn of that comparison for a type without a sign
+template <class T>
+LOCUS_HOST_DEVICE constexpr bool is_below_zero(T a) {
+  if constexpr (std::is_unsigned_v<T>)
+    return false;
+  else
+    return a < T(0);
+}
 /// a shift of T by b is one of 0, 1, ... bits
 template <class T>
 LOCUS_HOST_DEVICE constexpr bool is_count_of(T b) {
@@ -134,7 +142,9 @@ struct floor_div_fn {
       if (y == T(0)) return T(0);
       if (detail::is_minus_one(y)) return detail::wrapped_negative(x);
       T const q = static_cast<T>(x / y);
-      return q * y != x && ((x < T(0)) != (y < T(0))) ? static_cast<T>(q - 1) : q;
+      return q * y != x && detail::is_below_zero(x) != detail::is_below_zero(y)
+                 ? static_cast<T>(q - 1)
+                 : q;
     }
   }
 };
@@ -210,7 +220,9 @@ struct floor_mod_fn {
       if (r == T(0)) return copysign_fn{}(r, y);
       return (r < T(0)) != (y < T(0)) ? r + y : r;
     } else
-      return r != T(0) && (r < T(0)) != (y < T(0)) ? static_cast<T>(r + y) : r;
+      return r != T(0) && detail::is_below_zero(r) != detail::is_below_zero(y)
+                 ? static_cast<T>(r + y)
+                 : r;
   }
 };
 
@@ -236,7 +248,7 @@ struct shift_right_fn {
     using T = promote_t<Lhs, Rhs>;
     T const x = static_cast<T>(a), y = static_cast<T>(b);
     if (detail::is_count_of<T>(y)) return static_cast<T>(x >> y);
-    return x < T(0) ? static_cast<T>(-1) : T(0);
+    return detail::is_below_zero(x) ? static_cast<T>(-1) : T(0);
   }
 };
 
@@ -261,7 +273,7 @@ struct abs_fn {
     else if constexpr (is_floating_v<Lhs>)
       return LOCUS_MATH(fabs)(a);
     else
-      return a < Lhs(0) ? negate_fn{}(a) : a;
+      return detail::is_below_zero(a) ? negate_fn{}(a) : a;
   }
 };
 /// means: min(max(x, low), high)
