@@ -50,7 +50,9 @@ double apart(T a, T b) {
 template <class F, class... X>
 void near_on_card(char const* what, double most, int launches, F const& f, X const&... x) {
   CAPTURE(what);
-  auto const here = eval(f(x...));
+  using E = decltype(f(x...));
+  Tensor<typename E::value_type, Dextents<E::pattern.rank>, CpuDevice> const here(
+      on<CpuDevice>(f(x...)));
   auto const copies = std::make_tuple(to<Gpu>(x)...);
   std::string const label = std::string(what) + std::to_string(here.size());
   auto there = std::apply([&](auto const&... on) { return eval(f(on...)); }, copies);
@@ -58,7 +60,8 @@ void near_on_card(char const* what, double most, int launches, F const& f, X con
       testing::count([&] { std::apply([&](auto const&... on) { there = f(on...); }, copies); });
   CHECK(seen.launches == launches);
   CHECK(seen.copies == 0);
-  auto const back = to<CpuDevice>(there);
+  Tensor<typename E::value_type, Dextents<E::pattern.rank>, CpuDevice> const back =
+      to<CpuDevice>(there);
   double worst = 0;
   for (std::int64_t i = 0; i < here.size(); ++i)
     worst = std::max(worst, apart(back.data()[i], here.data()[i]));
@@ -87,7 +90,7 @@ void check_complex(std::int64_t n) {
   auto const m = drawn<C>(Dextents<2>(37, n / 37 + 1), 3);
   near_on_card("sums of rows", 20 * few, 1, [](auto const& p) { return sum<1>(p); }, m);
   near_on_card("sums of columns", 20 * few, 1, [](auto const& p) { return sum<0>(p * 2); }, m);
-  near_on_card("transpose", 0, 1, [](auto const& p) { return transpose(p); }, m);
+  near_on_card("transpose", 0, 0, [](auto const& p) { return transpose(p); }, m);
   near_on_card(
       "a slice and a row", few, 1,
       [](auto const& p) { return slice(p, range{1, 20}) * slice(p, range{3, 4}); }, m);
