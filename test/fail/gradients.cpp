@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gradients that do not exist, or that types cannot tell apart.
 // expect-1: locus: a gradient is that of one number and this loss has axes; write grad(sum(loss), w), grad(mean(loss), w) or grad_with(loss, upstream, w)
-// expect-2: locus: a loss without gradient: its elements are integers or booleans; compute it from floats, as in cast<float>(x)
+// expect-2: locus: a loss without gradient: its elements are integers, booleans or complex numbers; compute it from floats, as in cast<float>(x)
 // expect-3: locus: gradients are asked for tensors and for names; give the value a name first, as in let(e, [&](auto h) { ... grad(loss, h) ... })
-// expect-4: locus: a gradient is asked for integers or booleans, which have none; make the tensor one of floats
+// expect-4: locus: a gradient is asked for integers, booleans or complex numbers, which have none; make the tensor one of floats
 // expect-5: locus: a gradient is asked for a tensor that the loss does not read, or only behind stop_gradient; build the loss from what grad is given
 // expect-6: locus: the loss reads several tensors of one type, or one of them twice, and types do not say which is which; write auto p = named<"p">(w), and p for w in the loss and in grad
 // expect-7: locus: the loss has no gradient by a tensor: what it reads of it are comparisons, integers or stop_gradient; let floats lead from one to the other
 // expect-8: locus: no gradient passes 'floor'; write stop_gradient(e) around it, or give a functor of your own a derivative(y, x...)
 // expect-9: locus: no gradient passes an operation of the loss, which is printed below; give it a derivative(y, x...) or a pullback(g, y, x...) of expressions, or write stop_gradient(e) around it
 // expect-10: locus: an upstream gradient has the element type of the value that it belongs to, and its extents or extents that stretch to them; write cast<float>(g), or give it the value's extents
+// expect-11: locus: a gradient leads through complex numbers, which have none; write the real and the imaginary part as two tensors, or stop_gradient(z)
 #include <locus/grad/grad.hpp>
 #include <locus/locus.hpp>
 using namespace locus;
 
 Tensor<float, Extents<4>> x, y;
+Tensor<float, Extents<1>> u;
 Tensor<float, Extents<2>> z;
 Tensor<int, Extents<4>> label;
 struct own {
@@ -22,6 +24,7 @@ struct own {
 };
 #ifndef LOCUS_MUST_FAIL
 auto proper = grad(sum(square(x)), x);
+auto besides = grad(sum(square(x)) + sum(abs(stop_gradient(make_complex(u, u)))), x);
 #elif LOCUS_MUST_FAIL == 1
 auto misuse() { return grad(square(x), x); }
 #elif LOCUS_MUST_FAIL == 2
@@ -40,6 +43,8 @@ auto misuse() { return grad(sum(cast<float>(x > 0.f)), x); }
 auto misuse() { return grad(sum(floor(x)), x); }
 #elif LOCUS_MUST_FAIL == 9
 auto misuse() { return grad(sum(map(own{}, x)), x); }
-#else
+#elif LOCUS_MUST_FAIL == 10
 auto misuse() { return grad_with(square(x), z, x); }
+#else
+auto misuse() { return grad(sum(abs(make_complex(x, u))), x); }
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorts: axes that are not there, elements without keys, other shapes of values, pieces along the axis.
 // expect-1: locus: a sort names an axis that its operand does not have; axes count from 0, or from -1 backwards
-// expect-2: locus: sort and argsort take floats, int32 and int64; write sort<0>(cast<int>(x))
+// expect-2: locus: sort and argsort take numbers with an order; write sort<0>(cast<int>(x)) for booleans, and sort<0>(abs(x)) or sort<0>(real(x)) for complex numbers
 // expect-3: locus: this operation has no kernel for pieces along the cut of its operands; gather first with to<Mirrored<...>>(x) or to<Device>(x), or cut another axis
 // expect-4: locus: sort_by_key names an axis that its operands do not have; axes count from 0, or from -1 backwards
-// expect-5: locus: sort_by_key takes keys that are floats, int32 or int64; write sort_by_key<0>(cast<int>(keys), values)
+// expect-5: locus: sort_by_key takes keys with an order; write sort_by_key<0>(cast<int>(keys), values) for booleans, and sort_by_key<0>(abs(keys), values) for complex numbers
 // expect-6: locus: this operation has no kernel for pieces along the cut of its operands; gather first with to<Mirrored<...>>(x) or to<Device>(x), or cut another axis
 // expect-7: locus: the shapes of the operands of a functor do not fit; they are printed below
 #include <locus/algorithms/sort.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // top_k: axes that are not there, elements without an order of keys, more elements than a line has.
 // expect-1: locus: top_k names an axis that its operand does not have; axes count from 0, or from -1 backwards
-// expect-2: locus: top_k takes floats, int32 and int64; write top_k<5>(cast<int>(x))
+// expect-2: locus: top_k takes numbers with an order; write top_k<5>(cast<int>(x)) for booleans, and top_k<5>(abs(x)) or top_k<5>(real(x)) for complex numbers
 // expect-3: locus: top_k takes 1 element of a line or more, and not more than the line has; write top_k<5>(x), and the axis as the second number: top_k<5, 0>(x)
 // expect-4: locus: top_k takes 1 element of a line or more, and not more than the line has; write top_k<5>(x), and the axis as the second number: top_k<5, 0>(x)
 #include <locus/algorithms/top_k.hpp>

@@ -31,7 +31,7 @@ struct number_type {
       std::conditional_t<std::is_arithmetic_v<N> || is_narrow_v<N> || is_complex_v<N>, N, void>;
 };
 template <class N>
-  requires detail::complex_elsewhere<N, float> || detail::complex_elsewhere<N, double>
+  requires complex_elsewhere<N, float> || complex_elsewhere<N, double>
 struct number_type<N> {
   using type = complex<typename N::value_type>;
 };

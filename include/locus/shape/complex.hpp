@@ -18,7 +18,8 @@ inline constexpr bool is_complex_v<complex<float>> = true;
 template <>
 inline constexpr bool is_complex_v<complex<double>> = true;
 
-namespace detail {
+namespace internal {
+/// means: C is a complex number of another library, with parts of type T
 template <class C, class T>
 concept complex_elsewhere = std::is_class_v<C> && !is_complex_v<C> && requires(C const& c) {
   requires std::same_as<typename C::value_type, T>;
@@ -26,7 +27,7 @@ concept complex_elsewhere = std::is_class_v<C> && !is_complex_v<C> && requires(C
   { c.imag() } -> std::same_as<T>;
   C(T(), T());
 };
-}  // namespace detail
+}  // namespace internal
 
 /// means: re + i im, with operators for host and GPU; converts from and to std::complex<T>,
 ///        cuda::std::complex<T> and thrust::complex<T>
@@ -50,9 +51,9 @@ struct [[gnu::may_alias]] complex {
     requires(!std::is_same_v<U, T>)
   LOCUS_HOST_DEVICE constexpr explicit(sizeof(U) > sizeof(T)) complex(complex<U> c)
       : re(static_cast<T>(c.re)), im(static_cast<T>(c.im)) {}
-  template <detail::complex_elsewhere<T> C>
+  template <internal::complex_elsewhere<T> C>
   constexpr complex(C const& c) : re(c.real()), im(c.imag()) {}
-  template <detail::complex_elsewhere<T> C>
+  template <internal::complex_elsewhere<T> C>
   constexpr operator C() const {
     return C(re, im);
   }
@@ -106,8 +107,8 @@ struct stored_as {
   using type = T;
 };
 template <class C>
-  requires detail::complex_elsewhere<std::remove_const_t<C>, float> ||
-           detail::complex_elsewhere<std::remove_const_t<C>, double>
+  requires internal::complex_elsewhere<std::remove_const_t<C>, float> ||
+           internal::complex_elsewhere<std::remove_const_t<C>, double>
 struct stored_as<C> {
   using number = complex<typename C::value_type>;
   using type = std::conditional_t<std::is_const_v<C>, number const, number>;

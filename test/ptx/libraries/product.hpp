@@ -174,8 +174,7 @@ void multiply_complex(product const& p, long long number) {
   for (int i = 0; i < p.m; ++i)
     for (int j = 0; j < p.n; ++j) {
       complex sum = 0;
-      for (int l = 0; l < p.k; ++l)
-        sum += read(p.a, p.a_step, i, l) * read(p.b, p.b_step, l, j);
+      for (int l = 0; l < p.k; ++l) sum += read(p.a, p.a_step, i, l) * read(p.b, p.b_step, l, j);
       sum *= S(p.alpha);
       if (p.beta != 0) sum += S(p.beta) * read(p.c, p.c_step, i, j);
       char const* const to =
