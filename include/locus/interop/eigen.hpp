@@ -2,6 +2,7 @@
 // Eigen both ways: eigen_map_of(x), and view<CpuDevice>(m) of a matrix, vector or map. The program
 // includes <Eigen/Core> itself, and this header by name; <locus/locus.hpp> does not.
 #pragma once
+#include <complex>      // std::complex, which Eigen has as elements
 #include <concepts>     // convertible_to
 #include <type_traits>  // remove_cvref
 
@@ -41,6 +42,16 @@ constexpr int eigen_extent(std::int64_t n) {
 }
 constexpr std::int64_t extent_of_eigen(int n) { return n < 0 ? dyn : n; }
 
+/// means: T as Eigen knows it: std::complex<float> for complex<float>
+template <class T>
+struct eigen_scalar {
+  using type = T;
+};
+template <class T>
+struct eigen_scalar<complex<T>> {
+  using type = std::complex<T>;
+};
+
 /// The map of elements T with extents E. A tensor of one axis is a column. Rows lie first, but in a
 /// single column, where Eigen has no other order than columns first.
 template <class T, class E, bool Dense>
@@ -48,7 +59,9 @@ struct eigen_map_type {
   static constexpr int rows = eigen_extent(E::static_extent(0)),
                        columns = E::rank() == 2 ? eigen_extent(E::static_extent(1)) : 1,
                        rows_first = columns == 1 ? 0 : 1;
-  using plain = Eigen::Matrix<std::remove_const_t<T>, rows, columns, rows_first, rows, columns>;
+  using scalar = typename eigen_scalar<std::remove_const_t<T>>::type;
+  using element = std::conditional_t<std::is_const_v<T>, scalar const, scalar>;
+  using plain = Eigen::Matrix<scalar, rows, columns, rows_first, rows, columns>;
   using matrix = std::conditional_t<std::is_const_v<T>, plain const, plain>;
   static constexpr int gaps = Dense ? 0 : -1;  // Eigen's 0: none; -1: known when the program runs
   using stride = Eigen::Stride<gaps, gaps>;
@@ -100,14 +113,15 @@ auto eigen_map_of(X&& x) {
       interop::strides_of(x, strides);
       shape const s = x.extents().as_shape();
       auto const rows = s.extent[0], columns = E::rank() == 2 ? s.extent[1] : 1;
+      auto* const data = reinterpret_cast<typename parts::element*>(x.data());
       if constexpr (interop::has_no_gaps<X>)
-        return map(x.data(), rows, columns);
+        return map(data, rows, columns);
       else if constexpr (E::rank() == 1)
-        return map(x.data(), rows, 1, typename parts::stride(rows * strides[0], strides[0]));
+        return map(data, rows, 1, typename parts::stride(rows * strides[0], strides[0]));
       else if constexpr (parts::rows_first == 0)
-        return map(x.data(), rows, 1, typename parts::stride(strides[1], strides[0]));
+        return map(data, rows, 1, typename parts::stride(strides[1], strides[0]));
       else
-        return map(x.data(), rows, columns, typename parts::stride(strides[0], strides[1]));
+        return map(data, rows, columns, typename parts::stride(strides[0], strides[1]));
     }
   }
 }

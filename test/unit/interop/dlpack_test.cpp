@@ -103,6 +103,12 @@ TEST_CASE("tensors of each element type go out and come back as one memory") {
   check_both_ways<bool>(7);
   check_both_ways<half>(8);
   check_both_ways<bfloat16>(9);
+  check_both_ways<std::int16_t>(10);
+  check_both_ways<std::uint16_t>(11);
+  check_both_ways<std::uint32_t>(12);
+  check_both_ways<std::uint64_t>(13);
+  check_both_ways<complex<float>>(14);
+  check_both_ways<complex<double>>(15);
   Tensor<double, Extents<>> number = 2.5;
   auto* made = to_dlpack(number);
   CHECK(made->dl_tensor.ndim == 0);

@@ -61,6 +61,19 @@ TEST_CASE("a tensor is a map of Eigen over the same memory") {
   CHECK(v[14] == -1);
 }
 
+TEST_CASE("complex numbers are std::complex there, in the same memory") {
+  Tensor<complex<double>, Dextents<2>> z(3, 2);
+  z = make_complex(iota<double>(z.extents()), 1.);
+  auto map = eigen_map_of(z);
+  static_assert(std::is_same_v<decltype(map)::Scalar, std::complex<double>>);
+  Eigen::MatrixXcd const product = map.adjoint() * map;
+  CHECK(same(product, Tensor<complex<double>, Dextents<2>>(matmul(transpose(conj(z)), z))));
+  map(2, 1) = {7, -1};
+  CHECK(z(2, 1) == complex<double>(7, -1));
+  Eigen::VectorXcf v = Eigen::VectorXcf::Constant(4, {0, 2});
+  run(into(view<CpuDevice>(v), view<CpuDevice>(v) * std::complex<float>(0, 1)));
+  CHECK(v(3) == std::complex<float>(-2, 0));
+}
 TEST_CASE("what Eigen stores is an operand and a destination in its own order") {
   Eigen::MatrixXd m = Eigen::MatrixXd::Random(7, 4);
   Eigen::Matrix<double, 7, 4, Eigen::RowMajor> rows = m;
