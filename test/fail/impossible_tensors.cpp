@@ -2,13 +2,13 @@
 // Element types and extents that a Tensor cannot have.
 // expect-1: locus: the element type of a Tensor is a plain type; write Tensor<float, ...>
 // expect-2: locus: elements are copied between devices as bytes; use a trivially copyable type
-// expect-3: locus: a tensor has at most 6 axes; reshape it
+// expect-3: locus: a tensor has at most 8 axes; reshape it
 // expect-4: locus: an extent is negative; write dyn for one known later
 // expect-5: locus: the extents of a Tensor are a type; write Tensor<float, Extents<2, 3>>
 // expect-6: locus: the third parameter of a Tensor says where it is; write CpuDevice, GpuDevice<0>, Mirrored<...> or Sharded<0, ...>
 // expect-7: locus: a view lies on one device; write CpuDevice or GpuDevice<0>
-// expect-8: locus: a rank lies in 0 to 6; write Dextents<2> for an open matrix
-// expect-9: locus: a rank lies in 0 to 6; write Dextents<2> for an open matrix
+// expect-8: locus: a rank lies in 0 to 8; write Dextents<2> for an open matrix
+// expect-9: locus: a rank lies in 0 to 8; write Dextents<2> for an open matrix
 #include <locus/locus.hpp>
 using namespace locus;
 
@@ -21,7 +21,7 @@ Tensor<float const, Extents<4>> misuse;
 #elif LOCUS_MUST_FAIL == 2
 Tensor<Owner, Extents<4>> misuse;
 #elif LOCUS_MUST_FAIL == 3
-Tensor<float, Extents<1, 2, 3, 4, 5, 6, 7>> misuse;
+Tensor<float, Extents<1, 2, 3, 4, 5, 6, 7, 8, 9>> misuse;
 #elif LOCUS_MUST_FAIL == 4
 Tensor<float, Extents<4, -2>> misuse;
 #elif LOCUS_MUST_FAIL == 5

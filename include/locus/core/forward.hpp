@@ -25,11 +25,11 @@ class Extents;
 namespace detail {
 template <int Rank, std::int64_t... E>
 struct open_extents {
-  static_assert(Rank == 0, "locus: a rank lies in 0 to 6; write Dextents<2> for an open matrix");
+  static_assert(Rank == 0, "locus: a rank lies in 0 to 8; write Dextents<2> for an open matrix");
   using type = Extents<>;
 };
 template <int Rank, std::int64_t... E>
-  requires(Rank > 0 && sizeof...(E) < 7)
+  requires(Rank > 0 && sizeof...(E) < 9)
 struct open_extents<Rank, E...> : open_extents<Rank - 1, E..., dyn> {};
 template <std::int64_t... E>
 struct open_extents<0, E...> {
@@ -43,6 +43,8 @@ template <int Rank>
 using dextents = Dextents<Rank>;
 struct half;
 struct bfloat16;
+template <class T>
+struct complex;
 
 // ---- tensors ----
 template <class T, class E, class Where = CpuDevice>

@@ -20,7 +20,7 @@ inline constexpr bool is_extents = requires { E::pattern; };
 template <std::int64_t... E>
 class Extents {
   static_assert(sizeof...(E) <= std::size_t(max_rank),
-                "locus: a tensor has at most 6 axes; reshape it");
+                "locus: a tensor has at most 8 axes; reshape it");
   static_assert(((E >= dyn) && ...), "locus: an extent is negative; write dyn for one known later");
 
  public:

@@ -9,7 +9,7 @@
 namespace locus {
 
 /// The most axes that a tensor has.
-inline constexpr int max_rank = 6;
+inline constexpr int max_rank = 8;
 
 struct shape {
   int rank = 0;

@@ -118,7 +118,7 @@ class AnyTensor : public tensor_base {
     runtime::input_file file(path);
     auto const h = detail::read_header(file, path, E::pattern, element_of_v<T>, int(sizeof(T)));
     shape s{E::rank(), {}};
-    for (int a = 0; a < E::rank(); ++a) s.extent[a] = h.extents[a];
+    for (int a = 0; a < E::rank(); ++a) s.extent[a] = h.extent(a);
     Tensor<T, E, CpuDevice> t(E(s), where);
     if (!file.read(t.data(), h.bytes)) detail::refuse_file(path, "all its bytes", "fewer");
     if (detail::checksum_of(h, t.data()) != h.checksum)

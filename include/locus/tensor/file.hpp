@@ -9,18 +9,29 @@
 
 namespace locus::detail {
 
-/// The header of a file. Unused numbers are 0.
+/// The header of a file. Unused numbers are 0. Version 2 has a seventh axis or an eighth; all others are
+/// version 1, which older readers know.
 struct tensor_header {
+  static constexpr int first_axes = 6;
   static constexpr char mark[8] = {'\x89', 'L', 'O', 'C', 'U', 'S', '\r', '\n'};
-  static constexpr std::uint32_t current = 1;
   char magic[8]{};
   std::uint32_t version = 0, element_bytes = 0;
   char type[16]{};  // float, double, int32, ...; other: an element type of the program's own
   std::uint32_t rank = 0, reserved = 0;
-  std::int64_t extents[max_rank]{};
-  std::uint64_t bytes = 0,
-                checksum = 0;  // of the elements; of the bytes before it and the elements
-  char unused[24]{};
+  std::int64_t extents[first_axes]{};
+  std::uint64_t
+      bytes = 0,
+      checksum = 0;  // of the elements; of the bytes before it, the last extents and the elements
+  std::int64_t last_extents[max_rank - first_axes]{};
+  char unused[8]{};
+
+  std::int64_t extent(int a) const {
+    return a < first_axes ? extents[a] : last_extents[a - first_axes];
+  }
+  void set_extent(int a, std::int64_t n) {
+    (a < first_axes ? extents[a] : last_extents[a - first_axes]) = n;
+  }
+  static constexpr std::uint32_t version_of(int rank) { return rank > first_axes ? 2 : 1; }
 };
 
 LOCUS_FUNCTION std::uint64_t checksum_of(tensor_header const& h, void const* elements);
