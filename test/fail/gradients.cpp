@@ -11,6 +11,7 @@
 // expect-9: locus: no gradient passes an operation of the loss, which is printed below; give it a derivative(y, x...) or a pullback(g, y, x...) of expressions, or write stop_gradient(e) around it
 // expect-10: locus: an upstream gradient has the element type of the value that it belongs to, and its extents or extents that stretch to them; write cast<float>(g), or give it the value's extents
 // expect-11: locus: a gradient leads through complex numbers, which have none; write the real and the imaginary part as two tensors, or stop_gradient(z)
+#include <locus/complex.hpp>
 #include <locus/grad/grad.hpp>
 #include <locus/locus.hpp>
 using namespace locus;

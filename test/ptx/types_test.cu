@@ -12,6 +12,7 @@
 
 #include <locus/algorithms/sort.hpp>
 #include <locus/algorithms/take.hpp>
+#include <locus/complex.hpp>
 #include <locus/testing/count.hpp>
 
 #include "count.hpp"

@@ -8,6 +8,7 @@
 
 #include <locus/core/macros.hpp>       // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
 #include <locus/files/byte_block.hpp>  // byte_block
+#include <locus/shape/complex.hpp>     // complex
 #include <locus/shape/shape.hpp>       // shape
 #include <locus/tensor/tensor.hpp>     // Tensor
 

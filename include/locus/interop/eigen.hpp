@@ -8,6 +8,7 @@
 
 #include <locus/core/macros.hpp>       // LOCUS_MODE
 #include <locus/interop/elements.hpp>  // strides_of, require_lasting_elements
+#include <locus/shape/complex.hpp>     // complex
 #include <locus/tensor/view.hpp>       // view, View
 
 // Eigen defines these; the names let a unit without Eigen read this header

@@ -253,7 +253,7 @@
   ROW(one,   lgamma,        "Lgamma",       none,       floats,         64, none, (named),      (own, detail::lgamma_of), \
       (by_lanes), (reading, first, times(g, digamma(x))))
 
-// rows of complex numbers; ops/complex_functors.hpp has their functors
+// rows of complex numbers, which <locus/complex.hpp> expands
 #define LOCUS_ELEMENTWISE_COMPLEX(ROW) \
   ROW(one,   real,          "Real",         linear,     complexes,      1,  none, (named),      (apart), \
       (apart), (no_gradient)) \
@@ -274,7 +274,6 @@
   ROW(two,   polar,         "",             none,       floats,         32, none, (named),      (apart), \
       (apart), (no_gradient))
 
-#define LOCUS_ELEMENTWISE(ROW)                                      \
-  LOCUS_ELEMENTWISE_ARITHMETIC(ROW) LOCUS_ELEMENTWISE_MATH(ROW)     \
-  LOCUS_ELEMENTWISE_SPECIAL(ROW) LOCUS_ELEMENTWISE_COMPLEX(ROW)
+#define LOCUS_ELEMENTWISE(ROW) \
+  LOCUS_ELEMENTWISE_ARITHMETIC(ROW) LOCUS_ELEMENTWISE_MATH(ROW) LOCUS_ELEMENTWISE_SPECIAL(ROW)
 // clang-format on

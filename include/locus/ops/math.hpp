@@ -3,12 +3,11 @@
 #pragma once
 #include <utility>  // forward
 
-#include <locus/core/macros.hpp>           // LOCUS_MODE
-#include <locus/expr/lifetimes.hpp>        // LOCUS_OF_ONE, LOCUS_OF_TWO
-#include <locus/ops/complex_functors.hpp>  // real_fn, ...
-#include <locus/ops/elementwise.hpp>       // LOCUS_ELEMENTWISE
-#include <locus/ops/functors.hpp>          // exp_fn, ...
-#include <locus/ops/map.hpp>               // elementwise
+#include <locus/core/macros.hpp>      // LOCUS_MODE
+#include <locus/expr/lifetimes.hpp>   // LOCUS_OF_ONE, LOCUS_OF_TWO
+#include <locus/ops/elementwise.hpp>  // LOCUS_ELEMENTWISE
+#include <locus/ops/functors.hpp>     // exp_fn, ...
+#include <locus/ops/map.hpp>          // elementwise
 
 namespace locus {
 

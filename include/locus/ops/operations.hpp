@@ -18,6 +18,7 @@ namespace locus {
 inline constexpr operation operation_table[] = {
     // name           TensorFlow          law              CPU             GPU             heavy
     LOCUS_ELEMENTWISE(LOCUS_OPERATION_ROW)
+    LOCUS_ELEMENTWISE_COMPLEX(LOCUS_OPERATION_ROW)
     {"all_reduce",    "CollectiveReduceV2", law::none,     any_element,    any_element},
     {"all_gather",    "CollectiveGatherV2", law::none,     any_element,    any_element},
     {"per_shard",     "BroadcastTo",      law::none,       named_elements, named_elements},

@@ -1,33 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // complex<float> and complex<double>: two numbers in memory, as std::complex keeps them.
 #pragma once
-#include <concepts>     // same_as
 #include <type_traits>  // is_arithmetic
 
-#include <locus/core/macros.hpp>  // LOCUS_HOST_DEVICE
+#include <locus/core/macros.hpp>         // LOCUS_HOST_DEVICE
+#include <locus/shape/complex_kind.hpp>  // is_complex_v, complex_elsewhere
 
 namespace locus {
-
-template <class T>
-struct complex;
-
-template <class T>
-inline constexpr bool is_complex_v = false;
-template <>
-inline constexpr bool is_complex_v<complex<float>> = true;
-template <>
-inline constexpr bool is_complex_v<complex<double>> = true;
-
-namespace internal {
-/// means: C is a complex number of another library, with parts of type T
-template <class C, class T>
-concept complex_elsewhere = std::is_class_v<C> && !is_complex_v<C> && requires(C const& c) {
-  requires std::same_as<typename C::value_type, T>;
-  { c.real() } -> std::same_as<T>;
-  { c.imag() } -> std::same_as<T>;
-  C(T(), T());
-};
-}  // namespace internal
 
 /// means: re + i im, with operators for host and GPU; converts from and to std::complex<T>,
 ///        cuda::std::complex<T> and thrust::complex<T>
@@ -101,31 +80,6 @@ struct [[gnu::may_alias]] complex {
     return a.re == b.re && a.im == b.im;
   }
 };
-namespace internal {
-template <class T>
-struct stored_as {
-  using type = T;
-};
-template <class C>
-  requires internal::complex_elsewhere<std::remove_const_t<C>, float> ||
-           internal::complex_elsewhere<std::remove_const_t<C>, double>
-struct stored_as<C> {
-  using number = complex<typename C::value_type>;
-  using type = std::conditional_t<std::is_const_v<C>, number const, number>;
-};
-/// means: the element type of memory of T: complex<float> for std::complex<float>, T for what is no
-///        complex number
-template <class T>
-using stored_as_t = typename stored_as<T>::type;
-template <class T>
-stored_as_t<T>* as_elements(T* p) {
-  if constexpr (std::is_same_v<T, stored_as_t<T>>)
-    return p;
-  else
-    return reinterpret_cast<stored_as_t<T>*>(p);
-}
-}  // namespace internal
-
 /// means: (re,im), as std::complex prints
 template <class Stream, class T>
   requires requires(Stream& s) { s.write("", 0); }

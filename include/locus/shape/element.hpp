@@ -5,10 +5,10 @@
 #include <string_view>  // string_view
 #include <type_traits>  // is_same
 
-#include <locus/core/macros.hpp>     // always_false
-#include <locus/core/type_list.hpp>  // type_list, index_in
-#include <locus/shape/complex.hpp>   // complex
-#include <locus/shape/half.hpp>      // half, bfloat16
+#include <locus/core/macros.hpp>         // always_false
+#include <locus/core/type_list.hpp>      // type_list, index_in
+#include <locus/shape/complex_kind.hpp>  // complex, is_complex_v
+#include <locus/shape/half.hpp>          // half, bfloat16
 
 namespace locus {
 

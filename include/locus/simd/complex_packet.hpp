@@ -11,6 +11,14 @@
 LOCUS_VECTORS_BEGIN
 namespace LOCUS_SPACE(simd) {
 
+/// means: N complex numbers
+template <class T, int N>
+struct packet<complex<T>, N> {
+  using type = complex<T>;
+  static constexpr int lanes = N;
+  packet<T, N> re, im;
+};
+
 namespace detail {
 template <int First, class T, int Twice, int... J>
 LOCUS_VECTOR_FUNCTION packet<T, Twice / 2> every_second(packet<T, Twice> x,
@@ -132,19 +140,6 @@ LOCUS_VECTOR_FUNCTION packet<complex<T>, N> divide(packet<complex<T>, N> a,
 template <class T, int N>
 LOCUS_VECTOR_FUNCTION packet<complex<T>, N> divide(packet<T, N> a, packet<complex<T>, N> b) {
   return divide(packet<complex<T>, N>{a, {}}, b);
-}
-
-/// means: x as an operand of an operation on T: a T, but real numbers beside complex ones stay real
-template <class T, class From, int N>
-LOCUS_VECTOR_FUNCTION auto as_term(packet<From, N> x) {
-  if constexpr (is_complex_v<T> && !is_complex_v<From>)
-    return convert<real_t<T>>(x);
-  else
-    return convert<T>(x);
-}
-template <class T, int Bytes, int N>
-LOCUS_VECTOR_FUNCTION auto as_term(mask<Bytes, N> x) {
-  return x;
 }
 
 }  // namespace LOCUS_SPACE(simd)

@@ -31,13 +31,6 @@ struct packet {
   static constexpr int lanes = N;
   vector_in_packet<std::conditional_t<is_narrow_v<T>, std::uint16_t, T>, N> v;
 };
-/// means: N complex numbers; simd/complex_packet.hpp has their operations
-template <class T, int N>
-struct packet<complex<T>, N> {
-  using type = complex<T>;
-  static constexpr int lanes = N;
-  packet<T, N> re, im;
-};
 /// means: N booleans, each a lane of Bytes bytes: 0 or -1; Bytes is the size of the values that
 ///        were compared
 template <int Bytes, int N>
@@ -251,6 +244,19 @@ LOCUS_VECTOR_FUNCTION packet<T, N> shift_right(packet<T, N> a, packet<T, N> b) {
     return {a.v >> (vector<T, N>)(((W)b.v & inside) | (~inside & last))};
   else
     return {(a.v >> ((W)b.v & last)) & inside};
+}
+
+/// means: x as an operand of an operation on T: a T, but real numbers beside complex ones stay real
+template <class T, class From, int N>
+LOCUS_VECTOR_FUNCTION auto as_term(packet<From, N> x) {
+  if constexpr (is_complex_v<T> && !is_complex_v<From>)
+    return convert<real_t<T>>(x);
+  else
+    return convert<T>(x);
+}
+template <class T, int Bytes, int N>
+LOCUS_VECTOR_FUNCTION auto as_term(mask<Bytes, N> x) {
+  return x;
 }
 
 }  // namespace LOCUS_SPACE(simd)

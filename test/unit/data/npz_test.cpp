@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include <locus/complex.hpp>
 #include <locus/files/npz.hpp>
 #include <locus/locus.hpp>
 #include <message_of.hpp>

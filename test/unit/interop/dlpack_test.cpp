@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <oracle.hpp>
 
+#include <locus/complex.hpp>
 #include <locus/interop/from_dlpack.hpp>
 #include <locus/interop/to_dlpack.hpp>
 #include <message_of.hpp>

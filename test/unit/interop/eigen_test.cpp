@@ -3,6 +3,7 @@
 // is installed.
 #include <doctest/doctest.h>
 
+#include <locus/complex.hpp>
 #include <locus/interop/eigen.hpp>
 #include <locus/locus.hpp>
 

@@ -13,6 +13,7 @@
 #include <locus/algorithms/scan.hpp>
 #include <locus/algorithms/segment_sum.hpp>
 #include <locus/algorithms/take.hpp>
+#include <locus/complex.hpp>
 #include <locus/ops/vectors.hpp>
 #include <locus/tensor/any_tensor.hpp>
 #include <oracle.hpp>

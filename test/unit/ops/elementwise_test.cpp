@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <doctest/doctest.h>
+#include <locus/complex.hpp>
 #include <locus/locus.hpp>
 
 using namespace locus;
@@ -59,6 +60,7 @@ FORM_IF_TAKEN(any)
   static_assert(form_if_taken_##operands<name##_fn, complex<float>>(),         \
                 #name " of complex numbers has no vector form");
 LOCUS_ELEMENTWISE(HAS_A_VECTOR_FORM)
+LOCUS_ELEMENTWISE_COMPLEX(HAS_A_VECTOR_FORM)
 #undef HAS_A_VECTOR_FORM
 
 // what the asserts above see where a row says (apart) and nobody writes the form
@@ -167,6 +169,7 @@ TEST_SUITE_BEGIN("ops/elementwise");
 // clang-format off
 TEST_CASE("the vector form of each operation gives the bits of its functor") {
   LOCUS_ELEMENTWISE(CHECK_ROW)
+  LOCUS_ELEMENTWISE_COMPLEX(CHECK_ROW)
 }
 // clang-format on
 #undef CHECK_ROW

@@ -2,6 +2,7 @@
 // The table of element types and the table of promotions, row by row.
 #include <doctest/doctest.h>
 
+#include <locus/shape/complex.hpp>
 #include <locus/shape/element.hpp>
 
 using namespace locus;

@@ -5,6 +5,8 @@
 #define LOCUS_CUDA_KERNELS 1
 #endif
 #include <on_backends.hpp>
+
+#include <locus/complex.hpp>
 #include <unit/tensor/numpy_strings.hpp>
 
 #include <cstring>

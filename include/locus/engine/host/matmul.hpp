@@ -4,15 +4,18 @@
 #pragma once
 #include <type_traits>  // is_same
 
-#include <locus/core/error.hpp>                   // shape_error
-#include <locus/engine/host/cblas.hpp>            // cblas, uses_blas
-#include <locus/engine/host/complex_product.hpp>  // complex_product
-#include <locus/engine/host/gemm.hpp>             // product
-#include <locus/engine/host/gemv.hpp>             // vector_product
-#include <locus/work/matrix.hpp>                  // matrix
+#include <locus/core/error.hpp>         // shape_error
+#include <locus/engine/host/cblas.hpp>  // cblas, uses_blas
+#include <locus/engine/host/gemm.hpp>   // product
+#include <locus/engine/host/gemv.hpp>   // vector_product
+#include <locus/work/matrix.hpp>        // matrix
 
 namespace locus::host {
 inline namespace LOCUS_MODE {
+
+/// engine/host/complex_product.hpp has its body
+template <class T>
+void complex_product(kernel::matrix const& c, kernel::matrix const& a, kernel::matrix const& b);
 
 namespace detail {
 

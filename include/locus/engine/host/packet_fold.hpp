@@ -36,8 +36,6 @@ template <class Reducer>
 inline constexpr bool folds_packets = has_packet<typename Reducer::value>;
 template <class Reducer>
 inline constexpr bool folds_packets<kernel::unfinished<Reducer>> = folds_packets<Reducer>;
-template <class T>
-inline constexpr bool folds_packets<kernel::reducer<reduction::product, complex<T>>> = false;
 template <class Fold>
 concept folds_in_pairs = Fold::in_pairs;
 
@@ -178,45 +176,6 @@ struct packet_fold<kernel::reducer<reduction::sum, T>, V> {
   LOCUS_VECTOR_FUNCTION static V without(int first, V v) {
     auto const valid = detail::lanes_from<detail::lane_bytes<V>, N>(first).v;
     return V{(decltype(v.v))((decltype(valid))v.v & valid)};
-  }
-};
-
-/// sums of complex numbers: their parts alternate in lanes of doubles, as in memory
-template <class T, class V>
-struct packet_fold<kernel::reducer<reduction::sum, complex<T>>, V> {
-  static constexpr int N = V::lanes;
-  using parts = packet_fold<kernel::reducer<reduction::sum, T>, packet<T, N>>;
-  using wide_lane = complex<double>;
-  using lanes = detail::wide_lanes<double, 2 * N>;
-  using wide = lanes;
-  static constexpr bool in_pairs = false;
-  LOCUS_VECTOR_FUNCTION static lanes start() { return {}; }
-  LOCUS_VECTOR_FUNCTION static lanes add(lanes a, V v) {
-    a.add(simd::alternating(v));
-    return a;
-  }
-  LOCUS_VECTOR_FUNCTION static lanes join(lanes a, lanes const& b) {
-    for (int k = 0; k < lanes::parts; ++k) a.of[k] = simd::add(a.of[k], b.of[k]);
-    return a;
-  }
-  LOCUS_VECTOR_FUNCTION static wide no_wide() { return {}; }
-  LOCUS_VECTOR_FUNCTION static wide flush(wide w, lanes a) { return join(w, a); }
-  template <int Lanes>
-  LOCUS_VECTOR_FUNCTION static wide_lane of_lanes(packet<double, Lanes> x) {
-    if constexpr (Lanes == 2)
-      return {x.v[0], x.v[1]};
-    else
-      return of_lanes(simd::add(detail::half_of<0>(x), detail::half_of<Lanes / 2>(x)));
-  }
-  LOCUS_VECTOR_FUNCTION static wide_lane total(wide const& w) {
-    if constexpr (lanes::parts == 1)
-      return of_lanes(w.of[0]);
-    else
-      return of_lanes(simd::add(w.of[0], w.of[1]));
-  }
-  LOCUS_VECTOR_FUNCTION static wide_lane of_lane(wide_lane x) { return x; }
-  LOCUS_VECTOR_FUNCTION static V without(int first, V v) {
-    return V{parts::without(first, v.re), parts::without(first, v.im)};
   }
 };
 

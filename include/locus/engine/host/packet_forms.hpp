@@ -8,7 +8,6 @@
 #include <utility>  // index_sequence
 
 #include <locus/core/pack.hpp>                      // pack, get
-#include <locus/engine/host/complex_forms.hpp>      // its rows for real, conj, ...
 #include <locus/engine/host/packet_form.hpp>        // packet_form
 #include <locus/engine/host/packet_generators.hpp>  // its rows for full, iota
 #include <locus/engine/host/packet_math.hpp>        // its rows for exp, sin, ...

@@ -7,6 +7,7 @@
 
 #include <locus/core/clock.hpp>              // read_clock
 #include <locus/core/macros.hpp>             // LOCUS_FUNCTION
+#include <locus/shape/complex.hpp>           // complex
 #include <locus/testing/recorded_cards.hpp>  // the declarations
 
 namespace locus::testing {
