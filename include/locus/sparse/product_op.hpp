@@ -20,7 +20,7 @@ template <int Rank>
 struct product_rule {
   static constexpr call_rule rule{.name = "sparse.matmul",
                                   .operands = four_whole,
-                                  .results = {call_role::whole},
+                                  .results = {call_role::rows},
                                   .tensorflow = "SparseTensorDenseMatMul",
                                   .fixed_bits = true};
   static constexpr shape infer_for(std::int64_t columns, shape values, shape x, shape at,
@@ -38,7 +38,7 @@ template <int Rank>
 struct turned_rule : product_rule<Rank> {
   static constexpr call_rule rule{.name = "sparse.matmul.turned",
                                   .operands = four_whole,
-                                  .results = {call_role::whole},
+                                  .results = {call_role::rows},
                                   .tensorflow = "SparseTensorDenseMatMul",
                                   .fixed_bits = true};
   static constexpr shape infer_for(std::int64_t columns, shape values, shape g, shape at,

@@ -42,9 +42,12 @@ LOCUS_HOST_DEVICE constexpr std::int64_t rows_of(tile<Index const> const& offset
 ///        all others are whole
 template <int Dense, int Rank>
 constexpr call_cut cut_of_columns(call_axes const& found) {
-  call_cut c{.fits = true};
+  call_cut c;
   for (signed char& axis : c.operands.of) axis = call_cut::whole;
-  if (Rank == 2 && found[Dense] == 1) c.operands[Dense] = c.axis = 1;
+  bool others = false;  // of the four operands
+  for (int k = 0; k < 4; ++k) others = others || (k != Dense && found[k] != call_cut::whole);
+  c.fits = !others && Rank == 2 && found[Dense] == 1;
+  if (c.fits) c.operands[Dense] = c.axis = 1;
   return c;
 }
 
