@@ -34,11 +34,11 @@ consteval bool makes_csr() {
                  is_whole = device_policy<Where> && !Where::value.is_sharded();
   static_assert(has_floats, "locus: the values of a sparse matrix are float or double");
   static_assert(has_extents, "locus: a sparse matrix has two extents; write Dextents<2>");
-  static_assert(has_index,
-                "locus: the columns and offsets of a sparse matrix are std::int32_t or "
-                "std::int64_t");
-  static_assert(is_whole, "locus: a sparse matrix lies whole on its devices; write CpuDevice, "
-                          "GpuDevice<0> or Mirrored<...>, and cut the columns of the dense operand");
+  static_assert(has_index, "locus: the columns and offsets of a sparse matrix are std::int32_t or "
+                           "std::int64_t");
+  static_assert(is_whole,
+                "locus: a sparse matrix lies whole on its devices; write CpuDevice, "
+                "GpuDevice<0> or Mirrored<...>, and cut the columns of the dense operand");
   return has_floats && has_extents && has_index && is_whole;
 }
 
@@ -82,9 +82,7 @@ class csr {
       check(to<CpuDevice>(columns_), to<CpuDevice>(offsets_));
   }
   csr(trusted_t, E const& extents, values_type values, numbers_type columns, numbers_type offsets)
-      : extents_(extents),
-        values_(std::move(values)),
-        columns_(std::move(columns)),
+      : extents_(extents), values_(std::move(values)), columns_(std::move(columns)),
         offsets_(std::move(offsets)) {
     require_numbers<Index>(values_.size(), extent(1));
     require_lengths(extent(0), values_.size(), columns_.size(), offsets_.size());

@@ -4,10 +4,10 @@
 #pragma once
 #include <initializer_list>  // initializer_list
 
-#include <locus/core/macros.hpp>           // LOCUS_MODE
-#include <locus/sparse/csr.hpp>            // csr
-#include <locus/sparse/host_kernels.hpp>   // workspace
-#include <locus/tensor/eval.hpp>           // to
+#include <locus/core/macros.hpp>          // LOCUS_MODE
+#include <locus/sparse/csr.hpp>           // csr
+#include <locus/sparse/host_kernels.hpp>  // workspace
+#include <locus/tensor/eval.hpp>          // to
 
 namespace locus {
 namespace sparse {
@@ -74,6 +74,29 @@ csr<T, E, CpuDevice, Index> matrix_of(E const& extents, std::int64_t n, At const
   return {trusted, extents, std::move(values), std::move(numbers), std::move(offsets)};
 }
 
+/// means: the elements of m that are not 0
+template <class Index, class T, class E>
+csr<T, E, CpuDevice, Index> elements_of(Tensor<T, E> const& m) {
+  std::int64_t const rows = m.extent(0), columns = m.extent(1);
+  T const* const from = m.data();
+  std::int64_t entries = 0;
+  for (std::int64_t k = 0; k < rows * columns; ++k) entries += from[k] != T(0);
+  require_numbers<Index>(entries, columns);
+  Tensor<T, Dextents<1>> values(entries);
+  Tensor<Index, Dextents<1>> numbers(entries), offsets(rows + 1);
+  std::int64_t e = 0;
+  offsets.data()[0] = 0;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < columns; ++j)
+      if (from[i * columns + j] != T(0)) {
+        values.data()[e] = from[i * columns + j];
+        numbers.data()[e++] = static_cast<Index>(j);
+      }
+    offsets.data()[i + 1] = static_cast<Index>(e);
+  }
+  return {trusted, m.extents(), std::move(values), std::move(numbers), std::move(offsets)};
+}
+
 }  // namespace host
 
 inline namespace LOCUS_MODE {
@@ -99,8 +122,7 @@ auto from_triplets(Extents<N...> const& extents, std::initializer_list<triplet<T
 /// means: of three lists: entry k has rows[k], columns[k], values[k]
 /// fails: also shape_error, for lists of several lengths
 template <class Index = std::int32_t, std::int64_t... N, class R, class C, class V>
-auto from_triplets(Extents<N...> const& extents, R const& rows, C const& columns,
-                   V const& values) {
+auto from_triplets(Extents<N...> const& extents, R const& rows, C const& columns, V const& values) {
   using T = std::remove_cv_t<std::remove_pointer_t<decltype(values.data())>>;
   auto const n = static_cast<std::int64_t>(values.size());
   for (auto const size :
@@ -116,30 +138,9 @@ auto from_triplets(Extents<N...> const& extents, R const& rows, C const& columns
 /// device: the host; x is brought there     cost: two passes over x
 template <class Index = std::int32_t, tensor_operand X>
 auto from_dense(X&& x) {
-  auto const m = to<CpuDevice>(std::forward<X>(x));
-  using M = std::remove_cvref_t<decltype(m)>;
-  using T = typename M::value_type;
-  static_assert(M::rank() == 2,
-                "locus: from_dense takes a matrix; reshape its operand to two axes");
-  std::int64_t const rows = m.extent(0), columns = m.extent(1);
-  T const* const from = m.data();
-  std::int64_t entries = 0;
-  for (std::int64_t k = 0; k < rows * columns; ++k) entries += from[k] != T(0);
-  require_numbers<Index>(entries, columns);
-  Tensor<T, Dextents<1>> values(entries);
-  Tensor<Index, Dextents<1>> numbers(entries), offsets(rows + 1);
-  std::int64_t e = 0;
-  offsets.data()[0] = 0;
-  for (std::int64_t i = 0; i < rows; ++i) {
-    for (std::int64_t j = 0; j < columns; ++j)
-      if (from[i * columns + j] != T(0)) {
-        values.data()[e] = from[i * columns + j];
-        numbers.data()[e++] = static_cast<Index>(j);
-      }
-    offsets.data()[i + 1] = static_cast<Index>(e);
-  }
-  return csr<T, typename M::extents_type, CpuDevice, Index>(
-      trusted, m.extents(), std::move(values), std::move(numbers), std::move(offsets));
+  constexpr bool is_matrix = expression_of_t<X>::pattern.rank == 2;
+  static_assert(is_matrix, "locus: from_dense takes a matrix; reshape its operand to two axes");
+  if constexpr (is_matrix) return host::elements_of<Index>(to<CpuDevice>(std::forward<X>(x)));
 }
 
 }  // namespace LOCUS_MODE
@@ -176,9 +177,9 @@ auto transpose(A const& a) {
         values.data()[place] = from[e];
         numbers.data()[place] = static_cast<Index>(i);
       }
-    return sparse::csr<T, Turned, CpuDevice, Index>(sparse::trusted, Turned(shape{2, {columns, rows}}),
-                                                    std::move(values), std::move(numbers),
-                                                    std::move(offsets));
+    return sparse::csr<T, Turned, CpuDevice, Index>(
+        sparse::trusted, Turned(shape{2, {columns, rows}}), std::move(values), std::move(numbers),
+        std::move(offsets));
   }
 }
 

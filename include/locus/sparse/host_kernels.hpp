@@ -158,8 +158,8 @@ void at_entries(std::int64_t rows, Index const* offsets, Index const* columns, T
   for_rows(rows, offsets, each, [=](std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i)
       for (std::int64_t e = offsets[i]; e < offsets[i + 1]; ++e)
-        r[e] = static_cast<T>(product_of_rows(
-            g + i * wide, x + static_cast<std::int64_t>(columns[e]) * wide, wide));
+        r[e] = static_cast<T>(
+            product_of_rows(g + i * wide, x + static_cast<std::int64_t>(columns[e]) * wide, wide));
   });
 }
 

@@ -56,8 +56,7 @@ constexpr auto offsets_of(A&& a) {
     return reshape<rows + 1>(std::forward<A>(a).offsets());
 }
 template <class A>
-inline constexpr std::int64_t columns_of =
-    std::remove_cvref_t<A>::extents_type::static_extent(1);
+inline constexpr std::int64_t columns_of = std::remove_cvref_t<A>::extents_type::static_extent(1);
 
 }  // namespace sparse
 
@@ -74,23 +73,21 @@ inline namespace LOCUS_MODE {
 /// fails: at compile time, for other types and ranks, for static extents that do not meet, and for x
 ///        in pieces of rows; shape_error, where extents do not meet when they are bound
 /// units: sums in double, each row in one order: the same bits for any number of threads, on host and
-///        GPUs. Rows of 16 entries and more have four sums (row_sums.hpp)
+///        GPUs. Rows of 64 entries and more have four sums (row_sums.hpp)
 /// after: SciPy's a @ x, Eigen's a * x, cuSPARSE's SpMV and SpMM
 template <sparse::sparse_matrix A, tensor_operand X>
 constexpr auto matmul(A&& a, X&& x) {
   if constexpr (sparse::multiplies<std::remove_cvref_t<A>, X>()) {
     constexpr int rank = expression_of_t<X>::pattern.rank;
-    return call(
-        sparse::over_columns<sparse::product_op<rank, sparse::columns_of<A>>>(a.extent(1)),
-        std::forward<A>(a).values(), std::forward<X>(x), std::forward<A>(a).columns(),
-        sparse::offsets_of(std::forward<A>(a)));
+    return call(sparse::over_columns<sparse::product_op<rank, sparse::columns_of<A>>>(a.extent(1)),
+                std::forward<A>(a).values(), std::forward<X>(x), std::forward<A>(a).columns(),
+                sparse::offsets_of(std::forward<A>(a)));
   }
 }
 template <tensor_operand X, sparse::sparse_matrix A>
 constexpr auto matmul(X const&, A const&) {
-  static_assert(always_false<X>,
-                "locus: a sparse matrix stands on the left of a product; write "
-                "transpose(matmul(transpose(a), transpose(x)))");
+  static_assert(always_false<X>, "locus: a sparse matrix stands on the left of a product; write "
+                                 "transpose(matmul(transpose(a), transpose(x)))");
 }
 template <sparse::sparse_matrix A, sparse::sparse_matrix B>
 constexpr auto matmul(A const&, B const&) {
@@ -117,22 +114,25 @@ constexpr auto diagonal(A&& a) {
               sparse::offsets_of(std::forward<A>(a)));
 }
 
-/// means: the matrix with the pattern of a and the values v, which may be an expression:
-///        grad(sum(matmul(with_values(a, named<"v">(v)), x)), name<"v">)
+/// means: the matrix with the pattern of a and the values v, which may be an expression or a name:
+///        auto v = named<"v">(a.values()); grad(sum(matmul(with_values(a, v), x)), v)
 /// shape: v (entries)     cost: none; it points to a
-/// fails: where it is used: shape_error, for another number of values
+/// fails: at compile time, for another element type, and for a matrix without a name; where it is
+///        used: shape_error, for another number of values
 template <sparse::sparse_matrix A, tensor_operand V>
-constexpr auto with_values(A const& a, V&& v) {
-  static_assert(std::is_same_v<element_of_t<V>, typename A::value_type>,
-                "locus: the values of a sparse matrix keep their element type; write "
-                "with_values(a, cast<double>(v))");
-  auto values = as_operand<void>(std::forward<V>(v));
-  return sparse::valued<decltype(values), A>{std::move(values), &a};
+constexpr auto with_values(A&& a, V&& v) {
+  using Matrix = std::remove_cvref_t<A>;
+  constexpr bool has_name = std::is_lvalue_reference_v<A>,
+                 has_type = std::is_same_v<element_of_t<V>, typename Matrix::value_type>;
+  static_assert(has_name, "locus: a matrix with other values points to the matrix; give "
+                          "with_values a named one");
+  static_assert(has_type, "locus: the values of a sparse matrix keep their element type; write "
+                          "with_values(a, cast<double>(v))");
+  if constexpr (has_name && has_type) {
+    auto values = as_operand<void>(std::forward<V>(v));
+    return sparse::valued<decltype(values), Matrix>{std::move(values), &a};
+  }
 }
-template <sparse::sparse_matrix A, class V>
-void with_values(A&&, V&&)
-  requires(!std::is_lvalue_reference_v<A>)
-= delete;
 
 }  // namespace LOCUS_MODE
 }  // namespace locus

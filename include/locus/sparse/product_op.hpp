@@ -96,8 +96,8 @@ struct product_op : with_columns<product_rule<Rank>, Columns> {
       return static_cast<T>(
           sum_of_row(values.data, at.data, x.data, offsets[row], offsets[row + 1]));
     else
-      return static_cast<T>(sum_of_row(values.data, at.data, x.data, offsets[row], offsets[row + 1],
-                                       k % wide, wide));
+      return static_cast<T>(
+          sum_of_row(values.data, at.data, x.data, offsets[row], offsets[row + 1], k % wide, wide));
   }
   template <class G, class Y, class V, class X, class At, class Offsets>
   constexpr auto pullback(G const& g, Y const&, V const& values, X const& x, At const& at,
@@ -145,8 +145,8 @@ struct entries_op : with_columns<entries_rule<Rank>, Columns> {
                               tile<T const> x, tile<Index const> at,
                               tile<Index const> offsets) const {
     std::int64_t const row = row_of_entry(offsets.data, rows_of(offsets), e), wide = wide_of(g);
-    return static_cast<T>(product_of_rows(
-        g.data + row * wide, x.data + static_cast<std::int64_t>(at[e]) * wide, wide));
+    return static_cast<T>(product_of_rows(g.data + row * wide,
+                                          x.data + static_cast<std::int64_t>(at[e]) * wide, wide));
   }
   template <class G, class Y, class Left, class X, class At, class Offsets>
   constexpr auto pullback(G const& g, Y const&, Left const& left, X const& x, At const& at,

@@ -16,7 +16,7 @@ LOCUS_HOST_DEVICE inline double exact_product(T a, T b) {
     return double(a) * double(b);
 }
 
-/// means: the sum of values[e] x[columns[e]] over e in [e, end). A row of 16 entries and more has
+/// means: the sum of values[e] x[columns[e]] over e in [e, end). A row of 64 entries and more has
 ///        four sums, of the entries 0, 4, 8...; 1, 5, 9...; 2...; 3..., which do not wait for each
 ///        other: then (0 + 1) + (2 + 3), and the last entries, fewer than four, behind it
 /// units: all sums in double
@@ -24,7 +24,7 @@ template <class T, class Index>
 LOCUS_HOST_DEVICE inline double sum_of_row(T const* values, Index const* columns, T const* x,
                                            std::int64_t e, std::int64_t end) {
   double sum = 0;
-  if (end - e >= 16) {
+  if (end - e >= 64) {
     double b = 0, c = 0, d = 0;
     for (; e + 4 <= end; e += 4) {
       sum += exact_product(values[e], x[columns[e]]);

@@ -82,7 +82,8 @@ TEST_CASE("a matrix without entries, and one from a list that stands in the prog
   CHECK(none.offsets().size() == 1);
   sparse::csr<float, Extents<2, 3>> const empty;
   CHECK(values_of(eval(to_dense(empty))) == plain(6));
-  auto const a = sparse::from_triplets<double>(Extents<2, 3>{}, {{1, 2, 4.}, {0, 1, 2.}, {1, 2, 0.5}});
+  auto const a =
+      sparse::from_triplets<double>(Extents<2, 3>{}, {{1, 2, 4.}, {0, 1, 2.}, {1, 2, 0.5}});
   static_assert(std::is_same_v<decltype(a), sparse::csr<double, Extents<2, 3>> const>);
   CHECK(values_of(a.values()) == plain{2, 4.5});
   static_assert(std::is_same_v<decltype(eval(to_dense(a)))::extents_type, Extents<2, 3>>);
@@ -143,8 +144,7 @@ TEST_CASE("arrays of the program are a matrix without a copy") {
   CHECK(values_of(eval(to_dense(b))) == plain{1, 2});
   CHECK(message_of([&] {
           (void)sparse::view_csr<CpuDevice>(dextents<2>(2, 1), values, columns, offsets);
-        }) ==
-        "locus: entry 0 of a sparse matrix (row 0) has column 1; columns are 0 to 0");
+        }) == "locus: entry 0 of a sparse matrix (row 0) has column 1; columns are 0 to 0");
 }
 
 TEST_CASE("a wrong matrix is refused, with the place and the remedy") {
@@ -165,12 +165,14 @@ TEST_CASE("a wrong matrix is refused, with the place and the remedy") {
   CHECK(made(e, {1, 2}, {0, 2}, {0, 3, 2}) ==
         "locus: row 1 of a sparse matrix begins with entry 3 and ends in front of entry 2; offsets "
         "do not fall");
-  CHECK(made(e, {1, 2}, {0, 2}, {0, 1, 1}) ==
-        "locus: the offsets of a sparse matrix end with 1, and it has 2 entries; the last offset is "
-        "their number");
-  CHECK(made(e, {1, 2}, {0, 2}, {0, 1, 7}) ==
-        "locus: the offsets of a sparse matrix end with 7, and it has 2 entries; the last offset is "
-        "their number");
+  CHECK(
+      made(e, {1, 2}, {0, 2}, {0, 1, 1}) ==
+      "locus: the offsets of a sparse matrix end with 1, and it has 2 entries; the last offset is "
+      "their number");
+  CHECK(
+      made(e, {1, 2}, {0, 2}, {0, 1, 7}) ==
+      "locus: the offsets of a sparse matrix end with 7, and it has 2 entries; the last offset is "
+      "their number");
   CHECK(made(e, {1, 2}, {0, 3}, {0, 1, 2}) ==
         "locus: entry 1 of a sparse matrix (row 1) has column 3; columns are 0 to 2");
   CHECK(made(e, {1, 2}, {-1, 0}, {0, 1, 2}) ==

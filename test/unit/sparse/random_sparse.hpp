@@ -16,10 +16,11 @@ using plain = std::vector<long double>;  // rows first
 
 /// How the entries of a list lie.
 enum class kind { none, few, many, one_dense_row, empty_rows, one_column, doubled };
-inline constexpr kind all_kinds[] = {kind::none,       kind::few,        kind::many,   kind::one_dense_row,
-                                     kind::empty_rows, kind::one_column, kind::doubled};
-inline constexpr std::int64_t all_sizes[][2] = {{0, 0},   {0, 5},   {5, 0},  {1, 1}, {1, 40},
-                                                {40, 1},  {31, 33}, {33, 31}, {7, 257}, {300, 20}};
+inline constexpr kind all_kinds[] = {kind::none,          kind::few,        kind::many,
+                                     kind::one_dense_row, kind::empty_rows, kind::one_column,
+                                     kind::doubled};
+inline constexpr std::int64_t all_sizes[][2] = {{0, 0},  {0, 5},   {5, 0},   {1, 1},   {1, 40},
+                                                {40, 1}, {31, 33}, {33, 31}, {7, 257}, {300, 20}};
 
 template <class T>
 std::vector<sparse::triplet<T>> random_list(std::int64_t rows, std::int64_t columns, kind how,
