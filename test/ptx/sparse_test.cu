@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of sparse matrices on cards, and their derivatives: the bits of the host.
-#include <locus/cub.cuh>
+#include <locus/cuda.cuh>
 
 #include <doctest/doctest.h>
 
