@@ -15,6 +15,7 @@
 // expect-13: locus: the shapes of the operands of a functor do not fit; they are printed below
 // expect-14: locus: this operation has no kernel for pieces along the cut of its operands; gather first with to<Mirrored<...>>(x) or to<Device>(x), or cut another axis
 // expect-15: locus: a matrix with other values points to the matrix; give with_values a named one
+// expect-16: locus: view_csr keeps no array; give it arrays with names, or spans
 #include <vector>
 
 #include <locus/locus.hpp>
@@ -68,6 +69,11 @@ auto misuse() { return eval(matmul(small, two)); }
 auto misuse() { return eval(matmul(mirrored, rows)); }
 #elif LOCUS_MUST_FAIL == 15
 auto misuse() { return with_values(transpose(a), x); }
+#elif LOCUS_MUST_FAIL == 16
+auto misuse() {
+  return sparse::view_csr<CpuDevice>(dextents<2>(1, 1), std::vector<double>(), short_ones,
+                                     short_ones);
+}
 #else
 auto proper() { return eval(matmul(a, matmul(with_values(small, x), x))); }
 auto also_proper() { return eval(matmul(mirrored, columns)); }

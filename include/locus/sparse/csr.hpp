@@ -155,25 +155,31 @@ class csr_view {
   numbers_type columns_, offsets_;
 };
 
+/// means: an array that is there behind the statement: it has a name, or points to its elements
+template <class R>
+inline constexpr bool stays = std::is_lvalue_reference_v<R> || std::is_trivially_copyable_v<R>;
+
 inline namespace LOCUS_MODE {
 
 /// means: a matrix over arrays of the program: std::vector, std::span, or what has data() and
-///        size(); data() of values may be const. The program keeps the arrays, and leaves columns
-///        and offsets as they are
+///        size(); values may be const. The program keeps the arrays, and leaves columns and offsets
+///        as they are
 /// device: Where, whose memory the arrays are in     cost: one pass over columns and offsets
 /// fails: as csr
 template <single_device Where, std::int64_t... N, class V, class C, class O>
-auto view_csr(Extents<N...> const& extents, V& values, C& columns, O& offsets) {
+auto view_csr(Extents<N...> const& extents, V&& values, C&& columns, O&& offsets) {
   using T = std::remove_pointer_t<decltype(values.data())>;
   using Index = std::remove_cv_t<std::remove_pointer_t<decltype(columns.data())>>;
   constexpr bool same_index =
       std::is_same_v<Index, std::remove_cv_t<std::remove_pointer_t<decltype(offsets.data())>>>;
+  constexpr bool stay = stays<V> && stays<C> && stays<O>;
   static_assert(same_index, "locus: the columns and the offsets of a sparse matrix have one type, "
                             "std::int32_t or std::int64_t");
+  static_assert(stay, "locus: view_csr keeps no array; give it arrays with names, or spans");
   auto const part = []<class P>(P* from, auto size) {
     return view<Where>(from, dextents<1>(static_cast<std::int64_t>(size)));
   };
-  if constexpr (same_index)
+  if constexpr (same_index && stay)
     return csr_view<T, Extents<N...>, Where, Index>(
         extents, part(values.data(), values.size()),
         part(static_cast<Index const*>(columns.data()), columns.size()),

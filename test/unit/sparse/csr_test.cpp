@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <limits>
+#include <span>
 
 #include <locus/algorithms/moves.hpp>
 #include <message_of.hpp>
@@ -138,6 +139,9 @@ TEST_CASE("arrays of the program are a matrix without a copy") {
   values[0] = 0;
   CHECK(own.values()[0] == 14);
   CHECK(values_of(eval(to_dense(transpose(a)))) == plain{0, 4, 0, 0, 0, 6});
+  auto const of_spans = sparse::view_csr<CpuDevice>(  // as pointers of another library
+      dextents<2>(2, 3), std::span<double const>(values), std::span(columns), std::span(offsets));
+  CHECK(of_spans.values().data() == values.data());
   std::vector<float> const fixed{1, 2};
   std::vector<int> const c{0, 0}, o{0, 1, 2};
   auto const b = sparse::view_csr<CpuDevice>(Extents<2, 1>{}, fixed, c, o);
