@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sparse matrices of other elements, ranks and places; products that have no kernel.
-// expect-1: locus: the values of a sparse matrix are float or double
+// expect-1: locus: the values of a sparse matrix are float or double; write sparse::csr<double>
 // expect-2: locus: a sparse matrix has two extents; write Dextents<2>
-// expect-3: locus: the columns and offsets of a sparse matrix are std::int32_t or std::int64_t
+// expect-3: locus: the columns and offsets of a sparse matrix are signed integers; write std::int32_t or std::int64_t
 // expect-4: locus: a sparse matrix lies whole on its devices; write CpuDevice, GpuDevice<0> or Mirrored<...>, and cut the columns of the dense operand
 // expect-5: locus: a sparse matrix times a vector or a dense matrix; reshape the right side to one or two axes
 // expect-6: locus: both sides of a sparse product have the same element type; write matmul(a, cast<double>(x))

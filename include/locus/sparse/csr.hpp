@@ -23,24 +23,27 @@ struct trusted_t {
 };
 inline constexpr trusted_t trusted{};
 
-/// means: T, E, Where and Index make a sparse matrix
-/// fails: at compile time, with a sentence
+/// means: the types of a sparse matrix, and which it may have
 template <class T, class E, class Where, class Index>
-consteval bool makes_csr() {
-  constexpr bool has_floats = std::is_same_v<T, float> || std::is_same_v<T, double>,
-                 has_extents = is_extents<E> && E::rank() == 2,
-                 has_index =
-                     std::is_same_v<Index, std::int32_t> || std::is_same_v<Index, std::int64_t>,
-                 is_whole = device_policy<Where> && !Where::value.is_sharded();
-  static_assert(has_floats, "locus: the values of a sparse matrix are float or double");
-  static_assert(has_extents, "locus: a sparse matrix has two extents; write Dextents<2>");
-  static_assert(has_index, "locus: the columns and offsets of a sparse matrix are std::int32_t or "
-                           "std::int64_t");
-  static_assert(is_whole,
-                "locus: a sparse matrix lies whole on its devices; write CpuDevice, "
-                "GpuDevice<0> or Mirrored<...>, and cut the columns of the dense operand");
-  return has_floats && has_extents && has_index && is_whole;
-}
+struct csr_types {
+  static_assert(
+      std::is_same_v<T, float> || std::is_same_v<T, double>,
+      "locus: the values of a sparse matrix are float or double; write sparse::csr<double>");
+  static_assert(is_extents<E> && E::rank() == 2,
+                "locus: a sparse matrix has two extents; write Dextents<2>");
+  static_assert(std::is_same_v<Index, std::int32_t> || std::is_same_v<Index, std::int64_t>,
+                "locus: the columns and offsets of a sparse matrix are signed integers; write "
+                "std::int32_t or std::int64_t");
+  static_assert(device_policy<Where> && !Where::value.is_sharded(),
+                "locus: a sparse matrix lies whole on its devices; write CpuDevice, GpuDevice<0> "
+                "or Mirrored<...>, and cut the columns of the dense operand");
+
+  using is_sparse = void;
+  using value_type = T;
+  using extents_type = E;
+  using policy = Where;
+  using index_type = Index;
+};
 
 /// means: row i of the matrix has the entries offsets[i] to offsets[i + 1] - 1; entry e has the value
 ///        values[e] and the column columns[e]. Columns of a row come in any order, and entries of
@@ -53,15 +56,8 @@ consteval bool makes_csr() {
 ///        entries, columns outside the matrix, and more entries than Index counts
 /// after: SciPy's csr_array, Eigen's SparseMatrix<T, RowMajor>
 template <class T, class E = Dextents<2>, class Where = CpuDevice, class Index = std::int32_t>
-class csr {
-  static_assert(makes_csr<T, E, Where, Index>());
-
+class csr : public csr_types<T, E, Where, Index> {
  public:
-  using is_sparse = void;
-  using value_type = T;
-  using extents_type = E;
-  using policy = Where;
-  using index_type = Index;
   using values_type = Tensor<T, Dextents<1>, Where>;
   using numbers_type = Tensor<Index, Dextents<1>, Where>;
 
@@ -118,15 +114,8 @@ class csr {
 /// device: Where
 /// after: Eigen's Map of a SparseMatrix
 template <class T, class E, class Where, class Index>
-class csr_view {
-  static_assert(makes_csr<std::remove_const_t<T>, E, Where, Index>());
-
+class csr_view : public csr_types<std::remove_const_t<T>, E, Where, Index> {
  public:
-  using is_sparse = void;
-  using value_type = std::remove_const_t<T>;
-  using extents_type = E;
-  using policy = Where;
-  using index_type = Index;
   using values_type = View<T, Dextents<1>, Where, true>;
   using numbers_type = View<Index const, Dextents<1>, Where, true>;
 
