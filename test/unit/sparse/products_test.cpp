@@ -3,7 +3,10 @@
 // constants of plans, operands that do not fit.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <limits>
+#include <mutex>
+#include <vector>
 
 #include <locus/config/settings.hpp>
 #include <message_of.hpp>
@@ -37,6 +40,35 @@ TEST_CASE("no bit depends on the number of threads") {
   for (int const threads : {2, 3, 7}) {
     config::set_intra_op_parallelism_threads(threads);
     CHECK(all() == one);
+  }
+  config::set_intra_op_parallelism_threads(0);
+}
+
+TEST_CASE("rows go to threads in ranges of like weight, each row once") {
+  std::int64_t const rows = 100000, middle = rows / 2, dense = 60000;
+  std::vector<std::int32_t> offsets{0};
+  for (std::int64_t i = 0; i < rows; ++i)  // a third without entries, one with most
+    offsets.push_back(offsets.back() + std::int32_t(i == middle ? dense : i % 3 * 4));
+  config::set_intra_op_parallelism_threads(4);
+  for (int turn = 0; turn < 3; ++turn) {  // the first may find all threads asleep
+    std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
+    std::mutex one;
+    sparse::host::for_rows(rows, offsets.data(), 5.f, [&](std::int64_t first, std::int64_t last) {
+      std::lock_guard const hold(one);
+      ranges.emplace_back(first, last);
+    });
+    std::sort(ranges.begin(), ranges.end());
+    std::int64_t next = 0, heaviest = 0;
+    for (auto const& [first, last] : ranges) {
+      CHECK(first == next);
+      next = last;
+      bool const has_dense = first <= middle && middle < last;
+      heaviest = std::max(heaviest, offsets[std::size_t(last)] - offsets[std::size_t(first)] +
+                                        2 * (last - first) - (has_dense ? dense : 0));
+    }
+    CHECK(next == rows);
+    if (ranges.size() > 1)
+      CHECK(heaviest <= (offsets.back() + 2 * rows) / std::int64_t(ranges.size()) + 16);
   }
   config::set_intra_op_parallelism_threads(0);
 }
