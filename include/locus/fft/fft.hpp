@@ -23,8 +23,9 @@ consteval bool takes_lines() {
   using T = element_of_t<X>;
   constexpr int rank = expression_of_t<X>::pattern.rank, axis = axis_of<Axis, X>;
   constexpr bool has_axis = axis >= 0 && axis < rank;
-  static_assert(has_axis, "locus: a Fourier transform names an axis that its operand does not have; "
-                          "axes count from 0, or from -1 backwards");
+  static_assert(has_axis,
+                "locus: a Fourier transform names an axis that its operand does not have; "
+                "axes count from 0, or from -1 backwards");
   constexpr bool fits = Real ? is_real_number<T> : is_complex_number<T>;
   if constexpr (Real)
     static_assert(fits, "locus: rfft takes float or double; write cast<float>(x), or fft(x) for "

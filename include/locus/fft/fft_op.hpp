@@ -28,8 +28,8 @@ constexpr std::string_view tensorflow_name_of(transform kind) {
 template <class T>
 inline constexpr bool is_real_number = std::is_same_v<T, float> || std::is_same_v<T, double>;
 template <class T>
-inline constexpr bool is_complex_number = std::is_same_v<T, std::complex<float>> ||
-                                          std::is_same_v<T, std::complex<double>>;
+inline constexpr bool is_complex_number =
+    std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
 
 namespace host {
 inline namespace LOCUS_MODE {

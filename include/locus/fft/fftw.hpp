@@ -108,8 +108,7 @@ template <class T>
 struct fftw_kept_plan {
   fftw_lines of;
   typename fftw_table<T>::plan plan = nullptr;
-  fftw_kept_plan(fftw_lines const& lines, typename fftw_table<T>::plan made)
-      : of(lines), plan(made) {}
+  fftw_kept_plan(fftw_lines const& l, typename fftw_table<T>::plan made) : of(l), plan(made) {}
   fftw_kept_plan(fftw_kept_plan const&) = delete;
   ~fftw_kept_plan() {
     lock_guard const guard(planner<T>());
@@ -127,11 +126,10 @@ std::shared_ptr<fftw_kept_plan<T> const> make_fftw_plan(fftw_lines const& l, T* 
   auto const by = [&](auto make, auto... sign) {
     return make(1, &l.n, l.lines, in, nullptr, 1, l.in_n, out, nullptr, 1, l.out_n, sign..., flags);
   };
-  auto const plan = l.kind == transform::real           ? by(t.many_real)
-                    : l.kind == transform::real_inverse ? by(t.many_real_inverse)
-                                                        : by(t.many, l.kind == transform::forward
-                                                                         ? -1
-                                                                         : 1);
+  auto const plan = l.kind == transform::real ? by(t.many_real)
+                    : l.kind == transform::real_inverse
+                        ? by(t.many_real_inverse)
+                        : by(t.many, l.kind == transform::forward ? -1 : 1);
   return std::make_shared<fftw_kept_plan<T> const>(l, plan);
 }
 
@@ -146,9 +144,9 @@ struct fftw_plans {
 /// means: the plan for these lines; the last 64 of a type are kept
 template <class T>
 LOCUS_SHARED_STATE std::shared_ptr<fftw_kept_plan<T> const> fftw_plan_for(fftw_lines const& l,
-                                                                         T* in, T* out) {
+                                                                          T* in, T* out) {
   static fftw_plans<T> kept;
-  fftw<T>();  // lives longer than the plans
+  fftw<T>();                                      // lives longer than the plans
   std::shared_ptr<fftw_kept_plan<T> const> gone;  // destroyed without the lock
   {
     lock_guard const guard(kept.lock);
@@ -175,7 +173,8 @@ inline namespace LOCUS_MODE {
 
 template <class T>
 LOCUS_LOOP_FUNCTION void scale_numbers(T* x, std::int64_t n, T by) {
-  LOCUS_IVDEP for (std::int64_t k = 0; k < n; ++k) x[k] *= by;
+  LOCUS_IVDEP
+  for (std::int64_t k = 0; k < n; ++k) x[k] *= by;
 }
 
 /// means: as transform_lines, by FFTW     shape: grid.inner is 1

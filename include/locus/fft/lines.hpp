@@ -95,8 +95,8 @@ void complex_block(tables<T> const& t, bool inverse, std::complex<T> const* from
 ///        conjugate of Z[h - k]
 template <class T>
 void real_block(tables<T> const& t, std::int64_t n, T const* from, line_places const& in,
-                std::complex<T>* to, line_places const& out, std::int64_t lanes,
-                split_numbers<T> x, split_numbers<T> y) {
+                std::complex<T>* to, line_places const& out, std::int64_t lanes, split_numbers<T> x,
+                split_numbers<T> y) {
   bool const even = n % 2 == 0;
   T const* const values = from + in.first;
   for (std::int64_t j = 0; j < t.n; ++j)
@@ -113,8 +113,10 @@ void real_block(tables<T> const& t, std::int64_t n, T const* from, line_places c
     T* const one = results + 2 * k * out.step;
     T* const other = results + 2 * (t.n - k) * out.step;
     for (std::int64_t lane = 0; lane < lanes; ++lane) {
-      T const er = (r.re[a + lane] + r.re[b + lane]) / 2, ei = (r.im[a + lane] - r.im[b + lane]) / 2,
-              pr = (r.im[a + lane] + r.im[b + lane]) / 2, pi = (r.re[b + lane] - r.re[a + lane]) / 2;
+      T const er = (r.re[a + lane] + r.re[b + lane]) / 2,
+              ei = (r.im[a + lane] - r.im[b + lane]) / 2,
+              pr = (r.im[a + lane] + r.im[b + lane]) / 2,
+              pi = (r.re[b + lane] - r.re[a + lane]) / 2;
       T const wr = pr * c - pi * s, wi = pr * s + pi * c;
       std::int64_t const at = 2 * lane * out.next_line;
       one[at] = er + wr, one[at + 1] = ei + wi;
@@ -190,7 +192,7 @@ void transform_lines(From const* from, To* to, line_grid const& grid) {
   tables<T> const& t = *kept;
   std::int64_t const most = lines_at_once<T>(t.room(), inner),
                      columns = inner == 1 ? grid.outer : inner,  // lines that blocks divide
-                     blocks = (columns + most - 1) / most, rows = inner == 1 ? 1 : grid.outer,
+      blocks = (columns + most - 1) / most, rows = inner == 1 ? 1 : grid.outer,
                      in_n = gives_real ? n / 2 + 1 : n, out_n = takes_real ? n / 2 + 1 : n;
   float const work = static_cast<float>(grid.lines() * n) *
                      (1 + 0.5f * std::log2(static_cast<float>(n))) *

@@ -7,10 +7,10 @@
 #include <utility>  // index_sequence
 #include <vector>   // vector
 
-#include <locus/core/macros.hpp>       // LOCUS_MODE, LOCUS_COLD_BEGIN
-#include <locus/fft/roots.hpp>         // root_table
+#include <locus/core/macros.hpp>        // LOCUS_MODE, LOCUS_COLD_BEGIN
+#include <locus/fft/roots.hpp>          // root_table
 #include <locus/simd/instructions.hpp>  // LOCUS_CHOSEN
-#include <locus/simd/native.hpp>       // vector
+#include <locus/simd/native.hpp>        // vector
 
 namespace locus::fourier {
 
@@ -327,8 +327,7 @@ struct fft_pass {
       if constexpr (Factor == 2 || Factor == 4 || Factor == 8) {
         fft_interleave<Factor, N>(r);
         fft_interleave<Factor, N>(i);
-        for (int k = 0; k < factor(); ++k)
-          fft_store(re + k * N, r[k]), fft_store(im + k * N, i[k]);
+        for (int k = 0; k < factor(); ++k) fft_store(re + k * N, r[k]), fft_store(im + k * N, i[k]);
       } else
         for (int k = 0; k < factor(); ++k)
           for (int lane = 0; lane < N; ++lane) {
@@ -401,8 +400,7 @@ struct fft_parts {
     for (; k < n; ++k) to[2 * k] = re[k] * scale, to[2 * k + 1] = im[k] * scale;
   }
   /// means: (re + i im) [j, lane] *= (c + i s)[j]     shape: (n, columns), of c and s n
-  static void multiply(T* re, T* im, T const* c, T const* s, std::int64_t n,
-                       std::int64_t columns) {
+  static void multiply(T* re, T* im, T const* c, T const* s, std::int64_t n, std::int64_t columns) {
     if (columns == 1) {
       std::int64_t k = 0;
       for (; k + lanes <= n; k += lanes)

@@ -21,9 +21,8 @@ inline root root_of_unity(std::int64_t k, std::int64_t n) {
   // k / n = quarter / 4 + rest / (4 n) turns, and |rest| <= n / 2
   std::int64_t quarter = 4 * k / n, rest = 4 * k - quarter * n;
   if (2 * rest > n) rest -= n, ++quarter;
-  long double const angle =
-      1.570796326794896619231321691639751442L * static_cast<long double>(rest) /
-      static_cast<long double>(n);
+  long double const angle = 1.570796326794896619231321691639751442L *
+                            static_cast<long double>(rest) / static_cast<long double>(n);
   long double const c = std::cos(angle), s = std::sin(angle);
   switch (quarter & 3) {
   case 0: return {c, -s};
@@ -45,8 +44,8 @@ class root_table {
   }
   /// means: exp(-2 pi i k / n)     shape: 0 <= k < n
   root operator()(std::int64_t k) const {
+    if (4 * k % n_ == 0) return root_of_unity(k, n_);  // exactly 1, -i, -1, i
     root const a = coarse_[std::size_t(k / step_)], b = fine_[std::size_t(k % step_)];
-    if (k % step_ == 0) return a;
     return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
   }
   std::int64_t size() const { return n_; }

@@ -31,7 +31,7 @@ struct tables {
   pass_list<T> passes;  // of n, or of the convolution
   parts<T> chirp;       // exp(-pi i k^2 / n); none where n has passes
   parts<T> filter;      // the transform of the inverse chirp, over the length of the convolution
-  parts<T> halves;      // exp(-2 pi i k / 2 n), k <= n: the roots that join the halves of a real line
+  parts<T> halves;  // exp(-2 pi i k / 2 n), k <= n: the roots that join the halves of a real line
   /// means: numbers that the work on one line has room for
   std::int64_t room() const { return n > passes.n ? n : passes.n; }
 };
@@ -135,8 +135,8 @@ split_numbers<T> transform_block(tables<T> const& t, split_numbers<T> x, split_n
   split_numbers<T> const other = r.re == x.re ? y : x;
   times(r.re, r.im, t.filter.re.data(), t.filter.im.data(), m, lanes);
   // parts that change places turn the sign of the transform
-  split_numbers<T> const back = LOCUS_CHOSEN(host, fft_passes<T>::run)(
-      t.passes, {r.im, r.re}, {other.im, other.re}, lanes);
+  split_numbers<T> const back =
+      LOCUS_CHOSEN(host, fft_passes<T>::run)(t.passes, {r.im, r.re}, {other.im, other.re}, lanes);
   times(back.im, back.re, t.chirp.re.data(), t.chirp.im.data(), t.n, lanes);
   return {back.im, back.re};
 }
