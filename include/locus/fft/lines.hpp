@@ -98,16 +98,24 @@ void real_block(tables<T> const& t, std::int64_t n, T const* from, line_places c
                 std::complex<T>* to, line_places const& out, std::int64_t lanes, split_numbers<T> x,
                 split_numbers<T> y) {
   bool const even = n % 2 == 0;
+  bool const alone = even && lanes == 1 && in.step == 1;
   T const* const values = from + in.first;
-  for (std::int64_t j = 0; j < t.n; ++j)
-    for (std::int64_t lane = 0; lane < lanes; ++lane) {
-      T const* const one = values + (even ? 2 * j : j) * in.step + lane * in.next_line;
-      x.re[j * lanes + lane] = one[0], x.im[j * lanes + lane] = even ? one[in.step] : T(0);
-    }
+  if (alone)
+    LOCUS_CHOSEN(host, fft_parts<T>::split)(values, t.n, x.re, x.im);
+  else
+    for (std::int64_t j = 0; j < t.n; ++j)
+      for (std::int64_t lane = 0; lane < lanes; ++lane) {
+        T const* const one = values + (even ? 2 * j : j) * in.step + lane * in.next_line;
+        x.re[j * lanes + lane] = one[0], x.im[j * lanes + lane] = even ? one[in.step] : T(0);
+      }
   split_numbers<T> const r = transform_block(t, x, y, lanes);
   if (!even) return join_lines(r, to, out, n / 2 + 1, lanes, T(1));
   T* const results = reinterpret_cast<T*>(to + out.first);
-  for (std::int64_t k = 0; 2 * k <= t.n; ++k) {
+  std::int64_t const behind =
+      alone ? LOCUS_CHOSEN(host, fft_parts<T>::join_halves)(r.re, r.im, t.halves.re.data(),
+                                                            t.halves.im.data(), t.n, 1, results)
+            : 1;
+  for (std::int64_t k = 0; 2 * k <= t.n; k = k == 0 ? behind : k + 1) {
     std::int64_t const a = k * lanes, b = (k == 0 ? 0 : t.n - k) * lanes;
     T const c = t.halves.re[std::size_t(k)], s = t.halves.im[std::size_t(k)];
     T* const one = results + 2 * k * out.step;
@@ -132,8 +140,13 @@ void real_inverse_block(tables<T> const& t, std::int64_t n, std::complex<T> cons
                         split_numbers<T> x, split_numbers<T> y) {
   bool const even = n % 2 == 0;
   T const scale = T(1) / static_cast<T>(n);
+  bool const alone = even && lanes == 1 && in.step == 1;
   T const* const numbers = reinterpret_cast<T const*>(from + in.first);
-  for (std::int64_t k = 0; 2 * k <= (even ? t.n : n); ++k) {
+  std::int64_t const behind =
+      alone ? LOCUS_CHOSEN(host, fft_parts<T>::split_halves)(numbers, t.halves.re.data(),
+                                                             t.halves.im.data(), t.n, 1, x.re, x.im)
+            : 1;
+  for (std::int64_t k = 0; 2 * k <= (even ? t.n : n); k = k == 0 ? behind : k + 1) {
     std::int64_t const a = k * lanes, b = (k == 0 ? 0 : t.n - k) * lanes;
     T const c = even ? t.halves.re[std::size_t(k)] : T(0),
             s = even ? t.halves.im[std::size_t(k)] : T(0);
@@ -158,6 +171,7 @@ void real_inverse_block(tables<T> const& t, std::int64_t n, std::complex<T> cons
   split_numbers<T> const turned = transform_block(t, {x.im, x.re}, {y.im, y.re}, lanes);
   split_numbers<T> const r{turned.im, turned.re};
   T* const values = to + out.first;
+  if (alone) return LOCUS_CHOSEN(host, fft_parts<T>::join)(r.re, r.im, t.n, scale, values);
   for (std::int64_t j = 0; j < t.n; ++j)
     for (std::int64_t lane = 0; lane < lanes; ++lane) {
       T* const one = values + (even ? 2 * j : j) * out.step + lane * out.next_line;

@@ -8,7 +8,9 @@
 
 #include <locus/core/lock.hpp>    // mutex, lock_guard
 #include <locus/core/macros.hpp>  // LOCUS_MODE, LOCUS_SHARED_STATE
-#include <locus/fft/passes.hpp>   // pass_list, fft_passes
+#include <locus/fft/factors.hpp>  // pass_list, make_passes
+#include <locus/fft/parts.hpp>    // fft_parts
+#include <locus/fft/passes.hpp>   // fft_passes
 
 namespace locus::fourier {
 
