@@ -16,7 +16,7 @@ using namespace locus;
 namespace {
 
 template <class T>
-using Lines = Tensor<std::complex<T>, Dextents<2>>;
+using Lines = Tensor<complex<T>, Dextents<2>>;
 template <class T>
 using shared = std::shared_ptr<Lines<T>>;
 
@@ -60,7 +60,9 @@ void add(std::int64_t n, std::int64_t lines) {
     auto const eigen = std::make_shared<Eigen::FFT<T>>();
     g.rival("Eigen", 1, [=] {
       for (std::int64_t k = 0; k < lines; ++k)
-        eigen->fwd(y->data() + k * n, x->data() + k * n, static_cast<int>(n));
+        eigen->fwd(reinterpret_cast<std::complex<T>*>(y->data()) + k * n,
+                   reinterpret_cast<std::complex<T> const*>(x->data()) + k * n,
+                   static_cast<int>(n));
     });
 #endif
   });

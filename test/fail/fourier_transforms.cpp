@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fourier transforms of real numbers, of integers, along axes that are not there, of lines without numbers.
-// expect-1: locus: fft, ifft and irfft take std::complex<float> or std::complex<double>; write rfft(x) for real numbers
+// expect-1: locus: fft, ifft and irfft take complex<float> or complex<double>; write rfft(x) for real numbers
 // expect-2: locus: rfft takes float or double; write cast<float>(x), or fft(x) for complex numbers
 // expect-3: locus: a Fourier transform names an axis that its operand does not have; axes count from 0, or from -1 backwards
 // expect-4: locus: a Fourier transform takes lines of one number or more; its operand has none along the axis
@@ -10,13 +10,13 @@
 #include <locus/locus.hpp>
 using namespace locus;
 
-Tensor<std::complex<double>, Extents<3, 8>> x;
-Tensor<std::complex<double>, Extents<3, 1>> one;
+Tensor<complex<double>, Extents<3, 8>> x;
+Tensor<complex<double>, Extents<3, 1>> one;
 Tensor<float, Extents<0>> none;
-Tensor<float, Extents<8>> real;
+Tensor<float, Extents<8>> reals;
 Tensor<int, Extents<8>> whole;
 #if LOCUS_MUST_FAIL == 1
-auto misuse() { return fft(real); }
+auto misuse() { return fft(reals); }
 #elif LOCUS_MUST_FAIL == 2
 auto misuse() { return rfft(whole); }
 #elif LOCUS_MUST_FAIL == 3

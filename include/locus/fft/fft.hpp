@@ -26,13 +26,13 @@ consteval bool takes_lines() {
   static_assert(has_axis,
                 "locus: a Fourier transform names an axis that its operand does not have; "
                 "axes count from 0, or from -1 backwards");
-  constexpr bool fits = Real ? is_real_number<T> : is_complex_number<T>;
+  constexpr bool fits = Real ? is_real_number<T> : is_complex_v<T>;
   if constexpr (Real)
     static_assert(fits, "locus: rfft takes float or double; write cast<float>(x), or fft(x) for "
                         "complex numbers");
   else
-    static_assert(fits, "locus: fft, ifft and irfft take std::complex<float> or "
-                        "std::complex<double>; write rfft(x) for real numbers");
+    static_assert(fits, "locus: fft, ifft and irfft take complex<float> or "
+                        "complex<double>; write rfft(x) for real numbers");
   if constexpr (has_axis && fits) {
     constexpr bool has_numbers = expression_of_t<X>::pattern.extent[axis] != 0;
     static_assert(has_numbers, "locus: a Fourier transform takes lines of one number or more; its "
@@ -48,7 +48,7 @@ inline namespace LOCUS_MODE {
 
 /// means: r[a..., k, b...] = the sum over j of x[a..., j, b...] exp(-2 pi i j k / n), a: Axis axes,
 ///        n: the extent of x along Axis; any n, and quickest for those with factors up to 31
-/// shape: that of x, of std::complex<float> or std::complex<double>
+/// shape: that of x, of complex<float> or complex<double>
 /// device: as x, which is whole, or in pieces along another axis; pieces along Axis do not compile.
 ///         It runs on CPUs: for operands on GPUs the step brings them over and back
 /// cost:  one step; no fusion. 5 n log2 n operations a line, by FFTW where one is found and Axis is
@@ -73,8 +73,8 @@ constexpr auto ifft(X&& x) {
 }
 
 /// means: the first n / 2 + 1 numbers k of fft of real x; the others are the conjugates of these
-/// shape: n / 2 + 1 along Axis, else that of x; float gives std::complex<float>, double
-///        std::complex<double>
+/// shape: n / 2 + 1 along Axis, else that of x; float gives complex<float>, double
+///        complex<double>
 /// cost:  half of that of fft where n is even     device, fails: as fft     after: NumPy's rfft
 template <int Axis = -1, tensor_operand X>
 constexpr auto rfft(X&& x) {
@@ -85,7 +85,7 @@ constexpr auto rfft(X&& x) {
 /// means: the n real numbers whose rfft is x; n: N, or the argument, or 2 (m - 1) with m the extent
 ///        of x along Axis. The imaginary parts of number 0, and of number n / 2 of an even n, count
 ///        as 0
-/// shape: n along Axis, else that of x, whose m is n / 2 + 1; std::complex<T> gives T
+/// shape: n along Axis, else that of x, whose m is n / 2 + 1; complex<T> gives T
 /// cost:  half of that of ifft where n is even     device: as fft
 /// fails: as fft, and where m is not n / 2 + 1     after: NumPy's irfft, which cuts and pads, too
 template <int Axis = -1, std::int64_t N = 0, tensor_operand X>

@@ -2,13 +2,13 @@
 // Fourier transforms as steps of a plan: which operands fit, the rule over replicas, the kernels of
 // the host.
 #pragma once
-#include <complex>      // complex
 #include <type_traits>  // is_same
 
-#include <locus/core/macros.hpp>  // LOCUS_MODE
-#include <locus/fft/fftw.hpp>     // fftw_transform_lines
-#include <locus/fft/lines.hpp>    // transform_lines, line_grid
-#include <locus/ops/call.hpp>     // call_rule, call_cut, tile
+#include <locus/core/macros.hpp>    // LOCUS_MODE
+#include <locus/fft/fftw.hpp>       // fftw_transform_lines
+#include <locus/fft/lines.hpp>      // transform_lines, line_grid
+#include <locus/ops/call.hpp>       // call_rule, call_cut, tile
+#include <locus/shape/complex.hpp>  // complex
 
 namespace locus::fourier {
 
@@ -27,9 +27,6 @@ constexpr std::string_view tensorflow_name_of(transform kind) {
 
 template <class T>
 inline constexpr bool is_real_number = std::is_same_v<T, float> || std::is_same_v<T, double>;
-template <class T>
-inline constexpr bool is_complex_number =
-    std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
 
 namespace host {
 inline namespace LOCUS_MODE {
@@ -74,7 +71,7 @@ struct transform_rule {
 template <transform Kind, int Axis>
 struct transform_op : transform_rule<Kind, Axis> {
   template <int, class T>
-  using result = typename std::conditional_t<Kind == transform::real, std::complex<T>, T>;
+  using result = typename std::conditional_t<Kind == transform::real, complex<T>, T>;
   static constexpr shape infer(int, shape x) {
     if (x.rank <= Axis || x.extent[Axis] == 0) return no_shape;
     if (std::int64_t& n = x.extent[Axis]; Kind == transform::real && n != dyn) n = n / 2 + 1;

@@ -5,7 +5,6 @@
 #include <dlfcn.h>  // dlopen, dlsym
 
 #include <climits>      // INT_MAX
-#include <complex>      // complex
 #include <cstdint>      // int64_t
 #include <memory>       // shared_ptr
 #include <type_traits>  // is_same
@@ -15,6 +14,7 @@
 #include <locus/core/macros.hpp>        // LOCUS_COLD_BEGIN, LOCUS_SHARED_STATE
 #include <locus/fft/lines.hpp>          // transform, line_grid
 #include <locus/runtime/variables.hpp>  // own_or_fftw
+#include <locus/shape/complex.hpp>      // complex
 #include <locus/watch/log.hpp>          // warn
 
 namespace locus::fourier {
@@ -193,7 +193,7 @@ bool fftw_transform_lines(From const* from, To* to, line_grid const& grid) {
                                     (0.5f + 0.2f * std::log2(static_cast<float>(n))));
   // blocks of lines that fit in a cache, or share the work among threads
   std::int64_t const even = (lines + threads - 1) / threads,
-                     fit = (std::int64_t(1) << 20) / (n * std::int64_t(sizeof(std::complex<T>))),
+                     fit = (std::int64_t(1) << 20) / (n * std::int64_t(sizeof(complex<T>))),
                      least = fit < 1 ? 1 : fit, block = even < least ? even : least,
                      blocks = (lines + block - 1) / block,
                      tasks = blocks < 64 * threads ? blocks : 64 * threads;

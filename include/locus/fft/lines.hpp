@@ -3,13 +3,13 @@
 // the threads of the host.
 #pragma once
 #include <cmath>    // log2
-#include <complex>  // complex
 #include <cstdint>  // int64_t
 
 #include <locus/core/macros.hpp>            // LOCUS_MODE
 #include <locus/engine/host/workspace.hpp>  // workspace
 #include <locus/fft/tables.hpp>             // tables_for, transform_block
 #include <locus/runtime/threads.hpp>        // parallel_for, threads_worth
+#include <locus/shape/complex.hpp>          // complex
 
 namespace locus::fourier {
 
@@ -29,7 +29,7 @@ struct parts_of {
   using type = T;
 };
 template <class T>
-struct parts_of<std::complex<T>> {
+struct parts_of<complex<T>> {
   using type = T;
 };
 
@@ -42,8 +42,8 @@ struct line_places {
 
 /// means: parts (n, lanes) of complex numbers of an array, or the array from parts, times scale
 template <class T>
-void split_lines(std::complex<T> const* from, line_places const& at, std::int64_t n,
-                 std::int64_t lanes, split_numbers<T> to) {
+void split_lines(complex<T> const* from, line_places const& at, std::int64_t n, std::int64_t lanes,
+                 split_numbers<T> to) {
   auto const split = LOCUS_CHOSEN(host, fft_parts<T>::split);
   T const* const x = reinterpret_cast<T const*>(from + at.first);
   if (lanes == 1 && at.step == 1) return split(x, n, to.re, to.im);
@@ -59,7 +59,7 @@ void split_lines(std::complex<T> const* from, line_places const& at, std::int64_
     }
 }
 template <class T>
-void join_lines(split_numbers<T> from, std::complex<T>* to, line_places const& at, std::int64_t n,
+void join_lines(split_numbers<T> from, complex<T>* to, line_places const& at, std::int64_t n,
                 std::int64_t lanes, T scale) {
   auto const join = LOCUS_CHOSEN(host, fft_parts<T>::join);
   T* const y = reinterpret_cast<T*>(to + at.first);
@@ -78,9 +78,9 @@ void join_lines(split_numbers<T> from, std::complex<T>* to, line_places const& a
 
 /// means: one block of lines of complex numbers
 template <class T>
-void complex_block(tables<T> const& t, bool inverse, std::complex<T> const* from,
-                   std::complex<T>* to, line_places const& at, std::int64_t lanes,
-                   split_numbers<T> x, split_numbers<T> y) {
+void complex_block(tables<T> const& t, bool inverse, complex<T> const* from, complex<T>* to,
+                   line_places const& at, std::int64_t lanes, split_numbers<T> x,
+                   split_numbers<T> y) {
   // the parts of the numbers change places for the other sign
   auto const turned = [inverse](split_numbers<T> z) {
     return inverse ? split_numbers<T>{z.im, z.re} : z;
@@ -95,7 +95,7 @@ void complex_block(tables<T> const& t, bool inverse, std::complex<T> const* from
 ///        conjugate of Z[h - k]
 template <class T>
 void real_block(tables<T> const& t, std::int64_t n, T const* from, line_places const& in,
-                std::complex<T>* to, line_places const& out, std::int64_t lanes, split_numbers<T> x,
+                complex<T>* to, line_places const& out, std::int64_t lanes, split_numbers<T> x,
                 split_numbers<T> y) {
   bool const even = n % 2 == 0;
   bool const alone = even && lanes == 1 && in.step == 1;
@@ -135,7 +135,7 @@ void real_block(tables<T> const& t, std::int64_t n, T const* from, line_places c
 
 /// means: a block of lines of n / 2 + 1 numbers as lines of n real ones, the same way backwards
 template <class T>
-void real_inverse_block(tables<T> const& t, std::int64_t n, std::complex<T> const* from,
+void real_inverse_block(tables<T> const& t, std::int64_t n, complex<T> const* from,
                         line_places const& in, T* to, line_places const& out, std::int64_t lanes,
                         split_numbers<T> x, split_numbers<T> y) {
   bool const even = n % 2 == 0;

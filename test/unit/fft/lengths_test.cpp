@@ -11,7 +11,8 @@
 using namespace locus;
 using namespace locus::fourier;
 using transforms::lines;
-using transforms::wide;
+using transforms::lines_of;
+using transforms::wide_of;
 
 namespace {
 
@@ -37,7 +38,7 @@ void check_lines(bool by_fftw, line_grid const& grid, std::uint64_t seed) {
   CAPTURE(grid.outer);
   CAPTURE(inner);
   CAPTURE(by_fftw);
-  using number = std::complex<T>;
+  using number = locus::complex<T>;
   std::vector<number> x(std::size_t(all), 0), y = x, back = x;
   std::vector<T> r(std::size_t(all), 0), real_back = r;
   std::vector<number> halves(std::size_t(grid.lines() * half));
@@ -47,26 +48,25 @@ void check_lines(bool by_fftw, line_grid const& grid, std::uint64_t seed) {
   REQUIRE(compute<transform::inverse>(by_fftw, y.data(), back.data(), grid));
   REQUIRE(compute<transform::real>(by_fftw, r.data(), halves.data(), grid));
   REQUIRE(compute<transform::real_inverse>(by_fftw, halves.data(), real_back.data(), grid));
-  lines const values(x.begin(), x.end()), reals(r.begin(), r.end());
+  lines const values = lines_of(x), reals = lines_of(r);
   lines found, wanted;
   long double energy = 0, energy_of_results = 0;
   for (std::int64_t o = 0; o < grid.outer; ++o)
     for (std::int64_t c = 0; c < inner; ++c) {
       for (std::int64_t k : places(n, n)) {
-        found.push_back(wide(y[std::size_t((o * n + k) * inner + c)]));
+        found.push_back(wide_of(y[std::size_t((o * n + k) * inner + c)]));
         wanted.push_back(transforms::number_of(values, o, c, n, inner, k, false));
       }
       for (std::int64_t k : places(n, half)) {
-        found.push_back(wide(halves[std::size_t((o * half + k) * inner + c)]));
+        found.push_back(wide_of(halves[std::size_t((o * half + k) * inner + c)]));
         wanted.push_back(transforms::number_of(reals, o, c, n, inner, k, false));
       }
     }
   CHECK(transforms::distance(found, wanted) <= transforms::allowed<T>(n));
-  CHECK(transforms::distance(lines(back.begin(), back.end()), values) <= transforms::allowed<T>(n));
-  CHECK(transforms::distance(lines(real_back.begin(), real_back.end()), reals) <=
-        transforms::allowed<T>(n));
-  for (auto const& v : x) energy += std::norm(wide(v));
-  for (auto const& v : y) energy_of_results += std::norm(wide(v));
+  CHECK(transforms::distance(lines_of(back), values) <= transforms::allowed<T>(n));
+  CHECK(transforms::distance(lines_of(real_back), reals) <= transforms::allowed<T>(n));
+  for (auto const& v : x) energy += std::norm(wide_of(v));
+  for (auto const& v : y) energy_of_results += std::norm(wide_of(v));
   CHECK(std::fabs(double(energy_of_results / (energy * static_cast<long double>(n)) - 1)) <=
         transforms::allowed<T>(n));  // Parseval
 }
@@ -117,7 +117,7 @@ TEST_CASE("long lines: powers of all factors, primes, twice a prime") {
 }
 
 TEST_CASE("no lines, or no numbers: nothing is written") {
-  std::complex<double>* const none = nullptr;
+  locus::complex<double>* const none = nullptr;
   for (line_grid const grid : {line_grid{0, 4, 1}, line_grid{3, 4, 0}, line_grid{3, 0, 1}}) {
     transform_lines<transform::forward>(none, none, grid);
     transform_lines<transform::inverse>(none, none, grid);
@@ -130,11 +130,11 @@ TEST_CASE("many lengths: tables of the last ones are kept, all stay right") {
 }
 
 TEST_CASE("threads of a program transform lines of one length, and of others, at once") {
-  std::vector<std::complex<float>> x(64 * 360), want(x.size());
+  std::vector<locus::complex<float>> x(64 * 360), want(x.size());
   transforms::fill(x.data(), std::int64_t(x.size()), 9);
   transform_lines<transform::forward>(x.data(), want.data(), {64, 360, 1});
   parallel_for(8, 4, [&](int task) {
-    std::vector<std::complex<float>> y(x.size());
+    std::vector<locus::complex<float>> y(x.size());
     for (int turn = 0; turn < 4; ++turn) {
       std::int64_t const n = task % 2 == 0 ? 360 : 90 + 2 * task;
       fftw_transform_lines<transform::forward>(x.data(), y.data(), {20, n, 1});
@@ -147,12 +147,12 @@ TEST_CASE("threads of a program transform lines of one length, and of others, at
 
 TEST_CASE("a real line has no imaginary parts at its ends: those that are there count as 0") {
   for (std::int64_t n : {1, 2, 7, 8, 96, 37}) {
-    std::vector<std::complex<double>> x(std::size_t(n / 2 + 1)), odd;
+    std::vector<locus::complex<double>> x(std::size_t(n / 2 + 1)), odd;
     transforms::fill(x.data(), n / 2 + 1, 10);
     odd = x;
-    x[0] = x[0].real(), odd[0].imag(3);
+    x[0] = x[0].real(), odd[0].im = 3;
     if (n % 2 == 0)
-      x[std::size_t(n / 2)] = x[std::size_t(n / 2)].real(), odd[std::size_t(n / 2)].imag(-2);
+      x[std::size_t(n / 2)] = x[std::size_t(n / 2)].real(), odd[std::size_t(n / 2)].im = -2;
     std::vector<double> want(std::size_t(n), 0), found = want;
     transform_lines<transform::real_inverse>(x.data(), want.data(), {1, n, 1});
     transform_lines<transform::real_inverse>(odd.data(), found.data(), {1, n, 1});

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <locus/fft/roots.hpp>
+#include <locus/shape/complex.hpp>
 
 namespace transforms {
 
@@ -29,10 +30,23 @@ inline wide number_of(lines const& x, std::int64_t o, std::int64_t c, std::int64
   }
   return inverse ? sum / static_cast<long double>(n) : sum;
 }
+template <class T>
+wide wide_of(T const& x) {
+  if constexpr (locus::is_complex_v<T>)
+    return {x.re, x.im};
+  else
+    return x;
+}
+template <class T>
+lines lines_of(std::vector<T> const& x) {
+  lines v;
+  for (T const& one : x) v.push_back(wide_of(one));
+  return v;
+}
 template <class X>
 lines values_of(X const& x) {
   lines v(std::size_t(x.size()));
-  for (std::int64_t i = 0; i < x.size(); ++i) v[std::size_t(i)] = wide(x.data()[i]);
+  for (std::int64_t i = 0; i < x.size(); ++i) v[std::size_t(i)] = wide_of(x.data()[i]);
   return v;
 }
 /// the distance of two lists, of the length of the second
@@ -48,7 +62,7 @@ void fill(T* x, std::int64_t n, std::uint64_t seed) {
   for (std::int64_t k = 0; k < n; ++k) x[k] = T(r.value<double>(-1, 1));
 }
 template <class T>
-void fill(std::complex<T>* x, std::int64_t n, std::uint64_t seed) {
+void fill(locus::complex<T>* x, std::int64_t n, std::uint64_t seed) {
   fill(reinterpret_cast<T*>(x), 2 * n, seed);
 }
 /// the error that is allowed: a few roundings for each factor of n

@@ -13,8 +13,8 @@
 #include "transforms.hpp"
 
 using namespace locus;
-using c32 = std::complex<float>;
-using c64 = std::complex<double>;
+using c32 = locus::complex<float>;
+using c64 = locus::complex<double>;
 using transforms::wide;
 
 namespace {
