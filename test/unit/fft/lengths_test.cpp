@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels of transforms, of locus and of an FFTW where there is one, beside sums in long double: every length up to
 // 64, products of all factors, primes beyond them, long lines; lines alone, in batches, beside each other.
+#include <cstdio>
 #include <doctest/doctest.h>
+
+#include <child.hpp>
 
 #include <locus/fft/fftw.hpp>
 #include <locus/locus.hpp>
@@ -143,6 +146,39 @@ TEST_CASE("threads of a program transform lines of one length, and of others, at
         for (std::size_t k = 0; k < 20 * 360; ++k) REQUIRE(y[k] == want[k]);
     }
   });
+}
+
+TEST_CASE("kernels for fewer instructions than the processor has give the same sums") {
+  char const* const sets[] = {"baseline", "avx2"};
+  for (int k = 0; k < static_cast<int>(simd::instructions_of_processor()); ++k) {
+    auto const seen = child::run("transforms of every length*,lines in batches*,long lines*",
+                                 {std::string("LOCUS_INSTRUCTIONS=") + sets[k], "LOCUS_QUIET=1"});
+    INFO(sets[k], ": ", seen.text);
+    CHECK(seen.code == 0);
+    CHECK(seen.says("3 passed"));
+  }
+}
+
+TEST_CASE("a program that looks for an FFTW" * doctest::skip()) {
+  for (int turn = 0; turn < 2; ++turn) std::printf("it has %s\n", fftw<double>().library);
+}
+
+TEST_CASE("LOCUS_FFT decides between FFTW and kernels of locus; a missing FFTW is named once") {
+  char const* const program = "a program that looks for an FFTW";
+  auto const own = child::run(program, {"LOCUS_FFT=own"});
+  CHECK(own.code == 0);
+  CHECK(own.count("it has none") == 2);
+  CHECK(!own.says("locus: "));
+  auto const wanted = child::run(program, {"LOCUS_FFT=fftw"});
+  INFO(wanted.text);
+  CHECK(wanted.code == 0);
+  CHECK(wanted.count("locus: LOCUS_FFT is \"fftw\", and there is no libfftw3.so.3: transforms use "
+                     "the kernels of locus; install FFTW 3, or unset LOCUS_FFT") ==
+        (wanted.says("it has none") ? 1 : 0));
+  auto const unset = child::run(program, {"LOCUS_FFT="});
+  CHECK(unset.code == 0);
+  CHECK(!unset.says("locus: "));
+  CHECK(unset.says("it has none") == wanted.says("it has none"));
 }
 
 TEST_CASE("a real line has no imaginary parts at its ends: those that are there count as 0") {
