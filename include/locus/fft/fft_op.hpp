@@ -28,6 +28,23 @@ constexpr std::string_view tensorflow_name_of(transform kind) {
 template <class T>
 inline constexpr bool is_real_number = std::is_same_v<T, float> || std::is_same_v<T, double>;
 
+/// means: the lines of n numbers along an axis of x, or of the other side of a transform
+template <class T>
+constexpr line_grid grid_around(tile<T> const& x, int axis, std::int64_t n) {
+  line_grid grid{1, n, 1};
+  for (int a = 0; a < x.rank; ++a)
+    if (a != axis) (a < axis ? grid.outer : grid.inner) *= x.extent[a];
+  return grid;
+}
+
+}  // namespace locus::fourier
+
+#if LOCUS_CUDA_KERNELS
+#include <locus/fft/fft_card.hpp>  // cards::transform_tiles
+#endif
+
+namespace locus::fourier {
+
 namespace host {
 inline namespace LOCUS_MODE {
 
@@ -36,9 +53,7 @@ inline namespace LOCUS_MODE {
 ///        which read columns in blocks
 template <transform Kind, class R, class T>
 void transform_tiles(tile<R> r, tile<T const> x, int axis, std::int64_t n) {
-  line_grid grid{1, n, 1};
-  for (int a = 0; a < x.rank; ++a)
-    if (a != axis) (a < axis ? grid.outer : grid.inner) *= x.extent[a];
+  line_grid const grid = grid_around(x, axis, n);
   if (grid.inner == 1 && fftw_transform_lines<Kind>(x.data, r.data, grid)) return;
   transform_lines<Kind>(x.data, r.data, grid);
 }
@@ -81,6 +96,8 @@ struct transform_op : transform_rule<Kind, Axis> {
   void host(call_context const&, tile<R> r, tile<T const> x) const {
     host::transform_tiles<Kind>(r, x, Axis, x.extent[Axis]);
   }
+  template <class R, class T>
+  void card(card_context& here, tile<R> r, tile<T const> x) const;
 };
 
 /// means: the n real numbers whose transform begins with x[a..., ., b...]; N: n; 0: twice the
@@ -101,6 +118,8 @@ struct real_inverse_op : transform_rule<transform::real_inverse, Axis> {
   void host(call_context const&, tile<R> r, tile<T const> x) const {
     host::transform_tiles<transform::real_inverse>(r, x, Axis, r.extent[Axis]);
   }
+  template <class R, class T>
+  void card(card_context& here, tile<R> r, tile<T const> x) const;
 };
 template <int Axis>
 struct real_inverse_op<Axis, dyn> : transform_rule<transform::real_inverse, Axis> {
@@ -117,6 +136,26 @@ struct real_inverse_op<Axis, dyn> : transform_rule<transform::real_inverse, Axis
   void host(call_context const&, tile<R> r, tile<T const> x) const {
     host::transform_tiles<transform::real_inverse>(r, x, Axis, n);
   }
+  template <class R, class T>
+  void card(card_context& here, tile<R> r, tile<T const> x) const;
 };
+
+#if LOCUS_CUDA_KERNELS
+template <transform Kind, int Axis>
+template <class R, class T>
+void transform_op<Kind, Axis>::card(card_context& here, tile<R> r, tile<T const> x) const {
+  cards::transform_tiles<Kind>(here, r, x, Axis, x.extent[Axis]);
+}
+template <int Axis, std::int64_t N>
+template <class R, class T>
+void real_inverse_op<Axis, N>::card(card_context& here, tile<R> r, tile<T const> x) const {
+  cards::transform_tiles<transform::real_inverse>(here, r, x, Axis, r.extent[Axis]);
+}
+template <int Axis>
+template <class R, class T>
+void real_inverse_op<Axis, dyn>::card(card_context& here, tile<R> r, tile<T const> x) const {
+  cards::transform_tiles<transform::real_inverse>(here, r, x, Axis, n);
+}
+#endif
 
 }  // namespace locus::fourier
