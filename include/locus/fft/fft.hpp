@@ -50,9 +50,10 @@ inline namespace LOCUS_MODE {
 ///        n: the extent of x along Axis; any n, and quickest for those with factors up to 31
 /// shape: that of x, of complex<float> or complex<double>
 /// device: as x, which is whole, or in pieces along another axis; pieces along Axis do not compile.
-///         It runs on CPUs: for operands on GPUs the step brings them over and back
+///         In units without nvcc a real GPU's operands are brought to the host and back
 /// cost:  one step; no fusion. 5 n log2 n operations a line, by FFTW where one is found and Axis is
-///        the last axis, else by kernels of locus (LOCUS_FFT=own); lines on several threads
+///        the last axis, else by kernels of locus (LOCUS_FFT=own); lines on several threads. On GPUs
+///        a launch for each factor of n
 /// fails: at compile time, for other types, an axis outside the rank, pieces along it, an extent of
 ///        0; shape_error, where it is 0 when it is bound
 /// after: NumPy's fft, with its norm "backward"
