@@ -48,7 +48,7 @@ void add(std::int64_t n, std::int64_t lines) {
     bench::add("fft", "y = fft(x), FFTW inside", size, [=](bench::group& g) {
       auto const x = room<T>(lines, n), y = room<T>(lines, n);
       g.locus([=] { *y = fft(*x); });
-      g.rival("FFTW", 0.95, by_fftw<T>(x, y, 1));
+      g.rival("FFTW", lines == 1 && n < 4096 ? 0.5 : 0.9, by_fftw<T>(x, y, 1));
     });
   bench::add("fft", "kernels of locus", size, [=](bench::group& g) {
     auto const x = room<T>(lines, n), y = room<T>(lines, n);

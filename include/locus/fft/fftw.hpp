@@ -133,6 +133,8 @@ std::shared_ptr<fftw_kept_plan<T> const> make_fftw_plan(fftw_lines const& l, T* 
   return std::make_shared<fftw_kept_plan<T> const>(l, plan);
 }
 
+LOCUS_COLD_END
+
 /// The plans that were used last.
 template <class T>
 struct fftw_plans {
@@ -152,6 +154,7 @@ LOCUS_SHARED_STATE std::shared_ptr<fftw_kept_plan<T> const> fftw_plan_for(fftw_l
     lock_guard const guard(kept.lock);
     for (std::size_t k = kept.last.size(); k-- > 0;)
       if (kept.last[k]->of == l) {
+        if (k + 1 == kept.last.size()) return kept.last[k];
         auto const found = kept.last[k];
         kept.last.erase(kept.last.begin() + static_cast<std::ptrdiff_t>(k));
         kept.last.push_back(found);
@@ -167,7 +170,6 @@ LOCUS_SHARED_STATE std::shared_ptr<fftw_kept_plan<T> const> fftw_plan_for(fftw_l
   kept.last.push_back(made);
   return made;
 }
-LOCUS_COLD_END
 
 inline namespace LOCUS_MODE {
 

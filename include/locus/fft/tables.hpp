@@ -91,6 +91,8 @@ tables<T> make_tables(std::int64_t n, bool halves) {
   return t;
 }
 
+LOCUS_COLD_END
+
 /// The tables of the lengths that were used last.
 template <class T>
 struct kept_tables {
@@ -109,6 +111,7 @@ LOCUS_SHARED_STATE std::shared_ptr<tables<T> const> tables_for(std::int64_t n, b
     lock_guard const guard(kept.lock);
     for (std::size_t k = kept.last.size(); k-- > 0;)
       if (kept.last[k]->n == n && kept.last[k]->halves.re.empty() != halves) {
+        if (k + 1 == kept.last.size()) return kept.last[k];
         auto const found = kept.last[k];
         kept.last.erase(kept.last.begin() + static_cast<std::ptrdiff_t>(k));
         kept.last.push_back(found);
@@ -121,7 +124,6 @@ LOCUS_SHARED_STATE std::shared_ptr<tables<T> const> tables_for(std::int64_t n, b
   kept.last.push_back(made);
   return made;
 }
-LOCUS_COLD_END
 
 /// means: the transforms of `lanes` lines of n numbers, element (j, lane) of (n, lanes), unscaled.
 ///        It changes x and y, which have t.room() rows, and gives the one that holds the result

@@ -7,6 +7,7 @@
 #include <on_backends.hpp>
 
 #include <locus/fft/fft.hpp>
+#include <locus/fft/fft2.hpp>
 #include <message_of.hpp>
 #include <replicas.hpp>
 
@@ -132,6 +133,27 @@ TEST_CASE("a line of one number is its transform; an impulse has equal numbers")
   impulse(0) = 1;
   auto const flat = eval(on<CpuDevice>(rfft(impulse)));
   for (int k = 0; k < 7; ++k) CHECK(flat(k) == c64(1));
+}
+
+TEST_CASE("transforms along several axes are those of each axis, one after the other") {
+  Tensor<c64, Extents<3, 4, 5>> x;
+  Tensor<double, Extents<2, 6, 7>> r;
+  transforms::fill(x.data(), x.size(), 12);
+  transforms::fill(r.data(), r.size(), 13);
+  auto const first = eval(on<CpuDevice>(fft<2>(x)));
+  check(first, eval(on<CpuDevice>(fft2(x))), 1);
+  auto const both = eval(on<CpuDevice>(fftn<1, 2>(x)));
+  check(both, eval(on<CpuDevice>(fftn<1, 2, 0>(x))), 0);
+  CHECK(close(eval(on<CpuDevice>(ifft2(fft2(x)))), x, 1e-15));
+  CHECK(close(eval(on<CpuDevice>(ifftn<0, 1, 2>(fftn<2, 0, 1>(x)))), x, 1e-15));
+  auto const half = eval(on<CpuDevice>(rfft<2>(r)));
+  auto const plane = eval(on<CpuDevice>(rfft2(r)));
+  static_assert(
+      std::is_same_v<std::remove_const_t<decltype(plane)>, Tensor<c64, Extents<2, 6, 4>>>);
+  check(half, plane, 1);
+  CHECK(close(eval(on<CpuDevice>(irfft2<7>(plane))), r, 1e-15));
+  CHECK(close(eval(on<CpuDevice>(irfft2(plane, 7))), r, 1e-15));
+  CHECK(eval(on<CpuDevice>(irfft2(plane))).extent(2) == 6);
 }
 
 TEST_CASE("NaN and infinity of one line stay in its result") {
