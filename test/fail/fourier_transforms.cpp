@@ -7,7 +7,7 @@
 // expect-4: locus: a Fourier transform takes lines of one number or more; its operand has none along the axis
 // expect-5: locus: irfft of n numbers takes n / 2 + 1 of them, and n is 1 or more; name another N, or slice the operand
 // expect-6: locus: irfft of n numbers takes n / 2 + 1 of them, and n is 1 or more; name another N, or slice the operand
-// expect-7: locus: the loss reads a tensor by way of complex numbers, which have no gradient; compute that part from real numbers, or write stop_gradient(x) in it
+// expect-7: locus: a gradient leads through complex numbers, which have none; write the real and the imaginary part as two tensors, or stop_gradient(z)
 #include <locus/fft/fft.hpp>
 #include <locus/grad/grad.hpp>
 #include <locus/locus.hpp>

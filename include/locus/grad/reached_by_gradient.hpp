@@ -67,8 +67,9 @@ consteval bool carries_gradient() {
 }
 template <class Targets, class Op, class... Operands>
 inline constexpr bool is_active<Targets, Node<Op, Operands...>> =
-    carries_gradient<Node<Op, Operands...>, !std::is_same_v<Op, stop_gradient_op> &&
-                                                (is_active<Targets, Operands> || ...)>();
+    carries_gradient<Node<Op, Operands...>, (is_active<Targets, Operands> || ...)>();
+template <class Targets, class E>  // what stands inside may be complex
+inline constexpr bool is_active<Targets, Node<stop_gradient_op, E>> = false;
 template <class Targets, class... Operands>
 constexpr unsigned active_operands() {
   unsigned set = 0, bit = 1;

@@ -5,7 +5,6 @@
 #include <locus/core/error.hpp>                // placement_error
 #include <locus/grad/forward.hpp>              // find_let
 #include <locus/grad/reached_by_gradient.hpp>  // stands_in
-#include <locus/shape/complex.hpp>             // is_complex_v
 
 namespace locus::detail {
 
@@ -49,45 +48,12 @@ consteval bool target_is_reached() {
   return Holds;
 }
 
-template <bool Holds>
-consteval bool target_is_reached_by_reals() {
-  static_assert(Holds, "locus: the loss reads a tensor by way of complex numbers, which have no "
-                       "gradient; compute that part from real numbers, or write stop_gradient(x) "
-                       "in it");
-  return Holds;
-}
-
-/// means: E depends on a target through floating or complex values, and not only through
-///        stop_gradient
-template <class Targets, class E>
-inline constexpr bool reads_by_numbers = contains_v<E, Targets>;
-template <class Targets, class Id, class E>
-inline constexpr bool reads_by_numbers<Targets, Bound<Id, E>> =
-    contains_v<Bound<Id, E>, Targets> || (!is_leaf<E> && reads_by_numbers<Targets, E>);
-template <class Targets, class Op, class... Operands>
-inline constexpr bool reads_by_numbers<Targets, Node<Op, Operands...>> =
-    (is_floating_v<typename Node<Op, Operands...>::value_type> ||
-     is_complex_v<typename Node<Op, Operands...>::value_type>) &&
-    !std::is_same_v<Op, stop_gradient_op> && (reads_by_numbers<Targets, Operands> || ...);
-/// means: one of these values is complex
-template <class Targets, class E>
-inline constexpr bool reads_by_complex = false;
-template <class Targets, class Id, class E>
-inline constexpr bool reads_by_complex<Targets, Bound<Id, E>> = reads_by_complex<Targets, E>;
-template <class Targets, class Op, class... Operands>
-inline constexpr bool reads_by_complex<Targets, Node<Op, Operands...>> =
-    reads_by_numbers<Targets, Node<Op, Operands...>> &&
-    (is_complex_v<typename Node<Op, Operands...>::value_type> ||
-     (reads_by_complex<Targets, Operands> || ...));
-
 /// means: W may be a target of gradients of Loss
 template <class Loss, class W>
 consteval bool require_target() {
   if constexpr (!may_be_target<is_leaf<W> || is_let<W>>())
     return false;
   else if constexpr (!target_is_floating<is_floating_v<typename W::value_type>>())
-    return false;
-  else if constexpr (!target_is_reached_by_reals<!reads_by_complex<type_list<W>, Loss>>())
     return false;
   else if constexpr (is_let<W>)
     return target_is_read<contains_v<W, typename Loss::lets>>() &&
