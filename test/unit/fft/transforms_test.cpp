@@ -156,6 +156,14 @@ TEST_CASE("transforms along several axes are those of each axis, one after the o
   CHECK(eval(on<CpuDevice>(irfft2(plane))).extent(2) == 6);
 }
 
+TEST_CASE("memory of std::complex is transformed as it is") {
+  std::vector<std::complex<float>> values(24);
+  transforms::fill(reinterpret_cast<float*>(values.data()), 48, 14);
+  auto const x = view<CpuDevice>(values.data(), Extents<4, 6>{});
+  Tensor<c32, Extents<4, 6>> const copy(x);
+  check(copy, eval(on<CpuDevice>(fft(x))), 1);
+}
+
 TEST_CASE("NaN and infinity of one line stay in its result") {
   Tensor<double, Extents<3, 16>> r;
   transforms::fill(r.data(), r.size(), 6);
