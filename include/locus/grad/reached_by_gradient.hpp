@@ -57,18 +57,32 @@ inline constexpr bool is_active = contains_v<E, Targets>;
 template <class Targets, class Id, class E>
 inline constexpr bool is_active<Targets, Bound<Id, E>> =
     contains_v<Bound<Id, E>, Targets> || (!is_leaf<E> && is_active<Targets, E>);
-template <class E, bool ReadsTarget>
-consteval bool carries_gradient() {
-  constexpr bool has_gradient = !ReadsTarget || !is_complex_v<typename E::value_type>;
-  static_assert(has_gradient,
-                "locus: a gradient leads through complex numbers, which have none; write the real "
-                "and the imaginary part as two tensors, or stop_gradient(z)");
-  return ReadsTarget && is_floating_v<typename E::value_type>;
-}
 template <class Targets, class Op, class... Operands>
 inline constexpr bool is_active<Targets, Node<Op, Operands...>> =
-    carries_gradient<Node<Op, Operands...>, !std::is_same_v<Op, stop_gradient_op> &&
-                                                (is_active<Targets, Operands> || ...)>();
+    is_floating_v<typename Node<Op, Operands...>::value_type> &&
+    !std::is_same_v<Op, stop_gradient_op> && (is_active<Targets, Operands> || ...);
+/// means: E depends on a target through complex values, and not only through stop_gradient, in
+///        which gradients do not look: a path that grad must refuse, as it would count as constant
+template <class Targets, class E>
+inline constexpr bool leads_through_complex = false;
+template <class Targets, class E>
+inline constexpr bool reads_target = contains_v<E, Targets>;
+template <class Targets, class Id, class E>
+inline constexpr bool reads_target<Targets, Bound<Id, E>> =
+    contains_v<Bound<Id, E>, Targets> || (!is_leaf<E> && reads_target<Targets, E>);
+template <class Targets, class Op, class... Operands>
+inline constexpr bool reads_target<Targets, Node<Op, Operands...>> =
+    (is_floating_v<typename Node<Op, Operands...>::value_type> ||
+     is_complex_v<typename Node<Op, Operands...>::value_type>) &&
+    !std::is_same_v<Op, stop_gradient_op> && (reads_target<Targets, Operands> || ...);
+template <class Targets, class Id, class E>
+inline constexpr bool leads_through_complex<Targets, Bound<Id, E>> =
+    leads_through_complex<Targets, E>;
+template <class Targets, class Op, class... Operands>
+inline constexpr bool leads_through_complex<Targets, Node<Op, Operands...>> =
+    reads_target<Targets, Node<Op, Operands...>> &&
+    (is_complex_v<typename Node<Op, Operands...>::value_type> ||
+     (leads_through_complex<Targets, Operands> || ...));
 template <class Targets, class... Operands>
 constexpr unsigned active_operands() {
   unsigned set = 0, bit = 1;

@@ -48,12 +48,22 @@ consteval bool target_is_reached() {
   return Holds;
 }
 
+template <bool Holds>
+consteval bool target_is_reached_by_reals() {
+  static_assert(Holds,
+                "locus: a gradient leads through complex numbers, which have none; write the real "
+                "and the imaginary part as two tensors, or stop_gradient(z)");
+  return Holds;
+}
+
 /// means: W may be a target of gradients of Loss
 template <class Loss, class W>
 consteval bool require_target() {
   if constexpr (!may_be_target<is_leaf<W> || is_let<W>>())
     return false;
   else if constexpr (!target_is_floating<is_floating_v<typename W::value_type>>())
+    return false;
+  else if constexpr (!target_is_reached_by_reals<!leads_through_complex<type_list<W>, Loss>>())
     return false;
   else if constexpr (is_let<W>)
     return target_is_read<contains_v<W, typename Loss::lets>>() &&

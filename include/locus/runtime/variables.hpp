@@ -24,6 +24,7 @@ LOCUS_FUNCTION bool is_switched_on(char const* variable);
 inline int threads_said() { return number_from_environment("LOCUS_NUM_THREADS", 0, 1 << 16, 0); }
 inline int pool_or_openmp() { return word_from_environment("LOCUS_THREADS", "pool", "openmp"); }
 inline int blas_or_own() { return word_from_environment("LOCUS_MATMUL", "blas", "own"); }
+inline int own_or_fftw() { return word_from_environment("LOCUS_FFT", "own", "fftw"); }
 inline int peer_copies_said() { return number_from_environment("LOCUS_PEER_COPIES", 0, 1, 1); }
 /// "off", or the path of a library
 LOCUS_FUNCTION char const* cudnn_said();

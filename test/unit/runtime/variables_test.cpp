@@ -35,6 +35,7 @@ std::vector<variable> const table = {
     {"LOCUS_NUM_THREADS", {"two", "-1", "1.5", "65537", " "}, "write a number from 0 to 65536"},
     {"LOCUS_THREADS", {"omp", "Pool", "2"}, "write pool or openmp"},
     {"LOCUS_MATMUL", {"onw", "openblas", "1"}, "write blas or own"},
+    {"LOCUS_FFT", {"onw", "FFTW", "1", "libfftw3.so.3"}, "write own or fftw"},
     {"LOCUS_INSTRUCTIONS",
      {"AVX2", "sse", "avx512 "},
      "write baseline, avx2 or avx512, or unset it"},
@@ -172,7 +173,7 @@ TEST_CASE("an empty variable says nothing, and what is understood raises nothing
       {"LOCUS_NUM_THREADS=2", "LOCUS_THREADS=openmp", "LOCUS_MATMUL=own",
        "LOCUS_INSTRUCTIONS=baseline", "LOCUS_PEER_COPIES=0", "LOCUS_NVTX=0", "LOCUS_QUIET=1",
        "LOCUS_LOG_ALLOCATIONS=0", "LOCUS_SIMULATED_GPUS=2", "LOCUS_FORCE_GPU_ALLOW_GROWTH=true",
-       "LOCUS_TRACE=0", "LOCUS_EXPLAIN=0", "LOCUS_CBLAS=none", "LOCUS_CUDNN=off"});
+       "LOCUS_TRACE=0", "LOCUS_EXPLAIN=0", "LOCUS_CBLAS=none", "LOCUS_CUDNN=off", "LOCUS_FFT=own"});
   INFO(said.text);
   CHECK(said.code == 0);
   CHECK(said.count("went on") == 7);
