@@ -4,11 +4,11 @@
 #pragma once
 #include <type_traits>  // is_same
 
-#include <locus/core/macros.hpp>    // LOCUS_MODE
-#include <locus/fft/fftw.hpp>       // fftw_transform_lines
-#include <locus/fft/lines.hpp>      // transform_lines, line_grid
-#include <locus/ops/call.hpp>       // call_rule, call_cut, tile
-#include <locus/shape/complex.hpp>  // complex
+#include <locus/core/macros.hpp>     // LOCUS_MODE
+#include <locus/fft/fftw.hpp>        // fftw_transform_lines
+#include <locus/fft/lines.hpp>       // transform_lines, line_grid
+#include <locus/ops/call.hpp>        // call_rule, call_cut, tile
+#include <locus/tensor/complex.hpp>  // complex
 
 namespace locus::fourier {
 

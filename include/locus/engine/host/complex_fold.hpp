@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of complex numbers on packets; products run number by number.
+// Sums of complex numbers on packets.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_ENGINE_HOST_COMPLEX_FOLD)
 #define LOCUS_ENGINE_HOST_COMPLEX_FOLD
 #include <locus/engine/host/complex_forms.hpp>  // packets of complex numbers
@@ -49,9 +49,6 @@ struct packet_fold<kernel::reducer<reduction::sum, complex<T>>, V> {
     return V{parts::without(first, v.re), parts::without(first, v.im)};
   }
 };
-
-template <class T>
-inline constexpr bool folds_packets<kernel::reducer<reduction::product, complex<T>>> = false;
 
 }  // namespace LOCUS_SPACE(host)
 LOCUS_VECTORS_END

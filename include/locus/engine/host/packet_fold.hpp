@@ -36,6 +36,8 @@ template <class Reducer>
 inline constexpr bool folds_packets = has_packet<typename Reducer::value>;
 template <class Reducer>
 inline constexpr bool folds_packets<kernel::unfinished<Reducer>> = folds_packets<Reducer>;
+template <class T>
+inline constexpr bool folds_packets<kernel::reducer<reduction::product, complex<T>>> = false;
 template <class Fold>
 concept folds_in_pairs = Fold::in_pairs;
 
@@ -178,6 +180,9 @@ struct packet_fold<kernel::reducer<reduction::sum, T>, V> {
     return V{(decltype(v.v))((decltype(valid))v.v & valid)};
   }
 };
+
+template <class T, class V>
+struct packet_fold<kernel::reducer<reduction::sum, complex<T>>, V>;  // complex_fold.hpp
 
 template <class T, class V>
 struct packet_fold<kernel::reducer<reduction::product, T>, V> {
