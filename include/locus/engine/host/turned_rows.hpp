@@ -44,7 +44,7 @@ class turned_operand {
       last_ = data, count_ = count;
       std::int64_t const width = (count + turned_lanes - 1) / turned_lanes * turned_lanes;
       if (row_step == 0)
-        for (std::int64_t j = 0; j < n; ++j) fill(row(j), data[j * step], 0, width);
+        for (std::int64_t j = 0; j < n; ++j) spread(row(j), data[j * step], width);
       else
         turn(data, step, row_step, n, count, width);
     }
@@ -56,8 +56,9 @@ class turned_operand {
   std::int64_t count_ = 0;
 
   T* row(std::int64_t j) { return buffer_ + j * turned_at_once; }
-  static void fill(T* to, T value, std::int64_t begin, std::int64_t end) {
-    for (std::int64_t r = begin; r < end; ++r) to[r] = value;
+  static void spread(T* to, T value, std::int64_t width) {
+    for (std::int64_t r = 0; r < width; r += turned_lanes)  // whole vectors
+      for (std::int64_t i = 0; i < turned_lanes; ++i) to[r + i] = value;
   }
   /// lanes behind the last row repeat it: they compute no value of their own
   void turn(T const* data, std::int64_t step, std::int64_t row_step, std::int64_t n,
@@ -81,7 +82,8 @@ class turned_operand {
     for (; j < n; ++j)
       for (std::int64_t r = 0; r < count; ++r) row(j)[r] = data[j * step + r * row_step];
     if (count < width)
-      for (j = 0; j < n; ++j) fill(row(j), row(j)[count - 1], count, width);
+      for (j = 0; j < n; ++j)
+        for (std::int64_t r = count; r < width; ++r) row(j)[r] = row(j)[count - 1];
   }
 };
 
