@@ -155,6 +155,11 @@ TEST_CASE("a sum of a short row has the same bits for any number of threads, and
   CHECK(bool(equal(one, several)));
   part = sum<1>(square(slice(x, {5, rows})) - slice(x, {5, rows}));
   CHECK(bool(equal(slice(one, {5, rows}), part)));
+  for (std::int64_t const few : {1, 3, 9}) {
+    Tensor<float, Dextents<1>, CpuDevice> some(few);
+    some = sum<1>(square(slice(x, {7, 7 + few})) - slice(x, {7, 7 + few}));
+    CHECK(bool(equal(slice(one, {7, 7 + few}), some)));
+  }
 }
 
 TEST_CASE("a sum has the same bits for any number of threads; the first NaN is the largest") {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls the clone of the innermost loops of a fold for the processor's instructions.
 #pragma once
-#include <locus/engine/host/fold_first.hpp>    // fold_columns, also of argmax
-#include <locus/engine/host/fold_run.hpp>      // fold_rows
-#include <locus/simd/instructions.hpp>         // LOCUS_CHOSEN
+#include <locus/engine/host/fold_first.hpp>  // fold_columns, also of argmax
+#include <locus/engine/host/fold_run.hpp>    // fold_rows
+#include <locus/simd/instructions.hpp>       // LOCUS_CHOSEN
 
 namespace locus::host {
 inline namespace LOCUS_MODE {

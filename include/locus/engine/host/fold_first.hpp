@@ -63,10 +63,9 @@ struct fold_columns<type_list<kernel::reducer<reduction::first_max, ranked<T>>>,
     kernel::access const& a = c.operands[number];
     std::int64_t const index = a.base + c.at[number] + c.begin * way(c, number);
     for (std::int64_t j = 0; j < c.width; ++j)
-      get<0>(sums[j]) =
-          lines > 0 ? ranked<T>{to.value[j], index + to.line[j] * way(c, number) +
-                                                 (c.first + j) * a.stride[c.last]}
-                    : pass::reducer::identity();
+      get<0>(sums[j]) = lines > 0 ? ranked<T>{to.value[j], index + to.line[j] * way(c, number) +
+                                                               (c.first + j) * a.stride[c.last]}
+                                  : pass::reducer::identity();
   }
 
  private:
@@ -103,8 +102,7 @@ struct fold_columns<type_list<kernel::reducer<reduction::first_max, ranked<T>>>,
       if (number_of_line == 0) return simd::store(value + j, v), simd::store(line + j, now);
       auto const old = simd::load<N>(value + j);
       auto better = simd::greater(v, old);
-      if constexpr (is_floating_v<T>)
-        better.v |= simd::not_equal(v, v).v & simd::equal(old, old).v;
+      if constexpr (is_floating_v<T>) better.v |= simd::not_equal(v, v).v & simd::equal(old, old).v;
       simd::store(value + j, simd::select(better, v, old));
       simd::store(line + j, simd::select(better, now, simd::load<N>(line + j)));
     }

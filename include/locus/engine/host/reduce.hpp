@@ -184,16 +184,16 @@ struct folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements
   }
   /// means: true: short rows are folded as columns
   static constexpr bool may_turn = !FoldsAll && element_outs == 0 && chosen::columns_by_lanes;
-  static bool is_turned(fold_nest const& nest, std::int64_t n) {
-    int const last = nest.kept.rank - 1;
-    return may_turn && n > 1 && n <= longest_turned && last >= 0 &&
-           nest.kept.extent[last] >= fewest_turned;
-  }
-  /// means: outputs [begin, end), each the fold of one short line
-  void turned_tasks(fold_nest const& nest, std::int64_t begin, std::int64_t end,
-                    std::int64_t n) const {
-    int const last = s.rank - 1, last_kept = nest.kept.rank - 1, along = nest.kept_axis[last_kept];
-    std::int64_t const neighbours = nest.kept.extent[last_kept];
+  /// means: outputs [begin, end), each the fold of one short line; the longest kept axis is the
+  ///        innermost one
+  void turned_tasks(fold_nest nest, std::int64_t begin, std::int64_t end, std::int64_t n) const {
+    int const last = s.rank - 1, last_kept = nest.kept.rank - 1;
+    int longest = last_kept;
+    for (int d = last_kept; d >= 0; --d)
+      if (nest.kept.extent[d] > nest.kept.extent[longest]) longest = d;
+    if (last_kept >= 0 && nest.kept.extent[last_kept] < turned_lanes) nest.exchange(longest);
+    int const along = last_kept < 0 ? last : nest.kept_axis[last_kept];
+    std::int64_t const neighbours = last_kept < 0 ? 1 : nest.kept.extent[last_kept];
     kernel::space lines;
     lines.rank = 2, lines.axes = 1, lines.extent[0] = n, lines.extent[1] = turned_at_once;
     fold_nest const turned(lines);
@@ -221,7 +221,7 @@ struct folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements
   void line_tasks(fold_nest const& nest, std::int64_t begin, std::int64_t end,
                   std::int64_t n) const {
     if constexpr (may_turn)
-      if (is_turned(nest, n)) return turned_tasks(nest, begin, end, n);
+      if (n > 1 && n <= longest_turned) return turned_tasks(nest, begin, end, n);
     int const last = s.rank - 1, last_kept = nest.kept.rank - 1,
               along = last_kept < 0 ? last : nest.kept_axis[last_kept];
     std::int64_t const neighbours = last_kept < 0 ? 1 : nest.kept.extent[last_kept];

@@ -12,9 +12,9 @@
 namespace locus::host {
 inline namespace LOCUS_MODE {
 
-/// the longest row that is turned over, and the fewest neighbours that this needs: with fewer, most
-/// lanes of a packet would be empty
-inline constexpr std::int64_t longest_turned = 16, fewest_turned = 8;
+/// the longest row that is turned over, however many rows there are: the bits of a row are the same in
+/// pieces of any size
+inline constexpr std::int64_t longest_turned = 16;
 /// rows that are turned over at once; a multiple of the lanes of a packet
 inline constexpr std::int64_t turned_at_once = 64;
 /// rows of a result are filled up to a multiple of this: no packet has more lanes
@@ -63,9 +63,9 @@ class turned_operand {
   /// lanes behind the last row repeat it: they compute no value of their own
   void turn(T const* data, std::int64_t step, std::int64_t row_step, std::int64_t n,
             std::int64_t count, std::int64_t width) {
-    using word = std::conditional_t<
-        sizeof(T) == 4, std::uint32_t,
-        std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint8_t>>;
+    using word =
+        std::conditional_t<sizeof(T) == 4, std::uint32_t,
+                           std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint8_t>>;
     constexpr std::int64_t side = sizeof(T) >= 4 ? simd::square_side<word> : 1;
     std::int64_t j = 0;
     if (step == 1 && side > 1)
@@ -95,8 +95,8 @@ struct turned_rows {
   pack<turned_operand<Kinds>...> of;
   kernel::access accesses[operands + 1];
 
-  void read(kernel::access const* from, std::int64_t const* at, int last, int along,
-            std::int64_t n, std::int64_t count) {
+  void read(kernel::access const* from, std::int64_t const* at, int last, int along, std::int64_t n,
+            std::int64_t count) {
     for_each_index<operands>([&](auto k) {
       get<k>(of).read(from[k], at[k], from[k].stride[last], from[k].stride[along], n, count);
       accesses[k] = get<k>(of).a;
