@@ -93,11 +93,11 @@ struct wave {
 };
 
 /// A x of the five-point operator, in long double; elements outside are 0
-std::vector<real> image_of(values const& x) {
-  std::vector<real> all(x.size());
+std::vector<precise> image_of(values const& x) {
+  std::vector<precise> all(x.size());
   for (std::size_t i = 1; i < side - 1; ++i)
     for (std::size_t j = i * side + 1; j < i * side + side - 1; ++j)
-      all[j] = 4 * real(x[j]) - x[j - side] - x[j + side] - x[j - 1] - x[j + 1];
+      all[j] = 4 * precise(x[j]) - x[j - side] - x[j + side] - x[j - 1] - x[j + 1];
   return all;
 }
 
@@ -172,7 +172,7 @@ struct sparse_gradients {
       rr = all;
     }
     values const found = values_of(x);
-    std::vector<real> image(n);
+    std::vector<precise> image(n);
     for (std::size_t row = 0; row < n; ++row)
       image[row] =
           2.5L * found[row] - (row > 0 ? found[row - 1] : 0) - (row + 1 < n ? found[row + 1] : 0);

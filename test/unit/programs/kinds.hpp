@@ -11,7 +11,7 @@
 
 namespace programs {
 
-using real = long double;  // results are compared with it
+using precise = long double;  // results are compared with it
 using values = std::vector<double>;
 
 /// Tensors on Where whose extents the compiler knows, or only a run.
@@ -60,7 +60,7 @@ void check(values const& got, Wanted const& wanted, double tolerance) {
   double most = 0, worst = 0;
   for (std::size_t i = 0; i < got.size(); ++i) {
     most = std::max(most, std::fabs(double(wanted[i])));
-    double const d = std::fabs(double(real(got[i]) - real(wanted[i])));
+    double const d = std::fabs(double(precise(got[i]) - precise(wanted[i])));
     if (!(d <= worst)) worst = d;  // NaN, too
   }
   CAPTURE(worst);

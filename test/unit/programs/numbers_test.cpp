@@ -75,10 +75,10 @@ struct power {
     y = matmul(a, x);
     double const eigenvalue = fetch(dot(x, y));
     values const given = values_of(a), image = values_of(y), vector = values_of(x);
-    std::vector<real> wanted(n), stretched(n);
+    std::vector<precise> wanted(n), stretched(n);
     for (std::size_t i = 0; i < n; ++i) {
-      for (std::size_t j = 0; j < n; ++j) wanted[i] += real(given[i * n + j]) * vector[j];
-      stretched[i] = eigenvalue * real(vector[i]);
+      for (std::size_t j = 0; j < n; ++j) wanted[i] += precise(given[i * n + j]) * vector[j];
+      stretched[i] = eigenvalue * precise(vector[i]);
     }
     check(image, wanted, 1e-15);
     check(image, stretched, 1e-13);
@@ -102,9 +102,9 @@ struct factor {
     back = matmul(l, transpose(l));
     values const matrix = values_of(a), found = values_of(x);
     check(values_of(back), matrix, 1e-14);
-    std::vector<real> image(n);
+    std::vector<precise> image(n);
     for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t j = 0; j < n; ++j) image[i] += real(matrix[i * n + j]) * found[j];
+      for (std::size_t j = 0; j < n; ++j) image[i] += precise(matrix[i * n + j]) * found[j];
     check(values_of(b), image, 1e-13);
     check(values_of(by_factor), found, 1e-12);
   }

@@ -36,12 +36,13 @@ struct bodies {
       });
     });
     values const px = values_of(x), py = values_of(y), pz = values_of(z), m = values_of(mass);
-    std::vector<real> force[3];
+    std::vector<precise> force[3];
     for (std::size_t i = 0; i < n; ++i) {
-      real f[3]{};
+      precise f[3]{};
       for (std::size_t j = 0; j < n; ++j) {
-        real const d[] = {real(px[j]) - px[i], real(py[j]) - py[i], real(pz[j]) - pz[i]},
-                   r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2] + 0.01L;
+        precise const d[] = {precise(px[j]) - px[i], precise(py[j]) - py[i],
+                             precise(pz[j]) - pz[i]},
+                      r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2] + 0.01L;
         for (int a = 0; a < 3; ++a) f[a] += d[a] * m[j] / (r2 * std::sqrt(r2));
       }
       for (int a = 0; a < 3; ++a) force[a].push_back(f[a]);
@@ -78,12 +79,12 @@ struct options {
       });
     });
     values const from = values_of(spot), to = values_of(strike), time = values_of(years);
-    std::vector<real> calls, puts;
+    std::vector<precise> calls, puts;
     for (std::size_t i = 0; i < n; ++i) {
-      auto const N = [](real d) { return 0.5L * (1 + std::erf(d / std::sqrt(2.L))); };
-      real const k = to[i] * std::exp(-real(T(0.02)) * time[i]),
-                 spread = real(T(0.3)) * std::sqrt(real(time[i])),
-                 up = std::log(from[i] / k) / spread + 0.5L * spread;
+      auto const N = [](precise d) { return 0.5L * (1 + std::erf(d / std::sqrt(2.L))); };
+      precise const k = to[i] * std::exp(-precise(T(0.02)) * time[i]),
+                    spread = precise(T(0.3)) * std::sqrt(precise(time[i])),
+                    up = std::log(from[i] / k) / spread + 0.5L * spread;
       calls.push_back(from[i] * N(up) - k * N(up - spread));
       puts.push_back(k * (1 - N(up - spread)) - from[i] * (1 - N(up)));
     }
@@ -136,6 +137,7 @@ struct clusters {
 TEST_CASE("forces of N bodies: one launch") { on_kinds(bodies{}); }
 TEST_CASE("prices of options: one launch for calls and puts") {
   on_kinds(options<float>{2e-6});
-  on_kinds(options<double>{1e-14});
+  options<double>{1e-14}(fixed<CpuDevice>{});
+  options<double>{1e-14}(open<CpuDevice>{});
 }
 TEST_CASE("k-means by argmin, segment_sum and bincount") { on_kinds(clusters{}); }
