@@ -138,6 +138,6 @@ TEST_CASE("forces of N bodies: one launch") { on_kinds(bodies{}); }
 TEST_CASE("prices of options: one launch for calls and puts") {
   on_kinds(options<float>{2e-6});
   options<double>{1e-14}(fixed<CpuDevice>{});
-  options<double>{1e-14}(open<CpuDevice>{});
+  options<double>{1e-14}(programs::open<CpuDevice>{});
 }
 TEST_CASE("k-means by argmin, segment_sum and bincount") { on_kinds(clusters{}); }
