@@ -25,6 +25,13 @@ struct candidate {
   std::string accuracy;  // "max 1.3 ulp"; empty: not measured
 };
 
+/// How the results of candidates are compared; none where own is empty.
+struct comparison {
+  double tolerance = 0;
+  std::function<std::vector<double>()> own, theirs;
+  std::function<void()> begin;
+};
+
 /// means: a row of a table: candidates that do the same work
 /// units: bytes and operations of one run; 0: not counted
 class group {
@@ -49,6 +56,14 @@ class group {
   void limit(std::string name, double goal, F f) {
     candidates.push_back({std::move(name), role::limit, std::move(f), goal, ""});
   }
+  /// what a run of locus leaves, and what a run of a rival leaves: each rival runs once before anything
+  /// is timed, and its largest difference is to be at most `tolerance` times the largest value.
+  /// begin() makes the data of both equal before each of these runs
+  void results(
+      double tolerance, std::function<std::vector<double>()> own,
+      std::function<std::vector<double>()> theirs, std::function<void()> begin = [] {}) {
+    compared = {tolerance, std::move(own), std::move(theirs), std::move(begin)};
+  }
   void bytes(double n) { bytes_per_run = n; }
   void operations(double n) { operations_per_run = n; }
   void threads(int n) { thread_count = n; }
@@ -57,6 +72,7 @@ class group {
   double bytes_per_run = 0, operations_per_run = 0;
   int thread_count = 1;
   std::vector<candidate> candidates;
+  comparison compared;
 };
 
 /// a function that fills a group whose table, work and size are given

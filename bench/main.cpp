@@ -10,6 +10,9 @@
 #ifdef _OPENMP
 #include <omp.h>
 #endif
+#if BENCH_KOKKOS
+#include <Kokkos_Core.hpp>
+#endif
 
 #include <bench/harness.hpp>
 
@@ -71,6 +74,33 @@ void print(bench::group const& g, collector const& found) {
   std::fflush(stdout);
 }
 
+/// means: the first rival whose results are not those of locus, and how far they are off; else empty
+std::string find_difference(bench::group const& g) {
+  bench::comparison const& c = g.compared;
+  if (!c.own) return {};
+  std::vector<double> own;
+  for (bench::candidate const& one : g.candidates) {
+    if (one.is == bench::role::limit) continue;
+    c.begin();
+    one.run();
+    if (one.is == bench::role::locus) {
+      own = c.own();
+      continue;
+    }
+    std::vector<double> const theirs = c.theirs();
+    double most = 0, worst = own.size() == theirs.size() ? 0 : INFINITY;
+    for (std::size_t i = 0; i < std::min(own.size(), theirs.size()); ++i) {
+      most = std::max(most, std::fabs(theirs[i]));
+      double const d = std::fabs(own[i] - theirs[i]);
+      if (!(d <= worst)) worst = d;  // NaN, too
+    }
+    if (!(worst <= c.tolerance * most))
+      return one.name + " has other results: difference " + std::to_string(worst) + ", largest " +
+             std::to_string(most);
+  }
+  return {};
+}
+
 /// false: it must not be measured, the reason is on stderr
 bool run(bench::registered_group const& r) {
   bench::group g(r.table, r.what, r.size);
@@ -79,9 +109,13 @@ bool run(bench::registered_group const& r) {
 #ifdef _OPENMP
   omp_set_num_threads(g.thread_count);  // of the rivals
 #endif
-  std::string refused;
+  if (std::string const other = find_difference(g); !other.empty()) {
+    std::fprintf(stderr, "%s, %s, %s: %s\n", r.table.c_str(), r.what.c_str(), r.size.c_str(),
+                 other.c_str());
+    return false;
+  }
   for (bench::candidate& c : g.candidates) {
-    benchmark::RegisterBenchmark(c.name.c_str(), [&c, &refused](benchmark::State& state) {
+    benchmark::RegisterBenchmark(c.name.c_str(), [&c](benchmark::State& state) {
       locus::tally const seen = locus::testing::count([&] { c.run(); });
       if (c.is == bench::role::locus && (seen.fallbacks || seen.copies))
         return state.SkipWithError("something fell back or was copied");
@@ -106,6 +140,9 @@ bool run(bench::registered_group const& r) {
 }  // namespace
 
 int main(int argc, char** argv) {
+#if BENCH_KOKKOS
+  Kokkos::ScopeGuard const kokkos(argc, argv);
+#endif
   std::vector<char*> args{argv[0]};
   std::string filter;
   char interleaving[] = "--benchmark_enable_random_interleaving=true",

@@ -8,7 +8,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 sh test/tools/install.sh g++ meson ninja-build pkgconf python3 zlib1g-dev libbenchmark-dev libopenblas-openmp-dev \
-  '?libeigen3-dev' '?libfftw3-double3' '?libfftw3-single3' '?libxtensor-dev' '?libxsimd-dev' '?libarmadillo-dev' '?libtorch-dev'
+  '?libeigen3-dev' '?libfftw3-double3' '?libfftw3-single3' '?libxtensor-dev' '?libxsimd-dev' '?libarmadillo-dev' '?libtrilinos-kokkos-dev' '?libtorch-dev'
 build=${BUILD:-build-bench}
 [ -f "$build/build.ninja" ] || meson setup "$build" -Dtests=disabled -Dcuda=disabled -Dbenchmarks=enabled
 [ $# -gt 0 ] || set -- $(sed -n "s/^bench_programs = \[\(.*\)\]$/\1/p" bench/meson.build | tr -d "',")

@@ -44,12 +44,61 @@ constexpr std::string_view name_of_segments(reduction r) {
 namespace host {
 inline namespace LOCUS_MODE {
 
+/// means: fold_by_number, by one pass over x: rows are added to totals of all segments
+template <reduction R, class T, class Id>
+void fold_in_order(T const* x, Id const* ids, segment_result<R, T>* r, std::int64_t outer,
+                   std::int64_t n, std::int64_t inner, std::int64_t segments,
+                   std::int64_t position) {
+  using fold = kernel::reducer<R, compute_t<T>>;
+  using value = typename fold::value;
+  using total = typename fold::total;
+  bool good = true;
+  for (std::int64_t j = 0; j < n; ++j) {  // without a jump, on vectors
+    auto const s = static_cast<std::int64_t>(ids[j]);
+    good = good & (s >= 0) & (s < segments);
+  }
+  for (std::int64_t j = 0; !good; ++j) {
+    auto const s = static_cast<std::int64_t>(ids[j]);
+    if (s < 0 || s >= segments) refuse_segment(name_of_segments(R), s, position + j, segments);
+  }
+  constexpr std::int64_t most = 64;  // columns of a task
+  std::int64_t const groups = (inner + most - 1) / most, all = outer * segments * inner;
+  workspace<total> const memory(all);
+  total* const totals = memory.data();
+  auto const work = static_cast<float>(outer * n * inner + all);
+  parallel_for(static_cast<int>(outer * groups), threads_worth(work * 1.5f), [&](int task) {
+    std::int64_t const o = task / groups, first = task % groups * most,
+                       width = inner - first < most ? inner - first : most;
+    T const* const from = x + o * n * inner + first;
+    std::int64_t const begin = o * segments * inner + first;
+    total* const to = totals + begin;
+    auto const add = [](total& t, T v) {
+      t = fold::combine(t, fold::widen(fold::add(fold::start(), value(v))));
+    };
+    for (std::int64_t s = 0; s < segments; ++s)
+      for (std::int64_t w = 0; w < width; ++w) to[s * inner + w] = fold::identity();
+    if (inner == 1)
+      for (std::int64_t j = 0; j < n; ++j) add(to[static_cast<std::int64_t>(ids[j])], from[j]);
+    else
+      for (std::int64_t j = 0; j < n; ++j) {
+        total* const row = to + static_cast<std::int64_t>(ids[j]) * inner;
+        for (std::int64_t w = 0; w < width; ++w) add(row[w], from[j * inner + w]);
+      }
+    for (std::int64_t s = 0; s < segments; ++s)
+      for (std::int64_t w = 0; w < width; ++w)
+        r[begin + s * inner + w] =
+            static_cast<segment_result<R, T>>(fold::finish(to[s * inner + w], -1));
+  });
+}
+
 /// means: r[o, s, c] = the fold of x[o, j, c] over the j with ids[j] == s, in rising order of j
 /// fails: shape_error, for the first id outside [0, segments)
 /// shape: x (outer, n, inner), ids (n), r (outer, segments, inner); `position`: the number of
 ///        ids[0] among all ids
-/// cost:  two passes over the ids on one thread, which put the rows into the order of segments;
-///        then segments on several threads: no bit depends on their number
+/// cost:  where segments are few, one pass over x, and totals for all numbers of r; several threads
+///        share its outer and inner axes. Otherwise two passes over the ids on one thread, which put
+///        the rows into the order of segments; then segments on several threads. The bits are the
+///        same: a number of r adds its rows in their order
 template <reduction R, class T, class Id>
 void fold_by_number(T const* x, Id const* ids, segment_result<R, T>* r, std::int64_t outer,
                     std::int64_t n, std::int64_t inner, std::int64_t segments,
@@ -57,6 +106,8 @@ void fold_by_number(T const* x, Id const* ids, segment_result<R, T>* r, std::int
   using fold = kernel::reducer<R, compute_t<T>>;
   using value = typename fold::value;
   using total = typename fold::total;
+  constexpr std::int64_t most = 64;  // columns at once
+  if (segments <= n / 4) return fold_in_order<R>(x, ids, r, outer, n, inner, segments, position);
   workspace<std::int64_t> const starts_memory(segments + 2), order_memory(n);
   std::int64_t *const starts = starts_memory.data(), *const order = order_memory.data();
   for (std::int64_t s = 0; s < segments + 2; ++s) starts[s] = 0;
@@ -68,7 +119,6 @@ void fold_by_number(T const* x, Id const* ids, segment_result<R, T>* r, std::int
   for (std::int64_t s = 0; s < segments; ++s) starts[s + 2] += starts[s + 1];
   for (std::int64_t j = 0; j < n; ++j) order[starts[static_cast<std::int64_t>(ids[j]) + 1]++] = j;
   // now starts[s] is where segment s begins in `order`
-  constexpr std::int64_t most = 64;  // columns at once
   std::int64_t const all = outer * segments, rows = all ? (outer * n) / all + 1 : 1,
                      each = rows * inner, block = each < 4096 ? 4096 / (each > 0 ? each : 1) : 1,
                      blocks = (all + block - 1) / block;

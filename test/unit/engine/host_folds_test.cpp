@@ -50,6 +50,63 @@ void fold_all_ways(std::int64_t rows, std::int64_t columns) {
   CHECK(wrong == 0);
 }
 
+/// folds of rows of n elements, each of which belongs to a point and to a center: operands are
+/// broadcast along either, or lie behind one another in the other order
+template <class T>
+void fold_short_rows(std::int64_t points, std::int64_t centers, std::int64_t n, bool with_nan) {
+  CAPTURE(points);
+  CAPTURE(centers);
+  CAPTURE(n);
+  using Matrix = Tensor<T, Dextents<2>, CpuDevice>;
+  Matrix x(points, n), across(n, points), wide(points, 2 * n), c(centers, n);
+  oracle::random draw(static_cast<unsigned>(points * 100 + centers * 10 + n));
+  for (Matrix* m : {&x, &across, &wide, &c})
+    for (std::int64_t k = 0; k < m->size(); ++k) m->data()[k] = draw.value<T>(-4, 4);
+  if constexpr (is_floating_v<T>)
+    if (with_nan)
+      for (std::int64_t k = 0; k < 5; ++k) x.data()[k * 7 % x.size()] = T(NAN);
+  Tensor<sum_t<T>, Dextents<2>, CpuDevice> apart(points, centers);
+  Tensor<std::int64_t, Dextents<1>, CpuDevice> first(points), other(points), strided(points),
+      nearest(points);
+  Tensor<T, Dextents<1>, CpuDevice> most(points);
+  apart = sum<2>(square(expand_dims<1>(x) - expand_dims<0>(c)));
+  first = argmax<1>(x), other = argmax<0>(across),
+  strided = argmax<1>(slice(wide, all_of, {0, 2 * n, 2}));
+  nearest = argmax<1>(T(3) - abs(apart));
+  most = max<1>(x + transpose(across));
+  int wrong = 0;
+  auto const differs = [](long double got, long double wanted, long double all) {
+    return std::isnan(wanted) ? !std::isnan(got) : !(std::fabs(got - wanted) <= 2e-7L * all);
+  };
+  auto const place = [](std::int64_t size, auto value) {
+    std::int64_t best = 0;
+    for (std::int64_t j = 0; j < size; ++j) {
+      if (value(j) != value(j)) return j;
+      if (value(j) > value(best)) best = j;
+    }
+    return best;
+  };
+  for (std::int64_t i = 0; i < points; ++i) {
+    for (std::int64_t k = 0; k < centers; ++k) {
+      long double sum = 0;
+      for (std::int64_t j = 0; j < n; ++j) {
+        T const d = static_cast<T>(x(i, j) - c(k, j));
+        sum += static_cast<long double>(d) * static_cast<long double>(d);
+      }
+      wrong += differs(static_cast<long double>(apart(i, k)), sum, sum + 1e-30L);
+    }
+    wrong += first(i) != place(n, [&](auto j) { return x(i, j); });
+    wrong += other(i) != place(n, [&](auto j) { return across(j, i); });
+    wrong += strided(i) != place(n, [&](auto j) { return wide(i, 2 * j); });
+    wrong += nearest(i) != place(centers, [&](auto k) { return T(3) - std::abs(apart(i, k)); });
+    std::int64_t const top =
+        place(n, [&](auto j) { return static_cast<T>(x(i, j) + across(j, i)); });
+    wrong += differs(static_cast<long double>(most(i)),
+                     static_cast<long double>(static_cast<T>(x(i, top) + across(top, i))), 0);
+  }
+  CHECK(wrong == 0);
+}
+
 struct threads {
   explicit threads(int n) { runtime::thread_limit = n; }
   ~threads() { runtime::thread_limit = 0; }
@@ -64,6 +121,44 @@ TEST_CASE("folds of rows, of columns and their places: blocks, tails, one elemen
     fold_all_ways<float>(s[0], s[1]);
     fold_all_ways<double>(s[0], s[1]);
     fold_all_ways<std::int32_t>(s[0], s[1]);
+  }
+}
+
+TEST_CASE(
+    "short rows, which are folded side by side: broadcast, transposed, with a step; ties, NaN") {
+  constexpr std::int64_t sizes[][3] = {{1, 1, 1},    {7, 9, 2},    {8, 8, 3},   {65, 16, 8},
+                                       {130, 7, 15}, {70, 23, 16}, {70, 8, 17}, {1000, 3, 5},
+                                       {3, 200, 4},  {64, 64, 12}};
+  for (auto const& s : sizes)
+    for (bool const with_nan : {false, true}) {
+      fold_short_rows<float>(s[0], s[1], s[2], with_nan);
+      fold_short_rows<double>(s[0], s[1], s[2], with_nan);
+      fold_short_rows<std::int32_t>(s[0], s[1], s[2], with_nan);
+      fold_short_rows<std::int64_t>(s[0], s[1], s[2], with_nan);
+    }
+}
+
+TEST_CASE("a sum of a short row has the same bits for any number of threads, and beside any rows") {
+  constexpr std::int64_t rows = 20'000, n = 11;
+  Tensor<float, Dextents<2>, CpuDevice> x(rows, n);
+  Tensor<float, Dextents<1>, CpuDevice> one(rows), several(rows), part(rows - 5);
+  oracle::random draw(10);
+  for (std::int64_t k = 0; k < rows * n; ++k) x.data()[k] = draw.value<float>(-1, 1);
+  {
+    threads const alone(1);
+    one = sum<1>(square(x) - x);
+  }
+  {
+    threads const three(3);
+    several = sum<1>(square(x) - x);
+  }
+  CHECK(bool(equal(one, several)));
+  part = sum<1>(square(slice(x, {5, rows})) - slice(x, {5, rows}));
+  CHECK(bool(equal(slice(one, {5, rows}), part)));
+  for (std::int64_t const few : {1, 3, 9}) {
+    Tensor<float, Dextents<1>, CpuDevice> some(few);
+    some = sum<1>(square(slice(x, {7, 7 + few})) - slice(x, {7, 7 + few}));
+    CHECK(bool(equal(slice(one, {7, 7 + few}), some)));
   }
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls the clone of the innermost loops of a fold for the processor's instructions.
 #pragma once
-#include <locus/engine/host/fold_columns.hpp>  // fold_columns
-#include <locus/engine/host/fold_run.hpp>      // fold_rows
-#include <locus/simd/instructions.hpp>         // LOCUS_CHOSEN
+#include <locus/engine/host/fold_first.hpp>  // fold_columns, also of argmax
+#include <locus/engine/host/fold_run.hpp>    // fold_rows
+#include <locus/simd/instructions.hpp>       // LOCUS_CHOSEN
 
 namespace locus::host {
 inline namespace LOCUS_MODE {
@@ -26,6 +26,9 @@ struct chosen_fold<type_list<Reducers...>, Stage, Before, Kinds, Outs> {
     using reducers = type_list<Reducers...>;
     LOCUS_CHOSEN(host, fold_run<reducers, Stage, Before, Kinds, Outs>::fold)(f, before, r, n, t);
   }
+  /// means: columns are folded on packets
+  static constexpr bool columns_by_lanes =
+      fold_columns<type_list<Reducers...>, Stage, Kinds, Outs>::by_packets;
   static void columns(Stage const& f, column_run const& c, totals* sums) {
     LOCUS_CHOSEN(host, fold_columns<type_list<Reducers...>, Stage, Kinds, Outs>::run)(f, c, sums);
   }

@@ -22,11 +22,11 @@ LOCUS_VECTORS_BEGIN
 namespace LOCUS_SPACE(host) {
 
 template <class Reducers, class Stage, class Kinds, class Outs>
-struct fold_columns;
+struct column_loops;
 /// means: sums[j] = fold of f(in...) over the lines of column first + j; stores the other results
 ///        of f
 template <class... Reducers, class Stage, class... Kinds, class... Outs>
-struct fold_columns<type_list<Reducers...>, Stage, type_list<Kinds...>, type_list<Outs...>> {
+struct column_loops<type_list<Reducers...>, Stage, type_list<Kinds...>, type_list<Outs...>> {
   using pass =
       fold_run<type_list<Reducers...>, Stage, pack<>, type_list<Kinds...>, type_list<Outs...>>;
   using run_type = run_operands<type_list<Kinds...>, type_list<Outs...>>;
@@ -34,11 +34,27 @@ struct fold_columns<type_list<Reducers...>, Stage, type_list<Kinds...>, type_lis
   static constexpr int elements = sizeof...(Kinds), outs = sizeof...(Outs),
                        most = columns_of_run<int(sizeof...(Reducers))>;
 
+  static constexpr bool by_packets = pass::has_lanes;
+
   static void run(Stage const& f, column_run const& c, totals* sums) {
     if constexpr (pass::has_lanes)
       by_lanes(f, c, sums);
     else
       one_by_one(f, c, sums);
+  }
+
+  static void one_by_one(Stage const& f, column_run const& c, totals* sums) {
+    for (int j = 0; j < c.width; ++j) sums[j] = {{Reducers::identity()}...};
+    run_type r;
+    typename pass::buffers b;
+    for (std::int64_t i = c.begin; i < c.end; ++i) {
+      begin_line(r, c, i);
+      for (std::int64_t j = 0; j < c.width; j += chunk) {
+        std::int64_t const n = c.width - j < chunk ? c.width - j : chunk;
+        pass::compute(f, pack<>{}, r, j, n, b);
+        for (std::int64_t k = 0; k < n; ++k) pass::add(sums[j + k], b, k);
+      }
+    }
   }
 
  private:
@@ -101,20 +117,9 @@ struct fold_columns<type_list<Reducers...>, Stage, type_list<Kinds...>, type_lis
     }
     to.added(lines);
   }
-  static void one_by_one(Stage const& f, column_run const& c, totals* sums) {
-    for (int j = 0; j < c.width; ++j) sums[j] = {{Reducers::identity()}...};
-    run_type r;
-    typename pass::buffers b;
-    for (std::int64_t i = c.begin; i < c.end; ++i) {
-      begin_line(r, c, i);
-      for (std::int64_t j = 0; j < c.width; j += chunk) {
-        std::int64_t const n = c.width - j < chunk ? c.width - j : chunk;
-        pass::compute(f, pack<>{}, r, j, n, b);
-        for (std::int64_t k = 0; k < n; ++k) pass::add(sums[j + k], b, k);
-      }
-    }
-  }
 };
+template <class Reducers, class Stage, class Kinds, class Outs>
+struct fold_columns : column_loops<Reducers, Stage, Kinds, Outs> {};
 
 }  // namespace LOCUS_SPACE(host)
 LOCUS_VECTORS_END

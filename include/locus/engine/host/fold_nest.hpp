@@ -23,6 +23,13 @@ struct fold_nest {
       to.extent[to.rank++] = s.extent[d];
     }
   }
+  /// means: kept axis d and the innermost kept axis change places
+  void exchange(int d) {
+    int const last = kept.rank - 1, axis = kept_axis[d];
+    std::int64_t const extent = kept.extent[d];
+    kept_axis[d] = kept_axis[last], kept.extent[d] = kept.extent[last];
+    kept_axis[last] = axis, kept.extent[last] = extent;
+  }
   /// offset of an operand at point i of the kept, or of the folded, outer axes
   static std::int64_t offset(kernel::space const& part, int const* axes, kernel::access const& a,
                              std::int64_t i) {

@@ -6,6 +6,7 @@
 #include <locus/engine/host/fold_choice.hpp>  // chosen_fold
 #include <locus/engine/host/fold_nest.hpp>    // fold_nest, column_run
 #include <locus/engine/host/map.hpp>          // threads_for
+#include <locus/engine/host/turned_rows.hpp>  // turned_rows
 #include <locus/runtime/caches.hpp>           // last_level_cache
 #include <locus/runtime/host_memory.hpp>      // host_memory
 #include <locus/runtime/threads.hpp>          // parallel_for
@@ -181,9 +182,46 @@ struct folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements
     r.begin(a, at, first_element_out, s.rank - 1);
     chosen::rows(f, pack<>{}, r, n, nullptr, 1, &t);
   }
+  /// means: true: short rows are folded as columns
+  static constexpr bool may_turn = !FoldsAll && element_outs == 0 && chosen::columns_by_lanes;
+  /// means: outputs [begin, end), each the fold of one short line; the longest kept axis is the
+  ///        innermost one
+  void turned_tasks(fold_nest nest, std::int64_t begin, std::int64_t end, std::int64_t n) const {
+    int const last = s.rank - 1, last_kept = nest.kept.rank - 1;
+    int longest = last_kept;
+    for (int d = last_kept; d >= 0; --d)
+      if (nest.kept.extent[d] > nest.kept.extent[longest]) longest = d;
+    if (last_kept >= 0 && nest.kept.extent[last_kept] < turned_lanes) nest.exchange(longest);
+    int const along = last_kept < 0 ? last : nest.kept_axis[last_kept];
+    std::int64_t const neighbours = last_kept < 0 ? 1 : nest.kept.extent[last_kept];
+    kernel::space lines;
+    lines.rank = 2, lines.axes = 1, lines.extent[0] = n, lines.extent[1] = turned_at_once;
+    fold_nest const turned(lines);
+    turned_rows<Elements...> rows_of_lines;
+    std::int64_t const origin[elements + 1]{};
+    totals sums[turned_at_once];
+    for (std::int64_t o = begin; o < end;) {
+      std::int64_t const left = neighbours - (last_kept > 0 ? o % neighbours : o);
+      std::int64_t count = end - o < turned_at_once ? end - o : turned_at_once;
+      if (count > left) count = left;
+      std::int64_t at[all];
+      offsets_of(nest, o, at);
+      rows_of_lines.read(a, at, last, along, n, count);
+      std::int64_t const width = (count + turned_lanes - 1) / turned_lanes * turned_lanes;
+      chosen::columns(
+          f, {turned, rows_of_lines.accesses, origin, 1, elements, 0, width, 0, n, false}, sums);
+      for (std::int64_t j = 0; j < count; ++j) {
+        finish(sums[j], at);
+        for (int k = elements; k < all; ++k) at[k] += a[k].stride[along];
+      }
+      o += count;
+    }
+  }
   /// means: outputs [begin, end), each the fold of one line
   void line_tasks(fold_nest const& nest, std::int64_t begin, std::int64_t end,
                   std::int64_t n) const {
+    if constexpr (may_turn)
+      if (n > 1 && n <= longest_turned) return turned_tasks(nest, begin, end, n);
     int const last = s.rank - 1, last_kept = nest.kept.rank - 1,
               along = last_kept < 0 ? last : nest.kept_axis[last_kept];
     std::int64_t const neighbours = last_kept < 0 ? 1 : nest.kept.extent[last_kept];

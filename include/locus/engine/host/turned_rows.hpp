@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Short rows, turned over: elements of one row lie below one another, so that the loops over columns
+// fold many rows at once.
+#pragma once
+#include <cstdint>  // int64_t, uint32_t
+
+#include <locus/core/pack.hpp>       // pack, get, for_each_index
+#include <locus/core/type_list.hpp>  // type_list
+#include <locus/simd/transpose.hpp>  // transpose_square, square_side
+#include <locus/work/call.hpp>       // access, own_offset
+
+namespace locus::host {
+inline namespace LOCUS_MODE {
+
+/// the longest row that is turned over, however many rows there are: the bits of a row are the same in
+/// pieces of any size
+inline constexpr std::int64_t longest_turned = 16;
+/// rows that are turned over at once; a multiple of the lanes of a packet
+inline constexpr std::int64_t turned_at_once = 64;
+/// rows of a result are filled up to a multiple of this: no packet has more lanes
+inline constexpr std::int64_t turned_lanes = 16;
+
+/// means: one operand of rows: element j of row r is at data[j * stride[0] + r * stride[1]]
+template <class Kind>
+class turned_operand {
+  using T = typename Kind::type;
+
+ public:
+  kernel::access a{};
+
+  /// means: rows [0, count) of n elements; step and row_step: from an element, and from a row, to
+  ///        the next. Elements that a call before found at the same place are not read again
+  void read(kernel::access const& from, std::int64_t offset, std::int64_t step,
+            std::int64_t row_step, std::int64_t n, std::int64_t count) {
+    a.stride[0] = step, a.stride[1] = row_step;
+    if constexpr (std::is_same_v<Kind, kernel::own_offset>) {
+      a.base = from.base + offset;
+    } else {
+      T const* const data = static_cast<T const*>(from.data) + offset;
+      a.data = const_cast<T*>(data);
+      if (step == 0 && row_step == 0) return;
+      a.data = buffer_, a.stride[0] = turned_at_once, a.stride[1] = 1;
+      if (data == last_ && count <= count_) return;
+      last_ = data, count_ = count;
+      std::int64_t const width = (count + turned_lanes - 1) / turned_lanes * turned_lanes;
+      if (row_step == 0)
+        for (std::int64_t j = 0; j < n; ++j) spread(row(j), data[j * step], width);
+      else
+        turn(data, step, row_step, n, count, width);
+    }
+  }
+
+ private:
+  T buffer_[std::is_same_v<Kind, kernel::own_offset> ? 1 : longest_turned * turned_at_once];
+  T const* last_ = nullptr;
+  std::int64_t count_ = 0;
+
+  T* row(std::int64_t j) { return buffer_ + j * turned_at_once; }
+  static void spread(T* to, T value, std::int64_t width) {
+    for (std::int64_t r = 0; r < width; r += turned_lanes)  // whole vectors
+      for (std::int64_t i = 0; i < turned_lanes; ++i) to[r + i] = value;
+  }
+  /// lanes behind the last row repeat it: they compute no value of their own
+  void turn(T const* data, std::int64_t step, std::int64_t row_step, std::int64_t n,
+            std::int64_t count, std::int64_t width) {
+    using word =
+        std::conditional_t<sizeof(T) == 4, std::uint32_t,
+                           std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint8_t>>;
+    constexpr std::int64_t side = sizeof(T) >= 4 ? simd::square_side<word> : 1;
+    std::int64_t j = 0;
+    if (step == 1 && side > 1)
+      for (; j + side <= n; j += side) {
+        std::int64_t r = 0;
+        for (; r + side <= count; r += side)
+          simd::transpose_square<word>(reinterpret_cast<std::intptr_t>(row(j) + r),
+                                       turned_at_once * std::int64_t(sizeof(T)),
+                                       reinterpret_cast<std::intptr_t>(data + j + r * row_step),
+                                       row_step * std::int64_t(sizeof(T)));
+        for (; r < count; ++r)
+          for (std::int64_t i = j; i < j + side; ++i) row(i)[r] = data[i + r * row_step];
+      }
+    for (; j < n; ++j)
+      for (std::int64_t r = 0; r < count; ++r) row(j)[r] = data[j * step + r * row_step];
+    if (count < width)
+      for (j = 0; j < n; ++j)
+        for (std::int64_t r = count; r < width; ++r) row(j)[r] = row(j)[count - 1];
+  }
+};
+
+/// means: the operands of `count` rows, whose strides are those of columns: along axis 0 the elements
+///        of a row, along axis 1 the rows
+template <class... Kinds>
+struct turned_rows {
+  static constexpr int operands = sizeof...(Kinds);
+  pack<turned_operand<Kinds>...> of;
+  kernel::access accesses[operands + 1];
+
+  void read(kernel::access const* from, std::int64_t const* at, int last, int along, std::int64_t n,
+            std::int64_t count) {
+    for_each_index<operands>([&](auto k) {
+      get<k>(of).read(from[k], at[k], from[k].stride[last], from[k].stride[along], n, count);
+      accesses[k] = get<k>(of).a;
+    });
+  }
+};
+
+}  // namespace LOCUS_MODE
+}  // namespace locus::host
