@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <locus/algorithms/argmin.hpp>
+#include <locus/algorithms/by_functor.hpp>
 #include <locus/algorithms/compress.hpp>
 #include <locus/algorithms/histogram.hpp>
 #include <locus/algorithms/moves.hpp>
@@ -111,6 +112,9 @@ TEST_CASE("scans of lines") {
     auto const x = drawn<float>(n, 5, 1, 9);
     auto const k = drawn<std::int32_t>(n, 6);
     same_on_card("cumsum", [](auto const& a) { return cumsum<0>(a); }, x);
+    auto const last = host_device([] LOCUS_HOST_DEVICE(float a, float b) { return b > 0 ? b : a; });
+    same_on_card("scan by a functor", [&](auto const& a) { return scan<0>(a, last, 7); }, x);
+    same_on_card("fold by a functor", [&](auto const& a) { return reduce<0>(a, last, 7); }, x);
     same_on_card("cumsum of integers", [](auto const& a) { return cumsum<0>(a, exclusive); }, k);
     same_on_card("cummax", [](auto const& a) { return cummax<0>(a, from_end); }, k);
   }

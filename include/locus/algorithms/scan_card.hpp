@@ -25,10 +25,11 @@ struct chunk_folds {
   std::int64_t chunk, chunks, n, inner;
   T const* x;
   typename Fold::total* totals;
+  [[no_unique_address]] Fold fold{};
   LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
     chunk_of_line<Backwards> const at(i, chunk, chunks, n, inner);
-    auto t = Fold::identity();
-    for (std::int64_t j = at.first; j < at.end; ++j) t = Fold::combine(t, Fold::widen(x[at[j]]));
+    auto t = fold.identity();
+    for (std::int64_t j = at.first; j < at.end; ++j) t = fold.combine(t, fold.widen(x[at[j]]));
     totals[i] = t;
   }
 };
@@ -38,13 +39,14 @@ struct chunk_starts {
   std::int64_t chunks, inner;
   Starts starts;
   typename Fold::total* totals;
+  [[no_unique_address]] Fold fold{};
   LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
     std::int64_t const o = i / inner, c = i % inner;
     auto t = starts.template of<Fold, Backwards>(o, c, inner);
     for (std::int64_t k = 0; k < chunks; ++k) {
       auto& own = totals[(o * chunks + k) * inner + c];
       auto const before = t;
-      t = Fold::combine(before, own);
+      t = fold.combine(before, own);
       own = before;
     }
   }
@@ -56,12 +58,13 @@ struct chunk_scans {
   Starts starts;
   typename Fold::total const* totals;  // null: a line is one chunk
   typename Fold::result* r;
+  [[no_unique_address]] Fold fold{};
   LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
     chunk_of_line<Backwards> const at(i, chunk, chunks, n, inner);
     auto t = totals ? totals[i] : starts.template of<Fold, Backwards>(at.o, at.c, inner);
     for (std::int64_t j = at.first; j < at.end; ++j) {
-      auto const next = Fold::combine(t, Fold::widen(x[at[j]]));
-      r[at[j]] = Fold::finish(Exclusive ? t : next);
+      auto const next = fold.combine(t, fold.widen(x[at[j]]));
+      r[at[j]] = fold.finish(Exclusive ? t : next);
       t = next;
     }
   }
@@ -70,17 +73,18 @@ struct chunk_scans {
 /// means: as host::scan_lines, bit for bit
 template <class Fold, bool Exclusive, bool Backwards, class T, class Starts>
 void scan_lines(card_context& here, T const* x, typename Fold::result* r, std::int64_t outer,
-                std::int64_t n, std::int64_t inner, Starts const& starts) {
+                std::int64_t n, std::int64_t inner, Starts const& starts, Fold const& fold = {}) {
   std::int64_t const chunk = scan_chunk(n), chunks = (n + chunk - 1) / chunk;
   typename Fold::total* totals = nullptr;
   if (chunks > 1) {
     totals = here.take<typename Fold::total>(outer * chunks * inner);
     here.each(outer * chunks * inner,
-              chunk_folds<Fold, Backwards, T>{chunk, chunks, n, inner, x, totals});
-    here.each(outer * inner, chunk_starts<Fold, Backwards, Starts>{chunks, inner, starts, totals});
+              chunk_folds<Fold, Backwards, T>{chunk, chunks, n, inner, x, totals, fold});
+    here.each(outer * inner,
+              chunk_starts<Fold, Backwards, Starts>{chunks, inner, starts, totals, fold});
   }
   here.each(outer * chunks * inner, chunk_scans<Fold, Exclusive, Backwards, T, Starts>{
-                                        chunk, chunks, n, inner, x, starts, totals, r});
+                                        chunk, chunks, n, inner, x, starts, totals, r, fold});
 }
 
 /// Number i of (outer, max_devices, inner): the total of a line in one row, 0 in the others.

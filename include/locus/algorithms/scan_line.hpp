@@ -20,7 +20,9 @@ struct line_in_chunks {
   static constexpr std::int64_t step = Backwards ? -1 : 1;
   T const* x;
   typename Fold::result* r;
-  std::int64_t n, chunk = scan_chunk(n), chunks = (n + chunk - 1) / chunk;
+  std::int64_t n;
+  [[no_unique_address]] Fold fold{};
+  std::int64_t chunk = scan_chunk(n), chunks = (n + chunk - 1) / chunk;
 
   std::int64_t begin(std::int64_t k) const { return Backwards ? n - 1 - k * chunk : k * chunk; }
   std::int64_t length(std::int64_t k) const {
@@ -29,13 +31,12 @@ struct line_in_chunks {
 
   /// means: t[l] = the fold of chunk k + l
   template <int Lanes>
-  void fold(std::int64_t k, total* t) const {
+  void fold_chunks(std::int64_t k, total* t) const {
     T const* from[Lanes];
     total own[Lanes];
-    for (int l = 0; l < Lanes; ++l) from[l] = x + begin(k + l), own[l] = Fold::identity();
+    for (int l = 0; l < Lanes; ++l) from[l] = x + begin(k + l), own[l] = fold.identity();
     for (std::int64_t j = 0, size = length(k); j < size; ++j)
-      for (int l = 0; l < Lanes; ++l)
-        own[l] = Fold::combine(own[l], Fold::widen(from[l][j * step]));
+      for (int l = 0; l < Lanes; ++l) own[l] = fold.combine(own[l], fold.widen(from[l][j * step]));
     for (int l = 0; l < Lanes; ++l) t[l] = own[l];
   }
   /// means: r of chunk k + l, which begins with t[l]
@@ -46,16 +47,16 @@ struct line_in_chunks {
     for (int l = 0; l < Lanes; ++l) at[l] = begin(k + l), own[l] = t[l];
     for (std::int64_t j = 0, size = length(k); j < size; ++j)
       for (int l = 0; l < Lanes; ++l) {
-        total const next = Fold::combine(own[l], Fold::widen(x[at[l] + j * step]));
-        r[at[l] + j * step] = Fold::finish(Exclusive ? own[l] : next);
+        total const next = fold.combine(own[l], fold.widen(x[at[l] + j * step]));
+        r[at[l] + j * step] = fold.finish(Exclusive ? own[l] : next);
         own[l] = next;
       }
   }
   /// means: chunks k ... k + lanes - 1 exist, and are of one length
   bool has_group(std::int64_t k) const { return (k + lanes) * chunk <= n; }
   void fold_group(std::int64_t k, total* t) const {
-    if (has_group(k)) return fold<lanes>(k, t);
-    for (int l = 0; l < lanes && k + l < chunks; ++l) fold<1>(k + l, t + l);
+    if (has_group(k)) return fold_chunks<lanes>(k, t);
+    for (int l = 0; l < lanes && k + l < chunks; ++l) fold_chunks<1>(k + l, t + l);
   }
   void scan_group(std::int64_t k, total const* t) const {
     if (has_group(k)) return scan<lanes>(k, t);
@@ -66,7 +67,7 @@ struct line_in_chunks {
     for (int l = 0; l < lanes && k + l < chunks; ++l) {
       total const own = t[l];
       t[l] = start;
-      start = Fold::combine(start, own);
+      start = fold.combine(start, own);
     }
     return start;
   }

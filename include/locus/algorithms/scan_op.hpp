@@ -53,7 +53,7 @@ inline namespace LOCUS_MODE {
 /// cost:  on one thread one pass; on several a fold of all chunks first
 template <class Fold, bool Exclusive, bool Backwards, class T, class Starts>
 void scan_lines(T const* x, typename Fold::result* r, std::int64_t outer, std::int64_t n,
-                std::int64_t inner, Starts const& starts) {
+                std::int64_t inner, Starts const& starts, Fold const& fold = {}) {
   using total = typename Fold::total;
   constexpr std::int64_t most = 64;  // columns at once
   std::int64_t const chunk = scan_chunk(n), chunks = (n + chunk - 1) / chunk,
@@ -73,17 +73,17 @@ void scan_lines(T const* x, typename Fold::result* r, std::int64_t outer, std::i
   };
   auto const fold_chunk = [&](std::int64_t line, std::int64_t k, total* t) {
     std::int64_t const width = width_of(line % bands);
-    for (std::int64_t w = 0; w < width; ++w) t[w] = Fold::identity();
+    for (std::int64_t w = 0; w < width; ++w) t[w] = fold.identity();
     each_row(line, k, [&](T const* from, typename Fold::result*) {
-      for (std::int64_t w = 0; w < width; ++w) t[w] = Fold::combine(t[w], Fold::widen(from[w]));
+      for (std::int64_t w = 0; w < width; ++w) t[w] = fold.combine(t[w], fold.widen(from[w]));
     });
   };
   auto const scan_chunk_from = [&](std::int64_t line, std::int64_t k, total* t) {
     std::int64_t const width = width_of(line % bands);
     each_row(line, k, [&](T const* from, typename Fold::result* to) {
       for (std::int64_t w = 0; w < width; ++w) {
-        total const next = Fold::combine(t[w], Fold::widen(from[w]));
-        to[w] = Fold::finish(Exclusive ? t[w] : next);
+        total const next = fold.combine(t[w], fold.widen(from[w]));
+        to[w] = fold.finish(Exclusive ? t[w] : next);
         t[w] = next;
       }
     });
@@ -96,7 +96,7 @@ void scan_lines(T const* x, typename Fold::result* r, std::int64_t outer, std::i
   int const threads = threads_worth(static_cast<float>(outer * n * inner) * 1.5f);
   if (inner == 1) {
     auto const scan_line = [&](std::int64_t o, auto... split) {
-      line_in_chunks<Fold, Exclusive, Backwards, T>{x + o * n, r + o * n, n}.scan_from(
+      line_in_chunks<Fold, Exclusive, Backwards, T>{x + o * n, r + o * n, n, fold}.scan_from(
           starts.template of<Fold, Backwards>(o, 0, 1), split...);
     };
     if (threads == 1 || outer >= 4 * threads)
@@ -116,7 +116,7 @@ void scan_lines(T const* x, typename Fold::result* r, std::int64_t outer, std::i
           if (k + 1 < chunks) fold_chunk(line, k, own);
           for (std::int64_t w = 0; w < width_of(line % bands); ++w) {
             from[w] = t[w];
-            if (k + 1 < chunks) t[w] = Fold::combine(t[w], own[w]);
+            if (k + 1 < chunks) t[w] = fold.combine(t[w], own[w]);
           }
           scan_chunk_from(line, k, from);
         }
@@ -139,7 +139,7 @@ void scan_lines(T const* x, typename Fold::result* r, std::int64_t outer, std::i
       for (std::int64_t w = 0; w < width_of(line % bands); ++w) {
         total& own = totals(line, k)[w];
         total const before = t[w];
-        t[w] = Fold::combine(before, own);
+        t[w] = fold.combine(before, own);
         own = before;
       }
   }
