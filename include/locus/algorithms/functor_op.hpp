@@ -75,6 +75,10 @@ void reduce_lines(T const* x, T* r, std::int64_t outer, std::int64_t n, std::int
 }  // namespace LOCUS_MODE
 }  // namespace host
 
+/// means: f has a kernel for GPUs
+template <class F>
+inline constexpr bool folds_on_cards = !(operation_of<F>().gpu == no_elements);
+
 /// The rule, the cut and the functor of both operations. HasInitial: lines begin with `initial`.
 template <int Axis, class F, class T, bool HasInitial>
 struct functor_rule {
@@ -84,7 +88,6 @@ struct functor_rule {
   [[no_unique_address]] F f;
   compute_t<T> initial;
 
-  static constexpr bool on_cards = !(operation_of<F>().gpu == no_elements);
   static constexpr std::int64_t operations(shape, shape x) { return 2 * x.size(); }
   auto start() const {
     using total = typename fold::total;
@@ -114,7 +117,7 @@ struct scan_by_op : functor_rule<Axis, F, T, HasInitial> {
                                                             of.inner, this->start(), {this->f});
   }
   void card(card_context& here, tile<T> r, tile<T const> x) const
-    requires(base::on_cards);
+    requires folds_on_cards<F>;
 };
 
 /// means: r[a..., b...] = f(... f(initial, x[a..., 0, b...]) ..., x[a..., n - 1, b...])
@@ -141,7 +144,7 @@ struct reduce_by_op : functor_rule<Axis, F, T, true> {
                                             this->start().start, {this->f});
   }
   void card(card_context& here, tile<T> r, tile<T const> x) const
-    requires(base::on_cards);
+    requires folds_on_cards<F>;
 };
 
 #if LOCUS_CUDA_KERNELS
@@ -180,7 +183,7 @@ void reduce_lines(card_context& here, T const* x, T* r, std::int64_t outer, std:
 template <int Axis, class F, class T, bool Exclusive, bool HasInitial>
 void scan_by_op<Axis, F, T, Exclusive, HasInitial>::card(card_context& here, tile<T> r,
                                                          tile<T const> x) const
-  requires(base::on_cards)
+  requires folds_on_cards<F>
 {
   around_axis const of(x, Axis);
   cards::scan_lines<typename base::fold, Exclusive, false>(here, x.data, r.data, of.outer, of.n,
@@ -188,7 +191,7 @@ void scan_by_op<Axis, F, T, Exclusive, HasInitial>::card(card_context& here, til
 }
 template <int Axis, class F, class T>
 void reduce_by_op<Axis, F, T>::card(card_context& here, tile<T> r, tile<T const> x) const
-  requires(base::on_cards)
+  requires folds_on_cards<F>
 {
   around_axis const of(x, Axis);
   cards::reduce_lines<typename base::fold>(here, x.data, r.data, of.outer, of.n, of.inner,
