@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The code of a graph: its constant program, and the arrays of one run on the stack.
 #pragma once
-#include <locus/backend/gpus.hpp>           // note_gpus
-#include <locus/collective/fold.hpp>        // fold_replicas
-#include <locus/plan/plan.hpp>              // plan_facts, require_plan
-#include <locus/run/broken_guard.hpp>       // note_unfused, refuse_extents
-#include <locus/run/crossing.hpp>           // crossing
-#include <locus/run/open_plan.hpp>          // fill_in
-#include <locus/run/region.hpp>             // region_code
-#include <locus/run/requests.hpp>           // hold_to_requests
-#include <locus/run/run.hpp>                // run_plan, crossings, reductions
-#include <locus/run/statement_of_maps.hpp>  // map_statement
-#include <locus/run/statement_of_plan.hpp>  // plan_statement
+#include <locus/backend/gpus.hpp>            // note_gpus
+#include <locus/collective/fold.hpp>         // fold_replicas
+#include <locus/plan/plan.hpp>               // plan_facts, require_plan
+#include <locus/run/broken_guard.hpp>        // note_unfused, refuse_extents
+#include <locus/run/crossing.hpp>            // crossing
+#include <locus/run/open_plan.hpp>           // fill_in
+#include <locus/run/region.hpp>              // region_code
+#include <locus/run/requests.hpp>            // hold_to_requests
+#include <locus/run/run.hpp>                 // run_plan, crossings, reductions
+#include <locus/run/statement_of_maps.hpp>   // map_statement
+#include <locus/run/statement_of_plan.hpp>   // plan_statement
+#include <locus/run/statement_of_roots.hpp>  // roots_statement
 
 namespace locus {
 inline namespace LOCUS_MODE {
@@ -225,6 +226,8 @@ struct graph_code {
     if constexpr (is_open) (bind_target(b, code.plan.roots[K], targets[K]), ...);
     if constexpr (plan_statement<Graph>::possible)
       if (plan_statement<Graph>::run(code, values_of, known, objects, targets[0])) return;
+    if constexpr (roots_statement<Graph>::possible)
+      if (roots_statement<Graph>::run(code, values_of, known, objects, targets)) return;
     local_layout layouts[values * replicas];
     stamp ready[values * replicas];
     slot slots[is_static ? 1 : values];
