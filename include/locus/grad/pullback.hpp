@@ -298,7 +298,7 @@ struct pullback<strided_op<Cut>> {
   static constexpr int uses(unsigned) { return 1; }
   template <int, class G, class Y, class X>
   static constexpr auto of(strided_op<Cut> const& op, G const& g, Y const& y, X const& x) {
-    internal::spread_op<Cut> const spread(internal::shape_now(x), op.ranges);
+    internal::spread_op<Cut> const spread(internal::shape_now(x), op);
     return call(spread, detail::filled(g, y));
   }
 };

@@ -20,9 +20,12 @@ struct spread_op {
   std::int64_t begin[max_rank]{}, step[max_rank]{};
 
   constexpr spread_op() = default;
-  constexpr spread_op(shape const& all, range const* ranges) : whole(all) {
-    for (int a = 0; a < all.rank; ++a)
-      begin[a] = range::absolute(ranges[a].begin, all.extent[a]), step[a] = ranges[a].step.value;
+  template <class Slice>
+  constexpr spread_op(shape const& all, Slice const& op) : whole(all) {
+    for (int a = 0; a < all.rank; ++a) {
+      range const r = op.range_along(a);
+      begin[a] = range::absolute(r.begin, all.extent[a]), step[a] = r.step.value;
+    }
   }
   constexpr shape infer(int, shape x) const {
     for (int a = 0; a < x.rank; ++a)

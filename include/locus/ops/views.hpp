@@ -2,7 +2,7 @@
 // Operations that give other extents or strides to the same memory: transpose, expand_dims,
 // reshape, slice.
 #pragma once
-#include <utility>  // forward
+#include <utility>  // forward, index_sequence
 
 #include <locus/core/macros.hpp>     // LOCUS_MODE
 #include <locus/ops/map.hpp>         // checked_node
@@ -110,14 +110,42 @@ constexpr auto reshape(X&& x, Extents<N...> const& to) {
 }
 }  // namespace LOCUS_MODE
 // ---- slice ----
+namespace internal {
+/// means: axes up to the last one of Cut
+constexpr std::size_t axes_up_to(axis_set cut) {
+  return cut == 0 ? 1 : std::size_t(32 - __builtin_clz(unsigned(cut)));
+}
+/// means: the range of axis a of Cut, whose ends are Static...
+template <axis_set Cut, std::int64_t... Static>
+constexpr range static_range(int a) {
+  std::int64_t const ends[] = {Static...};
+  int k = 0;
+  for (int i = 0; i < a; ++i) k += 2 * has_axis(Cut, i);
+  return has_axis(Cut, a) ? range{ends[k], ends[k + 1]} : range{};
+}
+/// The ranges of a slice. A slice is copied into each node above it: ranges that the type knows take no
+/// memory, others that of the axes up to the last one of Cut.
+template <class Axes, axis_set Cut, std::int64_t... Static>
+struct slice_ranges;
+template <std::size_t... A, axis_set Cut, std::int64_t... Static>
+struct slice_ranges<std::index_sequence<A...>, Cut, Static...> {
+  static constexpr range ranges[] = {static_range<Cut, Static...>(int(A))...};
+};
+template <std::size_t... A, axis_set Cut>
+struct slice_ranges<std::index_sequence<A...>, Cut> {
+  range ranges[sizeof...(A)]{};
+};
+template <axis_set Cut, std::int64_t... Static>
+using slice_ranges_t = slice_ranges<std::make_index_sequence<axes_up_to(Cut)>, Cut, Static...>;
+}  // namespace internal
+
 /// means: the part of x inside a range of each axis     shape: axes of Cut are dynamic unless
 ///        Static holds their begin and end
 template <axis_set Cut, std::int64_t... Static>
-struct slice_op {
+struct slice_op : internal::slice_ranges_t<Cut, Static...> {
   LOCUS_BUILTIN("slice")
   static constexpr step_kind kind = step_kind::slice;
   static constexpr std::int64_t known[sizeof...(Static) + 1] = {Static..., 0};
-  range ranges[max_rank]{};
   template <class T>
   using result = T;
   static constexpr shape infer(shape a) {
@@ -151,7 +179,9 @@ struct slice_op {
       }
     }
   }
-  void bind(binder& b) const { b.objects[b.at] = ranges; }
+  void bind(binder& b) const { b.objects[b.at] = this->ranges; }
+  /// means: the range of axis a; an axis that is not of Cut is whole
+  constexpr range range_along(int a) const { return has_axis(Cut, a) ? this->ranges[a] : range{}; }
 };
 
 /// means: slice_op whose ranges have steps: a type of its own, as it has gaps along any axis
@@ -278,9 +308,7 @@ constexpr auto slice(X&& x, std::int64_t const (&a)[N], std::int64_t const (&b)[
 template <int Axis, std::int64_t Begin, std::int64_t End, tensor_operand X>
 constexpr auto slice(X&& x) {
   using Op = slice_op<axis_set(1u << Axis), Begin, End>;
-  Op op;
-  op.ranges[Axis] = {Begin, End};
-  return internal::checked_node<Op>(op, internal::as_whole(std::forward<X>(x)));
+  return internal::checked_node<Op>(Op(), internal::as_whole(std::forward<X>(x)));
 }
 
 }  // namespace LOCUS_MODE

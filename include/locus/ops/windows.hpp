@@ -37,10 +37,7 @@ template <int Width, int... Moved, class E>
 constexpr auto interior_node(E&& operand) {
   using ends = interior_ends<Width, Moved...>;
   using Op = decltype(ends::op(std::make_index_sequence<2 * sizeof...(Moved)>{}));
-  Op op;
-  for (int a = 0; a < ends::axes; ++a)
-    op.ranges[a] = {ends::all.of[2 * a], ends::all.of[2 * a + 1]};
-  return internal::checked_node<Op>(op, std::forward<E>(operand));
+  return internal::checked_node<Op>(Op(), std::forward<E>(operand));
 }
 template <int Width, class E, std::size_t... Axis>
 constexpr auto middle_node(E&& operand, std::index_sequence<Axis...>) {

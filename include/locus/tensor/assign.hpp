@@ -72,7 +72,7 @@ class window_destination {
     t.where = policy::value.is_open() ? policy::value.over(block->where.devices) : policy::value;
     t.extents = block->extents;
     for (int a = 0; a < t.extents.rank; ++a)
-      t.extents.extent[a] = length_of_range(part_.op.ranges[a], block->extents, a);
+      t.extents.extent[a] = length_of_range(part_.op.range_along(a), block->extents, a);
     for (int r = 0; r < t.where.count(); ++r) t.locals[r] = local(*block, t, r);
     return t;
   }
@@ -84,7 +84,7 @@ class window_destination {
     auto* data = static_cast<char*>(p.data);
     internal::local_extents(t.extents, t.where, r, mine.extents);
     for (int a = 0; a < t.extents.rank; ++a) {
-      range const& part = part_.op.ranges[a];
+      range const part = part_.op.range_along(a);
       std::int64_t const n = b.extents.extent[a];
       std::int64_t begin = range::absolute(part.begin, n);
       if (a == t.where.axis) begin = t.where.begin_in(b.where, n, r);
@@ -146,7 +146,7 @@ auto view_of_slice(Slice const& s) {
   auto [data, extents, strides, device] = elements_of(leaf);
   layout_stride layout;
   for (int a = 0; a < extents.rank; ++a) {
-    range const& r = s.op.ranges[a];
+    range const r = s.op.range_along(a);
     std::int64_t const n = length_of_range(r, extents, a);
     layout.stride[a] = n > 1 ? strides[a] * r.step.value : strides[a];
     data += range::absolute(r.begin, extents.extent[a]) * strides[a];

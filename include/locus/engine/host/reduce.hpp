@@ -152,9 +152,11 @@ struct folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements
     // tasks of one trip to the task counter; without a division for few tasks: it costs as much as
     // a short row
     std::int64_t const shares = 8 * threads;
-    std::int64_t const each = tasks <= shares ? 1 : (tasks + shares - 1) / shares;
-    int const trips = static_cast<int>(each == 1 ? tasks : (tasks + each - 1) / each);
+    std::int64_t each = tasks <= shares ? 1 : (tasks + shares - 1) / shares;
     bool const lines_alone = in_runs(nest) && folded == 1 && !partials;
+    if (lines_alone && turns(n))
+      each = (each + turned_at_once - 1) / turned_at_once * turned_at_once;
+    int const trips = static_cast<int>(each == 1 ? tasks : (tasks + each - 1) / each);
     parallel_for(trips, threads, [&](int trip) {
       std::int64_t const end = (trip + 1) * each < tasks ? (trip + 1) * each : tasks;
       if (lines_alone) return line_tasks(nest, trip * each, end, n);
@@ -184,6 +186,7 @@ struct folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements
   }
   /// means: true: short rows are folded as columns
   static constexpr bool may_turn = !FoldsAll && element_outs == 0 && chosen::columns_by_lanes;
+  static constexpr bool turns(std::int64_t n) { return may_turn && n > 1 && n <= longest_turned; }
   /// means: outputs [begin, end), each the fold of one short line; the longest kept axis is the
   ///        innermost one
   void turned_tasks(fold_nest nest, std::int64_t begin, std::int64_t end, std::int64_t n) const {
@@ -221,7 +224,7 @@ struct folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements
   void line_tasks(fold_nest const& nest, std::int64_t begin, std::int64_t end,
                   std::int64_t n) const {
     if constexpr (may_turn)
-      if (n > 1 && n <= longest_turned) return turned_tasks(nest, begin, end, n);
+      if (turns(n)) return turned_tasks(nest, begin, end, n);
     int const last = s.rank - 1, last_kept = nest.kept.rank - 1,
               along = last_kept < 0 ? last : nest.kept_axis[last_kept];
     std::int64_t const neighbours = last_kept < 0 ? 1 : nest.kept.extent[last_kept];

@@ -82,8 +82,11 @@ class turned_operand {
     for (; j < n; ++j)
       for (std::int64_t r = 0; r < count; ++r) row(j)[r] = data[j * step + r * row_step];
     if (count < width)
-      for (j = 0; j < n; ++j)
-        for (std::int64_t r = count; r < width; ++r) row(j)[r] = row(j)[count - 1];
+      for (j = 0; j < n; ++j) {
+        T* const to = row(j);
+        T const same = to[count - 1];
+        for (std::int64_t r = count; r < width; ++r) to[r] = same;
+      }
   }
 };
 
