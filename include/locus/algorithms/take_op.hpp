@@ -36,6 +36,20 @@ struct rows_here {
 namespace host {
 inline namespace LOCUS_MODE {
 
+/// means: r[k] = x[i[k]] for k below n, if all indices are below `extent`; false: one is not, and
+///        nothing is written
+/// cost:  the indices are checked first: loads of x then wait for no branch
+template <class T, class Index>
+bool take_elements(T const* x, Index const* i, T* r, std::int64_t n, std::int64_t extent) {
+  bool outside = false;
+  for (std::int64_t k = 0; k < n; ++k)
+    outside |= static_cast<std::uint64_t>(i[k]) >= static_cast<std::uint64_t>(extent);
+  if (outside) return false;
+  LOCUS_IVDEP
+  for (std::int64_t k = 0; k < n; ++k) r[k] = x[static_cast<std::int64_t>(i[k])];
+  return true;
+}
+
 /// means: r[o, j, c] = x[o, i[j] - first, c]; a row of 0 where another piece has row i[j]
 /// fails: shape_error, for the first index of a block that is outside of all rows
 /// shape: x (outer, rows.own, inner), i (n), r (outer, n, inner); `position`: the number of i[0]
@@ -51,7 +65,14 @@ void take_rows(T const* x, Index const* i, T* r, std::int64_t outer, std::int64_
       threads_worth(static_cast<float>(all) * (static_cast<float>(bytes) * 0.1f + 2));
   parallel_for(static_cast<int>(blocks), threads, [&](int task) {
     std::int64_t k = task * block, o = k / n, j = k % n;
-    for (std::int64_t const end = k + block < all ? k + block : all; k < end; ++k) {
+    std::int64_t const end = k + block < all ? k + block : all;
+    if (inner == 1 && rows.own == rows.all && rows.first == 0)
+      while (k < end) {
+        std::int64_t const some = n - j < end - k ? n - j : end - k;
+        if (!take_elements(x + o * rows.all, i + j, r + k, some, rows.all)) break;
+        k += some, j = 0, ++o;
+      }
+    for (; k < end; ++k) {
       auto const index = static_cast<std::int64_t>(i[j]);
       if (index < 0 || index >= rows.all) refuse_index(index, position + j, axis, rows.all);
       std::int64_t const row = index - rows.first;

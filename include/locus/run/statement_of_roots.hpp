@@ -23,8 +23,13 @@ struct roots_statement {
 
   /// means: the plan is one launch on a CPU that makes all roots, a map or folds
   static constexpr bool find_whether() {
-    if (p.actions.count != 1 || p.actions[0].kind != action_kind::launch || roots < 2 ||
-        roots > 4 || p.transfers.count != 0)
+    if constexpr (roots < 2 || roots > 4)
+      return false;
+    else
+      return is_one_kernel();
+  }
+  static constexpr bool is_one_kernel() {
+    if (p.actions.count != 1 || p.actions[0].kind != action_kind::launch || p.transfers.count != 0)
       return false;
     step const& last = p.steps[ends];
     if (last.kind != step_kind::map && last.kind != step_kind::reduce) return false;
