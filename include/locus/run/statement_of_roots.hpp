@@ -28,23 +28,21 @@ struct roots_statement {
     else
       return is_one_kernel();
   }
+  // one value, and no return in between: nvcc warns of loops behind a return that a graph always takes
   static constexpr bool is_one_kernel() {
-    if (p.actions.count != 1 || p.actions[0].kind != action_kind::launch || p.transfers.count != 0)
-      return false;
     step const& last = p.steps[ends];
-    if (last.kind != step_kind::map && last.kind != step_kind::reduce) return false;
-    for (step const& s : p.steps)
-      if (s.fell_back || s.where.is_open()) return false;
+    bool is_one = p.actions.count == 1 && p.actions[0].kind == action_kind::launch &&
+                  p.transfers.count == 0 &&
+                  (last.kind == step_kind::map || last.kind == step_kind::reduce);
+    for (step const& s : p.steps) is_one = is_one && !s.fell_back && !s.where.is_open();
     for (root const& r : p.roots) {
       step const& made = p.steps[r.from];
-      if (r.by >= 0 || made.region != ends || made.is_view() || !made.where.is_single() ||
-          !made.where.at(0).is_cpu() ||
-          !(r.destination.is_nowhere() || r.destination == made.where))
-        return false;
-      for (root const& other : p.roots)
-        if (&other != &r && other.from == r.from) return false;
+      is_one = is_one && r.by < 0 && made.region == ends && !made.is_view() &&
+               made.where.is_single() && made.where.at(0).is_cpu() &&
+               (r.destination.is_nowhere() || r.destination == made.where);
+      for (root const& other : p.roots) is_one = is_one && (&other == &r || other.from != r.from);
     }
-    return true;
+    return is_one;
   }
   static constexpr bool possible = find_whether();
   static constexpr bool may_alias = locus::may_alias(p);
