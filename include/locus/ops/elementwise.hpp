@@ -72,22 +72,22 @@
   ROW(two,   multiply,      "Mul",          scale,      numbers,        1,  none, (symbol, *),  (wrapping, *), \
       (value, simd::multiply(a, b)), (reading, second, times(g, b), first, times(g, a))) \
   /* / of integers is refused: three divisions are meant by it */ \
-  ROW(two,   divide,        "RealDiv",      scale_left, fields,         8,  none, (apart),      (wrapping, /), \
+  ROW(two,   divide,        "RealDiv",      scale_left, field_elements, 8,  none, (apart),      (wrapping, /), \
       (of_fields, simd::divide(a, b)), (reading, second, over(g, b), itself | second, over(times(minus(g), y), b))) \
   /* the largest integer not above a / b; 0 where b is 0     after: Python's // */ \
-  ROW(two,   floor_div,     "FloorDiv",     none,       reals,          10, none, (named),      (apart), \
+  ROW(two,   floor_div,     "FloorDiv",     none,       real_elements,  10, none, (named),      (apart), \
       (or_lanes, simd::by_registers<simd::vector_floor>(simd::divide(a, b))), (no_gradient)) \
   /* a / b without its fraction; 0 where b is 0     after: C's integer division */ \
-  ROW(two,   trunc_div,     "TruncateDiv",  none,       reals,          10, none, (named),      (apart), \
+  ROW(two,   trunc_div,     "TruncateDiv",  none,       real_elements,  10, none, (named),      (apart), \
       (or_lanes, simd::by_registers<simd::vector_trunc>(simd::divide(a, b))), (no_gradient)) \
   /* a / b in double for integers, in their own type for floats; 0 where an integer b is 0 */ \
   ROW(two,   true_div,      "RealDiv",      none,       numbers,        8,  none, (named),      (apart), \
       (of_fields, simd::divide(a, b)), (reading, second, over(g, b), itself | second, over(times(minus(g), y), b))) \
   /* a - b trunc_div(a, b), exactly; 0 where an integer b is 0; the operator % of integers     after: C's fmod and % */ \
-  ROW(two,   fmod,          "TruncateMod",  none,       reals,          16, none, (named),      (apart), \
+  ROW(two,   fmod,          "TruncateMod",  none,       real_elements,  16, none, (named),      (apart), \
       (by_lanes), (reading, nothing, g, first | second, times(minus(g), trunc_div(a, b)))) \
   /* a - b floor_div(a, b): the sign is that of b; 0 where an integer b is 0     after: Python's % */ \
-  ROW(two,   floor_mod,     "FloorMod",     none,       reals,          16, none, (named),      (apart), \
+  ROW(two,   floor_mod,     "FloorMod",     none,       real_elements,  16, none, (named),      (apart), \
       (by_lanes), (reading, nothing, g, first | second, times(minus(g), floor_div(a, b)))) \
   /* |a| with the sign of b, also of -0; its derivative where a is 0 is 0 */ \
   ROW(two,   copysign,      "",             none,       floats,         1,  none, (named),      (apart), \
@@ -101,31 +101,31 @@
   ROW(one,   square,        "Square",       none,       numbers,        1,  none, (named),      (of_numbers, multiply_fn{}(a, a)), \
       (value, simd::multiply(a, a)), (reading, first, times(times(g, 2), x))) \
   /* 1, -1, or a itself where it is 0 or NaN */ \
-  ROW(one,   sign,          "Sign",         none,       reals,          1,  none, (named),      (of_numbers, a > T(0) ? T(1) : detail::is_below_zero(a) ? static_cast<T>(-1) : a), \
+  ROW(one,   sign,          "Sign",         none,       real_elements,  1,  none, (named),      (of_numbers, a > T(0) ? T(1) : detail::is_below_zero(a) ? static_cast<T>(-1) : a), \
       (apart), (no_gradient)) \
   /* max(a, 0); NaN stays NaN; its derivative at 0 is 0 */ \
-  ROW(one,   relu,          "Relu",         none,       reals,          1,  relu, (named),      (of_numbers, detail::is_below_zero(a) ? T(0) : a), \
+  ROW(one,   relu,          "Relu",         none,       real_elements,  1,  relu, (named),      (of_numbers, detail::is_below_zero(a) ? T(0) : a), \
       (value, simd::select(simd::less(a, packet<T, N>{}), packet<T, N>{}, a)), \
       (reading, itself, only_where(y > 0.0, g))) \
   /* the larger one; NaN if either is; the derivative of a tie is that of the first */ \
-  ROW(two,   maximum,       "Maximum",      none,       reals,          1,  none, (named),      (common, a > b || a != a ? a : b), \
+  ROW(two,   maximum,       "Maximum",      none,       real_elements,  1,  none, (named),      (common, a > b || a != a ? a : b), \
       (value, simd::larger(a, b)), \
       (reading, first | second, only_where(a >= b, g), first | second, except_where(a >= b, g))) \
   /* the smaller one; NaN if either is; the derivative of a tie is that of the first */ \
-  ROW(two,   minimum,       "Minimum",      none,       reals,          1,  none, (named),      (common, a < b || a != a ? a : b), \
+  ROW(two,   minimum,       "Minimum",      none,       real_elements,  1,  none, (named),      (common, a < b || a != a ? a : b), \
       (value, simd::smaller(a, b)), \
       (reading, first | second, only_where(a <= b, g), first | second, except_where(a <= b, g))) \
   ROW(two,   equal_to,      "Equal",        none,       named_elements, 1,  none, (symbol, ==), (comparison, ==), \
       (compared, equal), (no_gradient)) \
   ROW(two,   not_equal_to,  "NotEqual",     none,       named_elements, 1,  none, (symbol, !=), (comparison, !=), \
       (compared, not_equal), (no_gradient)) \
-  ROW(two,   less,          "Less",         none,       reals,          1,  none, (symbol, <),  (comparison, <), \
+  ROW(two,   less,          "Less",         none,       real_elements,  1,  none, (symbol, <),  (comparison, <), \
       (compared, less), (no_gradient)) \
-  ROW(two,   less_equal,    "LessEqual",    none,       reals,          1,  none, (symbol, <=), (comparison, <=), \
+  ROW(two,   less_equal,    "LessEqual",    none,       real_elements,  1,  none, (symbol, <=), (comparison, <=), \
       (compared, less_equal), (no_gradient)) \
-  ROW(two,   greater,       "Greater",      none,       reals,          1,  none, (symbol, >),  (comparison, >), \
+  ROW(two,   greater,       "Greater",      none,       real_elements,  1,  none, (symbol, >),  (comparison, >), \
       (compared, greater), (no_gradient)) \
-  ROW(two,   greater_equal, "GreaterEqual", none,       reals,          1,  none, (symbol, >=), (comparison, >=), \
+  ROW(two,   greater_equal, "GreaterEqual", none,       real_elements,  1,  none, (symbol, >=), (comparison, >=), \
       (compared, greater_equal), (no_gradient)) \
   ROW(two,   logical_and,   "LogicalAnd",   none,       booleans,       1,  none, (symbol, &&), (of_booleans, a && b), \
       (apart), (no_gradient)) \
@@ -148,7 +148,7 @@
   ROW(two,   shift_right,   "RightShift",   none,       integers,       1,  none, (symbol, >>), (apart), \
       (of_integers, simd::shift_right(a, b)), (no_gradient)) \
   /* min(max(x, low), high) */ \
-  ROW(three, clamp,         "ClipByValue",  none,       reals,          1,  none, (apart),      (apart), \
+  ROW(three, clamp,         "ClipByValue",  none,       real_elements,  1,  none, (apart),      (apart), \
       (apart), (apart)) \
   /* c ? a : b */ \
   ROW(three, where,         "SelectV2",     none,       named_elements, 1,  none, (apart),      (apart), \
@@ -162,24 +162,24 @@
 
 #define LOCUS_ELEMENTWISE_MATH(ROW) \
   /* its derivative at 0 is infinite */ \
-  ROW(one,   sqrt,          "Sqrt",         none,       fields,         8,  none, (named),      (c_library, sqrtf, sqrt), \
+  ROW(one,   sqrt,          "Sqrt",         none,       field_elements, 8,  none, (named),      (c_library, sqrtf, sqrt), \
       (of_floats, simd::square_root(a)), (reading, itself, over(times(g, 0.5), y))) \
   /* 1 / sqrt(a) */ \
   ROW(one,   rsqrt,         "Rsqrt",        none,       floats,         1,  none, (named),      (of_floats, T(1) / sqrt_fn{}(a)), \
       (of_floats, simd::divide(simd::broadcast<N>(T(1)), simd::square_root(a))), \
       (reading, itself, times(times(g, -0.5), y * square(y)))) \
   /* 1 / a */ \
-  ROW(one,   reciprocal,    "Reciprocal",   none,       fields,         1,  none, (named),      (of_floats, T(1) / a), \
+  ROW(one,   reciprocal,    "Reciprocal",   none,       field_elements, 1,  none, (named),      (of_floats, T(1) / a), \
       (of_floats, simd::divide(simd::broadcast<N>(T(1)), a)), (reading, itself, times(minus(g), square(y)))) \
   ROW(one,   cbrt,          "",             none,       floats,         16, none, (named),      (by_vector, ::cbrtf(a), ::cbrt(a)), \
       (by_vector), (reading, itself, over(over(g, 3), square(y)))) \
-  ROW(one,   exp,           "Exp",          none,       fields,         16, none, (named),      (by_vector, ::expf(a), ::exp(a)), \
+  ROW(one,   exp,           "Exp",          none,       field_elements, 16, none, (named),      (by_vector, ::expf(a), ::exp(a)), \
       (by_vector), (reading, itself, times(g, y))) \
   ROW(one,   exp2,          "",             none,       floats,         16, none, (named),      (by_vector, ::exp2f(a), ::exp2(a)), \
       (by_vector), (reading, itself, times(times(g, 0.69314718055994530942), y))) \
   ROW(one,   expm1,         "Expm1",        none,       floats,         16, none, (named),      (by_vector, ::expm1f(a), ::expm1(a)), \
       (by_vector), (reading, itself, times(g, y + 1.0))) \
-  ROW(one,   log,           "Log",          none,       fields,         16, none, (named),      (by_vector, ::logf(a), ::log(a)), \
+  ROW(one,   log,           "Log",          none,       field_elements, 16, none, (named),      (by_vector, ::logf(a), ::log(a)), \
       (by_vector), (reading, first, over(g, x))) \
   ROW(one,   log2,          "",             none,       floats,         16, none, (named),      (by_vector, ::log2f(a), ::log2(a)), \
       (by_vector), (reading, first, over(times(g, 1.44269504088896340736), x))) \
@@ -187,9 +187,9 @@
       (by_vector), (reading, first, over(times(g, 0.43429448190325182765), x))) \
   ROW(one,   log1p,         "Log1p",        none,       floats,         16, none, (named),      (by_vector, ::log1pf(a), ::log1p(a)), \
       (by_vector), (reading, first, over(g, x + 1.0))) \
-  ROW(one,   sin,           "Sin",          none,       fields,         16, none, (named),      (by_vector, ::sinf(a), ::sin(a)), \
+  ROW(one,   sin,           "Sin",          none,       field_elements, 16, none, (named),      (by_vector, ::sinf(a), ::sin(a)), \
       (by_vector), (reading, first, times(g, cos(x)))) \
-  ROW(one,   cos,           "Cos",          none,       fields,         16, none, (named),      (by_vector, ::cosf(a), ::cos(a)), \
+  ROW(one,   cos,           "Cos",          none,       field_elements, 16, none, (named),      (by_vector, ::cosf(a), ::cos(a)), \
       (by_vector), (reading, first, times(minus(g), sin(x)))) \
   ROW(one,   tan,           "Tan",          none,       floats,         16, none, (named),      (by_vector, ::tanf(a), ::tan(a)), \
       (by_vector), (reading, itself, times(g, square(y) + 1.0))) \
@@ -199,11 +199,11 @@
       (by_vector), (reading, first, over(minus(g), sqrt((1.0 - x) * (1.0 + x))))) \
   ROW(one,   atan,          "Atan",         none,       floats,         16, none, (named),      (by_vector, ::atanf(a), ::atan(a)), \
       (by_vector), (reading, first, over(g, square(x) + 1.0))) \
-  ROW(one,   sinh,          "Sinh",         none,       fields,         16, none, (named),      (by_vector, ::sinhf(a), ::sinh(a)), \
+  ROW(one,   sinh,          "Sinh",         none,       field_elements, 16, none, (named),      (by_vector, ::sinhf(a), ::sinh(a)), \
       (by_vector), (reading, first, times(g, cosh(x)))) \
-  ROW(one,   cosh,          "Cosh",         none,       fields,         16, none, (named),      (by_vector, ::coshf(a), ::cosh(a)), \
+  ROW(one,   cosh,          "Cosh",         none,       field_elements, 16, none, (named),      (by_vector, ::coshf(a), ::cosh(a)), \
       (by_vector), (reading, first, times(g, sinh(x)))) \
-  ROW(one,   tanh,          "Tanh",         none,       fields,         16, none, (named),      (by_vector, ::tanhf(a), ::tanh(a)), \
+  ROW(one,   tanh,          "Tanh",         none,       field_elements, 16, none, (named),      (by_vector, ::tanhf(a), ::tanh(a)), \
       (by_vector), (reading, itself, times(g, 1.0 - square(y)))) \
   ROW(one,   asinh,         "Asinh",        none,       floats,         16, none, (named),      (by_vector, ::asinhf(a), ::asinh(a)), \
       (by_vector), (reading, first, over(g, sqrt(square(x) + 1.0)))) \
@@ -255,17 +255,17 @@
 
 // rows of complex numbers, which <locus/complex.hpp> expands
 #define LOCUS_ELEMENTWISE_COMPLEX(ROW) \
-  ROW(one,   real,          "Real",         linear,     complexes,      1,  none, (named),      (apart), \
+  ROW(one,   real,          "Real",         linear,     complex_elements, 1,  none, (named),      (apart), \
       (apart), (no_gradient)) \
-  ROW(one,   imag,          "Imag",         linear,     complexes,      1,  none, (named),      (apart), \
+  ROW(one,   imag,          "Imag",         linear,     complex_elements, 1,  none, (named),      (apart), \
       (apart), (no_gradient)) \
-  ROW(one,   conj,          "Conj",         linear,     complexes,      1,  none, (named),      (apart), \
+  ROW(one,   conj,          "Conj",         linear,     complex_elements, 1,  none, (named),      (apart), \
       (apart), (no_gradient)) \
   /* |a|^2 */ \
-  ROW(one,   abs2,          "",             none,       complexes,      1,  none, (named),      (apart), \
+  ROW(one,   abs2,          "",             none,       complex_elements, 1,  none, (named),      (apart), \
       (apart), (no_gradient)) \
   /* the angle, from -pi to pi */ \
-  ROW(one,   arg,           "Angle",        none,       complexes,      16, none, (named),      (apart), \
+  ROW(one,   arg,           "Angle",        none,       complex_elements, 16, none, (named),      (apart), \
       (apart), (no_gradient)) \
   /* a + i b */ \
   ROW(two,   make_complex,  "Complex",      none,       floats,         1,  none, (named),      (apart), \

@@ -95,13 +95,13 @@ inline constexpr element_set floats =
 inline constexpr element_set integers =
     set_of(element::i32) | set_of(element::i64) | set_of(element::u8) | set_of(element::i8) |
     set_of(element::i16) | set_of(element::u16) | set_of(element::u32) | set_of(element::u64);
-inline constexpr element_set complexes = set_of(element::c64) | set_of(element::c128);
+inline constexpr element_set complex_elements = set_of(element::c64) | set_of(element::c128);
 inline constexpr element_set booleans = set_of(element::b8);
 /// numbers with an order
-inline constexpr element_set reals = floats | integers;
+inline constexpr element_set real_elements = floats | integers;
 /// numbers with a division
-inline constexpr element_set fields = floats | complexes;
-inline constexpr element_set numbers = reals | complexes;
+inline constexpr element_set field_elements = floats | complex_elements;
+inline constexpr element_set numbers = real_elements | complex_elements;
 inline constexpr element_set named_elements = numbers | booleans;
 inline constexpr element_set any_element = named_elements | set_of(element::other);
 

@@ -49,11 +49,12 @@ constexpr bool holds(element_set set, char const* digits) {
 }
 static_assert(holds(no_elements, "0000000000000000") && holds(any_element, "1111111111111111"));
 static_assert(holds(floats, "1100001100000000") && holds(integers, "0011100011111000"));
-static_assert(holds(complexes, "0000000000000110") && holds(fields, "1100001100000110"));
-static_assert(holds(booleans, "0000010000000000") && holds(reals, "1111101111111000"));
+static_assert(holds(complex_elements, "0000000000000110") &&
+              holds(field_elements, "1100001100000110"));
+static_assert(holds(booleans, "0000010000000000") && holds(real_elements, "1111101111111000"));
 static_assert(holds(numbers, "1111101111111110"));
 static_assert(holds(named_elements, "1111111111111110"));
-static_assert((floats & integers) == no_elements && (floats | integers) == reals);
+static_assert((floats & integers) == no_elements && (floats | integers) == real_elements);
 static_assert(set_of(element::i64) == (integers & set_of(element::i64)));
 
 // ---- promotion: within a kind the wider one; kinds never mix ----
