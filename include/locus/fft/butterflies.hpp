@@ -42,34 +42,34 @@ LOCUS_VECTOR_FUNCTION void fft_store(T* to, V const& v) {
 }
 /// means: {a0, b0, a1, b1, ...} of the lower halves, or of the upper halves
 #if defined(__CUDACC__)  // nvcc's front end has no shuffles
-template <bool Upper, class V, std::size_t... I>
-LOCUS_VECTOR_FUNCTION V fft_zip(V const& a, V const& b, std::index_sequence<I...>) {
-  constexpr std::size_t from = Upper ? sizeof...(I) / 2 : 0;
-  return V{(I % 2 == 0 ? a[from + I / 2] : b[from + I / 2])...};
+template <bool Upper, class V, std::size_t... Idx>
+LOCUS_VECTOR_FUNCTION V fft_zip(V const& a, V const& b, std::index_sequence<Idx...>) {
+  constexpr std::size_t from = Upper ? sizeof...(Idx) / 2 : 0;
+  return V{(Idx % 2 == 0 ? a[from + Idx / 2] : b[from + Idx / 2])...};
 }
-template <bool Odd, class V, std::size_t... I>
-LOCUS_VECTOR_FUNCTION V fft_every_second(V const& a, V const& b, std::index_sequence<I...>) {
-  constexpr std::size_t n = sizeof...(I), odd = Odd ? 1 : 0;
-  return V{(2 * I < n ? a[(2 * I + odd) % n] : b[(2 * I + odd) % n])...};
+template <bool Odd, class V, std::size_t... Idx>
+LOCUS_VECTOR_FUNCTION V fft_every_second(V const& a, V const& b, std::index_sequence<Idx...>) {
+  constexpr std::size_t n = sizeof...(Idx), odd = Odd ? 1 : 0;
+  return V{(2 * Idx < n ? a[(2 * Idx + odd) % n] : b[(2 * Idx + odd) % n])...};
 }
 /// means: the last lane first
-template <class V, std::size_t... I>
-LOCUS_VECTOR_FUNCTION V fft_turned(V const& a, std::index_sequence<I...>) {
-  return V{a[sizeof...(I) - 1 - I]...};
+template <class V, std::size_t... Idx>
+LOCUS_VECTOR_FUNCTION V fft_turned(V const& a, std::index_sequence<Idx...>) {
+  return V{a[sizeof...(Idx) - 1 - Idx]...};
 }
 #else
-template <bool Upper, class V, std::size_t... I>
-LOCUS_VECTOR_FUNCTION V fft_zip(V const& a, V const& b, std::index_sequence<I...>) {
-  constexpr int n = int(sizeof...(I)), from = Upper ? n / 2 : 0;
-  return __builtin_shufflevector(a, b, (int(I) % 2 * n + from + int(I) / 2)...);
+template <bool Upper, class V, std::size_t... Idx>
+LOCUS_VECTOR_FUNCTION V fft_zip(V const& a, V const& b, std::index_sequence<Idx...>) {
+  constexpr int n = int(sizeof...(Idx)), from = Upper ? n / 2 : 0;
+  return __builtin_shufflevector(a, b, (int(Idx) % 2 * n + from + int(Idx) / 2)...);
 }
-template <bool Odd, class V, std::size_t... I>
-LOCUS_VECTOR_FUNCTION V fft_every_second(V const& a, V const& b, std::index_sequence<I...>) {
-  return __builtin_shufflevector(a, b, (2 * int(I) + (Odd ? 1 : 0))...);
+template <bool Odd, class V, std::size_t... Idx>
+LOCUS_VECTOR_FUNCTION V fft_every_second(V const& a, V const& b, std::index_sequence<Idx...>) {
+  return __builtin_shufflevector(a, b, (2 * int(Idx) + (Odd ? 1 : 0))...);
 }
-template <class V, std::size_t... I>
-LOCUS_VECTOR_FUNCTION V fft_turned(V const& a, std::index_sequence<I...>) {
-  return __builtin_shufflevector(a, a, (int(sizeof...(I)) - 1 - int(I))...);
+template <class V, std::size_t... Idx>
+LOCUS_VECTOR_FUNCTION V fft_turned(V const& a, std::index_sequence<Idx...>) {
+  return __builtin_shufflevector(a, a, (int(sizeof...(Idx)) - 1 - int(Idx))...);
 }
 #endif
 /// means: v[i][j] is element r j + i of the result, which lies in v[0], v[1], ...; R a power of two

@@ -124,10 +124,10 @@ struct complex_form<sqrt_fn> {
     T const size = larger_part(z);
     if (size == T(0)) return {T(0), z.im};
     // far from 1, |z| + re overflows or loses digits
-    T const far = is_single<T> ? T(0x1p100f) : T(0x1p1000);
+    T const beyond = is_single<T> ? T(0x1p100f) : T(0x1p1000);
     T scale = T(1), back = T(1);
-    if (size > far) scale = T(0x1p-4), back = T(4);
-    if (size < T(1) / far)
+    if (size > beyond) scale = T(0x1p-4), back = T(4);
+    if (size < T(1) / beyond)
       scale = is_single<T> ? T(0x1p24f) : T(0x1p54), back = is_single<T> ? T(0x1p-12f) : T(0x1p-27);
     T const re = z.re * scale, im = z.im * scale, wide = re < T(0) ? -re : re;
     T const root = sqrt_fn{}((wide + hypot_fn{}(re, im)) * T(0.5)), other = im / (root + root);

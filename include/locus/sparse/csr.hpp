@@ -69,13 +69,13 @@ class csr : public csr_types<T, E, Where, Index> {
   /// of tensors: a named one is copied, one that is moved or made here is not
   csr(E const& extents, values_type values, numbers_type columns, numbers_type offsets)
       : csr(trusted, extents, std::move(values), std::move(columns), std::move(offsets)) {
-    auto const require = [&](auto const& at, auto const& starts) {
+    auto const look = [&](auto const& at, auto const& starts) {
       require_structure(extent(0), extent(1), entries(), at.data(), starts.data());
     };
     if constexpr (values_type::on_one_cpu)
-      require(columns_, offsets_);
+      look(columns_, offsets_);
     else
-      require(to<CpuDevice>(columns_), to<CpuDevice>(offsets_));
+      look(to<CpuDevice>(columns_), to<CpuDevice>(offsets_));
   }
   csr(trusted_t, E const& extents, values_type values, numbers_type columns, numbers_type offsets)
       : extents_(extents), values_(std::move(values)), columns_(std::move(columns)),
@@ -123,13 +123,13 @@ class csr_view : public csr_types<std::remove_const_t<T>, E, Where, Index> {
       : extents_(extents), values_(values), columns_(columns), offsets_(offsets) {
     require_numbers<Index>(values.size(), extent(1));
     require_lengths(extent(0), values.size(), columns.size(), offsets.size());
-    auto const require = [&](auto const& at, auto const& starts) {
+    auto const look = [&](auto const& at, auto const& starts) {
       require_structure(extent(0), extent(1), entries(), at.data(), starts.data());
     };
     if constexpr (Where::value.at(0).is_cpu())
-      require(columns, offsets);
+      look(columns, offsets);
     else
-      require(to<CpuDevice>(columns), to<CpuDevice>(offsets));
+      look(to<CpuDevice>(columns), to<CpuDevice>(offsets));
   }
   E const& extents() const { return extents_; }
   std::int64_t extent(int axis) const { return extents_.extent(axis); }
