@@ -12,15 +12,17 @@ namespace locus {
 /// means: NCCL has an operation that computes the reduction `op`: for the element type, and with
 ///        NaN kept
 constexpr bool adds_on_the_way(reduction op, element type) {
-  bool const has_nan =
-      type == element::f32 || type == element::f64 || type == element::f16 || type == element::bf16;
+  element_set const not_of_nccl =
+      set_of(element::i16) | set_of(element::u16) | complex_elements | set_of(element::other);
+  bool const has_nan = floats.contains(type);
+  if (not_of_nccl.contains(type)) return false;
   switch (op) {
   case reduction::sum:
   case reduction::product:
   case reduction::any:
-  case reduction::all: return type != element::other;
+  case reduction::all: return true;
   case reduction::max:
-  case reduction::min: return type != element::other && !has_nan;
+  case reduction::min: return !has_nan;
   default: return false;
   }
 }

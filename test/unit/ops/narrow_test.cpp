@@ -214,12 +214,12 @@ TEST_CASE("what two kinds of floats make together") {
   });
 }
 
-TEST_CASE("int8 wraps, meets uint8 as int32, and is summed as int64") {
+TEST_CASE("int8 wraps, meets uint8 as int16, and is summed as int64") {
   on_few_backends([] {
     Tensor<std::int8_t, Vector> a{100, -128, 7}, b{100, -1, 3};
     Tensor<std::uint8_t, Vector> u{200, 255, 0};
     each_is(a + b, [&](std::int64_t i) { return static_cast<std::int8_t>(a(i) + b(i)); });
-    each_is(a * u, [&](std::int64_t i) { return a(i) * u(i); });
+    each_is(a * u, [&](std::int64_t i) { return static_cast<std::int16_t>(a(i) * u(i)); });
     each_is(floor_div(a, b), [&](std::int64_t i) {
       return static_cast<std::int8_t>(i == 0 ? 1 : i == 1 ? -128 : 2);
     });
