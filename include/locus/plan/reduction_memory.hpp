@@ -4,6 +4,7 @@
 #include <locus/core/bytes.hpp>       // round_up
 #include <locus/core/macros.hpp>      // LOCUS_LEAN_BEGIN
 #include <locus/plan/show/facts.hpp>  // is_reduction
+#include <locus/shape/element.hpp>    // element_set
 
 LOCUS_LEAN_BEGIN
 
