@@ -49,7 +49,7 @@ static_assert(!fits(reduced(no_shape, 1, false)));
 static_assert(expanded({1, {5}}, 0) == shape{2, {1, 5}} &&
               expanded({1, {5}}, 1) == shape{2, {5, 1}});
 static_assert(!fits(expanded({1, {5}}, 2)) && !fits(expanded({1, {5}}, -1)));
-static_assert(!fits(expanded({6, {1, 1, 1, 1, 1, 1}}, 0)));
+static_assert(!fits(expanded({8, {1, 1, 1, 1, 1, 1, 1, 1}}, 0)));
 
 static_assert(reshaped({2, {6, 4}}, {2, {dyn, 8}}) == shape{2, {3, 8}});
 static_assert(reshaped({2, {dyn, 4}}, {2, {dyn, 8}}) == shape{2, {dyn, 8}});
