@@ -129,7 +129,6 @@ LOCUS_VECTOR_FUNCTION void fft_butterfly(V* r, V* i, T const* constants) {
     r[2] = qr + vi, i[2] = qi - vr;
     r[3] = qr - vi, i[3] = qi + vr;
   } else {
-    static_assert(Factor == 8);
     V er[4] = {r[0], r[2], r[4], r[6]}, ei[4] = {i[0], i[2], i[4], i[6]};
     V odr[4] = {r[1], r[3], r[5], r[7]}, odi[4] = {i[1], i[3], i[5], i[7]};
     fft_butterfly<4>(er, ei, constants);

@@ -87,7 +87,5 @@ Stream& operator<<(Stream& out, complex<T> const& z) {
   out << '(' << z.re << ',' << z.im << ')';
   return out;
 }
-static_assert(std::is_trivially_default_constructible_v<complex<double>> &&
-              std::is_trivially_copyable_v<complex<double>> && sizeof(complex<float>) == 8);
 
 }  // namespace locus

@@ -62,6 +62,8 @@ double worst(X const& computed, F const& expected) {
 
 // ---- the number itself ----
 static_assert(std::is_same_v<decltype(complex<float>() * complex<float>()), complex<float>>);
+static_assert(std::is_trivially_default_constructible_v<complex<double>> &&
+              std::is_trivially_copyable_v<complex<double>> && sizeof(complex<float>) == 8);
 static_assert(std::is_convertible_v<complex<float>, complex<double>> &&
               !std::is_convertible_v<complex<double>, complex<float>>);
 static_assert(std::is_convertible_v<std::complex<float>, complex<float>> &&
