@@ -18,7 +18,7 @@ struct functor_fold {
     bool any;
   };
   using result = T;
-  [[no_unique_address]] F f;
+  F f;
 
   LOCUS_HOST_DEVICE static constexpr total identity() { return {compute_t<T>(0), false}; }
   LOCUS_HOST_DEVICE static constexpr total widen(T v) {
@@ -85,7 +85,7 @@ struct functor_rule {
   template <int, class, class...>
   using result = T;
   using fold = functor_fold<F, T>;
-  [[no_unique_address]] F f;
+  F f;
   compute_t<T> initial;
 
   static constexpr std::int64_t operations(shape, shape x) { return 2 * x.size(); }
@@ -158,7 +158,7 @@ struct line_ends {
   typename Fold::total start;
   typename Fold::total const* totals;
   T* r;
-  [[no_unique_address]] Fold fold;
+  Fold fold;
   LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
     auto t = start;
     for (std::int64_t k = 0; k < chunks; ++k)

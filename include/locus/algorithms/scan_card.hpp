@@ -25,7 +25,7 @@ struct chunk_folds {
   std::int64_t chunk, chunks, n, inner;
   T const* x;
   typename Fold::total* totals;
-  [[no_unique_address]] Fold fold{};
+  Fold fold{};
   LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
     chunk_of_line<Backwards> const at(i, chunk, chunks, n, inner);
     auto t = fold.identity();
@@ -39,7 +39,7 @@ struct chunk_starts {
   std::int64_t chunks, inner;
   Starts starts;
   typename Fold::total* totals;
-  [[no_unique_address]] Fold fold{};
+  Fold fold{};
   LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
     std::int64_t const o = i / inner, c = i % inner;
     auto t = starts.template of<Fold, Backwards>(o, c, inner);
@@ -58,7 +58,7 @@ struct chunk_scans {
   Starts starts;
   typename Fold::total const* totals;  // null: a line is one chunk
   typename Fold::result* r;
-  [[no_unique_address]] Fold fold{};
+  Fold fold{};
   LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
     chunk_of_line<Backwards> const at(i, chunk, chunks, n, inner);
     auto t = totals ? totals[i] : starts.template of<Fold, Backwards>(at.o, at.c, inner);
