@@ -11,10 +11,12 @@ import random
 import re
 
 FLOATS, INTS = ('f32', 'f64', 'f16', 'bf16'), ('i32', 'i64', 'u8', 'i8')
+WHOLE = INTS + ('i16',)  # i16: u8 and i8 together
 CPP = {'f32': 'float', 'f64': 'double', 'f16': 'locus::half', 'bf16': 'locus::bfloat16',
        'i32': 'std::int32_t', 'i64': 'std::int64_t', 'u8': 'std::uint8_t', 'i8': 'std::int8_t',
+       'i16': 'std::int16_t',  # what u8 and i8 give
        'b8': 'bool'}
-WIDTH = {'f32': 4, 'f64': 8, 'f16': 2, 'bf16': 2, 'i32': 4, 'i64': 8, 'u8': 1, 'i8': 1, 'b8': 1}
+WIDTH = {'f32': 4, 'f64': 8, 'f16': 2, 'bf16': 2, 'i32': 4, 'i64': 8, 'u8': 1, 'i8': 1, 'i16': 2, 'b8': 1}
 LISTS = [['GpuDevice<0>', 'GpuDevice<1>', 'GpuDevice<2>', 'GpuDevice<3>'],
          ['GpuDevice<3>', 'GpuDevice<1>'], ['GpuDevice<2>', 'GpuDevice<0>', 'GpuDevice<1>']]
 MAX_STEPS = 26
@@ -120,7 +122,7 @@ class Case:
         rng, what = self.rng, None
         if etype in FLOATS:
             what = rng.choice(['uniform', 'normal', 'iota', 'full'])
-        elif etype in INTS:
+        elif etype in WHOLE:
             what = rng.choice(['iota', 'full'])
         else:
             raise Refused
@@ -258,7 +260,7 @@ class Case:
 
     def promoted(self, a, b):
         if a != b and WIDTH[a] == WIDTH[b]:  # neither holds the other
-            return 'f32' if a in FLOATS else 'i32'
+            return 'f32' if a in FLOATS else 'i16'
         return a if WIDTH[a] >= WIDTH[b] else b
 
     def binary(self):
@@ -284,14 +286,14 @@ class Case:
             nodes = [a.node, node] if first else [node, a.node]
             if law == 'scale_left' and not first:
                 law = 'none'
-            t = 'f64' if what == 'true_div' and a.etype in INTS else a.etype
+            t = 'f64' if what == 'true_div' and a.etype in WHOLE else a.etype
             v = self.operation(what, code, t, [a], a.dims, law, arity=2, operands=nodes)
             return v
         b = self.partner(a, other)
         if rng.random() < 0.5:
             a, b = b, a
         t = self.promoted(a.etype, b.etype)
-        if what == 'true_div' and t in INTS:
+        if what == 'true_div' and t in WHOLE:
             t = 'f64'
         code = f'({a.code} {sign} {b.code})' if sign else f'{what}({a.code}, {b.code})'
         return self.operation(what, code, t, [a, b], joined_dims([a.dims, b.dims]), law)
@@ -516,7 +518,7 @@ class Case:
                      a.steps + b.steps + 1, False, a.single and b.single)
 
     def one_hot(self):
-        a = self.pick(lambda v: v.etype in INTS and v.rank <= 3, 'i32', self.random_dims(1))
+        a = self.pick(lambda v: v.etype in WHOLE and v.rank <= 3, 'i32', self.random_dims(1))
         t = self.rng.choice(['f32', 'f64', 'f16', 'i32'])
         place = a.place and self.complete(a)
         node = self.node('one_hot', t, [a.node], False, (4,))

@@ -86,6 +86,7 @@ inline std::int64_t wrapped(element t, std::uint64_t i) {
   case element::i32: return static_cast<std::int32_t>(static_cast<std::uint32_t>(i));
   case element::u8: return static_cast<std::uint8_t>(i);
   case element::i8: return static_cast<std::int8_t>(i);
+  case element::i16: return static_cast<std::int16_t>(i);
   case element::b8: return i != 0;
   default: return static_cast<std::int64_t>(i);
   }

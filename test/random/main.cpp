@@ -47,6 +47,7 @@ double element_at(std::vector<char> const& bytes, lc::element type, std::int64_t
   case lc::element::i64: whole = read(std::int64_t()); break;
   case lc::element::u8: whole = read(std::uint8_t()); break;
   case lc::element::i8: whole = read(std::int8_t()); break;
+  case lc::element::i16: whole = read(std::int16_t()); break;
   default: whole = read(char()); break;
   }
   return 0;
