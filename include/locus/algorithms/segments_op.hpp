@@ -57,10 +57,11 @@ void fold_in_order(T const* x, Id const* ids, segment_result<R, T>* r, std::int6
     auto const s = static_cast<std::int64_t>(ids[j]);
     good = good & (s >= 0) & (s < segments);
   }
-  for (std::int64_t j = 0; !good; ++j) {
-    auto const s = static_cast<std::int64_t>(ids[j]);
-    if (s < 0 || s >= segments) refuse_segment(name_of_segments(R), s, position + j, segments);
-  }
+  if (!good)
+    for (std::int64_t j = 0; j < n; ++j) {
+      auto const s = static_cast<std::int64_t>(ids[j]);
+      if (s < 0 || s >= segments) refuse_segment(name_of_segments(R), s, position + j, segments);
+    }
   constexpr std::int64_t most = 64;  // columns of a task
   std::int64_t const groups = (inner + most - 1) / most, all = outer * segments * inner;
   workspace<total> const memory(all);

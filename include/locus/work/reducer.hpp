@@ -26,6 +26,7 @@ template <class T>
 struct reducer<reduction::sum, T> {
   using value = T;
   static constexpr bool is_field = is_floating_v<T> || is_complex_v<T>;
+  static constexpr bool order_matters = is_field;
   using lane = std::conditional_t<is_field, T, std::int64_t>;
   using total = total_t<T>;
   using result = sum_t<T>;
@@ -56,6 +57,7 @@ struct reducer<reduction::product, T> {
   using total = typename reducer<reduction::sum, T>::total;
   using lane = total;
   using result = sum_t<T>;
+  static constexpr bool order_matters = reducer<reduction::sum, T>::is_field;
   static constexpr int block = 1 << 30;
   LOCUS_HOST_DEVICE static constexpr lane start() { return lane(1); }
   LOCUS_HOST_DEVICE static constexpr total identity() { return total(1); }
@@ -76,6 +78,7 @@ struct extremum {
   using lane = T;
   using total = T;
   using result = T;
+  static constexpr bool order_matters = false;
   static constexpr int block = 1 << 30;
   LOCUS_HOST_DEVICE static constexpr T start() { return Better::template worst<T>(); }
   LOCUS_HOST_DEVICE static constexpr T identity() { return start(); }
@@ -116,6 +119,7 @@ struct truth {
   using lane = bool;
   using total = bool;
   using result = bool;
+  static constexpr bool order_matters = false;
   static constexpr int block = 1 << 30;
   LOCUS_HOST_DEVICE static constexpr bool start() { return !Any; }
   LOCUS_HOST_DEVICE static constexpr bool identity() { return !Any; }
@@ -145,6 +149,7 @@ struct reducer<reduction::first_max, ranked<T>> {
   using lane = ranked<T>;
   using total = ranked<T>;
   using result = ranked<T>;
+  static constexpr bool order_matters = false;
   static constexpr int block = 1 << 30;
   LOCUS_HOST_DEVICE static constexpr ranked<T> start() { return {T(0), -1}; }
   LOCUS_HOST_DEVICE static constexpr ranked<T> identity() { return start(); }

@@ -4,10 +4,12 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include <oracle.hpp>
 
+#include <locus/complex.hpp>
 #include <locus/locus.hpp>
 
 using namespace locus;
@@ -112,6 +114,33 @@ struct threads {
   ~threads() { runtime::thread_limit = 0; }
 };
 
+/// a kernel of sums alone turns short rows over; one that stores elements, and one that reads the
+/// sum of a row again, fold row after row: the sums have the same bits
+template <class T>
+void same_bits_in_every_kernel() {
+  using Matrix = Tensor<T, Dextents<2>, CpuDevice>;
+  using Each = Tensor<T, Dextents<1>, CpuDevice>;
+  for (std::int64_t const rows : {1, 3, 70})
+    for (std::int64_t n = 1; n <= 18; ++n) {
+      CAPTURE(rows);
+      CAPTURE(n);
+      Matrix x(rows, n), doubled(rows, n), moved(rows, n);
+      oracle::random draw(static_cast<unsigned>(rows * 100 + n));
+      for (std::int64_t k = 0; k < rows * n; ++k) x.data()[k] = draw.value<T>(-1, 1);
+      Each const alone = sum<1>(x + x);
+      Each beside(rows);
+      run(plan(into(doubled, x + x), into(beside, sum<1>(x + x))));
+      CHECK(std::memcmp(beside.data(), alone.data(), std::size_t(rows) * sizeof(T)) == 0);
+      moved = x + sum<1>(x + x, keep_dims);
+      bool same = true;
+      for (std::int64_t k = 0; k < rows * n; ++k) {
+        T const expected = x.data()[k] + alone.data()[k / n];
+        same = same && std::memcmp(&moved.data()[k], &expected, sizeof(T)) == 0;
+      }
+      CHECK(same);
+    }
+}
+
 }  // namespace
 
 TEST_CASE("folds of rows, of columns and their places: blocks, tails, one element") {
@@ -160,6 +189,12 @@ TEST_CASE("a sum of a short row has the same bits for any number of threads, and
     some = sum<1>(square(slice(x, {7, 7 + few})) - slice(x, {7, 7 + few}));
     CHECK(bool(equal(slice(one, {7, 7 + few}), some)));
   }
+}
+
+TEST_CASE("the sum of a short row has the same bits in every kernel") {
+  same_bits_in_every_kernel<float>();
+  same_bits_in_every_kernel<double>();
+  same_bits_in_every_kernel<complex<float>>();
 }
 
 TEST_CASE("a sum has the same bits for any number of threads; the first NaN is the largest") {

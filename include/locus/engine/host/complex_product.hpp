@@ -14,7 +14,7 @@ inline namespace LOCUS_MODE {
 
 /// means: c[i][j] = sum over k of a[i][k] * b[k][j]; T: float or double
 /// cost:  8 m n k real operations, and a copy of both operands, twice
-/// fails: shape_error, without memory for the copies
+/// fails: out_of_memory, without memory for the copies
 template <class T>
 void complex_product(kernel::matrix const& c, kernel::matrix const& a, kernel::matrix const& b) {
   std::int64_t const m = c.rows, n = c.columns, k = a.columns;

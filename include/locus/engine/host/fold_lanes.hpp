@@ -7,6 +7,7 @@
 #include <locus/engine/host/gathered_run.hpp>   // run_operands
 #include <locus/engine/host/packet_fold.hpp>    // packet_fold, unrolled
 #include <locus/engine/host/packet_kernel.hpp>  // lanes_of, copy_few
+#include <locus/engine/host/short_row.hpp>      // short_row
 
 #define LOCUS_CLONED <locus/engine/host/fold_lanes.hpp>
 #include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
@@ -167,6 +168,23 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
       wide.store(j, Fold::flush(wide.load(j), v));
     }
   };
+  /// means: t[k] = combine(t[k], fold k of n elements, n <= longest_short_row, in the order of a
+  ///        column); stores the other results at q
+  LOCUS_VECTOR_FUNCTION static void add_short_row(Stage const& f, Before const& before,
+                                                  sources const& p, std::int64_t const* steps,
+                                                  targets const& q, std::int64_t n,
+                                                  pack<typename Reducers::total...>& t) {
+    pack<short_row<Reducers>...> row;
+    for (std::int64_t i = (n - 1) / N * N; i >= 0;
+         i -= N) {  // the lanes before a tail are not used
+      bool const whole = i + N <= n;
+      std::int64_t const at[] = {(i & steps[K])..., 0};
+      auto const r = whole ? values(f, before, p, at) : tail(f, before, p, steps, q, i, n);
+      if (whole) (simd::store(get<M>(q) + i, get<std::size_t(folds) + M>(r)), ...);
+      (simd::store(get<F>(row).values + N + (whole ? i : n - N), get<F>(r)), ...);
+    }
+    ((get<F>(t) = Reducers::combine(get<F>(t), get<F>(row).total(N, n))), ...);
+  }
   template <int Columns>
   struct columns {
     pack<column_sums<fold<F>, Columns>...> sums;

@@ -23,9 +23,13 @@ struct fold_nest {
       to.extent[to.rank++] = s.extent[d];
     }
   }
-  /// means: kept axis d and the innermost kept axis change places
-  void exchange(int d) {
-    int const last = kept.rank - 1, axis = kept_axis[d];
+  /// means: the longest kept axis and the innermost kept axis change places
+  void bring_longest_inside() {
+    int const last = kept.rank - 1;
+    int d = last;
+    for (int other = last; other >= 0; --other)
+      if (kept.extent[other] > kept.extent[d]) d = other;
+    int const axis = kept_axis[d];
     std::int64_t const extent = kept.extent[d];
     kept_axis[d] = kept_axis[last], kept.extent[d] = kept.extent[last];
     kept_axis[last] = axis, kept.extent[last] = extent;

@@ -118,6 +118,18 @@ struct fold_run_of<type_list<Reducers...>, Stage, Before, type_list<Kinds...>, t
       }
     } else {
       using lanes = typename decltype(lanes_type())::type;
+      if constexpr ((Reducers::order_matters || ...))
+        if (n > 1 && n <= longest_short_row) {
+          if constexpr (by_packets) {
+            lanes::add_short_row(f, before, r.read(0, n), r.steps, r.write(0), n, t);
+            r.written(0, n);
+          } else {
+            buffers b;
+            base::compute(f, before, r, 0, n, b);
+            lanes::add_short_row(stored{}, pack<>{}, sources_of(b), moves, {}, n, t);
+          }
+          return;
+        }
       auto wide = lanes::no_wides();
       std::int64_t const each = !by_packets || r.chunked ? chunk : lanes::at_once;
       for (std::int64_t i = 0; i < n; i += each) {

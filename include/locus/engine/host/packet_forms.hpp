@@ -35,53 +35,31 @@ struct packet_form<identity_fn> {
 };
 
 // The forms of the column `vector` in ops/elementwise.hpp.
-#define LOCUS_PACKET_OF_two_value(name, expression)                        \
+/// operand: as_term or convert, of each packet to the type of the result; condition, in brackets: the
+/// types of elements that have the form
+#define LOCUS_PACKET_OF_TWO(name, operand, condition, ...)                 \
   template <>                                                              \
   struct packet_form<name##_fn> {                                          \
     template <class A, int N, class B>                                     \
     LOCUS_VECTOR_FUNCTION static auto call(packet<A, N> p, packet<B, N> q) \
-      requires(!std::is_void_v<promote_t<A, B>>)                           \
-    {                                                                      \
-      auto const a = simd::as_term<promote_t<A, B>>(p);                    \
-      auto const b = simd::as_term<promote_t<A, B>>(q);                    \
-      return expression;                                                   \
-    }                                                                      \
-  };
-#define LOCUS_PACKET_OF_two_compared(name, comparison)                     \
-  template <>                                                              \
-  struct packet_form<name##_fn> {                                          \
-    template <class A, int N, class B>                                     \
-    LOCUS_VECTOR_FUNCTION static auto call(packet<A, N> p, packet<B, N> q) \
-      requires(!std::is_void_v<promote_t<A, B>>)                           \
+      requires condition                                                   \
     {                                                                      \
       using T = promote_t<A, B>;                                           \
-      return simd::comparison(simd::convert<T>(p), simd::convert<T>(q));   \
+      auto const a = simd::operand<T>(p);                                  \
+      auto const b = simd::operand<T>(q);                                  \
+      return __VA_ARGS__;                                                  \
     }                                                                      \
   };
-#define LOCUS_PACKET_OF_two_of_fields(name, expression)                         \
-  template <>                                                                   \
-  struct packet_form<name##_fn> {                                               \
-    template <class A, int N, class B>                                          \
-    LOCUS_VECTOR_FUNCTION static auto call(packet<A, N> p, packet<B, N> q)      \
-      requires(is_floating_v<promote_t<A, B>> || is_complex_v<promote_t<A, B>>) \
-    {                                                                           \
-      auto const a = simd::as_term<promote_t<A, B>>(p);                         \
-      auto const b = simd::as_term<promote_t<A, B>>(q);                         \
-      return expression;                                                        \
-    }                                                                           \
-  };
-#define LOCUS_PACKET_OF_two_of_floats(name, expression)                    \
-  template <>                                                              \
-  struct packet_form<name##_fn> {                                          \
-    template <class A, int N, class B>                                     \
-    LOCUS_VECTOR_FUNCTION static auto call(packet<A, N> p, packet<B, N> q) \
-      requires is_floating_v<promote_t<A, B>>                              \
-    {                                                                      \
-      auto const a = simd::convert<promote_t<A, B>>(p);                    \
-      auto const b = simd::convert<promote_t<A, B>>(q);                    \
-      return expression;                                                   \
-    }                                                                      \
-  };
+#define LOCUS_PACKET_OF_two_value(name, expression) \
+  LOCUS_PACKET_OF_TWO(name, as_term, (!std::is_void_v<promote_t<A, B>>), expression)
+#define LOCUS_PACKET_OF_two_compared(name, comparison) \
+  LOCUS_PACKET_OF_TWO(name, convert, (!std::is_void_v<promote_t<A, B>>), simd::comparison(a, b))
+#define LOCUS_PACKET_OF_two_of_fields(name, expression)                                  \
+  LOCUS_PACKET_OF_TWO(name, as_term,                                                     \
+                      (is_floating_v<promote_t<A, B>> || is_complex_v<promote_t<A, B>>), \
+                      expression)
+#define LOCUS_PACKET_OF_two_of_floats(name, expression) \
+  LOCUS_PACKET_OF_TWO(name, convert, (is_floating_v<promote_t<A, B>>), expression)
 #define LOCUS_PACKET_OF_one_value(name, expression)                  \
   template <>                                                        \
   struct packet_form<name##_fn> {                                    \
@@ -149,6 +127,7 @@ struct packet_form<identity_fn> {
   LOCUS_CELL(LOCUS_PACKET_OF_##operands##_, name, LOCUS_BARE vector)
 LOCUS_ELEMENTWISE_ARITHMETIC(LOCUS_PACKET)
 #undef LOCUS_PACKET
+#undef LOCUS_PACKET_OF_TWO
 #undef LOCUS_PACKET_OF_two_value
 #undef LOCUS_PACKET_OF_two_compared
 #undef LOCUS_PACKET_OF_two_of_fields

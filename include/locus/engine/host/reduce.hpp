@@ -184,65 +184,36 @@ struct folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements
     r.begin(a, at, first_element_out, s.rank - 1);
     chosen::rows(f, pack<>{}, r, n, nullptr, 1, &t);
   }
-  /// means: true: short rows are folded as columns
+  /// means: true: short rows are turned over and folded as columns
   static constexpr bool may_turn = !FoldsAll && element_outs == 0 && chosen::columns_by_lanes;
-  static constexpr bool turns(std::int64_t n) { return may_turn && n > 1 && n <= longest_turned; }
-  /// means: outputs [begin, end), each the fold of one short line; the longest kept axis is the
-  ///        innermost one
-  void turned_tasks(fold_nest nest, std::int64_t begin, std::int64_t end, std::int64_t n) const {
-    int const last = s.rank - 1, last_kept = nest.kept.rank - 1;
-    int longest = last_kept;
-    for (int d = last_kept; d >= 0; --d)
-      if (nest.kept.extent[d] > nest.kept.extent[longest]) longest = d;
-    if (last_kept >= 0 && nest.kept.extent[last_kept] < turned_lanes) nest.exchange(longest);
-    int const along = last_kept < 0 ? last : nest.kept_axis[last_kept];
-    std::int64_t const neighbours = last_kept < 0 ? 1 : nest.kept.extent[last_kept];
-    kernel::space lines;
-    lines.rank = 2, lines.axes = 1, lines.extent[0] = n, lines.extent[1] = turned_at_once;
-    fold_nest const turned(lines);
-    turned_rows<Elements...> rows_of_lines;
-    std::int64_t const origin[elements + 1]{};
-    totals sums[turned_at_once];
-    for (std::int64_t o = begin; o < end;) {
-      std::int64_t const left = neighbours - (last_kept > 0 ? o % neighbours : o);
-      std::int64_t count = end - o < turned_at_once ? end - o : turned_at_once;
-      if (count > left) count = left;
-      std::int64_t at[all];
-      offsets_of(nest, o, at);
-      rows_of_lines.read(a, at, last, along, n, count);
-      std::int64_t const width = (count + turned_lanes - 1) / turned_lanes * turned_lanes;
-      chosen::columns(
-          f, {turned, rows_of_lines.accesses, origin, 1, elements, 0, width, 0, n, false}, sums);
-      for (std::int64_t j = 0; j < count; ++j) {
-        finish(sums[j], at);
-        for (int k = elements; k < all; ++k) at[k] += a[k].stride[along];
-      }
-      o += count;
-    }
+  static constexpr bool turns(std::int64_t n) {
+    return may_turn && n > 1 && n <= longest_short_row;
   }
   /// means: outputs [begin, end), each the fold of one line
-  void line_tasks(fold_nest const& nest, std::int64_t begin, std::int64_t end,
-                  std::int64_t n) const {
-    if constexpr (may_turn)
-      if (turns(n)) return turned_tasks(nest, begin, end, n);
-    int const last = s.rank - 1, last_kept = nest.kept.rank - 1,
-              along = last_kept < 0 ? last : nest.kept_axis[last_kept];
+  void line_tasks(fold_nest nest, std::int64_t begin, std::int64_t end, std::int64_t n) const {
+    bool const turn = turns(n);
+    int const last = s.rank - 1, last_kept = nest.kept.rank - 1;
+    if (turn && last_kept > 0 && nest.kept.extent[last_kept] < turned_lanes)
+      nest.bring_longest_inside();
+    int const along = last_kept < 0 ? last : nest.kept_axis[last_kept];
     std::int64_t const neighbours = last_kept < 0 ? 1 : nest.kept.extent[last_kept];
-    bool const can_move = run_type::can_move(a, a + first_element_out, last, along);
+    bool const together = turn || run_type::can_move(a, a + first_element_out, last, along);
     std::int64_t steps[elements + element_outs + 1], at[all];
     for (int k = 0; k < elements; ++k) steps[k] = a[k].stride[along];
     for (int m = 0; m < element_outs; ++m)
       steps[elements + m] = a[first_element_out + m].stride[along];
-    constexpr std::int64_t some = 32;
+    constexpr std::int64_t some = turned_at_once;
     totals sums[some];
+    std::conditional_t<may_turn, turned_rows<Elements...>, turned_rows<>> turned(n);
     for (std::int64_t o = begin; o < end;) {
-      std::int64_t count = end - o < some ? end - o : some;
       std::int64_t const left = neighbours - (last_kept > 0 ? o % neighbours : o);
+      std::int64_t count = !together ? 1 : end - o < some ? end - o : some;
       if (count > left) count = left;
-      if (!can_move) count = 1;
       offsets_of(nest, o, at);
       for (std::int64_t j = 0; j < count; ++j) sums[j] = start();
-      if (n > 0) {  // an empty line has no first element
+      if (turn) {
+        if constexpr (may_turn) chosen::columns(f, turned.read(a, at, last, along, n, count), sums);
+      } else if (n > 0) {  // an empty line has no first element
         run_type r;
         r.begin(a, at, first_element_out, last);
         chosen::rows(f, pack<>{}, r, n, steps, count, sums);

@@ -2,19 +2,21 @@
 // Short rows, turned over: elements of one row lie below one another, so that the loops over columns
 // fold many rows at once.
 #pragma once
-#include <cstdint>  // int64_t, uint32_t
+#include <cstddef>      // size_t
+#include <cstdint>      // int64_t, uint32_t
+#include <type_traits>  // is_same, conditional
+#include <utility>      // index_sequence
 
-#include <locus/core/pack.hpp>       // pack, get, for_each_index
-#include <locus/core/type_list.hpp>  // type_list
-#include <locus/simd/transpose.hpp>  // transpose_square, square_side
-#include <locus/work/call.hpp>       // access, own_offset
+#include <locus/core/pack.hpp>              // pack, get
+#include <locus/core/type_list.hpp>         // type_list
+#include <locus/engine/host/fold_nest.hpp>  // fold_nest, column_run
+#include <locus/engine/host/short_row.hpp>  // longest_short_row
+#include <locus/simd/transpose.hpp>         // transpose_square, square_side
+#include <locus/work/call.hpp>              // access, own_offset
 
 namespace locus::host {
 inline namespace LOCUS_MODE {
 
-/// the longest row that is turned over, however many rows there are: the bits of a row are the same in
-/// pieces of any size
-inline constexpr std::int64_t longest_turned = 16;
 /// rows that are turned over at once; a multiple of the lanes of a packet
 inline constexpr std::int64_t turned_at_once = 64;
 /// rows of a result are filled up to a multiple of this: no packet has more lanes
@@ -26,11 +28,9 @@ class turned_operand {
   using T = typename Kind::type;
 
  public:
-  kernel::access a{};
-
-  /// means: rows [0, count) of n elements; step and row_step: from an element, and from a row, to
-  ///        the next. Elements that a call before found at the same place are not read again
-  void read(kernel::access const& from, std::int64_t offset, std::int64_t step,
+  /// means: `a` reads rows [0, count) of n elements; step and row_step: from an element, and from a
+  ///        row, to the next. Elements that a call before found at the same place are not read again
+  void read(kernel::access& a, kernel::access const& from, std::int64_t offset, std::int64_t step,
             std::int64_t row_step, std::int64_t n, std::int64_t count) {
     a.stride[0] = step, a.stride[1] = row_step;
     if constexpr (std::is_same_v<Kind, kernel::own_offset>) {
@@ -51,7 +51,7 @@ class turned_operand {
   }
 
  private:
-  T buffer_[std::is_same_v<Kind, kernel::own_offset> ? 1 : longest_turned * turned_at_once];
+  T buffer_[std::is_same_v<Kind, kernel::own_offset> ? 1 : longest_short_row * turned_at_once];
   T const* last_ = nullptr;
   std::int64_t count_ = 0;
 
@@ -90,20 +90,30 @@ class turned_operand {
   }
 };
 
-/// means: the operands of `count` rows, whose strides are those of columns: along axis 0 the elements
-///        of a row, along axis 1 the rows
+/// The operands of rows, as columns.
 template <class... Kinds>
-struct turned_rows {
+class turned_rows {
   static constexpr int operands = sizeof...(Kinds);
-  pack<turned_operand<Kinds>...> of;
-  kernel::access accesses[operands + 1];
+  fold_nest nest_;
+  pack<turned_operand<Kinds>...> of_;
+  kernel::access accesses_[operands + 1]{};
+  std::int64_t origin_[operands + 1]{};
 
-  void read(kernel::access const* from, std::int64_t const* at, int last, int along, std::int64_t n,
-            std::int64_t count) {
-    for_each_index<operands>([&](auto k) {
-      get<k>(of).read(from[k], at[k], from[k].stride[last], from[k].stride[along], n, count);
-      accesses[k] = get<k>(of).a;
-    });
+ public:
+  /// n: elements of a row
+  explicit turned_rows(std::int64_t n) : nest_({2, 1, {n, turned_at_once}}) {}
+
+  /// means: `count` rows whose operands are at offsets `at`; elements of a row lie along axis `last`,
+  ///        rows along axis `along`
+  column_run read(kernel::access const* from, std::int64_t const* at, int last, int along,
+                  std::int64_t n, std::int64_t count) {
+    [&]<std::size_t... K>(std::index_sequence<K...>) {
+      (get<K>(of_).read(accesses_[K], from[K], at[K], from[K].stride[last], from[K].stride[along],
+                        n, count),
+       ...);
+    }(std::index_sequence_for<Kinds...>{});
+    std::int64_t const width = (count + turned_lanes - 1) / turned_lanes * turned_lanes;
+    return {nest_, accesses_, origin_, 1, operands, 0, width, 0, n, false};
   }
 };
 

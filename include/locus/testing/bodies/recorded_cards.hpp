@@ -183,7 +183,7 @@ inline std::vector<char> bytes_of_body(void const* body, std::size_t n) {
 template <class T>
 void multiply(runtime::cuda_gemm const& g) {
   using total = total_t<T>;
-  auto read = [&g](T x) {
+  auto read = [&](T x) {
     if constexpr (is_complex_v<T>)
       return static_cast<total>(x);
     else {
