@@ -49,10 +49,12 @@ struct policy_value {
   numerics bits = numerics::exact;
   guess guesses = guess::guarded;
   bool overlaps = false;
+  bool rewrites = false;  // algebra<> (algebra/policy.hpp)
 };
 template <class Policy>
 constexpr policy_value value_of_policy() {
-  return {Policy::rule, numerics_of<Policy>(), guess_of<Policy>(), overlaps_of<Policy>()};
+  constexpr bool rewrites = requires { Policy::rewrites; };
+  return {Policy::rule, numerics_of<Policy>(), guess_of<Policy>(), overlaps_of<Policy>(), rewrites};
 }
 /// means: writes the policy as a program names it: careful<relaxed<prefer_gpu>>
 template <class Text>
@@ -61,9 +63,10 @@ constexpr Text& write_policy(Text& out, policy_value const& policy) {
                              bits[] = {"", "relaxed<", "reproducible<"},
                              guesses[] = {"", "careful<", "alike<"};
   auto const guess = static_cast<int>(policy.guesses), bit = static_cast<int>(policy.bits);
-  out << (policy.overlaps ? "overlapped<" : "") << guesses[guess] << bits[bit]
-      << rules[static_cast<int>(policy.rule)];
-  return out << (bit ? ">" : "") << (guess ? ">" : "") << (policy.overlaps ? ">" : "");
+  out << (policy.rewrites ? "algebra<" : "") << (policy.overlaps ? "overlapped<" : "")
+      << guesses[guess] << bits[bit] << rules[static_cast<int>(policy.rule)];
+  return out << (bit ? ">" : "") << (guess ? ">" : "") << (policy.overlaps ? ">" : "")
+             << (policy.rewrites ? ">" : "");
 }
 
 namespace detail {

@@ -206,8 +206,21 @@ consteval auto write_plan_text() {
   write_plan(out, view_with_second<Graph>(), extents.of, value_of_policy<typename Graph::policy>());
   return out;
 }
+
+}  // namespace detail
+
+namespace internal {
+
 template <class Graph>
 inline constexpr auto roomy_plan_text = write_plan_text<Graph>();
+/// units: expressions that a policy rewrote (algebra/graph.hpp)
+template <class Graph>
+inline constexpr int rewrites_of = 0;
+
+}  // namespace internal
+
+namespace detail {
+
 /// A variable as long as its text: g++ writes a returned constant byte by byte.
 template <class Graph>
 inline constexpr auto plan_text = [] {
@@ -240,6 +253,8 @@ struct plan_facts {
     else
       return launches();
   }
+  /// units: expressions that algebra<> rewrote
+  static consteval int rewrites() { return internal::rewrites_of<Graph>; }
   /// units: values or pieces that cross from one device to another; a broadcast to R devices counts
   ///        R times
   static consteval int copies() {
