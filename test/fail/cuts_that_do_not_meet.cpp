@@ -2,10 +2,11 @@
 // Operands, products and views cut along axes that do not meet.
 // expect-1: locus: operands are cut along axes that do not meet; gather one first with to<Mirrored<...>>(x)
 // expect-2: locus: matmul of these cuts would gather an operand; say so with to<Mirrored<...>>(x)
-// expect-3: locus: a slice, a reshape or a concatenate goes across the cut; gather first with to<Device>(x), or write interior<1>(x), slice<0, 1, -1>(x), whose ends the type knows
-// expect-4: locus: a slice, a reshape or a concatenate goes across the cut; gather first with to<Device>(x), or write interior<1>(x), slice<0, 1, -1>(x), whose ends the type knows
+// expect-3: locus: a slice, an at, a reshape or a concatenate goes across the cut; gather first with to<Device>(x), or write interior<1>(x), slice<0, 1, -1>(x), whose ends the type knows
+// expect-4: locus: a slice, an at, a reshape or a concatenate goes across the cut; gather first with to<Device>(x), or write interior<1>(x), slice<0, 1, -1>(x), whose ends the type knows
 // expect-5: locus: on<Device> around a value that is distributed; gather it first with to<Device>(x)
 // expect-6: locus: an operand of extent 1 is cut along the axis on which it would stretch; give each replica a whole one with to<Mirrored<...>>(x)
+// expect-7: locus: a slice, an at, a reshape or a concatenate goes across the cut; gather first with to<Device>(x), or write interior<1>(x), slice<0, 1, -1>(x), whose ends the type knows
 #include <locus/locus.hpp>
 using namespace locus;
 
@@ -24,6 +25,9 @@ auto misuse() { return eval(concatenate<0>(rows, rows)); }
 auto misuse() { return eval(on<GpuDevice<0>>(2.f * rows)); }
 #elif LOCUS_MUST_FAIL == 6
 auto misuse() { return eval(rows + one_row); }
+#elif LOCUS_MUST_FAIL == 7
+auto misuse() { return eval(row(rows, 1)); }
 #else
+auto parts() { return eval(column(rows, 1) + row(columns, 1)); }
 auto proper() { return eval(rows + to<Mirrored<GpuDevice<0>, GpuDevice<1>>>(columns)); }
 #endif

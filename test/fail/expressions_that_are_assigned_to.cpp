@@ -17,6 +17,8 @@
 // expect-15: locus: a number of another kind is assigned to a tensor; write one of its element type
 // expect-16: locus: an expression with a name is assigned to one of its type, and no element would be written; write run(into(slice(x, ...), e))
 // expect-17: locus: an expression with a name is assigned to one of its type, and no element would be written; write run(into(slice(x, ...), e))
+// expect-18: locus: a part is written of a Tensor that has a name and is no constant, or of a view; assign to a slice of one of these
+// expect-19: locus: an expression is computed, not written, so that nothing is assigned here; write slice(x, ...) = e for a part of a tensor, or x = e for a whole one
 #include <locus/locus.hpp>
 using namespace locus;
 
@@ -70,6 +72,13 @@ void misuse() {
   auto part = slice(x, {0, 2}), other = slice(y, {0, 2});
   part = other;
 }
+#elif LOCUS_MUST_FAIL == 18
+void misuse(Tensor<float, Extents<4>> const& z) { at<0>(z, 1) = 0.f; }
+#elif LOCUS_MUST_FAIL == 19
+void misuse() {
+  auto part = at<0>(x, 1);
+  part += 1.f;
+}
 #else
 void proper(Tensor<float, Extents<4>> const& z) {
   slice(x, {0, 2}) = slice(y, {0, 2});
@@ -83,6 +92,7 @@ void proper(Tensor<float, Extents<4>> const& z) {
   auto seen = view<CpuDevice>(x.data(), Extents<4>{});
   seen = view<CpuDevice>(y.data(), Extents<4>{});
   slice(seen, {1, 3}) = 0.f;
+  at<0>(seen, 1) = at<0>(y, 2);
   auto sum = x + y, other = sum;
   x = std::move(other);
 }

@@ -18,7 +18,7 @@
 // expect-16: locus: shift names an axis that its operand does not have; axes count from 0, or from -1 backwards
 // expect-17: locus: shift moves by -8 to 8 rows; write roll or slices for more
 // expect-18: locus: an extent is open, so the parts of a halo exchange are no constant; call tally_of(e), or assert halo_exchanges(), launches()
-// expect-19: locus: a slice, a reshape or a concatenate goes across the cut; gather first with to<Device>(x), or write interior<1>(x), slice<0, 1, -1>(x), whose ends the type knows
+// expect-19: locus: a slice, an at, a reshape or a concatenate goes across the cut; gather first with to<Device>(x), or write interior<1>(x), slice<0, 1, -1>(x), whose ends the type knows
 #include <locus/algorithms/shift.hpp>
 #include <locus/locus.hpp>
 using namespace locus;

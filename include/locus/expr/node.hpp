@@ -28,15 +28,16 @@ template <class Op>
 concept composite = requires { Op::steps; };
 
 namespace internal {
+/// an operation that selects a part of the elements of its operand, each once
+template <class Op>
+concept selects_elements =
+    requires { Op::kind; } && (Op::kind == step_kind::slice || Op::kind == step_kind::at);
 /// writes the elements of a part of a tensor (tensor/assign_part.hpp)
 template <class Part>
 struct part_writer;
 }  // namespace internal
 
 namespace detail {
-
-template <class Op>
-concept selects_elements = requires { Op::kind; } && Op::kind == step_kind::slice;
 
 template <class... T>
 constexpr bool all_in(element_set set) {
@@ -120,7 +121,7 @@ struct [[nodiscard(
   /// assigning a value to a part of a tensor
   template <class X>
   [[gnu::always_inline]] void operator=(X&& x) && {
-    if constexpr (detail::selects_elements<Op>)
+    if constexpr (internal::selects_elements<Op>)
       internal::part_writer<Node>::write(*this, static_cast<X&&>(x));
     else
       unassignable<Op>::template refuse<X>();
@@ -183,7 +184,7 @@ struct [[nodiscard(
 #define LOCUS_ASSIGNING(symbol)                                                                \
   template <class Op, class... Operands, class X>                                              \
   [[gnu::always_inline]] inline void operator symbol##=(Node<Op, Operands...>&& part, X&& x) { \
-    if constexpr (detail::selects_elements<Op>)                                                \
+    if constexpr (internal::selects_elements<Op>)                                              \
       std::move(part) = part symbol std::forward<X>(x);                                        \
     else                                                                                       \
       unassignable<Op>::template refuse<X>();                                                  \

@@ -20,11 +20,17 @@ enum class step_kind : unsigned char {
   matmul,       // (m,k) x (k,n)
   transpose,    // the same memory under other strides: no launch
   expand,       // the same memory with one more axis of extent 1: no launch
+  at,           // the part of the same memory at one index of an axis, without the axis: no launch
   reshape,      // the same memory under other extents: no launch if it is dense
   slice,        // a part of the same memory: no launch
   concatenate,  // one operand after the other along an axis
   call,         // an operation with its own kernel; each of its results is a step
 };
+
+/// means: the same memory under other extents or strides
+constexpr bool is_view_kind(step_kind kind) {
+  return kind >= step_kind::transpose && kind <= step_kind::slice;
+}
 
 /// The rule of placement that decided where a step runs.
 enum class reason : unsigned char {
@@ -71,7 +77,7 @@ struct step {
   // of a slice: the elements that it leaves out at both ends of each axis; open_end: a run knows
   signed char front[max_rank]{}, back[max_rank]{};
   halo margin{};         // of a tensor: rows beside its pieces
-  signed char axis = 0;  // of a concatenate, of an expand
+  signed char axis = 0;  // of a concatenate, of an expand, of an at
   reason why = reason::undecided;
   device request{};  // the innermost on<Device>
   unsigned short element_bytes = 0;
@@ -84,10 +90,7 @@ struct step {
   shape extents{};
   std::string_view name, tensorflow;
 
-  constexpr bool is_view() const {
-    return kind == step_kind::transpose || kind == step_kind::expand ||
-           kind == step_kind::reshape || kind == step_kind::slice;
-  }
+  constexpr bool is_view() const { return is_view_kind(kind); }
   /// a result of a call after the first one, which is its operand: one kernel makes both
   constexpr bool is_sibling() const { return kind == step_kind::call && result > 0; }
   /// a leaf, a scalar or an index: no kernel to launch and no place to decide

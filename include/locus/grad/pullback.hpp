@@ -246,6 +246,20 @@ struct pullback<expand_op<Axis>> {
   }
 };
 
+template <int Axis>
+struct pullback<at_op<Axis>> {
+  static constexpr unsigned reads(int) { return derivatives::nothing; }
+  static constexpr int uses(unsigned) { return 1; }
+  template <int, class G, class Y, class X>
+  static constexpr auto of(at_op<Axis> const& op, G const& g, Y const& y, X const& x) {
+    using Slice = slice_op<axis_set(1u << Axis)>;
+    Slice slice;
+    slice.ranges[Axis] = op.range_along(Axis);
+    auto const whole = expand_dims<Axis>(detail::filled(g, y));
+    return pullback<Slice>::template of<0>(slice, whole, whole, x);
+  }
+};
+
 template <class E>
 struct pullback<reshape_op<E>> {
   static constexpr unsigned reads(int) { return derivatives::nothing; }

@@ -108,9 +108,7 @@ template <class Op>
 inline constexpr bool is_view_op = false;
 template <class Op>
   requires requires { Op::kind; }
-inline constexpr bool is_view_op<Op> =
-    Op::kind == step_kind::transpose || Op::kind == step_kind::expand ||
-    Op::kind == step_kind::reshape || Op::kind == step_kind::slice;
+inline constexpr bool is_view_op<Op> = is_view_kind(Op::kind);
 template <class Op>
 inline constexpr bool is_light_map = false;
 template <class Op>

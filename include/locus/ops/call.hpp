@@ -252,6 +252,8 @@ template <int... Order, class E>
 inline constexpr bool lies_dense<Node<transpose_op<Order...>, E>> = false;
 template <int Axis, class E>
 inline constexpr bool lies_dense<Node<expand_op<Axis>, E>> = lies_dense<E>;
+template <int Axis, class E>
+inline constexpr bool lies_dense<Node<at_op<Axis>, E>> = Axis == 0 && lies_dense<E>;
 template <axis_set Cut, std::int64_t... Static, class E>
 inline constexpr bool lies_dense<Node<slice_op<Cut, Static...>, E>> = Cut == 1 && lies_dense<E>;
 template <axis_set Cut, class E>

@@ -45,6 +45,7 @@ inline constexpr operation operation_table[] = {
     {"matmul",        "MatMul",           law::scale,      numbers,        field_elements},
     {"transpose",     "Transpose",        law::linear,     any_element,    any_element},
     {"expand_dims",   "ExpandDims",       law::linear,     any_element,    any_element},
+    {"at",            "StridedSlice",     law::linear,     any_element,    any_element},
     {"reshape",       "Reshape",          law::linear,     any_element,    any_element},
     {"slice",         "StridedSlice",     law::linear,     any_element,    any_element},
     {"concatenate",   "ConcatV2",         law::none,       any_element,    any_element},

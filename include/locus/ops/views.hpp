@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations that give other extents or strides to the same memory: transpose, expand_dims,
-// reshape, slice.
+// reshape, slice; at, whose functions stand in at.hpp.
 #pragma once
 #include <utility>  // forward, index_sequence
 
+#include <locus/core/error.hpp>      // shape_error
 #include <locus/core/macros.hpp>     // LOCUS_MODE
 #include <locus/ops/map.hpp>         // checked_node
 #include <locus/ops/operations.hpp>  // LOCUS_BUILTIN
@@ -74,6 +75,34 @@ constexpr auto expand_dims(X&& x) {
                                                  as_operand<void>(std::forward<X>(x)));
 }
 }  // namespace LOCUS_MODE
+
+// ---- at ----
+namespace internal {
+/// fails: shape_error
+[[noreturn]] inline void refuse_index(int axis, std::int64_t index, shape const& extents) {
+  message text;
+  throw shape_error(text << "locus: at<" << axis << ">(x, " << index << ") of extents " << extents
+                         << ": the index lies outside axis " << axis
+                         << "; -1 is the last one, -2 the one before");
+}
+}  // namespace internal
+
+/// means: r[i..., k...] = x[i..., index, k...], where `index` stands at axis Axis
+template <int Axis>
+struct at_op {
+  LOCUS_BUILTIN("at")
+  static constexpr step_kind kind = step_kind::at;
+  static constexpr int axis = Axis;
+  std::int64_t index = 0;  // its first member: the run reads an operation's object as this number
+  template <class T>
+  using result = T;
+  static constexpr shape infer(shape a) { return without_axis(a, Axis); }
+  template <class T>
+  static constexpr void describe(step& s, int) {
+    s.axis = Axis, s.dense = false;
+  }
+  constexpr range range_along(int a) const { return a == Axis ? range::element(index) : range{}; }
+};
 
 // ---- reshape ----
 /// means: the same elements in row order under other extents
@@ -195,6 +224,13 @@ template <axis_set Cut, std::int64_t... Static>
 inline constexpr bool is_slice_op<slice_op<Cut, Static...>> = true;
 template <axis_set Cut>
 inline constexpr bool is_slice_op<strided_op<Cut>> = true;
+template <class Op>
+inline constexpr bool is_at_op = false;
+template <int Axis>
+inline constexpr bool is_at_op<at_op<Axis>> = true;
+/// means: an operation whose ranges select a part of its operand
+template <class Op>
+inline constexpr bool is_part_op = is_slice_op<Op> || is_at_op<Op>;
 }  // namespace internal
 
 namespace detail {

@@ -259,6 +259,9 @@ struct distributor {
       while (me.order[axis] != at.axis) ++axis;
     } else if (me.kind == step_kind::expand) {
       axis += me.axis <= at.axis;
+    } else if (me.kind == step_kind::at) {
+      if (me.axis == at.axis) return plan_error::view_across_cut;
+      axis -= me.axis < at.axis;
     } else if (me.kind == step_kind::slice) {
       me.where = internal::place_of_slice(me, at);
       if (me.where.is_nowhere()) return plan_error::view_across_cut;

@@ -469,10 +469,10 @@ struct fuser {
         if (e.from == i && !p.steps[k].is_sibling()) me.stored = true;
   }
 
-  /// a transpose or a slice has gaps; a reshape of a value with gaps must copy
+  /// a transpose, a slice or an at has gaps; a reshape of a value with gaps must copy
   constexpr void find_dense() {
     for (step& s : p.steps) {
-      if (s.kind == step_kind::transpose || s.kind == step_kind::slice) s.dense = false;
+      if (s.is_view() && s.kind != step_kind::reshape) s.dense = false;
       if (s.kind == step_kind::expand) s.dense = p.steps[p.operands(s)[0].from].dense;
     }
   }

@@ -81,10 +81,11 @@ inline constexpr std::string_view same_bits_everywhere[] = {
     "greater_equal", "logical_and", "logical_or",   "logical_not", "add_n",       "one_hot",
     "full",          "iota",        "uniform",      "normal",      "sum",         "mean",
     "max",           "min",         "any",          "all",         "argmax",      "argmax.index",
-    "transpose",     "expand_dims", "reshape",      "slice",       "concatenate", "floor",
-    "ceil",          "trunc",       "round",        "sign",        "isnan",       "isinf",
-    "isfinite",      "all_gather",  "per_shard",    "fmod",        "floor_mod",   "copysign",
-    "bitwise_and",   "bitwise_or",  "bitwise_xor",  "bitwise_not", "shift_left",  "shift_right"};
+    "transpose",     "expand_dims", "at",           "reshape",     "slice",       "concatenate",
+    "floor",         "ceil",        "trunc",        "round",       "sign",        "isnan",
+    "isinf",         "isfinite",    "all_gather",   "per_shard",   "fmod",        "floor_mod",
+    "copysign",      "bitwise_and", "bitwise_or",   "bitwise_xor", "bitwise_not", "shift_left",
+    "shift_right"};
 
 constexpr bool has_same_bits(step const& s) {
   if (s.is_source()) return true;

@@ -113,10 +113,11 @@ consteval bool require_plan() {
   static_assert(found.error != plan_error::own_call_cuts,
                 "locus: this operation has no kernel for pieces along the cut of its operands; "
                 "gather first with to<Mirrored<...>>(x) or to<Device>(x), or cut another axis");
-  static_assert(found.error != plan_error::view_across_cut,
-                "locus: a slice, a reshape or a concatenate goes across the cut; gather first with "
-                "to<Device>(x), or write interior<1>(x), slice<0, 1, -1>(x), whose ends the type "
-                "knows");
+  static_assert(
+      found.error != plan_error::view_across_cut,
+      "locus: a slice, an at, a reshape or a concatenate goes across the cut; gather first with "
+      "to<Device>(x), or write interior<1>(x), slice<0, 1, -1>(x), whose ends the type "
+      "knows");
   static_assert(found.error != plan_error::windows_do_not_meet,
                 "locus: parts of pieces meet that leave out different numbers of rows; write parts "
                 "of one size, as interior<1, 0, 1>(x) and interior<1, 0, -1>(y)");

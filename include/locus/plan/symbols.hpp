@@ -167,6 +167,9 @@ class symbols {
       for (int a = 0; a < rank; ++a)
         to[a] = a == s.axis ? symbol{1, 0} : of(0)[a < s.axis ? a : a - 1];
       return;
+    case step_kind::at:
+      for (int a = 0; a < rank; ++a) to[a] = of(0)[a < s.axis ? a : a + 1];
+      return;
     case step_kind::slice:
       for (int a = 0; a < rank; ++a)
         to[a] = has_axis(s.axes, a) ? fresh(s.extents.extent[a]) : of(0)[a];

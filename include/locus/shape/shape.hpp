@@ -133,6 +133,14 @@ constexpr shape expanded(shape const& a, int axis) {
   return r;
 }
 
+/// means: a without that axis
+constexpr shape without_axis(shape const& a, int axis) {
+  if (!fits(a) || axis < 0 || axis >= a.rank) return no_shape;
+  shape r{a.rank - 1, {}};
+  for (int i = 0; i < r.rank; ++i) r.extent[i] = a.extent[i < axis ? i : i + 1];
+  return r;
+}
+
 /// means: `to`, if it has as many elements as a; one extent of `to` may be dyn and is computed
 constexpr shape reshaped(shape const& a, shape const& to) {
   if (!fits(a)) return no_shape;

@@ -38,14 +38,18 @@ struct window_of<Node<Op, Leaf<T, E, Where, borrowed<Checked>>>> {
     step s;
     s.extents = E::pattern;
     Op::template describe<T>(s, E::rank());
-    return internal::place_of_slice(s, Where::value.without_margin());
+    place const cut = Where::value.without_margin();
+    if constexpr (internal::is_at_op<Op>)
+      return s.axis == cut.axis ? place{} : cut.along(cut.axis - (s.axis < cut.axis));
+    else
+      return internal::place_of_slice(s, cut);
   }();
 };
 template <class X>
 inline constexpr bool is_window_of_leaf = false;
 template <class Op, class T, class E, class Where, bool Checked>
 inline constexpr bool is_window_of_leaf<Node<Op, Leaf<T, E, Where, borrowed<Checked>>>> =
-    internal::is_slice_op<Op> && Where::value.is_sharded();
+    internal::is_part_op<Op> && Where::value.is_sharded();
 
 /// fails: shape_error, where the range does not lie inside its axis
 inline std::int64_t length_of_range(range const& r, shape const& extents, int axis) {
@@ -54,6 +58,28 @@ inline std::int64_t length_of_range(range const& r, shape const& extents, int ax
   message text;
   throw shape_error(text << "locus: a range of a slice does not lie inside axis " << axis
                          << " of extents " << extents << ", or has a step below 1");
+}
+
+/// means: the part has no axis for axis a of its operand
+template <class Op>
+constexpr bool is_left_out(Op const&, int a) {
+  if constexpr (internal::is_at_op<Op>)
+    return a == Op::axis;
+  else
+    return false;
+}
+/// means: the extents of the part that the ranges of an operation select
+template <class Op>
+shape extents_of_ranges(Op const& op, shape const& whole) {
+  if constexpr (internal::is_at_op<Op>)
+    if (range::element(op.index).length(whole.extent[Op::axis]) != 1)
+      internal::refuse_index(Op::axis, op.index, whole);
+  shape r;
+  for (int a = 0; a < whole.rank; ++a) {
+    std::int64_t const n = length_of_range(op.range_along(a), whole, a);
+    if (!is_left_out(op, a)) r.extent[r.rank++] = n;
+  }
+  return r;
 }
 
 /// a part of a tensor in pieces as a destination: on each device the rows of its piece
@@ -70,9 +96,7 @@ class window_destination {
     forget_margins(*block);
     target t;
     t.where = policy::value.is_open() ? policy::value.over(block->where.devices) : policy::value;
-    t.extents = block->extents;
-    for (int a = 0; a < t.extents.rank; ++a)
-      t.extents.extent[a] = length_of_range(part_.op.range_along(a), block->extents, a);
+    t.extents = extents_of_ranges(part_.op, block->extents);
     for (int r = 0; r < t.where.count(); ++r) t.locals[r] = local(*block, t, r);
     return t;
   }
@@ -83,13 +107,14 @@ class window_destination {
     local_layout& mine = layouts_[r];
     auto* data = static_cast<char*>(p.data);
     internal::local_extents(t.extents, t.where, r, mine.extents);
-    for (int a = 0; a < t.extents.rank; ++a) {
+    for (int a = 0, kept = 0; a < b.extents.rank; ++a) {
       range const part = part_.op.range_along(a);
       std::int64_t const n = b.extents.extent[a];
       std::int64_t begin = range::absolute(part.begin, n);
-      if (a == t.where.axis) begin = t.where.begin_in(b.where, n, r);
-      mine.strides[a] = p.strides[a] * part.step.value;
+      if (a == b.where.axis) begin = t.where.begin_in(b.where, n, r);
       data += begin * p.strides[a] * b.element_bytes;
+      if (is_left_out(part_.op, a)) continue;
+      mine.strides[kept++] = p.strides[a] * part.step.value;
     }
     return {data, mine.extents, mine.strides};
   }
@@ -103,60 +128,75 @@ inline constexpr bool reads_window_of_leaf = is_window_of_leaf<X>;
 template <class Op, class T, class E, class Where, bool Checked>
 inline constexpr bool
     reads_window_of_leaf<Node<Op, Leaf<T, E, Where, borrowed_constant<Checked>>>> =
-        internal::is_slice_op<Op> && Where::value.is_sharded();
+        internal::is_part_op<Op> && Where::value.is_sharded();
 
+/// X selects elements of a Tensor on one device, or of a view, whose elements may be written
 template <class X>
 inline constexpr bool is_slice_of_leaf = false;
+/// a part of a part
+template <class Op, class X>
+inline constexpr bool is_slice_of_leaf<Node<Op, X>> =
+    internal::is_part_op<Op> && is_slice_of_leaf<X>;
 template <class Op, class T, class E, class Where, bool Checked>
 inline constexpr bool is_slice_of_leaf<Node<Op, Leaf<T, E, Where, borrowed<Checked>>>> =
-    internal::is_slice_op<Op> && Where::value.is_single();
-
+    internal::is_part_op<Op> && Where::value.is_single();
 template <class Op, class T, class E, class Where, bool Dense>
 inline constexpr bool is_slice_of_leaf<Node<Op, ViewLeaf<T, E, Where, Dense>>> =
-    internal::is_slice_op<Op> && !std::is_const_v<T>;
+    internal::is_part_op<Op> && !std::is_const_v<T>;
 
-/// the elements of a leaf on one device: address, extents, strides, device
-template <class T>
+/// the elements of a leaf, or of a part of one, on one device; Policy: its device policy
+template <class T, class Policy>
 struct elements_at {
+  using policy = Policy;
   T* data;
   shape extents;
-  std::int64_t const* strides;
+  layout_stride layout;
   device on;
 };
 template <class T, class E, class Where, class Source>
-elements_at<T> elements_of(Leaf<T, E, Where, Source> const& leaf) {
+elements_at<T, Where> elements_of(Leaf<T, E, Where, Source> const& leaf) {
   tensor_block const* const block = leaf.source.find();
   if (!block) throw bad_access("locus: a slice of a tensor that was moved from is assigned to");
-  return {static_cast<T*>(block->pieces[0].data), block->extents, block->pieces[0].strides,
-          block->where.at(0)};
+  piece const& p = block->pieces[0];
+  elements_at<T, Where> r{static_cast<T*>(p.data), block->extents, {}, block->where.at(0)};
+  for (int a = 0; a < r.extents.rank; ++a) r.layout.stride[a] = p.strides[a];
+  return r;
 }
 template <class T, class E, class Where, bool Dense>
-elements_at<T> elements_of(ViewLeaf<T, E, Where, Dense> const& leaf) {
+elements_at<T, Where> elements_of(ViewLeaf<T, E, Where, Dense> const& leaf) {
   device on = Where::value.at(0);
   if constexpr (open_device<Where>) on = leaf.on.value;
-  return {leaf.data, leaf.extents, leaf.strides, on};
+  elements_at<T, Where> r{leaf.data, leaf.extents, {}, on};
+  for (int a = 0; a < r.extents.rank; ++a) r.layout.stride[a] = leaf.strides[a];
+  return r;
+}
+template <class Op, class X>
+auto elements_of(Node<Op, X> const& part) {
+  auto r = elements_of(get<0>(part.operands));
+  shape const whole = r.extents;
+  r.extents = extents_of_ranges(part.op, whole);
+  for (int a = 0, kept = 0; a < whole.rank; ++a) {
+    range const some = part.op.range_along(a);
+    std::int64_t const stride = r.layout.stride[a];
+    r.data += range::absolute(some.begin, whole.extent[a]) * stride;
+    if (is_left_out(part.op, a)) continue;
+    r.layout.stride[kept] = r.extents.extent[kept] > 1 ? stride * some.step.value : stride;
+    ++kept;
+  }
+  return r;
 }
 
 /// means: a View of the elements that a slice selects, of a Tensor on one device or of a view
 template <class Slice>
 auto view_of_slice(Slice const& s) {
-  auto const& leaf = get<0>(s.operands);
-  using LeafType = std::remove_cvref_t<decltype(leaf)>;
   using E = extents_of_shape_t<pattern_of<Slice>>;
-  auto [data, extents, strides, device] = elements_of(leaf);
-  layout_stride layout;
-  for (int a = 0; a < extents.rank; ++a) {
-    range const r = s.op.range_along(a);
-    std::int64_t const n = length_of_range(r, extents, a);
-    layout.stride[a] = n > 1 ? strides[a] * r.step.value : strides[a];
-    data += range::absolute(r.begin, extents.extent[a]) * strides[a];
-    extents.extent[a] = n;
-  }
-  using Part = View<typename LeafType::value_type, E, typename LeafType::policy, false>;
-  if constexpr (open_device<typename LeafType::policy>)
-    return Part(data, E(extents), layout, device);
+  auto const part = elements_of(s);
+  using Where = typename decltype(part)::policy;
+  using Part = View<typename Slice::value_type, E, Where, false>;
+  if constexpr (open_device<Where>)
+    return Part(part.data, E(part.extents), part.layout, part.on);
   else
-    return Part(data, E(extents), layout);
+    return Part(part.data, E(part.extents), part.layout);
 }
 /// means: the extents of a slice of a leaf now
 template <class Slice>

@@ -259,7 +259,7 @@ TEST_CASE("an expression that would not gain stays as it is") {
   static_assert(REWRITES(matmul(matmul(a, b), transpose(b))) == 1);
   static_assert(REWRITES(matmul(matmul(row, transpose(a)), a)) == 0);  // the best order
   static_assert(REWRITES(matmul(matmul(open, open), open)) == 0);      // costs are not known
-  static_assert(REWRITES(sum(matmul(ints, ints))) == 0);       // int64 of int32 products
+  static_assert(REWRITES(sum(matmul(ints, ints))) == 0);               // int64 of int32 products
   static_assert(REWRITES(sum(matmul(halves, halves))) == 0);           // other roundings by far
   static_assert(REWRITES(sum(matmul(batch, batch))) == 0);
   static_assert(REWRITES(max(matmul(a, b))) == 0);

@@ -23,6 +23,11 @@ LOCUS_FUNCTION shape inferred(plan_view const& p, short i, shape const* extents,
   case step_kind::matmul: return contract(of(0), of(1));
   case step_kind::transpose: return permuted(of(0), s.order);
   case step_kind::expand: return expanded(of(0), s.axis);
+  case step_kind::at: {
+    auto const index = *static_cast<std::int64_t const*>(objects[i]);
+    bool const lies_inside = range::element(index).length(of(0).extent[s.axis]) == 1;
+    return lies_inside ? without_axis(of(0), s.axis) : no_shape;
+  }
   case step_kind::reshape:
     return reshaped(of(0), extents[i]);  // binding put the requested extents there
   case step_kind::slice: {
@@ -91,6 +96,9 @@ LOCUS_FUNCTION void refuse_range(step const& s, short i, shape const& from, rang
 LOCUS_FUNCTION void refuse_shapes(plan_view const& p, short i, shape const* extents,
                                   void const** objects) {
   step const& s = p.steps[p.steps[i].is_sibling() ? first_result(p, i) : i];
+  if (s.kind == step_kind::at)
+    internal::refuse_index(s.axis, *static_cast<std::int64_t const*>(objects[i]),
+                           extents[p.operands(s)[0].from]);
   if (s.kind == step_kind::slice)
     refuse_range(s, i, extents[p.operands(s)[0].from], static_cast<range const*>(objects[i]));
   message text;

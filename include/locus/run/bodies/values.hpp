@@ -113,6 +113,16 @@ LOCUS_FUNCTION local_value view_value(plan_view const& p, short i, int r, local_
       layout.strides[a] = a == s.axis ? 0 : from.strides[b];
     }
     break;
+  case step_kind::at: {
+    std::int64_t const n = extents[p.operands(s)[0].from].extent[s.axis];
+    std::int64_t const index = range::absolute(*static_cast<std::int64_t const*>(objects[i]), n);
+    for (int a = 0; a < rank; ++a) {
+      int const b = a < s.axis ? a : a + 1;
+      layout.extents[a] = from.extents[b], layout.strides[a] = from.strides[b];
+    }
+    if (data) data = static_cast<char*>(data) + index * from.strides[s.axis] * s.element_bytes;
+    break;
+  }
   case step_kind::slice: {
     auto const* const ranges = static_cast<range const*>(objects[i]);
     shape const& whole = extents[p.operands(s)[0].from];
