@@ -1,14 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // BabelStream's kernels, from their published definition: copy c = a, mul b = s c, add c = a + b, triad
 // a = b + s c, dot sum(a b), nstream a += b + s c, with a = 0.1, b = 0.2, c = 0, s = 0.4, over doubles, in
-// this order, so that each finds in the caches what the one before left. Beside plain loops of OpenMP,
-// one thread and two; the results of both are held against the values that the definition gives.
+// this order, so that each finds in the caches what the one before left. Beside plain loops of OpenMP and
+// Thrust's OpenMP back end, one thread and two; beside Kokkos, whose package has its serial back end alone, and
+// standard algorithms, one thread. The results of all are held against the values that the definition gives.
+#include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <stdexcept>
 
 #include <bench/harness.hpp>
 #include <omp.h>
+
+#if BENCH_KOKKOS
+#include <Kokkos_Core.hpp>
+#endif
+#if BENCH_THRUST
+#include <thrust/functional.h>
+#include <thrust/inner_product.h>
+#include <thrust/system/omp/execution_policy.h>
+#include <thrust/transform.h>
+#endif
 
 using namespace locus;
 
@@ -17,65 +30,136 @@ namespace {
 using Array = Tensor<double, Dextents<1>>;
 constexpr double scalar = 0.4, start_a = 0.1, start_b = 0.2, start_c = 0.0;
 
-/// The arrays of one candidate, and the kernels on them.
-struct by_locus {
+/// the arrays of one candidate
+struct arrays {
   Array a, b, c;
-  explicit by_locus(std::int64_t n)
+  explicit arrays(std::int64_t n)
       : a(full<double>(dextents<1>(n), start_a)), b(full<double>(dextents<1>(n), start_b)),
         c(full<double>(dextents<1>(n), start_c)) {}
+  std::int64_t size() const { return a.size(); }
+};
+struct by_locus : arrays {
+  using arrays::arrays;
   void copy() { c = a; }
   void mul() { b = scalar * c; }
   void add() { c = a + b; }
   void triad() { a = b + scalar * c; }
   void nstream() { a = a + b + scalar * c; }
   double dot() { return fetch(sum(a * b)); }
-  std::int64_t size() const { return a.size(); }
 };
-struct by_openmp {
-  Array a, b, c;  // memory alone
-  explicit by_openmp(std::int64_t n)
-      : a(full<double>(dextents<1>(n), start_a)), b(full<double>(dextents<1>(n), start_b)),
-        c(full<double>(dextents<1>(n), start_c)) {}
-  std::int64_t size() const { return a.size(); }
+
+/// the kernels by a library's loop and sum: Library::loop(n, f), Library::sum(n, f)
+template <class Library>
+struct by_index : arrays {
+  using arrays::arrays;
   void copy() {
-    double *const x = a.data(), *const z = c.data();
-    std::int64_t const n = size();
-#pragma omp parallel for simd
-    for (std::int64_t i = 0; i < n; ++i) z[i] = x[i];
+    Library::loop(size(), [x = a.data(), z = c.data()](std::int64_t i) { z[i] = x[i]; });
   }
   void mul() {
-    double *const y = b.data(), *const z = c.data();
-    std::int64_t const n = size();
-#pragma omp parallel for simd
-    for (std::int64_t i = 0; i < n; ++i) y[i] = scalar * z[i];
+    Library::loop(size(), [y = b.data(), z = c.data()](std::int64_t i) { y[i] = scalar * z[i]; });
   }
   void add() {
-    double *const x = a.data(), *const y = b.data(), *const z = c.data();
-    std::int64_t const n = size();
-#pragma omp parallel for simd
-    for (std::int64_t i = 0; i < n; ++i) z[i] = x[i] + y[i];
+    Library::loop(
+        size(), [x = a.data(), y = b.data(), z = c.data()](std::int64_t i) { z[i] = x[i] + y[i]; });
   }
   void triad() {
-    double *const x = a.data(), *const y = b.data(), *const z = c.data();
-    std::int64_t const n = size();
-#pragma omp parallel for simd
-    for (std::int64_t i = 0; i < n; ++i) x[i] = y[i] + scalar * z[i];
+    Library::loop(size(), [x = a.data(), y = b.data(), z = c.data()](std::int64_t i) {
+      x[i] = y[i] + scalar * z[i];
+    });
   }
   void nstream() {
-    double *const x = a.data(), *const y = b.data(), *const z = c.data();
-    std::int64_t const n = size();
-#pragma omp parallel for simd
-    for (std::int64_t i = 0; i < n; ++i) x[i] += y[i] + scalar * z[i];
+    Library::loop(size(), [x = a.data(), y = b.data(), z = c.data()](std::int64_t i) {
+      x[i] += y[i] + scalar * z[i];
+    });
   }
   double dot() {
-    double const *const x = a.data(), *const y = b.data();
-    std::int64_t const n = size();
-    double sum = 0;
-#pragma omp parallel for simd reduction(+ : sum)
-    for (std::int64_t i = 0; i < n; ++i) sum += x[i] * y[i];
-    return sum;
+    return Library::sum(size(),
+                        [x = a.data(), y = b.data()](std::int64_t i) { return x[i] * y[i]; });
   }
 };
+struct openmp {
+  template <class F>
+  static void loop(std::int64_t n, F const& f) {
+#pragma omp parallel for simd
+    for (std::int64_t i = 0; i < n; ++i) f(i);
+  }
+  template <class F>
+  static double sum(std::int64_t n, F const& f) {
+    double all = 0;
+#pragma omp parallel for simd reduction(+ : all)
+    for (std::int64_t i = 0; i < n; ++i) all += f(i);
+    return all;
+  }
+};
+#if BENCH_KOKKOS
+struct kokkos {
+  using range = Kokkos::RangePolicy<Kokkos::Serial>;
+  template <class F>
+  static void loop(std::int64_t n, F const& f) {
+    Kokkos::parallel_for(range(0, std::size_t(n)), f);
+  }
+  template <class F>
+  static double sum(std::int64_t n, F const& f) {
+    double all = 0;
+    Kokkos::parallel_reduce(
+        range(0, std::size_t(n)), [=](std::int64_t i, double& own) { own += f(i); }, all);
+    return all;
+  }
+};
+#endif
+
+/// the kernels by algorithms over pointers: Library::map(n, f, to, from...), Library::dot(n, x, y)
+template <class Library>
+struct by_algorithm : arrays {
+  using arrays::arrays;
+  void copy() {
+    Library::map(size(), [](double x) { return x; }, c.data(), a.data());
+  }
+  void mul() {
+    Library::map(size(), [](double z) { return scalar * z; }, b.data(), c.data());
+  }
+  void add() {
+    Library::map(size(), [](double x, double y) { return x + y; }, c.data(), a.data(), b.data());
+  }
+  void triad() {
+    Library::map(
+        size(), [](double y, double z) { return y + scalar * z; }, a.data(), b.data(), c.data());
+  }
+  void nstream() {  // two operands an algorithm
+    Library::map(size(), [](double x, double y) { return x + y; }, a.data(), a.data(), b.data());
+    Library::map(
+        size(), [](double x, double z) { return x + scalar * z; }, a.data(), a.data(), c.data());
+  }
+  double dot() { return Library::dot(size(), a.data(), b.data()); }
+};
+struct standard {
+  template <class F>
+  static void map(std::int64_t n, F f, double* to, double const* x) {
+    std::transform(x, x + n, to, f);
+  }
+  template <class F>
+  static void map(std::int64_t n, F f, double* to, double const* x, double const* y) {
+    std::transform(x, x + n, y, to, f);
+  }
+  static double dot(std::int64_t n, double const* x, double const* y) {
+    return std::transform_reduce(x, x + n, y, 0.);
+  }
+};
+#if BENCH_THRUST
+struct by_thrust {
+  template <class F>
+  static void map(std::int64_t n, F f, double* to, double const* x) {
+    thrust::transform(thrust::omp::par, x, x + n, to, f);
+  }
+  template <class F>
+  static void map(std::int64_t n, F f, double* to, double const* x, double const* y) {
+    thrust::transform(thrust::omp::par, x, x + n, y, to, f);
+  }
+  static double dot(std::int64_t n, double const* x, double const* y) {
+    return thrust::inner_product(thrust::omp::par, x, x + n, y, 0.);
+  }
+};
+#endif
 
 /// fails: runtime_error where a mean error is above that of the definition: 100 epsilons; 1e-8 of dot
 template <class Arrays>
@@ -100,6 +184,12 @@ void check(Arrays& of) {
     throw std::runtime_error("BabelStream: a result is not that of the definition");
 }
 
+template <class Arrays, class Run>
+void add_rival(bench::group& g, char const* name, double goal, std::int64_t n, Run const& kernel) {
+  auto const theirs = std::make_shared<Arrays>(n);
+  check(*theirs);
+  g.rival(name, goal, [=] { kernel(*theirs); });
+}
 template <class Run>
 void add(char const* what, char const* size, std::int64_t n, int threads, double arrays,
          Run const& kernel) {
@@ -109,11 +199,18 @@ void add(char const* what, char const* size, std::int64_t n, int threads, double
                config::set_intra_op_parallelism_threads(threads);
                omp_set_num_threads(threads);
                auto const own = std::make_shared<by_locus>(n);
-               auto const theirs = std::make_shared<by_openmp>(n);
-               check(*own), check(*theirs);
+               check(*own);
                g.bytes(arrays * 8. * static_cast<double>(n));
                g.locus([=] { kernel(*own); });
-               g.rival("loop, OpenMP", 0.95, [=] { kernel(*theirs); });
+               add_rival<by_index<openmp>>(g, "loop, OpenMP", 0.97, n, kernel);
+#if BENCH_THRUST
+               add_rival<by_algorithm<by_thrust>>(g, "Thrust, OpenMP", 0.97, n, kernel);
+#endif
+               if (threads > 1) return;
+#if BENCH_KOKKOS
+               add_rival<by_index<kokkos>>(g, "Kokkos", 0.97, n, kernel);
+#endif
+               add_rival<by_algorithm<standard>>(g, "standard algorithms", 0.97, n, kernel);
              });
 }
 
