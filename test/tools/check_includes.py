@@ -5,7 +5,7 @@
 A header includes lower levels or its own folder, without cycles, by full path and with a comment
 that says what the include brings; the folders inside nn have levels of their own; no header of the core includes one of the training package. A header begins with the licence, then `#pragma once`, or, where it is
 read once for each set of instructions (simd/clones.hpp), with the guard of its first part; CUDA's own
-headers stand in .cuh alone; include/meson.build lists exactly what lies on disk. A file of a folder `bodies`
+headers stand in .cuh alone; include/meson.build lists exactly what lies on disk. A function that returns vectors is one that is always inlined. A file of a folder `bodies`
 has the bodies of functions that the header of its name declares: that header includes it in its last lines,
 it includes that header, and one of the two implementation.hpp lists it. For cycles both are one header.
 What a folder declares in a namespace `detail` it keeps: no header of another folder names it, by its path or from the same
@@ -75,6 +75,11 @@ def check_bodies(texts):
             yield f'{name}: one implementation.hpp lists it, {listed.count(name)} do'
 
 
+# a function of a file that is read once for each set of instructions, and that returns vectors
+RETURNS_VECTORS = re.compile(r'^(?!.*\b(?:LOCUS_VECTOR_FUNCTION|always_inline|return)\b)[^\n/#]*?\b'
+                             r'(?:results|wides?|lanes|Lanes|V|packet<[^;={}()]*>) (\w+)\([^;{}]*\) *(?:const *)?\{', re.M)
+
+
 def check_header(name, text):
     folder = '' if name.endswith('/implementation.hpp') else folder_of(name)
     if not text.startswith('// SPDX-License-Identifier: Apache-2.0\n'):
@@ -86,6 +91,10 @@ def check_header(name, text):
     for section in ('COLD', 'LEAN', 'LOOPS', 'VECTORS'):  # one that stays open changes the code of all headers behind
         if len(re.findall(rf'^LOCUS_{section}_BEGIN$', text, re.M)) != len(re.findall(rf'^LOCUS_{section}_END$', text, re.M)):
             yield f'LOCUS_{section}_BEGIN and LOCUS_{section}_END are not equally many'
+    if '#define LOCUS_CLONED' in text:  # g++ returns wide vectors of a struct in other ways than it takes them
+        for found in RETURNS_VECTORS.finditer(text):
+            if not text[:found.start()].rstrip().endswith('LOCUS_VECTOR_FUNCTION'):
+                yield f'{found[1]} returns vectors: a call that is not inlined may lose half of them; write LOCUS_VECTOR_FUNCTION'
     if re.search(r'^#include "', text, re.M):
         yield 'includes a file in quotes: write its full path in angle brackets'
     for included, comment in includes_of(text):

@@ -130,19 +130,25 @@ inline constexpr bool
     reads_window_of_leaf<Node<Op, Leaf<T, E, Where, borrowed_constant<Checked>>>> =
         internal::is_part_op<Op> && Where::value.is_sharded();
 
-/// X selects elements of a Tensor on one device, or of a view, whose elements may be written
+/// X is a Tensor on one device or a view, that or a part of that turned; its elements may be written
+template <class X>
+inline constexpr bool is_place_of_elements = false;
+template <class T, class E, class Where, bool Checked>
+inline constexpr bool is_place_of_elements<Leaf<T, E, Where, borrowed<Checked>>> =
+    Where::value.is_single();
+template <class T, class E, class Where, bool Dense>
+inline constexpr bool is_place_of_elements<ViewLeaf<T, E, Where, Dense>> = !std::is_const_v<T>;
+template <class Op, class X>
+inline constexpr bool is_place_of_elements<Node<Op, X>> =
+    internal::is_part_op<Op> && is_place_of_elements<X>;
+template <int... Order, class X>
+inline constexpr bool is_place_of_elements<Node<transpose_op<Order...>, X>> =
+    is_place_of_elements<X>;
 template <class X>
 inline constexpr bool is_slice_of_leaf = false;
-/// a part of a part
 template <class Op, class X>
 inline constexpr bool is_slice_of_leaf<Node<Op, X>> =
-    internal::is_part_op<Op> && is_slice_of_leaf<X>;
-template <class Op, class T, class E, class Where, bool Checked>
-inline constexpr bool is_slice_of_leaf<Node<Op, Leaf<T, E, Where, borrowed<Checked>>>> =
-    internal::is_part_op<Op> && Where::value.is_single();
-template <class Op, class T, class E, class Where, bool Dense>
-inline constexpr bool is_slice_of_leaf<Node<Op, ViewLeaf<T, E, Where, Dense>>> =
-    internal::is_part_op<Op> && !std::is_const_v<T>;
+    internal::is_part_op<Op> && is_place_of_elements<X>;
 
 /// the elements of a leaf, or of a part of one, on one device; Policy: its device policy
 template <class T, class Policy>
@@ -170,7 +176,18 @@ elements_at<T, Where> elements_of(ViewLeaf<T, E, Where, Dense> const& leaf) {
   for (int a = 0; a < r.extents.rank; ++a) r.layout.stride[a] = leaf.strides[a];
   return r;
 }
+template <int... Order, class X>
+auto elements_of(Node<transpose_op<Order...>, X> const& turned) {
+  auto const of = elements_of(get<0>(turned.operands));
+  auto r = of;
+  signed char order[max_rank]{};
+  transpose_op<Order...>::order_of(of.extents.rank, order);
+  r.extents = permuted(of.extents, order);
+  for (int a = 0; a < r.extents.rank; ++a) r.layout.stride[a] = of.layout.stride[order[a]];
+  return r;
+}
 template <class Op, class X>
+  requires internal::is_part_op<Op>
 auto elements_of(Node<Op, X> const& part) {
   auto r = elements_of(get<0>(part.operands));
   shape const whole = r.extents;

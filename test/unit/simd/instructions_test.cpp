@@ -162,6 +162,28 @@ TEST_CASE("a word that LOCUS_INSTRUCTIONS does not know, and instructions that a
       configuration_error);
 }
 
+TEST_CASE(
+    "short rows: a fold that another step of its kernel reads has the bits of the fold alone") {
+  for (std::int64_t n = 1; n <= 40; ++n) {
+    CAPTURE(n);
+    matrix const x(uniform<float>(dextents<2>(5, n), seed{1})),
+        y(uniform<float>(dextents<2>(5, n), seed{2}));
+    matrix const v(uniform<float>(dextents<2>(5, 1), seed{3}));
+    matrix const soft(softmax(x)), less(softmax(x) - y), more(v * softmax(x) - y * v + x);
+    matrix const sums(sum<1>(x, keep_dims));
+    matrix const apart(x - y * sums), together(x - y * sum<1>(x, keep_dims));
+    for (std::int64_t i = 0; i < 5 * n; ++i) {
+      REQUIRE(std::isfinite(soft.data()[i]));
+      REQUIRE(less.data()[i] == soft.data()[i] - y.data()[i]);
+      float const of_row = v.data()[i / n];
+      REQUIRE(more.data()[i] ==
+              doctest::Approx(of_row * soft.data()[i] - y.data()[i] * of_row + x.data()[i])
+                  .epsilon(1e-5));
+      REQUIRE(together.data()[i] == apart.data()[i]);
+    }
+  }
+}
+
 TEST_CASE("a kernel of many operations may write over what it reads, in rows of any length") {
   auto const value = [](auto const& x, auto const& of_row) {
     return exp(-x * x) * sin(x + of_row) + log1p(x * of_row);

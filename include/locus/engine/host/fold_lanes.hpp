@@ -264,9 +264,9 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
 
   /// means: the values of elements [i, n), fewer than a packet, in the last lanes (in_front: the
   ///        first); stores the results for outs
-  static results tail(Stage const& f, Before const& before, sources const& p,
-                      std::int64_t const* steps, targets const& q, std::int64_t i, std::int64_t n,
-                      bool in_front = false) {
+  LOCUS_VECTOR_FUNCTION static results tail(Stage const& f, Before const& before, sources const& p,
+                                            std::int64_t const* steps, targets const& q,
+                                            std::int64_t i, std::int64_t n, bool in_front = false) {
     std::int64_t const zero[ins + 1]{};
     if (outs == 0 && n >= N && !in_front) {
       std::int64_t const at[] = {((n - N) & steps[K])..., 0};
