@@ -48,7 +48,7 @@ struct by_locus : arrays {
   double dot() { return fetch(sum(a * b)); }
 };
 
-/// the kernels by a library's loop and sum: Library::loop(n, f), Library::sum(n, f)
+/// the kernels by a library's loop: Library::loop(n, f), Library::dot(n, x, y)
 template <class Library>
 struct by_index : arrays {
   using arrays::arrays;
@@ -72,10 +72,7 @@ struct by_index : arrays {
       x[i] += y[i] + scalar * z[i];
     });
   }
-  double dot() {
-    return Library::sum(size(),
-                        [x = a.data(), y = b.data()](std::int64_t i) { return x[i] * y[i]; });
-  }
+  double dot() { return Library::dot(size(), a.data(), b.data()); }
 };
 struct openmp {
   template <class F>
@@ -83,11 +80,10 @@ struct openmp {
 #pragma omp parallel for simd
     for (std::int64_t i = 0; i < n; ++i) f(i);
   }
-  template <class F>
-  static double sum(std::int64_t n, F const& f) {
+  static double dot(std::int64_t n, double const* x, double const* y) {
     double all = 0;
 #pragma omp parallel for simd reduction(+ : all)
-    for (std::int64_t i = 0; i < n; ++i) all += f(i);
+    for (std::int64_t i = 0; i < n; ++i) all += x[i] * y[i];
     return all;
   }
 };
@@ -98,11 +94,10 @@ struct kokkos {
   static void loop(std::int64_t n, F const& f) {
     Kokkos::parallel_for(range(0, std::size_t(n)), f);
   }
-  template <class F>
-  static double sum(std::int64_t n, F const& f) {
+  static double dot(std::int64_t n, double const* x, double const* y) {
     double all = 0;
     Kokkos::parallel_reduce(
-        range(0, std::size_t(n)), [=](std::int64_t i, double& own) { own += f(i); }, all);
+        range(0, std::size_t(n)), [=](std::int64_t i, double& own) { own += x[i] * y[i]; }, all);
     return all;
   }
 };
