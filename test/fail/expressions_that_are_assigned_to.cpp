@@ -8,16 +8,18 @@
 // expect-6: locus: an expression is computed, not written, so that nothing is assigned here; write slice(x, ...) = e for a part of a tensor, or x = e for a whole one
 // expect-7: locus: an expression is computed, not written, so that nothing is assigned here; write slice(x, ...) = e for a part of a tensor, or x = e for a whole one
 // expect-8: locus: a view without a name would look elsewhere, and no element is copied; write run(into(view<Where>(data, extents), e))
-// expect-9: locus: a part is written of a Tensor that has a name and is no constant, or of a view; assign to a slice of one of these
-// expect-10: locus: a part is written of a Tensor that has a name and is no constant, or of a view; assign to a slice of one of these
-// expect-11: locus: a part is written of a Tensor that has a name and is no constant, or of a view; assign to a slice of one of these
-// expect-12: locus: a part is written of a Tensor that has a name and is no constant, or of a view; assign to a slice of one of these
-// expect-13: locus: a part is written of a Tensor that has a name and is no constant, or of a view; assign to a slice of one of these
+// expect-9: locus: a part is written of a view, or of a Tensor that has a name, is no constant and lies on one device or in pieces; a part of a part only on one device
+// expect-10: locus: a part is written of a view, or of a Tensor that has a name, is no constant and lies on one device or in pieces; a part of a part only on one device
+// expect-11: locus: a part is written of a view, or of a Tensor that has a name, is no constant and lies on one device or in pieces; a part of a part only on one device
+// expect-12: locus: a part is written of a view, or of a Tensor that has a name, is no constant and lies on one device or in pieces; a part of a part only on one device
+// expect-13: locus: a part is written of a view, or of a Tensor that has a name, is no constant and lies on one device or in pieces; a part of a part only on one device
 // expect-14: locus: into writes a Tensor that has a name and is no constant, a view, or a slice of a view or of a Tensor on one device; make one of these first
 // expect-15: locus: a number of another kind is assigned to a tensor; write one of its element type
 // expect-16: locus: an expression with a name is assigned to one of its type, and no element would be written; write run(into(slice(x, ...), e))
 // expect-17: locus: an expression with a name is assigned to one of its type, and no element would be written; write run(into(slice(x, ...), e))
-// expect-18: locus: a part is written of a Tensor that has a name and is no constant, or of a view; assign to a slice of one of these
+// expect-18: locus: a part is written of a view, or of a Tensor that has a name, is no constant and lies on one device or in pieces; a part of a part only on one device
+// expect-20: locus: a part is written of a view, or of a Tensor that has a name, is no constant and lies on one device or in pieces; a part of a part only on one device
+// expect-21: locus: one index along the cut lies in one piece, which a plan cannot write alone; gather the array first with to<Device>(x)
 // expect-19: locus: an expression is computed, not written, so that nothing is assigned here; write slice(x, ...) = e for a part of a tensor, or x = e for a whole one
 #include <locus/locus.hpp>
 using namespace locus;
@@ -78,6 +80,12 @@ void misuse(Tensor<float, Extents<4>> const& z) { at<0>(z, 1) = 0.f; }
 void misuse() {
   auto part = at<0>(x, 1);
   part += 1.f;
+}
+#elif LOCUS_MUST_FAIL == 20
+void misuse(Tensor<float, Extents<4, 4>> const& z) { row(transpose(z), 1) = 0.f; }
+#elif LOCUS_MUST_FAIL == 21
+void misuse(Tensor<float, Extents<4, 4>, Sharded<0, GpuDevice<0>, GpuDevice<1>>>& z) {
+  row(z, 1) = 0.f;
 }
 #else
 void proper(Tensor<float, Extents<4>> const& z) {

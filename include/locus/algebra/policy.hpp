@@ -7,7 +7,8 @@ namespace locus {
 
 /// means: the plan of the expressions that the rules of algebra/rules.hpp make of its roots. The
 ///        rules hold for real numbers: rounding, overflow and NaN may differ
-/// cost:  nothing at run time; each rewrite is a constant that explain() shows with its gain
+/// cost:  a run copies the nodes of its expressions; each rewrite is a constant that explain() shows
+///        with its gain
 /// fails: never by itself: where a pass refuses the new plan, that of the written expressions is kept
 /// after: Hu and Shing, "Computation of matrix chain products", 1982, state the problem of chains
 template <placement_policy Placement = prefer_gpu>

@@ -122,10 +122,13 @@ struct sum_of_product {
   /// a mean over no product is NaN, also where the inner extent is 0: that case is not rewritten
   template <class Fn, axis_set Axes, class A, class B>
   static constexpr bool gains = [] {
-    if (A::pattern.rank != 2 || B::pattern.rank != 2) return false;
     if (!adds_up_to_itself<typename A::value_type>) return false;
     bool const known = A::pattern.is_static() && B::pattern.is_static();
-    if (!known) return std::is_same_v<Fn, sum_fn>;
+    bool const one_row = A::pattern.extent[0] == 1, one_column = B::pattern.extent[1] == 1;
+    if (!known)
+      return std::is_same_v<Fn, sum_fn> && !(Axes == rows      ? one_row
+                                             : Axes == columns ? one_column
+                                                               : one_row && one_column);
     auto const m = double(A::pattern.extent[0]), k = double(A::pattern.extent[1]),
                n = double(B::pattern.extent[1]);
     double const operations = 2 * m * k * n + m * n, elements = 2 * m * n;
@@ -139,8 +142,9 @@ struct sum_of_product {
   }();
 
   template <class Fn, bool Keep, int... Axes, class A, class B>
-    requires((std::is_same_v<Fn, sum_fn> || std::is_same_v<Fn, mean_fn>) &&
-             gains<Fn, axes<Axes...>, A, B>)
+    requires((std::is_same_v<Fn, sum_fn> || std::is_same_v<Fn, mean_fn>) && A::pattern.rank == 2 &&
+             B::pattern.rank == 2) &&
+            gains<Fn, axes<Axes...>, A, B>
   static constexpr auto apply(
       Node<reduce_op<Fn, reduction::sum, Keep, Axes...>, Node<matmul_op, A, B>> const& e) {
     auto const& product = get<0>(e.operands);
@@ -154,12 +158,11 @@ struct sum_of_product {
     constexpr std::true_type stays;
     constexpr std::integral_constant<int, 0> row;
     constexpr std::integral_constant<int, 1> column;
-    constexpr bool inner_known = A::pattern.extent[1] != dyn && B::pattern.extent[0] != dyn;
     if constexpr (folded == rows)
       return matmul(fold(a, keeps, row), b);
     else if constexpr (folded == columns)
       return matmul(a, fold(b, keeps, column));
-    else if constexpr (Keep || !inner_known) {  // the product compares open extents
+    else if constexpr (makes_product<Keep, A, B>) {
       auto dot = matmul(fold(a, stays, row), fold(b, stays, column));
       if constexpr (Keep)
         return dot;
@@ -174,6 +177,10 @@ struct sum_of_product {
   }
 
  private:
+  /// a sum of all elements is made by a product of a row and a column, which compares open extents
+  template <bool Keep, class A, class B>
+  static constexpr bool makes_product =
+      Keep || A::pattern.extent[1] == dyn || B::pattern.extent[0] == dyn;
   template <class Text, class Fn, bool Keep, int... Axes, class A, class B>
   static constexpr void write_rule(
       Text& out, Node<reduce_op<Fn, reduction::sum, Keep, Axes...>, Node<matmul_op, A, B>> const*) {
@@ -183,6 +190,8 @@ struct sum_of_product {
       out << name << "<0>(matmul(a, b)) -> matmul(" << name << "<0>(a), b)";
     else if constexpr (folded == columns)
       out << name << "<1>(matmul(a, b)) -> matmul(a, " << name << "<1>(b))";
+    else if constexpr (makes_product<Keep, A, B>)
+      out << name << "(matmul(a, b)) -> matmul(" << name << "<0>(a), " << name << "<1>(b))";
     else
       out << name << "(matmul(a, b)) -> sum(" << name << "<0>(a) * " << name << "<1>(b))";
   }

@@ -7,14 +7,13 @@
 
 namespace locus::internal {
 
-/// The cost of an expression under a policy, with its result where the plan puts it.
-struct cost_alone {
-  bool is_known = false;  // extents and devices are
+/// The costs of a plan.
+struct plan_costs {
+  bool are_known = false;  // extents and devices are
   std::int64_t launches = 0, operations = 0, bytes = 0;
 };
-template <class E, class Policy>
-consteval cost_alone find_cost() {
-  using Graph = graph<Policy, root_of<E, nowhere>>;
+template <class Graph>
+consteval plan_costs find_costs() {
   constexpr auto const& arrays = unchecked_plan<Graph>;
   if constexpr (arrays.found.error == plan_error::none)
     if constexpr (all_static<Graph>() && knows_replicas(arrays.view())) {
@@ -29,24 +28,41 @@ consteval cost_alone find_cost() {
 template <class Policy, class Text, class Rule, class Before, class After>
 consteval void write_rewrite(Text& out, rewrite_note<Rule, Before, After>*) {
   Rule::template write<Before>(out << "  algebra: ");
-  constexpr cost_alone before = find_cost<Before, Policy>(), after = find_cost<After, Policy>();
-  if constexpr (before.is_known && after.is_known)
-    out << ": " << before.launches << " -> " << after.launches << " launches, " << before.operations
-        << " -> " << after.operations << " operations, " << before.bytes << " -> " << after.bytes
-        << " bytes";
+  constexpr plan_costs before = find_costs<graph<Policy, root_of<Before, nowhere>>>(),
+                       after = find_costs<graph<Policy, root_of<After, nowhere>>>();
+  if constexpr (before.are_known && after.are_known)
+    out << ": " << before.operations << " -> " << after.operations << " operations";
   out << "\n";
 }
-/// means: the plan of a graph that is rewritten as text, then a line for each rewrite
+/// means: what all rewrites of a plan change
+template <class Written, class Changed, class Text>
+consteval void write_gain(Text& out) {
+  constexpr plan_costs before = find_costs<Written>(), after = find_costs<Changed>();
+  if constexpr (before.are_known && after.are_known)
+    out << "  algebra: in all " << before.launches << " -> " << after.launches << " launches, "
+        << before.operations << " -> " << after.operations << " operations, " << before.bytes
+        << " -> " << after.bytes << " bytes\n";
+}
+
+/// units: characters of one rewrite's line; a chain is written twice, with all its factors
+template <class Note>
+inline constexpr int room_of_rewrite = 0;
+template <class Rule, class Before, class After>
+inline constexpr int room_of_rewrite<rewrite_note<Rule, Before, After>> = 300 + 20 * Before::steps;
+
+/// means: the plan of a graph that is rewritten as text, then a line for each rewrite and their gain
 template <class Rewritten, class... Notes>
 consteval auto write_with_rewrites(type_list<Notes...>) {
   using graph = typename Rewritten::type;
   constexpr auto const& plan = roomy_plan_text<graph>;
-  text_buffer<plan.view().size() + sizeof...(Notes) * 400 + 100> out;
+  text_buffer<plan.view().size() + (room_of_rewrite<Notes> + ... + 300)> out;
   out << plan.view();
   if constexpr (!Rewritten::is_taken)
     out << "  algebra: nothing rewritten, as the new plan would move more bytes or be refused\n";
-  else
+  else if constexpr (sizeof...(Notes) > 0) {
     (write_rewrite<typename graph::policy>(out, static_cast<Notes*>(nullptr)), ...);
+    write_gain<typename Rewritten::written, graph>(out);
+  }
   return out;
 }
 

@@ -12,12 +12,13 @@
 namespace locus {
 
 enum class step_kind : unsigned char {
-  leaf,         // a tensor or a view, stored before the plan runs
-  scalar,       // one number, captured by value
-  index,        // each element is its offset in row order; generators read it
-  map,          // one element from one element of each operand
-  reduce,       // one element from all elements along some axes
-  matmul,       // (m,k) x (k,n)
+  leaf,    // a tensor or a view, stored before the plan runs
+  scalar,  // one number, captured by value
+  index,   // each element is its offset in row order; generators read it
+  map,     // one element from one element of each operand
+  reduce,  // one element from all elements along some axes
+  matmul,  // (m,k) x (k,n)
+  // transpose to slice are the views of is_view_kind
   transpose,    // the same memory under other strides: no launch
   expand,       // the same memory with one more axis of extent 1: no launch
   at,           // the part of the same memory at one index of an axis, without the axis: no launch

@@ -232,6 +232,9 @@ struct pullback<transpose_op<Order...>> {
   }
 };
 
+template <>
+struct pullback<columns_op> : pullback<transpose_op<>> {};
+
 template <int Axis>
 struct pullback<expand_op<Axis>> {
   static constexpr unsigned reads(int) { return derivatives::nothing; }

@@ -3,9 +3,9 @@
 #pragma once
 #include <utility>  // forward
 
-#include <locus/core/error.hpp>   // shape_error
-#include <locus/core/macros.hpp>  // LOCUS_MODE
-#include <locus/ops/views.hpp>    // at_op, as_whole
+#include <locus/core/macros.hpp>      // LOCUS_MODE
+#include <locus/ops/views.hpp>        // at_op, as_whole
+#include <locus/shape/bad_index.hpp>  // refuse_index
 
 namespace locus {
 
@@ -29,7 +29,7 @@ inline namespace LOCUS_MODE {
 ///        index of the last axis
 /// shape: that of x without the axis
 /// device: pieces along another axis stay pieces; the axis of the cut is an error
-/// cost:  none: a part of the same memory; an operand of a call is copied first, unless Axis is 0
+/// cost:  none: a part of the same memory; a reshape copies it, and so does a call, unless Axis is 0
 /// fails: shape_error, for an index outside the axis: here where the type knows its extent, else at
 ///        binding
 /// after: NumPy's x[:, index]

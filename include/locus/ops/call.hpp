@@ -248,8 +248,9 @@ template <class T, class E, class Policy, bool Dense>
 inline constexpr bool lies_dense<ViewLeaf<T, E, Policy, Dense>> = Dense;
 template <class Id, class E>
 inline constexpr bool lies_dense<Bound<Id, E>> = lies_dense<E>;
-template <int... Order, class E>
-inline constexpr bool lies_dense<Node<transpose_op<Order...>, E>> = false;
+template <class Op, class E>
+  requires(Op::kind == step_kind::transpose)
+inline constexpr bool lies_dense<Node<Op, E>> = false;
 template <int Axis, class E>
 inline constexpr bool lies_dense<Node<expand_op<Axis>, E>> = lies_dense<E>;
 template <int Axis, class E>

@@ -4,7 +4,6 @@
 #pragma once
 #include <utility>  // forward, index_sequence
 
-#include <locus/core/error.hpp>      // shape_error
 #include <locus/core/macros.hpp>     // LOCUS_MODE
 #include <locus/ops/map.hpp>         // checked_node
 #include <locus/ops/operations.hpp>  // LOCUS_BUILTIN
@@ -51,6 +50,9 @@ constexpr auto transpose(X&& x) {
 }
 }  // namespace LOCUS_MODE
 
+/// the transpose of the memory of an array that is stored columns first (tensor/column_major.hpp)
+struct columns_op : transpose_op<> {};
+
 // ---- expand_dims ----
 template <int Axis>
 struct expand_op {
@@ -77,16 +79,6 @@ constexpr auto expand_dims(X&& x) {
 }  // namespace LOCUS_MODE
 
 // ---- at ----
-namespace internal {
-/// fails: shape_error
-[[noreturn]] inline void refuse_index(int axis, std::int64_t index, shape const& extents) {
-  message text;
-  throw shape_error(text << "locus: at<" << axis << ">(x, " << index << ") of extents " << extents
-                         << ": the index lies outside axis " << axis
-                         << "; -1 is the last one, -2 the one before");
-}
-}  // namespace internal
-
 /// means: r[i..., k...] = x[i..., index, k...], where `index` stands at axis Axis
 template <int Axis>
 struct at_op {

@@ -53,7 +53,7 @@ struct policy_value {
 };
 template <class Policy>
 constexpr policy_value value_of_policy() {
-  constexpr bool rewrites = requires { Policy::rewrites; };
+  constexpr bool rewrites = requires { Policy::rewrites; };  // also where all is rewritten by now
   return {Policy::rule, numerics_of<Policy>(), guess_of<Policy>(), overlaps_of<Policy>(), rewrites};
 }
 /// means: writes the policy as a program names it: careful<relaxed<prefer_gpu>>

@@ -26,7 +26,9 @@ struct range {
     return i == to_end ? n : i < 0 ? i + n : i;
   }
   /// means: the one element at that index; -1 is the last one
-  static constexpr range element(std::int64_t i) { return {i, i == -1 ? to_end : i + 1}; }
+  static constexpr range element(std::int64_t i) {
+    return {i, i == -1 || i == to_end ? to_end : i + 1};
+  }
   constexpr bool whole() const { return begin == 0 && end == to_end && step.value == 1; }
   /// units: elements; negative where the range does not lie in [0, n], or the step is below 1
   constexpr std::int64_t length(std::int64_t n) const {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // into, plan, run: named assignments, and several assignments as one plan.
 #pragma once
-#include <locus/ops/views.hpp>      // slice_op
-#include <locus/plan/data.hpp>      // place_of_slice
-#include <locus/tensor/tensor.hpp>  // Tensor
-#include <locus/tensor/view.hpp>    // View
+#include <locus/ops/views.hpp>        // slice_op
+#include <locus/plan/data.hpp>        // place_of_slice
+#include <locus/shape/bad_index.hpp>  // refuse_index
+#include <locus/tensor/tensor.hpp>    // Tensor
+#include <locus/tensor/view.hpp>      // View
 
 namespace locus {
 
-/// What a plan writes: a Tensor, a view, or a small object that refers to one. (into() makes a view
-/// of a slice.)
+/// What a plan writes: a Tensor, a view, or a small object that refers to one.
 template <class Destination>
 concept destination = requires(Destination const& d) {
   { d.as_target() } -> std::same_as<target>;
@@ -17,6 +17,15 @@ concept destination = requires(Destination const& d) {
   typename Destination::value_type;
   typename Destination::extents_type;
 };
+
+namespace internal {
+/// fails: bad_access
+[[noreturn]] inline void refuse_dead_place() {
+  throw bad_access(
+      "locus: a part is written of a Tensor that has died, was moved from or was resized; "
+      "make the assignment anew");
+}
+}  // namespace internal
 
 namespace detail {
 /// a Tensor as a destination; its address and extents are read when the plan runs
@@ -92,7 +101,7 @@ class window_destination {
   explicit window_destination(X const& part) : part_(part) {}
   target as_target() const {
     tensor_block const* const block = get<0>(part_.operands).source.find();
-    if (!block) throw bad_access("locus: a slice of a tensor that was moved from is assigned to");
+    if (!block) internal::refuse_dead_place();
     forget_margins(*block);
     target t;
     t.where = policy::value.is_open() ? policy::value.over(block->where.devices) : policy::value;
@@ -130,7 +139,8 @@ inline constexpr bool
     reads_window_of_leaf<Node<Op, Leaf<T, E, Where, borrowed_constant<Checked>>>> =
         internal::is_part_op<Op> && Where::value.is_sharded();
 
-/// X is a Tensor on one device or a view, that or a part of that turned; its elements may be written
+/// X is a Tensor on one device, an array stored columns first, a view, or a part of one of these, and
+/// may be written
 template <class X>
 inline constexpr bool is_place_of_elements = false;
 template <class T, class E, class Where, bool Checked>
@@ -141,9 +151,8 @@ inline constexpr bool is_place_of_elements<ViewLeaf<T, E, Where, Dense>> = !std:
 template <class Op, class X>
 inline constexpr bool is_place_of_elements<Node<Op, X>> =
     internal::is_part_op<Op> && is_place_of_elements<X>;
-template <int... Order, class X>
-inline constexpr bool is_place_of_elements<Node<transpose_op<Order...>, X>> =
-    is_place_of_elements<X>;
+template <class X>
+inline constexpr bool is_place_of_elements<Node<columns_op, X>> = is_place_of_elements<X>;
 template <class X>
 inline constexpr bool is_slice_of_leaf = false;
 template <class Op, class X>
@@ -162,7 +171,7 @@ struct elements_at {
 template <class T, class E, class Where, class Source>
 elements_at<T, Where> elements_of(Leaf<T, E, Where, Source> const& leaf) {
   tensor_block const* const block = leaf.source.find();
-  if (!block) throw bad_access("locus: a slice of a tensor that was moved from is assigned to");
+  if (!block) internal::refuse_dead_place();
   piece const& p = block->pieces[0];
   elements_at<T, Where> r{static_cast<T*>(p.data), block->extents, {}, block->where.at(0)};
   for (int a = 0; a < r.extents.rank; ++a) r.layout.stride[a] = p.strides[a];
@@ -176,29 +185,25 @@ elements_at<T, Where> elements_of(ViewLeaf<T, E, Where, Dense> const& leaf) {
   for (int a = 0; a < r.extents.rank; ++a) r.layout.stride[a] = leaf.strides[a];
   return r;
 }
-template <int... Order, class X>
-auto elements_of(Node<transpose_op<Order...>, X> const& turned) {
-  auto const of = elements_of(get<0>(turned.operands));
-  auto r = of;
-  signed char order[max_rank]{};
-  transpose_op<Order...>::order_of(of.extents.rank, order);
-  r.extents = permuted(of.extents, order);
-  for (int a = 0; a < r.extents.rank; ++a) r.layout.stride[a] = of.layout.stride[order[a]];
-  return r;
-}
 template <class Op, class X>
-  requires internal::is_part_op<Op>
 auto elements_of(Node<Op, X> const& part) {
   auto r = elements_of(get<0>(part.operands));
-  shape const whole = r.extents;
-  r.extents = extents_of_ranges(part.op, whole);
-  for (int a = 0, kept = 0; a < whole.rank; ++a) {
-    range const some = part.op.range_along(a);
-    std::int64_t const stride = r.layout.stride[a];
-    r.data += range::absolute(some.begin, whole.extent[a]) * stride;
-    if (is_left_out(part.op, a)) continue;
-    r.layout.stride[kept] = r.extents.extent[kept] > 1 ? stride * some.step.value : stride;
-    ++kept;
+  elements_at const whole = r;
+  if constexpr (Op::kind == step_kind::transpose) {
+    for (int a = 0, last = whole.extents.rank - 1; a <= last; ++a) {
+      r.extents.extent[a] = whole.extents.extent[last - a];
+      r.layout.stride[a] = whole.layout.stride[last - a];
+    }
+  } else {
+    r.extents = extents_of_ranges(part.op, whole.extents);
+    for (int a = 0, kept = 0; a < whole.extents.rank; ++a) {
+      range const some = part.op.range_along(a);
+      std::int64_t const stride = whole.layout.stride[a];
+      r.data += range::absolute(some.begin, whole.extents.extent[a]) * stride;
+      if (is_left_out(part.op, a)) continue;
+      r.layout.stride[kept] = r.extents.extent[kept] > 1 ? stride * some.step.value : stride;
+      ++kept;
+    }
   }
   return r;
 }
@@ -215,6 +220,24 @@ auto view_of_slice(Slice const& s) {
   else
     return Part(part.data, E(part.extents), part.layout);
 }
+/// a part as a destination; its address and extents are read when the plan runs
+template <class X>
+struct part_destination {
+  using view_type = decltype(view_of_slice(std::declval<X const&>()));
+  using policy = typename view_type::policy;
+  using value_type = typename view_type::value_type;
+  using extents_type = typename view_type::extents_type;
+  X part;
+  mutable local_layout layout{};  // of the run that asks
+  target as_target() const {
+    view_type const view = view_of_slice(part);
+    target t = view.as_target();
+    for (int a = 0; a < t.extents.rank; ++a)
+      layout.extents[a] = view.extent(a), layout.strides[a] = view.stride(a);
+    t.locals[0] = {view.data(), layout.extents, layout.strides};
+    return t;
+  }
+};
 /// means: the extents of a slice of a leaf now
 template <class Slice>
 shape extents_of_part(Slice const& s) {
@@ -251,8 +274,8 @@ inline constexpr bool may_be_written =
 
 inline namespace LOCUS_MODE {
 
-/// means: the assignment to = e as an object for plan and run; `to` is a Tensor, a view or
-///        slice(tensor, ...)
+/// means: the assignment to = e as an object for plan and run; `to` is a Tensor, a view, or a part of
+///        one: slice(x, ...), row(x, i)
 /// fails: at compile time, for another element type or other static extents; at run time:
 ///        shape_error, for other extents
 template <class To, tensor_operand X>
@@ -269,14 +292,20 @@ auto into(To const& to, X&& e) {
 template <class To, tensor_operand X>
   requires(detail::is_slice_of_leaf<To>)
 auto into(To const& to, X&& e) {
-  return into(detail::view_of_slice(to), std::forward<X>(e));
+  return detail::make_assignment(detail::part_destination<To>{to},
+                                 as_operand<void>(std::forward<X>(e)));
 }
 /// a part of a tensor in pieces whose ends the type knows, or along other axes than the cut
 template <class To, tensor_operand X>
   requires(detail::is_window_of_leaf<To>)
 auto into(To const& to, X&& e) {
-  constexpr bool is_window = !detail::window_of<To>::value.is_nowhere();
-  static_assert(is_window,
+  constexpr bool is_window = !detail::window_of<To>::value.is_nowhere(),
+                 is_slice = !internal::is_at_op<std::remove_cvref_t<decltype(to.op)>>;
+  static_assert(
+      is_window || is_slice,
+      "locus: one index along the cut lies in one piece, which a plan cannot write alone; "
+      "gather the array first with to<Device>(x)");
+  static_assert(is_window || !is_slice,
                 "locus: a slice across the cut is written whose ends the type does not know, or "
                 "that leaves out more than 32 rows; write interior<1>(y), or slice<0, 1, -1>(y)");
   auto operand = as_operand<void>(std::forward<X>(e));

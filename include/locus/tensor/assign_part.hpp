@@ -19,8 +19,8 @@ struct part_writer {
         detail::is_slice_of_leaf<Part> || detail::is_window_of_leaf<Part>;
     static_assert(
         is_part_of_tensor,
-        "locus: a part is written of a Tensor that has a name and is no constant, or of a "
-        "view; assign to a slice of one of these");
+        "locus: a part is written of a view, or of a Tensor that has a name, is no constant and "
+        "lies on one device or in pieces; a part of a part only on one device");
     if constexpr (is_part_of_tensor) write(part, std::forward<X>(x), runtime::site_of_operator());
   }
 

@@ -29,8 +29,8 @@ constexpr shape reversed(shape const& s) {
 
 /// means: x(i, j, ...) lies at data()[i + extent(0) * (j + extent(1) * ...)]
 /// shape: E     device: Where, one device
-/// cost:  in expressions and as a destination as a Tensor: kernels go through arrays of one order in
-///        that order; operands of both orders in one kernel cost a transpose
+/// cost:  that of a Tensor, in expressions and as a destination. Kernels follow the order of their
+///        arrays; a kernel over arrays of both orders costs a transpose
 /// fails: as Tensor does; at compile time, on several devices
 /// after: layout_left of std::mdspan, and Fortran's arrays
 template <class T, class E, class Where = CpuDevice>
@@ -58,6 +58,14 @@ class ColumnMajor {
   template <std::integral... N>
     requires(!E::pattern.is_static() && int(sizeof...(N)) == E::rank_dynamic())
   explicit ColumnMajor(N... extents) : ColumnMajor(E(extents...)) {}
+  ColumnMajor(locus::device d, E const& extents, call_site site = call_site::here())
+    requires open_device<Where>
+      : memory_(d, MemoryExtents(internal::reversed(extents.as_shape())), site) {}
+  /// nested lists, row by row: {{1, 2, 3}, {4, 5, 6}}
+  ColumnMajor(typename detail::nested_list<T, E::rank()>::type const& values,
+              call_site site = call_site::here())
+    requires(E::rank() > 0 && !open_device<Where>)
+      : ColumnMajor(Tensor<T, E, CpuDevice>(values, site), site) {}
   /// the value of an expression, or the elements of a tensor or a view
   template <tensor_operand X>
     requires(!std::same_as<std::remove_cvref_t<X>, ColumnMajor>)
@@ -127,8 +135,9 @@ class ColumnMajor {
     return element<T const>(memory_, axes{}, i...);
   }
 
-  auto leaf() const& { return transpose(memory_); }
-  auto leaf() && { return transpose(std::move(memory_)); }
+  auto leaf() & { return turned(internal::as_whole(memory_)); }
+  auto leaf() const& { return turned(internal::as_whole(memory_)); }
+  auto leaf() && { return turned(std::move(memory_).leaf()); }
 
   /// means: the elements as a view, for functions that take one: eigen_map_of(x.elements())
   /// cost:  none; the array owns the elements, and keeps its extents while the view is used
@@ -136,6 +145,10 @@ class ColumnMajor {
   auto elements() const { return view_of(memory_); }
 
  private:
+  template <class L>
+  static auto turned(L leaf) {
+    return make_node(columns_op{}, std::move(leaf));
+  }
   template <class M>
   auto view_of(M& memory) const {
     if constexpr (open_device<Where>)
@@ -163,9 +176,9 @@ struct columns_destination {
   using value_type = typename Owner::value_type;
   using extents_type = typename Owner::extents_type;
   Owner* array;
-  /// the view of the array, whose extents and strides the target names
-  mutable decltype(std::declval<Owner&>().elements()) part = array->elements();
-  target as_target() const { return (part = array->elements()).as_target(); }
+  /// of the run that asks: the target names its extents and strides
+  mutable std::optional<decltype(std::declval<Owner&>().elements())> part{};
+  target as_target() const { return part.emplace(array->elements()).as_target(); }
 };
 }  // namespace detail
 

@@ -144,6 +144,25 @@ TEST_CASE("parts at one index are written") {
   for (int i = 0; i < 12; ++i) CHECK(data[i] == expected[i]);
 }
 
+TEST_CASE("a plan that is kept looks its parts up when it runs") {
+  Tensor<double, Dextents<2>, CpuDevice> m(3, 4);
+  Tensor<double, Dextents<1>, CpuDevice> v(4);
+  m = 0.0, v = 5.0;
+  auto const p = plan(into(row(m, 1), v + 1.0), into(at<0>(row(m, 2), 0), sum(v)));
+  run(p);
+  CHECK(fetch(sum(m)) == 24 + 20);
+  m.resize(dextents<2>(500, 4));  // other memory: checked builds refuse, as for an operand
+  m = 0.0;
+  if constexpr (checked_build) {
+    CHECK(message_of<bad_access>([&] { run(p); }).find("or was resized") != std::string::npos);
+    CHECK(fetch(sum(m)) == 0);
+  } else {
+    run(p);
+    CHECK(fetch(sum(row(m, 1))) == 24);
+    CHECK(fetch(sum(m)) == 24 + 20);
+  }
+}
+
 TEST_CASE("a part of an array takes no launch, and only its elements travel") {
   using M = Tensor<float, Extents<100, 50>, G0>;
   using E = decltype(sum(column(std::declval<M&>(), 3) * column(std::declval<M&>(), 4)));
@@ -222,6 +241,8 @@ TEST_CASE("an index outside its axis is an error that names index, axis and exte
   says([&] { row(y, 7) = 1.f; }, "at<0>(x, 7) of extents [4,5]");
   says([&] { run(into(row(y, 7), column(y, 0))); }, "at<0>(x, 7) of extents [4,5]");
   says([&] { (void)fetch(row(none, 0)); }, "at<0>(x, 0) of extents [0,3]");
+  says([&] { (void)row(x, INT64_MAX); }, "the index lies outside axis 0");
+  says([&] { (void)fetch(row(y, INT64_MIN)); }, "the index lies outside axis 0");
   CHECK(fetch(column(none, 2)).size() == 0);
   says([&] { row(y, 0) = column(y, 0); }, "");                  // 5 elements from 4
   for (int i = 0; i < 20; ++i) CHECK(y.data()[i] == float(i));  // nothing was written

@@ -85,7 +85,7 @@ void check_square() {
   column(m, 1) = row(m, 2);
   CHECK(values_of(m)[7] == rows(2, 1) + rows(1, 2));
   CHECK(values_of(m)[1] == rows(2, 0) + rows(0, 2));
-  row(transpose(m), 5) = T(3);  // column 5
+  column(m, 5) = T(3);
   CHECK(values_of(sum(column(m, 5)))[0] == T(18));
 }
 
@@ -137,11 +137,25 @@ TEST_CASE("columns: sizes, printing, and a library's view") {
   auto const seen = x.elements();
   CHECK(seen.stride(0) == 1);
   CHECK(seen.stride(1) == 4);
+  ColumnMajor<double, Dextents<2>> const listed{{1, 2, 3}, {4, 5, 6}};
+  CHECK(listed(1, 0) == 4);
+  CHECK(listed.data()[1] == 4);
   ColumnMajor<float, Dextents<1>> v(3);
   v = iota<float>(dextents<1>(3), 0.f);
   CHECK(v(2) == 2.f);
   ColumnMajor<float, Extents<>> const number(sum(v));
   CHECK(number() == 3.f);
+}
+
+TEST_CASE("columns on a device that the program names when it runs") {
+  on_few_backends([](backends::machine const& m) {
+    if (m.gpus < 2) return;
+    ColumnMajor<float, Dextents<2>, GpuDevice<dyn>> x(gpu(1), dextents<2>(3, 2));
+    x = 2.f;
+    row(x, 1) += 1.f;
+    CHECK(x.device() == gpu(1));
+    CHECK(fetch(sum(x)) == 14.f);
+  });
 }
 
 TEST_CASE("columns: what does not fit is an error, and nothing is lost") {

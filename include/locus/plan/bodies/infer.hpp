@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that plan/infer.hpp declares.
 #pragma once
-#include <locus/core/error.hpp>   // shape_error
-#include <locus/core/macros.hpp>  // LOCUS_FUNCTION, LOCUS_LEAN_BEGIN
-#include <locus/plan/infer.hpp>   // the declarations
+#include <locus/core/error.hpp>       // shape_error
+#include <locus/core/macros.hpp>      // LOCUS_FUNCTION, LOCUS_LEAN_BEGIN
+#include <locus/plan/infer.hpp>       // the declarations
+#include <locus/shape/bad_index.hpp>  // refuse_index
 
 LOCUS_LEAN_BEGIN
 
