@@ -21,7 +21,7 @@
 #include <locus/expr/let.hpp>                // let, named
 #include <locus/machine/start_watching.hpp>  // debugging::start_trace
 #include <locus/ops/all_reduce.hpp>          // all_reduce
-#include <locus/ops/at.hpp>                  // at, row, column
+#include <locus/ops/at.hpp>                  // at, row_at, column_at
 #include <locus/ops/call.hpp>                // call, result
 #include <locus/ops/concatenate.hpp>         // concatenate
 #include <locus/ops/generators.hpp>          // zeros, iota, uniform, normal ...

@@ -6,8 +6,8 @@
 // expect-4: locus: softmax names an axis that its operand does not have; axes count from 0, or from -1 backwards
 // expect-5: locus: the shapes of the operands of 'expand_dims' do not fit; they are printed below
 // expect-6: locus: at names an axis that its operand does not have; axes count from 0, or from -1 backwards
-// expect-7: locus: row takes a matrix; write at<0>(x, i) for another array
-// expect-8: locus: column takes a matrix; write at<1>(x, j) for another array
+// expect-7: locus: row_at takes a matrix; write at<0>(x, i) for another array
+// expect-8: locus: column_at takes a matrix; write at<1>(x, j) for another array
 #include <locus/locus.hpp>
 using namespace locus;
 
@@ -25,9 +25,11 @@ auto misuse() { return expand_dims<4>(x); }
 #elif LOCUS_MUST_FAIL == 6
 auto misuse() { return at<2>(x, 0); }
 #elif LOCUS_MUST_FAIL == 7
-auto misuse() { return row(expand_dims<0>(x), 0); }
+auto misuse() { return row_at(expand_dims<0>(x), 0); }
 #elif LOCUS_MUST_FAIL == 8
-auto misuse() { return column(sum<0>(x), 0); }
+auto misuse() { return column_at(sum<0>(x), 0); }
 #else
-auto proper() { return sum<1>(softmax<1>(x)) + at<-1>(x, 0) + column(x, 1) + row(transpose(x), 0); }
+auto proper() {
+  return sum<1>(softmax<1>(x)) + at<-1>(x, 0) + column_at(x, 1) + row_at(transpose(x), 0);
+}
 #endif

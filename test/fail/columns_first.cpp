@@ -12,9 +12,9 @@ ColumnMajor<float, Extents<2, 3>, Mirrored<GpuDevice<0>, GpuDevice<1>>> x;
 #elif LOCUS_MUST_FAIL == 2
 float misuse(ColumnMajor<float, Extents<2, 3>> const& x) { return x(1); }
 #elif LOCUS_MUST_FAIL == 3
-void misuse(ColumnMajor<float, Extents<2, 3>> const& x) { row(x, 1) = 0.f; }
+void misuse(ColumnMajor<float, Extents<2, 3>> const& x) { row_at(x, 1) = 0.f; }
 #else
-void writes(ColumnMajor<float, Extents<2, 3>>& x) { row(x, 1) = 0.f; }
+void writes(ColumnMajor<float, Extents<2, 3>>& x) { row_at(x, 1) = 0.f; }
 float proper(ColumnMajor<float, Extents<2, 3>> const& x) { return x(1, 2); }
 ColumnMajor<float, Dextents<2>, GpuDevice<0>> y(2, 3);
 #endif

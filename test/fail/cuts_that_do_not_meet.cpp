@@ -26,8 +26,8 @@ auto misuse() { return eval(on<GpuDevice<0>>(2.f * rows)); }
 #elif LOCUS_MUST_FAIL == 6
 auto misuse() { return eval(rows + one_row); }
 #elif LOCUS_MUST_FAIL == 7
-auto misuse() { return eval(row(rows, 1)); }
+auto misuse() { return eval(row_at(rows, 1)); }
 #else
-auto parts() { return eval(column(rows, 1) + row(columns, 1)); }
+auto parts() { return eval(column_at(rows, 1) + row_at(columns, 1)); }
 auto proper() { return eval(rows + to<Mirrored<GpuDevice<0>, GpuDevice<1>>>(columns)); }
 #endif

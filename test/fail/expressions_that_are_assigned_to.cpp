@@ -82,10 +82,10 @@ void misuse() {
   part += 1.f;
 }
 #elif LOCUS_MUST_FAIL == 20
-void misuse(Tensor<float, Extents<4, 4>> const& z) { row(transpose(z), 1) = 0.f; }
+void misuse(Tensor<float, Extents<4, 4>> const& z) { row_at(transpose(z), 1) = 0.f; }
 #elif LOCUS_MUST_FAIL == 21
 void misuse(Tensor<float, Extents<4, 4>, Sharded<0, GpuDevice<0>, GpuDevice<1>>>& z) {
-  row(z, 1) = 0.f;
+  row_at(z, 1) = 0.f;
 }
 #else
 void proper(Tensor<float, Extents<4>> const& z) {

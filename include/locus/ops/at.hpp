@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// at, row, column: the part of an array at one index of an axis, as an array with one axis less.
+// at, row_at, column_at: the part of an array at one index of an axis, as an array with one axis less.
 #pragma once
 #include <utility>  // forward
 
@@ -46,18 +46,18 @@ constexpr auto at(X&& x, std::int64_t index) {
   }
 }
 
-/// means: r[j] = x[i, j], of a matrix; row(x, i) = e writes it
+/// means: r[j] = x[i, j], of a matrix; row_at(x, i) = e writes it
 template <tensor_operand X>
-constexpr auto row(X&& x, std::int64_t i) {
+constexpr auto row_at(X&& x, std::int64_t i) {
   constexpr bool is_matrix = expression_of_t<X>::pattern.rank == 2;
-  static_assert(is_matrix, "locus: row takes a matrix; write at<0>(x, i) for another array");
+  static_assert(is_matrix, "locus: row_at takes a matrix; write at<0>(x, i) for another array");
   if constexpr (is_matrix) return at<0>(std::forward<X>(x), i);
 }
-/// means: r[i] = x[i, j], of a matrix; column(x, j) = e writes it
+/// means: r[i] = x[i, j], of a matrix; column_at(x, j) = e writes it
 template <tensor_operand X>
-constexpr auto column(X&& x, std::int64_t j) {
+constexpr auto column_at(X&& x, std::int64_t j) {
   constexpr bool is_matrix = expression_of_t<X>::pattern.rank == 2;
-  static_assert(is_matrix, "locus: column takes a matrix; write at<1>(x, j) for another array");
+  static_assert(is_matrix, "locus: column_at takes a matrix; write at<1>(x, j) for another array");
   if constexpr (is_matrix) return at<1>(std::forward<X>(x), j);
 }
 

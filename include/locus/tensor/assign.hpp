@@ -275,7 +275,7 @@ inline constexpr bool may_be_written =
 inline namespace LOCUS_MODE {
 
 /// means: the assignment to = e as an object for plan and run; `to` is a Tensor, a view, or a part of
-///        one: slice(x, ...), row(x, i)
+///        one: slice(x, ...), row_at(x, i)
 /// fails: at compile time, for another element type or other static extents; at run time:
 ///        shape_error, for other extents
 template <class To, tensor_operand X>

@@ -8,7 +8,7 @@
 #include <utility>   // forward, move, index_sequence
 
 #include <locus/tensor/assign.hpp>       // into, run
-#include <locus/tensor/assign_part.hpp>  // row(x, i) = e
+#include <locus/tensor/assign_part.hpp>  // row_at(x, i) = e
 #include <locus/tensor/eval.hpp>         // run_graph
 
 namespace locus {

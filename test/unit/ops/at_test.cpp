@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// at, row, column: reading and writing the part of an array at one index, against index arithmetic, on every
+// at, row_at, column_at: reading and writing the part of an array at one index, against index arithmetic, on every
 // backend, for static and open extents; parts of parts, pieces, gradients, calls, bytes that travel, bad indices.
 #define LOCUS_CUDA_KERNELS 1
 #include <on_backends.hpp>
@@ -58,21 +58,21 @@ void check_reads() {
   CHECK(fetch(at<0>(at<0>(at<0>(x, 3), 2), 1)) == T(103));
   // beside other operands, in folds and in products
   auto const m = counted<T, Open, Where, 7, 9>();
-  auto const outer = values_of(expand_dims<1>(column(m, 2)) + row(m, 3));
+  auto const outer = values_of(expand_dims<1>(column_at(m, 2)) + row_at(m, 3));
   for (int i = 0; i < 7; ++i)
     for (int j = 0; j < 9; ++j) REQUIRE(outer[std::size_t(i * 9 + j)] == T(i * 9 + 2 + 27 + j));
-  CHECK(fetch(sum(column(m, -1))) == T(8 + 17 + 26 + 35 + 44 + 53 + 62));
+  CHECK(fetch(sum(column_at(m, -1))) == T(8 + 17 + 26 + 35 + 44 + 53 + 62));
   CHECK(values_of(sum<0>(at<1>(x, 4)))[0] == T(24 + 54 + 84 + 114));
   if constexpr (is_floating_v<T>) {
-    auto const product = values_of(matmul(m, row(m, 1)));
+    auto const product = values_of(matmul(m, row_at(m, 1)));
     for (int i = 0; i < 7; ++i) {
       T expected = 0;
       for (int j = 0; j < 9; ++j) expected += T(i * 9 + j) * T(9 + j);
       REQUIRE(product[std::size_t(i)] == expected);
     }
-    auto const sums = values_of(cumsum<0>(column(m, 0)));  // a call reads a copy
+    auto const sums = values_of(cumsum<0>(column_at(m, 0)));  // a call reads a copy
     CHECK(sums == std::vector<T>{0, 9, 27, 54, 90, 135, 189});
-    CHECK(values_of(cumsum<0>(row(m, 1)))[8] == T(117));
+    CHECK(values_of(cumsum<0>(row_at(m, 1)))[8] == T(117));
   }
 }
 
@@ -103,11 +103,11 @@ void check_writes() {
     for (int k = 0; k < 3; ++k) of_x(0, 1 + j, 2 + k) = of_x(2, j, 3 + k);
   REQUIRE(values_of(x) == expected);
   // one plan: both right sides are read before either left side is written
-  run(into(row(m, 0), row(m, 3)), into(row(m, 3), row(m, 0)));
+  run(into(row_at(m, 0), row_at(m, 3)), into(row_at(m, 3), row_at(m, 0)));
   for (int k = 0; k < 6; ++k) std::swap(of_m[std::size_t(k)], of_m[std::size_t(18 + k)]);
   REQUIRE(values_of(m) == of_m);
-  column(m, 5) *= T(2);
-  column(m, 0) = column(m, 1);
+  column_at(m, 5) *= T(2);
+  column_at(m, 0) = column_at(m, 1);
   for (int i = 0; i < 4; ++i) {
     of_m[std::size_t(i * 6 + 5)] *= T(2);
     of_m[std::size_t(i * 6)] = of_m[std::size_t(i * 6 + 1)];
@@ -138,8 +138,8 @@ TEST_CASE("parts at one index are written") {
   double data[12] = {};
   view<CpuDevice>(data, Extents<3, 4>{});
   auto const v = view<CpuDevice>(data, Extents<3, 4>{});
-  row(v, 1) = 1.0;
-  column(v, -2) += 2.0;
+  row_at(v, 1) = 1.0;
+  column_at(v, -2) += 2.0;
   double const expected[12] = {0, 0, 2, 0, 1, 1, 3, 1, 0, 0, 2, 0};
   for (int i = 0; i < 12; ++i) CHECK(data[i] == expected[i]);
 }
@@ -148,7 +148,7 @@ TEST_CASE("a plan that is kept looks its parts up when it runs") {
   Tensor<double, Dextents<2>, CpuDevice> m(3, 4);
   Tensor<double, Dextents<1>, CpuDevice> v(4);
   m = 0.0, v = 5.0;
-  auto const p = plan(into(row(m, 1), v + 1.0), into(at<0>(row(m, 2), 0), sum(v)));
+  auto const p = plan(into(row_at(m, 1), v + 1.0), into(at<0>(row_at(m, 2), 0), sum(v)));
   run(p);
   CHECK(fetch(sum(m)) == 24 + 20);
   m.resize(dextents<2>(500, 4));  // other memory: checked builds refuse, as for an operand
@@ -158,23 +158,24 @@ TEST_CASE("a plan that is kept looks its parts up when it runs") {
     CHECK(fetch(sum(m)) == 0);
   } else {
     run(p);
-    CHECK(fetch(sum(row(m, 1))) == 24);
+    CHECK(fetch(sum(row_at(m, 1))) == 24);
     CHECK(fetch(sum(m)) == 24 + 20);
   }
 }
 
 TEST_CASE("a part of an array takes no launch, and only its elements travel") {
   using M = Tensor<float, Extents<100, 50>, G0>;
-  using E = decltype(sum(column(std::declval<M&>(), 3) * column(std::declval<M&>(), 4)));
+  using E = decltype(sum(column_at(std::declval<M&>(), 3) * column_at(std::declval<M&>(), 4)));
   static_assert(plan_of<E>.launches() == 1 && plan_of<E>.copies() == 0);
-  using Row = decltype(row(std::declval<M&>(), 3));
+  using Row = decltype(row_at(std::declval<M&>(), 3));
   static_assert(plan_of<Row, CpuDevice>.launches() == 0);
   static_assert(plan_of<Row, CpuDevice>.bytes_moved() == 50 * 4);
-  static_assert(plan_of<decltype(column(std::declval<M&>(), 3)), CpuDevice>.bytes_moved() == 400);
+  static_assert(plan_of<decltype(column_at(std::declval<M&>(), 3)), CpuDevice>.bytes_moved() ==
+                400);
   static_assert(plan_of<E>.explain().contains("multiply(at(#0), at(#2)) float[100]"));
   on_few_backends([] {
     auto const m = counted<float, false, G0, 100, 50>();
-    tally const done = testing::count([&] { (void)fetch(column(m, 49)); });
+    tally const done = testing::count([&] { (void)fetch(column_at(m, 49)); });
     CHECK(done.launches == 0);
     CHECK(done.bytes_moved == (done.copies ? 400 : 0));
   });
@@ -185,15 +186,15 @@ TEST_CASE("pieces: parts along other axes than the cut") {
     auto const whole = counted<double, false, CpuDevice, 6, 10>();
     Tensor<double, Extents<6, 10>, Rows> rows(whole);
     Tensor<double, Extents<6, 10>, Columns> columns(whole);
-    static_assert(device_of<decltype(column(rows, 3))> == Rows::value);
-    static_assert(device_of<decltype(row(columns, 3))> == Rows::value);
-    static_assert(plan_of<decltype(column(rows, 3) * 2.0)>.copies() == 0);
-    CHECK(values_of(column(rows, 3)) == std::vector<double>{3, 13, 23, 33, 43, 53});
-    CHECK(values_of(row(columns, 2) * 2.0)[7] == 54);
-    CHECK(fetch(sum(column(rows, 9))) == 9 + 19 + 29 + 39 + 49 + 59);
-    column(rows, 1) = column(rows, 0) + 100.0;
-    row(columns, 5) = -1.0;
-    row(columns, 0) += row(columns, 1);
+    static_assert(device_of<decltype(column_at(rows, 3))> == Rows::value);
+    static_assert(device_of<decltype(row_at(columns, 3))> == Rows::value);
+    static_assert(plan_of<decltype(column_at(rows, 3) * 2.0)>.copies() == 0);
+    CHECK(values_of(column_at(rows, 3)) == std::vector<double>{3, 13, 23, 33, 43, 53});
+    CHECK(values_of(row_at(columns, 2) * 2.0)[7] == 54);
+    CHECK(fetch(sum(column_at(rows, 9))) == 9 + 19 + 29 + 39 + 49 + 59);
+    column_at(rows, 1) = column_at(rows, 0) + 100.0;
+    row_at(columns, 5) = -1.0;
+    row_at(columns, 0) += row_at(columns, 1);
     auto const r = values_of(rows), c = values_of(columns);
     for (int i = 0; i < 6; ++i)
       for (int j = 0; j < 10; ++j) {
@@ -202,7 +203,7 @@ TEST_CASE("pieces: parts along other axes than the cut") {
       }
     // a mirrored array is whole on each replica
     Tensor<double, Extents<6, 10>, Mirrored<G0, G1>> const copies(whole);
-    CHECK(values_of(row(copies, 4))[3] == 43);
+    CHECK(values_of(row_at(copies, 4))[3] == 43);
   });
 }
 
@@ -212,7 +213,7 @@ TEST_CASE("a gradient leads through a part to its elements") {
     Tensor<double, Dextents<2>, CpuDevice> const y(x);
     auto const check = [&](auto const& tensor) {
       auto const w = named<"w">(tensor);
-      auto const g = grad(sum(square(column(w, -1)) * 3.0) + sum(row(w, 2)), w);
+      auto const g = grad(sum(square(column_at(w, -1)) * 3.0) + sum(row_at(w, 2)), w);
       auto const v = values_of(g);
       REQUIRE(v.size() == 20);
       for (int i = 0; i < 4; ++i)
@@ -231,19 +232,19 @@ TEST_CASE("an index outside its axis is an error that names index, axis and exte
     INFO(said);
     CHECK(said.find(text) != std::string::npos);
   };
-  says([&] { (void)row(x, 4); },
+  says([&] { (void)row_at(x, 4); },
        "locus: at<0>(x, 4) of extents [4,5]: the index lies outside axis 0; -1 is the last one, -2 "
        "the one before");
-  says([&] { (void)column(x, -6); }, "at<1>(x, -6) of extents [4,5]");
-  says([&] { column(x, 5) = 1.f; }, "at<1>(x, 5) of extents [4,5]");
-  says([&] { (void)fetch(row(y, 4)); }, "at<0>(x, 4) of extents [4,5]");
-  says([&] { (void)fetch(sum(column(y, -6))); }, "at<1>(x, -6) of extents [4,5]");
-  says([&] { row(y, 7) = 1.f; }, "at<0>(x, 7) of extents [4,5]");
-  says([&] { run(into(row(y, 7), column(y, 0))); }, "at<0>(x, 7) of extents [4,5]");
-  says([&] { (void)fetch(row(none, 0)); }, "at<0>(x, 0) of extents [0,3]");
-  says([&] { (void)row(x, INT64_MAX); }, "the index lies outside axis 0");
-  says([&] { (void)fetch(row(y, INT64_MIN)); }, "the index lies outside axis 0");
-  CHECK(fetch(column(none, 2)).size() == 0);
-  says([&] { row(y, 0) = column(y, 0); }, "");                  // 5 elements from 4
+  says([&] { (void)column_at(x, -6); }, "at<1>(x, -6) of extents [4,5]");
+  says([&] { column_at(x, 5) = 1.f; }, "at<1>(x, 5) of extents [4,5]");
+  says([&] { (void)fetch(row_at(y, 4)); }, "at<0>(x, 4) of extents [4,5]");
+  says([&] { (void)fetch(sum(column_at(y, -6))); }, "at<1>(x, -6) of extents [4,5]");
+  says([&] { row_at(y, 7) = 1.f; }, "at<0>(x, 7) of extents [4,5]");
+  says([&] { run(into(row_at(y, 7), column_at(y, 0))); }, "at<0>(x, 7) of extents [4,5]");
+  says([&] { (void)fetch(row_at(none, 0)); }, "at<0>(x, 0) of extents [0,3]");
+  says([&] { (void)row_at(x, INT64_MAX); }, "the index lies outside axis 0");
+  says([&] { (void)fetch(row_at(y, INT64_MIN)); }, "the index lies outside axis 0");
+  CHECK(fetch(column_at(none, 2)).size() == 0);
+  says([&] { row_at(y, 0) = column_at(y, 0); }, "");            // 5 elements from 4
   for (int i = 0; i < 20; ++i) CHECK(y.data()[i] == float(i));  // nothing was written
 }

@@ -82,11 +82,11 @@ void check_square() {
   for (int i = 0; i < 6; ++i)
     for (int j = 0; j < 6; ++j)
       REQUIRE(values_of(m)[std::size_t(i * 6 + j)] == rows(i, j) + rows(j, i));
-  column(m, 1) = row(m, 2);
+  column_at(m, 1) = row_at(m, 2);
   CHECK(values_of(m)[7] == rows(2, 1) + rows(1, 2));
   CHECK(values_of(m)[1] == rows(2, 0) + rows(0, 2));
-  column(m, 5) = T(3);
-  CHECK(values_of(sum(column(m, 5)))[0] == T(18));
+  column_at(m, 5) = T(3);
+  CHECK(values_of(sum(column_at(m, 5)))[0] == T(18));
 }
 
 }  // namespace
@@ -152,7 +152,7 @@ TEST_CASE("columns on a device that the program names when it runs") {
     if (m.gpus < 2) return;
     ColumnMajor<float, Dextents<2>, GpuDevice<dyn>> x(gpu(1), dextents<2>(3, 2));
     x = 2.f;
-    row(x, 1) += 1.f;
+    row_at(x, 1) += 1.f;
     CHECK(x.device() == gpu(1));
     CHECK(fetch(sum(x)) == 14.f);
   });
