@@ -2,7 +2,7 @@
 // Products of several matrices: the order of least cost, for extents that the types know.
 #pragma once
 #include <locus/core/pack.hpp>       // get
-#include <locus/core/type_list.hpp>  // type_list, concatenate_t, at_t
+#include <locus/core/type_list.hpp>  // type_list, concatenate_t
 #include <locus/expr/node.hpp>       // Node
 #include <locus/ops/matmul.hpp>      // matmul, matmul_op
 
@@ -18,7 +18,7 @@ struct matrix_chain {
   using factors = type_list<E>;
   static constexpr double operations = 0, elements = 0;
   template <int>
-  static constexpr E const& factor(E const& e) {
+  static constexpr E factor(E const& e) {
     return e;
   }
   template <class Text>
@@ -47,7 +47,7 @@ struct matrix_chain<Node<matmul_op, A, B>> {
                                      (left::is_product ? area(A::pattern) : 0) +
                                      (right::is_product ? area(B::pattern) : 0);
   template <int K>
-  static constexpr auto const& factor(E const& e) {
+  static constexpr auto factor(E const& e) {
     if constexpr (K < left::factors::size)
       return left::template factor<K>(get<0>(e.operands));
     else
@@ -114,7 +114,7 @@ struct best_order<type_list<First, F...>> {
   template <int Begin, int Last, class E>
   static constexpr auto build(E const& e) {
     if constexpr (Begin == Last)
-      return at_t<Begin, type_list<First, F...>>(matrix_chain<E>::template factor<Begin>(e));
+      return matrix_chain<E>::template factor<Begin>(e);
     else {
       constexpr int split = best.of[Begin][Last].split;
       return matmul(build<Begin, split>(e), build<split + 1, Last>(e));
