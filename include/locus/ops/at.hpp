@@ -47,6 +47,7 @@ constexpr auto at(X&& x, std::int64_t index) {
 }
 
 /// means: r[j] = x[i, j], of a matrix; row_at(x, i) = e writes it
+/// shape: that of a row     device, cost, fails: as at<0>
 template <tensor_operand X>
 constexpr auto row_at(X&& x, std::int64_t i) {
   constexpr bool is_matrix = expression_of_t<X>::pattern.rank == 2;
@@ -54,6 +55,7 @@ constexpr auto row_at(X&& x, std::int64_t i) {
   if constexpr (is_matrix) return at<0>(std::forward<X>(x), i);
 }
 /// means: r[i] = x[i, j], of a matrix; column_at(x, j) = e writes it
+/// shape: that of a column     device, cost, fails: as at<1>
 template <tensor_operand X>
 constexpr auto column_at(X&& x, std::int64_t j) {
   constexpr bool is_matrix = expression_of_t<X>::pattern.rank == 2;

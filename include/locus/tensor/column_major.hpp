@@ -4,12 +4,12 @@
 #pragma once
 #include <concepts>  // integral, same_as
 #include <cstddef>   // size_t
-#include <optional>  // optional
 #include <utility>   // forward, move, index_sequence
 
 #include <locus/tensor/assign.hpp>       // into, run
 #include <locus/tensor/assign_part.hpp>  // row_at(x, i) = e
 #include <locus/tensor/eval.hpp>         // run_graph
+#include <locus/tensor/parts.hpp>        // view_destination
 
 namespace locus {
 
@@ -72,13 +72,13 @@ class ColumnMajor {
   ColumnMajor(X&& x, call_site site = call_site::here()) : memory_(typename Memory::unmade{}) {
     auto const e = as_operand<void>(std::forward<X>(x));
     using Value = std::remove_const_t<decltype(e)>;
-    std::optional<decltype(elements())> part;  // the target names its extents and strides
+    detail::view_destination const to([this] { return elements(); });
     if constexpr (require_takes<T, E, Value>())
       lowering::run_graph<graph<default_policy, root_of<Value, Where>>>(
           site,
           [&](int, shape const& extents, place const& at) {
             memory_.make_for(internal::reversed(extents), at, site);
-            target t = part.emplace(elements()).as_target();
+            target t = to.as_target();
             t.fresh = true;
             return t;
           },
@@ -135,6 +135,7 @@ class ColumnMajor {
     return element<T const>(memory_, axes{}, i...);
   }
 
+  // the leaf of a constant array is one of constants: no part of it is written
   auto leaf() & { return turned(internal::as_whole(memory_)); }
   auto leaf() const& { return turned(internal::as_whole(memory_)); }
   auto leaf() && { return turned(std::move(memory_).leaf()); }
@@ -168,27 +169,15 @@ class ColumnMajor {
   Memory memory_;
 };
 
-namespace detail {
-/// a ColumnMajor array as a destination; its address and extents are read when the plan runs
-template <class Owner>
-struct columns_destination {
-  using policy = typename Owner::policy;
-  using value_type = typename Owner::value_type;
-  using extents_type = typename Owner::extents_type;
-  Owner* array;
-  /// of the run that asks: the target names its extents and strides
-  mutable std::optional<decltype(std::declval<Owner&>().elements())> part{};
-  target as_target() const { return part.emplace(array->elements()).as_target(); }
-};
-}  // namespace detail
-
 inline namespace LOCUS_MODE {
 
-/// means: the assignment to = e as an object for plan and run
+/// means: the assignment to = e as an object for plan and run; a plan that is kept writes the memory
+///        that `to` has when the plan runs
+/// fails: as into of a Tensor
 template <class T, class E, class Where, tensor_operand X>
 auto into(ColumnMajor<T, E, Where>& to, X&& e) {
-  using To = detail::columns_destination<ColumnMajor<T, E, Where>>;
-  return detail::make_assignment(To{&to}, as_operand<void>(std::forward<X>(e)));
+  return detail::make_assignment(detail::view_destination([&to] { return to.elements(); }),
+                                 as_operand<void>(std::forward<X>(e)));
 }
 
 }  // namespace LOCUS_MODE
