@@ -174,16 +174,16 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
                                                   sources const& p, std::int64_t const* steps,
                                                   targets const& q, std::int64_t n,
                                                   pack<typename Reducers::total...>& t) {
-    pack<short_row<Reducers>...> row;
-    for (std::int64_t i = (n - 1) / N * N; i >= 0;
-         i -= N) {  // the lanes before a tail are not used
+    pack<short_row<Reducers, N>...> row;
+    // from behind: a whole packet covers the unused lanes of the tail, which lie before it
+    for (std::int64_t i = (n - 1) / N * N; i >= 0; i -= N) {
       bool const whole = i + N <= n;
       std::int64_t const at[] = {(i & steps[K])..., 0};
       auto const r = whole ? values(f, before, p, at) : tail(f, before, p, steps, q, i, n);
       if (whole) (simd::store(get<M>(q) + i, get<std::size_t(folds) + M>(r)), ...);
-      (simd::store(get<F>(row).values + N + (whole ? i : n - N), get<F>(r)), ...);
+      (simd::store(get<F>(row).at(whole ? i : n - N), get<F>(r)), ...);
     }
-    ((get<F>(t) = Reducers::combine(get<F>(t), get<F>(row).total(N, n))), ...);
+    ((get<F>(t) = Reducers::combine(get<F>(t), get<F>(row).total(n))), ...);
   }
   template <int Columns>
   struct columns {

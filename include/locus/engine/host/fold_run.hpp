@@ -119,7 +119,7 @@ struct fold_run_of<type_list<Reducers...>, Stage, Before, type_list<Kinds...>, t
     } else {
       using lanes = typename decltype(lanes_type())::type;
       if constexpr ((Reducers::order_matters || ...))
-        if (n > 1 && n <= longest_short_row) {
+        if (n > 1 && n <= longest_short_row) {  // with the bits of a row that is turned over
           if constexpr (by_packets) {
             lanes::add_short_row(f, before, r.read(0, n), r.steps, r.write(0), n, t);
             r.written(0, n);

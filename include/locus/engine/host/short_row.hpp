@@ -13,18 +13,20 @@ inline namespace LOCUS_MODE {
 /// the longest row that is folded in the order of a column
 inline constexpr int longest_short_row = 16;
 
-/// The values of one fold of a row.
-template <class Reducer>
+/// The values of one fold of a row, stored in packets of Lanes: the first lanes of a tail's packet lie
+/// before the row.
+template <class Reducer, int Lanes>
 struct short_row {
   using T = typename Reducer::value;
   using result = typename Reducer::total;
-  static constexpr int most_lanes = 16;  // of a packet, whose first lanes may lie before the row
-  T values[most_lanes + longest_short_row];
+  T values[Lanes + longest_short_row];
 
-  /// means: the fold of n values from number `first`: of floats, sums of 8, by pairs, in double, and
-  ///        the smallest part of the rest first
-  result total(int first, std::int64_t n) const {
-    T const* v = values + first;
+  /// means: the address of a packet whose first value is number i of the row, or lies before the row
+  T* at(std::int64_t i) { return values + Lanes + i; }
+  /// means: the fold of n values: of floats, sums of 8, by pairs, in double, and the smallest part of
+  ///        the rest first
+  result total(std::int64_t n) const {
+    T const* v = values + Lanes;
     result all = Reducer::identity();
     if constexpr (std::is_same_v<typename Reducer::lane, float> && std::is_same_v<result, double>) {
       for (; n >= 8; n -= 8, v += 8)
