@@ -10,6 +10,8 @@
 #include <bench/harness.hpp>
 #include <bench/host/loops.hpp>
 
+#include <locus/tensor/column_major.hpp>
+
 using namespace locus;
 
 namespace {
@@ -181,6 +183,20 @@ void add_broadcasts(bench::level const& l) {
 }
 
 /// What two threads cost where one would do: the same statement with one and with two.
+/// the same statement over arrays whose columns are contiguous, and over both orders
+void add_columns() {
+  std::int64_t const rows = 700, columns = 500;
+  using Columns = ColumnMajor<float, Dextents<2>>;
+  bench::add("maps", "y = 2 x + y of ColumnMajor", "700 x 500", [=](bench::group& g) {
+    auto const x = random(1, rows, columns), y = random(2, rows, columns);
+    auto const cx = std::make_shared<Columns>(*x), cy = std::make_shared<Columns>(*y);
+    g.bytes(3. * 4 * double(rows * columns));
+    g.locus([=] { *cy = 2.f * *cx + *cy; });
+    g.rival("locus, Tensor", 0.95, [=] { *y = 2.f * *x + *y; });
+    g.rival("locus, x of the other order", 0, [=] { *cy = 2.f * *x + *cy; });
+  });
+}
+
 void add_threads() {
   for (int k = 0; k < 30; ++k) {
     // 1 KiB to 256 MiB
@@ -221,6 +237,7 @@ void add_threads() {
 bench::file const groups([] {
   for (bench::level const& l : bench::levels) add_flat(l);
   for (bench::level const& l : bench::levels) add_broadcasts(l);
+  add_columns();
   add_threads();
 });
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stencils over pieces on four cards: the kernels read the margins that copies between cards filled, and the bits are
+// Stencils over pieces on four cards, and parts of arrays with one axis less: the kernels read the margins that copies between cards filled, and the bits are
 // those of one device. The machine reports each access to memory that a copy has not written yet.
 #include <locus/cuda.cuh>
 
@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include <locus/algorithms/shift.hpp>
+#include <locus/tensor/column_major.hpp>
 #include <locus/testing/count.hpp>
 
 using namespace locus;
@@ -110,4 +111,30 @@ TEST_CASE("margins that are valid travel no more") {
   x = from * 1.f;
   CHECK(jacobi(x, y).copies == 6);
   CHECK(same_bits(y, b));
+}
+
+TEST_CASE("rows, columns and arrays stored columns first have the bits of the host") {
+  auto const from = draw<float>(45, 70, 5);
+  auto const work = [](auto& m, auto& c) {  // statements of rows and columns, read and written
+    row_at(m, 3) = row_at(m, -1) * 2.f + row_at(m, 0);
+    column_at(m, 69) = column_at(m, 0) - column_at(m, 7);
+    c = c * 2.f - m;
+    row_at(c, 44) = row_at(m, 1);
+  };
+  Grid<float> m(from);
+  Grid<float, GpuDevice<0>> on_card(from);
+  ColumnMajor<float, Dextents<2>> c(from);
+  ColumnMajor<float, Dextents<2>, GpuDevice<0>> c_on_card(from);
+  work(m, c);
+  tally const done = testing::count([&] { work(on_card, c_on_card); });
+  CHECK(done.fallbacks == 0);
+  CHECK(done.copies == 0);
+  CHECK(same_bits(on_card, m));
+  CHECK(same_bits(c_on_card, c));
+  CHECK(fetch(max(row_at(c_on_card, 2))) == fetch(max(row_at(c, 2))));
+  Grid<float, Four<>> pieces(from);
+  column_at(pieces, 2) = column_at(pieces, 3) + 1.f;
+  Grid<float> whole(from);
+  column_at(whole, 2) = column_at(whole, 3) + 1.f;
+  CHECK(same_bits(pieces, whole));
 }

@@ -53,7 +53,8 @@ struct policy_value {
 };
 template <class Policy>
 constexpr policy_value value_of_policy() {
-  constexpr bool rewrites = requires { Policy::rewrites; };  // also where all is rewritten by now
+  // of already_rewritten, too: a text names the policy that the program wrote
+  constexpr bool rewrites = requires { Policy::rewrites; };
   return {Policy::rule, numerics_of<Policy>(), guess_of<Policy>(), overlaps_of<Policy>(), rewrites};
 }
 /// means: writes the policy as a program names it: careful<relaxed<prefer_gpu>>

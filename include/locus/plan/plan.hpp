@@ -212,6 +212,7 @@ consteval auto write_plan_text() {
 
 namespace internal {
 
+/// means: the plan of Graph as text, with room behind it
 template <class Graph>
 inline constexpr auto roomy_plan_text = write_plan_text<Graph>();
 /// units: expressions that a policy rewrote (algebra/graph.hpp)

@@ -123,6 +123,15 @@ struct program {
   }
 };
 
+/// means: a to that power, from the left
+template <int N, class A>
+auto power(A const& a) {
+  if constexpr (N == 1)
+    return a.leaf();
+  else
+    return matmul(power<N - 1>(a), a);
+}
+
 template <unsigned... Number>
 void run_all(std::integer_sequence<unsigned, Number...>) {
   (program<Number>::run(std::make_index_sequence<program<Number>::c.factors>{}), ...);
@@ -144,6 +153,22 @@ TEST_CASE("of two orders with as many operations the one with smaller inner resu
   static_assert(facts::flops() == plan_of<E>.flops());
   static_assert(facts::bytes_written() < plan_of<E>.bytes_written());
   static_assert(facts::explain().contains("(a (b c)) -> ((a b) c)"));
+}
+
+TEST_CASE("explain has room for a chain that fills a plan") {
+  using A = Tensor<float, Extents<4, 4>, CpuDevice>;
+  using V = Tensor<float, Extents<4, 1>, CpuDevice>;
+  using E = decltype(matmul(power<60>(std::declval<A const&>()), std::declval<V&>()));
+  using rule = internal::products_in_order;
+  using note = internal::rewrite_note<rule, E, decltype(rule::apply(std::declval<E const&>()))>;
+  constexpr auto text = [] {
+    text_buffer<4000> out;
+    rule::write<E>(out);
+    return out;
+  }();
+  constexpr std::string_view gain = ": 9223372036854775807 -> 9223372036854775807 operations\n";
+  static_assert(text.contains("(x57 (x58 (x59 x60") && text.view().ends_with(")"));
+  static_assert(int(text.view().size() + gain.size()) + 20 < internal::room_of_rewrite<note>);
 }
 
 TEST_CASE("a chain whose cost exceeds any integer is ordered, too") {

@@ -7,11 +7,12 @@
 #include <vector>
 
 #include <locus/algorithms/scan.hpp>
-#include <locus/grad/grad.hpp>
 
 #include "message_of.hpp"
+#include "unit/algorithms/rows.hpp"
 
 using namespace locus;
+using rows::values_in;
 
 namespace {
 
@@ -26,53 +27,45 @@ auto counted() {
   Array<T, Open, CpuDevice, N...> const here(iota<T>(Extents<N...>{}, T(0)));
   return Array<T, Open, Where, N...>(here);
 }
-template <class X>
-auto values_of(X const& x) {
-  auto const t = eval(x);
-  using R = std::remove_cvref_t<decltype(t)>;
-  Tensor<typename R::value_type, Dextents<R::rank()>, CpuDevice> const here(t);
-  return std::vector<typename R::value_type>(here.data(), here.data() + here.size());
-}
-
 template <class T, bool Open, class Where>
 void check_reads() {
   CAPTURE(Open);
   auto const x = counted<T, Open, Where, 4, 5, 6>();
   for (std::int64_t i = -4; i < 4; ++i) {
-    auto const v = values_of(at<0>(x, i));
+    auto const v = values_in(at<0>(x, i));
     REQUIRE(v.size() == 30);
     for (int k = 0; k < 30; ++k) REQUIRE(v[std::size_t(k)] == T((i < 0 ? i + 4 : i) * 30 + k));
   }
   for (std::int64_t j = -5; j < 5; ++j) {
-    auto const v = values_of(at<-2>(x, j));
+    auto const v = values_in(at<-2>(x, j));
     REQUIRE(v.size() == 24);
     for (int k = 0; k < 24; ++k)
       REQUIRE(v[std::size_t(k)] == T(k / 6 * 30 + (j < 0 ? j + 5 : j) * 6 + k % 6));
   }
   // a part of a part, of a turned array, of a slice, of a computed value; a number of rank 0
-  CHECK(values_of(at<1>(at<0>(x, 2), 3)) == std::vector<T>{63, 69, 75, 81, 87});
-  CHECK(values_of(at<0>(at<0>(transpose(x), 5), 1)) == std::vector<T>{11, 41, 71, 101});
-  CHECK(values_of(at<0>(slice(x, {1, 3}, {2, 4}), 1)) ==
-        std::vector<T>{72, 73, 74, 75, 76, 77, 78, 79, 80, 81, 82, 83});
-  CHECK(values_of(at<2>(at<0>(expand_dims<0>(x), 0) + x, 0))[7] == T(2 * 42));
+  CHECK(values_in(at<1>(at<0>(x, 2), 3)) == std::vector<double>{63, 69, 75, 81, 87});
+  CHECK(values_in(at<0>(at<0>(transpose(x), 5), 1)) == std::vector<double>{11, 41, 71, 101});
+  CHECK(values_in(at<0>(slice(x, {1, 3}, {2, 4}), 1)) ==
+        std::vector<double>{72, 73, 74, 75, 76, 77, 78, 79, 80, 81, 82, 83});
+  CHECK(values_in(at<2>(at<0>(expand_dims<0>(x), 0) + x, 0))[7] == T(2 * 42));
   CHECK(fetch(at<0>(at<0>(at<0>(x, 3), 2), 1)) == T(103));
   // beside other operands, in folds and in products
   auto const m = counted<T, Open, Where, 7, 9>();
-  auto const outer = values_of(expand_dims<1>(column_at(m, 2)) + row_at(m, 3));
+  auto const outer = values_in(expand_dims<1>(column_at(m, 2)) + row_at(m, 3));
   for (int i = 0; i < 7; ++i)
     for (int j = 0; j < 9; ++j) REQUIRE(outer[std::size_t(i * 9 + j)] == T(i * 9 + 2 + 27 + j));
   CHECK(fetch(sum(column_at(m, -1))) == T(8 + 17 + 26 + 35 + 44 + 53 + 62));
-  CHECK(values_of(sum<0>(at<1>(x, 4)))[0] == T(24 + 54 + 84 + 114));
+  CHECK(values_in(sum<0>(at<1>(x, 4)))[0] == T(24 + 54 + 84 + 114));
   if constexpr (is_floating_v<T>) {
-    auto const product = values_of(matmul(m, row_at(m, 1)));
+    auto const product = values_in(matmul(m, row_at(m, 1)));
     for (int i = 0; i < 7; ++i) {
       T expected = 0;
       for (int j = 0; j < 9; ++j) expected += T(i * 9 + j) * T(9 + j);
       REQUIRE(product[std::size_t(i)] == expected);
     }
-    auto const sums = values_of(cumsum<0>(column_at(m, 0)));  // a call reads a copy
-    CHECK(sums == std::vector<T>{0, 9, 27, 54, 90, 135, 189});
-    CHECK(values_of(cumsum<0>(row_at(m, 1)))[8] == T(117));
+    auto const sums = values_in(cumsum<0>(column_at(m, 0)));  // a call reads a copy
+    CHECK(sums == std::vector<double>{0, 9, 27, 54, 90, 135, 189});
+    CHECK(values_in(cumsum<0>(row_at(m, 1)))[8] == T(117));
   }
 }
 
@@ -81,38 +74,38 @@ void check_writes() {
   CAPTURE(Open);
   auto x = counted<T, Open, Where, 4, 5, 6>();
   auto m = counted<T, Open, Where, 4, 6>();
-  std::vector<T> expected(120), of_m(24);
+  std::vector<double> expected(120), of_m(24);
   for (int i = 0; i < 120; ++i) expected[std::size_t(i)] = T(i);
   for (int i = 0; i < 24; ++i) of_m[std::size_t(i)] = T(i);
-  auto const of_x = [&](int i, int j, int k) -> T& {
+  auto const of_x = [&](int i, int j, int k) -> double& {
     return expected[std::size_t(i * 30 + j * 6 + k)];
   };
   at<1>(x, 3) = m * T(2);
   for (int i = 0; i < 4; ++i)
     for (int k = 0; k < 6; ++k) of_x(i, 3, k) = T(2 * (i * 6 + k));
-  REQUIRE(values_of(x) == expected);
+  REQUIRE(values_in(x) == expected);
   at<0>(x, -1) = T(7);
   for (int j = 0; j < 5; ++j)
     for (int k = 0; k < 6; ++k) of_x(3, j, k) = T(7);
-  REQUIRE(values_of(x) == expected);
+  REQUIRE(values_in(x) == expected);
   at<1>(at<0>(x, 1), 4) += T(50);  // a part of a part
   for (int j = 0; j < 5; ++j) of_x(1, j, 4) += T(50);
-  REQUIRE(values_of(x) == expected);
+  REQUIRE(values_in(x) == expected);
   slice(at<0>(x, 0), {1, 4}, {2, 5}) = at<0>(slice(x, {2, 3}, {0, 3}, {3, 6}), 0);
   for (int j = 0; j < 3; ++j)
     for (int k = 0; k < 3; ++k) of_x(0, 1 + j, 2 + k) = of_x(2, j, 3 + k);
-  REQUIRE(values_of(x) == expected);
+  REQUIRE(values_in(x) == expected);
   // one plan: both right sides are read before either left side is written
   run(into(row_at(m, 0), row_at(m, 3)), into(row_at(m, 3), row_at(m, 0)));
   for (int k = 0; k < 6; ++k) std::swap(of_m[std::size_t(k)], of_m[std::size_t(18 + k)]);
-  REQUIRE(values_of(m) == of_m);
+  REQUIRE(values_in(m) == of_m);
   column_at(m, 5) *= T(2);
   column_at(m, 0) = column_at(m, 1);
   for (int i = 0; i < 4; ++i) {
     of_m[std::size_t(i * 6 + 5)] *= T(2);
     of_m[std::size_t(i * 6)] = of_m[std::size_t(i * 6 + 1)];
   }
-  REQUIRE(values_of(m) == of_m);
+  REQUIRE(values_in(m) == of_m);
 }
 
 using Rows = Sharded<0, G0, G1>;
@@ -189,13 +182,13 @@ TEST_CASE("pieces: parts along other axes than the cut") {
     static_assert(device_of<decltype(column_at(rows, 3))> == Rows::value);
     static_assert(device_of<decltype(row_at(columns, 3))> == Rows::value);
     static_assert(plan_of<decltype(column_at(rows, 3) * 2.0)>.copies() == 0);
-    CHECK(values_of(column_at(rows, 3)) == std::vector<double>{3, 13, 23, 33, 43, 53});
-    CHECK(values_of(row_at(columns, 2) * 2.0)[7] == 54);
+    CHECK(values_in(column_at(rows, 3)) == std::vector<double>{3, 13, 23, 33, 43, 53});
+    CHECK(values_in(row_at(columns, 2) * 2.0)[7] == 54);
     CHECK(fetch(sum(column_at(rows, 9))) == 9 + 19 + 29 + 39 + 49 + 59);
     column_at(rows, 1) = column_at(rows, 0) + 100.0;
     row_at(columns, 5) = -1.0;
     row_at(columns, 0) += row_at(columns, 1);
-    auto const r = values_of(rows), c = values_of(columns);
+    auto const r = values_in(rows), c = values_in(columns);
     for (int i = 0; i < 6; ++i)
       for (int j = 0; j < 10; ++j) {
         CHECK(r[std::size_t(i * 10 + j)] == (j == 1 ? i * 10 + 100 : i * 10 + j));
@@ -203,7 +196,7 @@ TEST_CASE("pieces: parts along other axes than the cut") {
       }
     // a mirrored array is whole on each replica
     Tensor<double, Extents<6, 10>, Mirrored<G0, G1>> const copies(whole);
-    CHECK(values_of(row_at(copies, 4))[3] == 43);
+    CHECK(values_in(row_at(copies, 4))[3] == 43);
   });
 }
 
@@ -214,7 +207,7 @@ TEST_CASE("a gradient leads through a part to its elements") {
     auto const check = [&](auto const& tensor) {
       auto const w = named<"w">(tensor);
       auto const g = grad(sum(square(column_at(w, -1)) * 3.0) + sum(row_at(w, 2)), w);
-      auto const v = values_of(g);
+      auto const v = values_in(g);
       REQUIRE(v.size() == 20);
       for (int i = 0; i < 4; ++i)
         for (int j = 0; j < 5; ++j)

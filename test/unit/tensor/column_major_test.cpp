@@ -10,8 +10,10 @@
 #include <locus/tensor/column_major.hpp>
 
 #include "message_of.hpp"
+#include "unit/algorithms/rows.hpp"
 
 using namespace locus;
+using rows::values_in;
 
 namespace {
 
@@ -19,14 +21,6 @@ using G0 = GpuDevice<0>;
 template <class T, bool Open, class Where, std::int64_t... N>
 using Columns =
     ColumnMajor<T, std::conditional_t<Open, Dextents<sizeof...(N)>, Extents<N...>>, Where>;
-
-template <class X>
-auto values_of(X const& x) {
-  auto const t = eval(x);
-  using R = std::remove_cvref_t<decltype(t)>;
-  Tensor<typename R::value_type, Dextents<R::rank()>, CpuDevice> const here(t);
-  return std::vector<typename R::value_type>(here.data(), here.data() + here.size());
-}
 
 template <class T, bool Open, class Where>
 void check_array() {
@@ -51,27 +45,27 @@ void check_array() {
   auto y = x;
   y = x * T(2) + y;
   y += rows;
-  CHECK(values_of(y)[59] == T(4 * 59));
+  CHECK(values_in(y)[59] == T(4 * 59));
   y -= x;
-  CHECK(values_of(y)[17] == T(3 * 17));
+  CHECK(values_in(y)[17] == T(3 * 17));
   y = T(7);
-  CHECK(values_of(sum(y))[0] == T(420));
+  CHECK(values_in(sum(y))[0] == T(420));
   auto z = std::move(y);
   swap(z, x);
-  CHECK(values_of(z)[42] == T(42));
-  CHECK(values_of(x)[42] == T(7));
+  CHECK(values_in(z)[42] == T(42));
+  CHECK(values_in(x)[42] == T(7));
   Tensor<T, Extents<3, 4, 5>, Where> const back(z + x);
-  CHECK(values_of(back)[42] == T(49));
+  CHECK(values_in(back)[42] == T(49));
   z = z + transpose<0, 1, 2>(back);  // reads itself at its own places
-  CHECK(values_of(z)[11] == T(29));
+  CHECK(values_in(z)[11] == T(29));
   // parts are read and written
   at<1>(z, 2) = T(0);
-  CHECK(values_of(sum(at<1>(z, 2)))[0] == T(0));
+  CHECK(values_in(sum(at<1>(z, 2)))[0] == T(0));
   slice(z, {0, 1}, {0, 2}) += T(100);
-  CHECK(values_of(z)[7] == T(121));  // 7 + (7 + 7) + 100: element (0, 1, 2)
-  CHECK(values_of(z)[20] == T(47));  // element (1, 0, 0)
+  CHECK(values_in(z)[7] == T(121));  // 7 + (7 + 7) + 100: element (0, 1, 2)
+  CHECK(values_in(z)[20] == T(47));  // element (1, 0, 0)
   z.elements() = back;
-  CHECK(values_of(z)[42] == T(49));
+  CHECK(values_in(z)[42] == T(49));
 }
 
 template <class T, class Where>
@@ -81,12 +75,12 @@ void check_square() {
   m = m + transpose(m);  // overlaps at other indices: by way of other memory
   for (int i = 0; i < 6; ++i)
     for (int j = 0; j < 6; ++j)
-      REQUIRE(values_of(m)[std::size_t(i * 6 + j)] == rows(i, j) + rows(j, i));
+      REQUIRE(values_in(m)[std::size_t(i * 6 + j)] == rows(i, j) + rows(j, i));
   column_at(m, 1) = row_at(m, 2);
-  CHECK(values_of(m)[7] == rows(2, 1) + rows(1, 2));
-  CHECK(values_of(m)[1] == rows(2, 0) + rows(0, 2));
+  CHECK(values_in(m)[7] == rows(2, 1) + rows(1, 2));
+  CHECK(values_in(m)[1] == rows(2, 0) + rows(0, 2));
   column_at(m, 5) = T(3);
-  CHECK(values_of(sum(column_at(m, 5)))[0] == T(18));
+  CHECK(values_in(sum(column_at(m, 5)))[0] == T(18));
 }
 
 }  // namespace
