@@ -51,15 +51,20 @@ if command -v clang++ >/dev/null; then
 else
   add sanitizers 0 0 2
 fi
+python=$(python3 -c 'import numpy' 2>/dev/null && echo python3 || echo /usr/bin/python3)
+once 'algorithms of 10^6 rows beside NumPy, host' \
+  "$python" test/numpy/check.py "$out/default/test/numpy/numpy_host" host 1000000
 once 'coverage of lines' python3 test/tools/coverage.py "$out/coverage"
 cat "$out/log"
 command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
 if command -v nvcc >/dev/null; then
-  SUITES=ptx TARGETS=card_programs tree cards -Dlong_tests=true
+  SUITES='ptx numpy' TARGETS='card_programs numpy_programs' tree cards -Dlong_tests=true
+  once 'algorithms of 10^6 rows beside NumPy, cards' env LD_LIBRARY_PATH="$out/cards/test/ptx" PTX_CARDS=1 LOCUS_CUDNN=off \
+    PTX_DROPS=DeviceSegmentedSortKernel "$python" test/numpy/check.py "$out/cards/test/numpy/numpy_cards" cards 1000000
   once 'mutants of the GPU side' python3 test/ptx/mutants.py "$out/cards"
   once 'kernels of CUB in steps of training' python3 test/ptx/shares.py "$out/cards/test/ptx"
 else
-  add 'device code' 0 0 3
+  add 'device code' 0 0 4
 fi
 headers=$(sed -n "s/^  '\(locus\/.*\.hpp\)',/\1/p" include/meson.build)
 for compiler in g++ clang++-14 clang++-19; do

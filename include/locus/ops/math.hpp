@@ -86,11 +86,19 @@ constexpr auto cast(X&&) {
   static_assert(always_false<X>, "locus: cast needs an element type; write cast<float>(x)");
 }
 
-/// means: r[i] = x[0][i] + x[1][i] + ..., from the left     cost: one kernel, no temporary
+/// means: r[i] = x[0][i] + x[1][i] + ..., from the left     cost: one kernel, no temporary; several
+///        kernels for more operands than one reads, which are 24
 template <tensor_operand... Xs>
   requires(sizeof...(Xs) > 0)
 constexpr auto add_n(Xs&&... xs) {
-  return detail::elementwise(add_n_fn{}, std::forward<Xs>(xs)...);
+  if constexpr (sizeof...(Xs) <= 16)
+    return detail::elementwise(add_n_fn{}, std::forward<Xs>(xs)...);
+  else  // one step reads no more than a kernel may
+    return [](auto&& a, auto&& b, auto&& c, auto&& d, auto&&... more) {
+      return add_n(add_n(std::forward<decltype(a)>(a), std::forward<decltype(b)>(b),
+                         std::forward<decltype(c)>(c), std::forward<decltype(d)>(d)),
+                   std::forward<decltype(more)>(more)...);
+    }(std::forward<Xs>(xs)...);
 }
 
 }  // namespace LOCUS_MODE

@@ -141,6 +141,8 @@ template <class To, int Bytes, int N>
 LOCUS_VECTOR_FUNCTION packet<To, N> convert(mask<Bytes, N> x) {
   if constexpr (is_narrow_v<To>)
     return convert<To>(convert<float>(x));
+  else if constexpr (is_complex_v<To>)
+    return {convert<real_t<To>>(x), packet<real_t<To>, N>{}};
   else
     return {__builtin_convertvector(-x.v, vector<To, N>)};
 }

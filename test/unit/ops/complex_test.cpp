@@ -325,6 +325,38 @@ TEST_CASE("moves of elements, segments, pieces over replicas") {
     for (int j = 0; j < 3; ++j) CHECK(std::abs(widened(columns(j)) - widened(alone(j))) < 1e-5L);
   });
 }
+TEST_CASE("parts with steps, transposed matrices and booleans as operands of maps") {
+  auto const check = []<class T>(T) {
+    using C = complex<T>;
+    auto const m = points<T>(Dextents<2>(35, 70), 31);
+    Tensor<C, Dextents<2>, GpuDevice<0>> const there(m);
+    auto const at = [&](std::int64_t r, std::int64_t c) { return widened(m.data()[r * 70 + c]); };
+    auto const part = [](auto const& x) { return slice(x, strided{1, 35, 2}, strided{0, 70, 3}); };
+    auto const see = [&](auto const& x) {
+      CHECK(worst<T>(eval(-part(x)),
+                     [&](std::int64_t i) { return -at(2 * (i / 24) + 1, 3 * (i % 24)); }) == 0);
+      CHECK(worst<T>(eval(transpose(x) + transpose(x)),
+                     [&](std::int64_t i) { return 2.0L * at(i % 35, i / 35); }) == 0);
+      Tensor<C, Dextents<2>, typename std::decay_t<decltype(x)>::policy> y(x);
+      slice(y, strided{1, 35, 2}, strided{0, 70, 3}) = -part(x);
+      CHECK(worst<T>(y, [&](std::int64_t i) {
+              std::int64_t const r = i / 70, c = i % 70;
+              return r % 2 == 1 && c % 3 == 0 ? -at(r, c) : at(r, c);
+            }) == 0);
+      CHECK(worst<T>(eval(cast<C>(abs(x) > T(1.5))), [&](std::int64_t i) {
+              return wide(m.data()[i].re * m.data()[i].re + m.data()[i].im * m.data()[i].im >
+                          T(2.25));
+            }) == 0);
+    };
+    see(m);
+    see(there);
+  };
+  on_few_backends([&] {
+    check(float());
+    check(double());
+  });
+}
+
 TEST_CASE("numbers are assigned, elements are read, files keep them") {
   Tensor<complex<double>, Dextents<2>> z(2, 3);
   z = std::complex<double>(1, 2);

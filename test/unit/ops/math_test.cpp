@@ -467,6 +467,26 @@ TEST_CASE("mixed element types take the wider one, host numbers that of the tens
     same(three, oracle::map<float>(s, [](float p) { return (p + p * 2.f) + (3.f - p); }, f));
   });
 }
+namespace {
+template <class X, std::size_t... K>
+auto added(X const& x, std::index_sequence<K...>) {
+  return add_n((static_cast<void>(K), x)...);
+}
+}  // namespace
+TEST_CASE("add_n of more operands than a kernel reads is several kernels") {
+  Tensor<double, Dextents<1>> x(1001);
+  run(into(x, iota<double>(x.extents())));
+  auto const few = added(x, std::make_index_sequence<24>());
+  auto const many = added(x, std::make_index_sequence<70>());
+  static_assert(plan_of<decltype(few)>.launches() == 1);
+  static_assert(plan_of<decltype(many)>.launches() == 4);
+  auto const y = eval(few), z = eval(many);
+  for (std::int64_t i = 0; i < 1001; ++i) {
+    REQUIRE(y.data()[i] == 24.0 * double(i));
+    REQUIRE(z.data()[i] == 70.0 * double(i));
+  }
+}
+
 TEST_CASE("map runs functors of the user's, with state and of several element types") {
   oracle::random r(7);
   shape const s{2, {5, 300}}, row{1, {300}}, column{2, {5, 1}};

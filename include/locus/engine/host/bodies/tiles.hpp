@@ -7,6 +7,10 @@
 namespace locus::host {
 inline namespace LOCUS_RUN_MODE {
 
+/// the size of complex<double>
+struct two_words {
+  std::uint64_t words[2];
+};
 LOCUS_FUNCTION void copy_grid(int bytes, grid const& to, grid const& from, std::int64_t rows,
                               std::int64_t n) {
   switch (bytes) {
@@ -14,7 +18,7 @@ LOCUS_FUNCTION void copy_grid(int bytes, grid const& to, grid const& from, std::
   case 2: return copy_words<std::uint16_t>(to, from, rows, n);
   case 4: return copy_words<std::uint32_t>(to, from, rows, n);
   case 8: return copy_words<std::uint64_t>(to, from, rows, n);
-  default: break;  // elements of packets have no other size
+  default: return copy_words<two_words>(to, from, rows, n);  // elements of packets have 16 at most
   }
 }
 
@@ -39,7 +43,8 @@ LOCUS_FUNCTION void run_through_tiles(loop_kernel const& kernel, void const* con
       transposed = transposed || p.operands[k].row == kernel.bytes[k];
     }
   if (element == 0) return kernel.run(context, p);
-  std::int64_t const most = room / element / 64 * 64;  // elements of a tile
+  std::int64_t const fit = room / element;
+  std::int64_t const most = fit < 64 ? fit : fit / 64 * 64;  // elements of a tile
   std::int64_t width = p.n, height = 1;
   if (flat)
     height = (most < 1024 ? most : 1024) / p.n;
