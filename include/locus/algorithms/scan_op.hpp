@@ -55,16 +55,19 @@ template <class Fold, bool Exclusive, bool Backwards, class T, class Starts>
 void scan_lines(T const* x, typename Fold::result* r, std::int64_t outer, std::int64_t n,
                 std::int64_t inner, Starts const& starts, Fold const& fold = {}) {
   using total = typename Fold::total;
-  constexpr std::int64_t most = 64;  // columns at once
-  std::int64_t const chunk = scan_chunk(n), chunks = (n + chunk - 1) / chunk,
-                     bands = (inner + most - 1) / most, lines = outer * bands;
   if (outer * n * inner == 0) return;
-  auto const width_of = [&](std::int64_t band) {
-    return inner - band * most < most ? inner - band * most : most;
+  int const threads = threads_worth(static_cast<float>(outer * n * inner) * 1.5f);
+  // columns at once: memory is fastest by whole rows, and several threads want many tasks
+  constexpr std::int64_t most = 1024;
+  std::int64_t const band = threads == 1 ? most : 64;
+  std::int64_t const chunk = scan_chunk(n), chunks = (n + chunk - 1) / chunk,
+                     bands = (inner + band - 1) / band, lines = outer * bands;
+  auto const width_of = [&](std::int64_t b) {
+    return inner - b * band < band ? inner - b * band : band;
   };
   // f(row of x, row of r) for the rows of a chunk, in the order of the scan
   auto const each_row = [&](std::int64_t line, std::int64_t k, auto const& f) {
-    std::int64_t const o = line / bands, c = line % bands * most;
+    std::int64_t const o = line / bands, c = line % bands * band;
     std::int64_t const end = (k + 1) * chunk < n ? (k + 1) * chunk : n;
     for (std::int64_t j = k * chunk; j < end; ++j) {
       std::int64_t const at = (o * n + place_in_line<Backwards>(j, n)) * inner + c;
@@ -91,42 +94,58 @@ void scan_lines(T const* x, typename Fold::result* r, std::int64_t outer, std::i
   auto const start_line = [&](std::int64_t line, total* t) {
     std::int64_t const width = width_of(line % bands);
     for (std::int64_t w = 0; w < width; ++w)
-      t[w] = starts.template of<Fold, Backwards>(line / bands, line % bands * most + w, inner);
+      t[w] = starts.template of<Fold, Backwards>(line / bands, line % bands * band + w, inner);
   };
-  int const threads = threads_worth(static_cast<float>(outer * n * inner) * 1.5f);
   if (inner == 1) {
-    auto const scan_line = [&](std::int64_t o, auto... split) {
-      line_in_chunks<Fold, Exclusive, Backwards, T>{x + o * n, r + o * n, n, fold}.scan_from(
-          starts.template of<Fold, Backwards>(o, 0, 1), split...);
-    };
+    using line_kind = line_in_chunks<Fold, Exclusive, Backwards, T>;
+    auto const line = [&](std::int64_t o) { return line_kind{x + o * n, r + o * n, n, fold}; };
+    auto const start = [&](std::int64_t o) { return starts.template of<Fold, Backwards>(o, 0, 1); };
     if (threads == 1 || outer >= 4 * threads)
       for_blocks_of_lines(outer, n, threads, [&](std::int64_t first, std::int64_t end) {
-        for (; first < end; ++first) scan_line(first);
+        if constexpr (line_kind::by_registers)
+          for (; chunks == 1 && first + 4 <= end; first += 4) {
+            total t[] = {start(first), start(first + 1), start(first + 2), start(first + 3)};
+            line(first).scan_four_lines(t);
+          }
+        for (; first < end; ++first) line(first).scan_from(start(first));
       });
     else
-      for (std::int64_t o = 0; o < outer; ++o) scan_line(o, threads);
+      for (std::int64_t o = 0; o < outer; ++o) line(o).scan_from(start(o), threads);
     return;
   }
+  // `count` columns of a row, which is read once: totals of the chunk are added up beside its scan
+  auto const scan_row = [&](T const* from, typename Fold::result* to, total* t, total* own,
+                            std::int64_t count) __attribute__((always_inline)) {
+    LOCUS_IVDEP
+    for (std::int64_t w = 0; w < count; ++w) {
+      total const v = fold.widen(from[w]), next = fold.combine(t[w], v);
+      to[w] = fold.finish(Exclusive ? t[w] : next);
+      t[w] = next, own[w] = fold.combine(own[w], v);
+    }
+  };
+  auto const scan_columns = [&](std::int64_t line, std::int64_t width) {
+    constexpr std::int64_t some = 16;  // compilers make registers of them
+    total t[most], start[most], own[most];
+    start_line(line, start);
+    for (std::int64_t k = 0; k < chunks; ++k) {
+      for (std::int64_t w = 0; w < width; ++w) t[w] = start[w], own[w] = fold.identity();
+      each_row(line, k, [&](T const* from, typename Fold::result* to) {
+        std::int64_t w = 0;
+        for (; w + some <= width; w += some) scan_row(from + w, to + w, t + w, own + w, some);
+        scan_row(from + w, to + w, t + w, own + w, width - w);
+      });
+      for (std::int64_t w = 0; w < width; ++w) start[w] = fold.combine(start[w], own[w]);
+    }
+  };
   if (threads == 1 || chunks == 1 || lines >= 4 * threads) {  // whole lines are tasks
     for_blocks_of_lines(lines, n, threads, [&](std::int64_t first, std::int64_t end) {
-      total t[most], own[most], from[most];
-      for (std::int64_t line = first; line < end; ++line) {
-        start_line(line, t);
-        for (std::int64_t k = 0; k < chunks; ++k) {
-          if (k + 1 < chunks) fold_chunk(line, k, own);
-          for (std::int64_t w = 0; w < width_of(line % bands); ++w) {
-            from[w] = t[w];
-            if (k + 1 < chunks) t[w] = fold.combine(t[w], own[w]);
-          }
-          scan_chunk_from(line, k, from);
-        }
-      }
+      for (; first < end; ++first) scan_columns(first, width_of(first % bands));
     });
     return;
   }
-  workspace<total> const memory(lines * chunks * most);
+  workspace<total> const memory(lines * chunks * band);
   auto const totals = [&](std::int64_t line, std::int64_t k) {
-    return memory.data() + (line * chunks + k) * most;
+    return memory.data() + (line * chunks + k) * band;
   };
   auto const tasks = static_cast<int>(lines * chunks);
   parallel_for(tasks, threads, [&](int task) {

@@ -217,7 +217,8 @@ LOCUS_VECTOR_FUNCTION vector<long, 8> wider(vector<int, 8> x, long) {
 LOCUS_VECTOR_FUNCTION vector<int, 16> wider(vector<short, 16> x, int) {
   return __builtin_ia32_pmovsxwd512_mask(x, vector<int, 16>{}, every_float);
 }
-#elif LOCUS_CLONE_AVX && !defined(__clang__)
+#endif
+#if LOCUS_CLONE_AVX && !defined(__clang__)
 LOCUS_VECTOR_FUNCTION vector<double, 4> wider(vector<float, 4> x, double) {
   return __builtin_ia32_cvtps2pd256(x);
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <locus/algorithms/scan.hpp>
 #include <locus/locus.hpp>
 #include <locus/nn/kernels/pool2d.hpp>
 #include <locus/nn/optimizers/row_update.hpp>
@@ -33,6 +34,37 @@ std::string bits(float x) {
 struct own_functor {
   float operator()(float v) const { return v > 0.5f ? v + 1 : -v; }
 };
+
+/// scan(x), also over x itself, has the bits of plain loops over chunks in double
+template <bool Product, class Scan>
+void check_scans(matrix const& x, bool leaves_own_out, bool backwards, Scan const& scan) {
+  std::int64_t const lines = x.extents().extent(0), n = x.extents().extent(1);
+  std::int64_t const chunk = algorithms::scan_chunk(n);
+  auto const combine = [](double t, float v) { return Product ? t * double(v) : t + double(v); };
+  matrix want(x), over(x);
+  for (std::int64_t o = 0; o < lines; ++o) {
+    double start = Product;
+    for (std::int64_t first = 0; first < n; first += chunk) {
+      double t = start, all = Product;
+      for (std::int64_t k = first; k < n && k < first + chunk; ++k) {
+        std::int64_t const at = o * n + (backwards ? n - 1 - k : k);
+        double const next = combine(t, x.data()[at]);
+        want.data()[at] = float(leaves_own_out ? t : next);
+        t = next, all = combine(all, x.data()[at]);
+      }
+      start = Product ? start * all : start + all;
+    }
+  }
+  CAPTURE(n);
+  CAPTURE(lines);
+  for (int const threads : {1, 2}) {
+    config::set_intra_op_parallelism_threads(threads);
+    matrix const found(on<CpuDevice>(scan(x)));
+    CHECK(std::memcmp(found.data(), want.data(), std::size_t(lines * n) * sizeof(float)) == 0);
+  }
+  over = on<CpuDevice>(scan(over));
+  CHECK(std::memcmp(over.data(), want.data(), std::size_t(lines * n) * sizeof(float)) == 0);
+}
 
 /// the sets that this processor runs
 std::vector<std::string> sets() {
@@ -135,14 +167,31 @@ TEST_CASE("what runs beside a double" * doctest::skip()) {
     for (std::size_t i = 0; i < std::size_t(n); ++i) CHECK(std::abs(v[0][i] - expected[i]) < 1e-6f);
   }
 }
-TEST_CASE("kernels for each set of instructions beside a double") {
-  for (auto const& set : sets()) {
-    auto const r =
-        child::run("what runs beside a double", {"LOCUS_INSTRUCTIONS=" + set, "LOCUS_QUIET=1"});
-    CAPTURE(set);
-    CAPTURE(r.text);
-    CHECK(r.code == 0);
-  }
+TEST_CASE("what scans give in the order of their chunks" * doctest::skip()) {
+  for (std::int64_t const n :
+       {1, 3, 4, 31, 64, 255, 256, 257, 1023, 1024, 2047, 2048, 2051, 5000, 70001})
+    for (std::int64_t const lines : {1, 4, 7}) {
+      matrix const x(uniform<float>(dextents<2>(lines, n), seed{std::uint64_t(n)}, -1, 1));
+      matrix const y(exp(0.01f * x));
+      check_scans<false>(x, false, false, [](auto const& a) { return cumsum<1>(a); });
+      check_scans<false>(x, true, false, [](auto const& a) { return cumsum<1>(a, exclusive); });
+      check_scans<false>(x, false, true, [](auto const& a) { return cumsum<1>(a, from_end); });
+      check_scans<false>(x, true, true,
+                         [](auto const& a) { return cumsum<1>(a, exclusive, from_end); });
+      check_scans<true>(y, false, false, [](auto const& a) { return cumprod<1>(a); });
+      check_scans<true>(y, true, true,
+                        [](auto const& a) { return cumprod<1>(a, exclusive, from_end); });
+    }
+}
+TEST_CASE("kernels for each set of instructions beside a double, and scans bit for bit") {
+  for (auto const& set : sets())
+    for (auto const* const what :
+         {"what runs beside a double", "what scans give in the order of their chunks"}) {
+      auto const r = child::run(what, {"LOCUS_INSTRUCTIONS=" + set, "LOCUS_QUIET=1"});
+      CAPTURE(set);
+      CAPTURE(r.text);
+      CHECK(r.code == 0);
+    }
 }
 
 TEST_CASE("a word that LOCUS_INSTRUCTIONS does not know, and instructions that are not there") {
